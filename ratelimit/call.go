@@ -46,7 +46,6 @@ func (c *call) overdue() time.Duration {
 	return c.waitedTotal() - cmp.Or(c.MaxWait, c.l.tuned.Load().MaxWait)
 }
 
-// preference is what the request still insists on, nil for nothing.
 func (c *call) preference() *Preference {
 	if c.Prefer == (Preference{}) || !c.Prefer.Test && c.insists >= c.PreferFor {
 		return nil
@@ -54,12 +53,10 @@ func (c *call) preference() *Preference {
 	return &c.Prefer
 }
 
-// timeout is the end of max-wait.
 func (c *call) timeout(cause Reason, in State) error {
 	return &AcquireTimeoutError{Waited: c.waitedTotal(), Cause: cause, State: in}
 }
 
-// acquire waits for a permit.
 func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	l := c.l
 	if l.offline {
@@ -360,7 +357,6 @@ func (q *acquisition) abandon() {
 	l.freed.ring() // the tickets behind have moved up
 }
 
-// retry waits before the next try of a request.
 func (c *call) retry(ctx context.Context, after Outcome) error {
 	l := c.l
 	delay := RetryDelay(c.attempt, after, l.draw())

@@ -81,14 +81,12 @@ func (k *localBreaker) record(now time.Time, e Event, t *Tuning, draw float64) (
 	return shared, 0
 }
 
-// drop gives the right to probe back.
 func (k *localBreaker) drop() {
 	k.mu.Lock()
 	k.probing = time.Time{}
 	k.mu.Unlock()
 }
 
-// awaitNetwork waits until the process's own network lets the request go.
 func (c *call) awaitNetwork(ctx context.Context) error {
 	for {
 		wait, since := c.l.breaker.enter(time.Now())
@@ -169,7 +167,6 @@ func (l *Limiter) keep(p Pass) {
 	}
 }
 
-// release ends the renewal of a permit.
 func (l *Limiter) release(p Pass) {
 	l.ceiling.mu.Lock()
 	delete(l.ceiling.kept, p)

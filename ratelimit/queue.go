@@ -43,7 +43,6 @@ func (g *gate) join(p *place) bool {
 	return false
 }
 
-// admitted reports whether the place is inside by now.
 func (g *gate) admitted(p *place) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -74,7 +73,6 @@ func (g *gate) leave(p *place) bool {
 	return false
 }
 
-// resize changes the number of places. Requests that are inside stay.
 func (g *gate) resize(limit int) {
 	g.mu.Lock()
 	g.limit = limit
@@ -82,7 +80,6 @@ func (g *gate) resize(limit int) {
 	g.mu.Unlock()
 }
 
-// expire frees the places of permits whose leases have ended.
 func (g *gate) expire(now time.Time) {
 	g.inside = slices.DeleteFunc(g.inside, func(p *place) bool { return !p.until.IsZero() && !now.Before(p.until) })
 	g.admit()

@@ -47,7 +47,6 @@ func With(ctx context.Context, r Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, c)
 }
 
-// withTry returns the context of a try.
 func withTry(ctx context.Context, left time.Duration, choice Choice) context.Context {
 	c := carriedBy(ctx)
 	c.try, c.left, c.choice = true, left, choice

@@ -85,7 +85,6 @@ func (l *Limiter) unreserve(n int) {
 	}
 }
 
-// take uses one booked request, if there is one.
 func (r *Reservation) take() bool {
 	if r == nil {
 		return false

@@ -107,7 +107,6 @@ func (t *Transport) base() http.RoundTripper {
 	return t.Base
 }
 
-// noKey reports whether no key is left to ask with.
 func noKey(err error) bool {
 	var blocked *BlockedError
 	return errors.As(err, &blocked) && (blocked.Cause == ReasonCredentials || blocked.Cause == ReasonNoAccount)
@@ -120,7 +119,6 @@ func ownDelay(err error) bool {
 	return errors.As(err, &blocked) && blocked.Cause == ReasonBackoff
 }
 
-// send makes one try of a call and gives the permit back.
 func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response, Event, error) {
 	defer p.Done(Event{}) // if Base or Classify panics
 	timeout := p.l.Tuning().RequestTimeout
@@ -186,10 +184,8 @@ func (w *wire) trace(ctx context.Context) context.Context {
 // departed reports whether something was sent, as far as is known.
 func (w *wire) departed() bool { return w.wrote.Load() || !w.traced.Load() }
 
-// connection names the connection that was used, 0 if it is unknown.
 func (w *wire) connection() uint64 { return uint64(w.conn.Load()) }
 
-// success reports whether a status is one whose body is needed.
 func success(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
 func (t *Transport) classify(req *http.Request, resp *http.Response, body []byte, err error) Outcome {
@@ -248,7 +244,6 @@ func readAll(resp *http.Response, limit int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// repeatable reports whether a request may be sent twice.
 func repeatable(req *http.Request) bool {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:

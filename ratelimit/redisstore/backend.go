@@ -316,12 +316,10 @@ func (e *exchange) written() {
 	e.keeper.absent.CompareAndSwap(e.absent, 0)
 }
 
-// trust notes that nothing was lost before cached.
 func (b *Backend) trust() {
 	b.known, b.knows = b.cached.version(), true
 }
 
-// others returns whose request another process has to be told of, "" where there is none.
 func (e *exchange) others() string {
 	if e.rouse == e.owner {
 		return ""
@@ -329,7 +327,6 @@ func (e *exchange) others() string {
 	return e.rouse
 }
 
-// tellOwn wakes a request of this process.
 func (e *exchange) tellOwn() {
 	if e.rouse == e.owner {
 		e.keeper.ringIn(e.rouseIn)
@@ -469,7 +466,6 @@ func (b *Backend) Machines(ids []string) int {
 	return len(seen)
 }
 
-// machineOf returns the machine of an owner.
 func machineOf(owner string) string {
 	machine, _, _ := strings.Cut(owner, "-")
 	return machine

@@ -89,7 +89,6 @@ func (b *Backend) speaksPlainly(ctx context.Context) bool {
 	return err == nil && (first[0] == '+' || first[0] == '-')
 }
 
-// rehearse does all that an update may do.
 func (b *Backend) rehearse(ctx context.Context) error {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), b.opts.Timeout)

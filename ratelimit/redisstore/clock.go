@@ -100,5 +100,4 @@ func (c *clock) skew(wall time.Time) time.Duration {
 // life returns the name of a generation as that of a boot.
 func life(g generation) string { return "redis-" + hex.EncodeToString(g[:]) }
 
-// sinceBoot is the machine's time since boot.
 func sinceBoot() time.Duration { return ratelimit.SystemInstant().Boot }

@@ -74,7 +74,6 @@ func machineSeed(path string) ([]byte, error) {
 
 func (h *home) path(process string) string { return filepath.Join(h.dir, herePrefix+process) }
 
-// dead reports whether a process of this machine is gone.
 func (h *home) dead(owner string) bool {
 	_, process, _ := strings.Cut(owner, "-")
 	if id, err := hex.DecodeString(process); h.dir == "" || err != nil || len(id) != 8 {

@@ -163,7 +163,6 @@ func (k *keeper) renew(ctx context.Context) error {
 	return k.b.client.Set(ctx, k.b.key("alive:"+k.b.owner), "1", aliveFor).Err()
 }
 
-// listen subscribes to this process's channel.
 func (k *keeper) listen(ctx context.Context) (*redis.PubSub, error) {
 	ear := k.b.client.Subscribe(ctx, k.b.key("wake:"+k.b.owner))
 	if _, err := ear.ReceiveTimeout(ctx, k.b.opts.Timeout); err != nil {
@@ -218,7 +217,6 @@ func (k *keeper) attend(ctx context.Context, ear *redis.PubSub) {
 	}
 }
 
-// take takes one message.
 func (k *keeper) take(message []byte) {
 	if in, ok := parseRouse(message); ok {
 		k.ringIn(in)
@@ -351,7 +349,6 @@ func (b *Backend) Living() int {
 	return n
 }
 
-// globEscaped returns a pattern that matches s alone.
 func globEscaped(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }

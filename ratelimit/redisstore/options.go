@@ -54,7 +54,6 @@ func (o *Options) complete() {
 	}
 }
 
-// base returns what the names of all keys of the upstream begin with.
 func (o *Options) base() string {
 	sum := sha256.Sum256([]byte(o.Upstream))
 	return o.Prefix + ":" + hex.EncodeToString(sum[:8]) + ":"

@@ -225,7 +225,6 @@ func presence(value string) []byte {
 	return []byte(value)
 }
 
-// parseTime reads the reply of TIME: seconds and microseconds.
 func parseTime(seconds, micros any) (time.Duration, error) {
 	s, isText := seconds.(string)
 	us, isText2 := micros.(string)

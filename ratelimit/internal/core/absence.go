@@ -118,7 +118,6 @@ func (a *Absence) Add(d Deeds) {
 	a.mine.grants = slices.Delete(a.mine.grants, 0, max(len(a.mine.grants)-maxGrants, 0))
 }
 
-// deeds returns what this process did while alone.
 func (a *Absence) deeds() Deeds {
 	if a.mine != nil {
 		return *a.mine
@@ -175,12 +174,10 @@ func (s *Snapshot) Rejoin(at Instant, a *Absence, owner string, parts int) {
 	}
 }
 
-// has reports whether an entry of a process has this key.
 func (s *Snapshot) has(key uint64) bool {
 	return slices.ContainsFunc(s.processes, func(p process) bool { return p.key == key })
 }
 
-// keepHeld drops the tickets and leases of one process that are not in held.
 func (s *slots) keepHeld(owner uint64, held *slots) {
 	s.tickets = slices.DeleteFunc(s.tickets, func(t ticket) bool {
 		return t.owner == owner && held.find(t.number) < 0
@@ -264,7 +261,6 @@ func (s *Snapshot) doubt(now, since Stamp, owner string, parts int) {
 	s.ceiling.bound()
 }
 
-// bound forgets the oldest grants where there are too many.
 func (c *ceiling) bound() {
 	c.grants = slices.Delete(c.grants, 0, max(len(c.grants)-maxGrants, 0))
 }
@@ -391,7 +387,6 @@ func (s *Snapshot) uses() map[string]int {
 	return m
 }
 
-// usedSince returns what was used since before.
 func (s *Snapshot) usedSince(before map[string]int) map[string]int {
 	m := s.uses()
 	for name := range m {
@@ -421,7 +416,6 @@ func (s *Snapshot) rejoinAccounts(a *Absence, used map[string]int, carried func(
 	}
 }
 
-// recallAccounts brings back what was known of accounts before something was lost.
 func (s *Snapshot) recallAccounts(last *Snapshot) {
 	for i := range last.accounts {
 		theirs := &last.accounts[i]

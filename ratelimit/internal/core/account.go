@@ -29,7 +29,6 @@ type Period struct {
 	Slots    int           // 0: no limit
 }
 
-// covers reports whether a time of day lies in the period.
 func (p Period) covers(clock time.Duration) bool {
 	if p.From <= p.To {
 		return p.From <= clock && clock < p.To
@@ -129,7 +128,6 @@ type accountLimits struct {
 	quota           Budget
 }
 
-// accountBy returns the account with a name, nil if there is none.
 func (s *Snapshot) accountBy(name string) *account {
 	for i := range s.accounts {
 		if s.accounts[i].name == name {
@@ -139,7 +137,6 @@ func (s *Snapshot) accountBy(name string) *account {
 	return nil
 }
 
-// keyOf returns a lease's key and its account, nil if it has none that is known.
 func (s *Snapshot) keyOf(id uint64) (*account, *accountKey) {
 	if id == 0 {
 		return nil, nil
@@ -165,7 +162,6 @@ func (s *Snapshot) known(now Stamp, name string) *account {
 	return &s.accounts[len(s.accounts)-1]
 }
 
-// key returns the account's key with a fingerprint, nil if there is none.
 func (a *account) key(print Fingerprint) *accountKey {
 	for i := range a.keys {
 		if a.keys[i].print == print {
@@ -202,7 +198,6 @@ func (s *Snapshot) declare(now Stamp, list []Account, wall time.Time) []uint64 {
 	return ids
 }
 
-// limitsAt is what the process's own values say.
 func (a *Account) limitsAt(wall time.Time) accountLimits {
 	return accountLimits{a.slotsAt(wall), a.KeySlots, a.Rate, a.Quota}
 }
@@ -249,12 +244,10 @@ func (a *account) oldest() int {
 
 func (a *account) oldestKey() Stamp { return a.keys[a.oldest()].seen }
 
-// runningWith counts the leases of one key.
 func (s *Snapshot) runningWith(key uint64) int {
 	return s.slots.count(func(l *lease) bool { return l.key == key })
 }
 
-// running counts the leases of all keys of an account.
 func (s *Snapshot) running(a *account) int {
 	n := 0
 	for i := range s.slots.leases {
@@ -283,7 +276,6 @@ func (a *account) reset(now Stamp, pause bool) {
 	a.retryKeys(now)
 }
 
-// retryKeys makes keys that are out unproven.
 func (a *account) retryKeys(now Stamp) {
 	for i := range a.keys {
 		if k := &a.keys[i]; k.standing.Unusable() {
@@ -321,7 +313,6 @@ func (s *Snapshot) limitsOf(a *account, t *Tuning, parts int) limits {
 	return l
 }
 
-// divided is one of some parts of a limit of which 0 is none.
 func divided(limit, parts int) int {
 	if limit == 0 {
 		return 0
@@ -358,7 +349,6 @@ func (l *limits) due(a *account, t *Tuning, now Stamp) time.Duration {
 	return a.bucket.wait(now, p)
 }
 
-// keyFree reports whether a key has a free slot.
 func (s *Snapshot) keyFree(now Stamp, k *accountKey, l *limits) bool {
 	running := s.runningWith(k.id)
 	if k.standing == Unproven && running > 0 && now.sub(k.last) < aloneFor {
@@ -448,7 +438,6 @@ func (a *account) judge(now Stamp, k *accountKey, what onKeys, l *lease) (change
 	return changes
 }
 
-// recordAt makes an answer evidence in the account's own machine.
 func (s *Snapshot) recordAt(now Stamp, a *account, held *lease, r *Report) (Transition, bool) {
 	m := &a.machine
 	current := held.accountEpoch == m.epoch

@@ -29,7 +29,6 @@ type bucket struct {
 	full Stamp // when the bucket is full again; in the past: it is full
 }
 
-// start fills a new bucket with as many tokens as another one holds.
 func (b *bucket) start(now Stamp, p pace, tokens float64) {
 	if p.rate > 0 {
 		tokens = min(max(tokens, 0), p.burst)
@@ -43,7 +42,6 @@ func (b *bucket) wait(now Stamp, p pace) time.Duration {
 	return max(b.full.sub(now)-slack, 0)
 }
 
-// take takes one token.
 func (b *bucket) take(now Stamp, p pace) {
 	b.full = max(b.full, now).add(p.interval())
 }
@@ -120,7 +118,6 @@ func (c *ceiling) add(now Stamp, window time.Duration) {
 	}
 }
 
-// within counts the grants of the window that ends now.
 func (c *ceiling) within(now Stamp, window time.Duration) int {
 	n := 0
 	for i := len(c.grants) - 1; i >= 0 && now.sub(c.grants[i]) < window; i-- {

@@ -40,7 +40,6 @@ func (u budgetUse) at(now Stamp) budgetUse {
 	return u
 }
 
-// ends returns when the period ends, 0 if it has not begun.
 func (u budgetUse) ends() Stamp {
 	if u.since == 0 {
 		return 0

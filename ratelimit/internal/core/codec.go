@@ -216,7 +216,6 @@ func (s *Snapshot) sound() bool {
 		!slices.ContainsFunc(s.processes, func(p process) bool { return !p.sound() })
 }
 
-// rate reports whether a number can be a rate.
 func rate(v float64) bool { return v >= 0 && v <= math.MaxFloat64 } // false for NaN
 
 func (m *machine) sound() bool {
@@ -269,7 +268,6 @@ func (w *window) code(c *codec, now Stamp) {
 	}
 }
 
-// accountNumber codes the number of an account or a key; 0 is none.
 func (c *codec) accountNumber(s *Snapshot, v *uint64) {
 	if c.version == plainVersion {
 		*v = 0
@@ -367,7 +365,6 @@ func (a *account) code(c *codec, s *Snapshot, now Stamp) {
 	a.machine.window.code(c, now)
 }
 
-// rate codes a rate that is usually 0.
 func (c *codec) rate(v *float64) {
 	some := *v != 0
 	c.Bool(&some)

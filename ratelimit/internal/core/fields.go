@@ -222,7 +222,6 @@ func (f Field) text(t *Tuning) string {
 	return FormatDuration(time.Duration(math.Round(f.value(t) * float64(time.Second))))
 }
 
-// fill puts the default in place of a zero.
 func (f Field) fill(t *Tuning) {
 	switch p := f.at(t).(type) {
 	case *float64:

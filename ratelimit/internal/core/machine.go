@@ -76,7 +76,6 @@ func (e *Event) Obeyed() bool {
 		e.Status == http.StatusServiceUnavailable
 }
 
-// wait returns the Retry-After that has to be obeyed.
 func (e *Event) wait() (time.Duration, bool) {
 	if e.RetryAfter.Given && e.Obeyed() {
 		return e.RetryAfter.For, true
@@ -131,7 +130,6 @@ const (
 	resumeCommand
 )
 
-// step applies one move to the machine: at most one transition.
 func (m *machine) step(t *Tuning, now Stamp, v move) (Transition, bool) {
 	if m.state == Normal && now.sub(m.since) >= t.CooldownReset {
 		m.cooldown = 0
@@ -247,7 +245,6 @@ func (m *machine) confirmed(r *Rule, f *facts) bool {
 	return m.armed >= f.t.Hysteresis
 }
 
-// enter makes the transition of a row.
 func (m *machine) enter(r *Rule, f *facts) Transition {
 	tr := Transition{From: m.state, To: r.To, Reason: r.Reason}
 	if m.state == Normal {
@@ -272,7 +269,6 @@ func (m *machine) longest(t *Tuning) time.Duration {
 	return max(min(t.SleepMaxOutage, t.SleepMax), t.SleepMin)
 }
 
-// cooled returns the length of the next Sleep.
 func (m *machine) cooled(t *Tuning) time.Duration {
 	return min(max(m.cooldown, t.SleepMin), m.longest(t))
 }
@@ -285,12 +281,10 @@ func (s Stamp) after(d time.Duration) Stamp {
 	return s.add(d)
 }
 
-// blockedBy reports whether CacheOnly has a cause that this one does not replace.
 func (m *machine) blockedBy(r Reason) bool {
 	return m.state == CacheOnly && m.reason.rank() >= r.rank()
 }
 
-// blockOver reports whether CacheOnly has an end that has passed.
 func (m *machine) blockOver(now Stamp) bool { return m.blockUntil != 0 && now >= m.blockUntil }
 
 // volunteer lets a process that recovers automatically give CacheOnly an end for all, but not against an operator.

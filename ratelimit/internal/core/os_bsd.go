@@ -20,7 +20,6 @@ func sinceBoot() (time.Duration, bool) {
 // bootID is unknown here: a count that went back means a restart.
 func bootID() string { return "" }
 
-// systemID names this machine.
 func systemID() string {
 	for _, name := range []string{"kern.hostuuid", "hw.uuid"} {
 		if id, err := unix.Sysctl(name); err == nil && id != "" {

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot returns the time since the system started, suspended time included.
 func sinceBoot() (time.Duration, bool) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
@@ -21,7 +20,6 @@ func sinceBoot() (time.Duration, bool) {
 // bootID names this start of the system.
 var bootID = sync.OnceValue(func() string { return firstLine("/proc/sys/kernel/random/boot_id") })
 
-// systemID names this installation of the system.
 func systemID() string {
 	if id := firstLine("/etc/machine-id"); id != "" {
 		return id
@@ -29,7 +27,6 @@ func systemID() string {
 	return firstLine("/var/lib/dbus/machine-id")
 }
 
-// firstLine returns what a small file says, "" where it can't be read.
 func firstLine(path string) string {
 	b, _ := os.ReadFile(path)
 	line, _, _ := strings.Cut(string(b), "\n")

@@ -45,7 +45,6 @@ var bootID = sync.OnceValue(func() string {
 	return strconv.FormatInt(t.BootTime-int64(t.BootTimeBias), 36)
 })
 
-// systemID names this installation of the system.
 func systemID() string {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Cryptography`,
 		registry.QUERY_VALUE|registry.WOW64_64KEY)

@@ -33,7 +33,6 @@ type overrides struct {
 
 func (o override) over(now Stamp) bool { return o.until != 0 && o.until <= now }
 
-// public returns overrides as people read them.
 func (l *timeline) public(list []override) (out []Override) {
 	for _, o := range list {
 		out = append(out, Override{o.key, o.value, l.time(o.until)})
@@ -63,14 +62,12 @@ func (l *overrides) applied(own Tuning) (Tuning, []error) {
 	return t, problems
 }
 
-// drop ends overrides.
 func (l *overrides) drop(ends func(override) bool) {
 	before := len(l.list)
 	l.list = slices.DeleteFunc(l.list, ends)
 	l.seq += uint64(before - len(l.list))
 }
 
-// set adds overrides, or replaces those of the same keys.
 func (l *overrides) set(values []override) error {
 	next := make(map[string]override)
 	for _, o := range slices.Concat(l.list, values) {
@@ -84,7 +81,6 @@ func (l *overrides) set(values []override) error {
 	return nil
 }
 
-// dropOverrides ends overrides that have run out.
 func (s *Snapshot) dropOverrides(now Stamp) {
 	ended := func(o override) bool { return o.over(now) }
 	s.overrides.drop(ended)

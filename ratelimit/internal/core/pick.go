@@ -42,7 +42,6 @@ type candidate struct {
 	until Stamp
 }
 
-// candidate finds out whether an account can take a request.
 func (s *Snapshot) candidate(now Stamp, own *Account, t *Tuning, parts int) candidate {
 	e := candidate{own: own, account: s.accountBy(own.Name)}
 	if e.account == nil {
@@ -104,7 +103,6 @@ func (s *Snapshot) freeKey(now Stamp, e *candidate) *accountKey {
 	return best
 }
 
-// pick chooses the account and key of a request.
 func (s *Snapshot) pick(now Stamp, a *Ask, parts, total int) pick {
 	candidates := make([]candidate, len(a.Accounts))
 	for i := range a.Accounts {

@@ -33,7 +33,6 @@ type process struct {
 	reservedAt Stamp // when it last asked
 }
 
-// process returns the entry of a process, nil if it has none.
 func (s *Snapshot) process(id string) *process {
 	for i := range s.processes {
 		if s.processes[i].id == id {
@@ -43,7 +42,6 @@ func (s *Snapshot) process(id string) *process {
 	return nil
 }
 
-// join returns the entry of a process, and makes or updates it.
 func (s *Snapshot) join(now Stamp, id string, t *Tuning) *process {
 	if p := s.process(id); p != nil {
 		p.bring(now, t)
@@ -209,19 +207,16 @@ type slots struct {
 	seq     uint64 // the newest ticket
 }
 
-// find returns the position of a ticket, -1 if it is not queued.
 func (s *slots) find(number uint64) int {
 	return slices.IndexFunc(s.tickets, func(t ticket) bool { return t.number == number })
 }
 
-// enqueue appends a new ticket and returns its position.
 func (s *slots) enqueue(owner uint64) int {
 	s.seq++
 	s.tickets = append(s.tickets, ticket{number: s.seq, owner: owner})
 	return len(s.tickets) - 1
 }
 
-// withdraw removes a ticket.
 func (s *slots) withdraw(number uint64) {
 	if i := s.find(number); i >= 0 {
 		s.tickets = slices.Delete(s.tickets, i, i+1)
@@ -239,7 +234,6 @@ func (s *slots) release(permit, epoch uint64) (lease, bool) {
 	return lease{}, false
 }
 
-// count counts the leases that fit.
 func (s *slots) count(fits func(*lease) bool) int {
 	n := 0
 	for i := range s.leases {
@@ -250,33 +244,27 @@ func (s *slots) count(fits func(*lease) bool) int {
 	return n
 }
 
-// running counts the leases of one epoch.
 func (s *slots) running(epoch uint64) int {
 	return s.count(func(l *lease) bool { return l.epoch == epoch })
 }
 
-// held counts the leases of one process.
 func (s *slots) held(owner uint64) int {
 	return s.count(func(l *lease) bool { return l.owner == owner })
 }
 
-// booked counts the leases of one process that hold a request of its budget.
 func (s *slots) booked(owner uint64) int {
 	return s.count(func(l *lease) bool { return l.owner == owner && l.budget })
 }
 
-// drop removes the tickets of some processes.
 func (s *slots) drop(whose func(owner uint64) bool) {
 	s.tickets = slices.DeleteFunc(s.tickets, func(t ticket) bool { return whose(t.owner) })
 }
 
-// forget removes what belongs to some processes.
 func (s *slots) forget(whose func(owner uint64) bool) {
 	s.drop(whose)
 	s.leases = slices.DeleteFunc(s.leases, func(l lease) bool { return whose(l.owner) })
 }
 
-// contends reports whether tickets of others than a process stand in the queue.
 func (s *Snapshot) contends(owner string) bool {
 	own := slices.IndexFunc(s.processes, func(p process) bool { return p.id == owner })
 	return slices.ContainsFunc(s.slots.tickets, func(t ticket) bool { return own < 0 || t.owner != s.processes[own].key })

@@ -192,7 +192,6 @@ var evidences = []evidence{
 	{outcomes: []Outcome{Cancelled, Misconfigured}, any: true, address: true},
 }
 
-// evidenceOf returns the row of an answer.
 func evidenceOf(e *Event, by LimitedBy) evidence {
 	for i := range evidences {
 		row := &evidences[i]

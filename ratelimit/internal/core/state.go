@@ -67,10 +67,8 @@ func Outcomes() []Outcome {
 // String returns the outcome's name in lower case.
 func (o Outcome) String() string { return nameOf(o, outcomeNames[:], "Outcome") }
 
-// counts reports whether the outcome enters the window.
 func (o Outcome) counts() bool { return o >= OK && o <= Network }
 
-// failed reports whether the outcome enters the window as an error.
 func (o Outcome) failed() bool { return o.counts() && o != OK }
 
 // Retryable reports whether a request with this outcome is worth repeating.

@@ -162,7 +162,6 @@ type KeyStatus struct {
 	Running  int
 }
 
-// accountStatuses returns the accounts that are known.
 func (s *Snapshot) accountStatuses(now Stamp, t *Tuning, parts int) (list []AccountStatus) {
 	for i := range s.accounts {
 		a := &s.accounts[i]

@@ -85,7 +85,6 @@ func NewOwnerOf(process string) string {
 	return process
 }
 
-// processOf returns the id of a limiter's process.
 func processOf(owner string) string {
 	id, _, _ := strings.Cut(owner, "#")
 	return id

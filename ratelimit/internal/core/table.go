@@ -66,7 +66,6 @@ type facts struct {
 	sustained bool   // the ratio has been too high for sustainedFor
 }
 
-// retryAfter returns the Retry-After that has to be obeyed, 0 for none.
 func (f facts) retryAfter() time.Duration {
 	wait, _ := f.event.wait()
 	return wait

@@ -79,7 +79,6 @@ func (t Tuning) WithDefaults() Tuning {
 // exhaustion is what failed rounds at the longest cooldown add up to before CacheOnly.
 func (t *Tuning) exhaustion() time.Duration { return time.Duration(t.CacheOnlyAfter) * t.SleepMax }
 
-// bucketCap resolves BucketCap's default.
 func (t *Tuning) bucketCap() float64 {
 	if t.BucketCap == 0 {
 		return t.RateBase
@@ -182,7 +181,6 @@ func (c *crossing) error(t *Tuning) *TuningError {
 	return e
 }
 
-// clamp makes crossed values agree and returns what it had to change.
 func (t *Tuning) clamp() []*TuningError {
 	var changed []*TuningError
 	for _, c := range crossings {

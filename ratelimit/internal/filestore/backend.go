@@ -111,7 +111,6 @@ func (b *Backend) prepare(next []byte, at core.Instant, damage error) error {
 	return errors.Join(damage, err)
 }
 
-// take takes the lock, and makes the folder if need be.
 func (b *Backend) take(ctx context.Context) error {
 	err := b.lock.Lock(ctx, lockfile.Exclusive, b.patience)
 	if errors.Is(err, fs.ErrNotExist) { // there is no folder, or no longer
@@ -172,7 +171,6 @@ func (b *Backend) prove(boot time.Duration) error {
 	return nil
 }
 
-// sweep removes the alive files of the dead.
 func (b *Backend) sweep() {
 	for _, name := range b.aliveNames() {
 		if dead, err := lockfile.TakeOver(filepath.Join(b.dir, name)); err == nil {
@@ -181,7 +179,6 @@ func (b *Backend) sweep() {
 	}
 }
 
-// aliveNames returns the names of the alive files of all processes, alive or not.
 func (b *Backend) aliveNames() []string {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
@@ -211,7 +208,6 @@ func (b *Backend) Dead(ids []string) []string {
 	return dead
 }
 
-// bury reports whether a process is dead, and removes its alive file.
 func (b *Backend) bury(id string) bool {
 	if !validID(id) {
 		return true // no process ever had it

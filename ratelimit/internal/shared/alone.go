@@ -188,7 +188,6 @@ func (s *Store) nextBefore(at core.Instant) uint64 {
 	return ticket
 }
 
-// noteCoordinator warns of what has just ended with a successful exchange.
 func (s *Store) noteCoordinator() {
 	if s.coordinator == nil {
 		return

@@ -272,7 +272,6 @@ func (r *request) failed() bool {
 	return r.panicked != nil || r.err != nil && !errors.Is(r.err, core.ErrUnchanged)
 }
 
-// call calls fn.
 func (r *request) call(at core.Instant, snap *core.Snapshot) {
 	defer func() { r.panicked = recover() }()
 	r.err = r.fn(at, snap)
@@ -305,7 +304,6 @@ func (s *Store) run(ctx context.Context) {
 	}
 }
 
-// fail ends all requests with an error.
 func (s *Store) fail(err error) {
 	for _, r := range s.batch {
 		r.err = err

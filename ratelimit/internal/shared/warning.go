@@ -64,7 +64,6 @@ func (w *StoreWarning) Error() string {
 // Unwrap returns the cause.
 func (w *StoreWarning) Unwrap() error { return w.Err }
 
-// eventOf names the trouble that makes a process go on alone.
 func (s *Store) eventOf(trouble error) string {
 	switch {
 	case s.coordinator != nil && !errors.Is(trouble, ErrNewer):
@@ -129,7 +128,6 @@ func (s *Store) tell(warnings []error) {
 	}
 }
 
-// noteAside warns of a damaged state that the backend has set aside.
 func (s *Store) noteAside() {
 	q, ok := s.backend.(Quarantine)
 	if !ok {
