@@ -7,15 +7,16 @@ import (
 
 // Abilities are what the file system of a folder can do, as tried out in it.
 type Abilities struct {
-	Rename    string // "rename": the kernel renames without replacing; "link": files are moved by links; "none": they are not moved
+	// Rename is how files are moved: "rename", where the kernel does it without replacing, "link", or "none".
+	Rename    string
 	HardLinks bool
 	Reflinks  bool
 	FoldsCase bool // names that differ in case alone are one name
 	Inodes    bool // a renamed file keeps its inode
 }
 
-// Examine tries out what the file system of a folder can do, under names of its own that it removes again. The folder gets its
-// time back.
+// Examine tries out what the file system of a folder can do, under names of its own that it removes again. The folder
+// gets its time back.
 func Examine(system FS, path, id string) (a Abilities, err error) {
 	root, err := system.Open(path)
 	if err != nil {
@@ -27,9 +28,9 @@ func Examine(system FS, path, id string) (a Abilities, err error) {
 		return a, err
 	}
 	name := (&run{ID: id}).probeName()
-	way, loose, err := probeIn(root, name)
+	way, unstable, err := probeIn(root, name)
 	if err == nil {
-		a.Rename, a.Inodes = way, !loose
+		a.Rename, a.Inodes = way, !unstable
 		err = a.tryLinks(root, name)
 	}
 	return a, errors.Join(err, root.SetMTime(before.MTime))

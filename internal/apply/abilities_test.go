@@ -12,14 +12,32 @@ func TestAbilitiesAreTriedOut(t *testing.T) {
 		world traits
 		want  Abilities
 	}{
-		"all":                  {traits{}, Abilities{Rename: "rename", HardLinks: true, Reflinks: true, Inodes: true}},
-		"no rename":            {traits{noRename: true}, Abilities{Rename: "link", HardLinks: true, Reflinks: true, Inodes: true}},
-		"it takes the flag":    {traits{replaces: true}, Abilities{Rename: "link", HardLinks: true, Reflinks: true, Inodes: true}},
-		"neither":              {traits{noRename: true, noLinks: true}, Abilities{Rename: "none", Reflinks: true, Inodes: true}},
-		"no links, no clones":  {traits{noLinks: true, noClones: true}, Abilities{Rename: "rename", Inodes: true}},
-		"folding, new inodes":  {traits{fold: true, loose: true}, Abilities{Rename: "rename", HardLinks: true, Reflinks: true, FoldsCase: true}},
-		"as on a Mac, coarse":  {traits{nfd: true, fold: true, coarse: true}, Abilities{Rename: "rename", HardLinks: true, Reflinks: true, FoldsCase: true, Inodes: true}},
-		"names of an old disk": {traits{nameMax: 64}, Abilities{Rename: "rename", HardLinks: true, Reflinks: true, Inodes: true}},
+		"all": {traits{}, Abilities{Rename: "rename", HardLinks: true, Reflinks: true, Inodes: true}},
+		"no rename": {
+			traits{noRename: true},
+			Abilities{Rename: "link", HardLinks: true, Reflinks: true, Inodes: true},
+		},
+		"it takes the flag": {
+			traits{replaces: true},
+			Abilities{Rename: "link", HardLinks: true, Reflinks: true, Inodes: true},
+		},
+		"neither": {
+			traits{noRename: true, noLinks: true},
+			Abilities{Rename: "none", Reflinks: true, Inodes: true},
+		},
+		"no links, no clones": {traits{noLinks: true, noClones: true}, Abilities{Rename: "rename", Inodes: true}},
+		"folding, new inodes": {
+			traits{fold: true, loose: true},
+			Abilities{Rename: "rename", HardLinks: true, Reflinks: true, FoldsCase: true},
+		},
+		"as on a Mac, coarse": {
+			traits{nfd: true, fold: true, coarse: true},
+			Abilities{Rename: "rename", HardLinks: true, Reflinks: true, FoldsCase: true, Inodes: true},
+		},
+		"names of an old disk": {traits{nameMax: 64}, Abilities{
+			Rename: "rename", HardLinks: true, Reflinks: true,
+			Inodes: true,
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSim()

@@ -16,7 +16,8 @@ type Engine struct {
 	AsRoot   bool           // made folders get the owner of the one above
 	Workers  int            // how many files may be moved or linked at once; 0: one
 	Progress func(Progress) // told after each file; may be nil
-	// Note returns what a file for media servers holds, by what is known without asking anybody; nil where that does not suffice.
+	// Note returns what a file for media servers holds, by what is known without asking anybody; nil where that does not
+	// suffice.
 	Note func(ctx context.Context, n *organize.Note) []byte
 }
 
@@ -34,8 +35,9 @@ type Options struct {
 	DryRun   bool // only look
 }
 
-// Apply checks a plan and carries it out. Where anything of it can't be, nothing is done, unless Partial says otherwise. The
-// error is an *UnfinishedError, a *MountError, or that the journal could not be written; then nothing was done.
+// Apply checks a plan and carries it out. Where anything of it can't be, nothing is done, unless Partial says
+// otherwise. The error is an *UnfinishedError, a *MountError, or that the journal could not be written; then nothing
+// was done.
 func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Outcome, error) {
 	if err := e.free(); err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	return x.outcome(out, err)
 }
 
-// Resume goes on with a run that was cut off, in apply or in undo, to where it was to lead.
+// Resume goes on with an interrupted run, in apply or in undo, to where it was to lead.
 func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	x, err := e.reopen(id)
 	if err != nil {

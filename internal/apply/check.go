@@ -85,7 +85,10 @@ func (c *check) gather() {
 		for k := range unit.Ops {
 			line := &unit.Ops[k]
 			n++
-			o := op{N: n, Unit: u + 1, Bundle: c.bundles[u] + 1, Verb: line.Verb, Size: line.Size, MTime: line.MTime, Inode: line.Inode}
+			o := op{
+				N: n, Unit: u + 1, Bundle: c.bundles[u] + 1, Verb: line.Verb, Size: line.Size, MTime: line.MTime,
+				Inode: line.Inode,
+			}
 			if line.Verb != organize.NFO {
 				o.From = c.place(c.plan.Sources[unit.Source].Path, unit.Dir, line.Source)
 			}
@@ -96,7 +99,8 @@ func (c *check) gather() {
 			c.ops, c.bad, c.idle = append(c.ops, o), append(c.bad, nil), append(c.idle, false)
 			c.at = append(c.at, [2]int{u, k})
 			c.results = append(c.results, Result{
-				N: n, Unit: u + 1, Verb: line.Verb, Source: c.plan.SourcePath(unit, line), Target: c.plan.TargetPath(unit, line), Size: line.Size,
+				N: n, Unit: u + 1, Verb: line.Verb, Source: c.plan.SourcePath(unit, line), Target: c.plan.TargetPath(unit,
+					line), Size: line.Size,
 			})
 		}
 	}
@@ -159,7 +163,7 @@ func (c *check) dir(full string, parent int, name string) int {
 	return i
 }
 
-// sources looks at all sources, in lanes, and then which names the moves free.
+// sources looks at all sources, by several workers, and then which names the moves free.
 func (c *check) sources() {
 	inodes := make([]uint64, len(c.ops))
 	parallel(split(len(c.ops), c.engine.Workers), func(_, first, end int) {
@@ -182,7 +186,8 @@ func (c *check) sources() {
 	}
 }
 
-// source compares a source with what was planned, and writes down what it is known by. It returns the inode that it has now.
+// source compares a source with what was planned, and writes down what it is known by. It returns the inode that it has
+// now.
 func (c *check) source(i int, open *folders) (inode uint64, _ *Problem) {
 	o := &c.ops[i]
 	if p := c.errs[o.From.Dir]; p != nil {

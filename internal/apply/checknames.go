@@ -14,7 +14,8 @@ type spelling struct {
 	op   int
 }
 
-// makes notes which name an operation makes first in a folder that is there: its own, or that of the topmost new folder.
+// makes notes which name an operation makes first in a folder that is there: its own, or that of the topmost new
+// folder.
 func (c *check) makes(i int) {
 	at := c.ops[i].To
 	for c.run.Dirs[at.Dir].New {
@@ -23,8 +24,9 @@ func (c *check) makes(i int) {
 	c.fresh[at.Dir] = append(c.fresh[at.Dir], spelling{at.Name, i})
 }
 
-// spellings refuses names that differ from one that is there in case or normal form alone: whatever this file system does, some client
-// would see only one of the two. Planning has looked, so this one came since. Each folder is listed once.
+// spellings refuses names that differ from one that is there in case or normal form alone: whatever this file system
+// does, some client would see only one of the two. Planning has looked, so this one came since. Each folder is listed
+// once.
 func (c *check) spellings() {
 	if len(c.fresh) == 0 {
 		return
@@ -66,7 +68,8 @@ func (c *check) emptied() map[int]bool {
 	return out
 }
 
-// givesWay reports whether the run moves away what has a name: a file, or what is in a folder that gets a name in another case.
+// givesWay reports whether the run moves away what has a name: a file, or what is in a folder that gets a name in
+// another case.
 func (c *check) givesWay(dir int, name string, emptied map[int]bool) bool {
 	if holder, freed := c.moves[place{dir, name}]; freed {
 		return c.bad[holder] == nil

@@ -126,7 +126,8 @@ func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
 	o := &c.ops[i]
 	switch {
 	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
-		if text, err := dir.Readlink(o.To.Name); err == nil && organize.LeadsTo(c.run.path(o.To.Dir), text) == c.run.pathOf(o.From) {
+		if text, err := dir.Readlink(o.To.Name); err == nil &&
+			organize.LeadsTo(c.run.path(o.To.Dir), text) == c.run.pathOf(o.From) {
 			c.idle[i] = true
 			return nil
 		}
@@ -147,7 +148,8 @@ func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
 	return c.taken(i, dir, info)
 }
 
-// space refuses the copies for which a file system has no room behind those before them: what all need and one in a hundred.
+// space refuses the copies for which a file system has no room behind those before them: what all need and one in a
+// hundred.
 func (c *check) space() {
 	need := map[uint64]int64{}
 	copies := func(i int) bool {

@@ -15,8 +15,8 @@ import (
 )
 
 // is reports whether that copy lies there, edited or not.
-func (m *copyMark) is(info Info, loose bool) bool {
-	if loose {
+func (m *copyMark) is(info Info, unstable bool) bool {
+	if unstable {
 		return m.matches(info)
 	}
 	return info.Type == organize.TypeRegular && info.Inode == m.Inode && info.Birth == m.Birth
@@ -27,7 +27,8 @@ func (m *copyMark) matches(info Info) bool {
 	return info.Type == organize.TypeRegular && info.Size == m.Size && info.MTime == m.MTime
 }
 
-// part is the name that a copy has until it is whole: nobody can guess it, so what has that name is ours. Going back it has another.
+// part is the name that a copy has until it is whole: nobody can guess it, so what has that name is ours. Going back it
+// has another.
 func (r *run) part(i int, at place, back bool) place {
 	suffix := ".part"
 	if back {
@@ -36,9 +37,11 @@ func (r *run) part(i int, at place, back bool) place {
 	return place{at.Dir, organize.TempName(r.Parts, i+1) + suffix}
 }
 
-// duplicate makes a copy of a file under another name, which it gets when it is whole and durable. known is the mark of an earlier copy, nil
-// for none; seen is what lay there when it was looked at.
-func (w *worker) duplicate(o *op, dir Dir, from, to place, seen Info, known *copyMark, back bool) (*copyMark, *Problem) {
+// duplicate makes a copy of a file under another name, which it gets when it is whole and durable. known is the mark of
+// an earlier copy, nil for none; seen is what lay there when it was looked at.
+func (w *worker) duplicate(
+	o *op, dir Dir, from, to place, seen Info, known *copyMark, back bool,
+) (*copyMark, *Problem) {
 	into, err := w.dirs.make(to.Dir)
 	if err != nil {
 		return nil, failed(err)
@@ -120,8 +123,8 @@ func (w *worker) publish(known *copyMark, into Dir, part, to place) *Problem {
 	return nil
 }
 
-// fill makes the copy and gives it the times, mode and owner of its source. A source that changes meanwhile is no source. What comes
-// back as it went gets the time that it had: the other file system may not have kept all of it.
+// fill makes the copy and gives it the times, mode and owner of its source. A source that changes meanwhile is no
+// source. What comes back as it went gets the time that it had: the other file system may not have kept all of it.
 func (w *worker) fill(o *op, dir Dir, from place, into Dir, part place, seen Info, back bool) (*copyMark, *Problem) {
 	source, err := dir.Read(from.Name)
 	if err != nil {
@@ -190,7 +193,10 @@ func (w *worker) fill(o *op, dir Dir, from place, into Dir, part place, seen Inf
 	if named && check.Sum32() != crc {
 		w.noticed.badCRC = append(w.noticed.badCRC, o.Index)
 	}
-	return &copyMark{Inode: made.Inode, Size: made.Size, MTime: made.MTime, Birth: made.Birth, Sum: sum, Mode: before.Mode}, nil
+	return &copyMark{
+		Inode: made.Inode, Size: made.Size, MTime: made.MTime, Birth: made.Birth, Sum: sum,
+		Mode: before.Mode,
+	}, nil
 }
 
 // isAsBefore reports whether a file is the one that it was a moment ago, and unchanged.
@@ -227,7 +233,8 @@ func (w *worker) copyTo(o *op, source glimpse, from, to place) *Problem {
 	if p != nil {
 		return p
 	}
-	if now, err := into.Lstat(to.Name); err != nil || !known.is(now, w.journal.progress.unstableInodes) || !known.matches(now) {
+	if now, err := into.Lstat(to.Name); err != nil || !known.is(now, w.journal.progress.unstableInodes) ||
+		!known.matches(now) {
 		return problem(Changed)
 	}
 	s, err := w.see(o, from)
@@ -260,7 +267,8 @@ func (w *worker) fetch(o *op, target glimpse, from, to place) *Problem {
 	return w.discard(o.Index, from, true)
 }
 
-// provenAt is no problem if a copy reads back from the disk as it was written and its name is durable. It returns the copy's folder.
+// provenAt is no problem if a copy reads back from the disk as it was written and its name is durable. It returns the
+// copy's folder.
 func (w *worker) provenAt(known *copyMark, at place) (Dir, *Problem) {
 	dir, err := w.dirs.get(at.Dir)
 	if err != nil {
@@ -293,8 +301,9 @@ var errOriginalEdited = lang.Error("the original was, and not the copy")
 // chunk is how much is copied at a time.
 const chunk = 256 << 10 // what the caches of a processor hold of it: with 1 MiB copying takes half as long again
 
-// copyContent copies the content, leaves holes out, and returns its XXH64. seen gets each piece, and where it ends. The holes of zeros that
-// no file system tells of are left as they are. Of a file of several pieces the next is read while one is written.
+// copyContent copies the content, leaves holes out, and returns its XXH64. seen gets each piece, and where it ends. The
+// holes of zeros that no file system tells of are left as they are. Of a file of several pieces the next is read while
+// one is written.
 func copyContent(ctx context.Context, from, to File, size int64, seen func(read []byte, at int64)) (uint64, error) {
 	r := pieceReader{from: from, sum: xxhash.New()}
 	for i := range r.buffers {

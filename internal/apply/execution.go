@@ -135,7 +135,8 @@ func (x *execution) begin() error {
 // maxTroubles is after how many failures of the disk in a row a run stops.
 const maxTroubles = 3
 
-// takeSteps carries out the steps of one worker, or puts them back, the last one first. A step that fails is dealt with by the direction.
+// takeSteps carries out the steps of one worker, or puts them back, the last one first. A step that fails is dealt with
+// by the direction.
 func (x *execution) takeSteps(w *worker, first, end int, back bool) {
 	half := organize.Aside // the leg after which a file is under way
 	if back {

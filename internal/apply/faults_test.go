@@ -27,11 +27,12 @@ func contentsOf(s *sim) map[string]int {
 	return out
 }
 
-// At every effect every error, said of what was not done and of what was: nothing is lost, what is told of each file is so, and
-// afterwards undo gives the tree before, byte for byte.
+// At every effect every error, said of what was not done and of what was: nothing is lost, what is told of each file is
+// so, and afterwards undo gives the tree before, byte for byte.
 func TestEveryEffectFails(t *testing.T) {
 	errnos := []syscall.Errno{
-		syscall.ENOSPC, syscall.EIO, syscall.EDQUOT, syscall.EACCES, syscall.EROFS, syscall.ESTALE, syscall.EINTR, syscall.EXDEV, syscall.EMLINK,
+		syscall.ENOSPC, syscall.EIO, syscall.EDQUOT, syscall.EACCES, syscall.EROFS, syscall.ESTALE, syscall.EINTR,
+		syscall.EXDEV, syscall.EMLINK,
 	}
 	for name, world := range map[string]traits{"plain": {}, "without NOREPLACE": {noRename: true}} {
 		for seed := range uint64(max(*trees, 4)) {
@@ -113,7 +114,10 @@ func TestEveryEffectOfUndoFails(t *testing.T) {
 // After a power loss there is what was synced and any part of the rest: the same claims hold.
 func TestPowerLoss(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	for name, world := range map[string]traits{"plain": {}, "without NOREPLACE": {noRename: true}, "NOREPLACE ignored": {replaces: true}} {
+	for name, world := range map[string]traits{
+		"plain": {}, "without NOREPLACE": {noRename: true},
+		"NOREPLACE ignored": {replaces: true},
+	} {
 		for seed := range uint64(max(*trees, 6)) {
 			sc := newScene(seed, world)
 			if sc.plan = parsed(sc.plan); sc.plan == nil {
@@ -159,10 +163,14 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// Somebody else changes something at every moment between two effects: whatever it is, no file of theirs or ours is lost.
+// Somebody else changes something at every moment between two effects: whatever it is, no file of theirs or ours is
+// lost.
 func TestOthersAtWork(t *testing.T) {
 	for seed := range uint64(max(*trees, 10)) {
-		for _, what := range []string{"a target appears", "a source is replaced", "a source is edited", "a source is gone", "a folder becomes a link"} {
+		for _, what := range []string{
+			"a target appears", "a source is replaced", "a source is edited", "a source is gone",
+			"a folder becomes a link",
+		} {
 			for _, world := range []traits{{}, {noRename: true}} {
 				sc := newScene(seed, world)
 				if sc.plan = parsed(sc.plan); sc.plan == nil {
@@ -242,8 +250,8 @@ func (c *checker) meddle(s *sim, what string, k int) {
 	delete(c.contents, "") // empty files are told apart by nothing
 }
 
-// Somebody else writes the same file at every moment between two effects: whichever is first stays as it is, the unit goes on, and
-// undoing removes only what is ours.
+// Somebody else writes the same file at every moment between two effects: whichever is first stays as it is, the unit
+// goes on, and undoing removes only what is ours.
 func TestWhatSomebodyElseWritesStays(t *testing.T) {
 	for _, world := range []traits{{}, {noRename: true}, {loose: true}} {
 		left := 0
@@ -460,11 +468,16 @@ func TestWhatUndoKeeps(t *testing.T) {
 			func(s *sim) { s.nodes[s.at("/lib/n.nfo")].data += " " }, "a undone, n.nfo kept edited", "/lib/n.nfo /src/a",
 		},
 		{
-			"what was written is gone", "a", "a = x, ! n.nfo", func(s *sim) { s.remove("/lib/n.nfo") }, "a undone, n.nfo undone", "/src/a",
+			"what was written is gone", "a", "a = x, ! n.nfo",
+			func(s *sim) { s.remove("/lib/n.nfo") }, "a undone, n.nfo undone", "/src/a",
 		},
 		{
 			"something else is where it was written", "a", "a = x, ! n.nfo",
-			func(s *sim) { s.remove("/lib/n.nfo"); s.add("/lib/n.nfo/theirs", "theirs") }, "a undone, n.nfo kept moved_on", "/lib/n.nfo/theirs /src/a",
+			func(s *sim) {
+				s.remove("/lib/n.nfo")
+				s.add("/lib/n.nfo/theirs",
+					"theirs")
+			}, "a undone, n.nfo kept moved_on", "/lib/n.nfo/theirs /src/a",
 		},
 		{
 			"it was not written", "a", "a = x, !404 n.nfo", func(*sim) {}, "a undone", "/src/a",
@@ -558,9 +571,15 @@ func TestVerify(t *testing.T) {
 			s.remove("/lib/o.nfo")
 			s.add("/lib/o.nfo/", "")
 		}, "a ok, m.nfo ok, n.nfo edited, o.nfo replaced", "a ok, m.nfo ok, n.nfo edited, o.nfo replaced"},
-		{"a bit has flipped in a copy", "a", "a : x", func(s *sim) { s.nodes[s.at("/lib/x")].data = "content of b" }, "a ok", "a edited"},
+		{
+			"a bit has flipped in a copy", "a", "a : x", func(s *sim) { s.nodes[s.at("/lib/x")].data = "content of b" }, "a ok",
+			"a edited",
+		},
 		{"a CRC-32 in the name that is another's", named, named + " > x", func(*sim) {}, named + " ok", named + " bad_crc"},
-		{"a CRC-32 in the name that is the video's", "n[8D7F2A11].ko.ass", "n[8D7F2A11].ko.ass > x", func(*sim) {}, "n[8D7F2A11].ko.ass ok", "n[8D7F2A11].ko.ass ok"},
+		{
+			"a CRC-32 in the name that is the video's", "n[8D7F2A11].ko.ass", "n[8D7F2A11].ko.ass > x", func(*sim) {},
+			"n[8D7F2A11].ko.ass ok", "n[8D7F2A11].ko.ass ok",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			sc := drawn(traits{}, "/lib", row.files, row.plan)
@@ -597,7 +616,10 @@ func TestALaterRunIsNamed(t *testing.T) {
 	}
 	root, _ := s.Root("/lib")
 	info := s.info(s.at("/lib/x"))
-	second := &organize.Plan{ID: "20261123-020431-zzzz", Mode: organize.ModeMove, Layout: "plex", Sources: []organize.Root{root}, Targets: []organize.Root{root}}
+	second := &organize.Plan{
+		ID: "20261123-020431-zzzz", Mode: organize.ModeMove, Layout: "plex",
+		Sources: []organize.Root{root}, Targets: []organize.Root{root},
+	}
 	second.Units = []organize.Unit{{Dir: ".", Ops: []organize.Op{{
 		Verb: organize.Move, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: "x", To: "y",
 	}}}}
@@ -622,7 +644,8 @@ func TestALaterRunIsNamed(t *testing.T) {
 	}
 }
 
-// Of a run that was cut off verifying tells what it has not done, and of an undo that was cut off what is back; nothing of it is gone.
+// Of an interrupted run verifying tells what it has not done, and of an undo that was interrupted what is back; nothing
+// of it is gone.
 func TestVerifyOfWhatWasCutOff(t *testing.T) {
 	sc := drawn(traits{}, "/src", "a b c d e f", "a > b, b > a; c > x; d = y; e : z; f @ w, ! n.nfo")
 	apply, _, undo := sc.actions()

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// maxOpen is how many folders are kept open; each lane has as many.
+// maxOpen is how many folders are kept open; each worker has as many.
 const maxOpen = 64
 
 // folders opens and makes the folders of a run.
@@ -91,8 +91,8 @@ func (f *folders) forget(gone int) {
 	}
 }
 
-// trim closes all folders but the roots when too many are open: a root is opened by its path, and so only once. No folder may be
-// in use.
+// trim closes all folders but the roots when too many are open: a root is opened by its path, and so only once. No
+// folder may be in use.
 func (f *folders) trim() {
 	if len(f.open) <= maxOpen {
 		return
@@ -119,7 +119,7 @@ func isElse(err error) bool { return errors.Is(err, syscall.ENOTDIR) || errors.I
 
 // make returns a folder, which is made where it is not there.
 func (f *folders) make(i int) (Dir, error) {
-	if f.run.Dirs[i].New { // no other lane sees it before it has its mode
+	if f.run.Dirs[i].New { // no other worker sees it before it has its mode
 		f.making.Lock()
 		defer f.making.Unlock()
 	}
@@ -160,7 +160,7 @@ func (f *folders) inherit(i int, dir Dir) error {
 	return dress(dir, info.Mode, info.UID, info.GID, f.asRoot)
 }
 
-// redress completes the folders that were made before the run was cut off, maybe without their mode.
+// redress completes the folders that were made before the run was interrupted, maybe without their mode.
 func (f *folders) redress() error {
 	for i := range f.run.Dirs {
 		if !f.run.Dirs[i].New {
@@ -205,8 +205,8 @@ func (f *folders) sweep(emptied []bool) {
 	}
 }
 
-// prune removes the folders that the run has made and that are empty: those below a folder stand behind it. Those that are known to be
-// used are not looked at; nil: none is. No folder may be in use.
+// prune removes the folders that the run has made and that are empty: those below a folder stand behind it. Those that
+// are known to be used are not looked at; nil: none is. No folder may be in use.
 func (f *folders) prune(used []bool) {
 	for i := len(f.run.Dirs) - 1; i >= 0; i-- {
 		if f.run.Dirs[i].New && (used == nil || !used[i]) {
@@ -240,8 +240,8 @@ func (f *folders) removed(i int) bool {
 	return err == nil || isMissing(err)
 }
 
-// isEmpty reports whether there is such a folder with nothing in it. Removing one that is not empty would be refused by the
-// system as well; asking first spares the change of what is not removed.
+// isEmpty reports whether there is such a folder with nothing in it. Removing one that is not empty would be refused by
+// the system as well; asking first spares the change of what is not removed.
 func isEmpty(parent Dir, name string) bool {
 	dir, err := parent.OpenDir(name)
 	if err != nil {

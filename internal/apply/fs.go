@@ -1,10 +1,10 @@
 // Package apply carries plans out and puts them back. It is the only part of anivault that changes a library.
 //
-// At every moment each file that was there is there, whole, under its old name, its new one, or both (within a cycle of renames:
-// under a temporary one beside it); what was there before is never replaced, and removed only as the source of a move whose
-// target is proven. A run is written down in a journal before its first change. What of it was done is read from the file
-// system, not from the journal, so a run can be cut off at any point and then be finished ([Engine.Resume]) or put back
-// ([Engine.Undo]).
+// At every moment each file that was there is there, whole, under its old name, its new one, or both (within a cycle of
+// renames: under a temporary one beside it); what was there before is never replaced, and removed only as the source of
+// a move whose target is proven. A run is written down in a journal before its first change. What of it was done is
+// read from the file system, not from the journal, so a run can be interrupted at any point and then be finished
+// ([Engine.Resume]) or put back ([Engine.Undo]).
 package apply
 
 import (
@@ -42,7 +42,8 @@ type Dir interface {
 	Unlink(name string) error
 	// Link gives a file one more name; EEXIST where it is taken.
 	Link(name string, to Dir, as string) error
-	// Rename never replaces: EEXIST where the name is taken; EINVAL, ENOSYS or EOPNOTSUPP where the file system can't promise that.
+	// Rename never replaces: EEXIST where the name is taken; EINVAL, ENOSYS or EOPNOTSUPP where the file system can't
+	// promise that.
 	Rename(name string, to Dir, as string) error
 	// SetMode and SetOwner change the folder itself, SetMTime also leaves its time of access.
 	SetMode(mode uint32) error
@@ -76,8 +77,8 @@ type File interface {
 	Extend(size int64) error
 	// Clone makes the file share the content of another one.
 	Clone(from File) error
-	// CopyMetadata gives the file the mode and times of another one, for root also its owner, and what a user has written down about it:
-	// attributes and an access list. whole says that all of these could be kept.
+	// CopyMetadata gives the file the mode and times of another one, for root also its owner, and what a user has written
+	// down about it: attributes and an access list. whole says that all of these could be kept.
 	CopyMetadata(from File, info Info, owner bool) (whole bool, err error)
 	// Lock keeps other processes from working on the file as long as it is open; ErrAtWork where one does.
 	Lock() error

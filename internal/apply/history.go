@@ -32,11 +32,12 @@ type Run struct {
 // History returns all runs, the newest first. Those whose journals can't be trusted have an error.
 func (e *Engine) History() ([]Run, error) { return e.runs(true) }
 
-// Runs is History without reading the journals whole: that the checksum of one is wrong is seen when something is done by it.
+// Runs is History without reading the journals whole: that the checksum of one is wrong is seen when something is done
+// by it.
 func (e *Engine) Runs() ([]Run, error) { return e.runs(false) }
 
-// Unfinished returns the runs that were cut off or are at work, and those whose journals can't be trusted, of which nobody can say it;
-// each the newest first.
+// Unfinished returns the runs that were interrupted or are at work, and those whose journals can't be trusted, of which
+// nobody can say it; each the newest first.
 func (e *Engine) Unfinished() (unfinished, damaged []Run, err error) {
 	runs, err := e.Runs()
 	for i := range runs {
@@ -132,14 +133,15 @@ func (e *Engine) ids() ([]string, error) {
 	return ids, nil
 }
 
-// free returns an *UnfinishedError where a run was cut off. What one has left that never began is cleared away.
+// free returns an *UnfinishedError where a run was interrupted. What one has left that never began is cleared away.
 func (e *Engine) free() error {
 	names, err := e.Journals.Names()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if id, ok := strings.CutSuffix(strings.TrimPrefix(name, "."), ".journal.new"); ok && organize.IsID(id) && name == unwritten(id) {
+		if id, ok := strings.CutSuffix(strings.TrimPrefix(name, "."), ".journal.new"); ok && organize.IsID(id) &&
+			name == unwritten(id) {
 			if err := e.Journals.Unlink(name); err != nil && !isMissing(err) {
 				return err
 			}
@@ -172,7 +174,8 @@ func (e *Engine) runID(plan string) (string, error) {
 	}
 }
 
-// Show returns a run and what became of each of its files. What a run that was cut off has done is looked up where the files are.
+// Show returns a run and what became of each of its files. What an interrupted run has done is looked up where the
+// files are.
 func (e *Engine) Show(id string) (Run, *Outcome, error) {
 	j, err := openJournal(e.Journals, id, false)
 	if err != nil {
@@ -220,15 +223,16 @@ func notDone(why organize.Code) (Status, *Problem) {
 func (x *execution) where(i int) Status {
 	o := &x.run.Ops[i]
 	x.dirs.trim()
-	if target, err := x.see(o, o.To); err == nil && (target.what == same || target.what == edited && o.Verb != organize.NFO && o.Verb != organize.Symlink) {
+	if target, err := x.see(o, o.To); err == nil && (target.what == same || target.what == edited &&
+		o.Verb != organize.NFO && o.Verb != organize.Symlink) {
 		return StatusDone
 	}
 	return x.journal.progress.elsewhere()
 }
 
-// elsewhere says of a file that is not at its target what a run that was cut off has done with it.
-func (m *progress) elsewhere() Status {
-	if m.undoing {
+// elsewhere says of a file that is not at its target what an interrupted run has done with it.
+func (p *progress) elsewhere() Status {
+	if p.undoing {
 		return StatusUndone
 	}
 	return StatusPlanned
@@ -241,7 +245,8 @@ type Identity struct {
 	MTime organize.Stamp
 }
 
-// Returned returns the files that putting a run back has given their old names again: those of moves, where inodes tell files apart.
+// Returned returns the files that putting a run back has given their old names again: those of moves, where inodes tell
+// files apart.
 func (e *Engine) Returned(id string) ([]Identity, error) {
 	j, err := openJournal(e.Journals, id, false)
 	if err != nil {
@@ -284,8 +289,8 @@ func (e *Engine) Prune(before time.Time) ([]string, error) {
 	return gone, e.Journals.Sync()
 }
 
-// Abandon lets other runs begin although this one was cut off. What it has done stays; its journal does too, so that it can
-// still be put back or gone on with.
+// Abandon lets other runs begin although this one was interrupted. What it has done stays; its journal does too, so
+// that it can still be put back or gone on with.
 func (e *Engine) Abandon(id string) error {
 	j, err := openJournal(e.Journals, id, true)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 // journalFormat rises with every change of what stands in a journal: one of another format is refused.
 const journalFormat = 3
 
-// header is the first line of a journal. A line for each folder follows, one for each step, and one with the SHA-256 of all of these:
-// together its fixed part. Behind it stand the marks. Each line is a JSON object.
+// header is the first line of a journal. A line for each folder follows, one for each step, and one with the SHA-256 of
+// all of these: together its fixed part. Behind it stand the marks. Each line is a JSON object.
 type header struct {
 	Format   int             `json:"anivault_journal"`
 	ID       string          `json:"id"`
@@ -40,8 +40,8 @@ type header struct {
 	Bytes    int             `json:"bytes"` // from here to the marks
 }
 
-// stepLine is the line of a step: an operation where the file comes to its target, else its first half. Names are quoted as in plans: JSON
-// is UTF-8, which they need not be.
+// stepLine is the line of a step: an operation where the file comes to its target, else its first half. Names are
+// quoted as in plans: JSON is UTF-8, which they need not be.
 type stepLine struct {
 	Aside      bool   `json:"aside,omitempty"`
 	Verb       string `json:"verb,omitempty"`
@@ -88,8 +88,8 @@ func (r *run) text() []byte {
 		}
 	})
 	h := header{
-		Format: journalFormat, ID: r.ID, Plan: r.Plan, Begun: r.Begun.UTC(), Mode: r.Mode, Layout: r.Layout, Absolute: r.Absolute,
-		Parts: r.Parts, Sources: r.Sources, Targets: r.Targets, Folders: len(r.Dirs), Files: len(r.Ops),
+		Format: journalFormat, ID: r.ID, Plan: r.Plan, Begun: r.Begun.UTC(), Mode: r.Mode, Layout: r.Layout,
+		Absolute: r.Absolute, Parts: r.Parts, Sources: r.Sources, Targets: r.Targets, Folders: len(r.Dirs), Files: len(r.Ops),
 		Bytes: folders.Len() + len(sumLine(nil)),
 	}
 	for i := range steps {
@@ -121,7 +121,8 @@ func (r *run) line(s step) *stepLine {
 		return &stepLine{Aside: true, File: s.Op, Temp: o.Temp}
 	}
 	l := &stepLine{
-		Verb: o.Verb.String(), File: o.Index, N: o.N, Unit: o.Unit, Bundle: o.Bundle, Across: o.Across, Size: o.Size, Inode: o.Inode,
+		Verb: o.Verb.String(), File: o.Index, N: o.N, Unit: o.Unit, Bundle: o.Bundle, Across: o.Across, Size: o.Size,
+		Inode: o.Inode,
 		MTime: o.MTime.String(), Sum: o.Sum, ToFolder: o.To.Dir, To: organize.Quote(o.To.Name), Temp: o.Temp,
 	}
 	if o.Birth != (organize.Stamp{}) {
@@ -191,8 +192,8 @@ func (h *header) fixedPart(text []byte, length int) (sum, marks int, err error) 
 	return sum, marks, nil
 }
 
-// readRun reads a journal's fixed part and returns where its marks begin. With an error the run holds what the header says, for people to
-// see and never to act on.
+// readRun reads a journal's fixed part and returns where its marks begin. With an error the run holds what the header
+// says, for people to see and never to act on.
 func readRun(text []byte) (r *run, marks int, err error) {
 	r, h, length, err := readHeader(text)
 	if err != nil {
@@ -408,8 +409,8 @@ func publish(dir Dir, from, to string) error {
 	return dir.Unlink(from)
 }
 
-// openJournal reads a journal whole; one that may be written is locked, ErrAtWork where another process has it. The error wraps a
-// *JournalError where it can't be trusted.
+// openJournal reads a journal whole; one that may be written is locked, ErrAtWork where another process has it. The
+// error wraps a *JournalError where it can't be trusted.
 func openJournal(dir Dir, id string, writable bool) (*journal, error) {
 	open := dir.Read
 	if writable {
@@ -461,8 +462,9 @@ func readPart(f File, from, to int64) ([]byte, error) {
 	return text[:n], err
 }
 
-// readSummary reads of a journal what the history tells: its header and its marks. The checksum is looked at only with check, so a run of
-// 100,000 files costs no more than one of a single file. With an error of *JournalError the run has what could be read.
+// readSummary reads of a journal what the history tells: its header and its marks. The checksum is looked at only with
+// check, so a run of 100,000 files costs no more than one of a single file. With an error of *JournalError the run has
+// what could be read.
 func readSummary(dir Dir, id string, check bool) (*Run, error) {
 	file, err := dir.Read(journalName(id))
 	if err != nil {

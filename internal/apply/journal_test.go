@@ -16,7 +16,8 @@ import (
 
 func sampleRun() *run {
 	return &run{
-		ID: "20261122-020431-k3f9", Plan: "20261122-020431-abcd", Begun: time.Unix(1_800_000_000, 123456789).UTC(), Mode: organize.ModeMove, Layout: "my layout", Absolute: true,
+		ID: "20261122-020431-k3f9", Plan: "20261122-020431-abcd", Begun: time.Unix(1_800_000_000,
+			123456789).UTC(), Mode: organize.ModeMove, Layout: "my layout", Absolute: true,
 		Parts:   "20261122-020431-p4r7",
 		Sources: []organize.Root{{Type: "ext4", Inode: 2, Birth: organize.Stamp{Sec: 9, Nsec: 5}, Path: "/src"}},
 		Targets: []organize.Root{{Type: "-", Path: "/lib of mine"}},
@@ -27,10 +28,19 @@ func sampleRun() *run {
 			{Parent: 1, Name: "new", New: true},
 		},
 		Ops: []op{
-			{N: 2, Unit: 2, Bundle: 1, Verb: organize.Move, Size: 5, Inode: 77, Sum: 0xabc, From: place{2, "\xff.mkv"}, To: place{3, "x y.mkv"}},
-			{Index: 1, N: 1, Unit: 1, Bundle: 1, Verb: organize.Move, Across: true, Inode: 78, Birth: organize.Stamp{Sec: 1}, From: place{0, `"`}, To: place{1, "z"}, Temp: 4},
 			{
-				Index: 2, N: 3, Unit: 1, Bundle: 1, Verb: organize.NFO, Text: "<a>\n\xff \"b\" </a>\n", Size: 15, From: place{3, "x.nfo"}, To: place{3, "x.nfo"},
+				N: 2, Unit: 2, Bundle: 1, Verb: organize.Move, Size: 5, Inode: 77, Sum: 0xabc, From: place{2, "\xff.mkv"},
+				To: place{3, "x y.mkv"},
+			},
+			{
+				Index: 1, N: 1, Unit: 1, Bundle: 1, Verb: organize.Move, Across: true, Inode: 78, Birth: organize.Stamp{Sec: 1},
+				From: place{0, `"`}, To: place{1, "z"}, Temp: 4,
+			},
+			{
+				Index: 2, N: 3, Unit: 1, Bundle: 1, Verb: organize.NFO, Text: "<a>\n\xff \"b\" </a>\n", Size: 15, From: place{
+					3,
+					"x.nfo",
+				}, To: place{3, "x.nfo"},
 			},
 		},
 		Steps: []step{{1, organize.Aside}, {0, organize.Whole}, {1, organize.Home}, {2, organize.Whole}},
@@ -87,7 +97,8 @@ func TestAJournalOfAnotherVersionIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	_, _, err = readRun([]byte("anivault journal 2\nid x\n"))
-	want := "the journal can't be trusted: line 1: an older version of anivault wrote it, in format 2: that version can still put the run back"
+	want := "the journal can't be trusted: line 1: an older version of anivault wrote it, in format 2: " +
+		"that version can still put the run back"
 	if err == nil || err.Error() != want {
 		t.Error(err)
 	}
@@ -99,7 +110,8 @@ func TestTheSumOfAFilesEnds(t *testing.T) {
 	s.add("/src/a", strings.Repeat("a", sumOfEnds)+"between"+strings.Repeat("b", sumOfEnds))
 	s.add("/src/b", "short")
 	dir, _ := s.Open("/src")
-	for name, want := range map[string]uint64{"a": xxhash.Sum64String(strings.Repeat("a", sumOfEnds) + strings.Repeat("b", sumOfEnds)), "b": xxhash.Sum64String("short")} {
+	for name, want := range map[string]uint64{"a": xxhash.Sum64String(strings.Repeat("a", sumOfEnds) + strings.Repeat("b",
+		sumOfEnds)), "b": xxhash.Sum64String("short")} {
 		info, _ := dir.Lstat(name)
 		if got, err := ends(dir, name, info.Size); err != nil || got != want {
 			t.Errorf("%s: %#x %v", name, got, err)
@@ -120,7 +132,10 @@ func marked(t *testing.T) (s *sim, dir Dir, r *run, begins, ends int) {
 	begins = int(j.end)
 	_ = j.enter(Applying, time.Unix(1, 0))
 	j.markFile(0, markNotDone, organize.Exists)
-	j.mark(mark{Mark: markCopied, File: new(1), Copy: &copyMark{Inode: 9, Size: 5, MTime: organize.Stamp{Sec: -1, Nsec: 5e8}}})
+	j.mark(mark{Mark: markCopied, File: new(1), Copy: &copyMark{
+		Inode: 9, Size: 5,
+		MTime: organize.Stamp{Sec: -1, Nsec: 5e8},
+	}})
 	_ = j.enter(Done, time.Unix(2, 0))
 	return s, dir, r, begins, int(j.end)
 }
@@ -173,14 +188,16 @@ func TestADamagedMarkStays(t *testing.T) {
 				t.Fatal(err)
 			}
 			again, err := openJournal(dir, r.ID, false)
-			if err != nil || again.progress.stage != Undoing || again.progress.damaged != j.progress.damaged || node.data[:ends] != damaged {
+			if err != nil || again.progress.stage != Undoing || again.progress.damaged != j.progress.damaged ||
+				node.data[:ends] != damaged {
 				t.Fatalf("byte %d, then marked: %+v %v", at-begins, again.progress, err)
 			}
 		}
 	}
 }
 
-// Nothing that stands in a journal makes reading it fail otherwise than by an error, and what is accepted is written as it was.
+// Nothing that stands in a journal makes reading it fail otherwise than by an error, and what is accepted is written as
+// it was.
 func FuzzJournal(f *testing.F) {
 	whole := string(sampleRun().text())
 	f.Add(whole[:len(whole)-len(sumLine(nil))])

@@ -84,8 +84,8 @@ func (w *worker) compareNote(o *op, dir Dir, info Info) (what, error) {
 	return other, nil
 }
 
-// write writes the operation's file, which gets its name when it is whole and durable. It has the rights of the folder it is in and the
-// time of the run, so one that was gone on with ends as it would have.
+// write writes the operation's file, which gets its name when it is whole and durable. It has the rights of the folder
+// it is in and the time of the run, so one that was gone on with ends as it would have.
 func (w *worker) write(o *op) *Problem {
 	into, err := w.dirs.make(o.To.Dir)
 	if err != nil {

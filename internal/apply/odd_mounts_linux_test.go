@@ -18,8 +18,8 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// oddKinds are FUSE file systems that have the oddities of the simulated ones, each with how it is mounted; IMAGE, BACK and DIR stand for
-// a file of 64 MB, a folder, and where.
+// oddKinds are FUSE file systems that have the oddities of the simulated ones, each with how it is mounted; IMAGE, BACK
+// and DIR stand for a file of 64 MB, a folder, and where.
 var oddKinds = []struct {
 	name, oddity string
 	mount        [][]string
@@ -30,13 +30,31 @@ var oddKinds = []struct {
 		[][]string{{"mkfs.exfat", "IMAGE"}, {"sh", "-c", "mount.exfat-fuse $(losetup -f --show IMAGE) DIR"}},
 		2e9,
 	},
-	{"ntfs-3g", "no NOREPLACE, times of 100 ns", [][]string{{"mkntfs", "-q", "-F", "IMAGE"}, {"ntfs-3g", "IMAGE", "DIR"}}, 100},
-	{"bindfs", "no NOREPLACE", [][]string{{"bindfs", "-o", "attr_timeout=0,entry_timeout=0,hard_remove", "BACK", "DIR"}}, 1},
+	{
+		"ntfs-3g", "no NOREPLACE, times of 100 ns",
+		[][]string{{"mkntfs", "-q", "-F", "IMAGE"}, {"ntfs-3g", "IMAGE", "DIR"}},
+		100,
+	},
+	{
+		"bindfs", "no NOREPLACE",
+		[][]string{{"bindfs", "-o", "attr_timeout=0,entry_timeout=0,hard_remove", "BACK", "DIR"}},
+		1,
+	},
 	{"mergerfs", "no NOREPLACE", [][]string{{"mergerfs", "-o", "cache.attr=0,cache.entry=0", "BACK", "DIR"}}, 1},
-	{"mergerfs with other inodes", "inodes are not stable over a rename", [][]string{{"mergerfs", "-o", "inodecalc=path-hash,cache.attr=0,cache.entry=0", "BACK", "DIR"}}, 1},
-	{"encfs", "names of 143 bytes, times of 1 µs", [][]string{{"sh", "-c", "echo x | encfs --standard -S BACK DIR -- -o attr_timeout=0,entry_timeout=0,hard_remove"}}, 1000},
+	{
+		"mergerfs with other inodes", "inodes are not stable over a rename",
+		[][]string{{"mergerfs", "-o", "inodecalc=path-hash,cache.attr=0,cache.entry=0", "BACK", "DIR"}},
+		1,
+	},
+	{"encfs", "names of 143 bytes, times of 1 µs", [][]string{{
+		"sh", "-c",
+		"echo x | encfs --standard -S BACK DIR -- -o attr_timeout=0,entry_timeout=0,hard_remove",
+	}}, 1000},
 	{"gocryptfs", "knows NOREPLACE", [][]string{
-		{"gocryptfs", "-q", "-init", "-longnames=false", "-extpass", "echo x", "BACK"}, {"gocryptfs", "-q", "-extpass", "echo x", "BACK", "DIR"},
+		{"gocryptfs", "-q", "-init", "-longnames=false", "-extpass", "echo x", "BACK"}, {
+			"gocryptfs", "-q", "-extpass",
+			"echo x", "BACK", "DIR",
+		},
 	}, 1},
 	{"fuse2fs", "takes NOREPLACE and replaces", [][]string{{"mkfs.ext4", "-q", "IMAGE"}, {"fuse2fs", "IMAGE", "DIR"}}, 1},
 }
@@ -169,8 +187,8 @@ func oddMount(t *testing.T, name string, commands [][]string) string {
 	return dir
 }
 
-// On file systems with the oddities of the simulated ones a run is killed before its effects, gone on with, and put back: nothing is lost,
-// and each ends where it ends undisturbed. With -trees it is killed before every one.
+// On file systems with the oddities of the simulated ones a run is killed before its effects, gone on with, and put
+// back: nothing is lost, and each ends where it ends undisturbed. With -trees it is killed before every one.
 func TestKilledOnOddFileSystems(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some ten seconds")
@@ -185,14 +203,18 @@ func TestKilledOnOddFileSystems(t *testing.T) {
 			}{
 				{"a cycle", mount, "src", []string{"1 > 2", "2 > 3", "3 > 1", "d/4 > e/4"}},
 				{"a case", mount, "src", []string{"a.mkv > A.mkv"}},
-				{"moves, links, copies", mount, "lib", []string{"a/1.mkv > S/1.mkv", "a/2.mkv : S/2.mkv", "b/3.mkv = T/3.mkv", "b/4.mkv @ T/4.mkv"}},
+				{"moves, links, copies", mount, "lib", []string{
+					"a/1.mkv > S/1.mkv", "a/2.mkv : S/2.mkv", "b/3.mkv = T/3.mkv",
+					"b/4.mkv @ T/4.mkv",
+				}},
 				{"moves", mount, "lib", []string{"a/1.mkv > S/1.mkv", "b/2.mkv > S/2.mkv"}},
 				{"onto it", here, mount, []string{"a/1.mkv > S/1.mkv", "a/2.mkv : T/2.mkv"}},
 				{"from it", mount, here, []string{"a/1.mkv > S/1.mkv", "a/2.mkv : T/2.mkv"}},
 			} {
 				o := oddRun{t: t, finest: kind.finest, name: row.name, from: row.from, to: row.to, rows: row.rows}
 				o.killAll()
-				t.Logf("%s (%s): %d of %d effects before which it was killed; put in place: %d of %d", row.name, kind.oddity, o.kills, o.effects, o.done, len(row.rows))
+				t.Logf("%s (%s): %d of %d effects before which it was killed; put in place: %d of %d", row.name, kind.oddity,
+					o.kills, o.effects, o.done, len(row.rows))
 			}
 		})
 	}

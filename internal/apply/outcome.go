@@ -41,12 +41,13 @@ type Result struct {
 type Outcome struct {
 	Run        string // "" where none was begun
 	Results    []Result
-	Unfinished bool // it was cut off: Resume goes on, Undo puts back
+	Unfinished bool // it was interrupted: Resume goes on, Undo puts back
 	Why        error
-	Changed    []string // with Apply and Resume that came to their end: the folders of the entries that are other than before
-	BadCRC     []string // copied files whose content has not the CRC-32 that their name says
-	Bare       []string // copies that could not keep all extended attributes, or their access list
-	Damaged    int      // marks of the journal that can't be read: what they said is not known
+	// with Apply and Resume that came to their end: the folders of the entries that are other than before
+	Changed        []string
+	BadCRC         []string // copied files whose content has not the CRC-32 that their name says
+	LostAttributes []string // copies that could not keep all extended attributes, or their access list
+	Damaged        int      // marks of the journal that can't be read: what they said is not known
 }
 
 // Count returns how many files have the status.
@@ -78,7 +79,7 @@ type MountError struct {
 	Path string
 	Err  error  // nil where another folder is there
 	Run  string // the run that needs the folder; "": a plan does
-	Cut  bool   // that run was cut off
+	Cut  bool   // that run was interrupted
 }
 
 // Error names the folder.
@@ -103,7 +104,7 @@ func (x *execution) outcome(out *Outcome, err error) (*Outcome, error) {
 		out.BadCRC = append(out.BadCRC, x.run.pathOf(x.run.Ops[i].From))
 	}
 	for _, i := range x.noticed.lostAttributes {
-		out.Bare = append(out.Bare, x.run.pathOf(x.run.Ops[i].To))
+		out.LostAttributes = append(out.LostAttributes, x.run.pathOf(x.run.Ops[i].To))
 	}
 	if x.journal.progress.stage == Done {
 		out.Changed = x.changed()
@@ -155,7 +156,8 @@ func (x *execution) tell(out *Outcome, done Status) {
 	}
 }
 
-// changed returns the folders of the entries into which files have come, or out of which they have gone within a target root.
+// changed returns the folders of the entries into which files have come, or out of which they have gone within a target
+// root.
 func (x *execution) changed() []string {
 	used := map[int]bool{}
 	for i := range x.run.Ops {
@@ -175,8 +177,8 @@ func (x *execution) changed() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// entryFolder returns the path of the series' or film's folder to which a folder belongs: with templates of one's own, which may have
-// any number of folders, the folder itself; "" for one that is below no target root.
+// entryFolder returns the path of the series' or film's folder to which a folder belongs: with templates of one's own,
+// which may have any number of folders, the folder itself; "" for one that is below no target root.
 func (r *run) entryFolder(dir int) string {
 	entry := dir
 	for at := dir; at >= 0; at = r.Dirs[at].Parent {

@@ -6,13 +6,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The folders of entries that have changed are told: where files have come, and where they have gone from within the library.
+// The folders of entries that have changed are told: where files have come, and where they have gone from within the
+// library.
 func TestChangedFoldersAreTold(t *testing.T) {
 	for name, row := range map[string]struct {
 		target, layout, files, plan string
 		want                        []string
 	}{
-		"into a library":      {"/lib", "jellyfin", "a b c", "a > Show/Season_01/a;b = Show/Season_02/b;c > Film/c", []string{"/lib/Film", "/lib/Show"}},
+		"into a library": {
+			"/lib", "jellyfin", "a b c", "a > Show/Season_01/a;b = Show/Season_02/b;c > Film/c",
+			[]string{"/lib/Film", "/lib/Show"},
+		},
 		"within one":          {"/src", "jellyfin", "Old/a", "Old/a > New/Season_01/a", []string{"/src/New", "/src/Old"}},
 		"with own templates":  {"/lib", "custom", "a", "a > Anime/S/Show/a", []string{"/lib/Anime/S/Show"}},
 		"beside the folders":  {"/lib", "jellyfin", "a", "a > a", []string{"/lib"}},

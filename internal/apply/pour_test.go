@@ -43,7 +43,8 @@ func (f *ram) Extend(size int64) error {
 	return nil
 }
 
-// Whatever the size, what is copied is what is read, in order, whole pieces of zeros are left out, and seen gets every piece once.
+// Whatever the size, what is copied is what is read, in order, whole pieces of zeros are left out, and seen gets every
+// piece once.
 func TestPour(t *testing.T) {
 	for _, size := range []int{0, 1, chunk - 1, chunk, chunk + 1, 3 * chunk, 9*chunk + 17} {
 		data := make([]byte, size)

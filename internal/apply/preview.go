@@ -2,7 +2,8 @@ package apply
 
 import "github.com/anivault/anivault/internal/organize"
 
-// undoPreview is what the names of a run will hold while it is put back, as far as they don't hold it now: steps are noted and not taken.
+// undoPreview is what the names of a run will hold while it is put back, as far as they don't hold it now: steps are
+// noted and not taken.
 type undoPreview struct {
 	w       *worker
 	holds   map[place]int    // the operation whose file a name will hold; -1: none
@@ -24,7 +25,8 @@ func (v *undoPreview) see(o *op, at place) (sight, bool) {
 	return sight{what: other}, true
 }
 
-// goes reports whether something else at a place will be gone by then: a folder that the run has made, or a file of another spelling.
+// goes reports whether something else at a place will be gone by then: a folder that the run has made, or a file of
+// another spelling.
 func (v *undoPreview) goes(at place, info Info) bool {
 	if i, made := v.w.run.Made[at]; made && info.Type == organize.TypeDir {
 		return v.emptied(i)

@@ -37,10 +37,11 @@ func (x *execution) probe() (found probed, _ error) {
 	return found, nil
 }
 
-// isProbed reports whether a folder is a root in which is tried out what its file system can do: a target, or one from which files are
-// moved to another file system.
+// isProbed reports whether a folder is a root in which is tried out what its file system can do: a target, or one from
+// which files are moved to another file system.
 func (r *run) isProbed(dir int) bool {
-	return r.isTarget(dir) || r.Dirs[dir].Parent < 0 && slices.ContainsFunc(r.Ops, func(o op) bool { return o.Across && r.rootOf(o.From.Dir) == dir })
+	return r.isTarget(dir) || r.Dirs[dir].Parent < 0 &&
+		slices.ContainsFunc(r.Ops, func(o op) bool { return o.Across && r.rootOf(o.From.Dir) == dir })
 }
 
 func (r *run) rootOf(dir int) int {
@@ -51,8 +52,8 @@ func (r *run) rootOf(dir int) int {
 }
 
 // probeIn tries one file system out, in a folder of that name.
-func probeIn(root Dir, name string) (way string, loose bool, err error) {
-	clearProbe(root, name) // of a run that was cut off
+func probeIn(root Dir, name string) (way string, unstable bool, err error) {
+	clearProbe(root, name) // of an interrupted run
 	if err := root.Mkdir(name); err != nil {
 		return "", false, err
 	}
@@ -127,7 +128,7 @@ func clearProbe(root Dir, name string) {
 	_ = root.Rmdir(name)
 }
 
-// unprobe removes what a probe has left that was cut off.
+// unprobe removes what a probe has left that was interrupted.
 func (x *execution) unprobe() {
 	for i := range x.run.Dirs {
 		if !x.run.isProbed(i) {
@@ -139,10 +140,11 @@ func (x *execution) unprobe() {
 	}
 }
 
-// firm are the types of file systems that are known to keep the inodes of their files. On others a sum of a file's ends is
-// kept as well.
+// firm are the types of file systems that are known to keep the inodes of their files. On others a sum of a file's ends
+// is kept as well.
 var firm = map[string]bool{
-	"ext4": true, "xfs": true, "btrfs": true, "tmpfs": true, "f2fs": true, "zfs": true, "bcachefs": true, "ramfs": true, "nfs": true,
+	"ext4": true, "xfs": true, "btrfs": true, "tmpfs": true, "f2fs": true, "zfs": true, "bcachefs": true,
+	"ramfs": true, "nfs": true,
 	"overlay": true, "ecryptfs": true, "ceph": true,
 }
 

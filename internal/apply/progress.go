@@ -144,8 +144,8 @@ func readMark(line []byte) (m mark, whole bool) {
 	return m, json.Unmarshal(line, &m) == nil
 }
 
-// replay takes over all marks that are whole, and returns where the next one goes: behind the last line, over what was torn when it was
-// written. A line before that which can't be read is damaged: it stays, and those behind it count.
+// replay takes over all marks that are whole, and returns where the next one goes: behind the last line, over what was
+// torn when it was written. A line before that which can't be read is damaged: it stays, and those behind it count.
 func (p *progress) replay(text []byte) (end int) {
 	text = bytes.TrimRight(text, "\x00")
 	for {

@@ -18,7 +18,7 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-var trees = flag.Int("trees", 0, "how many random trees are put in order and killed before every single effect; 0: a few")
+var trees = flag.Int("trees", 0, "how many random trees are put in order and killed before every effect; 0: a few")
 
 // stage is a simulated file system with a plan for it.
 type scene struct {
@@ -32,7 +32,10 @@ func engineOf(s *sim) *Engine {
 	if err != nil {
 		panic(err)
 	}
-	return &Engine{System: s, Journals: dir, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, AsRoot: true, Note: noteOf}
+	return &Engine{
+		System: s, Journals: dir, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, AsRoot: true,
+		Note: noteOf,
+	}
 }
 
 // notCached is the id of an entry of which the cache knows nothing.
@@ -52,7 +55,8 @@ func noteOf(_ context.Context, n *organize.Note) []byte {
 // names that files and folders have in random trees.
 var nameWords = []string{
 	"a.mkv", "b.mkv", "c.mkv", "A.mkv", "d 01.mkv", "e - 02 (1080p) [8D7F2A11].mkv", "진격의 거인 7화.mkv",
-	"カウボーイビバップ.mkv", "cafe\u0301.mkv", "caf\u00e9 2.mkv", strings.Repeat("x", 230) + ".mkv", "f.srt", "g.nfo", "h.mkv", "i.mkv",
+	"カウボーイビバップ.mkv", "cafe\u0301.mkv", "caf\u00e9 2.mkv", strings.Repeat("x",
+		230) + ".mkv", "f.srt", "g.nfo", "h.mkv", "i.mkv",
 }
 
 var folderWords = []string{".", "Season 1", "Show", "Show/Season 2", "카우보이", "deep/er/still"}
@@ -85,7 +89,8 @@ func newScene(seed uint64, world traits) scene {
 		}
 	}
 	for range r.IntN(3) { // what is in no plan
-		s.add(path.Join([]string{"/src", "/lib"}[r.IntN(2)], folderWords[r.IntN(len(folderWords))], fmt.Sprintf("other %d.txt", r.IntN(9))), "other")
+		s.add(path.Join([]string{"/src", "/lib"}[r.IntN(2)], folderWords[r.IntN(len(folderWords))],
+			fmt.Sprintf("other %d.txt", r.IntN(9))), "other")
 	}
 	if r.IntN(3) == 0 && !s.noLinks {
 		s.also(files[0], "/lib/seed.mkv")
@@ -100,7 +105,10 @@ func newScene(seed uint64, world traits) scene {
 
 // randomPlan takes new names and, where it moves, names that others have.
 func randomPlan(r *rand.Rand, s *sim, files []string, target string, inPlace bool) *organize.Plan {
-	p := &organize.Plan{ID: "20261122-020431-k3f9", Made: time.Unix(1_790_000_000, 0).UTC(), Mode: organize.ModeMove, Layout: "jellyfin"}
+	p := &organize.Plan{
+		ID: "20261122-020431-k3f9", Made: time.Unix(1_790_000_000, 0).UTC(), Mode: organize.ModeMove,
+		Layout: "jellyfin",
+	}
 	for i, root := range []string{"/src", target} {
 		known, err := s.Root(root)
 		if err != nil {
@@ -112,7 +120,10 @@ func randomPlan(r *rand.Rand, s *sim, files []string, target string, inPlace boo
 			p.Targets = append(p.Targets, known)
 		}
 	}
-	verbs := []organize.Verb{organize.Link, organize.Move, organize.Move, organize.Copy, organize.Symlink, organize.Reflink}
+	verbs := []organize.Verb{
+		organize.Link, organize.Move, organize.Move, organize.Copy, organize.Symlink,
+		organize.Reflink,
+	}
 	switch {
 	case inPlace:
 		verbs = verbs[1:3]
@@ -159,7 +170,10 @@ func randomPlan(r *rand.Rand, s *sim, files []string, target string, inPlace boo
 		}
 		if r.IntN(4) == 0 {
 			last := &p.Units[len(p.Units)-1]
-			note := &organize.Note{Entry: organize.Entry{Kind: "tv", ID: []int{7, 8, notCached}[r.IntN(3)]}, Full: r.IntN(2) == 0}
+			note := &organize.Note{
+				Entry: organize.Entry{Kind: "tv", ID: []int{7, 8, notCached}[r.IntN(3)]},
+				Full:  r.IntN(2) == 0,
+			}
 			to := fmt.Sprintf("New %d/tvshow %d.nfo", r.IntN(3), len(p.Units))
 			if !taken[to] {
 				taken[to] = true
@@ -205,9 +219,15 @@ type action struct {
 
 func (sc scene) actions() (apply, resume, undo action) {
 	id := sc.plan.ID
-	apply = action{"apply", func(s *sim) (*Outcome, error) { return engineOf(s).Apply(context.Background(), sc.plan, sc.opts) }}
+	apply = action{"apply", func(s *sim) (*Outcome, error) {
+		return engineOf(s).Apply(context.Background(), sc.plan,
+			sc.opts)
+	}}
 	resume = action{"resume", func(s *sim) (*Outcome, error) { return engineOf(s).Resume(context.Background(), id) }}
-	undo = action{"undo", func(s *sim) (*Outcome, error) { return engineOf(s).Undo(context.Background(), id, UndoOptions{}) }}
+	undo = action{"undo", func(s *sim) (*Outcome, error) {
+		return engineOf(s).Undo(context.Background(), id,
+			UndoOptions{})
+	}}
 	return apply, resume, undo
 }
 
@@ -274,11 +294,13 @@ func (c *checker) kills(s *sim, a action, when string, then func(s *sim, when st
 // worlds are file systems with their oddities.
 var worlds = map[string]traits{
 	"plain": {}, "folds case": {fold: true}, "decomposes": {nfd: true}, "without NOREPLACE": {noRename: true},
-	"NOREPLACE ignored": {replaces: true}, "no hard links": {noLinks: true}, "unstable inodes": {loose: true}, "2 s times": {coarse: true},
+	"NOREPLACE ignored": {replaces: true}, "no hard links": {noLinks: true},
+	"unstable inodes": {loose: true}, "2 s times": {coarse: true},
 }
 
-// A run is killed before every single effect of apply, then resumed and undone, and these are killed as well before every single effect:
-// nothing is ever lost, resuming gives the tree of a run that was not disturbed, and undoing that before it.
+// A run is killed before every single effect of apply, then resumed and undone, and these are killed as well before
+// every single effect: nothing is ever lost, resuming gives the tree of a run that was not disturbed, and undoing that
+// before it.
 func TestKilledBeforeEveryEffect(t *testing.T) {
 	for name, world := range worlds {
 		t.Run(name, func(t *testing.T) {
@@ -296,8 +318,9 @@ func TestKilledBeforeEveryEffect(t *testing.T) {
 	}
 }
 
-// drawn is a scene of one folder: files that lie there, and "a > b" for moves, "a = b" for links, ":" for copies, "~" for
-// clones, "@" for symbolic links, "! b" for what is written about entry 7, "!9 b" about another; units are parted by semicolons.
+// drawn is a scene of one folder: files that lie there, and "a > b" for moves, "a = b" for links, ":" for copies, "~"
+// for clones, "@" for symbolic links, "! b" for what is written about entry 7, "!9 b" about another; units are parted
+// by semicolons.
 func drawn(world traits, target, files, plan string) scene {
 	s := newSim()
 	s.traits = world
@@ -352,7 +375,12 @@ func TestKilledInHardPlans(t *testing.T) {
 		{"a swap in another case, where case folds", traits{fold: true}, "/src", "a b", "a > B; b > A", 2},
 		{"only the case changes, where case folds", traits{fold: true}, "/src", "a.mkv", "a.mkv > A.mkv", 1},
 		{"only the case changes, where it does not", traits{}, "/src", "a.mkv", "a.mkv > A.mkv", 1},
-		{"only the case changes, where case folds and nothing can exclude", traits{fold: true, noRename: true}, "/src", "a.mkv", "a.mkv > A.mkv", 1},
+		{
+			"only the case changes, where case folds and nothing can exclude",
+			traits{fold: true, noRename: true},
+			"/src",
+			"a.mkv", "a.mkv > A.mkv", 1,
+		},
 		{"a chain", traits{}, "/src", "1 2 3", "1 > 2; 2 > 3; 3 > 4", 3},
 		{"a file whose name is to be a folder", traits{}, "/src", "a x", "x > a/1; a > b", 2},
 		{"a file whose own name is to be its folder", traits{}, "/src", "a", "a > a/1", 1},
@@ -376,12 +404,22 @@ func TestKilledInHardPlans(t *testing.T) {
 		{"moves from where they could not be brought back to", traits{stuck: true}, "/far", "d/a b", "d/a > x/1; b : x/2", 1},
 		{"a video moves, and what belongs to it is copied", traits{}, "/far", "a b", "a > x/1, b : x/2", 2},
 		{"a video is linked, and what belongs to it is copied", traits{}, "/lib", "a b", "a = x/1, b : x/2", 2},
-		{"a video is linked, and what servers are told of it is written", traits{}, "/lib", "a", "a = x/1, ! x/tvshow.nfo", 2},
+		{
+			"a video is linked, and what servers are told of it is written",
+			traits{},
+			"/lib", "a", "a = x/1, ! x/tvshow.nfo",
+			2,
+		},
 		{"the same without NOREPLACE", traits{noRename: true}, "/lib", "a", "a = x/1, ! x/tvshow.nfo", 2},
 		{"the same with inodes that are not stable", traits{loose: true}, "/far", "a", "a > x/1, ! x/tvshow.nfo", 2},
 		{"something is written, and nothing else is to do", traits{}, "/lib", "a", "! x/tvshow.nfo; ! x/y/2.nfo", 2},
 		{"what is to be written is not known any more", traits{}, "/lib", "a", "a > x/1, !404 x/tvshow.nfo", 1},
-		{"what is written takes the name that a move frees", traits{}, "/src", "a tvshow.nfo", "tvshow.nfo > old.nfo; a > x/1, ! tvshow.nfo", 3},
+		{
+			"what is written takes the name that a move frees",
+			traits{},
+			"/src", "a tvshow.nfo",
+			"tvshow.nfo > old.nfo; a > x/1, ! tvshow.nfo", 3,
+		},
 		{"what is to be written, where something else is", traits{}, "/src", "a tvshow.nfo", "a > x/1, ! tvshow.nfo", 1},
 		{"hard links to another file system", traits{}, "/far", "a", "a = x", 0},
 		{"nothing can exclude and nothing can link", traits{noRename: true, noLinks: true}, "/lib", "a", "a > b", 0},
@@ -415,13 +453,15 @@ func TestAbsoluteLinks(t *testing.T) {
 		if got := s.nodes[s.at("/far/x/y/1")].data; got != want {
 			t.Errorf("it leads to %s, not to %s", got, want)
 		}
-		if out, err = engineOf(s).Apply(context.Background(), sc.plan, Options{Absolute: !absolute}); err != nil || out.Count(StatusInPlace) != 2 {
+		if out, err = engineOf(s).Apply(context.Background(), sc.plan, Options{Absolute: !absolute}); err != nil ||
+			out.Count(StatusInPlace) != 2 {
 			t.Errorf("%+v %v", out, err)
 		}
 	}
 }
 
-// killEverywhere returns how often something was carried out, and how many files the run that nobody killed put in place.
+// killEverywhere returns how often something was carried out, and how many files the run that nobody killed put in
+// place.
 func killEverywhere(t *testing.T, where string, sc scene) (runs, files int) {
 	t.Helper()
 	c := &checker{t: t, sc: sc, before: all(sc.sim, true), contents: contentsOf(sc.sim)}

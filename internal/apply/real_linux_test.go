@@ -116,7 +116,8 @@ func realEngine(t *testing.T) *Engine {
 	return &Engine{System: System{}, Journals: dir, Now: time.Now, AsRoot: os.Geteuid() == 0}
 }
 
-// On this machine's own file systems a run gives the planned names, and undo the tree before, in names, bytes, modes and times.
+// On this machine's own file systems a run gives the planned names, and undo the tree before, in names, bytes, modes
+// and times.
 func TestOnRealFileSystems(t *testing.T) {
 	for _, base := range []string{os.TempDir(), "/dev/shm"} {
 		for name, row := range map[string]struct {
@@ -124,8 +125,16 @@ func TestOnRealFileSystems(t *testing.T) {
 			rows   []string
 			want   string // the files below target afterwards
 		}{
-			"hard links":                   {"lib", []string{"a/1.mkv = S/1.mkv", "a/2.mkv = S/2.mkv"}, "S/1.mkv=a/1.mkv S/2.mkv=a/2.mkv"},
-			"moves":                        {"lib", []string{"a/1.mkv > S/1.mkv", "a/b/2.mkv > S/2.mkv"}, "S/1.mkv=a/1.mkv S/2.mkv=a/b/2.mkv"},
+			"hard links": {
+				"lib",
+				[]string{"a/1.mkv = S/1.mkv", "a/2.mkv = S/2.mkv"},
+				"S/1.mkv=a/1.mkv S/2.mkv=a/2.mkv",
+			},
+			"moves": {
+				"lib",
+				[]string{"a/1.mkv > S/1.mkv", "a/b/2.mkv > S/2.mkv"},
+				"S/1.mkv=a/1.mkv S/2.mkv=a/b/2.mkv",
+			},
 			"a cycle":                      {"src", []string{"1 > 2", "2 > 3", "3 > 1"}, "1=3 2=1 3=2"},
 			"a case":                       {"src", []string{"a.mkv > A.mkv"}, "A.mkv=a.mkv"},
 			"a file that becomes a folder": {"src", []string{"x > a/1", "a > b"}, "a/1=x b=a"},
@@ -164,7 +173,8 @@ func TestOnRealFileSystems(t *testing.T) {
 					t.Error(diff)
 				}
 				// The same plan can be carried out again.
-				if out, err = e.Apply(context.Background(), p, Options{}); err != nil || out.Run == p.ID || out.Count(StatusDone) != len(row.rows) {
+				if out, err = e.Apply(context.Background(), p, Options{}); err != nil || out.Run == p.ID ||
+					out.Count(StatusDone) != len(row.rows) {
 					t.Errorf("%+v %v", out, err)
 				}
 			})
@@ -206,7 +216,8 @@ func TestBetweenRealFileSystems(t *testing.T) {
 	for name, want := range map[string]string{"1.mkv": "a/1.mkv", "2.mkv": "a/2.mkv", "3.mkv": "3.mkv"} {
 		text, err := os.ReadFile(filepath.Join(far, "S", name))
 		info, _ := os.Stat(filepath.Join(far, "S", name))
-		if err != nil || string(text) != "content of "+want || info.Mode().Perm() != 0o640 || info.ModTime().Nanosecond() != 123456789 {
+		if err != nil || string(text) != "content of "+want || info.Mode().Perm() != 0o640 ||
+			info.ModTime().Nanosecond() != 123456789 {
 			t.Errorf("%s: %q %v %v", name, text, info, err)
 		}
 	}

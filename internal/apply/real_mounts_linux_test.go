@@ -17,8 +17,8 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// realKinds are the file systems between which everything is tried, and how an image of each is made and mounted; "IMAGE" and "DIR"
-// stand for where.
+// realKinds are the file systems between which everything is tried, and how an image of each is made and mounted;
+// "IMAGE" and "DIR" stand for where.
 var realKinds = []struct {
 	name        string
 	megabytes   int64 // of the image, which is sparse; 0: there is none
@@ -98,8 +98,8 @@ func unmount(t *testing.T, dir string) {
 	}
 }
 
-// Between each two of the file systems that this machine can mount every mode gives the planned names, or is refused with the reason,
-// verify finds everything in place, and undo gives the tree before, in names, bytes, modes and times.
+// Between each two of the file systems that this machine can mount every mode gives the planned names, or is refused
+// with the reason, verify finds everything in place, and undo gives the tree before, in names, bytes, modes and times.
 func TestEveryModeBetweenMountedFileSystems(t *testing.T) {
 	mounts := realMounts(t)
 	for _, from := range realKinds {
@@ -158,7 +158,8 @@ func tryMode(t *testing.T, from, to, sign string, want organize.Code) {
 			}
 		}
 		if want == organize.NoReflink && strings.HasSuffix(to, "fuse") {
-			return // libfuse keeps a file that was removed while it was open under a hidden name for a while, and its folder with it
+			// libfuse keeps a file that was removed while it was open under a hidden name for a while, and its folder.
+			return
 		}
 	} else {
 		if out.Count(StatusDone) != len(rows) {

@@ -16,8 +16,8 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// sim is a file system in memory that can be killed before every single effect, loses what was not synced, fails, and has the
-// oddities of real ones.
+// sim is a file system in memory that can be killed before every single effect, loses what was not synced, fails, and
+// has the oddities of real ones.
 type sim struct {
 	world
 	traits
@@ -183,7 +183,10 @@ func (w *world) do(c *change) {
 	switch c.kind {
 	case "symlink":
 		w.last = max(w.last, c.node)
-		w.nodes[c.node] = &node{typ: organize.TypeLink, ino: uint64(c.node), dev: dirs[0].dev, data: c.text, links: 1, mtime: c.clock}
+		w.nodes[c.node] = &node{
+			typ: organize.TypeLink, ino: uint64(c.node), dev: dirs[0].dev, data: c.text, links: 1,
+			mtime: c.clock,
+		}
 		dirs[0].kids[c.name] = c.node
 	case "mkdir", "create":
 		typ, mode, kids := organize.TypeRegular, uint32(0o600), map[string]int(nil)
@@ -265,7 +268,8 @@ func (s *sim) flush(all bool, folders ...int) {
 	s.pending = rest
 }
 
-// powerLoss returns what is there after it: what was synced and any part of the rest, folders in the order of their changes.
+// powerLoss returns what is there after it: what was synced and any part of the rest, folders in the order of their
+// changes.
 func (s *sim) powerLoss(r *rand.Rand) *sim {
 	out := &sim{world: s.durable.clone(), traits: s.traits, faults: map[int]error{}}
 	odds := r.Float64()
@@ -566,7 +570,10 @@ func (d *simDir) Link(name string, to Dir, as string) error {
 	case !isMissing(err):
 		return err
 	}
-	return d.s.effect("link "+name+" "+as, change{kind: "link", dirs: []int{into.id, into.id}, node: id, name: name, as: d.s.stored(as)})
+	return d.s.effect("link "+name+" "+as, change{
+		kind: "link", dirs: []int{into.id, into.id}, node: id, name: name,
+		as: d.s.stored(as),
+	})
 }
 
 func (d *simDir) Rename(name string, to Dir, as string) error {
@@ -636,7 +643,10 @@ func (d *simDir) Symlink(text, name string) error {
 		return err
 	}
 	d.s.last++
-	return d.s.effect("symlink "+name, change{kind: "symlink", dirs: []int{d.id}, node: d.s.last, name: d.s.stored(name), text: text})
+	return d.s.effect("symlink "+name, change{
+		kind: "symlink", dirs: []int{d.id}, node: d.s.last, name: d.s.stored(name),
+		text: text,
+	})
 }
 
 func (d *simDir) Readlink(name string) (string, error) {

@@ -106,8 +106,8 @@ func (w *worker) renameBack(o *op, dir Dir, from, to place) *Problem {
 	return p
 }
 
-// rename gives a file another name, in the kernel's one step or by a link. It never replaces. With asPlanned the file must have the size
-// and time that were planned, else it may have been edited.
+// rename gives a file another name, in the kernel's one step or by a link. It never replaces. With asPlanned the file
+// must have the size and time that were planned, else it may have been edited.
 func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanned bool) *Problem {
 	var err error
 	byLink := w.journal.progress.moveByLink
@@ -165,8 +165,8 @@ func cantLink(err error) bool {
 	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
-// isAlso reports whether two names that lead to files which are alike lead to one: where each name has an inode of its own, it is the
-// one that had its number of names changed at that nanosecond.
+// isAlso reports whether two names that lead to files which are alike lead to one: where each name has an inode of its
+// own, it is the one that had its number of names changed at that nanosecond.
 func (i Info) isAlso(other Info) bool {
 	one := i.Inode == other.Inode || i.Changed.Nsec != 0 && i.Changed == other.Changed
 	return one && i.Links > 1 && i.Links == other.Links
@@ -258,8 +258,8 @@ func (w *worker) symlink(o *op) *Problem {
 	return nil
 }
 
-// leads returns the text of an operation's symbolic link: the way from its folder to the source or, where that is wanted, the source's
-// path.
+// leads returns the text of an operation's symbolic link: the way from its folder to the source or, where that is
+// wanted, the source's path.
 func (r *run) leads(o *op) string {
 	if r.Absolute {
 		return r.pathOf(o.From)

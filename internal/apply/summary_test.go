@@ -16,9 +16,15 @@ import (
 func longRun(files int, note string) *run {
 	r := sampleRun()
 	for i := len(r.Ops); i < files; i++ {
-		o := op{Index: i, N: i + 1, Unit: i, Bundle: i, Verb: organize.Link, From: place{2, fmt.Sprintf("%d\n  to.mkv", i)}, To: place{3, fmt.Sprint(i)}}
+		o := op{
+			Index: i, N: i + 1, Unit: i, Bundle: i, Verb: organize.Link, From: place{2, fmt.Sprintf("%d\n  to.mkv", i)},
+			To: place{3, fmt.Sprint(i)},
+		}
 		if i == files-1 && note != "" {
-			o = op{Index: i, N: i + 1, Unit: i, Bundle: i, Verb: organize.NFO, Text: note, Size: int64(len(note)), From: place{3, "n"}, To: place{3, "n"}}
+			o = op{
+				Index: i, N: i + 1, Unit: i, Bundle: i, Verb: organize.NFO, Text: note, Size: int64(len(note)),
+				From: place{3, "n"}, To: place{3, "n"},
+			}
 		}
 		r.Ops, r.Steps = append(r.Ops, o), append(r.Steps, step{Op: i})
 	}
@@ -32,7 +38,8 @@ func TestASummaryTellsWhatTheWholeDoes(t *testing.T) {
 		roots.Sources = append(roots.Sources, organize.Root{Type: "ext4", Inode: uint64(i), Path: fmt.Sprintf("/src/%d", i)})
 	}
 	for name, r := range map[string]*run{
-		"short": sampleRun(), "long": longRun(5000, ""), "a long note": longRun(10, strings.Repeat("<a/>\nsum 12\n  to 1", 50_000)),
+		"short": sampleRun(), "long": longRun(5000, ""), "a long note": longRun(10,
+			strings.Repeat("<a/>\nsum 12\n  to 1", 50_000)),
 		"many roots": roots,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,8 +84,8 @@ func TestASummaryTellsWhatTheWholeDoes(t *testing.T) {
 	}
 }
 
-// A summary that looks at the checksum trusts no journal that reading all of it would refuse, and one that does not still sees that the
-// header is not whole or the end is missing.
+// A summary that looks at the checksum trusts no journal that reading all of it would refuse, and one that does not
+// still sees that the header is not whole or the end is missing.
 func TestASummaryOfADamagedJournal(t *testing.T) {
 	s := newSim()
 	dir, _ := s.Open("/data/history")

@@ -149,7 +149,10 @@ func (d *linuxDir) Link(name string, to Dir, as string) error {
 
 func (d *linuxDir) Rename(name string, to Dir, as string) error {
 	into := to.(*linuxDir).fd
-	return named("rename", as, fsx.Again(func() error { return unix.Renameat2(d.fd, name, into, as, unix.RENAME_NOREPLACE) }))
+	return named("rename", as, fsx.Again(func() error {
+		return unix.Renameat2(d.fd, name, into, as,
+			unix.RENAME_NOREPLACE)
+	}))
 }
 
 func (d *linuxDir) SetMode(mode uint32) error {
@@ -168,8 +171,8 @@ func (d *linuxDir) SetMTime(t organize.Stamp) error {
 	return named("set the time of", ".", fsx.Again(func() error { return unix.UtimesNanoAt(d.fd, ".", times, 0) }))
 }
 
-// timesOf returns the time of access that an open file has, and another one of change. Both are set: of a change of one alone older FUSE
-// file systems take no notice, and say nothing.
+// timesOf returns the time of access that an open file has, and another one of change. Both are set: of a change of one
+// alone older FUSE file systems take no notice, and say nothing.
 func timesOf(fd int, mtime organize.Stamp) ([]unix.Timespec, error) {
 	var s unix.Statx_t
 	if err := fsx.Again(func() error { return unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_ATIME, &s) }); err != nil {
@@ -261,7 +264,10 @@ func (f *linuxFile) Lock() error {
 func (f *linuxFile) Extend(size int64) error { return f.Truncate(size) }
 
 func (f *linuxFile) Clone(from File) error {
-	return named("clone", f.Name(), fsx.Again(func() error { return unix.IoctlFileClone(int(f.Fd()), int(from.(*linuxFile).Fd())) }))
+	return named("clone", f.Name(), fsx.Again(func() error {
+		return unix.IoctlFileClone(int(f.Fd()),
+			int(from.(*linuxFile).Fd()))
+	}))
 }
 
 func (f *linuxFile) CopyMetadata(from File, info Info, owner bool) (whole bool, err error) {
@@ -280,10 +286,14 @@ func (f *linuxFile) CopyMetadata(from File, info Info, owner bool) (whole bool, 
 		return false, named("set the time of", f.Name(), err)
 	}
 	path := "/proc/self/fd/" + strconv.Itoa(fd)
-	return whole, named("set the time of", f.Name(), fsx.Again(func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, path, times, 0) }))
+	return whole, named("set the time of", f.Name(), fsx.Again(func() error {
+		return unix.UtimesNanoAt(unix.AT_FDCWD,
+			path, times, 0)
+	}))
 }
 
-// copyAttributes copies what a user has written down about a file, and its access list, and reports whether all of it could be.
+// copyAttributes copies what a user has written down about a file, and its access list, and reports whether all of it
+// could be.
 func copyAttributes(from, to int) (whole bool) {
 	list := make([]byte, 64<<10)
 	n, err := unix.Flistxattr(from, list)
@@ -305,7 +315,8 @@ func copyAttributes(from, to int) (whole bool) {
 	return whole
 }
 
-// WriteAt implements File. The disk begins at once with a big piece, so that a sync behind many has little left to wait for.
+// WriteAt implements File. The disk begins at once with a big piece, so that a sync behind many has little left to wait
+// for.
 func (f *linuxFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.File.WriteAt(p, off)
 	if n == chunk {

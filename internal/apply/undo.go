@@ -44,11 +44,12 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	}
 	out.Results = told
 	out, err = x.outcome(out, err)
-	out.Unfinished = out.Unfinished && !opts.DryRun // what is only foreseen is not cut off
+	out.Unfinished = out.Unfinished && !opts.DryRun // what is only foreseen is not interrupted
 	return out, err
 }
 
-// choice returns which operations are put back: those that are not back yet, whole bundles of them. part says that others stay.
+// choice returns which operations are put back: those that are not back yet, whole bundles of them. part says that
+// others stay.
 func (x *execution) choice(only func(source, target string) bool) (wanted []bool, part bool) {
 	bundles := map[int]bool{}
 	for i := range x.run.Ops {
@@ -65,8 +66,8 @@ func (x *execution) choice(only func(source, target string) bool) (wanted []bool
 	return wanted, part
 }
 
-// stayed returns the operations that a run which was cut off has not come to. Once putting back has begun nothing tells them apart, so
-// it is written down before.
+// stayed returns the operations that an interrupted run has not come to. Once putting back has begun nothing tells
+// them apart, so it is written down before.
 func (x *execution) stayed() map[int]bool {
 	if s := x.journal.progress.stage; s != Planned && s != Applying && s != Abandoned {
 		return nil
@@ -79,7 +80,8 @@ func (x *execution) stayed() map[int]bool {
 	return out
 }
 
-// waits reports whether a file is not at its target but at another place; one that is written waits where it is not there.
+// waits reports whether a file is not at its target but at another place; one that is written waits where it is not
+// there.
 func (x *execution) waits(o *op, at place) bool {
 	target, err := x.see(o, o.To)
 	if err != nil || target.what&ours != 0 || o.Verb == organize.NFO {
@@ -163,7 +165,8 @@ func (x *execution) ended() Stage {
 	return s
 }
 
-// compareFolders marks the folders that others have changed since the run, and those that are gone. An interrupted run knows nothing of others.
+// compareFolders marks the folders that others have changed since the run, and those that are gone. An interrupted run
+// knows nothing of others.
 func (x *execution) compareFolders() {
 	m := &x.journal.progress
 	for i := range x.run.Dirs {
@@ -211,8 +214,8 @@ func (x *execution) keep(w *worker, s step, p *Problem) {
 	}
 }
 
-// dropTooBig keeps the files that have to be copied back to a file system that has no room for them, what they need and one in a
-// hundred, and returns them.
+// dropTooBig keeps the files that have to be copied back to a file system that has no room for them, what they need and
+// one in a hundred, and returns them.
 func (x *execution) dropTooBig() []int {
 	need, free, on := map[uint64]int64{}, map[uint64]uint64{}, map[int]uint64{}
 	for i := range x.run.Ops {

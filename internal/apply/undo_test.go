@@ -61,8 +61,8 @@ func told(t *testing.T, s *sim, id string) string {
 	return fmt.Sprintf("%s %d undone %d kept: %s; %s", run.Stage, run.Undone, run.Kept, said(shown), said(verified))
 }
 
-// What was put back stays put back: history and verify say so, and neither the rest of the undo nor another run's files are
-// mistaken for it.
+// What was put back stays put back: history and verify say so, and neither the rest of the undo nor another run's files
+// are mistaken for it.
 func TestAPartIsPutBack(t *testing.T) {
 	sc := drawn(traits{}, "/lib", "a b c d", "a > x, b > y; c = z; d : w")
 	s, id := sc.clone(), sc.plan.ID
@@ -85,7 +85,8 @@ func TestAPartIsPutBack(t *testing.T) {
 		}
 		back, err := engineOf(s).Returned(id)
 		a, b := s.info(s.at("/src/a")), s.info(s.at("/src/b"))
-		if diff := cmp.Diff([]Identity{{a.Inode, a.Size, a.MTime}, {b.Inode, b.Size, b.MTime}}, back); diff != "" || err != nil {
+		if diff := cmp.Diff([]Identity{{a.Inode, a.Size, a.MTime}, {b.Inode, b.Size, b.MTime}}, back); diff != "" ||
+			err != nil {
 			t.Errorf("%s: %v %s", row.only, err, diff)
 		}
 	}
@@ -129,7 +130,7 @@ func TestWhatWasKeptIsTriedAgain(t *testing.T) {
 	}
 }
 
-// An undo that was cut off behind a file that it keeps is unfinished, and says so.
+// An undo that was interrupted behind a file that it keeps is unfinished, and says so.
 func TestKilledBehindAFileThatIsKept(t *testing.T) {
 	sc := drawn(traits{}, "/lib", "a b", "a > x; b > y")
 	apply, _, undo := sc.actions()
@@ -142,7 +143,8 @@ func TestKilledBehindAFileThatIsKept(t *testing.T) {
 	kept := 0
 	c.kills(s, undo, "b kept", func(s *sim, when string) {
 		run, out, err := engineOf(s).Show(sc.plan.ID)
-		if err != nil || out.Unfinished != run.Stage.Unfinished() || run.Stage != Undoing && run.Stage != Done && run.Undone == 0 {
+		if err != nil || out.Unfinished != run.Stage.Unfinished() || run.Stage != Undoing && run.Stage != Done &&
+			run.Undone == 0 {
 			t.Errorf("%s: %+v %v", when, run, err)
 		}
 		kept += run.Kept
@@ -152,7 +154,7 @@ func TestKilledBehindAFileThatIsKept(t *testing.T) {
 	}
 }
 
-// Putting a part back can be cut off anywhere: then all can be put back, or gone on with.
+// Putting a part back can be interrupted anywhere: then all can be put back, or gone on with.
 func TestKilledWhileAPartIsPutBack(t *testing.T) {
 	for _, plan := range []string{"a > x; b = y; c : z", "a > b, b > a; c > d"} {
 		sc := drawn(traits{}, "/lib", "a b c", plan)
@@ -285,8 +287,8 @@ func TestRoomToBringFilesBack(t *testing.T) {
 	}
 }
 
-// A run that was cut off stands in the way of all others until it is gone on with, put back or given up; where its disk is gone,
-// that is said. One that was given up can still be put back when the disk has come again.
+// A run that was interrupted stands in the way of all others until it is gone on with, put back or given up; where its
+// disk is gone, that is said. One that was given up can still be put back when the disk has come again.
 func TestARunIsGivenUp(t *testing.T) {
 	sc := drawn(traits{}, "/far", "a b", "a > x; b > y")
 	_, _, undo := sc.actions()
@@ -344,7 +346,8 @@ func TestARunIsGivenUp(t *testing.T) {
 	}
 }
 
-// What is copied is compared with the CRC-32 in its name on the way, and what a copy can't keep is told; it is made all the same.
+// What is copied is compared with the CRC-32 in its name on the way, and what a copy can't keep is told; it is made all
+// the same.
 func TestWhatIsNoticedWhileCopying(t *testing.T) {
 	const content = "the content of this file!" // as long as drawn makes it
 	right := fmt.Sprintf("[%08X].mkv", crc32.ChecksumIEEE([]byte(content)))
@@ -357,20 +360,21 @@ func TestWhatIsNoticedWhileCopying(t *testing.T) {
 		{"/lib", "=", 0, 0},
 		{"/far", "@", 0, 0},
 	} {
-		sc := drawn(traits{bare: true}, row.target, "n[8D7F2A11].mkv "+right, fmt.Sprintf("n[8D7F2A11].mkv %s x; %s %[1]s y", row.how, right))
+		sc := drawn(traits{bare: true}, row.target, "n[8D7F2A11].mkv "+right,
+			fmt.Sprintf("n[8D7F2A11].mkv %s x; %s %[1]s y", row.how, right))
 		if n := sc.nodes[sc.at("/src/"+right)]; len(n.data) != len(content) {
 			t.Fatalf("%q is not as long", n.data)
 		} else {
 			n.data = content
 		}
 		out, err := engineOf(sc.sim).Apply(context.Background(), sc.plan, Options{})
-		if err != nil || out.Count(StatusDone) != 2 || len(out.BadCRC) != row.bad || len(out.Bare) != row.bare {
+		if err != nil || out.Count(StatusDone) != 2 || len(out.BadCRC) != row.bad || len(out.LostAttributes) != row.bare {
 			t.Errorf("%s: %+v %v", row.how, out, err)
 		}
 	}
 }
 
-// What a run that was cut off has not come to is not told as put back, neither by its undo nor by the history.
+// What an interrupted run has not come to is not told as put back, neither by its undo nor by the history.
 func TestWhatNeverLeftIsNotPutBack(t *testing.T) {
 	for _, row := range []struct{ name, target, files, plan string }{
 		{"moves, links, copies", "/lib", "a b c d", "a > 1; b = 2; c : 3; d @ 4"},
@@ -412,7 +416,8 @@ func TestWhatNeverLeftIsNotPutBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				for what, n := range map[string]int{
-					"undo": out.Count(StatusUndone), "foreseen": foreseen.Count(StatusUndone), "history": run.Undone, "files": after.Count(StatusUndone),
+					"undo": out.Count(StatusUndone), "foreseen": foreseen.Count(StatusUndone), "history": run.Undone,
+					"files": after.Count(StatusUndone),
 				} {
 					if n < done || n > done+half {
 						t.Errorf("%s: %s says that %d are back, %d were done", when, what, n, done)
@@ -451,7 +456,8 @@ func TestWhichOfTwoWasChanged(t *testing.T) {
 	}
 }
 
-// A run that is put back in two parts leaves the times of before, and those of folders that somebody else has changed since stay.
+// A run that is put back in two parts leaves the times of before, and those of folders that somebody else has changed
+// since stay.
 func TestFoldersGetTheirTimesBack(t *testing.T) {
 	for name, theirs := range map[string]bool{"nobody else was there": false, "somebody has added a file": true} {
 		t.Run(name, func(t *testing.T) {
@@ -496,7 +502,8 @@ func TestAnOlderRunIsPutBackFirst(t *testing.T) {
 		}
 	}
 	for _, p := range []*organize.Plan{&first, &second} {
-		if out, err := engineOf(s).Undo(context.Background(), p.ID, UndoOptions{}); err != nil || out.Count(StatusUndone) != 1 {
+		if out, err := engineOf(s).Undo(context.Background(), p.ID, UndoOptions{}); err != nil ||
+			out.Count(StatusUndone) != 1 {
 			t.Fatalf("%+v %v", out, err)
 		}
 	}
@@ -505,7 +512,8 @@ func TestAnOlderRunIsPutBackFirst(t *testing.T) {
 	}
 }
 
-// A copy whose mark is damaged is no longer known to be the run's: its undo says so and leaves it, and puts back all others.
+// A copy whose mark is damaged is no longer known to be the run's: its undo says so and leaves it, and puts back all
+// others.
 func TestACopyWithADamagedMarkIsKept(t *testing.T) {
 	sc := drawn(traits{}, "/lib", "a b", "a : x; b : y")
 	apply, _, undo := sc.actions()

@@ -23,8 +23,8 @@ const (
 	StatusBadCRC   Status = "bad_crc"  // its content has not the CRC-32 that its name says
 )
 
-// Verify says whether everything is where a run left it, but for what was put back since; of a run that was cut off, what has not left
-// its place and what is back there. With deep it reads copies and files whose own name has a CRC-32.
+// Verify says whether everything is where a run left it, but for what was put back since; of an interrupted run,
+// what has not left its place and what is back there. With deep it reads copies and files whose own name has a CRC-32.
 func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, error) {
 	j, err := openJournal(e.Journals, id, false)
 	if err != nil {
@@ -117,8 +117,8 @@ func (x *execution) read(o *op) (Status, error) {
 
 var crcInName = lazyregexp.New(`[\[(]([0-9A-Fa-f]{8})[\])]`)
 
-// namedCRC returns the CRC-32 that a source's name says: "[8D7F2A11]". Eight digits alone may be a date, and what belongs to a video has
-// the video's in its name.
+// namedCRC returns the CRC-32 that a source's name says: "[8D7F2A11]". Eight digits alone may be a date, and what
+// belongs to a video has the video's in its name.
 func namedCRC(o *op) (crc uint32, named bool) {
 	if organize.RoleOf(o.From.Name) != organize.RoleVideo {
 		return 0, false

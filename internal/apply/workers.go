@@ -22,7 +22,8 @@ func split(n, parts int) [][2]int {
 	return out
 }
 
-// parallel does something with all parts at the same time, and returns when all have ended. A panic in one is then that of the caller.
+// parallel does something with all parts at the same time, and returns when all have ended. A panic in one is then that
+// of the caller.
 func parallel(parts [][2]int, do func(part, first, end int)) {
 	if len(parts) == 1 {
 		do(0, parts[0][0], parts[0][1])
@@ -44,7 +45,8 @@ func parallel(parts [][2]int, do func(part, first, end int)) {
 	}
 }
 
-// inParallel does something with all steps, in parts at the same time where none waits for another. Each worker has its own open folders.
+// inParallel does something with all steps, in parts at the same time where none waits for another. Each worker has its
+// own open folders.
 func (x *execution) inParallel(do func(w *worker, first, end int)) {
 	parts := x.run.parts(workersFor(x.workers, len(x.run.Steps)))
 	if len(parts) < 2 {
@@ -59,8 +61,8 @@ func (x *execution) inParallel(do func(w *worker, first, end int)) {
 	})
 }
 
-// parts divides the steps into at most n parts of which none needs what another does; nil where they can't be: names that one file
-// leaves and another takes, copies, and files that are written are in their order.
+// parts divides the steps into at most n parts of which none needs what another does; nil where they can't be: names
+// that one file leaves and another takes, copies, and files that are written are in their order.
 func (r *run) parts(n int) [][2]int {
 	if n < 2 || !r.independent() {
 		return nil
@@ -79,7 +81,8 @@ func (r *run) parts(n int) [][2]int {
 
 func (r *run) bundleAt(step int) int { return r.Ops[r.Steps[step].Op].Bundle }
 
-// independent reports whether files are only linked, or moved from folders that lie apart from those they go to, and bundles are whole.
+// independent reports whether files are only linked, or moved from folders that lie apart from those they go to, and
+// bundles are whole.
 func (r *run) independent() bool {
 	ended := map[int]bool{}
 	moves := false

@@ -12,7 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// guard lets one lane at a time into a simulated file system, and after its death none.
+// guard lets one worker at a time into a simulated file system, and after its death none.
 type guard struct {
 	mu   sync.Mutex
 	dead bool
@@ -29,7 +29,8 @@ func (g *guard) in(do func()) {
 	g.dead = false
 }
 
-// guardedFS and guardedDir are a simulated file system for several lanes: what only one lane at a time does goes straight through.
+// guardedFS and guardedDir are a simulated file system for several workers: what only one worker at a time does goes
+// straight through.
 type guardedFS struct {
 	*sim
 	g *guard
@@ -116,15 +117,15 @@ func (f guardedFile) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// inLanes is an engine whose lanes come to the file system in any order.
-func inLanes(s *sim) *Engine {
+// inLanes is an engine whose workers come to the file system in any order.
+func inWorkers(s *sim) *Engine {
 	e := engineOf(s)
 	g := &guard{}
 	e.System, e.Journals, e.Workers = guardedFS{s, g}, guardedDir{e.Journals, g}, 3
 	return e
 }
 
-// manyFiles is a scene of so many files in folders of ten, of which two lanes make the same ones.
+// manyFiles is a scene of so many files in folders of ten, of which two workers make the same ones.
 func manyFiles(verb organize.Verb, files int) scene {
 	sc := drawn(traits{}, "/lib", "x", "x > y")
 	sc.plan.Units = nil
@@ -133,7 +134,8 @@ func manyFiles(verb organize.Verb, files int) scene {
 		name := fmt.Sprintf("%d.mkv", i)
 		info := sc.info(sc.add("/src/"+dir+"/"+name, fmt.Sprint("content of ", i)))
 		sc.plan.Units = append(sc.plan.Units, organize.Unit{Dir: dir, Ops: []organize.Op{{
-			Verb: verb, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: name, To: fmt.Sprintf("Show %d/Season 01/%d.mkv", i/10%4, i),
+			Verb: verb, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: name,
+			To: fmt.Sprintf("Show %d/Season 01/%d.mkv", i/10%4, i),
 		}}})
 	}
 	for i, root := range []string{"/src", "/lib"} {
@@ -145,9 +147,9 @@ func manyFiles(verb organize.Verb, files int) scene {
 	return sc
 }
 
-// Lanes that come in any order end where one lane ends. Killed at any effect, nothing is lost, and what was begun can be gone on with and
-// put back, in lanes again.
-func TestLanes(t *testing.T) {
+// Lanes that come in any order end where one worker ends. Killed at any effect, nothing is lost, and what was begun can
+// be gone on with and put back, by several workers again.
+func TestWorkers(t *testing.T) {
 	for _, verb := range []organize.Verb{organize.Link, organize.Move} {
 		t.Run(verb.String(), func(t *testing.T) {
 			sc := manyFiles(verb, 3*fewest)
@@ -156,9 +158,16 @@ func TestLanes(t *testing.T) {
 			}
 			c := &checker{t: t, sc: sc, before: all(sc.sim, true), contents: contentsOf(sc.sim)}
 			id := sc.plan.ID
-			apply := action{"apply", func(s *sim) (*Outcome, error) { return inLanes(s).Apply(context.Background(), sc.plan, sc.opts) }}
-			resume := action{"resume", func(s *sim) (*Outcome, error) { return inLanes(s).Resume(context.Background(), id) }}
-			undo := action{"undo", func(s *sim) (*Outcome, error) { return inLanes(s).Undo(context.Background(), id, UndoOptions{}) }}
+			apply := action{"apply", func(s *sim) (*Outcome,
+				error,
+			) {
+				return inWorkers(s).Apply(context.Background(), sc.plan, sc.opts)
+			}}
+			resume := action{"resume", func(s *sim) (*Outcome, error) { return inWorkers(s).Resume(context.Background(), id) }}
+			undo := action{"undo", func(s *sim) (*Outcome, error) {
+				return inWorkers(s).Undo(context.Background(), id,
+					UndoOptions{})
+			}}
 			one, three := sc.clone(), sc.clone()
 			inOne, _, _ := sc.actions()
 			if out, err := inOne.do(one); err != nil || out.Count(StatusDone) != 3*fewest {
@@ -196,7 +205,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// mustParts returns the lanes of the scene's run.
+// mustParts returns the workers of the scene's run.
 func mustParts(t *testing.T, sc scene) [][2]int {
 	t.Helper()
 	s := sc.clone()
@@ -210,8 +219,8 @@ func mustParts(t *testing.T, sc scene) [][2]int {
 	return j.run.parts(len(j.run.Steps) / fewest)
 }
 
-// What has to be in order is not done in lanes; bundles are never divided.
-func TestWhatGoesInLanes(t *testing.T) {
+// What has to be in order is not done by several workers; bundles are never divided.
+func TestWhatIsDoneInParallel(t *testing.T) {
 	for _, row := range []struct {
 		what, target, files, plan string
 		want                      [][2]int
@@ -229,7 +238,8 @@ func TestWhatGoesInLanes(t *testing.T) {
 		{"something is written", "/lib", "1 2", "1 = a; 2 = b, ! c", nil},
 	} {
 		sc := drawn(traits{}, row.target, row.files, row.plan)
-		if out, err := engineOf(sc.sim).Apply(context.Background(), sc.plan, sc.opts); err != nil || out.Count(StatusDone) == 0 {
+		if out, err := engineOf(sc.sim).Apply(context.Background(), sc.plan, sc.opts); err != nil ||
+			out.Count(StatusDone) == 0 {
 			t.Fatalf("%s: %+v %v", row.what, out, err)
 		}
 		j, err := openJournal(engineOf(sc.sim).Journals, sc.plan.ID, false)
@@ -242,8 +252,8 @@ func TestWhatGoesInLanes(t *testing.T) {
 	}
 }
 
-// A disk that fails stops all lanes, and what was not reached is said of each.
-func TestLanesStopTogether(t *testing.T) {
+// A disk that fails stops all workers, and what was not reached is said of each.
+func TestWorkersStopTogether(t *testing.T) {
 	sc := manyFiles(organize.Link, 3*fewest)
 	sc.fail = func(name string) error {
 		if len(name) > 5 && name[:5] == "link " {
@@ -251,11 +261,12 @@ func TestLanesStopTogether(t *testing.T) {
 		}
 		return nil
 	}
-	out, err := inLanes(sc.sim).Apply(context.Background(), sc.plan, Options{})
+	out, err := inWorkers(sc.sim).Apply(context.Background(), sc.plan, Options{})
 	if err != nil || !out.Unfinished || out.Why == nil {
 		t.Fatalf("%+v %v", out, err)
 	}
-	if failed, left := out.Count(StatusFailed), out.Count(StatusPlanned); failed == 0 || failed > 3*maxTroubles || failed+left != 3*fewest {
+	if failed, left := out.Count(StatusFailed), out.Count(StatusPlanned); failed == 0 || failed > 3*maxTroubles ||
+		failed+left != 3*fewest {
 		t.Errorf("%d failed, %d not reached", failed, left)
 	}
 }
@@ -269,7 +280,8 @@ func TestFewFoldersAreOpen(t *testing.T) {
 			info := sc.info(sc.add("/src/"+dir+"/"+name, fmt.Sprint("content ", i)))
 			sc.add(fmt.Sprintf("/lib/There %d/theirs", i), "theirs")
 			sc.plan.Units = append(sc.plan.Units, organize.Unit{Dir: dir, Ops: []organize.Op{{
-				Verb: verb, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: name, To: fmt.Sprintf("There %d/Season %d/%d.mkv", i, i%2, i),
+				Verb: verb, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: name,
+				To: fmt.Sprintf("There %d/Season %d/%d.mkv", i, i%2, i),
 			}}})
 		}
 		e := engineOf(sc.sim)

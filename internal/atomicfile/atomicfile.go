@@ -18,8 +18,8 @@ func Write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	return write(path, &mode, fill)
 }
 
-// WriteByUmask is Write for a file that is meant for others too: it keeps the mode of the file it replaces, and a new one
-// has what the umask leaves of 0666.
+// WriteByUmask is Write for a file that is meant for others too: it keeps the mode of the file it replaces, and a new
+// one has what the umask leaves of 0666.
 func WriteByUmask(path string, fill func(io.Writer) error) error { return write(path, nil, fill) }
 
 // WriteNew is Write where nothing is yet: it never replaces a file. Its error is then [fs.ErrExist].

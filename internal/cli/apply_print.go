@@ -36,8 +36,8 @@ func (c *command) tellRun(ctx context.Context, a *applying, out *apply.Outcome) 
 	for _, name := range out.BadCRC {
 		c.warn("bad_crc: the content of %s has not the checksum that its name says; it was copied as it is", ui.Printable(name))
 	}
-	if n := len(out.Bare); n > 0 {
-		c.warn("%d of the copies could not keep all extended attributes or the access list, the first is %s", n, ui.Printable(out.Bare[0]))
+	if n := len(out.LostAttributes); n > 0 {
+		c.warn("%d of the copies could not keep all extended attributes or the access list, the first is %s", n, ui.Printable(out.LostAttributes[0]))
 	}
 	c.sayRun(a, out, &s)
 	switch {

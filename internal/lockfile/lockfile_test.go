@@ -229,7 +229,10 @@ func TestAliveFileTellsTheLivingFromTheDead(t *testing.T) {
 	must(t, a.Ensure())
 	left := filepath.Join(dir, "alive-left")
 	must(t, os.WriteFile(left, nil, 0o600))
-	for path, want := range map[string]bool{a.path: true, left: false, filepath.Join(dir, "alive-never"): false, dir: false} {
+	for path, want := range map[string]bool{
+		a.path: true, left: false, filepath.Join(dir, "alive-never"): false,
+		dir: false,
+	} {
 		if got := Lives(path); got != want {
 			t.Errorf("%s lives: %t, want %t", filepath.Base(path), got, want)
 		}
