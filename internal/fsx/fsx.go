@@ -1,5 +1,6 @@
 // Package fsx asks the system about folders and what they hold: what [Dir] and [Stat] return costs one system call a
-// file, and says what package os leaves out, such as a file's birth and the type of its file system. It changes nothing.
+// file, and says what package os leaves out, such as a file's birth and the type of its file system. It changes
+// nothing.
 package fsx
 
 import (

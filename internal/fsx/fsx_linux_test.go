@@ -61,7 +61,8 @@ func TestTheOlderCallSaysTheSame(t *testing.T) {
 		today, err := Statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_FORCE_SYNC)
 		older, olderErr := fstatat(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW)
 		today.Birth = time.Time{}
-		if diff := cmp.Diff(today, older); diff != "" || errors.Is(err, fs.ErrNotExist) != errors.Is(olderErr, fs.ErrNotExist) {
+		if diff := cmp.Diff(today, older); diff != "" || errors.Is(err, fs.ErrNotExist) != errors.Is(olderErr,
+			fs.ErrNotExist) {
 			t.Errorf("%s: %v, %v\n%s", name, err, olderErr, diff)
 		}
 	}

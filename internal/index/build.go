@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -110,6 +109,9 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 	var infos []SourceInfo
 	for _, in := range inputs {
 		info, err := readFile(ctx, in.path, sorted)
+		if ctx.Err() != nil {
+			return nil, ctx.Err() // which has closed the file
+		}
 		if err == nil && in.want != "" && in.want != info.Source {
 			err = lang.Error("it is a list of %s, not of %s", info.Source, in.want)
 		}
@@ -148,7 +150,7 @@ func readFile(ctx context.Context, path string, into *records) (SourceInfo, erro
 	}
 	defer f.Close()
 	defer context.AfterFunc(ctx, func() { f.Close() })()
-	content, err := unpack(&cancellable{ctx, f})
+	content, err := unpack(f)
 	if err != nil {
 		return SourceInfo{}, err
 	}
@@ -209,20 +211,6 @@ func (c *collector) add(records []record) error {
 		}
 	}
 	return nil
-}
-
-// cancellable ends the input when the context does.
-type cancellable struct {
-	ctx context.Context //nolint:containedctx // lives as long as one import
-	r   io.Reader
-}
-
-func (c *cancellable) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	if c.ctx.Err() != nil {
-		return 0, c.ctx.Err()
-	}
-	return n, err
 }
 
 // build writes the new file: the new sources from the sorter, the others from the present file, and puts it in place.

@@ -64,7 +64,6 @@ func eachElement[T any](r io.Reader, root, name string, do func(T) error) error 
 	}
 }
 
-// faultOf returns an error inside an element, which begins at line.
 func faultOf(element string, line int, err error) *lineError {
 	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return &lineError{syntax.Line, errors.New(syntax.Msg)}

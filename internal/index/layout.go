@@ -79,7 +79,6 @@ const (
 // leastLoose is how many bytes of a title must agree where it is not exactly the same.
 const leastLoose = 8
 
-// looseKeysOf returns the marked keys of a title.
 func looseKeysOf(text string) []string {
 	if len(text) > maxTitle {
 		return nil
@@ -118,7 +117,6 @@ func titleKey(norm string, id int) []byte {
 	return binary.BigEndian.AppendUint32(append(append(b, norm...), 0), uint32(id))
 }
 
-// idOf reads the id at the end of a key.
 func idOf(key []byte) int {
 	if len(key) < 4 {
 		return 0

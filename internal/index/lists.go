@@ -177,7 +177,6 @@ func integer(s string) int {
 	return n
 }
 
-// seasonNumber reads a season, which may be 0.
 func seasonNumber(s string) (n int, ok bool) {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	return n, err == nil && n >= 0 && n <= maxNumber
@@ -227,12 +226,10 @@ func readAnimeIDs(r io.Reader, yield func(IDs) error) error {
 	return nil
 }
 
-// idsRecord is the record of an anime's ids.
 func idsRecord(ids IDs) record {
 	return record{bucketIDs, idKey(ids.AniDB), idKey(ids.AniList, ids.MAL)}
 }
 
-// readIDs reads what idsRecord wrote.
 func readIDs(value []byte) (anilist, mal int, ok bool) {
 	if len(value) != 8 {
 		return 0, 0, false
@@ -249,7 +246,6 @@ type exportLine struct {
 	Video         bool    `json:"video"`
 }
 
-// kind returns the kind and the title of a line.
 func (l exportLine) kind() (match.Kind, string, bool) {
 	switch {
 	case l.OriginalName != nil:
@@ -260,7 +256,6 @@ func (l exportLine) kind() (match.Kind, string, bool) {
 	return "", "", false
 }
 
-// readExport yields every row of an export of the given kind.
 func readExport(r io.Reader, want match.Kind, yield func(exportRow) error) error {
 	return eachLine(r, func(text string) error {
 		var l exportLine

@@ -120,7 +120,6 @@ func (x *Index) LookupLoosely(text string) ([]Candidate, error) {
 	return out, err
 }
 
-// scan calls do for every key of a title.
 func scan(tx *bolt.Tx, b bucket, norm string, do func(id int, value []byte)) {
 	from := tx.Bucket(b.name())
 	if from == nil {
@@ -137,7 +136,6 @@ func scan(tx *bolt.Tx, b bucket, norm string, do func(id int, value []byte)) {
 	}
 }
 
-// animeByTitle returns AniDB's anime of a title, from its own list and from Anime-Lists.
 func animeByTitle(tx *bolt.Tx, key string, titles, names bucket) []titleRow {
 	var hits []titleRow
 	scan(tx, titles, key, func(id int, value []byte) {
@@ -190,7 +188,6 @@ func animeOfID(tx *bolt.Tx, id int) (a anime, ok bool) {
 	return a, ok
 }
 
-// series returns the series of TMDB's that Anime-Lists maps an anime to.
 func (a anime) series() Candidate {
 	return Candidate{
 		Kind: match.TV, ID: a.TV, Anime: a.ID, Text: a.Name, Season: a.Season, Absolute: a.Absolute,
@@ -245,15 +242,11 @@ func eachPair(tx *bolt.Tx, of bucket, first int, do func(second int)) {
 	}
 	prefix := idKey(first)
 	c := b.Cursor()
-	for n, k := 0, seek(c, prefix); k != nil && bytes.HasPrefix(k, prefix) && n < maxFound; n++ {
+	k, _ := c.Seek(prefix)
+	for n := 0; k != nil && bytes.HasPrefix(k, prefix) && n < maxFound; n++ {
 		do(idOf(k))
 		k, _ = c.Next()
 	}
-}
-
-func seek(c *bolt.Cursor, prefix []byte) []byte {
-	k, _ := c.Seek(prefix)
-	return k
 }
 
 // Stats returns what was imported, in the order of the sources, and the size of the file in bytes.

@@ -201,7 +201,6 @@ func (w *writer) copySource(old *Index, info SourceInfo) error {
 	})
 }
 
-// meta notes the sources.
 func (w *writer) meta(infos []SourceInfo) error {
 	return w.db.Update(func(tx *bolt.Tx) error {
 		b, err := tx.CreateBucketIfNotExists(metaName)

@@ -127,7 +127,6 @@ func parsePattern(line string, fold bool) (p pattern, ok bool) {
 	return p, true
 }
 
-// anyDepth reports whether a segment stands for any number of folders.
 func anyDepth(segment string) bool { return len(segment) > 1 && strings.Trim(segment, "*") == "" }
 
 // trimTrailingSpaces drops spaces at the end unless a backslash holds them.
@@ -303,7 +302,6 @@ func (s *scope) verdict(path string, dir bool) (reason string, ignored bool) {
 	return "", false
 }
 
-// with returns the scope below s in which p applies from dir on: s itself if p is empty.
 func (s *scope) with(p patterns, dir string) *scope {
 	if len(p.list) == 0 {
 		return s

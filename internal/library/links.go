@@ -23,7 +23,6 @@ func newLinks() *links {
 	return &links{entered: make(map[[16]byte]struct{}), named: make(map[[16]byte]struct{})}
 }
 
-// folders returns the real paths of the roots that are folders.
 func folders(roots []string) (out []string) {
 	for _, r := range roots {
 		abs, err := filepath.Abs(r)
@@ -108,7 +107,6 @@ func (l *links) firstSight(real string, video bool) bool {
 	return true
 }
 
-// namedBefore reports whether a file was yielded because it was named.
 func (l *links) namedBefore(real string) bool {
 	k := key(real)
 	_, seen := l.named[k]
@@ -116,5 +114,4 @@ func (l *links) namedBefore(real string) bool {
 	return seen || earlier
 }
 
-// anyNamed reports whether any file was named.
 func (l *links) anyNamed() bool { return len(l.named) > 0 }

@@ -104,10 +104,8 @@ func (l *listing) has(name string) bool {
 	return false
 }
 
-// isFolder reports whether the item is a folder or a link to one.
 func (it *item) isFolder() bool { return it.isDir || it.link && it.err == nil && it.mode.IsDir() }
 
-// note keeps what the system says.
 func (it *item) note(info fs.FileInfo, err error) {
 	if it.err = err; err == nil {
 		it.mode, it.size, it.modTime = info.Mode(), info.Size(), info.ModTime()

@@ -169,7 +169,6 @@ func isLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// file yields a file that was named.
 func (w *Walker) file(ctx context.Context, path, abs string, info fs.FileInfo) error {
 	name := filepath.Base(abs)
 	file := File{Path: path, Name: name, Size: info.Size(), ModTime: info.ModTime()}

@@ -135,7 +135,6 @@ func Episodes(e *Entry, season int, numbers []int) []byte {
 	return write(all...)
 }
 
-// named is an entry with its names and ids.
 func (e *Entry) named() work {
 	w := work{Title: e.Title, OriginalTitle: e.OriginalTitle, Year: e.Year, IDs: ownID(e.ID)}
 	w.XMLName.Local = rootOf(e.Kind)
@@ -153,7 +152,6 @@ func (e *Entry) named() work {
 	return w
 }
 
-// rootOf returns the element that an entry of a kind is.
 func rootOf(kind string) string {
 	if kind == "tv" {
 		return "tvshow"

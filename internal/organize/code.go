@@ -1,5 +1,9 @@
 package organize
 
+import (
+	"slices"
+)
+
 // Code says why a file is left where it is.
 type Code string
 
@@ -29,12 +33,14 @@ const (
 	Unreadable    Code = "io"
 )
 
-// meanings is the table of codes: what each says, and whether it is a conflict of names.
-var meanings = []struct {
+// meaning is what a code says, and whether it is a conflict of names.
+type meaning struct {
 	code     Code
 	text     string
 	conflict bool
-}{
+}
+
+var meanings = []meaning{
 	{LowConfidence, "not sure enough", false},
 	{Ambiguous, "no entry fits certainly enough", false},
 	{Unmatched, "TMDB knows nothing that fits", false},
@@ -69,21 +75,14 @@ func Codes() []Code {
 }
 
 // Meaning returns what the code says, a clause.
-func (c Code) Meaning() string {
-	for _, m := range meanings {
-		if m.code == c {
-			return m.text
-		}
-	}
-	return ""
-}
+func (c Code) Meaning() string { return c.meaning().text }
 
 // IsConflict reports whether names are in each other's way.
-func (c Code) IsConflict() bool {
-	for _, m := range meanings {
-		if m.code == c {
-			return m.conflict
-		}
+func (c Code) IsConflict() bool { return c.meaning().conflict }
+
+func (c Code) meaning() (m meaning) {
+	if i := slices.IndexFunc(meanings, func(m meaning) bool { return m.code == c }); i >= 0 {
+		m = meanings[i]
 	}
-	return false
+	return m
 }

@@ -38,7 +38,6 @@ func (p *Planner) skipSameFolders() {
 // conflicts are the files of one conflict, by each of them: they are listed together.
 type conflicts map[*video]*[]*video
 
-// join notes that two files are in one conflict.
 func (c conflicts) join(a, b *video) {
 	of, with := c[a], c[b]
 	if of == nil {
@@ -164,20 +163,12 @@ var singleDisc = lazyregexp.New(
 // singlePart matches a part's number right behind the episode's. It may be the episode's title, too.
 var singlePart = lazyregexp.New(`(?i)S\d{1,2}E\d{1,4}[ ._-]+(?:part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
-// partWords are, in lower case, what a name has of which one of these patterns says anything: looking for them takes a
-// tenth of the time.
-var partWords = []string{"part", "pt", "cd", "dis"}
-
 // labelSinglePart gives a part its label also where the others are not there.
 func (v *video) labelSinglePart() {
 	if v.label != "" {
 		return
 	}
 	stem, n := library.Stem(v.item.Name), 0
-	lower := strings.ToLower(stem)
-	if !slices.ContainsFunc(partWords, func(w string) bool { return strings.Contains(lower, w) }) {
-		return
-	}
 	if m := singleDisc().FindStringSubmatch(stem); m != nil {
 		n, _ = strconv.Atoi(m[1] + m[2])
 	} else if m := singlePart().FindStringSubmatch(stem); m != nil && v.work.Kind == "tv" {
@@ -245,7 +236,6 @@ func (p *Planner) skipCollisions() {
 	}
 }
 
-// skipTaken leaves units whose names no move of the plan frees.
 func (p *Planner) skipTaken() (changed bool) {
 	var moves map[string]bool
 	for v, blockers := range p.waitsFor {
@@ -262,7 +252,6 @@ func (p *Planner) skipTaken() (changed bool) {
 	return changed
 }
 
-// freed returns the paths that moves of the plan free.
 func freed(videos []*video) map[string]bool {
 	out := map[string]bool{}
 	for _, v := range videos {
@@ -275,7 +264,6 @@ func freed(videos []*video) map[string]bool {
 	return out
 }
 
-// skipSameTargets leaves units that want one name.
 func (p *Planner) skipSameTargets() (changed bool) {
 	wanted := make(map[foldKey]*video, len(p.videos))
 	for _, v := range p.videos {

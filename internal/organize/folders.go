@@ -129,7 +129,6 @@ func (d *folders) list(dir string) *folder {
 	return f
 }
 
-// contents returns what a target's folder holds.
 func (d *folders) contents(target int, at *folderChoice) *folder {
 	if at.dir == nil {
 		at.dir = d.list(join(d.targets[target].Path, at.path))

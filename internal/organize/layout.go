@@ -20,7 +20,6 @@ type Layout struct {
 	gaps     bool   // its server reads a list of episodes with gaps
 	versions bool   // its server tells versions of an episode apart by a label
 	extras   string // the folder of an entry's extras
-	id       string // with what the folder of a known entry ends; "" where its names carry no id
 }
 
 // Templates are the four forms of a layout as texts.
@@ -32,21 +31,21 @@ var layoutTable = []struct {
 	templates Templates
 	layout    Layout
 }{
-	{"jellyfin", jellyfin, Layout{between: "-E", versions: true, extras: "extras", id: "[tmdbid-%d]"}},
+	{"jellyfin", jellyfin, Layout{between: "-E", versions: true, extras: "extras"}},
 	{"plex", Templates{
 		Show:    "{title}< ({year})> {{tmdb-{tmdb}}}",
 		Season:  "Season {season:2}",
 		Episode: "{title}< ({year})> - S{season:2}E{episode:2}< - {episode_title}>",
 		Movie:   twice("{title}< ({year})> {{tmdb-{tmdb}}}< {{edition-{edition}}}>"),
-	}, Layout{between: "-E", versions: true, extras: "Other", id: "{tmdb-%d}"}},
+	}, Layout{between: "-E", versions: true, extras: "Other"}},
 	{"kodi", Templates{
 		Show:    "{title}< ({year})>",
 		Season:  "Season {season:2}",
 		Episode: "{title} S{season:2}E{episode:2}< - {episode_title}>",
 		Movie:   twice("{title}< ({year})>"),
 	}, Layout{between: "E", gaps: true, extras: "extras"}},
-	{"emby", jellyfin, Layout{between: "-E", extras: "extras", id: "[tmdbid-%d]"}},
-	{Custom, jellyfin, Layout{between: "-E", extras: "extras", id: "[tmdbid-%d]"}},
+	{"emby", jellyfin, Layout{between: "-E", extras: "extras"}},
+	{Custom, jellyfin, Layout{between: "-E", extras: "extras"}},
 }
 
 // Custom is the name of the layout that takes templates of one's own.

@@ -83,7 +83,6 @@ const zwnj, zwj = '\u200c', '\u200d'
 // isEnd reports whether a name may not begin or end with r. The joiners join nothing there.
 func isEnd(r rune) bool { return r == '.' || r == zwnj || r == zwj || unicode.IsSpace(r) }
 
-// oneSpace makes each run of spaces one.
 func oneSpace(s string) string {
 	var b strings.Builder
 	before := rune(0)
@@ -195,7 +194,6 @@ func boundary(s string, limit int) int {
 	return best
 }
 
-// isCombining reports whether r belongs to the character before it.
 func isCombining(r rune) bool {
 	return r == zwj || r == zwnj || unicode.In(r, unicode.M, unicode.Variation_Selector) || r >= 0x1f3fb && r <= 0x1f3ff
 }

@@ -26,32 +26,27 @@ type entry struct {
 	work   []*video // of a film: those too that get another folder, as editions do
 }
 
-// nameAll finds every video's target.
 func (p *Planner) nameAll() {
 	var order []*entry
+	entries := map[entryKey]*entry{}
 	for _, v := range p.videos {
 		key := entryKey{v.work.Entry, v.target}
-		if v.entry = p.entries[key]; v.entry == nil {
+		if v.entry = entries[key]; v.entry == nil {
 			v.entry = &entry{}
-			p.entries[key] = v.entry
+			entries[key] = v.entry
 			order = append(order, v.entry)
 		}
 		v.entry.videos = append(v.entry.videos, v)
 	}
 	for _, e := range order {
-		p.nameEntry(e)
-	}
-}
-
-// nameEntry names the files of one work.
-func (p *Planner) nameEntry(e *entry) {
-	if e.videos[0].work.Kind == "movie" {
-		p.nameFilms(e.videos)
-		return
-	}
-	p.nameShow(e, e.videos[0])
-	for _, v := range e.videos {
-		p.nameEpisode(e, v)
+		if e.videos[0].work.Kind == "movie" {
+			p.nameFilms(e.videos)
+			continue
+		}
+		p.nameShow(e, e.videos[0])
+		for _, v := range e.videos {
+			p.nameEpisode(e, v)
+		}
 	}
 }
 
@@ -59,15 +54,10 @@ func (p *Planner) nameEntry(e *entry) {
 func (v *video) setTarget(at *folderChoice, stem string) {
 	ext := path.Ext(v.item.Name)
 	v.folder = at
-	if at.path == "." {
-		v.to = stem + v.label + ext
-	} else {
-		v.to = at.path + "/" + stem + v.label + ext
-	}
+	v.to = join(at.path, stem+v.label+ext)
 	v.stem = len(v.to) - len(ext)
 }
 
-// nameShow finds a show's folder.
 func (p *Planner) nameShow(e *entry, v *video) {
 	values := p.values(v)
 	planned, code := p.namers[v.target].path(p.o.Layout.Show, values, 0)
@@ -159,7 +149,6 @@ func (p *Planner) findFolder(e *entry, v *video, planned string) {
 	e.code, e.why = e.at.code, e.at.why
 }
 
-// nameEpisode finds an episode's file in its show's folder.
 func (p *Planner) nameEpisode(e *entry, v *video) {
 	if e.code != "" && v.code == "" {
 		v.skip(e.code, e.why)
@@ -200,7 +189,6 @@ func (v *video) tail() int {
 	return tail + len(v.label)
 }
 
-// values returns what the fields hold for a video.
 func (p *Planner) values(v *video) *values {
 	n, w, f := &p.namers[v.target], &v.work, &v.facts
 	out := &values{

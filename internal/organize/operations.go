@@ -155,7 +155,6 @@ func (v *video) isLaterPart() bool {
 	return strings.Contains(v.label, " - part") && v.part() > 1
 }
 
-// addNote adds one file to a video's unit.
 func (p *Planner) addNote(v *video, taken map[foldKey]string, at *folderChoice, name string, n *Note) {
 	to := join(at.path, name)
 	if from, known := taken[fold(v.target, to)]; known {
@@ -189,7 +188,6 @@ func (p *Planner) isAbout(file string, n *Note) bool {
 	return about
 }
 
-// foreignNote says that a file for media servers is there which is about something else.
 func foreignNote(file string, named int, wanted Entry) string {
 	about := "no TMDB id"
 	if named != 0 {

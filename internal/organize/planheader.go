@@ -27,7 +27,6 @@ var headers = []struct {
 	{"folder", true, false, (*parser).readFolder},
 }
 
-// readHeader reports whether the line belongs to the header.
 func (p *parser) readHeader(word string) bool {
 	for i, h := range headers {
 		switch {
@@ -108,7 +107,6 @@ func (p *parser) readRoot(roots *[]Root) {
 	}
 }
 
-// root reads a root as Root.String writes it.
 func (s *scanner) root() Root {
 	r := Root{Type: s.word(), Inode: s.inode()}
 	if born, rest := cutWord(s.rest); born == "-" {

@@ -57,7 +57,6 @@ const longestName = 255
 // longestPath is how many bytes a whole path has at most: Linux' PATH_MAX without the zero behind it.
 const longestPath = 4095
 
-// namer returns what makes names for a target.
 func (o *Options) namer(target int) namer {
 	n := namer{
 		max:     min(o.Targets[target].NameMax, longestName) - reservedBytes,
@@ -85,15 +84,13 @@ type Planner struct {
 	namers      []namer // by target
 	folders     folders
 	origins     map[string]*origin
-	entries     map[entryKey]*entry
 	byNeighbour []*video       // that go where the videos around them go
 	owned       map[*Item]bool // files that are about a folder by their names, and belong to a video by its
 	unowned     []LeftFile     // that no video can be said to own
 	reported    map[*Item]bool // files, but for videos, that a unit has or of which it is told why they are left
 	foreign     []string       // of files for media servers that are there and about something else
 	videos      []*video
-	all         []*video // videos, and what was left at once, in the order of the records
-	first       map[identity]*video
+	all         []*video            // videos, and what was left at once, in the order of the records
 	waitsFor    map[*video][]string // paths that other moves of the plan must free first
 	conflicts   conflicts
 }
@@ -157,8 +154,8 @@ type tags struct {
 func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
 		o: o, disk: disk, folders: folders{disk, o.Targets, map[string]*folder{}, map[choiceKey]*folderChoice{}},
-		origins: map[string]*origin{}, entries: map[entryKey]*entry{}, reported: map[*Item]bool{},
-		first: map[identity]*video{}, waitsFor: map[*video][]string{}, conflicts: conflicts{}, owned: map[*Item]bool{},
+		origins: map[string]*origin{}, reported: map[*Item]bool{},
+		waitsFor: map[*video][]string{}, conflicts: conflicts{}, owned: map[*Item]bool{},
 	}
 	for i := range o.Targets {
 		p.namers = append(p.namers, o.namer(i))
@@ -187,28 +184,28 @@ func (p *Planner) Plan() *Result {
 
 // skipSecondNames leaves all names of a file but the first in byte order.
 func (p *Planner) skipSecondNames() {
+	firsts := map[identity]*video{}
 	for _, v := range p.videos {
 		if v.item.Links < 2 || v.item.Inode == 0 {
 			continue
 		}
 		key := identity{v.item.Device, v.item.Inode}
-		first, known := p.first[key]
+		first, known := firsts[key]
 		switch {
 		case !known:
-			p.first[key] = v
+			firsts[key] = v
 		case first.item == v.item:
 			v.skip(SameFile, "it was named before")
 		case first.at() < v.at():
 			v.skip(SameFile, "the same file as "+first.path())
 		default:
 			first.skip(SameFile, "the same file as "+v.path())
-			p.first[key] = v
+			firsts[key] = v
 		}
 	}
 	p.compact()
 }
 
-// at is where the video is.
 func (v *video) at() string { return join(v.dir.path, v.item.Name) }
 
 // join joins a folder and a name below it, of which both are in their shortest form.
@@ -224,7 +221,6 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// compact forgets what is left.
 func (p *Planner) compact() {
 	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool { return v.code != "" })
 }

@@ -193,7 +193,6 @@ func (p *parser) readWith() {
 	p.readSource(verb)
 }
 
-// readSource reads a file's precondition and name, and begins an operation of the last unit.
 func (p *parser) readSource(verb Verb) {
 	op := Op{Verb: verb, Line: p.line}
 	op.Size, op.MTime, op.Inode, op.Source = p.size(), p.stamp(), p.inode(), p.name()
@@ -224,7 +223,7 @@ func (p *parser) readNFO() {
 	p.begin(Op{Verb: NFO, Note: p.note(), Line: p.line})
 }
 
-// addNotes reads "tv/209867 full in ko-KR".
+// note reads "tv/209867 full in ko-KR".
 func (p *parser) note() *Note {
 	entry := p.word()
 	kind, number, _ := strings.Cut(entry, "/")

@@ -35,7 +35,6 @@ func (p *Planner) Add(r *report.Record) {
 	}
 }
 
-// read keeps what a record says of its file.
 func (p *Planner) read(v *video, r *report.Record) {
 	v.target = p.o.Movies
 	if r.Kind == "tv" {
@@ -124,7 +123,6 @@ func (o *Options) judge(r *report.Record) (Code, string) {
 
 func percent(x float64) string { return strconv.Itoa(int(x*100)) + " %" }
 
-// contenders are the two likeliest entries: "tv/1 41 %, tv/2 40 %".
 func contenders(r *report.Record) string {
 	var out []string
 	for _, c := range r.Candidates[:min(2, len(r.Candidates))] {
@@ -150,10 +148,8 @@ func numbers(list []int) string {
 	return strings.Join(out, ", ")
 }
 
-// skip takes a file out of the plan.
 func (v *video) skip(code Code, why string) { v.code, v.why = code, why }
 
-// locate finds a record's file on the disk.
 func (p *Planner) locate(v *video) {
 	at := p.origin(v.given)
 	if at.err != nil {
@@ -206,7 +202,6 @@ func (p *Planner) skipOutside() {
 	p.compact()
 }
 
-// sourceOf returns the longest source root that holds a folder, -1 where none does.
 func (o *Options) sourceOf(dir string) int {
 	best := -1
 	for i := range o.Sources {

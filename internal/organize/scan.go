@@ -23,7 +23,6 @@ func (s *scanner) problem(format string, args ...any) {
 	s.problems = append(s.problems, Problem{Line: s.line, Text: fmt.Sprintf(format, args...)})
 }
 
-// err returns the problems as a *PlanError; nil where there are none.
 func (s *scanner) err() error {
 	if len(s.problems) == 0 {
 		return nil
@@ -34,7 +33,6 @@ func (s *scanner) err() error {
 // shown is the beginning of a text that a problem is about.
 func shown(text string, most int) string { return ui.Printable(ui.Cut(text, most)) }
 
-// cutWord splits a line behind its first word and the spaces that follow it.
 func cutWord(line string) (word, rest string) {
 	i := strings.IndexAny(line, " \t")
 	if i < 0 {
@@ -186,21 +184,8 @@ func Quote(name string) string {
 }
 
 func needsQuotes(s string) bool {
-	return s == "" || !isPrintable(s) && hasDanger(s) || s[0] == '"' || s[0] == ' ' || s[len(s)-1] == ' '
-}
-
-// isPrintable reports whether s is of ASCII that shows: most names, told in a fraction of the time.
-func isPrintable(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] < ' ' || s[i] >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-func hasDanger(s string) bool {
-	return !utf8.ValidString(s) || strings.ContainsFunc(s, ui.Dangerous)
+	return s == "" || s[0] == '"' || s[0] == ' ' || s[len(s)-1] == ' ' ||
+		!utf8.ValidString(s) || strings.ContainsFunc(s, ui.Dangerous)
 }
 
 // Unquote is the inverse of Quote. It refuses what Quote would not have left unquoted.

@@ -27,7 +27,6 @@ type sidecar struct {
 
 func (s *sidecar) item() *Item { return &s.dir.items[s.index] }
 
-// source is its name relative to the video's folder.
 func (s *sidecar) source() string { return join(s.below, s.item().Name) }
 
 // target is its name behind the video's target without what follows the stem.
@@ -47,7 +46,6 @@ type owner struct {
 	places []release.Release // of the names, once one has to be compared
 }
 
-// assignSidecars finds what belongs to each video.
 func (p *Planner) assignSidecars() {
 	var order []*folder
 	for _, v := range p.videos {
@@ -93,7 +91,6 @@ func newOwner(p *Planner, dir *folder) *owner {
 	return o
 }
 
-// assign gives the files of a folder and of its folders of subtitles to its videos.
 func (o *owner) assign() {
 	for i := range o.dir.items {
 		switch item := &o.dir.items[i]; {
@@ -134,7 +131,6 @@ func (o *owner) assignSubtitles(dir *folder, below string) {
 	}
 }
 
-// isTrack reports whether an item is a file of subtitles or sound.
 func isTrack(item *Item) bool {
 	role := RoleOf(item.Name)
 	return item.Type == TypeRegular && (role == RoleSubtitle || role == RoleAudio)
@@ -150,7 +146,6 @@ func byLanguage(dir *folder, index int, below string) sidecar {
 	return sidecar{dir: dir, index: index, below: below, rest: rest + path.Ext(name), title: strings.TrimSpace(left)}
 }
 
-// byNumber returns the video whose name has the same season and episode.
 func (o *owner) byNumber(name string) int {
 	if o.places == nil {
 		for _, video := range o.names {
@@ -265,7 +260,6 @@ func differences(texts []string) []string {
 	return out
 }
 
-// sameRests returns the indexes of sidecars that would have one name.
 func (v *video) sameRests() [][]int {
 	if len(v.sidecars) < 2 {
 		return nil
@@ -307,7 +301,6 @@ var languages = rows(strings.Split(strings.TrimSpace(languagesText), "\n")...)
 // flags are the other words that servers read.
 var flags = rows("forced", "sdh", "cc", "hi", "default", "signs")
 
-// rows maps each word of rows to its row's first.
 func rows(list ...string) map[string]string {
 	m := map[string]string{}
 	for _, row := range list {
@@ -347,7 +340,6 @@ func languageSuffix(stem string) (left, rest string) {
 	}
 }
 
-// lastWord returns what stands behind the last separator.
 func lastWord(s string) string {
 	i := strings.LastIndexFunc(s, isSeparator)
 	if i < 0 {

@@ -211,7 +211,6 @@ func (p *templateParser) field() (node, error) {
 	return n, nil
 }
 
-// has reports whether the template names the field.
 func (t Template) has(f field) bool { return has(t.nodes, f) }
 
 func has(nodes []node, f field) bool {
@@ -226,7 +225,6 @@ func has(nodes []node, f field) bool {
 // values are what fields hold: names already (CleanName), numbers without padding. "" is an empty field.
 type values [fields]string
 
-// render returns the template with values in it.
 func (t Template) render(v *values) string { return string(render(nil, t.nodes, v)) }
 
 func render(b []byte, nodes []node, v *values) []byte {
@@ -245,7 +243,6 @@ func render(b []byte, nodes []node, v *values) []byte {
 	return b
 }
 
-// complete reports whether every field of a piece has a value.
 func complete(nodes []node, v *values) bool {
 	for i := range nodes {
 		if f := nodes[i].field; f != noField && v[f] == "" {

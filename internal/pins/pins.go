@@ -232,7 +232,6 @@ func parseLine(line string) (Pin, error) {
 	}
 }
 
-// word cuts the first word off a line.
 func word(s string) (first, rest string) {
 	s = strings.TrimSpace(s)
 	if i := strings.IndexAny(s, " \t"); i >= 0 {

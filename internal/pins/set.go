@@ -148,7 +148,6 @@ func (s *Set) Remove(p Pin) *Pin {
 	return old
 }
 
-// drop deletes all lines of a subject but the one at keep.
 func (s *Set) drop(key subject, keep int) {
 	kept := s.lines[:0]
 	for i, l := range s.lines {

@@ -165,7 +165,6 @@ func (m *Machine) Due(now time.Time, basis string) (due, beside []Group, next ti
 	return due, beside, next
 }
 
-// groups returns all groups with videos, by their folder in byte order.
 func (m *Machine) groups() []Group {
 	names := m.Folders()
 	holds := map[string]bool{} // folders with a video in them or below
@@ -211,7 +210,6 @@ func (m *Machine) groups() []Group {
 	return out
 }
 
-// print is what folders hold, in short.
 func (m *Machine) print(folders []string) string {
 	h := fnv.New128a()
 	for _, dir := range folders {
@@ -285,7 +283,6 @@ func sumOf(entries []Entry) uint64 {
 	return h.Sum64()
 }
 
-// below joins a folder and a name in it.
 func below(dir, name string) string {
 	if dir == "." {
 		return name

@@ -144,7 +144,6 @@ func (s *System) listen() {
 	}
 }
 
-// lost keeps that notices may be missing.
 func (s *System) lost() {
 	s.mu.Lock()
 	s.all = true
@@ -152,7 +151,6 @@ func (s *System) lost() {
 	s.wake()
 }
 
-// note keeps that something has changed in a folder.
 func (s *System) note(dir string) {
 	if dir != s.extra {
 		rest, within := strings.CutPrefix(dir+"/", strings.TrimSuffix(s.tree.root.Path, "/")+"/")

@@ -127,7 +127,6 @@ func (w *Watcher) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// wait waits until a time, or for a notice.
 func (w *Watcher) wait(ctx context.Context, until time.Time) {
 	var woken <-chan struct{}
 	if w.Notices != nil {
@@ -195,7 +194,6 @@ func (w *Watcher) there() bool {
 	return true
 }
 
-// rescan looks at everything.
 func (w *Watcher) rescan() {
 	if !w.there() {
 		return
@@ -280,7 +278,6 @@ func (w *Watcher) settled() (work, time.Time) {
 	return out, next
 }
 
-// isWritten reports whether somebody has a video of a group open for writing.
 func (w *Watcher) isWritten(g *Group) bool {
 	for _, dir := range g.Folders {
 		for _, e := range w.machine.Entries(dir) {
@@ -339,7 +336,6 @@ func (w *Watcher) batch(ctx context.Context, do work) error {
 	return w.Save()
 }
 
-// anyOf reports whether a set has one of the folders.
 func anyOf(folders []string, set map[string]bool) bool {
 	return slices.ContainsFunc(folders, func(dir string) bool { return set[dir] })
 }
