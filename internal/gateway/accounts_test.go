@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -450,4 +451,19 @@ func TestReloadedAccounts(t *testing.T) {
 		t.Error("a restart is asked for")
 	}
 	b.idle()
+}
+
+func TestSessionsThatAskedLongestAgoAreForgotten(t *testing.T) {
+	var s sticky
+	now := time.Now()
+	for i := range 2 * maxSessions {
+		s.keep(strconv.Itoa(i), ratelimit.Preference{Account: "main"}, now)
+	}
+	_, newest := s.get(strconv.Itoa(2*maxSessions-1), time.Hour, now)
+	_, within := s.get(strconv.Itoa(2*maxSessions-maxSessions/2), time.Hour, now)
+	_, oldest := s.get("0", time.Hour, now)
+	_, late := s.get(strconv.Itoa(2*maxSessions-1), time.Hour, now.Add(time.Hour))
+	if n := len(s.recent) + len(s.older); n > maxSessions || !newest || !within || oldest || late {
+		t.Errorf("%d sessions; newest %v, within the bound %v, oldest %v, after its time %v", n, newest, within, oldest, late)
+	}
 }

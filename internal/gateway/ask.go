@@ -192,7 +192,7 @@ func (g *Gateway) await(ctx context.Context, f *flight, a *asker, left *time.Dur
 			return found{reply: expired, told: told{detail: g.state(ctx)}}, nil
 		case *left <= 0:
 			g.flights.leave(f)
-			g.log.slot(slog.LevelError, "slot_timeout", f, slog.Duration("waited", a.patience))
+			g.logSlot(slog.LevelError, "slot_timeout", f, slog.Duration("waited", a.patience))
 			return found{}, g.full(reasonAcquireTimeout, &f.ticket)
 		}
 	}

@@ -174,7 +174,7 @@ func (fs *flights) sent(f *flight) {
 		level = slog.LevelInfo
 	}
 	fs.g.up.Metrics().Observe(metrics.GatewayWait, waited, f.ticket.class.String())
-	fs.g.log.slot(level, "slot_acquired", f, slog.Duration("waited", waited))
+	fs.g.logSlot(level, "slot_acquired", f, slog.Duration("waited", waited))
 }
 
 func (fs *flights) returned(f *flight, answered bool) {
@@ -187,7 +187,7 @@ func (fs *flights) returned(f *flight, answered bool) {
 		}
 	}
 	fs.mu.Unlock()
-	fs.g.log.slot(slog.LevelDebug, "slot_released", f)
+	fs.g.logSlot(slog.LevelDebug, "slot_released", f)
 }
 
 func (f *flight) setOnWire(on bool) {
@@ -250,7 +250,7 @@ func (g *Gateway) fly(ctx context.Context, f *flight) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.err = &panicError{p}
-			g.log.panicked(f.by.id, p)
+			g.logPanic(f.by.id, p)
 		}
 		if f.err != nil && errors.Is(context.Cause(ctx), errDrained) {
 			f.err = errDrained
@@ -267,15 +267,19 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		g.log.quota(ctx, "quota_reserved", f, g.up.Limiter())
+		g.logQuota(ctx, "quota_reserved", f)
 		defer func() {
 			r.Release()
-			g.log.quota(context.WithoutCancel(ctx), "quota_settled", f, g.up.Limiter())
+			g.logQuota(context.WithoutCancel(ctx), "quota_settled", f)
 		}()
 		ctx = ratelimit.With(ctx, ratelimit.Request{Reservation: r})
 	}
 	start := time.Now()
-	g.log.slotWait(f)
+	level := slog.LevelDebug
+	if running, limit := g.queue.running(); running >= limit {
+		level = g.fullLevel()
+	}
+	g.logSlot(level, "slot_wait", f)
 	patient, cancel := context.WithTimeout(ctx, f.by.patience)
 	err := g.queue.enter(patient, &f.ticket, false)
 	cancel()

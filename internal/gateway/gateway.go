@@ -51,9 +51,11 @@ type Gateway struct {
 	flights  *flights
 	sticky   sticky
 	settings atomic.Pointer[settings]
-	log      *logger
+	log      *slog.Logger
 	via      string // "1.1 anivault-<8 hex>", new at each start
 	draining atomic.Bool
+
+	fullWarned atomic.Int64 // when an account was last said to be full, in nanoseconds of Unix
 }
 
 // New opens everything that requests need. It listens to nothing.
@@ -71,8 +73,7 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	if o.Log == nil {
 		o.Log = slog.DiscardHandler
 	}
-	g.log = &logger{Logger: slog.New(o.Log).With(slog.String("comp", "gateway")), queue: g.queue}
-	g.log.cfg = func() *config.Config { return g.settings.Load().cfg }
+	g.log = slog.New(o.Log).With(slog.String("comp", "gateway"))
 	g.settings.Store(newSettings(cfg, nil))
 	var err error
 	g.up, err = app.OpenGateway(cfg, app.Options{
@@ -240,11 +241,11 @@ func (x *exchange) finish() {
 		if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
 			panic(p)
 		}
-		x.g.log.panicked(x.id, p)
+		x.g.logPanic(x.id, p)
 		if x.status == 0 {
 			x.fail(&panicError{p})
 		}
 	}
-	x.g.log.request(x)
+	x.g.logRequest(x)
 	x.g.count(x)
 }

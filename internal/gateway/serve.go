@@ -194,7 +194,7 @@ func (s *Service) server() *http.Server {
 }
 
 // serverErrors writes net/http's complaints about clients as debug lines.
-type serverErrors struct{ log *logger }
+type serverErrors struct{ log *slog.Logger }
 
 func (e serverErrors) Write(line []byte) (int, error) {
 	e.log.Debug("connection", slog.String("error", strings.TrimSpace(string(line))))

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"container/list"
 	"context"
 	"log/slog"
 	"net/http"
@@ -13,18 +12,16 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// maxSessions bounds the sessions that keep an account; the one that asked longest ago is forgotten first.
+// maxSessions bounds the sessions that keep an account; those that asked longest ago are forgotten first.
 const maxSessions = 10_000
 
 // sticky is which account and key each session keeps.
 type sticky struct {
-	mu     sync.Mutex
-	byName map[string]*list.Element
-	recent list.List // of *session, the one that asked last in front
+	mu            sync.Mutex
+	recent, older map[string]session // by name; at most a half of maxSessions each
 }
 
 type session struct {
-	name string
 	ratelimit.Preference
 	asked time.Time
 }
@@ -41,37 +38,20 @@ func sessionOf(r *http.Request, c *client) string {
 func (s *sticky) get(name string, ttl time.Duration, now time.Time) (ratelimit.Preference, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.byName[name]
-	if e == nil {
-		return ratelimit.Preference{}, false
+	kept, ok := s.recent[name]
+	if !ok {
+		kept, ok = s.older[name]
 	}
-	kept := e.Value.(*session)
-	if now.Sub(kept.asked) >= ttl {
-		s.recent.Remove(e)
-		delete(s.byName, name)
-		return ratelimit.Preference{}, false
-	}
-	return kept.Preference, true
+	return kept.Preference, ok && now.Sub(kept.asked) < ttl
 }
 
 func (s *sticky) keep(name string, p ratelimit.Preference, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.byName[name]; e != nil {
-		kept := e.Value.(*session)
-		kept.Preference, kept.asked = p, now
-		s.recent.MoveToFront(e)
-		return
+	if s.recent == nil || len(s.recent) >= maxSessions/2 {
+		s.older, s.recent = s.recent, map[string]session{}
 	}
-	if s.byName == nil {
-		s.byName = map[string]*list.Element{}
-	}
-	s.byName[name] = s.recent.PushFront(&session{name, p, now})
-	if s.recent.Len() > maxSessions {
-		oldest := s.recent.Back()
-		s.recent.Remove(oldest)
-		delete(s.byName, oldest.Value.(*session).name)
-	}
+	s.recent[name] = session{p, now}
 }
 
 // sticking lets a flight's requests keep the account of its session.
@@ -94,7 +74,7 @@ func (g *Gateway) chosen(f *flight, c ratelimit.Choice) {
 	}
 	g.up.Metrics().Add(metrics.AccountChosen, 1, c.Account, c.Why.String())
 	for _, full := range c.Full {
-		g.log.LogAttrs(context.Background(), g.log.fullLevel(), "slot_skipped", slog.String("account", full),
+		g.log.LogAttrs(context.Background(), g.fullLevel(), "slot_skipped", slog.String("account", full),
 			slog.String("request_id", f.by.id))
 	}
 }
