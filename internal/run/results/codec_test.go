@@ -30,13 +30,14 @@ func TestEveryFieldIsDecidedAbout(t *testing.T) {
 		want  []string
 	}{
 		{report.Record{}, []string{
-			"Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes", "EpisodeConfidence", "EpisodeTitles", "AirDate", "Subtitles", "IDs", "Source", "CachedAt",
-			"Reason", "Parsed", "Candidates", "Error", "Steps",
+			"Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes",
+			"EpisodeConfidence", "EpisodeTitles", "AirDate", "Subtitles", "IDs", "Source", "CachedAt", "Reason", "Parsed",
+			"Candidates", "Error", "Steps",
 		}},
 		{report.Candidate{}, []string{"Kind", "TMDBID", "Title", "Year", "Confidence", "Score", "Reasons"}},
 		{report.Parsed{}, []string{
-			"Title", "Titles", "Seasons", "Season", "Episodes", "Absolute", "Part", "Special", "EpisodeTitle", "Year", "IDs", "Group", "Resolution", "Version", "Checksum", "Kind", "Source", "Video",
-			"Audio", "Edition", "Extension",
+			"Title", "Titles", "Seasons", "Season", "Episodes", "Absolute", "Part", "Special", "EpisodeTitle", "Year", "IDs",
+			"Group", "Resolution", "Version", "Checksum", "Kind", "Source", "Video", "Audio", "Edition", "Extension",
 		}},
 		{report.IDs{}, []string{"TMDB", "IMDB", "TVDB", "AniDB"}},
 		{report.WorkIDs{}, []string{"IMDB", "TVDB", "AniDB", "AniList", "MAL"}},
@@ -76,10 +77,13 @@ func anyRecord(t *rapid.T) report.Record {
 		return nil
 	}
 	r := report.Record{
-		Status: rapid.SampledFrom([]report.Status{report.Matched, report.Ambiguous, report.Unmatched, report.Skipped}).Draw(t, "status"),
-		Kind:   text.Draw(t, "kind"), TMDBID: rapid.Int().Draw(t, "id"), Title: text.Draw(t, "title"), OriginalTitle: text.Draw(t, "original"),
-		Year: rapid.Int().Draw(t, "year"), Season: number("season"), Episodes: ints("episodes"), EpisodeTitles: texts("episode titles"),
-		Source: rapid.SampledFrom([]string{"", "cache", "index", "pin"}).Draw(t, "source"), CachedAt: anyTime(t, "cached at"), Reason: text.Draw(t, "reason"),
+		Status: rapid.SampledFrom([]report.Status{report.Matched, report.Ambiguous, report.Unmatched, report.Skipped}).Draw(t,
+			"status"),
+		Kind: text.Draw(t, "kind"), TMDBID: rapid.Int().Draw(t, "id"), Title: text.Draw(t, "title"),
+		OriginalTitle: text.Draw(t, "original"), Year: rapid.Int().Draw(t, "year"), Season: number("season"),
+		Episodes: ints("episodes"), EpisodeTitles: texts("episode titles"),
+		Source: rapid.SampledFrom([]string{"", "cache", "index", "pin"}).Draw(t, "source"), CachedAt: anyTime(t, "cached at"),
+		Reason: text.Draw(t, "reason"),
 	}
 	if rapid.Bool().Draw(t, "sure") {
 		r.Confidence = ptr(rapid.Float64().Draw(t, "confidence"))
@@ -89,19 +93,25 @@ func anyRecord(t *rapid.T) report.Record {
 	}
 	if rapid.Bool().Draw(t, "elsewhere") {
 		r.IDs = &report.WorkIDs{
-			IMDB: text.Draw(t, "work's imdb"), TVDB: rapid.Int().Draw(t, "work's tvdb"), AniDB: rapid.Int().Draw(t, "work's anidb"),
-			AniList: rapid.Int().Draw(t, "anilist"), MAL: rapid.Int().Draw(t, "mal"),
+			IMDB: text.Draw(t, "work's imdb"), TVDB: rapid.Int().Draw(t, "work's tvdb"),
+			AniDB: rapid.Int().Draw(t, "work's anidb"), AniList: rapid.Int().Draw(t, "anilist"), MAL: rapid.Int().Draw(t, "mal"),
 		}
 	}
 	if rapid.Bool().Draw(t, "parsed") {
 		r.Parsed = &report.Parsed{
-			Title: text.Draw(t, "parsed title"), Titles: texts("titles"), Seasons: ints("seasons"), Season: number("parsed season"),
-			Absolute: rapid.Bool().Draw(t, "absolute"), Part: rapid.Int().Draw(t, "part"), Special: text.Draw(t, "special"), EpisodeTitle: text.Draw(t, "episode title"), Year: rapid.Int().Draw(t, "parsed year"), Group: text.Draw(t, "group"),
-			Resolution: text.Draw(t, "resolution"), Version: rapid.Int().Draw(t, "version"), Checksum: text.Draw(t, "checksum"), Kind: text.Draw(t, "parsed kind"),
-			Source: text.Draw(t, "parsed source"), Video: text.Draw(t, "video"), Audio: text.Draw(t, "audio"), Edition: text.Draw(t, "edition"), Extension: text.Draw(t, "extension"),
+			Title: text.Draw(t, "parsed title"), Titles: texts("titles"), Seasons: ints("seasons"),
+			Season: number("parsed season"), Absolute: rapid.Bool().Draw(t, "absolute"), Part: rapid.Int().Draw(t, "part"),
+			Special: text.Draw(t, "special"), EpisodeTitle: text.Draw(t, "episode title"),
+			Year: rapid.Int().Draw(t, "parsed year"), Group: text.Draw(t, "group"),
+			Resolution: text.Draw(t, "resolution"), Version: rapid.Int().Draw(t, "version"), Checksum: text.Draw(t, "checksum"),
+			Kind: text.Draw(t, "parsed kind"), Source: text.Draw(t, "parsed source"), Video: text.Draw(t, "video"),
+			Audio: text.Draw(t, "audio"), Edition: text.Draw(t, "edition"), Extension: text.Draw(t, "extension"),
 		}
 		if rapid.Bool().Draw(t, "ids") {
-			r.Parsed.IDs = &report.IDs{TMDB: rapid.Int().Draw(t, "tmdb"), IMDB: text.Draw(t, "imdb"), TVDB: rapid.Int().Draw(t, "tvdb"), AniDB: rapid.Int().Draw(t, "anidb")}
+			r.Parsed.IDs = &report.IDs{
+				TMDB: rapid.Int().Draw(t, "tmdb"), IMDB: text.Draw(t, "imdb"),
+				TVDB: rapid.Int().Draw(t, "tvdb"), AniDB: rapid.Int().Draw(t, "anidb"),
+			}
 		}
 		if n := rapid.IntRange(0, 3).Draw(t, "numbers"); n > 0 {
 			r.Parsed.Episodes = rapid.SliceOfN(rapid.Float64(), n, n).Draw(t, "numbers")
@@ -121,7 +131,8 @@ func anyDecided(t *rapid.T) *Decided {
 	var d Decided
 	for range rapid.IntRange(0, 4).Draw(t, "entries") {
 		d.Seen = append(d.Seen, match.Seen{
-			Kind: rapid.SampledFrom([]match.Kind{match.TV, match.Movie}).Draw(t, "kind"), ID: rapid.Int().Draw(t, "id"), ReadAt: anyTime(t, "read at"),
+			Kind: rapid.SampledFrom([]match.Kind{match.TV, match.Movie}).Draw(t, "kind"), ID: rapid.Int().Draw(t, "id"),
+			ReadAt: anyTime(t, "read at"),
 		})
 	}
 	for range rapid.IntRange(1, 6).Draw(t, "files") {
@@ -166,7 +177,8 @@ func TestCodecRoundTrip(t *testing.T) {
 				t.Fatal(ok, diff)
 			}
 		}
-		if cut := rapid.IntRange(0, len(b)-1).Draw(t, "cut"); reads(b[:cut], files, series) || reads(append(b, 0), files, series) {
+		if cut := rapid.IntRange(0, len(b)-1).Draw(t, "cut"); reads(b[:cut], files, series) ||
+			reads(append(b, 0), files, series) {
 			t.Fatalf("a value cut to %d of %d bytes, or with one more, was read", cut, len(b))
 		}
 	})
