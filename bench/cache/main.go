@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ import (
 	"github.com/anivault/anivault/bench/kit"
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/tmdb"
+	"golang.org/x/sync/errgroup"
 )
 
 const upstreamTime = 2 * time.Millisecond
@@ -146,15 +148,17 @@ func fill(dir string, size int, known []string) error {
 	for i := range size * 100 {
 		known = append(known, fmt.Sprintf("http://filler/3/tv/%d", i))
 	}
+	var group errgroup.Group
+	group.SetLimit(256) // those that write at the same time share a transaction
 	for _, url := range known {
-		key, _ := cache.ParseKey(url)
-		now := time.Now()
-		e := &cache.Entry{Key: key, Status: 200, Body: body(), FetchedAt: now, ExpiresAt: now.Add(240 * time.Hour)}
-		if err := s.Put(context.Background(), e); err != nil {
-			return err
-		}
+		group.Go(func() error {
+			key, _ := cache.ParseKey(url)
+			now := time.Now()
+			e := &cache.Entry{Key: key, Status: 200, Body: body(), FetchedAt: now, ExpiresAt: now.Add(240 * time.Hour)}
+			return s.Put(context.Background(), e)
+		})
 	}
-	return s.Close()
+	return errors.Join(group.Wait(), s.Close())
 }
 
 // body returns an answer of 10 KB that does not pack.
