@@ -98,8 +98,8 @@ func TestProcessesShareALogWithoutLosingALine(t *testing.T) {
 	for _, line := range all {
 		seen[line]++
 	}
-	if len(files) < 10 {
-		t.Errorf("only %d files: nothing was rotated", len(files))
+	if len(files) < 2 { // how many depends on how long a line waited for the lock
+		t.Errorf("%v: nothing was rotated", files)
 	}
 	for p := range processes {
 		for i := range lines {
