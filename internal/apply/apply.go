@@ -47,7 +47,10 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 		return nil, err
 	}
 	refused := c.refuse()
-	out := &Outcome{Results: c.results}
+	out := &Outcome{}
+	for i := range c.items {
+		out.Results = append(out.Results, c.items[i].result)
+	}
 	if opts.DryRun || refused && !opts.Partial || len(c.run.Ops) == 0 {
 		return out, nil
 	}

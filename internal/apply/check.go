@@ -14,23 +14,33 @@ type check struct {
 	engine  *Engine
 	plan    *organize.Plan
 	run     *run
-	bundles []int
-	results []Result
-	ops     []op       // of the plan, in its order; those that are refused too
-	at      [][2]int   // of each operation: unit and index in the plan
-	first   []int      // of each unit: its first operation
-	bad     []*Problem // of each operation
-	idle    []bool     // of each operation: it was done before
+	items   []item // in the plan's order; those that are refused too
+	first   []int  // of each unit: its first item
+	seen    []seenFolder
 	dirs    map[string]int
 	parts   map[[2]string]int // a root and a folder below it, as a plan names them → its index in dirs
 	apart   bool              // no name that is taken can be one that a move frees
-	errs    map[int]*Problem  // why a folder can't be used
-	infos   map[int]Info      // of the folders that are there
 	folders folders
-	moves   map[place]int      // the name that a move frees → operation
-	inodes  map[[2]uint64]int  // the file that a move takes away → operation
-	right   map[int]*Problem   // whether names can be made in a folder
-	fresh   map[int][]spelling // names to be made in a folder that is there
+	moves   map[place]int     // the name that a move frees → item
+	inodes  map[[2]uint64]int // the file that a move takes away → item
+}
+
+// item is a line of the plan.
+type item struct {
+	op         op
+	unit, line int // in the plan
+	problem    *Problem
+	inPlace    bool // it was done before
+	result     Result
+}
+
+// seenFolder is what was seen of a folder of the run, each at its index.
+type seenFolder struct {
+	info    Info     // if it is there
+	problem *Problem // why it can't be used
+	asked   bool     // whether names can be made in it
+	refused *Problem // why not
+	fresh   []freshName
 }
 
 // check looks at everything that a plan is about. The error is a *MountError.
@@ -43,10 +53,8 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 		}
 	}
 	c := &check{
-		ctx: ctx, engine: e, plan: p, bundles: organize.Bundles(p), apart: organize.Apart(p.Sources, p.Targets),
-		dirs: map[string]int{}, parts: map[[2]string]int{}, errs: map[int]*Problem{}, infos: map[int]Info{},
-		moves: map[place]int{}, inodes: map[[2]uint64]int{}, right: map[int]*Problem{},
-		fresh: map[int][]spelling{},
+		ctx: ctx, engine: e, plan: p, apart: organize.Apart(p.Sources, p.Targets),
+		dirs: map[string]int{}, parts: map[[2]string]int{}, moves: map[place]int{}, inodes: map[[2]uint64]int{},
 	}
 	c.run = &run{ID: p.ID, Mode: p.Mode, Layout: p.Layout, Absolute: absolute, Sources: p.Sources, Targets: p.Targets}
 	c.folders = folders{system: e.System, run: c.run, open: map[int]Dir{}}
@@ -56,11 +64,11 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 			c.dir(root.Path, -1, root.Path)
 		}
 	}
-	c.gather()
+	c.gather(organize.Bundles(p))
 	c.sources()
-	for i := range c.ops {
-		if c.bad[i] == nil {
-			c.bad[i] = c.target(i)
+	for i := range c.items {
+		if c.items[i].problem == nil {
+			c.items[i].problem = c.target(i)
 		}
 	}
 	c.spellings()
@@ -70,38 +78,25 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 	return c, nil
 }
 
-// gather makes an operation of each line.
-func (c *check) gather() {
-	n := 0
-	for u := range c.plan.Units {
-		n += len(c.plan.Units[u].Ops)
-	}
-	c.ops, c.bad, c.idle = make([]op, 0, n), make([]*Problem, 0, n), make([]bool, 0, n)
-	c.at, c.results = make([][2]int, 0, n), make([]Result, 0, n)
-	n = 0
+// gather makes an item of each line.
+func (c *check) gather(bundles []int) {
 	for u := range c.plan.Units {
 		unit := &c.plan.Units[u]
-		c.first = append(c.first, n)
+		c.first = append(c.first, len(c.items))
 		for k := range unit.Ops {
-			line := &unit.Ops[k]
-			n++
+			line, n := &unit.Ops[k], len(c.items)+1
 			o := op{
-				N: n, Unit: u + 1, Bundle: c.bundles[u] + 1, Verb: line.Verb, Size: line.Size, MTime: line.MTime,
-				Inode: line.Inode,
+				N: n, Unit: u + 1, Bundle: bundles[u] + 1, Verb: line.Verb, Size: line.Size, MTime: line.MTime,
+				Inode: line.Inode, To: c.place(c.plan.Targets[unit.Target].Path, "", line.To),
 			}
+			o.From = o.To
 			if line.Verb != organize.NFO {
 				o.From = c.place(c.plan.Sources[unit.Source].Path, unit.Dir, line.Source)
 			}
-			o.To = c.place(c.plan.Targets[unit.Target].Path, "", line.To)
-			if line.Verb == organize.NFO {
-				o.From = o.To
-			}
-			c.ops, c.bad, c.idle = append(c.ops, o), append(c.bad, nil), append(c.idle, false)
-			c.at = append(c.at, [2]int{u, k})
-			c.results = append(c.results, Result{
-				N: n, Unit: u + 1, Verb: line.Verb, Source: c.plan.SourcePath(unit, line), Target: c.plan.TargetPath(unit,
-					line), Size: line.Size,
-			})
+			c.items = append(c.items, item{op: o, unit: u, line: k, result: Result{
+				N: n, Unit: u + 1, Verb: line.Verb, Size: line.Size,
+				Source: c.plan.SourcePath(unit, line), Target: c.plan.TargetPath(unit, line),
+			}})
 		}
 	}
 }
@@ -140,9 +135,10 @@ func (c *check) dir(full string, parent int, name string) int {
 	i := len(c.run.Dirs)
 	c.dirs[full] = i
 	c.run.Dirs = append(c.run.Dirs, folder{Parent: parent, Name: name})
+	c.seen = append(c.seen, seenFolder{})
 	d := &c.run.Dirs[i]
-	if parent >= 0 && (c.errs[parent] != nil || c.run.Dirs[parent].New) {
-		c.errs[i], d.New = c.errs[parent], true
+	if parent >= 0 && (c.seen[parent].problem != nil || c.run.Dirs[parent].New) {
+		c.seen[i].problem, d.New = c.seen[parent].problem, true
 		return i
 	}
 	c.folders.trim()
@@ -154,34 +150,34 @@ func (c *check) dir(full string, parent int, name string) int {
 	switch {
 	case err == nil:
 		d.Mode, d.UID, d.GID, d.MTime = info.Mode, info.UID, info.GID, info.MTime
-		c.infos[i] = info
+		c.seen[i].info = info
 	case isMissing(err):
 		d.New = true
 	default:
-		c.errs[i], d.New = failed(err), true
+		c.seen[i].problem, d.New = failed(err), true
 	}
 	return i
 }
 
 // sources looks at all sources, by several workers, and then which names the moves free.
 func (c *check) sources() {
-	inodes := make([]uint64, len(c.ops))
-	parallel(split(len(c.ops), c.engine.Workers), func(_, first, end int) {
+	inodes := make([]uint64, len(c.items))
+	parallel(split(len(c.items), c.engine.Workers), func(_, first, end int) {
 		open := folders{system: c.folders.system, run: c.run, open: map[int]Dir{}}
 		defer open.close()
 		for i := first; i < end; i++ {
-			if c.bad[i] == nil && c.ops[i].Verb != organize.NFO {
-				inodes[i], c.bad[i] = c.source(i, &open)
+			if c.items[i].problem == nil && c.items[i].op.Verb != organize.NFO {
+				inodes[i], c.items[i].problem = c.source(i, &open)
 			}
 		}
 	})
-	for i := range c.ops {
-		if o := &c.ops[i]; c.bad[i] == nil && o.Verb == organize.Move {
+	for i := range c.items {
+		if o := &c.items[i].op; c.items[i].problem == nil && o.Verb == organize.Move {
 			if !c.apart {
 				c.moves[o.From] = i
-				c.inodes[[2]uint64{c.infos[o.From.Dir].Device, inodes[i]}] = i
+				c.inodes[[2]uint64{c.seen[o.From.Dir].info.Device, inodes[i]}] = i
 			}
-			c.bad[i] = c.writable(o.From.Dir)
+			c.items[i].problem = c.writable(o.From.Dir)
 		}
 	}
 }
@@ -189,8 +185,8 @@ func (c *check) sources() {
 // source compares a source with what was planned, and writes down what it is known by. It returns the inode that it has
 // now.
 func (c *check) source(i int, open *folders) (inode uint64, _ *Problem) {
-	o := &c.ops[i]
-	if p := c.errs[o.From.Dir]; p != nil {
+	o := &c.items[i].op
+	if p := c.seen[o.From.Dir].problem; p != nil {
 		return 0, p
 	}
 	if c.run.Dirs[o.From.Dir].New {
@@ -210,7 +206,7 @@ func (c *check) source(i int, open *folders) (inode uint64, _ *Problem) {
 	case info.Size != o.Size || info.MTime != o.MTime || o.Inode != 0 && info.Inode != o.Inode:
 		return 0, problem(Changed)
 	}
-	root := c.plan.Sources[c.plan.Units[c.at[i][0]].Source]
+	root := c.plan.Sources[c.plan.Units[c.items[i].unit].Source]
 	if !isFirm(root) {
 		if o.Sum, err = ends(dir, o.From.Name, info.Size); err != nil {
 			return 0, failed(err)
@@ -229,10 +225,8 @@ func (c *check) source(i int, open *folders) (inode uint64, _ *Problem) {
 // writable says why names can't be changed in a folder, or in the one above it that is there.
 func (c *check) writable(dir int) *Problem {
 	dir = c.run.base(dir)
-	p, known := c.right[dir]
-	if !known {
-		p = c.folders.writable(dir)
-		c.right[dir] = p
+	if seen := &c.seen[dir]; !seen.asked {
+		seen.refused, seen.asked = c.folders.writable(dir), true
 	}
-	return p
+	return c.seen[dir].refused
 }

@@ -2,14 +2,12 @@ package apply
 
 import (
 	"errors"
-	"maps"
-	"slices"
 
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// spelling is a name that is to be made in a folder that is there, and the operation that needs it.
-type spelling struct {
+// freshName is a name that is to be made in a folder that is there, and the operation that needs it.
+type freshName struct {
 	name string
 	op   int
 }
@@ -17,22 +15,25 @@ type spelling struct {
 // makes notes which name an operation makes first in a folder that is there: its own, or that of the topmost new
 // folder.
 func (c *check) makes(i int) {
-	at := c.ops[i].To
+	at := c.items[i].op.To
 	for c.run.Dirs[at.Dir].New {
 		at = place{c.run.Dirs[at.Dir].Parent, c.run.Dirs[at.Dir].Name}
 	}
-	c.fresh[at.Dir] = append(c.fresh[at.Dir], spelling{at.Name, i})
+	c.seen[at.Dir].fresh = append(c.seen[at.Dir].fresh, freshName{at.Name, i})
 }
 
 // spellings refuses names that differ from one that is there in case or normal form alone: whatever this file system
 // does, some client would see only one of the two. Planning has looked, so this one came since. Each folder is listed
 // once.
 func (c *check) spellings() {
-	if len(c.fresh) == 0 {
-		return
-	}
-	emptied := c.emptied()
-	for _, at := range slices.Sorted(maps.Keys(c.fresh)) {
+	var emptied map[int]bool
+	for at := range c.seen {
+		if len(c.seen[at].fresh) == 0 {
+			continue
+		}
+		if emptied == nil {
+			emptied = c.emptied()
+		}
 		c.folders.trim()
 		dir, err := c.folders.get(at)
 		if err != nil {
@@ -42,15 +43,15 @@ func (c *check) spellings() {
 		if err != nil || len(names) == 0 {
 			continue // it may be written to and not be read
 		}
-		wanted := map[string][]spelling{}
-		for _, s := range c.fresh[at] {
+		wanted := map[string][]freshName{}
+		for _, s := range c.seen[at].fresh {
 			key := organize.FoldName(s.name)
 			wanted[key] = append(wanted[key], s)
 		}
 		for _, name := range names {
 			for _, s := range wanted[organize.FoldName(name)] {
-				if name != s.name && c.bad[s.op] == nil && !c.idle[s.op] && !c.givesWay(at, name, emptied) {
-					c.bad[s.op] = c.alike(s.op, dir, name)
+				if name != s.name && c.items[s.op].problem == nil && !c.items[s.op].inPlace && !c.givesWay(at, name, emptied) {
+					c.items[s.op].problem = c.alike(s.op, dir, name)
 				}
 			}
 		}
@@ -72,7 +73,7 @@ func (c *check) emptied() map[int]bool {
 // another case.
 func (c *check) givesWay(dir int, name string, emptied map[int]bool) bool {
 	if holder, freed := c.moves[place{dir, name}]; freed {
-		return c.bad[holder] == nil
+		return c.items[holder].problem == nil
 	}
 	for i := range emptied {
 		if d := &c.run.Dirs[i]; d.Parent == dir && d.Name == name {
@@ -84,7 +85,7 @@ func (c *check) givesWay(dir int, name string, emptied map[int]bool) bool {
 
 // alike decides on a target beside which something lies that has its name in another case or normal form.
 func (c *check) alike(i int, dir Dir, name string) *Problem {
-	if c.ops[i].Verb == organize.NFO && !c.run.Dirs[c.ops[i].To.Dir].New {
+	if c.items[i].op.Verb == organize.NFO && !c.run.Dirs[c.items[i].op.To.Dir].New {
 		info, err := dir.Lstat(name)
 		if err != nil {
 			return failed(err)

@@ -10,8 +10,8 @@ import (
 
 // target sees to it that a target's name is free, or will be.
 func (c *check) target(i int) *Problem {
-	o := &c.ops[i]
-	if p := c.errs[o.To.Dir]; p != nil {
+	o := &c.items[i].op
+	if p := c.seen[o.To.Dir].problem; p != nil {
 		holder, freed := c.fileInTheWay(o.To.Dir)
 		switch {
 		case !freed:
@@ -22,7 +22,7 @@ func (c *check) target(i int) *Problem {
 		return c.compose(i)
 	}
 	base := c.run.base(o.To.Dir)
-	if o.Verb != organize.NFO && c.infos[base].Device != c.infos[o.From.Dir].Device {
+	if o.Verb != organize.NFO && c.seen[base].info.Device != c.seen[o.From.Dir].info.Device {
 		if o.Verb == organize.Link || o.Verb == organize.Reflink {
 			return problem(organize.CrossDevice)
 		}
@@ -89,19 +89,19 @@ func (c *check) fits(to place, base int) *Problem {
 
 // taken decides on a target that is there: another name of its source, a file that makes room, or something else.
 func (c *check) taken(i int, dir Dir, info Info) *Problem {
-	o := &c.ops[i]
+	o := &c.items[i].op
 	itself := info.Type == organize.TypeRegular && info.Inode == o.Inode && info.Birth == o.Birth && o.Inode != 0
 	if itself && o.Verb == organize.Link {
-		c.idle[i] = true
+		c.items[i].inPlace = true
 		return nil
 	}
 	holder, freed := c.moves[o.To]
 	if !freed { // a file system that folds names has it under another spelling
 		holder, freed = c.inodes[[2]uint64{info.Device, info.Inode}]
-		freed = freed && c.ops[holder].From.Dir == o.To.Dir
+		freed = freed && c.items[holder].op.From.Dir == o.To.Dir
 	}
 	if freed {
-		h := &c.ops[holder]
+		h := &c.items[holder].op
 		if holder != i {
 			if o.Inode == h.Inode && o.Sum == h.Sum {
 				return problem(organize.SameFile)
@@ -123,12 +123,12 @@ func (c *check) taken(i int, dir Dir, info Info) *Problem {
 
 // copyThere decides on a target that is there already: the copy or the link that was to be made, or something else.
 func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
-	o := &c.ops[i]
+	o := &c.items[i].op
 	switch {
 	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
 		if text, err := dir.Readlink(o.To.Name); err == nil &&
 			organize.LeadsTo(c.run.path(o.To.Dir), text) == c.run.pathOf(o.From) {
-			c.idle[i] = true
+			c.items[i].inPlace = true
 			return nil
 		}
 	case o.Verb != organize.Symlink && info.Type == organize.TypeRegular && info.Size == o.Size && info.MTime == o.MTime:
@@ -141,7 +141,7 @@ func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
 			return failed(err)
 		}
 		if target, err := ends(dir, o.To.Name, o.Size); err == nil && source == target {
-			c.idle[i] = true
+			c.items[i].inPlace = true
 			return nil
 		}
 	}
@@ -153,23 +153,23 @@ func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
 func (c *check) space() {
 	need := map[uint64]int64{}
 	copies := func(i int) bool {
-		return c.bad[i] == nil && !c.idle[i] && c.ops[i].copies() && c.ops[i].Verb != organize.Reflink
+		return c.items[i].problem == nil && !c.items[i].inPlace && c.items[i].op.copies() && c.items[i].op.Verb != organize.Reflink
 	}
-	for i := range c.ops {
+	for i := range c.items {
 		if !copies(i) {
 			continue
 		}
 		c.folders.trim()
-		base := c.run.base(c.ops[i].To.Dir)
+		base := c.run.base(c.items[i].op.To.Dir)
 		dir, err := c.folders.get(base)
 		var free uint64
 		if err == nil {
 			free, err = dir.Free()
 		}
-		device := c.infos[base].Device
-		wanted := need[device] + c.ops[i].Size
+		device := c.seen[base].info.Device
+		wanted := need[device] + c.items[i].op.Size
 		if err == nil && uint64(wanted+wanted/100) > free {
-			c.bad[i] = problem(NoSpace)
+			c.items[i].problem = problem(NoSpace)
 			continue
 		}
 		need[device] = wanted
@@ -180,7 +180,7 @@ func (c *check) space() {
 func (c *check) fileInTheWay(dir int) (holder int, freed bool) {
 	for d := dir; c.run.Dirs[d].Parent >= 0; d = c.run.Dirs[d].Parent {
 		holder, freed = c.moves[place{c.run.Dirs[d].Parent, c.run.Dirs[d].Name}]
-		if freed && c.bad[holder] == nil {
+		if freed && c.items[holder].problem == nil {
 			return holder, true
 		}
 	}

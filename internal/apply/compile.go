@@ -9,14 +9,14 @@ import (
 // spread refuses with a file all of its bundle.
 func (c *check) spread() {
 	bad := map[int]bool{}
-	for i := range c.ops {
-		if c.bad[i] != nil && !c.bad[i].isLeft() {
-			bad[c.ops[i].Bundle] = true
+	for i := range c.items {
+		if c.items[i].problem != nil && !c.items[i].problem.isLeft() {
+			bad[c.items[i].op.Bundle] = true
 		}
 	}
-	for i := range c.ops {
-		if c.bad[i] == nil && bad[c.ops[i].Bundle] {
-			c.bad[i] = problem(WithAnother)
+	for i := range c.items {
+		if c.items[i].problem == nil && bad[c.items[i].op.Bundle] {
+			c.items[i].problem = problem(WithAnother)
 		}
 	}
 }
@@ -24,14 +24,14 @@ func (c *check) spread() {
 // refuse completes the results and reports whether anything can't be carried out.
 func (c *check) refuse() bool {
 	any := false
-	for i := range c.results {
-		r := &c.results[i]
+	for i := range c.items {
+		r := &c.items[i].result
 		switch {
-		case c.bad[i] != nil && c.bad[i].isLeft():
-			r.Status, r.Problem = StatusLeft, c.bad[i]
-		case c.bad[i] != nil:
-			r.Status, r.Problem, any = StatusRefused, c.bad[i], true
-		case c.idle[i]:
+		case c.items[i].problem != nil && c.items[i].problem.isLeft():
+			r.Status, r.Problem = StatusLeft, c.items[i].problem
+		case c.items[i].problem != nil:
+			r.Status, r.Problem, any = StatusRefused, c.items[i].problem, true
+		case c.items[i].inPlace:
 			r.Status = StatusInPlace
 		default:
 			r.Status = StatusPlanned
@@ -45,17 +45,17 @@ func (c *check) compile() {
 	temps := 0
 	aside := map[int]int{}
 	steps := organize.Order(c.plan)
-	c.run.Ops, c.run.Steps = make([]op, 0, len(c.ops)), make([]step, 0, len(steps))
+	c.run.Ops, c.run.Steps = make([]op, 0, len(c.items)), make([]step, 0, len(steps))
 	for _, s := range steps {
 		i := c.first[s.Unit] + s.Op
 		temps = max(temps, s.Temp)
-		if s.Leg != organize.Whole && c.bad[i] == nil {
-			c.ops[i].Temp = s.Temp
+		if s.Leg != organize.Whole && c.items[i].problem == nil {
+			c.items[i].op.Temp = s.Temp
 		}
 	}
 	for _, s := range steps {
 		i := c.first[s.Unit] + s.Op
-		if c.bad[i] != nil || c.idle[i] {
+		if c.items[i].problem != nil || c.items[i].inPlace {
 			continue
 		}
 		if s.Leg == organize.Aside {
@@ -63,16 +63,16 @@ func (c *check) compile() {
 			c.run.Steps = append(c.run.Steps, step{i, organize.Aside})
 			continue
 		}
-		if c.ops[i].Temp < 0 {
+		if c.items[i].op.Temp < 0 {
 			temps++
-			c.ops[i].Temp = temps
+			c.items[i].op.Temp = temps
 			aside[i] = len(c.run.Steps)
 			c.run.Steps = append(c.run.Steps, step{i, organize.Aside})
 			s.Leg = organize.Home
 		}
 		index := len(c.run.Ops)
-		c.ops[i].Index = index
-		c.run.Ops = append(c.run.Ops, c.ops[i])
+		c.items[i].op.Index = index
+		c.run.Ops = append(c.run.Ops, c.items[i].op)
 		if first, two := aside[i]; two {
 			c.run.Steps[first].Op = index
 		}

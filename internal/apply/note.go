@@ -12,7 +12,7 @@ import (
 
 // compose makes the content of a file for media servers.
 func (c *check) compose(i int) *Problem {
-	o := &c.ops[i]
+	o := &c.items[i].op
 	if o.Verb != organize.NFO {
 		return nil
 	}
@@ -24,14 +24,13 @@ func (c *check) compose(i int) *Problem {
 		return problem(NotCached)
 	}
 	o.Text, o.Size = string(text), int64(len(text))
-	c.results[i].Size = o.Size
+	c.items[i].result.Size = o.Size
 	return nil
 }
 
 // note returns what an operation is to write, as the plan says it.
 func (c *check) note(i int) *organize.Note {
-	at := c.at[i]
-	return c.plan.Units[at[0]].Ops[at[1]].Note
+	return c.plan.Units[c.items[i].unit].Ops[c.items[i].line].Note
 }
 
 // mostNote is how many bytes of an NFO that somebody has written are read.
@@ -39,8 +38,8 @@ const mostNote = 1 << 20
 
 // noteThere decides on a file for media servers whose name is taken: whoever wrote what is there, it stays.
 func (c *check) noteThere(i int, dir Dir, name string, info Info) *Problem {
-	o := &c.ops[i]
-	if holder, freed := c.moves[o.To]; freed && c.bad[holder] == nil {
+	o := &c.items[i].op
+	if holder, freed := c.moves[o.To]; freed && c.items[holder].problem == nil {
 		return c.compose(i)
 	}
 	if info.Type == organize.TypeRegular {
@@ -50,7 +49,7 @@ func (c *check) noteThere(i int, dir Dir, name string, info Info) *Problem {
 		}
 		of := c.note(i)
 		if about, _ := nfo.IsAbout(text, of.Kind, of.ID); about {
-			c.idle[i] = true
+			c.items[i].inPlace = true
 			return nil
 		}
 	}
