@@ -153,7 +153,8 @@ func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
 func (c *check) space() {
 	need := map[uint64]int64{}
 	copies := func(i int) bool {
-		return c.items[i].problem == nil && !c.items[i].inPlace && c.items[i].op.copies() && c.items[i].op.Verb != organize.Reflink
+		it := &c.items[i]
+		return it.problem == nil && !it.inPlace && it.op.copies() && it.op.Verb != organize.Reflink
 	}
 	for i := range c.items {
 		if !copies(i) {

@@ -52,7 +52,7 @@ var meanings = []struct {
 	{NotCached, "what TMDB says of it is not in the cache any more"},
 	{ForeignNFO, "another file is there, about something else"},
 	{organize.NoReflink, "the file system can't share blocks between files"},
-	{Unproven, "nothing proves any more that this copy is the run's: its journal is damaged"},
+	{Unproven, "nothing proves that this copy is the run's"},
 	{NotReached, "the run ended before it"},
 	{organize.NotRegular, "not a regular file"},
 	{organize.Unreadable, "the system failed"},

@@ -11,7 +11,7 @@ import (
 
 // execution is a run at work.
 type execution struct {
-	worker
+	w        worker
 	now      func() time.Time
 	progress func(Progress)
 	workers  int // how many steps may be carried out at once
@@ -31,12 +31,12 @@ type execution struct {
 func (e *Engine) open(j *journal) *execution {
 	x := &execution{now: e.Now, progress: e.Progress, workers: e.Workers, total: len(j.run.Ops)}
 	j.run.findPaths()
-	x.worker = worker{
+	x.w = worker{
 		dirs: folders{system: e.System, run: j.run, open: map[int]Dir{}, making: &sync.Mutex{}, asRoot: e.AsRoot},
 		run:  j.run, journal: j, asRoot: e.AsRoot, noticed: &noticed{},
 	}
 	if e.Progress != nil {
-		x.onCopied = x.copying
+		x.w.onCopied = x.copying
 	}
 	x.touched, x.codes = j.run.touched(), make([]*Problem, len(j.run.Ops))
 	return x
@@ -63,31 +63,31 @@ func (e *Engine) reopen(id string) (*execution, error) {
 }
 
 func (x *execution) close() {
-	x.dirs.close()
-	x.journal.close()
+	x.w.dirs.close()
+	x.w.journal.close()
 }
 
 // apply carries the run out, from wherever it is. An error means that the journal can't be written any more.
 func (x *execution) apply(ctx context.Context) error {
-	x.ctx = ctx
+	x.w.ctx = ctx
 	if err := x.begin(); err != nil {
 		return err
 	}
-	if err := x.journal.enter(Applying, x.now()); err != nil {
+	if err := x.w.journal.enter(Applying, x.now()); err != nil {
 		return err
 	}
 	x.inParallel(func(w *worker, first, end int) { x.takeSteps(w, first, end, false) })
 	if x.stopped != nil {
-		return x.journal.sync()
+		return x.w.journal.sync()
 	}
-	x.dirs.sweep(x.emptied())
+	x.w.dirs.sweep(x.emptied())
 	used, anything := x.used()
-	x.dirs.prune(used)
+	x.w.dirs.prune(used)
 	x.unprobe()
 	if !anything {
 		if err := x.settle(true); err != nil {
 			x.stopped = failed(err)
-			return x.journal.sync()
+			return x.w.journal.sync()
 		}
 	}
 	return x.finish(Done)
@@ -95,9 +95,9 @@ func (x *execution) apply(ctx context.Context) error {
 
 // emptied returns the folders out of which files have been moved.
 func (x *execution) emptied() []bool {
-	out := make([]bool, len(x.run.Dirs))
-	for i := range x.run.Ops {
-		if o := &x.run.Ops[i]; o.Verb == organize.Move && x.codes[i] == nil {
+	out := make([]bool, len(x.w.run.Dirs))
+	for i := range x.w.run.Ops {
+		if o := &x.w.run.Ops[i]; o.Verb == organize.Move && x.codes[i] == nil {
 			out[o.From.Dir] = true
 		}
 	}
@@ -106,13 +106,13 @@ func (x *execution) emptied() []bool {
 
 // used returns which folders hold a file that has come to its place, and whether any file has.
 func (x *execution) used() (used []bool, anything bool) {
-	used = make([]bool, len(x.run.Dirs))
-	for i := range x.run.Ops {
+	used = make([]bool, len(x.w.run.Dirs))
+	for i := range x.w.run.Ops {
 		anything = anything || x.codes[i] == nil
-		if x.codes[i] != nil || x.journal.progress.file(i).back {
+		if x.codes[i] != nil || x.w.journal.progress.file(i).back {
 			continue
 		}
-		for d := x.run.Ops[i].To.Dir; d >= 0 && !used[d]; d = x.run.Dirs[d].Parent {
+		for d := x.w.run.Ops[i].To.Dir; d >= 0 && !used[d]; d = x.w.run.Dirs[d].Parent {
 			used[d] = true
 		}
 	}
@@ -121,14 +121,14 @@ func (x *execution) used() (used []bool, anything bool) {
 
 // begin finds out what the file systems can do, once a run.
 func (x *execution) begin() error {
-	if x.journal.progress.probed {
+	if x.w.journal.progress.probed {
 		return nil
 	}
 	found, err := x.probe()
 	if err != nil {
 		return failed(err)
 	}
-	x.journal.mark(mark{Mark: markProbe, Probe: &found})
+	x.w.journal.mark(mark{Mark: markProbe, Probe: &found})
 	return nil
 }
 
@@ -145,16 +145,16 @@ func (x *execution) takeSteps(w *worker, first, end int, back bool) {
 	troubles, stuck := 0, false
 	out := map[int]bool{} // bundles that were rolled back
 	for n := range end - first {
-		at, rest := first+n, x.run.Steps[first+n:end]
+		at, rest := first+n, x.w.run.Steps[first+n:end]
 		if back {
-			at, rest = end-1-n, x.run.Steps[first:end-n]
+			at, rest = end-1-n, x.w.run.Steps[first:end-n]
 		}
-		s := x.run.Steps[at]
+		s := x.w.run.Steps[at]
 		if why := x.cause(); why != nil {
 			x.stop(rest, half, why)
 			return
 		}
-		if back && !x.wanted[s.Op] || !back && (out[x.run.Ops[s.Op].Bundle] || x.journal.progress.file(s.Op).back) {
+		if back && !x.wanted[s.Op] || !back && (out[x.w.run.Ops[s.Op].Bundle] || x.w.journal.progress.file(s.Op).back) {
 			continue
 		}
 		w.dirs.trim()
@@ -166,8 +166,8 @@ func (x *execution) takeSteps(w *worker, first, end int, back bool) {
 			}
 			continue
 		}
-		if x.ctx.Err() != nil { // the copy under way was given up
-			x.stop(rest, half, context.Cause(x.ctx))
+		if x.w.ctx.Err() != nil { // the copy under way was given up
+			x.stop(rest, half, context.Cause(x.w.ctx))
 			return
 		}
 		switch {
@@ -175,10 +175,10 @@ func (x *execution) takeSteps(w *worker, first, end int, back bool) {
 			x.keep(w, s, p)
 		case p.isLeft():
 			x.codes[s.Op] = p
-			x.journal.markFile(s.Op, markNotDone, p.Code)
+			x.w.journal.markFile(s.Op, markNotDone, p.Code)
 			continue
 		default:
-			out[x.run.Ops[s.Op].Bundle] = true
+			out[x.w.run.Ops[s.Op].Bundle] = true
 			stuck = !x.rollBack(w, at, s.Op, p)
 		}
 		if troubles++; !p.isTrouble() {
@@ -198,8 +198,8 @@ func (x *execution) takeSteps(w *worker, first, end int, back bool) {
 
 // cause is why no further step is carried out; nil where none is known.
 func (x *execution) cause() error {
-	if x.ctx.Err() != nil {
-		return context.Cause(x.ctx)
+	if x.w.ctx.Err() != nil {
+		return context.Cause(x.w.ctx)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -222,11 +222,11 @@ func (x *execution) stop(rest []step, half organize.Leg, why error) {
 
 // arrived tells that a file has come to its place, or is back.
 func (x *execution) arrived(i int) {
-	if x.preview != nil {
+	if x.w.preview != nil {
 		return
 	}
-	if f := x.journal.progress.file(i); f.notDone != "" && x.wanted == nil || f.kept != "" && x.wanted != nil {
-		x.journal.markFile(i, markOK, "")
+	if f := x.w.journal.progress.file(i); f.notDone != "" && x.wanted == nil || f.kept != "" && x.wanted != nil {
+		x.w.journal.markFile(i, markOK, "")
 	}
 	if x.progress == nil {
 		return
@@ -235,10 +235,10 @@ func (x *execution) arrived(i int) {
 	defer x.mu.Unlock()
 	x.inPlace++
 	if x.wanted != nil {
-		x.progress(Progress{Run: x.run.ID, Files: x.inPlace, FilesTotal: x.total})
+		x.progress(Progress{Run: x.w.run.ID, Files: x.inPlace, FilesTotal: x.total})
 		return
 	}
-	if o := &x.run.Ops[i]; o.copies() {
+	if o := &x.w.run.Ops[i]; o.copies() {
 		x.copied += o.Size
 	}
 	x.copying(0)
@@ -246,29 +246,31 @@ func (x *execution) arrived(i int) {
 
 // copying tells how far the run is, with at bytes of a copy that is under way.
 func (x *execution) copying(at int64) {
-	if x.journal.progress.stage != Applying {
+	if x.w.journal.progress.stage != Applying {
 		return
 	}
 	if x.toCopy == nil {
-		x.toCopy = new(x.run.bytes())
+		x.toCopy = new(x.w.run.bytes())
 	}
-	x.progress(Progress{Run: x.run.ID, Files: x.inPlace, FilesTotal: x.total, Bytes: x.copied + at, BytesTotal: *x.toCopy})
+	x.progress(Progress{
+		Run: x.w.run.ID, Files: x.inPlace, FilesTotal: x.total, Bytes: x.copied + at, BytesTotal: *x.toCopy,
+	})
 }
 
 // rollBack puts back what was done of the bundle of a file that failed, up to a step; false means that it could not be.
 func (x *execution) rollBack(w *worker, at, cause int, p *Problem) bool {
-	bundle, whole := x.run.Ops[cause].Bundle, true
+	bundle, whole := x.w.run.Ops[cause].Bundle, true
 	for i := at; i >= 0; i-- {
-		s := x.run.Steps[i]
-		if x.run.Ops[s.Op].Bundle != bundle {
+		s := x.w.run.Steps[i]
+		if x.w.run.Ops[s.Op].Bundle != bundle {
 			continue
 		}
 		if back := w.take(s, true); back != nil && back.Code != MovedOn && back.Code != OriginalGone {
 			whole = false
 		}
 	}
-	for i := range x.run.Ops {
-		if x.run.Ops[i].Bundle != bundle {
+	for i := range x.w.run.Ops {
+		if x.w.run.Ops[i].Bundle != bundle {
 			continue
 		}
 		x.codes[i] = problem(WithAnother)
@@ -276,7 +278,7 @@ func (x *execution) rollBack(w *worker, at, cause int, p *Problem) bool {
 			x.codes[i] = p
 		}
 		if whole {
-			x.journal.markFile(i, markNotDone, x.codes[i].Code)
+			x.w.journal.markFile(i, markNotDone, x.codes[i].Code)
 		}
 	}
 	return whole
@@ -284,11 +286,11 @@ func (x *execution) rollBack(w *worker, at, cause int, p *Problem) bool {
 
 // finish makes everything durable, and then says so.
 func (x *execution) finish(s Stage) error {
-	for i := range x.run.Dirs {
-		if x.run.Dirs[i].Parent >= 0 {
+	for i := range x.w.run.Dirs {
+		if x.w.run.Dirs[i].Parent >= 0 {
 			continue
 		}
-		dir, err := x.dirs.get(i)
+		dir, err := x.w.dirs.get(i)
 		if err == nil {
 			err = dir.SyncFS()
 		}
@@ -301,21 +303,21 @@ func (x *execution) finish(s Stage) error {
 		x.remember()
 	}
 	for _, i := range x.cameBack {
-		x.journal.markFile(i, markBack, "")
+		x.w.journal.markFile(i, markBack, "")
 	}
-	return x.journal.enter(s, x.now())
+	return x.w.journal.enter(s, x.now())
 }
 
 // remember writes the times of the folders down, so that an undo sees whether others have changed them since.
 func (x *execution) remember() {
 	for i, touched := range x.touched {
-		if !touched || x.run.Dirs[i].New {
+		if !touched || x.w.run.Dirs[i].New {
 			continue
 		}
-		x.dirs.trim()
-		if dir, err := x.dirs.get(i); err == nil {
+		x.w.dirs.trim()
+		if dir, err := x.w.dirs.get(i); err == nil {
 			if info, err := dir.Stat(); err == nil {
-				x.journal.mark(mark{Mark: markAfter, Folder: new(i), Time: &info.MTime})
+				x.w.journal.mark(mark{Mark: markAfter, Folder: new(i), Time: &info.MTime})
 			}
 		}
 	}
@@ -323,14 +325,14 @@ func (x *execution) remember() {
 
 // settle gives folders that were there the mode, owner and time that they had, deepest first.
 func (x *execution) settle(times bool) error {
-	m := &x.journal.progress
-	for i := len(x.run.Dirs) - 1; i >= 0; i-- {
-		d := &x.run.Dirs[i]
+	m := &x.w.journal.progress
+	for i := len(x.w.run.Dirs) - 1; i >= 0; i-- {
+		d := &x.w.run.Dirs[i]
 		if d.New || !x.touched[i] && !m.folders[i].lost {
 			continue
 		}
-		x.dirs.trim()
-		dir, err := x.dirs.get(i)
+		x.w.dirs.trim()
+		dir, err := x.w.dirs.get(i)
 		if err != nil {
 			if isMissing(err) || isElse(err) {
 				continue // nothing of it was put back
@@ -338,7 +340,7 @@ func (x *execution) settle(times bool) error {
 			return err
 		}
 		if m.folders[i].lost {
-			if err := dress(dir, d.Mode, d.UID, d.GID, x.dirs.asRoot); err != nil {
+			if err := dress(dir, d.Mode, d.UID, d.GID, x.w.dirs.asRoot); err != nil {
 				return err
 			}
 		}

@@ -221,13 +221,13 @@ func notDone(why organize.Code) (Status, *Problem) {
 
 // where looks whether a file is at its target.
 func (x *execution) where(i int) Status {
-	o := &x.run.Ops[i]
-	x.dirs.trim()
-	if target, err := x.see(o, o.To); err == nil && (target.what == same || target.what == edited &&
+	o := &x.w.run.Ops[i]
+	x.w.dirs.trim()
+	if target, err := x.w.see(o, o.To); err == nil && (target.what == same || target.what == edited &&
 		o.Verb != organize.NFO && o.Verb != organize.Symlink) {
 		return StatusDone
 	}
-	return x.journal.progress.elsewhere()
+	return x.w.journal.progress.elsewhere()
 }
 
 // elsewhere says of a file that is not at its target what an interrupted run has done with it.

@@ -99,14 +99,14 @@ func (e *MountError) Unwrap() error { return e.Err }
 
 // outcome completes what is told of a run.
 func (x *execution) outcome(out *Outcome, err error) (*Outcome, error) {
-	out.Unfinished, out.Why, out.Damaged = x.journal.progress.stage.Unfinished(), x.stopped, x.journal.progress.damaged
-	for _, i := range x.noticed.badCRC {
-		out.BadCRC = append(out.BadCRC, x.run.pathOf(x.run.Ops[i].From))
+	out.Unfinished, out.Why, out.Damaged = x.w.journal.progress.stage.Unfinished(), x.stopped, x.w.journal.progress.damaged
+	for _, i := range x.w.noticed.badCRC {
+		out.BadCRC = append(out.BadCRC, x.w.run.pathOf(x.w.run.Ops[i].From))
 	}
-	for _, i := range x.noticed.lostAttributes {
-		out.LostAttributes = append(out.LostAttributes, x.run.pathOf(x.run.Ops[i].To))
+	for _, i := range x.w.noticed.lostAttributes {
+		out.LostAttributes = append(out.LostAttributes, x.w.run.pathOf(x.w.run.Ops[i].To))
 	}
-	if x.journal.progress.stage == Done {
+	if x.w.journal.progress.stage == Done {
 		out.Changed = x.changed()
 	}
 	return out, err
@@ -114,11 +114,11 @@ func (x *execution) outcome(out *Outcome, err error) (*Outcome, error) {
 
 // results are those of a run's files, whose status is not known yet.
 func (x *execution) results() []Result {
-	out := make([]Result, len(x.run.Ops))
-	for i := range x.run.Ops {
-		o := &x.run.Ops[i]
+	out := make([]Result, len(x.w.run.Ops))
+	for i := range x.w.run.Ops {
+		o := &x.w.run.Ops[i]
 		out[i] = Result{
-			N: o.N, Unit: o.Unit, Verb: o.Verb, Source: x.run.sourceOf(o), Target: x.run.pathOf(o.To), Size: o.Size,
+			N: o.N, Unit: o.Unit, Verb: o.Verb, Source: x.w.run.sourceOf(o), Target: x.w.run.pathOf(o.To), Size: o.Size,
 		}
 	}
 	return out
@@ -127,8 +127,8 @@ func (x *execution) results() []Result {
 // tell sets what became of each file.
 func (x *execution) tell(out *Outcome, done Status) {
 	byN := map[int]int{}
-	for i := range x.run.Ops {
-		byN[x.run.Ops[i].N] = i
+	for i := range x.w.run.Ops {
+		byN[x.w.run.Ops[i].N] = i
 	}
 	for k := range out.Results {
 		r := &out.Results[k]
@@ -138,10 +138,10 @@ func (x *execution) tell(out *Outcome, done Status) {
 		}
 		p := x.codes[i]
 		switch {
-		case x.journal.progress.file(i).back:
+		case x.w.journal.progress.file(i).back:
 			r.Status = StatusUndone
 		case p == nil:
-			r.Status, r.Copied = done, x.run.Ops[i].copies()
+			r.Status, r.Copied = done, x.w.run.Ops[i].copies()
 		case p.Code == NotReached:
 			r.Status = StatusPlanned
 		case p.isLeft():
@@ -160,8 +160,8 @@ func (x *execution) tell(out *Outcome, done Status) {
 // root.
 func (x *execution) changed() []string {
 	used := map[int]bool{}
-	for i := range x.run.Ops {
-		if o := &x.run.Ops[i]; x.codes[i] == nil {
+	for i := range x.w.run.Ops {
+		if o := &x.w.run.Ops[i]; x.codes[i] == nil {
 			used[o.To.Dir] = true
 			if o.Verb == organize.Move {
 				used[o.From.Dir] = true
@@ -170,7 +170,7 @@ func (x *execution) changed() []string {
 	}
 	found := map[string]bool{}
 	for dir := range used {
-		if folder := x.run.entryFolder(dir); folder != "" {
+		if folder := x.w.run.entryFolder(dir); folder != "" {
 			found[folder] = true
 		}
 	}

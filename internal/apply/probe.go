@@ -14,18 +14,18 @@ func (r *run) probeName() string { return ".anivault-" + r.ID + "-probe" }
 
 // probe finds out what the file systems of the targets can do, and those from which files are moved to another one.
 func (x *execution) probe() (found probed, _ error) {
-	for i := range x.run.Dirs {
-		if !x.run.isProbed(i) {
+	for i := range x.w.run.Dirs {
+		if !x.w.run.isProbed(i) {
 			continue
 		}
-		root, err := x.dirs.get(i)
+		root, err := x.w.dirs.get(i)
 		var way string
 		var unstable bool
 		if err == nil {
-			way, unstable, err = probeIn(root, x.run.probeName())
+			way, unstable, err = probeIn(root, x.w.run.probeName())
 		}
 		switch {
-		case !x.run.isTarget(i): // where nothing can be tried nothing is known
+		case !x.w.run.isTarget(i): // where nothing can be tried nothing is known
 			found.OneWay = found.OneWay || err == nil && way == "none"
 			continue
 		case err != nil:
@@ -130,12 +130,12 @@ func clearProbe(root Dir, name string) {
 
 // unprobe removes what a probe has left that was interrupted.
 func (x *execution) unprobe() {
-	for i := range x.run.Dirs {
-		if !x.run.isProbed(i) {
+	for i := range x.w.run.Dirs {
+		if !x.w.run.isProbed(i) {
 			continue
 		}
-		if root, err := x.dirs.get(i); err == nil {
-			clearProbe(root, x.run.probeName())
+		if root, err := x.w.dirs.get(i); err == nil {
+			clearProbe(root, x.w.run.probeName())
 		}
 	}
 }

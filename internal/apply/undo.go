@@ -31,10 +31,10 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 		err = x.undo(ctx, opts.DryRun, part, stayed)
 	}
 	x.tell(out, StatusUndone)
-	e.nameLater(out, x.run.Begun)
+	e.nameLater(out, x.w.run.Begun)
 	told := out.Results[:0]
-	for i := range x.run.Ops {
-		never := x.codes[i] == nil && (x.journal.progress.file(i).notDone != "" || stayed[i]) // it was not carried out
+	for i := range x.w.run.Ops {
+		never := x.codes[i] == nil && (x.w.journal.progress.file(i).notDone != "" || stayed[i]) // it was not carried out
 		if r := &out.Results[i]; opts.DryRun && r.Status == StatusUndone {
 			r.Status = StatusPlanned
 		}
@@ -52,16 +52,16 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 // others stay.
 func (x *execution) choice(only func(source, target string) bool) (wanted []bool, part bool) {
 	bundles := map[int]bool{}
-	for i := range x.run.Ops {
-		if o := &x.run.Ops[i]; only == nil || only(x.run.sourceOf(o), x.run.pathOf(o.To)) {
+	for i := range x.w.run.Ops {
+		if o := &x.w.run.Ops[i]; only == nil || only(x.w.run.sourceOf(o), x.w.run.pathOf(o.To)) {
 			bundles[o.Bundle] = true
 		}
 	}
-	wanted = make([]bool, len(x.run.Ops))
-	for i := range x.run.Ops {
-		back := x.journal.progress.file(i).back
-		wanted[i] = bundles[x.run.Ops[i].Bundle] && !back
-		part = part || !wanted[i] && !back && x.journal.progress.file(i).notDone == ""
+	wanted = make([]bool, len(x.w.run.Ops))
+	for i := range x.w.run.Ops {
+		back := x.w.journal.progress.file(i).back
+		wanted[i] = bundles[x.w.run.Ops[i].Bundle] && !back
+		part = part || !wanted[i] && !back && x.w.journal.progress.file(i).notDone == ""
 	}
 	return wanted, part
 }
@@ -69,13 +69,13 @@ func (x *execution) choice(only func(source, target string) bool) (wanted []bool
 // stayed returns the operations that an interrupted run has not come to. Once putting back has begun nothing tells
 // them apart, so it is written down before.
 func (x *execution) stayed() map[int]bool {
-	if s := x.journal.progress.stage; s != Planned && s != Applying && s != Abandoned {
+	if s := x.w.journal.progress.stage; s != Planned && s != Applying && s != Abandoned {
 		return nil
 	}
 	out := map[int]bool{}
-	for i := range x.run.Ops {
-		x.dirs.trim()
-		out[i] = x.waits(&x.run.Ops[i], x.run.Ops[i].From)
+	for i := range x.w.run.Ops {
+		x.w.dirs.trim()
+		out[i] = x.waits(&x.w.run.Ops[i], x.w.run.Ops[i].From)
 	}
 	return out
 }
@@ -83,35 +83,35 @@ func (x *execution) stayed() map[int]bool {
 // waits reports whether a file is not at its target but at another place; one that is written waits where it is not
 // there.
 func (x *execution) waits(o *op, at place) bool {
-	target, err := x.see(o, o.To)
-	if err != nil || target.what&ours != 0 || o.Verb == organize.NFO {
+	target, err := x.w.see(o, o.To)
+	if err != nil || target.what&(ours|alike) != 0 || o.Verb == organize.NFO {
 		return err == nil && target.what == nothing
 	}
-	home, err := x.see(o, at)
+	home, err := x.w.see(o, at)
 	return err == nil && home.what&ours != 0
 }
 
 // noteStayed writes down which operations the run has not come to.
 func (x *execution) noteStayed(stayed map[int]bool) {
-	m := &x.journal.progress
-	for i := range x.run.Ops {
+	m := &x.w.journal.progress
+	for i := range x.w.run.Ops {
 		switch {
 		case stayed == nil:
 		case stayed[i] && m.file(i).notDone == "":
-			x.journal.markFile(i, markNotDone, NotReached)
+			x.w.journal.markFile(i, markNotDone, NotReached)
 		case !stayed[i] && m.file(i).notDone == NotReached:
-			x.journal.markFile(i, markOK, "") // it was gone on with since
+			x.w.journal.markFile(i, markOK, "") // it was gone on with since
 		}
 	}
 }
 
 // undo puts back what is wanted. A dry run decides as an undo does, and only notes what would be done.
 func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]bool) error {
-	x.ctx = ctx
+	x.w.ctx = ctx
 	if dry {
-		x.preview = &undoPreview{&x.worker, map[place]int{}, map[uint64]bool{}, map[int]*Problem{}}
+		x.w.preview = &undoPreview{&x.w, map[place]int{}, map[uint64]bool{}, map[int]*Problem{}}
 		x.dropTooBig()
-		x.takeSteps(&x.worker, 0, len(x.run.Steps), true)
+		x.takeSteps(&x.w, 0, len(x.w.run.Steps), true)
 		return nil
 	}
 	if err := x.begin(); err != nil {
@@ -119,11 +119,11 @@ func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]boo
 	}
 	x.compareFolders()
 	x.noteStayed(stayed)
-	if err := x.journal.enter(Undoing, x.now()); err != nil {
+	if err := x.w.journal.enter(Undoing, x.now()); err != nil {
 		return err
 	}
 	for _, i := range x.dropTooBig() {
-		x.journal.markFile(i, markKept, NoSpace)
+		x.w.journal.markFile(i, markKept, NoSpace)
 	}
 	x.total = 0
 	for _, wanted := range x.wanted {
@@ -133,21 +133,21 @@ func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]boo
 	}
 	x.inParallel(func(w *worker, first, end int) { x.takeSteps(w, first, end, true) })
 	if x.stopped != nil {
-		return x.journal.sync()
+		return x.w.journal.sync()
 	}
-	x.dirs.prune(nil)
+	x.w.dirs.prune(nil)
 	x.unprobe()
 	if err := x.settle(!part); err != nil {
 		x.stopped = failed(err)
-		return x.journal.sync()
+		return x.w.journal.sync()
 	}
 	return x.finish(x.ended())
 }
 
 // ended returns the stage in which an undo leaves the run, and notes what has to be known of its files then.
 func (x *execution) ended() Stage {
-	m, s := &x.journal.progress, Undone
-	for i := range x.run.Ops {
+	m, s := &x.w.journal.progress, Undone
+	for i := range x.w.run.Ops {
 		switch {
 		case x.codes[i] == nil && m.file(i).notDone != "": // it never left its place
 		case x.wanted[i] && x.codes[i] == nil:
@@ -168,16 +168,16 @@ func (x *execution) ended() Stage {
 // compareFolders marks the folders that others have changed since the run, and those that are gone. An interrupted run
 // knows nothing of others.
 func (x *execution) compareFolders() {
-	m := &x.journal.progress
-	for i := range x.run.Dirs {
-		if x.run.Dirs[i].New {
+	m := &x.w.journal.progress
+	for i := range x.w.run.Dirs {
+		if x.w.run.Dirs[i].New {
 			continue
 		}
-		x.dirs.trim()
-		dir, err := x.dirs.get(i)
+		x.w.dirs.trim()
+		dir, err := x.w.dirs.get(i)
 		if err != nil {
 			if isMissing(err) && !m.folders[i].lost {
-				x.journal.markFolder(i, markLost)
+				x.w.journal.markFolder(i, markLost)
 			}
 			continue
 		}
@@ -187,7 +187,7 @@ func (x *execution) compareFolders() {
 		}
 		after := m.folders[i].after
 		if m.stage == Done && after != (organize.Stamp{}) && info.MTime != after && !m.folders[i].changed {
-			x.journal.markFolder(i, markChanged)
+			x.w.journal.markFolder(i, markChanged)
 		}
 	}
 }
@@ -197,14 +197,14 @@ func (x *execution) keep(w *worker, s step, p *Problem) {
 	if x.codes[s.Op] == nil {
 		x.codes[s.Op] = p
 		if w.preview == nil {
-			x.journal.markFile(s.Op, markKept, p.Code)
+			x.w.journal.markFile(s.Op, markKept, p.Code)
 		}
 	}
 	if w.preview != nil || s.Leg != organize.Aside {
 		return
 	}
-	o := &x.run.Ops[s.Op]
-	temp := x.run.temp(o)
+	o := &x.w.run.Ops[s.Op]
+	temp := x.w.run.temp(o)
 	found, err := w.see(o, temp)
 	if err != nil || found.what&ours == 0 {
 		return
@@ -218,20 +218,20 @@ func (x *execution) keep(w *worker, s step, p *Problem) {
 // one in a hundred, and returns them.
 func (x *execution) dropTooBig() []int {
 	need, free, on := map[uint64]int64{}, map[uint64]uint64{}, map[int]uint64{}
-	for i := range x.run.Ops {
-		o := &x.run.Ops[i]
+	for i := range x.w.run.Ops {
+		o := &x.w.run.Ops[i]
 		if !x.wanted[i] || !o.Across {
 			continue
 		}
-		x.dirs.trim()
-		target, err := x.see(o, o.To)
+		x.w.dirs.trim()
+		target, err := x.w.see(o, o.To)
 		if err != nil || target.what&ours == 0 {
 			continue
 		}
-		if source, err := x.see(o, o.From); err != nil || source.what != nothing {
+		if source, err := x.w.see(o, o.From); err != nil || source.what != nothing {
 			continue
 		}
-		_, dir, err := x.dirs.nearest(o.From.Dir)
+		_, dir, err := x.w.dirs.nearest(o.From.Dir)
 		if err != nil {
 			continue
 		}

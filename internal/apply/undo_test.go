@@ -534,3 +534,19 @@ func TestACopyWithADamagedMarkIsKept(t *testing.T) {
 		t.Error(all(s, false))
 	}
 }
+
+// The same where all marks are gone, so that the run seems to be interrupted before them.
+func TestACopyWithoutItsMarksIsKept(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a b", "a : x; b : y")
+	apply, _, undo := sc.actions()
+	s := sc.clone()
+	if out, err := apply.do(s); err != nil || out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	node := s.nodes[s.at("/data/history/"+journalName(sc.plan.ID))]
+	node.data = node.data[:strings.Index(node.data, `{"mark"`)]
+	out, err := undo.do(s)
+	if err != nil || said(out) != "a kept unproven, b kept unproven" || s.at("/lib/x") == 0 {
+		t.Errorf("%+v %v", out, err)
+	}
+}

@@ -53,7 +53,7 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 			stands = append(stands, r)
 			continue
 		}
-		x.dirs.trim()
+		x.w.dirs.trim()
 		if r.Status, err = x.verify(&j.run.Ops[i], deep); err != nil {
 			r.Status, r.Problem = StatusFailed, failed(err)
 		}
@@ -65,13 +65,13 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 }
 
 func (x *execution) verify(o *op, deep bool) (Status, error) {
-	target, err := x.see(o, o.To)
-	p := &x.journal.progress
+	target, err := x.w.see(o, o.To)
+	p := &x.w.journal.progress
 	interrupted := p.stage.Unfinished() || p.stage == Abandoned
 	switch {
 	case err != nil:
 		return "", err
-	case interrupted && (x.waits(o, o.From) || o.Temp > 0 && x.waits(o, x.run.temp(o))):
+	case interrupted && (x.waits(o, o.From) || o.Temp > 0 && x.waits(o, x.w.run.temp(o))):
 		return p.elsewhere(), nil
 	case target.what == nothing:
 		return StatusGone, nil
@@ -88,11 +88,11 @@ func (x *execution) verify(o *op, deep bool) (Status, error) {
 // read compares a file's content with what is known of it.
 func (x *execution) read(o *op) (Status, error) {
 	wanted, named := namedCRC(o)
-	known := x.journal.progress.file(o.Index).copy
+	known := x.w.journal.progress.file(o.Index).copy
 	if !named && (known == nil || known.Sum == 0) {
 		return StatusOK, nil
 	}
-	dir, err := x.dirs.get(o.To.Dir)
+	dir, err := x.w.dirs.get(o.To.Dir)
 	if err != nil {
 		return "", err
 	}

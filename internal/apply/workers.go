@@ -48,13 +48,13 @@ func parallel(parts [][2]int, do func(part, first, end int)) {
 // inParallel does something with all steps, in parts at the same time where none waits for another. Each worker has its
 // own open folders.
 func (x *execution) inParallel(do func(w *worker, first, end int)) {
-	parts := x.run.parts(workersFor(x.workers, len(x.run.Steps)))
+	parts := x.w.run.parts(workersFor(x.workers, len(x.w.run.Steps)))
 	if len(parts) < 2 {
-		do(&x.worker, 0, len(x.run.Steps))
+		do(&x.w, 0, len(x.w.run.Steps))
 		return
 	}
 	parallel(parts, func(_, first, end int) {
-		w := x.worker
+		w := x.w
 		w.dirs.open = map[int]Dir{}
 		defer w.dirs.close()
 		do(&w, first, end)
