@@ -94,14 +94,12 @@ func candidates(ranked []scored) []Candidate {
 		if i == maxCandidates || c.like.sim < leastAlike && i > 0 {
 			break
 		}
-		conf := confidenceOf(ranked, i)
 		reasons := slices.Clone(c.reasons)
-		slices.SortStableFunc(reasons, func(a, b Reason) int { return cmp.Compare(abs(b.Weight), abs(a.Weight)) })
-		out = append(out,
-			Candidate{
-				Kind: c.hit.Kind, ID: c.hit.ID, Title: c.hit.Title, Year: c.hit.Year, Score: c.score, Confidence: conf,
-				Reasons: reasons,
-			})
+		slices.SortStableFunc(reasons, func(a, b Reason) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
+		out = append(out, Candidate{
+			Kind: c.hit.Kind, ID: c.hit.ID, Title: c.hit.Title, Year: c.hit.Year, Score: c.score,
+			Confidence: confidenceOf(ranked, i), Reasons: reasons,
+		})
 	}
 	return out
 }

@@ -280,9 +280,8 @@ func (p *placer) refusal() string {
 
 // found builds a placement from slots. Those of one file must be of one season.
 func (p *placer) found(list []slot, by way, why string, args ...any) placement {
-	if len(list) == 0 || !p.together && slices.ContainsFunc(list, func(s slot) bool {
-		return s.season != list[0].season
-	}) {
+	another := func(s slot) bool { return s.season != list[0].season }
+	if len(list) == 0 || !p.together && slices.ContainsFunc(list, another) {
 		return placement{}
 	}
 	return placement{

@@ -92,17 +92,15 @@ func (l *queryList) add(kinds []Kind, text string, year int) {
 // kindsOf returns the kinds to ask for first and those to fall back on.
 func kindsOf(w Want) (first, second []Kind) {
 	switch w {
-	case WantTV:
-		return []Kind{TV}, []Kind{Movie}
 	case WantMovie:
 		return []Kind{Movie}, []Kind{TV}
-	case WantSpecial, WantWork:
-		return []Kind{TV}, []Kind{Movie}
 	case WantAny:
 		return []Kind{TV, Movie}, nil
 	case WantNothing:
+		return nil, nil
+	default:
+		return []Kind{TV}, []Kind{Movie}
 	}
-	return nil, nil
 }
 
 // Parts are the spellings by which a list of titles may know the series where it does not know the title as read:

@@ -373,5 +373,3 @@ func groupText(s Series) string {
 	}
 	return text + ", wanted: " + s.Want.String()
 }
-
-func abs(x float64) float64 { return max(x, -x) }

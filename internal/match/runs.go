@@ -43,7 +43,9 @@ func layoutOf(e *Entry) *layout {
 // regular lists the episodes of all seasons from 1 on, by season and number.
 func regular(e *Entry) []slot {
 	var out []slot
-	for _, s := range sortedSeasons(e) {
+	seasons := slices.Clone(e.Seasons)
+	slices.SortStableFunc(seasons, func(a, b Season) int { return a.Number - b.Number })
+	for _, s := range seasons {
 		if s.Number < 1 {
 			continue
 		}
@@ -59,12 +61,6 @@ func slots(s Season) []slot {
 		out = append(out, slot{season: s.Number, episode: ep, aired: parseDate(ep.AirDate)})
 	}
 	slices.SortStableFunc(out, func(a, b slot) int { return a.episode.Number - b.episode.Number })
-	return out
-}
-
-func sortedSeasons(e *Entry) []Season {
-	out := slices.Clone(e.Seasons)
-	slices.SortStableFunc(out, func(a, b Season) int { return a.Number - b.Number })
 	return out
 }
 
@@ -281,8 +277,7 @@ func (p *placer) byLength() placement {
 // the show's: then it is written as the reading is.
 func (p *placer) comparable(season string) bool {
 	plain := plainTitle(title.Normalize(season), p.titles)
-	official := slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && t.norm == plain })
-	return !official && slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool {
+	return !official(p.titles, plain) && slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool {
 		return plainTitle(a.Text, p.titles) == plain
 	})
 }
@@ -297,7 +292,7 @@ func (p *placer) byRest() placement {
 	if len(seasons) != 2 || len(runs(seasons[0], courGap)) > 1 || len(p.specials) >= p.most() {
 		return placement{}
 	}
-	if slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" }) {
+	if p.calledByPart() {
 		return placement{} // the first season has the name of a part as well
 	}
 	ofShow := func(a ArcText) bool { return p.calledSo(plainTitle(a.Text, p.titles), title.Reads) }

@@ -76,7 +76,9 @@ func score(s question, c contender) scored {
 	want := wanted{season: s.Season, part: s.Part, year: s.Year, heads: film && s.Year != 0 &&
 		c.hit.Year == s.Year, film: film && s.Want == WantMovie}
 	if want.film {
-		out.titles = filmTitles(out.titles)
+		for i := range out.titles {
+			out.titles[i].bare = withoutFilmWords(out.titles[i].text)
+		}
 	}
 	out.like = compare(readings, want, out.titles)
 	if c.entry != nil {
@@ -149,39 +151,31 @@ func (c *scored) yearDistance(y int) int {
 	if slices.ContainsFunc(c.titles, func(t named) bool { return t.seq.Year == y && t.base == own }) {
 		return 0
 	}
-	first := c.hit.Year
+	years := []int{c.hit.Year}
 	if c.entry != nil && c.entry.Year != 0 {
-		first = c.entry.Year
+		years[0] = c.entry.Year
 	}
-	if c.hit.Kind == TV {
-		if c.entry == nil {
-			switch {
-			case c.byYear:
-				return 0
-			case first == 0 || first < y:
-				return -1 // a later season may have aired then
-			}
-			return first - y
-		}
-		best := -1
-		note := func(year int) {
-			if d := max(year-y, y-year); year != 0 && (best < 0 || d < best) {
-				best = d
-			}
-		}
-		note(first)
+	switch {
+	case c.hit.Kind != TV:
+	case c.entry == nil && c.byYear:
+		return 0
+	case c.entry == nil && years[0] < y:
+		return -1 // a later season may have aired then
+	case c.entry != nil:
 		for _, season := range c.entry.Seasons {
-			note(YearOf(season.AirDate))
+			years = append(years, YearOf(season.AirDate))
 			for _, ep := range season.Episodes {
-				note(YearOf(ep.AirDate))
+				years = append(years, YearOf(ep.AirDate))
 			}
 		}
-		return best
 	}
-	if first == 0 {
-		return -1
+	best := -1
+	for _, year := range years {
+		if d := distance(year, y); year != 0 && (best < 0 || d < best) {
+			best = d
+		}
 	}
-	return max(first-y, y-first)
+	return best
 }
 
 // modernYear is when streams of broadcasts, and soon after today's codecs, came up.

@@ -70,19 +70,18 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 // arcRead finds the season whose Japanese name is likeliest read so behind the show's title; 0 where another Japanese
 // title of the entry, which may be that of another part, is likelier, and for none.
 func arcRead(e *Entry, titles []named, rest string) int {
-	type reading struct {
+	type japanese struct {
 		season int
 		text   string
 		misfit float64
 	}
-	var all []reading
+	var all []japanese
 	add := func(season int, norm string) {
 		own := afterPlain(norm, titles)
 		misfit, ok := title.MayRead(own, rest)
-		if own != "" && (own != norm || season > 0) && ok && !slices.ContainsFunc(all, func(o reading) bool {
-			return o.text == own
-		}) {
-			all = append(all, reading{season, own, misfit})
+		known := func(o japanese) bool { return o.text == own }
+		if own != "" && (own != norm || season > 0) && ok && !slices.ContainsFunc(all, known) {
+			all = append(all, japanese{season, own, misfit})
 		}
 	}
 	for _, s := range e.namedSeasons() {
@@ -96,11 +95,11 @@ func arcRead(e *Entry, titles []named, rest string) int {
 			add(0, t.norm)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b reading) int { // those of seasons stand first
+	slices.SortStableFunc(all, func(a, b japanese) int { // those of seasons stand first
 		return cmp.Compare(a.misfit, b.misfit)
 	})
 	best := all[0]
-	if slices.ContainsFunc(all[1:], func(o reading) bool { return o.season > 0 && o.misfit-best.misfit < surelyRead }) {
+	if slices.ContainsFunc(all[1:], func(o japanese) bool { return o.season > 0 && o.misfit-best.misfit < surelyRead }) {
 		return 0
 	}
 	return best.season
@@ -113,9 +112,8 @@ const surelyRead = 0.5
 // a language. Most names of seasons are in English alone.
 func eastAsian(e *Entry) bool {
 	named := slices.DeleteFunc(slices.Clone(e.Seasons), func(s Season) bool { return s.Name == "" })
-	return len(named) > 0 && !slices.ContainsFunc(named, func(s Season) bool {
-		return !slices.Contains([]string{"ja", "ko", "zh"}, title.Script(s.Name))
-	})
+	other := func(s Season) bool { return !slices.Contains([]string{"ja", "ko", "zh"}, title.Script(s.Name)) }
+	return len(named) > 0 && !slices.ContainsFunc(named, other)
 }
 
 // arcLanguage returns the reading whose arc may be among the seasons' names in another language, and that language; ""

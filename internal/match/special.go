@@ -190,22 +190,25 @@ func (p *placer) specialsCalled(like func(name string) bool) []slot {
 
 // one accepts specials that the name picks out: a single one for a single file, or the file's number among several.
 func (p *placer) one(hits []slot, why string) placement {
-	n := len(p.rel.Episodes)
-	if len(hits) == 1 && n == 1 {
-		if i := slices.IndexFunc(p.specials, func(s slot) bool {
-			return s.episode.Number == hits[0].episode.Number
-		}); p.names[i].number > 0 && p.names[i].number == int(p.rel.Episodes[0]) {
-			return p.found(hits, trustSpecialTitle, "%s", why)
-		}
+	numbers, n := p.rel.Episodes, 0
+	if len(numbers) == 1 {
+		n = int(numbers[0])
 	}
 	switch {
-	case len(hits) == 1 && n <= 1 && (n == 0 || p.rel.Episodes[0] <= 1):
+	case len(numbers) > 1, len(hits) == 0:
+	case len(hits) == 1 && (len(numbers) == 0 || numbers[0] <= 1 || n == p.numberOf(hits[0])):
 		return p.found(hits, trustSpecialTitle, "%s", why)
-	case len(hits) > 1 && n == 1 && p.rel.Episodes[0] >= 1 && int(p.rel.Episodes[0]) <= len(hits):
-		return p.found(hits[int(p.rel.Episodes[0])-1:int(p.rel.Episodes[0])], trustSpecialOrder,
-			"%s, of several that have it", why)
+	case len(hits) > 1 && n >= 1 && n <= len(hits):
+		return p.found(hits[n-1:n], trustSpecialOrder, "%s, of several that have it", why)
 	}
 	return placement{}
+}
+
+// numberOf returns the number at the end of a special's title, 0 for none.
+func (p *placer) numberOf(special slot) int {
+	return p.names[slices.IndexFunc(p.specials, func(s slot) bool {
+		return s.episode.Number == special.episode.Number
+	})].number
 }
 
 // specialDate finds the one special of the year that the name says, if no regular episode aired in it.
@@ -230,9 +233,7 @@ func (p *placer) onlySpecial() placement {
 		rest != p.hint.called.norm && !words().whole[rest] {
 		return p.found(p.specials, trustOnlySpecial, "%q is one file, and there is only one special", p.hint.called.text)
 	}
-	if p.hint.Rest == "" || slices.ContainsFunc(p.titles, func(t named) bool {
-		return t.primary && subtitle(t, p.titles) != ""
-	}) {
+	if p.hint.Rest == "" || p.calledByPart() {
 		return placement{}
 	}
 	return p.found(p.specials, trustOnlySpecial, "%q names a part of the show, and there is only one special", p.hint.Rest)
@@ -242,8 +243,7 @@ func (p *placer) onlySpecial() placement {
 // parts of one work and the season is not called as a part.
 func (p *placer) onlyWork() placement {
 	if len(p.specials) < 2 || len(p.eps) != 1 || p.severalSeasons() || p.hint.Rest == "" || p.hint.Arc > 0 || p.part > 0 ||
-		p.season > 0 ||
-		slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" }) ||
+		p.season > 0 || p.calledByPart() ||
 		slices.ContainsFunc(p.names, func(n specialName) bool { return n.number == 0 || n.stem != p.names[0].stem }) {
 		return placement{}
 	}

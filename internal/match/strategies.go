@@ -385,10 +385,9 @@ func (p *placer) numberAtEnd() placement {
 	norm := title.Normalize(p.rel.Titles[0].Text)
 	i := strings.LastIndexByte(norm, ' ')
 	n, err := strconv.Atoi(norm[i+1:])
-	if i < 0 || err != nil || slices.ContainsFunc(p.titles, func(t named) bool {
-		return t.norm == norm || t.seq.Season == n
-	}) ||
-		!slices.ContainsFunc(p.titles, func(t named) bool { return t.norm == norm[:i] }) {
+	taken := func(t named) bool { return t.norm == norm || t.seq.Season == n }
+	shorter := func(t named) bool { return t.norm == norm[:i] }
+	if i < 0 || err != nil || slices.ContainsFunc(p.titles, taken) || !slices.ContainsFunc(p.titles, shorter) {
 		return placement{}
 	}
 	return p.found(literal(p.all, []int{n}), trustAtEnd,

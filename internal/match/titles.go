@@ -42,13 +42,6 @@ func name(text string, alt AltTitle) named {
 	return n
 }
 
-func filmTitles(titles []named) []named {
-	for i := range titles {
-		titles[i].bare = withoutFilmWords(titles[i].text)
-	}
-	return titles
-}
-
 func hitTitles(h Hit) []named {
 	return distinctNames([]AltTitle{{Text: h.Title}, {Text: h.OriginalTitle, Language: h.OriginalLanguage}}, 2)
 }
@@ -97,14 +90,12 @@ type likeness struct {
 // where there are none. Numbers are respected by title.Similarity: "Title 2" is not "Title".
 func compare(readings []reading, w wanted, titles []named) likeness {
 	best := comparePairs(readings, w, titles, equality)
-	if best.sim < almostExact {
-		if near := comparePairs(readings, w, titles, sameSpelling); near.sim > best.sim {
-			best = near
+	for _, alike := range []func(a, b string) float64{sameSpelling, title.Similarity} {
+		if best.sim >= almostExact {
+			break
 		}
-	}
-	if best.sim < almostExact {
-		if near := comparePairs(readings, w, titles, title.Similarity); near.sim > best.sim {
-			return near
+		if near := comparePairs(readings, w, titles, alike); near.sim > best.sim {
+			best = near
 		}
 	}
 	return best
@@ -173,7 +164,8 @@ func comparePairs(readings []reading, want wanted, titles []named, alike func(a,
 				}
 			}
 			top = max(top, sim)
-			if s := sim * r.weight; s > best.sim || sim > 0 && s == best.sim && preferable(t, best.title) {
+			// Of equal ones a plain title is safer: it says nothing about a season.
+			if s := sim * r.weight; s > best.sim || sim > 0 && s == best.sim && t.seq.Zero() && !best.title.seq.Zero() {
 				best.sim, best.read, best.title, best.file = s, r, t, file
 			}
 		}
@@ -184,9 +176,6 @@ func comparePairs(readings []reading, want wanted, titles []named, alike func(a,
 	best.agreed = len(scripts)
 	return best
 }
-
-// preferable breaks ties between equal agreements: a plain title says nothing about a season, so it is safer.
-func preferable(a, b named) bool { return a.seq.Zero() && !b.seq.Zero() }
 
 // pair compares one reading with one title and returns which marker only the reading has.
 func pair(r reading, w wanted, t named, alike func(a, b string) float64) (float64, Sequel) {
@@ -292,4 +281,9 @@ func compareDoubles(readings []reading, titles []named, best likeness) likeness 
 		}
 	}
 	return best
+}
+
+// official reports whether a text is a name, original or translated title.
+func official(titles []named, norm string) bool {
+	return slices.ContainsFunc(titles, func(t named) bool { return t.primary && t.norm == norm })
 }
