@@ -81,20 +81,20 @@ var doubts = []struct {
 	applies func(*placer, placement) bool
 }{
 	{"the title may be that of another season", 0.4, func(p *placer, at placement) bool {
-		if !p.untold(at) {
+		if !p.unclear(at) {
 			return false
 		}
 		others := slices.DeleteFunc(slices.Clone(p.all), func(s slot) bool { return s.season == at.season })
 		return longest(others) >= p.most()
 	}},
 	{"the title may be that of a later cour", 0.8, func(p *placer, at placement) bool {
-		return at.way == trustFirst && p.untold(at) && len(runs(seasonSlots(p.all, at.season), courGap)) > 1
+		return at.way == trustFirst && p.unclear(at) && len(runs(seasonSlots(p.all, at.season), courGap)) > 1
 	}},
 	{"the title may be that of a special", 0.6, func(p *placer, at placement) bool {
-		return p.asManySpecials() && p.untold(at) && plainTitle(p.hint.called.norm, p.titles) != ""
+		return p.asManySpecials() && p.unclear(at) && plainTitle(p.hint.called.norm, p.titles) != ""
 	}},
 	{"there are as many specials", 0.8, func(p *placer, at placement) bool {
-		return p.asManySpecials() && (at.way == trustWord && p.specialHasWords() || at.way == trustRead || p.untold(at))
+		return p.asManySpecials() && (at.way == trustWord && p.specialHasWords() || at.way == trustRead || p.unclear(at))
 	}},
 	{"a special is called so too", 0.5, func(p *placer, at placement) bool {
 		called := func(n specialName) bool {
@@ -128,7 +128,7 @@ var doubts = []struct {
 		return !end.IsZero() && !begin.IsZero() && begin.Sub(end) > 365*24*time.Hour
 	}},
 	{"a later season has the number", 0.6, func(p *placer, at placement) bool {
-		return at.way == trustCounted && p.untold(at) && literal(seasonSlots(p.all, at.season), p.eps) != nil
+		return at.way == trustCounted && p.unclear(at) && literal(seasonSlots(p.all, at.season), p.eps) != nil
 	}},
 	{"the part may be one of another season", 0.6, func(p *placer, at placement) bool {
 		t := p.hint.called
@@ -201,10 +201,10 @@ func (p *placer) doubted(at placement) placement {
 	return at
 }
 
-// untold reports whether nothing tells that the title means the season of a place: the name states none and no year of
-// its, and TMDB lists the title among the alternative ones, where those of other seasons and of specials stand too,
-// without saying which.
-func (p *placer) untold(at placement) bool {
+// unclear reports whether nothing tells that the title means the season of a place: the name states none and no
+// year of its, and TMDB lists the title among the alternative ones, where those of other seasons and of specials stand
+// too, without saying which.
+func (p *placer) unclear(at placement) bool {
 	t := p.hint.called
 	if t.norm == "" || at.way != trustFirst && at.way != trustCounted || p.stated() || p.yearTells(at) {
 		return false

@@ -59,7 +59,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 	}
 	depth := 0
 	if head := r.Name[:leadingDigits(r.Name)]; head != "" && r.Title == head {
-		self.named = slices.ContainsFunc(dirs, func(d string) bool { return d[:leadingDigits(d)] == head })
+		self.numberIsTitle = slices.ContainsFunc(dirs, func(d string) bool { return d[:leadingDigits(d)] == head })
 	}
 	for i, d := range dirs {
 		w := lower(strings.TrimSpace(unify(d)))
@@ -69,8 +69,8 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 		}
 		switch {
 		case folderLists().subtitles[w]:
-			if self.language {
-				self.none, r.Episodes, r.Absolute, r.Kind = true, nil, false, Unknown
+			if self.languages {
+				self.untitled, r.Episodes, r.Absolute, r.Kind = true, nil, false, Unknown
 			}
 			continue
 		case folderLists().extras[w]:
@@ -81,7 +81,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 			}
 		case folderLists().containers[w], films, isCarrier(w), strings.HasSuffix(w, ":"), len(w) == 1, jumble(d):
 			continue
-		case yearFolder(w) && !(self.none && len(r.Episodes)+len(r.Seasons) > 0):
+		case yearFolder(w) && !(self.untitled && len(r.Episodes)+len(r.Seasons) > 0):
 			continue // films by year; "1983/S01E02.mkv" is in a show's folder
 		case r.Folder.Title != "" || depth > 3:
 			return
@@ -104,32 +104,29 @@ func (r *Release) ofSeries() {
 	r.Titles = slices.Insert(r.Titles, 1, Title{Text: r.Folder.Title + " " + r.Title, Lang: r.Titles[0].Lang})
 }
 
-// said is what the name says by itself.
-type said struct {
-	poor bool // neither source nor codec, nor year, nor marker
-	led  bool // it begins with its number
-	none bool // no title at all
-	// language says that it is nothing but languages and a number.
-	language bool
-	// daily says that it begins with a date, as the recordings of a daily show do.
-	daily bool
-	// named says that a folder begins with the number that the name begins with, which is the title then.
-	named bool
+// ownName is what the name says without its folders.
+type ownName struct {
+	untagged      bool // neither source nor codec, nor year, nor marker
+	untitled      bool
+	languages     bool // nothing but languages and a number
+	numberFirst   bool // it begins with its episode
+	numberIsTitle bool // a folder begins with the number that it begins with
+	dateFirst     bool // as the recordings of a daily show do
 }
 
-func nameSays(p *titled, r *Release) said {
+func nameSays(p *titled, r *Release) ownName {
 	marked := !p.marks.season.empty() || !p.marks.episode.empty() && !p.numbers.bare
-	return said{
-		poor:     r.Source == "" && r.Video == "" && r.Year == 0 && !marked && p.tags.checksum == "",
-		led:      p.layout.led,
-		language: p.language(),
-		daily:    !p.tags.dated.empty() && p.tags.dated.from == 0,
-		none:     r.Title == "" || jumble(r.Name) || generic(r.Title),
+	return ownName{
+		untagged:    r.Source == "" && r.Video == "" && r.Year == 0 && !marked && p.tags.checksum == "",
+		numberFirst: p.layout.led,
+		languages:   p.onlyLanguages(),
+		dateFirst:   !p.tags.dated.empty() && p.tags.dated.from == 0,
+		untitled:    r.Title == "" || jumble(r.Name) || generic(r.Title),
 	}
 }
 
-// language reports whether the name is nothing but languages and a number: "2_English".
-func (p *titled) language() bool {
+// onlyLanguages reports whether the name is nothing but languages and a number: "2_English".
+func (p *titled) onlyLanguages() bool {
 	languages := 0
 	for i := range p.w.tokens {
 		switch t := &p.w.tokens[i]; {
@@ -166,7 +163,7 @@ func copied(name string) bool {
 // folderName is a folder's name that was read.
 type folderName struct{ in *titled }
 
-func (p folderName) addFolder(r *Release, self *said, depth int) {
+func (p folderName) addFolder(r *Release, self *ownName, depth int) {
 	from := FromFolder
 	if depth > 0 {
 		from = FromParent
@@ -179,7 +176,7 @@ func (p folderName) addFolder(r *Release, self *said, depth int) {
 		if r.Part == 0 {
 			r.Part = p.in.marks.part
 		}
-		numberFirst(r, self)
+		takeLeadingNumber(r, self)
 		return
 	}
 	if len(p.in.titles) == 0 {
@@ -188,7 +185,8 @@ func (p folderName) addFolder(r *Release, self *said, depth int) {
 	r.Folder.Title = p.in.titles[0].Text
 	r.Folder.Year = p.in.layout.year
 	released := p.in.tags.media || !p.in.marks.episode.empty() && !p.in.numbers.bare
-	if self.none || self.daily || self.led && len(r.Episodes) > 0 || self.poor && released && !alike(r, p.in.titles) {
+	if self.untitled || self.dateFirst || self.numberFirst && len(r.Episodes) > 0 ||
+		self.untagged && released && !alike(r, p.in.titles) {
 		p.replace(r, self, from, released)
 	} else {
 		p.join(r, from)
@@ -200,10 +198,11 @@ func (p folderName) addFolder(r *Release, self *said, depth int) {
 	keepFirst(&r.Edition, p.in.edition)
 }
 
-// numberFirst takes the number at the start of a name in a season's folder for its episode: "Season 2/16 Some Title".
-func numberFirst(r *Release, self *said) {
+// takeLeadingNumber takes the number at the start of a name in a season's folder for its episode: "Season 2/16 Some
+// Title".
+func takeLeadingNumber(r *Release, self *ownName) {
 	n := leadingDigits(r.Name)
-	if self.led || self.named || len(r.Seasons) > 0 || r.Year > 0 ||
+	if self.numberFirst || self.numberIsTitle || len(r.Seasons) > 0 || r.Year > 0 ||
 		len(r.Episodes) > 0 && !strings.HasPrefix(r.Name[n:], " - ") {
 		return
 	}
@@ -218,20 +217,20 @@ func numberFirst(r *Release, self *said) {
 			r.EpisodeTitle = ""
 		}
 	}
-	self.led = true
+	self.numberFirst = true
 }
 
 // replace takes the folder's reading for a name that says less.
-func (p folderName) replace(r *Release, self *said, from From, released bool) {
-	if self.led || self.daily {
+func (p folderName) replace(r *Release, self *ownName, from From, released bool) {
+	if self.numberFirst || self.dateFirst {
 		keepFirst(&r.EpisodeTitle, r.Title)
 	}
 	own := r.Titles
-	if self.led || self.none || self.daily {
+	if self.numberFirst || self.untitled || self.dateFirst {
 		own = nil
 	}
-	if len(r.Episodes) == 0 && !self.daily && (!self.led || self.none) ||
-		self.poor && released && len(p.in.marks.episodes) == 1 && !p.soFar() {
+	if len(r.Episodes) == 0 && !self.dateFirst && (!self.numberFirst || self.untitled) ||
+		self.untagged && released && len(p.in.marks.episodes) == 1 && !p.announcesCount() {
 		r.Episodes, r.Seasons = p.in.marks.episodes, p.in.marks.seasons
 		r.Absolute = len(r.Episodes) > 0 && len(r.Seasons) == 0
 		if k := p.in.kind(); k != Batch || len(r.Episodes) > 0 {
@@ -243,13 +242,13 @@ func (p folderName) replace(r *Release, self *said, from From, released bool) {
 	if r.Year == 0 {
 		r.Year = p.in.layout.year
 	}
-	if r.Group == "" || self.poor {
+	if r.Group == "" || self.untagged {
 		r.Group = p.in.layout.group
 	}
 }
 
-// soFar reports whether the folder's episode is how many there were when it was named: "更新至12集".
-func (p folderName) soFar() bool { return p.in.w.tagAt(p.in.marks.episode.from-1) == tagPromo }
+// announcesCount reports whether the folder's episode is how many there were when it was named: "更新至12集".
+func (p folderName) announcesCount() bool { return p.in.w.tagAt(p.in.marks.episode.from-1) == tagPromo }
 
 func (p folderName) titlesFrom(from From) []Title {
 	titles := slices.Clone(p.in.titles)

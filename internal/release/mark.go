@@ -107,27 +107,27 @@ func (p *marked) split(i, at int) {
 
 // crossed is a pair of numbers with an x between: "1x02".
 type crossed struct {
-	in                *marked
-	w                 *words
-	i                 int // its token
-	season, episode   int
-	sWidth, eWidth    int  // their digits
-	ends              bool // the word ends behind the second
-	aloneInFirstPlace bool // the name begins with the pair's bracket
+	in                        *marked
+	w                         *words
+	i                         int // its token
+	season, episode           int
+	seasonWidth, episodeWidth int  // their digits
+	ends                      bool // the word ends behind the second
+	startsName                bool // the name begins with the pair's bracket
 }
 
 // notCrosses are the reasons for which such a pair is not season and episode.
 var notCrosses = []reason[crossed]{
 	because("a size", "Silver Rail 007x2.mkv -> Silver Rail 007x2",
-		func(x crossed) bool { return x.eWidth > 3 || x.sWidth == 3 }),
+		func(x crossed) bool { return x.episodeWidth > 3 || x.seasonWidth == 3 }),
 	because("four digits, and not a year", "Silver Rail 1043x02.mkv -> Silver Rail 1043x02",
-		func(x crossed) bool { return x.sWidth == 4 && (x.season < 1930 || x.season > 2099) }),
+		func(x crossed) bool { return x.seasonWidth == 4 && (x.season < 1930 || x.season > 2099) }),
 	because("a number in base sixteen", "Silver.Rail.0x118 -> Silver Rail 0x118",
-		func(x crossed) bool { return x.season == 0 && x.sWidth == 1 && x.eWidth == 3 }),
+		func(x crossed) bool { return x.season == 0 && x.seasonWidth == 1 && x.episodeWidth == 3 }),
 	because("a group's name in base sixteen", "[0x11a] Silver Rail - 04 [1080p].mkv -> Silver Rail e4 episode",
-		func(x crossed) bool { return x.aloneInFirstPlace && (x.eWidth == 3 || x.season == 0) }),
+		func(x crossed) bool { return x.startsName && (x.episodeWidth == 3 || x.season == 0) }),
 	because("the start of a title", "3x3 Eyes.mkv -> 3x3 Eyes",
-		func(x crossed) bool { return x.eWidth == 1 && x.ends && x.in.startsTitle(x.i) }),
+		func(x crossed) bool { return x.episodeWidth == 1 && x.ends && x.in.startsTitle(x.i) }),
 }
 
 // markCross: "1x02", "01x02x03", "2009x02", "2x9-2x10", "[02x01]", "2xAll".
@@ -137,10 +137,11 @@ func markCross(p *marked, i int) bool {
 	}
 	t := p.w.tokens[i]
 	c := cursor{p.w.text, t.s}
-	x := crossed{in: p, w: p.w, i: i, aloneInFirstPlace: t.group == 0 && p.w.brackets[0].open == 0}
+	x := crossed{in: p, w: p.w, i: i, startsName: t.group == 0 && p.w.brackets[0].open == 0}
 	var ok bool
-	x.season, x.sWidth, ok = c.number(4)
-	letterE := x.sWidth <= 2 && c.peek()|0x20 == 'e' && leadingDigits(c.text[min(c.i+1, len(c.text)):]) >= 2 // "02E04"
+	x.season, x.seasonWidth, ok = c.number(4)
+	// "02E04"
+	letterE := x.seasonWidth <= 2 && c.peek()|0x20 == 'e' && leadingDigits(c.text[min(c.i+1, len(c.text)):]) >= 2
 	if !ok || c.peek()|0x20 != 'x' && !letterE {
 		return false
 	}
@@ -155,14 +156,14 @@ func markCross(p *marked, i int) bool {
 	if d.peek()|0x20 == 'e' {
 		d.i++
 	}
-	x.episode, x.eWidth, ok = d.number(4)
+	x.episode, x.episodeWidth, ok = d.number(4)
 	x.ends = d.wordEnd()
 	if !ok || anyOf(notCrosses, x) {
 		return false
 	}
 	episodes, end, ok := p.readEpisodes(c, p.w.text[t.s:c.i], true)
 	if !ok {
-		if x.eWidth < 2 || d.peek()|0x20 != 'm' { // "3x11m720p": the number ends where letters begin
+		if x.episodeWidth < 2 || d.peek()|0x20 != 'm' { // "3x11m720p": the number ends where letters begin
 			return false
 		}
 		episodes, end = []float64{float64(x.episode)}, d.i
