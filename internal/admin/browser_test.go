@@ -88,7 +88,7 @@ func TestPagesInARealBrowser(t *testing.T) {
 		for _, scheme := range []string{"light", "dark"} {
 			b.Look(width, 800, scheme)
 			for _, p := range pages {
-				b.Open(x.url + p.Link())
+				b.Open(x.url + p.Link)
 				var wide int
 				b.Eval(`document.documentElement.scrollWidth`, &wide)
 				if wide > width {

@@ -133,7 +133,7 @@ func readJSON(r *http.Request) (order, error) {
 	return o, nil
 }
 
-// readForm reads the fields of a form. An empty one is left as it is; the one that "end" names is reset.
+// readForm reads the fields of a form. An empty field changes nothing; "end" names those to reset.
 func readForm(r *http.Request) (order, error) {
 	o := order{values: map[string]string{}}
 	if err := r.ParseForm(); err != nil {

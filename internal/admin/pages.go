@@ -39,23 +39,17 @@ func when(stamp string) string {
 
 // page is a row of the table of pages.
 type page struct {
-	path, name, title string
+	Link, name, Title string
 	data              func(*Server, *http.Request) (any, error)
 }
 
 // pages is the table, in the order of the navigation.
 var pages = []page{
-	{"/{$}", "overview", "Overview", func(s *Server, r *http.Request) (any, error) { return s.overview(r) }},
+	{"/", "overview", "Overview", func(s *Server, r *http.Request) (any, error) { return s.overview(r) }},
 	{"/accounts", "accounts", "Accounts", func(s *Server, r *http.Request) (any, error) { return s.accountsPage(r) }},
 	{"/clients", "clients", "Clients", func(s *Server, _ *http.Request) (any, error) { return s.clients(), nil }},
 	{"/log", "log", "Log", func(s *Server, r *http.Request) (any, error) { return s.logPage(r), nil }},
 }
-
-// Link is where a page of the navigation is.
-func (p page) Link() string { return strings.TrimSuffix(p.path, "{$}") }
-
-// Title is what a person reads.
-func (p page) Title() string { return p.title }
 
 // shown is all that a page's template gets.
 type shown struct {
@@ -69,7 +63,7 @@ type shown struct {
 
 // show answers with a page. failure is what was wrong with the form that was sent.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, p page, status int, failure string) {
-	v := shown{Name: p.name, Title: p.title, Pages: pages, Error: failure, Notice: s.sessions.take(s.cookieOf(r))}
+	v := shown{Name: p.name, Title: p.Title, Pages: pages, Error: failure, Notice: s.sessions.take(s.cookieOf(r))}
 	data, err := p.data(s, r)
 	if err != nil {
 		v.Error, status = errorText(err), http.StatusInternalServerError
@@ -97,7 +91,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request, c changeKind, wh
 		a, err = s.change(r, c, who, o)
 	}
 	if err != nil {
-		i := slices.IndexFunc(pages, func(p page) bool { return p.Link() == c.back })
+		i := slices.IndexFunc(pages, func(p page) bool { return p.Link == c.back })
 		s.show(w, r, pages[i], statusOf(err), errorText(err))
 		return
 	}
@@ -120,7 +114,11 @@ func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
-	s.render(w, http.StatusOK, shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin()})
+	s.loginForm(w, http.StatusOK, "")
+}
+
+func (s *Server) loginForm(w http.ResponseWriter, status int, failure string) {
+	s.render(w, status, shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin(), Error: failure})
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
@@ -132,12 +130,10 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		s.log.Info("admin_login", slog.String("who", name))
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case clientOnly:
-		s.render(w, http.StatusForbidden,
-			shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin(), Error: "This client is no admin."})
+		s.loginForm(w, http.StatusForbidden, "This client is no admin.")
 	case stranger:
 		challenge(w)
-		s.render(w, http.StatusUnauthorized,
-			shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin(), Error: "This token is not known."})
+		s.loginForm(w, http.StatusUnauthorized, "This token is not known.")
 	}
 }
 

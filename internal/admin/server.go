@@ -108,7 +108,11 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /logout", s.logout)
 	for _, p := range pages {
-		mux.Handle("GET "+p.path,
+		pattern := "GET " + p.Link
+		if p.Link == "/" {
+			pattern += "{$}" // and nothing below it
+		}
+		mux.Handle(pattern,
 			s.page(func(w http.ResponseWriter, r *http.Request, _ string) { s.show(w, r, p, http.StatusOK, "") }))
 	}
 	mux.Handle("GET /api/v1/status", s.api(func(r *http.Request, _ string) (any, error) { return s.status(r.Context()) }))

@@ -174,7 +174,7 @@ func (r refusals) remember(refusal *tmdb.UnauthorizedError) error {
 	return refusal
 }
 
-// KeyTest is what came of a question that was asked with one key.
+// KeyTest is the result of asking one question with one key.
 type KeyTest struct {
 	Number  int    // of the key in the configuration
 	Text    string // for people

@@ -8,7 +8,7 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// AccountView is what is told of an account, by commands, pages and API alike. Its keys are told by their numbers
+// AccountView is an account as commands, pages and API show it. Its keys are shown by their numbers
 // alone.
 type AccountView struct {
 	Name      string         `json:"name" doc:"its name"`
@@ -83,7 +83,7 @@ func viewAccount(priority int, v ratelimit.AccountView) AccountView {
 	return out
 }
 
-// ViewQuota returns a budget as it is told, nil for none.
+// ViewQuota returns a budget as it is shown, nil for none.
 func ViewQuota(b ratelimit.Budget, used, reserved int, renews time.Time) *QuotaView {
 	if !b.On() {
 		return nil
@@ -91,7 +91,7 @@ func ViewQuota(b ratelimit.Budget, used, reserved int, renews time.Time) *QuotaV
 	return &QuotaView{b.Requests, ui.Period(b.Period), used, reserved, ui.Stamp(renews)}
 }
 
-// ViewOverrides returns what operators have changed as it is told.
+// ViewOverrides returns what operators have changed as it is shown.
 func ViewOverrides(list []ratelimit.Override) []OverrideView {
 	out := []OverrideView{}
 	for _, o := range list {

@@ -43,7 +43,7 @@ type Options struct {
 	OnCacheWait func(context.Context)
 	// AroundWire sees every try on its way to TMDB, and its answer when it is there whole. It may be nil.
 	AroundWire func(http.RoundTripper) http.RoundTripper
-	// AroundLimiter sees each question that the cache could not answer, and what came of it. It may be nil.
+	// AroundLimiter sees each question that the cache could not answer, and its result. It may be nil.
 	AroundLimiter func(http.RoundTripper) http.RoundTripper
 }
 

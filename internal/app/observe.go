@@ -175,7 +175,7 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	o.line(event, a.Gauges, a.Pause, more...)
 }
 
-// keys tells which keys are out or in from now on.
+// keys logs which keys are refused or accepted from now on.
 func (o *observer) keys(changes []ratelimit.KeyChange) {
 	for _, c := range changes {
 		event, level := "key_in", slog.LevelInfo

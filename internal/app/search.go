@@ -44,8 +44,8 @@ func (a *App) Search(ctx context.Context, w decide.Wanted) (found []decide.Found
 	return found, more, err
 }
 
-// Note returns what media servers are told of an entry. A film may have been matched by a row of a search alone: where
-// its details can't be had, any cached row of it will do.
+// Note returns what media servers need to know of an entry. A film may have been matched by a row of a search alone:
+// where its details can't be had, any cached row of it will do.
 func (a *App) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, error) {
 	n, err := a.deciders.Note(ctx, kind, id)
 	if err == nil || kind != match.Movie || ctx.Err() != nil {

@@ -64,7 +64,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	return u, nil
 }
 
-// request is what the steps of one request tell each other through its context.
+// request is what the steps of one request share through its context.
 type request struct {
 	serverTrouble, otherOutcome atomic.Bool // how its tries have ended
 	// How the newest try was refused for its key: below the limiter the answer is still beside the key that asked.
@@ -121,7 +121,7 @@ func (p preferring) RoundTrip(req *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(out)
 }
 
-// gatewayAge is how old an answer was when an anivault gateway gave it; 0 for TMDB's, whose edges tell an age as well.
+// gatewayAge is how old an answer was when an anivault gateway gave it; 0 for TMDB's, whose edges send an age as well.
 func gatewayAge(h http.Header) time.Duration {
 	if !strings.HasPrefix(h.Get("Cache-Status"), "anivault;") {
 		return 0
@@ -207,7 +207,7 @@ func (e *BadQuestionError) Error() string {
 const (
 	// badFor is how long a bad question is refused.
 	badFor = time.Minute
-	// maxBad bounds how many are remembered. Beyond it they are asked again, and an outage is told by other means.
+	// maxBad bounds how many are remembered. Beyond it they are asked again, and an outage is noticed by other means.
 	maxBad = 10_000
 )
 

@@ -41,8 +41,8 @@ func (r *reply) fromCache() bool {
 	return r.known && (r.info.Source == cache.Fresh || r.info.Source == cache.Stale)
 }
 
-// told is what is told of how an answer came about.
-type told struct {
+// origin is how an answer came about.
+type origin struct {
 	forward        string // why it was asked: "miss" or "stale"
 	upstreamStatus int    // the status that TMDB answered a revalidation with
 	collapsed      bool   // another request's answer
@@ -50,20 +50,20 @@ type told struct {
 }
 
 // cacheStatus is the value of Cache-Status (RFC 9211).
-func (r *reply) cacheStatus(t told, now time.Time) string {
+func (r *reply) cacheStatus(o origin, now time.Time) string {
 	if r.fromCache() {
 		s := "anivault; hit; ttl=" + strconv.Itoa(int(r.info.ExpiresAt.Sub(now)/time.Second))
-		if r.info.Source == cache.Stale && t.detail != "" {
-			s += "; detail=" + t.detail
+		if r.info.Source == cache.Stale && o.detail != "" {
+			s += "; detail=" + o.detail
 		}
 		return s
 	}
-	s := "anivault; fwd=" + t.forward
-	if t.forward == "stale" && t.upstreamStatus != 0 {
-		s += "; fwd-status=" + strconv.Itoa(t.upstreamStatus)
+	s := "anivault; fwd=" + o.forward
+	if o.forward == "stale" && o.upstreamStatus != 0 {
+		s += "; fwd-status=" + strconv.Itoa(o.upstreamStatus)
 	}
 	switch {
-	case t.collapsed:
+	case o.collapsed:
 		s += "; collapsed"
 	case r.known && !r.info.ExpiresAt.IsZero():
 		s += "; stored"
@@ -79,7 +79,7 @@ func (r *reply) kind() string {
 }
 
 // write answers with the reply. If-None-Match is answered here, by weak comparison (RFC 9110, section 13.1.2).
-func (r *reply) write(w http.ResponseWriter, req *http.Request, t told, now time.Time) (status, bytes int) {
+func (r *reply) write(w http.ResponseWriter, req *http.Request, o origin, now time.Time) (status, bytes int) {
 	h := w.Header()
 	lifetime, age := 0, ""
 	if r.known && !r.info.ExpiresAt.IsZero() {
@@ -88,7 +88,7 @@ func (r *reply) write(w http.ResponseWriter, req *http.Request, t told, now time
 		age = strconv.Itoa(int(r.info.Age(now) / time.Second))
 	}
 	for _, f := range [...]struct{ name, value string }{
-		{"Cache-Status", r.cacheStatus(t, now)},
+		{"Cache-Status", r.cacheStatus(o, now)},
 		{"Cache-Control", "private, max-age=" + strconv.Itoa(lifetime)},
 		{"Age", age},
 		{"Content-Type", r.contentType},
@@ -127,7 +127,7 @@ const (
 )
 
 // send writes status and body, and returns how many bytes of the body went out. A reader that takes less than a piece
-// in its time is left.
+// in that time is given up.
 func send(w http.ResponseWriter, req *http.Request, status int, body []byte) int {
 	h := w.Header()
 	h.Set("Content-Length", strconv.Itoa(len(body)))

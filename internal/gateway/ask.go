@@ -30,7 +30,7 @@ type asker struct {
 // found is what an asker gets.
 type found struct {
 	*reply
-	told
+	origin
 	waited, upstream time.Duration
 	account          string // through which TMDB was asked
 	sent             bool   // TMDB was asked for it
@@ -189,7 +189,7 @@ func (g *Gateway) await(ctx context.Context, f *flight, a *asker, left *time.Dur
 		case onWire || isClosed(changed):
 		case stale <= 0:
 			g.flights.continueBehind(f)
-			return found{reply: expired, told: told{detail: g.state(ctx)}}, nil
+			return found{reply: expired, origin: origin{detail: g.state(ctx)}}, nil
 		case *left <= 0:
 			g.flights.leave(f)
 			g.logSlot(slog.LevelError, "slot_timeout", f, slog.Duration("waited", a.patience))

@@ -81,7 +81,7 @@ func (c *client) undo(w *window) {
 	c.mu.Unlock()
 }
 
-// window counts requests in a sliding span of time by two cells: the present one, and what is left of the one before,
+// window counts requests in a sliding span of time by two cells: the present one, and the rest of the one before,
 // as if its requests had been spread evenly. Pure.
 type window struct {
 	limit     int // 0: none
@@ -107,7 +107,7 @@ func (w *window) allow(at time.Time) (wait time.Duration, ok bool) {
 		over := float64(w.now-w.limit)/float64(w.now)*float64(w.span) + 1
 		return end.Sub(at) + time.Duration(over), false
 	}
-	// Here the cell before has to fade until what is left of it is below the room.
+	// Here the cell before has to fade until its rest is below the room.
 	faded := float64(w.last-(w.limit-w.now))/float64(w.last)*float64(w.span) + 1
 	return w.began.Add(time.Duration(faded)).Sub(at), false
 }

@@ -154,7 +154,7 @@ func blockedReason(b *ratelimit.BlockedError) *reason {
 // noEnd is the Retry-After of what has no known end.
 const noEnd = 60
 
-// retryAfter is how many seconds a client should wait; 0: it is not told.
+// retryAfter is how many seconds a client should wait; 0: no Retry-After is sent.
 func (r *refusal) retryAfter(now time.Time) int {
 	told := r.status == http.StatusTooManyRequests || r.status == http.StatusServiceUnavailable
 	if !told || r.reason == reasonOffline || r.reason == reasonCredentials {

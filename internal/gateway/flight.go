@@ -44,7 +44,7 @@ type flight struct {
 	err    error
 }
 
-// upstreamResult is what came of the cache's question.
+// upstreamResult is how the cache's question was answered.
 type upstreamResult struct {
 	status int
 	detail string // why a gateway behind this one gave an expired answer
@@ -259,7 +259,7 @@ func (g *Gateway) fly(ctx context.Context, f *flight) {
 	f.answer, f.err = g.askTMDB(ctx, f)
 }
 
-// askTMDB takes the steps behind the flight: quota, queue, cache and limiter, and judges what came.
+// askTMDB takes the steps behind the flight: quota, queue, cache and limiter, and judges the answer.
 func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 	ctx = withFlight(ratelimit.With(ctx, ratelimit.Request{MaxWait: f.by.patience}), f)
 	if f.budgeted {
@@ -302,7 +302,7 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 	return answer, judge(f.req, resp, answer)
 }
 
-// judge returns why what came over the network is no answer of TMDB's to give on.
+// judge returns why an answer of the network is not TMDB's, and not to be passed on.
 func judge(req *http.Request, resp *http.Response, r *reply) error {
 	err := tmdb.Valid(req, resp, r.body)
 	foreign, isAnswer := errors.AsType[*tmdb.Error](err)
@@ -351,7 +351,7 @@ func (g *Gateway) observeUpstream(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// observeLimiter sees what comes of a question that the cache could not answer.
+// observeLimiter sees the result of a question that the cache could not answer.
 func (g *Gateway) observeLimiter(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(req)

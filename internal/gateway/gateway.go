@@ -10,7 +10,7 @@
 //	ask.go        stored and fresh? else the question's flight
 //	flight.go     one for all who ask the same: quota, queue, cache and limiter, TMDB
 //	queue.go      whose turn is it?
-//	answer.go, errors.go  what is told
+//	answer.go, errors.go  what it is answered
 //
 // serve.go and reload.go are about the process: listeners, draining, a new configuration.
 package gateway
@@ -195,7 +195,7 @@ func (x *exchange) pass() error {
 		return err
 	}
 	x.cache = x.found.kind()
-	x.status, x.bytes = x.found.write(x.w, x.r, x.found.told, time.Now())
+	x.status, x.bytes = x.found.write(x.w, x.r, x.found.origin, time.Now())
 	return nil
 }
 

@@ -204,7 +204,7 @@ func (g *Gateway) count(x *exchange) {
 }
 
 // setGauges sets the numbers of the moment, also those of each account that the configuration has. The budget bounds
-// all accounts together: with one account it is told as its quota.
+// all accounts together: with one account it is shown as its quota.
 func (g *Gateway) setGauges(set metrics.Setter) {
 	for c, n := range g.queue.waiting() {
 		set(metrics.GatewayQueue, float64(n), class(c).String())

@@ -163,7 +163,7 @@ const mostGateways = 16
 // gatewayName is how a gateway names itself in Via.
 var gatewayName = regexp.MustCompile(`^1\.1 anivault-[0-9a-f]{8}$`)
 
-// viaGateways are the gateways that a request has come through. They are told to the next one, else two that are
+// viaGateways are the gateways that a request has come through. They are sent to the next one, else two that are
 // pointed at each other would not see it; nothing else of Via goes on.
 func viaGateways(values []string) []string {
 	return slices.DeleteFunc(fieldItems(values), func(item string) bool { return !gatewayName.MatchString(item) })

@@ -132,8 +132,8 @@ func (s *Service) url(addr net.Addr) string {
 	return "http://" + addr.String()
 }
 
-// Run serves until ctx ends, and then drains: what was let go is finished, what waits goes on within the drain's time,
-// the rest is told that the gateway shuts down. It frees everything.
+// Run serves until ctx ends, and then drains: requests at TMDB are finished, those that wait go on within the drain's
+// time, the rest is refused with shutting_down. It frees everything.
 func (s *Service) Run(ctx context.Context) error {
 	var serving sync.WaitGroup
 	failed := make(chan error, len(s.listeners))
@@ -338,7 +338,7 @@ func notify(socket, state string) {
 	}
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {
-		return // nobody listens: there is nobody to tell
+		return // nobody listens
 	}
 	_, _ = conn.Write([]byte(state))
 	_ = conn.Close()
