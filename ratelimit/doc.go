@@ -3,13 +3,16 @@
 //
 // # What most callers need
 //
-//   - [New] and [Config] make a [Limiter] on a store.
-//   - [NewMemoryStore] is a store for one process, [OpenFileStore] one for all processes that use the same folder.
-//   - [Transport] puts the limiter into an http.Client: it waits for permission, sends, reads the answer
-//     whole, learns from it, and repeats what is worth repeating.
-//   - [Limiter.Acquire] and [Permit.Done] are for everything that is not HTTP.
-//   - [Tuning] has all settings. Zero fields are the defaults.
-//   - [BlockedError] says until when nothing passes; [ErrAcquireTimeout] and [ErrRequestTimeout] are the two timeouts.
+//   - For HTTP: [Transport] puts a [Limiter] into an http.Client. It waits for permission, sends, reads the answer whole,
+//     learns from it, and repeats what is worth repeating.
+//   - For everything else: [Limiter.Acquire] waits for a [Permit], and [Permit.Done] says with an [Event] what became of
+//     the request.
+//   - To make one: [New] and [Config], with [NewMemoryStore] for one process or [OpenFileStore] for all processes that
+//     use the same folder. [Tuning] has all settings; zero fields are the defaults.
+//   - To say more of a request: [With] and [Request] set how long it waits and who pays for it, such as a [Reservation].
+//   - When nothing passes: [BlockedError] says until when; [ErrAcquireTimeout] and [ErrRequestTimeout] are the two
+//     timeouts.
+//   - To see and steer it: [Hooks] report what happens, [Limiter.Status] shows it, [Operator] changes it from outside.
 //
 // For example:
 //

@@ -15,6 +15,14 @@ var (
 	ErrRequestTimeout = errors.New("no answer in time")
 	// ErrClosed is returned by a limiter that has been closed.
 	ErrClosed = errors.New("limiter is closed")
+	// ErrNotShared says that no other process sees what an operator has changed.
+	ErrNotShared = errors.New("the limiter's shared state cannot be reached, so no process would obey")
+	// ErrBudget is what a *BudgetError is.
+	ErrBudget = core.ErrBudget
+	// ErrUnchanged is what a function returns to Store.Update that has left the snapshot as it was.
+	ErrUnchanged = core.ErrUnchanged
+	// ErrStoreClosed is what Store.Update returns after Close.
+	ErrStoreClosed = core.ErrStoreClosed
 )
 
 // BlockedError says that a request was not sent because nothing passes

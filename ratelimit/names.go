@@ -168,15 +168,6 @@ const (
 	ReasonNoAccount           = core.ReasonNoAccount   // all accounts are disabled
 )
 
-var (
-	// ErrBudget is what a *BudgetError is.
-	ErrBudget = core.ErrBudget
-	// ErrUnchanged is what a function returns to Store.Update that has left the snapshot as it was.
-	ErrUnchanged = core.ErrUnchanged
-	// ErrStoreClosed is what Store.Update returns after Close.
-	ErrStoreClosed = core.ErrStoreClosed
-)
-
 // Default returns the documented defaults (docs/limiter.md, "Settings").
 func Default() Tuning { return core.Default() }
 

@@ -2,9 +2,10 @@ package ratelimit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 // Operator changes the limiter of a store from outside. Every process obeys at its next request.
@@ -12,23 +13,12 @@ import (
 // Its methods return ErrNotShared, with the cause, when the store has lost contact with the other processes.
 type Operator struct{ Store Store }
 
-// ErrNotShared says that no other process sees what an operator has changed.
-var ErrNotShared = errors.New("the limiter's shared state cannot be reached, so no process would obey")
-
-// Sharing is an optional interface of a [Store] that goes on alone when it
-// loses contact with the other processes.
-type Sharing interface {
-	// Apart returns why no other process sees what the last Update changed; nil if
-	// all do.
-	Apart() error
-}
-
 // order updates the store. A change that no other process sees is an error.
 func (o Operator) order(ctx context.Context, change func(Instant, *Snapshot) error) error {
 	if err := o.Store.Update(ctx, change); err != nil {
 		return err
 	}
-	if s, ok := o.Store.(Sharing); ok {
+	if s, ok := o.Store.(core.Sharing); ok {
 		if why := s.Apart(); why != nil {
 			return fmt.Errorf("%w: %w", ErrNotShared, why)
 		}

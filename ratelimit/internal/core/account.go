@@ -207,7 +207,7 @@ func (a *Account) limitsAt(wall time.Time) accountLimits {
 func (s *Snapshot) forgetAccounts(now Stamp) {
 	for i := range s.accounts {
 		a := &s.accounts[i]
-		if len(a.keys) <= maxKeys && (len(a.keys) == 0 || now.sub(a.oldestKey()) < accountKept) {
+		if len(a.keys) <= maxKeys && (len(a.keys) == 0 || now.sub(a.keys[a.oldest()].seen) < accountKept) {
 			continue
 		}
 		for range len(a.keys) {
@@ -242,29 +242,16 @@ func (a *account) oldest() int {
 	return oldest
 }
 
-func (a *account) oldestKey() Stamp { return a.keys[a.oldest()].seen }
-
 func (s *Snapshot) runningWith(key uint64) int {
 	return s.slots.count(func(l *lease) bool { return l.key == key })
 }
 
 func (s *Snapshot) running(a *account) int {
-	n := 0
-	for i := range s.slots.leases {
-		if key := s.slots.leases[i].key; key != 0 && a.owns(key) {
-			n++
-		}
-	}
-	return n
+	return s.slots.count(func(l *lease) bool { return l.key != 0 && a.owns(l.key) })
 }
 
 func (a *account) owns(key uint64) bool {
-	for i := range a.keys {
-		if a.keys[i].id == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.keys, func(k accountKey) bool { return k.id == key })
 }
 
 // reset makes the account that of an unknown upstream, with its overrides gone. A pause may be kept.
@@ -294,7 +281,10 @@ type limits struct {
 // limitsOf returns what holds for an account: its limits under what operators say, as a part of it where the state
 // isn't shared with all, and as the state of its machine leaves it.
 func (s *Snapshot) limitsOf(a *account, t *Tuning, parts int) limits {
-	l := limits{accountLimits: a.limits, machine: s.machineOf(a, t)}
+	l := limits{accountLimits: a.limits, machine: &s.machine}
+	if t.LimitedBy == ByAccount && a.machine.epoch != 0 { // where the upstream limits by account each has its own
+		l.machine = &a.machine
+	}
 	for _, o := range a.tuned {
 		_ = setAccountField(&l, o.key, o.value) // it was checked when it was written
 	}
@@ -318,14 +308,6 @@ func divided(limit, parts int) int {
 		return 0
 	}
 	return max(1, limit/parts)
-}
-
-// machineOf returns the machine that decides about an account: its own where the upstream limits by account.
-func (s *Snapshot) machineOf(a *account, t *Tuning) *machine {
-	if t.LimitedBy == ByAccount && a.machine.epoch != 0 {
-		return &a.machine
-	}
-	return &s.machine
 }
 
 // pace returns an account's pace, the zero pace where it has none of its own.

@@ -252,7 +252,7 @@ func (m *machine) enter(r *Rule, f *facts) Transition {
 	}
 	m.state, m.reason, m.since = r.To, r.Reason, f.now
 	m.epoch++
-	m.window.clear()
+	m.window.records = m.window.records[:0]
 	m.successes, m.armed, m.armedPermit, m.sustained = 0, 0, 0, 0
 	if r.enter != nil {
 		r.enter(*f)

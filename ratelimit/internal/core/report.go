@@ -293,5 +293,3 @@ func (w *window) good(from Stamp) (rate float64, over time.Duration) {
 	over = time.Duration(busy) * time.Millisecond
 	return float64(n) / max(over, time.Millisecond).Seconds(), over
 }
-
-func (w *window) clear() { w.records = w.records[:0] }

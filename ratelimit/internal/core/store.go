@@ -41,6 +41,14 @@ type Liveness interface {
 	Living() int
 }
 
+// Sharing is an optional interface of a [Store] that goes on alone when it
+// loses contact with the other processes.
+type Sharing interface {
+	// Apart returns why no other process sees what the last Update changed; nil if
+	// all do.
+	Apart() error
+}
+
 // MemoryStore is a [Store] for the limiters of one process. NewMemoryStore makes one.
 type MemoryStore struct {
 	mu    sync.Mutex
