@@ -195,7 +195,7 @@ func (s *Store) noteCoordinator() {
 	if s.alone != nil && s.alone.told {
 		s.notes.warn(&StoreWarning{Event: "coordinator_back", Path: s.opts.Place, Alone: time.Since(s.alone.began)})
 	}
-	if s.recalled {
+	if s.decision.recalled {
 		s.notes.warn(&StoreWarning{Event: "coordinator_state_lost", Path: s.opts.Place})
 	}
 }

@@ -36,10 +36,10 @@ func (s *Store) look() {
 
 // exchange is what the store does to the bytes of the shared state, see [Backend].
 func (s *Store) exchange(at core.Instant, old []byte) ([]byte, error) {
-	if s.began.IsZero() {
-		s.began = time.Now()
+	s.decision = decision{began: s.decision.began}
+	if s.decision.began.IsZero() {
+		s.decision.began = time.Now()
 	}
-	s.decided, s.refusing, s.recalled = false, false, false
 	for _, r := range s.batch {
 		r.err, r.panicked = nil, nil
 	}
@@ -48,7 +48,7 @@ func (s *Store) exchange(at core.Instant, old []byte) ([]byte, error) {
 		if err := s.load(at, old); err != nil {
 			return nil, err
 		}
-		if s.refusing {
+		if s.decision.refuses {
 			break
 		}
 		next = s.nextBefore(at)
@@ -64,12 +64,12 @@ func (s *Store) exchange(at core.Instant, old []byte) ([]byte, error) {
 		}
 		break
 	}
-	if !s.refusing {
+	if !s.decision.refuses {
 		s.snap.Touch(at)
 		s.wakeNext(at, next)
 	}
 	s.next, _ = s.snap.AppendBinary(s.next[:0])
-	s.decoded, s.decided, s.lost = false, true, at.Lost
+	s.decoded, s.decision.keep, s.decision.lost = false, true, at.Lost
 	return s.next, nil
 }
 
@@ -120,13 +120,13 @@ func (s *Store) load(at core.Instant, old []byte) error {
 			return err
 		}
 	}
-	if err := s.admit(at); err != nil || s.refusing {
+	if err := s.admit(at); err != nil || s.decision.refuses {
 		return err
 	}
 	if at.Lost {
 		if s.before != nil {
 			s.snap.Recall(s.before, at, s.owner)
-			s.recalled = true
+			s.decision.recalled = true
 		}
 		s.snap.Uncertain(at)
 		s.decoded = false
@@ -160,7 +160,7 @@ func (s *Store) first(at core.Instant) core.Snapshot {
 	}
 	var last core.Snapshot
 	if s.seen && last.Decode(s.known) == nil {
-		s.recalled = true
+		s.decision.recalled = true
 		return core.NewRestoredSnapshot(&last, at)
 	}
 	fresh := core.NewSnapshot(at)
@@ -189,6 +189,6 @@ func (s *Store) admit(at core.Instant) error {
 		}
 	}
 	s.snap.Refuse(at)
-	s.refusing = true
+	s.decision.refuses = true
 	return nil
 }

@@ -76,11 +76,7 @@ type Store struct {
 	seen    bool      // there was a shared state
 	wrote   bool      // this process has written the shared state
 
-	began    time.Time      // when change was first called in this Exchange; zero: not yet
-	decided  bool           // change has returned something to keep
-	refusing bool           // what it returned refuses the place to several machines
-	lost     bool           // what it was called with may have lacked something
-	recalled bool           // what was lost was brought back
+	decision decision       // of this Exchange
 	before   *core.Snapshot // what was known before something was lost; nil: nothing was, or it is written
 	peers    peers
 	stalled  core.Stamp // when an update began that took longer than the others' patience; 0: none
@@ -90,6 +86,15 @@ type Store struct {
 	retryAt  time.Duration
 	episodes uint64 // of being alone
 	notes    notes
+}
+
+// decision is what the last call of change in an Exchange has made of the shared state.
+type decision struct {
+	began    time.Time // when change was first called; zero: not yet
+	keep     bool      // there is something to keep
+	refuses  bool      // it refuses the place to several machines
+	lost     bool      // what it was made of may have lacked something
+	recalled bool      // what was lost was brought back
 }
 
 // request is one call of Update.
@@ -317,14 +322,14 @@ func (s *Store) runShared(ctx context.Context) (trouble error) {
 		s.alone.look(ctx)
 	}
 	for range maxLooks {
-		s.began, s.decided, s.refusing = time.Time{}, false, false
+		s.decision = decision{}
 		start := time.Now()
 		err := s.backend.Exchange(ctx, s.change)
 		switch {
 		case errors.Is(err, errWhoLives):
 			s.look()
 			continue
-		case err != nil && s.decided && !s.refusing && s.coordinator == nil:
+		case err != nil && s.decision.keep && !s.decision.refuses && s.coordinator == nil:
 			s.goAlone(err, &s.snap) // the decisions hold: they were made with the lock held
 			return nil
 		case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
@@ -332,7 +337,7 @@ func (s *Store) runShared(ctx context.Context) (trouble error) {
 			return nil
 		case err != nil:
 			return err
-		case s.refusing:
+		case s.decision.refuses:
 			return errSeveralMachines
 		}
 		s.written(start)
@@ -346,17 +351,17 @@ func (s *Store) written(start time.Time) {
 	now := time.Now()
 	s.took = now.Sub(start)
 	s.slow(start, now)
-	if !s.decided {
+	if !s.decision.keep {
 		return
 	}
-	if s.lost {
+	if s.decision.lost {
 		s.noteAside()
 	}
 	s.noteCoordinator()
 	s.known, s.next, s.seenAt = s.next, s.known, now
 	s.wrote, s.seen, s.decoded = true, true, true
 	s.alone, s.trouble, s.stalled, s.before = nil, nil, 0, nil
-	if now.Sub(s.began) >= s.opts.Patience && s.coordinator == nil { // a coordinator takes the turn away instead
+	if now.Sub(s.decision.began) >= s.opts.Patience && s.coordinator == nil { // a coordinator takes the turn away instead
 		s.stalled = s.snap.Now()
 	}
 }
