@@ -59,11 +59,6 @@ var outcomeNames = [...]string{
 	Network: "network", Client: "client", Misconfigured: "config", Deferred: "deferred",
 }
 
-// Outcomes lists all outcomes.
-func Outcomes() []Outcome {
-	return []Outcome{Cancelled, OK, Throttled, Server, Network, Client, Misconfigured, Deferred}
-}
-
 // String returns the outcome's name in lower case.
 func (o Outcome) String() string { return nameOf(o, outcomeNames[:], "Outcome") }
 
