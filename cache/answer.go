@@ -46,7 +46,7 @@ func (t *Transport) fromEntry(e *Entry, from Source) answer {
 		h.Set("ETag", e.ETag)
 	}
 	info := Info{Source: from, FetchedAt: e.FetchedAt, ExpiresAt: e.ExpiresAt}
-	return answer{status: e.Status, header: h, body: e.Body, info: &info, age: info.Age(t.Store.now())}
+	return answer{status: e.Status, header: h, body: e.Body, info: &info, age: info.Age(t.Store.db.now())}
 }
 
 // response makes one caller's response. The body bytes are shared and read only.

@@ -76,7 +76,7 @@ func (b *Bucket) Put(_ context.Context, items ...Item) error {
 			return fmt.Errorf("cache: a value of %d bytes can't be stored", len(it.Value))
 		}
 		if it.FetchedAt.IsZero() {
-			it.FetchedAt = b.store.now()
+			it.FetchedAt = b.store.db.now()
 		}
 		rec := record{fetched: it.FetchedAt, expires: it.ExpiresAt, payload: it.Value}
 		ws[i] = write{bucket: b.name, key: it.Key, rec: rec}

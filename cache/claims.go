@@ -15,6 +15,8 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/anivault/anivault/internal/lockfile"
@@ -35,20 +37,31 @@ type claim struct {
 // errStopped ends the wait for a claim whose holder gives no sign of life.
 var errStopped = errors.New("holder of the claim does not move")
 
-// claim waits until nobody else is asking for the key. Its error is ctx's cause. Where claims can't be kept it claims
+// claims are those of one store.
+type claims struct {
+	db       *database
+	dir      string
+	timeout  time.Duration // how long a holder may give no sign of life
+	awaiting atomic.Int64
+
+	mu    sync.Mutex
+	locks map[string]*claimLock // by the file's path
+}
+
+// take waits until nobody else is asking for the key. Its error is ctx's cause. Where claims can't be kept it claims
 // nothing, and the caller asks all the same. waits is called where it has to wait.
-func (s *Store) claim(ctx context.Context, key string, waits func()) (claim, error) {
+func (c *claims) take(ctx context.Context, key string, waits func()) (claim, error) {
 	none := claim{release: func() {}}
-	if s.mode() != modeShared {
+	if c.db.mode() != modeShared {
 		return none, nil
 	}
-	held := s.claimLock(key)
+	held := c.lock(key)
 	lock := held.lock
 	err := lock.Lock(ctx, lockfile.Exclusive, 0)
 	var waited time.Duration
 	if errors.Is(err, lockfile.ErrBusy) {
 		waits()
-		waited, err = s.awaitClaim(ctx, lock)
+		waited, err = c.await(ctx, lock)
 	}
 	if err == nil {
 		if waited > 0 {
@@ -58,23 +71,23 @@ func (s *Store) claim(ctx context.Context, key string, waits func()) (claim, err
 		return claim{waited: waited, release: func() {
 			stop()
 			lock.Unlock()
-			s.leaveClaim(held, true)
+			c.leave(held, true)
 		}}, nil
 	}
-	s.leaveClaim(held, false)
+	c.leave(held, false)
 	switch {
 	case errors.Is(err, errStopped):
-		s.warned.say(Warning{Kind: WarnLocked, Path: lock.Path(), Err: err})
+		c.db.warned.say(Warning{Kind: WarnLocked, Path: lock.Path(), Err: err})
 		none.waited = waited
 		return none, nil
 	case ctx.Err() != nil:
 		return none, ended(ctx)
 	case isUnlockable(err):
-		s.goPrivate(err)
+		c.db.goPrivate(err)
 	case isReadOnly(err):
-		s.goReadOnly(err)
+		c.db.goReadOnly(err)
 	default:
-		s.warned.say(Warning{Kind: WarnWrite, Path: lock.Path(), Err: err})
+		c.db.warned.say(Warning{Kind: WarnWrite, Path: lock.Path(), Err: err})
 	}
 	return none, nil
 }
@@ -85,33 +98,33 @@ type claimLock struct {
 	users int
 }
 
-func (s *Store) claimLock(key string) *claimLock {
+func (c *claims) lock(key string) *claimLock {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(key))
-	path := filepath.Join(s.lockDir(), fmt.Sprintf("claim-%016x", sum.Sum64()))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.claims[path] == nil {
-		s.claims[path] = &claimLock{lock: lockfile.New(path, lockfile.Options{Remove: true})}
+	path := filepath.Join(c.dir, fmt.Sprintf("claim-%016x", sum.Sum64()))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.locks[path] == nil {
+		c.locks[path] = &claimLock{lock: lockfile.New(path, lockfile.Options{Remove: true})}
 	}
-	s.claims[path].users++
-	return s.claims[path]
+	c.locks[path].users++
+	return c.locks[path]
 }
 
-// leaveClaim forgets a lock that nobody uses. One whose wait was given up stays until it was free once: the wait in the
+// leave forgets a lock that nobody uses. One whose wait was given up stays until it was free once: the wait in the
 // kernel goes on, and who asks again must join it instead of leaving another one behind.
-func (s *Store) leaveClaim(c *claimLock, free bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.users--; c.users == 0 && free {
-		delete(s.claims, c.lock.Path())
+func (c *claims) leave(l *claimLock, free bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l.users--; l.users == 0 && free {
+		delete(c.locks, l.lock.Path())
 	}
 }
 
-// dropDeadClaims removes the files of claims whose process died with them, a day later.
-func (s *Store) dropDeadClaims() {
-	for _, name := range listFolder(s.lockDir()) {
-		path := filepath.Join(s.lockDir(), name)
+// dropDead removes the files of claims whose process died with them, a day later.
+func (c *claims) dropDead() {
+	for _, name := range listFolder(c.dir) {
+		path := filepath.Join(c.dir, name)
 		if info, err := os.Lstat(path); err != nil || time.Since(info.ModTime()) < day {
 			continue
 		}
@@ -121,18 +134,18 @@ func (s *Store) dropDeadClaims() {
 	}
 }
 
-// awaitClaim waits for a claim that somebody holds, and returns for how long it has. It gives up with errStopped when
+// await waits for a claim that somebody holds, and returns for how long it has. It gives up with errStopped when
 // the holder gives no sign of life for ClaimTimeout.
-func (s *Store) awaitClaim(ctx context.Context, lock *lockfile.Lock) (time.Duration, error) {
-	s.awaiting.Add(1)
-	defer s.awaiting.Add(-1)
+func (c *claims) await(ctx context.Context, lock *lockfile.Lock) (time.Duration, error) {
+	c.awaiting.Add(1)
+	defer c.awaiting.Add(-1)
 	begun := time.Now()
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		if watchClaim(inner, lock.Path(), s.opts.ClaimTimeout) {
+		if watchClaim(inner, lock.Path(), c.timeout) {
 			cancel(errStopped)
 		}
 	}()
@@ -161,4 +174,4 @@ func watchClaim(ctx context.Context, path string, limit time.Duration) bool {
 }
 
 // Awaiting is how many questions of this process wait now for another process's answer.
-func (s *Store) Awaiting() int { return int(s.awaiting.Load()) }
+func (s *Store) Awaiting() int { return int(s.claims.awaiting.Load()) }

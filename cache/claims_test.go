@@ -37,13 +37,13 @@ func eventually(t testing.TB, what string, holds func() bool) {
 
 func TestAClaimIsWaitedForUntilItIsGivenBack(t *testing.T) {
 	a, b := pair(t)
-	held, err := b.claim(t.Context(), tvKey("1"), func() {})
+	held, err := b.claims.take(t.Context(), tvKey("1"), func() {})
 	if err != nil || held.waited != 0 {
 		t.Fatal(held.waited, err)
 	}
 	got := make(chan claim)
 	go func() {
-		c, err := a.claim(t.Context(), tvKey("1"), func() {})
+		c, err := a.claims.take(t.Context(), tvKey("1"), func() {})
 		if err != nil {
 			t.Error(err)
 		}
@@ -60,7 +60,7 @@ func TestAClaimIsWaitedForUntilItIsGivenBack(t *testing.T) {
 
 func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
 	a, b := pair(t)
-	held, err := b.claim(t.Context(), tvKey("1"), func() {})
+	held, err := b.claims.take(t.Context(), tvKey("1"), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {
-		_, err := a.claim(ctx, tvKey("1"), func() {})
+		_, err := a.claims.take(ctx, tvKey("1"), func() {})
 		left <- err
 	}()
 	eventually(t, "one waits", func() bool { return a.Awaiting() == 1 })
@@ -88,7 +88,7 @@ func TestOneQuestionOneClaim(t *testing.T) {
 		if i%2 == 1 {
 			s = b
 		}
-		c, err := s.claim(t.Context(), tvKey(fmt.Sprint(900000+i)), never)
+		c, err := s.claims.take(t.Context(), tvKey(fmt.Sprint(900000+i)), never)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,8 +97,8 @@ func TestOneQuestionOneClaim(t *testing.T) {
 	for _, c := range held {
 		c.release()
 	}
-	if left := listFolder(a.lockDir()); len(left) > 0 || len(a.claims) > 0 || len(b.claims) > 0 {
-		t.Errorf("left: %d files, %d and %d locks", len(left), len(a.claims), len(b.claims))
+	if left := listFolder(a.claims.dir); len(left) > 0 || len(a.claims.locks) > 0 || len(b.claims.locks) > 0 {
+		t.Errorf("left: %d files, %d and %d locks", len(left), len(a.claims.locks), len(b.claims.locks))
 	}
 }
 
@@ -113,7 +113,7 @@ func TestManyWaitForOneClaim(t *testing.T) {
 			s = b
 		}
 		all.Go(func() {
-			c, err := s.claim(t.Context(), tvKey("1"), func() {})
+			c, err := s.claims.take(t.Context(), tvKey("1"), func() {})
 			if err != nil {
 				t.Error(err)
 				return
@@ -132,16 +132,16 @@ func TestManyWaitForOneClaim(t *testing.T) {
 // What a killed process has left in the claims' folder goes with a later prune, but not what is held.
 func TestFilesOfDeadClaimsGo(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
-	held, err := s.claim(t.Context(), tvKey("1"), func() {})
+	held, err := s.claims.take(t.Context(), tvKey("1"), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer held.release()
-	dead, young := filepath.Join(s.lockDir(), "claim-00-17"), filepath.Join(s.lockDir(), "claim-0000000000000001")
+	dead, young := filepath.Join(s.claims.dir, "claim-00-17"), filepath.Join(s.claims.dir, "claim-0000000000000001")
 	overwrite(t, dead, nil)
 	overwrite(t, young, nil)
 	long := time.Now().Add(-2 * day)
-	for _, path := range []string{dead, s.claimLock(tvKey("1")).lock.Path()} {
+	for _, path := range []string{dead, s.claims.lock(tvKey("1")).lock.Path()} {
 		if err := os.Chtimes(path, long, long); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestFilesOfDeadClaimsGo(t *testing.T) {
 	if _, err := s.Prune(t.Context(), PruneOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if left := listFolder(s.lockDir()); len(left) != 2 || slices.Contains(left, filepath.Base(dead)) {
+	if left := listFolder(s.claims.dir); len(left) != 2 || slices.Contains(left, filepath.Base(dead)) {
 		t.Errorf("left: %v", left)
 	}
 }
@@ -158,12 +158,12 @@ func TestFilesOfDeadClaimsGo(t *testing.T) {
 func TestAClaimWhoseHolderDoesNotMoveIsDoneWithout(t *testing.T) {
 	var h heard
 	s := open(t, t.TempDir(), Options{ClaimTimeout: 20 * time.Millisecond, OnWarning: h.hear})
-	release, err := lockfile.Acquire(t.Context(), s.claimLock(tvKey("1")).lock.Path(), lockfile.Exclusive, 0)
+	release, err := lockfile.Acquire(t.Context(), s.claims.lock(tvKey("1")).lock.Path(), lockfile.Exclusive, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
-	c, err := s.claim(t.Context(), tvKey("1"), func() {})
+	c, err := s.claims.take(t.Context(), tvKey("1"), func() {})
 	if err != nil || c.waited <= 0 || h.kinds() != "locked" {
 		t.Errorf("waited %v: %v, warned %q", c.waited, err, h.kinds())
 	}
@@ -198,10 +198,10 @@ func TestAHolderThatMovesIsToldFromOneThatWasStopped(t *testing.T) {
 func TestWithoutClaimsTheQuestionIsAsked(t *testing.T) {
 	var h heard
 	s := open(t, t.TempDir(), Options{OnWarning: h.hear})
-	if err := os.Mkdir(s.claimLock(tvKey("1")).lock.Path(), 0o700); err != nil {
+	if err := os.Mkdir(s.claims.lock(tvKey("1")).lock.Path(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.claim(t.Context(), tvKey("1"), func() {})
+	c, err := s.claims.take(t.Context(), tvKey("1"), func() {})
 	if err != nil || h.kinds() != "memory" {
 		t.Errorf("%v, warned %q", err, h.kinds())
 	}
@@ -210,21 +210,21 @@ func TestWithoutClaimsTheQuestionIsAsked(t *testing.T) {
 
 func TestADamagedFileIsSetAsideOnceByAllWhoFoundIt(t *testing.T) {
 	a, b := pair(t)
-	overwrite(t, a.db, []byte("garbage"))
+	overwrite(t, a.db.path, []byte("garbage"))
 	var found [2]*boltfile.DamageError
 	for i, s := range []*Store{a, b} {
-		if _, _, err := s.openCache(bolt.Options{ReadOnly: true}, boltfile.Leaves); !errors.As(err, &found[i]) {
+		if _, _, err := s.db.open(bolt.Options{ReadOnly: true}, boltfile.Leaves); !errors.As(err, &found[i]) {
 			t.Fatal(err)
 		}
 	}
-	a.setAside(t.Context(), found[0])
+	a.db.setAside(t.Context(), found[0])
 	putAnswer(t, a, tvKey("1"), time.Now(), day, 10)
-	b.setAside(t.Context(), found[1]) // comes late
-	aside, err := filepath.Glob(a.db + ".corrupt-*")
+	b.db.setAside(t.Context(), found[1]) // comes late
+	aside, err := filepath.Glob(a.db.path + ".corrupt-*")
 	if err != nil || len(aside) != 1 {
 		t.Errorf("%v %v", aside, err)
 	}
-	if _, err := os.Stat(a.db); err != nil {
+	if _, err := os.Stat(a.db.path); err != nil {
 		t.Errorf("the new one is gone: %v", err)
 	}
 }

@@ -31,7 +31,7 @@ func afterAWrongClock(t *testing.T, wrong time.Duration, write func(*Store)) (*S
 func TestAfterAClockThatWasAheadEveryWriteCounts(t *testing.T) {
 	k := tvKey("1")
 	put := func(t *testing.T, s *Store, body string) {
-		now := s.now()
+		now := s.db.now()
 		e := &Entry{Key: k, Status: 200, Body: []byte(body), FetchedAt: now, ExpiresAt: now.Add(day)}
 		check(t, s.Put(t.Context(), e))
 	}
@@ -62,7 +62,7 @@ func TestAfterAClockThatWasAheadEveryWriteCounts(t *testing.T) {
 		"an import over an answer": {
 			func(t *testing.T, s *Store) { put(t, s, `{"a":"old"}`) },
 			func(t *testing.T, s *Store) {
-				from := open(t, t.TempDir(), Options{Now: func() time.Time { return s.now().Add(time.Second) }})
+				from := open(t, t.TempDir(), Options{Now: func() time.Time { return s.db.now().Add(time.Second) }})
 				put(t, from, `{"a":"new"}`)
 				carryOver(t, from, s)
 			}, `{"a":"new"}`,
@@ -118,7 +118,7 @@ func TestAPlainValueThatIsDatedAheadIsExpired(t *testing.T) {
 	s, clk := afterAWrongClock(t, 365*day, func(s *Store) {
 		b, err := s.Bucket("results")
 		check(t, err)
-		check(t, b.Put(t.Context(), Item{Key: "k", Value: []byte("old"), ExpiresAt: s.now().Add(day)}))
+		check(t, b.Put(t.Context(), Item{Key: "k", Value: []byte("old"), ExpiresAt: s.db.now().Add(day)}))
 	})
 	b, err := s.Bucket("results")
 	check(t, err)
@@ -164,7 +164,7 @@ func TestAfterAClockThatWasAheadAQuestionIsAskedOnce(t *testing.T) {
 // A prune that is said to have been in the future is due, and what is dated ahead goes in 180 days at the latest.
 func TestAPruneInTheFutureIsDue(t *testing.T) {
 	s, clk := afterAWrongClock(t, 5*365*day, func(s *Store) {
-		putAnswer(t, s, tvKey("9"), s.now(), day, 10)
+		putAnswer(t, s, tvKey("9"), s.db.now(), day, 10)
 		_, err := s.Prune(t.Context(), PruneOptions{})
 		check(t, err)
 	})

@@ -50,7 +50,7 @@ func manyPages(t testing.TB, now time.Time) (path string, file []byte) {
 
 // died leaves the lock file as a process does that dies in a session.
 func died(t interface{ Fatal(...any) }, s *Store) {
-	if err := os.WriteFile(s.dbLock.lock.Path(), []byte{0, 1}, 0o600); err != nil {
+	if err := os.WriteFile(s.db.lock.lock.Path(), []byte{0, 1}, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -75,7 +75,7 @@ func TestADatabaseWithDamagedPagesIsSetAside(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					var h heard
 					s := open(t, t.TempDir(), Options{OnWarning: h.hear, noSync: true})
-					overwrite(t, s.db, file)
+					overwrite(t, s.db.path, file)
 					rep, err := s.Verify(t.Context())
 					died(t, s)
 					if err != nil || len(rep.Problems) != 1 || h.kinds() != "" {
@@ -114,7 +114,7 @@ func TestRandomDamageEndsNoRun(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if err := os.WriteFile(s.db, file, 0o600); err != nil {
+		if err := os.WriteFile(s.db.path, file, 0o600); err != nil {
 			rt.Fatal(err)
 		}
 		died(rt, s)
@@ -144,7 +144,7 @@ func TestAWalkOverKeysInDisorderEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			overwrite(t, s.db, file)
+			overwrite(t, s.db.path, file)
 			n := 0
 			err = s.walk(t.Context(), responses, func(string, record) error {
 				if n++; n > 3000 {
@@ -167,7 +167,7 @@ func TestWhatIsNotFoundAgainIsWrittenElsewhere(t *testing.T) {
 			boltdamage.Disorder(t, file, flags, tvKey(""))
 			var h heard
 			s := open(t, t.TempDir(), Options{OnWarning: h.hear, noSync: true})
-			overwrite(t, s.db, file)
+			overwrite(t, s.db.path, file)
 			now := time.Now()
 			for i := range 50 {
 				e := &Entry{Key: tvKey(fmt.Sprint(60*i, "x")), Status: 200, Body: []byte(endedBody)}

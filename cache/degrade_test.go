@@ -55,7 +55,7 @@ func filled(t *testing.T) (dir, db string) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return dir, s.db
+	return dir, s.db.path
 }
 
 func TestADamagedDatabaseIsSetAside(t *testing.T) {

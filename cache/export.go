@@ -83,7 +83,7 @@ func (s *Store) Export(ctx context.Context, w io.Writer) (records int, err error
 }
 
 func (s *Store) export(ctx context.Context, enc *json.Encoder) (records int, err error) {
-	now := s.now().UTC()
+	now := s.db.now().UTC()
 	if err := enc.Encode(exportLine{Format: formatName, Version: exportVersion, ExportedAt: &now}); err != nil {
 		return 0, err
 	}

@@ -23,7 +23,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 		"a file of ours": nil,
 	}
 	sample := open(t, t.TempDir(), Options{})
-	claim := filepath.Base(sample.claimLock(KeyOf("GET", mustURL(t, tvURL))).lock.Path())
+	claim := filepath.Base(sample.claims.lock(KeyOf("GET", mustURL(t, tvURL))).lock.Path())
 	places := []string{"cache-v2.db", "cache.lock", "journals", "locks", "CACHEDIR.TAG", "locks/" + claim}
 	for kind, put := range kinds {
 		t.Run(kind, func(t *testing.T) {

@@ -166,7 +166,7 @@ func (in *importer) take(ctx context.Context, l exportLine) error {
 	if l.Format != "" || l.End {
 		return nil
 	}
-	if in.store.now().Sub(*l.FetchedAt) >= KeepLimit {
+	if in.store.db.now().Sub(*l.FetchedAt) >= KeepLimit {
 		in.res.Expired++
 		return nil
 	}
@@ -175,7 +175,7 @@ func (in *importer) take(ctx context.Context, l exportLine) error {
 		return nil
 	}
 	rec := record{fetched: *l.FetchedAt, payload: l.Value}
-	if now := in.store.now(); rec.fetched.After(now) {
+	if now := in.store.db.now(); rec.fetched.After(now) {
 		rec.fetched = now
 	}
 	life := KeepLimit

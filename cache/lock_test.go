@@ -24,7 +24,7 @@ func TestTheOwnLongSessionIsWaitedForInSilence(t *testing.T) {
 			t.Fatal(err)
 		}
 		putAnswer(t, s, tvKey("1"), time.Now(), day, 100)
-		release, err := s.exclusive(t.Context(), 0)
+		release, err := s.db.exclusive(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,11 +60,11 @@ func TestTheHolderOfTheExclusiveLockGivesSignsOfLife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		release, err := s.exclusive(t.Context(), 0)
+		release, err := s.db.exclusive(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		life := func() int64 { return touched(s.dbLock.lock.Path()) }
+		life := func() int64 { return touched(s.db.lock.lock.Path()) }
 		seen := life()
 		for range 5 {
 			time.Sleep(DefaultLockWait)
@@ -94,7 +94,7 @@ func heldElsewhere(t *testing.T, o Options, touch func(path string)) (s *Store, 
 	dir := t.TempDir()
 	s = open(t, dir, o)
 	get(t, &Transport{Store: s, Next: &upstream{serve: always(200, endedBody)}}, tvURL)
-	path := s.dbLock.lock.Path()
+	path := s.db.lock.lock.Path()
 	unlock, err := lockfile.Acquire(t.Context(), path, lockfile.Exclusive, time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestALongSessionOfALiveProcessLeadsToNoQuestion(t *testing.T) {
 	var h heard
 	o := Options{LockWait: time.Millisecond, ClaimTimeout: time.Hour, OnWarning: h.hear}
 	s, release := heldElsewhere(t, o, touchNow)
-	s.dbLock.life.limit = time.Hour
+	s.db.lock.life.limit = time.Hour
 	up := &upstream{serve: always(200, endedBody)}
 	var closedAsked atomic.Int32
 	tr := &Transport{Store: s, Next: up, Closed: func(context.Context) bool { closedAsked.Add(1); return false }}
@@ -177,7 +177,7 @@ func TestAHolderThatDoesNotMoveIsDoneWithout(t *testing.T) {
 			s, release := heldElsewhere(t, r.options, r.touch)
 			defer release()
 			if r.warned == "" {
-				s.dbLock.life.limit = time.Hour
+				s.db.lock.life.limit = time.Hour
 			}
 			up := &upstream{serve: always(200, endedBody)}
 			if _, _, from := get(t, &Transport{Store: s, Next: up, Offline: r.asked.Offline, Closed: r.asked.Closed}, tvURL); from != "network" {

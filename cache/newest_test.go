@@ -49,7 +49,7 @@ func TestNewestIsTheLatestFetchOfAResource(t *testing.T) {
 					case "import":
 						writer = open(t, t.TempDir(), Options{Now: clk.Now})
 					case "memory":
-						reader.goReadOnly(errDown)
+						reader.db.goReadOnly(errDown)
 					}
 					for path, after := range r.put {
 						putAnswer(t, writer, key(path), begin.Add(after), day, 10)

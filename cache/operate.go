@@ -26,11 +26,11 @@ const (
 var ErrUnavailable = errors.New("cache directory can't be used")
 
 // operate runs fn under the exclusive lock.
-func (s *Store) operate(ctx context.Context, fn func() error) error {
-	if s.mode() != modeShared {
-		return fmt.Errorf("%s: %w", s.dir, ErrUnavailable)
+func (d *database) operate(ctx context.Context, fn func() error) error {
+	if d.mode() != modeShared {
+		return fmt.Errorf("%s: %w", d.dir, ErrUnavailable)
 	}
-	release, err := s.exclusive(ctx, operatorWait)
+	release, err := d.exclusive(ctx, operatorWait)
 	if err != nil {
 		return err
 	}
@@ -40,15 +40,15 @@ func (s *Store) operate(ctx context.Context, fn func() error) error {
 
 // Clear removes everything, in all buckets.
 func (s *Store) Clear(ctx context.Context) error {
-	err := s.operate(ctx, func() error {
+	err := s.db.operate(ctx, func() error {
 		// A damaged file goes aside, a newer one is left alone.
-		if err := s.inDatabase(func(*boltfile.DB, dbMeta) error { return nil }); err != nil {
+		if err := s.db.update(func(*boltfile.DB, dbMeta) error { return nil }); err != nil {
 			return err
 		}
 		s.mu.Lock()
 		s.pending = newPending()
 		s.mu.Unlock()
-		return s.replaceDB()
+		return s.db.replace()
 	})
 	if err != nil {
 		return fmt.Errorf("clear the cache: %w", err)
@@ -65,25 +65,25 @@ type CompactResult struct {
 // again. It needs as much free space as the result takes; the others wait, or go on without the cache, meanwhile.
 func (s *Store) Compact(ctx context.Context) (CompactResult, error) {
 	var res CompactResult
-	err := s.operate(ctx, func() error {
-		src, _, err := s.openExclusive(boltfile.Leaves) // the copy enters whatever looks like a bucket
+	err := s.db.operate(ctx, func() error {
+		src, _, err := s.db.openExclusive(boltfile.Leaves) // the copy enters whatever looks like a bucket
 		if err != nil {
 			return err
 		}
-		res.Before = fileSize(s.db)
-		temp := s.db + ".new"
+		res.Before = fileSize(s.db.path)
+		temp := s.db.path + ".new"
 		err = copyCompact(src, temp)
 		if e := src.Close(); err == nil {
 			err = e
 		}
 		if err == nil {
-			err = os.Rename(temp, s.db)
+			err = os.Rename(temp, s.db.path)
 		}
 		if err != nil {
 			os.Remove(temp)
 			return err
 		}
-		res.After = fileSize(s.db)
+		res.After = fileSize(s.db.path)
 		return nil
 	})
 	if err != nil {
@@ -138,7 +138,7 @@ func (r *VerifyReport) add(where, format string, args ...any) {
 func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	var rep VerifyReport
 	// bbolt's own check would run in a goroutine of its own, where no fault can be caught.
-	err := s.viewOnce(ctx, bolt.Options{ReadOnly: true}, boltfile.Leaves, func(tx *bolt.Tx, _ dbMeta) error {
+	err := s.db.viewOnce(ctx, bolt.Options{ReadOnly: true}, boltfile.Leaves, func(tx *bolt.Tx, _ dbMeta) error {
 		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
 			if string(name) == metaBucket {
 				return nil
@@ -151,7 +151,7 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	case errors.Is(err, errNoDB):
 		err = nil
 	case errors.As(err, &damage):
-		rep.add(s.db, "%v", damage.Cause)
+		rep.add(s.db.path, "%v", damage.Cause)
 		err = nil
 	}
 	return rep, err

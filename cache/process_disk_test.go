@@ -45,7 +45,7 @@ func TestProcessesThatFindTheSameDamageMendItOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
 	get(t, &Transport{Store: s, Next: &upstream{serve: always(200, endedBody)}}, tvURL)
-	if err := os.WriteFile(s.db, bytes.Repeat([]byte("garbage "), 5000), 0o600); err != nil {
+	if err := os.WriteFile(s.db.path, bytes.Repeat([]byte("garbage "), 5000), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var cs []*child

@@ -43,8 +43,8 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) 
 	if o.MaxSize == 0 {
 		o.MaxSize = s.opts.MaxSize
 	}
-	err := s.operate(ctx, func() error {
-		return s.inDatabase(func(db *boltfile.DB, meta dbMeta) (err error) {
+	err := s.db.operate(ctx, func() error {
+		return s.db.update(func(db *boltfile.DB, meta dbMeta) (err error) {
 			res, err = s.prune(db, meta, o)
 			return err
 		})
@@ -54,7 +54,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) 
 
 // pruneIfDue prunes once a day, and when the bound is passed.
 func (s *Store) pruneIfDue(db *boltfile.DB, meta dbMeta) error {
-	if !isPruneDue(meta, s.now()) && usedBytes(db) <= s.opts.MaxSize {
+	if !isPruneDue(meta, s.db.now()) && usedBytes(db) <= s.opts.MaxSize {
 		return nil
 	}
 	_, err := s.prune(db, meta, PruneOptions{MaxSize: s.opts.MaxSize})
@@ -88,9 +88,9 @@ type candidate struct {
 }
 
 func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult, error) {
-	now := s.now()
-	s.dropOldAside()
-	s.dropDeadClaims()
+	now := s.db.now()
+	s.db.dropOldAside()
+	s.claims.dropDead()
 	var doomed, ahead, rest []candidate
 	over := usedBytes(db) > o.MaxSize
 	err := db.View(func(tx *bolt.Tx) error {

@@ -52,7 +52,7 @@ func (s *Store) lookupChunk(ctx context.Context, bucket string, keys []string, r
 		values[i] = w.value
 	}
 	s.mu.Unlock()
-	err := s.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
+	err := s.db.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
 		b := tx.Bucket([]byte(bucket))
 		for i, k := range keys {
 			if b != nil && !known[i] {
@@ -62,9 +62,9 @@ func (s *Store) lookupChunk(ctx context.Context, bucket string, keys []string, r
 		return nil
 	})
 	if errors.Is(err, ErrLocked) && !errors.Is(err, errAtWork) {
-		s.warned.say(Warning{Kind: WarnLocked, Path: s.dir, Err: err})
+		s.db.warned.say(Warning{Kind: WarnLocked, Path: s.db.dir, Err: err})
 	}
-	now := s.now()
+	now := s.db.now()
 	for i, k := range keys {
 		if values[i] == nil || err != nil && !known[i] {
 			continue
@@ -80,7 +80,7 @@ func (s *Store) lookupChunk(ctx context.Context, bucket string, keys []string, r
 }
 
 func (s *Store) damagedRecord(bucket, key string, err error) {
-	s.warned.say(Warning{Kind: WarnRecord, Path: s.dir, Err: fmt.Errorf("%q in %s: %w", key, bucket, err)})
+	s.db.warned.say(Warning{Kind: WarnRecord, Path: s.db.dir, Err: fmt.Errorf("%q in %s: %w", key, bucket, err)})
 }
 
 // walk calls fn for every record of a bucket, in key order, without holding anything meanwhile: some hundred keys a
@@ -116,7 +116,7 @@ func (s *Store) walk(ctx context.Context, bucket string, fn func(key string, r r
 // keysAfter returns the next keys of a bucket; more reports whether there may be others behind them.
 func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []string, more bool, err error) {
 	waiting := s.pendingKeys(bucket)
-	err = s.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
+	err = s.db.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
 		b := tx.Bucket([]byte(bucket))
 		if b == nil {
 			return nil
@@ -163,7 +163,7 @@ func (s *Store) pendingKeys(bucket string) []string {
 // bucketNames lists the buckets besides the answers'.
 func (s *Store) bucketNames(ctx context.Context) ([]string, error) {
 	found := map[string]bool{}
-	err := s.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
+	err := s.db.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
 		return tx.ForEach(func(name []byte, _ *bolt.Bucket) error {
 			found[string(name)] = true
 			return nil
@@ -194,7 +194,7 @@ func (s *Store) bucketNames(ctx context.Context) ([]string, error) {
 // One session reads thousands of resources. The result has the order of the resources. With [ErrLocked] the times are
 // those of what this process has not written yet.
 func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, error) {
-	n := newest{at: make(map[string]time.Time, len(resources)), now: s.now(), pending: map[string]bool{}}
+	n := newest{at: make(map[string]time.Time, len(resources)), now: s.db.now(), pending: map[string]bool{}}
 	for _, r := range resources {
 		n.at[r] = time.Time{}
 	}
@@ -213,7 +213,7 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		err := s.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
+		err := s.db.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
 			if b := tx.Bucket([]byte(responses)); b != nil {
 				n.inDatabase(b.Cursor(), part)
 			}

@@ -23,23 +23,23 @@ import (
 const keptAside = 2
 
 // setAside takes the lock and sets the database aside, unless another process has done so already.
-func (s *Store) setAside(ctx context.Context, damage *boltfile.DamageError) {
-	release, err := s.exclusive(ctx, s.opts.LockWait)
+func (d *database) setAside(ctx context.Context, damage *boltfile.DamageError) {
+	release, err := d.exclusive(ctx, d.opts.LockWait)
 	if err != nil {
-		if s.mode() == modeShared {
-			s.warned.say(Warning{Kind: WarnLocked, Path: s.dir, Err: errors.Join(err, damage)})
+		if d.mode() == modeShared {
+			d.warned.say(Warning{Kind: WarnLocked, Path: d.dir, Err: errors.Join(err, damage)})
 		}
 		return
 	}
 	defer release()
-	if err := s.setAsideLocked(damage); err != nil {
-		s.warned.say(Warning{Kind: WarnWrite, Path: s.dir, Err: err})
+	if err := d.setAsideLocked(damage); err != nil {
+		d.warned.say(Warning{Kind: WarnWrite, Path: d.dir, Err: err})
 	}
 }
 
 // setAsideLocked does so under the exclusive lock.
-func (s *Store) setAsideLocked(damage *boltfile.DamageError) error {
-	now, err := os.Stat(s.db)
+func (d *database) setAsideLocked(damage *boltfile.DamageError) error {
+	now, err := os.Stat(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -49,11 +49,11 @@ func (s *Store) setAsideLocked(damage *boltfile.DamageError) error {
 	if !damage.IsAbout(now) {
 		return nil // another process was quicker
 	}
-	aside, err := s.renameAside(s.db)
+	aside, err := d.renameAside(d.path)
 	if err != nil {
 		return err
 	}
-	s.warned.say(Warning{Kind: WarnCorrupt, Path: aside, Err: damage})
+	d.warned.say(Warning{Kind: WarnCorrupt, Path: aside, Err: damage})
 	return nil
 }
 
@@ -88,8 +88,8 @@ func listFolder(path string) []string {
 }
 
 // renameAside gives a damaged file the name <path>.corrupt-<time>, with a number if that is taken.
-func (s *Store) renameAside(path string) (aside string, err error) {
-	base := path + corruptMark + s.now().UTC().Format("20060102T150405Z")
+func (d *database) renameAside(path string) (aside string, err error) {
+	base := path + corruptMark + d.now().UTC().Format("20060102T150405Z")
 	aside = base
 	for i := 2; ; i++ {
 		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
@@ -99,11 +99,11 @@ func (s *Store) renameAside(path string) (aside string, err error) {
 	}
 	if err := os.Rename(path, aside); err != nil {
 		if isReadOnly(err) {
-			s.goReadOnly(err)
+			d.goReadOnly(err)
 		}
 		return "", fmt.Errorf("set a damaged file aside: %w", err)
 	}
-	s.dropOldAside()
+	d.dropOldAside()
 	return aside, nil
 }
 
@@ -111,23 +111,23 @@ func (s *Store) renameAside(path string) (aside string, err error) {
 const corruptMark = ".corrupt-"
 
 // setAsideFiles lists the databases that were set aside.
-func (s *Store) setAsideFiles() []string {
+func (d *database) setAsideFiles() []string {
 	var found []string
-	for _, name := range listFolder(s.dir) {
+	for _, name := range listFolder(d.dir) {
 		if strings.Contains(name, corruptMark) {
-			found = append(found, filepath.Join(s.dir, name))
+			found = append(found, filepath.Join(d.dir, name))
 		}
 	}
 	return found
 }
 
 // dropOldAside keeps the newest ones, and none beyond the 180 days. A folder with something in it is somebody's.
-func (s *Store) dropOldAside() {
-	found := s.setAsideFiles()
+func (d *database) dropOldAside() {
+	found := d.setAsideFiles()
 	age := map[string]time.Duration{}
 	for _, p := range found {
 		if info, err := os.Stat(p); err == nil {
-			age[p] = s.now().Sub(info.ModTime())
+			age[p] = d.now().Sub(info.ModTime())
 		}
 	}
 	slices.SortFunc(found, func(a, b string) int { return cmp.Compare(age[a], age[b]) })

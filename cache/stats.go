@@ -31,7 +31,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	if err := s.fileStats(ctx, &st); err != nil {
 		return st, err
 	}
-	now := s.now()
+	now := s.db.now()
 	err := s.walk(ctx, responses, func(key string, r record) error {
 		status, err := statusOf(r.payload)
 		if err != nil {
@@ -60,9 +60,9 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 }
 
 func (s *Store) fileStats(ctx context.Context, st *Stats) error {
-	st.FileSize, st.SetAside = fileSize(s.db), s.setAsideFiles()
+	st.FileSize, st.SetAside = fileSize(s.db.path), s.db.setAsideFiles()
 	opts := bolt.Options{ReadOnly: true, PreLoadFreelist: true}
-	return s.viewWith(ctx, opts, func(tx *bolt.Tx, _ dbMeta) error {
+	return s.db.viewWith(ctx, opts, func(tx *bolt.Tx, _ dbMeta) error {
 		st.Used = tx.Size() - int64(tx.DB().Stats().FreePageN)*int64(tx.DB().Info().PageSize)
 		return nil
 	})

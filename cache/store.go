@@ -7,10 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // Defaults of Options.
@@ -77,37 +74,20 @@ func def[T comparable](v *T, d T) {
 	}
 }
 
-// mode is how the store works at present.
-type mode uint8
-
-const (
-	modeShared   mode = iota // database and claims
-	modeReadOnly             // the database is read; what is new stays in memory
-	modeMemory               // nothing on disk is touched
-)
-
 // Store is an open cache directory. It may be used by many goroutines; any number of Stores, in one or in many
 // processes, may share a directory.
 type Store struct {
-	dir  string
-	db   string // the database
-	opts Options
-
-	dbLock   dbLock
-	died     atomic.Bool // a session had died when the exclusive lock was taken; its holder reads it
-	warned   warnings
-	awaiting atomic.Int64 // callers of awaitClaim
+	opts   Options
+	db     *database
+	claims *claims
 
 	committing sync.Mutex // held by the one who writes what is pending
 
-	mu       sync.Mutex // guards what follows; never held while waiting
-	how      mode
-	claims   map[string]*claimLock // by the file's name
-	pending  pending
-	retry    time.Time // until when a disk that refused a write is left alone
-	pruneDue bool      // the last prune is more than a day ago
-	closing  bool
-	closed   bool
+	mu      sync.Mutex // guards what follows; never held while waiting
+	pending pending
+	retry   time.Time // until when a disk that refused a write is left alone
+	closing bool
+	closed  bool
 }
 
 // Open opens the cache in dir, making the directory (0700) if needed. It starts nothing and reads nothing yet. Trouble
@@ -120,71 +100,38 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	s := &Store{
-		dir: dir, opts: o,
-		db:      filepath.Join(dir, fmt.Sprintf("cache-v%d.db", formatVersion)),
-		warned:  warnings{call: o.OnWarning},
-		claims:  map[string]*claimLock{},
-		pending: newPending(),
-	}
-	s.dbLock.lock = lockfile.New(filepath.Join(dir, "cache.lock"), lockfile.Options{})
-	s.dbLock.life.limit = o.LockWait
-	if err := os.MkdirAll(s.lockDir(), 0o700); err != nil {
-		if _, e := os.Stat(s.db); e == nil {
-			s.goReadOnly(err)
+	s := &Store{opts: o, db: newDatabase(dir, o), pending: newPending()}
+	s.claims = &claims{db: s.db, dir: filepath.Join(dir, "locks"), timeout: o.ClaimTimeout, locks: map[string]*claimLock{}}
+	if err := os.MkdirAll(s.claims.dir, 0o700); err != nil {
+		if _, e := os.Stat(s.db.path); e == nil {
+			s.db.goReadOnly(err)
 		} else {
-			s.goPrivate(err)
+			s.db.goPrivate(err)
 		}
 		return s, nil
 	}
-	if err := ownedByOthers(dir, s.db); err != nil {
-		s.warned.say(Warning{Kind: WarnShared, Path: dir, Err: err})
+	if err := ownedByOthers(dir, s.db.path); err != nil {
+		s.db.warned.say(Warning{Kind: WarnShared, Path: dir, Err: err})
 	}
-	s.tag()
+	tag(dir)
 	removeOlder(dir, formatVersion)
 	return s, nil
 }
 
 // Path is the cache's directory.
-func (s *Store) Path() string { return s.dir }
-
-func (s *Store) lockDir() string { return filepath.Join(s.dir, "locks") }
-
-func (s *Store) now() time.Time { return s.opts.Now() }
-
-func (s *Store) mode() mode {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.how
-}
+func (s *Store) Path() string { return s.db.dir }
 
 // cacheTag is the text of CACHEDIR.TAG, by which backup programs know what they may leave out
 // (https://bford.info/cachedir/).
 const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55\n" +
 	"# This file marks a cache directory of anivault. What is here can be fetched again.\n"
 
-func (s *Store) tag() {
-	path := filepath.Join(s.dir, "CACHEDIR.TAG")
+func tag(dir string) {
+	path := filepath.Join(dir, "CACHEDIR.TAG")
 	if _, err := os.Lstat(path); err == nil {
 		return
 	}
 	_ = os.WriteFile(path, []byte(cacheTag), 0o600) // without the tag everything works as well
-}
-
-// goPrivate gives up the directory for this run.
-func (s *Store) goPrivate(cause error) {
-	s.mu.Lock()
-	s.how = modeMemory
-	s.mu.Unlock()
-	s.warned.say(Warning{Kind: WarnMemory, Path: s.dir, Err: cause})
-}
-
-// goReadOnly gives up writing for this run.
-func (s *Store) goReadOnly(cause error) {
-	s.mu.Lock()
-	s.how = max(s.how, modeReadOnly)
-	s.mu.Unlock()
-	s.warned.say(Warning{Kind: WarnReadOnly, Path: s.dir, Err: cause})
 }
 
 // Close writes what could not be written yet and gives up all claims. The store can't be used afterwards. What can't be
@@ -201,20 +148,17 @@ func (s *Store) Close() error {
 	s.committing.Lock()
 	defer s.committing.Unlock()
 	s.mu.Lock()
-	left, prune := len(s.pending.values) > 0, s.pruneDue
-	if s.how != modeShared {
-		left, prune = false, false
-	}
+	left := len(s.pending.values) > 0
 	s.mu.Unlock()
-	switch {
-	case left:
+	switch shared := s.db.mode() == modeShared; {
+	case shared && left:
 		s.commit(closeWait)
-	case prune:
+	case shared && s.db.pruneDue.Load():
 		s.commit(0)
 	}
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.dbLock.close()
+	s.db.lock.close()
 	return nil
 }

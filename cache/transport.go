@@ -71,7 +71,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return resp, err
 	}
-	t.begin.Do(func() { t.since = t.Store.now().Truncate(time.Millisecond) })
+	t.begin.Do(func() { t.since = t.Store.db.now().Truncate(time.Millisecond) })
 	if err := req.Context().Err(); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (t *Transport) accepts(c Class, e *Entry) bool {
 	if e == nil {
 		return false
 	}
-	now := t.Store.now()
+	now := t.Store.db.now()
 	if t.Refresh && e.FetchedAt.Before(t.since) {
 		if _, done := t.renewed.Load(e.Key); !done {
 			return false
@@ -180,7 +180,7 @@ func (t *Transport) look(ctx context.Context, class Class, key string) (*Entry, 
 		if ctx.Err() != nil {
 			return nil, ended(ctx)
 		}
-		if e != nil && !e.Usable(t.Store.now(), t.policy().Keep(class)) {
+		if e != nil && !e.Usable(t.Store.db.now(), t.policy().Keep(class)) {
 			e = nil
 		}
 		// A slow transaction of another process is waited for: what it has in hand may be the answer.
@@ -207,7 +207,7 @@ func (t *Transport) claim(q question) (claim, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, t.MaxWait, ErrWait)
 		defer cancel()
 	}
-	return t.Store.claim(ctx, q.key, func() { t.waits(ctx) })
+	return t.Store.claims.take(ctx, q.key, func() { t.waits(ctx) })
 }
 
 func (t *Transport) waits(ctx context.Context) {
@@ -293,7 +293,7 @@ func (t *Transport) maxBody() int64 {
 
 // keep stores a 200 or a 404. One that has expired already does not take the place of what is newer.
 func (t *Transport) keep(q question, e *Entry, got answer) answer {
-	now := t.Store.now()
+	now := t.Store.db.now()
 	at := now.Add(-got.age)
 	got.info = &Info{Source: Network, FetchedAt: at}
 	life := t.policy().Fresh(q.class, got.status, got.body, at)
@@ -321,7 +321,7 @@ func (t *Transport) keep(q question, e *Entry, got answer) answer {
 
 // renew makes a stored answer as fresh as a 304 says.
 func (t *Transport) renew(q question, e *Entry, got answer) answer {
-	now := t.Store.now()
+	now := t.Store.db.now()
 	fresh := *e
 	if at := now.Add(-got.age); at.After(e.FetchedAt) || e.FetchedAt.After(now) {
 		fresh.FetchedAt = at
@@ -378,7 +378,7 @@ func (t *Transport) stored(q question, e *Entry) (answer, bool) {
 
 // serves says how a stored answer may serve without being asked for.
 func (t *Transport) serves(c Class, e *Entry) (Info, bool) {
-	now := t.Store.now()
+	now := t.Store.db.now()
 	switch {
 	case e == nil || !e.Usable(now, t.policy().Keep(c)):
 		return Info{}, false

@@ -57,7 +57,8 @@ func (w Warning) Error() string {
 	case WarnRecord:
 		return fmt.Sprintf("a record of the cache in %s is damaged and ignored: %v", w.Path, w.Err)
 	case WarnShared:
-		return fmt.Sprintf("cache in %s is not this user's alone, and who writes there decides its answers: %v", w.Path, w.Err)
+		return fmt.Sprintf("cache in %s is not this user's alone, and who writes there decides its answers: %v",
+			w.Path, w.Err)
 	case WarnNone:
 	}
 	return fmt.Sprintf("cache in %s: %v", w.Path, w.Err)

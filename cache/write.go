@@ -131,9 +131,9 @@ func (s *Store) put(ws ...write) error {
 	s.committing.Lock()
 	defer s.committing.Unlock()
 	s.mu.Lock()
-	due := s.pending.tried < mine && s.how == modeShared && !time.Now().Before(s.retry)
+	due := s.pending.tried < mine && !time.Now().Before(s.retry)
 	s.mu.Unlock()
-	if due {
+	if due && s.db.mode() == modeShared {
 		s.commit(s.opts.LockWait)
 	}
 	return nil
@@ -143,12 +143,12 @@ func (s *Store) put(ws ...write) error {
 func (s *Store) commit(wait time.Duration) {
 	s.mu.Lock()
 	batch := s.pending.take()
-	s.pruneDue = false
 	s.mu.Unlock()
+	s.db.pruneDue.Store(false)
 	ctx, begun := context.Background(), time.Now()
-	release, err := s.exclusive(ctx, wait)
+	release, err := s.db.exclusive(ctx, wait)
 	for errors.Is(err, errAtWork) && wait < closeWait && awaitWork(ctx, begun, workWaits*wait) {
-		release, err = s.exclusive(ctx, wait)
+		release, err = s.db.exclusive(ctx, wait)
 	}
 	if err == nil {
 		err = s.writeDown(batch)
@@ -160,14 +160,13 @@ func (s *Store) commit(wait time.Duration) {
 	} else if !errors.Is(err, ErrLocked) {
 		s.retry = time.Now().Add(failPause)
 	}
-	shared := s.how == modeShared
 	s.mu.Unlock()
 	switch {
-	case err == nil, errors.Is(err, errAtWork) && wait < closeWait, !shared:
+	case err == nil, errors.Is(err, errAtWork) && wait < closeWait, s.db.mode() != modeShared:
 	case errors.Is(err, ErrLocked):
-		s.warned.say(Warning{Kind: WarnLocked, Path: s.dir, Err: err})
+		s.db.warned.say(Warning{Kind: WarnLocked, Path: s.db.dir, Err: err})
 	default:
-		s.warned.say(Warning{Kind: WarnWrite, Path: s.dir, Err: err})
+		s.db.warned.say(Warning{Kind: WarnWrite, Path: s.db.dir, Err: err})
 	}
 }
 
@@ -175,7 +174,7 @@ func (s *Store) commit(wait time.Duration) {
 // a fresh one gets the batch. The caller holds the exclusive lock.
 func (s *Store) writeDown(batch []waiting) error {
 	for range 2 {
-		err := s.inDatabase(func(db *boltfile.DB, meta dbMeta) error {
+		err := s.db.update(func(db *boltfile.DB, meta dbMeta) error {
 			if err := db.Update(func(tx *bolt.Tx) error { return writeAll(tx, batch) }); err != nil {
 				return err
 			}
@@ -191,7 +190,7 @@ func (s *Store) writeDown(batch []waiting) error {
 		if !errors.As(err, &damage) {
 			return err
 		}
-		if err := s.setAsideLocked(damage); err != nil {
+		if err := s.db.setAsideLocked(damage); err != nil {
 			return err
 		}
 	}

@@ -76,7 +76,7 @@ func TestAClaimIsHeldUntilItsAnswerIsWritten(t *testing.T) {
 	up := &upstream{serve: always(200, endedBody)}
 	first := ask(t.Context(), &Transport{Store: a, Next: up}, tvURL)
 	eventually(t, "the answer is being written", func() bool { return disk.begun.Load() == 1 })
-	c, err := b.claim(t.Context(), KeyOf("GET", mustURL(t, tvURL)), func() { disk.end <- struct{}{} })
+	c, err := b.claims.take(t.Context(), KeyOf("GET", mustURL(t, tvURL)), func() { disk.end <- struct{}{} })
 	if err != nil || c.waited == 0 {
 		t.Fatalf("the claim was free: %v", err)
 	}
@@ -105,7 +105,7 @@ func TestWhatCannotBeWrittenGoesLater(t *testing.T) {
 			b := open(t, dir, Options{})
 			putAnswer(t, a, tvKey("0"), time.Now(), day, 10)
 			putAnswer(t, a, tvKey("1"), time.Now(), day, 10)
-			release, err := lockfile.Acquire(t.Context(), a.dbLock.lock.Path(), lockfile.Exclusive, time.Minute)
+			release, err := lockfile.Acquire(t.Context(), a.db.lock.lock.Path(), lockfile.Exclusive, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +141,7 @@ func TestTheLastWriteWaitsForTheLockForFiveSeconds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		release, err := lockfile.Acquire(t.Context(), s.dbLock.lock.Path(), lockfile.Exclusive, 0)
+		release, err := lockfile.Acquire(t.Context(), s.db.lock.lock.Path(), lockfile.Exclusive, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,20 +178,20 @@ func TestASessionIsMarkedWhileItIsUnderWay(t *testing.T) {
 	a, b := pair(t)
 	putAnswer(t, a, tvKey("1"), time.Now(), day, 10)
 	marked := func() bool {
-		was, err := a.dbLock.mark(false)
+		was, err := a.db.lock.mark(false)
 		if err == nil && was {
-			_, err = a.dbLock.mark(true)
+			_, err = a.db.lock.mark(true)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		return was
 	}
-	release, walk, err := a.beginReading(t.Context())
+	release, walk, err := a.db.beginReading(t.Context())
 	if err != nil || walk || !marked() {
 		t.Fatalf("walk %v, marked %v: %v", walk, marked(), err)
 	}
-	other, walk, err := b.beginReading(t.Context())
+	other, walk, err := b.db.beginReading(t.Context())
 	if err != nil || walk {
 		t.Fatalf("beside another reader: walk %v: %v", walk, err)
 	}
@@ -204,7 +204,7 @@ func TestASessionIsMarkedWhileItIsUnderWay(t *testing.T) {
 		t.Error("marked after the session")
 	}
 	died(t, a)
-	release, walk, err = b.beginReading(t.Context())
+	release, walk, err = b.db.beginReading(t.Context())
 	if err != nil || !walk {
 		t.Fatalf("after a death: walk %v: %v", walk, err)
 	}

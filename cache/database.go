@@ -10,6 +10,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -37,6 +40,60 @@ type dbMeta struct {
 	Version int    `json:"version"`
 	// Pruned is when expired records were last looked for, in Unix seconds.
 	Pruned int64 `json:"pruned,omitempty"`
+}
+
+// mode is how the database can be used at present.
+type mode uint8
+
+const (
+	modeShared   mode = iota // it is read and written
+	modeReadOnly             // it is read; what is new stays in memory
+	modeMemory               // nothing on disk is touched
+)
+
+// database is the file that all processes share, and its lock.
+type database struct {
+	dir, path string
+	opts      Options
+	lock      dbLock
+	warned    warnings
+	died      atomic.Bool // a session had died when the exclusive lock was taken; its holder reads it
+	pruneDue  atomic.Bool // the last prune is more than a day ago
+
+	mu  sync.Mutex
+	how mode
+}
+
+func newDatabase(dir string, o Options) *database {
+	d := &database{dir: dir, opts: o, warned: warnings{call: o.OnWarning}}
+	d.path = filepath.Join(dir, fmt.Sprintf("cache-v%d.db", formatVersion))
+	d.lock.lock = lockfile.New(filepath.Join(dir, "cache.lock"), lockfile.Options{})
+	d.lock.life.limit = o.LockWait
+	return d
+}
+
+func (d *database) now() time.Time { return d.opts.Now() }
+
+func (d *database) mode() mode {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.how
+}
+
+// goPrivate gives up the directory for this run.
+func (d *database) goPrivate(cause error) {
+	d.mu.Lock()
+	d.how = modeMemory
+	d.mu.Unlock()
+	d.warned.say(Warning{Kind: WarnMemory, Path: d.dir, Err: cause})
+}
+
+// goReadOnly gives up writing for this run.
+func (d *database) goReadOnly(cause error) {
+	d.mu.Lock()
+	d.how = max(d.how, modeReadOnly)
+	d.mu.Unlock()
+	d.warned.say(Warning{Kind: WarnReadOnly, Path: d.dir, Err: cause})
 }
 
 // errNoDB: there is no database yet. Nothing is wrong.
@@ -73,12 +130,12 @@ func writeMeta(tx *bolt.Tx, m dbMeta) error {
 	return b.Put([]byte(metaKey), raw)
 }
 
-// openCache opens the database and reads its meta record. The caller holds the lock.
-func (s *Store) openCache(o bolt.Options, check boltfile.Check) (*boltfile.DB, dbMeta, error) {
+// open opens the database and reads its meta record. The caller holds the lock.
+func (d *database) open(o bolt.Options, check boltfile.Check) (*boltfile.DB, dbMeta, error) {
 	if o.Timeout == 0 {
 		o.Timeout = guardTimeout
 	}
-	db, err := boltfile.Open(s.db, o, check)
+	db, err := boltfile.Open(d.path, o, check)
 	switch {
 	case errors.Is(err, bolterr.ErrTimeout):
 		return nil, dbMeta{}, ErrLocked
@@ -94,7 +151,7 @@ func (s *Store) openCache(o bolt.Options, check boltfile.Check) (*boltfile.DB, d
 	})
 	if err == nil && meta.Version > formatVersion {
 		err = &newerError{meta.Version}
-		s.goPrivate(err)
+		d.goPrivate(err)
 	}
 	if err != nil {
 		_ = db.Close()
@@ -105,16 +162,16 @@ func (s *Store) openCache(o bolt.Options, check boltfile.Check) (*boltfile.DB, d
 
 // view runs fn in one read-only session; it does not where there is no database. ErrLocked when another process holds
 // the lock. A damaged database is set aside, and there is none then.
-func (s *Store) view(ctx context.Context, fn func(*bolt.Tx, dbMeta) error) error {
-	return s.viewWith(ctx, bolt.Options{ReadOnly: true, Timeout: max(s.opts.LockWait, guardFloor)}, fn)
+func (d *database) view(ctx context.Context, fn func(*bolt.Tx, dbMeta) error) error {
+	return d.viewWith(ctx, bolt.Options{ReadOnly: true, Timeout: max(d.opts.LockWait, guardFloor)}, fn)
 }
 
-func (s *Store) viewWith(ctx context.Context, opts bolt.Options, fn func(*bolt.Tx, dbMeta) error) error {
-	err := s.viewOnce(ctx, opts, boltfile.Head, fn)
+func (d *database) viewWith(ctx context.Context, opts bolt.Options, fn func(*bolt.Tx, dbMeta) error) error {
+	err := d.viewOnce(ctx, opts, boltfile.Head, fn)
 	var damage *boltfile.DamageError
 	switch {
 	case errors.As(err, &damage):
-		s.setAside(ctx, damage)
+		d.setAside(ctx, damage)
 		return nil
 	case errors.Is(err, errNoDB), errors.As(err, new(*newerError)):
 		return nil
@@ -123,13 +180,13 @@ func (s *Store) viewWith(ctx context.Context, opts bolt.Options, fn func(*bolt.T
 }
 
 // viewOnce is view without what it does about trouble.
-func (s *Store) viewOnce(
+func (d *database) viewOnce(
 	ctx context.Context, opts bolt.Options, check boltfile.Check, fn func(*bolt.Tx, dbMeta) error,
 ) error {
-	if s.mode() == modeMemory {
+	if d.mode() == modeMemory {
 		return errNoDB
 	}
-	release, died, err := s.beginReading(ctx)
+	release, died, err := d.beginReading(ctx)
 	switch {
 	case err == nil:
 		defer release()
@@ -138,7 +195,7 @@ func (s *Store) viewOnce(
 		// stands.
 		died = true
 	case isUnlockable(err):
-		s.goPrivate(err)
+		d.goPrivate(err)
 		return errNoDB
 	default:
 		return err
@@ -146,19 +203,16 @@ func (s *Store) viewOnce(
 	if died {
 		check = max(check, boltfile.Walk)
 	}
-	db, meta, err := s.openCache(opts, check)
+	db, meta, err := d.open(opts, check)
 	if errors.Is(err, fs.ErrPermission) {
-		s.goPrivate(err)
+		d.goPrivate(err)
 		return errNoDB
 	}
 	if err != nil {
 		return err
 	}
-	now := s.now()
-	if isPruneDue(meta, now) {
-		s.mu.Lock()
-		s.pruneDue = true
-		s.mu.Unlock()
+	if isPruneDue(meta, d.now()) {
+		d.pruneDue.Store(true)
 	}
 	err = db.View(func(tx *bolt.Tx) error { return fn(tx, meta) })
 	if e := db.Close(); err == nil {
@@ -169,77 +223,77 @@ func (s *Store) viewOnce(
 
 // beginReading takes the lock for a session that reads and marks it. died reports that an earlier session has not
 // ended: then the lock is exclusive.
-func (s *Store) beginReading(ctx context.Context) (release func(), died bool, err error) {
-	unlock, err := s.lockDB(ctx, lockfile.Shared, s.opts.LockWait)
+func (d *database) beginReading(ctx context.Context) (release func(), died bool, err error) {
+	unlock, err := d.take(ctx, lockfile.Shared, d.opts.LockWait)
 	if err != nil {
 		return nil, false, err
 	}
-	was, err := s.dbLock.mark(true)
+	was, err := d.lock.mark(true)
 	if err != nil {
 		return unlock, true, nil // nothing says what happened
 	}
 	if !was {
-		return s.unmarking(unlock), false, nil
+		return d.unmarking(unlock), false, nil
 	}
 	unlock() // either others are reading now, or one has died
-	alone, err := s.exclusive(ctx, 0)
+	alone, err := d.exclusive(ctx, 0)
 	if err == nil {
-		return alone, s.died.Load(), nil
+		return alone, d.died.Load(), nil
 	}
 	if !errors.Is(err, ErrLocked) {
 		return nil, false, err
 	}
-	unlock, err = s.lockDB(ctx, lockfile.Shared, s.opts.LockWait)
+	unlock, err = d.take(ctx, lockfile.Shared, d.opts.LockWait)
 	return unlock, false, err
 }
 
 // unmarking returns how a session ends that has set the mark.
-func (s *Store) unmarking(unlock func()) func() {
+func (d *database) unmarking(unlock func()) func() {
 	return func() {
-		_, _ = s.dbLock.mark(false) // what stays marked is walked
+		_, _ = d.lock.mark(false) // what stays marked is walked
 		unlock()
 	}
 }
 
-// lockDB takes the lock of the database.
-func (s *Store) lockDB(ctx context.Context, kind lockfile.Kind, wait time.Duration) (release func(), err error) {
-	if s.opts.noLocks {
+// take takes the lock of the database.
+func (d *database) take(ctx context.Context, kind lockfile.Kind, wait time.Duration) (release func(), err error) {
+	if d.opts.noLocks {
 		return nil, errors.ErrUnsupported
 	}
-	return s.dbLock.acquire(ctx, kind, wait)
+	return d.lock.acquire(ctx, kind, wait)
 }
 
 // exclusive takes the lock for a transaction or an operation on the whole file.
-func (s *Store) exclusive(ctx context.Context, wait time.Duration) (release func(), err error) {
-	release, err = s.lockDB(ctx, lockfile.Exclusive, wait)
+func (d *database) exclusive(ctx context.Context, wait time.Duration) (release func(), err error) {
+	release, err = d.take(ctx, lockfile.Exclusive, wait)
 	switch {
 	case err == nil:
-		was, _ := s.dbLock.mark(true)
-		s.died.Store(was)
-		return s.unmarking(release), nil
+		was, _ := d.lock.mark(true)
+		d.died.Store(was)
+		return d.unmarking(release), nil
 	case errors.Is(err, ErrLocked):
 	case isUnlockable(err):
-		s.goPrivate(err)
+		d.goPrivate(err)
 	case isReadOnly(err):
-		s.goReadOnly(err)
+		d.goReadOnly(err)
 	}
 	return nil, err
 }
 
 // openExclusive opens the database for writing, making it if there is none and setting it aside if it is damaged. The
 // caller holds the exclusive lock.
-func (s *Store) openExclusive(check boltfile.Check) (db *boltfile.DB, meta dbMeta, err error) {
-	if s.died.Load() {
+func (d *database) openExclusive(check boltfile.Check) (db *boltfile.DB, meta dbMeta, err error) {
+	if d.died.Load() {
 		check = max(check, boltfile.Walk)
 	}
 	for range 3 {
-		db, meta, err = s.openCache(bolt.Options{NoSync: s.opts.noSync}, check)
+		db, meta, err = d.open(bolt.Options{NoSync: d.opts.noSync}, check)
 		var damage *boltfile.DamageError
 		switch {
 		case errors.Is(err, errNoDB):
-			err = s.replaceDB()
+			err = d.replace()
 		case errors.As(err, &damage):
-			err = s.setAsideLocked(damage)
+			err = d.setAsideLocked(damage)
 		default:
 			return db, meta, err
 		}
@@ -250,9 +304,9 @@ func (s *Store) openExclusive(check boltfile.Check) (db *boltfile.DB, meta dbMet
 	return nil, meta, errors.New("open the database: it is damaged again and again")
 }
 
-// inDatabase runs fn on the database, open for writing. The caller holds the exclusive lock.
-func (s *Store) inDatabase(fn func(*boltfile.DB, dbMeta) error) error {
-	db, meta, err := s.openExclusive(boltfile.Head)
+// update runs fn on the database, open for writing. The caller holds the exclusive lock.
+func (d *database) update(fn func(*boltfile.DB, dbMeta) error) error {
+	db, meta, err := d.openExclusive(boltfile.Head)
 	if err != nil {
 		return err
 	}
@@ -263,24 +317,24 @@ func (s *Store) inDatabase(fn func(*boltfile.DB, dbMeta) error) error {
 	return err
 }
 
-// replaceDB makes an empty database under another name and puts it in the place of the present one, so that nobody ever
+// replace makes an empty database under another name and puts it in the place of the present one, so that nobody ever
 // sees half of one. The caller holds the exclusive lock.
-func (s *Store) replaceDB() error {
-	temp := s.db + ".new"
+func (d *database) replace() error {
+	temp := d.path + ".new"
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}
-	db, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: guardTimeout, NoSync: s.opts.noSync})
+	db, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: guardTimeout, NoSync: d.opts.noSync})
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(temp))
 	}
-	meta := dbMeta{Format: formatName, Version: formatVersion, Pruned: s.now().Unix()}
+	meta := dbMeta{Format: formatName, Version: formatVersion, Pruned: d.now().Unix()}
 	err = db.Update(func(tx *bolt.Tx) error { return writeMeta(tx, meta) })
 	if e := db.Close(); err == nil {
 		err = e
 	}
 	if err == nil {
-		err = os.Rename(temp, s.db)
+		err = os.Rename(temp, d.path)
 	}
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(temp))
