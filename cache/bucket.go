@@ -103,6 +103,10 @@ func (s *Store) remove(bucket string, keys ...string) error {
 // Get reads the answer stored under a key (see [KeyOf]), fresh or not, but none older than 180 days. ok is false when
 // there is none. With [ErrLocked] it is not known whether there is one.
 func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err error) {
+	generation := s.remembers(key)
+	if e := s.memory.get(generation, key); e != nil {
+		return e, true, nil
+	}
 	recs, err := s.lookup(ctx, responses, []string{key})
 	if !recs[0].found {
 		return nil, false, err
@@ -112,7 +116,25 @@ func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err err
 		s.damagedRecord(responses, key, bad)
 		return nil, false, err
 	}
+	if !recs[0].ahead && generation != 0 && generation == s.db.lock.generation() { // else it may have been replaced
+		s.memory.put(generation, e)
+	}
 	return e, true, err
+}
+
+// remembers returns the generation of the database for which an answer may come from memory, 0 if it must not.
+func (s *Store) remembers(key string) uint64 {
+	if s.memory.max == 0 || s.db.mode() == modeMemory {
+		return 0
+	}
+	s.mu.Lock()
+	_, pending := s.pending.values[slot(responses, key)]
+	closed := s.closed
+	s.mu.Unlock()
+	if pending || closed {
+		return 0
+	}
+	return s.db.lock.generation()
 }
 
 // Range calls fn for every stored answer, in key order, fresh or not, but none older than 180 days. What is written

@@ -60,6 +60,9 @@ type database struct {
 	died      atomic.Bool // a session had died when the exclusive lock was taken; its holder reads it
 	pruneDue  atomic.Bool // the last prune is more than a day ago
 
+	// The holder of the exclusive lock has these: the generation that it began, and the one before.
+	before, generation uint64
+
 	mu  sync.Mutex
 	how mode
 }
@@ -270,6 +273,7 @@ func (d *database) exclusive(ctx context.Context, wait time.Duration) (release f
 	case err == nil:
 		was, _ := d.lock.mark(true)
 		d.died.Store(was)
+		d.before, d.generation = d.lock.nextGeneration()
 		return d.unmarking(release), nil
 	case errors.Is(err, ErrLocked):
 	case isUnlockable(err):

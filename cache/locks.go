@@ -8,6 +8,7 @@ package cache
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,8 +32,9 @@ const (
 	pulseEvery = 50 * time.Millisecond
 	// workPause is how long a slow holder of the database's lock is left to its work before somebody looks again.
 	workPause = 10 * time.Millisecond
-	// markAt is where the session's byte lies: on Windows the lock is on the first one.
-	markAt = 1
+	// markAt is where the session's byte lies: on Windows the lock is on the first one. The generation has eight bytes.
+	markAt       = 1
+	generationAt = 8
 )
 
 // isReadOnly reports whether a place can be read but not written.
@@ -100,11 +102,8 @@ func (l *dbLock) busy() error {
 func (l *dbLock) mark(set bool) (was bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.file == nil {
-		if l.file, err = lockfile.OpenNoFollow(l.lock.Path(), os.O_RDWR, 0); err != nil {
-			l.file = nil
-			return false, err
-		}
+	if err := l.open(); err != nil {
+		return false, err
 	}
 	var b [1]byte
 	_, _ = l.file.ReadAt(b[:], markAt) // what is not there is not set
@@ -113,6 +112,47 @@ func (l *dbLock) mark(set bool) (was bool, err error) {
 		_, err = l.file.WriteAt(b[:], markAt)
 	}
 	return was, err
+}
+
+// open opens the file that is there now.
+func (l *dbLock) open() (err error) {
+	if l.file != nil && l.file.StaysInPlace() {
+		return nil
+	}
+	if l.file != nil {
+		l.file.Close()
+	}
+	if l.file, err = lockfile.OpenNoFollow(l.lock.Path(), os.O_RDWR, 0); err != nil {
+		l.file = nil
+	}
+	return err
+}
+
+// generation returns the number of the last session that could write, 0 where it is not known.
+func (l *dbLock) generation() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b [8]byte
+	if l.open() != nil {
+		return 0
+	}
+	_, _ = l.file.ReadAt(b[:], generationAt) // what is not there is 0
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// nextGeneration begins another one; now is 0 where that is not possible. The caller holds the exclusive lock.
+func (l *dbLock) nextGeneration() (before, now uint64) {
+	before = l.generation()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open() != nil {
+		return before, 0
+	}
+	now = max(before+1, uint64(time.Now().UnixNano())) // another one, also where the file was made anew
+	if _, err := l.file.WriteAt(binary.BigEndian.AppendUint64(nil, now), generationAt); err != nil {
+		return before, 0
+	}
+	return before, now
 }
 
 func (l *dbLock) close() {

@@ -31,6 +31,9 @@ type Options struct {
 	// ClaimTimeout is how long a process that holds a claim may give no sign of life (because it was stopped, say)
 	// before another asks too.
 	ClaimTimeout time.Duration
+	// Memory bounds the answers that are kept decoded in memory, in bytes: for a process that is asked the same
+	// questions again and again. 0: none are.
+	Memory int64
 	// Now is the clock for what is fetched, fresh, expired. Default time.Now.
 	Now func() time.Time
 	// OnWarning is called once for each kind of trouble that the store worked around, without locks held, from any
@@ -48,6 +51,8 @@ func (o Options) Validate() error {
 	switch {
 	case o.MaxSize < 0:
 		return fmt.Errorf("cache: MaxSize %d is negative", o.MaxSize)
+	case o.Memory < 0:
+		return fmt.Errorf("cache: Memory %d is negative", o.Memory)
 	case o.LockWait < 0, o.ClaimTimeout < 0:
 		return errors.New("cache: a duration is negative")
 	}
@@ -81,6 +86,8 @@ type Store struct {
 	db     *database
 	claims *claims
 
+	memory memory
+
 	committing sync.Mutex // held by the one who writes what is pending
 
 	mu      sync.Mutex // guards what follows; never held while waiting
@@ -100,7 +107,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	s := &Store{opts: o, db: newDatabase(dir, o), pending: newPending()}
+	s := &Store{opts: o, db: newDatabase(dir, o), memory: memory{max: o.Memory}, pending: newPending()}
 	s.claims = &claims{db: s.db, dir: filepath.Join(dir, "locks"), timeout: o.ClaimTimeout, locks: map[string]*claimLock{}}
 	if err := os.MkdirAll(s.claims.dir, 0o700); err != nil {
 		if _, e := os.Stat(s.db.path); e == nil {

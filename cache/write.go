@@ -151,7 +151,9 @@ func (s *Store) commit(wait time.Duration) {
 		release, err = s.db.exclusive(ctx, wait)
 	}
 	if err == nil {
-		err = s.writeDown(batch)
+		if err = s.writeDown(batch); err == nil {
+			s.memory.written(s.db.before, s.db.generation, batch)
+		}
 		release()
 	}
 	s.mu.Lock()

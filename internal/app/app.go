@@ -37,6 +37,8 @@ type Options struct {
 	// Log gets log lines; nil for none.
 	Log slog.Handler
 
+	// Memory bounds the answers that the cache keeps decoded in memory, in bytes; 0: none are.
+	Memory int64
 	// Queue decides in whose turn the requests of this process ask the limiter; nil: first come, first served.
 	Queue ratelimit.Queue
 	// OnCacheWait is called before a question waits for another process in the cache. It may be nil.

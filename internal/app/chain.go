@@ -54,7 +54,7 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 		return err
 	}
 	c.closers = append(c.closers, c.limiter.Close)
-	if c.cache, err = OpenCache(cfg, c.warn); err != nil {
+	if c.cache, err = OpenCache(cfg, opts.Memory, c.warn); err != nil {
 		return err
 	}
 	c.closers = append(c.closers, c.cache.Close)
@@ -103,11 +103,15 @@ func (c *chain) Close() error {
 // Gateway is the chain for questions of other programs. It is an http.RoundTripper for requests without a key.
 type Gateway struct{ chain }
 
+// gatewayMemory bounds the answers that a gateway keeps in memory: some thousands.
+const gatewayMemory = 32 << 20
+
 // OpenGateway opens everything that a gateway needs. It sends nothing. The caller must close the Gateway.
 func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 	g := &Gateway{}
 	around := opts.AroundLimiter
 	opts.AroundLimiter = func(next http.RoundTripper) http.RoundTripper { return through(around, named{next}) }
+	opts.Memory = gatewayMemory
 	if err := g.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}

@@ -66,16 +66,16 @@ func withRemedy(err error) error {
 	return err
 }
 
-// OpenCache opens the cache that processes share.
-func OpenCache(cfg *config.Config, warn func(error)) (*cache.Store, error) {
+// OpenCache opens the cache that processes share. memory bounds the answers that are kept in memory, in bytes.
+func OpenCache(cfg *config.Config, memory int64, warn func(error)) (*cache.Store, error) {
 	return cache.Open(cfg.Dirs.Cache, cache.Options{
-		Class: tmdb.ClassOf, MaxSize: cfg.Cache.MaxSize, OnWarning: func(w cache.Warning) { warn(w) },
+		Class: tmdb.ClassOf, MaxSize: cfg.Cache.MaxSize, Memory: memory, OnWarning: func(w cache.Warning) { warn(w) },
 	})
 }
 
 // ReadCacheStats looks at the cache without taking part in it.
 func ReadCacheStats(ctx context.Context, cfg *config.Config) (cache.Stats, error) {
-	store, err := OpenCache(cfg, func(error) {})
+	store, err := OpenCache(cfg, 0, func(error) {})
 	if err != nil {
 		return cache.Stats{}, err
 	}

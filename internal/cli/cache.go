@@ -39,7 +39,7 @@ func (c *command) onCache(
 	do func(ctx context.Context, store *cache.Store, args []string, format string) error,
 ) *cobra.Command {
 	return c.configured(cmd, formats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
-		store, err := app.OpenCache(cfg, func(err error) { c.warn("%v", err) })
+		store, err := app.OpenCache(cfg, 0, func(err error) { c.warn("%v", err) })
 		if err != nil {
 			return err
 		}

@@ -277,7 +277,7 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 
 func checkCache(ctx context.Context, cfg *config.Config) finding {
 	var warned error
-	store, err := app.OpenCache(cfg, func(err error) { warned = errors.Join(warned, err) })
+	store, err := app.OpenCache(cfg, 0, func(err error) { warned = errors.Join(warned, err) })
 	if err != nil {
 		return fault("cache", err.Error(), "anivault config validate")
 	}
