@@ -139,8 +139,8 @@ func redirectRefused(x exchange) bool {
 	return x.redirect != nil && refuseRedirect(x.req.URL, x.redirect) != nil
 }
 
-// deferred reports whether an anivault gateway answered that it can't ask now, or that TMDB fails: it has retried, waits for
-// TMDB as this process would, and says when to come again. A fault of its own (500) is trouble of the server.
+// deferred reports whether an anivault gateway answered that it can't ask now, or that TMDB fails: it has retried,
+// waits for TMDB as this process would, and says when to come again. A fault of its own (500) is trouble of the server.
 func deferred(x exchange) bool {
 	return x.refusal.Gateway && (x.status == 429 || x.status > 500)
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // endpoints has every path behind "/3/" whose answers are cached or that this client asks for: its class, which decides
-// how long it is kept, and the type of its answer, by which the client's calls, [Valid] and [Classify] decode; nil where
-// any JSON array or object will do. "#" stands for a number, "*" for any one segment, "work" for tv or movie, and "extra"
-// for one of extras. The first row that fits decides.
+// how long it is kept, and the type of its answer, by which the client's calls, [Valid] and [Classify] decode; nil
+// where any JSON array or object will do. "#" stands for a number, "*" for any one segment, "work" for tv or movie, and
+// "extra" for one of extras. The first row that fits decides.
 var endpoints = []endpoint{
 	{"search/tv", cache.Search, answerType[SearchTVPage]},
 	{"search/movie", cache.Search, answerType[SearchMoviePage]},

@@ -18,8 +18,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Asker asks a person and waits for the answer. It is called by one goroutine at a time. An error ends the questions, not the
-// run.
+// Asker asks a person and waits for the answer. It is called by one goroutine at a time. An error ends the questions,
+// not the run.
 type Asker interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 	// Confirm shows what a choice leads to and asks whether to keep it.
@@ -80,8 +80,8 @@ type Choice struct {
 	Reach
 }
 
-// Reach is what a person may change of a choice: the season that the files belong to, nil for what their names say, what is added
-// to their episode numbers, and how far the choice reaches.
+// Reach is what a person may change of a choice: the season that the files belong to, nil for what their names say,
+// what is added to their episode numbers, and how far the choice reaches.
 type Reach struct {
 	Season *int
 	Offset int
@@ -94,8 +94,8 @@ type Lead struct {
 	Decision match.Decision
 }
 
-// Verdict is what a person says of a choice: Keep it, go Back to the question, or Quit all questions. Without any of them it is to be
-// shown again, with Reach.
+// Verdict is what a person says of a choice: Keep it, go Back to the question, or Quit all questions. Without any of
+// them it is to be shown again, with Reach.
 type Verdict struct {
 	Keep, Back, Quit bool
 	Reach            Reach
@@ -117,8 +117,8 @@ func (d *Deciders) Terminal() sync.Locker {
 	return &d.person.terminal
 }
 
-// byPerson asks about a series that the search has left undecided until the person has chosen or given up. ok is false when
-// their choice, now or for an earlier series, has become a pin for some of the files.
+// byPerson asks about a series that the search has left undecided until the person has chosen or given up. ok is false
+// when their choice, now or for an earlier series, has become a pin for some of the files.
 func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok bool) {
 	res := *s.left
 	given := resolution{Resolution: res}
@@ -169,8 +169,8 @@ func (d *Deciders) question(ctx context.Context, s match.Series, res match.Resol
 	return d.person.asker.Ask(ctx, q)
 }
 
-// searchFor searches for text in place of the titles. The person decides what of the results is right. Without results, those
-// from before stay.
+// searchFor searches for text in place of the titles. The person decides what of the results is right. Without results,
+// those from before stay.
 func (d *Deciders) searchFor(ctx context.Context, s match.Series, before match.Resolution, text string) (match.Resolution, string) {
 	s.Titles = []release.Title{{Text: text}}
 	s.IDs, s.Year = nil, 0
@@ -187,8 +187,9 @@ func (d *Deciders) searchFor(ctx context.Context, s match.Series, before match.R
 	return res, ""
 }
 
-// choose shows what an answer leads to until the person keeps it, and makes its pins. kept is false where they want to be asked
-// again; note says why, where it is not their own wish. An entry that TMDB can't be asked for now is taken on their word.
+// choose shows what an answer leads to until the person keeps it, and makes its pins. kept is false where they want to
+// be asked again; note says why, where it is not their own wish. An entry that TMDB can't be asked for now is taken on
+// their word.
 func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note string, kept bool, err error) {
 	res := d.resolver.ResolveID(ctx, s, a.Kind, a.ID)
 	if errors.Is(res.Err, match.ErrNoEntry) {
@@ -278,9 +279,9 @@ func scopesOf(s match.Series) (list []Scope) {
 	return append(list, ByFirst)
 }
 
-// usualScope is how far a choice reaches unless the person says otherwise: the title, if it is in the files' own names. A title
-// that only a folder has ("amb") may mean anything in another place. Then it is the folder, if that has episodes of this series
-// and nothing else, or else each file.
+// usualScope is how far a choice reaches unless the person says otherwise: the title, if it is in the files' own names.
+// A title that only a folder has ("amb") may mean anything in another place. Then it is the folder, if that has
+// episodes of this series and nothing else, or else each file.
 func usualScope(s match.Series, kind match.Kind) Scope {
 	if title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName {
 		return ByTitle
@@ -294,7 +295,8 @@ func usualScope(s match.Series, kind match.Kind) Scope {
 	return ByFirst
 }
 
-// pinsFor returns the pins of an answer; name is what the entry is called. That of a title has a year where the names have one.
+// pinsFor returns the pins of an answer; name is what the entry is called. That of a title has a year where the names
+// have one.
 func pinsFor(s match.Series, a Answer, r Reach, name string) []pins.Pin {
 	p := pins.Pin{Kind: a.Kind, ID: a.ID, Season: r.Season, Offset: r.Offset, Name: name}
 	files := s.Files

@@ -1,8 +1,8 @@
 // Package decide decides which TMDB entry a series of files is and where in it each file belongs.
 //
-// Who decides is one table, deciders below: the user's pins, the imported title index, the titles of entries that this run has
-// seen, TMDB's search, and a person at a terminal. They are tried in turn; the first that answers decides. Callers want New,
-// Deciders.Turn and Deciders.Decide.
+// Who decides is one table, deciders below: the user's pins, the imported title index, the titles of entries that this
+// run has seen, TMDB's search, and a person at a terminal. They are tried in turn; the first that answers decides.
+// Callers want New, Deciders.Turn and Deciders.Decide.
 package decide
 
 import (
@@ -72,7 +72,8 @@ type resolution struct {
 	finish func(match.Decision, release.Release) match.Decision // completes the decision of a placed file; nil: it stands
 }
 
-// New returns the deciders of one run. It fails where the user's pins can't be read: files would be decided against them.
+// New returns the deciders of one run. It fails where the user's pins can't be read: files would be decided against
+// them.
 func New(c Config) (*Deciders, error) {
 	user, err := openChoices(c.Pins, c.Warn)
 	if err != nil {
@@ -105,8 +106,8 @@ func (d *Deciders) Turn() Turn {
 	return d.person.turns.next()
 }
 
-// Decide decides each file of a series exactly once, in any order, and may call decided after a long wait. A series that the
-// budget has no room for is still decided where the cache knows all of it.
+// Decide decides each file of a series exactly once, in any order, and may call decided after a long wait. A series
+// that the budget has no room for is still decided where the cache knows all of it.
 func (d *Deciders) Decide(ctx context.Context, s match.Series, t Turn, decided func(match.File, match.Decision)) {
 	ctx, release := d.reserve(ctx)
 	defer release()

@@ -45,7 +45,8 @@ func (a *answers) Confirm(_ context.Context, c Choice) (Verdict, error) {
 
 func (a *answers) Kept(Choice) {}
 
-// Pins come before everything, then what the run has fetched, then the search, and a person is asked about the rest alone.
+// Pins come before everything, then what the run has fetched, then the search, and a person is asked about the rest
+// alone.
 func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 	seasons := []match.Season{{Number: 1, Episodes: []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}}}
 	keepers := &match.Entry{Kind: match.TV, ID: 1, Title: "Lantern Keepers", Genres: []int{16}, Seasons: seasons, Titles: []match.AltTitle{{Text: "Toumori no Machi"}}}

@@ -7,8 +7,9 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// elsewhere returns what finds the ids that other catalogues have for a file of an entry: IMDb's and TheTVDB's of the whole entry, as
-// TMDB knows them, and those of the one anime of AniDB's that holds the file's season and episodes, as the lists know it.
+// elsewhere returns what finds the ids that other catalogues have for a file of an entry: IMDb's and TheTVDB's of the
+// whole entry, as TMDB knows them, and those of the one anime of AniDB's that holds the file's season and episodes, as
+// the lists know it.
 func (t *titleIndex) elsewhere(res match.Resolution) func(match.Decision) match.IDs {
 	e := res.Entry
 	switch {
@@ -107,8 +108,8 @@ func (h holders) folded(c index.Candidate) bool {
 	return c.Season != nil && *c.Season > 0 && len(h.episodes(*c.Season)) == 0
 }
 
-// ofEpisode returns the one anime that holds an episode. Of those that begin in its season before it the last one does; the lists do
-// not say where an anime ends, so the last special of all holds its first episode alone.
+// ofEpisode returns the one anime that holds an episode. Of those that begin in its season before it the last one does;
+// the lists do not say where an anime ends, so the last special of all holds its first episode alone.
 func (h holders) ofEpisode(season, episode int) int {
 	list := h.episodes(season)
 	at := slices.Index(list, episode) + 1 // the lists count inside the season

@@ -12,8 +12,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// titleIndex is the title index of a run. It is opened for each series and closed at once, so that an import may replace it
-// meanwhile. A nil *titleIndex knows nothing.
+// titleIndex is the title index of a run. It is opened for each series and closed at once, so that an import may
+// replace it meanwhile. A nil *titleIndex knows nothing.
 type titleIndex struct {
 	dir    string
 	warn   func(error)
@@ -49,15 +49,15 @@ func (t *titleIndex) ask(do func(*index.Index) error) {
 	}
 }
 
-// indexed is what the index knows about a series: candidates by its titles, at most one per entry, each with the mapping of
-// its most exact title.
+// indexed is what the index knows about a series: candidates by its titles, at most one per entry, each with the
+// mapping of its most exact title.
 type indexed struct {
 	candidates []index.Candidate
 	siblings   map[int][]index.Candidate // of the series among them
 }
 
-// find looks up every title of a series, first with the season that the name states: sequels have titles of their own in the
-// index. What the index says of seasons under the plain title does not count then.
+// find looks up every title of a series, first with the season that the name states: sequels have titles of their own
+// in the index. What the index says of seasons under the plain title does not count then.
 func (t *titleIndex) find(s match.Series) indexed {
 	out := indexed{siblings: map[int][]index.Candidate{}}
 	if t == nil || s.Want == match.WantNothing {
@@ -102,8 +102,8 @@ func (t *titleIndex) find(s match.Series) indexed {
 	return out
 }
 
-// lacksSigns reports whether a text, or the likeliest reading of which it is a piece, has signs by which sequels are told apart, and
-// the title that the index has does not: "Title +" is no season of "Title" that the lists know.
+// lacksSigns reports whether a text, or the likeliest reading of which it is a piece, has signs by which sequels are
+// told apart, and the title that the index has does not: "Title +" is no season of "Title" that the lists know.
 func lacksSigns(c index.Candidate, text string, s match.Series) bool {
 	if len(s.Titles) > 0 && strings.Contains(title.Compact(s.Titles[0].Text), title.Compact(text)) {
 		text = s.Titles[0].Text
@@ -112,7 +112,8 @@ func lacksSigns(c index.Candidate, text string, s match.Series) bool {
 	return own != "" && own != title.Signs(c.Text)
 }
 
-// likely looks for similar titles where the index knows none of the series' own. A similar title says nothing of seasons.
+// likely looks for similar titles where the index knows none of the series' own. A similar title says nothing of
+// seasons.
 func (i *indexed) likely(x *index.Index, s match.Series) error {
 	if s.Want == match.WantWork || s.Want == match.WantSpecial {
 		return nil
@@ -138,8 +139,8 @@ func (i *indexed) likely(x *index.Index, s match.Series) error {
 	return nil
 }
 
-// add keeps the first candidate of an entry, which is that of the most exact title. Where the name is regular, one among the
-// specials gives way.
+// add keeps the first candidate of an entry, which is that of the most exact title. Where the name is regular, one
+// among the specials gives way.
 func (i *indexed) add(c index.Candidate, regular bool) {
 	k := slices.IndexFunc(i.candidates, func(o index.Candidate) bool { return o.Kind == c.Kind && o.ID == c.ID })
 	switch {
@@ -156,9 +157,9 @@ func special(c index.Candidate) bool { return c.Season != nil && *c.Season == 0 
 // maxRivals is how many entries of a title may replace a search: each costs a request, as a search does.
 const maxRivals = 3
 
-// enough returns the candidates that may replace a search: of the kind that the names say, known to AniDB's lists, and the only
-// entries with the title. In names styled as anime's are, namesakes that AniDB does not know do not count. An abbreviation is enough
-// only in such names, and only where nothing else has it.
+// enough returns the candidates that may replace a search: of the kind that the names say, known to AniDB's lists, and
+// the only entries with the title. In names styled as anime's are, namesakes that AniDB does not know do not count. An
+// abbreviation is enough only in such names, and only where nothing else has it.
 func (i *indexed) enough(s match.Series) []index.Candidate {
 	var known, others, short []index.Candidate
 	for _, c := range i.candidates {
@@ -189,7 +190,8 @@ func (i *indexed) enough(s match.Series) []index.Candidate {
 	return nil
 }
 
-// nearYear reports whether the entry or one of its seasons began in the year or next to it: names of releases, and countries, differ by one.
+// nearYear reports whether the entry or one of its seasons began in the year or next to it: names of releases, and
+// countries, differ by one.
 func nearYear(e *match.Entry, year int) bool {
 	return year == 0 || ofYear(e, year-1) || ofYear(e, year) || ofYear(e, year+1)
 }

@@ -99,8 +99,8 @@ func TestEpisodesByTheListsAlone(t *testing.T) {
 	}
 }
 
-// Each reading is the seasons and episodes that are looked for, "special" where it may be only a special; the first that has a
-// place counts.
+// Each reading is the seasons and episodes that are looked for, "special" where it may be only a special; the first
+// that has a place counts.
 func TestListsAreOtherReadingsOfAName(t *testing.T) {
 	entry := &match.Entry{
 		Kind: match.TV, Title: "Iron Lantern", Titles: []match.AltTitle{{Text: "등불", Language: "ko"}, {Text: "Lantern Mini"}},
@@ -283,7 +283,8 @@ func TestSignsThatTheListsLack(t *testing.T) {
 	}
 }
 
-// The lists know one work by a title that TMDB gives another as well: where the listed one has no place for the files, the other counts.
+// The lists know one work by a title that TMDB gives another as well: where the listed one has no place for the files,
+// the other counts.
 func TestTheListsEntryNeedsAPlaceForTheFiles(t *testing.T) {
 	seasons := func(last int) []match.Season {
 		s := match.Season{Number: 1}

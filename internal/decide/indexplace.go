@@ -13,8 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// byIndex takes the entry that the title index has under this title, if TMDB's details confirm it. While TMDB can't be asked,
-// the imported lists alone decide, with less confidence.
+// byIndex takes the entry that the title index has under this title, if TMDB's details confirm it. While TMDB can't be
+// asked, the imported lists alone decide, with less confidence.
 func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	if d.index == nil || len(s.IDs) > 0 || s.left != nil {
 		return resolution{}, false
@@ -54,8 +54,9 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	return resolution{}, false
 }
 
-// orNamesake returns what TMDB's search finds in place of the entry that the lists have under a title, where that one has no place for
-// the files' numbers and the other has: AniDB and TMDB give a remake and the older work of its name different titles.
+// orNamesake returns what TMDB's search finds in place of the entry that the lists have under a title, where that one
+// has no place for the files' numbers and the other has: AniDB and TMDB give a remake and the older work of its name
+// different titles.
 func (d *Deciders) orNamesake(ctx context.Context, s match.Series, listed resolution) resolution {
 	if s.Fansub || beyondDoubt(s, listed.Resolution) || !d.nowhere(ctx, s, listed) { // fansubs count a sequel on from the season before
 		return listed
@@ -119,7 +120,8 @@ func (d *Deciders) byListsAlone(s match.Series, c index.Candidate, siblings []in
 	return out, true
 }
 
-// The confidence in an exact title of the index while TMDB can't be asked, and in one that does not confirm the name's year.
+// The confidence in an exact title of the index while TMDB can't be asked, and in one that does not confirm the name's
+// year.
 const (
 	indexConfidence = 0.9
 	yearUnseen      = 0.82
@@ -144,8 +146,8 @@ var unaskedPlace = 0.9
 // surelyInFirst is how many episodes a short season has: a number up to it is in the first season.
 const surelyInFirst = 12
 
-// placeUnasked fills in season and episodes by the lists alone, where they leave no doubt, or else the reason. The decision
-// keeps its error, so it is not remembered and the next run asks TMDB.
+// placeUnasked fills in season and episodes by the lists alone, where they leave no doubt, or else the reason. The
+// decision keeps its error, so it is not remembered and the next run asks TMDB.
 func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblings []index.Candidate) match.Decision {
 	if d.Status != match.Matched {
 		return d
@@ -173,8 +175,8 @@ func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblin
 	return d
 }
 
-// mayBelongToSequel reports whether an episode number may be one of a later anime of the same series: that anime begins in the
-// same season before the number, or there are later seasons and the number is too high for a short one.
+// mayBelongToSequel reports whether an episode number may be one of a later anime of the same series: that anime begins
+// in the same season before the number, or there are later seasons and the number is too high for a short one.
 func mayBelongToSequel(n int, c index.Candidate, siblings []index.Candidate) bool {
 	for _, o := range siblings {
 		switch {

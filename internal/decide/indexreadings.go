@@ -9,16 +9,16 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// mapped is what the lists say of a title, beside the entry that TMDB has. Numbers of the lists count inside the season that they
-// name, and nowhere else.
+// mapped is what the lists say of a title, beside the entry that TMDB has. Numbers of the lists count inside the season
+// that they name, and nowhere else.
 type mapped struct {
 	index.Candidate
 	entry    *match.Entry
 	siblings []index.Candidate
 }
 
-// ofYear drops what the lists say of a later season under a title with a year in which the whole entry began: the name means its
-// beginning.
+// ofYear drops what the lists say of a later season under a title with a year in which the whole entry began: the name
+// means its beginning.
 func (m mapped) ofYear(year int) mapped {
 	if year != 0 && m.entry.Year == year && m.Season != nil && (*m.Season != 1 || m.Offset != 0) {
 		m.Season, m.Offset = nil, 0
@@ -26,7 +26,8 @@ func (m mapped) ofYear(year int) mapped {
 	return m
 }
 
-// mapping returns what match is told of the lists; nil where readings says all, or where the name states another season.
+// mapping returns what match is told of the lists; nil where readings says all, or where the name states another
+// season.
 func (m mapped) mapping(s match.Series) *match.Mapping {
 	switch {
 	case m.Absolute && len(m.Ranges) == 0 && (!s.HasSeason || s.Season <= 1):
@@ -37,8 +38,8 @@ func (m mapped) mapping(s match.Series) *match.Mapping {
 	return nil
 }
 
-// readings returns how a name may be read, with TMDB's numbers where the lists know them; the first that has a place at TMDB
-// counts. A season that the name states and that has the number comes before the lists.
+// readings returns how a name may be read, with TMDB's numbers where the lists know them; the first that has a place at
+// TMDB counts. A season that the name states and that has the number comes before the lists.
 func (m mapped) readings(r release.Release) []release.Release {
 	season, stated := r.Season()
 	special := special(m.Candidate)
@@ -79,8 +80,8 @@ func numbered(r release.Release, season int, numbers []int) release.Release {
 	return r
 }
 
-// isOfTheSeries reports whether the title is one that TMDB shows for the series, in any language. What TMDB lists as alternative
-// titles may be those of specials.
+// isOfTheSeries reports whether the title is one that TMDB shows for the series, in any language. What TMDB lists as
+// alternative titles may be those of specials.
 func (m mapped) isOfTheSeries() bool {
 	norm := title.Normalize(m.Text)
 	same := func(text string) bool { return title.Normalize(text) == norm }
@@ -88,8 +89,8 @@ func (m mapped) isOfTheSeries() bool {
 		slices.ContainsFunc(m.entry.Titles, func(t match.AltTitle) bool { return t.Language != "" && same(t.Text) })
 }
 
-// amongSpecials returns the reading with the numbers that the lists give the specials. It is empty where they give them to
-// another special as well. A file without a number is the first of them, if there is only one.
+// amongSpecials returns the reading with the numbers that the lists give the specials. It is empty where they give them
+// to another special as well. A file without a number is the first of them, if there is only one.
 func (m mapped) amongSpecials(r release.Release) []release.Release {
 	next := 0 // where the list's next special begins
 	for _, o := range m.siblings {
@@ -117,8 +118,8 @@ func (m mapped) amongSpecials(r release.Release) []release.Release {
 	return []release.Release{numbered(r, 0, eps)}
 }
 
-// inRange returns where the lists map all episodes of a file one by one, in TMDB's numbers: where those of a season go on from the
-// season before, the lists count from its first.
+// inRange returns where the lists map all episodes of a file one by one, in TMDB's numbers: where those of a season go
+// on from the season before, the lists count from its first.
 func (m mapped) inRange(eps []int) (season int, numbers []int, ok bool) {
 	season, numbers, ok = placeAll(index.Candidate{Ranges: m.Ranges}, eps)
 	list := m.episodes(season)

@@ -8,7 +8,8 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// languages are those in which titles are to be shown, such as "ko-KR", best first; the first is that in which TMDB is asked.
+// languages are those in which titles are to be shown, such as "ko-KR", best first; the first is that in which TMDB is
+// asked.
 type languages []string
 
 // first returns the language in which TMDB is asked, "" to leave it to TMDB.
@@ -19,8 +20,8 @@ func (l languages) first() string {
 	return l[0]
 }
 
-// named gives an entry the title in the first of the languages that TMDB has, and returns it. TMDB itself knows one language, and
-// answers with the original title where it has none in that.
+// named gives an entry the title in the first of the languages that TMDB has, and returns it. TMDB itself knows one
+// language, and answers with the original title where it has none in that.
 func (l languages) named(e *match.Entry) *match.Entry {
 	for i, tag := range l {
 		if len(l) == 1 {
@@ -62,8 +63,8 @@ func (l languages) untitled(res *match.Resolution) bool {
 	return len(l) > 1 && res.Status == match.Matched && res.Entry == nil && res.ID != 0 && res.Title == res.OriginalTitle
 }
 
-// name gives what was found by a row of a search alone the title in the first of the languages that TMDB has, which needs the
-// details. Where they can't be had it keeps the title that it has.
+// name gives what was found by a row of a search alone the title in the first of the languages that TMDB has, which
+// needs the details. Where they can't be had it keeps the title that it has.
 func (d *Deciders) name(ctx context.Context, res *match.Resolution) {
 	if !d.shown.untitled(res) {
 		return

@@ -27,7 +27,8 @@ type Wanted struct {
 	Year int        // 0: any
 }
 
-// Found is an entry with such a title. Entry is nil where only a row of a search or of the index is known of it: then Hit is all.
+// Found is an entry with such a title. Entry is nil where only a row of a search or of the index is known of it: then
+// Hit is all.
 type Found struct {
 	Hit    match.Hit
 	Entry  *match.Entry
@@ -35,7 +36,8 @@ type Found struct {
 	Index  bool // found in the title index, and not asked about
 }
 
-// Seasons returns how many seasons a series has, without the specials, and how many episodes; 0 where that is not known.
+// Seasons returns how many seasons a series has, without the specials, and how many episodes; 0 where that is not
+// known.
 func (f Found) Seasons() (seasons, episodes int) {
 	if f.Entry == nil {
 		return 0, 0
@@ -51,9 +53,9 @@ func (f Found) Seasons() (seasons, episodes int) {
 // mostFound bounds what Lookup returns: each series costs a further request for its seasons.
 const mostFound = 20
 
-// Lookup returns what TMDB and the title index have by a title, the likeliest first, at most mostFound; more says that there are
-// others. Series come with their seasons where TMDB can be asked for them. An error means that what is returned may lack
-// something that TMDB would have told.
+// Lookup returns what TMDB and the title index have by a title, the likeliest first, at most mostFound; more says that
+// there are others. Series come with their seasons where TMDB can be asked for them. An error means that what is
+// returned may lack something that TMDB would have told.
 func (d *Deciders) Lookup(ctx context.Context, w Wanted) (found []Found, more bool, err error) {
 	w.Text = strings.Join(strings.Fields(norm.NFC.String(w.Text)), " ")
 	found = d.indexHits(w)
@@ -103,8 +105,8 @@ func byLikeness(found []Found, text string) {
 	})
 }
 
-// details asks for the entries of series, which have the seasons, and of what only the index knows. One that TMDB does not have
-// loses its id.
+// details asks for the entries of series, which have the seasons, and of what only the index knows. One that TMDB does
+// not have loses its id.
 func (d *Deciders) details(ctx context.Context, found []Found) error {
 	var group errgroup.Group
 	var mu sync.Mutex
@@ -142,7 +144,8 @@ func hitOf(e *match.Entry) match.Hit {
 	}
 }
 
-// indexHits returns the entries that the title index has by the whole title, or else by one that is written a little otherwise.
+// indexHits returns the entries that the title index has by the whole title, or else by one that is written a little
+// otherwise.
 func (d *Deciders) indexHits(w Wanted) (found []Found) {
 	if d.index == nil {
 		return nil
@@ -178,15 +181,16 @@ type Cached struct {
 	titled map[knownEntry]bool // in the language of this run
 }
 
-// NewCached returns one that has found something already. Of two answers about one entry that in the first language to show wins.
+// NewCached returns one that has found something already. Of two answers about one entry that in the first language to
+// show wins.
 func NewCached(w Wanted, shown []string, found []Found) *Cached {
 	return &Cached{
 		wanted: w, words: strings.Fields(title.Normalize(w.Text)), shown: shown, found: found, titled: map[knownEntry]bool{},
 	}
 }
 
-// Add looks at one answer: the path behind /3 and the query of its question, its body, and where it is from. Answers to other
-// questions than for details and searches tell nothing.
+// Add looks at one answer: the path behind /3 and the query of its question, its body, and where it is from. Answers to
+// other questions than for details and searches tell nothing.
 func (c *Cached) Add(path, query string, body []byte, origin match.Origin) {
 	kind, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	inLanguage := false

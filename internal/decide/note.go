@@ -9,8 +9,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Note returns what media servers are told of an entry, a series with all its episodes, by the same questions that decide about
-// files. AniDB's id and those that follow from it are there only where one anime is the whole entry.
+// Note returns what media servers are told of an entry, a series with all its episodes, by the same questions that
+// decide about files. AniDB's id and those that follow from it are there only where one anime is the whole entry.
 func (d *Deciders) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, error) {
 	if kind == match.Movie {
 		film, _, err := d.source.film(ctx, id)

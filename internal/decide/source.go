@@ -15,8 +15,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// source is a match.Source over a TMDB client: it turns wire structs into the matcher's values and notes where each answer came
-// from. Decoded answers are kept while the run lasts, so a series in many folders is decoded once.
+// source is a match.Source over a TMDB client: it turns wire structs into the matcher's values and notes where each
+// answer came from. Decoded answers are kept while the run lasts, so a series in many folders is decoded once.
 type source struct {
 	client   *tmdb.Client
 	language string    // in which TMDB is asked
@@ -250,8 +250,8 @@ func externalIDs(ids *tmdb.ExternalIDs) match.IDs {
 	return match.IDs{IMDb: ids.IMDbID, TVDB: ids.TVDBID}
 }
 
-// titlesOf merges translated and alternative titles; TMDB repeats many of them. Translated ones stand first: they are those that TMDB
-// shows, and what is decided must not depend on the language in which it was asked.
+// titlesOf merges translated and alternative titles; TMDB repeats many of them. Translated ones stand first: they are
+// those that TMDB shows, and what is decided must not depend on the language in which it was asked.
 func titlesOf(alternative *tmdb.AlternativeTitles, translated *tmdb.Translations) []match.AltTitle {
 	var out []match.AltTitle
 	if translated != nil {
@@ -279,8 +279,8 @@ func genresOf(genres []tmdb.Genre) []int {
 	return ids
 }
 
-// memo keeps decoded answers for one run, the oldest of too many goes. Errors are not kept. Callers with the same question at
-// the same time each ask: the cache sends one request for all of them.
+// memo keeps decoded answers for one run, the oldest of too many goes. Errors are not kept. Callers with the same
+// question at the same time each ask: the cache sends one request for all of them.
 type memo struct {
 	mu      sync.Mutex
 	answers map[string]decoded
