@@ -89,7 +89,7 @@ const maxLine = 1 << 20
 // eachLine calls do for every line that is not empty, and makes its error a *lineError. An error of the input comes
 // first: the line that it cut is not judged.
 func eachLine(r io.Reader, do func(text string) error) error {
-	in := &remembering{r: r}
+	in := &errorKeeper{r: r}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
 	n := 0
@@ -117,13 +117,13 @@ func eachLine(r io.Reader, do func(text string) error) error {
 	return nil
 }
 
-// remembering keeps the error with which its reader failed.
-type remembering struct {
+// errorKeeper keeps the error with which its reader failed.
+type errorKeeper struct {
 	r   io.Reader
 	err error
 }
 
-func (m *remembering) Read(p []byte) (int, error) {
+func (m *errorKeeper) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		m.err = err

@@ -66,10 +66,10 @@ type Outcome struct {
 
 // Bounds of fetching.
 const (
-	maxDownload  = 1 << 30
-	once         = 24 * time.Hour // AniDB's titles
-	exportDays   = 3              // today's export is there from 08:00 UTC, so yesterday's may be the newest
-	maxRedirects = 5
+	maxDownload   = 1 << 30
+	aniDBInterval = 24 * time.Hour // AniDB's titles
+	exportsTried  = 3              // today's export is there from 08:00 UTC, so yesterday's may be the newest
+	maxRedirects  = 5
 )
 
 // errAbsent is a file that is not there (yet).
@@ -175,7 +175,7 @@ func (u Updater) wanted() []wanted {
 		name   string
 	}{{TVExport, "tv_series_ids"}, {FilmExport, "movie_ids"}} {
 		w := wanted{source: e.source}
-		for day := range exportDays {
+		for day := range exportsTried {
 			date := u.now().UTC().AddDate(0, 0, -day).Format("01_02_2006")
 			w.urls = append(w.urls, strings.TrimRight(u.Addresses.TMDBExports, "/")+"/"+e.name+"_"+date+".json.gz")
 		}
@@ -192,7 +192,7 @@ func (u Updater) fetchNewest(ctx context.Context, w wanted, known SourceInfo, wo
 		same := known.URL == address
 		switch {
 		case same && len(w.urls) > 1, // an export of a day does not change
-			same && w.source == AniDB && u.now().Sub(known.Imported) < once && !known.Imported.After(u.now()):
+			same && w.source == AniDB && u.now().Sub(known.Imported) < aniDBInterval && !known.Imported.After(u.now()):
 			out.Unchanged, out.Err = true, nil
 			return out, nil
 		}

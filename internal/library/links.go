@@ -91,9 +91,9 @@ func inHiddenFolder(rel string) bool {
 	return false
 }
 
-// firstSight notes a file that was named. It reports false if the file was yielded before, named or found in a
+// noteNamed notes a file that was named. It reports false if the file was yielded before, named or found in a
 // folder.
-func (l *links) firstSight(real string, video bool) bool {
+func (l *links) noteNamed(real string, video bool) bool {
 	if l.namedBefore(real) {
 		return false
 	}

@@ -68,8 +68,8 @@ func (l *listing) open(path string) error {
 	return err
 }
 
-// told are the items for those who are told of them.
-func (l *listing) told() []Entry {
+// seen returns the items as Options.Read is told of them.
+func (l *listing) seen() []Entry {
 	out, stats := make([]Entry, len(l.items)), make([]Stat, 0, len(l.items))
 	for i := range l.items {
 		it := &l.items[i]

@@ -92,7 +92,7 @@ func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Walker{yield: yield, excludes: excludes, told: o.Read, links: newLinks()}, nil
+	return &Walker{yield: yield, excludes: excludes, onRead: o.Read, links: newLinks()}, nil
 }
 
 // Root walks one more root. What was yielded for an earlier one is not yielded again: a folder never, a file that was
@@ -110,7 +110,7 @@ func (w *Walker) Root(ctx context.Context, root string) error {
 type Walker struct {
 	yield    func(Dir) error
 	excludes patterns
-	told     func(real string, entries []Entry) // nil: nobody
+	onRead   func(real string, entries []Entry) // nil: nobody
 	links    *links
 	listing  listing // of the folder that is being read
 	beside   beside  // of the folder of the file that was named last
@@ -190,7 +190,7 @@ func (w *Walker) file(ctx context.Context, path, abs string, info fs.FileInfo) e
 // named yields a file that was named, unless a folder that holds it was read, or it was named before.
 func (w *Walker) named(ctx context.Context, path, abs string, file File) error {
 	real, err := filepath.EvalSymlinks(filepath.Dir(abs))
-	if err == nil && !w.links.firstSight(filepath.Join(real, file.Name), IsVideo(file.Name)) {
+	if err == nil && !w.links.noteNamed(filepath.Join(real, file.Name), IsVideo(file.Name)) {
 		return nil
 	}
 	out := Dir{Path: filepath.Dir(path), Abs: filepath.Dir(abs), Files: []File{file}, Named: true}
@@ -298,8 +298,8 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 		}
 	}
 	addSubtitles(out.Files, f.path, list.items)
-	if w.told != nil && readErr == nil {
-		w.told(f.real, list.told())
+	if w.onRead != nil && readErr == nil {
+		w.onRead(f.real, list.seen())
 	}
 	return out, below, nil
 }

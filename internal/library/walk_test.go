@@ -459,7 +459,7 @@ func TestAListOfFilesIsRememberedWithinBounds(t *testing.T) {
 	l := newLinks()
 	name := func(i int) string { return fmt.Sprintf("/lib/%d.mkv", i) }
 	for i := range 3 * rememberedFiles {
-		if !l.firstSight(name(i), true) {
+		if !l.noteNamed(name(i), true) {
 			t.Fatalf("%s was not there before", name(i))
 		}
 	}
@@ -467,7 +467,7 @@ func TestAListOfFilesIsRememberedWithinBounds(t *testing.T) {
 		t.Errorf("%d files are remembered", n)
 	}
 	for _, ago := range []int{1, 2, rememberedFiles} {
-		if l.firstSight(name(3*rememberedFiles-ago), true) {
+		if l.noteNamed(name(3*rememberedFiles-ago), true) {
 			t.Errorf("a file of %d files ago is forgotten", ago)
 		}
 	}

@@ -180,7 +180,7 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 	v.setTarget(in, file)
 }
 
-// tail is how many bytes a unit's names have behind the stem at most.
+// tail returns how many bytes the names of a unit have behind the stem at most.
 func (v *video) tail() int {
 	tail := max(len(path.Ext(v.item.Name)), len(".nfo"))
 	for i := range v.sidecars {

@@ -175,7 +175,8 @@ func (p *Planner) addNote(v *video, taken map[foldKey]string, at *folderChoice, 
 	v.ops = append(v.ops, Op{Verb: NFO, Note: n, To: to})
 }
 
-// isAbout reports whether a file is about what would be written in its place. That it is about something else is told.
+// isAbout reports whether a file is about what would be written in its place. If it is about something else, a warning
+// says so.
 func (p *Planner) isAbout(file string, n *Note) bool {
 	text, err := p.disk.Ends(file)
 	about, named := false, 0

@@ -84,14 +84,14 @@ type Planner struct {
 	namers      []namer // by target
 	folders     folders
 	origins     map[string]*origin
-	byNeighbour []*video       // that go where the videos around them go
+	byNeighbour []*video       // extras and files about a folder, which go where the videos around them go
 	owned       map[*Item]bool // files that are about a folder by their names, and belong to a video by its
 	unowned     []LeftFile     // that no video can be said to own
-	reported    map[*Item]bool // files, but for videos, that a unit has or of which it is told why they are left
-	foreign     []string       // of files for media servers that are there and about something else
+	reported    map[*Item]bool // files other than videos that are in a unit or listed as left
+	foreign     []string       // warnings about existing NFOs of other entries
 	videos      []*video
 	all         []*video            // videos, and what was left at once, in the order of the records
-	waitsFor    map[*video][]string // paths that other moves of the plan must free first
+	waitsFor    map[*video][]string // paths that other moves of the plan have to free first
 	conflicts   conflicts
 }
 
@@ -105,7 +105,7 @@ type origin struct {
 // identity is what makes two names one file.
 type identity struct{ device, inode uint64 }
 
-// video is a record with what becomes of it.
+// video is a record and what is planned for it.
 type video struct {
 	given    string // the folder as the record names it, with its slash
 	name     string // of the file

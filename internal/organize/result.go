@@ -15,8 +15,8 @@ import (
 type Result struct {
 	Plan
 	InPlace int            // files that are where they belong already
-	Foreign []string       // what is to be said of files for media servers that are there and about something else
-	Unowned map[string]int // files but for videos that no unit has and that stay where they are, by extension
+	Foreign []string       // warnings about existing NFOs of other entries
+	Unowned map[string]int // files other than videos that are in no unit, by extension
 	Parted  []string       // files with several names that move to another file system, where they have one
 }
 

@@ -40,7 +40,7 @@ type Machine struct {
 	settle  time.Duration
 	state   *State
 	folders map[string]*folder
-	hold    map[string]hold // groups that a batch could not deal with
+	retries map[string]retry // groups that a batch could not deal with
 }
 
 // folder is one folder as it was seen last.
@@ -52,8 +52,8 @@ type folder struct {
 	busy    bool      // it has a file that is not complete
 }
 
-// hold is when a group is tried again.
-type hold struct {
+// retry is when a group is tried again.
+type retry struct {
 	until time.Time
 	times int
 }
@@ -61,11 +61,12 @@ type hold struct {
 // NewMachine returns a machine that has seen nothing. What the state says was dealt with is left in peace until it
 // changes.
 func NewMachine(settle time.Duration, state *State) *Machine {
-	return &Machine{settle: settle, state: state, folders: map[string]*folder{}, hold: map[string]hold{}}
+	return &Machine{settle: settle, state: state, folders: map[string]*folder{}, retries: map[string]retry{}}
 }
 
-// Saw takes note of what a folder holds, by name in byte order, and returns the folders in it that were not seen yet.
-func (m *Machine) Saw(now time.Time, dir string, entries []Entry) (unseen []string) {
+// Observe takes note of what a folder holds, by name in byte order, and returns the folders in it that were not seen
+// yet.
+func (m *Machine) Observe(now time.Time, dir string, entries []Entry) (unseen []string) {
 	f := &folder{entries: entries, sum: sumOf(entries), since: now}
 	for _, e := range entries {
 		switch {
@@ -145,7 +146,7 @@ func (m *Machine) Due(now time.Time, basis string) (due, beside []Group, next ti
 			}
 			continue
 		}
-		if h := m.hold[g.Dir]; h.until.After(ready) {
+		if h := m.retries[g.Dir]; h.until.After(ready) {
 			ready = h.until
 		}
 		if now.Before(ready) {
@@ -232,7 +233,7 @@ func (m *Machine) Entries(dir string) []Entry {
 // again when the basis of decisions changes. What has gone from the folders since they were scanned, the batch has
 // moved; what has come is news.
 func (m *Machine) Dealt(g *Group, before map[string][]Entry, basis string, left bool) {
-	delete(m.hold, g.Dir)
+	delete(m.retries, g.Dir)
 	for _, dir := range g.Folders {
 		if !isSubset(m.Entries(dir), before[dir]) {
 			return // it settles anew
@@ -245,12 +246,12 @@ func (m *Machine) Dealt(g *Group, before map[string][]Entry, basis string, left 
 	}
 }
 
-// Again takes note that a batch could not deal with a group; it is tried again, later each time, at most limit from
-// now.
-func (m *Machine) Again(now time.Time, g *Group, first, limit time.Duration) {
-	h := m.hold[g.Dir]
+// RetryLater takes note that a batch could not deal with a group; it is tried again, later each time, at most limit
+// from now.
+func (m *Machine) RetryLater(now time.Time, g *Group, first, limit time.Duration) {
+	h := m.retries[g.Dir]
 	wait := first << min(h.times, 16)
-	m.hold[g.Dir] = hold{now.Add(min(wait, limit)), h.times + 1}
+	m.retries[g.Dir] = retry{now.Add(min(wait, limit)), h.times + 1}
 }
 
 func isSubset(now, before []Entry) bool {

@@ -75,9 +75,9 @@ func (t *Tree) Writing(dir, name string) bool {
 	return err == nil && info.Mode().Type() == fs.FileMode(0) && isWritten(file)
 }
 
-// silent are the types of file systems from which no notices come of what other machines, or a program behind them,
-// change.
-var silent = map[string]bool{
+// withoutNotices are the types of file systems from which no notices come of what other machines, or a program behind
+// them, change.
+var withoutNotices = map[string]bool{
 	"nfs": true, "cifs": true, "smb2": true, "fuse": true, "9p": true, "ceph": true,
 }
 
@@ -103,7 +103,7 @@ type System struct {
 // Listen returns the system's notices of a tree, and of one folder elsewhere. The error is ErrNoNotices where none
 // would come.
 func Listen(t *Tree, elsewhere string) (*System, error) {
-	if silent[t.root.Type] {
+	if withoutNotices[t.root.Type] {
 		return nil, ErrNoNotices
 	}
 	watcher, err := fsnotify.NewBufferedWatcher(64)

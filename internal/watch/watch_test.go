@@ -27,11 +27,11 @@ type attic struct {
 	basis   string
 	began   time.Time
 
-	watched map[string]bool
-	limit   int // of notices; 0: none
-	silent  bool
-	woken   chan struct{}
-	dirs    map[string]bool
+	watched        map[string]bool
+	limit          int // of notices; 0: none
+	withoutNotices bool
+	woken          chan struct{}
+	dirs           map[string]bool
 
 	result Result              // of each batch
 	during func(dirs []string) // what a batch does with the files
@@ -79,7 +79,7 @@ func (a *attic) watch() {
 		Basis: func() string { return locked(a, func() string { return a.basis }) }, Batch: a.batch,
 		Save: func() error { return locked(a, func() error { a.saved++; return nil }) }, Say: a.say,
 	}
-	if !a.silent {
+	if !a.withoutNotices {
 		c.Notices = a
 	}
 	w := New(c)
@@ -274,7 +274,7 @@ func TestWatching(t *testing.T) {
 			a.is("11m0s batch Show")
 		}},
 		{"without notices folders are looked at in turn", func(a *attic) {
-			a.silent = true
+			a.withoutNotices = true
 			a.watch()
 			a.pass(90 * time.Second)
 			a.files["Show/1.mkv"] = 5

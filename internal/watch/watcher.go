@@ -93,9 +93,9 @@ func New(c Config) *Watcher {
 // rescan's period.
 const retryFirst = time.Minute
 
-// glance is how long it takes at most until it is noticed that the watched folder has gone, of which no notice may
-// come, and lookForIt how often it is then looked for.
-const glance, lookForIt = time.Minute, 10 * time.Second
+// presenceCheck is the longest time until a missing watched folder is noticed, of which no notice may come;
+// searchInterval is how often it is then looked for.
+const presenceCheck, searchInterval = time.Minute, 10 * time.Second
 
 // lookAfter is how long notices of a folder are gathered before it is looked at.
 const lookAfter = time.Second / 2
@@ -103,7 +103,7 @@ const lookAfter = time.Second / 2
 // Run watches until ctx ends, whose error it then returns, or a batch says so.
 func (w *Watcher) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		w.lookAround()
+		w.lookAtDue()
 		due, next := w.settled()
 		if len(due.groups) > 0 {
 			if err := w.batch(ctx, due); err != nil {
@@ -114,7 +114,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		if next.IsZero() || w.rescanAt.Before(next) {
 			next = w.rescanAt
 		}
-		if pulse := w.now.Add(glance); pulse.Before(next) {
+		if pulse := w.now.Add(presenceCheck); pulse.Before(next) {
 			next = pulse
 		}
 		for _, at := range w.dirty {
@@ -153,8 +153,8 @@ func (w *Watcher) wait(ctx context.Context, until time.Time) {
 	}
 }
 
-// lookAround looks at what it is time to look at.
-func (w *Watcher) lookAround() {
+// lookAtDue looks at what it is time to look at.
+func (w *Watcher) lookAtDue() {
 	w.now = time.Now()
 	if !w.now.Before(w.rescanAt) {
 		w.rescan()
@@ -168,15 +168,15 @@ func (w *Watcher) lookAround() {
 		}
 	}
 	slices.Sort(dirs)
-	if w.there() {
+	if w.isPresent() {
 		for _, dir := range dirs {
 			w.look(dir, false)
 		}
 	}
 }
 
-// there looks whether the watched folder is there. While it is not, nothing that is missing has gone.
-func (w *Watcher) there() bool {
+// isPresent reports whether the watched folder is there. While it is not, nothing that is missing has gone.
+func (w *Watcher) isPresent() bool {
 	err := w.Disk.There()
 	switch {
 	case err != nil:
@@ -184,7 +184,7 @@ func (w *Watcher) there() bool {
 			w.Say(Lost, ".", err)
 		}
 		w.lost = true
-		w.rescanAt = w.now.Add(min(w.Poll, lookForIt))
+		w.rescanAt = w.now.Add(min(w.Poll, searchInterval))
 		return false
 	case w.lost:
 		w.lost = false
@@ -195,7 +195,7 @@ func (w *Watcher) there() bool {
 }
 
 func (w *Watcher) rescan() {
-	if !w.there() {
+	if !w.isPresent() {
 		return
 	}
 	w.rescanAt = w.now.Add(w.Rescan)
@@ -225,7 +225,7 @@ func (w *Watcher) look(dir string, all bool) {
 		return
 	}
 	delete(w.unreadable, dir)
-	next := w.machine.Saw(w.now, dir, entries)
+	next := w.machine.Observe(w.now, dir, entries)
 	if all {
 		next = next[:0]
 		for _, e := range entries {
@@ -250,7 +250,7 @@ type work struct {
 func (w *Watcher) settled() (work, time.Time) {
 	out := work{basis: w.Basis()}
 	due, beside, next := w.machine.Due(w.now, out.basis)
-	if len(due) == 0 || !w.there() {
+	if len(due) == 0 || !w.isPresent() {
 		return out, next
 	}
 	for _, g := range slices.Concat(due, beside) {
@@ -309,7 +309,7 @@ func (w *Watcher) batch(ctx context.Context, do work) error {
 		return ctx.Err()
 	}
 	w.now = time.Now()
-	if w.there() {
+	if w.isPresent() {
 		for _, dir := range do.dirs {
 			if w.machine.Known(dir) {
 				w.look(dir, false)
@@ -325,7 +325,7 @@ func (w *Watcher) batch(ctx context.Context, do work) error {
 	for i := range do.groups {
 		g := &do.groups[i]
 		if result.Again || anyOf(g.Folders, result.Later) {
-			w.machine.Again(w.now, g, retryFirst, max(w.Rescan, retryFirst))
+			w.machine.RetryLater(w.now, g, retryFirst, max(w.Rescan, retryFirst))
 			continue
 		}
 		w.machine.Dealt(g, before, do.basis, anyOf(g.Folders, hopeful))
