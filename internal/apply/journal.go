@@ -5,14 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/anivault/anivault/internal/lang"
@@ -207,10 +205,7 @@ func readRun(text []byte) (r *run, marks int, err error) {
 	if len(lines)-1 < h.Folders {
 		return r, 0, &JournalError{Why: "folders are missing"}
 	}
-	whole := &run{
-		ID: r.ID, Plan: r.Plan, Begun: r.Begun, Mode: r.Mode, Layout: r.Layout, Absolute: r.Absolute, Parts: r.Parts,
-		Sources: r.Sources, Targets: r.Targets,
-	}
+	whole := *r
 	for i, line := range lines[:h.Folders] {
 		if err := whole.readFolder(line); err != nil {
 			return r, 0, &JournalError{Line: i + 2, Why: err.Error()}
@@ -222,7 +217,7 @@ func readRun(text []byte) (r *run, marks int, err error) {
 	if len(whole.Ops) != h.Files {
 		return r, 0, &JournalError{Why: "files are missing"}
 	}
-	return whole, marks, nil
+	return &whole, marks, nil
 }
 
 func (r *run) readFolder(line []byte) error {
@@ -344,189 +339,4 @@ func (r *run) addStep(o op, aside map[int]int) error {
 // isComponent reports whether a name is one component of a path.
 func isComponent(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\x00")
-}
-
-// journal is an open journal: a run, and marks that are added to it, by several workers at once.
-type journal struct {
-	run      *run
-	progress progress
-	file     File
-	end      int64 // where the next mark goes
-	unsynced bool
-	err      error // the first mark that could not be written
-	mu       sync.Mutex
-}
-
-func journalName(id string) string { return id + ".journal" }
-
-// unwritten is the name of a journal until it is complete.
-func unwritten(id string) string { return "." + id + ".journal.new" }
-
-// newJournal writes a run down, durably, before anything of it is done.
-func newJournal(dir Dir, r *run) (_ *journal, err error) {
-	name := unwritten(r.ID)
-	file, err := dir.Create(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			file.Close()
-			_ = dir.Unlink(name) // it was never complete, and nothing was done by it
-		}
-	}()
-	if err := file.Lock(); err != nil {
-		return nil, err
-	}
-	text := r.text()
-	if _, err := file.WriteAt(text, 0); err != nil {
-		return nil, err
-	}
-	if err := file.Allocate(int64(len(text)) + r.room()); err != nil {
-		return nil, err
-	}
-	if err := file.Sync(); err != nil {
-		return nil, err
-	}
-	if err := publish(dir, name, journalName(r.ID)); err != nil {
-		return nil, err
-	}
-	if err := dir.Sync(); err != nil {
-		return nil, err
-	}
-	return &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file, end: int64(len(text))}, nil
-}
-
-// publish gives a file its name, and replaces none.
-func publish(dir Dir, from, to string) error {
-	err := dir.Rename(from, dir, to)
-	if !cantExclude(err) {
-		return err
-	}
-	if err := dir.Link(from, dir, to); err != nil {
-		return err
-	}
-	return dir.Unlink(from)
-}
-
-// openJournal reads a journal whole; one that may be written is locked, ErrAtWork where another process has it. The
-// error wraps a *JournalError where it can't be trusted.
-func openJournal(dir Dir, id string, writable bool) (*journal, error) {
-	open := dir.Read
-	if writable {
-		open = dir.Edit
-	}
-	file, err := open(journalName(id))
-	if err != nil {
-		return nil, err
-	}
-	var text []byte
-	if writable {
-		err = file.Lock()
-	}
-	if err == nil {
-		text, err = readAll(file)
-	}
-	if err != nil {
-		file.Close()
-		return nil, err
-	}
-	r, at, err := readRun(text)
-	if err == nil && r.ID != id {
-		err = &JournalError{Why: "it is that of another run, " + r.ID}
-	}
-	if err != nil {
-		file.Close()
-		return nil, lang.Error("the run %s: %w", id, err)
-	}
-	j := &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file}
-	j.end = int64(at + j.progress.replay(text[at:]))
-	return j, nil
-}
-
-func readAll(f File) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return readPart(f, 0, info.Size)
-}
-
-// readPart returns what stands between two places, less where the file ends before.
-func readPart(f File, from, to int64) ([]byte, error) {
-	text := make([]byte, to-from)
-	n, err := f.ReadAt(text, from)
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return text[:n], err
-}
-
-// readSummary reads of a journal what the history tells: its header and its marks. The checksum is looked at only with
-// check, so a run of 100,000 files costs no more than one of a single file. With an error of *JournalError the run has
-// what could be read.
-func readSummary(dir Dir, id string, check bool) (*Run, error) {
-	file, err := dir.Read(journalName(id))
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	r, h, length, err := readStart(file, info.Size)
-	marks := int64(length + h.Bytes)
-	p := newProgress(0, 0)
-	out := p.summary(r)
-	out.Files = h.Files
-	switch {
-	case err != nil:
-		return &out, err
-	case r.ID != id:
-		return &out, &JournalError{Why: "it is that of another run, " + r.ID}
-	case marks > info.Size:
-		return &out, &JournalError{Why: "its end is missing"}
-	}
-	if check {
-		text, err := readPart(file, 0, marks)
-		if err == nil {
-			_, _, err = h.fixedPart(text, length)
-		}
-		if err != nil {
-			return &out, err
-		}
-	}
-	text, err := readMarks(file, marks, info.Size)
-	p = newProgress(h.Files, h.Folders)
-	p.replay(text)
-	out = p.summary(r)
-	return &out, err
-}
-
-// window is how much of a journal is read at a time, and longestHeader what is read of a header: it names roots.
-const window, longestHeader = 64 << 10, 8 << 20
-
-func readStart(file File, size int64) (r *run, h header, length int, err error) {
-	for most := int64(window); ; most *= 2 {
-		text, err := readPart(file, 0, min(most, size))
-		if err != nil {
-			return &run{}, h, 0, err
-		}
-		if bytes.IndexByte(text, '\n') >= 0 || most >= min(size, longestHeader) {
-			return readHeader(text)
-		}
-	}
-}
-
-// readMarks returns the marks: the file was made as long as it will ever be, so behind them there are zeros.
-func readMarks(file File, from, size int64) (text []byte, err error) {
-	for from < size {
-		some, err := readPart(file, from, min(from+window, size))
-		text, from = append(text, some...), from+window
-		if err != nil || len(some) == 0 || some[len(some)-1] == 0 {
-			return text, err
-		}
-	}
-	return text, nil
 }
