@@ -31,26 +31,22 @@ func main() {
 	}
 }
 
-// generate returns the table for a list of variants.
 func generate(list io.Reader) ([]byte, error) {
 	simple, version, err := read(list)
 	if err != nil {
 		return nil, err
 	}
 	if len(simple) == 0 || version == "" {
-		return nil, errors.New("the input is not Unihan_Variants.txt: " +
-			"it names no version of Unicode, or has no kSimplifiedVariant")
+		return nil, errors.New("the input is not Unihan_Variants.txt: no version of Unicode, or no kSimplifiedVariant")
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, head, version, len(simple))
 	for row := range slices.Chunk(slices.Sorted(maps.Keys(simple)), 16) {
+		pairs := make([]string, len(row))
 		for i, r := range row {
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(string(r) + string(last(simple, r)))
+			pairs[i] = string(r) + string(last(simple, r))
 		}
-		b.WriteByte('\n')
+		fmt.Fprintln(&b, strings.Join(pairs, " "))
 	}
 	return b.Bytes(), nil
 }
@@ -106,7 +102,6 @@ func codePoint(s string) (rune, error) {
 // common reports whether a character is of the first block of Han characters, whose UTF-8 is three bytes long.
 func common(r rune) bool { return r >= 0x4E00 && r <= 0x9FFF }
 
-// last follows the forms to one that has no simpler one.
 func last(simple map[rune]rune, r rune) rune {
 	for range len(simple) {
 		next, ok := simple[r]
