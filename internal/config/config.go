@@ -160,6 +160,34 @@ func (c *Config) Refuse(key, reason string) *Error {
 	return e
 }
 
+// Variable is an environment variable beside those of the settings.
+type Variable struct{ Name, Doc string }
+
+// OtherVariables returns the variables that are read outside the table of settings.
+func OtherVariables() []Variable {
+	return []Variable{
+		{"ANIVAULT_CONFIG", "The config file to read instead of the default one."},
+		{"HTTPS_PROXY", "Proxy for requests, as in other programs; so are HTTP_PROXY and NO_PROXY."},
+		{"NOTIFY_SOCKET", "Where systemd hears that serve is ready or stopping."},
+		{"NO_COLOR", "If set, no colour unless --color always; TERM=dumb means that and no status line."},
+		{"TERM", "dumb: a terminal without colours and cursor movements."},
+		{"ANIVAULT_RUN_ID", "Set for the program of organize.exec: the run that changed something."},
+		{"ANIVAULT_CHANGED", "Set for the program of organize.exec: how many files were put in place."},
+		{"VISUAL", "The editor for a plan that organize has shown; split at spaces, no shell."},
+		{"EDITOR", "As VISUAL, where that is not set (default: vi)."},
+		{"LC_ALL", "The language of messages, Korean where it begins with ko, else English; the flag --lang wins."},
+		{"LC_MESSAGES", "As LC_ALL, where that is not set."},
+		{"LANG", "As LC_ALL, where neither that nor LC_MESSAGES is set."},
+		{"HOME", "Below it lie the files for which neither a variable nor XDG names a place."},
+		{"XDG_CONFIG_HOME", "The config file is anivault/config.yaml below it (default: ~/.config)."},
+		{"XDG_STATE_HOME", "The limiter's state is in anivault below it (default: ~/.local/state)."},
+		{"XDG_CACHE_HOME", "The cache is in anivault below it (default: ~/.cache)."},
+		{"XDG_DATA_HOME", "Pins and title index are in anivault below it (default: ~/.local/share)."},
+		{"AppData", "On Windows: the config file is anivault\\config.yaml below it."},
+		{"LocalAppData", "On Windows: state, cache and data are in anivault below it."},
+	}
+}
+
 // Error is a setting that can't be used.
 type Error struct {
 	Name   string // as the person wrote it: a flag, a variable, or a key with its file

@@ -126,6 +126,20 @@ func readProxy(v string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
+// NetworkOf returns the network of an address that is listened on: net.Listen would take 0.0.0.0 for IPv6, too.
+func NetworkOf(addr string) string {
+	host, _, _ := net.SplitHostPort(addr)
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+		return "tcp4"
+	}
+	return "tcp"
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 // ForServe completes what the gateway alone needs: unless it was set, concurrency is concurrency_total, and the clients
 // of clients.yaml belong to those of the config file. Its error is an *Error with all that can't be used. See also
 // CheckExposure.

@@ -2,8 +2,6 @@ package config
 
 import (
 	"errors"
-	"net"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -19,15 +17,14 @@ import (
 // Setting describes one setting: where it may be written, its default, and how a written value becomes part of a
 // Config.
 type Setting struct {
-	Key     string   // the config file's key, with a dot between section and name
-	Env     string   // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
-	Default string   // as it would be written; empty means "not set"
-	Allowed string   // what may be written, for messages and documents
-	Doc     string   // one sentence
-	Secret  bool     // never shown
-	List    bool     // items with commas; in the file also a list
-	Args    bool     // a program; in the file also a list with its arguments, which reach apply with argEnd between
-	Choices []string // the words that are accepted; nil: it is none of words
+	Key     string // the config file's key, with a dot between section and name
+	Env     string // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
+	Default string // as it would be written; empty means "not set"
+	Allowed string // what may be written, for messages and documents
+	Doc     string // one sentence
+	Secret  bool   // never shown
+	List    bool   // items with commas; in the file also a list
+	Args    bool   // a program; in the file also a list with its arguments, which reach apply with argEnd between
 	apply   func(*Config, string) error
 }
 
@@ -190,14 +187,12 @@ func anything(v string) (string, error) { return v, nil }
 func choice(key, doc string, field func(*Config) *string, standard string, words ...string) Setting {
 	last := len(words) - 1
 	allowed := strings.Join(words[:last], ", ") + " or " + words[last]
-	s := of(key, standard, allowed, doc, field, func(v string) (string, error) {
+	return of(key, standard, allowed, doc, field, func(v string) (string, error) {
 		if !slices.Contains(words, v) {
 			return "", lang.Error("must be one of %s", strings.Join(words, ", "))
 		}
 		return v, nil
 	})
-	s.Choices = words
-	return s
 }
 
 // size is a number of bytes.
@@ -298,34 +293,6 @@ func address(key, standard, doc string, field func(*Config) *string) Setting {
 	})
 }
 
-// Variable is an environment variable beside those of the settings.
-type Variable struct{ Name, Doc string }
-
-// OtherVariables returns the variables that are read outside the table of settings.
-func OtherVariables() []Variable {
-	return []Variable{
-		{"ANIVAULT_CONFIG", "The config file to read instead of the default one."},
-		{"HTTPS_PROXY", "Proxy for requests, as in other programs; so are HTTP_PROXY and NO_PROXY."},
-		{"NOTIFY_SOCKET", "Where systemd hears that serve is ready or stopping."},
-		{"NO_COLOR", "If set, no colour unless --color always; TERM=dumb means that and no status line."},
-		{"TERM", "dumb: a terminal without colours and cursor movements."},
-		{"ANIVAULT_RUN_ID", "Set for the program of organize.exec: the run that changed something."},
-		{"ANIVAULT_CHANGED", "Set for the program of organize.exec: how many files were put in place."},
-		{"VISUAL", "The editor for a plan that organize has shown; split at spaces, no shell."},
-		{"EDITOR", "As VISUAL, where that is not set (default: vi)."},
-		{"LC_ALL", "The language of messages, Korean where it begins with ko, else English; the flag --lang wins."},
-		{"LC_MESSAGES", "As LC_ALL, where that is not set."},
-		{"LANG", "As LC_ALL, where neither that nor LC_MESSAGES is set."},
-		{"HOME", "Below it lie the files for which neither a variable nor XDG names a place."},
-		{"XDG_CONFIG_HOME", "The config file is anivault/config.yaml below it (default: ~/.config)."},
-		{"XDG_STATE_HOME", "The limiter's state is in anivault below it (default: ~/.local/state)."},
-		{"XDG_CACHE_HOME", "The cache is in anivault below it (default: ~/.cache)."},
-		{"XDG_DATA_HOME", "Pins and title index are in anivault below it (default: ~/.local/share)."},
-		{"AppData", "On Windows: the config file is anivault\\config.yaml below it."},
-		{"LocalAppData", "On Windows: state, cache and data are in anivault below it."},
-	}
-}
-
 func readSecret(v string) (Secret, error) {
 	v = strings.TrimSpace(v)
 	if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -370,20 +337,6 @@ func readBaseURL(v string) (*url.URL, error) {
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/3")
 	return u, nil
-}
-
-// NetworkOf returns the network of an address that is listened on: net.Listen would take 0.0.0.0 for IPv6, too.
-func NetworkOf(addr string) string {
-	host, _, _ := net.SplitHostPort(addr)
-	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
-		return "tcp4"
-	}
-	return "tcp"
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func readLanguages(v string) (list []string, err error) {
