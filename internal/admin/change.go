@@ -285,7 +285,7 @@ func (s *Server) test(r *http.Request, o order) (Answer, error) {
 		}
 		for _, t := range s.gateway.Upstream().TestAccount(ctx, a) {
 			if t.Err != nil {
-				bad = append(bad, fmt.Sprintf("key %d: %s", t.Number, ui.Escaped(t.Text)))
+				bad = append(bad, fmt.Sprintf("key %d: %s", t.Number, ui.Escaped(t.Text.String())))
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
@@ -176,8 +177,8 @@ func (r refusals) remember(refusal *tmdb.UnauthorizedError) error {
 
 // KeyTest is the result of asking one question with one key.
 type KeyTest struct {
-	Number  int    // of the key in the configuration
-	Text    string // for people
+	Number  int       // of the key in the configuration
+	Text    lang.Text // for people
 	Refused bool
 	Err     error // nil: it is accepted
 }
@@ -193,10 +194,10 @@ func (c *chain) TestAccount(ctx context.Context, account config.Account) (list [
 			if t.Refused = code == report.CodeUnauthorized; t.Refused {
 				t.Text = "refused"
 				if u, ok := errors.AsType[*tmdb.UnauthorizedError](err); ok && u.Cause != nil && u.Cause.Message != "" {
-					t.Text += ": " + u.Cause.Message
+					t.Text = lang.Textf("%s: %s", t.Text, u.Cause.Message)
 				}
 			} else {
-				t.Text = "not asked: " + text
+				t.Text = lang.Textf("not asked: %s", text)
 			}
 		}
 		list = append(list, t)

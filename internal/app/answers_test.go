@@ -75,7 +75,7 @@ func TestAnswersThatAreNotTMDBsHaveTheirCode(t *testing.T) {
 			}
 			_, _, err = client.SearchTV(t.Context(), tmdb.SearchTVOptions{Query: "x"})
 			code, text := Explain(err)
-			if code != row.code || !strings.Contains(text, row.text) {
+			if code != row.code || !strings.Contains(text.String(), row.text) {
 				t.Errorf("got %s: %s", code, text)
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/decide"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
@@ -96,13 +97,13 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 			r, _ := a.limiter.Reserve(ctx, plannedRequests) // the refusal travels in the reservation
 			return ratelimit.With(ctx, ratelimit.Request{Reservation: r}), r.Release
 		},
-		Why: func(err error) (text string, lasts bool) {
+		Why: func(err error) (text lang.Text, lasts bool) {
 			code, text := Explain(err)
 			return text, code == report.CodeBlocked || code == report.CodeUnauthorized || code == report.CodeBudget
 		},
 	})
 	if err != nil {
-		return &config.Error{Name: "the user's pins", Value: store.Path(), Reason: err.Error()}
+		return &config.Error{Name: "the user's pins", Value: store.Path(), Reason: lang.TextOf(err)}
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
@@ -20,7 +20,7 @@ import (
 
 // Explain returns the code of an error in a record, and a message for people without secrets: it never has the URL of a
 // request.
-func Explain(err error) (report.Code, string) {
+func Explain(err error) (report.Code, lang.Text) {
 	var (
 		unauthorized *tmdb.UnauthorizedError
 		setup        *tmdb.ConfigError
@@ -34,26 +34,26 @@ func Explain(err error) (report.Code, string) {
 	case errors.As(err, &unauthorized):
 		return report.CodeUnauthorized, refusal(unauthorized)
 	case errors.As(err, &setup):
-		return report.CodeTLS, setup.Error()
+		return report.CodeTLS, lang.TextOf(setup)
 	case errors.As(err, &blocked):
 		return report.CodeBlocked, block(blocked, time.Now())
 	case errors.As(err, new(*BadQuestionError)):
-		return report.CodeUpstream, err.Error()
+		return report.CodeUpstream, lang.TextOf(err)
 	case errors.As(err, &budget):
-		return report.CodeBudget, budget.Error()
+		return report.CodeBudget, lang.TextOf(budget)
 	case errors.Is(err, ratelimit.ErrAcquireTimeout), errors.Is(err, cache.ErrWait):
 		return report.CodeAcquireTimeout, plain(err)
 	case errors.Is(err, ratelimit.ErrRequestTimeout):
 		return report.CodeRequestTimeout, plain(err)
 	case errors.As(err, &garbled):
-		return report.CodeMalformedResponse, garbled.Error()
+		return report.CodeMalformedResponse, lang.TextOf(garbled)
 	case errors.Is(err, tmdb.ErrNotFound):
 		return report.CodeNotFound, plain(err)
 	case errors.As(err, &answer):
 		if answer.Outcome() == tmdb.OutcomeClient {
-			return report.CodeInternal, answer.Error()
+			return report.CodeInternal, lang.TextOf(answer)
 		}
-		return report.CodeUpstream, answer.Error()
+		return report.CodeUpstream, lang.TextOf(answer)
 	case errors.Is(err, fs.ErrNotExist):
 		return report.CodeNotFound, plain(err)
 	case errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.SyscallError)) && !errors.As(err, &opErr):
@@ -67,30 +67,32 @@ func Explain(err error) (report.Code, string) {
 }
 
 // refusal returns in TMDB's words why it refuses the key.
-func refusal(u *tmdb.UnauthorizedError) string {
+func refusal(u *tmdb.UnauthorizedError) lang.Text {
 	if u.Cause != nil && u.Cause.Message != "" {
-		return "TMDB refused the key: " + u.Cause.Message
+		return lang.Textf("TMDB refused the key: %s", u.Cause.Message)
 	}
 	return "TMDB refused the key"
 }
 
 // block returns why nothing may be sent now, and until when.
-func block(b *ratelimit.BlockedError, now time.Time) string {
-	until := ""
-	if b.Until.After(now) { // and no countdown: it is read later
-		until = " until " + b.Until.Local().Format(time.TimeOnly)
-	}
-	switch {
-	case b.Cause == ratelimit.ReasonNoAccount:
+func block(b *ratelimit.BlockedError, now time.Time) lang.Text {
+	if b.Cause == ratelimit.ReasonNoAccount {
 		return "all accounts are disabled; see: anivault accounts list"
-	case b.Offline():
-		return "offline, and not in the cache"
-	case b.Cause == ratelimit.ReasonPause:
-		return "TMDB asks everybody to wait" + until + ", longer than --max-wait allows"
-	case b.State == ratelimit.CacheOnly:
-		return fmt.Sprintf("nothing is asked: CacheOnly (%s)%s", b.Cause, until)
 	}
-	return fmt.Sprintf("nothing is asked: %s (%s)%s", b.State, b.Cause, until)
+	if b.Offline() {
+		return "offline, and not in the cache"
+	}
+	ends := b.Until.After(now)
+	until := b.Until.Local().Format(time.TimeOnly) // and no countdown: it is read later
+	switch {
+	case b.Cause == ratelimit.ReasonPause && ends:
+		return lang.Textf("TMDB asks everybody to wait until %s, longer than --max-wait allows", until)
+	case b.Cause == ratelimit.ReasonPause:
+		return "TMDB asks everybody to wait, longer than --max-wait allows"
+	case ends:
+		return lang.Textf("nothing is asked: %s (%s) until %s", b.State, b.Cause, until)
+	}
+	return lang.Textf("nothing is asked: %s (%s)", b.State, b.Cause)
 }
 
 // isTransferError reports whether the connection ended in the middle of an answer.
@@ -99,10 +101,10 @@ func isTransferError(err error) bool {
 }
 
 // plain returns the error's text without the request's URL, which *url.Error repeats whole: it may contain a v3 key.
-func plain(err error) string {
+func plain(err error) lang.Text {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return plain(u.Err)
 	}
-	return err.Error()
+	return lang.TextOf(err)
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/internal/ui"
@@ -54,16 +54,16 @@ type Moment struct {
 }
 
 // Text describes the event in a clause.
-func (m Moment) Text() string {
+func (m Moment) Text() lang.Text {
 	switch {
 	case m.Event == "state_transition":
-		return fmt.Sprintf("from %s (%s): %.3g requests a second", m.From, m.Reason, m.Rate)
+		return lang.Textf("from %s (%s): %.3g requests a second", m.From, m.Reason, m.Rate)
 	case m.Event == "429" && m.Pause > 0:
-		return fmt.Sprintf("429: all processes pause for %s", m.Pause.Round(time.Millisecond))
+		return lang.Textf("429: all processes pause for %s", m.Pause.Round(time.Millisecond))
 	case m.Event == "429":
 		return "429, of a request that had left before"
 	case m.Pause > 0:
-		return fmt.Sprintf("server error: all processes pause for %s", m.Pause.Round(time.Millisecond))
+		return lang.Textf("server error: all processes pause for %s", m.Pause.Round(time.Millisecond))
 	case m.Event == ratelimit.Network.String():
 		return "network error: that request alone is tried again"
 	case m.Event == ratelimit.Deferred.String():

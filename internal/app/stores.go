@@ -132,7 +132,7 @@ func openCoordinator(cfg *config.Config, warn func(error)) (_ ratelimit.Store, d
 func coordinatorError(cfg *config.Config, err error) error {
 	f, ok := errors.AsType[*redisstore.Fault](err)
 	if !ok {
-		return cfg.Refuse("coordinator", err.Error())
+		return cfg.Refuse("coordinator", lang.TextOf(err))
 	}
 	key, fix := "coordinator", CoordinatorFix(cfg, f)
 	switch {
@@ -141,11 +141,11 @@ func coordinatorError(cfg *config.Config, err error) error {
 	case f.Kind == redisstore.Certificate && cfg.Redis.CAFile != "":
 		key = "coordinator_ca_file"
 	}
-	return cfg.Refuse(key, f.Error()+"; "+fix)
+	return cfg.Refuse(key, lang.Textf("%s; %s", f, fix))
 }
 
 // CoordinatorFix says what a person can do about a fault.
-func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) string {
+func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) lang.Text {
 	switch f.Kind {
 	case redisstore.Password:
 		return "write the password into the file that ANIVAULT_COORDINATOR_PASSWORD_FILE names, " +
@@ -154,7 +154,7 @@ func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) string {
 		return "name the server as its certificate does in ANIVAULT_COORDINATOR, " +
 			"its authority's PEM file in ANIVAULT_COORDINATOR_CA_FILE, and a port that speaks TLS"
 	case redisstore.Rights:
-		return "as its administrator run: " + CoordinatorRule(cfg)
+		return lang.Textf("as its administrator run: %s", CoordinatorRule(cfg))
 	case redisstore.Database:
 		return "write a number that it has, or none, in ANIVAULT_COORDINATOR: redis://host:port/0"
 	case redisstore.TooOld:

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/version"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
@@ -146,10 +146,10 @@ func openWire(cfg *config.Config) (*http.Transport, error) {
 	if caFile := cfg.TMDB.CAFile; caFile != "" {
 		pem, err := os.ReadFile(caFile)
 		if err != nil {
-			return nil, &config.Error{Name: "tmdb.ca_file", Value: caFile, Reason: "cannot be read: " + err.Error()}
+			return nil, &config.Error{Name: "tmdb.ca_file", Value: caFile, Reason: lang.Textf("cannot be read: %s", err)}
 		}
 		if options.RootCAs, err = tmdb.CAPool(pem); err != nil {
-			return nil, &config.Error{Name: "tmdb.ca_file", Value: caFile, Reason: err.Error()}
+			return nil, &config.Error{Name: "tmdb.ca_file", Value: caFile, Reason: lang.TextOf(err)}
 		}
 	}
 	return tmdb.NewHTTPTransport(options), nil
@@ -199,8 +199,11 @@ func addWaited(ctx context.Context, d time.Duration) context.Context {
 type BadQuestionError struct{ Until time.Time }
 
 // Error implements error.
-func (e *BadQuestionError) Error() string {
-	return fmt.Sprintf("not asked: TMDB failed at this very question; it is asked again after %s",
+func (e *BadQuestionError) Error() string { return e.Text().String() }
+
+// Text is what Error says, for people.
+func (e *BadQuestionError) Text() lang.Text {
+	return lang.Textf("not asked: TMDB failed at this very question; it is asked again after %s",
 		e.Until.Local().Format(time.TimeOnly))
 }
 

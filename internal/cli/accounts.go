@@ -121,7 +121,7 @@ func accountsNamed(cfg *config.Config, names []string) ([]config.Account, error)
 	for _, name := range names {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return nil, usagef(suggest(name, known, "", "there are "+strings.Join(known, ", ")), "there is no account %q in the configuration", name)
+			return nil, usagef(suggest(name, known, "", lang.Textf("there are %s", strings.Join(known, ", "))), "there is no account %q in the configuration", name)
 		}
 		out = append(out, all[i])
 	}
@@ -166,15 +166,15 @@ func (c *command) testAccounts(ctx context.Context, cfg *config.Config, list []c
 			case t.Err != nil:
 				silent++
 			}
-			fmt.Fprint(c.streams.Out, lang.Sprintf("%s key %d: %s\n", a.Name, t.Number, lang.Word(ui.Escaped(t.Text))))
+			fmt.Fprint(c.streams.Out, lang.Sprintf("%s key %d: %s\n", a.Name, t.Number, ui.Escaped(lang.Say(t.Text))))
 		}
 	}
 	err = run.Close()
 	switch {
 	case refusals > 0:
-		return &failure{exitUnauthorized, lang.Error("TMDB refused %s", ui.Count(refusals, "key")), "replace it in the configuration, or ask TMDB"}
+		return &failure{exitUnauthorized, lang.Error("TMDB refused %s", lang.Count(refusals, "key")), "replace it in the configuration, or ask TMDB"}
 	case silent > 0:
-		return &failure{exitIncomplete, lang.Error("%s could not be asked", ui.Count(silent, "key")), "anivault status"}
+		return &failure{exitIncomplete, lang.Error("%s could not be asked", lang.Count(silent, "key")), "anivault status"}
 	}
 	return err
 }
@@ -243,7 +243,7 @@ func (c *command) accountsTuneCommand() *cobra.Command {
 			key, value, ok := strings.Cut(a, "=")
 			switch {
 			case !slices.Contains(keys, key):
-				return usagef(suggest(key, keys, "", "allowed: "+strings.Join(keys, ", ")), "%q is not a limit of an account", key)
+				return usagef(suggest(key, keys, "", lang.Textf("allowed: %s", strings.Join(keys, ", "))), "%q is not a limit of an account", key)
 			case !ok && !reset:
 				return usagef("for example: anivault accounts tune main rate=5", "%q is not KEY=VALUE", a)
 			}

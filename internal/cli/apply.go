@@ -127,7 +127,7 @@ func (c *command) listProblems(name string, err error) {
 	const most = 20
 	bad, ok := errors.AsType[*organize.PlanError](err)
 	if !ok {
-		complain(c.streams, err.Error())
+		complain(c.streams, lang.TextOf(err))
 		return
 	}
 	for i, p := range bad.Problems {

@@ -52,11 +52,11 @@ func (c *command) tellRun(ctx context.Context, a *applying, out *apply.Outcome) 
 // sayRun tells on stderr how a run ended, and what can be done next.
 func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSummary) {
 	if out.Unfinished {
-		why := ""
 		if out.Why != nil {
-			why = ": " + out.Why.Error()
+			c.warn("the run %s was cut off: %v", out.Run, out.Why)
+		} else {
+			c.warn("the run %s was cut off", out.Run)
 		}
-		c.warn("the run %s was cut off%s", out.Run, why)
 		advise(c.streams, waysOn(out.Run))
 		return
 	}
@@ -138,9 +138,9 @@ func (c *command) printProblems(a *applying, out *apply.Outcome) error {
 			if r.Source != "" {
 				what = ui.Printable(r.Source) + "\n  → " + what
 			}
-			fmt.Fprintf(w, "%s  %s\n  (%s)\n", lang.Word(string(r.Status)), what, problemText(r.Problem))
+			fmt.Fprintf(w, "%s  %s\n  (%s)\n", lang.Say(string(r.Status)), what, problemText(r.Problem))
 		} else if a.back && r.Status == apply.StatusPlanned {
-			fmt.Fprintf(w, "%s  %s\n  → %s\n", lang.Word(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))
+			fmt.Fprintf(w, "%s  %s\n  → %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))
 		}
 	}
 	return w.Flush()
@@ -173,7 +173,7 @@ func (c *command) printRun(a *applying, out *apply.Outcome, s *report.OrganizeSu
 			op.Role = string(u.RoleIn(&organize.Op{Verb: r.Verb, To: r.Target}))
 		}
 		if r.Problem != nil {
-			op.Error = &report.OpError{Code: string(r.Problem.Code), Message: r.Problem.Error()}
+			op.Error = &report.OpError{Code: string(r.Problem.Code), Message: lang.TextOf(r.Problem)}
 		}
 		w.put(&op)
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/anivault/anivault/internal/apply"
@@ -62,16 +61,18 @@ func timeLeft(p apply.Progress, elapsed time.Duration) time.Duration {
 
 // runLineOf says in one line of at most room cells how far a run is: files, bytes that are copied, the rate, the time left.
 func runLineOf(p apply.Progress, elapsed time.Duration, room int) string {
-	parts := []part{{text: fmt.Sprintf("%d/%d files", p.Files, p.FilesTotal), weight: 9}}
+	parts := []part{{text: lang.Textf("%d/%d files", p.Files, p.FilesTotal), weight: 9}}
 	if p.BytesTotal > 0 {
 		rate := float64(p.Bytes) / max(elapsed.Seconds(), 0.1)
 		parts = append(
-			parts, part{text: lang.Sprintf("%s of %s copied", ui.Size(p.Bytes), ui.Size(p.BytesTotal)), weight: 8}, part{text: ui.Size(int64(rate)) + "/s", weight: 3},
+			parts,
+			part{text: lang.Textf("%s of %s copied", ui.Size(p.Bytes), ui.Size(p.BytesTotal)), weight: 8},
+			part{text: lang.Textf("%s/s", ui.Size(int64(rate))), weight: 3},
 		)
 	}
 	parts = append(parts, part{text: elapsedText(elapsed), weight: 2})
 	if left := timeLeft(p, elapsed); elapsed >= estimateAfter && left > 0 {
-		parts = append(parts, part{text: lang.Sprintf("about %s left", ui.Countdown(left)), weight: 5})
+		parts = append(parts, part{text: lang.Textf("about %s left", ui.Countdown(left)), weight: 5})
 	}
 	return fitting(parts, room)
 }

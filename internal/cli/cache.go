@@ -200,11 +200,11 @@ func (c *command) cacheClearCommand() *cobra.Command {
 		Short:   "Remove every cached answer",
 		Example: "  anivault cache clear\n  anivault cache clear --yes",
 	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
-		what := "the cache" // of a damaged one nobody knows what it holds
+		what := lang.Text("the cache") // of a damaged one nobody knows what it holds
 		if s, err := store.Stats(ctx); err == nil {
-			what = fmt.Sprintf("%s, %s", ui.Count(s.Entries, "answer"), ui.Size(s.Used))
+			what = lang.Textf("%s, %s", lang.Count(s.Entries, "answer"), ui.Size(s.Used))
 		}
-		if ok, err := c.confirmed(ctx, yes, "Remove "+what+" from "+ui.Printable(store.Path())+"?", "nothing was removed\n"); !ok {
+		if ok, err := c.confirmed(ctx, yes, lang.Textf("Remove %s from %s?", what, ui.Printable(store.Path())), "nothing was removed\n"); !ok {
 			return err
 		}
 		err := store.Clear(ctx)

@@ -68,7 +68,7 @@ func checkFormat(format string, words ...string) error {
 	if slices.Contains(words, format) {
 		return nil
 	}
-	return usagef("allowed: "+strings.Join(words, ", "), "flag --format: %q is not a format", format)
+	return usagef(lang.Textf("allowed: %s", strings.Join(words, ", ")), "flag --format: %q is not a format", format)
 }
 
 // tableOr checks --format where its default depends on the stream: the table on a terminal, ndjson on a pipe.
@@ -135,18 +135,18 @@ func noArgs(cmd *cobra.Command, args []string) error {
 }
 
 // seeHelp is the hint where nothing better is known.
-func seeHelp(cmd *cobra.Command) string { return "see: " + cmd.CommandPath() + " --help" }
+func seeHelp(cmd *cobra.Command) lang.Text { return lang.Textf("see: %s", cmd.CommandPath()+" --help") }
 
 // suggest returns the hint for a misspelt word: the nearest of names with what stands before it, or otherwise.
-func suggest(word string, names []string, before, otherwise string) string {
+func suggest(word string, names []string, before string, otherwise lang.Text) lang.Text {
 	if near, ok := config.Nearest(word, names); ok {
-		return "did you mean " + before + near + "?"
+		return lang.Textf("did you mean %s?", before+near)
 	}
 	return otherwise
 }
 
 // otherNames are names that other programs have for what anivault does, or does not do.
-var otherNames = map[string]string{
+var otherNames = map[string]lang.Text{
 	"scan":   "did you mean: anivault match PATH?",
 	"rename": "did you mean: anivault organize PATH --to DIR? It plans names, carries them out, and anivault undo puts them back: docs/organize.md",
 }
@@ -155,7 +155,7 @@ var otherNames = map[string]string{
 func rootArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		if _, err := os.Lstat(args[0]); err == nil {
-			hint := "did you mean: anivault match " + ui.ShellWord(args[0]) + "?"
+			hint := lang.Textf("did you mean: %s?", "anivault match "+ui.ShellWord(args[0]))
 			return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
 		}
 		if hint, known := otherNames[args[0]]; known {
@@ -177,12 +177,12 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 }
 
 // atLeastOne wants an argument; the hint gives an example.
-func atLeastOne(name, hint string) cobra.PositionalArgs {
+func atLeastOne(name string, hint lang.Text) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return nil
 		}
-		return usagef(hint, "%s", lang.Sprintf("no %s given", name)) // a word alone is not recognised later
+		return usagef(hint, "no %s given", name)
 	}
 }
 

@@ -45,7 +45,7 @@ func (c *command) configValidateCommand() *cobra.Command {
 		cfg, err := c.load(cmd)
 		if bad, ok := errors.AsType[*config.Error](err); ok {
 			for _, e := range bad.Others { // the first comes last, as any command's error
-				complain(c.streams, e.Error())
+				complain(c.streams, e.Text())
 			}
 		}
 		if err == nil {

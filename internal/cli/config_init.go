@@ -102,7 +102,7 @@ func (c *command) tryToken(ctx context.Context, cfg *config.Config, token config
 	var cause *tmdb.UnauthorizedError
 	switch {
 	case errors.As(err, &cause):
-		hint := "it was not written; copy the \"API Read Access Token\" from https://www.themoviedb.org/settings/api"
+		hint := lang.Text("it was not written; copy the \"API Read Access Token\" from https://www.themoviedb.org/settings/api")
 		if cause.Cause != nil && cause.Cause.Gateway {
 			hint = clientTokenHint
 		}

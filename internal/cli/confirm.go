@@ -20,7 +20,7 @@ func yesFlag(cmd *cobra.Command, yes *bool) {
 
 // confirmed reports whether to do what question asks about: a person at a terminal says so, a script is not asked. Who says no
 // is told otherwise.
-func (c *command) confirmed(ctx context.Context, yes bool, question, otherwise string) (bool, error) {
+func (c *command) confirmed(ctx context.Context, yes bool, question, otherwise lang.Text) (bool, error) {
 	if yes || !c.streams.InTTY || !c.streams.ErrTTY {
 		return true, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -41,12 +42,12 @@ func TestScriptsMeetEveryCodeAndStatus(t *testing.T) {
 		if !strings.Contains(all, "status="+string(c.Status)+" error.code="+string(c.Code)) {
 			t.Errorf("no script meets the error code %s", c.Code)
 		}
-		if want := strings.ReplaceAll(c.Next, "'", "."); !strings.Contains(all, "stderr 'next: "+want+"$'") {
+		if want := strings.ReplaceAll(c.Next.String(), "'", "."); !strings.Contains(all, "stderr 'next: "+want+"$'") {
 			t.Errorf("no script looks for what to do about %s: %s", c.Code, want)
 		}
 	}
 	for _, s := range report.Statuses() {
-		if before, _, ok := strings.Cut(s.Next, "PATH"); ok && !strings.Contains(all, "stderr 'next: "+before+"lib") {
+		if before, _, ok := strings.Cut(s.Next.String(), "PATH"); ok && !strings.Contains(all, "stderr 'next: "+before+"lib") {
 			t.Errorf("no script looks for what to do about files that are %s: %s", s.Status, s.Next)
 		}
 	}
@@ -77,7 +78,7 @@ func TestScriptsMeetEveryHint(t *testing.T) {
 	found := 0
 	for _, hint := range hintsOfTMDB() {
 		found++
-		if !strings.Contains(all, "hint: "+quoted(hint)+"$") && !strings.Contains(all, "fix: "+quoted(hint)+"$") {
+		if !strings.Contains(all, "hint: "+quoted(hint.String())+"$") && !strings.Contains(all, "fix: "+quoted(hint.String())+"$") {
 			t.Errorf("no script looks for the hint %s", hint)
 		}
 	}
@@ -126,11 +127,11 @@ func TestScriptsMeetEveryHint(t *testing.T) {
 func quoted(s string) string { return strings.ReplaceAll(s, "'", ".") }
 
 // hintsOfTMDB returns the hints that a script can cause: all but those on certificates and alerts of other kinds.
-func hintsOfTMDB() []string {
-	hints := []string{wrongKeyHint, suspendedKeyHint, keyAsTokenHint, webPageHint}
+func hintsOfTMDB() []lang.Text {
+	hints := []lang.Text{wrongKeyHint, suspendedKeyHint, keyAsTokenHint, webPageHint}
 	for _, hint := range setupHints {
 		if hint != connectionHint && !slices.Contains(hints, hint) {
-			hints = append(hints, hint)
+			hints = append(hints, lang.Text(hint.String()))
 		}
 	}
 	return hints

@@ -222,7 +222,7 @@ func (c *command) printTimeline(run *app.App) {
 		}
 		repeated := ""
 		if times > 1 {
-			repeated = " (" + lang.Say(ui.Count(times, "time")) + ")"
+			repeated = " (" + lang.Say(lang.Count(times, "time")) + ")"
 		}
 		fmt.Fprintf(c.streams.Err, "  %6.2fs  %-10s %s%s\n", m.At.Sub(begin).Seconds(), m.State, lang.Say(m.Text()), repeated)
 		i += times

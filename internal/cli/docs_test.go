@@ -90,7 +90,7 @@ func referenceDocument() string {
 	})
 	b.WriteString("## Settings and variables\n\nPrecedence: a change by `anivault limiter tune` while it lasts, then flag, environment, config file, default.\n\n| variable | config key | default | meaning | allowed |\n|---|---|---|---|---|\n")
 	for _, s := range config.Settings() {
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", s.Env, s.Key, code(s.Default), cell(s.Doc), cell(s.Allowed))
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", s.Env, s.Key, code(s.Default), cell(s.Doc), cell(s.Allowed.String()))
 	}
 	for _, v := range config.OtherVariables() {
 		fmt.Fprintf(&b, "| `%s` | | | %s | |\n", v.Name, cell(v.Doc))
@@ -116,7 +116,7 @@ func referenceDocument() string {
 	fmt.Fprintf(&b, "\nAn expired answer is asked for again; when TMDB can't be asked it serves as stale, for at most %s since it was fetched. \"-\" is not kept.\n", age(cache.KeepLimit))
 	b.WriteString("\n## Error codes\n\n| code | status | meaning | what to do |\n|---|---|---|---|\n")
 	for _, c := range report.Codes() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Code, c.Status, cell(c.Meaning), cell(c.Next))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Code, c.Status, cell(c.Meaning.String()), cell(c.Next.String()))
 	}
 	b.WriteString("\n## Why a file is left by organize\n\n| code | meaning |\n|---|---|\n")
 	for _, c := range organize.Codes() {

@@ -25,8 +25,9 @@ import (
 
 // finding is one line of doctor: what was checked, how it is, and how to fix it.
 type finding struct {
-	what, state, fix string
-	bad              bool // a fault; otherwise, with a fix, a remark
+	what       string
+	state, fix lang.Text
+	bad        bool // a fault; otherwise, with a fix, a remark
 }
 
 func (c *command) doctorCommand() *cobra.Command {
@@ -79,18 +80,18 @@ needs none is checked, in the default places.`,
 }
 
 // fault returns the finding of something that has to be mended.
-func fault(what, state, fix string) finding {
+func fault(what string, state, fix lang.Text) finding {
 	return finding{what: what, state: state, fix: fix, bad: true}
 }
 
 // write prints the finding, wrapped at words on a terminal.
 func (f finding) write(s ui.Streams, sign string) error {
 	const column = len("FAIL  cache dir   ")
-	head := ui.Pad(ui.Pad(lang.Word(sign), len("FAIL"))+"  "+lang.Word(f.what), column)
+	head := ui.Pad(ui.Pad(lang.Say(sign), len("FAIL"))+"  "+lang.Say(f.what), column)
 	text := head + ui.OneLine(lang.Say(f.state)) + "\n"
 	text = ui.Hanging(text, s.OutWidth(), column)
 	if f.fix != "" {
-		text += ui.Hanging(strings.Repeat(" ", column)+lang.Sprintf("fix: %s", f.fix)+"\n", s.OutWidth(), column+ui.Width(lang.Sprintf("fix: %s", "")))
+		text += ui.Hanging(strings.Repeat(" ", column)+lang.Sprintf("fix: %s", strings.ReplaceAll(lang.Say(f.fix), "\n      ", "; "))+"\n", s.OutWidth(), column+ui.Width(lang.Sprintf("fix: %s", "")))
 	}
 	_, err := io.WriteString(s.Out, text)
 	return err
@@ -139,19 +140,20 @@ func (c *command) checks(cfg *config.Config, broken error, offline bool) []func(
 
 func checkConfig(cfg *config.Config, broken error) finding {
 	if broken != nil {
-		return fault("config", broken.Error(),
+		return fault("config", lang.TextOf(broken),
 			"correct this, then run anivault doctor again: key and connection are checked only then")
 	}
 	if _, err := os.Stat(cfg.Dirs.ConfigFile); err != nil {
-		return finding{what: "config", state: lang.Sprintf("valid; no config file (%s)", cfg.Dirs.ConfigFile)}
+		return finding{what: "config", state: lang.Textf("valid; no config file (%s)", cfg.Dirs.ConfigFile)}
 	}
-	return finding{what: "config", state: lang.Sprintf("valid; %s", cfg.Dirs.ConfigFile)}
+	return finding{what: "config", state: lang.Textf("valid; %s", cfg.Dirs.ConfigFile)}
 }
 
 func checkKey(cfg *config.Config) finding {
 	switch {
 	case len(cfg.Accounts) > 0:
-		return finding{what: "key", state: ui.Count(len(cfg.Accounts), "account") + " with " + ui.Count(len(cfg.Secrets()), "key") + " (anivault accounts list)"}
+		return finding{what: "key", state: lang.Textf("%s with %s (anivault accounts list)",
+			lang.Count(len(cfg.Accounts), "account"), lang.Count(len(cfg.Secrets()), "key"))}
 	case !cfg.HasKey() && !cfg.AsksTMDB():
 		return finding{what: "key", state: "none is sent; only TMDB itself needs one"}
 	case cfg.TMDB.Token.IsSet():
@@ -175,22 +177,22 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 	var refusal *tmdb.UnauthorizedError
 	switch {
 	case errors.As(err, &blocked):
-		return finding{what: "tmdb", state: "not asked: " + blocked.Error(), fix: "anivault status"}
+		return finding{what: "tmdb", state: lang.Textf("not asked: %s", blocked), fix: "anivault status"}
 	case errors.As(err, &refusal):
 		err := refused(cfg, refusal)
-		return fault("tmdb", host+": "+err.Error(), strings.ReplaceAll(hintFor(err), "\n      ", "; "))
+		return fault("tmdb", lang.Textf("%s: %s", host, err), hintFor(err))
 	case err != nil:
 		_, text := app.Explain(err)
-		return fault("tmdb", host+": "+text, cmp.Or(tmdbHint(err),
-			"check the connection, proxy and ANIVAULT_TMDB_BASE_URL; TMDB's own state: https://status.themoviedb.org"))
+		return fault("tmdb", lang.Textf("%s: %s", host, text), cmp.Or(tmdbHint(err), lang.Text(
+			"check the connection, proxy and ANIVAULT_TMDB_BASE_URL; TMDB's own state: https://status.themoviedb.org")))
 	case skew.Abs() > tolerable:
 		return finding{
-			what: "tmdb", state: fmt.Sprintf("%s accepts the key; this machine's clock is off by %s", host, -skew),
+			what: "tmdb", state: lang.Textf("%s accepts the key; this machine's clock is off by %s", host, -skew),
 			fix: "set the clock (for example: timedatectl set-ntp true)",
 		}
 	}
 	took = took.Round(time.Millisecond)
-	return finding{what: "tmdb", state: fmt.Sprintf("%s accepts the key (%s); the clocks agree", host, took)}
+	return finding{what: "tmdb", state: lang.Textf("%s accepts the key (%s); the clocks agree", host, took)}
 }
 
 // probe sends one request, with short timeouts: a person waits for it.
@@ -207,7 +209,7 @@ func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, e
 }
 
 // unlessFull is the fix of an error of a folder: where the disk is full no other one helps.
-func unlessFull(err error, fix string) string {
+func unlessFull(err error, fix lang.Text) lang.Text {
 	if errors.Is(err, syscall.ENOSPC) {
 		return "free some space there: the disk is full; or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR to another"
 	}
@@ -220,7 +222,7 @@ func checkFolder(what, dir string) finding {
 		if where, ok := errors.AsType[*fs.PathError](err); ok && where.Path == dir {
 			err = fmt.Errorf("%s: %w", where.Op, where.Err) // the folder is named already
 		}
-		return fault(what, dir+": "+err.Error(), unlessFull(err,
+		return fault(what, lang.Textf("%s: %s", dir, err), unlessFull(err,
 			"make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR"))
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -240,9 +242,9 @@ func checkFolder(what, dir string) finding {
 		return bad(err)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 && info.Mode()&os.ModeSetgid == 0 && filepath.Separator == '/' {
-		return finding{what: what, state: fmt.Sprintf("%s: others can write to it (%s)", dir, mode), fix: "chmod go-w " + dir}
+		return finding{what: what, state: lang.Textf("%s: others can write to it (%s)", dir, mode), fix: lang.Textf("%s", "chmod go-w "+dir)}
 	}
-	return finding{what: what, state: dir + " can be written"}
+	return finding{what: what, state: lang.Textf("%s can be written", dir)}
 }
 
 // checkLimiter opens the shared state; what it has to work around is what is wrong.
@@ -250,47 +252,47 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	var warned error
 	store, done, err := app.OpenState(cfg, 0, func(err error) { warned = errors.Join(warned, err) })
 	if err != nil {
-		return fault("limiter", err.Error(), "anivault config validate")
+		return fault("limiter", lang.TextOf(err), "anivault config validate")
 	}
 	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
 	err = errors.Join(err, done())
 	switch {
 	case err != nil:
-		return fault("limiter", err.Error(), "anivault limiter reset")
+		return fault("limiter", lang.TextOf(err), "anivault limiter reset")
 	case warned != nil && cfg.Coordinator == "redis":
-		return fault("limiter", warned.Error(), "see coordinator below")
+		return fault("limiter", lang.TextOf(warned), "see coordinator below")
 	case warned != nil:
-		return fault("limiter", warned.Error(), unlessFull(warned, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
+		return fault("limiter", lang.TextOf(warned), unlessFull(warned, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
 	case st.State == ratelimit.CacheOnly:
-		state := "CacheOnly (" + st.Cause.String() + "): nothing is asked"
+		state := lang.Textf("CacheOnly (%s): nothing is asked", st.Cause)
 		return finding{what: "limiter", state: state, fix: "anivault limiter resume"}
 	}
 	if st.State == ratelimit.Sleep {
-		state := "Sleep: " + trouble(st.Cause) + ", nothing is asked"
+		state := lang.Textf("Sleep: %s, nothing is asked", trouble(st.Cause))
 		if st.Until.After(st.At) {
-			state += " until " + ui.Clock(st.Until)
+			state = lang.Textf("Sleep: %s, nothing is asked until %s", trouble(st.Cause), ui.Clock(st.Until))
 		}
 		return finding{what: "limiter", state: state, fix: "wait; what is cached answers, and a later run asks for the rest"}
 	}
-	return finding{what: "limiter", state: "shared state and locks work; " + st.State.String()}
+	return finding{what: "limiter", state: lang.Textf("shared state and locks work; %s", st.State)}
 }
 
 func checkCache(ctx context.Context, cfg *config.Config) finding {
 	var warned error
 	store, err := app.OpenCache(cfg, 0, func(err error) { warned = errors.Join(warned, err) })
 	if err != nil {
-		return fault("cache", err.Error(), "anivault config validate")
+		return fault("cache", lang.TextOf(err), "anivault config validate")
 	}
 	report, err := store.Verify(ctx)
 	err = errors.Join(err, store.Close())
 	switch {
 	case err != nil:
-		return fault("cache", err.Error(), "anivault cache verify")
+		return fault("cache", lang.TextOf(err), "anivault cache verify")
 	case len(report.Problems) > 0:
-		return fault("cache", fmt.Sprintf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
+		return fault("cache", lang.Textf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
 			"anivault cache clear")
 	case warned != nil:
-		return fault("cache", warned.Error(), unlessFull(warned, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
+		return fault("cache", lang.TextOf(warned), unlessFull(warned, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
 	}
-	return finding{what: "cache", state: fmt.Sprintf("%d records are sound: %s", report.Records, recordKinds)}
+	return finding{what: "cache", state: lang.Textf("%d records are sound: %s", report.Records, recordKinds)}
 }

@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
 
@@ -19,7 +19,7 @@ func coordinatorChecks(cfg *config.Config) []func(context.Context) finding {
 		err   error
 		none  = finding{}
 	)
-	remark := func(is func() bool, state, fix string) func(context.Context) finding {
+	remark := func(is func() bool, state, fix lang.Text) func(context.Context) finding {
 		return func(context.Context) finding {
 			if err != nil || !is() {
 				return none
@@ -32,17 +32,17 @@ func coordinatorChecks(cfg *config.Config) []func(context.Context) finding {
 		func(ctx context.Context) finding {
 			found, err = app.CheckCoordinator(ctx, cfg)
 			if err == nil {
-				server := found.Server
+				server := lang.Textf("%s", found.Server)
 				if found.Unlisted {
 					server = "the server"
 				}
-				return finding{what: what, state: fmt.Sprintf("%s at %s answers in %s and may do all that is needed; enough is: %s",
+				return finding{what: what, state: lang.Textf("%s at %s answers in %s and may do all that is needed; enough is: %s",
 					server, place, found.Trip.Round(10*time.Microsecond), app.CoordinatorRule(cfg))}
 			}
 			if fault, ok := errors.AsType[*redisstore.Fault](err); ok {
-				return finding{what: what, state: fault.Error(), fix: app.CoordinatorFix(cfg, fault), bad: true}
+				return finding{what: what, state: lang.TextOf(fault), fix: app.CoordinatorFix(cfg, fault), bad: true}
 			}
-			return fault(what, err.Error(), "anivault config validate")
+			return fault(what, lang.TextOf(err), "anivault config validate")
 		},
 		remark(func() bool { return found.Skew.Abs() > 30*time.Second }, "its clock and this machine's differ: what is told as a time is by its clock",
 			"set both clocks (for example: timedatectl set-ntp true); the limits hold all the same"),

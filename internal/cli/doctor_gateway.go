@@ -8,7 +8,7 @@ import (
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/gateway"
-	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // checkGateway checks what serve checks before it listens, and asks a running gateway how it is.
@@ -19,9 +19,9 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 		err = gateway.Check(&own)
 	}
 	if err != nil {
-		return fault("gateway", "would not start: "+err.Error(), "correct this; anivault serve check says whether it is mended")
+		return fault("gateway", lang.Textf("would not start: %s", err), "correct this; anivault serve check says whether it is mended")
 	}
-	f := finding{what: "gateway", state: "settings are valid; " + ui.Count(len(own.Serve.Clients), "client")}
+	f := finding{what: "gateway", state: lang.Textf("settings are valid; %s", lang.Count(len(own.Serve.Clients), "client"))}
 	if offline {
 		return f
 	}
@@ -30,19 +30,19 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 	defer cancel()
 	running, err := gateway.FindRunning(ctx, &own)
 	if other, ok := errors.AsType[*gateway.NotOursError](err); ok {
-		f.state += "; " + other.Error()
+		f.state = lang.Textf("%s; %s", f.state, other)
 		f.fix = "to run a gateway, name another address: serve.listen, or anivault serve --listen ADDR"
 		return f
 	}
 	switch {
 	case running == nil:
-		f.state += "; none runs"
+		f.state = lang.Textf("%s; none runs", f.state)
 	case !running.Ready:
-		f.state, f.fix = running.Addr+" shuts down", "wait until it has ended"
+		f.state, f.fix = lang.Textf("%s shuts down", running.Addr), "wait until it has ended"
 	case len(running.Degraded) > 0:
-		f.state, f.fix = running.Addr+" serves, degraded: "+strings.Join(running.Degraded, ", "), "anivault status; meanwhile it answers from the cache"
+		f.state, f.fix = lang.Textf("%s serves, degraded: %s", running.Addr, strings.Join(running.Degraded, ", ")), "anivault status; meanwhile it answers from the cache"
 	default:
-		f.state = running.Addr + " serves; " + running.State
+		f.state = lang.Textf("%s serves; %s", running.Addr, running.State)
 	}
 	return f
 }

@@ -108,7 +108,7 @@ func (c *command) explainRun(ctx context.Context, err error, out *apply.Outcome)
 		return usagef(waysOn(cut.Run), "the run %s was cut off; nothing was done", cut.Run)
 	}
 	if gone, ok := errors.AsType[*apply.MountError](err); ok {
-		hint := "mount the disk, or make the plan again; nothing was done"
+		hint := lang.Text("mount the disk, or make the plan again; nothing was done")
 		switch {
 		case gone.Cut:
 			hint = wayOut(gone.Run)
@@ -126,7 +126,7 @@ func (c *command) explainRun(ctx context.Context, err error, out *apply.Outcome)
 	if ctx.Err() != nil && out == nil {
 		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
 	}
-	hint := ""
+	var hint lang.Text
 	if out != nil && out.Run != "" {
 		hint = waysOn(out.Run)
 	}
@@ -134,7 +134,7 @@ func (c *command) explainRun(ctx context.Context, err error, out *apply.Outcome)
 }
 
 // journalHint is what can be done about a journal that can't be trusted; "" for another error.
-func journalHint(err error) string {
+func journalHint(err error) lang.Text {
 	bad, ok := errors.AsType[*apply.JournalError](err)
 	switch {
 	case !ok:
@@ -145,11 +145,11 @@ func journalHint(err error) string {
 	return "nothing is done by such a journal; it is in the folder history of the data folder"
 }
 
-func waysOn(id string) string {
-	return fmt.Sprintf("go on: anivault apply --resume %s   or put it back: anivault undo %s", id, id)
+func waysOn(id string) lang.Text {
+	return lang.Textf("go on: anivault apply --resume %s   or put it back: anivault undo %s", id, id)
 }
 
 // wayOut is what can be done about a run whose disk is not there.
-func wayOut(id string) string {
-	return fmt.Sprintf("mount the disk, then go on or put it back; if it is gone for good, anivault history abandon %s lets other runs begin", id)
+func wayOut(id string) lang.Text {
+	return lang.Textf("mount the disk, then go on or put it back; if it is gone for good, anivault history abandon %s lets other runs begin", id)
 }

@@ -46,8 +46,8 @@ var exitCodes = []struct {
 // failure is an error with the exit status that it leads to.
 type failure struct {
 	code int
-	err  error  // nil: everything has been said
-	hint string // what can be done; "" where hintFor knows, or nobody does
+	err  error     // nil: everything has been said
+	hint lang.Text // what can be done; "" where hintFor knows, or nobody does
 }
 
 func (e *failure) Error() string {
@@ -59,14 +59,21 @@ func (e *failure) Error() string {
 
 func (e *failure) Unwrap() error { return e.err }
 
+func (e *failure) Text() lang.Text {
+	if e.err == nil {
+		return lang.Textf("exit status %d", e.code)
+	}
+	return lang.TextOf(e.err)
+}
+
 // usagef returns the failure of a command line that can't be carried out; the hint says what can.
-func usagef(hint, format string, args ...any) error {
-	return &failure{exitUsage, fmt.Errorf(format, args...), hint}
+func usagef(hint lang.Text, format string, args ...any) error {
+	return &failure{exitUsage, lang.Error(format, args...), hint}
 }
 
 // refused returns TMDB's refusal of the configured key in a line for people. The hint names where the key comes from.
 func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
-	what, hint := "key", tmdbHint(cause)
+	what, hint := lang.Text("key"), tmdbHint(cause)
 	switch {
 	case len(cfg.Accounts) > 0:
 		what, hint = "keys of all accounts", "see which and why: anivault accounts list; once they are mended: anivault accounts test"
@@ -74,23 +81,26 @@ func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
 		what = "token"
 	}
 	if from := cfg.KeyOrigin(); from != "" {
-		hint += fmt.Sprintf("\n      the %s comes from %s", what, from)
+		hint = lang.Textf("%s\n      the %s comes from %s", hint, what, from)
 	}
 	return refusal(what, cause, hint)
 }
 
-func refusal(what string, cause *tmdb.UnauthorizedError, hint string) error {
-	text := "TMDB refused the " + what
-	if c := cause.Cause; c != nil {
-		if c.Gateway {
-			text = "the gateway refused the " + what
-		}
-		text += fmt.Sprintf(" (%d)", c.HTTPStatus)
-		if c.Message != "" {
-			text += ": " + c.Message
-		}
+func refusal(what lang.Text, cause *tmdb.UnauthorizedError, hint lang.Text) error {
+	c := cause.Cause
+	err := lang.Error("TMDB refused the %s", what)
+	switch {
+	case c == nil:
+	case c.Gateway && c.Message != "":
+		err = lang.Error("the gateway refused the %s (%d): %s", what, c.HTTPStatus, c.Message)
+	case c.Gateway:
+		err = lang.Error("the gateway refused the %s (%d)", what, c.HTTPStatus)
+	case c.Message != "":
+		err = lang.Error("TMDB refused the %s (%d): %s", what, c.HTTPStatus, c.Message)
+	default:
+		err = lang.Error("TMDB refused the %s (%d)", what, c.HTTPStatus)
 	}
-	return &failure{exitUnauthorized, errors.New(text), hint}
+	return &failure{exitUnauthorized, err, hint}
 }
 
 // statusOf returns the exit status for what a command returned. started reports whether the command's own code ran: an
@@ -116,20 +126,20 @@ func printError(s ui.Streams, err error) {
 	if known, ok := errors.AsType[*failure](err); ok && known.err == nil {
 		return
 	}
-	complain(s, err.Error())
+	complain(s, lang.TextOf(err))
 	if hint := hintFor(err); hint != "" {
 		advise(s, hint)
 	}
 }
 
 // complain writes "anivault: message" on one line, on a terminal wrapped at words.
-func complain(s ui.Streams, message string) {
-	message = ui.Escaped(ui.OneLine(lang.Say(message)))
+func complain(s ui.Streams, text lang.Text) {
+	message := ui.Escaped(ui.OneLine(lang.Say(text)))
 	fmt.Fprintln(s.Err, ui.Hanging("anivault: "+message, s.ErrWidth(), len("anivault: ")))
 }
 
 // advise writes "hint: what can be done", as complain does.
-func advise(s ui.Streams, hint string) {
+func advise(s ui.Streams, hint lang.Text) {
 	fmt.Fprintln(s.Err, ui.Hanging(lang.Sprintf("hint: %s", hint), s.ErrWidth(), ui.Width(lang.Sprintf("hint: %s", ""))))
 }
 

@@ -48,7 +48,7 @@ func (c *command) writeHelp(cmd *cobra.Command, out io.Writer, width int) {
 	}
 	fmt.Fprintln(out, reflow(about, width))
 	if cmd.Example != "" {
-		fmt.Fprintln(out, "\n"+lang.Word("Examples:")+"\n"+lang.Say(cmd.Example))
+		fmt.Fprintln(out, "\n"+lang.Say("Examples:")+"\n"+lang.Say(cmd.Example))
 	}
 	c.usage(cmd, out, width)
 	if cmd.CommandPath() == "anivault limiter" { // both a command and a topic
@@ -58,12 +58,12 @@ func (c *command) writeHelp(cmd *cobra.Command, out io.Writer, width int) {
 }
 
 func (c *command) usage(cmd *cobra.Command, out io.Writer, width int) {
-	fmt.Fprintln(out, "\n"+lang.Word("Usage:"))
+	fmt.Fprintln(out, "\n"+lang.Say("Usage:"))
 	if cmd.Runnable() && (!cmd.HasAvailableSubCommands() || !cmd.HasParent()) {
 		fmt.Fprintf(out, "  %s\n", cmd.UseLine())
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(out, "  %s COMMAND\n%s\n", cmd.CommandPath(), "\n"+lang.Word("Commands:"))
+		fmt.Fprintf(out, "  %s COMMAND\n%s\n", cmd.CommandPath(), "\n"+lang.Say("Commands:"))
 		name := 0
 		for _, sub := range cmd.Commands() {
 			if sub.IsAvailableCommand() {
@@ -77,7 +77,7 @@ func (c *command) usage(cmd *cobra.Command, out io.Writer, width int) {
 		}
 	}
 	if flags := cmd.LocalFlags(); flags.HasAvailableFlags() {
-		fmt.Fprintf(out, "%s\n%s", "\n"+lang.Word("Flags:"), usages(flags, width))
+		fmt.Fprintf(out, "%s\n%s", "\n"+lang.Say("Flags:"), usages(flags, width))
 	}
 	if cmd.HasAvailableInheritedFlags() {
 		fmt.Fprint(out, lang.Say("\nFlags of every command: anivault help flags\n"))

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"net"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
@@ -13,7 +13,7 @@ import (
 
 // hintFor returns the line that stands below an error and says what to do about it; "" where the error
 // says so itself.
-func hintFor(err error) string {
+func hintFor(err error) lang.Text {
 	if known, ok := errors.AsType[*failure](err); ok && known.hint != "" {
 		return known.hint
 	}
@@ -34,7 +34,7 @@ const noKeyHint = `a key is free: https://www.themoviedb.org/settings/api, "API 
       without a key: anivault demo, anivault parse, anivault match --offline`
 
 // setupHints says what a person can do about a mistake of the setup.
-var setupHints = map[tmdb.ConfigKind]string{
+var setupHints = map[tmdb.ConfigKind]lang.Text{
 	tmdb.ConfigExpired: "is this machine's clock right? If it is, the server's certificate has run out: " +
 		"check tmdb.base_url",
 	tmdb.ConfigUnknownCA: "if a proxy or a stand-in with its own authority is meant, name its certificate in " +
@@ -70,7 +70,7 @@ const (
 )
 
 // tmdbHint returns a remedy in one sentence for an error of the TMDB client that a person can mend, "" for all others.
-func tmdbHint(err error) string {
+func tmdbHint(err error) lang.Text {
 	var (
 		config  *tmdb.ConfigError
 		refused *tmdb.UnauthorizedError
@@ -84,7 +84,7 @@ func tmdbHint(err error) string {
 	case errors.As(err, &refused):
 		return keyHint(refused)
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Sprintf("the name %s does not exist: is tmdb.base_url (ANIVAULT_TMDB_BASE_URL) spelt right? "+
+		return lang.Textf("the name %s does not exist: is tmdb.base_url (ANIVAULT_TMDB_BASE_URL) spelt right? "+
 			"Some providers block it in their DNS; another resolver may help", ui.Escaped(dns.Name))
 	case errors.As(err, &decode) && decode.Reason == tmdb.ReasonHTML,
 		errors.As(err, &answer) && answer.Foreign == tmdb.ReasonHTML:
@@ -93,7 +93,7 @@ func tmdbHint(err error) string {
 	return ""
 }
 
-func keyHint(e *tmdb.UnauthorizedError) string {
+func keyHint(e *tmdb.UnauthorizedError) lang.Text {
 	switch {
 	case e.Cause != nil && e.Cause.Gateway:
 		return clientTokenHint

@@ -58,7 +58,7 @@ library is touched. Runs that were cut off or abandoned are never given up, and 
 		}
 		return c.withEngine(ctx, cfg, &applying{}, func(e *apply.Engine) (*apply.Outcome, error) {
 			gone, err := e.Prune(time.Now().Add(-age))
-			c.say("%s given up\n", ui.Count(len(gone), "run"))
+			c.say("%s given up\n", lang.Count(len(gone), "run"))
 			return nil, err
 		})
 	})
@@ -90,7 +90,7 @@ what can be put back, and anivault apply --resume ID goes on.`,
 				}
 				return nil, usagef("anivault history lists them", "the run %s was not cut off, and stands in nobody's way", run.ID)
 			}
-			question := lang.Sprintf("Leave the run %s (%s, to %s) as it is?", run.ID, lang.Say(ui.Count(run.Files, "file")), ui.Printable(strings.Join(run.Targets, ", ")))
+			question := lang.Textf("Leave the run %s (%s, to %s) as it is?", run.ID, lang.Count(run.Files, "file"), ui.Printable(strings.Join(run.Targets, ", ")))
 			if ok, err := c.confirmed(ctx, yes, question, "nothing was changed\n"); !ok {
 				return nil, err
 			}
@@ -178,18 +178,18 @@ func stageText(s apply.Stage, atWork bool) string {
 	case atWork && s.Unfinished():
 		return lang.Say("at work")
 	}
-	return lang.Word(stageWords[s])
+	return lang.Say(stageWords[s])
 }
 
 func runLine(r *apply.Run, atWork bool) string {
 	if r.Err != nil {
 		line := r.ID + "  "
 		if r.Mode != "" { // as far as it can still be read
-			line += fmt.Sprintf("%s  %s  %s  ", ui.Clock(r.Begun), ui.Printable(string(r.Mode)), lang.Say(ui.Count(r.Files, "file")))
+			line += fmt.Sprintf("%s  %s  %s  ", ui.Clock(r.Begun), ui.Printable(string(r.Mode)), lang.Say(lang.Count(r.Files, "file")))
 		}
-		return line + ui.Escaped(lang.Say(r.Err.Error()))
+		return line + ui.Escaped(lang.Say(lang.TextOf(r.Err)))
 	}
-	line := fmt.Sprintf("%s  %s  %s  %s  %s", r.ID, ui.Clock(r.Begun), r.Mode, lang.Say(ui.Count(r.Files, "file")), stageText(r.Stage, atWork))
+	line := fmt.Sprintf("%s  %s  %s  %s  %s", r.ID, ui.Clock(r.Begun), r.Mode, lang.Say(lang.Count(r.Files, "file")), stageText(r.Stage, atWork))
 	if r.Refused > 0 {
 		line += ", " + lang.Sprintf("%d refused", r.Refused)
 	}
@@ -244,7 +244,7 @@ func (c *command) showRun(e *apply.Engine, args []string, format string, atWork 
 	fmt.Fprintln(w, runLine(&runs[0], busy))
 	for i := range out.Results {
 		r := &out.Results[i]
-		fmt.Fprintf(w, "  %s  %s  ← %s\n", lang.Word(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))
+		fmt.Fprintf(w, "  %s  %s  ← %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))
 		if r.Problem != nil {
 			fmt.Fprintf(w, "    (%s)\n", problemText(r.Problem))
 		}

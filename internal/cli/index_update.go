@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/version"
 )
@@ -75,13 +75,13 @@ func (c *command) reportUpdate(outcomes []index.Outcome) error {
 func (c *command) unfetched(failed []index.Outcome) {
 	var settings []string
 	for _, o := range failed {
-		complain(c.streams, fmt.Sprintf("fetch %s: %v", o.Source, o.Err))
+		complain(c.streams, lang.Textf("fetch %s: %v", o.Source, o.Err))
 		if s := cmp.Or(addressSettings[o.Source], "index.tmdb_exports_url"); !slices.Contains(settings, s) {
 			settings = append(settings, s)
 		}
 	}
-	advise(c.streams,
-		"check the network and run it again; another address, or off, goes into "+strings.Join(settings, ", "))
+	advise(c.streams, lang.Textf("check the network and run it again; another address, or off, goes into %s",
+		strings.Join(settings, ", ")))
 }
 
 // addressSettings are the settings of the addresses that lists come from; TMDB's two exports lie at one address.

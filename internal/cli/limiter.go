@@ -13,6 +13,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -82,9 +83,9 @@ func (c *command) limiterCacheOnlyCommand() *cobra.Command {
 			if _, _, err := (ratelimit.Operator{Store: store}).ForceCacheOnly(ctx, t.AutoRecover); err != nil {
 				return err
 			}
-			ends := "until: anivault limiter resume"
+			ends := lang.Text("until: anivault limiter resume")
 			if t.AutoRecover > 0 {
-				ends = "for " + ui.Period(t.AutoRecover) + ", or until: anivault limiter resume"
+				ends = lang.Textf("for %s, or until: anivault limiter resume", ui.Period(t.AutoRecover))
 			}
 			c.say("no process asks TMDB any more, %s\n", ends)
 			return nil
@@ -135,7 +136,7 @@ unless --force is given.`,
 				return err
 			}
 			known := learned(before)
-			if ok, err := c.confirmed(ctx, yes, "Forget what the limiter has learned ("+known+")?", "nothing was removed\n"); !ok {
+			if ok, err := c.confirmed(ctx, yes, lang.Textf("Forget what the limiter has learned (%s)?", known), "nothing was removed\n"); !ok {
 				return err
 			}
 			if err := (ratelimit.Operator{Store: store}).Reset(ctx, force); err != nil {
@@ -145,9 +146,9 @@ unless --force is given.`,
 			if err != nil {
 				return err
 			}
-			kept := ""
+			var kept lang.Text
 			if !st.PauseUntil.IsZero() {
-				kept = fmt.Sprintf("; TMDB's pause stays until %s (--force ends it)", ui.Clock(st.PauseUntil))
+				kept = lang.Textf("; TMDB's pause stays until %s (--force ends it)", ui.Clock(st.PauseUntil))
 			}
 			c.say("forgot %s; the limiter is in %s%s\n", known, st.State, kept)
 			return nil
@@ -159,16 +160,16 @@ unless --force is given.`,
 }
 
 // learned says what a reset makes the limiter forget.
-func learned(s ratelimit.Status) string {
+func learned(s ratelimit.Status) lang.Text {
 	n := s.Counts.OK + s.Counts.Throttled + s.Counts.Server + s.Counts.Network
-	list := []string{s.State.String(), ui.Count(n, "answer") + " to judge by"}
+	list := []lang.Text{lang.Text(s.State.String()), lang.Textf("%s to judge by", lang.Count(n, "answer"))}
 	if s.BudgetUsed > 0 {
-		list = append(list, fmt.Sprintf("%d used of the budget %s", s.BudgetUsed, s.Budget))
+		list = append(list, lang.Textf("%d used of the budget %s", s.BudgetUsed, s.Budget))
 	}
 	for _, o := range s.Overrides {
-		list = append(list, o.Key+"="+o.Value)
+		list = append(list, lang.Textf("%s=%s", o.Key, o.Value))
 	}
-	return strings.Join(list, ", ")
+	return lang.Join(list, ", ")
 }
 
 func (c *command) limiterRulesCommand() *cobra.Command {

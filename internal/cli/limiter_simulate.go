@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/atomicfile"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/simulate"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/upstream"
@@ -158,7 +158,7 @@ func (f *simulateFlags) config() (sim simulate.Config, err error) {
 func (f *simulateFlags) read() (upstream.Scenario, error) {
 	if f.scenario == "" {
 		if !slices.Contains(simulate.Presets(), f.preset) {
-			hint := suggest(f.preset, simulate.Presets(), "", "allowed: "+strings.Join(simulate.Presets(), ", "))
+			hint := suggest(f.preset, simulate.Presets(), "", lang.Textf("allowed: %s", strings.Join(simulate.Presets(), ", ")))
 			return upstream.Scenario{}, usagef(hint, "flag --preset: %q is not a preset", f.preset)
 		}
 		return upstream.Preset(f.preset)
@@ -184,7 +184,7 @@ func (f *simulateFlags) read() (upstream.Scenario, error) {
 // simulatedTunings returns the tuning of each process.
 func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]ratelimit.Tuning, error) {
 	if processes < 1 || processes > simulate.MaxProcesses {
-		return nil, usagef(fmt.Sprintf("allowed: 1 to %d", simulate.MaxProcesses),
+		return nil, usagef(lang.Textf("allowed: 1 to %d", simulate.MaxProcesses),
 			"flag --processes: %d is out of range", processes)
 	}
 	tunings := slices.Repeat([]ratelimit.Tuning{own}, processes)
@@ -197,7 +197,7 @@ func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]rat
 		if number, rest, ok := strings.Cut(key, ":"); ok {
 			n, err := strconv.Atoi(number)
 			if err != nil || n < 1 || n > processes {
-				hint := fmt.Sprintf("allowed: 1: to %d:, as in 1:rate_base=10; --processes sets their number", processes)
+				hint := lang.Textf("allowed: 1: to %d:, as in 1:rate_base=10; --processes sets their number", processes)
 				return nil, usagef(hint, "%q is for a process that is not there", arg)
 			}
 			key, first, last = rest, n, n

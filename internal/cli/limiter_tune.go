@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/operate"
@@ -119,7 +120,7 @@ func unknownKnob(key string) error {
 		keys = append(keys, f.Key)
 	}
 	slices.Sort(keys)
-	return usagef(suggest(key, keys, "", "allowed: "+strings.Join(keys, ", ")), "%q is not a limiter setting", key)
+	return usagef(suggest(key, keys, "", lang.Textf("allowed: %s", strings.Join(keys, ", "))), "%q is not a limiter setting", key)
 }
 
 // tunePeriod reads --for; 0 means always.
@@ -131,17 +132,17 @@ func tunePeriod(text string) (time.Duration, error) {
 	return d, nil
 }
 
-func periodText(d time.Duration) string {
+func periodText(d time.Duration) lang.Text {
 	if d == 0 {
 		return "until it is reset"
 	}
-	return lang.Sprintf("for %s", ui.Period(d))
+	return lang.Textf("for %s", ui.Period(d))
 }
 
 // tuneError makes a refused value a usage error.
 func tuneError(err error) error {
 	if t, ok := errors.AsType[*ratelimit.TuningError](err); ok {
-		return usagef(t.Remedy, "%s", strings.TrimSuffix(t.Error(), "; "+t.Remedy))
+		return usagef(config.RemedyText(t), "%s: %s", app.Tuned(t), lang.Text(t.Reason))
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/internal/report"
@@ -106,7 +107,7 @@ func openRotated(bounds config.Log, name, path string, onError func(error)) (*lo
 	options := logging.FileOptions{MaxSize: bounds.MaxSize, Keep: bounds.MaxFiles - 1, OnError: onError}
 	file, err := logging.OpenFile(path, options)
 	if err != nil {
-		return nil, &config.Error{Name: name, Value: path, Reason: "cannot be written: " + errors.Unwrap(err).Error()}
+		return nil, &config.Error{Name: name, Value: path, Reason: lang.Textf("cannot be written: %s", errors.Unwrap(err))}
 	}
 	return file, nil
 }

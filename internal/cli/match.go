@@ -16,6 +16,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run"
@@ -205,7 +206,7 @@ func (f *matchFlags) checkShown(c *command) (err error) {
 			f.view = "seasons"
 		}
 	case !slices.Contains(views, f.view):
-		return usagef("allowed: "+strings.Join(views, ", "), "flag --view: %q is not a view", f.view)
+		return usagef(lang.Textf("allowed: %s", strings.Join(views, ", ")), "flag --view: %q is not a view", f.view)
 	case f.view == "seasons" && !table:
 		return usagef("add --format table", "--view seasons is a view of tables")
 	case f.view == "seasons" && f.explain:
@@ -213,7 +214,7 @@ func (f *matchFlags) checkShown(c *command) (err error) {
 	}
 	if f.only != "" {
 		if f.shown, err = report.ParseOnly(f.only); err != nil {
-			return usagef("allowed: "+strings.Join(report.OnlyWords(), ", "), "flag --only: %v", err)
+			return usagef(lang.Textf("allowed: %s", strings.Join(report.OnlyWords(), ", ")), "flag --only: %v", err)
 		}
 	}
 	return nil
@@ -257,7 +258,7 @@ func (c *command) checkPaths(cmd *cobra.Command, args []string) error {
 	if flag := cmd.Flags().Lookup("auto-recover"); flag.Changed {
 		if _, err := os.Lstat(flag.Value.String()); err == nil {
 			value := ui.ShellWord(flag.Value.String())
-			return usagef("write the period behind a =: anivault match --auto-recover=15m "+value,
+			return usagef(lang.Textf("write the period behind a =: %s", "anivault match --auto-recover=15m "+value),
 				"no PATH given: --auto-recover took %s for its PERIOD", value)
 		}
 	}

@@ -52,32 +52,43 @@ func (f *matchFlags) checkInteractive(c *command) error {
 	return nil
 }
 
-const interactiveHelp = `  NUMBER        the candidate with that number
-  tv/123        an entry by its id, or movie/123, or the address of its page
-  any title     search for it instead ("in quotes" if it looks like the above)
-  s  skip this one      q  ask no more      ?  this help
-`
+var interactiveHelp = []lang.Text{
+	"NUMBER        the candidate with that number",
+	"tv/123        an entry by its id, or movie/123, or the address of its page",
+	"any title     search for it instead (\"in quotes\" if it looks like the above)",
+	"s  skip this one      q  ask no more      ?  this help",
+}
+
+// printf writes to the person, in their language.
+func (p *person) printf(format string, args ...any) { fmt.Fprint(p.out, lang.Sprintf(format, args...)) }
+
+func (p *person) help(lines []lang.Text) {
+	for _, line := range lines {
+		p.printf("  %s\n", line)
+	}
+}
 
 // Ask implements decide.Asker.
 func (p *person) Ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
 	if !p.greeted {
 		p.greeted = true
-		fmt.Fprint(p.out, "\nWhat could not be decided is asked about, one title at a time. The answers are\n"+
-			"kept; anivault pins lists them.\n", interactiveHelp)
+		p.printf("\n%s\n%s\n", lang.Text("What could not be decided is asked about, one title at a time. The answers are"),
+			lang.Text("kept; anivault pins lists them."))
+		p.help(interactiveHelp)
 	}
 	p.describe(q)
 	for {
-		answer, err := p.read(ctx, "number, tv/ID, movie/ID, a title, s, q, ? > ")
+		answer, err := p.read(ctx, lang.Say("number, tv/ID, movie/ID, a title, s, q, ? > "))
 		if err != nil {
 			return decide.Answer{}, err
 		}
 		if answer == "?" {
-			fmt.Fprint(p.out, interactiveHelp)
+			p.help(interactiveHelp)
 			continue
 		}
 		a, problem := parseAnswer(answer, q.Candidates)
 		if problem != "" {
-			fmt.Fprintf(p.out, "  %s\n", problem)
+			p.printf("  %s\n", problem)
 			continue
 		}
 		return a, nil
@@ -89,19 +100,18 @@ func (p *person) describe(q decide.Question) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s", title.WithYear(ui.Printable(q.Title), q.Year))
 	if n := len(q.Files); n > 1 {
-		fmt.Fprintf(&b, ": %d files, the first is", n)
+		fmt.Fprintf(&b, "%s %s\n", lang.Sprintf(": %d files, the first is", n), ui.Printable(q.Files[0]))
 	} else {
-		b.WriteByte(':')
+		fmt.Fprintf(&b, ": %s\n", ui.Printable(q.Files[0]))
 	}
-	fmt.Fprintf(&b, " %s\n", ui.Printable(q.Files[0]))
 	if q.Reason != "" {
-		fmt.Fprintf(&b, "  %s\n", ui.Escaped(q.Reason))
+		fmt.Fprintf(&b, "  %s\n", ui.Escaped(lang.Say(q.Reason)))
 	}
 	if q.Note != "" {
 		fmt.Fprintf(&b, "  ! %s\n", ui.Escaped(lang.Say(q.Note)))
 	}
 	if len(q.Candidates) == 0 {
-		b.WriteString("  no candidates; type another title to search for, or an id\n")
+		b.WriteString("  " + lang.Say("no candidates; type another title to search for, or an id") + "\n")
 	}
 	for i, c := range q.Candidates {
 		fmt.Fprintf(&b, "%4d  %s  %s/%d", i+1, title.WithYear(ui.Escaped(c.Title), c.Year), c.Kind, c.ID)
@@ -125,13 +135,13 @@ func candidateReasons(c match.Candidate) string {
 			out = append(out, lang.Sprintf("but %s", r.Detail))
 			continue
 		}
-		out = append(out, lang.Word(lang.Say(r.Detail)))
+		out = append(out, lang.Say(r.Detail))
 	}
 	return strings.Join(out, "; ")
 }
 
 // parseAnswer reads what was typed. problem says what is wrong with it.
-func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, problem string) {
+func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, problem lang.Text) {
 	if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
 		text = strings.TrimSpace(text[1 : n-1])
 		if text == "" {
@@ -149,7 +159,7 @@ func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, pr
 	}
 	if n, err := strconv.Atoi(text); err == nil {
 		if n < 1 || n > len(candidates) {
-			return a, fmt.Sprintf("there is no candidate %d; \"%s\" in quotation marks searches for it as a title", n, text)
+			return a, lang.Textf("there is no candidate %d; \"%s\" in quotation marks searches for it as a title", n, text)
 		}
 		c := candidates[n-1]
 		return decide.Answer{Do: decide.Choose, Kind: c.Kind, ID: c.ID}, ""
@@ -159,28 +169,32 @@ func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, pr
 	case err == nil:
 		return decide.Answer{Do: decide.Choose, Kind: kind, ID: id}, ""
 	case strings.Contains(text, "://"), strings.HasPrefix(text, "tv/"), strings.HasPrefix(text, "movie/"):
-		return a, err.Error()
+		return a, lang.TextOf(err)
 	}
 	return decide.Answer{Do: decide.Search, Text: text}, ""
 }
 
 // scopes are the words for how far a choice reaches: a letter, its key, and what it means.
-var scopes = map[decide.Scope]struct{ key, reach string }{
+var scopes = map[decide.Scope]struct {
+	key   string
+	reach lang.Text
+}{
 	decide.ByTitle:  {"t", "every file whose name has it, wherever it is"},
 	decide.ByFolder: {"d", "every file in it"},
 	decide.ByFiles:  {"a", "these alone, by their paths"},
 	decide.ByFirst:  {"f", "this file alone"},
 }
 
-const confirmHelp = `  Enter         keep it so
-  season 2      the files belong to season 2 (0: specials)
-  season        the files belong to the season that their names say
-  offset 12     add 12 to the episode numbers in the names; may be negative
-  t  d          it is about the title, or about the folder (directory)
-  a  f          it is about all these files, or about the first of them
-  n             no: choose again
-  q             no, and ask no more
-`
+var confirmHelp = []lang.Text{
+	"Enter         keep it so",
+	"season 2      the files belong to season 2 (0: specials)",
+	"season        the files belong to the season that their names say",
+	"offset 12     add 12 to the episode numbers in the names; may be negative",
+	"t  d          it is about the title, or about the folder (directory)",
+	"a  f          it is about all these files, or about the first of them",
+	"n             no: choose again",
+	"q             no, and ask no more",
+}
 
 // Confirm implements decide.Asker: what the choice leads to, how far it reaches, and what may be changed of it.
 func (p *person) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict, error) {
@@ -194,26 +208,26 @@ func (p *person) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict, 
 			keys = append(keys, scopes[s].key)
 		}
 	}
-	question := "  Enter keeps it; " + strings.Join(append(keys, "n", "q", "?"), ", ") + " > "
+	question := "  " + lang.Sprintf("Enter keeps it; %s >", strings.Join(append(keys, "n", "q", "?"), ", ")) + " "
 	for {
 		answer, err := p.read(ctx, question)
 		if err != nil {
 			return decide.Verdict{}, err
 		}
 		if answer == "?" {
-			fmt.Fprint(p.out, confirmHelp)
+			p.help(confirmHelp)
 			continue
 		}
 		v, problem := parseVerdict(answer, c)
 		if problem == "" {
 			return v, nil
 		}
-		fmt.Fprintf(p.out, "  %s\n", problem)
+		p.printf("  %s\n", problem)
 	}
 }
 
 // parseVerdict reads what a person says of a choice. problem says what is wrong with it.
-func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem string) {
+func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.Text) {
 	v.Reach = c.Reach
 	word, number, _ := strings.Cut(strings.ToLower(strings.Join(strings.Fields(text), " ")), " ")
 	switch word {
@@ -239,7 +253,7 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem strin
 }
 
 // changed reads a season or an offset.
-func changed(v decide.Verdict, word, number string, c decide.Choice) (decide.Verdict, string) {
+func changed(v decide.Verdict, word, number string, c decide.Choice) (decide.Verdict, lang.Text) {
 	n, err := strconv.Atoi(number)
 	switch {
 	case c.Pins[0].Kind == match.Movie:
@@ -248,7 +262,7 @@ func changed(v decide.Verdict, word, number string, c decide.Choice) (decide.Ver
 		v.Reach.Season = nil
 		return v, ""
 	case err != nil:
-		return v, fmt.Sprintf("%s wants a whole number, such as: %s 2", word, word)
+		return v, lang.Textf("%s wants a whole number, such as: %s 2", word, word)
 	case word == "season":
 		v.Reach.Season = &n
 	default:
@@ -257,7 +271,7 @@ func changed(v decide.Verdict, word, number string, c decide.Choice) (decide.Ver
 	would := c.Pins[0]
 	would.Season, would.Offset = v.Reach.Season, v.Reach.Offset
 	if err := would.Validate(); err != nil {
-		return v, err.Error()
+		return v, lang.TextOf(err)
 	}
 	return v, ""
 }
@@ -266,7 +280,7 @@ func changed(v decide.Verdict, word, number string, c decide.Choice) (decide.Ver
 func leadsText(c decide.Choice, width int) string {
 	const most = 6
 	var b strings.Builder
-	name := "what TMDB calls it is not known: it can't be asked now"
+	name := lang.Say("what TMDB calls it is not known: it can't be asked now")
 	if c.Entry != nil {
 		name = title.WithYear(ui.Printable(c.Entry.Title), c.Entry.Year)
 	}
@@ -274,7 +288,7 @@ func leadsText(c decide.Choice, width int) string {
 	for i, l := range c.Leads {
 		if i == most && len(c.Leads) > most+1 {
 			last := c.Leads[len(c.Leads)-1]
-			fmt.Fprintf(&b, "     and %d more, the last: %s\n", len(c.Leads)-most, leadText(last))
+			fmt.Fprintf(&b, "     %s\n", lang.Sprintf("and %d more, the last: %s", len(c.Leads)-most, leadText(last)))
 			break
 		}
 		text := leadText(l)
@@ -282,7 +296,7 @@ func leadsText(c decide.Choice, width int) string {
 		fmt.Fprintf(&b, "     %s  ->  %s\n", file, text)
 	}
 	what, reach := reachOf(c)
-	fmt.Fprintf(&b, "  kept for %s (%s)\n", what, reach)
+	fmt.Fprintf(&b, "  %s\n", lang.Sprintf("kept for %s (%s)", what, reach))
 	return b.String()
 }
 
@@ -292,23 +306,24 @@ func leadText(l decide.Lead) string {
 	r := report.Record{Kind: string(d.Kind), Season: d.Season, Episodes: d.Episodes}
 	switch place := r.Place(); {
 	case d.Status == match.Matched && place != "":
-		return lang.Word(place)
+		return lang.Say(place)
 	case d.Reason != "":
-		return ui.Escaped(lang.Say("no episode: " + d.Reason))
+		return ui.Escaped(lang.Sprintf("no episode: %s", d.Reason))
 	}
-	return lang.Word(string(d.Status))
+	return lang.Say(string(d.Status))
 }
 
 // reachOf says what a choice is about and how far that reaches.
-func reachOf(c decide.Choice) (what, reach string) {
-	what, reach = ui.Escaped(c.Pins[0].What()), scopes[c.Scope].reach
+func reachOf(c decide.Choice) (what, reach lang.Text) {
+	name := ui.Escaped(c.Pins[0].What())
+	what, reach = lang.Textf("%s", name), scopes[c.Scope].reach
 	switch c.Scope {
 	case decide.ByTitle:
-		what = "the title " + what
+		what = lang.Textf("the title %s", name)
 	case decide.ByFolder:
-		what = "the folder " + what
+		what = lang.Textf("the folder %s", name)
 	case decide.ByFiles:
-		what = ui.Count(len(c.Pins), "file")
+		what = lang.Count(len(c.Pins), "file")
 	case decide.ByFirst:
 	}
 	return what, reach
@@ -317,7 +332,7 @@ func reachOf(c decide.Choice) (what, reach string) {
 // Kept implements decide.Asker: one line, which says how far the choice reaches.
 func (p *person) Kept(c decide.Choice) {
 	what, reach := reachOf(c)
-	fmt.Fprintf(p.out, "  pinned %s: %s (%s)\n", what, settingsOf(c.Pins[0]), reach)
+	p.printf("  %s\n", lang.Textf("pinned %s: %s (%s)", what, settingsOf(c.Pins[0]), reach))
 }
 
 // read prompts and waits for a line. A line that was still awaited when ctx ended an earlier question is the answer to

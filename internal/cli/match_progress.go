@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -116,9 +115,9 @@ func (p *progress) stop() {
 
 // part is a piece of the status line.
 type part struct {
-	text   string
-	short  string // stands in where the whole line has room for nothing else
-	weight int    // the part with the least goes first
+	text   lang.Text
+	short  lang.Text // stands in where the whole line has room for nothing else
+	weight int       // the part with the least goes first
 }
 
 const between = " · "
@@ -143,13 +142,10 @@ func statusLine(at app.Progress, counts report.Summary, now time.Time, room int)
 // fitting joins the parts of a status line that have room.
 func fitting(parts []part, room int) string {
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.text == "" })
-	for i, p := range parts {
-		parts[i].text, parts[i].short = lang.Say(p.text), lang.Say(p.short)
-	}
 	for {
 		texts := make([]string, len(parts))
 		for i, p := range parts {
-			texts[i] = p.text
+			texts[i] = lang.Say(p.text)
 		}
 		line := strings.Join(texts, between)
 		switch {
@@ -159,7 +155,7 @@ func fitting(parts []part, room int) string {
 			return line
 		case len(parts) == 1:
 			if parts[0].short != "" {
-				line = parts[0].short
+				line = lang.Say(parts[0].short)
 			}
 			return ui.Cut(line, room)
 		}
@@ -169,45 +165,45 @@ func fitting(parts []part, room int) string {
 }
 
 // filesText is "12/38 files", with a + while the folders are still being read.
-func filesText(at app.Progress, counts report.Summary) string {
+func filesText(at app.Progress, counts report.Summary) lang.Text {
 	switch {
 	case at.Files == 0:
 		return "looking for files"
 	case at.Walked:
-		return fmt.Sprintf("%d/%d files", counts.Files, at.Files)
+		return lang.Textf("%d/%d files", counts.Files, at.Files)
 	}
-	return fmt.Sprintf("%d/%d+ files", counts.Files, at.Files)
+	return lang.Textf("%d/%d+ files", counts.Files, at.Files)
 }
 
-func countText(n int64, noun string) string {
+func countText(n int64, noun string) lang.Text {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d %s", n, noun)
+	return lang.Textf("%d "+noun, n)
 }
 
 // stateText is the limiter's state and rate; a rate that nobody has asked for yet is not known.
-func stateText(at app.Progress) string {
+func stateText(at app.Progress) lang.Text {
 	if at.Rate == 0 {
-		return at.State
+		return lang.Text(at.State)
 	}
-	return fmt.Sprintf("%s %.3g/s", at.State, at.Rate)
+	return lang.Textf("%s %.3g/s", at.State, at.Rate)
 }
 
-func cacheText(at app.Progress) string {
+func cacheText(at app.Progress) lang.Text {
 	asked := at.Hits + at.Misses
 	if asked == 0 {
 		return ""
 	}
-	return fmt.Sprintf("cache %d%%", 100*at.Hits/asked)
+	return lang.Textf("cache %d%%", 100*at.Hits/asked)
 }
 
 // elapsedText is how long the run has taken, once that is a second.
-func elapsedText(d time.Duration) string {
+func elapsedText(d time.Duration) lang.Text {
 	if d < time.Second {
 		return ""
 	}
-	return ui.Countdown(d.Truncate(time.Second))
+	return lang.Text(ui.Countdown(d.Truncate(time.Second)))
 }
 
 // What an estimate of the time left has to stand on.
@@ -218,12 +214,12 @@ const (
 
 // leftText estimates the time left from the files decided so far. It says nothing where that would be a guess: while
 // folders are still being read, in the beginning, and while nobody may ask.
-func leftText(at app.Progress, counts report.Summary, now time.Time) string {
+func leftText(at app.Progress, counts report.Summary, now time.Time) lang.Text {
 	done, left := int64(counts.Files), at.Files-int64(counts.Files)
 	if !at.Walked || left <= 0 || done < estimateFiles || at.Elapsed < estimateAfter || waiting(at.Wait, now) {
 		return ""
 	}
-	return lang.Sprintf("about %s left", ui.Countdown(time.Duration(float64(at.Elapsed)*float64(left)/float64(done))))
+	return lang.Textf("about %s left", ui.Countdown(time.Duration(float64(at.Elapsed)*float64(left)/float64(done))))
 }
 
 // waiting reports whether there is a wait that a person should know of.
@@ -232,50 +228,53 @@ func waiting(w app.Wait, now time.Time) bool {
 }
 
 // waitText returns the reason of a wait and how long it lasts.
-func waitText(w app.Wait, now time.Time) string {
+func waitText(w app.Wait, now time.Time) lang.Text {
 	if !waiting(w, now) {
 		return ""
 	}
-	again := "" // when the next try is, where that is known
-	if !w.Until.IsZero() {
-		again = ", next try in " + ui.Countdown(w.Until.Sub(now))
-	}
+	known := !w.Until.IsZero() // when the next try is
+	left := ui.Countdown(w.Until.Sub(now))
 	switch {
+	case w.Cause == ratelimit.ReasonPause && known && w.Status != 0:
+		return lang.Textf("TMDB asks us to wait %s (%d)", left, w.Status)
+	case w.Cause == ratelimit.ReasonPause && known:
+		return lang.Textf("TMDB asks us to wait %s", left)
+	case w.Cause == ratelimit.ReasonPause && w.Status != 0:
+		return lang.Textf("TMDB asks us to wait (%d)", w.Status)
 	case w.Cause == ratelimit.ReasonPause:
-		text := "TMDB asks us to wait"
-		if !w.Until.IsZero() {
-			text += " " + ui.Countdown(w.Until.Sub(now))
-		}
-		if w.Status != 0 {
-			text += fmt.Sprintf(" (%d)", w.Status)
-		}
-		return text
+		return "TMDB asks us to wait"
+	case w.Cause == ratelimit.ReasonBackoff && known:
+		return lang.Textf("trying one again in %s", left)
 	case w.Cause == ratelimit.ReasonBackoff:
-		return "trying one again" + strings.TrimPrefix(again, ", next try")
-	case w.State == ratelimit.CacheOnly:
-		return "only the cache answers" + again
-	default:
-		return trouble(w.Cause) + again
+		return "trying one again"
 	}
+	text := trouble(w.Cause)
+	if w.State == ratelimit.CacheOnly {
+		text = "only the cache answers"
+	}
+	if known {
+		return lang.Textf("%s, next try in %s", text, left)
+	}
+	return text
 }
 
 // othersText is set while this process only waits for an answer that another one fetches.
-func othersText(at app.Progress, now time.Time) string {
+func othersText(at app.Progress, now time.Time) lang.Text {
 	if !at.Others || waitText(at.Wait, now) != "" {
 		return "" // the other process has the same wait
 	}
 	return "waiting for another anivault's answer"
 }
 
-func waitShort(w app.Wait, now time.Time) string {
+func waitShort(w app.Wait, now time.Time) lang.Text {
 	if !waiting(w, now) || w.Until.IsZero() {
 		return ""
 	}
-	return lang.Sprintf("wait %s", ui.Countdown(w.Until.Sub(now)))
+	return lang.Textf("wait %s", ui.Countdown(w.Until.Sub(now)))
 }
 
 // trouble says why the limiter is in Sleep.
-func trouble(r ratelimit.Reason) string {
+func trouble(r ratelimit.Reason) lang.Text {
 	switch r {
 	case ratelimit.ReasonConsecutive429:
 		return "TMDB keeps refusing (429)"
@@ -284,6 +283,6 @@ func trouble(r ratelimit.Reason) string {
 	case ratelimit.ReasonConsecutiveFailures, ratelimit.ReasonErrorRatio, ratelimit.ReasonSustainedErrors:
 		return "TMDB is failing"
 	default:
-		return lang.Sprintf("resting (%s)", r)
+		return lang.Textf("resting (%s)", r)
 	}
 }

@@ -47,7 +47,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	}
 	if f.interactive {
 		lines := bufio.NewReader(c.streams.In)
-		options.Ask = &person{out: lang.Writer(status.Writer(c.streams.Err)), lines: lines, width: c.streams.Width}
+		options.Ask = &person{out: status.Writer(c.streams.Err), lines: lines, width: c.streams.Width}
 	}
 	run, err := app.Open(cfg, options)
 	if err != nil {
@@ -183,20 +183,20 @@ func ending(ctx context.Context, cfg *config.Config, run *app.App, f matchFlags)
 }
 
 // stopped returns since when and why only the cache answers; "" in any other state.
-func stopped(st ratelimit.Status) string {
+func stopped(st ratelimit.Status) lang.Text {
 	if st.State != ratelimit.CacheOnly {
 		return ""
 	}
-	text := cmp.Or(map[ratelimit.Reason]string{
+	text := cmp.Or(map[ratelimit.Reason]lang.Text{
 		ratelimit.ReasonOperator:       "you (an operator) stopped all requests",
 		ratelimit.ReasonRetryAfterLong: "TMDB asked for a long pause, so requests were stopped",
 		ratelimit.ReasonPolicy:         "TMDB kept failing, so requests were stopped",
-	}[st.Cause], "requests were stopped ("+st.Cause.String()+")")
+	}[st.Cause], lang.Textf("requests were stopped (%s)", st.Cause))
 	if !st.Since.IsZero() {
-		text = lang.Sprintf("%s at %s", text, ui.Clock(st.Since))
+		text = lang.Textf("%s at %s", text, ui.Clock(st.Since))
 	}
 	if st.Until.After(st.At) {
-		text = lang.Sprintf("%s until %s", text, ui.Clock(st.Until))
+		text = lang.Textf("%s until %s", text, ui.Clock(st.Until))
 	}
 	return text
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
@@ -148,7 +149,7 @@ func TestPeriods(t *testing.T) {
 		0: "until it is reset", time.Hour: "for 1h", 30 * time.Minute: "for 30m", 90 * time.Second: "for 1m30s", 90 * time.Minute: "for 1h30m",
 		time.Hour + time.Second: "for 1h0m1s", 10 * time.Hour: "for 10h", 10 * time.Second: "for 10s",
 	} {
-		if got := periodText(d); got != want {
+		if got := periodText(d); got.String() != want {
 			t.Errorf("%s is said as %q, want %q", d, got, want)
 		}
 	}
@@ -164,7 +165,7 @@ func TestRowsWrapBesideTheirLabels(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
 	b.Reset()
-	one := rows{{"a", strings.Repeat("word ", 40) + "end"}}
+	one := rows{{"a", lang.Text(strings.Repeat("word ", 40) + "end")}}
 	if err := one.write(&b, 0); err != nil || strings.Count(b.String(), "\n") != 1 {
 		t.Errorf("no terminal, and yet wrapped: %v\n%s", err, b.String())
 	}

@@ -102,7 +102,7 @@ func (m *missing) Close(report.Summary) error {
 		return lang.Error("write results: %w", err)
 	}
 	if m.ctx.Err() == nil {
-		m.say("%s\n", m.headline())
+		m.say("%s\n", ui.Escaped(lang.Say(m.headline())))
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (m *missing) table(all [][]report.Gap) []byte {
 			m.season(&b, &gaps[i])
 		}
 		if n := gaps[0].Unplaced; n > 0 {
-			m.line(&b, 2, "", fmt.Sprintf("%s without an episode may be what is missing", ui.Count(n, "file")))
+			m.line(&b, 2, "", lang.Textf("%s without an episode may be what is missing", lang.Count(n, "file")))
 		}
 	}
 	return []byte(b.String())
@@ -187,16 +187,16 @@ func (m *missing) season(b *strings.Builder, g *report.Gap) {
 	case g.Unknown:
 		m.line(b, len(head), head, "TMDB's list of its episodes is not at hand")
 	case g.Here == 0 && len(g.Missing) > 0:
-		m.line(b, len(head), head, "not there: "+ui.Count(g.Aired, "episode"))
+		m.line(b, len(head), head, lang.Textf("not there: %s", lang.Count(g.Aired, "episode")))
 	case len(g.Missing) > 0:
 		have := ui.Pad(lang.Sprintf("%d of %d", g.Here, g.Aired), counts)
-		m.line(b, len(head)+counts+2, head+have+"  ", "missing "+g.MissingRuns())
+		m.line(b, len(head)+counts+2, head+have+"  ", lang.Textf("missing %s", g.MissingRuns()))
 	}
 	for i, c := range g.Twice {
 		if i > 0 && g.Twice[i-1].Episode == c.Episode {
 			continue
 		}
-		m.line(b, len(head), head, fmt.Sprintf("E%02d is there more than once:", c.Episode))
+		m.line(b, len(head), head, lang.Textf("E%02d is there more than once:", c.Episode))
 		for _, same := range g.Twice {
 			if same.Episode == c.Episode {
 				fmt.Fprintf(b, "%s  %s\n", strings.Repeat(" ", len(head)),
@@ -207,37 +207,36 @@ func (m *missing) season(b *strings.Builder, g *report.Gap) {
 }
 
 // line writes head and beside it, from column at on, text, wrapped.
-func (m *missing) line(b *strings.Builder, at int, head, text string) {
+func (m *missing) line(b *strings.Builder, at int, head string, text lang.Text) {
 	hang(b, 0, head, at, text, m.opts.Width)
 }
 
 // headline sums up for a person.
-func (m *missing) headline() string {
+func (m *missing) headline() lang.Text {
 	s := m.sum
 	if s.Series == 0 {
 		return "no series was matched"
 	}
-	parts := []string{fmt.Sprintf("%d complete", s.Complete)}
+	parts := []lang.Text{lang.Textf("%d complete", s.Complete)}
 	for _, p := range []struct {
 		n    int
-		text string
+		text lang.Text
 	}{
-		{s.Missing, ui.Count(s.Missing, "aired episode") + " missing"},
-		{s.Absent, ui.Count(s.Absent, "season") + " not there at all"},
-		{s.Twice, ui.Count(s.Twice, "episode") + " there more than once"},
-		{s.Unplaced, ui.Count(s.Unplaced, "file") + " without an episode"},
+		{s.Missing, lang.Textf("%s missing", lang.Count(s.Missing, "aired episode"))},
+		{s.Absent, lang.Textf("%s not there at all", lang.Count(s.Absent, "season"))},
+		{s.Twice, lang.Textf("%s there more than once", lang.Count(s.Twice, "episode"))},
+		{s.Unplaced, lang.Textf("%s without an episode", lang.Count(s.Unplaced, "file"))},
 	} {
 		if p.n > 0 {
 			parts = append(parts, p.text)
 		}
 	}
-	if s.Unknown > 0 {
-		why := ""
-		if m.why != nil {
-			_, text := app.Explain(m.why)
-			why = ": " + ui.Escaped(text)
-		}
-		parts = append(parts, fmt.Sprintf("%d not compared%s", s.Unknown, why))
+	switch {
+	case s.Unknown > 0 && m.why != nil:
+		_, text := app.Explain(m.why)
+		parts = append(parts, lang.Textf("%d not compared: %s", s.Unknown, text))
+	case s.Unknown > 0:
+		parts = append(parts, lang.Textf("%d not compared", s.Unknown))
 	}
-	return fmt.Sprintf("%d series: ", s.Series) + strings.Join(parts, ", ")
+	return lang.Textf("%d series: %s", s.Series, lang.Join(parts, ", "))
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -218,11 +217,11 @@ func (o *organizing) badTemplate(err error) error {
 			key = "organize.template." + name
 		}
 	}
-	reason := fmt.Sprintf("%s, at character %d", bad.Problem, bad.At)
+	reason := lang.Textf("%s, at character %d", bad.Problem, bad.At)
 	if bad.Field != "" {
 		names, _ := organize.FieldNames()
 		if near, found := config.Nearest(bad.Field, names); found {
-			reason += "; did you mean {" + near + "}?"
+			reason = lang.Textf("%s; did you mean %s?", reason, "{"+near+"}")
 		}
 	}
 	return o.cfg.Refuse(key, reason)
@@ -335,13 +334,13 @@ func writePlan(out io.Writer, r *organize.Result) error {
 // sayPlan tells on stderr what the plan holds, and what comes next.
 func (c *command) sayPlan(o *organizing, r *organize.Result) {
 	s := summarize(o, r)
-	c.say("plan: %s to %s, %d in place, %d left, %d in conflict; nothing was changed\n", ui.Count(s.Planned, "file"), o.options.Mode, s.InPlace, s.Left, s.Conflicts)
+	c.say("plan: %s to %s, %d in place, %d left, %d in conflict; nothing was changed\n", lang.Count(s.Planned, "file"), o.options.Mode, s.InPlace, s.Left, s.Conflicts)
 	for _, w := range r.Warnings() {
 		c.warn("%s", w)
 	}
 	c.sayUnowned(s.Unowned)
 	if n := cycles(r); n > 0 {
-		c.say("%s of files that take each other's names: one of each waits as %s meanwhile\n", ui.Count(n, "cycle"), organize.TempName(r.ID, 1))
+		c.say("%s of files that take each other's names: one of each waits as %s meanwhile\n", lang.Count(n, "cycle"), organize.TempName(r.ID, 1))
 	}
 	if !c.quiet && !o.options.Versions && slices.ContainsFunc(r.Left, func(l organize.LeftFile) bool { return l.Code == organize.SameTarget }) {
 		advise(c.streams, "--on-conflict version keeps several versions of one episode or film side by side, where their names tell them apart")

@@ -150,7 +150,7 @@ func (a *asking) edit(ctx context.Context) error {
 	for i := range a.plan.Units {
 		files += len(a.plan.Units[i].Ops)
 	}
-	a.say("edited: the plan has %s in %s now; a carries it out\n", ui.Count(files, "file"), ui.Count(len(a.plan.Units), "unit"))
+	a.say("edited: the plan has %s in %s now; a carries it out\n", lang.Count(files, "file"), lang.Count(len(a.plan.Units), "unit"))
 	return nil
 }
 

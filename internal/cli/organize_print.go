@@ -91,7 +91,7 @@ func leftOp(run string, l *organize.LeftFile) report.Op {
 	}
 	e := report.Op{
 		Run: run, Role: string(organize.RoleOf(l.Path)), Source: source, Status: "left", Reason: l.Why,
-		Error: &report.OpError{Code: string(l.Code), Message: l.Code.Meaning()},
+		Error: &report.OpError{Code: string(l.Code), Message: lang.Text(l.Code.Meaning())},
 	}
 	if l.Code.IsConflict() {
 		e.Status = "conflict"
@@ -139,7 +139,7 @@ func (c *command) printTree(r *organize.Result) error {
 				continue
 			}
 			if heading != "" {
-				fmt.Fprintln(out, lang.Word(heading))
+				fmt.Fprintln(out, lang.Say(heading))
 				heading = ""
 			}
 			why := lang.Say(l.Code.Meaning())

@@ -89,7 +89,7 @@ func (o *organizing) apart(source string, whole bool, shown string) error {
 	}
 	for _, t := range o.options.Targets {
 		if organize.IsBelow(source, t.Path) || whole && organize.IsBelow(t.Path, source) {
-			hint := "--in-place puts a library in order where it is, by moving files; else name another --to"
+			hint := lang.Text("--in-place puts a library in order where it is, by moving files; else name another --to")
 			if o.watched {
 				hint = "watch needs a folder for what arrives and another for the library: name another --to"
 			}

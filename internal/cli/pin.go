@@ -111,9 +111,9 @@ func (c *command) lookUp(cmd *cobra.Command, p *pins.Pin, offline bool) error {
 			return nil
 		}
 		other := map[match.Kind]match.Kind{match.TV: match.Movie, match.Movie: match.TV}[p.Kind]
-		hint := "anivault search finds entries"
+		hint := lang.Text("anivault search finds entries")
 		if e, err := run.Entry(cmd.Context(), other, p.ID); err == nil {
-			hint = lang.Sprintf("%s/%d is %s", other, p.ID, ui.Printable(title.WithYear(e.Title, e.Year)))
+			hint = lang.Textf("%s/%d is %s", other, p.ID, ui.Printable(title.WithYear(e.Title, e.Year)))
 		}
 		c.warn("TMDB has no %s; %s", p.Entry(), hint)
 		return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
@@ -27,6 +28,7 @@ import (
 func Main(ctx context.Context, args []string, streams ui.Streams) int {
 	c := &command{streams: streams, environ: os.Environ()}
 	lang.Use(c.language(args))
+	lang.UseErrors(app.ErrorText)
 	root := c.root()
 	root.SetArgs(args)
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
@@ -237,7 +239,7 @@ func (c *command) loadFrom(cmd *cobra.Command, file string) (*config.Config, err
 
 // warn tells the person something that stops nothing.
 func (c *command) warn(format string, args ...any) {
-	complain(c.streams, lang.Sprintf("warning: %s", fmt.Sprintf(format, args...)))
+	complain(c.streams, lang.Textf("warning: %s", lang.Textf(format, args...)))
 }
 
 // colorPolicy says whether stdout gets colour.

@@ -12,29 +12,34 @@ import (
 )
 
 // rows are labels and beside them their texts.
-type rows [][2]string
+type rows []row
+
+type row struct {
+	label string
+	text  lang.Text
+}
 
 func (r *rows) add(label, format string, args ...any) {
-	*r = append(*r, [2]string{label, fmt.Sprintf(format, args...)})
+	*r = append(*r, row{label, lang.Textf(format, args...)})
 }
 
 // write writes the rows, their texts in one column that is wrapped to width; 0: never.
 func (r rows) write(out io.Writer, width int) error {
 	labels := 0
 	for _, row := range r {
-		labels = max(labels, ui.Width(lang.Word(row[0])))
+		labels = max(labels, ui.Width(lang.Say(row.label)))
 	}
 	var b strings.Builder
 	for _, row := range r {
-		hang(&b, 2, lang.Word(row[0]), labels+2, row[1], width)
+		hang(&b, 2, lang.Say(row.label), labels+2, row.text, width)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-// hang writes head and beside it, from column at on, text in the person's language, wrapped to width; 0: never. A head that leaves no gap before
-// that column has a line of its own.
-func hang(out io.Writer, gap int, head string, at int, text string, width int) {
+// hang writes head and beside it, from column at on, text in the person's language, wrapped to width; 0: never. A head
+// that leaves no gap before that column has a line of its own.
+func hang[T ~string](out io.Writer, gap int, head string, at int, text T, width int) {
 	hangAsIs(out, gap, head, at, lang.Say(text), width)
 }
 

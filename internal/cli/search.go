@@ -135,7 +135,7 @@ func (c *command) search(ctx context.Context, run *app.App, w decide.Wanted, for
 }
 
 // unasked says that TMDB could not be asked. What was found offline is what was asked for.
-func (c *command) unasked(w decide.Wanted, found int, why string, offline bool) error {
+func (c *command) unasked(w decide.Wanted, found int, why lang.Text, offline bool) error {
 	switch {
 	case found > 0 && offline:
 		return nil
@@ -195,7 +195,7 @@ func foundTable(list []wireFound, width int) string {
 			year = fmt.Sprint(f.Year)
 		}
 		if f.Seasons != 0 {
-			seasons = lang.Say(ui.Count(f.Seasons, "season"))
+			seasons = lang.Say(lang.Count(f.Seasons, "season"))
 		}
 		line := fmt.Sprintf("%s  %4s  %s  %s", ui.Pad(f.ref(), ids), year, ui.Pad(seasons, len("20 seasons")), ui.Printable(f.Title))
 		if f.OriginalTitle != "" && f.OriginalTitle != f.Title {

@@ -14,7 +14,6 @@ import (
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/gateway"
 	"github.com/anivault/anivault/internal/lang"
-	"github.com/anivault/anivault/internal/ui"
 )
 
 func (c *command) serveCommand() *cobra.Command {
@@ -57,7 +56,7 @@ none of them, so it works beside a running gateway.`,
 		if err != nil {
 			return err
 		}
-		_, err = io.WriteString(c.streams.Out, lang.Sprintf("ok: would listen on %s; %s\n", strings.Join(cfg.Serve.Listen, ", "), ui.Count(len(cfg.Serve.Clients), "client")))
+		_, err = io.WriteString(c.streams.Out, lang.Sprintf("ok: would listen on %s; %s\n", strings.Join(cfg.Serve.Listen, ", "), lang.Count(len(cfg.Serve.Clients), "client")))
 		return err
 	})
 	serveFlags(cmd.Flags(), &offline)
@@ -145,7 +144,7 @@ func (c *command) openAdmin(cfg *config.Config, service *gateway.Service, events
 	}
 	page, err := admin.Listen(addr, conf, service, events)
 	if err != nil {
-		return adminPage{}, cfg.Refuse("serve.admin_listen", addr+" cannot be listened on: "+err.Error()+"; name another address, or off")
+		return adminPage{}, cfg.Refuse("serve.admin_listen", lang.Textf("%s cannot be listened on: %s; name another address, or off", addr, err))
 	}
 	slog.New(events.Handler()).Info("listening", slog.String("comp", "gateway"), slog.String("addr", page.URL()), slog.String("for", "admins"))
 	return adminPage{page}, nil

@@ -123,42 +123,41 @@ func (c *command) printStatus(v statusView, format string) error {
 }
 
 // inShort is the limiter's state in a sentence.
-func inShort(s ratelimit.Status) string {
-	underway := "none under way"
+func inShort(s ratelimit.Status) lang.Text {
+	underway := lang.Text("none under way")
 	if s.Running > 0 {
-		underway = fmt.Sprintf("%d under way", s.Running)
+		underway = lang.Textf("%d under way", s.Running)
 	}
-	pace := fmt.Sprintf("%.3g requests a second allowed, %s", s.Rate, underway)
-	again := "; the next request finds out whether it is well"
-	if s.Until.After(s.At) {
-		again = "; nothing is asked until " + ui.Clock(s.Until)
-	}
+	pace := lang.Textf("%.3g requests a second allowed, %s", s.Rate, underway)
 	switch {
 	case s.State == ratelimit.CacheOnly:
-		return stopped(s) + "; only the cache answers"
+		return lang.Textf("%s; only the cache answers", stopped(s))
+	case s.State == ratelimit.Sleep && s.Until.After(s.At):
+		return lang.Textf("%s; nothing is asked until %s", trouble(s.Cause), ui.Clock(s.Until))
 	case s.State == ratelimit.Sleep:
-		return trouble(s.Cause) + again
+		return lang.Textf("%s; the next request finds out whether it is well", trouble(s.Cause))
 	case s.PauseUntil.After(s.At):
-		return "TMDB asks everybody to wait until " + ui.Clock(s.PauseUntil)
+		return lang.Textf("TMDB asks everybody to wait until %s", ui.Clock(s.PauseUntil))
 	case s.State == ratelimit.HalfOpen:
 		return "TMDB was in trouble; one request at a time finds out whether it is well"
 	case s.State == ratelimit.Throttle:
-		return "TMDB has trouble, so less is asked: " + pace
+		return lang.Textf("TMDB has trouble, so less is asked: %s", pace)
 	}
-	return "TMDB is fine; " + pace
+	return lang.Textf("TMDB is fine; %s", pace)
 }
 
 // rows returns the texts of status, the most telling first.
 func (v statusView) rows() rows {
 	s := v.limiter
-	state := s.State.String()
+	state := lang.Text(s.State.String())
 	if s.Cause != ratelimit.ReasonNone && s.Cause != ratelimit.ReasonFresh {
-		state += " (" + s.Cause.String() + ")"
+		state = lang.Textf("%s (%s)", state, s.Cause)
 	}
 	if !s.Since.IsZero() {
-		state = lang.Sprintf("%s, for %s", state, ui.Duration(s.At.Sub(s.Since)))
+		state = lang.Textf("%s, for %s", state, ui.Duration(s.At.Sub(s.Since)))
 	}
-	out := rows{{"upstream", v.baseURL}}
+	var out rows
+	out.add("upstream", "%s", v.baseURL)
 	if v.coordinator != "" {
 		out.add("coordinator", "%s", v.coordinator)
 	}
@@ -183,15 +182,15 @@ func (v statusView) rows() rows {
 	} else {
 		out.add("requests", "%d still under way, %d waiting", s.Running, s.Waiting)
 	}
-	out.add(judged(s), "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
+	out.add(lang.Say(judged(s)), "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
 		s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio)
 	if s.RampRate > 0 {
 		out.add("ramp", "%.3g requests a second, more at %s", s.RampRate, ui.Clock(s.RampNext))
 	}
 	if s.Budget.On() {
-		renews := "not begun"
+		renews := lang.Text("not begun")
 		if !s.BudgetRenews.IsZero() {
-			renews = lang.Sprintf("renews %s", ui.Clock(s.BudgetRenews))
+			renews = lang.Textf("renews %s", ui.Clock(s.BudgetRenews))
 		}
 		out.add("budget", "%d used and %d reserved of %s, %s", s.BudgetUsed, s.BudgetHeld, s.Budget, renews)
 	}
@@ -203,9 +202,9 @@ func (v statusView) rows() rows {
 		out.add("accounts", "%s", strings.Join(texts, ", "))
 	}
 	for _, o := range s.Overrides {
-		until := "until reset"
+		until := lang.Text("until reset")
 		if !o.Until.IsZero() {
-			until = lang.Sprintf("until %s", ui.Clock(o.Until))
+			until = lang.Textf("until %s", ui.Clock(o.Until))
 		}
 		out.add("override", "%s=%s %s", o.Key, o.Value, until)
 	}
@@ -231,22 +230,22 @@ func (v statusView) rows() rows {
 }
 
 // judged is which answers are counted: every state begins without any.
-func judged(s ratelimit.Status) string {
+func judged(s ratelimit.Status) lang.Text {
 	if s.Cause != ratelimit.ReasonFresh && s.At.Sub(s.Since) < s.Tuning.Window {
-		return lang.Sprintf("since %s began", s.State)
+		return lang.Textf("since %s began", s.State)
 	}
-	return lang.Sprintf("last %s", ui.Countdown(s.Tuning.Window))
+	return lang.Textf("last %s", ui.Countdown(s.Tuning.Window))
 }
 
 // pace is what a process may send now.
-func pace(s ratelimit.Status, p ratelimit.ProcessStatus) string {
+func pace(s ratelimit.Status, p ratelimit.ProcessStatus) lang.Text {
 	switch {
 	case s.Rate == 0:
-		return lang.Sprintf("sends nothing in %s", s.State)
+		return lang.Textf("sends nothing in %s", s.State)
 	case s.PauseUntil.After(s.At):
 		return "sends nothing in the pause"
 	}
-	return fmt.Sprintf("at most %.3g requests a second", min(p.Rate, s.Rate))
+	return lang.Textf("at most %.3g requests a second", min(p.Rate, s.Rate))
 }
 
 // wireStatus is status --format json. Times are RFC 3339, left out where they do not apply; durations are

@@ -96,7 +96,7 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 		t.Run(row.want, func(t *testing.T) {
 			var s ratelimit.Status
 			s.At, s.State, s.Cause, s.Rate, s.Running, s.Until, s.PauseUntil = now, row.state, row.cause, row.rate, row.running, row.until, row.pause
-			if got := inShort(s); got != row.want {
+			if got := inShort(s); got.String() != row.want {
 				t.Errorf("%q", got)
 			}
 		})
@@ -106,7 +106,7 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 // A full disk is not mended by rights or another kind of folder.
 func TestAFullDiskIsToldAsOne(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC}
-	if got := unlessFull(fmt.Errorf("can't be kept: %w", full), "make it writable"); !strings.HasPrefix(got, "free some space") {
+	if got := unlessFull(fmt.Errorf("can't be kept: %w", full), "make it writable"); !strings.HasPrefix(got.String(), "free some space") {
 		t.Error(got)
 	}
 	if got := unlessFull(fs.ErrPermission, "make it writable"); got != "make it writable" {

@@ -39,7 +39,7 @@ func TestErrorsThatAPersonCanMendAreHinted(t *testing.T) {
 		"anything else":           {errors.New("something else"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tmdbHint(row.err); !strings.Contains(got, row.hint) || (got == "") != (row.hint == "") {
+			if got := tmdbHint(row.err); !strings.Contains(got.String(), row.hint) || (got == "") != (row.hint == "") {
 				t.Errorf("got %q", got)
 			}
 		})

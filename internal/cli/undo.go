@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -99,7 +98,7 @@ func (c *command) putBack(
 		switch {
 		case a.only == "" || len(out.Results) > 0:
 		case *fitting == 0:
-			return nil, usagef(fmt.Sprintf("a pattern is compared with whole paths and with each part of them, old and new; anivault history %s lists them", run.ID),
+			return nil, usagef(lang.Textf("a pattern is compared with whole paths and with each part of them, old and new; anivault history %s lists them", run.ID),
 				"no file of the run %s fits %s; nothing was done", run.ID, ui.Printable(a.only))
 		default:
 			c.say("what fits %s is back already\n", ui.Printable(a.only))
@@ -110,12 +109,12 @@ func (c *command) putBack(
 }
 
 // undoQuestion names what is about to be put back.
-func undoQuestion(r *apply.Run, only string) string {
-	what := lang.Say(ui.Count(r.Files-r.Undone, "file"))
+func undoQuestion(r *apply.Run, only string) lang.Text {
+	what := lang.Count(r.Files-r.Undone, "file")
 	if only != "" {
-		what = lang.Sprintf("what fits %s of %s", ui.Printable(only), what)
+		what = lang.Textf("what fits %s of %s", ui.Printable(only), what)
 	}
-	return lang.Sprintf("Put back the run %s of %s (%s, %s to %s)?", r.ID, ui.Clock(r.Begun), what, r.Mode, ui.Printable(strings.Join(r.Targets, ", ")))
+	return lang.Textf("Put back the run %s of %s (%s, %s to %s)?", r.ID, ui.Clock(r.Begun), what, r.Mode, ui.Printable(strings.Join(r.Targets, ", ")))
 }
 
 // nameOlder says which run could be put back where the last one can't: it is never gone on to by itself.
@@ -127,7 +126,7 @@ func (c *command) nameOlder(e *apply.Engine, args []string) error {
 		return r.Err == nil && r.Stage != apply.Undone && r.Stage != apply.Abandoned
 	})
 	if err == nil && older != nil {
-		advise(c.streams, fmt.Sprintf("the one before it: anivault undo %s", older.ID))
+		advise(c.streams, lang.Textf("the one before it: anivault undo %s", older.ID))
 	}
 	return err
 }

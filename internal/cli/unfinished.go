@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/anivault/anivault/internal/apply"
@@ -106,14 +105,14 @@ func (u *unfinishedRuns) end() {
 }
 
 // text says what there is to say of a run.
-func (r *unfinishedRun) text() string {
+func (r *unfinishedRun) text() lang.Text {
 	if r.Err != nil {
-		return lang.Sprintf("whether %s was cut off can't be known: %v", r.ID, r.Err)
+		return lang.Textf("whether %s was cut off can't be known: %v", r.ID, r.Err)
 	}
 	if r.atWork {
-		return lang.Sprintf("%s is at work, since %s", r.ID, ui.Clock(r.Begun))
+		return lang.Textf("%s is at work, since %s", r.ID, ui.Clock(r.Begun))
 	}
-	return lang.Sprintf("%s of %s was cut off", r.ID, ui.Clock(r.Begun))
+	return lang.Textf("%s of %s was cut off", r.ID, ui.Clock(r.Begun))
 }
 
 // checkRuns says which runs were cut off.
@@ -123,7 +122,7 @@ func checkRuns(ctx context.Context, cfg *config.Config) finding {
 	runs, err := u.look(ctx, cfg)
 	switch {
 	case err != nil:
-		return fault("runs", err.Error(), "the journals are in the folder history of the data folder")
+		return fault("runs", lang.TextOf(err), "the journals are in the folder history of the data folder")
 	case len(runs) == 0:
 		return finding{what: "runs", state: "none of organize was cut off"}
 	case runs[0].atWork:
@@ -131,7 +130,7 @@ func checkRuns(ctx context.Context, cfg *config.Config) finding {
 	case runs[0].Err != nil:
 		return fault("runs", runs[0].text(), "look at its folders; anivault history lists it until its journal is taken out of the folder history of the data folder")
 	}
-	return fault("runs", runs[0].text()+lang.Say("; no other run begins before it is gone on with or put back"), waysOn(runs[0].ID))
+	return fault("runs", lang.Textf("%s; no other run begins before it is gone on with or put back", runs[0].text()), waysOn(runs[0].ID))
 }
 
 // rootChecks look at the folders in which organize puts a library in order.
@@ -152,19 +151,19 @@ func checkRoot(dir string) finding {
 	const what = "library"
 	place, err := disk.Root(dir)
 	if err != nil {
-		return fault(what, dir+": "+err.Error(), "make the folder, or correct organize.to: a disk may not be mounted")
+		return fault(what, lang.Textf("%s: %s", dir, err), "make the folder, or correct organize.to: a disk may not be mounted")
 	}
 	if !apply.Supported {
-		return finding{what: what, state: place.Path}
+		return finding{what: what, state: lang.Textf("%s", place.Path)}
 	}
 	can, err := apply.Examine(apply.System{}, place.Path, apply.NewID(time.Now()))
 	if err != nil {
-		return fault(what, dir+": "+err.Error(), unlessFull(err, "make it writable for you"))
+		return fault(what, lang.Textf("%s: %s", dir, err), unlessFull(err, "make it writable for you"))
 	}
-	parts := []string{place.Type}
+	parts := []lang.Text{lang.Text(place.Type)}
 	for _, p := range []struct {
 		has     bool
-		yes, no string
+		yes, no lang.Text
 	}{
 		{can.HardLinks, "hard links", "no hard links"},
 		{can.Reflinks, "reflinks", "no reflinks"},
@@ -175,10 +174,10 @@ func checkRoot(dir string) finding {
 		if p.has {
 			text = p.yes
 		}
-		parts = append(parts, lang.Say(text))
+		parts = append(parts, text)
 	}
-	parts = append(parts, lang.Sprintf("names of %d bytes", place.NameMax))
-	state := dir + ": " + strings.Join(parts, ", ")
+	parts = append(parts, lang.Textf("names of %d bytes", place.NameMax))
+	state := lang.Textf("%s: %s", dir, lang.Join(parts, ", "))
 	if can.Rename == "none" {
 		return fault(what, state, "name a folder on another file system: plans for this one are refused (no_exclusive_rename)")
 	}

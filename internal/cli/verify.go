@@ -87,12 +87,12 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 		return err
 	}
 	ok, planned, undone := out.Count(apply.StatusOK), out.Count(apply.StatusPlanned), out.Count(apply.StatusUndone)
-	c.say("%s as the run %s left them, %d not\n", ui.Count(ok, "file"), run.ID, len(out.Results)-ok-planned-undone-out.Count(apply.StatusRefused))
+	c.say("%s as the run %s left them, %d not\n", lang.Count(ok, "file"), run.ID, len(out.Results)-ok-planned-undone-out.Count(apply.StatusRefused))
 	if planned > 0 {
-		c.say("%s not reached\n", ui.Count(planned, "file"))
+		c.say("%s not reached\n", lang.Count(planned, "file"))
 	}
 	if undone > 0 {
-		c.say("%s put back\n", ui.Count(undone, "file"))
+		c.say("%s put back\n", lang.Count(undone, "file"))
 	}
 	if out.Count(apply.StatusFailed) > 0 {
 		return &failure{code: exitIncomplete}
@@ -122,7 +122,7 @@ func (c *command) printVerified(out *apply.Outcome) error {
 		if r.Status == apply.StatusOK {
 			continue
 		}
-		fmt.Fprintf(w, "%s  %s\n", lang.Word(string(r.Status)), ui.Printable(r.Target))
+		fmt.Fprintf(w, "%s  %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target))
 		if r.Problem != nil {
 			fmt.Fprintf(w, "  (%s)\n", problemText(r.Problem))
 		}

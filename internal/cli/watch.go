@@ -221,7 +221,7 @@ func (w *watching) say(e watch.Event, name string, err error) {
 }
 
 // noticesHint says what helps where the system gives no more notices.
-func noticesHint(err error) string {
+func noticesHint(err error) lang.Text {
 	if !watch.IsLimit(err) {
 		return ""
 	}

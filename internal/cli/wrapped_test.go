@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -14,8 +15,8 @@ func TestMessagesAreWrappedOnATerminalAlone(t *testing.T) {
 	for _, tty := range []bool{false, true} {
 		var out, errs bytes.Buffer
 		s := ui.Streams{Out: &out, Err: &errs, OutTTY: tty, ErrTTY: tty, Width: 60}
-		printError(s, usagef(long, "%s", long))
-		if err := (finding{what: "tmdb", state: long, fix: long}).write(s, "note"); err != nil {
+		printError(s, usagef(lang.Text(long), "%s", long))
+		if err := (finding{what: "tmdb", state: lang.Text(long), fix: lang.Text(long)}).write(s, "note"); err != nil {
 			t.Fatal(err)
 		}
 		text := errs.String() + out.String()

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -29,15 +30,15 @@ func checkTextfile(path string) error {
 		return nil
 	}
 	if reason, hint := whyNotWritable(path, "anivault.prom"); reason != "" {
-		return &config.Error{Name: "metrics textfile", Value: path, Reason: reason + "; " + hint}
+		return &config.Error{Name: "metrics textfile", Value: path, Reason: lang.Textf("%s; %s", reason, hint)}
 	}
 	return nil
 }
 
 // whyNotWritable returns why no file can be written at path, and what to do; "" where one can.
-func whyNotWritable(path, example string) (reason, hint string) {
+func whyNotWritable(path, example string) (reason, hint lang.Text) {
 	if path == "-" {
-		return "stdout carries the results", "name a file, such as " + example
+		return "stdout carries the results", lang.Textf("name a file, such as %s", example)
 	}
 	target := path
 	if behind, err := filepath.EvalSymlinks(path); err == nil { // the file behind a link is replaced, not the link
@@ -46,7 +47,7 @@ func whyNotWritable(path, example string) (reason, hint string) {
 	info, err := os.Stat(target)
 	switch {
 	case err == nil && info.IsDir():
-		return "is a folder", "name a file in it, such as " + ui.Printable(filepath.Join(path, example))
+		return "is a folder", lang.Textf("name a file in it, such as %s", ui.Printable(filepath.Join(path, example)))
 	case err == nil && !info.Mode().IsRegular(): // a device or a pipe is written through
 		return "", ""
 	case err != nil && !errors.Is(err, fs.ErrNotExist):

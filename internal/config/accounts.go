@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -104,7 +105,7 @@ func (c *Config) KeyNumber(account string, key ratelimit.Fingerprint) int {
 
 var accountRecord = record[Account]{
 	list: "accounts", form: "each account is a section with name and keys",
-	unknown: "is not a setting of an account; there are ",
+	unknown: "is not a setting of an account; there are %s",
 	begin: func(place string) Account {
 		return Account{Account: ratelimit.Account{Priority: defaultPriority}, Place: place}
 	},
@@ -137,7 +138,7 @@ var accountRecord = record[Account]{
 		}
 		if a.Slots > 0 && a.KeySlots > a.Slots {
 			_, v := child(item, "concurrency")
-			r.refuse(v, "concurrency", strconv.Itoa(a.KeySlots), fmt.Sprintf("is above account_concurrency %d, "+
+			r.refuse(v, "concurrency", strconv.Itoa(a.KeySlots), lang.Textf("is above account_concurrency %d, "+
 				"which all keys have together: lower it, or raise account_concurrency", a.Slots))
 		}
 	},
@@ -146,7 +147,7 @@ var accountRecord = record[Account]{
 // limiterFields are the limits that the limiter knows.
 func limiterFields() (out []recordField[Account]) {
 	for _, f := range ratelimit.AccountFields() {
-		out = append(out, recordField[Account]{key: f.Key, allowed: f.Allowed, take: func(a *Account, v string) bool {
+		out = append(out, recordField[Account]{key: f.Key, allowed: lang.Text(f.Allowed), take: func(a *Account, v string) bool {
 			return f.Set(&a.Account, v) == nil
 		}})
 	}
@@ -172,7 +173,7 @@ func readAccounts(in source, bad *faults) []Account {
 		return nil
 	}
 	if n := len(node.Content); n > maxAccounts {
-		r.refuse(at, "accounts", strconv.Itoa(n), fmt.Sprintf("at most %d accounts are allowed", maxAccounts))
+		r.refuse(at, "accounts", strconv.Itoa(n), lang.Textf("at most %d accounts are allowed", maxAccounts))
 		return nil
 	}
 	out := accountRecord.readAll(r, node)
@@ -186,13 +187,13 @@ const keyForms = "token, token_file, api_key or api_key_file"
 // keys reads the keys of an account. What they say is in no error.
 func (r reader) keys(node *yaml.Node) (out []Key) {
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 || len(node.Content) > maxAccountKeys {
-		r.refuse(node, "keys", "", fmt.Sprintf(
+		r.refuse(node, "keys", "", lang.Textf(
 			"must be a list of 1 to %d keys, each with one of %s, such as [{token_file: /path}]", maxAccountKeys, keyForms))
 		return nil
 	}
 	for _, item := range node.Content {
 		if item.Kind != yaml.MappingNode || len(item.Content) != 2 || item.Content[1].Kind != yaml.ScalarNode {
-			r.refuse(item, "keys", "", "each key is one of "+keyForms+", such as {token_file: /path}")
+			r.refuse(item, "keys", "", lang.Textf("each key is one of %s, such as {token_file: /path}", keyForms))
 			continue
 		}
 		name, value := item.Content[0].Value, item.Content[1].Value
@@ -206,14 +207,14 @@ func (r reader) keys(node *yaml.Node) (out []Key) {
 func (r reader) key(item *yaml.Node, name, value string) (k Key, ok bool) {
 	form, isFile := strings.CutSuffix(name, "_file")
 	if form != "token" && form != "api_key" {
-		r.refuse(item, name, "", "is not a form of a key; there are "+keyForms)
+		r.refuse(item, name, "", lang.Textf("is not a form of a key; there are %s", keyForms))
 		return k, false
 	}
 	if isFile {
 		k.File = value
 		line, err := firstLine(value)
 		if err != nil {
-			r.refuse(item, name, value, err.Error())
+			r.refuse(item, name, value, lang.TextOf(err))
 			return k, false
 		}
 		value = line
@@ -221,7 +222,7 @@ func (r reader) key(item *yaml.Node, name, value string) (k Key, ok bool) {
 	secret, err := readSecret(value)
 	switch {
 	case err != nil:
-		r.refuse(item, name, k.File, err.Error())
+		r.refuse(item, name, k.File, lang.TextOf(err))
 		return k, false
 	case !secret.IsSet():
 		r.refuse(item, name, k.File, "is empty; write the key there")
@@ -237,7 +238,7 @@ func (r reader) key(item *yaml.Node, name, value string) (k Key, ok bool) {
 const scheduleForm = `such as - {from: "08:00", to: "23:00", account_concurrency: 3}`
 
 var scheduleRecord = record[ratelimit.Period]{
-	list: "schedule", unknown: "is not a setting of a schedule; there are ", prefix: "schedule.",
+	list: "schedule", unknown: "is not a setting of a schedule; there are %s", prefix: "schedule.",
 	form:  "each part of the day has from, to and account_concurrency, " + scheduleForm,
 	begin: func(string) (p ratelimit.Period) { return p },
 	fields: []recordField[ratelimit.Period]{
@@ -285,13 +286,13 @@ func (r reader) uniqueAccounts(list []Account) {
 	for i, a := range list {
 		for _, b := range list[:i] {
 			if a.Name != "" && a.Name == b.Name {
-				r.bad.refuse(a.Place+": name", a.Name, "is the name of the account at "+b.Place+" too; names are unique")
+				r.bad.refuse(a.Place+": name", a.Name, lang.Textf("is the name of the account at %s too; names are unique", b.Place))
 			}
 		}
 		for j, print := range a.Account.Keys {
 			if before, ok := seen[print]; ok {
 				r.bad.refuse(a.Place+": keys", fmt.Sprintf("key %d", j+1),
-					fmt.Sprintf("is key %d of account %s too; each key stands once", before.key+1, list[before.account].Name))
+					lang.Textf("is key %d of account %s too; each key stands once", before.key+1, list[before.account].Name))
 				continue
 			}
 			seen[print] = owner{i, j}
@@ -316,7 +317,7 @@ func (c *Config) chooseAccounts(bad *faults) {
 	for _, a := range c.Accounts {
 		if a.Rate > c.Tuning.RateBase {
 			bad.refuse(a.Place+": rate", strconv.FormatFloat(a.Rate, 'f', -1, 64),
-				fmt.Sprintf("is above limiter.rate_base %g, which all accounts have together: lower it, or raise rate_base",
+				lang.Textf("is above limiter.rate_base %g, which all accounts have together: lower it, or raise rate_base",
 					c.Tuning.RateBase))
 		}
 		most := a.Slots
@@ -325,7 +326,7 @@ func (c *Config) chooseAccounts(bad *faults) {
 		}
 		if most > c.Tuning.ConcurrencyTotal {
 			bad.refuse(a.Place+": account_concurrency", strconv.Itoa(most),
-				fmt.Sprintf("is above limiter.concurrency_total %d, which all accounts have together: lower it, or raise "+
+				lang.Textf("is above limiter.concurrency_total %d, which all accounts have together: lower it, or raise "+
 					"concurrency_total", c.Tuning.ConcurrencyTotal))
 		}
 	}

@@ -54,7 +54,7 @@ var (
 const Anonymous = "anonymous"
 
 var clientRecord = record[Client]{
-	list: "clients", unknown: "is not a setting of a client; there are ",
+	list: "clients", unknown: "is not a setting of a client; there are %s",
 	form:  "each client is a section with name and token_sha256; see: anivault serve token new",
 	begin: func(place string) Client { return Client{Class: "interactive", Weight: 1, Place: place} },
 	fields: []recordField[Client]{
@@ -116,7 +116,7 @@ func (c Client) Check() error {
 		value := map[string]string{"name": c.Name, "token_sha256": c.TokenSHA256, "class": c.Class}[f.key]
 		var copied Client
 		if !f.take(&copied, value) {
-			return &Error{Name: f.key, Value: value, Reason: "must be " + f.allowed}
+			return &Error{Name: f.key, Value: value, Reason: lang.Textf("must be %s", f.allowed)}
 		}
 	}
 	return nil
@@ -141,10 +141,10 @@ func unique(clients []Client, bad *faults) {
 		for _, d := range clients[:i] {
 			switch {
 			case c.Name == d.Name:
-				bad.refuse(c.Place+": name", c.Name, "is the name of the client at "+d.Place+" too; names are unique")
+				bad.refuse(c.Place+": name", c.Name, lang.Textf("is the name of the client at %s too; names are unique", d.Place))
 			case c.TokenSHA256 == d.TokenSHA256:
 				bad.refuse(c.Place+": token_sha256", "",
-					"is that of the client at "+d.Place+" too; each has a token of its own")
+					lang.Textf("is that of the client at %s too; each has a token of its own", d.Place))
 			}
 		}
 	}

@@ -4,7 +4,6 @@
 package config
 
 import (
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
@@ -151,7 +151,7 @@ func (v Value) place(file source) string {
 func (c *Config) place(key string) string { return c.value(key).place(c.in) }
 
 // Refuse returns the error of a setting that proved to be wrong when it was used; key must be one of the table's.
-func (c *Config) Refuse(key, reason string) *Error {
+func (c *Config) Refuse(key string, reason lang.Text) *Error {
 	v := c.value(key)
 	e := &Error{Name: v.place(c.in), Reason: reason}
 	if !v.Setting.Secret {
@@ -190,19 +190,23 @@ func OtherVariables() []Variable {
 
 // Error is a setting that can't be used.
 type Error struct {
-	Name   string // as the person wrote it: a flag, a variable, or a key with its file
-	Value  string // "" for secrets
-	Reason string // what is allowed, or what to do
+	Name   string    // as the person wrote it: a flag, a variable, or a key with its file
+	Value  string    // "" for secrets
+	Reason lang.Text // what is allowed, or what to do
 
 	Others []*Error // what else can't be used, for those who want to hear all at once
 }
 
 // Error implements error: name, value, remedy.
-func (e *Error) Error() string {
+func (e *Error) Error() string { return e.Text().String() }
+
+// Text is what Error says, for people.
+func (e *Error) Text() lang.Text {
+	name := lang.Text(e.Name)
 	if e.Value == "" {
-		return fmt.Sprintf("%s: %s", e.Name, e.Reason)
+		return lang.Textf("%s: %s", name, e.Reason)
 	}
-	return fmt.Sprintf("%s: %q: %s", e.Name, e.Value, e.Reason)
+	return lang.Textf("%s: %q: %s", name, e.Value, e.Reason)
 }
 
 // Where files live when nobody says otherwise: the XDG base directories on Unix (also on macOS, where

@@ -96,7 +96,7 @@ func (e *Existing) withToken(token string) ([]byte, error) {
 	after, err := readYAML(text)
 	same := err == nil && reflect.DeepEqual(withoutToken(before), withoutToken(after))
 	if !same || after.GetString("tmdb.token") != token {
-		return nil, fileError(e.Path, fmt.Sprintf("the token can't be put there without changing more; "+
+		return nil, fileError(e.Path, lang.Textf("the token can't be put there without changing more; "+
 			"write it below \"tmdb:\" yourself (line %d), as token: \"...\"", line))
 	}
 	return text, nil

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cast"
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // written returns the config file's value of a setting as text; "" where it has none.
@@ -29,32 +31,32 @@ func written(file *viper.Viper, in source, s Setting) (string, error) {
 	if list, ok := raw.([]any); ok && s.Args {
 		texts, err := cast.ToStringSliceE(list)
 		if err != nil || len(texts) == 0 || texts[0] == "" {
-			return "", &Error{Name: in.at(s.Key), Reason: "must be " + s.Allowed}
+			return "", &Error{Name: in.at(s.Key), Reason: lang.Textf("must be %s", s.Allowed)}
 		}
 		return strings.Join(texts, argEnd), nil
 	}
 	if list, ok := raw.([]any); ok && s.List {
 		texts, err := cast.ToStringSliceE(list)
 		if err != nil || slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, ",") }) {
-			return "", &Error{Name: in.at(s.Key), Reason: "must be a list of single values: " + s.Allowed}
+			return "", &Error{Name: in.at(s.Key), Reason: lang.Textf("must be a list of single values: %s", s.Allowed)}
 		}
 		return strings.Join(texts, ","), nil
 	}
 	text, err := cast.ToStringE(raw)
 	if err != nil || kind != aValue {
-		return "", &Error{Name: in.at(s.Key), Reason: fmt.Sprintf("is %s; write a single value there: %s", kind, s.Allowed)}
+		return "", &Error{Name: in.at(s.Key), Reason: lang.Textf("is %s; write a single value there: %s", kind, s.Allowed)}
 	}
 	return text, nil
 }
 
 // What a place in the config file may hold, in words.
 const (
-	aValue   = "a single value"
-	aList    = "a list"
-	aSection = "a section"
+	aValue   lang.Text = "a single value"
+	aList    lang.Text = "a list"
+	aSection lang.Text = "a section"
 )
 
-func kindOf(raw any) string {
+func kindOf(raw any) lang.Text {
 	switch raw.(type) {
 	case []any:
 		return aList
@@ -148,15 +150,15 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad faults) 
 		case above >= len(settings): // its reader says what it must be
 		case slices.Contains(known, key), inside >= 0 && raw == nil:
 		case inside >= 0:
-			bad.refuse(in.at(key), "", fmt.Sprintf("must be a section, not %s; write its settings below it, indented, such "+
+			bad.refuse(in.at(key), "", lang.Textf("must be a section, not %s; write its settings below it, indented, such "+
 				"as %s", kindOf(raw), strings.TrimPrefix(known[inside], key+".")))
 		case above >= 0:
 			bad.refuse(in.at(known[above]), "",
-				fmt.Sprintf("is %s; write a single value there: %s", aSection, settings[above].Allowed))
+				lang.Textf("is %s; write a single value there: %s", aSection, settings[above].Allowed))
 		default:
-			reason := "is not a setting; see: anivault config show"
+			reason := lang.Text("is not a setting; see: anivault config show")
 			if near, ok := Nearest(key, known); ok {
-				reason = "is not a setting; did you mean " + near + "?"
+				reason = lang.Textf("is not a setting; did you mean %s?", near)
 			}
 			bad.refuse(in.at(key), "", reason)
 		}
@@ -170,56 +172,59 @@ func readText(path string) ([]byte, error) {
 	switch {
 	case err != nil: // reading says why
 	case info.IsDir():
-		return nil, fileError(path, "is a folder; name the file in it, such as "+filepath.Join(path, "config.yaml"))
+		return nil, fileError(path, lang.Textf("is a folder; name the file in it, such as %s", filepath.Join(path, "config.yaml")))
 	case !info.Mode().IsRegular():
 		return nil, fileError(path, "is not a regular file")
 	case info.Size() > maxFile:
-		return nil, fileError(path, fmt.Sprintf("is larger than %d bytes, too large for a config file", maxFile))
+		return nil, fileError(path, lang.Textf("is larger than %d bytes, too large for a config file", maxFile))
 	}
 	raw, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, fileError(path, "cannot be read: "+rootCause(err))
+		return nil, fileError(path, lang.Textf("cannot be read: %s", rootCause(err)))
 	}
 	return raw, nil
 }
 
-func fileError(path, reason string) error {
+func fileError(path string, reason lang.Text) error {
 	return &Error{Name: "config file", Value: path, Reason: reason}
 }
 
 // whyNotYAML says why a config file's text can't be read, and what to do. It looks at the text itself: the YAML
 // library's errors are words for people.
-func whyNotYAML(raw []byte, cause error) string {
+func whyNotYAML(raw []byte, cause error) lang.Text {
 	switch top := document(raw); {
 	case top == nil:
 	case top.Kind == yaml.SequenceNode:
-		return "must hold sections such as \"tmdb:\", not " + aList + "; see: anivault config init"
+		return lang.Textf("must hold sections such as \"tmdb:\", not %s; see: anivault config init", aList)
 	case top.Kind != yaml.MappingNode:
-		return "must hold sections such as \"tmdb:\", not " + aValue + "; see: anivault config init"
+		return lang.Textf("must hold sections such as \"tmdb:\", not %s; see: anivault config init", aValue)
 	}
-	why := strings.TrimPrefix(rootCause(cause), "yaml: ")
+	why := strings.TrimPrefix(rootCause(cause).String(), "yaml: ")
 	if wrong, ok := errors.AsType[*yaml.TypeError](cause); ok { // a key that is there twice
 		why = strings.Join(wrong.Errors, "; ")
 	}
-	return "is not valid YAML: " + why + yamlHint(string(raw))
+	if hint := yamlHint(string(raw)); hint != "" {
+		return lang.Textf("is not valid YAML: %s; %s", why, hint)
+	}
+	return lang.Textf("is not valid YAML: %s", why)
 }
 
 // yamlHint names what most often makes a text invalid YAML; "" where it holds none of it.
-func yamlHint(text string) string {
+func yamlHint(text string) lang.Text {
 	if !utf8.ValidString(text) ||
 		strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }) {
-		return "; save it as text in UTF-8"
+		return "save it as text in UTF-8"
 	}
 	for line := range strings.Lines(text) {
 		if strings.Contains(line[:len(line)-len(strings.TrimLeft(line, " \t"))], "\t") {
-			return "; YAML is indented with spaces, not with tabs"
+			return "YAML is indented with spaces, not with tabs"
 		}
 		if _, value, ok := strings.Cut(line, ":"); ok {
 			if value = strings.TrimSpace(value); value != "" && strings.ContainsRune("@`%", rune(value[0])) {
-				return "; text that begins with @, ` or % needs quotes"
+				return "text that begins with @, ` or % needs quotes"
 			}
 		}
 	}
@@ -227,14 +232,14 @@ func yamlHint(text string) string {
 }
 
 // rootCause is the innermost error's text: the path and verb around it are said elsewhere.
-func rootCause(err error) string {
+func rootCause(err error) lang.Text {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return pathErr.Err.Error()
+		return lang.TextOf(pathErr.Err)
 	}
 	if parse, ok := errors.AsType[viper.ConfigParseError](err); ok {
-		return parse.Unwrap().Error()
+		return lang.TextOf(parse.Unwrap())
 	}
-	return err.Error()
+	return lang.TextOf(err)
 }
 
 // Nearest returns the candidate that differs from word by the fewest edits, and whether that is few enough to be worth

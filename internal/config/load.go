@@ -87,7 +87,7 @@ func (f *faults) add(err error) {
 	}
 }
 
-func (f *faults) refuse(name, value, reason string) {
+func (f *faults) refuse(name, value string, reason lang.Text) {
 	f.add(&Error{Name: name, Value: value, Reason: reason})
 }
 
@@ -124,11 +124,24 @@ func settingError(val Value, in source, reason error) error {
 	if !val.Setting.Secret {
 		text = val.Setting.shown(val.Text)
 	}
-	why := reason.Error()
+	why := lang.TextOf(reason)
 	if knob, ok := errors.AsType[*ratelimit.TuningError](reason); ok { // it names key and value itself
-		why = knob.Reason + "; " + knob.Remedy
+		why = lang.Textf("%s; %s", lang.Text(knob.Reason), RemedyText(knob))
 	}
 	return &Error{Name: val.place(in), Value: text, Reason: why}
+}
+
+// RemedyText is what a setting's error allows, for people.
+func RemedyText(e *ratelimit.TuningError) lang.Text {
+	if f, ok := ratelimit.FieldByKey(e.Keys[0]); ok && e.Remedy == "allowed is "+f.Range() {
+		return lang.Textf("allowed is %s", rangeText(f))
+	}
+	return lang.Text(e.Remedy)
+}
+
+func rangeText(f ratelimit.Field) lang.Text {
+	format, args := f.Bounds()
+	return lang.Textf(format, args...)
 }
 
 // complete fills in what depends on several settings and checks them together.
@@ -176,7 +189,7 @@ func (c *Config) crossed(err error) error {
 			said = append(said, fmt.Sprintf("%s=%s", v.place(c.in), knob.Values[i]))
 		}
 	}
-	return &Error{Name: strings.Join(said, " with "), Reason: knob.Reason + "; " + knob.Remedy}
+	return &Error{Name: strings.Join(said, " with "), Reason: lang.Textf("%s; %s", lang.Text(knob.Reason), RemedyText(knob))}
 }
 
 // openRedis reads what the coordinator's settings name.
@@ -187,7 +200,7 @@ func (c *Config) openRedis() error {
 	if file := c.Redis.PasswordFile; file != "" {
 		line, err := firstLine(file)
 		if err != nil {
-			return c.Refuse("coordinator_password_file", err.Error())
+			return c.Refuse("coordinator_password_file", lang.TextOf(err))
 		}
 		if c.Redis.Password = NewSecret(strings.TrimRight(line, "\r")); !c.Redis.Password.IsSet() {
 			return c.Refuse("coordinator_password_file", "its first line is empty; write the password there")
@@ -196,7 +209,7 @@ func (c *Config) openRedis() error {
 	if file := c.Redis.CAFile; file != "" {
 		raw, err := os.ReadFile(file)
 		if err != nil {
-			return c.Refuse("coordinator_ca_file", "cannot be read: "+rootCause(err))
+			return c.Refuse("coordinator_ca_file", lang.Textf("cannot be read: %s", rootCause(err)))
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(raw) {
 			return c.Refuse("coordinator_ca_file", "holds no certificate in PEM form")
@@ -210,7 +223,7 @@ func (c *Config) openRedis() error {
 func firstLine(file string) (string, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
-		return "", errors.New("cannot be read: " + rootCause(err))
+		return "", lang.Error("cannot be read: %s", rootCause(err))
 	}
 	line, _, _ := strings.Cut(string(raw), "\n")
 	return line, nil
@@ -219,18 +232,18 @@ func firstLine(file string) (string, error) {
 // chooseKey keeps the first of token, token_file and api_key that is set.
 func (c *Config) chooseKey() error {
 	if !c.TMDB.Token.IsSet() && c.TMDB.TokenFile != "" {
-		refuse := func(reason string) error {
+		refuse := func(reason lang.Text) error {
 			return &Error{Name: "tmdb.token_file", Value: c.TMDB.TokenFile, Reason: reason}
 		}
 		line, err := firstLine(c.TMDB.TokenFile)
 		if err != nil {
-			return refuse(err.Error())
+			return refuse(lang.TextOf(err))
 		}
 		if strings.TrimSpace(line) == "" {
 			return refuse("its first line is empty; write the token there")
 		}
 		if c.TMDB.Token, err = readSecret(line); err != nil {
-			return refuse(err.Error())
+			return refuse(lang.TextOf(err))
 		}
 	}
 	if c.TMDB.Token.IsSet() {

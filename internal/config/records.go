@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // reader reads the lists of a file that are more than settings, and collects what can't be used.
@@ -14,7 +16,7 @@ type reader struct {
 	bad *faults
 }
 
-func (r reader) refuse(n *yaml.Node, key, value, reason string) {
+func (r reader) refuse(n *yaml.Node, key, value string, reason lang.Text) {
 	r.bad.refuse(r.place(n)+": "+key, value, reason)
 }
 
@@ -23,10 +25,10 @@ func (r reader) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.in.pa
 
 // record is how one kind of record in a list is read.
 type record[T any] struct {
-	list    string // the key of the list
-	form    string // what each item must be
-	unknown string // what is said of a key that is none of fields, before their names
-	prefix  string // of keys in errors
+	list    string    // the key of the list
+	form    lang.Text // what each item must be
+	unknown string    // what is said of a key that is none of fields, a format for their names
+	prefix  string    // of keys in errors
 	fields  []recordField[T]
 	begin   func(place string) T
 	check   func(reader, *yaml.Node, *T) // of all fields together
@@ -34,10 +36,11 @@ type record[T any] struct {
 
 // recordField is a key of a record. It holds a single value, or else what read reads.
 type recordField[T any] struct {
-	key, allowed string
-	take         func(*T, string) bool // reports whether it may be that value
-	read         func(reader, *T, *yaml.Node)
-	secret       bool // no error shows what people put there
+	key     string
+	allowed lang.Text
+	take    func(*T, string) bool // reports whether it may be that value
+	read    func(reader, *T, *yaml.Node)
+	secret  bool // no error shows what people put there
 }
 
 func (rec record[T]) keys() string {
@@ -68,7 +71,7 @@ func (rec record[T]) readAll(r reader, list *yaml.Node) (out []T) {
 func (rec record[T]) readField(r reader, to *T, key, v *yaml.Node) {
 	i := slices.IndexFunc(rec.fields, func(f recordField[T]) bool { return f.key == key.Value })
 	if i < 0 {
-		r.refuse(key, key.Value, "", rec.unknown+rec.keys())
+		r.refuse(key, key.Value, "", lang.Textf(rec.unknown, rec.keys()))
 		return
 	}
 	switch f := rec.fields[i]; {
@@ -79,6 +82,6 @@ func (rec record[T]) readField(r reader, to *T, key, v *yaml.Node) {
 		if f.secret {
 			shown = ""
 		}
-		r.refuse(v, rec.prefix+f.key, shown, "must be "+f.allowed)
+		r.refuse(v, rec.prefix+f.key, shown, lang.Textf("must be %s", f.allowed))
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // Secret is a value that never shows itself: every way of printing, formatting or encoding it gives
@@ -111,7 +113,7 @@ func (c *Config) CheckKeys() error {
 func (c *Config) ReadToken(text string) (Secret, error) {
 	secret, err := readSecret(text)
 	if err != nil {
-		return Secret{}, &Error{Name: "TMDB token", Reason: err.Error()}
+		return Secret{}, &Error{Name: "TMDB token", Reason: lang.TextOf(err)}
 	}
 	if reason := c.wrongForm(Key{Token: secret}); secret.IsSet() && reason != "" {
 		return Secret{}, &Error{Name: "TMDB token", Reason: reason}
@@ -135,13 +137,13 @@ func (c *Config) dropNoKey() {
 }
 
 // wrongForm returns why a key can't be one where it would be sent, "" if it can. It never repeats the key.
-func (c *Config) wrongForm(k Key) string {
+func (c *Config) wrongForm(k Key) lang.Text {
 	const settings = "https://www.themoviedb.org/settings/api"
 	text := k.Secret().Reveal()
 	switch {
 	case !c.AsksTMDB():
 		if len(text) < minKey && text != noKey {
-			return fmt.Sprintf("is too short: a key has at least %d characters; write %s to send no key", minKey, noKey)
+			return lang.Text(lang.Textf("is too short: a key has at least %d characters; write %s to send no key", minKey, noKey))
 		}
 	case k.Token.IsSet() && !readTokenForm.MatchString(text):
 		switch {

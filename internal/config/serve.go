@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -151,7 +150,7 @@ func (c *Config) ForServe() error {
 	if s := &c.Serve; s.QueuePerClient > s.QueueMax && !c.isDefault(of) && !c.isDefault(all) {
 		return &Error{
 			Name: c.place(of), Value: strconv.Itoa(s.QueuePerClient),
-			Reason: fmt.Sprintf("is above %s, which is %d: lower the one or raise the other", c.place(all), s.QueueMax),
+			Reason: lang.Textf("is above %s, which is %d: lower the one or raise the other", c.place(all), s.QueueMax),
 		}
 	}
 	clients, err := c.AllClients()

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -17,14 +16,14 @@ import (
 // Setting describes one setting: where it may be written, its default, and how a written value becomes part of a
 // Config.
 type Setting struct {
-	Key     string // the config file's key, with a dot between section and name
-	Env     string // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
-	Default string // as it would be written; empty means "not set"
-	Allowed string // what may be written, for messages and documents
-	Doc     string // one sentence
-	Secret  bool   // never shown
-	List    bool   // items with commas; in the file also a list
-	Args    bool   // a program; in the file also a list with its arguments, which reach apply with argEnd between
+	Key     string    // the config file's key, with a dot between section and name
+	Env     string    // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
+	Default string    // as it would be written; empty means "not set"
+	Allowed lang.Text // what may be written, for messages and documents
+	Doc     string    // one sentence
+	Secret  bool      // never shown
+	List    bool      // items with commas; in the file also a list
+	Args    bool      // a program; in the file also a list with its arguments, which reach apply with argEnd between
 	apply   func(*Config, string) error
 }
 
@@ -42,7 +41,7 @@ var settings = sync.OnceValue(func() []Setting {
 	}
 	for _, f := range ratelimit.Fields() {
 		all = append(all, Setting{
-			Key: "limiter." + f.Key, Env: LimiterVariable(f.Key), Default: f.Default(), Doc: f.Doc, Allowed: f.Range(),
+			Key: "limiter." + f.Key, Env: LimiterVariable(f.Key), Default: f.Default(), Doc: f.Doc, Allowed: rangeText(f),
 			apply: func(c *Config, v string) error { return f.Set(&c.Tuning, v) },
 		})
 	}
@@ -141,7 +140,7 @@ var ownSettings = []Setting{
 
 // of is a setting whose value is read into a field. What can't be read changes nothing.
 func of[T any](
-	key, standard, allowed, doc string, field func(*Config) *T, read func(string) (T, error),
+	key, standard string, allowed lang.Text, doc string, field func(*Config) *T, read func(string) (T, error),
 ) Setting {
 	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) error {
 		value, err := read(v)
@@ -154,7 +153,7 @@ func of[T any](
 
 // listOf is a setting that has items with commas.
 func listOf[T any](
-	key, standard, allowed, doc string, field func(*Config) *[]T, read func(string) (T, error),
+	key, standard string, allowed lang.Text, doc string, field func(*Config) *[]T, read func(string) (T, error),
 ) Setting {
 	s := of(key, standard, allowed, doc, field, func(v string) (list []T, err error) {
 		for text := range strings.SplitSeq(v, ",") {
@@ -171,7 +170,7 @@ func listOf[T any](
 }
 
 // secret is a setting whose value is never shown.
-func secret(key, allowed, doc string, field func(*Config) *Secret) Setting {
+func secret(key string, allowed lang.Text, doc string, field func(*Config) *Secret) Setting {
 	s := of(key, "", allowed, doc, field, readSecret)
 	s.Secret = true
 	return s
@@ -186,7 +185,7 @@ func anything(v string) (string, error) { return v, nil }
 // choice is a setting that accepts exactly the given words.
 func choice(key, doc string, field func(*Config) *string, standard string, words ...string) Setting {
 	last := len(words) - 1
-	allowed := strings.Join(words[:last], ", ") + " or " + words[last]
+	allowed := lang.Textf("%s or %s", strings.Join(words[:last], ", "), words[last])
 	return of(key, standard, allowed, doc, field, func(v string) (string, error) {
 		if !slices.Contains(words, v) {
 			return "", lang.Error("must be one of %s", strings.Join(words, ", "))
@@ -197,7 +196,7 @@ func choice(key, doc string, field func(*Config) *string, standard string, words
 
 // size is a number of bytes.
 func size(key, standard, doc string, least int64, field func(*Config) *int64) Setting {
-	return of(key, standard, "a size such as "+standard, doc, field, func(v string) (int64, error) {
+	return of(key, standard, lang.Textf("a size such as %s", standard), doc, field, func(v string) (int64, error) {
 		n, err := ParseSize(v)
 		if err == nil && n < least {
 			err = lang.Error("must be at least %d bytes", least)
@@ -206,8 +205,8 @@ func size(key, standard, doc string, least int64, field func(*Config) *int64) Se
 	})
 }
 
-func whole(key, standard, doc, allowed string, least, most int, field func(*Config) *int) Setting {
-	return of(key, standard, "a whole number "+allowed, doc, field, func(v string) (int, error) {
+func whole(key, standard, doc string, allowed lang.Text, least, most int, field func(*Config) *int) Setting {
+	return of(key, standard, lang.Textf("a whole number %s", allowed), doc, field, func(v string) (int, error) {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < least || n > most {
 			return 0, lang.Error("must be a whole number from %d to %d", least, most)
@@ -236,7 +235,7 @@ func share(key, standard, doc string, field func(*Config) *float64) Setting {
 			f /= 100
 		}
 		if err != nil || !(f >= 0 && f <= 1) {
-			return 0, errors.New("must be " + allowed)
+			return 0, lang.Error("must be %s", lang.Text(allowed))
 		}
 		return f, nil
 	})
@@ -244,13 +243,13 @@ func share(key, standard, doc string, field func(*Config) *float64) Setting {
 
 // period is a time, written as those of the limiter.
 func period(key, standard, doc string, field func(*Config) *time.Duration) Setting {
-	return of(key, standard, "a time such as "+standard+", at most 24h", doc, field, readPeriod(standard))
+	return of(key, standard, lang.Textf("a time such as %s, at most 24h", standard), doc, field, readPeriod(standard))
 }
 
 // periodOrOff is one that may be off, which is a negative one.
 func periodOrOff(key, standard, doc string, field func(*Config) *time.Duration) Setting {
 	s := period(key, standard, doc, field)
-	s.Allowed += ", or off"
+	s.Allowed = lang.Textf("%s, or off", s.Allowed)
 	read := s.apply
 	s.apply = func(c *Config, v string) error {
 		if v == "off" {

@@ -3,7 +3,6 @@ package decide
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
@@ -33,9 +33,9 @@ type Question struct {
 	Title      string
 	Year       int
 	Files      []string // as they were given
-	Reason     string
+	Reason     lang.Text
 	Candidates []match.Candidate
-	Note       string
+	Note       lang.Text
 }
 
 // Action is what a person wants done.
@@ -129,7 +129,7 @@ func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok 
 	if parts := d.choices.split(*s); len(parts) != 1 || parts[0].pin != nil {
 		return out, false
 	}
-	note := ""
+	var note lang.Text
 	for !d.person.quit.Load() && ctx.Err() == nil {
 		answer, err := d.question(ctx, s.Series, res, note)
 		if err != nil {
@@ -159,7 +159,7 @@ func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok 
 // hopeless reports whether an entry is so unlikely that nobody is asked about it.
 func hopeless(c match.Candidate) bool { return c.Confidence < 0.01 }
 
-func (d *Deciders) question(ctx context.Context, s match.Series, res match.Resolution, note string) (Answer, error) {
+func (d *Deciders) question(ctx context.Context, s match.Series, res match.Resolution, note lang.Text) (Answer, error) {
 	q := Question{Title: s.Title(), Year: s.Year, Reason: res.Reason, Candidates: res.Candidates, Note: note}
 	for _, f := range s.Files {
 		q.Files = append(q.Files, f.Release.Path)
@@ -171,16 +171,16 @@ func (d *Deciders) question(ctx context.Context, s match.Series, res match.Resol
 
 // searchFor searches for text in place of the titles. The person decides what of the results is right. Without results,
 // those from before stay.
-func (d *Deciders) searchFor(ctx context.Context, s match.Series, before match.Resolution, text string) (match.Resolution, string) {
+func (d *Deciders) searchFor(ctx context.Context, s match.Series, before match.Resolution, text string) (match.Resolution, lang.Text) {
 	s.Titles = []release.Title{{Text: text}}
 	s.IDs, s.Year = nil, 0
 	res := d.resolver.Resolve(ctx, s)
 	switch {
 	case res.Err != nil:
 		why, _ := d.why(res.Err)
-		return res, "TMDB could not be asked: " + why
+		return res, lang.Textf("TMDB could not be asked: %s", why)
 	case len(res.Candidates) == 0:
-		return before, fmt.Sprintf("nothing found for %q", text)
+		return before, lang.Textf("nothing found for %q", text)
 	case res.Status == match.Matched:
 		res.Reason = ""
 	}
@@ -190,10 +190,10 @@ func (d *Deciders) searchFor(ctx context.Context, s match.Series, before match.R
 // choose shows what an answer leads to until the person keeps it, and makes its pins. kept is false where they want to
 // be asked again; note says why, where it is not their own wish. An entry that TMDB can't be asked for now is taken on
 // their word.
-func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note string, kept bool, err error) {
+func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note lang.Text, kept bool, err error) {
 	res := d.resolver.ResolveID(ctx, s, a.Kind, a.ID)
 	if errors.Is(res.Err, match.ErrNoEntry) {
-		return fmt.Sprintf("TMDB has no %s/%d", a.Kind, a.ID), false, nil
+		return lang.Textf("TMDB has no %s/%d", a.Kind, a.ID), false, nil
 	}
 	c := Choice{Entry: res.Entry, Scopes: scopesOf(s)}
 	c.Scope = usualScope(s, a.Kind)
@@ -223,10 +223,10 @@ func (d *Deciders) confirm(ctx context.Context, c Choice) (Verdict, error) {
 }
 
 // keep makes the pins of a choice.
-func (d *Deciders) keep(ctx context.Context, c Choice) (note string, kept bool, err error) {
+func (d *Deciders) keep(ctx context.Context, c Choice) (note lang.Text, kept bool, err error) {
 	for _, p := range c.Pins {
 		if err := d.choices.add(ctx, p); err != nil {
-			return "the choice could not be kept: " + err.Error(), false, nil
+			return lang.Textf("the choice could not be kept: %s", err), false, nil
 		}
 	}
 	d.person.terminal.Lock()

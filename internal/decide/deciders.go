@@ -9,6 +9,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/release"
@@ -28,7 +29,7 @@ type Config struct {
 	// Reserve books the requests of one series; release gives back what was not used.
 	Reserve func(ctx context.Context) (reserved context.Context, release func())
 	// Why says in words for a person why TMDB could not be asked, and whether that lasts for the rest of the run.
-	Why func(err error) (text string, lasts bool)
+	Why func(err error) (text lang.Text, lasts bool)
 	// Warn is called with what was worked around, from any goroutine.
 	Warn func(error)
 }
@@ -38,7 +39,7 @@ type Deciders struct {
 	resolver match.Resolver
 	shown    languages
 	reserve  func(ctx context.Context) (context.Context, func())
-	why      func(err error) (text string, lasts bool)
+	why      func(err error) (text lang.Text, lasts bool)
 	choices  *choices
 	index    *titleIndex // nil: nothing was imported
 	known    *knownTitles

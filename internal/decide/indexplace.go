@@ -3,12 +3,12 @@ package decide
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/release"
 )
@@ -30,7 +30,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 		hits = append(hits, match.Hit{Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original, Popularity: c.Popularity})
 	}
 	res := d.resolver.ResolveAmong(ctx, s.Series, hits)
-	step := match.Step{Stage: "index", Detail: fmt.Sprintf("entries that the title index has under this title: %d", len(hits))}
+	step := match.Step{Stage: "index", Detail: lang.Textf("entries that the title index has under this title: %d", len(hits))}
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	switch {
 	case res.Status == match.Matched:
@@ -85,12 +85,12 @@ func (d *Deciders) nowhere(ctx context.Context, s match.Series, res resolution) 
 }
 
 // listsText returns where the lists put a file whose episodes begin after the season's first offset.
-func listsText(season, offset int) string {
-	text := fmt.Sprintf("by the lists: season %d", season)
+func listsText(season, offset int) lang.Text {
 	if offset > 0 {
-		text += fmt.Sprintf(", counted on from episode %d", offset)
+		return lang.Textf("by the lists: season %d, counted on from episode %d; unchecked, for TMDB could not be asked",
+			season, offset)
 	}
-	return text + "; unchecked, for TMDB could not be asked"
+	return lang.Textf("by the lists: season %d; unchecked, for TMDB could not be asked", season)
 }
 
 // byListsAlone takes the entry of the index while TMDB can't be asked, unless its title is only a piece of the name.
@@ -161,7 +161,7 @@ func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblin
 		known := slices.ContainsFunc(siblings, func(o index.Candidate) bool { return o.Season != nil && *o.Season == n && o.Offset == 0 })
 		if c.Season == nil && known && n > 0 {
 			d.Season, d.Episodes, d.EpisodeConfidence = &n, eps, &unaskedPlace
-			d.Reason = fmt.Sprintf("the lists know a season %d; unchecked, for TMDB could not be asked", n)
+			d.Reason = lang.Textf("the lists know a season %d; unchecked, for TMDB could not be asked", n)
 			return d
 		}
 		if c.Season == nil {

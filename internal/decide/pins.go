@@ -3,12 +3,12 @@ package decide
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
 	"sync"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/release"
@@ -110,7 +110,7 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	pin := *s.pin
 	res := d.resolver.ResolveID(ctx, s.Series, pin.Kind, pin.ID)
 	res.By = match.ByPin
-	res.Steps = slices.Concat([]match.Step{{Stage: "pin", Detail: "the user's choice: " + pin.String()}}, res.Steps)
+	res.Steps = slices.Concat([]match.Step{{Stage: "pin", Detail: lang.Textf("the user's choice: %s", pin.String())}}, res.Steps)
 	out := resolution{read: func(r release.Release) []release.Release { return []release.Release{corrected(r, pin)} }}
 	switch gone := errors.Is(res.Err, match.ErrNoEntry); {
 	case gone:
@@ -137,9 +137,9 @@ func within(d match.Decision, pin pins.Pin, e *match.Entry) match.Decision {
 	none := 0.0
 	switch {
 	case d.Status == match.Matched && !e.HasSeason(season):
-		d.Reason = fmt.Sprintf("pinned to season %d, which %s does not have", season, pin.Entry())
+		d.Reason = lang.Textf("pinned to season %d, which %s does not have", season, pin.Entry())
 	case d.Season != nil:
-		d.Reason = fmt.Sprintf("season %d, which it is pinned to, has no such number", season)
+		d.Reason = lang.Textf("season %d, which it is pinned to, has no such number", season)
 	default:
 		return d
 	}
@@ -153,8 +153,10 @@ type pinnedToNothing struct {
 	cause error
 }
 
-func (e *pinnedToNothing) Error() string {
-	return fmt.Sprintf("pinned to %s, which TMDB does not have; take it back with: anivault unpin %s", e.pin.Entry(), ui.ShellWord(e.pin.What()))
+func (e *pinnedToNothing) Error() string { return e.Text().String() }
+
+func (e *pinnedToNothing) Text() lang.Text {
+	return lang.Textf("pinned to %s, which TMDB does not have; take it back with: anivault unpin %s", e.pin.Entry(), ui.ShellWord(e.pin.What()))
 }
 
 func (e *pinnedToNothing) Unwrap() error { return e.cause }
@@ -196,7 +198,7 @@ func unverified(d match.Decision, r release.Release, p pins.Pin, cause error) ma
 	}
 	eps, ok := wholeEpisodes(r)
 	if p.Season == nil || !ok {
-		d.Reason = fmt.Sprintf("%s is the user's choice, but its seasons could not be asked for", p.Entry())
+		d.Reason = lang.Textf("%s is the user's choice, but its seasons could not be asked for", p.Entry())
 		return d
 	}
 	out.Season, out.Episodes, out.EpisodeConfidence = p.Season, eps, &out.Confidence

@@ -76,7 +76,7 @@ func TestTheOnlyKeyIsOutAndInForAllProcesses(t *testing.T) {
 	}
 	refuses.Store(true)
 	for _, key := range another().TestAccount(t.Context(), cfg.Pool()[0]) {
-		if !key.Refused || !strings.Contains(key.Text, "Invalid API key") {
+		if !key.Refused || !strings.Contains(key.Text.String(), "Invalid API key") {
 			t.Error(key.Text)
 		}
 	}

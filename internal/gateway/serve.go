@@ -20,6 +20,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // Service is a gateway that listens.
@@ -63,7 +64,7 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 	for _, addr := range cfg.Serve.Listen {
 		l, err := listen(addr)
 		if err != nil {
-			return nil, errors.Join(cfg.Refuse("serve.listen", addr+" cannot be listened on: "+reasonOf(err)), s.Close())
+			return nil, errors.Join(cfg.Refuse("serve.listen", lang.Textf("%s cannot be listened on: %s", addr, reasonOf(err))), s.Close())
 		}
 		s.listeners = append(s.listeners, l)
 	}
@@ -247,7 +248,7 @@ type certificate struct {
 func (c *certificate) load(cfg *config.Config) error {
 	pair, err := tls.LoadX509KeyPair(cfg.Serve.TLSCert, cfg.Serve.TLSKey)
 	if err != nil {
-		return cfg.Refuse("serve.tls.cert", "cannot be used: "+err.Error())
+		return cfg.Refuse("serve.tls.cert", lang.Textf("cannot be used: %s", err))
 	}
 	c.pair.Store(&pair)
 	return nil

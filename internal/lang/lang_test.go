@@ -66,8 +66,7 @@ func TestKorean(t *testing.T) {
 		{"what was formatted elsewhere", Say("season 2 has episode 12"), "시즌 2에 12화가 있음"},
 		{"words in another order", Say("3 of 10 answers from the cache"), "답 10건 중 캐시에서 3건"},
 		{"a title with words of ours stays", Say(`"files: all matched" and "all" fit about equally`), `"files: all matched"와(과) "all"이(가) 비슷하게 들어맞습니다`},
-		{"a title is no word", Say("matched"), "matched"},
-		{"a word", Word("matched"), "매칭"},
+		{"a word", Say("matched"), "매칭"},
 		{"causes", Say("read pins: /x/pins.txt: permission denied"), "고정 읽기: /x/pins.txt: 권한이 없습니다"},
 		{
 			"a cause of two sentences", Say(`config file: "/x; y": does not exist; make one with: anivault config init`),

@@ -16,6 +16,14 @@ type Text string
 // the message, unless its verb quotes it; all others, such as names and titles, are shown as they are. The verbs are fmt's; an
 // argument that is shown twice is shown alike.
 func Textf(format string, args ...any) Text {
+	if len(args) == 0 && strings.IndexByte(format, '%') < 0 {
+		return Text(format)
+	}
+	if format == "%s" {
+		if text, ok := args[0].(Text); ok {
+			return text
+		}
+	}
 	_, verbs := parse(format)
 	shown := make([]string, len(args))
 	for _, v := range verbs {
@@ -108,6 +116,21 @@ func (t Text) String() string { return t.in(nil) }
 
 // MarshalText gives programs the English.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// Count is "1 file" or "3 files". The plural is regular; a noun in -y takes -ies, one in -s -es.
+func Count(n int, noun string) Text {
+	switch {
+	case n == 1:
+		return Text("1 " + noun)
+	case strings.HasSuffix(noun, "y") && !strings.HasSuffix(noun, "ey"):
+		noun = strings.TrimSuffix(noun, "y") + "ies"
+	case strings.HasSuffix(noun, "s"):
+		noun += "es"
+	default:
+		noun += "s"
+	}
+	return Textf("%d "+noun, n)
+}
 
 // Join puts texts together, with a separator that is said as it is.
 func Join(texts []Text, separator string) Text {

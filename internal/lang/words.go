@@ -124,6 +124,9 @@ func (w *words) say(text string) string {
 	if _, _, ok := Text(text).parts(); ok {
 		return Text(text).in(w.own)
 	}
+	if w.has(text) {
+		return w.print(text, nil)
+	}
 	w.mu.Lock()
 	said, ok := w.said[text]
 	w.mu.Unlock()

@@ -21,12 +21,15 @@ import (
 // PatternError is an --exclude that no name can match.
 type PatternError struct {
 	Pattern string
-	Reason  string
+	Reason  lang.Text
 }
 
 // Error names the pattern and what is wrong with it.
-func (e *PatternError) Error() string {
-	return fmt.Sprintf("exclude pattern %q %s", e.Pattern, e.Reason)
+func (e *PatternError) Error() string { return e.Text().String() }
+
+// Text is what Error says, for people.
+func (e *PatternError) Text() lang.Text {
+	return lang.Textf("exclude pattern %q %s", e.Pattern, e.Reason)
 }
 
 // pattern is one line of an ignore file, in gitignore syntax (gitignore(5), "PATTERN FORMAT"). Two differences: "?"
@@ -286,7 +289,7 @@ type scope struct {
 }
 
 // verdict reports whether the entry at an absolute path is ignored, and why. A nearer list wins over a farther one.
-func (s *scope) verdict(path string, dir bool) (reason string, ignored bool) {
+func (s *scope) verdict(path string, dir bool) (reason lang.Text, ignored bool) {
 	for ; s != nil; s = s.above {
 		rel, ok := strings.CutPrefix(path, s.base)
 		if !ok {
@@ -294,9 +297,9 @@ func (s *scope) verdict(path string, dir bool) (reason string, ignored bool) {
 		}
 		if p, ok := s.match(filepath.ToSlash(rel), dir); ok {
 			if p.line == 0 {
-				return fmt.Sprintf("excluded by %s %s", s.origin, p.text), !p.negated
+				return lang.Textf("excluded by %s %s", s.origin, p.text), !p.negated
 			}
-			return fmt.Sprintf("ignored by %s:%d (%s)", s.origin, p.line, p.text), !p.negated
+			return lang.Textf("ignored by %s:%d (%s)", s.origin, p.line, p.text), !p.negated
 		}
 	}
 	return "", false

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
@@ -29,7 +30,7 @@ const (
 
 // IsExtra reports whether a file that was left out for that reason is about the series or film around it, and no
 // episode.
-func IsExtra(reason string) bool {
+func IsExtra(reason lang.Text) bool {
 	switch reason {
 	case SkipTrailer, SkipCreditless, SkipMenu, SkipExtra, SkipExtras, SkipSample:
 		return true
@@ -46,7 +47,7 @@ func IsSample(path string) bool {
 // fileRules judge a name without its extension; the first that matches decides. Each row has names that must and must
 // not match in skip_test.go.
 var fileRules = []struct {
-	reason string
+	reason lang.Text
 	words  []string // in lower case: a name without any of them needs no look at the pattern
 	stem   func() *regexp.Regexp
 }{
@@ -74,7 +75,7 @@ var fileRules = []struct {
 var episodic = lazyregexp.New(`(?i)^(.*?)[ ._-]*(?:\bs\d{1,2}[ ._-]?e\d{1,4}|\b\d{1,2}x\d{2,3}\b)`)
 
 // skipByName returns the reason to leave a video out for its name, "" for none.
-func skipByName(name string) string {
+func skipByName(name string) lang.Text {
 	if strings.HasPrefix(name, "._") {
 		return SkipAppleDouble
 	}
@@ -121,7 +122,7 @@ var seasonFolder = lazyregexp.New(
 
 // hiddenFolder returns why a folder is never entered unless it is named, "" if it is entered. A dot alone hides
 // nothing that reads like a title: the series ".hack//SIGN" lies in ".hack SIGN" or ".hack__SIGN".
-func hiddenFolder(name string) string {
+func hiddenFolder(name string) lang.Text {
 	switch {
 	case systemFolders[strings.ToLower(name)]:
 		return SkipSystem

@@ -41,7 +41,7 @@ func TestNamesThatAreLeftOut(t *testing.T) {
 	}
 	for want, names := range tests {
 		for _, name := range names {
-			if got := skipByName(name); got != want {
+			if got := skipByName(name); got.String() != want {
 				t.Errorf("%q: got %q, want %q", name, got, want)
 			}
 		}
@@ -62,7 +62,7 @@ func TestFoldersThatAreNotEntered(t *testing.T) {
 	}
 	for want, names := range tests {
 		for _, name := range names {
-			if got := hiddenFolder(name); got != want {
+			if got := hiddenFolder(name); got.String() != want {
 				t.Errorf("%q: got %q, want %q", name, got, want)
 			}
 		}

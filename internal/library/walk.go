@@ -20,6 +20,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // Options are the settings of a walk.
@@ -50,8 +52,8 @@ type File struct {
 	Name    string // the last element
 	Size    int64  // bytes; of a link's target
 	ModTime time.Time
-	Skip    string // why it is left out; "" for media
-	IsDir   bool   // a folder that was not entered; Skip says why
+	Skip    lang.Text // why it is left out; "" for media
+	IsDir   bool      // a folder that was not entered; Skip says why
 	// Subtitles are the names of the files that belong to it, with the folder in front of those in a folder of subtitles.
 	Subtitles []string
 }
@@ -131,8 +133,8 @@ type folder struct {
 	name  string
 	scope *scope
 	above surroundings
-	named bool   // a root
-	skip  string // the reason that everything in it inherits
+	named bool      // a root
+	skip  lang.Text // the reason that everything in it inherits
 }
 
 func (w *Walker) root(ctx context.Context, root string) error {
@@ -310,7 +312,7 @@ func inside(dir string) string {
 }
 
 // notEntered returns the reason not to enter a folder, "" to enter it. It sets the real place of a link.
-func (w *Walker) notEntered(child *folder, link bool) string {
+func (w *Walker) notEntered(child *folder, link bool) lang.Text {
 	if reason, ignored := child.scope.verdict(child.abs, true); ignored {
 		return reason
 	}
@@ -336,7 +338,7 @@ func (w *Walker) notEntered(child *folder, link bool) string {
 
 // judge completes the File of a video in the folder whose absolute and real paths are abs and real. It reports
 // whether the file is to be yielded.
-func (w *Walker) judge(file *File, it *item, scope *scope, abs, real, skip string) (ok bool) {
+func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, skip lang.Text) (ok bool) {
 	if w.links.anyNamed() && w.links.namedBefore(real+it.name) {
 		return false // because it was named
 	}

@@ -72,7 +72,7 @@ func walk(t *testing.T, root string, paths []string, o Options) []string {
 				line += "/"
 			}
 			if f.Skip != "" {
-				line += ": " + strings.ReplaceAll(f.Skip, root+string(filepath.Separator), "")
+				line += ": " + strings.ReplaceAll(f.Skip.String(), root+string(filepath.Separator), "")
 			}
 			got = append(got, line)
 		}

@@ -2,11 +2,11 @@ package match
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"unicode/utf8"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
@@ -104,10 +104,10 @@ func candidates(ranked []scored) []Candidate {
 	return out
 }
 
-func doubt(v verdict) string {
+func doubt(v verdict) lang.Text {
 	best := v.ranked[0]
 	if len(v.ranked) > 1 && best.likely() >= 0.5 && best.score-v.ranked[1].score < 1/calLead {
-		return fmt.Sprintf("%q and %q fit about equally", best.hit.Title, v.ranked[1].hit.Title)
+		return lang.Textf("%q and %q fit about equally", best.hit.Title, v.ranked[1].hit.Title)
 	}
-	return fmt.Sprintf("the nearest title is %q, which is not near enough", best.like.title.text)
+	return lang.Textf("the nearest title is %q, which is not near enough", best.like.title.text)
 }

@@ -3,6 +3,7 @@ package match
 import (
 	"testing"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
 )
 
@@ -218,7 +219,7 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 // What is said to a person is said in words: no list of Go's, no number that stands for "unknown".
 func TestWords(t *testing.T) {
 	title := []release.Title{{Text: "Toradora!"}}
-	for got, want := range map[string]string{
+	for got, want := range map[lang.Text]string{
 		numbers([]int{3}):             "3",
 		numbers([]int{101, 102}):      "101 and 102",
 		numbers([]int{1, 2, 3, 7}):    "1-3 and 7",
@@ -260,14 +261,14 @@ func TestWords(t *testing.T) {
 			score(ask(Series{Titles: title}),
 				contender{hit: Hit{Kind: TV, Title: "Toradora"}})): `"Toradora!" is like "Toradora"`,
 	} {
-		if got != want {
+		if got.String() != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
 }
 
 // detailOf is what a score says of one of its reasons.
-func detailOf(name string, s scored) string {
+func detailOf(name string, s scored) lang.Text {
 	for _, r := range s.reasons {
 		if r.Name == name {
 			return r.Detail

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -366,7 +367,7 @@ func nameWords(norm string) []string {
 }
 
 // inTitle says for people what of a season's name is in a title.
-func inTitle(by way) string {
+func inTitle(by way) lang.Text {
 	if by == trustWord {
 		return "a word of the title in its name"
 	}

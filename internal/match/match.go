@@ -18,6 +18,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
 )
 
@@ -79,7 +80,7 @@ type Outcome struct {
 	By            By
 	Origin        Origin // of all answers that it stands on
 	Seen          []Seen
-	Reason        string
+	Reason        lang.Text
 	Candidates    []Candidate
 	Steps         []Step
 	Err           error
@@ -129,13 +130,13 @@ type Candidate struct {
 type Reason struct {
 	Name   string
 	Weight float64
-	Detail string
+	Detail lang.Text
 }
 
 // Step is one thing the matcher did, for --explain. Stage is group, query, search, entry, score, decide or place.
 type Step struct {
 	Stage  string
-	Detail string
+	Detail lang.Text
 	Origin *Origin
 }
 

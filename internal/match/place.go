@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
 )
 
@@ -102,7 +103,7 @@ type placement struct {
 	way    way
 	trust  float64
 	apart  bool // it is between episodes or in several seasons: no entry has a place for it
-	why    string
+	why    lang.Text
 }
 
 // apply writes a placement into a decision, unless it is less certain than asked for. The slots are episodes of the
@@ -117,7 +118,7 @@ func (at placement) apply(d *Decision, e *Entry, least float64) {
 		at.trust = 0
 		return
 	case at.trust < least:
-		d.Reason = fmt.Sprintf("%s; perhaps %s, %d %%", at.why, at.text(), int(100*at.trust))
+		d.Reason = lang.Textf("%s; perhaps %s, %d %%", at.why, at.text(), int(100*at.trust))
 		return
 	}
 	d.Season = &at.season
@@ -146,7 +147,7 @@ type placer struct {
 	last     int      // the greatest number of all files of the folder
 	year     int      // a year that is not the entry's first
 	arcWords []string // those of the title by which alone a season was found
-	steps    []string
+	steps    []lang.Text
 	origin   Origin
 	err      error
 }
@@ -177,7 +178,7 @@ func (p *placer) says(rel release.Release) (season, part int) {
 func (p *placer) most() int { return max(slices.Max(p.eps), p.last) }
 
 func (p *placer) note(format string, args ...any) {
-	p.steps = append(p.steps, fmt.Sprintf(format, args...))
+	p.steps = append(p.steps, lang.Textf(format, args...))
 }
 
 // strategies are the ways to place regular episodes, in the order of trust. Each works on the fetched list of episodes
@@ -263,19 +264,24 @@ func (p *placer) guess() placement {
 	return either(at, placement{why: p.refusal()})
 }
 
-func (p *placer) refusal() string {
+func (p *placer) refusal() lang.Text {
 	switch {
+	case p.season > 0 && len(p.eps) == 1:
+		return lang.Textf("season %d episode %s fits nowhere in TMDB's seasons", p.season, numbers(p.eps))
 	case p.season > 0:
-		return fmt.Sprintf("season %d %s in TMDB's seasons", p.season, nowhere(p.eps))
+		return lang.Textf("season %d episodes %s fit nowhere in TMDB's seasons", p.season, numbers(p.eps))
 	case p.year != 0 && !p.nearYear():
-		return fmt.Sprintf("no regular episode aired in %d", p.year)
+		return lang.Textf("no regular episode aired in %d", p.year)
+	case p.part > 0 && len(p.eps) == 1:
+		return lang.Textf("part %d episode %s fits nowhere in TMDB's seasons", p.part, numbers(p.eps))
 	case p.part > 0:
-		return fmt.Sprintf("part %d %s in TMDB's seasons", p.part, nowhere(p.eps))
+		return lang.Textf("part %d episodes %s fit nowhere in TMDB's seasons", p.part, numbers(p.eps))
+	case p.hint.Rest != "":
+		return lang.Textf("%q names a part of the show, and no season on TMDB is called so", p.hint.Rest)
+	case len(p.eps) == 1:
+		return lang.Textf("episode %s fits nowhere in TMDB's seasons", numbers(p.eps))
 	}
-	if p.hint.Rest != "" {
-		return fmt.Sprintf("%q names a part of the show, and no season on TMDB is called so", p.hint.Rest)
-	}
-	return nowhere(p.eps) + " in TMDB's seasons"
+	return lang.Textf("episodes %s fit nowhere in TMDB's seasons", numbers(p.eps))
 }
 
 // found builds a placement from slots. Those of one file must be of one season.
@@ -286,7 +292,7 @@ func (p *placer) found(list []slot, by way, why string, args ...any) placement {
 	}
 	return placement{
 		ok: true, season: list[len(list)-1].season, slots: list, way: by, trust: trusted[by],
-		why: fmt.Sprintf(why, args...),
+		why: lang.Textf(why, args...),
 	}
 }
 
@@ -339,7 +345,7 @@ func (at placement) text() string {
 }
 
 // numbers lists episodes for people: "3", "101 and 102", "1-12 and 14".
-func numbers(eps []int) string {
+func numbers(eps []int) lang.Text {
 	var runs []string
 	for i := 0; i < len(eps); {
 		last := i
@@ -355,22 +361,15 @@ func numbers(eps []int) string {
 		i = last + 1
 	}
 	if n := len(runs); n > 1 {
-		return strings.Join(runs[:n-1], ", ") + " and " + runs[n-1]
+		return lang.Textf("%s and %s", strings.Join(runs[:n-1], ", "), runs[n-1])
 	}
-	return strings.Join(runs, "")
+	return lang.Text(strings.Join(runs, ""))
 }
 
 // episodesText is "episode 3" or "episodes 101 and 102".
-func episodesText(eps []int) string {
+func episodesText(eps []int) lang.Text {
 	if len(eps) == 1 {
-		return "episode " + numbers(eps)
+		return lang.Textf("episode %s", numbers(eps))
 	}
-	return "episodes " + numbers(eps)
-}
-
-func nowhere(eps []int) string {
-	if len(eps) == 1 {
-		return episodesText(eps) + " fits nowhere"
-	}
-	return episodesText(eps) + " fit nowhere"
+	return lang.Textf("episodes %s", numbers(eps))
 }

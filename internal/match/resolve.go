@@ -2,7 +2,6 @@ package match
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -127,7 +126,7 @@ type job struct {
 }
 
 func (j *job) step(stage string, o *Origin, format string, args ...any) {
-	j.steps = append(j.steps, Step{Stage: stage, Detail: fmt.Sprintf(format, args...), Origin: o})
+	j.steps = append(j.steps, Step{Stage: stage, Detail: lang.Textf(format, args...), Origin: o})
 }
 
 // search searches until an entry convinces, the budget of searches is spent, or the Source fails.
@@ -285,7 +284,7 @@ func (j *job) result(ctx context.Context) Resolution {
 		return j.finish(Outcome{Status: Ambiguous, Confidence: v.confidence, Candidates: cands, Reason: doubt(v)})
 	}
 	best := v.ranked[0]
-	return j.chosen(best, v.confidence, cands, fmt.Sprintf("%q is %q", best.like.read.Text, best.like.title.text))
+	return j.chosen(best, v.confidence, cands, lang.Textf("%q is %q", best.like.read.Text, best.like.title.text))
 }
 
 // leastLikely is the chance below which the best contender is not even worth a question. Of many namesakes each is
@@ -308,7 +307,7 @@ func (j *job) nameless(c scored) bool {
 // leastAlike is the likeness below which an entry is no candidate.
 const leastAlike = 0.55
 
-func (j *job) chosen(c scored, confidence float64, candidates []Candidate, why string) Resolution {
+func (j *job) chosen(c scored, confidence float64, candidates []Candidate, why lang.Text) Resolution {
 	hint := hintOf(j.s, c)
 	otherFilm := c.hit.Kind == Movie && c.like.file.Season+c.like.file.Part > 0 // by its number
 	if c.fallback || hint.piece || otherFilm || c.contradicted(j.s) {
@@ -349,27 +348,28 @@ func hitOf(e *Entry) Hit {
 	}
 }
 
-func queryText(q Query) string {
-	text := fmt.Sprintf("%s %q", q.Kind, q.Text)
-	if q.Year != 0 {
-		text += fmt.Sprintf(" of %d", q.Year)
+func queryText(q Query) lang.Text {
+	switch {
+	case q.Year != 0 && q.Page > 1:
+		return lang.Textf("%s %q of %d, page %d", q.Kind, q.Text, q.Year, q.Page)
+	case q.Year != 0:
+		return lang.Textf("%s %q of %d", q.Kind, q.Text, q.Year)
+	case q.Page > 1:
+		return lang.Textf("%s %q, page %d", q.Kind, q.Text, q.Page)
 	}
-	if q.Page > 1 {
-		text += fmt.Sprintf(", page %d", q.Page)
-	}
-	return text
+	return lang.Textf("%s %q", q.Kind, q.Text)
 }
 
-func groupText(s Series) string {
-	text := fmt.Sprintf("%d files as %q", len(s.Files), s.Title())
+func groupText(s Series) lang.Text {
+	text := lang.Textf("%d files as %q", len(s.Files), s.Title())
 	if len(s.Files) == 1 {
-		text = fmt.Sprintf("1 file as %q", s.Title())
+		text = lang.Textf("1 file as %q", s.Title())
 	}
 	if s.HasSeason {
-		text += fmt.Sprintf(", season %d", s.Season)
+		text = lang.Textf("%s, season %d", text, s.Season)
 	}
 	if s.Year != 0 {
-		text += fmt.Sprintf(", year %d", s.Year)
+		text = lang.Textf("%s, year %d", text, s.Year)
 	}
-	return text + ", wanted: " + s.Want.String()
+	return lang.Textf("%s, wanted: %s", text, lang.Text(s.Want.String()))
 }

@@ -1,11 +1,11 @@
 package match
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
 )
 
@@ -84,9 +84,9 @@ func score(s question, c contender) scored {
 	if c.entry != nil {
 		out.like = compareParts(s.read, c.entry, out.titles, out.like)
 	}
-	likeness := fmt.Sprintf("%q is like %q", out.like.read.Text, out.like.title.text)
+	likeness := lang.Textf("%q is like %q", out.like.read.Text, out.like.title.text)
 	if out.like.read.Text == out.like.title.text {
-		likeness = fmt.Sprintf("%q is one of its titles", out.like.read.Text)
+		likeness = lang.Textf("%q is one of its titles", out.like.read.Text)
 	}
 	out.add("title", out.like.sim, likeness)
 	if spelt(out.like.read.Text, out.like.title.text) {
@@ -103,13 +103,13 @@ func score(s question, c contender) scored {
 	out.weighKind(s.Series)
 	out.weighStyle(s.Series)
 	if last := out.lastYear(); s.Modern && last != 0 && last < modernYear {
-		out.add("era", weighEra, fmt.Sprintf("it ended in %d", last))
+		out.add("era", weighEra, lang.Textf("it ended in %d", last))
 	}
 	out.score += weighPopularity * math.Log10(1+max(c.hit.Popularity, 0))
 	return out
 }
 
-func (c *scored) add(name string, w float64, detail string) {
+func (c *scored) add(name string, w float64, detail lang.Text) {
 	c.score += w
 	c.reasons = append(c.reasons, Reason{Name: name, Weight: w, Detail: detail})
 }
@@ -130,18 +130,18 @@ func (c *scored) weighYear(s Series) {
 	}
 	switch d := c.yearDistance(y); {
 	case d == 0:
-		c.add("year", weighYear, fmt.Sprintf("%d is a year of it", y))
+		c.add("year", weighYear, lang.Textf("%d is a year of it", y))
 		if c.like.title.seq.Year == y && c.like.title.primary {
-			c.add("year in the title", weighYearStated, fmt.Sprintf("%q", c.like.title.text))
+			c.add("year in the title", weighYearStated, lang.Textf("%q", c.like.title.text))
 		}
 	case d > 0 && s.Want == WantSpecial && c.hit.Kind == TV && y > c.hit.Year:
 		// a special may come out long after the series
 	case d == 1:
-		c.add("year", weighYearNear, fmt.Sprintf("%d is next to a year of it", y))
+		c.add("year", weighYearNear, lang.Textf("%d is next to a year of it", y))
 	case d > 2:
-		c.add("year", weighYearFar, fmt.Sprintf("%d is %d years off", y, d))
+		c.add("year", weighYearFar, lang.Textf("%d is %d years off", y, d))
 	case d > 1:
-		c.add("year", weighYearAgainst, fmt.Sprintf("%d is %d years off", y, d))
+		c.add("year", weighYearAgainst, lang.Textf("%d is %d years off", y, d))
 	}
 }
 
@@ -217,7 +217,7 @@ func (c *scored) weighEpisodes(s Series) {
 	total := max(len(all), c.entry.EpisodeCount)
 	last := int(s.LastEpisode)
 	if n := c.like.file.Season; n > 1 && !c.hasSeason(n, all) {
-		c.add("sequel", weighSequel, fmt.Sprintf("no season %d, which the title ends in", n))
+		c.add("sequel", weighSequel, lang.Textf("no season %d, which the title ends in", n))
 	}
 	switch {
 	case total == 0 && s.Want == WantTV:
@@ -232,11 +232,11 @@ func (c *scored) weighEpisodes(s Series) {
 		}
 		switch first := seasonSlots(all, 1); {
 		case last > highest:
-			c.add("episodes", weighTooFew, fmt.Sprintf("%d episodes, the files count to %d", total, last))
+			c.add("episodes", weighTooFew, lang.Textf("%d episodes, the files count to %d", total, last))
 		case len(first) > 0 && last > first[len(first)-1].episode.Number:
-			c.add("episodes", weighCounted, fmt.Sprintf("it has %d episodes or more in all", last))
+			c.add("episodes", weighCounted, lang.Textf("it has %d episodes or more in all", last))
 		default:
-			c.add("episodes", weighEpisodes, fmt.Sprintf("it has an episode %d", last))
+			c.add("episodes", weighEpisodes, lang.Textf("it has an episode %d", last))
 		}
 	}
 }
@@ -246,11 +246,11 @@ func (c *scored) weighSeason(s Series, last int, all []slot) {
 	season, ok := c.entry.season(s.Season)
 	switch {
 	case ok && slices.ContainsFunc(season.Episodes, func(e Episode) bool { return e.Number == last }):
-		c.add("episodes", weighEpisodes, fmt.Sprintf("season %d has episode %d", s.Season, last))
+		c.add("episodes", weighEpisodes, lang.Textf("season %d has episode %d", s.Season, last))
 	case !ok && (s.Season == 0 || !c.hasSeason(s.Season, all)):
-		c.add("season", weighSeason, fmt.Sprintf("no season %d", s.Season))
+		c.add("season", weighSeason, lang.Textf("no season %d", s.Season))
 	case last > max(len(all), c.entry.EpisodeCount):
-		c.add("episodes", weighTooFew, fmt.Sprintf("%d episodes, the files count to %d", len(all), last))
+		c.add("episodes", weighTooFew, lang.Textf("%d episodes, the files count to %d", len(all), last))
 	}
 }
 
@@ -277,6 +277,6 @@ func (c *scored) weighStyle(s Series) {
 	}
 	switch c.hit.OriginalLanguage {
 	case "ja", "ko", "zh", "cn":
-		c.add("language", weighLanguage, "made in "+c.hit.OriginalLanguage)
+		c.add("language", weighLanguage, lang.Textf("made in %s", c.hit.OriginalLanguage))
 	}
 }

@@ -160,7 +160,7 @@ func say(d match.Decision, want string) string {
 func steps(d match.Decision) string {
 	out := ""
 	for _, s := range d.Steps {
-		out += "    " + s.Stage + ": " + s.Detail + "\n"
+		out += "    " + s.Stage + ": " + s.Detail.String() + "\n"
 	}
 	for _, c := range d.Candidates {
 		out += fmt.Sprintf("    * %s %d %q %.3f %.2f %v\n", c.Kind, c.ID, c.Title, c.Score, c.Confidence, c.Reasons)

@@ -1,11 +1,11 @@
 package match
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
@@ -33,7 +33,7 @@ func (p *placer) special() placement {
 		eps := whole(p.rel.Episodes)
 		return either(
 			p.found(literal(p.specials, eps), trustSpecialNumber, "season 0 has the number"),
-			placement{why: fmt.Sprintf("season 0 holds no %s", episodesText(eps))})
+			placement{why: lang.Textf("season 0 holds no %s", episodesText(eps))})
 	}
 	if at := p.specialTitle(); at.ok {
 		return at
@@ -189,7 +189,7 @@ func (p *placer) specialsCalled(like func(name string) bool) []slot {
 }
 
 // one accepts specials that the name picks out: a single one for a single file, or the file's number among several.
-func (p *placer) one(hits []slot, why string) placement {
+func (p *placer) one(hits []slot, why lang.Text) placement {
 	numbers, n := p.rel.Episodes, 0
 	if len(numbers) == 1 {
 		n = int(numbers[0])
@@ -219,7 +219,7 @@ func (p *placer) specialDate() placement {
 	hits := slices.DeleteFunc(slices.Clone(p.specials), func(s slot) bool {
 		return s.aired.IsZero() || s.aired.Year() != p.year
 	})
-	return p.one(hits, fmt.Sprintf("the specials of %d", p.year))
+	return p.one(hits, lang.Textf("the specials of %d", p.year))
 }
 
 // onlySpecial takes the only special for a file that says no episode, and in place of the show a part of it or an

@@ -2,11 +2,11 @@ package match
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
@@ -366,7 +366,7 @@ func (p *placer) whole() placement {
 		n = first
 	}
 	if _, ok := p.e.season(n); !ok || n == 0 {
-		return placement{why: fmt.Sprintf("there is no season %d", n)}
+		return placement{why: lang.Textf("there is no season %d", n)}
 	}
 	by := trustWhole
 	if p.rel.Extension != "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
@@ -76,7 +77,7 @@ const trustTwins = 0.5
 // doubts are what makes a place less certain: its trust is multiplied by times for each that applies. why is for
 // people.
 var doubts = []struct {
-	why     string
+	why     lang.Text
 	times   float64
 	applies func(*placer, placement) bool
 }{
@@ -194,7 +195,7 @@ func (p *placer) doubted(at placement) placement {
 			p.note("%s: %.2f times as certain", d.why, d.times)
 			at.trust *= d.times
 			if d.times < 0.9 {
-				at.why += ", but " + d.why
+				at.why = lang.Textf("%s, but %s", at.why, d.why)
 			}
 		}
 	}

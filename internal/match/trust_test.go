@@ -24,7 +24,7 @@ func decideFolder(w *world, r release.Release, numbers ...float64) (places []str
 		all = append(all, res.Place(context.Background(), s.Files, res.Resolve(context.Background(), s))...)
 	}
 	for _, d := range all {
-		_, perhaps, unsure := strings.Cut(d.Reason, "; perhaps ")
+		_, perhaps, unsure := strings.Cut(d.Reason.String(), "; perhaps ")
 		switch place, _, _ := strings.Cut(perhaps, ","); {
 		case unsure:
 			places = append(places, place+"?")
@@ -284,7 +284,7 @@ func TestALeastConfidenceOfZeroKeepsTheLikeliest(t *testing.T) {
 	s := Group([]File{{Release: rel("Paper Owls Silver Wing", eps(2))}})[0]
 	d := res.Place(t.Context(), s.Files, res.Resolve(t.Context(), s))[0]
 	if d.Season != nil || *d.EpisodeConfidence >= 0.9 ||
-		!strings.HasSuffix(d.Reason, fmt.Sprintf("; perhaps S01E02, %d %%", int(100**d.EpisodeConfidence))) {
+		!strings.HasSuffix(d.Reason.String(), fmt.Sprintf("; perhaps S01E02, %d %%", int(100**d.EpisodeConfidence))) {
 		t.Errorf("%+v", d)
 	}
 	res.Options.MinEpisodeConfidence = 0
@@ -323,7 +323,7 @@ func TestDoubtNamesWhatItIs(t *testing.T) {
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := doubt(choose(row.contends)); !strings.Contains(got, row.want) {
+			if got := doubt(choose(row.contends)); !strings.Contains(got.String(), row.want) {
 				t.Errorf("%q, want %q", got, row.want)
 			}
 		})

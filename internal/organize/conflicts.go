@@ -1,12 +1,12 @@
 package organize
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 )
@@ -21,7 +21,7 @@ func (p *Planner) skipSameFolders() {
 		}
 		key := fold(v.target, e.at.path)
 		if first := holders[key]; first != nil {
-			why := fmt.Sprintf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.at.path)
+			why := lang.Textf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.at.path)
 			for _, other := range slices.Concat(first.videos, e.videos) {
 				if other.code == "" {
 					other.skip(SameFolder, why)
@@ -73,7 +73,7 @@ func (p *Planner) labelSameNames() {
 		}
 		for i, v := range group {
 			others := slices.Delete(slices.Clone(all), i, i+1)
-			v.skip(SameTarget, "would be "+path.Base(v.base())+", and so would "+strings.Join(others, ", "))
+			v.skip(SameTarget, lang.Textf("would be %s, and so would %s", path.Base(v.base()), strings.Join(others, ", ")))
 			p.conflicts.join(group[0], v)
 		}
 	}
@@ -244,7 +244,7 @@ func (p *Planner) skipTaken() (changed bool) {
 				moves = freed(p.videos)
 			}
 			if v.code == "" && !moves[blocker] {
-				v.skip(Exists, blocker)
+				v.skip(Exists, lang.Textf("%s", blocker))
 				changed = true
 			}
 		}
@@ -277,9 +277,10 @@ func (p *Planner) skipSameTargets() (changed bool) {
 				wanted[key] = v
 				continue
 			}
-			why := "a file of its unit would be " + path.Base(v.ops[i].To) + ", and so would one of "
-			v.skip(SameTarget, why+first.path())
-			first.skip(SameTarget, why+v.path())
+			const why = "a file of its unit would be %s, and so would one of %s"
+			name := path.Base(v.ops[i].To)
+			v.skip(SameTarget, lang.Textf(why, name, first.path()))
+			first.skip(SameTarget, lang.Textf(why, name, v.path()))
 			p.conflicts.join(first, v)
 			changed = true
 		}

@@ -1,13 +1,13 @@
 package organize
 
 import (
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 )
 
@@ -100,7 +100,7 @@ type folderChoice struct {
 	path   string // below the target, under the name that it has or will have; "." for the target itself
 	device uint64
 	code   Code
-	why    string
+	why    lang.Text
 	dir    *folder // what it holds; nil: nobody has looked
 }
 
@@ -223,18 +223,18 @@ func (d *folders) chooseIn(target int, parent *folderChoice, name string) *folde
 	}
 	switch {
 	case f.err != nil:
-		out.code, out.why = Unreadable, f.err.Error()
+		out.code, out.why = Unreadable, lang.TextOf(f.err)
 	case len(there) > 1:
-		out.code, out.why = TwoFolders, there[0].Name+" and "+there[len(there)-1].Name
+		out.code, out.why = TwoFolders, lang.Textf("%s and %s", there[0].Name, there[len(there)-1].Name)
 	case len(there) == 1:
 		out.path = join(parent.path, there[0].Name)
 		switch there[0].Type {
 		case TypeDir:
 			out.device = there[0].Device
 		case TypeLink: // none is followed when the plan is carried out
-			out.code, out.why = OutsideRoot, fmt.Sprintf("%s is a link to %s", join(f.path, there[0].Name), there[0].Leads)
+			out.code, out.why = OutsideRoot, lang.Textf("%s is a link to %s", join(f.path, there[0].Name), there[0].Leads)
 		case TypeRegular, TypeOther:
-			out.code, out.why = Exists, fmt.Sprintf("%s is no folder", join(f.path, there[0].Name))
+			out.code, out.why = Exists, lang.Textf("%s is no folder", join(f.path, there[0].Name))
 		}
 	}
 	return out

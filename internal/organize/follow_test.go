@@ -5,13 +5,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/report"
 )
 
 // skipped returns the record of a file that match leaves out.
 func skipped(name, reason string) report.Record {
-	return report.Record{Path: name, Status: report.Skipped, Reason: reason}
+	return report.Record{Path: name, Status: report.Skipped, Reason: lang.Text(reason)}
 }
 
 func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 )
 
@@ -21,7 +22,7 @@ type entry struct {
 	at     *folderChoice // its folder
 	known  bool          // the folder is there and bears the entry's id
 	code   Code
-	why    string
+	why    lang.Text
 	videos []*video
 	work   []*video // of a film: those too that get another folder, as editions do
 }
@@ -141,7 +142,7 @@ func (p *Planner) findFolder(e *entry, v *video, planned string) {
 		case 1:
 			e.known, planned = true, path.Join(parent.path, known[0])
 		default:
-			e.code, e.why = TwoFolders, strings.Join(known, " and ")
+			e.code, e.why = TwoFolders, lang.Textf("%s", strings.Join(known, " and "))
 			return
 		}
 	}

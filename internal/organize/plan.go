@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 )
 
@@ -142,7 +143,7 @@ type LeftFile struct {
 	Path string // as it was given to match
 	Real string // absolute, links of its folder resolved; "" where that is not known
 	Code Code
-	Why  string // for people; "" where the code says it all
+	Why  lang.Text // for people; "" where the code says it all
 }
 
 // Plan is what is to be done, and what is left alone.

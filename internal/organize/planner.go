@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -111,7 +112,7 @@ type video struct {
 	name     string // of the file
 	kind     kind
 	code     Code // why it is left; "" while it is planned
-	why      string
+	why      lang.Text
 	dir      *folder
 	item     *Item
 	source   int
@@ -197,9 +198,9 @@ func (p *Planner) skipSecondNames() {
 		case first.item == v.item:
 			v.skip(SameFile, "it was named before")
 		case first.at() < v.at():
-			v.skip(SameFile, "the same file as "+first.path())
+			v.skip(SameFile, lang.Textf("the same file as %s", first.path()))
 		default:
-			first.skip(SameFile, "the same file as "+v.path())
+			first.skip(SameFile, lang.Textf("the same file as %s", v.path()))
 			firsts[key] = v
 		}
 	}

@@ -175,7 +175,7 @@ func planned(t *testing.T, o Options, d disk, records ...report.Record) []string
 	for _, l := range r.Left {
 		line := string(l.Code) + " " + l.Path
 		if l.Why != "" {
-			line += " (" + l.Why + ")"
+			line += " (" + l.Why.String() + ")"
 		}
 		out = append(out, line)
 	}

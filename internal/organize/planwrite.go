@@ -105,7 +105,7 @@ func (w *textWriter) op(op *Op, first Verb, with bool) {
 func (w *textWriter) left(l LeftFile) {
 	words := []string{"#", string(l.Code), "", ui.Printable(l.Path)}
 	if l.Why != "" {
-		words = append(words, "", "("+ui.Escaped(ui.OneLine(l.Why))+")")
+		words = append(words, "", "("+ui.Escaped(ui.OneLine(l.Why.String()))+")")
 	}
 	w.line(words...)
 }

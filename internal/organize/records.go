@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/report"
 )
@@ -88,11 +89,11 @@ func certainty(r *report.Record) float64 {
 }
 
 // judge returns why a record is left, "" where it is to be planned.
-func (o *Options) judge(r *report.Record) (Code, string) {
+func (o *Options) judge(r *report.Record) (Code, lang.Text) {
 	switch r.Status {
 	case report.Matched:
 	case report.Ambiguous:
-		return Ambiguous, contenders(r)
+		return Ambiguous, lang.Text(contenders(r))
 	case report.Unmatched:
 		return Unmatched, ""
 	case report.Pending:
@@ -114,9 +115,9 @@ func (o *Options) judge(r *report.Record) (Code, string) {
 	case r.Kind == "tv" && (r.Season == nil || len(r.Episodes) == 0):
 		return NoEpisode, r.Reason
 	case certainty(r) < o.MinConfidence && r.Source != "pin":
-		return LowConfidence, percent(certainty(r)) + " " + Entry{r.Kind, r.TMDBID}.String()
+		return LowConfidence, lang.Text(percent(certainty(r)) + " " + Entry{r.Kind, r.TMDBID}.String())
 	case r.Kind == "tv" && !o.Layout.gaps && !contiguous(r.Episodes):
-		return NotContiguous, numbers(r.Episodes)
+		return NotContiguous, lang.Text(numbers(r.Episodes))
 	}
 	return "", ""
 }
@@ -148,19 +149,19 @@ func numbers(list []int) string {
 	return strings.Join(out, ", ")
 }
 
-func (v *video) skip(code Code, why string) { v.code, v.why = code, why }
+func (v *video) skip(code Code, why lang.Text) { v.code, v.why = code, why }
 
 func (p *Planner) locate(v *video) {
 	at := p.origin(v.given)
 	if at.err != nil {
-		v.skip(Unreadable, at.err.Error())
+		v.skip(Unreadable, lang.TextOf(at.err))
 		return
 	}
 	v.dir = at.dir
 	v.item = v.dir.find(v.name)
 	switch {
 	case v.dir.err != nil:
-		v.skip(Unreadable, v.dir.err.Error())
+		v.skip(Unreadable, lang.TextOf(v.dir.err))
 	case v.item == nil:
 		v.skip(Unreadable, "it is not there any more")
 	case v.item.Type != TypeRegular:
@@ -196,7 +197,7 @@ func (p *Planner) skipOutside() {
 			sources[v.dir] = source
 		}
 		if v.source = source; source < 0 {
-			v.skip(OutsidePath, v.dir.path)
+			v.skip(OutsidePath, lang.Textf("%s", v.dir.path))
 		}
 	}
 	p.compact()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unicode/utf16"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 )
 
@@ -90,7 +91,7 @@ func (p *Planner) result() *Result {
 }
 
 // leftFile returns what is told of a file that no record is about: it has the form of those that are named as PATH was.
-func (p *Planner) leftFile(dir *folder, name string, code Code, why string) LeftFile {
+func (p *Planner) leftFile(dir *folder, name string, code Code, why lang.Text) LeftFile {
 	shown := dir.path
 	if source := p.o.sourceOf(dir.path); source >= 0 {
 		if root := &p.o.Sources[source]; root.Given != "" {

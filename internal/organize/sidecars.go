@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/release"
@@ -22,7 +23,7 @@ type sidecar struct {
 	rest  string // what its name has behind the video's stem
 	title string // what tells it from another of the same rest
 	code  Code   // why it alone is left
-	why   string
+	why   lang.Text
 }
 
 func (s *sidecar) item() *Item { return &s.dir.items[s.index] }
@@ -171,7 +172,7 @@ func (o *owner) assignTo(number int, s sidecar) {
 		text, err := o.p.disk.Ends(join(s.dir.path, s.item().Name))
 		switch root := nfo.Root(text); {
 		case err != nil:
-			s.code, s.why = Unreadable, err.Error()
+			s.code, s.why = Unreadable, lang.TextOf(err)
 		case root != "movie" && root != "tvshow" && root != "episodedetails":
 			s.rest = ".release.nfo"
 		}

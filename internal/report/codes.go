@@ -10,8 +10,8 @@ import (
 // StatusInfo is a row of the table of statuses, which the summary, help texts and documents read.
 type StatusInfo struct {
 	Status  Status
-	Meaning string // a clause without a full stop
-	Next    string // what a person does about it, PATH standing for where it is; "" where there is nothing to do
+	Meaning lang.Text // a clause without a full stop
+	Next    lang.Text // what a person does about it, PATH standing for where it is; "" where there is nothing to do
 }
 
 var statuses = []StatusInfo{
@@ -81,9 +81,9 @@ const (
 // CodeInfo is a row of the table of error codes.
 type CodeInfo struct {
 	Code    Code
-	Status  Status // Pending or Failed: what a file with this code is
-	Meaning string // a clause without a full stop
-	Next    string // what a person does about it
+	Status  Status    // Pending or Failed: what a file with this code is
+	Meaning lang.Text // a clause without a full stop
+	Next    lang.Text // what a person does about it
 }
 
 var codes = []CodeInfo{

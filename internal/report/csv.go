@@ -50,7 +50,7 @@ var csvColumns = []struct {
 	{"episode_titles", true, func(r *Record) string { return strings.Join(r.EpisodeTitles, " / ") }},
 	{"source", false, func(r *Record) string { return r.Source }},
 	{"cached_at", false, func(r *Record) string { return ui.Stamp(r.CachedAt) }},
-	{"reason", true, func(r *Record) string { return r.Reason }},
+	{"reason", true, func(r *Record) string { return r.Reason.String() }},
 	{"candidates", true, func(r *Record) string { // "tv/123 0.41; movie/5 0.2"
 		var c []string
 		for _, x := range r.Candidates {
@@ -59,7 +59,7 @@ var csvColumns = []struct {
 		return strings.Join(c, "; ")
 	}},
 	{"error_code", false, func(r *Record) string { return string(r.failure().Code) }},
-	{"error_message", true, func(r *Record) string { return r.failure().Message }},
+	{"error_message", true, func(r *Record) string { return r.failure().Message.String() }},
 	{"path_base64", false, func(r *Record) string {
 		if utf8.ValidString(r.Path) && !formula(r.Path) {
 			return ""

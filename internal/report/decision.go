@@ -12,7 +12,7 @@ import (
 )
 
 // ErrorFunc returns what an error of a Source means: a code, and a message for people, without secrets.
-type ErrorFunc func(error) (Code, string)
+type ErrorFunc func(error) (Code, lang.Text)
 
 // FromDecision returns the record of one file: path as it was given (any bytes), what was read from it, and what was
 // decided. For a file that is pending or in error, code explains d.Err, and the code's row decides which of the two it
@@ -21,7 +21,7 @@ type ErrorFunc func(error) (Code, string)
 func FromDecision(path string, rel release.Release, d match.Decision, code ErrorFunc) Record {
 	parsed := ParsedOf(rel)
 	r := Record{
-		Path: path, Status: Status(d.Status), Reason: ui.OneLine(d.Reason), Parsed: &parsed,
+		Path: path, Status: Status(d.Status), Reason: oneLine(d.Reason), Parsed: &parsed,
 		Candidates: candidates(d.Candidates), Steps: steps(d.Steps),
 	}
 	switch d.Status {
@@ -112,15 +112,24 @@ func (r *Record) origin(d match.Decision) {
 }
 
 func (r *Record) fail(err error, code ErrorFunc) {
-	c, message := CodeInternal, "no cause was given"
+	c, message := CodeInternal, lang.Text("no cause was given")
 	if err != nil {
-		message = err.Error()
+		message = lang.TextOf(err)
 		if code != nil {
 			c, message = code(err)
 		}
 	}
 	r.Status = c.Info().Status
-	r.Error = &Error{Code: c, Message: ui.OneLine(message)}
+	r.Error = &Error{Code: c, Message: oneLine(message)}
+}
+
+// oneLine is the text if it is on one line, else its English on one.
+func oneLine(text lang.Text) lang.Text {
+	english := text.String()
+	if one := ui.OneLine(english); one != english {
+		return lang.Text(one)
+	}
+	return text
 }
 
 // round4 rounds a confidence to four digits and keeps it within 0 to 1: a record never claims NaN.

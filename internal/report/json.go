@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // This is the one writer of records as JSON, driven by the tags of their structs. It needs a third of the time of
@@ -66,8 +68,8 @@ type form struct {
 // tagged is a field of a struct, as its tags have it.
 type tagged struct {
 	name, bytesName, doc string
-	before               string // `,"name":`, or all of a constant field
-	constant, omit       bool
+	before               string       // `,"name":`, or all of a constant field
+	constant, omit, text bool         // text: a lang.Text
 	kind                 reflect.Kind // of form, which most values need not be asked for
 	offset               uintptr
 	form                 *form
@@ -76,6 +78,7 @@ type tagged struct {
 var (
 	forms    sync.Map // reflect.Type to *form
 	timeType = reflect.TypeFor[time.Time]()
+	textType = reflect.TypeFor[lang.Text]() // what people are told: programs get the English
 )
 
 func formOf(t reflect.Type) *form {
@@ -116,7 +119,8 @@ func (f *form) readTags() {
 		}
 		f.fields = append(f.fields, tagged{
 			name: name, bytesName: field.Tag.Get("bytes"), doc: field.Tag.Get("doc"), before: `,"` + name + `":` + fixed,
-			constant: constant, omit: options == "omitempty", kind: field.Type.Kind(), offset: field.Offset,
+			constant: constant, omit: options == "omitempty", text: field.Type == textType,
+			kind: field.Type.Kind(), offset: field.Offset,
 			form: formOf(field.Type),
 		})
 	}
@@ -189,6 +193,9 @@ func (w *jsonText) object(b []byte, f *form, p unsafe.Pointer) []byte {
 			s := *(*string)(at)
 			if s == "" && field.omit {
 				continue
+			}
+			if field.text {
+				s = lang.Text(s).String()
 			}
 			b = appendString(append(b, field.before...), s)
 			if field.bytesName != "" && !utf8.ValidString(s) {

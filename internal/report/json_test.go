@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // anyText draws text with everything in it that JSON treats in its own way, and bytes that are no text.
@@ -136,7 +138,7 @@ func TestStringsAreWrittenInOneWay(t *testing.T) {
 		"千と千尋 👨‍👩‍👧":               `"千と千尋 👨‍👩‍👧"`,
 	} {
 		t.Run(want, func(t *testing.T) {
-			record, err := AppendJSON(nil, &Record{Path: "p", Reason: in, Parsed: &Parsed{Title: in}})
+			record, err := AppendJSON(nil, &Record{Path: "p", Reason: lang.Text(in), Parsed: &Parsed{Title: in}})
 			if err != nil {
 				t.Fatal(err)
 			}

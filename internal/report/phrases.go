@@ -69,9 +69,9 @@ func (c Candidate) Ref() string { return ref(c.Kind, c.TMDBID) }
 
 // Text says a reason with its weight, to a person: "title +0.62 (equals the original title)".
 func (x Reason) Text() string {
-	text := fmt.Sprintf("%s %+.2f", lang.Say(lang.Word(x.Name)), x.Weight)
+	text := fmt.Sprintf("%s %+.2f", lang.Say(x.Name), x.Weight)
 	if x.Detail != "" {
-		text += " (" + lang.Say(lang.Word(x.Detail)) + ")"
+		text += " (" + lang.Say(x.Detail) + ")"
 	}
 	return text
 }
@@ -87,24 +87,24 @@ func (r Record) LacksEpisode() bool {
 }
 
 // Why returns the reason why a file is not simply matched: its candidates, reason or error, on one line; else "".
-func (r Record) Why() string {
+func (r Record) Why() lang.Text {
 	switch r.Status {
 	case Ambiguous:
 		if len(r.Candidates) == 0 {
 			return r.Reason
 		}
-		var list []string
+		var list []lang.Text
 		for i, c := range r.Candidates {
 			if i == 3 || i > 0 && c.Confidence < 0.01 { // what is surely not it is in the JSON
-				list = append(list, fmt.Sprintf("%d more", len(r.Candidates)-i))
+				list = append(list, lang.Textf("%d more", len(r.Candidates)-i))
 				break
 			}
-			list = append(list, fmt.Sprintf("%s %s %s", c.Entry(), c.Ref(), Percent(c.Confidence)))
+			list = append(list, lang.Textf("%s %s %s", c.Entry(), c.Ref(), Percent(c.Confidence)))
 		}
-		return "could be " + strings.Join(list, ", ")
+		return lang.Textf("could be %s", lang.Join(list, ", "))
 	case Pending, Failed:
 		if r.Error != nil {
-			return fmt.Sprintf("%s: %s", r.Error.Code, r.Error.Message)
+			return lang.Textf("%s: %s", r.Error.Code, r.Error.Message)
 		}
 	case Matched:
 		if r.Kind == "movie" || len(r.Episodes) > 0 {
@@ -113,20 +113,20 @@ func (r Record) Why() string {
 		if r.Reason == "" {
 			return "its episode is not known"
 		}
-		return "no episode: " + r.Reason
+		return lang.Textf("no episode: %s", r.Reason)
 	case Unmatched, Skipped:
 	}
 	return r.Reason
 }
 
 // Age returns where an answer came from, unless that was TMDB or a fresh cache.
-func (r Record) Age() string {
+func (r Record) Age() lang.Text {
 	switch r.Source {
 	case "stale":
 		if r.CachedAt.IsZero() {
 			return "stale"
 		}
-		return "stale, as of " + r.CachedAt.Format("2006-01-02")
+		return lang.Textf("stale, as of %s", r.CachedAt.Format("2006-01-02"))
 	case "index":
 		return "by the title index"
 	case "pin":

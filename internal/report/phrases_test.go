@@ -38,7 +38,7 @@ func TestWhatItCouldBe(t *testing.T) {
 		"could be T tv/1 30%, T tv/2 20%, T tv/3 9%, 1 more": of(0.3, 0.2, 0.09, 0.08),
 	} {
 		t.Run(want, func(t *testing.T) {
-			if got := (Record{Status: Ambiguous, Candidates: candidates}).Why(); got != want {
+			if got := (Record{Status: Ambiguous, Candidates: candidates}).Why(); got.String() != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})

@@ -4,6 +4,8 @@ package report
 
 import (
 	"time"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // Status is what became of a file.
@@ -47,7 +49,7 @@ type Record struct {
 	_                 struct{}    `doc:"answer that the record stands on had expired"`
 	CachedAt          time.Time   `json:"cached_at,omitempty" doc:"when the oldest cached answer that the record stands"`
 	_                 struct{}    `doc:"on was fetched, RFC 3339"`
-	Reason            string      `json:"reason,omitempty" doc:"why it came out so, for people"`
+	Reason            lang.Text   `json:"reason,omitempty" doc:"why it came out so, for people"`
 	Parsed            *Parsed     `json:"parsed,omitempty" doc:"what was read from the name: the fields of parse without"`
 	_                 struct{}    `doc:"the name"`
 	Candidates        []Candidate `json:"candidates,omitempty" doc:"the entries that were weighed, the likeliest first"`
@@ -68,23 +70,23 @@ type Candidate struct {
 
 // Reason is one component of a candidate's score.
 type Reason struct {
-	Name   string  `json:"name" doc:"what was compared"`
-	Weight float64 `json:"weight" doc:"what it adds to the score"`
-	Detail string  `json:"detail,omitempty" doc:"what came of it, for people"`
+	Name   string    `json:"name" doc:"what was compared"`
+	Weight float64   `json:"weight" doc:"what it adds to the score"`
+	Detail lang.Text `json:"detail,omitempty" doc:"what came of it, for people"`
 }
 
 // Error says why a file is pending or in error.
 type Error struct {
-	Code    Code   `json:"code" doc:"one of the error codes"`
-	Message string `json:"message" doc:"the same for people"`
+	Code    Code      `json:"code" doc:"one of the error codes"`
+	Message lang.Text `json:"message" doc:"the same for people"`
 }
 
 // Step is one thing that the matcher did.
 type Step struct {
-	Stage    string `json:"stage" doc:"group, query, search, entry, score, decide or place"`
-	Detail   string `json:"detail" doc:"what came of it"`
-	Source   string `json:"source,omitempty" doc:"where the answer came from that it used"`
-	CachedAt string `json:"cached_at,omitempty" doc:"with cache and stale: when TMDB gave that answer, RFC 3339"`
+	Stage    string    `json:"stage" doc:"group, query, search, entry, score, decide or place"`
+	Detail   lang.Text `json:"detail" doc:"what came of it"`
+	Source   string    `json:"source,omitempty" doc:"where the answer came from that it used"`
+	CachedAt string    `json:"cached_at,omitempty" doc:"with cache and stale: when TMDB gave that answer, RFC 3339"`
 }
 
 // Parsed is what the name parser read: the fields of `parse`, without the name.
@@ -160,30 +162,30 @@ type Summary struct {
 
 // Op is one file of a plan and what became of it: one NDJSON line of `organize`, `apply`, `undo` and `history`.
 type Op struct {
-	_          struct{} `constant:"type=op" doc:"always \"op\""`
-	Run        string   `json:"run" doc:"the id of the plan, or of the run"`
-	N          int      `json:"n" doc:"its number in the plan, from 1; 0 for a file that is in none"`
-	Unit       int      `json:"unit" doc:"the number of its unit, a video with what belongs to it, from 1; 0 for none"`
-	Action     string   `json:"action,omitempty" doc:"link, copy, move, symlink, reflink or nfo"`
-	Role       string   `json:"role,omitempty" doc:"video, subtitle, audio, image, nfo, font, extra or other"`
-	Source     string   `json:"source,omitempty" bytes:"source_base64" doc:"where the file is"`
-	Target     string   `json:"target,omitempty" bytes:"target_base64" doc:"where it is to be"`
-	Status     string   `json:"status" doc:"planned, in_place, left or conflict; of apply and undo also done, refused,"`
-	_          struct{} `doc:"failed, undone or kept; of verify ok, edited, moved_on, gone, replaced or bad_crc"`
-	Kind       string   `json:"kind,omitempty" doc:"tv or movie, with tmdb_id"`
-	TMDBID     int      `json:"tmdb_id,omitempty" doc:"the TMDB entry"`
-	Season     *int     `json:"season,omitempty" doc:"TMDB's season number"`
-	Episodes   []int    `json:"episodes,omitempty" doc:"TMDB's episode numbers"`
-	Confidence *float64 `json:"confidence,omitempty" doc:"0 to 1: the smaller of the record's confidence and"`
-	_          struct{} `doc:"episode_confidence"`
-	Reason     string   `json:"reason,omitempty" doc:"why it is left, for people"`
-	Error      *OpError `json:"error,omitempty" doc:"with left, conflict, refused, failed and kept: why"`
+	_          struct{}  `constant:"type=op" doc:"always \"op\""`
+	Run        string    `json:"run" doc:"the id of the plan, or of the run"`
+	N          int       `json:"n" doc:"its number in the plan, from 1; 0 for a file that is in none"`
+	Unit       int       `json:"unit" doc:"the number of its unit, a video with what belongs to it, from 1; 0 for none"`
+	Action     string    `json:"action,omitempty" doc:"link, copy, move, symlink, reflink or nfo"`
+	Role       string    `json:"role,omitempty" doc:"video, subtitle, audio, image, nfo, font, extra or other"`
+	Source     string    `json:"source,omitempty" bytes:"source_base64" doc:"where the file is"`
+	Target     string    `json:"target,omitempty" bytes:"target_base64" doc:"where it is to be"`
+	Status     string    `json:"status" doc:"planned, in_place, left or conflict; of apply and undo also done, refused,"`
+	_          struct{}  `doc:"failed, undone or kept; of verify ok, edited, moved_on, gone, replaced or bad_crc"`
+	Kind       string    `json:"kind,omitempty" doc:"tv or movie, with tmdb_id"`
+	TMDBID     int       `json:"tmdb_id,omitempty" doc:"the TMDB entry"`
+	Season     *int      `json:"season,omitempty" doc:"TMDB's season number"`
+	Episodes   []int     `json:"episodes,omitempty" doc:"TMDB's episode numbers"`
+	Confidence *float64  `json:"confidence,omitempty" doc:"0 to 1: the smaller of the record's confidence and"`
+	_          struct{}  `doc:"episode_confidence"`
+	Reason     lang.Text `json:"reason,omitempty" doc:"why it is left, for people"`
+	Error      *OpError  `json:"error,omitempty" doc:"with left, conflict, refused, failed and kept: why"`
 }
 
 // OpError says why a file was not put where it belongs.
 type OpError struct {
-	Code    string `json:"code" doc:"one of the codes of plans"`
-	Message string `json:"message" doc:"the same for people"`
+	Code    string    `json:"code" doc:"one of the codes of plans"`
+	Message lang.Text `json:"message" doc:"the same for people"`
 }
 
 // OrganizeProgress says how far a run is, where it takes long.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/release"
 )
@@ -90,7 +91,7 @@ func TestCodesDecideTheStatus(t *testing.T) {
 		}
 		cause := errors.New("cause")
 		r := FromDecision("p", release.Release{}, match.Decision{Outcome: match.Outcome{Status: match.Pending, Err: cause}},
-			func(err error) (Code, string) {
+			func(err error) (Code, lang.Text) {
 				if !errors.Is(err, cause) {
 					t.Errorf("the error was changed: %v", err)
 				}
@@ -120,15 +121,15 @@ func TestNextStepsNameRealCommands(t *testing.T) {
 	}
 	var next []string
 	for _, s := range Statuses() {
-		next = append(next, s.Next)
+		next = append(next, s.Next.String())
 		if s.Meaning == "" || s.Status.Info() != s {
 			t.Errorf("%s is not explained", s.Status)
 		}
 	}
 	for _, c := range Codes() {
-		next = append(next, c.Next)
+		next = append(next, c.Next.String())
 	}
-	next = append(next, withoutEpisode.Next)
+	next = append(next, withoutEpisode.Next.String())
 	for _, text := range next {
 		for i, part := range strings.Split(text, "`") {
 			if i%2 == 1 && !slices.Contains(known, part) {
@@ -155,8 +156,8 @@ func TestTallyCountsMissingEpisodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "5 files: 5 matched (2 without an episode)\n0 requests to TMDB, 0.0 s\n\n" +
-		"2 matched without an episode: " + withoutEpisode.Meaning +
-		"\n  a (2 files)\n    for example 1: no episode: it fits nowhere\n  next: " + withPath(withoutEpisode.Next, "a") +
+		"2 matched without an episode: " + withoutEpisode.Meaning.String() +
+		"\n  a (2 files)\n    for example 1: no episode: it fits nowhere\n  next: " + withPath(withoutEpisode.Next.String(), "a") +
 		"\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)

@@ -45,7 +45,7 @@ type seasonKey struct {
 	kind   string
 	id     int
 	season int // -1: none
-	age    string
+	age    lang.Text
 }
 
 // heldSeasons bounds what is held where no folder ends, as in a list of names.
@@ -138,14 +138,14 @@ func (s *seasons) release() error {
 
 // lineOf writes one season: "Frieren (2023)  S01 1-28  28 files  99 %".
 func (s *seasons) lineOf(b *strings.Builder, h *season) {
-	title, places, files := ui.Printable(h.title), lang.Word(h.places()), lang.Say(ui.Count(h.files, "file"))
+	title, places, files := ui.Printable(h.title), lang.Say(h.places()), lang.Say(lang.Count(h.files, "file"))
 	width := s.opts.Width
 	if width > 0 {
 		files = strings.Repeat(" ", max(filesCol-ui.Width(files), 0)) + files
 	}
 	rest, age := fmt.Sprintf("  %s %3s %%", files, strings.TrimSuffix(Percent(h.least), "%")), ""
 	if h.key.age != "" {
-		age = "  [" + lang.Word(lang.Say(h.key.age)) + "]"
+		age = "  [" + lang.Say(h.key.age) + "]"
 	}
 	if width > 0 { // where there is no room, first the title gives way, then what it stands on
 		at := min(placesCol, max((width-ui.Width(rest))/3, 8))

@@ -27,7 +27,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	p.para(0, effort(s))
 	if n := opts.Ending.Unrefreshed; n > 0 {
 		p.para(0, lang.Sprintf("%s of %d could not be revalidated: TMDB was not reached, using the cached answers",
-			ui.Count(n, "answer"), s.CacheHits+s.CacheMisses))
+			lang.Count(n, "answer"), s.CacheHits+s.CacheMisses))
 	}
 	blocked := false
 	for _, status := range []Status{Matched, Ambiguous, Unmatched, Pending, Failed} {
@@ -79,12 +79,12 @@ func headline(s Summary, episodeless int, opts Options) string {
 	default:
 		return lang.Say("no media files found")
 	}
-	return lang.Say(ui.Count(s.Files, "file")) + ": " + strings.Join(parts, ", ")
+	return lang.Say(lang.Count(s.Files, "file")) + ": " + strings.Join(parts, ", ")
 }
 
 // counted is "36 matched". In Korean the number stands behind its noun.
 func counted(n int, word string) string {
-	if said := lang.Word(word); said != word {
+	if said := lang.Say(word); said != word {
 		return fmt.Sprintf("%s %d", said, n)
 	}
 	return fmt.Sprintf("%d %s", n, word)
@@ -99,19 +99,19 @@ func interruption(s Summary, e Ending) string {
 }
 
 func effort(s Summary) string {
-	parts := []string{lang.Sprintf("%s to TMDB", ui.Count(int(s.Requests), "request"))}
+	parts := []string{lang.Sprintf("%s to TMDB", lang.Count(int(s.Requests), "request"))}
 	if s.Retries > 0 {
-		parts = append(parts, lang.Say(ui.Count(int(s.Retries), "retry")))
+		parts = append(parts, lang.Say(lang.Count(int(s.Retries), "retry")))
 	}
 	if s.HTTP429 > 0 {
-		parts = append(parts, lang.Sprintf("%s told to slow down (429)", ui.Count(int(s.HTTP429), "time")))
+		parts = append(parts, lang.Sprintf("%s told to slow down (429)", lang.Count(int(s.HTTP429), "time")))
 	}
 	if all := s.CacheHits + s.CacheMisses; all > 0 {
 		parts = append(parts, lang.Sprintf("%d of %d answers from the cache", s.CacheHits, all))
 	}
 	parts = append(parts, ui.Duration(time.Duration(s.ElapsedMS)*time.Millisecond))
 	if s.LimiterState != "" && s.LimiterState != "Normal" {
-		parts = append(parts, lang.Sprintf("limiter: %s", lang.Word(s.LimiterState)))
+		parts = append(parts, lang.Sprintf("limiter: %s", s.LimiterState))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -121,7 +121,7 @@ func (p printer) trouble(x *trouble, offline bool) {
 	what := x.info().Meaning
 	head := counted(x.files, string(x.status))
 	if x.status == Failed {
-		head = lang.Say(ui.Count(x.files, "error"))
+		head = lang.Say(lang.Count(x.files, "error"))
 	}
 	if x.status == Matched {
 		head = lang.Sprintf("%d matched without an episode", x.files)
@@ -151,7 +151,7 @@ func (p printer) trouble(x *trouble, offline bool) {
 		lastWhy = why
 	}
 	if x.more > 0 {
-		p.text(2, lang.Sprintf("and in %s", ui.Count(x.more, "more folder")))
+		p.text(2, lang.Sprintf("and in %s", lang.Count(x.more, "more folder")))
 	}
 	p.para(2, lang.Sprintf("next: %s", x.next(p.opts, offline)))
 }
@@ -178,12 +178,12 @@ func (x *trouble) codeInfo(e Ending, offline bool) CodeInfo {
 	info := x.code.Info()
 	switch {
 	case x.code == CodeUnauthorized && e.KeyVariable != "": // what init would write does not win over it
-		info.Next = "set " + e.KeyVariable + " to a key that TMDB takes, or unset it"
+		info.Next = lang.Textf("set %s to a key that TMDB takes, or unset it", e.KeyVariable)
 	case x.code != CodeBlocked:
 	case offline:
 		info.Meaning, info.Next = "offline, and nothing is cached", "run the same command without --offline"
 	case e.Stopped != "":
-		info.Meaning = e.Stopped + ", and nothing is cached"
+		info.Meaning = lang.Textf("%s, and nothing is cached", e.Stopped)
 		info.Next = "`anivault limiter resume` goes on; then run the same command again"
 	}
 	return info
@@ -245,9 +245,10 @@ type trouble struct {
 // folderTrouble is the trouble of one folder: how many files, the first one and what is said of it, and whether the
 // same is said of them all.
 type folderTrouble struct {
-	dir, name, path, why string
-	files                int
-	differ               bool
+	dir, name, path string
+	why             lang.Text
+	files           int
+	differ          bool
 }
 
 // Add counts one record.

@@ -107,7 +107,7 @@ func (t *table) entry(b *strings.Builder, r Record) {
 		original = "  " + ui.Printable(r.OtherTitle())
 	}
 	if said := r.Age(); said != "" {
-		age = "  [" + lang.Word(lang.Say(said)) + "]"
+		age = "  [" + lang.Say(said) + "]"
 	}
 	key := title + rest + original + age
 	if key == t.series {
@@ -130,11 +130,11 @@ func (t *table) entry(b *strings.Builder, r Record) {
 // file prints the line of one file: where it belongs or what became of it, how sure that is, its name. It reports
 // whether the line says why, too: a skipped file's reason stands there where it and the name have room.
 func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
-	label, sure := lang.Word(string(r.Status)), ""
+	label, sure := lang.Say(string(r.Status)), ""
 	if r.Status == Matched {
-		label = "  " + lang.Word("matched")
+		label = "  " + lang.Say("matched")
 		if p := r.Place(); p != "" {
-			label = "  " + lang.Word(p)
+			label = "  " + lang.Say(p)
 		}
 	}
 	if r.Confidence != nil {
@@ -204,14 +204,14 @@ func (t *table) weighed(b *strings.Builder, r Record) {
 		if s.Stage == placing {
 			continue
 		}
-		text := lang.Word(s.Stage) + ": " + lang.Say(s.Detail)
+		text := lang.Say(s.Stage) + ": " + lang.Say(s.Detail)
 		if s.Source != "" {
-			text += " [" + lang.Word(s.Source) + "]"
+			text += " [" + lang.Say(s.Source) + "]"
 		}
 		lines = append(lines, text)
 	}
 	for _, c := range r.Candidates {
-		text := lang.Word("candidate") + ": " + c.Entry() + " " + c.Ref() + " " + Percent(c.Confidence)
+		text := lang.Say("candidate") + ": " + c.Entry() + " " + c.Ref() + " " + Percent(c.Confidence)
 		if len(c.Reasons) > 0 {
 			var parts []string
 			for _, x := range c.Reasons {
@@ -236,7 +236,7 @@ const placing = "place"
 
 // placed says, for --explain, how one file was placed: why it is that episode, and the steps that led there.
 func (t *table) placed(r Record) string {
-	var parts []string
+	var parts []lang.Text
 	if r.Status == Matched && r.Why() == "" && r.Reason != "" {
 		parts = append(parts, r.Reason)
 	}
@@ -248,7 +248,7 @@ func (t *table) placed(r Record) string {
 	if !t.opts.Explain || len(parts) == 0 {
 		return ""
 	}
-	return ui.Printable("-> " + lang.Say(strings.Join(parts, "; ")))
+	return ui.Printable("-> " + lang.Say(lang.Join(parts, "; ")))
 }
 
 // block prints dimmed text under the file names, wrapped.

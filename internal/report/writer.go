@@ -40,14 +40,14 @@ type Options struct {
 // Ending says how a run ended, beside its counts. The zero value is a run that was neither interrupted nor stopped.
 type Ending struct {
 	Interrupted bool
-	Found       int    // files found until then
-	Searching   bool   // there may be more of them
-	Stopped     string // since when and why only the cache answers; "" where the limiter is in another state
-	Asked       bool   // the person was asked about what is in doubt
-	Names       bool   // mere names were matched: their folders need not exist
-	KeyVariable string // the variable that the key in force comes from; "" where it comes from a file
-	Given       string // what was to be matched, as words of the command line; "" where that can't be typed again
-	Unrefreshed int    // answers that were to be revalidated and could not be
+	Found       int       // files found until then
+	Searching   bool      // there may be more of them
+	Stopped     lang.Text // since when and why only the cache answers; "" where the limiter is in another state
+	Asked       bool      // the person was asked about what is in doubt
+	Names       bool      // mere names were matched: their folders need not exist
+	KeyVariable string    // the variable that the key in force comes from; "" where it comes from a file
+	Given       string    // what was to be matched, as words of the command line; "" where that can't be typed again
+	Unrefreshed int       // answers that were to be revalidated and could not be
 }
 
 // Writer writes records in the order in which they come, and a summary at the end. Records are gathered up to

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -76,7 +77,7 @@ func TestSummaryForPeople(t *testing.T) {
 }
 
 func TestSummarySaysOfAFolderOnlyWhatHoldsForAllOfIt(t *testing.T) {
-	unmatched := func(path, why string) Record { return Record{Path: path, Status: Unmatched, Reason: why} }
+	unmatched := func(path, why string) Record { return Record{Path: path, Status: Unmatched, Reason: lang.Text(why)} }
 	for name, c := range map[string]struct {
 		records []Record
 		want    string
@@ -260,7 +261,7 @@ func anyRecord(t *rapid.T) Record {
 		Path: strings.ReplaceAll(text.Draw(t, "dir"), "\x00", "") + "/" +
 			string(rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "name")),
 		Status: rapid.SampledFrom([]Status{Matched, Ambiguous, Unmatched, Pending, Skipped, Failed}).Draw(t, "status"),
-		Reason: text.Draw(t, "reason"),
+		Reason: lang.Text(text.Draw(t, "reason")),
 	}
 	switch r.Status {
 	case Matched:
@@ -281,10 +282,10 @@ func anyRecord(t *rapid.T) Record {
 	case Ambiguous:
 		r.Candidates = []Candidate{{Kind: "tv", TMDBID: 3, Title: text.Draw(t, "candidate"), Confidence: 0.5}}
 	case Pending, Failed:
-		r.Error = &Error{rapid.SampledFrom(codes).Draw(t, "code").Code, text.Draw(t, "message")}
+		r.Error = &Error{rapid.SampledFrom(codes).Draw(t, "code").Code, lang.Text(text.Draw(t, "message"))}
 	case Unmatched, Skipped:
 	}
-	r.Steps = []Step{{Stage: "query", Detail: text.Draw(t, "step")}}
+	r.Steps = []Step{{Stage: "query", Detail: lang.Text(text.Draw(t, "step"))}}
 	return r
 }
 

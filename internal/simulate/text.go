@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/chart"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -64,7 +65,7 @@ func (r *Result) WriteText(out io.Writer) error {
 func (r *Result) title() string {
 	name := cmp.Or(r.Scenario.Name, "scenario")
 	return fmt.Sprintf("%s for %s: %s, limit %s, latency %s, seed %d",
-		name, r.For, ui.Count(len(r.Tunings), "process"), r.Limits, r.Latency, r.Seed)
+		name, r.For, lang.Count(len(r.Tunings), "process"), r.Limits, r.Latency, r.Seed)
 }
 
 func (r *Result) totals() [][2]string {
@@ -74,7 +75,7 @@ func (r *Result) totals() [][2]string {
 		{"good answers", fmt.Sprintf("%d of the %.0f possible with the same slots (%s)", t.Good, t.Possible, reached)},
 		{"sent", fmt.Sprintf("%d: %d good, %d refused (429), %d errors; %s wasted", t.Sent, t.Good, t.Throttled, t.Errors,
 			wasted)},
-		{"given up", ui.Count(t.Failed, "item")},
+		{"given up", lang.Count(t.Failed, "item").String()},
 		{"most permits", fmt.Sprintf("%d in any ceiling_window, %d allowed", t.Peak, t.Ceiling)},
 	}
 	if len(r.Shares) > 1 {

@@ -45,7 +45,7 @@ var styleText = ownStyle + chart.Style
 var scriptText string
 
 var functions = template.FuncMap{
-	"url": url, "percent": report.Percent, "say": lang.Say[string], "word": lang.Word, "sayf": lang.Sprintf,
+	"url": url, "percent": report.Percent, "say": lang.Say[string], "sayf": lang.Sprintf,
 	"lang": lang.Current,
 }
 
@@ -128,7 +128,7 @@ func gapCards(gaps []report.Gap) []*gapCard {
 		if len(out) == 0 || out[len(out)-1].Ref != g.Ref() {
 			c := &gapCard{Title: g.Entry(), Ref: g.Ref(), URL: url("tv", g.TMDBID)}
 			if g.Unplaced > 0 {
-				c.Note = lang.Sprintf("%s without an episode may be what is missing", ui.Count(g.Unplaced, "file"))
+				c.Note = lang.Sprintf("%s without an episode may be what is missing", lang.Count(g.Unplaced, "file"))
 			}
 			out = append(out, c)
 		}
@@ -142,9 +142,9 @@ func rowOf(g *report.Gap) gapRow {
 	row := gapRow{Label: fmt.Sprintf("S%02d", *g.Season)}
 	switch {
 	case g.Here == 0 && len(g.Missing) > 0:
-		row.Text = lang.Say("not there: " + ui.Count(g.Aired, "episode"))
+		row.Text = lang.Sprintf("not there: %s", lang.Count(g.Aired, "episode"))
 	case len(g.Missing) > 0:
-		row.Text = lang.Sprintf("%d of %d", g.Here, g.Aired) + ", " + lang.Say("missing "+g.MissingRuns())
+		row.Text = lang.Sprintf("%d of %d", g.Here, g.Aired) + ", " + lang.Sprintf("missing %s", g.MissingRuns())
 	}
 	if n := len(g.Missing); n <= titledUpTo && g.Here > 0 {
 		for _, e := range g.Missing {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anivault/anivault/internal/chart"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/testing/browsertest"
 )
@@ -220,12 +221,12 @@ func hostilePage() Page {
 		p.Records = append(
 			p.Records,
 			report.Record{
-				Path: x + "/" + x, Status: report.Matched, Kind: x, TMDBID: 7, Title: x, OriginalTitle: x + x, Reason: x,
+				Path: x + "/" + x, Status: report.Matched, Kind: x, TMDBID: 7, Title: x, OriginalTitle: x + x, Reason: lang.Text(x),
 				EpisodeTitles: []string{x}, Source: "network", Season: ptr(1), Episodes: []int{1}, Confidence: ptr(0.5),
-				Candidates: []report.Candidate{{Kind: x, TMDBID: 1, Title: x, Reasons: []report.Reason{{Name: x, Detail: x}}}},
-				Steps:      []report.Step{{Stage: x, Detail: x}},
+				Candidates: []report.Candidate{{Kind: x, TMDBID: 1, Title: x, Reasons: []report.Reason{{Name: x, Detail: lang.Text(x)}}}},
+				Steps:      []report.Step{{Stage: x, Detail: lang.Text(x)}},
 			},
-			report.Record{Path: x, Status: report.Pending, Error: &report.Error{Code: report.Code(x), Message: x}},
+			report.Record{Path: x, Status: report.Pending, Error: &report.Error{Code: report.Code(x), Message: lang.Text(x)}},
 		)
 		p.Roots = append(p.Roots, x)
 		p.Timeline = append(p.Timeline, chart.Point{At: p.Timeline[len(p.Timeline)-1].At.Add(time.Second), State: x})

@@ -56,7 +56,7 @@ func foldersOf(records []report.Record, roots []string) folders {
 // evidenceOf tells series apart: what was weighed, or where that is nothing what came of it.
 func evidenceOf(r *report.Record) string {
 	if len(r.Candidates) == 0 {
-		return r.Ref() + r.Reason
+		return r.Ref() + string(r.Reason)
 	}
 	var b strings.Builder
 	for _, c := range r.Candidates {

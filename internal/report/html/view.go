@@ -98,10 +98,10 @@ func facts(s report.Summary) []fact {
 		{"time", ui.Duration(time.Duration(s.ElapsedMS) * time.Millisecond)},
 	}
 	if s.LimiterState != "" {
-		f = append(f, fact{"limiter at the end", lang.Word(s.LimiterState)})
+		f = append(f, fact{"limiter at the end", lang.Say(s.LimiterState)})
 	}
 	for i := range f {
-		f[i].Name = lang.Say(lang.Word(f[i].Name))
+		f[i].Name = lang.Say(f[i].Name)
 	}
 	return f
 }
@@ -134,7 +134,7 @@ func filters(p Page) []filter {
 		f = append(f, filter{string(report.Skipped), "skipped", s.Skipped})
 	}
 	for i := range f {
-		f[i].Label = lang.Word(f[i].Label)
+		f[i].Label = lang.Say(f[i].Label)
 	}
 	return f
 }
@@ -162,7 +162,7 @@ func cards(p Page) []*card {
 		case report.Matched:
 			c = group(&found, "entry "+r.Ref(), func() *card { return entryCard(r) })
 		case report.Skipped:
-			c = group(&skipped, "skipped", func() *card { return &card{Title: lang.Word("Skipped")} })
+			c = group(&skipped, "skipped", func() *card { return &card{Title: lang.Say("Skipped")} })
 		default:
 			c = group(&troubled, "folder "+folder, func() *card { return &card{Title: folderTitle(folder), Problem: true} })
 		}
@@ -187,7 +187,7 @@ func folderTitle(folder string) string {
 func entryCard(r *report.Record) *card {
 	return &card{
 		Title: r.Entry(), Original: r.OtherTitle(), Ref: r.Ref(), URL: url(r.Kind, r.TMDBID),
-		Age: lang.Word(lang.Say(r.Age())),
+		Age: lang.Say(r.Age()),
 	}
 }
 
@@ -202,25 +202,26 @@ func url(kind string, id int) string {
 func (c *card) add(r *report.Record, folder, name string) {
 	f := &file{
 		Status: string(r.Status), Label: string(r.Status), Name: ui.Printable(name), Folder: folder,
-		Titles: strings.Join(r.EpisodeTitles, " / "), Why: r.Why(), Weighed: r.Candidates, record: r,
+		Titles: strings.Join(r.EpisodeTitles, " / "), Weighed: r.Candidates, record: r,
 	}
+	why := r.Why()
 	switch {
 	case r.Status != report.Matched:
 	case r.LacksEpisode():
 		f.Also, f.Label = report.NoEpisode, "no episode"
-		f.Why = cmp.Or(r.Reason, f.Why) // the label says the rest
+		why = cmp.Or(r.Reason, why) // the label says the rest
 	default:
-		f.Label, f.Why = cmp.Or(r.Place(), f.Label), cmp.Or(f.Why, r.Reason)
+		f.Label, why = cmp.Or(r.Place(), f.Label), cmp.Or(why, r.Reason)
 	}
 	if r.Status == report.Ambiguous && len(r.Candidates) > 0 {
-		f.Why = r.Reason // the candidates are listed
+		why = r.Reason // the candidates are listed
 	}
-	f.Label, f.Why = lang.Word(f.Label), lang.Say(f.Why)
+	f.Label, f.Why = lang.Say(f.Label), lang.Say(why)
 	if r.Confidence != nil {
 		f.Percent, f.Confidence = report.Percent(*r.Confidence), *r.Confidence
 	}
 	for _, s := range r.Steps {
-		f.Steps = append(f.Steps, lang.Word(s.Stage)+": "+lang.Say(s.Detail))
+		f.Steps = append(f.Steps, lang.Say(s.Stage)+": "+lang.Say(s.Detail))
 	}
 	c.Files = append(c.Files, f)
 }
@@ -273,7 +274,7 @@ func (c *card) finish(mayOpen bool) {
 			steps = own
 		}
 	}
-	c.Note = lang.Say(ui.Count(len(c.Files), "file"))
+	c.Note = lang.Say(lang.Count(len(c.Files), "file"))
 	if !c.Problem && highest >= 0 {
 		c.Note += ", " + report.Percent(lowest)
 		if high := report.Percent(highest); high != report.Percent(lowest) {

@@ -189,7 +189,7 @@ func (c *codec) record(r *report.Record) {
 	c.int(&r.Year)
 	c.text(&r.Source)
 	c.time(&r.CachedAt)
-	c.text(&r.Reason)
+	c.text((*string)(&r.Reason))
 	optional(c, &c.floats, &r.Confidence, (*codec).float)
 	optional(c, &c.ints, &r.Season, (*codec).int)
 	list(c, &c.ints, &r.Episodes, (*codec).int)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
@@ -83,7 +84,7 @@ func anyRecord(t *rapid.T) report.Record {
 		OriginalTitle: text.Draw(t, "original"), Year: rapid.Int().Draw(t, "year"), Season: number("season"),
 		Episodes: ints("episodes"), EpisodeTitles: texts("episode titles"),
 		Source: rapid.SampledFrom([]string{"", "cache", "index", "pin"}).Draw(t, "source"), CachedAt: anyTime(t, "cached at"),
-		Reason: text.Draw(t, "reason"),
+		Reason: lang.Text(text.Draw(t, "reason")),
 	}
 	if rapid.Bool().Draw(t, "sure") {
 		r.Confidence = ptr(rapid.Float64().Draw(t, "confidence"))

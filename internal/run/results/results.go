@@ -143,7 +143,7 @@ func (d *digest) bool(v bool) {
 // file adds what tells one state of a file from another. A name without a file has a path alone.
 func (d *digest) file(f *library.File) {
 	d.text(f.Name)
-	d.text(f.Skip)
+	d.text(string(f.Skip))
 	if f.ModTime.IsZero() {
 		d.text(f.Path)
 		return

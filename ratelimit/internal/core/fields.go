@@ -253,19 +253,25 @@ func (f Field) inRange(v float64) bool { return v >= f.low && v <= f.high } // f
 
 // Range describes for people what is allowed.
 func (f Field) Range() string {
+	format, args := f.Bounds()
+	return fmt.Sprintf(format, args...)
+}
+
+// Bounds returns what Range makes its text of, for programs that say it in another language.
+func (f Field) Bounds() (format string, args []any) {
 	switch f.kind {
 	case integer:
-		return "a whole number from " + formatFloat(f.low) + " to " + formatFloat(f.high)
+		return "a whole number from %s to %s", []any{formatFloat(f.low), formatFloat(f.high)}
 	case seconds:
-		return "a time from " + formatSeconds(f.low) + " to " + formatSeconds(f.high) + ", as in 90s, 2m or bare seconds"
+		return "a time from %s to %s, as in 90s, 2m or bare seconds", []any{formatSeconds(f.low), formatSeconds(f.high)}
 	case minutes:
-		return "off, or a time up to " + formatSeconds(f.high) + ", as in 15m or bare minutes"
+		return "off, or a time up to %s, as in 15m or bare minutes", []any{formatSeconds(f.high)}
 	case word:
-		return "address or account"
+		return "address or account", nil
 	case quota:
-		return "off, or a number of requests and a period, as in 5000/24h"
+		return "off, or a number of requests and a period, as in 5000/24h", nil
 	default:
-		return "a number from " + formatFloat(f.low) + " to " + formatFloat(f.high)
+		return "a number from %s to %s", []any{formatFloat(f.low), formatFloat(f.high)}
 	}
 }
 
