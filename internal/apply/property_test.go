@@ -302,6 +302,9 @@ var worlds = map[string]traits{
 // every single effect: nothing is ever lost, resuming gives the tree of a run that was not disturbed, and undoing that
 // before it.
 func TestKilledBeforeEveryEffect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some ten seconds")
+	}
 	for name, world := range worlds {
 		t.Run(name, func(t *testing.T) {
 			runs, files := 0, 0

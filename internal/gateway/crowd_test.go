@@ -29,6 +29,9 @@ func (b *bench) askAs(token, path string) time.Duration {
 // A greedy client of whose requests 500 wait at any time delays four light ones by less than a tenth of a second in the
 // median.
 func TestFiveHundredWaitingDelayFourLightClientsByATurn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some ten seconds")
+	}
 	median := func(greedy int) (median time.Duration) {
 		dir := t.TempDir()
 		yaml, tokens := withClients(map[string]string{"greedy": "", "l0": "", "l1": "", "l2": "", "l3": ""})

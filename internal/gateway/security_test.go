@@ -22,6 +22,9 @@ import (
 
 // Whatever happens, no key and no token is in what was written: answers, errors, logs, metrics, cache, state.
 func TestNoSecretIsAnywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some ten seconds")
+	}
 	yaml, tokens := withClients(map[string]string{"a": ", admin: true", "b": ", requests: 2/1h"})
 	failing := false
 	var mu sync.Mutex

@@ -163,6 +163,9 @@ func within(t *testing.T, entries []tmdbfake.Entry, limit int, span time.Duratio
 
 // Three hours of traffic, some of it from clients that go away: nothing grows but what is stored.
 func TestThreeHoursOfTrafficLeaveNothingBehind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some ten seconds")
+	}
 	length := 3 * time.Hour
 	if d, err := time.ParseDuration(os.Getenv("TEST_SOAK")); err == nil {
 		length = d
