@@ -25,7 +25,6 @@ type check struct {
 	inodes  map[[2]uint64]int // the file that a move takes away → item
 }
 
-// item is a line of the plan.
 type item struct {
 	op         op
 	unit, line int // in the plan
@@ -78,7 +77,6 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 	return c, nil
 }
 
-// gather makes an item of each line.
 func (c *check) gather(bundles []int) {
 	for u := range c.plan.Units {
 		unit := &c.plan.Units[u]

@@ -199,7 +199,6 @@ func (w *worker) fill(o *op, dir Dir, from place, into Dir, part place, seen Inf
 	}, nil
 }
 
-// isAsBefore reports whether a file is the one that it was a moment ago, and unchanged.
 func isAsBefore(before, now Info) bool {
 	return now.Size == before.Size && now.MTime == before.MTime && now.Inode == before.Inode
 }
@@ -298,7 +297,6 @@ func (w *worker) discard(i int, at place, back bool) *Problem {
 // errOriginalEdited says of a copy that it is not the one that was changed.
 var errOriginalEdited = lang.Error("the original was, and not the copy")
 
-// chunk is how much is copied at a time.
 const chunk = 256 << 10 // what the caches of a processor hold of it: with 1 MiB copying takes half as long again
 
 // copyContent copies the content, leaves holes out, and returns its XXH64. seen gets each piece, and where it ends. The
@@ -338,7 +336,6 @@ func copyContent(ctx context.Context, from, to File, size int64, seen func(read 
 	}
 }
 
-// pieceReader reads a file piece by piece.
 type pieceReader struct {
 	from    File
 	at      int64

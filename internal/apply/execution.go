@@ -9,7 +9,6 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// execution is a run at work.
 type execution struct {
 	w        worker
 	now      func() time.Time
@@ -93,7 +92,6 @@ func (x *execution) apply(ctx context.Context) error {
 	return x.finish(Done)
 }
 
-// emptied returns the folders out of which files have been moved.
 func (x *execution) emptied() []bool {
 	out := make([]bool, len(x.w.run.Dirs))
 	for i := range x.w.run.Ops {

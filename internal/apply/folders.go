@@ -178,7 +178,6 @@ func (f *folders) redress() error {
 	return nil
 }
 
-// dress gives a folder its owner and mode.
 func dress(dir Dir, mode, uid, gid uint32, owner bool) error {
 	info, err := dir.Stat()
 	if err != nil {
@@ -216,7 +215,6 @@ func (f *folders) prune(used []bool) {
 	}
 }
 
-// pruneFrom removes those from that index on.
 func (f *folders) pruneFrom(first int) {
 	for i := len(f.run.Dirs) - 1; i >= first; i-- {
 		if f.run.Dirs[i].New {

@@ -87,7 +87,6 @@ type File interface {
 	Sync() error
 }
 
-// errNotRegular is the error of opening as a file what is none.
 var errNotRegular = lang.Error("not a regular file")
 
 // Info says what lies under a name.

@@ -118,7 +118,6 @@ func (p *progress) summary(of *run) Run {
 	return r
 }
 
-// ids returns the ids of all journals.
 func (e *Engine) ids() ([]string, error) {
 	names, err := e.Journals.Names()
 	if err != nil {

@@ -336,7 +336,6 @@ func (r *run) addStep(o op, aside map[int]int) error {
 	return nil
 }
 
-// isComponent reports whether a name is one component of a path.
 func isComponent(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\x00")
 }

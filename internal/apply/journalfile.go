@@ -60,7 +60,6 @@ func newJournal(dir Dir, r *run) (_ *journal, err error) {
 	return &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file, end: int64(len(text))}, nil
 }
 
-// publish gives a file its name, and replaces none.
 func publish(dir Dir, from, to string) error {
 	err := dir.Rename(from, dir, to)
 	if !cantExclude(err) {

@@ -10,7 +10,6 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// compose makes the content of a file for media servers.
 func (c *check) compose(i int) *Problem {
 	o := &c.items[i].op
 	if o.Verb != organize.NFO {
@@ -28,7 +27,6 @@ func (c *check) compose(i int) *Problem {
 	return nil
 }
 
-// note returns what an operation is to write, as the plan says it.
 func (c *check) note(i int) *organize.Note {
 	return c.plan.Units[c.items[i].unit].Ops[c.items[i].line].Note
 }
@@ -56,7 +54,6 @@ func (c *check) noteThere(i int, dir Dir, name string, info Info) *Problem {
 	return problem(ForeignNFO)
 }
 
-// readUpTo returns the first bytes of a file.
 func readUpTo(dir Dir, name string, most int64) ([]byte, error) {
 	f, err := dir.Read(name)
 	if err != nil {
