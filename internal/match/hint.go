@@ -214,11 +214,11 @@ func afterPlain(text string, titles []named) string {
 // sharedArc finds the season of which alone the name says a word: "Title Minami Hen" where TMDB calls a season "Title:
 // Minami Saga", because names of people and places and loanwords stay in a translation. The first season has no name
 // mostly; then the words are those by which the show's own title goes on. 0 for none, or for several.
-func (p *placer) sharedArc() int {
+func sharedArc(p *placer) int {
 	of := map[string][]int{} // the seasons whose names have a word
 	var whole []int          // those whose names have the show's as well
 	for _, s := range p.e.namedSeasons() {
-		rest := p.besidesShow(s.norm)
+		rest := besidesShow(p, s.norm)
 		if len(rest) < len(nameWords(s.norm)) && !strings.ContainsAny(s.norm, "0123456789") {
 			whole = append(whole, s.Number) // no number tells it from one that is like it
 		}
@@ -234,9 +234,9 @@ func (p *placer) sharedArc() int {
 	}
 	found := 0
 	p.arcWords = nil
-	texts, after := p.partTexts()
+	texts, after := partTexts(p)
 	for _, text := range texts {
-		for _, w := range p.distinctive(text) {
+		for _, w := range distinctive(p, text) {
 			in := of[w]
 			if len(in) != 1 || !after && !slices.Contains(whole, in[0]) {
 				continue
@@ -270,7 +270,7 @@ func (p *placer) calledByPart() bool {
 // distinctive are the words of a text that may be names, without those by which a shorter title of the show goes on:
 // "Minami Kitan" says no more than "Minami" where the show is "Title: Kitan" as well. "Title: Minami Saga" is none that
 // is shorter than "Minami no Kuni Hen", but its translation, and so is a title that has words in another script beside.
-func (p *placer) distinctive(text string) []string {
+func distinctive(p *placer, text string) []string {
 	words := nameWords(text)
 	for _, t := range p.titles {
 		rest := subtitle(t, p.titles)
@@ -295,7 +295,7 @@ func (p *placer) specialHasWords() bool {
 
 // besidesShow are the words of a season's name that the show's titles lack: what follows one of them, or is left
 // without the words of its own title.
-func (p *placer) besidesShow(norm string) []string {
+func besidesShow(p *placer, norm string) []string {
 	if rest := afterPlain(norm, p.titles); rest != norm {
 		return nameWords(rest)
 	}
@@ -311,7 +311,7 @@ func (p *placer) besidesShow(norm string) []string {
 
 // partTexts are what the readings have after the show's plain title, or else the whole matched title where that is not
 // the show's own.
-func (p *placer) partTexts() (texts []string, after bool) {
+func partTexts(p *placer) (texts []string, after bool) {
 	for _, a := range p.hint.Arcs {
 		texts = append(texts, a.Rest+a.signs)
 	}

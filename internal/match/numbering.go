@@ -86,17 +86,17 @@ const (
 
 // byGroup asks for the episode group that can tell: seasons for a season that TMDB does not have, absolute for a number
 // that the first season does not have.
-func (p *placer) byGroup() placement {
+func byGroup(p *placer) placement {
 	if p.season > 0 {
-		return p.bySeasonGroup()
+		return bySeasonGroup(p)
 	}
 	if p.part > 0 || literal(seasonSlots(p.all, 1), p.eps) != nil {
 		return placement{}
 	}
-	return p.byAbsoluteGroup()
+	return byAbsoluteGroup(p)
 }
 
-func (p *placer) bySeasonGroup() placement {
+func bySeasonGroup(p *placer) placement {
 	g := p.group(groupSeasons)
 	if g == nil {
 		return placement{}
@@ -109,7 +109,7 @@ func (p *placer) bySeasonGroup() placement {
 	return placement{}
 }
 
-func (p *placer) byAbsoluteGroup() placement {
+func byAbsoluteGroup(p *placer) placement {
 	g := p.group(groupAbsolute)
 	if g == nil {
 		return placement{}

@@ -185,8 +185,8 @@ func (p *placer) note(format string, args ...any) {
 // and either places all episodes of the file or leaves it to the next. When none can, the file keeps its id and says
 // why it has no season: a wrong episode is worse than none.
 var strategies = []func(*placer) placement{
-	(*placer).byMapping, (*placer).byLaterCour, (*placer).bySeason, (*placer).byYear, (*placer).byArc, (*placer).byFinal,
-	(*placer).byPart, (*placer).byRuns, (*placer).byGroup, (*placer).byLength, (*placer).byRest, (*placer).byPosition,
+	byMapping, byLaterCour, bySeason, byYear, byArc, byFinal,
+	byPart, byRuns, byGroup, byLength, byRest, byPosition,
 }
 
 // place finds the place of the file, by the folder's numbering where it has one.
@@ -203,13 +203,13 @@ func (p *placer) place(folder numbering) placement {
 	if len(p.eps) == 0 {
 		return p.whole()
 	}
-	if at := p.specialTitle(); at.ok {
+	if at := specialTitle(p); at.ok {
 		return at
 	}
 	if len(p.all) == 0 {
 		return placement{why: "TMDB lists no episodes for it yet"}
 	}
-	if at := p.byOverall(); at.ok {
+	if at := byOverall(p); at.ok {
 		return at
 	}
 	before := *p
@@ -219,7 +219,7 @@ func (p *placer) place(folder numbering) placement {
 		_, at = p.try(-1)
 	}
 	if !at.ok && p.err == nil {
-		at = p.onlyWork()
+		at = onlyWork(p)
 	}
 	if !at.ok && p.err == nil {
 		at = p.guess()

@@ -152,7 +152,7 @@ func YearOf(date string) int {
 
 // byLaterCour finds the run of episodes that began in the year of the name, within the season that its title names,
 // where the season began before: "Title Third Beat (2022)".
-func (p *placer) byLaterCour() placement {
+func byLaterCour(p *placer) placement {
 	n := p.hint.Arc
 	if n == 0 && !p.stated() {
 		n = p.season
@@ -176,7 +176,7 @@ func begunIn(year int, runs [][]slot) [][]slot {
 }
 
 // byYear finds the season or the run that began in the year of the name.
-func (p *placer) byYear() placement {
+func byYear(p *placer) placement {
 	if p.year == 0 || p.season > 0 {
 		return placement{}
 	}
@@ -187,7 +187,7 @@ func (p *placer) byYear() placement {
 		}
 	}
 	if len(hits) == 0 {
-		if at := p.specialDate(); at.ok {
+		if at := specialDate(p); at.ok {
 			return at
 		}
 	}
@@ -207,7 +207,7 @@ func (p *placer) byYear() placement {
 }
 
 // byRuns finds a season that TMDB merged into another: the n-th run of episodes between pauses.
-func (p *placer) byRuns() placement {
+func byRuns(p *placer) placement {
 	if p.season == 0 {
 		return placement{}
 	}
@@ -252,7 +252,7 @@ func (p *placer) byRuns() placement {
 
 // byLength is for a name of a part that no season has: it takes the only season, specials included, that is long
 // enough.
-func (p *placer) byLength() placement {
+func byLength(p *placer) placement {
 	if p.season > 0 || p.part > 0 || p.hint.Rest == "" {
 		return placement{}
 	}
@@ -284,7 +284,7 @@ func (p *placer) comparable(season string) bool {
 
 // byRest is for a name of a part that no season has, of a show of two seasons: it is the second, where the first is
 // what the show's own title means, and as many specials are not there.
-func (p *placer) byRest() placement {
+func byRest(p *placer) placement {
 	if p.season > 0 || p.part > 0 || p.hint.Rest == "" || p.hint.Arc > 0 || p.year != 0 {
 		return placement{}
 	}

@@ -184,13 +184,13 @@ func withoutArcWord(s string) string {
 // bySeasonCalled is for a season that the name counts within a part of the show, and TMDB over all of it: "Title Arc
 // Season 3" is the season of that name, whatever its number, and "題 第五季 / Title Arc" the one that is called as the
 // title without a number.
-func (p *placer) bySeasonCalled() placement {
+func bySeasonCalled(p *placer) placement {
 	if !p.stated() || !p.severalSeasons() {
 		return placement{}
 	}
-	n := p.calledWithNumber(p.e)
+	n := calledWithNumber(p, p.e)
 	if n == 0 {
-		n = p.calledBeside()
+		n = calledBeside(p)
 	}
 	if n == 0 && slices.ContainsFunc(p.e.Seasons, func(s Season) bool { return p.statesNumber(s) != "" }) {
 		readings := make([]ArcText, len(p.rel.Titles))
@@ -199,7 +199,7 @@ func (p *placer) bySeasonCalled() placement {
 		}
 		if _, language := arcLanguage(readings, p.titles); language != "" {
 			if e := p.calledIn(language); e != nil {
-				n = p.calledWithNumber(e)
+				n = calledWithNumber(p, e)
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func (p *placer) statesNumber(s Season) string {
 
 // calledWithNumber returns the only season whose name is a title of the file's name and the season's number behind it,
 // 0 for none.
-func (p *placer) calledWithNumber(e *Entry) int {
+func calledWithNumber(p *placer, e *Entry) int {
 	found := 0
 	for _, s := range e.Seasons {
 		base := p.statesNumber(s)
@@ -239,7 +239,7 @@ func (p *placer) calledWithNumber(e *Entry) int {
 
 // calledBeside returns the season whose whole name is one title of the file's name, where another title, in another
 // script, may be what the number stands behind, and TMDB calls the season of that number otherwise; 0 for none.
-func (p *placer) calledBeside() int {
+func calledBeside(p *placer) int {
 	stated, ok := p.e.season(p.season)
 	if !ok || placeholderSeason(title.Normalize(stated.Name)) || p.titled(title.Normalize(stated.Name)) {
 		return 0

@@ -35,13 +35,13 @@ func (p *placer) special() placement {
 			p.found(literal(p.specials, eps), trustSpecialNumber, "season 0 has the number"),
 			placement{why: lang.Textf("season 0 holds no %s", episodesText(eps))})
 	}
-	if at := p.specialTitle(); at.ok {
+	if at := specialTitle(p); at.ok {
 		return at
 	}
-	if at := p.specialDate(); at.ok {
+	if at := specialDate(p); at.ok {
 		return at
 	}
-	if at := p.onlySpecial(); at.ok && len(p.rel.Episodes) == 0 {
+	if at := onlySpecial(p); at.ok && len(p.rel.Episodes) == 0 {
 		return at
 	}
 	return placement{why: "a special: neither its title nor its date tells which"}
@@ -76,7 +76,7 @@ func specialNameOf(text string) specialName {
 
 // specialTitle finds the one special that is called like the file's title or episode title, or that has the same part
 // of its own behind a title of the show, which may be another one: "Title: Part" and "題 Part".
-func (p *placer) specialTitle() placement {
+func specialTitle(p *placer) placement {
 	if len(p.specials) == 0 {
 		return placement{}
 	}
@@ -212,7 +212,7 @@ func (p *placer) numberOf(special slot) int {
 }
 
 // specialDate finds the one special of the year that the name says, if no regular episode aired in it.
-func (p *placer) specialDate() placement {
+func specialDate(p *placer) placement {
 	if p.year == 0 || len(p.rel.Episodes) > 1 || airedIn(p.all, p.year) {
 		return placement{}
 	}
@@ -224,7 +224,7 @@ func (p *placer) specialDate() placement {
 
 // onlySpecial takes the only special for a file that says no episode, and in place of the show a part of it or an
 // alternative title that is not how the show's own is read.
-func (p *placer) onlySpecial() placement {
+func onlySpecial(p *placer) placement {
 	if len(p.specials) != 1 || p.rel.Extension == "" || p.hint.Arc > 0 || p.part > 0 {
 		return placement{}
 	}
@@ -241,7 +241,7 @@ func (p *placer) onlySpecial() placement {
 
 // onlyWork takes the special with the file's number for a part of a show of one season, where all specials are numbered
 // parts of one work and the season is not called as a part.
-func (p *placer) onlyWork() placement {
+func onlyWork(p *placer) placement {
 	if len(p.specials) < 2 || len(p.eps) != 1 || p.severalSeasons() || p.hint.Rest == "" || p.hint.Arc > 0 || p.part > 0 ||
 		p.season > 0 || p.calledByPart() ||
 		slices.ContainsFunc(p.names, func(n specialName) bool { return n.number == 0 || n.stem != p.names[0].stem }) {

@@ -13,7 +13,7 @@ import (
 
 // byMapping uses the imported lists: the n-th episode of a season after an offset, by position. A season that the name
 // states and TMDB has wins over them.
-func (p *placer) byMapping() placement {
+func byMapping(p *placer) placement {
 	if p.mapping == nil {
 		return placement{}
 	}
@@ -40,7 +40,7 @@ func (p *placer) byMapping() placement {
 // byOverall uses a number that counts over all seasons beside the season's own, "38 (S02E14)": it decides which reading
 // of the season holds. Where both lie in one season, that season's number is believed. A number that is the season's
 // own as well ("S01E108 - Episode 108") counts nothing else.
-func (p *placer) byOverall() placement {
+func byOverall(p *placer) placement {
 	if len(p.rel.Overall) == 0 || len(p.rel.Overall) != len(p.eps) || slices.Equal(whole(p.rel.Overall), p.eps) {
 		return placement{}
 	}
@@ -58,14 +58,14 @@ func (p *placer) stated() bool { return len(p.rel.Seasons) > 0 }
 
 // bySeason takes the season of the name as TMDB's. Numbers that the season does not have are read as counted from the
 // first season, where that leads into the same season, or as positions in a season that does not start at 1.
-func (p *placer) bySeason() placement {
+func bySeason(p *placer) placement {
 	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || p.arcHasPart(p.season)) {
 		return placement{}
 	}
-	if at := p.bySeasonOfArc(); at.ok {
+	if at := bySeasonOfArc(p); at.ok {
 		return at
 	}
-	if at := p.bySeasonCalled(); at.ok || p.err != nil {
+	if at := bySeasonCalled(p); at.ok || p.err != nil {
 		return at
 	}
 	s, ok := p.e.season(p.season)
@@ -95,11 +95,11 @@ func (p *placer) bySeason() placement {
 
 // bySeasonOfArc is for a second season of the season that the title names: "Title Arc 2nd Season" is the one after
 // "Title Arc".
-func (p *placer) bySeasonOfArc() placement {
+func bySeasonOfArc(p *placer) placement {
 	arc := p.hint.Arc
 	// else there is no such season, and nothing to ask
 	if arc == 0 && p.season == 2 && p.stated() && p.all[len(p.all)-1].season > 3 {
-		arc = p.englishArc()
+		arc = englishArc(p)
 	}
 	if arc < 2 || p.season != 2 || arc == p.season || !p.stated() {
 		return placement{}
@@ -116,13 +116,13 @@ func (p *placer) arcHasPart(n int) bool {
 
 // byArc takes the season whose name is in the title. A season number beside it counts within the arc: "Title Arc 2nd
 // Season" is the arc's second part.
-func (p *placer) byArc() placement {
+func byArc(p *placer) placement {
 	arc, by := p.hint.Arc, trustName
 	if arc == 0 && p.season == 0 && p.part == 0 {
-		arc, by = p.sharedArc(), trustWord
+		arc, by = sharedArc(p), trustWord
 	}
 	if arc == 0 {
-		arc, by = p.foreignArc()
+		arc, by = foreignArc(p)
 	}
 	s, ok := p.e.season(arc)
 	if !ok || arc == 0 {
@@ -144,8 +144,8 @@ func (p *placer) byArc() placement {
 
 // foreignArc looks for the arc among the seasons' names in the language of a title, then in Japanese for how one of
 // them is read.
-func (p *placer) foreignArc() (season int, by way) {
-	if season = p.englishArc(); season != 0 || p.err != nil {
+func foreignArc(p *placer) (season int, by way) {
+	if season = englishArc(p); season != 0 || p.err != nil {
 		return season, trustName
 	}
 	if p.season > 0 || p.part > 0 || !p.severalSeasons() {
@@ -171,7 +171,7 @@ func (p *placer) foreignArc() (season int, by way) {
 
 // englishArc looks for the arc, or for an alternative title that may be a season's, among the seasons' English names,
 // where TMDB was asked in a language in which they have none; 0 for none.
-func (p *placer) englishArc() int {
+func englishArc(p *placer) int {
 	arcs := p.hint.Arcs
 	if !p.ownTitle() {
 		arcs = append(slices.Clip(arcs), ArcText{Text: p.hint.called.norm})
@@ -216,7 +216,7 @@ func (p *placer) severalSeasons() bool {
 }
 
 // byPart finds a part of a season: the run between two pauses.
-func (p *placer) byPart() placement {
+func byPart(p *placer) placement {
 	if p.part == 0 {
 		return placement{}
 	}
@@ -247,7 +247,7 @@ func (p *placer) byPart() placement {
 
 // byFinal takes "Final Season" as the last of several seasons: surely where a title of the entry says so. A part beside
 // it is one of that season's.
-func (p *placer) byFinal() placement {
+func byFinal(p *placer) placement {
 	last := p.all[len(p.all)-1].season
 	if !p.final() || p.season > 0 || last == p.all[0].season {
 		return placement{}
@@ -270,7 +270,7 @@ func (p *placer) final() bool { return p.hint.Final || p.hint.last }
 
 // byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular episode
 // over all seasons, or the number itself where the numbers go on through the seasons.
-func (p *placer) byPosition() placement {
+func byPosition(p *placer) placement {
 	if p.part > 0 || p.season > 0 && (p.stated() || slices.Max(p.eps) <= longest(p.all)) {
 		return placement{}
 	}
@@ -348,11 +348,11 @@ func seasonSlots(all []slot, n int) []slot {
 
 // whole places a file or folder that names no episode: a batch of a season.
 func (p *placer) whole() placement {
-	if at := p.numberAtEnd(); at.ok {
+	if at := numberAtEnd(p); at.ok {
 		return at
 	}
 	if p.rel.Kind != release.Batch && p.season == 0 {
-		return either(either(p.specialTitle(), p.onlySpecial()), placement{why: "the name says no episode"})
+		return either(either(specialTitle(p), onlySpecial(p)), placement{why: "the name says no episode"})
 	}
 	n := p.season
 	if n == 0 {
@@ -377,9 +377,9 @@ func (p *placer) whole() placement {
 
 // numberAtEnd takes a number behind the title of a single file for its episode, "Title 2.mkv", where the show has one
 // season, without a pause, and nothing of it is called so.
-func (p *placer) numberAtEnd() placement {
+func numberAtEnd(p *placer) placement {
 	if p.rel.Kind != release.Unknown || p.rel.Extension == "" || p.stated() || p.part > 0 || p.severalSeasons() ||
-		len(runs(p.all, courGap)) != 1 || len(p.rel.Titles) == 0 || p.specialTitle().ok {
+		len(runs(p.all, courGap)) != 1 || len(p.rel.Titles) == 0 || specialTitle(p).ok {
 		return placement{}
 	}
 	norm := title.Normalize(p.rel.Titles[0].Text)

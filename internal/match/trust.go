@@ -82,20 +82,20 @@ var doubts = []struct {
 	applies func(*placer, placement) bool
 }{
 	{"the title may be that of another season", 0.4, func(p *placer, at placement) bool {
-		if !p.unclear(at) {
+		if !unclear(p, at) {
 			return false
 		}
 		others := slices.DeleteFunc(slices.Clone(p.all), func(s slot) bool { return s.season == at.season })
 		return longest(others) >= p.most()
 	}},
 	{"the title may be that of a later cour", 0.8, func(p *placer, at placement) bool {
-		return at.way == trustFirst && p.unclear(at) && len(runs(seasonSlots(p.all, at.season), courGap)) > 1
+		return at.way == trustFirst && unclear(p, at) && len(runs(seasonSlots(p.all, at.season), courGap)) > 1
 	}},
 	{"the title may be that of a special", 0.6, func(p *placer, at placement) bool {
-		return p.asManySpecials() && p.unclear(at) && plainTitle(p.hint.called.norm, p.titles) != ""
+		return p.asManySpecials() && unclear(p, at) && plainTitle(p.hint.called.norm, p.titles) != ""
 	}},
 	{"there are as many specials", 0.8, func(p *placer, at placement) bool {
-		return p.asManySpecials() && (at.way == trustWord && p.specialHasWords() || at.way == trustRead || p.unclear(at))
+		return p.asManySpecials() && (at.way == trustWord && p.specialHasWords() || at.way == trustRead || unclear(p, at))
 	}},
 	{"a special is called so too", 0.5, func(p *placer, at placement) bool {
 		called := func(n specialName) bool {
@@ -129,7 +129,7 @@ var doubts = []struct {
 		return !end.IsZero() && !begin.IsZero() && begin.Sub(end) > 365*24*time.Hour
 	}},
 	{"a later season has the number", 0.6, func(p *placer, at placement) bool {
-		return at.way == trustCounted && p.unclear(at) && literal(seasonSlots(p.all, at.season), p.eps) != nil
+		return at.way == trustCounted && unclear(p, at) && literal(seasonSlots(p.all, at.season), p.eps) != nil
 	}},
 	{"the part may be one of another season", 0.6, func(p *placer, at placement) bool {
 		t := p.hint.called
@@ -205,9 +205,9 @@ func (p *placer) doubted(at placement) placement {
 // unclear reports whether nothing tells that the title means the season of a place: the name states none and no
 // year of its, and TMDB lists the title among the alternative ones, where those of other seasons and of specials stand
 // too, without saying which.
-func (p *placer) unclear(at placement) bool {
+func unclear(p *placer, at placement) bool {
 	t := p.hint.called
-	if t.norm == "" || at.way != trustFirst && at.way != trustCounted || p.stated() || p.yearTells(at) {
+	if t.norm == "" || at.way != trustFirst && at.way != trustCounted || p.stated() || yearTells(p, at) {
 		return false
 	}
 	plain := plainTitle(t.norm, p.titles)
@@ -217,7 +217,7 @@ func (p *placer) unclear(at placement) bool {
 	case title.Script(t.norm) != "ja" && p.calledSo(t.norm, title.Reads) &&
 		(plain == "" || !p.calledSo(plain, title.Reads)):
 		return false
-	case plain == "" && len(p.specials) < p.most() && p.othersGoOn(t.norm):
+	case plain == "" && len(p.specials) < p.most() && othersGoOn(p, t.norm):
 		return false
 	}
 	return !slices.ContainsFunc(p.titles, func(o named) bool {
@@ -226,7 +226,7 @@ func (p *placer) unclear(at placement) bool {
 }
 
 // yearTells reports whether the year of the name is one of a place's season, and of no other that is long enough.
-func (p *placer) yearTells(at placement) bool {
+func yearTells(p *placer, at placement) bool {
 	if p.rel.Year == 0 || !airedIn(at.slots, p.rel.Year) {
 		return false
 	}
@@ -240,7 +240,7 @@ const leastGoingOn = 2
 
 // othersGoOn reports whether titles go on from a text as they do from the show's name: one of the show's own, or
 // several others.
-func (p *placer) othersGoOn(norm string) bool {
+func othersGoOn(p *placer, norm string) bool {
 	on := 0
 	for _, t := range p.titles {
 		if !goesOn(t.norm, norm) || t.base == norm || words().pieces[strings.TrimSpace(t.norm[len(norm):])] {
