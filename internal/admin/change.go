@@ -202,7 +202,8 @@ func (s *Server) change(r *http.Request, c changeKind, who string, o order) (Ans
 // target is what a request is about: the limiter, or the account that its address names.
 func (s *Server) target(r *http.Request) operate.Target {
 	return operate.Target{
-		Operator: ratelimit.Operator{Store: s.gateway.Upstream().Store()}, Config: s.gateway.Config(), Account: r.PathValue("name"),
+		Operator: ratelimit.Operator{Store: s.gateway.Upstream().Store()}, Config: s.gateway.Config(),
+		Account: r.PathValue("name"),
 	}
 }
 

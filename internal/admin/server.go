@@ -54,7 +54,8 @@ func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, 
 // New returns a server that does not listen.
 func New(g Gateway, events *Events) *Server {
 	return &Server{
-		gateway: g, events: events, rings: &rings{by: map[string]*history{}}, log: slog.New(events.Handler()).With(slog.String("comp", "gateway")),
+		gateway: g, events: events, rings: &rings{by: map[string]*history{}},
+		log: slog.New(events.Handler()).With(slog.String("comp", "gateway")),
 	}
 }
 

@@ -49,7 +49,8 @@ func (e *Existing) HoldsKey() bool {
 	return false
 }
 
-// CheckTokenFits returns the error that PutToken would return for any token, so that nobody is asked for one that can't be stored.
+// CheckTokenFits returns the error that PutToken would return for any token, so that nobody is asked for one that can't
+// be stored.
 func (e *Existing) CheckTokenFits() error {
 	_, err := e.withToken("checked")
 	return err
