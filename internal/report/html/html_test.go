@@ -223,8 +223,11 @@ func hostilePage() Page {
 			report.Record{
 				Path: x + "/" + x, Status: report.Matched, Kind: x, TMDBID: 7, Title: x, OriginalTitle: x + x, Reason: lang.Text(x),
 				EpisodeTitles: []string{x}, Source: "network", Season: ptr(1), Episodes: []int{1}, Confidence: ptr(0.5),
-				Candidates: []report.Candidate{{Kind: x, TMDBID: 1, Title: x, Reasons: []report.Reason{{Name: x, Detail: lang.Text(x)}}}},
-				Steps:      []report.Step{{Stage: x, Detail: lang.Text(x)}},
+				Candidates: []report.Candidate{{
+					Kind: x, TMDBID: 1, Title: x,
+					Reasons: []report.Reason{{Name: x, Detail: lang.Text(x)}},
+				}},
+				Steps: []report.Step{{Stage: x, Detail: lang.Text(x)}},
 			},
 			report.Record{Path: x, Status: report.Pending, Error: &report.Error{Code: report.Code(x), Message: lang.Text(x)}},
 		)
