@@ -3,13 +3,14 @@
 //
 // # What most callers need
 //
-//   - For HTTP: [Transport] puts a [Limiter] into an http.Client. It waits for permission, sends, reads the answer whole,
-//     learns from it, and repeats what is worth repeating.
-//   - For everything else: [Limiter.Acquire] waits for a [Permit], and [Permit.Done] says with an [Event] what became of
-//     the request.
+//   - For HTTP: [Transport] puts a [Limiter] into an http.Client. It waits for permission, sends, reads the answer
+//     whole, learns from it, and repeats what is worth repeating.
+//   - For everything else: [Limiter.Acquire] waits for a [Permit], and [Permit.Done] says with an [Event] what became
+//     of the request.
 //   - To make one: [New] and [Config], with [NewMemoryStore] for one process or [OpenFileStore] for all processes that
 //     use the same folder. [Tuning] has all settings; zero fields are the defaults.
-//   - To say more of a request: [With] and [Request] set how long it waits and who pays for it, such as a [Reservation].
+//   - To say more of a request: [With] and [Request] set how long it waits and who pays for it, such as a
+//     [Reservation].
 //   - When nothing passes: [BlockedError] says until when; [ErrAcquireTimeout] and [ErrRequestTimeout] are the two
 //     timeouts.
 //   - To see and steer it: [Hooks] report what happens, [Limiter.Status] shows it, [Operator] changes it from outside.

@@ -9,9 +9,10 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// localBreaker is what one process knows of its own network, where several machines share the state. A machine without a
-// network must not put all others to Sleep, so requests without an answer count in their process alone: as many in a
-// row block it as would block everybody, for the same growing cooldown, and then one probe at a time finds out.
+// localBreaker is what one process knows of its own network, where several machines share the state. A machine
+// without a network must not put all others to Sleep, so requests without an answer count in their process alone: as
+// many in a row block it as would block everybody, for the same growing cooldown, and then one probe at a time finds
+// out.
 type localBreaker struct {
 	mu       sync.Mutex
 	failures int           // in a row
@@ -125,8 +126,8 @@ const (
 	renewEvery = 3 * time.Minute
 )
 
-// localCeiling keeps a process below the ceiling by its own count, whatever the store says: who can write to a coordinator can
-// stop or loosen the limit, not lift it. And it renews leases.
+// localCeiling keeps a process below the ceiling by its own count, whatever the store says: who can write to a
+// coordinator can stop or loosen the limit, not lift it. And it renews leases.
 type localCeiling struct {
 	mu    sync.Mutex
 	sent  []time.Time

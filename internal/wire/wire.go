@@ -1,5 +1,5 @@
-// Package wire writes values as varints, or reads them, by one list of fields for both directions, so that the two cannot
-// disagree. A format is a function that hands each field to a [Codec]:
+// Package wire writes values as varints, or reads them, by one list of fields for both directions, so that the two
+// cannot disagree. A format is a function that hands each field to a [Codec]:
 //
 //	func (p *point) code(c *wire.Codec) {
 //		wire.Int(c, &p.x)
@@ -177,8 +177,8 @@ func (c *Codec) Text(v *string, limit int) {
 	}
 }
 
-// Resize codes the length of a list, at most limit, and makes room for the elements that are read, in the memory that is
-// there.
+// Resize codes the length of a list, at most limit, and makes room for the elements that are read, in the memory that
+// is there.
 func Resize[T any](c *Codec, v *[]T, limit int) {
 	n := c.Count(len(*v), limit)
 	if !c.reading {

@@ -94,7 +94,7 @@ func (s *Snapshot) freeOrphans(now Stamp, t *Tuning) (o Orphans) {
 	return o
 }
 
-// fits reports whether n more requests fit into the budget, and into what the accounts at the quotas have left together.
+// fits reports whether n more requests fit into the budget, and into what the accounts' quotas have left together.
 func (s *Snapshot) fits(now Stamp, n int, t *Tuning, quotas []candidate) bool {
 	return s.inBudget(now, n, t) && (len(quotas) == 0 || n <= s.leftTogether(now, t, quotas))
 }
