@@ -47,7 +47,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 		return nil, err
 	}
 	refused := c.refuse()
-	out := &Outcome{}
+	out := &Outcome{Results: make([]Result, 0, len(c.items))}
 	for i := range c.items {
 		out.Results = append(out.Results, c.items[i].result)
 	}

@@ -78,6 +78,11 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 }
 
 func (c *check) gather(bundles []int) {
+	n := 0
+	for u := range c.plan.Units {
+		n += len(c.plan.Units[u].Ops)
+	}
+	c.items = make([]item, 0, n)
 	for u := range c.plan.Units {
 		unit := &c.plan.Units[u]
 		c.first = append(c.first, len(c.items))
