@@ -63,7 +63,10 @@ var onResponse = []rule{
 	{"a gateway that is pointed at itself, by others or at once", loops, OutcomeConfig},
 	{"a gateway's refusal for the time being, such as no permission in time", deferred, OutcomeDeferred},
 	{"429, whatever the body", status(429, 429), OutcomeThrottled},
-	{"TMDB's code 25, whatever the status", func(x exchange) bool { return x.refusal.Code == CodeOverLimit }, OutcomeThrottled},
+	{
+		"TMDB's code 25, whatever the status",
+		func(x exchange) bool { return x.refusal.Code == CodeOverLimit }, OutcomeThrottled,
+	},
 	{"304: the cached body is still right", status(304, 304), OutcomeOK},
 	{"redirect to another host or port, or from https to http", redirectRefused, OutcomeConfig},
 	{"redirect on the same host and port", status(300, 399), OutcomeClient},

@@ -93,9 +93,13 @@ func New(o Options) (*Client, error) {
 	token, key := strings.TrimSpace(o.Token), strings.TrimSpace(o.APIKey)
 	switch {
 	case !sendable(token):
-		return nil, &ArgumentError{Field: "Token", Reason: "has characters that no token has (spaces, quotes, control characters?)"}
+		return nil, &ArgumentError{
+			Field: "Token", Reason: "has characters that no token has (spaces, quotes, control characters?)",
+		}
 	case !sendable(key):
-		return nil, &ArgumentError{Field: "APIKey", Reason: "has characters that no key has (spaces, quotes, control characters?)"}
+		return nil, &ArgumentError{
+			Field: "APIKey", Reason: "has characters that no key has (spaces, quotes, control characters?)",
+		}
 	}
 	hc := http.Client{Timeout: defaultTimeout}
 	if o.HTTPClient != nil {

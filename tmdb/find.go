@@ -61,7 +61,9 @@ func (s FindSeason) rowID() int  { return s.ID }
 func (p Person) rowID() int      { return p.ID }
 
 // Find calls GET /3/find/{externalID}, for example Find(ctx, "tt0944947", SourceIMDb, "").
-func (c *Client) Find(ctx context.Context, externalID string, source Source, language string) (*FindResults, *Response, error) {
+func (c *Client) Find(
+	ctx context.Context, externalID string, source Source, language string,
+) (*FindResults, *Response, error) {
 	q := newQuery().segment("external id", externalID).
 		required("source", "external_source", string(source)).language(language)
 	return fetch[FindResults](ctx, c, "/find/"+externalID, q)

@@ -22,7 +22,9 @@ const (
 
 // String names the type; unknown ones by their number.
 func (t GroupType) String() string {
-	names := [...]string{1: "original air date", 2: "absolute", 3: "dvd", 4: "digital", 5: "story arc", 6: "production", 7: "tv"}
+	names := [...]string{
+		1: "original air date", 2: "absolute", 3: "dvd", 4: "digital", 5: "story arc", 6: "production", 7: "tv",
+	}
 	if t >= 1 && int(t) < len(names) {
 		return names[t]
 	}

@@ -57,7 +57,8 @@ func checkProxyAnswer(_ context.Context, proxy *url.URL, _ *http.Request, resp *
 	if resp.StatusCode < 400 || resp.StatusCode >= 500 {
 		return nil
 	}
-	return &ConfigError{Kind: ConfigProxy, Host: proxy.Host, Err: errors.New("HTTP " + strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))}
+	status := errors.New("HTTP " + strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
+	return &ConfigError{Kind: ConfigProxy, Host: proxy.Host, Err: status}
 }
 
 // CAPool returns the system's certificate authorities and those of pem (one or more PEM blocks). It fails when pem

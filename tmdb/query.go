@@ -126,7 +126,8 @@ func (q *query) appends(items []string) *query {
 		return q
 	}
 	if len(items) > MaxAppends {
-		return q.refuse("Append", "holds more than "+strconv.Itoa(MaxAppends)+" items (TMDB answers 400); TVComplete makes several requests")
+		return q.refuse("Append", "holds more than "+strconv.Itoa(MaxAppends)+
+			" items (TMDB answers 400); TVComplete makes several requests")
 	}
 	for _, item := range items {
 		if item == "" || strings.ContainsFunc(item, func(r rune) bool { return !isWord(r) && r != '/' }) {

@@ -17,7 +17,8 @@ func CheckRedirect(req *http.Request, via []*http.Request) error {
 		return nil
 	}
 	if len(via) > maxRedirects {
-		return &ConfigError{Kind: ConfigRedirect, Host: req.URL.Host, Err: fmt.Errorf("more than %d redirects in a row", maxRedirects)}
+		err := fmt.Errorf("more than %d redirects in a row", maxRedirects)
+		return &ConfigError{Kind: ConfigRedirect, Host: req.URL.Host, Err: err}
 	}
 	if err := refuseRedirect(via[0].URL, req.URL); err != nil {
 		return err

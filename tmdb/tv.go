@@ -60,17 +60,18 @@ type SeasonSummary struct {
 // TVDetails is a series. The fields after Seasons are nil unless they were appended (and, for a season, unless TMDB
 // has it).
 type TVDetails struct {
-	ID                  int              `json:"id"`
-	Name                string           `json:"name"`
-	OriginalName        string           `json:"original_name"`
-	OriginalLanguage    string           `json:"original_language"`
-	OriginCountry       []string         `json:"origin_country"`
-	Languages           []string         `json:"languages"`
-	FirstAirDate        string           `json:"first_air_date"`
-	LastAirDate         string           `json:"last_air_date"`
-	InProduction        bool             `json:"in_production"`
-	Status              string           `json:"status"` // "Ended", "Returning Series", "Canceled", "Planned", "In Production", "Pilot"
-	Type                string           `json:"type"`   // "Scripted", "Miniseries", "Video", ...
+	ID               int      `json:"id"`
+	Name             string   `json:"name"`
+	OriginalName     string   `json:"original_name"`
+	OriginalLanguage string   `json:"original_language"`
+	OriginCountry    []string `json:"origin_country"`
+	Languages        []string `json:"languages"`
+	FirstAirDate     string   `json:"first_air_date"`
+	LastAirDate      string   `json:"last_air_date"`
+	InProduction     bool     `json:"in_production"`
+	// Status is "Ended", "Returning Series", "Canceled", "Planned", "In Production" or "Pilot".
+	Status              string           `json:"status"`
+	Type                string           `json:"type"` // "Scripted", "Miniseries", "Video", ...
 	Adult               bool             `json:"adult"`
 	Softcore            bool             `json:"softcore"`
 	NumberOfSeasons     int              `json:"number_of_seasons"` // without season 0

@@ -2,6 +2,9 @@
 // want, beside the same processes with a cache each, which already has what the others would have asked.
 //
 //	go run -C bench ./cache [-processes 1,2,4,8] [-size MB] [-titles N] [-rounds N]
+//	go run -C bench ./cache -puts 50
+//
+// With -puts it measures what a put and a get take while eight processes put so many answers a second in all.
 //
 // An answer of the upstream takes 2 ms. "asked twice" has to be 0: processes that share never ask the same question.
 package main
@@ -43,11 +46,20 @@ func main() {
 		exit(work(context.Background()))
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == "paced" {
+		exit(pacedWorker(context.Background(), os.Args[2:]))
+		return
+	}
+	puts := flag.Int("puts", 0, "puts a second of eight processes, whose time is measured instead")
 	processes := flag.String("processes", "1,2,4,8", "numbers of processes")
 	size := flag.Int("size", 200, "size of the database that processes share, in MB")
 	titles := flag.Int("titles", 1000, "titles of each process, half of them shared")
 	rounds := flag.Int("rounds", 3, "runs of each row; the median counts")
 	flag.Parse()
+	if *puts > 0 {
+		exit(paced(8, *puts, *size, 20*time.Second))
+		return
+	}
 	exit(table(*processes, *size, *titles, *rounds))
 }
 

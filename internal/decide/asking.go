@@ -171,7 +171,9 @@ func (d *Deciders) question(ctx context.Context, s match.Series, res match.Resol
 
 // searchFor searches for text in place of the titles. The person decides what of the results is right. Without results,
 // those from before stay.
-func (d *Deciders) searchFor(ctx context.Context, s match.Series, before match.Resolution, text string) (match.Resolution, lang.Text) {
+func (d *Deciders) searchFor(
+	ctx context.Context, s match.Series, before match.Resolution, text string,
+) (match.Resolution, lang.Text) {
 	s.Titles = []release.Title{{Text: text}}
 	s.IDs, s.Year = nil, 0
 	res := d.resolver.Resolve(ctx, s)

@@ -69,8 +69,10 @@ type series struct {
 // resolution is what a decider has found, and how files are placed by it.
 type resolution struct {
 	match.Resolution
-	read   func(release.Release) []release.Release              // readings of a name, of which the first that has a place counts; nil: as it is
-	finish func(match.Decision, release.Release) match.Decision // completes the decision of a placed file; nil: it stands
+	// read returns the readings of a name, of which the first that has a place counts; nil: as it is.
+	read func(release.Release) []release.Release
+	// finish completes the decision of a placed file; nil: it stands.
+	finish func(match.Decision, release.Release) match.Decision
 }
 
 // New returns the deciders of one run. It fails where the user's pins can't be read: files would be decided against
@@ -136,7 +138,9 @@ func (d *Deciders) decide(ctx context.Context, s *series) (res resolution, ok bo
 }
 
 // place places files by what was found for their series. Those that have no place by one reading are tried by the next.
-func (d *Deciders) place(ctx context.Context, files []match.File, res resolution, decided func(match.File, match.Decision)) {
+func (d *Deciders) place(
+	ctx context.Context, files []match.File, res resolution, decided func(match.File, match.Decision),
+) {
 	elsewhere := d.index.elsewhere(res.Resolution)
 	for round := 0; len(files) > 0; round++ {
 		read := slices.Clone(files)

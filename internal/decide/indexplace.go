@@ -27,10 +27,14 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	}
 	var hits []match.Hit
 	for _, c := range rivals {
-		hits = append(hits, match.Hit{Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original, Popularity: c.Popularity})
+		hits = append(hits, match.Hit{
+			Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original, Popularity: c.Popularity,
+		})
 	}
 	res := d.resolver.ResolveAmong(ctx, s.Series, hits)
-	step := match.Step{Stage: "index", Detail: lang.Textf("entries that the title index has under this title: %d", len(hits))}
+	step := match.Step{
+		Stage: "index", Detail: lang.Textf("entries that the title index has under this title: %d", len(hits)),
+	}
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	switch {
 	case res.Status == match.Matched:
@@ -39,7 +43,9 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 		}
 		// There is no namesake in the lists, as if a search without a year had shown none.
 		if len(hits) == 1 {
-			d.known.show(match.Query{Kind: res.Kind}, []match.Hit{{Kind: res.Kind, ID: res.ID, Title: res.Title, OriginalTitle: res.OriginalTitle, Year: res.Year}})
+			d.known.show(match.Query{Kind: res.Kind}, []match.Hit{{
+				Kind: res.Kind, ID: res.ID, Title: res.Title, OriginalTitle: res.OriginalTitle, Year: res.Year,
+			}})
 		}
 		c := rivals[slices.IndexFunc(rivals, func(c index.Candidate) bool { return c.Kind == res.Kind && c.ID == res.ID })]
 		m := mapped{c, res.Entry, said.siblings[c.ID]}.ofYear(s.Year)
@@ -58,7 +64,8 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 // has no place for the files' numbers and the other has: AniDB and TMDB give a remake and the older work of its name
 // different titles.
 func (d *Deciders) orNamesake(ctx context.Context, s match.Series, listed resolution) resolution {
-	if s.Fansub || beyondDoubt(s, listed.Resolution) || !d.nowhere(ctx, s, listed) { // fansubs count a sequel on from the season before
+	// Fansubs count a sequel on from the season before.
+	if s.Fansub || beyondDoubt(s, listed.Resolution) || !d.nowhere(ctx, s, listed) {
 		return listed
 	}
 	once := d.resolver
@@ -94,8 +101,11 @@ func listsText(season, offset int) lang.Text {
 }
 
 // byListsAlone takes the entry of the index while TMDB can't be asked, unless its title is only a piece of the name.
-func (d *Deciders) byListsAlone(s match.Series, c index.Candidate, siblings []index.Candidate, asked match.Resolution) (resolution, bool) {
-	if s.Year != 0 && c.Anime == 0 || !match.Whole(s, &match.Entry{Kind: c.Kind, Title: c.Text, OriginalTitle: c.Original}) {
+func (d *Deciders) byListsAlone(
+	s match.Series, c index.Candidate, siblings []index.Candidate, asked match.Resolution,
+) (resolution, bool) {
+	e := &match.Entry{Kind: c.Kind, Title: c.Text, OriginalTitle: c.Original}
+	if s.Year != 0 && c.Anime == 0 || !match.Whole(s, e) {
 		return resolution{}, false
 	}
 	confidence := indexConfidence
@@ -158,7 +168,9 @@ func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblin
 		return d
 	}
 	if n, stated := r.Season(); stated && n != 1 {
-		known := slices.ContainsFunc(siblings, func(o index.Candidate) bool { return o.Season != nil && *o.Season == n && o.Offset == 0 })
+		known := slices.ContainsFunc(siblings, func(o index.Candidate) bool {
+			return o.Season != nil && *o.Season == n && o.Offset == 0
+		})
 		if c.Season == nil && known && n > 0 {
 			d.Season, d.Episodes, d.EpisodeConfidence = &n, eps, &unaskedPlace
 			d.Reason = lang.Textf("the lists know a season %d; unchecked, for TMDB could not be asked", n)

@@ -53,13 +53,15 @@ func sequelTitles(s match.Series) []string {
 		if n := s.Season; s.HasSeason && n > 1 {
 			if s.Part > 1 {
 				for _, part := range []string{"Part", "Cour"} {
-					out = append(out, fmt.Sprintf("%s Season %d %s %d", t, n, part, s.Part), fmt.Sprintf("%s %s Season %s %d", t, ordinal(n), part, s.Part))
+					out = append(out, fmt.Sprintf("%s Season %d %s %d", t, n, part, s.Part),
+						fmt.Sprintf("%s %s Season %s %d", t, ordinal(n), part, s.Part))
 				}
 				continue
 			}
 			out = append(out,
 				fmt.Sprintf("%s %s Season", t, ordinal(n)), fmt.Sprintf("%s Season %d", t, n), fmt.Sprintf("%s %d", t, n),
-				fmt.Sprintf("%s S%d", t, n), fmt.Sprintf("%s 第%d期", t, n), fmt.Sprintf("%s 第%s季", t, chinese(n)), fmt.Sprintf("%s %d기", t, n))
+				fmt.Sprintf("%s S%d", t, n), fmt.Sprintf("%s 第%d期", t, n), fmt.Sprintf("%s 第%s季", t, chinese(n)),
+				fmt.Sprintf("%s %d기", t, n))
 			if n <= 5 {
 				out = append(out, t+" "+[]string{"", "", "II", "III", "IV", "V"}[n])
 			}

@@ -255,7 +255,9 @@ func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok 
 	if res.Status != match.Matched || res.Confidence < match.Convincing || !beyondDoubt(s.Series, res) {
 		return out, false
 	}
-	step := match.Step{Stage: "known", Detail: lang.Textf("%s %d, fetched before, bears this title: no search", e.kind, e.id)}
+	step := match.Step{
+		Stage: "known", Detail: lang.Textf("%s %d, fetched before, bears this title: no search", e.kind, e.id),
+	}
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	s.unlock()
 	return resolution{Resolution: res}, true

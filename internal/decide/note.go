@@ -32,7 +32,9 @@ func (d *Deciders) NoteOfRow(r *tmdb.MovieRow) *nfo.Entry {
 		Kind: string(match.Movie), ID: r.ID, OriginalTitle: r.OriginalTitle, Plot: r.Overview, Premiered: r.ReleaseDate,
 		Poster: pathOr(r.PosterPath), Fanart: pathOr(r.BackdropPath),
 	}
-	e := &match.Entry{Kind: match.Movie, ID: r.ID, Title: r.Title, OriginalTitle: r.OriginalTitle, Year: match.YearOf(r.ReleaseDate)}
+	e := &match.Entry{
+		Kind: match.Movie, ID: r.ID, Title: r.Title, OriginalTitle: r.OriginalTitle, Year: match.YearOf(r.ReleaseDate),
+	}
 	return d.complete(n, e)
 }
 
@@ -91,7 +93,8 @@ func seriesNote(d *tmdb.TVDetails) *nfo.Entry {
 	for number, season := range d.AppendedSeasons {
 		for _, e := range season.Episodes {
 			n.Episodes = append(n.Episodes, nfo.Episode{
-				ID: e.ID, Season: number, Number: e.EpisodeNumber, Title: e.Name, Aired: e.AirDate, Runtime: e.Runtime, Plot: e.Overview,
+				ID: e.ID, Season: number, Number: e.EpisodeNumber, Title: e.Name, Aired: e.AirDate,
+				Runtime: e.Runtime, Plot: e.Overview,
 			})
 		}
 	}

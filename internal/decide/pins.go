@@ -110,7 +110,8 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	pin := *s.pin
 	res := d.resolver.ResolveID(ctx, s.Series, pin.Kind, pin.ID)
 	res.By = match.ByPin
-	res.Steps = slices.Concat([]match.Step{{Stage: "pin", Detail: lang.Textf("the user's choice: %s", pin.String())}}, res.Steps)
+	step := match.Step{Stage: "pin", Detail: lang.Textf("the user's choice: %s", pin.String())}
+	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	out := resolution{read: func(r release.Release) []release.Release { return []release.Release{corrected(r, pin)} }}
 	switch gone := errors.Is(res.Err, match.ErrNoEntry); {
 	case gone:
@@ -156,7 +157,8 @@ type pinnedToNothing struct {
 func (e *pinnedToNothing) Error() string { return e.Text().String() }
 
 func (e *pinnedToNothing) Text() lang.Text {
-	return lang.Textf("pinned to %s, which TMDB does not have; take it back with: anivault unpin %s", e.pin.Entry(), ui.ShellWord(e.pin.What()))
+	return lang.Textf("pinned to %s, which TMDB does not have; take it back with: anivault unpin %s",
+		e.pin.Entry(), ui.ShellWord(e.pin.What()))
 }
 
 func (e *pinnedToNothing) Unwrap() error { return e.cause }

@@ -37,7 +37,9 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 	key := "search/" + string(q.Kind) + "/" + strconv.Itoa(q.Year) + "/" + strconv.Itoa(number) + "/" + q.Text
 	return once(&s.memo, key, func() ([]match.Hit, match.Origin, error) {
 		if q.Kind == match.Movie {
-			page, resp, err := s.client.SearchMovie(ctx, tmdb.SearchMovieOptions{Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.adult})
+			page, resp, err := s.client.SearchMovie(ctx, tmdb.SearchMovieOptions{
+				Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.adult,
+			})
 			if err != nil {
 				return nil, match.Origin{}, err
 			}
@@ -45,7 +47,9 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 			s.known.show(q, hits)
 			return hits, originOf(resp), nil
 		}
-		page, resp, err := s.client.SearchTV(ctx, tmdb.SearchTVOptions{Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.adult})
+		page, resp, err := s.client.SearchTV(ctx, tmdb.SearchTVOptions{
+			Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.adult,
+		})
 		if err != nil {
 			return nil, match.Origin{}, err
 		}
@@ -96,7 +100,9 @@ func (s *source) film(ctx context.Context, id int) (*tmdb.MovieDetails, *tmdb.Re
 func (s *source) series(ctx context.Context, id int) (*tmdb.TVDetails, []*tmdb.Response, error) {
 	d, responses, err := s.client.TVComplete(ctx, id, tmdb.DetailOptions{
 		Language: s.language,
-		Append:   []string{tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendEpisodeGroups, tmdb.AppendExternalIDs},
+		Append: []string{
+			tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendEpisodeGroups, tmdb.AppendExternalIDs,
+		},
 	})
 	return d, responses, missing(err)
 }
@@ -279,12 +285,11 @@ func genresOf(genres []tmdb.Genre) []int {
 	return ids
 }
 
-// memo keeps decoded answers for one run, the oldest of too many goes. Errors are not kept. Callers with the same
-// question at the same time each ask: the cache sends one request for all of them.
+// memo keeps decoded answers for one run; when there are too many, all go: the cache has them. Errors are not kept.
+// Callers with the same question at the same time each ask: the cache sends one request for all of them.
 type memo struct {
 	mu      sync.Mutex
 	answers map[string]decoded
-	order   []string // oldest first
 }
 
 type decoded struct {
@@ -293,7 +298,7 @@ type decoded struct {
 }
 
 // memoSize bounds how many answers are kept.
-const memoSize = 512
+const memoSize = 1024
 
 // once returns the answer that is kept under a key, or asks for it and keeps it.
 func once[T any](m *memo, key string, ask func() (T, match.Origin, error)) (T, match.Origin, error) {
@@ -309,16 +314,9 @@ func once[T any](m *memo, key string, ask func() (T, match.Origin, error)) (T, m
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.answers[key]; !ok {
-		m.order = append(m.order, key)
-	}
-	if m.answers == nil {
+	if m.answers == nil || len(m.answers) >= memoSize {
 		m.answers = map[string]decoded{}
 	}
 	m.answers[key] = decoded{value, origin}
-	if len(m.order) > memoSize {
-		delete(m.answers, m.order[0])
-		m.order = m.order[1:]
-	}
 	return value, origin, nil
 }
