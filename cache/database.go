@@ -233,7 +233,7 @@ func (d *database) beginReading(ctx context.Context) (release func(), died bool,
 	}
 	was, err := d.lock.mark(true)
 	if err != nil {
-		return unlock, true, nil // nothing says what happened
+		return unlock, true, nil //nolint:nilerr // nothing says what happened, so it is walked
 	}
 	if !was {
 		return d.unmarking(unlock), false, nil

@@ -7,7 +7,8 @@ package boltfile
 // the machine's byte order.
 //
 //	page:   id (8) · flags (2) · count (2) · overflow (4), then count elements, then what they refer to
-//	meta:   magic (4) · version (4) · page size (4) · flags (4) · root page (8) · sequence (8) · free list's page (8) ·
+//	meta:   magic (4) · version (4) · page size (4) · flags (4) · root page (8) · sequence (8) ·
+//	        free list's page (8) ·
 //	        pages (8) · transaction (8) · FNV-1a of all that (8)
 //	branch: position (4) · key length (4) · page (8)
 //	leaf:   flags (4) · position (4) · key length (4) · value length (4)
