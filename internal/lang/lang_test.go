@@ -72,7 +72,7 @@ func TestKorean(t *testing.T) {
 			"a cause of two sentences", Say(`config file: "/x; y": does not exist; make one with: anivault config init`),
 			`설정 파일: "/x; y": 없습니다. 만들려면: anivault config init`,
 		},
-		{"a line's end stays", Sprintf("%s\n", "2 series: 1 complete, 3 aired episodes missing"), "시리즈 2개: 빠짐없음 1, 방영된 3화 없음\n"},
+		{"a text among the arguments", Sprintf("%s\n", Text("no series was matched")), "매칭된 시리즈가 없습니다\n"},
 		{"lines", Say("\n  Enter         keep it so\n  n             no: choose again\n"), "\n  Enter         그대로 저장\n  n             아니요, 다시 고르기\n"},
 		{"an error among the arguments", Sprintf("flag --exclude: %v", errors.New("is empty")), "--exclude 옵션: 비어 있습니다"},
 		{"two reasons", Say("spelled exactly so; 1998 is a year of it"), "표기가 정확히 같음; 1998년이 작품의 연도와 일치함"},

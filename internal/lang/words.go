@@ -86,39 +86,8 @@ func (w *words) word(s string) string {
 	return s
 }
 
-func (w *words) sprintf(format string, args []any) string {
-	if !w.has(format) {
-		return w.say(fmt.Sprintf(format, args...))
-	}
-	_, verbs := parse(format)
-	if slices.ContainsFunc(args, func(arg any) bool {
-		switch arg := arg.(type) {
-		case Text:
-			return true
-		case error:
-			_, _, parts := TextOf(arg).parts()
-			return parts
-		}
-		return false
-	}) {
-		return Textf(format, args...).in(w.own)
-	}
-	texts := make([]string, len(args))
-	for _, v := range verbs {
-		if v.arg >= len(args) {
-			return fmt.Sprintf(format, args...) // fmt says what is wrong with it
-		}
-		arg := args[v.arg]
-		texts[v.arg] = fmt.Sprintf(v.plain(), arg)
-		switch arg.(type) {
-		case string, error, fmt.Stringer:
-			if v.letter != 'q' {
-				texts[v.arg] = w.say(texts[v.arg])
-			}
-		}
-	}
-	return w.print(format, texts)
-}
+// sprintf never looks into an argument that is neither a Text nor an error: a path may read like a message.
+func (w *words) sprintf(format string, args []any) string { return Textf(format, args...).in(w.own) }
 
 func (w *words) say(text string) string {
 	if _, _, ok := Text(text).parts(); ok {
