@@ -143,7 +143,7 @@ func (c *Config) wrongForm(k Key) lang.Text {
 	switch {
 	case !c.AsksTMDB():
 		if len(text) < minKey && text != noKey {
-			return lang.Text(lang.Textf("is too short: a key has at least %d characters; write %s to send no key", minKey, noKey))
+			return lang.Textf("is too short: a key has at least %d characters; write %s to send no key", minKey, noKey)
 		}
 	case k.Token.IsSet() && !readTokenForm.MatchString(text):
 		switch {

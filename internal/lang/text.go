@@ -7,13 +7,15 @@ import (
 	"strings"
 )
 
-// Text is a message for people that is not said yet: an English text, or a format with its arguments, as Textf puts them
-// together. It can be compared and stored. String says it in English, as records and logs have it, Say in the language of
+// Text is a message for people that is not said yet: an English text, or a format with its arguments, as Textf puts
+// them together. It can be compared and stored. String says it in English, as records and logs have it, Say in the
+// language of
 // the process. A constant is a Text without arguments.
 type Text string
 
-// Textf returns the message that format makes of args. An argument that is a Text or an error is said in the language of
-// the message, unless its verb quotes it; all others, such as names and titles, are shown as they are. The verbs are fmt's; an
+// Textf returns the message that format makes of args. An argument that is a Text or an error is said in the language
+// of the message, unless its verb quotes it; all others, such as names and titles, are shown as they are. The verbs are
+// fmt's; an
 // argument that is shown twice is shown alike.
 func Textf(format string, args ...any) Text {
 	if len(args) == 0 && strings.IndexByte(format, '%') < 0 {
@@ -51,7 +53,8 @@ func Textf(format string, args ...any) Text {
 	return Text(b.String())
 }
 
-// mark begins a Text that has arguments: behind it stand format and arguments, each with its length in front. An argument
+// mark begins a Text that has arguments: behind it stand format and arguments, each with its length in front. An
+// argument
 // begins with t if it is a Text, and with s if it is shown as it is.
 const mark = 0
 
@@ -151,7 +154,8 @@ type said struct {
 	args   []any
 }
 
-// Error is fmt.Errorf for an error that is told to people: Error() is English, and TextOf has its format and arguments, so
+// Error is fmt.Errorf for an error that is told to people: Error() is English, and TextOf has its format and arguments,
+// so
 // that Say tells it in their language.
 func Error(format string, args ...any) error {
 	return &said{fmt.Errorf(format, args...), format, args}
@@ -163,7 +167,7 @@ func (e *said) Text() Text    { return Textf(e.format, e.args...) }
 // TextOf returns what an error says: of one that Error made, or that has a method Text, with its arguments. One that is
 // made of such an error, with words in front of it, tells these in English. What nobody knows is told as it is.
 func TextOf(err error) Text {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // this very layer: what it wraps is looked at below
 	case nil:
 		return ""
 	case interface{ Text() Text }:
@@ -175,7 +179,7 @@ func TextOf(err error) Text {
 		}
 	}
 	whole := err.Error()
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // the layers are taken off one by one
 	case interface{ Unwrap() error }:
 		if cause := e.Unwrap(); cause != nil {
 			if before, ok := strings.CutSuffix(whole, cause.Error()); ok && before != "" {
