@@ -94,15 +94,6 @@ func Say[T ~string](text T) string {
 	return w.say(string(text))
 }
 
-// Word is Say for a word that stands alone: a status, a label. Within a text it is left alone, for titles have it too.
-func Word(word string) string {
-	w := current.Load()
-	if w == nil {
-		return word
-	}
-	return w.word(word)
-}
-
 // Writer returns a writer that says each text written to it, which is one message or whole lines, in the language of the
 // process. It is for text alone: nothing that a program reads may go through it.
 func Writer(out io.Writer) io.Writer {

@@ -49,7 +49,7 @@ func TestEnglishIsAsItWasWritten(t *testing.T) {
 	if got := Sprintf("%d files as %q", 2, "x"); got != `2 files as "x"` {
 		t.Error(got)
 	}
-	if Say("no TMDB key is set") != "no TMDB key is set" || Word("matched") != "matched" {
+	if Say("no TMDB key is set") != "no TMDB key is set" || Say("matched") != "matched" {
 		t.Error("English was changed")
 	}
 	var b bytes.Buffer
@@ -127,8 +127,8 @@ func argsOf(format string) []int {
 func TestEachRowIsSaid(t *testing.T) {
 	inKorean(t)
 	for _, e := range catalogue() {
-		if _, verbs := parse(e.id); len(verbs) == 0 && Word(e.id) != strings.ReplaceAll(e.text, "%%", "%") {
-			t.Errorf("%q is said as %q", e.id, Word(e.id))
+		if _, verbs := parse(e.id); len(verbs) == 0 && Say(e.id) != strings.ReplaceAll(e.text, "%%", "%") {
+			t.Errorf("%q is said as %q", e.id, Say(e.id))
 		}
 	}
 }
@@ -215,5 +215,16 @@ func TestReadPO(t *testing.T) {
 	}
 	if _, err := readPO(strings.NewReader("msgid \"a\"\nnonsense\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("a line that is neither: %v", err)
+	}
+}
+
+func TestCount(t *testing.T) {
+	for want, got := range map[string]Text{
+		"1 file": Count(1, "file"), "0 files": Count(0, "file"), "2 retries": Count(2, "retry"), "2 keys": Count(2, "key"),
+		"3 processes": Count(3, "process"),
+	} {
+		if got.String() != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

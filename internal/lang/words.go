@@ -79,13 +79,6 @@ func (w *words) print(key string, args []string) string {
 	return w.printer.Sprintf(key, list...)
 }
 
-func (w *words) word(s string) string {
-	if w.has(s) {
-		return w.print(s, nil)
-	}
-	return s
-}
-
 // sprintf never looks into an argument that is neither a Text nor an error: a path may read like a message.
 func (w *words) sprintf(format string, args []any) string { return Textf(format, args...).in(w.own) }
 

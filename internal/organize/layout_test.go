@@ -234,3 +234,18 @@ func FuzzPath(f *testing.F) {
 		}
 	})
 }
+
+// isClean reports whether s is a relative path whose components CleanName leaves as they are, so that it stays below
+// its root.
+func isClean(s string) bool {
+	for {
+		component, rest, more := strings.Cut(s, "/")
+		if component == "" || CleanName(component) != component {
+			return false
+		}
+		if !more {
+			return true
+		}
+		s = rest
+	}
+}

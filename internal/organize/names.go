@@ -125,21 +125,6 @@ func isDevice(s string) bool {
 	return ok && utf8.RuneCountInString(number) == 1 && strings.Contains("0123456789¹²³", number)
 }
 
-// isClean reports whether s is a relative path whose components CleanName leaves as they are, so that it stays below
-// its root.
-func isClean(s string) bool {
-	for {
-		component, rest, more := strings.Cut(s, "/")
-		if component == "" || CleanName(component) != component {
-			return false
-		}
-		if !more {
-			return true
-		}
-		s = rest
-	}
-}
-
 // isLocal reports whether s is a relative path in its shortest form that stays below its root. The root itself is ".".
 func isLocal(s string) bool {
 	return s != "" && s[0] != '/' && path.Clean(s) == s && s != ".." && !strings.HasPrefix(s, "../") &&

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -73,20 +72,6 @@ func Size(n int64) string {
 		unit++
 	}
 	return fmt.Sprintf("%.1f %s", value, []string{"kB", "MB", "GB", "TB"}[unit])
-}
-
-// Count returns a number with its noun: "1 file", "2 files", "3 retries", "4 processes", "5 keys".
-func Count(n int, noun string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(noun, "y") && !strings.HasSuffix(noun, "ey"):
-		noun = strings.TrimSuffix(noun, "y") + "ies"
-	case strings.HasSuffix(noun, "s"):
-		noun += "es"
-	default:
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
 }
 
 // Offset returns a time since the beginning of something, to a tenth of a second, from ten minutes on to a second:

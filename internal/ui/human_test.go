@@ -51,17 +51,6 @@ func TestSize(t *testing.T) {
 	}
 }
 
-func TestCount(t *testing.T) {
-	for want, got := range map[string]string{
-		"1 file": Count(1, "file"), "0 files": Count(0, "file"), "2 retries": Count(2, "retry"), "2 keys": Count(2, "key"),
-		"3 processes": Count(3, "process"),
-	} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 func TestClockHasTheDateOfAnotherDay(t *testing.T) {
 	now := time.Now()
 	if got, want := Clock(now), now.Format(time.TimeOnly); got != want {
