@@ -8,8 +8,7 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// AccountView is an account as commands, pages and API show it. Its keys are shown by their numbers
-// alone.
+// AccountView is an account as commands, pages and API show it. Keys appear by number only.
 type AccountView struct {
 	Name      string         `json:"name" doc:"its name"`
 	Priority  int            `json:"priority" doc:"smaller numbers are used first"`
