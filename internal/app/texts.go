@@ -42,7 +42,8 @@ func ErrorText(err error) (lang.Text, bool) {
 	case *ratelimit.TuningError:
 		return lang.Textf("%s: %s; %s", Tuned(e), lang.Text(e.Reason), config.RemedyText(e)), true
 	case *ratelimit.StoreWarning:
-		return warningText(e), true
+		format, args := e.Message()
+		return lang.Textf(format, args...), true
 	case *redisstore.Fault:
 		return lang.Textf("Redis at %s %s", e.Place, lang.Text(e.Text)), true
 	case *tmdb.ConfigError:
@@ -72,35 +73,3 @@ func Tuned(e *ratelimit.TuningError) string {
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-func warningText(w *ratelimit.StoreWarning) lang.Text {
-	switch w.Event {
-	case "lock_degraded":
-		return lang.Textf("limiter lock in %s is held by a process that does not run; "+
-			"going on alone with 1/%d of the limits", w.Path, w.Parts)
-	case "lock_slow":
-		return lang.Textf("limiter state in %s is slow: one update of a hundred takes %s or longer",
-			w.Path, w.P99.Round(time.Millisecond))
-	case "coordinator_lost":
-		return lang.Textf("coordinator lost: %s; this machine goes on alone with 1/%d of the limits", w.Err, w.Parts)
-	case "coordinator_back":
-		return lang.Textf("coordinator at %s is back after %s; the limits are shared again",
-			w.Path, w.Alone.Round(time.Second))
-	case "coordinator_state_lost":
-		return lang.Textf("coordinator at %s had lost what the limiter keeps there; "+
-			"this process has brought back what it knew", w.Path)
-	case "coordinator_slow":
-		return lang.Textf("coordinator at %s is slow: one update of a hundred takes %s or longer",
-			w.Path, w.P99.Round(time.Millisecond))
-	case "state_corrupt":
-		return lang.Textf("limiter state was damaged, starting carefully; kept as %s: %s", w.Path, w.Err)
-	case "state_newer":
-		return lang.Textf("limiter state in %s is of a newer version; going on in memory with 1/%d of the limits",
-			w.Path, w.Parts)
-	case "state_shared":
-		return lang.Textf("limiter state in %s is used by another machine as well; "+
-			"each goes on in memory with 1/%d of the limits", w.Path, w.Parts)
-	}
-	return lang.Textf("limiter state in %s cannot be shared; going on in memory with 1/%d of the limits: %s",
-		w.Path, w.Parts, w.Err)
-}

@@ -30,35 +30,41 @@ type StoreWarning struct {
 
 // Error implements error.
 func (w *StoreWarning) Error() string {
+	format, args := w.Message()
+	return fmt.Sprintf(format, args...)
+}
+
+// Message returns what Error says as a format of package fmt and its arguments, so that a program can translate it.
+func (w *StoreWarning) Message() (format string, args []any) {
 	switch w.Event {
 	case "lock_degraded":
-		return fmt.Sprintf("limiter lock in %s is held by a process that does not run; "+
-			"going on alone with 1/%d of the limits", w.Path, w.Parts)
+		return "limiter lock in %s is held by a process that does not run; " +
+			"going on alone with 1/%d of the limits", []any{w.Path, w.Parts}
 	case "lock_slow":
-		return fmt.Sprintf("limiter state in %s is slow: one update of a hundred takes %v or longer", w.Path,
-			w.P99.Round(time.Millisecond))
+		return "limiter state in %s is slow: one update of a hundred takes %s or longer",
+			[]any{w.Path, w.P99.Round(time.Millisecond)}
 	case "coordinator_lost":
-		return fmt.Sprintf("coordinator lost: %v; this machine goes on alone with 1/%d of the limits", w.Err, w.Parts)
+		return "coordinator lost: %s; this machine goes on alone with 1/%d of the limits", []any{w.Err, w.Parts}
 	case "coordinator_back":
-		return fmt.Sprintf("coordinator at %s is back after %v; the limits are shared again", w.Path,
-			w.Alone.Round(time.Second))
+		return "coordinator at %s is back after %s; the limits are shared again",
+			[]any{w.Path, w.Alone.Round(time.Second)}
 	case "coordinator_state_lost":
-		return fmt.Sprintf("coordinator at %s had lost what the limiter keeps there; "+
-			"this process has brought back what it knew", w.Path)
+		return "coordinator at %s had lost what the limiter keeps there; " +
+			"this process has brought back what it knew", []any{w.Path}
 	case "coordinator_slow":
-		return fmt.Sprintf("coordinator at %s is slow: one update of a hundred takes %v or longer", w.Path,
-			w.P99.Round(time.Millisecond))
+		return "coordinator at %s is slow: one update of a hundred takes %s or longer",
+			[]any{w.Path, w.P99.Round(time.Millisecond)}
 	case "state_corrupt":
-		return fmt.Sprintf("limiter state was damaged, starting carefully; kept as %s: %v", w.Path, w.Err)
+		return "limiter state was damaged, starting carefully; kept as %s: %s", []any{w.Path, w.Err}
 	case "state_newer":
-		return fmt.Sprintf("limiter state in %s is of a newer version; going on in memory with 1/%d of the limits", w.Path,
-			w.Parts)
+		return "limiter state in %s is of a newer version; going on in memory with 1/%d of the limits",
+			[]any{w.Path, w.Parts}
 	case "state_shared":
-		return fmt.Sprintf("limiter state in %s is used by another machine as well; "+
-			"each goes on in memory with 1/%d of the limits", w.Path, w.Parts)
+		return "limiter state in %s is used by another machine as well; " +
+			"each goes on in memory with 1/%d of the limits", []any{w.Path, w.Parts}
 	}
-	return fmt.Sprintf("limiter state in %s cannot be shared; going on in memory with 1/%d of the limits: %v", w.Path,
-		w.Parts, w.Err)
+	return "limiter state in %s cannot be shared; going on in memory with 1/%d of the limits: %s",
+		[]any{w.Path, w.Parts, w.Err}
 }
 
 // Unwrap returns the cause.
