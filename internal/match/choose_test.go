@@ -105,7 +105,7 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 			rel("Silver Road Revenge", eps(3)), "tv 5 -",
 		},
 		{
-			"behind a short form of the title", alone(two("Silver Road", first, second).alt("Road", "Road Hikari")),
+			"after a short form of the title", alone(two("Silver Road", first, second).alt("Road", "Road Hikari")),
 			rel("Road Hikari", eps(3)), "tv 5 -",
 		},
 		{
@@ -148,7 +148,7 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 				"Silver Road Winter Night")), rel("Silver Road Winter Night", file), "tv 5 -",
 		},
 		{
-			"a special that has the part behind another title",
+			"a special that has the part after another title",
 			alone(two("Silver Road", season(0, "1-2").titled("Silver Road: Winter Night", "Blue Night"),
 				first).alt("Gin no Michi", "Gin no Michi Winter Night")), rel("Gin no Michi Winter Night", eps(1)), "tv 5 S00E01",
 		},
@@ -165,7 +165,7 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 			rel("Gin no Michi Winter Night", eps(1)), "tv 5 S02E01",
 		},
 		{
-			"a number behind the title, without an episode", alone(two("Silver Road", season(0, "1-2"), first)),
+			"a number after the title, without an episode", alone(two("Silver Road", season(0, "1-2"), first)),
 			rel("Silver Road 2", file), "tv 5 S01E02",
 		},
 		{"there is a second season", alone(two("Silver Road", first, second)), rel("Silver Road 2", file), "tv 5 -"},

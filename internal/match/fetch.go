@@ -121,7 +121,7 @@ func (j *job) nextRival(spent func(scored) bool) int {
 	}
 	next := -1
 	for i, c := range j.pool {
-		if !c.known() && !c.explained && c.whole && !spent(c) && j.potential(c) > best.score-farBehind &&
+		if !c.known() && !c.explained && c.whole && !spent(c) && j.potential(c) > best.score-farAfter &&
 			(next < 0 || j.compareFetch(c, j.pool[next]) < 0) {
 			next = i
 		}
@@ -129,8 +129,8 @@ func (j *job) nextRival(spent func(scored) bool) int {
 	return next
 }
 
-// farBehind is a difference of scores with which a rival takes away no confidence that matters.
-const farBehind = 4 / calLead
+// farAfter is a difference of scores with which a rival takes away no confidence that matters.
+const farAfter = 4 / calLead
 
 // spent returns which contenders are not fetched any more because enough like them were: rows that only a part of the
 // title has found, and rows that would have to hide the exact title that another one shows.

@@ -251,7 +251,7 @@ func sharedArc(p *placer) int {
 	return found
 }
 
-// subtitle is what a title of the show has after a shorter one, or behind the mark of a subtitle; "" for none.
+// subtitle is what a title of the show has after a shorter one, or after the mark of a subtitle; "" for none.
 func subtitle(t named, titles []named) string {
 	if rest := afterPlain(t.norm, titles); rest != t.norm {
 		return rest

@@ -153,7 +153,7 @@ func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
 		{"the final season of a show whose last it may be", rel("Salt Harbor Final Season", eps(3)), "tv 3 S03E03"},
 		{"the final season of a show that has one", rel("Moth Parade Final Season", eps(3)), "tv 2 -"},
 		{"a part of the final season, which is not there", rel("Moth Parade Final Season", inPart(2), eps(3)), "tv 2 -"},
-		{"part in words behind the season", rel("Clockwork Isle 2nd Season - Sono Ni", eps(6)), "tv 12 S02E18"},
+		{"part in words after the season", rel("Clockwork Isle 2nd Season - Sono Ni", eps(6)), "tv 12 S02E18"},
 		{"year of a season's later cour", rel("Clockwork Isle II", of(2024), eps(2)), "tv 12 S02E14"},
 		{"season with a year and a part", rel("Clockwork Isle", of(2023), inPart(2), eps(2)), "tv 12 S02E14"},
 		{"merged third season, counted on, before another", rel("Reed Archive", inSeason(3), eps(31)), "tv 14 S01E31"},

@@ -330,23 +330,23 @@ func scriptClass(r rune) int {
 	return 0
 }
 
-// likelyFirst sorts whole readings by how likely a search finds them. Chinese titles come behind others: each land has
+// likelyFirst sorts whole readings by how likely a search finds them. Chinese titles come after others: each land has
 // its own. Lists of titles have nearly all that are written in Latin letters: one that is unlisted is likely misspelt,
-// and comes behind others that are no mere word. Titles in Latin letters seldom mark long vowels, and a search without
+// and comes after others that are no mere word. Titles in Latin letters seldom mark long vowels, and a search without
 // the mark does not find "ou". A word that begins with digits may be a number with a remark ("09EX").
 func likelyFirst(texts []string, unlisted bool) {
 	rank := func(t string) int {
 		script := title.Script(t)
-		behind := script == "zh"
+		after := script == "zh"
 		if unlisted {
-			behind = script == "latin" || utf8.RuneCountInString(t) < leastPhrase
+			after = script == "latin" || utf8.RuneCountInString(t) < leastPhrase
 		}
 		switch {
 		case remarked(t):
 			return 3
 		case strings.ContainsAny(t, "āīūēōĀĪŪĒŌ"):
 			return 2
-		case behind:
+		case after:
 			return 1
 		}
 		return 0
@@ -357,7 +357,7 @@ func likelyFirst(texts []string, unlisted bool) {
 // leastPhrase is how many characters a title without spaces has that is more than a word, which works may share.
 const leastPhrase = 4
 
-// remarked reports whether a text is one word of digits with Latin letters behind them.
+// remarked reports whether a text is one word of digits with Latin letters after them.
 func remarked(t string) bool {
 	rest := strings.TrimLeft(t, "0123456789")
 	return rest != t && rest != "" && !strings.Contains(t, " ") && title.Script(rest) == "latin"

@@ -297,7 +297,7 @@ func byRest(p *placer) placement {
 	}
 	ofShow := func(a ArcText) bool { return p.calledSo(plainTitle(a.Text, p.titles), title.Reads) }
 	if len(p.hint.Arcs) > 0 && !slices.ContainsFunc(p.hint.Arcs, ofShow) {
-		return placement{} // behind a short form of the title, where the rest of it may stand
+		return placement{} // after a short form of the title, where the rest of it may stand
 	}
 	n := seasons[1][0].season
 	if s, _ := p.e.season(n); p.comparable(s.Name) {

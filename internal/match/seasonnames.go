@@ -11,7 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// How alike a season's name must be: to the part of a title behind the show's own, and to a whole title.
+// How alike a season's name must be: to the part of a title after the show's own, and to a whole title.
 const (
 	arcLeast  = 0.9
 	nameLeast = 0.97
@@ -34,7 +34,7 @@ func (e *Entry) namedSeasons() []namedSeason {
 	return out
 }
 
-// arcOf finds the season whose name is the text (raw, and normalised as norm), or its rest behind the entry's plain
+// arcOf finds the season whose name is the text (raw, and normalised as norm), or its rest after the entry's plain
 // title; 0 for none. Specials are left to specialTitle.
 func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 	best, bestSim := 0, 0.0
@@ -67,7 +67,7 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 	return best
 }
 
-// arcRead finds the season whose Japanese name is likeliest read so behind the show's title; 0 where another Japanese
+// arcRead finds the season whose Japanese name is likeliest read so after the show's title; 0 where another Japanese
 // title of the entry, which may be that of another part, is likelier, and for none.
 func arcRead(e *Entry, titles []named, rest string) int {
 	type japanese struct {
@@ -220,7 +220,7 @@ func (p *placer) statesNumber(s Season) string {
 	return base
 }
 
-// calledWithNumber returns the only season whose name is a title of the file's name and the season's number behind it,
+// calledWithNumber returns the only season whose name is a title of the file's name and the season's number after it,
 // 0 for none.
 func calledWithNumber(p *placer, e *Entry) int {
 	found := 0
@@ -238,7 +238,7 @@ func calledWithNumber(p *placer, e *Entry) int {
 }
 
 // calledBeside returns the season whose whole name is one title of the file's name, where another title, in another
-// script, may be what the number stands behind, and TMDB calls the season of that number otherwise; 0 for none.
+// script, may be what the number comes after, and TMDB calls the season of that number otherwise; 0 for none.
 func calledBeside(p *placer) int {
 	stated, ok := p.e.season(p.season)
 	if !ok || placeholderSeason(title.Normalize(stated.Name)) || p.titled(title.Normalize(stated.Name)) {

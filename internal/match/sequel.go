@@ -117,8 +117,8 @@ func (t *tail) numberBefore(words map[string]bool) int {
 	return smallNumber(t.prev)
 }
 
-// numberBehind returns the number behind the last word but one, if that is one of the words; 0 for none.
-func (t *tail) numberBehind(words map[string]bool) int {
+// numberAfter returns the number after the last word but one, if that is one of the words; 0 for none.
+func (t *tail) numberAfter(words map[string]bool) int {
 	if !words[t.prev] {
 		return 0
 	}
@@ -150,7 +150,7 @@ var markers = []struct {
 	}, "소금항 파이널 시즌", "소금항", Sequel{Final: true}},
 	{"a number joined to East Asian letters", 1, cutJoinedNumber, "塩港2", "塩港", Sequel{Season: 2}},
 	{"the final season", 2, func(t *tail) (string, Sequel) {
-		if t.prev != "final" || !words().seasonBehind[t.last] {
+		if t.prev != "final" || !words().seasonAfter[t.last] {
 			return none()
 		}
 		return t.before(2), Sequel{Final: true}
@@ -160,10 +160,10 @@ var markers = []struct {
 		if len(t.words) > 3 && (t.word(3) == "dai" || t.word(3) == "di") {
 			cut = 3
 		}
-		return t.before(cut), Sequel{Season: t.numberBefore(words().seasonBehind)}
+		return t.before(cut), Sequel{Season: t.numberBefore(words().seasonAfter)}
 	}, "shio no minato dai 2 ki", "shio no minato", Sequel{Season: 2}},
 	{"a numbered part", 2, func(t *tail) (string, Sequel) {
-		return t.before(2), Sequel{Part: t.numberBefore(words().partBehind)}
+		return t.before(2), Sequel{Part: t.numberBefore(words().partAfter)}
 	}, "salt harbor 2nd cour", "salt harbor", Sequel{Part: 2}},
 	{"dai N bu: the N-th part", 4, func(t *tail) (string, Sequel) {
 		if t.last != "bu" || t.word(3) != "dai" {
@@ -184,10 +184,10 @@ var markers = []struct {
 		return t.before(3), Sequel{Season: smallNumber(t.word(3))}
 	}, "shio no minato ni no shou", "shio no minato", Sequel{Season: 2}},
 	{"season N", 2, func(t *tail) (string, Sequel) {
-		return t.before(2), Sequel{Season: t.numberBehind(words().seasonBefore)}
+		return t.before(2), Sequel{Season: t.numberAfter(words().seasonBefore)}
 	}, "salt harbor season 2", "salt harbor", Sequel{Season: 2}},
 	{"part N", 2, func(t *tail) (string, Sequel) {
-		return t.before(2), Sequel{Part: t.numberBehind(words().partBefore)}
+		return t.before(2), Sequel{Part: t.numberAfter(words().partBefore)}
 	}, "salt harbor part 2", "salt harbor", Sequel{Part: 2}},
 	{"a bare number", 2, func(t *tail) (string, Sequel) {
 		if _, err := strconv.Atoi(t.last); err != nil && !words().alone[t.last] {
@@ -290,13 +290,13 @@ var wordsText string
 
 // vocabulary is words.txt as it is looked up.
 type vocabulary struct {
-	numbers, han                                       map[string]int
-	alone, ordinals, whole, pieces, specials, common   map[string]bool
-	seasonBehind, seasonBefore, partBehind, partBefore map[string]bool
-	films, arcs                                        []string // as they stand in a title: with a blank before Latin ones
-	filmsOrSpecials                                    map[string]bool
-	filmsOrSpecialsWithin                              []string // in scripts without spaces
-	season, episode                                    string   // alternatives of a regular expression
+	numbers, han                                     map[string]int
+	alone, ordinals, whole, pieces, specials, common map[string]bool
+	seasonAfter, seasonBefore, partAfter, partBefore map[string]bool
+	films, arcs                                      []string // as they stand in a title: with a blank before Latin ones
+	filmsOrSpecials                                  map[string]bool
+	filmsOrSpecialsWithin                            []string // in scripts without spaces
+	season, episode                                  string   // alternatives of a regular expression
 }
 
 // words reads words.txt when the first title is compared.
@@ -305,8 +305,8 @@ var words = sync.OnceValue(func() *vocabulary {
 	v := &vocabulary{
 		numbers: list.Numbers("number"), han: list.Numbers("han"),
 		alone: list.Set("alone"), ordinals: list.Set("ordinal"), whole: list.Set("whole"), pieces: list.Set("piece"),
-		specials: list.Set("special"), common: list.Set("common"), seasonBehind: list.Set("seasonbehind"),
-		seasonBefore: list.Set("seasonbefore"), partBehind: list.Set("partbehind"), partBefore: list.Set("partbefore"),
+		specials: list.Set("special"), common: list.Set("common"), seasonAfter: list.Set("seasonafter"),
+		seasonBefore: list.Set("seasonbefore"), partAfter: list.Set("partafter"), partBefore: list.Set("partbefore"),
 		filmsOrSpecials: list.Set("filmorspecial"),
 		season:          strings.Join(list.Words("season"), "|"), episode: strings.Join(list.Words("episode"), "|"),
 	}

@@ -75,7 +75,7 @@ func specialNameOf(text string) specialName {
 }
 
 // specialTitle finds the one special that is called like the file's title or episode title, or that has the same part
-// of its own behind a title of the show, which may be another one: "Title: Part" and "題 Part".
+// of its own after a title of the show, which may be another one: "Title: Part" and "題 Part".
 func specialTitle(p *placer) placement {
 	if len(p.specials) == 0 {
 		return placement{}
@@ -102,7 +102,7 @@ func alike(texts []string, least float64) func(name string) bool {
 	}
 }
 
-// rests are what the readings have behind the show's title, where that may be a name, and no season's.
+// rests are what the readings have after the show's title, where that may be a name, and no season's.
 func (p *placer) rests() []string {
 	if p.hint.Arc > 0 {
 		return nil

@@ -375,7 +375,7 @@ func (p *placer) whole() placement {
 	return placement{ok: true, season: n, way: by, trust: trusted[by], why: "a whole season"}
 }
 
-// numberAtEnd takes a number behind the title of a single file for its episode, "Title 2.mkv", where the show has one
+// numberAtEnd takes a number after the title of a single file for its episode, "Title 2.mkv", where the show has one
 // season, without a pause, and nothing of it is called so.
 func numberAtEnd(p *placer) placement {
 	if p.rel.Kind != release.Unknown || p.rel.Extension == "" || p.stated() || p.part > 0 || p.severalSeasons() ||

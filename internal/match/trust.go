@@ -33,7 +33,7 @@ const (
 	trustRest                     // the only season besides the first
 	trustWhole                    // a batch of a season
 	trustAlone                    // a file that says a season and nothing else
-	trustAtEnd                    // a number behind the title that no season and no special has
+	trustAtEnd                    // a number after the title that no season and no special has
 	trustSpecialNumber            // season 0 has the number
 	trustSpecialTitle             // a special is called so
 	trustSpecialOrder             // several are, and the name counts them

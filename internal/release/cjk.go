@@ -92,7 +92,7 @@ func (p lexer) wholeCount(i, j int) (token, bool) {
 	return token{s: i, e: j + w + s, tag: tagEpisode, num: 1, last: n}, w > 0 && n > 0 && episodeUnit(unit)
 }
 
-// worded reads a number behind one of the words: "시즌 2", "シーズン2".
+// worded reads a number after one of the words: "시즌 2", "シーズン2".
 func (p lexer) worded(i int, says tag, words ...string) (token, bool) {
 	for _, w := range words {
 		rest, ok := strings.CutPrefix(p.w.text[i:], w)
@@ -117,7 +117,7 @@ func (p lexer) wordedPart(i int) (token, bool) {
 	return token{s: i, e: len(p.w.text) - len(rest) + w, tag: tagPart, num: atoi(rest[:w])}, ok && w == 1
 }
 
-// finalSeason reads "파이널 시즌", the final season, as one word of the title: the number behind it is no season.
+// finalSeason reads "파이널 시즌", the final season, as one word of the title: the number after it is no season.
 func (p lexer) finalSeason(i int) (token, bool) {
 	for _, w := range lists().finalSeasons {
 		if strings.HasPrefix(p.w.text[i:], w) {
@@ -142,9 +142,9 @@ func (p lexer) wholeRun(j int) bool {
 	return !isCJK(r) || r == '合'
 }
 
-// counter reads "07-12話" at j behind the ordinal sign at i.
+// counter reads "07-12話" at j after the ordinal sign at i.
 func (p lexer) counter(i, j int) (token, bool) {
-	j = p.skipBlanks(j)
+	j = p.skipSpaces(j)
 	n, w := numberAt(p.w.text[j:])
 	if w == 0 {
 		return token{}, false
@@ -160,7 +160,7 @@ func (p lexer) counter(i, j int) (token, bool) {
 	if p.w.text[j:] != "" && p.w.text[j]|0x20 == 'v' && leadingDigits(p.w.text[j+1:]) == 1 {
 		j += 2 // "第05v2话"
 	}
-	j = p.skipBlanks(j)
+	j = p.skipSpaces(j)
 	u, size := utf8.DecodeRuneInString(p.w.text[j:])
 	t := token{s: i, e: j + size, num: n, last: last}
 	next, _ := utf8.DecodeRuneInString(p.w.text[j+size:])
@@ -197,11 +197,11 @@ func (p lexer) spelledSeason(i int) (token, bool) {
 }
 
 // rangeSign returns what follows the sign of a range at j: the "12" of "07-12", "07-第12".
-func (p lexer) rangeSign(j int) (behind int, ok bool) {
+func (p lexer) rangeSign(j int) (after int, ok bool) {
 	rest := p.w.text[j:]
 	for _, list := range [...]string{"・", "、"} {
-		if behind, ok := strings.CutPrefix(rest, list); ok {
-			return len(p.w.text) - len(strings.TrimPrefix(behind, "第")), true
+		if after, ok := strings.CutPrefix(rest, list); ok {
+			return len(p.w.text) - len(strings.TrimPrefix(after, "第")), true
 		}
 	}
 	if !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "~") {
@@ -210,7 +210,7 @@ func (p lexer) rangeSign(j int) (behind int, ok bool) {
 	return len(p.w.text) - len(strings.TrimPrefix(strings.TrimLeft(rest, "-~"), "第")), true
 }
 
-func (p lexer) skipBlanks(j int) int {
+func (p lexer) skipSpaces(j int) int {
 	for j < len(p.w.text) && p.w.text[j] == ' ' {
 		j++
 	}
@@ -237,11 +237,11 @@ func poeticUnit(r rune) bool {
 
 func seasonUnit(r rune) bool { return strings.ContainsRune("季期기", r) }
 
-// lexCounter looks at what stands right behind the digits of t: a counter makes both one token. It returns where that
+// lexCounter looks at what comes right after the digits of t: a counter makes both one token. It returns where that
 // ends.
 func (p lexer) lexCounter(t *token) int {
 	unit, size := utf8.DecodeRuneInString(p.w.text[t.e:])
-	behind := p.w.text[t.e+size:]
+	after := p.w.text[t.e+size:]
 	end := t.e + size
 	width := t.e - t.s
 	switch {
@@ -249,9 +249,9 @@ func (p lexer) lexCounter(t *token) int {
 		return t.e
 	case episodeUnit(unit) && !strings.ContainsRune("夜羽편", unit):
 		t.tag = tagEpisode
-		end += p.allOf(t, behind)
+		end += p.allOf(t, after)
 	case seasonUnit(unit) && width <= 2:
-		if next, _ := utf8.DecodeRuneInString(behind); unit == '기' && unicode.Is(unicode.Hangul, next) && next != '완' {
+		if next, _ := utf8.DecodeRuneInString(after); unit == '기' && unicode.Is(unicode.Hangul, next) && next != '완' {
 			return t.e // "4기사"
 		}
 		t.tag = tagSeason
@@ -262,7 +262,7 @@ func (p lexer) lexCounter(t *token) int {
 	case unit == '全' && t.group < 0 && width > 1 && t.s > 0 && p.w.text[t.s-1] >= utf8.RuneSelf: // "银色铁道24全"
 		t.tag, t.num, t.last = tagEpisode, 1, t.num
 	default:
-		n := broadcast(unit, behind)
+		n := broadcast(unit, after)
 		if n == 0 {
 			return t.e
 		}
@@ -273,10 +273,10 @@ func (p lexer) lexCounter(t *token) int {
 	return end
 }
 
-// allOf makes a counter of the whole of t where "全" stands behind its unit, and returns how many bytes that takes:
+// allOf makes a counter of the whole of t where "全" comes after its unit, and returns how many bytes that takes:
 // "24集全". The end of a range stays as it is: "13-24集全".
-func (p lexer) allOf(t *token, behind string) int {
-	whole, ok := strings.CutPrefix(behind, "全")
+func (p lexer) allOf(t *token, after string) int {
+	whole, ok := strings.CutPrefix(after, "全")
 	if next, _ := utf8.DecodeRuneInString(whole); !ok || t.last != 0 || isCJK(next) {
 		return 0
 	}
@@ -286,7 +286,7 @@ func (p lexer) allOf(t *token, behind string) int {
 	return len("全")
 }
 
-// broadcast returns how many bytes behind "10月" or "2020年" say a season of broadcast: "10月新番", "2020年日剧",
+// broadcast returns how many bytes after "10月" or "2020年" say a season of broadcast: "10月新番", "2020年日剧",
 // "2020年4月番", or a day with its time.
 func broadcast(unit rune, s string) int {
 	rest, month := s, unit == '月'
@@ -303,19 +303,19 @@ func broadcast(unit rune, s string) int {
 		rest = s[w+len("月"):]
 		for _, unit := range [...]string{"日", "時", "分", "秒"} { // "2023年04月12日23時00分00秒"
 			n := leadingDigits(rest)
-			behind, ok := strings.CutPrefix(rest[n:], unit)
+			after, ok := strings.CutPrefix(rest[n:], unit)
 			if !ok || n == 0 || n > 2 {
 				break
 			}
-			rest = behind
+			rest = after
 		}
 	} else if !month {
 		return 0
 	}
-	behind, shown := strings.CutPrefix(strings.TrimPrefix(rest, "新"), "番")
+	after, shown := strings.CutPrefix(strings.TrimPrefix(rest, "新"), "番")
 	switch {
 	case shown:
-		return len(s) - len(behind)
+		return len(s) - len(after)
 	case month:
 		return 0
 	}

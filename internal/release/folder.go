@@ -51,7 +51,7 @@ func (s *stages) readFolders(r *Release, dirs []string) {
 	}
 }
 
-// addFolders reads folders up to the one behind the first that has a title.
+// addFolders reads folders up to the one after the first that has a title.
 func (s *stages) addFolders(r *Release, dirs []string) {
 	self := nameSays(&s.titled, r)
 	if copied(r.Name) {
@@ -149,7 +149,7 @@ func generic(name string) bool {
 // yearFolder reports whether a folder's name is a year and nothing else.
 func yearFolder(w string) bool { return len(w) == 4 && allDigits(w) && w >= "1930" && w <= "2099" }
 
-// copied reports whether the number that was read is the one that systems put behind the name of a further copy: "movie
+// copied reports whether the number that was read is the one that systems put after the name of a further copy: "movie
 // (1)", or that of a disc's file: "VTS_01_1".
 func copied(name string) bool {
 	base, _ := cutExtension(name)
@@ -258,7 +258,7 @@ func (p folderName) titlesFrom(from From) []Title {
 	return titles
 }
 
-// join adds the folder's titles behind the name's own, and its year when both speak of the same work.
+// join adds the folder's titles after the name's own, and its year when both speak of the same work.
 func (p folderName) join(r *Release, from From) {
 	if g := len(p.in.layout.group); g > 0 && len(r.Title) > g+1 && strings.EqualFold(r.Title[:g], p.in.layout.group) &&
 		r.Title[g] == '-' {
@@ -281,22 +281,14 @@ func (p folderName) seasonFolder() bool {
 	if p.in.layout.first < 0 {
 		return true
 	}
-	for i := p.in.layout.first; i < p.in.marks.season.from; i++ {
-		if p.in.w.tagAt(i) != tagBatch { // "Complete Season 2"
-			return false
-		}
-	}
-	return !p.in.marks.season.empty()
+	noBatch := func(i int) bool { return p.in.w.tagAt(i) != tagBatch } // "Complete Season 2"
+	return !p.in.marks.season.empty() && !p.in.w.some(span{p.in.layout.first, p.in.marks.season.from}, noBatch)
 }
 
 // partFolder reports whether the folder only names a part: "Part 2".
 func (p folderName) partFolder() bool {
-	for i := range p.in.w.tokens {
-		if p.in.w.tokens[i].tag != tagPart {
-			return false
-		}
-	}
-	return p.in.marks.part > 0
+	noPart := func(i int) bool { return p.in.w.tagAt(i) != tagPart }
+	return p.in.marks.part > 0 && !p.in.w.some(span{0, len(p.in.w.tokens)}, noPart)
 }
 
 // alike reports whether one of the folder's titles begins like the name's.

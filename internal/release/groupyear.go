@@ -7,7 +7,7 @@ type tailWord struct {
 	in         *laidOut
 	w          *words
 	from, last int    // its tokens
-	gap        string // what stands before it
+	gap        string // what comes before it
 	dash       bool   // that is a dash
 }
 
@@ -25,17 +25,17 @@ var notGroups = []reason[tailWord]{
 		}),
 	because("a resolution", "Silver.Rail.S01E02-720p -> Silver Rail s1 e2 episode",
 		func(t tailWord) bool { return t.w.tagAt(t.from) == tagResolution }),
-	because("a number behind the title", "Silver Rail 1080p 1-3 -> Silver Rail",
+	because("a number after the title", "Silver Rail 1080p 1-3 -> Silver Rail",
 		func(t tailWord) bool { return t.w.classAt(t.from) == number && !t.w.strongAt(t.from-1) }),
 	because("a name that says nothing of how it was made", "Silver Rail-Night.mkv -> Silver Rail-Night",
 		func(t tailWord) bool {
 			return !t.in.tags.media && !(t.gap == "-" && !t.in.marks.episode.empty() && t.w.dotted)
 		}),
-	because("a dash between blanks behind the title", "Silver Rail - Night [1080p].mkv -> Silver Rail - Night",
+	because("a dash between spaces after the title", "Silver Rail - Night [1080p].mkv -> Silver Rail - Night",
 		func(t tailWord) bool { return t.w.tagAt(t.from-1) == none && !strings.HasPrefix(t.gap, "-") }),
 }
 
-// findGroup looks for who released it: "[Group]" in front, "-GROUP" at the end, a bracket behind.
+// findGroup looks for who released it: "[Group]" in front, "-GROUP" at the end, a bracket after.
 func (p *laidOut) findGroup() {
 	if !p.groupTok.empty() {
 		p.group = strings.TrimSpace(p.w.inside(p.groupTok))
@@ -44,11 +44,11 @@ func (p *laidOut) findGroup() {
 		}
 	}
 	if p.group == "" && !p.trailingGroup() {
-		p.groupBehind()
+		p.groupAfter()
 	}
 }
 
-// trailingGroup reads the group behind the last dash of a scene name, or the last word behind its tags.
+// trailingGroup reads the group after the last dash of a scene name, or the last word after its tags.
 func (p *laidOut) trailingGroup() bool {
 	t, ok := p.tail()
 	if !ok || anyOf(notGroups, t) {
@@ -76,7 +76,7 @@ func (p *laidOut) tail() (t tailWord, ok bool) {
 	if last <= 0 || last <= p.first {
 		return t, false
 	}
-	for last > 1 && p.behindGroup(last) {
+	for last > 1 && p.afterGroup(last) {
 		last--
 	}
 	from := last
@@ -90,8 +90,8 @@ func (p *laidOut) tail() (t tailWord, ok bool) {
 
 func dashed(gap string) bool { return gap == "-" || dashGap(gap) }
 
-// behindGroup reports whether token i is what reposters and players put behind the group.
-func (p *laidOut) behindGroup(i int) bool {
+// afterGroup reports whether token i is what reposters and players put after the group.
+func (p *laidOut) afterGroup(i int) bool {
 	return p.w.before(i) == "-" && lists().reposters[lower(p.w.word(i))] ||
 		p.w.before(i) == "." && p.w.tokens[i].word.value == "SAMPLE"
 }
@@ -103,8 +103,8 @@ func (p *laidOut) dashInGroup(i int) bool {
 		p.w.tokens[i-1].tag == none && p.w.tokens[i-1].group < 0 && p.w.tokens[i-2].tag != none
 }
 
-// groupBehind takes the last bracket behind the title that no table explains for the group.
-func (p *laidOut) groupBehind() {
+// groupAfter takes the last bracket after the title that no table explains for the group.
+func (p *laidOut) groupAfter() {
 	for k := len(p.segments) - 1; k > 0; k-- {
 		s := p.segments[k]
 		if s.bracket < 0 || s.from < p.first || !p.unknown(s.span) || s.from == p.yearAt {
@@ -145,7 +145,7 @@ type yearPlace struct {
 	w      *words
 	i      int
 	text   int // the first token that may belong to a title
-	strong int // the first token behind some text that cannot
+	strong int // the first token after some text that cannot
 }
 
 // yearRules rank the places of a year; the best place of a name wins. A number that could be a year but stands first is
@@ -159,14 +159,14 @@ var yearRules = []rule[yearPlace, int]{
 		gap := y.w.before(y.i)
 		return y.w.yearlike(y.i-1) && len(gap) <= 3 && strings.Contains(gap, "-")
 	}, noYear),
-	when("right behind the marks of the title", "《Silver Rail》2009.Night.mkv -> Silver Rail y2009 movie",
+	when("right after the marks of the title", "《Silver Rail》2009.Night.mkv -> Silver Rail y2009 movie",
 		func(y yearPlace) bool { return len(y.in.places) == 1 && y.in.places[0].to == y.i && y.in.first < y.i }, yearAlone),
 	when("alone in a bracket", "Silver Rail (2009) 2012.mkv -> Silver Rail y2009 movie",
 		func(y yearPlace) bool { return y.w.alone(y.i) }, yearAlone),
 	when("a bracket of two years", "Silver Rail/(2009-2012).mkv -> Silver Rail y2009 movie", func(y yearPlace) bool {
 		return !y.outside() && y.i == y.w.brackets[y.w.tokens[y.i].group].first && y.w.gap(y.i) == "-" && y.w.yearlike(y.i+1)
 	}, yearAlone),
-	when("in front of all, behind it a dash", "2009 - Silver Rail.mkv -> Silver Rail y2009 movie",
+	when("in front of all, after it a dash", "2009 - Silver Rail.mkv -> Silver Rail y2009 movie",
 		func(y yearPlace) bool {
 			return y.i == 0 && dashGap(y.w.gap(0)) && y.w.classAt(1) == alpha && y.in.marks.episode.empty()
 		}, yearAmongTags),
@@ -175,7 +175,7 @@ var yearRules = []rule[yearPlace, int]{
 		func(y yearPlace) bool { return y.outside() && y.i <= y.strong && y.endsTitle() }, yearAtEnd),
 	when("among others in a bracket", "Silver Rail (2009 BluRay).mkv -> Silver Rail y2009 movie",
 		func(y yearPlace) bool { return !y.outside() }, yearInBracket),
-	when("behind the episode, and text follows", "Silver.Rail.S02E05.2012.Nights.1080p -> Silver Rail s2 e5 episode",
+	when("after the episode, and text follows", "Silver.Rail.S02E05.2012.Nights.1080p -> Silver Rail s2 e5 episode",
 		func(y yearPlace) bool {
 			return !y.in.marks.episode.empty() && (!y.w.closes(y.i+1) || y.i > y.in.marks.episode.to && !y.w.tagNext(y.i))
 		}, noYear),
@@ -243,7 +243,7 @@ func (y yearPlace) endsTitle() bool {
 // tagNext reports whether a tag, a bracket or the end follows token i.
 func (p *words) tagNext(i int) bool { return !p.beside(i, i+1) || p.tokens[i+1].tag != none }
 
-// firstStrong returns the first token behind some text that cannot be part of a title.
+// firstStrong returns the first token after some text that cannot be part of a title.
 func (p *words) firstStrong() int {
 	for i := p.firstText() + 1; i < len(p.tokens); i++ {
 		if t := p.tokens[i].tag; p.strongAt(i) && t != tagYear && t != tagVersion {

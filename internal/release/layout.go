@@ -1,6 +1,7 @@
 package release
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -45,14 +46,11 @@ func (p *laidOut) cutSegments() {
 	}
 }
 
-// quotedSegment returns the first bracket of those that mark titles, "《Title》", -1 where there is none.
+// quotedSegment returns the first bracket of those that mark titles, "《Title》", -1 if there is none.
 func (p *laidOut) quotedSegment() int {
-	for k, s := range p.segments {
-		if s.bracket >= 0 && strings.HasPrefix(p.w.text[p.w.brackets[s.bracket].open:], "《") && p.titleBracket(s.span) {
-			return k
-		}
-	}
-	return -1
+	return slices.IndexFunc(p.segments, func(s segment) bool {
+		return s.bracket >= 0 && strings.HasPrefix(p.w.text[p.w.brackets[s.bracket].open:], "《") && p.titleBracket(s.span)
+	})
 }
 
 func (p *laidOut) textSegment() int {
@@ -67,7 +65,8 @@ func (p *laidOut) textSegment() int {
 			if p.countsBracket(k) {
 				return -1
 			}
-			if number >= 0 && p.titleBefore(number) || p.bracketsOnly(k) {
+			holdsTitle := func(s segment) bool { return p.titleBracket(s.span) }
+			if number >= 0 && slices.ContainsFunc(p.segments[:number], holdsTitle) || p.bracketsOnly(k) {
 				return -1
 			}
 			return k
@@ -120,8 +119,8 @@ func (p *laidOut) titleInBrackets() {
 // endsPlaces reports whether no title follows the brackets before the k-th segment.
 func (p *laidOut) endsPlaces(k int) bool {
 	s := p.segments[k]
-	if s.bracket < 0 {
-		return p.bareEpisode(s.span)
+	if s.bracket < 0 { // a bare episode
+		return p.w.classAt(s.from) == number && s.to-s.from <= 2 && !p.afterStar(s.from)
 	}
 	if p.filmWord(s.span) || len(p.places) == 1 && p.w.tokens[s.from].tag == tagDate {
 		return false // the title follows
@@ -132,22 +131,20 @@ func (p *laidOut) endsPlaces(k int) bool {
 
 // keywordTitle reports whether the k-th segment is a title made of words that could be tags: "[Group][Free!][11]".
 func (p *laidOut) keywordTitle(k int) bool {
-	if len(p.places) != 1 || k+1 >= len(p.segments) || !p.numberOnly(p.segments[k+1].span) {
-		return false
-	}
-	return p.noStrong(p.segments[k].span)
+	return len(p.places) == 1 && k+1 < len(p.segments) && p.numberOnly(p.segments[k+1].span) &&
+		p.noStrong(p.segments[k].span)
 }
 
 // titleText reports whether a segment at top level can hold a title: a word, or two numbers of which one is the title.
 func (p *laidOut) titleText(s span) bool {
-	if p.starred(s) {
-		return false
+	if s.to < len(p.w.tokens) && p.afterStar(s.from) && strings.HasPrefix(p.w.gap(s.to-1), "★") {
+		return false // "★10月新番★"
 	}
 	numbers := 0
 	for i := s.from; i < s.to; i++ {
 		t := &p.w.tokens[i]
 		switch {
-		case p.w.strongAt(i) && numbers == 0 && mayLead(t.tag):
+		case p.w.strongAt(i) && numbers == 0 && slices.Contains(leadingTags, t.tag):
 		case p.w.strongAt(i):
 			return numbers > 0 && (t.tag != tagEnd || i == 1 && len(p.w.tokens) == 2) // "12.大结局" is an episode of its folder's
 		case t.tag == tagMovie && t.class == cjk && t.s > 0 && s.to-s.from == 1: // "★剧场版★[Title]"
@@ -161,14 +158,8 @@ func (p *laidOut) titleText(s span) bool {
 	return numbers > 0 && p.numberTitle(s)
 }
 
-func mayLead(t tag) bool {
-	switch t {
-	case tagBatch, tagSite, tagPromo, tagDate, tagEpisode, tagSeason:
-		return true
-	default:
-		return false
-	}
-}
+// leadingTags are those that may stand in front of a title.
+var leadingTags = []tag{tagBatch, tagSite, tagPromo, tagDate, tagEpisode, tagSeason}
 
 // numberTitle reports whether a segment that holds nothing but numbers holds a title: "86 - 07", "300 (2006)".
 func (p *laidOut) numberTitle(s span) bool {
@@ -181,8 +172,8 @@ func (p *laidOut) numberTitle(s span) bool {
 	if p.plainAt >= s.to && !beforeYear {
 		return false // a word between brackets follows
 	}
-	seasonBehind := !p.marks.season.empty() && p.marks.season.from > s.from
-	return len(p.segments) == 1 || s.from == 0 || !p.marks.episode.empty() || seasonBehind || beforeYear
+	seasonAfter := !p.marks.season.empty() && p.marks.season.from > s.from
+	return len(p.segments) == 1 || s.from == 0 || !p.marks.episode.empty() || seasonAfter || beforeYear
 }
 
 // poster reports whether the k-th segment is who posted the name that follows: "SomeBot.[Group] Title - 07".
@@ -191,4 +182,173 @@ func (p *laidOut) poster(k int) bool {
 		return false
 	}
 	return p.w.text[p.w.tokens[0].e:p.w.brackets[p.segments[1].bracket].in] == ".[" && p.titleText(p.segments[2].span)
+}
+
+// filmWord reports whether a segment is a word for films alone: "[Group][剧场版][Title]".
+func (p *laidOut) filmWord(s span) bool {
+	return s.to-s.from == 1 && p.w.tokens[s.from].tag == tagMovie
+}
+
+// unknown reports whether the segment holds text that no table explains.
+func (p *laidOut) unknown(s span) bool {
+	plain, tags := 0, 0
+	for i := s.from; i < s.to; i++ {
+		switch t := &p.w.tokens[i]; {
+		case t.tag == none && t.class != number:
+			plain++
+		case p.w.strongAt(i) && t.tag != tagSeason && t.tag != tagPart && t.tag != tagMovie:
+			tags++
+		}
+	}
+	return plain > 0 && (tags == 0 || plain > tags)
+}
+
+// numberOnly reports whether the segment is an episode number: "07", "07v2", "12END", "01-12 Fin", "01-13+Drama".
+func (p *laidOut) numberOnly(s span) bool {
+	if p.w.tokens[s.from].tag == tagEpisode {
+		return true
+	}
+	if s.to-s.from > 1 && among(p.w.word(s.from), "tv") {
+		s.from++
+	}
+	if !p.startsNumber(s.from) {
+		return false
+	}
+	for i := s.from + 1; i < s.to; i++ {
+		if strings.Contains(p.w.before(i), "+") && p.w.tokens[i].class != number {
+			return true
+		}
+		if !p.besideNumber(i, i == s.from+1) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *laidOut) startsNumber(i int) bool {
+	t := &p.w.tokens[i]
+	if p.w.strongAt(i) || !digit(p.w.text[t.s]) || p.w.yearlike(i) {
+		return false
+	}
+	switch t.class {
+	case number:
+		return p.w.width(i) <= 4
+	case mixed:
+		_, ok := p.w.loose(i)
+		return ok && p.w.width(i) <= 7
+	default:
+		return false
+	}
+}
+
+// besideNumber reports whether the token at i can come after an episode number in its bracket; next says that it
+// comes right after it.
+func (p *laidOut) besideNumber(i int, next bool) bool {
+	switch t := &p.w.tokens[i]; t.tag {
+	case tagEnd, tagBatch:
+		return true
+	case tagSource, tagSpecial:
+		return t.class != cjk || !next
+	case tagResolution, tagVideo, tagAudio, tagContainer:
+		return !t.weak
+	case tagPromo:
+		return t.class != alpha
+	default:
+		return t.class != alpha && (t.class != cjk || !next)
+	}
+}
+
+func (p *laidOut) noStrong(s span) bool { return !p.w.some(s, p.w.strongAt) }
+
+func (p *laidOut) afterStar(i int) bool { return strings.HasSuffix(p.w.before(i), "★") }
+
+func (p *laidOut) numeric(i int) bool {
+	_, ok := p.w.loose(i)
+	return ok || p.w.tokens[i].class == number
+}
+
+// titleBracket reports whether a bracket can hold a title or a group's name.
+func (p *laidOut) titleBracket(s span) bool {
+	if p.promo(s) || p.filmWord(s) {
+		return false
+	}
+	text := func(i int) bool { return p.w.tagAt(i) == none && p.w.classAt(i) != number }
+	return p.w.some(s, text) || p.noStrong(s) && p.w.classAt(s.from) != number
+}
+
+// promo reports whether a bracket only says season of broadcast, kind or call for translators.
+func (p *laidOut) promo(s span) bool {
+	return p.w.tagAt(s.from) == tagPromo && s.to-s.from <= 3
+}
+
+// groupLike reports whether the bracket before a title names who released it.
+func (p *laidOut) groupLike(s span) bool {
+	strong, plain := 0, 0
+	for i := s.from; i < s.to; i++ {
+		switch t := &p.w.tokens[i]; {
+		case t.tag == tagSite, t.tag == tagPromo, t.tag == tagYear, t.tag == tagSeason, t.tag == tagEpisode, t.tag == tagID:
+			return false
+		case p.w.strongAt(i):
+			strong++
+		default:
+			plain++
+		}
+	}
+	return plain > 0 && (strong == 0 || plain > 1 && strong == 1 && !strings.Contains(p.w.inside(s), " "))
+}
+
+func (p *words) inside(s span) string {
+	b := p.outermost(s.from)
+	if b < 0 {
+		return p.text[p.tokens[s.from].s:p.tokens[s.to-1].e]
+	}
+	return p.text[p.brackets[b].in:p.brackets[b].close]
+}
+
+// countsBracket reports whether the k-th segment begins with a counter of what the bracket before it names, so that its
+// text is the episode's title: "【銀色鉄道】 第7話「夜」", "[Group]【銀色鉄道】 第7話「夜」".
+func (p *laidOut) countsBracket(k int) bool {
+	if k < 1 || k > 2 || k == 2 && p.segments[0].bracket < 0 {
+		return false
+	}
+	if at := p.segments[k].from; p.w.classAt(at) != cjk || p.w.tagAt(at) != tagEpisode {
+		return false
+	}
+	s := p.segments[k-1]
+	for i := s.from; i < s.to; i++ {
+		if p.w.classAt(i) == cjk && !translators(p.w.word(i)) {
+			return s.bracket >= 0 && p.titleBracket(s.span)
+		}
+	}
+	return false
+}
+
+// translators reports whether a word ends as the names of Chinese groups do: "字幕组", "汉化社".
+func translators(w string) bool {
+	return slices.ContainsFunc(lists().translatorEndings, func(end string) bool { return strings.HasSuffix(w, end) })
+}
+
+// outermost returns the bracket at top level around token i, -1 for none.
+func (p *words) outermost(i int) int {
+	g := p.tokens[i].group
+	for g >= 0 && p.brackets[g].outer >= 0 {
+		g = p.brackets[g].outer
+	}
+	return g
+}
+
+// bracketsOnly reports whether the brackets hold the whole name although text follows them:
+// "[中文][Romaji][2022][1080p] more".
+func (p *laidOut) bracketsOnly(top int) bool {
+	texts := 0
+	for _, s := range p.segments[:top] {
+		switch {
+		case s.bracket < 0:
+		case p.unknown(s.span) && !p.promo(s.span):
+			texts++
+		case texts >= 2 && p.w.alone(s.from) && p.w.yearlike(s.from):
+			return true
+		}
+	}
+	return false
 }

@@ -6,12 +6,12 @@ type firstNumber struct {
 	w               *words
 	i, value, width int
 	padded          bool   // it begins with a zero
-	gap             string // what stands behind it
+	gap             string // what comes after it
 }
 
 // leads are the ways in which a number at the start of a name is its episode.
 var leads = []reason[firstNumber]{
-	because("a dash between blanks", "7 - Silver Rail.mkv -> Silver Rail e7 episode",
+	because("a dash between spaces", "7 - Silver Rail.mkv -> Silver Rail e7 episode",
 		func(n firstNumber) bool { return dashGap(n.gap) }),
 	because("a full stop", "7. Silver Rail.mkv -> Silver Rail e7 episode",
 		func(n firstNumber) bool { return n.gap == ". " }),
@@ -19,11 +19,11 @@ var leads = []reason[firstNumber]{
 		func(n firstNumber) bool { return n.gap == "-" && n.width == 2 && n.padded }),
 	because("a zero first, and a dot", "07.Silver.Rail.mkv -> Silver Rail e7 episode",
 		func(n firstNumber) bool { return n.gap == "." && n.width > 1 && n.padded }),
-	because("a zero first, and a blank", "07 Silver Rail.mkv -> Silver Rail e7 episode",
+	because("a zero first, and a space", "07 Silver Rail.mkv -> Silver Rail e7 episode",
 		func(n firstNumber) bool { return n.gap == " " && n.width > 1 && n.padded }),
 	because("a zero first, and a bracket", "07 [1080p].mkv -> e7 episode",
 		func(n firstNumber) bool { return n.w.tokens[n.i+1].group >= 0 && n.padded }),
-	because("the word for the last episode behind it", "银色铁道/12.大结局.mp4 -> 银色铁道 e12 episode",
+	because("the word for the last episode after it", "银色铁道/12.大结局.mp4 -> 银色铁道 e12 episode",
 		func(n firstNumber) bool { return n.w.tagAt(n.i+1) == tagEnd && n.gap != "" }),
 	because("the start of a range", "1-3 Silver Rail.mkv -> Silver Rail e1-3 episode", func(n firstNumber) bool {
 		next := &n.w.tokens[n.i+1]
@@ -63,11 +63,11 @@ func (p *numbered) leadingNumber() {
 		p.bare, p.layout.led = true, true
 		p.takeLoose(i)
 		p.marks.extendRange()
-		p.layout.first = p.titleBehind(p.marks.episode.to)
+		p.layout.first = p.titleAfter(p.marks.episode.to)
 	}
 }
 
-// seasonAndEpisode reports whether the number and the one behind it are season and episode: "11-02 Name".
+// seasonAndEpisode reports whether the number and the one after it are season and episode: "11-02 Name".
 func (n firstNumber) seasonAndEpisode() bool {
 	i := n.i
 	if n.width > 2 || n.gap != "-" && n.gap != "." || len(n.in.marks.seasons) > 0 {
@@ -76,12 +76,12 @@ func (n firstNumber) seasonAndEpisode() bool {
 	if n.w.classAt(i+1) != number || n.w.width(i+1) != 2 || n.w.tokens[i+1].group >= 0 {
 		return false
 	}
-	behind := n.w.gap(i + 1)
-	return i+2 < len(n.w.tokens) && n.w.classAt(i+2) != number && (behind == " " || behind == " - " || behind == ". ")
+	after := n.w.gap(i + 1)
+	return i+2 < len(n.w.tokens) && n.w.classAt(i+2) != number && (after == " " || after == " - " || after == ". ")
 }
 
-// titleBehind returns where the title starts at or behind token i, -1 when a tag stands there.
-func (p *numbered) titleBehind(i int) int {
+// titleAfter returns where the title starts at or after token i, -1 when a tag stands there.
+func (p *numbered) titleAfter(i int) int {
 	for i < len(p.w.tokens) && p.w.tokens[i].group >= 0 {
 		i++
 	}
@@ -120,7 +120,7 @@ func (p *numbered) seasonDotEpisode() bool {
 // pairInBracket reports whether the numbers at i and i+1 are a bracket of their own: "[5.134]".
 func (p *numbered) pairInBracket(i int) bool {
 	g := p.w.tokens[i].group
-	if g < 0 || p.w.brackets[g].behind-p.w.brackets[g].first != 2 || p.w.brackets[g].outer >= 0 {
+	if g < 0 || p.w.brackets[g].after-p.w.brackets[g].first != 2 || p.w.brackets[g].outer >= 0 {
 		return false
 	}
 	return p.w.gap(i) == "." && p.w.width(i) <= 2 && (p.w.width(i+1) == 2 || p.w.width(i+1) == 3)
@@ -165,4 +165,99 @@ func (p *numbered) partAsEpisode() {
 		}
 		return
 	}
+}
+
+// findOverall looks beside a marker that says season and episode for the same episodes counted from the show's start:
+// "Title - 38 (S02E14)", "165.Title.S08E14", "Title S02E14 (38)".
+func (p *numbered) findOverall() {
+	if p.marks.season.empty() || p.marks.season != p.marks.episode || len(p.marks.seasons) != 1 || p.layout.first < 0 {
+		return
+	}
+	at := p.marks.episode
+	switch {
+	case p.countBefore(at.from), p.countInFront(), p.countAfter(at.to):
+		p.w.set(p.overallAt.from, p.overallAt.to, tagOverall)
+	}
+}
+
+// countBefore reads the numbers before the marker at i, with nothing but tags between.
+func (p *numbered) countBefore(i int) bool {
+	for i > 0 && p.w.strongAt(i-1) {
+		i--
+	}
+	from := i - 1
+	if from <= p.layout.first || !p.w.plainNumber(from) || p.w.width(from) > 4 {
+		return false
+	}
+	list := []float64{float64(p.w.tokens[from].num)}
+	if p.w.plainNumber(from-1) && from-1 > p.layout.first && p.w.beside(from-1, from) {
+		switch gap := p.w.gap(from - 1); {
+		case gap == "." && p.w.width(from) == 1:
+			list[0] = float64(p.w.tokens[from-1].num) + list[0]/10
+			from--
+		case rangeGap(gap) && p.w.tokens[from-1].num+len(p.marks.episodes)-1 == p.w.tokens[from].num:
+			list = append([]float64{float64(p.w.tokens[from-1].num)}, list...)
+			from--
+		}
+	}
+	padded := p.w.padded(from) && p.w.width(from) == 3 && p.countsOn(list[0])
+	if !dashGap(p.w.before(from)) && !padded && (len(list) < 2 || len(p.marks.episodes) < 2) {
+		return false
+	}
+	return p.setOverall(span{from, i}, list)
+}
+
+// countInFront reads three digits or more at the start of a name, which a dot parts from the title.
+func (p *numbered) countInFront() bool {
+	i := p.layout.first
+	if p.w.tokens[i].s > 0 && (i == 0 || p.w.tokens[i-1].group < 0) || !p.w.plainNumber(i) ||
+		p.w.width(i) != 3 && p.w.width(i) != 4 {
+		return false
+	}
+	to := i + 1
+	list := []float64{float64(p.w.tokens[i].num)}
+	if p.w.gap(i) == "-" && p.w.plainNumber(to) && p.w.width(to) == p.w.width(i) {
+		list = append(list, float64(p.w.tokens[to].num))
+		to++
+	}
+	if p.w.gap(to-1) != "." || to >= p.marks.episode.from || !p.countsOn(list[0]) ||
+		len(list) != min(len(p.marks.episodes), 2) {
+		return false
+	}
+	p.layout.first = to
+	return p.setOverall(span{i, to}, list)
+}
+
+// countAfter reads the number right after the marker: in a bracket of its own, or after a word for episode.
+func (p *numbered) countAfter(i int) bool {
+	to := i + 1
+	if p.w.roleAt(i) == episodeWord {
+		to++
+	} else if i >= len(p.w.tokens) || !p.w.alone(i) || p.w.width(i) < 2 {
+		return false
+	}
+	if !p.w.plainNumber(to-1) || p.w.width(to-1) > 4 || !p.countsOn(float64(p.w.tokens[to-1].num)) {
+		return false
+	}
+	return p.setOverall(span{i, to}, []float64{float64(p.w.tokens[to-1].num)})
+}
+
+// countsOn reports whether n can be the count of the first episode: the seasons before it have the length of seasons.
+func (p *numbered) countsOn(n float64) bool {
+	before := n - p.marks.episodes[0]
+	if season := float64(p.marks.seasons[0]); season > 1 {
+		return before >= 4*(season-1) && before <= 60*(season-1)
+	}
+	return before == 0
+}
+
+func (p *numbered) setOverall(at span, list []float64) bool {
+	if last := list[len(list)-1]; len(list) > 1 {
+		list = list[:1]
+		for v := list[0] + 1; v <= last; v++ {
+			list = append(list, v)
+		}
+	}
+	p.overall, p.overallAt = list, at
+	return true
 }

@@ -32,12 +32,12 @@ const (
 
 // bracket is a pair of brackets in the text.
 type bracket struct {
-	open, close   int // offsets of the opening and of the closing bracket; text[open+width:close] is inside
-	in            int // offset of the first byte inside
-	out           int // offset behind the closing bracket
-	outer         int // index of the bracket around it, -1
-	round         bool
-	first, behind int // tokens[first:behind] are inside
+	open, close  int // offsets of the opening and of the closing bracket; text[open+width:close] is inside
+	in           int // offset of the first byte inside
+	out          int // offset after the closing bracket
+	outer        int // index of the bracket around it, -1
+	round        bool
+	first, after int // tokens[first:after] are inside
 }
 
 // Bounds of what is read of one name: text with more words or deeper brackets is not a name.
@@ -55,7 +55,7 @@ func lex(text string, folder bool, w *words) {
 	for i := 0; i < len(text) && len(p.w.tokens) < maxWords; {
 		p.w.steps++
 		for current >= 0 && i >= p.w.brackets[current].close {
-			p.w.brackets[current].behind = len(p.w.tokens)
+			p.w.brackets[current].after = len(p.w.tokens)
 			if i < p.w.brackets[current].out {
 				i = p.w.brackets[current].out
 			}
@@ -67,7 +67,7 @@ func lex(text string, folder bool, w *words) {
 		if next < len(p.w.brackets) && i == p.w.brackets[next].open {
 			p.w.brackets[next].outer = current
 			p.w.brackets[next].first = len(p.w.tokens)
-			p.w.brackets[next].behind = len(p.w.tokens)
+			p.w.brackets[next].after = len(p.w.tokens)
 			current = next
 			i = p.w.brackets[next].in
 			next++
@@ -93,7 +93,7 @@ func lex(text string, folder bool, w *words) {
 		}
 	}
 	for current >= 0 {
-		p.w.brackets[current].behind = len(p.w.tokens)
+		p.w.brackets[current].after = len(p.w.tokens)
 		current = p.w.brackets[current].outer
 	}
 	p.w.brackets = p.w.brackets[:next]
@@ -173,18 +173,18 @@ func (p lexer) matchBrackets() {
 			continue
 		case '[', ']', '(', ')', '{', '}', '【', '】', '《', '》', '（', '）', '［', '］':
 		}
-		kind, behind := slices.Index(bracketSigns, r), i+utf8.RuneLen(r)
+		kind, after := slices.Index(bracketSigns, r), i+utf8.RuneLen(r)
 		switch {
 		case kind%2 == 0 && len(p.w.brackets) < maxWords && len(stack) < maxDepth:
 			stack = append(stack, opened{len(p.w.brackets), kind})
 			p.w.brackets = append(p.w.brackets,
-				bracket{open: i, in: behind, close: -1, outer: -1, round: r == '(' || r == '（'})
+				bracket{open: i, in: after, close: -1, outer: -1, round: r == '(' || r == '（'})
 		case kind%2 == 1:
 			// The nearest opener of this kind, but not beyond two: a stray bracket must not swallow the name.
 			for k := len(stack) - 1; k >= 0 && k >= len(stack)-2; k-- {
 				if stack[k].kind == kind-1 {
 					b := &p.w.brackets[stack[k].bracket]
-					b.close, b.out = i, behind
+					b.close, b.out = i, after
 					stack = stack[:k]
 					break
 				}

@@ -96,8 +96,8 @@ func (p *marked) split(i, at int) {
 		if p.w.brackets[b].first > i {
 			p.w.brackets[b].first++
 		}
-		if p.w.brackets[b].behind > i {
-			p.w.brackets[b].behind++
+		if p.w.brackets[b].after > i {
+			p.w.brackets[b].after++
 		}
 	}
 	p.tags.lookUp(i)
@@ -112,7 +112,7 @@ type crossed struct {
 	i                         int // its token
 	season, episode           int
 	seasonWidth, episodeWidth int  // their digits
-	ends                      bool // the word ends behind the second
+	ends                      bool // the word ends after the second
 	startsName                bool // the name begins with the pair's bracket
 }
 
@@ -183,10 +183,12 @@ func markCount(p *marked, i int) bool {
 	if !p.episode.empty() {
 		return false
 	}
-	if p.w.tokens[i].class == mixed {
-		return markTightCount(p, i)
+	if n, ok := p.tightCount(i); ok {
+		p.setEpisode(i, i+1, float64(n))
+		return true
 	}
-	if p.w.roleAt(i+1) != ofWord || p.w.classAt(i+2) != number || len(p.w.gap(i)) != 1 || len(p.w.gap(i+1)) != 1 {
+	if p.w.classAt(i) != number || p.w.roleAt(i+1) != ofWord || p.w.classAt(i+2) != number ||
+		len(p.w.gap(i)) != 1 || len(p.w.gap(i+1)) != 1 {
 		return false
 	}
 	n, total := p.w.tokens[i].num, p.w.tokens[i+2].num
@@ -207,29 +209,17 @@ func markCount(p *marked, i int) bool {
 	return true
 }
 
-// tightCount reports whether token i is like "5of9".
-func (p *marked) tightCount(i int) bool {
+// tightCount reads "5of9" and "3iz6".
+func (p *marked) tightCount(i int) (n int, ok bool) {
 	if p.w.classAt(i) != mixed {
-		return false
+		return 0, false
 	}
-	c := cursor{p.w.word(i), 0}
-	_, _, ok := c.number(3)
-	return ok && c.isAny("of", "iz") && digit(c.peek())
-}
-
-// markTightCount: "5of9", "3iz6".
-func markTightCount(p *marked, i int) bool {
 	c := cursor{p.w.text, p.w.tokens[i].s}
-	n, _, ok := c.number(3)
-	if !ok || !c.isAny("of", "iz") {
-		return false
+	if n, _, ok = c.number(3); !ok || !c.isAny("of", "iz") {
+		return 0, false
 	}
 	total, _, ok := c.number(3)
-	if !ok || !c.wordEnd() || n > total {
-		return false
-	}
-	p.setEpisode(i, i+1, float64(n))
-	return true
+	return n, ok && c.wordEnd() && n <= total
 }
 
 func (p *marked) setEpisode(from, to int, v float64) {
@@ -307,7 +297,7 @@ func (p *marked) setPart(from, to, n int) {
 	}
 }
 
-// isPartOfEpisode reports whether the part stands behind season and episode, which a cour doesn't.
+// isPartOfEpisode reports whether the part comes after season and episode, which a cour doesn't.
 func (p *marked) isPartOfEpisode() bool {
 	if p.part == 0 || p.season.empty() || p.episode.empty() {
 		return false

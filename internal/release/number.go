@@ -20,9 +20,9 @@ type bareNumber struct {
 	w               *words
 	i, value, width int  // its token, its value, its digits
 	padded          bool // it begins with a zero
-	dash            bool // a dash between blanks stands before it
-	closes          bool // the title or the name ends behind it
-	year            bool // the year stands right behind it
+	dash            bool // a dash between spaces comes before it
+	closes          bool // the title or the name ends after it
+	year            bool // the year comes right after it
 }
 
 // numberRules say for a number outside brackets how much its place speaks for an episode. The best number of a name
@@ -31,7 +31,7 @@ var numberRules = []rule[bareNumber, int]{
 	when("the title begins with it", "- 07 Silver Rail.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool { return b.i <= b.in.layout.first }, noEpisode),
 	when("a percentage", "Silver Rail 50%.mkv -> Silver Rail 50%",
-		func(b bareNumber) bool { return b.followedBy('%') }, noEpisode),
+		func(b bareNumber) bool { return strings.HasPrefix(b.w.gap(b.i), "%") }, noEpisode),
 	when("a decimal, and not a half episode", "Silver Rail - 12.100.mkv -> Silver Rail - 12.100", func(b bareNumber) bool {
 		return b.w.gap(b.i) == "." && b.w.classAt(b.i+1) == number && b.w.tagAt(b.i+1) == none && !b.w.dotted && !b.half()
 	}, noEpisode),
@@ -43,28 +43,28 @@ var numberRules = []rule[bareNumber, int]{
 		return b.i > 0 && b.w.classAt(b.i-1) == number && b.w.before(b.i) != " " && !b.dash && b.w.tagAt(b.i-1) != tagYear &&
 			!(b.w.dotted && b.padded && b.w.width(b.i-1) == 3)
 	}, noEpisode),
-	when("behind No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16",
+	when("after No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16",
 		func(b bareNumber) bool {
 			return b.i > 0 && strings.TrimRight(b.w.before(b.i), " ") == "." && among(b.w.word(b.i-1), "no")
 		}, noEpisode),
 	when("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
 		func(b bareNumber) bool { return b.belongsToWord() }, noEpisode),
 	when("the end of a range", "Silver Rail 07v2, 86.mkv -> Silver Rail e7,86 v2 episode", func(b bareNumber) bool {
-		m, ok := b.w.looseAt(b.i - 1)
+		m, ok := b.w.loose(b.i - 1)
 		return ok && b.w.tagAt(b.i-1) == none && rangeGap(b.w.before(b.i)) && m < b.value
 	}, noEpisode),
 	when("the end of a range with a word", "Silver Rail 01 to 23 [1080p] -> Silver Rail e1-23 batch",
 		func(b bareNumber) bool { return b.w.rangeByWord(b.i - 2) }, noEpisode),
 	when("the second of two years", "Silver Rail 2009 - 2012.mkv -> Silver Rail 2009 - 2012",
 		func(b bareNumber) bool { return b.i > 0 && b.w.yearlike(b.i) && b.w.yearlike(b.i-1) }, noEpisode),
-	when("a year behind an apostrophe", "Silver Rail '84.mkv -> Silver Rail '84", func(b bareNumber) bool {
+	when("a year after an apostrophe", "Silver Rail '84.mkv -> Silver Rail '84", func(b bareNumber) bool {
 		s := b.w.tokens[b.i].s
 		return s > 0 && b.w.text[s-1] == '\''
 	}, noEpisode),
-	when("a counter behind it means something else", "Rail.00은빛 -> Rail 00은빛", func(b bareNumber) bool {
+	when("a counter after it means something else", "Rail.00은빛 -> Rail 00은빛", func(b bareNumber) bool {
 		return b.w.gap(b.i) == "" && b.w.classAt(b.i+1) == cjk && b.w.tagAt(b.i+1) != tagEnd
 	}, noEpisode),
-	when("a group behind a codec", "Silver Rail 1080p x264 -7 -> Silver Rail", func(b bareNumber) bool {
+	when("a group after a codec", "Silver Rail 1080p x264 -7 -> Silver Rail", func(b bareNumber) bool {
 		t := b.w.tagAt(b.i - 1)
 		return (t == tagVideo || t == tagAudio || t == tagTech) && !b.w.tokens[b.i-1].weak && b.w.beside(b.i-1, b.i)
 	}, noEpisode),
@@ -75,9 +75,9 @@ var numberRules = []rule[bareNumber, int]{
 	when("a film's number before its subtitle and year",
 		"Silver Rail 02 - The Long Night (2001).mkv -> Silver Rail 02 - The Long Night y2001 movie",
 		func(b bareNumber) bool { return !b.dash && b.in.subtitled(b.i) }, noEpisode),
-	when("a dash before it, an end behind it", "Silver Rail - 7.mkv -> Silver Rail e7 episode",
+	when("a dash before it, an end after it", "Silver Rail - 7.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool { return b.dash && b.closes && !(b.year && b.width == 1 && b.value > 0) }, dashThenEnd),
-	when("a dash before it, a name behind it", "Silver Rail - 17 Night Train.mkv -> Silver Rail e17 episode",
+	when("a dash before it, a name after it", "Silver Rail - 17 Night Train.mkv -> Silver Rail e17 episode",
 		func(b bareNumber) bool {
 			return b.dash && !b.closes && b.width >= 2 && !(b.width > 3 && yearNumber(b.value)) && !(b.year && !b.padded)
 		}, dashThenText),
@@ -85,7 +85,7 @@ var numberRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool { return b.year && !b.padded }, noEpisode),
 	when("among the tags", "Silver Rail 1080p 07 -> Silver Rail", func(b bareNumber) bool {
 		return b.closes && b.i > 0 && b.w.strongAt(b.i-1) && b.w.tagAt(b.i-1) != tagSeason && b.w.tagAt(b.i-1) != tagYear &&
-			b.w.tagAt(b.i-1) != tagPromo && !b.behindRemark()
+			b.w.tagAt(b.i-1) != tagPromo && !b.afterRemark()
 	}, noEpisode),
 	when("last of the title, written like an episode", "Silver Rail 07 BluRay.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
@@ -100,7 +100,7 @@ var numberRules = []rule[bareNumber, int]{
 		"Silver Rail 15 [BluRay].mkv -> Silver Rail e15 episode",
 		func(b bareNumber) bool {
 			return b.closes && b.width >= 2 && !b.likeYear() &&
-				(b.in.tags.television(b.i+1) || !b.w.dotted && b.in.bracketNext(b.i))
+				(b.in.tags.television(b.i+1) || !b.w.dotted && b.i+1 < len(b.w.tokens) && b.w.tokens[b.i+1].group >= 0)
 		}, lastBefore),
 	when("last of a title without a year, before a resolution", "Silver.Rail.12.480p -> Silver Rail e12 episode",
 		func(b bareNumber) bool {
@@ -108,7 +108,7 @@ var numberRules = []rule[bareNumber, int]{
 		}, lastBefore),
 	when("a last digit before a television source", "Silver Rail 7 HDTV.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool { return b.closes && b.width == 1 && b.in.tags.television(b.i+1) }, lastBefore),
-	when("a last digit behind a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode",
+	when("a last digit after a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
 			return b.closes && b.width == 1 && b.w.before(b.i) == "-" && !b.in.tags.media
 		}, lastBefore),
@@ -123,13 +123,13 @@ var numberRules = []rule[bareNumber, int]{
 			return !b.closes && b.padded && (b.w.dotted || b.in.layout.fansub || b.in.tags.media || b.w.gap(b.i) == " ") &&
 				b.in.marks.season.empty()
 		}, amid),
-	when("two digits before the episode's name, behind a group",
+	when("two digits before the episode's name, after a group",
 		"[Quiet] Silver Rail 14 Night.mkv -> Silver Rail e14 episode",
 		func(b bareNumber) bool {
 			return !b.closes && b.width == 2 && b.in.layout.fansub && !b.w.dotted && b.w.gap(b.i) == " " &&
 				b.in.marks.season.empty()
 		}, amid),
-	when("three digits behind a tight dash", "Silver Rail-107-Night Train.mkv -> Silver Rail e107 episode",
+	when("three digits after a tight dash", "Silver Rail-107-Night Train.mkv -> Silver Rail e107 episode",
 		func(b bareNumber) bool {
 			return !b.closes && b.width == 3 && !b.in.tags.media && b.w.before(b.i) == "-"
 		}, amid),
@@ -148,16 +148,16 @@ var bracketRules = []rule[bareNumber, int]{
 	when("a bracket before the title", "(07) Silver Rail.mkv -> Silver Rail",
 		func(b bareNumber) bool { return b.i < b.in.layout.first }, noEpisode),
 	when("other text in its bracket", "Silver Rail (3 Nights).mkv -> Silver Rail",
-		func(b bareNumber) bool { return !b.in.layout.numberOnly(span{b.i, b.around().behind}) }, noEpisode),
+		func(b bareNumber) bool { return !b.in.layout.numberOnly(span{b.i, b.around().after}) }, noEpisode),
 	when("a bracket that is not round", "Silver Rail 00[07].mkv -> Silver Rail 00 e7 episode",
 		func(b bareNumber) bool { return !b.around().round }, bracketed),
 	when("an old year in a round bracket", "Silver Rail (1897).mkv -> Silver Rail",
 		func(b bareNumber) bool { return b.width == 4 && b.value >= 1800 && b.value < 2100 }, noEpisode),
 	when("a range in a round bracket", "Time Flock 24 (01-24) [1080p] -> Time Flock 24 e1-24 batch",
-		func(b bareNumber) bool { return b.around().behind > b.i+1 && b.width >= 2 && rangeGap(b.w.gap(b.i)) }, rangeInRound),
+		func(b bareNumber) bool { return b.around().after > b.i+1 && b.width >= 2 && rangeGap(b.w.gap(b.i)) }, rangeInRound),
 	when("two digits or more in a round bracket, or one at the end", "Silver Rail (07).mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
-			return b.around().behind > b.i+1 || b.width >= 2 || b.i+1 == len(b.w.tokens) && !b.in.tags.media
+			return b.around().after > b.i+1 || b.width >= 2 || b.i+1 == len(b.w.tokens) && !b.in.tags.media
 		}, inRound),
 	when("a round bracket before the name of an episode", "銀色鉄道 (3)「夜」.ts -> 銀色鉄道 e3 episode",
 		func(b bareNumber) bool { return strings.HasPrefix(b.w.text[b.around().out:], "「") }, inRound),
@@ -254,9 +254,9 @@ func (p *numbered) points(i int) int {
 
 func (b bareNumber) around() *bracket { return &b.w.brackets[b.w.tokens[b.i].group] }
 
-// behindRemark reports whether a number with a zero in front stands behind what a title in blanks is remarked with: a
+// afterRemark reports whether a number with a zero in front comes after what a title in spaces is remarked with: a
 // source, an edition or a language, "Title BD 05".
-func (b bareNumber) behindRemark() bool {
+func (b bareNumber) afterRemark() bool {
 	switch b.w.tagAt(b.i - 1) {
 	case tagSource, tagEdition, tagSubtitle, tagLanguage:
 		return b.padded && len(b.w.before(b.i)) == 1 && b.w.beside(b.i-1, b.i)
@@ -270,11 +270,6 @@ func (b bareNumber) likeYear() bool { return b.width == 4 && yearNumber(b.value)
 func (b bareNumber) half() bool {
 	_, ok := b.w.fractionAt(b.i)
 	return ok
-}
-
-func (b bareNumber) followedBy(c byte) bool {
-	g := b.w.gap(b.i)
-	return g != "" && g[0] == c
 }
 
 // belongsToWord reports whether the word before the number takes it: "Ver 1.1", "Vol. 3", "Act.2", "Movie 2".
@@ -314,27 +309,20 @@ func (p *numbered) takeLoose(i int) {
 }
 
 // subtitled reports whether the number at i, which no dash precedes, is followed by a subtitle and a year in brackets,
-// as in the title of a film: "Title 02 - The Long Night (2001)". A year behind an
+// as in the title of a film: "Title 02 - The Long Night (2001)". A year after an
 // episode's own title does not count.
 func (p *numbered) subtitled(i int) bool {
 	if p.layout.yearAt <= i+1 || p.w.tokens[p.layout.yearAt].group < 0 || !dashGap(p.w.gap(i)) {
 		return false
 	}
-	for j := i + 1; j < p.layout.yearAt; j++ {
-		if p.w.tokens[j].group >= 0 || p.w.strongAt(j) {
-			return false
-		}
-	}
-	return true
+	return !p.w.some(span{i + 1, p.layout.yearAt}, func(j int) bool {
+		return p.w.tokens[j].group >= 0 || p.w.strongAt(j)
+	})
 }
 
-// nextYear reports whether the chosen year stands right behind token i, so that a number there is the title's.
+// nextYear reports whether the chosen year comes right after token i, so that a number there is the title's.
 func (p *numbered) nextYear(i int) bool {
 	return p.layout.yearAt == i+1 || p.layout.yearAt == i+2 && p.w.tokens[i+1].class == number && rangeGap(p.w.gap(i))
-}
-
-func (p *numbered) bracketNext(i int) bool {
-	return i+1 < len(p.w.tokens) && p.w.tokens[i].group < 0 && p.w.tokens[i+1].group >= 0
 }
 
 // television reports whether a tag from token i on shows a television recording or broadcast.

@@ -498,7 +498,7 @@ func TestEnumsPrintThemselves(t *testing.T) {
 	}
 }
 
-// A folder's name may end, and a file's begin, with a blank; a bracket in one element may close in another. The
+// A folder's name may end, and a file's begin, with a space; a bracket in one element may close in another. The
 // elements of a file that is there are known.
 func TestThePartsOfAFilesPathAreNeverOneName(t *testing.T) {
 	for path, want := range map[string]string{
@@ -525,7 +525,7 @@ func TestThePartsOfAFilesPathAreNeverOneName(t *testing.T) {
 	}
 }
 
-// A part behind season and episode is one of the episode's; before them, or as a cour, it is one of the season's.
+// A part after season and episode is one of the episode's; before them, or as a cour, it is one of the season's.
 func TestPartsOfEpisodesAndOfSeasons(t *testing.T) {
 	for name, ofEpisode := range map[string]bool{
 		"Silver.Rail.S02E08.part2.1080p.mkv":       true,

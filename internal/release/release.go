@@ -6,7 +6,7 @@
 // is an episode as written, not a place in a catalogue. The matcher decides
 // what both mean.
 //
-// A path's last element and its folders (path.go) are each read in stages;
+// A path's last element and its folders are each read in stages;
 // stages.go shows what each stage knows. To change what is read, add a row to
 // the table that decides it. Each row has a name that needs it, which is its
 // test:
@@ -127,7 +127,7 @@ type Release struct {
 	Kind         Kind
 	Part         int        // part or cour, 0 when not said
 	OfEpisode    bool       // Part is one of the episode's, not one of the season's: "S02E08.part2"
-	EpisodeTitle string     // what stands behind the episode number
+	EpisodeTitle string     // what comes after the episode number
 	Special      string     // "OVA", "OAD", "SP", "NCOP", "PV", ... in upper case
 	IDs          []ID       // in the order of the path
 	Extra        bool       // not the work itself: creditless, trailer, menu, sample

@@ -89,10 +89,10 @@ type specialWord struct {
 	i       int
 	text    string
 	outside bool // it stands in no bracket
-	dash    bool // a dash between blanks stands before it
+	dash    bool // a dash between spaces comes before it
 }
 
-// specialRules say whether such a word stands as a word of its own behind the title.
+// specialRules say whether such a word stands as a word of its own after the title.
 var specialRules = []rule[specialWord, bool]{
 	when("alone in a bracket", "[Quiet] Silver Rail [Menu].mkv -> Silver Rail MENU extra",
 		func(s specialWord) bool { return s.w.alone(s.i) || s.aloneWithNumber() }, true),
@@ -106,7 +106,7 @@ var specialRules = []rule[specialWord, bool]{
 	when("part of the episode's title", "Silver Rail - 05 - PV.mkv -> Silver Rail e5 episode", func(s specialWord) bool {
 		return !s.in.marks.episode.empty() && s.i >= s.in.marks.episode.to && !s.sample() && !among(s.text, "preview")
 	}, false),
-	when("behind a dash between blanks", "Silver Rail - Menu.mkv -> Silver Rail MENU extra",
+	when("after a dash between spaces", "Silver Rail - Menu.mkv -> Silver Rail MENU extra",
 		func(s specialWord) bool { return s.dash }, true),
 	when("the last word before a film's year", "Silver Rail PV (2009).mkv -> Silver Rail PV y2009 movie",
 		func(s specialWord) bool { return s.i == s.in.layout.yearAt-1 }, false),
@@ -114,7 +114,7 @@ var specialRules = []rule[specialWord, bool]{
 		func(s specialWord) bool {
 			return s.w.classAt(s.i) == cjk && s.w.before(s.i) != "" && s.i+1 == len(s.w.tokens)
 		}, true),
-	when("an ordinary word behind the season", "Silver Rail S01 Opening.mkv -> Silver Rail s1 OPENING extra",
+	when("an ordinary word after the season", "Silver Rail S01 Opening.mkv -> Silver Rail s1 OPENING extra",
 		func(s specialWord) bool {
 			return s.ordinary() && !s.in.marks.season.empty() && s.i >= s.in.marks.season.to && s.w.closes(s.i+1)
 		}, true),
@@ -144,7 +144,7 @@ func (s specialWord) ordinary() bool {
 	return among(s.text, "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted")
 }
 
-// plainSpecial reports whether the weak word at i stands as a word of its own behind the title.
+// plainSpecial reports whether the weak word at i stands as a word of its own after the title.
 func (p *numbered) plainSpecial(i int) bool {
 	s := specialWord{
 		in: p, w: p.w, i: i, text: p.w.word(i), outside: p.w.tokens[i].group < 0,
@@ -153,7 +153,7 @@ func (p *numbered) plainSpecial(i int) bool {
 	return decide(specialRules, s)
 }
 
-// closes reports whether what follows token i-1 is the end, a bracket, or a tag or number behind which the name ends.
+// closes reports whether what follows token i-1 is the end, a bracket, or a tag or number after which the name ends.
 func (p *words) closes(i int) bool {
 	if !p.beside(i-1, i) || p.strongAt(i) {
 		return true
@@ -161,7 +161,7 @@ func (p *words) closes(i int) bool {
 	return p.tokens[i].class == number && (!p.beside(i, i+1) || p.tokens[i+1].tag != none)
 }
 
-// numberOfSpecial takes the number in or behind the word at i for the episode, when nothing else was one.
+// numberOfSpecial takes the number in or after the word at i for the episode, when nothing else was one.
 func (p *numbered) numberOfSpecial(i int) {
 	w := p.w.word(i)
 	head := untilDigit(w)

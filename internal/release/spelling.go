@@ -7,9 +7,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// unify writes a name in the one form that is read: composed, narrow, with blanks where underscores stand for
+// unify writes a name in the one form that is read: composed, narrow, with spaces where underscores stand for
 // them, and dots where dashes do.
-// Among other separators an underscore between two numbers joins them: "Cap.111_120". One between blanks stays.
+// Among other separators an underscore between two numbers joins them: "Cap.111_120". One between spaces stays.
 func unify(s string) string {
 	s = narrow(s)
 	if strings.Count(s, "-") > 1 && !strings.ContainsAny(s, " ._[](){}") {
@@ -168,11 +168,11 @@ func (p *words) clean(s string) string {
 
 // keepsDot reports whether the dot at i belongs to initials ("S.H.I.E.L.D.", "R.O.D") or to a decimal ("3.0").
 func keepsDot(s string, i int) bool {
-	before, behind := oneByte(s, i-1), oneByte(s, i+1)
-	if digit(before) && digit(behind) {
+	before, after := oneByte(s, i-1), oneByte(s, i+1)
+	if digit(before) && digit(after) {
 		return !dotThenDigit(s, i-2, i-3) && !dotThenDigit(s, i+2, i+3)
 	}
-	return letter(before) && (letter(behind) || i >= 3 && s[i-2] == '.' && letter(oneByte(s, i-3)))
+	return letter(before) && (letter(after) || i >= 3 && s[i-2] == '.' && letter(oneByte(s, i-3)))
 }
 
 // oneByte returns the letter or digit at k if it is a word by itself, else 0.
@@ -206,7 +206,7 @@ func trimTitle(s string) string {
 	}
 }
 
-// beforeDash reports whether a dash between spaces follows: what stands before it is no separator but the title's own,
+// beforeDash reports whether a dash between spaces follows: what comes before it is no separator but the title's own,
 // "Title + - 07".
 func beforeDash(s string) bool {
 	rest := strings.TrimLeft(s, " ")

@@ -62,12 +62,13 @@ func (p *titled) preferLatin(mark int) {
 type separator struct {
 	in          *titled
 	w           *words
-	i, from, to int    // it stands behind token i of the text [from, to)
+	i, from, to int    // it comes after token i of the text [from, to)
 	gap         string // how it is written
 	at          int    // where in gap the slash or bar stands, -1 for an underscore
-	first       bool   // no slash stands before it
-	left, right scripts
-	turns       bool // only one of the words beside it is in Han, kana or hangul
+	first       bool   // no slash comes before it
+	wideBefore  bool   // words in Han, kana or hangul, besides "film", come before it
+	wideAfter   bool   // and after it
+	turns       bool   // only one of the words beside it is in Han, kana or hangul
 }
 
 // cut is how titles are parted.
@@ -81,18 +82,18 @@ const (
 
 // cutRules say whether a separator parts two titles.
 var cutRules = []rule[separator, cut]{
-	when("a slash or an underscore among blanks", "Silver Rail _ Gin no Michi - 07.mkv -> Silver Rail e7 episode",
+	when("a slash or an underscore among spaces", "Silver Rail _ Gin no Michi - 07.mkv -> Silver Rail e7 episode",
 		func(s separator) bool { return s.spaced() || s.gap == " _ " }, spacedCut),
 	when("a slash where the script changes", "[组] 银色铁道 Rail/銀 [1080p] -> 银色铁道 Rail",
 		func(s separator) bool { return s.at >= 0 && s.turns }, tightCut),
 	when("a slash, and one side is in another script", "银色铁道 1/2.mkv -> 银色铁道 1",
-		func(s separator) bool { return s.at >= 0 && (s.left.words > 0) != (s.right.words > 0) && !s.fate() }, tightCut),
+		func(s separator) bool { return s.at >= 0 && s.wideBefore != s.wideAfter && !s.fate() }, tightCut),
 	when("a slash between two words of Han, kana or hangul", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode",
 		func(s separator) bool {
 			return s.at >= 0 && s.w.classAt(s.i) == cjk && s.w.classAt(s.i+1) == cjk && s.w.width(s.i) > 3 &&
 				s.w.width(s.i+1) > 3
 		}, tightCut),
-	when("a slash behind which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
+	when("a slash after which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
 		func(s separator) bool { return s.at >= 0 && s.first && s.in.repeats(s.from, s.i+1, s.to) }, tightCut),
 	when("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",
 		func(s separator) bool {
@@ -101,7 +102,7 @@ var cutRules = []rule[separator, cut]{
 		}, tightCut),
 }
 
-// spaced reports whether a blank, or what stands for it, is on either side of the slash.
+// spaced reports whether a space, or what stands for it, is on either side of the slash.
 func (s separator) spaced() bool {
 	return s.at > 0 && strings.ContainsAny(s.gap[:s.at], " .") || s.at >= 0 && s.at+1 < len(s.gap) && s.gap[s.at+1] == ' '
 }
@@ -109,7 +110,7 @@ func (s separator) spaced() bool {
 // fate reports whether the slash belongs to a title that is always written with one: "Fate/stay night".
 func (s separator) fate() bool { return among(s.w.word(s.i), "fate") }
 
-func (p splitter) separatorBehind(i, from, to int) (s separator, ok bool) {
+func (p splitter) separatorAfter(i, from, to int) (s separator, ok bool) {
 	gap := p.in.w.gap(i)
 	at := strings.IndexAny(gap, "/|")
 	if at < 0 && gap != " _ " {
@@ -122,17 +123,20 @@ func (p splitter) separatorBehind(i, from, to int) (s separator, ok bool) {
 
 // splitSlash cuts at " / " or " | ", or at every slash when the scripts on its sides differ.
 func (p splitter) splitSlash(from, to int) bool {
-	all := p.in.scriptsOf(from, to)
-	left := scripts{}
+	firstWide, lastWide := to, -1
+	for i := from; i < to; i++ {
+		if t := &p.in.w.tokens[i]; t.class == cjk && t.tag != tagMovie {
+			firstWide, lastWide = min(firstWide, i), i
+		}
+	}
 	first, how := true, noCut
 	for i := from; i+1 < to; i++ {
 		p.in.w.steps++
-		left = left.plus(p.in.scriptsOf(i, i+1))
-		s, ok := p.separatorBehind(i, from, to)
+		s, ok := p.separatorAfter(i, from, to)
 		if !ok {
 			continue
 		}
-		s.left, s.right, s.first = left, all.minus(left), first
+		s.wideBefore, s.wideAfter, s.first = firstWide <= i, lastWide > i, first
 		how = max(how, decide(cutRules, s))
 		first = first && s.at < 0
 	}
@@ -152,7 +156,7 @@ func (p splitter) splitSlash(from, to int) bool {
 func (p splitter) cutAt(how cut, from, to int) {
 	start := from
 	for i := from; i+1 < to && len(p.in.titles) < maxTitles; i++ {
-		s, ok := p.separatorBehind(i, from, to)
+		s, ok := p.separatorAfter(i, from, to)
 		if !ok {
 			continue
 		}
@@ -164,36 +168,6 @@ func (p splitter) cutAt(how cut, from, to int) {
 	if len(p.in.titles) < maxTitles {
 		p.addPart(start, to)
 	}
-}
-
-// scripts counts the words of a text by script.
-type scripts struct {
-	wide  int // in Han, kana or hangul
-	latin int // in others
-	words int // in Han, kana or hangul, besides "film"
-}
-
-func (s scripts) plus(o scripts) scripts {
-	return scripts{s.wide + o.wide, s.latin + o.latin, s.words + o.words}
-}
-
-func (s scripts) minus(o scripts) scripts {
-	return scripts{s.wide - o.wide, s.latin - o.latin, s.words - o.words}
-}
-
-func (p *titled) scriptsOf(from, to int) (s scripts) {
-	for i := from; i < to; i++ {
-		switch {
-		case p.w.tokens[i].class != cjk:
-			s.latin++
-		case p.w.tokens[i].tag == tagMovie:
-			s.wide++
-		default:
-			s.wide++
-			s.words++
-		}
-	}
-	return s
 }
 
 // repeats reports whether the words of [from, mid) begin [mid, to) again: "Free!/Free! Second Title".
@@ -235,7 +209,7 @@ func (p splitter) endOfPart(from, to int) int {
 			if b < 0 || !p.in.belongs(b, i, from) {
 				return i
 			}
-			i = p.in.w.brackets[b].behind - 1
+			i = p.in.w.brackets[b].after - 1
 			continue
 		}
 		if t.tag == tagYear || t.tag == tagSeason && !(t.class == cjk && p.in.seasonInside(i, from) && i+1 < to) {
@@ -277,7 +251,7 @@ func (p splitter) splitAKA(from, to int) bool {
 	return false
 }
 
-// splitDash cuts at a dash with two blanks behind it, which some groups put between two titles.
+// splitDash cuts at a dash with two spaces after it, which some groups put between two titles.
 func (p splitter) splitDash(from, to int) bool {
 	for i := from; i+1 < to; i++ {
 		if strings.HasPrefix(strings.ReplaceAll(p.in.w.gap(i), ".", " "), " -  ") {
@@ -297,8 +271,8 @@ func (p splitter) splitScripts(from, to int) {
 	}
 }
 
-// twoScripts reports whether a text of two scripts holds two titles: it has two words in Latin letters or more. Behind
-// a dash between blanks stands the number of groups who write such a title as one.
+// twoScripts reports whether a text of two scripts holds two titles: it has two words in Latin letters or more. After
+// a dash between spaces stands the number of groups who write such a title as one.
 func (p splitter) twoScripts(from, to int) bool {
 	cut := p.turn(from, to)
 	if cut == 0 || strings.ContainsAny(p.in.w.gap(cut-1), "-~〜～") && !p.subtitleCloses(from, cut) ||
@@ -328,15 +302,12 @@ func (p splitter) subtitleCloses(from, cut int) bool {
 
 // partsOnly reports whether tokens [from, to) say a part or the last season and no title: "Part.2", "Final Season".
 func (p splitter) partsOnly(from, to int) bool {
-	for i := from; i < to; i++ {
-		if p.in.w.tokens[i].tag != tagPart && p.in.w.roleAt(i) != seasonWord && !among(p.in.w.word(i), "final") {
-			return false
-		}
-	}
-	return true
+	return !p.in.w.some(span{from, to}, func(i int) bool {
+		return p.in.w.tagAt(i) != tagPart && p.in.w.roleAt(i) != seasonWord && !among(p.in.w.word(i), "final")
+	})
 }
 
-// japanese reports whether a name is made as in Japan or Korea, where the words in Latin letters behind s belong to the
+// japanese reports whether a name is made as in Japan or Korea, where the words in Latin letters after s belong to the
 // title: it has kana or hangul before a counter of episodes, or names the episode in Japanese quotes.
 func (p splitter) japanese(s span) bool {
 	if p.in.marks.episode.empty() || p.in.w.tokens[s.from].group >= 0 {
@@ -378,13 +349,9 @@ func (p splitter) turn(from, to int) (at int) {
 
 // again reports whether the word at i, or the numeral, stands once more before to.
 func (p splitter) again(i, to int) bool {
-	for k := i + 1; k < to; k++ {
-		if strings.EqualFold(p.in.w.word(i), p.in.w.word(k)) {
-			return true
-		}
-	}
 	_, numeral := roman(p.in.w.word(i))
-	return numeral
+	same := func(k int) bool { return strings.EqualFold(p.in.w.word(i), p.in.w.word(k)) }
+	return numeral || p.in.w.some(span{i + 1, to}, same)
 }
 
 func (p *words) oneNumber(s span) bool { return s.to-s.from == 1 && p.tokens[s.from].class == number }

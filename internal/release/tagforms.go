@@ -87,22 +87,10 @@ func heightOf(w string) string {
 }
 
 // usualHeight returns the resolution of a height in lines, "" for an unusual one.
-func usualHeight(lines string) string {
-	switch lines {
-	case "2160":
-		return "2160p"
-	case "1080":
-		return "1080p"
-	case "720":
-		return "720p"
-	case "576":
-		return "576p"
-	case "540":
-		return "540p"
-	case "480":
-		return "480p"
-	}
-	return ""
+func usualHeight(lines string) string { return usualHeights[lines] }
+
+var usualHeights = map[string]string{
+	"2160": "2160p", "1080": "1080p", "720": "720p", "576": "576p", "540": "540p", "480": "480p",
 }
 
 // madeTag reports whether the word at i is in the table as a tag of how the file was made; it looks ahead of findTags.
@@ -142,7 +130,7 @@ func readQuantity(p *tagged, i int) bool {
 	return true
 }
 
-// spacedUnit reports whether the unit of the number at i is the word behind it: "10 bit", "[700 MB]".
+// spacedUnit reports whether the unit of the number at i is the word after it: "10 bit", "[700 MB]".
 func (p *tagged) spacedUnit(i int) bool {
 	if gap := p.w.gap(i); gap != " " && gap != "-" && gap != "" {
 		return false
@@ -185,21 +173,18 @@ func (p *tagged) tagChannels(i int) {
 		p.w.set(i, i+1, tagTech)
 		return
 	}
-	if i+1 >= len(p.w.tokens) || len(p.w.gap(i)) != 1 || !channels(first, p.w.word(i+1)) {
+	if i+1 >= len(p.w.tokens) || len(p.w.gap(i)) != 1 {
 		return
 	}
-	surround := p.media && (first == '5' || first == '7') && p.w.word(i + 1)[0] == '1'
+	low := p.w.word(i + 1) // "1", "1ch"
+	if strings.IndexByte("1256789", first) < 0 || low[0] < '0' || low[0] > '2' ||
+		len(low) > 1 && !among(low[1:], "ch", "x") {
+		return
+	}
+	surround := p.media && (first == '5' || first == '7') && low[0] == '1'
 	if afterAudio || p.w.gap(i) == "." && (surround || p.w.tagAt(i+2) == tagAudio) {
 		p.w.set(i, i+2, tagTech)
 	}
-}
-
-// channels reports whether a digit and the word behind it can say how many channels there are: "5" and "1", "1ch".
-func channels(first byte, low string) bool {
-	if strings.IndexByte("1256789", first) < 0 || low[0] < '0' || low[0] > '2' {
-		return false
-	}
-	return len(low) == 1 || among(low[1:], "ch", "x")
 }
 
 // readVersion: "v2", "V3"; not the "v2" inside "07v2", which is part of its token.
@@ -255,7 +240,7 @@ func readSite(p *tagged, i int) bool {
 	return true
 }
 
-// endOfSite returns the token behind the address that "www" at i begins, 0 when there is none.
+// endOfSite returns the token after the address that "www" at i begins, 0 when there is none.
 func (p *tagged) endOfSite(i int) int {
 	j := i + 1
 	if i <= 1 && p.w.dotted && p.w.beside(i, i+3) && p.w.gap(i+2) == "." && p.w.tokens[i].group < 0 &&
@@ -275,7 +260,7 @@ func (p *tagged) endOfSite(i int) int {
 // before them, or at the start before a dash.
 func (p *tagged) siteAlone(i int) bool {
 	if g := p.w.tokens[i].group; g >= 0 {
-		return p.w.brackets[g].behind == i+2 && p.w.brackets[g].first >= i-2
+		return p.w.brackets[g].after == i+2 && p.w.brackets[g].first >= i-2
 	}
 	return i == 0 && (dashGap(p.w.gap(1)) || p.w.gap(1) == " " && p.w.dotted)
 }
@@ -291,7 +276,7 @@ func readCatalogueID(p *tagged, i int) bool {
 		p.setID(i, i+1, ID{Source: "imdb", Value: w})
 		return true
 	}
-	id := ID{Source: catalogue(strings.TrimSuffix(w, "id"))}
+	id := ID{Source: catalogues[strings.TrimSuffix(w, "id")]}
 	if id.Source == "" {
 		return false
 	}
@@ -322,17 +307,9 @@ func readCatalogueID(p *tagged, i int) bool {
 	return true
 }
 
-// catalogue returns the catalogue of that name, "" when there is none.
-func catalogue(name string) string {
-	switch name {
-	case "tmdb", "themoviedb":
-		return "tmdb"
-	case "tvdb", "thetvdb":
-		return "tvdb"
-	case "imdb", "anidb":
-		return name
-	}
-	return ""
+// catalogues are the sites whose ids stand in paths, by what they are called there.
+var catalogues = map[string]string{
+	"tmdb": "tmdb", "themoviedb": "tmdb", "tvdb": "tvdb", "thetvdb": "tvdb", "imdb": "imdb", "anidb": "anidb",
 }
 
 // imdbID reports whether w is "tt" and digits.

@@ -47,7 +47,7 @@ func (p *tagged) lookUp(i int) {
 		return
 	}
 	k, ok := kw{}, false
-	if t.class == cjk { // which has no small letters
+	if t.class == cjk { // which has no lower case
 		k, ok = lists().words[p.w.word(i)]
 	} else {
 		k, ok = lookup(p.w.word(i))
@@ -179,25 +179,25 @@ func (p *tagged) dayWord(i int) bool {
 	return n >= 1 && n <= 2 && len(w)-n <= 2
 }
 
-// startsName reports whether a number at i begins the name, or the text behind its first brackets.
+// startsName reports whether a number at i begins the name, or the text after its first brackets.
 func (p *tagged) startsName(i int) bool {
 	return p.w.classAt(i) == number && (i == 0 || p.w.tokens[i-1].group >= 0 && p.w.tokens[i].group < 0)
 }
 
-// recorded returns the token behind the day and the time of day with which recorders begin a name, the number at i, 0
-// where there is none: "202304122300", "20230412_2300", "230412_2300".
+// recorded returns the token after the day and the time of day with which recorders begin a name, the number at i, 0
+// if there is none: "202304122300", "20230412_2300", "230412_2300".
 func (p *tagged) recorded(i int) int {
-	w, behind := p.w.word(i), i+1
+	w, after := p.w.word(i), i+1
 	if len(w) == 8 && p.w.plainNumber(i+1) && p.w.beside(i, i+1) && len(p.w.gap(i)) == 1 {
-		w, behind = w+p.w.word(i+1), i+2
+		w, after = w+p.w.word(i+1), i+2
 	}
 	if len(w) == 6 && p.w.plainNumber(i+1) && p.w.width(i+1) == 4 && p.w.beside(i, i+1) && len(p.w.gap(i)) == 1 {
-		w, behind = "20"+w+p.w.word(i+1), i+2
+		w, after = "20"+w+p.w.word(i+1), i+2
 	}
 	if len(w) != 12 && len(w) != 14 || !dayNumber(atoi(w[:8])) || w[8:10] > "29" || w[10:12] > "59" {
 		return 0
 	}
-	return behind
+	return after
 }
 
 // dayNumber reports whether n is a day: 20161024.

@@ -7,7 +7,7 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// titleWord is a word at or behind the start of a title, in the title's own bracket.
+// titleWord is a word at or after the start of a title, in the title's own bracket.
 type titleWord struct {
 	in      *titled
 	w       *words
@@ -45,14 +45,14 @@ var titleEnds = []rule[titleWord, bool]{
 		func(t titleWord) bool {
 			return t.i > t.from && t.w.added(t.i) && (t.tag == tagSource || t.tag == tagMovie || t.tag == tagSpecial)
 		}, true),
-	when("a word for an extra or special behind the title", "Silver Rail SP, 7.mkv -> Silver Rail SP special",
+	when("a word for an extra or special after the title", "Silver Rail SP, 7.mkv -> Silver Rail SP special",
 		func(t titleWord) bool {
 			return t.weak && t.i > t.from && t.in.marks.special != "" && (t.tag == tagExtra || t.tag == tagSpecial) &&
 				t.in.numbers.plainSpecial(t.i)
 		}, true),
 }
 
-// endOfTitle returns the token behind the title that starts at from.
+// endOfTitle returns the token after the title that starts at from.
 func (p *titled) endOfTitle(from int) int {
 	home := p.w.tokens[from].group
 	for i := from; i < len(p.w.tokens); i++ {
@@ -62,10 +62,10 @@ func (p *titled) endOfTitle(from int) int {
 			if b < 0 {
 				return i // the title's own bracket ends
 			}
-			if !p.belongs(b, i, from) && !(home >= 0 && p.slashAfter(p.w.brackets[b].behind-1, home)) {
+			if !p.belongs(b, i, from) && !(home >= 0 && p.slashAfter(p.w.brackets[b].after-1, home)) {
 				return i
 			}
-			i = p.w.brackets[b].behind - 1
+			i = p.w.brackets[b].after - 1
 			continue
 		}
 		t := &p.w.tokens[i]
@@ -86,14 +86,14 @@ func (t titleWord) volume() bool {
 		t.w.roleAt(t.i) == volumeWord && t.i+1 < len(t.w.tokens) && digit(t.w.text[t.w.tokens[t.i+1].s])
 }
 
-// innerBracket is a bracket inside a title, or behind it.
+// innerBracket is a bracket inside a title, or after it.
 type innerBracket struct {
 	in       *titled
 	w        *words
 	b        *bracket
 	promo    bool // it holds a word that is neither group nor title
 	attached bool // a word runs into it
-	goesOn   bool // the text around it goes on behind it
+	goesOn   bool // the text around it goes on after it
 	follow   tag  // what stands there
 }
 
@@ -101,13 +101,13 @@ type innerBracket struct {
 var innerBrackets = []rule[innerBracket, bool]{
 	when("words run into it on both sides", "Silver[07]Rail - 07.mkv -> Silver[07]Rail e7 episode",
 		func(b innerBracket) bool { return b.attached && b.runsOn() }, true),
-	when("a word goes on behind it", "The.(Un)Known.Rail.S01E02.mkv -> The (Un)Known Rail s1 e2 episode",
+	when("a word goes on after it", "The.(Un)Known.Rail.S01E02.mkv -> The (Un)Known Rail s1 e2 episode",
 		func(b innerBracket) bool { return b.goesOn && b.follow == none && b.b.round && b.runsOn() }, true),
-	when("the end, or another bracket behind it", "Silver Rail (Remake).mkv -> Silver Rail",
+	when("the end, or another bracket after it", "Silver Rail (Remake).mkv -> Silver Rail",
 		func(b innerBracket) bool { return !b.goesOn }, false),
 	when("a remark, and the title goes on", "银色铁道（僅限港澳台地區） 之夜.mkv -> 银色铁道（僅限港澳台地區） 之夜",
-		func(b innerBracket) bool { return b.promo && b.follow == none && b.w.classAt(b.b.behind) != number }, true),
-	when("run into behind a group, before the episode", "[Quiet] Silver Rail[r=1] - 07.mkv -> Silver Rail[r=1] e7 episode",
+		func(b innerBracket) bool { return b.promo && b.follow == none && b.w.classAt(b.b.after) != number }, true),
+	when("run into after a group, before the episode", "[Quiet] Silver Rail[r=1] - 07.mkv -> Silver Rail[r=1] e7 episode",
 		func(b innerBracket) bool {
 			return b.attached && !b.b.round && !b.promo && b.in.layout.fansub && b.follow == tagEpisode &&
 				b.in.marks.season.empty() && !b.kana()
@@ -120,20 +120,23 @@ var innerBrackets = []rule[innerBracket, bool]{
 		}, true),
 	when("the title again in another script", "[组] 银色铁道 (Silver Rail) - 07.mkv -> 银色铁道 e7 episode",
 		func(b innerBracket) bool { return b.follow == tagEpisode && b.otherScript() }, false),
-	when("an episode behind it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode",
+	when("an episode after it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode",
 		func(b innerBracket) bool {
 			return b.follow == tagEpisode && b.in.marks.season.empty() &&
-				(b.in.numbers.bare || b.b.behind-b.b.first >= 2 && !b.in.tags.media)
+				(b.in.numbers.bare || b.b.after-b.b.first >= 2 && !b.in.tags.media)
 		}, true),
-	when("the title goes on, with blanks", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
+	when("the title goes on, with spaces", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
 		func(b innerBracket) bool { return b.follow == none && !b.w.dotted }, true),
 }
 
 // otherScript reports whether the words before the bracket are in Han, kana or hangul and those in it are not, or the
 // other way.
 func (b innerBracket) otherScript() bool {
-	before, in := b.in.scriptsOf(b.in.layout.first, b.b.first), b.in.scriptsOf(b.b.first, b.b.behind)
-	return before.latin == 0 && in.wide == 0 && in.latin > 1 || before.wide == 0 && in.latin == 0
+	wide := func(i int) bool { return b.w.classAt(i) == cjk }
+	other := func(i int) bool { return b.w.classAt(i) != cjk }
+	before, in := span{b.in.layout.first, b.b.first}, span{b.b.first, b.b.after}
+	return !b.w.some(before, other) && !b.w.some(in, wide) && in.to-in.from > 1 ||
+		!b.w.some(before, wide) && !b.w.some(in, other)
 }
 
 // kana reports whether the bracket holds how the title before it is read.
@@ -143,45 +146,37 @@ func (b innerBracket) kana() bool { return title.Script(b.w.text[b.b.in:b.b.clos
 func (p *titled) belongs(b, i, from int) bool {
 	br := &p.w.brackets[b]
 	if i == from {
-		return br.behind < len(p.w.tokens) && p.w.tokens[br.behind].group < 0
+		return br.after < len(p.w.tokens) && p.w.tokens[br.after].group < 0
 	}
-	if br.first != i || br.behind <= i || p.tagsIn(br) {
+	if br.first != i || br.after <= i || p.tagsIn(br) {
 		return false
 	}
 	before, _ := utf8.DecodeLastRuneInString(p.w.text[:br.open])
 	inner := innerBracket{
 		in: p, w: p.w, b: br, promo: p.remarks(br),
 		attached: before < utf8.RuneSelf && wordByte(byte(before)) || letterRune(before),
-		goesOn:   br.behind < len(p.w.tokens) && p.w.tokens[br.behind].group == br.outer,
-		follow:   p.w.tagAt(br.behind),
+		goesOn:   br.after < len(p.w.tokens) && p.w.tokens[br.after].group == br.outer,
+		follow:   p.w.tagAt(br.after),
 	}
 	return decide(innerBrackets, inner)
 }
 
 // tagsIn reports whether a bracket holds a tag that cannot be part of a title.
 func (p *titled) tagsIn(b *bracket) bool {
-	for k := b.first; k < b.behind; k++ {
-		switch t := &p.w.tokens[k]; t.tag {
+	return p.w.some(span{b.first, b.after}, func(k int) bool {
+		switch p.w.tagAt(k) {
 		case none, tagPromo, tagMovie:
-		case tagLanguage:
-			if p.w.width(k) >= 3 {
-				return true
-			}
+			return false
 		default:
-			return true
+			return p.w.tagAt(k) != tagLanguage || p.w.width(k) >= 3
 		}
-	}
-	return false
+	})
 }
 
 // remarks reports whether a bracket holds a word that is neither group nor title: "（僅限港澳台地區）".
 func (p *titled) remarks(b *bracket) bool {
-	for k := b.first; k < b.behind; k++ {
-		if p.w.tokens[k].tag == tagPromo {
-			return true
-		}
-	}
-	return b.behind == b.first+1 && lists().recorderMarks[p.w.word(b.first)]
+	return p.w.some(span{b.first, b.after}, func(k int) bool { return p.w.tagAt(k) == tagPromo }) ||
+		b.after == b.first+1 && lists().recorderMarks[p.w.word(b.first)]
 }
 
 // runsOn reports whether a word follows the bracket without a gap: "DIVA(A)LIVE", "要【招架】一切".
@@ -191,10 +186,10 @@ func (b innerBracket) runsOn() bool {
 
 // slashAfter reports whether another title follows token i in its bracket: "[名 2020/Name 2020]".
 func (p *titled) slashAfter(i, home int) bool {
-	return i+1 < p.w.brackets[home].behind && strings.ContainsAny(p.w.gap(i), "/|")
+	return i+1 < p.w.brackets[home].after && strings.ContainsAny(p.w.gap(i), "/|")
 }
 
-// seasonInside reports whether a counter of seasons at i stands inside a title that goes on behind it and is not cut
+// seasonInside reports whether a counter of seasons at i stands inside a title that goes on after it and is not cut
 // there.
 func (p *titled) seasonInside(i, from int) bool {
 	if i == from || i+1 >= len(p.w.tokens) {
@@ -215,14 +210,14 @@ func (p *words) enclosing(i, home int) int {
 	return g
 }
 
-// endWord is the last word of a title so far: it may belong to the tags behind it.
+// endWord is the last word of a title so far: it may belong to the tags after it.
 type endWord struct {
 	in       *titled
 	w        *words
 	tag      tag
 	text     string
 	from, at int  // the first word of the title, and this one
-	year     bool // the year stands right behind the title
+	year     bool // the year comes right after the title
 	marker   bool // a season or episode does
 	ended    bool // some tag does, in the title's own bracket
 }
@@ -237,7 +232,7 @@ var staysInTitle = []reason[endWord]{
 			return !e.ended && !e.in.tags.media && (e.tag == tagCountry || !e.in.shouts(e.at)) &&
 				e.tag != tagExtra && e.tag != tagSpecial && e.tag != tagBatch
 		}),
-	because("behind an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
+	because("after an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
 		func(e endWord) bool { return e.at-1 == e.from && lists().articles[lower(e.w.word(e.from))] }),
 	because("a language before the year, the season or the episode",
 		"The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
@@ -246,21 +241,21 @@ var staysInTitle = []reason[endWord]{
 		func(e endWord) bool {
 			return e.tag == tagLanguage && len(e.text) <= 3 && !e.in.shouts(e.at) && !e.amongItsKind()
 		}),
-	because("a country before the year, or in small letters", "The Last of Us S02E05.mkv -> The Last of Us s2 e5 episode",
+	because("a country before the year, or in lower case", "The Last of Us S02E05.mkv -> The Last of Us s2 e5 episode",
 		func(e endWord) bool { return e.tag == tagCountry && (e.year || !capitals(e.text)) }),
 	because("a word that titles have too, written like the title",
 		"Silver.Rail.Line.S02E05.1080p.WEB-QUIET -> Silver Rail Line s2 e5 episode",
 		func(e endWord) bool {
-			small := e.tag == tagOther && len(e.text) > 2 && e.text == lower(e.text) // as in a scene name of small letters
+			small := e.tag == tagOther && len(e.text) > 2 && e.text == lower(e.text) // as in a scene name in lower case
 			return e.w.tokens[e.at].word.common && !e.in.shouts(e.at) && !e.amongItsKind() && !small
 		}),
-	because("a source or a remark among blanks, written like the title",
+	because("a source or a remark among spaces, written like the title",
 		"Silver Rail Web [1080p].mkv -> Silver Rail Web", func(e endWord) bool {
 			return !e.w.dotted && (e.tag == tagSource && !capitals(e.text) || e.tag == tagOther && !e.in.shouts(e.at))
 		}),
 	because("TV", "Silver Rail TV [1080p].mkv -> Silver Rail TV",
 		func(e endWord) bool { return e.tag == tagSource && e.text == "TV" && !dashGap(e.w.before(e.at)) }),
-	because("a technical word in small letters, or a service not in capitals of its own",
+	because("a technical word in lower case, or a service not in capitals of its own",
 		"Silver Rail Max S02E05.mkv -> Silver Rail Max s2 e5 episode", func(e endWord) bool {
 			return e.tag == tagTech && !capitals(e.text) || e.tag == tagService && !e.in.shouts(e.at)
 		}),
@@ -278,7 +273,7 @@ var staysInTitle = []reason[endWord]{
 		}),
 }
 
-// trimTags moves the end of a title back over weak tags that stand right before it.
+// trimTags moves the end of a title back over weak tags that come right before it.
 func (p *titled) trimTags(from, to int) int {
 	home := p.w.tokens[from].group
 	end := endWord{

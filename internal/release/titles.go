@@ -53,9 +53,9 @@ func (p *titled) titlesInText() {
 	}
 }
 
-// quotedTitle moves the start of the title into quotes that stand behind words for its kind, and returns the token
-// behind them; without such quotes the number of tokens.
-func (p *titled) quotedTitle() (behind int) {
+// quotedTitle moves the start of the title into quotes that come after words for its kind, and returns the token
+// after them; without such quotes the number of tokens.
+func (p *titled) quotedTitle() (after int) {
 	if !strings.Contains(p.w.text, "「") && !strings.Contains(p.w.text, "『") {
 		return len(p.w.tokens)
 	}
@@ -66,15 +66,15 @@ func (p *titled) quotedTitle() (behind int) {
 			}
 			p.layout.first = i + 1
 			end := strings.Index(p.w.text[p.w.tokens[i].e:], q[1])
-			for behind = i + 1; behind < len(p.w.tokens) && (end < 0 || p.w.tokens[behind].s < p.w.tokens[i].e+end); behind++ {
+			for after = i + 1; after < len(p.w.tokens) && (end < 0 || p.w.tokens[after].s < p.w.tokens[i].e+end); after++ {
 			}
-			return behind
+			return after
 		}
 	}
 	return len(p.w.tokens)
 }
 
-// skipKind moves the start of the title behind the word with which recorders say what is broadcast: "アニメ 銀色鉄道 第7話".
+// skipKind moves the start of the title after the word with which recorders say what is broadcast: "アニメ 銀色鉄道 第7話".
 func (p *titled) skipKind() {
 	i := p.layout.first
 	if i+1 < len(p.w.tokens) && p.w.word(i) == "TV" && p.w.gap(i) == "" {
@@ -137,7 +137,7 @@ func (p *titled) titlesInBrackets() {
 	best := 0
 	for k, s := range p.layout.places {
 		if k > 0 && p.w.scriptOf(s) == "latin" && p.w.scriptOf(p.layout.places[k-1]) != "latin" {
-			best = k // the one behind the title in the group's own script
+			best = k // the one after the title in the group's own script
 		}
 	}
 	p.layout.first = p.layout.places[best].from
@@ -154,7 +154,7 @@ func (p *titled) titlesInBracket(s span) {
 	for s.from < s.to && p.w.tokens[s.from].tag == tagPromo {
 		s.from++
 	}
-	if cut := p.latinBehindSeason(s); cut > s.from {
+	if cut := p.latinAfterSeason(s); cut > s.from {
 		s.from = cut
 	}
 	end := p.trimTags(s.from, min(p.endOfTitle(s.from), s.to))
@@ -166,8 +166,8 @@ func (p *titled) titlesInBracket(s span) {
 	}
 }
 
-// latinBehindSeason returns where the second title starts in "中文名 第二季 Romaji Name", 0 when there is none.
-func (p *titled) latinBehindSeason(s span) int {
+// latinAfterSeason returns where the second title starts in "中文名 第二季 Romaji Name", 0 when there is none.
+func (p *titled) latinAfterSeason(s span) int {
 	for i := s.from + 1; i+1 < s.to; i++ {
 		if p.w.tokens[i].tag == tagSeason && p.w.tokens[i].class == cjk && p.w.tokens[i+1].class == alpha &&
 			p.w.tokens[i+1].tag == none && !strings.Contains(p.w.gap(i), "/") && p.w.tokens[s.from].class == cjk {
@@ -202,7 +202,7 @@ func (p *words) raw(from, to int) string {
 		end = min(end, p.tokens[to].s)
 	}
 	if to < len(p.tokens) || p.tokens[from].group < 0 {
-		for b := range p.brackets { // up to the bracket behind the last word
+		for b := range p.brackets { // up to the bracket after the last word
 			if open := p.brackets[b].open; open >= p.tokens[to-1].e && open < end {
 				end = open
 			}
@@ -211,7 +211,7 @@ func (p *words) raw(from, to int) string {
 	return p.text[start:max(start, end)]
 }
 
-// opensTitle reports whether r belongs to the word behind it.
+// opensTitle reports whether r belongs to the word after it.
 func opensTitle(r rune) bool {
 	switch r {
 	case '「', '『', '“', '"', '¿', '¡', '\'', '‘', '<', '〈', '#':
@@ -240,7 +240,7 @@ func (p *titled) titleOverSeason() {
 	}
 }
 
-// titleWithTag adds the title with the one word that was taken for a tag, though it stands right before a bare number
+// titleWithTag adds the title with the one word that was taken for a tag, though it comes right before a bare number
 // as the end of a title does: "Title 3D - 01", "Title Uncut - 05".
 func (p *titled) titleWithTag(whole int) {
 	if p.bound+1 != whole || p.marks.episode.from != whole || !p.numbers.bare ||
@@ -257,27 +257,22 @@ func (p *titled) titleWithTag(whole int) {
 	}
 }
 
-// remarkIn reports whether the bracket s goes on behind its title with nothing but a round bracket of plain words.
+// remarkIn reports whether the bracket s goes on after its title with nothing but a round bracket of plain words.
 func (p *titled) remarkIn(s span, end int) bool {
 	if end >= s.to {
 		return false
 	}
 	b := p.w.enclosing(end, p.w.tokens[s.from].group)
-	if b < 0 || !p.w.brackets[b].round || p.w.brackets[b].first != end || p.w.brackets[b].behind != s.to {
+	if b < 0 || !p.w.brackets[b].round || p.w.brackets[b].first != end || p.w.brackets[b].after != s.to {
 		return false
 	}
-	for i := end; i < s.to; i++ {
-		if p.w.tokens[i].tag != none || p.w.tokens[i].class == number {
-			return false
-		}
-	}
-	return true
+	return !p.w.some(span{end, s.to}, func(i int) bool { return p.w.tagAt(i) != none || p.w.classAt(i) == number })
 }
 
 // aliasInTitle adds both halves of a title that ends in a bracket: "Title (Other Name)".
 func (p *titled) aliasInTitle() {
 	b := p.w.outermost(p.bound - 1)
-	if b < 0 || p.w.brackets[b].behind != p.bound || p.w.brackets[b].first <= p.layout.first ||
+	if b < 0 || p.w.brackets[b].after != p.bound || p.w.brackets[b].first <= p.layout.first ||
 		!strings.HasPrefix(p.w.before(p.w.brackets[b].first), " ") {
 		return
 	}
@@ -285,7 +280,7 @@ func (p *titled) aliasInTitle() {
 	p.addTitle(p.w.brackets[b].first, p.bound)
 }
 
-// aliasInBracket adds the name in a bracket right behind the title: "Title (Other Name)", "한글 (English)".
+// aliasInBracket adds the name in a bracket right after the title: "Title (Other Name)", "한글 (English)".
 func (p *titled) aliasInBracket() {
 	at := p.bound
 	for p.w.tagAt(at) == tagSeason {
@@ -298,7 +293,7 @@ func (p *titled) aliasInBracket() {
 	if b < 0 || p.w.brackets[b].first != at {
 		return
 	}
-	s := span{p.w.brackets[b].first, p.w.brackets[b].behind}
+	s := span{p.w.brackets[b].first, p.w.brackets[b].after}
 	for s.to-1 > s.from && p.w.tokens[s.to-1].tag == tagSeason {
 		s.to--
 	}
@@ -309,10 +304,7 @@ func (p *titled) aliasInBracket() {
 		!p.w.brackets[b].round && p.w.tokens[s.from].class != cjk {
 		return
 	}
-	for i := s.from; i < s.to; i++ {
-		if p.w.tokens[i].tag != none || p.w.tokens[i].group != b {
-			return
-		}
+	if !p.w.some(s, func(i int) bool { return p.w.tagAt(i) != none || p.w.tokens[i].group != b }) {
+		p.addTitle(s.from, s.to)
 	}
-	p.addTitle(s.from, s.to)
 }

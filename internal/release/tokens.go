@@ -1,5 +1,10 @@
 package release
 
+import (
+	"strings"
+	"unicode/utf8"
+)
+
 // span is a range of tokens [from, to).
 type span struct{ from, to int }
 
@@ -8,14 +13,29 @@ func (s span) holds(i int) bool { return s.from <= i && i < s.to }
 
 func (p *words) word(i int) string { return p.text[p.tokens[i].s:p.tokens[i].e] }
 
-func (p *words) tagAt(i int) tag {
+// at returns token i, or one that is no word if there is none.
+func (p *words) at(i int) *token {
 	if i < 0 || i >= len(p.tokens) {
-		return none
+		return &token{class: noClass}
 	}
-	return p.tokens[i].tag
+	return &p.tokens[i]
 }
 
-// gap returns what stands between token i and the one behind it.
+func (p *words) tagAt(i int) tag     { return p.at(i).tag }
+func (p *words) classAt(i int) class { return p.at(i).class }
+func (p *words) roleAt(i int) role   { return p.at(i).word.role }
+
+// some reports whether one of the tokens of s is as asked for.
+func (p *words) some(s span, is func(i int) bool) bool {
+	for i := s.from; i < s.to; i++ {
+		if is(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// gap returns what stands between token i and the one after it.
 func (p *words) gap(i int) string {
 	if i+1 < len(p.tokens) {
 		return p.text[p.tokens[i].e:p.tokens[i+1].s]
@@ -23,7 +43,7 @@ func (p *words) gap(i int) string {
 	return p.text[p.tokens[i].e:]
 }
 
-// before returns what stands before token i.
+// before returns what comes before token i.
 func (p *words) before(i int) string {
 	if i > 0 {
 		return p.text[p.tokens[i-1].e:p.tokens[i].s]
@@ -36,13 +56,6 @@ func (p *words) beside(i, j int) bool {
 	return i >= 0 && i < len(p.tokens) && j >= 0 && j < len(p.tokens) && p.tokens[i].group == p.tokens[j].group
 }
 
-func (p *words) classAt(i int) class {
-	if i < 0 || i >= len(p.tokens) {
-		return noClass
-	}
-	return p.tokens[i].class
-}
-
 // strongAt reports whether token i is a tag that cannot be part of a title.
 func (p *words) strongAt(i int) bool {
 	return p.tagAt(i) != none && !p.tokens[i].weak
@@ -52,16 +65,9 @@ func (p *words) width(i int) int { return p.tokens[i].e - p.tokens[i].s }
 
 func (p *words) plainNumber(i int) bool { return p.classAt(i) == number && p.tokens[i].tag == none }
 
-func (p *words) roleAt(i int) role {
-	if i < 0 || i >= len(p.tokens) {
-		return noRole
-	}
-	return p.tokens[i].word.role
-}
-
 // loose reads an episode number without a sign: "07", "07v2", "09a", "12END"; "13完" is two words.
 func (p *words) loose(i int) (int, bool) {
-	t := &p.tokens[i]
+	t := p.at(i)
 	if t.class == number {
 		return t.num, t.num >= 0 && t.e-t.s <= 4
 	}
@@ -78,14 +84,7 @@ func (p *words) loose(i int) (int, bool) {
 	return n, c.i > at && c.i == t.e
 }
 
-func (p *words) looseAt(i int) (int, bool) {
-	if i < 0 || i >= len(p.tokens) {
-		return 0, false
-	}
-	return p.loose(i)
-}
-
-// fractionAt reads the ".5" behind the number at i.
+// fractionAt reads the ".5" after the number at i.
 func (p *words) fractionAt(i int) (float64, bool) {
 	if p.classAt(i) != number || p.gap(i) != "." || !p.beside(i, i+1) {
 		return 0, false
@@ -100,7 +99,7 @@ func (p *words) fractionAt(i int) (float64, bool) {
 	return float64(w[0]-'0') / 10, true
 }
 
-// closesNumber reports whether the title or the name ends behind the number at i, and the range that it may begin.
+// closesNumber reports whether the title or the name ends after the number at i, and the range that it may begin.
 func (p *words) closesNumber(i int) bool {
 	j := i + 1
 	if _, ok := p.fractionAt(i); ok {
@@ -165,9 +164,181 @@ func yearNumber(n int) bool { return n >= firstYear && n <= 2099 }
 // alone reports whether token i is all that its bracket holds.
 func (p *words) alone(i int) bool {
 	g := p.tokens[i].group
-	return g >= 0 && p.brackets[g].behind-p.brackets[g].first == 1
+	return g >= 0 && p.brackets[g].after-p.brackets[g].first == 1
 }
 
 func (p *words) wordsOf(bracket int) span {
-	return span{p.brackets[bracket].first, p.brackets[bracket].behind}
+	return span{p.brackets[bracket].first, p.brackets[bracket].after}
+}
+
+// cursor walks the text of a marker byte by byte, across the words of the lexer: a marker has its own syntax.
+type cursor struct {
+	text string
+	i    int
+}
+
+func (c *cursor) peek() byte { return c.at(0) }
+
+// at returns the byte n further, 0 after the end.
+func (c *cursor) at(n int) byte {
+	if c.i+n < len(c.text) {
+		return c.text[c.i+n]
+	}
+	return 0
+}
+
+// number reads up to limit digits; more digits are not a number. It returns their value and how many there are.
+func (c *cursor) number(limit int) (value, width int, ok bool) {
+	width = leadingDigits(c.text[min(c.i, len(c.text)):])
+	if width == 0 || width > limit {
+		return 0, 0, false
+	}
+	value = atoi(c.text[c.i : c.i+width])
+	c.i += width
+	return value, width, true
+}
+
+// is reads s in any case; a space in s stands for a dot too.
+func (c *cursor) is(s string) bool {
+	for k := range len(s) {
+		b := c.at(k)
+		if letter(b) {
+			b |= 0x20
+		}
+		if b != s[k] && !(s[k] == ' ' && b == '.') {
+			return false
+		}
+	}
+	c.i += len(s)
+	return true
+}
+
+func (c *cursor) isAny(words ...string) bool {
+	for _, w := range words {
+		if c.is(w) {
+			return true
+		}
+	}
+	return false
+}
+
+// joinWord reads a word that joins two numbers, with what parts it from them: " to ", ".and.", "and".
+func (c *cursor) joinWord() role {
+	d := *c
+	spaces := d.skip(" .", 1)
+	from := d.i
+	for d.i < len(d.text) && (letter(d.text[d.i]) || d.text[d.i] >= utf8.RuneSelf) {
+		d.i++
+	}
+	k, _ := lookup(d.text[from:d.i])
+	if k.role != toWord && k.role != andWord || spaces == 0 && d.i-from < 2 {
+		return noRole
+	}
+	if d.skip(" .", 1) < spaces {
+		return noRole
+	}
+	if sign := d.peek() | 0x20; !digit(d.peek()) && !((sign == 's' || sign == 'e') && digit(d.at(1))) {
+		return noRole
+	}
+	*c = d
+	return k.role
+}
+
+func (c *cursor) wordEnd() bool { return c.i >= len(c.text) || !wordByte(c.text[c.i]) }
+
+func (c *cursor) skip(set string, limit int) int {
+	n := 0
+	for n < limit && c.i < len(c.text) && strings.IndexByte(set, c.text[c.i]) >= 0 {
+		c.i++
+		n++
+	}
+	return n
+}
+
+// episodeSign reads what introduces an episode number: "E", "EP", "x", "xE", and "Episode" for the first of a list.
+func (c *cursor) episodeSign(more bool) bool {
+	d := *c
+	switch {
+	case !more && d.is("episode"):
+		d.skip(" .", 1)
+	case !more && d.is("eps"), d.is("ep"):
+		if !more { // "S04E31 - Ep.96": a number of its own
+			d.skip(" .", 2)
+		}
+	case d.isAny("xe", "e", "x"):
+		d.skip(" ", 1)
+	default:
+		return false
+	}
+	if !digit(d.peek()) {
+		return false
+	}
+	*c = d
+	return true
+}
+
+// plainEnd reports whether a number without a sign may end at c: not "720p", not a date.
+func plainEnd(c cursor) bool {
+	if !c.wordEnd() {
+		if c.peek()|0x20 != 'v' {
+			return false
+		}
+		c.i++
+		_, _, ok := c.number(2)
+		return ok && c.wordEnd()
+	}
+	if c.peek() != '-' {
+		return true
+	}
+	c.i++
+	n := leadingDigits(c.text[c.i:])
+	c.i += n
+	return n <= 2 || !c.wordEnd()
+}
+
+// extends reports whether another episode is run into the number before c.
+func extends(c cursor) bool {
+	return (c.peek()|0x20 == 'e' || c.peek()|0x20 == 'x') && digit(c.at(1))
+}
+
+// fraction reads ".5".
+func (c *cursor) fraction(v *float64) {
+	if c.peek() != '.' || c.at(1) != '5' {
+		return
+	}
+	if after := c.at(2); !wordByte(after) && after != '.' {
+		*v += 0.5
+		c.i += 2
+	}
+}
+
+// suffix reads what may be run into an episode number: "v2", a part letter, "END", "TV", what was done to it ("rev",
+// "EX"). It returns the version, 0 when there is none.
+func (c *cursor) suffix() (version int) {
+	d := *c
+	switch d.peek() | 0x20 {
+	case 'v':
+		d.i++
+		if v, _, ok := d.number(1); ok && (d.wordEnd() || d.peek()|0x20 == 'e') {
+			*c = d
+			return v
+		}
+		return 0
+	case 'a', 'b', 'c', 'd':
+		d.i++
+	case 'e':
+		d.isAny("end", "ex")
+	case 'f':
+		d.isAny("final", "fin", "fix", "f")
+	case 'r':
+		d.is("rev")
+	case 't':
+		d.is("tv")
+	default:
+		return 0
+	}
+	if d.wordEnd() {
+		*c = d
+	}
+	return 0
 }

@@ -27,20 +27,20 @@ type transformation struct {
 const usual = 0.5
 
 var transformations = []transformation{
-	{"underscores for blanks", usual, func(s string, _ Release) string {
+	{"underscores for spaces", usual, func(s string, _ Release) string {
 		if strings.ContainsAny(s, "_/\\") {
 			return s
 		}
 		return strings.ReplaceAll(s, " ", "_")
 	}},
 	// A dot also stands in decimals, dates and addresses.
-	{"dots for blanks", 1.2, func(s string, _ Release) string {
+	{"dots for spaces", 1.2, func(s string, _ Release) string {
 		if strings.ContainsAny(s, "._/\\") {
 			return s
 		}
 		return strings.ReplaceAll(s, " ", ".")
 	}},
-	{"blanks for dots", 2.0, func(s string, _ Release) string {
+	{"spaces for dots", 2.0, func(s string, _ Release) string {
 		if strings.ContainsAny(s, " _/\\") {
 			return s
 		}
@@ -57,7 +57,7 @@ var transformations = []transformation{
 	{"checksum added", usual, withTag("[89ABCDEF]")},
 	{"languages added", usual, withTag("[Multi-Subs]")},
 	{"Chinese subtitles added", usual, withTag("[简繁内封字幕]")},
-	// Behind a group a number is more often an episode, and a name that begins with its number does not any longer.
+	// After a group a number is more often an episode, and a name that begins with its number does not any longer.
 	{"group added", 1.6, func(s string, r Release) string {
 		if r.Group != "" || strings.ContainsAny(s[:1], "[【(") || bare(s, r) {
 			return s
@@ -81,7 +81,7 @@ var transformations = []transformation{
 	{"markers glued", 0.8, func(s string, _ Release) string { return replaceAll(s, glued) }},
 }
 
-// decimal is a number with one digit behind its dot.
+// decimal is a number with one digit after its dot.
 var decimal = regexp.MustCompile(`(\d)\.(\d)`)
 
 type replacement struct {
@@ -154,10 +154,10 @@ func told(r Release) string {
 // otherwise are the names of testdata/names that say something else in a way of writing: what tells there is lost in
 // it, as the capitals of a tag that is a word too.
 var otherwise = map[string][]string{
-	"dots for blanks": {
+	"dots for spaces": {
 		"Серебряный путь ТВ-2 05.mkv",
 	},
-	"blanks for dots": {
+	"spaces for dots": {
 		"14.05.11.Silver.Rail.720p.HDTV.x264-QUIET",
 		"Silver.Rail.Season.1.3.and.4.1080p",
 		"银色电影www.site.com.银色铁道.HD.1080p.国语中字.mkv",

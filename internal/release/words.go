@@ -65,7 +65,7 @@ const (
 	seasonsWord // plural: what follows is a list
 	seriesWord  // the British season, and a word of titles
 	episodeWord
-	unitWord // counts the episodes of some works: behind a dash
+	unitWord // counts the episodes of some works: after a dash
 	partWord
 	volumeWord
 	ofWord

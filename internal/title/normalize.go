@@ -200,7 +200,7 @@ func isHangul(r rune) bool {
 
 func isSyllable(r rune) bool { return r >= hangulBase && r <= hangulLast }
 
-// WithYear puts the year behind a title, unless the title ends with it or there is none: "Title (1999)".
+// WithYear puts the year after a title, unless the title ends with it or there is none: "Title (1999)".
 func WithYear(name string, year int) string {
 	said := fmt.Sprintf("(%d)", year)
 	if year == 0 || strings.HasSuffix(name, said) {

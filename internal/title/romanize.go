@@ -114,7 +114,7 @@ func writeKana(b *strings.Builder, rs []rune, i int) int {
 	return 0
 }
 
-// glide joins a syllable and the small kana behind it: ki+ya is kya, shi+ya is sha, fu+a is fa.
+// glide joins a syllable and the small kana after it: ki+ya is kya, shi+ya is sha, fu+a is fa.
 func glide(syl, small string) string {
 	head := strings.TrimRight(syl, "aiueo")
 	switch head {

@@ -6,7 +6,7 @@
 //	ac3 ddp dolby_digital
 //
 // A section begins with its kind, perhaps a value, and behind a bar how its words are meant. Words stand between
-// blanks; a "_" inside a word is a blank of it.
+// spaces; a "_" inside a word is a space of it.
 package wordlist
 
 import (

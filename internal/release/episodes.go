@@ -12,7 +12,7 @@ func markEpisodeWord(p *marked, i int) bool {
 		p.episode.from = i
 		return true
 	}
-	c, ok := p.behindEpisodeWord(i)
+	c, ok := p.afterEpisodeWord(i)
 	if !ok || !digit(c.peek()) {
 		return false
 	}
@@ -32,8 +32,8 @@ func markEpisodeWord(p *marked, i int) bool {
 	return true
 }
 
-// behindEpisodeWord returns the cursor at the number behind the word for episode at i: "Ep01", "E07", "Episode #7".
-func (p *marked) behindEpisodeWord(i int) (c cursor, ok bool) {
+// afterEpisodeWord returns the cursor at the number after the word for episode at i: "Ep01", "E07", "Episode #7".
+func (p *marked) afterEpisodeWord(i int) (c cursor, ok bool) {
 	t := &p.w.tokens[i]
 	c = cursor{p.w.text, t.e}
 	if t.class == mixed {
@@ -59,7 +59,7 @@ func (p *marked) behindEpisodeWord(i int) (c cursor, ok bool) {
 	return c, true
 }
 
-// countsInUnit reports whether the word at i is what the work counts its episodes in: behind a dash, "Title - Session
+// countsInUnit reports whether the word at i is what the work counts its episodes in: after a dash, "Title - Session
 // 5", or with a sign before the number, "Title Act.14". A film's chapter has one digit and its year.
 func (p *marked) countsInUnit(i int) bool {
 	if p.w.tokens[i].word.role != unitWord || !p.w.plainNumber(i+1) || !p.w.beside(i, i+1) {
@@ -67,7 +67,7 @@ func (p *marked) countsInUnit(i int) bool {
 	}
 	switch gap := p.w.gap(i); {
 	case gap == " #", gap == ".#":
-		return p.w.classAt(i-1) == cjk // behind Latin letters it is more often the last word of the title
+		return p.w.classAt(i-1) == cjk // after Latin letters it is more often the last word of the title
 	case gap == ":", gap == "." && !p.w.dotted:
 		return !p.w.folder && p.w.width(i+1) > 1 && p.w.width(i+1) < 4
 	case gap == "-":
@@ -76,8 +76,8 @@ func (p *marked) countsInUnit(i int) bool {
 	if i == 0 || !dashGap(p.w.before(i)) || len(p.w.gap(i)) != 1 {
 		return false
 	}
-	behind := p.w.gap(i + 1)
-	if p.w.beside(i+1, i+2) && !dashGap(behind) && !strings.HasPrefix(behind, ":") && !p.w.strongAt(i+2) {
+	after := p.w.gap(i + 1)
+	if p.w.beside(i+1, i+2) && !dashGap(after) && !strings.HasPrefix(after, ":") && !p.w.strongAt(i+2) {
 		return false
 	}
 	return p.w.width(i+1) > 1 || p.w.classAt(i+2) != number
@@ -128,17 +128,17 @@ func (p *marked) markBoth(i, end, season int, episodes []float64) {
 	p.seasons, p.episodes = []int{season}, episodes
 }
 
-// readSpacedRange reads the end of a range that has blanks around its sign: "Ep 01 - 220", "Eps 1 ~ 12", "3 Al 18". It
-// returns the episodes, and the offset behind them.
+// readSpacedRange reads the end of a range that has spaces around its sign: "Ep 01 - 220", "Eps 1 ~ 12", "3 Al 18". It
+// returns the episodes, and the offset after them.
 func (p *marked) readSpacedRange(i int, episodes []float64, c cursor) ([]float64, int) {
-	behind := c.i
+	after := c.i
 	if !c.isAny(" - ", " ~ ", "~e") && c.joinWord() != toWord {
-		return episodes, behind
+		return episodes, after
 	}
 	c.is("e")
 	last, width, ok := c.number(4)
 	if !ok || float64(last) <= episodes[0] || width < 2 && p.w.tokens[i].group < 0 || !p.endsRange(i, c) {
-		return episodes, behind
+		return episodes, after
 	}
 	for k := int(episodes[0]) + 1; k <= last && len(episodes) < maxEpisodes; k++ {
 		episodes = append(episodes, float64(k))
@@ -192,8 +192,8 @@ func markCounted(p *marked, i int) bool {
 		return false
 	}
 	word := i + 1
-	if _, behind, _, ok := p.ordinalAt(i); ok && behind < len(p.w.tokens) {
-		word = behind
+	if _, after, _, ok := p.ordinalAt(i); ok && after < len(p.w.tokens) {
+		word = after
 	}
 	if !lists().counted[lower(p.w.word(word))] {
 		return false
@@ -259,12 +259,10 @@ func (p *marked) wholeBefore(i int) bool {
 	if !strings.HasPrefix(p.w.word(i), "全") {
 		return false
 	}
-	for k := i + 1; k < len(p.w.tokens); k++ {
-		if t := &p.w.tokens[k]; t.class == cjk && t.tag == tagEpisode && t.num >= 0 {
-			return true
-		}
-	}
-	return false
+	return p.w.some(span{i + 1, len(p.w.tokens)}, func(k int) bool {
+		t := &p.w.tokens[k]
+		return t.class == cjk && t.tag == tagEpisode && t.num >= 0
+	})
 }
 
 // countsFilms reports whether the counter at i counts films, as "24기" does beside the word for film, or where the name

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// kind is how numbers of one kind are listed behind the first: "E02-E05", "S01-S03", "Season 1, 2 & 4".
+// kind is how numbers of one kind are listed after the first: "E02-E05", "S01-S03", "Season 1, 2 & 4".
 type kind struct {
 	seps   string                            // what may stand between two numbers
 	sign   func(c *cursor, before item) bool // reads what introduces a further number
@@ -25,10 +25,10 @@ var (
 	letterList = kind{seps: " .-+&/~,", sign: (*cursor).letterOfSeason, digits: 2, most: 99, ends: &letterEnds}
 )
 
-// item is a number in a list, or behind it: perhaps the next one, or the end of its range.
+// item is a number in a list, or after it: perhaps the next one, or the end of its range.
 type item struct {
-	end          cursor // behind the number
-	sep          string // what stands before it
+	end          cursor // after the number
+	sep          string // what comes before it
 	sign         bool   // the number has a sign of its own: "E", "x", "S", or the season again
 	letter       byte   // the sign's first letter, small
 	value, width int    // width: its digits
@@ -44,16 +44,16 @@ type item struct {
 func (n item) ranged() bool { return strings.ContainsAny(n.sep, "-~") }
 func (n item) spaced() bool { return strings.ContainsAny(n.sep, " .") }
 
-// blank reports whether only blanks stand between the numbers, and one is announced.
-func (n item) blank() bool { return !n.plural && strings.Trim(n.sep, " ") == "" }
+// onlySpaces reports whether only spaces stand between the numbers, and one is announced.
+func (n item) onlySpaces() bool { return !n.plural && strings.Trim(n.sep, " ") == "" }
 
-// countsOn reports whether the number is the next of two digits behind a dot or a blank, and tags follow:
+// countsOn reports whether the number is the next of two digits after a dot or a space, and tags follow:
 // "S03E21.22.HDTV".
 func (n item) countsOn(sep string) bool {
 	return n.sep == sep && n.value == n.last+1 && n.width == 2 && n.end.tagNext()
 }
 
-// list reads what a list has behind its first number, and returns all numbers, with ranges filled, and the last one.
+// list reads what a list has after its first number, and returns all numbers, with ranges filled, and the last one.
 func (k *kind) list(first item) ([]int, item) {
 	numbers, last := append(make([]int, 0, 4), first.value), first
 	for len(numbers) < k.most {
@@ -76,7 +76,7 @@ func (k *kind) list(first item) ([]int, item) {
 	return numbers, last
 }
 
-// next reads the separator and number behind another.
+// next reads the separator and number after another.
 func (k *kind) next(before item) (n item, ok bool) {
 	n, c := before, before.end
 	n.first, n.last = cmp.Or(before.first, before.width), before.value
@@ -111,9 +111,9 @@ func (c *cursor) letterOfSeason(item) bool {
 // episodeAgain reads the sign of another episode, or the season again with it.
 func (c *cursor) episodeAgain(n item) bool { return c.seasonAgain(n.season) || c.episodeSign(true) }
 
-// listEnds are the reasons for which a number behind an episode is not part of its list.
+// listEnds are the reasons for which a number after an episode is not part of its list.
 var listEnds = []reason[item]{
-	because("a blank that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode",
+	because("a space that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode",
 		func(m item) bool {
 			return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~") && !m.countsOn(" ")
 		}),
@@ -135,11 +135,11 @@ var listEnds = []reason[item]{
 		}),
 	because("two digits more", "Silver Rail S01E0-118.mkv -> Silver Rail s1 e0 episode",
 		func(m item) bool { return !m.sign && m.width > m.first+1 }),
-	because("letters behind the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
+	because("letters after the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
 		func(m item) bool { return !m.sign && !plainEnd(m.end) }),
 }
 
-// seasonEnds are the reasons for which a number behind a season is not a further season.
+// seasonEnds are the reasons for which a number after a season is not a further season.
 var seasonEnds = []reason[item]{
 	because("nothing parts them", "Silver Rail Season 1S2.mkv -> Silver Rail s1 batch",
 		func(n item) bool { return n.sep == "" }),
@@ -149,31 +149,31 @@ var seasonEnds = []reason[item]{
 		func(n item) bool { return n.value <= n.last }),
 	because("it is far too large", "Silver Rail Season 1-70.mkv -> Silver Rail s1 batch",
 		func(n item) bool { return n.value > n.last+40 }),
-	because("an episode of two digits behind a dash",
+	because("an episode of two digits after a dash",
 		"Silver Rail Season 2 - 05 OVA.mkv -> Silver Rail s2 e5 OVA special",
 		func(n item) bool { return !n.plural && n.spaced() && n.ranged() && (n.width > 1 || n.first > 1) }),
-	because("an episode behind a dash, and a name follows", "Silver Rail Season 1 - 3.mkv -> Silver Rail s1 e3 episode",
+	because("an episode after a dash, and a name follows", "Silver Rail Season 1 - 3.mkv -> Silver Rail s1 e3 episode",
 		func(n item) bool { return !n.plural && n.spaced() && n.ranged() && !n.end.seasonsGoOn() }),
-	because("an episode behind a blank, written with more digits",
+	because("an episode after a space, written with more digits",
 		"Silver Rail Season 0 01.mkv -> Silver Rail s0 e1 special",
-		func(n item) bool { return n.blank() && n.width != n.first && n.count == 1 && n.value != 10 }),
-	because("an episode behind a blank", "Silver Rail Season 1 10.mkv -> Silver Rail s1 e10 episode",
-		func(n item) bool { return n.blank() && (n.value != n.last+1 || n.first > 2) }),
+		func(n item) bool { return n.onlySpaces() && n.width != n.first && n.count == 1 && n.value != 10 }),
+	because("an episode after a space", "Silver Rail Season 1 10.mkv -> Silver Rail s1 e10 episode",
+		func(n item) bool { return n.onlySpaces() && (n.value != n.last+1 || n.first > 2) }),
 }
 
-// letterEnds are the reasons for which a number behind a season such as "S01" is not a further season.
+// letterEnds are the reasons for which a number after a season such as "S01" is not a further season.
 var letterEnds = []reason[item]{
 	because("it is not larger", "Silver Rail S03-S02.mkv -> Silver Rail s3 batch",
 		func(n item) bool { return n.value <= n.last }),
 	because("it is far too large", "Silver Rail S01-S50.mkv -> Silver Rail s1 batch",
 		func(n item) bool { return n.value > n.last+30 && (n.sign || n.value > n.last+39) }),
-	because("letters behind it", "Silver Rail S01-S02x.mkv -> Silver Rail s1 batch", func(n item) bool {
+	because("letters after it", "Silver Rail S01-S02x.mkv -> Silver Rail s1 batch", func(n item) bool {
 		another := n.end.peek()|0x20 == 'e' || n.end.peek()|0x20 == 's'
 		return !n.end.wordEnd() && !(n.sign && another)
 	}),
 	because("no S, and written otherwise", "Silver Rail S01-3.mkv -> Silver Rail s1 e3 episode",
 		func(n item) bool { return !n.sign && n.width != n.first }),
-	because("no S, and behind a mere blank or dot", "Silver Rail S01 02.mkv -> Silver Rail s1 e2 episode",
+	because("no S, and after a mere space or dot", "Silver Rail S01 02.mkv -> Silver Rail s1 e2 episode",
 		func(n item) bool {
 			joined := strings.Trim(n.sep, " ") != "" && strings.Trim(n.sep, " ,&+") == ""
 			return !n.sign && !joined && !(n.sep == "-" && n.count == 1)
@@ -232,7 +232,7 @@ func leadingWord(s string) int {
 	return n
 }
 
-// tagNext reports whether nothing follows, or a tag does behind one separator.
+// tagNext reports whether nothing follows, or a tag does after one separator.
 func (c cursor) tagNext() bool {
 	c.skip(" .", 1)
 	return c.i >= len(c.text) || c.tagFollows() || heightOf(c.text[c.i:c.i+leadingWord(c.text[c.i:])]) != ""
@@ -262,7 +262,7 @@ func (c *cursor) seasonAgain(season string) bool {
 	return true
 }
 
-// listed reports whether another item follows with a dash, so that what stands before is a list and not a range:
+// listed reports whether another item follows with a dash, so that what comes before is a list and not a range:
 // "E01-02-03".
 func (c cursor) listed() bool {
 	if c.skip(" -", 3) == 0 {
@@ -271,4 +271,137 @@ func (c cursor) listed() bool {
 	c.episodeSign(true)
 	_, width, ok := c.number(3)
 	return ok && width >= 2 && c.wordEnd()
+}
+
+// maxEpisodes bounds what a range may expand to.
+const maxEpisodes = 3000
+
+// nextNumber is a number after an episode, which may continue it to a range or a list.
+type nextNumber struct {
+	in       *marked
+	w        *words
+	i, value int
+	last     float64 // the last episode so far
+	join     join
+}
+
+// join is how a number comes after the one before it.
+type join uint8
+
+const (
+	noJoin     join = iota
+	rangeJoin       // "01-12"
+	spacedJoin      // "01 - 12": more often the number after it begins the episode's name
+	listJoin        // "01+02"
+)
+
+// rangeEnds are the reasons for which a number after an episode is not a further episode.
+var rangeEnds = []reason[nextNumber]{
+	because("nothing joins them", "Silver Rail - 07 12.mkv -> Silver Rail e7 episode",
+		func(n nextNumber) bool { return n.join == noJoin }),
+	because("it is not larger", "Silver Rail - 02-01.mkv -> Silver Rail e2 episode",
+		func(n nextNumber) bool { return float64(n.value) <= n.last }),
+	because("it is far too large", "Silver Rail 01 & 2199.mkv -> Silver Rail e1 episode",
+		func(n nextNumber) bool { return float64(n.value) > n.last+2000 }),
+	because("the height of a picture or a codec", "Silver Rail - 06-720.mkv -> Silver Rail e6 episode",
+		func(n nextNumber) bool {
+			return n.w.width(n.i) > 2 && float64(n.value) > n.last+100 && (usualHeight(n.w.word(n.i)) != "" || n.value/2 == 132)
+		}),
+	because("it is a year", "Silver Rail - 2009-2012.mkv -> Silver Rail e2009 episode",
+		func(n nextNumber) bool { return n.w.yearlike(n.i) }),
+	because("a name follows a dash between spaces", "Silver Rail - 05 - 08 Nights.mkv -> Silver Rail e5 episode",
+		func(n nextNumber) bool { return n.join == spacedJoin && !n.w.closesNumber(n.i) }),
+	because("a title's number before a dash between spaces", "Silver Rail (5 - 8).mkv -> Silver Rail e5 episode",
+		func(n nextNumber) bool {
+			return n.join == spacedJoin && n.in.episodes[0] != 1 && !dashGap(n.w.before(n.in.episode.from))
+		}),
+}
+
+// extendRange makes a range or a list of the episode just found and the numbers after it.
+func (p *marked) extendRange() {
+	for len(p.episodes) < maxEpisodes {
+		n, ok := p.nextNumber()
+		if !ok || anyOf(rangeEnds, n) {
+			return
+		}
+		ranged := n.join == rangeJoin && !p.dashedList(n.i) || n.join == spacedJoin
+		for v := int(n.last) + 1; ranged && v < n.value; v++ {
+			p.episodes = append(p.episodes, float64(v))
+		}
+		p.episodes = append(p.episodes, float64(n.value))
+		p.w.set(n.i, n.i+1, tagEpisode)
+		p.episode.to = n.i + 1
+	}
+}
+
+// nextNumber returns the number that comes right after the episode, or after "to".
+func (p *marked) nextNumber() (n nextNumber, ok bool) {
+	i := p.episode.to
+	if !p.w.beside(i-1, i) || p.w.tokens[i].tag != none {
+		return n, false
+	}
+	how := joinOf(p.w.before(i))
+	if p.w.roleAt(i) == toWord && i+1 < len(p.w.tokens) && len(p.w.before(i)) == 1 {
+		how = rangeJoin
+		i++
+	}
+	if v, ok := p.w.loose(i + 1); ok && p.w.roleAt(i) == andWord && len(p.w.before(i)) == 1 &&
+		float64(v) == p.episodes[len(p.episodes)-1]+1 {
+		how = listJoin // "07 and 08"
+		i++
+	}
+	value, ok := p.w.loose(i)
+	return nextNumber{in: p, w: p.w, i: i, value: value, last: p.episodes[len(p.episodes)-1], join: how}, ok
+}
+
+// joinOf returns how a gap joins the numbers on its sides; a dot stands for a space.
+func joinOf(gap string) join {
+	if strings.Contains(gap, ".") {
+		gap = strings.ReplaceAll(gap, ".", " ")
+	}
+	switch gap {
+	case "-", "~", " ~ ", "–", "〜", "～", " ～ ":
+		return rangeJoin
+	case " - ":
+		return spacedJoin
+	case "+", "&", " & ", ", ", " + ", ",", "・", "、":
+		return listJoin
+	}
+	return noJoin
+}
+
+// dashedList reports whether tight dashes come before the number at i and before a third one: "01-02-03" is a list.
+func (p *marked) dashedList(i int) bool {
+	_, ok := p.w.loose(i + 1)
+	return ok && p.w.before(i) == "-" && p.w.gap(i) == "-"
+}
+
+// startsRange reports whether the number at i begins a range with a dash between spaces: "01 - 12", "- 05 - 08".
+func (p *numbered) startsRange(i int) bool {
+	if i <= p.layout.first || p.w.tokens[i].tag != none || !p.w.beside(i, i+1) || p.w.tokens[i].class != number {
+		return false
+	}
+	n, ok := p.w.loose(i)
+	m, _ := p.w.loose(i + 1)
+	return ok && n < m && p.w.width(i) >= 2 && (n == 1 || dashGap(p.w.before(i)))
+}
+
+// rangeTo reports whether the number at i begins a range with a tight dash that reaches far: "1-13".
+func (p *numbered) rangeTo(i int) bool {
+	n, ok := p.w.loose(i + 1)
+	return ok && (p.w.gap(i) == "-" || p.w.gap(i) == "~") && p.w.tokens[i].num == 1 && n > 4 && p.w.width(i+1) >= 2
+}
+
+// rangeByWord reports whether the number at i begins a range that a word makes: "01 to 23".
+func (p *words) rangeByWord(i int) bool {
+	if i < 0 || !p.beside(i, i+2) || p.roleAt(i+1) != toWord || !p.plainNumber(i) || !p.plainNumber(i+2) {
+		return false
+	}
+	return len(p.gap(i)) == 1 && len(p.gap(i+1)) == 1 && p.tokens[i].num < p.tokens[i+2].num && p.width(i) > 1
+}
+
+// rangeGap reports whether g joins the ends of a range or the items of a list.
+func rangeGap(g string) bool {
+	how := joinOf(g)
+	return how == rangeJoin || how == listJoin || g == "-E"
 }

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// notSeasons are the reasons for which the number behind "Season" is not a season.
+// notSeasons are the reasons for which the number after "Season" is not a season.
 var notSeasons = []reason[item]{
 	because("three digits", "Silver Rail Season 100.mkv -> Silver Rail Season e100 episode",
 		func(n item) bool { return n.width == 3 && n.value > 0 && n.end.text[n.end.i-3] != '0' }),
@@ -16,7 +16,7 @@ var notSeasons = []reason[item]{
 
 // markSeasonWord: "Season 2", "Season.2of5", "Seasons 1-4", "Season 1 2 3", "Saison VII", "Temporada4", "Сезон: 5".
 func markSeasonWord(p *marked, i int) bool {
-	c, plural, ok := p.behindSeasonWord(i)
+	c, plural, ok := p.afterSeasonWord(i)
 	if !ok {
 		return false
 	}
@@ -26,7 +26,7 @@ func markSeasonWord(p *marked, i int) bool {
 		return markSeasonSpelled(p, i)
 	}
 	if p.w.tokens[i].class == mixed && letter(c.peek()) && !digit(c.at(1)) {
-		return false // letters go on behind the digit: "Se7en"
+		return false // letters go on after the digit: "Se7en"
 	}
 	first.end = c
 	if anyOf(notSeasons, first) {
@@ -50,9 +50,9 @@ func markSeasonWord(p *marked, i int) bool {
 	return true
 }
 
-// behindSeasonWord returns the cursor behind the word for season at i, and whether the word is a plural: "Season2",
+// afterSeasonWord returns the cursor after the word for season at i, and whether the word is a plural: "Season2",
 // "Temporada15", "SezonSO3", "Season 2", "Сезон №2".
-func (p *marked) behindSeasonWord(i int) (c cursor, plural, ok bool) {
+func (p *marked) afterSeasonWord(i int) (c cursor, plural, ok bool) {
 	t := &p.w.tokens[i]
 	c = cursor{p.w.text, t.e}
 	if t.class == mixed {
@@ -67,9 +67,9 @@ func (p *marked) behindSeasonWord(i int) (c cursor, plural, ok bool) {
 			return c, false, false // "ТВ-2" is the second season, "ТВ 02" an episode on television
 		}
 	case seriesWord:
+		_, counted := p.tightCount(i + 2)
 		if !p.w.plainNumber(i+1) || p.w.width(i+1) > 2 ||
-			!dashGap(p.w.before(i)) && p.w.roleAt(i+2) != episodeWord && p.w.beside(i+1, i+2) &&
-				!p.tightCount(i+2) {
+			!dashGap(p.w.before(i)) && p.w.roleAt(i+2) != episodeWord && p.w.beside(i+1, i+2) && !counted {
 			return c, false, false
 		}
 	default:
@@ -116,7 +116,7 @@ func (c cursor) seasonsGoOn() bool {
 	return c.isAny("complete", "extras", "ova", "movies", "+", "specials", "dvd", "batch") || c.text[c.i-1] == '+'
 }
 
-// markAfterSeason takes the number right behind a season for the episode: "Season 11 01", "S02 03", "S01.07".
+// markAfterSeason takes the number right after a season for the episode: "Season 11 01", "S02 03", "S01.07".
 func (p *marked) markAfterSeason() {
 	i := p.season.to
 	if !p.w.beside(i-1, i) || !p.w.plainNumber(i) || p.w.width(i) < 2 || p.w.width(i) > 3 {
@@ -148,15 +148,14 @@ func markSeasonSpelled(p *marked, i int) bool {
 			return false
 		}
 	}
-	p.setSeason(i, i+2, n)
+	p.setSeasons(i, i+2, []int{n})
 	return true
 }
 
-func (p *marked) setSeason(from, to, n int) {
+func (p *marked) setSeasons(from, to int, list []int) {
 	p.w.set(from, to, tagSeason)
 	if len(p.seasons) == 0 {
-		p.seasons = []int{n}
-		p.season = span{from, to}
+		p.seasons, p.season = list, span{from, to}
 	}
 }
 
@@ -183,21 +182,19 @@ var notOrdinals = []reason[ordinalSeason]{
 		func(o ordinalSeason) bool {
 			return !o.plain && o.word == o.i+1 && o.in.romanceOrdinal(o.i) && among(o.text, "season")
 		}),
-	because("an English season takes the number behind it", "Silver Rail 24 Season 1x05.mkv -> Silver Rail 24 s1 batch",
+	because("an English season takes the number after it", "Silver Rail 24 Season 1x05.mkv -> Silver Rail 24 s1 batch",
 		func(o ordinalSeason) bool {
 			next := o.word + 1
-			return o.counting() && among(o.text, "season") &&
+			return o.plain && o.w.tokens[o.i].num != 0 && among(o.text, "season") &&
 				(o.w.classAt(next) == number || o.w.classAt(next) == mixed && digit(o.w.word(next)[0]))
 		}),
-	because("a number of its own behind the word", "Silver Rail 5 Temporada 3.mkv -> Silver Rail 5 s3 batch",
+	because("a number of its own after the word", "Silver Rail 5 Temporada 3.mkv -> Silver Rail 5 s3 batch",
 		func(o ordinalSeason) bool {
 			next := o.word + 1
 			return o.plain && o.text[0] < utf8.RuneSelf && o.w.classAt(next) == number && len(o.w.gap(o.word)) <= 2 &&
 				o.w.beside(o.i, next) && o.w.roleAt(next+1) != episodeWord
 		}),
 }
-
-func (o ordinalSeason) counting() bool { return o.plain && o.w.tokens[o.i].num != 0 }
 
 // markOrdinalSeason: "2nd Season", "Second Season", "10 th season", "3 Temporada", "5 сезон", "2.Sezon", "3-й сезон",
 // "2ª a 5ª Temporada", "1-3 сезон".
@@ -217,17 +214,13 @@ func markOrdinalSeason(p *marked, i int) bool {
 		return false
 	}
 	from, list := p.seasonsBefore(i, n)
-	p.w.set(from, word+1, tagSeason)
-	if len(p.seasons) == 0 {
-		p.seasons = list
-		p.season = span{from, word + 1}
-	}
+	p.setSeasons(from, word+1, list)
 	return true
 }
 
-// ordinalAt reads the number at i that stands before what it counts, and returns the token behind it; plain says that
+// ordinalAt reads the number at i that comes before what it counts, and returns the token after it; plain says that
 // nothing makes it an ordinal: "2nd", "second", "2", "10 th", "3-й", "2ª".
-func (p *marked) ordinalAt(i int) (n, behind int, plain, ok bool) {
+func (p *marked) ordinalAt(i int) (n, after int, plain, ok bool) {
 	if p.w.classAt(i) != number {
 		n, ok = ordinal(lower(p.w.word(i)))
 		return n, i + 1, false, ok
@@ -235,12 +228,12 @@ func (p *marked) ordinalAt(i int) (n, behind int, plain, ok bool) {
 	if p.w.width(i) > 2 {
 		return 0, 0, false, false
 	}
-	gap, behind := p.w.gap(i), i+1
+	gap, after := p.w.gap(i), i+1
 	plain = !strings.HasPrefix(gap, "°") && !strings.HasPrefix(gap, "º") && !strings.HasPrefix(gap, "ª")
 	if i+2 < len(p.w.tokens) && len(gap) == 1 && lists().spacedEndings[lower(p.w.word(i+1))] {
-		behind, plain = i+2, false
+		after, plain = i+2, false
 	}
-	return p.w.tokens[i].num, behind, plain, true
+	return p.w.tokens[i].num, after, plain, true
 }
 
 // seasonsBefore returns the seasons that the one at i ends, with those that a joining word, a dash or a comma adds, and
@@ -280,4 +273,176 @@ func (p *marked) romanceOrdinal(i int) bool {
 	w := p.w.word(i)
 	end := w[len(w)-1]
 	return digit(w[0]) && (end == 'a' || end == 'o' || end == 'e')
+}
+
+// markSeasonEpisode: "S01E02", "S01.E02", "S01 - E03", "S03-x01", "S01E01-E03", "S01-S03", "S01v2", "Se.3 afl.3", and
+// the same at the end of a word that something ran into ("TitleS01E02").
+func markSeasonEpisode(p *marked, i int) bool {
+	t := p.w.tokens[i]
+	c := cursor{p.w.text, t.s}
+	first := c.peek() | 0x20
+	if first != 's' && first != 't' || t.class == alpha && t.e-t.s > 2 {
+		return markGluedSeason(p, i)
+	}
+	c.i++
+	switch {
+	case (c.peek() == 'o' || c.peek() == 'O') && digit(c.at(1)): // "SO2": an O for a zero
+		c.i++
+	case c.peek()|0x20 == 'e' && t.e-t.s == 2:
+		c.i++
+		c.skip(". ", len(c.text))
+	}
+	if t.class == alpha && t.e-t.s == 1 || p.tags.media && p.w.before(i) == "-" && p.w.tagAt(i-1) != none &&
+		!p.w.beside(i, i+1) { // where a scene name has its group: "x264-S4L"
+		return false
+	}
+	season, n, ok := c.number(4)
+	if !ok || n == 4 && (season < firstYear || season > 2099) {
+		return markGluedSeason(p, i)
+	}
+	if first == 't' && !c.episodeFollows() {
+		return false
+	}
+	return p.afterSeason(i, c, season, n)
+}
+
+// episodeFollows reports whether an episode with its letter comes after the season: "T03E08", "T2 E05".
+func (c cursor) episodeFollows() bool {
+	c.skip(" .-", 3)
+	return c.peek()|0x20 == 'e' && digit(c.at(1)) || c.isAny("cap ", "ep ", "capitulo ", "capítulo ", "episodio ")
+}
+
+// groupAtStart reports whether token i begins the bracket that the name begins with, and more words stand in it: "[S1
+// Friends]".
+func (p *marked) groupAtStart(i int) bool {
+	return !p.w.folder && i == 0 && p.w.tokens[0].group >= 0 && p.w.beside(0, 1) && p.w.tagAt(1) == none &&
+		p.w.classAt(1) != number
+}
+
+// markGluedSeason cuts "DieS01E06" and "Title2x05" before the marker, which is the next token then.
+func markGluedSeason(p *marked, i int) bool {
+	t := p.w.tokens[i]
+	if t.class != mixed || !p.episode.empty() {
+		return false
+	}
+	w := p.w.word(i)
+	for k := 1; k+3 < len(w); k++ {
+		if !digit(w[k-1]) && (markerShape(w[k:]) || k > 1 && crossShape(w[k:])) {
+			p.split(i, t.s+k)
+			return false
+		}
+	}
+	return false
+}
+
+// crossShape reports whether w is like "2x05".
+func crossShape(w string) bool {
+	n := leadingDigits(w)
+	return n >= 1 && n <= 2 && len(w) == n+3 && w[n]|0x20 == 'x' && allDigits(w[n+1:])
+}
+
+// markerShape reports whether w begins like "S01E02".
+func markerShape(w string) bool {
+	return len(w) > 5 && w[0]|0x20 == 's' && digit(w[1]) && digit(w[2]) && w[3]|0x20 == 'e' && digit(w[4]) && digit(w[5])
+}
+
+// afterSeason goes on after "S01": more seasons, or episodes, or neither.
+func (p *marked) afterSeason(i int, start cursor, season, width int) bool {
+	p.partOfSeason(&start)
+	seasons, last := letterList.list(item{end: start, value: season, width: width})
+	c := last.end
+	d := c
+	d.skip(" ._-", 3)
+	if episodes, end, ok := p.readEpisodes(d, "", true); ok && len(p.episodes) == 0 {
+		at := p.take(i, end, tagEpisode)
+		p.seasons, p.episodes = seasons, episodes
+		p.season, p.episode = at, at
+		return true
+	}
+	if n, w, ok := c.tightEpisode(); ok && w != width && len(seasons) == 1 && len(p.episodes) == 0 {
+		p.markBoth(i, c.i+1+w, season, []float64{float64(n)})
+		return true
+	}
+	if !c.wordEnd() {
+		if c.peek()|0x20 == 's' || c.peek()|0x20 == 'o' {
+			return p.specialOfSeason(i, c)
+		}
+		if !p.runIntoSeason(&c) && (len(seasons) == 1 || c.peek()|0x20 != 'd') {
+			return false
+		}
+	}
+	if !p.season.empty() && len(p.seasons) > 0 || p.groupAtStart(i) {
+		return false
+	}
+	p.seasons = seasons
+	p.season = p.take(i, c.i, tagSeason)
+	return true
+}
+
+// partOfSeason passes over the part in "S01P02E05".
+func (p *marked) partOfSeason(c *cursor) {
+	d := *c
+	if d.peek()|0x20 != 'p' {
+		return
+	}
+	d.i++
+	if n, _, ok := d.number(2); ok && d.peek()|0x20 == 'e' && digit(d.at(1)) {
+		p.part, *c = n, d
+	}
+}
+
+// tightEpisode reads the "-15" of "S3-15".
+func (c cursor) tightEpisode() (n, width int, ok bool) {
+	if c.peek() != '-' {
+		return 0, 0, false
+	}
+	c.i++
+	n, width, ok = c.number(2)
+	return n, width, ok && c.wordEnd() && width == 2
+}
+
+// runIntoSeason reads what is run into a season: the disc of "S07D1" and "S04DVD7", the part of "S01P01", the version
+// of "S01v2". The word of "S01Extras" stays where it is.
+func (p *marked) runIntoSeason(c *cursor) bool {
+	d := *c
+	if d.is("extras") {
+		return d.wordEnd()
+	}
+	first := d.peek() | 0x20
+	if first != 'd' && first != 'p' && first != 'v' {
+		return false
+	}
+	d.i++
+	if first == 'd' {
+		d.is("vd")
+	}
+	n, _, ok := d.number(2)
+	if !ok || !d.wordEnd() {
+		return false
+	}
+	switch first {
+	case 'p':
+		p.part = n
+	case 'v':
+		p.tags.version = n
+	}
+	*c = d
+	return true
+}
+
+// specialOfSeason: "S01SP02", "S01OVA1": a special, of which season 0 may have another number.
+func (p *marked) specialOfSeason(i int, c cursor) bool {
+	start := c.i
+	if !c.isAny("sp", "ova", "oad") {
+		return false
+	}
+	name := upper(c.text[start:c.i])
+	n, _, ok := c.number(3)
+	if !ok || !c.wordEnd() || !p.episode.empty() {
+		return false
+	}
+	p.special = name
+	p.episodes = []float64{float64(n)}
+	p.episode = p.take(i, c.i, tagEpisode)
+	return true
 }
