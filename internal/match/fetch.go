@@ -46,25 +46,20 @@ func (j *job) potential(c scored) float64 {
 	}
 	best := more + max(c.score, c.score-c.like.sim+least)
 	for _, o := range j.pool {
-		if o.known() && o.hit.Kind == c.hit.Kind && o.hidden() && twins(o.hit, c.hit) {
-			best = max(best, o.score) // it may have the other's hidden titles too
+		if !o.known() || o.hit.Kind != c.hit.Kind || o.hit.Title == "" {
+			continue
+		}
+		own, agreed := title.Normalize(o.hit.Title), o.like.title.norm
+		if own == title.Normalize(c.hit.Title) && agreed != own && agreed != title.Normalize(o.hit.OriginalTitle) {
+			best = max(best, o.score) // a namesake of one whose hidden title agreed may have that title too
 		}
 	}
 	return best
 }
 
-// hidden reports whether the title that agrees is not one that the search row shows.
-func (c scored) hidden() bool {
-	return c.like.title.norm != title.Normalize(c.hit.Title) && c.like.title.norm != title.Normalize(c.hit.OriginalTitle)
-}
-
-func twins(a, b Hit) bool {
-	return a.Title != "" && title.Normalize(a.Title) == title.Normalize(b.Title)
-}
-
 // begins reports whether a visible title begins with the likeliest reading.
 func (c scored) begins(s question) bool {
-	return slices.ContainsFunc(c.titles, func(t named) bool { return goesOn(t.norm, s.norm()) })
+	return slices.ContainsFunc(c.titles, func(t named) bool { return continues(t.norm, s.norm()) })
 }
 
 // dated reports whether a visible title is the likeliest reading followed by the entry's first year.
@@ -86,7 +81,7 @@ func (j *job) fetch(ctx context.Context) {
 func (j *job) nextFetch() int {
 	next := -1
 	best := 0.0
-	spent := j.spent()
+	spent := j.enoughFetched()
 	for i, c := range j.pool {
 		if !c.known() && spent(c) {
 			continue
@@ -121,7 +116,7 @@ func (j *job) nextRival(spent func(scored) bool) int {
 	}
 	next := -1
 	for i, c := range j.pool {
-		if !c.known() && !c.explained && c.whole && !spent(c) && j.potential(c) > best.score-farAfter &&
+		if !c.known() && !c.explained && c.whole && !spent(c) && j.potential(c) > best.score-farBehind &&
 			(next < 0 || j.compareFetch(c, j.pool[next]) < 0) {
 			next = i
 		}
@@ -129,23 +124,28 @@ func (j *job) nextRival(spent func(scored) bool) int {
 	return next
 }
 
-// farAfter is a difference of scores with which a rival takes away no confidence that matters.
-const farAfter = 4 / calLead
+// farBehind is a difference of scores with which a rival takes away no confidence that matters.
+const farBehind = 4 / calLead
 
-// spent returns which contenders are not fetched any more because enough like them were: rows that only a part of the
+// enoughFetched returns which contenders are not fetched any more because enough like them were: rows that only a part of the
 // title has found, and rows that would have to hide the exact title that another one shows.
-func (j *job) spent() func(scored) bool {
+func (j *job) enoughFetched() func(scored) bool {
 	shown, parts, hidden, begun, doubted := j.shown(), 0, 0, 0, false
 	for _, c := range j.pool {
-		doubted = doubted || c.known() && c.exact() && c.against()
-		if c.known() && !c.whole {
+		if !c.known() {
+			continue
+		}
+		if !c.whole {
 			parts++
 		}
-		if c.known() && !c.explained {
-			hidden++
-		}
-		if c.known() && c.explained && !c.exact() {
+		switch against := func(r Reason) bool { return r.Weight < 0 }; {
+		case c.exact():
+			doubted = doubted || slices.ContainsFunc(c.reasons, against)
+		case c.explained:
 			begun++
+		}
+		if !c.explained {
+			hidden++
 		}
 	}
 	return func(c scored) bool {
@@ -153,11 +153,6 @@ func (j *job) spent() func(scored) bool {
 			shown && !c.explained && hidden >= mostHidden ||
 			shown && !doubted && c.explained && !c.exact() && begun >= mostHidden
 	}
-}
-
-// against reports whether something speaks against a contender.
-func (c scored) against() bool {
-	return slices.ContainsFunc(c.reasons, func(r Reason) bool { return r.Weight < 0 })
 }
 
 // exact reports whether a visible title is the very title of the name.
@@ -181,12 +176,8 @@ func enoughSeen(c scored) bool {
 
 // rivalled reports whether another contender comes close to the one at i.
 func (j *job) rivalled(i int) bool {
-	for k, o := range j.pool {
-		if k != i && j.potential(o) > j.pool[i].score-0.1 {
-			return true
-		}
-	}
-	return false
+	near := func(o scored) bool { return j.potential(o) > j.pool[i].score-0.1 }
+	return slices.ContainsFunc(j.pool[:i], near) || slices.ContainsFunc(j.pool[i+1:], near)
 }
 
 // almost is a difference of scores that decides nothing, such as that of popularity.
@@ -273,11 +264,10 @@ func (j *job) meant(id release.ID, hits []Hit) (Hit, bool) {
 	if want == "" && len(hits) > 1 {
 		want = j.kindOfID(id)
 	}
-	i := slices.IndexFunc(hits, func(h Hit) bool { return want == "" || h.Kind == want })
-	if i < 0 {
-		return Hit{}, false
+	if i := slices.IndexFunc(hits, func(h Hit) bool { return want == "" || h.Kind == want }); i >= 0 {
+		return hits[i], true
 	}
-	return hits[i], true
+	return Hit{}, false
 }
 
 // kindOfID is the kind of an id without a kind of its own: that of the name, a series unless it reads as a film.
@@ -300,11 +290,9 @@ func (j *job) explicitID() (Kind, int, bool) {
 		if id.Source != "tmdb" {
 			continue
 		}
-		n, err := strconv.Atoi(id.Value)
-		if err != nil || n <= 0 {
-			continue
+		if n, err := strconv.Atoi(id.Value); err == nil && n > 0 {
+			return j.kindOfID(id), n, true
 		}
-		return j.kindOfID(id), n, true
 	}
 	return "", 0, false
 }

@@ -197,7 +197,7 @@ var wants = map[release.Kind]Want{
 	release.Episode: WantTV, release.Batch: WantTV,
 }
 
-// wantOf translates the reading of a name into the kind of entry to ask for.
+// wantOf isTranslation the reading of a name into the kind of entry to ask for.
 func wantOf(f File) Want {
 	if f.extra() {
 		if f.Media {
@@ -316,7 +316,7 @@ func (r reading) weightBeside(chosen string) float64 {
 		return 0.95
 	case r.From == release.FromFolder:
 		return 0.97
-	case goesOn(r.norm, chosen):
+	case continues(r.norm, chosen):
 		return 1 // the name itself, or more of it
 	}
 	first, part := strings.ReplaceAll(chosen, " ", ""), strings.ReplaceAll(r.norm, " ", "")

@@ -12,7 +12,7 @@ import (
 
 // Hint is what the titles of a name say besides the entry: a season, a part, the year in which it begins, that it is
 // the final one. Arc is the season whose name is in a title, 0 for none. Rest is what the matched reading has after the
-// entry's plain title, normalised, empty for a plain title. Arcs are all readings with such a rest.
+// entry's own title, normalised, "" for nothing. Arcs are all readings with such a rest.
 type Hint struct {
 	Season int
 	Part   int
@@ -22,14 +22,14 @@ type Hint struct {
 	Rest   string
 	Arcs   []ArcText
 
-	called named // the title of the entry that agreed
-	agreed bool  // so did one in another script
-	piece  bool  // the reading that agreed is only a piece of another, whose Rest it lacks
-	last   bool  // the name says "final", and no title of the entry does
-	lost   bool  // the title ends in a season that the entry does not have
+	title        named // the entry's title that agreed
+	twoScripts   bool  // readings in two scripts agreed
+	piece        bool  // the reading that agreed is a piece of another one, and lacks the Rest of that
+	saysFinal    bool  // the name says "final", and no title of the entry does
+	noSuchSeason bool  // the title ends in a season that the entry does not have
 }
 
-// ArcText is a reading, normalised, and its Rest after the entry's plain title.
+// ArcText is a reading, normalised, and its Rest after the entry's own title.
 type ArcText struct {
 	Text, Rest string
 
@@ -42,7 +42,7 @@ func (h *Hint) take(q Sequel) {
 }
 
 func hintOf(s question, c scored) Hint {
-	h := Hint{called: c.like.title, agreed: c.like.agreed > 1, last: c.like.file.Final}
+	h := Hint{title: c.like.title, twoScripts: c.like.agreed > 1, saysFinal: c.like.file.Final}
 	file := c.like.file
 	file.Final = false
 	h.take(file)
@@ -50,11 +50,12 @@ func hintOf(s question, c scored) Hint {
 		return h
 	}
 	matched := c.like.read.norm
-	h.readArcs(s, c)
+	others := slices.DeleteFunc(slices.Clone(s.read), func(r reading) bool { return r.norm == matched })
+	h.readArcs(others, c)
 	if h.Rest == "" && h.Arc == 0 {
-		h.Rest = otherSigns(c.like.read.Text, c.entry)
+		h.Rest = signsOfSequel(c.like.read.Text, c.entry)
 		for _, a := range h.Arcs {
-			if goesOn(a.Text, matched) {
+			if continues(a.Text, matched) {
 				h.Rest, h.piece = a.Rest, true
 			}
 		}
@@ -62,54 +63,43 @@ func hintOf(s question, c scored) Hint {
 	own := entrySequel(matched, c.like.title, c.titles)
 	if own.Season == 1 ||
 		c.like.file.Zero() && own.Season > 0 && len(c.entry.Seasons) < 2 && !c.hasSeason(own.Season, regular(c.entry)) {
-		h.lost = own.Season > 1
-		own.Season = 0 // the number is part of what the show is called, or says nothing
+		h.noSuchSeason = own.Season > 1
+		own.Season = 0 // the number is part of the show's title, or says nothing
 	}
 	h.take(own)
-	for _, r := range s.read {
-		if r.norm != matched {
-			h.take(entrySequel(r.norm, named{}, c.titles))
-		}
+	for _, r := range others {
+		h.take(entrySequel(r.norm, named{}, c.titles))
 	}
 	h.Year = cmp.Or(h.Year, s.Year)
 	return h
 }
 
-// readArcs looks at what the readings, without their sequel markers, have after the entry's plain title.
-func (h *Hint) readArcs(s question, c scored) {
-	matched := c.like.read.norm
-	add := func(r reading, of named) {
-		text, norm, base := r.Text, r.norm, r.base
-		rest := afterPlain(base, c.titles)
-		if rest == base || words().whole[rest] || translates(base, rest) || wholeTitle(base, of, c.titles) ||
-			wholeTitle(norm, of, c.titles) {
+// readArcs looks at what the readings, without their sequel markers, have after the entry's title.
+func (h *Hint) readArcs(others []reading, c scored) {
+	agreed := c.like.title
+	for i, r := range slices.Concat([]reading{c.like.read}, others) {
+		rest := afterTitle(r.base, c.titles)
+		if rest == r.base || words().whole[rest] || isTranslation(r.base, rest) ||
+			namesShow(r.base, agreed, c.titles) || namesShow(r.norm, agreed, c.titles) {
 			rest = ""
 		}
 		if rest != "" {
-			h.Arcs = append(h.Arcs, ArcText{base, rest, title.Signs(text)})
+			h.Arcs = append(h.Arcs, ArcText{r.base, rest, title.Signs(r.Text)})
 		}
-		called := official(c.titles, norm)
-		if h.Arc == 0 && !called {
-			h.Arc = arcOf(c.entry, c.titles, text, norm, afterPlain(norm, c.titles))
+		if h.Arc == 0 && !official(c.titles, r.norm) {
+			h.Arc = cmp.Or(arcOf(c.entry, c.titles, r.Text, r.norm, afterTitle(r.norm, c.titles)),
+				arcOf(c.entry, c.titles, r.Text, r.base, rest))
 		}
-		if h.Arc == 0 && !called {
-			h.Arc = arcOf(c.entry, c.titles, text, base, rest)
-		}
-		if norm == matched {
+		if i == 0 {
 			h.Rest = rest
 		}
-	}
-	add(c.like.read, c.like.title)
-	for _, r := range s.read {
-		if r.norm != matched {
-			add(r, named{})
-		}
+		agreed = named{}
 	}
 }
 
 // entrySequel is the sequel marker of a reading or of the title it matched. It counts only where the entry also has the
-// title without it, or with another one, and is not called so as a whole: a show that is called "Title 2" is no second
-// season.
+// title without it, or with another one, and not where the marker is in an official title: the 2 of a show called
+// "Title 2" is no season.
 func entrySequel(norm string, matched named, titles []named) Sequel {
 	base, seq := splitSequel(norm)
 	if seq.Zero() {
@@ -118,51 +108,49 @@ func entrySequel(norm string, matched named, titles []named) Sequel {
 	if seq.Zero() || official(titles, norm) {
 		return Sequel{}
 	}
-	for _, t := range titles {
-		if (t.seq.Season != seq.Season || t.seq.Part != seq.Part || t.seq.Year != seq.Year && seq.Season+seq.Part == 0) &&
-			(t.base == base || t.seq.Zero() && title.Similarity(t.norm, base) >= simExact) {
-			return seq
-		}
+	if slices.ContainsFunc(titles, func(t named) bool {
+		other := t.seq.Season != seq.Season || t.seq.Part != seq.Part ||
+			t.seq.Year != seq.Year && seq.Season+seq.Part == 0
+		return other && (t.base == base || t.seq.Zero() && title.Similarity(t.norm, base) >= simExact)
+	}) {
+		return seq
 	}
 	return Sequel{}
 }
 
-// wholeTitle reports whether a text names the show as a whole although it goes on after a shorter title of it: it is
-// the name, the original or a translated title, or a good part of the titles that go on after the shorter one go on
-// after it too. Where the shorter one is what the show is officially called, only seasons that are counted after the
-// longer one show that.
-func wholeTitle(text string, matched named, titles []named) bool {
+// shareOfLonger is the part of the titles longer than the short one that must also be longer than the text, for the
+// text to name the show.
+const shareOfLonger = 8
+
+// namesShow reports whether a text names the show as a whole although the entry has a shorter title that it begins
+// with. It does if it is an official title or two titles in a row, or if an eighth of the titles that are longer than
+// the short one begin with the whole text. If the short title is an official one, only titles that count seasons after
+// the text show that: others may be titles of one part of the show.
+func namesShow(text string, matched named, titles []named) bool {
 	if matched.primary && title.Similarity(text, matched.norm) >= 0.97 {
 		return true
 	}
-	plain := plainTitle(text, titles)
-	rest := afterPlain(text, titles)
-	ofShow, onFromPlain, onFromText := official(titles, plain), 0, 0
+	short, rest := leadingTitle(text, titles), afterTitle(text, titles)
+	ofShow, longer, longerThanText := official(titles, short), 0, 0
 	for _, t := range titles {
 		switch {
-		case t.norm == rest: // two titles one after the other
+		case t.norm == rest, t.primary && t.norm == text:
 			return true
-		case t.primary && t.norm == text:
-			return true
-		case goesOn(t.norm, text):
-			onFromPlain++
+		case continues(t.norm, text):
+			longer++
 			if !words().pieces[strings.TrimSpace(t.norm[len(text):])] && !(ofShow && (t.base != text || t.seq.Season == 0)) {
-				onFromText++
+				longerThanText++
 			}
-		case goesOn(t.norm, plain) && t.norm != text:
-			onFromPlain++
+		case continues(t.norm, short) && t.norm != text:
+			longer++
 		}
 	}
-	return onFromText > 0 && onFromText*wholeShare >= onFromPlain
+	return longerThanText > 0 && longerThanText*shareOfLonger >= longer
 }
 
-// wholeShare is the part of the titles that go on which must go on after the longer title too.
-const wholeShare = 8
-
-// otherSigns returns the signs that tell a title from the show's own where nothing else does, as sequels are told
-// apart: "Title!!", "Title'", "Title √A". It is empty where the show as a whole is written with them, or no title is
-// written without.
-func otherSigns(text string, e *Entry) string {
+// signsOfSequel returns the signs by which alone a title differs from the show's own, as sequels do: "Title!!",
+// "Title'", "Title √A". It is "" if the show as a whole is written with them, or if no title is written without.
+func signsOfSequel(text string, e *Entry) string {
 	folded, own := title.Normalize(text), title.Signs(text)
 	if own == "" {
 		return ""
@@ -184,61 +172,61 @@ func otherSigns(text string, e *Entry) string {
 	return own
 }
 
-// translates reports whether a rest repeats the title before it in another script instead of naming a part: "Title 標題".
-func translates(base, rest string) bool {
+// isTranslation reports whether a rest repeats the title before it in another script and names no part: "Title 標題".
+func isTranslation(base, rest string) bool {
 	return spaceless(rest) && !spaceless(strings.TrimSuffix(base, rest)) && withoutArcWord(rest) == rest
 }
 
-// goesOn reports whether a title begins with a text and has more words.
-func goesOn(norm, text string) bool {
+// continues reports whether a title begins with a text and has more words.
+func continues(norm, text string) bool {
 	return text != "" && len(norm) > len(text) && strings.HasPrefix(norm, text) &&
 		(norm[len(text)] == ' ' || norm[len(text)] >= utf8.RuneSelf) // scripts without spaces have words everywhere
 }
 
-// plainTitle returns the longest title of the entry that the text begins with and goes on after, "" for none.
-func plainTitle(text string, titles []named) string {
+// leadingTitle returns the longest title of the entry that is shorter than the text and begins it, "" for none.
+func leadingTitle(text string, titles []named) string {
 	best := ""
 	for _, t := range titles {
-		if len(t.norm) > len(best) && goesOn(text, t.norm) {
+		if len(t.norm) > len(best) && continues(text, t.norm) {
 			best = t.norm
 		}
 	}
 	return best
 }
 
-// afterPlain returns what a text has after the entry's plain title, or the whole text if it does not begin with one.
-func afterPlain(text string, titles []named) string {
-	return strings.TrimSpace(strings.TrimPrefix(text, plainTitle(text, titles)))
+// afterTitle returns what a text has after its leading title, the whole text if it has none.
+func afterTitle(text string, titles []named) string {
+	return strings.TrimSpace(strings.TrimPrefix(text, leadingTitle(text, titles)))
 }
 
-// sharedArc finds the season of which alone the name says a word: "Title Minami Hen" where TMDB calls a season "Title:
-// Minami Saga", because names of people and places and loanwords stay in a translation. The first season has no name
-// mostly; then the words are those by which the show's own title goes on. 0 for none, or for several.
-func sharedArc(p *placer) int {
-	of := map[string][]int{} // the seasons whose names have a word
-	var whole []int          // those whose names have the show's as well
+// arcByWord finds the only season whose name shares a word with the name: "Title Minami Hen" is the season that TMDB
+// calls "Title: Minami Saga", because translations keep the names of people and places. The first season mostly has no
+// name; its words are those that the show's own titles end with. 0 for none, or for several.
+func arcByWord(p *placer) int {
+	seasons := map[string][]int{} // whose names have a word
+	var withShow []int            // whose names have the show's title as well
 	for _, s := range p.e.namedSeasons() {
-		rest := besidesShow(p, s.norm)
+		rest := wordsOfSeason(p, s.norm)
 		if len(rest) < len(nameWords(s.norm)) && !strings.ContainsAny(s.norm, "0123456789") {
-			whole = append(whole, s.Number) // no number tells it from one that is like it
+			withShow = append(withShow, s.Number) // without a number, by which alone similar names may differ
 		}
-		addWords(of, rest, s.Number)
+		addWords(seasons, rest, s.Number)
 	}
-	if len(of) == 0 || len(p.all) == 0 {
+	if len(seasons) == 0 || len(p.all) == 0 {
 		return 0
 	}
 	for _, t := range p.titles {
 		if t.primary {
-			addWords(of, nameWords(subtitle(t, p.titles)), p.all[0].season)
+			addWords(seasons, nameWords(subtitle(t, p.titles)), p.all[0].season)
 		}
 	}
 	found := 0
 	p.arcWords = nil
-	texts, after := partTexts(p)
+	texts, afterShow := partTexts(p)
 	for _, text := range texts {
-		for _, w := range distinctive(p, text) {
-			in := of[w]
-			if len(in) != 1 || !after && !slices.Contains(whole, in[0]) {
+		for _, w := range distinctiveWords(p, text) {
+			in := seasons[w]
+			if len(in) != 1 || !afterShow && !slices.Contains(withShow, in[0]) {
 				continue
 			}
 			if found != 0 && found != in[0] {
@@ -253,7 +241,7 @@ func sharedArc(p *placer) int {
 
 // subtitle is what a title of the show has after a shorter one, or after the mark of a subtitle; "" for none.
 func subtitle(t named, titles []named) string {
-	if rest := afterPlain(t.norm, titles); rest != t.norm {
+	if rest := afterTitle(t.norm, titles); rest != t.norm {
 		return rest
 	}
 	if t.head == "" || t.head == t.norm {
@@ -262,15 +250,15 @@ func subtitle(t named, titles []named) string {
 	return strings.TrimSpace(strings.TrimPrefix(t.norm, t.head))
 }
 
-// calledByPart reports whether a title of the show itself has a subtitle, as the name of a part is.
-func (p *placer) calledByPart() bool {
+// showHasSubtitle reports whether one of the show's own titles has a subtitle, as the names of parts have.
+func (p *placer) showHasSubtitle() bool {
 	return slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" })
 }
 
-// distinctive are the words of a text that may be names, without those by which a shorter title of the show goes on:
-// "Minami Kitan" says no more than "Minami" where the show is "Title: Kitan" as well. "Title: Minami Saga" is none that
-// is shorter than "Minami no Kuni Hen", but its translation, and so is a title that has words in another script beside.
-func distinctive(p *placer, text string) []string {
+// distinctiveWords are the words of a text that may be names, without those of a subtitle that any title of the show
+// has: "Minami Kitan" says no more than "Minami" if the show is "Title: Kitan" as well. Subtitles that end in a word
+// for an arc are skipped (they are the text, translated), and so are those in another script.
+func distinctiveWords(p *placer, text string) []string {
 	words := nameWords(text)
 	for _, t := range p.titles {
 		rest := subtitle(t, p.titles)
@@ -283,20 +271,9 @@ func distinctive(p *placer, text string) []string {
 	return words
 }
 
-// specialHasWords reports whether a special has all words by which the title names a season, and no word for a special,
-// or has no name in which they could be.
-func (p *placer) specialHasWords() bool {
-	return slices.ContainsFunc(p.names, func(n specialName) bool {
-		words := nameWords(n.norm)
-		return n.norm == "" || !saysPiece(n.norm) &&
-			(len(p.arcWords) == 0 || within(p.arcWords, words))
-	})
-}
-
-// besidesShow are the words of a season's name that the show's titles lack: what follows one of them, or is left
-// without the words of its own title.
-func besidesShow(p *placer, norm string) []string {
-	if rest := afterPlain(norm, p.titles); rest != norm {
+// wordsOfSeason are the words of a season's name that the show's titles lack.
+func wordsOfSeason(p *placer, norm string) []string {
+	if rest := afterTitle(norm, p.titles); rest != norm {
 		return nameWords(rest)
 	}
 	words := nameWords(norm)
@@ -309,27 +286,27 @@ func besidesShow(p *placer, norm string) []string {
 	return words
 }
 
-// partTexts are what the readings have after the show's plain title, or else the whole matched title where that is not
-// the show's own.
-func partTexts(p *placer) (texts []string, after bool) {
+// partTexts are the texts in which a season's name may be: what the readings have after the show's title (afterShow),
+// or the whole matched title if it is not the show's own.
+func partTexts(p *placer) (texts []string, afterShow bool) {
 	for _, a := range p.hint.Arcs {
 		texts = append(texts, a.Rest+a.signs)
 	}
 	if p.hint.Rest != "" && len(texts) == 0 {
 		texts = append(texts, p.hint.Rest) // signs alone
 	}
-	t := p.hint.called
-	if p.ownTitle() || len(texts) > 0 {
+	if p.matchedShowTitle() || len(texts) > 0 {
 		return texts, true
 	}
-	rest := afterPlain(t.norm, p.titles)
-	return []string{rest}, rest != t.norm
+	matched := p.hint.title.norm
+	rest := afterTitle(matched, p.titles)
+	return []string{rest}, rest != matched
 }
 
-// ownTitle reports whether the matched title is none, or the show's own: its name, or how that is read.
-func (p *placer) ownTitle() bool {
-	t := p.hint.called
-	return t.norm == "" || t.primary || title.Script(t.norm) == "latin" && p.calledSo(t.norm, title.Reads)
+// matchedShowTitle reports whether the title that agreed is the show's own, or how that is read; also for none.
+func (p *placer) matchedShowTitle() bool {
+	t := p.hint.title
+	return t.norm == "" || t.primary || title.Script(t.norm) == "latin" && p.isShowTitle(t.norm, title.Reads)
 }
 
 // within reports whether all of some words, at least one, are among others.
@@ -352,23 +329,24 @@ func addWords(to map[string][]int, words []string, season int) {
 // leastWord is how many letters a word has at least that may be a name: shorter ones are particles.
 const leastWord = 3
 
+var signWords = strings.NewReplacer("+", " plus ", "♥", " heart ", "♡", " heart ")
+
 // nameWords are the words of a normalised title that may be names, in one spelling.
 func nameWords(norm string) []string {
 	var out []string
-	for _, w := range strings.Fields(strings.NewReplacer("+", " plus ", "♥", " heart ", "♡", " heart ").Replace(norm)) {
+	for _, w := range strings.Fields(signWords.Replace(norm)) {
 		w = title.Plain(w)
-		if utf8.RuneCountInString(w) < leastWord || words().common[w] || smallNumber(w) != 0 ||
-			strings.Trim(w, "0123456789") == "" {
-			continue
+		if utf8.RuneCountInString(w) >= leastWord && !words().common[w] && smallNumber(w) == 0 &&
+			strings.Trim(w, "0123456789") != "" {
+			out = append(out, w)
 		}
-		out = append(out, w)
 	}
 	return out
 }
 
 // inTitle says for people what of a season's name is in a title.
-func inTitle(by way) lang.Text {
-	if by == trustWord {
+func inTitle(by *method) lang.Text {
+	if by == viaWord {
 		return "a word of the title in its name"
 	}
 	return "the name in the title"

@@ -3,7 +3,7 @@
 // It is pure: the only I/O is the Source that the caller hands in. A batch of names goes one way: Group sorts files
 // into series (group.go), Queries lists what to search for (query.go), Resolve asks (resolve.go), fetches the few
 // entries that matter (fetch.go), scores them (score.go, titles.go) and accepts the best or says that it is ambiguous
-// (choose.go), and Place finds the season and episode of each file (place.go, numbering.go, strategies.go, special.go),
+// (choose), and Place finds the season and episode of each file (place.go, numbering.go, strategies.go, special.go),
 // how far that may be trusted (trust.go), or why it can't. What was seen and weighed is in the Reasons and Steps of a
 // Decision.
 //

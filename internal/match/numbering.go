@@ -103,7 +103,7 @@ func bySeasonGroup(p *placer) placement {
 	}
 	for _, part := range g.Groups {
 		if part.Order == p.season && len(part.Episodes) > 0 {
-			return p.found(p.groupSlots(part.Episodes), trustGroup, "by the episode group %q, part %q", g.Name, part.Name)
+			return p.found(p.groupSlots(part.Episodes), viaGroup, "by the episode group %q, part %q", g.Name, part.Name)
 		}
 	}
 	return placement{}
@@ -121,8 +121,8 @@ func byAbsoluteGroup(p *placer) placement {
 		}
 		all = append(all, part.Episodes...)
 	}
-	at := p.found(p.groupSlots(all), trustGroup, "by the episode group %q", g.Name)
-	byPos := p.found(positions(p.all, p.eps, 0), trustCounted, "")
+	at := p.found(p.groupSlots(all), viaGroup, "by the episode group %q", g.Name)
+	byPos := p.found(positions(p.all, p.eps, 0), viaCounted, "")
 	if at.ok && byPos.ok && at.text() != byPos.text() {
 		p.note("the group %q says %s, the position over all seasons %s", g.Name, at.text(), byPos.text())
 	}

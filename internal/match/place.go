@@ -100,7 +100,7 @@ type placement struct {
 	ok     bool
 	season int
 	slots  []slot
-	way    way
+	method *method
 	trust  float64
 	apart  bool // it is between episodes or in several seasons: no entry has a place for it
 	why    lang.Text
@@ -110,7 +110,7 @@ type placement struct {
 // entry, and of one season.
 func (at placement) apply(d *Decision, e *Entry, least float64) {
 	d.Reason, d.EpisodeConfidence = at.why, &at.trust
-	if (!at.ok || at.way == trustGuess || at.way == trustAtEnd) && !at.apart && d.Confidence < 1 {
+	if (!at.ok || at.method == viaGuess || at.method == viaAtEnd) && !at.apart && d.Confidence < 1 {
 		d.Confidence = min(d.Confidence, doubtful)
 	}
 	switch {
@@ -173,9 +173,9 @@ func (p *placer) says(rel release.Release) (season, part int) {
 	return season, part
 }
 
-// most is the greatest number of the file and of those beside it: a season that is too short for one of them is not
+// highest is the greatest number of the file and of those beside it: a season that is too short for one of them is not
 // theirs.
-func (p *placer) most() int { return max(slices.Max(p.eps), p.last) }
+func (p *placer) highest() int { return max(slices.Max(p.eps), p.last) }
 
 func (p *placer) note(format string, args ...any) {
 	p.steps = append(p.steps, lang.Textf(format, args...))
@@ -224,7 +224,7 @@ func (p *placer) place(folder numbering) placement {
 	if !at.ok && p.err == nil {
 		at = p.guess()
 	}
-	return p.doubted(at)
+	return p.withDoubts(at)
 }
 
 // try returns the first strategy that finds a place, and the place; or what the one at only finds, where that is not
@@ -259,8 +259,8 @@ func (p *placer) guess() placement {
 		return placement{why: p.refusal()}
 	}
 	at := either(
-		p.found(literal(seasonSlots(p.all, p.all[0].season), p.eps), trustGuess, "%s", p.refusal()),
-		p.found(positions(p.all, p.eps, 0), trustGuess, "%s", p.refusal()))
+		p.found(literal(seasonSlots(p.all, p.all[0].season), p.eps), viaGuess, "%s", p.refusal()),
+		p.found(positions(p.all, p.eps, 0), viaGuess, "%s", p.refusal()))
 	return either(at, placement{why: p.refusal()})
 }
 
@@ -285,13 +285,13 @@ func (p *placer) refusal() lang.Text {
 }
 
 // found builds a placement from slots. Those of one file must be of one season.
-func (p *placer) found(list []slot, by way, why string, args ...any) placement {
+func (p *placer) found(list []slot, by *method, why string, args ...any) placement {
 	another := func(s slot) bool { return s.season != list[0].season }
 	if len(list) == 0 || !p.together && slices.ContainsFunc(list, another) {
 		return placement{}
 	}
 	return placement{
-		ok: true, season: list[len(list)-1].season, slots: list, way: by, trust: trusted[by],
+		ok: true, season: list[len(list)-1].season, slots: list, method: by, trust: by.trust,
 		why: lang.Textf(why, args...),
 	}
 }

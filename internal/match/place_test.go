@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -264,7 +265,7 @@ func drawEntry(t *rapid.T) *Entry {
 	for n := range rapid.IntRange(0, 4).Draw(t, "seasons") {
 		s := Season{Number: n, Name: rapid.SampledFrom([]string{"Season 1", "arc 1", ""}).Draw(t, "name")}
 		at := rapid.IntRange(1, 70).Draw(t, "first")
-		day := parseDate("2019-01-01").AddDate(0, rapid.IntRange(0, 30).Draw(t, "month"), 0)
+		day := time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, rapid.IntRange(0, 30).Draw(t, "month"), 0)
 		for range rapid.IntRange(0, 20).Draw(t, "count") {
 			ep := Episode{Number: at, Name: fmt.Sprintf("episode name %d", at)}
 			if rapid.Bool().Draw(t, "dated") {

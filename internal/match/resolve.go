@@ -158,7 +158,7 @@ func (j *job) search(ctx context.Context) {
 		if both && !j.shown() && len(hits) != 1 {
 			continue // films and series are weighed together
 		}
-		if j.fetch(ctx); j.err != nil || j.converged() && !(both && !j.named()) {
+		if j.fetch(ctx); j.err != nil || j.converged() && !(both && !j.namesWholeEntry()) {
 			return
 		}
 		queries = j.withinBudget(slices.Insert(queries, i+1, more...))
@@ -209,9 +209,9 @@ func (j *job) shown() bool {
 	return slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
 }
 
-// named reports whether the title that agrees best is surely that of a whole entry, not of one of its films, specials
+// namesWholeEntry reports whether the title that agrees best is surely that of a whole entry, not of one of its films, specials
 // or sequels: its name, original or translated title, as its original title is read, or any title of a film.
-func (j *job) named() bool {
+func (j *job) namesWholeEntry() bool {
 	best := choose(j.pool).ranked[0]
 	return best.hit.Kind == Movie || best.like.title.primary || title.Reads(best.hit.OriginalTitle, best.like.title.text)
 }
@@ -236,11 +236,10 @@ func explains(query string, h Hit) bool {
 			return true
 		}
 		words := strings.Fields(n)
-		all := true
-		for _, w := range strings.Fields(q) {
-			all = all && slices.ContainsFunc(words, func(x string) bool { return strings.HasPrefix(x, w) })
+		missing := func(w string) bool {
+			return !slices.ContainsFunc(words, func(x string) bool { return strings.HasPrefix(x, w) })
 		}
-		if all && q != "" {
+		if q != "" && !slices.ContainsFunc(strings.Fields(q), missing) {
 			return true
 		}
 	}
@@ -275,7 +274,7 @@ func (j *job) result(ctx context.Context) Resolution {
 		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: "nothing that TMDB found has a title like it"})
 	case v.ranked[0].likely() < leastLikely:
 		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: doubt(v)})
-	case v.ranked[0].likely() < leastOfFolder && j.nameless(v.ranked[0]):
+	case v.ranked[0].likely() < leastOfFolder && j.onlyFolderSays(v.ranked[0]):
 		return j.finish(Outcome{
 			Status: Unmatched, Candidates: cands,
 			Reason: "the name says nothing, and no work is called as its folder",
@@ -295,9 +294,9 @@ const leastLikely = 0.05
 // ("video.mp4").
 const leastOfFolder = 0.5
 
-// nameless reports whether only a folder's title speaks for a contender, and no file says an episode, a season or a
+// onlyFolderSays reports whether only a folder's title speaks for a contender, and no file says an episode, a season or a
 // year.
-func (j *job) nameless(c scored) bool {
+func (j *job) onlyFolderSays(c scored) bool {
 	says := func(f File) bool {
 		return len(f.Release.Episodes)+len(f.Release.Seasons) > 0 || f.Release.Special != ""
 	}

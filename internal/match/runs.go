@@ -46,10 +46,9 @@ func regular(e *Entry) []slot {
 	seasons := slices.Clone(e.Seasons)
 	slices.SortStableFunc(seasons, func(a, b Season) int { return a.Number - b.Number })
 	for _, s := range seasons {
-		if s.Number < 1 {
-			continue
+		if s.Number > 0 {
+			out = append(out, slots(s)...)
 		}
-		out = append(out, slots(s)...)
 	}
 	return out
 }
@@ -58,7 +57,8 @@ func regular(e *Entry) []slot {
 func slots(s Season) []slot {
 	out := make([]slot, 0, len(s.Episodes))
 	for _, ep := range s.Episodes {
-		out = append(out, slot{season: s.Number, episode: ep, aired: parseDate(ep.AirDate)})
+		aired, _ := time.Parse(time.DateOnly, ep.AirDate) // the zero time with an error
+		out = append(out, slot{season: s.Number, episode: ep, aired: aired})
 	}
 	slices.SortStableFunc(out, func(a, b slot) int { return a.episode.Number - b.episode.Number })
 	return out
@@ -66,11 +66,10 @@ func slots(s Season) []slot {
 
 // season finds a season by its number.
 func (e *Entry) season(n int) (Season, bool) {
-	i := slices.IndexFunc(e.Seasons, func(s Season) bool { return s.Number == n })
-	if i < 0 {
-		return Season{}, false
+	if i := slices.IndexFunc(e.Seasons, func(s Season) bool { return s.Number == n }); i >= 0 {
+		return e.Seasons[i], true
 	}
-	return e.Seasons[i], true
+	return Season{}, false
 }
 
 // HasSeason reports whether TMDB has a season of that number.
@@ -121,10 +120,8 @@ func nextDated(list []slot, i int) int {
 func apart(a, b slot) time.Duration { return b.aired.Sub(a.aired).Abs() }
 
 func firstYear(list []slot) int {
-	for _, s := range list {
-		if !s.aired.IsZero() {
-			return s.aired.Year()
-		}
+	if i := slices.IndexFunc(list, func(s slot) bool { return !s.aired.IsZero() }); i >= 0 {
+		return list[i].aired.Year()
 	}
 	return 0
 }
@@ -133,20 +130,12 @@ func airedIn(list []slot, year int) bool {
 	return slices.ContainsFunc(list, func(s slot) bool { return !s.aired.IsZero() && s.aired.Year() == year })
 }
 
-func parseDate(s string) time.Time {
-	t, _ := time.Parse(time.DateOnly, s) // the zero time with an error
-	return t
-}
-
 // YearOf returns the year of a date that begins with one, as TMDB's do; 0 for any other text.
 func YearOf(date string) int {
 	if len(date) < 4 {
 		return 0
 	}
-	y, err := strconv.Atoi(date[:4])
-	if err != nil {
-		return 0
-	}
+	y, _ := strconv.Atoi(date[:4]) // 0 with an error
 	return y
 }
 
@@ -166,7 +155,7 @@ func byLaterCour(p *placer) placement {
 		return placement{}
 	}
 	first := hits[0][0]
-	return p.found(positions(hits[0], p.eps, 0), trustYear,
+	return p.found(positions(hits[0], p.eps, 0), viaYear,
 		"by position in the run of season %d that begins with E%02d in %d", n, first.episode.Number, p.year)
 }
 
@@ -201,9 +190,9 @@ func byYear(p *placer) placement {
 		return placement{} // byPart knows
 	}
 	return either(
-		p.found(positions(run, p.eps, 0), trustYear, "by position in the run that begins with S%02dE%02d in %d",
+		p.found(positions(run, p.eps, 0), viaYear, "by position in the run that begins with S%02dE%02d in %d",
 			run[0].season, run[0].episode.Number, p.year),
-		p.found(literal(run, p.eps), trustYear, "the number is in the run that begins in %d", p.year))
+		p.found(literal(run, p.eps), viaYear, "the number is in the run that begins in %d", p.year))
 }
 
 // byRuns finds a season that TMDB merged into another: the n-th run of episodes between pauses.
@@ -233,7 +222,7 @@ func byRuns(p *placer) placement {
 		}
 		why := "season %d is the run after a %s pause that begins with S%02dE%02d"
 		for _, list := range [][]slot{positions(run, p.eps, 0), literal(run, p.eps)} {
-			if at := p.found(list, trustRun, why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
+			if at := p.found(list, viaRun, why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
 				return at
 			}
 		}
@@ -241,7 +230,7 @@ func byRuns(p *placer) placement {
 	p.note("the pauses between air dates do not make %d seasons", p.season)
 	for _, gap := range []time.Duration{seasonGap, courGap} {
 		if list := runs(p.all, gap); len(list) >= p.season {
-			if at := p.found(literal(list[p.season-1], p.eps), trustRunNumber,
+			if at := p.found(literal(list[p.season-1], p.eps), viaRunNumber,
 				"the number lies in run %d of the episodes between pauses", p.season); at.ok {
 				return at
 			}
@@ -256,7 +245,7 @@ func byLength(p *placer) placement {
 	if p.season > 0 || p.part > 0 || p.hint.Rest == "" {
 		return placement{}
 	}
-	last := p.most()
+	last := p.highest()
 	only := 0
 	for _, run := range runs(p.all, 1<<62) {
 		if len(run) < last {
@@ -270,15 +259,15 @@ func byLength(p *placer) placement {
 	if only == 0 || len(p.specials) >= last {
 		return placement{}
 	}
-	return p.found(literal(seasonSlots(p.all, only), p.eps), trustLength, "only season %d has as many episodes", only)
+	return p.found(literal(seasonSlots(p.all, only), p.eps), viaLength, "only season %d has as many episodes", only)
 }
 
 // comparable reports whether a season's name goes on from the very title that a reading does, in a language that is not
 // the show's: then it is written as the reading is.
 func (p *placer) comparable(season string) bool {
-	plain := plainTitle(title.Normalize(season), p.titles)
+	plain := leadingTitle(title.Normalize(season), p.titles)
 	return !official(p.titles, plain) && slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool {
-		return plainTitle(a.Text, p.titles) == plain
+		return leadingTitle(a.Text, p.titles) == plain
 	})
 }
 
@@ -289,13 +278,13 @@ func byRest(p *placer) placement {
 		return placement{}
 	}
 	seasons := runs(p.all, 1<<62)
-	if len(seasons) != 2 || len(runs(seasons[0], courGap)) > 1 || len(p.specials) >= p.most() {
+	if len(seasons) != 2 || len(runs(seasons[0], courGap)) > 1 || len(p.specials) >= p.highest() {
 		return placement{}
 	}
-	if p.calledByPart() {
+	if p.showHasSubtitle() {
 		return placement{} // the first season has the name of a part as well
 	}
-	ofShow := func(a ArcText) bool { return p.calledSo(plainTitle(a.Text, p.titles), title.Reads) }
+	ofShow := func(a ArcText) bool { return p.isShowTitle(leadingTitle(a.Text, p.titles), title.Reads) }
 	if len(p.hint.Arcs) > 0 && !slices.ContainsFunc(p.hint.Arcs, ofShow) {
 		return placement{} // after a short form of the title, where the rest of it may stand
 	}
@@ -303,5 +292,5 @@ func byRest(p *placer) placement {
 	if s, _ := p.e.season(n); p.comparable(s.Name) {
 		return placement{} // its name would be told again
 	}
-	return p.found(literal(seasonSlots(p.all, n), p.eps), trustRest, "only season %d is not called as the show is", n)
+	return p.found(literal(seasonSlots(p.all, n), p.eps), viaRest, "only season %d is not called as the show is", n)
 }

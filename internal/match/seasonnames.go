@@ -51,7 +51,7 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 			sim = max(sim, nameLeast)
 		}
 		if rest != "" {
-			own := afterPlain(n, titles)
+			own := afterTitle(n, titles)
 			if alike := title.Plain(withoutArcWord(own)); alike != "" && alike == title.Plain(withoutArcWord(rest)) {
 				sim = max(sim, arcLeast)
 			}
@@ -77,7 +77,7 @@ func arcRead(e *Entry, titles []named, rest string) int {
 	}
 	var all []japanese
 	add := func(season int, norm string) {
-		own := afterPlain(norm, titles)
+		own := afterTitle(norm, titles)
 		misfit, ok := title.MayRead(own, rest)
 		known := func(o japanese) bool { return o.text == own }
 		if own != "" && (own != norm || season > 0) && ok && !slices.ContainsFunc(all, known) {
@@ -181,16 +181,16 @@ func withoutArcWord(s string) string {
 	return s
 }
 
-// bySeasonCalled is for a season that the name counts within a part of the show, and TMDB over all of it: "Title Arc
+// bySeasonName is for a season that the name counts within a part of the show, and TMDB over all of it: "Title Arc
 // Season 3" is the season of that name, whatever its number, and "題 第五季 / Title Arc" the one that is called as the
 // title without a number.
-func bySeasonCalled(p *placer) placement {
+func bySeasonName(p *placer) placement {
 	if !p.stated() || !p.severalSeasons() {
 		return placement{}
 	}
-	n := calledWithNumber(p, p.e)
+	n := seasonByNumberedName(p, p.e)
 	if n == 0 {
-		n = calledBeside(p)
+		n = seasonByOtherTitle(p)
 	}
 	if n == 0 && slices.ContainsFunc(p.e.Seasons, func(s Season) bool { return p.statesNumber(s) != "" }) {
 		readings := make([]ArcText, len(p.rel.Titles))
@@ -199,14 +199,14 @@ func bySeasonCalled(p *placer) placement {
 		}
 		if _, language := arcLanguage(readings, p.titles); language != "" {
 			if e := p.calledIn(language); e != nil {
-				n = calledWithNumber(p, e)
+				n = seasonByNumberedName(p, e)
 			}
 		}
 	}
 	if n == 0 || n == p.season {
 		return placement{}
 	}
-	return p.found(literal(seasonSlots(p.all, n), p.eps), trustName, "season %d has %s", n, inTitle(trustName))
+	return p.found(literal(seasonSlots(p.all, n), p.eps), viaName, "season %d has %s", n, inTitle(viaName))
 }
 
 // statesNumber returns what the name of a season has before the number that the file's name states, where TMDB's number
@@ -214,19 +214,19 @@ func bySeasonCalled(p *placer) placement {
 func (p *placer) statesNumber(s Season) string {
 	base, seq := splitSequel(title.Normalize(s.Name))
 	if s.Number == 0 || s.Number == p.season || seq != (Sequel{Season: p.season}) ||
-		placeholderSeason(base) || p.calledSo(base, nil) {
+		placeholderSeason(base) || p.isShowTitle(base, nil) {
 		return ""
 	}
 	return base
 }
 
-// calledWithNumber returns the only season whose name is a title of the file's name and the season's number after it,
+// seasonByNumberedName returns the only season whose name is a title of the file's name and the season's number after it,
 // 0 for none.
-func calledWithNumber(p *placer, e *Entry) int {
+func seasonByNumberedName(p *placer, e *Entry) int {
 	found := 0
 	for _, s := range e.Seasons {
 		base := p.statesNumber(s)
-		if base == "" || !p.titled(base) {
+		if base == "" || !p.hasReading(base) {
 			continue
 		}
 		if found != 0 {
@@ -237,15 +237,15 @@ func calledWithNumber(p *placer, e *Entry) int {
 	return found
 }
 
-// calledBeside returns the season whose whole name is one title of the file's name, where another title, in another
+// seasonByOtherTitle returns the season whose whole name is one title of the file's name, where another title, in another
 // script, may be what the number comes after, and TMDB calls the season of that number otherwise; 0 for none.
-func calledBeside(p *placer) int {
+func seasonByOtherTitle(p *placer) int {
 	stated, ok := p.e.season(p.season)
-	if !ok || placeholderSeason(title.Normalize(stated.Name)) || p.titled(title.Normalize(stated.Name)) {
+	if !ok || placeholderSeason(title.Normalize(stated.Name)) || p.hasReading(title.Normalize(stated.Name)) {
 		return 0
 	}
 	for _, s := range p.e.namedSeasons() {
-		if p.calledSo(s.norm, nil) || !p.titled(s.norm) {
+		if p.isShowTitle(s.norm, nil) || !p.hasReading(s.norm) {
 			continue
 		}
 		inOther := func(t release.Title) bool { return title.Script(t.Text) != title.Script(s.Name) }
@@ -256,7 +256,7 @@ func calledBeside(p *placer) int {
 	return 0
 }
 
-func (p *placer) titled(norm string) bool {
+func (p *placer) hasReading(norm string) bool {
 	return slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
 		return title.Plain(title.Normalize(t.Text)) == title.Plain(norm)
 	})

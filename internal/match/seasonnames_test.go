@@ -8,7 +8,7 @@ func TestSeasonsNamesAreComparedInOneChinese(t *testing.T) {
 	e.Seasons[1].Name, e.Seasons[2].Name = "守灯人 阵营编", "守灯人 游郭篇"
 	titles := entryTitles(e)
 	for text, want := range map[string]int{"守燈人 陣營編": 2, "守燈人 陣營篇": 2, "守灯人 游郭篇": 3, "守燈人 遊廓篇": 0, "守燈人": 0} {
-		arc := ArcText{Text: text, Rest: afterPlain(text, titles)}
+		arc := ArcText{Text: text, Rest: afterTitle(text, titles)}
 		if got := arcOf(e, titles, arc.Text, arc.Text, arc.Rest); got != want {
 			t.Errorf("%s is season %d, want %d", text, got, want)
 		}

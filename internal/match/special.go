@@ -32,7 +32,7 @@ func (p *placer) special() placement {
 	if n, explicit := p.rel.Season(); explicit && n == 0 && !p.half() && len(p.rel.Episodes) > 0 {
 		eps := whole(p.rel.Episodes)
 		return either(
-			p.found(literal(p.specials, eps), trustSpecialNumber, "season 0 has the number"),
+			p.found(literal(p.specials, eps), viaSpecialNumber, "season 0 has the number"),
 			placement{why: lang.Textf("season 0 holds no %s", episodesText(eps))})
 	}
 	if at := specialTitle(p); at.ok {
@@ -80,18 +80,18 @@ func specialTitle(p *placer) placement {
 	if len(p.specials) == 0 {
 		return placement{}
 	}
-	if at := p.one(p.specialsCalled(alike(p.specialTexts(), specialLeast)), "by the title of a special"); at.ok {
+	if at := p.one(p.specialsNamed(alike(p.specialTexts(), specialLeast)), "by the title of a special"); at.ok {
 		return at
 	}
-	if at := p.one(p.specialsCalled(alike(p.wholeTexts(), specialWhole)), "by the whole title of a special"); at.ok {
+	if at := p.one(p.specialsNamed(alike(p.wholeTexts(), specialWhole)), "by the whole title of a special"); at.ok {
 		return at
 	}
 	rests := p.rests()
 	if len(rests) == 0 {
 		return placement{}
 	}
-	return p.one(p.specialsCalled(func(name string) bool {
-		own := afterPlain(name, p.titles)
+	return p.one(p.specialsNamed(func(name string) bool {
+		own := afterTitle(name, p.titles)
 		return own != name && slices.Contains(rests, title.Plain(withoutArcWord(own)))
 	}), "by its own part of the title of a special")
 }
@@ -143,7 +143,7 @@ func (p *placer) wholeTexts() []string {
 	var texts []string
 	add := func(s string) {
 		n := title.Normalize(s)
-		if n == "" || slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && t.calls(n) }) ||
+		if n == "" || slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && t.matches(n) }) ||
 			slices.ContainsFunc(p.e.Seasons, func(x Season) bool { return x.Number > 0 && title.Normalize(x.Name) == n }) {
 			return
 		}
@@ -161,14 +161,14 @@ func (p *placer) wholeTexts() []string {
 	return texts
 }
 
-// calls reports whether a title is the text, apart from spaces and a year of its own.
-func (t named) calls(norm string) bool {
+// matches reports whether a title is the text, apart from spaces and a year of its own.
+func (t named) matches(norm string) bool {
 	return title.Similarity(t.norm, norm) >= simExact ||
 		t.seq == Sequel{Year: t.seq.Year} && title.Similarity(t.base, norm) >= simExact
 }
 
-// specialsCalled are the specials of which a title holds, with or without their number.
-func (p *placer) specialsCalled(like func(name string) bool) []slot {
+// specialsNamed are the specials of which a title holds, with or without their number.
+func (p *placer) specialsNamed(like func(name string) bool) []slot {
 	var whole, stem []slot
 	for i, s := range p.specials {
 		n := p.names[i]
@@ -197,9 +197,9 @@ func (p *placer) one(hits []slot, why lang.Text) placement {
 	switch {
 	case len(numbers) > 1, len(hits) == 0:
 	case len(hits) == 1 && (len(numbers) == 0 || numbers[0] <= 1 || n == p.numberOf(hits[0])):
-		return p.found(hits, trustSpecialTitle, "%s", why)
+		return p.found(hits, viaSpecialTitle, "%s", why)
 	case len(hits) > 1 && n >= 1 && n <= len(hits):
-		return p.found(hits[n-1:n], trustSpecialOrder, "%s, of several that have it", why)
+		return p.found(hits[n-1:n], viaSpecialOrder, "%s, of several that have it", why)
 	}
 	return placement{}
 }
@@ -228,22 +228,22 @@ func onlySpecial(p *placer) placement {
 	if len(p.specials) != 1 || p.rel.Extension == "" || p.hint.Arc > 0 || p.part > 0 {
 		return placement{}
 	}
-	rest := afterPlain(p.hint.called.norm, p.titles)
-	if !p.severalSeasons() && !p.ownTitle() && !p.calledSo(p.hint.called.norm, title.Reads) &&
-		rest != p.hint.called.norm && !words().whole[rest] {
-		return p.found(p.specials, trustOnlySpecial, "%q is one file, and there is only one special", p.hint.called.text)
+	rest := afterTitle(p.hint.title.norm, p.titles)
+	if !p.severalSeasons() && !p.matchedShowTitle() && !p.isShowTitle(p.hint.title.norm, title.Reads) &&
+		rest != p.hint.title.norm && !words().whole[rest] {
+		return p.found(p.specials, viaOnlySpecial, "%q is one file, and there is only one special", p.hint.title.text)
 	}
-	if p.hint.Rest == "" || p.calledByPart() {
+	if p.hint.Rest == "" || p.showHasSubtitle() {
 		return placement{}
 	}
-	return p.found(p.specials, trustOnlySpecial, "%q names a part of the show, and there is only one special", p.hint.Rest)
+	return p.found(p.specials, viaOnlySpecial, "%q names a part of the show, and there is only one special", p.hint.Rest)
 }
 
 // onlyWork takes the special with the file's number for a part of a show of one season, where all specials are numbered
 // parts of one work and the season is not called as a part.
 func onlyWork(p *placer) placement {
 	if len(p.specials) < 2 || len(p.eps) != 1 || p.severalSeasons() || p.hint.Rest == "" || p.hint.Arc > 0 || p.part > 0 ||
-		p.season > 0 || p.calledByPart() ||
+		p.season > 0 || p.showHasSubtitle() ||
 		slices.ContainsFunc(p.names, func(n specialName) bool { return n.number == 0 || n.stem != p.names[0].stem }) {
 		return placement{}
 	}
@@ -251,7 +251,7 @@ func onlyWork(p *placer) placement {
 	if i < 0 {
 		return placement{}
 	}
-	return p.found(p.specials[i:i+1], trustOnlySpecial, "%q names a part of the show, and the specials are of one work",
+	return p.found(p.specials[i:i+1], viaOnlySpecial, "%q names a part of the show, and the specials are of one work",
 		p.hint.Rest)
 }
 

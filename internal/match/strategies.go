@@ -23,7 +23,7 @@ func byMapping(p *placer) placement {
 		}
 	}
 	if p.mapping.Absolute {
-		return p.found(positions(p.all, p.eps, p.mapping.Offset), trustMapping,
+		return p.found(positions(p.all, p.eps, p.mapping.Offset), viaMapping,
 			"by the imported mapping, counted over all seasons")
 	}
 	if p.mapping.Season == 0 {
@@ -33,7 +33,7 @@ func byMapping(p *placer) placement {
 	if !ok {
 		return placement{}
 	}
-	return p.found(positions(slots(s), p.eps, p.mapping.Offset), trustMapping,
+	return p.found(positions(slots(s), p.eps, p.mapping.Offset), viaMapping,
 		"by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
 }
 
@@ -44,9 +44,9 @@ func byOverall(p *placer) placement {
 	if len(p.rel.Overall) == 0 || len(p.rel.Overall) != len(p.eps) || slices.Equal(whole(p.rel.Overall), p.eps) {
 		return placement{}
 	}
-	at := p.found(positions(p.all, whole(p.rel.Overall), 0), trustOverall, "number %s over all seasons",
+	at := p.found(positions(p.all, whole(p.rel.Overall), 0), viaOverall, "number %s over all seasons",
 		numbers(whole(p.rel.Overall)))
-	stated := p.found(literal(seasonSlots(p.all, p.season), p.eps), trustSeason, "")
+	stated := p.found(literal(seasonSlots(p.all, p.season), p.eps), viaSeason, "")
 	if stated.ok && stated.season == at.season && stated.text() != at.text() {
 		return placement{}
 	}
@@ -65,7 +65,7 @@ func bySeason(p *placer) placement {
 	if at := bySeasonOfArc(p); at.ok {
 		return at
 	}
-	if at := bySeasonCalled(p); at.ok || p.err != nil {
+	if at := bySeasonName(p); at.ok || p.err != nil {
 		return at
 	}
 	s, ok := p.e.season(p.season)
@@ -74,20 +74,20 @@ func bySeason(p *placer) placement {
 		return placement{}
 	}
 	list := slots(s)
-	if at := p.found(literal(list, p.eps), trustSeason, "season %d has the number", p.season); at.ok {
+	if at := p.found(literal(list, p.eps), viaSeason, "season %d has the number", p.season); at.ok {
 		return at
 	}
 	p.note("season %d holds no %s", p.season, episodesText(p.eps))
-	if at := p.found(positions(p.all, p.eps, 0), trustCounted, "counted from the first season"); at.ok &&
+	if at := p.found(positions(p.all, p.eps, 0), viaCounted, "counted from the first season"); at.ok &&
 		at.season == p.season {
 		return at
 	}
 	if list[0].episode.Number > 1 {
-		return p.found(positions(list, p.eps, 0), trustSeason, "by position: season %d starts at episode %d", p.season,
+		return p.found(positions(list, p.eps, 0), viaSeason, "by position: season %d starts at episode %d", p.season,
 			list[0].episode.Number)
 	}
 	if next, ok := p.e.season(p.season + 1); ok {
-		return p.found(positions(slices.Concat(list, slots(next)), p.eps, 0), trustCounted,
+		return p.found(positions(slices.Concat(list, slots(next)), p.eps, 0), viaCounted,
 			"counted on from season %d, which TMDB splits", p.season)
 	}
 	return placement{}
@@ -104,7 +104,7 @@ func bySeasonOfArc(p *placer) placement {
 	if arc < 2 || p.season != 2 || arc == p.season || !p.stated() {
 		return placement{}
 	}
-	return p.found(literal(seasonSlots(p.all, arc+1), p.eps), trustName,
+	return p.found(literal(seasonSlots(p.all, arc+1), p.eps), viaName,
 		"season %d is the second of season %d, which has the name in the title", arc+1, arc)
 }
 
@@ -117,9 +117,9 @@ func (p *placer) arcHasPart(n int) bool {
 // byArc takes the season whose name is in the title. A season number beside it counts within the arc: "Title Arc 2nd
 // Season" is the arc's second part.
 func byArc(p *placer) placement {
-	arc, by := p.hint.Arc, trustName
+	arc, by := p.hint.Arc, viaName
 	if arc == 0 && p.season == 0 && p.part == 0 {
-		arc, by = sharedArc(p), trustWord
+		arc, by = arcByWord(p), viaWord
 	}
 	if arc == 0 {
 		arc, by = foreignArc(p)
@@ -144,12 +144,12 @@ func byArc(p *placer) placement {
 
 // foreignArc looks for the arc among the seasons' names in the language of a title, then in Japanese for how one of
 // them is read.
-func foreignArc(p *placer) (season int, by way) {
+func foreignArc(p *placer) (season int, by *method) {
 	if season = englishArc(p); season != 0 || p.err != nil {
-		return season, trustName
+		return season, viaName
 	}
 	if p.season > 0 || p.part > 0 || !p.severalSeasons() {
-		return 0, 0
+		return 0, nil
 	}
 	if arc, language := arcLanguage(p.hint.Arcs, p.titles); language != "" {
 		if e := p.calledIn(language); e != nil {
@@ -157,24 +157,24 @@ func foreignArc(p *placer) (season int, by way) {
 		}
 	}
 	if season != 0 || p.err != nil || p.e.OriginalLanguage != "ja" {
-		return season, trustName
+		return season, viaName
 	}
 	i := slices.IndexFunc(p.hint.Arcs, func(a ArcText) bool { return title.Script(a.Rest) == "latin" })
 	if i < 0 {
-		return 0, 0
+		return 0, nil
 	}
 	if e := p.calledIn("ja-JP"); e != nil {
 		season = arcRead(e, p.titles, p.hint.Arcs[i].Rest)
 	}
-	return season, trustRead
+	return season, viaReading
 }
 
 // englishArc looks for the arc, or for an alternative title that may be a season's, among the seasons' English names,
 // where TMDB was asked in a language in which they have none; 0 for none.
 func englishArc(p *placer) int {
 	arcs := p.hint.Arcs
-	if !p.ownTitle() {
-		arcs = append(slices.Clip(arcs), ArcText{Text: p.hint.called.norm})
+	if !p.matchedShowTitle() {
+		arcs = append(slices.Clip(arcs), ArcText{Text: p.hint.title.norm})
 	}
 	i := slices.IndexFunc(arcs, func(a ArcText) bool { return title.Script(a.Text) == "latin" })
 	if i < 0 || !p.severalSeasons() || !eastAsian(p.e) {
@@ -240,9 +240,9 @@ func byPart(p *placer) placement {
 	}
 	part := parts[p.part-1]
 	return either(
-		p.found(positions(part, p.eps, 0), trustPart, "by position in part %d, which begins with S%02dE%02d", p.part,
+		p.found(positions(part, p.eps, 0), viaPart, "by position in part %d, which begins with S%02dE%02d", p.part,
 			part[0].season, part[0].episode.Number),
-		p.found(literal(part, p.eps), trustPartNumber, "part %d has the number", p.part))
+		p.found(literal(part, p.eps), viaPartNumber, "part %d has the number", p.part))
 }
 
 // byFinal takes "Final Season" as the last of several seasons: surely where a title of the entry says so. A part beside
@@ -256,9 +256,9 @@ func byFinal(p *placer) placement {
 		p.season = last
 		return placement{} // byPart knows
 	}
-	by := trustName
+	by := viaName
 	if !p.hint.Final {
-		by = trustLast
+		by = viaFinal
 	}
 	list := seasonSlots(p.all, last)
 	return either(
@@ -266,7 +266,7 @@ func byFinal(p *placer) placement {
 		p.found(positions(list, p.eps, 0), by, "by position in season %d, the final one", last))
 }
 
-func (p *placer) final() bool { return p.hint.Final || p.hint.last }
+func (p *placer) final() bool { return p.hint.Final || p.hint.saysFinal }
 
 // byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular episode
 // over all seasons, or the number itself where the numbers go on through the seasons.
@@ -289,14 +289,14 @@ func byPosition(p *placer) placement {
 		p.note("the first season's %s aired in another year than %d", episodesText(p.eps), p.year)
 		return placement{}
 	}
-	if at := p.found(literal(seasonSlots(p.all, p.all[0].season), p.eps), trustFirst, "season %d has the number",
+	if at := p.found(literal(seasonSlots(p.all, p.all[0].season), p.eps), viaFirst, "season %d has the number",
 		p.all[0].season); at.ok {
 		return at
 	}
 	if rolling(p.all) {
-		return p.found(literal(p.all, p.eps), trustCounted, "numbers roll on through the seasons")
+		return p.found(literal(p.all, p.eps), viaCounted, "numbers roll on through the seasons")
 	}
-	return p.found(positions(p.all, p.eps, 0), trustCounted, "counted over all seasons")
+	return p.found(positions(p.all, p.eps, 0), viaCounted, "counted over all seasons")
 }
 
 // nearYear reports whether regular episodes aired in the year of the name or next to it, or nothing is known of when
@@ -368,11 +368,11 @@ func (p *placer) whole() placement {
 	if _, ok := p.e.season(n); !ok || n == 0 {
 		return placement{why: lang.Textf("there is no season %d", n)}
 	}
-	by := trustWhole
+	by := viaBatch
 	if p.rel.Extension != "" {
-		by = trustAlone
+		by = viaAlone
 	}
-	return placement{ok: true, season: n, way: by, trust: trusted[by], why: "a whole season"}
+	return placement{ok: true, season: n, method: by, trust: by.trust, why: "a whole season"}
 }
 
 // numberAtEnd takes a number after the title of a single file for its episode, "Title 2.mkv", where the show has one
@@ -390,6 +390,6 @@ func numberAtEnd(p *placer) placement {
 	if i < 0 || err != nil || slices.ContainsFunc(p.titles, taken) || !slices.ContainsFunc(p.titles, shorter) {
 		return placement{}
 	}
-	return p.found(literal(p.all, []int{n}), trustAtEnd,
+	return p.found(literal(p.all, []int{n}), viaAtEnd,
 		"the title has the number behind it, and the show no other season")
 }

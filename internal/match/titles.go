@@ -89,7 +89,13 @@ type likeness struct {
 // compare finds the best agreement: equal titles first, which is cheap and usual, and the likeness of all pairs only
 // where there are none. Numbers are respected by title.Similarity: "Title 2" is not "Title".
 func compare(readings []reading, w wanted, titles []named) likeness {
-	best := comparePairs(readings, w, titles, equality)
+	equal := func(a, b string) float64 {
+		if a == b {
+			return 1
+		}
+		return 0
+	}
+	best := comparePairs(readings, w, titles, equal)
 	for _, alike := range []func(a, b string) float64{sameSpelling, title.Similarity} {
 		if best.sim >= almostExact {
 			break
@@ -119,13 +125,6 @@ func Whole(s Series, e *Entry) bool {
 
 // almostExact ends the comparison: no inexact agreement outweighs it.
 const almostExact = 0.94
-
-func equality(a, b string) float64 {
-	if a == b {
-		return 1
-	}
-	return 0
-}
 
 // sameSpelling is for titles in Latin letters that differ only in how long vowels and particles of Japanese are
 // written: "yuusha wo" and "yusha o".
@@ -166,7 +165,7 @@ func comparePairs(readings []reading, want wanted, titles []named, alike func(a,
 			top = max(top, sim)
 			// Of equal ones a plain title is safer: it says nothing about a season.
 			if s := sim * r.weight; s > best.sim || sim > 0 && s == best.sim && t.seq.Zero() && !best.title.seq.Zero() {
-				best.sim, best.read, best.title, best.file = s, r, t, file
+				best = likeness{sim: s, read: r, title: t, file: file}
 			}
 		}
 		if top >= simExact {
@@ -221,12 +220,7 @@ type wanted struct {
 
 // spaceless reports whether a title is in a script without spaces.
 func spaceless(s string) bool {
-	for _, r := range s {
-		if scriptClass(r) == 1 {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsFunc(s, func(r rune) bool { return scriptClass(r) == 1 })
 }
 
 // simPart is the likeness of a reading that is a title of the entry followed by the name of one of its seasons or
@@ -253,14 +247,14 @@ func compareParts(readings []reading, e *Entry, titles []named, best likeness) l
 		return best
 	}
 	for _, r := range readings {
-		rest := afterPlain(r.norm, titles)
+		rest := afterTitle(r.norm, titles)
 		for _, p := range parts {
 			sim := title.Similarity(r.norm, p.norm)
-			if own := afterPlain(p.norm, titles); rest != r.norm {
+			if own := afterTitle(p.norm, titles); rest != r.norm {
 				sim = max(sim, title.Similarity(rest, own), title.Similarity(withoutArcWord(rest), withoutArcWord(own)))
 			}
 			if sim = sim * simPart * r.weight; sim > best.sim {
-				best.sim, best.read, best.title, best.file = sim, r, p, Sequel{}
+				best = likeness{sim: sim, read: r, title: p, agreed: best.agreed}
 			}
 		}
 	}
@@ -270,13 +264,13 @@ func compareParts(readings []reading, e *Entry, titles []named, best likeness) l
 // compareDoubles finds readings that are two titles of the entry one after the other: "Gin no Michi Silver Rail".
 func compareDoubles(readings []reading, titles []named, best likeness) likeness {
 	for _, r := range readings {
-		rest := afterPlain(r.norm, titles)
+		rest := afterTitle(r.norm, titles)
 		if rest == r.norm {
 			continue
 		}
 		for _, t := range titles {
 			if sim := simPart * r.weight; t.norm == rest && sim > best.sim {
-				best.sim, best.read, best.title, best.file = sim, r, t, Sequel{}
+				best = likeness{sim: sim, read: r, title: t, agreed: best.agreed}
 			}
 		}
 	}

@@ -10,66 +10,37 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// way is how a place was found.
-type way uint8
+// method is how a place was found, and how often such a place is right where nothing casts doubt on it.
+// docs/matching.md has the table of predicted and measured confidences.
+type method struct{ trust float64 }
 
-const (
-	trustSeason        way = iota // the season of the name has the number
-	trustFirst                    // so has the first season, and the name says no other
-	trustName                     // the season whose name is in the title
-	trustWord                     // the season of which the title has a word
-	trustRead                     // the season whose Japanese name may be read so
-	trustLast                     // the last season of one that the name calls final
-	trustMapping                  // an imported list
-	trustOverall                  // a number over all seasons beside the season's
-	trustCounted                  // counted over all seasons
-	trustGroup                    // an episode group
-	trustYear                     // the run that began in the year of the name
-	trustPart                     // by position in a part between pauses
-	trustPartNumber               // a number as counted over all parts
-	trustRun                      // a season as a run between pauses
-	trustRunNumber                // a number as counted over all of them
-	trustLength                   // no other season is long enough
-	trustRest                     // the only season besides the first
-	trustWhole                    // a batch of a season
-	trustAlone                    // a file that says a season and nothing else
-	trustAtEnd                    // a number after the title that no season and no special has
-	trustSpecialNumber            // season 0 has the number
-	trustSpecialTitle             // a special is called so
-	trustSpecialOrder             // several are, and the name counts them
-	trustOnlySpecial              // there is no other
-	trustGuess                    // no way applies
+var (
+	viaSeason        = &method{0.99}  // the season of the name has the number
+	viaFirst         = &method{0.995} // so has the first season, and the name states no other
+	viaName          = &method{0.95}  // the season whose name is in the title
+	viaWord          = &method{0.93}  // the season whose name shares a word with the title
+	viaReading       = &method{0.91}  // the season whose Japanese name may be read like the title
+	viaFinal         = &method{0.91}  // the last season, where the name says "final"
+	viaMapping       = &method{0.97}  // an imported list
+	viaOverall       = &method{0.97}  // a number over all seasons beside the season's
+	viaCounted       = &method{0.99}  // counted over all seasons
+	viaGroup         = &method{0.95}  // an episode group
+	viaYear          = &method{0.97}  // the run that began in the year of the name
+	viaPart          = &method{0.95}  // by position in a part between pauses
+	viaPartNumber    = &method{0.95}  // a part between pauses has the number
+	viaRun           = &method{0.94}  // by position in a season that is a run between pauses
+	viaRunNumber     = &method{0.95}  // such a run has the number
+	viaLength        = &method{0.97}  // no other season is long enough
+	viaRest          = &method{0.91}  // the only season besides the first
+	viaBatch         = &method{0.97}  // a batch of a season
+	viaAlone         = &method{0.7}   // a file that says a season and nothing else
+	viaAtEnd         = &method{0.91}  // a number after the title that no season and no special has
+	viaSpecialNumber = &method{0.93}  // season 0 has the number
+	viaSpecialTitle  = &method{0.97}  // a special has the title
+	viaSpecialOrder  = &method{0.92}  // several have it, and the name counts them
+	viaOnlySpecial   = &method{0.91}  // there is no other
+	viaGuess         = &method{0.15}  // nothing else applies
 )
-
-// trusted is how often a place is right that was found in a way, where nothing casts doubt on it. docs/matching.md has
-// the table of predicted and measured confidences.
-var trusted = [...]float64{
-	trustSeason:        0.99,
-	trustFirst:         0.995,
-	trustName:          0.95,
-	trustWord:          0.93,
-	trustRead:          0.91,
-	trustLast:          0.91,
-	trustMapping:       0.97,
-	trustOverall:       0.97,
-	trustCounted:       0.99,
-	trustGroup:         0.95,
-	trustYear:          0.97,
-	trustPart:          0.95,
-	trustPartNumber:    0.95,
-	trustRun:           0.94,
-	trustRunNumber:     0.95,
-	trustLength:        0.97,
-	trustRest:          0.91,
-	trustWhole:         0.97,
-	trustAlone:         0.7,
-	trustAtEnd:         0.91,
-	trustSpecialNumber: 0.93,
-	trustSpecialTitle:  0.97,
-	trustSpecialOrder:  0.92,
-	trustOnlySpecial:   0.91,
-	trustGuess:         0.15,
-}
 
 // trustTwins is for a folder in which two numbers have one place.
 const trustTwins = 0.5
@@ -82,43 +53,44 @@ var doubts = []struct {
 	applies func(*placer, placement) bool
 }{
 	{"the title may be that of another season", 0.4, func(p *placer, at placement) bool {
-		if !unclear(p, at) {
+		if !seasonUnclear(p, at) {
 			return false
 		}
 		others := slices.DeleteFunc(slices.Clone(p.all), func(s slot) bool { return s.season == at.season })
-		return longest(others) >= p.most()
+		return longest(others) >= p.highest()
 	}},
 	{"the title may be that of a later cour", 0.8, func(p *placer, at placement) bool {
-		return at.way == trustFirst && unclear(p, at) && len(runs(seasonSlots(p.all, at.season), courGap)) > 1
+		return at.method == viaFirst && seasonUnclear(p, at) && len(runs(seasonSlots(p.all, at.season), courGap)) > 1
 	}},
 	{"the title may be that of a special", 0.6, func(p *placer, at placement) bool {
-		return p.asManySpecials() && unclear(p, at) && plainTitle(p.hint.called.norm, p.titles) != ""
+		return p.enoughSpecials() && seasonUnclear(p, at) && leadingTitle(p.hint.title.norm, p.titles) != ""
 	}},
 	{"there are as many specials", 0.8, func(p *placer, at placement) bool {
-		return p.asManySpecials() && (at.way == trustWord && p.specialHasWords() || at.way == trustRead || unclear(p, at))
+		return p.enoughSpecials() &&
+			(at.method == viaWord && specialSharesWords(p) || at.method == viaReading || seasonUnclear(p, at))
 	}},
 	{"a special is called so too", 0.5, func(p *placer, at placement) bool {
 		called := func(n specialName) bool {
-			return n.calls(p.hint.called.norm) || n.number > 0 && n.stem == p.hint.called.norm
+			return n.matches(p.hint.title.norm) || n.number > 0 && n.stem == p.hint.title.norm
 		}
-		return at.way == trustFirst && !p.stated() && p.asManySpecials() && slices.ContainsFunc(p.names, called)
+		return at.method == viaFirst && !p.stated() && p.enoughSpecials() && slices.ContainsFunc(p.names, called)
 	}},
 	{"a special may be of that year", 0.6, func(p *placer, at placement) bool {
 		mayBe := func(s slot) bool { return s.aired.IsZero() || s.aired.Year() == p.rel.Year }
-		return (at.way == trustFirst || at.way == trustYear) && p.rel.Year != 0 && !p.stated() &&
-			p.asManySpecials() && slices.ContainsFunc(p.specials, mayBe)
+		return (at.method == viaFirst || at.method == viaYear) && p.rel.Year != 0 && !p.stated() &&
+			p.enoughSpecials() && slices.ContainsFunc(p.specials, mayBe)
 	}},
 	{"the year may tell a later season or cour of it", 0.5, func(p *placer, at placement) bool {
-		if at.way != trustFirst && at.way != trustYear || p.rel.Year == 0 || p.stated() || at.season != p.all[0].season {
+		if at.method != viaFirst && at.method != viaYear || p.rel.Year == 0 || p.stated() || at.season != p.all[0].season {
 			return false
 		}
 		stating := func(t named) bool {
-			return !t.primary && t.seq == Sequel{Year: p.rel.Year} && t.base == p.hint.called.base
+			return !t.primary && t.seq == Sequel{Year: p.rel.Year} && t.base == p.hint.title.base
 		}
 		return slices.ContainsFunc(p.titles, stating) && len(begunIn(p.rel.Year, runs(p.all, courGap))) > 1
 	}},
 	{"the next season began more than a year later", 0.5, func(p *placer, at placement) bool {
-		if at.way != trustCounted || !p.stated() || at.season != p.season+1 {
+		if at.method != viaCounted || !p.stated() || at.season != p.season+1 {
 			return false
 		}
 		list := seasonSlots(p.all, p.season)
@@ -129,64 +101,69 @@ var doubts = []struct {
 		return !end.IsZero() && !begin.IsZero() && begin.Sub(end) > 365*24*time.Hour
 	}},
 	{"a later season has the number", 0.6, func(p *placer, at placement) bool {
-		return at.way == trustCounted && unclear(p, at) && literal(seasonSlots(p.all, at.season), p.eps) != nil
+		return at.method == viaCounted && seasonUnclear(p, at) && literal(seasonSlots(p.all, at.season), p.eps) != nil
 	}},
 	{"the part may be one of another season", 0.6, func(p *placer, at placement) bool {
-		t := p.hint.called
-		return at.way == trustPart && p.season == 0 && p.hint.Arc == 0 && !p.stated() && p.severalSeasons() &&
-			plainTitle(t.base, p.titles) != "" && !p.calledSo(t.base, title.Reads)
+		t := p.hint.title
+		return at.method == viaPart && p.season == 0 && p.hint.Arc == 0 && !p.stated() && p.severalSeasons() &&
+			leadingTitle(t.base, p.titles) != "" && !p.isShowTitle(t.base, title.Reads)
 	}},
 	{"the number may count over all seasons", 0.5, func(p *placer, at placement) bool {
-		if at.way != trustPartNumber {
+		if at.method != viaPartNumber {
 			return false
 		}
-		over := p.found(positions(p.all, p.eps, 0), trustCounted, "")
+		over := p.found(positions(p.all, p.eps, 0), viaCounted, "")
 		return over.ok && over.text() != at.text()
 	}},
 	{"the title says a film or a special", 0.5, func(p *placer, _ placement) bool {
-		return slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool { return saysSpecial(a.Rest) }) ||
+		special := func(a ArcText) bool { return hasPieceWord(a.Rest) || hasFilmWord(a.Rest) }
+		return slices.ContainsFunc(p.hint.Arcs, special) ||
 			slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
-				return saysFilm(t.Text) && !p.calledSo(title.Normalize(t.Text), nil)
+				return hasFilmWord(t.Text) && !p.isShowTitle(title.Normalize(t.Text), nil)
 			})
 	}},
 	{"the title ends in a season that TMDB does not have", 0.6, func(p *placer, _ placement) bool {
-		return p.hint.lost && !p.stated()
+		return p.hint.noSuchSeason && !p.stated()
 	}},
 	{"TMDB has no final season", 0.5, func(p *placer, _ placement) bool { return p.final() && !p.severalSeasons() }},
 	{"an earlier season has several cours", 0.5, func(p *placer, at placement) bool {
 		first := seasonSlots(p.all, p.all[0].season)
-		return p.stated() && at.season == p.season && at.season > first[0].season && !p.hint.called.primary &&
+		return p.stated() && at.season == p.season && at.season > first[0].season && !p.hint.title.primary &&
 			len(runs(first, courGap)) > 1
 	}},
 	{"TMDB calls that season otherwise", 0.8, func(p *placer, at placement) bool {
 		s, _ := p.e.season(at.season)
-		return at.way == trustRest && !placeholderSeason(title.Normalize(s.Name))
+		return at.method == viaRest && !placeholderSeason(title.Normalize(s.Name))
 	}},
 	{"TMDB has it as another season", 0.9, func(p *placer, at placement) bool {
-		return at.way == trustRun && p.severalSeasons() && len(runs(seasonSlots(p.all, at.season), courGap)) == 1
+		return at.method == viaRun && p.severalSeasons() && len(runs(seasonSlots(p.all, at.season), courGap)) == 1
 	}},
 }
 
-func (p *placer) asManySpecials() bool { return len(p.specials) >= p.most() }
+func (p *placer) enoughSpecials() bool { return len(p.specials) >= p.highest() }
 
-func saysSpecial(rest string) bool {
-	return saysPiece(rest) || saysFilm(rest)
+// specialSharesWords reports whether the words by which a season was found are also in the name of a special that no
+// word calls one, or may be because the special has no name.
+func specialSharesWords(p *placer) bool {
+	return slices.ContainsFunc(p.names, func(n specialName) bool {
+		return n.norm == "" || !hasPieceWord(n.norm) && (len(p.arcWords) == 0 || within(p.arcWords, nameWords(n.norm)))
+	})
 }
 
-func saysPiece(norm string) bool {
+func hasPieceWord(norm string) bool {
 	return slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().pieces[w] })
 }
 
-// saysFilm reports whether a title has a word for a film or a special; those of scripts without spaces may stand
+// hasFilmWord reports whether a title has a word for a film or a special; those of scripts without spaces may stand
 // anywhere.
-func saysFilm(text string) bool {
+func hasFilmWord(text string) bool {
 	norm := title.Normalize(text)
 	return slices.ContainsFunc(words().filmsOrSpecialsWithin, func(w string) bool { return strings.Contains(norm, w) }) ||
 		slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().filmsOrSpecials[w] && !spaceless(w) })
 }
 
-// doubted returns a placement with its trust as the doubts leave it.
-func (p *placer) doubted(at placement) placement {
+// withDoubts returns a placement with its trust as the doubts leave it.
+func (p *placer) withDoubts(at placement) placement {
 	if !at.ok || len(p.eps) == 0 {
 		return at
 	}
@@ -202,22 +179,22 @@ func (p *placer) doubted(at placement) placement {
 	return at
 }
 
-// unclear reports whether nothing tells that the title means the season of a place: the name states none and no
-// year of its, and TMDB lists the title among the alternative ones, where those of other seasons and of specials stand
-// too, without saying which.
-func unclear(p *placer, at placement) bool {
-	t := p.hint.called
-	if t.norm == "" || at.way != trustFirst && at.way != trustCounted || p.stated() || yearTells(p, at) {
+// seasonUnclear reports whether the title may mean another season than that of a place: the name states neither a
+// season nor a year that picks one, and TMDB has the title only as an alternative one. Those of all seasons and
+// specials are in one list there, and TMDB does not say which is whose.
+func seasonUnclear(p *placer, at placement) bool {
+	t := p.hint.title
+	if t.norm == "" || at.method != viaFirst && at.method != viaCounted || p.stated() || yearPicksSeason(p, at) {
 		return false
 	}
-	plain := plainTitle(t.norm, p.titles)
+	plain := leadingTitle(t.norm, p.titles)
 	switch {
-	case p.calledSo(t.norm, nil), p.hint.agreed && plain == "", strings.HasSuffix(t.norm, " tv"):
+	case p.isShowTitle(t.norm, nil), p.hint.twoScripts && plain == "", strings.HasSuffix(t.norm, " tv"):
 		return false
-	case title.Script(t.norm) != "ja" && p.calledSo(t.norm, title.Reads) &&
-		(plain == "" || !p.calledSo(plain, title.Reads)):
+	case title.Script(t.norm) != "ja" && p.isShowTitle(t.norm, title.Reads) &&
+		(plain == "" || !p.isShowTitle(plain, title.Reads)):
 		return false
-	case plain == "" && len(p.specials) < p.most() && othersGoOn(p, t.norm):
+	case plain == "" && len(p.specials) < p.highest() && longerTitlesExist(p, t.norm):
 		return false
 	}
 	return !slices.ContainsFunc(p.titles, func(o named) bool {
@@ -225,37 +202,38 @@ func unclear(p *placer, at placement) bool {
 	})
 }
 
-// yearTells reports whether the year of the name is one of a place's season, and of no other that is long enough.
-func yearTells(p *placer, at placement) bool {
+// yearPicksSeason reports whether of all seasons that are long enough only that of a place aired in the name's year.
+func yearPicksSeason(p *placer, at placement) bool {
 	if p.rel.Year == 0 || !airedIn(at.slots, p.rel.Year) {
 		return false
 	}
 	return !slices.ContainsFunc(runs(p.all, 1<<62), func(season []slot) bool {
-		return season[0].season != at.season && len(season) >= p.most() && airedIn(season, p.rel.Year)
+		return season[0].season != at.season && len(season) >= p.highest() && airedIn(season, p.rel.Year)
 	})
 }
 
-// leastGoingOn is how many alternative titles go on from the show's: seasons, films and specials have it before theirs.
-const leastGoingOn = 2
+// leastLonger is how many longer alternative titles the show's own has at least: those of seasons, films and specials
+// begin with it.
+const leastLonger = 2
 
-// othersGoOn reports whether titles go on from a text as they do from the show's name: one of the show's own, or
+// longerTitlesExist reports whether titles begin with a text as they do with the show's own: an official one, or
 // several others.
-func othersGoOn(p *placer, norm string) bool {
-	on := 0
+func longerTitlesExist(p *placer, norm string) bool {
+	longer := 0
 	for _, t := range p.titles {
-		if !goesOn(t.norm, norm) || t.base == norm || words().pieces[strings.TrimSpace(t.norm[len(norm):])] {
+		if !continues(t.norm, norm) || t.base == norm || words().pieces[strings.TrimSpace(t.norm[len(norm):])] {
 			continue
 		}
 		if t.primary {
 			return true
 		}
-		on++
+		longer++
 	}
-	return on >= leastGoingOn
+	return longer >= leastLonger
 }
 
-// calledSo reports whether a text is what the show as a whole is called, or how that is read.
-func (p *placer) calledSo(norm string, reads func(japanese, latin string) bool) bool {
+// isShowTitle reports whether a text is a title of the show as a whole, or, by reads, how one is read.
+func (p *placer) isShowTitle(norm string, reads func(japanese, latin string) bool) bool {
 	return slices.ContainsFunc(p.titles, func(t named) bool {
 		return t.primary && (title.Similarity(t.norm, norm) >= almostExact || title.Compact(t.norm) == title.Compact(norm) ||
 			reads != nil && reads(t.text, title.Romanize(norm)))

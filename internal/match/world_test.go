@@ -156,7 +156,7 @@ func season(n int, runs ...string) Season {
 		if _, err := fmt.Sscanf(span, "%d-%d", &first, &last); err != nil {
 			panic(r)
 		}
-		at := parseDate(date)
+		at, _ := time.Parse(time.DateOnly, date)
 		for i := first; i <= last; i++ {
 			ep := Episode{Number: i, Name: fmt.Sprintf("Episode %d", i)}
 			if !at.IsZero() {
