@@ -72,7 +72,7 @@ func (w *watching) seen(dirs []string, o *organizing) func(real string, entries 
 	}
 	return func(real string, entries []library.Entry) {
 		dir := w.below(real)
-		isVideo := func(e library.Entry) bool { return e.Stat != nil }
+		isVideo := func(e library.Entry) bool { return e.Info != nil }
 		if wanted[dir] || wanted[path.Dir(dir)] && !slices.ContainsFunc(entries, isVideo) {
 			o.disk.Seen(real, entries)
 		}

@@ -1,8 +1,6 @@
 package library
 
 import (
-	"bytes"
-	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,10 +9,10 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-var video = set("mkv", "mp4", "m4v", "avi", "mov", "ts", "m2ts", "mts", "wmv", "webm", "ogm", "ogv",
+var videoFormats = set("mkv", "mp4", "m4v", "avi", "mov", "ts", "m2ts", "mts", "wmv", "webm", "ogm", "ogv",
 	"mpg", "mpeg", "vob", "flv", "rmvb", "rm", "3gp", "divx", "iso", "strm")
 
-var subtitle = set("srt", "ass", "ssa", "sub", "idx", "vtt", "sup", "smi", "ttml")
+var subtitleFormats = set("srt", "ass", "ssa", "sub", "idx", "vtt", "sup", "smi", "ttml")
 
 func set(words ...string) map[string]bool {
 	m := make(map[string]bool, len(words))
@@ -29,38 +27,35 @@ func extension(name string) string {
 }
 
 // IsVideo reports whether a name has the extension of a video, in any case.
-func IsVideo(name string) bool { return video[extension(name)] }
-
-// isVideo is IsVideo for a name that need not become a string.
-func isVideo(name []byte) bool {
-	dot := bytes.LastIndexByte(name, '.')
-	return dot >= 0 && (video[string(name[dot+1:])] || IsVideo(string(name[dot:])))
-}
+func IsVideo(name string) bool { return videoFormats[extension(name)] }
 
 // IsSidecar reports whether a name is that of a file that belongs to a video: subtitles and ".nfo".
 func IsSidecar(name string) bool { return IsSubtitle(name) || extension(name) == "nfo" }
 
 // IsSubtitle reports whether a name has the extension of subtitles, in any case.
-func IsSubtitle(name string) bool { return subtitle[extension(name)] }
+func IsSubtitle(name string) bool { return subtitleFormats[extension(name)] }
 
-// Stems are the names of a folder's videos without their extensions: what the names of files that belong to them begin
-// with.
-type Stems map[string]int
+// Videos are the videos of a folder, by number, and tell which of them another file belongs to.
+type Videos struct {
+	names    []string
+	stems    map[string]int    // their names without the extension
+	releases []release.Release // of the names, once one has to be compared
+}
 
-// TwoVideos is in the place of a video's number where two have one stem.
+// TwoVideos is in the place of a video's number where a file may belong to none or to several.
 const TwoVideos = -1
 
-// NewStems returns the stems of a folder's videos, numbered as given.
-func NewStems(videos []string) Stems {
-	s := make(Stems, len(videos))
-	for i, name := range videos {
+// NewVideos returns the videos of those names, numbered as given.
+func NewVideos(names []string) *Videos {
+	v := &Videos{names: names, stems: make(map[string]int, len(names))}
+	for i, name := range names {
 		stem := Stem(name)
-		if _, taken := s[stem]; taken {
+		if _, taken := v.stems[stem]; taken {
 			i = TwoVideos
 		}
-		s[stem] = i
+		v.stems[stem] = i
 	}
-	return s
+	return v
 }
 
 // Stem returns a file's name without its extension.
@@ -72,14 +67,13 @@ func Stem(name string) string {
 }
 
 // Owner returns the video whose stem is the longest that a file's name begins with, ending there or before one of ". -
-// _ [ (" or a space, and what stands behind it. The video is TwoVideos where two have that stem; ok is false where none
-// has.
-func (s Stems) Owner(name string) (video int, rest string, ok bool) {
+// _ [ (" or a space, and what follows it. The video is TwoVideos where two have that stem; ok is false where none has.
+func (v *Videos) Owner(name string) (video int, rest string, ok bool) {
 	for end := len(name); end > 0; end-- {
 		if end < len(name) && !strings.ContainsRune(".-_ [(", rune(name[end])) {
 			continue
 		}
-		if video, ok = s[name[:end]]; ok {
+		if video, ok = v.stems[name[:end]]; ok {
 			return video, name[end:], true
 		}
 	}
@@ -94,68 +88,62 @@ var subtitleFolders = set("subs", "subtitles", "sub", "字幕", "자막")
 // IsSeasonFolder reports whether a folder's name says that it holds a season of a series.
 func IsSeasonFolder(name string) bool { return seasonFolder().MatchString(name) }
 
-// SubtitleFolder is a folder of subtitles beside videos: its own files, and those of the folders in it.
-type SubtitleFolder struct {
-	Name    string
-	Files   []string
-	Folders []SubtitleFolder
+// subtitleFolder is a folder of subtitles beside videos: its own files, and those of the folders in it.
+type subtitleFolder struct {
+	name    string
+	files   []string
+	folders []subtitleFolder
 }
 
-// SubtitlesOf returns which subtitles belong to each of a folder's videos, in byte order, with the folder in front of
+// subtitlesOf returns which subtitles belong to each of a folder's videos, in byte order, with the folder in front of
 // those that are in one. A file beside the videos belongs to the one whose stem is the longest that its name begins
 // with. In a folder of subtitles that holds too, or else the season and episode that its name says; in a folder there
 // that is called like a video everything belongs to that. What may belong to several videos belongs to none.
-func SubtitlesOf(videos, beside []string, folders []SubtitleFolder) [][]string {
-	out := make([][]string, len(videos))
-	stems := NewStems(videos)
-	add := func(video int, path string) {
-		if video != TwoVideos {
-			out[video] = append(out[video], path)
+func subtitlesOf(names, beside []string, folders []subtitleFolder) [][]string {
+	out := make([][]string, len(names))
+	videos := NewVideos(names)
+	add := func(video int, path ...string) {
+		if name := path[len(path)-1]; video != TwoVideos && IsSubtitle(name) {
+			out[video] = append(out[video], filepath.Join(path...))
 		}
 	}
 	for _, name := range beside {
-		if video, _, ok := stems.Owner(name); ok && IsSubtitle(name) {
+		if video, _, ok := videos.Owner(name); ok {
 			add(video, name)
 		}
 	}
-	var places []release.Release // of the videos, once a name has to be compared
 	for _, folder := range folders {
-		for _, name := range folder.Files {
-			if !IsSubtitle(name) {
-				continue
+		for _, name := range folder.files {
+			video, _, ok := videos.Owner(name)
+			if !ok && IsSubtitle(name) {
+				video = videos.WithEpisodes(name)
 			}
-			video, _, ok := stems.Owner(name)
-			if !ok {
-				if places == nil {
-					for _, v := range videos {
-						places = append(places, release.Parse(v))
-					}
-				}
-				video = SamePlace(release.Parse(name), places)
-			}
-			add(video, filepath.Join(folder.Name, name))
+			add(video, folder.name, name)
 		}
-		for _, of := range folder.Folders {
-			if video, ok := stems[of.Name]; ok {
-				for _, name := range of.Files {
-					if IsSubtitle(name) {
-						add(video, filepath.Join(folder.Name, of.Name, name))
-					}
+		for _, of := range folder.folders {
+			if video, ok := videos.stems[of.name]; ok {
+				for _, name := range of.files {
+					add(video, folder.name, of.name, name)
 				}
 			}
 		}
 	}
 	for _, list := range out {
-		slices.SortFunc(list, cmp.Compare[string])
+		slices.Sort(list)
 	}
 	return out
 }
 
-// SamePlace returns the one video that has the episodes of a subtitle's name, in the same season where both say one;
+// WithEpisodes returns the one video that has the episodes of a subtitle's name, in the same season where both say one;
 // TwoVideos where none or several have.
-func SamePlace(name release.Release, videos []release.Release) int {
-	found := TwoVideos
-	for i, v := range videos {
+func (v *Videos) WithEpisodes(subtitle string) int {
+	if v.releases == nil {
+		for _, video := range v.names {
+			v.releases = append(v.releases, release.Parse(video))
+		}
+	}
+	found, name := TwoVideos, release.Parse(subtitle)
+	for i, v := range v.releases {
 		if len(name.Episodes) == 0 || !slices.Equal(name.Episodes, v.Episodes) ||
 			len(name.Seasons) > 0 && len(v.Seasons) > 0 && !slices.Equal(name.Seasons, v.Seasons) {
 			continue
@@ -172,7 +160,7 @@ func SamePlace(name release.Release, videos []release.Release) int {
 // holds.
 func addSubtitles(files []File, path string, items []item) {
 	var beside []string
-	var folders []SubtitleFolder
+	var folders []subtitleFolder
 	for i := range items {
 		it := &items[i]
 		switch {
@@ -192,21 +180,21 @@ func addSubtitles(files []File, path string, items []item) {
 			videos, at = append(videos, f.Name), append(at, i)
 		}
 	}
-	for n, list := range SubtitlesOf(videos, beside, folders) {
+	for n, list := range subtitlesOf(videos, beside, folders) {
 		files[at[n]].Subtitles = list
 	}
 }
 
 // readSubtitles lists a folder of subtitles, and with deep the folders in it. What can't be read has none.
-func readSubtitles(dir, name string, deep bool) SubtitleFolder {
-	out := SubtitleFolder{Name: name}
+func readSubtitles(dir, name string, deep bool) subtitleFolder {
+	out := subtitleFolder{name: name}
 	entries, _ := os.ReadDir(filepath.Join(dir, name)) // the walk reports it, where it enters it
 	for _, e := range entries {
 		switch {
 		case !e.IsDir():
-			out.Files = append(out.Files, e.Name())
+			out.files = append(out.files, e.Name())
 		case deep:
-			out.Folders = append(out.Folders, readSubtitles(filepath.Join(dir, name), e.Name(), false))
+			out.folders = append(out.folders, readSubtitles(filepath.Join(dir, name), e.Name(), false))
 		}
 	}
 	return out

@@ -4,7 +4,7 @@ import "testing"
 
 func TestAFileBelongsToTheVideoWithTheLongestStem(t *testing.T) {
 	videos := []string{"Show - 01.mkv", "Show - 01 [v2].mkv", "Show - 1.mkv", "Same.mkv", "Same.mp4", ".hidden.mkv"}
-	stems := NewStems(videos)
+	stems := NewVideos(videos)
 	for _, row := range []struct {
 		name  string
 		video int

@@ -11,11 +11,11 @@ import (
 
 func TestSubtitlesBelongToOneVideo(t *testing.T) {
 	episodes := []string{"Show - 01.mkv", "Show - 02.mkv", "Show - 02v2.mkv"}
-	subs := func(names ...string) []SubtitleFolder { return []SubtitleFolder{{Name: "Subs", Files: names}} }
+	subs := func(names ...string) []subtitleFolder { return []subtitleFolder{{name: "Subs", files: names}} }
 	for _, row := range []struct {
 		name           string
 		videos, beside []string
-		folders        []SubtitleFolder
+		folders        []subtitleFolder
 		want           [][]string
 	}{
 		{
@@ -41,11 +41,11 @@ func TestSubtitlesBelongToOneVideo(t *testing.T) {
 		},
 		{
 			"in a folder of the video's", episodes, nil,
-			[]SubtitleFolder{{
-				Name: "Subs",
-				Folders: []SubtitleFolder{
-					{Name: "Show - 02", Files: []string{"2_English.srt", "x.txt"}},
-					{Name: "Show", Files: []string{"a.srt"}},
+			[]subtitleFolder{{
+				name: "Subs",
+				folders: []subtitleFolder{
+					{name: "Show - 02", files: []string{"2_English.srt", "x.txt"}},
+					{name: "Show", files: []string{"a.srt"}},
 				},
 			}},
 			[][]string{nil, {"Subs/Show - 02/2_English.srt"}, nil},
@@ -53,7 +53,7 @@ func TestSubtitlesBelongToOneVideo(t *testing.T) {
 		{"of a film that has no number", []string{"Film (2001).mkv"}, nil, subs("2_English.srt"), [][]string{nil}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			got := SubtitlesOf(row.videos, row.beside, row.folders)
+			got := subtitlesOf(row.videos, row.beside, row.folders)
 			for _, list := range got {
 				for i := range list {
 					list[i] = filepath.ToSlash(list[i])

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/fsx"
 	"github.com/anivault/anivault/internal/lang"
 )
 
@@ -36,14 +37,7 @@ type Options struct {
 // Entry is an entry of a folder as a walk saw it.
 type Entry struct {
 	Name string
-	Stat *Stat // of a regular file that is a video by its name; nil: it was not asked about
-}
-
-// Stat is what the system says of a regular file.
-type Stat struct {
-	Size                 int64 // bytes
-	ModTime              time.Time
-	Device, Inode, Links uint64 // 0 where nobody asked for them: elsewhere than on Linux
+	Info *fsx.Info // of a regular file that is a video by its name; nil: it was not asked about
 }
 
 // File is a video, or something that was left out.
@@ -273,7 +267,7 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 		}
 		it := &list.items[i]
 		if it.link {
-			it.note(os.Stat(path + it.name))
+			it.info, it.err = fsx.Stat(path + it.name)
 		}
 		switch {
 		case it.isFolder():
@@ -292,7 +286,7 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 			}
 			file := File{Path: it.path, Name: it.name}
 			if !it.link {
-				it.statIn(&list.dir)
+				it.info, it.err = list.dir.Lstat(it.name)
 			}
 			if w.judge(&file, it, scope, abs, real, f.skip) {
 				out.Files = append(out.Files, file)
@@ -352,7 +346,7 @@ func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, ski
 			return false // removed since the folder was read
 		}
 	} else {
-		file.Size, file.ModTime = it.size, it.modTime
+		file.Size, file.ModTime = it.info.Size, it.info.MTime
 	}
 	if scope != nil {
 		if reason, ignored := scope.verdict(abs+it.name, false); ignored {
@@ -361,7 +355,7 @@ func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, ski
 		}
 	}
 	switch {
-	case it.err == nil && !it.mode.IsRegular():
+	case it.err == nil && !it.info.Type.IsRegular():
 		file.Skip = SkipIrregular
 	case skip != "":
 		file.Skip = skip

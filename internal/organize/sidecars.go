@@ -12,7 +12,6 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/nfo"
-	"github.com/anivault/anivault/internal/release"
 )
 
 // sidecar is a file that belongs to a video.
@@ -40,11 +39,9 @@ func (s *sidecar) target(base string) string {
 type owner struct {
 	p      *Planner
 	dir    *folder
-	stems  library.Stems
-	names  []string          // of the videos, as stems numbers them
-	videos []*video          // by number; nil for one that is not planned
-	at     []int             // by index in dir: the video's number; -1: it is none
-	places []release.Release // of the names, once one has to be compared
+	all    *library.Videos
+	videos []*video // by number; nil for one that is not planned
+	at     []int    // by index in dir: the video's number; -1: it is none
 }
 
 func (p *Planner) assignSidecars() {
@@ -75,6 +72,7 @@ func (f *folder) hasOthers() bool {
 
 func newOwner(p *Planner, dir *folder) *owner {
 	o := &owner{p: p, dir: dir, at: make([]int, len(dir.items))}
+	var names []string
 	planned := make(map[*Item]*video, len(dir.videos))
 	for _, v := range dir.videos {
 		planned[v.item] = v
@@ -84,11 +82,11 @@ func newOwner(p *Planner, dir *folder) *owner {
 		v := planned[item] // a record may name a file that its name does not make a video
 		o.at[i] = -1
 		if v != nil || item.Type != TypeDir && library.IsVideo(item.Name) {
-			o.at[i] = len(o.names)
-			o.names, o.videos = append(o.names, item.Name), append(o.videos, v)
+			o.at[i] = len(names)
+			names, o.videos = append(names, item.Name), append(o.videos, v)
 		}
 	}
-	o.stems = library.NewStems(o.names)
+	o.all = library.NewVideos(names)
 	return o
 }
 
@@ -98,7 +96,7 @@ func (o *owner) assign() {
 		case item.Type == TypeDir && library.IsSubtitleFolder(item.Name):
 			o.assignSubtitles(o.p.folders.list(join(o.dir.path, item.Name)), item.Name)
 		case item.Type == TypeRegular && o.at[i] < 0 && !followsNobody(item.Name):
-			if number, rest, ok := o.stems.Owner(item.Name); ok {
+			if number, rest, ok := o.all.Owner(item.Name); ok {
 				o.assignTo(number, sidecar{dir: o.dir, index: i, rest: rest})
 			}
 		}
@@ -111,7 +109,7 @@ func (o *owner) assignSubtitles(dir *folder, below string) {
 	for i := range dir.items {
 		item := &dir.items[i]
 		if item.Type == TypeDir {
-			if number, rest, ok := o.stems.Owner(item.Name); ok && rest == "" {
+			if number, rest, ok := o.all.Owner(item.Name); ok && rest == "" {
 				of := o.p.folders.list(join(dir.path, item.Name))
 				for k := range of.items {
 					if isTrack(&of.items[k]) {
@@ -124,10 +122,10 @@ func (o *owner) assignSubtitles(dir *folder, below string) {
 		if !isTrack(item) {
 			continue
 		}
-		if number, rest, ok := o.stems.Owner(item.Name); ok {
+		if number, rest, ok := o.all.Owner(item.Name); ok {
 			o.assignTo(number, sidecar{dir: dir, index: i, below: below, rest: rest, title: path.Base(below)})
 		} else {
-			o.assignTo(o.byNumber(item.Name), byLanguage(dir, i, below))
+			o.assignTo(o.all.WithEpisodes(item.Name), byLanguage(dir, i, below))
 		}
 	}
 }
@@ -145,15 +143,6 @@ func byLanguage(dir *folder, index int, below string) sidecar {
 		return sidecar{dir: dir, index: index, below: below, rest: "." + name}
 	}
 	return sidecar{dir: dir, index: index, below: below, rest: rest + path.Ext(name), title: strings.TrimSpace(left)}
-}
-
-func (o *owner) byNumber(name string) int {
-	if o.places == nil {
-		for _, video := range o.names {
-			o.places = append(o.places, release.Parse(video))
-		}
-	}
-	return library.SamePlace(release.Parse(name), o.places)
 }
 
 // assignTo makes a file its video's. One that two could own stays.

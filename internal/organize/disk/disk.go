@@ -136,24 +136,23 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 	}
 	items := make([]organize.Item, 0, len(entries))
 	for _, e := range entries {
-		item := organize.Item{Name: e.Name}
-		if s := e.Stat; s != nil {
-			item.Name = strings.Clone(e.Name) // it may be the end of a path, which is not needed any more
-			item.Type, item.Size, item.MTime = organize.TypeRegular, s.Size, organize.StampOf(s.ModTime)
-			item.Device, item.Inode, item.Links = s.Device, s.Inode, s.Links
-			items = append(items, item)
-			continue
+		info := e.Info
+		if info == nil {
+			now, err := in.Lstat(e.Name)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				continue // it went away meanwhile
+			case err != nil:
+				return nil, err
+			}
+			info = &now
 		}
-		info, err := in.Lstat(e.Name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue // it went away meanwhile
-		case err != nil:
-			return nil, err
+		item := organize.Item{
+			Name: strings.Clone(e.Name), // it may be the end of a path, which is not needed any more
+			Type: organize.TypeOf(info.Type), Size: info.Size, MTime: organize.StampOf(info.MTime),
+			Device: info.Device, Inode: info.Inode, Links: info.Links,
 		}
-		item.Size, item.MTime = info.Size, organize.StampOf(info.MTime)
-		item.Device, item.Inode, item.Links = info.Device, info.Inode, info.Links
-		if item.Type = organize.TypeOf(info.Type); item.Type == organize.TypeLink {
+		if item.Type == organize.TypeLink {
 			item.Leads, _ = os.Readlink(filepath.Join(dir, e.Name)) // one that is gone leads nowhere
 		}
 		items = append(items, item)

@@ -2,10 +2,83 @@ package library
 
 import (
 	"crypto/sha256"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/anivault/anivault/internal/fsx"
 )
+
+// listing is an open folder with what it holds.
+type listing struct {
+	dir   fsx.Dir
+	items []item // by name, in byte order
+}
+
+// item is one entry of a folder. Only of links and videos the system is asked more than the folder tells.
+type item struct {
+	name  string
+	path  string // with the folder's before it; of videos alone
+	isDir bool
+	link  bool
+	video bool // by its name, and no folder
+
+	info fsx.Info // of a video, or of a link's target, once it was asked about
+	err  error    // of asking
+}
+
+// open reads another folder. With an error the listing holds what could be read until then.
+func (l *listing) open(path string) error {
+	l.items = l.items[:0]
+	if err := l.dir.Open(path); err != nil {
+		return err
+	}
+	folder := inside(path)
+	err := l.dir.Each(func(name []byte, kind fs.FileMode) {
+		it := item{name: string(name), isDir: kind == fs.ModeDir, link: kind == fs.ModeSymlink}
+		if it.video = !it.isDir && IsVideo(it.name); it.video {
+			it.path = folder + it.name
+			it.name = it.path[len(folder):] // one text for both
+		}
+		l.items = append(l.items, it)
+	})
+	slices.SortFunc(l.items, func(a, b item) int { return strings.Compare(a.name, b.name) })
+	return err
+}
+
+// seen returns the items as Options.Read is told of them.
+func (l *listing) seen() []Entry {
+	out := make([]Entry, len(l.items))
+	for i := range l.items {
+		it := &l.items[i]
+		out[i].Name = it.name
+		if it.video && !it.link && it.err == nil && it.info.Type.IsRegular() {
+			info := it.info
+			out[i].Info = &info
+		}
+	}
+	return out
+}
+
+func (l *listing) close() {
+	l.dir.Close()
+	if len(l.items) > keptItems {
+		l.items = nil
+	}
+	clear(l.items) // so that their names can be freed
+}
+
+// keptItems is the most items of which the memory is kept for the next folder.
+const keptItems = 4096
+
+// has reports whether there is an entry of that name in any case: a file system may ignore it.
+func (l *listing) has(name string) bool {
+	return slices.ContainsFunc(l.items, func(it item) bool { return strings.EqualFold(it.name, name) })
+}
+
+func (it *item) isFolder() bool { return it.isDir || it.link && it.err == nil && it.info.Type.IsDir() }
 
 // links decides which folders are read: each once, and a link to a folder that the walk comes to by itself not at
 // all, so that loops end.
