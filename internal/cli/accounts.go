@@ -21,7 +21,7 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-func (c *command) accountsCommand() *cobra.Command {
+func newAccounts(f *factory) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "accounts",
 		Short: "See and steer the accounts through whose keys TMDB is asked",
@@ -29,31 +29,31 @@ func (c *command) accountsCommand() *cobra.Command {
 limiter does, so every running process obeys at its next request. Several accounts do not multiply TMDB's limit, which
 it counts by address: they replace one that is refused, and keep people's use apart.`,
 		Example: "  anivault accounts list\n  anivault accounts test\n  anivault accounts tune main account_concurrency=3 --for 8h",
-	}, c.accountsListCommand(), c.accountsTestCommand(), c.accountsEnableCommand(true), c.accountsEnableCommand(false), c.accountsTuneCommand())
+	}, newAccountsList(f), newAccountsTest(f), newAccountsEnable(f, true), newAccountsEnable(f, false), newAccountsTune(f))
 }
 
-func (c *command) accountsListCommand() *cobra.Command {
-	return c.configured(&cobra.Command{
+func newAccountsList(f *factory) *cobra.Command {
+	return f.configured(&cobra.Command{
 		Use:   "list",
 		Short: "Show each account: standing, running and limit, quota, keys",
 		Long: `Show each account: standing, since when and why, requests under way and their limit, quota, keys. It reads the shared
 state: no server is needed, and nothing is asked.`,
 		Example: "  anivault accounts list\n  anivault accounts list --format json",
 	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
-		list, err := c.readAccounts(ctx, cfg)
+		list, err := readAccounts(ctx, f, cfg)
 		if err != nil {
 			return err
 		}
 		if format == "json" {
-			return c.printJSON(list)
+			return f.printJSON(list)
 		}
-		return c.printAccounts(list)
+		return printAccounts(f, list)
 	})
 }
 
 // readAccounts returns the configured accounts as the shared state has them.
-func (c *command) readAccounts(ctx context.Context, cfg *config.Config) ([]app.AccountView, error) {
-	store, done, err := app.OpenState(cfg, 0, func(err error) { c.warn("%v", err) })
+func readAccounts(ctx context.Context, f *factory, cfg *config.Config) ([]app.AccountView, error) {
+	store, done, err := app.OpenState(cfg, 0, func(err error) { f.warn("%v", err) })
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +65,12 @@ func (c *command) readAccounts(ctx context.Context, cfg *config.Config) ([]app.A
 	return app.ViewAccounts(cfg, st), nil
 }
 
-func (c *command) printAccounts(list []app.AccountView) error {
+func printAccounts(f *factory, list []app.AccountView) error {
 	if len(list) == 0 {
-		c.say("there is no key: %s\n", noKeyHint)
+		f.say("there is no key: %s\n", noKeyHint)
 		return nil
 	}
-	t := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0) // names are ASCII
+	t := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0) // names are ASCII
 	fmt.Fprintln(t, "NAME\tPRIORITY\tSTANDING\tRUNNING\tRATE\tQUOTA\tKEYS")
 	for _, a := range list {
 		limit, rate, quota := "-", "-", "-"
@@ -128,8 +128,8 @@ func accountsNamed(cfg *config.Config, names []string) ([]config.Account, error)
 	return out, nil
 }
 
-func (c *command) accountsTestCommand() *cobra.Command {
-	cmd := c.configured(&cobra.Command{
+func newAccountsTest(f *factory) *cobra.Command {
+	cmd := f.configured(&cobra.Command{
 		Use:   "test [NAME...]",
 		Short: "Ask TMDB one question with each key",
 		Long: `Ask TMDB one question with each key of the named accounts, or of all, through the limiter and past the cache. A key that
@@ -141,17 +141,17 @@ passes is in again for every process. The exit status is 5 if a key is refused, 
 		if err != nil {
 			return err
 		}
-		return c.testAccounts(ctx, cfg, list)
+		return testAccounts(ctx, f, cfg, list)
 	})
 	return cmd
 }
 
 // testAccounts asks with each key, and tells what came of it.
-func (c *command) testAccounts(ctx context.Context, cfg *config.Config, list []config.Account) error {
+func testAccounts(ctx context.Context, f *factory, cfg *config.Config, list []config.Account) error {
 	const patience = 10 * time.Second
 	own := *cfg
 	own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, patience), -1
-	run, err := app.Open(&own, app.Options{Warn: func(err error) { c.warn("%v", err) }})
+	run, err := app.Open(&own, app.Options{Warn: func(err error) { f.warn("%v", err) }})
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (c *command) testAccounts(ctx context.Context, cfg *config.Config, list []c
 			case t.Err != nil:
 				silent++
 			}
-			fmt.Fprint(c.streams.Out, lang.Sprintf("%s key %d: %s\n", a.Name, t.Number, ui.Escaped(lang.Say(t.Text))))
+			fmt.Fprint(f.streams.Out, lang.Sprintf("%s key %d: %s\n", a.Name, t.Number, ui.Escaped(lang.Say(t.Text))))
 		}
 	}
 	err = run.Close()
@@ -180,10 +180,10 @@ func (c *command) testAccounts(ctx context.Context, cfg *config.Config, list []c
 }
 
 // operateAccount changes an account of the configuration for every running process.
-func (c *command) operateAccount(
-	cmd *cobra.Command, name string, change func(context.Context, operate.Target) error,
+func operateAccount(
+	f *factory, cmd *cobra.Command, name string, change func(context.Context, operate.Target) error,
 ) error {
-	return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
+	return f.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
 		if _, err := accountsNamed(cfg, []string{name}); err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (c *command) operateAccount(
 	})
 }
 
-func (c *command) accountsEnableCommand(on bool) *cobra.Command {
+func newAccountsEnable(f *factory, on bool) *cobra.Command {
 	word, short, done := "disable", "Disable an account for every running process", "disabled %s\n"
 	long := `Use an account no more, in every running process, until it is enabled again. What runs ends as it would.`
 	if on {
@@ -206,22 +206,22 @@ are tried again.`
 		Args:    exactArgs("NAME"),
 		Example: "  anivault accounts " + word + " main",
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return c.operateAccount(cmd, args[0], func(ctx context.Context, target operate.Target) error {
+		return operateAccount(f, cmd, args[0], func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Enable(ctx, on, 0); err != nil {
 				return err
 			}
-			c.say(done, args[0])
+			f.say(done, args[0])
 			return nil
 		})
 	})
 }
 
-func (c *command) accountsTuneCommand() *cobra.Command {
+func newAccountsTune(f *factory) *cobra.Command {
 	var lasts string
 	var reset bool
 	var keys []string
-	for _, f := range ratelimit.AccountFields() {
-		keys = append(keys, f.Key)
+	for _, field := range ratelimit.AccountFields() {
+		keys = append(keys, field.Key)
 	}
 	cmd := leaf(&cobra.Command{
 		Use:   "tune NAME KEY=VALUE...",
@@ -252,24 +252,24 @@ func (c *command) accountsTuneCommand() *cobra.Command {
 		if len(values) == 0 && !reset {
 			return usagef("for example: anivault accounts tune main rate=5", "no KEY=VALUE given")
 		}
-		return c.operateAccount(cmd, name, func(ctx context.Context, target operate.Target) error {
+		return operateAccount(f, cmd, name, func(ctx context.Context, target operate.Target) error {
 			if reset {
 				if _, err := target.Tune(ctx, operate.Order{Reset: args, ResetAll: len(args) == 0}); err != nil {
 					return tuneError(err)
 				}
-				c.say("reset %s of %s\n", cmp.Or(strings.Join(args, ", "), "all changes"), name)
+				f.say("reset %s of %s\n", cmp.Or(strings.Join(args, ", "), "all changes"), name)
 				return nil
 			}
 			if _, err := target.Tune(ctx, operate.Order{Set: values, Lasts: period}); err != nil {
 				return tuneError(err)
 			}
-			c.say("tuned %s of %s %s\n", strings.Join(args, " "), name, periodText(period))
+			f.say("tuned %s of %s %s\n", strings.Join(args, " "), name, periodText(period))
 			if values["rate"] == "" {
 				return nil
 			}
 			st, err := ratelimit.ReadStatus(ctx, target.Store, target.Config.Tuning)
 			if rate, parsed := strconv.ParseFloat(values["rate"], 64); err == nil && parsed == nil && rate > st.Tuning.RateBase {
-				c.warn("an account has at most rate_base: rate=%g is used", st.Tuning.RateBase)
+				f.warn("an account has at most rate_base: rate=%g is used", st.Tuning.RateBase)
 			}
 			return err
 		})

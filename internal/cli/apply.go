@@ -19,8 +19,10 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// applying is one run of apply or undo.
-type applying struct {
+// applyRun is one run of apply or undo.
+type applyRun struct {
+	f *factory
+
 	partial, dryRun, resume bool
 	back                    bool // what was done is put back
 	wait                    time.Duration
@@ -37,8 +39,8 @@ type applying struct {
 	planned *report.OrganizeSummary
 }
 
-func (c *command) applyCommand() *cobra.Command {
-	var a applying
+func newApply(f *factory) *cobra.Command {
+	a := applyRun{f: f}
 	cmd := leaf(&cobra.Command{
 		Use:   "apply PLAN|-",
 		Short: "Carry a plan of organize out; anivault undo puts it back",
@@ -54,7 +56,7 @@ Every run is written down before its first change. One that was cut off, by Ctrl
   anivault apply --resume`,
 		Args: atMostOne("PLAN"),
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return c.apply(cmd, &a, args)
+		return a.run(cmd, args)
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&a.dryRun, "dry-run", false, "check everything and change nothing")
@@ -66,7 +68,7 @@ Every run is written down before its first change. One that was cut off, by Ctrl
 	return cmd
 }
 
-func (c *command) apply(cmd *cobra.Command, a *applying, args []string) error {
+func (a *applyRun) run(cmd *cobra.Command, args []string) error {
 	a.began = time.Now()
 	switch {
 	case a.resume && (a.dryRun || a.partial):
@@ -74,29 +76,29 @@ func (c *command) apply(cmd *cobra.Command, a *applying, args []string) error {
 	case !a.resume && len(args) == 0:
 		return usagef("for example: anivault apply library.plan", "no PLAN given")
 	}
-	if err := c.tableOr(&a.format, organizeFormats...); err != nil {
+	if err := a.f.tableOr(&a.format, organizeFormats...); err != nil {
 		return err
 	}
-	cfg, err := c.load(cmd)
+	cfg, err := a.f.load(cmd)
 	if err != nil {
 		return err
 	}
 	if a.resume {
-		return c.resume(cmd.Context(), cfg, a, args)
+		return a.resumeRun(cmd.Context(), cfg, args)
 	}
-	plan, err := c.readPlan(args[0])
+	plan, err := readPlan(a.f, args[0])
 	if err != nil {
 		return err
 	}
 	if !plan.KeepsMode() {
-		c.warn("the plan's mode is %s, and no line of a video says so; what the lines say counts", plan.Mode)
+		a.f.warn("the plan's mode is %s, and no line of a video says so; what the lines say counts", plan.Mode)
 	}
-	return c.carryOut(cmd.Context(), cfg, a, plan)
+	return a.carryOut(cmd.Context(), cfg, plan)
 }
 
 // readPlan reads a plan's text.
-func (c *command) readPlan(path string) (*organize.Plan, error) {
-	in := io.NopCloser(c.streams.In)
+func readPlan(f *factory, path string) (*organize.Plan, error) {
+	in := io.NopCloser(f.streams.In)
 	if path != "-" {
 		file, err := lockfile.Open(path, os.O_RDONLY, 0)
 		if err != nil {
@@ -115,7 +117,7 @@ func (c *command) readPlan(path string) (*organize.Plan, error) {
 		if path == "-" {
 			name = "stdin"
 		}
-		c.listProblems(name, err)
+		listProblems(f, name, err)
 		return nil, usagef("anivault organize --plan writes plans; docs/organize.md says what may be changed in one",
 			"%s can't be carried out as it is; nothing was done", ui.Printable(name))
 	}
@@ -123,67 +125,67 @@ func (c *command) readPlan(path string) (*organize.Plan, error) {
 }
 
 // listProblems prints a line for each of what is wrong with a plan's text, as compilers do: "library.plan:12: ...".
-func (c *command) listProblems(name string, err error) {
+func listProblems(f *factory, name string, err error) {
 	const most = 20
 	bad, ok := errors.AsType[*organize.PlanError](err)
 	if !ok {
-		complain(c.streams, lang.TextOf(err))
+		complain(f.streams, lang.TextOf(err))
 		return
 	}
 	for i, p := range bad.Problems {
 		if i == most {
-			fmt.Fprintln(c.streams.Err, lang.Sprintf("%s: and %d more", ui.Printable(name), len(bad.Problems)-most))
+			fmt.Fprintln(f.streams.Err, lang.Sprintf("%s: and %d more", ui.Printable(name), len(bad.Problems)-most))
 			break
 		}
-		fmt.Fprintf(c.streams.Err, "%s:%d: %s\n", ui.Printable(name), p.Line, ui.Escaped(lang.Say(p.Text)))
+		fmt.Fprintf(f.streams.Err, "%s:%d: %s\n", ui.Printable(name), p.Line, ui.Escaped(lang.Say(p.Text)))
 	}
 }
 
 // carryOut applies a plan and tells what became of it.
-func (c *command) carryOut(ctx context.Context, cfg *config.Config, a *applying, plan *organize.Plan) error {
+func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organize.Plan) error {
 	if err := checkHook(cfg); err != nil {
 		return err
 	}
-	n := notes{cfg: cfg, warn: func(err error) { c.warn("%v", err) }}
+	n := notes{cfg: cfg, warn: func(err error) { a.f.warn("%v", err) }}
 	defer n.close()
 	var out *apply.Outcome
-	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) (_ *apply.Outcome, err error) {
+	err := a.withEngine(ctx, cfg, func(e *apply.Engine) (_ *apply.Outcome, err error) {
 		e.Note = n.read
 		out, err = e.Apply(ctx, plan, apply.Options{Partial: a.partial, DryRun: a.dryRun, Absolute: cfg.Organize.AbsoluteLinks})
 		if err != nil {
-			return nil, c.explainRun(ctx, err, out)
+			return nil, explainRun(ctx, a.f, err, out)
 		}
 		if out.Run == "" {
 			out.Run = plan.ID
 		}
 		return out, nil
 	})
-	return c.after(ctx, cfg, out, err)
+	return runHook(ctx, a.f, cfg, out, err)
 }
 
-func (c *command) resume(ctx context.Context, cfg *config.Config, a *applying, args []string) error {
+func (a *applyRun) resumeRun(ctx context.Context, cfg *config.Config, args []string) error {
 	if err := checkHook(cfg); err != nil {
 		return err
 	}
 	var out *apply.Outcome
-	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) (*apply.Outcome, error) {
+	err := a.withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 		run, err := pickRun(e, args, func(r *apply.Run) bool { return r.Err != nil || r.Stage.Unfinished() })
 		switch {
 		case err != nil:
 			return nil, err
 		case run == nil:
-			c.say("no run was cut off\n")
+			a.f.say("no run was cut off\n")
 			return nil, nil
 		case run.Err != nil:
-			return nil, c.explainRun(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
+			return nil, explainRun(ctx, a.f, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 		case !run.Stage.Unfinished() && run.Stage != apply.Abandoned:
-			c.say("the run %s was not cut off: there is nothing to go on with\n", run.ID)
+			a.f.say("the run %s was not cut off: there is nothing to go on with\n", run.ID)
 			return nil, nil
 		}
 		if out, err = e.Resume(ctx, run.ID); err != nil {
-			return nil, c.explainRun(ctx, err, out)
+			return nil, explainRun(ctx, a.f, err, out)
 		}
 		return out, nil
 	})
-	return c.after(ctx, cfg, out, err)
+	return runHook(ctx, a.f, cfg, out, err)
 }

@@ -19,27 +19,27 @@ var shown = map[apply.Status]bool{
 	apply.StatusLeft: true, apply.StatusRefused: true, apply.StatusFailed: true, apply.StatusKept: true,
 }
 
-// tellRun prints what became of the files and returns the exit status.
-func (c *command) tellRun(ctx context.Context, a *applying, out *apply.Outcome) error {
+// tell prints what became of the files and returns the exit status.
+func (a *applyRun) tell(ctx context.Context, out *apply.Outcome) error {
 	a.endLine()
 	s := summarizeRun(a, out)
 	var err error
 	if a.format == "ndjson" {
-		err = c.printRun(a, out, &s)
+		err = a.print(out, &s)
 	} else {
-		err = c.printProblems(a, out)
+		err = a.printProblems(out)
 	}
 	if err != nil {
 		return &failure{code: exitInternal, err: lang.Error("write what was done: %w", err)}
 	}
-	c.warnOfDamage(out)
+	warnOfDamage(a.f, out)
 	for _, name := range out.BadCRC {
-		c.warn("bad_crc: the content of %s has not the checksum that its name says; it was copied as it is", ui.Printable(name))
+		a.f.warn("bad_crc: the content of %s has not the checksum that its name says; it was copied as it is", ui.Printable(name))
 	}
 	if n := len(out.LostAttributes); n > 0 {
-		c.warn("%d of the copies could not keep all extended attributes or the access list, the first is %s", n, ui.Printable(out.LostAttributes[0]))
+		a.f.warn("%d of the copies could not keep all extended attributes or the access list, the first is %s", n, ui.Printable(out.LostAttributes[0]))
 	}
-	c.sayRun(a, out, &s)
+	a.say(out, &s)
 	switch {
 	case ctx.Err() != nil && out.Unfinished:
 		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
@@ -49,15 +49,15 @@ func (c *command) tellRun(ctx context.Context, a *applying, out *apply.Outcome) 
 	return nil
 }
 
-// sayRun tells on stderr how a run ended, and what can be done next.
-func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSummary) {
+// say tells on stderr how a run ended, and what can be done next.
+func (a *applyRun) say(out *apply.Outcome, s *report.OrganizeSummary) {
 	if out.Unfinished {
 		if out.Why != nil {
-			c.warn("the run %s was cut off: %v", out.Run, out.Why)
+			a.f.warn("the run %s was cut off: %v", out.Run, out.Why)
 		} else {
-			c.warn("the run %s was cut off", out.Run)
+			a.f.warn("the run %s was cut off", out.Run)
 		}
-		advise(c.streams, waysOn(out.Run))
+		advise(a.f.streams, waysOn(out.Run))
 		return
 	}
 	planned, kept := "%d can be carried out", "%d kept"
@@ -94,24 +94,24 @@ func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSumm
 	default:
 		parts = []string{lang.Say("nothing to do")}
 	}
-	c.say("%s\n", strings.Join(parts, ", "))
-	c.sayUnowned(s.Unowned)
+	a.f.say("%s\n", strings.Join(parts, ", "))
+	sayUnowned(a.f, s.Unowned)
 	switch {
 	case a.dryRun:
-		c.say("nothing was changed\n")
+		a.f.say("nothing was changed\n")
 	case s.Done > 0:
-		c.say("undo: anivault undo %s\n", out.Run)
+		a.f.say("undo: anivault undo %s\n", out.Run)
 	case s.Undone > 0 || s.Kept > 0:
-		c.say("this was the run %s\n", out.Run)
+		a.f.say("this was the run %s\n", out.Run)
 	case s.Refused > 0 && ready == 0:
-		c.say("nothing was changed\n")
+		a.f.say("nothing was changed\n")
 	case s.Refused > 0:
-		c.say("nothing was changed; --partial does what can be done\n")
+		a.f.say("nothing was changed; --partial does what can be done\n")
 	}
 }
 
 // summarizeRun counts what became of the files.
-func summarizeRun(a *applying, out *apply.Outcome) report.OrganizeSummary {
+func summarizeRun(a *applyRun, out *apply.Outcome) report.OrganizeSummary {
 	s := report.OrganizeSummary{
 		Run: out.Run, Planned: len(out.Results), InPlace: out.Count(apply.StatusInPlace), Left: out.Count(apply.StatusLeft), Done: out.Count(apply.StatusDone),
 		Refused: out.Count(apply.StatusRefused), Failed: out.Count(apply.StatusFailed), Undone: out.Count(apply.StatusUndone),
@@ -130,8 +130,8 @@ func summarizeRun(a *applying, out *apply.Outcome) report.OrganizeSummary {
 
 // printProblems lists the files that were not put where they belong, with the reason. What an undo would put back is listed, too:
 // a plan shows it before an apply, nothing else before an undo.
-func (c *command) printProblems(a *applying, out *apply.Outcome) error {
-	w := bufio.NewWriter(c.streams.Out)
+func (a *applyRun) printProblems(out *apply.Outcome) error {
+	w := bufio.NewWriter(a.f.streams.Out)
 	for i := range out.Results {
 		if r := &out.Results[i]; shown[r.Status] {
 			what := ui.Printable(r.Target)
@@ -158,9 +158,9 @@ func problemText(p *apply.Problem) string {
 	return text
 }
 
-// printRun writes an object a file, and the summary.
-func (c *command) printRun(a *applying, out *apply.Outcome, s *report.OrganizeSummary) error {
-	w := newJSONLines(c.streams.Out)
+// print writes an object a file, and the summary.
+func (a *applyRun) print(out *apply.Outcome, s *report.OrganizeSummary) error {
+	w := newJSONLines(a.f.streams.Out)
 	for i := range out.Results {
 		r := &out.Results[i]
 		op := report.Op{
@@ -200,8 +200,8 @@ func describeUnit(op *report.Op, u *organize.Unit) {
 }
 
 // warnOfDamage says that a part of a run's journal can't be read.
-func (c *command) warnOfDamage(out *apply.Outcome) {
+func warnOfDamage(f *factory, out *apply.Outcome) {
 	if out.Damaged > 0 {
-		c.warn("%d lines of the journal are damaged: what they said is not known, and they stay as they are", out.Damaged)
+		f.warn("%d lines of the journal are damaged: what they said is not known, and they stay as they are", out.Damaged)
 	}
 }

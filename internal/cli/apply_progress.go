@@ -11,7 +11,7 @@ import (
 
 // tellProgress draws how far a run is on a terminal, ten times a second at most, or writes an object a second to a program that reads
 // along.
-func (c *command) tellProgress(a *applying, p apply.Progress) {
+func (a *applyRun) tellProgress(p apply.Progress) {
 	now := time.Now()
 	period := time.Second
 	if a.format != "ndjson" {
@@ -36,12 +36,12 @@ func (c *command) tellProgress(a *applying, p apply.Progress) {
 		Run: p.Run, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Files: p.Files, FilesTotal: p.FilesTotal, ETAMS: timeLeft(p, elapsed).Milliseconds(),
 	})
 	if err == nil {
-		_, _ = c.streams.Out.Write(line) // that nobody reads it is told by the results
+		_, _ = a.f.streams.Out.Write(line) // that nobody reads it is told by the results
 	}
 }
 
 // endLine takes the line off the terminal, before anything else is written.
-func (a *applying) endLine() {
+func (a *applyRun) endLine() {
 	if a.line != nil {
 		a.line.Clear()
 	}

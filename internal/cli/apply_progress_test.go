@@ -48,9 +48,9 @@ func TestTheLineOfARunIsForTerminals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out, errs strings.Builder
 			row.streams.Out, row.streams.Err = &out, &errs
-			c := &command{streams: row.streams, quiet: row.quiet}
-			a := applying{format: "table", began: time.Now().Add(-time.Second), told: time.Now().Add(-time.Second), line: ui.NewStatus(c.streams, !c.quiet)}
-			c.tellProgress(&a, apply.Progress{Files: 7, FilesTotal: 9})
+			f := &factory{streams: row.streams, quiet: row.quiet}
+			a := applyRun{f: f, format: "table", began: time.Now().Add(-time.Second), told: time.Now().Add(-time.Second), line: ui.NewStatus(f.streams, !f.quiet)}
+			a.tellProgress(apply.Progress{Files: 7, FilesTotal: 9})
 			a.endLine()
 			if drawn := strings.Contains(errs.String(), "7/9 files"); drawn != row.drawn || out.Len() > 0 {
 				t.Errorf("drawn: %v, on stdout: %q", drawn, out.String())

@@ -20,7 +20,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-func (c *command) cacheCommand() *cobra.Command {
+func newCache(f *factory) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "cache",
 		Short: "Look at, check and tidy the cache of TMDB's answers",
@@ -28,18 +28,18 @@ func (c *command) cacheCommand() *cobra.Command {
 days is ever kept. All of your processes share one cache.`,
 		Example: "  anivault cache stats\n  anivault cache verify\n  anivault cache export backup.ndjson",
 	},
-		c.cacheStatsCommand(), c.cacheListCommand(), c.cacheGetCommand(), c.cachePruneCommand(), c.cacheCompactCommand(),
-		c.cacheVerifyCommand(), c.cacheExportCommand(), c.cacheImportCommand(), c.cacheClearCommand(), c.cachePathCommand(),
+		newCacheStats(f), newCacheList(f), newCacheGet(f), newCachePrune(f), newCacheCompact(f),
+		newCacheVerify(f), newCacheExport(f), newCacheImport(f), newCacheClear(f), newCachePath(f),
 	)
 }
 
 // onCache completes a command that works on the opened cache.
-func (c *command) onCache(
+func (f *factory) onCache(
 	cmd *cobra.Command, formats []string,
 	do func(ctx context.Context, store *cache.Store, args []string, format string) error,
 ) *cobra.Command {
-	return c.configured(cmd, formats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
-		store, err := app.OpenCache(cfg, 0, func(err error) { c.warn("%v", err) })
+	return f.configured(cmd, formats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
+		store, err := app.OpenCache(cfg, 0, func(err error) { f.warn("%v", err) })
 		if err != nil {
 			return err
 		}
@@ -50,19 +50,19 @@ func (c *command) onCache(
 // recordKinds says what the records of a cache are: stats counts answers alone.
 const recordKinds = "answers, and what was decided from them"
 
-func (c *command) cachePathCommand() *cobra.Command {
-	return c.configured(&cobra.Command{
+func newCachePath(f *factory) *cobra.Command {
+	return f.configured(&cobra.Command{
 		Use:     "path",
 		Short:   "Print the cache's folder",
 		Example: "  anivault cache path",
 	}, nil, func(_ context.Context, cfg *config.Config, _ []string, _ string) error {
-		_, err := fmt.Fprintln(c.streams.Out, cfg.Dirs.Cache)
+		_, err := fmt.Fprintln(f.streams.Out, cfg.Dirs.Cache)
 		return err
 	})
 }
 
-func (c *command) cacheListCommand() *cobra.Command {
-	return c.onCache(&cobra.Command{
+func newCacheList(f *factory) *cobra.Command {
+	return f.onCache(&cobra.Command{
 		Use:     "list",
 		Short:   "List what is cached, a line an answer",
 		Example: "  anivault cache list\n  anivault cache list --format ndjson",
@@ -70,13 +70,13 @@ func (c *command) cacheListCommand() *cobra.Command {
 		now := time.Now()
 		return store.Range(ctx, func(e *cache.Entry) error {
 			if format == "ndjson" {
-				return c.printJSON(wireEntryOf(e, now))
+				return f.printJSON(wireEntryOf(e, now))
 			}
 			state := "expired"
 			if e.Fresh(now) {
 				state = "fresh"
 			}
-			_, err := fmt.Fprintf(c.streams.Out, "%-8s %d  %s  %s\n", state, e.Status,
+			_, err := fmt.Fprintf(f.streams.Out, "%-8s %d  %s  %s\n", state, e.Status,
 				e.FetchedAt.Local().Format(time.DateTime), ui.Printable(e.Key))
 			return err
 		})
@@ -97,8 +97,8 @@ func wireEntryOf(e *cache.Entry, now time.Time) wireEntry {
 	return wireEntry{e.Key, e.Status, e.Fresh(now), ui.Stamp(e.FetchedAt), ui.Stamp(e.ExpiresAt), len(e.Body)}
 }
 
-func (c *command) cacheGetCommand() *cobra.Command {
-	return c.onCache(&cobra.Command{
+func newCacheGet(f *factory) *cobra.Command {
+	return f.onCache(&cobra.Command{
 		Use:     "get KEY|URL",
 		Short:   "Print a cached answer's body",
 		Example: `  anivault cache get "https://api.themoviedb.org/3/movie/149?append_to_response=alternative_titles%2Ctranslations%2Cexternal_ids&language=en-US"`,
@@ -119,10 +119,10 @@ func (c *command) cacheGetCommand() *cobra.Command {
 			}
 		}
 		body := string(e.Body)
-		if c.streams.OutTTY {
+		if f.streams.OutTTY {
 			body = ui.EscapedLines(body)
 		}
-		_, err = fmt.Fprintln(c.streams.Out, body)
+		_, err = fmt.Fprintln(f.streams.Out, body)
 		return err
 	})
 }
@@ -138,8 +138,8 @@ func shownKey(key string) string {
 	return key
 }
 
-func (c *command) cacheVerifyCommand() *cobra.Command {
-	return c.onCache(&cobra.Command{
+func newCacheVerify(f *factory) *cobra.Command {
+	return f.onCache(&cobra.Command{
 		Use:     "verify",
 		Short:   "Check every record; exit 1 if something is damaged",
 		Example: "  anivault cache verify",
@@ -149,28 +149,28 @@ func (c *command) cacheVerifyCommand() *cobra.Command {
 			return err
 		}
 		for _, p := range r.Problems {
-			if _, err := fmt.Fprintln(c.streams.Out, ui.Printable(p.String())); err != nil {
+			if _, err := fmt.Fprintln(f.streams.Out, ui.Printable(p.String())); err != nil {
 				return err
 			}
 		}
 		if len(r.Problems) > 0 {
 			return &failure{code: exitInternal, err: lang.Error("the cache has %d problems", len(r.Problems))}
 		}
-		c.say("%d records are sound: %s\n", r.Records, recordKinds)
+		f.say("%d records are sound: %s\n", r.Records, recordKinds)
 		return nil
 	})
 }
 
-func (c *command) cachePruneCommand() *cobra.Command {
+func newCachePrune(f *factory) *cobra.Command {
 	var options cache.PruneOptions
-	cmd := c.onCache(&cobra.Command{
+	cmd := f.onCache(&cobra.Command{
 		Use:     "prune",
 		Short:   "Remove what must not be kept any longer, and what is above the size bound",
 		Example: "  anivault cache prune",
 	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
 		res, err := store.Prune(ctx, options)
 		if err == nil {
-			c.say("removed %d records; %s in use\n", res.Removed, ui.Size(res.Used))
+			f.say("removed %d records; %s in use\n", res.Removed, ui.Size(res.Used))
 		}
 		return err
 	})
@@ -179,23 +179,23 @@ func (c *command) cachePruneCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *command) cacheCompactCommand() *cobra.Command {
-	return c.onCache(&cobra.Command{
+func newCacheCompact(f *factory) *cobra.Command {
+	return f.onCache(&cobra.Command{
 		Use:     "compact",
 		Short:   "Give the space of removed answers back",
 		Example: "  anivault cache compact",
 	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
 		res, err := store.Compact(ctx)
 		if err == nil {
-			c.say("%s before, %s now\n", ui.Size(res.Before), ui.Size(res.After))
+			f.say("%s before, %s now\n", ui.Size(res.Before), ui.Size(res.After))
 		}
 		return err
 	})
 }
 
-func (c *command) cacheClearCommand() *cobra.Command {
+func newCacheClear(f *factory) *cobra.Command {
 	var yes bool
-	cmd := c.onCache(&cobra.Command{
+	cmd := f.onCache(&cobra.Command{
 		Use:     "clear",
 		Short:   "Remove every cached answer",
 		Example: "  anivault cache clear\n  anivault cache clear --yes",
@@ -204,12 +204,12 @@ func (c *command) cacheClearCommand() *cobra.Command {
 		if s, err := store.Stats(ctx); err == nil {
 			what = lang.Textf("%s, %s", lang.Count(s.Entries, "answer"), ui.Size(s.Used))
 		}
-		if ok, err := c.confirmed(ctx, yes, lang.Textf("Remove %s from %s?", what, ui.Printable(store.Path())), "nothing was removed\n"); !ok {
+		if ok, err := f.confirmed(ctx, yes, lang.Textf("Remove %s from %s?", what, ui.Printable(store.Path())), "nothing was removed\n"); !ok {
 			return err
 		}
 		err := store.Clear(ctx)
 		if err == nil {
-			c.say("removed %s\n", what)
+			f.say("removed %s\n", what)
 		}
 		return err
 	})
@@ -217,8 +217,8 @@ func (c *command) cacheClearCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *command) cacheExportCommand() *cobra.Command {
-	return c.onCache(&cobra.Command{
+func newCacheExport(f *factory) *cobra.Command {
+	return f.onCache(&cobra.Command{
 		Use:     "export [FILE]",
 		Short:   "Write the whole cache as NDJSON (to stdout without FILE)",
 		Example: "  anivault cache export backup.ndjson\n  anivault cache export | zstd > backup.ndjson.zst",
@@ -230,19 +230,19 @@ func (c *command) cacheExportCommand() *cobra.Command {
 			return err
 		}
 		if len(args) == 0 || args[0] == "-" {
-			err = write(c.streams.Out)
+			err = write(f.streams.Out)
 		} else {
 			err = atomicfile.Write(args[0], 0o600, write)
 		}
 		if err == nil {
-			c.say("exported %d records: %s\n", n, recordKinds)
+			f.say("exported %d records: %s\n", n, recordKinds)
 		}
 		return err
 	})
 }
 
-func (c *command) cacheImportCommand() *cobra.Command {
-	return c.onCache(&cobra.Command{
+func newCacheImport(f *factory) *cobra.Command {
+	return f.onCache(&cobra.Command{
 		Use:     "import [FILE]",
 		Short:   "Add an export to the cache (from stdin without FILE); what is newer stays",
 		Example: "  anivault cache import backup.ndjson",
@@ -252,7 +252,7 @@ func (c *command) cacheImportCommand() *cobra.Command {
 		if len(args) > 0 {
 			path = args[0]
 		}
-		in, err := c.openList(path)
+		in, err := openList(f, path)
 		if err != nil {
 			return err
 		}
@@ -261,10 +261,10 @@ func (c *command) cacheImportCommand() *cobra.Command {
 		if err != nil && res.Imported == 0 {
 			return err
 		}
-		c.say("imported %d records; left out %d that are no newer and %d past 180 days\n",
+		f.say("imported %d records; left out %d that are no newer and %d past 180 days\n",
 			res.Imported, res.Older, res.Expired)
 		if res.Refused > 0 {
-			c.say("left out %d that are not answers of TMDB's\n", res.Refused)
+			f.say("left out %d that are not answers of TMDB's\n", res.Refused)
 		}
 		return err
 	})

@@ -14,8 +14,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func (c *command) cacheStatsCommand() *cobra.Command {
-	return c.onCache(&cobra.Command{
+func newCacheStats(f *factory) *cobra.Command {
+	return f.onCache(&cobra.Command{
 		Use:     "stats",
 		Short:   "Say how much is cached",
 		Example: "  anivault cache stats\n  anivault cache stats --format json",
@@ -25,9 +25,9 @@ func (c *command) cacheStatsCommand() *cobra.Command {
 		case err != nil:
 			return err
 		case format == "json":
-			return c.printJSON(wireCacheOf(s))
+			return f.printJSON(wireCacheOf(s))
 		}
-		return statsText(c.streams.Out, s, store.Path(), c.streams.OutWidth())
+		return statsText(f.streams.Out, s, store.Path(), f.streams.OutWidth())
 	})
 }
 

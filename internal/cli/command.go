@@ -45,9 +45,9 @@ func leaf(cmd *cobra.Command, formats []string, do action) *cobra.Command {
 type configAction func(ctx context.Context, cfg *config.Config, args []string, format string) error
 
 // configured completes a command that needs the configuration.
-func (c *command) configured(cmd *cobra.Command, formats []string, do configAction) *cobra.Command {
+func (f *factory) configured(cmd *cobra.Command, formats []string, do configAction) *cobra.Command {
 	return leaf(cmd, formats, func(cmd *cobra.Command, args []string, format string) error {
-		cfg, err := c.load(cmd)
+		cfg, err := f.load(cmd)
 		if err != nil {
 			return err
 		}
@@ -72,10 +72,10 @@ func checkFormat(format string, words ...string) error {
 }
 
 // tableOr checks --format where its default depends on the stream: the table on a terminal, ndjson on a pipe.
-func (c *command) tableOr(format *string, words ...string) error {
+func (f *factory) tableOr(format *string, words ...string) error {
 	if *format == "" {
 		*format = "ndjson"
-		if c.streams.OutTTY {
+		if f.streams.OutTTY {
 			*format = "table"
 		}
 	}
@@ -98,22 +98,22 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 }
 
 // printJSON writes v as one line of JSON to stdout.
-func (c *command) printJSON(v any) error { return c.encode(v, "") }
+func (f *factory) printJSON(v any) error { return f.encode(v, "") }
 
 // printTidyJSON is printJSON with a line for every field.
-func (c *command) printTidyJSON(v any) error { return c.encode(v, "  ") }
+func (f *factory) printTidyJSON(v any) error { return f.encode(v, "  ") }
 
-func (c *command) encode(v any, indent string) error {
-	enc := json.NewEncoder(c.streams.Out)
+func (f *factory) encode(v any, indent string) error {
+	enc := json.NewEncoder(f.streams.Out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", indent)
 	return enc.Encode(v)
 }
 
 // say writes to stderr what was done, unless the person asked for quiet.
-func (c *command) say(format string, args ...any) {
-	if !c.quiet {
-		fmt.Fprint(c.streams.Err, lang.Sprintf(format, args...))
+func (f *factory) say(format string, args ...any) {
+	if !f.quiet {
+		fmt.Fprint(f.streams.Err, lang.Sprintf(format, args...))
 	}
 }
 

@@ -13,51 +13,51 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func (c *command) configCommand() *cobra.Command {
+func newConfig(f *factory) *cobra.Command {
 	return group(&cobra.Command{
 		Use:     "config",
 		Short:   "Show, check or start the configuration",
 		Example: "  anivault config init\n  anivault config show --origin",
-	}, c.configShowCommand(), c.configPathCommand(), c.configValidateCommand(), c.configInitCommand())
+	}, newConfigShow(f), newConfigPath(f), newConfigValidate(f), newConfigInit(f))
 }
 
-func (c *command) configPathCommand() *cobra.Command {
+func newConfigPath(f *factory) *cobra.Command {
 	return leaf(&cobra.Command{
 		Use:     "path",
 		Short:   "Print where the config file is, or would be",
 		Example: "  anivault config path",
 	}, nil, func(*cobra.Command, []string, string) error {
-		path, err := config.FilePath(c.configFile, c.environ)
+		path, err := config.FilePath(f.configFile, f.environ)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(c.streams.Out, path)
+		_, err = fmt.Fprintln(f.streams.Out, path)
 		return err
 	})
 }
 
-func (c *command) configValidateCommand() *cobra.Command {
+func newConfigValidate(f *factory) *cobra.Command {
 	return leaf(&cobra.Command{
 		Use:     "validate",
 		Short:   "Check flags, environment and config file, and name all that is wrong; exit 2 then",
 		Example: "  anivault config validate",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		cfg, err := c.load(cmd)
+		cfg, err := f.load(cmd)
 		if bad, ok := errors.AsType[*config.Error](err); ok {
 			for _, e := range bad.Others { // the first comes last, as any command's error
-				complain(c.streams, e.Text())
+				complain(f.streams, e.Text())
 			}
 		}
 		if err == nil {
-			c.say("configuration is valid (%s)\n", cfg.Dirs.ConfigFile)
+			f.say("configuration is valid (%s)\n", cfg.Dirs.ConfigFile)
 		}
 		return err
 	})
 }
 
-func (c *command) configShowCommand() *cobra.Command {
+func newConfigShow(f *factory) *cobra.Command {
 	var origin bool
-	cmd := c.configured(&cobra.Command{
+	cmd := f.configured(&cobra.Command{
 		Use:   "show",
 		Short: "Print the effective settings",
 		Long: `Print the effective settings, in the order flag, environment, config file, default. Keys and tokens are
@@ -69,9 +69,9 @@ shown as [set], never themselves.`,
 			rows = append(rows, wireSetting{v.Setting.Key, shownValue(cfg, v), v.Origin, v.Setting.Env})
 		}
 		if format == "json" {
-			return c.printTidyJSON(rows)
+			return f.printTidyJSON(rows)
 		}
-		w := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
+		w := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0)
 		for _, r := range rows {
 			fmt.Fprintf(w, "%s\t%s", r.Key, ui.Printable(cmp.Or(r.Value, "-")))
 			if origin {

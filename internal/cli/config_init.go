@@ -19,7 +19,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-func (c *command) configInitCommand() *cobra.Command {
+func newConfigInit(f *factory) *cobra.Command {
 	var force bool
 	cmd := leaf(&cobra.Command{
 		Use:   "init",
@@ -28,7 +28,7 @@ func (c *command) configInitCommand() *cobra.Command {
 config file. A file that is there keeps all else that it says; without one, a file is made that lists the everyday
 settings, with their defaults commented out, and asks for titles in your environment's language. It is readable by you alone. A token that TMDB refuses is not written.`,
 		Example: "  anivault config init\n  echo \"$TOKEN\" | anivault config init",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return c.initConfig(cmd, force) })
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return initConfig(f, cmd, force) })
 	cmd.Flags().BoolVar(&force, "force", false,
 		"start afresh: a file that exists is replaced, and kept as config.yaml.bak")
 	return cmd
@@ -36,8 +36,8 @@ settings, with their defaults commented out, and asks for titles in your environ
 
 // initConfig puts a token into the config file. It asks for nothing that could not be kept, writes nothing that TMDB
 // refuses, and loses nothing that was written.
-func (c *command) initConfig(cmd *cobra.Command, force bool) error {
-	path, err := config.FilePath(c.configFile, c.environ)
+func initConfig(f *factory, cmd *cobra.Command, force bool) error {
+	path, err := config.FilePath(f.configFile, f.environ)
 	if err != nil {
 		return err
 	}
@@ -48,35 +48,35 @@ func (c *command) initConfig(cmd *cobra.Command, force bool) error {
 	stays := file != nil && !force
 	source := os.DevNull // a token that goes into a fresh file is tried with nothing of the old one's
 	if stays {
-		source = c.configFile
+		source = f.configFile
 	}
-	cfg, err := c.loadFrom(cmd, source)
+	cfg, err := f.loadFrom(cmd, source)
 	if err == nil && stays {
 		err = file.CheckTokenFits()
 	}
 	if err != nil {
 		return err
 	}
-	if c.getenv(tokenVariable) != "" {
-		c.warn("%s is set and wins over the file: unset it afterwards", tokenVariable)
+	if f.getenv(tokenVariable) != "" {
+		f.warn("%s is set and wins over the file: unset it afterwards", tokenVariable)
 	}
-	token, err := c.askToken(cfg)
+	token, err := askToken(f, cfg)
 	switch {
 	case err != nil:
 		return err
 	case token.IsSet():
-		if err := c.tryToken(cmd.Context(), cfg, token); err != nil {
+		if err := tryToken(cmd.Context(), f, cfg, token); err != nil {
 			return err
 		}
-	case stays && c.streams.InTTY:
-		c.say("%s is left as it is\n", ui.Printable(path))
+	case stays && f.streams.InTTY:
+		f.say("%s is left as it is\n", ui.Printable(path))
 		return nil
-	case file != nil && !c.streams.InTTY:
+	case file != nil && !f.streams.InTTY:
 		if err := refuseNoToken(path, file, stays); err != nil {
 			return err
 		}
 	}
-	return c.keepToken(path, file, token, force)
+	return keepToken(f, path, file, token, force)
 }
 
 // refuseNoToken returns the error for an existing file where a pipe brought no token.
@@ -97,7 +97,7 @@ func refuseNoToken(path string, file *config.Existing, stays bool) error {
 const tokenVariable = "ANIVAULT_TMDB_TOKEN"
 
 // tryToken asks TMDB whether it takes the token. A token that can't be checked may be kept all the same.
-func (c *command) tryToken(ctx context.Context, cfg *config.Config, token config.Secret) error {
+func tryToken(ctx context.Context, f *factory, cfg *config.Config, token config.Secret) error {
 	_, _, err := probe(ctx, cfg.WithToken(token))
 	var cause *tmdb.UnauthorizedError
 	switch {
@@ -111,29 +111,29 @@ func (c *command) tryToken(ctx context.Context, cfg *config.Config, token config
 		return ctx.Err()
 	case err != nil:
 		_, text := app.Explain(err)
-		c.warn("the token could not be checked: %s", text)
+		f.warn("the token could not be checked: %s", text)
 	default:
-		c.say("TMDB accepts the token\n")
+		f.say("TMDB accepts the token\n")
 	}
 	return nil
 }
 
 // keepToken writes the file and says what was done.
-func (c *command) keepToken(path string, file *config.Existing, token config.Secret, force bool) error {
+func keepToken(f *factory, path string, file *config.Existing, token config.Secret, force bool) error {
 	if file != nil && !force {
 		if err := file.PutToken(token); err != nil {
 			return err
 		}
-		c.say("put the token into %s; all else in it is as it was\n", ui.Printable(path))
+		f.say("put the token into %s; all else in it is as it was\n", ui.Printable(path))
 	} else {
 		if file != nil {
 			backup, err := file.Backup()
 			if err != nil {
 				return err
 			}
-			c.say("the file as it was: %s\n", ui.Printable(backup))
+			f.say("the file as it was: %s\n", ui.Printable(backup))
 		}
-		titles := lang.Tag(c.getenv)
+		titles := lang.Tag(f.getenv)
 		if strings.HasPrefix(titles, "en") {
 			titles = "" // the default
 		}
@@ -143,17 +143,17 @@ func (c *command) keepToken(path string, file *config.Existing, token config.Sec
 		if err := config.WriteFile(path, token, titles); err != nil {
 			return err
 		}
-		c.say("wrote %s\n", ui.Printable(path))
+		f.say("wrote %s\n", ui.Printable(path))
 		if titles != "" {
-			c.say("titles will be in %s, as your environment says; tmdb.language in the file changes that\n", titles)
+			f.say("titles will be in %s, as your environment says; tmdb.language in the file changes that\n", titles)
 		}
 	}
 	if token.IsSet() {
-		c.say("next: anivault match PATH\n")
-	} else if c.streams.InTTY {
-		c.say("it holds no token yet: put one under tmdb.token, or run anivault config init again\n")
+		f.say("next: anivault match PATH\n")
+	} else if f.streams.InTTY {
+		f.say("it holds no token yet: put one under tmdb.token, or run anivault config init again\n")
 	} else {
-		c.say("no token was asked for: stdin is no terminal, and brought none; put one under tmdb.token in the file, or run " +
+		f.say("no token was asked for: stdin is no terminal, and brought none; put one under tmdb.token in the file, or run " +
 			"anivault config init on a terminal\n")
 	}
 	return nil
@@ -161,19 +161,19 @@ func (c *command) keepToken(path string, file *config.Existing, token config.Sec
 
 // askToken reads a token: hidden from a terminal, the first line from a pipe. An empty answer means
 // that the file is written without one.
-func (c *command) askToken(cfg *config.Config) (config.Secret, error) {
-	file, isFile := c.streams.In.(*os.File)
-	if c.streams.InTTY && isFile {
+func askToken(f *factory, cfg *config.Config) (config.Secret, error) {
+	file, isFile := f.streams.In.(*os.File)
+	if f.streams.InTTY && isFile {
 		const prompt = "TMDB API Read Access Token (themoviedb.org/settings/api; Enter for none):"
-		fmt.Fprint(c.streams.Err, ui.Hanging(lang.Say(prompt), c.streams.ErrWidth()-1, 0)+" ")
+		fmt.Fprint(f.streams.Err, ui.Hanging(lang.Say(prompt), f.streams.ErrWidth()-1, 0)+" ")
 		raw, err := term.ReadPassword(int(file.Fd()))
-		fmt.Fprintln(c.streams.Err)
+		fmt.Fprintln(f.streams.Err)
 		if err != nil {
 			return config.Secret{}, lang.Error("read the token: %w", err)
 		}
 		return cfg.ReadToken(string(raw))
 	}
-	line, err := bufio.NewReader(io.LimitReader(c.streams.In, 64<<10)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(f.streams.In, 64<<10)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return config.Secret{}, lang.Error("read the token: %w", err)
 	}

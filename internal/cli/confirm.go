@@ -20,12 +20,12 @@ func yesFlag(cmd *cobra.Command, yes *bool) {
 
 // confirmed reports whether to do what question asks about: a person at a terminal says so, a script is not asked. Who says no
 // is told otherwise.
-func (c *command) confirmed(ctx context.Context, yes bool, question, otherwise lang.Text) (bool, error) {
-	if yes || !c.streams.InTTY || !c.streams.ErrTTY {
+func (f *factory) confirmed(ctx context.Context, yes bool, question, otherwise lang.Text) (bool, error) {
+	if yes || !f.streams.InTTY || !f.streams.ErrTTY {
 		return true, nil
 	}
-	p := person{out: c.streams.Err, lines: bufio.NewReader(c.streams.In), width: c.streams.Width}
-	answer, err := p.read(ctx, ui.Hanging(lang.Say(question), c.streams.ErrWidth()-len(" [y/N] "), 0)+" [y/N] ")
+	p := person{out: f.streams.Err, lines: bufio.NewReader(f.streams.In), width: f.streams.Width}
+	answer, err := p.read(ctx, ui.Hanging(lang.Say(question), f.streams.ErrWidth()-len(" [y/N] "), 0)+" [y/N] ")
 	switch {
 	case ctx.Err() != nil:
 		return false, &failure{code: max(signalStatus(ctx), exitInterrupted)}
@@ -36,6 +36,6 @@ func (c *command) confirmed(ctx context.Context, yes bool, question, otherwise l
 	case "y", "yes":
 		return true, nil
 	}
-	c.say("%s", otherwise)
+	f.say("%s", otherwise)
 	return false, nil
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func (c *command) demoCommand() *cobra.Command {
+func newDemo(f *factory) *cobra.Command {
 	var keep string
-	var f matchFlags
+	o := matchOptions{f: f}
 	cmd := leaf(&cobra.Command{
 		Use:   "demo",
 		Short: "See it work: no key, no network, nothing left behind",
@@ -36,16 +36,16 @@ told on stderr.`,
   anivault demo --format table | less
   anivault demo --report demo.html  the page that match --report writes
   anivault demo --keep /tmp/demo    look at library, cache and state afterwards`,
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return c.demo(cmd, keep, f) })
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return runDemo(f, cmd, keep, &o) })
 	cmd.Flags().StringVar(&keep, "keep", "", "make everything in `DIR`, which must be new or empty, and leave it there")
-	streamFormat(cmd, &f.format, matchFormats...)
-	cmd.Flags().StringVar(&f.report, "report", "", "write a self-contained HTML page to `FILE`")
+	streamFormat(cmd, &o.format, matchFormats...)
+	cmd.Flags().StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
 	return cmd
 }
 
-func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error) {
-	f.roots = []string{"The demo's library"}
-	if err := f.check(c, f.roots); err != nil {
+func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err error) {
+	o.roots = []string{"The demo's library"}
+	if err := o.check(o.roots); err != nil {
 		return err
 	}
 	root, cleanup, err := demoRoot(keep)
@@ -57,8 +57,8 @@ func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error
 	if err := demo.MakeLibrary(lib); err != nil {
 		return err
 	}
-	page := f.report
-	if f.report, err = absolute(f.report); err != nil {
+	page := o.report
+	if o.report, err = absolute(o.report); err != nil {
 		return err
 	}
 	server, err := demo.Start()
@@ -67,11 +67,12 @@ func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error
 	}
 	defer server.Close()
 
-	own := *c
-	if own.environ, err = demoEnviron(c.environ, root, server.URL()); err != nil {
+	own := *f
+	if own.environ, err = demoEnviron(f.environ, root, server.URL()); err != nil {
 		return err
 	}
 	own.configFile = ""
+	o.f = &own
 	cfg, err := own.load(cmd)
 	if err != nil {
 		return err
@@ -84,23 +85,23 @@ func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error
 		defer back()
 		lib = filepath.Base(lib)
 	}
-	c.say("A sample library, and a stand-in for TMDB on this machine that limits and\n"+
+	f.say("A sample library, and a stand-in for TMDB on this machine that limits and\n"+
 		"fails a little. It runs:\n\n  anivault match %s\n\n", lib)
-	f.after = func(run *app.App) {
-		if !c.quiet {
-			c.printTimeline(run)
+	o.after = func(run *app.App) {
+		if !f.quiet {
+			printTimeline(f, run)
 		}
 	}
-	if err := own.match(cmd.Context(), cfg, f, run.Walk([]string{lib}, library.Options{})); err != nil {
+	if err := o.run(cmd.Context(), cfg, run.Walk([]string{lib}, library.Options{})); err != nil {
 		return err
 	}
-	if err := own.demoOrganize(cmd, lib, f.format); err != nil {
+	if err := demoOrganize(&own, cmd, lib, o.format); err != nil {
 		return err
 	}
-	if c.quiet {
+	if f.quiet {
 		return nil
 	}
-	out := lang.Writer(c.streams.Err)
+	out := lang.Writer(f.streams.Err)
 	fmt.Fprint(out, "\nThe stand-in refused and failed by its script, whatever was sent. Asked\n"+
 		"again, the cache would answer all of it.\n")
 	if keep != "" {
@@ -118,7 +119,7 @@ func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error
 
 // demoOrganize puts the sample library in order, in a folder beside it. Its table is for a terminal alone: a pipe gets the
 // records of match.
-func (c *command) demoOrganize(cmd *cobra.Command, lib, format string) error {
+func demoOrganize(f *factory, cmd *cobra.Command, lib, format string) error {
 	if !apply.Supported {
 		return nil
 	}
@@ -126,13 +127,14 @@ func (c *command) demoOrganize(cmd *cobra.Command, lib, format string) error {
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return lang.Error("make the demo's folder: %w", err)
 	}
-	c.say("\nThen it puts the library in order, by hard links in a folder beside it:\n\n  anivault organize %s --to %s --yes\n\n", lib, to)
-	own := *c
-	own.environ = append(slices.Clone(c.environ), "ANIVAULT_ORGANIZE_TO="+to)
+	f.say("\nThen it puts the library in order, by hard links in a folder beside it:\n\n  anivault organize %s --to %s --yes\n\n", lib, to)
+	own := *f
+	own.environ = append(slices.Clone(f.environ), "ANIVAULT_ORGANIZE_TO="+to)
 	if format != "table" {
 		own.streams.Out, own.streams.OutTTY = io.Discard, false
 	}
-	return own.organize(cmd, &organizing{f: matchFlags{told: true}, yes: true, format: "table"}, []string{lib})
+	plan := &organizeRun{f: &own, match: matchOptions{f: &own, told: true}, yes: true, format: "table"}
+	return plan.run(cmd, []string{lib})
 }
 
 // enter goes into the demo's folder, so that what is shown is "library/..." and no long path of a temporary folder.
@@ -206,9 +208,9 @@ func demoEnviron(environ []string, root, url string) ([]string, error) {
 }
 
 // printTimeline tells what the limiter went through.
-func (c *command) printTimeline(run *app.App) {
+func printTimeline(f *factory, run *app.App) {
 	moments := run.Timeline()
-	err := lang.Writer(c.streams.Err)
+	err := lang.Writer(f.streams.Err)
 	fmt.Fprint(err, "\n", lang.Say("What the limiter went through:"), "\n")
 	if len(moments) == 0 {
 		fmt.Fprintln(err, "  nothing: it stayed in Normal")
@@ -224,7 +226,7 @@ func (c *command) printTimeline(run *app.App) {
 		if times > 1 {
 			repeated = " (" + lang.Say(lang.Count(times, "time")) + ")"
 		}
-		fmt.Fprintf(c.streams.Err, "  %6.2fs  %-10s %s%s\n", m.At.Sub(begin).Seconds(), m.State, lang.Say(m.Text()), repeated)
+		fmt.Fprintf(f.streams.Err, "  %6.2fs  %-10s %s%s\n", m.At.Sub(begin).Seconds(), m.State, lang.Say(m.Text()), repeated)
 		i += times
 	}
 }

@@ -68,7 +68,7 @@ func eachCommand(cmd *cobra.Command, do func(*cobra.Command)) {
 }
 
 func testRoot() *cobra.Command {
-	root := (&command{streams: ui.Streams{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}}}).root()
+	root := newRoot(&factory{streams: ui.Streams{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}}})
 	root.InitDefaultHelpCmd()
 	return root
 }

@@ -30,7 +30,7 @@ type finding struct {
 	bad        bool // a fault; otherwise, with a fix, a remark
 }
 
-func (c *command) doctorCommand() *cobra.Command {
+func newDoctor(f *factory) *cobra.Command {
 	var offline bool
 	cmd := leaf(&cobra.Command{
 		Use:   "doctor",
@@ -42,28 +42,28 @@ tries out in a folder is gone afterwards. Exit 1 if something is wrong, 2 if it 
 needs none is checked, in the default places.`,
 		Example: "  anivault doctor\n  anivault doctor --offline",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		cfg, err := c.load(cmd)
+		cfg, err := f.load(cmd)
 		broken := err
 		if err != nil {
-			if cfg, err = c.bare(); err != nil {
+			if cfg, err = bareConfig(f); err != nil {
 				return broken
 			}
 		}
 		faults := 0
-		for _, check := range c.checks(cfg, broken, offline) {
-			f := check(cmd.Context())
-			if f.what == "" {
+		for _, check := range doctorChecks(f, cfg, broken, offline) {
+			found := check(cmd.Context())
+			if found.what == "" {
 				continue // nothing to say
 			}
 			sign := "ok"
 			switch {
-			case f.bad:
+			case found.bad:
 				sign = "FAIL"
 				faults++
-			case f.fix != "":
+			case found.fix != "":
 				sign = "note"
 			}
-			if err := f.write(c.streams, sign); err != nil {
+			if err := found.write(f.streams, sign); err != nil {
 				return err
 			}
 		}
@@ -97,11 +97,11 @@ func (f finding) write(s ui.Streams, sign string) error {
 	return err
 }
 
-// bare returns the configuration without a config file and without variables, except those that name folders: what can
+// bareConfig returns the configuration without a config file and without variables, except those that name folders: what can
 // be checked when the user's own is broken.
-func (c *command) bare() (*config.Config, error) {
+func bareConfig(f *factory) (*config.Config, error) {
 	var environ []string
-	for _, kv := range c.environ {
+	for _, kv := range f.environ {
 		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "ANIVAULT_") || strings.HasSuffix(name, "_DIR") {
 			environ = append(environ, kv)
 		}
@@ -110,7 +110,7 @@ func (c *command) bare() (*config.Config, error) {
 	return cfg, err
 }
 
-func (c *command) checks(cfg *config.Config, broken error, offline bool) []func(context.Context) finding {
+func doctorChecks(f *factory, cfg *config.Config, broken error, offline bool) []func(context.Context) finding {
 	checks := []func(context.Context) finding{
 		func(context.Context) finding { return checkConfig(cfg, broken) },
 	}

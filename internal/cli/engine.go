@@ -45,7 +45,7 @@ func historyDir(cfg *config.Config) string { return filepath.Join(cfg.Dirs.Data,
 
 // withEngine does something with the engine while no other run of this user does, and tells what became of it, if anything did,
 // when others may work again: who reads what is printed may take its time, or wait for one of them.
-func (c *command) withEngine(ctx context.Context, cfg *config.Config, a *applying, do func(*apply.Engine) (*apply.Outcome, error)) error {
+func (a *applyRun) withEngine(ctx context.Context, cfg *config.Config, do func(*apply.Engine) (*apply.Outcome, error)) error {
 	e, closeEngine, err := openEngine(cfg)
 	if err != nil {
 		return err
@@ -61,9 +61,9 @@ func (c *command) withEngine(ctx context.Context, cfg *config.Config, a *applyin
 	if err != nil {
 		return err
 	}
-	a.line = ui.NewStatus(c.streams, !c.quiet && !c.noProgress && a.format != "ndjson")
+	a.line = ui.NewStatus(a.f.streams, !a.f.quiet && !a.f.noProgress && a.format != "ndjson")
 	defer a.endLine()
-	e.Progress = func(p apply.Progress) { c.tellProgress(a, p) }
+	e.Progress = func(p apply.Progress) { a.tellProgress(p) }
 	out, err := func() (*apply.Outcome, error) {
 		defer release()
 		who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Stamp(time.Now()))
@@ -75,7 +75,7 @@ func (c *command) withEngine(ctx context.Context, cfg *config.Config, a *applyin
 	if err != nil || out == nil {
 		return err
 	}
-	return c.tellRun(ctx, a, out)
+	return a.tell(ctx, out)
 }
 
 // openEngine opens the folder of the journals, which is made, where plans can be carried out.
@@ -100,7 +100,7 @@ func openEngine(cfg *config.Config) (*apply.Engine, func(), error) {
 }
 
 // explainRun says why nothing was done.
-func (c *command) explainRun(ctx context.Context, err error, out *apply.Outcome) error {
+func explainRun(ctx context.Context, f *factory, err error, out *apply.Outcome) error {
 	if cut, ok := errors.AsType[*apply.UnfinishedError](err); ok {
 		if cut.Gone != nil {
 			return usagef(wayOut(cut.Run), "the run %s was cut off, and %v; nothing was done", cut.Run, cut.Gone)

@@ -20,28 +20,28 @@ const (
 	helpWidthMax = 110 // longer lines are hard to read
 )
 
-func (c *command) helpWidth() int {
-	if !c.streams.OutTTY || c.streams.Width <= 0 {
+func (f *factory) helpWidth() int {
+	if !f.streams.OutTTY || f.streams.Width <= 0 {
 		return helpWidth
 	}
-	return min(max(c.streams.Width, 40), helpWidthMax)
+	return min(max(f.streams.Width, 40), helpWidthMax)
 }
 
 // help prints a command's help.
-func (c *command) help(cmd *cobra.Command, _ []string) {
-	c.printHelp(func(out io.Writer, width int) { c.writeHelp(cmd, out, width) })
+func (f *factory) help(cmd *cobra.Command, _ []string) {
+	f.printHelp(func(out io.Writer, width int) { writeHelp(f, cmd, out, width) })
 }
 
 // printHelp prints the text of write. cobra's help functions return no error, so one of stdout is kept for Main.
-func (c *command) printHelp(write func(out io.Writer, width int)) {
+func (f *factory) printHelp(write func(out io.Writer, width int)) {
 	var text bytes.Buffer
-	write(&text, c.helpWidth())
-	if _, err := text.WriteTo(c.streams.Out); err != nil {
-		c.unprinted = err
+	write(&text, f.helpWidth())
+	if _, err := text.WriteTo(f.streams.Out); err != nil {
+		f.unprinted = err
 	}
 }
 
-func (c *command) writeHelp(cmd *cobra.Command, out io.Writer, width int) {
+func writeHelp(f *factory, cmd *cobra.Command, out io.Writer, width int) {
 	about := cmd.Long
 	if about == "" {
 		about = lang.Say(cmd.Short) + "."
@@ -50,14 +50,14 @@ func (c *command) writeHelp(cmd *cobra.Command, out io.Writer, width int) {
 	if cmd.Example != "" {
 		fmt.Fprintln(out, "\n"+lang.Say("Examples:")+"\n"+lang.Say(cmd.Example))
 	}
-	c.usage(cmd, out, width)
+	writeUsage(f, cmd, out, width)
 	if cmd.CommandPath() == "anivault limiter" { // both a command and a topic
 		fmt.Fprintln(out)
 		writeLimiter(out, width)
 	}
 }
 
-func (c *command) usage(cmd *cobra.Command, out io.Writer, width int) {
+func writeUsage(f *factory, cmd *cobra.Command, out io.Writer, width int) {
 	fmt.Fprintln(out, "\n"+lang.Say("Usage:"))
 	if cmd.Runnable() && (!cmd.HasAvailableSubCommands() || !cmd.HasParent()) {
 		fmt.Fprintf(out, "  %s\n", cmd.UseLine())
@@ -149,9 +149,9 @@ func reflow(text string, width int) string {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
 }
 
-// helpCommand is `anivault help [COMMAND|TOPIC]`. cobra's own does not complete topics, and prints the whole usage
+// newHelp is `anivault help [COMMAND|TOPIC]`. cobra's own does not complete topics, and prints the whole usage
 // after a typing error.
-func (c *command) helpCommand() *cobra.Command {
+func newHelp(f *factory) *cobra.Command {
 	known := func(cmd *cobra.Command) []string {
 		var names []string
 		for _, sub := range cmd.Commands() {

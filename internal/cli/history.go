@@ -16,7 +16,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func (c *command) historyCommand() *cobra.Command {
+func newHistory(f *factory) *cobra.Command {
 	var format string
 	cmd := leaf(&cobra.Command{
 		Use:   "history [ID]",
@@ -26,23 +26,23 @@ func (c *command) historyCommand() *cobra.Command {
   anivault history prune --older 1y`,
 		Args: atMostOne("ID"),
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		if err := c.tableOr(&format, organizeFormats...); err != nil {
+		if err := f.tableOr(&format, organizeFormats...); err != nil {
 			return err
 		}
-		cfg, err := c.load(cmd)
+		cfg, err := f.load(cmd)
 		if err != nil {
 			return err
 		}
-		return c.history(cmd.Context(), cfg, args, format)
+		return runHistory(cmd.Context(), f, cfg, args, format)
 	})
 	streamFormat(cmd, &format, organizeFormats...)
-	cmd.AddCommand(c.historyPruneCommand(), c.historyAbandonCommand())
+	cmd.AddCommand(newHistoryPrune(f), newHistoryAbandon(f))
 	return cmd
 }
 
-func (c *command) historyPruneCommand() *cobra.Command {
+func newHistoryPrune(f *factory) *cobra.Command {
 	var older string
-	cmd := c.configured(&cobra.Command{
+	cmd := f.configured(&cobra.Command{
 		Use:   "prune",
 		Short: "Give up the undo of old runs",
 		Long: `Remove the journals of runs that ended longer ago than --older. They can't be put back afterwards; no file of the
@@ -56,9 +56,9 @@ library is touched. Runs that were cut off or abandoned are never given up, and 
 		case !ok:
 			return usagef("for example: anivault history prune --older 1y", "flag --older: %q is no age, as 30d, 12w or 1y", older)
 		}
-		return c.withEngine(ctx, cfg, &applying{}, func(e *apply.Engine) (*apply.Outcome, error) {
+		return (&applyRun{f: f}).withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			gone, err := e.Prune(time.Now().Add(-age))
-			c.say("%s given up\n", lang.Count(len(gone), "run"))
+			f.say("%s given up\n", lang.Count(len(gone), "run"))
 			return nil, err
 		})
 	})
@@ -66,9 +66,9 @@ library is touched. Runs that were cut off or abandoned are never given up, and 
 	return cmd
 }
 
-func (c *command) historyAbandonCommand() *cobra.Command {
+func newHistoryAbandon(f *factory) *cobra.Command {
 	var yes bool
-	cmd := c.configured(&cobra.Command{
+	cmd := f.configured(&cobra.Command{
 		Use:   "abandon ID",
 		Short: "Let other runs begin although this one was cut off",
 		Long: `Give a run up that was cut off, for its disk is gone for good. What it has done stays as it is, and no file of any
@@ -77,27 +77,27 @@ what can be put back, and anivault apply --resume ID goes on.`,
 		Example: `  anivault history abandon 20261122-020431-k3f9`,
 		Args:    exactArgs("ID"),
 	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
-		return c.withEngine(ctx, cfg, &applying{}, func(e *apply.Engine) (*apply.Outcome, error) {
+		return (&applyRun{f: f}).withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			run, err := pickRun(e, args, anyRun)
 			switch {
 			case err != nil:
 				return nil, err
 			case run.Err != nil:
-				return nil, c.explainRun(ctx, run.Err, nil)
+				return nil, explainRun(ctx, f, run.Err, nil)
 			case !run.Stage.Unfinished():
 				if _, _, err := e.Show(run.ID); err != nil { // who can say that it was not?
-					return nil, c.explainRun(ctx, err, nil)
+					return nil, explainRun(ctx, f, err, nil)
 				}
 				return nil, usagef("anivault history lists them", "the run %s was not cut off, and stands in nobody's way", run.ID)
 			}
 			question := lang.Textf("Leave the run %s (%s, to %s) as it is?", run.ID, lang.Count(run.Files, "file"), ui.Printable(strings.Join(run.Targets, ", ")))
-			if ok, err := c.confirmed(ctx, yes, question, "nothing was changed\n"); !ok {
+			if ok, err := f.confirmed(ctx, yes, question, "nothing was changed\n"); !ok {
 				return nil, err
 			}
 			if err := e.Abandon(run.ID); err != nil {
 				return nil, err
 			}
-			c.say("abandoned; no file was touched. Should its disk come back: anivault undo %s\n", run.ID)
+			f.say("abandoned; no file was touched. Should its disk come back: anivault undo %s\n", run.ID)
 			return nil, nil
 		})
 	})
@@ -137,26 +137,26 @@ type wireRun struct {
 	Error   string   `json:"error,omitempty" doc:"why its journal can't be trusted; it is never acted on"`
 }
 
-func (c *command) history(ctx context.Context, cfg *config.Config, args []string, format string) error {
+func runHistory(ctx context.Context, f *factory, cfg *config.Config, args []string, format string) error {
 	e, closeEngine, err := openEngine(cfg)
 	if err != nil {
 		return err
 	}
 	defer closeEngine()
 	if len(args) > 0 {
-		return c.showRun(e, args, format, func() bool { return isAtWork(ctx, cfg) })
+		return showRun(f, e, args, format, func() bool { return isAtWork(ctx, cfg) })
 	}
 	runs, atWork, err := standing(e.History, func() bool { return isAtWork(ctx, cfg) })
 	if err != nil {
 		return err
 	}
 	if len(runs) == 0 {
-		c.say("no plan was carried out yet\n")
+		f.say("no plan was carried out yet\n")
 	}
 	if format == "ndjson" {
-		return c.printRuns(runs, atWork)
+		return printRuns(f, runs, atWork)
 	}
-	w := bufio.NewWriter(c.streams.Out)
+	w := bufio.NewWriter(f.streams.Out)
 	for i := range runs {
 		fmt.Fprintln(w, runLine(&runs[i], atWork))
 	}
@@ -205,8 +205,8 @@ func runLine(r *apply.Run, atWork bool) string {
 	return line + "  " + ui.Printable(strings.Join(r.Targets, ", "))
 }
 
-func (c *command) printRuns(runs []apply.Run, atWork bool) error {
-	w := newJSONLines(c.streams.Out)
+func printRuns(f *factory, runs []apply.Run, atWork bool) error {
+	w := newJSONLines(f.streams.Out)
 	for i := range runs {
 		r := &runs[i]
 		line := wireRun{
@@ -222,7 +222,7 @@ func (c *command) printRuns(runs []apply.Run, atWork bool) error {
 }
 
 // showRun prints what became of each file of a run.
-func (c *command) showRun(e *apply.Engine, args []string, format string, atWork func() bool) error {
+func showRun(f *factory, e *apply.Engine, args []string, format string, atWork func() bool) error {
 	picked, err := pickRun(e, args, anyRun)
 	if err != nil {
 		return err
@@ -236,11 +236,11 @@ func (c *command) showRun(e *apply.Engine, args []string, format string, atWork 
 	if err != nil {
 		return &failure{code: exitUsage, err: err}
 	}
-	c.warnOfDamage(out)
+	warnOfDamage(f, out)
 	if format == "ndjson" {
-		return c.printRun(&applying{}, out, nil)
+		return (&applyRun{f: f}).print(out, nil)
 	}
-	w := bufio.NewWriter(c.streams.Out)
+	w := bufio.NewWriter(f.streams.Out)
 	fmt.Fprintln(w, runLine(&runs[0], busy))
 	for i := range out.Results {
 		r := &out.Results[i]

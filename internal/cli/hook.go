@@ -36,15 +36,15 @@ func checkHook(cfg *config.Config) error {
 	return nil
 }
 
-// after runs the program of organize.exec, where a run has changed something. What the run did stays, whatever becomes of the
+// runHook runs the program of organize.exec, where a run has changed something. What the run did stays, whatever becomes of the
 // program; told is how the run itself has ended.
-func (c *command) after(ctx context.Context, cfg *config.Config, out *apply.Outcome, told error) error {
+func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Outcome, told error) error {
 	if len(cfg.Organize.Exec) == 0 || out == nil || len(out.Changed) == 0 {
 		return told
 	}
-	h := hook{argv: cfg.Organize.Exec, env: hookEnv(c.environ, out), limit: hookLimit, streams: c.streams, changed: out.Changed}
+	h := hook{argv: cfg.Organize.Exec, env: hookEnv(f.environ, out), limit: hookLimit, streams: f.streams, changed: out.Changed}
 	if err := h.run(ctx); err != nil {
-		c.warn("%v; what the run %s did stays as it is", err, out.Run)
+		f.warn("%v; what the run %s did stays as it is", err, out.Run)
 		return errorOf(told, &failure{code: exitIncomplete})
 	}
 	return told

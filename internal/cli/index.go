@@ -16,7 +16,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func (c *command) indexCommand() *cobra.Command {
+func newIndex(f *factory) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "index",
 		Short: "Know titles without asking: the local title index",
@@ -27,14 +27,14 @@ Anime-Lists' XML, AniDB's anime-titles and TMDB's daily exports. With it, match 
   anivault index import anime-list.xml anime-titles.xml.gz
   anivault index lookup "Sousou no Frieren"
   anivault index stats`,
-	}, c.indexImportCommand(), c.indexUpdateCommand(), c.indexLookupCommand(), c.indexStatsCommand())
+	}, newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f))
 }
 
 // onIndex completes a command that works on the opened index.
-func (c *command) onIndex(
+func (f *factory) onIndex(
 	cmd *cobra.Command, do func(x *index.Index, args []string, format string) error,
 ) *cobra.Command {
-	return c.configured(cmd, textOrJSON, func(_ context.Context, cfg *config.Config, args []string, format string) error {
+	return f.configured(cmd, textOrJSON, func(_ context.Context, cfg *config.Config, args []string, format string) error {
 		x, err := index.Open(cfg.Dirs.Data)
 		switch {
 		case errors.Is(err, index.ErrNone):
@@ -59,8 +59,8 @@ func leadNowhere(x *index.Index) bool {
 	return err == nil && has(index.AniDB) && !has(index.AnimeLists)
 }
 
-func (c *command) indexImportCommand() *cobra.Command {
-	return c.configured(&cobra.Command{
+func newIndexImport(f *factory) *cobra.Command {
+	return f.configured(&cobra.Command{
 		Use:   "import FILE...",
 		Short: "Import lists into the title index",
 		Long: `Import Anime-Lists' XML, AniDB's anime-titles (.xml or .dat), TMDB's exports of ids (tv_series_ids, movie_ids) and a
@@ -75,14 +75,14 @@ imported again replaces what it was before. If one file is damaged, nothing is i
 			return err
 		}
 		for _, info := range infos {
-			c.say("imported %s from %s: %d entries, %d titles\n", info.Source, ui.Printable(info.File), info.Rows, info.Titles)
+			f.say("imported %s from %s: %d entries, %d titles\n", info.Source, ui.Printable(info.File), info.Rows, info.Titles)
 		}
 		x, err := index.Open(cfg.Dirs.Data)
 		if err != nil {
 			return err
 		}
 		if leadNowhere(x) {
-			c.say("note: %s\n", untied)
+			f.say("note: %s\n", untied)
 		}
 		return x.Close()
 	})
@@ -102,8 +102,8 @@ type wireCandidate struct {
 	AniDB      int     `json:"anidb_id,omitempty" doc:"the AniDB entry"`
 }
 
-func (c *command) indexLookupCommand() *cobra.Command {
-	return c.onIndex(&cobra.Command{
+func newIndexLookup(f *factory) *cobra.Command {
+	return f.onIndex(&cobra.Command{
 		Use:     "lookup TITLE",
 		Short:   "Say which entries have a title; its words need no quotation marks",
 		Example: "  anivault index lookup \"Sousou no Frieren\"\n  anivault index lookup --format json 葬送のフリーレン",
@@ -114,49 +114,49 @@ func (c *command) indexLookupCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
-			if err := c.printCandidate(format, f); err != nil {
+		for _, c := range found {
+			if err := printCandidate(f, format, c); err != nil {
 				return err
 			}
 		}
 		if len(found) > 0 {
 			return nil
 		}
-		c.say("no entry has the title %s\n", ui.Printable(text))
+		f.say("no entry has the title %s\n", ui.Printable(text))
 		if leadNowhere(x) {
-			c.say("note: %s\n", untied)
+			f.say("note: %s\n", untied)
 		} else {
-			c.say("hint: titles are found whole: anivault parse NAME prints what is read from a name, " +
+			f.say("hint: titles are found whole: anivault parse NAME prints what is read from a name, " +
 				"anivault index stats what was imported\n")
 		}
 		return nil
 	})
 }
 
-func (c *command) printCandidate(format string, f index.Candidate) error {
+func printCandidate(f *factory, format string, c index.Candidate) error {
 	if format == "json" {
-		return c.printJSON(wireCandidate{
-			Kind: string(f.Kind), TMDBID: f.ID, Title: f.Text, Original: f.Original, Popularity: f.Popularity,
-			Season: f.Season, Absolute: f.Absolute, Offset: f.Offset, Mapped: len(f.Ranges) > 0, AniDB: f.Anime,
+		return f.printJSON(wireCandidate{
+			Kind: string(c.Kind), TMDBID: c.ID, Title: c.Text, Original: c.Original, Popularity: c.Popularity,
+			Season: c.Season, Absolute: c.Absolute, Offset: c.Offset, Mapped: len(c.Ranges) > 0, AniDB: c.Anime,
 		})
 	}
-	parts := []string{fmt.Sprintf("%s/%d", f.Kind, f.ID), ui.Escaped(f.Text)}
-	if f.Season != nil {
-		parts = append(parts, fmt.Sprintf("season %d", *f.Season))
+	parts := []string{fmt.Sprintf("%s/%d", c.Kind, c.ID), ui.Escaped(c.Text)}
+	if c.Season != nil {
+		parts = append(parts, fmt.Sprintf("season %d", *c.Season))
 	}
-	if f.Absolute {
+	if c.Absolute {
 		parts = append(parts, "counted over all seasons")
 	}
-	if f.Offset != 0 {
-		parts = append(parts, fmt.Sprintf("after episode %d", f.Offset))
+	if c.Offset != 0 {
+		parts = append(parts, fmt.Sprintf("after episode %d", c.Offset))
 	}
-	if f.Anime != 0 {
-		parts = append(parts, fmt.Sprintf("AniDB %d", f.Anime))
+	if c.Anime != 0 {
+		parts = append(parts, fmt.Sprintf("AniDB %d", c.Anime))
 	}
 	for i, p := range parts[2:] {
 		parts[2+i] = lang.Say(p)
 	}
-	_, err := fmt.Fprintln(c.streams.Out, strings.Join(parts, "  "))
+	_, err := fmt.Fprintln(f.streams.Out, strings.Join(parts, "  "))
 	return err
 }
 
@@ -166,8 +166,8 @@ type wireIndex struct {
 	Sources []index.SourceInfo `json:"sources" doc:"the lists it was made from"`
 }
 
-func (c *command) indexStatsCommand() *cobra.Command {
-	return c.onIndex(&cobra.Command{
+func newIndexStats(f *factory) *cobra.Command {
+	return f.onIndex(&cobra.Command{
 		Use:     "stats",
 		Short:   "Say what was imported, and when",
 		Example: "  anivault index stats",
@@ -177,14 +177,14 @@ func (c *command) indexStatsCommand() *cobra.Command {
 		case err != nil:
 			return err
 		case format == "json":
-			return c.printJSON(wireIndex{size, append([]index.SourceInfo{}, infos...)})
+			return f.printJSON(wireIndex{size, append([]index.SourceInfo{}, infos...)})
 		}
 		var b strings.Builder
 		for _, i := range infos {
 			fmt.Fprintf(&b, "%-12s  %8d entries  %8d titles  %s  %s\n", i.Source, i.Rows, i.Titles,
 				i.Imported.Local().Format(time.DateTime), ui.Printable(i.File))
 		}
-		_, err = fmt.Fprint(c.streams.Out, b.String(), lang.Sprintf("%s in all\n", ui.Size(size)))
+		_, err = fmt.Fprint(f.streams.Out, b.String(), lang.Sprintf("%s in all\n", ui.Size(size)))
 		return err
 	})
 }

@@ -20,8 +20,8 @@ import (
 // answerTimeout is how long a server may take to begin its answer; a list itself may take its time.
 const answerTimeout = 30 * time.Second
 
-func (c *command) indexUpdateCommand() *cobra.Command {
-	return c.configured(&cobra.Command{
+func newIndexUpdate(f *factory) *cobra.Command {
+	return f.configured(&cobra.Command{
 		Use:   "update",
 		Short: "Fetch the lists that changed, and import them",
 		Long: `Fetch Anime-Lists, AniDB's anime-titles, TMDB's daily exports and the ids that other catalogues have from the addresses in the settings index.*, and
@@ -38,49 +38,49 @@ is left out. The lists belong to their makers; nothing else of anivault's ever f
 				AnimeLists: cfg.Index.AnimeListsURL, AniDBTitles: cfg.Index.AniDBTitlesURL, TMDBExports: cfg.Index.TMDBExportsURL,
 				AnimeIDs: cfg.Index.AnimeIDsURL,
 			},
-			Say: func(what string) { c.say("fetching %s\n", ui.Escaped(what)) },
+			Say: func(what string) { f.say("fetching %s\n", ui.Escaped(what)) },
 		}
 		outcomes, err := updater.Update(ctx)
 		if err != nil {
 			return err
 		}
-		return c.reportUpdate(outcomes)
+		return reportUpdate(f, outcomes)
 	})
 }
 
 // reportUpdate says what became of each list. One that could not be fetched makes the run incomplete.
-func (c *command) reportUpdate(outcomes []index.Outcome) error {
+func reportUpdate(f *factory, outcomes []index.Outcome) error {
 	var failed []index.Outcome
 	for _, o := range outcomes {
 		switch {
 		case o.Err != nil:
 			failed = append(failed, o)
 		case o.Unchanged:
-			c.say("%s is up to date\n", o.Source)
+			f.say("%s is up to date\n", o.Source)
 		default:
-			c.say("imported %s: %d entries, %d titles\n", o.Info.Source, o.Info.Rows, o.Info.Titles)
+			f.say("imported %s: %d entries, %d titles\n", o.Info.Source, o.Info.Rows, o.Info.Titles)
 		}
 	}
 	if len(outcomes) == 0 {
 		return usagef("set index.anime_lists_url, index.anidb_titles_url, index.tmdb_exports_url or index.anime_ids_url", "every address is off")
 	}
 	if len(failed) > 0 {
-		c.unfetched(failed)
+		unfetched(f, failed)
 		return &failure{code: exitIncomplete}
 	}
 	return nil
 }
 
 // unfetched tells of each list by itself why it could not be fetched, and once what can be done.
-func (c *command) unfetched(failed []index.Outcome) {
+func unfetched(f *factory, failed []index.Outcome) {
 	var settings []string
 	for _, o := range failed {
-		complain(c.streams, lang.Textf("fetch %s: %v", o.Source, o.Err))
+		complain(f.streams, lang.Textf("fetch %s: %v", o.Source, o.Err))
 		if s := cmp.Or(addressSettings[o.Source], "index.tmdb_exports_url"); !slices.Contains(settings, s) {
 			settings = append(settings, s)
 		}
 	}
-	advise(c.streams, lang.Textf("check the network and run it again; another address, or off, goes into %s",
+	advise(f.streams, lang.Textf("check the network and run it again; another address, or off, goes into %s",
 		strings.Join(settings, ", ")))
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-func (c *command) limiterCommand() *cobra.Command {
+func newLimiter(f *factory) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "limiter",
 		Short: "Look at the limiter, tune it, or tell it what to do",
@@ -28,13 +28,13 @@ on this machine share it, and those of other machines that name the same coordin
   anivault limiter tune rate_base=10 --for 2h
   anivault limiter resume`,
 	},
-		c.limiterShowCommand(), c.limiterTuneCommand(), c.limiterCacheOnlyCommand(), c.limiterResumeCommand(),
-		c.limiterResetCommand(), c.limiterRulesCommand(), c.limiterGraphCommand(), c.limiterSimulateCommand(),
+		newLimiterShow(f), newLimiterTune(f), newLimiterCacheOnly(f), newLimiterResume(f),
+		newLimiterReset(f), newLimiterRules(f), newLimiterGraph(f), newLimiterSimulate(f),
 	)
 }
 
-func (c *command) limiterShowCommand() *cobra.Command {
-	cmd := c.statusCommand()
+func newLimiterShow(f *factory) *cobra.Command {
+	cmd := newStatus(f)
 	cmd.Use = "show"
 	cmd.Short = "Say in which state the limiter is (as: anivault status)"
 	cmd.Example = "  anivault limiter show\n  anivault limiter show --watch"
@@ -42,8 +42,8 @@ func (c *command) limiterShowCommand() *cobra.Command {
 }
 
 // operate opens the shared state for an operator's command; a process's own memory can't be reached.
-func (c *command) operate(cmd *cobra.Command, do func(context.Context, *config.Config, ratelimit.Store) error) error {
-	cfg, err := c.load(cmd)
+func (f *factory) operate(cmd *cobra.Command, do func(context.Context, *config.Config, ratelimit.Store) error) error {
+	cfg, err := f.load(cmd)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *command) operate(cmd *cobra.Command, do func(context.Context, *config.C
 	}
 	store, done, err := app.OpenState(cfg, operatorPatience, func(err error) {
 		if w, ok := errors.AsType[*ratelimit.StoreWarning](err); !ok || w.Parts == 0 {
-			c.warn("%v", err) // else it says that it goes on alone, which is no use here; do's error says why
+			f.warn("%v", err) // else it says that it goes on alone, which is no use here; do's error says why
 		}
 	})
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *command) operate(cmd *cobra.Command, do func(context.Context, *config.C
 // longer does not run.
 const operatorPatience = 5 * time.Second
 
-func (c *command) limiterCacheOnlyCommand() *cobra.Command {
+func newLimiterCacheOnly(f *factory) *cobra.Command {
 	var recover string
 	cmd := leaf(&cobra.Command{
 		Use:   "cache-only",
@@ -79,7 +79,7 @@ func (c *command) limiterCacheOnlyCommand() *cobra.Command {
 		if err := field.Set(&t, recover); err != nil {
 			return tuneError(err)
 		}
-		return c.operate(cmd, func(ctx context.Context, _ *config.Config, store ratelimit.Store) error {
+		return f.operate(cmd, func(ctx context.Context, _ *config.Config, store ratelimit.Store) error {
 			if _, _, err := (ratelimit.Operator{Store: store}).ForceCacheOnly(ctx, t.AutoRecover); err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func (c *command) limiterCacheOnlyCommand() *cobra.Command {
 			if t.AutoRecover > 0 {
 				ends = lang.Textf("for %s, or until: anivault limiter resume", ui.Period(t.AutoRecover))
 			}
-			c.say("no process asks TMDB any more, %s\n", ends)
+			f.say("no process asks TMDB any more, %s\n", ends)
 			return nil
 		})
 	})
@@ -96,32 +96,32 @@ func (c *command) limiterCacheOnlyCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *command) limiterResumeCommand() *cobra.Command {
+func newLimiterResume(f *factory) *cobra.Command {
 	return leaf(&cobra.Command{
 		Use:     "resume",
 		Short:   "End CacheOnly: probe TMDB, then go on",
 		Example: "  anivault limiter resume",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
+		return f.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
 			tr, moved, err := (ratelimit.Operator{Store: store}).Resume(ctx)
 			if err != nil {
 				return err
 			}
 			if moved {
-				c.say("resumed: %s, then HalfOpen, then Normal\n", tr.To)
+				f.say("resumed: %s, then HalfOpen, then Normal\n", tr.To)
 				return nil
 			}
 			st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
 			if err != nil {
 				return err
 			}
-			c.say("nothing to resume: the limiter is in %s\n", st.State)
+			f.say("nothing to resume: the limiter is in %s\n", st.State)
 			return nil
 		})
 	})
 }
 
-func (c *command) limiterResetCommand() *cobra.Command {
+func newLimiterReset(f *factory) *cobra.Command {
 	var force, yes bool
 	cmd := leaf(&cobra.Command{
 		Use:     "reset",
@@ -130,13 +130,13 @@ func (c *command) limiterResetCommand() *cobra.Command {
 		Long: `Forget what was learned: state, evidence, cooldown, ramp, budget and tuning. A pause that TMDB asked for stays
 unless --force is given.`,
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
+		return f.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
 			before, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
 			if err != nil {
 				return err
 			}
 			known := learned(before)
-			if ok, err := c.confirmed(ctx, yes, lang.Textf("Forget what the limiter has learned (%s)?", known), "nothing was removed\n"); !ok {
+			if ok, err := f.confirmed(ctx, yes, lang.Textf("Forget what the limiter has learned (%s)?", known), "nothing was removed\n"); !ok {
 				return err
 			}
 			if err := (ratelimit.Operator{Store: store}).Reset(ctx, force); err != nil {
@@ -150,7 +150,7 @@ unless --force is given.`,
 			if !st.PauseUntil.IsZero() {
 				kept = lang.Textf("; TMDB's pause stays until %s (--force ends it)", ui.Clock(st.PauseUntil))
 			}
-			c.say("forgot %s; the limiter is in %s%s\n", known, st.State, kept)
+			f.say("forgot %s; the limiter is in %s%s\n", known, st.State, kept)
 			return nil
 		})
 	})
@@ -172,7 +172,7 @@ func learned(s ratelimit.Status) lang.Text {
 	return lang.Join(list, ", ")
 }
 
-func (c *command) limiterRulesCommand() *cobra.Command {
+func newLimiterRules(f *factory) *cobra.Command {
 	return leaf(&cobra.Command{
 		Use:   "rules",
 		Short: "Print the transition table",
@@ -185,9 +185,9 @@ only transition.`,
 			rows = append(rows, wireRule{fromStates(r), r.To.String(), r.Condition, r.Confirmation.String(), r.Reason.String()})
 		}
 		if format == "json" {
-			return c.printTidyJSON(rows)
+			return f.printTidyJSON(rows)
 		}
-		w := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
+		w := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "FROM\tTO\tCONDITION\tCONFIRMATION\tREASON")
 		for _, r := range rows {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(r.From, ", "), r.To, r.Condition, r.Confirmation, r.Reason)
@@ -217,13 +217,13 @@ type wireRule struct {
 	Reason       string   `json:"reason" doc:"its name in logs and status"`
 }
 
-func (c *command) limiterGraphCommand() *cobra.Command {
+func newLimiterGraph(f *factory) *cobra.Command {
 	return leaf(&cobra.Command{
 		Use:     "graph",
 		Short:   "Print the state diagram as Mermaid, generated from the transition table",
 		Example: "  anivault limiter graph > limiter.mmd",
 	}, nil, func(*cobra.Command, []string, string) error {
-		_, err := io.WriteString(c.streams.Out, ratelimit.Graph())
+		_, err := io.WriteString(f.streams.Out, ratelimit.Graph())
 		return err
 	})
 }

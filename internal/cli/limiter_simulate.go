@@ -19,8 +19,10 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// simulateFlags are the flags of limiter simulate, as they were written.
-type simulateFlags struct {
+// simulateOptions are the flags of limiter simulate, as they were written.
+type simulateOptions struct {
+	f *factory
+
 	scenario, preset, limit, latency string
 	length, step                     string
 	format, out                      string
@@ -28,8 +30,8 @@ type simulateFlags struct {
 	seed                             uint64
 }
 
-func (c *command) limiterSimulateCommand() *cobra.Command {
-	var f simulateFlags
+func newLimiterSimulate(f *factory) *cobra.Command {
+	o := simulateOptions{f: f}
 	cmd := leaf(&cobra.Command{
 		Use:   "simulate [KEY=VALUE...]",
 		Short: "Show what the limiter would do in trouble, in virtual time",
@@ -60,19 +62,19 @@ Limits: token_bucket, sliding, fixed, legacy (TMDB's until 2019), none; as MODEL
   anivault limiter simulate --processes 2 2:rate_base=10 --out run.svg`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeTuning(simulated),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error { return c.simulate(cmd, f, args) })
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error { return o.run(cmd, args) })
 	flags := cmd.Flags()
-	flags.StringVar(&f.scenario, "scenario", "", "`FILE` with a scenario in JSON")
-	flags.StringVar(&f.preset, "preset", "gauntlet", "`NAME` of a scenario")
-	flags.StringVar(&f.limit, "limit", "sliding:50/1s", "`MODEL` of the upstream's limit, unless the scenario has one")
-	flags.StringVar(&f.latency, "latency", "20ms-60ms", "`TIME` to a good answer, or a range")
-	flags.IntVar(&f.processes, "processes", 1, "`NUMBER` of processes that share the limiter")
-	flags.StringVar(&f.length, "for", "", "`DURATION` of the run (default: until 30 s after the last fault, or 2m)")
-	flags.StringVar(&f.step, "step", "", "`DURATION` of a row (default: such that there are 20 to 50)")
-	flags.Uint64Var(&f.seed, "seed", 1, "random `SEED`")
-	flags.StringVar(&f.format, "format", "text",
+	flags.StringVar(&o.scenario, "scenario", "", "`FILE` with a scenario in JSON")
+	flags.StringVar(&o.preset, "preset", "gauntlet", "`NAME` of a scenario")
+	flags.StringVar(&o.limit, "limit", "sliding:50/1s", "`MODEL` of the upstream's limit, unless the scenario has one")
+	flags.StringVar(&o.latency, "latency", "20ms-60ms", "`TIME` to a good answer, or a range")
+	flags.IntVar(&o.processes, "processes", 1, "`NUMBER` of processes that share the limiter")
+	flags.StringVar(&o.length, "for", "", "`DURATION` of the run (default: until 30 s after the last fault, or 2m)")
+	flags.StringVar(&o.step, "step", "", "`DURATION` of a row (default: such that there are 20 to 50)")
+	flags.Uint64Var(&o.seed, "seed", 1, "random `SEED`")
+	flags.StringVar(&o.format, "format", "text",
 		"`FORMAT` of the output: text, csv or svg (default: by the name of --out)")
-	flags.StringVar(&f.out, "out", "", "write to `FILE` instead of stdout")
+	flags.StringVar(&o.out, "out", "", "write to `FILE` instead of stdout")
 	completeWords(cmd, "format", "text", "csv", "svg")
 	completeWords(cmd, "preset", simulate.Presets()...)
 	completeWords(cmd, "limit", "token_bucket", "sliding", "fixed", "legacy", "none")
@@ -80,32 +82,32 @@ Limits: token_bucket, sliding, fixed, legacy (TMDB's until 2019), none; as MODEL
 	return cmd
 }
 
-func (c *command) simulate(cmd *cobra.Command, f simulateFlags, args []string) error {
+func (o *simulateOptions) run(cmd *cobra.Command, args []string) error {
 	if !cmd.Flags().Changed("format") {
-		switch ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(f.out), ".")); ext {
+		switch ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(o.out), ".")); ext {
 		case "csv", "svg":
-			f.format = ext
+			o.format = ext
 		case "", "txt", "text", "md", "log":
 		default:
 			return usagef("name it .svg, .csv or .txt, or choose with --format",
 				"flag --out: no format belongs to a name that ends with .%s", ui.Printable(ext))
 		}
 	}
-	if err := checkFormat(f.format, "text", "csv", "svg"); err != nil {
+	if err := checkFormat(o.format, "text", "csv", "svg"); err != nil {
 		return err
 	}
-	if f.scenario != "" && cmd.Flags().Changed("preset") {
+	if o.scenario != "" && cmd.Flags().Changed("preset") {
 		return usagef("give one of them", "--scenario and --preset exclude each other")
 	}
-	sim, err := f.config()
+	sim, err := o.config()
 	if err != nil {
 		return err
 	}
-	cfg, err := c.load(cmd)
+	cfg, err := o.f.load(cmd)
 	if err != nil {
 		return err
 	}
-	if sim.Processes, err = simulatedTunings(cfg.Tuning, f.processes, args); err != nil {
+	if sim.Processes, err = simulatedTunings(cfg.Tuning, o.processes, args); err != nil {
 		return tuneError(err)
 	}
 	result, err := simulate.Run(cmd.Context(), sim)
@@ -117,32 +119,32 @@ func (c *command) simulate(cmd *cobra.Command, f simulateFlags, args []string) e
 	}
 	write := map[string]func(io.Writer) error{
 		"text": result.WriteText, "csv": result.WriteCSV, "svg": result.WriteSVG,
-	}[f.format]
-	if f.out == "" {
-		return write(c.streams.Out)
+	}[o.format]
+	if o.out == "" {
+		return write(o.f.streams.Out)
 	}
-	if err := atomicfile.Write(f.out, 0o600, write); err != nil {
+	if err := atomicfile.Write(o.out, 0o600, write); err != nil {
 		return usagef("choose a FILE that can be written", "flag --out: %v", err)
 	}
 	return nil
 }
 
 // config reads the flags that say what is simulated.
-func (f *simulateFlags) config() (sim simulate.Config, err error) {
-	if sim.Scenario, err = f.read(); err != nil {
+func (o *simulateOptions) config() (sim simulate.Config, err error) {
+	if sim.Scenario, err = o.read(); err != nil {
 		return sim, err
 	}
-	if sim.Limits, err = upstream.ParseLimits(f.limit); err != nil {
+	if sim.Limits, err = upstream.ParseLimits(o.limit); err != nil {
 		return sim, usagef("for example: --limit sliding:40/1s,retry_after=delta", "flag --limit: %v", err)
 	}
-	if sim.Latency, err = upstream.ParseLatency(f.latency); err != nil {
+	if sim.Latency, err = upstream.ParseLatency(o.latency); err != nil {
 		return sim, usagef("allowed: a time such as 75ms, or a range such as 20ms-60ms",
-			"flag --latency: %q is not a latency", f.latency)
+			"flag --latency: %q is not a latency", o.latency)
 	}
 	for _, d := range []struct {
 		flag, text string
 		to         *time.Duration
-	}{{"for", f.length, &sim.For}, {"step", f.step, &sim.Step}} {
+	}{{"for", o.length, &sim.For}, {"step", o.step, &sim.Step}} {
 		if d.text == "" {
 			continue
 		}
@@ -150,20 +152,20 @@ func (f *simulateFlags) config() (sim simulate.Config, err error) {
 			return sim, usagef("allowed: a time such as 30s or 10m", "flag --%s: %q is not a time", d.flag, d.text)
 		}
 	}
-	sim.Seed = f.seed
+	sim.Seed = o.seed
 	return sim, nil
 }
 
 // read returns the scenario to simulate.
-func (f *simulateFlags) read() (upstream.Scenario, error) {
-	if f.scenario == "" {
-		if !slices.Contains(simulate.Presets(), f.preset) {
-			hint := suggest(f.preset, simulate.Presets(), "", lang.Textf("allowed: %s", strings.Join(simulate.Presets(), ", ")))
-			return upstream.Scenario{}, usagef(hint, "flag --preset: %q is not a preset", f.preset)
+func (o *simulateOptions) read() (upstream.Scenario, error) {
+	if o.scenario == "" {
+		if !slices.Contains(simulate.Presets(), o.preset) {
+			hint := suggest(o.preset, simulate.Presets(), "", lang.Textf("allowed: %s", strings.Join(simulate.Presets(), ", ")))
+			return upstream.Scenario{}, usagef(hint, "flag --preset: %q is not a preset", o.preset)
 		}
-		return upstream.Preset(f.preset)
+		return upstream.Preset(o.preset)
 	}
-	file, err := os.Open(f.scenario)
+	file, err := os.Open(o.scenario)
 	if err != nil {
 		return upstream.Scenario{}, usagef("name a file that can be read", "flag --scenario: %v", err)
 	}
@@ -173,10 +175,10 @@ func (f *simulateFlags) read() (upstream.Scenario, error) {
 		err = simulate.Check(s)
 	}
 	if err != nil {
-		return s, usagef("see: anivault limiter simulate --help", "%s: %v", f.scenario, err)
+		return s, usagef("see: anivault limiter simulate --help", "%s: %v", o.scenario, err)
 	}
 	if s.Name == "" {
-		s.Name = strings.TrimSuffix(filepath.Base(f.scenario), ".json")
+		s.Name = strings.TrimSuffix(filepath.Base(o.scenario), ".json")
 	}
 	return s, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-func (c *command) limiterTuneCommand() *cobra.Command {
+func newLimiterTune(f *factory) *cobra.Command {
 	var lasts string
 	var reset bool
 	cmd := leaf(&cobra.Command{
@@ -34,7 +34,7 @@ anivault config show lists them.`,
 		ValidArgsFunction: completeTuning(func(string) bool { return true }),
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
 		if reset {
-			return c.resetTuning(cmd, args)
+			return resetTuning(f, cmd, args)
 		}
 		values, err := tuneValues(args)
 		if err != nil {
@@ -44,12 +44,12 @@ anivault config show lists them.`,
 		if err != nil {
 			return err
 		}
-		return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
+		return f.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
 			target := operate.Target{Operator: ratelimit.Operator{Store: store}, Config: cfg}
 			if _, err := target.Tune(ctx, operate.Order{Set: values, Lasts: period}); err != nil {
 				return tuneError(err)
 			}
-			c.say("tuned %s %s\n", strings.Join(args, " "), periodText(period))
+			f.say("tuned %s %s\n", strings.Join(args, " "), periodText(period))
 			return nil
 		})
 	})
@@ -72,13 +72,13 @@ func completeTuning(use func(key string) bool) cobra.CompletionFunc {
 	}
 }
 
-func (c *command) resetTuning(cmd *cobra.Command, keys []string) error {
+func resetTuning(f *factory, cmd *cobra.Command, keys []string) error {
 	for _, k := range keys {
 		if _, ok := ratelimit.FieldByKey(k); !ok {
 			return unknownKnob(k)
 		}
 	}
-	return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
+	return f.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
 		target := operate.Target{Operator: ratelimit.Operator{Store: store}, Config: cfg}
 		if _, err := target.Tune(ctx, operate.Order{Reset: keys, ResetAll: len(keys) == 0}); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (c *command) resetTuning(cmd *cobra.Command, keys []string) error {
 		if len(keys) > 0 {
 			what = strings.Join(keys, ", ")
 		}
-		c.say("reset %s\n", what)
+		f.say("reset %s\n", what)
 		return nil
 	})
 }

@@ -31,7 +31,7 @@ type logs struct {
 // openLogs opens what the configuration asks for. stderr gets lines from info up only when asked for;
 // until then warnings reach a person as plain sentences, or where a service runs an operator as lines. A log file gets
 // info and above at least.
-func (c *command) openLogs(cfg *config.Config, stderr io.Writer, service bool) (*logs, error) {
+func (f *factory) openLogs(cfg *config.Config, stderr io.Writer, service bool) (*logs, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 		return nil, err
@@ -55,12 +55,12 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer, service bool) (
 			if note != "" && noted.Swap(true) {
 				note = "" // once is enough
 			}
-			c.warn("%s", redactor.String(err.Error()+note))
+			f.warn("%s", redactor.String(err.Error()+note))
 		}
 	}
 	if cfg.Log.File != "" {
 		file, err := openRotated(cfg.Log, "log file", cfg.Log.File, func(err error) {
-			c.warn("the log file can't be written any more: %v", err)
+			f.warn("the log file can't be written any more: %v", err)
 		})
 		if err != nil {
 			return nil, err
@@ -127,7 +127,7 @@ type measuring struct {
 	file   io.Closer
 }
 
-func (c *command) startMetrics(cfg *config.Config, counts *metrics.Metrics) (*measuring, error) {
+func (f *factory) startMetrics(cfg *config.Config, counts *metrics.Metrics) (*measuring, error) {
 	if err := checkTextfile(cfg.Metrics.Textfile); err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (c *command) startMetrics(cfg *config.Config, counts *metrics.Metrics) (*me
 	m.cancel = cancel
 	reporter := metrics.Reporter{
 		Metrics: counts, Sinks: sinks,
-		OnError: func(err error) { c.warn("metrics can't be written: %v", err) },
+		OnError: func(err error) { f.warn("metrics can't be written: %v", err) },
 	}
 	m.done.Go(func() { _ = reporter.Run(ctx) })
 	return m, nil

@@ -20,8 +20,8 @@ import (
 	"github.com/anivault/anivault/internal/version"
 )
 
-// manCommand writes man pages: packages are made with it, and a person who built from source can read them.
-func (c *command) manCommand() *cobra.Command {
+// newMan writes man pages: packages are made with it, and a person who built from source can read them.
+func newMan(f *factory) *cobra.Command {
 	var dir string
 	cmd := leaf(&cobra.Command{
 		Use:     "man",
@@ -35,7 +35,7 @@ func (c *command) manCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = c.streams.Out.Write(page)
+			_, err = f.streams.Out.Write(page)
 			return err
 		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -23,8 +23,10 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// matchFlags are the flags of match that are no settings.
-type matchFlags struct {
+// matchOptions are the flags of match that are no settings.
+type matchOptions struct {
+	f *factory
+
 	format    string
 	offline   bool
 	refresh   bool
@@ -52,8 +54,8 @@ type matchFlags struct {
 	told    bool                          // the summary was told already
 }
 
-func (c *command) matchCommand() *cobra.Command {
-	var f matchFlags
+func newMatch(f *factory) *cobra.Command {
+	o := matchOptions{f: f}
 	cmd := leaf(&cobra.Command{
 		Use:   "match PATH...",
 		Short: "Match every media file below PATH to TMDB",
@@ -72,40 +74,40 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
   find . -name "*.mkv" -print0 | anivault match --files-from - -0`,
 		Args: cobra.ArbitraryArgs,
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		if f.namesFrom == "" && f.filesFrom == "" {
-			if err := c.checkPaths(cmd, args); err != nil {
+		if o.namesFrom == "" && o.filesFrom == "" {
+			if err := checkPaths(f, cmd, args); err != nil {
 				return err
 			}
 		}
-		if err := f.check(c, args); err != nil {
+		if err := o.check(args); err != nil {
 			return err
 		}
-		cfg, produce, err := c.openMatch(cmd, &f, args)
+		cfg, produce, err := o.open(cmd, args)
 		if err != nil {
 			return err
 		}
 		// Little stays of what a run allocates: half as many collections cost a library that has not changed 5 MB.
 		defer debug.SetGCPercent(debug.SetGCPercent(200))
-		return c.match(cmd.Context(), cfg, f, produce)
+		return o.run(cmd.Context(), cfg, produce)
 	})
 	flags := cmd.Flags()
-	streamFormat(cmd, &f.format, matchFormats...)
-	matchSettings(cmd, &f)
+	streamFormat(cmd, &o.format, matchFormats...)
+	matchSettings(cmd, &o)
 	matchThreshold(flags)
-	flags.BoolVar(&f.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
-	flags.StringVar(&f.namesFrom, "names-from", "",
+	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
+	flags.StringVar(&o.namesFrom, "names-from", "",
 		"match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
-	flags.StringVar(&f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
-	flags.BoolVarP(&f.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
-	flags.BoolVar(&f.explain, "explain", false, "say how each file was decided")
-	flags.BoolVar(&f.interactive, "interactive", false,
+	flags.StringVar(&o.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
+	flags.BoolVarP(&o.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
+	flags.BoolVar(&o.explain, "explain", false, "say how each file was decided")
+	flags.BoolVar(&o.interactive, "interactive", false,
 		"ask on the terminal about what is ambiguous or unmatched, and keep the answers as pins")
-	flags.BoolVar(&f.noInput, "no-input", false, "never ask (the default)")
-	flags.StringVar(&f.report, "report", "", "write a self-contained HTML page to `FILE`")
-	flags.StringVar(&f.view, "view", "", "`VIEW` of tables: seasons, a line a season, or files (default: seasons on a terminal)")
-	flags.StringVar(&f.only, "only", "", "print only files of these `STATUSES`, with commas: "+strings.Join(report.OnlyWords(), ", "))
-	flags.BoolVar(&f.csvBOM, "csv-bom", false, "begin --format csv with a byte order mark, for spreadsheets")
-	flags.BoolVar(&f.refresh, "refresh", false,
+	flags.BoolVar(&o.noInput, "no-input", false, "never ask (the default)")
+	flags.StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
+	flags.StringVar(&o.view, "view", "", "`VIEW` of tables: seasons, a line a season, or files (default: seasons on a terminal)")
+	flags.StringVar(&o.only, "only", "", "print only files of these `STATUSES`, with commas: "+strings.Join(report.OnlyWords(), ", "))
+	flags.BoolVar(&o.csvBOM, "csv-bom", false, "begin --format csv with a byte order mark, for spreadsheets")
+	flags.BoolVar(&o.refresh, "refresh", false,
 		"revalidate cached answers with TMDB (its own search answers may be 8 hours old)")
 	completeWords(cmd, "view", views...)
 	completeWords(cmd, "only", report.OnlyWords()...)
@@ -113,13 +115,13 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 }
 
 // matchSettings adds the flags that say what is matched, and how; match, missing and organize have them.
-func matchSettings(cmd *cobra.Command, f *matchFlags) {
+func matchSettings(cmd *cobra.Command, o *matchOptions) {
 	flags := cmd.Flags()
-	askSettings(cmd, &f.offline)
+	askSettings(cmd, &o.offline)
 	settingFlag(flags, "auto-recover", "in CacheOnly, wait and probe TMDB every `PERIOD`, such as 15m")
 	settingFlag(flags, "type", "`KIND` of the files: auto, tv or movie")
 	settingFlag(flags, "min-episode-confidence", "below this `NUMBER` from 0 to 1 a file has no season and episode")
-	flags.StringArrayVar(&f.exclude, "exclude", nil,
+	flags.StringArrayVar(&o.exclude, "exclude", nil,
 		"leave out what `GLOB` matches, as in .anivaultignore (may be repeated)")
 	flags.String("jobs", "", "read and parse `N` at once; never the number of requests (default: by CPU)")
 	completeWords(cmd, "type", "auto", "tv", "movie")
@@ -142,78 +144,78 @@ func askSettings(cmd *cobra.Command, offline *bool) {
 		"en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")
 }
 
-// openMatch reads the configuration and opens the source of the files.
-func (c *command) openMatch(cmd *cobra.Command, f *matchFlags, args []string) (*config.Config, run.Producer, error) {
-	f.roots = args
-	cfg, err := c.load(cmd)
+// open reads the configuration and opens the source of the files.
+func (o *matchOptions) open(cmd *cobra.Command, args []string) (*config.Config, run.Producer, error) {
+	o.roots = args
+	cfg, err := o.f.load(cmd)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !f.offline && cfg.LacksKey() {
+	if !o.offline && cfg.LacksKey() {
 		return nil, nil, usagef(noKeyHint, noKeyMessage)
 	}
-	produce, err := f.input(c, args)
+	produce, err := o.input(args)
 	return cfg, produce, err
 }
 
 // checkExcludes refuses patterns that mean nothing.
-func (f *matchFlags) checkExcludes() error {
-	if err := library.Walk(context.Background(), nil, library.Options{Excludes: f.exclude}, nil); err != nil {
+func (o *matchOptions) checkExcludes() error {
+	if err := library.Walk(context.Background(), nil, library.Options{Excludes: o.exclude}, nil); err != nil {
 		return usagef("patterns are those of .gitignore", "flag --exclude: %v", err)
 	}
 	return nil
 }
 
 // check refuses flags that make no sense together and fills in the default format.
-func (f *matchFlags) check(c *command, args []string) error {
-	if err := c.tableOr(&f.format, matchFormats...); err != nil {
+func (o *matchOptions) check(args []string) error {
+	if err := o.f.tableOr(&o.format, matchFormats...); err != nil {
 		return err
 	}
-	if err := f.checkShown(c); err != nil {
+	if err := o.checkShown(); err != nil {
 		return err
 	}
 	switch {
-	case f.offline && f.refresh:
+	case o.offline && o.refresh:
 		return usagef("leave one of them out", "--offline and --refresh exclude each other")
-	case f.csvBOM && f.format != string(report.FormatCSV):
+	case o.csvBOM && o.format != string(report.FormatCSV):
 		return usagef("for example: anivault match --format csv --csv-bom ~/Anime > anime.csv", "--csv-bom needs --format csv")
-	case f.namesFrom != "" && f.filesFrom != "":
+	case o.namesFrom != "" && o.filesFrom != "":
 		return usagef("leave one of them out", "--names-from and --files-from exclude each other")
-	case f.null && f.filesFrom == "":
+	case o.null && o.filesFrom == "":
 		return usagef("for example: find . -print0 | anivault match --files-from - -0", "-0 needs --files-from")
-	case f.namesFrom != "" && len(args) > 0, f.filesFrom != "" && len(args) > 0:
+	case o.namesFrom != "" && len(args) > 0, o.filesFrom != "" && len(args) > 0:
 		return usagef("leave out PATH or the list", "PATH and a list exclude each other")
 	}
-	if err := f.checkExcludes(); err != nil {
+	if err := o.checkExcludes(); err != nil {
 		return err
 	}
-	if err := checkWritable("--report", f.report, "report.html"); err != nil {
+	if err := checkWritable("--report", o.report, "report.html"); err != nil {
 		return err
 	}
-	return f.checkInteractive(c)
+	return o.checkInteractive()
 }
 
 // views are the words of --view.
 var views = []string{"files", "seasons"}
 
 // checkShown reads --view and --only. --explain is about files.
-func (f *matchFlags) checkShown(c *command) (err error) {
-	table := f.format == string(report.FormatTable)
+func (o *matchOptions) checkShown() (err error) {
+	table := o.format == string(report.FormatTable)
 	switch {
-	case f.view == "":
-		f.view = "files"
-		if table && c.streams.OutTTY && !f.explain {
-			f.view = "seasons"
+	case o.view == "":
+		o.view = "files"
+		if table && o.f.streams.OutTTY && !o.explain {
+			o.view = "seasons"
 		}
-	case !slices.Contains(views, f.view):
-		return usagef(lang.Textf("allowed: %s", strings.Join(views, ", ")), "flag --view: %q is not a view", f.view)
-	case f.view == "seasons" && !table:
+	case !slices.Contains(views, o.view):
+		return usagef(lang.Textf("allowed: %s", strings.Join(views, ", ")), "flag --view: %q is not a view", o.view)
+	case o.view == "seasons" && !table:
 		return usagef("add --format table", "--view seasons is a view of tables")
-	case f.view == "seasons" && f.explain:
+	case o.view == "seasons" && o.explain:
 		return usagef("leave one of them out", "--explain is about files: it and --view seasons exclude each other")
 	}
-	if f.only != "" {
-		if f.shown, err = report.ParseOnly(f.only); err != nil {
+	if o.only != "" {
+		if o.shown, err = report.ParseOnly(o.only); err != nil {
 			return usagef(lang.Textf("allowed: %s", strings.Join(report.OnlyWords(), ", ")), "flag --only: %v", err)
 		}
 	}
@@ -221,20 +223,20 @@ func (f *matchFlags) checkShown(c *command) (err error) {
 }
 
 // given are the words of the command line that say what is matched; "" where they can't be typed again, or are many.
-func (f *matchFlags) given() string {
+func (o *matchOptions) given() string {
 	var words []string
 	switch {
-	case f.namesFrom == "-", f.filesFrom == "-":
+	case o.namesFrom == "-", o.filesFrom == "-":
 		return ""
-	case f.namesFrom != "":
-		words = []string{"--names-from", ui.ShellWord(f.namesFrom)}
-	case f.filesFrom != "":
-		words = []string{"--files-from", ui.ShellWord(f.filesFrom)}
-		if f.null {
+	case o.namesFrom != "":
+		words = []string{"--names-from", ui.ShellWord(o.namesFrom)}
+	case o.filesFrom != "":
+		words = []string{"--files-from", ui.ShellWord(o.filesFrom)}
+		if o.null {
 			words = append(words, "-0")
 		}
 	}
-	for _, root := range f.roots {
+	for _, root := range o.roots {
 		words = append(words, ui.ShellWord(root))
 	}
 	const most = 200
@@ -245,7 +247,7 @@ func (f *matchFlags) given() string {
 }
 
 // checkPaths finds out what was meant where no PATH is given, or none that could be one.
-func (c *command) checkPaths(cmd *cobra.Command, args []string) error {
+func checkPaths(f *factory, cmd *cobra.Command, args []string) error {
 	if len(args) == 1 && args[0] == "-" {
 		if _, err := os.Lstat("-"); err != nil {
 			return usagef("a list of paths from stdin: anivault match --files-from -", "- is not a path")
@@ -262,7 +264,7 @@ func (c *command) checkPaths(cmd *cobra.Command, args []string) error {
 				"no PATH given: --auto-recover took %s for its PERIOD", value)
 		}
 	}
-	if !c.streams.InTTY {
+	if !f.streams.InTTY {
 		return usagef("for example: "+example+"\n      a list of paths from stdin: anivault match --files-from -",
 			"no PATH given")
 	}
@@ -271,16 +273,16 @@ func (c *command) checkPaths(cmd *cobra.Command, args []string) error {
 
 // input returns the source of the files to match. It is an error, before any work, that no PATH exists or a list can't
 // be opened.
-func (f *matchFlags) input(c *command, args []string) (run.Producer, error) {
-	if list := f.namesFrom + f.filesFrom; list != "" {
-		in, err := c.openList(list)
+func (o *matchOptions) input(args []string) (run.Producer, error) {
+	if list := o.namesFrom + o.filesFrom; list != "" {
+		in, err := openList(o.f, list)
 		if err != nil {
 			return nil, err
 		}
-		if f.namesFrom != "" {
+		if o.namesFrom != "" {
 			return run.Names(in), nil
 		}
-		return run.Files(in, f.null, library.Options{Excludes: f.exclude, Read: f.folders}), nil
+		return run.Files(in, o.null, library.Options{Excludes: o.exclude, Read: o.folders}), nil
 	}
 	missing := slices.DeleteFunc(slices.Clone(args), func(path string) bool {
 		_, err := os.Lstat(path)
@@ -293,15 +295,15 @@ func (f *matchFlags) input(c *command, args []string) (run.Producer, error) {
 		return nil, usagef("check the spelling; paths with spaces need quotes",
 			"no such file or directory: %s", ui.Printable(args[0]))
 	}
-	walk := run.Walk(args, library.Options{Excludes: f.exclude, Read: f.folders})
-	f.again = walk
+	walk := run.Walk(args, library.Options{Excludes: o.exclude, Read: o.folders})
+	o.again = walk
 	return walk, nil
 }
 
 // openList opens a list of names or paths; "-" is stdin.
-func (c *command) openList(path string) (io.ReadCloser, error) {
+func openList(f *factory, path string) (io.ReadCloser, error) {
 	if path == "-" {
-		return io.NopCloser(c.streams.In), nil
+		return io.NopCloser(f.streams.In), nil
 	}
 	in, err := os.Open(filepath.Clean(path))
 	if err != nil {

@@ -36,16 +36,16 @@ type typed struct {
 }
 
 // checkInteractive refuses to ask where nobody can answer.
-func (f *matchFlags) checkInteractive(c *command) error {
+func (o *matchOptions) checkInteractive() error {
 	switch {
-	case f.interactive && f.noInput:
+	case o.interactive && o.noInput:
 		return usagef("leave one of them out", "--interactive and --no-input exclude each other")
-	case !f.interactive:
+	case !o.interactive:
 		return nil
-	case f.namesFrom == "-" || f.filesFrom == "-":
+	case o.namesFrom == "-" || o.filesFrom == "-":
 		return usagef("write the list to a file and name that",
 			"--interactive reads answers from stdin, which carries the list")
-	case !c.streams.InTTY || !c.streams.ErrTTY:
+	case !o.f.streams.InTTY || !o.f.streams.ErrTTY:
 		return usagef("leave it out here; anivault pin PATH tv/ID makes a choice without asking",
 			"--interactive needs a terminal to ask on")
 	}

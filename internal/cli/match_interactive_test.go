@@ -121,15 +121,15 @@ func newWorld(t *testing.T, files ...string) *world {
 // run runs the program with a person at the terminal and returns stdout and the status.
 func (w *world) run(ctx context.Context, person *terminal, args ...string) (string, int) {
 	var out bytes.Buffer
-	c := &command{
+	f := &factory{
 		streams: ui.Streams{In: person.in, Out: &out, Err: person, InTTY: true, ErrTTY: true, Dumb: true, Width: 100},
 		environ: w.env,
 	}
-	root := c.root()
+	root := newRoot(f)
 	root.SetArgs(append(args, filepath.Join(w.dir, "lib")))
 	root.SetErr(person)
 	err := root.ExecuteContext(ctx)
-	return out.String(), statusOf(err, c.started)
+	return out.String(), statusOf(err, f.started)
 }
 
 func (w *world) pins(t *testing.T) string {
@@ -281,8 +281,8 @@ func TestInteractiveNeedsAPerson(t *testing.T) {
 		"a contradiction":  {ui.Streams{InTTY: true, ErrTTY: true}, []string{"match", "--interactive", "--no-input"}, "exclude"},
 	} {
 		c.streams.In, c.streams.Out, c.streams.Err = strings.NewReader(""), io.Discard, io.Discard
-		cmd := &command{streams: c.streams, environ: w.env}
-		root := cmd.root()
+		cmd := &factory{streams: c.streams, environ: w.env}
+		root := newRoot(cmd)
 		root.SetArgs(append(c.args, w.dir))
 		err := root.Execute()
 		if statusOf(err, cmd.started) != exitUsage || !strings.Contains(err.Error(), c.want) || hintFor(err) == "" {

@@ -31,7 +31,7 @@ type progress struct {
 }
 
 // startProgress begins to draw, unless the person asked for quiet: the first line at once, before anything is asked.
-func (c *command) startProgress(a *app.App, status *ui.Status) *progress {
+func startProgress(f *factory, a *app.App, status *ui.Status) *progress {
 	p := &progress{run: a, status: status, done: make(chan struct{})}
 	if !status.Enabled() {
 		return p

@@ -23,17 +23,17 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// match runs the job and reports it; the returned error carries the exit status.
-func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, produce run.Producer) (err error) {
+// run runs the job and reports it; the returned error carries the exit status.
+func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.Producer) (err error) {
 	if cfg.Metrics.File == "-" {
 		return usagef("name a file", "metrics can't go to stdout: it carries the results")
 	}
-	color, err := c.colorPolicy()
+	color, err := o.f.colorPolicy()
 	if err != nil {
 		return err
 	}
-	status := ui.NewStatus(c.streams, !c.quiet && !c.noProgress)
-	logs, err := c.openLogs(cfg, status.Writer(c.streams.Err), false)
+	status := ui.NewStatus(o.f.streams, !o.f.quiet && !o.f.noProgress)
+	logs, err := o.f.openLogs(cfg, status.Writer(o.f.streams.Err), false)
 	if err != nil {
 		return err
 	}
@@ -43,44 +43,44 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		err = errors.Join(err, logs.Close())
 	}()
 	options := app.Options{
-		Offline: f.offline, Refresh: f.refresh, Anew: f.explain || f.report != "", Warn: logs.warn, Log: logs.handler,
+		Offline: o.offline, Refresh: o.refresh, Anew: o.explain || o.report != "", Warn: logs.warn, Log: logs.handler,
 	}
-	if f.interactive {
-		lines := bufio.NewReader(c.streams.In)
-		options.Ask = &person{out: status.Writer(c.streams.Err), lines: lines, width: c.streams.Width}
+	if o.interactive {
+		lines := bufio.NewReader(o.f.streams.In)
+		options.Ask = &person{out: status.Writer(o.f.streams.Err), lines: lines, width: o.f.streams.Width}
 	}
 	run, err := app.Open(cfg, options)
 	if err != nil {
 		return err
 	}
 	here := "."
-	if f.namesFrom != "" {
+	if o.namesFrom != "" {
 		here = ""
 	}
-	writer, err := c.matchWriter(ctx, f, run, status.Writer(c.streams.Out), report.Options{
-		Resized: c.streams.OutWidth, Terminal: c.streams.OutTTY, Color: color, Here: here, Explain: f.explain,
-		Mark: f.csvBOM, Seasons: f.view == "seasons", Only: f.shown,
+	writer, err := o.writer(ctx, run, status.Writer(o.f.streams.Out), report.Options{
+		Resized: o.f.streams.OutWidth, Terminal: o.f.streams.OutTTY, Color: color, Here: here, Explain: o.explain,
+		Mark: o.csvBOM, Seasons: o.view == "seasons", Only: o.shown,
 	})
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
-	measuring, err := c.startMetrics(cfg, run.Metrics())
+	measuring, err := o.f.startMetrics(cfg, run.Metrics())
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
-	progress := c.startProgress(run, status)
-	progress.countAhead(ctx, f.again)
+	progress := startProgress(o.f, run, status)
+	progress.countAhead(ctx, o.again)
 	var tally report.Tally
-	page := html.Page{Names: f.namesFrom != ""}
+	page := html.Page{Names: o.namesFrom != ""}
 	gaps := missing{ctx: ctx, run: run}
 	matched := run.Match(ctx, produce, func(r report.Record) error {
 		tally.Add(r)
 		progress.counted(tally.Counts())
-		if f.report != "" {
+		if o.report != "" {
 			page.Records = append(page.Records, r)
 			gaps.holdings.Add(&r)
 		}
-		if !f.shown.Has(&r) {
+		if !o.shown.Has(&r) {
 			return nil
 		}
 		return writer.Match(r)
@@ -88,45 +88,45 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	summary = run.Summary(tally.Counts())
 	progress.stop()
 	output := writer.Close(summary)
-	if !c.quiet && !f.told {
-		output = errors.Join(output, tally.Write(c.streams.Err, summary, report.Options{
-			Width: max(c.streams.ErrWidth(), c.streams.OutWidth()), Color: color && c.streams.ErrTTY, Here: here, Ending: ending(ctx, cfg, run, f),
-			Only: f.shown,
+	if !o.f.quiet && !o.told {
+		output = errors.Join(output, tally.Write(o.f.streams.Err, summary, report.Options{
+			Width: max(o.f.streams.ErrWidth(), o.f.streams.OutWidth()), Color: color && o.f.streams.ErrTTY, Here: here, Ending: ending(ctx, cfg, run, o),
+			Only: o.shown,
 		}))
 	}
-	if f.report != "" {
+	if o.report != "" {
 		if ctx.Err() == nil { // else not all files have been seen
 			page.Gaps = slices.Concat(gaps.gaps(time.Now().Format(time.DateOnly))...)
 		}
-		output = errors.Join(output, writePage(f.report, page, f.roots, run, summary))
+		output = errors.Join(output, writePage(o.report, page, o.roots, run, summary))
 	}
-	if f.after != nil {
-		f.after(run)
+	if o.after != nil {
+		o.after(run)
 	}
 	output = errors.Join(output, measuring.stop(), run.Close())
 	var unauthorized error
 	if refusal, ok := errors.AsType[*tmdb.UnauthorizedError](run.Unauthorized()); ok {
 		unauthorized = refused(cfg, refusal)
 	}
-	err = matchStatus(ctx, output, matched, unauthorized, summary, f.strict)
-	if err == nil && f.missing != nil && f.missing.sum.Unknown > 0 {
+	err = matchStatus(ctx, output, matched, unauthorized, summary, o.strict)
+	if err == nil && o.missing != nil && o.missing.sum.Unknown > 0 {
 		return &failure{code: exitIncomplete}
 	}
 	return err
 }
 
-// matchWriter returns what the run's records go to.
-func (c *command) matchWriter(
-	ctx context.Context, f matchFlags, run *app.App, out io.Writer, opts report.Options,
+// writer returns what the run's records go to.
+func (o *matchOptions) writer(
+	ctx context.Context, run *app.App, out io.Writer, opts report.Options,
 ) (report.Writer, error) {
-	if m := f.missing; m != nil {
-		m.ctx, m.run, m.out, m.format, m.opts, m.say = ctx, run, out, f.format, opts, c.say
+	if m := o.missing; m != nil {
+		m.ctx, m.run, m.out, m.format, m.opts, m.say = ctx, run, out, o.format, opts, o.f.say
 		return m, nil
 	}
-	if f.records != nil {
-		return f.records, nil
+	if o.records != nil {
+		return o.records, nil
 	}
-	return report.NewWriter(report.Format(f.format), out, opts)
+	return report.NewWriter(report.Format(o.format), out, opts)
 }
 
 // writePage writes the HTML report of a run.
@@ -161,19 +161,19 @@ func matchStatus(ctx context.Context, output, matched, refused error, s report.S
 }
 
 // ending returns how a run ended.
-func ending(ctx context.Context, cfg *config.Config, run *app.App, f matchFlags) report.Ending {
+func ending(ctx context.Context, cfg *config.Config, run *app.App, o *matchOptions) report.Ending {
 	at := run.Progress()
 	e := report.Ending{
-		Interrupted: ctx.Err() != nil, Found: int(at.Files), Searching: !at.Walked, Asked: f.interactive,
-		Names: f.namesFrom != "", Given: f.given(),
+		Interrupted: ctx.Err() != nil, Found: int(at.Files), Searching: !at.Walked, Asked: o.interactive,
+		Names: o.namesFrom != "", Given: o.given(),
 	}
 	if from := cfg.KeyOrigin(); strings.HasPrefix(from, "ANIVAULT_") {
 		e.KeyVariable = from
 	}
-	if f.refresh {
+	if o.refresh {
 		e.Unrefreshed = int(at.Stale)
 	}
-	if f.offline {
+	if o.offline {
 		return e
 	}
 	if st, err := run.Limiter(); err == nil {

@@ -22,8 +22,8 @@ import (
 // missingFormats are the values of --format of missing.
 var missingFormats = []string{"table", "json", "ndjson"}
 
-func (c *command) missingCommand() *cobra.Command {
-	var f matchFlags
+func newMissing(f *factory) *cobra.Command {
+	o := matchOptions{f: f}
 	cmd := leaf(&cobra.Command{
 		Use:   "missing PATH...",
 		Short: "Say which aired episodes are not there, and which are there twice",
@@ -36,21 +36,21 @@ An episode has aired if its date has come. Specials (season 0) are never missing
   anivault missing --offline --format ndjson ~/Anime | jq -c 'select(.here == 0) | [.title, .season]'`,
 		Args: atLeastOne("PATH", "for example: anivault missing ~/Anime"),
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		if err := c.tableOr(&f.format, missingFormats...); err != nil {
+		if err := f.tableOr(&o.format, missingFormats...); err != nil {
 			return err
 		}
-		if err := f.checkExcludes(); err != nil {
+		if err := o.checkExcludes(); err != nil {
 			return err
 		}
-		f.missing = new(missing)
-		cfg, produce, err := c.openMatch(cmd, &f, args)
+		o.missing = new(missing)
+		cfg, produce, err := o.open(cmd, args)
 		if err != nil {
 			return err
 		}
-		return c.match(cmd.Context(), cfg, f, produce)
+		return o.run(cmd.Context(), cfg, produce)
 	})
-	streamFormat(cmd, &f.format, missingFormats...)
-	matchSettings(cmd, &f)
+	streamFormat(cmd, &o.format, missingFormats...)
+	matchSettings(cmd, &o)
 	matchThreshold(cmd.Flags())
 	return cmd
 }

@@ -26,9 +26,11 @@ import (
 // organizeFormats are the values of --format of organize.
 var organizeFormats = []string{"table", "ndjson"}
 
-// organizing is one run of organize.
-type organizing struct {
-	f       matchFlags
+// organizeRun is one run of organize.
+type organizeRun struct {
+	f *factory
+
+	match   matchOptions
 	from    string // a file of records, in place of matching
 	plan    string // the file that the plan's text goes to
 	inPlace bool
@@ -47,8 +49,8 @@ type organizing struct {
 	began   time.Time
 }
 
-func (c *command) organizeCommand() *cobra.Command {
-	var o organizing
+func newOrganize(f *factory) *cobra.Command {
+	o := organizeRun{f: f, match: matchOptions{f: f}}
 	cmd := leaf(&cobra.Command{
 		Use:   "organize PATH...",
 		Short: "Put a library in order: make a plan, and carry it out if you say so",
@@ -66,21 +68,21 @@ over something that is there.`,
   anivault organize --from records.ndjson --to /srv/library`,
 		Args: cobra.ArbitraryArgs,
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return c.organize(cmd, &o, args)
+		return o.run(cmd, args)
 	})
 	flags := cmd.Flags()
 	planFlags(cmd)
 	flags.BoolVar(&o.inPlace, "in-place", false, "allow --to to hold PATH, or PATH to hold --to: files are moved")
 	flags.StringVar(&o.from, "from", "", "take the records of match --format ndjson from `FILE` (- for stdin) and match nothing")
-	flags.StringVar(&o.f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
-	flags.BoolVarP(&o.f.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
+	flags.StringVar(&o.match.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
+	flags.BoolVarP(&o.match.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
 	flags.StringVar(&o.plan, "plan", "", "write the plan's text to `FILE` (- for stdout)")
 	flags.BoolVar(&o.yes, "yes", false, "carry the plan out without asking, as anivault apply does")
 	flags.BoolVar(&o.partial, "partial", false, "leave the units that can't be carried out, and do the others")
 	flags.DurationVar(&o.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is left or in conflict")
 	streamFormat(cmd, &o.format, organizeFormats...)
-	matchSettings(cmd, &o.f)
+	matchSettings(cmd, &o.match)
 	return cmd
 }
 
@@ -106,20 +108,20 @@ func planFlags(cmd *cobra.Command) {
 	completeWords(cmd, "nfo", "auto", "off", "ids", "full")
 }
 
-func (c *command) organize(cmd *cobra.Command, o *organizing, args []string) error {
+func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 	o.began = time.Now()
 	// A big plan is most of the memory, and little of it is garbage: 164 MB for 100,000 files in place of 203.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
-	if err := o.check(c, cmd, args); err != nil {
+	if err := o.check(cmd, args); err != nil {
 		return err
 	}
 	var produce run.Producer
 	var err error
 	if o.from != "" {
-		o.cfg, err = c.load(cmd)
+		o.cfg, err = o.f.load(cmd)
 	} else {
-		o.f.folders = o.disk.Seen
-		o.cfg, produce, err = c.openMatch(cmd, &o.f, args)
+		o.match.folders = o.disk.Seen
+		o.cfg, produce, err = o.match.open(cmd, args)
 	}
 	if err != nil {
 		return err
@@ -129,10 +131,10 @@ func (c *command) organize(cmd *cobra.Command, o *organizing, args []string) err
 	}
 	var incomplete error
 	if o.from != "" {
-		err = o.read(c)
+		err = o.read()
 	} else {
-		o.f.records = o
-		err = c.match(cmd.Context(), o.cfg, o.f, produce)
+		o.match.records = o
+		err = o.match.run(cmd.Context(), o.cfg, produce)
 		if known, ok := errors.AsType[*failure](err); ok && known.code == exitIncomplete {
 			incomplete, err = err, nil // what is known is planned all the same
 		}
@@ -140,11 +142,11 @@ func (c *command) organize(cmd *cobra.Command, o *organizing, args []string) err
 	if err != nil {
 		return err
 	}
-	return c.finishPlan(cmd.Context(), o, incomplete)
+	return o.finish(cmd.Context(), incomplete)
 }
 
 // check refuses flags that make no sense together.
-func (o *organizing) check(c *command, cmd *cobra.Command, args []string) error {
+func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case o.plan != "" && cmd.Flags().Changed("format"):
 		return usagef("leave one of them out", "--plan and --format exclude each other: a plan is a text of its own")
@@ -152,19 +154,19 @@ func (o *organizing) check(c *command, cmd *cobra.Command, args []string) error 
 		return usagef("leave one of them out", "--yes and --plan exclude each other: one carries the plan out, the other saves it")
 	case o.yes && !apply.Supported:
 		return errUnsupported
-	case o.from != "" && o.f.filesFrom != "":
+	case o.from != "" && o.match.filesFrom != "":
 		return usagef("leave one of them out", "--from and --files-from exclude each other")
-	case o.f.null && o.f.filesFrom == "":
+	case o.match.null && o.match.filesFrom == "":
 		return usagef("for example: find . -print0 | anivault organize --files-from - -0 --to ~/Library", "-0 needs --files-from")
-	case o.f.filesFrom != "" && len(args) > 0:
+	case o.match.filesFrom != "" && len(args) > 0:
 		return usagef("leave out PATH or the list", "PATH and a list exclude each other")
-	case o.from == "" && o.f.filesFrom == "" && len(args) == 0:
+	case o.from == "" && o.match.filesFrom == "" && len(args) == 0:
 		return usagef("for example: anivault organize ~/Downloads --to /srv/library", "no PATH given")
 	}
-	if err := c.tableOr(&o.format, organizeFormats...); err != nil {
+	if err := o.f.tableOr(&o.format, organizeFormats...); err != nil {
 		return err
 	}
-	if err := o.f.checkExcludes(); err != nil {
+	if err := o.match.checkExcludes(); err != nil {
 		return err
 	}
 	if o.plan == "" || o.plan == "-" {
@@ -177,7 +179,7 @@ func (o *organizing) check(c *command, cmd *cobra.Command, args []string) error 
 }
 
 // prepare finds layout and roots.
-func (o *organizing) prepare(cmd *cobra.Command, args []string) error {
+func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 	set := o.cfg.Organize
 	layout, err := organize.NewLayout(set.Layout, set.Template)
 	if err != nil {
@@ -205,7 +207,7 @@ func (o *organizing) prepare(cmd *cobra.Command, args []string) error {
 }
 
 // badTemplate names the setting of a template that can't be read, and the field that may have been meant.
-func (o *organizing) badTemplate(err error) error {
+func (o *organizeRun) badTemplate(err error) error {
 	bad, ok := errors.AsType[*organize.TemplateError](err)
 	if !ok {
 		return err
@@ -228,7 +230,7 @@ func (o *organizing) badTemplate(err error) error {
 }
 
 // Match implements report.Writer: a record is planned.
-func (o *organizing) Match(r report.Record) error {
+func (o *organizeRun) Match(r report.Record) error {
 	if len(o.options.Sources) == 0 {
 		if err := o.folders.add(o, filepath.Dir(r.Path)); err != nil {
 			return err
@@ -240,13 +242,13 @@ func (o *organizing) Match(r report.Record) error {
 }
 
 // Flush implements report.Writer: there is no plan before the end.
-func (o *organizing) Flush() error { return nil }
+func (o *organizeRun) Flush() error { return nil }
 
 // Close implements report.Writer.
-func (o *organizing) Close(report.Summary) error { return nil }
+func (o *organizeRun) Close(report.Summary) error { return nil }
 
-// finishPlan makes the plan, and prints or saves it.
-func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete error) error {
+// finish makes the plan, and prints or saves it.
+func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 	if len(o.options.Sources) == 0 {
 		roots, err := o.folders.roots()
 		if err != nil {
@@ -265,28 +267,28 @@ func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete erro
 	var err error
 	switch {
 	case o.plan == "-":
-		err = writePlan(c.streams.Out, result)
+		err = writePlan(o.f.streams.Out, result)
 	case o.yes:
-		return errorOf(c.applyPlanned(ctx, o, result), o.rest(result, incomplete))
+		return errorOf(o.apply(ctx, result), o.rest(result, incomplete))
 	case o.plan != "":
 		err = keepPlan(o.plan, func(w io.Writer) error { return writePlan(w, result) })
 	default:
-		err = c.printPlan(o, result)
+		err = o.printPlan(result)
 	}
 	if told, ok := errors.AsType[*failure](err); ok {
 		return told
 	} else if err != nil {
 		return &failure{code: exitInternal, err: lang.Error("write the plan: %w", err)}
 	}
-	c.sayPlan(o, result)
-	if o.asks(c, result) {
-		return errorOf(c.ask(ctx, o, result), o.rest(result, incomplete))
+	o.sayPlan(result)
+	if o.asks(result) {
+		return errorOf(o.ask(ctx, result), o.rest(result, incomplete))
 	}
 	return o.rest(result, incomplete)
 }
 
 // rest is what is to be said of what was not planned.
-func (o *organizing) rest(r *organize.Result, incomplete error) error {
+func (o *organizeRun) rest(r *organize.Result, incomplete error) error {
 	switch {
 	case incomplete != nil:
 		return incomplete
@@ -332,26 +334,26 @@ func writePlan(out io.Writer, r *organize.Result) error {
 }
 
 // sayPlan tells on stderr what the plan holds, and what comes next.
-func (c *command) sayPlan(o *organizing, r *organize.Result) {
+func (o *organizeRun) sayPlan(r *organize.Result) {
 	s := summarize(o, r)
-	c.say("plan: %s to %s, %d in place, %d left, %d in conflict; nothing was changed\n", lang.Count(s.Planned, "file"), o.options.Mode, s.InPlace, s.Left, s.Conflicts)
+	o.f.say("plan: %s to %s, %d in place, %d left, %d in conflict; nothing was changed\n", lang.Count(s.Planned, "file"), o.options.Mode, s.InPlace, s.Left, s.Conflicts)
 	for _, w := range r.Warnings() {
-		c.warn("%s", w)
+		o.f.warn("%s", w)
 	}
-	c.sayUnowned(s.Unowned)
+	sayUnowned(o.f, s.Unowned)
 	if n := cycles(r); n > 0 {
-		c.say("%s of files that take each other's names: one of each waits as %s meanwhile\n", lang.Count(n, "cycle"), organize.TempName(r.ID, 1))
+		o.f.say("%s of files that take each other's names: one of each waits as %s meanwhile\n", lang.Count(n, "cycle"), organize.TempName(r.ID, 1))
 	}
-	if !c.quiet && !o.options.Versions && slices.ContainsFunc(r.Left, func(l organize.LeftFile) bool { return l.Code == organize.SameTarget }) {
-		advise(c.streams, "--on-conflict version keeps several versions of one episode or film side by side, where their names tell them apart")
+	if !o.f.quiet && !o.options.Versions && slices.ContainsFunc(r.Left, func(l organize.LeftFile) bool { return l.Code == organize.SameTarget }) {
+		advise(o.f.streams, "--on-conflict version keeps several versions of one episode or film side by side, where their names tell them apart")
 	}
 	switch {
-	case c.quiet || s.Planned == 0 || o.asks(c, r):
+	case o.f.quiet || s.Planned == 0 || o.asks(r):
 	case o.plan == "":
-		c.say("next: the same command with --plan library.plan saves the plan, with --yes carries it out\n")
+		o.f.say("next: the same command with --plan library.plan saves the plan, with --yes carries it out\n")
 	case o.plan != "-":
-		c.say("saved: %s\n", ui.ShellWord(o.plan))
-		c.say("next: anivault apply %s\n", ui.ShellWord(o.plan))
+		o.f.say("saved: %s\n", ui.ShellWord(o.plan))
+		o.f.say("next: anivault apply %s\n", ui.ShellWord(o.plan))
 	}
 }
 

@@ -19,26 +19,26 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// applyPlanned carries the plan out that was just made. What was left is told with it.
-func (c *command) applyPlanned(ctx context.Context, o *organizing, r *organize.Result) error {
+// apply carries the plan out that was just made. What was left is told with it.
+func (o *organizeRun) apply(ctx context.Context, r *organize.Result) error {
 	plan, err := readBack(r)
 	if err != nil {
 		return err
 	}
 	if o.format != "ndjson" {
-		if err := c.printTree(r); err != nil {
+		if err := printTree(o.f, r); err != nil {
 			return err
 		}
 	}
 	for _, w := range r.Warnings() {
-		c.warn("%s", w)
+		o.f.warn("%s", w)
 	}
-	return c.carryOut(ctx, o.cfg, o.applying(r), plan)
+	return o.applyRun(r).carryOut(ctx, o.cfg, plan)
 }
 
-// applying is what apply has to know of a plan that was just made.
-func (o *organizing) applying(r *organize.Result) *applying {
-	a := &applying{partial: o.partial, wait: o.wait, format: o.format, began: o.began, units: r.Units}
+// applyRun is what apply has to know of a plan that was just made.
+func (o *organizeRun) applyRun(r *organize.Result) *applyRun {
+	a := &applyRun{f: o.f, partial: o.partial, wait: o.wait, format: o.format, began: o.began, units: r.Units}
 	s := summarize(o, r)
 	a.left, a.planned = r.Left, &s
 	return a
@@ -54,15 +54,15 @@ func readBack(r *organize.Result) (*organize.Plan, error) {
 }
 
 // asks reports whether somebody can be asked what to do with the plan.
-func (o *organizing) asks(c *command, r *organize.Result) bool {
+func (o *organizeRun) asks(r *organize.Result) bool {
 	return apply.Supported && o.plan == "" && !o.yes && o.format == "table" && len(r.Units) > 0 &&
-		c.streams.InTTY && c.streams.OutTTY && c.streams.ErrTTY
+		o.f.streams.InTTY && o.f.streams.OutTTY && o.f.streams.ErrTTY
 }
 
-// asking is a plan that a person decides about, and may have edited.
-type asking struct {
-	*command
-	o      *organizing
+// planPrompt is a plan that a person decides about, and may have edited.
+type planPrompt struct {
+	f      *factory
+	o      *organizeRun
 	r      *organize.Result
 	p      person
 	plan   *organize.Plan
@@ -73,12 +73,12 @@ type asking struct {
 const askHelp = "a carries the plan out, e opens it in your editor, s saves it to a file, q or Enter leaves all as it is\n"
 
 // ask lets a person decide what becomes of a plan: nothing, unless something else is typed.
-func (c *command) ask(ctx context.Context, o *organizing, r *organize.Result) error {
+func (o *organizeRun) ask(ctx context.Context, r *organize.Result) error {
 	plan, err := readBack(r)
 	if err != nil {
 		return err
 	}
-	a := asking{command: c, o: o, r: r, plan: plan, p: person{out: c.streams.Err, lines: bufio.NewReader(c.streams.In), width: c.streams.Width}}
+	a := planPrompt{f: o.f, o: o, r: r, plan: plan, p: person{out: o.f.streams.Err, lines: bufio.NewReader(o.f.streams.In), width: o.f.streams.Width}}
 	for {
 		answer, err := a.p.read(ctx, lang.Say("a apply, e edit, s save, q or Enter nothing, ? help > "))
 		if err != nil {
@@ -86,11 +86,11 @@ func (c *command) ask(ctx context.Context, o *organizing, r *organize.Result) er
 		}
 		switch strings.ToLower(answer) {
 		case "", "n", "nothing", "q", "quit":
-			c.say("nothing was changed\n")
+			o.f.say("nothing was changed\n")
 			return nil
 		case "a", "apply":
 			if a.bad != nil {
-				c.say("the plan can't be carried out as it was edited; e opens it again\n")
+				o.f.say("the plan can't be carried out as it was edited; e opens it again\n")
 				continue
 			}
 			return a.apply(ctx)
@@ -103,38 +103,38 @@ func (c *command) ask(ctx context.Context, o *organizing, r *organize.Result) er
 				return a.given(ctx, err)
 			}
 		case "?", "help":
-			c.say(askHelp)
+			o.f.say(askHelp)
 		default:
-			c.say("%s is none of the answers: %s", ui.Printable(answer), lang.Say(askHelp))
+			o.f.say("%s is none of the answers: %s", ui.Printable(answer), lang.Say(askHelp))
 		}
 	}
 }
 
 // given returns the end of asking: who closes the terminal's input leaves all as it is.
-func (a *asking) given(ctx context.Context, err error) error {
+func (a *planPrompt) given(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
 	case errors.Is(err, io.EOF):
-		a.say("nothing was changed\n")
+		a.f.say("nothing was changed\n")
 		return nil
 	}
 	return err
 }
 
-func (a *asking) apply(ctx context.Context) error {
-	how := a.o.applying(a.r)
+func (a *planPrompt) apply(ctx context.Context) error {
+	how := a.o.applyRun(a.r)
 	if a.edited != nil {
-		how = &applying{partial: a.o.partial, wait: a.o.wait, format: a.o.format, began: a.o.began}
+		how = &applyRun{f: a.o.f, partial: a.o.partial, wait: a.o.wait, format: a.o.format, began: a.o.began}
 	}
-	return a.carryOut(ctx, a.o.cfg, how, a.plan)
+	return how.carryOut(ctx, a.o.cfg, a.plan)
 }
 
 // edit takes the plan as the person's editor leaves it. That there is no editor ends nothing.
-func (a *asking) edit(ctx context.Context) error {
-	text, err := a.openEditor(ctx, a.r, a.edited)
+func (a *planPrompt) edit(ctx context.Context) error {
+	text, err := openEditor(ctx, a.f, a.r, a.edited)
 	if told, ok := errors.AsType[*failure](err); ok && ctx.Err() == nil {
-		printError(a.streams, told)
+		printError(a.f.streams, told)
 		return nil
 	}
 	if err != nil {
@@ -142,20 +142,20 @@ func (a *asking) edit(ctx context.Context) error {
 	}
 	a.edited = text
 	if a.plan, a.bad = organize.Parse(string(text)); a.bad != nil {
-		a.listProblems("plan", a.bad)
-		a.say("the plan can't be carried out as it was edited; e opens it again\n")
+		listProblems(a.f, "plan", a.bad)
+		a.f.say("the plan can't be carried out as it was edited; e opens it again\n")
 		return nil //nolint:nilerr // it was said, and the person is asked again
 	}
 	files := 0
 	for i := range a.plan.Units {
 		files += len(a.plan.Units[i].Ops)
 	}
-	a.say("edited: the plan has %s in %s now; a carries it out\n", lang.Count(files, "file"), lang.Count(len(a.plan.Units), "unit"))
+	a.f.say("edited: the plan has %s in %s now; a carries it out\n", lang.Count(files, "file"), lang.Count(len(a.plan.Units), "unit"))
 	return nil
 }
 
 // openEditor opens the plan, or what was made of it before, in the person's editor and returns the new text.
-func (c *command) openEditor(ctx context.Context, r *organize.Result, text []byte) ([]byte, error) {
+func openEditor(ctx context.Context, f *factory, r *organize.Result, text []byte) ([]byte, error) {
 	if text == nil {
 		var b bytes.Buffer
 		if err := writePlan(&b, r); err != nil {
@@ -175,9 +175,9 @@ func (c *command) openEditor(ctx context.Context, r *organize.Result, text []byt
 	if err != nil {
 		return nil, err
 	}
-	words := strings.Fields(cmp.Or(c.getenv("VISUAL"), c.getenv("EDITOR"), "vi"))
+	words := strings.Fields(cmp.Or(f.getenv("VISUAL"), f.getenv("EDITOR"), "vi"))
 	editor := exec.CommandContext(ctx, words[0], append(words[1:], file.Name())...)
-	editor.Stdin, editor.Stdout, editor.Stderr = c.streams.In, c.streams.Out, c.streams.Err
+	editor.Stdin, editor.Stdout, editor.Stderr = f.streams.In, f.streams.Out, f.streams.Err
 	if err := editor.Run(); err != nil {
 		return nil, &failure{exitUsage, lang.Error("edit the plan: %w", err), "set VISUAL or EDITOR to the editor you use; nothing was changed"}
 	}
@@ -189,7 +189,7 @@ func (c *command) openEditor(ctx context.Context, r *organize.Result, text []byt
 }
 
 // save writes the plan, or what was made of it, to a new file that the person names. It reports whether that could be done.
-func (a *asking) save(ctx context.Context) (bool, error) {
+func (a *planPrompt) save(ctx context.Context) (bool, error) {
 	const standard = "library.plan"
 	name, err := a.p.read(ctx, lang.Sprintf("file [%s], q back > ", standard))
 	if err != nil {
@@ -207,11 +207,11 @@ func (a *asking) save(ctx context.Context) (bool, error) {
 		return writePlan(w, a.r)
 	})
 	if err != nil {
-		printError(a.streams, err)
+		printError(a.f.streams, err)
 		return false, nil
 	}
-	a.say("saved: %s\n", ui.ShellWord(name))
-	a.say("next: anivault apply %s\n", ui.ShellWord(name))
+	a.f.say("saved: %s\n", ui.ShellWord(name))
+	a.f.say("next: anivault apply %s\n", ui.ShellWord(name))
 	return true, nil
 }
 

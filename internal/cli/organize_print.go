@@ -17,15 +17,15 @@ import (
 )
 
 // printPlan writes a plan to stdout as --format says.
-func (c *command) printPlan(o *organizing, r *organize.Result) error {
+func (o *organizeRun) printPlan(r *organize.Result) error {
 	if o.format == "ndjson" {
-		return c.printOps(o, r)
+		return o.printOps(r)
 	}
-	return c.printTree(r)
+	return printTree(o.f, r)
 }
 
 // summarize counts what a plan holds.
-func summarize(o *organizing, r *organize.Result) report.OrganizeSummary {
+func summarize(o *organizeRun, r *organize.Result) report.OrganizeSummary {
 	s := report.OrganizeSummary{Run: r.ID, InPlace: r.InPlace, Unowned: unowned(r.Unowned), ElapsedMS: time.Since(o.began).Milliseconds()}
 	for i := range r.Units {
 		s.Planned += len(r.Units[i].Ops)
@@ -58,8 +58,8 @@ func unowned(of map[string]int) []report.Unowned {
 }
 
 // printOps writes an object a file, and the summary.
-func (c *command) printOps(o *organizing, r *organize.Result) error {
-	out := newJSONLines(c.streams.Out)
+func (o *organizeRun) printOps(r *organize.Result) error {
+	out := newJSONLines(o.f.streams.Out)
 	n := 0
 	for i := range r.Units {
 		u := &r.Units[i]
@@ -108,9 +108,9 @@ func absoluteSlashes(name string) string {
 }
 
 // printTree writes the targets as a tree by entry, with the sources behind them, and below it what is left.
-func (c *command) printTree(r *organize.Result) error {
-	out := bufio.NewWriter(c.streams.Out)
-	width := c.streams.OutWidth()
+func printTree(f *factory, r *organize.Result) error {
+	out := bufio.NewWriter(f.streams.Out)
+	width := f.streams.OutWidth()
 	say := func(indent int, text string) {
 		fmt.Fprintln(out, ui.Hanging(strings.Repeat(" ", indent)+text, width, indent+2))
 	}

@@ -23,7 +23,7 @@ import (
 
 // openRoots looks at the folders from which and to which files go, before any work. Without a PATH the records say later from
 // where.
-func (o *organizing) openRoots(args []string) error {
+func (o *organizeRun) openRoots(args []string) error {
 	set := o.cfg.Organize
 	tv, movies := cmp.Or(set.ToTV, set.To), cmp.Or(set.ToMovies, set.To)
 	if tv == "" || movies == "" {
@@ -66,7 +66,7 @@ func (o *organizing) openRoots(args []string) error {
 }
 
 // flagOf returns the flag that a target most likely comes from.
-func (o *organizing) flagOf(dir string) string {
+func (o *organizeRun) flagOf(dir string) string {
 	if dir == o.cfg.Organize.To {
 		return "--to"
 	}
@@ -83,7 +83,7 @@ func addRoot(roots *[]organize.Place, p organize.Place) int {
 }
 
 // apart refuses a source within a target, and a target within a source, unless that is wanted.
-func (o *organizing) apart(source string, whole bool, shown string) error {
+func (o *organizeRun) apart(source string, whole bool, shown string) error {
 	if o.inPlace {
 		return nil
 	}
@@ -107,7 +107,7 @@ type folderRoots struct {
 }
 
 // add notes a folder of records. One that is not there has no root: the planner says so of each of its files.
-func (f *folderRoots) add(o *organizing, dir string) error {
+func (f *folderRoots) add(o *organizeRun, dir string) error {
 	if f.seen[dir] {
 		return nil
 	}
@@ -155,8 +155,8 @@ type wireRecord struct {
 }
 
 // read takes the records of a file that match has written, or a person has edited.
-func (o *organizing) read(c *command) error {
-	in, err := c.openList(o.from)
+func (o *organizeRun) read() error {
+	in, err := openList(o.f, o.from)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (o *organizing) read(c *command) error {
 }
 
 // readLine returns what reads one line after the other.
-func (o *organizing) readLine() func(string) error {
+func (o *organizeRun) readLine() func(string) error {
 	number := 0
 	return func(line string) error {
 		number++
@@ -212,8 +212,8 @@ func unownedText(list []report.Unowned) string {
 }
 
 // sayUnowned tells which files are in no unit.
-func (c *command) sayUnowned(list []report.Unowned) {
+func sayUnowned(f *factory, list []report.Unowned) {
 	if len(list) > 0 {
-		c.say("not in the plan, and staying where they are: %s\n", unownedText(list))
+		f.say("not in the plan, and staying where they are: %s\n", unownedText(list))
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func (c *command) parseCommand() *cobra.Command {
+func newParse(f *factory) *cobra.Command {
 	var format string
 	cmd := leaf(&cobra.Command{
 		Use:   "parse [NAME...]",
@@ -29,19 +29,19 @@ Without NAME, names are read from a piped stdin, one per line: one line comes ou
   find ~/Anime -name "*.mkv" | anivault parse --format ndjson`,
 		Args: cobra.ArbitraryArgs,
 	}, nil, func(_ *cobra.Command, args []string, _ string) error {
-		if err := c.tableOr(&format, "table", "ndjson"); err != nil {
+		if err := f.tableOr(&format, "table", "ndjson"); err != nil {
 			return err
 		}
-		if len(args) == 0 && c.streams.InTTY {
+		if len(args) == 0 && f.streams.InTTY {
 			return usagef(`for example: anivault parse "Some Title S2 - 03.mkv"`, "no NAME given, and stdin is a terminal")
 		}
 		defer debug.SetGCPercent(debug.SetGCPercent(400)) // a name leaves nothing behind
-		out := bufio.NewWriterSize(c.streams.Out, 64<<10)
+		out := bufio.NewWriterSize(f.streams.Out, 64<<10)
 		render := ndjsonRelease
 		if format == "table" {
 			render = tableRelease
 		}
-		return errors.Join(parseNames(args, c.streams.In, out, render), out.Flush())
+		return errors.Join(parseNames(args, f.streams.In, out, render), out.Flush())
 	})
 	streamFormat(cmd, &format, "table", "ndjson")
 	return cmd

@@ -26,7 +26,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func (c *command) pinCommand() *cobra.Command {
+func newPin(f *factory) *cobra.Command {
 	var season, offset int
 	var offline bool
 	cmd := leaf(&cobra.Command{
@@ -47,7 +47,7 @@ may edit: anivault pins says where.`,
   anivault pin Title\ -\ SP.mkv tv/1234 --season 0 --offset 3`,
 		Args: exactArgs("PATH|TITLE", "ENTRY"),
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		p, err := c.pinSubject(args[0])
+		p, err := pinSubject(f, args[0])
 		if err != nil {
 			return err
 		}
@@ -61,10 +61,10 @@ may edit: anivault pins says where.`,
 		if err := p.Validate(); err != nil {
 			return usagef("see: anivault pin --help", "%s", err)
 		}
-		if err := c.lookUp(cmd, &p, offline); err != nil {
+		if err := lookUpPin(f, cmd, &p, offline); err != nil {
 			return err
 		}
-		return c.changePins(cmd, func(s *pins.Set) (string, error) {
+		return changePins(f, cmd, func(s *pins.Set) (string, error) {
 			old, err := s.Put(p)
 			if err != nil {
 				return "", err
@@ -79,34 +79,34 @@ may edit: anivault pins says where.`,
 	cmd.Flags().IntVar(&season, "season", 0, "TMDB's `NUMBER` of the season that the files belong to (0: specials)")
 	cmd.Flags().IntVar(&offset, "offset", 0, "`NUMBER` added to the episode numbers in the names; may be negative")
 	cmd.Flags().BoolVar(&offline, "offline", false, "don't ask TMDB about the entry; what is cached of it is used")
-	cmd.ValidArgsFunction = c.completePin
+	cmd.ValidArgsFunction = f.completePin
 	return cmd
 }
 
 // lookUpWait is how long a person waits at most to hear what an entry is called: their word is taken anyway.
 const lookUpWait = 5 * time.Second
 
-// lookUp gives a pin the name of its entry, and warns where there is none, or not such a season. Without a key only the cache is
+// lookUpPin gives a pin the name of its entry, and warns where there is none, or not such a season. Without a key only the cache is
 // looked at. The error is the configuration's.
-func (c *command) lookUp(cmd *cobra.Command, p *pins.Pin, offline bool) error {
-	cfg, err := c.load(cmd)
+func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error {
+	cfg, err := f.load(cmd)
 	if err != nil {
 		return err
 	}
 	cfg.Tuning.MaxWait = min(cfg.Tuning.MaxWait, lookUpWait)
 	offline = offline || cfg.LacksKey()
-	err = c.asking(cmd.Context(), cfg, offline, func(run *app.App) error {
+	err = withApp(cmd.Context(), f, cfg, offline, func(run *app.App) error {
 		e, err := run.Entry(cmd.Context(), p.Kind, p.ID)
 		if err == nil {
 			p.Name = title.WithYear(e.Title, e.Year)
 			if p.Season != nil && !e.HasSeason(*p.Season) {
-				c.warn("%s, %s, has no season %d", p.Entry(), ui.Printable(p.Name), *p.Season)
+				f.warn("%s, %s, has no season %d", p.Entry(), ui.Printable(p.Name), *p.Season)
 			}
 			return nil
 		}
 		if !errors.Is(err, match.ErrNoEntry) {
 			if _, why := app.Explain(err); !offline {
-				c.warn("whether TMDB has %s is not known: %s", p.Entry(), why)
+				f.warn("whether TMDB has %s is not known: %s", p.Entry(), why)
 			}
 			return nil
 		}
@@ -115,22 +115,22 @@ func (c *command) lookUp(cmd *cobra.Command, p *pins.Pin, offline bool) error {
 		if e, err := run.Entry(cmd.Context(), other, p.ID); err == nil {
 			hint = lang.Textf("%s/%d is %s", other, p.ID, ui.Printable(title.WithYear(e.Title, e.Year)))
 		}
-		c.warn("TMDB has no %s; %s", p.Entry(), hint)
+		f.warn("TMDB has no %s; %s", p.Entry(), hint)
 		return nil
 	})
 	if _, refused := errors.AsType[*failure](err); refused && cmd.Context().Err() == nil {
-		c.warn("whether TMDB has %s is not known: %v", p.Entry(), err)
+		f.warn("whether TMDB has %s is not known: %v", p.Entry(), err)
 		return nil
 	}
 	return err
 }
 
 // completePin offers paths, and behind one the entries that cached answers and the index have by its title.
-func (c *command) completePin(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (f *factory) completePin(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	cfg, err := c.load(cmd)
+	cfg, err := f.load(cmd)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -149,8 +149,8 @@ func (c *command) completePin(cmd *cobra.Command, args []string, _ string) ([]st
 }
 
 // changePins changes the file of pins and says what was done.
-func (c *command) changePins(cmd *cobra.Command, change func(*pins.Set) (string, error)) error {
-	cfg, err := c.load(cmd)
+func changePins(f *factory, cmd *cobra.Command, change func(*pins.Set) (string, error)) error {
+	cfg, err := f.load(cmd)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (c *command) changePins(cmd *cobra.Command, change func(*pins.Set) (string,
 		return err
 	})
 	if err == nil {
-		c.say("%s\n", said)
+		f.say("%s\n", said)
 	}
 	return err
 }
@@ -191,11 +191,11 @@ func settingsOf(p pins.Pin) string {
 }
 
 // pinSubject reads what a pin is about: what exists, or is written like a path, is one.
-func (c *command) pinSubject(arg string) (pins.Pin, error) {
-	arg = c.expandHome(arg)
+func pinSubject(f *factory, arg string) (pins.Pin, error) {
+	arg = f.expandHome(arg)
 	if _, err := os.Lstat(arg); err != nil && !writtenAsPath(arg) {
 		if strings.Contains(filepath.ToSlash(arg), "/") {
-			c.warn("%s is no file or folder, so it is taken for a title; what is yet to be there is pinned as %s",
+			f.warn("%s is no file or folder, so it is taken for a title; what is yet to be there is pinned as %s",
 				ui.ShellWord(arg), ui.ShellWord("."+string(filepath.Separator)+arg))
 		}
 		return pins.Pin{Title: arg}, nil
@@ -208,9 +208,9 @@ func (c *command) pinSubject(arg string) (pins.Pin, error) {
 }
 
 // expandHome does what the shell does not do between quotation marks: ~/ is the home folder.
-func (c *command) expandHome(arg string) string {
+func (f *factory) expandHome(arg string) string {
 	rest, ok := strings.CutPrefix(filepath.ToSlash(arg), "~/")
-	home := c.getenv("HOME")
+	home := f.getenv("HOME")
 	if home == "" { // Windows
 		home, _ = os.UserHomeDir() // without one the ~ stays
 	}
@@ -227,20 +227,20 @@ func writtenAsPath(arg string) bool {
 	return filepath.IsAbs(arg) || relative || strings.HasSuffix(slash, "/") || library.IsVideo(arg)
 }
 
-func (c *command) unpinCommand() *cobra.Command {
+func newUnpin(f *factory) *cobra.Command {
 	return leaf(&cobra.Command{
 		Use:     "unpin PATH|TITLE...",
 		Short:   "Take back a pin",
 		Example: "  anivault unpin ~/Anime/Monster\n  anivault unpin \"Monster\"",
 		Args:    atLeastOne("PATH or TITLE", "anivault pins lists what is pinned"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return c.pinned(cmd, args), cobra.ShellCompDirectiveNoFileComp
+			return f.pinned(cmd, args), cobra.ShellCompDirectiveNoFileComp
 		},
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return c.changePins(cmd, func(s *pins.Set) (string, error) {
+		return changePins(f, cmd, func(s *pins.Set) (string, error) {
 			var said []string
 			for _, arg := range args {
-				old, err := removePin(s, c.expandHome(arg))
+				old, err := removePin(s, f.expandHome(arg))
 				if err != nil {
 					return "", err
 				}
@@ -252,8 +252,8 @@ func (c *command) unpinCommand() *cobra.Command {
 }
 
 // pinned returns what is pinned, without what args name already; nothing where that can't be read.
-func (c *command) pinned(cmd *cobra.Command, args []string) (list []string) {
-	cfg, err := c.load(cmd)
+func (f *factory) pinned(cmd *cobra.Command, args []string) (list []string) {
+	cfg, err := f.load(cmd)
 	if err != nil {
 		return nil
 	}
@@ -282,8 +282,8 @@ func removePin(s *pins.Set, arg string) (*pins.Pin, error) {
 	return nil, usagef("anivault pins lists what is pinned", "nothing is pinned for %s", ui.Printable(arg))
 }
 
-func (c *command) pinsCommand() *cobra.Command {
-	return c.configured(&cobra.Command{
+func newPins(f *factory) *cobra.Command {
+	return f.configured(&cobra.Command{
 		Use:     "pins",
 		Short:   "List what is pinned",
 		Example: "  anivault pins\n  anivault pins --format json",
@@ -294,14 +294,14 @@ func (c *command) pinsCommand() *cobra.Command {
 			return err
 		}
 		for _, warning := range set.Warnings(store.Path()) {
-			c.warn("%v", warning)
+			f.warn("%v", warning)
 		}
 		if format == "json" {
-			return c.printJSON(wirePins{
+			return f.printJSON(wirePins{
 				store.Path(), append([]pins.Pin{}, set.All()...), append([]pins.Problem{}, set.Problems()...),
 			})
 		}
-		return pinsText(c.streams.Out, store.Path(), set)
+		return pinsText(f.streams.Out, store.Path(), set)
 	})
 }
 

@@ -26,10 +26,10 @@ import (
 
 // Main runs anivault with the arguments after the program's name and returns the exit status.
 func Main(ctx context.Context, args []string, streams ui.Streams) int {
-	c := &command{streams: streams, environ: os.Environ()}
-	lang.Use(c.language(args))
+	f := &factory{streams: streams, environ: os.Environ()}
+	lang.Use(f.language(args))
 	lang.UseErrors(app.ErrorText)
-	root := c.root()
+	root := newRoot(f)
 	root.SetArgs(args)
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
 		plainUsages(root)
@@ -40,16 +40,16 @@ func Main(ctx context.Context, args []string, streams ui.Streams) int {
 	ctx, stop := withSignals(ctx)
 	defer stop()
 	err := root.ExecuteContext(ctx)
-	if err == nil && c.unprinted != nil {
-		c.started, err = true, c.unprinted // a help's own code has no place to return it
+	if err == nil && f.unprinted != nil {
+		f.started, err = true, f.unprinted // a help's own code has no place to return it
 	}
 	if err != nil {
 		printError(streams, err)
 	}
-	if s := signalStatus(ctx); s != 0 && !c.drained {
+	if s := signalStatus(ctx); s != 0 && !f.drained {
 		return s
 	}
-	return statusOf(err, c.started)
+	return statusOf(err, f.started)
 }
 
 // plainUsages takes the backticks out of what flags say: they name the value in a help text, and a shell shows them.
@@ -62,8 +62,9 @@ func plainUsages(cmd *cobra.Command) {
 	}
 }
 
-// command is one run of the program: what every command shares.
-type command struct {
+// factory holds what every command is made from: the streams, the environment and the flags of every command. It reads the
+// configuration, and tells the person what there is to tell.
+type factory struct {
 	streams ui.Streams
 	environ []string
 	started bool // a command's own code has begun
@@ -106,7 +107,7 @@ func settingFlag(flags *pflag.FlagSet, name, usage string) {
 	flags.String(name, config.Default(settingFlags[name]), usage)
 }
 
-func (c *command) root() *cobra.Command {
+func newRoot(f *factory) *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{
 		Use:   "anivault",
@@ -123,56 +124,56 @@ undo puts them back.`,
 		Args:          rootArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if showVersion {
-				return c.printVersion()
+				return printVersion(f)
 			}
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := c.colorPolicy(); err != nil {
+			if _, err := f.colorPolicy(); err != nil {
 				return err
 			}
-			if !slices.Contains(lang.Names(), cmp.Or(c.lang, "en")) {
-				return usagef("allowed: en, ko", "flag --lang: %q is not a language that anivault speaks", c.lang)
+			if !slices.Contains(lang.Names(), cmp.Or(f.lang, "en")) {
+				return usagef("allowed: en, ko", "flag --lang: %q is not a language that anivault speaks", f.lang)
 			}
-			c.started = true
+			f.started = true
 			return nil
 		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpFunc(c.help)
+	root.SetHelpFunc(f.help)
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as anivault version does")
-	f := root.PersistentFlags()
-	f.StringVar(&c.configFile, "config", "", "config `FILE` to read instead of the default one")
-	f.String("log-level", "", "`LEVEL` logged to stderr: error, warn, info or debug")
-	f.String("log-format", "", "`FORM` of log lines: logfmt or json")
-	f.String("log-file", "", "log to `FILE` as well")
-	f.CountVarP(&c.verbose, "verbose", "v", "log more: -v info, -vv debug")
-	f.String("metrics-file", "", "append metrics to `FILE` as NDJSON")
-	f.String("metrics-textfile", "", "write metrics to `FILE` in Prometheus' text format")
-	f.BoolVarP(&c.quiet, "quiet", "q", false, "no progress and no summary on stderr")
-	f.BoolVar(&c.noProgress, "no-progress", false, "no progress on stderr")
-	f.StringVar(&c.color, "color", "auto", "colour `WHEN`: auto, always or never (NO_COLOR is honoured)")
-	f.StringVar(&c.lang, "lang", "", "the language of messages, `LANG`: en or ko (default: that of LC_ALL, LC_MESSAGES or LANG)")
+	flags := root.PersistentFlags()
+	flags.StringVar(&f.configFile, "config", "", "config `FILE` to read instead of the default one")
+	flags.String("log-level", "", "`LEVEL` logged to stderr: error, warn, info or debug")
+	flags.String("log-format", "", "`FORM` of log lines: logfmt or json")
+	flags.String("log-file", "", "log to `FILE` as well")
+	flags.CountVarP(&f.verbose, "verbose", "v", "log more: -v info, -vv debug")
+	flags.String("metrics-file", "", "append metrics to `FILE` as NDJSON")
+	flags.String("metrics-textfile", "", "write metrics to `FILE` in Prometheus' text format")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no summary on stderr")
+	flags.BoolVar(&f.noProgress, "no-progress", false, "no progress on stderr")
+	flags.StringVar(&f.color, "color", "auto", "colour `WHEN`: auto, always or never (NO_COLOR is honoured)")
+	flags.StringVar(&f.lang, "lang", "", "the language of messages, `LANG`: en or ko (default: that of LC_ALL, LC_MESSAGES or LANG)")
 	completeWords(root, "lang", lang.Names()...)
 	completeWords(root, "color", "auto", "always", "never")
 	completeWords(root, "log-level", "error", "warn", "info", "debug")
 	completeWords(root, "log-format", "logfmt", "json")
 
 	root.AddCommand(
-		c.matchCommand(), c.searchCommand(), c.missingCommand(), c.parseCommand(), c.pinCommand(), c.unpinCommand(), c.pinsCommand(), c.indexCommand(),
-		c.organizeCommand(), c.applyCommand(), c.undoCommand(), c.historyCommand(), c.verifyCommand(), c.watchCommand(),
-		c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(), c.serveCommand(), c.accountsCommand(),
-		c.configCommand(), c.doctorCommand(), c.versionCommand(), c.manCommand(),
+		newMatch(f), newSearch(f), newMissing(f), newParse(f), newPin(f), newUnpin(f), newPins(f), newIndex(f),
+		newOrganize(f), newApply(f), newUndo(f), newHistory(f), newVerify(f), newWatch(f),
+		newDemo(f), newStatus(f), newLimiter(f), newCache(f), newServe(f), newAccounts(f),
+		newConfig(f), newDoctor(f), newVersion(f), newMan(f),
 	)
-	root.AddCommand(c.topicCommands()...)
-	root.SetHelpCommand(c.helpCommand())
+	root.AddCommand(newTopics(f)...)
+	root.SetHelpCommand(newHelp(f))
 	return root
 }
 
 // language is what --lang says, or the environment. It is looked up before the flags are parsed: what is wrong with one is
 // said in it.
-func (c *command) language(args []string) lang.Language {
+func (f *factory) language(args []string) lang.Language {
 	for i, arg := range args {
 		if arg == "--" {
 			break
@@ -185,7 +186,7 @@ func (c *command) language(args []string) lang.Language {
 			return lang.Language(value)
 		}
 	}
-	return lang.Of(c.getenv)
+	return lang.Of(f.getenv)
 }
 
 // flagError makes cobra's complaint about a flag one of ours, with the nearest flag as the hint.
@@ -200,8 +201,8 @@ func flagError(cmd *cobra.Command, err error) error {
 }
 
 // load reads the configuration as this command line asks for it. Warnings go to stderr.
-func (c *command) load(cmd *cobra.Command) (*config.Config, error) {
-	cfg, err := c.loadFrom(cmd, c.configFile)
+func (f *factory) load(cmd *cobra.Command) (*config.Config, error) {
+	cfg, err := f.loadFrom(cmd, f.configFile)
 	if err != nil {
 		return nil, err
 	}
@@ -209,51 +210,51 @@ func (c *command) load(cmd *cobra.Command) (*config.Config, error) {
 }
 
 // loadFrom is load with another config file; "" means the default one.
-func (c *command) loadFrom(cmd *cobra.Command, file string) (*config.Config, error) {
+func (f *factory) loadFrom(cmd *cobra.Command, file string) (*config.Config, error) {
 	flags := map[string]config.Flag{}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if key, ok := settingOf(cmd, f.Name); ok {
-			value := f.Value.String()
-			if list, ok := f.Value.(pflag.SliceValue); ok {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if key, ok := settingOf(cmd, flag.Name); ok {
+			value := flag.Value.String()
+			if list, ok := flag.Value.(pflag.SliceValue); ok {
 				value = strings.Join(list.GetSlice(), ",")
 			}
-			flags[key] = config.Flag{Name: f.Name, Value: value}
+			flags[key] = config.Flag{Name: flag.Name, Value: value}
 		}
 	})
-	if _, given := flags["log.level"]; !given && c.verbose > 0 {
+	if _, given := flags["log.level"]; !given && f.verbose > 0 {
 		level := "info"
-		if c.verbose > 1 {
+		if f.verbose > 1 {
 			level = "debug"
 		}
 		flags["log.level"] = config.Flag{Name: "verbose", Value: level}
 	}
-	cfg, warnings, err := config.Load(config.Sources{File: file, Environ: c.environ, Flags: flags})
+	cfg, warnings, err := config.Load(config.Sources{File: file, Environ: f.environ, Flags: flags})
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range warnings {
-		c.warn("%s", w)
+		f.warn("%s", w)
 	}
 	return cfg, nil
 }
 
 // warn tells the person something that stops nothing.
-func (c *command) warn(format string, args ...any) {
-	complain(c.streams, lang.Textf("warning: %s", lang.Textf(format, args...)))
+func (f *factory) warn(format string, args ...any) {
+	complain(f.streams, lang.Textf("warning: %s", lang.Textf(format, args...)))
 }
 
 // colorPolicy says whether stdout gets colour.
-func (c *command) colorPolicy() (bool, error) {
-	on, err := ui.Color(c.color, c.streams.OutTTY, c.getenv)
+func (f *factory) colorPolicy() (bool, error) {
+	on, err := ui.Color(f.color, f.streams.OutTTY, f.getenv)
 	if err != nil {
 		return false, usagef("allowed: auto, always, never", "flag --color: %v", err)
 	}
 	return on, nil
 }
 
-func (c *command) getenv(name string) string {
-	for i := len(c.environ) - 1; i >= 0; i-- {
-		if k, v, ok := strings.Cut(c.environ[i], "="); ok && k == name {
+func (f *factory) getenv(name string) string {
+	for i := len(f.environ) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(f.environ[i], "="); ok && k == name {
 			return v
 		}
 	}
@@ -263,22 +264,22 @@ func (c *command) getenv(name string) string {
 // attribution is the notice that TMDB's terms ask for.
 const attribution = "This product uses the TMDB API but is not endorsed or certified by TMDB."
 
-func (c *command) versionCommand() *cobra.Command {
+func newVersion(f *factory) *cobra.Command {
 	return leaf(&cobra.Command{
 		Use:     "version",
 		Short:   "Print the version and TMDB's notice",
 		Example: "  anivault version\n  anivault version --format json",
 	}, textOrJSON, func(_ *cobra.Command, _ []string, format string) error {
 		if format == "json" {
-			return c.printJSON(version.Get())
+			return f.printJSON(version.Get())
 		}
-		return c.printVersion()
+		return printVersion(f)
 	})
 }
 
-func (c *command) printVersion() error {
+func printVersion(f *factory) error {
 	v := version.Get()
-	_, err := fmt.Fprintf(c.streams.Out, "anivault %s\ncommit %s, %s, %s\n%s\n",
+	_, err := fmt.Fprintf(f.streams.Out, "anivault %s\ncommit %s, %s, %s\n%s\n",
 		v.Version, v.Commit, v.Date, v.Go, attribution)
 	return err
 }

@@ -36,7 +36,7 @@ type wireFound struct {
 	CachedAt      time.Time `json:"cached_at,omitempty" doc:"when a cached answer was fetched, RFC 3339"`
 }
 
-func (c *command) searchCommand() *cobra.Command {
+func newSearch(f *factory) *cobra.Command {
 	var format string
 	var offline bool
 	var year int
@@ -52,7 +52,7 @@ index and from any cached answer that has the words in a title.`,
 		Args: atLeastOne("TITLE", "for example: anivault search frieren"),
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
 		w := decide.Wanted{Text: strings.Join(args, " "), Year: year}
-		if err := c.tableOr(&format, searchFormats...); err != nil {
+		if err := f.tableOr(&format, searchFormats...); err != nil {
 			return err
 		}
 		const firstFilm, lastYear = 1874, 2200
@@ -62,15 +62,15 @@ index and from any cached answer that has the words in a title.`,
 		case cmd.Flags().Changed("year") && (year < firstFilm || year > lastYear):
 			return usagef("for example: --year 2023", "flag --year: %d is not a year between %d and %d", year, firstFilm, lastYear)
 		}
-		cfg, err := c.load(cmd)
+		cfg, err := f.load(cmd)
 		if err != nil {
 			return err
 		}
 		if cfg.Match.Type != "auto" {
 			w.Kind = match.Kind(cfg.Match.Type)
 		}
-		return c.asking(cmd.Context(), cfg, offline, func(run *app.App) error {
-			return c.search(cmd.Context(), run, w, format)
+		return withApp(cmd.Context(), f, cfg, offline, func(run *app.App) error {
+			return runSearch(cmd.Context(), f, run, w, format)
 		})
 	})
 	streamFormat(cmd, &format, searchFormats...)
@@ -81,12 +81,12 @@ index and from any cached answer that has the words in a title.`,
 	return cmd
 }
 
-// asking opens what is needed to ask TMDB a few questions, and lets do ask them.
-func (c *command) asking(ctx context.Context, cfg *config.Config, offline bool, do func(*app.App) error) (err error) {
+// withApp opens what is needed to ask TMDB a few questions, and lets do ask them.
+func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, do func(*app.App) error) (err error) {
 	if !offline && cfg.LacksKey() {
 		return usagef(noKeyHint, noKeyMessage)
 	}
-	logs, err := c.openLogs(cfg, c.streams.Err, false)
+	logs, err := f.openLogs(cfg, f.streams.Err, false)
 	if err != nil {
 		return err
 	}
@@ -108,8 +108,8 @@ func (c *command) asking(ctx context.Context, cfg *config.Config, offline bool, 
 	return err
 }
 
-// search prints what is found. It is incomplete where TMDB could not be asked, but for what --offline has found.
-func (c *command) search(ctx context.Context, run *app.App, w decide.Wanted, format string) error {
+// runSearch prints what is found. It is incomplete where TMDB could not be asked, but for what --offline has found.
+func runSearch(ctx context.Context, f *factory, run *app.App, w decide.Wanted, format string) error {
 	found, more, failed := run.Search(ctx, w)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -118,24 +118,24 @@ func (c *command) search(ctx context.Context, run *app.App, w decide.Wanted, for
 	for i, f := range found {
 		list[i] = wireOf(f)
 	}
-	if err := c.printFound(list, format); err != nil {
+	if err := printFound(f, list, format); err != nil {
 		return err
 	}
 	if more {
-		c.say("there are more: --year and --type narrow it down\n")
+		f.say("there are more: --year and --type narrow it down\n")
 	}
 	if failed != nil {
 		_, why := app.Explain(failed)
-		return c.unasked(w, len(found), why, run.Offline())
+		return unasked(f, w, len(found), why, run.Offline())
 	}
 	if len(found) == 0 {
-		c.say("TMDB has nothing by the title %s\n", ui.Printable(w.Text))
+		f.say("TMDB has nothing by the title %s\n", ui.Printable(w.Text))
 	}
 	return nil
 }
 
 // unasked says that TMDB could not be asked. What was found offline is what was asked for.
-func (c *command) unasked(w decide.Wanted, found int, why lang.Text, offline bool) error {
+func unasked(f *factory, w decide.Wanted, found int, why lang.Text, offline bool) error {
 	switch {
 	case found > 0 && offline:
 		return nil
@@ -163,11 +163,11 @@ func wireOf(f decide.Found) wireFound {
 	return w
 }
 
-func (c *command) printFound(list []wireFound, format string) (err error) {
+func printFound(f *factory, list []wireFound, format string) (err error) {
 	var text []byte
 	switch format {
 	case "table":
-		text = []byte(foundTable(list, c.streams.OutWidth()))
+		text = []byte(foundTable(list, f.streams.OutWidth()))
 	case "json":
 		if text, err = appendAll([]byte(`{"results":[`), list, ",", ""); err == nil {
 			text = append(text, "]}\n"...)
@@ -178,7 +178,7 @@ func (c *command) printFound(list []wireFound, format string) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = c.streams.Out.Write(text)
+	_, err = f.streams.Out.Write(text)
 	return err
 }
 

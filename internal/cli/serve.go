@@ -16,7 +16,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-func (c *command) serveCommand() *cobra.Command {
+func newServe(f *factory) *cobra.Command {
 	var offline bool
 	cmd := leaf(&cobra.Command{
 		Use:   "serve",
@@ -29,18 +29,18 @@ no token.`,
   anivault serve --listen 127.0.0.1:8080 --listen unix:/run/anivault/gateway.sock
   anivault serve --offline                  only what is stored`,
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		cfg, err := c.loadServe(cmd, offline)
+		cfg, err := loadServe(f, cmd, offline)
 		if err != nil {
 			return err
 		}
-		return c.serve(cmd, cfg, offline)
+		return runServe(f, cmd, cfg, offline)
 	})
 	serveFlags(cmd.Flags(), &offline)
-	cmd.AddCommand(c.serveCheckCommand(), c.serveTokenCommand())
+	cmd.AddCommand(newServeCheck(f), newServeToken(f))
 	return cmd
 }
 
-func (c *command) serveCheckCommand() *cobra.Command {
+func newServeCheck(f *factory) *cobra.Command {
 	var offline bool
 	cmd := leaf(&cobra.Command{
 		Use:   "check",
@@ -49,14 +49,14 @@ func (c *command) serveCheckCommand() *cobra.Command {
 none of them, so it works beside a running gateway.`,
 		Example: "  anivault serve check\n  anivault serve check && systemctl reload anivault-gateway",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		cfg, err := c.loadServe(cmd, offline)
+		cfg, err := loadServe(f, cmd, offline)
 		if err == nil {
 			err = gateway.Check(cfg)
 		}
 		if err != nil {
 			return err
 		}
-		_, err = io.WriteString(c.streams.Out, lang.Sprintf("ok: would listen on %s; %s\n", strings.Join(cfg.Serve.Listen, ", "), lang.Count(len(cfg.Serve.Clients), "client")))
+		_, err = io.WriteString(f.streams.Out, lang.Sprintf("ok: would listen on %s; %s\n", strings.Join(cfg.Serve.Listen, ", "), lang.Count(len(cfg.Serve.Clients), "client")))
 		return err
 	})
 	serveFlags(cmd.Flags(), &offline)
@@ -71,8 +71,8 @@ func serveFlags(flags *pflag.FlagSet, offline *bool) {
 }
 
 // loadServe reads and checks what a gateway needs.
-func (c *command) loadServe(cmd *cobra.Command, offline bool) (*config.Config, error) {
-	cfg, err := c.load(cmd)
+func loadServe(f *factory, cmd *cobra.Command, offline bool) (*config.Config, error) {
+	cfg, err := f.load(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +85,9 @@ func (c *command) loadServe(cmd *cobra.Command, offline bool) (*config.Config, e
 	return cfg, nil
 }
 
-// serve runs a gateway until a signal comes.
-func (c *command) serve(cmd *cobra.Command, cfg *config.Config, offline bool) (err error) {
-	logs, err := c.openLogs(cfg, c.streams.Err, true)
+// runServe runs a gateway until a signal comes.
+func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) (err error) {
+	logs, err := f.openLogs(cfg, f.streams.Err, true)
 	if err != nil {
 		return err
 	}
@@ -95,25 +95,25 @@ func (c *command) serve(cmd *cobra.Command, cfg *config.Config, offline bool) (e
 	events := admin.NewEvents(logs.handler, logs.redact)
 	var urls []string
 	service, err := gateway.Listen(cfg, gateway.Options{
-		Offline: offline, Log: events.Handler(), Notify: c.getenv("NOTIFY_SOCKET"),
-		Reload: func() (*config.Config, error) { return c.loadServe(cmd, offline) },
+		Offline: offline, Log: events.Handler(), Notify: f.getenv("NOTIFY_SOCKET"),
+		Reload: func() (*config.Config, error) { return loadServe(f, cmd, offline) },
 	}, func(url string) { urls = append(urls, url) })
 	if err != nil {
 		return err
 	}
-	page, err := c.openAdmin(cfg, service, events)
+	page, err := openAdmin(f, cfg, service, events)
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
-	measuring, err := c.startMetrics(cfg, service.Upstream().Metrics())
+	measuring, err := f.startMetrics(cfg, service.Upstream().Metrics())
 	if err != nil {
 		return errors.Join(err, page.Close(), service.Close())
 	}
 	for _, url := range urls { // only now can nothing be in the way
-		c.say("listening on %s\n", url)
+		f.say("listening on %s\n", url)
 	}
 	if page.Server != nil {
-		c.say("admin page on %s\n", page.URL())
+		f.say("admin page on %s\n", page.URL())
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
@@ -125,7 +125,7 @@ func (c *command) serve(cmd *cobra.Command, cfg *config.Config, offline bool) (e
 	err = service.Run(ctx)
 	cancel()
 	err = errors.Join(err, <-shown, measuring.stop())
-	c.drained = err == nil
+	f.drained = err == nil
 	return err
 }
 
@@ -133,7 +133,7 @@ func (c *command) serve(cmd *cobra.Command, cfg *config.Config, offline bool) (e
 type adminPage struct{ *admin.Server }
 
 // openAdmin opens the address of the page for admins.
-func (c *command) openAdmin(cfg *config.Config, service *gateway.Service, events *admin.Events) (adminPage, error) {
+func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events *admin.Events) (adminPage, error) {
 	addr := cfg.Serve.AdminListen
 	if addr == "" {
 		return adminPage{}, nil

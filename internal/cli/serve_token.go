@@ -15,19 +15,19 @@ import (
 	"github.com/anivault/anivault/internal/gateway"
 )
 
-func (c *command) serveTokenCommand() *cobra.Command {
+func newServeToken(f *factory) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "token",
 		Short: "Make, list and revoke the tokens of the gateway's clients",
 		Long: `Make, list and revoke the tokens of the gateway's clients. They are kept in clients.yaml in the data folder, by their
 hashes alone. A running gateway obeys within a few seconds.`,
 		Example: "  anivault serve token new bitmagnet\n  anivault serve token list\n  anivault serve token revoke bitmagnet",
-	}, c.serveTokenNewCommand(), c.serveTokenListCommand(), c.serveTokenRevokeCommand())
+	}, newServeTokenNew(f), newServeTokenList(f), newServeTokenRevoke(f))
 }
 
-func (c *command) serveTokenNewCommand() *cobra.Command {
+func newServeTokenNew(f *factory) *cobra.Command {
 	made := config.Client{Weight: 1}
-	cmd := c.configured(&cobra.Command{
+	cmd := f.configured(&cobra.Command{
 		Use:   "new NAME",
 		Short: "Make a client and print its token, once",
 		Args:  exactArgs("NAME"),
@@ -51,8 +51,8 @@ func (c *command) serveTokenNewCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c.say("this is shown once and kept nowhere; %s sends it in place of a TMDB token:\n", made.Name)
-		_, err = fmt.Fprintln(c.streams.Out, token)
+		f.say("this is shown once and kept nowhere; %s sends it in place of a TMDB token:\n", made.Name)
+		_, err = fmt.Fprintln(f.streams.Out, token)
 		return err
 	})
 	cmd.Flags().StringVar(&made.Class, "class", "interactive", "the best `CLASS` that the client can have: interactive or batch")
@@ -70,8 +70,8 @@ type wireClient struct {
 	Place string `json:"place" doc:"the file and line where it stands"`
 }
 
-func (c *command) serveTokenListCommand() *cobra.Command {
-	return c.configured(&cobra.Command{
+func newServeTokenList(f *factory) *cobra.Command {
+	return f.configured(&cobra.Command{
 		Use:     "list",
 		Short:   "List the gateway's clients",
 		Example: "  anivault serve token list\n  anivault serve token list --format json",
@@ -89,13 +89,13 @@ func (c *command) serveTokenListCommand() *cobra.Command {
 			list = append(list, w)
 		}
 		if format == "json" {
-			return c.printJSON(list)
+			return f.printJSON(list)
 		}
 		if len(list) == 0 {
-			c.say("there are no clients; make one with: anivault serve token new NAME\n")
+			f.say("there are no clients; make one with: anivault serve token new NAME\n")
 			return nil
 		}
-		t := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0) // names are ASCII
+		t := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0) // names are ASCII
 		fmt.Fprintln(t, "NAME\tCLASS\tADMIN\tMADE ON")
 		for _, w := range list {
 			made, _, _ := strings.Cut(w.Made, "T")
@@ -105,8 +105,8 @@ func (c *command) serveTokenListCommand() *cobra.Command {
 	})
 }
 
-func (c *command) serveTokenRevokeCommand() *cobra.Command {
-	return c.configured(&cobra.Command{
+func newServeTokenRevoke(f *factory) *cobra.Command {
+	return f.configured(&cobra.Command{
 		Use:     "revoke NAME...",
 		Short:   "Revoke clients: their tokens are not known any more",
 		Args:    atLeastOne("NAME", "see: anivault serve token list"),
@@ -133,13 +133,13 @@ func (c *command) serveTokenRevokeCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c.say("revoked: a running gateway refuses the token within a few seconds\n")
+		f.say("revoked: a running gateway refuses the token within a few seconds\n")
 		switch {
 		case left > 0:
 		case cfg.NeedsClient():
-			c.say("no client is left: the gateway refuses everybody, and does not start again without one\n")
+			f.say("no client is left: the gateway refuses everybody, and does not start again without one\n")
 		default:
-			c.say("no client is left: whoever reaches the gateway needs no token any more\n")
+			f.say("no client is left: whoever reaches the gateway needs no token any more\n")
 		}
 		return nil
 	})

@@ -16,16 +16,16 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-func (c *command) statusCommand() *cobra.Command {
+func newStatus(f *factory) *cobra.Command {
 	var watch bool
-	cmd := c.configured(&cobra.Command{
+	cmd := f.configured(&cobra.Command{
 		Use:   "status",
 		Short: "Say how TMDB, the limiter and the cache are doing",
 		Long: `Say in which state the limiter is, why, until when, what has been sent of late, which processes take part, and
 how much the cache holds, and which run of organize has not come to its end. It asks TMDB nothing.`,
 		Example: "  anivault status\n  anivault status --watch\n  anivault status --format json | jq .state",
 	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
-		store, done, err := app.OpenState(cfg, 0, func(err error) { c.warn("%v", err) })
+		store, done, err := app.OpenState(cfg, 0, func(err error) { f.warn("%v", err) })
 		if err != nil {
 			return err
 		}
@@ -33,14 +33,14 @@ how much the cache holds, and which run of organize has not come to its end. It 
 		var runs unfinishedRuns
 		defer runs.end()
 		if watch {
-			return c.watchStatus(ctx, cfg, store, &runs, format)
+			return watchStatus(ctx, f, cfg, store, &runs, format)
 		}
-		view, err := c.readStatus(ctx, cfg, store)
+		view, err := readStatus(ctx, f, cfg, store)
 		if err != nil {
 			return err
 		}
-		view.runs = c.unfinished(ctx, cfg, &runs)
-		return c.printStatus(view, format)
+		view.runs = lookUnfinished(ctx, f, cfg, &runs)
+		return printStatus(f, view, format)
 	})
 	cmd.Flags().BoolVar(&watch, "watch", false, "redraw every second until Ctrl-C; with --format json, a line a second")
 	return cmd
@@ -57,7 +57,7 @@ type statusView struct {
 	runs        []unfinishedRun
 }
 
-func (c *command) readStatus(ctx context.Context, cfg *config.Config, store ratelimit.Store) (statusView, error) {
+func readStatus(ctx context.Context, f *factory, cfg *config.Config, store ratelimit.Store) (statusView, error) {
 	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning, cfg.LimiterAccounts()...)
 	if err != nil {
 		return statusView{}, lang.Error("read the limiter's state: %w", err)
@@ -75,31 +75,31 @@ func (c *command) readStatus(ctx context.Context, cfg *config.Config, store rate
 	return view, nil
 }
 
-// unfinished returns the runs of organize that have not come to their end. That they can't be looked up hides nothing else.
-func (c *command) unfinished(ctx context.Context, cfg *config.Config, u *unfinishedRuns) []unfinishedRun {
+// lookUnfinished returns the runs of organize that have not come to their end. That they can't be looked up hides nothing else.
+func lookUnfinished(ctx context.Context, f *factory, cfg *config.Config, u *unfinishedRuns) []unfinishedRun {
 	runs, err := u.look(ctx, cfg)
 	if err != nil && ctx.Err() == nil {
-		c.warn("%v", err)
+		f.warn("%v", err)
 	}
 	return runs
 }
 
-func (c *command) watchStatus(ctx context.Context, cfg *config.Config, store ratelimit.Store, runs *unfinishedRuns, format string) error {
+func watchStatus(ctx context.Context, f *factory, cfg *config.Config, store ratelimit.Store, runs *unfinishedRuns, format string) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		view, err := c.readStatus(ctx, cfg, store)
+		view, err := readStatus(ctx, f, cfg, store)
 		if ctx.Err() != nil {
 			return nil // Ctrl-C is how a watch ends
 		}
 		if err != nil {
 			return err
 		}
-		view.runs = c.unfinished(ctx, cfg, runs)
-		if format == "text" && c.streams.OutTTY {
-			fmt.Fprint(c.streams.Out, "\x1b[H\x1b[2J")
+		view.runs = lookUnfinished(ctx, f, cfg, runs)
+		if format == "text" && f.streams.OutTTY {
+			fmt.Fprint(f.streams.Out, "\x1b[H\x1b[2J")
 		}
-		if err := c.printStatus(view, format); err != nil {
+		if err := printStatus(f, view, format); err != nil {
 			return err
 		}
 		select {
@@ -110,16 +110,16 @@ func (c *command) watchStatus(ctx context.Context, cfg *config.Config, store rat
 	}
 }
 
-func (c *command) printStatus(v statusView, format string) error {
+func printStatus(f *factory, v statusView, format string) error {
 	if format == "json" {
-		return c.printJSON(v.wire())
+		return f.printJSON(v.wire())
 	}
-	for _, line := range ui.Wrap(lang.Say(inShort(v.limiter)), c.streams.OutWidth()) {
-		if _, err := fmt.Fprintln(c.streams.Out, line); err != nil {
+	for _, line := range ui.Wrap(lang.Say(inShort(v.limiter)), f.streams.OutWidth()) {
+		if _, err := fmt.Fprintln(f.streams.Out, line); err != nil {
 			return err
 		}
 	}
-	return v.rows().write(c.streams.Out, c.streams.OutWidth())
+	return v.rows().write(f.streams.Out, f.streams.OutWidth())
 }
 
 // inShort is the limiter's state in a sentence.

@@ -37,12 +37,12 @@ var topics = []topic{
 	{"formats", "Fields of every output for programs, log keys, metrics, error codes", writeFormats},
 }
 
-func (c *command) topicCommands() []*cobra.Command {
+func newTopics(f *factory) []*cobra.Command {
 	var out []*cobra.Command
 	for _, t := range topics {
 		cmd := &cobra.Command{Use: t.name, Short: t.short}
 		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-			c.printHelp(func(out io.Writer, width int) { t.write(cmd, out, width) })
+			f.printHelp(func(out io.Writer, width int) { t.write(cmd, out, width) })
 		})
 		out = append(out, cmd)
 	}

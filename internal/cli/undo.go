@@ -14,8 +14,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func (c *command) undoCommand() *cobra.Command {
-	var a applying
+func newUndo(f *factory) *cobra.Command {
+	a := applyRun{f: f}
 	var yes bool
 	cmd := leaf(&cobra.Command{
 		Use:   "undo [ID]",
@@ -29,7 +29,7 @@ moved on, a link whose original is gone. Nothing is ever replaced, and no last n
   anivault undo --only '*Frieren*'`,
 		Args: atMostOne("ID"),
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return c.undo(cmd, &a, args, yes)
+		return a.undo(cmd, args, yes)
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&a.dryRun, "dry-run", false, "say what would be put back, and change nothing")
@@ -40,9 +40,9 @@ moved on, a link whose original is gone. Nothing is ever replaced, and no last n
 	return cmd
 }
 
-func (c *command) undo(cmd *cobra.Command, a *applying, args []string, yes bool) error {
+func (a *applyRun) undo(cmd *cobra.Command, args []string, yes bool) error {
 	a.began, a.back = time.Now(), true
-	if err := c.tableOr(&a.format, organizeFormats...); err != nil {
+	if err := a.f.tableOr(&a.format, organizeFormats...); err != nil {
 		return err
 	}
 	opts := apply.UndoOptions{DryRun: a.dryRun}
@@ -59,41 +59,41 @@ func (c *command) undo(cmd *cobra.Command, a *applying, args []string, yes bool)
 			return false
 		}
 	}
-	cfg, err := c.load(cmd)
+	cfg, err := a.f.load(cmd)
 	if err != nil {
 		return err
 	}
-	return c.putBack(cmd.Context(), cfg, a, args, opts, &fitting, yes || a.dryRun || len(args) > 0)
+	return a.putBack(cmd.Context(), cfg, args, opts, &fitting, yes || a.dryRun || len(args) > 0)
 }
 
-func (c *command) putBack(
-	ctx context.Context, cfg *config.Config, a *applying, args []string, opts apply.UndoOptions, fitting *int, sure bool,
+func (a *applyRun) putBack(
+	ctx context.Context, cfg *config.Config, args []string, opts apply.UndoOptions, fitting *int, sure bool,
 ) error {
-	return c.withEngine(ctx, cfg, a, func(e *apply.Engine) (*apply.Outcome, error) {
+	return a.withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 		run, err := pickRun(e, args, anyRun)
 		switch {
 		case err != nil:
 			return nil, err
 		case run == nil:
-			c.say("there is nothing to put back\n")
+			a.f.say("there is nothing to put back\n")
 			return nil, nil
 		case run.Err != nil:
-			return nil, c.explainRun(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
+			return nil, explainRun(ctx, a.f, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 		case a.only != "" && (run.Stage == apply.Planned || run.Stage == apply.Applying):
 			return nil, usagef(waysOn(run.ID), "--only is for a run that has ended, and the run %s was cut off; nothing was done", run.ID)
 		case run.Stage == apply.Undone:
-			c.say("the run %s is put back already\n", run.ID)
-			return nil, c.nameOlder(e, args)
+			a.f.say("the run %s is put back already\n", run.ID)
+			return nil, nameOlder(a.f, e, args)
 		case run.Stage == apply.Abandoned && len(args) == 0:
-			c.say("the last run was abandoned; what of it can be reached is put back by anivault undo %s\n", run.ID)
-			return nil, c.nameOlder(e, args)
+			a.f.say("the last run was abandoned; what of it can be reached is put back by anivault undo %s\n", run.ID)
+			return nil, nameOlder(a.f, e, args)
 		}
-		if ok, err := c.confirmed(ctx, sure, undoQuestion(run, a.only), "nothing was changed\n"); !ok {
+		if ok, err := a.f.confirmed(ctx, sure, undoQuestion(run, a.only), "nothing was changed\n"); !ok {
 			return nil, err
 		}
 		out, err := e.Undo(ctx, run.ID, opts)
 		if err != nil {
-			return nil, c.explainRun(ctx, err, out)
+			return nil, explainRun(ctx, a.f, err, out)
 		}
 		switch {
 		case a.only == "" || len(out.Results) > 0:
@@ -101,7 +101,7 @@ func (c *command) putBack(
 			return nil, usagef(lang.Textf("a pattern is compared with whole paths and with each part of them, old and new; anivault history %s lists them", run.ID),
 				"no file of the run %s fits %s; nothing was done", run.ID, ui.Printable(a.only))
 		default:
-			c.say("what fits %s is back already\n", ui.Printable(a.only))
+			a.f.say("what fits %s is back already\n", ui.Printable(a.only))
 			return nil, nil
 		}
 		return out, nil
@@ -118,7 +118,7 @@ func undoQuestion(r *apply.Run, only string) lang.Text {
 }
 
 // nameOlder says which run could be put back where the last one can't: it is never gone on to by itself.
-func (c *command) nameOlder(e *apply.Engine, args []string) error {
+func nameOlder(f *factory, e *apply.Engine, args []string) error {
 	if len(args) > 0 {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (c *command) nameOlder(e *apply.Engine, args []string) error {
 		return r.Err == nil && r.Stage != apply.Undone && r.Stage != apply.Abandoned
 	})
 	if err == nil && older != nil {
-		advise(c.streams, lang.Textf("the one before it: anivault undo %s", older.ID))
+		advise(f.streams, lang.Textf("the one before it: anivault undo %s", older.ID))
 	}
 	return err
 }

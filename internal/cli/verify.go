@@ -12,9 +12,9 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func (c *command) verifyCommand() *cobra.Command {
+func newVerify(f *factory) *cobra.Command {
 	var deep bool
-	var a applying
+	a := applyRun{f: f}
 	cmd := leaf(&cobra.Command{
 		Use:   "verify [ID]",
 		Short: "Is everything where a run of apply left it?",
@@ -25,19 +25,19 @@ Nothing is changed; what is not as it was is a result.`,
   anivault verify 20261122-020431-k3f9 --deep`,
 		Args: atMostOne("ID"),
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return c.verify(cmd, &a, args, deep)
+		return a.verify(cmd, args, deep)
 	})
 	cmd.Flags().BoolVar(&deep, "deep", false, "read the files and compare their content")
 	streamFormat(cmd, &a.format, organizeFormats...)
 	return cmd
 }
 
-func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bool) error {
+func (a *applyRun) verify(cmd *cobra.Command, args []string, deep bool) error {
 	a.began = time.Now()
-	if err := c.tableOr(&a.format, organizeFormats...); err != nil {
+	if err := a.f.tableOr(&a.format, organizeFormats...); err != nil {
 		return err
 	}
-	cfg, err := c.load(cmd)
+	cfg, err := a.f.load(cmd)
 	if err != nil {
 		return err
 	}
@@ -58,41 +58,41 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 	}
 	switch {
 	case run == nil:
-		return c.nothingToVerify(e)
+		return nothingToVerify(a.f, e)
 	case run.Err != nil:
-		return c.explainRun(cmd.Context(), lang.Error("the run %s: %w", run.ID, run.Err), nil)
+		return explainRun(cmd.Context(), a.f, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 	case run.Stage == apply.Undone:
-		c.say("the run %s is put back already\n", run.ID)
+		a.f.say("the run %s is put back already\n", run.ID)
 		return nil
 	}
 	if run.Stage.Unfinished() {
 		if atWork {
-			c.warn("the run %s is at work", run.ID)
+			a.f.warn("the run %s is at work", run.ID)
 		} else {
-			c.warn("the run %s was cut off", run.ID)
-			advise(c.streams, waysOn(run.ID))
+			a.f.warn("the run %s was cut off", run.ID)
+			advise(a.f.streams, waysOn(run.ID))
 		}
 	}
 	out, err := e.Verify(cmd.Context(), run.ID, deep)
 	if err != nil {
-		return c.explainRun(cmd.Context(), err, nil)
+		return explainRun(cmd.Context(), a.f, err, nil)
 	}
-	c.warnOfDamage(out)
+	warnOfDamage(a.f, out)
 	if a.format == "ndjson" {
-		err = c.printRun(a, out, nil)
+		err = a.print(out, nil)
 	} else {
-		err = c.printVerified(out)
+		err = printVerified(a.f, out)
 	}
 	if err != nil {
 		return err
 	}
 	ok, planned, undone := out.Count(apply.StatusOK), out.Count(apply.StatusPlanned), out.Count(apply.StatusUndone)
-	c.say("%s as the run %s left them, %d not\n", lang.Count(ok, "file"), run.ID, len(out.Results)-ok-planned-undone-out.Count(apply.StatusRefused))
+	a.f.say("%s as the run %s left them, %d not\n", lang.Count(ok, "file"), run.ID, len(out.Results)-ok-planned-undone-out.Count(apply.StatusRefused))
 	if planned > 0 {
-		c.say("%s not reached\n", lang.Count(planned, "file"))
+		a.f.say("%s not reached\n", lang.Count(planned, "file"))
 	}
 	if undone > 0 {
-		c.say("%s put back\n", lang.Count(undone, "file"))
+		a.f.say("%s put back\n", lang.Count(undone, "file"))
 	}
 	if out.Count(apply.StatusFailed) > 0 {
 		return &failure{code: exitIncomplete}
@@ -101,22 +101,22 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 }
 
 // nothingToVerify says why there is no run to look at.
-func (c *command) nothingToVerify(e *apply.Engine) error {
+func nothingToVerify(f *factory, e *apply.Engine) error {
 	run, err := pickRun(e, nil, anyRun)
 	switch {
 	case err != nil:
 		return err
 	case run == nil:
-		c.say("no plan was carried out yet\n")
+		f.say("no plan was carried out yet\n")
 	default:
-		c.say("every run is put back: there is nothing to verify\n")
+		f.say("every run is put back: there is nothing to verify\n")
 	}
 	return nil
 }
 
 // printVerified lists the files that are not as the run left them.
-func (c *command) printVerified(out *apply.Outcome) error {
-	w := bufio.NewWriter(c.streams.Out)
+func printVerified(f *factory, out *apply.Outcome) error {
+	w := bufio.NewWriter(f.streams.Out)
 	for i := range out.Results {
 		r := &out.Results[i]
 		if r.Status == apply.StatusOK {

@@ -24,12 +24,12 @@ import (
 	"github.com/anivault/anivault/internal/watch"
 )
 
-// watching is one run of watch.
-type watching struct {
-	c   *command
-	cmd *cobra.Command
-	f   matchFlags
-	cfg *config.Config
+// watchRun is one run of watch.
+type watchRun struct {
+	f     *factory
+	cmd   *cobra.Command
+	match matchOptions
+	cfg   *config.Config
 
 	format    string
 	printUnit bool
@@ -42,8 +42,8 @@ type watching struct {
 	back    map[string]brought // by run: what its undo has brought back
 }
 
-func (c *command) watchCommand() *cobra.Command {
-	w := watching{c: c, told: map[string]bool{}, back: map[string]brought{}}
+func newWatch(f *factory) *cobra.Command {
+	w := watchRun{f: f, match: matchOptions{f: f}, told: map[string]bool{}, back: map[string]brought{}}
 	cmd := leaf(&cobra.Command{
 		Use:   "watch PATH",
 		Short: "Put in order what arrives in a folder, until stopped",
@@ -68,12 +68,12 @@ changes. A run of it that was cut off is gone on with first. One process watches
 	settingFlag(flags, "poll", "look at everything each `TIME` where no notices come, as over a network")
 	flags.BoolVar(&w.printUnit, "print-unit", false, "print a unit for systemd that runs this command for you, and end")
 	streamFormat(cmd, &w.format, organizeFormats...)
-	matchSettings(cmd, &w.f)
+	matchSettings(cmd, &w.match)
 	return cmd
 }
 
 // run watches until a signal comes.
-func (w *watching) run(ctx context.Context, args []string) error {
+func (w *watchRun) run(ctx context.Context, args []string) error {
 	if err := w.prepare(args); err != nil || w.printUnit {
 		return err
 	}
@@ -102,7 +102,7 @@ func (w *watching) run(ctx context.Context, args []string) error {
 		conf.Notices = notices
 		defer notices.Close()
 	}
-	w.c.say("watching %s; Ctrl-C ends it\n", ui.Printable(w.path))
+	w.f.say("watching %s; Ctrl-C ends it\n", ui.Printable(w.path))
 	w.resume(ctx)
 	err = watch.New(conf).Run(ctx)
 	if ctx.Err() != nil {
@@ -112,14 +112,14 @@ func (w *watching) run(ctx context.Context, args []string) error {
 }
 
 // prepare checks all that can be checked before any work, or prints the unit.
-func (w *watching) prepare(args []string) (err error) {
-	if err := w.c.tableOr(&w.format, organizeFormats...); err != nil {
+func (w *watchRun) prepare(args []string) (err error) {
+	if err := w.f.tableOr(&w.format, organizeFormats...); err != nil {
 		return err
 	}
-	if err := w.f.checkExcludes(); err != nil {
+	if err := w.match.checkExcludes(); err != nil {
 		return err
 	}
-	if w.cfg, _, err = w.c.openMatch(w.cmd, &w.f, args); err != nil && !w.printUnit {
+	if w.cfg, _, err = w.match.open(w.cmd, args); err != nil && !w.printUnit {
 		return err
 	}
 	if w.path, err = filepath.Abs(args[0]); err != nil {
@@ -139,7 +139,7 @@ func (w *watching) prepare(args []string) (err error) {
 	if w.tree, err = watch.Open(w.path); err != nil {
 		return usagef("name a folder; a single file is put in order by anivault organize", "%v", err)
 	}
-	o, err := w.organizing()
+	o, err := w.newRun()
 	if err != nil {
 		return err
 	}
@@ -149,14 +149,14 @@ func (w *watching) prepare(args []string) (err error) {
 	return nil
 }
 
-// organizing is a run of organize of what is watched.
-func (w *watching) organizing() (*organizing, error) {
-	o := &organizing{f: w.f, cfg: w.cfg, watched: true, yes: true, partial: true, format: w.format, began: time.Now(), wait: time.Hour}
+// newRun returns a run of organize of what is watched.
+func (w *watchRun) newRun() (*organizeRun, error) {
+	o := &organizeRun{f: w.f, match: w.match, cfg: w.cfg, watched: true, yes: true, partial: true, format: w.format, began: time.Now(), wait: time.Hour}
 	return o, o.prepare(w.cmd, []string{w.path})
 }
 
 // claim makes this process the one that watches PATH.
-func (w *watching) claim(ctx context.Context, file string) (release func(), err error) {
+func (w *watchRun) claim(ctx context.Context, file string) (release func(), err error) {
 	release, err = lockfile.Acquire(ctx, file, lockfile.Exclusive, 0)
 	if errors.Is(err, lockfile.ErrBusy) {
 		who, _ := os.ReadFile(file)
@@ -172,10 +172,10 @@ func (w *watching) claim(ctx context.Context, file string) (release func(), err 
 }
 
 // asked says what is watched and how it is put in order: what was done for another question says nothing about this one.
-func (w *watching) asked() string {
+func (w *watchRun) asked() string {
 	set := w.cfg.Organize
 	set.Exec = nil
-	text, err := json.Marshal([]any{w.tree.Root(), w.targets, set, w.cfg.Match, w.cfg.TMDB.Languages, w.f.exclude})
+	text, err := json.Marshal([]any{w.tree.Root(), w.targets, set, w.cfg.Match, w.cfg.TMDB.Languages, w.match.exclude})
 	if err != nil {
 		panic(err) // plain values: a mistake in this package
 	}
@@ -184,7 +184,7 @@ func (w *watching) asked() string {
 }
 
 // basis says which pins and which index there are.
-func (w *watching) basis() string {
+func (w *watchRun) basis() string {
 	var parts []string
 	for _, file := range w.basisFiles() {
 		part := "none"
@@ -196,27 +196,27 @@ func (w *watching) basis() string {
 	return strings.Join(parts, ", ")
 }
 
-func (w *watching) basisFiles() []string {
+func (w *watchRun) basisFiles() []string {
 	return []string{pins.Open(w.cfg.Dirs.Data).Path(), filepath.Join(w.cfg.Dirs.Data, index.FileName)}
 }
 
 // say tells the person what watching meets with.
-func (w *watching) say(e watch.Event, name string, err error) {
+func (w *watchRun) say(e watch.Event, name string, err error) {
 	where := ui.Printable(filepath.Join(w.path, filepath.FromSlash(name)))
 	switch e {
 	case watch.Lost:
-		w.c.warn("%v; waiting until it is there again", err)
+		w.f.warn("%v; waiting until it is there again", err)
 	case watch.Found:
-		w.c.say("%s is there again\n", where)
+		w.f.say("%s is there again\n", where)
 	case watch.NoNotices:
-		w.c.warn("no notices come of %s (%v): it is looked at every %s", where, err, ui.Countdown(w.cfg.Watch.Poll))
+		w.f.warn("no notices come of %s (%v): it is looked at every %s", where, err, ui.Countdown(w.cfg.Watch.Poll))
 		if hint := noticesHint(err); hint != "" {
-			advise(w.c.streams, hint)
+			advise(w.f.streams, hint)
 		}
 	case watch.Unreadable:
-		w.c.warn("%s can't be read: %v", where, err)
+		w.f.warn("%s can't be read: %v", where, err)
 	case watch.Written:
-		w.c.say("%s\n", lang.Sprintf("%s is open for writing: it is taken once it is closed", where))
+		w.f.say("%s\n", lang.Sprintf("%s is open for writing: it is taken once it is closed", where))
 	}
 }
 

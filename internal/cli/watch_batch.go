@@ -19,11 +19,11 @@ import (
 )
 
 // batch puts folders in order: it matches what is in them, and carries out what is certain.
-func (w *watching) batch(ctx context.Context, dirs []string) watch.Result {
+func (w *watchRun) batch(ctx context.Context, dirs []string) watch.Result {
 	if !w.targetsAreThere() || !w.resume(ctx) {
 		return watch.Result{Again: true}
 	}
-	o, err := w.organizing()
+	o, err := w.newRun()
 	if err != nil {
 		return w.failed(ctx, err)
 	}
@@ -33,17 +33,18 @@ func (w *watching) batch(ctx context.Context, dirs []string) watch.Result {
 		}
 		o.planner = organize.NewPlanner(o.options, &o.disk)
 	}
-	o.f.records, o.f.folders = o, w.seen(dirs, o)
-	quiet := *w.c
+	o.match.records, o.match.folders = o, w.seen(dirs, o)
+	quiet := *w.f
 	quiet.quiet = true
-	err = quiet.match(ctx, w.cfg, o.f, w.walk(dirs, &o.f))
+	o.match.f = &quiet
+	err = o.match.run(ctx, w.cfg, w.walk(dirs, &o.match))
 	if known, ok := errors.AsType[*failure](err); err != nil && (!ok || known.code != exitIncomplete) {
 		return w.failed(ctx, err)
 	}
 	plan := o.planner.Plan()
 	result := w.leave(plan)
 	if len(plan.Units) > 0 {
-		err = w.c.applyPlanned(ctx, o, plan)
+		err = o.apply(ctx, plan)
 	} else {
 		err = w.tellLeft(ctx, o, plan)
 	}
@@ -55,17 +56,17 @@ func (w *watching) batch(ctx context.Context, dirs []string) watch.Result {
 }
 
 // tellLeft tells of a plan that has nothing to do; people see which files stay.
-func (w *watching) tellLeft(ctx context.Context, o *organizing, plan *organize.Result) error {
+func (w *watchRun) tellLeft(ctx context.Context, o *organizeRun, plan *organize.Result) error {
 	if w.format != "ndjson" {
-		if err := w.c.printTree(plan); err != nil {
+		if err := printTree(w.f, plan); err != nil {
 			return err
 		}
 	}
-	return w.c.tellRun(ctx, o.applying(plan), &apply.Outcome{Run: plan.ID})
+	return o.applyRun(plan).tell(ctx, &apply.Outcome{Run: plan.ID})
 }
 
 // seen keeps what a walk reads of the folders, and of those in them that have no videos of their own.
-func (w *watching) seen(dirs []string, o *organizing) func(real string, entries []library.Entry) {
+func (w *watchRun) seen(dirs []string, o *organizeRun) func(real string, entries []library.Entry) {
 	wanted := map[string]bool{}
 	for _, dir := range dirs {
 		wanted[dir] = true
@@ -80,12 +81,12 @@ func (w *watching) seen(dirs []string, o *organizing) func(real string, entries 
 }
 
 // walk produces what is in the folders, and nothing else.
-func (w *watching) walk(dirs []string, f *matchFlags) run.Producer {
+func (w *watchRun) walk(dirs []string, o *matchOptions) run.Producer {
 	wanted := map[string]bool{}
 	for _, dir := range dirs {
 		wanted[dir] = true
 	}
-	walk := run.Walk([]string{w.path}, library.Options{Excludes: f.exclude, Read: f.folders})
+	walk := run.Walk([]string{w.path}, library.Options{Excludes: o.exclude, Read: o.folders})
 	return func(ctx context.Context, yield func(run.Batch) error) error {
 		return walk(ctx, func(b run.Batch) error {
 			if b.Err == nil && wanted[w.below(b.Abs)] { // what can't be read was told by the watch
@@ -97,7 +98,7 @@ func (w *watching) walk(dirs []string, f *matchFlags) run.Producer {
 }
 
 // below names a file or folder as the watch does: by its path below what is watched; "" for what is elsewhere.
-func (w *watching) below(file string) string {
+func (w *watchRun) below(file string) string {
 	for _, root := range []string{w.path, w.tree.Root().Path} {
 		if rest, ok := strings.CutPrefix(filepath.ToSlash(file)+"/", strings.TrimSuffix(filepath.ToSlash(root), "/")+"/"); ok {
 			if rest == "" {
@@ -110,7 +111,7 @@ func (w *watching) below(file string) string {
 }
 
 // leave takes out of what a plan leaves all that was told before, and says which files stay.
-func (w *watching) leave(plan *organize.Result) watch.Result {
+func (w *watchRun) leave(plan *organize.Result) watch.Result {
 	result := watch.Result{Later: map[string]bool{}, Left: map[string]bool{}}
 	plan.Left = slices.DeleteFunc(plan.Left, func(l organize.LeftFile) bool {
 		name := w.below(l.Path)
@@ -129,7 +130,7 @@ func (w *watching) leave(plan *organize.Result) watch.Result {
 
 // failed tells an error and says whether watching goes on: not when it was asked to end, when the key was refused, or nobody takes
 // what is printed.
-func (w *watching) failed(ctx context.Context, err error) watch.Result {
+func (w *watchRun) failed(ctx context.Context, err error) watch.Result {
 	known, ok := errors.AsType[*failure](err)
 	switch {
 	case ctx.Err() != nil, ok && (known.code == exitUnauthorized || known.code == exitInternal):
@@ -138,11 +139,11 @@ func (w *watching) failed(ctx context.Context, err error) watch.Result {
 		runs, err := w.unfinished(ctx)
 		return watch.Result{Again: err != nil || len(runs) > 0}
 	}
-	printError(w.c.streams, err)
+	printError(w.f.streams, err)
 	return watch.Result{Again: true}
 }
 
-func (w *watching) unfinished(ctx context.Context) ([]unfinishedRun, error) {
+func (w *watchRun) unfinished(ctx context.Context) ([]unfinishedRun, error) {
 	var u unfinishedRuns
 	defer u.end()
 	runs, err := u.look(ctx, w.cfg)
@@ -151,10 +152,10 @@ func (w *watching) unfinished(ctx context.Context) ([]unfinishedRun, error) {
 
 // resume goes on with a run that was cut off, and reports whether another one can begin. One that a person was putting back is the
 // person's.
-func (w *watching) resume(ctx context.Context) bool {
+func (w *watchRun) resume(ctx context.Context) bool {
 	runs, err := w.unfinished(ctx)
 	if err != nil {
-		printError(w.c.streams, err)
+		printError(w.f.streams, err)
 		return false
 	}
 	if len(runs) == 0 || runs[0].atWork {
@@ -163,21 +164,21 @@ func (w *watching) resume(ctx context.Context) bool {
 	r := &runs[0]
 	if r.Stage == apply.Undoing {
 		w.once("undo "+r.ID, func() {
-			w.c.warn("putting back the run %s was cut off; anivault undo %s ends that, and watching waits for it", r.ID, r.ID)
+			w.f.warn("putting back the run %s was cut off; anivault undo %s ends that, and watching waits for it", r.ID, r.ID)
 		})
 		return false
 	}
 	if !slices.Contains(r.Sources, w.tree.Root().Path) {
 		w.once("other "+r.ID, func() {
-			w.c.warn("the run %s, which is of another folder, was cut off; watching waits until you go on with it or put it back", r.ID)
-			advise(w.c.streams, waysOn(r.ID))
+			w.f.warn("the run %s, which is of another folder, was cut off; watching waits until you go on with it or put it back", r.ID)
+			advise(w.f.streams, waysOn(r.ID))
 		})
 		return false
 	}
-	w.c.say("going on with the run %s, which was cut off\n", r.ID)
-	err = w.c.resume(ctx, w.cfg, &applying{format: w.format, wait: time.Hour, began: time.Now()}, []string{r.ID})
+	w.f.say("going on with the run %s, which was cut off\n", r.ID)
+	err = (&applyRun{f: w.f, format: w.format, wait: time.Hour, began: time.Now()}).resumeRun(ctx, w.cfg, []string{r.ID})
 	if err != nil {
-		printError(w.c.streams, err)
+		printError(w.f.streams, err)
 	}
 	runs, err = w.unfinished(ctx)
 	return err == nil && len(runs) == 0
@@ -185,11 +186,11 @@ func (w *watching) resume(ctx context.Context) bool {
 
 // targetsAreThere looks whether the libraries are there, and the folders that they were when watching began: the folder on which a disk
 // was mounted is no library.
-func (w *watching) targetsAreThere() bool {
+func (w *watchRun) targetsAreThere() bool {
 	for _, root := range w.targets {
 		err := watch.Same(root)
 		if err != nil {
-			w.once(root.Path, func() { w.c.warn("%v; waiting until it is there again", err) })
+			w.once(root.Path, func() { w.f.warn("%v; waiting until it is there again", err) })
 			return false
 		}
 		delete(w.told, root.Path)
@@ -198,7 +199,7 @@ func (w *watching) targetsAreThere() bool {
 }
 
 // once tells of a trouble that lasts.
-func (w *watching) once(what string, tell func()) {
+func (w *watchRun) once(what string, tell func()) {
 	if !w.told[what] {
 		w.told[what] = true
 		tell()

@@ -17,7 +17,7 @@ type brought struct {
 
 // returned tells the files that an undo has brought back since a pin or the index has changed: moving them again would put back what
 // its user has put back. Only journals that have changed are read.
-func (w *watching) returned() (func(*organize.Item) bool, error) {
+func (w *watchRun) returned() (func(*organize.Item) bool, error) {
 	e, closeEngine, err := openEngine(w.cfg)
 	if err != nil {
 		return nil, err

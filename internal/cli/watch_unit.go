@@ -44,37 +44,37 @@ WantedBy=default.target
 `
 
 // unit prints a unit that runs this very command.
-func (w *watching) unit() error {
+func (w *watchRun) unit() error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	words := []string{program, "watch", w.path}
-	w.cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Name == "print-unit" {
+	w.cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if flag.Name == "print-unit" {
 			return
 		}
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			values = list.GetSlice()
 		}
 		for _, v := range values {
-			if abs, err := filepath.Abs(v); err == nil && slices.Contains(pathFlags, f.Name) && (f.Name != "exec" || strings.Contains(v, "/")) {
+			if abs, err := filepath.Abs(v); err == nil && slices.Contains(pathFlags, flag.Name) && (flag.Name != "exec" || strings.Contains(v, "/")) {
 				v = abs // the service works in another folder
 			}
-			words = append(words, "--"+f.Name+"="+v)
+			words = append(words, "--"+flag.Name+"="+v)
 		}
 	})
 	for i := range words {
 		words[i] = unitWord(words[i], true)
 	}
 	environment := ""
-	for _, kv := range withoutSecrets(w.c.environ) {
+	for _, kv := range withoutSecrets(w.f.environ) {
 		if strings.HasPrefix(kv, "ANIVAULT_") {
 			environment += "Environment=" + unitWord(kv, false) + "\n"
 		}
 	}
-	_, err = fmt.Fprintf(w.c.streams.Out, unitText, "~/.config/systemd/user/anivault-watch.service",
+	_, err = fmt.Fprintf(w.f.streams.Out, unitText, "~/.config/systemd/user/anivault-watch.service",
 		strings.ReplaceAll(w.path, "%", "%%"), environment, strings.Join(words, " "))
 	return err
 }
