@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
@@ -188,4 +193,140 @@ func (a *applyRun) resumeRun(ctx context.Context, cfg *config.Config, args []str
 		return out, nil
 	})
 	return runHook(ctx, a.f, cfg, out, err)
+}
+
+// tellProgress draws how far a run is on a terminal, ten times a second at most, or writes an object a second to a program that reads
+// along.
+func (a *applyRun) tellProgress(p apply.Progress) {
+	now := time.Now()
+	period := time.Second
+	if a.format != "ndjson" {
+		if !a.line.Enabled() {
+			return
+		}
+		period = 100 * time.Millisecond
+	}
+	if a.told.IsZero() {
+		a.told = now
+	}
+	if now.Sub(a.told) < period {
+		return
+	}
+	a.told = now
+	elapsed := now.Sub(a.began)
+	if a.format != "ndjson" {
+		a.line.Set(runLineOf(p, elapsed, a.line.Room()))
+		return
+	}
+	line, err := report.AppendLine(nil, &report.OrganizeProgress{
+		Run: p.Run, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Files: p.Files, FilesTotal: p.FilesTotal, ETAMS: timeLeft(p, elapsed).Milliseconds(),
+	})
+	if err == nil {
+		_, _ = a.f.streams.Out.Write(line) // that nobody reads it is told by the results
+	}
+}
+
+// endLine takes the line off the terminal, before anything else is written.
+func (a *applyRun) endLine() {
+	if a.line != nil {
+		a.line.Clear()
+	}
+}
+
+// timeLeft estimates how long a run still takes: by bytes where it copies, else by files.
+func timeLeft(p apply.Progress, elapsed time.Duration) time.Duration {
+	done, all := float64(p.Files), float64(p.FilesTotal)
+	if p.BytesTotal > 0 {
+		done, all = float64(p.Bytes), float64(p.BytesTotal)
+	}
+	if done == 0 {
+		return 0 // nobody knows
+	}
+	return time.Duration(float64(elapsed) * (all - done) / done)
+}
+
+// runLineOf says in one line of at most room cells how far a run is: files, bytes that are copied, the rate, the time left.
+func runLineOf(p apply.Progress, elapsed time.Duration, room int) string {
+	parts := []part{{text: lang.Textf("%d/%d files", p.Files, p.FilesTotal), weight: 9}}
+	if p.BytesTotal > 0 {
+		rate := float64(p.Bytes) / max(elapsed.Seconds(), 0.1)
+		parts = append(
+			parts,
+			part{text: lang.Textf("%s of %s copied", ui.Size(p.Bytes), ui.Size(p.BytesTotal)), weight: 8},
+			part{text: lang.Textf("%s/s", ui.Size(int64(rate))), weight: 3},
+		)
+	}
+	parts = append(parts, part{text: elapsedText(elapsed), weight: 2})
+	if left := timeLeft(p, elapsed); elapsed >= estimateAfter && left > 0 {
+		parts = append(parts, part{text: lang.Textf("about %s left", ui.Countdown(left)), weight: 5})
+	}
+	return fitting(parts, room)
+}
+
+// notes makes files for media servers of what is cached. It sends nothing.
+type notes struct {
+	cfg   *config.Config
+	warn  func(error)
+	runs  map[string]*app.App // by languages; nil: it could not be opened
+	last  *nfo.Entry
+	lasts organize.Note // what that was made for
+}
+
+// read returns the content of a file; nil where the cache does not know all of it.
+func (n *notes) read(ctx context.Context, note *organize.Note) []byte {
+	if n.last == nil || n.lasts.Entry != note.Entry || n.lasts.Languages != note.Languages {
+		n.last, n.lasts = n.entry(ctx, note), *note
+	}
+	switch {
+	case n.last == nil:
+		return nil
+	case len(note.Episodes) > 0:
+		return nfo.Episodes(n.last, note.Season, note.Episodes)
+	case note.Full:
+		return nfo.Full(n.last)
+	}
+	return nfo.IDs(n.last)
+}
+
+func (n *notes) entry(ctx context.Context, note *organize.Note) *nfo.Entry {
+	run := n.open(note.Languages)
+	if run == nil {
+		return nil
+	}
+	e, err := run.Note(ctx, match.Kind(note.Kind), note.ID)
+	if err != nil {
+		return nil // not_cached says so
+	}
+	return e
+}
+
+// open returns a run that asks the cache in these languages.
+func (n *notes) open(languages string) *app.App {
+	if run, known := n.runs[languages]; known {
+		return run
+	}
+	cfg := *n.cfg
+	if languages != "" {
+		cfg.TMDB.Languages = slices.Collect(strings.SplitSeq(languages, ","))
+	}
+	run, err := app.Open(&cfg, app.Options{Offline: true, Warn: n.warn})
+	if err != nil {
+		n.warn(err)
+	}
+	if n.runs == nil {
+		n.runs = map[string]*app.App{}
+	}
+	n.runs[languages] = run
+	return run
+}
+
+func (n *notes) close() {
+	for _, run := range n.runs {
+		if run == nil {
+			continue
+		}
+		if err := run.Close(); err != nil {
+			n.warn(err)
+		}
+	}
 }

@@ -1,16 +1,24 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/tmdb"
 )
 
 func newConfig(f *factory) *cobra.Command {
@@ -97,4 +105,165 @@ type wireSetting struct {
 	Value  string `json:"value" doc:"what is in force; [set] for a key or token"`
 	Origin string `json:"origin" doc:"default, config file, environment NAME or flag --name"`
 	Env    string `json:"env" doc:"its variable"`
+}
+
+func newConfigInit(f *factory) *cobra.Command {
+	var force bool
+	cmd := leaf(&cobra.Command{
+		Use:   "init",
+		Short: "Keep a TMDB token in the config file, which is made if there is none",
+		Long: `Ask for the TMDB token on a terminal (what you type is not shown), or read it from a pipe, try it, and keep it in the
+config file. A file that is there keeps all else that it says; without one, a file is made that lists the everyday
+settings, with their defaults commented out, and asks for titles in your environment's language. It is readable by you alone. A token that TMDB refuses is not written.`,
+		Example: "  anivault config init\n  echo \"$TOKEN\" | anivault config init",
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return initConfig(f, cmd, force) })
+	cmd.Flags().BoolVar(&force, "force", false,
+		"start afresh: a file that exists is replaced, and kept as config.yaml.bak")
+	return cmd
+}
+
+// initConfig puts a token into the config file. It asks for nothing that could not be kept, writes nothing that TMDB
+// refuses, and loses nothing that was written.
+func initConfig(f *factory, cmd *cobra.Command, force bool) error {
+	path, err := config.FilePath(f.configFile, f.environ)
+	if err != nil {
+		return err
+	}
+	file, err := config.ReadExisting(path)
+	if err != nil {
+		return err
+	}
+	stays := file != nil && !force
+	source := os.DevNull // a token that goes into a fresh file is tried with nothing of the old one's
+	if stays {
+		source = f.configFile
+	}
+	cfg, err := f.loadFrom(cmd, source)
+	if err == nil && stays {
+		err = file.CheckTokenFits()
+	}
+	if err != nil {
+		return err
+	}
+	if f.getenv(tokenVariable) != "" {
+		f.warn("%s is set and wins over the file: unset it afterwards", tokenVariable)
+	}
+	token, err := askToken(f, cfg)
+	switch {
+	case err != nil:
+		return err
+	case token.IsSet():
+		if err := tryToken(cmd.Context(), f, cfg, token); err != nil {
+			return err
+		}
+	case stays && f.streams.InTTY:
+		f.say("%s is left as it is\n", ui.Printable(path))
+		return nil
+	case file != nil && !f.streams.InTTY:
+		if err := refuseNoToken(path, file, stays); err != nil {
+			return err
+		}
+	}
+	return keepToken(f, path, file, token, force)
+}
+
+// refuseNoToken returns the error for an existing file where a pipe brought no token.
+func refuseNoToken(path string, file *config.Existing, stays bool) error {
+	path = ui.Printable(path)
+	switch {
+	case stays:
+		return usagef("for example: echo \"$TOKEN\" | anivault config init",
+			"no token came on stdin, and %s exists already: it is left as it is", path)
+	case file.HoldsKey():
+		return usagef("give the token on stdin: echo \"$TOKEN\" | anivault config init --force",
+			"%s holds a key, and no token came on stdin: it is left as it is", path)
+	}
+	return nil
+}
+
+// tokenVariable overrides the file.
+const tokenVariable = "ANIVAULT_TMDB_TOKEN"
+
+// tryToken asks TMDB whether it takes the token. A token that can't be checked may be kept all the same.
+func tryToken(ctx context.Context, f *factory, cfg *config.Config, token config.Secret) error {
+	_, _, err := probe(ctx, cfg.WithToken(token))
+	var cause *tmdb.UnauthorizedError
+	switch {
+	case errors.As(err, &cause):
+		hint := lang.Text("it was not written; copy the \"API Read Access Token\" from https://www.themoviedb.org/settings/api")
+		if cause.Cause != nil && cause.Cause.Gateway {
+			hint = clientTokenHint
+		}
+		return refusal("token", cause, hint)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		_, text := app.Explain(err)
+		f.warn("the token could not be checked: %s", text)
+	default:
+		f.say("TMDB accepts the token\n")
+	}
+	return nil
+}
+
+// keepToken writes the file and says what was done.
+func keepToken(f *factory, path string, file *config.Existing, token config.Secret, force bool) error {
+	if file != nil && !force {
+		if err := file.PutToken(token); err != nil {
+			return err
+		}
+		f.say("put the token into %s; all else in it is as it was\n", ui.Printable(path))
+	} else {
+		if file != nil {
+			backup, err := file.Backup()
+			if err != nil {
+				return err
+			}
+			f.say("the file as it was: %s\n", ui.Printable(backup))
+		}
+		titles := lang.Tag(f.getenv)
+		if strings.HasPrefix(titles, "en") {
+			titles = "" // the default
+		}
+		if titles != "" {
+			titles += ",en-US" // rather than the original's script
+		}
+		if err := config.WriteFile(path, token, titles); err != nil {
+			return err
+		}
+		f.say("wrote %s\n", ui.Printable(path))
+		if titles != "" {
+			f.say("titles will be in %s, as your environment says; tmdb.language in the file changes that\n", titles)
+		}
+	}
+	if token.IsSet() {
+		f.say("next: anivault match PATH\n")
+	} else if f.streams.InTTY {
+		f.say("it holds no token yet: put one under tmdb.token, or run anivault config init again\n")
+	} else {
+		f.say("no token was asked for: stdin is no terminal, and brought none; put one under tmdb.token in the file, or run " +
+			"anivault config init on a terminal\n")
+	}
+	return nil
+}
+
+// askToken reads a token: hidden from a terminal, the first line from a pipe. An empty answer means
+// that the file is written without one.
+func askToken(f *factory, cfg *config.Config) (config.Secret, error) {
+	file, isFile := f.streams.In.(*os.File)
+	if f.streams.InTTY && isFile {
+		const prompt = "TMDB API Read Access Token (themoviedb.org/settings/api; Enter for none):"
+		fmt.Fprint(f.streams.Err, ui.Hanging(lang.Say(prompt), f.streams.ErrWidth()-1, 0)+" ")
+		raw, err := term.ReadPassword(int(file.Fd()))
+		fmt.Fprintln(f.streams.Err)
+		if err != nil {
+			return config.Secret{}, lang.Error("read the token: %w", err)
+		}
+		return cfg.ReadToken(string(raw))
+	}
+	line, err := bufio.NewReader(io.LimitReader(f.streams.In, 64<<10)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return config.Secret{}, lang.Error("read the token: %w", err)
+	}
+	return cfg.ReadToken(line)
 }

@@ -17,9 +17,11 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/gateway"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/redisstore"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -295,4 +297,84 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 		return fault("cache", lang.TextOf(warned), unlessFull(warned, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
 	}
 	return finding{what: "cache", state: lang.Textf("%d records are sound: %s", report.Records, recordKinds)}
+}
+
+// checkGateway checks what serve checks before it listens, and asks a running gateway how it is.
+func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding {
+	own := *cfg
+	err := own.ForServe()
+	if err == nil {
+		err = gateway.Check(&own)
+	}
+	if err != nil {
+		return fault("gateway", lang.Textf("would not start: %s", err), "correct this; anivault serve check says whether it is mended")
+	}
+	f := finding{what: "gateway", state: lang.Textf("settings are valid; %s", lang.Count(len(own.Serve.Clients), "client"))}
+	if offline {
+		return f
+	}
+	const patience = 2 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	running, err := gateway.FindRunning(ctx, &own)
+	if other, ok := errors.AsType[*gateway.NotOursError](err); ok {
+		f.state = lang.Textf("%s; %s", f.state, other)
+		f.fix = "to run a gateway, name another address: serve.listen, or anivault serve --listen ADDR"
+		return f
+	}
+	switch {
+	case running == nil:
+		f.state = lang.Textf("%s; none runs", f.state)
+	case !running.Ready:
+		f.state, f.fix = lang.Textf("%s shuts down", running.Addr), "wait until it has ended"
+	case len(running.Degraded) > 0:
+		f.state, f.fix = lang.Textf("%s serves, degraded: %s", running.Addr, strings.Join(running.Degraded, ", ")), "anivault status; meanwhile it answers from the cache"
+	default:
+		f.state = lang.Textf("%s serves; %s", running.Addr, running.State)
+	}
+	return f
+}
+
+// coordinatorChecks are what doctor says of the coordinator: whether it works, then what may be better about it.
+func coordinatorChecks(cfg *config.Config) []func(context.Context) finding {
+	const what = "redis"
+	var (
+		found redisstore.Findings
+		err   error
+		none  = finding{}
+	)
+	remark := func(is func() bool, state, fix lang.Text) func(context.Context) finding {
+		return func(context.Context) finding {
+			if err != nil || !is() {
+				return none
+			}
+			return finding{what: what, state: state, fix: fix}
+		}
+	}
+	place := cfg.Redis.Address.Place()
+	return []func(context.Context) finding{
+		func(ctx context.Context) finding {
+			found, err = app.CheckCoordinator(ctx, cfg)
+			if err == nil {
+				server := lang.Textf("%s", found.Server)
+				if found.Unlisted {
+					server = "the server"
+				}
+				return finding{what: what, state: lang.Textf("%s at %s answers in %s and may do all that is needed; enough is: %s",
+					server, place, found.Trip.Round(10*time.Microsecond), app.CoordinatorRule(cfg))}
+			}
+			if fault, ok := errors.AsType[*redisstore.Fault](err); ok {
+				return finding{what: what, state: lang.TextOf(fault), fix: app.CoordinatorFix(cfg, fault), bad: true}
+			}
+			return fault(what, lang.TextOf(err), "anivault config validate")
+		},
+		remark(func() bool { return found.Skew.Abs() > 30*time.Second }, "its clock and this machine's differ: what is told as a time is by its clock",
+			"set both clocks (for example: timedatectl set-ntp true); the limits hold all the same"),
+		remark(func() bool { return found.Evicts != "" }, "it may throw the limiter's state away when its memory is full",
+			"set its maxmemory-policy to noeviction or volatile-lru"),
+		remark(func() bool { return found.Forgets }, "it keeps no append-only file: a restart forgets what the limiter knows",
+			"set its appendonly to yes"),
+		remark(func() bool { return found.Unlisted }, "it doesn't tell this user its version and settings", "give the user +info"),
+		remark(cfg.Redis.Address.Exposed, "what is said to it can be read on the way", "use TLS: rediss:// in ANIVAULT_COORDINATOR"),
+	}
 }

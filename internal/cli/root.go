@@ -1,6 +1,5 @@
-// Package cli is anivault's command line: a file for each noun (cache.go), and one for each of its longer commands
-// (cache_stats.go). A command parses its flags, calls what does the work and renders the result; it decides nothing
-// else.
+// Package cli is anivault's command line, a file for each noun (cache.go). A command parses its flags, calls what does
+// the work and renders the result; it decides nothing else.
 //
 // Output rules: stdout carries results only. Progress, logs and summaries for people go to stderr, and
 // only results may be parsed. An error is one line that begins with "anivault: ", with a hint below it.

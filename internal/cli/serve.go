@@ -1,11 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
+	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -165,4 +170,134 @@ func (p adminPage) Close() error {
 		return nil
 	}
 	return p.Server.Close()
+}
+
+func newServeToken(f *factory) *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "token",
+		Short: "Make, list and revoke the tokens of the gateway's clients",
+		Long: `Make, list and revoke the tokens of the gateway's clients. They are kept in clients.yaml in the data folder, by their
+hashes alone. A running gateway obeys within a few seconds.`,
+		Example: "  anivault serve token new bitmagnet\n  anivault serve token list\n  anivault serve token revoke bitmagnet",
+	}, newServeTokenNew(f), newServeTokenList(f), newServeTokenRevoke(f))
+}
+
+func newServeTokenNew(f *factory) *cobra.Command {
+	made := config.Client{Weight: 1}
+	cmd := f.configured(&cobra.Command{
+		Use:   "new NAME",
+		Short: "Make a client and print its token, once",
+		Args:  exactArgs("NAME"),
+		Example: `  anivault serve token new bitmagnet
+  anivault serve token new nightly --class batch`,
+	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
+		var token string
+		made.Name, made.Made = args[0], time.Now().UTC().Truncate(time.Second)
+		token, made.TokenSHA256 = gateway.NewToken()
+		if err := made.Check(); err != nil {
+			return err
+		}
+		err := config.EditClients(ctx, cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
+			for _, other := range slices.Concat(cfg.Serve.Clients, list) {
+				if other.Name == made.Name {
+					return nil, usagef("revoke it first, or choose another name", "there is a client %q already, at %s", made.Name, other.Place)
+				}
+			}
+			return append(list, made), nil
+		})
+		if err != nil {
+			return err
+		}
+		f.say("this is shown once and kept nowhere; %s sends it in place of a TMDB token:\n", made.Name)
+		_, err = fmt.Fprintln(f.streams.Out, token)
+		return err
+	})
+	cmd.Flags().StringVar(&made.Class, "class", "interactive", "the best `CLASS` that the client can have: interactive or batch")
+	cmd.Flags().BoolVar(&made.Admin, "admin", false, "may read /metrics, and log in to the admin page")
+	completeWords(cmd, "class", "interactive", "batch")
+	return cmd
+}
+
+// wireClient is what is told of a client. Its token's hash is told to nobody.
+type wireClient struct {
+	Name  string `json:"name" doc:"its name"`
+	Class string `json:"class" doc:"the best class it can have: interactive or batch"`
+	Admin bool   `json:"admin" doc:"whether it may read /metrics"`
+	Made  string `json:"made,omitempty" doc:"when its token was made, RFC 3339; absent where nobody noted it"`
+	Place string `json:"place" doc:"the file and line where it stands"`
+}
+
+func newServeTokenList(f *factory) *cobra.Command {
+	return f.configured(&cobra.Command{
+		Use:     "list",
+		Short:   "List the gateway's clients",
+		Example: "  anivault serve token list\n  anivault serve token list --format json",
+	}, textOrJSON, func(_ context.Context, cfg *config.Config, _ []string, format string) error {
+		clients, err := cfg.AllClients()
+		if err != nil {
+			return err
+		}
+		list := []wireClient{}
+		for _, cl := range clients {
+			w := wireClient{Name: cl.Name, Class: cl.Class, Admin: cl.Admin, Place: cl.Place}
+			if !cl.Made.IsZero() {
+				w.Made = cl.Made.Format(time.RFC3339)
+			}
+			list = append(list, w)
+		}
+		if format == "json" {
+			return f.printJSON(list)
+		}
+		if len(list) == 0 {
+			f.say("there are no clients; make one with: anivault serve token new NAME\n")
+			return nil
+		}
+		t := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0) // names are ASCII
+		fmt.Fprintln(t, "NAME\tCLASS\tADMIN\tMADE ON")
+		for _, w := range list {
+			made, _, _ := strings.Cut(w.Made, "T")
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", w.Name, w.Class, map[bool]string{true: "yes", false: "no"}[w.Admin], cmp.Or(made, "-"))
+		}
+		return t.Flush()
+	})
+}
+
+func newServeTokenRevoke(f *factory) *cobra.Command {
+	return f.configured(&cobra.Command{
+		Use:     "revoke NAME...",
+		Short:   "Revoke clients: their tokens are not known any more",
+		Args:    atLeastOne("NAME", "see: anivault serve token list"),
+		Example: "  anivault serve token revoke bitmagnet",
+	}, nil, func(ctx context.Context, cfg *config.Config, names []string, _ string) error {
+		var left int
+		err := config.EditClients(ctx, cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
+			for _, name := range names {
+				i := slices.IndexFunc(list, func(cl config.Client) bool { return cl.Name == name })
+				if i >= 0 {
+					list = slices.Delete(list, i, i+1)
+					continue
+				}
+				for _, cl := range cfg.Serve.Clients {
+					if cl.Name == name {
+						return nil, usagef("take it out there", "the client %q stands in the config file, at %s", name, cl.Place)
+					}
+				}
+				return nil, usagef("see: anivault serve token list", "there is no client %q", name)
+			}
+			left = len(cfg.Serve.Clients) + len(list)
+			return list, nil
+		})
+		if err != nil {
+			return err
+		}
+		f.say("revoked: a running gateway refuses the token within a few seconds\n")
+		switch {
+		case left > 0:
+		case cfg.NeedsClient():
+			f.say("no client is left: the gateway refuses everybody, and does not start again without one\n")
+		default:
+			f.say("no client is left: whoever reaches the gateway needs no token any more\n")
+		}
+		return nil
+	})
 }
