@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/anivault/anivault/ratelimit/internal/core"
@@ -15,9 +16,17 @@ type call struct {
 	Request
 	l       *Limiter
 	attempt int           // from 1
-	hold    time.Duration // Ask.Hold
+	hold    time.Duration // how long a permit is needed at most; 0: unknown
 	since   time.Time     // when it began to wait, of which Waited is not yet; zero while the request is on the wire
 	insists time.Duration // how long it has waited for exactly the account and key that it prefers
+
+	// Of this try:
+	ask     core.Ask
+	asked   update
+	grant   core.Grant // the last answer
+	decided time.Time  // when it was given, where several machines share the store
+	told    WaitInfo   // the wait that OnWait was told of
+	began   time.Time  // when that began; zero: there is none
 }
 
 // minStoreWait is what a request that may not wait at all waits for the store.
@@ -46,12 +55,8 @@ func (c *call) overdue() time.Duration {
 	return c.waitedTotal() - cmp.Or(c.MaxWait, c.l.tuned.Load().MaxWait)
 }
 
-func (c *call) preference() *Preference {
-	if c.Prefer == (Preference{}) || !c.Prefer.Test && c.insists >= c.PreferFor {
-		return nil
-	}
-	return &c.Prefer
-}
+// patience returns how long a request waits for the store: at least minStoreWait, and at most what is left of max-wait.
+func (c *call) patience() time.Duration { return max(c.left(), minStoreWait) }
 
 func (c *call) timeout(cause Reason, in State) error {
 	return &AcquireTimeoutError{Waited: c.waitedTotal(), Cause: cause, State: in}
@@ -93,11 +98,11 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 		}()
 	}
 	reserved = c.Reservation.take()
-	g, err := c.queue(ctx, reserved)
-	if err != nil {
+	if err := c.queueUp(ctx, reserved); err != nil {
 		return nil, err
 	}
 	granted = true
+	g := &c.grant
 	if l.coordinated && c.hold == 0 {
 		l.keep(g.Pass)
 	}
@@ -174,71 +179,41 @@ func (l *Limiter) leave(p *place) bool {
 	return held
 }
 
-// acquisition is a request in the shared queue.
-type acquisition struct {
-	*call
-	ask    Ask
-	grant  core.Grant
-	gauges Gauges
-	told   wait
-
-	decided time.Time // with a coordinator: when grant was made
-}
-
-// queue asks until it is granted, refused, out of patience or cancelled.
-func (c *call) queue(ctx context.Context, reserved bool) (core.Grant, error) {
+// queueUp asks until the request is granted, refused, out of patience or cancelled.
+func (c *call) queueUp(ctx context.Context, reserved bool) error {
 	l := c.l
 	l.reap(ctx, reapAlways, c.patience())
-	q := acquisition{call: c, ask: Ask{Owner: l.owner, Hold: c.hold, Reserved: reserved, Nap: l.nap}}
+	c.ask = core.Ask{Owner: l.owner, Hold: c.hold, Reserved: reserved, Nap: l.nap}
 	if c.hold == 0 && l.coordinated {
-		q.ask.Hold = leaseKept
+		c.ask.Hold = leaseKept
 	}
-	kept := false
+	c.grant = core.Grant{}
+	granted := false
 	defer func() {
-		if !kept { // also when a hook panics
-			q.abandon()
+		if !granted { // also when a hook panics
+			c.abandon()
 		}
 	}()
-	err := q.wait(ctx)
-	q.told.end(c, q.gauges)
-	kept = err == nil
-	return q.grant, err
+	err := c.askUntilGranted(ctx)
+	c.endWait(c.asked.gauges)
+	granted = err == nil
+	return err
 }
 
-// try is one ask.
-func (q *acquisition) try(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
-	l := q.l
-	if l.closed.Load() {
-		return Transition{}, false, ErrClosed
-	}
-	a := q.ask
-	a.Tuning, a.Budget, a.Patience = t, t.Budget.On(), q.left()
-	if at.Parts > 1 {
-		a.Nap = 0 // nobody wakes who is alone, and to ask is cheap there
-	}
-	a.Accounts, a.Prefer = l.ownAccounts(), q.preference()
-	q.grant = s.TryGrant(at, a)
-	l.contended.Store(q.grant.Contended)
-	if l.coordinated {
-		q.decided = time.Now()
-	}
-	return q.grant.Transition, q.grant.Moved, nil
-}
-
-func (q *acquisition) wait(ctx context.Context) error {
-	c, l, g := q.call, q.l, &q.grant
+func (c *call) askUntilGranted(ctx context.Context) error {
+	l, g := c.l, &c.grant
 	lastChance := true
 	for {
 		freed, moved := l.freed.mark(), l.moved.mark()
-		if err := q.update(ctx); err != nil {
+		if err := c.askOnce(ctx); err != nil {
 			return err
 		}
-		q.ask.Ticket = g.Ticket
+		c.ask.Ticket = g.Ticket
 		switch {
 		case g.Granted && !l.coordinated:
 			return nil
 		case g.Granted:
-			if ok, err := q.accepted(ctx); ok || err != nil {
+			if ok, err := c.accepted(ctx); ok || err != nil {
 				return err
 			}
 			continue
@@ -255,7 +230,7 @@ func (q *acquisition) wait(ctx context.Context) error {
 		if counts && patience <= 0 {
 			return c.timeout(g.Cause, g.State)
 		}
-		q.told.begin(c, g.Block, q.gauges)
+		c.beginWait(g.Block, c.asked.gauges)
 		stalled := g.Cause == ReasonSlot && g.Head || g.Cause == ReasonAccount
 		reaped := stalled && l.reap(ctx, reapStalled, patience) || l.reap(ctx, reapWaiting, patience)
 		if counts && c.left() <= 0 { // the look for the dead took an update of its own
@@ -264,15 +239,49 @@ func (q *acquisition) wait(ctx context.Context) error {
 		if reaped {
 			continue
 		}
-		if err := q.sleep(ctx, counts, freed, moved); err != nil {
+		if err := c.sleep(ctx, counts, freed, moved); err != nil {
 			return err
 		}
 	}
 }
 
+// askOnce asks. Waiting for the store ends with max-wait.
+func (c *call) askOnce(ctx context.Context) error {
+	bounded := deadline{Context: ctx, at: time.Now().Add(c.patience())}
+	defer bounded.cancel()
+	c.asked.step = c.tryGrant
+	err := c.l.do(&bounded, &c.asked)
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		err = c.timeout(ReasonTurn, State(c.l.state.Load()))
+	}
+	return err
+}
+
+func (c *call) tryGrant(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
+	l := c.l
+	if l.closed.Load() {
+		return Transition{}, false, ErrClosed
+	}
+	a := c.ask
+	a.Tuning, a.Budget, a.Patience = t, t.Budget.On(), c.left()
+	if at.Parts > 1 {
+		a.Nap = 0 // nobody wakes who is alone, and to ask is cheap there
+	}
+	a.Accounts = l.ownAccounts()
+	if c.Prefer != (Preference{}) && (c.Prefer.Test || c.insists < c.PreferFor) {
+		a.Prefer = &c.Prefer
+	}
+	c.grant = s.TryGrant(at, a)
+	l.contended.Store(c.grant.Contended)
+	if l.coordinated {
+		c.decided = time.Now()
+	}
+	return c.grant.Transition, c.grant.Moved, nil
+}
+
 // sleep waits until it is worth asking again.
-func (q *acquisition) sleep(ctx context.Context, counts bool, freed, moved uint64) error {
-	c, l, g := q.call, q.l, &q.grant
+func (c *call) sleep(ctx context.Context, counts bool, freed, moved uint64) error {
+	l, g := c.l, &c.grant
 	nap := g.Wait
 	if counts {
 		nap = min(nap, c.left())
@@ -294,58 +303,39 @@ func (q *acquisition) sleep(ctx context.Context, counts bool, freed, moved uint6
 
 // accepted reports whether a permit that others have a hand in can be used. One that can't is given back, and waited
 // for anew.
-func (q *acquisition) accepted(ctx context.Context) (bool, error) {
-	wait, ok := q.l.ceiling.accept(q.decided, &q.l.tuned.Load().Tuning)
+func (c *call) accepted(ctx context.Context) (bool, error) {
+	l := c.l
+	wait, ok := l.ceiling.accept(c.decided, &l.tuned.Load().Tuning)
 	if ok {
 		return true, nil
 	}
-	q.giveBack()
-	if q.left() <= 0 {
-		return false, q.timeout(ReasonCeiling, q.grant.State)
-	}
-	return false, q.nap(ctx, wait, true, nil, nil)
-}
-
-// patience returns how long a request waits for the store: at least minStoreWait, and at most what is left of max-wait.
-func (c *call) patience() time.Duration { return max(c.left(), minStoreWait) }
-
-// update asks once. Waiting for the store ends with max-wait.
-func (q *acquisition) update(ctx context.Context) error {
-	bounded, cancel := context.WithTimeout(ctx, q.patience())
-	defer cancel()
-	var err error
-	q.gauges, err = q.l.do(bounded, q.try)
-	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		err = q.timeout(ReasonTurn, State(q.l.state.Load()))
-	}
-	return err
-}
-
-// giveBack returns a permit that came too late to be used, and stands in line again.
-func (q *acquisition) giveBack() {
-	l, pass := q.l, q.grant.Pass
+	state, pass, reserved := c.grant.State, c.grant.Pass, c.ask.Reserved
 	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
-		s.Record(at, Report{Owner: l.owner, Tuning: &l.tune(at, s).Tuning, Pass: pass, KeepBudget: q.ask.Reserved})
+		s.Record(at, Report{Owner: l.owner, Tuning: &l.tune(at, s).Tuning, Pass: pass, KeepBudget: reserved})
 		return nil
 	})
 	if err != nil {
 		l.warn(err)
 	}
-	q.grant, q.ask.Ticket = core.Grant{}, 0
+	c.grant, c.ask.Ticket = core.Grant{}, 0
+	if c.left() <= 0 {
+		return false, c.timeout(ReasonCeiling, state)
+	}
+	return false, c.nap(ctx, wait, true, nil, nil)
 }
 
 // abandon takes back what a request that ends without a permit has in the store, if the store lets it at once; else
-// its ticket is passed when it is late, and its lease runs out. A ticket for which a slow store took more than max-wait
-// is left: to take it back would take another update.
-func (q *acquisition) abandon() {
-	l, g := q.l, &q.grant
-	if !g.Granted && (q.ask.Ticket == 0 || l.closed.Load() || q.overdue() > minStoreWait) {
+// its ticket is passed when it is late, and its lease runs out. Where a slow store took more than max-wait the ticket
+// stays: to take it back would take another update.
+func (c *call) abandon() {
+	l, g, ticket := c.l, &c.grant, c.ask.Ticket
+	if !g.Granted && (ticket == 0 || l.closed.Load() || c.overdue() > minStoreWait) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), minStoreWait)
 	defer cancel()
 	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
-		s.Withdraw(at, q.ask.Ticket)
+		s.Withdraw(at, ticket)
 		if g.Granted {
 			s.Record(at, Report{Owner: l.owner, Tuning: &l.tune(at, s).Tuning, Pass: g.Pass})
 		}
@@ -357,9 +347,10 @@ func (q *acquisition) abandon() {
 	l.freed.ring() // the tickets behind have moved up
 }
 
+// retry waits before the next try.
 func (c *call) retry(ctx context.Context, after Outcome) error {
 	l := c.l
-	delay := RetryDelay(c.attempt, after, l.draw())
+	delay := core.RetryDelay(c.attempt, after, l.draw())
 	c.attempt++
 	if delay > c.left() {
 		return &BlockedError{Block{State: State(l.state.Load()), Cause: ReasonBackoff, Until: time.Now().Add(delay)}}
@@ -373,16 +364,15 @@ func (c *call) retry(ctx context.Context, after Outcome) error {
 	case delay <= 0:
 		return nil
 	}
-	var w wait
-	defer func() { w.end(c, gauges) }()
-	w.begin(c, Block{State: block.State, Cause: ReasonBackoff, Until: time.Now().Add(delay)}, gauges)
+	defer func() { c.endWait(gauges) }()
+	c.beginWait(Block{State: block.State, Cause: ReasonBackoff, Until: time.Now().Add(delay)}, gauges)
 	return c.nap(ctx, delay, true, nil, nil)
 }
 
 // blocked reports whether the request would be refused now, and by what.
 func (c *call) blocked(ctx context.Context) (block Block, refused bool, gauges Gauges, err error) {
 	l := c.l
-	ask := Ask{Owner: l.owner, Tuning: &l.tuned.Load().Tuning, Patience: c.left()}
+	ask := core.Ask{Owner: l.owner, Tuning: &l.tuned.Load().Tuning, Patience: c.left()}
 	err = l.store.Update(ctx, func(at Instant, s *Snapshot) error {
 		block, refused = s.Blocked(at, ask)
 		gauges = s.Gauges(ask.Tuning)
@@ -415,40 +405,83 @@ func (c *call) nap(ctx context.Context, d time.Duration, counts bool, freed, mov
 	return err
 }
 
-// wait reports one wait that is not common.
-type wait struct {
-	info  WaitInfo
-	start time.Time // zero: there is none
-}
-
-func (w *wait) begin(c *call, b Block, gauges Gauges) {
-	switch {
+// beginWait tells OnWait that the request waits for a block, unless it knows, or the wait is a common one.
+func (c *call) beginWait(b Block, gauges Gauges) {
+	switch told := c.told.Block; {
 	case b.Cause.IsCommon():
-		w.end(c, gauges)
+		c.endWait(gauges)
 		return
 	case !b.Until.After(time.Now()):
 		return // over before it is told
-	case !w.start.IsZero() && w.info.Cause == b.Cause && w.info.State == b.State && sameMoment(w.info.Until, b.Until):
-		return
+	case !c.began.IsZero() && told.Cause == b.Cause && told.State == b.State && told.Until.Sub(b.Until).Abs() < time.Second:
+		return // setting the clock by a little changes a shared time
 	}
-	w.end(c, gauges)
-	w.info, w.start = WaitInfo{Block: b, Attempt: c.attempt, Gauges: gauges}, time.Now()
+	c.endWait(gauges)
+	c.told, c.began = WaitInfo{Block: b, Attempt: c.attempt, Gauges: gauges}, time.Now()
 	if c.l.hooks.OnWait != nil {
-		c.l.hooks.OnWait(w.info)
+		c.l.hooks.OnWait(c.told)
 	}
 }
 
-func (w *wait) end(c *call, gauges Gauges) {
-	if w.start.IsZero() {
+// endWait tells OnWait that the wait it was told of is over.
+func (c *call) endWait(gauges Gauges) {
+	if c.began.IsZero() {
 		return
 	}
-	info := w.info
-	info.Ended, info.Waited, info.Gauges = true, time.Since(w.start), gauges
-	*w = wait{}
+	info := c.told
+	info.Ended, info.Waited, info.Gauges = true, time.Since(c.began), gauges
+	c.began = time.Time{}
 	if c.l.hooks.OnWait != nil {
 		c.l.hooks.OnWait(info)
 	}
 }
 
-// sameMoment ignores what setting the clock by a little changes in a shared time.
-func sameMoment(a, b time.Time) bool { return a.Sub(b).Abs() < time.Second }
+// deadline is [context.WithDeadline] that makes its timer when somebody begins to wait: most updates of a store don't.
+type deadline struct {
+	context.Context
+	at time.Time
+
+	mu    sync.Mutex
+	timed context.Context // nil: nobody waits
+	stop  context.CancelFunc
+}
+
+// Deadline implements [context.Context].
+func (d *deadline) Deadline() (time.Time, bool) {
+	if at, ok := d.Context.Deadline(); ok && at.Before(d.at) {
+		return at, true
+	}
+	return d.at, true
+}
+
+// Done implements [context.Context].
+func (d *deadline) Done() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timed == nil {
+		d.timed, d.stop = context.WithDeadline(d.Context, d.at)
+	}
+	return d.timed.Done()
+}
+
+// Err implements [context.Context].
+func (d *deadline) Err() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timed != nil {
+		return d.timed.Err()
+	}
+	if err := d.Context.Err(); err != nil || time.Now().Before(d.at) {
+		return err
+	}
+	return context.DeadlineExceeded
+}
+
+// cancel frees the timer.
+func (d *deadline) cancel() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stop != nil {
+		d.stop()
+	}
+}

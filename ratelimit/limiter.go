@@ -229,72 +229,83 @@ func (p *Permit) leave() {
 
 func (l *Limiter) record(p *Permit, e Event) {
 	defer p.leave() // if a hook panics
-	r := Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw()}
+	var r struct {
+		core.Report
+		core.Recorded
+		update
+	}
+	r.Report = core.Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw()}
 	if l.coordinated {
 		r.Event = l.shareOutcome(e)
 		l.release(p.pass)
 	}
 	r.KeepBudget = e.Status == 0 && p.booked && p.reservation.put()
-	var out core.Recorded
-	gauges, err := l.do(context.Background(), func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
-		report := r
-		report.Tuning = t
-		out = s.Record(at, report)
+	r.step = func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
+		r.Report.Tuning = t
+		r.Recorded = s.Record(at, r.Report)
 		if l.closed.Load() {
 			s.Leave(at, l.owner)
 		}
-		return out.Transition, out.Moved, nil
-	})
+		return r.Recorded.Transition, r.Recorded.Moved, nil
+	}
+	err := l.do(context.Background(), &r.update)
 	p.leave()
 	if err != nil {
 		l.warn(fmt.Errorf("record answer: %w", err))
 	}
 	if l.hooks.OnAnswer != nil {
 		l.hooks.OnAnswer(Answer{
-			Event: e, Choice: p.choice, Late: out.Late, Pause: out.Pause, Keys: out.Keys, Gauges: gauges,
+			Event: e, Choice: p.choice, Late: r.Late, Pause: r.Pause, Keys: r.Keys, Gauges: r.gauges,
 		})
 	}
 }
 
-// do makes one step with the snapshot, under the tuning in force, and tells what it has changed. A step returns the
-// transition that it has made, if any. It may be called several times; the last call counts. The gauges are those after
-// it, if somebody is told of them.
-func (l *Limiter) do(
-	ctx context.Context, step func(Instant, *Snapshot, *Tuning) (Transition, bool, error),
-) (gauges Gauges, err error) {
-	var t *core.InForce
-	var tr Transition
-	var moved bool
-	var orphans Orphans
-	var state State
-	err = l.store.Update(ctx, func(at Instant, s *Snapshot) (err error) {
-		t = l.tune(at, s)
-		orphans = s.FreeOrphans(&t.Tuning)
-		if tr, moved, err = step(at, s, &t.Tuning); err != nil {
+// update is one step with the snapshot, and what it has changed.
+type update struct {
+	// step returns the transition that it has made, if any. It may be called several times; the last call counts.
+	step func(Instant, *Snapshot, *Tuning) (tr Transition, moved bool, err error)
+
+	tuning     *core.InForce
+	transition Transition
+	moved      bool
+	orphans    Orphans
+	state      State
+	gauges     Gauges // if a hook wants them
+}
+
+// do makes one step with the snapshot, under the tuning in force, and tells what it has changed.
+func (l *Limiter) do(ctx context.Context, u *update) error {
+	u.gauges = Gauges{}
+	err := l.store.Update(ctx, func(at Instant, s *Snapshot) (err error) {
+		u.tuning = l.tune(at, s)
+		t := &u.tuning.Tuning
+		u.orphans = s.FreeOrphans(t)
+		if u.transition, u.moved, err = u.step(at, s, t); err != nil {
 			return err
 		}
-		state = s.State()
+		u.state = s.State()
 		if l.gauged {
-			gauges = s.Gauges(&t.Tuning)
+			u.gauges = s.Gauges(t)
 		}
 		return nil
 	})
 	if err != nil {
-		return Gauges{}, err
+		u.gauges = Gauges{}
+		return err
 	}
-	l.state.Store(uint32(state))
-	l.adopt(t)
-	if moved {
+	l.state.Store(uint32(u.state))
+	l.adopt(u.tuning)
+	if u.moved {
 		l.moved.ring()
 		if l.hooks.OnTransition != nil {
-			tr.Gauges = gauges
-			l.hooks.OnTransition(tr)
+			u.transition.Gauges = u.gauges
+			l.hooks.OnTransition(u.transition)
 		}
 	}
-	if orphans.Requests > 0 && l.hooks.OnOrphans != nil {
-		l.hooks.OnOrphans(orphans)
+	if u.orphans.Requests > 0 && l.hooks.OnOrphans != nil {
+		l.hooks.OnOrphans(u.orphans)
 	}
-	return gauges, nil
+	return nil
 }
 
 // tune returns the tuning in force for a snapshot, which the caller has to adopt after the update.

@@ -46,14 +46,14 @@ func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 }
 
 func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *BudgetError, err error) {
-	_, err = l.do(ctx, func(at Instant, s *Snapshot, t *Tuning) (tr Transition, moved bool, err error) {
+	err = l.do(ctx, &update{step: func(at Instant, s *Snapshot, t *Tuning) (tr Transition, moved bool, err error) {
 		r.left, refused = 0, nil
 		if l.closed.Load() {
 			return tr, false, ErrClosed
 		}
 		r.left, refused = s.Reserve(at, l.owner, n, t, l.ownAccounts())
 		return tr, false, nil
-	})
+	}})
 	return refused, err
 }
 

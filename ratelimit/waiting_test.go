@@ -363,11 +363,10 @@ func TestWaitingForANewReasonIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCall(t.Context(), l, 0)
 	for r := range Reason(64) {
-		var w wait
+		c := newCall(t.Context(), l, 0)
 		told = 0
-		w.begin(c, Block{State: Sleep, Cause: r, Until: time.Now().Add(time.Hour)}, Gauges{})
+		c.beginWait(Block{State: Sleep, Cause: r, Until: time.Now().Add(time.Hour)}, Gauges{})
 		if short := r >= ReasonSlot && r <= ReasonAccount; (told == 0) != short { // the numbers of what a request lacks
 			t.Errorf("%v: told %d times", r, told)
 		}
