@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -67,7 +68,7 @@ func (e *Engine) runs(check bool) ([]Run, error) {
 			continue
 		}
 		if errors.Is(err, errNotRegular) { // something else has a journal's name
-			r, err = &Run{}, &JournalError{Why: errNotRegular.Error()}
+			r, err = &Run{}, &JournalError{Why: lang.TextOf(errNotRegular)}
 		}
 		if _, broken := errors.AsType[*JournalError](err); err != nil && !broken {
 			return nil, err

@@ -137,16 +137,18 @@ func (r *run) line(s step) *stepLine {
 // JournalError is a journal that is never acted on.
 type JournalError struct {
 	Line  int // from 1; 0: all of it
-	Why   string
+	Why   lang.Text
 	Newer bool // a later version of anivault wrote it
 }
 
-// Error names the line.
-func (e *JournalError) Error() string {
+func (e *JournalError) Error() string { return e.Text().String() }
+
+// Text names the line.
+func (e *JournalError) Text() lang.Text {
 	if e.Line == 0 {
-		return "the journal can't be trusted: " + e.Why
+		return lang.Textf("the journal can't be trusted: %s", e.Why)
 	}
-	return fmt.Sprintf("the journal can't be trusted: line %d: %s", e.Line, e.Why)
+	return lang.Textf("the journal can't be trusted: line %d: %s", e.Line, e.Why)
 }
 
 // readHeader reads the first line and returns how long it is. The run holds what the line says, for people to see.
@@ -161,7 +163,7 @@ func readHeader(text []byte) (_ *run, h header, length int, err error) {
 	_, noOld := fmt.Sscanf(string(line), "anivault journal %d", &old)
 	switch {
 	case noOld == nil && old < journalFormat:
-		return r, h, 0, &JournalError{Line: 1, Why: fmt.Sprintf(
+		return r, h, 0, &JournalError{Line: 1, Why: lang.Textf(
 			"an older version of anivault wrote it, in format %d: that version can still put the run back", old)}
 	case h.Format > journalFormat:
 		return r, h, 0, &JournalError{Line: 1, Why: "a newer version of anivault wrote it", Newer: true}
@@ -208,7 +210,7 @@ func readRun(text []byte) (r *run, marks int, err error) {
 	whole := *r
 	for i, line := range lines[:h.Folders] {
 		if err := whole.readFolder(line); err != nil {
-			return r, 0, &JournalError{Line: i + 2, Why: err.Error()}
+			return r, 0, &JournalError{Line: i + 2, Why: lang.TextOf(err)}
 		}
 	}
 	if err := whole.readSteps(lines[h.Folders:len(lines)-1], h.Folders+2); err != nil {
@@ -249,7 +251,7 @@ func (r *run) readSteps(lines [][]byte, number int) error {
 	parallel(parts, func(part, first, end int) {
 		for i := first; i < end && problems[part] == nil; i++ {
 			if err := ops[i].read(lines[i]); err != nil {
-				problems[part] = &JournalError{Line: number + i, Why: err.Error()}
+				problems[part] = &JournalError{Line: number + i, Why: lang.TextOf(err)}
 			}
 		}
 	})
@@ -262,7 +264,7 @@ func (r *run) readSteps(lines [][]byte, number int) error {
 	r.Ops, r.Steps = ops[:0], make([]step, 0, len(lines))
 	for i := range ops {
 		if err := r.addStep(ops[i], aside); err != nil {
-			return &JournalError{Line: number + i, Why: err.Error()}
+			return &JournalError{Line: number + i, Why: lang.TextOf(err)}
 		}
 	}
 	if len(aside) > 0 {

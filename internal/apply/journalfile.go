@@ -95,7 +95,7 @@ func openJournal(dir Dir, id string, writable bool) (*journal, error) {
 	}
 	r, at, err := readRun(text)
 	if err == nil && r.ID != id {
-		err = &JournalError{Why: "it is that of another run, " + r.ID}
+		err = &JournalError{Why: lang.Textf("it is that of another run, %s", r.ID)}
 	}
 	if err != nil {
 		file.Close()
@@ -146,7 +146,7 @@ func readSummary(dir Dir, id string, check bool) (*Run, error) {
 	case err != nil:
 		return &out, err
 	case r.ID != id:
-		return &out, &JournalError{Why: "it is that of another run, " + r.ID}
+		return &out, &JournalError{Why: lang.Textf("it is that of another run, %s", r.ID)}
 	case marks > info.Size:
 		return &out, &JournalError{Why: "its end is missing"}
 	}

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -72,8 +71,10 @@ type UnfinishedError struct {
 // ErrAtWork says that another process works on a run.
 var ErrAtWork = lang.Error("another process works on this run")
 
-// Error names the run.
-func (e *UnfinishedError) Error() string { return "the run " + e.Run + " was cut off" }
+func (e *UnfinishedError) Error() string { return e.Text().String() }
+
+// Text names the run.
+func (e *UnfinishedError) Text() lang.Text { return lang.Textf("the run %s was cut off", e.Run) }
 
 // MountError says that a root is not there, or not the folder that was planned with.
 type MountError struct {
@@ -83,16 +84,18 @@ type MountError struct {
 	Cut  bool   // that run was interrupted
 }
 
-// Error names the folder.
-func (e *MountError) Error() string {
+func (e *MountError) Error() string { return e.Text().String() }
+
+// Text names the folder.
+func (e *MountError) Text() lang.Text {
 	if e.Err != nil {
 		err := e.Err
 		if of, ok := errors.AsType[*fs.PathError](err); ok {
 			err = of.Err // the path has been said
 		}
-		return fmt.Sprintf("%s is not there: %v", e.Path, err)
+		return lang.Textf("%s is not there: %v", e.Path, err)
 	}
-	return e.Path + " is another folder than the one that was planned with"
+	return lang.Textf("%s is another folder than the one that was planned with", e.Path)
 }
 
 // Unwrap returns what the system said.
@@ -270,15 +273,17 @@ type Problem struct {
 	Run  string // with MovedOn: the later run that has moved the file; "" where none is known
 }
 
-// Error implements error.
-func (p *Problem) Error() string {
+func (p *Problem) Error() string { return p.Text().String() }
+
+// Text says what happened, and what the system said of it.
+func (p *Problem) Text() lang.Text {
 	switch {
 	case p.Run != "":
-		return fmt.Sprintf("the run %s has moved it on: undo that first", p.Run)
+		return lang.Textf("the run %s has moved it on: undo that first", p.Run)
 	case p.Err == nil:
-		return Meaning(p.Code)
+		return lang.Text(Meaning(p.Code))
 	}
-	return fmt.Sprintf("%s: %v", Meaning(p.Code), p.Err)
+	return lang.Textf("%s: %v", lang.Text(Meaning(p.Code)), p.Err)
 }
 
 // Unwrap returns what the system said.

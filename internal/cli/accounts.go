@@ -226,8 +226,8 @@ func newAccountsTune(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "tune NAME KEY=VALUE...",
 		Short: "Change limits of one account in every running process",
-		Long: `Change limits of one account for every running process, over its configuration, until the change ends. Keys are ` +
-			strings.Join(keys, ", ") + `.`,
+		Long: "Change limits of one account for every running process, over its configuration, until the change ends. " +
+			"Keys are account_concurrency, concurrency, rate, quota.",
 		Example: `  anivault accounts tune main account_concurrency=3
   anivault accounts tune main quota=1000/24h rate=5 --for always
   anivault accounts tune main --reset`,

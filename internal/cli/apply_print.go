@@ -153,7 +153,7 @@ func problemText(p *apply.Problem) string {
 	case p.Run != "":
 		text = lang.Sprintf("the run %s has moved it on: undo that first", p.Run)
 	case p.Err != nil:
-		text += ": " + ui.Escaped(lang.Say(ui.OneLine(p.Err.Error())))
+		text += ": " + ui.Escaped(ui.OneLine(lang.Say(lang.TextOf(p.Err))))
 	}
 	return text
 }

@@ -32,7 +32,7 @@ func leaf(cmd *cobra.Command, formats []string, do action) *cobra.Command {
 	}
 	var format string
 	if len(formats) > 0 {
-		cmd.Flags().StringVar(&format, "format", formats[0], "`FORM` of the output: "+strings.Join(formats, ", "))
+		cmd.Flags().StringVar(&format, "format", formats[0], fmt.Sprintf(formUsage, strings.Join(formats, ", ")))
 		completeWords(cmd, "format", formats...)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -85,10 +85,14 @@ func (f *factory) tableOr(format *string, words ...string) error {
 	return checkFormat(*format, words...)
 }
 
+const (
+	formUsage     = "`FORM` of the output: %s"
+	streamDefault = " (default: table on a terminal, ndjson on a pipe)"
+)
+
 // streamFormat adds the flag --format that tableOr checks.
 func streamFormat(cmd *cobra.Command, format *string, words ...string) {
-	usage := "`FORM` of the output: " + strings.Join(words, ", ")
-	cmd.Flags().StringVar(format, "format", "", usage+" (default: table on a terminal, ndjson on a pipe)")
+	cmd.Flags().StringVar(format, "format", "", fmt.Sprintf(formUsage, strings.Join(words, ", "))+streamDefault)
 	completeWords(cmd, "format", words...)
 }
 

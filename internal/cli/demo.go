@@ -101,18 +101,17 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err 
 	if f.quiet {
 		return nil
 	}
-	out := lang.Writer(f.streams.Err)
-	fmt.Fprint(out, "\nThe stand-in refused and failed by its script, whatever was sent. Asked\n"+
+	f.say("\nThe stand-in refused and failed by its script, whatever was sent. Asked\n" +
 		"again, the cache would answer all of it.\n")
 	if keep != "" {
-		fmt.Fprintf(out, "Everything is in %s.\n", ui.Printable(keep))
+		f.say("Everything is in %s.\n", ui.Printable(keep))
 	} else {
-		fmt.Fprintln(out, "The library is gone now; anivault demo --keep DIR leaves it to try things on.")
+		f.say("The library is gone now; anivault demo --keep DIR leaves it to try things on.\n")
 	}
 	if page != "" {
-		fmt.Fprintf(out, "The page is %s.\n", ui.Printable(page))
+		f.say("The page is %s.\n", ui.Printable(page))
 	}
-	fmt.Fprintf(out, "Next, with a free token from https://www.themoviedb.org/settings/api :\n\n"+
+	f.say("Next, with a free token from https://www.themoviedb.org/settings/api :\n\n" +
 		"  export ANIVAULT_TMDB_TOKEN=...\n  anivault match PATH\n")
 	return nil
 }
@@ -210,10 +209,9 @@ func demoEnviron(environ []string, root, url string) ([]string, error) {
 // printTimeline tells what the limiter went through.
 func printTimeline(f *factory, run *app.App) {
 	moments := run.Timeline()
-	err := lang.Writer(f.streams.Err)
-	fmt.Fprint(err, "\n", lang.Say("What the limiter went through:"), "\n")
+	f.say("\nWhat the limiter went through:\n")
 	if len(moments) == 0 {
-		fmt.Fprintln(err, "  nothing: it stayed in Normal")
+		f.say("  nothing: it stayed in Normal\n")
 		return
 	}
 	begin := run.Started()

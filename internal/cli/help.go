@@ -103,7 +103,7 @@ func usages(flags *pflag.FlagSet, width int) string {
 			return
 		}
 		said := *f
-		said.Usage = lang.Say(f.Usage)
+		said.Usage = usageText(f.Usage)
 		value, text := pflag.UnquoteUsage(&said)
 		head := "      --" + f.Name
 		if f.Shorthand != "" {
@@ -118,6 +118,23 @@ func usages(flags *pflag.FlagSet, width int) string {
 		hang(&out, 2, head, flagColumn, text, width)
 	})
 	return out.String()
+}
+
+// onlyUsage is that of match --only.
+const onlyUsage = "print only files of these `STATUSES`, with commas: "
+
+// usageText says what a flag does. Some usages end with words of their own.
+func usageText(usage string) string {
+	for _, format := range []string{"help for %s", formUsage, onlyUsage + "%s"} {
+		if words, ok := strings.CutPrefix(usage, strings.TrimSuffix(format, "%s")); ok {
+			words, stream := strings.CutSuffix(words, streamDefault)
+			if usage = lang.Sprintf(format, words); stream {
+				usage += lang.Say(streamDefault)
+			}
+			return usage
+		}
+	}
+	return lang.Say(usage)
 }
 
 // flagColumn is where what a flag does stands beside it.

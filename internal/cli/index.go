@@ -145,19 +145,16 @@ func printCandidate(f *factory, format string, c index.Candidate) error {
 	}
 	parts := []string{fmt.Sprintf("%s/%d", c.Kind, c.ID), ui.Escaped(c.Text)}
 	if c.Season != nil {
-		parts = append(parts, fmt.Sprintf("season %d", *c.Season))
+		parts = append(parts, lang.Sprintf("season %d", *c.Season))
 	}
 	if c.Absolute {
-		parts = append(parts, "counted over all seasons")
+		parts = append(parts, lang.Say("counted over all seasons"))
 	}
 	if c.Offset != 0 {
-		parts = append(parts, fmt.Sprintf("after episode %d", c.Offset))
+		parts = append(parts, lang.Sprintf("after episode %d", c.Offset))
 	}
 	if c.Anime != 0 {
 		parts = append(parts, fmt.Sprintf("AniDB %d", c.Anime))
-	}
-	for i, p := range parts[2:] {
-		parts[2+i] = lang.Say(p)
 	}
 	_, err := fmt.Fprintln(f.streams.Out, strings.Join(parts, "  "))
 	return err

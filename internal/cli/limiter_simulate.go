@@ -52,7 +52,7 @@ an outage of eight, then a limit that grows from 5 to 50 a second:
 
 Other kinds: reset, close, silent, delay ("delay": "2s"), slow ("factor": 10). "match" takes "nth" and "every".
 
-Presets: ` + strings.Join(simulate.Presets(), ", ") + `.
+Presets: burst5xx, flap, gauntlet, long-wait, maintenance-20m, outage-60s, poison, slow-start, steady, storm.
 Limits: token_bucket, sliding, fixed, legacy (TMDB's until 2019), none; as MODEL[:RATE/PER][,burst=N]
 [,count_rejected=true][,penalty=N/TIME][,retry_after=MODE].`,
 		Example: `  anivault limiter simulate

@@ -105,7 +105,7 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 	flags.BoolVar(&o.noInput, "no-input", false, "never ask (the default)")
 	flags.StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
 	flags.StringVar(&o.view, "view", "", "`VIEW` of tables: seasons, a line a season, or files (default: seasons on a terminal)")
-	flags.StringVar(&o.only, "only", "", "print only files of these `STATUSES`, with commas: "+strings.Join(report.OnlyWords(), ", "))
+	flags.StringVar(&o.only, "only", "", onlyUsage+strings.Join(report.OnlyWords(), ", "))
 	flags.BoolVar(&o.csvBOM, "csv-bom", false, "begin --format csv with a byte order mark, for spreadsheets")
 	flags.BoolVar(&o.refresh, "refresh", false,
 		"revalidate cached answers with TMDB (its own search answers may be 8 hours old)")

@@ -97,7 +97,7 @@ func tableRelease(out *bufio.Writer, name string) error {
 	var fields rows
 	field := func(label, value string) {
 		if value != "" {
-			fields.add("  "+label, "%s", ui.Printable(value))
+			fields.add("  "+lang.Say(label), "%s", ui.Printable(value))
 		}
 	}
 	field("title", p.Title)

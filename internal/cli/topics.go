@@ -64,7 +64,7 @@ In brackets: the key in the config file, and the default.`, width))
 		text := s.Doc
 		switch {
 		case s.Default != "" && len(head)+len(", )")+len(s.Default) > helpWidth:
-			text = lang.Sprintf("%s Default: %s", text, s.Default) // an address is not broken, and may need a line of its own
+			text = lang.Sprintf("%s Default: %s", lang.Text(text), s.Default) // an address is not broken, and may need a line of its own
 		case s.Default != "":
 			head += ", " + s.Default
 		}

@@ -46,11 +46,14 @@ type ImportError struct {
 	Err  error
 }
 
-func (e *ImportError) Error() string {
+func (e *ImportError) Error() string { return e.Text().String() }
+
+// Text names the file and the line.
+func (e *ImportError) Text() lang.Text {
 	if e.Line > 0 {
-		return fmt.Sprintf("%s: line %d: %v", e.File, e.Line, e.Err)
+		return lang.Textf("%s: line %d: %v", e.File, e.Line, e.Err)
 	}
-	return fmt.Sprintf("%s: %v", e.File, e.Err)
+	return lang.Textf("%s: %v", e.File, e.Err)
 }
 
 func (e *ImportError) Unwrap() error { return e.Err }

@@ -1,16 +1,20 @@
 // Package lang says to people in their language what the program has to tell them. English stands where it is said, as
-// everywhere in Go, and is the key; the catalogue (ko*.go) has the same in Korean. What programs read never comes here:
+// everywhere in Go, and is the key; the catalogue (ko.po) has the same in Korean. What programs read never comes here:
 // fields, codes, log keys, and the reasons in NDJSON, JSON and CSV.
 //
 // The language belongs to the process, as LC_MESSAGES does: Use sets it before anything is said.
 package lang
 
 import (
+	"bufio"
 	"cmp"
+	_ "embed"
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -48,8 +52,8 @@ func Tag(getenv func(string) string) string {
 	return m[1] + "-" + m[2]
 }
 
-// current is the catalogue in use; nil: English.
-var current atomic.Pointer[words]
+// current has the words of the language in use by their English; nil: English.
+var current atomic.Pointer[map[string]string]
 
 // typed says errors of packages that know nothing of this one.
 var typed atomic.Pointer[func(error) (Text, bool)]
@@ -60,10 +64,12 @@ func Use(l Language) {
 		current.Store(nil)
 		return
 	}
-	current.Store(korean())
+	own := korean()
+	current.Store(&own)
 }
 
-// UseErrors lets TextOf ask text what an error of another package says. It looks at the error itself, not at what that wraps.
+// UseErrors lets TextOf ask text what an error of another package says. It looks at the error itself, not at what that
+// wraps.
 func UseErrors(text func(error) (Text, bool)) { typed.Store(&text) }
 
 // Current is the language of the process.
@@ -74,40 +80,73 @@ func Current() Language {
 	return Korean
 }
 
-// Sprintf is fmt.Sprintf in the language of the process. Texts and errors among args are said in it too; all other arguments
-// are shown as they are.
+// Sprintf is fmt.Sprintf in the language of the process. Texts and errors among args are said in it too; all other
+// arguments are shown as they are: a path may read like a message.
 func Sprintf(format string, args ...any) string {
-	w := current.Load()
-	if w == nil {
+	own := current.Load()
+	if own == nil {
 		return fmt.Sprintf(format, args...)
 	}
-	return w.sprintf(format, args)
+	return Textf(format, args...).in(*own)
 }
 
-// Say returns a text in the language of the process: a Text, a word, or a sentence of the program without arguments. What the
-// catalogue does not have stays as it is.
+// Say returns a text in the language of the process. What the catalogue does not have stays as it is.
 func Say[T ~string](text T) string {
-	w := current.Load()
-	if w == nil {
+	own := current.Load()
+	if own == nil {
 		return Text(text).String()
 	}
-	return w.say(string(text))
+	return Text(text).in(*own)
 }
 
-// Writer returns a writer that says each text written to it, which is one message or whole lines, in the language of the
-// process. It is for text alone: nothing that a program reads may go through it.
-func Writer(out io.Writer) io.Writer {
-	if current.Load() == nil {
-		return out
-	}
-	return speaker{out}
-}
+// koPO is the Korean catalogue: msgid is an English text or format as it stands in the source, msgstr what is said in its
+// place. Poedit opens it.
+//
+//go:embed ko.po
+var koPO string
 
-type speaker struct{ out io.Writer }
+// message is an entry of a catalogue.
+type message struct{ id, text string }
 
-func (s speaker) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(s.out, Say(string(p))); err != nil {
-		return 0, err
+// korean has the Korean words by their English.
+var korean = sync.OnceValue(func() map[string]string {
+	messages, err := readPO(strings.NewReader(koPO))
+	if err != nil {
+		panic("ko.po: " + err.Error()) // a test reads it
 	}
-	return len(p), nil
+	own := make(map[string]string, len(messages))
+	for _, m := range messages {
+		own[m.id] = m.text
+	}
+	return own
+})
+
+// readPO returns the messages of a PO file in their order, without its header. It knows what ko.po needs: comments, msgid
+// and msgstr, each a quoted string that may go on in the lines below.
+func readPO(in io.Reader) ([]message, error) {
+	var messages []message
+	var into *string
+	lines := bufio.NewScanner(in)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		quoted := line
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, "msgid "); ok {
+			messages, quoted = append(messages, message{}), rest
+			into = &messages[len(messages)-1].id
+		} else if rest, ok := strings.CutPrefix(line, "msgstr "); ok && len(messages) > 0 {
+			quoted, into = rest, &messages[len(messages)-1].text
+		}
+		text, err := strconv.Unquote(quoted)
+		if err != nil || into == nil {
+			return nil, fmt.Errorf("line %d: %s is neither msgid nor msgstr with a quoted string", n, line)
+		}
+		*into += text
+	}
+	if len(messages) > 0 && messages[0].id == "" {
+		messages = messages[1:]
+	}
+	return messages, lines.Err()
 }

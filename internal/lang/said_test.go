@@ -23,7 +23,7 @@ var speaking = []string{"cli", "report", "report/html", "run/results", "match", 
 // Whatever is said to people is in the catalogue. To fill it in: go test ./internal/lang -run Said -rows
 func TestWhatIsSaidToPeopleIsInTheCatalogue(t *testing.T) {
 	var keys strings.Builder
-	for _, e := range catalogue() {
+	for _, e := range entries(t) {
 		keys.WriteString(bare(e.id) + "\x00")
 	}
 	have := keys.String()
@@ -43,6 +43,16 @@ func TestWhatIsSaidToPeopleIsInTheCatalogue(t *testing.T) {
 			t.Errorf("%s: %q is not in the catalogue", s.at, s.text)
 		}
 	}
+}
+
+// entries returns what the catalogue has.
+func entries(t *testing.T) []message {
+	t.Helper()
+	messages, err := readPO(strings.NewReader(koPO))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return messages
 }
 
 // inside reports whether a text, or each of its lines, is in a row.
@@ -80,7 +90,7 @@ func TestTheCatalogueHasNothingElse(t *testing.T) {
 		}
 	}
 	all := said.String()
-	for _, e := range catalogue() {
+	for _, e := range entries(t) {
 		texts, _ := parse(e.id)
 		for _, text := range texts {
 			for part := range strings.SplitSeq(text, "\n") {
@@ -132,6 +142,7 @@ var unsaid = []*regexp.Regexp{
 	regexp.MustCompile(`^NAME\t|^%d\+%d of |^(new|revoke) NAME|^# made by: anivault|^  - \{name: |^, (admin: true|made: )`),                                                                                                  // headers of tables, lines of files
 	regexp.MustCompile(`^(probe %s|(not|after|kept|was|left) %d %s|(lost|keep|back) %d|sum %s\n|source %s\n|target %s\n|new %d %s\n|aside %d %d\n|%s %d %d %d [^\n]*\n  (to %d|text) %s\n|%s%d\nid %s\n.*)$|(?s)^%s%d\nid `), // lines of a journal
 	regexp.MustCompile(`^set (the time of|room aside for)$|^(it ends before <|<%s> where <%s> should be|row %d: %w|is larger than 1 MiB|%.40q is not an id of an anime)$`),                                                   // of files that others made
+	regexp.MustCompile(`^The form of names in the layout custom: %s\.$`),                                                                                                                                                     // a row each
 	regexp.MustCompile(`^(season|offset) N$|form-action|^ *(# |%s)token: %q|default-src|^AniDB %d$|^FAIL  |^tmdb: %s$|^This product uses the TMDB API|^completion of --`),
 }
 

@@ -9,14 +9,13 @@ import (
 
 // Text is a message for people that is not said yet: an English text, or a format with its arguments, as Textf puts
 // them together. It can be compared and stored. String says it in English, as records and logs have it, Say in the
-// language of
-// the process. A constant is a Text without arguments.
+// language
+// of the process. A constant is a Text without arguments.
 type Text string
 
 // Textf returns the message that format makes of args. An argument that is a Text or an error is said in the language
 // of the message, unless its verb quotes it; all others, such as names and titles, are shown as they are. The verbs are
-// fmt's; an
-// argument that is shown twice is shown alike.
+// fmt's; an argument that is shown twice is shown alike.
 func Textf(format string, args ...any) Text {
 	if len(args) == 0 && strings.IndexByte(format, '%') < 0 {
 		return Text(format)
@@ -54,8 +53,7 @@ func Textf(format string, args ...any) Text {
 }
 
 // mark begins a Text that has arguments: behind it stand format and arguments, each with its length in front. An
-// argument
-// begins with t if it is a Text, and with s if it is shown as it is.
+// argument begins with t if it is a Text, and with s if it is shown as it is.
 const mark = 0
 
 // plain is a text of others as a Text that is shown as it is.
@@ -147,6 +145,69 @@ func Join(texts []Text, separator string) Text {
 	return Textf(strings.Join(slices.Repeat([]string{"%s"}, len(texts)), separator), args...)
 }
 
+// verb is a place in a format where an argument goes.
+type verb struct {
+	text   string // as it is written: "%-8s", "%[2]d"
+	letter byte   // 's' for %v and %w too
+	arg    int    // which argument, from 0
+}
+
+// plain is the verb as fmt takes it for one argument.
+func (v verb) plain() string {
+	text := v.text
+	if i := strings.IndexByte(text, '['); i >= 0 {
+		text = text[:i] + text[strings.IndexByte(text, ']')+1:]
+	}
+	return strings.ReplaceAll(text, "w", "v")
+}
+
+// whole reports whether the verb shows all of a text, as it is.
+func (v verb) whole() bool {
+	return v.letter == 's' && (len(v.text) == 2 || strings.Contains(v.text, "]") && v.text[1] == '[')
+}
+
+// parse cuts a format into its verbs and what stands before, between and behind them: one text more than verbs.
+func parse(format string) (texts []string, verbs []verb) {
+	var text strings.Builder
+	next := 0
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' {
+			text.WriteByte(format[i])
+			continue
+		}
+		if strings.HasPrefix(format[i:], "%%") {
+			text.WriteByte('%')
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(format) && strings.IndexByte("+-0123456789.[]", format[end]) >= 0 {
+			end++
+		}
+		if end == len(format) || !isLetter(format[end]) { // a percent sign of the text
+			text.WriteByte('%')
+			continue
+		}
+		v := verb{text: format[i : end+1], letter: format[end], arg: next}
+		if open := strings.IndexByte(v.text, '['); open >= 0 {
+			n, err := strconv.Atoi(v.text[open+1 : strings.IndexByte(v.text, ']')])
+			if err == nil {
+				v.arg = n - 1
+			}
+		}
+		if v.letter == 'v' || v.letter == 'w' {
+			v.letter = 's'
+		}
+		next = v.arg + 1
+		texts, verbs = append(texts, text.String()), append(verbs, v)
+		text.Reset()
+		i = end
+	}
+	return append(texts, text.String()), verbs
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
 // said is an error whose text is for people.
 type said struct {
 	error  // as fmt.Errorf makes it
@@ -155,8 +216,7 @@ type said struct {
 }
 
 // Error is fmt.Errorf for an error that is told to people: Error() is English, and TextOf has its format and arguments,
-// so
-// that Say tells it in their language.
+// so that Say tells it in their language.
 func Error(format string, args ...any) error {
 	return &said{fmt.Errorf(format, args...), format, args}
 }
@@ -193,8 +253,10 @@ func TextOf(err error) Text {
 		for _, cause := range e.Unwrap() {
 			texts = append(texts, TextOf(cause))
 		}
-		if joined := Join(texts, "\n"); joined.String() == whole {
-			return joined
+		for _, separator := range []string{"\n", ": "} {
+			if joined := Join(texts, separator); joined.String() == whole {
+				return joined
+			}
 		}
 	}
 	return plain(whole)

@@ -22,7 +22,10 @@ func noted(o Options, d disk, records ...report.Record) []string {
 			}
 		}
 	}
-	return append(out, r.Foreign...)
+	for _, text := range r.Foreign {
+		out = append(out, text.String())
+	}
+	return out
 }
 
 func TestFilesForMediaServers(t *testing.T) {

@@ -1,10 +1,10 @@
 package organize
 
 import (
-	"fmt"
 	"path"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/ui"
 )
@@ -189,10 +189,10 @@ func (p *Planner) isAbout(file string, n *Note) bool {
 	return about
 }
 
-func foreignNote(file string, named int, wanted Entry) string {
-	about := "no TMDB id"
+func foreignNote(file string, named int, wanted Entry) lang.Text {
+	about := lang.Text("no TMDB id")
 	if named != 0 {
-		about = fmt.Sprintf("TMDB's id %d", named)
+		about = lang.Textf("TMDB's id %d", named)
 	}
-	return fmt.Sprintf("foreign_nfo: %s names %s, not %s, and stays as it is", ui.Printable(file), about, wanted)
+	return lang.Textf("foreign_nfo: %s names %s, not %s, and stays as it is", ui.Printable(file), about, wanted)
 }

@@ -89,7 +89,7 @@ type Planner struct {
 	owned       map[*Item]bool // files that are about a folder by their names, and belong to a video by its
 	unowned     []LeftFile     // that no video can be said to own
 	reported    map[*Item]bool // files other than videos that are in a unit or listed as left
-	foreign     []string       // warnings about existing NFOs of other entries
+	foreign     []lang.Text    // warnings about existing NFOs of other entries
 	videos      []*video
 	all         []*video            // videos, and what was left at once, in the order of the records
 	waitsFor    map[*video][]string // paths that other moves of the plan have to free first

@@ -940,7 +940,7 @@ func TestFilesWithOtherNamesThatMoveAwayAreWarnedOf(t *testing.T) {
 			p.Add(&r)
 		}
 		warned := p.Plan().Warnings()
-		if len(warned) != want || want == 1 && !strings.HasPrefix(warned[0], "hard links: 1 of the files") {
+		if len(warned) != want || want == 1 && !strings.HasPrefix(warned[0].String(), "hard links: 1 of the files") {
 			t.Errorf("%s: %q", mode, warned)
 		}
 	}

@@ -1,11 +1,11 @@
 package organize
 
 import (
-	"fmt"
 	"path"
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -17,14 +17,16 @@ type PlanError struct {
 // Problem is what is wrong with a line.
 type Problem struct {
 	Line int // from 1
-	Text string
+	Text lang.Text
 }
 
-// Error names the first problem.
-func (e *PlanError) Error() string {
-	text := fmt.Sprintf("the plan can't be read: line %d: %s", e.Problems[0].Line, e.Problems[0].Text)
+func (e *PlanError) Error() string { return e.Text().String() }
+
+// Text names the first problem.
+func (e *PlanError) Text() lang.Text {
+	text := lang.Textf("the plan can't be read: line %d: %s", e.Problems[0].Line, e.Problems[0].Text)
 	if more := len(e.Problems) - 1; more > 0 {
-		text += fmt.Sprintf(", and %d more", more)
+		return lang.Textf("%s, and %d more", text, more)
 	}
 	return text
 }

@@ -2,7 +2,6 @@ package organize
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -16,13 +15,13 @@ import (
 type Result struct {
 	Plan
 	InPlace int            // files that are where they belong already
-	Foreign []string       // warnings about existing NFOs of other entries
+	Foreign []lang.Text    // warnings about existing NFOs of other entries
 	Unowned map[string]int // files other than videos that are in no unit, by extension
 	Parted  []string       // files with several names that move to another file system, where they have one
 }
 
 // Warnings tells what a person should know before the plan is carried out.
-func (r *Result) Warnings() []string {
+func (r *Result) Warnings() []lang.Text {
 	const most = 240 // UTF-16 units below the root; Windows' limit of 260 with room for a share's name
 	long, first := 0, ""
 	for i := range r.Units {
@@ -36,11 +35,11 @@ func (r *Result) Warnings() []string {
 	}
 	out := r.Foreign
 	if long > 0 {
-		out = append(out, fmt.Sprintf("long_path: Windows clients may not open %d of the targets, whose paths have more "+
+		out = append(out, lang.Textf("long_path: Windows clients may not open %d of the targets, whose paths have more "+
 			"than %d characters: %s", long, most, first))
 	}
 	if n := len(r.Parted); n > 0 {
-		out = append(out, fmt.Sprintf("hard links: %d of the files have other names too, which stay behind as files of "+
+		out = append(out, lang.Textf("hard links: %d of the files have other names too, which stay behind as files of "+
 			"their own when these move to another file system; "+
 			"undo brings them back as separate files: %s", n, r.Parted[0]))
 	}

@@ -20,7 +20,7 @@ type scanner struct {
 }
 
 func (s *scanner) problem(format string, args ...any) {
-	s.problems = append(s.problems, Problem{Line: s.line, Text: fmt.Sprintf(format, args...)})
+	s.problems = append(s.problems, Problem{Line: s.line, Text: lang.Textf(format, args...)})
 }
 
 func (s *scanner) err() error {

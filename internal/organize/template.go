@@ -1,9 +1,10 @@
 package organize
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // Template is the form of a path: fields in braces, and pieces in angle brackets that go when a field in them is empty.
@@ -93,14 +94,16 @@ func FieldNames() (names, docs []string) {
 // TemplateError is a template that can't be read.
 type TemplateError struct {
 	Template string
-	At       int    // in characters, from 1
-	Problem  string // a clause
-	Field    string // the unknown field, "" where that is not the problem
+	At       int       // in characters, from 1
+	Problem  lang.Text // a clause
+	Field    string    // the unknown field, "" where that is not the problem
 }
 
-// Error says what is wrong, where.
-func (e *TemplateError) Error() string {
-	return fmt.Sprintf("template %q: %s at character %d", e.Template, e.Problem, e.At)
+func (e *TemplateError) Error() string { return e.Text().String() }
+
+// Text says what is wrong, and where.
+func (e *TemplateError) Text() lang.Text {
+	return lang.Textf("template %q: %s at character %d", e.Template, e.Problem, e.At)
 }
 
 // ParseTemplate reads a template. The error is a *TemplateError.
@@ -119,7 +122,7 @@ type templateParser struct {
 }
 
 func (p *templateParser) fail(at int, format string, args ...any) *TemplateError {
-	return &TemplateError{Template: p.text, At: len([]rune(p.text[:at])) + 1, Problem: fmt.Sprintf(format, args...)}
+	return &TemplateError{Template: p.text, At: len([]rune(p.text[:at])) + 1, Problem: lang.Textf(format, args...)}
 }
 
 // sequence reads nodes up to the end, or up to the ">" that ends an optional piece.

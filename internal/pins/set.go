@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -44,13 +43,12 @@ type line struct {
 
 // Problem is a line that was not understood and has no effect.
 type Problem struct {
-	Line   int    `json:"line" doc:"its number"` // from 1
-	Text   string `json:"text" doc:"what it says"`
-	Reason string `json:"reason" doc:"what is wrong with it"`
+	Line   int       `json:"line" doc:"its number"` // from 1
+	Text   string    `json:"text" doc:"what it says"`
+	Reason lang.Text `json:"reason" doc:"what is wrong with it"`
 }
 
-// Error makes a problem presentable.
-func (p Problem) Error() string { return fmt.Sprintf("line %d: %s", p.Line, p.Reason) }
+func (p Problem) Error() string { return lang.Textf("line %d: %s", p.Line, p.Reason).String() }
 
 // Parse reads a file of pins. It never fails but for a file of a later version, which only a later anivault may change.
 func Parse(content []byte) (*Set, error) {
@@ -76,7 +74,7 @@ func Parse(content []byte) (*Set, error) {
 		if trimmed != "" && trimmed[0] != '#' {
 			p, err := parseLine(trimmed)
 			if err != nil {
-				s.problems = append(s.problems, Problem{Line: i + 1, Text: raw, Reason: err.Error()})
+				s.problems = append(s.problems, Problem{Line: i + 1, Text: raw, Reason: lang.TextOf(err)})
 			} else {
 				l.pin = &p
 				if n := len(s.lines) - 1; n >= 0 && s.lines[n].pin == nil && p.takeName(strings.TrimSpace(s.lines[n].text)) {
@@ -94,8 +92,11 @@ func Parse(content []byte) (*Set, error) {
 // VersionError is a file that a later anivault has written.
 type VersionError struct{ Version int }
 
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("the pins are of version %d, and this anivault knows version %d", e.Version, version)
+func (e *VersionError) Error() string { return e.Text().String() }
+
+// Text names both versions.
+func (e *VersionError) Text() lang.Text {
+	return lang.Textf("the pins are of version %d, and this anivault knows version %d", e.Version, version)
 }
 
 // Bytes is the file's content: every line that was not changed as it was, with a newline at the end of each.
@@ -195,7 +196,7 @@ func (s *Set) Warnings(path string) []error {
 			return append(out, lang.Error("%s: and %d more lines that can't be understood; "+
 				"anivault pins --format json lists them", path, len(s.problems)-most))
 		}
-		out = append(out, fmt.Errorf("%s: %w", path, p))
+		out = append(out, lang.Error("%s: line %d: %s", path, p.Line, p.Reason))
 	}
 	return out
 }
