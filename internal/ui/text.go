@@ -15,6 +15,9 @@ import (
 // Persian and Indic names and many emoji need them, and they move nothing. The program has no other such list.
 func Dangerous(r rune) bool {
 	const zwnj, zwj = '\u200c', '\u200d'
+	if r <= unicode.MaxASCII { // most of all text, where the tables take ten times as long
+		return r < ' ' || r == '\x7f'
+	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != zwnj && r != zwj
 }
 
