@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"sync"
 	"time"
 
@@ -16,6 +17,8 @@ type call struct {
 	Request
 	l       *Limiter
 	attempt int           // from 1
+	before  made          // what its caller has tried of it before
+	askings int           // those of its caller that have failed
 	hold    time.Duration // how long a permit is needed at most; 0: unknown
 	since   time.Time     // when it began to wait, of which Waited is not yet; zero while the request is on the wire
 	insists time.Duration // how long it has waited for exactly the account and key that it prefers
@@ -73,7 +76,7 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p := &Permit{l: l, attempt: c.attempt, reservation: c.Reservation}
+	p := &Permit{l: l, attempt: c.before.tries + c.attempt, reservation: c.Reservation}
 	reserved, granted := false, false
 	defer func() {
 		if granted {
@@ -107,6 +110,8 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 		l.keep(g.Pass)
 	}
 	p.pass, p.booked, p.choice, p.granted = g.Pass, g.Booked, g.Choice, time.Now()
+	c.before.first = cmp.Or(c.before.first, g.Pass.Number)
+	p.first = c.before.first
 	l.gate.hold(&p.place, p.granted.Add(g.Hold))
 	if p.place.queued {
 		p.place.granted = true
@@ -183,7 +188,9 @@ func (l *Limiter) leave(p *place) bool {
 func (c *call) queueUp(ctx context.Context, reserved bool) error {
 	l := c.l
 	l.reap(ctx, reapAlways, c.patience())
-	c.ask = core.Ask{Owner: l.owner, Hold: c.hold, Reserved: reserved, Nap: l.nap}
+	c.ask = core.Ask{
+		Owner: l.owner, Hold: c.hold, Reserved: reserved, Nap: l.nap, Again: c.before.tries+c.attempt > 1,
+	}
 	if c.hold == 0 && l.coordinated {
 		c.ask.Hold = leaseKept
 	}
@@ -347,10 +354,24 @@ func (c *call) abandon() {
 	l.freed.ring() // the tickets behind have moved up
 }
 
-// retry waits before the next try.
-func (c *call) retry(ctx context.Context, after Outcome) error {
-	l := c.l
-	delay := core.RetryDelay(c.attempt, after, l.draw())
+// setAside notes a failed try for the caller, who asks again.
+func (c *call) setAside(req *http.Request, e *Event) {
+	c.before.tries++
+	c.Tries.fail(req, c.before, time.Now().Add(c.delay(e)))
+}
+
+// delay returns how long a request waits before its next try: full jitter, or its own 503's Retry-After. After a 429 the
+// pause is the delay.
+func (c *call) delay(e *Event) time.Duration {
+	d := core.RetryDelay(c.askings+c.attempt, e.Outcome, c.l.draw())
+	if e.Outcome == Server && e.Obeyed() && e.RetryAfter.Given {
+		d = max(d, e.RetryAfter.For)
+	}
+	return d
+}
+
+func (c *call) retry(ctx context.Context, e *Event) error {
+	l, delay := c.l, c.delay(e)
 	c.attempt++
 	if delay > c.left() {
 		return &BlockedError{Block{State: State(l.state.Load()), Cause: ReasonBackoff, Until: time.Now().Add(delay)}}

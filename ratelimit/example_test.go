@@ -171,7 +171,8 @@ func ExampleSnapshot() {
 	// 2.7s HalfOpen to Sleep probe_failed
 	// 6.7s HalfOpen to Sleep probe_failed
 	// 14.7s HalfOpen to Sleep probe_failed
-	// 32.033333336s HalfOpen to Normal probe_ok
+	// 24.7s HalfOpen to Sleep probe_failed
+	// 36.033333336s HalfOpen to Normal probe_ok
 	// true
 }
 
@@ -181,5 +182,5 @@ func ExampleRules() {
 	}
 	// Output:
 	// [] to CacheOnly when an operator says so - at once - operator
-	// [] to CacheOnly when Retry-After > sleep_max - at once - retry_after_long
+	// [] to CacheOnly when Retry-After > sleep_max of a 429, or of a 503 that pauses everybody - at once - retry_after_long
 }

@@ -132,7 +132,7 @@ func TestTheFaultScript(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := &faultServer{start: time.Now(), random: rand.New(rand.NewPCG(seed, 1))}
 					tu := Default()
-					tu.RateBase, tu.Ceiling, tu.RampInterval, tu.MaxRetries = 45, 48, 5*time.Second, 5
+					tu.RateBase, tu.Ceiling, tu.MaxRetries = 45, 48, 5
 					store := NewMemoryStore()
 					var wg sync.WaitGroup
 					var mu sync.Mutex

@@ -192,6 +192,7 @@ type Permit struct {
 	place       place
 	pass        Pass
 	attempt     int
+	first       uint64 // the number of the first try's permit
 	choice      Choice
 	granted     time.Time
 	booked      bool // it has a request of the budget
@@ -217,6 +218,7 @@ func (p *Permit) Done(e Event) {
 	if e.Attempt == 0 {
 		e.Attempt = p.attempt
 	}
+	e.First = p.first
 	p.l.record(p, e)
 }
 

@@ -64,7 +64,7 @@ func (o Operator) Resume(ctx context.Context) (tr Transition, moved bool, err er
 }
 
 // Reset makes the limiter that of an unknown upstream: state,
-// evidence, cooldown, ramp, budget and overrides are gone. A pause is kept unless force
+// evidence, cooldown, learned rate, budget and overrides are gone. A pause is kept unless force
 // is set. What is on the wire is kept: slots, bucket and the last second's permits.
 func (o Operator) Reset(ctx context.Context, force bool) error {
 	return o.order(ctx, func(at Instant, s *Snapshot) error {

@@ -3,6 +3,8 @@ package ratelimit
 import (
 	"cmp"
 	"context"
+	"net/http"
+	"sync"
 	"time"
 )
 
@@ -19,7 +21,98 @@ type Request struct {
 	// Where their slots are full it waits for exactly them, at most PreferFor; then any will do.
 	Prefer    Preference
 	PreferFor time.Duration
+	// Tries are those of its caller, who asks again; nil: a Transport repeats it. See [Tries.With].
+	Tries *Tries
 }
+
+// Tries are the tries of requests that their caller asks again itself, and asks something else meanwhile. Only the first
+// try of a request says something about the upstream: what always fails must not look like an outage. Tries is safe for
+// concurrent use; the zero Tries is before the first try.
+type Tries struct {
+	mu     sync.Mutex
+	made   *sync.Map // by method and URL: made
+	count  int       // askings with a failure since Restart
+	failed bool      // the present one has one
+	due    time.Time
+}
+
+// made is what was tried of one request.
+type made struct {
+	tries int
+	first uint64 // the number of the first permit
+}
+
+// Share returns the Tries of another caller, for which a request that was tried here is no new one.
+func (t *Tries) Share() *Tries {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.share()
+	return &Tries{made: t.made}
+}
+
+func (t *Tries) share() {
+	if t.made == nil {
+		t.made = new(sync.Map)
+	}
+}
+
+// With returns the context of the next asking, in which a [Transport] sends each request once.
+func (t *Tries) With(ctx context.Context) context.Context {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failed, t.due = false, time.Time{}
+	return With(ctx, Request{Tries: t})
+}
+
+// Failed returns how many askings had a failure by now, 0 where the present one has none, and when it makes sense to ask
+// again: after full jitter, or the Retry-After of a request's own answer.
+func (t *Tries) Failed() (count int, due time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.failed {
+		return 0, time.Time{}
+	}
+	return t.count, t.due
+}
+
+// Restart counts from the beginning, as the jitter does. No try is a first one again.
+func (t *Tries) Restart() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count = 0
+}
+
+// AsksAgain reports whether the caller of a request asks again itself.
+func AsksAgain(ctx context.Context) bool { return carriedBy(ctx).Tries != nil }
+
+// of returns what was tried of a request, and how many askings failed before the present one.
+func (t *Tries) of(req *http.Request) (m made, before int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.share()
+	v, _ := t.made.Load(nameOf(req))
+	m, _ = v.(made)
+	if before = t.count; t.failed {
+		before--
+	}
+	return m, before
+}
+
+// fail notes that the try of a request has failed, which may be tried again at due.
+func (t *Tries) fail(req *http.Request, m made, due time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.made.Store(nameOf(req), m)
+	if !t.failed {
+		t.count++
+	}
+	t.failed = true
+	if due.After(t.due) {
+		t.due = due
+	}
+}
+
+func nameOf(req *http.Request) string { return req.Method + " " + req.URL.String() }
 
 // carried is what a context says of its requests and, in a try of a Transport, of the try.
 type carried struct {
@@ -41,6 +134,7 @@ func With(ctx context.Context, r Request) context.Context {
 	c := carriedBy(ctx)
 	c.Waited += r.Waited
 	c.MaxWait, c.Reservation = cmp.Or(r.MaxWait, c.MaxWait), cmp.Or(r.Reservation, c.Reservation)
+	c.Tries = cmp.Or(r.Tries, c.Tries)
 	if r.Prefer != (Preference{}) {
 		c.Prefer, c.PreferFor = r.Prefer, r.PreferFor
 	}

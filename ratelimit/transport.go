@@ -54,6 +54,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx := req.Context()
 	c := newCall(ctx, l, l.Tuning().RequestTimeout+timeoutGrace)
+	if c.Tries != nil {
+		c.before, c.askings = c.Tries.of(req)
+	}
 	var refused *http.Response // the answer to the key before
 	for {
 		permit, err := c.acquire(ctx)
@@ -75,14 +78,21 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			req, refused = next, resp
 			continue
 		}
-		if !outcome.Retryable() || c.attempt > l.Tuning().MaxRetries || !repeatable(req) {
+		if !outcome.Retryable() || !repeatable(req) {
+			return resp, err
+		}
+		if c.Tries != nil {
+			c.setAside(req, &e)
+			return resp, err
+		}
+		if c.attempt > l.Tuning().MaxRetries {
 			return resp, err
 		}
 		next, againErr := again(req)
 		if againErr != nil {
 			return nil, againErr
 		}
-		if retryErr := c.retry(ctx, outcome); retryErr != nil {
+		if retryErr := c.retry(ctx, &e); retryErr != nil {
 			closeBody(next)
 			if ownDelay(retryErr) {
 				return resp, err // the upstream's answer says more than that there is no time to ask again
@@ -308,7 +318,7 @@ func classifyError(err error) Outcome {
 	)
 	switch {
 	case errors.As(err, &tooLarge):
-		return Server
+		return Client // it would be as large the next time
 	case errors.Is(err, context.Canceled):
 		return Cancelled
 	case errors.As(err, &verify), errors.As(err, &authority), errors.As(err, &hostname),

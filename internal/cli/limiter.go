@@ -129,7 +129,7 @@ func newLimiterReset(f *factory) *cobra.Command {
 		Use:     "reset",
 		Short:   "Forget what was learned: state, evidence, cooldown, budget, tuning",
 		Example: "  anivault limiter reset\n  anivault limiter reset --yes",
-		Long: `Forget what was learned: state, evidence, cooldown, ramp, budget and tuning. A pause that TMDB asked for stays
+		Long: `Forget what was learned: state, evidence, cooldown, learned rate, budget and tuning. A pause that TMDB asked for stays
 unless --force is given.`,
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		return f.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {

@@ -184,8 +184,9 @@ func (v statusView) rows() rows {
 	}
 	out.add(lang.Say(judged(s)), "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
 		s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio)
-	if s.RampRate > 0 {
-		out.add("ramp", "%.3g requests a second, more at %s", s.RampRate, ui.Clock(s.RampNext))
+	if l := s.Learned; l.Rate > 0 {
+		out.add("limit", "%.3g requests a second, learned from 429s at %s; configured %.3g",
+			l.Rate, ui.Clock(l.Since), s.Tuning.RateBase)
 	}
 	if s.Budget.On() {
 		renews := lang.Text("not begun")
@@ -272,7 +273,8 @@ type wireStatus struct {
 	Failures    int               `json:"consec_failures" doc:"5xx and network errors in a row"`
 	Cooldown    float64           `json:"cooldown_s" doc:"length of the next Sleep, seconds"`
 	Recover     float64           `json:"auto_recover_s" doc:"period after which CacheOnly is left, seconds; 0: never"`
-	RampRate    float64           `json:"ramp_rate,omitempty" doc:"the rate while it is raised again after trouble"`
+	LearnedRate float64           `json:"learned_rate,omitempty" doc:"the upstream's limit, learned from its 429s, where it is below rate_base"`
+	LearnedAt   string            `json:"learned_at,omitempty" doc:"when it was learned"`
 	Budget      *wireBudget       `json:"budget,omitempty" doc:"the request budget, if there is one"`
 	Accounts    []app.AccountView `json:"accounts,omitempty" doc:"where there are several: as accounts list tells them"`
 	Overrides   []wireTuned       `json:"overrides" doc:"settings changed by limiter tune"`
@@ -329,7 +331,7 @@ func (v statusView) wire() wireStatus {
 		Running: s.Running, Slots: s.Slots, OwnSlots: s.OwnSlots, Waiting: s.Waiting,
 		Window:    wireWindow{s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio},
 		Streak429: s.Streak429, Failures: s.Failures, Cooldown: s.Cooldown.Seconds(), Recover: s.AutoRecover.Seconds(),
-		RampRate: s.RampRate, Accounts: v.accounts, Overrides: []wireTuned{}, Processes: []wireProcess{},
+		LearnedRate: s.Learned.Rate, LearnedAt: ui.Stamp(s.Learned.Since), Accounts: v.accounts, Overrides: []wireTuned{}, Processes: []wireProcess{},
 	}
 	if s.Budget.On() {
 		out.Budget = &wireBudget{s.Budget.Requests, s.Budget.Period.Seconds(), s.BudgetUsed, s.BudgetHeld, ui.Stamp(s.BudgetRenews)}

@@ -21,6 +21,7 @@ type process struct {
 	inside int        // requests that hold or want a permit; at most concurrency
 	queue  []*request // requests behind them, first come, first served
 	parked []*request // requests inside that wait to ask again
+	aside  []*request // requests that failed and are due again
 	share  Share
 }
 
@@ -28,6 +29,7 @@ type process struct {
 type request struct {
 	process *process
 	attempt int           // from 1
+	first   uint64        // the number of the first try's permit
 	waited  time.Duration // what counts against max_wait
 	ticket  uint64
 	pass    ratelimit.Pass
@@ -42,8 +44,12 @@ type request struct {
 	waiting  bool // it is not on the wire
 }
 
+// begin asks again what was set aside, before anything new.
 func (p *process) begin() {
 	r := &request{process: p, attempt: 1}
+	if len(p.aside) > 0 {
+		r, p.aside = p.aside[0], p.aside[1:]
+	}
 	r.wait(true)
 	p.enter(r)
 }
@@ -84,6 +90,7 @@ func (r *request) ask() {
 	p, w := r.process, r.process.world
 	g := w.snapshot.TryGrant(w.now(), ratelimit.Ask{
 		Owner: p.id, Tuning: &p.tuning, Ticket: r.ticket, Patience: r.left(), Hold: p.tuning.RequestTimeout + time.Second,
+		Again: r.attempt > 1,
 	})
 	r.ticket = g.Ticket
 	if !p.known {
@@ -97,7 +104,9 @@ func (r *request) ask() {
 	counts := g.State != ratelimit.CacheOnly
 	switch {
 	case g.Granted:
-		r.pass = g.Pass
+		if r.pass = g.Pass; r.first == 0 {
+			r.first = g.Pass.Number
+		}
 		r.send()
 	case g.Refused:
 		p.leave()
@@ -181,7 +190,8 @@ func (r *request) send() {
 // answered returns the permit and decides how the request goes on.
 func (r *request) answered(a answer) {
 	p, w := r.process, r.process.world
-	e := ratelimit.Event{Outcome: outcome(a), Status: a.status, Latency: w.clock.now - r.departed, Attempt: r.attempt}
+	e := ratelimit.Event{Outcome: outcome(a), Status: a.status, Latency: w.clock.now - r.departed}
+	e.Attempt, e.First = r.attempt, r.first
 	// A value that can't be read counts as none.
 	e.RetryAfter, _ = ratelimit.ParseRetryAfter(a.header, epoch.Add(w.clock.now))
 	out := w.snapshot.Record(w.now(), ratelimit.Report{
@@ -200,8 +210,9 @@ func (r *request) answered(a answer) {
 		p.share.Good++
 		r.wait(false)
 		w.clock.plan(0, p.begin)
-	case e.Outcome.Retryable() && r.attempt <= p.tuning.MaxRetries:
-		r.retry(e.Outcome)
+	case e.Outcome.Retryable() && r.attempt < 2*r.tries():
+		r.setAside(&e)
+		w.clock.plan(0, p.begin)
 	default:
 		r.giveUp(time.Time{})
 	}
@@ -219,22 +230,20 @@ func outcome(a answer) ratelimit.Outcome {
 	}
 }
 
-// retry waits before the next try, as ratelimit's Transport does.
-func (r *request) retry(after ratelimit.Outcome) {
-	w := r.process.world
-	delay := ratelimit.RetryDelay(r.attempt, after, w.chance.Float64())
+// tries is how often a request is asked before it waits for the end of the list, and once more there.
+func (r *request) tries() int { return 1 + max(r.process.tuning.MaxRetries, 0) }
+
+// setAside asks again later, as a run does: no other request waits for this one.
+func (r *request) setAside(e *ratelimit.Event) {
+	p, w := r.process, r.process.world
+	delay := ratelimit.RetryDelay((r.attempt-1)%r.tries()+1, e.Outcome, w.chance.Float64())
+	if e.Outcome == ratelimit.Server && e.Obeyed() && e.RetryAfter.Given {
+		delay = max(delay, e.RetryAfter.For)
+	}
+	r.wait(false)
 	r.attempt++
-	if delay > r.left() {
-		r.giveUp(time.Time{})
-		return
-	}
-	p := r.process
-	ask := ratelimit.Ask{Owner: p.id, Tuning: &p.tuning, Patience: r.left()}
-	if block, refused := w.snapshot.Blocked(w.now(), ask); refused {
-		r.giveUp(block.Until)
-		return
-	}
-	r.sleep(delay, true, func() { p.enter(r) })
+	r.waited = 0
+	w.clock.plan(delay, func() { p.aside = append(p.aside, r) })
 }
 
 // giveUp ends an item without success. A real run would leave the others pending; here a new item takes its place when

@@ -148,6 +148,7 @@ func (s *Snapshot) Rejoin(at Instant, a *Absence, owner string, parts int) {
 		return t.add(shift)
 	}
 	s.machine.pauseUntil = max(s.machine.pauseUntil, carried(a.Snapshot.machine.pauseUntil))
+	s.machine.learned.lowerOf(a.Snapshot.machine.learned, carried)
 	s.bucket.full = max(s.bucket.full, carried(a.Snapshot.bucket.full))
 	if !a.Coordinated {
 		s.doubt(now, carried(a.since), owner, parts)
@@ -347,14 +348,15 @@ func (s *Snapshot) UpNext(at Instant) (ticket uint64, process string, in time.Du
 	}
 	limit, window, total := s.limits()
 	m := &s.machine
-	free := len(s.slots.leases) < regimes[m.state].slotsOf(total)
-	if m.state == HalfOpen {
-		free = s.slots.running(m.epoch) < regimes[HalfOpen].slots
+	free := len(s.slots.leases) < m.regime().slotsOf(total)
+	if m.probing() {
+		free = s.slots.probes(m) == 0
 	}
 	if _, _, blocked := s.blocked(now); blocked || !free {
 		return 0, "", 0
 	}
-	in = max(s.bucket.wait(now, s.commonPace(&defaults, now)), s.ceiling.wait(now, limit, window))
+	in = max(s.bucket.wait(now, s.commonPace(&defaults, now)), s.ceiling.wait(now, limit, window),
+		m.learned.room(now, &s.ceiling))
 	due := now.add(in)
 	for _, q := range s.slots.tickets {
 		if now.sub(q.due) > lateAfter || !s.mayRun(now, &q, &defaults) {

@@ -292,11 +292,11 @@ func (s *Snapshot) limitsOf(a *account, t *Tuning, parts int) limits {
 		l.slots, l.keySlots = divided(l.slots, parts), divided(l.keySlots, parts)
 		l.rate /= float64(parts)
 	}
-	if r := &regimes[l.machine.state]; r.share > 0 { // else it is blocked
+	if r := l.machine.regime(); r.share > 0 { // else it is blocked
 		if l.slots > 0 {
 			l.slots = min(l.slots, r.slotsOf(l.slots))
 		}
-		if l.machine == &a.machine && l.machine.state == HalfOpen {
+		if l.machine == &a.machine && l.machine.probing() {
 			l.slots = r.slots
 		}
 	}
@@ -319,7 +319,7 @@ func (l *limits) pace(a *account, t *Tuning, now Stamp) pace {
 		}
 		rate = t.RateBase
 	}
-	return regimes[l.machine.state].pace(l.machine.rampRate(rate, t, now), min(t.bucketCap(), max(rate, 1)))
+	return l.machine.paceOf(rate, min(t.bucketCap(), max(rate, 1)), t, now)
 }
 
 // due returns how long until an account's own pace allows a request.
@@ -423,11 +423,13 @@ func (a *account) judge(now Stamp, k *accountKey, what onKeys, l *lease) (change
 func (s *Snapshot) recordAt(now Stamp, a *account, held *lease, r *Report) (Transition, bool) {
 	m := &a.machine
 	current := held.accountEpoch == m.epoch
-	m.pause(now, &r.Event, r.Pass.Number, current, r.Draw)
+	asked := m.pause(r.Tuning, now, &r.Event, r.Pass.Number, current, r.Draw)
 	if !current {
 		return Transition{}, false
 	}
-	return s.stepAccount(now, r.Tuning, a, move{on: onAnswer, event: r.Event, permit: r.Pass.Number, draw: r.Draw})
+	return s.stepAccount(now, r.Tuning, a, move{
+		on: onAnswer, event: r.Event, permit: r.Pass.Number, draw: r.Draw, pause: asked,
+	})
 }
 
 // stepAccounts lets time pass in the accounts' machines: at most one transition.
@@ -454,9 +456,15 @@ func (s *Snapshot) stepAccount(now Stamp, t *Tuning, a *account, v move) (Transi
 	if v.rate = t.RateBase; l.rate > 0 {
 		v.rate = min(v.rate, l.rate)
 	}
-	before := l.pace(a, t, now)
+	if v.slots = l.slots; v.slots == 0 {
+		_, _, v.slots = s.limits()
+	}
+	before, probing := l.pace(a, t, now), a.machine.probing()
 	tr, moved := a.machine.step(t, now, v)
 	if !moved {
+		if a.machine.probing() != probing {
+			a.bucket.carry(now, before, l.pace(a, t, now))
+		}
 		return tr, false
 	}
 	a.bucket.enter(now, a.machine.state, before, l.pace(a, t, now))

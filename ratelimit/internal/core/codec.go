@@ -195,16 +195,45 @@ func (m *machine) code(c *codec, now Stamp) {
 	wire.Int(&c.Codec, &m.armed)
 	c.Uint64(&m.armedPermit)
 	codeStamp(c, now, &m.sustained)
-	c.Float(&m.ramp)
-	codeStamp(c, now, &m.rampAt)
-	c.Bool(&m.outage.limit)
-	c.Bool(&m.outage.seen429)
-	c.Float(&m.outage.rate)
+	if c.version <= accountsVersion {
+		m.skipRamp(c, now)
+	} else {
+		m.learned.code(c, now)
+		wire.Enum(&c.Codec, &m.from)
+		c.Uint64(&m.lastGood)
+		c.Uint64(&m.faltering)
+		codeStamp(c, now, &m.firstTry)
+		codeStamp(c, now, &m.easing)
+		c.Bool(&m.seen429)
+	}
 	codeStamp(c, now, &m.blockUntil)
 	codeStamp(c, now, &m.failing)
 	codeStamp(c, now, &m.lastTokenShortage)
 	c.Uint64(&m.lost)
 	c.Uint64(&m.lostPermit)
+}
+
+// skipRamp reads what the version before had in place of a learned limit. Its HalfOpen did not know the state before.
+func (m *machine) skipRamp(c *codec, now Stamp) {
+	var ramp float64
+	var at Stamp
+	var limit bool
+	c.Float(&ramp)
+	codeStamp(c, now, &at)
+	c.Bool(&limit)
+	c.Bool(&m.seen429)
+	c.Float(&ramp)
+	m.learned, m.from, m.lastGood, m.faltering, m.firstTry, m.easing = learned{}, Sleep, 0, 0, 0, now
+}
+
+func (l *learned) code(c *codec, now Stamp) {
+	for _, n := range []*int{&l.answers, &l.met, &l.proven, &l.step, &l.left} {
+		wire.Int(&c.Codec, n)
+	}
+	wire.Int(&c.Codec, &l.window)
+	for _, at := range []*Stamp{&l.since, &l.refusal, &l.unlearned} {
+		codeStamp(c, now, at)
+	}
 }
 
 // sound reports whether decoded fields can be worked with at all.
@@ -219,7 +248,9 @@ func (s *Snapshot) sound() bool {
 func rate(v float64) bool { return v >= 0 && v <= math.MaxFloat64 } // false for NaN
 
 func (m *machine) sound() bool {
-	return rate(m.ramp) && rate(m.outage.rate) && int(m.state) < len(stateNames) &&
+	l := &m.learned
+	return int(max(m.state, m.from)) < len(stateNames) && l.window >= 0 && (l.window > 0 || l.answers == 0) &&
+		min(l.answers, l.met, l.proven, l.step) >= 0 && max(l.answers, l.step) <= maxGrants &&
 		min(m.cooldown, m.exhausted, m.overrunWait) >= 0 && min(m.streak429, m.failures, m.successes, m.armed) >= 0
 }
 

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -22,8 +23,11 @@ type shape struct {
 	waiting             uint8
 	pause, block        uint8
 	endless             bool
-	ramp                uint8 // of the rate: none, between, at its floor
-	full                bool  // the ceiling
+	full                bool // the ceiling
+	from                State
+	faltering           bool
+	learned, met        uint8 // learned: none, at its floor, above
+	trial, unlearned    bool
 }
 
 func clipped(v, most int) uint8 { return uint8(max(0, min(v, most))) }
@@ -44,12 +48,17 @@ func shapeOf(s *Snapshot, t *Tuning) shape {
 	m, now := &s.machine, s.clock.now
 	n := m.window.counts(now, t)
 	v := shape{
-		state: m.state, streak: clipped(m.streak429, t.NCacheOnly), fails: clipped(m.failures, t.NFailures),
+		state: m.state, streak: clipped(m.streak429, t.NCacheOnly), fails: clipped(m.failures, 3*t.NFailures),
 		good: clipped(m.successes, t.ProbeSuccess), armed: clipped(m.armed,
 			1), cooldown: coarse(m.cooled(t)), rounds: clipped(int(m.exhausted/t.SleepMax), 2),
 		ok: clipped(n.OK, t.MinSamples), bad: clipped(n.Errors(), t.MinSamples), pause: coarse(m.pauseUntil.sub(now)),
-		ramp: rampOf(s, t), full: s.ceiling.within(now, t.CeilingWindow) >= t.Ceiling,
-		waiting: clipped(len(s.slots.tickets), 1),
+		full: s.ceiling.within(now, t.CeilingWindow) >= t.Ceiling, faltering: m.faltering != 0,
+		learned: learnedOf(m, t), met: clipped(m.learned.met, t.NThrottle), trial: m.learned.step > 0,
+		unlearned: m.learned.unlearned > now,
+		waiting:   clipped(len(s.slots.tickets), 1),
+	}
+	if m.state == HalfOpen || m.state == Normal {
+		v.from = m.from
 	}
 	switch m.state {
 	case CacheOnly:
@@ -72,11 +81,11 @@ func shapeOf(s *Snapshot, t *Tuning) shape {
 	return v
 }
 
-func rampOf(s *Snapshot, t *Tuning) uint8 {
-	switch rate := s.machine.rampRate(t.RateBase, t, s.clock.now); {
-	case rate == t.RateBase:
+func learnedOf(m *machine, t *Tuning) uint8 {
+	switch {
+	case m.learned.answers == 0:
 		return 0
-	case rate > rampFloor(t.RateBase):
+	case m.learned.answers == floorIn(t.CeilingWindow, t.RateBase):
 		return 1
 	default:
 		return 2
@@ -131,6 +140,9 @@ var exploredEvents = func() []edge {
 		{Outcome: Throttled, Status: 429, RetryAfter: Wait{time.Hour, true}},
 		{Outcome: Server, Status: 503, RetryAfter: Wait{30 * time.Second, true}},
 		{Outcome: Server, Status: 500},
+		{Outcome: Server, Status: 500, Attempt: 2},
+		{Outcome: Server, Status: 500, Attempt: 2, First: 1 << 62},
+		{Outcome: OK, Status: 200, Attempt: 2},
 		{Outcome: Network},
 		{Outcome: Client, Status: 404},
 		{Outcome: Misconfigured},
@@ -138,6 +150,12 @@ var exploredEvents = func() []edge {
 	}
 	for _, e := range answers {
 		name := e.Outcome.String() + " " + e.RetryAfter.String()
+		if e.Attempt > 1 {
+			name += " again"
+		}
+		if e.First > 0 {
+			name += ", nothing answered since its first try"
+		}
 		can = func(s *slots) bool { return len(s.leases) > 0 }
 		add("first "+name, func(x *explorer, n *node) { x.answer(n, 0, e) })
 		can = func(s *slots) bool { return len(s.leases) > 1 }
@@ -188,8 +206,12 @@ func (x *explorer) ask(n *node, owner string, ticket uint64) {
 	if m.pauseUntil > now {
 		x.t.Fatal("granted in a pause")
 	}
-	if got := n.s.ceiling.within(now, x.tuning.CeilingWindow); got > x.tuning.Ceiling {
-		x.t.Fatalf("%d grants in a window", got)
+	got := n.s.ceiling.within(now, x.tuning.CeilingWindow)
+	if most := m.learned.answers; got > x.tuning.Ceiling || most > 0 && got > most {
+		x.t.Fatalf("%d grants in a window, learned %d", got, most)
+	}
+	if before.machine.faltering != 0 && before.slots.probes(&before.machine) > 0 {
+		x.t.Fatal("granted beside another probe while all fails")
 	}
 }
 
@@ -247,7 +269,7 @@ func (x *explorer) recovers(n node) (took, bound time.Duration) {
 		blocked = max(blocked, m.blockUntil.sub(now))
 	case Normal, Throttle, HalfOpen:
 	}
-	bound = x.tuning.RecoveryBound(m.rampRate(x.tuning.RateBase, &x.tuning, now), blocked, 20*time.Second, latency)
+	bound = x.tuning.RecoveryBound(m.learned.rate(), blocked, 20*time.Second, latency)
 	ask := Ask{Owner: "r", Tuning: &x.tuning, Patience: 48 * time.Hour, Hold: 20 * time.Second}
 	start := n.now.Boot
 	for n.s.State() != Normal {
@@ -273,15 +295,15 @@ func (x *explorer) recovers(n node) (took, bound time.Duration) {
 func TestEveryReachableStateAndEvent(t *testing.T) {
 	x := &explorer{t: t, tuning: Default()}
 	tu := &x.tuning
-	tu.RateBase, tu.Ceiling, tu.Concurrency, tu.ConcurrencyTotal = 8, 8, 2, 2 // the ramp's floor is 5
-	tu.RampStart, tu.RampInterval = 0.5, time.Minute
+	// The floor of what is learned is 5, below half of 11.
+	tu.RateBase, tu.Ceiling, tu.Concurrency, tu.ConcurrencyTotal, tu.RampAfter = 11, 11, 2, 2, 2
 	tu.NThrottle, tu.NCacheOnly, tu.NFailures, tu.SRecover, tu.ProbeSuccess = 2, 3, 3, 1, 2
 	tu.MinSamples, tu.WindowRecords, tu.CacheOnlyAfter, tu.PRecover, tu.PThrottle = 2, 4, 2, 0.3, 0.4
 	tu.SleepMax = 4 * time.Second
 	if err := tu.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	limit := 50_000
+	limit := 400_000
 	if testing.Short() {
 		limit = 4_000
 	}
@@ -346,6 +368,33 @@ func (x *explorer) check(event string, a, b *Snapshot) {
 	if o.pauseUntil < m.pauseUntil {
 		fail("the pause was shortened")
 	}
+	x.checkLearned(event, a, b, fail)
+	if faltering := o.state == Throttle && o.failures >= x.tuning.NFailures; (o.faltering != 0) != faltering {
+		fail("faltering %v after %d failures in %s", o.faltering != 0, o.failures, o.state)
+	}
+	if p := o.pace(&x.tuning, b.clock.now); o.state == Throttle && o.faltering == 0 {
+		normal := o.learned.atMost(x.tuning.RateBase)
+		if least := regimes[Throttle].pace(normal, x.tuning.bucketCap()); p.rate < least.rate || p.rate > normal {
+			fail("%.2f requests a second, allowed are %.2f to %.2f", p.rate, least.rate, normal)
+		}
+	}
+	if m.state == HalfOpen && m.from == Throttle && o.state == Sleep {
+		fail("a round from Throttle has led to Sleep")
+	}
+	if o.cooldown > m.cooldown && m.state != HalfOpen {
+		fail("the cooldown has grown")
+	}
+	if strings.Contains(event, "again") && m.state != HalfOpen {
+		if len(o.window.records) > len(m.window.records) && m.state != Throttle {
+			fail("a retry is in the window")
+		}
+		if o.failures > m.failures && !strings.Contains(event, "since its first try") {
+			fail("a retry is in the streak")
+		}
+	}
+	if strings.Contains(event, "server 30s") && m.failures == 0 && m.state != HalfOpen && o.pauseUntil != m.pauseUntil {
+		fail("a lone 503 delays everybody")
+	}
 	if m.state == Sleep && o.state == Sleep && o.sleepUntil < m.sleepUntil {
 		fail("the sleep was shortened")
 	}
@@ -360,6 +409,27 @@ func (x *explorer) check(event string, a, b *Snapshot) {
 	}
 	if o.state == HalfOpen && b.slots.running(o.epoch) > 1 {
 		fail("%d probes", b.slots.running(o.epoch))
+	}
+}
+
+// checkLearned compares what is learned.
+func (x *explorer) checkLearned(event string, a, b *Snapshot, fail func(string, ...any)) {
+	m, o, now := &a.machine, &b.machine, b.clock.now
+	was, is := m.learned, o.learned
+	refused, good := strings.Contains(event, "throttled"), strings.Contains(event, "ok")
+	switch {
+	case is.answers != 0 && (is.answers < floorIn(is.window, x.tuning.RateBase) || is.rate() >= x.tuning.RateBase):
+		fail("learned %.2f/s", is.rate())
+	case is.answers != 0 && (was.answers == 0 || is.answers < was.answers) && !refused:
+		fail("learned %d after %d without a 429", is.answers, was.answers)
+	case was.answers != 0 && is.answers > was.answers && (!good || m.state != Normal):
+		fail("raised from %d to %d", was.answers, is.answers)
+	case was.answers != 0 && is.answers == 0 && !good && !refused && now.sub(was.refusal) < learnedFor:
+		fail("forgotten")
+	case was.answers != 0 && is.answers == 0 && refused && is.unlearned <= now:
+		fail("forgotten for no time")
+	case was.answers == 0 && is.answers != 0 && was.unlearned > now:
+		fail("learned what was to be forgotten")
 	}
 }
 

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"net/http"
 	"time"
 )
@@ -9,11 +10,13 @@ import (
 // step is the only thing that changes its state.
 type machine struct {
 	state  State
+	from   State  // the state before
 	epoch  uint64 // changes with every transition
 	since  Stamp  // when the state was entered
 	reason Reason // why
 
-	permits uint64 // number of the newest permit
+	permits  uint64 // number of the newest permit
+	firstTry Stamp  // when the newest permit of a request's first try was granted
 
 	sleepUntil Stamp
 	pauseUntil Stamp
@@ -27,6 +30,8 @@ type machine struct {
 	overrunWait time.Duration // the wait drawn for that overrun
 	failures    int           // streak of 5xx and network errors
 	failing     Stamp         // since when nothing was answered well; 0: the last answer was good
+	lastGood    uint64        // newest permit at the last good answer
+	faltering   uint64        // newest permit when the streak in Throttle reached n_failures; 0: it is shorter
 	lost        uint64        // the connection lost last, 0 for none
 	lostPermit  uint64        // newest permit when that was counted
 	successes   int           // since the state was entered
@@ -35,17 +40,10 @@ type machine struct {
 	armedPermit uint64 // newest permit when it last did
 	sustained   Stamp  // since when every judged ratio was too high
 
-	ramp              float64 // rate that the ramp began with; 0: no ramp
-	rampAt            Stamp   // when it began
-	lastTokenShortage Stamp   // when a request last found the bucket empty in Normal
-	outage            outage  // since Normal was left
-}
-
-// outage is what the ramp after it depends on.
-type outage struct {
-	limit   bool    // at least half of the errors were 429s when Normal was left
-	seen429 bool    // a 429 since then
-	rate    float64 // the rate that the upstream coped with before it
+	easing            Stamp   // since when Throttle's rate has risen
+	learned           learned // the upstream's limit, where it is below rate_base
+	lastTokenShortage Stamp   // when a request last had to wait for a token or for room in Normal
+	seen429           bool    // a 429 since Normal was left, or most errors before it were 429s
 }
 
 // Event is what one request has shown. Permit.Done takes it.
@@ -66,8 +64,10 @@ type Event struct {
 
 	// Latency is how long the try took, for hooks only.
 	Latency time.Duration
-	// Attempt counts the tries of one request from 1, for hooks only.
+	// Attempt counts the tries of one request from 1. Only a first try is evidence, see Request.Again.
 	Attempt int
+	// First is the number of the permit of its first try; 0: unknown, or this is it.
+	First uint64
 }
 
 // Obeyed reports whether a Retry-After of the answer has to be obeyed.
@@ -91,7 +91,7 @@ func (e *Event) alive() bool {
 // begin makes the machine that of an unknown upstream.
 func (m *machine) begin(now Stamp, why Reason) {
 	if m.reason == ReasonNone {
-		m.state, m.reason = Normal, why
+		m.state, m.from, m.reason = Normal, Normal, why
 	}
 	// Never the numbers of an earlier life, whose permits may still be out.
 	m.epoch = uint64(millis(now))
@@ -103,7 +103,7 @@ func (m *machine) begin(now Stamp, why Reason) {
 func (m *machine) reset(now Stamp, pause bool) {
 	old := *m
 	*m = machine{
-		state: Normal, epoch: old.epoch + 1, since: now, reason: ReasonReset, permits: old.permits, overrun: old.permits,
+		state: Normal, from: Normal, epoch: old.epoch + 1, since: now, reason: ReasonReset, permits: old.permits, overrun: old.permits,
 	}
 	if pause {
 		m.pauseUntil = old.pauseUntil
@@ -119,6 +119,8 @@ type move struct {
 	period  time.Duration // the operator's auto-recover period; 0: no end
 	draw    float64       // in [0,1)
 	rate    float64       // the largest rate in Normal of all processes
+	slots   int           // how many requests Throttle lets run at once
+	pause   time.Duration // for which the answer asks everybody to wait
 }
 
 // command is an operator's wish.
@@ -130,10 +132,9 @@ const (
 	resumeCommand
 )
 
+// step applies one move to the machine: at most one transition.
 func (m *machine) step(t *Tuning, now Stamp, v move) (Transition, bool) {
-	if m.state == Normal && now.sub(m.since) >= t.CooldownReset {
-		m.cooldown = 0
-	}
+	m.learned.expire(now)
 	if v.on == onClock && !ticks[m.state] || v.on == onAnswer && !m.remember(t, now, &v) {
 		return Transition{}, false
 	}
@@ -141,6 +142,9 @@ func (m *machine) step(t *Tuning, now Stamp, v move) (Transition, bool) {
 	if v.on == onAnswer {
 		f.counts = m.window.counts(now, t)
 		f.sustained = m.sustain(t, now, f.counts)
+		if m.sustained != 0 {
+			m.easing = now // so many errors may come from the rate
+		}
 	}
 	for i := range rules {
 		r := &rules[i]
@@ -153,33 +157,56 @@ func (m *machine) step(t *Tuning, now Stamp, v move) (Transition, bool) {
 
 // remember adds an answer to window and streaks. It reports whether the answer is evidence.
 func (m *machine) remember(t *Tuning, now Stamp, v *move) bool {
+	evidence := m.count(t, now, v)
+	m.falter(t)
+	return evidence
+}
+
+func (m *machine) count(t *Tuning, now Stamp, v *move) bool {
 	e := &v.event
+	if e.Connection != 0 && e.Outcome == Network {
+		if e.Connection == m.lost && v.permit <= m.lostPermit {
+			return false // lost together with the one that was counted
+		}
+		m.lost, m.lostPermit = e.Connection, m.permits
+	}
+	if e.Attempt > 1 && m.state != HalfOpen {
+		switch {
+		case e.Outcome == OK && (m.state != Throttle || now.sub(m.firstTry) < t.ThrottleEase):
+			m.answered() // the upstream lives; how well it does first tries show
+			return false
+		case (e.Outcome == Server || e.Outcome == Network) && e.First <= m.lastGood:
+			return false // the request fails, the upstream does not
+		case e.Outcome == Server || e.Outcome == Network:
+			m.failures++
+			return true
+		}
+	}
 	switch e.Outcome {
 	case OK:
 		m.successes++
-		m.streak429, m.failures, m.failing = 0, 0, 0
+		m.streak429 = 0
+		m.answered()
+		m.learned.good(m, t, now, v.rate)
 	case Throttled:
 		m.failures = 0
-		m.outage.seen429 = m.outage.seen429 || m.state != Normal
+		m.seen429 = m.seen429 || m.state != Normal
 		if v.permit > m.overrun {
 			m.streak429++
 			m.overrun = m.permits
+			m.learned.refused(m, t, now, v.rate)
 		}
 	case Server:
 		m.failures++
 		m.streak429 = 0
 	case Network:
-		if e.Connection != 0 && e.Connection == m.lost && v.permit <= m.lostPermit {
-			return false // lost together with the one that was counted
-		}
-		m.lost, m.lostPermit = e.Connection, m.permits
 		m.failures++
 	case Client, Deferred:
 		if m.state != HalfOpen || !e.alive() {
 			return false
 		}
 		m.successes++
-		m.failing = 0
+		m.answered()
 		return true
 	case Cancelled, Misconfigured:
 		return false
@@ -191,25 +218,63 @@ func (m *machine) remember(t *Tuning, now Stamp, v *move) bool {
 	return true
 }
 
-// pause delays every process after an answer that asks for it, of whatever
-// epoch. It has to be called before step, which counts the overrun.
-func (m *machine) pause(now Stamp, e *Event, permit uint64, current bool, draw float64) {
-	wait, given := e.wait()
+// answered notes that the upstream lives. A round of probes with one good answer is no failed round.
+func (m *machine) answered() {
+	m.failures, m.failing, m.lastGood = 0, 0, m.permits
+	if m.state == HalfOpen {
+		m.cooldown, m.exhausted = 0, 0
+	}
+}
+
+// falter notes when so much has failed in a row in Throttle that only probes may pass.
+func (m *machine) falter(t *Tuning) {
 	switch {
+	case m.state != Throttle || m.failures < t.NFailures:
+		m.faltering = 0
+	case m.faltering == 0:
+		m.faltering = m.permits
+	}
+}
+
+// probing reports whether requests pass one at a time.
+func (m *machine) probing() bool { return m.state == HalfOpen || m.faltering != 0 }
+
+// pause delays every process after an answer that asks for it, of whatever epoch, and returns what its Retry-After
+// asks of everybody. It has to be called before step, which counts the answer.
+func (m *machine) pause(t *Tuning, now Stamp, e *Event, permit uint64, current bool, draw float64) time.Duration {
+	asked, given := e.wait()
+	wait := asked
+	switch {
+	case given && e.Outcome == Server && !m.concernsAll(t, current):
+		return 0
 	case given:
 	case e.Outcome == Throttled:
 		if permit > m.overrun || m.overrunWait == 0 {
-			streak := max(m.streak429, 1)
-			if current {
-				streak = m.streak429 + 1
-			}
-			m.overrunWait = max(minPause, fullJitter(streak, draw))
+			m.overrunWait = m.drawPause(current, draw)
 		}
 		wait = m.overrunWait
 	default:
-		return
+		return 0
 	}
 	m.pauseUntil = max(m.pauseUntil, now.add(wait))
+	return asked
+}
+
+// concernsAll reports whether a 503's Retry-After speaks for everybody: one bad backend's names its own request.
+func (m *machine) concernsAll(t *Tuning, current bool) bool {
+	return m.failures+1 >= t.NFailures || current && m.state == HalfOpen && m.from != Throttle
+}
+
+// drawPause returns the pause after a 429 without a header: full jitter, from the second in a row at least minPause.
+func (m *machine) drawPause(current bool, draw float64) time.Duration {
+	streak := m.streak429
+	if current {
+		streak++
+	}
+	if streak <= 1 {
+		return time.Duration(draw * float64(minPause))
+	}
+	return max(minPause, fullJitter(streak, draw))
 }
 
 // sustain reports whether the ratio has been too high at every judged answer for sustainedFor.
@@ -248,10 +313,14 @@ func (m *machine) confirmed(r *Rule, f *facts) bool {
 func (m *machine) enter(r *Rule, f *facts) Transition {
 	tr := Transition{From: m.state, To: r.To, Reason: r.Reason}
 	if m.state == Normal {
-		m.leaveNormal(f)
+		m.seen429 = f.counts.Throttled > 0 && 2*f.counts.Throttled >= f.counts.Errors()
 	}
-	m.state, m.reason, m.since = r.To, r.Reason, f.now
+	if r.To == Throttle && (m.state != HalfOpen || m.from != Throttle) {
+		m.easing = f.now
+	}
+	m.state, m.from, m.reason, m.since = r.To, m.state, r.Reason, f.now
 	m.epoch++
+	m.falter(f.t)
 	m.window.records = m.window.records[:0]
 	m.successes, m.armed, m.armedPermit, m.sustained = 0, 0, 0, 0
 	if r.enter != nil {
@@ -261,9 +330,9 @@ func (m *machine) enter(r *Rule, f *facts) Transition {
 }
 
 // longest returns the longest cooldown: an outage without 429s says nothing about the limit, and a probe
-// every 30 s costs the upstream nothing.
+// every 10 s costs the upstream nothing.
 func (m *machine) longest(t *Tuning) time.Duration {
-	if m.outage.seen429 {
+	if m.seen429 {
 		return t.SleepMax
 	}
 	return max(min(t.SleepMaxOutage, t.SleepMax), t.SleepMin)
@@ -297,51 +366,27 @@ func (m *machine) volunteer(t *Tuning, now Stamp) {
 	}
 }
 
-// The ramp: after trouble with 429s Normal begins below rate_base and rises step by step. An outage says
-// nothing about the limit; a ramp that was under way goes on where it was.
-
-// answeredFor is the time before trouble in which the rate that was answered well is measured.
-const answeredFor = 10 * time.Second
-
-// rampFloor is the lowest rate of a ramp towards a rate: an upstream that refuses a part of everything, whatever
-// the rate, must not drive it towards nothing.
-func rampFloor(rate float64) float64 { return min(rate, max(5, rate/8)) }
-
-// leaveNormal notes what Normal was like when trouble begins.
-func (m *machine) leaveNormal(f *facts) {
-	n := f.counts
-	rate := m.rampRate(f.rate, f.t, f.now)
-	if m.lastTokenShortage != 0 && f.now.sub(m.lastTokenShortage) < answeredFor { // all that was allowed was asked for
-		if good, over := m.window.good(f.now.add(-answeredFor)); over >= time.Second {
-			rate = min(rate, good)
-		}
+// regime returns what passes at present.
+func (m *machine) regime() *regime {
+	if m.faltering != 0 {
+		return &regimes[HalfOpen]
 	}
-	m.outage = outage{limit: n.Throttled > 0 && 2*n.Throttled >= n.Errors(), rate: rate}
-}
-
-// startRamp begins a ramp when trouble with 429s is over.
-func (m *machine) startRamp(f *facts) {
-	if m.outage.limit || m.outage.seen429 {
-		m.ramp, m.rampAt = max(m.outage.rate*f.t.RampStart, rampFloor(f.rate)), f.now
-	}
-	m.outage = outage{}
-}
-
-// rampRate returns the rate of Normal: what is wished for, or what the ramp has reached.
-func (m *machine) rampRate(wish float64, t *Tuning, now Stamp) float64 {
-	if m.ramp == 0 {
-		return wish
-	}
-	rate := m.ramp
-	for steps := now.sub(m.rampAt) / t.RampInterval; steps > 0 && rate < wish; steps-- {
-		rate *= t.RampFactor
-	}
-	return min(wish, rate)
+	return &regimes[m.state]
 }
 
 // pace returns the pace in the present state of a process with this tuning.
-func (m *machine) pace(t *Tuning, now Stamp) pace {
-	return regimes[m.state].pace(m.rampRate(t.RateBase, t, now), t.bucketCap())
+func (m *machine) pace(t *Tuning, now Stamp) pace { return m.paceOf(t.RateBase, t.bucketCap(), t, now) }
+
+// paceOf returns the pace in the present state of somebody with this rate and capacity in Normal. Throttle begins with
+// its share and doubles it every throttle_ease: errors that a lower rate does not cure do not come from the rate.
+func (m *machine) paceOf(rate, capacity float64, t *Tuning, now Stamp) pace {
+	normal := m.learned.atMost(rate)
+	p := m.regime().pace(normal, capacity)
+	if m.state != Throttle || m.faltering != 0 || p.rate <= 0 {
+		return p
+	}
+	doublings := max(now.sub(m.easing), 0).Seconds() / t.ThrottleEase.Seconds()
+	return newPace(min(normal, p.rate*math.Exp2(doublings)), capacity)
 }
 
 // RecoveryBound returns the longest time after which the limiter is in Normal again, from the
@@ -353,32 +398,22 @@ func (m *machine) pace(t *Tuning, now Stamp) pace {
 //	+ burst / rate + ceiling_window                   the bucket is in debt, the ceiling is full
 //	+ window                                          old errors leave the window
 //	+ (s_recover + hysteresis) * (1/throttled + latency)
-//	+ min(hold, 10 min)                               a lost probe keeps its slot
-//	+ probe_success * (1/probing + latency)
+//	+ 2 * min(hold, 10 min)                           a lost probe keeps its slot, here and in a Throttle that falters
+//	+ (1 + probe_success) * (1/probing + latency)
 //
-// ramp is the rate in force in Normal (Status.RampRate; 0: no ramp), blocked the time to the end of the present
+// learned is the rate that was learned (Status.Learned.Rate; 0: none), blocked the time to the end of the present
 // block (Status.Until, Status.PauseUntil), hold the longest Ask.Hold in use (for Transport request_timeout + 1 s),
 // latency the time of one good answer; throttled and probing are the rates of Throttle and HalfOpen. Only a
 // CacheOnly without an end has no bound.
-func (t Tuning) RecoveryBound(ramp float64, blocked, hold, latency time.Duration) time.Duration {
+func (t Tuning) RecoveryBound(learned float64, blocked, hold, latency time.Duration) time.Duration {
 	t = t.WithDefaults()
 	rate := t.RateBase
-	if ramp > 0 {
-		rate = min(rate, ramp)
+	if learned > 0 {
+		rate = min(rate, learned)
 	}
 	throttled, probing := regimes[Throttle].pace(rate, t.bucketCap()), regimes[HalfOpen].pace(rate, 1)
 	debt := max(time.Second, probing.interval())
 	return blocked + MaxNap + hold + debt + t.CeilingWindow + t.Window +
 		time.Duration(t.SRecover+t.Hysteresis)*(throttled.interval()+latency) +
-		min(hold, ProbeHold) + time.Duration(t.ProbeSuccess)*(probing.interval()+latency)
-}
-
-// RampBound returns how long Normal takes at most to reach RateBase: the steps from the ramp's floor.
-func (t Tuning) RampBound() time.Duration {
-	t = t.WithDefaults()
-	var d time.Duration
-	for rate := rampFloor(t.RateBase); rate < t.RateBase; rate *= t.RampFactor {
-		d += t.RampInterval
-	}
-	return d
+		2*min(hold, ProbeHold) + time.Duration(1+t.ProbeSuccess)*(probing.interval()+latency)
 }

@@ -22,6 +22,7 @@ type Ask struct {
 	Hold     time.Duration // how long the permit is needed at most; 0: unknown
 	Budget   bool          // the permit needs one request of the budget
 	Reserved bool          // that one was reserved before
+	Again    bool          // it is not the first try of its request
 	Nap      time.Duration // how long it sleeps at least where it can be woken
 
 	Accounts []Account   // through whose keys it may go; none: it has a key already
@@ -139,10 +140,11 @@ func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant, k *pick) Grant {
 	limit, window, total := s.limits()
 	place := s.slots.find(a.Ticket)
 	ahead := s.ahead(now, place, a.Tuning)
-	token, room := s.bucket.wait(now, common), s.ceiling.wait(now, limit, window)
+	token := s.bucket.wait(now, common)
+	room := max(s.ceiling.wait(now, limit, window), m.learned.room(now, &s.ceiling))
 	free := s.free(p, total)
 	g.Head = ahead == 0
-	if m.state == HalfOpen && !free && s.failedForLong(now, a) {
+	if m.probing() && !free && s.failedForLong(now, a) {
 		return s.refuse(a, g, m.reason, now.add(m.cooled(a.Tuning)))
 	}
 
@@ -175,7 +177,7 @@ func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant, k *pick) Grant {
 		p.own.take(now, own)
 		return s.grant(now, a, p, g, k)
 	}
-	if m.state == HalfOpen && ahead > 0 {
+	if m.probing() && ahead > 0 {
 		wait = ProbeNap
 	}
 	return s.later(now, a, p, g, wait)
@@ -187,10 +189,13 @@ func (s *Snapshot) grant(now Stamp, a Ask, p *process, g Grant, k *pick) Grant {
 	if g.Hold <= 0 {
 		g.Hold = LeaseMax
 	}
-	if m.state == HalfOpen {
+	if m.probing() {
 		g.Hold = min(g.Hold, ProbeHold)
 	}
 	m.permits++
+	if !a.Again {
+		m.firstTry = now
+	}
 	g.Granted, g.Booked = true, a.Budget
 	g.Pass = Pass{m.permits, m.epoch}
 	s.slots.withdraw(a.Ticket)
@@ -305,7 +310,7 @@ func (s *Snapshot) ahead(now Stamp, place int, t *Tuning) int {
 
 func (s *Snapshot) mayRun(now Stamp, waits *ticket, t *Tuning) bool {
 	m := &s.machine
-	r, key := &regimes[m.state], waits.owner
+	r, key := m.regime(), waits.owner
 	if a, k := s.keyOf(waits.key); k != nil {
 		if l := s.limitsOf(a, t, 1); !s.keyFree(now, k, &l) || l.slots > 0 && s.running(a) >= l.slots {
 			return false // it waits for this slot alone
@@ -316,8 +321,8 @@ func (s *Snapshot) mayRun(now Stamp, waits *ticket, t *Tuning) bool {
 		if p.key != key {
 			continue
 		}
-		return (m.state == HalfOpen || s.slots.held(key) < r.slotsOf(p.slots)) &&
-			p.own.wait(now, r.pace(m.rampRate(p.rate, t, now), p.burst)) == 0 && s.canTake(now, p, t)
+		return (m.probing() || s.slots.held(key) < r.slotsOf(p.slots)) &&
+			p.own.wait(now, m.paceOf(p.rate, p.burst, t, now)) == 0 && s.canTake(now, p, t)
 	}
 	return false
 }
@@ -326,10 +331,10 @@ func (s *Snapshot) mayRun(now Stamp, waits *ticket, t *Tuning) bool {
 // Probes are alone among themselves; permits of before still count everywhere else.
 func (s *Snapshot) free(p *process, total int) bool {
 	m := &s.machine
-	if m.state == HalfOpen {
-		return s.slots.running(m.epoch) < regimes[HalfOpen].slots
+	if m.probing() {
+		return s.slots.probes(m) == 0
 	}
-	r := &regimes[m.state]
+	r := m.regime()
 	return len(s.slots.leases) < r.slotsOf(total) && s.slots.held(p.key) < r.slotsOf(p.slots)
 }
 
@@ -337,6 +342,6 @@ func (s *Snapshot) free(p *process, total int) bool {
 // asks takes nothing from those ahead of it: over a network the first in line may be on its way for a while.
 func (s *Snapshot) suffices(now Stamp, n int, p pace) bool {
 	limit, window, total := s.limits()
-	return s.machine.state != HalfOpen && len(s.slots.leases)+n <= regimes[s.machine.state].slotsOf(total) &&
+	return !s.machine.probing() && len(s.slots.leases)+n <= s.machine.regime().slotsOf(total) &&
 		s.ceiling.within(now, window)+n <= limit && s.bucket.tokens(now, p) >= float64(n)
 }

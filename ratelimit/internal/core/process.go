@@ -86,7 +86,7 @@ func (s *Snapshot) commonPace(t *Tuning, now Stamp) pace {
 	if p.rate == 0 {
 		p = pace{t.RateBase, t.bucketCap()}
 	}
-	return regimes[s.machine.state].pace(s.machine.rampRate(p.rate, t, now), p.burst)
+	return s.machine.paceOf(p.rate, p.burst, t, now)
 }
 
 // limits returns what holds for all: the smallest ceiling over the longest
@@ -246,6 +246,11 @@ func (s *slots) count(fits func(*lease) bool) int {
 
 func (s *slots) running(epoch uint64) int {
 	return s.count(func(l *lease) bool { return l.epoch == epoch })
+}
+
+// probes counts the requests that were let through one at a time.
+func (s *slots) probes(m *machine) int {
+	return s.count(func(l *lease) bool { return l.epoch == m.epoch && l.permit > m.faltering })
 }
 
 func (s *slots) held(owner uint64) int {

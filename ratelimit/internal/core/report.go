@@ -51,12 +51,12 @@ func (s *Snapshot) Record(at Instant, r Report) Recorded {
 	if !row.address {
 		return out
 	}
-	m.pause(now, &r.Event, r.Pass.Number, !out.Late, r.Draw)
-	if r.Event.Outcome == Throttled || r.Event.RetryAfter.Given {
+	asked := m.pause(r.Tuning, now, &r.Event, r.Pass.Number, !out.Late, r.Draw)
+	if r.Event.Outcome == Throttled || asked > 0 {
 		out.Pause = max(m.pauseUntil.sub(now), 0)
 	}
 	if !out.Late && !out.Moved { // one transition an event
-		v := move{on: onAnswer, event: r.Event, permit: r.Pass.Number, draw: r.Draw}
+		v := move{on: onAnswer, event: r.Event, permit: r.Pass.Number, draw: r.Draw, pause: asked}
 		out.Transition, out.Moved = s.step(now, r.Tuning, v)
 	}
 	return out
@@ -83,9 +83,14 @@ func (s *Snapshot) step(now Stamp, t *Tuning, v move) (Transition, bool) {
 	if v.rate = s.fastest(now).rate; v.rate == 0 {
 		v.rate = t.RateBase
 	}
-	before := s.commonPace(t, now)
+	_, _, total := s.limits()
+	v.slots = regimes[Throttle].slotsOf(total)
+	before, probing := s.commonPace(t, now), m.probing()
 	tr, moved := m.step(t, now, v)
 	if !moved {
+		if m.probing() != probing {
+			s.bucket.carry(now, before, s.commonPace(t, now))
+		}
 		return tr, false
 	}
 	s.bucket.enter(now, m.state, before, s.commonPace(t, now))
@@ -276,20 +281,4 @@ func (w *window) newest(now Stamp, t *Tuning, most int) Counts {
 		}
 	}
 	return Counts{OK: good, Throttled: bad[Throttled], Server: bad[Server], Network: bad[Network]}
-}
-
-// good returns how many answers a second were good since from, and the time that it was measured over: a gap of
-// minPause and more is a pause, in which nothing was allowed.
-func (w *window) good(from Stamp) (rate float64, over time.Duration) {
-	n, busy := 0, int64(0)
-	for i := len(w.records) - 1; i > 0 && w.records[i].at >= millis(from); i-- {
-		if w.records[i].outcome == OK {
-			n++
-		}
-		if gap := w.records[i].at - w.records[i-1].at; gap < minPause.Milliseconds() {
-			busy += gap
-		}
-	}
-	over = time.Duration(busy) * time.Millisecond
-	return float64(n) / max(over, time.Millisecond).Seconds(), over
 }

@@ -19,18 +19,25 @@ var rules = []Rule{
 		holds: func(f facts) bool { return f.command == forceCacheOnly && !f.m.blockedBy(ReasonOperator) },
 		enter: facts.blockForPeriod,
 	}, {
-		From: anyState, To: CacheOnly, Reason: ReasonRetryAfterLong, Condition: "Retry-After > sleep_max",
-		holds: func(f facts) bool { return f.retryAfter() > f.t.SleepMax && f.m.state != CacheOnly },
-		enter: facts.blockForPause,
+		From: anyState, To: CacheOnly, Reason: ReasonRetryAfterLong,
+		Condition: "Retry-After > sleep_max of a 429, or of a 503 that pauses everybody",
+		holds:     func(f facts) bool { return f.pause > f.t.SleepMax && f.m.state != CacheOnly },
+		enter:     facts.blockForPause,
 	}, {
 		From: in(HalfOpen), To: CacheOnly, Reason: ReasonPolicy,
-		Condition: "a probe fails, and the failed rounds at the longest cooldown add up to cacheonly_after * sleep_max",
-		holds:     func(f facts) bool { return f.failed() && f.m.exhausted+f.lastRound() >= f.t.exhaustion() },
-		enter:     facts.blockForAutoRecover,
+		Condition: "the first probe of a round from Sleep fails, and such rounds at the longest cooldown add up to " +
+			"cacheonly_after * sleep_max",
+		holds: func(f facts) bool { return f.roundFailed() && f.m.exhausted+f.lastRound() >= f.t.exhaustion() },
+		enter: facts.blockForAutoRecover,
 	}, {
-		From: in(Normal, Throttle), To: Sleep, Reason: ReasonConsecutiveFailures,
-		Condition: "n_failures 5xx or network errors in a row",
-		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures },
+		From: in(Normal), To: Sleep, Reason: ReasonConsecutiveFailures,
+		Condition: "n_failures 5xx or network errors in a row, unless it is a relapse",
+		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures && !f.relapse() },
+		enter:     facts.sleep,
+	}, {
+		From: in(Throttle), To: Sleep, Reason: ReasonConsecutiveFailures,
+		Condition: "3 * n_failures 5xx or network errors in a row, or n_failures more than there are slots",
+		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures+max(2*f.t.NFailures, f.slots) },
 		enter:     facts.sleep,
 	}, {
 		From: in(Throttle), To: Sleep, Reason: ReasonConsecutive429, Condition: "n_cacheonly 429s in a row",
@@ -42,9 +49,14 @@ var rules = []Rule{
 		holds:     func(f facts) bool { return f.sustained },
 		enter:     facts.sleep,
 	}, {
-		From: in(HalfOpen), To: Sleep, Reason: ReasonProbeFailed, Condition: "a probe fails: 429, 5xx or network error",
-		holds: facts.failed,
-		enter: facts.sleepLonger,
+		From: in(HalfOpen), To: Sleep, Reason: ReasonProbeFailed,
+		Condition: "the first probe of a round from Sleep fails: 429, 5xx or network error",
+		holds:     facts.roundFailed,
+		enter:     facts.sleepLonger,
+	}, {
+		From: in(HalfOpen), To: Sleep, Reason: ReasonProbeFailed, Condition: "a later probe of a round from Sleep fails",
+		holds: func(f facts) bool { return f.failed() && f.m.from != Throttle },
+		enter: facts.sleep,
 	}, {
 		From: in(CacheOnly), To: Sleep, on: onOperator, Reason: ReasonResume, Condition: "an operator resumes",
 		holds: func(f facts) bool { return f.command == resumeCommand },
@@ -66,6 +78,13 @@ var rules = []Rule{
 	}, {
 		From: in(Normal), To: Throttle, Reason: ReasonConsecutive429, Condition: "n_throttle 429s in a row",
 		holds: func(f facts) bool { return f.m.streak429 >= f.t.NThrottle },
+	}, {
+		From: in(Normal), To: Throttle, Reason: ReasonConsecutiveFailures,
+		Condition: "n_failures 5xx or network errors in a row in a relapse: after HalfOpen, before min_samples good answers",
+		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures && f.relapse() },
+	}, {
+		From: in(HalfOpen), To: Throttle, Reason: ReasonProbeFailed, Condition: "a probe of a round from Throttle fails",
+		holds: func(f facts) bool { return f.failed() && f.m.from == Throttle },
 	}, {
 		From: in(Throttle), To: HalfOpen, Reason: ReasonSuccessWindowOK, Confirmation: hysteresis,
 		Condition: "s_recover successes since entering, and error ratio of the newest 50 < p_recover",
@@ -111,11 +130,17 @@ func (f facts) blockForAutoRecover() {
 }
 func (f facts) wake()    { f.m.sleepUntil, f.m.failing = max(f.now, f.m.pauseUntil), 0 }
 func (f facts) resume()  { f.m.cooldown, f.m.exhausted = 0, 0; f.wake() }
-func (f facts) recover() { f.m.exhausted = 0; f.m.startRamp(&f) }
+func (f facts) recover() { f.m.seen429 = false }
 
 // What the conditions are made of.
 
 func (f facts) failed() bool { return f.event.Outcome.failed() }
+
+// roundFailed reports that the upstream is down: it has answered none of a round of probes well.
+func (f facts) roundFailed() bool { return f.failed() && f.m.from != Throttle && f.m.successes == 0 }
+
+// relapse reports that the trouble before has hardly ended: who answers on and off is not down.
+func (f facts) relapse() bool { return f.m.from == HalfOpen && f.m.successes < f.t.MinSamples }
 
 // lastRound is the length of the round that has just failed if it was one at the longest cooldown, else 0.
 func (f facts) lastRound() time.Duration {

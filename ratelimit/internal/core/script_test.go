@@ -15,6 +15,7 @@ import (
 //	429/7s 503/2s                          with a Retry-After
 //	net@1                                  a request lost with connection 1
 //	old:429                                an answer to a permit of an older epoch
+//	again:500*2                            later tries; alone:500 while nothing was answered since the first
 //	lost                                   a permit that is never given back
 //	+2s                                    time passes
 //	cacheonly cacheonly/15m resume reset   an operator's command
@@ -26,9 +27,10 @@ type world struct {
 	owner  string
 	draw   float64
 
-	old  Pass
-	path []string
-	why  []string
+	old   Pass
+	again bool // the next permit is for a later try
+	path  []string
+	why   []string
 }
 
 func newWorld(t *testing.T) *world {
@@ -56,7 +58,7 @@ func (w *world) moved(tr Transition, ok bool) {
 // acquire waits for a permit in virtual time.
 func (w *world) acquire() Pass {
 	w.t.Helper()
-	a := Ask{Owner: w.owner, Tuning: &w.tuning, Patience: 48 * time.Hour}
+	a := Ask{Owner: w.owner, Tuning: &w.tuning, Patience: 48 * time.Hour, Again: w.again}
 	for range 200_000 {
 		g := w.s.TryGrant(w.now, a)
 		w.moved(g.Transition, g.Moved)
@@ -107,6 +109,7 @@ func (w *world) run(script string) {
 		default:
 			e, n := events(w.t, word)
 			for range n {
+				w.again = e.Attempt > 1
 				w.old = w.acquire()
 				w.record(w.old, e)
 			}
@@ -155,6 +158,10 @@ func events(t *testing.T, word string) (Event, int) {
 
 func event(t *testing.T, word string) Event {
 	t.Helper()
+	retry, word, again := strings.Cut(word, ":")
+	if !again {
+		word = retry
+	}
 	word, after, found := strings.Cut(word, "/")
 	word, connection, lost := strings.Cut(word, "@")
 	var e Event
@@ -175,6 +182,12 @@ func event(t *testing.T, word string) Event {
 			t.Fatalf("what is %q?", word)
 		}
 		e = Event{Outcome: outcomeOf(status), Status: status}
+	}
+	if again {
+		e.Attempt = 2
+	}
+	if retry == "alone" {
+		e.First = 1 << 62
 	}
 	if lost {
 		e.Connection = uint64(connection[0])
@@ -241,7 +254,40 @@ func TestScripts(t *testing.T) {
 		{script: "500*4 404 net*4", path: "Normal>Sleep", why: "consecutive_failures"},
 		{script: "500*4 ok net*7", path: "Normal"},
 		{script: "500*4 429 net*7", path: "Normal"},
-		{script: "429*3 500*8", path: "Normal>Throttle>Sleep", why: "consecutive_429 consecutive_failures"},
+		// In Throttle a streak of n_failures lets only probes through; three times as many are an outage.
+		{script: "429*3 500*23", path: "Normal>Throttle", why: "consecutive_429"},
+		{script: "429*3 500*24", path: "Normal>Throttle>Sleep", why: "consecutive_429 consecutive_failures"},
+		{script: "429*3 500*20 ok 500*20", path: "Normal>Throttle"},
+		{
+			script: "429*3 500*39", path: "Normal>Throttle", // n_failures and the 32 slots of Throttle
+			tune: func(t *Tuning) { t.ConcurrencyTotal = 64 },
+		},
+		// A relapse: who answers on and off is not down.
+		{
+			script: "500*8 ok*5 500*8", path: "Normal>Sleep>HalfOpen>Normal>Throttle",
+			why: "consecutive_failures sleep_elapsed probe_ok consecutive_failures",
+		},
+		{script: "500*8 ok*5 ok*60 500*8", path: "Normal>Sleep>HalfOpen>Normal>Sleep"},
+		// A round of probes that began in Throttle leads back there, one that began in Sleep to Sleep.
+		{
+			script: "429*3 ok*11 429", path: "Normal>Throttle>HalfOpen>Throttle",
+			why: "consecutive_429 success_window_ok probe_failed",
+		},
+		{script: "429*3 ok*11 ok*4 500", path: "Normal>Throttle>HalfOpen>Throttle"},
+		{script: "500*8 ok*4 500", path: "Normal>Sleep>HalfOpen>Sleep"},
+
+		// Only a request's first try is evidence, as long as others are answered.
+		{script: "ok again:500*500", path: "Normal"},
+		{script: "ok alone:500*7", path: "Normal"},
+		{script: "ok alone:500*8", path: "Normal>Sleep", why: "consecutive_failures"},
+		{script: "alone:500*7 again:ok alone:500*7", path: "Normal"},
+		{script: "ok*32 500*7 ok*7 again:500*40", path: "Normal"},
+		{script: "ok*32 500*7 ok*7 500*3 again:ok*200 500", path: "Normal>Throttle", why: "error_ratio"},
+		{script: "again:429*3", path: "Normal>Throttle", why: "consecutive_429"},
+		{script: "500*8 again:500", path: "Normal>Sleep>HalfOpen>Sleep"},
+		{script: "500*8 again:ok*5", path: "Normal>Sleep>HalfOpen>Normal"},
+		{script: "429*3 again:ok*20", path: "Normal>Throttle"},
+		{script: "429*3 +6s again:ok*20", path: "Normal>Throttle>HalfOpen>Normal"}, // nobody else asks
 		{
 			script: "500*11", path: "Normal>Sleep>HalfOpen>Sleep>HalfOpen>Sleep>HalfOpen>Sleep",
 			why: "consecutive_failures sleep_elapsed probe_failed sleep_elapsed probe_failed sleep_elapsed probe_failed",
@@ -290,7 +336,8 @@ func TestScripts(t *testing.T) {
 
 		// CacheOnly.
 		{script: "429/6m", path: "Normal>CacheOnly", why: "retry_after_long"},
-		{script: "503/6m", path: "Normal>CacheOnly", why: "retry_after_long"},
+		{script: "503/6m", path: "Normal"}, // it speaks for itself
+		{script: "503*7 503/6m", path: "Normal>CacheOnly", why: "retry_after_long"},
 		{script: "500/6m", path: "Normal"},
 		{script: "429/5m", path: "Normal"},
 		{

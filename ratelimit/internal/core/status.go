@@ -32,8 +32,7 @@ type Status struct {
 	PauseUntil time.Time
 
 	AutoRecover time.Duration // from Since to the end that an auto-recover period gives CacheOnly, 0 for none
-	RampRate    float64       // where the ramp is, 0 if it does not hold anything back
-	RampNext    time.Time     // when it rises
+	Learned     LearnedLimit  // the limit that 429s have taught, where it is below RateBase
 
 	Budget       Budget
 	BudgetUsed   int
@@ -44,6 +43,13 @@ type Status struct {
 
 	Overrides []Override
 	Tuning    Tuning // in force for this process
+}
+
+// LearnedLimit is a limit of the upstream that nobody has configured.
+type LearnedLimit struct {
+	Rate    float64   // requests a second; 0: none is known
+	Since   time.Time // when it was learned
+	Refused time.Time // the last 429
 }
 
 // ProcessStatus is one process that takes part in the limiter.
@@ -77,7 +83,7 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 		At: at.Wall, Alone: at.Parts > 1, Gauges: s.Gauges(&t), Epoch: m.epoch,
 		Burst: pace.burst, Tokens: min(s.bucket.tokens(now, s.commonPace(&t, now)), pace.burst),
 		Ceiling: limit, CeilingWindow: window, Granted: s.ceiling.within(now, window),
-		Running: len(s.slots.leases), Slots: regimes[m.state].slotsOf(total),
+		Running: len(s.slots.leases), Slots: m.regime().slotsOf(total),
 		Waiting: len(s.slots.tickets),
 		Counts:  m.window.counts(now, &t), Failures: m.failures, Successes: m.successes,
 		Cooldown: m.cooled(&t),
@@ -89,9 +95,8 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 	if m.pauseUntil > now {
 		st.PauseUntil = s.clock.time(m.pauseUntil)
 	}
-	if rate := m.rampRate(t.RateBase, &t, now); rate < t.RateBase {
-		st.RampRate = rate
-		st.RampNext = s.clock.time(m.rampAt.add((now.sub(m.rampAt)/t.RampInterval + 1) * t.RampInterval))
+	if rate := m.learned.rate(); rate > 0 && rate < t.RateBase {
+		st.Learned = LearnedLimit{rate, s.clock.time(m.learned.since), s.clock.time(m.learned.refusal)}
 	}
 	if t.Budget.On() {
 		use := s.budget.at(now)
@@ -130,7 +135,7 @@ func (s *Snapshot) Gauges(t *Tuning) Gauges {
 	m, now := &s.machine, s.clock.now
 	return Gauges{
 		Block{m.state, m.reason, s.clock.time(m.since), s.until()},
-		m.streak429, m.window.counts(now, t).Ratio(), m.pace(t, now).rate, regimes[m.state].slotsOf(t.Concurrency),
+		m.streak429, m.window.counts(now, t).Ratio(), m.pace(t, now).rate, m.regime().slotsOf(t.Concurrency),
 	}
 }
 

@@ -66,11 +66,6 @@ type facts struct {
 	sustained bool   // the ratio has been too high for sustainedFor
 }
 
-func (f facts) retryAfter() time.Duration {
-	wait, _ := f.event.wait()
-	return wait
-}
-
 var anyState []State
 
 func in(states ...State) []State { return states }

@@ -30,16 +30,14 @@ type Tuning struct {
 	SleepMaxOutage time.Duration // longest cooldown of an outage without 429s
 	ProbeSuccess   int           // successful probes that end HalfOpen
 	CooldownFactor float64       // by which a failed probe lengthens the cooldown
-	CooldownReset  time.Duration // time in Normal after which the cooldown is SleepMin again; negative: at once
 
 	Hysteresis    int           // how often a statistical condition must hold in a row
 	MinSamples    int           // answers before a ratio is judged
 	Window        time.Duration // age up to which answers count
 	WindowRecords int           // newest answers that count
 
-	RampStart    float64       // share of the old rate to begin with after trouble with 429s
-	RampInterval time.Duration // time after which the rate is raised
-	RampFactor   float64       // by how much
+	RampAfter    int           // good answers at a learned rate before a higher one is tried again
+	ThrottleEase time.Duration // time in which Throttle's rate doubles
 
 	CacheOnlyAfter int // times SleepMax that failed rounds at the longest cooldown add up to before CacheOnly
 	MaxRetries     int // retries of one request; negative: none
@@ -57,11 +55,11 @@ var defaults = Tuning{
 	RateBase: 35, Ceiling: 40, CeilingWindow: 1050 * time.Millisecond,
 	Concurrency: 4, ConcurrencyTotal: 16,
 	PThrottle: 0.20, PRecover: 0.10, NThrottle: 3, NCacheOnly: 5, NFailures: 8, SRecover: 10,
-	SleepMin: 2 * time.Second, SleepMax: 300 * time.Second, SleepMaxOutage: 30 * time.Second,
-	ProbeSuccess: 5, CooldownFactor: 2, CooldownReset: time.Minute,
+	SleepMin: 2 * time.Second, SleepMax: 300 * time.Second, SleepMaxOutage: 10 * time.Second,
+	ProbeSuccess: 5, CooldownFactor: 2,
 	Hysteresis: 2, MinSamples: 20, Window: 30 * time.Second, WindowRecords: 300,
-	RampStart: 0.8, RampInterval: 5 * time.Minute, RampFactor: 1.1,
-	CacheOnlyAfter: 6, MaxRetries: 4, MaxWait: 2 * time.Minute, RequestTimeout: 15 * time.Second,
+	RampAfter: 400, ThrottleEase: 5 * time.Second,
+	CacheOnlyAfter: 6, MaxRetries: 2, MaxWait: 2 * time.Minute, RequestTimeout: 15 * time.Second,
 	QuotaOrphanAfter: time.Hour, Processes: 2,
 }
 

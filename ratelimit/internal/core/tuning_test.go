@@ -12,9 +12,9 @@ import (
 func TestTheDocumentedDefaults(t *testing.T) {
 	want := strings.Fields(`RATE_BASE=35 BUCKET_CAP=35 CEILING=40 CEILING_WINDOW=1.05s CONCURRENCY=4 CONCURRENCY_TOTAL=16
 		P_THROTTLE=0.2 P_RECOVER=0.1 N_THROTTLE=3 N_CACHEONLY=5 N_FAILURES=8 S_RECOVER=10 SLEEP_MIN=2s SLEEP_MAX=5m
-		SLEEP_MAX_OUTAGE=30s
-		PROBE_SUCCESS=5 COOLDOWN_FACTOR=2 COOLDOWN_RESET=1m HYSTERESIS=2 MIN_SAMPLES=20 WINDOW=30s WINDOW_RECORDS=300
-		RAMP_START=0.8 RAMP_INTERVAL=5m RAMP_FACTOR=1.1 CACHEONLY_AFTER=6 MAX_RETRIES=4 MAX_WAIT=2m
+		SLEEP_MAX_OUTAGE=10s
+		PROBE_SUCCESS=5 COOLDOWN_FACTOR=2 HYSTERESIS=2 MIN_SAMPLES=20 WINDOW=30s WINDOW_RECORDS=300
+		RAMP_AFTER=400 THROTTLE_EASE=5s CACHEONLY_AFTER=6 MAX_RETRIES=2 MAX_WAIT=2m
 		REQUEST_TIMEOUT=15s AUTO_RECOVER=off BUDGET=off QUOTA_ORPHAN_AFTER=1h LIMITED_BY=address PROCESSES=2`)
 	fields := Fields()
 	if len(fields) != len(want) {
@@ -163,7 +163,7 @@ func TestZeroFieldsAreDefaults(t *testing.T) {
 	if got != want || got.Validate() != nil {
 		t.Errorf("%+v, %v", got, got.Validate())
 	}
-	for _, key := range []string{"max_retries", "max_wait", "cooldown_reset"} {
+	for _, key := range []string{"max_retries", "max_wait"} {
 		f, _ := FieldByKey(key)
 		tu := Default()
 		if err := f.Set(&tu, "0"); err != nil || strings.TrimSuffix(f.Get(tu.WithDefaults()), "s") != "0" {

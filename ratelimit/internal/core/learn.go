@@ -1,0 +1,168 @@
+package core
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	// answeredFor is the time before a refusal in which the most that was answered in one window is looked for. Who is
+	// sent away for as long does not count by the second, and teaches nothing.
+	answeredFor = 10 * time.Second
+	// unlearnFor is for how long nothing is learned from refusals that do not come from the rate.
+	unlearnFor = 5 * time.Minute
+	// learnedFor is how long what was learned outlives the last refusal.
+	learnedFor = 24 * time.Hour
+)
+
+// learned is the upstream's limit, as its 429s teach it, where it is below rate_base: a number of answers in a window.
+// It is learned from what was answered just before, lowered by one at each later refusal, and raised while that holds.
+type learned struct {
+	answers int           // in a window; 0: no limit is known
+	window  time.Duration // the ceiling_window of whoever learned it
+	since   Stamp         // when it was learned
+	refusal Stamp         // the last 429
+
+	met       int   // refusals without a whole window of good answers in between
+	proven    int   // from which the last series of raises began; before the first the first that was learned
+	step      int   // the raise that is on trial; 0: none
+	left      int   // good answers until the next raise
+	unlearned Stamp // until when nothing is learned
+}
+
+// rate returns the limit in requests a second, 0 where none is known.
+func (l *learned) rate() float64 {
+	if l.answers == 0 {
+		return 0
+	}
+	return float64(l.answers) / l.window.Seconds()
+}
+
+// atMost returns a rate under the limit.
+func (l *learned) atMost(wish float64) float64 {
+	if l.answers == 0 {
+		return wish
+	}
+	return min(wish, l.rate())
+}
+
+// learnedFloor is the lowest limit that is believed below a rate: an upstream that refuses a part of everything,
+// whatever the rate, must not drive it towards nothing.
+func learnedFloor(rate float64) float64 { return min(rate, max(5, rate/8)) }
+
+func floorIn(window time.Duration, wish float64) int {
+	return int(math.Ceil(learnedFloor(wish)*window.Seconds() - 1e-9))
+}
+
+// refused is what a 429 that begins an overrun teaches, before the window has it.
+func (l *learned) refused(m *machine, t *Tuning, now Stamp, wish float64) {
+	l.met++
+	l.refusal = now
+	if m.state != Normal && m.state != Throttle || m.pauseUntil.sub(now) >= answeredFor {
+		return
+	}
+	if l.answers > 0 && m.state == Normal {
+		l.lower(t, now, wish)
+	}
+	if l.met >= t.NThrottle && now >= l.unlearned {
+		l.learn(t, now, m.window.most(now.add(-answeredFor), t.CeilingWindow), wish)
+	}
+}
+
+// learn takes one less than the most that was answered well in one window.
+func (l *learned) learn(t *Tuning, now Stamp, most int, wish float64) {
+	answers := max(most-1, floorIn(t.CeilingWindow, wish))
+	if most < 2 || float64(answers)/t.CeilingWindow.Seconds() >= l.atMost(wish) {
+		return
+	}
+	if l.answers == 0 {
+		l.proven, l.since = answers, now
+	}
+	l.answers, l.window, l.step, l.left = answers, t.CeilingWindow, 0, answers
+}
+
+// lower takes the raise on trial back, or one. Where less than half of what was proven still meets refusals, they do
+// not come from the rate.
+func (l *learned) lower(t *Tuning, now Stamp, wish float64) {
+	l.answers = max(l.answers-max(l.step, 1), floorIn(l.window, wish))
+	l.step, l.left = 0, t.RampAfter
+	if 2*l.answers < l.proven {
+		l.answers, l.unlearned = 0, now.add(unlearnFor)
+	}
+}
+
+// good is what a good answer teaches: when there were enough, while more was wanted, one more is tried in a window,
+// then two more, four more and so on.
+func (l *learned) good(m *machine, t *Tuning, now Stamp, wish float64) {
+	if now.sub(m.pauseUntil) >= t.CeilingWindow {
+		l.met = 0
+	}
+	wanted := m.lastTokenShortage != 0 && now.sub(m.lastTokenShortage) <= time.Second
+	if l.answers == 0 || m.state != Normal || !wanted {
+		return
+	}
+	if l.left--; l.left > 0 {
+		return
+	}
+	if l.step == 0 {
+		l.proven, l.step = l.answers, 1
+	} else {
+		l.step *= 2
+	}
+	l.answers += l.step
+	if l.left = l.answers; l.rate() >= wish {
+		l.answers, l.step = 0, 0
+	}
+}
+
+// expire forgets a limit that nobody has met for a day.
+func (l *learned) expire(now Stamp) {
+	if l.answers > 0 && now.sub(l.refusal) >= learnedFor {
+		l.answers, l.step = 0, 0
+	}
+}
+
+// room returns how long it takes until a window has room under the limit.
+func (l *learned) room(now Stamp, c *ceiling) time.Duration {
+	if l.answers == 0 {
+		return 0
+	}
+	return c.wait(now, l.answers, l.window)
+}
+
+// lowerOf takes over what a process has learned alone, where it is lower.
+func (l *learned) lowerOf(alone learned, carried func(Stamp) Stamp) {
+	if alone.answers > 0 && (l.answers == 0 || alone.rate() < l.rate()) {
+		*l = alone
+		l.since, l.refusal, l.unlearned = carried(alone.since), carried(alone.refusal), carried(alone.unlearned)
+	}
+}
+
+// most returns the largest number of good answers within one span, among those since from.
+func (w *window) most(from Stamp, span time.Duration) int {
+	most, oldest := 0, 0
+	var good []int64
+	for _, r := range w.records {
+		if r.outcome != OK || r.at < millis(from) {
+			continue
+		}
+		good = append(good, r.at)
+		for good[oldest] <= r.at-span.Milliseconds() {
+			oldest++
+		}
+		most = max(most, len(good)-oldest)
+	}
+	return most
+}
+
+// LearnedBound returns how long it takes at most until a learned rate is gone, from the moment at which the upstream has
+// a higher limit, in Normal and while more is wanted:
+//
+//	ramp_after / floor + ceil(log2((rate_base - floor) * ceiling_window + 1)) * ceiling_window
+func (t Tuning) LearnedBound() time.Duration {
+	t = t.WithDefaults()
+	window := t.CeilingWindow.Seconds()
+	floor := float64(floorIn(t.CeilingWindow, t.RateBase)) / window
+	raises := math.Ceil(math.Log2(max(t.RateBase-floor, 0)*window + 1))
+	return time.Duration((float64(t.RampAfter)/floor + raises*window) * float64(time.Second))
+}

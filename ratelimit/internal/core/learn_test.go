@@ -1,0 +1,178 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// sliding is an upstream that answers so many requests in any second.
+type sliding struct {
+	limit int
+	seen  []time.Duration
+}
+
+func (u *sliding) allows(now time.Duration) bool {
+	for len(u.seen) > 0 && u.seen[0] <= now-time.Second {
+		u.seen = u.seen[1:]
+	}
+	if len(u.seen) >= u.limit {
+		return false
+	}
+	u.seen = append(u.seen, now)
+	return true
+}
+
+// ask sends as much as is allowed for a time, each answered after 40 ms, and counts the answers.
+func (w *world) ask(u *sliding, d time.Duration, refuse func() bool) (good, refused int) {
+	w.t.Helper()
+	for end := w.now.Boot + d; w.now.Boot < end; {
+		p := w.acquire()
+		at := w.now.Boot
+		w.sleep(time.Millisecond)
+		if u.allows(at) && (refuse == nil || !refuse()) {
+			good++
+			w.record(p, Event{Outcome: OK, Status: 200})
+			continue
+		}
+		refused++
+		w.record(p, Event{Outcome: Throttled, Status: 429})
+	}
+	return good, refused
+}
+
+func TestALowerLimitIsLearned(t *testing.T) {
+	for _, limit := range []int{10, 20, 30} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			w := newWorld(t)
+			u := &sliding{limit: limit}
+			w.ask(u, 30*time.Second, nil)
+			good, refused := w.ask(u, 10*time.Minute, nil)
+			if share := float64(good) / 600 / float64(limit); share < 0.9 {
+				t.Errorf("%.2f of what the upstream allows", share)
+			}
+			if share := float64(refused) / float64(good); share > 0.01 {
+				t.Errorf("%.4f of the requests were refused", share)
+			}
+			st := w.s.Status(w.now, w.tuning, w.owner)
+			if r := st.Learned.Rate; r < 0.85*float64(limit) || r > float64(limit)+1 || st.Learned.Since.IsZero() {
+				t.Errorf("learned %+v", st.Learned)
+			}
+		})
+	}
+}
+
+func TestALimitThatRoseIsFoundWithinTheBound(t *testing.T) {
+	w := newWorld(t)
+	u := &sliding{limit: 8}
+	w.ask(u, 5*time.Minute, nil)
+	if r := w.s.machine.learned.rate(); r == 0 || r > 8 {
+		t.Fatalf("learned %.2f/s", r)
+	}
+	u.limit = 1000
+	bound := w.tuning.LearnedBound()
+	if bound < 70*time.Second || bound > 100*time.Second {
+		t.Errorf("the bound is %s", bound)
+	}
+	w.ask(u, bound+5*time.Second, nil)
+	if w.s.machine.learned.answers != 0 {
+		t.Errorf("%.2f/s is still learned after %s", w.s.machine.learned.rate(), bound)
+	}
+}
+
+func TestWhatWasLearnedOutlivesTheRunButNotADay(t *testing.T) {
+	w := newWorld(t)
+	u := &sliding{limit: 20}
+	w.ask(u, time.Minute, nil)
+	want := w.s.machine.learned.rate()
+	w.sleep(12 * time.Hour)
+	w.run("ok")
+	if got := w.s.machine.learned.rate(); got != want {
+		t.Errorf("%.2f/s after half a day, it was %.2f", got, want)
+	}
+	w.sleep(13 * time.Hour)
+	w.run("ok")
+	if w.s.machine.learned.answers != 0 {
+		t.Error("known after a day without a refusal")
+	}
+}
+
+// An upstream that refuses a part of everything, whatever the rate, does not drive the rate towards nothing.
+func TestRefusalsByChanceTeachNothingForLong(t *testing.T) {
+	for _, share := range []float64{0.01, 0.02, 0.05, 0.10, 0.15} {
+		t.Run(fmt.Sprint(share), func(t *testing.T) {
+			w := newWorld(t)
+			chance := rand.New(rand.NewPCG(1, 2))
+			u := &sliding{limit: 1000}
+			floor := learnedFloor(w.tuning.RateBase)
+			for range 120 {
+				w.ask(u, time.Minute, func() bool { return chance.Float64() < share })
+				if r := w.s.machine.learned.rate(); r != 0 && r < floor {
+					t.Fatalf("learned %.2f/s", r)
+				}
+			}
+			w.recover(w.tuning.RequestTimeout + time.Second)
+			w.ask(u, w.tuning.LearnedBound()+5*time.Second, nil)
+			if got := w.s.Gauges(&w.tuning).Rate; got != w.tuning.RateBase {
+				t.Errorf("%.2f/s after %s without a refusal", got, w.tuning.LearnedBound())
+			}
+		})
+	}
+}
+
+func TestOneRefusalTooManyIsForgotten(t *testing.T) {
+	w := newWorld(t)
+	m := &w.s.machine
+	w.run("ok")
+	m.learned = learned{answers: 12, window: w.tuning.CeilingWindow, proven: 24, left: 400, refusal: w.s.clock.now}
+	w.run("429") // 11 of 24
+	if l := m.learned; l.answers != 0 || l.unlearned <= w.s.clock.now {
+		t.Fatalf("%+v", l)
+	}
+	w.run("ok*20 429*3 ok*30")
+	if m.learned.answers != 0 {
+		t.Errorf("learned %+v within five minutes", m.learned)
+	}
+}
+
+func TestARaiseOnTrialIsTakenBack(t *testing.T) {
+	w := newWorld(t)
+	m := &w.s.machine
+	w.run("ok")
+	m.learned = learned{answers: 20, window: w.tuning.CeilingWindow, proven: 20, step: 4, left: 3, refusal: w.s.clock.now}
+	w.run("429")
+	if l := m.learned; l.answers != 16 || l.step != 0 || l.left != w.tuning.RampAfter {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestALongPauseTeachesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.run("ok*20 429/12s*4 ok*30")
+	if w.s.machine.learned.answers != 0 {
+		t.Errorf("learned %.2f/s", w.s.machine.learned.rate())
+	}
+}
+
+// Errors that half the rate does not cure do not come from the rate.
+func TestThrottleEases(t *testing.T) {
+	w := newWorld(t)
+	w.run("ok*32 500*7 ok*7 500*4")
+	rate := func() float64 { return w.s.Gauges(&w.tuning).Rate }
+	if got := rate(); w.s.State() != Throttle || got != 17 {
+		t.Fatalf("%.1f/s in %s", got, w.s.State())
+	}
+	w.sleep(5 * time.Second)
+	w.run("500 ok*3")
+	if got := rate(); got < 34 || w.s.State() != Throttle {
+		t.Errorf("%.1f/s in %s after 5 s", got, w.s.State())
+	}
+	// Where most of it fails the rate may be the cause.
+	for range 10 {
+		w.run("500 500 ok")
+	}
+	if got := rate(); got > 20 || w.s.State() != Throttle {
+		t.Errorf("%.1f/s in %s while two of three fail", got, w.s.State())
+	}
+}
