@@ -30,8 +30,8 @@ type client struct {
 
 // clients makes each client by name. dir is a folder that the processes of one trial share.
 var clients = map[string]func(base http.RoundTripper, dir string) (client, error){
-	"ours": ours(nil),
-	"ours-tuned": ours(map[string]string{"rate_base": "45", "ceiling": "48"}),
+	"ours":          ours(nil),
+	"ours-tuned":    ours(map[string]string{"rate_base": "45", "ceiling": "48"}),
 	"retryablehttp": retryable,
 	"rate+backoff":  rateAndBackoff,
 	"failsafe":      failsafe,

@@ -116,6 +116,12 @@ func (a *App) Match(
 		Decider: a.deciders, Underway: 2 * a.cfg.Tuning.Concurrency, Jobs: a.cfg.Match.Jobs, Memory: a.memory(),
 		Anew: a.opts.Refresh || a.opts.Anew, Explain: Explain, Counts: &a.counts, Warn: a.warn,
 	}
+	if a.opts.Ask == nil { // a person is asked about what is known now
+		var all ratelimit.Tries // a series may lie in many folders
+		c.Patience = run.Patience{
+			Tries: func() run.Tries { return all.Share() }, Retries: max(a.cfg.Tuning.MaxRetries, 0),
+		}
+	}
 	if terminal := a.deciders.Terminal(); terminal != nil {
 		// Series that wait for the person must not keep others from being asked about.
 		c.Underway = max(c.Underway, underwayAsking)

@@ -235,6 +235,9 @@ func (*badQuestions) observe(ctx context.Context, o ratelimit.Outcome) {
 
 // RoundTrip implements http.RoundTripper. A question that is refused is a *BadQuestionError.
 func (b *badQuestions) RoundTrip(req *http.Request) (*http.Response, error) {
+	if ratelimit.AsksAgain(req.Context()) { // its later tries are no evidence
+		return b.next.RoundTrip(req)
+	}
 	key := cache.KeyOf(req.Method, req.URL)
 	if until, bad := b.refused(key, time.Now()); bad {
 		return nil, &BadQuestionError{until}

@@ -67,6 +67,7 @@ type Decider interface {
 type Config struct {
 	Decider  Decider
 	Underway int              // how many series are decided at the same time
+	Patience Patience         // with series whose requests fail
 	Jobs     int              // how many names are parsed at the same time; 0: one per CPU
 	Memory   *results.Memory  // of decisions; nil: none
 	Anew     bool             // decide everything anew, and remember it
@@ -90,7 +91,7 @@ type Counts struct {
 func Run(ctx context.Context, c Config, produce Producer, emit func(report.Record) error, pause func() error) error {
 	p := &pipeline{
 		decider: c.Decider, underway: c.Underway, jobs: c.Jobs, emitRecord: emit, pause: pause,
-		counts: c.Counts,
+		counts: c.Counts, patience: c.Patience,
 	}
 	if c.Memory != nil {
 		p.remember = &runMemory{memory: c.Memory, recall: !c.Anew, warn: c.Warn}
@@ -105,6 +106,8 @@ type pipeline struct {
 	decider    Decider
 	underway   int
 	jobs       int
+	patience   Patience
+	aside      *aside
 	remember   *runMemory
 	emitRecord func(report.Record) error // gets the records of directories that are remembered whole, in place of emit
 	pause      func() error              // called before the next line has to be waited for; nil: nobody wants to know
@@ -116,6 +119,7 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 	if p.counts == nil {
 		p.counts = new(Counts)
 	}
+	p.aside = newAside()
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
 	held := semaphore.NewWeighted(heldLines)
@@ -131,8 +135,14 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 				if len(part.Files) == 0 && part.Err == nil {
 					continue
 				}
-				if err := held.Acquire(work, max(1, int64(len(part.Files)))); err != nil {
-					return err
+				places := max(1, int64(len(part.Files)))
+				if !held.TryAcquire(places) {
+					p.aside.change(func() { p.aside.full = true })
+					err := held.Acquire(work, places)
+					p.aside.change(func() { p.aside.full = false })
+					if err != nil {
+						return err
+					}
 				}
 				p.counts.Files.Add(max(1, int64(len(part.Files)))) // before the walk can end
 				found <- part
@@ -159,7 +169,9 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<- portion) {
 	series := make(chan struct{}, max(1, p.underway))
 	var resolving sync.WaitGroup
+	resolving.Go(func() { p.askAgain(ctx, series) })
 	defer resolving.Wait()
+	defer p.aside.change(func() { p.aside.walked = true })
 	batches := make([]Batch, 0, maxBatches)
 	for {
 		batches = p.gather(found, batches[:0])
@@ -249,12 +261,13 @@ func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, ser
 			p.settle(ctx, keep, b, g)
 			continue
 		}
+		q := &asking{b: b, g: g, keep: keep}
+		if p.patience.Tries != nil {
+			q.tries = p.patience.Tries()
+		}
+		p.aside.change(func() { p.aside.underway++ })
 		t := p.decider.Turn()
-		resolving.Go(func() {
-			defer func() { t.End(); <-series }()
-			p.decider.Decide(ctx, *g.series, t, func(f match.File, d match.Decision) { b.lines[f.Index].Decision = d })
-			p.settle(ctx, keep, b, g)
-		})
+		resolving.Go(func() { p.ask(ctx, q, t, series) })
 	}
 }
 
