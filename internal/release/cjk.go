@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
 // lexCJK cuts the run of Han, kana or hangul at i into words and counters and returns where it ends.
@@ -78,8 +80,8 @@ func (p lexer) countedInHan(i int, first bool) (token, bool) {
 	n, w := hanNumber(p.w.text[i:])
 	unit, s := utf8.DecodeRuneInString(p.w.text[i+w:])
 	end := i + w + s
-	if size := broadcast(unit, p.w.text[end:]); size > 0 && first {
-		return token{s: i, e: end + size, tag: tagPromo, num: -1}, true
+	if size := broadcast(p.w.text[i+w:]); size > 0 && first {
+		return token{s: i, e: i + w + size, tag: tagPromo, num: -1}, true
 	}
 	next, _ := utf8.DecodeRuneInString(p.w.text[end:])
 	return token{s: i, e: end, tag: tagSeason, num: n}, n > 0 && seasonUnit(unit) && !isCJK(next) && (first || unit == '期')
@@ -262,12 +264,12 @@ func (p lexer) lexCounter(t *token) int {
 	case unit == '全' && t.group < 0 && width > 1 && t.s > 0 && p.w.text[t.s-1] >= utf8.RuneSelf: // "银色铁道24全"
 		t.tag, t.num, t.last = tagEpisode, 1, t.num
 	default:
-		n := broadcast(unit, after)
+		n := broadcast(p.w.text[t.e:])
 		if n == 0 {
 			return t.e
 		}
 		t.tag = tagPromo
-		end += n
+		end = t.e + n
 	}
 	t.e, t.class = end, cjk
 	return end
@@ -286,38 +288,15 @@ func (p lexer) allOf(t *token, after string) int {
 	return len("全")
 }
 
-// broadcast returns how many bytes after "10月" or "2020年" say a season of broadcast: "10月新番", "2020年日剧",
-// "2020年4月番", or a day with its time.
-func broadcast(unit rune, s string) int {
-	rest, month := s, unit == '月'
-	if unit == '年' {
-		for _, w := range [...]string{"日剧", "日劇", "新番"} {
-			if strings.HasPrefix(s, w) {
-				return len(w)
-			}
-		}
-		_, w := numberAt(s)
-		if w == 0 || w > 2 || !strings.HasPrefix(s[w:], "月") {
-			return 0
-		}
-		rest = s[w+len("月"):]
-		for _, unit := range [...]string{"日", "時", "分", "秒"} { // "2023年04月12日23時00分00秒"
-			n := leadingDigits(rest)
-			after, ok := strings.CutPrefix(rest[n:], unit)
-			if !ok || n == 0 || n > 2 {
-				break
-			}
-			rest = after
-		}
-	} else if !month {
+// broadcastForm is what says a season of broadcast after the number of its month or year, or a day with its time:
+// "10月新番", "2020年日剧", "2020年4月番", "2023年04月12日23時00分00秒".
+var broadcastForm = lazyregexp.New(`^(?:月新?番|年(?:日[剧劇]|新番|` +
+	`[0-9]{1,2}月(?:[0-9]{1,2}日(?:[0-9]{1,2}時(?:[0-9]{1,2}分(?:[0-9]{1,2}秒)?)?)?)?(?:新?番)?))`)
+
+// broadcast returns how many bytes at the start of s, which follows a number, say when something is broadcast.
+func broadcast(s string) int {
+	if !strings.HasPrefix(s, "月") && !strings.HasPrefix(s, "年") {
 		return 0
 	}
-	after, shown := strings.CutPrefix(strings.TrimPrefix(rest, "新"), "番")
-	switch {
-	case shown:
-		return len(s) - len(after)
-	case month:
-		return 0
-	}
-	return len(s) - len(rest)
+	return len(broadcastForm().FindString(s))
 }

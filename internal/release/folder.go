@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	_ "embed"
 	"slices"
 	"strings"
@@ -62,7 +63,8 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 		self.numberIsTitle = slices.ContainsFunc(dirs, func(d string) bool { return d[:leadingDigits(d)] == head })
 	}
 	for i, d := range dirs {
-		w := lower(strings.TrimSpace(unify(d)))
+		text := unify(d)
+		w := lower(strings.TrimSpace(text))
 		films := isFilmFolder(w)
 		if films && r.Kind == Unknown && len(r.Episodes)+len(r.Seasons)+len(r.Folder.Seasons) == 0 {
 			r.Kind = Movie
@@ -86,7 +88,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 		case r.Folder.Title != "" || depth > 3:
 			return
 		default:
-			folderName{s.read(unify(d), true)}.addFolder(r, &self, depth)
+			folderName{s.read(text, true)}.addFolder(r, &self, depth)
 			if i == 1 && r.Kind == Movie && isFilmFolder(lower(strings.TrimSpace(unify(dirs[0])))) {
 				r.ofSeries()
 			}
@@ -191,11 +193,11 @@ func (p folderName) addFolder(r *Release, self *ownName, depth int) {
 	} else {
 		p.join(r, from)
 	}
-	keepFirst(&r.Resolution, p.in.resolution)
-	keepFirst(&r.Source, p.in.source)
-	keepFirst(&r.Video, p.in.video)
-	keepFirst(&r.Audio, p.in.audio)
-	keepFirst(&r.Edition, p.in.edition)
+	r.Resolution = cmp.Or(r.Resolution, p.in.resolution)
+	r.Source = cmp.Or(r.Source, p.in.source)
+	r.Video = cmp.Or(r.Video, p.in.video)
+	r.Audio = cmp.Or(r.Audio, p.in.audio)
+	r.Edition = cmp.Or(r.Edition, p.in.edition)
 }
 
 // takeLeadingNumber takes the number at the start of a name in a season's folder for its episode: "Season 2/16 Some
@@ -223,7 +225,7 @@ func takeLeadingNumber(r *Release, self *ownName) {
 // replace takes the folder's reading for a name that says less.
 func (p folderName) replace(r *Release, self *ownName, from From, released bool) {
 	if self.numberFirst || self.dateFirst {
-		keepFirst(&r.EpisodeTitle, r.Title)
+		r.EpisodeTitle = cmp.Or(r.EpisodeTitle, r.Title)
 	}
 	own := r.Titles
 	if self.numberFirst || self.untitled || self.dateFirst {
@@ -264,7 +266,7 @@ func (p folderName) join(r *Release, from From) {
 		r.Title[g] == '-' {
 		r.Title = r.Title[g+1:] // "grp-title" in "Title-GRP"
 		r.Titles[0].Text = r.Title
-		keepFirst(&r.Group, p.in.layout.group)
+		r.Group = cmp.Or(r.Group, p.in.layout.group)
 	}
 	if r.Year == 0 && alike(r, p.in.titles) {
 		r.Year = p.in.layout.year

@@ -166,10 +166,9 @@ var yearRules = []rule[yearPlace, int]{
 	when("a bracket of two years", "Silver Rail/(2009-2012).mkv -> Silver Rail y2009 movie", func(y yearPlace) bool {
 		return !y.outside() && y.i == y.w.brackets[y.w.tokens[y.i].group].first && y.w.gap(y.i) == "-" && y.w.yearlike(y.i+1)
 	}, yearAlone),
-	when("in front of all, after it a dash", "2009 - Silver Rail.mkv -> Silver Rail y2009 movie",
-		func(y yearPlace) bool {
-			return y.i == 0 && dashGap(y.w.gap(0)) && y.w.classAt(1) == alpha && y.in.marks.episode.empty()
-		}, yearAmongTags),
+	when("in front of all, after it a dash", "2009 - Silver Rail.mkv -> Silver Rail y2009 movie", func(y yearPlace) bool {
+		return y.i == 0 && dashGap(y.w.gap(0)) && y.w.classAt(1) == alpha && y.in.marks.episode.empty()
+	}, yearAmongTags),
 	when("the title begins with it", "1984.mkv -> 1984", func(y yearPlace) bool { return y.i == y.text }, noYear),
 	when("the title ends with it", "Silver Rail 2009.mkv -> Silver Rail y2009 movie",
 		func(y yearPlace) bool { return y.outside() && y.i <= y.strong && y.endsTitle() }, yearAtEnd),

@@ -43,10 +43,9 @@ var numberRules = []rule[bareNumber, int]{
 		return b.i > 0 && b.w.classAt(b.i-1) == number && b.w.before(b.i) != " " && !b.dash && b.w.tagAt(b.i-1) != tagYear &&
 			!(b.w.dotted && b.padded && b.w.width(b.i-1) == 3)
 	}, noEpisode),
-	when("after No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16",
-		func(b bareNumber) bool {
-			return b.i > 0 && strings.TrimRight(b.w.before(b.i), " ") == "." && among(b.w.word(b.i-1), "no")
-		}, noEpisode),
+	when("after No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16", func(b bareNumber) bool {
+		return b.i > 0 && strings.TrimRight(b.w.before(b.i), " ") == "." && among(b.w.word(b.i-1), "no")
+	}, noEpisode),
 	when("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
 		func(b bareNumber) bool { return b.belongsToWord() }, noEpisode),
 	when("the end of a range", "Silver Rail 07v2, 86.mkv -> Silver Rail e7,86 v2 episode", func(b bareNumber) bool {
@@ -108,10 +107,9 @@ var numberRules = []rule[bareNumber, int]{
 		}, lastBefore),
 	when("a last digit before a television source", "Silver Rail 7 HDTV.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool { return b.closes && b.width == 1 && b.in.tags.television(b.i+1) }, lastBefore),
-	when("a last digit after a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool {
-			return b.closes && b.width == 1 && b.w.before(b.i) == "-" && !b.in.tags.media
-		}, lastBefore),
+	when("a last digit after a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode", func(b bareNumber) bool {
+		return b.closes && b.width == 1 && b.w.before(b.i) == "-" && !b.in.tags.media
+	}, lastBefore),
 	when("the first of a range", "Silver Rail 1-13.mkv -> Silver Rail e1-13 batch",
 		func(b bareNumber) bool { return b.closes && b.width == 1 && b.in.rangeTo(b.i) }, lastBefore),
 	when("the year follows, with words between", "Silver.Rail.07.Nights.2009.mkv -> Silver Rail 07 Nights y2009 movie",

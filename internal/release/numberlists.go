@@ -8,21 +8,21 @@ import (
 
 // kind is how numbers of one kind are listed after the first: "E02-E05", "S01-S03", "Season 1, 2 & 4".
 type kind struct {
-	seps   string                            // what may stand between two numbers
-	sign   func(c *cursor, before item) bool // reads what introduces a further number
-	digits int                               // of a further number, at most
-	most   int                               // numbers in a list
-	suffix bool                              // a version or the like may be run into a number
-	ends   *[]reason[item]                   // why a number is none of the list
+	seps   string                                     // what may stand between two numbers
+	sign   func(c cursor, before item) (cursor, bool) // reads what introduces a further number
+	digits int                                        // of a further number, at most
+	most   int                                        // numbers in a list
+	suffix bool                                       // a version or the like may be run into a number
+	ends   *[]reason[item]                            // why a number is none of the list
 }
 
 var (
 	episodeList = kind{
-		seps: " .-+&/~,", sign: (*cursor).episodeAgain, digits: 5, most: maxEpisodes, suffix: true,
+		seps: " .-+&/~,", sign: episodeAgain, digits: 5, most: maxEpisodes, suffix: true,
 		ends: &listEnds,
 	}
-	seasonList = kind{seps: " .-+&~,:", sign: (*cursor).letterOfSeason, digits: 2, most: 60, ends: &seasonEnds}
-	letterList = kind{seps: " .-+&/~,", sign: (*cursor).letterOfSeason, digits: 2, most: 99, ends: &letterEnds}
+	seasonList = kind{seps: " .-+&~,:", sign: letterOfSeason, digits: 2, most: 60, ends: &seasonEnds}
+	letterList = kind{seps: " .-+&/~,", sign: letterOfSeason, digits: 2, most: 99, ends: &letterEnds}
 )
 
 // item is a number in a list, or after it: perhaps the next one, or the end of its range.
@@ -55,7 +55,7 @@ func (n item) countsOn(sep string) bool {
 
 // list reads what a list has after its first number, and returns all numbers, with ranges filled, and the last one.
 func (k *kind) list(first item) ([]int, item) {
-	numbers, last := append(make([]int, 0, 4), first.value), first
+	numbers, last := []int{first.value}, first
 	for len(numbers) < k.most {
 		last.count = len(numbers)
 		n, ok := k.next(last)
@@ -94,45 +94,43 @@ func (k *kind) next(before item) (n item, ok bool) {
 		d.i++ // "#01-#02"
 	}
 	n.letter = d.peek() | 0x20
-	n.sign = k.sign(&d, n)
+	d, n.sign = k.sign(d, n)
 	n.value, n.width, ok = d.number(k.digits)
 	n.end = d
 	return n, ok
 }
 
-func (c *cursor) letterOfSeason(item) bool {
+func letterOfSeason(c cursor, _ item) (cursor, bool) {
 	if c.peek()|0x20 != 's' || !digit(c.at(1)) {
-		return false
+		return c, false
 	}
 	c.i++
-	return true
+	return c, true
 }
 
 // episodeAgain reads the sign of another episode, or the season again with it.
-func (c *cursor) episodeAgain(n item) bool { return c.seasonAgain(n.season) || c.episodeSign(true) }
+func episodeAgain(c cursor, n item) (cursor, bool) {
+	ok := c.seasonAgain(n.season) || c.episodeSign(true)
+	return c, ok
+}
 
 // listEnds are the reasons for which a number after an episode is not part of its list.
 var listEnds = []reason[item]{
-	because("a space that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode",
-		func(m item) bool {
-			return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~") && !m.countsOn(" ")
-		}),
+	because("a space that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode", func(m item) bool {
+		return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~") && !m.countsOn(" ")
+	}),
 	because("a title that begins with an X", "Silver Rail S01E02 - X3.mkv -> Silver Rail s1 e2 episode",
 		func(m item) bool { return m.letter == 'x' && strings.Contains(m.sep, " ") }),
 	because("a codec", "Silver.Rail.S02E14.X264.1080p -> Silver Rail s2 e14 episode",
 		func(m item) bool { return m.value >= 263 && m.value <= 266 && m.sep != "" }),
 	because("a dot or a slash, and it does not count on", "Silver.Rail.S01E02.05.mkv -> Silver Rail s1 e2 episode",
-		func(m item) bool {
-			return !m.sign && strings.ContainsAny(m.sep, "./") && !m.countsOn(".")
-		}),
+		func(m item) bool { return !m.sign && strings.ContainsAny(m.sep, "./") && !m.countsOn(".") }),
 	because("a smaller number", "Silver.Rail.S02E05-02 -> Silver Rail s2 e5 episode",
 		func(m item) bool { return !m.sign && m.value < m.last }),
 	because("far too large a number", "Silver.Rail.S02E05-500 -> Silver Rail s2 e5 episode",
 		func(m item) bool { return !m.sign && m.value > m.last+300 }),
 	because("fewer digits", "Silver Rail S01E02,3.mkv -> Silver Rail s1 e2 episode",
-		func(m item) bool {
-			return !m.sign && m.width < 2 && m.first > 1 && !strings.ContainsAny(m.sep, "&+")
-		}),
+		func(m item) bool { return !m.sign && m.width < 2 && m.first > 1 && !strings.ContainsAny(m.sep, "&+") }),
 	because("two digits more", "Silver Rail S01E0-118.mkv -> Silver Rail s1 e0 episode",
 		func(m item) bool { return !m.sign && m.width > m.first+1 }),
 	because("letters after the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",

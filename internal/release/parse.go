@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -160,15 +161,15 @@ func (p *titled) findRest() {
 		inTitle := p.inTitle(i)
 		switch t.tag {
 		case tagResolution:
-			keepFirst(&p.resolution, t.word.value)
+			p.resolution = cmp.Or(p.resolution, t.word.value)
 		case tagSource:
 			if !t.weak || !inTitle && t.word.value != "TV" {
-				keepFirst(&p.source, t.word.value)
+				p.source = cmp.Or(p.source, t.word.value)
 			}
 		case tagVideo:
-			keepFirst(&p.video, t.word.value)
+			p.video = cmp.Or(p.video, t.word.value)
 		case tagAudio:
-			keepFirst(&p.audio, t.word.value)
+			p.audio = cmp.Or(p.audio, t.word.value)
 		case tagBatch:
 			p.marks.batch = p.marks.batch || !inTitle && (!t.weak || p.marks.episode.empty())
 		case tagMovie:
@@ -199,12 +200,6 @@ func (p *titled) findEdition() {
 
 func (p *titled) inTitle(i int) bool {
 	return p.layout.first >= 0 && i >= p.layout.first && i < p.bound
-}
-
-func keepFirst(field *string, v string) {
-	if *field == "" {
-		*field = v
-	}
 }
 
 // episodeTitle returns the text right after the episode number, up to the tags or the group.

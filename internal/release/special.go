@@ -110,10 +110,9 @@ var specialRules = []rule[specialWord, bool]{
 		func(s specialWord) bool { return s.dash }, true),
 	when("the last word before a film's year", "Silver Rail PV (2009).mkv -> Silver Rail PV y2009 movie",
 		func(s specialWord) bool { return s.i == s.in.layout.yearAt-1 }, false),
-	when("a word of Han, kana or hangul at the end", "银色铁道 予告.mkv -> 银色铁道 PV extra",
-		func(s specialWord) bool {
-			return s.w.classAt(s.i) == cjk && s.w.before(s.i) != "" && s.i+1 == len(s.w.tokens)
-		}, true),
+	when("a word of Han, kana or hangul at the end", "银色铁道 予告.mkv -> 银色铁道 PV extra", func(s specialWord) bool {
+		return s.w.classAt(s.i) == cjk && s.w.before(s.i) != "" && s.i+1 == len(s.w.tokens)
+	}, true),
 	when("an ordinary word after the season", "Silver Rail S01 Opening.mkv -> Silver Rail s1 OPENING extra",
 		func(s specialWord) bool {
 			return s.ordinary() && !s.in.marks.season.empty() && s.i >= s.in.marks.season.to && s.w.closes(s.i+1)

@@ -39,72 +39,40 @@ func unify(s string) string {
 // these comes back as it is.
 func narrow(s string) string {
 	i := 0
-	for i < len(s) && s[i] >= ' ' && s[i] < 0x7F {
+	for i < len(s) && s[i] >= ' ' && s[i] < 0x7F { // most names are ASCII, and this is quick
 		i++
 	}
-	if i == len(s) {
+	if !strings.ContainsFunc(s[i:], func(r rune) bool { return !composed(r) }) {
 		return s
 	}
-	wide, kana, cross, loose := false, false, false, false
-	for _, r := range s[i:] {
-		if composed(r) {
-			continue
-		}
-		wide = wide || r == utf8.RuneError || narrowed(r) != r
-		kana = kana || halfKana(r)
-		cross = cross || isCross(r)
-		loose = true
-	}
-	if wide {
-		s = strings.Map(narrowed, strings.ToValidUTF8(s, "\uFFFD"))
-	}
-	if loose {
-		s = norm.NFC.String(s)
-	}
-	if kana {
-		s = wideKana(s)
-	}
-	if cross {
-		s = crosses(s)
-	}
-	return s
+	s = norm.NFC.String(strings.Map(narrowed, strings.ToValidUTF8(s, "\uFFFD")))
+	return crosses(wideKana(s))
 }
 
-// composed reports whether r is a common letter that is in its composed form already, whatever stands beside it, and
+// composed reports whether r is a common letter that is in its composed form already, whatever is next to it, and
 // narrow: of ASCII, kana, Han or hangul.
 func composed(r rune) bool {
 	return r >= ' ' && r < 0x7F || r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FF ||
-		r >= 0x4E00 && r <= 0x9FFF ||
-		r >= 0xAC00 && r <= 0xD7A3
+		r >= 0x4E00 && r <= 0x9FFF || r >= 0xAC00 && r <= 0xD7A3
 }
 
 func halfKana(r rune) bool { return r >= 'ｦ' && r <= 'ﾟ' }
 
 // wideKana writes half-width kana in full width, with their marks composed.
 func wideKana(s string) string {
-	var b strings.Builder
-	for s != "" {
-		from := strings.IndexFunc(s, halfKana)
-		if from < 0 {
-			break
-		}
-		b.WriteString(s[:from])
-		to := strings.IndexFunc(s[from:], func(r rune) bool { return !halfKana(r) })
-		if to < 0 {
-			to = len(s) - from
-		}
-		b.WriteString(norm.NFKC.String(s[from : from+to]))
-		s = s[from+to:]
+	from := strings.IndexFunc(s, halfKana)
+	if from < 0 {
+		return s
 	}
-	b.WriteString(s)
-	return b.String()
+	rest := strings.TrimLeftFunc(s[from:], halfKana)
+	return s[:from] + norm.NFKC.String(s[from:len(s)-len(rest)]) + wideKana(rest)
 }
-
-// control reports whether r is a control character: no part of a title, whatever a name holds.
-func control(r rune) bool { return r < ' ' || r == 0x7F || r >= 0x80 && r < 0xA0 }
 
 // crosses writes the Cyrillic х and the sign × between digits as x: "06х01".
 func crosses(s string) string {
+	if !strings.ContainsFunc(s, isCross) {
+		return s
+	}
 	buf := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -124,7 +92,7 @@ func isCross(r rune) bool { return r == 'х' || r == 'Х' || r == '×' }
 
 func narrowed(r rune) rune {
 	switch {
-	case r == 0xA0 || control(r):
+	case r < ' ', r >= 0x7F && r <= 0xA0: // control characters are no part of a title
 		return ' '
 	case r >= '٠' && r <= '٩':
 		return r - '٠' + '0'

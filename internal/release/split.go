@@ -1,6 +1,7 @@
 package release
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/title"
@@ -31,30 +32,21 @@ func (p *titled) addTitle(from, to int) {
 	if from >= to {
 		return
 	}
-	t := p.w.clean(p.w.raw(from, to))
-	if t == "" {
-		return
-	}
-	for i := range p.titles {
-		if p.titles[i].Text == t {
-			return
-		}
-	}
-	if len(p.titles) < maxTitles {
-		p.titles = append(p.titles, Title{Text: t, Lang: title.Script(t)})
+	text := p.w.clean(p.w.raw(from, to))
+	known := func(t Title) bool { return t.Text == text }
+	if text != "" && len(p.titles) < maxTitles && !slices.ContainsFunc(p.titles, known) {
+		p.titles = append(p.titles, Title{Text: text, Lang: title.Script(text)})
 	}
 }
 
 // preferLatin moves the first title in Latin letters to the front of those from mark on: it is the one that
 // catalogues and other files know.
 func (p *titled) preferLatin(mark int) {
-	for i := mark; i < len(p.titles); i++ {
-		if p.titles[i].Lang == "latin" {
-			t := p.titles[i]
-			copy(p.titles[mark+1:i+1], p.titles[mark:i])
-			p.titles[mark] = t
-			return
-		}
+	added := p.titles[mark:]
+	if i := slices.IndexFunc(added, func(t Title) bool { return t.Lang == "latin" }); i > 0 {
+		t := added[i]
+		copy(added[1:], added[:i])
+		added[0] = t
 	}
 }
 

@@ -120,11 +120,10 @@ var innerBrackets = []rule[innerBracket, bool]{
 		}, true),
 	when("the title again in another script", "[组] 银色铁道 (Silver Rail) - 07.mkv -> 银色铁道 e7 episode",
 		func(b innerBracket) bool { return b.follow == tagEpisode && b.otherScript() }, false),
-	when("an episode after it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode",
-		func(b innerBracket) bool {
-			return b.follow == tagEpisode && b.in.marks.season.empty() &&
-				(b.in.numbers.bare || b.b.after-b.b.first >= 2 && !b.in.tags.media)
-		}, true),
+	when("an episode after it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode", func(b innerBracket) bool {
+		return b.follow == tagEpisode && b.in.marks.season.empty() &&
+			(b.in.numbers.bare || b.b.after-b.b.first >= 2 && !b.in.tags.media)
+	}, true),
 	when("the title goes on, with spaces", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
 		func(b innerBracket) bool { return b.follow == none && !b.w.dotted }, true),
 }
@@ -227,11 +226,10 @@ type endWord struct {
 var staysInTitle = []reason[endWord]{
 	because("a part, a film or the last episode", "Silver Rail Part 2 [1080p].mkv -> Silver Rail Part 2 part2",
 		func(e endWord) bool { return e.tag == none || e.tag == tagPart || e.tag == tagMovie || e.tag == tagEnd }),
-	because("no tag anywhere", "Silver Rail German.mkv -> Silver Rail German",
-		func(e endWord) bool {
-			return !e.ended && !e.in.tags.media && (e.tag == tagCountry || !e.in.shouts(e.at)) &&
-				e.tag != tagExtra && e.tag != tagSpecial && e.tag != tagBatch
-		}),
+	because("no tag anywhere", "Silver Rail German.mkv -> Silver Rail German", func(e endWord) bool {
+		return !e.ended && !e.in.tags.media && (e.tag == tagCountry || !e.in.shouts(e.at)) &&
+			e.tag != tagExtra && e.tag != tagSpecial && e.tag != tagBatch
+	}),
 	because("after an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
 		func(e endWord) bool { return e.at-1 == e.from && lists().articles[lower(e.w.word(e.from))] }),
 	because("a language before the year, the season or the episode",

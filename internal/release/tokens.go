@@ -13,13 +13,15 @@ func (s span) holds(i int) bool { return s.from <= i && i < s.to }
 
 func (p *words) word(i int) string { return p.text[p.tokens[i].s:p.tokens[i].e] }
 
-// at returns token i, or one that is no word if there is none.
+// at returns token i, or noToken if there is none.
 func (p *words) at(i int) *token {
 	if i < 0 || i >= len(p.tokens) {
-		return &token{class: noClass}
+		return &noToken
 	}
 	return &p.tokens[i]
 }
+
+var noToken = token{class: noClass}
 
 func (p *words) tagAt(i int) tag     { return p.at(i).tag }
 func (p *words) classAt(i int) class { return p.at(i).class }
