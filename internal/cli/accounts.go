@@ -51,7 +51,6 @@ state: no server is needed, and nothing is asked.`,
 	})
 }
 
-// readAccounts returns the configured accounts as the shared state has them.
 func readAccounts(ctx context.Context, f *factory, cfg *config.Config) ([]app.AccountView, error) {
 	store, done, err := app.OpenState(cfg, 0, func(err error) { f.warn("%v", err) })
 	if err != nil {
@@ -92,7 +91,6 @@ func printAccounts(f *factory, list []app.AccountView) error {
 	return t.Flush()
 }
 
-// standingText is a standing with since when and why.
 func standingText(a app.AccountView) string {
 	text := a.Standing
 	if a.Reason != "" {
@@ -146,7 +144,6 @@ passes is in again for every process. The exit status is 5 if a key is refused, 
 	return cmd
 }
 
-// testAccounts asks with each key, and tells what came of it.
 func testAccounts(ctx context.Context, f *factory, cfg *config.Config, list []config.Account) error {
 	const patience = 10 * time.Second
 	own := *cfg
@@ -179,7 +176,6 @@ func testAccounts(ctx context.Context, f *factory, cfg *config.Config, list []co
 	return err
 }
 
-// operateAccount changes an account of the configuration for every running process.
 func operateAccount(
 	f *factory, cmd *cobra.Command, name string, change func(context.Context, operate.Target) error,
 ) error {

@@ -101,7 +101,6 @@ func (a *applyRun) run(cmd *cobra.Command, args []string) error {
 	return a.carryOut(cmd.Context(), cfg, plan)
 }
 
-// readPlan reads a plan's text.
 func readPlan(f *factory, path string) (*organize.Plan, error) {
 	in := io.NopCloser(f.streams.In)
 	if path != "-" {
@@ -146,7 +145,6 @@ func listProblems(f *factory, name string, err error) {
 	}
 }
 
-// carryOut applies a plan and tells what became of it.
 func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organize.Plan) error {
 	if err := checkHook(cfg); err != nil {
 		return err
@@ -195,8 +193,8 @@ func (a *applyRun) resumeRun(ctx context.Context, cfg *config.Config, args []str
 	return runHook(ctx, a.f, cfg, out, err)
 }
 
-// tellProgress draws how far a run is on a terminal, ten times a second at most, or writes an object a second to a program that reads
-// along.
+// tellProgress draws how far a run is on a terminal, ten times a second at most, or writes an object a second to a
+// program that reads along.
 func (a *applyRun) tellProgress(p apply.Progress) {
 	now := time.Now()
 	period := time.Second
@@ -245,7 +243,8 @@ func timeLeft(p apply.Progress, elapsed time.Duration) time.Duration {
 	return time.Duration(float64(elapsed) * (all - done) / done)
 }
 
-// runLineOf says in one line of at most room cells how far a run is: files, bytes that are copied, the rate, the time left.
+// runLineOf says in one line of at most room cells how far a run is: files, bytes that are copied, the rate, the time
+// left.
 func runLineOf(p apply.Progress, elapsed time.Duration, room int) string {
 	parts := []part{{text: lang.Textf("%d/%d files", p.Files, p.FilesTotal), weight: 9}}
 	if p.BytesTotal > 0 {

@@ -110,7 +110,6 @@ func (a *applyRun) say(out *apply.Outcome, s *report.OrganizeSummary) {
 	}
 }
 
-// summarizeRun counts what became of the files.
 func summarizeRun(a *applyRun, out *apply.Outcome) report.OrganizeSummary {
 	s := report.OrganizeSummary{
 		Run: out.Run, Planned: len(out.Results), InPlace: out.Count(apply.StatusInPlace), Left: out.Count(apply.StatusLeft), Done: out.Count(apply.StatusDone),
@@ -128,8 +127,8 @@ func summarizeRun(a *applyRun, out *apply.Outcome) report.OrganizeSummary {
 	return s
 }
 
-// printProblems lists the files that were not put where they belong, with the reason. What an undo would put back is listed, too:
-// a plan shows it before an apply, nothing else before an undo.
+// printProblems lists the files that were not put where they belong, with the reason. What an undo would put back is
+// listed, too: a plan shows it before an apply, nothing else before an undo.
 func (a *applyRun) printProblems(out *apply.Outcome) error {
 	w := bufio.NewWriter(a.f.streams.Out)
 	for i := range out.Results {
@@ -146,7 +145,6 @@ func (a *applyRun) printProblems(out *apply.Outcome) error {
 	return w.Flush()
 }
 
-// problemText says a problem in the person's language.
 func problemText(p *apply.Problem) string {
 	text := lang.Say(apply.Meaning(p.Code))
 	switch {

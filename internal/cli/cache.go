@@ -34,7 +34,6 @@ days is ever kept. All of your processes share one cache.`,
 	)
 }
 
-// onCache completes a command that works on the opened cache.
 func (f *factory) onCache(
 	cmd *cobra.Command, formats []string,
 	do func(ctx context.Context, store *cache.Store, args []string, format string) error,
@@ -84,7 +83,6 @@ func newCacheList(f *factory) *cobra.Command {
 	})
 }
 
-// wireEntry is one answer of a listing.
 type wireEntry struct {
 	Key     string `json:"key" doc:"the method and URL it answers, without credentials"`
 	Status  int    `json:"status" doc:"the HTTP status, 200 or 404"`
@@ -288,7 +286,6 @@ func newCacheStats(f *factory) *cobra.Command {
 	})
 }
 
-// wireCache is the cache in JSON: bytes, and counts of answers.
 type wireCache struct {
 	Entries  int            `json:"entries" doc:"stored answers"`
 	Fresh    int            `json:"fresh" doc:"of them, those that answer without asking"`
@@ -315,7 +312,6 @@ func wireCacheOf(s cache.Stats) *wireCache {
 	return w
 }
 
-// cacheLine is the cache in one line.
 func cacheLine(s cache.Stats) string {
 	return fmt.Sprintf("%d answers (%d fresh, %d expired), %s of at most %s", s.Entries, s.Fresh, s.Expired,
 		ui.Size(s.Used), ui.Size(s.MaxSize))

@@ -44,7 +44,6 @@ func leaf(cmd *cobra.Command, formats []string, do action) *cobra.Command {
 	return cmd
 }
 
-// configAction is an action that needs the configuration.
 type configAction func(ctx context.Context, cfg *config.Config, args []string, format string) error
 
 // configured completes a command that needs the configuration.
@@ -66,7 +65,6 @@ func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// checkFormat refuses a --format that is not one of the words.
 func checkFormat(format string, words ...string) error {
 	if slices.Contains(words, format) {
 		return nil
@@ -96,7 +94,6 @@ func streamFormat(cmd *cobra.Command, format *string, words ...string) {
 	completeWords(cmd, "format", words...)
 }
 
-// completeWords offers the words as completions of the flag's value.
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
@@ -172,7 +169,6 @@ func rootArgs(cmd *cobra.Command, args []string) error {
 	return noArgs(cmd, args)
 }
 
-// exactArgs wants as many arguments as there are names.
 func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == len(names) {
@@ -193,7 +189,6 @@ func atLeastOne(name string, hint lang.Text) cobra.PositionalArgs {
 	}
 }
 
-// atMostOne allows one argument or none.
 func atMostOne(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= 1 {
@@ -208,8 +203,8 @@ func yesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "yes", false, "do it without asking; only on a terminal is anything asked")
 }
 
-// confirmed reports whether to do what question asks about: a person at a terminal says so, a script is not asked. Who says no
-// is told otherwise.
+// confirmed reports whether to do what question asks about: a person at a terminal says so, a script is not asked.
+// Who says no is told otherwise.
 func (f *factory) confirmed(ctx context.Context, yes bool, question, otherwise lang.Text) (bool, error) {
 	if yes || !f.streams.InTTY || !f.streams.ErrTTY {
 		return true, nil

@@ -99,7 +99,6 @@ func shownValue(cfg *config.Config, v config.Value) string {
 	return cmp.Or(v.Text, used[v.Setting.Key])
 }
 
-// wireSetting is a setting in JSON.
 type wireSetting struct {
 	Key    string `json:"key" doc:"its place in the config file"`
 	Value  string `json:"value" doc:"what is in force; [set] for a key or token"`
@@ -167,7 +166,6 @@ func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 	return keepToken(f, path, file, token, force)
 }
 
-// refuseNoToken returns the error for an existing file where a pipe brought no token.
 func refuseNoToken(path string, file *config.Existing, stays bool) error {
 	path = ui.Printable(path)
 	switch {
@@ -206,7 +204,6 @@ func tryToken(ctx context.Context, f *factory, cfg *config.Config, token config.
 	return nil
 }
 
-// keepToken writes the file and says what was done.
 func keepToken(f *factory, path string, file *config.Existing, token config.Secret, force bool) error {
 	if file != nil && !force {
 		if err := file.PutToken(token); err != nil {

@@ -116,8 +116,8 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err 
 	return nil
 }
 
-// demoOrganize puts the sample library in order, in a folder beside it. Its table is for a terminal alone: a pipe gets the
-// records of match.
+// demoOrganize puts the sample library in order, in a folder beside it. Its table is for a terminal alone: a pipe
+// gets the records of match.
 func demoOrganize(f *factory, cmd *cobra.Command, lib, format string) error {
 	if !apply.Supported {
 		return nil
@@ -206,7 +206,6 @@ func demoEnviron(environ []string, root, url string) ([]string, error) {
 		"ANIVAULT_DATA_DIR="+filepath.Join(root, "data")), nil
 }
 
-// printTimeline tells what the limiter went through.
 func printTimeline(f *factory, run *app.App) {
 	moments := run.Timeline()
 	f.say("\nWhat the limiter went through:\n")

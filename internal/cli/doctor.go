@@ -81,12 +81,10 @@ needs none is checked, in the default places.`,
 	return cmd
 }
 
-// fault returns the finding of something that has to be mended.
 func fault(what string, state, fix lang.Text) finding {
 	return finding{what: what, state: state, fix: fix, bad: true}
 }
 
-// write prints the finding, wrapped at words on a terminal.
 func (f finding) write(s ui.Streams, sign string) error {
 	const column = len("FAIL  cache dir   ")
 	head := ui.Pad(ui.Pad(lang.Say(sign), len("FAIL"))+"  "+lang.Say(f.what), column)
@@ -99,8 +97,8 @@ func (f finding) write(s ui.Streams, sign string) error {
 	return err
 }
 
-// bareConfig returns the configuration without a config file and without variables, except those that name folders: what can
-// be checked when the user's own is broken.
+// bareConfig returns the configuration without a config file and without variables, except those that name folders:
+// what can be checked when the user's own is broken.
 func bareConfig(f *factory) (*config.Config, error) {
 	var environ []string
 	for _, kv := range f.environ {
@@ -170,7 +168,6 @@ func checkKey(cfg *config.Config) finding {
 		"set ANIVAULT_TMDB_TOKEN (https://www.themoviedb.org/settings/api), or: anivault config init")
 }
 
-// checkTMDB asks TMDB one question.
 func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 	const tolerable = 30 * time.Second
 	took, skew, err := probe(ctx, cfg)

@@ -17,8 +17,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// pickRun returns the run that is named, or the newest that fits; nil where there is none. Its journal may be one that can't be
-// trusted: then whoever goes on with it says so.
+// pickRun returns the run that is named, or the newest that fits; nil where there is none. Its journal may be one
+// that can't be trusted: then whoever goes on with it says so.
 func pickRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply.Run, error) {
 	runs, err := e.Runs()
 	if err != nil {
@@ -40,11 +40,10 @@ func anyRun(*apply.Run) bool { return true }
 // errUnsupported is what carrying out a plan is refused with where its tests have never run.
 var errUnsupported = usagef("organize --plan saves the plan; plans are carried out on Linux", "plans can't be carried out on this system")
 
-// historyDir is the folder of the journals.
 func historyDir(cfg *config.Config) string { return filepath.Join(cfg.Dirs.Data, "history") }
 
-// withEngine does something with the engine while no other run of this user does, and tells what became of it, if anything did,
-// when others may work again: who reads what is printed may take its time, or wait for one of them.
+// withEngine does something with the engine while no other run of this user does, and tells what became of it, if
+// anything did, when others may work again: who reads what is printed may take its time, or wait for one of them.
 func (a *applyRun) withEngine(ctx context.Context, cfg *config.Config, do func(*apply.Engine) (*apply.Outcome, error)) error {
 	e, closeEngine, err := openEngine(cfg)
 	if err != nil {
@@ -149,7 +148,6 @@ func waysOn(id string) lang.Text {
 	return lang.Textf("go on: anivault apply --resume %s   or put it back: anivault undo %s", id, id)
 }
 
-// wayOut is what can be done about a run whose disk is not there.
 func wayOut(id string) lang.Text {
 	return lang.Textf("mount the disk, then go on or put it back; if it is gone for good, anivault history abandon %s lets other runs begin", id)
 }

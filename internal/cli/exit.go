@@ -31,7 +31,6 @@ const (
 	exitTerminated   = 143
 )
 
-// exitCodes explains each status.
 var exitCodes = []struct {
 	Code    int
 	Meaning string

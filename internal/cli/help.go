@@ -27,7 +27,6 @@ func (f *factory) helpWidth() int {
 	return min(max(f.streams.Width, 40), helpWidthMax)
 }
 
-// help prints a command's help.
 func (f *factory) help(cmd *cobra.Command, _ []string) {
 	f.printHelp(func(out io.Writer, width int) { writeHelp(f, cmd, out, width) })
 }
@@ -95,7 +94,6 @@ func writeUsage(f *factory, cmd *cobra.Command, out io.Writer, width int) {
 	}
 }
 
-// usages are a command's flags, in the person's language.
 func usages(flags *pflag.FlagSet, width int) string {
 	var out strings.Builder
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -140,7 +138,6 @@ func usageText(usage string) string {
 // flagColumn is where what a flag does stands beside it.
 const flagColumn = 28
 
-// emptyDefaults are values by default that need not be told.
 var emptyDefaults = []string{"false", "0", "0s", "[]"}
 
 // reflow wraps the paragraphs of a text that was written with line breaks of its own. Indented lines stay as they

@@ -118,10 +118,8 @@ func parseAge(text string) (time.Duration, bool) {
 	return time.Duration(n*days[text[len(text)-1]]) * 24 * time.Hour, true
 }
 
-// stageDamaged is the stage of a run whose journal can't be trusted.
 const stageDamaged = "damaged"
 
-// wireRun is a run as history prints it.
 type wireRun struct {
 	_       struct{} `constant:"type=run" doc:"always \"run\""`
 	Run     string   `json:"run" doc:"its id"`
@@ -221,7 +219,6 @@ func printRuns(f *factory, runs []apply.Run, atWork bool) error {
 	return w.end()
 }
 
-// showRun prints what became of each file of a run.
 func showRun(f *factory, e *apply.Engine, args []string, format string, atWork func() bool) error {
 	picked, err := pickRun(e, args, anyRun)
 	if err != nil {

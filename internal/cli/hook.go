@@ -19,7 +19,6 @@ import (
 // hookLimit is how long the program of organize.exec may take.
 const hookLimit = time.Minute
 
-// execFlag adds the flag of commands that change a library.
 func execFlag(flags *pflag.FlagSet) {
 	settingFlag(flags, "exec", "`PROGRAM` that runs once something was changed, with the changed folders on its stdin")
 }
@@ -36,8 +35,8 @@ func checkHook(cfg *config.Config) error {
 	return nil
 }
 
-// runHook runs the program of organize.exec, where a run has changed something. What the run did stays, whatever becomes of the
-// program; told is how the run itself has ended.
+// runHook runs the program of organize.exec, where a run has changed something. What the run did stays, whatever
+// becomes of the program; told is how the run itself has ended.
 func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Outcome, told error) error {
 	if len(cfg.Organize.Exec) == 0 || out == nil || len(out.Changed) == 0 {
 		return told
@@ -77,8 +76,8 @@ type hook struct {
 	streams            ui.Streams
 }
 
-// run runs the program, without a shell, and ends it with all that it has started when its time is over. What it prints goes to
-// stderr: stdout carries results.
+// run runs the program, without a shell, and ends it with all that it has started when its time is over. What it
+// prints goes to stderr: stdout carries results.
 func (h *hook) run(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, h.limit)
 	defer cancel()

@@ -33,7 +33,6 @@ Anime-Lists' XML, AniDB's anime-titles and TMDB's daily exports. With it, match 
 	}, newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f))
 }
 
-// onIndex completes a command that works on the opened index.
 func (f *factory) onIndex(
 	cmd *cobra.Command, do func(x *index.Index, args []string, format string) error,
 ) *cobra.Command {
@@ -91,7 +90,6 @@ imported again replaces what it was before. If one file is damaged, nothing is i
 	})
 }
 
-// wireCandidate is a line of `index lookup` in JSON.
 type wireCandidate struct {
 	Kind       string  `json:"kind" doc:"tv or movie"`
 	TMDBID     int     `json:"tmdb_id" doc:"the TMDB entry"`
@@ -160,7 +158,6 @@ func printCandidate(f *factory, format string, c index.Candidate) error {
 	return err
 }
 
-// wireIndex is what the index holds, in JSON.
 type wireIndex struct {
 	Bytes   int64              `json:"file_bytes" doc:"size of the index"`
 	Sources []index.SourceInfo `json:"sources" doc:"the lists it was made from"`

@@ -198,7 +198,6 @@ only transition.`,
 	})
 }
 
-// fromStates returns the names of the states that a rule leads out of.
 func fromStates(r ratelimit.Rule) []string {
 	if r.From == nil {
 		return []string{"any"}
@@ -210,7 +209,6 @@ func fromStates(r ratelimit.Rule) []string {
 	return names
 }
 
-// wireRule is a row of the transition table in JSON.
 type wireRule struct {
 	From         []string `json:"from" doc:"the states it leads out of"`
 	To           string   `json:"to" doc:"the state it leads to"`
@@ -305,7 +303,6 @@ func resetTuning(f *factory, cmd *cobra.Command, keys []string) error {
 	})
 }
 
-// tuneValues reads KEY=VALUE arguments.
 func tuneValues(args []string) (map[string]string, error) {
 	if len(args) == 0 {
 		return nil, usagef("for example: anivault limiter tune rate_base=10", "no KEY=VALUE given")
@@ -352,7 +349,6 @@ func periodText(d time.Duration) lang.Text {
 	return lang.Textf("for %s", ui.Period(d))
 }
 
-// tuneError makes a refused value a usage error.
 func tuneError(err error) error {
 	if t, ok := errors.AsType[*ratelimit.TuningError](err); ok {
 		return usagef(config.RemedyText(t), "%s: %s", app.Tuned(t), lang.Text(t.Reason))

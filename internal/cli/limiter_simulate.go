@@ -129,7 +129,6 @@ func (o *simulateOptions) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// config reads the flags that say what is simulated.
 func (o *simulateOptions) config() (sim simulate.Config, err error) {
 	if sim.Scenario, err = o.read(); err != nil {
 		return sim, err
@@ -156,7 +155,6 @@ func (o *simulateOptions) config() (sim simulate.Config, err error) {
 	return sim, nil
 }
 
-// read returns the scenario to simulate.
 func (o *simulateOptions) read() (upstream.Scenario, error) {
 	if o.scenario == "" {
 		if !slices.Contains(simulate.Presets(), o.preset) {
@@ -183,7 +181,6 @@ func (o *simulateOptions) read() (upstream.Scenario, error) {
 	return s, nil
 }
 
-// simulatedTunings returns the tuning of each process.
 func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]ratelimit.Tuning, error) {
 	if processes < 1 || processes > simulate.MaxProcesses {
 		return nil, usagef(lang.Textf("allowed: 1 to %d", simulate.MaxProcesses),

@@ -43,7 +43,8 @@ func (h *house) write(name, content string) {
 	}
 }
 
-// records writes what match would say: "path kind/id", for a series "path tv/id season episode", and for a part "path movie/id part".
+// records writes what match would say: "path kind/id", for a series "path tv/id season episode", and for a part "path
+// movie/id part".
 func (h *house) records(rows ...[]any) string {
 	var b strings.Builder
 	for _, r := range rows {
@@ -77,7 +78,8 @@ func (h *house) run(status int, args ...string) string {
 	return string(out)
 }
 
-// holds checks the files below a folder: their names, and ":" and their contents where these are not those that they had there.
+// holds checks the files below a folder: their names, and ":" and their contents where these are not those that they
+// had there.
 func (h *house) holds(dir string, want ...string) {
 	h.t.Helper()
 	var got []string

@@ -57,7 +57,6 @@ func manHeader() *doc.GenManHeader {
 	return h
 }
 
-// writeManPages writes a page for each command.
 func writeManPages(cmd *cobra.Command, dir string) error {
 	page, err := pageOf(cmd)
 	if err != nil {
@@ -149,7 +148,6 @@ func typedFlags(cmd *cobra.Command, page string) string {
 	})
 }
 
-// manText is sections of a page.
 type manText struct{ strings.Builder }
 
 func (m *manText) section(title string)  { fmt.Fprintf(m, ".SH %s\n", title) }

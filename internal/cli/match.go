@@ -144,7 +144,6 @@ func askSettings(cmd *cobra.Command, offline *bool) {
 		"en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")
 }
 
-// open reads the configuration and opens the source of the files.
 func (o *matchOptions) open(cmd *cobra.Command, args []string) (*config.Config, run.Producer, error) {
 	o.roots = args
 	cfg, err := o.f.load(cmd)
@@ -158,7 +157,6 @@ func (o *matchOptions) open(cmd *cobra.Command, args []string) (*config.Config, 
 	return cfg, produce, err
 }
 
-// checkExcludes refuses patterns that mean nothing.
 func (o *matchOptions) checkExcludes() error {
 	if err := library.Walk(context.Background(), nil, library.Options{Excludes: o.exclude}, nil); err != nil {
 		return usagef("patterns are those of .gitignore", "flag --exclude: %v", err)
@@ -195,7 +193,6 @@ func (o *matchOptions) check(args []string) error {
 	return o.checkInteractive()
 }
 
-// views are the words of --view.
 var views = []string{"files", "seasons"}
 
 // checkShown reads --view and --only. --explain is about files.

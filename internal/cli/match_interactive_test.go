@@ -291,7 +291,8 @@ func TestInteractiveNeedsAPerson(t *testing.T) {
 	}
 }
 
-// What a choice leads to is shown before it is kept, with the season, offset and scope that the person gives it; they may take it back.
+// What a choice leads to is shown before it is kept, with the season, offset and scope that the person gives it; they
+// may take it back.
 func TestAChoiceIsShownBeforeItIsKept(t *testing.T) {
 	w := newWorld(t, "A/[G] Aaa Nothing - 01.mkv", "A/[G] Aaa Nothing - 02.mkv", "A/[G] Aaa Nothing - 03.mkv", "A/[G] Aaa Nothing - 04.mkv",
 		"A/[G] Aaa Nothing - 05.mkv", "A/[G] Aaa Nothing - 06.mkv", "A/[G] Aaa Nothing - 07.mkv", "A/[G] Aaa Nothing - 08.mkv")

@@ -72,8 +72,8 @@ func (p *progress) draw() {
 // countAfter is how long a run may take before its files are counted: most are over by then.
 const countAfter = time.Second
 
-// countAhead counts what walk yields. The run itself walks no further ahead than it can decide, so that neither the total nor the
-// time left would be known before its end.
+// countAhead counts what walk yields. The run itself walks no further ahead than it can decide, so that neither the
+// total nor the time left would be known before its end.
 func (p *progress) countAhead(ctx context.Context, walk run.Producer) {
 	if walk == nil || !p.status.Enabled() {
 		return
@@ -100,7 +100,6 @@ func (p *progress) countAhead(ctx context.Context, walk run.Producer) {
 	})
 }
 
-// counted takes note of the files decided so far.
 func (p *progress) counted(s report.Summary) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +112,6 @@ func (p *progress) stop() {
 	p.status.Clear()
 }
 
-// part is a piece of the status line.
 type part struct {
 	text   lang.Text
 	short  lang.Text // stands in where the whole line has room for nothing else

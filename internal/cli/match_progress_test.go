@@ -13,7 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// A long run has its files counted ahead; a short one, one that is not watched and one that can't be walked whole have not.
+// A long run has its files counted ahead; a short one, one that is not watched and one that can't be walked whole
+// have not.
 func TestFilesAreCountedAheadOfALongRun(t *testing.T) {
 	walk := func(_ context.Context, yield func(run.Batch) error) error {
 		return errors.Join(yield(run.Batch{Files: make([]library.File, 3)}), yield(run.Batch{Err: io.ErrUnexpectedEOF}))

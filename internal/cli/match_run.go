@@ -23,7 +23,6 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// run runs the job and reports it; the returned error carries the exit status.
 func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.Producer) (err error) {
 	if cfg.Metrics.File == "-" {
 		return usagef("name a file", "metrics can't go to stdout: it carries the results")
@@ -115,7 +114,6 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	return err
 }
 
-// writer returns what the run's records go to.
 func (o *matchOptions) writer(
 	ctx context.Context, run *app.App, out io.Writer, opts report.Options,
 ) (report.Writer, error) {
@@ -129,7 +127,6 @@ func (o *matchOptions) writer(
 	return report.NewWriter(report.Format(o.format), out, opts)
 }
 
-// writePage writes the HTML report of a run.
 func writePage(path string, page html.Page, roots []string, run *app.App, s report.Summary) error {
 	page.Roots, page.Started, page.Version, page.Summary = roots, run.Started(), version.Get().Version, s
 	page.Timeline = run.Samples()
@@ -160,7 +157,6 @@ func matchStatus(ctx context.Context, output, matched, refused error, s report.S
 	return nil
 }
 
-// ending returns how a run ended.
 func ending(ctx context.Context, cfg *config.Config, run *app.App, o *matchOptions) report.Ending {
 	at := run.Progress()
 	e := report.Ending{

@@ -19,7 +19,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// missingFormats are the values of --format of missing.
 var missingFormats = []string{"table", "json", "ndjson"}
 
 func newMissing(f *factory) *cobra.Command {
@@ -211,7 +210,6 @@ func (m *missing) line(b *strings.Builder, at int, head string, text lang.Text) 
 	hang(b, 0, head, at, text, m.opts.Width)
 }
 
-// headline sums up for a person.
 func (m *missing) headline() lang.Text {
 	s := m.sum
 	if s.Series == 0 {

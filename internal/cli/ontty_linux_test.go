@@ -215,7 +215,8 @@ func TestParseOnATerminal(t *testing.T) {
 	}
 }
 
-// What can't be taken back is asked about on a terminal, says what it is about, and is left alone unless the answer is yes.
+// What can't be taken back is asked about on a terminal, says what it is about, and is left alone unless the answer
+// is yes.
 func TestRemovingIsAskedAboutOnATerminal(t *testing.T) {
 	s := newStand(t, upstream.Scenario{})
 	run := func(args ...string) string {

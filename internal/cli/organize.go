@@ -23,10 +23,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// organizeFormats are the values of --format of organize.
 var organizeFormats = []string{"table", "ndjson"}
 
-// organizeRun is one run of organize.
 type organizeRun struct {
 	f *factory
 
@@ -145,7 +143,6 @@ func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 	return o.finish(cmd.Context(), incomplete)
 }
 
-// check refuses flags that make no sense together.
 func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case o.plan != "" && cmd.Flags().Changed("format"):
@@ -178,7 +175,6 @@ func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
 	return checkWritable("--plan", o.plan, "library.plan")
 }
 
-// prepare finds layout and roots.
 func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 	set := o.cfg.Organize
 	layout, err := organize.NewLayout(set.Layout, set.Template)
@@ -247,7 +243,6 @@ func (o *organizeRun) Flush() error { return nil }
 // Close implements report.Writer.
 func (o *organizeRun) Close(report.Summary) error { return nil }
 
-// finish makes the plan, and prints or saves it.
 func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 	if len(o.options.Sources) == 0 {
 		roots, err := o.folders.roots()
@@ -306,7 +301,6 @@ func errorOf(first, second error) error {
 	return second
 }
 
-// planText returns a plan's text.
 func planText(r *organize.Result) (string, error) {
 	var text strings.Builder
 	size := 1 << 12

@@ -194,7 +194,8 @@ func openEditor(ctx context.Context, f *factory, r *organize.Result, text []byte
 	return edited, nil
 }
 
-// save writes the plan, or what was made of it, to a new file that the person names. It reports whether that could be done.
+// save writes the plan, or what was made of it, to a new file that the person names. It reports whether that could be
+// done.
 func (a *planPrompt) save(ctx context.Context) (bool, error) {
 	const standard = "library.plan"
 	name, err := a.p.read(ctx, lang.Sprintf("file [%s], q back > ", standard))
@@ -233,14 +234,12 @@ func keepPlan(path string, fill func(io.Writer) error) error {
 	return err
 }
 
-// planExists is the failure of writing a plan over something.
 func planExists(path string) error {
 	return &failure{
 		exitUsage, lang.Error("%q is there already, and is not replaced", path), "name another file, or remove that one first",
 	}
 }
 
-// printPlan writes a plan to stdout as --format says.
 func (o *organizeRun) printPlan(r *organize.Result) error {
 	if o.format == "ndjson" {
 		return o.printOps(r)
@@ -248,7 +247,6 @@ func (o *organizeRun) printPlan(r *organize.Result) error {
 	return printTree(o.f, r)
 }
 
-// summarize counts what a plan holds.
 func summarize(o *organizeRun, r *organize.Result) report.OrganizeSummary {
 	s := report.OrganizeSummary{Run: r.ID, InPlace: r.InPlace, Unowned: unowned(r.Unowned), ElapsedMS: time.Since(o.began).Milliseconds()}
 	for i := range r.Units {
@@ -307,7 +305,6 @@ func (o *organizeRun) printOps(r *organize.Result) error {
 	return out.end()
 }
 
-// leftOp is the object of a file that stays where it is.
 func leftOp(run string, l *organize.LeftFile) report.Op {
 	source := l.Real
 	if source == "" {

@@ -45,8 +45,9 @@ type shelf struct {
 // newShelf makes a tree with a plan that moves some files round in cycles, and moves and links others.
 func newShelf(t *testing.T, files int) *shelf { return shelfOf(t, files, "in place") }
 
-// shelfOf makes a tree and a plan: "in place" for cycles, moves and links in one root and into another, "apart" for moves and links between
-// two roots, which are carried out in lanes, "nfo" for those with a file for media servers to each tenth.
+// shelfOf makes a tree and a plan: "in place" for cycles, moves and links in one root and into another, "apart" for
+// moves and links between two roots, which are carried out in lanes, "nfo" for those with a file for media servers to
+// each tenth.
 func shelfOf(t *testing.T, files int, kind string) *shelf {
 	t.Helper()
 	s := &shelf{t: t, dir: t.TempDir()}
@@ -209,7 +210,8 @@ func (s *shelf) must(args ...string) {
 	}
 }
 
-// shoot starts the program and kills it a while after it has begun: with an apply when its journal is there, else after that time.
+// shoot starts the program and kills it a while after it has begun: with an apply when its journal is there, else
+// after that time.
 func (s *shelf) shoot(start, after time.Duration, args ...string) {
 	s.t.Helper()
 	before := s.journals()
@@ -268,8 +270,8 @@ func (s *shelf) is(want []string, times bool, when string) {
 	}
 }
 
-// The program is killed at random times in apply, in going on and in putting back: nothing is ever lost, going on ends where a
-// run ends that nobody killed, and putting back where it began.
+// The program is killed at random times in apply, in going on and in putting back: nothing is ever lost, going on
+// ends where a run ends that nobody killed, and putting back where it began.
 func TestTheProgramIsKilled(t *testing.T) {
 	for i, kind := range []string{"in place", "apart", "nfo"} {
 		t.Run(kind, func(t *testing.T) { killProgram(t, shelfOf(t, 600, kind), (*kills+2-i)/3) })

@@ -21,8 +21,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// openRoots looks at the folders from which and to which files go, before any work. Without a PATH the records say later from
-// where.
+// openRoots looks at the folders from which and to which files go, before any work. Without a PATH the records say
+// later from where.
 func (o *organizeRun) openRoots(args []string) error {
 	set := o.cfg.Organize
 	tv, movies := cmp.Or(set.ToTV, set.To), cmp.Or(set.ToMovies, set.To)
@@ -73,7 +73,6 @@ func (o *organizeRun) flagOf(dir string) string {
 	return ""
 }
 
-// addRoot adds a root unless it is there, and returns its index.
 func addRoot(roots *[]organize.Place, p organize.Place) int {
 	if i := slices.IndexFunc(*roots, func(r organize.Place) bool { return r.Path == p.Path }); i >= 0 {
 		return i
@@ -99,7 +98,8 @@ func (o *organizeRun) apart(source string, whole bool, shown string) error {
 	return nil
 }
 
-// folderRoots finds the source roots of records that came without a PATH: of each file system the folder that holds all of them.
+// folderRoots finds the source roots of records that came without a PATH: of each file system the folder that holds
+// all of them.
 type folderRoots struct {
 	common  map[uint64]string // by device
 	devices []uint64          // as they came
@@ -147,7 +147,6 @@ func (f *folderRoots) roots() ([]organize.Place, error) {
 	return out, nil
 }
 
-// wireRecord is a record as it is read again.
 type wireRecord struct {
 	Type string `json:"type"`
 	report.Record
@@ -211,7 +210,6 @@ func unownedText(list []report.Unowned) string {
 	return strings.Join(parts, ", ")
 }
 
-// sayUnowned tells which files are in no unit.
 func sayUnowned(f *factory, list []report.Unowned) {
 	if len(list) > 0 {
 		f.say("not in the plan, and staying where they are: %s\n", unownedText(list))

@@ -86,8 +86,8 @@ may edit: anivault pins says where.`,
 // lookUpWait is how long a person waits at most to hear what an entry is called: their word is taken anyway.
 const lookUpWait = 5 * time.Second
 
-// lookUpPin gives a pin the name of its entry, and warns where there is none, or not such a season. Without a key only the cache is
-// looked at. The error is the configuration's.
+// lookUpPin gives a pin the name of its entry, and warns where there is none, or not such a season. Without a key
+// only the cache is looked at. The error is the configuration's.
 func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error {
 	cfg, err := f.load(cmd)
 	if err != nil {
@@ -148,7 +148,6 @@ func (f *factory) completePin(cmd *cobra.Command, args []string, _ string) ([]st
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// changePins changes the file of pins and says what was done.
 func changePins(f *factory, cmd *cobra.Command, change func(*pins.Set) (string, error)) error {
 	cfg, err := f.load(cmd)
 	if err != nil {
@@ -323,7 +322,6 @@ func pinsText(out io.Writer, path string, set *pins.Set) error {
 	return err
 }
 
-// wirePins is the list of pins in JSON.
 type wirePins struct {
 	File     string         `json:"file" doc:"where the pins are kept"`
 	Pins     []pins.Pin     `json:"pins" doc:"each pin"`

@@ -131,8 +131,9 @@ func readmeRun(t *testing.T) func(args ...string) (out, human string) {
 	}
 }
 
-// What the Korean README says of commands is what the English one says: the same sections, pictures and tables, and in blocks
-// the same commands. Titles are asked for in Korean, and the output of a match is what TestReadmesShowRealOutput prints.
+// What the Korean README says of commands is what the English one says: the same sections, pictures and tables, and
+// in blocks the same commands. Titles are asked for in Korean, and the output of a match is what
+// TestReadmesShowRealOutput prints.
 func TestReadmesHaveTheSameSectionsAndCommands(t *testing.T) {
 	shapes := map[string][]string{}
 	for _, readme := range []string{"README.md", "README.ko.md"} {
@@ -153,8 +154,8 @@ var (
 	links     = regexp.MustCompile(`\]\(([^)]+)\)`)
 )
 
-// shapeOf lists what a README has whatever its language: where sections begin, what they link to, names in tables, and what is
-// typed in blocks, without comments.
+// shapeOf lists what a README has whatever its language: where sections begin, what they link to, names in tables,
+// and what is typed in blocks, without comments.
 func shapeOf(page string) []string {
 	var shape []string
 	block, output := "", false

@@ -61,8 +61,8 @@ func plainUsages(cmd *cobra.Command) {
 	}
 }
 
-// factory holds what every command is made from: the streams, the environment and the flags of every command. It reads the
-// configuration, and tells the person what there is to tell.
+// factory holds what every command is made from: the streams, the environment and the flags of every command. It
+// reads the configuration, and tells the person what there is to tell.
 type factory struct {
 	streams ui.Streams
 	environ []string
@@ -92,7 +92,8 @@ var settingFlags = map[string]string{
 	"exec": "organize.exec", "settle": "watch.settle", "rescan": "watch.rescan", "poll": "watch.poll",
 }
 
-// settingOf returns the setting that a command's flag sets. Of what plans are made with, organize and watch have their own threshold.
+// settingOf returns the setting that a command's flag sets. Of what plans are made with, organize and watch have
+// their own threshold.
 func settingOf(cmd *cobra.Command, flag string) (key string, ok bool) {
 	if (cmd.Name() == "organize" || cmd.Name() == "watch") && flag == "min-confidence" {
 		return "organize.min_confidence", true
@@ -170,8 +171,8 @@ undo puts them back.`,
 	return root
 }
 
-// language is what --lang says, or the environment. It is looked up before the flags are parsed: what is wrong with one is
-// said in it.
+// language is what --lang says, or the environment. It is looked up before the flags are parsed: what is wrong with
+// one is said in it.
 func (f *factory) language(args []string) lang.Language {
 	for i, arg := range args {
 		if arg == "--" {

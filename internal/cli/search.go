@@ -19,10 +19,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// searchFormats are the values of --format of search.
 var searchFormats = []string{"table", "json", "ndjson"}
 
-// wireFound is an entry that search has found, in JSON.
 type wireFound struct {
 	_             struct{}  `constant:"type=entry" doc:"always \"entry\""`
 	Kind          string    `json:"kind" doc:"tv or movie"`

@@ -75,7 +75,6 @@ func serveFlags(flags *pflag.FlagSet, offline *bool) {
 	flags.BoolVar(offline, "offline", false, "never touch the network; needs no key")
 }
 
-// loadServe reads and checks what a gateway needs.
 func loadServe(f *factory, cmd *cobra.Command, offline bool) (*config.Config, error) {
 	cfg, err := f.load(cmd)
 	if err != nil {
@@ -90,7 +89,6 @@ func loadServe(f *factory, cmd *cobra.Command, offline bool) (*config.Config, er
 	return cfg, nil
 }
 
-// runServe runs a gateway until a signal comes.
 func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) (err error) {
 	logs, err := f.openLogs(cfg, f.streams.Err, true)
 	if err != nil {

@@ -68,8 +68,9 @@ type chaos struct {
 	gateways int
 }
 
-// TestChaosOfAGateway: TMDB's faults, kill -9 of the gateway, a match beside it, a full disk and reloads, all at once. No request
-// is above the ceiling, no answer that is stored is spoiled, and nobody waits beyond the bound. TEST_SOAK=10m makes it longer.
+// TestChaosOfAGateway: TMDB's faults, kill -9 of the gateway, a match beside it, a full disk and reloads, all at
+// once. No request is above the ceiling, no answer that is stored is spoiled, and nobody waits beyond the bound.
+// TEST_SOAK=10m makes it longer.
 func TestChaosOfAGateway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some ten seconds")

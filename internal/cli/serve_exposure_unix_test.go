@@ -23,8 +23,8 @@ import (
 	"github.com/anivault/anivault/internal/tmdbfake/cert"
 )
 
-// The page for admins: every combination of address, certificate, plain_http and token. What is not refused listens, over TLS
-// wherever others reach it, and shows a stranger a form to log in and nothing else.
+// The page for admins: every combination of address, certificate, plain_http and token. What is not refused listens,
+// over TLS wherever others reach it, and shows a stranger a form to log in and nothing else.
 func TestEveryExposureOfTheAdminPage(t *testing.T) {
 	pair, err := cert.New(time.Now(), cert.Good)
 	if err != nil {

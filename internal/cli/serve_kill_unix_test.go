@@ -174,8 +174,8 @@ func (k *killable) accounts() (list []listed) {
 	return list
 }
 
-// A gateway is killed with a request under way. Nothing that was used of a quota is forgotten, what was set aside and the slot of
-// its one account are free for the next gateway.
+// A gateway is killed with a request under way. Nothing that was used of a quota is forgotten, what was set aside and
+// the slot of its one account are free for the next gateway.
 func TestSeed002AndSeed003AKilledGatewayLosesNoQuotaAndKeepsNoSlot(t *testing.T) {
 	k := newKillable(t, "accounts: [{name: main, keys: [{token: a-token-of-main}], account_concurrency: 1, quota: 4/24h}]\n", "")
 	for n := range 2 {

@@ -20,8 +20,8 @@ var (
 	curlLine  = regexp.MustCompile(`(?m)^curl '?(http://127\.0\.0\.1:7373/[^' ]*)`)
 )
 
-// Whoever types what the pages say has a first answer, and the second from the cache. The port alone is another one: the pages'
-// may be taken here.
+// Whoever types what the pages say has a first answer, and the second from the cache. The port alone is another one:
+// the pages' may be taken here.
 func TestTheFirstAnswerOfThePagesIsOne(t *testing.T) {
 	for _, page := range []string{"README.md", "README.ko.md", "docs/gateway.md"} {
 		t.Run(page, func(t *testing.T) {

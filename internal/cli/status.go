@@ -46,7 +46,6 @@ how much the cache holds, and which run of organize has not come to its end. It 
 	return cmd
 }
 
-// statusView is what status shows.
 type statusView struct {
 	limiter ratelimit.Status
 	cache   *cache.Stats // nil where it can't be read
@@ -75,7 +74,8 @@ func readStatus(ctx context.Context, f *factory, cfg *config.Config, store ratel
 	return view, nil
 }
 
-// lookUnfinished returns the runs of organize that have not come to their end. That they can't be looked up hides nothing else.
+// lookUnfinished returns the runs of organize that have not come to their end. That they can't be looked up hides
+// nothing else.
 func lookUnfinished(ctx context.Context, f *factory, cfg *config.Config, u *unfinishedRuns) []unfinishedRun {
 	runs, err := u.look(ctx, cfg)
 	if err != nil && ctx.Err() == nil {
@@ -238,7 +238,6 @@ func judged(s ratelimit.Status) lang.Text {
 	return lang.Textf("last %s", ui.Countdown(s.Tuning.Window))
 }
 
-// pace is what a process may send now.
 func pace(s ratelimit.Status, p ratelimit.ProcessStatus) lang.Text {
 	switch {
 	case s.Rate == 0:

@@ -157,7 +157,6 @@ func writeFormats(_ *cobra.Command, out io.Writer, width int) {
 	fmt.Fprintln(out, "\n"+reflow("Formats: "+strings.Join(matchFormats, ", ")+shapes, width))
 }
 
-// matchFormats are the values of --format of match.
 var matchFormats = report.Formats()
 
 // output is what a script may read of one kind of output: its fields, in their order.

@@ -17,7 +17,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// unfinishedRun is a run that has not come to its end.
 type unfinishedRun struct {
 	apply.Run
 	atWork bool
@@ -30,7 +29,8 @@ type unfinishedRuns struct {
 	close  func()
 }
 
-// look returns the runs, the newest first, and behind them those of which nobody can say whether they have ended. It makes nothing: where no plan was ever carried out there are none.
+// look returns the runs, the newest first, and behind them those of which nobody can say whether they have ended. It
+// makes nothing: where no plan was ever carried out there are none.
 func (u *unfinishedRuns) look(ctx context.Context, cfg *config.Config) ([]unfinishedRun, error) {
 	u.dir = historyDir(cfg)
 	if _, err := os.Stat(u.dir); errors.Is(err, fs.ErrNotExist) || !apply.Supported {
@@ -60,8 +60,9 @@ func (u *unfinishedRuns) look(ctx context.Context, cfg *config.Config) ([]unfini
 	return out, nil
 }
 
-// standing reads runs, and says whether a process is at work on those that have not come to their end. One that comes to it between
-// the two looks was not cut off: nobody is at work only where the runs are the same before and after a moment in which nobody was.
+// standing reads runs, and says whether a process is at work on those that have not come to their end. One that comes
+// to it between the two looks was not cut off: nobody is at work only where the runs are the same before and after a
+// moment in which nobody was.
 func standing(read func() ([]apply.Run, error), atWork func() bool) (runs []apply.Run, busy bool, err error) {
 	type stage struct {
 		id    string
@@ -104,7 +105,6 @@ func (u *unfinishedRuns) end() {
 	}
 }
 
-// text says what there is to say of a run.
 func (r *unfinishedRun) text() lang.Text {
 	if r.Err != nil {
 		return lang.Textf("whether %s was cut off can't be known: %v", r.ID, r.Err)
@@ -115,7 +115,6 @@ func (r *unfinishedRun) text() lang.Text {
 	return lang.Textf("%s of %s was cut off", r.ID, ui.Clock(r.Begun))
 }
 
-// checkRuns says which runs were cut off.
 func checkRuns(ctx context.Context, cfg *config.Config) finding {
 	var u unfinishedRuns
 	defer u.end()

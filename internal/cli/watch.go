@@ -24,7 +24,6 @@ import (
 	"github.com/anivault/anivault/internal/watch"
 )
 
-// watchRun is one run of watch.
 type watchRun struct {
 	f     *factory
 	cmd   *cobra.Command
@@ -171,7 +170,8 @@ func (w *watchRun) claim(ctx context.Context, file string) (release func(), err 
 	return release, os.WriteFile(file, []byte(fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Stamp(time.Now()))), 0o600)
 }
 
-// asked says what is watched and how it is put in order: what was done for another question says nothing about this one.
+// asked says what is watched and how it is put in order: what was done for another question says nothing about this
+// one.
 func (w *watchRun) asked() string {
 	set := w.cfg.Organize
 	set.Exec = nil

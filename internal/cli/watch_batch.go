@@ -128,8 +128,8 @@ func (w *watchRun) leave(plan *organize.Result) watch.Result {
 	return result
 }
 
-// failed tells an error and says whether watching goes on: not when it was asked to end, when the key was refused, or nobody takes
-// what is printed.
+// failed tells an error and says whether watching goes on: not when it was asked to end, when the key was refused, or
+// nobody takes what is printed.
 func (w *watchRun) failed(ctx context.Context, err error) watch.Result {
 	known, ok := errors.AsType[*failure](err)
 	switch {
@@ -150,8 +150,8 @@ func (w *watchRun) unfinished(ctx context.Context) ([]unfinishedRun, error) {
 	return slices.DeleteFunc(runs, func(r unfinishedRun) bool { return r.Err != nil }), err // a damaged one can't be gone on with
 }
 
-// resume goes on with a run that was cut off, and reports whether another one can begin. One that a person was putting back is the
-// person's.
+// resume goes on with a run that was cut off, and reports whether another one can begin. One that a person was
+// putting back is the person's.
 func (w *watchRun) resume(ctx context.Context) bool {
 	runs, err := w.unfinished(ctx)
 	if err != nil {
@@ -184,8 +184,8 @@ func (w *watchRun) resume(ctx context.Context) bool {
 	return err == nil && len(runs) == 0
 }
 
-// targetsAreThere looks whether the libraries are there, and the folders that they were when watching began: the folder on which a disk
-// was mounted is no library.
+// targetsAreThere looks whether the libraries are there, and the folders that they were when watching began: the
+// folder on which a disk was mounted is no library.
 func (w *watchRun) targetsAreThere() bool {
 	for _, root := range w.targets {
 		err := watch.Same(root)
@@ -212,8 +212,8 @@ type brought struct {
 	files []apply.Identity
 }
 
-// returned tells the files that an undo has brought back since a pin or the index has changed: moving them again would put back what
-// its user has put back. Only journals that have changed are read.
+// returned tells the files that an undo has brought back since a pin or the index has changed: moving them again
+// would put back what its user has put back. Only journals that have changed are read.
 func (w *watchRun) returned() (func(*organize.Item) bool, error) {
 	e, closeEngine, err := openEngine(w.cfg)
 	if err != nil {

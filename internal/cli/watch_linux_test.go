@@ -160,7 +160,8 @@ func (w *watched) rename(from, to string) {
 	}
 }
 
-// What arrives is linked once it is whole; nothing is told twice, not even by the next process; a second one is refused meanwhile.
+// What arrives is linked once it is whole; nothing is told twice, not even by the next process; a second one is
+// refused meanwhile.
 func TestWhatArrivesIsPutInOrder(t *testing.T) {
 	w := newWatched(t)
 	w.file("Cowboy Bebop - 05.mkv")
@@ -198,7 +199,8 @@ func TestWhatArrivesIsPutInOrder(t *testing.T) {
 	}
 }
 
-// The watched folder goes away, and the library: both are waited for, nothing is made where they were mounted, and nothing done twice.
+// The watched folder goes away, and the library: both are waited for, nothing is made where they were mounted, and
+// nothing done twice.
 func TestFoldersThatVanishAreWaitedFor(t *testing.T) {
 	w := newWatched(t)
 	w.file("a/Cowboy Bebop - 05.mkv")
@@ -305,7 +307,8 @@ func TestWhatWasPutBackStays(t *testing.T) {
 	w.stop()
 }
 
-// Watching is killed in the middle of a batch, again and again: the next process goes on with the run, and in the end all is there.
+// Watching is killed in the middle of a batch, again and again: the next process goes on with the run, and in the end
+// all is there.
 func TestWatchingIsKilled(t *testing.T) {
 	w := newWatched(t)
 	const files = 24

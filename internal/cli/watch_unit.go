@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// unitText is a unit for systemd's user manager. What would put PATH and library on mounts of their own is not in it: no hard link
-// leads from one mount to another.
+// unitText is a unit for systemd's user manager. What would put PATH and library on mounts of their own is not in it:
+// no hard link leads from one mount to another.
 const unitText = `# Puts what arrives in order: anivault watch. As %s:
 #   systemctl --user daemon-reload && systemctl --user enable --now anivault-watch
 #   loginctl enable-linger        lets it run while you are not logged in
