@@ -179,11 +179,12 @@ func testAccounts(ctx context.Context, f *factory, cfg *config.Config, list []co
 func operateAccount(
 	f *factory, cmd *cobra.Command, name string, change func(context.Context, operate.Target) error,
 ) error {
-	return f.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
-		if _, err := accountsNamed(cfg, []string{name}); err != nil {
+	return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
+		if _, err := accountsNamed(target.Config, []string{name}); err != nil {
 			return err
 		}
-		return change(ctx, operate.Target{Operator: ratelimit.Operator{Store: store}, Config: cfg, Account: name})
+		target.Account = name
+		return change(ctx, target)
 	})
 }
 

@@ -44,7 +44,7 @@ func newLimiterShow(f *factory) *cobra.Command {
 }
 
 // operate opens the shared state for an operator's command; a process's own memory can't be reached.
-func (f *factory) operate(cmd *cobra.Command, do func(context.Context, *config.Config, ratelimit.Store) error) error {
+func (f *factory) operate(cmd *cobra.Command, do func(context.Context, operate.Target) error) error {
 	cfg, err := f.load(cmd)
 	if err != nil {
 		return err
@@ -61,7 +61,8 @@ func (f *factory) operate(cmd *cobra.Command, do func(context.Context, *config.C
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(cmd.Context(), cfg, store), done())
+	target := operate.Target{Operator: ratelimit.Operator{Store: store}, Config: cfg}
+	return errors.Join(do(cmd.Context(), target), done())
 }
 
 // operatorPatience is how long an operator's command waits for the shared state. A process that holds its lock for
@@ -81,8 +82,8 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 		if err := field.Set(&t, recover); err != nil {
 			return tuneError(err)
 		}
-		return f.operate(cmd, func(ctx context.Context, _ *config.Config, store ratelimit.Store) error {
-			if _, _, err := (ratelimit.Operator{Store: store}).ForceCacheOnly(ctx, t.AutoRecover); err != nil {
+		return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
+			if _, err := target.CacheOnly(ctx, t.AutoRecover); err != nil {
 				return err
 			}
 			ends := lang.Text("until: anivault limiter resume")
@@ -93,7 +94,7 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 			return nil
 		})
 	})
-	cmd.Flags().StringVar(&recover, "auto-recover", config.Default("limiter.auto_recover"),
+	cmd.Flags().StringVar(&recover, "auto-recover", config.SettingOf("limiter.auto_recover").Default,
 		"end by itself after this `PERIOD`, such as 15m")
 	return cmd
 }
@@ -104,20 +105,16 @@ func newLimiterResume(f *factory) *cobra.Command {
 		Short:   "End CacheOnly: probe TMDB, then go on",
 		Example: "  anivault limiter resume",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		return f.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
-			tr, moved, err := (ratelimit.Operator{Store: store}).Resume(ctx)
-			if err != nil {
+		return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
+			state, err := target.Resume(ctx)
+			switch {
+			case err != nil:
 				return err
+			case state.From != state.To:
+				f.say("resumed: %s, then HalfOpen, then Normal\n", state.To)
+			default:
+				f.say("nothing to resume: the limiter is in %s\n", state.To)
 			}
-			if moved {
-				f.say("resumed: %s, then HalfOpen, then Normal\n", tr.To)
-				return nil
-			}
-			st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
-			if err != nil {
-				return err
-			}
-			f.say("nothing to resume: the limiter is in %s\n", st.State)
 			return nil
 		})
 	})
@@ -132,8 +129,8 @@ func newLimiterReset(f *factory) *cobra.Command {
 		Long: `Forget what was learned: state, evidence, cooldown, learned rate, budget and tuning. A pause that TMDB asked for stays
 unless --force is given.`,
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		return f.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
-			before, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
+		return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
+			before, err := ratelimit.ReadStatus(ctx, target.Store, target.Config.Tuning)
 			if err != nil {
 				return err
 			}
@@ -141,10 +138,10 @@ unless --force is given.`,
 			if ok, err := f.confirmed(ctx, yes, lang.Textf("Forget what the limiter has learned (%s)?", known), "nothing was removed\n"); !ok {
 				return err
 			}
-			if err := (ratelimit.Operator{Store: store}).Reset(ctx, force); err != nil {
+			if err := target.Reset(ctx, force); err != nil {
 				return err
 			}
-			st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
+			st, err := ratelimit.ReadStatus(ctx, target.Store, target.Config.Tuning)
 			if err != nil {
 				return err
 			}
@@ -255,8 +252,7 @@ anivault config show lists them.`,
 		if err != nil {
 			return err
 		}
-		return f.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
-			target := operate.Target{Operator: ratelimit.Operator{Store: store}, Config: cfg}
+		return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Tune(ctx, operate.Order{Set: values, Lasts: period}); err != nil {
 				return tuneError(err)
 			}
@@ -289,8 +285,7 @@ func resetTuning(f *factory, cmd *cobra.Command, keys []string) error {
 			return unknownKnob(k)
 		}
 	}
-	return f.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
-		target := operate.Target{Operator: ratelimit.Operator{Store: store}, Config: cfg}
+	return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
 		if _, err := target.Tune(ctx, operate.Order{Reset: keys, ResetAll: len(keys) == 0}); err != nil {
 			return err
 		}
