@@ -68,7 +68,7 @@ Every run is written down before its first change. One that was cut off, by Ctrl
 	flags.BoolVar(&a.resume, "resume", false, "go on with the run that was cut off; its ID may follow")
 	flags.BoolVar(&a.partial, "partial", false, "leave the units that can't be carried out, and do the others")
 	flags.DurationVar(&a.wait, "wait", 0, "wait up to `TIME` for another run to end")
-	execFlag(flags)
+	addSettings(cmd, flags, "organize.exec")
 	streamFormat(cmd, &a.format, organizeFormats...)
 	return cmd
 }

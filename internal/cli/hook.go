@@ -1,14 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/exec"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
@@ -18,10 +17,6 @@ import (
 
 // hookLimit is how long the program of organize.exec may take.
 const hookLimit = time.Minute
-
-func execFlag(flags *pflag.FlagSet) {
-	settingFlag(flags, "exec", "`PROGRAM` that runs once something was changed, with the changed folders on its stdin")
-}
 
 // checkHook refuses a program that is not there, before any work.
 func checkHook(cfg *config.Config) error {
@@ -44,7 +39,7 @@ func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Out
 	h := hook{argv: cfg.Organize.Exec, env: hookEnv(f.environ, out), limit: hookLimit, streams: f.streams, changed: out.Changed}
 	if err := h.run(ctx); err != nil {
 		f.warn("%v; what the run %s did stays as it is", err, out.Run)
-		return errorOf(told, &failure{code: exitIncomplete})
+		return cmp.Or(told, error(&failure{code: exitIncomplete}))
 	}
 	return told
 }

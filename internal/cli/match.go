@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
@@ -93,7 +92,7 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 	flags := cmd.Flags()
 	streamFormat(cmd, &o.format, matchFormats...)
 	matchSettings(cmd, &o)
-	matchThreshold(flags)
+	addSettings(cmd, flags, "match.min_confidence")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
 	flags.StringVar(&o.namesFrom, "names-from", "",
 		"match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
@@ -118,28 +117,16 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 func matchSettings(cmd *cobra.Command, o *matchOptions) {
 	flags := cmd.Flags()
 	askSettings(cmd, &o.offline)
-	settingFlag(flags, "auto-recover", "in CacheOnly, wait and probe TMDB every `PERIOD`, such as 15m")
-	settingFlag(flags, "type", "`KIND` of the files: auto, tv or movie")
-	settingFlag(flags, "min-episode-confidence", "below this `NUMBER` from 0 to 1 a file has no season and episode")
+	addSettings(cmd, flags, "limiter.auto_recover", "match.type", "match.min_episode_confidence", "match.jobs")
 	flags.StringArrayVar(&o.exclude, "exclude", nil,
 		"leave out what `GLOB` matches, as in .anivaultignore (may be repeated)")
-	flags.String("jobs", "", "read and parse `N` at once; never the number of requests (default: by CPU)")
-	completeWords(cmd, "type", "auto", "tv", "movie")
-}
-
-// matchThreshold adds match's flag of what is believed.
-func matchThreshold(flags *pflag.FlagSet) {
-	settingFlag(flags, "min-confidence", "below this `NUMBER` from 0 to 1 a file is ambiguous")
 }
 
 // askSettings adds the flags of commands that ask TMDB about titles.
 func askSettings(cmd *cobra.Command, offline *bool) {
 	flags := cmd.Flags()
 	flags.BoolVar(offline, "offline", false, "never touch the network; answers come from cache, index and pins")
-	settingFlag(flags, "max-wait", "`TIME` one request may wait for permission, retries included")
-	settingFlag(flags, "request-timeout", "timeout for one HTTP request, a `TIME` such as 15s")
-	settingFlag(flags, "language", "`LANGUAGE` of titles, such as ko-KR, or several: ko-KR,en-US")
-	flags.Bool("include-adult", false, "let TMDB's search return adult titles")
+	addSettings(cmd, flags, "limiter.max_wait", "limiter.request_timeout", "tmdb.language", "match.include_adult")
 	completeWords(cmd, "language",
 		"en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")
 }

@@ -50,7 +50,7 @@ An episode has aired if its date has come. Specials (season 0) are never missing
 	})
 	streamFormat(cmd, &o.format, missingFormats...)
 	matchSettings(cmd, &o)
-	matchThreshold(cmd.Flags())
+	addSettings(cmd, cmd.Flags(), "match.min_confidence")
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -86,24 +87,8 @@ over something that is there.`,
 
 // planFlags adds the flags that say how files are put in order; organize and watch have them.
 func planFlags(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	settingFlag(flags, "to", "`FOLDER` in which the library is put in order; it must exist")
-	settingFlag(flags, "to-tv", "`FOLDER` for series, in place of --to")
-	settingFlag(flags, "to-movies", "`FOLDER` for films, in place of --to")
-	settingFlag(flags, "mode", "`HOW` files get there: hardlink, move, symlink, copy or reflink")
-	settingFlag(flags, "or", "`WHAT` is done where the mode can't cross file systems: off leaves the file, copy copies it")
-	settingFlag(flags, "layout", "`SERVER` whose names they get: jellyfin, plex, kodi, emby, or custom (organize.template.*)")
-	flags.String("min-confidence", config.Default("organize.min_confidence"), "below this `NUMBER` from 0 to 1 a file is left")
-	settingFlag(flags, "on-conflict", "`WHAT` becomes of files that would get one name: report leaves them, version gives them labels")
-	settingFlag(flags, "extras", "`WHAT` becomes of trailers, creditless openings and other extras: leave leaves them, follow puts them beside their series or film")
-	settingFlag(flags, "nfo", "`WHICH` files for media servers are written: off, ids (which entry it is), full (all that is known), auto (ids for kodi)")
-	execFlag(flags)
-	completeWords(cmd, "mode", "hardlink", "move", "symlink", "copy", "reflink")
-	completeWords(cmd, "or", "off", "copy")
-	completeWords(cmd, "layout", organize.LayoutNames()...)
-	completeWords(cmd, "on-conflict", "report", "version")
-	completeWords(cmd, "extras", "leave", "follow")
-	completeWords(cmd, "nfo", "auto", "off", "ids", "full")
+	addSettings(cmd, cmd.Flags(), "organize.to", "organize.to_tv", "organize.to_movies", "organize.mode", "organize.or",
+		"organize.layout", "organize.min_confidence", "organize.on_conflict", "organize.extras", "organize.nfo", "organize.exec")
 }
 
 func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
@@ -264,7 +249,7 @@ func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 	case o.plan == "-":
 		err = writePlan(o.f.streams.Out, result)
 	case o.yes:
-		return errorOf(o.apply(ctx, result), o.rest(result, incomplete))
+		return cmp.Or(o.apply(ctx, result), o.rest(result, incomplete))
 	case o.plan != "":
 		err = keepPlan(o.plan, func(w io.Writer) error { return writePlan(w, result) })
 	default:
@@ -277,7 +262,7 @@ func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 	}
 	o.sayPlan(result)
 	if o.asks(result) {
-		return errorOf(o.ask(ctx, result), o.rest(result, incomplete))
+		return cmp.Or(o.ask(ctx, result), o.rest(result, incomplete))
 	}
 	return o.rest(result, incomplete)
 }
@@ -291,14 +276,6 @@ func (o *organizeRun) rest(r *organize.Result, incomplete error) error {
 		return &failure{code: exitStrict}
 	}
 	return nil
-}
-
-// errorOf returns the first of two errors that there is.
-func errorOf(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
 }
 
 func planText(r *organize.Result) (string, error) {

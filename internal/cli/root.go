@@ -79,34 +79,6 @@ type factory struct {
 	lang       string
 }
 
-// settingFlags says which flag sets which setting, wherever the flag appears.
-var settingFlags = map[string]string{
-	"log-level": "log.level", "log-format": "log.format", "log-file": "log.file",
-	"metrics-file": "metrics.file", "metrics-textfile": "metrics.textfile",
-	"language": "tmdb.language", "max-wait": "limiter.max_wait", "request-timeout": "limiter.request_timeout",
-	"auto-recover": "limiter.auto_recover", "min-confidence": "match.min_confidence",
-	"min-episode-confidence": "match.min_episode_confidence", "type": "match.type",
-	"include-adult": "match.include_adult", "jobs": "match.jobs", "listen": "serve.listen", "admin-listen": "serve.admin_listen",
-	"to": "organize.to", "to-tv": "organize.to_tv", "to-movies": "organize.to_movies", "mode": "organize.mode", "or": "organize.or",
-	"layout": "organize.layout", "on-conflict": "organize.on_conflict", "extras": "organize.extras", "nfo": "organize.nfo",
-	"exec": "organize.exec", "settle": "watch.settle", "rescan": "watch.rescan", "poll": "watch.poll",
-}
-
-// settingOf returns the setting that a command's flag sets. Of what plans are made with, organize and watch have
-// their own threshold.
-func settingOf(cmd *cobra.Command, flag string) (key string, ok bool) {
-	if (cmd.Name() == "organize" || cmd.Name() == "watch") && flag == "min-confidence" {
-		return "organize.min_confidence", true
-	}
-	key, ok = settingFlags[flag]
-	return key, ok
-}
-
-// settingFlag adds a flag that sets a setting; its default is the setting's.
-func settingFlag(flags *pflag.FlagSet, name, usage string) {
-	flags.String(name, config.Default(settingFlags[name]), usage)
-}
-
 func newRoot(f *factory) *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{
@@ -144,21 +116,15 @@ undo puts them back.`,
 	root.SetHelpFunc(f.help)
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as anivault version does")
 	flags := root.PersistentFlags()
+	addSettings(root, flags, "log.level", "log.format", "log.file", "metrics.file", "metrics.textfile")
 	flags.StringVar(&f.configFile, "config", "", "config `FILE` to read instead of the default one")
-	flags.String("log-level", "", "`LEVEL` logged to stderr: error, warn, info or debug")
-	flags.String("log-format", "", "`FORM` of log lines: logfmt or json")
-	flags.String("log-file", "", "log to `FILE` as well")
 	flags.CountVarP(&f.verbose, "verbose", "v", "log more: -v info, -vv debug")
-	flags.String("metrics-file", "", "append metrics to `FILE` as NDJSON")
-	flags.String("metrics-textfile", "", "write metrics to `FILE` in Prometheus' text format")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no summary on stderr")
 	flags.BoolVar(&f.noProgress, "no-progress", false, "no progress on stderr")
 	flags.StringVar(&f.color, "color", "auto", "colour `WHEN`: auto, always or never (NO_COLOR is honoured)")
 	flags.StringVar(&f.lang, "lang", "", "the language of messages, `LANG`: en or ko (default: that of LC_ALL, LC_MESSAGES or LANG)")
 	completeWords(root, "lang", lang.Names()...)
 	completeWords(root, "color", "auto", "always", "never")
-	completeWords(root, "log-level", "error", "warn", "info", "debug")
-	completeWords(root, "log-format", "logfmt", "json")
 
 	root.AddCommand(
 		newMatch(f), newSearch(f), newMissing(f), newParse(f), newPin(f), newUnpin(f), newPins(f), newIndex(f),
@@ -213,12 +179,12 @@ func (f *factory) load(cmd *cobra.Command) (*config.Config, error) {
 func (f *factory) loadFrom(cmd *cobra.Command, file string) (*config.Config, error) {
 	flags := map[string]config.Flag{}
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if key, ok := settingOf(cmd, flag.Name); ok {
+		if key := flag.Annotations[settingKey]; key != nil {
 			value := flag.Value.String()
 			if list, ok := flag.Value.(pflag.SliceValue); ok {
 				value = strings.Join(list.GetSlice(), ",")
 			}
-			flags[key] = config.Flag{Name: flag.Name, Value: value}
+			flags[key[0]] = config.Flag{Name: flag.Name, Value: value}
 		}
 	})
 	if _, given := flags["log.level"]; !given && f.verbose > 0 {

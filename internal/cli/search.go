@@ -73,9 +73,9 @@ index and from any cached answer that has the words in a title.`,
 	})
 	streamFormat(cmd, &format, searchFormats...)
 	askSettings(cmd, &offline)
-	settingFlag(cmd.Flags(), "type", "`KIND` to look for: auto (either), tv or movie")
+	addSettings(cmd, cmd.Flags(), "match.type")
+	cmd.Flags().Lookup("type").Usage = "`KIND` to look for: auto (either), tv or movie"
 	cmd.Flags().IntVar(&year, "year", 0, "only what was first shown in `YEAR`; of series any year in which one aired")
-	completeWords(cmd, "type", "auto", "tv", "movie")
 	return cmd
 }
 

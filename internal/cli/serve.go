@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/internal/admin"
 	"github.com/anivault/anivault/internal/config"
@@ -40,7 +39,7 @@ no token.`,
 		}
 		return runServe(f, cmd, cfg, offline)
 	})
-	serveFlags(cmd.Flags(), &offline)
+	serveFlags(cmd, &offline)
 	cmd.AddCommand(newServeCheck(f), newServeToken(f))
 	return cmd
 }
@@ -64,14 +63,16 @@ none of them, so it works beside a running gateway.`,
 		_, err = io.WriteString(f.streams.Out, lang.Sprintf("ok: would listen on %s; %s\n", strings.Join(cfg.Serve.Listen, ", "), lang.Count(len(cfg.Serve.Clients), "client")))
 		return err
 	})
-	serveFlags(cmd.Flags(), &offline)
+	serveFlags(cmd, &offline)
 	return cmd
 }
 
-func serveFlags(flags *pflag.FlagSet, offline *bool) {
+func serveFlags(cmd *cobra.Command, offline *bool) {
+	flags := cmd.Flags()
 	flags.StringArray("listen", nil, "`ADDR` to listen on, host:port or unix:/path; may be repeated")
-	flags.Lookup("listen").DefValue = config.Default("serve.listen")
-	settingFlag(flags, "admin-listen", "`ADDR` of the page and the API for admins, host:port, or off")
+	flags.Lookup("listen").DefValue = config.SettingOf("serve.listen").Default
+	_ = flags.SetAnnotation("listen", settingKey, []string{"serve.listen"}) // it is there
+	addSettings(cmd, flags, "serve.admin_listen")
 	flags.BoolVar(offline, "offline", false, "never touch the network; needs no key")
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/logging"
@@ -228,28 +229,26 @@ func TestFlagsAndSettingsAgree(t *testing.T) {
 	}
 	met := map[string]bool{}
 	eachCommand(testRoot(), func(cmd *cobra.Command) {
-		for name := range settingFlags {
-			key, _ := settingOf(cmd, name)
-			f := cmd.Flags().Lookup(name)
-			if f == nil {
-				f = cmd.PersistentFlags().Lookup(name)
-			}
-			s, known := settings[key]
-			if !known {
-				t.Fatalf("--%s sets %s, which is no setting", name, key)
-			}
-			if f == nil {
-				continue
-			}
-			met[name] = true
-			if f.DefValue != "" && f.DefValue != s.Default {
-				t.Errorf("%s --%s says that the default is %s; it is %s", cmd.CommandPath(), name, f.DefValue, s.Default)
-			}
+		for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
+			set.VisitAll(func(f *pflag.Flag) {
+				keys := f.Annotations[settingKey]
+				if keys == nil {
+					return
+				}
+				s, known := settings[keys[0]]
+				if !known {
+					t.Fatalf("--%s sets %s, which is no setting", f.Name, keys[0])
+				}
+				met[keys[0]] = true
+				if f.DefValue != "" && f.DefValue != s.Default {
+					t.Errorf("%s --%s says that the default is %s; it is %s", cmd.CommandPath(), f.Name, f.DefValue, s.Default)
+				}
+			})
 		}
 	})
-	for name := range settingFlags {
-		if !met[name] {
-			t.Errorf("no command has --%s", name)
+	for _, row := range settingFlags {
+		if !met[row.key] {
+			t.Errorf("no command has --%s for %s", row.name, row.key)
 		}
 	}
 }

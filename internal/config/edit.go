@@ -220,7 +220,7 @@ func fileText(token Secret, language string) string {
 			fmt.Fprintf(&b, "%s:\n", sec)
 			section = sec
 		}
-		s := setting(key)
+		s := SettingOf(key)
 		if key == "tmdb.language" && language != "" {
 			fmt.Fprintf(&b, "  %s: %s    # %s\n", name, language, lang.Say(s.Doc))
 			continue

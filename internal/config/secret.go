@@ -84,7 +84,9 @@ var (
 )
 
 // AsksTMDB reports whether requests go to TMDB's own address, which wants a key of TMDB's own form.
-func (c *Config) AsksTMDB() bool { return c.TMDB.BaseURL.String() == Default("tmdb.base_url") }
+func (c *Config) AsksTMDB() bool {
+	return c.TMDB.BaseURL.String() == SettingOf("tmdb.base_url").Default
+}
 
 // LacksKey reports whether nothing can be asked for want of a key. Other addresses, such as a gateway, may want none.
 func (c *Config) LacksKey() bool { return c.AsksTMDB() && !c.HasKey() }

@@ -20,6 +20,7 @@ type Setting struct {
 	Env     string    // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
 	Default string    // as it would be written; empty means "not set"
 	Allowed lang.Text // what may be written, for messages and documents
+	Words   []string  // that, where it is one of a few words
 	Doc     string    // one sentence
 	Secret  bool      // never shown
 	List    bool      // items with commas; in the file also a list
@@ -51,10 +52,8 @@ var settings = sync.OnceValue(func() []Setting {
 // LimiterVariable returns the environment variable of a setting of the limiter: rate_base is ANIVAULT_RATE_BASE.
 func LimiterVariable(key string) string { return "ANIVAULT_" + strings.ToUpper(key) }
 
-// Default returns the default of a setting as it would be written; key must be one of the table's.
-func Default(key string) string { return setting(key).Default }
-
-func setting(key string) Setting {
+// SettingOf returns a setting; key must be one of the table's.
+func SettingOf(key string) Setting {
 	for _, s := range Settings() {
 		if s.Key == key {
 			return s
@@ -186,12 +185,14 @@ func anything(v string) (string, error) { return v, nil }
 func choice(key, doc string, field func(*Config) *string, standard string, words ...string) Setting {
 	last := len(words) - 1
 	allowed := lang.Textf("%s or %s", strings.Join(words[:last], ", "), words[last])
-	return of(key, standard, allowed, doc, field, func(v string) (string, error) {
+	s := of(key, standard, allowed, doc, field, func(v string) (string, error) {
 		if !slices.Contains(words, v) {
 			return "", lang.Error("must be one of %s", strings.Join(words, ", "))
 		}
 		return v, nil
 	})
+	s.Words = words
+	return s
 }
 
 // size is a number of bytes.

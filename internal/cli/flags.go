@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// settingFlags are the flags that set a setting. Default and allowed words are the setting's.
+var settingFlags = []struct {
+	key, name string
+	usage     lang.Text
+}{
+	{"log.level", "log-level", "`LEVEL` logged to stderr: error, warn, info or debug"},
+	{"log.format", "log-format", "`FORM` of log lines: logfmt or json"},
+	{"log.file", "log-file", "log to `FILE` as well"},
+	{"metrics.file", "metrics-file", "append metrics to `FILE` as NDJSON"},
+	{"metrics.textfile", "metrics-textfile", "write metrics to `FILE` in Prometheus' text format"},
+
+	{"tmdb.language", "language", "`LANGUAGE` of titles, such as ko-KR, or several: ko-KR,en-US"},
+	{"limiter.max_wait", "max-wait", "`TIME` one request may wait for permission, retries included"},
+	{"limiter.request_timeout", "request-timeout", "timeout for one HTTP request, a `TIME` such as 15s"},
+	{"limiter.auto_recover", "auto-recover", "in CacheOnly, wait and probe TMDB every `PERIOD`, such as 15m"},
+	{"match.min_confidence", "min-confidence", "below this `NUMBER` from 0 to 1 a file is ambiguous"},
+	{
+		"match.min_episode_confidence", "min-episode-confidence",
+		"below this `NUMBER` from 0 to 1 a file has no season and episode",
+	},
+	{"match.type", "type", "`KIND` of the files: auto, tv or movie"},
+	{"match.include_adult", "include-adult", "let TMDB's search return adult titles"},
+	{"match.jobs", "jobs", "read and parse `N` at once; never the number of requests (default: by CPU)"},
+	{"serve.admin_listen", "admin-listen", "`ADDR` of the page and the API for admins, host:port, or off"},
+
+	{"organize.to", "to", "`FOLDER` in which the library is put in order; it must exist"},
+	{"organize.to_tv", "to-tv", "`FOLDER` for series, in place of --to"},
+	{"organize.to_movies", "to-movies", "`FOLDER` for films, in place of --to"},
+	{"organize.mode", "mode", "`HOW` files get there: hardlink, move, symlink, copy or reflink"},
+	{"organize.or", "or", "`WHAT` is done where the mode can't cross file systems: off leaves the file, copy copies it"},
+	{
+		"organize.layout", "layout",
+		lang.Text("`SERVER` whose names they get: " + servers() + ", or custom (organize.template.*)"),
+	},
+	{"organize.min_confidence", "min-confidence", "below this `NUMBER` from 0 to 1 a file is left"},
+	{
+		"organize.on_conflict", "on-conflict",
+		"`WHAT` becomes of files that would get one name: report leaves them, version gives them labels",
+	},
+	{
+		"organize.extras", "extras",
+		"`WHAT` becomes of trailers, creditless openings and other extras: " +
+			"leave leaves them, follow puts them beside their series or film",
+	},
+	{
+		"organize.nfo", "nfo",
+		"`WHICH` files for media servers are written: off, ids (which entry it is), full (all that is known), " +
+			"auto (ids for kodi)",
+	},
+	{"organize.exec", "exec", "`PROGRAM` that runs once something was changed, with the changed folders on its stdin"},
+
+	{"watch.settle", "settle", "for this `TIME` nothing in a folder must have changed"},
+	{"watch.rescan", "rescan", "look at everything each `TIME`, besides the system's notices"},
+	{"watch.poll", "poll", "look at everything each `TIME` where no notices come, as over a network"},
+}
+
+// noDefault are the settings of which help shows no default: -v changes it, or it says it in words.
+var noDefault = []string{"log.level", "log.format", "match.jobs"}
+
+// servers are the layouts that have a server.
+func servers() string {
+	return strings.Join(slices.DeleteFunc(organize.LayoutNames(), func(name string) bool { return name == "custom" }), ", ")
+}
+
+// settingKey is the annotation of a flag that says which setting it sets.
+const settingKey = "setting"
+
+func addSettings(cmd *cobra.Command, flags *pflag.FlagSet, keys ...string) {
+	for _, row := range settingFlags {
+		if !slices.Contains(keys, row.key) {
+			continue
+		}
+		s := config.SettingOf(row.key)
+		if s.Default == "false" {
+			flags.Bool(row.name, false, string(row.usage))
+		} else {
+			flags.String(row.name, s.Default, string(row.usage))
+		}
+		_ = flags.SetAnnotation(row.name, settingKey, []string{row.key}) // it is there
+		if slices.Contains(noDefault, row.key) {
+			flags.Lookup(row.name).DefValue = ""
+		}
+		if len(s.Words) > 0 {
+			completeWords(cmd, row.name, s.Words...)
+		}
+	}
+}
