@@ -12,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,7 +44,17 @@ type Transport struct {
 	// again with another, if there is one.
 	Verdict func(*http.Request, *http.Response, []byte) KeyVerdict
 	MaxBody int64 // bytes; 0: MaxBody
+
+	http2 sync.Map // hosts that have answered over HTTP/2
 }
+
+// sentOnce is the empty body of a request that nothing below the limiter may repeat: over HTTP/1.1, net/http sends a GET
+// without a body again by itself when a kept connection closes before the answer, and that try would have no permit.
+// Over HTTP/2 it only repeats what the server says it has not looked at, and an empty body would cost a frame.
+type sentOnce struct{}
+
+func (sentOnce) Read([]byte) (int, error) { return 0, io.EOF }
+func (sentOnce) Close() error             { return nil }
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -220,9 +231,15 @@ func (t *Transport) retryAfter(e *Event, resp *http.Response) Wait {
 // exchange sends the request and reads the answer whole. With an answer whose body broke off or is too large it
 // returns both what there is of it and the error.
 func (t *Transport) exchange(req *http.Request) (*http.Response, []byte, error) {
+	if _, ok := t.http2.Load(req.URL.Host); !ok && (req.Body == nil || req.Body == http.NoBody) {
+		req.Body, req.GetBody = sentOnce{}, nil
+	}
 	resp, err := t.base().RoundTrip(req)
 	if err != nil {
 		return nil, nil, err
+	}
+	if resp.ProtoMajor == 2 {
+		t.http2.Store(req.URL.Host, true)
 	}
 	limit := t.MaxBody
 	if limit <= 0 {
