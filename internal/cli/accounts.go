@@ -23,21 +23,16 @@ import (
 
 func newAccounts(f *factory) *cobra.Command {
 	return group(&cobra.Command{
-		Use:   "accounts",
-		Short: "See and steer the accounts through whose keys TMDB is asked",
-		Long: `See and steer the accounts through whose keys TMDB is asked: "accounts" in the config file. They share their state as the
-limiter does, so every running process obeys at its next request. Several accounts do not multiply TMDB's limit, which
-it counts by address: they replace one that is refused, and keep people's use apart.`,
+		Use:     "accounts",
+		Short:   "See and steer the accounts through whose keys TMDB is asked",
 		Example: "  anivault accounts list\n  anivault accounts test\n  anivault accounts tune main account_concurrency=3 --for 8h",
 	}, newAccountsList(f), newAccountsTest(f), newAccountsEnable(f, true), newAccountsEnable(f, false), newAccountsTune(f))
 }
 
 func newAccountsList(f *factory) *cobra.Command {
 	return f.configured(&cobra.Command{
-		Use:   "list",
-		Short: "Show each account: standing, running and limit, quota, keys",
-		Long: `Show each account: standing, since when and why, requests under way and their limit, quota, keys. It reads the shared
-state: no server is needed, and nothing is asked.`,
+		Use:     "list",
+		Short:   "Show each account: standing, running and limit, quota, keys",
 		Example: "  anivault accounts list\n  anivault accounts list --format json",
 	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
 		list, err := readAccounts(ctx, f, cfg)
@@ -128,10 +123,8 @@ func accountsNamed(cfg *config.Config, names []string) ([]config.Account, error)
 
 func newAccountsTest(f *factory) *cobra.Command {
 	cmd := f.configured(&cobra.Command{
-		Use:   "test [NAME...]",
-		Short: "Ask TMDB one question with each key",
-		Long: `Ask TMDB one question with each key of the named accounts, or of all, through the limiter and past the cache. A key that
-passes is in again for every process. The exit status is 5 if a key is refused, 4 if one could not be asked.`,
+		Use:     "test [NAME...]",
+		Short:   "Ask TMDB one question with each key",
 		Args:    cobra.ArbitraryArgs,
 		Example: "  anivault accounts test\n  anivault accounts test main",
 	}, nil, func(ctx context.Context, cfg *config.Config, names []string, _ string) error {
@@ -190,16 +183,12 @@ func operateAccount(
 
 func newAccountsEnable(f *factory, on bool) *cobra.Command {
 	word, short, done := "disable", "Disable an account for every running process", "disabled %s\n"
-	long := `Use an account no more, in every running process, until it is enabled again. What runs ends as it would.`
 	if on {
 		word, short, done = "enable", "Enable an account for every running process", "enabled %s\n"
-		long = `Use an account again, in every running process, also where the configuration disables it. Keys of it that were refused
-are tried again.`
 	}
 	return leaf(&cobra.Command{
 		Use:     word + " NAME",
 		Short:   short,
-		Long:    long,
 		Args:    exactArgs("NAME"),
 		Example: "  anivault accounts " + word + " main",
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
@@ -223,8 +212,6 @@ func newAccountsTune(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "tune NAME KEY=VALUE...",
 		Short: "Change limits of one account in every running process",
-		Long: "Change limits of one account for every running process, over its configuration, until the change ends. " +
-			"Keys are account_concurrency, concurrency, rate, quota.",
 		Example: `  anivault accounts tune main account_concurrency=3
   anivault accounts tune main quota=1000/24h rate=5 --for always
   anivault accounts tune main --reset`,

@@ -49,12 +49,6 @@ func newApply(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "apply PLAN|-",
 		Short: "Carry a plan of organize out; anivault undo puts it back",
-		Long: `Check a plan of anivault organize and carry it out. Nothing is ever put over something that is there, and nothing is
-removed but the source of a move whose target is proven. Where anything of the plan can't be carried out, nothing is
-done and all of it is listed, unless --partial goes on with the other units.
-
-Every run is written down before its first change. One that was cut off, by Ctrl-C or by a power loss, is gone on with by
---resume or put back by anivault undo. No key is needed, and nothing is sent anywhere.`,
 		Example: `  anivault organize ~/Downloads --to /srv/library --plan library.plan
   anivault apply library.plan --dry-run
   anivault apply library.plan

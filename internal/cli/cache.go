@@ -23,10 +23,8 @@ import (
 
 func newCache(f *factory) *cobra.Command {
 	return group(&cobra.Command{
-		Use:   "cache",
-		Short: "Look at, check and tidy the cache of TMDB's answers",
-		Long: `Answers of TMDB are kept so that a second run asks nothing and an outage stops nobody; nothing older than 180
-days is ever kept. All of your processes share one cache.`,
+		Use:     "cache",
+		Short:   "Look at, check and tidy the cache of TMDB's answers",
 		Example: "  anivault cache stats\n  anivault cache verify\n  anivault cache export backup.ndjson",
 	},
 		newCacheStats(f), newCacheList(f), newCacheGet(f), newCachePrune(f), newCacheCompact(f),

@@ -66,10 +66,8 @@ func newConfigValidate(f *factory) *cobra.Command {
 func newConfigShow(f *factory) *cobra.Command {
 	var origin bool
 	cmd := f.configured(&cobra.Command{
-		Use:   "show",
-		Short: "Print the effective settings",
-		Long: `Print the effective settings, in the order flag, environment, config file, default. Keys and tokens are
-shown as [set], never themselves.`,
+		Use:     "show",
+		Short:   "Print the effective settings",
 		Example: "  anivault config show\n  anivault config show --origin",
 	}, textOrJSON, func(_ context.Context, cfg *config.Config, _ []string, format string) error {
 		rows := []wireSetting{}
@@ -109,11 +107,8 @@ type wireSetting struct {
 func newConfigInit(f *factory) *cobra.Command {
 	var force bool
 	cmd := leaf(&cobra.Command{
-		Use:   "init",
-		Short: "Keep a TMDB token in the config file, which is made if there is none",
-		Long: `Ask for the TMDB token on a terminal (what you type is not shown), or read it from a pipe, try it, and keep it in the
-config file. A file that is there keeps all else that it says; without one, a file is made that lists the everyday
-settings, with their defaults commented out, and asks for titles in your environment's language. It is readable by you alone. A token that TMDB refuses is not written.`,
+		Use:     "init",
+		Short:   "Keep a TMDB token in the config file, which is made if there is none",
 		Example: "  anivault config init\n  echo \"$TOKEN\" | anivault config init",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return initConfig(f, cmd, force) })
 	cmd.Flags().BoolVar(&force, "force", false,

@@ -26,12 +26,6 @@ func newDemo(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "demo",
 		Short: "See it work: no key, no network, nothing left behind",
-		Long: `Make a sample library in a temporary folder, start a stand-in for TMDB on this machine that limits requests
-and fails a few times, run the real match on it, and the real organize, which puts it in order. State, cache and
-configuration are the demo's own.
-
-Like match it prints a table on a terminal and one JSON object per line (NDJSON) on a pipe; there what organize does is
-told on stderr.`,
 		Example: `  anivault demo
   anivault demo --format table | less
   anivault demo --report demo.html  the page that match --report writes

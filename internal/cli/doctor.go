@@ -35,13 +35,8 @@ type finding struct {
 func newDoctor(f *factory) *cobra.Command {
 	var offline bool
 	cmd := leaf(&cobra.Command{
-		Use:   "doctor",
-		Short: "Check key, connection, clock, folders and cache, and say how to fix what is wrong",
-		Long: `Check the configuration, the key, whether TMDB answers, the clock, the folders and their locks, the cache, runs of
-organize that were cut off, what the file systems of its libraries can do, and what serve checks before it listens: one
-line each, with the fix below what is wrong. It sends one request, and asks a gateway that runs here how it is. What it
-tries out in a folder is gone afterwards. Exit 1 if something is wrong, 2 if it is the configuration; then only what
-needs none is checked, in the default places.`,
+		Use:     "doctor",
+		Short:   "Check key, connection, clock, folders and cache, and say how to fix what is wrong",
 		Example: "  anivault doctor\n  anivault doctor --offline",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		cfg, err := f.load(cmd)

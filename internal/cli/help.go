@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
+	"embed"
 	"fmt"
 	"io"
 	"slices"
@@ -41,11 +43,8 @@ func (f *factory) printHelp(write func(out io.Writer, width int)) {
 }
 
 func writeHelp(f *factory, cmd *cobra.Command, out io.Writer, width int) {
-	about := cmd.Long
-	if about == "" {
-		about = lang.Say(cmd.Short) + "."
-	}
-	fmt.Fprintln(out, reflow(about, width))
+	text := cmp.Or(about(cmd, lang.Current()), cmd.Long, lang.Say(cmd.Short)+".") // cobra's own have a Long
+	fmt.Fprintln(out, reflow(text, width))
 	if cmd.Example != "" {
 		fmt.Fprintln(out, "\n"+lang.Say("Examples:")+"\n"+lang.Say(cmd.Example))
 	}
@@ -140,6 +139,39 @@ const flagColumn = 28
 
 var emptyDefaults = []string{"false", "0", "0s", "[]"}
 
+// helps are what commands and topics say of themselves: help/LANGUAGE/COMMAND_SUBCOMMAND.md.
+//
+//go:embed help
+var helps embed.FS
+
+// helpText returns a text of helps; "" where there is none.
+func helpText(name string, l lang.Language) string {
+	text, err := helps.ReadFile("help/" + string(l) + "/" + name + ".md")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+// about returns what a command's help says first.
+func about(cmd *cobra.Command, l lang.Language) string {
+	name := strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "anivault "), " ", "_")
+	if name == "limiter_show" { // another name of status
+		name = "status"
+	}
+	return helpText(name, l)
+}
+
+// describe gives each command its English text, for its man page.
+func describe(cmd *cobra.Command) {
+	if cmd.Runnable() || cmd.HasSubCommands() {
+		cmd.Long = about(cmd, lang.English)
+	}
+	for _, sub := range cmd.Commands() {
+		describe(sub)
+	}
+}
+
 // reflow wraps the paragraphs of a text that was written with line breaks of its own. Indented lines stay as they
 // are.
 func reflow(text string, width int) string {
@@ -150,7 +182,7 @@ func reflow(text string, width int) string {
 			paragraph = nil
 		}
 	}
-	for line := range strings.Lines(lang.Say(text)) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		if line == "" || strings.HasPrefix(line, " ") {
 			flush()

@@ -8,10 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/simulate"
 	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // helpOf returns what `anivault ARGS...` prints.
@@ -70,6 +74,47 @@ func TestEveryCommandHasHelpOfTheSameShape(t *testing.T) {
 			}
 		})
 	})
+}
+
+// Each text of help has a command or topic, is there in every language, and names what the tables of the code have.
+func TestHelpTextsAreUsedAndTranslated(t *testing.T) {
+	used := map[string]bool{"environment": true, "templates": true, "limiter_states": true} // of topics
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		used[strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "anivault "), " ", "_")] = true
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(newRoot(&factory{}))
+	names := map[string][]string{}
+	for _, l := range lang.Names() {
+		files, err := helps.ReadDir("help/" + l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			name, isText := strings.CutSuffix(file.Name(), ".md")
+			text := helpText(name, lang.Language(l))
+			if !isText || !used[name] || strings.TrimSpace(text) == "" || strings.HasSuffix(text, "\n") {
+				t.Errorf("help/%s/%s is of no command, or empty", l, file.Name())
+			}
+			names[l] = append(names[l], name)
+		}
+		for _, preset := range simulate.Presets() {
+			if !strings.Contains(helpText("limiter_simulate", lang.Language(l)), preset) {
+				t.Errorf("help/%s/limiter_simulate.md lacks the preset %s", l, preset)
+			}
+		}
+		for _, f := range ratelimit.AccountFields() {
+			if !strings.Contains(helpText("accounts_tune", lang.Language(l)), f.Key) {
+				t.Errorf("help/%s/accounts_tune.md lacks the key %s", l, f.Key)
+			}
+		}
+	}
+	if diff := cmp.Diff(names["en"], names["ko"]); diff != "" {
+		t.Errorf("texts of en and ko:\n%s", diff)
+	}
 }
 
 func TestTopicsFit(t *testing.T) {

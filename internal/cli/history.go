@@ -43,10 +43,8 @@ func newHistory(f *factory) *cobra.Command {
 func newHistoryPrune(f *factory) *cobra.Command {
 	var older string
 	cmd := f.configured(&cobra.Command{
-		Use:   "prune",
-		Short: "Give up the undo of old runs",
-		Long: `Remove the journals of runs that ended longer ago than --older. They can't be put back afterwards; no file of the
-library is touched. Runs that were cut off or abandoned are never given up, and nothing else ever removes a journal.`,
+		Use:     "prune",
+		Short:   "Give up the undo of old runs",
 		Example: `  anivault history prune --older 1y`,
 	}, nil, func(ctx context.Context, cfg *config.Config, _ []string, _ string) error {
 		age, ok := parseAge(older)
@@ -69,11 +67,8 @@ library is touched. Runs that were cut off or abandoned are never given up, and 
 func newHistoryAbandon(f *factory) *cobra.Command {
 	var yes bool
 	cmd := f.configured(&cobra.Command{
-		Use:   "abandon ID",
-		Short: "Let other runs begin although this one was cut off",
-		Long: `Give a run up that was cut off, for its disk is gone for good. What it has done stays as it is, and no file of any
-library is touched; other runs may then begin. Its journal is kept: should the disk come back, anivault undo ID puts back
-what can be put back, and anivault apply --resume ID goes on.`,
+		Use:     "abandon ID",
+		Short:   "Let other runs begin although this one was cut off",
 		Example: `  anivault history abandon 20261122-020431-k3f9`,
 		Args:    exactArgs("ID"),
 	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {

@@ -23,9 +23,6 @@ func newIndex(f *factory) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "index",
 		Short: "Know titles without asking: the local title index",
-		Long: `The title index says which TMDB entry, season and offset a title is, in any script, from lists that you fetch once:
-Anime-Lists' XML, AniDB's anime-titles and TMDB's daily exports. With it, match needs no search requests, works with
---offline on a library that it has never seen, finds romanised titles and places sequels.`,
 		Example: `  anivault index update
   anivault index import anime-list.xml anime-titles.xml.gz
   anivault index lookup "Sousou no Frieren"
@@ -65,9 +62,6 @@ func newIndexImport(f *factory) *cobra.Command {
 	return f.configured(&cobra.Command{
 		Use:   "import FILE...",
 		Short: "Import lists into the title index",
-		Long: `Import Anime-Lists' XML, AniDB's anime-titles (.xml or .dat), TMDB's exports of ids (tv_series_ids, movie_ids) and a
-list of anime ids (Fribb's anime-list-full.json), gzipped or not; what each file is, its content says. A list that is
-imported again replaces what it was before. If one file is damaged, nothing is imported.`,
 		Example: `  anivault index import anime-list.xml anime-titles.dat.gz
   anivault index import tv_series_ids_*.json.gz movie_ids_*.json.gz`,
 		Args: atLeastOne("FILE", "for example: anivault index import anime-list.xml anime-titles.xml.gz"),
@@ -191,11 +185,8 @@ const answerTimeout = 30 * time.Second
 
 func newIndexUpdate(f *factory) *cobra.Command {
 	return f.configured(&cobra.Command{
-		Use:   "update",
-		Short: "Fetch the lists that changed, and import them",
-		Long: `Fetch Anime-Lists, AniDB's anime-titles, TMDB's daily exports and the ids that other catalogues have from the addresses in the settings index.*, and
-import them. Only what changed is fetched, AniDB's titles once a day at most, as AniDB asks. An address that is "off"
-is left out. The lists belong to their makers; nothing else of anivault's ever fetches them.`,
+		Use:     "update",
+		Short:   "Fetch the lists that changed, and import them",
 		Example: "  anivault index update\n  ANIVAULT_INDEX_TMDB_EXPORTS_URL=off anivault index update",
 	}, nil, func(ctx context.Context, cfg *config.Config, _ []string, _ string) error {
 		transport := http.DefaultTransport.(*http.Transport).Clone()

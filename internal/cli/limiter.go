@@ -24,8 +24,6 @@ func newLimiter(f *factory) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "limiter",
 		Short: "Look at the limiter, tune it, or tell it what to do",
-		Long: `Look at the limiter that every request to TMDB has to pass, tune it, or tell it what to do. All of your processes
-on this machine share it, and those of other machines that name the same coordinator.`,
 		Example: `  anivault limiter show
   anivault limiter tune rate_base=10 --for 2h
   anivault limiter resume`,
@@ -126,8 +124,6 @@ func newLimiterReset(f *factory) *cobra.Command {
 		Use:     "reset",
 		Short:   "Forget what was learned: state, evidence, cooldown, budget, tuning",
 		Example: "  anivault limiter reset\n  anivault limiter reset --yes",
-		Long: `Forget what was learned: state, evidence, cooldown, learned rate, budget and tuning. A pause that TMDB asked for stays
-unless --force is given.`,
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
 			before, err := ratelimit.ReadStatus(ctx, target.Store, target.Config.Tuning)
@@ -173,10 +169,8 @@ func learned(s ratelimit.Status) lang.Text {
 
 func newLimiterRules(f *factory) *cobra.Command {
 	return leaf(&cobra.Command{
-		Use:   "rules",
-		Short: "Print the transition table",
-		Long: `Print the transition table, in the order in which its rows are tried: the first that holds is the event's
-only transition.`,
+		Use:     "rules",
+		Short:   "Print the transition table",
 		Example: "  anivault limiter rules\n  anivault limiter rules --format json",
 	}, textOrJSON, func(_ *cobra.Command, _ []string, format string) error {
 		var rows []wireRule
@@ -231,9 +225,6 @@ func newLimiterTune(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "tune KEY=VALUE...",
 		Short: "Change settings of every running process",
-		Long: `Change the limiter's settings for every running process, and for those that start while the change lasts. It
-overrides flags, environment and config file until it ends. Keys are the limiter's settings without "limiter.":
-anivault config show lists them.`,
 		Example: `  anivault limiter tune rate_base=10
   anivault limiter tune rate_base=20 concurrency=2 --for 8h
   anivault limiter tune --reset rate_base

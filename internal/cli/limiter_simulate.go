@@ -35,26 +35,6 @@ func newLimiterSimulate(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "simulate [KEY=VALUE...]",
 		Short: "Show what the limiter would do in trouble, in virtual time",
-		Long: `Run the limiter itself in virtual time against an upstream that fails by a scenario, and show what it does: its
-state, what it sends, what comes back. Nothing is sent, no time passes, and the shared state is not touched. The same
-seed gives the same run.
-
-Settings are those of this machine (flags, environment, config file), changed by KEY=VALUE as in limiter tune;
-N:KEY=VALUE changes the N-th process only. Every process always has requests waiting.
-
-A scenario is a preset, or a JSON file as the stand-in (tmdbfake) reads it. For example, 40 % errors for five seconds,
-an outage of eight, then a limit that grows from 5 to 50 a second:
-
-  {"faults": [
-    {"from": "5s",  "to": "10s", "p": 0.4, "do": {"kind": "status", "status": 500}},
-    {"from": "20s", "to": "28s", "do": {"kind": "status", "status": 503, "retry_after": "30"}},
-    {"from": "28s", "to": "38s", "do": {"kind": "limit", "rate": 5, "rate_to": 50}}]}
-
-Other kinds: reset, close, silent, delay ("delay": "2s"), slow ("factor": 10). "match" takes "nth" and "every".
-
-Presets: burst5xx, flap, gauntlet, long-wait, maintenance-20m, outage-60s, poison, slow-start, steady, storm.
-Limits: token_bucket, sliding, fixed, legacy (TMDB's until 2019), none; as MODEL[:RATE/PER][,burst=N]
-[,count_rejected=true][,penalty=N/TIME][,retry_after=MODE].`,
 		Example: `  anivault limiter simulate
   anivault limiter simulate --preset outage-60s --processes 4
   anivault limiter simulate --scenario bad-evening.json rate_base=20 sleep_min=5s

@@ -58,13 +58,6 @@ func newMatch(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "match PATH...",
 		Short: "Match every media file below PATH to TMDB",
-		Long: `Walk PATH, read the name of every media file, and find its TMDB entry, season and episode.
-
-Results go to stdout: a table on a terminal, one JSON object per line (NDJSON) on a pipe. Progress and the
-summary go to stderr. Your files are never changed. A file that could not be asked about is "pending": run the
-same command again, and only those are asked for.
-
-What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is left out there and below.`,
 		Example: `  anivault match ~/Anime
   anivault match --format csv ~/Films > films.csv
   anivault match --offline ~/Anime

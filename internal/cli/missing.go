@@ -26,11 +26,6 @@ func newMissing(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "missing PATH...",
 		Short: "Say which aired episodes are not there, and which are there twice",
-		Long: `Match what is below PATH, as anivault match does, and compare each series with TMDB's list of its episodes: which
-aired ones are not there, which are there twice, and which seasons are not there at all. It asks nothing that match
-does not ask; after a match nothing is asked at all.
-
-An episode has aired if its date has come. Specials (season 0) are never missing, but may be there twice.`,
 		Example: `  anivault missing ~/Anime
   anivault missing --offline --format ndjson ~/Anime | jq -c 'select(.here == 0) | [.title, .season]'`,
 		Args: atLeastOne("PATH", "for example: anivault missing ~/Anime"),

@@ -53,13 +53,6 @@ func newOrganize(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "organize PATH...",
 		Short: "Put a library in order: make a plan, and carry it out if you say so",
-		Long: `Match what is below PATH, as anivault match does, and make a plan: which file gets which name in the library --to,
-as Jellyfin, Plex, Kodi or Emby want them. On a terminal it then asks what to do with it; without one, and without
---yes, nothing is changed. The plan is a text: --plan saves it, an editor changes it, anivault apply carries it out.
-
-Only what is certain is planned: records with a confidence of at least --min-confidence, or by a pin. All else is left
-where it is and listed with its reason. Subtitles and whatever else belongs to a video follow it. Nothing is ever put
-over something that is there.`,
 		Example: `  anivault organize ~/Downloads --to /srv/library
   anivault organize ~/Downloads --to /srv/library --plan library.plan
   anivault organize ~/Downloads --to /srv/library --yes

@@ -22,9 +22,6 @@ func newParse(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "parse [NAME...]",
 		Short: "Print what the name parser reads from file names or paths",
-		Long: `Print what the name parser reads from file names or paths. Nothing has to exist and nothing is asked.
-
-Without NAME, names are read from a piped stdin, one per line: one line comes out for each line in, in order.`,
 		Example: `  anivault parse "[Group] Some Title S2 - 03 [1080p].mkv"
   find ~/Anime -name "*.mkv" | anivault parse --format ndjson`,
 		Args: cobra.ArbitraryArgs,

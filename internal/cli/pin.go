@@ -32,15 +32,6 @@ func newPin(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "pin PATH|TITLE ENTRY",
 		Short: "Say which TMDB entry a folder, a file or a title is",
-		Long: `Say which TMDB entry a folder, a file or a title is; match takes your word for it from then on. ENTRY is tv/ID,
-movie/ID or the address of its page on themoviedb.org; anivault search finds it. What exists as a path is a path;
-anything else is a title as it stands in names, with its year where there is one.
-
-TMDB is asked whether it has the entry and the season, and a warning says where it has not; the choice is kept in
-any case. Files that are pinned to a season have no episode where that season lacks their number.
-
-The longest path wins, then a title with its year, then a title. The choices are kept in a plain text file that you
-may edit: anivault pins says where.`,
 		Example: `  anivault pin ~/Anime/Monster tv/30981
   anivault pin "Monster" https://www.themoviedb.org/tv/30981-monster
   anivault pin "~/Anime/Show 2nd Season" tv/1234 --season 1 --offset 12

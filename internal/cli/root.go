@@ -84,9 +84,6 @@ func newRoot(f *factory) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anivault",
 		Short: "Find out which TMDB entry, season and episode each video file is",
-		Long: `anivault reads the names of anime and film files and finds, for every file, the TMDB entry, season and
-episode, with a confidence that can be trusted. Nothing changes your files but organize, when you say so, apply and watch;
-undo puts them back.`,
 		Example: `  anivault demo                       see it work: no key, no network
   anivault match ~/Anime              match a folder
   anivault match --format ndjson .    one JSON object per file, for scripts
@@ -134,6 +131,7 @@ undo puts them back.`,
 	)
 	root.AddCommand(newTopics(f)...)
 	root.SetHelpCommand(newHelp(f))
+	describe(root)
 	return root
 }
 

@@ -41,9 +41,6 @@ func newSearch(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "search TITLE...",
 		Short: "Say what TMDB has by a title; its words need no quotation marks",
-		Long: `Say which series and films TMDB has by a title, the likeliest first: what anivault pin and --interactive want to know.
-The imported title index is looked at too. With --offline, or while TMDB can't be asked, the answer comes from the
-index and from any cached answer that has the words in a title.`,
 		Example: `  anivault search frieren
   anivault search --type movie --year 1999 matrix
   anivault search --format ndjson 葬送のフリーレン | jq -r '"\(.kind)/\(.tmdb_id)"'`,

@@ -25,9 +25,6 @@ func newServe(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "serve",
 		Short: "Answer GET /3/... for other programs, through limiter and cache",
-		Long: `Answer GET /3/... for other programs as TMDB does: one limit, one cache and one key for every program that can be pointed
-at an address. It runs until it is told to stop. Without further settings it listens on this machine alone and asks for
-no token.`,
 		Example: `  anivault serve
   curl http://127.0.0.1:7373/3/tv/1399
   anivault serve --listen 127.0.0.1:8080 --listen unix:/run/anivault/gateway.sock
@@ -47,10 +44,8 @@ no token.`,
 func newServeCheck(f *factory) *cobra.Command {
 	var offline bool
 	cmd := leaf(&cobra.Command{
-		Use:   "check",
-		Short: "Check all that serve checks before it listens",
-		Long: `Check all that serve checks before it listens: settings, key, clients, certificate, and who may reach the addresses. It binds
-none of them, so it works beside a running gateway.`,
+		Use:     "check",
+		Short:   "Check all that serve checks before it listens",
 		Example: "  anivault serve check\n  anivault serve check && systemctl reload anivault-gateway",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		cfg, err := loadServe(f, cmd, offline)
@@ -173,10 +168,8 @@ func (p adminPage) Close() error {
 
 func newServeToken(f *factory) *cobra.Command {
 	return group(&cobra.Command{
-		Use:   "token",
-		Short: "Make, list and revoke the tokens of the gateway's clients",
-		Long: `Make, list and revoke the tokens of the gateway's clients. They are kept in clients.yaml in the data folder, by their
-hashes alone. A running gateway obeys within a few seconds.`,
+		Use:     "token",
+		Short:   "Make, list and revoke the tokens of the gateway's clients",
 		Example: "  anivault serve token new bitmagnet\n  anivault serve token list\n  anivault serve token revoke bitmagnet",
 	}, newServeTokenNew(f), newServeTokenList(f), newServeTokenRevoke(f))
 }

@@ -19,10 +19,8 @@ import (
 func newStatus(f *factory) *cobra.Command {
 	var watch bool
 	cmd := f.configured(&cobra.Command{
-		Use:   "status",
-		Short: "Say how TMDB, the limiter and the cache are doing",
-		Long: `Say in which state the limiter is, why, until when, what has been sent of late, which processes take part, and
-how much the cache holds, and which run of organize has not come to its end. It asks TMDB nothing.`,
+		Use:     "status",
+		Short:   "Say how TMDB, the limiter and the cache are doing",
 		Example: "  anivault status\n  anivault status --watch\n  anivault status --format json | jq .state",
 	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
 		store, done, err := app.OpenState(cfg, 0, func(err error) { f.warn("%v", err) })

@@ -54,11 +54,7 @@ func writeFlags(cmd *cobra.Command, out io.Writer, width int) {
 }
 
 func writeEnvironment(_ *cobra.Command, out io.Writer, width int) {
-	fmt.Fprintln(out, reflow(`Settings come from flags, the environment, the config file and defaults, in that order. A change by
-"anivault limiter tune" overrides all of them while it lasts. In the config file the part before the dot is the
-section: tmdb.language is "language" under "tmdb:".
-
-In brackets: the key in the config file, and the default.`, width))
+	fmt.Fprintln(out, reflow(helpText("environment", lang.Current()), width))
 	for _, s := range config.Settings() {
 		head := s.Env + " (" + s.Key
 		text := s.Doc
@@ -89,17 +85,7 @@ func writeExitCodes(_ *cobra.Command, out io.Writer, width int) {
 }
 
 func writeLimiter(out io.Writer, width int) {
-	fmt.Fprintln(out, reflow(`Every request to TMDB asks the limiter first. Its state is shared by all of your processes on this machine:
-what one of them learns, all of them obey.
-
-  Normal     everything the settings allow
-  Throttle   half the rate, half the slots
-  Sleep      nothing until a time
-  HalfOpen   one probe at a time, to see whether TMDB is well again
-  CacheOnly  nothing until "anivault limiter resume", a timer, or the end of a
-             long Retry-After
-
-What leads from one to the next; the first row that holds is taken ("anivault limiter rules" prints it as a table):`, width))
+	fmt.Fprintln(out, reflow(helpText("limiter_states", lang.Current()), width))
 	for _, r := range ratelimit.Rules() {
 		text := lang.Say(r.Condition) + "; " + lang.Say(r.Confirmation.String())
 		entry(out, fmt.Sprintf("%s -> %s (%s)", strings.Join(fromStates(r), ", "), r.To, r.Reason), text, width)
@@ -111,10 +97,7 @@ What leads from one to the next; the first row that holds is taken ("anivault li
 }
 
 func writeTemplates(_ *cobra.Command, out io.Writer, width int) {
-	fmt.Fprintln(out, reflow(`A template is the form of a name: {title} is a field, {season:2} a number of at least two digits, {{ and }} are
-braces. What stands in < > goes when a field in it is empty. A / makes folders. The extension is added. With --layout
-custom, organize.template.show, .season, .episode and .movie set the four forms; the name of an episode needs {season}
-and {episode}, or {name}.`, width))
+	fmt.Fprintln(out, reflow(helpText("templates", lang.Current()), width))
 	fmt.Fprintln(out)
 	names, docs := organize.FieldNames()
 	for i, name := range names {

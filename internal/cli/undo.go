@@ -22,10 +22,6 @@ func newUndo(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "undo [ID]",
 		Short: "Put back what a run of apply has changed",
-		Long: `Put back what a run of anivault apply has changed, the last one without an ID: names, folders and their times. Without
-an ID it asks first, on a terminal, and never goes on to an older run: that one has to be named.
-What can't be put back safely is kept and listed with its reason: a name that something else has now, a file that was
-moved on, a link whose original is gone. Nothing is ever replaced, and no last name of a file removed.`,
 		Example: `  anivault undo
   anivault undo 20261122-020431-k3f9 --dry-run
   anivault undo --only '*Frieren*'`,
@@ -152,9 +148,6 @@ func newVerify(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "verify [ID]",
 		Short: "Is everything where a run of apply left it?",
-		Long: `Look whether each file of a run of anivault apply, the last one without an ID, is where the run left it and as it was.
---deep also reads copies and compares their content, and compares files whose own name has a CRC-32, as [8D7F2A11].
-Nothing is changed; what is not as it was is a result.`,
 		Example: `  anivault verify
   anivault verify 20261122-020431-k3f9 --deep`,
 		Args: atMostOne("ID"),

@@ -46,12 +46,6 @@ func newWatch(f *factory) *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "watch PATH",
 		Short: "Put in order what arrives in a folder, until stopped",
-		Long: `Wait until what arrives below PATH has settled, and put it in order as anivault organize --yes --partial does: one run in
-anivault history each time, and anivault undo puts it back. A folder has settled when for --settle nothing in it has changed, no
-download in it is incomplete, and nobody has a video of it open for writing; so a season is taken whole.
-
-What can't be put in order with certainty is told once and stays where it is. It is tried again when it, a pin or the index
-changes. A run of it that was cut off is gone on with first. One process watches a PATH; SIGINT and SIGTERM end it.`,
 		Example: `  anivault watch ~/Downloads --to /srv/library
   anivault watch ~/Downloads --mode move --to /mnt/nas/library --exec ~/bin/tell-jellyfin
   anivault watch ~/Downloads --to /srv/library --print-unit > ~/.config/systemd/user/anivault-watch.service`,

@@ -36,7 +36,7 @@ func detect(in *bufio.Reader) (list, error) {
 	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	if len(text) == 0 {
-		return list{}, errors.New("it is empty")
+		return list{}, lang.Error("it is empty")
 	}
 	switch first := text[0]; {
 	case first == '<':
