@@ -18,7 +18,6 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// order is what somebody wants to change.
 type order struct {
 	values map[string]string // by key; "" ends what was changed
 	lasts  string            // "for": a time, always, or "" for the usual hour
@@ -52,7 +51,6 @@ var changes = []changeKind{
 	{"POST", "/accounts/{name}/test", "/accounts", "tested an account", (*Server).test},
 }
 
-// refusedError is an order that can't be obeyed.
 type refusedError struct {
 	status int
 	text   string
@@ -163,7 +161,6 @@ func (o order) period() (time.Duration, error) {
 	return d, nil
 }
 
-// without refuses values where there are none to change.
 func (o order) without() error {
 	for key := range o.values {
 		return refuse(http.StatusUnprocessableEntity, "%s: nothing but \"for\" can be said here", ui.Escaped(key))

@@ -68,7 +68,6 @@ func (e *Events) keep(l Event) {
 	e.lines = append(e.lines, l)
 }
 
-// keeper is a handler of the same lines with more attributes.
 type keeper struct {
 	to    *Events
 	next  slog.Handler

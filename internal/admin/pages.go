@@ -28,7 +28,6 @@ var templates = sync.OnceValue(func() *template.Template {
 	}).Parse(layout))
 })
 
-// when is a time that is written as RFC 3339, for people.
 func when(stamp string) string {
 	t, err := time.Parse(time.RFC3339, stamp)
 	if err != nil {
@@ -37,13 +36,11 @@ func when(stamp string) string {
 	return ui.Clock(t)
 }
 
-// page is a row of the table of pages.
 type page struct {
 	Link, name, Title string
 	data              func(*Server, *http.Request) (any, error)
 }
 
-// pages is the table, in the order of the navigation.
 var pages = []page{
 	{"/", "overview", "Overview", func(s *Server, r *http.Request) (any, error) { return s.overview(r) }},
 	{"/accounts", "accounts", "Accounts", func(s *Server, r *http.Request) (any, error) { return s.accountsPage(r) }},
@@ -51,7 +48,6 @@ var pages = []page{
 	{"/log", "log", "Log", func(s *Server, r *http.Request) (any, error) { return s.logPage(r), nil }},
 }
 
-// shown is all that a page's template gets.
 type shown struct {
 	Name, Title string
 	Pages       []page

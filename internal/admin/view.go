@@ -106,7 +106,6 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 	return out, nil
 }
 
-// splitRequest reads the labels of a count of requests: client, status, cache.
 func splitRequest(labels string) (client string, refused, hit bool) {
 	parts := strings.Split(labels, ",")
 	if len(parts) != 3 {

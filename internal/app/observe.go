@@ -72,7 +72,6 @@ func (m Moment) Text() lang.Text {
 	return "server error: that request alone is tried again"
 }
 
-// maxMoments bounds the timeline of a run that lasts for days.
 const maxMoments = 10_000
 
 func (o *observer) hooks() ratelimit.Hooks {
@@ -175,7 +174,6 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	o.line(event, a.Gauges, a.Pause, more...)
 }
 
-// keys logs which keys are refused or accepted from now on.
 func (o *observer) keys(changes []ratelimit.KeyChange) {
 	for _, c := range changes {
 		event, level := "key_in", slog.LevelInfo
@@ -206,7 +204,6 @@ func (o *observer) onWait(w ratelimit.WaitInfo) {
 	}
 }
 
-// see keeps the latest gauges.
 func (o *observer) see(g ratelimit.Gauges) {
 	o.mu.Lock()
 	o.gauges, o.heard, o.heardAt = g, true, time.Now()

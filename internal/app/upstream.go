@@ -81,7 +81,6 @@ func requestOf(ctx context.Context) *request {
 	return &request{}
 }
 
-// withRequest returns req with a request in its context, where there is none yet.
 func withRequest(req *http.Request) (*http.Request, *request) {
 	x := requestOf(req.Context())
 	return req.WithContext(context.WithValue(req.Context(), requestKey{}, x)), x
@@ -139,7 +138,6 @@ func (u *Upstream) Close() error {
 	return nil
 }
 
-// openWire returns the transport that does the sending. It trusts the authorities of the file, if one is named.
 func openWire(cfg *config.Config) (*http.Transport, error) {
 	// The request's own timeout ends first, and under its own name.
 	options := tmdb.TransportOptions{Proxy: http.ProxyFromEnvironment, Timeout: cfg.Tuning.RequestTimeout + time.Second}
@@ -163,7 +161,6 @@ var outcomes = map[tmdb.Outcome]ratelimit.Outcome{
 	tmdb.OutcomeCancelled: ratelimit.Cancelled, tmdb.OutcomeDeferred: ratelimit.Deferred,
 }
 
-// newClient returns a client that sends through transport, where the key is put on.
 func newClient(cfg *config.Config, transport http.RoundTripper, undecodable func(*http.Request)) (*tmdb.Client, error) {
 	return tmdb.New(tmdb.Options{
 		BaseURL: cfg.TMDB.BaseURL.String(), HTTPClient: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
@@ -223,7 +220,6 @@ type badQuestions struct {
 	until map[string]time.Time // by the cache's key
 }
 
-// observe notes the outcome of one try of the request that ctx belongs to.
 func (*badQuestions) observe(ctx context.Context, o ratelimit.Outcome) {
 	x := requestOf(ctx)
 	if o == ratelimit.Server {

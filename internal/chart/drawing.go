@@ -73,7 +73,6 @@ text{font:12px system-ui,sans-serif;fill:currentColor}
 </style>
 `
 
-// pen is a drawing under way.
 type pen struct {
 	*bufio.Writer
 	Drawing
@@ -108,7 +107,6 @@ func (d Drawing) WriteSVG(out io.Writer) error {
 
 func text(s string) string { return html.EscapeString(ui.Escaped(s)) }
 
-// phases draws what the upstream does, and shades the time in which something is wrong.
 func (p *pen) phases() {
 	fmt.Fprintf(p, `<text class="q e" x="%d" y="%d">upstream</text>`+"\n", drawLeft-8, phaseTop+14)
 	for _, phase := range p.Phases {
@@ -128,7 +126,6 @@ func (p *pen) phases() {
 	}
 }
 
-// lanes draws when each state held.
 func (p *pen) lanes() {
 	for i, state := range p.Lanes {
 		y := laneTop + i*laneTall
@@ -146,7 +143,6 @@ func (p *pen) lanes() {
 	}
 }
 
-// axes draws both axes with their units.
 func (p *pen) axes() {
 	for v := 0.0; v <= p.Max; v += p.tick {
 		fmt.Fprintf(p, `<path class="grid" d="M%d %.1fH%d"/><text class="q e" x="%d" y="%.1f">%g</text>`+"\n",
@@ -185,7 +181,6 @@ func (p *pen) curves() {
 		p.Stairs(allowed, from), p.Stairs(bad, from), line, marks.String())
 }
 
-// legend explains the lines.
 func (p *pen) legend() {
 	x, y := drawLeft, int(p.Bottom)+62
 	for _, l := range []struct{ class, text string }{

@@ -142,7 +142,6 @@ func answersPerSecond(points []Point, n int, bar time.Duration) []float64 {
 	return heights
 }
 
-// spansOf cuts a run where its state changes.
 func spansOf(points []Point) []Span {
 	var out []Span
 	for _, point := range points {
@@ -158,7 +157,6 @@ func spansOf(points []Point) []Span {
 	return out
 }
 
-// states fills in the band, its legend, and the states in words.
 func (t *Timeline) states(plot Plot, spans []Span, end time.Duration) {
 	next := 0.0
 	var said []string

@@ -144,7 +144,6 @@ var accountRecord = record[Account]{
 	},
 }
 
-// limiterFields are the limits that the limiter knows.
 func limiterFields() (out []recordField[Account]) {
 	for _, f := range ratelimit.AccountFields() {
 		out = append(out, recordField[Account]{key: f.Key, allowed: lang.Text(f.Allowed), take: func(a *Account, v string) bool {
@@ -160,7 +159,6 @@ func takeWhole(to *int, v string, least, most int) bool {
 	return err == nil && n >= least && n <= most
 }
 
-// readAccounts reads the list of accounts.
 func readAccounts(in source, bad *faults) []Account {
 	at, node := child(in.top, "accounts")
 	if at == nil {
@@ -181,7 +179,6 @@ func readAccounts(in source, bad *faults) []Account {
 	return out
 }
 
-// keyForms are the ways to write a key.
 const keyForms = "token, token_file, api_key or api_key_file"
 
 // keys reads the keys of an account. What they say is in no error.
@@ -264,7 +261,6 @@ var scheduleRecord = record[ratelimit.Period]{
 	},
 }
 
-// schedule reads the parts of the day that have a limit of their own.
 func (r reader) schedule(node *yaml.Node) []ratelimit.Period {
 	if node.Kind != yaml.SequenceNode {
 		r.refuse(node, "schedule", "", "must be a list of parts of the day, "+scheduleForm)
@@ -279,7 +275,6 @@ func takeClock(to *time.Duration, v string) bool {
 	return err == nil
 }
 
-// uniqueAccounts refuses accounts of one name, and a key that is there twice.
 func (r reader) uniqueAccounts(list []Account) {
 	type owner struct{ account, key int }
 	seen := map[ratelimit.Fingerprint]owner{}
@@ -340,7 +335,6 @@ func (c *Config) chooseAccounts(bad *faults) {
 	}
 }
 
-// keyFiles are the files from which the accounts' keys were read.
 func (c *Config) keyFiles() (files []string) {
 	for _, a := range c.Accounts {
 		for _, k := range a.Keys {
@@ -352,7 +346,6 @@ func (c *Config) keyFiles() (files []string) {
 	return files
 }
 
-// keysInFile reports whether the config file itself holds keys of accounts.
 func (c *Config) keysInFile() bool {
 	return slices.ContainsFunc(c.Accounts, func(a Account) bool {
 		return slices.ContainsFunc(a.Keys, func(k Key) bool { return k.File == "" })

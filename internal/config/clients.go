@@ -43,7 +43,6 @@ func TokenHash(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Names, classes and hashes as they are written.
 var (
 	clientName  = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
 	clientHash  = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -122,7 +121,6 @@ func (c Client) Check() error {
 	return nil
 }
 
-// readClients reads a list of clients; node is nil where there is none.
 func readClients(in source, node *yaml.Node, bad *faults) []Client {
 	if node == nil || node.Tag == "!!null" {
 		return nil
@@ -135,7 +133,6 @@ func readClients(in source, node *yaml.Node, bad *faults) []Client {
 	return clientRecord.readAll(r, node)
 }
 
-// unique refuses clients that share a name or a token.
 func unique(clients []Client, bad *faults) {
 	for i, c := range clients {
 		for _, d := range clients[:i] {
@@ -153,7 +150,6 @@ func unique(clients []Client, bad *faults) {
 // ClientsFile is the file of the clients that `serve token` makes, in the data folder.
 func ClientsFile(dataDir string) string { return filepath.Join(dataDir, "clients.yaml") }
 
-// clientsVersion is the form of clients.yaml.
 const clientsVersion = 1
 
 // readClientsFile reads clients.yaml; none where it is missing.
@@ -224,7 +220,6 @@ func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]C
 	return errors.Join(owner.give(dataDir), owner.give(filepath.Join(dataDir, ".clients.lock")), owner.give(path))
 }
 
-// clientsText writes what readClientsFile reads.
 func clientsText(clients []Client) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# made by: anivault serve token\nversion: %d\nclients:\n", clientsVersion)
@@ -247,4 +242,77 @@ func clientsText(clients []Client) []byte {
 		b.WriteString("}\n")
 	}
 	return b.Bytes()
+}
+
+// reader reads the lists of a file that are more than settings, and collects what can't be used.
+type reader struct {
+	in  source
+	bad *faults
+}
+
+func (r reader) refuse(n *yaml.Node, key, value string, reason lang.Text) {
+	r.bad.refuse(r.place(n)+": "+key, value, reason)
+}
+
+func (r reader) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.in.path, n.Line) }
+
+type record[T any] struct {
+	list    string    // the key of the list
+	form    lang.Text // what each item must be
+	unknown string    // what is said of a key that is none of fields, a format for their names
+	prefix  string    // of keys in errors
+	fields  []recordField[T]
+	begin   func(place string) T
+	check   func(reader, *yaml.Node, *T) // of all fields together
+}
+
+// recordField is a key of a record. It holds a single value, or else what read reads.
+type recordField[T any] struct {
+	key     string
+	allowed lang.Text
+	take    func(*T, string) bool // reports whether it may be that value
+	read    func(reader, *T, *yaml.Node)
+	secret  bool // no error shows what people put there
+}
+
+func (rec record[T]) keys() string {
+	var keys []string
+	for _, f := range rec.fields {
+		keys = append(keys, f.key)
+	}
+	return strings.Join(keys, ", ")
+}
+
+func (rec record[T]) readAll(r reader, list *yaml.Node) (out []T) {
+	for _, item := range list.Content {
+		if item.Kind != yaml.MappingNode {
+			r.refuse(item, rec.list, "", rec.form)
+			continue
+		}
+		one := rec.begin(r.place(item))
+		for i := 0; i+1 < len(item.Content); i += 2 {
+			rec.readField(r, &one, item.Content[i], item.Content[i+1])
+		}
+		rec.check(r, item, &one)
+		out = append(out, one)
+	}
+	return out
+}
+
+func (rec record[T]) readField(r reader, to *T, key, v *yaml.Node) {
+	i := slices.IndexFunc(rec.fields, func(f recordField[T]) bool { return f.key == key.Value })
+	if i < 0 {
+		r.refuse(key, key.Value, "", lang.Textf(rec.unknown, rec.keys()))
+		return
+	}
+	switch f := rec.fields[i]; {
+	case f.read != nil:
+		f.read(r, to, v)
+	case v.Kind != yaml.ScalarNode || !f.take(to, v.Value):
+		shown := v.Value
+		if f.secret {
+			shown = ""
+		}
+		r.refuse(v, rec.prefix+f.key, shown, lang.Textf("must be %s", f.allowed))
+	}
 }

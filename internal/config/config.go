@@ -126,7 +126,6 @@ func (c *Config) KeyOrigin() string {
 	return ""
 }
 
-// value returns the effective value of a setting.
 func (c *Config) value(key string) Value {
 	i := slices.IndexFunc(c.values, func(v Value) bool { return v.Setting.Key == key })
 	if i < 0 {
@@ -237,7 +236,6 @@ var errNoHome = &Error{
 		"ANIVAULT_DATA_DIR",
 }
 
-// defaultDir returns the folder of that kind for an environment.
 func defaultDir(kind dirKind, env map[string]string) (string, error) {
 	if runtime.GOOS == "windows" {
 		name := "LocalAppData"
@@ -262,7 +260,6 @@ func defaultDir(kind dirKind, env map[string]string) (string, error) {
 	return filepath.Join(home, filepath.FromSlash(x.below), appName), nil
 }
 
-// readableByOthers reports whether the file's mode lets the group or others read it.
 func readableByOthers(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0

@@ -103,7 +103,6 @@ func (e *Existing) withToken(token string) ([]byte, error) {
 	return text, nil
 }
 
-// withoutToken are all other settings of a file.
 func withoutToken(v *viper.Viper) map[string]any {
 	out := map[string]any{}
 	for _, key := range v.AllKeys() {

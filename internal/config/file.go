@@ -18,7 +18,6 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// written returns the config file's value of a setting as text; "" where it has none.
 func written(file *viper.Viper, in source, s Setting) (string, error) {
 	raw := file.Get(s.Key)
 	if raw == nil {
@@ -49,7 +48,6 @@ func written(file *viper.Viper, in source, s Setting) (string, error) {
 	return text, nil
 }
 
-// What a place in the config file may hold, in words.
 const (
 	aValue   lang.Text = "a single value"
 	aList    lang.Text = "a list"
@@ -90,7 +88,6 @@ type source struct {
 	top  *yaml.Node // nil where there is nothing
 }
 
-// at names the place of a key: file, line and key.
 func (in source) at(key string) string {
 	line, section := 0, in.top
 	for name := range strings.SplitSeq(key, ".") {

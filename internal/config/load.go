@@ -77,7 +77,6 @@ func Load(src Sources) (*Config, []string, error) {
 	return cfg, cfg.warnings(env), nil
 }
 
-// faults collects what can't be used.
 type faults []*Error
 
 func (f *faults) add(err error) {
@@ -91,7 +90,6 @@ func (f *faults) refuse(name, value string, reason lang.Text) {
 	f.add(&Error{Name: name, Value: value, Reason: reason})
 }
 
-// err is the first fault with the others in it; nil where there is none.
 func (f faults) err() error {
 	if len(f) == 0 {
 		return nil
@@ -118,7 +116,6 @@ func effective(file *viper.Viper, in source, s Setting, env map[string]string, f
 	return Value{s, text, "config file"}, nil
 }
 
-// settingError names a refused value the way the person wrote it.
 func settingError(val Value, in source, reason error) error {
 	text := ""
 	if !val.Setting.Secret {
@@ -144,7 +141,6 @@ func rangeText(f ratelimit.Field) lang.Text {
 	return lang.Textf(format, args...)
 }
 
-// complete fills in what depends on several settings and checks them together.
 func (c *Config) complete(env map[string]string) error {
 	if c.isDefault("limiter.concurrency") { // only the other one was chosen
 		c.Tuning.Concurrency = min(c.Tuning.Concurrency, c.Tuning.ConcurrencyTotal)
@@ -174,7 +170,6 @@ func (c *Config) complete(env map[string]string) error {
 	return c.chooseKey()
 }
 
-// crossed names limiter settings that don't go together the way the person wrote them.
 func (c *Config) crossed(err error) error {
 	knob, ok := errors.AsType[*ratelimit.TuningError](err)
 	if !ok {
@@ -192,7 +187,6 @@ func (c *Config) crossed(err error) error {
 	return &Error{Name: strings.Join(said, " with "), Reason: lang.Textf("%s; %s", lang.Text(knob.Reason), RemedyText(knob))}
 }
 
-// openRedis reads what the coordinator's settings name.
 func (c *Config) openRedis() error {
 	if c.Coordinator != "redis" {
 		return nil
@@ -229,7 +223,6 @@ func firstLine(file string) (string, error) {
 	return line, nil
 }
 
-// chooseKey keeps the first of token, token_file and api_key that is set.
 func (c *Config) chooseKey() error {
 	if !c.TMDB.Token.IsSet() && c.TMDB.TokenFile != "" {
 		refuse := func(reason lang.Text) error {
@@ -253,7 +246,6 @@ func (c *Config) chooseKey() error {
 	return nil
 }
 
-// warnings are what a person should know without being stopped.
 func (c *Config) warnings(env map[string]string) []string {
 	var out []string
 	holdsKey := func(path string) {

@@ -27,7 +27,6 @@ type Organize struct {
 
 var standard = organize.LayoutTemplates("custom")
 
-// organizeSettings are those of plans.
 var organizeSettings = []Setting{
 	pathTo("organize.to", "Where organize puts files.", func(c *Config) *string { return &c.Organize.To }),
 	pathTo("organize.to_tv", "Where it puts series, in place of organize.to.",
@@ -74,7 +73,6 @@ var organizeSettings = []Setting{
 // Watch holds the times of the watch command.
 type Watch struct{ Settle, Rescan, Poll time.Duration }
 
-// watchSettings are those of watch.
 var watchSettings = []Setting{
 	period("watch.settle", "60s", "For how long nothing in a folder must have changed until it is put in order.",
 		func(c *Config) *time.Duration { return &c.Watch.Settle }),

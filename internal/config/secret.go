@@ -36,7 +36,6 @@ func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
 // MarshalText implements encoding.TextMarshaler without the value.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// hidden replaces the parts of an address that may be secret.
 const hidden = "[redacted]"
 
 // shown returns a value of the setting as it may be printed.

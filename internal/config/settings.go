@@ -62,7 +62,6 @@ func SettingOf(key string) Setting {
 	panic("no setting " + key) // a mistake of the caller's source
 }
 
-// The settings that are not the limiter's.
 var ownSettings = []Setting{
 	secret("tmdb.token", "a TMDB API Read Access Token",
 		"TMDB API Read Access Token (v4), sent as a Bearer header; none sends no key to an address that is not TMDB's.",
@@ -150,7 +149,6 @@ func of[T any](
 	}}
 }
 
-// listOf is a setting that has items with commas.
 func listOf[T any](
 	key, standard string, allowed lang.Text, doc string, field func(*Config) *[]T, read func(string) (T, error),
 ) Setting {
@@ -168,7 +166,6 @@ func listOf[T any](
 	return s
 }
 
-// secret is a setting whose value is never shown.
 func secret(key string, allowed lang.Text, doc string, field func(*Config) *Secret) Setting {
 	s := of(key, "", allowed, doc, field, readSecret)
 	s.Secret = true
@@ -181,7 +178,6 @@ func pathTo(key, doc string, field func(*Config) *string) Setting {
 
 func anything(v string) (string, error) { return v, nil }
 
-// choice is a setting that accepts exactly the given words.
 func choice(key, doc string, field func(*Config) *string, standard string, words ...string) Setting {
 	last := len(words) - 1
 	allowed := lang.Textf("%s or %s", strings.Join(words[:last], ", "), words[last])
@@ -195,7 +191,6 @@ func choice(key, doc string, field func(*Config) *string, standard string, words
 	return s
 }
 
-// size is a number of bytes.
 func size(key, standard, doc string, least int64, field func(*Config) *int64) Setting {
 	return of(key, standard, lang.Textf("a size such as %s", standard), doc, field, func(v string) (int64, error) {
 		n, err := ParseSize(v)

@@ -15,7 +15,6 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// asker is who waits for an answer, and for how long.
 type asker struct {
 	settings *settings
 	id       string // of the request
@@ -27,7 +26,6 @@ type asker struct {
 	via      []string      // the gateways that the request has come through
 }
 
-// found is what an asker gets.
 type found struct {
 	*reply
 	origin
@@ -139,7 +137,6 @@ func (g *Gateway) begin(req *http.Request, key string, a *asker, patience time.D
 	return f, nil
 }
 
-// lineFor is how long a new ticket would wait for its turn at the present rate.
 func (g *Gateway) lineFor(t *ticket) time.Duration {
 	if ahead := g.queue.ahead(t); ahead > 0 {
 		return time.Duration(float64(ahead) / g.rate() * float64(time.Second))

@@ -1,11 +1,23 @@
 package gateway
 
 import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // settings are what a reload replaces, as a whole. Requests under way keep what they began with.
@@ -17,7 +29,6 @@ type settings struct {
 	closed    bool // a token is needed, and there is none any more
 }
 
-// client is who asks. Its windows live on over reloads.
 type client struct {
 	config.Client
 	class class
@@ -123,8 +134,186 @@ func (w *window) slide(at time.Time) {
 	}
 }
 
-// weight is how many requests lie within the span before a moment.
 func (w *window) weight(at time.Time) float64 {
 	left := 1 - float64(at.Sub(w.began))/float64(w.span)
 	return float64(w.now) + float64(w.last)*left
+}
+
+// tokenPrefix is how a client's token begins. Whatever begins otherwise counts as no token: many programs send a key of
+// their own and cannot do without.
+const tokenPrefix = "anv_"
+
+// NewToken makes a client's token, and the hash by which it is known.
+func NewToken() (token, hash string) {
+	var secret [32]byte
+	_, _ = rand.Read(secret[:]) // it never fails
+	token = tokenPrefix + base64.RawURLEncoding.EncodeToString(secret[:])
+	return token, config.TokenHash(token)
+}
+
+// tokenOf returns what a request has in place of a client's token, "" for none.
+func tokenOf(r *http.Request, t target) string {
+	scheme, bearer, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	bearer = strings.TrimSpace(bearer)
+	if ok && strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(bearer, tokenPrefix) {
+		return bearer
+	}
+	for _, key := range t.query["api_key"] {
+		if strings.HasPrefix(key, tokenPrefix) {
+			return key
+		}
+	}
+	return ""
+}
+
+func (s *settings) clientOf(token string) (*client, *refusal) {
+	switch {
+	case token != "":
+		if c := s.byHash[config.TokenHash(token)]; c != nil {
+			return c, nil
+		}
+		return nil, refuse(reasonUnauthorized, "This client token is not known.")
+	case s.closed, len(s.byHash) > 0 && !s.Anonymous:
+		return nil, refuse(reasonUnauthorized,
+			"A client token is needed: Authorization: Bearer anv_..., or api_key=anv_...")
+	}
+	return s.anonymous, nil
+}
+
+// checkOrigin refuses what a page in a browser might send. Without a token the Host must be one that no stranger's name
+// leads to; with or without, a page of another origin gets no answer.
+func (s *settings) checkOrigin(r *http.Request, hasToken bool) *refusal {
+	if !hasToken && !onUnixSocket(r.Context()) && !s.knownHost(r.Host) {
+		return refuse(reasonHost, "")
+	}
+	switch site := r.Header.Get("Sec-Fetch-Site"); {
+	case site == "same-origin" || site == "none":
+		return nil
+	case site != "":
+		return refuse(reasonCrossSite, "")
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return nil
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" ||
+		!strings.EqualFold(u.Host, r.Host) && !slices.Contains(s.Hosts, strings.ToLower(u.Hostname())) {
+		return refuse(reasonCrossSite, "")
+	}
+	return nil
+}
+
+// knownHost reports whether a Host is an IP address, localhost, or one of those that were configured.
+func (s *settings) knownHost(host string) bool {
+	name := strings.ToLower(host)
+	if h, _, err := net.SplitHostPort(name); err == nil {
+		name = h
+	}
+	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return true
+	}
+	return name == "localhost" || slices.Contains(s.Hosts, name)
+}
+
+func onUnixSocket(ctx context.Context) bool {
+	_, ok := ctx.Value(http.LocalAddrContextKey).(*net.UnixAddr)
+	return ok
+}
+
+// addressOf is the client's address for the log: the peer's, or behind trusted proxies the last one that is none of
+// them.
+func (s *settings) addressOf(r *http.Request) string {
+	peer := hostOf(r.RemoteAddr)
+	if !s.trusts(peer) {
+		return peer
+	}
+	list := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, item := range slices.Backward(list) {
+		addr, err := netip.ParseAddr(strings.TrimSpace(item))
+		if err != nil {
+			break
+		}
+		if peer = addr.Unmap().String(); !s.trusts(peer) {
+			break
+		}
+	}
+	return peer
+}
+
+func (s *settings) trusts(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil &&
+		slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
+}
+
+func hostOf(addr string) string {
+	if host, _, err := net.SplitHostPort(addr); err == nil {
+		return host
+	}
+	return addr
+}
+
+// maxSessions bounds the sessions that keep an account; those that asked longest ago are forgotten first.
+const maxSessions = 10_000
+
+// sticky is which account and key each session keeps.
+type sticky struct {
+	mu            sync.Mutex
+	recent, older map[string]session // by name; at most a half of maxSessions each
+}
+
+type session struct {
+	ratelimit.Preference
+	asked time.Time
+}
+
+func sessionOf(r *http.Request, c *client) string {
+	if id := r.Header.Get("X-Anivault-Session"); goodID(id) {
+		return c.Name + " " + id
+	}
+	return c.Name
+}
+
+func (s *sticky) get(name string, ttl time.Duration, now time.Time) (ratelimit.Preference, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept, ok := s.recent[name]
+	if !ok {
+		kept, ok = s.older[name]
+	}
+	return kept.Preference, ok && now.Sub(kept.asked) < ttl
+}
+
+func (s *sticky) keep(name string, p ratelimit.Preference, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.recent == nil || len(s.recent) >= maxSessions/2 {
+		s.older, s.recent = s.recent, map[string]session{}
+	}
+	s.recent[name] = session{p, now}
+}
+
+// sticking lets a flight's requests keep the account of its session.
+func (g *Gateway) sticking(ctx context.Context, f *flight, s config.Sticky) context.Context {
+	if !s.Enabled || f.by.session == "" {
+		return ctx
+	}
+	if p, ok := g.sticky.get(f.by.session, s.TTL, time.Now()); ok {
+		return ratelimit.With(ctx, ratelimit.Request{Prefer: p, PreferFor: s.Wait})
+	}
+	return ctx
+}
+
+func (g *Gateway) chosen(f *flight, c ratelimit.Choice) {
+	s := g.settings.Load()
+	f.choice.Store(&c)
+	if s.Sticky.Enabled && f.by.session != "" {
+		g.sticky.keep(f.by.session, ratelimit.Preference{Account: c.Account, Key: c.Key}, time.Now())
+	}
+	g.up.Metrics().Add(metrics.AccountChosen, 1, c.Account, c.Why.String())
+	for _, full := range c.Full {
+		g.log.LogAttrs(context.Background(), g.fullLevel(), "slot_skipped", slog.String("account", full),
+			slog.String("request_id", f.by.id))
+	}
 }

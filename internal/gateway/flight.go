@@ -44,14 +44,12 @@ type flight struct {
 	err    error
 }
 
-// upstreamResult is how the cache's question was answered.
 type upstreamResult struct {
 	status int
 	detail string // why a gateway behind this one gave an expired answer
 	err    error
 }
 
-// flights are all questions on their way.
 type flights struct {
 	g *Gateway
 
@@ -206,7 +204,6 @@ func (fs *flights) waitsNoMore(f *flight) {
 	}
 }
 
-// end closes a flight.
 func (fs *flights) end(f *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -322,7 +319,6 @@ func judge(req *http.Request, resp *http.Response, r *reply) error {
 
 type flightKey struct{}
 
-// withFlight returns the context of a question's requests.
 func withFlight(ctx context.Context, f *flight) context.Context {
 	return context.WithValue(ctx, flightKey{}, f)
 }

@@ -4,24 +4,25 @@
 // [Serve] runs one until its context ends. A request goes through
 //
 //	request.go    is its form one that may be looked at?
-//	auth.go       who asks, and from where?
+//	clients.go    who asks, from where, and too often?
 //	routes.go     where does it go?
-//	clients.go    has the client asked too often?
 //	ask.go        stored and fresh? else the question's flight
 //	flight.go     one for all who ask the same: quota, queue, cache and limiter, TMDB
 //	queue.go      whose turn is it?
-//	answer.go, errors.go  what it is answered
+//	answer.go     what it is answered, refusals too
 //
 // serve.go and reload.go are about the process: listeners, draining, a new configuration.
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -129,7 +130,6 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// exchange is one request and its answer.
 type exchange struct {
 	asker
 	g      *Gateway
@@ -145,7 +145,6 @@ type exchange struct {
 	gone          bool // the client did not wait
 }
 
-// serve takes the steps of a request in their order.
 func (x *exchange) serve() error {
 	if otherMethod(x.r.Method, target{}) { // of CONNECT not even the target is a path
 		return routeOf(x.r.Method, target{}).refusal
@@ -227,7 +226,6 @@ func (x *exchange) fail(err error) {
 	x.status = r.status
 }
 
-// clientName names who asks, "-" where that is not known.
 func (x *exchange) clientName() string {
 	if x.client == nil {
 		return "-"
@@ -248,4 +246,97 @@ func (x *exchange) finish() {
 	}
 	x.g.logRequest(x)
 	x.g.count(x)
+}
+
+// What a client sends in place of a key, and the values of a query, are in no line of the log.
+
+// logSlot writes a line about a place among those that may ask.
+func (g *Gateway) logSlot(level slog.Level, event string, f *flight, more ...slog.Attr) {
+	if !g.log.Enabled(context.Background(), level) {
+		return
+	}
+	running, limit := g.queue.running()
+	attrs := []slog.Attr{slog.String("account", g.accountOf(f))}
+	if c := f.through(); c.Account != "" {
+		attrs = append(attrs, slog.Int("key", g.settings.Load().cfg.KeyNumber(c.Account, c.Key)))
+		if running = c.Running; c.Limit > 0 {
+			limit = c.Limit
+		}
+	}
+	attrs = append(attrs, slog.Int("running", running), slog.Int("limit", limit),
+		slog.Int("available", max(limit-running, 0)))
+	attrs = append(attrs, more...)
+	g.log.LogAttrs(context.Background(), level, event, append(attrs, slog.String("request_id", f.by.id))...)
+}
+
+// through is through which account and key the flight last went, the zero Choice where that is the only one.
+func (f *flight) through() (c ratelimit.Choice) {
+	if p := f.choice.Load(); p != nil {
+		c = *p
+	}
+	return c
+}
+
+func (g *Gateway) accountOf(f *flight) string {
+	return cmp.Or(f.through().Account, g.settings.Load().cfg.OnlyAccount())
+}
+
+// fullLevel is the level of a line about a full account: a warning once a second.
+func (g *Gateway) fullLevel() slog.Level {
+	now := time.Now().UnixNano()
+	if last := g.fullWarned.Load(); now-last >= int64(time.Second) && g.fullWarned.CompareAndSwap(last, now) {
+		return slog.LevelWarn
+	}
+	return slog.LevelDebug
+}
+
+const noticeable = 100 * time.Millisecond
+
+// logQuota writes a line about the request that a question has set aside.
+func (g *Gateway) logQuota(ctx context.Context, event string, f *flight) {
+	if !g.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	st, err := g.up.Limiter().Status(ctx)
+	if err != nil {
+		return
+	}
+	used, held, limit := st.BudgetUsed, st.BudgetHeld, st.Budget.Requests
+	for _, a := range st.Accounts {
+		if a.Name == g.accountOf(f) && a.Quota.On() {
+			used, held, limit = a.QuotaUsed, a.QuotaReserved, a.Quota.Requests
+		}
+	}
+	g.log.Debug(event, slog.String("account", g.accountOf(f)), slog.Int("requests", 1), slog.Int("used", used),
+		slog.Int("reserved", held), slog.Int("limit", limit), slog.String("request_id", f.by.id))
+}
+
+func (g *Gateway) logPanic(id string, value any) {
+	g.log.Error("panic", slog.String("error", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())),
+		slog.String("request_id", id))
+}
+
+func (g *Gateway) logRequest(x *exchange) {
+	level := slog.LevelDebug
+	if x.found.sent || x.status >= 400 || x.gone {
+		level = slog.LevelInfo
+	}
+	if !g.log.Enabled(context.Background(), level) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("client", x.clientName()), slog.String("method", x.r.Method), slog.String("path", x.r.URL.Path),
+		slog.Int("status", x.status),
+	}
+	if x.cache != "" {
+		attrs = append(attrs, slog.String("cache", x.cache))
+	}
+	if x.refused != nil {
+		attrs = append(attrs, slog.String("reason", x.refused.name))
+	}
+	attrs = append(attrs, slog.String("account", cmp.Or(x.found.account, "-")),
+		slog.Int64("wait_ms", x.found.waited.Milliseconds()),
+		slog.Int64("upstream_ms", x.found.upstream.Milliseconds()), slog.Int("bytes", x.bytes),
+		slog.String("addr", x.settings.addressOf(x.r)), slog.String("request_id", x.id))
+	g.log.LogAttrs(context.Background(), level, "request", attrs...)
 }

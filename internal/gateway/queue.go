@@ -48,7 +48,6 @@ type fair struct {
 	since int              // turns of interactive since the last one of batch, while batch waited
 }
 
-// line is what one client waits for in one class.
 type line struct {
 	client  string
 	weight  int
@@ -56,7 +55,6 @@ type line struct {
 	waiting []*ticket
 }
 
-// push adds a ticket at the end of its client's line, or at its head.
 func (f *fair) push(t *ticket, head bool) {
 	lines := &f.lines[t.class]
 	i := slices.IndexFunc(*lines, func(l *line) bool { return l.client == t.client })
@@ -72,7 +70,6 @@ func (f *fair) push(t *ticket, head bool) {
 	}
 }
 
-// pop removes the ticket whose turn it is, nil where nobody waits.
 func (f *fair) pop() *ticket {
 	c := interactive
 	switch {
@@ -102,7 +99,6 @@ func (f *fair) pop() *ticket {
 	return t
 }
 
-// remove takes a ticket out and reports whether it was there.
 func (f *fair) remove(t *ticket) bool {
 	lines := &f.lines[t.class]
 	for i, l := range *lines {
@@ -298,14 +294,12 @@ func (q *queue) ahead(t *ticket) int {
 	return q.fair.ahead(t)
 }
 
-// running returns how many are inside, and of how many places.
 func (q *queue) running() (inside, places int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.inside, q.slots()
 }
 
-// waiting returns how many wait in each class.
 func (q *queue) waiting() (n [classes]int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -31,10 +31,8 @@ type watcher struct {
 	next files // of the look before, where it differed
 }
 
-// files is what is to be seen of the configuration's files, by path; nil for one that is missing.
 type files map[string]os.FileInfo
 
-// run watches until done is closed. Each value of hup makes it read at once.
 func (w *watcher) run(done <-chan struct{}, hup <-chan os.Signal) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()

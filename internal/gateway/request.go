@@ -21,7 +21,6 @@ const (
 	maxHeader = 16 << 10
 )
 
-// target is what a request asks for, after the checks of its form.
 type target struct {
 	path  string     // decoded, clean
 	query url.Values // decoded
@@ -80,7 +79,6 @@ func (t target) question(base *url.URL) (*url.URL, string) {
 	return &u, key
 }
 
-// appends reports whether append_to_response has the item, of the entry itself or of a part of it (season/1/item).
 func (t target) appends(item string) bool {
 	list := strings.Split(strings.Join(t.query["append_to_response"], ","), ",")
 	return slices.ContainsFunc(list, func(s string) bool { return path.Base(strings.TrimSpace(s)) == item })

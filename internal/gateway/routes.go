@@ -1,9 +1,28 @@
 package gateway
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
 	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/internal/version"
+	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -103,5 +122,241 @@ func private(_ string, t target) bool {
 		t.appends("account_states") || t.query.Has("session_id") || t.query.Has("guest_session_id"))
 }
 
-// knownBelow3 reports whether a path is one of TMDB's without its version.
 func knownBelow3(_ string, t target) bool { return tmdb.IsPath(t.path) }
+
+const page = `anivault, a gateway to TMDB
+
+Ask it as you would ask TMDB: GET /3/tv/1399, GET /3/search/tv?query=...
+It answers from its cache what it can, and asks TMDB for the rest at a rate
+that TMDB bears, for all programs that use it together.
+
+A client token goes where the TMDB token would go: Authorization: Bearer
+anv_..., or api_key=anv_... Images are at image.tmdb.org, not here.
+
+This product uses the TMDB API but is not endorsed or certified by TMDB.
+`
+
+func (x *exchange) own(where to) error {
+	h := x.w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	x.status = http.StatusOK
+	switch where {
+	case toSuccess:
+		h.Set("Content-Type", jsonType)
+		x.bytes = send(x.w, x.r, x.status, []byte(`{"success":true,"status_code":1,"status_message":"Success."}`))
+	case toPage:
+		x.bytes = send(x.w, x.r, x.status, []byte(page+"\nanivault "+version.Get().Version+"\n"))
+	case toRobots:
+		x.bytes = send(x.w, x.r, x.status, []byte("User-agent: *\nDisallow: /\n"))
+	case toHealth, toReady:
+		h.Set("Content-Type", jsonType)
+		ready := !x.g.draining.Load()
+		if where == toReady && !ready {
+			x.status = http.StatusServiceUnavailable
+		}
+		x.bytes = send(x.w, x.r, x.status, x.health(ready))
+	case toMetrics:
+		return x.metrics()
+	case toTMDB:
+	}
+	return nil
+}
+
+// alone is the word for a gateway that does not see what the others do.
+func (g *Gateway) alone() string {
+	if g.settings.Load().cfg.Coordinator == "redis" {
+		return "coordinator_lost"
+	}
+	return "store_alone"
+}
+
+func (g *Gateway) noAccount(st ratelimit.Status) bool {
+	pool := g.settings.Load().cfg.Pool()
+	return len(pool) > 0 && !slices.ContainsFunc(pool, func(a config.Account) bool {
+		return st.View(a.Account).Barred == ratelimit.ReasonNone
+	})
+}
+
+// health says how the gateway is. It never fails because TMDB does: a balancer that took every gateway out then would
+// turn a slow hour into an outage, while the cache answers.
+func (x *exchange) health(ready bool) []byte {
+	view := Health{ready, "unknown", []string{}}
+	st, err := x.g.up.Limiter().Status(x.r.Context())
+	if err == nil {
+		view.State = st.State.String()
+	}
+	for _, d := range []struct {
+		name  string
+		holds bool
+	}{
+		{x.g.alone(), err != nil || st.Alone},
+		{"sleep", err == nil && (st.State == ratelimit.Sleep || st.PauseUntil.After(time.Now()))},
+		{"cacheonly", st.State == ratelimit.CacheOnly},
+		{"no_account", err == nil && x.g.noAccount(st)},
+		{"offline", st.Offline},
+	} {
+		if d.holds {
+			view.Degraded = append(view.Degraded, d.name)
+		}
+	}
+	body, err := json.Marshal(view)
+	if err != nil {
+		panic(err) // plain values
+	}
+	return body
+}
+
+// Health is what a gateway says of itself at /readyz and /healthz.
+type Health struct {
+	Ready    bool     `json:"ready"` // false while it drains
+	State    string   `json:"state"` // the limiter's
+	Degraded []string `json:"degraded"`
+}
+
+// Running is the gateway that was found at one of the configured addresses.
+type Running struct {
+	Health
+	Addr string // as configured
+}
+
+// NotOursError says that what listens at a gateway's address is none.
+type NotOursError struct{ Addr string }
+
+func (e *NotOursError) Error() string { return e.Addr + " is taken by something that is no gateway" }
+
+// FindRunning asks the configured addresses for /readyz and returns the first gateway that answers, nil if none does.
+// Its error is a *NotOursError.
+func FindRunning(ctx context.Context, cfg *config.Config) (*Running, error) {
+	for _, addr := range cfg.Serve.Listen {
+		scheme, transport := "http", &http.Transport{DisableKeepAlives: true}
+		network, to := "tcp", reachable(addr)
+		if path, ok := strings.CutPrefix(addr, "unix:"); ok {
+			network, to = "unix", path
+		} else if cfg.Serve.TLSCert != "" {
+			scheme = "https"
+			// This machine's own, whose certificate has another name; no secret is sent.
+			transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
+		}
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, to)
+		}
+		found, err := askReady(ctx, transport, scheme)
+		switch {
+		case err == nil:
+			found.Addr = addr
+			return found, nil
+		case errors.Is(err, errOther):
+			return nil, &NotOursError{addr}
+		}
+	}
+	return nil, nil
+}
+
+var errOther = errors.New("no gateway")
+
+// askReady asks a gateway how it is. errOther is an answer of something else.
+func askReady(ctx context.Context, transport http.RoundTripper, scheme string) (*Running, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://localhost/readyz", nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask for /readyz: %w", err)
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask for /readyz: %w", err)
+	}
+	defer resp.Body.Close()
+	found := &Running{}
+	if json.NewDecoder(io.LimitReader(resp.Body, maxTarget)).Decode(&found.Health) != nil || found.State == "" {
+		return nil, errOther
+	}
+	return found, nil
+}
+
+// reachable is where an address that is listened on can be asked: every address is also the loopback's.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+func (g *Gateway) count(x *exchange) {
+	m, cached := g.up.Metrics(), cmp.Or(x.cache, "-")
+	m.Add(metrics.GatewayRequests, 1, x.clientName(), strconv.Itoa(x.status), cached)
+	m.Observe(metrics.GatewayTook, time.Since(x.began), cached)
+	if x.refused != nil {
+		m.Add(metrics.GatewayRefused, 1, x.refused.name)
+	}
+	switch x.refused {
+	case reasonAcquireTimeout:
+		m.Add(metrics.GatewayTimeouts, 1, "acquire")
+	case reasonRequestTimeout:
+		m.Add(metrics.GatewayTimeouts, 1, "request")
+	}
+}
+
+// setGauges sets the numbers of the moment, also those of each account that the configuration has. The budget bounds
+// all accounts together: with one account it is shown as its quota.
+func (g *Gateway) setGauges(set metrics.Setter) {
+	for c, n := range g.queue.waiting() {
+		set(metrics.GatewayQueue, float64(n), class(c).String())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	st, err := g.up.Limiter().Status(ctx)
+	up := 0.0
+	if err == nil && !st.Alone {
+		up = 1
+	}
+	set(metrics.CoordinatorUp, up)
+	accounts := app.ViewAccounts(g.settings.Load().cfg, st)
+	for _, a := range accounts {
+		set(metrics.AccountRunning, float64(a.Running), a.Name)
+		set(metrics.AccountLimit, float64(cmp.Or(a.Limit, st.Slots)), a.Name)
+		set(metrics.AccountRate, a.Rate, a.Name)
+		for _, k := range a.Keys {
+			set(metrics.KeyRunning, float64(k.Running), a.Name, strconv.Itoa(k.Number))
+		}
+		quota := a.Quota
+		if quota == nil && len(accounts) == 1 {
+			quota = app.ViewQuota(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews)
+		}
+		if quota != nil {
+			set(metrics.QuotaUsed, float64(quota.Used), a.Name)
+			set(metrics.QuotaReserved, float64(quota.Reserved), a.Name)
+			set(metrics.QuotaLimit, float64(quota.Limit), a.Name)
+		}
+	}
+}
+
+// ClientUse returns how many questions of a client wait now, and when it last asked, zero for never.
+func (s *Service) ClientUse(name string) (waiting int, last time.Time) {
+	s.g.flights.mu.Lock()
+	waiting = s.g.flights.perClient[name]
+	s.g.flights.mu.Unlock()
+	now := s.g.settings.Load()
+	for _, c := range append(slices.Collect(maps.Values(now.byHash)), now.anonymous) {
+		if at := c.used.Load(); c.Name == name && at != 0 {
+			last = time.Unix(0, at)
+		}
+	}
+	return waiting, last
+}
+
+func (x *exchange) metrics() error {
+	if !x.client.Admin && x.client != x.settings.anonymous {
+		return refuse(reasonNoAdmin, "")
+	}
+	var b bytes.Buffer
+	if err := metrics.Prometheus(&b, x.g.up.Metrics().Snapshot()); err != nil {
+		return err
+	}
+	x.w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	x.bytes = send(x.w, x.r, x.status, b.Bytes())
+	return nil
+}

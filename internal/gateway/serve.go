@@ -167,7 +167,6 @@ func (s *Service) Run(ctx context.Context) error {
 	return errors.Join(err, s.g.Close())
 }
 
-// watch looks for a new configuration until the function that it returns is called.
 func (s *Service) watch() (stop func()) {
 	if s.o.Reload == nil {
 		return func() {}
@@ -202,7 +201,6 @@ func (e serverErrors) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// drain lets nothing new in and waits for what is under way.
 func (s *Service) drain() {
 	g := s.g
 	g.draining.Store(true)
@@ -244,7 +242,6 @@ type certificate struct {
 	pair atomic.Pointer[tls.Certificate]
 }
 
-// load reads the files. Its error is a *config.Error.
 func (c *certificate) load(cfg *config.Config) error {
 	pair, err := tls.LoadX509KeyPair(cfg.Serve.TLSCert, cfg.Serve.TLSKey)
 	if err != nil {
@@ -293,7 +290,6 @@ func (c *conns) give(peer string) {
 	}
 }
 
-// bounded is a listener whose connections are counted.
 type bounded struct {
 	net.Listener
 	conns *conns

@@ -1,3 +1,4 @@
+// Package metrics counts what a run does and writes it as NDJSON and as Prometheus text (docs/reference.md).
 package metrics
 
 import (
@@ -135,3 +136,110 @@ func (s Snapshot) Distribution(d *Definition, labels ...string) Distribution {
 	}
 	return h
 }
+
+// Kind is what a metric is to Prometheus.
+type Kind string
+
+// The kinds of metrics.
+const (
+	Counter   Kind = "counter"
+	Gauge     Kind = "gauge"
+	Histogram Kind = "histogram"
+)
+
+// Prefix stands before every name in Prometheus text, where all programs share one name space. NDJSON has the bare
+// names.
+const Prefix = "anivault_"
+
+// Definition is one metric.
+type Definition struct {
+	Name    string
+	Kind    Kind
+	Label   string    // "" for none; several with commas
+	Help    string    // one sentence
+	Bounds  []float64 // a histogram's upper bucket bounds, in its unit
+	gateway bool      // only a gateway has it
+}
+
+var table []*Definition
+
+// Table returns every metric in the order in which they are written.
+func Table() []*Definition { return slices.Clone(table) }
+
+func row(name string, kind Kind, label, help string, bounds ...float64) *Definition {
+	d := &Definition{name, kind, label, help, bounds, false}
+	table = append(table, d)
+	return d
+}
+
+func gatewayRow(name string, kind Kind, label, help string, bounds ...float64) *Definition {
+	d := row(name, kind, label, help, bounds...)
+	d.gateway = true
+	return d
+}
+
+// The metrics of every run. Values of labels come from the configuration and from tables of the code only.
+var (
+	Requests = row("requests_total", Counter, "code",
+		"Answers from TMDB by HTTP status, or by what went wrong where none came.")
+	CacheHits = row("cache_hits_total", Counter, "",
+		"Questions that the cache answered; files whose decision is remembered ask none.")
+	CacheMisses = row("cache_miss_total", Counter, "", "Questions that the cache could not answer.")
+	Orphans     = row("quota_orphans_total", Counter, "",
+		"Requests of the budget that were reserved and forgotten, and are free again.")
+	Rate = row("rate_current", Gauge, "",
+		"Requests per second that the limiter allows now; 0 until the run wants to send something.")
+	Concurrency = row("concurrency_current", Gauge, "",
+		"Requests that the limiter allows at the same time now; 0 until the run wants to send something.")
+	ErrRate = row("err_rate_30s", Gauge, "", "Share of failed requests in the limiter's window, 0 to 1.")
+	Latency = row("latency_ms", Histogram, "",
+		"Time from letting a request go to its whole answer, in milliseconds.",
+		5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 15000)
+	Sleep = row("sleep_ms", Histogram, "",
+		"Time that requests waited for the limiter's permission, in milliseconds.",
+		1, 10, 50, 100, 500, 1000, 2000, 5000, 15000, 60000, 300000)
+)
+
+// The metrics that only a gateway has.
+var (
+	GatewayRequests = gatewayRow("gateway_requests_total", Counter, "client,status,cache",
+		"Requests of the gateway's clients, and where their answers were from.")
+	GatewayRefused = gatewayRow("gateway_refused_total", Counter, "reason",
+		"Requests that the gateway refused, by the reason in the answer.")
+	GatewayTimeouts = gatewayRow("gateway_timeouts_total", Counter, "kind",
+		"Requests without permission in time (acquire), or without TMDB's answer (request).")
+	GatewayQueue = gatewayRow("gateway_queue_length", Gauge, "class", "Questions that wait for their turn.")
+	GatewayWait  = gatewayRow("gateway_wait_seconds", Histogram, "class",
+		"Time that questions waited until they were let go.",
+		.001, .01, .05, .1, .5, 1, 2, 5, 15, 30, 60, 300)
+	GatewayTook = gatewayRow("gateway_request_seconds", Histogram, "cache",
+		"Time from a client's request to its answer.",
+		.0005, .001, .005, .01, .05, .1, .5, 1, 5, 15, 30, 60)
+	AccountRunning = gatewayRow("account_running", Gauge, "account",
+		"Requests under way through an account, all processes together.")
+	AccountLimit = gatewayRow("account_limit", Gauge, "account", "How many there may be.")
+	AccountRate  = gatewayRow("account_rate", Gauge, "account",
+		"Requests a second that an account may send now; 0: no rate of its own.")
+	AccountRequests = gatewayRow("account_requests_total", Counter, "account,code",
+		"Answers from TMDB through an account, by HTTP status, or by what went wrong where none came.")
+	AccountChosen = gatewayRow("account_chosen_total", Counter, "account,why", "Requests that went through an account: "+
+		"by priority, because those before it were full (spill), or to keep it (sticky).")
+	KeyRunning = gatewayRow("key_running", Gauge, "account,key",
+		"Requests under way with a key, by its number in the configuration.")
+	QuotaUsed = gatewayRow("quota_used", Gauge, "account",
+		"Requests of the budget that TMDB has answered in this period.")
+	QuotaReserved = gatewayRow("quota_reserved", Gauge, "account", "Requests of the budget that are set aside.")
+	QuotaLimit    = gatewayRow("quota_limit", Gauge, "account", "Requests that the budget allows in a period.")
+	CoordinatorUp = gatewayRow("coordinator_up", Gauge, "",
+		"1 while the shared state can be reached, 0 while this process is on its own.")
+)
+
+// headFields stand before the metrics in NDJSON.
+var headFields = []Definition{
+	{Name: "ts", Help: "When, UTC, RFC 3339."},
+	{Name: "pid", Help: "The process whose numbers these are."},
+	{Name: "final", Help: "Whether it is the run's last snapshot."},
+}
+
+// HeadFields returns what an NDJSON snapshot begins with, in order.
+func HeadFields() []Definition { return slices.Clone(headFields) }

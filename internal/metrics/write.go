@@ -94,7 +94,6 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byt
 	return append(b, "}\n"...), nil
 }
 
-// rows are the metrics that the process has.
 func (s *Snapshot) rows() []*Definition {
 	return slices.DeleteFunc(Table(), func(d *Definition) bool { return d.gateway && !s.gateway })
 }
@@ -126,7 +125,6 @@ func Prometheus(w io.Writer, s Snapshot) error {
 	return nil
 }
 
-// labels writes the labels of one number: their names, and their values in the same order.
 func (d *Definition) labels(values string) string {
 	names := strings.Split(d.Label, ",")
 	out := make([]string, len(names))
@@ -136,7 +134,6 @@ func (d *Definition) labels(values string) string {
 	return strings.Join(out, ",")
 }
 
-// prometheus writes the distribution's buckets, sum and count.
 func (d Distribution) prometheus(b *bytes.Buffer, name, labels string) {
 	more, all := "", ""
 	if labels != "" {
@@ -160,7 +157,6 @@ var (
 	labelEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// number writes a whole number with all of its digits.
 func number(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strconv.FormatInt(int64(v), 10)

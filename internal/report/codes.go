@@ -51,7 +51,6 @@ func (s Status) Info() StatusInfo {
 	return StatusInfo{Status: s}
 }
 
-// withPath replaces PATH in the text by words of a command line, unless there are none.
 func withPath(next, words string) string {
 	if words == "" {
 		return next

@@ -67,7 +67,6 @@ type seriesFiles struct {
 
 type place struct{ season, episode int }
 
-// extra is a file of an episode that another file holds already.
 type extra struct {
 	place
 	path string
@@ -170,7 +169,6 @@ func (s *seriesFiles) compare(season match.Season, today string) Gap {
 	return g
 }
 
-// twice returns the files of each episode of a season that is there more than once.
 func (s *seriesFiles) twice(season int) []Copy {
 	var out []Copy
 	for _, e := range s.more {

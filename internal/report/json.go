@@ -65,7 +65,6 @@ type form struct {
 	fields []tagged // of a struct
 }
 
-// tagged is a field of a struct, as its tags have it.
 type tagged struct {
 	name, bytesName, doc string
 	before               string       // `,"name":`, or all of a constant field
@@ -96,7 +95,6 @@ func formOf(t reflect.Type) *form {
 	return f
 }
 
-// readTags reads the tags of a struct. The fields of an embedded struct count as its own.
 func (f *form) readTags() {
 	for i := range f.NumField() {
 		field := f.Field(i)
@@ -134,7 +132,6 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 	return dst, w.err
 }
 
-// jsonText appends values. The text goes from hand to hand, since every write to a field that points takes its time.
 type jsonText struct{ err error }
 
 func (w *jsonText) value(b []byte, f *form, p unsafe.Pointer) []byte {

@@ -32,7 +32,6 @@ const (
 	fileLines
 )
 
-// season is what is held of the files of one season, film or series' extras.
 type season struct {
 	key      seasonKey
 	title    string
@@ -114,7 +113,6 @@ func (s *seasons) hold(r *Record) {
 	}
 }
 
-// release writes what is held: the seasons, then the single files.
 func (s *seasons) release() error {
 	var b strings.Builder
 	if len(s.held) > 0 && s.above == fileLines {

@@ -189,7 +189,6 @@ func (x *trouble) codeInfo(e Ending, offline bool) CodeInfo {
 	return info
 }
 
-// info explains the files' status. Matched files are here because they have no episode.
 func (x *trouble) info() StatusInfo {
 	if x.status == Matched {
 		return withoutEpisode
@@ -197,7 +196,6 @@ func (x *trouble) info() StatusInfo {
 	return x.status.Info()
 }
 
-// printer writes indented text, wrapped to a width.
 type printer struct {
 	b    *strings.Builder
 	opts Options
@@ -220,7 +218,6 @@ func (p printer) para(indent int, s string) {
 	}
 }
 
-// shownFolders is how many folders of one kind of trouble the summary names.
 const shownFolders = 4
 
 // Tally counts records for the summary, and keeps the first few folders of each kind of trouble: its memory does not

@@ -38,7 +38,6 @@ func newTable(w io.Writer, opts Options) *table {
 	return t
 }
 
-// measure takes the width that lines may have from here on.
 func (t *table) measure() {
 	if t.opts.Resized != nil {
 		t.opts.Width = t.opts.Resized()
@@ -61,7 +60,6 @@ func (t *table) Match(r Record) error {
 	return t.write([]byte(b.String()))
 }
 
-// record prints all that is said of one file.
 func (t *table) record(b *strings.Builder, r Record, dir, name string) {
 	t.folder(b, dir)
 	t.entry(b, r)
@@ -95,7 +93,6 @@ func (t *table) folder(b *strings.Builder, dir string) {
 	}
 }
 
-// entry prints the TMDB entry above its first file.
 func (t *table) entry(b *strings.Builder, r Record) {
 	if r.Status != Matched {
 		t.series = ""

@@ -46,7 +46,6 @@ type Line struct {
 	done     chan struct{}
 }
 
-// record returns the record of a line that is decided.
 func (l *Line) record(explain report.ErrorFunc) report.Record {
 	if l.replayed != nil {
 		return *l.replayed
@@ -187,7 +186,6 @@ func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<-
 	}
 }
 
-// gather waits for a batch, and briefly for more of them if they are looked up. It returns none after the last.
 func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
 	b, ok := <-found
 	if !ok {
@@ -213,7 +211,6 @@ func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
 	return batches
 }
 
-// undecided reports whether the run ended before the line could be decided.
 func undecided(l *Line) bool { return errors.Is(l.Decision.Err, context.Canceled) }
 
 // admit puts a batch into the output and starts to decide what is not remembered of it.
@@ -278,7 +275,6 @@ func (p *pipeline) settle(ctx context.Context, keep *recorder, b *intake, g *gro
 	}
 }
 
-// failedLine is the line of a directory that could not be read or a path that does not exist.
 func failedLine(b Batch) *Line {
 	l := &Line{
 		Path: b.Path, Decision: match.Decision{Outcome: match.Outcome{Status: match.Failed, Err: b.Err}},

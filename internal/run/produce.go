@@ -128,7 +128,6 @@ type Batch struct {
 	Media bool
 }
 
-// windows cuts a batch into parts of at most window files.
 func windows(b Batch) []Batch {
 	if len(b.Files) <= window {
 		return []Batch{b}
@@ -212,7 +211,6 @@ func readFrom(roots []string) func(string) string {
 	}
 }
 
-// frontOf returns what is read of the folder from which names are read.
 func frontOf(from string) string {
 	name := folderName(from)
 	if onlySeason(name) {
@@ -221,7 +219,6 @@ func frontOf(from string) string {
 	return name
 }
 
-// below reports whether path lies below root.
 func below(path, root string) bool {
 	if root == "." {
 		return !filepath.IsAbs(path) && !strings.HasPrefix(path, "..")
@@ -229,7 +226,6 @@ func below(path, root string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// folderName is the name of a folder, also of "." and "..".
 func folderName(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

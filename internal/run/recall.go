@@ -22,7 +22,6 @@ type intake struct {
 	listed  bool     // the groups are those of the folder's list: nothing in the folder has changed
 }
 
-// group is the files of a batch that are decided together, as indices.
 type group struct {
 	files  []int
 	key    results.Key
@@ -72,7 +71,6 @@ func (p *pipeline) recall(ctx context.Context, batches []Batch) []*intake {
 	return in
 }
 
-// list takes the groups of a folder from its list.
 func (b *intake) list(l *results.List) {
 	b.listed = true
 	for i, k := range l.Keys {
@@ -116,7 +114,6 @@ func (p *pipeline) read(b *intake) {
 	}
 }
 
-// series is how many series the batch has.
 func (b *intake) series() int64 {
 	n := int64(0)
 	for _, g := range b.groups {

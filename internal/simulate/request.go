@@ -11,7 +11,6 @@ import (
 // A request does here what ratelimit's Limiter and Transport do, with planned events in place of timers. The snapshot
 // decides about permission.
 
-// process is one of the processes that share the state.
 type process struct {
 	world  *world
 	id     string
@@ -25,7 +24,6 @@ type process struct {
 	share  Share
 }
 
-// request is one item of work with all its tries.
 type request struct {
 	process *process
 	attempt int           // from 1
@@ -54,7 +52,6 @@ func (p *process) begin() {
 	p.enter(r)
 }
 
-// wait records whether a request waits or is on the wire.
 func (r *request) wait(is bool) {
 	t := &r.process.world.timeline
 	switch {
@@ -128,7 +125,6 @@ func (r *request) ask() {
 	}
 }
 
-// sleep plans what comes after a wait.
 func (r *request) sleep(d time.Duration, counts bool, then func()) {
 	r.parkedAt, r.counts, r.ready = r.process.world.clock.now, counts, then
 	r.riseAfter(d)
@@ -145,7 +141,6 @@ func (r *request) riseAfter(d time.Duration) {
 	})
 }
 
-// rise ends a wait.
 func (r *request) rise() {
 	p := r.process
 	r.nap++
@@ -156,7 +151,6 @@ func (r *request) rise() {
 	r.ready()
 }
 
-// wake ends the waits of the process's requests that fit.
 func (p *process) wake(who func(*request) bool) {
 	for _, r := range p.parked {
 		if who(r) {

@@ -63,7 +63,6 @@ type Totals struct {
 	In map[string]time.Duration
 }
 
-// timeline collects steps.
 type timeline struct {
 	world *world
 	step  time.Duration
@@ -73,7 +72,6 @@ type timeline struct {
 	present Step          // what it has counted so far
 }
 
-// until closes the steps that end at a moment or before it.
 func (t *timeline) until(at time.Duration) {
 	w := t.world
 	for {
@@ -164,7 +162,6 @@ func (w *world) result() *Result {
 	return r
 }
 
-// slots returns the number of requests that may be under way in Normal.
 func (c *Config) slots() int {
 	own, total := 0, c.Processes[0].ConcurrencyTotal
 	for _, t := range c.Processes {
@@ -174,7 +171,6 @@ func (c *Config) slots() int {
 	return min(own, total)
 }
 
-// spans cuts the run where its state changes.
 func (r *Result) spans() []chart.Span {
 	out := []chart.Span{{State: ratelimit.Normal.String(), To: r.For}}
 	for _, m := range r.Moves {
@@ -184,7 +180,6 @@ func (r *Result) spans() []chart.Span {
 	return out
 }
 
-// phases cuts the run where a fault begins or ends.
 func (r *Result) phases() []chart.Phase {
 	cuts := []time.Duration{0, r.For}
 	for _, f := range r.Scenario.Faults {

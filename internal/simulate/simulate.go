@@ -3,7 +3,7 @@
 //
 // The limiter is the real one: [ratelimit.Snapshot] is the state that processes share, and every grant, answer and
 // retry goes through it, as in a [ratelimit.Limiter]. Simulated are only the processes with their requests
-// (request.go), time (clock) and the upstream (server.go), which behaves as an [upstream.Behaviour].
+// (request.go), time (clock) and the upstream (server), which behaves as an [upstream.Behaviour].
 //
 // [Run] returns a [Result]: a timeline, the transitions and the totals. WriteText, WriteCSV and WriteSVG show it.
 package simulate
@@ -12,7 +12,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -21,6 +23,118 @@ import (
 	"github.com/anivault/anivault/internal/upstream"
 	"github.com/anivault/anivault/ratelimit"
 )
+
+// epoch is when every simulation begins: on a full hour, so that calendar windows begin with it.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+var client = upstream.Request{IP: "192.0.2.1"}
+
+// server is the simulated upstream. The same seed, moments and order give the same answers.
+type server struct {
+	behaviour *upstream.Behaviour
+	latency   upstream.Latency
+	chance    *rand.Rand // of latencies
+}
+
+type answer struct {
+	status  int           // 0: no answer
+	latency time.Duration // never, if there is no answer and no reset
+	header  http.Header   // nil: nothing of interest
+	foreign bool          // the status is good, the page another server's
+}
+
+const never = time.Duration(math.MaxInt64)
+
+func newServer(c *Config) (*server, error) {
+	if err := Check(c.Scenario); err != nil {
+		return nil, err
+	}
+	if err := c.Latency.Validate(); err != nil {
+		return nil, err
+	}
+	b, err := upstream.New(c.Limits, c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Apply(c.Scenario, epoch); err != nil {
+		return nil, err
+	}
+	return &server{b, c.Latency, rand.New(rand.NewPCG(c.Seed, 1))}, nil //nolint:gosec // it has to be the same every time
+}
+
+func (s *server) answer(at time.Duration) answer {
+	now := epoch.Add(at)
+	a := answer{status: http.StatusOK, latency: s.behaviour.Slow(now, s.latency.At(s.chance.Float64()))}
+	if ok, wait := s.behaviour.Allow(now, client.IP); !ok {
+		a.status, a.header = http.StatusTooManyRequests, retryAfter(s.behaviour.Limits().RetryAfter, now, wait)
+		return a
+	}
+	for _, action := range s.behaviour.Strikes(upstream.BeforeAnswer, now, client) {
+		switch action.Kind {
+		case "delay":
+			a.latency += time.Duration(action.Delay)
+			continue
+		case "status":
+			a.status, a.foreign = action.Status, action.Foreign()
+			a.header = retryAfter(action.RetryAfter, now, time.Duration(action.Wait))
+		case "reset", "close":
+			a.status = 0
+		case "silent":
+			a.status, a.latency = 0, never
+		}
+		return a // by the first rule that is no delay
+	}
+	return a
+}
+
+func retryAfter(mode string, now time.Time, wait time.Duration) http.Header {
+	h := http.Header{}
+	upstream.SetRetryAfter(h, mode, now, wait, 0)
+	if len(h) == 0 {
+		return nil
+	}
+	h.Set("Date", now.Format(http.TimeFormat))
+	return h
+}
+
+// Check reports the first fault of a scenario that can't be simulated: in virtual time there are neither paths nor
+// bodies nor connections without a request.
+func Check(s upstream.Scenario) error {
+	for i, f := range s.Faults {
+		if err := check(f); err != nil {
+			return fmt.Errorf("scenario: fault %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func check(f upstream.Fault) error {
+	if f.Match.Path != "" || f.Match.Query != nil || f.Match.IP != "" || f.Match.Share != 0 {
+		return fmt.Errorf("%s for some requests only can't be simulated", f.Do.Kind)
+	}
+	switch f.Do.Kind {
+	case "limit", "slow", "reset", "close", "silent", "delay":
+		return nil
+	case "status":
+		if f.Do.Status == http.StatusUnauthorized || f.Do.Status == http.StatusForbidden {
+			return fmt.Errorf("status %d ends a run at once, there is nothing to simulate", f.Do.Status)
+		}
+		return nil
+	default:
+		return fmt.Errorf("%s can't be simulated: use status, limit, slow, reset, close, silent or delay", f.Do.Kind)
+	}
+}
+
+// Presets returns the names of the scenarios that can be simulated, sorted.
+func Presets() []string {
+	var names []string
+	for _, name := range upstream.Presets() {
+		if s, err := upstream.Preset(name); err == nil && Check(s) == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // MaxProcesses is the largest number of processes of a simulation.
 const MaxProcesses = 64
@@ -69,7 +183,6 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	return w.result(), nil
 }
 
-// complete fills in the defaults and refuses values out of range.
 func (c *Config) complete() error {
 	if c.For == 0 {
 		c.For = usual(c.Scenario)
@@ -104,7 +217,6 @@ func usual(s upstream.Scenario) time.Duration {
 	return end + 30*time.Second
 }
 
-// world is everything that takes part in a run.
 type world struct {
 	config    *Config
 	clock     clock
@@ -137,7 +249,6 @@ func newWorld(c *Config) (*world, error) {
 	return w, nil
 }
 
-// now returns the present as a store would supply it.
 func (w *world) now() ratelimit.Instant {
 	return ratelimit.Instant{Wall: epoch.Add(w.clock.now), Boot: time.Hour + w.clock.now, BootID: "simulation"}
 }
@@ -168,7 +279,6 @@ func (c *clock) plan(after time.Duration, do func()) {
 	c.events = slices.Insert(c.events, i, event{at, do})
 }
 
-// next returns when the next event is due; ok is false if there is none.
 func (c *clock) next() (at time.Duration, ok bool) {
 	if len(c.events) == 0 {
 		return 0, false

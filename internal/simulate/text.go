@@ -61,7 +61,6 @@ func (r *Result) WriteText(out io.Writer) error {
 	return w.Flush()
 }
 
-// title returns a line about what was simulated.
 func (r *Result) title() string {
 	name := cmp.Or(r.Scenario.Name, "scenario")
 	return fmt.Sprintf("%s for %s: %s, limit %s, latency %s, seed %d",
@@ -107,7 +106,6 @@ func (r *Result) perSecond(i, n int) float64 {
 	return float64(n) / length.Seconds()
 }
 
-// top returns the largest rate of good answers, at least 1.
 func (r *Result) top() float64 {
 	top := 1.0
 	for i := range r.Steps {
@@ -123,7 +121,6 @@ func share(part, whole float64) string {
 	return fmt.Sprintf("%.1f %%", 100*part/whole)
 }
 
-// csvHeader names the columns of WriteCSV. Times are seconds since the beginning.
 var csvHeader = []string{
 	"t", "phase", "state", "rate", "sent", "good", "throttled", "errors", "failed",
 	"waiting", "transitions",
@@ -172,7 +169,6 @@ func (r *Result) WriteSVG(out io.Writer) error {
 	return d.WriteSVG(out)
 }
 
-// describe returns the run in words.
 func (r *Result) describe() string {
 	parts := make([]string, 0, len(r.Moves)+1)
 	for _, row := range r.totals() {

@@ -32,7 +32,6 @@ var limitDefaults = map[string]Limits{
 	"none":         {},
 }
 
-// limitBodies are the forms of the body of a refusal.
 var limitBodies = []string{"json", "nosuccess", "html", "empty"}
 
 // ParseLimits reads the text form
@@ -98,7 +97,6 @@ func (l *Limits) option(s string) error {
 	return nil
 }
 
-// parseRate reads "40/1s". Without a slash it returns per unchanged.
 func parseRate(s string, per time.Duration) (int, time.Duration, error) {
 	count, span, hasSpan := strings.Cut(s, "/")
 	n, err := strconv.Atoi(count)
@@ -141,7 +139,6 @@ func (l Limits) Validate() error {
 	return validRetryAfter(l.RetryAfter)
 }
 
-// maxCount bounds the counts of Limits.
 const maxCount = 1_000_000
 
 // String returns the text that ParseLimits reads.
@@ -306,7 +303,6 @@ type unlimited struct{}
 
 func (unlimited) Allow(time.Time, string) (bool, time.Duration) { return true, 0 }
 
-// penaltyWindow is the time over which refusals add up to a penalty.
 const penaltyWindow = 10 * time.Second
 
 // penalised shuts a client out for PenaltyFor once it has been refused PenaltyAfter times. Requests during that time

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -140,17 +141,14 @@ func (f *Fault) label() string {
 	return label
 }
 
-// lasts reports whether the fault is in force at a moment.
 func (f *Fault) lasts(at time.Duration) bool {
 	return at >= time.Duration(f.From) && (f.To == 0 || at < time.Duration(f.To))
 }
 
-// probability returns the chance with which a due request is struck.
 func (f *Fault) probability() float64 {
 	return cmp.Or(f.P, 1)
 }
 
-// limit returns the number of requests allowed in a sliding second at a moment.
 func (f *Fault) limit(at time.Duration) float64 {
 	if f.Do.RateTo == 0 || f.To == 0 {
 		return f.Do.Rate
@@ -163,7 +161,6 @@ func (m *Match) all() bool {
 	return m.Path == "" && m.Query == nil && len(m.Nth) == 0 && m.Every <= 1 && m.IP == "" && m.Share == 0
 }
 
-// fits reports whether the match selects a request, nth and every left aside.
 func (m *Match) fits(r Request, seed uint64) bool {
 	if m.IP != "" && m.IP != r.IP {
 		return false
@@ -207,7 +204,6 @@ func wild(pattern, text string) bool {
 	return strings.HasSuffix(text, parts[last])
 }
 
-// codeStatus is the HTTP status of each of TMDB's codes.
 var codeStatus = map[int]int{
 	2: 501, 3: 401, 4: 405, 5: 422, 6: 404, 7: 401, 8: 403, 9: 503, 10: 401, 11: 500, 14: 401, 15: 500, 16: 401,
 	17: 401, 18: 400, 19: 406, 20: 422, 22: 400, 23: 400, 24: 504, 25: 429, 26: 400, 27: 400, 28: 400, 29: 400,
@@ -220,7 +216,6 @@ func StatusOf(code int) int {
 	return cmp.Or(codeStatus[code], http.StatusInternalServerError)
 }
 
-// bodies are the forms of the body of the fault "status".
 var bodies = []string{"json", "nosuccess", "html", "captive", "empty"}
 
 // Limits of what a fault may ask for.
@@ -255,7 +250,6 @@ func (f *Fault) validate() error {
 	return cmp.Or(f.validateMatch(), f.validateKind(), f.Do.validate())
 }
 
-// validateMatch reports a fault of which requests are struck, and when.
 func (f *Fault) validateMatch() error {
 	m, stage := &f.Match, kinds[f.Do.Kind]
 	switch {
@@ -275,7 +269,6 @@ func (f *Fault) validateMatch() error {
 	return nil
 }
 
-// validateKind reports a value that the kind needs otherwise.
 func (f *Fault) validateKind() error {
 	switch a := &f.Do; {
 	case a.Kind == "status" && (a.Status < 200 || a.Status > 599):
@@ -296,7 +289,6 @@ func (f *Fault) validateKind() error {
 	return nil
 }
 
-// validate reports a value that no kind has.
 func (a *Action) validate() error {
 	switch {
 	case a.Delay < 0 || a.Every < 0 || a.Wait < 0 || a.Bytes < 0:
@@ -307,4 +299,65 @@ func (a *Action) validate() error {
 		return fmt.Errorf("code %d is not one of TMDB's", a.Code)
 	}
 	return validRetryAfter(a.RetryAfter)
+}
+
+// presets are the named scenarios. Those of trouble are outages that users of TMDB have reported.
+var presets = map[string]Scenario{
+	"steady":     {},
+	"gauntlet":   {Faults: gauntlet},
+	"slow-start": faults(Fault{From: seconds(10), To: seconds(30), Do: Action{Kind: "limit", Rate: 5, RateTo: 50}}),
+	"long-wait": faults(Fault{
+		From: seconds(10), To: seconds(30),
+		Do: Action{Kind: "status", Status: 503, RetryAfter: "30"},
+	}),
+
+	"outage-60s":      faults(Fault{To: seconds(60), Do: Action{Kind: "status", Status: 503, Code: 9}}),
+	"maintenance-20m": faults(Fault{To: seconds(20 * 60), Do: Action{Kind: "status", Status: 503, Code: 46}}),
+	"flap":            {Faults: flap()},
+	"burst5xx": faults(Fault{
+		Match: Match{Nth: Numbers{{1, 200}}}, P: 0.3, Do: Action{Kind: "status", Status: 502, Body: "html"},
+	}),
+	"gzip-bug": faults(Fault{Match: Match{Share: 0.37}, Do: Action{Kind: "gzip_headerless"}}),
+	// one of two addresses is dead
+	"singapore":     faults(Fault{Match: Match{Every: 2}, Do: Action{Kind: "conn_silent"}}),
+	"key-suspended": faults(Fault{Do: Action{Kind: "status", Status: 401, Code: 10}}),
+	"drip":          faults(Fault{Do: Action{Kind: "drip", Bytes: 8, Every: Duration(200 * time.Millisecond)}}),
+	"storm":         {Limits: "sliding:5/1s,penalty=5/30s,retry_after=delta"},
+	"poison":        faults(Fault{To: seconds(10 * 60), Do: Action{Kind: "status", Status: 200, Body: "captive"}}),
+}
+
+func faults(fs ...Fault) Scenario { return Scenario{Faults: fs} }
+
+// gauntlet is some of everything, with quiet times in between.
+var gauntlet = []Fault{
+	{From: seconds(15), To: seconds(20), P: 0.4, Do: Action{Kind: "status", Status: 500}},
+	{From: seconds(30), To: seconds(38), Do: Action{Kind: "status", Status: 503}},
+	{From: seconds(38), To: seconds(42), Do: Action{Kind: "reset"}},
+	{From: seconds(42), To: seconds(52), Do: Action{Kind: "limit", Rate: 5, RateTo: 50}},
+	{From: seconds(62), To: seconds(70), Do: Action{Kind: "slow", Factor: 10}},
+	{From: seconds(62), To: seconds(70), P: 0.1, Do: Action{Kind: "status", Status: 503}},
+}
+
+func flap() []Fault {
+	faults := make([]Fault, 20)
+	for i := range faults {
+		from := seconds(10*i + 5)
+		faults[i] = Fault{From: from, To: from + seconds(5), Do: Action{Kind: "reset"}}
+	}
+	return faults
+}
+
+func seconds(n int) Duration { return Duration(time.Duration(n) * time.Second) }
+
+// Presets returns the names of the scenarios that have one, sorted.
+func Presets() []string { return slices.Sorted(maps.Keys(presets)) }
+
+// Preset returns a named scenario.
+func Preset(name string) (Scenario, error) {
+	s, ok := presets[name]
+	if !ok {
+		return Scenario{}, fmt.Errorf("preset %q is unknown: use one of %v", name, Presets())
+	}
+	s.Name, s.Faults = name, slices.Clone(s.Faults)
+	return s, nil
 }

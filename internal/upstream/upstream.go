@@ -32,7 +32,6 @@ type Behaviour struct {
 	passed   map[string][]time.Time // with slopes: requests let through in the last second, by client
 }
 
-// rule is a fault with its count of matching requests.
 type rule struct {
 	Fault
 	stage  Stage

@@ -43,7 +43,6 @@ type Machine struct {
 	retries map[string]retry // groups that a batch could not deal with
 }
 
-// folder is one folder as it was seen last.
 type folder struct {
 	entries []Entry
 	sum     uint64    // of entries
@@ -52,7 +51,6 @@ type folder struct {
 	busy    bool      // it has a file that is not complete
 }
 
-// retry is when a group is tried again.
 type retry struct {
 	until time.Time
 	times int
@@ -306,7 +304,6 @@ type Dealt struct {
 	Left  bool   `json:"left,omitempty"`  // something of it stays where it is
 }
 
-// stateVersion is that of the file: another one's state is begun anew.
 const stateVersion = 1
 
 // NewState returns the state of a watch that has done nothing.

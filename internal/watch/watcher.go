@@ -153,7 +153,6 @@ func (w *Watcher) wait(ctx context.Context, until time.Time) {
 	}
 }
 
-// lookAtDue looks at what it is time to look at.
 func (w *Watcher) lookAtDue() {
 	w.now = time.Now()
 	if !w.now.Before(w.rescanAt) {
@@ -239,7 +238,6 @@ func (w *Watcher) look(dir string, all bool) {
 	}
 }
 
-// work is what a batch has to do.
 type work struct {
 	groups []Group // that have settled and are news
 	dirs   []string
@@ -295,7 +293,6 @@ func (w *Watcher) isWritten(g *Group) bool {
 	return false
 }
 
-// batch has folders put in order, and remembers what became of it.
 func (w *Watcher) batch(ctx context.Context, do work) error {
 	before := map[string][]Entry{}
 	for _, dir := range do.dirs {

@@ -19,7 +19,6 @@ const (
 	manyFiles = 600
 )
 
-// view is what the template shows.
 type view struct {
 	Heading  string
 	When     string
@@ -31,7 +30,6 @@ type view struct {
 	Timeline *chart.Timeline
 }
 
-// fact is one figure of the run.
 type fact struct{ Name, Value string }
 
 // filter is a button: a status, no-episode, or "" for all.
@@ -54,7 +52,6 @@ type card struct {
 	Files    []*file
 }
 
-// file is one row of a card.
 type file struct {
 	Status     string
 	Also       string // no-episode, where it is matched without one

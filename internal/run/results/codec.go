@@ -38,7 +38,6 @@ func writer() *codec { return &codec{refs: map[string]int{}} }
 
 func (c *codec) int(n *int) { wire.Int(&c.Codec, n) }
 
-// count is the length of a list.
 func (c *codec) count(n int) int { return c.Count(n, math.MaxInt) }
 
 func (c *codec) bool(v *bool) { c.Bool(v) }
@@ -121,7 +120,6 @@ func (c *codec) dictionary(texts []string) []string {
 	return texts
 }
 
-// list is a list of values, each coded by one.
 func list[T any](c *codec, block *[]T, l *[]T, one func(*codec, *T)) {
 	n := c.count(len(*l))
 	if c.Reading() {
@@ -136,7 +134,6 @@ func list[T any](c *codec, block *[]T, l *[]T, one func(*codec, *T)) {
 	}
 }
 
-// optional is a value that may be missing.
 func optional[T any](c *codec, block *[]T, p **T, one func(*codec, *T)) {
 	there := *p != nil
 	c.bool(&there)

@@ -140,7 +140,6 @@ func (d *digest) bool(v bool) {
 	d.number(0)
 }
 
-// file adds what tells one state of a file from another. A name without a file has a path alone.
 func (d *digest) file(f *library.File) {
 	d.text(f.Name)
 	d.text(string(f.Skip))
@@ -205,7 +204,6 @@ func (m *Memory) folderKey(f *Folder) Key {
 	return d.sum()
 }
 
-// content is a digest of all files of a folder.
 func (m *Memory) content(f *Folder) Key {
 	d := m.digest("content", f.Files)
 	for i := range f.List {

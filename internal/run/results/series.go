@@ -176,7 +176,6 @@ func (d *Decided) term(now time.Time) (until, oldest time.Time, ok bool) {
 	return until, oldest, d.Origin.From != match.FromStale && until.After(now)
 }
 
-// header is what is kept of a series besides its records.
 func (c *codec) header(k *Known) {
 	c.time(&k.at)
 	c.time(&k.until)
