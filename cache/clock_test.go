@@ -15,7 +15,7 @@ func afterAWrongClock(t *testing.T, wrong time.Duration, write func(*Store)) (*S
 	t.Helper()
 	dir, clk := t.TempDir(), newClock()
 	clk.advance(wrong)
-	s, err := openStore(dir, Options{Now: clk.Now, noSync: true})
+	s, err := openStore(dir, Options{Now: clk.Now, seams: noSync})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func afterAWrongClock(t *testing.T, wrong time.Duration, write func(*Store)) (*S
 func TestAfterAClockThatWasAheadEveryWriteCounts(t *testing.T) {
 	k := tvKey("1")
 	put := func(t *testing.T, s *Store, body string) {
-		now := s.db.now()
+		now := s.opts.Now()
 		e := &Entry{Key: k, Status: 200, Body: []byte(body), FetchedAt: now, ExpiresAt: now.Add(day)}
 		check(t, s.Put(t.Context(), e))
 	}
@@ -62,7 +62,7 @@ func TestAfterAClockThatWasAheadEveryWriteCounts(t *testing.T) {
 		"an import over an answer": {
 			func(t *testing.T, s *Store) { put(t, s, `{"a":"old"}`) },
 			func(t *testing.T, s *Store) {
-				from := open(t, t.TempDir(), Options{Now: func() time.Time { return s.db.now().Add(time.Second) }})
+				from := open(t, t.TempDir(), Options{Now: func() time.Time { return s.opts.Now().Add(time.Second) }})
 				put(t, from, `{"a":"new"}`)
 				carryOver(t, from, s)
 			}, `{"a":"new"}`,
@@ -118,12 +118,12 @@ func TestAPlainValueThatIsDatedAheadIsExpired(t *testing.T) {
 	s, clk := afterAWrongClock(t, 365*day, func(s *Store) {
 		b, err := s.Bucket("results")
 		check(t, err)
-		check(t, b.Put(t.Context(), Item{Key: "k", Value: []byte("old"), ExpiresAt: s.db.now().Add(day)}))
+		check(t, b.Put(t.Context(), Item{Key: "k", Value: []byte("old"), ExpiresAt: s.opts.Now().Add(day)}))
 	})
 	b, err := s.Bucket("results")
 	check(t, err)
 	now := clk.Now()
-	want := []Item{{Key: "k", Value: []byte("old"), FetchedAt: now, ExpiresAt: now}}
+	want := []Item{{Key: "k", Value: []byte("old"), FetchedAt: now, ExpiresAt: now, Ahead: true}}
 	got, err := b.GetBatch(t.Context(), []string{"k"})
 	check(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -164,7 +164,7 @@ func TestAfterAClockThatWasAheadAQuestionIsAskedOnce(t *testing.T) {
 // A prune that is said to have been in the future is due, and what is dated ahead goes in 180 days at the latest.
 func TestAPruneInTheFutureIsDue(t *testing.T) {
 	s, clk := afterAWrongClock(t, 5*365*day, func(s *Store) {
-		putAnswer(t, s, tvKey("9"), s.db.now(), day, 10)
+		putAnswer(t, s, tvKey("9"), s.opts.Now(), day, 10)
 		_, err := s.Prune(t.Context(), PruneOptions{})
 		check(t, err)
 	})
@@ -209,9 +209,9 @@ func TestAnImportSetsNoLifetimesOfItsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clk := newClock()
 			s := open(t, t.TempDir(), Options{Now: clk.Now})
-			text := fmt.Sprintf("{\"format\":%q,\"version\":%d}\n", formatName, exportVersion) +
+			text := fmt.Sprintf("{\"format\":%q,\"version\":%d}\n", exportFormat, exportVersion) +
 				line(exportLine{
-					Bucket: responses, Key: r.key, Status: 200, Body: r.body, FetchedAt: &r.fetched, ExpiresAt: &r.expires,
+					Bucket: exportAnswers, Key: r.key, Status: 200, Body: r.body, FetchedAt: &r.fetched, ExpiresAt: &r.expires,
 				}) +
 				"{\"end\":true,\"records\":1}\n"
 			_, err := s.Import(t.Context(), strings.NewReader(text), nil)

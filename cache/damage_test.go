@@ -17,27 +17,37 @@ import (
 // manyPages makes a database with branch pages, whose bytes are returned too: the same ones each time for one date.
 func manyPages(t testing.TB, now time.Time) (path string, file []byte) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "many.db")
+	dir := t.TempDir()
+	s, err := openStore(dir, Options{Now: func() time.Time { return now }, seams: noSync})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []Item
+	var keys []string
+	for i := range 3000 {
+		e := Entry{Key: tvKey(fmt.Sprint(i)), Status: 200, Body: []byte(endedBody), FetchedAt: now, ExpiresAt: now.Add(day)}
+		items, keys = append(items, e.item()), append(keys, e.Key)
+	}
+	if err := errors.Join(s.answers.Put(t.Context(), items...), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	from, err := bolt.Open(dbPath(s), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(dir, "many.db")
 	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true, PageSize: boltdamage.PageSize})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		err := writeMeta(tx, dbMeta{Format: formatName, Version: formatVersion})
-		if err != nil {
-			return err
-		}
-		b, err := tx.CreateBucket([]byte(responses))
-		for i := 0; i < 3000 && err == nil; i++ {
-			key := tvKey(fmt.Sprint(i))
-			e := Entry{Key: key, Status: 200, Body: []byte(endedBody)}
-			r := record{fetched: now, expires: now.Add(day), payload: e.payload()}
-			err = b.Put([]byte(key), r.encode(responses, key))
-		}
-		return err
+		return from.View(func(src *bolt.Tx) error {
+			return errors.Join(copyKeys(tx, src, "meta", "cache"), copyKeys(tx, src, "responses", keys...))
+		})
 	})
+	err = errors.Join(err, from.Close())
 	if err == nil { // some free pages
-		err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte(responses)).Delete([]byte(tvKey("7"))) })
+		err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte("responses")).Delete([]byte(tvKey("7"))) })
 	}
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
@@ -48,9 +58,20 @@ func manyPages(t testing.TB, now time.Time) (path string, file []byte) {
 	return path, file
 }
 
+// copyKeys copies values in the order of keys, which decides how the pages come to lie.
+func copyKeys(to, from *bolt.Tx, bucket string, keys ...string) error {
+	b, err := to.CreateBucket([]byte(bucket))
+	for _, k := range keys {
+		if err == nil {
+			err = b.Put([]byte(k), from.Bucket([]byte(bucket)).Get([]byte(k)))
+		}
+	}
+	return err
+}
+
 // died leaves the lock file as a process does that dies in a session.
 func died(t interface{ Fatal(...any) }, s *Store) {
-	if err := os.WriteFile(s.db.lock.lock.Path(), []byte{0, 1}, 0o600); err != nil {
+	if err := os.WriteFile(lockPath(s), []byte{0, 1}, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -74,8 +95,8 @@ func TestADatabaseWithDamagedPagesIsSetAside(t *testing.T) {
 			for name, run := range operations {
 				t.Run(name, func(t *testing.T) {
 					var h heard
-					s := open(t, t.TempDir(), Options{OnWarning: h.hear, noSync: true})
-					overwrite(t, s.db.path, file)
+					s := open(t, t.TempDir(), Options{OnWarning: h.hear, seams: noSync})
+					overwrite(t, dbPath(s), file)
 					rep, err := s.Verify(t.Context())
 					died(t, s)
 					if err != nil || len(rep.Problems) != 1 || h.kinds() != "" {
@@ -110,11 +131,11 @@ func TestRandomDamageEndsNoRun(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		s, err := openStore(dir, Options{Now: clk.Now, noSync: true})
+		s, err := openStore(dir, Options{Now: clk.Now, seams: noSync})
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if err := os.WriteFile(s.db.path, file, 0o600); err != nil {
+		if err := os.WriteFile(dbPath(s), file, 0o600); err != nil {
 			rt.Fatal(err)
 		}
 		died(rt, s)
@@ -144,9 +165,9 @@ func TestAWalkOverKeysInDisorderEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			overwrite(t, s.db.path, file)
+			overwrite(t, dbPath(s), file)
 			n := 0
-			err = s.walk(t.Context(), responses, func(string, record) error {
+			err = s.answers.Range(t.Context(), func(Item) error {
 				if n++; n > 3000 {
 					return errors.New("it goes in circles")
 				}
@@ -166,8 +187,8 @@ func TestWhatIsNotFoundAgainIsWrittenElsewhere(t *testing.T) {
 			_, file := manyPages(t, time.Now())
 			boltdamage.Disorder(t, file, flags, tvKey(""))
 			var h heard
-			s := open(t, t.TempDir(), Options{OnWarning: h.hear, noSync: true})
-			overwrite(t, s.db.path, file)
+			s := open(t, t.TempDir(), Options{OnWarning: h.hear, seams: noSync})
+			overwrite(t, dbPath(s), file)
 			now := time.Now()
 			for i := range 50 {
 				e := &Entry{Key: tvKey(fmt.Sprint(60*i, "x")), Status: 200, Body: []byte(endedBody)}

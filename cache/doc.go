@@ -21,17 +21,18 @@
 //
 // # How it is kept
 //
-// The answers lie in one bbolt file. bbolt lets one writer in and nobody beside it, so the file is never held open: it
-// is opened for one batch of reads, or for one transaction that writes, inside one file lock. Those who write at the
-// same time share a transaction, and each write returns when its own is through: after that neither a kill -9 nor a
-// loss of power can lose it, and all processes see it. What can't be written, because a process was stopped with the
-// lock or the disk is full, stays in memory and goes with a later transaction.
+// The answers lie in one bbolt file (internal/store). bbolt lets one writer in and nobody beside it, so the file is never
+// held open: it is opened for one batch of reads, or for one transaction that writes, inside one file lock. Those who
+// write at the same time share a transaction, and each write returns when its own is through: after that neither a
+// kill -9 nor a loss of power can lose it, and all processes see it. What can't be written, because a process was
+// stopped with the lock or the disk is full, stays in memory, goes with a later transaction, and its write returns
+// [ErrPending].
 //
 // One answer has three forms on its way:
 //
-//	answer   answer.go   between the network and the callers that wait for it
-//	Entry    entry.go    as the cache keeps it: status, ETag, body, dates; packed it is a record's payload
-//	record   record.go   its envelope: checksum and dates; what the database holds under its key
+//	answer   answer.go                between the network and the callers that wait for it
+//	Entry    entry.go                 as the cache keeps it: status, ETag, body, dates
+//	Item     internal/store/item.go   its envelope: checksum and dates; the packed entry is its value
 //
 // The package never fails because the disk does: without locks, space or permission, or with a damaged file, it warns
 // once ([Options].OnWarning) and goes on with what is left. It opens regular files only, and after a process that died

@@ -17,6 +17,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/anivault/anivault/cache/internal/store"
 )
 
 const (
@@ -24,7 +26,6 @@ const (
 	packRaw      = 0
 	packFlate    = 1
 	packAbove    = 256
-	maxBody      = 32 << 20
 )
 
 // errEntry is what is wrong with a payload that can't be read as an Entry.
@@ -45,7 +46,7 @@ type Entry struct {
 // Fresh reports whether the entry may answer without asking. An entry from the future (a clock that was wrong) is not
 // fresh.
 func (e *Entry) Fresh(now time.Time) bool {
-	return now.Before(e.ExpiresAt) && !e.FetchedAt.After(now.Add(clockSlack))
+	return now.Before(e.ExpiresAt) && !e.FetchedAt.After(now.Add(store.ClockSlack))
 }
 
 // Usable reports whether the entry may still serve as stale: keep is how long after it was fetched. The limit of 180
@@ -64,6 +65,11 @@ var packers = sync.Pool{New: func() any {
 
 // unpackers are used again: making one takes longer than to unpack most answers.
 var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+
+// item is the entry as the store keeps it.
+func (e *Entry) item() Item {
+	return Item{Key: e.Key, Value: e.payload(), FetchedAt: e.FetchedAt, ExpiresAt: e.ExpiresAt}
+}
 
 func (e *Entry) payload() []byte {
 	b := make([]byte, 0, 64+len(e.ETag)+len(e.Body)/3)
@@ -96,14 +102,14 @@ func statusOf(payload []byte) (int, error) {
 	return int(binary.BigEndian.Uint16(payload[2:])), nil
 }
 
-// entryOf reads a record's payload. The body is a copy.
-func entryOf(key string, r record) (*Entry, error) {
-	p := r.payload
+// entryOf is the inverse of item. The body is a copy.
+func entryOf(it Item) (*Entry, error) {
+	p := it.Value
 	status, err := statusOf(p)
 	if err != nil {
 		return nil, err
 	}
-	e := &Entry{Key: key, Status: status, FetchedAt: r.fetched, ExpiresAt: r.expires}
+	e := &Entry{Key: it.Key, Status: status, FetchedAt: it.FetchedAt, ExpiresAt: it.ExpiresAt}
 	packing, p := p[1], p[4:]
 	n, w := binary.Uvarint(p)
 	if w <= 0 || n > uint64(len(p)-w) {
@@ -111,7 +117,7 @@ func entryOf(key string, r record) (*Entry, error) {
 	}
 	e.ETag, p = string(p[w:w+int(n)]), p[w+int(n):]
 	size, w := binary.Uvarint(p)
-	if w <= 0 || size > maxBody {
+	if w <= 0 || size > store.MaxValue {
 		return nil, fmt.Errorf("%w: body length", errEntry)
 	}
 	p = p[w:]

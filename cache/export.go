@@ -1,7 +1,8 @@
 package cache
 
 // Export: the whole cache as text, one JSON object a line, so that it can be carried to another machine, looked at and
-// put under other tools.
+// put under other tools. What an import reads comes from outside, and gets the same checks as an answer from the
+// network.
 //
 //	{"format":"anivault-cache","version":1,"exported_at":"..."}
 //	{"bucket":"responses","key":"GET ...","fetched_at":"...","expires_at":"...",
@@ -17,14 +18,22 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/anivault/anivault/cache/internal/store"
 )
 
-const exportVersion = 1
+const (
+	exportFormat  = "anivault-cache"
+	exportVersion = 1
+	exportAnswers = "responses" // the bucket that answers are in
+)
 
 // exportLine is any line of an export.
 type exportLine struct {
@@ -83,8 +92,8 @@ func (s *Store) Export(ctx context.Context, w io.Writer) (records int, err error
 }
 
 func (s *Store) export(ctx context.Context, enc *json.Encoder) (records int, err error) {
-	now := s.db.now().UTC()
-	if err := enc.Encode(exportLine{Format: formatName, Version: exportVersion, ExportedAt: &now}); err != nil {
+	now := s.opts.Now().UTC()
+	if err := enc.Encode(exportLine{Format: exportFormat, Version: exportVersion, ExportedAt: &now}); err != nil {
 		return 0, err
 	}
 	put := func(bucket, key string, fetched, expires time.Time, l exportLine) error {
@@ -105,18 +114,18 @@ func (s *Store) export(ctx context.Context, enc *json.Encoder) (records int, err
 		} else {
 			l.BodyBytes = e.Body
 		}
-		return put(responses, e.Key, e.FetchedAt, e.ExpiresAt, l)
+		return put(exportAnswers, e.Key, e.FetchedAt, e.ExpiresAt, l)
 	})
 	if err != nil {
 		return records, err
 	}
-	names, err := s.bucketNames(ctx)
+	buckets, err := s.disk.Buckets(ctx)
 	if err != nil {
 		return records, err
 	}
-	for _, name := range names {
-		err := s.walk(ctx, name, func(key string, r record) error {
-			return put(name, key, r.fetched, r.expires, exportLine{Value: r.payload})
+	for _, b := range buckets {
+		err := b.Range(ctx, func(it Item) error {
+			return put(b.Name(), it.Key, it.FetchedAt, it.ExpiresAt, exportLine{Value: it.Value})
 		})
 		if err != nil {
 			return records, err
@@ -136,4 +145,244 @@ func timeOrNil(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+// ErrImport says that a stream is not an export, or not a whole one.
+var ErrImport = errors.New("not a complete cache export")
+
+const (
+	maxLine     = 16 << 20 // one record is held in memory
+	importBatch = 128
+	importBytes = 4 << 20
+)
+
+// ImportResult says what an import did.
+type ImportResult struct {
+	Imported int
+	Older    int // left out: the cache has something as new, or newer
+	Expired  int // left out: past the 180 days
+	Refused  int // left out: valid did not take them
+}
+
+// Import reads an export from r, as a stream, and stores what is newer than what is there. The first line that is wrong
+// ends it, with an error that names the line and wraps ErrImport; what came before stays. valid is [Transport].Valid:
+// an answer that it refuses is left out.
+func (s *Store) Import(
+	ctx context.Context, r io.Reader, valid func(*http.Request, *http.Response, []byte) error,
+) (ImportResult, error) {
+	in := importer{store: s, valid: valid, pending: map[*Bucket][]Item{}}
+	in.buckets = map[string]*Bucket{exportAnswers: s.answers}
+	line := 0
+	err := eachLine(r, func(text []byte) error {
+		line++
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		l, err := in.decode(line, text)
+		if err != nil {
+			return fmt.Errorf("line %d: %w: %w", line, ErrImport, err)
+		}
+		return in.take(ctx, l)
+	})
+	switch {
+	case err != nil || in.ended:
+	case line == 0:
+		err = fmt.Errorf("%w: it is empty", ErrImport)
+	default:
+		err = fmt.Errorf("%w: it was cut off after line %d", ErrImport, line)
+	}
+	if e := in.flush(context.WithoutCancel(ctx)); err == nil {
+		err = e
+	}
+	if err != nil {
+		return in.res, fmt.Errorf("import: %w", err)
+	}
+	return in.res, nil
+}
+
+// importer gathers records and writes them in batches.
+type importer struct {
+	store   *Store
+	valid   func(*http.Request, *http.Response, []byte) error // may be nil
+	res     ImportResult
+	pending map[*Bucket][]Item
+	count   int // of pending
+	size    int // of their values
+	buckets map[string]*Bucket
+	records int
+	ended   bool
+}
+
+// decode reads and checks one line.
+func (in *importer) decode(line int, text []byte) (exportLine, error) {
+	var l exportLine
+	if err := json.Unmarshal(text, &l); err != nil {
+		return l, err
+	}
+	switch {
+	case in.ended:
+		return l, errors.New("there is more after the last line")
+	case line == 1:
+		if l.Format != exportFormat {
+			return l, errors.New("the first line does not say what it is")
+		}
+		if l.Version != exportVersion {
+			return l, fmt.Errorf("version %d is not known here", l.Version)
+		}
+		return l, nil
+	case l.End:
+		if l.Records != in.records {
+			return l, fmt.Errorf("%d records instead of %d", in.records, l.Records)
+		}
+		in.ended = true
+		return l, nil
+	}
+	in.records++
+	return l, in.check(&l)
+}
+
+// check checks a record's line.
+func (in *importer) check(l *exportLine) (err error) {
+	if l.Sum != l.digest() {
+		return errors.New("checksum does not match")
+	}
+	if l.FetchedAt == nil {
+		return errors.New("fetched_at is missing")
+	}
+	if l.KeyBytes != nil {
+		l.Key = string(l.KeyBytes)
+	}
+	if l.Key == "" || len(l.Key) > store.MaxKey {
+		return errors.New("key is empty or too long")
+	}
+	if in.buckets[l.Bucket] == nil {
+		if in.buckets[l.Bucket], err = in.store.Bucket(l.Bucket); err != nil {
+			return fmt.Errorf("bucket %q can't be used", l.Bucket)
+		}
+	}
+	if l.Bucket != exportAnswers {
+		return nil
+	}
+	if l.BodyBytes != nil {
+		l.Body = string(l.BodyBytes)
+	}
+	if key, ok := ParseKey(l.Key); !ok || key != l.Key {
+		return fmt.Errorf("key %.80q is not of the right form", redact(l.Key))
+	}
+	if l.Status != http.StatusOK && l.Status != http.StatusNotFound {
+		return fmt.Errorf("status %d is never stored", l.Status)
+	}
+	if len(l.Body) > store.MaxValue {
+		return errors.New("body is too long")
+	}
+	return checkBody([]byte(l.Body))
+}
+
+// refuses reports whether the client does not take an answer.
+func (in *importer) refuses(l *exportLine) bool {
+	u, ok := keyURL(l.Key)
+	if !ok || in.valid == nil {
+		return !ok
+	}
+	req := &http.Request{Method: http.MethodGet, URL: u}
+	resp := &http.Response{StatusCode: l.Status, Header: http.Header{}, Request: req}
+	return in.valid(req, resp, []byte(l.Body)) != nil
+}
+
+// redact drops what could be a secret from a key that is not of our making.
+func redact(key string) string {
+	if k, ok := ParseKey(key); ok {
+		return k
+	}
+	return "(not a URL)"
+}
+
+func (in *importer) take(ctx context.Context, l exportLine) error {
+	if l.Format != "" || l.End {
+		return nil
+	}
+	now := in.store.opts.Now()
+	if now.Sub(*l.FetchedAt) >= KeepLimit {
+		in.res.Expired++
+		return nil
+	}
+	it := Item{Key: l.Key, Value: l.Value, FetchedAt: *l.FetchedAt}
+	if it.FetchedAt.After(now) {
+		it.FetchedAt = now
+	}
+	life := KeepLimit
+	if l.Bucket == exportAnswers {
+		if in.refuses(&l) {
+			in.res.Refused++
+			return nil
+		}
+		e := Entry{Key: l.Key, Status: l.Status, ETag: l.ETag, Body: []byte(l.Body)}
+		it.Value = e.payload()
+		life = defaultPolicy.Fresh(in.store.classOf(e.Key), e.Status, e.Body, it.FetchedAt)
+	}
+	if l.ExpiresAt != nil { // never longer than an answer of the network would be fresh
+		it.ExpiresAt = *l.ExpiresAt
+		if most := it.FetchedAt.Add(life); it.ExpiresAt.After(most) {
+			it.ExpiresAt = most
+		}
+	}
+	b := in.buckets[l.Bucket]
+	in.pending[b] = append(in.pending[b], it)
+	in.count++
+	in.size += len(it.Value)
+	if in.count >= importBatch || in.size >= importBytes {
+		return in.flush(ctx)
+	}
+	return nil
+}
+
+// flush writes what is newer than what is there.
+func (in *importer) flush(ctx context.Context) error {
+	defer clear(in.pending)
+	in.count, in.size = 0, 0
+	for bucket, items := range in.pending {
+		keys := make([]string, len(items))
+		for i, it := range items {
+			keys[i] = it.Key
+		}
+		have, err := bucket.GetBatch(ctx, keys)
+		if err != nil {
+			return err
+		}
+		var wanted []Item
+		for i, it := range items {
+			old := have[i]
+			if old.Key != "" && !old.Ahead && !old.FetchedAt.Before(it.FetchedAt.Truncate(time.Millisecond)) {
+				in.res.Older++
+				continue
+			}
+			wanted = append(wanted, it)
+		}
+		if err := bucket.Put(ctx, wanted...); err != nil && !errors.Is(err, ErrPending) {
+			return err
+		}
+		in.res.Imported += len(wanted)
+	}
+	return nil
+}
+
+// eachLine calls fn for each line of r; the last one may lack its newline.
+func eachLine(r io.Reader, fn func([]byte) error) error {
+	sc := bufio.NewScanner(r)
+	sc.Buffer(make([]byte, 0, 1<<16), maxLine)
+	n := 0
+	for ; sc.Scan(); n++ {
+		if len(sc.Bytes()) == 0 {
+			continue
+		}
+		if err := fn(sc.Bytes()); err != nil {
+			return err
+		}
+	}
+	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("line %d: %w: it is longer than %d MiB", n+1, ErrImport, maxLine>>20)
+	} else if err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	return nil
 }

@@ -116,7 +116,7 @@ func TestImportLeavesOutWhatTheClientRefuses(t *testing.T) {
 
 func TestImportHoldsNoElementThatIsTooLong(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
-	text := strings.NewReader("{\"format\":\"" + formatName + "\",\"version\":1}\n{\"value\":\"" + strings.Repeat("A", maxLine))
+	text := strings.NewReader("{\"format\":\"" + exportFormat + "\",\"version\":1}\n{\"value\":\"" + strings.Repeat("A", maxLine))
 	if _, err := s.Import(t.Context(), text, nil); !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), "line 2: ") {
 		t.Error(err)
 	}
@@ -126,7 +126,7 @@ func TestImportRefusesWhatIsWrong(t *testing.T) {
 	clk := newClock()
 	text, _, _ := exported(t, clk)
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
-	secret := exportLine{Bucket: responses, Key: "GET http://h:80/3/tv/1?api_key=SECRET", Status: 200, Body: endedBody, FetchedAt: timeOrNil(clk.Now())}
+	secret := exportLine{Bucket: exportAnswers, Key: "GET http://h:80/3/tv/1?api_key=SECRET", Status: 200, Body: endedBody, FetchedAt: timeOrNil(clk.Now())}
 	rows := map[string]struct {
 		text     string
 		imported int
@@ -141,8 +141,8 @@ func TestImportRefusesWhatIsWrong(t *testing.T) {
 		"a changed byte":       {strings.Replace(text, "W/", "V/", 1), 1, "line 3"},
 		"a line is missing":    {strings.Join(slices.Concat(lines[:2], lines[3:]), ""), 3, "line 5"},
 		"something follows":    {text + lines[1], 4, "line 7"},
-		"HTML as a body":       {lines[0] + line(exportLine{Bucket: responses, Key: tvKey("1"), Status: 200, Body: "<html>", FetchedAt: timeOrNil(clk.Now())}), 0, "line 2"},
-		"a status never kept":  {lines[0] + line(exportLine{Bucket: responses, Key: tvKey("1"), Status: 500, Body: endedBody, FetchedAt: timeOrNil(clk.Now())}), 0, "line 2"},
+		"HTML as a body":       {lines[0] + line(exportLine{Bucket: exportAnswers, Key: tvKey("1"), Status: 200, Body: "<html>", FetchedAt: timeOrNil(clk.Now())}), 0, "line 2"},
+		"a status never kept":  {lines[0] + line(exportLine{Bucket: exportAnswers, Key: tvKey("1"), Status: 500, Body: endedBody, FetchedAt: timeOrNil(clk.Now())}), 0, "line 2"},
 		"a key with a secret":  {lines[0] + line(secret), 0, "line 2"},
 		"a bucket of its own":  {lines[0] + line(exportLine{Bucket: "meta", Key: "cache", FetchedAt: timeOrNil(clk.Now())}), 0, "line 2"},
 		"no key":               {lines[0] + line(exportLine{Bucket: "results", FetchedAt: timeOrNil(clk.Now())}), 0, "line 2"},
@@ -177,7 +177,7 @@ func FuzzImport(f *testing.F) {
 	f.Add(strings.Replace(text, `"status":200`, `"status":201`, 1))
 	f.Add("{}\n[]\n\n{\"end\":true}")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := openStore(t.TempDir(), Options{Now: clk.Now, noSync: true})
+		s, err := openStore(t.TempDir(), Options{Now: clk.Now, seams: noSync})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,10 +8,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/anivault/anivault/cache/internal/store"
 )
 
 // clock is a wall clock that moves when it is told to.
@@ -56,6 +60,29 @@ func openStore(dir string, o Options) (*Store, error) {
 		return Uncached
 	}
 	return Open(dir, o)
+}
+
+// noSync spares the disk.
+var noSync = store.Options{NoSync: true}
+
+func dbPath(s *Store) string { return filepath.Join(s.Path(), "cache-v2.db") }
+
+func lockPath(s *Store) string { return filepath.Join(s.Path(), "cache.lock") }
+
+// pair opens two stores over one directory, as two processes would.
+func pair(t *testing.T) (a, b *Store) {
+	dir := t.TempDir()
+	return open(t, dir, Options{}), open(t, dir, Options{})
+}
+
+// eventually waits until a condition holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
 }
 
 // open opens a store that is closed, and whose directory is verified, at the end of the test.
@@ -163,13 +190,17 @@ func randomText(n int) string {
 	return string(b)
 }
 
+// answerOf makes an answer about a series that has ended.
+func answerOf(key string, fetched time.Time, fresh time.Duration, size int) *Entry {
+	body := `{"status":"Ended","pad":"` + strings.Repeat(key[len(key)-1:]+"!", size/2) + `"}`
+	return &Entry{
+		Key: key, Status: 200, ETag: `"e"`, Body: []byte(body), FetchedAt: fetched, ExpiresAt: fetched.Add(fresh),
+	}
+}
+
 func putAnswer(t testing.TB, s *Store, key string, fetched time.Time, fresh time.Duration, size int) {
 	t.Helper()
-	e := &Entry{
-		Key: key, Status: 200, ETag: `"e"`, Body: []byte(`{"status":"Ended","pad":"` + strings.Repeat(key[len(key)-1:]+"!", size/2) + `"}`),
-		FetchedAt: fetched, ExpiresAt: fetched.Add(fresh),
-	}
-	if err := s.Put(t.Context(), e); err != nil {
+	if err := s.Put(t.Context(), answerOf(key, fetched, fresh, size)); err != nil {
 		t.Fatal(err)
 	}
 }

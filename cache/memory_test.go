@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 func tellable(key, overview string, at time.Time) *Entry {
@@ -44,7 +46,7 @@ func TestMemoryTellsNothingOlderThanTheDisk(t *testing.T) {
 		defer os.RemoveAll(dir)
 		clk := newClock()
 		open := func(memory int64) *Store {
-			s, err := openStore(dir, Options{Now: clk.Now, Memory: memory, noSync: true})
+			s, err := openStore(dir, Options{Now: clk.Now, Memory: memory, seams: noSync})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +70,7 @@ func TestMemoryTellsNothingOlderThanTheDisk(t *testing.T) {
 			case "compact":
 				_, err = s.Compact(t.Context())
 			case "lock": // somebody clears away the lock file
-				err = os.Remove(s.db.lock.lock.Path())
+				err = os.Remove(lockPath(s))
 			}
 			if err != nil && !errors.Is(err, os.ErrNotExist) {
 				t.Fatal(err)
@@ -78,7 +80,7 @@ func TestMemoryTellsNothingOlderThanTheDisk(t *testing.T) {
 				key := tvKey(fmt.Sprint(id))
 				want := overview(t, fresh, key)
 				for i, s := range []*Store{a, b, a} {
-					if s.memory.get(s.remembers(key), key) != nil {
+					if s.memory.get(s.answers.Generation(key), key) != nil {
 						told++
 					}
 					if got := overview(t, s, key); got != want {
@@ -112,7 +114,7 @@ func TestWhatIsRememberedNeedsNoSession(t *testing.T) {
 				}
 			}
 			other := open(t, dir, Options{})
-			release, err := other.db.take(t.Context(), 0, time.Minute) // nobody else gets at the database
+			release, err := lockfile.Acquire(t.Context(), lockPath(other), lockfile.Exclusive, time.Minute) // nobody else gets at the database
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,7 @@ func TestStatsCountWhatIsThere(t *testing.T) {
 		Entries: 3, Fresh: 2, Expired: 1, Negative: 1,
 		ByClass: map[Class]int{TVDetails: 2, Search: 1},
 		Oldest:  begin, Newest: begin.Add(time.Hour),
-		FileSize: got.FileSize, Used: got.Used, MaxSize: DefaultMaxSize,
+		FileSize: got.FileSize, Used: got.Used, MaxSize: defaultMaxSize,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)

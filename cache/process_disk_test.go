@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/anivault/anivault/cache/internal/store"
 )
 
 // repairTask opens a damaged cache at the same moment as others.
@@ -45,7 +47,7 @@ func TestProcessesThatFindTheSameDamageMendItOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
 	get(t, &Transport{Store: s, Next: &upstream{serve: always(200, endedBody)}}, tvURL)
-	if err := os.WriteFile(s.db.path, bytes.Repeat([]byte("garbage "), 5000), 0o600); err != nil {
+	if err := os.WriteFile(dbPath(s), bytes.Repeat([]byte("garbage "), 5000), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var cs []*child
@@ -71,7 +73,7 @@ func ignoreFileSizeSignal() { signal.Ignore(syscall.SIGXFSZ) }
 
 // fullTask writes although files can't grow any more.
 func fullTask(ctx context.Context, tk task) error {
-	kinds := map[WarningKind]int{}
+	kinds := map[store.WarningKind]int{}
 	s, err := openStore(tk.Dir, Options{OnWarning: func(w Warning) { kinds[w.Kind]++ }})
 	if err != nil {
 		return err
@@ -93,7 +95,7 @@ func fullTask(ctx context.Context, tk task) error {
 			return err
 		}
 	}
-	fmt.Println(before, up.count(), kinds[WarnWrite], len(kinds))
+	fmt.Println(before, up.count(), kinds[store.WarnWrite], len(kinds))
 	return s.Close()
 }
 
@@ -126,7 +128,7 @@ func TestFullDiskIsSaidOnceAndTheRunGoesOn(t *testing.T) {
 // plainTask asks for its keys, and says which sources answered and what was warned of.
 func plainTask(ctx context.Context, tk task) error {
 	var said []string
-	s, err := openStore(tk.Dir, Options{OnWarning: func(w Warning) { said = append(said, w.Kind.String()) }})
+	s, err := openStore(tk.Dir, Options{OnWarning: func(w Warning) { said = append(said, string(w.Kind)) }})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,11 +15,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/anivault/anivault/cache/internal/store"
 )
 
-// writeTask writes without end, and says what is written. It never takes another process for stopped.
+// writeTask writes without end, and says what is on disk. What it has to keep in memory, because the other process has
+// the lock for too long, it does not acknowledge.
 func writeTask(ctx context.Context, tk task) error {
-	s, err := openStore(tk.Dir, Options{LockWait: time.Hour, OnWarning: func(w Warning) { fmt.Fprintln(os.Stderr, w) }})
+	s, err := openStore(tk.Dir, Options{LockWait: time.Duration(tk.Limit), OnWarning: func(w Warning) {
+		if w.Kind != store.WarnLocked {
+			fmt.Fprintln(os.Stderr, w)
+		}
+	}})
 	if err != nil {
 		return err
 	}
@@ -33,23 +41,34 @@ func writeTask(ctx context.Context, tk task) error {
 			Body:      fmt.Appendf(nil, `{"id":%q,"pad":%q}`, key, strings.Repeat("p", i%50*100)),
 			FetchedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
 		}
-		if err := s.Put(ctx, e); err != nil {
+		answer := s.Put(ctx, e)
+		value := b.Put(ctx, Item{Key: key, Value: []byte(key)})
+		switch err := errors.Join(answer, value); {
+		case err == nil:
+			fmt.Println(key)
+		case !errors.Is(err, ErrPending):
 			return err
 		}
-		if err := b.Put(ctx, Item{Key: key, Value: []byte(key)}); err != nil {
-			return err
-		}
-		fmt.Println(key)
 	}
 }
 
+// With an impatient writer most puts have to wait in memory: those are lost, and none of them is acknowledged.
 func TestKilledProcessesLoseNothingTheyHaveAcknowledged(t *testing.T) {
+	for name, r := range map[string]struct {
+		wait   time.Duration
+		rounds int
+	}{"patient": {time.Hour, 50}, "impatient": {100 * time.Microsecond, 10}} {
+		t.Run(name, func(t *testing.T) { killWriters(t, r.wait, r.rounds) })
+	}
+}
+
+func killWriters(t *testing.T, wait time.Duration, rounds int) {
 	dir := t.TempDir()
 	acked := map[string]bool{}
-	for round := range 50 {
+	for round := range rounds {
 		var cs []*child
 		for p := range 2 {
-			cs = append(cs, start(t, task{Name: "write", Dir: dir, Tag: fmt.Sprintf("r%d-p%d", round, p)}))
+			cs = append(cs, start(t, task{Name: "write", Dir: dir, Tag: fmt.Sprintf("r%d-p%d", round, p), Limit: uint64(wait)}))
 		}
 		for _, c := range cs {
 			acked[c.line(t)] = true

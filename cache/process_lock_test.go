@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/testing/boltdamage"
 )
 
@@ -36,7 +37,7 @@ func holdTask(ctx context.Context, tk task) error {
 		}
 		return s.Close()
 	}
-	release, err := s.db.exclusive(ctx, time.Minute)
+	release, err := lockfile.Acquire(ctx, lockPath(s), lockfile.Exclusive, time.Minute)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func TestAfterASessionThatDiedThePagesAreLookedThrough(t *testing.T) {
 	s := open(t, dir, Options{OnWarning: h.hear})
 	_, file := manyPages(t, time.Now())
 	boltdamage.References["branch pages refer to themselves"](t, file)
-	overwrite(t, s.db.path, file)
+	overwrite(t, dbPath(s), file)
 	first := start(t, task{Name: "die", Dir: dir})
 	if err := first.cmd.Wait(); err == nil || !strings.Contains(first.errs.String(), "stack overflow") {
 		t.Fatalf("it did not die: %v", err)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/anivault/anivault/cache/internal/store"
 )
 
 // TestStoresTogetherAreOneMap: several stores over one directory, opened and closed at will, are the same as one map.
@@ -25,7 +27,7 @@ func TestStoresTogetherAreOneMap(t *testing.T) {
 		}
 		defer os.RemoveAll(dir)
 		clk := newClock()
-		options := Options{Now: clk.Now, noSync: true}
+		options := Options{Now: clk.Now, seams: noSync}
 		openOne := func() *Store {
 			s, err := openStore(dir, options)
 			if err != nil {
@@ -177,9 +179,9 @@ func TestWritesThatMakeNoSenseAreRefused(t *testing.T) {
 	for name, err := range map[string]error{
 		"HTML":       s.Put(t.Context(), &Entry{Key: "k", Status: 200, Body: []byte("<html>")}),
 		"no key":     s.Put(t.Context(), &Entry{Status: 200, Body: []byte(endedBody)}),
-		"long key":   b.Put(t.Context(), Item{Key: strings.Repeat("k", maxKey+1)}),
+		"long key":   b.Put(t.Context(), Item{Key: strings.Repeat("k", store.MaxKey+1)}),
 		"empty key":  b.Put(t.Context(), Item{Value: []byte("v")}),
-		"huge value": b.Put(t.Context(), Item{Key: "k", Value: make([]byte, maxBody+1)}),
+		"huge value": b.Put(t.Context(), Item{Key: "k", Value: make([]byte, store.MaxValue+1)}),
 	} {
 		if err == nil {
 			t.Errorf("%s was taken", name)
@@ -208,10 +210,10 @@ func TestAClosedStoreSaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Put(t.Context(), &Entry{Key: "k", Status: 200, Body: []byte(endedBody)}); !errors.Is(err, errClosed) {
+	if err := s.Put(t.Context(), &Entry{Key: "k", Status: 200, Body: []byte(endedBody)}); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("put: %v", err)
 	}
-	if _, _, err := s.Get(t.Context(), tvKey("1")); !errors.Is(err, errClosed) {
+	if _, _, err := s.Get(t.Context(), tvKey("1")); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("get: %v", err)
 	}
 }
@@ -222,7 +224,7 @@ func TestManyValuesAreReadInOneGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const n = 3*batchKeys + 17
+	const n = 3*4096 + 17
 	var items []Item
 	var keys []string
 	for i := range n {

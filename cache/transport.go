@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/anivault/anivault/cache/internal/store"
 )
 
 // ErrWait reports that another process is asking the same question and was not answered within Transport.MaxWait.
@@ -71,7 +73,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return resp, err
 	}
-	t.begin.Do(func() { t.since = t.Store.db.now().Truncate(time.Millisecond) })
+	t.begin.Do(func() { t.since = t.Store.opts.Now().Truncate(time.Millisecond) })
 	if err := req.Context().Err(); err != nil {
 		return nil, err
 	}
@@ -116,7 +118,7 @@ func (t *Transport) accepts(c Class, e *Entry) bool {
 	if e == nil {
 		return false
 	}
-	now := t.Store.db.now()
+	now := t.Store.opts.Now()
 	if t.Refresh && e.FetchedAt.Before(t.since) {
 		if _, done := t.renewed.Load(e.Key); !done {
 			return false
@@ -158,7 +160,7 @@ func (t *Transport) answer(q question) (answer, error) {
 	if err != nil {
 		return t.staleOrError(q, e, err)
 	}
-	defer claim.release()
+	defer claim.Release()
 	// Whoever had the claim may have had the answer.
 	switch e, err = t.look(ctx, q.class, q.key); {
 	case err != nil:
@@ -166,10 +168,49 @@ func (t *Transport) answer(q question) (answer, error) {
 	case t.accepts(q.class, e):
 		return t.fromEntry(e, Fresh), nil
 	}
-	if claim.waited > 0 && t.Waited != nil {
-		q.req = q.req.WithContext(t.Waited(ctx, claim.waited))
+	if claim.Waited > 0 && t.Waited != nil {
+		q.req = q.req.WithContext(t.Waited(ctx, claim.Waited))
 	}
 	return t.ask(q, e)
+}
+
+// landed is what a flight has brought.
+type landed struct {
+	ans answer
+	err error
+	// again: the leader gave up for reasons of its own, so another may lead.
+	again    bool
+	panicked any
+}
+
+// share answers a question once for all who ask it at the same time. Each of them waits as long as its own context
+// allows. When the leader's context ends the next caller leads.
+func (t *Transport) share(q question) (answer, error) {
+	ctx := q.req.Context()
+	for {
+		flight := t.flights.DoChan(q.key, func() (any, error) { return t.lead(q), nil })
+		select {
+		case <-ctx.Done():
+			return answer{}, store.Ended(ctx)
+		case res := <-flight:
+			got := res.Val.(landed)
+			if got.panicked != nil {
+				panic(got.panicked)
+			}
+			if !got.again || ctx.Err() != nil {
+				return got.ans, got.err
+			}
+		}
+	}
+}
+
+// lead answers the question in a goroutine of the flight's own. A panic there would end the process, so it is handed to
+// the callers, who may recover.
+func (t *Transport) lead(q question) (out landed) {
+	defer func() { out.panicked = recover() }()
+	out.ans, out.err = t.answer(q)
+	out.again = out.err != nil && q.req.Context().Err() != nil
+	return out
 }
 
 // look reads what is stored, nil where that can't serve. Its error is the context's.
@@ -178,17 +219,17 @@ func (t *Transport) look(ctx context.Context, class Class, key string) (*Entry, 
 	for {
 		e, _, err := t.Store.Get(ctx, key)
 		if ctx.Err() != nil {
-			return nil, ended(ctx)
+			return nil, store.Ended(ctx)
 		}
-		if e != nil && !e.Usable(t.Store.db.now(), t.policy().Keep(class)) {
+		if e != nil && !e.Usable(t.Store.opts.Now(), t.policy().Keep(class)) {
 			e = nil
 		}
 		// A slow transaction of another process is waited for: what it has in hand may be the answer.
-		if t.accepts(class, e) || !errors.Is(err, errAtWork) || t.closed(ctx) {
+		if t.accepts(class, e) || !errors.Is(err, store.ErrAtWork) || t.closed(ctx) {
 			return e, nil
 		}
 		t.waits(ctx)
-		if !awaitWork(ctx, begun, t.Store.opts.ClaimTimeout) { // as long as for a silent claimant
+		if !store.AwaitWork(ctx, begun, t.Store.opts.ClaimTimeout) { // as long as for a silent claimant
 			return e, nil
 		}
 	}
@@ -200,14 +241,14 @@ func (t *Transport) closed(ctx context.Context) bool {
 }
 
 // claim claims the right to ask a question, within MaxWait.
-func (t *Transport) claim(q question) (claim, error) {
+func (t *Transport) claim(q question) (store.Claim, error) {
 	ctx := q.req.Context()
 	if t.MaxWait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t.MaxWait, ErrWait)
 		defer cancel()
 	}
-	return t.Store.claims.take(ctx, q.key, func() { t.waits(ctx) })
+	return t.Store.disk.Claim(ctx, q.key, func() { t.waits(ctx) })
 }
 
 func (t *Transport) waits(ctx context.Context) {
@@ -286,14 +327,14 @@ func (t *Transport) send(req *http.Request, e *Entry) (answer, error) {
 
 func (t *Transport) maxBody() int64 {
 	if t.MaxBody > 0 {
-		return min(t.MaxBody, maxBody)
+		return min(t.MaxBody, store.MaxValue)
 	}
-	return maxBody
+	return store.MaxValue
 }
 
 // keep stores a 200 or a 404. One that has expired already does not take the place of what is newer.
 func (t *Transport) keep(q question, e *Entry, got answer) answer {
-	now := t.Store.db.now()
+	now := t.Store.opts.Now()
 	at := now.Add(-got.age)
 	got.info = &Info{Source: Network, FetchedAt: at}
 	life := t.policy().Fresh(q.class, got.status, got.body, at)
@@ -321,7 +362,7 @@ func (t *Transport) keep(q question, e *Entry, got answer) answer {
 
 // renew makes a stored answer as fresh as a 304 says.
 func (t *Transport) renew(q question, e *Entry, got answer) answer {
-	now := t.Store.db.now()
+	now := t.Store.opts.Now()
 	fresh := *e
 	if at := now.Add(-got.age); at.After(e.FetchedAt) || e.FetchedAt.After(now) {
 		fresh.FetchedAt = at
@@ -343,7 +384,11 @@ func (t *Transport) put(e *Entry) error {
 	if t.Refresh {
 		t.renewed.Store(e.Key, nil)
 	}
-	return t.Store.putChecked(e)
+	err := t.Store.putChecked(context.Background(), e)
+	if errors.Is(err, ErrPending) {
+		return nil // this process reads it from memory, and may ask again what a kill -9 loses
+	}
+	return err
 }
 
 // staleOrError answers with the expired entry when the upstream could not be asked, else it returns the error.
@@ -378,7 +423,7 @@ func (t *Transport) stored(q question, e *Entry) (answer, bool) {
 
 // serves says how a stored answer may serve without being asked for.
 func (t *Transport) serves(c Class, e *Entry) (Info, bool) {
-	now := t.Store.db.now()
+	now := t.Store.opts.Now()
 	switch {
 	case e == nil || !e.Usable(now, t.policy().Keep(c)):
 		return Info{}, false

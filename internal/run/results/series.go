@@ -151,7 +151,8 @@ func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *List
 	if len(items) == 0 {
 		return nil
 	}
-	if err := m.store.Put(ctx, items...); err != nil {
+	// What is only in memory yet, and lost by a kill, is decided again.
+	if err := m.store.Put(ctx, items...); err != nil && !errors.Is(err, cache.ErrPending) {
 		return lang.Error("remember results: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package cache
+package store
 
 import (
 	"fmt"
@@ -6,33 +6,18 @@ import (
 )
 
 // WarningKind is what the store had to work around.
-type WarningKind uint8
+type WarningKind string
 
 // The kinds of warnings.
 const (
-	WarnNone     WarningKind = iota
-	WarnMemory               // the directory can't be used: a private cache in memory for this run
-	WarnReadOnly             // the directory can't be written: reads work, nothing new is kept
-	WarnWrite                // writing failed (disk full): the run goes on without
-	WarnCorrupt              // the database was damaged; Path is where it was set aside
-	WarnLocked               // a lock was held for too long: done without it
-	WarnRecord               // a stored record was damaged and is ignored
-	WarnShared               // others may decide what is in the cache, or have put something into it
+	WarnMemory   WarningKind = "memory"    // the directory can't be used: a private cache in memory for this run
+	WarnReadOnly WarningKind = "read_only" // the directory can't be written: reads work, nothing new is kept
+	WarnWrite    WarningKind = "write"     // writing failed (disk full): the run goes on without
+	WarnCorrupt  WarningKind = "corrupt"   // the database was damaged; Path is where it was set aside
+	WarnLocked   WarningKind = "locked"    // a lock was held for too long: done without it
+	WarnRecord   WarningKind = "record"    // a stored record was damaged and is ignored
+	WarnShared   WarningKind = "shared"    // others may decide what is in the cache, or have put something into it
 )
-
-var warningNames = [...]string{
-	WarnNone: "none", WarnMemory: "memory", WarnReadOnly: "read_only", WarnWrite: "write",
-	WarnCorrupt: "corrupt", WarnLocked: "locked", WarnRecord: "record",
-	WarnShared: "shared",
-}
-
-// String is the kind in one word.
-func (k WarningKind) String() string {
-	if int(k) < len(warningNames) {
-		return warningNames[k]
-	}
-	return "unknown"
-}
 
 // Warning is one thing that was worked around. It is an error, with the cause inside.
 type Warning struct {
@@ -59,7 +44,6 @@ func (w Warning) Error() string {
 	case WarnShared:
 		return fmt.Sprintf("cache in %s is not this user's alone, and who writes there decides its answers: %v",
 			w.Path, w.Err)
-	case WarnNone:
 	}
 	return fmt.Sprintf("cache in %s: %v", w.Path, w.Err)
 }
@@ -71,12 +55,15 @@ func (w Warning) Unwrap() error { return w.Err }
 type warnings struct {
 	call func(Warning)
 	mu   sync.Mutex
-	said [len(warningNames)]bool
+	said map[WarningKind]bool
 }
 
 func (ws *warnings) say(w Warning) {
 	ws.mu.Lock()
 	again := ws.said[w.Kind]
+	if ws.said == nil {
+		ws.said = map[WarningKind]bool{}
+	}
 	ws.said[w.Kind] = true
 	ws.mu.Unlock()
 	if !again && ws.call != nil {

@@ -1,4 +1,4 @@
-package cache
+package store
 
 // What has to go: everything 180 days after it was fetched; plain values (what was decided for which file) when they
 // expire, for they never serve as stale; and, above the size bound, first what has expired and then what was fetched
@@ -33,7 +33,7 @@ type PruneOptions struct {
 // PruneResult is what a prune removed.
 type PruneResult struct {
 	Removed int   // records
-	Used    int64 // bytes in use afterwards; Compact gives the rest back
+	Used    int64 // bytes in use afterwards; Compact frees the rest
 }
 
 // Prune removes what is past the 180 days, what the options say, and what is above the size bound. It waits for the
@@ -64,7 +64,7 @@ func (s *Store) pruneIfDue(db *boltfile.DB, meta dbMeta) error {
 // isPruneDue reports whether the last prune was a day ago. One that is said to have been in the future is due.
 func isPruneDue(meta dbMeta, now time.Time) bool {
 	since := now.Sub(time.Unix(meta.Pruned, 0))
-	return since >= pruneEvery || since < -clockSlack
+	return since >= pruneEvery || since < -ClockSlack
 }
 
 // usedBytes is what the database would take if it were compacted.
@@ -103,12 +103,12 @@ func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult
 				dated := head.datedSensibly(now)
 				c := candidate{
 					bucket: string(name), key: string(k), size: footprint(len(k), len(v), db.Info().PageSize),
-					fetched: dated.fetched, expired: !dated.expires.IsZero() && !now.Before(dated.expires),
+					fetched: dated.FetchedAt, expired: !dated.ExpiresAt.IsZero() && !now.Before(dated.ExpiresAt),
 				}
 				switch {
-				case err != nil, now.Sub(dated.fetched) >= KeepLimit, c.expired && (o.Expired || c.bucket != responses):
+				case err != nil, now.Sub(dated.FetchedAt) >= KeepLimit, c.expired && (o.Expired || c.bucket != answers):
 					doomed = append(doomed, c)
-				case dated.ahead:
+				case dated.Ahead:
 					ahead = append(ahead, c)
 				case over:
 					rest = append(rest, c)
@@ -150,11 +150,11 @@ func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult
 // redate writes down that a record which is dated ahead of the clock was fetched now, so that it goes in 180 days at
 // the latest.
 func redate(b *bolt.Bucket, c candidate, now time.Time) error {
-	rec, err := decodeRecord(c.bucket, c.key, b.Get([]byte(c.key)))
+	it, err := decodeItem(c.bucket, c.key, b.Get([]byte(c.key)))
 	if err != nil {
 		return b.Delete([]byte(c.key))
 	}
-	return b.Put([]byte(c.key), rec.datedSensibly(now).encode(c.bucket, c.key))
+	return b.Put([]byte(c.key), it.datedSensibly(now).encode(c.bucket))
 }
 
 // surplus picks what goes so that used bytes come down below the bound: expired first, then fetched longest ago.

@@ -1,4 +1,4 @@
-package cache
+package store
 
 // The lock of the database. Whoever waits for it in vain must know whether its holder is slow or was stopped: whoever
 // holds a lock for long touches its file, and who waits watches that.
@@ -23,8 +23,8 @@ import (
 var (
 	// ErrLocked reports that another process holds the cache's lock for longer than the store waits.
 	ErrLocked = errors.New("cache is locked by another process")
-	// errAtWork is ErrLocked where the holder is known to move.
-	errAtWork = fmt.Errorf("%w that is at work", ErrLocked)
+	// ErrAtWork is ErrLocked where the holder has touched the lock's file lately.
+	ErrAtWork = fmt.Errorf("%w that is at work", ErrLocked)
 )
 
 const (
@@ -56,7 +56,7 @@ type dbLock struct {
 	file *lockfile.File // for the session's byte
 }
 
-// acquire takes the lock within wait, or returns ErrLocked; errAtWork where the holder has moved lately. A session of
+// acquire takes the lock within wait, or returns ErrLocked; ErrAtWork where the holder has moved lately. A session of
 // this process that has the lock is waited for however long it takes: to do without it would be to ask for what it is
 // just writing down.
 func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Duration) (release func(), err error) {
@@ -74,7 +74,7 @@ func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Dura
 	case errors.Is(err, lockfile.ErrBusy):
 		return nil, l.busy()
 	case ctx.Err() != nil && err != nil:
-		return nil, ended(ctx)
+		return nil, Ended(ctx)
 	case err != nil:
 		return nil, err
 	case kind == lockfile.Shared:
@@ -93,7 +93,7 @@ func (l *dbLock) busy() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.life.moves(touched(l.lock.Path()), time.Now()) {
-		return errAtWork
+		return ErrAtWork
 	}
 	return ErrLocked
 }
@@ -219,9 +219,18 @@ func (w *pulseWatch) moves(touched int64, now time.Time) bool {
 	return now.Sub(w.moved) < w.limit
 }
 
-// awaitWork waits a moment for a holder of the database's lock that is at work. It returns false when that has gone on
+// Ended returns why a context has ended: its cause, and for a cancelled one [context.Canceled] as well.
+func Ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if err := ctx.Err(); errors.Is(err, context.Canceled) && !errors.Is(cause, err) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return cause
+}
+
+// AwaitWork waits a moment for a holder of the database's lock that is at work. It returns false when that has gone on
 // for as long as limit, since begun.
-func awaitWork(ctx context.Context, begun time.Time, limit time.Duration) bool {
+func AwaitWork(ctx context.Context, begun time.Time, limit time.Duration) bool {
 	if time.Since(begun) >= limit {
 		return false
 	}

@@ -1,4 +1,4 @@
-package cache
+package store
 
 import (
 	"context"
@@ -19,56 +19,40 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// pair opens two stores over one directory, as two processes would.
-func pair(t *testing.T) (a, b *Store) {
-	dir := t.TempDir()
-	return open(t, dir, Options{}), open(t, dir, Options{})
-}
-
-// eventually waits until a condition holds.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
 func TestAClaimIsWaitedForUntilItIsGivenBack(t *testing.T) {
 	a, b := pair(t)
-	held, err := b.claims.take(t.Context(), tvKey("1"), func() {})
-	if err != nil || held.waited != 0 {
-		t.Fatal(held.waited, err)
+	held, err := b.claims.take(t.Context(), "1", func() {})
+	if err != nil || held.Waited != 0 {
+		t.Fatal(held.Waited, err)
 	}
-	got := make(chan claim)
+	got := make(chan Claim)
 	go func() {
-		c, err := a.claims.take(t.Context(), tvKey("1"), func() {})
+		c, err := a.claims.take(t.Context(), "1", func() {})
 		if err != nil {
 			t.Error(err)
 		}
 		got <- c
 	}()
 	eventually(t, "one waits", func() bool { return a.Awaiting() == 1 })
-	held.release()
+	held.Release()
 	c := <-got
-	if c.waited <= 0 || a.Awaiting() != 0 {
-		t.Errorf("waited %v, %d still wait", c.waited, a.Awaiting())
+	if c.Waited <= 0 || a.Awaiting() != 0 {
+		t.Errorf("waited %v, %d still wait", c.Waited, a.Awaiting())
 	}
-	c.release()
+	c.Release()
 }
 
 func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
 	a, b := pair(t)
-	held, err := b.claims.take(t.Context(), tvKey("1"), func() {})
+	held, err := b.claims.take(t.Context(), "1", func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer held.release()
+	defer held.Release()
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {
-		_, err := a.claims.take(ctx, tvKey("1"), func() {})
+		_, err := a.claims.take(ctx, "1", func() {})
 		left <- err
 	}()
 	eventually(t, "one waits", func() bool { return a.Awaiting() == 1 })
@@ -82,20 +66,20 @@ func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
 func TestOneQuestionOneClaim(t *testing.T) {
 	a, b := pair(t)
 	never := func() { t.Error("one waits for another question") }
-	var held []claim
+	var held []Claim
 	for i := range 1000 {
 		s := a
 		if i%2 == 1 {
 			s = b
 		}
-		c, err := s.claims.take(t.Context(), tvKey(fmt.Sprint(900000+i)), never)
+		c, err := s.claims.take(t.Context(), fmt.Sprint(900000+i), never)
 		if err != nil {
 			t.Fatal(err)
 		}
 		held = append(held, c)
 	}
 	for _, c := range held {
-		c.release()
+		c.Release()
 	}
 	if left := listFolder(a.claims.dir); len(left) > 0 || len(a.claims.locks) > 0 || len(b.claims.locks) > 0 {
 		t.Errorf("left: %d files, %d and %d locks", len(left), len(a.claims.locks), len(b.claims.locks))
@@ -113,7 +97,7 @@ func TestManyWaitForOneClaim(t *testing.T) {
 			s = b
 		}
 		all.Go(func() {
-			c, err := s.claims.take(t.Context(), tvKey("1"), func() {})
+			c, err := s.claims.take(t.Context(), "1", func() {})
 			if err != nil {
 				t.Error(err)
 				return
@@ -123,7 +107,7 @@ func TestManyWaitForOneClaim(t *testing.T) {
 			}
 			runtime.Gosched()
 			holders.Add(-1)
-			c.release()
+			c.Release()
 		})
 	}
 	all.Wait()
@@ -132,16 +116,16 @@ func TestManyWaitForOneClaim(t *testing.T) {
 // What a killed process has left in the claims' folder goes with a later prune, but not what is held.
 func TestFilesOfDeadClaimsGo(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
-	held, err := s.claims.take(t.Context(), tvKey("1"), func() {})
+	held, err := s.claims.take(t.Context(), "1", func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer held.release()
+	defer held.Release()
 	dead, young := filepath.Join(s.claims.dir, "claim-00-17"), filepath.Join(s.claims.dir, "claim-0000000000000001")
 	overwrite(t, dead, nil)
 	overwrite(t, young, nil)
 	long := time.Now().Add(-2 * day)
-	for _, path := range []string{dead, s.claims.lock(tvKey("1")).lock.Path()} {
+	for _, path := range []string{dead, s.claims.lock("1").lock.Path()} {
 		if err := os.Chtimes(path, long, long); err != nil {
 			t.Fatal(err)
 		}
@@ -158,16 +142,16 @@ func TestFilesOfDeadClaimsGo(t *testing.T) {
 func TestAClaimWhoseHolderDoesNotMoveIsDoneWithout(t *testing.T) {
 	var h heard
 	s := open(t, t.TempDir(), Options{ClaimTimeout: 20 * time.Millisecond, OnWarning: h.hear})
-	release, err := lockfile.Acquire(t.Context(), s.claims.lock(tvKey("1")).lock.Path(), lockfile.Exclusive, 0)
+	release, err := lockfile.Acquire(t.Context(), s.claims.lock("1").lock.Path(), lockfile.Exclusive, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
-	c, err := s.claims.take(t.Context(), tvKey("1"), func() {})
-	if err != nil || c.waited <= 0 || h.kinds() != "locked" {
-		t.Errorf("waited %v: %v, warned %q", c.waited, err, h.kinds())
+	c, err := s.claims.take(t.Context(), "1", func() {})
+	if err != nil || c.Waited <= 0 || h.kinds() != "locked" {
+		t.Errorf("waited %v: %v, warned %q", c.Waited, err, h.kinds())
 	}
-	c.release()
+	c.Release()
 }
 
 func TestAHolderThatMovesIsToldFromOneThatWasStopped(t *testing.T) {
@@ -186,7 +170,7 @@ func TestAHolderThatMovesIsToldFromOneThatWasStopped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := pulseWatch{limit: 5 * time.Second}
 			for _, l := range looks {
-				if got := w.moves(l.touched, newClock().Now().Add(l.after*time.Second)); got != l.moves {
+				if got := w.moves(l.touched, newClock().Add(l.after*time.Second)); got != l.moves {
 					t.Errorf("after %d s: %v", l.after, got)
 				}
 			}
@@ -198,14 +182,14 @@ func TestAHolderThatMovesIsToldFromOneThatWasStopped(t *testing.T) {
 func TestWithoutClaimsTheQuestionIsAsked(t *testing.T) {
 	var h heard
 	s := open(t, t.TempDir(), Options{OnWarning: h.hear})
-	if err := os.Mkdir(s.claims.lock(tvKey("1")).lock.Path(), 0o700); err != nil {
+	if err := os.Mkdir(s.claims.lock("1").lock.Path(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.claims.take(t.Context(), tvKey("1"), func() {})
+	c, err := s.claims.take(t.Context(), "1", func() {})
 	if err != nil || h.kinds() != "memory" {
 		t.Errorf("%v, warned %q", err, h.kinds())
 	}
-	c.release()
+	c.Release()
 }
 
 func TestADamagedFileIsSetAsideOnceByAllWhoFoundIt(t *testing.T) {
@@ -218,7 +202,7 @@ func TestADamagedFileIsSetAsideOnceByAllWhoFoundIt(t *testing.T) {
 		}
 	}
 	a.db.setAside(t.Context(), found[0])
-	putAnswer(t, a, tvKey("1"), time.Now(), day, 10)
+	put(t, a, "1")
 	b.db.setAside(t.Context(), found[1]) // comes late
 	aside, err := filepath.Glob(a.db.path + ".corrupt-*")
 	if err != nil || len(aside) != 1 {

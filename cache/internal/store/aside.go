@@ -1,4 +1,4 @@
-package cache
+package store
 
 // The files of a cache: which are ours, which are somebody else's, and what becomes of a damaged database: it is
 // renamed, not deleted, and a new one is begun.

@@ -1,4 +1,4 @@
-package cache
+package store
 
 // Operations on the whole cache that a person asks for: they wait for the lock with patience.
 
@@ -46,7 +46,7 @@ func (s *Store) Clear(ctx context.Context) error {
 			return err
 		}
 		s.mu.Lock()
-		s.pending = newPending()
+		s.pending.clear()
 		s.mu.Unlock()
 		return s.db.replace()
 	})
@@ -129,21 +129,37 @@ type VerifyReport struct {
 	Problems []Problem
 }
 
-func (r *VerifyReport) add(where, format string, args ...any) {
-	r.Problems = append(r.Problems, Problem{where, fmt.Sprintf(format, args...)})
-}
-
 // Verify checks that everything in the database is what was once written: all pages, the order of the keys, the
-// checksum of every record. It changes nothing, and others can read meanwhile.
-func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
+// checksum of every record; check says what is wrong with an answer. It changes nothing, and others can read meanwhile.
+func (s *Store) Verify(ctx context.Context, check func(Item) error) (VerifyReport, error) {
 	var rep VerifyReport
+	add := func(where string, err error) { rep.Problems = append(rep.Problems, Problem{where, err.Error()}) }
 	// bbolt's own check would run in a goroutine of its own, where no fault can be caught.
 	err := s.db.viewOnce(ctx, bolt.Options{ReadOnly: true}, boltfile.Leaves, func(tx *bolt.Tx, _ dbMeta) error {
 		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
-			if string(name) == metaBucket {
+			bucket := string(name)
+			if bucket == metaBucket {
 				return nil
 			}
-			return verifyBucket(ctx, string(name), b, &rep)
+			var last []byte
+			return b.ForEach(func(k, v []byte) error {
+				where := bucket + "/" + string(k)
+				if bytes.Compare(k, last) <= 0 {
+					add(where, errDisorder)
+				}
+				last = bytes.Clone(k)
+				if rep.Records++; rep.Records%1024 == 0 && ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				it, err := decodeItem(bucket, string(k), v)
+				if err == nil && bucket == answers {
+					err = check(it)
+				}
+				if err != nil {
+					add(where, err)
+				}
+				return nil
+			})
 		})
 	})
 	var damage *boltfile.DamageError
@@ -151,33 +167,28 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	case errors.Is(err, errNoDB):
 		err = nil
 	case errors.As(err, &damage):
-		rep.add(s.db.path, "%v", damage.Cause)
+		add(s.db.path, damage.Cause)
 		err = nil
 	}
 	return rep, err
 }
 
-func verifyBucket(ctx context.Context, name string, b *bolt.Bucket, rep *VerifyReport) error {
-	var last []byte
-	return b.ForEach(func(k, v []byte) error {
-		where := name + "/" + string(k)
-		if bytes.Compare(k, last) <= 0 {
-			rep.add(where, "it is out of order")
-		}
-		last = bytes.Clone(k)
-		if rep.Records++; rep.Records%1024 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		rec, err := decodeRecord(name, string(k), v)
-		if err == nil && name == responses {
-			var e *Entry
-			if e, err = entryOf(string(k), rec); err == nil {
-				err = checkBody(e.Body)
-			}
-		}
-		if err != nil {
-			rep.add(where, "%v", err)
-		}
+var errDisorder = errors.New("it is out of order")
+
+// Usage is what the files of a store take.
+type Usage struct {
+	FileSize int64    // the database file
+	Used     int64    // of it; Compact frees the rest
+	SetAside []string // damaged databases that were set aside
+}
+
+// Usage reads the sizes of the files.
+func (s *Store) Usage(ctx context.Context) (Usage, error) {
+	u := Usage{FileSize: fileSize(s.db.path), SetAside: s.db.setAsideFiles()}
+	opts := bolt.Options{ReadOnly: true, PreLoadFreelist: true}
+	err := s.db.viewWith(ctx, opts, func(tx *bolt.Tx, _ dbMeta) error {
+		u.Used = tx.Size() - int64(tx.DB().Stats().FreePageN)*int64(tx.DB().Info().PageSize)
 		return nil
 	})
+	return u, err
 }

@@ -1,9 +1,10 @@
-package cache
+package store
 
 // Sessions on the database file. A session is: take cache.lock, open, one transaction, close, release. bbolt's own lock
 // then never has to be waited for; its timeout is a guard against strangers that have the file open.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,7 +72,7 @@ func newDatabase(dir string, o Options) *database {
 	d := &database{dir: dir, opts: o, warned: warnings{call: o.OnWarning}}
 	d.path = filepath.Join(dir, fmt.Sprintf("cache-v%d.db", formatVersion))
 	d.lock.lock = lockfile.New(filepath.Join(dir, "cache.lock"), lockfile.Options{})
-	d.lock.life.limit = o.LockWait
+	d.lock.life.limit = cmp.Or(o.Silence, o.LockWait)
 	return d
 }
 
@@ -260,7 +261,7 @@ func (d *database) unmarking(unlock func()) func() {
 
 // take takes the lock of the database.
 func (d *database) take(ctx context.Context, kind lockfile.Kind, wait time.Duration) (release func(), err error) {
-	if d.opts.noLocks {
+	if d.opts.NoLocks {
 		return nil, errors.ErrUnsupported
 	}
 	return d.lock.acquire(ctx, kind, wait)
@@ -291,7 +292,7 @@ func (d *database) openExclusive(check boltfile.Check) (db *boltfile.DB, meta db
 		check = max(check, boltfile.Walk)
 	}
 	for range 3 {
-		db, meta, err = d.open(bolt.Options{NoSync: d.opts.noSync}, check)
+		db, meta, err = d.open(bolt.Options{NoSync: d.opts.NoSync}, check)
 		var damage *boltfile.DamageError
 		switch {
 		case errors.Is(err, errNoDB):
@@ -328,7 +329,7 @@ func (d *database) replace() error {
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}
-	db, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: guardTimeout, NoSync: d.opts.noSync})
+	db, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: guardTimeout, NoSync: d.opts.NoSync})
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(temp))
 	}

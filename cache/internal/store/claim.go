@@ -1,4 +1,4 @@
-package cache
+package store
 
 // Claims: "I am asking this key". Two processes never ask the same question: whoever wants to ask first takes an
 // advisory lock on a file named after the key's hash, and holds it over the request. The system frees it when its
@@ -28,10 +28,10 @@ const (
 	forever = 1 << 62
 )
 
-// claim is the right to ask.
-type claim struct {
-	release func()
-	waited  time.Duration // for others that held it; 0 when it was free
+// Claim is the right to ask a question.
+type Claim struct {
+	Release func()
+	Waited  time.Duration // for others that held it; 0 when it was free
 }
 
 // errStopped ends the wait for a claim whose holder gives no sign of life.
@@ -48,10 +48,17 @@ type claims struct {
 	locks map[string]*claimLock // by the file's path
 }
 
-// take waits until nobody else is asking for the key. Its error is ctx's cause. Where claims can't be kept it claims
+// Claim waits until nobody else is asking for the key. Its error is ctx's cause. Where claims can't be kept it claims
 // nothing, and the caller asks all the same. waits is called where it has to wait.
-func (c *claims) take(ctx context.Context, key string, waits func()) (claim, error) {
-	none := claim{release: func() {}}
+func (s *Store) Claim(ctx context.Context, key string, waits func()) (Claim, error) {
+	return s.claims.take(ctx, key, waits)
+}
+
+// Awaiting is how many questions of this process wait now for another process's answer.
+func (s *Store) Awaiting() int { return int(s.claims.awaiting.Load()) }
+
+func (c *claims) take(ctx context.Context, key string, waits func()) (Claim, error) {
+	none := Claim{Release: func() {}}
 	if c.db.mode() != modeShared {
 		return none, nil
 	}
@@ -68,7 +75,7 @@ func (c *claims) take(ctx context.Context, key string, waits func()) (claim, err
 			touch(lock.Path()) // others may be waiting still
 		}
 		stop := pulse(lock.Path(), touchEvery)
-		return claim{waited: waited, release: func() {
+		return Claim{Waited: waited, Release: func() {
 			stop()
 			lock.Unlock()
 			c.leave(held, true)
@@ -78,10 +85,10 @@ func (c *claims) take(ctx context.Context, key string, waits func()) (claim, err
 	switch {
 	case errors.Is(err, errStopped):
 		c.db.warned.say(Warning{Kind: WarnLocked, Path: lock.Path(), Err: err})
-		none.waited = waited
+		none.Waited = waited
 		return none, nil
 	case ctx.Err() != nil:
-		return none, ended(ctx)
+		return none, Ended(ctx)
 	case isUnlockable(err):
 		c.db.goPrivate(err)
 	case isReadOnly(err):
@@ -172,6 +179,3 @@ func watchClaim(ctx context.Context, path string, limit time.Duration) bool {
 	}
 	return true
 }
-
-// Awaiting is how many questions of this process wait now for another process's answer.
-func (s *Store) Awaiting() int { return int(s.claims.awaiting.Load()) }

@@ -1,4 +1,4 @@
-package cache
+package store
 
 // Reading: first what this process has not written yet, then the database. A value is in the database before it ceases
 // to be pending, so in this order it can't be missed.
@@ -17,39 +17,39 @@ import (
 )
 
 const (
-	// batchKeys is how many keys one session reads at most: about 10 ms.
-	batchKeys = 4096
-	// rangeKeys is how many keys one step of a walk takes.
-	rangeKeys = 512
+	batchKeys = 4096 // how many keys one session reads at most: about 10 ms
+	rangeKeys = 512  // how many keys one step of a walk takes
 )
 
-// lookup returns the record of each key. With ErrLocked they are those that are pending here.
-func (s *Store) lookup(ctx context.Context, bucket string, keys []string) ([]record, error) {
-	recs := make([]record, len(keys))
+// lookup returns the item of each key. With ErrLocked they are those that are pending here.
+func (s *Store) lookup(ctx context.Context, bucket string, keys []string) ([]Item, error) {
+	items := make([]Item, 0, len(keys))
 	var firstErr error
-	for from := 0; from < len(keys); from += batchKeys {
+	for part := range slices.Chunk(keys, batchKeys) {
 		if ctx.Err() != nil {
-			return recs, context.Cause(ctx)
+			return append(items, make([]Item, len(keys)-len(items))...), context.Cause(ctx)
 		}
-		to := min(from+batchKeys, len(keys))
-		if err := s.lookupChunk(ctx, bucket, keys[from:to], recs[from:to]); firstErr == nil {
+		found, err := s.lookupSome(ctx, bucket, part)
+		items = append(items, found...)
+		if firstErr == nil {
 			firstErr = err
 		}
 	}
-	return recs, firstErr
+	return items, firstErr
 }
 
-func (s *Store) lookupChunk(ctx context.Context, bucket string, keys []string, recs []record) error {
-	values, known := make([][]byte, len(keys)), make([]bool, len(keys))
+// lookupSome is lookup in one session.
+func (s *Store) lookupSome(ctx context.Context, bucket string, keys []string) ([]Item, error) {
+	items, values, known := make([]Item, len(keys)), make([][]byte, len(keys)), make([]bool, len(keys))
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return errClosed
+		return items, ErrClosed
 	}
 	for i, k := range keys {
-		var w waiting
-		w, known[i] = s.pending.values[slot(bucket, k)]
-		values[i] = w.value
+		var c change
+		c, known[i] = s.pending.values[slot{bucket, k}]
+		values[i] = c.value
 	}
 	s.mu.Unlock()
 	err := s.db.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
@@ -61,7 +61,7 @@ func (s *Store) lookupChunk(ctx context.Context, bucket string, keys []string, r
 		}
 		return nil
 	})
-	if errors.Is(err, ErrLocked) && !errors.Is(err, errAtWork) {
+	if errors.Is(err, ErrLocked) && !errors.Is(err, ErrAtWork) {
 		s.db.warned.say(Warning{Kind: WarnLocked, Path: s.db.dir, Err: err})
 	}
 	now := s.db.now()
@@ -69,23 +69,25 @@ func (s *Store) lookupChunk(ctx context.Context, bucket string, keys []string, r
 		if values[i] == nil || err != nil && !known[i] {
 			continue
 		}
-		r, bad := decodeRecord(bucket, k, values[i])
+		it, bad := decodeItem(bucket, k, values[i])
 		if bad != nil {
-			s.damagedRecord(bucket, k, bad)
-		} else if r = r.datedSensibly(now); now.Sub(r.fetched) < KeepLimit {
-			recs[i] = r
+			(&Bucket{s, bucket}).Damaged(k, bad)
+		} else if it = it.datedSensibly(now); now.Sub(it.FetchedAt) < KeepLimit {
+			items[i] = it
 		}
 	}
-	return err
+	return items, err
 }
 
-func (s *Store) damagedRecord(bucket, key string, err error) {
-	s.db.warned.say(Warning{Kind: WarnRecord, Path: s.db.dir, Err: fmt.Errorf("%q in %s: %w", key, bucket, err)})
+// Damaged warns of a value that can't be read.
+func (b *Bucket) Damaged(key string, err error) {
+	db := b.store.db
+	db.warned.say(Warning{Kind: WarnRecord, Path: db.dir, Err: fmt.Errorf("%q in %s: %w", key, b.name, err)})
 }
 
-// walk calls fn for every record of a bucket, in key order, without holding anything meanwhile: some hundred keys a
+// walk calls fn for every item of a bucket, in key order, without holding anything meanwhile: some hundred keys a
 // session, and their values in the next.
-func (s *Store) walk(ctx context.Context, bucket string, fn func(key string, r record) error) error {
+func (s *Store) walk(ctx context.Context, bucket string, fn func(Item) error) error {
 	after, more := "", true
 	for more {
 		var keys []string
@@ -96,15 +98,15 @@ func (s *Store) walk(ctx context.Context, bucket string, fn func(key string, r r
 		if len(keys) == 0 {
 			return nil
 		}
-		recs, err := s.lookup(ctx, bucket, keys)
+		items, err := s.lookup(ctx, bucket, keys)
 		if err != nil {
 			return err
 		}
-		for i, r := range recs {
-			if !r.found {
+		for _, it := range items {
+			if it.Key == "" {
 				continue
 			}
-			if err := fn(keys[i], r); err != nil {
+			if err := fn(it); err != nil {
 				return err
 			}
 		}
@@ -115,7 +117,7 @@ func (s *Store) walk(ctx context.Context, bucket string, fn func(key string, r r
 
 // keysAfter returns the next keys of a bucket; more reports whether there may be others behind them.
 func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []string, more bool, err error) {
-	waiting := s.pendingKeys(bucket)
+	pending := s.pendingIn(bucket)
 	err = s.db.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
 		b := tx.Bucket([]byte(bucket))
 		if b == nil {
@@ -137,7 +139,7 @@ func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []str
 	if err != nil {
 		return nil, false, err
 	}
-	for _, k := range waiting {
+	for k := range pending {
 		if k > after && (!more || k <= keys[rangeKeys-1]) { // else it comes in a later step
 			keys = append(keys, k)
 		}
@@ -146,22 +148,21 @@ func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []str
 	return slices.Compact(keys), more, nil
 }
 
-// pendingKeys lists the keys of a bucket that are pending, deleted ones too.
-func (s *Store) pendingKeys(bucket string) []string {
-	prefix := slot(bucket, "")
-	var keys []string
+// pendingIn returns what is pending in a bucket by key, a deletion as nil.
+func (s *Store) pendingIn(bucket string) map[string][]byte {
+	values := map[string][]byte{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for k := range s.pending.values {
-		if key, ok := strings.CutPrefix(k, prefix); ok {
-			keys = append(keys, key)
+	for at, c := range s.pending.values {
+		if at.bucket == bucket {
+			values[at.key] = c.value
 		}
 	}
-	return keys
+	return values
 }
 
-// bucketNames lists the buckets besides the answers'.
-func (s *Store) bucketNames(ctx context.Context) ([]string, error) {
+// Buckets lists the buckets besides the answers'.
+func (s *Store) Buckets(ctx context.Context) ([]*Bucket, error) {
 	found := map[string]bool{}
 	err := s.db.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
 		return tx.ForEach(func(name []byte, _ *bolt.Bucket) error {
@@ -173,39 +174,33 @@ func (s *Store) bucketNames(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	for k := range s.pending.values {
-		bucket, _ := cutSlot(k)
-		found[bucket] = true
+	for at := range s.pending.values {
+		found[at.bucket] = true
 	}
 	s.mu.Unlock()
-	delete(found, responses)
+	delete(found, answers)
 	delete(found, metaBucket)
-	return slices.Sorted(maps.Keys(found)), nil
+	var buckets []*Bucket
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		buckets = append(buckets, &Bucket{s, name})
+	}
+	return buckets, nil
 }
 
-// Newest returns when the newest answer about each resource was fetched, by whatever process: the zero time where
-// nothing is stored about it.
-//
-// A resource is the key of a request without its query, as in "GET https://api.themoviedb.org:443/3/tv/1399" (see
-// [KeyOf]). Answers to that path, with any query, and to every path below it ("/3/tv/1399/season/1") are about it; 404s
-// count, deleted answers and those that nothing may serve any more do not. An answer that is dated ahead of the clock
-// does not count either: it is asked for again.
-//
-// One session reads thousands of resources. The result has the order of the resources. With [ErrLocked] the times are
-// those of what this process has not written yet.
+// Name is the bucket's name.
+func (b *Bucket) Name() string { return b.name }
+
+// Newest returns when the newest answer about each resource was fetched, by whatever process; see cache.Store.Newest.
 func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, error) {
-	n := newest{at: make(map[string]time.Time, len(resources)), now: s.db.now(), pending: map[string]bool{}}
+	n := newest{
+		at: make(map[string]time.Time, len(resources)), now: s.db.now(), pending: s.pendingIn(answers),
+	}
 	for _, r := range resources {
 		n.at[r] = time.Time{}
 	}
-	s.mu.Lock()
-	for k, w := range s.pending.values {
-		if bucket, key := cutSlot(k); bucket == responses {
-			n.pending[key] = true
-			n.takePending(key, w.value)
-		}
+	for key, value := range n.pending {
+		n.takePending(key, value)
 	}
-	s.mu.Unlock()
 	sorted := slices.Clone(resources) // a cursor that moves forwards reads each page once
 	slices.Sort(sorted)
 	var firstErr error
@@ -214,7 +209,7 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 			return nil, context.Cause(ctx)
 		}
 		err := s.db.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
-			if b := tx.Bucket([]byte(responses)); b != nil {
+			if b := tx.Bucket([]byte(answers)); b != nil {
 				n.inDatabase(b.Cursor(), part)
 			}
 			return nil
@@ -234,18 +229,18 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 type newest struct {
 	at      map[string]time.Time
 	now     time.Time
-	pending map[string]bool // keys whose value in the database is an older one
+	pending map[string][]byte // by key, whose value in the database is an older one
 }
 
 // take notes a value about a resource. Only its head is read: which of two times is the newer one needs no body, and a
 // damaged head makes at most a memory void.
 func (n *newest) take(resource string, value []byte) {
-	r, err := decodeHead(value)
-	if err != nil || n.now.Sub(r.fetched) >= KeepLimit || r.fetched.After(n.now.Add(clockSlack)) {
+	it, err := decodeHead(value)
+	if err != nil || n.now.Sub(it.FetchedAt) >= KeepLimit || it.FetchedAt.After(n.now.Add(ClockSlack)) {
 		return
 	}
-	if r.fetched.After(n.at[resource]) {
-		n.at[resource] = r.fetched
+	if it.FetchedAt.After(n.at[resource]) {
+		n.at[resource] = it.FetchedAt
 	}
 }
 
@@ -263,7 +258,7 @@ func (n *newest) takePending(key string, value []byte) {
 func (n *newest) inDatabase(c *bolt.Cursor, resources []string) {
 	scan := func(resource, from string, belongs func(k []byte) bool) {
 		for k, v := c.Seek([]byte(from)); k != nil && belongs(k); k, v = c.Next() {
-			if !n.pending[string(k)] {
+			if _, changed := n.pending[string(k)]; !changed {
 				n.take(resource, v)
 			}
 		}
