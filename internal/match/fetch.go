@@ -106,8 +106,9 @@ func (j *job) nextFetch() int {
 	return next
 }
 
-// nextRival returns a row that may hide the very title that the best contender shows, -1 for none. It is looked at
-// where nothing but that title speaks for the contender: the name has no year, and no second title in another script.
+// nextRival returns the contender to fetch whose hidden titles may include the very title that the best contender
+// shows, -1 for none. It looks only if nothing but that title speaks for the best one: the name has no year, and no
+// title in a second script agrees.
 func (j *job) nextRival(spent func(scored) bool) int {
 	best := choose(j.pool).ranked[0]
 	looked := slices.ContainsFunc(j.pool, func(c scored) bool { return c.known() && !c.explained })
@@ -127,8 +128,8 @@ func (j *job) nextRival(spent func(scored) bool) int {
 // farBehind is a difference of scores with which a rival takes away no confidence that matters.
 const farBehind = 4 / calLead
 
-// enoughFetched returns which contenders are not fetched any more because enough like them were: rows that only a part of the
-// title has found, and rows that would have to hide the exact title that another one shows.
+// enoughFetched returns which contenders are not worth fetching because enough like them were: rows that only a part of
+// the title found, and rows that would need a hidden title as good as the one another row shows.
 func (j *job) enoughFetched() func(scored) bool {
 	shown, parts, hidden, begun, doubted := j.shown(), 0, 0, 0, false
 	for _, c := range j.pool {
@@ -168,7 +169,7 @@ const (
 	mostHidden = 2
 )
 
-// enoughSeen reports whether a row alone can decide: that of a film whose visible title is exact. A series always needs
+// enoughSeen reports whether a row alone can decide, as that of a film with the exact title can. A series always needs
 // its seasons.
 func enoughSeen(c scored) bool {
 	return c.hit.Kind == Movie && c.like.sim >= simExact
@@ -183,9 +184,9 @@ func (j *job) rivalled(i int) bool {
 // almost is a difference of scores that decides nothing, such as that of popularity.
 const almost = 0.01
 
-// compareFetch orders contenders by what fetching them may give. Of those that may give almost the same, one goes first
-// whose visible titles point to the name, then the one with the shortest original title: sequels, films and spin-offs
-// have longer ones than the work they come from.
+// compareFetch orders contenders by the score that fetching them may give. If two may get almost the same, one whose
+// visible titles point to the name goes first, then the one with the shorter original title: sequels, films and
+// spin-offs have longer ones than the work they come from.
 func (j *job) compareFetch(a, b scored) int {
 	steps := func(c scored) float64 { return math.Round(j.potential(c) / almost) }
 	return cmp.Or(cmp.Compare(steps(b), steps(a)), cmp.Compare(b.points(j.s), a.points(j.s)),
@@ -194,7 +195,7 @@ func (j *job) compareFetch(a, b scored) int {
 		cmp.Compare(a.hit.Kind, b.hit.Kind), cmp.Compare(a.hit.ID, b.hit.ID))
 }
 
-// points is 1 where a visible title begins with the likeliest reading, or the original title may be read so, else 0.
+// points is 1 if a visible title begins with the likeliest reading or the original title may be read like it, else 0.
 func (c scored) points(s question) int {
 	if c.begins(s) || title.Reads(c.hit.OriginalTitle, s.Title()) {
 		return 1
@@ -202,7 +203,7 @@ func (c scored) points(s question) int {
 	return 0
 }
 
-// fetchAt fetches one contender and scores it again. It returns false when the Source fails.
+// fetchAt fetches a contender and scores it again. It returns false if the Source fails.
 func (j *job) fetchAt(ctx context.Context, i int) bool {
 	c := j.pool[i].contender
 	e, o, err := j.entry(ctx, c.hit.Kind, c.hit.ID)
@@ -233,8 +234,8 @@ type Finder interface {
 	Find(ctx context.Context, site, id string) ([]Hit, Origin, error)
 }
 
-// byExternalID looks the ids of other sites up, in the order in which the path has them. ok is false where none leads
-// to an entry.
+// byExternalID looks up the ids of other sites, in the order in which the path has them. ok is false if none leads to
+// an entry.
 func (j *job) byExternalID(ctx context.Context) (res Resolution, ok bool) {
 	finder, able := j.r.Source.(Finder)
 	if !able {
@@ -258,7 +259,7 @@ func (j *job) byExternalID(ctx context.Context) (res Resolution, ok bool) {
 	return res, false
 }
 
-// meant picks the row of the kind that the user or the name asks for; the only one where there is one.
+// meant picks the row of the kind that the user or the name asks for, or the only row.
 func (j *job) meant(id release.ID, hits []Hit) (Hit, bool) {
 	want := j.r.Options.Kind
 	if want == "" && len(hits) > 1 {

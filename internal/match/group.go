@@ -89,8 +89,8 @@ func Group(files []File) []Series {
 // shelfTitles is how many titles stand in a folder that is no work's own.
 const shelfTitles = 4
 
-// shelves drops the titles of folders that hold files of many works, where the files have titles of their own: "lib"
-// would be searched before the rest of what a name may mean.
+// shelves drops the title of a folder that holds files of many works with titles of their own: a search for "lib" would
+// come before the other readings of the name.
 func shelves(all []Series) {
 	own := map[string]map[string]bool{}
 	named := func(s *Series) bool { return len(s.Titles) > 0 && s.Titles[0].From == release.FromName }
@@ -169,8 +169,8 @@ func distinctTitles(r release.Release) []release.Title {
 	return out
 }
 
-// withoutSpecialWords adds the titles without a word at their end that only says what the name says elsewhere: "Title
-// Special" of a special.
+// withoutSpecialWords adds the titles without a last word that only repeats that the file is a special: "Title
+// Special".
 func withoutSpecialWords(titles []release.Title) []release.Title {
 	out := slices.Clip(titles)
 	for _, t := range titles {
@@ -197,7 +197,7 @@ var wants = map[release.Kind]Want{
 	release.Episode: WantTV, release.Batch: WantTV,
 }
 
-// wantOf isTranslation the reading of a name into the kind of entry to ask for.
+// wantOf returns the kind of entry to ask for.
 func wantOf(f File) Want {
 	if f.extra() {
 		if f.Media {
@@ -208,7 +208,7 @@ func wantOf(f File) Want {
 	return wants[f.Release.Kind]
 }
 
-// fansubStyled reports whether a name has a style that only anime has: a group in front, or a checksum.
+// fansubStyled reports whether a name is written as only anime releases are: a group in front, or a checksum.
 func fansubStyled(r release.Release) bool {
 	return r.Checksum != "" || strings.HasPrefix(r.Name, "[") || strings.HasPrefix(r.Name, "【")
 }
@@ -308,8 +308,8 @@ func (s Series) numbered() []release.Title {
 	return out
 }
 
-// weightBeside returns how far a reading is trusted beside the chosen one, which is trusted wholly: those of folders
-// less, a small fragment of the chosen one least: "SOS" out of a long title is the title of something else.
+// weightBeside returns how far a reading is trusted beside the chosen one. The chosen one counts fully, readings of
+// folders less, and a small fragment of it least: "SOS" out of a long title is another work's title.
 func (r reading) weightBeside(chosen string) float64 {
 	switch {
 	case r.From == release.FromParent:
@@ -326,7 +326,7 @@ func (r reading) weightBeside(chosen string) float64 {
 	return 0.98
 }
 
-// letters measures a text in Latin letters: a character of a script without spaces says as much as a few of them.
+// letters measures how much a text says: a character of a script without spaces counts as two Latin letters.
 func letters(s string) int {
 	n := 0
 	for _, r := range s {
@@ -338,8 +338,8 @@ func letters(s string) int {
 	return n
 }
 
-// bracketless adds the readings that end in a bracket without it: "Title (Uncut)", "標題（僅限…）". What stands in it may be
-// part of the title or a remark.
+// bracketless adds the readings that end in a bracket without it: "Title (Uncut)", "標題（僅限…）". The bracket may be part
+// of the title or a remark.
 func bracketless(readings []release.Title) []release.Title {
 	out := readings
 	for _, r := range readings {

@@ -18,7 +18,7 @@ type numbered struct {
 // numbering is a strategy, -1 where none places all files, and the greatest number of them.
 type numbering struct{ strategy, last int }
 
-// of returns the numbering of the files that say the same of season and part as the placer's.
+// of returns the numbering of the files that state the same season and part as the placer's file.
 func (n numberings) of(files []File, p *placer) numbering {
 	key := numbered{p.rel.Group, p.season, p.part}
 	if of, known := n[key]; known {
@@ -50,7 +50,7 @@ func (n numberings) of(files []File, p *placer) numbering {
 	return out
 }
 
-// doubtTwins doubts the places of a folder's files where two numbers have the same one.
+// doubtTwins doubts the places of a folder's files if two numbers got the same one.
 func doubtTwins(files []File, places []placement) {
 	type place struct {
 		group           string
@@ -84,8 +84,8 @@ const (
 	groupSeasons  = 6
 )
 
-// byGroup asks for the episode group that can tell: seasons for a season that TMDB does not have, absolute for a number
-// that the first season does not have.
+// byGroup asks for the episode group that can tell: the seasons for a season that TMDB lacks, the absolute one for a
+// number that the first season lacks.
 func byGroup(p *placer) placement {
 	if p.season > 0 {
 		return bySeasonGroup(p)

@@ -50,7 +50,7 @@ func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []De
 // its own, or a special of the series.
 const filmOfSeries = 0.5
 
-// doubtFilm doubts a series that was found for a film and has no special that would be it.
+// doubtFilm doubts a series that was found for a film, unless one of its specials is that film.
 func doubtFilm(d *Decision, r release.Release, placed bool, least float64) {
 	if r.Kind != release.Movie || placed || d.Confidence == 1 || len(d.Candidates) == 0 {
 		return
@@ -62,7 +62,7 @@ func doubtFilm(d *Decision, r release.Release, placed bool, least float64) {
 	}
 }
 
-// beforePlacing is a file's decision without its place; open says that one is to be looked for.
+// beforePlacing is a file's decision without its place; open says that a place has to be looked for.
 func beforePlacing(f File, res Resolution) (d Decision, open bool) {
 	d.Outcome = res.Outcome
 	d.Steps = slices.Clip(res.Steps)
@@ -84,7 +84,7 @@ func beforePlacing(f File, res Resolution) (d Decision, open bool) {
 	return d, res.Kind == TV && res.Entry != nil
 }
 
-// include adds answers about the decision's own entry that placing it has needed.
+// include adds answers that placing the file needed.
 func (d *Decision) include(o Origin) {
 	d.Origin = d.Origin.With(o)
 	i := slices.IndexFunc(d.Seen, func(s Seen) bool { return s.Kind == d.Kind && s.ID == d.ID })
@@ -164,7 +164,7 @@ func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolut
 	return p
 }
 
-// says returns the season and the part that a name states, or else the matched title; 0 for none.
+// says returns the season and the part that a name states, or else those of the matched title; 0 for none.
 func (p *placer) says(rel release.Release) (season, part int) {
 	season, part = p.hint.Season, cmp.Or(rel.SeasonPart(), p.hint.Part)
 	if n, ok := rel.Season(); ok && n > 0 {
@@ -173,8 +173,8 @@ func (p *placer) says(rel release.Release) (season, part int) {
 	return season, part
 }
 
-// highest is the greatest number of the file and of those beside it: a season that is too short for one of them is not
-// theirs.
+// highest is the greatest number of the file and of the files next to it. A season that is too short for one of them is
+// not theirs.
 func (p *placer) highest() int { return max(slices.Max(p.eps), p.last) }
 
 func (p *placer) note(format string, args ...any) {
@@ -189,7 +189,7 @@ var strategies = []func(*placer) placement{
 	byPart, byRuns, byGroup, byLength, byRest, byPosition,
 }
 
-// place finds the place of the file, by the folder's numbering where it has one.
+// place finds the place of the file, with the folder's numbering if it has one.
 func (p *placer) place(folder numbering) placement {
 	switch {
 	case len(p.rel.Seasons) > 1:
@@ -227,8 +227,8 @@ func (p *placer) place(folder numbering) placement {
 	return p.withDoubts(at)
 }
 
-// try returns the first strategy that finds a place, and the place; or what the one at only finds, where that is not
-// -1.
+// try returns the first strategy that finds a place, and the place. With only set to a strategy it accepts no other; -1
+// accepts any.
 func (p *placer) try(only int) (int, placement) {
 	for i, s := range strategies {
 		if at := s(p); p.err != nil || at.ok && (only < 0 || only == i) {
@@ -240,7 +240,7 @@ func (p *placer) try(only int) (int, placement) {
 
 func (p *placer) regular() bool { return !p.half() && !p.isSpecial() }
 
-// half reports whether the name says an episode between others, as recaps are numbered: 12.5.
+// half reports whether the name states a half episode, as recaps are numbered: 12.5.
 func (p *placer) half() bool {
 	return slices.ContainsFunc(p.rel.Episodes, func(e float64) bool { return e != math.Trunc(e) || e < 0 })
 }
@@ -284,7 +284,7 @@ func (p *placer) refusal() lang.Text {
 	return lang.Textf("episodes %s fit nowhere in TMDB's seasons", numbers(p.eps))
 }
 
-// found builds a placement from slots. Those of one file must be of one season.
+// found builds a placement from slots. The slots of one file must be of one season.
 func (p *placer) found(list []slot, by *method, why string, args ...any) placement {
 	another := func(s slot) bool { return s.season != list[0].season }
 	if len(list) == 0 || !p.together && slices.ContainsFunc(list, another) {

@@ -58,8 +58,8 @@ func Queries(s Series, want Kind) []Query {
 	return l.list
 }
 
-// aroundFilm is the title of the series that may hold a film of no year among its specials: the folder's, or what
-// stands before the subtitle. "" for any other name.
+// aroundFilm is the title of the series that may have a film without a year among its specials: the folder's title, or
+// what comes before the subtitle. "" for any other name.
 func (s Series) aroundFilm() string {
 	if s.Want != WantMovie || s.Year != 0 {
 		return ""
@@ -123,8 +123,8 @@ func (s Series) Likelier() Kind {
 	return first[0]
 }
 
-// variants spells the titles as search texts: each title as read, and in parts each without its sequel words or its
-// subtitle, its part in another script, its first words, and its letters without spaces.
+// variants spells the titles as search texts: whole as read; bases without sequel words; parts without subtitle or in
+// one script; pieces of first words or without spaces.
 func variants(titles []release.Title) (whole, bases, parts, pieces []string) {
 	var out []string
 	seen := map[string]bool{}
@@ -330,10 +330,10 @@ func scriptClass(r rune) int {
 	return 0
 }
 
-// likelyFirst sorts whole readings by how likely a search finds them. Chinese titles come after others: each land has
-// its own. Lists of titles have nearly all that are written in Latin letters: one that is unlisted is likely misspelt,
-// and comes after others that are no mere word. Titles in Latin letters seldom mark long vowels, and a search without
-// the mark does not find "ou". A word that begins with digits may be a number with a remark ("09EX").
+// likelyFirst sorts readings by how likely a search finds them. Chinese titles come last: each region has its own. An
+// unlisted title in Latin letters is likely misspelt, because lists of titles have nearly all of these; it comes after
+// others that are more than one word. Few Latin titles mark long vowels, and a search with the mark does not find "ou".
+// A word that begins with digits may be a number with a remark ("09EX").
 func likelyFirst(texts []string, unlisted bool) {
 	rank := func(t string) int {
 		script := title.Script(t)

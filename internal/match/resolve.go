@@ -166,7 +166,7 @@ func (j *job) search(ctx context.Context) {
 	}
 }
 
-// idle reports whether a search can bring nothing new: the same text with spaces has found something.
+// idle reports whether a search can find nothing new: the same text with spaces has found something.
 func (j *job) idle(q Query) bool {
 	return !strings.Contains(q.Text, " ") && slices.ContainsFunc(j.found, func(o Query) bool {
 		return o.Kind == q.Kind && o.Text != q.Text && o.Page == q.Page && strings.ReplaceAll(o.Text, " ", "") == q.Text
@@ -209,14 +209,14 @@ func (j *job) shown() bool {
 	return slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
 }
 
-// namesWholeEntry reports whether the title that agrees best is surely that of a whole entry, not of one of its films, specials
-// or sequels: its name, original or translated title, as its original title is read, or any title of a film.
+// namesWholeEntry reports whether the title that agrees best surely names an entry, and not one of its films, specials
+// or sequels: an official title, a reading of the original one, or any title of a film.
 func (j *job) namesWholeEntry() bool {
 	best := choose(j.pool).ranked[0]
 	return best.hit.Kind == Movie || best.like.title.primary || title.Reads(best.hit.OriginalTitle, best.like.title.text)
 }
 
-// whole reports whether a query was a whole reading, not a part of one.
+// whole reports whether a query is a whole reading, not a part of one.
 func (j *job) whole(q Query) bool {
 	for i, t := range j.s.Titles {
 		if searchText(t.Text) == q.Text && !PieceOf(j.s.Titles, i) {
@@ -226,8 +226,8 @@ func (j *job) whole(q Query) bool {
 	return false
 }
 
-// explains reports whether a row shows why it was found: every word of the query begins a word of one of its
-// visible titles, or the query without spaces is part of it.
+// explains reports whether a row shows why it was found: each word of the query begins a word of one visible title, or
+// one holds the query without its spaces.
 func explains(query string, h Hit) bool {
 	q := title.Normalize(query)
 	for _, t := range []string{h.Title, h.OriginalTitle} {
@@ -246,8 +246,7 @@ func explains(query string, h Hit) bool {
 	return false
 }
 
-// converged reports whether further searches would not change the outcome: one entry convinces, or two have exactly the
-// title.
+// converged reports whether more searches would change nothing: one entry convinces, or two have exactly the title.
 func (j *job) converged() bool {
 	v := choose(j.pool)
 	exact := func(i int) bool { return i < len(v.ranked) && v.ranked[i].known() && v.ranked[i].like.sim >= simExact }
@@ -294,8 +293,8 @@ const leastLikely = 0.05
 // ("video.mp4").
 const leastOfFolder = 0.5
 
-// onlyFolderSays reports whether only a folder's title speaks for a contender, and no file says an episode, a season or a
-// year.
+// onlyFolderSays reports whether only a folder's title speaks for a contender, and no file states an episode, a season
+// or a year.
 func (j *job) onlyFolderSays(c scored) bool {
 	says := func(f File) bool {
 		return len(f.Release.Episodes)+len(f.Release.Seasons) > 0 || f.Release.Special != ""
@@ -329,7 +328,6 @@ func (j *job) finish(o Outcome) Resolution {
 	return Resolution{Outcome: o}
 }
 
-// withTitle returns an entry with one more title; the same entry for none.
 func withTitle(e *Entry, text string) *Entry {
 	if text == "" {
 		return e

@@ -78,8 +78,8 @@ func (e *Entry) HasSeason(n int) bool {
 	return ok
 }
 
-// runs cuts a list of slots where the season changes and where more than gap lies between two known air dates, either
-// way. One episode with a date of its own among others (an error, a late broadcast) cuts nothing.
+// runs cuts a list of slots at each new season, and between two known air dates that are more than gap apart. One
+// episode whose date does not fit its neighbours (an error, a late broadcast) cuts nothing.
 func runs(list []slot, gap time.Duration) [][]slot {
 	var out [][]slot
 	start := 0
@@ -139,8 +139,8 @@ func YearOf(date string) int {
 	return y
 }
 
-// byLaterCour finds the run of episodes that began in the year of the name, within the season that its title names,
-// where the season began before: "Title Third Beat (2022)".
+// byLaterCour finds, inside the season that the title names, the run of episodes that began in the year of the name:
+// "Title Third Beat (2022)" for a season that began earlier.
 func byLaterCour(p *placer) placement {
 	n := p.hint.Arc
 	if n == 0 && !p.stated() {
@@ -195,7 +195,7 @@ func byYear(p *placer) placement {
 		p.found(literal(run, p.eps), viaYear, "the number is in the run that begins in %d", p.year))
 }
 
-// byRuns finds a season that TMDB merged into another: the n-th run of episodes between pauses.
+// byRuns finds a season that TMDB merged into another one: the n-th run of episodes between pauses.
 func byRuns(p *placer) placement {
 	if p.season == 0 {
 		return placement{}
@@ -239,8 +239,8 @@ func byRuns(p *placer) placement {
 	return placement{}
 }
 
-// byLength is for a name of a part that no season has: it takes the only season, specials included, that is long
-// enough.
+// byLength is for the name of a part that no season has. It takes the only season that is long enough, if there are
+// fewer specials.
 func byLength(p *placer) placement {
 	if p.season > 0 || p.part > 0 || p.hint.Rest == "" {
 		return placement{}
@@ -262,8 +262,8 @@ func byLength(p *placer) placement {
 	return p.found(literal(seasonSlots(p.all, only), p.eps), viaLength, "only season %d has as many episodes", only)
 }
 
-// comparable reports whether a season's name goes on from the very title that a reading does, in a language that is not
-// the show's: then it is written as the reading is.
+// comparable reports whether a season's name begins with the same unofficial title as a reading does. Both are then in
+// one language, and a season that the reading meant would have matched.
 func (p *placer) comparable(season string) bool {
 	plain := leadingTitle(title.Normalize(season), p.titles)
 	return !official(p.titles, plain) && slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool {
@@ -271,8 +271,8 @@ func (p *placer) comparable(season string) bool {
 	})
 }
 
-// byRest is for a name of a part that no season has, of a show of two seasons: it is the second, where the first is
-// what the show's own title means, and as many specials are not there.
+// byRest is for the name of a part that no season has, of a show with two seasons. It takes the second, if the first is
+// what the show's own title means and the specials are too few.
 func byRest(p *placer) placement {
 	if p.season > 0 || p.part > 0 || p.hint.Rest == "" || p.hint.Arc > 0 || p.year != 0 {
 		return placement{}

@@ -117,7 +117,7 @@ func (c *scored) add(name string, w float64, detail lang.Text) {
 	c.reasons = append(c.reasons, Reason{Name: name, Weight: w, Detail: detail})
 }
 
-// spelt reports whether two titles agree in everything but case and spaces; no title agrees with none.
+// spelt reports whether two titles differ at most in case and spaces; "" equals nothing.
 func spelt(a, b string) bool {
 	return a != "" && strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
 }
@@ -148,7 +148,7 @@ func (c *scored) weighYear(s Series) {
 	}
 }
 
-// yearDistance is how far the year lies from the nearest year of the entry, -1 if its years are unknown.
+// yearDistance is how far the year is from the nearest year of the entry, -1 if its years are unknown.
 func (c *scored) yearDistance(y int) int {
 	own := c.like.title.base // a title of the entry may state the year: "Title (2014)"
 	if slices.ContainsFunc(c.titles, func(t named) bool { return t.seq.Year == y && t.base == own }) {
@@ -248,7 +248,7 @@ func (c *scored) weighEpisodes(s Series) {
 	}
 }
 
-// weighSeason is for names that say a season.
+// weighSeason is for names that state a season.
 func (c *scored) weighSeason(s Series, last int, all []slot) {
 	season, ok := c.entry.season(s.Season)
 	switch {
@@ -267,8 +267,7 @@ func (c *scored) hasSeason(n int, all []slot) bool {
 	return ok || len(runs(all, courGap)) >= n
 }
 
-// weighStyle uses that an anime library has animation, mostly from East Asia, and that only anime has some styles of
-// names.
+// weighStyle uses that an anime library holds animation, mostly East Asian, and that only anime names have some styles.
 func (c *scored) weighStyle(s Series) {
 	genres := c.hit.Genres
 	if c.entry != nil && len(c.entry.Genres) > 0 {
@@ -336,7 +335,7 @@ func confidenceOf(ranked []scored, i int) float64 {
 	return ranked[i].likely() / rivals
 }
 
-// likely estimates the chance that an entry of this score is right at all, whoever its rivals are.
+// likely estimates the chance that an entry of this score is right at all, whatever its rivals.
 func (c scored) likely() float64 {
 	x := calConstant + calScore*min(c.score, calTop)
 	if c.like.sim < almostExact {
@@ -345,9 +344,9 @@ func (c scored) likely() float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// contradicted reports whether the titles of a name in two scripts disagree about an entry: the one that agrees is a
-// mere word without spaces, or a piece of a longer title, which works may share, and one in the other script is like
-// none of the entry's.
+// contradicted reports whether the titles of a name in two scripts disagree about an entry: works may share the one
+// that agrees, because it is one word without spaces or a piece of a longer title, and the one in the other script is
+// like none of the entry's.
 func (c scored) contradicted(s question) bool {
 	read := c.like.read.Text
 	own := spaceless(read)

@@ -23,7 +23,7 @@ type namedSeason struct {
 	norm string
 }
 
-// namedSeasons returns the regular seasons that are called something.
+// namedSeasons returns the regular seasons that have a name of their own.
 func (e *Entry) namedSeasons() []namedSeason {
 	var out []namedSeason
 	for _, s := range e.Seasons {
@@ -34,7 +34,7 @@ func (e *Entry) namedSeasons() []namedSeason {
 	return out
 }
 
-// arcOf finds the season whose name is the text (raw, and normalised as norm), or its rest after the entry's plain
+// arcOf finds the season that is named like the text (norm is its normal form), or like its rest after the entry's
 // title; 0 for none. Specials are left to specialTitle.
 func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 	best, bestSim := 0, 0.0
@@ -67,8 +67,8 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 	return best
 }
 
-// arcRead finds the season whose Japanese name is likeliest read so after the show's title; 0 where another Japanese
-// title of the entry, which may be that of another part, is likelier, and for none.
+// arcRead finds the season whose Japanese name most likely reads like the rest of the title; 0 for none, or if another
+// Japanese title of the entry, which may name another part, fits better.
 func arcRead(e *Entry, titles []named, rest string) int {
 	type japanese struct {
 		season int
@@ -108,16 +108,16 @@ func arcRead(e *Entry, titles []named, rest string) int {
 // surelyRead is how much better a season's name must fit than that of the next.
 const surelyRead = 0.5
 
-// eastAsian reports whether the seasons have names in no other than East Asian letters, because TMDB was asked in such
-// a language. Most names of seasons are in English alone.
+// eastAsian reports whether all names of seasons are in East Asian letters, because TMDB was asked in such a language.
+// Most seasons have a name in English alone.
 func eastAsian(e *Entry) bool {
 	named := slices.DeleteFunc(slices.Clone(e.Seasons), func(s Season) bool { return s.Name == "" })
 	other := func(s Season) bool { return !slices.Contains([]string{"ja", "ko", "zh"}, title.Script(s.Name)) }
 	return len(named) > 0 && !slices.ContainsFunc(named, other)
 }
 
-// arcLanguage returns the reading whose arc may be among the seasons' names in another language, and that language; ""
-// for none. Seasons usually have names in Latin letters.
+// arcLanguage returns the reading that may be the name of a season in another language, and that language; "" for none.
+// In Latin letters seasons usually have their names at hand.
 func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {
 	for _, a := range arcs {
 		switch title.Script(a.Text) {
@@ -132,8 +132,8 @@ func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {
 	return ArcText{}, ""
 }
 
-// chineseOf returns the Chinese in which the seasons are likelier to have names. One is enough: names are compared
-// alike in traditional and simplified characters.
+// chineseOf returns the Chinese in which the seasons more likely have names. One is enough, because traditional and
+// simplified characters compare alike.
 func chineseOf(titles []named) string {
 	in := func(region string) bool {
 		return slices.ContainsFunc(titles, func(t named) bool { return t.alt.Region == region })
@@ -149,8 +149,8 @@ func chineseOf(titles []named) string {
 	return "zh-CN"
 }
 
-// plainName reports whether a season is called what the show itself is called. Signs may tell the two apart ("Title!"
-// and "Title!!"): then the text must have those of the season.
+// plainName reports whether a season has the show's own title for a name. If only signs tell the two apart ("Title!"
+// and "Title!!"), the text must have those of the season.
 func plainName(e *Entry, season, text string) bool {
 	for _, t := range []string{e.Title, e.OriginalTitle} {
 		base, _ := splitSequel(title.Normalize(t))
@@ -182,8 +182,8 @@ func withoutArcWord(s string) string {
 }
 
 // bySeasonName is for a season that the name counts within a part of the show, and TMDB over all of it: "Title Arc
-// Season 3" is the season of that name, whatever its number, and "題 第五季 / Title Arc" the one that is called as the
-// title without a number.
+// Season 3" is the season of that name, whatever its number, and "題 第五季 / Title Arc" the one whose name is the title
+// without a number.
 func bySeasonName(p *placer) placement {
 	if !p.stated() || !p.severalSeasons() {
 		return placement{}
@@ -209,8 +209,8 @@ func bySeasonName(p *placer) placement {
 	return p.found(literal(seasonSlots(p.all, n), p.eps), viaName, "season %d has %s", n, inTitle(viaName))
 }
 
-// statesNumber returns what the name of a season has before the number that the file's name states, where TMDB's number
-// is another and that is not what the whole show is called; "" for any other season.
+// statesNumber returns what the name of a season has before the number that the file states, if TMDB gives the season
+// another number and the text is not the show's title; "" for any other season.
 func (p *placer) statesNumber(s Season) string {
 	base, seq := splitSequel(title.Normalize(s.Name))
 	if s.Number == 0 || s.Number == p.season || seq != (Sequel{Season: p.season}) ||
@@ -220,7 +220,7 @@ func (p *placer) statesNumber(s Season) string {
 	return base
 }
 
-// seasonByNumberedName returns the only season whose name is a title of the file's name and the season's number after it,
+// seasonByNumberedName returns the only season whose name is one of the file's titles followed by the season's number,
 // 0 for none.
 func seasonByNumberedName(p *placer, e *Entry) int {
 	found := 0
@@ -237,8 +237,8 @@ func seasonByNumberedName(p *placer, e *Entry) int {
 	return found
 }
 
-// seasonByOtherTitle returns the season whose whole name is one title of the file's name, where another title, in another
-// script, may be what the number comes after, and TMDB calls the season of that number otherwise; 0 for none.
+// seasonByOtherTitle returns the season whose whole name is one of the file's titles, if the stated number may belong
+// to another title, in another script, and TMDB's season of that number has another name; 0 for none.
 func seasonByOtherTitle(p *placer) int {
 	stated, ok := p.e.season(p.season)
 	if !ok || placeholderSeason(title.Normalize(stated.Name)) || p.hasReading(title.Normalize(stated.Name)) {

@@ -109,7 +109,7 @@ func (t *tail) before(n int) string {
 // word returns the n-th word from the end, counted from 1.
 func (t *tail) word(n int) string { return t.words[len(t.words)-n] }
 
-// numberBefore returns the number in front of the last word, if that is one of the words; 0 for none.
+// numberBefore returns the word before the last one as a number, if the last one is one of the words; 0 for none.
 func (t *tail) numberBefore(words map[string]bool) int {
 	if !words[t.last] {
 		return 0
@@ -117,7 +117,7 @@ func (t *tail) numberBefore(words map[string]bool) int {
 	return smallNumber(t.prev)
 }
 
-// numberAfter returns the number after the last word but one, if that is one of the words; 0 for none.
+// numberAfter returns the last word as a number, if the word before it is one of the words; 0 for none.
 func (t *tail) numberAfter(words map[string]bool) int {
 	if !words[t.prev] {
 		return 0
@@ -125,7 +125,7 @@ func (t *tail) numberAfter(words map[string]bool) int {
 	return sequelNumber(t.last)
 }
 
-// none is what a rule returns that does not apply.
+// none is what a rule returns if it does not apply.
 func none() (string, Sequel) { return "", Sequel{} }
 
 // markers are the ways in which the end of a title says which sequel it is, tried from the top. words is how many words

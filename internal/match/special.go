@@ -10,8 +10,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// isSpecial reports whether the name says that it is no regular episode. With a season beside it, a word that the entry
-// is called by says nothing: "Title OVA S01E02".
+// isSpecial reports whether the name says that it is no regular episode. A word that is in the entry's own title says
+// nothing if a season follows: "Title OVA S01E02".
 func (p *placer) isSpecial() bool {
 	if n, one := p.rel.Season(); p.e != nil && one && n > 0 && p.rel.Special != "" &&
 		slices.Contains(strings.Fields(strings.ToUpper(p.e.Title)), p.rel.Special) {
@@ -74,8 +74,8 @@ func specialNameOf(text string) specialName {
 	return n
 }
 
-// specialTitle finds the one special that is called like the file's title or episode title, or that has the same part
-// of its own after a title of the show, which may be another one: "Title: Part" and "題 Part".
+// specialTitle finds the one special that has the file's title or episode title, or the same part after a title of the
+// show, which may be another one: "Title: Part" and "題 Part".
 func specialTitle(p *placer) placement {
 	if len(p.specials) == 0 {
 		return placement{}
@@ -102,7 +102,7 @@ func alike(texts []string, least float64) func(name string) bool {
 	}
 }
 
-// rests are what the readings have after the show's title, where that may be a name, and no season's.
+// rests are what the readings have after the show's title, if it may be a name and no season has it.
 func (p *placer) rests() []string {
 	if p.hint.Arc > 0 {
 		return nil
@@ -134,8 +134,8 @@ func (p *placer) specialTexts() []string {
 	return texts
 }
 
-// wholeTexts are the readings of the name, plain and followed by the word for a special, except what the show or one of
-// its seasons is called.
+// wholeTexts are the readings of the name, alone and with the word for a special or the year after them, without those
+// that name the show or a season.
 func (p *placer) wholeTexts() []string {
 	if n, stated := p.rel.Season(); stated && n > 0 {
 		return nil
@@ -161,13 +161,13 @@ func (p *placer) wholeTexts() []string {
 	return texts
 }
 
-// matches reports whether a title is the text, apart from spaces and a year of its own.
+// matches reports whether a title equals the text, apart from spaces and a year of its own.
 func (t named) matches(norm string) bool {
 	return title.Similarity(t.norm, norm) >= simExact ||
 		t.seq == Sequel{Year: t.seq.Year} && title.Similarity(t.base, norm) >= simExact
 }
 
-// specialsNamed are the specials of which a title holds, with or without their number.
+// specialsNamed are the specials whose title is like one, with or without its number.
 func (p *placer) specialsNamed(like func(name string) bool) []slot {
 	var whole, stem []slot
 	for i, s := range p.specials {
@@ -188,7 +188,8 @@ func (p *placer) specialsNamed(like func(name string) bool) []slot {
 	return whole
 }
 
-// one accepts specials that the name picks out: a single one for a single file, or the file's number among several.
+// one accepts specials that the name picks out: the only one for a single file, or of several the one with the file's
+// number.
 func (p *placer) one(hits []slot, why lang.Text) placement {
 	numbers, n := p.rel.Episodes, 0
 	if len(numbers) == 1 {
@@ -211,7 +212,7 @@ func (p *placer) numberOf(special slot) int {
 	})].number
 }
 
-// specialDate finds the one special of the year that the name says, if no regular episode aired in it.
+// specialDate finds the one special of the year that the name states, if no regular episode aired in it.
 func specialDate(p *placer) placement {
 	if p.year == 0 || len(p.rel.Episodes) > 1 || airedIn(p.all, p.year) {
 		return placement{}
@@ -222,8 +223,8 @@ func specialDate(p *placer) placement {
 	return p.one(hits, lang.Textf("the specials of %d", p.year))
 }
 
-// onlySpecial takes the only special for a file that says no episode, and in place of the show a part of it or an
-// alternative title that is not how the show's own is read.
+// onlySpecial takes the only special for a file without an episode number that names a part of the show, or has an
+// alternative title that no official one reads like.
 func onlySpecial(p *placer) placement {
 	if len(p.specials) != 1 || p.rel.Extension == "" || p.hint.Arc > 0 || p.part > 0 {
 		return placement{}
@@ -239,8 +240,8 @@ func onlySpecial(p *placer) placement {
 	return p.found(p.specials, viaOnlySpecial, "%q names a part of the show, and there is only one special", p.hint.Rest)
 }
 
-// onlyWork takes the special with the file's number for a part of a show of one season, where all specials are numbered
-// parts of one work and the season is not called as a part.
+// onlyWork takes the special with the file's number for the name of a part, if the show has one season without such a
+// name, and all specials are numbered parts of one work.
 func onlyWork(p *placer) placement {
 	if len(p.specials) < 2 || len(p.eps) != 1 || p.severalSeasons() || p.hint.Rest == "" || p.hint.Arc > 0 || p.part > 0 ||
 		p.season > 0 || p.showHasSubtitle() ||
@@ -255,5 +256,5 @@ func onlyWork(p *placer) placement {
 		p.hint.Rest)
 }
 
-// placeholderEpisode reports whether a name is one that TMDB gives an episode without a title.
+// placeholderEpisode reports whether TMDB gives such a name to an episode that has no title.
 func placeholderEpisode(norm string) bool { return placeholderRE().MatchString(norm) }

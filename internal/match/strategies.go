@@ -37,9 +37,9 @@ func byMapping(p *placer) placement {
 		"by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
 }
 
-// byOverall uses a number that counts over all seasons beside the season's own, "38 (S02E14)": it decides which reading
-// of the season holds. Where both lie in one season, that season's number is believed. A number that is the season's
-// own as well ("S01E108 - Episode 108") counts nothing else.
+// byOverall uses a number over all seasons beside the season's own, "38 (S02E14)": it decides between two readings of
+// the season. If both lie in one season, that season's number is believed. A number that equals the season's ("S01E108
+// - Episode 108") counts nothing else.
 func byOverall(p *placer) placement {
 	if len(p.rel.Overall) == 0 || len(p.rel.Overall) != len(p.eps) || slices.Equal(whole(p.rel.Overall), p.eps) {
 		return placement{}
@@ -56,8 +56,8 @@ func byOverall(p *placer) placement {
 // stated reports whether the name states its season outright, not as the end or a part of its title.
 func (p *placer) stated() bool { return len(p.rel.Seasons) > 0 }
 
-// bySeason takes the season of the name as TMDB's. Numbers that the season does not have are read as counted from the
-// first season, where that leads into the same season, or as positions in a season that does not start at 1.
+// bySeason takes the season of the name as TMDB's. Numbers that the season lacks count from the first season if that
+// leads into the same season, or are positions in a season that does not start at 1.
 func bySeason(p *placer) placement {
 	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || p.arcHasPart(p.season)) {
 		return placement{}
@@ -93,8 +93,7 @@ func bySeason(p *placer) placement {
 	return placement{}
 }
 
-// bySeasonOfArc is for a second season of the season that the title names: "Title Arc 2nd Season" is the one after
-// "Title Arc".
+// bySeasonOfArc is for a second season of a named season: "Title Arc 2nd Season" is the one after "Title Arc".
 func bySeasonOfArc(p *placer) placement {
 	arc := p.hint.Arc
 	// else there is no such season, and nothing to ask
@@ -108,8 +107,8 @@ func bySeasonOfArc(p *placer) placement {
 		"season %d is the second of season %d, which has the name in the title", arc+1, arc)
 }
 
-// arcHasPart reports whether the season that the title names is not the n-th and has exactly n parts: then "Title Arc
-// 2nd Season" is the second part.
+// arcHasPart reports whether the named season is not the n-th and has exactly n parts: "Title Arc 2nd Season" is then
+// its second part.
 func (p *placer) arcHasPart(n int) bool {
 	return n > 1 && p.hint.Arc != n && len(runs(seasonSlots(p.all, p.hint.Arc), courGap)) == n
 }
@@ -142,8 +141,8 @@ func byArc(p *placer) placement {
 		p.found(positions(list, p.eps, 0), by, "by position in season %d, which has %s", s.Number, inTitle(by)))
 }
 
-// foreignArc looks for the arc among the seasons' names in the language of a title, then in Japanese for how one of
-// them is read.
+// foreignArc looks for the arc among the seasons' names in the language of a title, then in Japanese for a name that
+// reads like one.
 func foreignArc(p *placer) (season int, by *method) {
 	if season = englishArc(p); season != 0 || p.err != nil {
 		return season, viaName
@@ -170,7 +169,7 @@ func foreignArc(p *placer) (season int, by *method) {
 }
 
 // englishArc looks for the arc, or for an alternative title that may be a season's, among the seasons' English names,
-// where TMDB was asked in a language in which they have none; 0 for none.
+// if TMDB was asked in a language in which they have none; 0 for none.
 func englishArc(p *placer) int {
 	arcs := p.hint.Arcs
 	if !p.matchedShowTitle() {
@@ -187,7 +186,7 @@ func englishArc(p *placer) int {
 	return arcOf(e, p.titles, arcs[i].Text, arcs[i].Text, arcs[i].Rest)
 }
 
-// calledIn returns the entry with the names that its seasons have in another language, nil where nobody can tell.
+// calledIn returns the entry with its seasons' names in another language, nil if the source can't tell.
 func (p *placer) calledIn(language string) *Entry {
 	namer, ok := p.src.(SeasonNamer)
 	if !ok {
@@ -245,8 +244,8 @@ func byPart(p *placer) placement {
 		p.found(literal(part, p.eps), viaPartNumber, "part %d has the number", p.part))
 }
 
-// byFinal takes "Final Season" as the last of several seasons: surely where a title of the entry says so. A part beside
-// it is one of that season's.
+// byFinal takes "Final Season" as the last of several seasons, and trusts that more if a title of the entry says so
+// too. A part beside it is a part of that season.
 func byFinal(p *placer) placement {
 	last := p.all[len(p.all)-1].season
 	if !p.final() || p.season > 0 || last == p.all[0].season {
@@ -268,8 +267,8 @@ func byFinal(p *placer) placement {
 
 func (p *placer) final() bool { return p.hint.Final || p.hint.saysFinal }
 
-// byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular episode
-// over all seasons, or the number itself where the numbers go on through the seasons.
+// byPosition is for a plain number: the first season's episode if it has that number, else the n-th regular episode
+// over all seasons, or the number itself if numbers go on through the seasons.
 func byPosition(p *placer) placement {
 	if p.part > 0 || p.season > 0 && (p.stated() || slices.Max(p.eps) <= longest(p.all)) {
 		return placement{}
@@ -299,8 +298,7 @@ func byPosition(p *placer) placement {
 	return p.found(positions(p.all, p.eps, 0), viaCounted, "counted over all seasons")
 }
 
-// nearYear reports whether regular episodes aired in the year of the name or next to it, or nothing is known of when
-// they did.
+// nearYear reports whether regular episodes aired in the year of the name or next to it; also if no date is known.
 func (p *placer) nearYear() bool { return p.near(p.all) }
 
 func (p *placer) near(list []slot) bool {
