@@ -14,19 +14,14 @@ import (
 // Want is what the names of a series say they are.
 type Want uint8
 
+// What names can say; two of them are for extras.
 const (
-	// WantAny means that the names do not tell a film from a series.
-	WantAny Want = iota
-	// WantTV means numbered episodes or a batch of them.
-	WantTV
-	// WantMovie means a film.
-	WantMovie
-	// WantSpecial means a special or an OVA: usually season 0 of a series, sometimes a film.
-	WantSpecial
-	// WantNothing means extras, which are skipped.
-	WantNothing
-	// WantWork means extras whose work is asked for, of either kind.
-	WantWork
+	WantAny     Want = iota // the names do not tell a film from a series
+	WantTV                  // numbered episodes or a batch of them
+	WantMovie               // a film
+	WantSpecial             // a special or an OVA: usually season 0 of a series, sometimes a film
+	WantNothing             // extras, which are skipped
+	WantWork                // extras whose work is asked for, of either kind
 )
 
 var wantNames = [...]string{"any", "tv", "movie", "special", "nothing", "the work of an extra"}

@@ -25,19 +25,14 @@ import (
 // Status says how a file came out. The zero value is not a status; Decisions always carry one of these.
 type Status string
 
+// How a file can come out.
 const (
-	// Matched means that the id is believed; season and episode may still be missing, with the Reason.
-	Matched Status = "matched"
-	// Ambiguous means that no candidate is certain enough; Candidates lists them.
-	Ambiguous Status = "ambiguous"
-	// Unmatched means that TMDB was asked and knows nothing that fits.
-	Unmatched Status = "unmatched"
-	// Pending means that something could not be asked now; running again may tell.
-	Pending Status = "pending"
-	// Skipped means that the file is an extra (a creditless opening, a trailer, a sample) and is not matched.
-	Skipped Status = "skipped"
-	// Failed means that asking failed in a way that running again will not mend.
-	Failed Status = "error"
+	Matched   Status = "matched"   // the id is believed; season and episode may still be missing, with the Reason
+	Ambiguous Status = "ambiguous" // no candidate is certain enough; Candidates lists them
+	Unmatched Status = "unmatched" // TMDB was asked and knows nothing that fits
+	Pending   Status = "pending"   // something could not be asked now; running again may tell
+	Skipped   Status = "skipped"   // an extra (a creditless opening, a trailer, a sample), which is not matched
+	Failed    Status = "error"     // asking failed in a way that running again will not mend
 )
 
 // File is one name to match. Index is the caller's own number for it and is not interpreted. Media says that somebody
@@ -52,11 +47,10 @@ type File struct {
 // By says who decided, where that was not TMDB's answers alone.
 type By string
 
+// Who can decide besides TMDB's answers.
 const (
-	// ByIndex is the local title index.
-	ByIndex By = "index"
-	// ByPin is the user's own choice.
-	ByPin By = "pin"
+	ByIndex By = "index" // the local title index
+	ByPin   By = "pin"   // the user's own choice
 )
 
 // Seen is an entry whose details a decision stands on, and when this process read the last answer about it.
@@ -144,11 +138,10 @@ type Step struct {
 // nothing without its kind.
 type Kind string
 
+// The kinds of entries.
 const (
-	// TV is a television series.
-	TV Kind = "tv"
-	// Movie is a film.
-	Movie Kind = "movie"
+	TV    Kind = "tv"    // a television series
+	Movie Kind = "movie" // a film
 )
 
 // Source answers the matcher's questions; it is the only step with I/O. Implementations are shared by many
@@ -182,13 +175,11 @@ type Query struct {
 // From says where an answer came from, the freshest first, so that of several the greatest is the least fresh.
 type From uint8
 
+// The places that an answer can come from.
 const (
-	// FromNetwork is an answer that TMDB gave just now.
-	FromNetwork From = iota
-	// FromCache is a cached answer within its time.
-	FromCache
-	// FromStale is an expired answer, used because TMDB could not be asked.
-	FromStale
+	FromNetwork From = iota // TMDB gave the answer just now
+	FromCache               // a cached answer within its time
+	FromStale               // an expired answer, used because TMDB could not be asked
 )
 
 var fromNames = [...]string{"network", "cache", "stale"}

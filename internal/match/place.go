@@ -39,7 +39,7 @@ func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []De
 	doubtTwins(files, places)
 	for i := range out {
 		if places[i].why != "" {
-			places[i].apply(&out[i], res.Entry, r.Options.MinEpisodeConfidence)
+			places[i].apply(&out[i], r.Options.MinEpisodeConfidence)
 			doubtFilm(&out[i], files[i].Release, places[i].ok, r.Options.MinConfidence)
 		}
 	}
@@ -108,7 +108,7 @@ type placement struct {
 
 // apply writes a placement into a decision, unless it is less certain than asked for. The slots are episodes of the
 // entry, and of one season.
-func (at placement) apply(d *Decision, e *Entry, least float64) {
+func (at placement) apply(d *Decision, least float64) {
 	d.Reason, d.EpisodeConfidence = at.why, &at.trust
 	if (!at.ok || at.method == viaGuess || at.method == viaAtEnd) && !at.apart && d.Confidence < 1 {
 		d.Confidence = min(d.Confidence, doubtful)
@@ -305,12 +305,7 @@ func either(first, second placement) placement {
 
 func literal(list []slot, eps []int) []slot {
 	return pick(list, eps, func(n int) int {
-		for i := range list {
-			if list[i].episode.Number == n {
-				return i
-			}
-		}
-		return -1
+		return slices.IndexFunc(list, func(s slot) bool { return s.episode.Number == n })
 	})
 }
 

@@ -64,10 +64,8 @@ func (s Series) aroundFilm() string {
 	if s.Want != WantMovie || s.Year != 0 {
 		return ""
 	}
-	for _, t := range s.Titles {
-		if t.From != release.FromName {
-			return searchText(t.Text)
-		}
+	if i := slices.IndexFunc(s.Titles, func(t release.Title) bool { return t.From != release.FromName }); i >= 0 {
+		return searchText(s.Titles[i].Text)
 	}
 	return searchText(withoutSubtitle(s.Titles[0].Text))
 }
@@ -214,14 +212,8 @@ func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == '‘' ||
 
 // searchable reports whether a text is more than one Latin letter, which would find everything and nothing.
 func searchable(t string) bool {
-	n := 0
-	for _, r := range t {
-		if r > unicode.MaxLatin1 {
-			return true // one Han character is a word
-		}
-		n++
-	}
-	return n >= 2
+	word := func(r rune) bool { return r > unicode.MaxLatin1 } // as one Han character is
+	return utf8.RuneCountInString(t) >= 2 || strings.ContainsFunc(t, word)
 }
 
 // SubtitleMarks introduce a subtitle.
@@ -310,13 +302,7 @@ func scriptParts(s string) []string {
 	if len(parts) != 2 {
 		return nil
 	}
-	var out []string
-	for _, p := range parts {
-		if len([]rune(strings.TrimSpace(p))) >= 3 {
-			out = append(out, p)
-		}
-	}
-	return out
+	return slices.DeleteFunc(parts, func(p string) bool { return utf8.RuneCountInString(strings.TrimSpace(p)) < 3 })
 }
 
 // scriptClass returns 1 for a letter of a script without spaces, 0 for any other letter, -1 for other characters.

@@ -135,16 +135,10 @@ func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {
 // chineseOf returns the Chinese in which the seasons more likely have names. One is enough, because traditional and
 // simplified characters compare alike.
 func chineseOf(titles []named) string {
-	in := func(region string) bool {
-		return slices.ContainsFunc(titles, func(t named) bool { return t.alt.Region == region })
-	}
-	switch {
-	case in("CN"):
-		return "zh-CN"
-	case in("TW"):
-		return "zh-TW"
-	case in("HK"):
-		return "zh-HK"
+	for _, region := range []string{"CN", "TW", "HK"} {
+		if slices.ContainsFunc(titles, func(t named) bool { return t.alt.Region == region }) {
+			return "zh-" + region
+		}
 	}
 	return "zh-CN"
 }

@@ -302,17 +302,9 @@ func byPosition(p *placer) placement {
 func (p *placer) nearYear() bool { return p.near(p.all) }
 
 func (p *placer) near(list []slot) bool {
-	known := false
-	for _, s := range list {
-		if s.aired.IsZero() {
-			continue
-		}
-		known = true
-		if distance(s.aired.Year(), p.year) <= 1 {
-			return true
-		}
-	}
-	return !known
+	dated := func(s slot) bool { return !s.aired.IsZero() }
+	near := func(s slot) bool { return dated(s) && distance(s.aired.Year(), p.year) <= 1 }
+	return !slices.ContainsFunc(list, dated) || slices.ContainsFunc(list, near)
 }
 
 // longest is the number of episodes of the longest season of a list: a greater number can only count the whole show.
@@ -353,15 +345,11 @@ func (p *placer) whole() placement {
 		return either(either(specialTitle(p), onlySpecial(p)), placement{why: "the name says no episode"})
 	}
 	n := p.season
-	if n == 0 {
-		first := 0
-		for _, s := range p.all {
-			if first != 0 && s.season != first {
-				return placement{why: "the name says no season, and there are several"}
-			}
-			first = s.season
-		}
-		n = first
+	if n == 0 && p.severalSeasons() {
+		return placement{why: "the name says no season, and there are several"}
+	}
+	if n == 0 && len(p.all) > 0 {
+		n = p.all[0].season
 	}
 	if _, ok := p.e.season(n); !ok || n == 0 {
 		return placement{why: lang.Textf("there is no season %d", n)}
