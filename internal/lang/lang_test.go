@@ -75,7 +75,7 @@ func TestKorean(t *testing.T) {
 			"--exclude 옵션: 비어 있습니다",
 		},
 		{
-			"two reasons", Say(Join([]Text{"spelled exactly so", Textf("%d is a year of it", 1998)}, "; ")),
+			"two reasons", Say(Join([]Text{"spelled exactly the same", Textf("%d is a year of it", 1998)}, "; ")),
 			"표기가 정확히 같음; 1998년이 작품의 연도와 일치함",
 		},
 		{

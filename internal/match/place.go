@@ -74,7 +74,7 @@ func beforePlacing(f File, res Resolution) (d Decision, open bool) {
 			d.Reason = "an extra of it, not an episode"
 			return d, false
 		case d.Status != Pending:
-			d.Status, d.Confidence, d.Reason, d.Err = Skipped, 0, "an extra, and of what is not certain", nil
+			d.Status, d.Confidence, d.Reason, d.Err = Skipped, 0, "an extra, and it is not certain of what", nil
 		}
 	}
 	if d.Status != Matched {
@@ -277,7 +277,7 @@ func (p *placer) refusal() lang.Text {
 	case p.part > 0:
 		return lang.Textf("part %d episodes %s fit nowhere in TMDB's seasons", p.part, numbers(p.eps))
 	case p.hint.Rest != "":
-		return lang.Textf("%q names a part of the show, and no season on TMDB is called so", p.hint.Rest)
+		return lang.Textf("%q names a part of the show, and no season on TMDB has that name", p.hint.Rest)
 	case len(p.eps) == 1:
 		return lang.Textf("episode %s fits nowhere in TMDB's seasons", numbers(p.eps))
 	}

@@ -276,7 +276,7 @@ func (j *job) result(ctx context.Context) Resolution {
 	case v.ranked[0].likely() < leastOfFolder && j.onlyFolderSays(v.ranked[0]):
 		return j.finish(Outcome{
 			Status: Unmatched, Candidates: cands,
-			Reason: "the name says nothing, and no work is called as its folder",
+			Reason: "the name says nothing, and no work has its folder's title",
 		})
 	case v.confidence < j.r.Options.MinConfidence:
 		return j.finish(Outcome{Status: Ambiguous, Confidence: v.confidence, Candidates: cands, Reason: doubt(v)})

@@ -292,5 +292,5 @@ func byRest(p *placer) placement {
 	if s, _ := p.e.season(n); p.comparable(s.Name) {
 		return placement{} // its name would be told again
 	}
-	return p.found(literal(seasonSlots(p.all, n), p.eps), viaRest, "only season %d is not called as the show is", n)
+	return p.found(literal(seasonSlots(p.all, n), p.eps), viaRest, "only season %d has another title than the show", n)
 }

@@ -93,7 +93,7 @@ func score(s question, c contender) scored {
 	}
 	out.add("title", out.like.sim, likeness)
 	if spelt(out.like.read.Text, out.like.title.text) {
-		out.add("spelling", weighSpelling, "spelled exactly so")
+		out.add("spelling", weighSpelling, "spelled exactly the same")
 	}
 	if out.like.sim >= simExact && len(s.Titles) > 0 && continues(out.like.read.norm, s.norm()) {
 		out.add("longer", weighLonger, "it takes in more of the name")
@@ -224,7 +224,7 @@ func (c *scored) weighEpisodes(s Series) {
 	total := max(len(all), c.entry.EpisodeCount)
 	last := int(s.LastEpisode)
 	if n := c.like.file.Season; n > 1 && !c.hasSeason(n, all) {
-		c.add("sequel", weighSequel, lang.Textf("no season %d, which the title ends in", n))
+		c.add("sequel", weighSequel, lang.Textf("the title ends in season %d, which it lacks", n))
 	}
 	switch {
 	case total == 0 && s.Want == WantTV:

@@ -104,7 +104,7 @@ func bySeasonOfArc(p *placer) placement {
 		return placement{}
 	}
 	return p.found(literal(seasonSlots(p.all, arc+1), p.eps), viaName,
-		"season %d is the second of season %d, which has the name in the title", arc+1, arc)
+		"season %d follows season %d, whose name is in the title", arc+1, arc)
 }
 
 // arcHasPart reports whether the named season is not the n-th and has exactly n parts: "Title Arc 2nd Season" is then
@@ -220,7 +220,7 @@ func byPart(p *placer) placement {
 		return placement{}
 	}
 	if p.season == 0 && (p.final() || p.hint.Rest != "" && p.severalSeasons()) {
-		return placement{} // a part of an arc that no season is called, or of a season that is not there
+		return placement{} // a part of an arc that is no season's name, or of a season that is not there
 	}
 	list := p.all
 	if p.season > 0 {
@@ -280,7 +280,7 @@ func byPosition(p *placer) placement {
 	if p.hint.Rest != "" &&
 		(p.severalSeasons() || len(p.specials) > 0 ||
 			len(runs(p.all, courGap)) > 1 && withoutArcWord(p.hint.Rest) != p.hint.Rest) && slices.Max(p.eps) <= longest(p.all) {
-		p.note("%q names a part of the show that no season is called", p.hint.Rest)
+		p.note("%q names a part of the show, and no season has that name", p.hint.Rest)
 		return placement{}
 	}
 	if list := literal(seasonSlots(p.all, p.all[0].season), p.eps); list != nil && p.year != 0 && !p.near(list) &&
@@ -362,7 +362,7 @@ func (p *placer) whole() placement {
 }
 
 // numberAtEnd takes a number after the title of a single file for its episode, "Title 2.mkv", where the show has one
-// season, without a pause, and nothing of it is called so.
+// season, without a pause, and nothing of it has that title.
 func numberAtEnd(p *placer) placement {
 	if p.rel.Kind != release.Unknown || p.rel.Extension == "" || p.stated() || p.part > 0 || p.severalSeasons() ||
 		len(runs(p.all, courGap)) != 1 || len(p.rel.Titles) == 0 || specialTitle(p).ok {
@@ -377,5 +377,5 @@ func numberAtEnd(p *placer) placement {
 		return placement{}
 	}
 	return p.found(literal(p.all, []int{n}), viaAtEnd,
-		"the title has the number behind it, and the show no other season")
+		"the title ends in the number, and the show has one season")
 }

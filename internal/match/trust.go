@@ -69,7 +69,7 @@ var doubts = []struct {
 		return p.enoughSpecials() &&
 			(at.method == viaWord && specialSharesWords(p) || at.method == viaReading || seasonUnclear(p, at))
 	}},
-	{"a special is called so too", 0.5, func(p *placer, at placement) bool {
+	{"a special has that title too", 0.5, func(p *placer, at placement) bool {
 		called := func(n specialName) bool {
 			return n.matches(p.hint.title.norm) || n.number > 0 && n.stem == p.hint.title.norm
 		}
@@ -80,7 +80,7 @@ var doubts = []struct {
 		return (at.method == viaFirst || at.method == viaYear) && p.rel.Year != 0 && !p.stated() &&
 			p.enoughSpecials() && slices.ContainsFunc(p.specials, mayBe)
 	}},
-	{"the year may tell a later season or cour of it", 0.5, func(p *placer, at placement) bool {
+	{"the year may be that of a later season or cour", 0.5, func(p *placer, at placement) bool {
 		if at.method != viaFirst && at.method != viaYear || p.rel.Year == 0 || p.stated() || at.season != p.all[0].season {
 			return false
 		}
@@ -115,7 +115,7 @@ var doubts = []struct {
 		over := p.found(positions(p.all, p.eps, 0), viaCounted, "")
 		return over.ok && over.text() != at.text()
 	}},
-	{"the title says a film or a special", 0.5, func(p *placer, _ placement) bool {
+	{"the title says that it is a film or a special", 0.5, func(p *placer, _ placement) bool {
 		special := func(a ArcText) bool { return hasPieceWord(a.Rest) || hasFilmWord(a.Rest) }
 		return slices.ContainsFunc(p.hint.Arcs, special) ||
 			slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
@@ -131,11 +131,11 @@ var doubts = []struct {
 		return p.stated() && at.season == p.season && at.season > first[0].season && !p.hint.title.primary &&
 			len(runs(first, courGap)) > 1
 	}},
-	{"TMDB calls that season otherwise", 0.8, func(p *placer, at placement) bool {
+	{"TMDB has another name for that season", 0.8, func(p *placer, at placement) bool {
 		s, _ := p.e.season(at.season)
 		return at.method == viaRest && !placeholderSeason(title.Normalize(s.Name))
 	}},
-	{"TMDB has it as another season", 0.9, func(p *placer, at placement) bool {
+	{"TMDB has it in another season", 0.9, func(p *placer, at placement) bool {
 		return at.method == viaRun && p.severalSeasons() && len(runs(seasonSlots(p.all, at.season), courGap)) == 1
 	}},
 }
