@@ -52,8 +52,8 @@ type (
 	Account = core.Account
 	// AccountField is a limit of an account, for configurations, help and operators.
 	AccountField = core.AccountField
-	// AccountView is an account of a configuration as all processes know it.
-	AccountView = core.AccountView
+	// AccountStatus is an account at one moment.
+	AccountStatus = core.AccountStatus
 	// Period is a part of the day with a limit of its own.
 	Period = core.Period
 	// Fingerprint names a key without telling it.

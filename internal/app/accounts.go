@@ -267,7 +267,7 @@ func ViewAccounts(cfg *config.Config, st ratelimit.Status) []AccountView {
 	return list
 }
 
-func viewAccount(priority int, v ratelimit.AccountView) AccountView {
+func viewAccount(priority int, v ratelimit.AccountStatus) AccountView {
 	best := v.Standing()
 	out := AccountView{
 		Name: v.Name, Priority: priority, Enabled: v.Enabled, Standing: best.Standing.String(), Since: ui.Stamp(best.Since),

@@ -13,37 +13,37 @@ func TestRejoinTellsTheOthers(t *testing.T) {
 	tuning := Default()
 	var shared Snapshot
 	now := shared.advance(clock.now())
-	me, other := shared.join(now, "me", &tuning).key, shared.join(now, "other", &tuning).key
-	shared.machine.permits = 4
-	shared.slots.leases = []lease{
+	me, other := shared.at(now, &tuning).join("me").key, shared.at(now, &tuning).join("other").key
+	shared.address.machine.permits = 4
+	shared.queue.leases = []lease{
 		{permit: 1, epoch: 1, owner: me, until: now.add(time.Minute)},
 		{permit: 2, epoch: 1, owner: other, until: now.add(time.Minute)},
 		{permit: 3, epoch: 1, owner: me, until: now.add(time.Minute)},
 	}
-	shared.slots.tickets = []ticket{{number: 5, owner: me}, {number: 6, owner: other}}
-	shared.slots.seq = 6
-	shared.budget = budgetUse{since: now, used: 10}
+	shared.queue.tickets = []ticket{{number: 5, owner: me}, {number: 6, owner: other}}
+	shared.queue.seq = 6
+	shared.address.quota = use{since: now, used: 10}
 	shared.ceiling.grants = []Stamp{now - 5}
 
 	a := NewAbsence(&shared, clock.now(), "me", 1)
 	clock.pass(time.Second)
 	alone := a.Snapshot.advance(clock.now())
-	a.Snapshot.slots.release(1, 1)
-	a.Snapshot.slots.withdraw(5)
+	a.Snapshot.queue.release(Pass{1, 1})
+	a.Snapshot.queue.withdraw(5)
 	a.Snapshot.ceiling.add(alone, time.Minute)
-	a.Snapshot.budget.used += 2
-	shared.budget.used += 3 // by the others, meanwhile
+	a.Snapshot.address.quota.used += 2
+	shared.address.quota.used += 3 // by the others, meanwhile
 	shared.ceiling.add(shared.clock.now, time.Minute)
-	shared.join(shared.advance(clock.now()), "other", &tuning) // so it was never alone
+	shared.at(shared.advance(clock.now()), &tuning).join("other") // so it was never alone
 	clock.pass(time.Second)
-	a.Snapshot.machine.pauseUntil = a.Snapshot.advance(clock.now()).add(time.Minute)
+	a.Snapshot.address.machine.pauseUntil = a.Snapshot.advance(clock.now()).add(time.Minute)
 
-	shared.Rejoin(clock.now(), a, "me", 2)
+	a.Rejoin(&shared, clock.now(), "me", 2)
 	var permits, tickets []uint64
-	for _, l := range shared.slots.leases {
+	for _, l := range shared.queue.leases {
 		permits = append(permits, l.permit)
 	}
-	for _, q := range shared.slots.tickets {
+	for _, q := range shared.queue.tickets {
 		tickets = append(tickets, q.number)
 	}
 	if !slices.Equal(permits, []uint64{2, 3}) || !slices.Equal(tickets, []uint64{6}) {
@@ -52,10 +52,10 @@ func TestRejoinTellsTheOthers(t *testing.T) {
 	if want := []Stamp{now - 5, now, alone}; !slices.Equal(shared.ceiling.grants, want) {
 		t.Errorf("grants %v, want %v", shared.ceiling.grants, want)
 	}
-	if shared.budget.used != 15 {
-		t.Errorf("%d used of the budget, want 15", shared.budget.used)
+	if shared.address.quota.used != 15 {
+		t.Errorf("%d used of the budget, want 15", shared.address.quota.used)
 	}
-	if left := shared.machine.pauseUntil.sub(shared.clock.now); left != time.Minute {
+	if left := shared.address.machine.pauseUntil.sub(shared.clock.now); left != time.Minute {
 		t.Errorf("%v of the pause are left", left)
 	}
 }
@@ -80,7 +80,7 @@ func TestRoomIsKeptForThoseWhoAreStillAlone(t *testing.T) {
 			var shared Snapshot
 			since := shared.advance(clock.now())
 			for _, id := range []string{"me", "a", "b", "c"} {
-				shared.join(since, id, &tuning)
+				shared.at(since, &tuning).join(id)
 			}
 			for range c.before {
 				shared.ceiling.add(since, tuning.CeilingWindow)
@@ -89,15 +89,15 @@ func TestRoomIsKeptForThoseWhoAreStillAlone(t *testing.T) {
 			clock.pass(300 * time.Millisecond)
 			now := shared.advance(clock.now())
 			for _, id := range []string{"a", "b", "c"}[:c.heard] {
-				shared.join(now, id, &tuning)
+				shared.at(now, &tuning).join(id)
 			}
-			shared.Rejoin(clock.now(), mine, "me", 4)
+			mine.Rejoin(&shared, clock.now(), "me", 4)
 			if got := tuning.Ceiling - shared.ceiling.within(now, tuning.CeilingWindow); got != c.want {
 				t.Errorf("room for %d, want %d", got, c.want)
 			}
 			clock.pass(tuning.CeilingWindow)
 			now = shared.advance(clock.now())
-			shared.Rejoin(clock.now(), late, "c", 4)
+			late.Rejoin(&shared, clock.now(), "c", 4)
 			if got := shared.ceiling.within(now, tuning.CeilingWindow); got != 0 {
 				t.Errorf("the same trouble counts twice: %d", got)
 			}
@@ -129,7 +129,7 @@ func TestAccountsOfAProcessThatWasAlone(t *testing.T) {
 		one(&a.Snapshot, ok())
 	}
 	one(&a.Snapshot, Event{Outcome: Client, Status: 401, Key: KeyRefused})
-	s.Rejoin(later(time.Second), a, "p", 1)
+	a.Rejoin(&s, later(time.Second), "p", 1)
 	st := s.Status(at, tu, "p").Accounts[0]
 	refused := 0
 	for _, k := range st.Keys {

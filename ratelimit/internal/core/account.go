@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -36,21 +37,6 @@ func (p Period) covers(clock time.Duration) bool {
 	return clock >= p.From || clock < p.To
 }
 
-// slotsAt returns the limit of all keys together at a wall-clock time.
-func (a *Account) slotsAt(wall time.Time) int {
-	if len(a.Schedule) == 0 {
-		return a.Slots
-	}
-	h, m, s := wall.Clock()
-	clock := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(s)*time.Second
-	for _, p := range a.Schedule {
-		if p.covers(clock) {
-			return p.Slots
-		}
-	}
-	return a.Slots
-}
-
 // Fingerprint names a key without telling it.
 type Fingerprint uint64
 
@@ -78,17 +64,14 @@ const (
 
 // account is an account of the upstream, as all processes know it.
 type account struct {
+	scope
 	id     uint64 // processes refer to it
 	name   string
 	limits accountLimits // as the process that asked last knows them
 	seen   Stamp         // when a process last brought it
 	last   Stamp         // its newest grant
 	keys   []accountKey
-	quota  budgetUse
-	tuned  []override // by operators; the keys are those of accountFields
-
-	bucket  bucket
-	machine machine // its epoch is 0 where the upstream does not limit by account
+	tuned  []override // by operators; the keys are those of accountFields, and enabledKey
 }
 
 // accountKey is one of its keys.
@@ -128,24 +111,28 @@ type accountLimits struct {
 	quota           Budget
 }
 
-func (s *Snapshot) accountBy(name string) *account {
-	for i := range s.accounts {
-		if s.accounts[i].name == name {
-			return &s.accounts[i]
+// accounts are those through whose keys the requests go, in the order in which they were first brought; none where
+// nobody has any.
+type accounts struct {
+	list []account
+	seq  uint64 // the newest number of an account or a key
+}
+
+func (l *accounts) byName(name string) *account {
+	for i := range l.list {
+		if l.list[i].name == name {
+			return &l.list[i]
 		}
 	}
 	return nil
 }
 
-func (s *Snapshot) keyOf(id uint64) (*account, *accountKey) {
-	if id == 0 {
-		return nil, nil
-	}
-	for i := range s.accounts {
-		a := &s.accounts[i]
-		for j := range a.keys {
-			if a.keys[j].id == id {
-				return a, &a.keys[j]
+// key returns the key with a number, and its account; nil for 0 and for one that was forgotten.
+func (l *accounts) key(id uint64) (*account, *accountKey) {
+	for i := range l.list {
+		for j := range l.list[i].keys {
+			if k := &l.list[i].keys[j]; id != 0 && k.id == id {
+				return &l.list[i], k
 			}
 		}
 	}
@@ -153,13 +140,84 @@ func (s *Snapshot) keyOf(id uint64) (*account, *accountKey) {
 }
 
 // known returns the account with a name, and makes it.
-func (s *Snapshot) known(now Stamp, name string) *account {
-	if a := s.accountBy(name); a != nil {
+func (l *accounts) known(now Stamp, name string) *account {
+	if a := l.byName(name); a != nil {
 		return a
 	}
-	s.accountSeq++
-	s.accounts = append(s.accounts, account{id: s.accountSeq, name: name, seen: now})
-	return &s.accounts[len(s.accounts)-1]
+	l.seq++
+	l.list = append(l.list, account{id: l.seq, name: name, seen: now})
+	return &l.list[len(l.list)-1]
+}
+
+// declare notes what accounts a process has, and their limits at this time of the day. It returns their numbers.
+func (l *accounts) declare(now Stamp, list []Account, wall time.Time, q *queue) []uint64 {
+	if len(list) == 0 {
+		return nil
+	}
+	ids := make([]uint64, len(list))
+	for i := range list {
+		a := l.known(now, list[i].Name)
+		ids[i], a.limits = a.id, list[i].limitsAt(wall)
+		if now.sub(a.seen) >= seenEvery {
+			a.seen = now
+		}
+		for _, print := range list[i].Keys {
+			k := a.key(print)
+			if k == nil {
+				l.seq++
+				a.keys = append(a.keys, accountKey{id: l.seq, print: print, seen: now, since: now})
+			} else if now.sub(k.seen) >= seenEvery {
+				k.seen = now
+			}
+		}
+	}
+	l.forget(now, q)
+	return ids
+}
+
+// limitsAt returns the limits at a wall-clock time: the first period that covers it gives the slots.
+func (a *Account) limitsAt(wall time.Time) accountLimits {
+	limits := accountLimits{a.Slots, a.KeySlots, a.Rate, a.Quota}
+	h, m, s := wall.Clock()
+	clock := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(s)*time.Second
+	if i := slices.IndexFunc(a.Schedule, func(p Period) bool { return p.covers(clock) }); i >= 0 {
+		limits.slots = a.Schedule[i].Slots
+	}
+	return limits
+}
+
+// forget drops what no process has brought for long, and the oldest where there are too many. What is in use stays.
+func (l *accounts) forget(now Stamp, q *queue) {
+	for i := range l.list {
+		a := &l.list[i]
+		for len(a.keys) > 0 {
+			k := slices.MinFunc(a.keys, func(x, y accountKey) int { return cmp.Compare(x.seen, y.seen) })
+			if len(a.keys) <= maxKeys && now.sub(k.seen) < accountKept || q.withKey(k.id) > 0 {
+				break
+			}
+			a.keys = slices.DeleteFunc(a.keys, func(o accountKey) bool { return o.id == k.id })
+		}
+	}
+	l.list = slices.DeleteFunc(l.list, func(a account) bool {
+		return now.sub(a.seen) >= accountKept && q.with(&a) == 0
+	})
+	for len(l.list) > maxAccounts {
+		oldest := slices.MinFunc(l.list, func(a, b account) int { return cmp.Compare(a.seen, b.seen) }).id
+		l.list = slices.DeleteFunc(l.list, func(a account) bool { return a.id == oldest })
+	}
+}
+
+// used returns how much of its quota each account has used since before, nil where there are no accounts.
+func (l *accounts) used(before map[string]int) map[string]int {
+	if len(l.list) == 0 {
+		return nil
+	}
+	m := make(map[string]int, len(l.list))
+	for i := range l.list {
+		a := &l.list[i]
+		m[a.name] = max(a.quota.used-before[a.name], 0)
+	}
+	return m
 }
 
 func (a *account) key(print Fingerprint) *accountKey {
@@ -171,98 +229,11 @@ func (a *account) key(print Fingerprint) *accountKey {
 	return nil
 }
 
-// declare tells the snapshot what accounts a process has, and their limits at this time of the day. It returns their
-// numbers.
-func (s *Snapshot) declare(now Stamp, list []Account, wall time.Time) []uint64 {
-	if len(list) == 0 {
-		return nil
-	}
-	ids := make([]uint64, len(list))
-	for i := range list {
-		a := s.known(now, list[i].Name)
-		ids[i], a.limits = a.id, list[i].limitsAt(wall)
-		if now.sub(a.seen) >= seenEvery {
-			a.seen = now
-		}
-		for _, print := range list[i].Keys {
-			k := a.key(print)
-			if k == nil {
-				s.accountSeq++
-				a.keys = append(a.keys, accountKey{id: s.accountSeq, print: print, seen: now, since: now})
-			} else if now.sub(k.seen) >= seenEvery {
-				k.seen = now
-			}
-		}
-	}
-	s.forgetAccounts(now)
-	return ids
-}
-
-func (a *Account) limitsAt(wall time.Time) accountLimits {
-	return accountLimits{a.slotsAt(wall), a.KeySlots, a.Rate, a.Quota}
-}
-
-// forgetAccounts drops what no process has brought for long, and the oldest where there are too many. What is in use
-// stays.
-func (s *Snapshot) forgetAccounts(now Stamp) {
-	for i := range s.accounts {
-		a := &s.accounts[i]
-		if len(a.keys) <= maxKeys && (len(a.keys) == 0 || now.sub(a.keys[a.oldest()].seen) < accountKept) {
-			continue
-		}
-		for range len(a.keys) {
-			j := a.oldest()
-			if len(a.keys) <= maxKeys && now.sub(a.keys[j].seen) < accountKept || s.runningWith(a.keys[j].id) > 0 {
-				break
-			}
-			a.keys = slices.Delete(a.keys, j, j+1)
-		}
-	}
-	s.accounts = slices.DeleteFunc(s.accounts, func(a account) bool {
-		return now.sub(a.seen) >= accountKept && s.running(&a) == 0
-	})
-	for len(s.accounts) > maxAccounts {
-		oldest := 0
-		for i := range s.accounts {
-			if s.accounts[i].seen < s.accounts[oldest].seen {
-				oldest = i
-			}
-		}
-		s.accounts = slices.Delete(s.accounts, oldest, oldest+1)
-	}
-}
-
-func (a *account) oldest() int {
-	oldest := 0
-	for i := range a.keys {
-		if a.keys[i].seen < a.keys[oldest].seen {
-			oldest = i
-		}
-	}
-	return oldest
-}
-
-func (s *Snapshot) runningWith(key uint64) int {
-	return s.slots.count(func(l *lease) bool { return l.key == key })
-}
-
-func (s *Snapshot) running(a *account) int {
-	return s.slots.count(func(l *lease) bool { return l.key != 0 && a.owns(l.key) })
-}
-
 func (a *account) owns(key uint64) bool {
 	return slices.ContainsFunc(a.keys, func(k accountKey) bool { return k.id == key })
 }
 
-// reset makes the account that of an unknown upstream, with its overrides gone. A pause may be kept.
-func (a *account) reset(now Stamp, pause bool) {
-	a.quota, a.tuned, a.bucket = budgetUse{}, nil, bucket{}
-	if a.machine.epoch != 0 {
-		a.machine.reset(now, pause)
-	}
-	a.retryKeys(now)
-}
-
+// retryKeys lets the keys be tried again that are out.
 func (a *account) retryKeys(now Stamp) {
 	for i := range a.keys {
 		if k := &a.keys[i]; k.standing.Unusable() {
@@ -271,32 +242,73 @@ func (a *account) retryKeys(now Stamp) {
 	}
 }
 
-// limits are what holds for an account now.
+// judge changes the standing of keys as a row of the table says.
+func (a *account) judge(now Stamp, k *accountKey, what onKeys, l *lease) (changes []KeyChange) {
+	set := func(k *accountKey, to Standing) {
+		if k.standing != to {
+			changes = append(changes, KeyChange{a.name, k.print, k.standing, to})
+			k.standing, k.since = to, now
+		}
+	}
+	switch what {
+	case keepsKeys:
+	case provesKey:
+		if !k.standing.Unusable() || l.test { // else it was sent before the refusal
+			set(k, Proven)
+		}
+	case endsKey:
+		set(k, Refused)
+	case endsAll:
+		for i := range a.keys {
+			set(&a.keys[i], Suspended)
+		}
+	}
+	return changes
+}
+
+// learn takes over what another copy knows of it: pauses, the use of the bucket, and the standing of keys where it is
+// newer.
+func (a *account) learn(from *account, carried func(Stamp) Stamp) {
+	a.scope.learn(&from.scope, carried)
+	for i := range from.keys {
+		theirs := &from.keys[i]
+		if k := a.key(theirs.print); k != nil && carried(theirs.since) > k.since {
+			k.standing, k.since = theirs.standing, carried(theirs.since)
+		}
+	}
+}
+
+// limits are what holds for an account at one moment.
 type limits struct {
 	accountLimits
-	enabled *bool // an operator's word; nil: none
-	machine *machine
+	enabled *bool    // an operator's word; nil: none
+	machine *machine // whose state it obeys
+	own     bool     // that is its own: the upstream limits by account
 }
 
 // limitsOf returns what holds for an account: its limits under what operators say, as a part of it where the state
 // isn't shared with all, and as the state of its machine leaves it.
-func (s *Snapshot) limitsOf(a *account, t *Tuning, parts int) limits {
-	l := limits{accountLimits: a.limits, machine: &s.machine}
-	if t.LimitedBy == ByAccount && a.machine.epoch != 0 { // where the upstream limits by account each has its own
+func (v view) limitsOf(a *account) limits {
+	l := limits{accountLimits: a.limits, machine: &v.s.address.machine}
+	if l.own = v.t.LimitedBy == ByAccount && a.machine.epoch != 0; l.own {
 		l.machine = &a.machine
 	}
 	for _, o := range a.tuned {
-		_ = setAccountField(&l, o.key, o.value) // it was checked when it was written
+		if on := o.value == "true"; o.key == enabledKey {
+			l.enabled = &on
+			continue
+		}
+		_ = setAccountField(&l.accountLimits, o.key, o.value) // it was checked when it was written
 	}
-	if parts > 1 {
-		l.slots, l.keySlots = divided(l.slots, parts), divided(l.keySlots, parts)
-		l.rate /= float64(parts)
+	if v.parts > 1 {
+		l.slots, l.keySlots = divided(l.slots, v.parts), divided(l.keySlots, v.parts)
+		l.rate /= float64(v.parts)
 	}
 	if r := l.machine.regime(); r.share > 0 { // else it is blocked
 		if l.slots > 0 {
 			l.slots = min(l.slots, r.slotsOf(l.slots))
 		}
-		if l.machine == &a.machine && l.machine.probing() {
+		if l.own && l.machine.probing() {
 			l.slots = r.slots
 		}
 	}
@@ -310,38 +322,103 @@ func divided(limit, parts int) int {
 	return max(1, limit/parts)
 }
 
-// pace returns an account's pace, the zero pace where it has none of its own.
-func (l *limits) pace(a *account, t *Tuning, now Stamp) pace {
-	rate := min(l.rate, t.RateBase)
-	if rate == 0 {
-		if l.machine != &a.machine {
-			return pace{} // the address's is all there is
-		}
-		rate = t.RateBase
+// normal returns the account's pace in Normal, at most the tuning's.
+func (l *limits) normal(t *Tuning) pace {
+	rate := t.RateBase
+	if l.rate > 0 {
+		rate = min(rate, l.rate)
 	}
-	return l.machine.paceOf(rate, min(t.bucketCap(), max(rate, 1)), t, now)
+	return pace{rate, min(t.bucketCap(), max(rate, 1))}
 }
 
-// due returns how long until an account's own pace allows a request.
-func (l *limits) due(a *account, t *Tuning, now Stamp) time.Duration {
-	p := l.pace(a, t, now)
+// pace returns an account's pace, the zero pace where the address's is all there is.
+func (l *limits) pace(t *Tuning, now Stamp) pace {
+	if l.rate == 0 && !l.own {
+		return pace{}
+	}
+	return l.machine.pace(l.normal(t), t, now)
+}
+
+// untilPace returns how long until an account's own pace allows a request.
+func (v view) untilPace(a *account, l *limits) time.Duration {
+	p := l.pace(v.t, v.now)
 	if p.rate == 0 {
 		return 0
 	}
-	return a.bucket.wait(now, p)
+	return a.bucket.wait(v.now, p)
 }
 
-func (s *Snapshot) keyFree(now Stamp, k *accountKey, l *limits) bool {
-	running := s.runningWith(k.id)
-	if k.standing == Unproven && running > 0 && now.sub(k.last) < aloneFor {
+// keyFree reports whether a key may take one more request.
+func (v view) keyFree(k *accountKey, l *limits) bool {
+	running := v.s.queue.withKey(k.id)
+	if k.standing == Unproven && running > 0 && v.now.sub(k.last) < aloneFor {
 		return false
 	}
 	return l.keySlots == 0 || running < l.keySlots
 }
 
 // left returns how many requests of its quota an account has left; running ones count.
-func (s *Snapshot) left(now Stamp, a *account, l *limits) int {
-	return max(l.quota.Requests-a.quota.at(now).used-s.running(a), 0)
+func (v view) left(a *account, l *limits) int {
+	return max(l.quota.Requests-a.quota.at(v.now).used-v.s.queue.with(a), 0)
+}
+
+// tick lets time pass in all machines: at most one transition.
+func (v view) tick() (Transition, bool) {
+	tr, moved := v.step(move{on: onClock})
+	for i := 0; i < len(v.s.accounts.list) && !moved && v.t.LimitedBy == ByAccount; i++ {
+		a := &v.s.accounts.list[i]
+		if a.machine.epoch == 0 {
+			a.machine.begin(v.now, ReasonFresh)
+			a.machine.permits = v.s.address.machine.permits
+		}
+		tr, moved = v.stepAccount(a, move{on: onClock})
+	}
+	return tr, moved
+}
+
+// step makes the step of the address's machine.
+func (v view) step(m move) (Transition, bool) {
+	_, _, total := v.s.processes.limits()
+	tr, moved := v.s.address.step(v.now, v.t, m, v.normalPace(), regimes[Throttle].slotsOf(total))
+	return v.dated(tr, moved, &v.s.address.machine), moved
+}
+
+// stepAccount makes the step of an account's machine.
+func (v view) stepAccount(a *account, m move) (Transition, bool) {
+	l := v.whole().limitsOf(a)
+	slots := l.slots
+	if slots == 0 {
+		_, _, slots = v.s.processes.limits()
+	}
+	tr, moved := a.scope.step(v.now, v.t, m, l.normal(v.t), slots)
+	if moved {
+		tr.Account = a.name
+	}
+	return v.dated(tr, moved, &a.machine), moved
+}
+
+func (v view) dated(tr Transition, moved bool, m *machine) Transition {
+	if moved {
+		tr.At, tr.Until = v.s.clock.time(v.now), v.s.clock.time(m.until(v.now))
+	}
+	return tr
+}
+
+// Choice is through which account and key a request goes. The zero Choice is none.
+type Choice struct {
+	Account string
+	Key     Fingerprint
+	Why     Why
+	Running int      // requests of the account under way, this one included
+	Limit   int      // how many there may be; 0: no limit
+	Full    []string // accounts that were full
+}
+
+// KeyChange says that a key is in or out from now on.
+type KeyChange struct {
+	Account  string
+	Key      Fingerprint
+	From, To Standing
 }
 
 // CheckAccounts refuses what the shared state has no room for.
@@ -362,112 +439,4 @@ func CheckAccounts(list []Account) error {
 		}
 	}
 	return nil
-}
-
-// Choice is through which account and key a request goes. The zero Choice is none.
-type Choice struct {
-	Account string
-	Key     Fingerprint
-	Why     Why
-	Running int      // requests of the account under way, this one included
-	Limit   int      // how many there may be; 0: no limit
-	Full    []string // accounts that were full
-}
-
-// KeyChange says that a key is in or out from now on.
-type KeyChange struct {
-	Account  string
-	Key      Fingerprint
-	From, To Standing
-}
-
-// grant notes a request of the chosen account in its lease.
-func (p *pick) grant(now Stamp, t *Tuning, l *lease, permit uint64) Choice {
-	a, k := p.account, p.key
-	a.last, k.last = now, now
-	if pace := p.limits.pace(a, t, now); pace.rate > 0 {
-		a.bucket.take(now, pace)
-	}
-	l.key, l.test = k.id, p.why == ByTest
-	if p.limits.machine == &a.machine {
-		a.machine.permits = max(a.machine.permits, permit)
-		l.accountEpoch = a.machine.epoch
-	}
-	return Choice{a.name, k.print, p.why, p.running + 1, p.limits.slots, p.full}
-}
-
-// judge changes the standing of keys as a row of the table says.
-func (a *account) judge(now Stamp, k *accountKey, what onKeys, l *lease) (changes []KeyChange) {
-	set := func(k *accountKey, to Standing) {
-		if k.standing != to {
-			changes = append(changes, KeyChange{a.name, k.print, k.standing, to})
-			k.standing, k.since = to, now
-		}
-	}
-	switch what {
-	case keepsKeys:
-	case provesKey:
-		if !k.standing.Unusable() || l.test { // else it left before the refusal
-			set(k, Proven)
-		}
-	case endsKey:
-		set(k, Refused)
-	case endsAll:
-		for i := range a.keys {
-			set(&a.keys[i], Suspended)
-		}
-	}
-	return changes
-}
-
-func (s *Snapshot) recordAt(now Stamp, a *account, held *lease, r *Report) (Transition, bool) {
-	m := &a.machine
-	current := held.accountEpoch == m.epoch
-	asked := m.pause(r.Tuning, now, &r.Event, r.Pass.Number, current, r.Draw)
-	if !current {
-		return Transition{}, false
-	}
-	return s.stepAccount(now, r.Tuning, a, move{
-		on: onAnswer, event: r.Event, permit: r.Pass.Number, draw: r.Draw, pause: asked,
-	})
-}
-
-// stepAccounts lets time pass in the accounts' machines: at most one transition.
-func (s *Snapshot) stepAccounts(now Stamp, t *Tuning) (Transition, bool) {
-	if t.LimitedBy != ByAccount {
-		return Transition{}, false
-	}
-	for i := range s.accounts {
-		a := &s.accounts[i]
-		if a.machine.epoch == 0 {
-			a.machine.begin(now, ReasonFresh)
-			a.machine.permits = s.machine.permits
-		}
-		if tr, moved := s.stepAccount(now, t, a, move{on: onClock}); moved {
-			return tr, true
-		}
-	}
-	return Transition{}, false
-}
-
-// stepAccount makes the step of an account's machine, and keeps its bucket in step with it.
-func (s *Snapshot) stepAccount(now Stamp, t *Tuning, a *account, v move) (Transition, bool) {
-	l := s.limitsOf(a, t, 1)
-	if v.rate = t.RateBase; l.rate > 0 {
-		v.rate = min(v.rate, l.rate)
-	}
-	if v.slots = l.slots; v.slots == 0 {
-		_, _, v.slots = s.limits()
-	}
-	before, probing := l.pace(a, t, now), a.machine.probing()
-	tr, moved := a.machine.step(t, now, v)
-	if !moved {
-		if a.machine.probing() != probing {
-			a.bucket.carry(now, before, l.pace(a, t, now))
-		}
-		return tr, false
-	}
-	a.bucket.enter(now, a.machine.state, before, l.pace(a, t, now))
-	tr.Account, tr.At, tr.Until, tr.Epoch = a.name, s.clock.time(now), s.untilOf(&a.machine), a.machine.epoch
-	return tr, true
 }

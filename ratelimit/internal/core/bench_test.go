@@ -32,23 +32,23 @@ func busySnapshot(tb testing.TB) *Snapshot {
 		now.Wall, now.Boot = now.Wall.Add(28_571_429), now.Boot+28_571_429
 		owner := fmt.Sprintf("0123456789abcdef-%d", i%8)
 		g := s.TryGrant(now, Ask{Owner: owner, Tuning: &tu, Patience: time.Hour})
-		if g.Granted && len(s.slots.leases) > 14 {
+		if g.Granted && len(s.queue.leases) > 14 {
 			e := Event{Outcome: OK, Status: 200}
 			if i%40 == 0 {
 				e = Event{Outcome: Network}
 			}
-			l := s.slots.leases[0]
+			l := s.queue.leases[0]
 			s.Record(now, Report{Owner: s.ownerOf(l.owner), Tuning: &tu, Pass: Pass{l.permit, l.epoch}, Event: e})
 		}
 	}
-	for len(s.slots.tickets) < 32 {
+	for len(s.queue.tickets) < 32 {
 		s.TryGrant(now, Ask{
-			Owner: fmt.Sprintf("0123456789abcdef-%d", len(s.slots.tickets)%8), Tuning: &tu,
+			Owner: fmt.Sprintf("0123456789abcdef-%d", len(s.queue.tickets)%8), Tuning: &tu,
 			Patience: time.Hour,
 		})
 	}
-	if len(s.machine.window.records) != tu.WindowRecords || len(s.slots.leases) < 10 {
-		tb.Fatalf("not busy: %d records, %d leases", len(s.machine.window.records), len(s.slots.leases))
+	if len(s.address.machine.window.records) != tu.WindowRecords || len(s.queue.leases) < 10 {
+		tb.Fatalf("not busy: %d records, %d leases", len(s.address.machine.window.records), len(s.queue.leases))
 	}
 	return &s
 }

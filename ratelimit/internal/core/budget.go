@@ -24,8 +24,8 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%d/%s", b.Requests, FormatDuration(b.Period))
 }
 
-// budgetUse is what has been used in the current period.
-type budgetUse struct {
+// use is what has been used of a budget in the current period.
+type use struct {
 	since  Stamp // of the first counted request; 0: none yet
 	period time.Duration
 	used   int
@@ -33,14 +33,14 @@ type budgetUse struct {
 
 // at returns the use at a moment: none once the period has passed. A period that has begun keeps its length,
 // whatever the asking process's own is.
-func (u budgetUse) at(now Stamp) budgetUse {
+func (u use) at(now Stamp) use {
 	if u.since != 0 && now >= u.ends() {
-		return budgetUse{}
+		return use{}
 	}
 	return u
 }
 
-func (u budgetUse) ends() Stamp {
+func (u use) ends() Stamp {
 	if u.since == 0 {
 		return 0
 	}
@@ -48,7 +48,7 @@ func (u budgetUse) ends() Stamp {
 }
 
 // count counts an answered request. A period begins only where there is a budget.
-func (u *budgetUse) count(now Stamp, b Budget) {
+func (u *use) count(now Stamp, b Budget) {
 	*u = u.at(now)
 	if u.since == 0 {
 		if !b.On() {
@@ -59,67 +59,68 @@ func (u *budgetUse) count(now Stamp, b Budget) {
 	u.used++
 }
 
-// reserved sums up what all processes have reserved, orphaned reservations excluded.
-func (s *Snapshot) reserved(now Stamp, t *Tuning) int {
-	sum := 0
-	for i := range s.processes {
-		sum += s.held(&s.processes[i], now, t)
-	}
-	return sum
-}
-
 // held returns how many requests a process has reserved: of an orphaned reservation those under way.
-func (s *Snapshot) held(p *process, now Stamp, t *Tuning) int {
-	if p.reserved > 0 && now.sub(p.reservedAt) >= t.QuotaOrphanAfter {
-		return min(p.reserved, s.slots.booked(p.key))
+func (v view) held(p *process) int {
+	if p.reserved > 0 && v.now.sub(p.reservedAt) >= v.t.QuotaOrphanAfter {
+		return min(p.reserved, v.s.queue.booked(p.key))
 	}
 	return p.reserved
 }
 
-// FreeOrphans frees reservations whose owners have asked for nothing for long, and returns what was freed, if anything.
-func (s *Snapshot) FreeOrphans(t *Tuning) Orphans { return s.freeOrphans(s.clock.now, t) }
+// reserved sums up what all processes have reserved, and what of it no account has yet.
+func (v view) reserved() (sum, unassigned int) {
+	for i := range v.s.processes.list {
+		p := &v.s.processes.list[i]
+		held := v.held(p)
+		sum += held
+		unassigned += max(held-v.s.queue.booked(p.key), 0)
+	}
+	return sum, unassigned
+}
 
-// freeOrphans frees reservations whose owners have asked for nothing for long, and returns what was freed, if anything.
-func (s *Snapshot) freeOrphans(now Stamp, t *Tuning) (o Orphans) {
-	for i := range s.processes {
-		p := &s.processes[i]
-		if held := s.held(p, now, t); held < p.reserved {
+// FreeOrphans frees reservations whose owners have asked for nothing for long, and returns what was freed, if anything.
+func (s *Snapshot) FreeOrphans(t *Tuning) Orphans { return view{s, s.clock.now, t, 1}.freeOrphans() }
+
+func (v view) freeOrphans() (o Orphans) {
+	for i := range v.s.processes.list {
+		p := &v.s.processes.list[i]
+		if held := v.held(p); held < p.reserved {
 			o.Requests += p.reserved - held
 			p.reserved = held
 		}
 	}
 	if o.Requests > 0 {
-		o.Used, o.Limit, o.Reserved = s.budget.at(now).used, t.Budget.Requests, s.reserved(now, t)
+		o.Used, o.Limit = v.s.address.quota.at(v.now).used, v.t.Budget.Requests
+		o.Reserved, _ = v.reserved()
 	}
 	return o
 }
 
 // fits reports whether n more requests fit into the budget, and into what the accounts' quotas have left together.
-func (s *Snapshot) fits(now Stamp, n int, t *Tuning, quotas []candidate) bool {
-	return s.inBudget(now, n, t) && (len(quotas) == 0 || n <= s.leftTogether(now, t, quotas))
-}
-
-func (s *Snapshot) inBudget(now Stamp, n int, t *Tuning) bool {
-	return !t.Budget.On() || s.budget.at(now).used+s.reserved(now, t)+n <= t.Budget.Requests
-}
-
-// leftTogether is what accounts have left and nobody has reserved.
-func (s *Snapshot) leftTogether(now Stamp, t *Tuning, quotas []candidate) int {
-	n := -s.unassigned(now, t)
-	for i := range quotas {
-		n += s.left(now, quotas[i].account, &quotas[i].limits)
+func (v view) fits(n int, quotas []candidate) bool {
+	if !v.inBudget(n) {
+		return false
 	}
-	return n
+	_, unassigned := v.reserved()
+	left := -unassigned
+	for i := range quotas {
+		left += v.left(quotas[i].account, &quotas[i].limits)
+	}
+	return len(quotas) == 0 || n <= left
+}
+
+func (v view) inBudget(n int) bool {
+	reserved, _ := v.reserved()
+	return !v.t.Budget.On() || v.s.address.quota.at(v.now).used+reserved+n <= v.t.Budget.Requests
 }
 
 // renews returns when n requests that do not fit may fit: with the budget's next period, or the first of the accounts'.
-func (s *Snapshot) renews(now Stamp, t *Tuning, n int, quotas []candidate) Stamp {
-	if !s.inBudget(now, n, t) {
-		return s.budget.at(now).ends()
+func (v view) renews(n int, quotas []candidate) (first Stamp) {
+	if !v.inBudget(n) {
+		return v.s.address.quota.at(v.now).ends()
 	}
-	var first Stamp
 	for i := range quotas {
-		if end := quotas[i].account.quota.at(now).ends(); sooner(end, first) {
+		if end := quotas[i].account.quota.at(v.now).ends(); sooner(end, first) {
 			first = end
 		}
 	}
@@ -132,30 +133,29 @@ func (s *Snapshot) renews(now Stamp, t *Tuning, n int, quotas []candidate) Stamp
 func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts []Account) (booked int,
 	refused *BudgetError,
 ) {
-	now := s.advance(at)
+	v := view{s, s.advance(at), t, at.Parts}
 	if !t.Budget.On() && len(accounts) == 0 {
 		return 0, nil
 	}
-	p := s.join(now, owner, t)
-	p.accounts = s.declare(now, accounts, at.Wall)
-	quotas := s.rationed(now, accounts, t, at.Parts)
+	p := v.join(owner)
+	p.accounts = s.accounts.declare(v.now, accounts, at.Wall, &s.queue)
+	quotas := v.quotas(accounts)
 	if !t.Budget.On() && len(quotas) == 0 {
 		return 0, nil
 	}
-	s.freeOrphans(now, t)
-	if !s.fits(now, n, t, quotas) {
-		e := s.spent(t, n, quotas)
-		return 0, &e
+	v.freeOrphans()
+	if !v.fits(n, quotas) {
+		return 0, v.spent(n, quotas)
 	}
 	p.reserved += n
-	p.reservedAt = now
+	p.reservedAt = v.now
 	return n, nil
 }
 
 // Unreserve gives n reserved requests of a process back.
 func (s *Snapshot) Unreserve(at Instant, owner string, n int) {
 	s.advance(at)
-	if p := s.process(owner); p != nil {
+	if p := s.processes.byID(owner); p != nil {
 		p.settle(n)
 	}
 }
@@ -201,22 +201,20 @@ func (e *BudgetError) Error() string {
 func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 
 // spent is the error for n requests that do not fit.
-func (s *Snapshot) spent(t *Tuning, n int, quotas []candidate) BudgetError {
-	now := s.clock.now
-	if s.inBudget(now, n, t) && len(quotas) > 0 {
-		e := BudgetError{
-			Accounts: true, Reserved: s.unassigned(now, t), Requested: n,
-			Renews: s.clock.time(s.renews(now, t, n, quotas)),
+func (v view) spent(n int, quotas []candidate) *BudgetError {
+	clock := &v.s.clock
+	reserved, unassigned := v.reserved()
+	if len(quotas) == 0 || !v.inBudget(n) {
+		use := v.s.address.quota.at(v.now)
+		return &BudgetError{
+			Budget: v.t.Budget, Used: use.used, Reserved: reserved, Requested: n, Renews: clock.time(use.ends()),
 		}
-		for i := range quotas {
-			a, q := quotas[i].account, quotas[i].limits.quota
-			e.Budget = Budget{e.Budget.Requests + q.Requests, max(e.Budget.Period, q.Period)}
-			e.Used, e.Reserved = e.Used+a.quota.at(now).used, e.Reserved+s.running(a)
-		}
-		return e
 	}
-	use := s.budget.at(now)
-	return BudgetError{
-		Budget: t.Budget, Used: use.used, Reserved: s.reserved(now, t), Requested: n, Renews: s.clock.time(use.ends()),
+	e := &BudgetError{Accounts: true, Reserved: unassigned, Requested: n, Renews: clock.time(v.renews(n, quotas))}
+	for i := range quotas {
+		a, q := quotas[i].account, quotas[i].limits.quota
+		e.Budget = Budget{e.Budget.Requests + q.Requests, max(e.Budget.Period, q.Period)}
+		e.Used, e.Reserved = e.Used+a.quota.at(v.now).used, e.Reserved+quotas[i].running
 	}
+	return e
 }

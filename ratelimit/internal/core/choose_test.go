@@ -108,7 +108,7 @@ func TestPeriodsOfTheDay(t *testing.T) {
 		"02:00:00": 9, "03:00:00": 9,
 	} {
 		t.Run(clock, func(t *testing.T) {
-			if got := a.slotsAt(at(clock)); got != want {
+			if got := a.limitsAt(at(clock)).slots; got != want {
 				t.Errorf("%d, want %d", got, want)
 			}
 		})

@@ -40,19 +40,19 @@ func TestARebootKeepsBlocksAndVoidsSlots(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"later": 20 * time.Second, "clock an hour back": -time.Hour} {
 		w := newWorld(t)
 		w.run("500*8")
-		block := w.s.machine.sleepUntil.sub(w.s.clock.now)
+		block := w.s.address.machine.sleepUntil.sub(w.s.clock.now)
 		w.run("ok*5 429/50s")
-		pause := w.s.machine.pauseUntil.sub(w.s.clock.now)
+		pause := w.s.address.machine.pauseUntil.sub(w.s.clock.now)
 		w.s.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning, Patience: time.Hour})
-		if block <= 0 || pause != 50*time.Second || len(w.s.slots.tickets) != 1 {
+		if block <= 0 || pause != 50*time.Second || len(w.s.queue.tickets) != 1 {
 			t.Fatal(block, pause)
 		}
 		w.now = Instant{Wall: w.now.Wall.Add(jump), Boot: time.Second, BootID: "another"}
 		w.s.advance(w.now)
-		if got, want := w.s.machine.pauseUntil.sub(w.s.clock.now), pause-max(jump, 0); got != want {
+		if got, want := w.s.address.machine.pauseUntil.sub(w.s.clock.now), pause-max(jump, 0); got != want {
 			t.Errorf("%s: pause %s, want %s", name, got, want)
 		}
-		if len(w.s.slots.leases)+len(w.s.slots.tickets)+len(w.s.processes) != 0 {
+		if len(w.s.queue.leases)+len(w.s.queue.tickets)+len(w.s.processes.list) != 0 {
 			t.Errorf("%s: slots outlived the reboot", name)
 		}
 	}

@@ -58,14 +58,14 @@ func accountsSnapshot(t testing.TB) Snapshot {
 			s.Record(now, Report{Owner: fmt.Sprint("p", i%3), Tuning: &tu, Pass: g.Pass, Event: e})
 		}
 	}
-	a := s.accountBy("a3")
+	a := s.accounts.byName("a3")
 	a.override(s.clock.now, "quota", "7/1h", time.Hour)
 	a.override(s.clock.now, enabledKey, "false", 0)
-	s.slots.tickets = append(s.slots.tickets, ticket{
-		number: s.slots.seq, owner: s.processes[0].key, due: s.clock.now,
+	s.queue.tickets = append(s.queue.tickets, ticket{
+		number: s.queue.seq, owner: s.processes.list[0].key, due: s.clock.now,
 		key: a.keys[0].id,
 	})
-	if s.processes[1].accounts == nil || len(s.slots.leases) == 0 || a.machine.epoch == 0 ||
+	if s.processes.list[1].accounts == nil || len(s.queue.leases) == 0 || a.machine.epoch == 0 ||
 		len(a.machine.window.records) == 0 || a.quota.used == 0 {
 		t.Fatalf("not all of it is set: %+v", s)
 	}

@@ -45,7 +45,7 @@ func coarse(d time.Duration) uint8 {
 }
 
 func shapeOf(s *Snapshot, t *Tuning) shape {
-	m, now := &s.machine, s.clock.now
+	m, now := &s.address.machine, s.clock.now
 	n := m.window.counts(now, t)
 	v := shape{
 		state: m.state, streak: clipped(m.streak429, t.NCacheOnly), fails: clipped(m.failures, 3*t.NFailures),
@@ -55,7 +55,7 @@ func shapeOf(s *Snapshot, t *Tuning) shape {
 		full: s.ceiling.within(now, t.CeilingWindow) >= t.Ceiling, faltering: m.faltering != 0,
 		learned: learnedOf(m, t), met: clipped(m.learned.met, t.NThrottle), trial: m.learned.step > 0,
 		unlearned: m.learned.unlearned > now,
-		waiting:   clipped(len(s.slots.tickets), 1),
+		waiting:   clipped(len(s.queue.tickets), 1),
 	}
 	if m.state == HalfOpen || m.state == Normal {
 		v.from = m.from
@@ -68,7 +68,7 @@ func shapeOf(s *Snapshot, t *Tuning) shape {
 		v.block = coarse(m.sleepUntil.sub(now))
 	case Normal, Throttle, HalfOpen:
 	}
-	for _, l := range s.slots.leases {
+	for _, l := range s.queue.leases {
 		switch {
 		case l.epoch != m.epoch:
 			v.past = 1
@@ -93,9 +93,9 @@ func learnedOf(m *machine, t *Tuning) uint8 {
 }
 
 func (s *Snapshot) ownerOf(key uint64) string {
-	for i := range s.processes {
-		if s.processes[i].key == key {
-			return s.processes[i].id
+	for i := range s.processes.list {
+		if s.processes.list[i].key == key {
+			return s.processes.list[i].id
 		}
 	}
 	return "?"
@@ -119,17 +119,17 @@ type explorer struct {
 
 type edge struct {
 	name string
-	can  func(s *slots) bool // nil: always
+	can  func(s *queue) bool // nil: always
 	do   func(x *explorer, n *node)
 }
 
 var exploredEvents = func() []edge {
 	var list []edge
-	var can func(*slots) bool
+	var can func(*queue) bool
 	add := func(name string, do func(*explorer, *node)) { list = append(list, edge{name, can, do}) }
 	for _, owner := range []string{"p", "q"} {
 		add("ask "+owner, func(x *explorer, n *node) { x.ask(n, owner, 0) })
-		can = func(s *slots) bool { return len(s.tickets) > 0 }
+		can = func(s *queue) bool { return len(s.tickets) > 0 }
 		add("ask again "+owner, func(x *explorer, n *node) { x.askAgain(n, owner) })
 		can = nil
 	}
@@ -156,11 +156,11 @@ var exploredEvents = func() []edge {
 		if e.First > 0 {
 			name += ", nothing answered since its first try"
 		}
-		can = func(s *slots) bool { return len(s.leases) > 0 }
+		can = func(s *queue) bool { return len(s.leases) > 0 }
 		add("first "+name, func(x *explorer, n *node) { x.answer(n, 0, e) })
-		can = func(s *slots) bool { return len(s.leases) > 1 }
-		add("last "+name, func(x *explorer, n *node) { x.answer(n, len(n.s.slots.leases)-1, e) })
-		can = func(*slots) bool {
+		can = func(s *queue) bool { return len(s.leases) > 1 }
+		add("last "+name, func(x *explorer, n *node) { x.answer(n, len(n.s.queue.leases)-1, e) })
+		can = func(*queue) bool {
 			return e.RetryAfter.For != 2*time.Second && e.Outcome != Misconfigured && e.Outcome != Cancelled
 		}
 		add("unknown "+name, func(x *explorer, n *node) { x.stray(n, e) })
@@ -182,7 +182,7 @@ var exploredEvents = func() []edge {
 func (x *explorer) ask(n *node, owner string, ticket uint64) {
 	before := n.s.Clone()
 	now := before.advance(n.now)
-	before.expire(now, &x.tuning)
+	before.at(now, &x.tuning).expire()
 	g := n.s.TryGrant(n.now, Ask{
 		Owner: owner, Tuning: &x.tuning, Ticket: ticket, Patience: 10 * time.Second,
 		Hold: 20 * time.Second,
@@ -190,17 +190,17 @@ func (x *explorer) ask(n *node, owner string, ticket uint64) {
 	if !g.Granted {
 		return
 	}
-	m := &n.s.machine
+	m := &n.s.address.machine
 	switch m.state {
 	case Sleep, CacheOnly:
 		x.t.Fatalf("granted in %s", m.state)
 	case HalfOpen:
-		if got := n.s.slots.running(m.epoch); got != 1 {
+		if got := n.s.queue.running(m.epoch); got != 1 {
 			x.t.Fatalf("%d probes in flight", got)
 		}
 	case Normal, Throttle:
-		if most := regimes[m.state].slotsOf(x.tuning.ConcurrencyTotal); before.slots.running(0) >= most {
-			x.t.Fatalf("granted in %s with %d of %d running", m.state, before.slots.running(0), most)
+		if most := regimes[m.state].slotsOf(x.tuning.ConcurrencyTotal); before.queue.running(0) >= most {
+			x.t.Fatalf("granted in %s with %d of %d running", m.state, before.queue.running(0), most)
 		}
 	}
 	if m.pauseUntil > now {
@@ -210,13 +210,13 @@ func (x *explorer) ask(n *node, owner string, ticket uint64) {
 	if most := m.learned.answers; got > x.tuning.Ceiling || most > 0 && got > most {
 		x.t.Fatalf("%d grants in a window, learned %d", got, most)
 	}
-	if before.machine.faltering != 0 && before.slots.probes(&before.machine) > 0 {
+	if before.address.machine.faltering != 0 && before.queue.probes(&before.address.machine) > 0 {
 		x.t.Fatal("granted beside another probe while all fails")
 	}
 }
 
 func (x *explorer) askAgain(n *node, owner string) {
-	for _, tk := range n.s.slots.tickets {
+	for _, tk := range n.s.queue.tickets {
 		if n.s.ownerOf(tk.owner) == owner {
 			x.ask(n, owner, tk.number)
 			return
@@ -225,11 +225,11 @@ func (x *explorer) askAgain(n *node, owner string) {
 }
 
 func (x *explorer) answer(n *node, i int, e Event) {
-	if i < 0 || i >= len(n.s.slots.leases) {
+	if i < 0 || i >= len(n.s.queue.leases) {
 		return
 	}
-	l := n.s.slots.leases[i]
-	current := l.epoch == n.s.machine.epoch
+	l := n.s.queue.leases[i]
+	current := l.epoch == n.s.address.machine.epoch
 	r := n.s.Record(n.now, Report{
 		Owner: n.s.ownerOf(l.owner), Tuning: &x.tuning, Pass: Pass{l.permit, l.epoch}, Event: e,
 		Draw: 0.5,
@@ -244,14 +244,16 @@ func (x *explorer) answer(n *node, i int, e Event) {
 
 // stray is an answer whose permit nobody knows any more.
 func (x *explorer) stray(n *node, e Event) {
-	r := n.s.Record(n.now, Report{Owner: "p", Tuning: &x.tuning, Pass: Pass{1, n.s.machine.epoch}, Event: e, Draw: 0.5})
+	r := n.s.Record(n.now, Report{
+		Owner: "p", Tuning: &x.tuning, Pass: Pass{1, n.s.address.machine.epoch}, Event: e, Draw: 0.5,
+	})
 	if r.Moved || !r.Late {
 		x.t.Fatal("a permit that has run out has moved the machine")
 	}
 }
 
 func (x *explorer) command(n *node, c command, period time.Duration) {
-	n.s.step(n.s.advance(n.now), &x.tuning, move{on: onOperator, command: c, period: period})
+	n.s.at(n.s.advance(n.now), &x.tuning).step(move{on: onOperator, command: c, period: period})
 }
 
 // recovers plays on with good answers only and returns how long Normal takes.
@@ -260,7 +262,7 @@ func (x *explorer) recovers(n node) (took, bound time.Duration) {
 	s := n.s.Clone()
 	n.s = s
 	now := n.s.advance(n.now)
-	m := &n.s.machine
+	m := &n.s.address.machine
 	blocked := max(m.pauseUntil.sub(now), 0)
 	switch m.state {
 	case Sleep:
@@ -318,18 +320,18 @@ func TestEveryReachableStateAndEvent(t *testing.T) {
 		n := queue[0]
 		queue = queue[1:]
 		states[n.s.State()]++
-		if m := &n.s.machine; m.state != CacheOnly || m.blockUntil != 0 {
+		if m := &n.s.address.machine; m.state != CacheOnly || m.blockUntil != 0 {
 			took, bound := x.recovers(n)
 			worst = max(worst, took.Seconds()/bound.Seconds())
 		}
 		for _, e := range exploredEvents {
-			if e.can != nil && !e.can(&n.s.slots) {
+			if e.can != nil && !e.can(&n.s.queue) {
 				continue
 			}
 			next := node{n.s.Clone(), n.now}
 			e.do(x, &next)
 			x.check(e.name, &n.s, &next.s)
-			reasons[next.s.machine.reason] = true
+			reasons[next.s.address.machine.reason] = true
 			if v := shapeOf(&next.s, tu); !seen[v] {
 				seen[v] = true
 				x.survives(&next.s)
@@ -354,7 +356,7 @@ func TestEveryReachableStateAndEvent(t *testing.T) {
 
 // check compares a snapshot with what an event has made of it.
 func (x *explorer) check(event string, a, b *Snapshot) {
-	m, o := &a.machine, &b.machine
+	m, o := &a.address.machine, &b.address.machine
 	fail := func(format string, args ...any) {
 		x.t.Helper()
 		x.t.Fatalf("%s in %s: %s", event, m.state, fmt.Sprintf(format, args...))
@@ -372,7 +374,7 @@ func (x *explorer) check(event string, a, b *Snapshot) {
 	if faltering := o.state == Throttle && o.failures >= x.tuning.NFailures; (o.faltering != 0) != faltering {
 		fail("faltering %v after %d failures in %s", o.faltering != 0, o.failures, o.state)
 	}
-	if p := o.pace(&x.tuning, b.clock.now); o.state == Throttle && o.faltering == 0 {
+	if p := o.pace(x.tuning.normal(), &x.tuning, b.clock.now); o.state == Throttle && o.faltering == 0 {
 		normal := o.learned.atMost(x.tuning.RateBase)
 		if least := regimes[Throttle].pace(normal, x.tuning.bucketCap()); p.rate < least.rate || p.rate > normal {
 			fail("%.2f requests a second, allowed are %.2f to %.2f", p.rate, least.rate, normal)
@@ -404,17 +406,17 @@ func (x *explorer) check(event string, a, b *Snapshot) {
 	if m.state == CacheOnly && o.state == CacheOnly && o.reason.rank() < m.reason.rank() {
 		fail("cause %s replaced by %s", m.reason, o.reason)
 	}
-	if b.clock.now < a.clock.now || o.permits < m.permits || b.slots.seq < a.slots.seq {
+	if b.clock.now < a.clock.now || o.permits < m.permits || b.queue.seq < a.queue.seq {
 		fail("something has run backwards")
 	}
-	if o.state == HalfOpen && b.slots.running(o.epoch) > 1 {
-		fail("%d probes", b.slots.running(o.epoch))
+	if o.state == HalfOpen && b.queue.running(o.epoch) > 1 {
+		fail("%d probes", b.queue.running(o.epoch))
 	}
 }
 
 // checkLearned compares what is learned.
 func (x *explorer) checkLearned(event string, a, b *Snapshot, fail func(string, ...any)) {
-	m, o, now := &a.machine, &b.machine, b.clock.now
+	m, o, now := &a.address.machine, &b.address.machine, b.clock.now
 	was, is := m.learned, o.learned
 	refused, good := strings.Contains(event, "throttled"), strings.Contains(event, "ok")
 	switch {

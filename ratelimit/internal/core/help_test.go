@@ -37,3 +37,6 @@ func pool(list ...Account) []Account {
 }
 
 func ok() Event { return Event{Outcome: OK, Status: 200} }
+
+// at is a snapshot at a moment, seen with a tuning.
+func (s *Snapshot) at(now Stamp, t *Tuning) view { return view{s, now, t, 1} }

@@ -154,15 +154,3 @@ func (w *window) most(from Stamp, span time.Duration) int {
 	}
 	return most
 }
-
-// LearnedBound returns how long it takes at most until a learned rate is gone, from the moment at which the upstream has
-// a higher limit, in Normal and while more is wanted:
-//
-//	ramp_after / floor + ceil(log2((rate_base - floor) * ceiling_window + 1)) * ceiling_window
-func (t Tuning) LearnedBound() time.Duration {
-	t = t.WithDefaults()
-	window := t.CeilingWindow.Seconds()
-	floor := float64(floorIn(t.CeilingWindow, t.RateBase)) / window
-	raises := math.Ceil(math.Log2(max(t.RateBase-floor, 0)*window + 1))
-	return time.Duration((float64(t.RampAfter)/floor + raises*window) * float64(time.Second))
-}

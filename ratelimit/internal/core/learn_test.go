@@ -67,7 +67,7 @@ func TestALimitThatRoseIsFoundWithinTheBound(t *testing.T) {
 	w := newWorld(t)
 	u := &sliding{limit: 8}
 	w.ask(u, 5*time.Minute, nil)
-	if r := w.s.machine.learned.rate(); r == 0 || r > 8 {
+	if r := w.s.address.machine.learned.rate(); r == 0 || r > 8 {
 		t.Fatalf("learned %.2f/s", r)
 	}
 	u.limit = 1000
@@ -76,8 +76,8 @@ func TestALimitThatRoseIsFoundWithinTheBound(t *testing.T) {
 		t.Errorf("the bound is %s", bound)
 	}
 	w.ask(u, bound+5*time.Second, nil)
-	if w.s.machine.learned.answers != 0 {
-		t.Errorf("%.2f/s is still learned after %s", w.s.machine.learned.rate(), bound)
+	if w.s.address.machine.learned.answers != 0 {
+		t.Errorf("%.2f/s is still learned after %s", w.s.address.machine.learned.rate(), bound)
 	}
 }
 
@@ -85,15 +85,15 @@ func TestWhatWasLearnedOutlivesTheRunButNotADay(t *testing.T) {
 	w := newWorld(t)
 	u := &sliding{limit: 20}
 	w.ask(u, time.Minute, nil)
-	want := w.s.machine.learned.rate()
+	want := w.s.address.machine.learned.rate()
 	w.sleep(12 * time.Hour)
 	w.run("ok")
-	if got := w.s.machine.learned.rate(); got != want {
+	if got := w.s.address.machine.learned.rate(); got != want {
 		t.Errorf("%.2f/s after half a day, it was %.2f", got, want)
 	}
 	w.sleep(13 * time.Hour)
 	w.run("ok")
-	if w.s.machine.learned.answers != 0 {
+	if w.s.address.machine.learned.answers != 0 {
 		t.Error("known after a day without a refusal")
 	}
 }
@@ -108,7 +108,7 @@ func TestRefusalsByChanceTeachNothingForLong(t *testing.T) {
 			floor := learnedFloor(w.tuning.RateBase)
 			for range 120 {
 				w.ask(u, time.Minute, func() bool { return chance.Float64() < share })
-				if r := w.s.machine.learned.rate(); r != 0 && r < floor {
+				if r := w.s.address.machine.learned.rate(); r != 0 && r < floor {
 					t.Fatalf("learned %.2f/s", r)
 				}
 			}
@@ -123,7 +123,7 @@ func TestRefusalsByChanceTeachNothingForLong(t *testing.T) {
 
 func TestOneRefusalTooManyIsForgotten(t *testing.T) {
 	w := newWorld(t)
-	m := &w.s.machine
+	m := &w.s.address.machine
 	w.run("ok")
 	m.learned = learned{answers: 12, window: w.tuning.CeilingWindow, proven: 24, left: 400, refusal: w.s.clock.now}
 	w.run("429") // 11 of 24
@@ -138,7 +138,7 @@ func TestOneRefusalTooManyIsForgotten(t *testing.T) {
 
 func TestARaiseOnTrialIsTakenBack(t *testing.T) {
 	w := newWorld(t)
-	m := &w.s.machine
+	m := &w.s.address.machine
 	w.run("ok")
 	m.learned = learned{answers: 20, window: w.tuning.CeilingWindow, proven: 20, step: 4, left: 3, refusal: w.s.clock.now}
 	w.run("429")
@@ -150,8 +150,8 @@ func TestARaiseOnTrialIsTakenBack(t *testing.T) {
 func TestALongPauseTeachesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.run("ok*20 429/12s*4 ok*30")
-	if w.s.machine.learned.answers != 0 {
-		t.Errorf("learned %.2f/s", w.s.machine.learned.rate())
+	if w.s.address.machine.learned.answers != 0 {
+		t.Errorf("learned %.2f/s", w.s.address.machine.learned.rate())
 	}
 }
 

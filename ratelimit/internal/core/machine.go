@@ -103,7 +103,8 @@ func (m *machine) begin(now Stamp, why Reason) {
 func (m *machine) reset(now Stamp, pause bool) {
 	old := *m
 	*m = machine{
-		state: Normal, from: Normal, epoch: old.epoch + 1, since: now, reason: ReasonReset, permits: old.permits, overrun: old.permits,
+		state: Normal, from: Normal, epoch: old.epoch + 1, since: now, reason: ReasonReset,
+		permits: old.permits, overrun: old.permits,
 	}
 	if pause {
 		m.pauseUntil = old.pauseUntil
@@ -241,7 +242,8 @@ func (m *machine) probing() bool { return m.state == HalfOpen || m.faltering != 
 
 // pause delays every process after an answer that asks for it, of whatever epoch, and returns what its Retry-After
 // asks of everybody. It has to be called before step, which counts the answer.
-func (m *machine) pause(t *Tuning, now Stamp, e *Event, permit uint64, current bool, draw float64) time.Duration {
+func (m *machine) pause(t *Tuning, now Stamp, answer *move, current bool) time.Duration {
+	e := &answer.event
 	asked, given := e.wait()
 	wait := asked
 	switch {
@@ -249,8 +251,8 @@ func (m *machine) pause(t *Tuning, now Stamp, e *Event, permit uint64, current b
 		return 0
 	case given:
 	case e.Outcome == Throttled:
-		if permit > m.overrun || m.overrunWait == 0 {
-			m.overrunWait = m.drawPause(current, draw)
+		if answer.permit > m.overrun || m.overrunWait == 0 {
+			m.overrunWait = m.drawPause(current, answer.draw)
 		}
 		wait = m.overrunWait
 	default:
@@ -374,46 +376,117 @@ func (m *machine) regime() *regime {
 	return &regimes[m.state]
 }
 
-// pace returns the pace in the present state of a process with this tuning.
-func (m *machine) pace(t *Tuning, now Stamp) pace { return m.paceOf(t.RateBase, t.bucketCap(), t, now) }
-
-// paceOf returns the pace in the present state of somebody with this rate and capacity in Normal. Throttle begins with
-// its share and doubles it every throttle_ease: errors that a lower rate does not cure do not come from the rate.
-func (m *machine) paceOf(rate, capacity float64, t *Tuning, now Stamp) pace {
-	normal := m.learned.atMost(rate)
-	p := m.regime().pace(normal, capacity)
+// pace returns what the present state leaves of a pace in Normal. Throttle begins with its share and doubles it every
+// throttle_ease: errors that a lower rate does not cure do not come from the rate.
+func (m *machine) pace(normal pace, t *Tuning, now Stamp) pace {
+	rate := m.learned.atMost(normal.rate)
+	p := m.regime().pace(rate, normal.burst)
 	if m.state != Throttle || m.faltering != 0 || p.rate <= 0 {
 		return p
 	}
 	doublings := max(now.sub(m.easing), 0).Seconds() / t.ThrottleEase.Seconds()
-	return newPace(min(normal, p.rate*math.Exp2(doublings)), capacity)
+	return newPace(min(rate, p.rate*math.Exp2(doublings)), normal.burst)
 }
 
-// RecoveryBound returns the longest time after which the limiter is in Normal again, from the
-// moment at which the upstream begins to answer everything well and somebody keeps asking:
-//
-//	blocked                                           what is left of Sleep, pause or CacheOnly
-//	+ 1 s                                             the longest nap before somebody sees its end
-//	+ hold                                            lost permits of the old epoch keep their slots
-//	+ burst / rate + ceiling_window                   the bucket is in debt, the ceiling is full
-//	+ window                                          old errors leave the window
-//	+ (s_recover + hysteresis) * (1/throttled + latency)
-//	+ 2 * min(hold, 10 min)                           a lost probe keeps its slot, here and in a Throttle that falters
-//	+ (1 + probe_success) * (1/probing + latency)
-//
-// learned is the rate that was learned (Status.Learned.Rate; 0: none), blocked the time to the end of the present
-// block (Status.Until, Status.PauseUntil), hold the longest Ask.Hold in use (for Transport request_timeout + 1 s),
-// latency the time of one good answer; throttled and probing are the rates of Throttle and HalfOpen. Only a
-// CacheOnly without an end has no bound.
-func (t Tuning) RecoveryBound(learned float64, blocked, hold, latency time.Duration) time.Duration {
-	t = t.WithDefaults()
-	rate := t.RateBase
-	if learned > 0 {
-		rate = min(rate, learned)
+// blocked reports whether something keeps every request from leaving now, why, and until when (0: without an end).
+func (m *machine) blocked(now Stamp) (cause Reason, until Stamp, blocked bool) {
+	switch {
+	case m.state == CacheOnly:
+		return m.reason, m.blockUntil, true
+	case m.state == Sleep:
+		return m.reason, max(m.sleepUntil, m.pauseUntil, now), true
+	case m.pauseUntil > now:
+		return ReasonPause, m.pauseUntil, true
+	default:
+		return ReasonNone, 0, false
 	}
-	throttled, probing := regimes[Throttle].pace(rate, t.bucketCap()), regimes[HalfOpen].pace(rate, 1)
-	debt := max(time.Second, probing.interval())
-	return blocked + MaxNap + hold + debt + t.CeilingWindow + t.Window +
-		time.Duration(t.SRecover+t.Hysteresis)*(throttled.interval()+latency) +
-		2*min(hold, ProbeHold) + time.Duration(1+t.ProbeSuccess)*(probing.interval()+latency)
+}
+
+// until returns when the present block or pause ends by itself, 0 if there is none or it does not.
+func (m *machine) until(now Stamp) Stamp {
+	switch {
+	case m.state == Sleep:
+		return max(m.sleepUntil, m.pauseUntil)
+	case m.state == CacheOnly:
+		return m.blockUntil
+	case m.pauseUntil > now:
+		return m.pauseUntil
+	}
+	return 0
+}
+
+// block returns the state as it is told, in the wall clock's time.
+func (m *machine) block(l *timeline) Block {
+	return Block{m.state, m.reason, l.time(m.since), l.time(m.until(l.now))}
+}
+
+// record is one answer. It has milliseconds only, which keeps a full window small.
+type record struct {
+	at      int64 // shared time in ms
+	outcome Outcome
+}
+
+// window holds the newest answers, oldest first.
+type window struct {
+	records []record
+}
+
+// Counts are the answers in a window by kind. Client errors are not among
+// them: they say nothing about the upstream.
+type Counts struct {
+	OK        int // 2xx, 304
+	Throttled int // 429
+	Server    int // 5xx, 408, answers that the client's own check refuses
+	Network   int // no answer
+}
+
+// Total returns the number of answers.
+func (c Counts) Total() int { return c.OK + c.Throttled + c.Server + c.Network }
+
+// Errors returns the number of answers that are errors.
+func (c Counts) Errors() int { return c.Throttled + c.Server + c.Network }
+
+// Ratio returns errors over total, 0 when there is no answer.
+func (c Counts) Ratio() float64 {
+	if c.Total() == 0 {
+		return 0
+	}
+	return float64(c.Errors()) / float64(c.Total())
+}
+
+func millis(at Stamp) int64 { return int64(at) / int64(time.Millisecond) }
+
+// add appends an answer and forgets those that neither the tuning nor the
+// defaults still look at. The defaults keep their share so that a process with
+// a short memory does not take the others' evidence away.
+func (w *window) add(now Stamp, o Outcome, t *Tuning) {
+	d := &defaults
+	age, size := max(t.Window, d.Window), max(t.WindowRecords, d.WindowRecords)
+	oldest := millis(now) - age.Milliseconds()
+	drop := max(len(w.records)+1-size, 0)
+	for drop < len(w.records) && w.records[drop].at <= oldest {
+		drop++
+	}
+	w.records = append(w.records[drop:], record{millis(now), o})
+}
+
+// counts counts the answers that are both younger than Tuning.Window and among
+// the newest Tuning.WindowRecords.
+func (w *window) counts(now Stamp, t *Tuning) Counts {
+	return w.newest(now, t, t.WindowRecords)
+}
+
+// newest counts the same, of the newest most at most.
+func (w *window) newest(now Stamp, t *Tuning, most int) Counts {
+	oldest := millis(now) - t.Window.Milliseconds()
+	first := max(len(w.records)-min(most, t.WindowRecords), 0)
+	good, bad := 0, [len(outcomeNames)]int{}
+	for i := len(w.records) - 1; i >= first && w.records[i].at > oldest; i-- {
+		if o := w.records[i].outcome; o == OK {
+			good++
+		} else {
+			bad[o]++
+		}
+	}
+	return Counts{OK: good, Throttled: bad[Throttled], Server: bad[Server], Network: bad[Network]}
 }

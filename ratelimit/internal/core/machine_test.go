@@ -93,11 +93,11 @@ func TestCooldownGrowsAndGoesBack(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.run(tt.trouble)
-			want := w.s.machine.cooled(&w.tuning)
+			want := w.s.address.machine.cooled(&w.tuning)
 			for range 9 {
 				w.run(tt.probe)
 				want = min(2*want, tt.longest)
-				if got := w.s.machine.cooled(&w.tuning); got != want {
+				if got := w.s.address.machine.cooled(&w.tuning); got != want {
 					t.Fatalf("cooldown %s, want %s (%s)", got, want, w.trace())
 				}
 			}
@@ -105,7 +105,7 @@ func TestCooldownGrowsAndGoesBack(t *testing.T) {
 				t.Errorf("longest cooldown %s", want)
 			}
 			w.run("ok 500")
-			if got := w.s.machine.cooled(&w.tuning); w.s.State() != Sleep || got != 2*time.Second {
+			if got := w.s.address.machine.cooled(&w.tuning); w.s.State() != Sleep || got != 2*time.Second {
 				t.Errorf("cooldown %s in %s after a round with a good probe", got, w.s.State())
 			}
 		})
@@ -122,7 +122,7 @@ func TestPolicyAfterSixTimesTheLongestSleep(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.run(tt.trouble)
-			if m := &w.s.machine; m.cooled(&w.tuning) != m.longest(&w.tuning) || m.exhausted != 0 {
+			if m := &w.s.address.machine; m.cooled(&w.tuning) != m.longest(&w.tuning) || m.exhausted != 0 {
 				t.Fatalf("cooldown %s, exhausted %s", m.cooled(&w.tuning), m.exhausted)
 			}
 			w.run(tt.rounds)
@@ -234,13 +234,13 @@ func TestALongOutageRefusesWhoCouldOnlyWaitForAProbe(t *testing.T) {
 	if g := ask(); g.Refused {
 		t.Errorf("refused at once: %+v", g)
 	}
-	for w.s.clock.now.sub(w.s.machine.failing) <= w.tuning.MaxWait {
+	for w.s.clock.now.sub(w.s.address.machine.failing) <= w.tuning.MaxWait {
 		w.run("500")
 	}
 	if g := ask(); !g.Refused || g.State != Sleep || g.Until.IsZero() {
 		t.Errorf("in Sleep: %+v", g)
 	}
-	w.sleep(w.s.machine.sleepUntil.sub(w.s.clock.now))
+	w.sleep(w.s.address.machine.sleepUntil.sub(w.s.clock.now))
 	p := w.acquire()
 	if g := ask(); !g.Refused || g.State != HalfOpen || g.Until.IsZero() {
 		t.Errorf("behind the probe: %+v", g)
@@ -292,7 +292,7 @@ func TestPauses(t *testing.T) {
 			w := newWorld(t)
 			w.draw = tt.draw
 			w.run(tt.script)
-			if got := max(w.s.machine.pauseUntil.sub(w.s.clock.now), 0); got != tt.want {
+			if got := max(w.s.address.machine.pauseUntil.sub(w.s.clock.now), 0); got != tt.want {
 				t.Errorf("pause %s, want %s", got, tt.want)
 			}
 		})
@@ -335,12 +335,12 @@ func TestThrottleBeginsWithoutABurst(t *testing.T) {
 func TestReset(t *testing.T) {
 	w := newWorld(t)
 	w.run("ok*40 429/50s")
-	held := w.s.slots
+	held := w.s.queue
 	for _, force := range []bool{false, true} {
 		s := w.s.Clone()
-		before := s.machine
+		before := s.address.machine
 		s.Reset(w.now, force)
-		m := &s.machine
+		m := &s.address.machine
 		if m.state != Normal || m.reason != ReasonReset || m.epoch != before.epoch+1 || m.permits != before.permits ||
 			m.streak429 != 0 || len(m.window.records) != 0 {
 			t.Errorf("%+v", m)
@@ -348,7 +348,7 @@ func TestReset(t *testing.T) {
 		if kept := m.pauseUntil == before.pauseUntil; kept == force {
 			t.Errorf("force %v: pause kept %v", force, kept)
 		}
-		if len(s.ceiling.grants) == 0 || s.slots.seq != held.seq {
+		if len(s.ceiling.grants) == 0 || s.queue.seq != held.seq {
 			t.Error("what is on the wire was forgotten")
 		}
 	}
@@ -372,7 +372,7 @@ func TestALateTicketIsPassed(t *testing.T) {
 		t.Fatalf("%+v", g)
 	}
 	for i := range 4 { // the answers come, the tickets do not
-		w.record(Pass{w.s.machine.permits - uint64(3-i), w.s.machine.epoch}, Event{Outcome: OK, Status: 200})
+		w.record(Pass{w.s.address.machine.permits - uint64(3-i), w.s.address.machine.epoch}, Event{Outcome: OK, Status: 200})
 	}
 	live.Ticket = g.Ticket
 	if g = w.s.TryGrant(w.now, live); g.Granted || g.Cause != ReasonTurn {

@@ -13,89 +13,68 @@ type Preference struct {
 	Test bool
 }
 
-// pick is which account and key a request goes through, or what it waits for.
-type pick struct {
-	account *account // nil: see cause
-	key     *accountKey
-	limits  limits
-	why     Why
-	full    []string // accounts that were passed by because all their slots are taken
-	running int      // of the account
-
-	token  time.Duration // until the account's own rate allows it
-	cause  Reason        // why there is none
-	state  State
-	until  Stamp // when one is expected; 0: unknown
-	refuse bool  // none will be, whatever the time
-	pinned bool  // it waits for the slot of its preference alone
-}
-
 // candidate is an account of a process at one moment.
 type candidate struct {
 	own     *Account
-	account *account
+	account *account // nil: it is unknown
 	limits  limits
 	key     *accountKey // a free one
+	running int         // requests under way
 	in      bool        // enabled, and not all its keys are out
 
-	cause Reason // why it is not usable; ReasonNone: it is
+	cause Reason // why it cannot take a request; ReasonNone: it can
 	until Stamp
 }
 
-func (s *Snapshot) candidate(now Stamp, own *Account, t *Tuning, parts int) candidate {
-	e := candidate{own: own, account: s.accountBy(own.Name)}
-	if e.account == nil {
-		e.cause = ReasonNoAccount
-		return e
+// candidate looks at an account of a process: may it be used at all, and has it room for a request now?
+func (v view) candidate(own *Account) candidate {
+	c := candidate{own: own, account: v.s.accounts.byName(own.Name), cause: ReasonNoAccount}
+	a := c.account
+	if a == nil {
+		return c
 	}
-	e.limits = s.limitsOf(e.account, t, parts)
-	e.cause = own.barred(e.limits.enabled, func(print Fingerprint) bool {
-		k := e.account.key(print)
+	c.limits, c.running = v.limitsOf(a), v.s.queue.with(a)
+	c.cause = own.barred(c.limits.enabled, func(print Fingerprint) bool {
+		k := a.key(print)
 		return k == nil || k.standing.Unusable()
 	})
-	if e.in = e.cause == ReasonNone; e.in {
-		e.checkFree(now, s)
+	if c.in = c.cause == ReasonNone; !c.in {
+		return c
 	}
-	return e
-}
-
-// checkFree finds out what keeps an account that is in from taking a request.
-func (e *candidate) checkFree(now Stamp, s *Snapshot) {
-	a, m := e.account, e.limits.machine
-	if m == &a.machine {
-		if cause, until, blocked := m.blocked(now); blocked {
-			e.cause, e.until = cause, until
-			return
+	running := c.running
+	if c.limits.own {
+		if cause, until, blocked := a.machine.blocked(v.now); blocked {
+			c.cause, c.until = cause, until
+			return c
+		}
+		if a.machine.state == HalfOpen {
+			epoch := a.machine.epoch
+			running = v.s.queue.count(func(l *lease) bool { return l.accountEpoch == epoch && a.owns(l.key) })
 		}
 	}
-	if e.limits.quota.On() && s.left(now, a, &e.limits) < 1 {
-		e.cause, e.until = ReasonBudget, a.quota.at(now).ends()
-		return
+	switch {
+	case c.limits.quota.On() && v.left(a, &c.limits) < 1:
+		c.cause, c.until = ReasonBudget, a.quota.at(v.now).ends()
+	case c.limits.slots > 0 && running >= c.limits.slots:
+		c.cause = ReasonAccount
+	default:
+		if c.key = v.freeKey(&c); c.key == nil {
+			c.cause = ReasonAccount
+		}
 	}
-	running := s.running(a)
-	if m == &a.machine && m.state == HalfOpen {
-		running = s.slots.count(func(l *lease) bool { return l.accountEpoch == m.epoch && a.owns(l.key) })
-	}
-	if e.limits.slots > 0 && running >= e.limits.slots {
-		e.cause = ReasonAccount
-		return
-	}
-	if e.key = s.freeKey(now, e); e.key == nil {
-		e.cause = ReasonAccount
-	}
+	return c
 }
 
 // freeKey returns the key of the process with the fewest requests under way, and among them the one that is idle for
 // longest; nil if none is free.
-func (s *Snapshot) freeKey(now Stamp, e *candidate) *accountKey {
-	var best *accountKey
+func (v view) freeKey(c *candidate) (best *accountKey) {
 	least := 0
-	for _, print := range e.own.Keys {
-		k := e.account.key(print)
-		if k == nil || k.standing.Unusable() || !s.keyFree(now, k, &e.limits) {
+	for _, print := range c.own.Keys {
+		k := c.account.key(print)
+		if k == nil || k.standing.Unusable() || !v.keyFree(k, &c.limits) {
 			continue
 		}
-		n := s.runningWith(k.id)
+		n := v.s.queue.withKey(k.id)
 		if best == nil || n < least || n == least && k.last < best.last {
 			best, least = k, n
 		}
@@ -103,110 +82,10 @@ func (s *Snapshot) freeKey(now Stamp, e *candidate) *accountKey {
 	return best
 }
 
-func (s *Snapshot) pick(now Stamp, a *Ask, parts, total int) pick {
-	candidates := make([]candidate, len(a.Accounts))
-	for i := range a.Accounts {
-		candidates[i] = s.candidate(now, &a.Accounts[i], a.Tuning, parts)
-	}
-	if a.Prefer != nil {
-		if p, ok := s.preferred(now, a, candidates); ok {
-			return p
-		}
-	}
-	list, in := make([]Option, len(candidates)), make([]bool, len(candidates))
-	var p pick
-	for i := range candidates {
-		e := &candidates[i]
-		if in[i] = e.in; !e.in {
-			continue
-		}
-		limit := e.limits.slots
-		if limit == 0 {
-			limit = total
-		}
-		list[i] = Option{
-			Usable: e.cause == ReasonNone, Ready: e.limits.due(e.account, a.Tuning, now) == 0,
-			Priority: e.own.Priority, Running: s.running(e.account), Limit: limit, Last: e.account.last,
-		}
-		if e.cause == ReasonAccount {
-			p.full = append(p.full, e.own.Name)
-		}
-	}
-	i := Choose(list)
-	if i < 0 {
-		p.missing(candidates)
-		return p
-	}
-	p.take(&candidates[i], list[i].Running)
-	p.why = spilled(list, i, in)
-	if !list[i].Ready { // whoever of its group is ready first
-		p.token = p.limits.due(p.account, a.Tuning, now)
-		for j := range list {
-			if list[j].Usable && list[j].Priority == list[i].Priority {
-				p.token = min(p.token, candidates[j].limits.due(candidates[j].account, a.Tuning, now))
-			}
-		}
-	}
-	return p
-}
-
-func (p *pick) take(e *candidate, running int) {
-	p.account, p.key, p.limits, p.running = e.account, e.key, e.limits, running
-}
-
-// preferred is pick for a request that would like to keep its account and key. It isn't ok where those are out,
-// blocked, disabled or without quota: then the choice is free.
-func (s *Snapshot) preferred(now Stamp, a *Ask, candidates []candidate) (p pick, ok bool) {
-	i := slices.IndexFunc(candidates, func(e candidate) bool { return e.own.Name == a.Prefer.Account })
-	if i < 0 || !slices.Contains(candidates[i].own.Keys, a.Prefer.Key) || candidates[i].account == nil {
-		return p, false
-	}
-	e := &candidates[i]
-	e.key = e.account.key(a.Prefer.Key)
-	if a.Prefer.Test {
-		p.take(e, s.running(e.account))
-		p.why = ByTest
-		return p, true
-	}
-	if !e.in || e.key == nil || e.key.standing.Unusable() || e.cause != ReasonNone && e.cause != ReasonAccount {
-		return p, false
-	}
-	if e.cause == ReasonAccount || !s.keyFree(now, e.key, &e.limits) {
-		return pick{cause: ReasonAccount, state: s.machine.state, pinned: true, key: e.key, full: []string{e.own.Name}}, true
-	}
-	p.take(e, s.running(e.account))
-	p.why, p.token = BySticky, e.limits.due(e.account, a.Tuning, now)
-	return p, true
-}
-
-// missing says what a request without an account waits for: for a slot where one is in and only full, else for the
-// first that is no longer blocked or has a quota again; where none is in, for nothing.
-func (p *pick) missing(candidates []candidate) {
-	p.cause, p.refuse = ReasonNoAccount, true
-	for i := range candidates {
-		e := &candidates[i]
-		switch {
-		case e.cause == ReasonAccount:
-			p.cause, p.refuse = ReasonAccount, false
-			return
-		case !e.in:
-			if e.cause == ReasonCredentials && p.refuse {
-				p.cause = ReasonCredentials
-			}
-		case p.refuse || sooner(e.until, p.until):
-			p.cause, p.until, p.refuse = e.cause, e.until, false
-			p.state = e.limits.machine.state
-		}
-	}
-}
-
-// sooner compares ends of which 0 is none.
-func sooner(a, b Stamp) bool { return a != 0 && (b == 0 || a < b) }
-
-// canTake reports whether one of the accounts of a process could take a request now.
-func (s *Snapshot) canTake(now Stamp, p *process, t *Tuning) bool {
-	for i := range s.accounts {
-		a := &s.accounts[i]
+// accountReady reports whether one of the accounts of a process could take a request now, with whichever key.
+func (v view) accountReady(p *process) bool {
+	for i := range v.s.accounts.list {
+		a := &v.s.accounts.list[i]
 		if !slices.Contains(p.accounts, a.id) {
 			continue
 		}
@@ -214,37 +93,164 @@ func (s *Snapshot) canTake(now Stamp, p *process, t *Tuning) bool {
 		for j := range a.keys {
 			own.Keys = append(own.Keys, a.keys[j].print)
 		}
-		if e := s.candidate(now, &own, t, 1); e.cause == ReasonNone && e.limits.due(a, t, now) == 0 {
+		if c := v.candidate(&own); c.cause == ReasonNone && v.untilPace(a, &c.limits) == 0 {
 			return true
 		}
 	}
 	return len(p.accounts) == 0
 }
 
-// rationed returns the accounts of an ask whose quotas are the quotas, nil unless each account that could be used has
-// one: then no request may wait that has none left.
-func (s *Snapshot) rationed(now Stamp, list []Account, t *Tuning, parts int) (in []candidate) {
+// quotas returns the accounts of an ask that can be used, nil unless each of them has a quota: then no request may wait
+// that has none left.
+func (v view) quotas(list []Account) (in []candidate) {
 	for i := range list {
-		e := s.candidate(now, &list[i], t, parts)
+		c := v.candidate(&list[i])
 		switch {
-		case !e.in:
-		case !e.limits.quota.On():
+		case !c.in:
+		case !c.limits.quota.On():
 			return nil
 		default:
-			in = append(in, e)
+			in = append(in, c)
 		}
 	}
 	return in
 }
 
-// unassigned counts the reserved requests that no account has yet.
-func (s *Snapshot) unassigned(now Stamp, t *Tuning) int {
-	n := 0
-	for i := range s.processes {
-		p := &s.processes[i]
-		n += max(s.held(p, now, t)-s.slots.booked(p.key), 0)
+// pick is which account and key a request goes through, or what it waits for.
+type pick struct {
+	account *account // nil: none can take it
+	key     *accountKey
+	limits  limits
+	running int // of the account
+	why     Why
+	wait    time.Duration // until the account's own pace allows it
+	full    []string      // accounts that were passed by because all their slots are taken
+
+	// Where none can take it:
+
+	cause  Reason
+	state  State
+	until  Stamp       // when one is expected; 0: unknown
+	refuse bool        // none will be, whatever the time
+	pinned *accountKey // it waits for the slot of its preference alone
+}
+
+// pick chooses through which account and key a request goes.
+func (v view) pick(ask *Ask) pick {
+	candidates := make([]candidate, len(ask.Accounts))
+	for i := range ask.Accounts {
+		candidates[i] = v.candidate(&ask.Accounts[i])
 	}
-	return n
+	if ask.Prefer != nil {
+		if p, ok := v.preferred(ask.Prefer, candidates); ok {
+			return p
+		}
+	}
+	_, _, total := v.s.processes.limits()
+	var p pick
+	waits := make([]time.Duration, len(candidates))
+	list := make([]Option, len(candidates))
+	for i := range candidates {
+		c := &candidates[i]
+		if !c.in {
+			continue
+		}
+		limit := c.limits.slots
+		if limit == 0 {
+			limit = total
+		}
+		waits[i] = v.untilPace(c.account, &c.limits)
+		list[i] = Option{
+			Usable: c.cause == ReasonNone, Ready: waits[i] == 0,
+			Priority: c.own.Priority, Running: c.running, Limit: limit, Last: c.account.last,
+		}
+		if c.cause == ReasonAccount {
+			p.full = append(p.full, c.own.Name)
+		}
+	}
+	best := Choose(list)
+	if best < 0 {
+		p.waitFor(candidates)
+		return p
+	}
+	p.take(&candidates[best])
+	p.wait = waits[best]
+	for i := range list {
+		if list[i].Priority < list[best].Priority && candidates[i].in {
+			p.why = BySpill
+		}
+		if list[i].Usable && list[i].Priority == list[best].Priority { // whoever of its group is ready first
+			p.wait = min(p.wait, waits[i])
+		}
+	}
+	return p
+}
+
+func (p *pick) take(c *candidate) {
+	p.account, p.key, p.limits, p.running = c.account, c.key, c.limits, c.running
+}
+
+// preferred is pick for a request that would like to keep its account and key. It isn't ok where those are out,
+// blocked, disabled or without quota: then the choice is free.
+func (v view) preferred(want *Preference, candidates []candidate) (p pick, ok bool) {
+	i := slices.IndexFunc(candidates, func(c candidate) bool { return c.own.Name == want.Account })
+	if i < 0 || !slices.Contains(candidates[i].own.Keys, want.Key) || candidates[i].account == nil {
+		return p, false
+	}
+	c := &candidates[i]
+	c.key = c.account.key(want.Key)
+	switch {
+	case want.Test:
+		p.take(c)
+		p.why = ByTest
+	case !c.in || c.key == nil || c.key.standing.Unusable() || c.cause != ReasonNone && c.cause != ReasonAccount:
+		return p, false
+	case c.cause == ReasonAccount || !v.keyFree(c.key, &c.limits):
+		p = pick{cause: ReasonAccount, state: v.s.address.machine.state, pinned: c.key, full: []string{c.own.Name}}
+	default:
+		p.take(c)
+		p.why, p.wait = BySticky, v.untilPace(c.account, &c.limits)
+	}
+	return p, true
+}
+
+// waitFor says what a request without an account waits for: for a slot where one is in and only full, else for the
+// first that is no longer blocked or has a quota again; where none is in, for nothing.
+func (p *pick) waitFor(candidates []candidate) {
+	p.cause, p.refuse = ReasonNoAccount, true
+	for i := range candidates {
+		c := &candidates[i]
+		switch {
+		case c.cause == ReasonAccount:
+			p.cause, p.refuse = ReasonAccount, false
+			return
+		case !c.in:
+			if c.cause == ReasonCredentials && p.refuse {
+				p.cause = ReasonCredentials
+			}
+		case p.refuse || sooner(c.until, p.until):
+			p.cause, p.until, p.refuse = c.cause, c.until, false
+			p.state = c.limits.machine.state
+		}
+	}
+}
+
+// sooner compares ends of which 0 is none.
+func sooner(a, b Stamp) bool { return a != 0 && (b == 0 || a < b) }
+
+// use notes the request that goes through the picked account in its lease.
+func (v view) use(p *pick, l *lease) Choice {
+	a, k := p.account, p.key
+	a.last, k.last = v.now, v.now
+	if pace := p.limits.pace(v.t, v.now); pace.rate > 0 {
+		a.bucket.take(v.now, pace)
+	}
+	l.key, l.test = k.id, p.why == ByTest
+	if p.limits.own {
+		a.machine.permits = max(a.machine.permits, l.permit)
+		l.accountEpoch = a.machine.epoch
+	}
+	return Choice{a.name, k.print, p.why, p.running + 1, p.limits.slots, p.full}
 }
 
 // Option is an account that may take a request, as [Choose] sees it.
@@ -298,13 +304,3 @@ var whyNames = [...]string{ByPriority: "priority", BySpill: "spill", BySticky: "
 
 // String returns the word of logs and metrics.
 func (w Why) String() string { return nameOf(w, whyNames[:], "Why") }
-
-// spilled reports whether an enabled account that is in, with a smaller number, was passed by.
-func spilled(list []Option, chosen int, in []bool) Why {
-	for i := range list {
-		if in[i] && list[i].Priority < list[chosen].Priority {
-			return BySpill
-		}
-	}
-	return ByPriority
-}

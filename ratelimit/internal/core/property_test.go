@@ -163,7 +163,7 @@ func (c *crowd) ask(owner string, place int) {
 	}
 	before := c.s.Clone()
 	now := before.advance(c.now)
-	before.expire(now, &c.tuning)
+	before.at(now, &c.tuning).expire()
 	g := c.s.TryGrant(c.now, a)
 	if a.Ticket != 0 && (g.Granted || g.Refused) {
 		c.waiting[owner] = slices.Delete(c.waiting[owner], place, place+1)
@@ -172,14 +172,15 @@ func (c *crowd) ask(owner string, place int) {
 	case g.Refused && g.Cause != ReasonBudget:
 		c.Fatalf("%+v", g)
 	case g.Refused:
-		if c.s.budget.at(now).used+c.s.reserved(now, &c.tuning) < c.tuning.Budget.Requests {
-			c.Fatalf("refused with %d used and %d reserved", c.s.budget.used, c.s.reserved(now, &c.tuning))
+		reserved, _ := c.s.at(now, &c.tuning).reserved()
+		if used := c.s.address.quota.at(now).used; used+reserved < c.tuning.Budget.Requests {
+			c.Fatalf("refused with %d used and %d reserved", used, reserved)
 		}
 	case g.Granted:
 		c.granted(&before, now, owner, a, g)
 	case a.Ticket == 0:
 		c.waiting[owner] = append(c.waiting[owner], g.Ticket)
-	case g.Ticket != a.Ticket && before.slots.find(a.Ticket) >= 0:
+	case g.Ticket != a.Ticket && before.queue.find(a.Ticket) >= 0:
 		c.Fatalf("ticket %d became %d", a.Ticket, g.Ticket)
 	default:
 		c.waiting[owner][place] = g.Ticket
@@ -188,15 +189,15 @@ func (c *crowd) ask(owner string, place int) {
 
 func (c *crowd) granted(before *Snapshot, now Stamp, owner string, a Ask, g Grant) {
 	c.out[owner] = append(c.out[owner], g.Pass)
-	for _, tk := range before.slots.tickets {
+	for _, tk := range before.queue.tickets {
 		if tk.number == a.Ticket {
 			break
 		}
-		if now.sub(tk.due) <= lateAfter && before.slots.held(tk.owner) < c.tuning.Concurrency {
+		if now.sub(tk.due) <= lateAfter && before.queue.held(tk.owner) < c.tuning.Concurrency {
 			c.Fatalf("%s was served before ticket %d", owner, tk.number)
 		}
 	}
-	if n := c.s.slots.running(0); n > c.tuning.ConcurrencyTotal {
+	if n := c.s.queue.running(0); n > c.tuning.ConcurrencyTotal {
 		c.Fatalf("%d running", n)
 	}
 	if n := len(c.out[owner]); n > c.tuning.Concurrency {
@@ -230,19 +231,20 @@ func (c *crowd) invariant() {
 		out += len(c.out[o])
 		waiting += len(c.waiting[o])
 	}
-	if got := len(c.s.slots.leases); got != out {
+	if got := len(c.s.queue.leases); got != out {
 		c.Fatalf("%d leases, %d permits out", got, out)
 	}
-	if got := len(c.s.slots.tickets); got > waiting {
+	if got := len(c.s.queue.tickets); got > waiting {
 		c.Fatalf("%d tickets for %d who wait", got, waiting)
 	}
-	if b := c.tuning.Budget; b.On() && c.s.budget.at(c.s.clock.now).used+c.s.reserved(c.s.clock.now,
-		&c.tuning) > b.Requests {
-		c.Fatalf("budget: %d used, %d reserved of %d", c.s.budget.used, c.s.reserved(c.s.clock.now, &c.tuning), b.Requests)
+	reserved, _ := c.s.at(c.s.clock.now, &c.tuning).reserved()
+	used := c.s.address.quota.at(c.s.clock.now).used
+	if b := c.tuning.Budget; b.On() && used+reserved > b.Requests {
+		c.Fatalf("budget: %d used, %d reserved of %d", used, reserved, b.Requests)
 	}
-	for i := range c.s.processes {
-		if p := &c.s.processes[i]; p.reserved < c.s.slots.booked(p.key) {
-			c.Fatalf("%d reserved of %s, %d of them under way", p.reserved, p.id, c.s.slots.booked(p.key))
+	for i := range c.s.processes.list {
+		if p := &c.s.processes.list[i]; p.reserved < c.s.queue.booked(p.key) {
+			c.Fatalf("%d reserved of %s, %d of them under way", p.reserved, p.id, c.s.queue.booked(p.key))
 		}
 	}
 	raw, _ := c.s.AppendBinary(nil)
@@ -284,7 +286,7 @@ func TestACrowdIsServedInOrder(t *testing.T) {
 			case 5: // an operator changes the period
 				c.tuning.Budget.Period = max(c.tuning.Budget.Period, 1) * time.Duration(rapid.IntRange(1, 3).Draw(t, "longer"))
 			case 6: // short of the longest lease
-				if !rapid.Bool().Draw(t, "only a moment") && len(c.s.slots.leases) == 0 {
+				if !rapid.Bool().Draw(t, "only a moment") && len(c.s.queue.leases) == 0 {
 					c.pass(c.tuning.QuotaOrphanAfter)
 				}
 			}

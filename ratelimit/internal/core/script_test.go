@@ -134,10 +134,10 @@ func (w *world) command(word string) {
 	period, _ := time.ParseDuration(arg)
 	switch name {
 	case "cacheonly":
-		tr, ok := w.s.step(w.s.advance(w.now), &w.tuning, move{on: onOperator, command: forceCacheOnly, period: period})
+		tr, ok := w.s.at(w.s.advance(w.now), &w.tuning).step(move{on: onOperator, command: forceCacheOnly, period: period})
 		w.moved(tr, ok)
 	case "resume":
-		tr, ok := w.s.step(w.s.advance(w.now), &w.tuning, move{on: onOperator, command: resumeCommand})
+		tr, ok := w.s.at(w.s.advance(w.now), &w.tuning).step(move{on: onOperator, command: resumeCommand})
 		w.moved(tr, ok)
 	}
 }

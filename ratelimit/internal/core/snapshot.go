@@ -1,5 +1,11 @@
-// Package core is the pure part of the limiter: the state machine with its table of transitions, token bucket, ceiling,
-// slots, budget, accounts and operators' overrides, in one value, the [Snapshot].
+// Package core is the pure part of the limiter, in one value, the [Snapshot].
+//
+//	machine.go, rules.go, table.go   the five states and how they change
+//	scope.go                         what an address or an account has: machine, bucket, quota; the ceiling
+//	turns.go, ask.go                 who takes part, who is next, what a request waits for
+//	account.go, pick.go              accounts and keys, and which of them a request goes through
+//	budget.go, report.go             what was reserved and used; what an answer says
+//	absence.go, operator.go          going on alone; what operators change
 //
 // Every step takes the moment and the random draw as arguments; nothing here waits, locks, reads a clock or does I/O,
 // but for [MemoryStore] and [SystemInstant], which callers hand in.
@@ -10,25 +16,18 @@ import (
 )
 
 // Snapshot is everything that the users of one upstream share: the state machine and its evidence, bucket, ceiling,
-// slots, budget and operators' overrides.
+// slots, budget, accounts and operators' overrides.
 //
 // A zero Snapshot becomes a fresh one (Normal, full bucket) at its first use. Clone is the only way to copy a Snapshot.
 // It is not safe for concurrent use: a [Store] lets its users in one after the other.
 type Snapshot struct {
-	clock   timeline
-	machine machine
-	bucket  bucket
-	ceiling ceiling
-	slots   slots
-	budget  budgetUse
-
+	clock     timeline
+	address   scope // the upstream's limits for all together
+	ceiling   ceiling
+	queue     queue
+	processes processes
+	accounts  accounts
 	overrides overrides
-
-	processes  []process // all participants, in the order of arrival
-	processSeq uint64    // the key of the newest process
-
-	accounts   []account // through whose keys the requests go; none where nobody has any
-	accountSeq uint64    // the newest number of an account or a key
 }
 
 // NewSnapshot returns the snapshot of an unknown upstream: Normal, full bucket. A store uses it when there is no stored
@@ -43,8 +42,8 @@ func NewSnapshot(now Instant) Snapshot {
 // nothing for the first ceiling_window, because nobody knows what has just been sent.
 func NewCautiousSnapshot(now Instant) Snapshot {
 	s := NewSnapshot(now)
-	s.machine.state, s.machine.reason = Throttle, ReasonCorrupt
-	s.bucket.empty(s.clock.now)
+	s.address.machine.state, s.address.machine.reason = Throttle, ReasonCorrupt
+	s.address.bucket.empty(s.clock.now)
 	s.ceiling.unknownSince = s.clock.now
 	return s
 }
@@ -52,18 +51,18 @@ func NewCautiousSnapshot(now Instant) Snapshot {
 // Clone returns a deep copy.
 func (s *Snapshot) Clone() Snapshot {
 	c := *s
-	c.machine.window.records = append([]record(nil), s.machine.window.records...)
+	c.address.machine.window.records = append([]record(nil), s.address.machine.window.records...)
 	c.ceiling.grants = append([]Stamp(nil), s.ceiling.grants...)
-	c.slots.tickets = append([]ticket(nil), s.slots.tickets...)
-	c.slots.leases = append([]lease(nil), s.slots.leases...)
+	c.queue.tickets = append([]ticket(nil), s.queue.tickets...)
+	c.queue.leases = append([]lease(nil), s.queue.leases...)
 	c.overrides.list = append([]override(nil), s.overrides.list...)
-	c.processes = append([]process(nil), s.processes...)
-	for i := range c.processes {
-		c.processes[i].accounts = slices.Clone(c.processes[i].accounts)
+	c.processes.list = append([]process(nil), s.processes.list...)
+	for i := range c.processes.list {
+		c.processes.list[i].accounts = slices.Clone(c.processes.list[i].accounts)
 	}
-	c.accounts = append([]account(nil), s.accounts...)
-	for i := range c.accounts {
-		a := &c.accounts[i]
+	c.accounts.list = append([]account(nil), s.accounts.list...)
+	for i := range c.accounts.list {
+		a := &c.accounts.list[i]
 		a.keys, a.tuned = slices.Clone(a.keys), slices.Clone(a.tuned)
 		a.machine.window.records = append([]record(nil), a.machine.window.records...)
 	}
@@ -71,13 +70,16 @@ func (s *Snapshot) Clone() Snapshot {
 }
 
 // State returns the state the limiter is in.
-func (s *Snapshot) State() State { return s.machine.state }
+func (s *Snapshot) State() State { return s.address.machine.state }
+
+// Now returns the shared time of the last update.
+func (s *Snapshot) Now() Stamp { return s.clock.now }
 
 // Users returns the ids of the processes that take part, each once.
 func (s *Snapshot) Users() []string {
 	var ids []string
-	for i := range s.processes {
-		if id := processOf(s.processes[i].id); !slices.Contains(ids, id) {
+	for i := range s.processes.list {
+		if id := processOf(s.processes.list[i].id); !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -90,16 +92,31 @@ func (s *Snapshot) Users() []string {
 func (s *Snapshot) advance(at Instant) Stamp {
 	before := s.clock.now
 	rebooted := s.clock.advance(at)
-	now := s.clock.now
-	if end := s.machine.pauseUntil; before < end && end <= now {
-		s.bucket.drain(end, s.fastest(end).rate)
+	now, m := s.clock.now, &s.address.machine
+	if end := m.pauseUntil; before < end && end <= now {
+		s.address.bucket.drain(end, s.processes.fastest(end).rate)
 	}
-	if s.machine.epoch == 0 {
-		s.machine.begin(now, ReasonFresh)
+	if m.epoch == 0 {
+		m.begin(now, ReasonFresh)
 	}
 	if rebooted {
-		s.slots = slots{seq: s.slots.seq}
-		s.processes = s.processes[:0]
+		s.queue = queue{seq: s.queue.seq}
+		s.processes.list = s.processes.list[:0]
 	}
 	return now
+}
+
+// view is a snapshot at one moment, as a process with this tuning sees it. It has one of parts of everything where it
+// does not see all users.
+type view struct {
+	s     *Snapshot
+	now   Stamp
+	t     *Tuning
+	parts int
+}
+
+// whole is the view of somebody who sees all users.
+func (v view) whole() view {
+	v.parts = 1
+	return v
 }

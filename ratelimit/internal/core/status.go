@@ -67,57 +67,53 @@ type ProcessStatus struct {
 func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Account) Status {
 	copied := s.Clone()
 	s = &copied
-	now := s.advance(at)
+	v := view{s, s.advance(at), &t, at.Parts}
+	now, clock, m := v.now, &s.clock, &s.address.machine
 	for i := range accounts {
-		s.known(now, accounts[i].Name).limits = accounts[i].limitsAt(at.Wall)
+		s.accounts.known(now, accounts[i].Name).limits = accounts[i].limitsAt(at.Wall)
 	}
-	s.expire(now, &t)
-	m := &s.machine
-	pace := m.pace(&t, now)
+	v.expire()
 	limit, window, total := t.Ceiling, t.CeilingWindow, t.ConcurrencyTotal
-	if len(s.processes) > 0 {
-		c, w, n := s.limits()
+	if len(s.processes.list) > 0 {
+		c, w, n := s.processes.limits()
 		limit, window, total = min(limit, c), max(window, w), min(total, n)
 	}
+	burst := m.pace(t.normal(), &t, now).burst
 	st := Status{
 		At: at.Wall, Alone: at.Parts > 1, Gauges: s.Gauges(&t), Epoch: m.epoch,
-		Burst: pace.burst, Tokens: min(s.bucket.tokens(now, s.commonPace(&t, now)), pace.burst),
+		Burst: burst, Tokens: min(s.address.bucket.tokens(now, v.commonPace()), burst),
 		Ceiling: limit, CeilingWindow: window, Granted: s.ceiling.within(now, window),
-		Running: len(s.slots.leases), Slots: m.regime().slotsOf(total),
-		Waiting: len(s.slots.tickets),
-		Counts:  m.window.counts(now, &t), Failures: m.failures, Successes: m.successes,
-		Cooldown: m.cooled(&t),
-		Budget:   t.Budget, Tuning: t,
+		Running: len(s.queue.leases), Slots: m.regime().slotsOf(total), Waiting: len(s.queue.tickets),
+		Counts: m.window.counts(now, &t), Failures: m.failures, Successes: m.successes, Cooldown: m.cooled(&t),
+		Budget: t.Budget, Tuning: t, Accounts: v.accountStatuses(), Overrides: clock.public(s.overrides.list),
 	}
 	if m.state == CacheOnly && m.blockUntil != 0 && m.reason != ReasonRetryAfterLong {
 		st.AutoRecover = m.blockUntil.sub(m.since)
 	}
 	if m.pauseUntil > now {
-		st.PauseUntil = s.clock.time(m.pauseUntil)
+		st.PauseUntil = clock.time(m.pauseUntil)
 	}
 	if rate := m.learned.rate(); rate > 0 && rate < t.RateBase {
-		st.Learned = LearnedLimit{rate, s.clock.time(m.learned.since), s.clock.time(m.learned.refusal)}
+		st.Learned = LearnedLimit{rate, clock.time(m.learned.since), clock.time(m.learned.refusal)}
 	}
 	if t.Budget.On() {
-		use := s.budget.at(now)
-		st.BudgetUsed, st.BudgetHeld = use.used, s.reserved(now, &t)
-		st.BudgetRenews = s.clock.time(use.ends())
+		use := s.address.quota.at(now)
+		st.BudgetUsed, st.BudgetRenews = use.used, clock.time(use.ends())
+		st.BudgetHeld, _ = v.reserved()
 	}
-	for i := range s.processes {
-		p := &s.processes[i]
+	for i := range s.processes.list {
+		p := &s.processes.list[i]
 		ps := ProcessStatus{
-			ID: p.id, Own: p.id == owner, Running: s.slots.held(p.key), Reserved: p.reserved,
-			Rate: p.rate, Seen: s.clock.time(p.seen),
+			ID: p.id, Own: p.id == owner, Running: s.queue.held(p.key), Reserved: p.reserved,
+			Rate: p.normal.rate, Seen: clock.time(p.seen),
 		}
-		for _, tk := range s.slots.tickets {
-			if tk.owner == p.key {
+		for _, ticket := range s.queue.tickets {
+			if ticket.owner == p.key {
 				ps.Waiting++
 			}
 		}
 		st.Processes = append(st.Processes, ps)
 	}
-	st.Accounts = s.accountStatuses(now, &t, at.Parts)
-	st.Overrides = s.clock.public(s.overrides.list)
 	return st
 }
 
@@ -132,18 +128,23 @@ type Gauges struct {
 
 // Gauges returns the numbers as a process with this tuning sees them.
 func (s *Snapshot) Gauges(t *Tuning) Gauges {
-	m, now := &s.machine, s.clock.now
+	m, now := &s.address.machine, s.clock.now
 	return Gauges{
-		Block{m.state, m.reason, s.clock.time(m.since), s.until()},
-		m.streak429, m.window.counts(now, t).Ratio(), m.pace(t, now).rate, m.regime().slotsOf(t.Concurrency),
+		m.block(&s.clock), m.streak429, m.window.counts(now, t).Ratio(), m.pace(t.normal(), t, now).rate,
+		m.regime().slotsOf(t.Concurrency),
 	}
 }
 
-// AccountStatus is an account at one moment.
+// AccountStatus is an account at one moment. Those of a [Status] are as all processes know them; View returns one as a
+// configuration has it.
 type AccountStatus struct {
-	Name    string
-	Enabled bool // an operator's word where Told is set, else true
-	Told    bool // an operator has said whether it is enabled
+	Name string
+	// Enabled is an operator's word where Told is set, else the configuration's.
+	Enabled bool
+	Told    bool
+	// Barred is why no request may go through it, whatever the time: ReasonNoAccount where it is disabled,
+	// ReasonCredentials where each of its keys is out; ReasonNone where it is in. Only View sets it.
+	Barred Reason
 
 	Block                 // of its own machine; the zero Block where the upstream limits by address
 	Limited       bool    // it has a machine of its own
@@ -167,49 +168,36 @@ type KeyStatus struct {
 	Running  int
 }
 
-func (s *Snapshot) accountStatuses(now Stamp, t *Tuning, parts int) (list []AccountStatus) {
-	for i := range s.accounts {
-		a := &s.accounts[i]
-		l := s.limitsOf(a, t, parts)
-		use := a.quota.at(now)
-		rate := l.pace(a, t, now).rate
-		if rate == 0 { // a block leaves the account its rate
-			rate = min(l.rate, t.RateBase)
-		}
+func (v view) accountStatuses() (list []AccountStatus) {
+	clock, q := &v.s.clock, &v.s.queue
+	for i := range v.s.accounts.list {
+		a := &v.s.accounts.list[i]
+		l, use, running := v.limitsOf(a), a.quota.at(v.now), q.with(a)
 		st := AccountStatus{
-			Name: a.name, Enabled: true, Running: s.running(a), Rate: rate, Slots: l.slots, KeySlots: l.keySlots,
-			Overrides: s.clock.public(a.tuned), Quota: l.quota, QuotaUsed: use.used, QuotaReserved: s.running(a),
-			QuotaRenews: s.clock.time(use.ends()),
+			Name: a.name, Enabled: l.enabled == nil || *l.enabled, Told: l.enabled != nil, Limited: l.own,
+			Running: running, Rate: l.pace(v.t, v.now).rate, Slots: l.slots, KeySlots: l.keySlots,
+			Quota: l.quota, QuotaUsed: use.used, QuotaReserved: running, QuotaRenews: clock.time(use.ends()),
+			Overrides: clock.public(a.tuned),
 		}
-		if l.enabled != nil {
-			st.Enabled, st.Told = *l.enabled, true
+		if st.Rate == 0 { // a block leaves the account its rate
+			st.Rate = min(l.rate, v.t.RateBase)
 		}
-		if m := l.machine; m == &a.machine {
-			st.Limited = true
-			st.Block = Block{m.state, m.reason, s.clock.time(m.since), s.untilOf(m)}
+		if l.own {
+			st.Block = l.machine.block(clock)
 		}
 		for _, k := range a.keys {
-			st.Keys = append(st.Keys, KeyStatus{k.print, k.standing, s.clock.time(k.since), s.runningWith(k.id)})
+			st.Keys = append(st.Keys, KeyStatus{k.print, k.standing, clock.time(k.since), q.withKey(k.id)})
 		}
 		list = append(list, st)
 	}
 	return list
 }
 
-// AccountView is an account of a configuration as all processes know it: what a person or program is told of it. Its
-// keys are those of the configuration, in its order, and Enabled counts the configuration too.
-type AccountView struct {
-	AccountStatus
-	// Barred is why no request may go through it, whatever the time: ReasonNoAccount where it is disabled,
-	// ReasonCredentials where each of its keys is out; ReasonNone where it is in.
-	Barred Reason
-}
-
-// View returns an account as all processes know it.
-func (st *Status) View(own Account) AccountView {
-	v := AccountView{AccountStatus: AccountStatus{Name: own.Name}}
+// View returns an account of a configuration: with its keys, in its order, and whether it may be used.
+func (st *Status) View(own Account) AccountStatus {
+	v := AccountStatus{Name: own.Name}
 	if i := slices.IndexFunc(st.Accounts, func(a AccountStatus) bool { return a.Name == own.Name }); i >= 0 {
-		v.AccountStatus = st.Accounts[i]
+		v = st.Accounts[i]
 	}
 	known := v.Keys
 	v.Keys = nil
@@ -232,18 +220,14 @@ func (st *Status) View(own Account) AccountView {
 }
 
 // Standing is that of the account's best key: in before unproven, and either before one that is out.
-func (v *AccountView) Standing() KeyStatus {
-	var best KeyStatus
-	for i, k := range v.Keys {
-		if i == 0 || rank(k.Standing) < rank(best.Standing) {
+func (st *AccountStatus) Standing() (best KeyStatus) {
+	order := []Standing{Proven, Unproven, Suspended, Refused}
+	for i, k := range st.Keys {
+		if i == 0 || slices.Index(order, k.Standing) < slices.Index(order, best.Standing) {
 			best = k
 		}
 	}
 	return best
-}
-
-func rank(s Standing) int {
-	return slices.Index([]Standing{Proven, Unproven, Suspended, Refused}, s)
 }
 
 // barred returns why an account may not be used whatever the time, ReasonNone where it may. told is an operator's word

@@ -152,7 +152,7 @@ func (s *Store) runThere(ctx context.Context) {
 		err := s.alone.store.Update(ctx, func(at core.Instant, there *core.Snapshot) error {
 			at.Parts = max(at.Parts, 1) * s.alone.parts
 			r.err, r.panicked = nil, nil
-			if did = there.Watch(func() { r.call(at, there) }); r.panicked != nil {
+			if did = core.Watch(there, func() { r.call(at, there) }); r.panicked != nil {
 				return errRefused
 			}
 			return r.err
@@ -172,7 +172,7 @@ func (s *Store) wakeNext(at core.Instant, before uint64) {
 	if s.coordinator == nil {
 		return
 	}
-	ticket, process, in := s.snap.UpNext(at)
+	ticket, process, in := core.UpNext(&s.snap, at)
 	if ticket == before {
 		process = ""
 	}
@@ -184,7 +184,7 @@ func (s *Store) nextBefore(at core.Instant) uint64 {
 	if s.coordinator == nil {
 		return 0
 	}
-	ticket, _, _ := s.snap.UpNext(at)
+	ticket, _, _ := core.UpNext(&s.snap, at)
 	return ticket
 }
 

@@ -80,13 +80,13 @@ func (s *Store) apply(at core.Instant) (changed, ok bool) {
 	s.decoded = false
 	switch {
 	case s.alone != nil:
-		s.snap.Rejoin(at, s.alone.Absence, s.owner, s.alone.parts)
+		s.alone.Rejoin(&s.snap, at, s.owner, s.alone.parts)
 	case s.coordinator != nil:
 		if missed := s.coordinator.Missed(); !missed.IsZero() {
-			asked = !s.snap.Missed(at, time.Since(missed)) && asked
+			asked = !core.Missed(&s.snap, at, time.Since(missed)) && asked
 		}
 	case s.stalled != 0:
-		s.snap.Doubt(at, s.stalled, s.owner)
+		core.Doubt(&s.snap, at, s.stalled, s.owner)
 	}
 	for _, r := range s.batch {
 		if r.failed() {
@@ -125,10 +125,10 @@ func (s *Store) load(at core.Instant, old []byte) error {
 	}
 	if at.Lost {
 		if s.before != nil {
-			s.snap.Recall(s.before, at, s.owner)
+			core.Recall(&s.snap, s.before, at, s.owner)
 			s.decision.recalled = true
 		}
-		s.snap.Uncertain(at)
+		core.Uncertain(&s.snap, at)
 		s.decoded = false
 	}
 	return nil
@@ -165,7 +165,7 @@ func (s *Store) first(at core.Instant) core.Snapshot {
 	}
 	fresh := core.NewSnapshot(at)
 	if s.peers.others {
-		fresh.Uncertain(at) // they have sent something; the state was removed behind their backs
+		core.Uncertain(&fresh, at) // they have sent something; the state was removed behind their backs
 	}
 	return fresh
 }
@@ -174,21 +174,21 @@ func (s *Store) first(at core.Instant) core.Snapshot {
 // others count time since a boot of their own, so each change of hands would be a reboot, which voids the slots and
 // evidence of the machine before. Whoever sees two of them notes it in the state, and both refuse it for a while.
 func (s *Store) admit(at core.Instant) error {
-	if s.snap.IsRefused(at) {
+	if core.IsRefused(&s.snap, at) {
 		return errSeveralMachines
 	}
-	if !s.snap.IsForeign(at) {
+	if !core.IsForeign(&s.snap, at) {
 		return nil
 	}
 	if !s.wrote { // else a boot that this process lives in was replaced, which is no reboot
 		if !s.peers.known {
 			return errWhoLives
 		}
-		if !s.peers.users && s.snap.IsOf(at.Machine) {
+		if !s.peers.users && core.IsOf(&s.snap, at.Machine) {
 			return nil
 		}
 	}
-	s.snap.Refuse(at)
+	core.Refuse(&s.snap, at)
 	s.decision.refuses = true
 	return nil
 }

@@ -5,6 +5,52 @@ import (
 	"time"
 )
 
+// scope is what the upstream limits as one: its address or, where it limits by account, an account.
+type scope struct {
+	machine machine // its epoch is 0 where there is none: an account of an upstream that limits by address
+	bucket  bucket
+	quota   use
+}
+
+// step makes the machine's step for a pace and a number of slots in Normal, and keeps the bucket in step with it.
+func (c *scope) step(now Stamp, t *Tuning, v move, normal pace, slots int) (Transition, bool) {
+	m := &c.machine
+	v.rate, v.slots = normal.rate, slots
+	before, probing := m.pace(normal, t, now), m.probing()
+	tr, moved := m.step(t, now, v)
+	switch {
+	case !moved && m.probing() != probing:
+		c.bucket.carry(now, before, m.pace(normal, t, now))
+		return tr, false
+	case !moved:
+		return tr, false
+	case regimes[m.state].entering == emptyBucket:
+		c.bucket.empty(now)
+	case before.rate > 0:
+		c.bucket.carry(now, before, m.pace(normal, t, now))
+	case m.state == HalfOpen: // a probe is due when Sleep ends
+		c.bucket.full = min(c.bucket.full, now)
+	}
+	tr.Epoch = m.epoch
+	return tr, true
+}
+
+// reset makes the scope that of an unknown upstream. A pause may be kept.
+func (c *scope) reset(now Stamp, keepPause bool) {
+	c.quota = use{}
+	if c.machine.epoch != 0 {
+		c.machine.reset(now, keepPause)
+	}
+}
+
+// learn takes over what another copy knows of pauses and the use of the bucket.
+func (c *scope) learn(from *scope, carried func(Stamp) Stamp) {
+	if c.machine.epoch != 0 {
+		c.machine.pauseUntil = max(c.machine.pauseUntil, carried(from.machine.pauseUntil))
+	}
+	c.bucket.full = max(c.bucket.full, carried(from.bucket.full))
+}
+
 // pace is a rate with its burst. The zero pace lets nothing through.
 type pace struct {
 	rate  float64 // requests a second
@@ -87,7 +133,7 @@ type ceiling struct {
 	// unknownSince is the moment up to which grants may be missing, 0 if none are. Nothing is granted until those have
 	// left the window.
 	unknownSince Stamp
-	// doubted is when room was last made for what processes may have granted alone, see Snapshot.doubt.
+	// doubted is when room was last made for what processes may have granted alone, see doubt.
 	doubted Stamp
 }
 

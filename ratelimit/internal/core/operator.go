@@ -31,8 +31,6 @@ type overrides struct {
 	seq  uint64 // changes whenever they do, so that readers can cache
 }
 
-func (o override) over(now Stamp) bool { return o.until != 0 && o.until <= now }
-
 func (l *timeline) public(list []override) (out []Override) {
 	for _, o := range list {
 		out = append(out, Override{o.key, o.value, l.time(o.until)})
@@ -82,10 +80,11 @@ func (l *overrides) set(values []override) error {
 }
 
 func (s *Snapshot) dropOverrides(now Stamp) {
-	ended := func(o override) bool { return o.over(now) }
+	ended := func(o override) bool { return o.until != 0 && o.until <= now }
 	s.overrides.drop(ended)
-	for i := range s.accounts {
-		s.accounts[i].tuned = slices.DeleteFunc(s.accounts[i].tuned, ended)
+	for i := range s.accounts.list {
+		a := &s.accounts.list[i]
+		a.tuned = slices.DeleteFunc(a.tuned, ended)
 	}
 }
 
@@ -126,7 +125,7 @@ func (s *Snapshot) Override(at Instant, values map[string]string, lasts time.Dur
 	if err := s.overrides.set(list); err != nil {
 		return err
 	}
-	s.bucket.empty(now) // a larger bucket does not start full
+	s.address.bucket.empty(now) // a larger bucket does not start full
 	return nil
 }
 
@@ -139,29 +138,32 @@ func (s *Snapshot) EndOverrides(at Instant, keys ...string) {
 
 // ForceCacheOnly blocks everything until Resume or, if period is not 0, for that long from now.
 func (s *Snapshot) ForceCacheOnly(at Instant, period time.Duration) (Transition, bool) {
-	now := s.advance(at)
-	tr, moved := s.step(now, &defaults, move{on: onOperator, command: forceCacheOnly, period: period})
-	s.machine.blockUntil = now.after(period)
+	v := view{s, s.advance(at), &defaults, 1}
+	tr, moved := v.step(move{on: onOperator, command: forceCacheOnly, period: period})
+	s.address.machine.blockUntil = v.now.after(period)
 	return tr, moved
 }
 
 // Resume ends CacheOnly.
 func (s *Snapshot) Resume(at Instant) (Transition, bool) {
-	return s.step(s.advance(at), &defaults, move{on: onOperator, command: resumeCommand})
+	return view{s, s.advance(at), &defaults, 1}.step(move{on: onOperator, command: resumeCommand})
 }
 
 // Reset makes the snapshot that of an unknown upstream. A pause is kept unless force is set, and so is what is on the
 // wire: slots, bucket and the last second's permits.
 func (s *Snapshot) Reset(at Instant, force bool) {
 	now := s.advance(at)
-	s.machine.reset(now, !force)
-	s.budget, s.overrides.list = budgetUse{}, nil
-	for i := range s.accounts {
-		s.accounts[i].reset(now, !force)
+	s.address.reset(now, !force)
+	for i := range s.accounts.list {
+		a := &s.accounts.list[i]
+		a.reset(now, !force)
+		a.bucket, a.tuned = bucket{}, nil
+		a.retryKeys(now)
 	}
+	s.overrides.list = nil
 	s.overrides.seq++
-	for i := range s.processes {
-		s.processes[i].reserved = 0
+	for i := range s.processes.list {
+		s.processes.list[i].reserved = 0
 	}
 }
 
@@ -201,11 +203,11 @@ func uncrossed(overrides map[string]override) error {
 var accountFields = []AccountField{
 	{
 		"account_concurrency", "requests under way with all keys of the account", "a whole number from 0 (no limit) to 256",
-		wholeTo(256, func(l *limits) *int { return &l.slots }),
+		wholeTo(256, func(l *accountLimits) *int { return &l.slots }),
 	},
 	{
 		"concurrency", "requests under way with each key", "a whole number from 0 (no limit) to 256",
-		wholeTo(256, func(l *limits) *int { return &l.keySlots }),
+		wholeTo(256, func(l *accountLimits) *int { return &l.keySlots }),
 	},
 	{"rate", "requests a second, at most rate_base", "a number from 0.1 to 1000, or off (0)", setRate},
 	{"quota", "answered requests in a period", "off, or a number of requests and a period, as in 5000/24h", setQuota},
@@ -214,7 +216,7 @@ var accountFields = []AccountField{
 // AccountField is a limit of an account, for configurations, help and operators.
 type AccountField struct {
 	Key, Doc, Allowed string
-	set               func(*limits, string) bool
+	set               func(*accountLimits, string) bool
 }
 
 // AccountFields returns the limits of an account.
@@ -223,12 +225,7 @@ func AccountFields() []AccountField { return slices.Clone(accountFields) }
 // enabledKey is the override that enables or disables an account.
 const enabledKey = "enabled"
 
-func setAccountField(l *limits, key, value string) error {
-	if key == enabledKey {
-		on := value == "true"
-		l.enabled = &on
-		return nil
-	}
+func setAccountField(l *accountLimits, key, value string) error {
 	i := slices.IndexFunc(accountFields, func(f AccountField) bool { return f.Key == key })
 	if i < 0 {
 		var keys []string
@@ -251,7 +248,7 @@ func setAccountField(l *limits, key, value string) error {
 
 // Set reads a limit into an account. It returns a *TuningError for what can't be used.
 func (f AccountField) Set(a *Account, value string) error {
-	l := limits{accountLimits: accountLimits{a.Slots, a.KeySlots, a.Rate, a.Quota}}
+	l := accountLimits{a.Slots, a.KeySlots, a.Rate, a.Quota}
 	if err := setAccountField(&l, f.Key, value); err != nil {
 		return err
 	}
@@ -259,8 +256,8 @@ func (f AccountField) Set(a *Account, value string) error {
 	return nil
 }
 
-func wholeTo(most int, field func(*limits) *int) func(*limits, string) bool {
-	return func(l *limits, value string) bool {
+func wholeTo(most int, field func(*accountLimits) *int) func(*accountLimits, string) bool {
+	return func(l *accountLimits, value string) bool {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 0 || n > most {
 			return false
@@ -270,7 +267,7 @@ func wholeTo(most int, field func(*limits) *int) func(*limits, string) bool {
 	}
 }
 
-func setRate(l *limits, value string) bool {
+func setRate(l *accountLimits, value string) bool {
 	if value == "off" || value == "0" {
 		l.rate = 0
 		return true
@@ -283,7 +280,7 @@ func setRate(l *limits, value string) bool {
 	return true
 }
 
-func setQuota(l *limits, value string) bool {
+func setQuota(l *accountLimits, value string) bool {
 	b, err := parseBudget(value, 1e9)
 	if err == nil {
 		l.quota = b
@@ -295,15 +292,12 @@ func setQuota(l *limits, value string) bool {
 // *TuningError, and changes nothing, for a key that does not exist or a value that cannot be used.
 func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string, lasts time.Duration) error {
 	for k, v := range values {
-		if k == enabledKey {
-			k = "" // see EnableAccount
-		}
-		if err := setAccountField(new(limits), k, v); err != nil {
+		if err := setAccountField(new(accountLimits), k, v); err != nil {
 			return err
 		}
 	}
 	now := s.advance(at)
-	a := s.known(now, name)
+	a := s.accounts.known(now, name)
 	for k, v := range values {
 		a.override(now, k, v, lasts)
 	}
@@ -314,7 +308,7 @@ func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string
 // that are out are tried again.
 func (s *Snapshot) EnableAccount(at Instant, name string, on bool, lasts time.Duration) {
 	now := s.advance(at)
-	a := s.known(now, name)
+	a := s.accounts.known(now, name)
 	a.override(now, enabledKey, strconv.FormatBool(on), lasts)
 	if on {
 		a.retryKeys(now)
@@ -324,7 +318,7 @@ func (s *Snapshot) EnableAccount(at Instant, name string, on bool, lasts time.Du
 // ResetAccount ends the overrides of these limits of an account, or all.
 func (s *Snapshot) ResetAccount(at Instant, name string, keys ...string) {
 	s.advance(at)
-	if a := s.accountBy(name); a != nil {
+	if a := s.accounts.byName(name); a != nil {
 		a.tuned = slices.DeleteFunc(a.tuned, func(o override) bool {
 			return len(keys) == 0 && o.key != enabledKey || slices.Contains(keys, o.key)
 		})

@@ -1,0 +1,294 @@
+package core
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// MaxNap is the longest time between two asks: clocks jump and operators act.
+	MaxNap = time.Second
+	// slotNap is the time between two asks while only a slot is missing.
+	slotNap = 10 * time.Millisecond
+	// ProbeNap is the same for requests behind a probe: it may end the trouble.
+	ProbeNap = 100 * time.Millisecond
+	// ProbeHold is the longest life of a probe's permit. It ends earlier with its owner's process.
+	ProbeHold = 10 * time.Minute
+)
+
+// Ask is one try to get a permit.
+type Ask struct {
+	Owner    string        // the limiter that asks
+	Tuning   *Tuning       // its tuning
+	Ticket   uint64        // Grant.Ticket of the try before, 0 the first time
+	Patience time.Duration // how long the request can still wait
+	Hold     time.Duration // how long the permit is needed at most; 0: unknown
+	Budget   bool          // the permit needs one request of the budget
+	Reserved bool          // that one was reserved before
+	Again    bool          // it is not the first try of its request
+	Nap      time.Duration // how long it sleeps at least where it can be woken
+
+	Accounts []Account   // through whose keys it may go; none: it has a key already
+	Prefer   *Preference // the account and key that it would like to keep; nil: any
+}
+
+// Pass names a permit.
+type Pass struct {
+	Number uint64 // counts all permits, in the order in which they are granted
+	Epoch  uint64 // counts transitions
+}
+
+// Grant answers an [Ask]: granted, refused, or to be asked again after Wait.
+// A caller that gives up waiting withdraws the ticket.
+type Grant struct {
+	Granted bool
+	Pass    Pass
+	Hold    time.Duration // how long the permit lives at most
+	Booked  bool          // it has a request of the budget
+	Choice
+
+	Block
+	Refused bool // it makes no sense to wait: Until is beyond patience
+	Wait    time.Duration
+	Ticket  uint64
+	Head    bool // the first in the queue
+	Pinned  bool // it waits for the slot of its preference alone
+
+	Contended bool         // others stand in the queue
+	Spent     *BudgetError // where the cause is ReasonBudget
+
+	Transition Transition // made by the time that has passed
+	Moved      bool       // whether there was one
+}
+
+// TryGrant answers an ask at one moment. A permit is granted at once and
+// whole: no block, no pause, the ask's turn, a slot, a token, the process's own pace and room
+// under the ceiling; else nothing is taken but a ticket.
+func (s *Snapshot) TryGrant(at Instant, ask Ask) Grant {
+	v := view{s, s.advance(at), ask.Tuning, at.Parts}
+	a := attempt{view: v, ask: ask, p: v.join(ask.Owner)}
+	a.p.accounts = s.accounts.declare(v.now, ask.Accounts, at.Wall, &s.queue)
+	a.run()
+	a.grant.Contended = slices.ContainsFunc(s.queue.tickets, func(t ticket) bool { return t.owner != a.p.key })
+	if a.grant.Cause == ReasonBudget {
+		a.grant.Spent = v.spent(1, a.quotas)
+	}
+	return a.grant
+}
+
+// attempt is a TryGrant under way. Each step either ends it, by one of let, later and refuse, or leads to the next.
+type attempt struct {
+	view   view
+	ask    Ask
+	p      *process // that asks
+	quotas []candidate
+	budget bool // the permit needs one request of the budget
+	booked bool // which was reserved before
+	pick   pick
+	grant  Grant
+}
+
+// run lets time pass, and looks for what keeps every request from leaving: a spent budget, or a block.
+func (a *attempt) run() {
+	v, s, g := a.view, a.view.s, &a.grant
+	v.expire()
+	a.p.reservedAt = v.now
+	g.Transition, g.Moved = v.tick()
+	m := &s.address.machine
+	m.volunteer(v.t, v.now)
+	g.State, g.Since = m.state, s.clock.time(m.since)
+
+	a.quotas = v.quotas(a.ask.Accounts)
+	a.budget = a.ask.Budget || len(a.quotas) > 0
+	a.booked = a.budget && a.ask.Reserved && a.p.reserved > s.queue.booked(a.p.key)
+	tests := a.ask.Prefer != nil && a.ask.Prefer.Test
+	if a.budget && !a.booked && !tests && !v.fits(1, a.quotas) {
+		a.refuse(ReasonBudget, v.renews(1, a.quotas))
+		return
+	}
+	switch cause, until, blocked := m.blocked(v.now); {
+	case !blocked:
+		a.chooseAccount()
+	case v.hopeless(a.ask.Patience, until):
+		a.refuse(cause, until)
+	default:
+		g.Cause, g.Until = cause, s.clock.time(until)
+		a.later(until.sub(v.now))
+	}
+}
+
+// chooseAccount looks for an account that can take the request, where it needs one.
+func (a *attempt) chooseAccount() {
+	s, g := a.view.s, &a.grant
+	if len(a.ask.Accounts) == 0 {
+		a.takeTurn()
+		return
+	}
+	if i := s.queue.find(a.ask.Ticket); i >= 0 {
+		s.queue.tickets[i].key = 0
+	}
+	a.pick = a.view.pick(&a.ask)
+	k := &a.pick
+	g.Full, g.Pinned = k.full, k.pinned != nil
+	switch {
+	case k.account != nil:
+		a.takeTurn()
+	case k.refuse:
+		a.refuse(k.cause, 0)
+	case k.cause == ReasonAccount:
+		g.Cause = ReasonAccount
+		a.later(max(slotNap, a.ask.Nap))
+		if i := s.queue.find(g.Ticket); i >= 0 && g.Pinned {
+			s.queue.tickets[i].key = k.pinned.id
+		}
+	default:
+		g.State, g.Cause, g.Until = k.state, k.cause, s.clock.time(k.until)
+		if k.until == 0 || k.until.sub(a.view.now) > a.ask.Patience {
+			a.refuse(k.cause, k.until)
+			return
+		}
+		a.later(k.until.sub(a.view.now))
+	}
+}
+
+// takeTurn lets the request go, or says what it waits for where nothing blocks: each of address, process and account
+// has its pace, and the longest wait counts; then a slot; then those ahead of it.
+func (a *attempt) takeTurn() {
+	v, s, now, g := a.view, a.view.s, a.view.now, &a.grant
+	m, nap := &s.address.machine, a.ask.Nap
+	common, own := v.commonPace(), m.pace(a.p.normal, v.t, now)
+	limit, window, total := s.processes.limits()
+	token := s.address.bucket.wait(now, common)
+	room := max(s.ceiling.wait(now, limit, window), m.learned.room(now, &s.ceiling))
+	shared, alone := max(token, room), max(a.p.own.wait(now, own), a.pick.wait)
+	free := v.slotFree(a.p, total)
+	ahead := v.ahead(s.queue.find(a.ask.Ticket))
+	behind := time.Duration(ahead) * common.interval()
+	g.Head = ahead == 0
+	if m.probing() && !free && v.failedForLong() {
+		a.refuse(m.reason, now.add(m.cooled(v.t)))
+		return
+	}
+	if shared > 0 && m.state == Normal {
+		m.lastTokenShortage = now
+	}
+
+	var wait time.Duration
+	switch {
+	case alone > shared: // others pass meanwhile
+		g.Cause, wait = ReasonToken, alone
+	case shared > 0: // the tickets in front need their tokens too
+		g.Cause, wait = ReasonToken, shared+behind
+		if room > token {
+			g.Cause = ReasonCeiling
+		}
+		if nap > 0 { // it is woken when its turn comes before
+			wait += behind / 4
+		}
+	case !free:
+		g.Cause, wait = ReasonSlot, max(slotNap, nap)
+	case ahead > 0 && (nap == 0 || !v.enoughFor(ahead+1)):
+		g.Cause, wait = ReasonTurn, max(min(behind, slotNap), nap)
+	default: // a token of each bucket, all at once
+		s.ceiling.add(now, window)
+		s.address.bucket.take(now, common)
+		a.p.own.take(now, own)
+		a.let()
+		return
+	}
+	if m.probing() && ahead > 0 {
+		wait = ProbeNap
+	}
+	a.later(wait)
+}
+
+// let lets the request go: it holds a lease from now on.
+func (a *attempt) let() {
+	s, now, g := a.view.s, a.view.now, &a.grant
+	m := &s.address.machine
+	g.Hold = a.ask.Hold
+	if g.Hold <= 0 {
+		g.Hold = LeaseMax
+	}
+	if m.probing() {
+		g.Hold = min(g.Hold, ProbeHold)
+	}
+	m.permits++
+	if !a.ask.Again {
+		m.firstTry = now
+	}
+	g.Granted, g.Booked, g.Pass = true, a.budget, Pass{m.permits, m.epoch}
+	s.queue.withdraw(a.ask.Ticket)
+	l := lease{permit: m.permits, epoch: m.epoch, owner: a.p.key, until: now.add(g.Hold), budget: a.budget}
+	if a.pick.account != nil {
+		g.Choice = a.view.use(&a.pick, &l)
+	}
+	s.queue.leases = append(s.queue.leases, l)
+	if a.budget && !a.booked {
+		a.p.reserved++
+		a.p.reservedAt = now
+	}
+}
+
+// later leaves a ticket in the queue, with the moment at which its owner promises to ask again.
+func (a *attempt) later(wait time.Duration) {
+	q, g := &a.view.s.queue, &a.grant
+	if a.ask.Patience <= 0 && g.State != CacheOnly { // it won't come again
+		q.withdraw(a.ask.Ticket)
+		return
+	}
+	place := q.find(a.ask.Ticket)
+	if place < 0 {
+		if len(q.tickets) >= maxTickets {
+			g.Wait = MaxNap
+			return
+		}
+		place = q.enqueue(a.p.key)
+	}
+	g.Wait = min(max(wait, time.Microsecond), MaxNap)
+	g.Ticket = q.tickets[place].number
+	q.tickets[place].due = a.view.now.add(g.Wait)
+}
+
+func (a *attempt) refuse(cause Reason, until Stamp) {
+	a.view.s.queue.withdraw(a.ask.Ticket)
+	a.grant.Refused, a.grant.Cause, a.grant.Until = true, cause, a.view.s.clock.time(until)
+}
+
+// Withdraw takes the ticket of a request that gives up out of the queue.
+func (s *Snapshot) Withdraw(at Instant, number uint64) {
+	s.advance(at)
+	s.queue.withdraw(number)
+}
+
+// Blocked reports whether an ask would be refused now because of a block, and returns the block. It
+// changes nothing. A block whose end has come refuses nobody: the next ask ends it.
+func (s *Snapshot) Blocked(at Instant, a Ask) (Block, bool) {
+	clock, m := s.clock, &s.address.machine
+	clock.advance(at)
+	now := clock.now
+	cause, until, blocked := m.blocked(now)
+	b := Block{State: m.state, Cause: cause, Since: clock.time(m.since), Until: clock.time(until)}
+	over := until != 0 && until <= now
+	return b, blocked && !over && view{s, now, a.Tuning, at.Parts}.hopeless(a.Patience, until)
+}
+
+// hopeless reports whether a blocked ask should be refused at once. A process that recovers
+// automatically waits in CacheOnly for as long as it takes, any other not at all.
+func (v view) hopeless(patience time.Duration, until Stamp) bool {
+	switch v.s.address.machine.state {
+	case CacheOnly:
+		return v.t.AutoRecover == 0 || until == 0
+	case Sleep:
+		return until.sub(v.now) > patience || v.failedForLong()
+	default:
+		return until.sub(v.now) > patience
+	}
+}
+
+// failedForLong reports whether the upstream has failed for longer than a request may wait: with short
+// cooldowns a batch would else wait for the probe with each request of a long outage.
+func (v view) failedForLong() bool {
+	since := v.s.address.machine.failing
+	return since != 0 && v.now.sub(since) > max(v.t.MaxWait, 0)
+}

@@ -1,0 +1,373 @@
+package core
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// unseenAfter is when a silent process is forgotten.
+	unseenAfter = time.Hour
+	// activeFor is how long a process that has asked counts for the rate of the shared bucket.
+	activeFor = 10 * time.Second
+	// lateAfter is how much later than promised a ticket's owner may ask again. After that others pass the ticket
+	// until its owner asks: its process is stopped or dead.
+	lateAfter = 100 * time.Millisecond
+	// lostAfter is when a late ticket is dropped.
+	lostAfter = 30 * time.Second
+	// LeaseMax is the length of a lease whose holder did not say how long it needs it.
+	LeaseMax = time.Hour
+)
+
+// process is one participant: a limiter. Leases and tickets refer to it by its key.
+type process struct {
+	id   string
+	key  uint64
+	seen Stamp
+	own  bucket // its own pace
+
+	// What it brings to the common limits.
+	normal  pace          // what it would like to send in Normal
+	ceiling int           // the smallest of all holds
+	window  time.Duration // of the ceiling; the longest of all holds
+	slots   int           // its own concurrency in Normal
+	total   int           // the smallest of all holds
+
+	accounts []uint64 // the numbers of those it has
+
+	reserved   int   // requests reserved from the budget, those under way included
+	reservedAt Stamp // when it last asked
+}
+
+// processes are all participants, in the order of arrival.
+type processes struct {
+	list []process
+	seq  uint64 // the key of the newest
+}
+
+func (l *processes) byID(id string) *process {
+	for i := range l.list {
+		if l.list[i].id == id {
+			return &l.list[i]
+		}
+	}
+	return nil
+}
+
+func (l *processes) byKey(key uint64) *process {
+	for i := range l.list {
+		if l.list[i].key == key {
+			return &l.list[i]
+		}
+	}
+	return nil
+}
+
+// fastest returns the largest rate and burst in Normal among the processes that have asked of late, or among
+// all if none has; the zero pace without any process.
+func (l *processes) fastest(now Stamp) pace {
+	var active, all pace
+	for i := range l.list {
+		p := &l.list[i]
+		all = pace{max(all.rate, p.normal.rate), max(all.burst, p.normal.burst)}
+		if now.sub(p.seen) <= activeFor {
+			active = pace{max(active.rate, p.normal.rate), max(active.burst, p.normal.burst)}
+		}
+	}
+	if active.rate == 0 {
+		return all
+	}
+	return active
+}
+
+// limits returns what holds for all: the smallest ceiling over the longest window, and the smallest number of slots.
+func (l *processes) limits() (ceiling int, window time.Duration, total int) {
+	ceiling, total = maxGrants, maxTickets
+	for i := range l.list {
+		p := &l.list[i]
+		ceiling, window, total = min(ceiling, p.ceiling), max(window, p.window), min(total, p.total)
+	}
+	return ceiling, window, total
+}
+
+// join notes that a process asks. A new one starts with what the shared bucket holds.
+func (v view) join(id string) *process {
+	l := &v.s.processes
+	p := l.byID(id)
+	known := p != nil
+	if !known {
+		v.s.forgetUnseen(v.now)
+		l.seq++
+		l.list = append(l.list, process{id: id, key: l.seq})
+		p = &l.list[len(l.list)-1]
+	}
+	p.seen, p.normal = v.now, v.t.normal()
+	p.ceiling, p.window, p.slots, p.total = v.t.Ceiling, v.t.CeilingWindow, v.t.Concurrency, v.t.ConcurrencyTotal
+	if !known {
+		c := &v.s.address
+		p.own.start(v.now, c.machine.pace(p.normal, v.t, v.now), c.bucket.tokens(v.now, v.commonPace()))
+	}
+	return p
+}
+
+// normalPace returns the pace of the shared bucket in Normal: the fastest process's, or that of the tuning where no
+// process takes part.
+func (v view) normalPace() pace {
+	if p := v.s.processes.fastest(v.now); p.rate > 0 {
+		return p
+	}
+	return v.t.normal()
+}
+
+// commonPace returns the pace of the shared bucket in the present state.
+func (v view) commonPace() pace { return v.s.address.machine.pace(v.normalPace(), v.t, v.now) }
+
+// forgetUnseen drops processes that have been silent for long, and the oldest if there are too many.
+func (s *Snapshot) forgetUnseen(now Stamp) {
+	s.removeProcesses(func(p *process) bool { return now.sub(p.seen) >= unseenAfter })
+	if n := len(s.processes.list) - maxProcesses; n >= 0 {
+		oldest := s.processes.list[n].key
+		s.removeProcesses(func(p *process) bool { return p.key <= oldest })
+	}
+}
+
+// Bury drops what the limiters of these processes held: tickets, slots and reservations.
+func (s *Snapshot) Bury(at Instant, ids []string) {
+	s.advance(at)
+	s.removeProcesses(func(p *process) bool { return slices.Contains(ids, processOf(p.id)) })
+}
+
+func (s *Snapshot) removeProcesses(which func(*process) bool) {
+	s.processes.list = slices.DeleteFunc(s.processes.list, func(p process) bool {
+		gone := which(&p)
+		if gone {
+			s.queue.forget(func(owner uint64) bool { return owner == p.key })
+		}
+		return gone
+	})
+}
+
+// Leave takes a process that says goodbye out of the snapshot: its tickets and
+// reservations at once, itself when its last permit is back.
+func (s *Snapshot) Leave(at Instant, owner string) {
+	s.advance(at)
+	p := s.processes.byID(owner)
+	switch {
+	case p == nil:
+	case s.queue.held(p.key) == 0:
+		s.removeProcesses(func(o *process) bool { return o.id == owner })
+	default:
+		s.queue.dropTickets(func(key uint64) bool { return key == p.key })
+		p.reserved = s.queue.booked(p.key)
+	}
+}
+
+// expire ends leases that have run out, drops abandoned tickets and frees orphaned reservations.
+func (v view) expire() {
+	q := &v.s.queue
+	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool {
+		if v.now < l.until {
+			return false
+		}
+		if p := v.s.processes.byKey(l.owner); l.budget && p != nil {
+			p.settle(1)
+		}
+		return true
+	})
+	v.freeOrphans()
+	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return v.now.sub(t.due) >= lostAfter })
+}
+
+// Renew lengthens the leases of these permits.
+func (s *Snapshot) Renew(at Instant, kept map[Pass]bool, by time.Duration) {
+	until := s.advance(at).add(by)
+	for i := range s.queue.leases {
+		if l := &s.queue.leases[i]; kept[Pass{l.permit, l.epoch}] {
+			l.until = max(l.until, until)
+		}
+	}
+}
+
+// ticket is the place of a request that waits.
+type ticket struct {
+	number uint64
+	owner  uint64 // process key
+	due    Stamp  // when its owner promised to ask again
+	key    uint64 // of an account, for whose slot alone it waits; 0: for any
+}
+
+// lease is the slot of a request that is under way.
+type lease struct {
+	permit uint64
+	epoch  uint64
+	owner  uint64 // process key
+	until  Stamp  // when it ends by itself
+	budget bool   // it holds one reserved request of its owner's budget
+
+	key          uint64 // of an account; 0: none
+	accountEpoch uint64 // of the account's machine, when it was granted
+	test         bool   // it finds out whether the key is accepted
+}
+
+// queue is the requests of all processes: those under way hold a lease, those that wait a ticket. Tickets are
+// served in order of arrival, and nothing but a lease is ever held while waiting for something else.
+type queue struct {
+	tickets []ticket // in order of arrival
+	leases  []lease
+	seq     uint64 // the newest ticket
+}
+
+// find returns the place of a ticket, -1 for none.
+func (q *queue) find(number uint64) int {
+	return slices.IndexFunc(q.tickets, func(t ticket) bool { return t.number == number })
+}
+
+func (q *queue) enqueue(owner uint64) int {
+	q.seq++
+	q.tickets = append(q.tickets, ticket{number: q.seq, owner: owner})
+	return len(q.tickets) - 1
+}
+
+func (q *queue) withdraw(number uint64) {
+	if i := q.find(number); i >= 0 {
+		q.tickets = slices.Delete(q.tickets, i, i+1)
+	}
+}
+
+// release ends a lease. It reports false if the lease had ended before.
+func (q *queue) release(p Pass) (lease, bool) {
+	for i, l := range q.leases {
+		if l.permit == p.Number && l.epoch == p.Epoch {
+			q.leases = slices.Delete(q.leases, i, i+1)
+			return l, true
+		}
+	}
+	return lease{}, false
+}
+
+func (q *queue) count(fits func(*lease) bool) int {
+	n := 0
+	for i := range q.leases {
+		if fits(&q.leases[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+func (q *queue) running(epoch uint64) int {
+	return q.count(func(l *lease) bool { return l.epoch == epoch })
+}
+
+// probes counts the requests that were let through one at a time.
+func (q *queue) probes(m *machine) int {
+	return q.count(func(l *lease) bool { return l.epoch == m.epoch && l.permit > m.faltering })
+}
+
+func (q *queue) held(owner uint64) int {
+	return q.count(func(l *lease) bool { return l.owner == owner })
+}
+
+func (q *queue) booked(owner uint64) int {
+	return q.count(func(l *lease) bool { return l.owner == owner && l.budget })
+}
+
+func (q *queue) withKey(key uint64) int {
+	return q.count(func(l *lease) bool { return l.key == key })
+}
+
+func (q *queue) with(a *account) int {
+	return q.count(func(l *lease) bool { return l.key != 0 && a.owns(l.key) })
+}
+
+func (q *queue) dropTickets(whose func(owner uint64) bool) {
+	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return whose(t.owner) })
+}
+
+func (q *queue) forget(whose func(owner uint64) bool) {
+	q.dropTickets(whose)
+	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool { return whose(l.owner) })
+}
+
+// ahead counts the tickets that have to be served before a place, -1 for somebody new. Late tickets, and tickets
+// of processes that are at their slot limit or whose own pace is not due, are passed and keep their places.
+func (v view) ahead(place int) int {
+	tickets := v.s.queue.tickets
+	if place >= 0 {
+		tickets = tickets[:place]
+	}
+	n := 0
+	for i := range tickets {
+		if v.mayGo(&tickets[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// mayGo reports whether a ticket's request could be let go if it were the first.
+func (v view) mayGo(waits *ticket) bool {
+	if v.now.sub(waits.due) > lateAfter {
+		return false
+	}
+	v = v.whole()
+	q, m := &v.s.queue, &v.s.address.machine
+	if a, k := v.s.accounts.key(waits.key); k != nil {
+		if l := v.limitsOf(a); !v.keyFree(k, &l) || l.slots > 0 && q.with(a) >= l.slots {
+			return false // it waits for this slot alone
+		}
+	}
+	p := v.s.processes.byKey(waits.owner)
+	return p != nil && (m.probing() || q.held(p.key) < m.regime().slotsOf(p.slots)) &&
+		p.own.wait(v.now, m.pace(p.normal, v.t, v.now)) == 0 && v.accountReady(p)
+}
+
+// slotFree reports whether there is a slot: one of all and, for a process, one of its own. Probes are alone among
+// themselves; permits of before still count everywhere else.
+func (v view) slotFree(p *process, total int) bool {
+	q, m := &v.s.queue, &v.s.address.machine
+	if m.probing() {
+		return q.probes(m) == 0
+	}
+	r := m.regime()
+	return len(q.leases) < r.slotsOf(total) && (p == nil || q.held(p.key) < r.slotsOf(p.slots))
+}
+
+// enoughFor reports whether slots, tokens and room under the ceiling are there for n requests at once. Then one that
+// asks takes nothing from those ahead of it: over a network the first in line may be on its way for a while.
+func (v view) enoughFor(n int) bool {
+	s, m := v.s, &v.s.address.machine
+	limit, window, total := s.processes.limits()
+	return !m.probing() && len(s.queue.leases)+n <= m.regime().slotsOf(total) &&
+		s.ceiling.within(v.now, window)+n <= limit && s.address.bucket.tokens(v.now, v.commonPace()) >= float64(n)
+}
+
+// UpNext returns the first ticket in the queue, its process, and how long until it can be let go, if that is before it
+// asks again; 0 if not.
+func UpNext(s *Snapshot, at Instant) (ticket uint64, process string, in time.Duration) {
+	clock := s.clock
+	clock.advance(at)
+	now := clock.now
+	v := view{s, now, &defaults, 1}
+	limit, window, total := s.processes.limits()
+	if _, _, blocked := s.address.machine.blocked(now); blocked || !v.slotFree(nil, total) {
+		return 0, "", 0
+	}
+	in = max(s.address.bucket.wait(now, v.commonPace()), s.ceiling.wait(now, limit, window),
+		s.address.machine.learned.room(now, &s.ceiling))
+	due := now.add(in)
+	for i := range s.queue.tickets {
+		q := &s.queue.tickets[i]
+		if !v.mayGo(q) {
+			continue
+		}
+		if q.due.sub(due) < wakeFor {
+			return 0, "", 0 // it comes by itself
+		}
+		return q.number, processOf(s.processes.byKey(q.owner).id), in
+	}
+	return 0, "", 0
+}
+
+// wakeFor is by how much earlier than by itself a request must be able to go to be woken.
+const wakeFor = 5 * time.Millisecond
