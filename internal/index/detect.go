@@ -3,10 +3,13 @@ package index
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
@@ -92,4 +95,164 @@ func detectExport(text []byte) (list, error) {
 		return filmExport, nil
 	}
 	return list{}, lang.Error("it is an export, but of neither series nor films: %w", errUnknown)
+}
+
+// maxElement bounds one entry of a list as it stands in the file; real ones have a few KiB. Decoded it takes at most
+// about 16 times as much memory.
+const maxElement = 1 << 20
+
+var errLargeElement = errors.New("is larger than 1 MiB")
+
+// eachElement decodes every element of the given name that stands directly inside the root, which must be the only
+// one. An error of the input is a *lineError; one of do is returned as it is.
+func eachElement[T any](r io.Reader, root, name string, do func(T) error) error {
+	in := &bounded{r: r, large: errLargeElement} // each element has a bound of its own
+	d := xml.NewDecoder(in)
+	const before, inside, after = 0, 1, 2
+	at := before
+	for {
+		in.left = maxElement
+		tok, err := d.Token()
+		line, _ := d.InputPos()
+		switch {
+		case errors.Is(err, io.EOF) && at == after:
+			return nil
+		case errors.Is(err, io.EOF):
+			return &lineError{line, errors.New("it ends before <" + root + "> does")}
+		case err != nil:
+			return faultOf(root, line, err)
+		}
+		switch t := tok.(type) {
+		case xml.EndElement:
+			at = after
+		case xml.StartElement:
+			switch {
+			case at == inside && t.Name.Local == name:
+				var element T
+				if err = d.DecodeElement(&element, &t); err == nil {
+					if err := do(element); err != nil {
+						return err
+					}
+				}
+			case at == inside:
+				err = d.Skip()
+			case at == before && t.Name.Local == root:
+				at = inside
+			default:
+				err = fmt.Errorf("<%s> where <%s> should be", t.Name.Local, root)
+			}
+			if err != nil {
+				return faultOf(t.Name.Local, line, err)
+			}
+		}
+	}
+}
+
+func faultOf(element string, line int, err error) *lineError {
+	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
+		return &lineError{syntax.Line, errors.New(syntax.Msg)}
+	}
+	if errors.Is(err, errLargeElement) {
+		err = fmt.Errorf("<%s> %w", element, err)
+	}
+	return &lineError{line, err}
+}
+
+// lineError is a fault in a line of what was read, counted from 1.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
+func (e *lineError) Unwrap() error { return e.err }
+
+// maxLine is the longest line of a list of lines.
+const maxLine = 1 << 20
+
+// eachLine calls do for every line that is not empty, and makes its error a *lineError. An error of the input comes
+// first: the line that it cut is not judged.
+func eachLine(r io.Reader, do func(text string) error) error {
+	in := &errorKeeper{r: r}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	n := 0
+	for lines.Scan() && in.err == nil {
+		n++
+		text := lines.Text()
+		if n == 1 {
+			text = strings.TrimPrefix(text, "\ufeff")
+		}
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		if err := do(text); errors.As(err, new(*storeError)) {
+			return err
+		} else if err != nil {
+			return &lineError{n, err}
+		}
+	}
+	switch err := lines.Err(); {
+	case in.err != nil:
+		return &lineError{n + 1, in.err}
+	case errors.Is(err, bufio.ErrTooLong):
+		return &lineError{n + 1, lang.Error("the line is longer than 1 MiB")}
+	}
+	return nil
+}
+
+// errorKeeper keeps the error with which its reader failed.
+type errorKeeper struct {
+	r   io.Reader
+	err error
+}
+
+func (m *errorKeeper) Read(p []byte) (int, error) {
+	n, err := m.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		m.err = err
+	}
+	return n, err
+}
+
+// maxInput bounds what a file may unpack to; the largest export is about a tenth of it.
+const maxInput = 2 << 30
+
+var errLarge = lang.Error("it is larger than %d GiB", maxInput>>30)
+
+// bounded is io.LimitReader with an error of its own.
+type bounded struct {
+	r     io.Reader
+	left  int64
+	large error
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, b.large
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// unpack returns the content of a file that may be zipped, once or twice.
+func unpack(r io.Reader) (*bufio.Reader, error) {
+	const window = 64 << 10
+	in := bufio.NewReaderSize(r, window)
+	for range 2 {
+		head, err := in.Peek(2)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if !bytes.Equal(head, []byte{0x1f, 0x8b}) {
+			break
+		}
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, err
+		}
+		in = bufio.NewReaderSize(z, window)
+	}
+	return bufio.NewReaderSize(&bounded{in, maxInput, errLarge}, window), nil
 }

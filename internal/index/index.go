@@ -4,7 +4,15 @@
 package index
 
 import (
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/title"
 )
 
 // Source is a list that an index is built from.
@@ -107,4 +115,189 @@ func (c Candidate) Place(n int) (season int, episodes []int, ok bool) {
 		return 0, nil, false
 	}
 	return *c.Season, []int{n + c.Offset}, true
+}
+
+// FileName is the index's file in the data folder. The number is the layout's: another layout has another file, and
+// the lists are imported anew.
+const FileName = "index-v2.db"
+
+// bucket is one of the file's buckets. Keys of titles are the normalised title, a zero byte and the id, so that one
+// look-up finds all that share a title.
+type bucket byte
+
+const (
+	bucketAnime     bucket = iota + 1 // AniDB id -> anime, JSON
+	bucketShows                       // TMDB series id, AniDB id -> nothing
+	bucketListNames                   // title -> text: the names in Anime-Lists
+	bucketTitles                      // title -> kind, language, text: AniDB's
+	bucketTV                          // title -> popularity, text: TMDB's series
+	bucketTVIDs                       // TMDB id -> popularity, text
+	bucketFilms
+	bucketFilmIDs
+	bucketListLoose // marked title -> as in bucketListNames
+	bucketLoose     // marked title -> as in bucketTitles
+	bucketMovies    // TMDB film id, AniDB id -> nothing
+	bucketIDs       // AniDB id -> AniList's id, MyAnimeList's id
+)
+
+func (b bucket) name() []byte { return []byte{'b', byte('0' + b)} }
+
+// metaName is the bucket that says which sources were imported.
+var metaName = []byte("meta")
+
+// bucketsOf lists the buckets that a source fills.
+var bucketsOf = map[Source][]bucket{
+	AnimeLists: {bucketAnime, bucketShows, bucketListNames, bucketListLoose, bucketMovies},
+	AniDB:      {bucketTitles, bucketLoose},
+	TVExport:   {bucketTV, bucketTVIDs},
+	FilmExport: {bucketFilms, bucketFilmIDs},
+	AnimeIDs:   {bucketIDs},
+}
+
+// maxTitle is the longest title that is indexed, in bytes; no file name is as long.
+const maxTitle = 1000
+
+// keysOf returns the normalised forms under which a title is found: as it is, and in Latin letters where it is
+// written in kana or hangul.
+func keysOf(text string) []string {
+	if len(text) > maxTitle {
+		return nil
+	}
+	var out []string
+	if n := title.Normalize(text); n != "" {
+		out = append(out, n)
+	}
+	if r := title.Romanize(text); r != text {
+		if n := title.Normalize(r); n != "" && (len(out) == 0 || n != out[0]) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Marks in front of keys that are looked up only where nothing has exactly the title. No normalised title begins so.
+const (
+	plainMark = "\x01" // however long vowels, particles and spaces are written
+	headMark  = "\x02" // without the subtitle or the year
+)
+
+// leastLoose is how many bytes of a title must agree where it is not exactly the same.
+const leastLoose = 8
+
+func looseKeysOf(text string) []string {
+	if len(text) > maxTitle {
+		return nil
+	}
+	var out []string
+	if plain := title.Plain(title.Normalize(text)); len(plain) >= leastLoose {
+		out = append(out, plainMark+plain)
+	}
+	undated := withoutYear(text)
+	head := title.Normalize(match.Before(undated, match.SubtitleMarks))
+	enough := strings.Contains(head, " ") || len(head) != utf8.RuneCountInString(head)
+	if head == "" && undated != text {
+		head, enough = title.Normalize(undated), true
+	}
+	if plain := title.Plain(head); len(plain) >= leastLoose && enough {
+		out = append(out, headMark+plain)
+	}
+	return out
+}
+
+// yearAtEnd is how AniDB tells namesakes and seasons of one title apart: "Title (2019)".
+var yearAtEnd = regexp.MustCompile(`\s*\((19|20)\d\d\)$`)
+
+func withoutYear(text string) string { return yearAtEnd.ReplaceAllString(text, "") }
+
+func idKey(ids ...int) []byte {
+	var b []byte
+	for _, id := range ids {
+		b = binary.BigEndian.AppendUint32(b, uint32(id))
+	}
+	return b
+}
+
+func titleKey(norm string, id int) []byte {
+	b := make([]byte, 0, len(norm)+5)
+	return binary.BigEndian.AppendUint32(append(append(b, norm...), 0), uint32(id))
+}
+
+func idOf(key []byte) int {
+	if len(key) < 4 {
+		return 0
+	}
+	return int(binary.BigEndian.Uint32(key[len(key)-4:]))
+}
+
+func animeRecords(a anime) ([]record, error) {
+	value, err := json.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	out := []record{{bucketAnime, idKey(a.ID), value}}
+	if a.TV > 0 {
+		out = append(out, record{bucketShows, idKey(a.TV, a.ID), nil})
+	}
+	for _, id := range a.Movies {
+		out = append(out, record{bucketMovies, idKey(id, a.ID), nil})
+	}
+	for _, k := range keysOf(a.Name) {
+		out = append(out, record{bucketListNames, titleKey(k, a.ID), []byte(a.Name)})
+	}
+	for _, k := range looseKeysOf(a.Name) {
+		out = append(out, record{bucketListLoose, titleKey(k, a.ID), []byte(a.Name)})
+	}
+	return out, nil
+}
+
+func titleRecords(t titleRow) []record {
+	var out []record
+	value := append([]byte{byte(t.kind), byte(min(len(t.language), 255))}, t.language[:min(len(t.language), 255)]...)
+	value = append(value, t.text...)
+	for _, k := range keysOf(t.text) {
+		out = append(out, record{bucketTitles, titleKey(k, t.anime), value})
+	}
+	if t.kind == shortTitle {
+		return out
+	}
+	for _, k := range looseKeysOf(t.text) {
+		out = append(out, record{bucketLoose, titleKey(k, t.anime), value})
+	}
+	return out
+}
+
+func readTitle(value []byte) (titleRow, bool) {
+	if len(value) < 2 || len(value) < 2+int(value[1]) {
+		return titleRow{}, false
+	}
+	n := 2 + int(value[1])
+	return titleRow{kind: titleKind(value[0]), language: string(value[2:n]), text: string(value[n:])}, true
+}
+
+func exportRecords(r exportRow) []record {
+	titles, ids := bucketTV, bucketTVIDs
+	if r.kind == match.Movie {
+		titles, ids = bucketFilms, bucketFilmIDs
+	}
+	text := r.title
+	if len(text) > maxTitle {
+		text = strings.ToValidUTF8(text[:maxTitle], "")
+	}
+	value := append(binary.BigEndian.AppendUint32(nil, math.Float32bits(float32(r.popularity))), text...)
+	out := []record{{ids, idKey(r.id), value}}
+	for _, k := range keysOf(text) {
+		out = append(out, record{titles, titleKey(k, r.id), value})
+	}
+	return out
+}
+
+func readExportValue(value []byte) (popularity float64, text string, ok bool) {
+	if len(value) < 4 {
+		return 0, "", false
+	}
+	p := float64(math.Float32frombits(binary.BigEndian.Uint32(value)))
+	if math.IsNaN(p) || math.IsInf(p, 0) {
+		p = 0
+	}
+	return p, string(value[4:]), true
 }

@@ -1,0 +1,352 @@
+package tmdb
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Genre is an id and its name in the language that was asked for; some names are empty in some languages.
+type Genre struct {
+	ID   int    `json:"id"`
+	Name string `json:"name"`
+}
+
+// Network is a broadcaster or a streaming service.
+type Network struct {
+	ID            int     `json:"id"`
+	Name          string  `json:"name"`
+	LogoPath      *string `json:"logo_path"`
+	OriginCountry string  `json:"origin_country"`
+}
+
+// Company made a film or series.
+type Company struct {
+	ID            int     `json:"id"`
+	Name          string  `json:"name"`
+	LogoPath      *string `json:"logo_path"`
+	OriginCountry string  `json:"origin_country"`
+}
+
+// Country is an ISO 3166-1 code and its English name.
+type Country struct {
+	Code string `json:"iso_3166_1"`
+	Name string `json:"name"`
+}
+
+// SpokenLanguage is an ISO 639-1 code and its names.
+type SpokenLanguage struct {
+	Code        string `json:"iso_639_1"`
+	Name        string `json:"name"`
+	EnglishName string `json:"english_name"`
+}
+
+// SeasonSummary is a season as the details of its series list it. AirDate is often "". EpisodeCount is a count, not
+// the last number: seasons may start at 62 and have gaps.
+type SeasonSummary struct {
+	ID           int     `json:"id"`
+	SeasonNumber int     `json:"season_number"` // 0 holds the specials
+	Name         string  `json:"name"`
+	AirDate      string  `json:"air_date"`
+	EpisodeCount int     `json:"episode_count"`
+	Overview     string  `json:"overview"`
+	VoteAverage  float64 `json:"vote_average"`
+	PosterPath   *string `json:"poster_path"`
+}
+
+// TVDetails is a series. The fields after Seasons are nil unless they were appended (and, for a season, unless TMDB
+// has it).
+type TVDetails struct {
+	ID               int      `json:"id"`
+	Name             string   `json:"name"`
+	OriginalName     string   `json:"original_name"`
+	OriginalLanguage string   `json:"original_language"`
+	OriginCountry    []string `json:"origin_country"`
+	Languages        []string `json:"languages"`
+	FirstAirDate     string   `json:"first_air_date"`
+	LastAirDate      string   `json:"last_air_date"`
+	InProduction     bool     `json:"in_production"`
+	// Status is "Ended", "Returning Series", "Canceled", "Planned", "In Production" or "Pilot".
+	Status              string           `json:"status"`
+	Type                string           `json:"type"` // "Scripted", "Miniseries", "Video", ...
+	Adult               bool             `json:"adult"`
+	Softcore            bool             `json:"softcore"`
+	NumberOfSeasons     int              `json:"number_of_seasons"` // without season 0
+	NumberOfEpisodes    int              `json:"number_of_episodes"`
+	EpisodeRunTime      []int            `json:"episode_run_time"` // minutes
+	Genres              []Genre          `json:"genres"`
+	Overview            string           `json:"overview"`
+	Tagline             string           `json:"tagline"`
+	Homepage            string           `json:"homepage"`
+	Popularity          float64          `json:"popularity"`
+	VoteAverage         float64          `json:"vote_average"`
+	VoteCount           int              `json:"vote_count"`
+	PosterPath          *string          `json:"poster_path"`
+	BackdropPath        *string          `json:"backdrop_path"`
+	LastEpisodeToAir    *Episode         `json:"last_episode_to_air"`
+	NextEpisodeToAir    *Episode         `json:"next_episode_to_air"`
+	Networks            []Network        `json:"networks"`
+	ProductionCompanies []Company        `json:"production_companies"`
+	ProductionCountries []Country        `json:"production_countries"`
+	SpokenLanguages     []SpokenLanguage `json:"spoken_languages"`
+	Seasons             []SeasonSummary  `json:"seasons"`
+
+	AlternativeTitles *AlternativeTitles `json:"alternative_titles"`
+	Translations      *Translations      `json:"translations"`
+	ExternalIDs       *ExternalIDs       `json:"external_ids"`
+	EpisodeGroups     *EpisodeGroups     `json:"episode_groups"`
+	// AppendedSeasons has the seasons of append_to_response=season/1,... by their number. A season that TMDB does not
+	// have is not in it.
+	AppendedSeasons map[int]*Season `json:"-"`
+}
+
+const seasonKey = "season/"
+
+// UnmarshalJSON reads the details and the appended seasons, whose keys ("season/1") no struct tag can name.
+func (d *TVDetails) UnmarshalJSON(body []byte) error {
+	type plain TVDetails
+	if err := json.Unmarshal(body, (*plain)(d)); err != nil {
+		return err
+	}
+	if !bytes.Contains(body, []byte(`"`+seasonKey)) && !bytes.Contains(body, []byte(`"season\/`)) {
+		return nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil {
+		return err
+	}
+	for name, raw := range members {
+		rest, ok := strings.CutPrefix(name, seasonKey)
+		number, err := strconv.Atoi(rest)
+		if !ok || err != nil || number < 0 {
+			continue
+		}
+		var season *Season
+		if err := json.Unmarshal(raw, &season); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if season == nil || season.Episodes == nil {
+			continue // null, or an error object in its place
+		}
+		d.appendSeason(number, season)
+	}
+	return nil
+}
+
+func (d *TVDetails) check(ids []string) error { return sameID(d.ID, ids[0]) }
+
+// DetailOptions is what the details of one thing can be asked with.
+type DetailOptions struct {
+	// Language is a tag such as "ko-KR"; "" means TMDB's default, en-US. TMDB has no fallback: what is not translated
+	// is "".
+	Language string
+	Append   []string // at most MaxAppends items: AppendTranslations, AppendSeason(1), ...
+}
+
+func (o DetailOptions) query() *query {
+	return newQuery().language(o.Language).appends(o.Append)
+}
+
+// TV calls GET /3/tv/{id}. More than MaxAppends items to append are an *ArgumentError; TVComplete makes several
+// requests of them.
+func (c *Client) TV(ctx context.Context, id int, o DetailOptions) (*TVDetails, *Response, error) {
+	return fetch[TVDetails](ctx, c, fmt.Sprintf("/tv/%d", id), o.query().id(id))
+}
+
+// Collection is a series of films.
+type Collection struct {
+	ID           int     `json:"id"`
+	Name         string  `json:"name"`
+	PosterPath   *string `json:"poster_path"`
+	BackdropPath *string `json:"backdrop_path"`
+}
+
+// MovieDetails is a film. The last three fields are nil unless appended.
+type MovieDetails struct {
+	ID                  int              `json:"id"`
+	IMDbID              string           `json:"imdb_id"`
+	Title               string           `json:"title"`
+	OriginalTitle       string           `json:"original_title"`
+	OriginalLanguage    string           `json:"original_language"`
+	OriginCountry       []string         `json:"origin_country"`
+	ReleaseDate         string           `json:"release_date"`
+	Runtime             int              `json:"runtime"` // minutes; 0 means unknown
+	Status              string           `json:"status"`  // "Released", "Post Production", ...
+	Adult               bool             `json:"adult"`
+	Softcore            bool             `json:"softcore"`
+	Video               bool             `json:"video"`
+	Genres              []Genre          `json:"genres"`
+	Overview            string           `json:"overview"`
+	Tagline             string           `json:"tagline"`
+	Homepage            string           `json:"homepage"`
+	Budget              int64            `json:"budget"`
+	Revenue             int64            `json:"revenue"`
+	Popularity          float64          `json:"popularity"`
+	VoteAverage         float64          `json:"vote_average"`
+	VoteCount           int              `json:"vote_count"`
+	PosterPath          *string          `json:"poster_path"`
+	BackdropPath        *string          `json:"backdrop_path"`
+	BelongsToCollection *Collection      `json:"belongs_to_collection"`
+	ProductionCompanies []Company        `json:"production_companies"`
+	ProductionCountries []Country        `json:"production_countries"`
+	SpokenLanguages     []SpokenLanguage `json:"spoken_languages"`
+
+	AlternativeTitles *AlternativeTitles `json:"alternative_titles"`
+	Translations      *Translations      `json:"translations"`
+	ExternalIDs       *ExternalIDs       `json:"external_ids"`
+}
+
+func (d *MovieDetails) check(ids []string) error { return sameID(d.ID, ids[0]) }
+
+// Movie calls GET /3/movie/{id}.
+func (c *Client) Movie(ctx context.Context, id int, o DetailOptions) (*MovieDetails, *Response, error) {
+	return fetch[MovieDetails](ctx, c, fmt.Sprintf("/movie/%d", id), o.query().id(id))
+}
+
+// Episode is one episode. Cast and crew are left out: they are nine tenths of the bytes, and recognising a file needs
+// none of them.
+type Episode struct {
+	ID             int     `json:"id"`
+	ShowID         int     `json:"show_id"` // 0 in older bodies
+	SeasonNumber   int     `json:"season_number"`
+	EpisodeNumber  int     `json:"episode_number"`
+	EpisodeType    string  `json:"episode_type"` // "standard", "mid_season", "finale"; "" in older bodies
+	Name           string  `json:"name"`         // without a translation a placeholder such as "Episode 3"
+	AirDate        string  `json:"air_date"`
+	Runtime        int     `json:"runtime"` // minutes; 0 means unknown
+	Overview       string  `json:"overview"`
+	ProductionCode string  `json:"production_code"`
+	VoteAverage    float64 `json:"vote_average"`
+	VoteCount      int     `json:"vote_count"`
+	StillPath      *string `json:"still_path"`
+}
+
+func (e *Episode) check(ids []string) error {
+	if e.ID <= 0 {
+		return errNoID
+	}
+	return cmp.Or(sameNumber(e.SeasonNumber, ids[1]), sameNumber(e.EpisodeNumber, ids[2]))
+}
+
+// Season is a season with its episodes, in TMDB's order.
+type Season struct {
+	ID           int       `json:"id"`
+	DatabaseID   string    `json:"_id"`
+	SeasonNumber int       `json:"season_number"`
+	Name         string    `json:"name"`
+	AirDate      string    `json:"air_date"`
+	Overview     string    `json:"overview"`
+	VoteAverage  float64   `json:"vote_average"`
+	PosterPath   *string   `json:"poster_path"`
+	Episodes     []Episode `json:"episodes"`
+	Networks     []Network `json:"networks"`
+}
+
+func (s *Season) check(ids []string) error {
+	return cmp.Or(sameNumber(s.SeasonNumber, ids[1]), listOrError(s.Episodes))
+}
+
+// Season calls GET /3/tv/{id}/season/{number}. Season 0 holds the specials.
+func (c *Client) Season(ctx context.Context, id, number int, o DetailOptions) (*Season, *Response, error) {
+	q := o.query().id(id).number("season", number)
+	return fetch[Season](ctx, c, fmt.Sprintf("/tv/%d/season/%d", id, number), q)
+}
+
+// Episode calls GET /3/tv/{id}/season/{season}/episode/{episode}. The episode is TMDB's own number inside that
+// season.
+func (c *Client) Episode(ctx context.Context, id, season, episode int, o DetailOptions) (*Episode, *Response, error) {
+	q := o.query().id(id).number("season", season).number("episode", episode)
+	return fetch[Episode](ctx, c, fmt.Sprintf("/tv/%d/season/%d/episode/%d", id, season, episode), q)
+}
+
+// MaxAppends is how many items TMDB accepts in one append_to_response; more are answered with 400, code 27.
+const MaxAppends = 20
+
+// What can be appended and is decoded. Other items may be appended too; the answer then holds more than the types
+// here show.
+const (
+	AppendAlternativeTitles = "alternative_titles"
+	AppendTranslations      = "translations"
+	AppendEpisodeGroups     = "episode_groups" // series only
+	AppendExternalIDs       = "external_ids"
+)
+
+// AppendSeason names season n of a series.
+func AppendSeason(n int) string { return seasonKey + strconv.Itoa(n) }
+
+// TVComplete reads a series with all its seasons, in as few requests as possible: one for a series of up to 20 −
+// len(o.Append) seasons, counting season 0. The first request asks for o.Append and, blindly, for the seasons from 0
+// on that still fit; TMDB leaves out those it does not have. What the answer then lists beyond them is asked for in
+// further requests, whose seasons are added to AppendedSeasons. A season that was asked for and left out is not asked
+// for again.
+//
+// When a later request fails, the series as far as it was read comes back together with the error. The responses are
+// those of the requests made, in order; the last belongs to the error.
+func (c *Client) TVComplete(ctx context.Context, id int, o DetailOptions) (*TVDetails, []*Response, error) {
+	items := dedupe(o.Append)
+	asked := make(map[string]bool)
+	for _, item := range items {
+		asked[item] = true
+	}
+	for n := 0; len(items) < MaxAppends; n++ {
+		if item := AppendSeason(n); !asked[item] {
+			items = append(items, item)
+			asked[item] = true
+		}
+	}
+
+	first, items := items[:MaxAppends], items[MaxAppends:]
+	whole, resp, err := c.TV(ctx, id, DetailOptions{Language: o.Language, Append: first})
+	responses := []*Response{resp}
+	if err != nil {
+		return nil, responses, err
+	}
+	for _, s := range whole.Seasons {
+		if item := AppendSeason(s.SeasonNumber); s.SeasonNumber >= 0 && !asked[item] {
+			items = append(items, item)
+			asked[item] = true
+		}
+	}
+	for part := range slices.Chunk(items, MaxAppends) {
+		more, resp, err := c.TV(ctx, id, DetailOptions{Language: o.Language, Append: part})
+		responses = append(responses, resp)
+		if err != nil {
+			return whole, responses, err
+		}
+		whole.add(more)
+	}
+	return whole, responses, nil
+}
+
+// add takes over what a further request appended.
+func (d *TVDetails) add(more *TVDetails) {
+	for n, season := range more.AppendedSeasons {
+		d.appendSeason(n, season)
+	}
+	d.AlternativeTitles = cmp.Or(more.AlternativeTitles, d.AlternativeTitles)
+	d.Translations = cmp.Or(more.Translations, d.Translations)
+	d.ExternalIDs = cmp.Or(more.ExternalIDs, d.ExternalIDs)
+	d.EpisodeGroups = cmp.Or(more.EpisodeGroups, d.EpisodeGroups)
+}
+
+func (d *TVDetails) appendSeason(n int, season *Season) {
+	if d.AppendedSeasons == nil {
+		d.AppendedSeasons = make(map[int]*Season)
+	}
+	d.AppendedSeasons[n] = season
+}
+
+func dedupe(items []string) []string {
+	var out []string
+	for _, item := range items {
+		if !slices.Contains(out, item) {
+			out = append(out, item)
+		}
+	}
+	return out
+}
