@@ -292,7 +292,7 @@ func TestTheLimitsOfTheLastToAskHold(t *testing.T) {
 			Quota: Budget{Requests: 50, Period: time.Hour},
 		})
 		shared := func() core.AccountStatus {
-			st, err := ReadStatus(t.Context(), store, fast)
+			st, err := Operator{Store: store}.Status(t.Context(), fast)
 			must(t, err)
 			return st.Accounts[0]
 		}
@@ -473,7 +473,7 @@ func TestQuotasAreNeverExceeded(t *testing.T) {
 
 // A gets only 429s: with limited_by account it sleeps alone, and B keeps its rate.
 func TestAnAccountThatSleepsStopsNoOther(t *testing.T) {
-	run := func(t *testing.T, by LimitedBy) (b int, states map[string]State) {
+	run := func(t *testing.T, by core.LimitedBy) (b int, states map[string]State) {
 		tu := Tuning{LimitedBy: by, MaxWait: time.Hour}
 		l := limited(t, NewMemoryStore(), tu, Account{Name: "a1", Rate: 15}, Account{Name: "b1", Rate: 15})
 		prove(t, l)
@@ -506,7 +506,7 @@ func TestAnAccountThatSleepsStopsNoOther(t *testing.T) {
 		return b, map[string]State{"address": st.State, "a1": st.Accounts[0].State, "b1": st.Accounts[1].State}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		b, states := run(t, ByAccount)
+		b, states := run(t, core.ByAccount)
 		if b < 60*15*95/100 {
 			t.Errorf("the other one got %d of 900", b)
 		}
@@ -515,7 +515,7 @@ func TestAnAccountThatSleepsStopsNoOther(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		if b, _ := run(t, ByAddress); b > 400 {
+		if b, _ := run(t, core.ByAddress); b > 400 {
 			t.Errorf("where the address is limited the other one got %d", b)
 		}
 	})

@@ -238,7 +238,7 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 			return c.timeout(g.Cause, g.State)
 		}
 		c.beginWait(g.Block, c.asked.gauges)
-		stalled := g.Cause == ReasonSlot && g.Head || g.Cause == ReasonAccount
+		stalled := g.Cause == ReasonSlot && g.Head || g.Cause == core.ReasonAccount
 		reaped := stalled && l.reap(ctx, reapStalled, patience) || l.reap(ctx, reapWaiting, patience)
 		if counts && c.left() <= 0 { // the look for the dead took an update of its own
 			return c.timeout(g.Cause, g.State)
@@ -297,7 +297,7 @@ func (c *call) sleep(ctx context.Context, counts bool, freed, moved uint64) erro
 		nap = min(nap, c.PreferFor-c.insists)
 	}
 	var slot <-chan struct{}
-	if g.Cause == ReasonSlot || g.Cause == ReasonTurn || g.Cause == ReasonAccount {
+	if g.Cause == ReasonSlot || g.Cause == ReasonTurn || g.Cause == core.ReasonAccount {
 		slot = l.freed.listen(freed)
 	}
 	start := time.Now()
@@ -318,7 +318,7 @@ func (c *call) accepted(ctx context.Context) (bool, error) {
 	}
 	state, pass, reserved := c.grant.State, c.grant.Pass, c.ask.Reserved
 	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
-		s.Record(at, Report{Owner: l.owner, Tuning: &l.tune(at, s).Tuning, Pass: pass, KeepBudget: reserved})
+		s.Record(at, core.Report{Owner: l.owner, Tuning: &l.tune(at, s).Tuning, Pass: pass, KeepBudget: reserved})
 		return nil
 	})
 	if err != nil {
@@ -344,7 +344,7 @@ func (c *call) abandon() {
 	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
 		s.Withdraw(at, ticket)
 		if g.Granted {
-			s.Record(at, Report{Owner: l.owner, Tuning: &l.tune(at, s).Tuning, Pass: g.Pass})
+			s.Record(at, core.Report{Owner: l.owner, Tuning: &l.tune(at, s).Tuning, Pass: g.Pass})
 		}
 		return nil
 	})

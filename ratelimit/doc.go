@@ -3,17 +3,18 @@
 //
 // # What most callers need
 //
-//   - For HTTP: [Transport] puts a [Limiter] into an http.Client. It waits for permission, sends, reads the answer
+//   - To send requests over HTTP: a [Transport] in an http.Client. It waits for permission, sends, reads the answer
 //     whole, learns from it, and repeats what is worth repeating.
-//   - For everything else: [Limiter.Acquire] waits for a [Permit], and [Permit.Done] says with an [Event] what became
-//     of the request.
-//   - To make one: [New] and [Config], with [NewMemoryStore] for one process or [OpenFileStore] for all processes that
-//     use the same folder. [Tuning] has all settings; zero fields are the defaults.
+//   - To send anything else: [Limiter.Acquire] waits for a [Permit], and [Permit.Done] says with an [Event] how the
+//     request ended.
+//   - To make a limiter: [New] and [Config], with [NewMemoryStore] for one process or [OpenFileStore] for all processes
+//     that use the same folder. [Tuning] has all settings; zero fields are the defaults.
 //   - To say more of a request: [With] and [Request] set how long it waits and who pays for it, such as a
 //     [Reservation].
 //   - When nothing passes: [BlockedError] says until when; [ErrAcquireTimeout] and [ErrRequestTimeout] are the two
 //     timeouts.
-//   - To see and steer it: [Hooks] report what happens, [Limiter.Status] shows it, [Operator] changes it from outside.
+//   - To see and steer it: [Hooks] report what happens, [Limiter.Status] shows it, [Operator] shows and changes it from
+//     outside.
 //
 // For example:
 //
@@ -24,8 +25,8 @@
 //
 // A state machine of five states decides what passes. Normal lets through what the Tuning
 // allows; Throttle half of it; Sleep nothing until a time; HalfOpen one probe at a time;
-// CacheOnly nothing until an operator or a timer resumes. [Rules] is the table of all
-// transitions, [Graph] draws it. Transitions follow from error ratios over the last answers,
+// CacheOnly nothing until an operator or a timer resumes. Package machine has the table of all
+// transitions and draws it. Transitions follow from error ratios over the last answers,
 // confirmed by a second look, from streaks of 429s or failures, from a long Retry-After, from
 // time, and from what an operator orders.
 //
@@ -44,10 +45,9 @@
 //
 // # For tools
 //
-// [Operator] changes a running limiter from outside; [Limiter.Status] and [ReadStatus] show it; [Hooks] report what
-// happens. [Snapshot] is the pure core: [Snapshot.TryGrant] and [Snapshot.Record] take the time and the random draw as
-// arguments, so a simulation can drive the real limiter in virtual time. A [Store] keeps the snapshot and makes
-// each step atomic; the Limiter waits outside all locks.
+// A [Store] keeps the [Snapshot] and makes each step atomic; the Limiter waits outside all locks. Package machine is the
+// pure core: with it a simulation drives the real limiter in virtual time. [Fields] lists the settings, for
+// configurations and help. An [Account] stands for keys that have a rate, a quota or slots of their own.
 //
 // The package does not log, print, read the environment or exit.
 package ratelimit

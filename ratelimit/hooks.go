@@ -1,6 +1,10 @@
 package ratelimit
 
-import "time"
+import (
+	"time"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
+)
 
 // Hooks are called after all locks are released, by the goroutine that caused
 // what they report. They may be called concurrently. Nil hooks are skipped.
@@ -24,11 +28,11 @@ type Tuned struct {
 // Answer is the end of one request that had a permit.
 type Answer struct {
 	Event
-	Choice               // through which account it went
-	Late   bool          // not evidence: the state has changed since the request left
-	Keys   []KeyChange   // keys that are in or out since it came
-	Pause  time.Duration // how long all processes wait from now; 0: no pause
-	Gauges Gauges        // after it
+	Choice                  // through which account it went
+	Late   bool             // not evidence: the state has changed since the request left
+	Keys   []core.KeyChange // keys that are in or out since it came
+	Pause  time.Duration    // how long all processes wait from now; 0: no pause
+	Gauges Gauges           // after it
 }
 
 // WaitInfo is the beginning or the end of a wait.

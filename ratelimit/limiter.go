@@ -190,7 +190,7 @@ func (l *Limiter) Close() error {
 type Permit struct {
 	l           *Limiter
 	place       place
-	pass        Pass
+	pass        core.Pass
 	attempt     int
 	first       uint64 // the number of the first try's permit
 	choice      Choice
@@ -201,7 +201,7 @@ type Permit struct {
 }
 
 // Pass names the permit.
-func (p *Permit) Pass() Pass { return p.pass }
+func (p *Permit) Pass() core.Pass { return p.pass }
 
 // Choice returns through which account and key the request goes, the zero Choice where the limiter has none.
 func (p *Permit) Choice() Choice { return p.choice }

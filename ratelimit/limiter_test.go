@@ -375,10 +375,10 @@ func encoded(t *testing.T, store Store) []byte {
 }
 
 // half is the store of one of two processes that can't see each other.
-type half struct{ *MemoryStore }
+type half struct{ Store }
 
 func (h half) Update(ctx context.Context, fn func(Instant, *Snapshot) error) error {
-	return h.MemoryStore.Update(ctx, func(at Instant, s *Snapshot) error {
+	return h.Store.Update(ctx, func(at Instant, s *Snapshot) error {
 		at.Parts = 2
 		return fn(at, s)
 	})

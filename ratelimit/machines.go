@@ -131,8 +131,8 @@ const (
 type localCeiling struct {
 	mu    sync.Mutex
 	sent  []time.Time
-	kept  map[Pass]time.Time // when permits of unknown length were granted
-	timer *time.Timer        // renews them
+	kept  map[core.Pass]time.Time // when permits of unknown length were granted
+	timer *time.Timer             // renews them
 }
 
 // accept reports whether a permit that was decided on at a moment may be used; else how long to wait before the next.
@@ -155,12 +155,12 @@ func (g *localCeiling) accept(decided time.Time, t *Tuning) (wait time.Duration,
 }
 
 // keep renews the lease of a permit from now on.
-func (l *Limiter) keep(p Pass) {
+func (l *Limiter) keep(p core.Pass) {
 	g := &l.ceiling
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.kept == nil {
-		g.kept = map[Pass]time.Time{}
+		g.kept = map[core.Pass]time.Time{}
 	}
 	g.kept[p] = time.Now()
 	if g.timer == nil {
@@ -168,7 +168,7 @@ func (l *Limiter) keep(p Pass) {
 	}
 }
 
-func (l *Limiter) release(p Pass) {
+func (l *Limiter) release(p core.Pass) {
 	l.ceiling.mu.Lock()
 	delete(l.ceiling.kept, p)
 	l.ceiling.mu.Unlock()
@@ -178,7 +178,7 @@ func (l *Limiter) release(p Pass) {
 func (l *Limiter) renew() {
 	g := &l.ceiling
 	g.mu.Lock()
-	kept := make(map[Pass]bool, len(g.kept))
+	kept := make(map[core.Pass]bool, len(g.kept))
 	for p, since := range g.kept {
 		if time.Since(since) >= core.LeaseMax {
 			delete(g.kept, p)

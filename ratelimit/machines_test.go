@@ -11,8 +11,8 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
-// machine is a clock that a folder's users may have in common or not.
-type machine struct {
+// host is a clock that a folder's users may have in common or not.
+type host struct {
 	id, boot string
 	since    time.Duration // boot
 }
@@ -37,7 +37,7 @@ type user struct {
 	told *events
 }
 
-func (f *folder) open(m machine) user {
+func (f *folder) open(m host) user {
 	f.t.Helper()
 	started := f.wall
 	u := user{told: &events{}}
@@ -79,31 +79,31 @@ func (u user) pauseLeft(t *testing.T, f *folder) time.Duration {
 }
 
 func TestAFolderBelongsToOneMachine(t *testing.T) {
-	one := machine{"one", "boot 1", 100 * time.Hour}
+	one := host{"one", "boot 1", 100 * time.Hour}
 	for _, c := range []struct {
 		name    string
-		other   machine
+		other   host
 		ended   bool          // the first process has ended
 		hidden  bool          // and nobody sees that it lives
 		gap     time.Duration // since it wrote
 		refused bool
 	}{
 		{name: "the same machine", other: one},
-		{name: "a container: another id, the same boot", other: machine{"two", "boot 1", 100 * time.Hour}},
-		{name: "another machine", other: machine{"two", "boot 2", time.Hour}, refused: true},
+		{name: "a container: another id, the same boot", other: host{"two", "boot 1", 100 * time.Hour}},
+		{name: "another machine", other: host{"two", "boot 2", time.Hour}, refused: true},
 		{
-			name: "another machine that was started later", other: machine{"two", "boot 2", time.Hour}, gap: 50 * time.Second,
+			name: "another machine that was started later", other: host{"two", "boot 2", time.Hour}, gap: 50 * time.Second,
 			refused: true,
 		},
 		{
-			name: "the folder was moved to another machine", other: machine{"two", "boot 2", time.Hour}, ended: true,
+			name: "the folder was moved to another machine", other: host{"two", "boot 2", time.Hour}, ended: true,
 			gap: 2 * time.Minute,
 		},
-		{name: "a clone, with the same id", other: machine{"one", "boot 2", time.Hour}, refused: true},
-		{name: "a reboot", other: machine{"one", "boot 2", 10 * time.Second}, ended: true, gap: 20 * time.Second},
-		{name: "a clone that doesn't see the locks", other: machine{"one", "boot 2", time.Hour}, hidden: true, refused: true},
+		{name: "a clone, with the same id", other: host{"one", "boot 2", time.Hour}, refused: true},
+		{name: "a reboot", other: host{"one", "boot 2", 10 * time.Second}, ended: true, gap: 20 * time.Second},
+		{name: "a clone that doesn't see the locks", other: host{"one", "boot 2", time.Hour}, hidden: true, refused: true},
 		{
-			name: "a machine without an id, rebooted", other: machine{"", "boot 2", 10 * time.Second}, ended: true,
+			name: "a machine without an id, rebooted", other: host{"", "boot 2", 10 * time.Second}, ended: true,
 			gap: 2 * time.Minute,
 		},
 	} {
@@ -152,7 +152,7 @@ func TestAFolderBelongsToOneMachine(t *testing.T) {
 
 func TestARefusedFolderIsUsedAgainByOneMachine(t *testing.T) {
 	f := newFolder(t)
-	first, second := f.open(machine{"one", "boot 1", time.Hour}), f.open(machine{"two", "boot 2", time.Hour})
+	first, second := f.open(host{"one", "boot 1", time.Hour}), f.open(host{"two", "boot 2", time.Hour})
 	first.meet(t, time.Hour)
 	second.touch(t)
 	for range 8 {
@@ -183,8 +183,8 @@ func TestTwoCountsOfTheTimeSinceBoot(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(offset), func(t *testing.T) {
 			f := newFolder(t)
-			a := f.open(machine{"one", "boot", 100 * time.Hour})
-			b := f.open(machine{"two", "boot", 100*time.Hour + offset})
+			a := f.open(host{"one", "boot", 100 * time.Hour})
+			b := f.open(host{"two", "boot", 100*time.Hour + offset})
 			a.meet(t, 100*time.Second)
 			for range 200 {
 				f.pass(10 * time.Millisecond)

@@ -16,8 +16,6 @@ type (
 	Tuning = core.Tuning
 	// TuningError says which setting has a value that cannot be used, alone or together with others.
 	TuningError = core.TuningError
-	// Field is one setting of a Tuning, for configurations, help and operators.
-	Field = core.Field
 	// Budget is a number of answered requests in a fixed period, such as 5000 a day.
 	Budget = core.Budget
 	// BudgetError says that a request or reservation does not fit into the budget. It is [ErrBudget].
@@ -42,18 +40,12 @@ type (
 	Orphans = core.Orphans
 	// Status is the limiter at one moment.
 	Status = core.Status
-	// LimitedBy is whom the upstream limits.
-	LimitedBy = core.LimitedBy
 )
 
 // Accounts, through whose keys requests go.
 type (
 	// Account is an account of the upstream, as one process knows it.
 	Account = core.Account
-	// AccountField is a limit of an account, for configurations, help and operators.
-	AccountField = core.AccountField
-	// AccountStatus is an account at one moment.
-	AccountStatus = core.AccountStatus
 	// Period is a part of the day with a limit of its own.
 	Period = core.Period
 	// Fingerprint names a key without telling it.
@@ -64,16 +56,12 @@ type (
 	Choice = core.Choice
 	// KeyVerdict is what an answer says about the key that asked for it.
 	KeyVerdict = core.KeyVerdict
-	// KeyChange says that a key is in or out from now on.
-	KeyChange = core.KeyChange
 )
 
 // For stores and tools.
 type (
 	// Store keeps one Snapshot for everybody who shares an upstream.
 	Store = core.Store
-	// MemoryStore is a Store for the limiters of one process.
-	MemoryStore = core.MemoryStore
 	// FileOptions tunes OpenFileStore. The zero value is what programs want.
 	FileOptions = filestore.Options
 	// StoreWarning is what a store tells about trouble with its state.
@@ -82,21 +70,13 @@ type (
 	Instant = core.Instant
 	// Snapshot is everything that the users of one upstream share, and the pure core of the limiter.
 	Snapshot = core.Snapshot
-	// Ask is one try to get a permit of a Snapshot.
-	Ask = core.Ask
-	// Pass names a permit.
-	Pass = core.Pass
-	// Report is the end of a request that had a permit of a Snapshot.
-	Report = core.Report
 	// Override is a setting that an operator has changed.
 	Override = core.Override
 	// ProcessStatus is one process that takes part in the limiter.
 	ProcessStatus = core.ProcessStatus
-	// Rule is one row of the transition table.
-	Rule = core.Rule
 )
 
-// The values of State, Outcome, KeyVerdict, Standing, LimitedBy and Reason.
+// The values of State, Outcome, KeyVerdict, Standing and Reason.
 const (
 	// The states, and what they let through.
 
@@ -125,15 +105,9 @@ const (
 
 	// The standings of a key.
 
-	Unproven  = core.Unproven
 	Proven    = core.Proven
 	Refused   = core.Refused
 	Suspended = core.Suspended
-
-	// Whom the upstream limits.
-
-	ByAddress = core.ByAddress
-	ByAccount = core.ByAccount
 
 	// The reasons, see docs/limiter.md.
 
@@ -141,29 +115,21 @@ const (
 	ReasonErrorRatio          = core.ReasonErrorRatio
 	ReasonConsecutive429      = core.ReasonConsecutive429
 	ReasonConsecutiveFailures = core.ReasonConsecutiveFailures
-	ReasonSuccessWindowOK     = core.ReasonSuccessWindowOK
 	ReasonSustainedErrors     = core.ReasonSustainedErrors
-	ReasonSleepElapsed        = core.ReasonSleepElapsed
 	ReasonProbeOK             = core.ReasonProbeOK
 	ReasonProbeFailed         = core.ReasonProbeFailed
 	ReasonPolicy              = core.ReasonPolicy
 	ReasonRetryAfterLong      = core.ReasonRetryAfterLong
 	ReasonOperator            = core.ReasonOperator
 	ReasonResume              = core.ReasonResume
-	ReasonAutoRecover         = core.ReasonAutoRecover
-	ReasonRetryAfterElapsed   = core.ReasonRetryAfterElapsed
 	ReasonFresh               = core.ReasonFresh       // there was no stored state
-	ReasonCorrupt             = core.ReasonCorrupt     // the stored state could not be read
-	ReasonReset               = core.ReasonReset       // an operator reset the limiter
 	ReasonPause               = core.ReasonPause       // a Retry-After or its stand-in delays all processes
 	ReasonOffline             = core.ReasonOffline     // this process must not send
 	ReasonBackoff             = core.ReasonBackoff     // one request waits before its next try
 	ReasonSlot                = core.ReasonSlot        // a slot
-	ReasonToken               = core.ReasonToken       // a token of the bucket
 	ReasonCeiling             = core.ReasonCeiling     // room under the ceiling
 	ReasonTurn                = core.ReasonTurn        // the turn: other requests came first
 	ReasonBudget              = core.ReasonBudget      // a new budget period
-	ReasonAccount             = core.ReasonAccount     // a slot of an account or of its keys
 	ReasonCredentials         = core.ReasonCredentials // the upstream refused all keys
 	ReasonNoAccount           = core.ReasonNoAccount   // all accounts are disabled
 )
@@ -172,19 +138,19 @@ const (
 func Default() Tuning { return core.Default() }
 
 // Fields returns all settings in the order of the documentation.
-func Fields() []Field { return core.Fields() }
+func Fields() []core.Field { return core.Fields() }
 
 // FieldByKey returns the setting with that key.
-func FieldByKey(key string) (Field, bool) { return core.FieldByKey(key) }
+func FieldByKey(key string) (core.Field, bool) { return core.FieldByKey(key) }
 
 // AccountFields returns the limits of an account.
-func AccountFields() []AccountField { return core.AccountFields() }
+func AccountFields() []core.AccountField { return core.AccountFields() }
 
 // FingerprintOf returns the fingerprint of a key: the first 8 bytes of a SHA-256.
 func FingerprintOf(key string) Fingerprint { return core.FingerprintOf(key) }
 
 // NewMemoryStore returns an empty store for one process: its limiter starts in Normal with a full bucket.
-func NewMemoryStore() *MemoryStore { return core.NewMemoryStore() }
+func NewMemoryStore() Store { return core.NewMemoryStore() }
 
 // OpenFileStore returns the store that all processes of a machine share in a folder; see docs/limiter.md,
 // "What survives". The folder is made when it is first used; one that can't be used is not an error but a warning: the
@@ -196,23 +162,3 @@ func OpenFileStore(dir string, opts FileOptions) (*shared.Store, error) {
 // ParseRetryAfter reads the Retry-After (RFC 9110, section 10.2.3) of an answer that arrived at now. A value that
 // cannot be understood counts as none; the error is a warning then, and the returned Wait is valid in every case.
 func ParseRetryAfter(h http.Header, now time.Time) (Wait, error) { return core.ParseRetryAfter(h, now) }
-
-// RetryDelay returns how long a request waits before its n-th repetition after an outcome, for a draw in [0,1).
-func RetryDelay(n int, after Outcome, draw float64) time.Duration {
-	return core.RetryDelay(n, after, draw)
-}
-
-// States lists the five states from the most open to the most restrictive.
-func States() []State { return core.States() }
-
-// Rules returns the transition table in the order in which its rows are tried.
-func Rules() []Rule { return core.Rules() }
-
-// Graph returns the transition table as a Mermaid state diagram.
-func Graph() string { return core.Graph() }
-
-// NewSnapshot returns the snapshot of an unknown upstream: Normal, full bucket.
-func NewSnapshot(now Instant) Snapshot { return core.NewSnapshot(now) }
-
-// SystemInstant returns the present moment of this system, which all its processes can compare.
-func SystemInstant() Instant { return core.SystemInstant() }

@@ -8,10 +8,19 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// Operator changes the limiter of a store from outside. Every process obeys at its next request.
+// Operator shows and changes the limiter of a store from outside. Every process obeys at its next request.
 //
-// Its methods return ErrNotShared, with the cause, when the store has lost contact with the other processes.
+// Methods that change something return ErrNotShared, with the cause, when the store has lost contact with the other processes.
 type Operator struct{ Store Store }
+
+// Status returns the status of the limiter as a process with this tuning and these accounts would see it.
+func (o Operator) Status(ctx context.Context, t Tuning, accounts ...Account) (Status, error) {
+	at, s, err := core.Look(ctx, o.Store)
+	if err != nil {
+		return Status{}, err
+	}
+	return s.Status(at, s.InForce(at, t, nil).Tuning, "", accounts...), nil
+}
 
 // order updates the store. A change that no other process sees is an error.
 func (o Operator) order(ctx context.Context, change func(Instant, *Snapshot) error) error {

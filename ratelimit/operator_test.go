@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
@@ -146,7 +148,7 @@ func TestTuneRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	st, err := ReadStatus(t.Context(), store, Default())
+	st, err := Operator{Store: store}.Status(t.Context(), Default())
 	if err != nil || len(st.Overrides) != 0 {
 		t.Errorf("%+v", st.Overrides)
 	}
@@ -172,7 +174,7 @@ func TestResumeWhereThereIsNothingToResume(t *testing.T) {
 	if _, moved, _ := (Operator{store}).ForceCacheOnly(t.Context(), 15*time.Minute); moved {
 		t.Error("twice")
 	}
-	if st, _ := ReadStatus(t.Context(), store, Default()); st.AutoRecover < 15*time.Minute ||
+	if st, _ := (Operator{Store: store}).Status(t.Context(), Default()); st.AutoRecover < 15*time.Minute ||
 		st.Until.Sub(st.At).Round(time.Second) != 15*time.Minute {
 		t.Errorf("%+v", st)
 	}
@@ -199,11 +201,11 @@ func TestAutoRecoverCountsFromItsCommand(t *testing.T) {
 }
 
 func TestGraphDrawsTheTable(t *testing.T) {
-	g := Graph()
+	g := core.Graph()
 	if !strings.HasPrefix(g, "stateDiagram-v2\n    [*] --> Normal\n") {
 		t.Error(g)
 	}
-	for _, r := range Rules() {
+	for _, r := range core.Rules() {
 		if !strings.Contains(g, r.Reason.String()) {
 			t.Errorf("%s is not drawn", r.Reason)
 		}

@@ -183,13 +183,3 @@ func (l *Limiter) Status(ctx context.Context) (Status, error) {
 	st.Offline = l.offline
 	return st, nil
 }
-
-// ReadStatus returns the status of a store as a process with this tuning and these accounts would see it. The caller
-// takes no part in the limiter.
-func ReadStatus(ctx context.Context, store Store, t Tuning, accounts ...Account) (Status, error) {
-	at, s, err := core.Look(ctx, store)
-	if err != nil {
-		return Status{}, err
-	}
-	return s.Status(at, s.InForce(at, t, nil).Tuning, "", accounts...), nil
-}

@@ -19,9 +19,6 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// MaxBody is the default of Transport.MaxBody: 32 MiB.
-const MaxBody = 32 << 20
-
 // timeoutGrace is what a permit outlives the request's timeout by, so that the report of a timeout still counts.
 const timeoutGrace = time.Second
 
@@ -37,13 +34,15 @@ const timeoutGrace = time.Second
 // Errors: those of Limiter.Acquire, *RequestTimeoutError, *BodyTooLargeError,
 // those of Base, and the context's error for a request that its caller gave up.
 type Transport struct {
-	Base     http.RoundTripper // nil: http.DefaultTransport
-	Limiter  *Limiter          // required
-	Classify Classify          // nil: ClassifyStatus
+	Base    http.RoundTripper // nil: http.DefaultTransport
+	Limiter *Limiter          // required
+	// Classify says what an answer, or an error instead of one, counts as; nil: ClassifyStatus does. The response is nil
+	// if the error is not; the bytes are the whole body. It must not keep what it is given.
+	Classify func(*http.Request, *http.Response, []byte, error) Outcome
 	// Verdict says what an answer means for the key that asked; nil: nothing. A request whose key is refused is sent
 	// again with another, if there is one.
 	Verdict func(*http.Request, *http.Response, []byte) KeyVerdict
-	MaxBody int64 // bytes; 0: MaxBody
+	MaxBody int64 // bytes; 0: 32 MiB
 
 	http2 sync.Map // hosts that have answered over HTTP/2
 }
@@ -243,7 +242,7 @@ func (t *Transport) exchange(req *http.Request) (*http.Response, []byte, error) 
 	}
 	limit := t.MaxBody
 	if limit <= 0 {
-		limit = MaxBody
+		limit = 32 << 20
 	}
 	body, err := readAll(resp, limit)
 	resp.Body = io.NopCloser(bytes.NewReader(body))
@@ -300,11 +299,7 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// Classify says what an answer, or an error instead of one, counts as. resp is
-// nil if err is not; body is the whole body. It must not keep what it is given.
-type Classify func(req *http.Request, resp *http.Response, body []byte, err error) Outcome
-
-// ClassifyStatus is the Classify of a service of which nothing else is known: 2xx
+// ClassifyStatus is the Transport.Classify of a service of which nothing else is known: 2xx
 // and 304 are OK, 429 is Throttled, 5xx and 408 are Server, any other status is Client, a
 // connection that cannot be trusted is Misconfigured, any other error is Network.
 func ClassifyStatus(_ *http.Request, resp *http.Response, _ []byte, err error) Outcome {

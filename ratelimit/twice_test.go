@@ -15,13 +15,13 @@ import (
 
 // repeating is a store whose first try is lost, as of a compare-and-swap: it calls fn on another snapshot first.
 type repeating struct {
-	*MemoryStore
+	Store
 	other func() Snapshot
 	calls int
 }
 
 func (r *repeating) Update(ctx context.Context, fn func(Instant, *Snapshot) error) error {
-	return r.MemoryStore.Update(ctx, func(at Instant, s *Snapshot) error {
+	return r.Store.Update(ctx, func(at Instant, s *Snapshot) error {
 		lost := r.other()
 		_ = fn(at, &lost)
 		r.calls++
@@ -34,7 +34,7 @@ func others(at Instant) map[string]Snapshot {
 	all := map[string]Snapshot{}
 	tu := Default()
 	tu.Budget = Budget{Requests: 1000, Period: time.Hour}
-	ask := Ask{Owner: "stranger", Tuning: &tu, Patience: time.Minute}
+	ask := core.Ask{Owner: "stranger", Tuning: &tu, Patience: time.Minute}
 	for name, change := range map[string]func(s *Snapshot){
 		"fresh":     func(*Snapshot) {},
 		"blocked":   func(s *Snapshot) { s.ForceCacheOnly(at, 0) },
@@ -47,10 +47,10 @@ func others(at Instant) map[string]Snapshot {
 			a.Accounts = pool(Account{Name: "a2"})
 			g := s.TryGrant(at, a)
 			e := Event{Outcome: Client, Status: 401, Key: KeyRefused}
-			s.Record(at, Report{Owner: a.Owner, Tuning: &tu, Pass: g.Pass, Event: e})
+			s.Record(at, core.Report{Owner: a.Owner, Tuning: &tu, Pass: g.Pass, Event: e})
 		},
 	} {
-		s := NewSnapshot(at)
+		s := core.NewSnapshot(at)
 		change(&s)
 		all[name] = s
 	}
@@ -89,7 +89,7 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 	if decoy != "" {
 		now := time.Now()
 		lost := others(Instant{Wall: now, BootID: "memory"})[decoy]
-		store = &repeating{MemoryStore: memory, other: func() Snapshot { return lost.Clone() }}
+		store = &repeating{Store: memory, other: func() Snapshot { return lost.Clone() }}
 	}
 	told := []string{}
 	l, err := New(Config{
@@ -189,7 +189,7 @@ func TestReserveIsWhatItsLastTrySaid(t *testing.T) {
 	memory := NewMemoryStore()
 	spent := others(Instant{Wall: time.Now(), BootID: "memory"})["spent"]
 	l, err := New(Config{
-		Store:  &repeating{MemoryStore: memory, other: func() Snapshot { return spent.Clone() }},
+		Store:  &repeating{Store: memory, other: func() Snapshot { return spent.Clone() }},
 		Tuning: Tuning{Budget: Budget{Requests: 10, Period: time.Hour}},
 	})
 	must(t, err)

@@ -81,7 +81,7 @@ func TestCloseEndsAllWaiting(t *testing.T) {
 
 // mortal is a store whose users can die.
 type mortal struct {
-	*MemoryStore
+	Store
 	owner string
 	mu    *sync.Mutex
 	dead  map[string]bool
@@ -109,8 +109,8 @@ func TestTheDeadGiveBackAtOnce(t *testing.T) {
 		store, mu, dead := NewMemoryStore(), &sync.Mutex{}, map[string]bool{}
 		tu := Default()
 		tu.ConcurrencyTotal, tu.Budget = 4, Budget{Requests: 10, Period: time.Hour}
-		a, _ := New(Config{Store: &mortal{MemoryStore: store, owner: "a", mu: mu, dead: dead}, Tuning: tu})
-		b, _ := New(Config{Store: &mortal{MemoryStore: store, owner: "b", mu: mu, dead: dead}, Tuning: tu})
+		a, _ := New(Config{Store: &mortal{Store: store, owner: "a", mu: mu, dead: dead}, Tuning: tu})
+		b, _ := New(Config{Store: &mortal{Store: store, owner: "b", mu: mu, dead: dead}, Tuning: tu})
 		for range 4 {
 			if _, err := a.Acquire(t.Context()); err != nil {
 				t.Fatal(err)
@@ -240,7 +240,7 @@ func TestAPanicInAHookKeepsNothing(t *testing.T) {
 
 // closing closes a limiter between a caller's look at it and its update.
 type closing struct {
-	*MemoryStore
+	Store
 	before func()
 }
 
@@ -249,12 +249,12 @@ func (c *closing) Update(ctx context.Context, fn func(Instant, *Snapshot) error)
 		c.before = nil
 		before()
 	}
-	return c.MemoryStore.Update(ctx, fn)
+	return c.Store.Update(ctx, fn)
 }
 
 func TestNobodyAsksAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &closing{MemoryStore: NewMemoryStore()}
+		store := &closing{Store: NewMemoryStore()}
 		polite, _ := New(Config{Store: store, Tuning: Tuning{RateBase: 2, Ceiling: 2}})
 		store.before = func() { must(t, polite.Close()) }
 		if _, err := polite.Acquire(t.Context()); !errors.Is(err, ErrClosed) {
@@ -281,7 +281,7 @@ func TestCloseEndsARetry(t *testing.T) {
 // Of two limiters on one store each keeps its own when the other is closed.
 func TestLimitersOfOneProcessAreTwo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &mortal{MemoryStore: NewMemoryStore(), owner: t.Name(), mu: &sync.Mutex{}, dead: map[string]bool{}}
+		store := &mortal{Store: NewMemoryStore(), owner: t.Name(), mu: &sync.Mutex{}, dead: map[string]bool{}}
 		tuning := Tuning{Budget: Budget{Requests: 10, Period: time.Hour}}
 		a, _ := New(Config{Store: store, Tuning: tuning})
 		b, _ := New(Config{Store: store, Tuning: tuning})
@@ -299,7 +299,7 @@ func TestLimitersOfOneProcessAreTwo(t *testing.T) {
 		must(t, err)
 		store.dead[t.Name()] = true
 		stranger, _ := New(Config{Store: &mortal{
-			MemoryStore: store.MemoryStore, owner: "stranger", mu: store.mu,
+			Store: store.Store, owner: "stranger", mu: store.mu,
 			dead: store.dead,
 		}, Tuning: tuning})
 		if _, err := stranger.Reserve(t.Context(), 10); err != nil {
@@ -310,7 +310,7 @@ func TestLimitersOfOneProcessAreTwo(t *testing.T) {
 
 // slow is a store whose every update takes its time, one after the other.
 type slow struct {
-	*MemoryStore
+	Store
 	turn  chan struct{}
 	takes time.Duration
 }
@@ -323,7 +323,7 @@ func (s *slow) Update(ctx context.Context, fn func(Instant, *Snapshot) error) er
 	}
 	defer func() { <-s.turn }()
 	time.Sleep(s.takes)
-	return s.MemoryStore.Update(ctx, fn)
+	return s.Store.Update(ctx, fn)
 }
 
 // Time spent in the store is a part of max-wait, which ends within one update.
@@ -332,7 +332,7 @@ func TestMaxWaitHoldsOverASlowStore(t *testing.T) {
 		t.Run(takes.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const maxWait = 2 * time.Second
-				store := &slow{MemoryStore: NewMemoryStore(), turn: make(chan struct{}, 1), takes: takes}
+				store := &slow{Store: NewMemoryStore(), turn: make(chan struct{}, 1), takes: takes}
 				tuning := Tuning{ConcurrencyTotal: 4, MaxWait: maxWait}
 				busy, _ := New(Config{Store: store, Tuning: tuning})
 				for range 4 {
@@ -367,7 +367,7 @@ func TestWaitingForANewReasonIsTold(t *testing.T) {
 		c := newCall(t.Context(), l, 0)
 		told = 0
 		c.beginWait(Block{State: Sleep, Cause: r, Until: time.Now().Add(time.Hour)}, Gauges{})
-		if short := r >= ReasonSlot && r <= ReasonAccount; (told == 0) != short { // the numbers of what a request lacks
+		if short := r >= ReasonSlot && r <= core.ReasonAccount; (told == 0) != short { // the numbers of what a request lacks
 			t.Errorf("%v: told %d times", r, told)
 		}
 	}

@@ -262,15 +262,16 @@ type OverrideView struct {
 func ViewAccounts(cfg *config.Config, st ratelimit.Status) []AccountView {
 	list := []AccountView{}
 	for _, own := range cfg.Pool() {
-		list = append(list, viewAccount(own.Priority, st.View(own.Account)))
+		list = append(list, viewAccount(st, own.Account))
 	}
 	return list
 }
 
-func viewAccount(priority int, v ratelimit.AccountStatus) AccountView {
+func viewAccount(st ratelimit.Status, own ratelimit.Account) AccountView {
+	v := st.View(own)
 	best := v.Standing()
 	out := AccountView{
-		Name: v.Name, Priority: priority, Enabled: v.Enabled, Standing: best.Standing.String(), Since: ui.Stamp(best.Since),
+		Name: v.Name, Priority: own.Priority, Enabled: v.Enabled, Standing: best.Standing.String(), Since: ui.Stamp(best.Since),
 		Running: v.Running, Limit: v.Slots, KeyLimit: v.KeySlots, Rate: v.Rate,
 		Quota: ViewQuota(v.Quota, v.QuotaUsed, v.QuotaReserved, v.QuotaRenews), Keys: []KeyView{},
 		Overrides: ViewOverrides(v.Overrides),

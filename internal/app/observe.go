@@ -127,7 +127,7 @@ func (o *observer) onTransition(t ratelimit.Transition) {
 
 func (o *observer) onAnswer(a ratelimit.Answer) {
 	o.see(a.Gauges)
-	o.keys(a.Keys)
+	o.keys(a)
 	if a.Outcome == ratelimit.Cancelled && a.Status == 0 {
 		return // given up before there was an answer
 	}
@@ -174,8 +174,8 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	o.line(event, a.Gauges, a.Pause, more...)
 }
 
-func (o *observer) keys(changes []ratelimit.KeyChange) {
-	for _, c := range changes {
+func (o *observer) keys(a ratelimit.Answer) {
+	for _, c := range a.Keys {
 		event, level := "key_in", slog.LevelInfo
 		if c.To.Unusable() {
 			event, level = "key_out", slog.LevelWarn

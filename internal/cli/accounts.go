@@ -52,7 +52,7 @@ func readAccounts(ctx context.Context, f *factory, cfg *config.Config) ([]app.Ac
 		return nil, err
 	}
 	defer func() { _ = done() }() // it has written nothing
-	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning, cfg.LimiterAccounts()...)
+	st, err := ratelimit.Operator{Store: store}.Status(ctx, cfg.Tuning, cfg.LimiterAccounts()...)
 	if err != nil {
 		return nil, lang.Error("read the limiter's state: %w", err)
 	}
@@ -251,7 +251,7 @@ func newAccountsTune(f *factory) *cobra.Command {
 			if values["rate"] == "" {
 				return nil
 			}
-			st, err := ratelimit.ReadStatus(ctx, target.Store, target.Config.Tuning)
+			st, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
 			if rate, parsed := strconv.ParseFloat(values["rate"], 64); err == nil && parsed == nil && rate > st.Tuning.RateBase {
 				f.warn("an account has at most rate_base: rate=%g is used", st.Tuning.RateBase)
 			}

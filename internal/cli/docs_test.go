@@ -24,6 +24,7 @@ import (
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/machine"
 )
 
 var update = flag.Bool("update", false, "write the generated documents anew")
@@ -186,7 +187,7 @@ func limiterDocument(t *testing.T) string {
 	}
 	var rules, knobs strings.Builder
 	rules.WriteString("| from | to | condition | confirmation | reason |\n|---|---|---|---|---|\n")
-	for _, r := range ratelimit.Rules() {
+	for _, r := range machine.Rules() {
 		fmt.Fprintf(&rules, "| %s | %s | %s | %s | `%s` |\n", strings.Join(fromStates(r), ", "), r.To, cell(r.Condition), r.Confirmation, r.Reason)
 	}
 	knobs.WriteString("| setting | variable | default | meaning |\n|---|---|---|---|\n")
@@ -194,7 +195,7 @@ func limiterDocument(t *testing.T) string {
 		fmt.Fprintf(&knobs, "| `%s` | `%s` | %s | %s |\n", f.Key, config.LimiterVariable(f.Key), code(f.Default()), cell(f.Doc))
 	}
 	return strings.NewReplacer(
-		"{{rules}}\n", rules.String(), "{{settings}}\n", knobs.String(), "{{graph}}\n", "```mermaid\n"+ratelimit.Graph()+"```\n",
+		"{{rules}}\n", rules.String(), "{{settings}}\n", knobs.String(), "{{graph}}\n", "```mermaid\n"+machine.Graph()+"```\n",
 	).Replace(strings.ReplaceAll(string(prose), "\r\n", "\n"))
 }
 

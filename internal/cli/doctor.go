@@ -248,7 +248,7 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	if err != nil {
 		return fault("limiter", lang.TextOf(err), "anivault config validate")
 	}
-	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
+	st, err := ratelimit.Operator{Store: store}.Status(ctx, cfg.Tuning)
 	err = errors.Join(err, done())
 	switch {
 	case err != nil:

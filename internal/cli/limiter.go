@@ -18,6 +18,7 @@ import (
 	"github.com/anivault/anivault/internal/operate"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/machine"
 )
 
 func newLimiter(f *factory) *cobra.Command {
@@ -126,7 +127,7 @@ func newLimiterReset(f *factory) *cobra.Command {
 		Example: "  anivault limiter reset\n  anivault limiter reset --yes",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
-			before, err := ratelimit.ReadStatus(ctx, target.Store, target.Config.Tuning)
+			before, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
 			if err != nil {
 				return err
 			}
@@ -137,7 +138,7 @@ func newLimiterReset(f *factory) *cobra.Command {
 			if err := target.Reset(ctx, force); err != nil {
 				return err
 			}
-			st, err := ratelimit.ReadStatus(ctx, target.Store, target.Config.Tuning)
+			st, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
 			if err != nil {
 				return err
 			}
@@ -174,7 +175,7 @@ func newLimiterRules(f *factory) *cobra.Command {
 		Example: "  anivault limiter rules\n  anivault limiter rules --format json",
 	}, textOrJSON, func(_ *cobra.Command, _ []string, format string) error {
 		var rows []wireRule
-		for _, r := range ratelimit.Rules() {
+		for _, r := range machine.Rules() {
 			rows = append(rows, wireRule{fromStates(r), r.To.String(), r.Condition, r.Confirmation.String(), r.Reason.String()})
 		}
 		if format == "json" {
@@ -189,7 +190,7 @@ func newLimiterRules(f *factory) *cobra.Command {
 	})
 }
 
-func fromStates(r ratelimit.Rule) []string {
+func fromStates(r machine.Rule) []string {
 	if r.From == nil {
 		return []string{"any"}
 	}
@@ -214,7 +215,7 @@ func newLimiterGraph(f *factory) *cobra.Command {
 		Short:   "Print the state diagram as Mermaid, generated from the transition table",
 		Example: "  anivault limiter graph > limiter.mmd",
 	}, nil, func(*cobra.Command, []string, string) error {
-		_, err := io.WriteString(f.streams.Out, ratelimit.Graph())
+		_, err := io.WriteString(f.streams.Out, machine.Graph())
 		return err
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/machine"
 )
 
 func TestTheStatusLineSaysHowARunStands(t *testing.T) {
@@ -125,7 +126,7 @@ func TestTheStatusLineFits(t *testing.T) {
 			Elapsed: time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(t, "elapsed")),
 			Wait: app.Wait{
 				Block: ratelimit.Block{
-					State: rapid.SampledFrom(ratelimit.States()).Draw(t, "blocked in"),
+					State: rapid.SampledFrom(machine.States()).Draw(t, "blocked in"),
 					Cause: ratelimit.Reason(rapid.IntRange(0, int(ratelimit.ReasonBudget)).Draw(t, "cause")),
 					Until: now.Add(time.Duration(rapid.Int64Range(int64(-time.Minute), int64(time.Hour)).Draw(t, "until"))),
 				},

@@ -55,7 +55,7 @@ type statusView struct {
 }
 
 func readStatus(ctx context.Context, f *factory, cfg *config.Config, store ratelimit.Store) (statusView, error) {
-	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning, cfg.LimiterAccounts()...)
+	st, err := ratelimit.Operator{Store: store}.Status(ctx, cfg.Tuning, cfg.LimiterAccounts()...)
 	if err != nil {
 		return statusView{}, lang.Error("read the limiter's state: %w", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/version"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/machine"
 )
 
 // topic is a help text that belongs to no command: `anivault help NAME`. It is written from the tables of the code.
@@ -86,7 +87,7 @@ func writeExitCodes(_ *cobra.Command, out io.Writer, width int) {
 
 func writeLimiter(out io.Writer, width int) {
 	fmt.Fprintln(out, reflow(helpText("limiter_states", lang.Current()), width))
-	for _, r := range ratelimit.Rules() {
+	for _, r := range machine.Rules() {
 		text := lang.Say(r.Condition) + "; " + lang.Say(r.Confirmation.String())
 		entry(out, fmt.Sprintf("%s -> %s (%s)", strings.Join(fromStates(r), ", "), r.To, r.Reason), text, width)
 	}

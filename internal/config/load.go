@@ -131,15 +131,12 @@ func settingError(val Value, in source, reason error) error {
 // RemedyText is what a setting's error allows, for people.
 func RemedyText(e *ratelimit.TuningError) lang.Text {
 	if f, ok := ratelimit.FieldByKey(e.Keys[0]); ok && e.Remedy == "allowed is "+f.Range() {
-		return lang.Textf("allowed is %s", rangeText(f))
+		return lang.Textf("allowed is %s", boundsText(f.Bounds()))
 	}
 	return lang.Text(e.Remedy)
 }
 
-func rangeText(f ratelimit.Field) lang.Text {
-	format, args := f.Bounds()
-	return lang.Textf(format, args...)
-}
+func boundsText(format string, args []any) lang.Text { return lang.Textf(format, args...) }
 
 func (c *Config) complete(env map[string]string) error {
 	if c.isDefault("limiter.concurrency") { // only the other one was chosen

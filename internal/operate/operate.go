@@ -178,7 +178,7 @@ func (t Target) status(ctx context.Context) (ratelimit.Status, error) {
 	if t.Account != "" && !slices.ContainsFunc(t.Config.Pool(), known) {
 		return ratelimit.Status{}, &UnknownAccountError{t.Account}
 	}
-	return ratelimit.ReadStatus(ctx, t.Store, t.Config.Tuning)
+	return ratelimit.Operator{Store: t.Store}.Status(ctx, t.Config.Tuning)
 }
 
 func (t Target) view(st ratelimit.Status) app.AccountView {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/machine"
 )
 
 // A request does here what ratelimit's Limiter and Transport do, with planned events in place of timers. The snapshot
@@ -30,7 +31,7 @@ type request struct {
 	first   uint64        // the number of the first try's permit
 	waited  time.Duration // what counts against max_wait
 	ticket  uint64
-	pass    ratelimit.Pass
+	pass    machine.Pass
 
 	parkedAt time.Duration
 	counts   bool   // the present wait counts against max_wait
@@ -85,7 +86,7 @@ func (p *process) leave() {
 
 func (r *request) ask() {
 	p, w := r.process, r.process.world
-	g := w.snapshot.TryGrant(w.now(), ratelimit.Ask{
+	g := w.snapshot.TryGrant(w.now(), machine.Ask{
 		Owner: p.id, Tuning: &p.tuning, Ticket: r.ticket, Patience: r.left(), Hold: p.tuning.RequestTimeout + time.Second,
 		Again: r.attempt > 1,
 	})
@@ -188,7 +189,7 @@ func (r *request) answered(a answer) {
 	e.Attempt, e.First = r.attempt, r.first
 	// A value that can't be read counts as none.
 	e.RetryAfter, _ = ratelimit.ParseRetryAfter(a.header, epoch.Add(w.clock.now))
-	out := w.snapshot.Record(w.now(), ratelimit.Report{
+	out := w.snapshot.Record(w.now(), machine.Report{
 		Owner: p.id, Tuning: &p.tuning, Pass: r.pass, Event: e, Draw: w.chance.Float64(),
 	})
 	if out.Moved {
@@ -230,7 +231,7 @@ func (r *request) tries() int { return 1 + max(r.process.tuning.MaxRetries, 0) }
 // setAside asks again later, as a run does: no other request waits for this one.
 func (r *request) setAside(e *ratelimit.Event) {
 	p, w := r.process, r.process.world
-	delay := ratelimit.RetryDelay((r.attempt-1)%r.tries()+1, e.Outcome, w.chance.Float64())
+	delay := machine.RetryDelay((r.attempt-1)%r.tries()+1, e.Outcome, w.chance.Float64())
 	if e.Outcome == ratelimit.Server && e.Obeyed() && e.RetryAfter.Given {
 		delay = max(delay, e.RetryAfter.For)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/upstream"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/machine"
 )
 
 // epoch is when every simulation begins: on a full hour, so that calendar windows begin with it.
@@ -240,7 +241,7 @@ func newWorld(c *Config) (*world, error) {
 	w := &world{
 		config: c, server: up, chance: rand.New(rand.NewPCG(c.Seed, 2)), //nolint:gosec // it has to be the same every time
 	}
-	w.snapshot = ratelimit.NewSnapshot(w.now())
+	w.snapshot = machine.NewSnapshot(w.now())
 	w.timeline = timeline{world: w, step: c.Step}
 	w.grants = newGrants(c.Processes)
 	for i, t := range c.Processes {

@@ -13,7 +13,7 @@ import (
 	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
-	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/machine"
 )
 
 const (
@@ -88,7 +88,7 @@ func (r *Result) totals() [][2]string {
 		})
 	}
 	var states []string
-	for _, s := range ratelimit.States() {
+	for _, s := range machine.States() {
 		if d := t.In[s.String()]; d > 0 {
 			states = append(states, fmt.Sprintf("%s %s", s, ui.Offset(d)))
 		}
@@ -157,7 +157,7 @@ func (r *Result) WriteSVG(out io.Writer) error {
 			"at most %d of %d permits in any ceiling_window", t.Good, t.Possible, share(float64(t.Good), t.Possible),
 			t.Throttled, t.Errors, t.Failed, t.Peak, t.Ceiling),
 	}
-	for _, s := range ratelimit.States() {
+	for _, s := range machine.States() {
 		d.Lanes = append(d.Lanes, s.String())
 	}
 	for i, s := range r.Steps {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 const (
@@ -100,4 +100,4 @@ func (c *clock) skew(wall time.Time) time.Duration {
 // life returns the name of a generation as that of a boot.
 func life(g generation) string { return "redis-" + hex.EncodeToString(g[:]) }
 
-func sinceBoot() time.Duration { return ratelimit.SystemInstant().Boot }
+func sinceBoot() time.Duration { return core.SystemInstant().Boot }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/lockfile"
-	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 const (
@@ -43,7 +43,7 @@ func (h *home) open(dir string, id []byte) {
 		}
 	}
 	name := append([]byte("machine of the limiter's coordinator "), seed...)
-	sum := sha256.Sum256(append(name, ratelimit.SystemInstant().BootID...))
+	sum := sha256.Sum256(append(name, core.SystemInstant().BootID...))
 	h.machine = hex.EncodeToString(sum[:machineBytes])
 }
 

@@ -24,7 +24,7 @@ func TestAnOperatorReachesAllMachines(t *testing.T) {
 	p, err := l.Acquire(t.Context())
 	must(t, err)
 	st, _ := desk.open()
-	seen, err := ratelimit.ReadStatus(t.Context(), st, ratelimit.Default())
+	seen, err := ratelimit.Operator{Store: st}.Status(t.Context(), ratelimit.Default())
 	if err != nil || seen.Running != 1 || len(seen.Processes) != 1 {
 		t.Errorf("the other machine sees %d running of %d processes, %v", seen.Running, len(seen.Processes), err)
 	}

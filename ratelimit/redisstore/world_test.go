@@ -14,6 +14,7 @@ import (
 
 	"github.com/anivault/anivault/internal/testing/redistest"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/core"
 	"github.com/anivault/anivault/ratelimit/internal/shared"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
@@ -59,7 +60,7 @@ func (m *machine) open() (*shared.Store, *redisstore.Backend) {
 	b, err := redisstore.Open(m.options())
 	must(m.t, err)
 	now := func() ratelimit.Instant {
-		at := ratelimit.SystemInstant()
+		at := core.SystemInstant()
 		at.Wall = at.Wall.Add(m.ahead)
 		return at
 	}

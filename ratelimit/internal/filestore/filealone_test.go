@@ -13,6 +13,7 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/core"
 	"github.com/anivault/anivault/ratelimit/internal/filestore"
 	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
@@ -206,8 +207,8 @@ func TestStolenProofOfLifeIsRenewed(t *testing.T) {
 }
 
 func TestSystemInstantMovesForward(t *testing.T) {
-	a := ratelimit.SystemInstant()
-	b := ratelimit.SystemInstant()
+	a := core.SystemInstant()
+	b := core.SystemInstant()
 	if a.Boot <= 0 || b.Boot < a.Boot || b.BootID != a.BootID {
 		t.Errorf("%+v, then %+v", a, b)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/core"
 	"github.com/anivault/anivault/ratelimit/internal/filestore"
 )
 
@@ -51,7 +52,7 @@ func TestStoppedLockHolderFreezesNobody(t *testing.T) {
 	holder.wait()
 	s := storeUnderTest{Store: st, t: t, warned: w}
 	snap := untilTogether(t, s)
-	if n := snap.Status(ratelimit.SystemInstant(), ratelimit.Default(), "").Running; n != 0 {
+	if n := snap.Status(core.SystemInstant(), ratelimit.Default(), "").Running; n != 0 {
 		t.Errorf("%d leases are left of before", n)
 	}
 	for range 20 {
@@ -140,7 +141,7 @@ func TestChaosNeverExceedsTheCeilingAndLeavesNothingBehind(t *testing.T) {
 	log := readGrants(t, dir)
 	wantCeiling(t, log, fastTuning())
 
-	st := openTest(t, dir, filestore.Options{Now: ratelimit.SystemInstant})
+	st := openTest(t, dir, filestore.Options{Now: core.SystemInstant})
 	tuning := fastTuning()
 	tuning.Concurrency, tuning.ConcurrencyTotal, tuning.MaxWait = 16, 16, 20*time.Second
 	l, err := ratelimit.New(ratelimit.Config{Store: st, Tuning: tuning})
@@ -167,7 +168,7 @@ func TestChaosNeverExceedsTheCeilingAndLeavesNothingBehind(t *testing.T) {
 		acquire()
 	}
 	snap, parts := st.look()
-	left := snap.Status(ratelimit.SystemInstant(), tuning, "")
+	left := snap.Status(core.SystemInstant(), tuning, "")
 	if left.Running != tuning.ConcurrencyTotal || len(left.Processes) != 1 || parts > 1 {
 		t.Errorf("%d running, %d processes, %d parts; the dead have left something", left.Running, len(left.Processes), parts)
 	}

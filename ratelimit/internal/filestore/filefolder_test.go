@@ -59,7 +59,7 @@ func TestAliveFilesOfTheDeadAreClearedAway(t *testing.T) {
 func TestAQuestionLeavesNothingInTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	s := openTest(t, dir, filestore.Options{})
-	_, err := ratelimit.ReadStatus(t.Context(), s, ratelimit.Default())
+	_, err := ratelimit.Operator{Store: s}.Status(t.Context(), ratelimit.Default())
 	must(t, err)
 	for _, name := range []string{filestore.StateName, filestore.AlivePrefix + s.Owner()} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
@@ -70,7 +70,7 @@ func TestAQuestionLeavesNothingInTheFolder(t *testing.T) {
 	before, err := os.ReadFile(filepath.Join(dir, filestore.StateName))
 	must(t, err)
 	s.clock.pass(time.Second)
-	_, err = ratelimit.ReadStatus(t.Context(), s, ratelimit.Default())
+	_, err = ratelimit.Operator{Store: s}.Status(t.Context(), ratelimit.Default())
 	must(t, err)
 	after, err := os.ReadFile(filepath.Join(dir, filestore.StateName))
 	must(t, err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/core"
 	"github.com/anivault/anivault/ratelimit/internal/filestore"
 	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
@@ -153,7 +154,7 @@ func playGrants(dir, arg string) error {
 	if err != nil {
 		return err
 	}
-	now := ratelimit.SystemInstant
+	now := core.SystemInstant
 	if os.Getenv("ANIVAULT_TEST_WALL") != "" {
 		now = wildWall
 	}
@@ -211,7 +212,7 @@ func playGrants(dir, arg string) error {
 
 // wildWall is a system whose wall clock jumps by an hour, five times a second.
 func wildWall() ratelimit.Instant {
-	now := ratelimit.SystemInstant()
+	now := core.SystemInstant()
 	hours := int64(now.Boot/(200*time.Millisecond))%3 - 1
 	now.Wall = now.Wall.Add(time.Duration(hours) * time.Hour)
 	return now

@@ -14,6 +14,7 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/core"
 	"github.com/anivault/anivault/ratelimit/internal/filestore"
 )
 
@@ -72,9 +73,9 @@ func TestProcessesShareOneRate(t *testing.T) {
 					t.Errorf("%s had %d of %d when the first was done", owner, got, each)
 				}
 			}
-			st := openTest(t, dir, filestore.Options{Now: ratelimit.SystemInstant})
+			st := openTest(t, dir, filestore.Options{Now: core.SystemInstant})
 			snap, _ := st.look()
-			if left := snap.Status(ratelimit.SystemInstant(), ratelimit.Default(),
+			if left := snap.Status(core.SystemInstant(), ratelimit.Default(),
 				""); left.Running+left.Waiting+len(left.Processes) != 0 {
 				t.Errorf("left behind: %d permits, %d tickets, %d processes", left.Running, left.Waiting, len(left.Processes))
 			}
@@ -112,7 +113,7 @@ func TestSlotsOfAKilledProcessComeBack(t *testing.T) {
 		snap = s.Clone()
 		return nil
 	}))
-	if got := snap.Status(ratelimit.SystemInstant(), tuning, "").Running; got != tuning.ConcurrencyTotal {
+	if got := snap.Status(core.SystemInstant(), tuning, "").Running; got != tuning.ConcurrencyTotal {
 		t.Errorf("%d leases, want %d: only the dead one's may go", got, tuning.ConcurrencyTotal)
 	}
 }
@@ -121,7 +122,7 @@ func TestSlotsOfAKilledProcessComeBack(t *testing.T) {
 // left is always a whole snapshot, and never an older one than before.
 func TestKilledWritersLoseNoValidCopy(t *testing.T) {
 	dir := t.TempDir()
-	st := openTest(t, dir, filestore.Options{Now: ratelimit.SystemInstant})
+	st := openTest(t, dir, filestore.Options{Now: core.SystemInstant})
 	last := 0
 	for round := range 50 {
 		a, b := startChild(t, "writer", dir, ""), startChild(t, "writer", dir, "")
@@ -131,7 +132,7 @@ func TestKilledWritersLoseNoValidCopy(t *testing.T) {
 		a.kill()
 		b.kill()
 		snap, parts := st.look()
-		n, err := countIn(ratelimit.SystemInstant(), &snap)
+		n, err := countIn(core.SystemInstant(), &snap)
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
@@ -170,7 +171,7 @@ func TestGarbageUnderLoadIsGotOver(t *testing.T) {
 		for valid := 0; valid < 2; {
 			snap, err := peek(path)
 			if err == nil {
-				if n, err := countIn(ratelimit.SystemInstant(), &snap); err == nil && n > 0 {
+				if n, err := countIn(core.SystemInstant(), &snap); err == nil && n > 0 {
 					valid++
 				}
 			}

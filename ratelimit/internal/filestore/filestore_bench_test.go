@@ -7,6 +7,7 @@ import (
 
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/internal/filestore"
+	"github.com/anivault/anivault/ratelimit/machine"
 )
 
 // BenchmarkFileStoreUpdate is one update of a busy snapshot by the only process.
@@ -23,8 +24,8 @@ func BenchmarkFileStoreUpdate(b *testing.B) {
 		t.RateBase, t.BucketCap = 1000, 1000
 		for range t.WindowRecords {
 			now.Wall, now.Boot = now.Wall.Add(30*time.Millisecond), now.Boot+30*time.Millisecond
-			g := s.TryGrant(now, ratelimit.Ask{Owner: "p", Tuning: &t})
-			s.Record(now, ratelimit.Report{
+			g := s.TryGrant(now, machine.Ask{Owner: "p", Tuning: &t})
+			s.Record(now, machine.Report{
 				Owner: "p", Tuning: &t, Pass: g.Pass,
 				Event: ratelimit.Event{Outcome: ratelimit.OK, Status: 200},
 			})

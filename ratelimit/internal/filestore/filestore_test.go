@@ -15,6 +15,7 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/internal/filestore"
 	"github.com/anivault/anivault/ratelimit/internal/shared"
+	"github.com/anivault/anivault/ratelimit/machine"
 )
 
 // warnings collects what stores warn of.
@@ -126,7 +127,7 @@ func markOf(s ratelimit.Snapshot) int {
 func pauseFor(at ratelimit.Instant, s *ratelimit.Snapshot, d time.Duration) {
 	t := ratelimit.Default()
 	e := ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{For: d, Given: true}}
-	s.Record(at, ratelimit.Report{Owner: "p", Tuning: &t, Event: e})
+	s.Record(at, machine.Report{Owner: "p", Tuning: &t, Event: e})
 }
 
 // pauseLeft returns what is left of a pause.
@@ -145,7 +146,7 @@ func (s storeUnderTest) silent() bool {
 	s.t.Helper()
 	snap, _ := s.look()
 	t := ratelimit.Default()
-	g := snap.TryGrant(s.clock.now(), ratelimit.Ask{Owner: "p", Tuning: &t, Patience: time.Minute})
+	g := snap.TryGrant(s.clock.now(), machine.Ask{Owner: "p", Tuning: &t, Patience: time.Minute})
 	return !g.Granted && g.Cause == ratelimit.ReasonCeiling
 }
 
@@ -339,7 +340,7 @@ func TestBlockOutlivesTheBoot(t *testing.T) {
 	before := openTest(t, dir, filestore.Options{})
 	err := before.Update(context.Background(), func(now ratelimit.Instant, s *ratelimit.Snapshot) error {
 		tu := ratelimit.Default()
-		s.TryGrant(now, ratelimit.Ask{Owner: "p", Tuning: &tu, Hold: time.Hour})
+		s.TryGrant(now, machine.Ask{Owner: "p", Tuning: &tu, Hold: time.Hour})
 		pauseFor(now, s, 10*time.Minute)
 		return nil
 	})

@@ -72,7 +72,7 @@ func TestStateOfTheVersionBeforeIsReadAndWrittenOn(t *testing.T) {
 				tuning := ratelimit.Default()
 				tuning.Budget = ratelimit.Budget{Requests: 10, Period: 24 * time.Hour}
 				must(t, s.Update(context.Background(), func(ratelimit.Instant, *ratelimit.Snapshot) error { return nil }))
-				got, err := ratelimit.ReadStatus(context.Background(), s, tuning)
+				got, err := ratelimit.Operator{Store: s}.Status(context.Background(), tuning)
 				must(t, err)
 				var pause, until time.Duration
 				if !got.PauseUntil.IsZero() {

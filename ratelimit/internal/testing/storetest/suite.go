@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/machine"
 )
 
 // World is one shared state, empty at first. Open returns a store of one more process on it; the suite closes it.
@@ -59,14 +60,14 @@ func tuning() ratelimit.Tuning {
 
 // grant takes a permit with the snapshot's own means, which leaves a mark: permits are numbered.
 func grant(at ratelimit.Instant, s *ratelimit.Snapshot, tu *ratelimit.Tuning) uint64 {
-	g := s.TryGrant(at, ratelimit.Ask{Owner: "0123456789abcdef", Tuning: tu, Patience: time.Hour})
+	g := s.TryGrant(at, machine.Ask{Owner: "0123456789abcdef", Tuning: tu, Patience: time.Hour})
 	return g.Pass.Number
 }
 
 // marks returns how many of these permits the state knows.
 func marks(t *testing.T, st ratelimit.Store) int {
 	t.Helper()
-	got, err := ratelimit.ReadStatus(t.Context(), st, tuning())
+	got, err := ratelimit.Operator{Store: st}.Status(t.Context(), tuning())
 	must(t, err)
 	return got.Running
 }
@@ -103,7 +104,7 @@ func questionWritesNothing(t *testing.T, w World) {
 	_, err := mark(t.Context(), st)
 	must(t, err)
 	for range 3 {
-		st, err := ratelimit.ReadStatus(t.Context(), other, tuning())
+		st, err := ratelimit.Operator{Store: other}.Status(t.Context(), tuning())
 		must(t, err)
 		if st.Running != 1 || len(st.Processes) != 1 {
 			t.Errorf("%d running, %d processes; want 1, 1", st.Running, len(st.Processes))
@@ -374,7 +375,7 @@ func sharedAccounts(t *testing.T, w World) {
 	}
 	must(t, (ratelimit.Operator{Store: st}).EnableAccount(t.Context(), "second", true, 0))
 	take(a, "second").Done(ok)
-	got, err := ratelimit.ReadStatus(t.Context(), st, tuning())
+	got, err := ratelimit.Operator{Store: st}.Status(t.Context(), tuning())
 	must(t, err)
 	if len(got.Accounts) != 2 || got.Accounts[0].QuotaUsed != 3 || got.Accounts[1].Keys[0].Standing != ratelimit.Proven {
 		t.Errorf("%+v", got.Accounts)

@@ -1,0 +1,40 @@
+// Package machine is the pure core of package ratelimit, for simulations and tools: one value, the [Snapshot], and what
+// changes it. [Snapshot.TryGrant] and [Snapshot.Record] take the time and the random draw as arguments, so a program can
+// drive the real limiter in virtual time. [Rules] is the table of all its transitions, [Graph] draws it.
+package machine
+
+import (
+	"time"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
+)
+
+type (
+	// Snapshot is everything that the users of one upstream share.
+	Snapshot = core.Snapshot
+	// Ask is one try to get a permit of a Snapshot.
+	Ask = core.Ask
+	// Pass names a permit.
+	Pass = core.Pass
+	// Report is the end of a request that had a permit of a Snapshot.
+	Report = core.Report
+	// Rule is one row of the transition table.
+	Rule = core.Rule
+)
+
+// NewSnapshot returns the snapshot of an unknown upstream: Normal, full bucket.
+func NewSnapshot(now core.Instant) Snapshot { return core.NewSnapshot(now) }
+
+// RetryDelay returns how long a request waits before its n-th repetition after an outcome, for a draw in [0,1).
+func RetryDelay(n int, after core.Outcome, draw float64) time.Duration {
+	return core.RetryDelay(n, after, draw)
+}
+
+// States lists the five states from the most open to the most restrictive.
+func States() []core.State { return core.States() }
+
+// Rules returns the transition table in the order in which its rows are tried.
+func Rules() []Rule { return core.Rules() }
+
+// Graph returns the transition table as a Mermaid state diagram.
+func Graph() string { return core.Graph() }
