@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/anivault/anivault/internal/wire"
 )
@@ -76,8 +77,41 @@ type codec struct {
 	accounts uint64 // numbers of accounts and keys are coded by their distance from it
 }
 
+// all codes fields, each by its type.
+func (c *codec) all(fields ...any) {
+	for _, field := range fields {
+		switch v := field.(type) {
+		case *Stamp:
+			c.stamp(v)
+		case *time.Duration:
+			wire.Int(&c.Codec, v)
+		case *int:
+			wire.Int(&c.Codec, v)
+		case *uint64:
+			c.Uint64(v)
+		case *float64:
+			c.Float(v)
+		case *bool:
+			c.Bool(v)
+		case *string:
+			c.Text(v, maxText)
+		case *State:
+			wire.Enum(&c.Codec, v)
+		case *Reason:
+			wire.Enum(&c.Codec, v)
+		case *Standing:
+			wire.Enum(&c.Codec, v)
+		default:
+			panic("a field of the snapshot has a type that is not coded")
+		}
+	}
+}
+
 func (s *Snapshot) code(c *codec) {
-	c.clock(&s.clock)
+	wire.Int(&c.Codec, &s.clock.now)
+	wire.Int(&c.Codec, &s.clock.wall)
+	c.all(&s.clock.boot, &s.clock.bootID, &s.clock.machine)
+	wire.Int(&c.Codec, &s.clock.refused)
 	c.now = s.clock.now
 	c.Uint64(&s.processes.seq)
 	if c.version == plainVersion {
@@ -88,9 +122,7 @@ func (s *Snapshot) code(c *codec) {
 	c.accounts = s.accounts.seq
 
 	c.machine(&s.address.machine)
-	c.stamp(&s.address.bucket.full)
-	c.stamp(&s.ceiling.unknownSince)
-	c.stamp(&s.ceiling.doubted)
+	c.all(&s.address.bucket.full, &s.ceiling.unknownSince, &s.ceiling.doubted)
 	wire.Resize(&c.Codec, &s.ceiling.grants, maxGrants)
 	last := c.now
 	for i := range s.ceiling.grants {
@@ -100,10 +132,7 @@ func (s *Snapshot) code(c *codec) {
 		s.ceiling.grants[i] = last
 	}
 	c.queue(s)
-	c.stamp(&s.address.quota.since)
-	wire.Int(&c.Codec, &s.address.quota.used)
-	wire.Int(&c.Codec, &s.address.quota.period)
-	c.Uint64(&s.overrides.seq)
+	c.all(&s.address.quota.since, &s.address.quota.used, &s.address.quota.period, &s.overrides.seq)
 	c.overrides(&s.overrides.list)
 	wire.Resize(&c.Codec, &s.processes.list, maxProcesses)
 	for i := range s.processes.list {
@@ -131,76 +160,22 @@ func (s *Snapshot) code(c *codec) {
 	}
 }
 
-func (c *codec) clock(l *timeline) {
-	wire.Int(&c.Codec, &l.now)
-	wire.Int(&c.Codec, &l.wall)
-	wire.Int(&c.Codec, &l.boot)
-	c.Text(&l.bootID, maxText)
-	c.Text(&l.machine, maxText)
-	wire.Int(&c.Codec, &l.refused)
-}
-
 func (c *codec) machine(m *machine) {
-	wire.Enum(&c.Codec, &m.state)
-	c.Uint64(&m.epoch)
-	c.stamp(&m.since)
-	wire.Enum(&c.Codec, &m.reason)
+	c.all(&m.state, &m.epoch, &m.since, &m.reason)
 	if int(m.reason) >= len(reasons) {
 		m.reason = ReasonNone // a newer build's, which says why, not what
 	}
-	c.Uint64(&m.permits)
-	c.stamp(&m.sleepUntil)
-	c.stamp(&m.pauseUntil)
-	wire.Int(&c.Codec, &m.cooldown)
-	wire.Int(&c.Codec, &m.exhausted)
-	wire.Int(&c.Codec, &m.streak429)
-	c.Uint64(&m.overrun)
-	wire.Int(&c.Codec, &m.overrunWait)
-	wire.Int(&c.Codec, &m.failures)
-	wire.Int(&c.Codec, &m.successes)
-	wire.Int(&c.Codec, &m.armed)
-	c.Uint64(&m.armedPermit)
-	c.stamp(&m.sustained)
-	if c.version <= accountsVersion {
-		c.skipRamp(m)
-	} else {
-		c.learned(&m.learned)
-		wire.Enum(&c.Codec, &m.from)
-		c.Uint64(&m.lastGood)
-		c.Uint64(&m.faltering)
-		c.stamp(&m.firstTry)
-		c.stamp(&m.easing)
-		c.Bool(&m.seen429)
+	c.all(&m.permits, &m.sleepUntil, &m.pauseUntil, &m.cooldown, &m.exhausted, &m.streak429, &m.overrun, &m.overrunWait,
+		&m.failures, &m.successes, &m.armed, &m.armedPermit, &m.sustained)
+	if l := &m.learned; c.version > accountsVersion {
+		c.all(&l.answers, &l.met, &l.proven, &l.step, &l.left, &l.window, &l.since, &l.refusal, &l.unlearned,
+			&m.from, &m.lastGood, &m.faltering, &m.firstTry, &m.easing, &m.seen429)
+	} else { // a ramp in place of a learned limit; its HalfOpen did not know the state before
+		c.all(new(float64), new(Stamp), new(bool), &m.seen429, new(float64))
+		m.learned, m.from, m.lastGood, m.faltering, m.firstTry, m.easing = learned{}, Sleep, 0, 0, 0, c.now
 	}
-	c.stamp(&m.blockUntil)
-	c.stamp(&m.failing)
-	c.stamp(&m.lastTokenShortage)
-	c.Uint64(&m.lost)
-	c.Uint64(&m.lostPermit)
+	c.all(&m.blockUntil, &m.failing, &m.lastTokenShortage, &m.lost, &m.lostPermit)
 	c.window(&m.window)
-}
-
-// skipRamp reads what the version before had in place of a learned limit. Its HalfOpen did not know the state before.
-func (c *codec) skipRamp(m *machine) {
-	var ramp float64
-	var at Stamp
-	var limit bool
-	c.Float(&ramp)
-	c.stamp(&at)
-	c.Bool(&limit)
-	c.Bool(&m.seen429)
-	c.Float(&ramp)
-	m.learned, m.from, m.lastGood, m.faltering, m.firstTry, m.easing = learned{}, Sleep, 0, 0, 0, c.now
-}
-
-func (c *codec) learned(l *learned) {
-	for _, n := range []*int{&l.answers, &l.met, &l.proven, &l.step, &l.left} {
-		wire.Int(&c.Codec, n)
-	}
-	wire.Int(&c.Codec, &l.window)
-	for _, at := range []*Stamp{&l.since, &l.refusal, &l.unlearned} {
-		c.stamp(at)
-	}
 }
 
 // window codes the answers, of which there are hundreds: two bits for the kind of each, the rest is the time since the
@@ -234,15 +209,13 @@ func (c *codec) queue(s *Snapshot) {
 		c.below(m.permits, &l.permit)
 		c.below(m.epoch, &l.epoch)
 		c.below(owners, &l.owner)
-		c.stamp(&l.until)
-		c.Bool(&l.budget)
+		c.all(&l.until, &l.budget)
 		c.accountNumber(&l.key)
 		if c.version == plainVersion {
 			l.accountEpoch, l.test = 0, false
 			continue
 		}
-		c.Uint64(&l.accountEpoch)
-		c.Bool(&l.test)
+		c.all(&l.accountEpoch, &l.test)
 	}
 }
 
@@ -250,25 +223,15 @@ func (c *codec) overrides(list *[]override) {
 	wire.Resize(&c.Codec, list, maxOverrides)
 	for i := range *list {
 		o := &(*list)[i]
-		c.Text(&o.key, maxText)
-		c.Text(&o.value, maxText)
-		c.stamp(&o.until)
+		c.all(&o.key, &o.value, &o.until)
 	}
 }
 
 func (c *codec) process(p *process, newest uint64) {
 	c.Text(&p.id, maxText)
 	c.below(newest, &p.key)
-	c.stamp(&p.seen)
-	c.Float(&p.normal.rate)
-	c.Float(&p.normal.burst)
-	c.stamp(&p.own.full)
-	wire.Int(&c.Codec, &p.ceiling)
-	wire.Int(&c.Codec, &p.window)
-	wire.Int(&c.Codec, &p.slots)
-	wire.Int(&c.Codec, &p.total)
-	wire.Int(&c.Codec, &p.reserved)
-	c.stamp(&p.reservedAt)
+	c.all(&p.seen, &p.normal.rate, &p.normal.burst, &p.own.full, &p.ceiling, &p.window, &p.slots, &p.total,
+		&p.reserved, &p.reservedAt)
 	if c.version <= accountsVersion { // it names a set of limits instead
 		p.accounts = nil
 		c.accountNumber(new(uint64))
@@ -286,21 +249,12 @@ func (c *codec) account(a *account) {
 	if c.version > accountsVersion {
 		c.limits(&a.limits)
 	}
-	c.stamp(&a.seen)
-	c.stamp(&a.last)
-	c.stamp(&a.bucket.full)
-	c.stamp(&a.quota.since)
-	wire.Int(&c.Codec, &a.quota.period)
-	wire.Int(&c.Codec, &a.quota.used)
+	c.all(&a.seen, &a.last, &a.bucket.full, &a.quota.since, &a.quota.period, &a.quota.used)
 	wire.Resize(&c.Codec, &a.keys, maxKeys)
 	for i := range a.keys {
 		k := &a.keys[i]
 		c.accountNumber(&k.id)
-		c.Uint64((*uint64)(&k.print))
-		c.stamp(&k.seen)
-		c.stamp(&k.last)
-		wire.Enum(&c.Codec, &k.standing)
-		c.stamp(&k.since)
+		c.all((*uint64)(&k.print), &k.seen, &k.last, &k.standing, &k.since)
 	}
 	c.overrides(&a.tuned)
 	limited := a.machine.epoch != 0
@@ -310,14 +264,11 @@ func (c *codec) account(a *account) {
 }
 
 func (c *codec) limits(l *accountLimits) {
-	wire.Int(&c.Codec, &l.slots)
-	wire.Int(&c.Codec, &l.keySlots)
 	limited := l.rate != 0
-	if c.Bool(&limited); limited {
+	if c.all(&l.slots, &l.keySlots, &limited); limited {
 		c.Float(&l.rate)
 	}
-	wire.Int(&c.Codec, &l.quota.Requests)
-	wire.Int(&c.Codec, &l.quota.Period)
+	c.all(&l.quota.Requests, &l.quota.Period)
 }
 
 // stamp codes a time by its distance from now; the zero Stamp stays one.
