@@ -139,7 +139,6 @@ func (l *accounts) key(id uint64) (*account, *accountKey) {
 	return nil, nil
 }
 
-// known returns the account with a name, and makes it.
 func (l *accounts) known(now Stamp, name string) *account {
 	if a := l.byName(name); a != nil {
 		return a
@@ -233,7 +232,6 @@ func (a *account) owns(key uint64) bool {
 	return slices.ContainsFunc(a.keys, func(k accountKey) bool { return k.id == key })
 }
 
-// retryKeys lets the keys be tried again that are out.
 func (a *account) retryKeys(now Stamp) {
 	for i := range a.keys {
 		if k := &a.keys[i]; k.standing.Unusable() {
@@ -322,7 +320,6 @@ func divided(limit, parts int) int {
 	return max(1, limit/parts)
 }
 
-// normal returns the account's pace in Normal, at most the tuning's.
 func (l *limits) normal(t *Tuning) pace {
 	rate := t.RateBase
 	if l.rate > 0 {
@@ -339,7 +336,6 @@ func (l *limits) pace(t *Tuning, now Stamp) pace {
 	return l.machine.pace(l.normal(t), t, now)
 }
 
-// untilPace returns how long until an account's own pace allows a request.
 func (v view) untilPace(a *account, l *limits) time.Duration {
 	p := l.pace(v.t, v.now)
 	if p.rate == 0 {
@@ -348,7 +344,6 @@ func (v view) untilPace(a *account, l *limits) time.Duration {
 	return a.bucket.wait(v.now, p)
 }
 
-// keyFree reports whether a key may take one more request.
 func (v view) keyFree(k *accountKey, l *limits) bool {
 	running := v.s.queue.withKey(k.id)
 	if k.standing == Unproven && running > 0 && v.now.sub(k.last) < aloneFor {
@@ -376,14 +371,12 @@ func (v view) tick() (Transition, bool) {
 	return tr, moved
 }
 
-// step makes the step of the address's machine.
 func (v view) step(m move) (Transition, bool) {
 	_, _, total := v.s.processes.limits()
 	tr, moved := v.s.address.step(v.now, v.t, m, v.normalPace(), regimes[Throttle].slotsOf(total))
 	return v.dated(tr, moved, &v.s.address.machine), moved
 }
 
-// stepAccount makes the step of an account's machine.
 func (v view) stepAccount(a *account, m move) (Transition, bool) {
 	l := v.whole().limitsOf(a)
 	slots := l.slots

@@ -76,7 +76,7 @@ func (s *Snapshot) TryGrant(at Instant, ask Ask) Grant {
 	return a.grant
 }
 
-// attempt is a TryGrant under way. Each step either ends it, by one of let, later and refuse, or leads to the next.
+// attempt is a TryGrant under way. Each step either ends it, by one of admit, later and refuse, or leads to the next.
 type attempt struct {
 	view   view
 	ask    Ask
@@ -193,7 +193,7 @@ func (a *attempt) takeTurn() {
 		s.ceiling.add(now, window)
 		s.address.bucket.take(now, common)
 		a.p.own.take(now, own)
-		a.let()
+		a.admit()
 		return
 	}
 	if m.probing() && ahead > 0 {
@@ -202,8 +202,7 @@ func (a *attempt) takeTurn() {
 	a.later(wait)
 }
 
-// let lets the request go: it holds a lease from now on.
-func (a *attempt) let() {
+func (a *attempt) admit() {
 	s, now, g := a.view.s, a.view.now, &a.grant
 	m := &s.address.machine
 	g.Hold = a.ask.Hold

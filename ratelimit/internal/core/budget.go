@@ -200,7 +200,6 @@ func (e *BudgetError) Error() string {
 // Is reports whether target is ErrBudget.
 func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 
-// spent is the error for n requests that do not fit.
 func (v view) spent(n int, quotas []candidate) *BudgetError {
 	clock := &v.s.clock
 	reserved, unassigned := v.reserved()

@@ -368,7 +368,6 @@ func (m *machine) volunteer(t *Tuning, now Stamp) {
 	}
 }
 
-// regime returns what passes at present.
 func (m *machine) regime() *regime {
 	if m.faltering != 0 {
 		return &regimes[HalfOpen]
@@ -415,7 +414,6 @@ func (m *machine) until(now Stamp) Stamp {
 	return 0
 }
 
-// block returns the state as it is told, in the wall clock's time.
 func (m *machine) block(l *timeline) Block {
 	return Block{m.state, m.reason, l.time(m.since), l.time(m.until(l.now))}
 }
