@@ -18,8 +18,14 @@ func exported(t testing.TB, clk *clock) (text string, entries []*Entry, items []
 	s := open(t, t.TempDir(), Options{Now: clk.Now})
 	now := clk.Now()
 	entries = []*Entry{
-		{Key: "GET http://h:80/3/movie/1?q=%E9%AC%BC", Status: 404, Body: []byte("{\"a\":\"\u2028<&>鬼\"}\n"), FetchedAt: now.Add(-time.Hour), ExpiresAt: now},
-		{Key: tvKey("1"), Status: 200, ETag: `W/"x"`, Body: []byte(`{"bytes":"` + "\xff" + `"}`), FetchedAt: now, ExpiresAt: now.Add(day)},
+		{
+			Key: "GET http://h:80/3/movie/1?q=%E9%AC%BC", Status: 404, Body: []byte("{\"a\":\"\u2028<&>鬼\"}\n"),
+			FetchedAt: now.Add(-time.Hour), ExpiresAt: now,
+		},
+		{
+			Key: tvKey("1"), Status: 200, ETag: `W/"x"`, Body: []byte(`{"bytes":"` + "\xff" + `"}`), FetchedAt: now,
+			ExpiresAt: now.Add(day),
+		},
 	}
 	for _, e := range entries {
 		if err := s.Put(t.Context(), e); err != nil {
@@ -88,7 +94,9 @@ func TestImportKeepsWhatIsNewer(t *testing.T) {
 	}
 	clk.advance(180*day - time.Hour)
 	late := open(t, t.TempDir(), Options{Now: clk.Now})
-	if got, err := late.Import(t.Context(), strings.NewReader(text), nil); err != nil || got != (ImportResult{Expired: 4}) {
+	if got, err := late.Import(
+		t.Context(), strings.NewReader(text), nil,
+	); err != nil || got != (ImportResult{Expired: 4}) {
 		t.Errorf("after 180 days: %+v %v", got, err)
 	}
 }
@@ -98,7 +106,9 @@ func TestImportLeavesOutWhatTheClientRefuses(t *testing.T) {
 	text, _, _ := exported(t, clk)
 	s := open(t, t.TempDir(), Options{Now: clk.Now})
 	var asked []string
-	got, err := s.Import(t.Context(), strings.NewReader(text), func(req *http.Request, resp *http.Response, _ []byte) error {
+	got, err := s.Import(t.Context(), strings.NewReader(text), func(
+		req *http.Request, resp *http.Response, _ []byte,
+	) error {
 		asked = append(asked, fmt.Sprint(resp.StatusCode, " ", req.URL))
 		if resp.StatusCode == http.StatusOK {
 			return errDown
@@ -116,8 +126,12 @@ func TestImportLeavesOutWhatTheClientRefuses(t *testing.T) {
 
 func TestImportHoldsNoElementThatIsTooLong(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
-	text := strings.NewReader("{\"format\":\"" + exportFormat + "\",\"version\":1}\n{\"value\":\"" + strings.Repeat("A", maxLine))
-	if _, err := s.Import(t.Context(), text, nil); !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), "line 2: ") {
+	text := strings.NewReader(
+		"{\"format\":\"" + exportFormat + "\",\"version\":1}\n{\"value\":\"" + strings.Repeat("A", maxLine),
+	)
+	if _, err := s.Import(t.Context(), text, nil); !errors.Is(err, ErrImport) || !strings.Contains(
+		err.Error(), "line 2: ",
+	) {
 		t.Error(err)
 	}
 }
@@ -126,33 +140,52 @@ func TestImportRefusesWhatIsWrong(t *testing.T) {
 	clk := newClock()
 	text, _, _ := exported(t, clk)
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
-	secret := exportLine{Bucket: exportAnswers, Key: "GET http://h:80/3/tv/1?api_key=SECRET", Status: 200, Body: endedBody, FetchedAt: timeOrNil(clk.Now())}
+	secret := exportLine{
+		Bucket: exportAnswers, Key: "GET http://h:80/3/tv/1?api_key=SECRET", Status: 200, Body: endedBody,
+		FetchedAt: timeOrNil(clk.Now()),
+	}
 	rows := map[string]struct {
 		text     string
 		imported int
 		where    string
 	}{
-		"nothing":              {"", 0, "it is empty"},
-		"another file":         {"<html>\n", 0, "line 1"},
-		"another format":       {`{"format":"x"}` + "\n", 0, "line 1"},
-		"a newer version":      {strings.Replace(text, `"version":1`, `"version":2`, 1), 0, "line 1"},
-		"cut after two":        {strings.Join(lines[:3], ""), 2, "cut off after line 3"},
-		"cut inside a line":    {strings.Join(lines[:3], "") + lines[3][:20], 2, "line 4"},
-		"a changed byte":       {strings.Replace(text, "W/", "V/", 1), 1, "line 3"},
-		"a line is missing":    {strings.Join(slices.Concat(lines[:2], lines[3:]), ""), 3, "line 5"},
-		"something follows":    {text + lines[1], 4, "line 7"},
-		"HTML as a body":       {lines[0] + line(exportLine{Bucket: exportAnswers, Key: tvKey("1"), Status: 200, Body: "<html>", FetchedAt: timeOrNil(clk.Now())}), 0, "line 2"},
-		"a status never kept":  {lines[0] + line(exportLine{Bucket: exportAnswers, Key: tvKey("1"), Status: 500, Body: endedBody, FetchedAt: timeOrNil(clk.Now())}), 0, "line 2"},
-		"a key with a secret":  {lines[0] + line(secret), 0, "line 2"},
-		"a bucket of its own":  {lines[0] + line(exportLine{Bucket: "meta", Key: "cache", FetchedAt: timeOrNil(clk.Now())}), 0, "line 2"},
-		"no key":               {lines[0] + line(exportLine{Bucket: "results", FetchedAt: timeOrNil(clk.Now())}), 0, "line 2"},
+		"nothing":           {"", 0, "it is empty"},
+		"another file":      {"<html>\n", 0, "line 1"},
+		"another format":    {`{"format":"x"}` + "\n", 0, "line 1"},
+		"a newer version":   {strings.Replace(text, `"version":1`, `"version":2`, 1), 0, "line 1"},
+		"cut after two":     {strings.Join(lines[:3], ""), 2, "cut off after line 3"},
+		"cut inside a line": {strings.Join(lines[:3], "") + lines[3][:20], 2, "line 4"},
+		"a changed byte":    {strings.Replace(text, "W/", "V/", 1), 1, "line 3"},
+		"a line is missing": {strings.Join(slices.Concat(lines[:2], lines[3:]), ""), 3, "line 5"},
+		"something follows": {text + lines[1], 4, "line 7"},
+		"HTML as a body": {
+			lines[0] + line(
+				exportLine{Bucket: exportAnswers, Key: tvKey("1"), Status: 200, Body: "<html>", FetchedAt: timeOrNil(clk.Now())},
+			),
+			0, "line 2",
+		},
+		"a status never kept": {
+			lines[0] + line(
+				exportLine{Bucket: exportAnswers, Key: tvKey("1"), Status: 500, Body: endedBody, FetchedAt: timeOrNil(clk.Now())},
+			),
+			0, "line 2",
+		},
+		"a key with a secret": {lines[0] + line(secret), 0, "line 2"},
+		"a bucket of its own": {
+			lines[0] + line(exportLine{Bucket: "meta", Key: "cache", FetchedAt: timeOrNil(clk.Now())}), 0, "line 2",
+		},
+		"no key": {
+			lines[0] + line(exportLine{Bucket: "results", FetchedAt: timeOrNil(clk.Now())}), 0, "line 2",
+		},
 		"never fetched at all": {lines[0] + line(exportLine{Bucket: "results", Key: "k"}), 0, "line 2"},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, t.TempDir(), Options{Now: clk.Now})
 			got, err := s.Import(t.Context(), strings.NewReader(r.text), nil)
-			if !errors.Is(err, ErrImport) || got.Imported != r.imported || !strings.Contains(err.Error(), r.where) || strings.Contains(err.Error(), "SECRET") {
+			if !errors.Is(err, ErrImport) || got.Imported != r.imported || !strings.Contains(
+				err.Error(), r.where,
+			) || strings.Contains(err.Error(), "SECRET") {
 				t.Errorf("%+v %v", got, err)
 			}
 		})

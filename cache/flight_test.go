@@ -209,7 +209,9 @@ func TestAPanickingUpstreamFreesTheKey(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		get(t, &Transport{Store: s, Next: roundTrip(func(*http.Request) (*http.Response, error) { panic("upstream") })}, tvURL)
+		get(
+			t, &Transport{Store: s, Next: roundTrip(func(*http.Request) (*http.Response, error) { panic("upstream") })}, tvURL,
+		)
 	}()
 	for _, st := range []*Store{s, open(t, dir, Options{})} {
 		up := &upstream{serve: always(200, endedBody)}

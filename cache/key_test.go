@@ -17,12 +17,18 @@ func TestKeyIsTheQuestionWithoutTheAsker(t *testing.T) {
 		{"GET", "https://h/x?b=2&a=1&b=1", "GET https://h:443/x?a=1&b=2&b=1"},
 		{"GET", "https://h/x?api_key=S&a=1", "GET https://h:443/x?a=1"},
 		{"GET", "https://h/x?a=1;api_key=S", "GET https://h:443/x?a=1"},
-		{"GET", "https://h/x?API%5FKEY=S&Session_Id=S&guest_session_id=S&access_token=S&request_token=S", "GET https://h:443/x"},
+		{
+			"GET", "https://h/x?API%5FKEY=S&Session_Id=S&guest_session_id=S&access_token=S&request_token=S",
+			"GET https://h:443/x",
+		},
 		{"GET", "https://h/x?api_key=%zzS", "GET https://h:443/x"},
 		{"GET", "https://h/x?q=%zz", "GET https://h:443/x?q=%25zz"},
 		{"GET", "https://h/x?flag&q=", "GET https://h:443/x?flag&q="},
 		{"GET", "https://h/a%2Fb", "GET https://h:443/a%2Fb"},
-		{"GET", "https://h/3/tv/1?append_to_response=season/1,season/2", "GET https://h:443/3/tv/1?append_to_response=season%2F1%2Cseason%2F2"},
+		{
+			"GET", "https://h/3/tv/1?append_to_response=season/1,season/2",
+			"GET https://h:443/3/tv/1?append_to_response=season%2F1%2Cseason%2F2",
+		},
 		{"GET", "https://h/x?query=Kimi&language=ja", "GET https://h:443/x?language=ja&query=Kimi"},
 		{"GET", "https://h/x?query=kimi&language=ja", "GET https://h:443/x?language=ja&query=kimi"},
 	}
@@ -73,7 +79,9 @@ func FuzzKey(f *testing.F) {
 		}
 		for pair := range strings.SplitSeq(u.RawQuery, "&") {
 			name, value, _ := strings.Cut(pair, "=")
-			if strings.EqualFold(name, "api_key") && len(value) > 8 && !strings.Contains(value, ";") && strings.Count(text, value) == 1 && strings.Contains(key, value) {
+			if strings.EqualFold(name, "api_key") && len(value) > 8 && !strings.Contains(value, ";") && strings.Count(
+				text, value,
+			) == 1 && strings.Contains(key, value) {
 				t.Errorf("%q: the secret is in %q", text, key)
 			}
 		}

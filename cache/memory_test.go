@@ -114,7 +114,8 @@ func TestWhatIsRememberedNeedsNoSession(t *testing.T) {
 				}
 			}
 			other := open(t, dir, Options{})
-			release, err := lockfile.Acquire(t.Context(), lockPath(other), lockfile.Exclusive, time.Minute) // nobody else gets at the database
+			// Nobody else gets at the database.
+			release, err := lockfile.Acquire(t.Context(), lockPath(other), lockfile.Exclusive, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}

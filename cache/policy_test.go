@@ -30,8 +30,14 @@ func TestPolicyIsTheTableOfTheDocs(t *testing.T) {
 		{"season of 59 days ago", SeasonDetails, 200, `{"air_date":"2026-09-23"}`, day},
 		{"season of 61 days ago", SeasonDetails, 200, `{"air_date":"2026-09-21"}`, 14 * day},
 		{"season to come", SeasonDetails, 200, `{"air_date":"2027-01-01"}`, day},
-		{"old season with a new episode", SeasonDetails, 200, `{"air_date":"2020-01-01","episodes":[{"air_date":"2026-11-01"}]}`, day},
-		{"old season, season date null", SeasonDetails, 200, `{"air_date":null,"episodes":[{"air_date":"2020-01-01"}]}`, 14 * day},
+		{
+			"old season with a new episode", SeasonDetails, 200,
+			`{"air_date":"2020-01-01","episodes":[{"air_date":"2026-11-01"}]}`, day,
+		},
+		{
+			"old season, season date null", SeasonDetails, 200, `{"air_date":null,"episodes":[{"air_date":"2020-01-01"}]}`,
+			14 * day,
+		},
 		{"an episode to come", SeasonDetails, 200, `{"air_date":"2020-01-01","episodes":[{"air_date":null}]}`, day},
 		{"season without dates", SeasonDetails, 200, `{"episodes":[]}`, day},
 		{"movie", MovieDetails, 200, `{"id":1}`, 14 * day},

@@ -47,7 +47,10 @@ func countingServer(t testing.TB) (url string, asked func() map[string]int) {
 // askTask asks for its keys with four workers. It never takes another process for stopped, however little time the
 // machine has for it.
 func askTask(ctx context.Context, tk task) error {
-	s, err := openStore(tk.Dir, Options{LockWait: time.Hour, ClaimTimeout: time.Hour, OnWarning: func(w Warning) { fmt.Fprintln(os.Stderr, w) }})
+	s, err := openStore(
+		tk.Dir,
+		Options{LockWait: time.Hour, ClaimTimeout: time.Hour, OnWarning: func(w Warning) { fmt.Fprintln(os.Stderr, w) }},
+	)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,9 @@ func TestNothingIsGivenOrKeptAfter180Days(t *testing.T) {
 	if a, v := present(); a || v {
 		t.Errorf("at 180 days: %v %v", a, v)
 	}
-	tr := &Transport{Store: s, Next: roundTrip(func(*http.Request) (*http.Response, error) { return nil, errDown }), Offline: true}
+	tr := &Transport{
+		Store: s, Next: roundTrip(func(*http.Request) (*http.Response, error) { return nil, errDown }), Offline: true,
+	}
 	if _, _, source := get(t, tr, "http://h/3/tv/1"); source != "error" {
 		t.Errorf("offline it answers: %s", source)
 	}
@@ -76,7 +78,10 @@ func TestPruneTakesExpiredFirstThenTheOldest(t *testing.T) {
 		if strings.HasSuffix(name, "fresh") {
 			fresh = 100 * day
 		}
-		e := &Entry{Key: tvKey(name), Status: 200, Body: []byte(`{"pad":"` + randomText(size) + `"}`), FetchedAt: begin.Add(time.Duration(i) * day)}
+		e := &Entry{
+			Key: tvKey(name), Status: 200, Body: []byte(`{"pad":"` + randomText(size) + `"}`),
+			FetchedAt: begin.Add(time.Duration(i) * day),
+		}
 		e.ExpiresAt = e.FetchedAt.Add(fresh)
 		if err := s.Put(t.Context(), e); err != nil {
 			t.Fatal(err)
@@ -130,7 +135,10 @@ func TestPlainValuesGoWhenTheyExpire(t *testing.T) {
 		t.Fatal(err)
 	}
 	putAnswer(t, s, tvKey("1"), clk.Now(), time.Hour, 10)
-	if err := b.Put(t.Context(), Item{Key: "an hour", ExpiresAt: clk.Now().Add(time.Hour)}, Item{Key: "a day", ExpiresAt: clk.Now().Add(day)}, Item{Key: "no date"}); err != nil {
+	if err := b.Put(
+		t.Context(), Item{Key: "an hour", ExpiresAt: clk.Now().Add(time.Hour)},
+		Item{Key: "a day", ExpiresAt: clk.Now().Add(day)}, Item{Key: "no date"},
+	); err != nil {
 		t.Fatal(err)
 	}
 	clk.advance(2 * time.Hour)
@@ -153,7 +161,10 @@ func TestTheSizeBoundHoldsByItself(t *testing.T) {
 	for i := range 30 {
 		for j := range 10 {
 			key := tvKey(fmt.Sprintf("%03d", i*10+j))
-			e := &Entry{Key: key, Status: 200, Body: []byte(`{"pad":"` + randomText(10_000) + `"}`), FetchedAt: clk.Now(), ExpiresAt: clk.Now().Add(day)}
+			e := &Entry{
+				Key: key, Status: 200, Body: []byte(`{"pad":"` + randomText(10_000) + `"}`), FetchedAt: clk.Now(),
+				ExpiresAt: clk.Now().Add(day),
+			}
 			if err := s.Put(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}

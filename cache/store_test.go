@@ -210,7 +210,9 @@ func TestAClosedStoreSaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Put(t.Context(), &Entry{Key: "k", Status: 200, Body: []byte(endedBody)}); !errors.Is(err, store.ErrClosed) {
+	if err := s.Put(
+		t.Context(), &Entry{Key: "k", Status: 200, Body: []byte(endedBody)},
+	); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("put: %v", err)
 	}
 	if _, _, err := s.Get(t.Context(), tvKey("1")); !errors.Is(err, store.ErrClosed) {

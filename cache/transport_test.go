@@ -160,7 +160,10 @@ func TestTransportThroughTheLifeOfAnAnswer(t *testing.T) {
 					got += fmt.Sprintf(" %d", status)
 				}
 				if got != st.want || up.count() != st.asked {
-					t.Fatalf("step %d (%s): %s after %d questions, want %s after %d; body %.80q", i, st.remark, got, up.count(), st.want, st.asked, body)
+					t.Fatalf(
+						"step %d (%s): %s after %d questions, want %s after %d; body %.80q", i, st.remark, got, up.count(), st.want,
+						st.asked, body,
+					)
 				}
 			}
 		})
@@ -219,7 +222,9 @@ func TestAForeignAnswerCountsAsAnUpstreamThatCouldNotBeAsked(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					tr := &Transport{Store: s, Next: &upstream{serve: answers{up.status, up.body, up.etag}.serve}, Valid: valid, Refresh: true}
+					tr := &Transport{
+						Store: s, Next: &upstream{serve: answers{up.status, up.body, up.etag}.serve}, Valid: valid, Refresh: true,
+					}
 					for range 2 {
 						status, _, source := get(t, tr, tvURL)
 						if got := fmt.Sprint(source, " ", status); got != r.want {
@@ -300,7 +305,9 @@ func TestInfoTellsAgeAndIsNotForged(t *testing.T) {
 	}
 	clk.advance(time.Hour)
 	info, ok, resp := ask(tvURL)
-	if !ok || info != (Info{Fresh, begin, begin.Add(day)}) || info.Age(clk.Now()) != time.Hour || resp.Header.Get("Age") != "3600" {
+	if !ok || info != (Info{
+		Fresh, begin, begin.Add(day),
+	}) || info.Age(clk.Now()) != time.Hour || resp.Header.Get("Age") != "3600" {
 		t.Errorf("fresh: %+v %v, Age %s", info, ok, resp.Header.Get("Age"))
 	}
 	if _, ok, _ := ask("https://api.example.org/3/tv/changes"); ok {
@@ -361,14 +368,19 @@ func TestAnAnswerIsAsOldAsWhoGaveItSays(t *testing.T) {
 			resp.Body.Close()
 		}
 		if got != r.want || age != r.age || up.count() != r.asked {
-			t.Errorf("%s: %s, %v old, after %d questions; want %s, %v after %d", r.name, got, age, up.count(), r.want, r.age, r.asked)
+			t.Errorf(
+				"%s: %s, %v old, after %d questions; want %s, %v after %d", r.name, got, age, up.count(), r.want, r.age, r.asked,
+			)
 		}
 	}
 }
 
 func TestRefreshAsksOnceForWhatAnotherCacheHas(t *testing.T) {
 	up := &upstream{serve: always(200, endedBody, `ETag: "a"`)}
-	tr := &Transport{Store: open(t, t.TempDir(), Options{}), Next: up, Refresh: true, Age: func(http.Header) time.Duration { return time.Hour }}
+	tr := &Transport{
+		Store: open(t, t.TempDir(), Options{}), Next: up, Refresh: true,
+		Age: func(http.Header) time.Duration { return time.Hour },
+	}
 	for _, want := range []string{"network", "fresh"} {
 		if _, _, source := get(t, tr, tvURL); source != want || up.count() != 1 {
 			t.Errorf("%s after %d questions, want %s after one", source, up.count(), want)
@@ -400,7 +412,10 @@ func TestRefreshAsksOnceForWhatIsOlderThanTheRun(t *testing.T) {
 func TestBlockedDecidesWhichErrorsAStaleAnswerCovers(t *testing.T) {
 	clk := newClock()
 	up := &upstream{serve: always(200, runsBody)}
-	tr := &Transport{Store: open(t, t.TempDir(), Options{Now: clk.Now}), Next: up, Blocked: func(err error) bool { return errors.Is(err, errDown) }}
+	tr := &Transport{
+		Store: open(t, t.TempDir(), Options{Now: clk.Now}), Next: up,
+		Blocked: func(err error) bool { return errors.Is(err, errDown) },
+	}
 	get(t, tr, tvURL)
 	clk.advance(2 * day)
 	up.serve = func(*http.Request) (*http.Response, error) { return nil, errDown }

@@ -25,7 +25,9 @@ func (d *slowDisk) committed() {
 func TestAClaimIsHeldUntilItsAnswerIsWritten(t *testing.T) {
 	disk := &slowDisk{end: make(chan struct{})}
 	dir := t.TempDir()
-	a, b := open(t, dir, Options{seams: store.Options{Committed: disk.committed}, LockWait: time.Hour}), open(t, dir, Options{LockWait: time.Hour})
+	a, b := open(
+		t, dir, Options{seams: store.Options{Committed: disk.committed}, LockWait: time.Hour},
+	), open(t, dir, Options{LockWait: time.Hour})
 	up := &upstream{serve: always(200, endedBody)}
 	first := ask(t.Context(), &Transport{Store: a, Next: up}, tvURL)
 	eventually(t, "the answer is being written", func() bool { return disk.begun.Load() == 1 })

@@ -101,7 +101,8 @@ func TestTVCompleteTakesAsFewRequestsAsItCan(t *testing.T) {
 					t.Errorf("season %d is missing", n)
 				}
 			}
-			if tt.append != nil && (d.AlternativeTitles == nil || d.Translations == nil || d.EpisodeGroups == nil || d.ExternalIDs == nil) {
+			if tt.append != nil && (d.AlternativeTitles == nil || d.Translations == nil ||
+				d.EpisodeGroups == nil || d.ExternalIDs == nil) {
 				t.Error("something appended is missing")
 			}
 		})
@@ -121,7 +122,9 @@ func TestTVCompleteKeepsWhatItHasWhenALaterRequestFails(t *testing.T) {
 	c := clientFor(t, Options{}, show(t, numbers(0, 30), &asked, 2))
 	d, responses, err := c.TVComplete(t.Context(), 9000001, DetailOptions{})
 	var e *Error
-	if !errors.As(err, &e) || e.Code != 46 || len(responses) != 2 || responses[1].StatusCode != http.StatusServiceUnavailable {
+	if !errors.As(err, &e) || e.Code != 46 || len(
+		responses,
+	) != 2 || responses[1].StatusCode != http.StatusServiceUnavailable {
 		t.Fatalf("got %v with %d responses", err, len(responses))
 	}
 	if d == nil || len(d.AppendedSeasons) != 20 {

@@ -27,14 +27,24 @@ var answerRows = []struct {
 	body   string
 	want   Outcome
 }{
-	{"a gateway without permission", 429, `{"success":false,"status_code":25,"anivault":{"code":"1002"}}`, OutcomeDeferred},
+	{
+		"a gateway without permission", 429, `{"success":false,"status_code":25,"anivault":{"code":"1002"}}`, OutcomeDeferred,
+	},
 	{"a gateway in Sleep", 503, `{"success":false,"status_code":9,"anivault":{"code":"1004"}}`, OutcomeDeferred},
 	{"a gateway whose TMDB fails", 502, `{"success":false,"status_code":43,"anivault":{"code":"1006"}}`, OutcomeDeferred},
 	{"a gateway that asks itself", 508, `{"success":false,"status_code":5,"anivault":{"reason":"loop"}}`, OutcomeConfig},
-	{"a gateway whose TMDB is slow", 504, `{"success":false,"status_code":24,"anivault":{"code":"1003"}}`, OutcomeDeferred},
+	{
+		"a gateway whose TMDB is slow", 504, `{"success":false,"status_code":24,"anivault":{"code":"1003"}}`, OutcomeDeferred,
+	},
 	{"a gateway with a fault", 500, `{"success":false,"status_code":11,"anivault":{"code":"9999"}}`, OutcomeServer},
-	{"a gateway that does not know the client", 401, `{"success":false,"status_code":7,"anivault":{"reason":"unauthorized"}}`, OutcomeClient},
-	{"a gateway that refuses the question", 403, `{"success":false,"status_code":3,"anivault":{"reason":"private"}}`, OutcomeClient},
+	{
+		"a gateway that does not know the client", 401,
+		`{"success":false,"status_code":7,"anivault":{"reason":"unauthorized"}}`, OutcomeClient,
+	},
+	{
+		"a gateway that refuses the question", 403, `{"success":false,"status_code":3,"anivault":{"reason":"private"}}`,
+		OutcomeClient,
+	},
 	{"an answer", 200, good, OutcomeOK},
 	{"not modified", 304, "", OutcomeOK},
 	{"429", 429, `{"status_code":25,"status_message":"over"}`, OutcomeThrottled},
@@ -112,7 +122,10 @@ func TestAnswersThatAreNotTMDBs(t *testing.T) {
 		"gzip that was not known": "\x1f\x8b\x08\x00",
 	}
 	outcomes := map[int]Outcome{429: OutcomeThrottled, 301: OutcomeClient, 302: OutcomeClient, 307: OutcomeClient}
-	for _, status := range []int{200, 201, 203, 204, 206, 301, 302, 307, 400, 401, 403, 404, 405, 408, 410, 422, 429, 451, 500, 502, 503, 504, 520, 599} {
+	for _, status := range []int{
+		200, 201, 203, 204, 206, 301, 302, 307, 400, 401, 403, 404, 405, 408, 410, 422, 429, 451, 500, 502, 503, 504, 520,
+		599,
+	} {
 		for name, body := range bodies {
 			t.Run(fmt.Sprint(status, " with ", name), func(t *testing.T) {
 				want, ok := outcomes[status]
@@ -217,19 +230,36 @@ var errorRows = []struct {
 	{"reset", dialing(syscall.ECONNRESET), OutcomeNetwork},
 	{"closed before the answer", io.EOF, OutcomeNetwork},
 	{"transfer that broke off", fmt.Errorf("read answer: %w", io.ErrUnexpectedEOF), OutcomeNetwork},
-	{"unknown name", &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "api.themoviedb.ogr", IsNotFound: true}}, OutcomeNetwork},
+	{
+		"unknown name",
+		&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "api.themoviedb.ogr", IsNotFound: true}},
+		OutcomeNetwork,
+	},
 	{"resolver in trouble", &net.DNSError{Err: "server misbehaving", IsTemporary: true}, OutcomeNetwork},
 	{"resolver silent", &net.DNSError{Err: "i/o timeout", IsTimeout: true}, OutcomeNetwork},
 	{"unknown authority", inURL(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), OutcomeConfig},
-	{"wrong name", &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "api.example.org"}}, OutcomeConfig},
+	{
+		"wrong name",
+		&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "api.example.org"}},
+		OutcomeConfig,
+	},
 	{"expired", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}, OutcomeConfig},
-	{"otherwise invalid", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign}}, OutcomeConfig},
+	{
+		"otherwise invalid",
+		&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign}}, OutcomeConfig,
+	},
 	{"no roots", x509.SystemRootsError{Err: errors.New("none")}, OutcomeConfig},
 	{"plain port", http.ErrSchemeMismatch, OutcomeConfig},
 	{"no TLS record", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, OutcomeConfig},
-	{"no HTTP", errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0"`), OutcomeConfig},
+	{
+		"no HTTP", errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0"`),
+		OutcomeConfig,
+	},
 	{"handshake refused", &net.OpError{Op: "remote error", Err: errors.New("tls: handshake failure")}, OutcomeConfig},
-	{"the server's TLS in trouble", &net.OpError{Op: "remote error", Err: errors.New("tls: internal error")}, OutcomeNetwork},
+	{
+		"the server's TLS in trouble", &net.OpError{Op: "remote error", Err: errors.New("tls: internal error")},
+		OutcomeNetwork,
+	},
 	{"old TLS", errors.New("tls: protocol version not supported"), OutcomeConfig},
 	{"handshake too slow", errors.New("net/http: TLS handshake timeout"), OutcomeNetwork},
 	{"redirect", inURL(&ConfigError{Kind: ConfigRedirect, Host: "evil.example.com"}), OutcomeConfig},

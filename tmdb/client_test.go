@@ -40,7 +40,9 @@ func (p reply) send(r *http.Request) (*http.Response, error) {
 	}
 	body := p.body
 	if p.echo != 0 { // what a careless server would do
-		body = fmt.Sprintf(`{"success":false,"status_code":%d,"status_message":"refused %s"}`, p.echo, strings.Join(credentialsOf(r), " "))
+		body = fmt.Sprintf(
+			`{"success":false,"status_code":%d,"status_message":"refused %s"}`, p.echo, strings.Join(credentialsOf(r), " "),
+		)
 	}
 	resp := answer(r, p.status, jsonType, body)
 	if p.location != "" {
@@ -89,15 +91,21 @@ func TestRequestsAreWrittenAsTMDBReadsThem(t *testing.T) {
 		want string
 	}{
 		{"search tv", "", page, func(c *Client) error {
-			_, _, err := c.SearchTV(t.Context(), SearchTVOptions{Query: "葬送の フリーレン & co+", Year: 2023, Language: "ko-KR", Page: 2, IncludeAdult: true})
+			_, _, err := c.SearchTV(
+				t.Context(),
+				SearchTVOptions{Query: "葬送の フリーレン & co+", Year: 2023, Language: "ko-KR", Page: 2, IncludeAdult: true},
+			)
 			return err
-		}, "https://api.themoviedb.org/3/search/tv?include_adult=true&language=ko-KR&page=2&query=%E8%91%AC%E9%80%81%E3%81%AE+%E3%83%95%E3%83%AA%E3%83%BC%E3%83%AC%E3%83%B3+%26+co%2B&year=2023"},
+		}, "https://api.themoviedb.org/3/search/tv?include_adult=true&language=ko-KR&page=2&" +
+			"query=%E8%91%AC%E9%80%81%E3%81%AE+%E3%83%95%E3%83%AA%E3%83%BC%E3%83%AC%E3%83%B3+%26+co%2B&year=2023"},
 		{"search tv by first air date", "", page, func(c *Client) error {
 			_, _, err := c.SearchTV(t.Context(), SearchTVOptions{Query: "a", FirstAirDateYear: 1999})
 			return err
 		}, "https://api.themoviedb.org/3/search/tv?first_air_date_year=1999&query=a"},
 		{"search movie", "", page, func(c *Client) error {
-			_, _, err := c.SearchMovie(t.Context(), SearchMovieOptions{Query: "a", Year: 2001, PrimaryReleaseYear: 2000, Region: "JP"})
+			_, _, err := c.SearchMovie(
+				t.Context(), SearchMovieOptions{Query: "a", Year: 2001, PrimaryReleaseYear: 2000, Region: "JP"},
+			)
 			return err
 		}, "https://api.themoviedb.org/3/search/movie?primary_release_year=2000&query=a&region=JP&year=2001"},
 		{"search multi", "", page, func(c *Client) error {
@@ -105,7 +113,10 @@ func TestRequestsAreWrittenAsTMDBReadsThem(t *testing.T) {
 			return err
 		}, "https://api.themoviedb.org/3/search/multi?query=a"},
 		{"appended items keep slashes and commas", "", `{"id":9000001}`, func(c *Client) error {
-			_, _, err := c.TV(t.Context(), 9000001, DetailOptions{Language: "en-US", Append: []string{AppendSeason(0), AppendSeason(12), AppendTranslations}})
+			_, _, err := c.TV(
+				t.Context(), 9000001,
+				DetailOptions{Language: "en-US", Append: []string{AppendSeason(0), AppendSeason(12), AppendTranslations}},
+			)
 			return err
 		}, "https://api.themoviedb.org/3/tv/9000001?append_to_response=season/0,season/12,translations&language=en-US"},
 		{"movie", "", `{"id":9000002}`, func(c *Client) error {
@@ -158,13 +169,21 @@ func TestRequestsAreWrittenAsTMDBReadsThem(t *testing.T) {
 		}, "https://api.themoviedb.org/3/tv/changes?page=3"},
 		{"base URL with /3", "http://127.0.0.1:8080/3", `{"id":9000002}`, movie, "http://127.0.0.1:8080/3/movie/9000002"},
 		{"base URL with /3/", "https://EXAMPLE.org/3/", `{"id":9000002}`, movie, "https://example.org/3/movie/9000002"},
-		{"base URL with a path", "https://example.org/mirror/", `{"id":9000002}`, movie, "https://example.org/mirror/3/movie/9000002"},
-		{"base URL with a path and /3", "https://example.org/mirror/3", `{"id":9000002}`, movie, "https://example.org/mirror/3/movie/9000002"},
+		{
+			"base URL with a path", "https://example.org/mirror/", `{"id":9000002}`, movie,
+			"https://example.org/mirror/3/movie/9000002",
+		},
+		{
+			"base URL with a path and /3", "https://example.org/mirror/3", `{"id":9000002}`, movie,
+			"https://example.org/mirror/3/movie/9000002",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got *http.Request
-			c := clientFor(t, Options{BaseURL: tt.base, Token: "a.b.c", APIKey: "unused"}, func(r *http.Request) (*http.Response, error) {
+			c := clientFor(t, Options{
+				BaseURL: tt.base, Token: "a.b.c", APIKey: "unused",
+			}, func(r *http.Request) (*http.Response, error) {
 				got = r
 				return answer(r, 200, jsonType, tt.body), nil
 			})
@@ -189,7 +208,9 @@ func movie(c *Client) error {
 
 func TestAKeyIsAParameterOnlyWithoutAToken(t *testing.T) {
 	var got *http.Request
-	c := clientFor(t, Options{APIKey: " 0123456789abcdef0123456789abcdef\n"}, func(r *http.Request) (*http.Response, error) {
+	c := clientFor(t, Options{
+		APIKey: " 0123456789abcdef0123456789abcdef\n",
+	}, func(r *http.Request) (*http.Response, error) {
 		got = r
 		return answer(r, 200, jsonType, `{"id":9000002}`), nil
 	})
@@ -281,7 +302,8 @@ func TestCallsThatCannotWorkAreNotSent(t *testing.T) {
 func TestBaseURLsThatAreRefused(t *testing.T) {
 	for _, base := range []string{
 		"api.themoviedb.org", "ftp://example.org", "https://", "https://user:canary@example.org",
-		"https://example.org/?api_key=canary", "https://example.org/#canary", "https://exa mple.org/canary", "://canary", "https://[::1",
+		"https://example.org/?api_key=canary", "https://example.org/#canary", "https://exa mple.org/canary",
+		"://canary", "https://[::1",
 	} {
 		_, err := New(Options{BaseURL: base})
 		var arg *ArgumentError
@@ -294,7 +316,13 @@ func TestBaseURLsThatAreRefused(t *testing.T) {
 }
 
 func TestCredentialsThatCannotBeSentAreRefusedWithoutBeingRepeated(t *testing.T) {
-	for _, o := range []Options{{Token: "canary\r\nX-Evil: 1"}, {Token: "canary canary"}, {APIKey: "canary\x00"}, {APIKey: `"canary"`}, {Token: "canaryé"}} {
+	for _, o := range []Options{
+		{Token: "canary\r\nX-Evil: 1"},
+		{Token: "canary canary"},
+		{APIKey: "canary\x00"},
+		{APIKey: `"canary"`},
+		{Token: "canaryé"},
+	} {
 		_, err := New(o)
 		var arg *ArgumentError
 		if !errors.As(err, &arg) || strings.Contains(err.Error(), "canary") {

@@ -107,7 +107,8 @@ func fixture(t testing.TB, name string) []byte {
 var notInFixture = map[string]bool{
 	"tv_details.AlternativeTitles.ID": true, "tv_details.Translations.ID": true, // absent where appended
 	"tv_details.ExternalIDs.ID": true, "tv_details.EpisodeGroups.ID": true,
-	"movie_details.AlternativeTitles.ID": true, "movie_details.Translations.ID": true, "movie_details.ExternalIDs.ID": true,
+	"movie_details.AlternativeTitles.ID": true, "movie_details.Translations.ID": true,
+	"movie_details.ExternalIDs.ID":                      true,
 	"movie_details.Translations.Translations.Data.Name": true, // a film has a title
 	"tv_details.Translations.Translations.Data.Title":   true, "translations.Translations.Data.Title": true,
 }
@@ -343,7 +344,9 @@ func without(t *testing.T, endpoint, path, form, absent string) []byte {
 }
 
 func TestJSONOfAnotherKindIsNoAnswer(t *testing.T) {
-	bodies := []string{`{}`, `{"results":null}`, `{"error":"captive portal"}`, `{"id":"text","results":7}`, `{"id":0,"genres":null}`}
+	bodies := []string{
+		`{}`, `{"results":null}`, `{"error":"captive portal"}`, `{"id":"text","results":7}`, `{"id":0,"genres":null}`,
+	}
 	for name := range calls {
 		for _, body := range bodies {
 			if v, err := ask(t, name, []byte(body)); err == nil {

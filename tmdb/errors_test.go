@@ -18,18 +18,35 @@ func TestErrorBodies(t *testing.T) {
 		body   string
 		want   Error
 	}{
-		{"in order", 404, `{"success":false,"status_code":34,"status_message":"The resource you requested could not be found."}`, Error{Code: 34, Message: "The resource you requested could not be found."}},
+		{
+			"in order", 404,
+			`{"success":false,"status_code":34,"status_message":"The resource you requested could not be found."}`,
+			Error{Code: 34, Message: "The resource you requested could not be found."},
+		},
 		{"in another order", 400, `{"status_message":"m","success":false,"status_code":22}`, Error{Code: 22, Message: "m"}},
-		{"without success", 429, `{"status_code":25,"status_message":"Your request count (41) is over the allowed limit of (40)."}`, Error{Code: 25, Message: "Your request count (41) is over the allowed limit of (40)."}},
-		{"with failure", 404, `{"success":false,"failure":true,"status_code":6,"status_message":"m"}`, Error{Code: 6, Message: "m"}},
-		{"errors list", 422, `{"errors":["query must be provided","page must be less than 500"]}`, Error{Message: "query must be provided; page must be less than 500"}},
+		{
+			"without success", 429,
+			`{"status_code":25,"status_message":"Your request count (41) is over the allowed limit of (40)."}`,
+			Error{Code: 25, Message: "Your request count (41) is over the allowed limit of (40)."},
+		},
+		{
+			"with failure", 404, `{"success":false,"failure":true,"status_code":6,"status_message":"m"}`,
+			Error{Code: 6, Message: "m"},
+		},
+		{
+			"errors list", 422, `{"errors":["query must be provided","page must be less than 500"]}`,
+			Error{Message: "query must be provided; page must be less than 500"},
+		},
 		{"errors of another kind", 422, `{"errors":[{"a":1},"b",null,3]}`, Error{Message: "b"}},
 		{"errors list that is not a 422's", 404, `{"errors":["no such route"]}`, Error{Foreign: ReasonShape}},
 		{"a message alone", 403, `{"status_message":"Forbidden"}`, Error{Foreign: ReasonShape}},
 		{"code as text", 500, `{"status_code":"11"}`, Error{Code: 11}},
 		{"code as a fraction", 500, `{"status_code":11.0}`, Error{Code: 11}},
 		{"code out of all bounds", 500, `{"status_code":1e300,"status_message":null}`, Error{Foreign: ReasonShape}},
-		{"control characters", 500, "{\"status_code\":11,\"status_message\":\"a\\u001b[2Jb\\nc\"}", Error{Code: 11, Message: "a[2Jb c"}},
+		{
+			"control characters", 500, "{\"status_code\":11,\"status_message\":\"a\\u001b[2Jb\\nc\"}",
+			Error{Code: 11, Message: "a[2Jb c"},
+		},
 		{"HTML", 502, "<html><head><title>502</title>", Error{Foreign: ReasonHTML}},
 		{"nothing", 504, "", Error{Foreign: ReasonEmpty}},
 		{"a list", 500, `[1,2]`, Error{Foreign: ReasonShape}},
@@ -37,7 +54,9 @@ func TestErrorBodies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := clientFor(t, Options{}, func(r *http.Request) (*http.Response, error) { return answer(r, tt.status, jsonType, tt.body), nil })
+			c := clientFor(
+				t, Options{}, func(r *http.Request) (*http.Response, error) { return answer(r, tt.status, jsonType, tt.body), nil },
+			)
 			_, resp, err := c.TV(t.Context(), 9000001, DetailOptions{})
 			var got *Error
 			if !errors.As(err, &got) {
@@ -58,19 +77,41 @@ func TestErrorBodies(t *testing.T) {
 func TestErrorTexts(t *testing.T) {
 	e := &Error{HTTPStatus: 404, Code: 34, Message: "Not there.", Method: "GET", Path: "/3/tv/1"}
 	tests := map[string]error{
-		"tmdb: GET /3/tv/1: HTTP 404 Not Found: Not there. (code 34)":                                 e,
-		"tmdb: GET /3/tv/1: HTTP 403 Forbidden, not TMDB's own answer (an HTML page instead of JSON)": &Error{HTTPStatus: 403, Method: "GET", Path: "/3/tv/1", Foreign: ReasonHTML},
-		"tmdb: GET /3/tv/1: HTTP 599":                                                                             &Error{HTTPStatus: 599, Method: "GET", Path: "/3/tv/1"},
-		"tmdb: the key was refused: " + e.Error():                                                                 &UnauthorizedError{Cause: e, Sent: true},
-		"tmdb: not asked, the key was refused before: " + e.Error():                                               &UnauthorizedError{Cause: e},
-		"tmdb: the key was refused":                                                                               &UnauthorizedError{},
-		"tmdb: undecodable answer to /3/tv/1: an HTML page instead of JSON (12 bytes, text/html)":                 &DecodeError{Path: "/3/tv/1", Reason: ReasonHTML, ContentType: "text/html", Size: 12},
-		"tmdb: undecodable answer to /3/tv/1: JSON of another kind (2 bytes): no id":                              &DecodeError{Path: "/3/tv/1", Reason: ReasonShape, Size: 2, Err: errNoID},
-		"tmdb: redirect to another server (evil.example.com)":                                                     &ConfigError{Kind: ConfigRedirect, Host: "evil.example.com"},
-		"tmdb: Page must be 1 to 500":                                                                             newQuery().page(-1).err,
-		"tmdb: TLS asked of a port that speaks plain HTTP (h:1): http: server gave HTTP response to HTTPS client": &ConfigError{Kind: ConfigPlainPort, Host: "h:1", Err: http.ErrSchemeMismatch},
-		"tmdb: id may hold letters, digits, '-', '_' and '.' only":                                                newQuery().segment("id", "a/b").err,
-		"tmdb: Append holds more than 20 items (TMDB answers 400); TVComplete makes several requests":             newQuery().appends(make([]string, 21)).err,
+		"tmdb: GET /3/tv/1: HTTP 404 Not Found: Not there. (code 34)": e,
+		"tmdb: GET /3/tv/1: HTTP 403 Forbidden, not TMDB's own answer (an HTML page instead of JSON)": &Error{
+			HTTPStatus: 403, Method: "GET", Path: "/3/tv/1", Foreign: ReasonHTML,
+		},
+		"tmdb: GET /3/tv/1: HTTP 599": &Error{
+			HTTPStatus: 599, Method: "GET", Path: "/3/tv/1",
+		},
+		"tmdb: the key was refused: " + e.Error(): &UnauthorizedError{
+			Cause: e, Sent: true,
+		},
+		"tmdb: not asked, the key was refused before: " + e.Error(): &UnauthorizedError{
+			Cause: e,
+		},
+		"tmdb: the key was refused": &UnauthorizedError{},
+		"tmdb: undecodable answer to /3/tv/1: an HTML page instead of JSON (12 bytes, text/html)": &DecodeError{
+			Path: "/3/tv/1", Reason: ReasonHTML, ContentType: "text/html", Size: 12,
+		},
+		"tmdb: undecodable answer to /3/tv/1: JSON of another kind (2 bytes): no id": &DecodeError{
+			Path: "/3/tv/1", Reason: ReasonShape, Size: 2, Err: errNoID,
+		},
+		"tmdb: redirect to another server (evil.example.com)": &ConfigError{
+			Kind: ConfigRedirect, Host: "evil.example.com",
+		},
+		"tmdb: Page must be 1 to 500": newQuery().page(
+			-1,
+		).err,
+		"tmdb: TLS asked of a port that speaks plain HTTP (h:1): http: server gave HTTP response to HTTPS client": &ConfigError{
+			Kind: ConfigPlainPort, Host: "h:1", Err: http.ErrSchemeMismatch,
+		},
+		"tmdb: id may hold letters, digits, '-', '_' and '.' only": newQuery().segment(
+			"id", "a/b",
+		).err,
+		"tmdb: Append holds more than 20 items (TMDB answers 400); TVComplete makes several requests": newQuery().appends(
+			make([]string, 21),
+		).err,
 	}
 	for want, err := range tests {
 		if err.Error() != want {
@@ -132,7 +173,9 @@ func FuzzErrorBody(f *testing.F) {
 		req := httptest.NewRequest(http.MethodGet, "/3/tv/1?api_key="+canaryKey, nil)
 		resp := &http.Response{StatusCode: status, Header: http.Header{}}
 		if e, ok := errors.AsType[*Error](Valid(req, resp, body)); ok {
-			if !utf8.ValidString(e.Message) || utf8.RuneCountInString(e.Message) > 301 || strings.ContainsAny(e.Message, "\n\x1b\x00") {
+			if !utf8.ValidString(e.Message) || utf8.RuneCountInString(e.Message) > 301 || strings.ContainsAny(
+				e.Message, "\n\x1b\x00",
+			) {
 				t.Fatalf("message %q", e.Message)
 			}
 			if e.Code < 0 || e.Code > 1e6 || e.Foreign != "" && (e.Code != 0 || e.Message != "") {

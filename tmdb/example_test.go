@@ -14,9 +14,14 @@ import (
 // standIn answers a few paths the way TMDB does.
 func standIn() *httptest.Server {
 	bodies := map[string]string{
-		"/3/search/tv": `{"page":1,"results":[{"id":9000001,"name":"Lantern Keepers","original_name":"灯守り","first_air_date":"2019-04-03"}],"total_pages":1,"total_results":1}`,
+		"/3/search/tv": `{"page":1,"results":[
+			{"id":9000001,"name":"Lantern Keepers","original_name":"灯守り","first_air_date":"2019-04-03"}],
+			"total_pages":1,"total_results":1}`,
 		"/3/tv/9000001": `{"id":9000001,"name":"Lantern Keepers","seasons":[{"season_number":1,"episode_count":2}],
-			"season/1":{"season_number":1,"episodes":[{"id":9100001,"episode_number":62,"name":"Oil"},{"id":9100002,"episode_number":63,"name":"Wick"}]},
+			"season/1":{
+				"season_number":1,
+				"episodes":[{"id":9100001,"episode_number":62,"name":"Oil"},{"id":9100002,"episode_number":63,"name":"Wick"}]
+			},
 			"translations":{"translations":[{"iso_639_1":"ko","iso_3166_1":"KR","data":{"name":"등불지기"}}]}}`,
 	}
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +62,9 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(show.Name, "/", show.Translations.Translations[0].Data.Label(), "after", len(responses), "request of details")
+	fmt.Println(
+		show.Name, "/", show.Translations.Translations[0].Data.Label(), "after", len(responses), "request of details",
+	)
 	for _, e := range show.AppendedSeasons[1].Episodes {
 		fmt.Printf("S01E%d %s\n", e.EpisodeNumber, e.Name)
 	}

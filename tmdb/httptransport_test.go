@@ -52,7 +52,9 @@ func secure(t *testing.T, names []string, end time.Time) (*httptest.Server, []by
 	}))
 	srv.EnableHTTP2 = true
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
-	srv.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}
+	srv.TLS = &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12,
+	}
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	return srv, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
@@ -72,7 +74,9 @@ func TestTLSMistakesAreNamed(t *testing.T) {
 	right, rightCA := secure(t, []string{"127.0.0.1"}, tomorrow)
 	wrongName, wrongNameCA := secure(t, []string{"api.example.org"}, tomorrow)
 	expired, expiredCA := secure(t, []string{"127.0.0.1"}, time.Now().Add(-time.Hour))
-	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, good) }))
+	plain := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, good) }),
+	)
 	defer plain.Close()
 	ssh, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

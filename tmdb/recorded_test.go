@@ -57,7 +57,9 @@ func TestRecordedBodiesDecode(t *testing.T) {
 				v, err := recorded("tv/{id}", show)
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
-				} else if d := v.(*TVDetails); d.Name == "" || d.OriginalName == "" || len(d.Seasons) == 0 || d.Seasons[0].EpisodeCount == 0 {
+				} else if d := v.(*TVDetails); d.Name == "" || d.OriginalName == "" || len(
+					d.Seasons,
+				) == 0 || d.Seasons[0].EpisodeCount == 0 {
 					t.Errorf("%s: %s has gaps", name, d.Name)
 				}
 			}

@@ -109,7 +109,9 @@ func TestNothingPrintsASecret(t *testing.T) {
 func TestACallersDeadlineIsToldWithoutTheURL(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c := clientFor(t, Options{APIKey: canaryKey}, func(r *http.Request) (*http.Response, error) { return nil, r.Context().Err() })
+	c := clientFor(
+		t, Options{APIKey: canaryKey}, func(r *http.Request) (*http.Response, error) { return nil, r.Context().Err() },
+	)
 	_, _, err := c.SearchTV(ctx, SearchTVOptions{Query: "x"})
 	if !errors.Is(err, context.Canceled) || err.Error() != "tmdb: GET /3/search/tv: context canceled" {
 		t.Errorf("got %v", err)
@@ -118,7 +120,9 @@ func TestACallersDeadlineIsToldWithoutTheURL(t *testing.T) {
 
 func TestForeignErrorsAreScrubbed(t *testing.T) {
 	for _, text := range []string{"tmdb: failed with " + canaryKey, "other: ?api_key=" + canaryKey} {
-		c := clientFor(t, Options{APIKey: canaryKey}, func(*http.Request) (*http.Response, error) { return nil, errors.New(text) })
+		c := clientFor(
+			t, Options{APIKey: canaryKey}, func(*http.Request) (*http.Response, error) { return nil, errors.New(text) },
+		)
 		_, _, err := c.Configuration(t.Context())
 		if strings.Contains(err.Error(), canaryKey) || !strings.Contains(err.Error(), redactedText) {
 			t.Errorf("got %v", err)
@@ -127,10 +131,14 @@ func TestForeignErrorsAreScrubbed(t *testing.T) {
 }
 
 func TestWithoutCredentialsKeepsTheRest(t *testing.T) {
-	req := httptest.NewRequest(http.MethodGet, "https://api.example.org/3/tv/1?api_key="+canaryKey+"&append_to_response=season/1,season/2&language=en-US", nil)
+	req := httptest.NewRequest(
+		http.MethodGet,
+		"https://api.example.org/3/tv/1?api_key="+canaryKey+"&append_to_response=season/1,season/2&language=en-US", nil,
+	)
 	req.Header.Set("Authorization", "Bearer "+canaryToken)
 	clean := withoutCredentials(req)
-	if want := "https://api.example.org/3/tv/1?append_to_response=season/1,season/2&language=en-US"; clean.URL.String() != want {
+	want := "https://api.example.org/3/tv/1?append_to_response=season/1,season/2&language=en-US"
+	if clean.URL.String() != want {
 		t.Errorf("got %s", clean.URL)
 	}
 	if req.Header.Get("Authorization") == "" || !strings.Contains(req.URL.RawQuery, canaryKey) {

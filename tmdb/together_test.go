@@ -18,7 +18,8 @@ import (
 func classify(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
 	return map[tmdb.Outcome]ratelimit.Outcome{
 		tmdb.OutcomeOK: ratelimit.OK, tmdb.OutcomeThrottled: ratelimit.Throttled, tmdb.OutcomeServer: ratelimit.Server,
-		tmdb.OutcomeNetwork: ratelimit.Network, tmdb.OutcomeClient: ratelimit.Client, tmdb.OutcomeConfig: ratelimit.Misconfigured,
+		tmdb.OutcomeNetwork: ratelimit.Network, tmdb.OutcomeClient: ratelimit.Client,
+		tmdb.OutcomeConfig:    ratelimit.Misconfigured,
 		tmdb.OutcomeCancelled: ratelimit.Cancelled,
 	}[tmdb.Classify(req, resp, body, err)]
 }
@@ -26,7 +27,9 @@ func classify(req *http.Request, resp *http.Response, body []byte, err error) ra
 // newClient puts the packages together: cache, key latch, limiter, wire.
 func newClient(baseURL, token string, answers *cache.Store, limiter *ratelimit.Limiter) (*tmdb.Client, error) {
 	limited := &ratelimit.Transport{
-		Base: tmdb.NewWire(tmdb.NewHTTPTransport(tmdb.TransportOptions{})), Limiter: limiter, Classify: classify, MaxBody: tmdb.MaxBody,
+		Base: tmdb.NewWire(
+			tmdb.NewHTTPTransport(tmdb.TransportOptions{}),
+		), Limiter: limiter, Classify: classify, MaxBody: tmdb.MaxBody,
 	}
 	cached := &cache.Transport{Store: answers, Next: tmdb.NewKeyLatch(limited), Valid: tmdb.Valid, MaxBody: tmdb.MaxBody}
 	return tmdb.New(tmdb.Options{

@@ -71,25 +71,49 @@ func TestWireReadsBodies(t *testing.T) {
 		{"plain", send(200, []byte(good)), good, "", nil, OutcomeOK},
 		{"gzip with its header", send(200, gzipped(t, []byte(good)), "Content-Encoding", "gzip"), good, "", nil, OutcomeOK},
 		{"gzip without its header", send(200, gzipped(t, []byte(good))), good, "", nil, OutcomeOK},
-		{"gzip in two members", send(200, append(gzipped(t, []byte(good[:9])), gzipped(t, []byte(good[9:]))...)), good, "", nil, OutcomeOK},
-		{"gzip twice without a header", send(200, gzipped(t, gzipped(t, []byte(good)))), "", ReasonGzip, errTwice, OutcomeServer},
-		{"gzip twice with one header", send(200, gzipped(t, gzipped(t, []byte(good))), "Content-Encoding", "gzip"), "", ReasonGzip, errTwice, OutcomeServer},
-		{"header without gzip", send(200, []byte(good), "Content-Encoding", "gzip"), "", ReasonGzip, gzip.ErrHeader, OutcomeServer},
+		{
+			"gzip in two members", send(200, append(gzipped(t, []byte(good[:9])), gzipped(t, []byte(good[9:]))...)), good, "",
+			nil, OutcomeOK,
+		},
+		{
+			"gzip twice without a header", send(200, gzipped(t, gzipped(t, []byte(good)))), "", ReasonGzip, errTwice,
+			OutcomeServer,
+		},
+		{
+			"gzip twice with one header", send(200, gzipped(t, gzipped(t, []byte(good))), "Content-Encoding", "gzip"), "",
+			ReasonGzip, errTwice, OutcomeServer,
+		},
+		{
+			"header without gzip", send(200, []byte(good), "Content-Encoding", "gzip"), "", ReasonGzip, gzip.ErrHeader,
+			OutcomeServer,
+		},
 		{"cut gzip without a header", send(200, cut), "", ReasonGzip, io.ErrUnexpectedEOF, OutcomeServer},
 		{"gzip with a wrong checksum", send(200, badSum), "", ReasonGzip, gzip.ErrChecksum, OutcomeServer},
 		{"bomb", send(200, bomb), "", ReasonTooLarge, errBomb, OutcomeServer},
 		{"bomb with its header", send(200, bomb, "Content-Encoding", "gzip"), "", ReasonTooLarge, nil, OutcomeServer},
 		{"too large", send(200, bytes.Repeat([]byte(" "), MaxBody+1)), "", ReasonTooLarge, nil, OutcomeServer},
-		{"as large as may be", send(200, []byte(good+strings.Repeat(" ", MaxBody-len(good)))), good + strings.Repeat(" ", MaxBody-len(good)), "", nil, OutcomeOK},
+		{
+			"as large as may be", send(200, []byte(good+strings.Repeat(" ", MaxBody-len(good)))),
+			good + strings.Repeat(" ", MaxBody-len(good)), "", nil, OutcomeOK,
+		},
 		{"cut with a length", hangUp(100, good), "", "", io.ErrUnexpectedEOF, OutcomeNetwork},
 		{"cut in chunks", hangUp(-1, good), "", "", io.ErrUnexpectedEOF, OutcomeNetwork},
 		{"cut JSON", send(200, []byte(good[:20])), good[:20], "", nil, OutcomeServer},
 		{"empty", send(200, nil), "", "", nil, OutcomeServer},
 		{"204", send(204, nil), "", "", nil, OutcomeServer},
-		{"HTML", send(200, []byte("<!DOCTYPE html><title>Login</title>"), "Content-Type", "text/html"), "<!DOCTYPE html><title>Login</title>", "", nil, OutcomeServer},
+		{
+			"HTML", send(200, []byte("<!DOCTYPE html><title>Login</title>"), "Content-Type", "text/html"),
+			"<!DOCTYPE html><title>Login</title>", "", nil, OutcomeServer,
+		},
 		{"an error status keeps a body that cannot be unpacked", send(503, cut), string(cut), "", nil, OutcomeServer},
-		{"an error status unpacks its body", send(404, gzipped(t, []byte(`{"status_code":34}`))), `{"status_code":34}`, "", nil, OutcomeClient},
-		{"a 429 survives a wrong header", send(429, []byte("slow"), "Content-Encoding", "gzip", "Retry-After", "2"), "", "", nil, OutcomeThrottled},
+		{
+			"an error status unpacks its body", send(404, gzipped(t, []byte(`{"status_code":34}`))), `{"status_code":34}`, "",
+			nil, OutcomeClient,
+		},
+		{
+			"a 429 survives a wrong header", send(429, []byte("slow"), "Content-Encoding", "gzip", "Retry-After", "2"), "", "",
+			nil, OutcomeThrottled,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -228,7 +252,9 @@ func TestTheClientFollowsTheSameHostFiveTimesAtMost(t *testing.T) {
 
 func TestWirePassesErrorsOn(t *testing.T) {
 	for _, want := range []error{syscall.ECONNRESET, io.EOF, context.DeadlineExceeded} {
-		x := roundTripOf(NewWire(roundTrip(reply{err: want}.send)), httptest.NewRequest(http.MethodGet, "https://api.example.org/", nil))
+		x := roundTripOf(
+			NewWire(roundTrip(reply{err: want}.send)), httptest.NewRequest(http.MethodGet, "https://api.example.org/", nil),
+		)
 		if !errors.Is(x.err, want) {
 			t.Errorf("got %v, want %v", x.err, want)
 		}

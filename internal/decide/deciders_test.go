@@ -49,7 +49,10 @@ func (a *answers) Kept(Choice) {}
 // alone.
 func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 	seasons := []match.Season{{Number: 1, Episodes: []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}}}
-	keepers := &match.Entry{Kind: match.TV, ID: 1, Title: "Lantern Keepers", Genres: []int{16}, Seasons: seasons, Titles: []match.AltTitle{{Text: "Toumori no Machi"}}}
+	keepers := &match.Entry{
+		Kind: match.TV, ID: 1, Title: "Lantern Keepers", Genres: []int{16}, Seasons: seasons,
+		Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
+	}
 	bureau := &match.Entry{Kind: match.TV, ID: 2, Title: "Night Bureau", Genres: []int{16}, Seasons: seasons}
 	files := func(title string) []string {
 		return []string{"lib/[G] " + title + " - 01 [1080p].mkv", "lib/[G] " + title + " - 02 [1080p].mkv"}
@@ -68,11 +71,50 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 		shown   []string
 	}{
 		{"the search", files("Night Bureau"), nil, nil, nil, []string{"tv/2 E1", "tv/2 E2"}, nil, true, Reach{}, nil},
-		{"a pin before the search", files("Night Bureau"), []pins.Pin{{Title: "night bureau", Kind: match.TV, ID: 1}}, nil, nil, []string{"tv/1 E1 pin", "tv/1 E2 pin"}, nil, false, Reach{}, nil},
-		{"what the run has fetched", files("Toumori no Machi"), nil, keepers, nil, []string{"tv/1 E1", "tv/1 E2"}, nil, false, Reach{}, nil},
-		{"a person, who quits", files("Salt Harbor"), nil, nil, []Answer{}, []string{"unmatched", "unmatched"}, []string{"Salt Harbor (2 files)"}, true, Reach{}, nil},
-		{"a person, who skips", files("Salt Harbor"), nil, nil, []Answer{{Do: Skip}}, []string{"unmatched", "unmatched"}, []string{"Salt Harbor (2 files)"}, true, Reach{}, nil},
-		{"a person, who knows", files("Salt Harbor"), nil, nil, []Answer{bureauIs}, []string{"tv/2 E1 pin", "tv/2 E2 pin"}, []string{"Salt Harbor (2 files)"}, true, Reach{}, []string{"title [matched [1] matched [2]]"}},
+		{
+			"a pin before the search", files("Night Bureau"),
+			[]pins.Pin{{Title: "night bureau", Kind: match.TV, ID: 1}},
+			nil,
+			nil,
+			[]string{"tv/1 E1 pin", "tv/1 E2 pin"},
+			nil, false,
+			Reach{},
+			nil,
+		},
+		{
+			"what the run has fetched", files("Toumori no Machi"), nil, keepers, nil,
+			[]string{"tv/1 E1", "tv/1 E2"},
+			nil, false,
+			Reach{},
+			nil,
+		},
+		{
+			"a person, who quits", files("Salt Harbor"), nil, nil,
+			[]Answer{},
+			[]string{"unmatched", "unmatched"},
+			[]string{"Salt Harbor (2 files)"},
+			true,
+			Reach{},
+			nil,
+		},
+		{
+			"a person, who skips", files("Salt Harbor"), nil, nil,
+			[]Answer{{Do: Skip}},
+			[]string{"unmatched", "unmatched"},
+			[]string{"Salt Harbor (2 files)"},
+			true,
+			Reach{},
+			nil,
+		},
+		{
+			"a person, who knows", files("Salt Harbor"), nil, nil,
+			[]Answer{bureauIs},
+			[]string{"tv/2 E1 pin", "tv/2 E2 pin"},
+			[]string{"Salt Harbor (2 files)"},
+			true,
+			Reach{},
+			[]string{"title [matched [1] matched [2]]"},
+		},
 		{
 			"a person, who knows the first", files("Salt Harbor"), nil, nil,
 			[]Answer{bureauIs, {Do: Skip}},
@@ -91,12 +133,22 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 			Reach{Scope: ByFiles, Season: new(1), Offset: 1},
 			[]string{"files [matched [2] matched [3]]"},
 		},
-		{"a person, who is wrong", files("Salt Harbor"), nil, nil, []Answer{{Do: Choose, Kind: match.TV, ID: 99}, bureauIs}, []string{"tv/2 E1 pin", "tv/2 E2 pin"}, []string{"Salt Harbor (2 files)", "Salt Harbor (2 files)"}, true, Reach{}, []string{"title [matched [1] matched [2]]"}},
+		{
+			"a person, who is wrong", files("Salt Harbor"), nil, nil,
+			[]Answer{{Do: Choose, Kind: match.TV, ID: 99}, bureauIs},
+			[]string{"tv/2 E1 pin", "tv/2 E2 pin"},
+			[]string{"Salt Harbor (2 files)", "Salt Harbor (2 files)"},
+			true,
+			Reach{},
+			[]string{"title [matched [1] matched [2]]"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			lib := &catalogue{entries: map[string]*match.Entry{"Lantern Keepers": keepers, "Night Bureau": bureau}}
 			d := &Deciders{
-				resolver: match.Resolver{Source: lib, Options: match.DefaultOptions()}, known: new(knownTitles), choices: choicesOf(t, c.pins...),
+				resolver: match.Resolver{
+					Source: lib, Options: match.DefaultOptions(),
+				}, known: new(knownTitles), choices: choicesOf(t, c.pins...),
 				reserve: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
 			}
 			if c.fetched != nil {
@@ -122,7 +174,9 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 					got[f.Index] += " " + string(x.By)
 				}
 			})
-			if diff := cmp.Diff(c.want, got) + cmp.Diff(c.asked, who.asked) + cmp.Diff(c.shown, who.shown); diff != "" || (lib.searches > 0) != c.search {
+			if diff := cmp.Diff(c.want, got) + cmp.Diff(
+				c.asked, who.asked,
+			) + cmp.Diff(c.shown, who.shown); diff != "" || (lib.searches > 0) != c.search {
 				t.Errorf("%d searches\n%s", lib.searches, diff)
 			}
 		})

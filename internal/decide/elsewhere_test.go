@@ -17,7 +17,12 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 	}
 	cours := []index.Candidate{at(10, 1, 0), at(11, 1, 12), at(12, 2, 0)}
 	specials := []index.Candidate{at(10, 1, 0), at(20, 0, 0), at(21, 0, 2)}
-	ranged := []index.Candidate{{Anime: 30, Absolute: true, Ranges: []index.Range{{Season: 1, Start: 1, End: 24}, {Season: 3, Start: 401, End: 420, Offset: -400}}}}
+	ranged := []index.Candidate{
+		{
+			Anime: 30, Absolute: true,
+			Ranges: []index.Range{{Season: 1, Start: 1, End: 24}, {Season: 3, Start: 401, End: 420, Offset: -400}},
+		},
+	}
 	for _, c := range []struct {
 		name     string
 		siblings []index.Candidate

@@ -29,12 +29,21 @@ func TestFewEntriesAreEnough(t *testing.T) {
 		{"nothing", nil, match.WantTV, true, nil},
 		{"the only one", []index.Candidate{tv}, match.WantTV, false, []int{1}},
 		{"two series", []index.Candidate{tv, other}, match.WantTV, true, []int{1, 2}},
-		{"four series", []index.Candidate{tv, other, {Kind: match.TV, ID: 6, Anime: 14}, {Kind: match.TV, ID: 7, Anime: 15}}, match.WantTV, true, nil},
+		{
+			"four series",
+			[]index.Candidate{tv, other, {Kind: match.TV, ID: 6, Anime: 14}, {Kind: match.TV, ID: 7, Anime: 15}},
+			match.WantTV, true, nil,
+		},
 		{"a series and a film, wanted a series", []index.Candidate{tv, film}, match.WantTV, false, []int{1}},
 		{"a series and a film, wanted a film", []index.Candidate{tv, film}, match.WantMovie, false, []int{3}},
 		{"a series and a film, nothing said", []index.Candidate{tv, film}, match.WantAny, true, []int{1, 3}},
 		{"a film, wanted a series", []index.Candidate{film}, match.WantTV, true, nil},
-		{"a film and a namesake in the exports, wanted a series", []index.Candidate{film, export}, match.WantTV, true, []int{4}},
+		{
+			"a film and a namesake in the exports, wanted a series",
+			[]index.Candidate{film, export},
+			match.WantTV, true,
+			[]int{4},
+		},
 		{"a namesake in the exports", []index.Candidate{tv, export}, match.WantTV, false, nil},
 		{"a namesake in the exports, in a fansub's name", []index.Candidate{tv, export}, match.WantTV, true, []int{1}},
 		{"the exports alone", []index.Candidate{export}, match.WantTV, false, []int{4}},
@@ -87,7 +96,9 @@ func TestEpisodesByTheListsAlone(t *testing.T) {
 		{"a stated special", "Title S00E03.mkv", plain, []index.Candidate{first, specials}, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := placeUnasked(match.Decision{Outcome: match.Outcome{Status: match.Matched}}, release.Parse(c.file), c.of, c.siblings)
+			d := placeUnasked(
+				match.Decision{Outcome: match.Outcome{Status: match.Matched}}, release.Parse(c.file), c.of, c.siblings,
+			)
 			got := "none"
 			if d.Season != nil {
 				got = fmt.Sprintf("S%d %v", *d.Season, d.Episodes)
@@ -104,13 +115,17 @@ func TestEpisodesByTheListsAlone(t *testing.T) {
 func TestListsAreOtherReadingsOfAName(t *testing.T) {
 	entry := &match.Entry{
 		Kind: match.TV, Title: "Iron Lantern", Titles: []match.AltTitle{{Text: "등불", Language: "ko"}, {Text: "Lantern Mini"}},
-		Seasons: []match.Season{numberedSeason(0, 1, 8), numberedSeason(1, 1, 12), numberedSeason(2, 13, 25), numberedSeason(3, 401, 420)},
+		Seasons: []match.Season{
+			numberedSeason(0, 1, 8), numberedSeason(1, 1, 12), numberedSeason(2, 13, 25), numberedSeason(3, 401, 420),
+		},
 	}
 	at := func(text string, season, offset int) index.Candidate {
 		return index.Candidate{Kind: match.TV, Anime: 10, Text: text, Season: ptr(season), Offset: offset}
 	}
 	ranged := index.Candidate{Absolute: true, Ranges: []index.Range{
-		{Season: 1, Start: 1, End: 12}, {Season: 2, Start: 13, End: 25, Offset: -12}, {Season: 3, Start: 401, End: 430, Offset: -400}, {Season: 9, Start: 500, End: 510},
+		{Season: 1, Start: 1, End: 12}, {Season: 2, Start: 13, End: 25, Offset: -12}, {
+			Season: 3, Start: 401, End: 430, Offset: -400,
+		}, {Season: 9, Start: 500, End: 510},
 	}}
 	rolling := index.Candidate{Absolute: true, Ranges: []index.Range{{Season: 3, Start: 401, End: 420}}}
 	mini := at("Lantern Mini", 0, 2)
@@ -209,7 +224,11 @@ func TestMappingOfTheLists(t *testing.T) {
 		want   *match.Mapping
 	}{
 		{"over all seasons", absolute, match.Series{}, &match.Mapping{Absolute: true, Offset: 2}},
-		{"over all seasons, the first stated", absolute, match.Series{HasSeason: true, Season: 1}, &match.Mapping{Absolute: true, Offset: 2}},
+		{
+			"over all seasons, the first stated", absolute,
+			match.Series{HasSeason: true, Season: 1},
+			&match.Mapping{Absolute: true, Offset: 2},
+		},
 		{"over all seasons, a later one stated", absolute, match.Series{HasSeason: true, Season: 3}, nil},
 		{"one by one", ranged, match.Series{}, nil},
 		{"a season", index.Candidate{Season: ptr(2), Offset: 12}, match.Series{}, &match.Mapping{Season: 2, Offset: 12}},
@@ -225,8 +244,12 @@ func TestMappingOfTheLists(t *testing.T) {
 
 // Names state the year of the release, or of another country.
 func TestAYearMayBeOneOff(t *testing.T) {
-	entry := &match.Entry{Year: 2011, Seasons: []match.Season{{Number: 1, AirDate: "2011-04-01"}, {Number: 2, AirDate: "2015-04-01"}}}
-	for year, want := range map[int]bool{0: true, 2009: false, 2010: true, 2011: true, 2012: true, 2013: false, 2014: true, 2016: true} {
+	entry := &match.Entry{
+		Year: 2011, Seasons: []match.Season{{Number: 1, AirDate: "2011-04-01"}, {Number: 2, AirDate: "2015-04-01"}},
+	}
+	for year, want := range map[int]bool{
+		0: true, 2009: false, 2010: true, 2011: true, 2012: true, 2013: false, 2014: true, 2016: true,
+	} {
 		if got := nearYear(entry, year); got != want {
 			t.Errorf("%d: %v", year, got)
 		}
@@ -293,21 +316,32 @@ func TestTheListsEntryNeedsAPlaceForTheFiles(t *testing.T) {
 		}
 		return []match.Season{s}
 	}
-	listed := &match.Entry{Kind: match.TV, ID: 1, Title: "Night Bureau", Year: 2001, Genres: []int{16}, Seasons: seasons(12), EpisodeCount: 12}
-	remake := &match.Entry{Kind: match.TV, ID: 2, Title: "Night Bureau 1412", Year: 2014, Genres: []int{16}, Seasons: seasons(24), EpisodeCount: 24, Titles: []match.AltTitle{{Text: "Night Bureau"}}}
+	listed := &match.Entry{
+		Kind: match.TV, ID: 1, Title: "Night Bureau", Year: 2001, Genres: []int{16}, Seasons: seasons(12), EpisodeCount: 12,
+	}
+	remake := &match.Entry{
+		Kind: match.TV, ID: 2, Title: "Night Bureau 1412", Year: 2014, Genres: []int{16}, Seasons: seasons(24),
+		EpisodeCount: 24, Titles: []match.AltTitle{{Text: "Night Bureau"}},
+	}
 	for _, c := range []struct {
 		name, file string
 		others     map[string]*match.Entry
 		want       int
 	}{
-		{"the listed one has the number", "Night.Bureau.S01E05.1080p.WEB-DL-G.mkv", map[string]*match.Entry{"Night Bureau": remake}, 1},
+		{
+			"the listed one has the number", "Night.Bureau.S01E05.1080p.WEB-DL-G.mkv",
+			map[string]*match.Entry{"Night Bureau": remake},
+			1,
+		},
 		{"only the other has", "Night.Bureau.S01E20.1080p.WEB-DL-G.mkv", map[string]*match.Entry{"Night Bureau": remake}, 2},
 		{"neither has", "Night.Bureau.S01E40.1080p.WEB-DL-G.mkv", map[string]*match.Entry{"Night Bureau": remake}, 1},
 		{"TMDB finds no other", "Night.Bureau.S01E20.1080p.WEB-DL-G.mkv", nil, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := seriesOf(c.file)
-			lists := match.Resolver{Source: &catalogue{entries: map[string]*match.Entry{"Night Bureau": listed}}, Options: match.DefaultOptions()}
+			lists := match.Resolver{
+				Source: &catalogue{entries: map[string]*match.Entry{"Night Bureau": listed}}, Options: match.DefaultOptions(),
+			}
 			d := &Deciders{resolver: match.Resolver{Source: &catalogue{entries: c.others}, Options: match.DefaultOptions()}}
 			if got := d.orNamesake(t.Context(), s, resolution{Resolution: lists.Resolve(t.Context(), s)}); got.ID != c.want {
 				t.Errorf("%s is %d, want %d: %s", c.file, got.ID, c.want, got.Reason)

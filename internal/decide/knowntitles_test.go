@@ -22,7 +22,10 @@ func TestWhatWasFetchedAnswersForItsOtherTitles(t *testing.T) {
 			{Text: "Die Laternenwärter 2", Language: "de"},
 		},
 	}
-	remake := &match.Entry{Kind: match.TV, ID: 2, Title: "Night Bureau (2021)", OriginalTitle: "Night Bureau (2021)", Year: 2021, Titles: []match.AltTitle{{Text: "Night Bureau"}}}
+	remake := &match.Entry{
+		Kind: match.TV, ID: 2, Title: "Night Bureau (2021)", OriginalTitle: "Night Bureau (2021)", Year: 2021,
+		Titles: []match.AltTitle{{Text: "Night Bureau"}},
+	}
 	all := match.Query{Kind: match.TV}
 	for _, c := range []struct {
 		name, file string
@@ -48,7 +51,13 @@ func TestWhatWasFetchedAnswersForItsOtherTitles(t *testing.T) {
 		k := new(knownTitles)
 		k.learn(lantern)
 		k.learn(remake)
-		k.show(all, []match.Hit{{Kind: match.TV, ID: 1, Title: "Lantern Keepers", Year: 2019}, {Kind: match.TV, ID: 2, Title: "Night Bureau (2021)", Year: 2021}})
+		k.show(
+			all,
+			[]match.Hit{
+				{Kind: match.TV, ID: 1, Title: "Lantern Keepers", Year: 2019},
+				{Kind: match.TV, ID: 2, Title: "Night Bureau (2021)", Year: 2021},
+			},
+		)
 		s := seriesOf(c.file)
 		got := 0
 		if e, ok := k.only(s); ok && e.kind == s.Likelier() {
@@ -111,16 +120,25 @@ func (l *catalogue) Group(context.Context, string) (*match.EpisodeGroup, match.O
 func TestDoubtIsForTheSearch(t *testing.T) {
 	episodes := []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}
 	e := &match.Entry{
-		Kind: match.TV, ID: 1, Title: "Lantern Keepers", OriginalTitle: "灯守の町", Year: 2019, EpisodeCount: 3, Genres: []int{16},
-		Seasons: []match.Season{{Number: 1, AirDate: "2019-04-01", Episodes: episodes}}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
+		Kind: match.TV, ID: 1, Title: "Lantern Keepers", OriginalTitle: "灯守の町", Year: 2019, EpisodeCount: 3, Genres: []int{
+			16,
+		},
+		Seasons: []match.Season{
+			{Number: 1, AirDate: "2019-04-01", Episodes: episodes},
+		}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
 	}
 	paused := *e
-	paused.ID, paused.Title, paused.OriginalTitle, paused.Titles = 2, "Night Bureau", "夜の局", []match.AltTitle{{Text: "Yoru no Kyoku"}}
+	paused.ID, paused.Title, paused.OriginalTitle, paused.Titles = 2, "Night Bureau", "夜の局", []match.AltTitle{
+		{Text: "Yoru no Kyoku"},
+	}
 	paused.Seasons = []match.Season{{Number: 1, AirDate: "2019-04-01", Episodes: []match.Episode{
 		{Number: 1, AirDate: "2019-04-01"}, {Number: 2, AirDate: "2019-04-08"}, {Number: 3, AirDate: "2020-04-06"},
 	}}}
 	lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e, "night bureau": &paused}}
-	m := &Deciders{resolver: match.Resolver{Source: lib, Options: match.DefaultOptions()}, known: new(knownTitles), choices: choicesOf(t)}
+	m := &Deciders{
+		resolver: match.Resolver{Source: lib, Options: match.DefaultOptions()}, known: new(knownTitles),
+		choices: choicesOf(t),
+	}
 	for _, e := range lib.entries {
 		m.known.learn(e)
 		m.known.show(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: e.ID, Title: e.Title, Year: 2019}})
@@ -149,8 +167,12 @@ func TestDoubtIsForTheSearch(t *testing.T) {
 // Where a search costs nothing, and where more is asked for than what convinces, the search tells.
 func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
 	e := &match.Entry{
-		Kind: match.TV, ID: 1, Title: "Lantern Keepers", Year: 2019, EpisodeCount: 3, Genres: []int{16}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
-		Seasons: []match.Season{{Number: 1, AirDate: "2019-04-01", Episodes: []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}}},
+		Kind: match.TV, ID: 1, Title: "Lantern Keepers", Year: 2019, EpisodeCount: 3, Genres: []int{
+			16,
+		}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
+		Seasons: []match.Season{
+			{Number: 1, AirDate: "2019-04-01", Episodes: []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}},
+		},
 	}
 	row := []match.Hit{{Kind: match.TV, ID: 1, Title: e.Title, Year: 2019}}
 	s := seriesOf("[G] Toumori no Machi - 03 [1080p].mkv")
@@ -171,7 +193,9 @@ func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
 			lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e}}
 			options := match.DefaultOptions()
 			options.MinConfidence = c.atLeast
-			m := &Deciders{resolver: match.Resolver{Source: lib, Options: options}, known: new(knownTitles), choices: choicesOf(t)}
+			m := &Deciders{
+				resolver: match.Resolver{Source: lib, Options: options}, known: new(knownTitles), choices: choicesOf(t),
+			}
 			m.known.learn(e)
 			m.known.show(match.Query{Kind: match.TV}, row) // by another title
 			m.known.show(c.asked, c.found)

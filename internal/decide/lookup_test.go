@@ -10,11 +10,14 @@ import (
 )
 
 const (
-	cachedShow = `{"id":7,"name":"Trigun","original_name":"トライガン","first_air_date":"1998-04-01","number_of_episodes":26,"seasons":[{"season_number":0},{"season_number":1}],
+	cachedShow = `{"id":7,"name":"Trigun","original_name":"トライガン","first_air_date":"1998-04-01","number_of_episodes":26,
+		"seasons":[{"season_number":0},{"season_number":1}],
 		"translations":{"translations":[{"iso_639_1":"ko","iso_3166_1":"KR","data":{"name":"트라이건"}}]}}`
 	cachedKorean = `{"id":7,"name":"트라이건","original_name":"トライガン","first_air_date":"1998-04-01"}`
 	cachedFilm   = `{"id":9,"title":"Trigun: Badlands Rumble","release_date":"2010-04-24"}`
-	cachedRows   = `{"page":1,"total_pages":1,"total_results":1,"results":[{"id":7,"name":"Trigun","first_air_date":"1998-04-01"},{"id":8,"name":"Trigun Stampede","first_air_date":"2023-01-07"}]}`
+	cachedRows   = `{"page":1,"total_pages":1,"total_results":1,"results":[
+		{"id":7,"name":"Trigun","first_air_date":"1998-04-01"},
+		{"id":8,"name":"Trigun Stampede","first_air_date":"2023-01-07"}]}`
 )
 
 func TestCachedAnswersAreFoundByTheirTitles(t *testing.T) {
@@ -34,7 +37,11 @@ func TestCachedAnswersAreFoundByTheirTitles(t *testing.T) {
 		wanted Wanted
 		want   []string
 	}{
-		{"a word", Wanted{Text: "trigun"}, []string{"tv/7 1 Trigun", "movie/9 0 Trigun: Badlands Rumble", "tv/8 0 Trigun Stampede"}},
+		{
+			"a word",
+			Wanted{Text: "trigun"},
+			[]string{"tv/7 1 Trigun", "movie/9 0 Trigun: Badlands Rumble", "tv/8 0 Trigun Stampede"},
+		},
 		{"several words, in any order", Wanted{Text: "rumble TRIGUN"}, []string{"movie/9 0 Trigun: Badlands Rumble"}},
 		{"a translation", Wanted{Text: "트라이건"}, []string{"tv/7 1 Trigun"}},
 		{"a kind", Wanted{Text: "trigun", Kind: match.Movie}, []string{"movie/9 0 Trigun: Badlands Rumble"}},

@@ -51,12 +51,19 @@ func TestASeriesIsSplitByPins(t *testing.T) {
 		pins []pins.Pin
 		want string
 	}{
-		"none":               {nil, "open:0,1,2"},
-		"a title":            {[]pins.Pin{{Title: "title", Kind: match.TV, ID: 7}}, "tv/7:0,1,2"},
-		"another title":      {[]pins.Pin{{Title: "title 2", Kind: match.TV, ID: 7}}, "open:0,1,2"},
-		"a folder":           {[]pins.Pin{{Path: absolute(t, "lib/show"), Kind: match.TV, ID: 7}}, "tv/7:0,1,2"},
-		"a file":             {[]pins.Pin{{Path: absolute(t, file), Kind: match.Movie, ID: 8}}, "open:0,2 movie/8:1"},
-		"all, longest first": {[]pins.Pin{{Title: "title", Kind: match.TV, ID: 7}, {Path: absolute(t, "lib"), Kind: match.TV, ID: 9}, {Path: absolute(t, file), Kind: match.Movie, ID: 8}}, "tv/9:0,2 movie/8:1"},
+		"none":          {nil, "open:0,1,2"},
+		"a title":       {[]pins.Pin{{Title: "title", Kind: match.TV, ID: 7}}, "tv/7:0,1,2"},
+		"another title": {[]pins.Pin{{Title: "title 2", Kind: match.TV, ID: 7}}, "open:0,1,2"},
+		"a folder":      {[]pins.Pin{{Path: absolute(t, "lib/show"), Kind: match.TV, ID: 7}}, "tv/7:0,1,2"},
+		"a file":        {[]pins.Pin{{Path: absolute(t, file), Kind: match.Movie, ID: 8}}, "open:0,2 movie/8:1"},
+		"all, longest first": {
+			[]pins.Pin{
+				{Title: "title", Kind: match.TV, ID: 7},
+				{Path: absolute(t, "lib"), Kind: match.TV, ID: 9},
+				{Path: absolute(t, file), Kind: match.Movie, ID: 8},
+			},
+			"tv/9:0,2 movie/8:1",
+		},
 	} {
 		s := seriesOf("lib/show/Title - 01.mkv", file, "lib/show/Title - 03.mkv")
 		got := ""
@@ -95,13 +102,41 @@ func TestAPinCorrectsTheReadingOfAName(t *testing.T) {
 	}{
 		{"nothing to correct", "a/Title - 05.mkv", pins.Pin{Title: "title"}, reading{nil, []float64{5}, false}},
 		{"season", "a/Title - 05.mkv", pins.Pin{Title: "title", Season: ptr(2)}, reading{[]int{2}, []float64{5}, false}},
-		{"season against the name's", "a/Title S03E05.mkv", pins.Pin{Title: "title", Season: ptr(2)}, reading{[]int{2}, []float64{5}, false}},
-		{"offset keeps the name's season", "a/Title S03E05.mkv", pins.Pin{Title: "title", Offset: -2}, reading{[]int{3}, []float64{3}, false}},
-		{"offset of a half episode", "a/Title - 05.5.mkv", pins.Pin{Title: "title", Offset: 10}, reading{nil, []float64{15.5}, false}},
-		{"a folder's special stays one", "a/Title - SP1.mkv", pins.Pin{Path: absolute(t, "a"), Season: ptr(2)}, reading{[]int{2}, []float64{1}, true}},
-		{"a file's does not", "a/Title - SP1.mkv", pins.Pin{Path: absolute(t, "a/Title - SP1.mkv"), Season: ptr(2)}, reading{[]int{2}, []float64{1}, false}},
-		{"a file without a number", "a/Title.mkv", pins.Pin{Path: absolute(t, "a/Title.mkv"), Season: ptr(0), Offset: 3}, reading{[]int{0}, []float64{3}, false}},
-		{"a folder of them", "a/Title.mkv", pins.Pin{Path: absolute(t, "a"), Season: ptr(0), Offset: 3}, reading{[]int{0}, nil, false}},
+		{
+			"season against the name's", "a/Title S03E05.mkv",
+			pins.Pin{Title: "title", Season: ptr(2)},
+			reading{[]int{2}, []float64{5}, false},
+		},
+		{
+			"offset keeps the name's season", "a/Title S03E05.mkv",
+			pins.Pin{Title: "title", Offset: -2},
+			reading{[]int{3}, []float64{3}, false},
+		},
+		{
+			"offset of a half episode", "a/Title - 05.5.mkv",
+			pins.Pin{Title: "title", Offset: 10},
+			reading{nil, []float64{15.5}, false},
+		},
+		{
+			"a folder's special stays one", "a/Title - SP1.mkv",
+			pins.Pin{Path: absolute(t, "a"), Season: ptr(2)},
+			reading{[]int{2}, []float64{1}, true},
+		},
+		{
+			"a file's does not", "a/Title - SP1.mkv",
+			pins.Pin{Path: absolute(t, "a/Title - SP1.mkv"), Season: ptr(2)},
+			reading{[]int{2}, []float64{1}, false},
+		},
+		{
+			"a file without a number", "a/Title.mkv",
+			pins.Pin{Path: absolute(t, "a/Title.mkv"), Season: ptr(0), Offset: 3},
+			reading{[]int{0}, []float64{3}, false},
+		},
+		{
+			"a folder of them", "a/Title.mkv",
+			pins.Pin{Path: absolute(t, "a"), Season: ptr(0), Offset: 3},
+			reading{[]int{0}, nil, false},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := release.Parse(c.path)

@@ -15,7 +15,8 @@ func TestAnOlderFormatIsBegunAnewAndItsFilesGo(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"cache-v1.db": "older", "cache-v1.walked": "older", "cache-v2.db.corrupt-20260101T000000Z": "damaged",
-		"cache-v2.db": "older", "cache-v3.db": "of this version", "cache-v4.db": "of a newer version", "cache-v0x.db": "of a person",
+		"cache-v2.db": "older", "cache-v3.db": "of this version", "cache-v4.db": "of a newer version",
+		"cache-v0x.db":                 "of a person",
 		"journals/v1-abc-00000001.log": "older",
 	} {
 		path := filepath.Join(dir, name)

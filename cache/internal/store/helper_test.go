@@ -68,7 +68,9 @@ func put(t testing.TB, s *Store, key string) {
 
 func putNow(s *Store, key string) error {
 	now := s.db.now()
-	return s.Answers().Put(context.Background(), Item{Key: key, Value: []byte("v"), FetchedAt: now, ExpiresAt: now.Add(day)})
+	return s.Answers().Put(
+		context.Background(), Item{Key: key, Value: []byte("v"), FetchedAt: now, ExpiresAt: now.Add(day)},
+	)
 }
 
 func keysOf(t testing.TB, s *Store) []string {
