@@ -227,7 +227,7 @@ func newAccountsTune(f *factory) *cobra.Command {
 			key, value, ok := strings.Cut(a, "=")
 			switch {
 			case !slices.Contains(keys, key):
-				return usagef(suggest(key, keys, "", lang.Textf("allowed: %s", strings.Join(keys, ", "))), "%q is not a limit of an account", key)
+				return usagef(nearestOf(key, keys), "%q is not a limit of an account", key)
 			case !ok && !reset:
 				return usagef("for example: anivault accounts tune main rate=5", "%q is not KEY=VALUE", a)
 			}

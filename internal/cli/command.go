@@ -69,7 +69,7 @@ func checkFormat(format string, words ...string) error {
 	if slices.Contains(words, format) {
 		return nil
 	}
-	return usagef(lang.Textf("allowed: %s", strings.Join(words, ", ")), "flag --format: %q is not a format", format)
+	return usagef(allowed(words), "flag --format: %q is not a format", format)
 }
 
 // tableOr checks --format where its default depends on the stream: the table on a terminal, ndjson on a pipe.
@@ -148,6 +148,11 @@ func suggest(word string, names []string, before string, otherwise lang.Text) la
 	}
 	return otherwise
 }
+
+// nearestOf is the hint for a word that is none of words.
+func nearestOf(word string, words []string) lang.Text { return suggest(word, words, "", allowed(words)) }
+
+func allowed(words []string) lang.Text { return lang.Textf("allowed: %s", strings.Join(words, ", ")) }
 
 // otherNames are names that other programs have for what anivault does, or does not do.
 var otherNames = map[string]lang.Text{

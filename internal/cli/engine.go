@@ -54,8 +54,7 @@ func (a *applyRun) withEngine(ctx context.Context, cfg *config.Config, do func(*
 	const glance = 100 * time.Millisecond // status holds the lock for less, to see whether somebody is at work
 	release, err := lockfile.Acquire(ctx, path, lockfile.Exclusive, max(a.wait, glance))
 	if errors.Is(err, lockfile.ErrBusy) {
-		who, _ := os.ReadFile(path)
-		return &failure{exitIncomplete, lang.Error("another run is at work: %s", ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))), "--wait 10m waits for it"}
+		return &failure{exitIncomplete, lang.Error("another run is at work: %s", holderOf(path)), "--wait 10m waits for it"}
 	}
 	if err != nil {
 		return err
@@ -65,8 +64,7 @@ func (a *applyRun) withEngine(ctx context.Context, cfg *config.Config, do func(*
 	e.Progress = func(p apply.Progress) { a.tellProgress(p) }
 	out, err := func() (*apply.Outcome, error) {
 		defer release()
-		who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Stamp(time.Now()))
-		if err := os.WriteFile(path, []byte(who), 0o600); err != nil {
+		if err := nameHolder(path); err != nil {
 			return nil, err
 		}
 		return do(e)
@@ -75,6 +73,18 @@ func (a *applyRun) withEngine(ctx context.Context, cfg *config.Config, do func(*
 		return err
 	}
 	return a.tell(ctx, out)
+}
+
+// nameHolder writes into a lock that this process holds it.
+func nameHolder(lock string) error {
+	who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Stamp(time.Now()))
+	return os.WriteFile(lock, []byte(who), 0o600)
+}
+
+// holderOf reads what nameHolder has written.
+func holderOf(lock string) string {
+	who, _ := os.ReadFile(lock)
+	return ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))
 }
 
 // openEngine opens the folder of the journals, which is made, where plans can be carried out.

@@ -317,7 +317,7 @@ func unknownKnob(key string) error {
 		keys = append(keys, f.Key)
 	}
 	slices.Sort(keys)
-	return usagef(suggest(key, keys, "", lang.Textf("allowed: %s", strings.Join(keys, ", "))), "%q is not a limiter setting", key)
+	return usagef(nearestOf(key, keys), "%q is not a limiter setting", key)
 }
 
 // tunePeriod reads --for; 0 means always.

@@ -138,7 +138,7 @@ func (o *simulateOptions) config() (sim simulate.Config, err error) {
 func (o *simulateOptions) read() (upstream.Scenario, error) {
 	if o.scenario == "" {
 		if !slices.Contains(simulate.Presets(), o.preset) {
-			hint := suggest(o.preset, simulate.Presets(), "", lang.Textf("allowed: %s", strings.Join(simulate.Presets(), ", ")))
+			hint := nearestOf(o.preset, simulate.Presets())
 			return upstream.Scenario{}, usagef(hint, "flag --preset: %q is not a preset", o.preset)
 		}
 		return upstream.Preset(o.preset)

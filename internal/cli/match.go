@@ -185,7 +185,7 @@ func (o *matchOptions) checkShown() (err error) {
 			o.view = "seasons"
 		}
 	case !slices.Contains(views, o.view):
-		return usagef(lang.Textf("allowed: %s", strings.Join(views, ", ")), "flag --view: %q is not a view", o.view)
+		return usagef(allowed(views), "flag --view: %q is not a view", o.view)
 	case o.view == "seasons" && !table:
 		return usagef("add --format table", "--view seasons is a view of tables")
 	case o.view == "seasons" && o.explain:
@@ -193,7 +193,7 @@ func (o *matchOptions) checkShown() (err error) {
 	}
 	if o.only != "" {
 		if o.shown, err = report.ParseOnly(o.only); err != nil {
-			return usagef(lang.Textf("allowed: %s", strings.Join(report.OnlyWords(), ", ")), "flag --only: %v", err)
+			return usagef(allowed(report.OnlyWords()), "flag --only: %v", err)
 		}
 	}
 	return nil

@@ -149,17 +149,14 @@ func (w *watchRun) newRun() (*organizeRun, error) {
 // claim makes this process the one that watches PATH.
 func (w *watchRun) claim(ctx context.Context, file string) (release func(), err error) {
 	release, err = lockfile.Acquire(ctx, file, lockfile.Exclusive, 0)
-	if errors.Is(err, lockfile.ErrBusy) {
-		who, _ := os.ReadFile(file)
-		return nil, &failure{
-			exitIncomplete, lang.Error("%s is watched already: %s", ui.Printable(w.path), ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))),
-			"one process watches a folder",
-		}
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, lockfile.ErrBusy):
+		err := lang.Error("%s is watched already: %s", ui.Printable(w.path), holderOf(file))
+		return nil, &failure{exitIncomplete, err, "one process watches a folder"}
+	case err != nil:
 		return nil, err
 	}
-	return release, os.WriteFile(file, []byte(fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Stamp(time.Now()))), 0o600)
+	return release, nameHolder(file)
 }
 
 // asked says what is watched and how it is put in order: what was done for another question says nothing about this
