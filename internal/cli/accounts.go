@@ -23,9 +23,11 @@ import (
 
 func newAccounts(f *factory) *cobra.Command {
 	return group(&cobra.Command{
-		Use:     "accounts",
-		Short:   "See and steer the accounts through whose keys TMDB is asked",
-		Example: "  anivault accounts list\n  anivault accounts test\n  anivault accounts tune main account_concurrency=3 --for 8h",
+		Use:   "accounts",
+		Short: "See and steer the accounts through whose keys TMDB is asked",
+		Example: `  anivault accounts list
+  anivault accounts test
+  anivault accounts tune main account_concurrency=3 --for 8h`,
 	}, newAccountsList(f), newAccountsTest(f), newAccountsEnable(f, true), newAccountsEnable(f, false), newAccountsTune(f))
 }
 
@@ -81,7 +83,8 @@ func printAccounts(f *factory, list []app.AccountView) error {
 		for _, k := range a.Keys {
 			keys = append(keys, fmt.Sprintf("%d %s", k.Number, k.Standing))
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%d/%s\t%s\t%s\t%s\n", a.Name, a.Priority, standingText(a), a.Running, limit, rate, quota, strings.Join(keys, ", "))
+		fmt.Fprintf(t, "%s\t%d\t%s\t%d/%s\t%s\t%s\t%s\n", a.Name, a.Priority, standingText(a), a.Running, limit, rate, quota,
+			strings.Join(keys, ", "))
 	}
 	return t.Flush()
 }
@@ -114,7 +117,8 @@ func accountsNamed(cfg *config.Config, names []string) ([]config.Account, error)
 	for _, name := range names {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return nil, usagef(suggest(name, known, "", lang.Textf("there are %s", strings.Join(known, ", "))), "there is no account %q in the configuration", name)
+			return nil, usagef(suggest(name, known, "", lang.Textf("there are %s", strings.Join(known, ", "))),
+				"there is no account %q in the configuration", name)
 		}
 		out = append(out, all[i])
 	}
@@ -162,9 +166,10 @@ func testAccounts(ctx context.Context, f *factory, cfg *config.Config, list []co
 	err = run.Close()
 	switch {
 	case refusals > 0:
-		return &failure{exitUnauthorized, lang.Error("TMDB refused %s", lang.Count(refusals, "key")), "replace it in the configuration, or ask TMDB"}
+		const hint = "replace it in the configuration, or ask TMDB"
+		return failf(exitUnauthorized, hint, "TMDB refused %s", lang.Count(refusals, "key"))
 	case silent > 0:
-		return &failure{exitIncomplete, lang.Error("%s could not be asked", lang.Count(silent, "key")), "anivault status"}
+		return failf(exitIncomplete, "anivault status", "%s could not be asked", lang.Count(silent, "key"))
 	}
 	return err
 }

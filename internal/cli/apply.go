@@ -148,7 +148,9 @@ func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organ
 	var out *apply.Outcome
 	err := a.withEngine(ctx, cfg, func(e *apply.Engine) (_ *apply.Outcome, err error) {
 		e.Note = n.read
-		out, err = e.Apply(ctx, plan, apply.Options{Partial: a.partial, DryRun: a.dryRun, Absolute: cfg.Organize.AbsoluteLinks})
+		out, err = e.Apply(ctx, plan, apply.Options{
+			Partial: a.partial, DryRun: a.dryRun, Absolute: cfg.Organize.AbsoluteLinks,
+		})
 		if err != nil {
 			return nil, explainRun(ctx, a.f, err, out)
 		}
@@ -211,7 +213,8 @@ func (a *applyRun) tellProgress(p apply.Progress) {
 		return
 	}
 	line, err := report.AppendLine(nil, &report.OrganizeProgress{
-		Run: p.Run, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Files: p.Files, FilesTotal: p.FilesTotal, ETAMS: timeLeft(p, elapsed).Milliseconds(),
+		Run: p.Run, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Files: p.Files, FilesTotal: p.FilesTotal,
+		ETAMS: timeLeft(p, elapsed).Milliseconds(),
 	})
 	if err == nil {
 		_, _ = a.f.streams.Out.Write(line) // that nobody reads it is told by the results

@@ -34,10 +34,12 @@ func (a *applyRun) tell(ctx context.Context, out *apply.Outcome) error {
 	}
 	warnOfDamage(a.f, out)
 	for _, name := range out.BadCRC {
-		a.f.warn("bad_crc: the content of %s has not the checksum that its name says; it was copied as it is", ui.Printable(name))
+		a.f.warn("bad_crc: the content of %s has not the checksum that its name says; it was copied as it is",
+			ui.Printable(name))
 	}
 	if n := len(out.LostAttributes); n > 0 {
-		a.f.warn("%d of the copies could not keep all extended attributes or the access list, the first is %s", n, ui.Printable(out.LostAttributes[0]))
+		a.f.warn("%d of the copies could not keep all extended attributes or the access list, the first is %s", n,
+			ui.Printable(out.LostAttributes[0]))
 	}
 	a.say(out, &s)
 	switch {
@@ -112,7 +114,8 @@ func (a *applyRun) say(out *apply.Outcome, s *report.OrganizeSummary) {
 
 func summarizeRun(a *applyRun, out *apply.Outcome) report.OrganizeSummary {
 	s := report.OrganizeSummary{
-		Run: out.Run, Planned: len(out.Results), InPlace: out.Count(apply.StatusInPlace), Left: out.Count(apply.StatusLeft), Done: out.Count(apply.StatusDone),
+		Run: out.Run, Planned: len(out.Results), InPlace: out.Count(apply.StatusInPlace),
+		Left: out.Count(apply.StatusLeft), Done: out.Count(apply.StatusDone),
 		Refused: out.Count(apply.StatusRefused), Failed: out.Count(apply.StatusFailed), Undone: out.Count(apply.StatusUndone),
 		Kept: out.Count(apply.StatusKept), ElapsedMS: time.Since(a.began).Milliseconds(),
 	}

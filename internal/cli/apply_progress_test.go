@@ -17,12 +17,28 @@ func TestTheLineOfARun(t *testing.T) {
 		room    int
 		want    string
 	}{
-		"links":            {apply.Progress{Files: 300, FilesTotal: 1200}, 300 * time.Millisecond, 80, "300/1200 files"},
-		"many of them":     {apply.Progress{Files: 300, FilesTotal: 1200}, 10 * time.Second, 80, "300/1200 files · 10 s · about 30 s left"},
-		"copies":           {apply.Progress{Files: 1, FilesTotal: 4, Bytes: gb, BytesTotal: 4 * gb}, 10 * time.Second, 80, "1/4 files · 1.1 GB of 4.3 GB copied · 107.4 MB/s · 10 s · about 30 s left"},
-		"in a narrow one":  {apply.Progress{Files: 1, FilesTotal: 4, Bytes: gb, BytesTotal: 4 * gb}, 10 * time.Second, 40, "1/4 files · 1.1 GB of 4.3 GB copied"},
-		"before the first": {apply.Progress{FilesTotal: 4, BytesTotal: 4 * gb}, 10 * time.Second, 80, "0/4 files · 0 B of 4.3 GB copied · 0 B/s · 10 s"},
-		"nowhere":          {apply.Progress{Files: 1, FilesTotal: 4}, time.Second, 0, ""},
+		"links": {apply.Progress{Files: 300, FilesTotal: 1200}, 300 * time.Millisecond, 80, "300/1200 files"},
+		"many of them": {
+			apply.Progress{Files: 300, FilesTotal: 1200},
+			10 * time.Second, 80,
+			"300/1200 files · 10 s · about 30 s left",
+		},
+		"copies": {
+			apply.Progress{Files: 1, FilesTotal: 4, Bytes: gb, BytesTotal: 4 * gb},
+			10 * time.Second, 80,
+			"1/4 files · 1.1 GB of 4.3 GB copied · 107.4 MB/s · 10 s · about 30 s left",
+		},
+		"in a narrow one": {
+			apply.Progress{Files: 1, FilesTotal: 4, Bytes: gb, BytesTotal: 4 * gb},
+			10 * time.Second, 40,
+			"1/4 files · 1.1 GB of 4.3 GB copied",
+		},
+		"before the first": {
+			apply.Progress{FilesTotal: 4, BytesTotal: 4 * gb},
+			10 * time.Second, 80,
+			"0/4 files · 0 B of 4.3 GB copied · 0 B/s · 10 s",
+		},
+		"nowhere": {apply.Progress{Files: 1, FilesTotal: 4}, time.Second, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := runLineOf(row.p, row.elapsed, row.room); got != row.want {
@@ -49,7 +65,10 @@ func TestTheLineOfARunIsForTerminals(t *testing.T) {
 			var out, errs strings.Builder
 			row.streams.Out, row.streams.Err = &out, &errs
 			f := &factory{streams: row.streams, quiet: row.quiet}
-			a := applyRun{f: f, format: "table", began: time.Now().Add(-time.Second), told: time.Now().Add(-time.Second), line: ui.NewStatus(f.streams, !f.quiet)}
+			a := applyRun{
+				f: f, format: "table", began: time.Now().Add(-time.Second), told: time.Now().Add(-time.Second),
+				line: ui.NewStatus(f.streams, !f.quiet),
+			}
 			a.tellProgress(apply.Progress{Files: 7, FilesTotal: 9})
 			a.endLine()
 			if drawn := strings.Contains(errs.String(), "7/9 files"); drawn != row.drawn || out.Len() > 0 {

@@ -96,10 +96,11 @@ func wireEntryOf(e *cache.Entry, now time.Time) wireEntry {
 
 func newCacheGet(f *factory) *cobra.Command {
 	return f.onCache(&cobra.Command{
-		Use:     "get KEY|URL",
-		Short:   "Print a cached answer's body",
-		Example: `  anivault cache get "https://api.themoviedb.org/3/movie/149?append_to_response=alternative_titles%2Ctranslations%2Cexternal_ids&language=en-US"`,
-		Args:    exactArgs("KEY|URL"),
+		Use:   "get KEY|URL",
+		Short: "Print a cached answer's body",
+		Example: `  anivault cache get "https://api.themoviedb.org/3/movie/149?append_to_response=` +
+			`alternative_titles%2Ctranslations%2Cexternal_ids&language=en-US"`,
+		Args: exactArgs("KEY|URL"),
 	}, nil, func(ctx context.Context, store *cache.Store, args []string, _ string) error {
 		key, ok := cache.ParseKey(args[0])
 		if !ok {
@@ -110,10 +111,8 @@ func newCacheGet(f *factory) *cobra.Command {
 		case err != nil:
 			return err
 		case !found:
-			return &failure{
-				exitIncomplete, lang.Error("nothing is cached under %s", ui.Printable(shownKey(key))),
-				"anivault cache list shows the keys; all that follows the ? belongs to a key",
-			}
+			return failf(exitIncomplete, "anivault cache list shows the keys; all that follows the ? belongs to a key",
+				"nothing is cached under %s", ui.Printable(shownKey(key)))
 		}
 		body := string(e.Body)
 		if f.streams.OutTTY {
@@ -201,7 +200,8 @@ func newCacheClear(f *factory) *cobra.Command {
 		if s, err := store.Stats(ctx); err == nil {
 			what = lang.Textf("%s, %s", lang.Count(s.Entries, "answer"), ui.Size(s.Used))
 		}
-		if ok, err := f.confirmed(ctx, yes, lang.Textf("Remove %s from %s?", what, ui.Printable(store.Path())), "nothing was removed\n"); !ok {
+		question := lang.Textf("Remove %s from %s?", what, ui.Printable(store.Path()))
+		if ok, err := f.confirmed(ctx, yes, question, "nothing was removed\n"); !ok {
 			return err
 		}
 		err := store.Clear(ctx)
@@ -331,7 +331,8 @@ func statsText(out io.Writer, s cache.Stats, path string, width int) error {
 	lines.add("size", "%s in use of at most %s, file %s", ui.Size(s.Used), ui.Size(s.MaxSize), ui.Size(s.FileSize))
 	if !s.Oldest.IsZero() {
 		const minute = "2006-01-02 15:04"
-		lines.add("fetched", "%s", lang.Sprintf("from %s to %s", s.Oldest.Local().Format(minute), s.Newest.Local().Format(minute)))
+		from, to := s.Oldest.Local().Format(minute), s.Newest.Local().Format(minute)
+		lines.add("fetched", "%s", lang.Sprintf("from %s to %s", from, to))
 	}
 	for _, f := range s.SetAside {
 		lines.add("set aside", "%s (damaged; can be deleted)", f)

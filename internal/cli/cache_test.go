@@ -19,10 +19,14 @@ func TestACachedBodyIsHarmlessOnATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const address, body = "https://api.themoviedb.org/3/tv/7?language=en-US", "{\"name\":\"\u009b2J \u202egnp \u061c\",\n\t\"id\":7}"
+	const address, body = "https://api.themoviedb.org/3/tv/7?language=en-US", "{\"name\":\"\u009b2J \u202egnp " +
+		"\u061c\",\n\t\"id\":7}"
 	key, _ := cache.ParseKey(address)
 	now := time.Now()
-	if err := store.Put(t.Context(), &cache.Entry{Key: key, Status: 200, Body: []byte(body), FetchedAt: now, ExpiresAt: now.Add(time.Hour)}); err != nil {
+	if err := store.Put(t.Context(), &cache.Entry{
+		Key: key, Status: 200, Body: []byte(body), FetchedAt: now,
+		ExpiresAt: now.Add(time.Hour),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {
@@ -32,7 +36,8 @@ func TestACachedBodyIsHarmlessOnATerminal(t *testing.T) {
 		name string
 		tty  bool
 		want string
-	}{{"pipe", false, body + "\n"}, {"terminal", true, "{\"name\":\"" + `\u009b2J \u202egnp \u061c` + "\",\n\t\"id\":7}\n"}} {
+	}{{"pipe", false, body + "\n"}, {"terminal", true, "{\"name\":\"" + `\u009b2J \u202egnp \u061c` +
+		"\",\n\t\"id\":7}\n"}} {
 		t.Run(row.name, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			streams := ui.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: row.tty, Width: 80}

@@ -150,14 +150,17 @@ func suggest(word string, names []string, before string, otherwise lang.Text) la
 }
 
 // nearestOf is the hint for a word that is none of words.
-func nearestOf(word string, words []string) lang.Text { return suggest(word, words, "", allowed(words)) }
+func nearestOf(word string, words []string) lang.Text {
+	return suggest(word, words, "", allowed(words))
+}
 
 func allowed(words []string) lang.Text { return lang.Textf("allowed: %s", strings.Join(words, ", ")) }
 
 // otherNames are names that other programs have for what anivault does, or does not do.
 var otherNames = map[string]lang.Text{
-	"scan":   "did you mean: anivault match PATH?",
-	"rename": "did you mean: anivault organize PATH --to DIR? It plans names, carries them out, and anivault undo puts them back: docs/organize.md",
+	"scan": "did you mean: anivault match PATH?",
+	"rename": "did you mean: anivault organize PATH --to DIR? It plans names, carries them out, " +
+		"and anivault undo puts them back: docs/organize.md",
 }
 
 // rootArgs is noArgs for the program itself, where a path is most likely meant to be matched.
@@ -203,6 +206,11 @@ func atMostOne(name string) cobra.PositionalArgs {
 	}
 }
 
+// person is whoever sits at the terminal.
+func (f *factory) person() person {
+	return person{out: f.streams.Err, lines: bufio.NewReader(f.streams.In), width: f.streams.Width}
+}
+
 // yesFlag adds the flag that answers what confirmed asks.
 func yesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "yes", false, "do it without asking; only on a terminal is anything asked")
@@ -214,7 +222,7 @@ func (f *factory) confirmed(ctx context.Context, yes bool, question, otherwise l
 	if yes || !f.streams.InTTY || !f.streams.ErrTTY {
 		return true, nil
 	}
-	p := person{out: f.streams.Err, lines: bufio.NewReader(f.streams.In), width: f.streams.Width}
+	p := f.person()
 	answer, err := p.read(ctx, ui.Hanging(lang.Say(question), f.streams.ErrWidth()-len(" [y/N] "), 0)+" [y/N] ")
 	switch {
 	case ctx.Err() != nil:

@@ -183,7 +183,8 @@ func tryToken(ctx context.Context, f *factory, cfg *config.Config, token config.
 	var cause *tmdb.UnauthorizedError
 	switch {
 	case errors.As(err, &cause):
-		hint := lang.Text("it was not written; copy the \"API Read Access Token\" from https://www.themoviedb.org/settings/api")
+		hint := lang.Text("it was not written; " +
+			`copy the "API Read Access Token" from https://www.themoviedb.org/settings/api`)
 		if cause.Cause != nil && cause.Cause.Gateway {
 			hint = clientTokenHint
 		}
@@ -233,8 +234,8 @@ func keepToken(f *factory, path string, file *config.Existing, token config.Secr
 	} else if f.streams.InTTY {
 		f.say("it holds no token yet: put one under tmdb.token, or run anivault config init again\n")
 	} else {
-		f.say("no token was asked for: stdin is no terminal, and brought none; put one under tmdb.token in the file, or run " +
-			"anivault config init on a terminal\n")
+		f.say("no token was asked for: stdin is no terminal, and brought none; " +
+			"put one under tmdb.token in the file, or run anivault config init on a terminal\n")
 	}
 	return nil
 }

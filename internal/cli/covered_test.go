@@ -47,7 +47,8 @@ func TestScriptsMeetEveryCodeAndStatus(t *testing.T) {
 		}
 	}
 	for _, s := range report.Statuses() {
-		if before, _, ok := strings.Cut(s.Next.String(), "PATH"); ok && !strings.Contains(all, "stderr 'next: "+before+"lib") {
+		if before, _, ok := strings.Cut(s.Next.String(), "PATH"); ok &&
+			!strings.Contains(all, "stderr 'next: "+before+"lib") {
 			t.Errorf("no script looks for what to do about files that are %s: %s", s.Status, s.Next)
 		}
 	}
@@ -78,7 +79,8 @@ func TestScriptsMeetEveryHint(t *testing.T) {
 	found := 0
 	for _, hint := range hintsOfTMDB() {
 		found++
-		if !strings.Contains(all, "hint: "+quoted(hint.String())+"$") && !strings.Contains(all, "fix: "+quoted(hint.String())+"$") {
+		if !strings.Contains(all, "hint: "+quoted(hint.String())+"$") &&
+			!strings.Contains(all, "fix: "+quoted(hint.String())+"$") {
 			t.Errorf("no script looks for the hint %s", hint)
 		}
 	}

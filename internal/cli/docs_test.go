@@ -69,7 +69,10 @@ func eachCommand(cmd *cobra.Command, do func(*cobra.Command)) {
 }
 
 func testRoot() *cobra.Command {
-	root := newRoot(&factory{streams: ui.Streams{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}}})
+	root := newRoot(&factory{streams: ui.Streams{
+		In: strings.NewReader(""), Out: &strings.Builder{},
+		Err: &strings.Builder{},
+	}})
 	root.InitDefaultHelpCmd()
 	return root
 }
@@ -77,7 +80,8 @@ func testRoot() *cobra.Command {
 func referenceDocument() string {
 	var b strings.Builder
 	b.WriteString("# Reference\n\n<!-- generated: go test ./internal/cli -run Documents -update -->\n\n" +
-		"Every command, flag, setting, variable, exit status, field and error code, written from the tables in the code.\n\n## Commands and flags\n\n")
+		"Every command, flag, setting, variable, exit status, field and error code, written from the tables in the " +
+		"code.\n\n## Commands and flags\n\n")
 	root := testRoot()
 	b.WriteString("Flags that every command takes:\n\n" + flagTable(root.PersistentFlags()))
 	eachCommand(root, func(cmd *cobra.Command) {
@@ -89,9 +93,12 @@ func referenceDocument() string {
 			b.WriteString(table)
 		}
 	})
-	b.WriteString("## Settings and variables\n\nPrecedence: a change by `anivault limiter tune` while it lasts, then flag, environment, config file, default.\n\n| variable | config key | default | meaning | allowed |\n|---|---|---|---|---|\n")
+	b.WriteString("## Settings and variables\n\nPrecedence: a change by `anivault limiter tune` while it lasts, then " +
+		"flag, environment, config file, default.\n\n| variable | config key | default | meaning | allowed " +
+		"|\n|---|---|---|---|---|\n")
 	for _, s := range config.Settings() {
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", s.Env, s.Key, code(s.Default), cell(s.Doc), cell(s.Allowed.String()))
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", s.Env, s.Key, code(s.Default), cell(s.Doc),
+			cell(s.Allowed.String()))
 	}
 	for _, v := range config.OtherVariables() {
 		fmt.Fprintf(&b, "| `%s` | | | %s | |\n", v.Name, cell(v.Doc))
@@ -107,14 +114,19 @@ func referenceDocument() string {
 			fmt.Fprintf(&b, "| `%s` | %s |\n", f.Name, cell(f.Doc))
 		}
 	}
-	b.WriteString("\nA limiter's line has the keys from `ts` to `retry_after`, always and in this order; what does not apply is `-`, in JSON null. Prometheus' text (`--metrics-textfile`) has the names of the metrics behind `" + metrics.Prefix + "`.\n")
-	b.WriteString("\n## How long answers are kept\n\n| question | fresh | while it still changes | an empty search | a 404 |\n|---|---|---|---|---|\n")
+	b.WriteString("\nA limiter's line has the keys from `ts` to `retry_after`, always and in this order; what does not " +
+		"apply is `-`, in JSON null. Prometheus' text (`--metrics-textfile`) has the names of the metrics behind `" +
+		metrics.Prefix + "`.\n")
+	b.WriteString("\n## How long answers are kept\n\n| question | fresh | while it still changes | an empty search | a " +
+		"404 |\n|---|---|---|---|---|\n")
 	policy := cache.DefaultPolicy()
 	for c := cache.Search; int(c) < len(policy); c++ {
 		row := policy[c]
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c, age(row.Fresh), age(row.Changing), age(row.Empty), age(row.Missing))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c, age(row.Fresh), age(row.Changing), age(row.Empty),
+			age(row.Missing))
 	}
-	fmt.Fprintf(&b, "\nAn expired answer is asked for again; when TMDB can't be asked it serves as stale, for at most %s since it was fetched. \"-\" is not kept.\n", age(cache.KeepLimit))
+	fmt.Fprintf(&b, "\nAn expired answer is asked for again; when TMDB can't be asked it serves as stale, for at most "+
+		"%s since it was fetched. \"-\" is not kept.\n", age(cache.KeepLimit))
 	b.WriteString("\n## Error codes\n\n| code | status | meaning | what to do |\n|---|---|---|---|\n")
 	for _, c := range report.Codes() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Code, c.Status, cell(c.Meaning.String()), cell(c.Next.String()))
@@ -188,14 +200,17 @@ func limiterDocument(t *testing.T) string {
 	var rules, knobs strings.Builder
 	rules.WriteString("| from | to | condition | confirmation | reason |\n|---|---|---|---|---|\n")
 	for _, r := range machine.Rules() {
-		fmt.Fprintf(&rules, "| %s | %s | %s | %s | `%s` |\n", strings.Join(fromStates(r), ", "), r.To, cell(r.Condition), r.Confirmation, r.Reason)
+		fmt.Fprintf(&rules, "| %s | %s | %s | %s | `%s` |\n", strings.Join(fromStates(r), ", "), r.To, cell(r.Condition),
+			r.Confirmation, r.Reason)
 	}
 	knobs.WriteString("| setting | variable | default | meaning |\n|---|---|---|---|\n")
 	for _, f := range ratelimit.Fields() {
-		fmt.Fprintf(&knobs, "| `%s` | `%s` | %s | %s |\n", f.Key, config.LimiterVariable(f.Key), code(f.Default()), cell(f.Doc))
+		fmt.Fprintf(&knobs, "| `%s` | `%s` | %s | %s |\n", f.Key, config.LimiterVariable(f.Key), code(f.Default()),
+			cell(f.Doc))
 	}
 	return strings.NewReplacer(
-		"{{rules}}\n", rules.String(), "{{settings}}\n", knobs.String(), "{{graph}}\n", "```mermaid\n"+machine.Graph()+"```\n",
+		"{{rules}}\n", rules.String(), "{{settings}}\n", knobs.String(),
+		"{{graph}}\n", "```mermaid\n"+machine.Graph()+"```\n",
 	).Replace(strings.ReplaceAll(string(prose), "\r\n", "\n"))
 }
 
@@ -238,7 +253,8 @@ func TestDocumentsMentionOnlyWhatExists(t *testing.T) {
 			}
 		}
 		if strings.HasPrefix(filepath.Base(page), "README") {
-			for _, row := range regexp.MustCompile("(?m)^\\| `(ANIVAULT_[A-Z_]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(text, -1) {
+			for _, row := range regexp.MustCompile("(?m)^\\| `(ANIVAULT_[A-Z_]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(text,
+				-1) {
 				if row[2] != defaults[row[1]] {
 					t.Errorf("%s says that %s is %s by default; it is %s", filepath.Base(page), row[1], row[2], defaults[row[1]])
 				}

@@ -86,7 +86,9 @@ func (f finding) write(s ui.Streams, sign string) error {
 	text := head + ui.OneLine(lang.Say(f.state)) + "\n"
 	text = ui.Hanging(text, s.OutWidth(), column)
 	if f.fix != "" {
-		text += ui.Hanging(strings.Repeat(" ", column)+lang.Sprintf("fix: %s", strings.ReplaceAll(lang.Say(f.fix), "\n      ", "; "))+"\n", s.OutWidth(), column+ui.Width(lang.Sprintf("fix: %s", "")))
+		fix := lang.Sprintf("fix: %s", strings.ReplaceAll(lang.Say(f.fix), "\n      ", "; "))
+		indent := strings.Repeat(" ", column)
+		text += ui.Hanging(indent+fix+"\n", s.OutWidth(), column+ui.Width(lang.Sprintf("fix: %s", "")))
 	}
 	_, err := io.WriteString(s.Out, text)
 	return err
@@ -205,7 +207,8 @@ func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, e
 // unlessFull is the fix of an error of a folder: where the disk is full no other one helps.
 func unlessFull(err error, fix lang.Text) lang.Text {
 	if errors.Is(err, syscall.ENOSPC) {
-		return "free some space there: the disk is full; or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR to another"
+		return "free some space there: the disk is full; " +
+			"or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR to another"
 	}
 	return fix
 }
@@ -236,7 +239,8 @@ func checkFolder(what, dir string) finding {
 		return bad(err)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 && info.Mode()&os.ModeSetgid == 0 && filepath.Separator == '/' {
-		return finding{what: what, state: lang.Textf("%s: others can write to it (%s)", dir, mode), fix: lang.Textf("%s", "chmod go-w "+dir)}
+		state := lang.Textf("%s: others can write to it (%s)", dir, mode)
+		return finding{what: what, state: state, fix: lang.Textf("%s", "chmod go-w "+dir)}
 	}
 	return finding{what: what, state: lang.Textf("%s can be written", dir)}
 }
@@ -256,7 +260,8 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	case warned != nil && cfg.Coordinator == "redis":
 		return fault("limiter", lang.TextOf(warned), "see coordinator below")
 	case warned != nil:
-		return fault("limiter", lang.TextOf(warned), unlessFull(warned, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
+		return fault("limiter", lang.TextOf(warned),
+			unlessFull(warned, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
 	case st.State == ratelimit.CacheOnly:
 		state := lang.Textf("CacheOnly (%s): nothing is asked", st.Cause)
 		return finding{what: "limiter", state: state, fix: "anivault limiter resume"}
@@ -286,7 +291,8 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 		return fault("cache", lang.Textf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
 			"anivault cache clear")
 	case warned != nil:
-		return fault("cache", lang.TextOf(warned), unlessFull(warned, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
+		return fault("cache", lang.TextOf(warned),
+			unlessFull(warned, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
 	}
 	return finding{what: "cache", state: lang.Textf("%d records are sound: %s", report.Records, recordKinds)}
 }
@@ -299,9 +305,11 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 		err = gateway.Check(&own)
 	}
 	if err != nil {
-		return fault("gateway", lang.Textf("would not start: %s", err), "correct this; anivault serve check says whether it is mended")
+		return fault("gateway", lang.Textf("would not start: %s", err),
+			"correct this; anivault serve check says whether it is mended")
 	}
-	f := finding{what: "gateway", state: lang.Textf("settings are valid; %s", lang.Count(len(own.Serve.Clients), "client"))}
+	valid := lang.Textf("settings are valid; %s", lang.Count(len(own.Serve.Clients), "client"))
+	f := finding{what: "gateway", state: valid}
 	if offline {
 		return f
 	}
@@ -320,7 +328,8 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 	case !running.Ready:
 		f.state, f.fix = lang.Textf("%s shuts down", running.Addr), "wait until it has ended"
 	case len(running.Degraded) > 0:
-		f.state, f.fix = lang.Textf("%s serves, degraded: %s", running.Addr, strings.Join(running.Degraded, ", ")), "anivault status; meanwhile it answers from the cache"
+		f.state = lang.Textf("%s serves, degraded: %s", running.Addr, strings.Join(running.Degraded, ", "))
+		f.fix = "anivault status; meanwhile it answers from the cache"
 	default:
 		f.state = lang.Textf("%s serves; %s", running.Addr, running.State)
 	}
@@ -360,13 +369,16 @@ func coordinatorChecks(cfg *config.Config) []func(context.Context) finding {
 			}
 			return fault(what, lang.TextOf(err), "anivault config validate")
 		},
-		remark(func() bool { return found.Skew.Abs() > 30*time.Second }, "its clock and this machine's differ: what is told as a time is by its clock",
+		remark(func() bool { return found.Skew.Abs() > 30*time.Second },
+			"its clock and this machine's differ: what is told as a time is by its clock",
 			"set both clocks (for example: timedatectl set-ntp true); the limits hold all the same"),
 		remark(func() bool { return found.Evicts != "" }, "it may throw the limiter's state away when its memory is full",
 			"set its maxmemory-policy to noeviction or volatile-lru"),
 		remark(func() bool { return found.Forgets }, "it keeps no append-only file: a restart forgets what the limiter knows",
 			"set its appendonly to yes"),
-		remark(func() bool { return found.Unlisted }, "it doesn't tell this user its version and settings", "give the user +info"),
-		remark(cfg.Redis.Address.Exposed, "what is said to it can be read on the way", "use TLS: rediss:// in ANIVAULT_COORDINATOR"),
+		remark(func() bool { return found.Unlisted }, "it doesn't tell this user its version and settings",
+			"give the user +info"),
+		remark(cfg.Redis.Address.Exposed, "what is said to it can be read on the way",
+			"use TLS: rediss:// in ANIVAULT_COORDINATOR"),
 	}
 }

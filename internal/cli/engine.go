@@ -38,13 +38,16 @@ func pickRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply
 func anyRun(*apply.Run) bool { return true }
 
 // errUnsupported is what carrying out a plan is refused with where its tests have never run.
-var errUnsupported = usagef("organize --plan saves the plan; plans are carried out on Linux", "plans can't be carried out on this system")
+var errUnsupported = usagef("organize --plan saves the plan; plans are carried out on Linux",
+	"plans can't be carried out on this system")
 
 func historyDir(cfg *config.Config) string { return filepath.Join(cfg.Dirs.Data, "history") }
 
 // withEngine does something with the engine while no other run of this user does, and tells what became of it, if
 // anything did, when others may work again: who reads what is printed may take its time, or wait for one of them.
-func (a *applyRun) withEngine(ctx context.Context, cfg *config.Config, do func(*apply.Engine) (*apply.Outcome, error)) error {
+func (a *applyRun) withEngine(
+	ctx context.Context, cfg *config.Config, do func(*apply.Engine) (*apply.Outcome, error),
+) error {
 	e, closeEngine, err := openEngine(cfg)
 	if err != nil {
 		return err
@@ -54,7 +57,7 @@ func (a *applyRun) withEngine(ctx context.Context, cfg *config.Config, do func(*
 	const glance = 100 * time.Millisecond // status holds the lock for less, to see whether somebody is at work
 	release, err := lockfile.Acquire(ctx, path, lockfile.Exclusive, max(a.wait, glance))
 	if errors.Is(err, lockfile.ErrBusy) {
-		return &failure{exitIncomplete, lang.Error("another run is at work: %s", holderOf(path)), "--wait 10m waits for it"}
+		return failf(exitIncomplete, "--wait 10m waits for it", "another run is at work: %s", holderOf(path))
 	}
 	if err != nil {
 		return err
@@ -104,7 +107,10 @@ func openEngine(cfg *config.Config) (*apply.Engine, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	e := &apply.Engine{System: apply.System{}, Journals: journals, Now: time.Now, AsRoot: os.Geteuid() == 0, Workers: min(runtime.GOMAXPROCS(0), 4)}
+	e := &apply.Engine{
+		System: apply.System{}, Journals: journals, Now: time.Now, AsRoot: os.Geteuid() == 0,
+		Workers: min(runtime.GOMAXPROCS(0), 4),
+	}
 	return e, func() { journals.Close() }, nil
 }
 
@@ -159,5 +165,6 @@ func waysOn(id string) lang.Text {
 }
 
 func wayOut(id string) lang.Text {
-	return lang.Textf("mount the disk, then go on or put it back; if it is gone for good, anivault history abandon %s lets other runs begin", id)
+	return lang.Textf("mount the disk, then go on or put it back; if it is gone for good, anivault history abandon %s "+
+		"lets other runs begin", id)
 }

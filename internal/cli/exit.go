@@ -70,7 +70,11 @@ func (e *failure) Text() lang.Text {
 
 // usagef returns the failure of a command line that can't be carried out; the hint says what can.
 func usagef(hint lang.Text, format string, args ...any) error {
-	return &failure{exitUsage, lang.Error(format, args...), hint}
+	return failf(exitUsage, hint, format, args...)
+}
+
+func failf(code int, hint lang.Text, format string, args ...any) error {
+	return &failure{code, lang.Error(format, args...), hint}
 }
 
 // refused returns TMDB's refusal of the configured key in a line for people. The hint names where the key comes from.
@@ -78,7 +82,8 @@ func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
 	what, hint := lang.Text("key"), tmdbHint(cause)
 	switch {
 	case len(cfg.Accounts) > 0:
-		what, hint = "keys of all accounts", "see which and why: anivault accounts list; once they are mended: anivault accounts test"
+		what = "keys of all accounts"
+		hint = "see which and why: anivault accounts list; once they are mended: anivault accounts test"
 	case cfg.TMDB.Token.IsSet():
 		what = "token"
 	}
@@ -235,8 +240,8 @@ const (
 	wrongKeyHint     = "check ANIVAULT_TMDB_TOKEN (the API read access token) or ANIVAULT_TMDB_API_KEY " +
 		"on https://www.themoviedb.org/settings/api"
 
-	clientTokenHint = "a gateway takes tokens of its own, and none of TMDB's: make one where it runs, anivault serve token new NAME, " +
-		"and set ANIVAULT_TMDB_TOKEN to it"
+	clientTokenHint = "a gateway takes tokens of its own, and none of TMDB's: make one where it runs, " +
+		"anivault serve token new NAME, and set ANIVAULT_TMDB_TOKEN to it"
 
 	webPageHint = "something between here and TMDB answered with a web page: a login page of this network, a proxy, " +
 		"or an outage of TMDB's edge"

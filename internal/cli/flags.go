@@ -73,7 +73,8 @@ var noDefault = []string{"log.level", "log.format", "match.jobs"}
 
 // servers are the layouts that have a server.
 func servers() string {
-	return strings.Join(slices.DeleteFunc(organize.LayoutNames(), func(name string) bool { return name == "custom" }), ", ")
+	own := func(name string) bool { return name == "custom" }
+	return strings.Join(slices.DeleteFunc(organize.LayoutNames(), own), ", ")
 }
 
 // settingKey is the annotation of a flag that says which setting it sets.

@@ -170,7 +170,17 @@ func TestHelpCompletesNothingHidden(t *testing.T) {
 
 // A help text that could not be written is a failure, whichever way it was asked for.
 func TestHelpThatCannotBeWrittenFails(t *testing.T) {
-	for _, args := range [][]string{{}, {"help"}, {"--help"}, {"help", "match"}, {"match", "-h"}, {"help", "environment"}, {"environment"}, {"limiter"}, {"limiter", "--help"}} {
+	for _, args := range [][]string{
+		{},
+		{"help"},
+		{"--help"},
+		{"help", "match"},
+		{"match", "-h"},
+		{"help", "environment"},
+		{"environment"},
+		{"limiter"},
+		{"limiter", "--help"},
+	} {
 		var errs bytes.Buffer
 		streams := ui.Streams{In: strings.NewReader(""), Out: full{}, Err: &errs}
 		if status := Main(t.Context(), args, streams); status != exitInternal || errs.String() != "anivault: no space\n" {

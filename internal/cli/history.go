@@ -50,9 +50,11 @@ func newHistoryPrune(f *factory) *cobra.Command {
 		age, ok := parseAge(older)
 		switch {
 		case older == "":
-			return usagef("for example: anivault history prune --older 1y", "no --older given: how long ago must a run have ended?")
+			return usagef("for example: anivault history prune --older 1y",
+				"no --older given: how long ago must a run have ended?")
 		case !ok:
-			return usagef("for example: anivault history prune --older 1y", "flag --older: %q is no age, as 30d, 12w or 1y", older)
+			return usagef("for example: anivault history prune --older 1y",
+				"flag --older: %q is no age, as 30d, 12w or 1y", older)
 		}
 		return (&applyRun{f: f}).withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			gone, err := e.Prune(time.Now().Add(-age))
@@ -60,7 +62,8 @@ func newHistoryPrune(f *factory) *cobra.Command {
 			return nil, err
 		})
 	})
-	cmd.Flags().StringVar(&older, "older", "", "how long ago they must have ended: an `AGE` in days, weeks or years, as 30d, 12w or 1y")
+	cmd.Flags().StringVar(&older, "older", "",
+		"how long ago they must have ended: an `AGE` in days, weeks or years, as 30d, 12w or 1y")
 	return cmd
 }
 
@@ -85,7 +88,8 @@ func newHistoryAbandon(f *factory) *cobra.Command {
 				}
 				return nil, usagef("anivault history lists them", "the run %s was not cut off, and stands in nobody's way", run.ID)
 			}
-			question := lang.Textf("Leave the run %s (%s, to %s) as it is?", run.ID, lang.Count(run.Files, "file"), ui.Printable(strings.Join(run.Targets, ", ")))
+			question := lang.Textf("Leave the run %s (%s, to %s) as it is?", run.ID, lang.Count(run.Files, "file"),
+				ui.Printable(strings.Join(run.Targets, ", ")))
 			if ok, err := f.confirmed(ctx, yes, question, "nothing was changed\n"); !ok {
 				return nil, err
 			}
@@ -178,11 +182,13 @@ func runLine(r *apply.Run, atWork bool) string {
 	if r.Err != nil {
 		line := r.ID + "  "
 		if r.Mode != "" { // as far as it can still be read
-			line += fmt.Sprintf("%s  %s  %s  ", ui.Clock(r.Begun), ui.Printable(string(r.Mode)), lang.Say(lang.Count(r.Files, "file")))
+			line += fmt.Sprintf("%s  %s  %s  ", ui.Clock(r.Begun), ui.Printable(string(r.Mode)),
+				lang.Say(lang.Count(r.Files, "file")))
 		}
 		return line + ui.Escaped(lang.Say(lang.TextOf(r.Err)))
 	}
-	line := fmt.Sprintf("%s  %s  %s  %s  %s", r.ID, ui.Clock(r.Begun), r.Mode, lang.Say(lang.Count(r.Files, "file")), stageText(r.Stage, atWork))
+	line := fmt.Sprintf("%s  %s  %s  %s  %s", r.ID, ui.Clock(r.Begun), r.Mode, lang.Say(lang.Count(r.Files, "file")),
+		stageText(r.Stage, atWork))
 	if r.Refused > 0 {
 		line += ", " + lang.Sprintf("%d refused", r.Refused)
 	}
@@ -203,8 +209,9 @@ func printRuns(f *factory, runs []apply.Run, atWork bool) error {
 	for i := range runs {
 		r := &runs[i]
 		line := wireRun{
-			Run: r.ID, Begun: ui.Stamp(r.Begun), Mode: string(r.Mode), Stage: string(r.Stage), Files: r.Files, Refused: r.Refused, Kept: r.Kept,
-			Undone: r.Undone, Targets: r.Targets, AtWork: atWork && r.Err == nil && r.Stage.Unfinished(),
+			Run: r.ID, Begun: ui.Stamp(r.Begun), Mode: string(r.Mode), Stage: string(r.Stage),
+			Files: r.Files, Refused: r.Refused, Kept: r.Kept, Undone: r.Undone, Targets: r.Targets,
+			AtWork: atWork && r.Err == nil && r.Stage.Unfinished(),
 		}
 		if r.Err != nil {
 			line.Stage, line.Error = stageDamaged, r.Err.Error()

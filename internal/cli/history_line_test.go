@@ -31,11 +31,13 @@ func TestALineOfTheHistory(t *testing.T) {
 	} {
 		t.Run(row.want, func(t *testing.T) {
 			r := apply.Run{
-				ID: "20261122-020431-k3f9", Begun: time.Now(), Mode: organize.ModeMove, Stage: row.stage, Files: 9, Refused: row.refused, Kept: row.kept,
+				ID: "20261122-020431-k3f9", Begun: time.Now(), Mode: organize.ModeMove, Stage: row.stage,
+				Files: 9, Refused: row.refused, Kept: row.kept,
 				Undone: row.undone, Targets: []string{"/out"},
 			}
 			begin, end := r.ID+"  ", "  move  9 files  "+row.want+"  /out"
-			if got := runLine(&r, row.atWork); len(got) < len(begin)+len(end) || got[:len(begin)] != begin || got[len(got)-len(end):] != end {
+			if got := runLine(&r, row.atWork); len(got) < len(begin)+len(end) || got[:len(begin)] != begin ||
+				got[len(got)-len(end):] != end {
 				t.Errorf("%q does not end with %q", got, end)
 			}
 		})
@@ -56,7 +58,11 @@ func TestOnlyARunThatNobodyWorksOnWasCutOff(t *testing.T) {
 		"cut off":             {[]apply.Stage{apply.Applying, apply.Applying}, []bool{false}, apply.Applying, false},
 		"ends meanwhile":      {[]apply.Stage{apply.Applying, apply.Done}, []bool{false}, apply.Done, false},
 		"is undone meanwhile": {[]apply.Stage{apply.Applying, apply.Undoing}, []bool{false, true}, apply.Undoing, true},
-		"goes on, is cut off": {[]apply.Stage{apply.Applying, apply.Undoing, apply.Undoing}, []bool{false, false}, apply.Undoing, false},
+		"goes on, is cut off": {
+			[]apply.Stage{apply.Applying, apply.Undoing, apply.Undoing},
+			[]bool{false, false},
+			apply.Undoing, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reads, locked := row.reads, row.locked

@@ -24,7 +24,8 @@ func checkHook(cfg *config.Config) error {
 		return nil
 	}
 	if _, err := exec.LookPath(cfg.Organize.Exec[0]); err != nil {
-		return usagef("name a program that can be run, or leave it out; arguments stand in the list organize.exec of the config file",
+		return usagef("name a program that can be run, or leave it out; "+
+			"arguments stand in the list organize.exec of the config file",
 			"%s: %v", ui.Printable(cfg.Organize.Exec[0]), err)
 	}
 	return nil
@@ -36,7 +37,10 @@ func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Out
 	if len(cfg.Organize.Exec) == 0 || out == nil || len(out.Changed) == 0 {
 		return told
 	}
-	h := hook{argv: cfg.Organize.Exec, env: hookEnv(f.environ, out), limit: hookLimit, streams: f.streams, changed: out.Changed}
+	h := hook{
+		argv: cfg.Organize.Exec, env: hookEnv(f.environ, out), limit: hookLimit,
+		streams: f.streams, changed: out.Changed,
+	}
 	if err := h.run(ctx); err != nil {
 		f.warn("%v; what the run %s did stays as it is", err, out.Run)
 		return cmp.Or(told, error(&failure{code: exitIncomplete}))
@@ -46,7 +50,8 @@ func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Out
 
 // hookEnv is the environment of the program: that of anivault without its secrets, and what it is to know of the run.
 func hookEnv(environ []string, out *apply.Outcome) []string {
-	return append(withoutSecrets(environ), "ANIVAULT_RUN_ID="+out.Run, "ANIVAULT_CHANGED="+strconv.Itoa(out.Count(apply.StatusDone)))
+	return append(withoutSecrets(environ), "ANIVAULT_RUN_ID="+out.Run,
+		"ANIVAULT_CHANGED="+strconv.Itoa(out.Count(apply.StatusDone)))
 }
 
 // withoutSecrets is an environment without the variables that hold keys.

@@ -32,7 +32,8 @@ func TestAHookThatTakesTooLongIsEnded(t *testing.T) {
 	}
 	// The grandchild holds the pipe open for as long as it lives.
 	h := hook{
-		argv: []string{"sh", "-c", `sleep 600 < "$1" & exec 3<> "$1"; sleep 600`, "hook", pid}, env: os.Environ(), limit: 300 * time.Millisecond,
+		argv: []string{"sh", "-c", `sleep 600 < "$1" & exec 3<> "$1"; sleep 600`, "hook", pid},
+		env:  os.Environ(), limit: 300 * time.Millisecond,
 		streams: ui.Streams{Err: new(bytes.Buffer)}, changed: []string{"/lib/Show"},
 	}
 	err := h.run(t.Context())
@@ -50,7 +51,10 @@ func TestAHookThatTakesTooLongIsEnded(t *testing.T) {
 func TestAHookEndsWithAnivault(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	h := hook{argv: []string{"sleep", "600"}, env: os.Environ(), limit: time.Hour, streams: ui.Streams{Err: new(bytes.Buffer)}}
+	h := hook{
+		argv: []string{"sleep", "600"}, env: os.Environ(), limit: time.Hour,
+		streams: ui.Streams{Err: new(bytes.Buffer)},
+	}
 	if err := h.run(ctx); err == nil {
 		t.Error("no error")
 	}
@@ -59,7 +63,8 @@ func TestAHookEndsWithAnivault(t *testing.T) {
 // Keys are no part of a program's environment; all else that anivault has is.
 func TestAHookGetsNoSecrets(t *testing.T) {
 	got := hookEnv([]string{
-		"PATH=/bin", "ANIVAULT_TMDB_TOKEN=secret", "ANIVAULT_TMDB_API_KEY=secret", "ANIVAULT_DATA_DIR=/d", "ANIVAULT_TMDB_TOKEN=again",
+		"PATH=/bin", "ANIVAULT_TMDB_TOKEN=secret", "ANIVAULT_TMDB_API_KEY=secret",
+		"ANIVAULT_DATA_DIR=/d", "ANIVAULT_TMDB_TOKEN=again",
 	}, &apply.Outcome{Run: "r", Results: []apply.Result{{Status: apply.StatusDone}, {Status: apply.StatusRefused}}})
 	if want := "PATH=/bin ANIVAULT_DATA_DIR=/d ANIVAULT_RUN_ID=r ANIVAULT_CHANGED=1"; strings.Join(got, " ") != want {
 		t.Errorf("%q, want %q", got, want)

@@ -222,7 +222,8 @@ func reportUpdate(f *factory, outcomes []index.Outcome) error {
 		}
 	}
 	if len(outcomes) == 0 {
-		return usagef("set index.anime_lists_url, index.anidb_titles_url, index.tmdb_exports_url or index.anime_ids_url", "every address is off")
+		return usagef("set index.anime_lists_url, index.anidb_titles_url, index.tmdb_exports_url or index.anime_ids_url",
+			"every address is off")
 	}
 	if len(failed) > 0 {
 		unfetched(f, failed)
@@ -246,5 +247,6 @@ func unfetched(f *factory, failed []index.Outcome) {
 
 // addressSettings are the settings of the addresses that lists come from; TMDB's two exports lie at one address.
 var addressSettings = map[index.Source]string{
-	index.AnimeLists: "index.anime_lists_url", index.AniDB: "index.anidb_titles_url", index.AnimeIDs: "index.anime_ids_url",
+	index.AnimeLists: "index.anime_lists_url", index.AniDB: "index.anidb_titles_url",
+	index.AnimeIDs: "index.anime_ids_url",
 }

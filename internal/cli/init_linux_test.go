@@ -17,9 +17,12 @@ func TestConfigInitOnATerminal(t *testing.T) {
 		asks       bool
 		status     int
 	}{
-		"a file of one's own": {"log:\n  level: debug\n", "log:\n  level: debug\ntmdb:\n  token: \"typed-by-hand\"\n", true, 0},
-		"no YAML":             {"log: [\n", "log: [\n", false, 2},
-		"a wrong setting":     {"log:\n  level: loud\n", "log:\n  level: loud\n", false, 2},
+		"a file of one's own": {
+			"log:\n  level: debug\n", "log:\n  level: debug\ntmdb:\n  token: \"typed-by-hand\"\n", true,
+			0,
+		},
+		"no YAML":         {"log: [\n", "log: [\n", false, 2},
+		"a wrong setting": {"log:\n  level: loud\n", "log:\n  level: loud\n", false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStand(t, upstream.Scenario{})

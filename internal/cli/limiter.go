@@ -132,7 +132,8 @@ func newLimiterReset(f *factory) *cobra.Command {
 				return err
 			}
 			known := learned(before)
-			if ok, err := f.confirmed(ctx, yes, lang.Textf("Forget what the limiter has learned (%s)?", known), "nothing was removed\n"); !ok {
+			question := lang.Textf("Forget what the limiter has learned (%s)?", known)
+			if ok, err := f.confirmed(ctx, yes, question, "nothing was removed\n"); !ok {
 				return err
 			}
 			if err := target.Reset(ctx, force); err != nil {

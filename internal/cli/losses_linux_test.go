@@ -122,7 +122,8 @@ func TestLossesOfOthers(t *testing.T) {
 	for name, test := range map[string]func(t *testing.T){
 		"a cycle of renames": func(t *testing.T) {
 			h := newHouse(t, "lib/"+episode(1), "lib/"+episode(2), "lib/"+episode(3))
-			r := h.records([]any{"lib/" + episode(1), "tv/1", 1, 2}, []any{"lib/" + episode(2), "tv/1", 1, 3}, []any{"lib/" + episode(3), "tv/1", 1, 1})
+			r := h.records([]any{"lib/" + episode(1), "tv/1", 1, 2}, []any{"lib/" + episode(2), "tv/1", 1, 3},
+				[]any{"lib/" + episode(3), "tv/1", 1, 1})
 			h.run(0, "organize", "lib", "--from", r, "--to", "lib", "--in-place", "--yes")
 			base := filepath.Base
 			h.holds("lib", episode(1)+": "+base(episode(3)), episode(2)+": "+base(episode(1)), episode(3)+": "+base(episode(2)))
@@ -194,7 +195,8 @@ func TestLossesOfOthers(t *testing.T) {
 			h.records(rows...)
 			journals := filepath.Join(h.dir, ".local", "share", "anivault", "history", "*.journal")
 			for cut := false; !cut; {
-				cmd := exec.Command("anivault", "organize", "in", "--from", "records", "--to", "lib", "--yes", "-q", "--mode", "copy")
+				cmd := exec.Command("anivault", "organize", "in", "--from", "records", "--to", "lib", "--yes", "-q", "--mode",
+					"copy")
 				cmd.Dir, cmd.Env = h.dir, h.env
 				before, _ := filepath.Glob(journals)
 				if err := cmd.Start(); err != nil {

@@ -96,7 +96,8 @@ func newMatch(f *factory) *cobra.Command {
 		"ask on the terminal about what is ambiguous or unmatched, and keep the answers as pins")
 	flags.BoolVar(&o.noInput, "no-input", false, "never ask (the default)")
 	flags.StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
-	flags.StringVar(&o.view, "view", "", "`VIEW` of tables: seasons, a line a season, or files (default: seasons on a terminal)")
+	flags.StringVar(&o.view, "view", "",
+		"`VIEW` of tables: seasons, a line a season, or files (default: seasons on a terminal)")
 	flags.StringVar(&o.only, "only", "", onlyUsage+strings.Join(report.OnlyWords(), ", "))
 	flags.BoolVar(&o.csvBOM, "csv-bom", false, "begin --format csv with a byte order mark, for spreadsheets")
 	flags.BoolVar(&o.refresh, "refresh", false,
@@ -156,7 +157,8 @@ func (o *matchOptions) check(args []string) error {
 	case o.offline && o.refresh:
 		return usagef("leave one of them out", "--offline and --refresh exclude each other")
 	case o.csvBOM && o.format != string(report.FormatCSV):
-		return usagef("for example: anivault match --format csv --csv-bom ~/Anime > anime.csv", "--csv-bom needs --format csv")
+		return usagef("for example: anivault match --format csv --csv-bom ~/Anime > anime.csv",
+			"--csv-bom needs --format csv")
 	case o.namesFrom != "" && o.filesFrom != "":
 		return usagef("leave one of them out", "--names-from and --files-from exclude each other")
 	case o.null && o.filesFrom == "":

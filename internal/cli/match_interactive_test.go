@@ -26,7 +26,8 @@ func TestAnswersAreRead(t *testing.T) {
 		"s": {Do: decide.Skip}, "S": {Do: decide.Skip}, "q": {Do: decide.Quit},
 		"tv/123": {Do: decide.Choose, Kind: match.TV, ID: 123}, "movie/9": {Do: decide.Choose, Kind: match.Movie, ID: 9},
 		"https://www.themoviedb.org/tv/30991-x": {Do: decide.Choose, Kind: match.TV, ID: 30991},
-		"Some Title":                            {Do: decide.Search, Text: "Some Title"}, "Fate/stay night": {Do: decide.Search, Text: "Fate/stay night"},
+		"Some Title":                            {Do: decide.Search, Text: "Some Title"},
+		"Fate/stay night":                       {Do: decide.Search, Text: "Fate/stay night"},
 	} {
 		got, problem := parseAnswer(in, candidates)
 		if diff := cmp.Diff(want, got); diff != "" || problem != "" {
@@ -102,7 +103,10 @@ func newWorld(t *testing.T, files ...string) *world {
 	}
 	t.Cleanup(func() { _ = server.Close() })
 	w := &world{fake: fake, dir: t.TempDir()}
-	w.env = []string{"HOME=" + w.dir, "ANIVAULT_TMDB_TOKEN=a-token-of-tests", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "ANIVAULT_DATA_DIR=" + filepath.Join(w.dir, "data")}
+	w.env = []string{
+		"HOME=" + w.dir, "ANIVAULT_TMDB_TOKEN=a-token-of-tests", "ANIVAULT_TMDB_BASE_URL=" + server.URL(),
+		"ANIVAULT_DATA_DIR=" + filepath.Join(w.dir, "data"),
+	}
 	for _, dir := range []string{"STATE", "CACHE"} {
 		w.env = append(w.env, "ANIVAULT_"+dir+"_DIR="+filepath.Join(w.dir, strings.ToLower(dir)))
 	}
@@ -158,7 +162,8 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 		"G/[G] Fff Nothing - 01.mkv",  // not asked about any more
 		"H/Night Parade Bureau 1.mkv", // nor this
 	)
-	p := newTerminal("?", "Cowboy Bebop", "1", "", "tv/1429", "f", "", "s", "tv/99999999", "https://www.themoviedb.org/movie/129-x", "season 2", "y", "q")
+	p := newTerminal("?", "Cowboy Bebop", "1", "", "tv/1429", "f", "", "s", "tv/99999999",
+		"https://www.themoviedb.org/movie/129-x", "season 2", "y", "q")
 	out, status := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
 	if status != 0 {
 		t.Errorf("status %d; %s", status, p.written.String())
@@ -166,22 +171,30 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 	if len(p.answers) != 0 {
 		t.Errorf("not asked for %q", p.answers)
 	}
-	if diff := cmp.Diff("tv/30991 title Aaa Nothing\ntv/1429 path LIB/B/[G] Bbb Nothing - 01.mkv\nmovie/129 title Ddd Nothing", filepath.ToSlash(w.pins(t))); diff != "" {
+	if diff := cmp.Diff("tv/30991 title Aaa Nothing\ntv/1429 path LIB/B/[G] Bbb Nothing - 01.mkv\nmovie/129 title Ddd "+
+		"Nothing", filepath.ToSlash(w.pins(t))); diff != "" {
 		t.Error(diff)
 	}
-	for i, want := range []string{"Aaa Nothing: 2 files", "candidate with that number", "Cowboy Bebop (1998)  tv/30991", "  -> Cowboy Bebop (1998)  tv/30991\n     [G] Aaa Nothing - 01.mkv  ->  S01E01\n     [G] Aaa Nothing - 02.mkv  ->  S01E02\n  kept for the title Aaa Nothing (every file whose name has it, wherever it is)\n", "Bbb Nothing: 2 files", "  kept for the title Bbb Nothing (", "  kept for ", "Bbb Nothing: ", "Ddd Nothing:", "TMDB has no tv/99999999", "Spirited Away (2001)  movie/129", "a film has no season", "Eee Nothing:"} {
+	for i, want := range []string{
+		"Aaa Nothing: 2 files", "candidate with that number", "Cowboy Bebop (1998)  tv/30991",
+		"  -> Cowboy Bebop (1998)  tv/30991\n     [G] Aaa Nothing - 01.mkv  ->  S01E01\n     [G] Aaa Nothing - 02.mkv  ->  S01E02\n  kept for the title Aaa Nothing (every file whose name has it, wherever it is)\n",
+		"Bbb Nothing: 2 files", "  kept for the title Bbb Nothing (", "  kept for ", "Bbb Nothing: ", "Ddd Nothing:",
+		"TMDB has no tv/99999999", "Spirited Away (2001)  movie/129", "a film has no season", "Eee Nothing:",
+	} {
 		if i >= len(p.prompts) || !strings.Contains(p.prompts[i], want) {
 			t.Errorf("question %d does not say %q: %q", i, want, p.prompts)
 			break
 		}
 	}
-	if !strings.Contains(p.written.String(), "pinned the title Aaa Nothing: tv/30991 (every file whose name has it, wherever it is)") {
+	if !strings.Contains(p.written.String(),
+		"pinned the title Aaa Nothing: tv/30991 (every file whose name has it, wherever it is)") {
 		t.Errorf("how far an answer reaches is not said:\n%s", p.written.String())
 	}
 	// Another run takes the answers and asks about what is left.
 	p = newTerminal("q")
 	again, _ := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
-	if len(p.prompts) != 1 || !strings.Contains(p.prompts[0], "Bbb Nothing: ") || !strings.Contains(p.prompts[0], "02.mkv") {
+	if len(p.prompts) != 1 || !strings.Contains(p.prompts[0], "Bbb Nothing: ") ||
+		!strings.Contains(p.prompts[0], "02.mkv") {
 		t.Errorf("asked again: %q", p.prompts)
 	}
 	for _, want := range []string{"30991", "1429", "129"} {
@@ -228,13 +241,16 @@ func TestAFoldersNameIsPinnedAsAPath(t *testing.T) {
 	if status != 0 || len(p.answers) != 0 {
 		t.Errorf("status %d, not asked for %q", status, p.answers)
 	}
-	if diff := cmp.Diff("movie/603 path LIB/amb zzz/Movie.mkv\ntv/30991 path LIB/qqq www\ntv/1429 path LIB/rrr vvv/01.mkv\ntv/1429 path LIB/rrr vvv/02.mkv", filepath.ToSlash(w.pins(t))); diff != "" {
+	if diff := cmp.Diff("movie/603 path LIB/amb zzz/Movie.mkv\ntv/30991 path LIB/qqq www\ntv/1429 path LIB/rrr "+
+		"vvv/01.mkv\ntv/1429 path LIB/rrr vvv/02.mkv", filepath.ToSlash(w.pins(t))); diff != "" {
 		t.Error(diff)
 	}
 	shown := filepath.ToSlash(strings.ReplaceAll(p.written.String(), w.dir, ""))
 	for _, want := range []string{
-		"there is no candidate 7;", `nothing found for "zzzz yyyy"`, "pinned /lib/amb zzz/Movie.mkv: movie/603 (this file alone)",
-		"pinned the folder /lib/qqq www: tv/30991 (every file in it)", "pinned 2 files: tv/1429 (these alone, by their paths)",
+		"there is no candidate 7;", `nothing found for "zzzz yyyy"`, "pinned /lib/amb zzz/Movie.mkv: movie/603 (this file " +
+			"alone)",
+		"pinned the folder /lib/qqq www: tv/30991 (every file in it)", "pinned 2 files: tv/1429 (these alone, by their " +
+			"paths)",
 		"next: `anivault pin` says",
 	} {
 		if !strings.Contains(shown, want) {
@@ -278,7 +294,11 @@ func TestInteractiveNeedsAPerson(t *testing.T) {
 	}{
 		"stdin is a pipe":  {ui.Streams{ErrTTY: true}, []string{"match", "--interactive"}, "terminal"},
 		"stderr is a pipe": {ui.Streams{InTTY: true}, []string{"match", "--interactive"}, "terminal"},
-		"a contradiction":  {ui.Streams{InTTY: true, ErrTTY: true}, []string{"match", "--interactive", "--no-input"}, "exclude"},
+		"a contradiction": {
+			ui.Streams{InTTY: true, ErrTTY: true},
+			[]string{"match", "--interactive", "--no-input"},
+			"exclude",
+		},
 	} {
 		c.streams.In, c.streams.Out, c.streams.Err = strings.NewReader(""), io.Discard, io.Discard
 		cmd := &factory{streams: c.streams, environ: w.env}
@@ -294,9 +314,12 @@ func TestInteractiveNeedsAPerson(t *testing.T) {
 // What a choice leads to is shown before it is kept, with the season, offset and scope that the person gives it; they
 // may take it back.
 func TestAChoiceIsShownBeforeItIsKept(t *testing.T) {
-	w := newWorld(t, "A/[G] Aaa Nothing - 01.mkv", "A/[G] Aaa Nothing - 02.mkv", "A/[G] Aaa Nothing - 03.mkv", "A/[G] Aaa Nothing - 04.mkv",
-		"A/[G] Aaa Nothing - 05.mkv", "A/[G] Aaa Nothing - 06.mkv", "A/[G] Aaa Nothing - 07.mkv", "A/[G] Aaa Nothing - 08.mkv")
-	p := newTerminal("tv/1429", "n", "tv/67075", "?", "season 2", "offset x", "offset 100", "offset 3", "season -1", "d", "what", "")
+	w := newWorld(t, "A/[G] Aaa Nothing - 01.mkv", "A/[G] Aaa Nothing - 02.mkv", "A/[G] Aaa Nothing - 03.mkv",
+		"A/[G] Aaa Nothing - 04.mkv",
+		"A/[G] Aaa Nothing - 05.mkv", "A/[G] Aaa Nothing - 06.mkv", "A/[G] Aaa Nothing - 07.mkv", "A/[G] Aaa Nothing - "+
+			"08.mkv")
+	p := newTerminal("tv/1429", "n", "tv/67075", "?", "season 2", "offset x", "offset 100", "offset 3", "season -1", "d",
+		"what", "")
 	_, status := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
 	if status != 0 || len(p.answers) != 0 {
 		t.Fatalf("status %d, not asked for %q:\n%s", status, p.answers, p.written.String())
@@ -305,7 +328,8 @@ func TestAChoiceIsShownBeforeItIsKept(t *testing.T) {
 		t.Error(diff)
 	}
 	for i, want := range []string{
-		"Aaa Nothing: 8 files", "-> Attack on Titan", "Aaa Nothing: 8 files", "01.mkv  ->  S01E01\n", "keep it so", "01.mkv  ->  S02E01\n", "offset wants a whole number, such as: offset 2",
+		"Aaa Nothing: 8 files", "-> Attack on Titan", "Aaa Nothing: 8 files", "01.mkv  ->  S01E01\n", "keep it so",
+		"01.mkv  ->  S02E01\n", "offset wants a whole number, such as: offset 2",
 		"no episode: ", "01.mkv  ->  S02E04\n", "season -1 is not between", "kept for the folder ", "press Enter to keep it",
 	} {
 		if i >= len(p.prompts) || !strings.Contains(p.prompts[i], want) {
@@ -313,7 +337,8 @@ func TestAChoiceIsShownBeforeItIsKept(t *testing.T) {
 			break
 		}
 	}
-	if !strings.Contains(p.written.String(), "and 2 more, the last: S02E11") || !strings.Contains(p.written.String(), ": tv/67075 season 2 offset 3 (every file in it)") {
+	if !strings.Contains(p.written.String(), "and 2 more, the last: S02E11") ||
+		!strings.Contains(p.written.String(), ": tv/67075 season 2 offset 3 (every file in it)") {
 		t.Error(p.written.String())
 	}
 	raw, err := os.ReadFile(filepath.Join(w.dir, "data", "pins.txt"))

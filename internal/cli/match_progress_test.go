@@ -30,7 +30,10 @@ func TestFilesAreCountedAheadOfALongRun(t *testing.T) {
 		{"a short run", walk, true, time.Second / 2, 0},
 		{"nobody watches", walk, false, 5 * time.Second, 0},
 		{"a list, which can be read once", nil, true, 5 * time.Second, 0},
-		{"a walk that fails", func(context.Context, func(run.Batch) error) error { return io.ErrUnexpectedEOF }, true, 5 * time.Second, 0},
+		{
+			"a walk that fails", func(context.Context, func(run.Batch) error) error { return io.ErrUnexpectedEOF }, true,
+			5 * time.Second, 0,
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

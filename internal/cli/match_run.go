@@ -89,8 +89,8 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	output := writer.Close(summary)
 	if !o.f.quiet && !o.told {
 		output = errors.Join(output, tally.Write(o.f.streams.Err, summary, report.Options{
-			Width: max(o.f.streams.ErrWidth(), o.f.streams.OutWidth()), Color: color && o.f.streams.ErrTTY, Here: here, Ending: ending(ctx, cfg, run, o),
-			Only: o.shown,
+			Width: max(o.f.streams.ErrWidth(), o.f.streams.OutWidth()), Color: color && o.f.streams.ErrTTY,
+			Here: here, Ending: ending(ctx, cfg, run, o), Only: o.shown,
 		}))
 	}
 	if o.report != "" {

@@ -35,49 +35,123 @@ func TestTheStatusLineSaysHowARunStands(t *testing.T) {
 		want   string
 	}{
 		{"the beginning", app.Progress{}, report.Summary{}, 79, "looking for files"},
-		{"folders are being read", app.Progress{Files: 40, Series: 3, State: "Normal", Rate: 35}, report.Summary{Files: 2}, 79, "2/40+ files · 3 series · Normal 35/s"},
-		{"the middle", middle, report.Summary{Files: 40}, 79, "40/120 files · 14 series · Normal 35/s · cache 75% · 10 s · about 20 s left"},
-		{"too early for an estimate", with(func(p *app.Progress) { p.Elapsed = 4 * time.Second }), report.Summary{Files: 40}, 79, "40/120 files · 14 series · Normal 35/s · cache 75% · 4 s"},
-		{"too few for an estimate", middle, report.Summary{Files: 19}, 79, "19/120 files · 14 series · Normal 35/s · cache 75% · 10 s"},
-		{"a long run", with(func(p *app.Progress) { p.Elapsed = time.Hour }), report.Summary{Files: 60}, 99, "60/120 files · 14 series · Normal 35/s · cache 75% · 1h00m · about 1h00m left"},
-		{"some are pending", middle, report.Summary{Files: 19, Pending: 3}, 79, "19/120 files · 3 pending · 14 series · Normal 35/s · cache 75% · 10 s"},
-		{"offline", with(func(p *app.Progress) { p.State, p.Rate, p.Elapsed = "offline", 0, 0 }), report.Summary{Files: 1}, 79, "1/120 files · 14 series · offline · cache 75%"},
 		{
-			"a pause", waits(app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonPause, Until: in(41200 * time.Millisecond)}, Status: 429}),
+			"folders are being read",
+			app.Progress{Files: 40, Series: 3, State: "Normal", Rate: 35},
+			report.Summary{Files: 2},
+			79, "2/40+ files · 3 series · Normal 35/s",
+		},
+		{
+			"the middle", middle,
+			report.Summary{Files: 40},
+			79,
+			"40/120 files · 14 series · Normal 35/s · cache 75% · 10 s · about 20 s left",
+		},
+		{
+			"too early for an estimate", with(func(p *app.Progress) { p.Elapsed = 4 * time.Second }),
+			report.Summary{Files: 40},
+			79, "40/120 files · 14 series · Normal 35/s · cache 75% · 4 s",
+		},
+		{
+			"too few for an estimate", middle,
+			report.Summary{Files: 19},
+			79,
+			"19/120 files · 14 series · Normal 35/s · cache 75% · 10 s",
+		},
+		{
+			"a long run", with(func(p *app.Progress) { p.Elapsed = time.Hour }),
+			report.Summary{Files: 60},
+			99,
+			"60/120 files · 14 series · Normal 35/s · cache 75% · 1h00m · about 1h00m left",
+		},
+		{
+			"some are pending", middle,
+			report.Summary{Files: 19, Pending: 3},
+			79,
+			"19/120 files · 3 pending · 14 series · Normal 35/s · cache 75% · 10 s",
+		},
+		{
+			"offline", with(func(p *app.Progress) { p.State, p.Rate, p.Elapsed = "offline", 0, 0 }),
+			report.Summary{Files: 1},
+			79, "1/120 files · 14 series · offline · cache 75%",
+		},
+		{
+			"a pause", waits(app.Wait{
+				Block:  ratelimit.Block{Cause: ratelimit.ReasonPause, Until: in(41200 * time.Millisecond)},
+				Status: 429,
+			}),
 			report.Summary{Files: 40},
 			120,
 			"TMDB asks us to wait 42 s (429) · 40/120 files · 14 series · Normal 35/s · cache 75% · 10 s",
 		},
 		{
-			"a pause that another process was told", waits(app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonPause, Until: in(200 * time.Second)}}),
+			"a pause that another process was told", waits(app.Wait{Block: ratelimit.Block{
+				Cause: ratelimit.ReasonPause,
+				Until: in(200 * time.Second),
+			}}),
 			report.Summary{Files: 40},
 			60,
 			"TMDB asks us to wait 3m20s · 40/120 files · Normal 35/s",
 		},
-		{"a pause that is over", waits(app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonPause, Until: now}, Status: 429}), report.Summary{Files: 40}, 30, "40/120 files · Normal 35/s"},
+		{"a pause that is over", waits(app.Wait{
+			Block:  ratelimit.Block{Cause: ratelimit.ReasonPause, Until: now},
+			Status: 429,
+		}), report.Summary{Files: 40}, 30, "40/120 files · Normal 35/s"},
 		{
-			"an outage", waits(app.Wait{Block: ratelimit.Block{State: ratelimit.Sleep, Cause: ratelimit.ReasonConsecutiveFailures, Until: in(2 * time.Second)}}),
+			"an outage", waits(app.Wait{Block: ratelimit.Block{
+				State: ratelimit.Sleep,
+				Cause: ratelimit.ReasonConsecutiveFailures, Until: in(2 * time.Second),
+			}}),
 			report.Summary{Files: 40},
 			65,
 			"TMDB is failing, next try in 2 s · 40/120 files · Normal 35/s",
 		},
 		{
-			"many 429s", waits(app.Wait{Block: ratelimit.Block{State: ratelimit.Sleep, Cause: ratelimit.ReasonConsecutive429, Until: in(2 * time.Second)}}),
+			"many 429s", waits(app.Wait{Block: ratelimit.Block{
+				State: ratelimit.Sleep, Cause: ratelimit.ReasonConsecutive429,
+				Until: in(2 * time.Second),
+			}}),
 			report.Summary{},
 			45,
 			"TMDB keeps refusing (429), next try in 2 s",
 		},
-		{"a probe failed", waits(app.Wait{Block: ratelimit.Block{State: ratelimit.Sleep, Cause: ratelimit.ReasonProbeFailed, Until: in(time.Minute)}}), report.Summary{}, 45, "TMDB is still failing, next try in 1m00s"},
-		{"CacheOnly for good", waits(app.Wait{Block: ratelimit.Block{State: ratelimit.CacheOnly}}), report.Summary{}, 40, "only the cache answers · 0/120 files"},
-		{"CacheOnly for a while", waits(app.Wait{Block: ratelimit.Block{State: ratelimit.CacheOnly, Until: in(15 * time.Minute)}}), report.Summary{}, 50, "only the cache answers, next try in 15m00s"},
-		{"another's answer", with(func(p *app.Progress) { p.Others = true }), report.Summary{}, 80, "waiting for another anivault's answer · 0/120 files · Normal 35/s · cache 75%"},
+		{"a probe failed", waits(app.Wait{Block: ratelimit.Block{
+			State: ratelimit.Sleep, Cause: ratelimit.ReasonProbeFailed,
+			Until: in(time.Minute),
+		}}), report.Summary{}, 45, "TMDB is still failing, next try in 1m00s"},
+		{
+			"CacheOnly for good", waits(app.Wait{Block: ratelimit.Block{State: ratelimit.CacheOnly}}),
+			report.Summary{},
+			40,
+			"only the cache answers · 0/120 files",
+		},
+		{"CacheOnly for a while", waits(app.Wait{Block: ratelimit.Block{
+			State: ratelimit.CacheOnly,
+			Until: in(15 * time.Minute),
+		}}), report.Summary{}, 50, "only the cache answers, next try in 15m00s"},
+		{
+			"another's answer", with(func(p *app.Progress) { p.Others = true }),
+			report.Summary{},
+			80,
+			"waiting for another anivault's answer · 0/120 files · Normal 35/s · cache 75%",
+		},
 		{
 			"another's answer in an outage", with(func(p *app.Progress) {
-				p.Others, p.Wait = true, app.Wait{Block: ratelimit.Block{State: ratelimit.Sleep, Cause: ratelimit.ReasonProbeFailed, Until: in(9 * time.Second)}}
+				p.Others, p.Wait = true, app.Wait{Block: ratelimit.Block{
+					State: ratelimit.Sleep, Cause: ratelimit.ReasonProbeFailed,
+					Until: in(9 * time.Second),
+				}}
 			}), report.Summary{}, 60, "TMDB is still failing, next try in 9 s · 0/120 files",
 		},
-		{"a retry", waits(app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonBackoff, Until: in(time.Second)}}), report.Summary{}, 45, "trying one again in 1 s · 0/120 files"},
-		{"no room for the words", waits(app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonPause, Until: in(41 * time.Second)}, Status: 429}), report.Summary{Files: 40}, 20, "wait 41 s"},
+		{
+			"a retry", waits(app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonBackoff, Until: in(time.Second)}}),
+			report.Summary{},
+			45, "trying one again in 1 s · 0/120 files",
+		},
+		{"no room for the words", waits(app.Wait{Block: ratelimit.Block{
+			Cause: ratelimit.ReasonPause,
+			Until: in(41 * time.Second),
+		}, Status: 429}), report.Summary{Files: 40}, 20, "wait 41 s"},
 		{"no room at all", middle, report.Summary{Files: 40}, 5, "40/1…"},
 		{"no cell", middle, report.Summary{Files: 40}, 0, ""},
 	} {
@@ -121,8 +195,10 @@ func TestTheStatusLineFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := app.Progress{
 			Files: rapid.Int64Range(0, 1_000_000).Draw(t, "files"), Series: rapid.Int64Range(0, 9999).Draw(t, "series"),
-			Walked: rapid.Bool().Draw(t, "walked"), State: rapid.SampledFrom([]string{"Normal", "CacheOnly", "offline"}).Draw(t, "state"),
-			Rate: rapid.Float64Range(0, 100).Draw(t, "rate"), Hits: rapid.Int64Range(0, 99).Draw(t, "hits"), Misses: rapid.Int64Range(0, 99).Draw(t, "misses"),
+			Walked: rapid.Bool().Draw(t, "walked"), State: rapid.SampledFrom([]string{"Normal", "CacheOnly", "offline"}).Draw(t,
+				"state"),
+			Rate: rapid.Float64Range(0, 100).Draw(t, "rate"), Hits: rapid.Int64Range(0, 99).Draw(t,
+				"hits"), Misses: rapid.Int64Range(0, 99).Draw(t, "misses"),
 			Elapsed: time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(t, "elapsed")),
 			Wait: app.Wait{
 				Block: ratelimit.Block{
@@ -133,7 +209,10 @@ func TestTheStatusLineFits(t *testing.T) {
 				Status: rapid.SampledFrom([]int{0, 429, 503}).Draw(t, "status"),
 			},
 		}
-		counts := report.Summary{Files: rapid.IntRange(0, 1_000_000).Draw(t, "done"), Pending: rapid.IntRange(0, 99).Draw(t, "pending")}
+		counts := report.Summary{
+			Files:   rapid.IntRange(0, 1_000_000).Draw(t, "done"),
+			Pending: rapid.IntRange(0, 99).Draw(t, "pending"),
+		}
 		room := rapid.IntRange(0, 200).Draw(t, "room")
 		line := statusLine(at, counts, now, room)
 		if ui.Width(line) > room || ui.Escaped(line) != line {
@@ -147,7 +226,8 @@ func TestTheStatusLineFits(t *testing.T) {
 
 func TestPeriods(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "until it is reset", time.Hour: "for 1h", 30 * time.Minute: "for 30m", 90 * time.Second: "for 1m30s", 90 * time.Minute: "for 1h30m",
+		0: "until it is reset", time.Hour: "for 1h", 30 * time.Minute: "for 30m",
+		90 * time.Second: "for 1m30s", 90 * time.Minute: "for 1h30m",
 		time.Hour + time.Second: "for 1h0m1s", 10 * time.Hour: "for 10h", 10 * time.Second: "for 10s",
 	} {
 		if got := periodText(d); got.String() != want {

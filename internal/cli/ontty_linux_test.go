@@ -42,7 +42,10 @@ func newStand(t *testing.T, scenario upstream.Scenario, more ...string) stand {
 			t.Fatal(err)
 		}
 	}
-	s.env = append([]string{"HOME=" + s.dir, "TMPDIR=" + s.dir, "PATH=" + os.Getenv("PATH"), "ANIVAULT_TMDB_TOKEN=a-token-of-tests", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "TERM=xterm"}, more...)
+	s.env = append([]string{
+		"HOME=" + s.dir, "TMPDIR=" + s.dir, "PATH=" + os.Getenv("PATH"),
+		"ANIVAULT_TMDB_TOKEN=a-token-of-tests", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "TERM=xterm",
+	}, more...)
 	return s
 }
 
@@ -147,7 +150,8 @@ func TestColourAndProgressAreAskedFor(t *testing.T) {
 			status, raw := term.end()
 			term.screen(raw)
 			if status != 0 || colour.MatchString(raw) != tt.colour || strings.Contains(raw, "\x1b[K") != tt.sequences {
-				t.Errorf("exit status %d; colour %v, status line %v: %q", status, colour.MatchString(raw), strings.Contains(raw, "\x1b[K"), raw)
+				t.Errorf("exit status %d; colour %v, status line %v: %q", status, colour.MatchString(raw),
+					strings.Contains(raw, "\x1b[K"), raw)
 			}
 		})
 	}
@@ -173,7 +177,8 @@ func TestTheStatusLineComesBeforeTheFirstAnswer(t *testing.T) {
 	term.until(`Normal 35/s`)
 	term.press(ctrlC)
 	status, raw := term.end()
-	if screen := strings.Join(term.screen(strings.ReplaceAll(raw, "^C", "")), "\n"); status != 130 || strings.Contains(screen, "0/") {
+	if screen := strings.Join(term.screen(strings.ReplaceAll(raw, "^C", "")), "\n"); status != 130 ||
+		strings.Contains(screen, "0/") {
 		t.Errorf("exit status %d; left on the screen:\n%s", status, screen)
 	}
 }
@@ -187,9 +192,24 @@ func TestTheStatusLineCountsDown(t *testing.T) {
 		env  string
 		want string
 	}{
-		{"a pause", 80, upstream.Action{Kind: "status", Status: 429, RetryAfter: "42"}, "", `TMDB asks us to wait 4[12] s \(429\) · \d+/\d+\+? files`},
-		{"a pause, narrow", 40, upstream.Action{Kind: "status", Status: 429, RetryAfter: "42"}, "", `TMDB asks us to wait 4[12] s \(429\)[\r\x1b]`},
-		{"an outage", 80, upstream.Action{Kind: "status", Status: 503}, "ANIVAULT_N_FAILURES=1", `TMDB is failing, next try in \d+ s · \d+/\d+\+? files`},
+		{
+			"a pause", 80,
+			upstream.Action{Kind: "status", Status: 429, RetryAfter: "42"},
+			"",
+			`TMDB asks us to wait 4[12] s \(429\) · \d+/\d+\+? files`,
+		},
+		{
+			"a pause, narrow", 40,
+			upstream.Action{Kind: "status", Status: 429, RetryAfter: "42"},
+			"",
+			`TMDB asks us to wait 4[12] s \(429\)[\r\x1b]`,
+		},
+		{
+			"an outage", 80,
+			upstream.Action{Kind: "status", Status: 503},
+			"ANIVAULT_N_FAILURES=1",
+			`TMDB is failing, next try in \d+ s · \d+/\d+\+? files`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newStand(t, upstream.Scenario{Faults: []upstream.Fault{{Do: tt.do}}}, tt.env)
@@ -233,7 +253,11 @@ func TestRemovingIsAskedAboutOnATerminal(t *testing.T) {
 		args                         []string
 		status                       int
 	}{
-		{"the cache, by mistake", `Remove [1-9]\d* answers, \d+\.\d kB from .*\? \[y/N\] `, "\r", "nothing was removed", []string{"cache", "clear"}, 0},
+		{
+			"the cache, by mistake", `Remove [1-9]\d* answers, \d+\.\d kB from .*\? \[y/N\] `, "\r", "nothing was removed",
+			[]string{"cache", "clear"},
+			0,
+		},
 		{"the cache, and Ctrl-C", `\[y/N\] `, "\x03", "", []string{"cache", "clear"}, 130},
 		{"the cache", `Remove [1-9]\d* answers`, "y\r", "removed ", []string{"cache", "clear"}, 0},
 		{"the cache, answered before", `removed 0 answers`, "", "", []string{"cache", "clear", "--yes"}, 0},

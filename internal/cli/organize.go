@@ -65,7 +65,8 @@ func newOrganize(f *factory) *cobra.Command {
 	flags := cmd.Flags()
 	planFlags(cmd)
 	flags.BoolVar(&o.inPlace, "in-place", false, "allow --to to hold PATH, or PATH to hold --to: files are moved")
-	flags.StringVar(&o.from, "from", "", "take the records of match --format ndjson from `FILE` (- for stdin) and match nothing")
+	flags.StringVar(&o.from, "from", "",
+		"take the records of match --format ndjson from `FILE` (- for stdin) and match nothing")
 	flags.StringVar(&o.match.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
 	flags.BoolVarP(&o.match.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
 	flags.StringVar(&o.plan, "plan", "", "write the plan's text to `FILE` (- for stdout)")
@@ -81,7 +82,8 @@ func newOrganize(f *factory) *cobra.Command {
 // planFlags adds the flags that say how files are put in order; organize and watch have them.
 func planFlags(cmd *cobra.Command) {
 	addSettings(cmd, cmd.Flags(), "organize.to", "organize.to_tv", "organize.to_movies", "organize.mode", "organize.or",
-		"organize.layout", "organize.min_confidence", "organize.on_conflict", "organize.extras", "organize.nfo", "organize.exec")
+		"organize.layout", "organize.min_confidence", "organize.on_conflict", "organize.extras", "organize.nfo",
+		"organize.exec")
 }
 
 func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
@@ -126,13 +128,15 @@ func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
 	case o.plan != "" && cmd.Flags().Changed("format"):
 		return usagef("leave one of them out", "--plan and --format exclude each other: a plan is a text of its own")
 	case o.yes && o.plan != "":
-		return usagef("leave one of them out", "--yes and --plan exclude each other: one carries the plan out, the other saves it")
+		return usagef("leave one of them out",
+			"--yes and --plan exclude each other: one carries the plan out, the other saves it")
 	case o.yes && !apply.Supported:
 		return errUnsupported
 	case o.from != "" && o.match.filesFrom != "":
 		return usagef("leave one of them out", "--from and --files-from exclude each other")
 	case o.match.null && o.match.filesFrom == "":
-		return usagef("for example: find . -print0 | anivault organize --files-from - -0 --to ~/Library", "-0 needs --files-from")
+		return usagef("for example: find . -print0 | anivault organize --files-from - -0 --to ~/Library",
+			"-0 needs --files-from")
 	case o.match.filesFrom != "" && len(args) > 0:
 		return usagef("leave out PATH or the list", "PATH and a list exclude each other")
 	case o.from == "" && o.match.filesFrom == "" && len(args) == 0:
@@ -160,9 +164,13 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 		return o.badTemplate(err)
 	}
 	o.options = organize.Options{
-		ID: apply.NewID(o.began), Made: o.began, Mode: set.Mode, OrCopy: set.Or == "copy", Layout: layout, MinConfidence: set.MinConfidence,
-		Versions: set.OnConflict == "version", Follow: set.Extras == "follow", Replace: set.Replace,
-		Notes: organize.Notes{Wanted: set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && set.Layout == "kodi", Full: set.NFO == "full"},
+		ID: apply.NewID(o.began), Made: o.began, Mode: set.Mode, OrCopy: set.Or == "copy", Layout: layout,
+		MinConfidence: set.MinConfidence, Versions: set.OnConflict == "version", Follow: set.Extras == "follow",
+		Replace: set.Replace,
+		Notes: organize.Notes{
+			Wanted: set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && set.Layout == "kodi",
+			Full:   set.NFO == "full",
+		},
 	}
 	if cmd.Flags().Changed("language") { // apply has no such flag, and the cache knows each language by itself
 		o.options.Notes.Languages = strings.Join(o.cfg.TMDB.Languages, ",")
@@ -300,16 +308,20 @@ func writePlan(out io.Writer, r *organize.Result) error {
 // sayPlan tells on stderr what the plan holds, and what comes next.
 func (o *organizeRun) sayPlan(r *organize.Result) {
 	s := summarize(o, r)
-	o.f.say("plan: %s to %s, %d in place, %d left, %d in conflict; nothing was changed\n", lang.Count(s.Planned, "file"), o.options.Mode, s.InPlace, s.Left, s.Conflicts)
+	o.f.say("plan: %s to %s, %d in place, %d left, %d in conflict; nothing was changed\n",
+		lang.Count(s.Planned, "file"), o.options.Mode, s.InPlace, s.Left, s.Conflicts)
 	for _, w := range r.Warnings() {
 		o.f.warn("%s", w)
 	}
 	sayUnowned(o.f, s.Unowned)
 	if n := cycles(r); n > 0 {
-		o.f.say("%s of files that take each other's names: one of each waits as %s meanwhile\n", lang.Count(n, "cycle"), organize.TempName(r.ID, 1))
+		o.f.say("%s of files that take each other's names: one of each waits as %s meanwhile\n",
+			lang.Count(n, "cycle"), organize.TempName(r.ID, 1))
 	}
-	if !o.f.quiet && !o.options.Versions && slices.ContainsFunc(r.Left, func(l organize.LeftFile) bool { return l.Code == organize.SameTarget }) {
-		advise(o.f.streams, "--on-conflict version keeps several versions of one episode or film side by side, where their names tell them apart")
+	sameTarget := func(l organize.LeftFile) bool { return l.Code == organize.SameTarget }
+	if !o.f.quiet && !o.options.Versions && slices.ContainsFunc(r.Left, sameTarget) {
+		advise(o.f.streams, "--on-conflict version keeps several versions of one episode or film side by side, "+
+			"where their names tell them apart")
 	}
 	switch {
 	case o.f.quiet || s.Planned == 0 || o.asks(r):

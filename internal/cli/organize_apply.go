@@ -76,7 +76,8 @@ type planPrompt struct {
 	bad    error  // why what was edited can't be carried out
 }
 
-const askHelp = "a carries the plan out, e opens it in your editor, s saves it to a file, q or Enter leaves all as it is\n"
+const askHelp = "a carries the plan out, e opens it in your editor, s saves it to a file, " +
+	"q or Enter leaves all as it is\n"
 
 // ask lets a person decide what becomes of a plan: nothing, unless something else is typed.
 func (o *organizeRun) ask(ctx context.Context, r *organize.Result) error {
@@ -84,7 +85,7 @@ func (o *organizeRun) ask(ctx context.Context, r *organize.Result) error {
 	if err != nil {
 		return err
 	}
-	a := planPrompt{f: o.f, o: o, r: r, plan: plan, p: person{out: o.f.streams.Err, lines: bufio.NewReader(o.f.streams.In), width: o.f.streams.Width}}
+	a := planPrompt{f: o.f, o: o, r: r, plan: plan, p: o.f.person()}
 	for {
 		answer, err := a.p.read(ctx, lang.Say("a apply, e edit, s save, q or Enter nothing, ? help > "))
 		if err != nil {
@@ -156,7 +157,8 @@ func (a *planPrompt) edit(ctx context.Context) error {
 	for i := range a.plan.Units {
 		files += len(a.plan.Units[i].Ops)
 	}
-	a.f.say("edited: the plan has %s in %s now; a carries it out\n", lang.Count(files, "file"), lang.Count(len(a.plan.Units), "unit"))
+	a.f.say("edited: the plan has %s in %s now; a carries it out\n", lang.Count(files, "file"),
+		lang.Count(len(a.plan.Units), "unit"))
 	return nil
 }
 
@@ -185,11 +187,12 @@ func openEditor(ctx context.Context, f *factory, r *organize.Result, text []byte
 	editor := exec.CommandContext(ctx, words[0], append(words[1:], file.Name())...)
 	editor.Stdin, editor.Stdout, editor.Stderr = f.streams.In, f.streams.Out, f.streams.Err
 	if err := editor.Run(); err != nil {
-		return nil, &failure{exitUsage, lang.Error("edit the plan: %w", err), "set VISUAL or EDITOR to the editor you use; nothing was changed"}
+		return nil, failf(exitUsage, "set VISUAL or EDITOR to the editor you use; nothing was changed",
+			"edit the plan: %w", err)
 	}
 	edited, err := os.ReadFile(file.Name())
 	if err != nil {
-		return nil, &failure{exitUsage, lang.Error("the editor has left no plan"), "the plan is as it was; e opens it again"}
+		return nil, failf(exitUsage, "the plan is as it was; e opens it again", "the editor has left no plan")
 	}
 	return edited, nil
 }
@@ -229,15 +232,14 @@ func keepPlan(path string, fill func(io.Writer) error) error {
 		return planExists(path)
 	}
 	if of, ok := errors.AsType[*fs.PathError](err); ok { // it has the name that the file had on the way
-		return &failure{exitUsage, lang.Error("write %s: %w", ui.Printable(path), of.Err), "name a file in a folder that is there and that you may write to"}
+		return failf(exitUsage, "name a file in a folder that is there and that you may write to",
+			"write %s: %w", ui.Printable(path), of.Err)
 	}
 	return err
 }
 
 func planExists(path string) error {
-	return &failure{
-		exitUsage, lang.Error("%q is there already, and is not replaced", path), "name another file, or remove that one first",
-	}
+	return usagef("name another file, or remove that one first", "%q is there already, and is not replaced", path)
 }
 
 func (o *organizeRun) printPlan(r *organize.Result) error {
@@ -248,7 +250,9 @@ func (o *organizeRun) printPlan(r *organize.Result) error {
 }
 
 func summarize(o *organizeRun, r *organize.Result) report.OrganizeSummary {
-	s := report.OrganizeSummary{Run: r.ID, InPlace: r.InPlace, Unowned: unowned(r.Unowned), ElapsedMS: time.Since(o.began).Milliseconds()}
+	s := report.OrganizeSummary{
+		Run: r.ID, InPlace: r.InPlace, Unowned: unowned(r.Unowned), ElapsedMS: time.Since(o.began).Milliseconds(),
+	}
 	for i := range r.Units {
 		s.Planned += len(r.Units[i].Ops)
 		for k := range r.Units[i].Ops {
@@ -393,7 +397,9 @@ func targets(r *organize.Result) []targetLine {
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b targetLine) int {
-		return cmp.Or(cmp.Compare(a.root, b.root), strings.Compare(path.Dir(a.to), path.Dir(b.to)), strings.Compare(a.to, b.to))
+		return cmp.Or(
+			cmp.Compare(a.root, b.root), strings.Compare(path.Dir(a.to), path.Dir(b.to)), strings.Compare(a.to, b.to),
+		)
 	})
 	return lines
 }

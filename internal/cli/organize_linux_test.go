@@ -99,7 +99,10 @@ func shelfOf(t *testing.T, files int, kind string) *shelf {
 	}
 	for i := range files {
 		dir := fmt.Sprintf("pack %d", i%9)
-		op := organize.Op{Verb: organize.Move, Source: fmt.Sprintf("%d.mkv", i), To: fmt.Sprintf("Show %d/Season 01/%d.mkv", i%7, i)}
+		op := organize.Op{
+			Verb: organize.Move, Source: fmt.Sprintf("%d.mkv", i),
+			To: fmt.Sprintf("Show %d/Season 01/%d.mkv", i%7, i),
+		}
 		item := known[op.Source]
 		op.Size, op.MTime, op.Inode = item.Size, item.MTime, item.Inode
 		u := organize.Unit{Dir: dir, Target: len(p.Targets) - 1}
@@ -118,7 +121,10 @@ func shelfOf(t *testing.T, files int, kind string) *shelf {
 		}
 		u.Ops = []organize.Op{op}
 		if kind == "nfo" && i%10 == 0 {
-			u.Ops = append(u.Ops, organize.Op{Verb: organize.NFO, Note: &organize.Note{Entry: organize.Entry{Kind: "tv", ID: 1}}, To: fmt.Sprintf("Show %d/%d.nfo", i%7, i)})
+			u.Ops = append(u.Ops, organize.Op{
+				Verb: organize.NFO, Note: &organize.Note{Entry: organize.Entry{Kind: "tv", ID: 1}},
+				To: fmt.Sprintf("Show %d/%d.nfo", i%7, i),
+			})
 		}
 		p.Units = append(p.Units, u)
 	}
@@ -288,7 +294,8 @@ func killProgram(t *testing.T, s *shelf, kills int) {
 	s.after = s.tree(false)
 	s.must("undo", "-q")
 	s.is(s.before, true, "undone")
-	if cmp.Equal(s.before, s.after) || strings.Contains(t.Name(), "nfo") != strings.Contains(strings.Join(s.after, " "), ".nfo") {
+	if cmp.Equal(s.before, s.after) || strings.Contains(t.Name(), "nfo") != strings.Contains(strings.Join(s.after, " "),
+		".nfo") {
 		t.Fatal("the plan does nothing")
 	}
 	cut := 0
@@ -307,7 +314,8 @@ func killProgram(t *testing.T, s *shelf, kills int) {
 		}
 		if i%2 == 0 {
 			s.must("apply", "-q", "--resume")
-			if got := s.tree(true); !cmp.Equal(got, s.before) { // where it was killed before it began, or put back, nothing is gone on with
+			// where it was killed before it began, or put back, nothing is gone on with
+			if got := s.tree(true); !cmp.Equal(got, s.before) {
 				s.is(s.after, false, "gone on with")
 			}
 		}
@@ -385,7 +393,8 @@ func TestARunIsInterrupted(t *testing.T) {
 		s.whole("terminated")
 		if cut = s.isCutOff(); !cut { // it had come to its end before the signal did
 			s.startOver()
-		} else if cmd.ProcessState.ExitCode() != 143 || !strings.Contains(told.String(), "hint: go on: anivault apply --resume "+s.id) {
+		} else if cmd.ProcessState.ExitCode() != 143 ||
+			!strings.Contains(told.String(), "hint: go on: anivault apply --resume "+s.id) {
 			t.Errorf("%v:\n%s", err, told.String())
 		}
 	}
@@ -397,13 +406,15 @@ func TestARunIsInterrupted(t *testing.T) {
 	for i, words := range []string{"was cut off", "is at work"} {
 		atWork := i == 1
 		if atWork {
-			release, err = lockfile.Acquire(t.Context(), filepath.Join(filepath.Dir(journal), "lock"), lockfile.Exclusive, time.Minute)
+			release, err = lockfile.Acquire(t.Context(), filepath.Join(filepath.Dir(journal), "lock"), lockfile.Exclusive,
+				time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		out, err := s.program("status", "--format", "json").Output()
-		if want := fmt.Sprintf(`"at_work":%v}]`, atWork); err != nil || !bytes.Contains(out, []byte(s.id)) || !bytes.Contains(out, []byte(want)) {
+		if want := fmt.Sprintf(`"at_work":%v}]`, atWork); err != nil || !bytes.Contains(out, []byte(s.id)) ||
+			!bytes.Contains(out, []byte(want)) {
 			t.Errorf("status: %v: %s", err, out)
 		}
 		out, _ = s.program("status").Output()
@@ -417,7 +428,8 @@ func TestARunIsInterrupted(t *testing.T) {
 		if out, err = s.program("history", "--format", "table").Output(); err != nil || !strings.Contains(string(out), line) {
 			t.Errorf("history: %v:\n%s", err, out)
 		}
-		if out, err = s.program("history").Output(); err != nil || bytes.Contains(out, []byte("at_work")) != atWork || !strings.Contains(string(out), at) {
+		if out, err = s.program("history").Output(); err != nil || bytes.Contains(out, []byte("at_work")) != atWork ||
+			!strings.Contains(string(out), at) {
 			t.Errorf("history: %v:\n%s", err, out)
 		}
 		out, _ = s.program("doctor", "--offline").Output()
@@ -426,14 +438,16 @@ func TestARunIsInterrupted(t *testing.T) {
 		}
 	}
 	release()
-	if out, err := s.program("undo", "--only", "*").CombinedOutput(); err == nil || !strings.Contains(string(out), "--only is for a run that has ended") {
+	if out, err := s.program("undo", "--only", "*").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "--only is for a run that has ended") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if out, err := s.program("undo", "--dry-run").CombinedOutput(); err != nil ||
 		!regexp.MustCompile(`(can be put back|no file of the run \S+ has left its place)\nnothing was changed\n`).Match(out) {
 		t.Errorf("%v: %s", err, out)
 	}
-	if out, err := s.program("verify").CombinedOutput(); err != nil || !regexp.MustCompile(`was cut off(?s:.*)files not reached\n`).Match(out) {
+	if out, err := s.program("verify").CombinedOutput(); err != nil ||
+		!regexp.MustCompile(`was cut off(?s:.*)files not reached\n`).Match(out) {
 		t.Errorf("%v: %s", err, out)
 	}
 	s.must("apply", "--resume", s.id)
@@ -469,12 +483,14 @@ func TestARunIsAbandoned(t *testing.T) {
 	}
 	for _, args := range [][]string{{"apply", "--resume"}, {"undo"}, {"apply", "plan"}} {
 		out, err := s.program(args...).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "if it is gone for good, anivault history abandon "+s.id+" lets other runs begin") {
+		if err == nil || !strings.Contains(string(out),
+			"if it is gone for good, anivault history abandon "+s.id+" lets other runs begin") {
 			t.Errorf("%q: %v\n%s", args, err, out)
 		}
 	}
 	s.must("history", "abandon", s.id)
-	if out, err := s.program("history", "abandon", s.id).CombinedOutput(); err == nil || !strings.Contains(string(out), "stands in nobody's way") {
+	if out, err := s.program("history", "abandon", s.id).CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "stands in nobody's way") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	other := newShelf(t, 5)
@@ -521,7 +537,8 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 			term := onTerminal(t, 200, 40, env, "organize", s.lib, "--to", filepath.Join(s.dir, "out"))
 			for i, line := range row.typed {
 				term.until("(?s)" + strings.Repeat("(help|q back) > .*", i) + "(help|q back) > $")
-				if _, err := io.WriteString(term.person, strings.TrimSuffix(line+"\n", "\x04\n")+strings.Repeat("\x04", strings.Count(line, "\x04"))); err != nil {
+				if _, err := io.WriteString(term.person, strings.TrimSuffix(line+"\n", "\x04\n")+strings.Repeat("\x04",
+					strings.Count(line, "\x04"))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -588,7 +605,8 @@ func TestAJournalThatCantBeTrustedIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(journal, bytes.Replace(text, []byte(`"mode":"move"`), []byte(`"mode":"copy"`), 1), 0o600); err != nil {
+	if err := os.WriteFile(journal, bytes.Replace(text, []byte(`"mode":"move"`), []byte(`"mode":"copy"`), 1),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"undo"}, {"undo", s.id}, {"verify"}} {
@@ -613,7 +631,8 @@ func TestAJournalThatCantBeTrustedIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, err := s.program("history", "--format", "table").Output(); err != nil || bytes.Count(out, []byte("\n")) != 2 ||
-		!bytes.HasPrefix(out, []byte(s.id)) || !bytes.Contains(out, []byte(old+"  ")) || bytes.Count(out, []byte("trusted")) != 1 {
+		!bytes.HasPrefix(out, []byte(s.id)) || !bytes.Contains(out, []byte(old+"  ")) ||
+		bytes.Count(out, []byte("trusted")) != 1 {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, args := range [][]string{{"undo"}, {"verify"}, {"apply", "--resume"}} {
@@ -622,10 +641,12 @@ func TestAJournalThatCantBeTrustedIsNamed(t *testing.T) {
 			t.Errorf("%q: %v\n%s", args, err, out)
 		}
 	}
-	if out, err := s.program("status").Output(); err != nil || !strings.Contains(string(out), "whether "+s.id+" was cut off can't be known") {
+	if out, err := s.program("status").Output(); err != nil ||
+		!strings.Contains(string(out), "whether "+s.id+" was cut off can't be known") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, _ := s.program("doctor", "--offline").Output(); !regexp.MustCompile(`(?m)^FAIL  runs        whether ` + s.id).Match(out) {
+	if out, _ := s.program("doctor", "--offline").Output(); !regexp.MustCompile(`(?m)^FAIL  runs        whether ` +
+		s.id).Match(out) {
 		t.Errorf("%s", out)
 	}
 	s.is(s.after, true, "nothing is done")

@@ -27,7 +27,8 @@ func (o *organizeRun) openRoots(args []string) error {
 	set := o.cfg.Organize
 	tv, movies := cmp.Or(set.ToTV, set.To), cmp.Or(set.ToMovies, set.To)
 	if tv == "" || movies == "" {
-		return usagef("for example: --to /srv/library; organize.to in the config file sets it for good", "no --to given: where should the library be?")
+		return usagef("for example: --to /srv/library; organize.to in the config file sets it for good",
+			"no --to given: where should the library be?")
 	}
 	for _, to := range []struct {
 		dir, flag string
@@ -38,7 +39,8 @@ func (o *organizeRun) openRoots(args []string) error {
 			err = fmt.Errorf("%s: %w", ui.Printable(to.dir), of.Err)
 		}
 		if err != nil {
-			return usagef("make the folder first, or check the spelling: a disk may not be mounted", "%s: %v", cmp.Or(o.flagOf(to.dir), to.flag), err)
+			return usagef("make the folder first, or check the spelling: a disk may not be mounted",
+				"%s: %v", cmp.Or(o.flagOf(to.dir), to.flag), err)
 		}
 		place.NoReflink = o.options.Mode == organize.ModeReflink && fsx.CantReflink(place.Path)
 		*to.index = addRoot(&o.options.Targets, place)
@@ -166,6 +168,9 @@ func (o *organizeRun) read() error {
 // readLine returns what reads one line after the other.
 func (o *organizeRun) readLine() func(string) error {
 	number := 0
+	bad := func(format string, what any) error {
+		return usagef("records are what anivault match --format ndjson prints, one a line", format, o.from, number, what)
+	}
 	return func(line string) error {
 		number++
 		if strings.TrimSpace(line) == "" {
@@ -173,17 +178,15 @@ func (o *organizeRun) readLine() func(string) error {
 		}
 		var r wireRecord
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			return usagef("records are what anivault match --format ndjson prints, one a line",
-				"--from %s: line %d is no record: %v", o.from, number, err)
+			return bad("--from %s: line %d is no record: %v", err)
 		}
 		switch {
 		case r.Type == "summary":
 			return nil
 		case r.Type != "match" || r.Path == "":
-			return usagef("records are what anivault match --format ndjson prints, one a line",
-				"--from %s: line %d is no record of match: its type is %s", o.from, number, ui.Printable(r.Type))
+			return bad("--from %s: line %d is no record of match: its type is %s", ui.Printable(r.Type))
 		case !slices.ContainsFunc(report.Statuses(), func(s report.StatusInfo) bool { return s.Status == r.Status }):
-			return usagef("records are what anivault match --format ndjson prints, one a line", "--from %s: line %d: %s is no status", o.from, number, ui.Printable(string(r.Status)))
+			return bad("--from %s: line %d: %s is no status", ui.Printable(string(r.Status)))
 		}
 		if len(r.PathBytes) > 0 {
 			r.Path = string(r.PathBytes)
@@ -199,7 +202,8 @@ func unownedText(list []report.Unowned) string {
 	others := 0
 	for i, u := range list {
 		if i < most {
-			parts = append(parts, fmt.Sprintf("%d %s", u.Files, ui.Printable(cmp.Or(u.Extension, lang.Say("without extension")))))
+			what := ui.Printable(cmp.Or(u.Extension, lang.Say("without extension")))
+			parts = append(parts, fmt.Sprintf("%d %s", u.Files, what))
 			continue
 		}
 		others += u.Files

@@ -18,8 +18,10 @@ import (
 
 // twenty are series of the stand-in's catalogue, each found by its name alone.
 var twenty = []string{
-	"Cowboy Bebop", "Death Note", "Steins Gate", "Mob Psycho 100", "Naruto", "Bleach", "Hunter x Hunter", "Dragon Ball", "Haikyu!!", "Chainsaw Man",
-	"Vinland Saga", "Made in Abyss", "Toradora!", "Clannad", "Gurren Lagann", "Trigun", "Odd Taxi", "Delicious in Dungeon", "Your Lie in April", "Spy x Family",
+	"Cowboy Bebop", "Death Note", "Steins Gate", "Mob Psycho 100", "Naruto", "Bleach", "Hunter x Hunter", "Dragon Ball",
+	"Haikyu!!", "Chainsaw Man",
+	"Vinland Saga", "Made in Abyss", "Toradora!", "Clannad", "Gurren Lagann", "Trigun", "Odd Taxi", "Delicious in Dungeon",
+	"Your Lie in April", "Spy x Family",
 }
 
 // outage is a library of 200 files and a stand-in that suffers.
@@ -42,7 +44,8 @@ func newOutage(t *testing.T) *outage {
 	t.Cleanup(func() { _ = server.Close() })
 	home := t.TempDir()
 	for name, value := range map[string]string{
-		"HOME": home, "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "XDG_STATE_HOME": "", "XDG_DATA_HOME": "", "LocalAppData": home, "AppData": home,
+		"HOME": home, "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "XDG_STATE_HOME": "", "XDG_DATA_HOME": "",
+		"LocalAppData": home, "AppData": home,
 		"ANIVAULT_TMDB_TOKEN": "outage-token", "ANIVAULT_TMDB_BASE_URL": server.URL(),
 	} {
 		t.Setenv(name, value)

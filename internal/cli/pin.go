@@ -134,7 +134,8 @@ func (f *factory) completePin(cmd *cobra.Command, args []string, _ string) ([]st
 	text := cmp.Or(release.Parse(filepath.ToSlash(args[0])).Title, args[0])
 	found, _, _ := run.Search(cmd.Context(), decide.Wanted{Text: text}) // what could not be asked is not offered
 	for _, f := range found {
-		list = append(list, fmt.Sprintf("%s/%d\t%s", f.Hit.Kind, f.Hit.ID, ui.Escaped(title.WithYear(f.Hit.Title, f.Hit.Year))))
+		called := ui.Escaped(title.WithYear(f.Hit.Title, f.Hit.Year))
+		list = append(list, fmt.Sprintf("%s/%d\t%s", f.Hit.Kind, f.Hit.ID, called))
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
 }

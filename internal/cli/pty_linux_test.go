@@ -78,7 +78,10 @@ func TestInteractiveOnATerminal(t *testing.T) {
 	}
 	person, tty := openPTY(t)
 	cmd := exec.Command("anivault", "match", "--interactive", "--format", "ndjson", filepath.Join(dir, "lib"))
-	cmd.Env = []string{"HOME=" + dir, "ANIVAULT_TMDB_TOKEN=a-token-of-tests", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "TERM=xterm"}
+	cmd.Env = []string{
+		"HOME=" + dir, "ANIVAULT_TMDB_TOKEN=a-token-of-tests", "ANIVAULT_TMDB_BASE_URL=" + server.URL(),
+		"TERM=xterm",
+	}
 	cmd.Stdin, cmd.Stderr = tty, tty
 	var out bytes.Buffer
 	cmd.Stdout = &out
@@ -110,7 +113,8 @@ func TestInteractiveOnATerminal(t *testing.T) {
 	if !errors.As(err, &exit) || exit.ExitCode() != 130 {
 		t.Errorf("it ended with %v", err)
 	}
-	if !strings.Contains(out.String(), `"tmdb_id":30991`) || !strings.Contains(out.String(), `"source":"pin"`) || !strings.Contains(out.String(), `"type":"summary"`) {
+	if !strings.Contains(out.String(), `"tmdb_id":30991`) || !strings.Contains(out.String(), `"source":"pin"`) ||
+		!strings.Contains(out.String(), `"type":"summary"`) {
 		t.Errorf("it printed:\n%s", out.String())
 	}
 }

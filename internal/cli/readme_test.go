@@ -19,9 +19,11 @@ import (
 
 // readmeLibrary is the library of the READMEs.
 var readmeLibrary = []string{
-	"[Coalgirls] Mob Psycho 100 II - 03 [1080p].mkv", "[Nobody] Hoshi no Oto ga Kikoenai - 04 [720p].mkv", "진격의 거인 7화 1080p.mkv",
+	"[Coalgirls] Mob Psycho 100 II - 03 [1080p].mkv", "[Nobody] Hoshi no Oto ga Kikoenai - 04 [720p].mkv",
+	"진격의 거인 7화 1080p.mkv",
 	"Films/Kimi no Na wa (2016).mkv", "Frieren/[SubsPlease] Sousou no Frieren - 01 (1080p) [8D7F2A11].mkv",
-	"Frieren/[SubsPlease] Sousou no Frieren - 03v2 (1080p) [77A0B3C9].mkv", "Frieren/[SubsPlease] Sousou no Frieren - NCOP (1080p).mkv",
+	"Frieren/[SubsPlease] Sousou no Frieren - 03v2 (1080p) [77A0B3C9].mkv", "Frieren/[SubsPlease] Sousou no Frieren - " +
+		"NCOP (1080p).mkv",
 	"Naruto/Naruto - 101-102.mkv",
 }
 
@@ -124,7 +126,8 @@ func readmeRun(t *testing.T) func(args ...string) (out, human string) {
 	}
 	return func(args ...string) (string, string) {
 		var out, human bytes.Buffer
-		if status := cli.Main(context.Background(), args, ui.Streams{In: strings.NewReader(""), Out: &out, Err: &human}); status != 0 {
+		if status := cli.Main(context.Background(), args,
+			ui.Streams{In: strings.NewReader(""), Out: &out, Err: &human}); status != 0 {
 			t.Fatalf("anivault %s: exit status %d\n%s", strings.Join(args, " "), status, human.String())
 		}
 		return out.String(), human.String()

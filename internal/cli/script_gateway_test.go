@@ -47,7 +47,10 @@ func startGateway(ts *testscript.TestScript, _ bool, args []string) {
 	g := &runningGateway{stderr: &lines{done: make(chan struct{})}}
 	g.cmd = exec.Command(path, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin-listen", "off"}, args...)...)
 	g.cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "ANIVAULT_TMDB_TOKEN", "ANIVAULT_TMDB_BASE_URL", "NOTIFY_SOCKET"} {
+	for _, name := range []string{
+		"PATH", "HOME", "TMPDIR", "ANIVAULT_TMDB_TOKEN", "ANIVAULT_TMDB_BASE_URL",
+		"NOTIFY_SOCKET",
+	} {
 		if v := ts.Getenv(name); v != "" {
 			g.cmd.Env = append(g.cmd.Env, name+"="+v)
 		}
@@ -94,7 +97,10 @@ func stopGateway(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("no gateway runs")
 	}
 	g := found.(*runningGateway)
-	ts.Check(g.cmd.Process.Signal(map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[0]]))
+	ts.Check(g.cmd.Process.Signal(map[string]os.Signal{
+		"INT": os.Interrupt, "TERM": syscall.SIGTERM,
+		"KILL": syscall.SIGKILL,
+	}[args[0]]))
 	<-g.stderr.done
 	_ = g.cmd.Wait() // the status says it
 	ts.Check(os.WriteFile(ts.MkAbs("gateway.err"), []byte(g.stderr.text.String()), 0o600))

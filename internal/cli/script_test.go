@@ -37,7 +37,8 @@ import (
 var beforeMain = func() {}
 
 func TestMain(m *testing.M) {
-	if strings.Contains(filepath.Base(os.Args[0]), ".test") { // not the program itself: what is tested has no developer's language
+	// not the program itself: what is tested has no developer's language
+	if strings.Contains(filepath.Base(os.Args[0]), ".test") {
 		for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
 			_ = os.Unsetenv(name)
 		}
@@ -102,7 +103,9 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"tmdb": startFake, "redis": startRedis, "becomes": become, "requests": countRequests, "status": exitStatus, "sample": makeSample, "files": makeFiles, "signalled": signalled, "json": checkJSON, "lines": makeLines, "rotated": checkRotated, "aged": ageAnswers,
+			"tmdb": startFake, "redis": startRedis, "becomes": become, "requests": countRequests, "status": exitStatus,
+			"sample": makeSample, "files": makeFiles, "signalled": signalled, "json": checkJSON, "lines": makeLines,
+			"rotated": checkRotated, "aged": ageAnswers,
 			"gateway": startGateway, "stopped": stopGateway, "fetch": fetch,
 		},
 	})
@@ -115,7 +118,8 @@ var written = regexp.MustCompile(`script-token|anv_[A-Za-z0-9_-]{43}`)
 func searchSecrets(env *testscript.Env) {
 	err := filepath.WalkDir(env.WorkDir, func(path string, d fs.DirEntry, err error) error {
 		kept := strings.HasPrefix(path, filepath.Join(env.WorkDir, "home")) && !strings.Contains(path, "config.yaml")
-		if err == nil && d.Type().IsRegular() && (kept || slices.Contains([]string{".err", ".log", ".prom"}, filepath.Ext(path))) {
+		if err == nil && d.Type().IsRegular() && (kept ||
+			slices.Contains([]string{".err", ".log", ".prom"}, filepath.Ext(path))) {
 			raw, _ := os.ReadFile(path) // a script may have taken away the right to
 			if found := written.Find(raw); found != nil {
 				return fmt.Errorf("%s has %s", path, found)
@@ -256,7 +260,8 @@ func countRequests(ts *testscript.TestScript, _ bool, args []string) {
 		list = append(list, fmt.Sprint(e.Status, " ", question))
 	}
 	if n < low || n > high || refused || repeated && len(args) == 2 {
-		ts.Fatalf("%d requests, want %s; refused: %v, repeated: %v\n%s", n, strings.Join(args, " "), refused, repeated, strings.Join(list, "\n"))
+		ts.Fatalf("%d requests, want %s; refused: %v, repeated: %v\n%s", n, strings.Join(args, " "), refused, repeated,
+			strings.Join(list, "\n"))
 	}
 }
 

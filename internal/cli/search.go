@@ -55,7 +55,8 @@ func newSearch(f *factory) *cobra.Command {
 		case strings.TrimSpace(w.Text) == "":
 			return usagef("a variable in your script may be empty", "TITLE is empty")
 		case cmd.Flags().Changed("year") && (year < firstFilm || year > lastYear):
-			return usagef("for example: --year 2023", "flag --year: %d is not a year between %d and %d", year, firstFilm, lastYear)
+			return usagef("for example: --year 2023",
+				"flag --year: %d is not a year between %d and %d", year, firstFilm, lastYear)
 		}
 		cfg, err := f.load(cmd)
 		if err != nil {
@@ -135,15 +136,11 @@ func unasked(f *factory, w decide.Wanted, found int, why lang.Text, offline bool
 	case found > 0 && offline:
 		return nil
 	case found == 0 && offline:
-		return &failure{
-			exitIncomplete, lang.Error("neither cache nor index knows the title %s", ui.Printable(w.Text)),
-			"leave out --offline to ask TMDB",
-		}
+		return failf(exitIncomplete, "leave out --offline to ask TMDB",
+			"neither cache nor index knows the title %s", ui.Printable(w.Text))
 	}
-	return &failure{
-		exitIncomplete, lang.Error("TMDB could not be asked for all of it: %s", why),
-		"anivault status says how TMDB is doing",
-	}
+	return failf(exitIncomplete, "anivault status says how TMDB is doing",
+		"TMDB could not be asked for all of it: %s", why)
 }
 
 func wireOf(f decide.Found) wireFound {
@@ -192,7 +189,8 @@ func foundTable(list []wireFound, width int) string {
 		if f.Seasons != 0 {
 			seasons = lang.Say(lang.Count(f.Seasons, "season"))
 		}
-		line := fmt.Sprintf("%s  %4s  %s  %s", ui.Pad(f.ref(), ids), year, ui.Pad(seasons, len("20 seasons")), ui.Printable(f.Title))
+		line := fmt.Sprintf("%s  %4s  %s  %s", ui.Pad(f.ref(), ids), year, ui.Pad(seasons, len("20 seasons")),
+			ui.Printable(f.Title))
 		if f.OriginalTitle != "" && f.OriginalTitle != f.Title {
 			line += "  " + ui.Printable(f.OriginalTitle)
 		}

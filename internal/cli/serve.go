@@ -55,7 +55,8 @@ func newServeCheck(f *factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = io.WriteString(f.streams.Out, lang.Sprintf("ok: would listen on %s; %s\n", strings.Join(cfg.Serve.Listen, ", "), lang.Count(len(cfg.Serve.Clients), "client")))
+		addresses, clients := strings.Join(cfg.Serve.Listen, ", "), lang.Count(len(cfg.Serve.Clients), "client")
+		_, err = io.WriteString(f.streams.Out, lang.Sprintf("ok: would listen on %s; %s\n", addresses, clients))
 		return err
 	})
 	serveFlags(cmd, &offline)
@@ -143,9 +144,11 @@ func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events 
 	}
 	page, err := admin.Listen(addr, conf, service, events)
 	if err != nil {
-		return adminPage{}, cfg.Refuse("serve.admin_listen", lang.Textf("%s cannot be listened on: %s; name another address, or off", addr, err))
+		return adminPage{}, cfg.Refuse("serve.admin_listen",
+			lang.Textf("%s cannot be listened on: %s; name another address, or off", addr, err))
 	}
-	slog.New(events.Handler()).Info("listening", slog.String("comp", "gateway"), slog.String("addr", page.URL()), slog.String("for", "admins"))
+	slog.New(events.Handler()).Info("listening", slog.String("comp", "gateway"), slog.String("addr", page.URL()),
+		slog.String("for", "admins"))
 	return adminPage{page}, nil
 }
 
@@ -192,7 +195,8 @@ func newServeTokenNew(f *factory) *cobra.Command {
 		err := config.EditClients(ctx, cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
 			for _, other := range slices.Concat(cfg.Serve.Clients, list) {
 				if other.Name == made.Name {
-					return nil, usagef("revoke it first, or choose another name", "there is a client %q already, at %s", made.Name, other.Place)
+					return nil, usagef("revoke it first, or choose another name",
+						"there is a client %q already, at %s", made.Name, other.Place)
 				}
 			}
 			return append(list, made), nil
@@ -204,7 +208,8 @@ func newServeTokenNew(f *factory) *cobra.Command {
 		_, err = fmt.Fprintln(f.streams.Out, token)
 		return err
 	})
-	cmd.Flags().StringVar(&made.Class, "class", "interactive", "the best `CLASS` that the client can have: interactive or batch")
+	cmd.Flags().StringVar(&made.Class, "class", "interactive",
+		"the best `CLASS` that the client can have: interactive or batch")
 	cmd.Flags().BoolVar(&made.Admin, "admin", false, "may read /metrics, and log in to the admin page")
 	completeWords(cmd, "class", "interactive", "batch")
 	return cmd
@@ -248,7 +253,8 @@ func newServeTokenList(f *factory) *cobra.Command {
 		fmt.Fprintln(t, "NAME\tCLASS\tADMIN\tMADE ON")
 		for _, w := range list {
 			made, _, _ := strings.Cut(w.Made, "T")
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", w.Name, w.Class, map[bool]string{true: "yes", false: "no"}[w.Admin], cmp.Or(made, "-"))
+			admin := map[bool]string{true: "yes", false: "no"}[w.Admin]
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", w.Name, w.Class, admin, cmp.Or(made, "-"))
 		}
 		return t.Flush()
 	})

@@ -166,7 +166,8 @@ func (c *chaos) live(ctx context.Context) {
 			c.t.Error(err)
 			return
 		}
-		for end := time.Now().Add(time.Duration(1000+random.IntN(1500)) * time.Millisecond); time.Now().Before(end) && ctx.Err() == nil; {
+		for end := time.Now().Add(time.Duration(1000+random.IntN(1500)) * time.Millisecond); time.Now().Before(end) &&
+			ctx.Err() == nil; {
 			wait(ctx, 300*time.Millisecond)
 			_ = cmd.Process.Signal(syscall.SIGHUP)
 		}

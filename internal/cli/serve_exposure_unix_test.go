@@ -35,7 +35,10 @@ func TestEveryExposureOfTheAdminPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	certs := t.TempDir()
-	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: pair.Leaf.Certificate[0]}, "key.pem": {Type: "PRIVATE KEY", Bytes: key}} {
+	for name, block := range map[string]*pem.Block{
+		"cert.pem": {Type: "CERTIFICATE", Bytes: pair.Leaf.Certificate[0]},
+		"key.pem":  {Type: "PRIVATE KEY", Bytes: key},
+	} {
 		if err := os.WriteFile(filepath.Join(certs, name), pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -50,9 +53,11 @@ func TestEveryExposureOfTheAdminPage(t *testing.T) {
 		for _, encrypted := range []string{"", "tls", "plain_http"} {
 			for _, admin := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s %s admin %v", addr, encrypted, admin), func(t *testing.T) {
-					yaml := "tmdb: {token: a-token-of-tests, base_url: \"http://127.0.0.1:9\"}\nserve:\n  anonymous: true\n" + map[string]string{
-						"": "", "tls": "  tls: {cert: " + certs + "/cert.pem, key: " + certs + "/key.pem}\n", "plain_http": "  plain_http: true\n",
-					}[encrypted]
+					yaml := "tmdb: {token: a-token-of-tests, base_url: \"http://127.0.0.1:9\"}\nserve:\n  anonymous: true\n" +
+						map[string]string{
+							"": "", "tls": "  tls: {cert: " + certs + "/cert.pem, key: " + certs +
+								"/key.pem}\n", "plain_http": "  plain_http: true\n",
+						}[encrypted]
 					local := !strings.HasPrefix(addr, "0.0.0.0") && !strings.HasPrefix(addr, "[::]")
 					a := adminPage(t, yaml, addr, admin, local || encrypted == "tls")
 					if a == nil {
@@ -61,7 +66,10 @@ func TestEveryExposureOfTheAdminPage(t *testing.T) {
 					if got := strings.HasPrefix(a.url, "https://"); got == local {
 						t.Errorf("it is at %s", a.url)
 					}
-					for path, want := range map[string]int{"/": 303, "/accounts": 303, "/log": 303, "/api/v1/status": 401, "/api/v1/clients": 401} {
+					for path, want := range map[string]int{
+						"/": 303, "/accounts": 303, "/log": 303, "/api/v1/status": 401,
+						"/api/v1/clients": 401,
+					} {
 						if got, _ := a.get(path, ""); got != want {
 							t.Errorf("a stranger at %s: %d", path, got)
 						}
@@ -129,7 +137,8 @@ func adminPage(t *testing.T, yaml, addr string, admin, safe bool) *shownPage {
 	}
 	if a.url == "" {
 		_ = cmd.Wait()
-		if safe || cmd.ProcessState.ExitCode() != 2 || !strings.Contains(text.String(), "--admin-listen: \""+addr+"\": is not loopback: name a certificate") {
+		if safe || cmd.ProcessState.ExitCode() != 2 || !strings.Contains(text.String(),
+			"--admin-listen: \""+addr+"\": is not loopback: name a certificate") {
 			t.Errorf("exit status %d: %s", cmd.ProcessState.ExitCode(), text.String())
 		}
 		return nil
@@ -154,7 +163,11 @@ func adminPage(t *testing.T, yaml, addr string, admin, safe bool) *shownPage {
 		},
 	}
 	t.Cleanup(tr.CloseIdleConnections)
-	a.client = &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	a.client = &http.Client{Transport: tr, CheckRedirect: func(*http.Request,
+		[]*http.Request,
+	) error {
+		return http.ErrUseLastResponse
+	}}
 	return a
 }
 

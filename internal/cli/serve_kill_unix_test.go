@@ -177,7 +177,8 @@ func (k *killable) accounts() (list []listed) {
 // A gateway is killed with a request under way. Nothing that was used of a quota is forgotten, what was set aside and
 // the slot of its one account are free for the next gateway.
 func TestSeed002AndSeed003AKilledGatewayLosesNoQuotaAndKeepsNoSlot(t *testing.T) {
-	k := newKillable(t, "accounts: [{name: main, keys: [{token: a-token-of-main}], account_concurrency: 1, quota: 4/24h}]\n", "")
+	k := newKillable(t, "accounts: [{name: main, keys: [{token: a-token-of-main}], account_concurrency: 1, quota: "+
+		"4/24h}]\n", "")
 	for n := range 2 {
 		if status, _ := k.get(fmt.Sprintf("/3/network/%d/changes", n)); status != 200 {
 			t.Fatalf("%d", status)
@@ -255,7 +256,8 @@ func TestASecondSignalEndsTheDrain(t *testing.T) {
 		t.Fatalf("it did not wait for what is with TMDB: %v", err)
 	}
 	_ = k.cmd.Wait()
-	if status, ok := k.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGTERM {
+	if status, ok := k.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() ||
+		status.Signal() != syscall.SIGTERM {
 		t.Errorf("it ended with %s", k.cmd.ProcessState)
 	}
 }

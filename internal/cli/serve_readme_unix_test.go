@@ -52,8 +52,10 @@ func TestTheFirstAnswerOfThePagesIsOne(t *testing.T) {
 				}
 				body, err := io.ReadAll(resp.Body)
 				resp.Body.Close()
-				if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(resp.Header.Get("Cache-Status"), want) || !strings.Contains(string(body), "Frieren") {
-					t.Errorf("answer %d after %s: %s %s %.200s", i+1, time.Since(begun), resp.Status, resp.Header.Get("Cache-Status"), body)
+				if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(resp.Header.Get("Cache-Status"), want) ||
+					!strings.Contains(string(body), "Frieren") {
+					t.Errorf("answer %d after %s: %s %s %.200s", i+1, time.Since(begun), resp.Status, resp.Header.Get("Cache-Status"),
+						body)
 				}
 			}
 		})

@@ -32,7 +32,10 @@ func TestTheStatusIsThatOfTheSignal(t *testing.T) {
 			}
 		})
 	}
-	for name, cause := range map[string]error{"none": nil, "its words": errors.New("terminated signal received"), "another": context.DeadlineExceeded} {
+	for name, cause := range map[string]error{
+		"none": nil, "its words": errors.New("terminated signal received"),
+		"another": context.DeadlineExceeded,
+	} {
 		t.Run(name, func(t *testing.T) {
 			if got := signalStatus(contextWithCause(cause)); got != 0 {
 				t.Errorf("status %d", got)

@@ -82,7 +82,9 @@ func lookUnfinished(ctx context.Context, f *factory, cfg *config.Config, u *unfi
 	return runs
 }
 
-func watchStatus(ctx context.Context, f *factory, cfg *config.Config, store ratelimit.Store, runs *unfinishedRuns, format string) error {
+func watchStatus(
+	ctx context.Context, f *factory, cfg *config.Config, store ratelimit.Store, runs *unfinishedRuns, format string,
+) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -249,8 +251,9 @@ func pace(s ratelimit.Status, p ratelimit.ProcessStatus) lang.Text {
 // wireStatus is status --format json. Times are RFC 3339, left out where they do not apply; durations are
 // seconds.
 type wireStatus struct {
-	Upstream    string            `json:"upstream" doc:"the base URL whose limiter this is"`
-	Coordinator string            `json:"coordinator,omitempty" doc:"the server that several machines share, without user and password"`
+	Upstream    string `json:"upstream" doc:"the base URL whose limiter this is"`
+	Coordinator string `json:"coordinator,omitempty" doc:"the server that several machines share, without user and password"`
+
 	State       string            `json:"state" doc:"the state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
 	Cause       string            `json:"cause" doc:"why: a reason of limiter rules"`
 	Since       string            `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
@@ -323,15 +326,20 @@ func (v statusView) wire() wireStatus {
 		s.Until = time.Time{} // over; the next request finds out
 	}
 	out := wireStatus{
-		Upstream: v.baseURL, Coordinator: v.coordinator, State: s.State.String(), Cause: s.Cause.String(), Since: ui.Stamp(s.Since), Until: ui.Stamp(s.Until),
-		PauseUntil: ui.Stamp(s.PauseUntil), Rate: s.Rate, Burst: s.Burst, Tokens: s.Tokens, Ceiling: s.Ceiling, Granted: s.Granted,
+		Upstream: v.baseURL, Coordinator: v.coordinator, State: s.State.String(), Cause: s.Cause.String(),
+		Since: ui.Stamp(s.Since),
+		Until: ui.Stamp(s.Until), PauseUntil: ui.Stamp(s.PauseUntil), Rate: s.Rate, Burst: s.Burst, Tokens: s.Tokens,
+		Ceiling: s.Ceiling, Granted: s.Granted,
 		Running: s.Running, Slots: s.Slots, OwnSlots: s.OwnSlots, Waiting: s.Waiting,
 		Window:    wireWindow{s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio},
 		Streak429: s.Streak429, Failures: s.Failures, Cooldown: s.Cooldown.Seconds(), Recover: s.AutoRecover.Seconds(),
-		LearnedRate: s.Learned.Rate, LearnedAt: ui.Stamp(s.Learned.Since), Accounts: v.accounts, Overrides: []wireTuned{}, Processes: []wireProcess{},
+		LearnedRate: s.Learned.Rate, LearnedAt: ui.Stamp(s.Learned.Since), Accounts: v.accounts,
+		Overrides: []wireTuned{}, Processes: []wireProcess{},
 	}
 	if s.Budget.On() {
-		out.Budget = &wireBudget{s.Budget.Requests, s.Budget.Period.Seconds(), s.BudgetUsed, s.BudgetHeld, ui.Stamp(s.BudgetRenews)}
+		out.Budget = &wireBudget{
+			s.Budget.Requests, s.Budget.Period.Seconds(), s.BudgetUsed, s.BudgetHeld, ui.Stamp(s.BudgetRenews),
+		}
 	}
 	for _, o := range s.Overrides {
 		out.Overrides = append(out.Overrides, wireTuned{o.Key, o.Value, ui.Stamp(o.Until)})

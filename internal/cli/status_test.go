@@ -38,7 +38,10 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 	}{
 		{
 			"Sleep", sleep,
-			[]string{"(in 20 s)", "since Sleep began  0 ok", "0: nothing is sent in Sleep", "0 still under way, 4 waiting", "f8246061569cff42: 0 running, 4 waiting, sends nothing in Sleep"},
+			[]string{
+				"(in 20 s)", "since Sleep began  0 ok", "0: nothing is sent in Sleep", "0 still under way, 4 waiting",
+				"f8246061569cff42: 0 running, 4 waiting, sends nothing in Sleep",
+			},
 			[]string{"last 30 s", "slots", "0 of 0", "35"},
 		},
 		{
@@ -46,10 +49,18 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 			[]string{"until", "the next request, which is a probe", "last 30 s"},
 			[]string{"(in ", "-150ms", "began"},
 		},
-		{"long in Normal", status(ratelimit.Normal, ratelimit.ReasonProbeOK, time.Hour, 0), []string{"last 30 s", "0 of 16 in use", "at most 35 requests a second"}, []string{"until", "nothing"}},
+		{
+			"long in Normal", status(ratelimit.Normal, ratelimit.ReasonProbeOK, time.Hour, 0),
+			[]string{"last 30 s", "0 of 16 in use", "at most 35 requests a second"},
+			[]string{"until", "nothing"},
+		},
 		{"fresh", status(ratelimit.Normal, ratelimit.ReasonFresh, time.Second, 0), []string{"last 30 s"}, []string{"began"}},
 		{"in a pause", paused, []string{"all processes wait until", "sends nothing in the pause"}, []string{"at most"}},
-		{"CacheOnly", status(ratelimit.CacheOnly, ratelimit.ReasonOperator, time.Minute, 0), []string{"anivault limiter resume lets requests go again"}, []string{"until"}},
+		{
+			"CacheOnly", status(ratelimit.CacheOnly, ratelimit.ReasonOperator, time.Minute, 0),
+			[]string{"anivault limiter resume lets requests go again"},
+			[]string{"until"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder
@@ -68,7 +79,8 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 			}
 		})
 	}
-	if got := (statusView{limiter: status(ratelimit.Sleep, ratelimit.ReasonResume, time.Minute, -time.Second)}).wire().Until; got != "" {
+	if got := (statusView{limiter: status(ratelimit.Sleep, ratelimit.ReasonResume, time.Minute,
+		-time.Second)}).wire().Until; got != "" {
 		t.Errorf("in JSON an end that has passed is %q", got)
 	}
 }
@@ -85,17 +97,44 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 		until, pause time.Time
 		want         string
 	}{
-		{ratelimit.Normal, ratelimit.ReasonFresh, 35, 3, time.Time{}, time.Time{}, "TMDB is fine; 35 requests a second allowed, 3 under way"},
-		{ratelimit.Normal, ratelimit.ReasonFresh, 35, 0, time.Time{}, soon, "TMDB asks everybody to wait until " + ui.Clock(soon)},
-		{ratelimit.Throttle, ratelimit.ReasonErrorRatio, 17.5, 0, time.Time{}, time.Time{}, "TMDB has trouble, so less is asked: 17.5 requests a second allowed, none under way"},
-		{ratelimit.Sleep, ratelimit.ReasonErrorRatio, 0, 0, soon, time.Time{}, "TMDB is failing; nothing is asked until " + ui.Clock(soon)},
-		{ratelimit.Sleep, ratelimit.ReasonConsecutive429, 0, 0, now.Add(-time.Minute), time.Time{}, "TMDB keeps refusing (429); the next request finds out whether it is well"},
-		{ratelimit.HalfOpen, ratelimit.ReasonErrorRatio, 1, 0, time.Time{}, time.Time{}, "TMDB was in trouble; one request at a time finds out whether it is well"},
-		{ratelimit.CacheOnly, ratelimit.ReasonPolicy, 0, 0, time.Time{}, time.Time{}, "TMDB kept failing, so requests were stopped; only the cache answers"},
+		{
+			ratelimit.Normal, ratelimit.ReasonFresh, 35, 3,
+			time.Time{},
+			time.Time{},
+			"TMDB is fine; 35 requests a second allowed, 3 under way",
+		},
+		{ratelimit.Normal, ratelimit.ReasonFresh, 35, 0, time.Time{}, soon, "TMDB asks everybody to wait until " +
+			ui.Clock(soon)},
+		{
+			ratelimit.Throttle, ratelimit.ReasonErrorRatio, 17.5, 0,
+			time.Time{},
+			time.Time{},
+			"TMDB has trouble, so less is asked: 17.5 requests a second allowed, none under way",
+		},
+		{ratelimit.Sleep, ratelimit.ReasonErrorRatio, 0, 0, soon, time.Time{}, "TMDB is failing; nothing is asked until " +
+			ui.Clock(soon)},
+		{
+			ratelimit.Sleep, ratelimit.ReasonConsecutive429, 0, 0, now.Add(-time.Minute),
+			time.Time{},
+			"TMDB keeps refusing (429); the next request finds out whether it is well",
+		},
+		{
+			ratelimit.HalfOpen, ratelimit.ReasonErrorRatio, 1, 0,
+			time.Time{},
+			time.Time{},
+			"TMDB was in trouble; one request at a time finds out whether it is well",
+		},
+		{
+			ratelimit.CacheOnly, ratelimit.ReasonPolicy, 0, 0,
+			time.Time{},
+			time.Time{},
+			"TMDB kept failing, so requests were stopped; only the cache answers",
+		},
 	} {
 		t.Run(row.want, func(t *testing.T) {
 			var s ratelimit.Status
-			s.At, s.State, s.Cause, s.Rate, s.Running, s.Until, s.PauseUntil = now, row.state, row.cause, row.rate, row.running, row.until, row.pause
+			s.At, s.State, s.Cause, s.Rate = now, row.state, row.cause, row.rate
+			s.Running, s.Until, s.PauseUntil = row.running, row.until, row.pause
 			if got := inShort(s); got.String() != row.want {
 				t.Errorf("%q", got)
 			}
@@ -106,7 +145,8 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 // A full disk is not mended by rights or another kind of folder.
 func TestAFullDiskIsToldAsOne(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC}
-	if got := unlessFull(fmt.Errorf("can't be kept: %w", full), "make it writable"); !strings.HasPrefix(got.String(), "free some space") {
+	if got := unlessFull(fmt.Errorf("can't be kept: %w", full), "make it writable"); !strings.HasPrefix(got.String(),
+		"free some space") {
 		t.Error(got)
 	}
 	if got := unlessFull(fs.ErrPermission, "make it writable"); got != "make it writable" {

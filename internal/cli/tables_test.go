@@ -51,7 +51,8 @@ func TestEveryFieldIsExplained(t *testing.T) {
 			return // the same as match
 		}
 		if !slices.ContainsFunc(names, func(n string) bool {
-			return n == path || strings.HasPrefix(n, path+" ") || strings.HasPrefix(n, path+":") || strings.Contains(n, "(and "+path+")")
+			return n == path || strings.HasPrefix(n, path+" ") || strings.HasPrefix(n, path+":") ||
+				strings.Contains(n, "(and "+path+")")
 		}) {
 			t.Errorf("no table says what the JSON of anivault %s holds: add a row to jsonOutputs", path)
 		}
@@ -67,7 +68,8 @@ func TestHelpAndManPageHaveEveryRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	environment, statuses, formats := helpOf(t, 80, "help", "environment"), helpOf(t, 80, "help", "exit-codes"), helpOf(t, 80, "help", "formats")
+	environment, statuses, formats := helpOf(t, 80, "help", "environment"), helpOf(t, 80, "help", "exit-codes"), helpOf(t,
+		80, "help", "formats")
 	inMan := func(head string) {
 		t.Helper()
 		if !bytes.Contains(man, []byte("\n.B "+roff(head)+"\n")) {
@@ -120,8 +122,14 @@ func TestEveryLogKeyIsInTheTable(t *testing.T) {
 	for _, k := range []string{"ts", "lvl", "event"} { // of every record: time, level, message
 		known[k] = true
 	}
-	makers := []string{"String", "Int", "Int64", "Uint64", "Float64", "Bool", "Time", "Duration", "Any", "Group", "GroupAttrs"}
-	loggers := []string{"Debug", "Info", "Warn", "Error", "DebugContext", "InfoContext", "WarnContext", "ErrorContext", "Log", "With"}
+	makers := []string{
+		"String", "Int", "Int64", "Uint64", "Float64", "Bool", "Time", "Duration", "Any", "Group",
+		"GroupAttrs",
+	}
+	loggers := []string{
+		"Debug", "Info", "Warn", "Error", "DebugContext", "InfoContext", "WarnContext", "ErrorContext",
+		"Log", "With",
+	}
 	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
 			return cmp.Or(err, fs.SkipDir)
@@ -164,7 +172,8 @@ func TestEveryLogKeyIsInTheTable(t *testing.T) {
 			if slices.Contains(loggers, method.Sel.Name) && len(call.Args) > 1 {
 				for _, arg := range call.Args[1:] {
 					if literal, ok := arg.(*ast.BasicLit); ok && literal.Kind == token.STRING {
-						t.Errorf("%s: %s(%s ...): write keys as slog.String and the like, so that they can be looked up", path, method.Sel.Name, literal.Value)
+						t.Errorf("%s: %s(%s ...): write keys as slog.String and the like, so that they can be looked up", path,
+							method.Sel.Name, literal.Value)
 					}
 				}
 			}

@@ -35,7 +35,8 @@ func onTerminal(t *testing.T, cols, rows int, env []string, args ...string) *ter
 	t.Helper()
 	person, tty := openPTY(t)
 	defer tty.Close()
-	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(cols), Row: uint16(rows)}); err != nil {
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Col: uint16(cols), Row: uint16(rows)}); err != nil {
 		t.Fatal(err)
 	}
 	s := &terminal{t: t, person: person, cols: cols, read: make(chan struct{}), changed: make(chan struct{})}

@@ -61,7 +61,8 @@ func writeEnvironment(_ *cobra.Command, out io.Writer, width int) {
 		text := s.Doc
 		switch {
 		case s.Default != "" && len(head)+len(", )")+len(s.Default) > helpWidth:
-			text = lang.Sprintf("%s Default: %s", lang.Text(text), s.Default) // an address is not broken, and may need a line of its own
+			// an address is not broken, and may need a line of its own
+			text = lang.Sprintf("%s Default: %s", lang.Text(text), s.Default)
 		case s.Default != "":
 			head += ", " + s.Default
 		}
@@ -106,7 +107,8 @@ func writeTemplates(_ *cobra.Command, out io.Writer, width int) {
 	}
 	for _, name := range organize.LayoutNames() {
 		t := organize.LayoutTemplates(name)
-		fmt.Fprintf(out, "\n%s\n  show     %s\n  season   %s\n  episode  %s\n  movie    %s\n", name, t.Show, t.Season, t.Episode, t.Movie)
+		fmt.Fprintf(out, "\n%s\n  show     %s\n  season   %s\n  episode  %s\n  movie    %s\n", name, t.Show, t.Season,
+			t.Episode, t.Movie)
 	}
 	fmt.Fprint(out, lang.Say("\nWhy a file is left (\"error\":{\"code\":...})\n\n"))
 	for _, code := range organize.Codes() {
@@ -153,20 +155,22 @@ type output struct {
 func outputs() []output {
 	out := []output{
 		{"match: one object per file", report.FieldsOf(reflect.TypeFor[report.Record](), reflect.TypeFor[report.Parsed]())},
-		{"match: the summary", report.FieldsOf(reflect.TypeFor[report.Summary]())},
+		{"match: the summary", fieldsOf[report.Summary]()},
 		{"match --format csv: the columns", report.CSVFields()},
-		{"missing: one object per season of which something is missing or twice", report.FieldsOf(reflect.TypeFor[report.Gap]())},
-		{"missing: the summary", report.FieldsOf(reflect.TypeFor[report.GapSummary]())},
-		{"organize: one object per file (and apply) (and undo) (and verify) (and history)", report.FieldsOf(reflect.TypeFor[report.Op]())},
-		{"apply: how far it is, where it takes long", report.FieldsOf(reflect.TypeFor[report.OrganizeProgress]())},
-		{"organize: the summary, also of apply and undo (and watch)", report.FieldsOf(reflect.TypeFor[report.OrganizeSummary]())},
-		{"parse", report.FieldsOf(reflect.TypeFor[report.ParseRecord]())},
+		{"missing: one object per season of which something is missing or twice", fieldsOf[report.Gap]()},
+		{"missing: the summary", fieldsOf[report.GapSummary]()},
+		{"organize: one object per file (and apply) (and undo) (and verify) (and history)", fieldsOf[report.Op]()},
+		{"apply: how far it is, where it takes long", fieldsOf[report.OrganizeProgress]()},
+		{"organize: the summary, also of apply and undo (and watch)", fieldsOf[report.OrganizeSummary]()},
+		{"parse", fieldsOf[report.ParseRecord]()},
 	}
 	for _, j := range jsonOutputs {
 		out = append(out, output{j.name, report.FieldsOf(reflect.TypeOf(j.value), reflect.TypeFor[wireCache]())})
 	}
 	return append(out, output{"log lines", logFields()}, output{"--metrics-file: one object per snapshot", metricFields()})
 }
+
+func fieldsOf[T any]() []report.Field { return report.FieldsOf(reflect.TypeFor[T]()) }
 
 // jsonOutputs are the commands that print JSON from a struct of their own. Its tags say what each field means.
 var jsonOutputs = []struct {

@@ -47,7 +47,8 @@ func (a *applyRun) undo(cmd *cobra.Command, args []string, yes bool) error {
 	fitting := 0
 	if a.only != "" {
 		if _, err := path.Match(a.only, ""); err != nil {
-			return usagef(`* stands for anything but a slash; quote the pattern for the shell`, "flag --only: %q is no pattern", a.only)
+			return usagef("* stands for anything but a slash; quote the pattern for the shell",
+				"flag --only: %q is no pattern", a.only)
 		}
 		opts.Only = func(source, target string) bool {
 			if fits(a.only, source) || fits(a.only, target) {
@@ -78,7 +79,8 @@ func (a *applyRun) putBack(
 		case run.Err != nil:
 			return nil, explainRun(ctx, a.f, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 		case a.only != "" && (run.Stage == apply.Planned || run.Stage == apply.Applying):
-			return nil, usagef(waysOn(run.ID), "--only is for a run that has ended, and the run %s was cut off; nothing was done", run.ID)
+			return nil, usagef(waysOn(run.ID),
+				"--only is for a run that has ended, and the run %s was cut off; nothing was done", run.ID)
 		case run.Stage == apply.Undone:
 			a.f.say("the run %s is put back already\n", run.ID)
 			return nil, nameOlder(a.f, e, args)
@@ -96,7 +98,8 @@ func (a *applyRun) putBack(
 		switch {
 		case a.only == "" || len(out.Results) > 0:
 		case *fitting == 0:
-			return nil, usagef(lang.Textf("a pattern is compared with whole paths and with each part of them, old and new; anivault history %s lists them", run.ID),
+			return nil, usagef(lang.Textf("a pattern is compared with whole paths and with each part of them, "+
+				"old and new; anivault history %s lists them", run.ID),
 				"no file of the run %s fits %s; nothing was done", run.ID, ui.Printable(a.only))
 		default:
 			a.f.say("what fits %s is back already\n", ui.Printable(a.only))
@@ -112,7 +115,8 @@ func undoQuestion(r *apply.Run, only string) lang.Text {
 	if only != "" {
 		what = lang.Textf("what fits %s of %s", ui.Printable(only), what)
 	}
-	return lang.Textf("Put back the run %s of %s (%s, %s to %s)?", r.ID, ui.Clock(r.Begun), what, r.Mode, ui.Printable(strings.Join(r.Targets, ", ")))
+	return lang.Textf("Put back the run %s of %s (%s, %s to %s)?", r.ID, ui.Clock(r.Begun), what, r.Mode,
+		ui.Printable(strings.Join(r.Targets, ", ")))
 }
 
 // nameOlder says which run could be put back where the last one can't: it is never gone on to by itself.
@@ -214,7 +218,8 @@ func (a *applyRun) verify(cmd *cobra.Command, args []string, deep bool) error {
 		return err
 	}
 	ok, planned, undone := out.Count(apply.StatusOK), out.Count(apply.StatusPlanned), out.Count(apply.StatusUndone)
-	a.f.say("%s as the run %s left them, %d not\n", lang.Count(ok, "file"), run.ID, len(out.Results)-ok-planned-undone-out.Count(apply.StatusRefused))
+	a.f.say("%s as the run %s left them, %d not\n", lang.Count(ok, "file"), run.ID,
+		len(out.Results)-ok-planned-undone-out.Count(apply.StatusRefused))
 	if planned > 0 {
 		a.f.say("%s not reached\n", lang.Count(planned, "file"))
 	}

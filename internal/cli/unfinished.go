@@ -127,9 +127,11 @@ func checkRuns(ctx context.Context, cfg *config.Config) finding {
 	case runs[0].atWork:
 		return finding{what: "runs", state: runs[0].text()}
 	case runs[0].Err != nil:
-		return fault("runs", runs[0].text(), "look at its folders; anivault history lists it until its journal is taken out of the folder history of the data folder")
+		return fault("runs", runs[0].text(), "look at its folders; "+
+			"anivault history lists it until its journal is taken out of the folder history of the data folder")
 	}
-	return fault("runs", lang.Textf("%s; no other run begins before it is gone on with or put back", runs[0].text()), waysOn(runs[0].ID))
+	return fault("runs", lang.Textf("%s; no other run begins before it is gone on with or put back", runs[0].text()),
+		waysOn(runs[0].ID))
 }
 
 // rootChecks look at the folders in which organize puts a library in order.
@@ -150,7 +152,8 @@ func checkRoot(dir string) finding {
 	const what = "library"
 	place, err := disk.Root(dir)
 	if err != nil {
-		return fault(what, lang.Textf("%s: %s", dir, err), "make the folder, or correct organize.to: a disk may not be mounted")
+		return fault(what, lang.Textf("%s: %s", dir, err),
+			"make the folder, or correct organize.to: a disk may not be mounted")
 	}
 	if !apply.Supported {
 		return finding{what: what, state: lang.Textf("%s", place.Path)}
@@ -178,7 +181,8 @@ func checkRoot(dir string) finding {
 	parts = append(parts, lang.Textf("names of %d bytes", place.NameMax))
 	state := lang.Textf("%s: %s", dir, lang.Join(parts, ", "))
 	if can.Rename == "none" {
-		return fault(what, state, "name a folder on another file system: plans for this one are refused (no_exclusive_rename)")
+		return fault(what, state,
+			"name a folder on another file system: plans for this one are refused (no_exclusive_rename)")
 	}
 	return finding{what: what, state: state}
 }

@@ -142,7 +142,10 @@ func (w *watchRun) prepare(args []string) (err error) {
 
 // newRun returns a run of organize of what is watched.
 func (w *watchRun) newRun() (*organizeRun, error) {
-	o := &organizeRun{f: w.f, match: w.match, cfg: w.cfg, watched: true, yes: true, partial: true, format: w.format, began: time.Now(), wait: time.Hour}
+	o := &organizeRun{
+		f: w.f, match: w.match, cfg: w.cfg, watched: true, yes: true, partial: true, format: w.format,
+		began: time.Now(), wait: time.Hour,
+	}
 	return o, o.prepare(w.cmd, []string{w.path})
 }
 
@@ -151,8 +154,8 @@ func (w *watchRun) claim(ctx context.Context, file string) (release func(), err 
 	release, err = lockfile.Acquire(ctx, file, lockfile.Exclusive, 0)
 	switch {
 	case errors.Is(err, lockfile.ErrBusy):
-		err := lang.Error("%s is watched already: %s", ui.Printable(w.path), holderOf(file))
-		return nil, &failure{exitIncomplete, err, "one process watches a folder"}
+		return nil, failf(exitIncomplete, "one process watches a folder",
+			"%s is watched already: %s", ui.Printable(w.path), holderOf(file))
 	case err != nil:
 		return nil, err
 	}

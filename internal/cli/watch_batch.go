@@ -100,7 +100,8 @@ func (w *watchRun) walk(dirs []string, o *matchOptions) run.Producer {
 // below names a file or folder as the watch does: by its path below what is watched; "" for what is elsewhere.
 func (w *watchRun) below(file string) string {
 	for _, root := range []string{w.path, w.tree.Root().Path} {
-		if rest, ok := strings.CutPrefix(filepath.ToSlash(file)+"/", strings.TrimSuffix(filepath.ToSlash(root), "/")+"/"); ok {
+		root = strings.TrimSuffix(filepath.ToSlash(root), "/") + "/"
+		if rest, ok := strings.CutPrefix(filepath.ToSlash(file)+"/", root); ok {
 			if rest == "" {
 				return "."
 			}
@@ -147,7 +148,8 @@ func (w *watchRun) unfinished(ctx context.Context) ([]unfinishedRun, error) {
 	var u unfinishedRuns
 	defer u.end()
 	runs, err := u.look(ctx, w.cfg)
-	return slices.DeleteFunc(runs, func(r unfinishedRun) bool { return r.Err != nil }), err // a damaged one can't be gone on with
+	// a damaged one can't be gone on with
+	return slices.DeleteFunc(runs, func(r unfinishedRun) bool { return r.Err != nil }), err
 }
 
 // resume goes on with a run that was cut off, and reports whether another one can begin. One that a person was
@@ -170,7 +172,8 @@ func (w *watchRun) resume(ctx context.Context) bool {
 	}
 	if !slices.Contains(r.Sources, w.tree.Root().Path) {
 		w.once("other "+r.ID, func() {
-			w.f.warn("the run %s, which is of another folder, was cut off; watching waits until you go on with it or put it back", r.ID)
+			w.f.warn("the run %s, which is of another folder, was cut off; "+
+				"watching waits until you go on with it or put it back", r.ID)
 			advise(w.f.streams, waysOn(r.ID))
 		})
 		return false

@@ -182,7 +182,8 @@ func TestWhatArrivesIsPutInOrder(t *testing.T) {
 	}
 	second := w.command()
 	said, err := second.CombinedOutput()
-	if second.ProcessState.ExitCode() != 4 || !bytes.Contains(said, fmt.Appendf(nil, "is watched already: process %d, since ", w.cmd.Process.Pid)) {
+	if second.ProcessState.ExitCode() != 4 || !bytes.Contains(said,
+		fmt.Appendf(nil, "is watched already: process %d, since ", w.cmd.Process.Pid)) {
 		t.Errorf("the second: %v\n%s", err, said)
 	}
 	if status := w.stop(); status != 143 {

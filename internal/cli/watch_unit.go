@@ -59,7 +59,8 @@ func (w *watchRun) unit() error {
 			values = list.GetSlice()
 		}
 		for _, v := range values {
-			if abs, err := filepath.Abs(v); err == nil && slices.Contains(pathFlags, flag.Name) && (flag.Name != "exec" || strings.Contains(v, "/")) {
+			names := slices.Contains(pathFlags, flag.Name) && (flag.Name != "exec" || strings.Contains(v, "/"))
+			if abs, err := filepath.Abs(v); err == nil && names {
 				v = abs // the service works in another folder
 			}
 			words = append(words, "--"+flag.Name+"="+v)
