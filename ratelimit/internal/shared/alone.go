@@ -8,14 +8,25 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// goAlone leaves the shared state because of cause, with what was last seen of it (nil if nothing). Called again while
+// detached is a process that is cut off from the others.
+type detached struct {
+	*core.Absence
+	why     error         // the last cause
+	retryAt time.Duration // when it is worth trying again, since boot
+	parts   int           // in how many parts everything is divided
+	began   time.Time
+	told    bool       // that it is alone
+	store   core.Store // where the snapshot really is, shared by the processes of the machine; nil: here
+}
+
+// goAlone leaves the shared state because of why, with what was last seen of it (nil if nothing). Called again while
 // alone, it only notes the new cause.
-func (s *Store) goAlone(cause error, last *core.Snapshot) {
+func (s *Store) goAlone(why error, last *core.Snapshot) {
 	now := s.opts.Now()
-	w := &StoreWarning{Event: s.eventOf(cause), Path: s.opts.Place, Err: cause}
-	same := s.alone != nil && s.eventOf(s.trouble) == w.Event
-	s.trouble = cause
-	if same && !s.due(now) {
+	w := &StoreWarning{Event: s.eventOf(why), Path: s.opts.Place, Err: why}
+	same := s.alone != nil && s.eventOf(s.alone.why) == w.Event
+	if same && !s.alone.due(now) {
+		s.alone.why = why
 		return
 	}
 	switch w.Event {
@@ -34,20 +45,35 @@ func (s *Store) goAlone(cause error, last *core.Snapshot) {
 		w.Parts = s.opts.Processes
 	}
 	if s.alone == nil {
-		s.episodes++
-		s.alone = &detached{Absence: core.NewAbsence(last, now, s.owner, s.episodes), parts: 1, began: time.Now()}
-		s.alone.Coordinated = s.coordinator != nil
-		if s.alone.Coordinated && last != nil {
-			s.alone.Snapshot.Silent(now, s.lostFor())
-		}
-		if s.alone.Coordinated && s.opts.Fallback != nil {
-			s.move(last)
-		}
+		s.detach(last, now)
 	}
-	s.alone.parts, s.retryAt = w.Parts, now.Boot+RetryEvery
-	if !same || !s.alone.told {
-		s.alone.told = s.notes.warn(w)
+	a := s.alone
+	a.why, a.parts, a.retryAt = why, w.Parts, now.Boot+RetryEvery
+	if !same || !a.told {
+		a.told = s.notes.warn(w)
 	}
+}
+
+func (s *Store) detach(last *core.Snapshot, now core.Instant) {
+	s.episodes++
+	a := &detached{Absence: core.NewAbsence(last, now, s.owner, s.episodes), parts: 1, began: time.Now()}
+	s.alone = a
+	if s.coordinator == nil {
+		return
+	}
+	a.Coordinated = true
+	if last != nil {
+		a.Snapshot.Silent(now, s.lostFor())
+	}
+	if s.opts.Fallback == nil {
+		return
+	}
+	a.store = s.opts.Fallback
+	elsewhere := func(process string) bool { return s.coordinator.Machines([]string{process}) > 1 }
+	_ = a.store.Update(context.Background(), func(at core.Instant, there *core.Snapshot) error {
+		a.MoveTo(there, at, last, time.Since(s.seenAt), s.lostFor(), elsewhere)
+		return nil
+	})
 }
 
 // living counts the processes that share the state, this one included.
@@ -60,14 +86,14 @@ func (s *Store) living() int {
 
 // mayReturn reports whether it is worth trying the shared state again. Whether a lock is free is seen at once.
 func (s *Store) mayReturn() bool {
-	if s.coordinator != nil && !errors.Is(s.trouble, ErrNewer) {
+	if s.coordinator != nil && !errors.Is(s.alone.why, ErrNewer) {
 		return s.coordinator.Back()
 	}
-	return errors.Is(s.trouble, ErrBusy) || s.due(s.opts.Now())
+	return errors.Is(s.alone.why, ErrBusy) || s.alone.due(s.opts.Now())
 }
 
-func (s *Store) due(now core.Instant) bool {
-	return now.Boot >= s.retryAt || now.Boot < s.retryAt-RetryEvery
+func (a *detached) due(now core.Instant) bool {
+	return now.Boot >= a.retryAt || now.Boot < a.retryAt-RetryEvery
 }
 
 // lastSeen returns the newest snapshot that can be had without the backend's consent, nil if there is none.
@@ -89,15 +115,6 @@ func (s *Store) lastSeen() *core.Snapshot {
 		return &last
 	}
 	return nil
-}
-
-// detached is a process that is cut off from the others.
-type detached struct {
-	*core.Absence
-	parts int // in how many parts everything is divided
-	began time.Time
-	told  bool       // that it is alone
-	store core.Store // where the snapshot really is, shared by the processes of the machine; nil: here
 }
 
 // lostFor returns for how long the coordinator has not answered. Nobody here knows what the others were given before.
@@ -131,26 +148,15 @@ func (s *Store) machines(last *core.Snapshot) int {
 	return max(s.coordinator.Machines(last.Users()), 2)
 }
 
-// move goes on in the machine's own state, with what was last seen of the shared one, nil if nothing ever was.
-func (s *Store) move(last *core.Snapshot) {
-	a := s.alone
-	a.store = s.opts.Fallback
-	elsewhere := func(process string) bool { return s.coordinator.Machines([]string{process}) > 1 }
-	_ = a.store.Update(context.Background(), func(at core.Instant, there *core.Snapshot) error {
-		a.MoveTo(there, at, last, time.Since(s.seenAt), s.lostFor(), elsewhere)
-		return nil
-	})
-}
-
 // errRefused ends an update of the machine's state whose function has panicked.
 var errRefused = errors.New("function has panicked")
 
-// runThere does the updates of the batch on the machine's own state, and notes what this process has to bring along.
-func (s *Store) runThere(ctx context.Context) {
-	for _, r := range s.batch {
+// runThere does the updates of a batch on the machine's own state, and notes what this process has to bring along.
+func (a *detached) runThere(ctx context.Context, batch []*request) {
+	for _, r := range batch {
 		var did core.Deeds
-		err := s.alone.store.Update(ctx, func(at core.Instant, there *core.Snapshot) error {
-			at.Parts = max(at.Parts, 1) * s.alone.parts
+		err := a.store.Update(ctx, func(at core.Instant, there *core.Snapshot) error {
+			at.Parts = max(at.Parts, 1) * a.parts
 			r.err, r.panicked = nil, nil
 			if did = core.Watch(there, func() { r.call(at, there) }); r.panicked != nil {
 				return errRefused
@@ -161,9 +167,18 @@ func (s *Store) runThere(ctx context.Context) {
 			r.err = err
 		}
 		if err == nil {
-			s.alone.Add(did)
+			a.Add(did)
 		}
 	}
+}
+
+// upNext returns the ticket that is next at an instant, where a coordinator wants to know whose turn it is.
+func (s *Store) upNext(at core.Instant) uint64 {
+	if s.coordinator == nil {
+		return 0
+	}
+	ticket, _, _ := core.UpNext(&s.snap, at)
+	return ticket
 }
 
 // wakeNext tells the coordinator whose turn comes with what is about to be kept. before is the ticket that was next
@@ -177,25 +192,4 @@ func (s *Store) wakeNext(at core.Instant, before uint64) {
 		process = ""
 	}
 	s.coordinator.WakeNext(process, in)
-}
-
-// nextBefore returns the ticket that is next at an instant, before anything is done.
-func (s *Store) nextBefore(at core.Instant) uint64 {
-	if s.coordinator == nil {
-		return 0
-	}
-	ticket, _, _ := core.UpNext(&s.snap, at)
-	return ticket
-}
-
-func (s *Store) noteCoordinator() {
-	if s.coordinator == nil {
-		return
-	}
-	if s.alone != nil && s.alone.told {
-		s.notes.warn(&StoreWarning{Event: "coordinator_back", Path: s.opts.Place, Alone: time.Since(s.alone.began)})
-	}
-	if s.decision.recalled {
-		s.notes.warn(&StoreWarning{Event: "coordinator_state_lost", Path: s.opts.Place})
-	}
 }

@@ -2,6 +2,7 @@ package shared
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -9,13 +10,11 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-const (
-	// maxLooks bounds how often one update may have to find out who else lives.
-	maxLooks = 4
-)
+// maxLooks bounds how often one update may have to find out who else lives.
+const maxLooks = 4
 
 var (
-	// errWhoLives: change has to know who else lives, which only I/O can tell.
+	// errWhoLives: it has to be known who else lives, which only I/O can tell.
 	errWhoLives = errors.New("who else lives is not known")
 	// errSeveralMachines: machines that have no clock in common use one state.
 	errSeveralMachines = errors.New("another machine uses the limiter's state as well")
@@ -28,54 +27,112 @@ type peers struct {
 	users  bool // somebody who takes part in the state that was seen lives
 }
 
-// look finds out who else lives. Nothing is locked meanwhile.
-func (s *Store) look() {
-	users := s.snap.Users()
-	s.peers = peers{known: true, others: s.Living() > 1, users: len(s.Dead(users)) < len(users)}
+// result is what an exchange has made of the shared state.
+type result struct {
+	wrote    bool // there is something to keep
+	refused  bool // that is a note which refuses the place to several machines
+	lost     bool // what it was made of may have lacked something
+	recalled bool // what was lost was brought back
 }
 
-// exchange is what the store does to the bytes of the shared state, see [Backend].
-func (s *Store) exchange(at core.Instant, old []byte) ([]byte, error) {
-	s.decision = decision{began: s.decision.began}
-	if s.decision.began.IsZero() {
-		s.decision.began = time.Now()
+// runShared does the updates of a batch on the shared state. It returns why that can't be reached.
+func (s *Store) runShared(ctx context.Context, batch []*request) (trouble error) {
+	if s.alone != nil {
+		s.alone.look(ctx)
 	}
-	for _, r := range s.batch {
+	var lives peers
+	for range maxLooks {
+		var done result
+		var began time.Time // when the lock was had
+		start := time.Now()
+		err := s.backend.Exchange(ctx, func(at core.Instant, old []byte) (next []byte, err error) {
+			if began.IsZero() {
+				began = time.Now()
+			}
+			next, done, err = s.exchange(at, old, batch, lives)
+			return next, err
+		})
+		switch {
+		case errors.Is(err, errWhoLives): // nothing is locked now
+			users := s.snap.Users()
+			lives = peers{known: true, others: s.Living() > 1, users: len(s.Dead(users)) < len(users)}
+			continue
+		case err != nil && done.wrote && !done.refused && s.coordinator == nil:
+			s.goAlone(err, &s.snap) // the decisions hold: they were made with the lock held
+			return nil
+		case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+			fail(batch, err)
+			return nil
+		case err != nil:
+			return err
+		case done.refused:
+			return errSeveralMachines
+		}
+		now := time.Now()
+		s.took = now.Sub(start)
+		s.slow(start, now)
+		if done.wrote {
+			s.written(done, now)
+			if now.Sub(began) >= s.opts.Patience && s.coordinator == nil { // a coordinator takes the turn away instead
+				s.stalled = s.snap.Now()
+			}
+		}
+		return nil
+	}
+	return errors.New("the limiter's state is replaced all the time")
+}
+
+// written notes that what snap says is the shared state from now on.
+func (s *Store) written(done result, now time.Time) {
+	if q, ok := s.backend.(Quarantine); ok && done.lost {
+		s.noteAside(q)
+	}
+	if s.coordinator != nil {
+		if s.alone != nil && s.alone.told {
+			s.notes.warn(&StoreWarning{Event: "coordinator_back", Path: s.opts.Place, Alone: time.Since(s.alone.began)})
+		}
+		if done.recalled {
+			s.notes.warn(&StoreWarning{Event: "coordinator_state_lost", Path: s.opts.Place})
+		}
+	}
+	s.known, s.spare, s.seenAt = s.spare, s.known, now
+	s.wrote, s.seen, s.decoded = true, true, true
+	s.alone, s.stalled, s.before = nil, 0, nil
+}
+
+// exchange does the updates of a batch on the bytes of the shared state, and returns what to keep; see [Backend].
+func (s *Store) exchange(at core.Instant, old []byte, batch []*request, lives peers) ([]byte, result, error) {
+	for _, r := range batch {
 		r.err, r.panicked = nil, nil
 	}
-	var next uint64
 	for {
-		if err := s.load(at, old); err != nil {
-			return nil, err
+		done, err := s.load(at, old, lives)
+		if err != nil {
+			return nil, done, err
 		}
-		if s.decision.refuses {
-			break
+		if !done.refused {
+			next := s.upNext(at)
+			changed, ok := s.apply(at, batch)
+			switch {
+			case !ok:
+				continue
+			case !changed:
+				return nil, done, nil
+			case old == nil && !at.Lost && !s.seen && !lives.known:
+				return nil, done, errWhoLives
+			}
+			s.snap.Touch(at)
+			s.wakeNext(at, next)
 		}
-		next = s.nextBefore(at)
-		changed, ok := s.apply(at)
-		if !ok {
-			continue
-		}
-		if !changed {
-			return nil, nil
-		}
-		if old == nil && !at.Lost && !s.seen && !s.peers.known {
-			return nil, errWhoLives
-		}
-		break
+		s.spare, _ = s.snap.AppendBinary(s.spare[:0])
+		s.decoded, done.wrote, done.lost = false, true, at.Lost
+		return s.spare, done, nil
 	}
-	if !s.decision.refuses {
-		s.snap.Touch(at)
-		s.wakeNext(at, next)
-	}
-	s.next, _ = s.snap.AppendBinary(s.next[:0])
-	s.decoded, s.decision.keep, s.decision.lost = false, true, at.Lost
-	return s.next, nil
 }
 
-// apply calls the functions of the batch and reports whether there is something to keep. It isn't ok when a function
+// apply calls the functions of a batch and reports whether there is something to keep. It isn't ok when a function
 // has failed, and may have left something behind: then everything is done again without it.
-func (s *Store) apply(at core.Instant) (changed, ok bool) {
+func (s *Store) apply(at core.Instant, batch []*request) (changed, ok bool) {
 	asked := s.decoded && s.alone == nil && s.stalled == 0 // nobody has touched snap
 	s.decoded = false
 	switch {
@@ -88,12 +145,12 @@ func (s *Store) apply(at core.Instant) (changed, ok bool) {
 	case s.stalled != 0:
 		core.Doubt(&s.snap, at, s.stalled, s.owner)
 	}
-	for _, r := range s.batch {
+	for _, r := range batch {
 		if r.failed() {
 			continue
 		}
 		r.call(at, &s.snap)
-		if r.failed() && len(s.batch) > 1 {
+		if r.failed() && len(batch) > 1 {
 			return false, false
 		}
 		changed = changed || r.err == nil && r.panicked == nil
@@ -104,10 +161,10 @@ func (s *Store) apply(at core.Instant) (changed, ok bool) {
 }
 
 // load makes snap what the shared bytes say, or what is to take their place.
-func (s *Store) load(at core.Instant, old []byte) error {
+func (s *Store) load(at core.Instant, old []byte, lives peers) (done result, err error) {
 	if old == nil {
-		s.snap = s.first(at)
-		return nil
+		done.recalled = s.first(at, lives)
+		return done, nil
 	}
 	if at.Lost && s.before == nil && s.seen {
 		s.before = new(core.Snapshot)
@@ -117,21 +174,21 @@ func (s *Store) load(at core.Instant, old []byte) error {
 	}
 	if !s.decoded || !bytes.Equal(old, s.known) {
 		if err := s.decode(old); err != nil {
-			return err
+			return done, err
 		}
 	}
-	if err := s.admit(at); err != nil || s.decision.refuses {
-		return err
+	if done.refused, err = s.refuses(at, lives); err != nil || done.refused {
+		return done, err
 	}
 	if at.Lost {
 		if s.before != nil {
 			core.Recall(&s.snap, s.before, at, s.owner)
-			s.decision.recalled = true
+			done.recalled = true
 		}
 		core.Uncertain(&s.snap, at)
 		s.decoded = false
 	}
-	return nil
+	return done, nil
 }
 
 func (s *Store) decode(old []byte) error {
@@ -151,44 +208,45 @@ func (s *Store) decode(old []byte) error {
 	return nil
 }
 
-// first is what a missing or damaged state is replaced by. A process that has seen the state before it was removed
-// knows more than nothing: what it saw is written back, with care.
-func (s *Store) first(at core.Instant) core.Snapshot {
+// first makes snap what replaces a missing or damaged state. A process that has seen the state before it was removed
+// knows more than nothing: it recalls what it saw, with care.
+func (s *Store) first(at core.Instant, lives peers) (recalled bool) {
 	s.decoded = false
 	if at.Lost {
-		return core.NewCautiousSnapshot(at)
+		s.snap = core.NewCautiousSnapshot(at)
+		return false
 	}
 	var last core.Snapshot
 	if s.seen && last.Decode(s.known) == nil {
-		s.decision.recalled = true
-		return core.NewRestoredSnapshot(&last, at)
+		s.snap = core.NewRestoredSnapshot(&last, at)
+		return true
 	}
-	fresh := core.NewSnapshot(at)
-	if s.peers.others {
-		core.Uncertain(&fresh, at) // they have sent something; the state was removed behind their backs
+	s.snap = core.NewSnapshot(at)
+	if lives.others {
+		core.Uncertain(&s.snap, at) // they have sent something; the state was removed behind their backs
 	}
-	return fresh
+	return false
 }
 
-// admit decides whether this machine may use the state that snap was loaded from. A state belongs to one machine:
-// others count time since a boot of their own, so each change of hands would be a reboot, which voids the slots and
-// evidence of the machine before. Whoever sees two of them notes it in the state, and both refuse it for a while.
-func (s *Store) admit(at core.Instant) error {
+// refuses reports whether this machine may not use the state that snap was loaded from, and notes that in it. A state
+// belongs to one machine: others count time since a boot of their own, so each change of hands would be a reboot, which
+// voids the slots and evidence of the machine before. Whoever sees two of them notes it in the state, and both refuse it
+// for a while.
+func (s *Store) refuses(at core.Instant, lives peers) (bool, error) {
 	if core.IsRefused(&s.snap, at) {
-		return errSeveralMachines
+		return false, errSeveralMachines
 	}
 	if !core.IsForeign(&s.snap, at) {
-		return nil
+		return false, nil
 	}
 	if !s.wrote { // else a boot that this process lives in was replaced, which is no reboot
-		if !s.peers.known {
-			return errWhoLives
+		if !lives.known {
+			return false, errWhoLives
 		}
-		if !s.peers.users && core.IsOf(&s.snap, at.Machine) {
-			return nil
+		if !lives.users && core.IsOf(&s.snap, at.Machine) {
+			return false, nil
 		}
 	}
 	core.Refuse(&s.snap, at)
-	s.decision.refuses = true
-	return nil
+	return true, nil
 }

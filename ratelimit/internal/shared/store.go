@@ -62,39 +62,24 @@ type Store struct {
 	mu      sync.Mutex
 	waiting []*request // for the next Exchange, in order of arrival; guarded by mu
 
-	// Everything below belongs to the one whose turn it is.
+	// What follows belongs to the one whose turn it is.
+
 	closed bool
-	batch  []*request    // of this Exchange
 	took   time.Duration // by the last Exchange
-	change func(core.Instant, []byte) ([]byte, error)
+	alone  *detached     // nil: in contact
+	notes  notes
 
 	snap    core.Snapshot
-	known   []byte    // the newest bytes that were the shared state
-	seenAt  time.Time // when this process first saw them
-	next    []byte    // what change has returned
 	decoded bool      // snap is what known says
+	known   []byte    // the newest bytes that were the shared state
+	spare   []byte    // the buffer for the next ones
 	seen    bool      // there was a shared state
+	seenAt  time.Time // when this process first saw known
 	wrote   bool      // this process has written the shared state
 
-	decision decision       // of this Exchange
 	before   *core.Snapshot // what was known before something was lost; nil: nothing was, or it is written
-	peers    peers
-	stalled  core.Stamp // when an update began that took longer than the others' patience; 0: none
-
-	alone    *detached // nil: in contact
-	trouble  error     // while alone: why
-	retryAt  time.Duration
-	episodes uint64 // of being alone
-	notes    notes
-}
-
-// decision is what the last call of change in an Exchange has made of the shared state.
-type decision struct {
-	began    time.Time // when change was first called; zero: not yet
-	keep     bool      // there is something to keep
-	refuses  bool      // it refuses the place to several machines
-	lost     bool      // what it was made of may have lacked something
-	recalled bool      // what was lost was brought back
+	stalled  core.Stamp     // when an update began that took longer than the others' patience; 0: none
+	episodes uint64         // of being alone
 }
 
 // request is one call of Update.
@@ -117,7 +102,6 @@ func New(b Backend, opts Options) *Store {
 		opts.Patience = DefaultPatience
 	}
 	s := &Store{backend: b, opts: opts, turn: make(chan struct{}, 1), episodes: rand.Uint64() >> 34}
-	s.change = s.exchange
 	s.coordinator, _ = b.(Coordinator)
 	if live, ok := b.(core.Liveness); ok {
 		s.live, s.owner = live, live.Owner()
@@ -172,7 +156,7 @@ func (s *Store) Apart() error {
 	if s.alone == nil {
 		return nil
 	}
-	return s.trouble
+	return s.alone.why
 }
 
 // Close gives everything back. It waits for an update that is under way.
@@ -236,22 +220,20 @@ func (s *Store) lead(ctx context.Context, r *request, waited bool) error {
 		return r.result()
 	default:
 	}
-	s.batch = s.batch[:0]
+	var batch []*request
 	if s.took >= shareFrom || s.coordinator != nil {
 		s.mu.Lock()
-		s.batch = append(s.batch, s.waiting...)
-		clear(s.waiting)
-		s.waiting = s.waiting[:0]
+		batch, s.waiting = s.waiting, nil
 		s.mu.Unlock()
 	} else if waited {
 		s.withdraw(r)
 	}
-	if !slices.Contains(s.batch, r) {
-		s.batch = append(s.batch, r)
+	if !slices.Contains(batch, r) {
+		batch = append(batch, r)
 	}
-	s.run(ctx)
+	s.run(ctx, batch)
 	warnings := s.notes.take()
-	for _, other := range s.batch {
+	for _, other := range batch {
 		if other != r {
 			other.done <- struct{}{}
 		}
@@ -282,86 +264,35 @@ func (r *request) call(at core.Instant, snap *core.Snapshot) {
 	r.err = r.fn(at, snap)
 }
 
-// run does the updates of the batch: on the shared state or, where that can't be reached, alone.
-func (s *Store) run(ctx context.Context) {
+// run does the updates of a batch: on the shared state or, where that can't be reached, alone.
+func (s *Store) run(ctx context.Context, batch []*request) {
 	if s.closed {
-		s.fail(core.ErrStoreClosed)
+		fail(batch, core.ErrStoreClosed)
 		return
 	}
-	if len(s.batch) > 1 {
+	if len(batch) > 1 {
 		ctx = context.WithoutCancel(ctx) // the others have not given up
 	}
 	if s.alone == nil || s.mayReturn() {
-		trouble := s.runShared(ctx)
+		trouble := s.runShared(ctx, batch)
 		if trouble == nil {
 			return
 		}
 		s.goAlone(trouble, s.lastSeen())
 	}
 	if s.alone.store != nil {
-		s.runThere(ctx)
+		s.alone.runThere(ctx, batch)
 		return
 	}
 	now := s.opts.Now()
 	now.Parts = s.alone.parts
-	for _, r := range s.batch {
+	for _, r := range batch {
 		r.call(now, &s.alone.Snapshot)
 	}
 }
 
-func (s *Store) fail(err error) {
-	for _, r := range s.batch {
+func fail(batch []*request, err error) {
+	for _, r := range batch {
 		r.err = err
-	}
-}
-
-// runShared does the updates on the shared state. It returns why that can't be reached.
-func (s *Store) runShared(ctx context.Context) (trouble error) {
-	s.peers = peers{}
-	if s.alone != nil {
-		s.alone.look(ctx)
-	}
-	for range maxLooks {
-		s.decision = decision{}
-		start := time.Now()
-		err := s.backend.Exchange(ctx, s.change)
-		switch {
-		case errors.Is(err, errWhoLives):
-			s.look()
-			continue
-		case err != nil && s.decision.keep && !s.decision.refuses && s.coordinator == nil:
-			s.goAlone(err, &s.snap) // the decisions hold: they were made with the lock held
-			return nil
-		case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
-			s.fail(err)
-			return nil
-		case err != nil:
-			return err
-		case s.decision.refuses:
-			return errSeveralMachines
-		}
-		s.written(start)
-		return nil
-	}
-	return errors.New("the limiter's state is replaced all the time")
-}
-
-// written notes what follows from an Exchange that has succeeded.
-func (s *Store) written(start time.Time) {
-	now := time.Now()
-	s.took = now.Sub(start)
-	s.slow(start, now)
-	if !s.decision.keep {
-		return
-	}
-	if s.decision.lost {
-		s.noteAside()
-	}
-	s.noteCoordinator()
-	s.known, s.next, s.seenAt = s.next, s.known, now
-	s.wrote, s.seen, s.decoded = true, true, true
-	s.alone, s.trouble, s.stalled, s.before = nil, nil, 0, nil
-	if now.Sub(s.decision.began) >= s.opts.Patience && s.coordinator == nil { // a coordinator takes the turn away instead
-		s.stalled = s.snap.Now()
 	}
 }

@@ -134,11 +134,7 @@ func (s *Store) tell(warnings []error) {
 	}
 }
 
-func (s *Store) noteAside() {
-	q, ok := s.backend.(Quarantine)
-	if !ok {
-		return
-	}
+func (s *Store) noteAside(q Quarantine) {
 	if place, cause := q.Aside(); place != s.notes.aside {
 		s.notes.aside = place
 		s.notes.warn(&StoreWarning{Event: "state_corrupt", Path: place, Err: cause})
