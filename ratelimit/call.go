@@ -16,12 +16,15 @@ import (
 type call struct {
 	Request
 	l       *Limiter
-	attempt int           // from 1
-	before  made          // what its caller has tried of it before
-	askings int           // those of its caller that have failed
-	hold    time.Duration // how long a permit is needed at most; 0: unknown
-	since   time.Time     // when it began to wait, of which Waited is not yet; zero while the request is on the wire
-	insists time.Duration // how long it has waited for exactly the account and key that it prefers
+	attempt int // from 1
+	excused int // tries that do not count: an outage has cost them
+
+	lastExcused bool          // the last try is one of them
+	before      made          // what its caller has tried of it before
+	askings     int           // those of its caller that have failed
+	hold        time.Duration // how long a permit is needed at most; 0: unknown
+	since       time.Time     // when it began to wait, of which Waited is not yet; zero while the request is on the wire
+	insists     time.Duration // how long it has waited for exactly the account and key that it prefers
 
 	// Of this try:
 	ask     core.Ask
@@ -109,6 +112,7 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	if l.coordinated && c.hold == 0 {
 		l.keep(g.Pass)
 	}
+	p.probe = c.grant.State == HalfOpen
 	p.pass, p.booked, p.choice, p.granted = g.Pass, g.Booked, g.Choice, time.Now()
 	c.before.first = cmp.Or(c.before.first, g.Pass.Number)
 	p.first = c.before.first
@@ -130,8 +134,8 @@ func (c *call) enter(ctx context.Context, p *place) error {
 		return nil
 	}
 	for {
-		// Behind requests that recover automatically it waits in CacheOnly for as long as they do.
-		counts := l.tuned.Load().AutoRecover == 0 || State(l.state.Load()) != CacheOnly
+		// Behind requests that wait an outage out it waits for as long as they do.
+		counts := !core.WaitsOut(&l.tuned.Load().Tuning, State(l.state.Load()))
 		nap := core.MaxNap
 		if counts {
 			nap = min(nap, c.left())
@@ -233,7 +237,7 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 		case g.Refused:
 			return &BlockedError{g.Block}
 		}
-		counts, patience := g.State != CacheOnly, c.left()
+		counts, patience := !core.WaitsOut(&l.tuned.Load().Tuning, g.State), c.left()
 		if counts && patience <= 0 {
 			return c.timeout(g.Cause, g.State)
 		}
@@ -357,13 +361,16 @@ func (c *call) abandon() {
 // setAside notes a failed try for the caller, who asks again.
 func (c *call) setAside(req *http.Request, e *Event) {
 	c.before.tries++
-	c.Tries.fail(req, c.before, time.Now().Add(c.delay(e)))
+	c.Tries.fail(req, c.before, time.Now().Add(c.delay(e)), c.excused == 0)
 }
 
 // delay returns how long a request waits before its next try: full jitter, or its own 503's Retry-After. After a 429 the
-// pause is the delay.
+// pause is the delay, and after a try that does not count it is Sleep.
 func (c *call) delay(e *Event) time.Duration {
-	d := core.RetryDelay(c.askings+c.attempt, e.Outcome, c.l.draw())
+	if c.lastExcused {
+		return 0
+	}
+	d := core.RetryDelay(c.askings+c.attempt-c.excused, e.Outcome, c.l.draw())
 	if e.Outcome == Server && e.Obeyed() && e.RetryAfter.Given {
 		d = max(d, e.RetryAfter.For)
 	}

@@ -193,6 +193,8 @@ type Permit struct {
 	pass        core.Pass
 	attempt     int
 	first       uint64 // the number of the first try's permit
+	probe       bool   // granted in HalfOpen
+	stopped     bool   // its answer has led to Sleep or CacheOnly
 	choice      Choice
 	granted     time.Time
 	booked      bool // it has a request of the budget
@@ -252,6 +254,7 @@ func (l *Limiter) record(p *Permit, e Event) {
 	}
 	err := l.do(context.Background(), &r.update)
 	p.leave()
+	p.stopped = r.Moved && (r.Transition.To == Sleep || r.Transition.To == CacheOnly)
 	if err != nil {
 		l.warn(fmt.Errorf("record answer: %w", err))
 	}

@@ -98,3 +98,45 @@ func (r *rig) getAgain(ctx context.Context) (status int, err error) {
 		time.Sleep(time.Until(due)) // in virtual time
 	}
 }
+
+// A run that was told to wait does, through Sleep and CacheOnly, however long the outage lasts and whatever max-wait is.
+func TestARequestThatRecoversWaitsAnOutageOut(t *testing.T) {
+	for _, outage := range []time.Duration{5 * time.Minute, 40 * time.Minute} {
+		for _, again := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, set aside %v", outage, again), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					start := time.Now()
+					sent := 0
+					r := newRig(t, func(c *Config) {
+						c.Tuning.AutoRecover, c.Tuning.MaxWait = 15*time.Minute, 30*time.Second
+					}, func(int, *http.Request) (*http.Response, error) {
+						if time.Since(start) < outage {
+							sent++
+							return reply(503), nil
+						}
+						return reply(200), nil
+					})
+					get := r.get
+					if again {
+						get = r.getAgain
+					}
+					var wg sync.WaitGroup
+					for range 20 {
+						wg.Go(func() {
+							if status, err := get(t.Context()); err != nil || status != http.StatusOK {
+								t.Errorf("%d %v after %s", status, err, time.Since(start))
+							}
+						})
+					}
+					wg.Wait()
+					if took := time.Since(start); took > outage+16*time.Minute {
+						t.Errorf("took %s", took)
+					}
+					if most := 20 + int(outage/(10*time.Second)); sent > most {
+						t.Errorf("%d requests into the outage, at most %d were expected", sent, most)
+					}
+				})
+			})
+		}
+	}
+}

@@ -32,7 +32,8 @@ type Tries struct {
 	mu     sync.Mutex
 	made   *sync.Map // by method and URL: made
 	count  int       // askings with a failure since Restart
-	failed bool      // the present one has one
+	failed bool      // the present one has a failure
+	counts bool      // which is counted
 	due    time.Time
 }
 
@@ -60,7 +61,7 @@ func (t *Tries) share() {
 func (t *Tries) With(ctx context.Context) context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failed, t.due = false, time.Time{}
+	t.failed, t.counts, t.due = false, false, time.Time{}
 	return With(ctx, Request{Tries: t})
 }
 
@@ -72,7 +73,7 @@ func (t *Tries) Failed() (count int, due time.Time) {
 	if !t.failed {
 		return 0, time.Time{}
 	}
-	return t.count, t.due
+	return max(t.count, 1), t.due
 }
 
 // Restart counts from the beginning, as the jitter does. No try is a first one again.
@@ -92,21 +93,22 @@ func (t *Tries) of(req *http.Request) (m made, before int) {
 	t.share()
 	v, _ := t.made.Load(nameOf(req))
 	m, _ = v.(made)
-	if before = t.count; t.failed {
+	if before = t.count; t.counts {
 		before--
 	}
 	return m, before
 }
 
-// fail notes that the try of a request has failed, which may be tried again at due.
-func (t *Tries) fail(req *http.Request, m made, due time.Time) {
+// fail notes that the try of a request has failed, which may be tried again at due. A try that an outage has cost does
+// not count.
+func (t *Tries) fail(req *http.Request, m made, due time.Time, counts bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.made.Store(nameOf(req), m)
-	if !t.failed {
+	if t.failed = true; counts && !t.counts {
 		t.count++
+		t.counts = true
 	}
-	t.failed = true
 	if due.After(t.due) {
 		t.due = due
 	}

@@ -91,11 +91,15 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if !outcome.Retryable() || !repeatable(req) {
 			return resp, err
 		}
+		// Who waits an outage out must not spend its tries on finding out whether it is over.
+		if c.lastExcused = l.Tuning().AutoRecover != 0 && (permit.probe || permit.stopped); c.lastExcused {
+			c.excused++
+		}
 		if c.Tries != nil {
 			c.setAside(req, &e)
 			return resp, err
 		}
-		if c.attempt > l.Tuning().MaxRetries {
+		if c.attempt-c.excused > l.Tuning().MaxRetries {
 			return resp, err
 		}
 		next, againErr := again(req)

@@ -232,7 +232,7 @@ func (a *attempt) admit() {
 // later leaves a ticket in the queue, with the moment at which its owner promises to ask again.
 func (a *attempt) later(wait time.Duration) {
 	q, g := &a.view.s.queue, &a.grant
-	if a.ask.Patience <= 0 && g.State != CacheOnly { // it won't come again
+	if a.ask.Patience <= 0 && !WaitsOut(a.view.t, g.State) { // it won't come again
 		q.withdraw(a.ask.Ticket)
 		return
 	}
@@ -272,16 +272,19 @@ func (s *Snapshot) Blocked(at Instant, a Ask) (Block, bool) {
 	return b, blocked && !over && view{s, now, a.Tuning, at.Parts}.hopeless(a.Patience, until)
 }
 
-// hopeless reports whether a blocked ask should be refused at once. A process that recovers
-// automatically waits in CacheOnly for as long as it takes, any other not at all.
+// WaitsOut reports whether a request waits in a state for as long as it takes: those of a process that recovers
+// automatically do while nothing but probes passes. Such waits are not taken from max-wait.
+func WaitsOut(t *Tuning, s State) bool { return t.AutoRecover != 0 && (s == Sleep || s == HalfOpen || s == CacheOnly) }
+
+// hopeless reports whether a blocked ask should be refused at once.
 func (v view) hopeless(patience time.Duration, until Stamp) bool {
-	switch v.s.address.machine.state {
-	case CacheOnly:
-		return v.t.AutoRecover == 0 || until == 0
-	case Sleep:
-		return until.sub(v.now) > patience || v.failedForLong()
+	switch state := v.s.address.machine.state; {
+	case WaitsOut(v.t, state):
+		return until == 0 // an operator's word without an end
+	case state == CacheOnly:
+		return true
 	default:
-		return until.sub(v.now) > patience
+		return until.sub(v.now) > patience || state == Sleep && v.failedForLong()
 	}
 }
 
@@ -289,5 +292,5 @@ func (v view) hopeless(patience time.Duration, until Stamp) bool {
 // cooldowns a batch would else wait for the probe with each request of a long outage.
 func (v view) failedForLong() bool {
 	since := v.s.address.machine.failing
-	return since != 0 && v.now.sub(since) > max(v.t.MaxWait, 0)
+	return v.t.AutoRecover == 0 && since != 0 && v.now.sub(since) > max(v.t.MaxWait, 0)
 }
