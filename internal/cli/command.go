@@ -121,6 +121,13 @@ func (f *factory) say(format string, args ...any) {
 	}
 }
 
+// sayLine says a text in a line of its own, unless there is none.
+func (f *factory) sayLine(text lang.Text) {
+	if text != "" {
+		f.say("%s\n", text)
+	}
+}
+
 // Checks of arguments that several commands share. Each failure is a usage error with a hint.
 
 func noArgs(cmd *cobra.Command, args []string) error {

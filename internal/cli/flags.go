@@ -26,7 +26,7 @@ var settingFlags = []struct {
 	{"tmdb.language", "language", "`LANGUAGE` of titles, such as ko-KR, or several: ko-KR,en-US"},
 	{"limiter.max_wait", "max-wait", "`TIME` one request may wait for permission, retries included"},
 	{"limiter.request_timeout", "request-timeout", "timeout for one HTTP request, a `TIME` such as 15s"},
-	{"limiter.auto_recover", "auto-recover", "in CacheOnly, wait and probe TMDB every `PERIOD`, such as 15m"},
+	{"limiter.auto_recover", "auto-recover", "wait an outage out; in CacheOnly, probe TMDB every `PERIOD`, such as 15m"},
 	{"match.min_confidence", "min-confidence", "below this `NUMBER` from 0 to 1 a file is ambiguous"},
 	{
 		"match.min_episode_confidence", "min-episode-confidence",

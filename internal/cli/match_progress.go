@@ -31,15 +31,41 @@ type progress struct {
 }
 
 // startProgress begins to draw, unless the person asked for quiet: the first line at once, before anything is asked.
-func startProgress(f *factory, a *app.App, status *ui.Status) *progress {
+// Where nobody looks, a run that waits an outage out says when it begins to wait and when it goes on.
+func startProgress(f *factory, a *app.App, status *ui.Status, waits bool) *progress {
 	p := &progress{run: a, status: status, done: make(chan struct{})}
 	if !status.Enabled() {
+		if waits && !f.streams.ErrTTY {
+			var o outageLines
+			p.every(time.Second, func() { f.sayLine(o.line(p.run.Progress(), time.Now())) })
+		}
 		return p
 	}
 	p.draw()
 	p.every(100*time.Millisecond, p.draw)
 	p.every(time.Second, p.run.Look) // the shared state is all there is to tell while others ask
 	return p
+}
+
+// outageLines are the lines about an outage in a log: one when it begins to hold the run up, one when that is over.
+type outageLines struct{ since time.Time }
+
+func (o *outageLines) line(at app.Progress, now time.Time) lang.Text {
+	w := at.Wait
+	stopped := w.State == ratelimit.Sleep || w.State == ratelimit.CacheOnly
+	switch {
+	case o.since.IsZero() && stopped && waiting(w, now):
+		o.since = now
+		if w.Until.IsZero() {
+			return lang.Textf("waiting (%s): %s", w.State, trouble(w.Cause))
+		}
+		return lang.Textf("waiting (%s): %s; next try at %s", w.State, trouble(w.Cause), ui.Clock(w.Until))
+	case !o.since.IsZero() && (at.State == ratelimit.Normal.String() || at.State == ratelimit.Throttle.String()):
+		waited := ui.Countdown(now.Sub(o.since))
+		o.since = time.Time{}
+		return lang.Textf("going on after %s", waited)
+	}
+	return ""
 }
 
 // every calls do now and whenever period has passed, until the line is stopped.

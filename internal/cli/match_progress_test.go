@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/ratelimit"
+	"github.com/google/go-cmp/cmp"
 )
 
 // A long run has its files counted ahead; a short one, one that is not watched and one that can't be walked whole
@@ -47,5 +52,39 @@ func TestFilesAreCountedAheadOfALongRun(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// An outage has many rounds of Sleep and probes, and two lines in a log.
+func TestAnOutageHasTwoLinesInALog(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
+	at := func(state ratelimit.State, wait ratelimit.State) app.Progress {
+		p := app.Progress{State: state.String()}
+		if wait != ratelimit.Normal {
+			p.Wait.Block = ratelimit.Block{State: wait, Cause: ratelimit.ReasonConsecutiveFailures}
+		}
+		return p
+	}
+	var o outageLines
+	var lines []string
+	for _, p := range []app.Progress{
+		at(ratelimit.Normal, ratelimit.Normal), at(ratelimit.Sleep, ratelimit.Sleep), at(ratelimit.HalfOpen, ratelimit.Normal),
+		at(ratelimit.Sleep, ratelimit.Sleep), at(ratelimit.CacheOnly, ratelimit.CacheOnly),
+		at(ratelimit.HalfOpen, ratelimit.Normal), at(ratelimit.Normal, ratelimit.Normal), at(ratelimit.Normal, ratelimit.Normal),
+	} {
+		if p.Wait.Cause != ratelimit.ReasonNone {
+			p.Wait.Until = now.Add(2 * time.Second)
+		}
+		if line := o.line(p, now); line != "" {
+			lines = append(lines, lang.Say(line)+" ("+p.State+")")
+		}
+		now = now.Add(time.Minute)
+	}
+	want := []string{"waiting (Sleep): TMDB is failing; next try at 12:01:02 (Sleep)", "going on after 5m00s (Normal)"}
+	for i, line := range lines { // the day is told where it is not today
+		lines[i] = strings.Replace(line, "2026-11-21 ", "", 1)
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Error(diff)
 	}
 }

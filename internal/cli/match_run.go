@@ -67,7 +67,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
-	progress := startProgress(o.f, run, status)
+	progress := startProgress(o.f, run, status, cfg.Tuning.AutoRecover != 0)
 	progress.countAhead(ctx, o.again)
 	var tally report.Tally
 	page := html.Page{Names: o.namesFrom != ""}
