@@ -274,7 +274,9 @@ func (s *Snapshot) Blocked(at Instant, a Ask) (Block, bool) {
 
 // WaitsOut reports whether a request waits in a state for as long as it takes: those of a process that recovers
 // automatically do while nothing but probes passes. Such waits are not taken from max-wait.
-func WaitsOut(t *Tuning, s State) bool { return t.AutoRecover != 0 && (s == Sleep || s == HalfOpen || s == CacheOnly) }
+func WaitsOut(t *Tuning, s State) bool {
+	return t.AutoRecover != 0 && (s == Sleep || s == HalfOpen || s == CacheOnly)
+}
 
 // hopeless reports whether a blocked ask should be refused at once.
 func (v view) hopeless(patience time.Duration, until Stamp) bool {
