@@ -56,7 +56,7 @@ type patterns struct {
 const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
 // canonical returns the form in which patterns and paths are compared. Each byte that is not UTF-8 becomes a character
-// of its own, beyond those that names have.
+// that no name has.
 func canonical(s string, fold bool) string {
 	if utf8.ValidString(s) {
 		s = norm.NFC.String(s)

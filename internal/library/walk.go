@@ -300,7 +300,7 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 	return out, below, nil
 }
 
-// inside returns the folder's path as filepath.Join would put it in front of a name.
+// inside returns what filepath.Join would put before a name in the folder.
 func inside(dir string) string {
 	return strings.TrimSuffix(filepath.Join(dir, "x"), "x")
 }

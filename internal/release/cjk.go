@@ -35,8 +35,8 @@ func (p lexer) addCJK(t token, group int) {
 	}
 }
 
-// counterAt reads the counter or word that begins at i with r. Some mean what they do only at the start of a run, which
-// first says.
+// counterAt reads the counter or word that begins at i with r. first says that a run begins there: some words mean what
+// they do only at a start.
 func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	if i > 0 && hanDigit(r) > 0 {
 		if t, ok := p.countedInHan(i, first); ok {
@@ -87,7 +87,7 @@ func (p lexer) countedInHan(i int, first bool) (token, bool) {
 	return token{s: i, e: end, tag: tagSeason, num: n}, n > 0 && seasonUnit(unit) && !isCJK(next) && (first || unit == '期')
 }
 
-// wholeCount reads how many episodes there are in all, the number being at j: "全24话".
+// wholeCount reads the total number of episodes, which is at j: "全24话".
 func (p lexer) wholeCount(i, j int) (token, bool) {
 	n, w := numberAt(p.w.text[j:])
 	unit, s := utf8.DecodeRuneInString(p.w.text[j+w:])
@@ -239,8 +239,7 @@ func poeticUnit(r rune) bool {
 
 func seasonUnit(r rune) bool { return strings.ContainsRune("季期기", r) }
 
-// lexCounter looks at what comes right after the digits of t: a counter makes both one token. It returns where that
-// ends.
+// lexCounter looks at what follows the digits of t: with a counter they are one token. It returns where that ends.
 func (p lexer) lexCounter(t *token) int {
 	unit, size := utf8.DecodeRuneInString(p.w.text[t.e:])
 	after := p.w.text[t.e+size:]
@@ -275,8 +274,8 @@ func (p lexer) lexCounter(t *token) int {
 	return end
 }
 
-// allOf makes a counter of the whole of t where "全" comes after its unit, and returns how many bytes that takes:
-// "24集全". The end of a range stays as it is: "13-24集全".
+// allOf makes t count all episodes if "全" follows its unit, "24集全", and returns how many bytes that takes. The end of a
+// range stays as it is: "13-24集全".
 func (p lexer) allOf(t *token, after string) int {
 	whole, ok := strings.CutPrefix(after, "全")
 	if next, _ := utf8.DecodeRuneInString(whole); !ok || t.last != 0 || isCJK(next) {

@@ -32,14 +32,14 @@ func isCarrier(w string) bool {
 	return len(head) < len(w) && folderLists().carriers[strings.TrimRight(head, " .-#")]
 }
 
-// isFilmFolder reports whether a folder, in lower case, holds films. A number may stand in front, or brackets around
-// it: folders are put in order so.
+// isFilmFolder reports whether a folder, in lower case, holds films. People sort folders by a number in front or by
+// brackets, so both may be there.
 func isFilmFolder(w string) bool {
 	return folderLists().films[strings.TrimRight(strings.TrimLeft(w, "0123456789 .-_[(【"), " ])】")]
 }
 
-// readFolders reads the folders above a name, nearest first, into r: the season, and the title and year when the name
-// is only a number, an episode's title or a jumble of letters.
+// readFolders reads the folders above a name, nearest first, into r: the season; and title and year, if the name is
+// only a number, an episode's title or a jumble of letters.
 func (s *stages) readFolders(r *Release, dirs []string) {
 	s.addFolders(r, dirs)
 	if base, _ := cutExtension(r.Name); r.Title == base && generic(base) {
@@ -120,7 +120,7 @@ func nameSays(p *titled, r *Release) ownName {
 	marked := !p.marks.season.empty() || !p.marks.episode.empty() && !p.numbers.bare
 	return ownName{
 		untagged:    r.Source == "" && r.Video == "" && r.Year == 0 && !marked && p.tags.checksum == "",
-		numberFirst: p.layout.led,
+		numberFirst: p.layout.numberFirst,
 		languages:   p.onlyLanguages(),
 		dateFirst:   !p.tags.dated.empty() && p.tags.dated.from == 0,
 		untitled:    r.Title == "" || jumble(r.Name) || generic(r.Title),
@@ -141,7 +141,7 @@ func (p *titled) onlyLanguages() bool {
 	return languages > 0
 }
 
-// generic reports whether a name is what programs call a file that has none: "movie", "title_t00", "VTS_01_1", "00001".
+// generic reports whether a program gave the name, so that it says nothing: "movie", "title_t00", "VTS_01_1", "00001".
 func generic(name string) bool {
 	w := lower(name)
 	return folderLists().nameless[w] || strings.HasPrefix(w, "vts ") || strings.HasPrefix(w, "title t") ||
@@ -151,8 +151,8 @@ func generic(name string) bool {
 // yearFolder reports whether a folder's name is a year and nothing else.
 func yearFolder(w string) bool { return len(w) == 4 && allDigits(w) && w >= "1930" && w <= "2099" }
 
-// copied reports whether the number that was read is the one that systems put after the name of a further copy: "movie
-// (1)", or that of a disc's file: "VTS_01_1".
+// copied reports whether the number in a name is only what systems add to a further copy, "movie (1)", or discs to
+// their files, "VTS_01_1".
 func copied(name string) bool {
 	base, _ := cutExtension(name)
 	if strings.HasPrefix(lower(base), "vts_") {
@@ -200,8 +200,7 @@ func (p folderName) addFolder(r *Release, self *ownName, depth int) {
 	r.Edition = cmp.Or(r.Edition, p.in.edition)
 }
 
-// takeLeadingNumber takes the number at the start of a name in a season's folder for its episode: "Season 2/16 Some
-// Title".
+// takeLeadingNumber takes the first number of a name in a season's folder for its episode: "Season 2/16 Some Title".
 func takeLeadingNumber(r *Release, self *ownName) {
 	n := leadingDigits(r.Name)
 	if self.numberFirst || self.numberIsTitle || len(r.Seasons) > 0 || r.Year > 0 ||
@@ -249,7 +248,7 @@ func (p folderName) replace(r *Release, self *ownName, from From, released bool)
 	}
 }
 
-// announcesCount reports whether the folder's episode is how many there were when it was named: "更新至12集".
+// announcesCount reports whether the folder's episode is how many were out when it was named: "更新至12集".
 func (p folderName) announcesCount() bool { return p.in.w.tagAt(p.in.marks.episode.from-1) == tagPromo }
 
 func (p folderName) titlesFrom(from From) []Title {

@@ -220,8 +220,8 @@ func (p *laidOut) findYear() {
 
 func (y yearPlace) outside() bool { return y.w.tokens[y.i].group < 0 }
 
-// endsTitle reports whether the title ends at the year: a tag, a bracket, a marker or the end follows, or few words do
-// before a tag.
+// endsTitle reports whether the title ends at the year: a tag, a bracket, a marker or the end follows, or a few words
+// and then a tag.
 func (y yearPlace) endsTitle() bool {
 	if !y.w.beside(y.i, y.i+1) ||
 		dashGap(y.w.gap(y.i)) && y.w.plainNumber(y.i+1) && !y.w.yearlike(y.i+1) && y.w.closesNumber(y.i+1) {

@@ -81,7 +81,7 @@ func (p *laidOut) titleInText(k int) {
 	for p.first < len(p.w.tokens) && p.w.strongAt(p.first) && p.w.tokens[p.first].group < 0 {
 		p.first++
 	}
-	p.led = p.first > 0 && p.w.tokens[0].tag == tagEpisode && p.w.tokens[0].group < 0
+	p.numberFirst = p.first > 0 && p.w.tokens[0].tag == tagEpisode && p.w.tokens[0].group < 0
 	p.groupBefore(k)
 }
 
@@ -234,7 +234,7 @@ func (p *laidOut) startsNumber(i int) bool {
 	case number:
 		return p.w.width(i) <= 4
 	case mixed:
-		_, ok := p.w.loose(i)
+		_, ok := p.w.unmarked(i)
 		return ok && p.w.width(i) <= 7
 	default:
 		return false
@@ -263,7 +263,7 @@ func (p *laidOut) noStrong(s span) bool { return !p.w.some(s, p.w.strongAt) }
 func (p *laidOut) afterStar(i int) bool { return strings.HasSuffix(p.w.before(i), "★") }
 
 func (p *laidOut) numeric(i int) bool {
-	_, ok := p.w.loose(i)
+	_, ok := p.w.unmarked(i)
 	return ok || p.w.tokens[i].class == number
 }
 
@@ -276,7 +276,8 @@ func (p *laidOut) titleBracket(s span) bool {
 	return p.w.some(s, text) || p.noStrong(s) && p.w.classAt(s.from) != number
 }
 
-// promo reports whether a bracket only says season of broadcast, kind or call for translators.
+// promo reports whether a bracket only says when the work is broadcast, of what kind it is, or that translators are
+// wanted.
 func (p *laidOut) promo(s span) bool {
 	return p.w.tagAt(s.from) == tagPromo && s.to-s.from <= 3
 }
@@ -305,7 +306,7 @@ func (p *words) inside(s span) string {
 	return p.text[p.brackets[b].in:p.brackets[b].close]
 }
 
-// countsBracket reports whether the k-th segment begins with a counter of what the bracket before it names, so that its
+// countsBracket reports whether the k-th segment begins with an episode counter for the bracket before it, so that its
 // text is the episode's title: "【銀色鉄道】 第7話「夜」", "[Group]【銀色鉄道】 第7話「夜」".
 func (p *laidOut) countsBracket(k int) bool {
 	if k < 1 || k > 2 || k == 2 && p.segments[0].bracket < 0 {
@@ -337,8 +338,8 @@ func (p *words) outermost(i int) int {
 	return g
 }
 
-// bracketsOnly reports whether the brackets hold the whole name although text follows them:
-// "[中文][Romaji][2022][1080p] more".
+// bracketsOnly reports whether the brackets are the whole name although text follows them: "[中文][Romaji][2022][1080p]
+// more".
 func (p *laidOut) bracketsOnly(top int) bool {
 	texts := 0
 	for _, s := range p.segments[:top] {

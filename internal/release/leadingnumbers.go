@@ -45,13 +45,13 @@ func (p *numbered) leadingNumber() {
 		}
 		return
 	}
-	value, ok := p.w.loose(i)
+	value, ok := p.w.unmarked(i)
 	n := firstNumber{in: p, w: p.w, i: i, value: value, width: p.w.width(i), padded: p.w.padded(i), gap: p.w.gap(i)}
 	switch {
 	case !ok, n.width > 4, n.width == 4 && yearNumber(value):
 	case i+1 >= len(p.w.tokens): // the name is a number: an episode, when a folder says of what
 		p.bare = true
-		p.takeLoose(i)
+		p.takeNumber(i)
 		p.layout.first = -1
 	case n.seasonAndEpisode():
 		p.marks.seasons = []int{value}
@@ -60,8 +60,8 @@ func (p *numbered) leadingNumber() {
 		p.layout.first = i + 2
 		p.bare = true
 	case anyOf(leads, n):
-		p.bare, p.layout.led = true, true
-		p.takeLoose(i)
+		p.bare, p.layout.numberFirst = true, true
+		p.takeNumber(i)
 		p.marks.extendRange()
 		p.layout.first = p.titleAfter(p.marks.episode.to)
 	}
@@ -110,7 +110,7 @@ func (p *numbered) seasonDotEpisode() bool {
 		p.marks.season = p.marks.episode
 		if inBracket && (i == 0 || p.layout.groupTok.from == i) {
 			p.layout.groupTok, p.layout.group = span{}, ""
-			p.layout.led = true
+			p.layout.numberFirst = true
 		}
 		return true
 	}

@@ -49,7 +49,7 @@ var numberRules = []rule[bareNumber, int]{
 	when("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
 		func(b bareNumber) bool { return b.belongsToWord() }, noEpisode),
 	when("the end of a range", "Silver Rail 07v2, 86.mkv -> Silver Rail e7,86 v2 episode", func(b bareNumber) bool {
-		m, ok := b.w.loose(b.i - 1)
+		m, ok := b.w.unmarked(b.i - 1)
 		return ok && b.w.tagAt(b.i-1) == none && rangeGap(b.w.before(b.i)) && m < b.value
 	}, noEpisode),
 	when("the end of a range with a word", "Silver Rail 01 to 23 [1080p] -> Silver Rail e1-23 batch",
@@ -161,7 +161,6 @@ var bracketRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool { return strings.HasPrefix(b.w.text[b.around().out:], "「") }, inRound),
 }
 
-// explain finds the episode among the numbers that no marker explains, and the words for extras and specials.
 func (p *numbered) explain() {
 	p.findNumber()
 	p.seasonInName()
@@ -204,12 +203,12 @@ func (p *numbered) findNumber() {
 	case best >= 0:
 		p.bare = true
 		if best == 0 && p.layout.groupTok.from == 0 {
-			p.layout.groupTok, p.layout.group, p.layout.led = span{}, "", true
+			p.layout.groupTok, p.layout.group, p.layout.numberFirst = span{}, "", true
 		}
 		if most == dashThenEnd && p.startsRange(best-1) {
 			best--
 		}
-		p.takeLoose(best)
+		p.takeNumber(best)
 		p.marks.extendRange()
 	case !p.w.folder:
 		p.leadingNumber()
@@ -224,7 +223,7 @@ func (p *numbered) onlyNumber() {
 	}
 	if w := p.w.width(0); w == 2 || w == 3 {
 		p.bare = true
-		p.takeLoose(0)
+		p.takeNumber(0)
 	}
 }
 
@@ -234,7 +233,7 @@ func (p *numbered) points(i int) int {
 	if t.tag != none || t.class == cjk || t.class == alpha {
 		return noEpisode
 	}
-	n, ok := p.w.loose(i)
+	n, ok := p.w.unmarked(i)
 	if !ok || i == p.layout.yearAt ||
 		!p.tags.dated.empty() && p.tags.dated.from > 0 && i >= p.tags.dated.to && !p.w.alone(i) {
 		return noEpisode
@@ -252,8 +251,8 @@ func (p *numbered) points(i int) int {
 
 func (b bareNumber) around() *bracket { return &b.w.brackets[b.w.tokens[b.i].group] }
 
-// afterRemark reports whether a number with a zero in front comes after what a title in spaces is remarked with: a
-// source, an edition or a language, "Title BD 05".
+// afterRemark reports whether a padded number follows a remark on the title, as a source, an edition or a language is:
+// "Title BD 05".
 func (b bareNumber) afterRemark() bool {
 	switch b.w.tagAt(b.i - 1) {
 	case tagSource, tagEdition, tagSubtitle, tagLanguage:
@@ -270,7 +269,7 @@ func (b bareNumber) half() bool {
 	return ok
 }
 
-// belongsToWord reports whether the word before the number takes it: "Ver 1.1", "Vol. 3", "Act.2", "Movie 2".
+// belongsToWord reports whether the number belongs to the word before it: "Ver 1.1", "Vol. 3", "Act.2", "Movie 2".
 func (b bareNumber) belongsToWord() bool {
 	if b.i == 0 {
 		return false
@@ -286,8 +285,8 @@ func (b bareNumber) belongsToWord() bool {
 	}
 }
 
-func (p *numbered) takeLoose(i int) {
-	n, _ := p.w.loose(i)
+func (p *numbered) takeNumber(i int) {
+	n, _ := p.w.unmarked(i)
 	t := p.w.tokens[i]
 	c := cursor{p.w.text[:t.e], t.s}
 	_, _, _ = c.number(4)
@@ -306,9 +305,8 @@ func (p *numbered) takeLoose(i int) {
 	p.marks.setEpisode(i, to, v)
 }
 
-// subtitled reports whether the number at i, which no dash precedes, is followed by a subtitle and a year in brackets,
-// as in the title of a film: "Title 02 - The Long Night (2001)". A year after an
-// episode's own title does not count.
+// subtitled reports whether a subtitle and a bracketed year follow the number at i, as in the title of a film: "Title
+// 02 - The Long Night (2001)". A year after an episode's own title does not count.
 func (p *numbered) subtitled(i int) bool {
 	if p.layout.yearAt <= i+1 || p.w.tokens[p.layout.yearAt].group < 0 || !dashGap(p.w.gap(i)) {
 		return false

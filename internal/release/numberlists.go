@@ -343,12 +343,12 @@ func (p *marked) nextNumber() (n nextNumber, ok bool) {
 		how = rangeJoin
 		i++
 	}
-	if v, ok := p.w.loose(i + 1); ok && p.w.roleAt(i) == andWord && len(p.w.before(i)) == 1 &&
+	if v, ok := p.w.unmarked(i + 1); ok && p.w.roleAt(i) == andWord && len(p.w.before(i)) == 1 &&
 		float64(v) == p.episodes[len(p.episodes)-1]+1 {
 		how = listJoin // "07 and 08"
 		i++
 	}
-	value, ok := p.w.loose(i)
+	value, ok := p.w.unmarked(i)
 	return nextNumber{in: p, w: p.w, i: i, value: value, last: p.episodes[len(p.episodes)-1], join: how}, ok
 }
 
@@ -370,7 +370,7 @@ func joinOf(gap string) join {
 
 // dashedList reports whether tight dashes come before the number at i and before a third one: "01-02-03" is a list.
 func (p *marked) dashedList(i int) bool {
-	_, ok := p.w.loose(i + 1)
+	_, ok := p.w.unmarked(i + 1)
 	return ok && p.w.before(i) == "-" && p.w.gap(i) == "-"
 }
 
@@ -379,14 +379,14 @@ func (p *numbered) startsRange(i int) bool {
 	if i <= p.layout.first || p.w.tokens[i].tag != none || !p.w.beside(i, i+1) || p.w.tokens[i].class != number {
 		return false
 	}
-	n, ok := p.w.loose(i)
-	m, _ := p.w.loose(i + 1)
+	n, ok := p.w.unmarked(i)
+	m, _ := p.w.unmarked(i + 1)
 	return ok && n < m && p.w.width(i) >= 2 && (n == 1 || dashGap(p.w.before(i)))
 }
 
 // rangeTo reports whether the number at i begins a range with a tight dash that reaches far: "1-13".
 func (p *numbered) rangeTo(i int) bool {
-	n, ok := p.w.loose(i + 1)
+	n, ok := p.w.unmarked(i + 1)
 	return ok && (p.w.gap(i) == "-" || p.w.gap(i) == "~") && p.w.tokens[i].num == 1 && n > 4 && p.w.width(i+1) >= 2
 }
 

@@ -80,7 +80,7 @@ func (p *titled) kind() Kind {
 	return Unknown
 }
 
-// settle makes the fields of r agree with each other once name and folders are read.
+// settle makes the fields agree with each other once name and folders are read.
 func (r *Release) settle() {
 	slices.Sort(r.Seasons)
 	r.Seasons = slices.Compact(r.Seasons)
@@ -177,7 +177,7 @@ func (p *titled) findRest() {
 		default:
 		}
 	}
-	if p.epTitle == "" && !p.marks.episode.empty() && !p.layout.led {
+	if p.epTitle == "" && !p.marks.episode.empty() && !p.layout.numberFirst {
 		p.epTitle = p.episodeTitle()
 	}
 	p.findEdition()
@@ -199,7 +199,7 @@ func (p *titled) findEdition() {
 }
 
 func (p *titled) inTitle(i int) bool {
-	return p.layout.first >= 0 && i >= p.layout.first && i < p.bound
+	return p.layout.first >= 0 && i >= p.layout.first && i < p.end
 }
 
 // episodeTitle returns the text right after the episode number, up to the tags or the group.

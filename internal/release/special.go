@@ -63,7 +63,7 @@ func (p *words) added(i int) bool {
 	return i > 0 && (strings.Contains(p.before(i), "+") || strings.Contains(p.gap(i), "+"))
 }
 
-// endsWithSpecial reports whether the word at i is the special of "Title - Special", which elsewhere is an edition.
+// endsWithSpecial reports whether the word at i is the special in "Title - Special"; elsewhere that word is an edition.
 func (p *numbered) endsWithSpecial(i int) bool {
 	t := &p.w.tokens[i]
 	return t.tag == tagEdition && t.weak && i > 0 && t.group < 0 && p.marks.episode.empty() && dashGap(p.w.before(i)) &&
@@ -143,7 +143,7 @@ func (s specialWord) ordinary() bool {
 	return among(s.text, "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted")
 }
 
-// plainSpecial reports whether the weak word at i stands as a word of its own after the title.
+// plainSpecial reports whether the weak word at i says what the file is and is no part of the title.
 func (p *numbered) plainSpecial(i int) bool {
 	s := specialWord{
 		in: p, w: p.w, i: i, text: p.w.word(i), outside: p.w.tokens[i].group < 0,
@@ -152,7 +152,8 @@ func (p *numbered) plainSpecial(i int) bool {
 	return decide(specialRules, s)
 }
 
-// closes reports whether what follows token i-1 is the end, a bracket, or a tag or number after which the name ends.
+// closes reports whether the name ends before token i: nothing, a bracket or a tag follows, or a number and then one of
+// these.
 func (p *words) closes(i int) bool {
 	if !p.beside(i-1, i) || p.strongAt(i) {
 		return true
@@ -160,7 +161,7 @@ func (p *words) closes(i int) bool {
 	return p.tokens[i].class == number && (!p.beside(i, i+1) || p.tokens[i+1].tag != none)
 }
 
-// numberOfSpecial takes the number in or after the word at i for the episode, when nothing else was one.
+// numberOfSpecial takes the number in or after the word at i for the episode, unless another number is that.
 func (p *numbered) numberOfSpecial(i int) {
 	w := p.w.word(i)
 	head := untilDigit(w)

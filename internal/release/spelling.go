@@ -7,9 +7,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// unify writes a name in the one form that is read: composed, narrow, with spaces where underscores stand for
-// them, and dots where dashes do.
-// Among other separators an underscore between two numbers joins them: "Cap.111_120". One between spaces stays.
+// unify writes a name in the one form that is read: composed, narrow, with spaces for underscores and dots for dashes,
+// if these separate its words. Among other separators an underscore between two numbers joins them, "Cap.111_120", and
+// one between spaces stays.
 func unify(s string) string {
 	s = narrow(s)
 	if strings.Count(s, "-") > 1 && !strings.ContainsAny(s, " ._[](){}") {
@@ -33,10 +33,8 @@ func unify(s string) string {
 	return string(b)
 }
 
-// narrow writes full-width and Arabic digits, full-width letters and the brackets, dashes and spaces
-// that structure a name in ASCII; other full-width punctuation is part of a
-// title and stays. Bytes that are not UTF-8 become U+FFFD. Text without any of
-// these comes back as it is.
+// narrow writes wide and Arabic digits, wide letters, and the brackets, dashes and spaces that structure a name in
+// ASCII; other wide punctuation is part of a title and stays. Bytes that are not UTF-8 become U+FFFD.
 func narrow(s string) string {
 	i := 0
 	for i < len(s) && s[i] >= ' ' && s[i] < 0x7F { // most names are ASCII, and this is quick
@@ -174,8 +172,7 @@ func trimTitle(s string) string {
 	}
 }
 
-// beforeDash reports whether a dash between spaces follows: what comes before it is no separator but the title's own,
-// "Title + - 07".
+// beforeDash reports whether a dash between spaces follows: a sign before it is then the title's own, "Title + - 07".
 func beforeDash(s string) bool {
 	rest := strings.TrimLeft(s, " ")
 	return len(rest) < len(s) && strings.HasPrefix(rest, "-")

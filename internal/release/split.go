@@ -263,8 +263,8 @@ func (p splitter) splitScripts(from, to int) {
 	}
 }
 
-// twoScripts reports whether a text of two scripts holds two titles: it has two words in Latin letters or more. After
-// a dash between spaces stands the number of groups who write such a title as one.
+// twoScripts reports whether a text in two scripts is two titles: it has two Latin words or more. Groups that write
+// such a title as one put a spaced dash before the number.
 func (p splitter) twoScripts(from, to int) bool {
 	cut := p.turn(from, to)
 	if cut == 0 || strings.ContainsAny(p.in.w.gap(cut-1), "-~〜～") && !p.subtitleCloses(from, cut) ||
@@ -299,8 +299,8 @@ func (p splitter) partsOnly(from, to int) bool {
 	})
 }
 
-// japanese reports whether a name is made as in Japan or Korea, where the words in Latin letters after s belong to the
-// title: it has kana or hangul before a counter of episodes, or names the episode in Japanese quotes.
+// japanese reports whether a name is written as in Japan or Korea, where the Latin words after s belong to the title:
+// it has kana or hangul before an episode counter, or the episode's title in Japanese quotes.
 func (p splitter) japanese(s span) bool {
 	if p.in.marks.episode.empty() || p.in.w.tokens[s.from].group >= 0 {
 		return false
@@ -314,9 +314,8 @@ func (p splitter) japanese(s span) bool {
 		strings.Contains(p.in.w.gap(p.in.marks.episode.to-1), "「")
 }
 
-// turn returns where the script changes in tokens [from, to), 0 where it does so never or more than once. A number
-// belongs to the words before it, and so does a word that is run into them and stands on the other side again:
-// "樱Trick Sakura Trick".
+// turn returns where the script changes in tokens [from, to), 0 if it does so never or twice. A number belongs to the
+// words before it, and so does a word that is run into them and comes again on the other side: "樱Trick Sakura Trick".
 func (p splitter) turn(from, to int) (at int) {
 	wide := p.in.w.tokens[from].class == cjk
 	for i := from + 1; i < to; i++ {

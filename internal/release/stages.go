@@ -33,7 +33,7 @@ func (s *stages) read(text string, folder bool) *titled {
 	s.numbered.explain()
 	s.titled = titled{
 		w: w, tags: &s.tagged, marks: &s.marked, layout: &s.laidOut, numbers: &s.numbered,
-		titles: s.titled.titles[:0], small: -1,
+		titles: s.titled.titles[:0], firstLower: -1,
 	}
 	s.titled.findTitles()
 	return &s.titled
@@ -81,16 +81,16 @@ type laidOut struct {
 	tags  *tagged
 	marks *marked
 
-	segments []segment
-	plainAt  int    // the last word between brackets that no table explains, -1
-	first    int    // token at which the title starts, -1 when there is none
-	places   []span // the brackets that hold titles, when the text between brackets has none
-	led      bool   // a number or marker led the name
-	group    string
-	groupTok span
-	fansub   bool // a bracket before the title names a group
-	yearAt   int  // token of the year, -1
-	year     int
+	segments    []segment
+	plainAt     int    // the last word between brackets that no table explains, -1
+	first       int    // token at which the title starts, -1 when there is none
+	places      []span // the brackets that hold titles, when the text between brackets has none
+	numberFirst bool   // the name begins with its number or marker
+	group       string
+	groupTok    span
+	fansub      bool // a bracket before the title names a group
+	yearAt      int  // token of the year, -1
+	year        int
 }
 
 // numbered is a text of which every number is explained.
@@ -115,8 +115,8 @@ type titled struct {
 	numbers *numbered
 
 	titles     []Title // best first
-	bound      int     // token at which the title ends
-	small      int     // the first word of the title that is not in capitals, -1
+	end        int     // token at which the title ends
+	firstLower int     // the first word of the title that is not in capitals, -1
 	epTitle    string
 	movie      bool
 	resolution string

@@ -86,7 +86,6 @@ func heightOf(w string) string {
 	return ""
 }
 
-// usualHeight returns the resolution of a height in lines, "" for an unusual one.
 func usualHeight(lines string) string { return usualHeights[lines] }
 
 var usualHeights = map[string]string{

@@ -23,7 +23,7 @@ func (p *tagged) findTags() {
 			tryForms(tagForms, p, i, &p.w.tokens[i])
 		}
 	}
-	p.loosenFirst()
+	p.weakenFirst()
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		switch t.tag {
@@ -57,8 +57,8 @@ func (p *tagged) lookUp(i int) {
 	}
 }
 
-// loosenFirst lets the first word between brackets be part of a title whatever it is, when words follow it.
-func (p *tagged) loosenFirst() {
+// weakenFirst lets the first word between brackets be part of a title whatever it is, when words follow it.
+func (p *tagged) weakenFirst() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		if t.group >= 0 {
@@ -184,8 +184,8 @@ func (p *tagged) startsName(i int) bool {
 	return p.w.classAt(i) == number && (i == 0 || p.w.tokens[i-1].group >= 0 && p.w.tokens[i].group < 0)
 }
 
-// recorded returns the token after the day and the time of day with which recorders begin a name, the number at i, 0
-// if there is none: "202304122300", "20230412_2300", "230412_2300".
+// recorded returns the token after the date and time with which recorders begin a name, the number at i, 0 if there are
+// none: "202304122300", "20230412_2300", "230412_2300".
 func (p *tagged) recorded(i int) int {
 	w, after := p.w.word(i), i+1
 	if len(w) == 8 && p.w.plainNumber(i+1) && p.w.beside(i, i+1) && len(p.w.gap(i)) == 1 {

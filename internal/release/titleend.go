@@ -172,7 +172,7 @@ func (p *titled) tagsIn(b *bracket) bool {
 	})
 }
 
-// remarks reports whether a bracket holds a word that is neither group nor title: "（僅限港澳台地區）".
+// remarks reports whether a bracket holds a remark, neither group nor title: "（僅限港澳台地區）".
 func (p *titled) remarks(b *bracket) bool {
 	return p.w.some(span{b.first, b.after}, func(k int) bool { return p.w.tagAt(k) == tagPromo }) ||
 		b.after == b.first+1 && lists().recorderMarks[p.w.word(b.first)]
@@ -328,11 +328,11 @@ func (e endWord) amongItsKind() bool {
 func (p *titled) shouts(i int) bool {
 	w := p.w.word(i)
 	loud := strings.ReplaceAll(w, "i", "") // "iNTERNAL", "NORDiC"
-	return capitals(loud) && (len(loud) > 1 || loud == w) && p.small >= 0 && p.small < i
+	return capitals(loud) && (len(loud) > 1 || loud == w) && p.firstLower >= 0 && p.firstLower < i
 }
 
-// firstSmall returns the first word of the title that is not in capitals, -1 if there is none.
-func (p *titled) firstSmall() int {
+// findLower returns the first word of the title that is not in capitals, -1 if there is none.
+func (p *titled) findLower() int {
 	for k := max(p.layout.first, 0); k < len(p.w.tokens); k++ {
 		if v := p.w.word(k); len(v) > 2 && p.w.tokens[k].class == alpha && !capitals(v) {
 			return k

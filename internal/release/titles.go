@@ -20,21 +20,21 @@ func (p *titled) findTitles() {
 }
 
 func (p *titled) titlesInText() {
-	p.small = p.firstSmall()
+	p.firstLower = p.findLower()
 	first := p.layout.first
 	quoted := p.quotedTitle()
 	if first == p.layout.first {
 		p.skipKind()
 	}
 	whole := min(p.endOfTitle(p.layout.first), quoted)
-	p.bound = p.trimTags(p.layout.first, whole)
-	if p.bound <= p.layout.first {
+	p.end = p.trimTags(p.layout.first, whole)
+	if p.end <= p.layout.first {
 		return
 	}
-	if p.layout.led && p.marks.season.empty() {
-		p.splitLed()
+	if p.layout.numberFirst && p.marks.season.empty() {
+		p.splitNumbered()
 	}
-	p.addTitles(p.layout.first, p.bound)
+	p.addTitles(p.layout.first, p.end)
 	if first != p.layout.first {
 		for i := range p.titles {
 			p.titles[i].Text = strings.Trim(p.titles[i].Text, "「」『』")
@@ -46,14 +46,14 @@ func (p *titled) titlesInText() {
 	p.titleWithTag(whole)
 	p.titleWithoutCount()
 	if p.shortForm() {
-		p.addTitle(p.layout.first+1, p.bound)
+		p.addTitle(p.layout.first+1, p.end)
 	}
-	if p.layout.yearAt == p.bound && p.w.tokens[p.layout.yearAt].group < 0 {
-		p.addTitle(p.layout.first, p.bound+1) // a year without brackets may be part of the title
+	if p.layout.yearAt == p.end && p.w.tokens[p.layout.yearAt].group < 0 {
+		p.addTitle(p.layout.first, p.end+1) // a year without brackets may be part of the title
 	}
 }
 
-// quotedTitle moves the start of the title into quotes that come after words for its kind, and returns the token
+// quotedTitle moves the start of the title into quotes that follow words for the kind of work, and returns the token
 // after them; without such quotes the number of tokens.
 func (p *titled) quotedTitle() (after int) {
 	if !strings.Contains(p.w.text, "「") && !strings.Contains(p.w.text, "『") {
@@ -74,7 +74,7 @@ func (p *titled) quotedTitle() (after int) {
 	return len(p.w.tokens)
 }
 
-// skipKind moves the start of the title after the word with which recorders say what is broadcast: "アニメ 銀色鉄道 第7話".
+// skipKind moves the start of the title past the word with which recorders say what is broadcast: "アニメ 銀色鉄道 第7話".
 func (p *titled) skipKind() {
 	i := p.layout.first
 	if i+1 < len(p.w.tokens) && p.w.word(i) == "TV" && p.w.gap(i) == "" {
@@ -86,14 +86,14 @@ func (p *titled) skipKind() {
 	}
 }
 
-// titleWithoutCount adds the title of a film without the words between show and subtitle that say which of the show's
-// films it is: "극장판 24기", the 24th one.
+// titleWithoutCount adds the title of a film without the words that say which film of the show it is: "극장판 24기", the
+// 24th.
 func (p *titled) titleWithoutCount() {
 	first := p.layout.first
 	if p.w.tagAt(first) == tagMovie {
 		first++
 	}
-	for i := first; i+1 < p.bound; i++ {
+	for i := first; i+1 < p.end; i++ {
 		if !p.w.countsFilms(i) {
 			continue
 		}
@@ -103,8 +103,8 @@ func (p *titled) titleWithoutCount() {
 		} else if p.w.tagAt(i+1) == tagMovie {
 			to++
 		}
-		if from > first && to < p.bound && len(p.titles) < maxTitles {
-			text := p.w.clean(p.w.raw(first, from) + " " + p.w.raw(to, p.bound))
+		if from > first && to < p.end && len(p.titles) < maxTitles {
+			text := p.w.clean(p.w.raw(first, from) + " " + p.w.raw(to, p.end))
 			p.titles = append(p.titles, Title{Text: text, Lang: title.Script(text)})
 		}
 		return
@@ -113,20 +113,20 @@ func (p *titled) titleWithoutCount() {
 
 // shortForm reports whether the name is the scene's short form, which begins with its group: "grp-title.2016.1080p".
 func (p *titled) shortForm() bool {
-	return p.w.dotted && p.layout.group == "" && p.tags.media && p.bound-p.layout.first > 1 &&
+	return p.w.dotted && p.layout.group == "" && p.tags.media && p.end-p.layout.first > 1 &&
 		p.w.gap(p.layout.first) == "-" &&
 		p.w.tokens[p.layout.first].s == 0 && p.w.text == lower(p.w.text)
 }
 
-// splitLed cuts "003. Title - Episode's Name" at the dash.
-func (p *titled) splitLed() {
+// splitNumbered cuts "003. Title - Episode's Name" at the dash.
+func (p *titled) splitNumbered() {
 	if !strings.HasPrefix(p.w.gap(p.marks.episode.to-1), ".") {
 		return
 	}
-	for i := p.layout.first; i+1 < p.bound; i++ {
+	for i := p.layout.first; i+1 < p.end; i++ {
 		if p.w.gap(i) == " - " {
-			p.epTitle = p.w.clean(p.w.raw(i+1, p.bound))
-			p.bound = i + 1
+			p.epTitle = p.w.clean(p.w.raw(i+1, p.end))
+			p.end = i + 1
 			return
 		}
 	}
@@ -141,7 +141,7 @@ func (p *titled) titlesInBrackets() {
 		}
 	}
 	p.layout.first = p.layout.places[best].from
-	p.small = p.firstSmall()
+	p.firstLower = p.findLower()
 	p.titlesInBracket(p.layout.places[best])
 	for k, s := range p.layout.places {
 		if k != best {
@@ -166,7 +166,6 @@ func (p *titled) titlesInBracket(s span) {
 	}
 }
 
-// latinAfterSeason returns where the second title starts in "中文名 第二季 Romaji Name", 0 when there is none.
 func (p *titled) latinAfterSeason(s span) int {
 	for i := s.from + 1; i+1 < s.to; i++ {
 		if p.w.tokens[i].tag == tagSeason && p.w.tokens[i].class == cjk && p.w.tokens[i+1].class == alpha &&
@@ -223,7 +222,7 @@ func opensTitle(r rune) bool {
 // titleOverSeason adds the whole text of a name that goes on between its season and its number: "Title 2nd Season - The
 // Night Ferry - 05". What stands there tells where in the season, or in the specials, the number belongs.
 func (p *titled) titleOverSeason() {
-	if !p.numbers.bare || p.marks.season.empty() || p.marks.season.from < p.bound ||
+	if !p.numbers.bare || p.marks.season.empty() || p.marks.season.from < p.end ||
 		p.marks.episode.from <= p.marks.season.to {
 		return
 	}
@@ -240,17 +239,17 @@ func (p *titled) titleOverSeason() {
 	}
 }
 
-// titleWithTag adds the title with the one word that was taken for a tag, though it comes right before a bare number
-// as the end of a title does: "Title 3D - 01", "Title Uncut - 05".
+// titleWithTag adds the title with the one word that was taken for a tag, if a bare number follows as it does at the
+// end of a title: "Title 3D - 01", "Title Uncut - 05".
 func (p *titled) titleWithTag(whole int) {
-	if p.bound+1 != whole || p.marks.episode.from != whole || !p.numbers.bare ||
-		p.w.tokens[p.bound].group != p.w.tokens[p.layout.first].group {
+	if p.end+1 != whole || p.marks.episode.from != whole || !p.numbers.bare ||
+		p.w.tokens[p.end].group != p.w.tokens[p.layout.first].group {
 		return
 	}
-	if !p.w.tokens[p.bound].weak {
+	if !p.w.tokens[p.end].weak {
 		return
 	}
-	switch p.w.tokens[p.bound].tag {
+	switch p.w.tokens[p.end].tag {
 	case tagEdition, tagTech, tagSource, tagBatch:
 		p.addTitle(p.layout.first, whole)
 	default:
@@ -271,18 +270,18 @@ func (p *titled) remarkIn(s span, end int) bool {
 
 // aliasInTitle adds both halves of a title that ends in a bracket: "Title (Other Name)".
 func (p *titled) aliasInTitle() {
-	b := p.w.outermost(p.bound - 1)
-	if b < 0 || p.w.brackets[b].after != p.bound || p.w.brackets[b].first <= p.layout.first ||
+	b := p.w.outermost(p.end - 1)
+	if b < 0 || p.w.brackets[b].after != p.end || p.w.brackets[b].first <= p.layout.first ||
 		!strings.HasPrefix(p.w.before(p.w.brackets[b].first), " ") {
 		return
 	}
 	p.addTitle(p.layout.first, p.w.brackets[b].first)
-	p.addTitle(p.w.brackets[b].first, p.bound)
+	p.addTitle(p.w.brackets[b].first, p.end)
 }
 
 // aliasInBracket adds the name in a bracket right after the title: "Title (Other Name)", "한글 (English)".
 func (p *titled) aliasInBracket() {
-	at := p.bound
+	at := p.end
 	for p.w.tagAt(at) == tagSeason {
 		at++
 	}

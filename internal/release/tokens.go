@@ -67,8 +67,8 @@ func (p *words) width(i int) int { return p.tokens[i].e - p.tokens[i].s }
 
 func (p *words) plainNumber(i int) bool { return p.classAt(i) == number && p.tokens[i].tag == none }
 
-// loose reads an episode number without a sign: "07", "07v2", "09a", "12END"; "13完" is two words.
-func (p *words) loose(i int) (int, bool) {
+// unmarked reads an episode number without a marker: "07", "07v2", "09a", "12END"; "13完" is two words.
+func (p *words) unmarked(i int) (int, bool) {
 	t := p.at(i)
 	if t.class == number {
 		return t.num, t.num >= 0 && t.e-t.s <= 4
@@ -109,7 +109,7 @@ func (p *words) closesNumber(i int) bool {
 	}
 	for j < i+16 && p.beside(i, j) && rangeGap(p.gap(j-1)) && p.tokens[j].tag == none {
 		p.steps++
-		if _, ok := p.loose(j); !ok {
+		if _, ok := p.unmarked(j); !ok {
 			break
 		}
 		j++
