@@ -232,7 +232,18 @@ func compareParts(readings []reading, e *Entry, titles []named, best likeness) l
 	if best.sim >= simPart {
 		return best
 	}
-	best = compareDoubles(readings, titles, best)
+	better := func(sim float64, r reading, t named) {
+		if sim = sim * simPart * r.weight; sim > best.sim {
+			best = likeness{sim: sim, read: r, title: t, agreed: best.agreed}
+		}
+	}
+	for _, r := range readings {
+		rest := afterTitle(r.norm, titles)
+		double := func(t named) bool { return t.norm == rest && rest != r.norm } // "Gin no Michi Silver Rail"
+		if i := slices.IndexFunc(titles, double); i >= 0 {
+			better(1, r, titles[i])
+		}
+	}
 	var parts []named
 	specials, _ := e.season(0)
 	for _, ep := range specials.Episodes {
@@ -243,9 +254,6 @@ func compareParts(readings []reading, e *Entry, titles []named, best likeness) l
 	for _, s := range e.namedSeasons() {
 		parts = append(parts, name(s.Name, AltTitle{}))
 	}
-	if len(parts) == 0 {
-		return best
-	}
 	for _, r := range readings {
 		rest := afterTitle(r.norm, titles)
 		for _, p := range parts {
@@ -253,25 +261,7 @@ func compareParts(readings []reading, e *Entry, titles []named, best likeness) l
 			if own := afterTitle(p.norm, titles); rest != r.norm {
 				sim = max(sim, title.Similarity(rest, own), title.Similarity(withoutArcWord(rest), withoutArcWord(own)))
 			}
-			if sim = sim * simPart * r.weight; sim > best.sim {
-				best = likeness{sim: sim, read: r, title: p, agreed: best.agreed}
-			}
-		}
-	}
-	return best
-}
-
-// compareDoubles finds readings that are two titles of the entry one after the other: "Gin no Michi Silver Rail".
-func compareDoubles(readings []reading, titles []named, best likeness) likeness {
-	for _, r := range readings {
-		rest := afterTitle(r.norm, titles)
-		if rest == r.norm {
-			continue
-		}
-		for _, t := range titles {
-			if sim := simPart * r.weight; t.norm == rest && sim > best.sim {
-				best = likeness{sim: sim, read: r, title: t, agreed: best.agreed}
-			}
+			better(sim, r, p)
 		}
 	}
 	return best
