@@ -57,7 +57,9 @@ func ExampleOpenFileStore() {
 	tuning.RateBase, tuning.Ceiling, tuning.MaxWait = 10, 12, 30*time.Second
 	limiter, err := ratelimit.New(ratelimit.Config{
 		Store: store, Tuning: tuning,
-		Hooks: ratelimit.Hooks{OnTransition: func(t ratelimit.Transition) { fmt.Println(t.From, "to", t.To, t.Reason) }},
+		Hooks: ratelimit.Hooks{
+			OnTransition: func(t ratelimit.Transition) { fmt.Println(t.From, "to", t.To, t.Reason) },
+		},
 	})
 	if err != nil {
 		fmt.Println(err) // a *TuningError names the knob, the value and the remedy
