@@ -111,7 +111,6 @@ type pipeline struct {
 	emitRecord func(report.Record) error // gets the records of directories that are remembered whole, in place of emit
 	pause      func() error              // called before the next line has to be waited for; nil: nobody wants to know
 	counts     *Counts
-	spare      sync.Pool // of *results.Records that have been written: a library is replayed a quarter slower without
 }
 
 func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) error) error {
@@ -221,16 +220,11 @@ func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, ser
 		out <- portion{lines: []*Line{failedLine(b.Batch)}} // out never blocks: it has as many places as lines may be held
 		return
 	}
-	records, ok := p.spare.Get().(*results.Records)
-	if !ok {
-		records = new(results.Records)
-	}
-	if b.replay(records) {
+	if records := b.replay(); records != nil {
 		p.counts.Series.Add(b.series())
 		out <- portion{replayed: records}
 		return
 	}
-	p.spare.Put(records)
 	if b.lines == nil {
 		p.read(b)
 	}
@@ -287,7 +281,7 @@ func failedLine(b Batch) *Line {
 // portion is a part of the output: lines that are being decided, or records that are replayed.
 type portion struct {
 	lines    []*Line
-	replayed *results.Records
+	replayed []report.Record
 }
 
 // write emits what comes out, in order, until the channel is closed. After an error nothing more is emitted.
@@ -316,15 +310,12 @@ func (p *pipeline) write(out <-chan portion, emit func(*Line) error, written fun
 		if !ok {
 			return failed
 		}
-		if next.replayed != nil {
-			for i := range next.replayed.List {
-				if failed == nil {
-					fail(p.emitRecord(next.replayed.List[i]))
-				}
+		for i := range next.replayed {
+			if failed == nil {
+				fail(p.emitRecord(next.replayed[i]))
 			}
-			written(len(next.replayed.List))
-			p.spare.Put(next.replayed)
 		}
+		written(len(next.replayed))
 		for _, line := range next.lines {
 			select {
 			case <-line.done:

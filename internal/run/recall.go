@@ -124,29 +124,25 @@ func (b *intake) series() int64 {
 	return n
 }
 
-// replay reads the records of all files into r. It returns false unless all of them are known.
-func (b *intake) replay(r *results.Records) bool {
-	r.Reset(len(b.Files))
+// replay returns the records of all files, nil unless all of them are known.
+func (b *intake) replay() []report.Record {
+	records := make([]report.Record, len(b.Files))
 	for _, g := range b.groups {
-		if g.known == nil || !g.known.Into(r, b.Files, g.files) {
-			return false
+		if g.known == nil || !g.known.Into(records, b.Files, g.files) {
+			return nil
 		}
 	}
-	return true
+	return records
 }
 
 // replayGroup gives the lines of one group the records that are remembered; false if they are not.
 func (b *intake) replayGroup(g *group) bool {
-	if g.known == nil {
-		return false
-	}
-	var r results.Records
-	r.Reset(len(b.Files))
-	if !g.known.Into(&r, b.Files, g.files) {
+	records := make([]report.Record, len(b.Files))
+	if g.known == nil || !g.known.Into(records, b.Files, g.files) {
 		return false
 	}
 	for _, i := range g.files {
-		b.lines[i].replayed = &r.List[i]
+		b.lines[i].replayed = &records[i]
 	}
 	return true
 }

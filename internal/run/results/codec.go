@@ -18,20 +18,6 @@ type codec struct {
 	wire.Codec
 	texts []string
 	refs  map[string]int // the number of each text; nil: reading
-	blocks
-}
-
-// blocks are the memory of what is read, shared by many records. A block that is full is left to the records that have
-// a part of it, and another one begun.
-type blocks struct {
-	parsed     []report.Parsed
-	ids        []report.IDs
-	ints       []int
-	floats     []float64
-	lists      []string
-	candidates []report.Candidate
-	works      []report.WorkIDs
-	seen       []match.Seen
 }
 
 func writer() *codec { return &codec{refs: map[string]int{}} }
@@ -120,48 +106,30 @@ func (c *codec) dictionary(texts []string) []string {
 	return texts
 }
 
-func list[T any](c *codec, block *[]T, l *[]T, one func(*codec, *T)) {
+func list[T any](c *codec, l *[]T, one func(*codec, *T)) {
 	n := c.count(len(*l))
 	if c.Reading() {
-		*l = nil
-		if n == 0 {
+		if *l = nil; n == 0 {
 			return
 		}
-		*l = room(block, n)
+		*l = make([]T, n)
 	}
 	for i := range *l {
 		one(c, &(*l)[i])
 	}
 }
 
-func optional[T any](c *codec, block *[]T, p **T, one func(*codec, *T)) {
+func optional[T any](c *codec, p **T, one func(*codec, *T)) {
 	there := *p != nil
 	c.bool(&there)
 	if c.Reading() {
 		*p = nil
 		if there {
-			*p = &room(block, 1)[0]
+			*p = new(T)
 		}
 	}
 	if *p != nil {
 		one(c, *p)
-	}
-}
-
-// room returns n zero values of a block.
-func room[T any](block *[]T, n int) []T {
-	reserve(block, n)
-	start := len(*block)
-	*block = (*block)[:start+n]
-	values := (*block)[start : start+n : start+n]
-	clear(values)
-	return values
-}
-
-// reserve begins a block of twice the size where this one has no room for n values.
-func reserve[T any](block *[]T, n int) {
-	if cap(*block)-len(*block) < n {
-		*block = make([]T, 0, max(n, 2*cap(*block)))
 	}
 }
 
@@ -187,15 +155,15 @@ func (c *codec) record(r *report.Record) {
 	c.text(&r.Source)
 	c.time(&r.CachedAt)
 	c.text((*string)(&r.Reason))
-	optional(c, &c.floats, &r.Confidence, (*codec).float)
-	optional(c, &c.ints, &r.Season, (*codec).int)
-	list(c, &c.ints, &r.Episodes, (*codec).int)
-	optional(c, &c.floats, &r.EpisodeConfidence, (*codec).float)
-	list(c, &c.lists, &r.EpisodeTitles, (*codec).text)
+	optional(c, &r.Confidence, (*codec).float)
+	optional(c, &r.Season, (*codec).int)
+	list(c, &r.Episodes, (*codec).int)
+	optional(c, &r.EpisodeConfidence, (*codec).float)
+	list(c, &r.EpisodeTitles, (*codec).text)
 	c.text(&r.AirDate)
-	optional(c, &c.works, &r.IDs, (*codec).workIDs)
-	list(c, &c.candidates, &r.Candidates, (*codec).candidate)
-	optional(c, &c.blocks.parsed, &r.Parsed, (*codec).parsed)
+	optional(c, &r.IDs, (*codec).workIDs)
+	list(c, &r.Candidates, (*codec).candidate)
+	optional(c, &r.Parsed, (*codec).parsed)
 }
 
 func (c *codec) candidate(o *report.Candidate) {
@@ -208,16 +176,16 @@ func (c *codec) candidate(o *report.Candidate) {
 
 func (c *codec) parsed(p *report.Parsed) {
 	c.text(&p.Title)
-	list(c, &c.lists, &p.Titles, (*codec).text)
-	list(c, &c.ints, &p.Seasons, (*codec).int)
-	optional(c, &c.ints, &p.Season, (*codec).int)
-	list(c, &c.floats, &p.Episodes, (*codec).float)
+	list(c, &p.Titles, (*codec).text)
+	list(c, &p.Seasons, (*codec).int)
+	optional(c, &p.Season, (*codec).int)
+	list(c, &p.Episodes, (*codec).float)
 	c.bool(&p.Absolute)
 	c.int(&p.Part)
 	c.text(&p.Special)
 	c.text(&p.EpisodeTitle)
 	c.int(&p.Year)
-	optional(c, &c.blocks.ids, &p.IDs, (*codec).ids)
+	optional(c, &p.IDs, (*codec).ids)
 	c.text(&p.Group)
 	c.text(&p.Resolution)
 	c.int(&p.Version)
@@ -249,22 +217,4 @@ func (c *codec) seen(s *match.Seen) {
 	c.text((*string)(&s.Kind))
 	c.int(&s.ID)
 	c.time(&s.ReadAt)
-}
-
-// Records are the records of a folder that is replayed. Their lists lie in a few blocks of memory, which the next
-// folder may have again: nothing that they point to is valid then.
-type Records struct {
-	List []report.Record
-	codec
-}
-
-// Reset makes room for the records of some files.
-func (r *Records) Reset(files int) {
-	if cap(r.List) < files {
-		r.List = make([]report.Record, files)
-	}
-	r.List = r.List[:files]
-	b := &r.blocks
-	b.parsed, b.ids, b.ints, b.floats = b.parsed[:0], b.ids[:0], b.ints[:0], b.floats[:0]
-	b.lists, b.candidates, b.works = b.lists[:0], b.candidates[:0], b.works[:0]
 }

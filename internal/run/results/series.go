@@ -180,7 +180,7 @@ func (d *Decided) term(now time.Time) (until, oldest time.Time, ok bool) {
 func (c *codec) header(k *Known) {
 	c.time(&k.at)
 	c.time(&k.until)
-	list(c, &c.blocks.seen, &k.seen, (*codec).seen)
+	list(c, &k.seen, (*codec).seen)
 }
 
 // encode returns a series as it is stored: every text once, until when it holds, its entries, its records.
@@ -212,21 +212,20 @@ func decode(b []byte, now time.Time) *Known {
 	return k
 }
 
-// Into reads the records into r.List, one for each of some files: indices into files and into r.List. It returns false
-// for what is damaged.
-func (k *Known) Into(r *Records, files []library.File, series []int) bool {
+// Into reads the records into list, one for each of some files: indices into files and into list. It returns false for
+// what is damaged.
+func (k *Known) Into(list []report.Record, files []library.File, series []int) bool {
 	if k.count != len(series) {
 		return false
 	}
-	r.texts, r.Codec = k.texts, wire.Reader(k.records)
-	reserve(&r.blocks.parsed, k.count) // nearly every record has it
+	c := codec{Codec: wire.Reader(k.records), texts: k.texts}
 	for _, i := range series {
-		one := &r.List[i]
+		one := &list[i]
 		*one = report.Record{Path: files[i].Path, Subtitles: files[i].Subtitles}
-		r.record(one)
-		if _, ok := lifetimes[one.Status]; !ok || r.Bad() {
+		c.record(one)
+		if _, ok := lifetimes[one.Status]; !ok || c.Bad() {
 			return false
 		}
 	}
-	return len(r.Left()) == 0
+	return len(c.Left()) == 0
 }
