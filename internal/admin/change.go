@@ -43,11 +43,20 @@ type changeKind struct {
 
 var changes = []changeKind{
 	{"PATCH", "/limiter", "/", "tuned the limiter", (*Server).tune},
-	{"POST", "/limiter/cache-only", "/", "stopped all requests", (*Server).cacheOnly},
-	{"POST", "/limiter/resume", "/", "resumed", (*Server).resume},
+	{"POST", "/limiter/cache-only", "/", "stopped all requests", func(s *Server, r *http.Request, o order) (Answer, error) {
+		o.lasts = cmp.Or(o.lasts, "always")
+		return o.steer(r, s.target(r).CacheOnly)
+	}},
+	{"POST", "/limiter/resume", "/", "resumed", func(s *Server, r *http.Request, o order) (Answer, error) {
+		a, err := o.steer(r, func(ctx context.Context, _ time.Duration) (operate.Changed, error) {
+			return s.target(r).Resume(ctx)
+		})
+		a.For = ""
+		return a, err
+	}},
 	{"PATCH", "/accounts/{name}", "/accounts", "tuned an account", (*Server).tune},
-	{"POST", "/accounts/{name}/enable", "/accounts", "enabled an account", (*Server).enable},
-	{"POST", "/accounts/{name}/disable", "/accounts", "disabled an account", (*Server).disable},
+	{"POST", "/accounts/{name}/enable", "/accounts", "enabled an account", enable(true)},
+	{"POST", "/accounts/{name}/disable", "/accounts", "disabled an account", enable(false)},
 	{"POST", "/accounts/{name}/test", "/accounts", "tested an account", (*Server).test},
 }
 
@@ -226,32 +235,17 @@ func (s *Server) tune(r *http.Request, o order) (a Answer, err error) {
 	return a, err
 }
 
-func (s *Server) cacheOnly(r *http.Request, o order) (Answer, error) {
-	o.lasts = cmp.Or(o.lasts, "always")
-	return o.steer(func(lasts time.Duration) (operate.Changed, error) {
-		return s.target(r).CacheOnly(r.Context(), lasts)
-	})
+func enable(on bool) func(*Server, *http.Request, order) (Answer, error) {
+	return func(s *Server, r *http.Request, o order) (Answer, error) {
+		return o.steer(r, func(ctx context.Context, lasts time.Duration) (operate.Changed, error) {
+			return s.target(r).Enable(ctx, on, lasts)
+		})
+	}
 }
 
-func (s *Server) resume(r *http.Request, o order) (Answer, error) {
-	a, err := o.steer(func(time.Duration) (operate.Changed, error) { return s.target(r).Resume(r.Context()) })
-	a.For = ""
-	return a, err
-}
-
-func (s *Server) enable(r *http.Request, o order) (Answer, error) { return s.switchAccount(r, o, true) }
-
-func (s *Server) disable(r *http.Request, o order) (Answer, error) {
-	return s.switchAccount(r, o, false)
-}
-
-func (s *Server) switchAccount(r *http.Request, o order, on bool) (Answer, error) {
-	return o.steer(func(lasts time.Duration) (operate.Changed, error) {
-		return s.target(r).Enable(r.Context(), on, lasts)
-	})
-}
-
-func (o order) steer(do func(time.Duration) (operate.Changed, error)) (Answer, error) {
+func (o order) steer(
+	r *http.Request, do func(context.Context, time.Duration) (operate.Changed, error),
+) (Answer, error) {
 	if err := o.without(); err != nil {
 		return Answer{}, err
 	}
@@ -259,7 +253,7 @@ func (o order) steer(do func(time.Duration) (operate.Changed, error)) (Answer, e
 	if err != nil {
 		return Answer{}, err
 	}
-	changed, err := do(lasts)
+	changed, err := do(r.Context(), lasts)
 	return Answer{[]operate.Changed{changed}, lastsText(lasts)}, err
 }
 

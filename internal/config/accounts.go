@@ -127,7 +127,7 @@ var accountRecord = record[Account]{
 		}},
 	}, limiterFields(), []recordField[Account]{
 		{key: "keys", read: func(r reader, a *Account, v *yaml.Node) { a.Keys = r.keys(v) }},
-		{key: "schedule", read: func(r reader, a *Account, v *yaml.Node) { a.Schedule = r.schedule(v) }},
+		{key: "schedule", read: func(r reader, a *Account, v *yaml.Node) { a.Schedule = scheduleRecord.readAll(r, v) }},
 	}),
 	check: func(r reader, item *yaml.Node, a *Account) {
 		for _, k := range a.Keys {
@@ -236,8 +236,9 @@ const scheduleForm = `such as - {from: "08:00", to: "23:00", account_concurrency
 
 var scheduleRecord = record[ratelimit.Period]{
 	list: "schedule", unknown: "is not a setting of a schedule; there are %s", prefix: "schedule.",
-	form:  "each part of the day has from, to and account_concurrency, " + scheduleForm,
-	begin: func(string) (p ratelimit.Period) { return p },
+	form:    "each part of the day has from, to and account_concurrency, " + scheduleForm,
+	notList: "must be a list of parts of the day, " + scheduleForm,
+	begin:   func(string) (p ratelimit.Period) { return p },
 	fields: []recordField[ratelimit.Period]{
 		{key: "from", allowed: "a time of the day such as 08:00", take: func(p *ratelimit.Period, v string) bool {
 			return takeClock(&p.From, v)
@@ -259,14 +260,6 @@ var scheduleRecord = record[ratelimit.Period]{
 				"and set account_concurrency of the account")
 		}
 	},
-}
-
-func (r reader) schedule(node *yaml.Node) []ratelimit.Period {
-	if node.Kind != yaml.SequenceNode {
-		r.refuse(node, "schedule", "", "must be a list of parts of the day, "+scheduleForm)
-		return nil
-	}
-	return scheduleRecord.readAll(r, node)
 }
 
 func takeClock(to *time.Duration, v string) bool {

@@ -54,8 +54,9 @@ const Anonymous = "anonymous"
 
 var clientRecord = record[Client]{
 	list: "clients", unknown: "is not a setting of a client; there are %s",
-	form:  "each client is a section with name and token_sha256; see: anivault serve token new",
-	begin: func(place string) Client { return Client{Class: "interactive", Weight: 1, Place: place} },
+	notList: "must be a list of clients, such as - {name: bitmagnet, token_sha256: \"...\"}",
+	form:    "each client is a section with name and token_sha256; see: anivault serve token new",
+	begin:   func(place string) Client { return Client{Class: "interactive", Weight: 1, Place: place} },
 	fields: []recordField[Client]{
 		{key: "name", allowed: "1 to 32 of a-z, 0-9 and -, not " + Anonymous, take: func(c *Client, v string) bool {
 			c.Name = v
@@ -125,12 +126,7 @@ func readClients(in source, node *yaml.Node, bad *faults) []Client {
 	if node == nil || node.Tag == "!!null" {
 		return nil
 	}
-	r := reader{in, bad}
-	if node.Kind != yaml.SequenceNode {
-		r.refuse(node, "clients", "", "must be a list of clients, such as - {name: bitmagnet, token_sha256: \"...\"}")
-		return nil
-	}
-	return clientRecord.readAll(r, node)
+	return clientRecord.readAll(reader{in, bad}, node)
 }
 
 func unique(clients []Client, bad *faults) {
@@ -258,6 +254,7 @@ func (r reader) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.in.pa
 
 type record[T any] struct {
 	list    string    // the key of the list
+	notList lang.Text // what is said where it is none
 	form    lang.Text // what each item must be
 	unknown string    // what is said of a key that is none of fields, a format for their names
 	prefix  string    // of keys in errors
@@ -284,6 +281,10 @@ func (rec record[T]) keys() string {
 }
 
 func (rec record[T]) readAll(r reader, list *yaml.Node) (out []T) {
+	if list.Kind != yaml.SequenceNode {
+		r.refuse(list, rec.list, "", rec.notList)
+		return nil
+	}
 	for _, item := range list.Content {
 		if item.Kind != yaml.MappingNode {
 			r.refuse(item, rec.list, "", rec.form)

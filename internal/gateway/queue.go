@@ -28,18 +28,9 @@ type ticket struct {
 	class  class
 
 	ready     chan struct{} // closed when it is let in; nil while it does not wait
-	place     place
-	inLimiter bool // it counts among those that ask
+	held      bool          // the question has a place that the limiter has not taken over yet
+	inLimiter bool          // it counts among those that ask
 }
-
-// place is whether a question is among those that may ask the limiter.
-type place uint8
-
-const (
-	outside place = iota
-	held          // the question holds it
-	lent          // the limiter holds it and gives it back
-)
 
 // fair is whose turn it is: of the classes, batch gets every ninth turn while interactive waits; of the clients of a
 // class, each has as many requests a turn as its weight; of one client, first come, first served. Pure.
@@ -165,13 +156,11 @@ func (q *queue) Enter(ctx context.Context) error {
 		t = &f.ticket
 	}
 	q.mu.Lock()
-	have := t.place == held
-	if have {
-		t.place = lent
-		if !t.inLimiter { // it has waited in the cache
-			t.inLimiter = true
-			q.inLimiter++
-		}
+	have := t.held
+	t.held = false
+	if have && !t.inLimiter { // it has waited in the cache
+		t.inLimiter = true
+		q.inLimiter++
 	}
 	q.mu.Unlock()
 	if have {
@@ -181,7 +170,7 @@ func (q *queue) Enter(ctx context.Context) error {
 		return err
 	}
 	q.mu.Lock()
-	t.place = lent
+	t.held = false
 	q.mu.Unlock()
 	return nil
 }
@@ -214,7 +203,7 @@ func (q *queue) waitsElsewhere(ctx context.Context) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if t := &f.ticket; t.place == held && t.inLimiter {
+	if t := &f.ticket; t.held && t.inLimiter {
 		t.inLimiter = false
 		q.inLimiter--
 		q.admit()
@@ -223,7 +212,7 @@ func (q *queue) waitsElsewhere(ctx context.Context) {
 
 // letGo takes a ticket out of those inside that was let in and never came to the limiter. q.mu is held.
 func (q *queue) letGo(t *ticket) {
-	t.place = outside
+	t.held = false
 	q.inside--
 	if t.inLimiter {
 		t.inLimiter = false
@@ -235,7 +224,7 @@ func (q *queue) letGo(t *ticket) {
 func (q *queue) enter(ctx context.Context, t *ticket, head bool) error {
 	ready := make(chan struct{})
 	q.mu.Lock()
-	t.ready, t.place = ready, outside
+	t.ready, t.held = ready, false
 	q.fair.push(t, head)
 	q.admit()
 	q.mu.Unlock()
@@ -257,7 +246,7 @@ func (q *queue) enter(ctx context.Context, t *ticket, head bool) error {
 func (q *queue) giveBack(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if t.place == held {
+	if t.held {
 		q.letGo(t)
 	}
 }
@@ -271,7 +260,7 @@ func (q *queue) admit() {
 		}
 		q.inside++
 		q.inLimiter++
-		t.place, t.inLimiter = held, true
+		t.held, t.inLimiter = true, true
 		close(t.ready)
 		t.ready = nil
 	}

@@ -82,14 +82,7 @@ func routeOf(methodName string, t target) *route {
 func notFound(why string) *refusal { return refuse(reasonNotFound, why) }
 
 func method(names ...string) func(string, target) bool {
-	return func(m string, _ target) bool {
-		for _, n := range names {
-			if m == n {
-				return true
-			}
-		}
-		return false
-	}
+	return func(m string, _ target) bool { return slices.Contains(names, m) }
 }
 
 func otherMethod(m string, _ target) bool {
@@ -97,14 +90,7 @@ func otherMethod(m string, _ target) bool {
 }
 
 func at(paths ...string) func(string, target) bool {
-	return func(_ string, t target) bool {
-		for _, p := range paths {
-			if t.path == p {
-				return true
-			}
-		}
-		return false
-	}
+	return func(_ string, t target) bool { return slices.Contains(paths, t.path) }
 }
 
 func below(prefix string) func(string, target) bool {
@@ -113,13 +99,10 @@ func below(prefix string) func(string, target) bool {
 
 // private reports whether a request belongs to one person's account. Some GETs of them make tokens.
 func private(_ string, t target) bool {
-	for _, p := range [...]string{"/3/account", "/3/authentication/", "/3/guest_session"} {
-		if strings.HasPrefix(t.path, p) {
-			return true
-		}
-	}
-	return strings.HasPrefix(t.path, "/3/") && (strings.Contains(t.path, "/account_states") ||
-		t.appends("account_states") || t.query.Has("session_id") || t.query.Has("guest_session_id"))
+	within := func(prefix string) bool { return strings.HasPrefix(t.path, prefix) }
+	return within("/3/account") || within("/3/authentication/") || within("/3/guest_session") ||
+		within("/3/") && (strings.Contains(t.path, "/account_states") || t.appends("account_states") ||
+			t.query.Has("session_id") || t.query.Has("guest_session_id"))
 }
 
 func knownBelow3(_ string, t target) bool { return tmdb.IsPath(t.path) }

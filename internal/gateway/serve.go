@@ -64,7 +64,12 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 	for _, addr := range cfg.Serve.Listen {
 		l, err := listen(addr)
 		if err != nil {
-			return nil, errors.Join(cfg.Refuse("serve.listen", lang.Textf("%s cannot be listened on: %s", addr, reasonOf(err))), s.Close())
+			why := err.Error()
+			if op, ok := errors.AsType[*net.OpError](err); ok {
+				why = op.Err.Error()
+			}
+			refused := cfg.Refuse("serve.listen", lang.Textf("%s cannot be listened on: %s", addr, why))
+			return nil, errors.Join(refused, s.Close())
 		}
 		s.listeners = append(s.listeners, l)
 	}
@@ -95,14 +100,6 @@ func (s *Service) TLS() *tls.Config {
 	}
 	get := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.cert.pair.Load(), nil }
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get}
-}
-
-// reasonOf is the innermost text of an error of listening.
-func reasonOf(err error) string {
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return op.Err.Error()
-	}
-	return err.Error()
 }
 
 // listen replaces a unix socket that a dead process left.

@@ -177,25 +177,29 @@ func (r Record) Place() string {
 	if r.Kind == "movie" {
 		return "movie"
 	}
-	var b strings.Builder
+	season := ""
 	if r.Season != nil {
-		fmt.Fprintf(&b, "S%02d", *r.Season)
+		season = fmt.Sprintf("S%02d", *r.Season)
 	}
-	for i := 0; i < len(r.Episodes); {
+	return season + runs("E%02d", r.Episodes)
+}
+
+// runs writes numbers in order, those that follow each other as a range: "1-12,14".
+func runs(format string, n []int) string {
+	var parts []string
+	for i := 0; i < len(n); {
 		last := i
-		for last+1 < len(r.Episodes) && r.Episodes[last+1] == r.Episodes[last]+1 {
+		for last+1 < len(n) && n[last+1] == n[last]+1 {
 			last++
 		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "E%02d", r.Episodes[i])
+		part := fmt.Sprintf(format, n[i])
 		if last > i {
-			fmt.Fprintf(&b, "-E%02d", r.Episodes[last])
+			part += "-" + fmt.Sprintf(format, n[last])
 		}
+		parts = append(parts, part)
 		i = last + 1
 	}
-	return b.String()
+	return strings.Join(parts, ",")
 }
 
 // Entry names the TMDB entry of a matched file: "Title (1999)", or its id where it has no title.

@@ -225,5 +225,5 @@ func (g *Gap) MissingRuns() string {
 		numbers[i] = e.Episode
 	}
 	slices.Sort(numbers)
-	return runs(numbers)
+	return runs("%d", numbers)
 }

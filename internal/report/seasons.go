@@ -166,23 +166,5 @@ func (h *season) places() string {
 		return "extras"
 	}
 	slices.Sort(h.episodes)
-	return strings.TrimSuffix(fmt.Sprintf("S%02d %s", h.key.season, runs(slices.Compact(h.episodes))), " ")
-}
-
-// runs writes numbers in order as "1-12,14".
-func runs(n []int) string {
-	var parts []string
-	for i := 0; i < len(n); {
-		last := i
-		for last+1 < len(n) && n[last+1] == n[last]+1 {
-			last++
-		}
-		part := fmt.Sprint(n[i])
-		if last > i {
-			part += fmt.Sprintf("-%d", n[last])
-		}
-		parts = append(parts, part)
-		i = last + 1
-	}
-	return strings.Join(parts, ",")
+	return strings.TrimSuffix(fmt.Sprintf("S%02d %s", h.key.season, runs("%d", slices.Compact(h.episodes))), " ")
 }
