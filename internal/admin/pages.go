@@ -114,7 +114,8 @@ func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) loginForm(w http.ResponseWriter, status int, failure string) {
-	s.render(w, status, shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin(), Error: failure})
+	admins := slices.ContainsFunc(s.gateway.Config().Serve.Clients, func(c config.Client) bool { return c.Admin })
+	s.render(w, status, shown{Name: "login", Title: "Log in", HasAdmin: admins, Error: failure})
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {

@@ -357,12 +357,3 @@ func (s *Server) byHash(hash string) (string, standing) {
 	}
 	return "", stranger
 }
-
-func (s *Server) hasAdmin() bool {
-	for _, c := range s.gateway.Config().Serve.Clients {
-		if c.Admin {
-			return true
-		}
-	}
-	return false
-}

@@ -61,7 +61,8 @@ func Explain(err error) (report.Code, lang.Text) {
 		return report.CodeNotFound, plain(err)
 	case errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.SyscallError)) && !errors.As(err, &opErr):
 		return report.CodeUnreadable, plain(err)
-	case errors.As(err, new(net.Error)), isTransferError(err):
+	case errors.As(err, new(net.Error)), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
+		errors.Is(err, syscall.ECONNRESET): // the connection ended in the middle of an answer
 		return report.CodeNetwork, plain(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return report.CodeRequestTimeout, plain(err)
@@ -74,6 +75,29 @@ func refusal(u *tmdb.UnauthorizedError) lang.Text {
 		return lang.Textf("TMDB refused the key: %s", u.Cause.Message)
 	}
 	return "TMDB refused the key"
+}
+
+// Why says in words why the limiter is in Sleep or CacheOnly. A new reason gets its words here.
+func Why(b ratelimit.Block) lang.Text {
+	switch b.Cause {
+	case ratelimit.ReasonOperator:
+		return "you (an operator) stopped all requests"
+	case ratelimit.ReasonRetryAfterLong:
+		return "TMDB asked for a long pause, so requests were stopped"
+	case ratelimit.ReasonPolicy:
+		return "TMDB kept failing, so requests were stopped"
+	case ratelimit.ReasonConsecutive429:
+		return "TMDB keeps refusing (429)"
+	case ratelimit.ReasonProbeFailed:
+		return "TMDB is still failing"
+	case ratelimit.ReasonConsecutiveFailures, ratelimit.ReasonErrorRatio, ratelimit.ReasonSustainedErrors:
+		return "TMDB is failing"
+	default:
+		if b.State == ratelimit.CacheOnly {
+			return lang.Textf("requests were stopped (%s)", b.Cause)
+		}
+		return lang.Textf("resting (%s)", b.Cause)
+	}
 }
 
 func block(b *ratelimit.BlockedError, now time.Time) lang.Text {
@@ -94,10 +118,6 @@ func block(b *ratelimit.BlockedError, now time.Time) lang.Text {
 		return lang.Textf("nothing is asked: %s (%s) until %s", b.State, b.Cause, until)
 	}
 	return lang.Textf("nothing is asked: %s (%s)", b.State, b.Cause)
-}
-
-func isTransferError(err error) bool {
-	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // plain returns the error's text without the request's URL, which *url.Error repeats whole: it may contain a v3 key.

@@ -74,13 +74,6 @@ func (m Moment) Text() lang.Text {
 
 const maxMoments = 10_000
 
-func (o *observer) hooks() ratelimit.Hooks {
-	return ratelimit.Hooks{
-		OnTransition: o.onTransition, OnAnswer: o.onAnswer, OnWait: o.onWait, OnWarning: o.warn, OnTuned: o.onTuned,
-		OnOrphans: o.onOrphans,
-	}
-}
-
 func (o *observer) onOrphans(f ratelimit.Orphans) {
 	o.metrics.Add(metrics.Orphans, f.Requests)
 	account := "-"

@@ -211,8 +211,11 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 	}
 	c.store, c.closers = store, append(c.closers, done)
 	c.limiter, err = ratelimit.New(ratelimit.Config{
-		Store: store, Tuning: cfg.Tuning, Offline: opts.Offline, Hooks: c.seen.hooks(), Queue: opts.Queue,
-		Accounts: cfg.LimiterAccounts(),
+		Store: store, Tuning: cfg.Tuning, Offline: opts.Offline, Queue: opts.Queue, Accounts: cfg.LimiterAccounts(),
+		Hooks: ratelimit.Hooks{
+			OnTransition: c.seen.onTransition, OnAnswer: c.seen.onAnswer, OnWait: c.seen.onWait, OnWarning: c.seen.warn,
+			OnTuned: c.seen.onTuned, OnOrphans: c.seen.onOrphans,
+		},
 	})
 	if err != nil {
 		return err

@@ -40,7 +40,10 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	u := &Upstream{wire: wire, ring: &keyring{}}
 	u.ring.replace(cfg.Pool())
 	var bad badQuestions
-	base := signing{patient(cfg, limiter, tmdb.NewWire(wire)), u.ring}
+	base := signing{tmdb.NewWire(wire), u.ring}
+	if !cfg.AsksTMDB() {
+		base.next = preferring{base.next, limiter}
+	}
 	transport := &ratelimit.Transport{
 		Base: through(opts.AroundWire, base), Limiter: limiter, MaxBody: tmdb.MaxBody, Verdict: keyVerdict,
 		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
@@ -55,7 +58,10 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 		Store: store, Next: through(opts.AroundLimiter, &bad), Refresh: opts.Refresh, Offline: opts.Offline,
 		MaxWait: max(cfg.Tuning.MaxWait, 1),
 		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
-		Valid: tmdb.Valid, Age: gatewayAge, Waited: addWaited, Waits: opts.OnCacheWait,
+		Valid: tmdb.Valid, Age: gatewayAge, Waits: opts.OnCacheWait,
+		Waited: func(ctx context.Context, d time.Duration) context.Context { // for another's claim
+			return ratelimit.With(ctx, ratelimit.Request{Waited: d})
+		},
 		Closed: func(ctx context.Context) bool {
 			st, err := limiter.Status(ctx)
 			return err == nil && st.State == ratelimit.CacheOnly
@@ -94,15 +100,8 @@ func through(front func(http.RoundTripper) http.RoundTripper, next http.RoundTri
 	return front(next)
 }
 
-// patient tells every upstream but TMDB itself how long a try may take: a gateway that lets requests wait would else
+// preferring tells every upstream but TMDB itself how long a try may take: a gateway that lets requests wait would else
 // look like a network that answers nobody.
-func patient(cfg *config.Config, limiter *ratelimit.Limiter, next http.RoundTripper) http.RoundTripper {
-	if cfg.AsksTMDB() {
-		return next
-	}
-	return preferring{next, limiter}
-}
-
 type preferring struct {
 	next    http.RoundTripper
 	limiter *ratelimit.Limiter
@@ -185,11 +184,6 @@ func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
 		skew = date.Sub(start.Add(took / 2)).Round(time.Second)
 	}
 	return took, skew, nil
-}
-
-// addWaited returns a context whose requests have used d of their max-wait, such as for another's claim in the cache.
-func addWaited(ctx context.Context, d time.Duration) context.Context {
-	return ratelimit.With(ctx, ratelimit.Request{Waited: d})
 }
 
 // BadQuestionError says that a question is not asked because TMDB has just failed to answer it, at every try.

@@ -267,9 +267,9 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 		return finding{what: "limiter", state: state, fix: "anivault limiter resume"}
 	}
 	if st.State == ratelimit.Sleep {
-		state := lang.Textf("Sleep: %s, nothing is asked", trouble(st.Cause))
+		state := lang.Textf("Sleep: %s, nothing is asked", app.Why(st.Block))
 		if st.Until.After(st.At) {
-			state = lang.Textf("Sleep: %s, nothing is asked until %s", trouble(st.Cause), ui.Clock(st.Until))
+			state = lang.Textf("Sleep: %s, nothing is asked until %s", app.Why(st.Block), ui.Clock(st.Until))
 		}
 		return finding{what: "limiter", state: state, fix: "wait; what is cached answers, and a later run asks for the rest"}
 	}

@@ -272,7 +272,7 @@ func waitText(w app.Wait, now time.Time) lang.Text {
 	case w.Cause == ratelimit.ReasonBackoff:
 		return "trying one again"
 	}
-	text := trouble(w.Cause)
+	text := app.Why(w.Block)
 	if w.State == ratelimit.CacheOnly {
 		text = "only the cache answers"
 	}
@@ -295,18 +295,4 @@ func waitShort(w app.Wait, now time.Time) lang.Text {
 		return ""
 	}
 	return lang.Textf("wait %s", ui.Countdown(w.Until.Sub(now)))
-}
-
-// trouble says why the limiter is in Sleep.
-func trouble(r ratelimit.Reason) lang.Text {
-	switch r {
-	case ratelimit.ReasonConsecutive429:
-		return "TMDB keeps refusing (429)"
-	case ratelimit.ReasonProbeFailed:
-		return "TMDB is still failing"
-	case ratelimit.ReasonConsecutiveFailures, ratelimit.ReasonErrorRatio, ratelimit.ReasonSustainedErrors:
-		return "TMDB is failing"
-	default:
-		return lang.Textf("resting (%s)", r)
-	}
 }

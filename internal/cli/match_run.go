@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -183,11 +182,7 @@ func stopped(st ratelimit.Status) lang.Text {
 	if st.State != ratelimit.CacheOnly {
 		return ""
 	}
-	text := cmp.Or(map[ratelimit.Reason]lang.Text{
-		ratelimit.ReasonOperator:       "you (an operator) stopped all requests",
-		ratelimit.ReasonRetryAfterLong: "TMDB asked for a long pause, so requests were stopped",
-		ratelimit.ReasonPolicy:         "TMDB kept failing, so requests were stopped",
-	}[st.Cause], lang.Textf("requests were stopped (%s)", st.Cause))
+	text := app.Why(st.Block)
 	if !st.Since.IsZero() {
 		text = lang.Textf("%s at %s", text, ui.Clock(st.Since))
 	}

@@ -133,9 +133,9 @@ func inShort(s ratelimit.Status) lang.Text {
 	case s.State == ratelimit.CacheOnly:
 		return lang.Textf("%s; only the cache answers", stopped(s))
 	case s.State == ratelimit.Sleep && s.Until.After(s.At):
-		return lang.Textf("%s; nothing is asked until %s", trouble(s.Cause), ui.Clock(s.Until))
+		return lang.Textf("%s; nothing is asked until %s", app.Why(s.Block), ui.Clock(s.Until))
 	case s.State == ratelimit.Sleep:
-		return lang.Textf("%s; the next request finds out whether it is well", trouble(s.Cause))
+		return lang.Textf("%s; the next request finds out whether it is well", app.Why(s.Block))
 	case s.PauseUntil.After(s.At):
 		return lang.Textf("TMDB asks everybody to wait until %s", ui.Clock(s.PauseUntil))
 	case s.State == ratelimit.HalfOpen:

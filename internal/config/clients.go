@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,7 +17,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/anivault/anivault/internal/atomicfile"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/ratelimit"
@@ -207,10 +205,7 @@ func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]C
 	if clients, err = change(clients); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(path, 0o600, func(w io.Writer) error {
-		_, err := w.Write(clientsText(clients))
-		return err
-	}); err != nil {
+	if err := writeFile(path, clientsText(clients)); err != nil {
 		return err
 	}
 	return errors.Join(owner.give(dataDir), owner.give(filepath.Join(dataDir, ".clients.lock")), owner.give(path))

@@ -22,7 +22,7 @@ type asker struct {
 	class    class
 	patience time.Duration // longest wait for permission
 	cached   bool          // only-if-cached
-	session  string        // see sessionOf
+	session  string        // who keeps an account: a client, or one session of it
 	via      []string      // the gateways that the request has come through
 }
 
@@ -139,7 +139,8 @@ func (g *Gateway) begin(req *http.Request, key string, a *asker, patience time.D
 
 func (g *Gateway) lineFor(t *ticket) time.Duration {
 	if ahead := g.queue.ahead(t); ahead > 0 {
-		return time.Duration(float64(ahead) / g.rate() * float64(time.Second))
+		rate := max(g.up.Rate(), 0.1) // at least one in ten seconds
+		return time.Duration(float64(ahead) / rate * float64(time.Second))
 	}
 	return 0
 }

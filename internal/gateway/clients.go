@@ -183,7 +183,8 @@ func (s *settings) clientOf(token string) (*client, *refusal) {
 // checkOrigin refuses what a page in a browser might send. Without a token the Host must be one that no stranger's name
 // leads to; with or without, a page of another origin gets no answer.
 func (s *settings) checkOrigin(r *http.Request, hasToken bool) *refusal {
-	if !hasToken && !onUnixSocket(r.Context()) && !s.knownHost(r.Host) {
+	_, onUnixSocket := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr)
+	if !hasToken && !onUnixSocket && !s.knownHost(r.Host) {
 		return refuse(reasonHost, "")
 	}
 	switch site := r.Header.Get("Sec-Fetch-Site"); {
@@ -214,11 +215,6 @@ func (s *settings) knownHost(host string) bool {
 		return true
 	}
 	return name == "localhost" || slices.Contains(s.Hosts, name)
-}
-
-func onUnixSocket(ctx context.Context) bool {
-	_, ok := ctx.Value(http.LocalAddrContextKey).(*net.UnixAddr)
-	return ok
 }
 
 // addressOf is the client's address for the log: the peer's, or behind trusted proxies the last one that is none of
@@ -266,13 +262,6 @@ type sticky struct {
 type session struct {
 	ratelimit.Preference
 	asked time.Time
-}
-
-func sessionOf(r *http.Request, c *client) string {
-	if id := r.Header.Get("X-Anivault-Session"); goodID(id) {
-		return c.Name + " " + id
-	}
-	return c.Name
 }
 
 func (s *sticky) get(name string, ttl time.Duration, now time.Time) (ratelimit.Preference, bool) {

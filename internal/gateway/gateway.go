@@ -101,9 +101,6 @@ func (g *Gateway) Close() error {
 	return g.up.Close()
 }
 
-// rate is how many requests a second the limiter lets through now, at least one in ten seconds.
-func (g *Gateway) rate() float64 { return max(g.up.Rate(), 0.1) }
-
 // state says in a word why permission takes long.
 func (g *Gateway) state(ctx context.Context) string {
 	st, err := g.up.Limiter().Status(ctx)
@@ -214,7 +211,10 @@ func (x *exchange) readWishes() {
 	if wait, ok := preferredWait(h.Values("Prefer")); ok {
 		x.patience = min(x.patience, max(wait, leastPatience))
 	}
-	x.session = sessionOf(x.r, x.client)
+	x.session = x.client.Name
+	if id := h.Get("X-Anivault-Session"); goodID(id) {
+		x.session += " " + id
+	}
 	x.via = viaGateways(h.Values("Via"))
 	x.cached = onlyIfCached(h.Values("Cache-Control"))
 }

@@ -66,7 +66,7 @@ var routes = []route{
 	{below("/3/"), toTMDB, false, nil},
 	{below("/t/p/"), 0, false, notFound("images come from image.tmdb.org, not from here")},
 	{below("/4/"), 0, false, notFound("there is no version 4 here, only /3")},
-	{knownBelow3, 0, false, notFound("/3 is missing in front of the path")},
+	{func(_ string, t target) bool { return tmdb.IsPath(t.path) }, 0, false, notFound("/3 is missing in front of the path")},
 	{below(""), 0, false, notFound("there is only /3 here; images come from image.tmdb.org")},
 }
 
@@ -104,8 +104,6 @@ func private(_ string, t target) bool {
 		within("/3/") && (strings.Contains(t.path, "/account_states") || t.appends("account_states") ||
 			t.query.Has("session_id") || t.query.Has("guest_session_id"))
 }
-
-func knownBelow3(_ string, t target) bool { return tmdb.IsPath(t.path) }
 
 const page = `anivault, a gateway to TMDB
 

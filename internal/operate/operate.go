@@ -99,7 +99,12 @@ func (t Target) Tune(ctx context.Context, o Order) ([]Changed, error) {
 		}
 	}
 	if len(o.Reset) > 0 || o.ResetAll {
-		if err := t.reset(ctx, o.Reset); err != nil {
+		if t.Account != "" {
+			err = t.ResetAccount(ctx, t.Account, o.Reset...)
+		} else {
+			err = t.ResetTuning(ctx, o.Reset...)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -125,13 +130,6 @@ func (t Target) set(ctx context.Context, inForce ratelimit.Tuning, o Order) erro
 		return err
 	}
 	return t.Operator.Tune(ctx, o.Set, o.Lasts)
-}
-
-func (t Target) reset(ctx context.Context, keys []string) error {
-	if t.Account != "" {
-		return t.ResetAccount(ctx, t.Account, keys...)
-	}
-	return t.ResetTuning(ctx, keys...)
 }
 
 // Enable lets an account be used, or no longer, for a time or, with 0, for good.

@@ -205,18 +205,13 @@ func readFrom(roots []string) func(string) string {
 			return filepath.Base(path)
 		}
 		if from != last || front == "" {
-			last, front = from, frontOf(from)
+			last, front = from, folderName(from)
+			if onlySeason(front) {
+				front = filepath.Join(folderName(filepath.Join(from, "..")), front)
+			}
 		}
 		return filepath.ToSlash(filepath.Join(front, rest))
 	}
-}
-
-func frontOf(from string) string {
-	name := folderName(from)
-	if onlySeason(name) {
-		return filepath.Join(folderName(filepath.Join(from, "..")), name)
-	}
-	return name
 }
 
 func below(path, root string) bool {

@@ -186,7 +186,10 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 
 func (c *Config) complete() error {
 	if c.For == 0 {
-		c.For = usual(c.Scenario)
+		c.For = 2 * time.Minute
+		if end, ok := c.Scenario.End(); ok && end > 0 { // and the recovery from it
+			c.For = end + 30*time.Second
+		}
 	}
 	if c.Step == 0 {
 		c.Step = chart.Period(c.For, 0, 50)
@@ -207,15 +210,6 @@ func (c *Config) complete() error {
 		}
 	}
 	return nil
-}
-
-// usual returns how long it takes to see a scenario and the recovery from it.
-func usual(s upstream.Scenario) time.Duration {
-	end, ok := s.End()
-	if !ok || end == 0 {
-		return 2 * time.Minute
-	}
-	return end + 30*time.Second
 }
 
 type world struct {

@@ -57,11 +57,6 @@ var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.Must(template.New("page").Funcs(functions).Parse(pageText)).Parse(chart.Template))
 })
 
-func policy() string {
-	return "default-src 'none'; style-src 'sha256-" + hash(styleText) + "'; script-src 'sha256-" + hash(scriptText) +
-		"'; base-uri 'none'; form-action 'none'"
-}
-
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return base64.StdEncoding.EncodeToString(sum[:])
@@ -71,7 +66,8 @@ func hash(s string) string {
 func Write(w io.Writer, p Page) error {
 	var b bytes.Buffer
 	err := page().Execute(&b, map[string]any{
-		"Policy": policy(),
+		"Policy": "default-src 'none'; style-src 'sha256-" + hash(styleText) + "'; script-src 'sha256-" + hash(scriptText) +
+			"'; base-uri 'none'; form-action 'none'",
 		"Style":  template.CSS(styleText),
 		"Script": template.JS(scriptText),
 		"View":   newView(p),

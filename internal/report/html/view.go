@@ -157,11 +157,18 @@ func cards(p Page) []*card {
 		var c *card
 		switch r.Status {
 		case report.Matched:
-			c = group(&found, "entry "+r.Ref(), func() *card { return entryCard(r) })
+			c = group(&found, "entry "+r.Ref(), func() *card {
+				return &card{
+					Title: r.Entry(), Original: r.OtherTitle(), Ref: r.Ref(), URL: url(r.Kind, r.TMDBID),
+					Age: lang.Say(r.Age()),
+				}
+			})
 		case report.Skipped:
 			c = group(&skipped, "skipped", func() *card { return &card{Title: lang.Say("Skipped")} })
 		default:
-			c = group(&troubled, "folder "+folder, func() *card { return &card{Title: folderTitle(folder), Problem: true} })
+			c = group(&troubled, "folder "+folder, func() *card {
+				return &card{Title: cmp.Or(folder, lang.Say("To look at")), Problem: true}
+			})
 		}
 		c.add(r, folder, name)
 	}
@@ -172,20 +179,6 @@ func cards(p Page) []*card {
 		c.finish(len(p.Records) < manyFiles)
 	}
 	return all
-}
-
-func folderTitle(folder string) string {
-	if folder == "" {
-		return lang.Say("To look at")
-	}
-	return folder
-}
-
-func entryCard(r *report.Record) *card {
-	return &card{
-		Title: r.Entry(), Original: r.OtherTitle(), Ref: r.Ref(), URL: url(r.Kind, r.TMDBID),
-		Age: lang.Say(r.Age()),
-	}
 }
 
 // url is the entry's page on TMDB, for following by hand: the report itself loads nothing.
