@@ -43,17 +43,8 @@ type changeKind struct {
 
 var changes = []changeKind{
 	{"PATCH", "/limiter", "/", "tuned the limiter", (*Server).tune},
-	{"POST", "/limiter/cache-only", "/", "stopped all requests", func(s *Server, r *http.Request, o order) (Answer, error) {
-		o.lasts = cmp.Or(o.lasts, "always")
-		return o.steer(r, s.target(r).CacheOnly)
-	}},
-	{"POST", "/limiter/resume", "/", "resumed", func(s *Server, r *http.Request, o order) (Answer, error) {
-		a, err := o.steer(r, func(ctx context.Context, _ time.Duration) (operate.Changed, error) {
-			return s.target(r).Resume(ctx)
-		})
-		a.For = ""
-		return a, err
-	}},
+	{"POST", "/limiter/cache-only", "/", "stopped all requests", (*Server).cacheOnly},
+	{"POST", "/limiter/resume", "/", "resumed", (*Server).resume},
 	{"PATCH", "/accounts/{name}", "/accounts", "tuned an account", (*Server).tune},
 	{"POST", "/accounts/{name}/enable", "/accounts", "enabled an account", enable(true)},
 	{"POST", "/accounts/{name}/disable", "/accounts", "disabled an account", enable(false)},
@@ -232,6 +223,19 @@ func (s *Server) tune(r *http.Request, o order) (a Answer, err error) {
 		a.For = lastsText(do.Lasts)
 	}
 	a.Changed, err = s.target(r).Tune(r.Context(), do)
+	return a, err
+}
+
+func (s *Server) cacheOnly(r *http.Request, o order) (Answer, error) {
+	o.lasts = cmp.Or(o.lasts, "always")
+	return o.steer(r, s.target(r).CacheOnly)
+}
+
+func (s *Server) resume(r *http.Request, o order) (Answer, error) {
+	a, err := o.steer(r, func(ctx context.Context, _ time.Duration) (operate.Changed, error) {
+		return s.target(r).Resume(ctx)
+	})
+	a.For = ""
 	return a, err
 }
 

@@ -2,11 +2,10 @@
 // reached by the token of a client that was made with --admin, and by nobody else.
 //
 //	server.go     the listener, what each address is, who may pass, logins and their cookies
-//	view.go       what is shown
+//	view.go       what is shown, the log's last lines among it
 //	change.go     what is changed, by the API and by the pages' forms; package operate does it
 //	pages.go      the pages
 //	charts.go     what was, and the charts of it
-//	events.go     the log's last lines
 package admin
 
 import (

@@ -129,8 +129,8 @@ func plain(err error) lang.Text {
 	return lang.TextOf(err)
 }
 
-// ErrorText returns what an error of the public packages, which know nothing of lang, tells people. It says in English what
-// Error does.
+// ErrorText returns what an error of the public packages, which know nothing of lang, tells people. It says in English
+// what Error does.
 func ErrorText(err error) (lang.Text, bool) {
 	switch e := err.(type) { //nolint:errorlint // the error itself: lang.TextOf unwraps
 	case *ratelimit.BlockedError:

@@ -146,9 +146,8 @@ var accountRecord = record[Account]{
 
 func limiterFields() (out []recordField[Account]) {
 	for _, f := range ratelimit.AccountFields() {
-		out = append(out, recordField[Account]{key: f.Key, allowed: lang.Text(f.Allowed), take: func(a *Account, v string) bool {
-			return f.Set(&a.Account, v) == nil
-		}})
+		take := func(a *Account, v string) bool { return f.Set(&a.Account, v) == nil }
+		out = append(out, recordField[Account]{key: f.Key, allowed: lang.Text(f.Allowed), take: take})
 	}
 	return out
 }
@@ -274,7 +273,8 @@ func (r reader) uniqueAccounts(list []Account) {
 	for i, a := range list {
 		for _, b := range list[:i] {
 			if a.Name != "" && a.Name == b.Name {
-				r.bad.refuse(a.Place+": name", a.Name, lang.Textf("is the name of the account at %s too; names are unique", b.Place))
+				r.bad.refuse(a.Place+": name", a.Name,
+					lang.Textf("is the name of the account at %s too; names are unique", b.Place))
 			}
 		}
 		for j, print := range a.Account.Keys {

@@ -169,7 +169,8 @@ func readText(path string) ([]byte, error) {
 	switch {
 	case err != nil: // reading says why
 	case info.IsDir():
-		return nil, fileError(path, lang.Textf("is a folder; name the file in it, such as %s", filepath.Join(path, "config.yaml")))
+		file := filepath.Join(path, "config.yaml")
+		return nil, fileError(path, lang.Textf("is a folder; name the file in it, such as %s", file))
 	case !info.Mode().IsRegular():
 		return nil, fileError(path, "is not a regular file")
 	case info.Size() > maxFile:

@@ -181,7 +181,8 @@ func (c *Config) crossed(err error) error {
 			said = append(said, fmt.Sprintf("%s=%s", v.place(c.in), knob.Values[i]))
 		}
 	}
-	return &Error{Name: strings.Join(said, " with "), Reason: lang.Textf("%s; %s", lang.Text(knob.Reason), RemedyText(knob))}
+	why := lang.Textf("%s; %s", lang.Text(knob.Reason), RemedyText(knob))
+	return &Error{Name: strings.Join(said, " with "), Reason: why}
 }
 
 func (c *Config) openRedis() error {

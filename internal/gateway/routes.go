@@ -66,7 +66,7 @@ var routes = []route{
 	{below("/3/"), toTMDB, false, nil},
 	{below("/t/p/"), 0, false, notFound("images come from image.tmdb.org, not from here")},
 	{below("/4/"), 0, false, notFound("there is no version 4 here, only /3")},
-	{func(_ string, t target) bool { return tmdb.IsPath(t.path) }, 0, false, notFound("/3 is missing in front of the path")},
+	{knownPath, 0, false, notFound("/3 is missing in front of the path")},
 	{below(""), 0, false, notFound("there is only /3 here; images come from image.tmdb.org")},
 }
 
@@ -96,6 +96,8 @@ func at(paths ...string) func(string, target) bool {
 func below(prefix string) func(string, target) bool {
 	return func(_ string, t target) bool { return strings.HasPrefix(t.path, prefix) }
 }
+
+func knownPath(_ string, t target) bool { return tmdb.IsPath(t.path) }
 
 // private reports whether a request belongs to one person's account. Some GETs of them make tokens.
 func private(_ string, t target) bool {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
 	"math"
@@ -239,13 +238,6 @@ func (w *jsonText) float(b []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		w.err = fmt.Errorf("write JSON: no form for the number %v", f)
 		return b
-	}
-	if n := int32(f); n != 0 && float64(n) == f { // most are episode numbers
-		return strconv.AppendInt(b, int64(n), 10)
-	}
-	if n := int32(f*1e4 + 0.5); n > 0 && n < 1e4 && float64(n)/1e4 == f { // or confidences of four decimals
-		return append(b, bytes.TrimRight([]byte{'0', '.', '0' + byte(n/1000), '0' + byte(n/100%10), '0' + byte(n/10%10), '0' +
-			byte(n%10)}, "0")...)
 	}
 	format := byte('f')
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
