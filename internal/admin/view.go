@@ -246,12 +246,10 @@ type keeper struct {
 	attrs []slog.Attr
 }
 
-// Enabled implements slog.Handler.
 func (k keeper) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelInfo || k.next.Enabled(ctx, level)
 }
 
-// WithAttrs implements slog.Handler.
 func (k keeper) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return keeper{k.to, k.next.WithAttrs(attrs), slices.Concat(k.attrs, attrs)}
 }
@@ -261,7 +259,6 @@ func (k keeper) WithGroup(name string) slog.Handler {
 	return keeper{k.to, k.next.WithGroup(name), k.attrs}
 }
 
-// Handle implements slog.Handler.
 func (k keeper) Handle(ctx context.Context, r slog.Record) error {
 	if slices.Contains(kept, r.Message) ||
 		r.Level >= slog.LevelWarn && !strings.HasPrefix(r.Message, "slot_") && r.Message != "request" {

@@ -219,7 +219,6 @@ type refusal struct {
 	wait  time.Duration // how long until then
 }
 
-// Error implements error.
 func (r *refusal) Error() string { return r.name + ": " + r.text }
 
 func refuse(r *reason, text string) *refusal {

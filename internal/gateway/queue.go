@@ -175,7 +175,6 @@ func (q *queue) Enter(ctx context.Context) error {
 	return nil
 }
 
-// Granted implements ratelimit.Queue.
 func (q *queue) Granted() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -183,7 +182,6 @@ func (q *queue) Granted() {
 	q.admit()
 }
 
-// Leave implements ratelimit.Queue.
 func (q *queue) Leave(granted bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -316,7 +316,6 @@ type counted struct {
 	end func()
 }
 
-// Close closes the connection.
 func (c *counted) Close() error {
 	defer c.end()
 	return c.Conn.Close()
