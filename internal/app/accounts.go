@@ -56,15 +56,15 @@ func (k *keyring) replace(accounts []config.Account) {
 	}
 }
 
-// signing puts the chosen key on each try: below the limiter, because only the grant says which one it is. Everything
+// signer puts the chosen key on each try: below the limiter, because only the grant says which one it is. Everything
 // above sees requests without keys. An answer is never changed: one that repeats the key is refused, so that the key
 // can't reach the cache, a log or a client.
-type signing struct {
+type signer struct {
 	next http.RoundTripper
 	ring *keyring
 }
 
-func (s signing) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	out, secret := req, ""
 	if choice, ok := ratelimit.ChoiceFrom(req.Context()); ok {
 		key := (*s.ring.keys.Load())[choice.Key] // the limiter knows only these

@@ -68,7 +68,7 @@ func Open(cfg *config.Config, opts Options) (*App, error) {
 	if err := a.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	client, err := newClient(cfg, counting{a.upstream, a.seen}, a.upstream.Forget)
+	client, err := newClient(cfg, cacheCounter{a.upstream, a.seen}, a.upstream.Forget)
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}

@@ -232,13 +232,13 @@ func (o *observer) line(event string, g ratelimit.Gauges, sleep time.Duration, m
 	o.log.LogAttrs(context.Background(), slog.LevelInfo, event, append(attrs, more...)...)
 }
 
-// counting is the outermost round tripper: it counts what the cache could answer.
-type counting struct {
+// cacheCounter is the outermost round tripper: it counts what the cache could answer.
+type cacheCounter struct {
 	next http.RoundTripper
 	o    *observer
 }
 
-func (c counting) RoundTrip(req *http.Request) (*http.Response, error) {
+func (c cacheCounter) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := c.next.RoundTrip(req)
 	if resp != nil {
 		if info, ok := cache.InfoFrom(resp); ok && (info.Source == cache.Fresh || info.Source == cache.Stale) {

@@ -276,7 +276,7 @@ const gatewayMemory = 32 << 20
 func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 	g := &Gateway{}
 	around := opts.AroundLimiter
-	opts.AroundLimiter = func(next http.RoundTripper) http.RoundTripper { return through(around, named{next}) }
+	opts.AroundLimiter = func(next http.RoundTripper) http.RoundTripper { return through(around, ownAgent{next}) }
 	opts.Memory = gatewayMemory
 	if err := g.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, g.Close())
@@ -319,9 +319,9 @@ func (g *Gateway) Reconfigure(cfg *config.Config) error {
 	return g.limiter.SetAccounts(cfg.LimiterAccounts())
 }
 
-type named struct{ next http.RoundTripper }
+type ownAgent struct{ next http.RoundTripper }
 
-func (n named) RoundTrip(req *http.Request) (*http.Response, error) {
+func (n ownAgent) RoundTrip(req *http.Request) (*http.Response, error) {
 	out := req.Clone(req.Context())
 	out.Header.Set("Accept", "application/json")
 	out.Header.Set("User-Agent", version.UserAgent())

@@ -40,9 +40,9 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	u := &Upstream{wire: wire, ring: &keyring{}}
 	u.ring.replace(cfg.Pool())
 	var bad badQuestions
-	base := signing{tmdb.NewWire(wire), u.ring}
+	base := signer{tmdb.NewWire(wire), u.ring}
 	if !cfg.AsksTMDB() {
-		base.next = preferring{base.next, limiter}
+		base.next = waitTeller{base.next, limiter}
 	}
 	transport := &ratelimit.Transport{
 		Base: through(opts.AroundWire, base), Limiter: limiter, MaxBody: tmdb.MaxBody, Verdict: keyVerdict,
@@ -100,16 +100,16 @@ func through(front func(http.RoundTripper) http.RoundTripper, next http.RoundTri
 	return front(next)
 }
 
-// preferring tells every upstream but TMDB itself how long a try may take: a gateway that lets requests wait would else
+// waitTeller tells every upstream but TMDB itself how long a try may take: a gateway that lets requests wait would else
 // look like a network that answers nobody.
-type preferring struct {
+type waitTeller struct {
 	next    http.RoundTripper
 	limiter *ratelimit.Limiter
 }
 
 // RoundTrip sends the request with Prefer: wait (RFC 7240): two seconds less than the try may take, and no longer than
 // the request may still wait for permission. What waits at a gateway counts as sent here.
-func (p preferring) RoundTrip(req *http.Request) (*http.Response, error) {
+func (p waitTeller) RoundTrip(req *http.Request) (*http.Response, error) {
 	wait := max(p.limiter.Tuning().RequestTimeout-2*time.Second, 0)
 	if left, ok := ratelimit.WaitLeft(req.Context()); ok {
 		wait = min(wait, left+time.Second-1) // in whole seconds, rounded up

@@ -133,15 +133,13 @@ func windows(b Batch) []Batch {
 		return []Batch{b}
 	}
 	var parts []Batch
-	for files := b.Files; len(files) > 0; {
-		n := min(window, len(files))
+	for files := range slices.Chunk(b.Files, window) {
 		part := b
-		part.Files = files[:n]
+		part.Files = files
 		if len(parts) > 0 {
 			part.Part += " " + strconv.Itoa(len(parts))
 		}
 		parts = append(parts, part)
-		files = files[n:]
 	}
 	return parts
 }
@@ -157,23 +155,16 @@ func (p *pipeline) parse(b Batch) []*Line {
 		lines[i] = &Line{Path: f.Path, Name: name, File: f, Release: parse(name), done: make(chan struct{})}
 		lines[i].Release.Path = f.Path // pins and groups depend on where the file is
 	}
-	files := b.Files
-	const worthSharing = 64
+	const together = 64 // names that one goroutine parses
 	jobs := p.jobs
 	if jobs == 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	if len(files) < worthSharing || jobs == 1 {
-		for i := range files {
-			one(i)
-		}
-		return lines
-	}
 	var g errgroup.Group
 	g.SetLimit(jobs)
-	for start := 0; start < len(files); start += worthSharing {
+	for start := 0; start < len(lines); start += together {
 		g.Go(func() error {
-			for i := start; i < min(start+worthSharing, len(files)); i++ {
+			for i := start; i < min(start+together, len(lines)); i++ {
 				one(i)
 			}
 			return nil
