@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"time"
-	"unsafe"
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/lang"
@@ -99,9 +98,7 @@ func (c *codec) dictionary(texts []string) []string {
 		}
 		return texts
 	}
-	one := c.Take(size)
-	// what was stored is not written to: a copy would be as big as all of it
-	all := unsafe.String(unsafe.SliceData(one), len(one))
+	all := string(c.Take(size))
 	texts = make([]string, len(lengths))
 	for i, n := range lengths {
 		if c.Bad() {
