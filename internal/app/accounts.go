@@ -144,7 +144,7 @@ func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // once asks with the only key although it is out, if nobody in this process has yet: what another process met may be
-// over, and whoever has one key would else never hear of it. Else it returns out.
+// over, and a user with one key would never learn of it otherwise. Else it returns out.
 func (r refusals) once(req *http.Request, out error) (*http.Response, error) {
 	a := r.ring.another.Load()
 	if a == nil || r.ring.last.Load() != nil {

@@ -143,7 +143,7 @@ func (c Code) Info() CodeInfo {
 	return row
 }
 
-// NoEpisode is the word for matched files of which the episode is not known.
+// NoEpisode is the word for matched files without a known episode.
 const NoEpisode = "no-episode"
 
 // Only is a choice of records by the words of OnlyWords; the empty one is all of them.

@@ -76,7 +76,7 @@ func (s *seasons) Match(r Record) error {
 	return nil
 }
 
-// Flush keeps what is held: a season that grows line by line is no use.
+// Flush keeps what is held: nobody wants to read a season that grows line by line.
 func (s *seasons) Flush() error { return s.table.Flush() }
 
 func (s *seasons) Close(Summary) error {

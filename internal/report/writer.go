@@ -98,7 +98,7 @@ func newSink(w io.Writer, head string) *sink { return &sink{w: w, held: []byte(h
 // heldBytes is how much is gathered at most: some hundred records, which a pipe takes at once.
 const heldBytes = 64 << 10
 
-// write takes b, which is whole lines, and hands over what it holds when that is enough.
+// write gathers b, which is whole lines, and writes once heldBytes would be exceeded.
 func (s *sink) write(b []byte) error {
 	if s.err != nil {
 		return s.err
@@ -120,7 +120,7 @@ func (s *sink) writeLast(b []byte) error {
 	return s.Flush()
 }
 
-// Flush hands over what is held, in one call to the underlying writer.
+// Flush writes what was gathered, in one call to the underlying writer.
 func (s *sink) Flush() error {
 	if s.err != nil || len(s.held) == 0 {
 		return s.err

@@ -49,8 +49,8 @@ func System() Streams {
 	return s
 }
 
-// OutWidth returns the width that a line of prose on Out may have at this moment, for a person may resize the terminal:
-// 0, for never wrapped, where Out is not a terminal.
+// OutWidth returns how wide a line of prose on Out may be now (a person may resize the terminal); 0 where Out is not a
+// terminal, so that lines are never wrapped.
 func (s Streams) OutWidth() int { return s.present(s.Out, s.OutTTY) }
 
 // ErrWidth is OutWidth for Err.

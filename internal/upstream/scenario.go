@@ -22,7 +22,7 @@ type Scenario struct {
 	Faults        []Fault  `json:"faults,omitempty"`
 }
 
-// Fault is one rule: which requests, when, how likely, and what befalls them.
+// Fault is one rule: which requests, when, how likely, and what happens to them.
 type Fault struct {
 	Match Match    `json:"match,omitzero"`
 	From  Duration `json:"from,omitempty"`

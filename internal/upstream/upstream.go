@@ -166,7 +166,7 @@ func (b *Behaviour) Slow(now time.Time, d time.Duration) time.Duration {
 	return d
 }
 
-// Strikes counts a request and returns the actions of a stage that befall it, in the order of the rules. The n-th
+// Strikes counts a request and returns the actions of a stage that hit it, in the order of the rules. The n-th
 // match of a rule has the same fate in every run.
 func (b *Behaviour) Strikes(st Stage, now time.Time, req Request) []Action {
 	var out []Action

@@ -27,7 +27,7 @@ type Notices interface {
 	Add(dir string) error
 	// Woken yields when there is something to take.
 	Woken() <-chan struct{}
-	// Take returns the folders of which notices have come; all says that some may be missing.
+	// Take returns the folders with notices; all says that some may be missing.
 	Take() (dirs []string, all bool)
 }
 
@@ -93,8 +93,8 @@ func New(c Config) *Watcher {
 // rescan's period.
 const retryFirst = time.Minute
 
-// presenceCheck is the longest time until a missing watched folder is noticed, of which no notice may come;
-// searchInterval is how often it is then looked for.
+// presenceCheck is the longest time until a missing watched folder is noticed where the system sends no notice;
+// searchInterval is how often Run then looks for it.
 const presenceCheck, searchInterval = time.Minute, 10 * time.Second
 
 // lookAfter is how long notices of a folder are gathered before it is looked at.

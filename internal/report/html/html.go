@@ -204,7 +204,7 @@ func foldersOf(records []report.Record, roots []string) folders {
 	return all
 }
 
-// evidenceOf tells series apart: what was weighed, or where that is nothing what came of it.
+// evidenceOf tells series apart: by the candidates, or where there are none by the result.
 func evidenceOf(r *report.Record) string {
 	if len(r.Candidates) == 0 {
 		return r.Ref() + string(r.Reason)

@@ -39,7 +39,7 @@ type filter struct {
 	Count int
 }
 
-// card is one TMDB entry with its files, or one folder's files of which none was found for certain.
+// card is one TMDB entry with its files, or one folder's files without a certain match.
 type card struct {
 	Title    string
 	Original string

@@ -136,7 +136,7 @@ func optional[T any](c *codec, p **T, one func(*codec, *T)) {
 	}
 }
 
-// replayed returns a record as it will be replayed: what came from TMDB comes from the cache then.
+// replayed returns a record as it will be replayed: an answer of TMDB's is the cache's by then.
 func replayed(r report.Record, now time.Time) report.Record {
 	if r.Source == networkSource {
 		r.Source = cacheSource
