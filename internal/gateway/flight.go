@@ -34,7 +34,6 @@ type flight struct {
 	onWire     bool          // a try is with TMDB
 	changed    chan struct{} // closed when onWire changes
 	sentAt     time.Time     // when the first try was sent; zero before it
-	lastSent   time.Time     // when the newest was
 	upstream   time.Duration // with TMDB, all tries together
 	result     upstreamResult
 	over       bool
@@ -161,7 +160,6 @@ func (fs *flights) sent(f *flight) {
 		f.sentAt = now
 		fs.waitsNoMore(f)
 	}
-	f.lastSent = now
 	f.setOnWire(true)
 	fs.mu.Unlock()
 	if !first {
@@ -175,10 +173,10 @@ func (fs *flights) sent(f *flight) {
 	fs.g.logSlot(level, "slot_acquired", f, slog.Duration("waited", waited))
 }
 
-func (fs *flights) returned(f *flight, answered bool) {
+func (fs *flights) returned(f *flight, sent time.Time, answered bool) {
 	fs.mu.Lock()
 	if !f.over {
-		f.upstream += time.Since(f.lastSent)
+		f.upstream += time.Since(sent)
 		f.setOnWire(false)
 		if !answered { // there would be another try
 			fs.endIfUnused(f)
@@ -197,9 +195,8 @@ func (f *flight) setOnWire(on bool) {
 // waitsNoMore takes a flight out of those that wait.
 func (fs *flights) waitsNoMore(f *flight) {
 	fs.waiting--
-	if name := f.ticket.client; fs.perClient[name] > 1 {
-		fs.perClient[name]--
-	} else {
+	name := f.ticket.client
+	if fs.perClient[name]--; fs.perClient[name] <= 0 {
 		delete(fs.perClient, name)
 	}
 }
@@ -339,8 +336,9 @@ func (g *Gateway) observeUpstream(next http.RoundTripper) http.RoundTripper {
 		if c, ok := ratelimit.ChoiceFrom(req.Context()); ok {
 			g.chosen(f, c)
 		}
+		start := time.Now()
 		g.flights.sent(f)
-		defer func() { g.flights.returned(f, answered) }()
+		defer func() { g.flights.returned(f, start, answered) }()
 		resp, err := next.RoundTrip(req)
 		answered = err == nil && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests
 		return resp, err
