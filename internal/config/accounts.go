@@ -327,20 +327,3 @@ func (c *Config) chooseAccounts(bad *faults) {
 		c.Accounts = nil
 	}
 }
-
-func (c *Config) keyFiles() (files []string) {
-	for _, a := range c.Accounts {
-		for _, k := range a.Keys {
-			if k.File != "" {
-				files = append(files, k.File)
-			}
-		}
-	}
-	return files
-}
-
-func (c *Config) keysInFile() bool {
-	return slices.ContainsFunc(c.Accounts, func(a Account) bool {
-		return slices.ContainsFunc(a.Keys, func(k Key) bool { return k.File == "" })
-	})
-}

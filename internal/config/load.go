@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -247,8 +248,9 @@ func (c *Config) chooseKey() error {
 func (c *Config) warnings(env map[string]string) []string {
 	var out []string
 	holdsKey := func(path string) {
-		if readableByOthers(path) {
-			out = append(out, fmt.Sprintf("%s holds a key and others can read it; run: chmod 600 %[1]s", path))
+		text := fmt.Sprintf("%s holds a key and others can read it; run: chmod 600 %[1]s", path)
+		if path != "" && readableByOthers(path) && !slices.Contains(out, text) {
+			out = append(out, text)
 		}
 	}
 	for _, val := range c.values {
@@ -256,14 +258,13 @@ func (c *Config) warnings(env map[string]string) []string {
 			holdsKey(c.Dirs.ConfigFile)
 		}
 	}
-	if c.keysInFile() {
-		holdsKey(c.Dirs.ConfigFile)
-	}
-	for _, file := range append(c.keyFiles(), c.TMDB.TokenFile, c.Serve.TLSKey) {
-		if file != "" {
-			holdsKey(file)
+	for _, a := range c.Accounts {
+		for _, k := range a.Keys {
+			holdsKey(cmp.Or(k.File, c.Dirs.ConfigFile))
 		}
 	}
+	holdsKey(c.TMDB.TokenFile)
+	holdsKey(c.Serve.TLSKey)
 	if c.overruled != "" {
 		text := "%s wins over %s: its key alone is used"
 		if !c.HasKey() {

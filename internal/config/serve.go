@@ -234,14 +234,13 @@ func (c *Config) exposed() (out []*Error) {
 
 // Files returns the files that a gateway's configuration was read from, or would be.
 func (c *Config) Files() []string {
-	var out []string
 	all := []string{c.Dirs.ConfigFile, ClientsFile(c.Dirs.Data), c.TMDB.TokenFile, c.Serve.TLSCert, c.Serve.TLSKey}
-	for _, path := range append(all, c.keyFiles()...) {
-		if path != "" {
-			out = append(out, path)
+	for _, a := range c.Accounts {
+		for _, k := range a.Keys {
+			all = append(all, k.File)
 		}
 	}
-	return out
+	return slices.DeleteFunc(all, func(path string) bool { return path == "" })
 }
 
 // IsLocal reports whether only programs of this machine reach an address.
