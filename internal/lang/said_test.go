@@ -148,16 +148,16 @@ var unsaid = []*regexp.Regexp{
 
 // english are files that speak English alone, and why.
 var english = map[string]string{
-	"cli/man.go":            "man pages are English",
-	"cli/watch_unit.go":     "a file for systemd",
-	"chart/drawing.go":      "the picture of limiter simulate",
-	"organize/language.go":  "words of names",
-	"report/csv.go":         "the fields of outputs for programs",
-	"report/json.go":        "as csv.go",
-	"match/sequel.go":       "rules with examples",
-	"match/hint.go":         "words of titles",
-	"match/query.go":        "words of titles",
-	"decide/indextitles.go": "titles to be looked up",
+	"cli/man.go":           "man pages are English",
+	"cli/watch_unit.go":    "a file for systemd",
+	"chart/drawing.go":     "the picture of limiter simulate",
+	"organize/language.go": "words of names",
+	"report/csv.go":        "the fields of outputs for programs",
+	"report/json.go":       "as csv.go",
+	"match/sequel.go":      "rules with examples",
+	"match/hint.go":        "words of titles",
+	"match/query.go":       "words of titles",
+	"decide/index.go":      "titles to be looked up",
 }
 
 type text struct{ file, at, text string }
