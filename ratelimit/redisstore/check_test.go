@@ -17,7 +17,6 @@ import (
 	"github.com/anivault/anivault/internal/testing/redistest"
 	"github.com/anivault/anivault/internal/tmdbfake/cert"
 	"github.com/anivault/anivault/ratelimit"
-	"github.com/anivault/anivault/ratelimit/internal/shared"
 	"github.com/anivault/anivault/ratelimit/internal/testing/storetest"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
@@ -49,11 +48,7 @@ func TestTheRuleIsEnough(t *testing.T) {
 		worlds++
 		prefix := fmt.Sprintf("anivault:%d", worlds)
 		return storetest.World{Open: func(t *testing.T) ratelimit.Store {
-			b, err := redisstore.Open(redisstore.Options{Address: a, Upstream: "test", Prefix: prefix, Dir: t.TempDir()})
-			must(t, err)
-			st := shared.New(b, shared.Options{OnWarning: func(err error) { t.Errorf("warned: %v", err) }})
-			t.Cleanup(func() { st.Close() })
-			return st
+			return unhurried(t, redisstore.Options{Address: a, Upstream: "test", Prefix: prefix, Dir: t.TempDir()})
 		}}
 	})
 }

@@ -93,7 +93,7 @@ func TestSlotsOfAKilledProcessComeBack(t *testing.T) {
 	for _, k := range keepers {
 		k.expect("keeping")
 	}
-	st, err := filestore.Open(dir, filestore.Options{})
+	st, err := filestore.Open(dir, filestore.Options{Patience: time.Minute})
 	must(t, err)
 	defer st.Close()
 	tuning.MaxWait = time.Minute
