@@ -39,25 +39,15 @@ func KeyOf(method string, u *url.URL) string {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	var b strings.Builder
-	b.Grow(len(method) + len(scheme) + len(host) + len(port) + len(u.Path) + len(u.RawQuery) + len(" ://:?"))
-	b.WriteString(strings.ToUpper(method))
-	b.WriteByte(' ')
-	b.WriteString(scheme)
-	b.WriteString("://")
-	b.WriteString(host)
-	b.WriteByte(':')
-	b.WriteString(port)
 	path := u.EscapedPath()
 	if path == "" {
 		path = "/"
 	}
-	b.WriteString(path)
+	key := strings.ToUpper(method) + " " + scheme + "://" + host + ":" + port + path
 	if q := publicQuery(u.RawQuery); q != "" {
-		b.WriteByte('?')
-		b.WriteString(q)
+		key += "?" + q
 	}
-	return b.String()
+	return key
 }
 
 // ParseKey turns what a person types, a key or a URL, into a key. Secrets in it are dropped. ok is false for text that

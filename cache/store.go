@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,9 +59,9 @@ func (o Options) Validate() error {
 }
 
 func (o Options) withDefaults() Options {
-	def(&o.MaxSize, defaultMaxSize)
-	def(&o.LockWait, defaultLockWait)
-	def(&o.ClaimTimeout, defaultClaimTimeout)
+	o.MaxSize = cmp.Or(o.MaxSize, defaultMaxSize)
+	o.LockWait = cmp.Or(o.LockWait, defaultLockWait)
+	o.ClaimTimeout = cmp.Or(o.ClaimTimeout, defaultClaimTimeout)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -68,13 +69,6 @@ func (o Options) withDefaults() Options {
 		o.Class = func(*http.Request) Class { return Uncached }
 	}
 	return o
-}
-
-func def[T comparable](v *T, d T) {
-	var zero T
-	if *v == zero {
-		*v = d
-	}
 }
 
 type (

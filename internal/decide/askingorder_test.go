@@ -19,7 +19,7 @@ func TestTurnsComeInOrder(t *testing.T) {
 		delays := rapid.SliceOfN(rapid.IntRange(0, 50), 1, 12).Draw(rt, "delays")
 		asks := rapid.SliceOfN(rapid.Bool(), len(delays), len(delays)).Draw(rt, "asks")
 		synctest.Test(t, func(*testing.T) {
-			order := newTurns()
+			order := new(turns)
 			var mu sync.Mutex
 			var got, want []int
 			var all sync.WaitGroup
@@ -52,7 +52,7 @@ func TestTurnsComeInOrder(t *testing.T) {
 
 func TestATurnIsNotWaitedForBeyondTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		order := newTurns()
+		order := new(turns)
 		first, second := order.next(), order.next()
 		ctx, cancel := context.WithCancel(t.Context())
 		waited := make(chan error)

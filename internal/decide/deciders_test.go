@@ -157,7 +157,7 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 			}
 			who := &answers{list: c.answers, reach: c.reach}
 			if c.answers != nil {
-				d.person = &person{asker: who, turns: newTurns()}
+				d.person = &person{asker: who, turns: new(turns)}
 			}
 			got := make([]string, len(c.files))
 			turn := d.Turn()

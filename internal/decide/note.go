@@ -78,7 +78,7 @@ func (h holders) whole() int {
 func filmNote(d *tmdb.MovieDetails) *nfo.Entry {
 	return &nfo.Entry{
 		Kind: string(match.Movie), ID: d.ID, OriginalTitle: d.OriginalTitle, Plot: d.Overview, Premiered: d.ReleaseDate,
-		Runtime: d.Runtime, Genres: genreNames(d.Genres), Studios: companyNames(d.ProductionCompanies), Status: d.Status,
+		Runtime: d.Runtime, Genres: namesOf(d.Genres, genreName), Studios: namesOf(d.ProductionCompanies, companyName), Status: d.Status,
 		Poster: pathOr(d.PosterPath), Fanart: pathOr(d.BackdropPath),
 	}
 }
@@ -86,7 +86,7 @@ func filmNote(d *tmdb.MovieDetails) *nfo.Entry {
 func seriesNote(d *tmdb.TVDetails) *nfo.Entry {
 	n := &nfo.Entry{
 		Kind: string(match.TV), ID: d.ID, OriginalTitle: d.OriginalName, Plot: d.Overview, Premiered: d.FirstAirDate,
-		Genres: genreNames(d.Genres), Studios: companyNames(d.ProductionCompanies), Status: d.Status,
+		Genres: namesOf(d.Genres, genreName), Studios: namesOf(d.ProductionCompanies, companyName), Status: d.Status,
 		Poster: pathOr(d.PosterPath), Fanart: pathOr(d.BackdropPath),
 	}
 	if len(d.EpisodeRunTime) > 0 {
@@ -103,25 +103,20 @@ func seriesNote(d *tmdb.TVDetails) *nfo.Entry {
 	return n
 }
 
-func genreNames(list []tmdb.Genre) []string {
+// namesOf returns the names that are not empty.
+func namesOf[T any](list []T, name func(T) string) []string {
 	var out []string
-	for _, g := range list {
-		if g.Name != "" {
-			out = append(out, g.Name)
+	for _, v := range list {
+		if n := name(v); n != "" {
+			out = append(out, n)
 		}
 	}
 	return out
 }
 
-func companyNames(list []tmdb.Company) []string {
-	var out []string
-	for _, c := range list {
-		if c.Name != "" {
-			out = append(out, c.Name)
-		}
-	}
-	return out
-}
+func genreName(g tmdb.Genre) string { return g.Name }
+
+func companyName(c tmdb.Company) string { return c.Name }
 
 func pathOr(p *string) string {
 	if p == nil {
@@ -180,15 +175,11 @@ func translationOf(e *match.Entry, language, region string) string {
 	return other
 }
 
-// untitled reports whether a row may show the original title for want of one in the first language.
-func (l languages) untitled(res *match.Resolution) bool {
-	return len(l) > 1 && res.Status == match.Matched && res.Entry == nil && res.ID != 0 && res.Title == res.OriginalTitle
-}
-
 // name gives what was found by a row of a search alone the title in the first of the languages that TMDB has, which
-// needs the details. Where they can't be had it keeps the title that it has.
+// needs the details: it may show the original title for want of one in the first language. Where the details can't be
+// had it keeps the title that it has.
 func (d *Deciders) name(ctx context.Context, res *match.Resolution) {
-	if !d.shown.untitled(res) {
+	if len(d.shown) < 2 || res.Status != match.Matched || res.Entry != nil || res.ID == 0 || res.Title != res.OriginalTitle {
 		return
 	}
 	e, origin, err := d.Entry(ctx, res.Kind, res.ID)
