@@ -71,16 +71,25 @@ func decode(req *http.Request, resp *http.Response, body []byte) (any, error) {
 	if reason := sniffJSON(body); reason != "" {
 		return nil, undecodable(req, resp, body, reason, nil)
 	}
-	out, ids := answerTo(req.URL.Path)
-	err := json.Unmarshal(body, out)
-	if errors.As(err, new(*json.SyntaxError)) {
+	out, err := Decode(req.URL.Path, body)
+	switch {
+	case errors.As(err, new(*json.SyntaxError)):
 		return nil, undecodable(req, resp, body, ReasonCut, err)
-	}
-	if err == nil {
-		err = out.check(ids)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, undecodable(req, resp, body, ReasonShape, err)
+	}
+	return out, nil
+}
+
+// Decode returns the value, such as a *[TVDetails], that a body holds as the answer to a path of TMDB's ("/3/tv/1"). It
+// refuses what is not an answer to that path.
+func Decode(path string, body []byte) (any, error) {
+	out, ids := answerTo(path)
+	if err := json.Unmarshal(body, out); err != nil {
+		return nil, err
+	}
+	if err := out.check(ids); err != nil {
+		return nil, err
 	}
 	return out, nil
 }

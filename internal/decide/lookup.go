@@ -3,11 +3,9 @@ package decide
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -192,42 +190,21 @@ func NewCached(w Wanted, shown []string, found []Found) *Cached {
 // Add looks at one answer: the path behind /3 and the query of its question, its body, and where it is from. Answers to
 // other questions than for details and searches tell nothing.
 func (c *Cached) Add(path, query string, body []byte, origin match.Origin) {
-	kind, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	inLanguage := false
 	if q, err := url.ParseQuery(query); err == nil {
 		inLanguage = q.Get("language") == c.shown.first()
 	}
-	id, notNumber := strconv.Atoi(rest)
-	switch {
-	case kind == "search" && rest == string(match.TV):
-		c.rows(body, origin, inLanguage, func(b []byte) ([]match.Hit, error) {
-			var page tmdb.SearchTVPage
-			err := json.Unmarshal(b, &page)
-			return tvHits(page.Results), err
-		})
-	case kind == "search" && rest == string(match.Movie):
-		c.rows(body, origin, inLanguage, func(b []byte) ([]match.Hit, error) {
-			var page tmdb.SearchMoviePage
-			err := json.Unmarshal(b, &page)
-			return movieHits(page.Results), err
-		})
-	case kind == string(match.TV) && notNumber == nil && id > 0:
-		var details tmdb.TVDetails
-		if json.Unmarshal(body, &details) == nil && details.ID == id {
-			c.entry(tvEntry(&details), origin, inLanguage)
-		}
-	case kind == string(match.Movie) && notNumber == nil && id > 0:
-		var details tmdb.MovieDetails
-		if json.Unmarshal(body, &details) == nil && details.ID == id {
-			c.entry(movieEntry(&details), origin, inLanguage)
-		}
-	}
-}
-
-func (c *Cached) rows(body []byte, origin match.Origin, inLanguage bool, read func([]byte) ([]match.Hit, error)) {
-	hits, err := read(body)
-	if err != nil {
-		return
+	answer, _ := tmdb.Decode("/3/"+strings.TrimPrefix(path, "/"), body) // what can't be decoded tells nothing
+	var hits []match.Hit
+	switch a := answer.(type) {
+	case *tmdb.SearchTVPage:
+		hits = tvHits(a.Results)
+	case *tmdb.SearchMoviePage:
+		hits = movieHits(a.Results)
+	case *tmdb.TVDetails:
+		c.entry(tvEntry(a), origin, inLanguage)
+	case *tmdb.MovieDetails:
+		c.entry(movieEntry(a), origin, inLanguage)
 	}
 	for _, h := range hits {
 		if c.wants(h.Kind, h.Year, h.Title, h.OriginalTitle) {
