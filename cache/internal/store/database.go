@@ -166,11 +166,11 @@ func (d *database) open(o bolt.Options, check boltfile.Check) (*boltfile.DB, dbM
 
 // view runs fn in one read-only session; it does not where there is no database. ErrLocked when another process holds
 // the lock. A damaged database is set aside, and there is none then.
-func (d *database) view(ctx context.Context, fn func(*bolt.Tx, dbMeta) error) error {
+func (d *database) view(ctx context.Context, fn func(*bolt.Tx) error) error {
 	return d.viewWith(ctx, bolt.Options{ReadOnly: true, Timeout: max(d.opts.LockWait, guardFloor)}, fn)
 }
 
-func (d *database) viewWith(ctx context.Context, opts bolt.Options, fn func(*bolt.Tx, dbMeta) error) error {
+func (d *database) viewWith(ctx context.Context, opts bolt.Options, fn func(*bolt.Tx) error) error {
 	err := d.viewOnce(ctx, opts, boltfile.Head, fn)
 	var damage *boltfile.DamageError
 	switch {
@@ -185,7 +185,7 @@ func (d *database) viewWith(ctx context.Context, opts bolt.Options, fn func(*bol
 
 // viewOnce is view without what it does about trouble.
 func (d *database) viewOnce(
-	ctx context.Context, opts bolt.Options, check boltfile.Check, fn func(*bolt.Tx, dbMeta) error,
+	ctx context.Context, opts bolt.Options, check boltfile.Check, fn func(*bolt.Tx) error,
 ) error {
 	if d.mode() == modeMemory {
 		return errNoDB
@@ -218,11 +218,7 @@ func (d *database) viewOnce(
 	if isPruneDue(meta, d.now()) {
 		d.pruneDue.Store(true)
 	}
-	err = db.View(func(tx *bolt.Tx) error { return fn(tx, meta) })
-	if e := db.Close(); err == nil {
-		err = e
-	}
-	return err
+	return errors.Join(db.View(fn), db.Close())
 }
 
 // beginReading takes the lock for a session that reads and marks it. died reports that an earlier session has not
@@ -315,11 +311,7 @@ func (d *database) update(fn func(*boltfile.DB, dbMeta) error) error {
 	if err != nil {
 		return err
 	}
-	err = fn(db, meta)
-	if e := db.Close(); err == nil {
-		err = e
-	}
-	return err
+	return errors.Join(fn(db, meta), db.Close())
 }
 
 // replace makes an empty database under another name and puts it in the place of the present one, so that nobody ever
@@ -335,9 +327,7 @@ func (d *database) replace() error {
 	}
 	meta := dbMeta{Format: formatName, Version: formatVersion, Pruned: d.now().Unix()}
 	err = db.Update(func(tx *bolt.Tx) error { return writeMeta(tx, meta) })
-	if e := db.Close(); err == nil {
-		err = e
-	}
+	err = errors.Join(err, db.Close())
 	if err == nil {
 		err = os.Rename(temp, d.path)
 	}

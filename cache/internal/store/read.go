@@ -52,7 +52,7 @@ func (s *Store) lookupSome(ctx context.Context, bucket string, keys []string) ([
 		values[i] = c.value
 	}
 	s.mu.Unlock()
-	err := s.db.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
+	err := s.db.view(ctx, func(tx *bolt.Tx) error {
 		b := tx.Bucket([]byte(bucket))
 		for i, k := range keys {
 			if b != nil && !known[i] {
@@ -118,7 +118,7 @@ func (s *Store) walk(ctx context.Context, bucket string, fn func(Item) error) er
 // keysAfter returns the next keys of a bucket; more reports whether there may be others behind them.
 func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []string, more bool, err error) {
 	pending := s.pendingIn(bucket)
-	err = s.db.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
+	err = s.db.view(ctx, func(tx *bolt.Tx) error {
 		b := tx.Bucket([]byte(bucket))
 		if b == nil {
 			return nil
@@ -164,7 +164,7 @@ func (s *Store) pendingIn(bucket string) map[string][]byte {
 // Buckets lists the buckets besides the answers'.
 func (s *Store) Buckets(ctx context.Context) ([]*Bucket, error) {
 	found := map[string]bool{}
-	err := s.db.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
+	err := s.db.view(ctx, func(tx *bolt.Tx) error {
 		return tx.ForEach(func(name []byte, _ *bolt.Bucket) error {
 			found[string(name)] = true
 			return nil
@@ -208,7 +208,7 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		err := s.db.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
+		err := s.db.view(ctx, func(tx *bolt.Tx) error {
 			if b := tx.Bucket([]byte(answers)); b != nil {
 				n.inDatabase(b.Cursor(), part)
 			}

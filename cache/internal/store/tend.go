@@ -79,9 +79,7 @@ func (s *Store) Compact(ctx context.Context) (CompactResult, error) {
 		res.Before = fileSize(s.db.path)
 		temp := s.db.path + ".new"
 		err = copyCompact(src, temp)
-		if e := src.Close(); err == nil {
-			err = e
-		}
+		err = errors.Join(err, src.Close())
 		if err == nil {
 			err = os.Rename(temp, s.db.path)
 		}
@@ -106,11 +104,7 @@ func copyCompact(src *boltfile.DB, temp string) error {
 	if err != nil {
 		return err
 	}
-	err = src.Guard(func() error { return bolt.Compact(dst, src.DB, compactBytes) })
-	if e := dst.Close(); err == nil {
-		err = e
-	}
-	return err
+	return errors.Join(src.Guard(func() error { return bolt.Compact(dst, src.DB, compactBytes) }), dst.Close())
 }
 
 func fileSize(path string) int64 {
@@ -141,7 +135,7 @@ func (s *Store) Verify(ctx context.Context, check func(Item) error) (VerifyRepor
 	var rep VerifyReport
 	add := func(where string, err error) { rep.Problems = append(rep.Problems, Problem{where, err.Error()}) }
 	// bbolt's own check would run in a goroutine of its own, where no fault can be caught.
-	err := s.db.viewOnce(ctx, bolt.Options{ReadOnly: true}, boltfile.Leaves, func(tx *bolt.Tx, _ dbMeta) error {
+	err := s.db.viewOnce(ctx, bolt.Options{ReadOnly: true}, boltfile.Leaves, func(tx *bolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
 			bucket := string(name)
 			if bucket == metaBucket {
@@ -192,7 +186,7 @@ type Usage struct {
 func (s *Store) Usage(ctx context.Context) (Usage, error) {
 	u := Usage{FileSize: fileSize(s.db.path), SetAside: s.db.setAsideFiles()}
 	opts := bolt.Options{ReadOnly: true, PreLoadFreelist: true}
-	err := s.db.viewWith(ctx, opts, func(tx *bolt.Tx, _ dbMeta) error {
+	err := s.db.viewWith(ctx, opts, func(tx *bolt.Tx) error {
 		u.Used = tx.Size() - int64(tx.DB().Stats().FreePageN)*int64(tx.DB().Info().PageSize)
 		return nil
 	})
