@@ -177,6 +177,7 @@ func (a *Absence) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 		}
 		if a.since != 0 {
 			ours.learn(theirs, carried)
+			ours.machine.learned.lowerOf(theirs.machine.learned, carried)
 		}
 		if n := did.quotas[theirs.name]; n > 0 {
 			if ours.quota.since == 0 {

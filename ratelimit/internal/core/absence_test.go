@@ -141,3 +141,29 @@ func TestAccountsOfAProcessThatWasAlone(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 }
+
+// Of two limits that were learned apart the lower one holds, the address's and each account's.
+func TestTheLowerOfTwoLearnedLimitsHolds(t *testing.T) {
+	for _, c := range []struct{ ours, alone, want int }{{0, 12, 12}, {20, 12, 12}, {12, 20, 12}, {12, 0, 12}} {
+		clock, tu := newFakeClock(), Default()
+		tu.LimitedBy = ByAccount
+		s := NewSnapshot(clock.now())
+		ask := Ask{Owner: "me", Tuning: &tu, Patience: time.Hour, Accounts: pool(Account{Name: "a1"})}
+		s.TryGrant(clock.now(), ask)
+		a := NewAbsence(&s, clock.now(), "me", 1)
+		both := func(s *Snapshot) []*learned {
+			return []*learned{&s.address.machine.learned, &s.accounts.list[0].machine.learned}
+		}
+		for i := range both(&s) {
+			*both(&s)[i] = learned{answers: c.ours, window: tu.CeilingWindow, refusal: s.clock.now}
+			*both(&a.Snapshot)[i] = learned{answers: c.alone, window: tu.CeilingWindow, refusal: s.clock.now}
+		}
+		clock.pass(time.Second)
+		a.Rejoin(&s, clock.now(), "me", 1)
+		for i, l := range both(&s) {
+			if l.answers != c.want {
+				t.Errorf("%+v: scope %d has learned %d", c, i, l.answers)
+			}
+		}
+	}
+}
