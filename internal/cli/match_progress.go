@@ -57,9 +57,9 @@ func (o *outageLines) line(at app.Progress, now time.Time) lang.Text {
 	case o.since.IsZero() && stopped && waiting(w, now):
 		o.since = now
 		if w.Until.IsZero() {
-			return lang.Textf("waiting (%s): %s", w.State, trouble(w.Cause))
+			return lang.Textf("waiting (%s): %s", w.State, app.Why(w.Block))
 		}
-		return lang.Textf("waiting (%s): %s; next try at %s", w.State, trouble(w.Cause), ui.Clock(w.Until))
+		return lang.Textf("waiting (%s): %s; next try at %s", w.State, app.Why(w.Block), ui.Clock(w.Until))
 	case !o.since.IsZero() && (at.State == ratelimit.Normal.String() || at.State == ratelimit.Throttle.String()):
 		waited := ui.Countdown(now.Sub(o.since))
 		o.since = time.Time{}
