@@ -263,8 +263,7 @@ func newAccountsTune(f *factory) *cobra.Command {
 			return err
 		})
 	})
-	cmd.Flags().StringVar(&lasts, "for", "1h", "`DURATION` to keep the change, such as 30m, or always")
-	completeWords(cmd, "for", "1h", "8h", "always")
+	lastsFlag(cmd, &lasts)
 	cmd.Flags().BoolVar(&reset, "reset", false, "end the named changes of the account, or all of them")
 	return cmd
 }

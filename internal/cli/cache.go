@@ -68,7 +68,9 @@ func newCacheList(f *factory) *cobra.Command {
 		now := time.Now()
 		return store.Range(ctx, func(e *cache.Entry) error {
 			if format == "ndjson" {
-				return f.printJSON(wireEntryOf(e, now))
+				return f.printJSON(wireEntry{
+					e.Key, e.Status, e.Fresh(now), ui.Stamp(e.FetchedAt), ui.Stamp(e.ExpiresAt), len(e.Body),
+				})
 			}
 			state := "expired"
 			if e.Fresh(now) {
@@ -88,10 +90,6 @@ type wireEntry struct {
 	Fetched string `json:"fetched_at" doc:"when TMDB last vouched for it, RFC 3339"`
 	Expires string `json:"expires_at" doc:"until when it answers without asking, RFC 3339"`
 	Bytes   int    `json:"bytes" doc:"size of the body"`
-}
-
-func wireEntryOf(e *cache.Entry, now time.Time) wireEntry {
-	return wireEntry{e.Key, e.Status, e.Fresh(now), ui.Stamp(e.FetchedAt), ui.Stamp(e.ExpiresAt), len(e.Body)}
 }
 
 func newCacheGet(f *factory) *cobra.Command {

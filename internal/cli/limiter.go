@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -253,8 +253,7 @@ func newLimiterTune(f *factory) *cobra.Command {
 			return nil
 		})
 	})
-	cmd.Flags().StringVar(&lasts, "for", "1h", "`DURATION` to keep the change, such as 30m, or always")
-	completeWords(cmd, "for", "1h", "8h", "always")
+	lastsFlag(cmd, &lasts)
 	cmd.Flags().BoolVar(&reset, "reset", false, "end the named changes, or all of them")
 	return cmd
 }
@@ -282,11 +281,7 @@ func resetTuning(f *factory, cmd *cobra.Command, keys []string) error {
 		if _, err := target.Tune(ctx, operate.Order{Reset: keys, ResetAll: len(keys) == 0}); err != nil {
 			return err
 		}
-		what := "all changes"
-		if len(keys) > 0 {
-			what = strings.Join(keys, ", ")
-		}
-		f.say("reset %s\n", what)
+		f.say("reset %s\n", cmp.Or(strings.Join(keys, ", "), "all changes"))
 		return nil
 	})
 }
@@ -313,12 +308,12 @@ func tuneValues(args []string) (map[string]string, error) {
 }
 
 func unknownKnob(key string) error {
-	var keys []string
-	for _, f := range ratelimit.Fields() {
-		keys = append(keys, f.Key)
-	}
-	slices.Sort(keys)
-	return usagef(nearestOf(key, keys), "%q is not a limiter setting", key)
+	return usagef(nearestOf(key, operate.Target{}.Keys()), "%q is not a limiter setting", key)
+}
+
+func lastsFlag(cmd *cobra.Command, lasts *string) {
+	cmd.Flags().StringVar(lasts, "for", "1h", "`DURATION` to keep the change, such as 30m, or always")
+	completeWords(cmd, "for", "1h", "8h", "always")
 }
 
 // tunePeriod reads --for; 0 means always.

@@ -39,8 +39,10 @@ func (o *organizeRun) openRoots(args []string) error {
 			err = fmt.Errorf("%s: %w", ui.Printable(to.dir), of.Err)
 		}
 		if err != nil {
-			return usagef("make the folder first, or check the spelling: a disk may not be mounted",
-				"%s: %v", cmp.Or(o.flagOf(to.dir), to.flag), err)
+			if to.dir == set.To {
+				to.flag = "--to"
+			}
+			return usagef("make the folder first, or check the spelling: a disk may not be mounted", "%s: %v", to.flag, err)
 		}
 		place.NoReflink = o.options.Mode == organize.ModeReflink && fsx.CantReflink(place.Path)
 		*to.index = addRoot(&o.options.Targets, place)
@@ -65,14 +67,6 @@ func (o *organizeRun) openRoots(args []string) error {
 		addRoot(&o.options.Sources, place)
 	}
 	return nil
-}
-
-// flagOf returns the flag that a target most likely comes from.
-func (o *organizeRun) flagOf(dir string) string {
-	if dir == o.cfg.Organize.To {
-		return "--to"
-	}
-	return ""
 }
 
 func addRoot(roots *[]organize.Place, p organize.Place) int {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -107,36 +108,38 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) 
 	}
 	measuring, err := f.startMetrics(cfg, service.Upstream().Metrics())
 	if err != nil {
-		return errors.Join(err, page.Close(), service.Close())
+		if page != nil {
+			err = errors.Join(err, page.Close())
+		}
+		return errors.Join(err, service.Close())
 	}
 	for _, url := range urls { // only now can nothing be in the way
 		f.say("listening on %s\n", url)
 	}
-	if page.Server != nil {
-		f.say("admin page on %s\n", page.URL())
-	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
-	shown := make(chan error, 1)
-	go func() {
-		shown <- page.Run(ctx)
-		cancel() // one without the other is no gateway
-	}()
+	var serving sync.WaitGroup
+	var pageErr error
+	if page != nil {
+		f.say("admin page on %s\n", page.URL())
+		serving.Go(func() {
+			pageErr = page.Run(ctx)
+			cancel() // one without the other is no gateway
+		})
+	}
 	err = service.Run(ctx)
 	cancel()
-	err = errors.Join(err, <-shown, measuring.stop())
+	serving.Wait()
+	err = errors.Join(err, pageErr, measuring.stop())
 	f.drained = err == nil
 	return err
 }
 
-// adminPage is the page and API for admins, or nothing where they are off.
-type adminPage struct{ *admin.Server }
-
-// openAdmin opens the address of the page for admins.
-func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events *admin.Events) (adminPage, error) {
+// openAdmin opens the address of the page for admins; it returns nil where that is off.
+func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events *admin.Events) (*admin.Server, error) {
 	addr := cfg.Serve.AdminListen
 	if addr == "" {
-		return adminPage{}, nil
+		return nil, nil
 	}
 	conf := service.TLS()
 	if config.IsLocal(addr) {
@@ -144,29 +147,12 @@ func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events 
 	}
 	page, err := admin.Listen(addr, conf, service, events)
 	if err != nil {
-		return adminPage{}, cfg.Refuse("serve.admin_listen",
+		return nil, cfg.Refuse("serve.admin_listen",
 			lang.Textf("%s cannot be listened on: %s; name another address, or off", addr, err))
 	}
 	slog.New(events.Handler()).Info("listening", slog.String("comp", "gateway"), slog.String("addr", page.URL()),
 		slog.String("for", "admins"))
-	return adminPage{page}, nil
-}
-
-// Run serves until ctx ends.
-func (p adminPage) Run(ctx context.Context) error {
-	if p.Server == nil {
-		<-ctx.Done()
-		return nil
-	}
-	return p.Server.Run(ctx)
-}
-
-// Close closes an address that never served.
-func (p adminPage) Close() error {
-	if p.Server == nil {
-		return nil
-	}
-	return p.Server.Close()
+	return page, nil
 }
 
 func newServeToken(f *factory) *cobra.Command {

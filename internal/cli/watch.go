@@ -202,20 +202,13 @@ func (w *watchRun) say(e watch.Event, name string, err error) {
 		w.f.say("%s is there again\n", where)
 	case watch.NoNotices:
 		w.f.warn("no notices come of %s (%v): it is looked at every %s", where, err, ui.Countdown(w.cfg.Watch.Poll))
-		if hint := noticesHint(err); hint != "" {
-			advise(w.f.streams, hint)
+		if watch.IsLimit(err) {
+			advise(w.f.streams, "raise the limit: "+
+				"sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512")
 		}
 	case watch.Unreadable:
 		w.f.warn("%s can't be read: %v", where, err)
 	case watch.Written:
 		w.f.say("%s\n", lang.Sprintf("%s is open for writing: it is taken once it is closed", where))
 	}
-}
-
-// noticesHint says what helps where the system gives no more notices.
-func noticesHint(err error) lang.Text {
-	if !watch.IsLimit(err) {
-		return ""
-	}
-	return "raise the limit: sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512"
 }
