@@ -441,7 +441,14 @@ func TestWhatUndoKeeps(t *testing.T) {
 			func(s *sim) { s.remove("/src/a"); s.add("/src/a", "theirs") }, "a kept original_gone", "/lib/x /src/a",
 		},
 		{
-			"the link was removed", "a", "a = x", func(s *sim) { s.remove("/lib/x") }, "a undone", "/src/a",
+			"the link was removed", "a", "a = x", func(s *sim) { s.remove("/lib/x") }, "a kept gone", "/src/a",
+		},
+		{
+			"the link was replaced", "a", "a = x",
+			func(s *sim) { s.remove("/lib/x"); s.add("/lib/x", "theirs") }, "a kept replaced", "/lib/x /src/a",
+		},
+		{
+			"a copy was removed", "a", "a : x", func(s *sim) { s.remove("/lib/x") }, "a kept gone", "/src/a",
 		},
 		{
 			"somebody put a file into a folder of ours", "a", "a > New/x",
@@ -461,7 +468,7 @@ func TestWhatUndoKeeps(t *testing.T) {
 		},
 		{
 			"a copy was replaced", "a", "a : x",
-			func(s *sim) { s.remove("/lib/x"); s.add("/lib/x", "theirs") }, "a undone", "/lib/x /src/a",
+			func(s *sim) { s.remove("/lib/x"); s.add("/lib/x", "theirs") }, "a kept replaced", "/lib/x /src/a",
 		},
 		{
 			"what was written was edited, as a scraper does", "a", "a = x, ! n.nfo",

@@ -198,44 +198,55 @@ func dress(dir Dir, mode, uid, gid uint32, owner bool) error {
 func (f *folders) sweep(emptied []bool) {
 	for i := len(f.run.Dirs) - 1; i >= 0; i-- {
 		f.trim()
-		if emptied[i] && f.run.Dirs[i].Removable && f.removed(i) {
-			emptied[f.run.Dirs[i].Parent] = true
+		if emptied[i] && f.run.Dirs[i].Removable {
+			gone, _ := f.remove(i) // one that can't be removed stays
+			emptied[f.run.Dirs[i].Parent] = emptied[f.run.Dirs[i].Parent] || gone
 		}
 	}
 }
 
 // prune removes the folders that the run has made and that are empty: those below a folder stand behind it. Those that
-// are known to be used are not looked at; nil: none is. No folder may be in use.
-func (f *folders) prune(used []bool) {
+// are known to be used are not looked at; nil: none is. No folder may be in use. The error is that of an empty one that
+// can't be removed.
+func (f *folders) prune(used []bool) (failed error) {
 	for i := len(f.run.Dirs) - 1; i >= 0; i-- {
 		if f.run.Dirs[i].New && (used == nil || !used[i]) {
 			f.trim()
-			f.removed(i)
+			if _, err := f.remove(i); err != nil {
+				failed = err
+			}
 		}
 	}
+	return failed
 }
 
 func (f *folders) pruneFrom(first int) {
 	for i := len(f.run.Dirs) - 1; i >= first; i-- {
 		if f.run.Dirs[i].New {
-			f.removed(i)
+			_, _ = f.remove(i) // what stays is in the way of the name that is wanted
 		}
 	}
 }
 
-// removed removes a folder if it is empty, and reports whether it is gone.
-func (f *folders) removed(i int) bool {
+// remove removes a folder if it is empty, and reports whether it is gone.
+func (f *folders) remove(i int) (gone bool, _ error) {
 	d := &f.run.Dirs[i]
 	parent, err := f.get(d.Parent)
 	if err != nil {
-		return isMissing(err)
+		return isMissing(err), nil
 	}
 	if !isEmpty(parent, d.Name) {
-		return false
+		return false, nil
 	}
 	f.forget(i)
 	err = parent.Rmdir(d.Name)
-	return err == nil || isMissing(err)
+	switch {
+	case err == nil, isMissing(err):
+		return true, nil
+	case errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, syscall.EEXIST), errors.Is(err, syscall.EBUSY):
+		return false, nil // somebody uses it
+	}
+	return false, err
 }
 
 // isEmpty reports whether there is such a folder with nothing in it. Removing one that is not empty would be refused by

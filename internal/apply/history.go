@@ -304,8 +304,8 @@ func (e *Engine) Abandon(id string) error {
 func (e *Engine) nameLater(out *Outcome, begun time.Time) {
 	gone := map[string]*Problem{}
 	for i := range out.Results {
-		if r := &out.Results[i]; r.Problem != nil && r.Problem.Code == MovedOn {
-			gone[r.Target] = r.Problem
+		if p := out.Results[i].Problem; p != nil && (p.Code == MovedOn || p.Code == Gone || p.Code == Replaced) {
+			gone[out.Results[i].Target] = p
 		}
 	}
 	ids, err := e.ids()
@@ -326,7 +326,7 @@ func (e *Engine) nameLater(out *Outcome, begun time.Time) {
 				continue
 			}
 			if p := gone[j.run.pathOf(j.run.Ops[i].From)]; p != nil {
-				p.Run = id
+				p.Code, p.Run = MovedOn, id
 			}
 		}
 	}

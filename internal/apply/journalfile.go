@@ -103,6 +103,9 @@ func openJournal(dir Dir, id string, writable bool) (*journal, error) {
 	}
 	j := &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file}
 	j.end = int64(at + j.progress.replay(text[at:]))
+	if int64(len(text)) < int64(at)+r.room() {
+		j.progress.damaged++ // it was made as long as it will ever be, and cut since
+	}
 	return j, nil
 }
 

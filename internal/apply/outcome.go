@@ -214,6 +214,8 @@ const (
 	ForeignNFO   organize.Code = "foreign_nfo"
 	NotReached   organize.Code = "not_reached"
 	Unproven     organize.Code = "unproven"
+	Gone         organize.Code = "gone"
+	Replaced     organize.Code = "replaced"
 
 	originalEdited organize.Code = "original_edited" // Edited, of which the one that was not copied is meant
 )
@@ -242,6 +244,8 @@ var meanings = []struct {
 	{ForeignNFO, "another file is there, about something else"},
 	{organize.NoReflink, "the file system can't share blocks between files"},
 	{Unproven, "nothing proves that this copy is the run's"},
+	{Gone, "it is no longer there: somebody moved or removed it"},
+	{Replaced, "something else is there now"},
 	{NotReached, "the run ended before it"},
 	{organize.NotRegular, "not a regular file"},
 	{organize.Unreadable, "the system failed"},

@@ -156,6 +156,8 @@ type rule struct {
 	kinds          kind
 	source, target what
 	never          bool // only a file that the run has not carried out
+	ended          bool // only what a run that had come to its end has carried out: its undo has taken nothing away yet
+	damaged        bool // only where marks of the journal can't be read, so that a copy may have lost its own
 	act            act
 	code           organize.Code
 }
@@ -166,6 +168,7 @@ var forwardRules = []rule{
 	{kinds: kindSymlink | kindNFO, source: anything, target: same, act: actStay},
 	{kinds: kindSymlink, source: same, target: anything, act: actSymlink},
 	{kinds: kindNFO, source: anything, target: anything, act: actWrite},
+	{kinds: kindCopy | kindAcross, source: anything, target: alike, damaged: true, act: actRefuse, code: Unproven},
 	{kinds: kindCopy | kindAcross, source: same | returned, target: anything, act: actCopyTo},
 	{kinds: kindMove | kindAside, source: same | returned, target: anything, act: actRename},
 	{kinds: kindCopy | kindAcross | kindMove | kindAside, source: anything, target: ours, act: actStay},
@@ -174,9 +177,11 @@ var forwardRules = []rule{
 
 // backRules say how a run is put back.
 var backRules = []rule{
+	{kinds: kindLink, source: anything, target: nothing, ended: true, act: actRefuse, code: Gone},
 	{kinds: kindLink, source: anything, target: nothing, act: actStay},
 	{kinds: kindLink, source: ours, target: ours, act: actUnlink},
 	{kinds: kindLink, source: notOurs, target: ours, act: actRefuse, code: OriginalGone},
+	{kinds: kindLink, source: ours, target: notOurs, ended: true, act: actRefuse, code: Replaced},
 	{kinds: kindLink, source: ours, target: notOurs, act: actStay}, // all that was there before is
 	{kinds: kindLink, source: notOurs, target: notOurs, act: actRefuse, code: MovedOn},
 
@@ -197,6 +202,8 @@ var backRules = []rule{
 	{kinds: kindAcross, source: notOurs, target: ours, act: actRefuse, code: Occupied},
 	{kinds: kindCopy | kindAcross, source: anything, target: notOurs, never: true, act: actStay},
 	{kinds: kindCopy | kindAcross, source: anything, target: alike, act: actRefuse, code: Unproven},
+	{kinds: kindCopy, source: anything, target: nothing, ended: true, act: actRefuse, code: Gone},
+	{kinds: kindCopy, source: ours, target: notOurs, ended: true, act: actRefuse, code: Replaced},
 	{kinds: kindCopy | kindAcross, source: ours, target: notOurs, act: actStay},
 	{kinds: kindCopy, source: anything, target: nothing, act: actStay},
 
@@ -251,9 +258,11 @@ func (w *worker) choose(s step, back bool) (chosen rule, source, target glimpse,
 	case to != o.To:
 		target.places = append(target.places, o.To)
 	}
-	k, never := kindOf(o, s.Leg), w.journal.progress.file(s.Op).notDone != ""
+	why := w.journal.progress.file(s.Op).notDone
+	k, never := kindOf(o, s.Leg), why != "" && why != Unproven // what is not proven may be the run's
 	for _, r := range rules {
-		if r.kinds&k == 0 || r.never && !never {
+		if r.kinds&k == 0 || r.never && !never || r.ended && (never || !w.ended) ||
+			r.damaged && w.journal.progress.damaged == 0 {
 			continue
 		}
 		if fits, err := source.is(w, o, r.source); err != nil {

@@ -20,6 +20,7 @@ type worker struct {
 	journal  *journal
 	asRoot   bool
 	preview  *undoPreview // nil: what is decided is done
+	ended    bool         // the run had come to its end when its undo began
 	onCopied func(at int64)
 	noticed  *noticed
 }

@@ -23,6 +23,7 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	defer x.close()
 	out := &Outcome{Run: id, Results: x.results()}
 	stayed := x.stayed()
+	x.w.ended = x.w.journal.progress.stage == Done || x.w.journal.progress.stage == Kept
 	wanted, part := x.choice(opts.Only)
 	switch {
 	case opts.Only != nil && !slices.Contains(wanted, true): // nothing is asked for
@@ -135,9 +136,12 @@ func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]boo
 	if x.stopped != nil {
 		return x.w.journal.sync()
 	}
-	x.w.dirs.prune(nil)
+	err := x.w.dirs.prune(nil)
 	x.unprobe()
-	if err := x.settle(!part); err != nil {
+	if err == nil {
+		err = x.settle(!part)
+	}
+	if err != nil {
 		x.stopped = failed(err)
 		return x.w.journal.sync()
 	}

@@ -550,3 +550,56 @@ func TestACopyWithoutItsMarksIsKept(t *testing.T) {
 		t.Errorf("%+v %v", out, err)
 	}
 }
+
+// A run that is gone on with and whose marks are damaged does not take its copies for somebody else's: what it can't
+// prove stays, is told, and is told again by its undo.
+func TestACopyWithADamagedMarkIsNotTakenForAnothers(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a b", "a : x; b : y")
+	apply, resume, undo := sc.actions()
+	for name, damage := range map[string]func(string) string{
+		"a damaged mark": func(text string) string {
+			text = strings.Replace(text, `{"mark":"copied"`, `{"mark":"copies"`, 1)
+			return strings.Replace(text, `{"mark":"done"`, `{"mark":"dona"`, 1)
+		},
+		"a journal that was cut": func(text string) string { return text[:strings.Index(text, `{"mark":"copied"`)] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sc.clone()
+			if out, err := apply.do(s); err != nil || out.Unfinished {
+				t.Fatalf("%+v %v", out, err)
+			}
+			node := s.nodes[s.at("/data/history/"+journalName(sc.plan.ID))]
+			node.data = damage(node.data)
+			out, err := resume.do(s)
+			if err != nil || !strings.Contains(said(out), "a refused unproven") || out.Damaged == 0 {
+				t.Errorf("%+v %v", out, err)
+			}
+			if out, err = undo.do(s); err != nil || !strings.Contains(said(out), "a kept unproven") || s.at("/lib/x") == 0 {
+				t.Errorf("%+v %v", out, err)
+			}
+		})
+	}
+}
+
+// An empty folder of the run that can't be removed is told, and the next undo removes it.
+func TestAnUndoThatCanNotRemoveAFolderIsNotAtItsEnd(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a", "a = New/x")
+	apply, _, undo := sc.actions()
+	s := sc.clone()
+	if out, err := apply.do(s); err != nil || out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	s.fail = func(effect string) error {
+		if effect == "rmdir New" {
+			return syscall.EIO
+		}
+		return nil
+	}
+	if out, err := undo.do(s); err != nil || !out.Unfinished || !errors.Is(out.Why, syscall.EIO) {
+		t.Errorf("%+v %v", out, err)
+	}
+	s.fail = nil
+	if out, err := undo.do(s); err != nil || out.Unfinished || s.at("/lib/New") != 0 {
+		t.Errorf("%+v %v", out, err)
+	}
+}
