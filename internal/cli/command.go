@@ -83,11 +83,6 @@ func (f *factory) tableOr(format *string, words ...string) error {
 	return checkFormat(*format, words...)
 }
 
-const (
-	formUsage     = "`FORM` of the output: %s"
-	streamDefault = " (default: table on a terminal, ndjson on a pipe)"
-)
-
 // streamFormat adds the flag --format that tableOr checks.
 func streamFormat(cmd *cobra.Command, format *string, words ...string) {
 	cmd.Flags().StringVar(format, "format", "", fmt.Sprintf(formUsage, strings.Join(words, ", "))+streamDefault)

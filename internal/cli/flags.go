@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -44,7 +45,7 @@ var settingFlags = []struct {
 	{"organize.or", "or", "`WHAT` is done where the mode can't cross file systems: off leaves the file, copy copies it"},
 	{
 		"organize.layout", "layout",
-		lang.Text("`SERVER` whose names they get: " + servers() + ", or custom (organize.template.*)"),
+		lang.Text(fmt.Sprintf(layoutUsage, servers())),
 	},
 	{"organize.min_confidence", "min-confidence", "below this `NUMBER` from 0 to 1 a file is left"},
 	{

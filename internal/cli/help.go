@@ -117,18 +117,22 @@ func usages(flags *pflag.FlagSet, width int) string {
 	return out.String()
 }
 
-// onlyUsage is that of match --only.
-const onlyUsage = "print only files of these `STATUSES`, with commas: "
+// composedUsages are what flags do, where that names words of a table.
+var composedUsages = []string{"help for %s", formUsage + streamDefault, formUsage, onlyUsage, layoutUsage}
 
-// usageText says what a flag does. Some usages end with words of their own.
+const (
+	formUsage     = "`FORM` of the output: %s"
+	streamDefault = " (default: table on a terminal, ndjson on a pipe)"
+	onlyUsage     = "print only files of these `STATUSES`, with commas: %s"
+	layoutUsage   = "`SERVER` whose names they get: %s, or custom (organize.template.*)"
+)
+
+// usageText says what a flag does.
 func usageText(usage string) string {
-	for _, format := range []string{"help for %s", formUsage, onlyUsage + "%s"} {
-		if words, ok := strings.CutPrefix(usage, strings.TrimSuffix(format, "%s")); ok {
-			words, stream := strings.CutSuffix(words, streamDefault)
-			if usage = lang.Sprintf(format, words); stream {
-				usage += lang.Say(streamDefault)
-			}
-			return usage
+	for _, format := range composedUsages {
+		before, after, _ := strings.Cut(format, "%s")
+		if words, ok := strings.CutPrefix(usage, before); ok && strings.HasSuffix(words, after) {
+			return lang.Sprintf(format, strings.TrimSuffix(words, after))
 		}
 	}
 	return lang.Say(usage)

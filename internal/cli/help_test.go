@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,10 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/simulate"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/machine"
 )
 
 // helpOf returns what `anivault ARGS...` prints.
@@ -114,6 +119,42 @@ func TestHelpTextsAreUsedAndTranslated(t *testing.T) {
 	}
 	if diff := cmp.Diff(names["en"], names["ko"]); diff != "" {
 		t.Errorf("texts of en and ko:\n%s", diff)
+	}
+}
+
+// The tables that topics print are in the catalogue: packages that know nothing of lang hold most of them.
+func TestWhatTopicsPrintIsTranslated(t *testing.T) {
+	var texts []string
+	for _, r := range machine.Rules() {
+		texts = append(texts, r.Condition, r.Confirmation.String())
+	}
+	for _, f := range ratelimit.Fields() {
+		texts = append(texts, f.Doc)
+	}
+	for _, s := range config.Settings() {
+		texts = append(texts, s.Doc)
+	}
+	for _, v := range config.OtherVariables() {
+		texts = append(texts, v.Doc)
+	}
+	for _, code := range organize.Codes() {
+		texts = append(texts, code.Meaning())
+	}
+	for _, code := range apply.Codes() {
+		texts = append(texts, apply.Meaning(code))
+	}
+	_, docs := organize.FieldNames()
+	lang.Use(lang.Korean)
+	defer lang.Use(lang.English)
+	for _, text := range append(texts, docs...) {
+		if lang.Say(text) == text && strings.Contains(text, " ") {
+			t.Errorf("%q is not in ko.po", text)
+		}
+	}
+	for _, format := range composedUsages {
+		if lang.Sprintf(format, "x") == fmt.Sprintf(format, "x") {
+			t.Errorf("%q is not in ko.po", format)
+		}
 	}
 }
 

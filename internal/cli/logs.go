@@ -56,7 +56,7 @@ func (f *factory) openLogs(cfg *config.Config, stderr io.Writer, service bool) (
 			if note != "" && noted.Swap(true) {
 				note = "" // once is enough
 			}
-			f.warn("%s", redactor.String(err.Error()+note))
+			f.warn("%s%s", redactor.String(lang.Say(lang.TextOf(err))), note)
 		}
 	}
 	if cfg.Log.File != "" {
@@ -92,7 +92,7 @@ func (l *logs) end(s report.Summary, err error) {
 }
 
 // ownerNote says whose a file is that could not be opened, and what to do; "" where that is not the reason.
-func ownerNote(err error) string {
+func ownerNote(err error) lang.Text {
 	file, ok := errors.AsType[*fs.PathError](err)
 	if !ok || !errors.Is(file, fs.ErrPermission) ||
 		!belongsToAnother(file.Path) && !belongsToAnother(filepath.Dir(file.Path)) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -98,7 +99,7 @@ func newMatch(f *factory) *cobra.Command {
 	flags.StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
 	flags.StringVar(&o.view, "view", "",
 		"`VIEW` of tables: seasons, a line a season, or files (default: seasons on a terminal)")
-	flags.StringVar(&o.only, "only", "", onlyUsage+strings.Join(report.OnlyWords(), ", "))
+	flags.StringVar(&o.only, "only", "", fmt.Sprintf(onlyUsage, strings.Join(report.OnlyWords(), ", ")))
 	flags.BoolVar(&o.csvBOM, "csv-bom", false, "begin --format csv with a byte order mark, for spreadsheets")
 	flags.BoolVar(&o.refresh, "refresh", false,
 		"revalidate cached answers with TMDB (its own search answers may be 8 hours old)")

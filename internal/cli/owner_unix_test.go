@@ -37,7 +37,8 @@ func TestAnotherUsersFileIsNamedAsSuch(t *testing.T) {
 		{"own", own, fs.ErrPermission, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			note := ownerNote(fmt.Errorf("recall results: %w", &fs.PathError{Op: "open", Path: row.path, Err: row.cause}))
+			note := string(ownerNote(
+				fmt.Errorf("recall results: %w", &fs.PathError{Op: "open", Path: row.path, Err: row.cause})))
 			if got := strings.Contains(note, "belongs to another user") &&
 				strings.Contains(note, "ANIVAULT_CACHE_DIR"); got != row.want || !row.want && note != "" {
 				t.Errorf("the note is %q", note)

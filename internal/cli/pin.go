@@ -55,16 +55,15 @@ func newPin(f *factory) *cobra.Command {
 		if err := lookUpPin(f, cmd, &p, offline); err != nil {
 			return err
 		}
-		return changePins(f, cmd, func(s *pins.Set) (string, error) {
+		return changePins(f, cmd, func(s *pins.Set) (lang.Text, error) {
 			old, err := s.Put(p)
 			if err != nil {
 				return "", err
 			}
-			said := "pinned " + describePin(p)
 			if old != nil && old.String() != p.String() {
-				said += ", instead of " + old.Entry()
+				return lang.Textf("pinned %s, instead of %s", describePin(p), old.Entry()), nil
 			}
-			return said, nil
+			return lang.Textf("pinned %s", describePin(p)), nil
 		})
 	})
 	cmd.Flags().IntVar(&season, "season", 0, "TMDB's `NUMBER` of the season that the files belong to (0: specials)")
@@ -140,12 +139,12 @@ func (f *factory) completePin(cmd *cobra.Command, args []string, _ string) ([]st
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-func changePins(f *factory, cmd *cobra.Command, change func(*pins.Set) (string, error)) error {
+func changePins(f *factory, cmd *cobra.Command, change func(*pins.Set) (lang.Text, error)) error {
 	cfg, err := f.load(cmd)
 	if err != nil {
 		return err
 	}
-	var said string
+	var said lang.Text
 	_, err = pins.Open(cfg.Dirs.Data).Update(context.WithoutCancel(cmd.Context()), func(s *pins.Set) error {
 		said, err = change(s)
 		return err
@@ -157,16 +156,15 @@ func changePins(f *factory, cmd *cobra.Command, change func(*pins.Set) (string, 
 }
 
 // describePin is a pin for a person: what it is about, and the entry with season and offset.
-func describePin(p pins.Pin) string {
-	what := ui.Printable(p.What())
+func describePin(p pins.Pin) lang.Text {
+	what := lang.Textf("%s", ui.Printable(p.What()))
 	if p.Title != "" {
-		what = "the title " + what
+		what = lang.Textf("the title %s", what)
 	}
-	what += ": " + settingsOf(p)
 	if p.Name != "" {
-		what += ", " + ui.Escaped(p.Name)
+		return lang.Textf("%s: %s, %s", what, settingsOf(p), ui.Escaped(p.Name))
 	}
-	return what
+	return lang.Textf("%s: %s", what, settingsOf(p))
 }
 
 // settingsOf is what a pin says of its files: "tv/1 season 1 offset 12".
@@ -228,16 +226,16 @@ func newUnpin(f *factory) *cobra.Command {
 			return f.pinned(cmd, args), cobra.ShellCompDirectiveNoFileComp
 		},
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return changePins(f, cmd, func(s *pins.Set) (string, error) {
-			var said []string
+		return changePins(f, cmd, func(s *pins.Set) (lang.Text, error) {
+			var said []lang.Text
 			for _, arg := range args {
 				old, err := removePin(s, f.expandHome(arg))
 				if err != nil {
 					return "", err
 				}
-				said = append(said, "unpinned "+describePin(*old))
+				said = append(said, lang.Textf("unpinned %s", describePin(*old)))
 			}
-			return strings.Join(said, "\n"), nil
+			return lang.Join(said, "\n"), nil
 		})
 	})
 }

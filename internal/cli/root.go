@@ -157,6 +157,11 @@ func (f *factory) language(args []string) lang.Language {
 // flagError makes cobra's complaint about a flag one of ours, with the nearest flag as the hint.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := seeHelp(cmd)
+	for _, format := range []string{"unknown flag: %s", "flag needs an argument: %s"} {
+		if flag, ok := strings.CutPrefix(err.Error(), strings.TrimSuffix(format, "%s")); ok {
+			err = lang.Error(format, flag)
+		}
+	}
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/ratelimit"
 )
 
 // loadYAML reads a config file of this text, and returns it with "FILE" in place of its path.
-func loadYAML(t *testing.T, text string, env ...string) (cfg *Config, warnings []string, told string, err error) {
+func loadYAML(t *testing.T, text string, env ...string) (cfg *Config, warnings []lang.Text, told string, err error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range map[string]string{"main.token": "token-of-main\n", "empty": "\n"} {
@@ -192,7 +193,7 @@ func TestATokenInTheEnvironmentWinsOverAccounts(t *testing.T) {
 	if err != nil || len(cfg.Accounts) != 0 || cfg.TMDB.Token.Reveal() != "env-token" {
 		t.Fatal(err, cfg.Accounts)
 	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0], "ANIVAULT_TMDB_TOKEN wins over") {
+	if len(warnings) != 1 || !strings.Contains(warnings[0].String(), "ANIVAULT_TMDB_TOKEN wins over") {
 		t.Errorf("%q", warnings)
 	}
 	if pool := cfg.Pool(); len(pool) != 1 || pool[0].Name != DefaultAccount {

@@ -324,7 +324,11 @@ func TestWarnings(t *testing.T) {
 		"ANIVAULT_RATE_BSE is not a variable that anivault reads; did you mean ANIVAULT_RATE_BASE?",
 		"ANIVAULT_RETRY_BUDGET is not a variable that anivault reads; did you mean ANIVAULT_BUDGET?",
 	}
-	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
+	var got []string
+	for _, w := range warnings {
+		got = append(got, w.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 	src = home(t, "tmdb:\n  token: abc\n")
@@ -333,7 +337,7 @@ func TestWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, warnings, err = Load(src)
-	if err != nil || readableByOthers(path) && (len(warnings) != 1 || !strings.Contains(warnings[0], "chmod 600")) {
+	if err != nil || readableByOthers(path) && (len(warnings) != 1 || !strings.Contains(warnings[0].String(), "chmod 600")) {
 		t.Error(err, warnings)
 	}
 	key := filepath.Join(t.TempDir(), "key.pem")
@@ -342,7 +346,7 @@ func TestWarnings(t *testing.T) {
 	}
 	_, warnings, err = Load(home(t, "serve: {tls: {cert: c.pem, key: '"+key+"'}}\n"))
 	if err != nil ||
-		readableByOthers(key) && (len(warnings) != 1 || !strings.Contains(warnings[0], "key.pem holds a key")) {
+		readableByOthers(key) && (len(warnings) != 1 || !strings.Contains(warnings[0].String(), "key.pem holds a key")) {
 		t.Error(err, warnings)
 	}
 }

@@ -32,7 +32,7 @@ type Flag struct{ Name, Value string }
 
 // Load reads all sources. The warnings are for the person and stop nothing. The error is an *Error where a setting is
 // wrong: the first such setting, with the others in it.
-func Load(src Sources) (*Config, []string, error) {
+func Load(src Sources) (*Config, []lang.Text, error) {
 	env := environment(src.Environ)
 	settings := Settings()
 	path, named, err := configFile(src.File, env)
@@ -245,10 +245,10 @@ func (c *Config) chooseKey() error {
 	return nil
 }
 
-func (c *Config) warnings(env map[string]string) []string {
-	var out []string
+func (c *Config) warnings(env map[string]string) []lang.Text {
+	var out []lang.Text
 	holdsKey := func(path string) {
-		text := fmt.Sprintf("%s holds a key and others can read it; run: chmod 600 %[1]s", path)
+		text := lang.Textf("%s holds a key and others can read it; run: chmod 600 %[1]s", path)
 		if path != "" && readableByOthers(path) && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
@@ -270,10 +270,10 @@ func (c *Config) warnings(env map[string]string) []string {
 		if !c.HasKey() {
 			text = "%s wins over %s: no key is sent"
 		}
-		out = append(out, fmt.Sprintf(text, c.overruled, c.in.at("accounts")))
+		out = append(out, lang.Textf(text, c.overruled, c.in.at("accounts")))
 	}
 	if c.Redis.PasswordFile != "" && readableByOthers(c.Redis.PasswordFile) {
-		out = append(out, fmt.Sprintf("%s holds a password and others can read it; run: chmod 600 %s",
+		out = append(out, lang.Textf("%s holds a password and others can read it; run: chmod 600 %s",
 			c.Redis.PasswordFile, c.Redis.PasswordFile))
 	}
 	var known []string
@@ -291,9 +291,9 @@ func (c *Config) warnings(env map[string]string) []string {
 	}
 	slices.Sort(unknown)
 	for _, name := range unknown {
-		text := name + " is not a variable that anivault reads"
+		text := lang.Textf("%s is not a variable that anivault reads", name)
 		if near, ok := Nearest(name, known); ok {
-			text += "; did you mean " + near + "?"
+			text = lang.Textf("%s is not a variable that anivault reads; did you mean %s?", name, near)
 		}
 		out = append(out, text)
 	}

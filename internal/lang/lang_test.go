@@ -184,8 +184,8 @@ func TestATextKeepsItsArguments(t *testing.T) {
 		english, korean string
 	}{
 		{"a constant", "no TMDB key is set", "no TMDB key is set", "TMDB 키가 설정되지 않았습니다"},
-		{"a name that reads like a text", Textf("config file: %s", path), "config file: ./Downloads: 3 files", "설정 파일: ./Downloads: 3 files"},
-		{"a text among the arguments", Textf("config file: %s", Text("is empty")), "config file: is empty", "설정 파일: 비어 있습니다"},
+		{"a name that reads like a text", Textf("cannot be read: %s", path), "cannot be read: ./Downloads: 3 files", "읽을 수 없습니다: ./Downloads: 3 files"},
+		{"a text among the arguments", Textf("cannot be read: %s", Text("is empty")), "cannot be read: is empty", "읽을 수 없습니다: 비어 있습니다"},
 		{"a text in quotes is shown as it is", Textf("%q is not a status", Text("is empty")), `"is empty" is not a status`, `"is empty"은(는) 상태가 아닙니다`},
 		{"words in another order", Textf("%d of %d answers from the cache", 3, 10), "3 of 10 answers from the cache", "답 10건 중 캐시에서 3건"},
 		{"an error, and what it wraps", TextOf(missing), "read pins: open ./Downloads: 3 files: no such file or directory", "고정 읽기: open ./Downloads: 3 files: 그런 파일이나 폴더가 없습니다"},

@@ -142,7 +142,8 @@ var unsaid = []*regexp.Regexp{
 	regexp.MustCompile(`^NAME\t|^%d\+%d of |^(new|revoke) NAME|^# made by: anivault|^  - \{name: |^, (admin: true|made: )`),                                                                                                  // headers of tables, lines of files
 	regexp.MustCompile(`^(probe %s|(not|after|kept|was|left) %d %s|(lost|keep|back) %d|sum %s\n|source %s\n|target %s\n|new %d %s\n|aside %d %d\n|%s %d %d %d [^\n]*\n  (to %d|text) %s\n|%s%d\nid %s\n.*)$|(?s)^%s%d\nid `), // lines of a journal
 	regexp.MustCompile(`^set (the time of|room aside for)$|^(it ends before <|<%s> where <%s> should be|row %d: %w|is larger than 1 MiB|%.40q is not an id of an anime)$`),                                                   // of files that others made
-	regexp.MustCompile(`^The form of names in the layout custom: %s\.$`),                                                                                                                                                     // a row each
+	regexp.MustCompile(`^%s (%s )?(Season|Part) %[ds]( %s)?( %d)?$`),                                                                                                                                                         // titles to be looked up
+	regexp.MustCompile(`^The form of names in the layout custom: %s\.$|^no setting $`),                                                                                                                                       // rows of their own; a mistake of ours
 	regexp.MustCompile(`^(season|offset) N$|form-action|^ *(# |%s)token: %q|default-src|^AniDB %d$|^FAIL  |^tmdb: %s$|^This product uses the TMDB API|^completion of --`),
 }
 
@@ -157,7 +158,6 @@ var english = map[string]string{
 	"match/sequel.go":      "rules with examples",
 	"match/hint.go":        "words of titles",
 	"match/query.go":       "words of titles",
-	"decide/index.go":      "titles to be looked up",
 }
 
 type text struct{ file, at, text string }
