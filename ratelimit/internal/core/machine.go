@@ -172,15 +172,8 @@ func (m *machine) count(t *Tuning, now Stamp, v *move) bool {
 		m.lost, m.lostPermit = e.Connection, m.permits
 	}
 	if e.Attempt > 1 && m.state != HalfOpen {
-		switch {
-		case e.Outcome == OK && (m.state != Throttle || now.sub(m.firstTry) < t.ThrottleEase):
-			m.answered() // the upstream lives; how well it does first tries show
-			return false
-		case (e.Outcome == Server || e.Outcome == Network) && e.First <= m.lastGood:
-			return false // the request fails, the upstream does not
-		case e.Outcome == Server || e.Outcome == Network:
-			m.failures++
-			return true
+		if evidence, counted := m.countRetry(t, now, e); counted {
+			return evidence
 		}
 	}
 	switch e.Outcome {
@@ -217,6 +210,22 @@ func (m *machine) count(t *Tuning, now Stamp, v *move) bool {
 	}
 	m.window.add(now, e.Outcome, t)
 	return true
+}
+
+// countRetry counts an answer to a later try where it does not count as a first one's. Only its failure is evidence,
+// and only where nothing was answered well since the first try.
+func (m *machine) countRetry(t *Tuning, now Stamp, e *Event) (evidence, counted bool) {
+	switch {
+	case e.Outcome == OK && (m.state != Throttle || now.sub(m.firstTry) < t.ThrottleEase):
+		m.answered() // the upstream lives; how well it does first tries show
+		return false, true
+	case e.Outcome != Server && e.Outcome != Network:
+		return false, false
+	case e.First <= m.lastGood:
+		return false, true // the request fails, the upstream does not
+	}
+	m.failures++
+	return true, true
 }
 
 // answered notes that the upstream lives. A round of probes with one good answer is no failed round.
