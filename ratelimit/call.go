@@ -364,8 +364,8 @@ func (c *call) setAside(req *http.Request, e *Event) {
 	c.Tries.fail(req, c.before, time.Now().Add(c.delay(e)), c.excused == 0)
 }
 
-// delay returns how long a request waits before its next try: full jitter, or its own 503's Retry-After. After a 429 the
-// pause is the delay, and after a try that does not count it is Sleep.
+// delay returns how long a request waits before its next try: full jitter, or its own 503's Retry-After. After a 429
+// the pause is the delay, and after a try that does not count it is Sleep.
 func (c *call) delay(e *Event) time.Duration {
 	if c.lastExcused {
 		return 0
@@ -441,7 +441,8 @@ func (c *call) beginWait(b Block, gauges Gauges) {
 		return
 	case !b.Until.After(time.Now()):
 		return // over before it is told
-	case !c.began.IsZero() && told.Cause == b.Cause && told.State == b.State && told.Until.Sub(b.Until).Abs() < time.Second:
+	case !c.began.IsZero() && told.Cause == b.Cause && told.State == b.State &&
+		told.Until.Sub(b.Until).Abs() < time.Second:
 		return // setting the clock by a little changes a shared time
 	}
 	c.endWait(gauges)

@@ -45,8 +45,8 @@
 //
 // # For tools
 //
-// A [Store] keeps the [Snapshot] and makes each step atomic; the Limiter waits outside all locks. Package machine is the
-// pure core: with it a simulation drives the real limiter in virtual time. [Fields] lists the settings, for
+// A [Store] keeps the [Snapshot] and makes each step atomic; the Limiter waits outside all locks. Package machine is
+// the pure core: with it a simulation drives the real limiter in virtual time. [Fields] lists the settings, for
 // configurations and help. An [Account] stands for keys that have a rate, a quota or slots of their own.
 //
 // The package does not log, print, read the environment or exit.

@@ -10,7 +10,8 @@ import (
 
 // Operator shows and changes the limiter of a store from outside. Every process obeys at its next request.
 //
-// Methods that change something return ErrNotShared, with the cause, when the store has lost contact with the other processes.
+// Methods that change something return ErrNotShared, with the cause, when the store has lost contact with the other
+// processes.
 type Operator struct{ Store Store }
 
 // Status returns the status of the limiter as a process with this tuning and these accounts would see it.

@@ -25,9 +25,9 @@ type Request struct {
 	Tries *Tries
 }
 
-// Tries are the tries of requests that their caller asks again itself, and asks something else meanwhile. Only the first
-// try of a request says something about the upstream: what always fails must not look like an outage. Tries is safe for
-// concurrent use; the zero Tries is before the first try.
+// Tries are the tries of requests that their caller asks again itself, and asks something else meanwhile. Only the
+// first try of a request says something about the upstream: what always fails must not look like an outage. Tries is
+// safe for concurrent use; the zero Tries is before the first try.
 type Tries struct {
 	mu     sync.Mutex
 	made   *sync.Map // by method and URL: made
@@ -65,8 +65,8 @@ func (t *Tries) With(ctx context.Context) context.Context {
 	return With(ctx, Request{Tries: t})
 }
 
-// Failed returns how many askings had a failure by now, 0 where the present one has none, and when it makes sense to ask
-// again: after full jitter, or the Retry-After of a request's own answer.
+// Failed returns how many askings had a failure by now, 0 where the present one has none, and when it makes sense to
+// ask again: after full jitter, or the Retry-After of a request's own answer.
 func (t *Tries) Failed() (count int, due time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -47,9 +47,9 @@ type Transport struct {
 	http2 sync.Map // hosts that have answered over HTTP/2
 }
 
-// sentOnce is the empty body of a request that nothing below the limiter may repeat: over HTTP/1.1, net/http sends a GET
-// without a body again by itself when a kept connection closes before the answer, and that try would have no permit.
-// Over HTTP/2 it only repeats what the server says it has not looked at, and an empty body would cost a frame.
+// sentOnce is the empty body of a request that nothing below the limiter may repeat: over HTTP/1.1, net/http sends a
+// GET without a body again by itself when a kept connection closes before the answer, and that try would have no
+// permit. Over HTTP/2 it only repeats what the server says it has not looked at, and an empty body would cost a frame.
 type sentOnce struct{}
 
 func (sentOnce) Read([]byte) (int, error) { return 0, io.EOF }

@@ -47,9 +47,11 @@ func ExampleSnapshot() {
 
 func ExampleRules() {
 	for _, rule := range machine.Rules()[:2] {
-		fmt.Printf("%v to %s when %s - %s - %s\n", rule.From, rule.To, rule.Condition, rule.Confirmation, rule.Reason)
+		fmt.Printf("%v to %s when %s\n  %s, %s\n", rule.From, rule.To, rule.Condition, rule.Confirmation, rule.Reason)
 	}
 	// Output:
-	// [] to CacheOnly when an operator says so - at once - operator
-	// [] to CacheOnly when Retry-After > sleep_max of a 429, or of a 503 that pauses everybody - at once - retry_after_long
+	// [] to CacheOnly when an operator says so
+	//   at once, operator
+	// [] to CacheOnly when Retry-After > sleep_max of a 429, or of a 503 that pauses everybody
+	//   at once, retry_after_long
 }

@@ -1,6 +1,6 @@
 // Package machine is the pure core of package ratelimit, for simulations and tools: one value, the [Snapshot], and what
-// changes it. [Snapshot.TryGrant] and [Snapshot.Record] take the time and the random draw as arguments, so a program can
-// drive the real limiter in virtual time. [Rules] is the table of all its transitions, [Graph] draws it.
+// changes it. [Snapshot.TryGrant] and [Snapshot.Record] take the time and the random draw as arguments, so a program
+// can drive the real limiter in virtual time. [Rules] is the table of all its transitions, [Graph] draws it.
 package machine
 
 import (

@@ -230,8 +230,8 @@ func (s *Store) first(at core.Instant, lives peers) (recalled bool) {
 
 // refuses reports whether this machine may not use the state that snap was loaded from, and notes that in it. A state
 // belongs to one machine: others count time since a boot of their own, so each change of hands would be a reboot, which
-// voids the slots and evidence of the machine before. Whoever sees two of them notes it in the state, and both refuse it
-// for a while.
+// voids the slots and evidence of the machine before. Whoever sees two of them notes it in the state, and both refuse
+// it for a while.
 func (s *Store) refuses(at core.Instant, lives peers) (bool, error) {
 	if core.IsRefused(&s.snap, at) {
 		return false, errSeveralMachines
