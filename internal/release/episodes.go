@@ -195,7 +195,7 @@ func markCounted(p *marked, i int) bool {
 	if _, after, _, ok := p.ordinalAt(i); ok && after < len(p.w.tokens) {
 		word = after
 	}
-	if !lists().counted[lower(p.w.word(word))] {
+	if !lists().counted[strings.ToLower(p.w.word(word))] {
 		return false
 	}
 	if p.w.plainNumber(i-1) && p.w.gap(i-1) == "-" && p.w.tokens[i-1].num < t.num && t.num < maxEpisodes {

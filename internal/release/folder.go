@@ -64,7 +64,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 	}
 	for i, d := range dirs {
 		text := unify(d)
-		w := lower(strings.TrimSpace(text))
+		w := strings.ToLower(strings.TrimSpace(text))
 		films := isFilmFolder(w)
 		if films && r.Kind == Unknown && len(r.Episodes)+len(r.Seasons)+len(r.Folder.Seasons) == 0 {
 			r.Kind = Movie
@@ -89,7 +89,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 			return
 		default:
 			folderName{s.read(text, true)}.addFolder(r, &self, depth)
-			if i == 1 && r.Kind == Movie && isFilmFolder(lower(strings.TrimSpace(unify(dirs[0])))) {
+			if i == 1 && r.Kind == Movie && isFilmFolder(strings.ToLower(strings.TrimSpace(unify(dirs[0])))) {
 				r.ofSeries()
 			}
 		}
@@ -143,7 +143,7 @@ func (p *titled) onlyLanguages() bool {
 
 // generic reports whether a program gave the name, so that it says nothing: "movie", "title_t00", "VTS_01_1", "00001".
 func generic(name string) bool {
-	w := lower(name)
+	w := strings.ToLower(name)
 	return folderLists().nameless[w] || strings.HasPrefix(w, "vts ") || strings.HasPrefix(w, "title t") ||
 		strings.HasPrefix(w, "video ts") || len(w) >= 5 && allDigits(w)
 }
@@ -155,7 +155,7 @@ func yearFolder(w string) bool { return len(w) == 4 && allDigits(w) && w >= "193
 // their files, "VTS_01_1".
 func copied(name string) bool {
 	base, _ := cutExtension(name)
-	if strings.HasPrefix(lower(base), "vts_") {
+	if strings.HasPrefix(strings.ToLower(base), "vts_") {
 		return true
 	}
 	head, rest, ok := strings.Cut(base, " (")

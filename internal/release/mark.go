@@ -60,7 +60,7 @@ func (p *marked) spelledOrdinal(i int) bool {
 	if p.w.roleAt(i+1) != seasonWord && p.w.roleAt(i+1) != partWord {
 		return false
 	}
-	_, ok := ordinal(lower(p.w.word(i)))
+	_, ok := ordinal(strings.ToLower(p.w.word(i)))
 	return ok
 }
 
@@ -199,7 +199,7 @@ func markCount(p *marked, i int) bool {
 	case p.w.tagAt(i-1) == tagPart && p.w.roleAt(i-1) == partWord && p.w.beside(i-1, i): // "Part 3 of 6" of a serial
 		p.setEpisode(i-1, i+3, float64(n))
 		p.part = 0
-	case n == total && p.w.tokens[i].group >= 0 && n > 1 && lower(p.w.word(i+1)) == "из": // all of them
+	case n == total && p.w.tokens[i].group >= 0 && n > 1 && strings.ToLower(p.w.word(i+1)) == "из": // all of them
 		p.setEpisodes(i, i+3, 1, n)
 	case p.w.plainNumber(i-1) && p.w.gap(i-1) == "-" && p.w.beside(i-1, i) && p.w.tokens[i-1].num < n: // "04-06 of 13"
 		p.setEpisodes(i-1, i+3, p.w.tokens[i-1].num, n)
@@ -254,8 +254,8 @@ func markPart(p *marked, i int) bool {
 	}
 	n, ok := p.w.tokens[i+1].num, p.w.tokens[i+1].class == number
 	if !ok || n <= 0 || n >= 30 {
-		if n, ok = roman(p.w.word(i + 1)); !ok {
-			n, ok = spelled(lower(p.w.word(i + 1)))
+		if n, ok = lists().romans[p.w.word(i+1)]; !ok {
+			n, ok = lists().cardinals[strings.ToLower(p.w.word(i+1))]
 		}
 	}
 	if ok {
@@ -269,7 +269,7 @@ func markOrdinalPart(p *marked, i int) bool {
 	if !p.w.beside(i, i+1) || p.w.roleAt(i+1) != partWord || len(p.w.gap(i)) != 1 && p.w.classAt(i+1) != cjk {
 		return false
 	}
-	n, ok := ordinal(lower(p.w.word(i)))
+	n, ok := ordinal(strings.ToLower(p.w.word(i)))
 	if !ok || p.romanceOrdinal(i) ||
 		p.w.classAt(i+2) == number && p.w.gap(i+1) != " #" && p.w.width(i+2) < 2 && len(p.w.gap(i+1)) <= 2 {
 		return false
@@ -304,7 +304,7 @@ func (p *marked) isPartOfEpisode() bool {
 	}
 	for i := range p.w.tokens {
 		if p.w.tokens[i].tag == tagPart {
-			return i >= p.episode.to && among(lower(letters(p.w.word(i))), "part", "pt")
+			return i >= p.episode.to && among(strings.ToLower(letters(p.w.word(i))), "part", "pt")
 		}
 	}
 	return false

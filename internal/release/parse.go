@@ -246,7 +246,7 @@ func cutExtension(name string) (base, ext string) {
 		if dot <= 0 || len(base)-dot > 8 {
 			return base, ext
 		}
-		e := lower(base[dot+1:])
+		e := strings.ToLower(base[dot+1:])
 		if !lists().extensions[e] || e == "ts" && ext != "" {
 			return base, ext
 		}

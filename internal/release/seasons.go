@@ -142,9 +142,9 @@ func markSeasonSpelled(p *marked, i int) bool {
 		return false
 	}
 	w := p.w.word(i + 1)
-	n, ok := roman(upper(w))
+	n, ok := lists().romans[upper(w)]
 	if !ok {
-		if n, ok = spelled(lower(w)); !ok || len(w) == 2 && w != "un" && w != "Un" {
+		if n, ok = lists().cardinals[strings.ToLower(w)]; !ok || len(w) == 2 && w != "un" && w != "Un" {
 			return false
 		}
 	}
@@ -222,7 +222,7 @@ func markOrdinalSeason(p *marked, i int) bool {
 // nothing makes it an ordinal: "2nd", "second", "2", "10 th", "3-й", "2ª".
 func (p *marked) ordinalAt(i int) (n, after int, plain, ok bool) {
 	if p.w.classAt(i) != number {
-		n, ok = ordinal(lower(p.w.word(i)))
+		n, ok = ordinal(strings.ToLower(p.w.word(i)))
 		return n, i + 1, false, ok
 	}
 	if p.w.width(i) > 2 {
@@ -230,7 +230,7 @@ func (p *marked) ordinalAt(i int) (n, after int, plain, ok bool) {
 	}
 	gap, after := p.w.gap(i), i+1
 	plain = !strings.HasPrefix(gap, "°") && !strings.HasPrefix(gap, "º") && !strings.HasPrefix(gap, "ª")
-	if i+2 < len(p.w.tokens) && len(gap) == 1 && lists().spacedEndings[lower(p.w.word(i+1))] {
+	if i+2 < len(p.w.tokens) && len(gap) == 1 && lists().spacedEndings[strings.ToLower(p.w.word(i+1))] {
 		after, plain = i+2, false
 	}
 	return p.w.tokens[i].num, after, plain, true

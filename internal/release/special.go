@@ -213,12 +213,7 @@ func letters(w string) string {
 
 // capitals reports whether w has no small letter of the English alphabet.
 func capitals(w string) bool {
-	for i := 0; i < len(w); i++ {
-		if w[i] >= 'a' && w[i] <= 'z' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(w, func(r rune) bool { return r >= 'a' && r <= 'z' })
 }
 
 func upper(w string) string {

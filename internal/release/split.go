@@ -277,7 +277,7 @@ func (p splitter) twoScripts(from, to int) bool {
 			return false
 		}
 		latin := p.in.w.text[p.in.w.tokens[cut].s:p.in.w.tokens[to-1].e]
-		joined := latin[0] >= 'a' && latin != lower(latin) // "名 from Title"
+		joined := latin[0] >= 'a' && latin != strings.ToLower(latin) // "名 from Title"
 		return !joined && to-cut > 1 || p.in.w.dotted && !p.in.layout.fansub && p.in.w.gap(cut-1) != ""
 	}
 	// "STAR DRIVER 輝きのタクト" is one: names in Chinese translate titles, those in Japanese and Korean hold them.
@@ -340,7 +340,7 @@ func (p splitter) turn(from, to int) (at int) {
 
 // again reports whether the word at i, or the numeral, stands once more before to.
 func (p splitter) again(i, to int) bool {
-	_, numeral := roman(p.in.w.word(i))
+	_, numeral := lists().romans[p.in.w.word(i)]
 	same := func(k int) bool { return strings.EqualFold(p.in.w.word(i), p.in.w.word(k)) }
 	return numeral || p.in.w.some(span{i + 1, to}, same)
 }

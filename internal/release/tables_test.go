@@ -171,7 +171,7 @@ func TestEveryWordHasOneMeaning(t *testing.T) {
 			if first := seen[w]; first != "" {
 				t.Errorf("%q stands in [%s] and in [%s %s]", w, first, s.Kind, s.Value)
 			}
-			if w != lower(w) || len(w) > maxWord {
+			if w != strings.ToLower(w) || len(w) > maxWord {
 				t.Errorf("%q is never looked up: it is not in lower case, or longer than %d bytes", w, maxWord)
 			}
 			seen[w] = s.Kind + " " + s.Value

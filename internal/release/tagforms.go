@@ -72,7 +72,7 @@ func heightOf(w string) string {
 	switch w[n] | 0x20 {
 	case 'p', 'i':
 		if len(rest) <= 2 && leadingDigits(rest) == len(rest) {
-			return lower(w[:n+1])
+			return strings.ToLower(w[:n+1])
 		}
 	case 'x':
 		m := leadingDigits(rest)
@@ -113,7 +113,7 @@ func readQuantity(p *tagged, i int) bool {
 	case n == 0:
 		return false
 	case n < len(w):
-		if !lists().quantities[lower(w[n:])] {
+		if !lists().quantities[strings.ToLower(w[n:])] {
 			return false
 		}
 	default:
@@ -229,7 +229,7 @@ func readSite(p *tagged, i int) bool {
 		if i == 1 && to > 0 && p.w.classAt(0) == cjk && p.w.gap(0) == "" { // "银色电影www.site.com"
 			p.w.set(0, 1, tagSite)
 		}
-	} else if p.w.beside(i, i+1) && p.w.gap(i) == "." && p.siteAlone(i) && lists().domains[lower(p.w.word(i+1))] {
+	} else if p.w.beside(i, i+1) && p.w.gap(i) == "." && p.siteAlone(i) && lists().domains[strings.ToLower(p.w.word(i+1))] {
 		to = i + 2
 	}
 	if to == 0 {
@@ -243,7 +243,7 @@ func readSite(p *tagged, i int) bool {
 func (p *tagged) endOfSite(i int) int {
 	j := i + 1
 	if i <= 1 && p.w.dotted && p.w.beside(i, i+3) && p.w.gap(i+2) == "." && p.w.tokens[i].group < 0 &&
-		lists().domains[lower(p.w.word(i+2))] {
+		lists().domains[strings.ToLower(p.w.word(i+2))] {
 		return i + 3 // "www.site.com.Title"
 	}
 	for p.w.beside(i, j) && !dashGap(p.w.gap(j-1)) && j-i < 5 && !strings.ContainsAny(p.w.gap(j-1), "])】") {
@@ -270,7 +270,7 @@ func readCatalogueID(p *tagged, i int) bool {
 	if p.w.width(i) < len("tmdb") || strings.IndexByte("tia", p.w.word(i)[0]|0x20) < 0 {
 		return false // most words can't be one, and this is quick
 	}
-	w := lower(p.w.word(i))
+	w := strings.ToLower(p.w.word(i))
 	if p.w.tokens[i].group >= 0 && len(w) >= 9 && imdbID(w) {
 		p.setID(i, i+1, ID{Source: "imdb", Value: w})
 		return true
@@ -281,7 +281,7 @@ func readCatalogueID(p *tagged, i int) bool {
 	}
 	j := i + 1
 	if idGap(p.w.gap(i)) && j < len(p.w.tokens) {
-		switch k := lower(p.w.word(j)); k {
+		switch k := strings.ToLower(p.w.word(j)); k {
 		case "tv", "movie":
 			id.Kind = k
 			j++
@@ -292,7 +292,7 @@ func readCatalogueID(p *tagged, i int) bool {
 	if !p.w.beside(i, j) || !idGap(p.w.gap(j-1)) {
 		return false
 	}
-	id.Value = lower(p.w.word(j))
+	id.Value = strings.ToLower(p.w.word(j))
 	switch {
 	case id.Source == "imdb" && imdbID(id.Value):
 	case p.w.tokens[j].class != number:

@@ -231,7 +231,7 @@ var staysInTitle = []reason[endWord]{
 			e.tag != tagExtra && e.tag != tagSpecial && e.tag != tagBatch
 	}),
 	because("after an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
-		func(e endWord) bool { return e.at-1 == e.from && lists().articles[lower(e.w.word(e.from))] }),
+		func(e endWord) bool { return e.at-1 == e.from && lists().articles[strings.ToLower(e.w.word(e.from))] }),
 	because("a language before the year, the season or the episode",
 		"The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
 		func(e endWord) bool { return e.tag == tagLanguage && (e.year || e.marker) && !e.shoutsLanguage() }),
@@ -244,7 +244,7 @@ var staysInTitle = []reason[endWord]{
 	because("a word that titles have too, written like the title",
 		"Silver.Rail.Line.S02E05.1080p.WEB-QUIET -> Silver Rail Line s2 e5 episode",
 		func(e endWord) bool {
-			small := e.tag == tagOther && len(e.text) > 2 && e.text == lower(e.text) // as in a scene name in lower case
+			small := e.tag == tagOther && len(e.text) > 2 && e.text == strings.ToLower(e.text) // as in a scene name in lower case
 			return e.w.tokens[e.at].word.common && !e.in.shouts(e.at) && !e.amongItsKind() && !small
 		}),
 	because("a source or a remark among spaces, written like the title",
@@ -309,7 +309,7 @@ func (p *titled) anniversary(from, at int) bool {
 	if at-1 <= from || !strings.EqualFold(p.w.word(at), "anniversary") {
 		return false
 	}
-	_, ok := ordinal(lower(p.w.word(at - 1)))
+	_, ok := ordinal(strings.ToLower(p.w.word(at - 1)))
 	return ok
 }
 

@@ -201,25 +201,6 @@ func find[V any](in map[string]V, w string) (v V, ok bool) {
 	return v, ok
 }
 
-func lower(w string) string {
-	for i := 0; i < len(w); i++ {
-		if w[i] >= 'A' && w[i] <= 'Z' || w[i] >= utf8.RuneSelf {
-			return strings.ToLower(w)
-		}
-	}
-	return w
-}
-
-func roman(w string) (int, bool) {
-	n, ok := lists().romans[w]
-	return n, ok
-}
-
-func spelled(w string) (int, bool) {
-	n, ok := lists().cardinals[w]
-	return n, ok
-}
-
 // ordinal returns the value of a lower-case "2nd", "second", "10º".
 func ordinal(w string) (int, bool) {
 	switch n := leadingDigits(w); n {

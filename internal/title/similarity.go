@@ -65,14 +65,8 @@ func letters(a, b string) float64 {
 }
 
 func bounded(s string) []rune {
-	out := make([]rune, 0, min(utf8.RuneCountInString(s), maxRunes))
-	for _, r := range s {
-		if len(out) == maxRunes {
-			break
-		}
-		out = append(out, r)
-	}
-	return out
+	r := []rune(s)
+	return r[:min(len(r), maxRunes)]
 }
 
 // distance is Levenshtein's, in one row.
@@ -180,18 +174,8 @@ func numberOf(w string, i, n int) string {
 
 // appendNumbers adds every run of digits in w, without leading zeros.
 func appendNumbers(out []string, w string) []string {
-	start := -1
-	for i, r := range w {
-		switch isDigit := unicode.IsDigit(r); {
-		case isDigit && start < 0:
-			start = i
-		case !isDigit && start >= 0:
-			out = append(out, trimZeros(w[start:i]))
-			start = -1
-		}
-	}
-	if start >= 0 {
-		out = append(out, trimZeros(w[start:]))
+	for _, run := range strings.FieldsFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }) {
+		out = append(out, trimZeros(run))
 	}
 	return out
 }
@@ -213,11 +197,5 @@ var ordinals = map[string]string{
 }
 
 func sameBag(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	x, y := slices.Clone(a), slices.Clone(b)
-	slices.Sort(x)
-	slices.Sort(y)
-	return slices.Equal(x, y)
+	return len(a) == len(b) && slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
