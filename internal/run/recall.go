@@ -124,25 +124,29 @@ func (b *intake) series() int64 {
 	return n
 }
 
-// replay returns the records of all files, nil unless all of them are known.
-func (b *intake) replay() []report.Record {
-	records := make([]report.Record, len(b.Files))
+// replay reads the records of all files into r. It returns false unless all of them are known.
+func (b *intake) replay(r *results.Records) bool {
+	r.Reset(len(b.Files))
 	for _, g := range b.groups {
-		if g.known == nil || !g.known.Into(records, b.Files, g.files) {
-			return nil
+		if g.known == nil || !g.known.Into(r, b.Files, g.files) {
+			return false
 		}
 	}
-	return records
+	return true
 }
 
 // replayGroup gives the lines of one group the records that are remembered; false if they are not.
 func (b *intake) replayGroup(g *group) bool {
-	records := make([]report.Record, len(b.Files))
-	if g.known == nil || !g.known.Into(records, b.Files, g.files) {
+	if g.known == nil {
+		return false
+	}
+	var r results.Records
+	r.Reset(len(b.Files))
+	if !g.known.Into(&r, b.Files, g.files) {
 		return false
 	}
 	for _, i := range g.files {
-		b.lines[i].replayed = &records[i]
+		b.lines[i].replayed = &r.List[i]
 	}
 	return true
 }

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/anivault/anivault/cache"
@@ -108,7 +109,8 @@ func (m *Memory) Key(f Files, series []int) Key {
 
 // digest begins one; its sum ends it.
 func (m *Memory) digest(what string, f Files) *digest {
-	d := new(digest)
+	d := digests.Get().(*digest)
+	*d = (*d)[:0]
 	d.text(m.scope)
 	d.text(what)
 	d.text(f.Abs)
@@ -121,6 +123,8 @@ func (m *Memory) digest(what string, f Files) *digest {
 // bytes.
 type digest []byte
 
+var digests = sync.Pool{New: func() any { return new(digest) }}
+
 func (d *digest) number(n int64) { *d = binary.AppendVarint(*d, n) }
 
 func (d *digest) text(s string) {
@@ -129,11 +133,11 @@ func (d *digest) text(s string) {
 }
 
 func (d *digest) bool(v bool) {
-	n := int64(0)
 	if v {
-		n = 1
+		d.number(1)
+		return
 	}
-	d.number(n)
+	d.number(0)
 }
 
 func (d *digest) file(f *library.File) {
@@ -152,6 +156,7 @@ func (d *digest) file(f *library.File) {
 func (d *digest) sum() (k Key) {
 	sum := sha256.Sum256(*d)
 	copy(k[:], sum[:])
+	digests.Put(d)
 	return k
 }
 

@@ -137,11 +137,12 @@ func recall(t *testing.T, m *Memory, at time.Time, f Folder, l *List) (known []b
 	if err != nil {
 		t.Fatal(err)
 	}
-	records = make([]report.Record, len(f.List))
+	var r Records
+	r.Reset(len(f.List))
 	for n, k := range found {
-		known = append(known, k != nil && k.Into(records, f.List, l.Files[n]))
+		known = append(known, k != nil && k.Into(&r, f.List, l.Files[n]))
 	}
-	return known, records
+	return known, r.List
 }
 
 func TestWhatWasRememberedIsRecalled(t *testing.T) {
@@ -481,6 +482,7 @@ func BenchmarkRecall(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
+	var r Records
 	for b.Loop() {
 		lists, err := m.Lists(b.Context(), []Folder{f})
 		if err != nil {
@@ -490,7 +492,8 @@ func BenchmarkRecall(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if !known[0].Into(make([]report.Record, len(f.List)), f.List, lists[0].Files[0]) {
+		r.Reset(len(f.List))
+		if !known[0].Into(&r, f.List, lists[0].Files[0]) {
 			b.Fatal("not known")
 		}
 	}

@@ -3,7 +3,6 @@ package results
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"time"
 
@@ -14,213 +13,6 @@ import (
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/wire"
 )
-
-// version is that of the stored layout. It is a part of every key, so programs with different ones share a store.
-const version = 10
-
-// codec is a wire.Codec for which a text is a number: it counts the texts in the order in which they first came.
-type codec struct {
-	wire.Codec
-	texts []string
-	refs  map[string]int // the number of each text; nil: reading
-}
-
-func writer() *codec { return &codec{refs: map[string]int{}} }
-
-func (c *codec) int(n *int) { wire.Int(&c.Codec, n) }
-
-func (c *codec) count(n int) int { return c.Count(n, math.MaxInt) }
-
-func (c *codec) bool(v *bool) { c.Bool(v) }
-
-func (c *codec) float(f *float64) {
-	c.Float(f)
-	if c.Reading() && (math.IsNaN(*f) || math.IsInf(*f, 0)) { // no record has such a number, and JSON neither
-		*f = 0
-		c.Fail()
-	}
-}
-
-// time keeps nanoseconds; the zero time is 0, at which nothing was ever decided.
-func (c *codec) time(t *time.Time) {
-	n := int64(0)
-	if !t.IsZero() {
-		n = t.UnixNano()
-	}
-	c.Int64(&n)
-	if !c.Reading() {
-		return
-	}
-	*t = time.Time{}
-	if n != 0 {
-		*t = time.Unix(0, n).UTC()
-	}
-}
-
-func (c *codec) text(s *string) {
-	n := uint64(0)
-	if !c.Reading() && *s != "" {
-		known := c.refs[*s]
-		if known == 0 {
-			c.texts = append(c.texts, *s)
-			known = len(c.texts)
-			c.refs[*s] = known
-		}
-		n = uint64(known)
-	}
-	c.Uint64(&n)
-	if !c.Reading() {
-		return
-	}
-	*s = ""
-	switch {
-	case n > uint64(len(c.texts)):
-		c.Fail()
-	case n > 0:
-		*s = c.texts[n-1]
-	}
-}
-
-// dictionary is the texts that the numbers stand for: their lengths, then all of them in one.
-func (c *codec) dictionary(texts []string) []string {
-	lengths := make([]int, c.count(len(texts)))
-	size := 0
-	for i := range lengths {
-		if !c.Reading() {
-			lengths[i] = len(texts[i])
-		}
-		lengths[i] = c.count(lengths[i])
-		size += lengths[i]
-	}
-	if !c.Reading() {
-		for _, s := range texts {
-			c.Raw([]byte(s))
-		}
-		return texts
-	}
-	all := string(c.Take(size))
-	texts = make([]string, len(lengths))
-	for i, n := range lengths {
-		if c.Bad() {
-			return nil
-		}
-		texts[i], all = all[:n], all[n:]
-	}
-	return texts
-}
-
-func list[T any](c *codec, l *[]T, one func(*codec, *T)) {
-	n := c.count(len(*l))
-	if c.Reading() {
-		if *l = nil; n == 0 {
-			return
-		}
-		*l = make([]T, n)
-	}
-	for i := range *l {
-		one(c, &(*l)[i])
-	}
-}
-
-func optional[T any](c *codec, p **T, one func(*codec, *T)) {
-	there := *p != nil
-	c.bool(&there)
-	if c.Reading() {
-		*p = nil
-		if there {
-			*p = new(T)
-		}
-	}
-	if *p != nil {
-		one(c, *p)
-	}
-}
-
-// replayed returns a record as it will be replayed: an answer of TMDB's is the cache's by then.
-func replayed(r report.Record, now time.Time) report.Record {
-	if r.Source == networkSource {
-		r.Source = cacheSource
-	}
-	if r.Source != "" && r.CachedAt.IsZero() {
-		r.CachedAt = now
-	}
-	return r
-}
-
-// record is a record without its path, which the walk knows, and without what only explains.
-func (c *codec) record(r *report.Record) {
-	c.text((*string)(&r.Status))
-	c.text(&r.Kind)
-	c.int(&r.TMDBID)
-	c.text(&r.Title)
-	c.text(&r.OriginalTitle)
-	c.int(&r.Year)
-	c.text(&r.Source)
-	c.time(&r.CachedAt)
-	c.text((*string)(&r.Reason))
-	optional(c, &r.Confidence, (*codec).float)
-	optional(c, &r.Season, (*codec).int)
-	list(c, &r.Episodes, (*codec).int)
-	optional(c, &r.EpisodeConfidence, (*codec).float)
-	list(c, &r.EpisodeTitles, (*codec).text)
-	c.text(&r.AirDate)
-	optional(c, &r.IDs, (*codec).workIDs)
-	list(c, &r.Candidates, (*codec).candidate)
-	optional(c, &r.Parsed, (*codec).parsed)
-}
-
-func (c *codec) candidate(o *report.Candidate) {
-	c.text(&o.Kind)
-	c.int(&o.TMDBID)
-	c.text(&o.Title)
-	c.int(&o.Year)
-	c.float(&o.Confidence)
-}
-
-func (c *codec) parsed(p *report.Parsed) {
-	c.text(&p.Title)
-	list(c, &p.Titles, (*codec).text)
-	list(c, &p.Seasons, (*codec).int)
-	optional(c, &p.Season, (*codec).int)
-	list(c, &p.Episodes, (*codec).float)
-	c.bool(&p.Absolute)
-	c.int(&p.Part)
-	c.text(&p.Special)
-	c.text(&p.EpisodeTitle)
-	c.int(&p.Year)
-	optional(c, &p.IDs, (*codec).ids)
-	c.text(&p.Group)
-	c.text(&p.Resolution)
-	c.int(&p.Version)
-	c.text(&p.Checksum)
-	c.text(&p.Kind)
-	c.text(&p.Source)
-	c.text(&p.Video)
-	c.text(&p.Audio)
-	c.text(&p.Edition)
-	c.text(&p.Extension)
-}
-
-func (c *codec) ids(d *report.IDs) {
-	c.int(&d.TMDB)
-	c.text(&d.IMDB)
-	c.int(&d.TVDB)
-	c.int(&d.AniDB)
-}
-
-func (c *codec) workIDs(d *report.WorkIDs) {
-	c.text(&d.IMDB)
-	c.int(&d.TVDB)
-	c.int(&d.AniDB)
-	c.int(&d.AniList)
-	c.int(&d.MAL)
-}
-
-func (c *codec) seen(s *match.Seen) {
-	c.text((*string)(&s.Kind))
-	c.int(&s.ID)
-	c.time(&s.ReadAt)
-}
 
 // Decided is a series that was decided just now: one record per file, and the answers and entries that the decisions
 // stand on.
@@ -388,7 +180,7 @@ func (d *Decided) term(now time.Time) (until, oldest time.Time, ok bool) {
 func (c *codec) header(k *Known) {
 	c.time(&k.at)
 	c.time(&k.until)
-	list(c, &k.seen, (*codec).seen)
+	list(c, &c.blocks.seen, &k.seen, (*codec).seen)
 }
 
 // encode returns a series as it is stored: every text once, until when it holds, its entries, its records.
@@ -420,20 +212,21 @@ func decode(b []byte, now time.Time) *Known {
 	return k
 }
 
-// Into reads the records into list, one for each of some files: indices into files and into list. It returns false for
-// what is damaged.
-func (k *Known) Into(list []report.Record, files []library.File, series []int) bool {
+// Into reads the records into r.List, one for each of some files: indices into files and into r.List. It returns false
+// for what is damaged.
+func (k *Known) Into(r *Records, files []library.File, series []int) bool {
 	if k.count != len(series) {
 		return false
 	}
-	c := codec{Codec: wire.Reader(k.records), texts: k.texts}
+	r.texts, r.Codec = k.texts, wire.Reader(k.records)
+	reserve(&r.blocks.parsed, k.count) // nearly every record has it
 	for _, i := range series {
-		one := &list[i]
+		one := &r.List[i]
 		*one = report.Record{Path: files[i].Path, Subtitles: files[i].Subtitles}
-		c.record(one)
-		if _, ok := lifetimes[one.Status]; !ok || c.Bad() {
+		r.record(one)
+		if _, ok := lifetimes[one.Status]; !ok || r.Bad() {
 			return false
 		}
 	}
-	return len(c.Left()) == 0
+	return len(r.Left()) == 0
 }

@@ -1,0 +1,270 @@
+package results
+
+import (
+	"math"
+	"time"
+	"unsafe"
+
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/wire"
+)
+
+// version is that of the stored layout. It is a part of every key, so programs with different ones share a store.
+const version = 10
+
+// codec is a wire.Codec for which a text is a number: it counts the texts in the order in which they first came.
+type codec struct {
+	wire.Codec
+	texts []string
+	refs  map[string]int // the number of each text; nil: reading
+	blocks
+}
+
+// blocks are the memory of what is read, shared by many records: without them matching an unchanged library again takes
+// four tenths longer. A block that is full is left to the records that have a part of it, and another one begun.
+type blocks struct {
+	parsed     []report.Parsed
+	ids        []report.IDs
+	ints       []int
+	floats     []float64
+	lists      []string
+	candidates []report.Candidate
+	works      []report.WorkIDs
+	seen       []match.Seen
+}
+
+func writer() *codec { return &codec{refs: map[string]int{}} }
+
+func (c *codec) int(n *int) { wire.Int(&c.Codec, n) }
+
+func (c *codec) count(n int) int { return c.Count(n, math.MaxInt) }
+
+func (c *codec) bool(v *bool) { c.Bool(v) }
+
+func (c *codec) float(f *float64) {
+	c.Float(f)
+	if c.Reading() && (math.IsNaN(*f) || math.IsInf(*f, 0)) { // no record has such a number, and JSON neither
+		*f = 0
+		c.Fail()
+	}
+}
+
+// time keeps nanoseconds; the zero time is 0, at which nothing was ever decided.
+func (c *codec) time(t *time.Time) {
+	n := int64(0)
+	if !t.IsZero() {
+		n = t.UnixNano()
+	}
+	c.Int64(&n)
+	if !c.Reading() {
+		return
+	}
+	*t = time.Time{}
+	if n != 0 {
+		*t = time.Unix(0, n).UTC()
+	}
+}
+
+func (c *codec) text(s *string) {
+	n := uint64(0)
+	if !c.Reading() && *s != "" {
+		known := c.refs[*s]
+		if known == 0 {
+			c.texts = append(c.texts, *s)
+			known = len(c.texts)
+			c.refs[*s] = known
+		}
+		n = uint64(known)
+	}
+	c.Uint64(&n)
+	if !c.Reading() {
+		return
+	}
+	*s = ""
+	switch {
+	case n > uint64(len(c.texts)):
+		c.Fail()
+	case n > 0:
+		*s = c.texts[n-1]
+	}
+}
+
+// dictionary is the texts that the numbers stand for: their lengths, then all of them in one.
+func (c *codec) dictionary(texts []string) []string {
+	lengths := make([]int, c.count(len(texts)))
+	size := 0
+	for i := range lengths {
+		if !c.Reading() {
+			lengths[i] = len(texts[i])
+		}
+		lengths[i] = c.count(lengths[i])
+		size += lengths[i]
+	}
+	if !c.Reading() {
+		for _, s := range texts {
+			c.Raw([]byte(s))
+		}
+		return texts
+	}
+	one := c.Take(size)
+	// what was stored is not written to: a copy would be as big as all of it
+	all := unsafe.String(unsafe.SliceData(one), len(one))
+	texts = make([]string, len(lengths))
+	for i, n := range lengths {
+		if c.Bad() {
+			return nil
+		}
+		texts[i], all = all[:n], all[n:]
+	}
+	return texts
+}
+
+func list[T any](c *codec, block *[]T, l *[]T, one func(*codec, *T)) {
+	n := c.count(len(*l))
+	if c.Reading() {
+		*l = nil
+		if n == 0 {
+			return
+		}
+		*l = room(block, n)
+	}
+	for i := range *l {
+		one(c, &(*l)[i])
+	}
+}
+
+func optional[T any](c *codec, block *[]T, p **T, one func(*codec, *T)) {
+	there := *p != nil
+	c.bool(&there)
+	if c.Reading() {
+		*p = nil
+		if there {
+			*p = &room(block, 1)[0]
+		}
+	}
+	if *p != nil {
+		one(c, *p)
+	}
+}
+
+// room returns n zero values of a block.
+func room[T any](block *[]T, n int) []T {
+	reserve(block, n)
+	start := len(*block)
+	*block = (*block)[:start+n]
+	values := (*block)[start : start+n : start+n]
+	clear(values)
+	return values
+}
+
+// reserve begins a block of twice the size where this one has no room for n values.
+func reserve[T any](block *[]T, n int) {
+	if cap(*block)-len(*block) < n {
+		*block = make([]T, 0, max(n, 2*cap(*block)))
+	}
+}
+
+// replayed returns a record as it will be replayed: an answer of TMDB's is the cache's by then.
+func replayed(r report.Record, now time.Time) report.Record {
+	if r.Source == networkSource {
+		r.Source = cacheSource
+	}
+	if r.Source != "" && r.CachedAt.IsZero() {
+		r.CachedAt = now
+	}
+	return r
+}
+
+// record is a record without its path, which the walk knows, and without what only explains.
+func (c *codec) record(r *report.Record) {
+	c.text((*string)(&r.Status))
+	c.text(&r.Kind)
+	c.int(&r.TMDBID)
+	c.text(&r.Title)
+	c.text(&r.OriginalTitle)
+	c.int(&r.Year)
+	c.text(&r.Source)
+	c.time(&r.CachedAt)
+	c.text((*string)(&r.Reason))
+	optional(c, &c.floats, &r.Confidence, (*codec).float)
+	optional(c, &c.ints, &r.Season, (*codec).int)
+	list(c, &c.ints, &r.Episodes, (*codec).int)
+	optional(c, &c.floats, &r.EpisodeConfidence, (*codec).float)
+	list(c, &c.lists, &r.EpisodeTitles, (*codec).text)
+	c.text(&r.AirDate)
+	optional(c, &c.works, &r.IDs, (*codec).workIDs)
+	list(c, &c.candidates, &r.Candidates, (*codec).candidate)
+	optional(c, &c.blocks.parsed, &r.Parsed, (*codec).parsed)
+}
+
+func (c *codec) candidate(o *report.Candidate) {
+	c.text(&o.Kind)
+	c.int(&o.TMDBID)
+	c.text(&o.Title)
+	c.int(&o.Year)
+	c.float(&o.Confidence)
+}
+
+func (c *codec) parsed(p *report.Parsed) {
+	c.text(&p.Title)
+	list(c, &c.lists, &p.Titles, (*codec).text)
+	list(c, &c.ints, &p.Seasons, (*codec).int)
+	optional(c, &c.ints, &p.Season, (*codec).int)
+	list(c, &c.floats, &p.Episodes, (*codec).float)
+	c.bool(&p.Absolute)
+	c.int(&p.Part)
+	c.text(&p.Special)
+	c.text(&p.EpisodeTitle)
+	c.int(&p.Year)
+	optional(c, &c.blocks.ids, &p.IDs, (*codec).ids)
+	c.text(&p.Group)
+	c.text(&p.Resolution)
+	c.int(&p.Version)
+	c.text(&p.Checksum)
+	c.text(&p.Kind)
+	c.text(&p.Source)
+	c.text(&p.Video)
+	c.text(&p.Audio)
+	c.text(&p.Edition)
+	c.text(&p.Extension)
+}
+
+func (c *codec) ids(d *report.IDs) {
+	c.int(&d.TMDB)
+	c.text(&d.IMDB)
+	c.int(&d.TVDB)
+	c.int(&d.AniDB)
+}
+
+func (c *codec) workIDs(d *report.WorkIDs) {
+	c.text(&d.IMDB)
+	c.int(&d.TVDB)
+	c.int(&d.AniDB)
+	c.int(&d.AniList)
+	c.int(&d.MAL)
+}
+
+func (c *codec) seen(s *match.Seen) {
+	c.text((*string)(&s.Kind))
+	c.int(&s.ID)
+	c.time(&s.ReadAt)
+}
+
+// Records are the records of a folder that is replayed. Their lists lie in a few blocks of memory, which the next
+// folder may have again: nothing that they point to is valid then.
+type Records struct {
+	List []report.Record
+	codec
+}
+
+// Reset makes room for the records of some files.
+func (r *Records) Reset(files int) {
+	if cap(r.List) < files {
+		r.List = make([]report.Record, files)
+	}
+	r.List = r.List[:files]
+	b := &r.blocks
+	b.parsed, b.ids, b.ints, b.floats = b.parsed[:0], b.ids[:0], b.ints[:0], b.floats[:0]
+	b.lists, b.candidates, b.works = b.lists[:0], b.candidates[:0], b.works[:0]
+}
