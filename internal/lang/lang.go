@@ -99,8 +99,8 @@ func Say[T ~string](text T) string {
 	return Text(text).in(*own)
 }
 
-// koPO is the Korean catalogue: msgid is an English text or format as it stands in the source, msgstr what is said in its
-// place. Poedit opens it.
+// koPO is the Korean catalogue: msgid is an English text or format as it stands in the source, msgstr what is said in
+// its place. Poedit opens it.
 //
 //go:embed ko.po
 var koPO string
@@ -121,8 +121,8 @@ var korean = sync.OnceValue(func() map[string]string {
 	return own
 })
 
-// readPO returns the messages of a PO file in their order, without its header. It knows what ko.po needs: comments, msgid
-// and msgstr, each a quoted string that may go on in the lines below.
+// readPO returns the messages of a PO file in their order, without its header. It knows what ko.po needs: comments,
+// msgid and msgstr, each a quoted string that may go on in the lines below.
 func readPO(in io.Reader) ([]message, error) {
 	var messages []message
 	var into *string

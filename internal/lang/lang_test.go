@@ -184,15 +184,47 @@ func TestATextKeepsItsArguments(t *testing.T) {
 		english, korean string
 	}{
 		{"a constant", "no TMDB key is set", "no TMDB key is set", "TMDB 키가 설정되지 않았습니다"},
-		{"a name that reads like a text", Textf("cannot be read: %s", path), "cannot be read: ./Downloads: 3 files", "읽을 수 없습니다: ./Downloads: 3 files"},
-		{"a text among the arguments", Textf("cannot be read: %s", Text("is empty")), "cannot be read: is empty", "읽을 수 없습니다: 비어 있습니다"},
-		{"a text in quotes is shown as it is", Textf("%q is not a status", Text("is empty")), `"is empty" is not a status`, `"is empty"은(는) 상태가 아닙니다`},
-		{"words in another order", Textf("%d of %d answers from the cache", 3, 10), "3 of 10 answers from the cache", "답 10건 중 캐시에서 3건"},
-		{"an error, and what it wraps", TextOf(missing), "read pins: open ./Downloads: 3 files: no such file or directory", "고정 읽기: open ./Downloads: 3 files: 그런 파일이나 폴더가 없습니다"},
-		{"words in front of an error of ours", TextOf(fmt.Errorf("%s: %w", path, Error("is empty"))), "./Downloads: 3 files: is empty", "./Downloads: 3 files: 비어 있습니다"},
-		{"several errors", TextOf(errors.Join(Error("is empty"), errors.New("is full"))), "is empty\nis full", "비어 있습니다\nis full"},
+		{
+			"a name that reads like a text", Textf("cannot be read: %s", path),
+			"cannot be read: ./Downloads: 3 files",
+			"읽을 수 없습니다: ./Downloads: 3 files",
+		},
+		{
+			"a text among the arguments", Textf("cannot be read: %s", Text("is empty")),
+			"cannot be read: is empty",
+			"읽을 수 없습니다: 비어 있습니다",
+		},
+		{
+			"a text in quotes is shown as it is", Textf("%q is not a status", Text("is empty")),
+			`"is empty" is not a status`,
+			`"is empty"은(는) 상태가 아닙니다`,
+		},
+		{
+			"words in another order", Textf("%d of %d answers from the cache", 3, 10),
+			"3 of 10 answers from the cache",
+			"답 10건 중 캐시에서 3건",
+		},
+		{
+			"an error, and what it wraps", TextOf(missing),
+			"read pins: open ./Downloads: 3 files: no such file or directory",
+			"고정 읽기: open ./Downloads: 3 files: 그런 파일이나 폴더가 없습니다",
+		},
+		{
+			"words in front of an error of ours", TextOf(fmt.Errorf("%s: %w", path, Error("is empty"))),
+			"./Downloads: 3 files: is empty",
+			"./Downloads: 3 files: 비어 있습니다",
+		},
+		{
+			"several errors", TextOf(errors.Join(Error("is empty"), errors.New("is full"))),
+			"is empty\nis full",
+			"비어 있습니다\nis full",
+		},
 		{"an error of nobody's", TextOf(errors.New("\x005:match")), "\x005:match", "\x005:match"},
-		{"texts in a row", Join([]Text{"is empty", Text(path), Textf("%d files", 2)}, "; "), "is empty; ./Downloads: 3 files; 2 files", "비어 있습니다; ./Downloads: 3 files; 파일 2개"},
+		{
+			"texts in a row", Join([]Text{"is empty", Text(path), Textf("%d files", 2)}, "; "),
+			"is empty; ./Downloads: 3 files; 2 files",
+			"비어 있습니다; ./Downloads: 3 files; 파일 2개",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if diff := cmp.Diff([]string{row.english, row.korean}, []string{row.text.String(), Say(row.text)}); diff != "" {
@@ -209,11 +241,14 @@ func TestATextKeepsItsArguments(t *testing.T) {
 }
 
 func TestReadPO(t *testing.T) {
-	got, err := readPO(strings.NewReader("# c\nmsgid \"\"\nmsgstr \"\"\n\"Language: ko\\n\"\n\n#, c-format\nmsgid \"a %d\"\nmsgstr \"\"\n\"b\\n\"\n\"c %d\"\n"))
+	got, err := readPO(strings.NewReader(
+		"# c\nmsgid \"\"\nmsgstr \"\"\n\"Language: ko\\n\"\n\n" +
+			"#, go-format\nmsgid \"a %d\"\nmsgstr \"\"\n\"b\\n\"\n\"c %d\"\n"))
 	if diff := cmp.Diff([]message{{"a %d", "b\nc %d"}}, got, cmp.AllowUnexported(message{})); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if _, err := readPO(strings.NewReader("msgid \"a\"\nnonsense\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, err := readPO(strings.NewReader("msgid \"a\"\nnonsense\n")); err == nil ||
+		!strings.Contains(err.Error(), "line 2") {
 		t.Errorf("a line that is neither: %v", err)
 	}
 }

@@ -18,7 +18,10 @@ import (
 var rows = flag.Bool("rows", false, "print what has no translation as entries of ko.po to be filled in")
 
 // speaking are the packages whose texts people read.
-var speaking = []string{"cli", "report", "report/html", "run/results", "match", "decide", "library", "pins", "app", "config", "chart", "organize", "organize/disk", "apply", "index", "watch"}
+var speaking = []string{
+	"cli", "report", "report/html", "run/results", "match", "decide", "library", "pins", "app", "config", "chart",
+	"organize", "organize/disk", "apply", "index", "watch",
+}
 
 // Whatever is said to people is in the catalogue. To fill it in: go test ./internal/lang -run Said -rows
 func TestWhatIsSaidToPeopleIsInTheCatalogue(t *testing.T) {
@@ -32,7 +35,8 @@ func TestWhatIsSaidToPeopleIsInTheCatalogue(t *testing.T) {
 			if _, ok := english[strings.TrimPrefix(filepath.ToSlash(s.file), "../")]; ok {
 				continue
 			}
-			if inside(have, bare(s.text)) || slices.ContainsFunc(unsaid, func(r *regexp.Regexp) bool { return r.MatchString(s.text) }) {
+			matches := func(r *regexp.Regexp) bool { return r.MatchString(s.text) }
+			if inside(have, bare(s.text)) || slices.ContainsFunc(unsaid, matches) {
 				continue
 			}
 			if *rows {
@@ -72,7 +76,11 @@ func inside(have, text string) bool {
 // What nobody says any more is not in it.
 func TestTheCatalogueHasNothingElse(t *testing.T) {
 	var said strings.Builder
-	for _, pkg := range append([]string{"demo", "index", "lockfile", "ui", "../ratelimit", "../ratelimit/internal/core", "../ratelimit/internal/shared", "../ratelimit/internal/filestore", "../ratelimit/redisstore", "../tmdb", "../cache", "logging", "gateway", "simulate", "organize", "apply"}, speaking...) {
+	for _, pkg := range append([]string{
+		"demo", "index", "lockfile", "ui", "../ratelimit", "../ratelimit/internal/core", "../ratelimit/internal/shared",
+		"../ratelimit/internal/filestore", "../ratelimit/redisstore", "../tmdb", "../cache", "logging", "gateway",
+		"simulate", "organize", "apply",
+	}, speaking...) {
 		dir := filepath.Join("..", filepath.FromSlash(pkg))
 		for _, s := range literalsOf(t, dir) {
 			said.WriteString(bare(s.text) + "\x00")
@@ -94,7 +102,9 @@ func TestTheCatalogueHasNothingElse(t *testing.T) {
 		texts, _ := parse(e.id)
 		for _, text := range texts {
 			for part := range strings.SplitSeq(text, "\n") {
-				if part = strings.Trim(part, " .,;:()\""); len(part) > 3 && strings.Contains(part, " ") && !composed(all, part) && !foreign[e.id] && !counted.MatchString(part) {
+				if part = strings.Trim(part, " .,;:()\""); len(part) > 3 && strings.Contains(part, " ") &&
+					!composed(all, part) &&
+					!foreign[e.id] && !counted.MatchString(part) {
 					t.Errorf("nobody says %q of %q", part, e.id)
 				}
 			}
@@ -108,7 +118,8 @@ func composed(all, text string) bool {
 		return true
 	}
 	for i, r := range text {
-		if r == ' ' && strings.Contains(all, strings.Trim(text[:i], " ,;")) && strings.Contains(all, strings.TrimSpace(text[i:])) {
+		if r == ' ' && strings.Contains(all, strings.Trim(text[:i], " ,;")) &&
+			strings.Contains(all, strings.TrimSpace(text[i:])) {
 			return true
 		}
 	}
@@ -120,31 +131,53 @@ var foreign = map[string]bool{}
 
 func init() {
 	for _, text := range []string{
-		"unknown shorthand flag: %s in %s", "flag needs an argument: %s", "invalid argument %q for %q flag: %s", "permission denied", "no such file or directory",
-		"no space left on device", "is a directory", "not a directory", "connection refused", "connection reset by peer", "file name too long", "read-only file system",
-		"context deadline exceeded", "help for %s", "Generate the autocompletion script for the specified shell", "Generate the autocompletion script for bash",
-		"Generate the autocompletion script for zsh", "Generate the autocompletion script for fish", "Generate the autocompletion script for powershell",
+		"unknown shorthand flag: %s in %s", "flag needs an argument: %s", "invalid argument %q for %q flag: %s",
+		"permission denied", "no such file or directory",
+		"no space left on device", "is a directory", "not a directory", "connection refused", "connection reset by peer",
+		"file name too long", "read-only file system",
+		"context deadline exceeded", "help for %s", "Generate the autocompletion script for the specified shell",
+		"Generate the autocompletion script for bash",
+		"Generate the autocompletion script for zsh", "Generate the autocompletion script for fish",
+		"Generate the autocompletion script for powershell",
 	} {
 		foreign[text] = true
 	}
 }
 
 // counted is what ui.Count makes of a noun.
-var counted = regexp.MustCompile(`^1? ?(more folders?|aired episodes?|files?|answers?|requests?|retry|retries|times?|errors?|clients?|process|processes|items?|episodes?|seasons?)\b`)
+var counted = regexp.MustCompile(`^1? ?(more folders?|aired episodes?|files?|answers?|requests?|retry|retries|times?` +
+	`|errors?|clients?|process|processes|items?|episodes?|seasons?)\b`)
 
 // unsaid are literals that look like texts and are none, or that stay as they are.
 var unsaid = []*regexp.Regexp{
-	regexp.MustCompile(`^ *(# )?(anivault|find|echo|chmod) `),                                                                                                                                                                // examples, and commands that a hint names
-	regexp.MustCompile(`^(get|lookup|tune|missing|pin|unpin|search|match|import|organize|apply|undo|history|verify|watch) [A-Z]+[=|.A-Z 	[\]]*$`),                                                                            // how a command is typed
-	regexp.MustCompile(`--format |: one object per |: the (summary|columns)$|^serve: (GET |the answer)`),                                                                                                                     // names of outputs for programs
-	regexp.MustCompile(`^What "status" says|Error codes in "error"|^\. json is one document`),                                                                                                                                // of help formats, which is about fields
-	regexp.MustCompile(`^(system volume information|network trash folder|temporary items|behind the scenes|deleted scenes|bonus features|bonus disc|bd menu|dvd menu|clean op & ed)$`),                                       // folders
-	regexp.MustCompile(`^NAME\t|^%d\+%d of |^(new|revoke) NAME|^# made by: anivault|^  - \{name: |^, (admin: true|made: )`),                                                                                                  // headers of tables, lines of files
-	regexp.MustCompile(`^(probe %s|(not|after|kept|was|left) %d %s|(lost|keep|back) %d|sum %s\n|source %s\n|target %s\n|new %d %s\n|aside %d %d\n|%s %d %d %d [^\n]*\n  (to %d|text) %s\n|%s%d\nid %s\n.*)$|(?s)^%s%d\nid `), // lines of a journal
-	regexp.MustCompile(`^set (the time of|room aside for)$|^(it ends before <|<%s> where <%s> should be|row %d: %w|is larger than 1 MiB|%.40q is not an id of an anime)$`),                                                   // of files that others made
-	regexp.MustCompile(`^%s (%s )?(Season|Part) %[ds]( %s)?( %d)?$`),                                                                                                                                                         // titles to be looked up
-	regexp.MustCompile(`^The form of names in the layout custom: %s\.$|^no setting $`),                                                                                                                                       // rows of their own; a mistake of ours
-	regexp.MustCompile(`^(season|offset) N$|form-action|^ *(# |%s)token: %q|default-src|^AniDB %d$|^FAIL  |^tmdb: %s$|^This product uses the TMDB API|^completion of --`),
+	// examples, and commands that a hint names
+	regexp.MustCompile(`^ *(# )?(anivault|find|echo|chmod) `),
+	// how a command is typed
+	regexp.MustCompile(`^(get|lookup|tune|missing|pin|unpin|search|match|import|organize|apply|undo|history|verify|` +
+		`watch) [A-Z]+[=|.A-Z 	[\]]*$`),
+	// names of outputs for programs
+	regexp.MustCompile(`--format |: one object per |: the (summary|columns)$|^serve: (GET |the answer)`),
+	// of help formats, which is about fields
+	regexp.MustCompile(`^What "status" says|Error codes in "error"|^\. json is one document`),
+	// folders
+	regexp.MustCompile(`^(system volume information|network trash folder|temporary items|behind the scenes|` +
+		`deleted scenes|bonus features|bonus disc|bd menu|dvd menu|clean op & ed)$`),
+	// headers of tables, lines of files
+	regexp.MustCompile(`^NAME\t|^%d\+%d of |^(new|revoke) NAME|^# made by: anivault|^  - \{name: |^, (admin: true|` +
+		`made: )`),
+	// lines of a journal
+	regexp.MustCompile(`^(probe %s|(not|after|kept|was|left) %d %s|(lost|keep|back) %d|sum %s\n|source %s\n|` +
+		`target %s\n|new %d %s\n|aside %d %d\n|%s %d %d %d [^\n]*\n  (to %d|text) %s\n|` +
+		`%s%d\nid %s\n.*)$|(?s)^%s%d\nid `),
+	// of files that others made
+	regexp.MustCompile(`^set (the time of|room aside for)$|^(it ends before <|<%s> where <%s> should be|row %d: %w|` +
+		`is larger than 1 MiB|%.40q is not an id of an anime)$`),
+	// titles to be looked up
+	regexp.MustCompile(`^%s (%s )?(Season|Part) %[ds]( %s)?( %d)?$`),
+	// rows of their own; a mistake of ours
+	regexp.MustCompile(`^The form of names in the layout custom: %s\.$|^no setting $`),
+	regexp.MustCompile(`^(season|offset) N$|form-action|^ *(# |%s)token: %q|default-src|^AniDB %d$|^FAIL  |` +
+		`^tmdb: %s$|^This product uses the TMDB API|^completion of --`),
 }
 
 // english are files that speak English alone, and why.
@@ -203,6 +236,46 @@ func literalsOf(t *testing.T, dir string) []text {
 		})
 	}
 	return out
+}
+
+// Two texts that are added garble each other: Textf and Join put them together.
+func TestTextsAreNotAdded(t *testing.T) {
+	files, err := filepath.Glob("../*/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	makesText := func(e ast.Expr) bool {
+		call, ok := e.(*ast.CallExpr)
+		if !ok {
+			return false
+		}
+		made, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok || !slices.Contains([]string{"Text", "Textf", "TextOf", "Join", "Count"}, made.Sel.Name) {
+			return false
+		}
+		pkg, ok := made.X.(*ast.Ident)
+		return ok && pkg.Name == "lang"
+	}
+	for _, file := range files {
+		positions := token.NewFileSet()
+		f, err := parser.ParseFile(positions, file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch x := n.(type) {
+			case *ast.BinaryExpr:
+				if x.Op == token.ADD && (makesText(x.X) || makesText(x.Y)) {
+					t.Errorf("%s: a text is added: use lang.Textf or lang.Join", positions.Position(x.OpPos))
+				}
+			case *ast.AssignStmt:
+				if x.Tok == token.ADD_ASSIGN && makesText(x.Rhs[0]) {
+					t.Errorf("%s: a text is added: use lang.Textf or lang.Join", positions.Position(x.TokPos))
+				}
+			}
+			return true
+		})
+	}
 }
 
 // constant returns the value of a string literal, or of several that are added.
