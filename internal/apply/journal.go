@@ -39,8 +39,8 @@ type header struct {
 	Bytes    int             `json:"bytes"` // from here to the marks
 }
 
-// field is a name and where its value stands: a line of a step is one JSON object of them, always in one order. There is
-// one for each file, so they are written and read without reflection, which takes three times as long.
+// field is a name and where its value stands. The line of a step is one JSON object of them, always in one order. There
+// is one for each file, so they are written and read without reflection, which takes three times as long.
 type field struct {
 	name  string // as it stands in the line
 	value any
