@@ -40,3 +40,7 @@ func ok() Event { return Event{Outcome: OK, Status: 200} }
 
 // at is a snapshot at a moment, seen with a tuning.
 func (s *Snapshot) at(now Stamp, t *Tuning) view { return view{s, now, t, 1} }
+
+func (q *queue) running(epoch uint64) int {
+	return q.count(func(l *lease) bool { return l.epoch == epoch })
+}

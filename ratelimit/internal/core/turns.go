@@ -255,10 +255,6 @@ func (q *queue) count(fits func(*lease) bool) int {
 	return n
 }
 
-func (q *queue) running(epoch uint64) int {
-	return q.count(func(l *lease) bool { return l.epoch == epoch })
-}
-
 // probes counts the requests that were let through one at a time.
 func (q *queue) probes(m *machine) int {
 	return q.count(func(l *lease) bool { return l.epoch == m.epoch && l.permit > m.faltering })
