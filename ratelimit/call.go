@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/anivault/anivault/ratelimit/internal/core"
@@ -258,10 +257,10 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 
 // askOnce asks. Waiting for the store ends with max-wait.
 func (c *call) askOnce(ctx context.Context) error {
-	bounded := deadline{Context: ctx, at: time.Now().Add(c.patience())}
-	defer bounded.cancel()
+	bounded, cancel := context.WithTimeout(ctx, c.patience())
+	defer cancel()
 	c.asked.step = c.tryGrant
-	err := c.l.do(&bounded, &c.asked)
+	err := c.l.do(bounded, &c.asked)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		err = c.timeout(ReasonTurn, State(c.l.state.Load()))
 	}
@@ -462,55 +461,5 @@ func (c *call) endWait(gauges Gauges) {
 	c.began = time.Time{}
 	if c.l.hooks.OnWait != nil {
 		c.l.hooks.OnWait(info)
-	}
-}
-
-// deadline is [context.WithDeadline] that makes its timer when somebody begins to wait: most updates of a store don't.
-type deadline struct {
-	context.Context
-	at time.Time
-
-	mu    sync.Mutex
-	timed context.Context // nil: nobody waits
-	stop  context.CancelFunc
-}
-
-// Deadline implements [context.Context].
-func (d *deadline) Deadline() (time.Time, bool) {
-	if at, ok := d.Context.Deadline(); ok && at.Before(d.at) {
-		return at, true
-	}
-	return d.at, true
-}
-
-// Done implements [context.Context].
-func (d *deadline) Done() <-chan struct{} {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.timed == nil {
-		d.timed, d.stop = context.WithDeadline(d.Context, d.at)
-	}
-	return d.timed.Done()
-}
-
-// Err implements [context.Context].
-func (d *deadline) Err() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.timed != nil {
-		return d.timed.Err()
-	}
-	if err := d.Context.Err(); err != nil || time.Now().Before(d.at) {
-		return err
-	}
-	return context.DeadlineExceeded
-}
-
-// cancel frees the timer.
-func (d *deadline) cancel() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.stop != nil {
-		d.stop()
 	}
 }
