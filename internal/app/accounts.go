@@ -271,7 +271,8 @@ func viewAccount(st ratelimit.Status, own ratelimit.Account) AccountView {
 	v := st.View(own)
 	best := v.Standing()
 	out := AccountView{
-		Name: v.Name, Priority: own.Priority, Enabled: v.Enabled, Standing: best.Standing.String(), Since: ui.Stamp(best.Since),
+		Name: v.Name, Priority: own.Priority, Enabled: v.Enabled, Standing: best.Standing.String(),
+		Since:   ui.Stamp(best.Since),
 		Running: v.Running, Limit: v.Slots, KeyLimit: v.KeySlots, Rate: v.Rate,
 		Quota: ViewQuota(v.Quota, v.QuotaUsed, v.QuotaReserved, v.QuotaRenews), Keys: []KeyView{},
 		Overrides: ViewOverrides(v.Overrides),

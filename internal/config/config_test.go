@@ -337,7 +337,8 @@ func TestWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, warnings, err = Load(src)
-	if err != nil || readableByOthers(path) && (len(warnings) != 1 || !strings.Contains(warnings[0].String(), "chmod 600")) {
+	if err != nil ||
+		readableByOthers(path) && (len(warnings) != 1 || !strings.Contains(warnings[0].String(), "chmod 600")) {
 		t.Error(err, warnings)
 	}
 	key := filepath.Join(t.TempDir(), "key.pem")

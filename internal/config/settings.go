@@ -42,8 +42,9 @@ var settings = sync.OnceValue(func() []Setting {
 	}
 	for _, f := range ratelimit.Fields() {
 		all = append(all, Setting{
-			Key: "limiter." + f.Key, Env: LimiterVariable(f.Key), Default: f.Default(), Doc: f.Doc, Allowed: boundsText(f.Bounds()),
-			apply: func(c *Config, v string) error { return f.Set(&c.Tuning, v) },
+			Key: "limiter." + f.Key, Env: LimiterVariable(f.Key), Default: f.Default(), Doc: f.Doc,
+			Allowed: boundsText(f.Bounds()),
+			apply:   func(c *Config, v string) error { return f.Set(&c.Tuning, v) },
 		})
 	}
 	return all

@@ -63,7 +63,9 @@ func (d *flaky) Decide(ctx context.Context, s match.Series, _ decide.Turn, decid
 }
 
 // tried runs through titles, one after the other, and returns what was asked and what came of it.
-func tried(t *testing.T, d *flaky, titles []string) (asked string, statuses map[string]match.Status, took time.Duration) {
+func tried(
+	t *testing.T, d *flaky, titles []string,
+) (asked string, statuses map[string]match.Status, took time.Duration) {
 	t.Helper()
 	var batches []Batch
 	for i, title := range titles {
