@@ -21,12 +21,12 @@
 //
 // # How it is kept
 //
-// The answers lie in one bbolt file (internal/store). bbolt lets one writer in and nobody beside it, so the file is never
-// held open: it is opened for one batch of reads, or for one transaction that writes, inside one file lock. Those who
-// write at the same time share a transaction, and each write returns when its own is through: after that neither a
-// kill -9 nor a loss of power can lose it, and all processes see it. What can't be written, because a process was
-// stopped with the lock or the disk is full, stays in memory, goes with a later transaction, and its write returns
-// [ErrPending].
+// The answers lie in one bbolt file (internal/store). bbolt lets one writer in and no reader beside it, so the file is
+// never held open: it is opened for one batch of reads, or for one transaction that writes, inside one file lock.
+// Those who write at the same time share a transaction, and each write returns when its own is through: after that
+// neither a kill -9 nor a loss of power can lose it, and all processes see it. What can't be written, because a
+// process was stopped with the lock or the disk is full, stays in memory, goes with a later transaction, and its write
+// returns [ErrPending].
 //
 // One answer has three forms on its way:
 //

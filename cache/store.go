@@ -264,7 +264,9 @@ type Stats struct {
 // Stats walks over the whole cache.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	u, err := s.disk.Usage(ctx)
-	st := Stats{FileSize: u.FileSize, Used: u.Used, MaxSize: s.opts.MaxSize, SetAside: u.SetAside, ByClass: map[Class]int{}}
+	st := Stats{
+		FileSize: u.FileSize, Used: u.Used, MaxSize: s.opts.MaxSize, SetAside: u.SetAside, ByClass: map[Class]int{},
+	}
 	if err != nil {
 		return st, err
 	}

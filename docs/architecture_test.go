@@ -14,6 +14,10 @@ import (
 const module = "github.com/anivault/anivault/"
 
 // TestArchitectureListsThePackagesThatThereAre compares the table of packages with go list.
+// paths are the names of files and folders of the repository in a page.
+var paths = regexp.MustCompile("`((?:bench|cache|cmd|docs|internal|ratelimit|testdata|tmdb|" +
+	`\.ci|\.github)/[A-Za-z0-9_./]+)` + "`")
+
 func TestArchitectureListsThePackagesThatThereAre(t *testing.T) {
 	cmd := exec.Command("go", "list", "./...")
 	cmd.Dir = ".."
@@ -54,7 +58,7 @@ func TestArchitectureNamesTheDeciders(t *testing.T) {
 func TestPagesNameFilesThatThereAre(t *testing.T) {
 	for _, page := range []string{"architecture.md", "../CONTRIBUTING.md"} {
 		seen := map[string]bool{}
-		for _, path := range regexp.MustCompile("`((?:bench|cache|cmd|docs|internal|ratelimit|testdata|tmdb|\\.ci|\\.github)/[A-Za-z0-9_./]+)`").FindAllStringSubmatch(read(t, page), -1) {
+		for _, path := range paths.FindAllStringSubmatch(read(t, page), -1) {
 			seen[path[1]] = true
 		}
 		if len(seen) < 10 {

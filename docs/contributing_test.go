@@ -84,7 +84,8 @@ func section(t *testing.T, page, heading string) string {
 
 // TestToAddSomethingOpenWhatThereIs looks up each file of the table and each name behind it, which it must declare.
 func TestToAddSomethingOpenWhatThereIs(t *testing.T) {
-	rows := regexp.MustCompile("(?m)^\\| ([^|]+) \\| (`[^`]+`: .*?) \\|$").FindAllStringSubmatch(section(t, "../CONTRIBUTING.md", "To add something"), -1)
+	row := regexp.MustCompile("(?m)^\\| ([^|]+) \\| (`[^`]+`: .*?) \\|$")
+	rows := row.FindAllStringSubmatch(section(t, "../CONTRIBUTING.md", "To add something"), -1)
 	for _, row := range rows {
 		t.Run(row[1], func(t *testing.T) {
 			var path string
@@ -111,7 +112,8 @@ func TestToAddSomethingOpenWhatThereIs(t *testing.T) {
 // TestTheGlossaryNamesTypesThatThereAre looks up each type or function of the glossary in its package.
 func TestTheGlossaryNamesTypesThatThereAre(t *testing.T) {
 	packages := map[string]map[string]bool{}
-	names := regexp.MustCompile("`([a-z]+)\\.([A-Za-z][A-Za-z0-9_.]*)`").FindAllStringSubmatch(section(t, "../CONTRIBUTING.md", "Glossary"), -1)
+	name := regexp.MustCompile("`([a-z]+)\\.([A-Za-z][A-Za-z0-9_.]*)`")
+	names := name.FindAllStringSubmatch(section(t, "../CONTRIBUTING.md", "Glossary"), -1)
 	for _, name := range names {
 		t.Run(name[0], func(t *testing.T) {
 			pkg := name[1]

@@ -85,7 +85,7 @@ func TestEveryUpdateMayBeRepeated(t *testing.T) {
 // play makes the steps and returns what each has shown.
 func play(t *testing.T, steps []string, decoy string, accounts []Account) []string {
 	memory := NewMemoryStore()
-	var store Store = memory
+	store := memory
 	if decoy != "" {
 		now := time.Now()
 		lost := others(Instant{Wall: now, BootID: "memory"})[decoy]

@@ -103,7 +103,8 @@ func TestErrorTexts(t *testing.T) {
 		"tmdb: Page must be 1 to 500": newQuery().page(
 			-1,
 		).err,
-		"tmdb: TLS asked of a port that speaks plain HTTP (h:1): http: server gave HTTP response to HTTPS client": &ConfigError{
+		"tmdb: TLS asked of a port that speaks plain HTTP (h:1): " +
+			"http: server gave HTTP response to HTTPS client": &ConfigError{
 			Kind: ConfigPlainPort, Host: "h:1", Err: http.ErrSchemeMismatch,
 		},
 		"tmdb: id may hold letters, digits, '-', '_' and '.' only": newQuery().segment(

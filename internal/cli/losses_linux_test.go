@@ -49,7 +49,8 @@ func (h *house) records(rows ...[]any) string {
 	var b strings.Builder
 	for _, r := range rows {
 		kind, id, _ := strings.Cut(r[1].(string), "/")
-		fmt.Fprintf(&b, `{"type":"match","path":%q,"status":"matched","confidence":1,"kind":%q,"tmdb_id":%s,"title":"Title %s","year":2020`,
+		fmt.Fprintf(&b, `{"type":"match","path":%q,"status":"matched","confidence":1,"kind":%q,`+
+			`"tmdb_id":%s,"title":"Title %s","year":2020`,
 			filepath.Join(h.dir, r[0].(string)), kind, id, id)
 		switch len(r) {
 		case 4:

@@ -177,7 +177,9 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 	}
 	for i, want := range []string{
 		"Aaa Nothing: 2 files", "candidate with that number", "Cowboy Bebop (1998)  tv/30991",
-		"  -> Cowboy Bebop (1998)  tv/30991\n     [G] Aaa Nothing - 01.mkv  ->  S01E01\n     [G] Aaa Nothing - 02.mkv  ->  S01E02\n  kept for the title Aaa Nothing (every file whose name has it, wherever it is)\n",
+		"  -> Cowboy Bebop (1998)  tv/30991\n     [G] Aaa Nothing - 01.mkv  ->  S01E01\n" +
+			"     [G] Aaa Nothing - 02.mkv  ->  S01E02\n" +
+			"  kept for the title Aaa Nothing (every file whose name has it, wherever it is)\n",
 		"Bbb Nothing: 2 files", "  kept for the title Bbb Nothing (", "  kept for ", "Bbb Nothing: ", "Ddd Nothing:",
 		"TMDB has no tv/99999999", "Spirited Away (2001)  movie/129", "a film has no season", "Eee Nothing:",
 	} {

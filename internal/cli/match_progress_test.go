@@ -68,9 +68,10 @@ func TestAnOutageHasTwoLinesInALog(t *testing.T) {
 	var o outageLines
 	var lines []string
 	for _, p := range []app.Progress{
-		at(ratelimit.Normal, ratelimit.Normal), at(ratelimit.Sleep, ratelimit.Sleep), at(ratelimit.HalfOpen, ratelimit.Normal),
-		at(ratelimit.Sleep, ratelimit.Sleep), at(ratelimit.CacheOnly, ratelimit.CacheOnly),
-		at(ratelimit.HalfOpen, ratelimit.Normal), at(ratelimit.Normal, ratelimit.Normal), at(ratelimit.Normal, ratelimit.Normal),
+		at(ratelimit.Normal, ratelimit.Normal), at(ratelimit.Sleep, ratelimit.Sleep),
+		at(ratelimit.HalfOpen, ratelimit.Normal), at(ratelimit.Sleep, ratelimit.Sleep),
+		at(ratelimit.CacheOnly, ratelimit.CacheOnly), at(ratelimit.HalfOpen, ratelimit.Normal),
+		at(ratelimit.Normal, ratelimit.Normal), at(ratelimit.Normal, ratelimit.Normal),
 	} {
 		if p.Wait.Cause != ratelimit.ReasonNone {
 			p.Wait.Until = now.Add(2 * time.Second)

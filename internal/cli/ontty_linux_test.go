@@ -261,7 +261,13 @@ func TestRemovingIsAskedAboutOnATerminal(t *testing.T) {
 		{"the cache, and Ctrl-C", `\[y/N\] `, "\x03", "", []string{"cache", "clear"}, 130},
 		{"the cache", `Remove [1-9]\d* answers`, "y\r", "removed ", []string{"cache", "clear"}, 0},
 		{"the cache, answered before", `removed 0 answers`, "", "", []string{"cache", "clear", "--yes"}, 0},
-		{"the limiter, by mistake", `Forget what the limiter has learned \(Normal, [1-9]\d* answers? to judge by\)\? \[y/N\] `, "no\r", "nothing was removed", []string{"limiter", "reset"}, 0},
+		{
+			"the limiter, by mistake",
+			`Forget what the limiter has learned \(Normal, [1-9]\d* answers? to judge by\)\? \[y/N\] `, "no\r",
+			"nothing was removed",
+			[]string{"limiter", "reset"},
+			0,
+		},
 		{"the limiter", `\[y/N\] `, "yes\r", "forgot Normal", []string{"limiter", "reset"}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -136,7 +136,8 @@ func shelfOf(t *testing.T, files int, kind string) *shelf {
 		t.Fatal(err)
 	}
 	if kind == "nfo" {
-		s.know("Lantern Keepers - S01E01.mkv", `{"kind":"tv","tmdb_id":1,"titles":[{"lang":"en","type":"main","title":"Lantern Keepers"}],"year":2020,"seasons":[{"season":1,"episodes":12}]}`)
+		s.know("Lantern Keepers - S01E01.mkv", `{"kind":"tv","tmdb_id":1,"titles":[{"lang":"en","type":"main",`+
+			`"title":"Lantern Keepers"}],"year":2020,"seasons":[{"season":1,"episodes":12}]}`)
 	}
 	s.before = s.tree(true)
 	return s

@@ -16,9 +16,11 @@ import (
 
 // Commands of scripts about the gateway:
 //
-//	gateway ARGS...               starts "anivault serve --listen 127.0.0.1:0 ARGS" and waits until it listens; $GATEWAY is its URL, $GATEWAY_ADDR its address
+//	gateway ARGS...               starts "anivault serve --listen 127.0.0.1:0 ARGS" and waits until it listens;
+//	                              $GATEWAY is its URL, $GATEWAY_ADDR its address
 //	stopped SIG N                 sends the signal, or KILL; the exit status must be N. What it printed is in gateway.err
-//	fetch STATUS PATH [TEXT [HEADER...]]  asks it; the answer must have the status and hold the text. $TOKEN in a header is replaced
+//	fetch STATUS PATH [TEXT [HEADER...]]  asks it; the answer must have the status and hold the text. $TOKEN in a
+//	                              header is replaced
 var gateways sync.Map // running gateways by the script's work folder
 
 // runningGateway is a gateway of a script.

@@ -54,23 +54,24 @@ func TestMain(m *testing.M) {
 // TestScripts runs every testdata/script/*.txtar: the program as a process, against the stand-in. Besides
 // testscript's own commands there are
 //
-//	tmdb [limit=L] [preset=P] [key=K] [scenario=FILE]   starts a stand-in and points anivault at it; with "tls" it speaks
-//	                                                    TLS by an authority that nobody knows, whose certificate is in ca.pem;
-//	                                                    its faults are tls=expired and tls=wrongname. scheme=S is what anivault
-//	                                                    is told, whatever is spoken
-//	redis                                               starts a redis-server at $SERVER and makes it the coordinator
-//	becomes PRESET | becomes well                       what the running stand-in suffers from now on; well undoes also
-//	becomes renumbered                                  what it has corrected from now on: the seasons of Hollow Bell Tower
-//	aged 30h                                            makes every cached answer so much older
-//	requests N | requests N-M | requests <=N            how many requests it has seen since the last look, none of them
-//	                                                    refused with 429 and, with "once", none of them twice
-//	status N CMD ARGS...                                runs a command that must exit with N
-//	sample DIR                                          makes the demo's sample library
-//	files DIR FILE...                                   makes empty files; a name may hold \n and \xNN
-//	signalled SIG N MATCHED CMD ARGS...                  sends the signal once MATCHED lines are out; the exit status must be N
-//	lines FILE BYTES                                    makes a file of so many bytes, in lines of 64
-//	rotated FILE N BYTES                                FILE, FILE.1 and so on are N files, none beyond BYTES, of whole lines
-//	json FIELD=VALUE... [in FILE]                       each must hold in at least one line of stdout; ~VALUE is a beginning
+//	tmdb [limit=L] [preset=P] [key=K] [scenario=FILE]
+//	                                            starts a stand-in and points anivault at it; with "tls" it speaks
+//	                                            TLS by an authority that nobody knows, whose certificate is in ca.pem;
+//	                                            its faults are tls=expired and tls=wrongname. scheme=S is what anivault
+//	                                            is told, whatever is spoken
+//	redis                                       starts a redis-server at $SERVER and makes it the coordinator
+//	becomes PRESET | becomes well               what the running stand-in suffers from now on; well undoes also
+//	becomes renumbered                          what it has corrected from now on: the seasons of Hollow Bell Tower
+//	aged 30h                                    makes every cached answer so much older
+//	requests N | requests N-M | requests <=N    how many requests it has seen since the last look, none of them
+//	                                            refused with 429 and, with "once", none of them twice
+//	status N CMD ARGS...                        runs a command that must exit with N
+//	sample DIR                                  makes the demo's sample library
+//	files DIR FILE...                           makes empty files; a name may hold \n and \xNN
+//	signalled SIG N MATCHED CMD ARGS...         sends the signal once MATCHED lines are out; the exit status must be N
+//	lines FILE BYTES                            makes a file of so many bytes, in lines of 64
+//	rotated FILE N BYTES                        FILE, FILE.1 and so on are N files, none beyond BYTES, of whole lines
+//	json FIELD=VALUE... [in FILE]               each must hold in at least one line of stdout; ~VALUE is a beginning
 func TestScripts(t *testing.T) {
 	dir := filepath.Join("..", "..", "testdata", "script")
 	var files []string

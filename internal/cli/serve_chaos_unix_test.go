@@ -28,7 +28,8 @@ import (
 )
 
 // chaosYAML lets waits end soon, so that each answer has a bound.
-const chaosYAML = `limiter: {rate_base: 20, ceiling: 20, ceiling_window: 1s, request_timeout: 1s, max_retries: 1, sleep_min: 300ms, sleep_max: 1s, sleep_max_outage: 500ms}
+const chaosYAML = `limiter: {rate_base: 20, ceiling: 20, ceiling_window: 1s, request_timeout: 1s, max_retries: 1,
+  sleep_min: 300ms, sleep_max: 1s, sleep_max_outage: 500ms}
 serve: {acquire_timeout: {interactive: 2s}, stale_after: 100ms, drain_timeout: 1s}
 accounts:
   - {name: first, priority: 1, keys: [{token: chaos-one}, {token: chaos-two}], account_concurrency: 3}

@@ -252,7 +252,7 @@ func pace(s ratelimit.Status, p ratelimit.ProcessStatus) lang.Text {
 // seconds.
 type wireStatus struct {
 	Upstream    string `json:"upstream" doc:"the base URL whose limiter this is"`
-	Coordinator string `json:"coordinator,omitempty" doc:"the server that several machines share, without user and password"`
+	Coordinator string `json:"coordinator,omitempty" doc:"the server that several machines share, without its password"`
 
 	State       string            `json:"state" doc:"the state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
 	Cause       string            `json:"cause" doc:"why: a reason of limiter rules"`
@@ -273,7 +273,7 @@ type wireStatus struct {
 	Failures    int               `json:"consec_failures" doc:"5xx and network errors in a row"`
 	Cooldown    float64           `json:"cooldown_s" doc:"length of the next Sleep, seconds"`
 	Recover     float64           `json:"auto_recover_s" doc:"period after which CacheOnly is left, seconds; 0: never"`
-	LearnedRate float64           `json:"learned_rate,omitempty" doc:"the upstream's limit, learned from its 429s, where it is below rate_base"`
+	LearnedRate float64           `json:"learned_rate,omitempty" doc:"a limit below rate_base, learned from 429s"`
 	LearnedAt   string            `json:"learned_at,omitempty" doc:"when it was learned"`
 	Budget      *wireBudget       `json:"budget,omitempty" doc:"the request budget, if there is one"`
 	Accounts    []app.AccountView `json:"accounts,omitempty" doc:"where there are several: as accounts list tells them"`

@@ -78,7 +78,8 @@ func (h holders) whole() int {
 func filmNote(d *tmdb.MovieDetails) *nfo.Entry {
 	return &nfo.Entry{
 		Kind: string(match.Movie), ID: d.ID, OriginalTitle: d.OriginalTitle, Plot: d.Overview, Premiered: d.ReleaseDate,
-		Runtime: d.Runtime, Genres: namesOf(d.Genres, genreName), Studios: namesOf(d.ProductionCompanies, companyName), Status: d.Status,
+		Runtime: d.Runtime, Genres: namesOf(d.Genres, genreName), Studios: namesOf(d.ProductionCompanies, companyName),
+		Status: d.Status,
 		Poster: pathOr(d.PosterPath), Fanart: pathOr(d.BackdropPath),
 	}
 }
@@ -179,7 +180,8 @@ func translationOf(e *match.Entry, language, region string) string {
 // needs the details: it may show the original title for want of one in the first language. Where the details can't be
 // had it keeps the title that it has.
 func (d *Deciders) name(ctx context.Context, res *match.Resolution) {
-	if len(d.shown) < 2 || res.Status != match.Matched || res.Entry != nil || res.ID == 0 || res.Title != res.OriginalTitle {
+	if len(d.shown) < 2 || res.Status != match.Matched || res.Entry != nil || res.ID == 0 ||
+		res.Title != res.OriginalTitle {
 		return
 	}
 	e, origin, err := d.Entry(ctx, res.Kind, res.ID)

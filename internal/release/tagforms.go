@@ -229,7 +229,8 @@ func readSite(p *tagged, i int) bool {
 		if i == 1 && to > 0 && p.w.classAt(0) == cjk && p.w.gap(0) == "" { // "银色电影www.site.com"
 			p.w.set(0, 1, tagSite)
 		}
-	} else if p.w.beside(i, i+1) && p.w.gap(i) == "." && p.siteAlone(i) && lists().domains[strings.ToLower(p.w.word(i+1))] {
+	} else if p.w.beside(i, i+1) && p.w.gap(i) == "." && p.siteAlone(i) &&
+		lists().domains[strings.ToLower(p.w.word(i+1))] {
 		to = i + 2
 	}
 	if to == 0 {

@@ -244,7 +244,7 @@ var staysInTitle = []reason[endWord]{
 	because("a word that titles have too, written like the title",
 		"Silver.Rail.Line.S02E05.1080p.WEB-QUIET -> Silver Rail Line s2 e5 episode",
 		func(e endWord) bool {
-			small := e.tag == tagOther && len(e.text) > 2 && e.text == strings.ToLower(e.text) // as in a scene name in lower case
+			small := e.tag == tagOther && len(e.text) > 2 && e.text == strings.ToLower(e.text)
 			return e.w.tokens[e.at].word.common && !e.in.shouts(e.at) && !e.amongItsKind() && !small
 		}),
 	because("a source or a remark among spaces, written like the title",

@@ -1,8 +1,8 @@
 // Package store keeps values for many short-lived processes in one folder: a bbolt file that is opened for one batch of
 // reads, or for one transaction, inside a file lock.
 //
-// A [Bucket] is a name space of [Item] values. [Store.Claim] is the right of one process to ask a question. Prune, Clear,
-// Compact and Verify tend the file.
+// A [Bucket] is a name space of [Item] values. [Store.Claim] is the right of one process to ask a question. Prune,
+// Clear, Compact and Verify tend the file.
 package store
 
 import (
@@ -51,8 +51,8 @@ type Store struct {
 	closed  bool
 }
 
-// Open opens the store in dir, making the directory (0700) if needed. It starts nothing and reads nothing yet. Where the
-// directory can't be used the store works as well as it can, and warns.
+// Open opens the store in dir, making the directory (0700) if needed. It starts nothing and reads nothing yet. Where
+// the directory can't be used the store works as well as it can, and warns.
 func Open(dir string, o Options) *Store {
 	s := &Store{opts: o, db: newDatabase(dir, o), pending: newPending()}
 	s.claims = &claims{db: s.db, dir: filepath.Join(dir, "locks"), timeout: o.ClaimTimeout, locks: map[string]*claimLock{}}
@@ -150,8 +150,8 @@ func (b *Bucket) GetBatch(ctx context.Context, keys []string) ([]Item, error) {
 	return b.store.lookup(ctx, b.name, keys)
 }
 
-// Range calls fn for every value, in key order, fresh or not, but none older than [KeepLimit]. What is written meanwhile
-// may or may not be seen. It ends with the first error, which it returns. fn may use the store.
+// Range calls fn for every value, in key order, fresh or not, but none older than [KeepLimit]. What is written
+// meanwhile may or may not be seen. It ends with the first error, which it returns. fn may use the store.
 func (b *Bucket) Range(ctx context.Context, fn func(Item) error) error {
 	return b.store.walk(ctx, b.name, fn)
 }

@@ -1,4 +1,4 @@
-// Package browsertest opens pages in a real headless Chromium, for the tests that need one. It is linked by tests alone.
+// Package browsertest opens pages in a real headless Chromium, for the tests that need one. Only tests link it.
 package browsertest
 
 import (
@@ -62,8 +62,10 @@ func Start(t *testing.T) *Browser {
 	theirIn, ourOut := pipe(t)
 	ourIn, theirOut := pipe(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	cmd := exec.CommandContext(ctx, program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars", "--user-data-dir="+profile, "--remote-debugging-pipe", "about:blank")
+	cmd := exec.CommandContext(ctx, program,
+		"--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-first-run",
+		"--hide-scrollbars", "--user-data-dir="+profile, "--remote-debugging-pipe", "about:blank")
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
 	cmd.WaitDelay = 5 * time.Second
 	if err := cmd.Start(); err != nil {
@@ -278,8 +280,12 @@ func (b *Browser) Eval(expression string, into any) {
 // Look sets the window's size in CSS pixels and the colour scheme.
 func (b *Browser) Look(width, height int, scheme string) {
 	b.t.Helper()
-	b.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
-	b.Call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	b.Call("Emulation.setDeviceMetricsOverride", map[string]any{
+		"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
+	}, nil)
+	b.Call("Emulation.setEmulatedMedia", map[string]any{
+		"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}},
+	}, nil)
 }
 
 // Shoot keeps a picture where the person running the test asked for one.
