@@ -290,22 +290,23 @@ func (t *Tally) trouble(r Record) *trouble {
 
 func (x *trouble) add(r Record) {
 	dir, name := r.Split()
+	again := x.files > 0 && dir == x.last
+	x.files, x.last = x.files+1, dir
+	if !again && len(x.folders) == shownFolders {
+		x.more++
+	}
+	if x.more > 0 {
+		return // what is said of one file takes as long as to write its record
+	}
 	why := r.Why()
 	if r.Error != nil {
 		why = r.Error.Message // its code stands above
 	}
-	x.files++
-	if n := len(x.folders); x.files > 1 && dir == x.last {
-		if f := &x.folders[n-1]; x.more == 0 {
-			f.files++
-			f.differ = f.differ || f.why != why
-		}
+	if !again {
+		x.folders = append(x.folders, folderTrouble{dir: dir, name: name, path: r.Path, why: why, files: 1})
 		return
 	}
-	x.last = dir
-	if len(x.folders) == shownFolders {
-		x.more++
-		return
-	}
-	x.folders = append(x.folders, folderTrouble{dir: dir, name: name, path: r.Path, why: why, files: 1})
+	f := &x.folders[len(x.folders)-1]
+	f.files++
+	f.differ = f.differ || f.why != why
 }
