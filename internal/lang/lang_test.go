@@ -263,3 +263,16 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+// parse cuts a format into its verbs and what stands before, between and behind them: one text more than verbs.
+func parse(format string) (texts []string, verbs []verb) {
+	before := ""
+	for text, v := range pieces(format) {
+		before += text
+		if v.letter != 0 {
+			texts, verbs = append(texts, before), append(verbs, v)
+			before = ""
+		}
+	}
+	return append(texts, before), verbs
+}

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,8 +10,7 @@ import (
 
 // Text is a message for people that is not said yet: an English text, or a format with its arguments, as Textf puts
 // them together. It can be compared and stored. String says it in English, as records and logs have it, Say in the
-// language
-// of the process. A constant is a Text without arguments.
+// language of the process. A constant is a Text without arguments.
 type Text string
 
 // Textf returns the message that format makes of args. An argument that is a Text or an error is said in the language
@@ -25,9 +25,11 @@ func Textf(format string, args ...any) Text {
 			return text
 		}
 	}
-	_, verbs := parse(format)
 	shown := make([]string, len(args))
-	for _, v := range verbs {
+	for _, v := range pieces(format) {
+		if v.letter == 0 {
+			continue
+		}
 		if v.arg >= len(args) {
 			return plain(fmt.Sprintf(format, args...))
 		}
@@ -69,7 +71,7 @@ func (t Text) parts() (format string, args []string, ok bool) {
 	if t == "" || t[0] != mark {
 		return "", nil, false
 	}
-	var parts []string
+	parts := make([]string, 0, 4)
 	for rest := string(t[1:]); rest != ""; {
 		size, behind, _ := strings.Cut(rest, ":")
 		n, err := strconv.Atoi(size)
@@ -96,14 +98,14 @@ func (t Text) in(own map[string]string) string {
 	if said, ok := own[format]; ok {
 		format = said
 	}
-	texts, verbs := parse(format)
 	var b strings.Builder
-	for i, text := range texts {
+	b.Grow(len(t))
+	for text, v := range pieces(format) {
 		b.WriteString(text)
-		if i == len(verbs) || verbs[i].arg >= len(args) {
+		if v.letter == 0 || v.arg >= len(args) {
 			continue
 		}
-		if arg, isText := strings.CutPrefix(args[verbs[i].arg], "t"); isText {
+		if arg, isText := strings.CutPrefix(args[v.arg], "t"); isText {
 			b.WriteString(Text(arg).in(own))
 		} else {
 			b.WriteString(strings.TrimPrefix(arg, "s"))
@@ -166,44 +168,46 @@ func (v verb) whole() bool {
 	return v.letter == 's' && (len(v.text) == 2 || strings.Contains(v.text, "]") && v.text[1] == '[')
 }
 
-// parse cuts a format into its verbs and what stands before, between and behind them: one text more than verbs.
-func parse(format string) (texts []string, verbs []verb) {
-	var text strings.Builder
-	next := 0
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' {
-			text.WriteByte(format[i])
-			continue
-		}
-		if strings.HasPrefix(format[i:], "%%") {
-			text.WriteByte('%')
-			i++
-			continue
-		}
-		end := i + 1
-		for end < len(format) && strings.IndexByte("+-0123456789.[]", format[end]) >= 0 {
-			end++
-		}
-		if end == len(format) || !isLetter(format[end]) { // a percent sign of the text
-			text.WriteByte('%')
-			continue
-		}
-		v := verb{text: format[i : end+1], letter: format[end], arg: next}
-		if open := strings.IndexByte(v.text, '['); open >= 0 {
-			n, err := strconv.Atoi(v.text[open+1 : strings.IndexByte(v.text, ']')])
-			if err == nil {
-				v.arg = n - 1
+// pieces yields the texts of a format, each with the verb behind it; behind the last, and behind a "%%", stands none.
+func pieces(format string) iter.Seq2[string, verb] {
+	return func(yield func(string, verb) bool) {
+		start, next := 0, 0
+		for i := 0; i < len(format); i++ {
+			if format[i] != '%' {
+				continue
 			}
+			if strings.HasPrefix(format[i:], "%%") {
+				i++
+				if !yield(format[start:i], verb{}) {
+					return
+				}
+				start = i + 1
+				continue
+			}
+			end := i + 1
+			for end < len(format) && strings.IndexByte("+-0123456789.[]", format[end]) >= 0 {
+				end++
+			}
+			if end == len(format) || !isLetter(format[end]) {
+				continue // a percent sign of the text
+			}
+			v := verb{text: format[i : end+1], letter: format[end], arg: next}
+			if open := strings.IndexByte(v.text, '['); open >= 0 {
+				n, err := strconv.Atoi(v.text[open+1 : strings.IndexByte(v.text, ']')])
+				if err == nil {
+					v.arg = n - 1
+				}
+			}
+			if v.letter == 'v' || v.letter == 'w' {
+				v.letter = 's'
+			}
+			if !yield(format[start:i], v) {
+				return
+			}
+			next, start, i = v.arg+1, end+1, end
 		}
-		if v.letter == 'v' || v.letter == 'w' {
-			v.letter = 's'
-		}
-		next = v.arg + 1
-		texts, verbs = append(texts, text.String()), append(verbs, v)
-		text.Reset()
-		i = end
+		yield(format[start:], verb{})
 	}
-	return append(texts, text.String()), verbs
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
