@@ -182,6 +182,7 @@ func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response,
 		resp.Request = req // not the one whose context is over
 		e.Status = resp.StatusCode
 		e.RetryAfter = t.retryAfter(&e, resp)
+		e.Limits = core.ParseLimits(resp.Header, time.Now())
 	}
 	p.Done(e)
 	return resp, e, err

@@ -130,6 +130,27 @@ func (l *learned) room(now Stamp, c *ceiling) time.Duration {
 	return c.wait(now, l.answers, l.window)
 }
 
+// told is the limit that the upstream's answers state in their fields.
+type told struct {
+	answers int // in a window; 0: none
+	window  time.Duration
+	until   Stamp // when it is no more believed: its own window after the last answer that stated it
+}
+
+func (l *told) hear(t *Tuning, now Stamp, said *Limits) {
+	if said.Quota > 0 {
+		*l = told{said.in(t.CeilingWindow), t.CeilingWindow, now.add(said.Window)}
+	}
+}
+
+// room returns how long it takes until a window has room under the limit.
+func (l *told) room(now Stamp, c *ceiling) time.Duration {
+	if l.answers == 0 || now >= l.until {
+		return 0
+	}
+	return c.wait(now, l.answers, l.window)
+}
+
 // lowerOf takes over what a process has learned alone, where it is lower.
 func (l *learned) lowerOf(alone learned, carried func(Stamp) Stamp) {
 	if alone.answers > 0 && (l.answers == 0 || alone.rate() < l.rate()) {

@@ -42,6 +42,7 @@ type machine struct {
 
 	easing            Stamp   // since when Throttle's rate has risen
 	learned           learned // the upstream's limit, where it is below rate_base
+	told              told    // the limit that its answers state
 	lastTokenShortage Stamp   // when a request last had to wait for a token or for room in Normal
 	seen429           bool    // a 429 since Normal was left, or most errors before it were 429s
 }
@@ -54,6 +55,9 @@ type Event struct {
 	// RetryAfter is the answer's Retry-After, see ParseRetryAfter. It is looked
 	// at for Throttled and Deferred, and for Server with status 503.
 	RetryAfter Wait
+
+	// Limits is what the answer's rate-limit fields say, see ParseLimits.
+	Limits Limits
 
 	// Connection names the connection that broke under the request, 0 for none. Network
 	// failures of one connection that broke under several requests are one failure.
@@ -253,7 +257,14 @@ func (m *machine) probing() bool { return m.state == HalfOpen || m.faltering != 
 // asks of everybody. It has to be called before step, which counts the answer.
 func (m *machine) pause(t *Tuning, now Stamp, answer *move, current bool) time.Duration {
 	e := &answer.event
+	m.told.hear(t, now, &e.Limits)
 	asked, given := e.wait()
+	if spent := e.Limits.Spent; spent > 0 {
+		if !given && e.Obeyed() && spent > t.SleepMax {
+			asked, given = spent, true
+		}
+		m.pauseUntil = max(m.pauseUntil, now.add(min(spent, t.SleepMax)))
+	}
 	wait := asked
 	switch {
 	case given && e.Outcome == Server && !m.concernsAll(t, current):

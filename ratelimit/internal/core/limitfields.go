@@ -1,0 +1,157 @@
+package core
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits are what an answer's rate-limit fields say. The zero Limits is that of an answer without any.
+type Limits struct {
+	Quota  int           // requests in Window; 0: not said
+	Window time.Duration // of the quota
+	Spent  time.Duration // nothing is left for so long; 0: something is, or nothing was said
+}
+
+const (
+	maxLimitsLen = 1 << 10   // bytes of a field; what is longer is none
+	maxQuota     = 1_000_000 // what is more is no limit for us
+	// epochFrom is where a reset is a moment and no number of seconds.
+	epochFrom = 1_000_000_000
+)
+
+// ParseLimits reads the rate-limit fields of an answer that arrived at now: RateLimit-Policy and RateLimit as structured
+// fields (draft-ietf-httpapi-ratelimit-headers-10, section 3 and 4), RateLimit with limit, remaining and reset (drafts
+// 03 to 07), and X-RateLimit-Limit, -Remaining and -Reset, with or without "X-". Of several limits the strictest counts.
+// What is malformed, doubled, negative or absurd counts as absent.
+func ParseLimits(h http.Header, now time.Time) Limits {
+	var l Limits
+	for _, p := range listOf(h, "RateLimit-Policy") {
+		l.bound(p["q"], p["w"])
+	}
+	windows := map[string]int{}
+	for _, p := range listOf(h, "RateLimit-Policy") {
+		windows[p.name()] = p["w"]
+	}
+	for _, p := range listOf(h, "RateLimit") {
+		remaining, said := p["r"]
+		reset := p["t"]
+		if !said {
+			remaining, said = p["remaining"]
+			reset = p["reset"]
+		}
+		if reset == 0 {
+			reset = windows[p.name()]
+		}
+		if said && remaining == 0 {
+			l.spent(reset)
+		}
+	}
+	for _, prefix := range []string{"X-RateLimit-", "RateLimit-"} {
+		remaining, said := single(h, prefix+"Remaining")
+		reset, known := single(h, prefix+"Reset")
+		if reset >= epochFrom {
+			if sent, err := http.ParseTime(h.Get("Date")); err == nil && sent.Sub(now).Abs() <= maxSkew {
+				now = sent
+			}
+			reset = int(time.Unix(int64(reset), 0).Sub(now) / time.Second)
+		}
+		if said && known && remaining == 0 {
+			l.spent(reset)
+		}
+	}
+	return l
+}
+
+// bound takes a quota over if it is stricter than what is there.
+func (l *Limits) bound(quota, seconds int) {
+	window := time.Duration(seconds) * time.Second
+	if quota < 1 || quota > maxQuota || window <= 0 || window > maxRetryAfter {
+		return
+	}
+	if l.Quota == 0 || float64(quota)/window.Seconds() < float64(l.Quota)/l.Window.Seconds() {
+		l.Quota, l.Window = quota, window
+	}
+}
+
+func (l *Limits) spent(seconds int) {
+	if wait := time.Duration(seconds) * time.Second; wait > 0 && wait <= maxRetryAfter {
+		l.Spent = max(l.Spent, wait)
+	}
+}
+
+// in returns how many requests the quota allows in a window: its share, rounded up.
+func (l *Limits) in(window time.Duration) int {
+	return min(max(1, int(math.Ceil(float64(l.Quota)*window.Seconds()/l.Window.Seconds()-1e-9))), maxGrants)
+}
+
+// params are the numbers of one item of a list, by key; its name stands under the number of its hash.
+type params map[string]int
+
+func (p params) name() string {
+	for key := range p {
+		if strings.HasPrefix(key, `"`) {
+			return key
+		}
+	}
+	return ""
+}
+
+// listOf returns the items of a field: "name";q=100;w=60, or limit=100, remaining=50, reset=5, which are one item.
+func listOf(h http.Header, field string) (items []params) {
+	text := strings.Join(h.Values(field), ",")
+	if text == "" || len(text) > maxLimitsLen {
+		return nil
+	}
+	whole := params{}
+	for item := range strings.SplitSeq(text, ",") {
+		first, rest, _ := strings.Cut(item, ";")
+		if first = strings.TrimSpace(first); strings.Contains(first, "=") {
+			whole.set(first)
+			continue
+		}
+		p := params{first: 0}
+		if !strings.HasPrefix(first, `"`) {
+			p = params{`"` + first + `"`: 0} // a token, as older drafts have it
+		}
+		for param := range strings.SplitSeq(rest, ";") {
+			p.set(param)
+		}
+		items = append(items, p)
+	}
+	if len(whole) > 0 {
+		items = append(items, whole)
+	}
+	return items
+}
+
+// set reads key=number. One that is there twice is none.
+func (p params) set(text string) {
+	key, value, _ := strings.Cut(text, "=")
+	key = strings.ToLower(strings.TrimSpace(key))
+	n, ok := wholeNumber(value)
+	if _, twice := p[key]; twice || !ok || key == "" {
+		n = -1
+	}
+	p[key] = n
+}
+
+// single returns the number of a field that stands once.
+func single(h http.Header, field string) (int, bool) {
+	values := h.Values(field)
+	if len(values) != 1 {
+		return 0, false
+	}
+	return wholeNumber(values[0])
+}
+
+func wholeNumber(text string) (int, bool) {
+	text = strings.TrimSpace(text)
+	if !digits(text) || len(text) > 12 {
+		return -1, false
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil
+}
