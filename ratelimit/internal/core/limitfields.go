@@ -22,10 +22,10 @@ const (
 	epochFrom = 1_000_000_000
 )
 
-// ParseLimits reads the rate-limit fields of an answer that arrived at now: RateLimit-Policy and RateLimit as structured
-// fields (draft-ietf-httpapi-ratelimit-headers-10, section 3 and 4), RateLimit with limit, remaining and reset (drafts
-// 03 to 07), and X-RateLimit-Limit, -Remaining and -Reset, with or without "X-". Of several limits the strictest counts.
-// What is malformed, doubled, negative or absurd counts as absent.
+// ParseLimits reads the rate-limit fields of an answer that arrived at now: RateLimit-Policy and RateLimit as
+// structured fields (draft-ietf-httpapi-ratelimit-headers-10, section 3 and 4), RateLimit with limit, remaining and
+// reset (drafts 03 to 07), and X-RateLimit-Limit, -Remaining and -Reset, with or without "X-". Of several limits the
+// strictest counts. What is malformed, doubled, negative or absurd counts as absent.
 func ParseLimits(h http.Header, now time.Time) Limits {
 	var l Limits
 	for _, p := range listOf(h, "RateLimit-Policy") {

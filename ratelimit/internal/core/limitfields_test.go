@@ -24,8 +24,11 @@ func TestParseLimits(t *testing.T) {
 		header string
 		want   Limits
 	}{
-		"none":                 {"Content-Type: text/html", Limits{}},
-		"draft 10":             {"RateLimit-Policy: \"burst\";q=100;w=60\nRateLimit: \"burst\";r=8;t=1", Limits{100, time.Minute, 0}},
+		"none": {"Content-Type: text/html", Limits{}},
+		"draft 10": {
+			"RateLimit-Policy: \"burst\";q=100;w=60\nRateLimit: \"burst\";r=8;t=1",
+			Limits{100, time.Minute, 0},
+		},
 		"spent":                {"RateLimit: \"burst\";r=0;t=7", Limits{Spent: 7 * time.Second}},
 		"with a partition key": {"RateLimit: \"burst\";r=0;t=7;pk=:Zm9v:", Limits{Spent: 7 * time.Second}},
 		"spent, the window says until when": {
@@ -34,27 +37,45 @@ func TestParseLimits(t *testing.T) {
 		"the strictest of two": {
 			"RateLimit-Policy: \"burst\";q=100;w=1, \"day\";q=1000;w=86400", Limits{1000, 24 * time.Hour, 0},
 		},
-		"two of two lines":    {"RateLimit-Policy: \"a\";q=9;w=1\nRateLimit-Policy: \"b\";q=5;w=1", Limits{5, time.Second, 0}},
+		"two of two lines": {
+			"RateLimit-Policy: \"a\";q=9;w=1\nRateLimit-Policy: \"b\";q=5;w=1",
+			Limits{5, time.Second, 0},
+		},
 		"the longest wait":    {"RateLimit: \"a\";r=0;t=3, \"b\";r=0;t=9", Limits{Spent: 9 * time.Second}},
 		"draft 07":            {"RateLimit: limit=100, remaining=0, reset=50", Limits{Spent: 50 * time.Second}},
 		"draft 07, some left": {"RateLimit: limit=100, remaining=1, reset=50", Limits{}},
-		"draft 03":            {"RateLimit-Limit: 100\nRateLimit-Remaining: 0\nRateLimit-Reset: 50", Limits{Spent: 50 * time.Second}},
-		"X-, seconds":         {"X-RateLimit-Limit: 40\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 3", Limits{Spent: 3 * time.Second}},
-		"X-, a moment":        {"X-RateLimit-Remaining: 0\nX-RateLimit-Reset: 1795521630", Limits{Spent: 30 * time.Second}},
+		"draft 03": {
+			"RateLimit-Limit: 100\nRateLimit-Remaining: 0\nRateLimit-Reset: 50",
+			Limits{Spent: 50 * time.Second},
+		},
+		"X-, seconds": {
+			"X-RateLimit-Limit: 40\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 3",
+			Limits{Spent: 3 * time.Second},
+		},
+		"X-, a moment": {
+			"X-RateLimit-Remaining: 0\nX-RateLimit-Reset: 1795521630",
+			Limits{Spent: 30 * time.Second},
+		},
 		"X-, by its own clock": {
 			"X-RateLimit-Remaining: 0\nX-RateLimit-Reset: 1795521630\nDate: Tue, 24 Nov 2026 12:00:20 GMT",
 			Limits{Spent: 10 * time.Second},
 		},
 		"X-, a moment that has passed": {"X-RateLimit-Remaining: 0\nX-RateLimit-Reset: 1700000000", Limits{}},
 		"no reset":                     {"X-RateLimit-Remaining: 0", Limits{}},
-		"doubled":                      {"X-RateLimit-Remaining: 0\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 3", Limits{}},
-		"a number twice":               {"RateLimit: \"a\";r=0;t=3;t=4", Limits{}},
-		"negative":                     {"RateLimit: \"a\";r=-1;t=3\nRateLimit-Policy: \"a\";q=-5;w=1", Limits{}},
-		"absurd":                       {"RateLimit: \"a\";r=0;t=99999999\nRateLimit-Policy: \"a\";q=1;w=99999999", Limits{}},
-		"overflow":                     {"RateLimit: \"a\";r=0;t=99999999999999999999", Limits{}},
-		"a fraction":                   {"RateLimit: \"a\";r=0.5;t=3", Limits{}},
-		"no window":                    {"RateLimit-Policy: \"a\";q=5", Limits{}},
-		"too long":                     {"RateLimit: \"a\";r=0;t=3;x=" + strings.Repeat("y", 2000), Limits{}},
+		"doubled": {
+			"X-RateLimit-Remaining: 0\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 3",
+			Limits{},
+		},
+		"a number twice": {"RateLimit: \"a\";r=0;t=3;t=4", Limits{}},
+		"negative":       {"RateLimit: \"a\";r=-1;t=3\nRateLimit-Policy: \"a\";q=-5;w=1", Limits{}},
+		"absurd": {
+			"RateLimit: \"a\";r=0;t=99999999\nRateLimit-Policy: \"a\";q=1;w=99999999",
+			Limits{},
+		},
+		"overflow":   {"RateLimit: \"a\";r=0;t=99999999999999999999", Limits{}},
+		"a fraction": {"RateLimit: \"a\";r=0.5;t=3", Limits{}},
+		"no window":  {"RateLimit-Policy: \"a\";q=5", Limits{}},
+		"too long":   {"RateLimit: \"a\";r=0;t=3;x=" + strings.Repeat("y", 2000), Limits{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := ParseLimits(header(row.header), now); got != row.want {
