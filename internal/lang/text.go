@@ -66,12 +66,11 @@ func plain(s string) Text {
 	return Text(s)
 }
 
-// parts returns what Textf was given; ok is false for a text without arguments.
-func (t Text) parts() (format string, args []string, ok bool) {
+// parts appends the format and the arguments that Textf was given to a list; ok is false for a text without arguments.
+func (t Text) parts(parts []string) (format string, args []string, ok bool) {
 	if t == "" || t[0] != mark {
 		return "", nil, false
 	}
-	parts := make([]string, 0, 4)
 	for rest := string(t[1:]); rest != ""; {
 		size, behind, _ := strings.Cut(rest, ":")
 		n, err := strconv.Atoi(size)
@@ -88,7 +87,7 @@ func (t Text) parts() (format string, args []string, ok bool) {
 
 // in says the text as own has it; nil: in English.
 func (t Text) in(own map[string]string) string {
-	format, args, ok := t.parts()
+	format, args, ok := t.parts(make([]string, 0, 4)) // which needs no memory of its own
 	if !ok {
 		if said, ok := own[string(t)]; ok {
 			return said
