@@ -239,6 +239,9 @@ func (w *jsonText) float(b []byte, f float64) []byte {
 		w.err = fmt.Errorf("write JSON: no form for the number %v", f)
 		return b
 	}
+	if n := int32(f); n != 0 && float64(n) == f { // an episode, as most numbers are
+		return strconv.AppendInt(b, int64(n), 10)
+	}
 	format := byte('f')
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
