@@ -169,6 +169,10 @@ func (v *video) labelSinglePart() {
 		return
 	}
 	stem, n := library.Stem(v.item.Name), 0
+	lower := strings.ToLower(stem)
+	if !slices.ContainsFunc([]string{"cd", "di", "part", "pt"}, func(w string) bool { return strings.Contains(lower, w) }) {
+		return // as nearly all files, and sooner than the expressions see it
+	}
 	if m := singleDisc().FindStringSubmatch(stem); m != nil {
 		n, _ = strconv.Atoi(m[1] + m[2])
 	} else if m := singlePart().FindStringSubmatch(stem); m != nil && v.work.Kind == "tv" {
