@@ -21,7 +21,7 @@ func CleanName(s string) string {
 
 // cleanText is CleanName for a piece of a component: the names of devices are no matter.
 func cleanText(s string) string {
-	if isPlain(s) {
+	if s == "" || isPlain(s) {
 		return s
 	}
 	// What is removed can bring together what then combines, so once more until nothing changes.

@@ -83,6 +83,8 @@ type Planner struct {
 	o           Options
 	disk        Disk
 	namers      []namer // by target
+	given       facts   // what the last record said, and its names
+	cleaned     facts
 	folders     folders
 	origins     map[string]*origin
 	byNeighbour []*video       // extras and files about a folder, which go where the videos around them go

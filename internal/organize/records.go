@@ -46,7 +46,10 @@ func (p *Planner) read(v *video, r *report.Record) {
 	if r.IDs != nil {
 		of.ids = *r.IDs
 	}
-	v.facts = n.cleanFacts(of)
+	if of != p.given { // the records of one work follow each other
+		p.given, p.cleaned = of, n.cleanFacts(of)
+	}
+	v.facts = p.cleaned
 	if q := r.Parsed; q != nil {
 		read := tags{
 			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio,
