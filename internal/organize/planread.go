@@ -2,6 +2,7 @@ package organize
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,6 +68,7 @@ type parser struct {
 	checkOnly bool             // only the last unit is kept
 	sources   map[string]int   // path -> the line that names it
 	targets   map[string]claim // by folded path: every target, and each folder above one
+	above     string           // the folder, with its slash, that was claimed last
 	folders   map[Folder]bool  // those of the header
 }
 
@@ -322,13 +324,12 @@ func (p *parser) isTarget(root int, to string) bool {
 	if own == "" {
 		return false // the name was refused already
 	}
-	var clean []string
-	for component := range strings.SplitSeq(own, "/") {
-		if component = CleanName(component); component != "" {
-			clean = append(clean, component)
+	names := strings.Split(own, "/")
+	if slices.ContainsFunc(names, func(name string) bool { return name == "" || CleanName(name) != name }) {
+		for i, name := range names {
+			names[i] = CleanName(name)
 		}
-	}
-	if allowed := strings.Join(clean, "/"); allowed != own {
+		allowed := strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), "/")
 		p.problem("%s can't be a name on every system; allowed is %s", ui.Printable(own), ui.Printable(allowed))
 		return false
 	}
@@ -338,7 +339,7 @@ func (p *parser) isTarget(root int, to string) bool {
 		return false
 	}
 	const most = longestName - reservedBytes
-	for _, name := range clean {
+	for _, name := range names {
 		if len(name) > most {
 			p.problem("the name has %d bytes, and %d is the most that leaves room for what servers write beside it: %s",
 				len(name), most, ui.Printable(name))
@@ -374,6 +375,11 @@ func (p *parser) claim(u *Unit, op *Op) {
 
 // claimFolders claims the folders above a path, and refuses a file among them.
 func (p *parser) claimFolders(of string, line int) {
+	above := of[:strings.LastIndexByte(of, '/')+1]
+	if above == p.above {
+		return // the files of a folder follow each other
+	}
+	p.above = above
 	for dir := path.Dir(of); ; dir = path.Dir(dir) {
 		first, taken := p.targets[dir]
 		if taken && first.folder {
