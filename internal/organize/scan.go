@@ -184,8 +184,15 @@ func Quote(name string) string {
 }
 
 func needsQuotes(s string) bool {
-	return s == "" || s[0] == '"' || s[0] == ' ' || s[len(s)-1] == ' ' ||
-		!utf8.ValidString(s) || strings.ContainsFunc(s, ui.Dangerous)
+	if s == "" || s[0] == '"' || s[0] == ' ' || s[len(s)-1] == ' ' {
+		return true
+	}
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' { // most names are of ASCII that shows
+			return !utf8.ValidString(s) || strings.ContainsFunc(s, ui.Dangerous)
+		}
+	}
+	return false
 }
 
 // Unquote is the inverse of Quote. It refuses what Quote would not have left unquoted.
