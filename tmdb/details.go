@@ -138,7 +138,7 @@ func (d *TVDetails) UnmarshalJSON(body []byte) error {
 	return nil
 }
 
-func (d *TVDetails) check(ids []string) error { return sameID(d.ID, ids[0]) }
+func (d *TVDetails) check(ids []string) error { return checkID(d.ID, ids[0]) }
 
 // DetailOptions is what the details of one thing can be asked with.
 type DetailOptions struct {
@@ -201,7 +201,7 @@ type MovieDetails struct {
 	ExternalIDs       *ExternalIDs       `json:"external_ids"`
 }
 
-func (d *MovieDetails) check(ids []string) error { return sameID(d.ID, ids[0]) }
+func (d *MovieDetails) check(ids []string) error { return checkID(d.ID, ids[0]) }
 
 // Movie calls GET /3/movie/{id}.
 func (c *Client) Movie(ctx context.Context, id int, o DetailOptions) (*MovieDetails, *Response, error) {
@@ -230,7 +230,7 @@ func (e *Episode) check(ids []string) error {
 	if e.ID <= 0 {
 		return errNoID
 	}
-	return cmp.Or(sameNumber(e.SeasonNumber, ids[1]), sameNumber(e.EpisodeNumber, ids[2]))
+	return cmp.Or(checkNumber(e.SeasonNumber, ids[1]), checkNumber(e.EpisodeNumber, ids[2]))
 }
 
 // Season is a season with its episodes, in TMDB's order.
@@ -248,7 +248,7 @@ type Season struct {
 }
 
 func (s *Season) check(ids []string) error {
-	return cmp.Or(sameNumber(s.SeasonNumber, ids[1]), listOrError(s.Episodes))
+	return cmp.Or(checkNumber(s.SeasonNumber, ids[1]), listOrError(s.Episodes))
 }
 
 // Season calls GET /3/tv/{id}/season/{number}. Season 0 holds the specials.

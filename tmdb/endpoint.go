@@ -167,15 +167,15 @@ var (
 	errOtherID = errors.New("not the id that was asked for")
 )
 
-// sameID checks that an entry is the one that was asked for.
-func sameID(got int, asked string) error {
+// checkID checks that an entry is the one that was asked for.
+func checkID(got int, asked string) error {
 	if got <= 0 {
 		return errNoID
 	}
-	return sameNumber(got, asked)
+	return checkNumber(got, asked)
 }
 
-func sameNumber(got int, asked string) error {
+func checkNumber(got int, asked string) error {
 	if n, err := strconv.Atoi(asked); err != nil || n != got {
 		return errOtherID
 	}

@@ -58,7 +58,7 @@ func (a *AlternativeTitles) UnmarshalJSON(body []byte) error {
 }
 
 func (a *AlternativeTitles) check(ids []string) error {
-	return cmp.Or(sameID(a.ID, ids[0]), listOrError(a.Results))
+	return cmp.Or(checkID(a.ID, ids[0]), listOrError(a.Results))
 }
 
 // TranslationData is the text of one translation; whatever is not translated is "".
@@ -91,7 +91,7 @@ type Translations struct {
 }
 
 func (t *Translations) check(ids []string) error {
-	return cmp.Or(sameID(t.ID, ids[0]), listOrError(t.Translations))
+	return cmp.Or(checkID(t.ID, ids[0]), listOrError(t.Translations))
 }
 
 // ExternalIDs is where else an entry is listed; "" and 0 where it is not. ID is 0 where it was appended.
@@ -108,7 +108,7 @@ type ExternalIDs struct {
 	TwitterID   string `json:"twitter_id"`
 }
 
-func (e *ExternalIDs) check(ids []string) error { return sameID(e.ID, ids[0]) }
+func (e *ExternalIDs) check(ids []string) error { return checkID(e.ID, ids[0]) }
 
 // AlternativeTitles calls GET /3/{kind}/{id}/alternative_titles.
 func (c *Client) AlternativeTitles(ctx context.Context, kind Kind, id int) (*AlternativeTitles, *Response, error) {
@@ -168,7 +168,7 @@ type EpisodeGroups struct {
 }
 
 func (g *EpisodeGroups) check(ids []string) error {
-	return cmp.Or(sameID(g.ID, ids[0]), listOrError(g.Results))
+	return cmp.Or(checkID(g.ID, ids[0]), listOrError(g.Results))
 }
 
 // GroupEpisode is an episode in a group: its own season and number, and its place in the part.
