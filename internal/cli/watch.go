@@ -84,7 +84,7 @@ func (w *watchRun) run(ctx context.Context, args []string) error {
 	}
 	conf := watch.Config{
 		Settle: w.cfg.Watch.Settle, Rescan: w.cfg.Watch.Rescan, Poll: w.cfg.Watch.Poll, State: w.state, Disk: w.tree,
-		Basis: w.basis, Batch: w.batch, Say: w.say, Save: func() error { return w.state.Write(file + ".json") },
+		Basis: w.basis, Batch: w.batch, OnEvent: w.say, Save: func() error { return w.state.Write(file + ".json") },
 	}
 	notices, err := watch.Listen(w.tree, w.cfg.Dirs.Data)
 	if err != nil {

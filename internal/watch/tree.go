@@ -177,8 +177,8 @@ func (s *System) wake() {
 // Add implements Notices.
 func (s *System) Add(dir string) error { return s.watcher.Add(s.tree.at(dir)) }
 
-// Woken implements Notices.
-func (s *System) Woken() <-chan struct{} { return s.woken }
+// Ready implements Notices.
+func (s *System) Ready() <-chan struct{} { return s.woken }
 
 // Take implements Notices.
 func (s *System) Take() (dirs []string, all bool) {

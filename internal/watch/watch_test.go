@@ -77,7 +77,7 @@ func (a *attic) watch() {
 	c := Config{
 		Settle: time.Minute, Rescan: 10 * time.Minute, Poll: time.Minute, State: a.state, Disk: a,
 		Basis: func() string { return locked(a, func() string { return a.basis }) }, Batch: a.batch,
-		Save: func() error { return locked(a, func() error { a.saved++; return nil }) }, Say: a.say,
+		Save: func() error { return locked(a, func() error { a.saved++; return nil }) }, OnEvent: a.say,
 	}
 	if !a.withoutNotices {
 		c.Notices = a
@@ -145,7 +145,7 @@ func (a *attic) notice(dir string) {
 	}
 }
 
-// Add, Woken and Take are Notices.
+// Add, Ready and Take are Notices.
 func (a *attic) Add(dir string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -156,7 +156,7 @@ func (a *attic) Add(dir string) error {
 	return nil
 }
 
-func (a *attic) Woken() <-chan struct{} { return a.woken }
+func (a *attic) Ready() <-chan struct{} { return a.woken }
 
 func (a *attic) Take() ([]string, bool) {
 	a.mu.Lock()

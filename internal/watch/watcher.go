@@ -25,8 +25,8 @@ type Disk interface {
 type Notices interface {
 	// Add asks for notices of a folder, once more does no harm. With an error none come from there.
 	Add(dir string) error
-	// Woken yields when there is something to take.
-	Woken() <-chan struct{}
+	// Ready receives a value when Take has something to return.
+	Ready() <-chan struct{}
 	// Take returns the folders with notices; all says that some may be missing.
 	Take() (dirs []string, all bool)
 }
@@ -64,8 +64,8 @@ type Config struct {
 	Batch func(ctx context.Context, dirs []string) Result
 	// Save keeps the state.
 	Save func() error
-	// Say tells an event: the folder or file, and why.
-	Say func(e Event, name string, err error)
+	// OnEvent is called with each event, the folder or file it is about, and the error behind it, if any.
+	OnEvent func(e Event, name string, err error)
 }
 
 // Watcher waits for what arrives below a folder, and has it put in order.
@@ -130,7 +130,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 func (w *Watcher) wait(ctx context.Context, until time.Time) {
 	var woken <-chan struct{}
 	if w.Notices != nil {
-		woken = w.Notices.Woken()
+		woken = w.Notices.Ready()
 	}
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
@@ -180,14 +180,14 @@ func (w *Watcher) isPresent() bool {
 	switch {
 	case err != nil:
 		if !w.lost {
-			w.Say(Lost, ".", err)
+			w.OnEvent(Lost, ".", err)
 		}
 		w.lost = true
 		w.rescanAt = w.now.Add(min(w.Poll, searchInterval))
 		return false
 	case w.lost:
 		w.lost = false
-		w.Say(Found, ".", nil)
+		w.OnEvent(Found, ".", nil)
 		w.rescanAt = w.now // of what happened meanwhile no notice came
 	}
 	return true
@@ -209,7 +209,7 @@ func (w *Watcher) rescan() {
 func (w *Watcher) look(dir string, all bool) {
 	if !w.polling {
 		if err := w.Notices.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			w.Say(NoNotices, dir, err)
+			w.OnEvent(NoNotices, dir, err)
 			w.polling = true
 			w.rescanAt = w.now.Add(w.Poll)
 		}
@@ -219,7 +219,7 @@ func (w *Watcher) look(dir string, all bool) {
 		w.machine.Gone(dir)
 		if !errors.Is(err, fs.ErrNotExist) && !w.unreadable[dir] {
 			w.unreadable[dir] = true
-			w.Say(Unreadable, dir, err)
+			w.OnEvent(Unreadable, dir, err)
 		}
 		return
 	}
@@ -285,7 +285,7 @@ func (w *Watcher) isWritten(g *Group) bool {
 			name := below(dir, e.Name)
 			if !w.written[name] {
 				w.written[name] = true
-				w.Say(Written, name, nil)
+				w.OnEvent(Written, name, nil)
 			}
 			return true
 		}
