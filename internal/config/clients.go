@@ -163,9 +163,9 @@ func readClientsFile(path string, bad *faults) ([]Client, error) {
 	return readClients(in, list, bad), nil
 }
 
-// WithoutRevoked returns c without the clients that were taken out of clients.yaml since it was read, or c itself where
-// none was. Nothing else is read anew.
-func (c *Config) WithoutRevoked() (*Config, error) {
+// WithoutRevokedClients returns c without the clients that were taken out of clients.yaml since it was read, or c
+// itself where none was. Nothing else is read anew.
+func (c *Config) WithoutRevokedClients() (*Config, error) {
 	path := ClientsFile(c.Dirs.Data)
 	var bad faults
 	now, err := readClientsFile(path, &bad)

@@ -190,7 +190,7 @@ func WriteFile(path string, token Secret, language string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return lang.Error("make the folder of %s: %w", path, err)
 	}
-	return writeFile(path, []byte(fileText(token, language)))
+	return writeFile(path, []byte(newConfigText(token, language)))
 }
 
 func writeFile(path string, text []byte) error {
@@ -200,9 +200,9 @@ func writeFile(path string, text []byte) error {
 	})
 }
 
-// fileText returns the text of a fresh file, in which every setting but token and language is a comment. Comments are
-// in the language of the process: a person reads them.
-func fileText(token Secret, language string) string {
+// newConfigText returns the text of a new config file, in which every setting but token and language is a comment.
+// Comments are in the language of the process: a person reads them.
+func newConfigText(token Secret, language string) string {
 	var b strings.Builder
 	b.WriteString(lang.Say("# anivault's settings; all of them: anivault config show") + "\n")
 	b.WriteString("tmdb:\n")

@@ -145,7 +145,7 @@ func (s *Service) take(cfg *config.Config, old *settings) error {
 
 // revoke refuses the tokens that were revoked since the configuration in force was read.
 func (s *Service) revoke(old *settings) {
-	if cfg, err := old.cfg.WithoutRevoked(); err == nil && cfg != old.cfg {
+	if cfg, err := old.cfg.WithoutRevokedClients(); err == nil && cfg != old.cfg {
 		s.put(newSettings(cfg, old))
 	}
 }
