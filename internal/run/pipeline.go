@@ -221,9 +221,9 @@ func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, ser
 		out <- portion{lines: []*Line{failedLine(b.Batch)}} // out never blocks: it has as many places as lines may be held
 		return
 	}
-	records, ok := p.spare.Get().(*results.Records)
+	records, ok := p.spare.Get().(*results.RecordBuffer)
 	if !ok {
-		records = new(results.Records)
+		records = new(results.RecordBuffer)
 	}
 	if b.replay(records) {
 		p.counts.Series.Add(b.series())
@@ -287,7 +287,7 @@ func failedLine(b Batch) *Line {
 // portion is a part of the output: lines that are being decided, or records that are replayed.
 type portion struct {
 	lines    []*Line
-	replayed *results.Records
+	replayed *results.RecordBuffer
 }
 
 // write emits what comes out, in order, until the channel is closed. After an error nothing more is emitted.

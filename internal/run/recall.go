@@ -125,7 +125,7 @@ func (b *intake) series() int64 {
 }
 
 // replay reads the records of all files into r. It returns false unless all of them are known.
-func (b *intake) replay(r *results.Records) bool {
+func (b *intake) replay(r *results.RecordBuffer) bool {
 	r.Reset(len(b.Files))
 	for _, g := range b.groups {
 		if g.known == nil || !g.known.Into(r, b.Files, g.files) {
@@ -140,7 +140,7 @@ func (b *intake) replayGroup(g *group) bool {
 	if g.known == nil {
 		return false
 	}
-	var r results.Records
+	var r results.RecordBuffer
 	r.Reset(len(b.Files))
 	if !g.known.Into(&r, b.Files, g.files) {
 		return false

@@ -251,15 +251,15 @@ func (c *codec) seen(s *match.Seen) {
 	c.time(&s.ReadAt)
 }
 
-// Records are the records of a folder that is replayed. Their lists lie in a few blocks of memory, which the next
-// folder may have again: nothing that they point to is valid then.
-type Records struct {
+// RecordBuffer holds the records of a folder that is replayed. Their lists lie in a few blocks of memory, which are
+// used again for the next folder: nothing that they point to is valid then.
+type RecordBuffer struct {
 	List []report.Record
 	codec
 }
 
 // Reset makes room for the records of some files.
-func (r *Records) Reset(files int) {
+func (r *RecordBuffer) Reset(files int) {
 	if cap(r.List) < files {
 		r.List = make([]report.Record, files)
 	}

@@ -151,7 +151,7 @@ func filesOf(d *Decided) (files []library.File, series []int) {
 }
 
 func TestCodecRoundTrip(t *testing.T) {
-	var again Records
+	var again RecordBuffer
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDecided(t)
 		want := make([]report.Record, len(d.Records))
@@ -190,7 +190,7 @@ func reads(b []byte, files []library.File, series []int) bool {
 	if k == nil {
 		return false
 	}
-	var r Records
+	var r RecordBuffer
 	r.Reset(len(files))
 	return k.Into(&r, files, series)
 }

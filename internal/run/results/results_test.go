@@ -137,7 +137,7 @@ func recall(t *testing.T, m *Memory, at time.Time, f Folder, l *List) (known []b
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r Records
+	var r RecordBuffer
 	r.Reset(len(f.List))
 	for n, k := range found {
 		known = append(known, k != nil && k.Into(&r, f.List, l.Files[n]))
@@ -482,7 +482,7 @@ func BenchmarkRecall(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
-	var r Records
+	var r RecordBuffer
 	for b.Loop() {
 		lists, err := m.Lists(b.Context(), []Folder{f})
 		if err != nil {

@@ -214,7 +214,7 @@ func decode(b []byte, now time.Time) *Known {
 
 // Into reads the records into r.List, one for each of some files: indices into files and into r.List. It returns false
 // for what is damaged.
-func (k *Known) Into(r *Records, files []library.File, series []int) bool {
+func (k *Known) Into(r *RecordBuffer, files []library.File, series []int) bool {
 	if k.count != len(series) {
 		return false
 	}
