@@ -74,19 +74,19 @@ func Group(files []File) []Series {
 		s := &out[i]
 		s.Files = append(s.Files, f)
 	}
-	shelves(out)
+	dropSharedFolderTitles(out)
 	for i := range out {
 		out[i].count()
 	}
 	return out
 }
 
-// shelfTitles is how many titles stand in a folder that is no work's own.
-const shelfTitles = 4
+// sharedFolderTitles is how many titles a folder has at least if no single work owns it.
+const sharedFolderTitles = 4
 
-// shelves drops the title of a folder that holds files of many works with titles of their own: a search for "lib" would
-// come before the other readings of the name.
-func shelves(all []Series) {
+// dropSharedFolderTitles drops the folder's title where the folder holds many works, each with a title in its files'
+// names: a search for "lib" would come before the other readings of the name.
+func dropSharedFolderTitles(all []Series) {
 	own := map[string]map[string]bool{}
 	named := func(s *Series) bool { return len(s.Titles) > 0 && s.Titles[0].From == release.FromName }
 	for i := range all {
@@ -98,7 +98,7 @@ func shelves(all []Series) {
 		}
 	}
 	for i := range all {
-		if s := &all[i]; named(s) && len(own[s.Folder]) >= shelfTitles {
+		if s := &all[i]; named(s) && len(own[s.Folder]) >= sharedFolderTitles {
 			s.Titles = slices.DeleteFunc(slices.Clone(s.Titles), func(t release.Title) bool {
 				return t.From == release.FromFolder
 			})

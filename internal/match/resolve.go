@@ -16,7 +16,7 @@ var ErrNoEntry = lang.Error("no such entry")
 
 // Options are the settings of the matcher.
 type Options struct {
-	Kind                 Kind    // ask for this kind only; "" leaves it to the names
+	Kind                 Kind    // search for this kind only; "": the kind that the names suggest
 	MinConfidence        float64 // below it a series is ambiguous, 0 to 1
 	MinEpisodeConfidence float64 // below it a file has no season and episode, 0 to 1
 	MaxSearches          int     // search requests for one series at most
