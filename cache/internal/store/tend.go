@@ -117,11 +117,11 @@ func fileSize(path string) int64 {
 
 // Problem is one thing that Verify found.
 type Problem struct {
-	Where string // the file, bucket or key
-	What  string
+	Where   string // the file, bucket or key
+	Message string
 }
 
-func (p Problem) String() string { return p.Where + ": " + p.What }
+func (p Problem) String() string { return p.Where + ": " + p.Message }
 
 // VerifyReport is what Verify has looked at and found.
 type VerifyReport struct {
