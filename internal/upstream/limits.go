@@ -170,9 +170,9 @@ func (l Limits) String() string {
 	return b.String()
 }
 
-// NewModel returns the model that l describes, with no history.
-func (l Limits) NewModel() Model {
-	var m Model = unlimited{}
+// NewLimiter returns the limiter that l describes, with no history.
+func (l Limits) NewLimiter() Limiter {
+	var m Limiter = unlimited{}
 	switch l.Model {
 	case "token_bucket":
 		l.Burst = cmp.Or(l.Burst, l.Rate)
@@ -188,13 +188,13 @@ func (l Limits) NewModel() Model {
 	return m
 }
 
-// Model decides on one request of a client at a time: whether it may pass and, if not, how long the client should
-// wait. Time must not run backwards. A Model is not safe for concurrent use.
-type Model interface {
+// Limiter decides on one request of a client at a time: whether it may pass and, if not, how long the client should
+// wait. Time must not run backwards. A Limiter is not safe for concurrent use.
+type Limiter interface {
 	Allow(now time.Time, ip string) (ok bool, retryAfter time.Duration)
 }
 
-// Quota is what a model announces in X-RateLimit headers.
+// Quota is what a limiter announces in X-RateLimit headers.
 type Quota struct {
 	Limit, Remaining int
 	Reset            time.Time
@@ -308,7 +308,7 @@ const penaltyWindow = 10 * time.Second
 // penalised shuts a client out for PenaltyFor once it has been refused PenaltyAfter times. Requests during that time
 // change nothing.
 type penalised struct {
-	Model
+	Limiter
 	Limits
 	clients map[string]*penalty
 }
@@ -327,7 +327,7 @@ func (m *penalised) Allow(now time.Time, ip string) (bool, time.Duration) {
 	if now.Before(p.until) {
 		return false, p.until.Sub(now)
 	}
-	ok, wait := m.Model.Allow(now, ip)
+	ok, wait := m.Limiter.Allow(now, ip)
 	if ok {
 		return true, 0
 	}

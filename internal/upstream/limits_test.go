@@ -14,7 +14,7 @@ import (
 // play sends requests to a model: "5" is five at once, "+2s" lets time pass,
 // "@b" changes the client. It returns . for a request that passed, x for one that
 // did not, and a space where time passed.
-func play(m Model, script string) string {
+func play(m Limiter, script string) string {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	ip := "a"
 	var out strings.Builder
@@ -64,7 +64,7 @@ func TestModels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := play(l.NewModel(), row.script); got != row.want {
+			if got := play(l.NewLimiter(), row.script); got != row.want {
 				t.Errorf("%s\n got %q\nwant %q", row.script, got, row.want)
 			}
 		})
@@ -76,7 +76,7 @@ func TestWindowsNeverLetMoreThanTheirLimitPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 9).Draw(t, "limit")
 		l := Limits{Model: "sliding", Rate: limit, Per: time.Second, CountRejected: rapid.Bool().Draw(t, "count")}
-		m := l.NewModel()
+		m := l.NewLimiter()
 		now := time.Unix(1e9, 0)
 		var passed []time.Time
 		for _, gap := range rapid.SliceOfN(rapid.IntRange(0, 700), 1, 80).Draw(t, "gaps") {
@@ -87,7 +87,7 @@ func TestWindowsNeverLetMoreThanTheirLimitPass(t *testing.T) {
 			}
 			if ok {
 				passed = append(passed, now)
-			} else if again, _ := l.NewModel().Allow(now.Add(wait), "a"); !again {
+			} else if again, _ := l.NewLimiter().Allow(now.Add(wait), "a"); !again {
 				t.Fatal("a fresh model refuses")
 			}
 		}
@@ -108,7 +108,7 @@ func TestWaitingAsLongAsToldIsEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := l.NewModel()
+		m := l.NewLimiter()
 		now := time.Unix(1e9, 123456789)
 		for n := range 200 {
 			ok, wait := m.Allow(now, "a")
@@ -145,7 +145,7 @@ func TestAClientsBurstAndRateMustFitTheWindow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := l.NewModel()
+			m := l.NewLimiter()
 			start := time.Unix(1e9, 3e8)
 			limited := 0
 			for n := range 735 { // a client's bucket of rate 35, full at the start
@@ -228,7 +228,7 @@ func FuzzParseLimits(f *testing.F) {
 		if d := cmp.Diff(l, again); d != "" {
 			t.Fatalf("%q printed and read again (-before +after):\n%s", s, d)
 		}
-		l.NewModel().Allow(time.Unix(0, 0), "a")
+		l.NewLimiter().Allow(time.Unix(0, 0), "a")
 	})
 }
 

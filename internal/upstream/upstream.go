@@ -1,5 +1,5 @@
 // Package upstream describes how a server behaves that limits its clients and has bad days: how many requests it
-// allows ([Limits], [Model]), how long its answers take ([Latency]), and what goes wrong when ([Scenario], read from
+// allows ([Limits], [Limiter]), how long its answers take ([Latency]), and what goes wrong when ([Scenario], read from
 // JSON by [ReadScenario] or taken by name from [Preset]).
 //
 // A [Behaviour] is a scenario in force. The stand-in for TMDB asks it what to do with each HTTP request; the
@@ -24,7 +24,7 @@ type Request struct {
 type Behaviour struct {
 	seed     uint64
 	limits   Limits
-	model    Model
+	model    Limiter
 	scenario Scenario
 	started  time.Time // when the scenario began
 	rules    []*rule
@@ -44,7 +44,7 @@ func New(limits Limits, seed uint64) (*Behaviour, error) {
 	if err := limits.Validate(); err != nil {
 		return nil, err
 	}
-	return &Behaviour{seed: seed, limits: limits, model: limits.NewModel(), passed: map[string][]time.Time{}}, nil
+	return &Behaviour{seed: seed, limits: limits, model: limits.NewLimiter(), passed: map[string][]time.Time{}}, nil
 }
 
 // Apply puts a scenario in force from now on, in place of the one before it. A scenario without limits keeps those in
@@ -58,7 +58,7 @@ func (b *Behaviour) Apply(s Scenario, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		b.limits, b.model = l, l.NewModel()
+		b.limits, b.model = l, l.NewLimiter()
 	}
 	b.scenario, b.started, b.rules, b.slopes = s, now, nil, false
 	for i, f := range s.Faults {
@@ -71,7 +71,7 @@ func (b *Behaviour) Apply(s Scenario, now time.Time) error {
 
 // Reset forgets what clients have used and starts the scenario again.
 func (b *Behaviour) Reset(now time.Time) {
-	b.model, b.started = b.limits.NewModel(), now
+	b.model, b.started = b.limits.NewLimiter(), now
 	clear(b.passed)
 	for _, r := range b.rules {
 		r.count = 0
@@ -91,7 +91,7 @@ func (b *Behaviour) Started() time.Time { return b.started }
 func (b *Behaviour) Quota(ip string) (q Quota, ok bool) {
 	m := b.model
 	if p, wrapped := m.(*penalised); wrapped {
-		m = p.Model
+		m = p.Limiter
 	}
 	if w, ok := m.(*windows); ok && !w.calendar {
 		return w.quota(ip), true
