@@ -60,7 +60,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 	}
 	depth := 0
 	if head := r.Name[:leadingDigits(r.Name)]; head != "" && r.Title == head {
-		self.numberIsTitle = slices.ContainsFunc(dirs, func(d string) bool { return d[:leadingDigits(d)] == head })
+		self.folderHasNumber = slices.ContainsFunc(dirs, func(d string) bool { return d[:leadingDigits(d)] == head })
 	}
 	for i, d := range dirs {
 		text := unify(d)
@@ -108,12 +108,12 @@ func (r *Release) ofSeries() {
 
 // ownName is what the name says without its folders.
 type ownName struct {
-	untagged      bool // neither source nor codec, nor year, nor marker
-	untitled      bool
-	languages     bool // nothing but languages and a number
-	numberFirst   bool // it begins with its episode
-	numberIsTitle bool // a folder begins with the number that it begins with
-	dateFirst     bool // as the recordings of a daily show do
+	untagged        bool // neither source nor codec, nor year, nor marker
+	untitled        bool
+	languages       bool // nothing but languages and a number
+	numberFirst     bool // it begins with its episode
+	folderHasNumber bool // "86/86.mkv": a folder begins with the same number, which is thus the title
+	dateFirst       bool // as the recordings of a daily show do
 }
 
 func nameSays(p *titled, r *Release) ownName {
@@ -203,7 +203,7 @@ func (p folderName) addFolder(r *Release, self *ownName, depth int) {
 // takeLeadingNumber takes the first number of a name in a season's folder for its episode: "Season 2/16 Some Title".
 func takeLeadingNumber(r *Release, self *ownName) {
 	n := leadingDigits(r.Name)
-	if self.numberFirst || self.numberIsTitle || len(r.Seasons) > 0 || r.Year > 0 ||
+	if self.numberFirst || self.folderHasNumber || len(r.Seasons) > 0 || r.Year > 0 ||
 		len(r.Episodes) > 0 && !strings.HasPrefix(r.Name[n:], " - ") {
 		return
 	}

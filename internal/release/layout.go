@@ -241,8 +241,8 @@ func (p *laidOut) startsNumber(i int) bool {
 	}
 }
 
-// besideNumber reports whether the token at i can come after an episode number in its bracket; next says that it
-// comes right after it.
+// besideNumber reports whether the token at i can follow an episode number in the same bracket: "[07 1080p]". next
+// says that no other token is between them.
 func (p *laidOut) besideNumber(i int, next bool) bool {
 	switch t := &p.w.tokens[i]; t.tag {
 	case tagEnd, tagBatch:

@@ -19,10 +19,10 @@ type kind struct {
 var (
 	episodeList = kind{
 		seps: " .-+&/~,", sign: episodeAgain, digits: 5, most: maxEpisodes, suffix: true,
-		ends: &listEnds,
+		ends: &episodeListEnds,
 	}
-	seasonList = kind{seps: " .-+&~,:", sign: letterOfSeason, digits: 2, most: 60, ends: &seasonEnds}
-	letterList = kind{seps: " .-+&/~,", sign: letterOfSeason, digits: 2, most: 99, ends: &letterEnds}
+	seasonList = kind{seps: " .-+&~,:", sign: letterOfSeason, digits: 2, most: 60, ends: &seasonListEnds}
+	letterList = kind{seps: " .-+&/~,", sign: letterOfSeason, digits: 2, most: 99, ends: &letterListEnds}
 )
 
 // item is a number in a list, or after it: perhaps the next one, or the end of its range.
@@ -114,8 +114,8 @@ func episodeAgain(c cursor, n item) (cursor, bool) {
 	return c, ok
 }
 
-// listEnds are the reasons for which a number after an episode is not part of its list.
-var listEnds = []reason[item]{
+// episodeListEnds are the reasons why a number after an episode is not part of its list.
+var episodeListEnds = []reason[item]{
 	because("a space that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode", func(m item) bool {
 		return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~") && !m.countsOn(" ")
 	}),
@@ -137,8 +137,8 @@ var listEnds = []reason[item]{
 		func(m item) bool { return !m.sign && !plainEnd(m.end) }),
 }
 
-// seasonEnds are the reasons for which a number after a season is not a further season.
-var seasonEnds = []reason[item]{
+// seasonListEnds are the reasons why a number after a season is not a further season.
+var seasonListEnds = []reason[item]{
 	because("nothing parts them", "Silver Rail Season 1S2.mkv -> Silver Rail s1 batch",
 		func(n item) bool { return n.sep == "" }),
 	because("a colon, and one season is announced", "Silver Rail Season 2: 5 Nights.mkv -> Silver Rail s2 batch",
@@ -159,8 +159,8 @@ var seasonEnds = []reason[item]{
 		func(n item) bool { return n.onlySpaces() && (n.value != n.last+1 || n.first > 2) }),
 }
 
-// letterEnds are the reasons for which a number after a season such as "S01" is not a further season.
-var letterEnds = []reason[item]{
+// letterListEnds are the reasons why a number after a season such as "S01" is not a further season.
+var letterListEnds = []reason[item]{
 	because("it is not larger", "Silver Rail S03-S02.mkv -> Silver Rail s3 batch",
 		func(n item) bool { return n.value <= n.last }),
 	because("it is far too large", "Silver Rail S01-S50.mkv -> Silver Rail s1 batch",

@@ -14,8 +14,8 @@
 //   - a word, or a tag of two words: words.txt; a tag with a number in it:
 //     tagForms; a folder's name: folders.txt
 //   - a marker such as S01E02: markForms; what is not a marker after all:
-//     notCrosses, notSeasons, notOrdinals; where its list ends: listEnds,
-//     seasonEnds, rangeEnds; a counter of Chinese, Japanese or Korean: cjk.go
+//     notCrosses, notSeasons, notOrdinals; where its list ends: episodeListEnds,
+//     seasonListEnds, rangeEnds; a counter of Chinese, Japanese or Korean: cjk.go
 //   - which number is the year: yearRules; what is not a group: notGroups
 //   - which number is an episode: numberRules, bracketRules, leads
 //   - what says extra or special: specialRules

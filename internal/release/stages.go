@@ -49,7 +49,7 @@ type words struct {
 	steps    int // work done so far; a test holds it to grow with the length only
 }
 
-// tagged is a text of which every word that can only be a tag is known.
+// tagged is a text in which the words that can only be tags have been found.
 type tagged struct {
 	w *words
 
