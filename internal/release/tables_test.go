@@ -182,4 +182,16 @@ func TestEveryWordHasOneMeaning(t *testing.T) {
 func TestEveryKindOfWordIsKnown(t *testing.T) {
 	lists() // a kind that is missing panics
 	folderLists()
+	others := strings.Fields("roman ordinal cardinal spelled ending endings counted article work reposter quantity " +
+		"domain extension recorder final partcounter translators han")
+	for _, s := range wordlist.Parse(wordsText) {
+		if tagNames[s.Kind] == none && roleNames[s.Kind] == noRole && !slices.Contains(others, s.Kind) {
+			t.Errorf("nothing reads [%s %s]: the kind is unknown", s.Kind, s.Value)
+		}
+		for _, how := range s.How {
+			if !slices.Contains([]string{"weak", "common", "within", "alone", "season"}, how) {
+				t.Errorf("[%s %s | %s]: nothing reads %q", s.Kind, s.Value, strings.Join(s.How, " "), how)
+			}
+		}
+	}
 }
