@@ -72,9 +72,8 @@ func (o Outcome) Retryable() bool { return o.failed() || o == Deferred }
 // Reason says why the limiter is in the state it is in, or why a request may not be sent.
 type Reason uint8
 
-// The reasons. They are stored by number: a new one goes last. An older build reads a reason it does not know as
-// ReasonNone. From ReasonErrorRatio to ReasonRetryAfterElapsed they are the reason keys of the transition table; the
-// others describe beginnings, blocks that are no transition, and what a single request lacks.
+// The reasons. They are stored by number: a new one goes last, whatever it is the reason for. An older build reads a
+// reason it does not know as ReasonNone. The first group holds the reasons of transitions.
 const (
 	ReasonNone Reason = iota
 	ReasonErrorRatio
