@@ -145,7 +145,7 @@ func (h *history) add(s sample) {
 	}
 }
 
-// mean is the mean of samples; 429s are counted together.
+// mean returns one sample at the time of the last: the means of the values, but the sum of the 429s.
 func mean(list []sample) sample {
 	n := float64(len(list))
 	out := sample{at: list[len(list)-1].at}

@@ -62,8 +62,8 @@ func write(path string, mode *fs.FileMode, fill func(io.Writer) error) error {
 	return place(target, mode, fill, os.Rename)
 }
 
-// place makes a temporary file beside path and lets name give it its name.
-func place(path string, mode *fs.FileMode, fill func(io.Writer) error, name func(from, to string) error) (err error) {
+// place writes a temporary file beside path; then rename moves it to path. If anything fails, the file is removed.
+func place(path string, mode *fs.FileMode, fill func(io.Writer) error, rename func(from, to string) error) (err error) {
 	f, err := createBeside(path, mode)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -89,7 +89,7 @@ func place(path string, mode *fs.FileMode, fill func(io.Writer) error, name func
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return name(f.Name(), path)
+	return rename(f.Name(), path)
 }
 
 // createBeside makes a temporary file in the folder of path: for its owner alone until it has a mode of its own.

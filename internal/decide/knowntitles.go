@@ -42,7 +42,8 @@ const (
 	visible // its name or its original name
 )
 
-// leastLetters is how many letters a title in a role must have to identify the entry. Short titles are often shared.
+// leastLetters is how long a title must be, by its role, to identify an entry: short titles are often shared. A dated
+// title never does.
 var leastLetters = map[titleRole]int{visible: 4, translated: 7, alternative: 9, dated: math.MaxInt}
 
 // otherLetters is how many a reading must have that is not the likeliest.

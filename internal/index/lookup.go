@@ -220,7 +220,7 @@ func (x *Index) AnimeOfFilm(film int) (out []int, err error) {
 	return out, err
 }
 
-// IDsOf returns what the lists say of an anime of AniDB's.
+// IDsOf returns the ids that the lists give for an AniDB id. An id that they do not give is 0.
 func (x *Index) IDsOf(anime int) (ids IDs, err error) {
 	err = x.db.View(func(tx *bolt.Tx) error {
 		ids = IDs{AniDB: anime}

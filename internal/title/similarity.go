@@ -122,10 +122,10 @@ func overlap(a, b []string) float64 {
 
 func weight(w string) float64 { return math.Sqrt(float64(utf8.RuneCountInString(w))) }
 
-// parts is a normalised title taken apart: its words, numbers written one way, and its numbers alone, sorted.
+// parts are the words of a normalised title, and its numbers once more.
 type parts struct {
-	words   []string
-	numbers []string
+	words   []string // "second", "2nd" and "ii" are "2"
+	numbers []string // sorted
 }
 
 // maxWords bounds what is compared of a title with very many words.

@@ -16,7 +16,7 @@ type (
 	Ask = core.Ask
 	// Pass names a permit.
 	Pass = core.Pass
-	// Report is the end of a request that had a permit of a Snapshot.
+	// Report tells a Snapshot how a request ended that had a permit of it.
 	Report = core.Report
 	// Rule is one row of the transition table.
 	Rule = core.Rule

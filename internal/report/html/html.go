@@ -24,14 +24,14 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Page is all that the report shows. Records come in the walk's order, with their reasons.
+// Page is all that the report shows.
 type Page struct {
 	Roots    []string // what was matched, as it was given
 	Names    bool     // names were matched of which nothing has to exist
 	Started  time.Time
-	Version  string // of anivault
-	Records  []report.Record
-	Gaps     []report.Gap // by series: what is missing, or there twice
+	Version  string          // of anivault
+	Records  []report.Record // in the order of the walk; with Reasons, which the page shows
+	Gaps     []report.Gap    // by series: what is missing, or there twice
 	Summary  report.Summary
 	Timeline []chart.Point // in time order; may be empty
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Report is the end of a request that had a permit.
+// Report tells how a request ended that had a permit.
 type Report struct {
 	Owner  string
 	Tuning *Tuning
