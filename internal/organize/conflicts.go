@@ -170,8 +170,9 @@ func (v *video) labelSinglePart() {
 	}
 	stem, n := library.Stem(v.item.Name), 0
 	lower := strings.ToLower(stem)
-	if !slices.ContainsFunc([]string{"cd", "di", "part", "pt"}, func(w string) bool { return strings.Contains(lower, w) }) {
-		return // as nearly all files, and sooner than the expressions see it
+	inName := func(word string) bool { return strings.Contains(lower, word) }
+	if !slices.ContainsFunc([]string{"cd", "di", "part", "pt"}, inName) {
+		return // as nearly all files are; the expressions take longer to see it
 	}
 	if m := singleDisc().FindStringSubmatch(stem); m != nil {
 		n, _ = strconv.Atoi(m[1] + m[2])
