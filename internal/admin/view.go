@@ -20,7 +20,7 @@ type Status struct {
 	State       string             `json:"state" doc:"the limiter's state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
 	Reason      string             `json:"reason" doc:"why: a reason of limiter rules"`
 	Since       string             `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
-	Until       string             `json:"until,omitempty" doc:"when it ends, RFC 3339; absent where nobody knows"`
+	Until       string             `json:"until,omitempty" doc:"when it ends, RFC 3339; absent if unknown"`
 	PauseUntil  string             `json:"pause_until,omitempty" doc:"until when all processes wait, RFC 3339"`
 	Rate        float64            `json:"rate" doc:"requests a second that may be sent now"`
 	Granted     int                `json:"granted" doc:"permits in the last window of the ceiling, about a second"`

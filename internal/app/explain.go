@@ -115,9 +115,9 @@ func block(b *ratelimit.BlockedError, now time.Time) lang.Text {
 	case b.Cause == ratelimit.ReasonPause:
 		return "TMDB asks everybody to wait, longer than --max-wait allows"
 	case ends:
-		return lang.Textf("nothing is asked: %s (%s) until %s", b.State, b.Cause, until)
+		return lang.Textf("no requests are sent: %s (%s) until %s", b.State, b.Cause, until)
 	}
-	return lang.Textf("nothing is asked: %s (%s)", b.State, b.Cause)
+	return lang.Textf("no requests are sent: %s (%s)", b.State, b.Cause)
 }
 
 // plain returns the error's text without the request's URL, which *url.Error repeats whole: it may contain a v3 key.

@@ -61,15 +61,15 @@ func (m Moment) Text() lang.Text {
 	case m.Event == "429" && m.Pause > 0:
 		return lang.Textf("429: all processes pause for %s", m.Pause.Round(time.Millisecond))
 	case m.Event == "429":
-		return "429, of a request that had left before"
+		return "429, for a request sent before"
 	case m.Pause > 0:
 		return lang.Textf("server error: all processes pause for %s", m.Pause.Round(time.Millisecond))
 	case m.Event == ratelimit.Network.String():
-		return "network error: that request alone is tried again"
+		return "network error: only that request is retried"
 	case m.Event == ratelimit.Deferred.String():
-		return "the gateway refused: that request alone is tried again"
+		return "the gateway refused: only that request is retried"
 	}
-	return "server error: that request alone is tried again"
+	return "server error: only that request is retried"
 }
 
 const maxMoments = 10_000

@@ -117,7 +117,7 @@ func openCoordinator(cfg *config.Config, warn func(error)) (_ ratelimit.Store, d
 		}
 	}
 	if o.Address.Exposed() {
-		warn(lang.Error("what is said to the coordinator at %s can be read on the way: use TLS (rediss://)",
+		warn(lang.Error("traffic to the coordinator at %s can be read on the network: use TLS (rediss://)",
 			o.Address.Place()))
 	}
 	told := func(err error) { warn(withRemedy(err)) }

@@ -194,7 +194,7 @@ func (e *BadQuestionError) Error() string { return e.Text().String() }
 
 // Text is what Error says, for people.
 func (e *BadQuestionError) Text() lang.Text {
-	return lang.Textf("not asked: TMDB failed at this very question; it is asked again after %s",
+	return lang.Textf("not asked: TMDB failed on this very request; it is sent again after %s",
 		e.Until.Local().Format(time.TimeOnly))
 }
 

@@ -295,7 +295,7 @@ func (w *worker) discard(i int, at place, back bool) *Problem {
 }
 
 // errOriginalEdited says of a copy that it is not the one that was changed.
-var errOriginalEdited = lang.Error("the original was, and not the copy")
+var errOriginalEdited = lang.Error("the original, not the copy")
 
 const chunk = 256 << 10 // what the caches of a processor hold of it: with 1 MiB copying takes half as long again
 

@@ -113,7 +113,7 @@ func appendFields(b []byte, fields []field) []byte {
 	return append(b, '\n')
 }
 
-var errNoStep = lang.Error("it is no step")
+var errNoStep = lang.Error("it is not a step")
 
 // readFields is the inverse of appendFields, for a line without its end.
 func readFields(line []byte, fields []field) error {
@@ -175,7 +175,7 @@ func (f field) read(s string) (err error) {
 		if s == organize.NFO.String() {
 			*v = organize.NFO
 		} else if *v = organize.VerbOf(s); *v == organize.None {
-			return lang.Error("%q is no verb", s)
+			return lang.Error("%q is not a verb", s)
 		}
 	case *quoted:
 		if strings.Contains(s, `\`) {
@@ -283,7 +283,7 @@ func readHeader(text []byte) (_ *run, h header, length int, err error) {
 	case h.Format > journalFormat:
 		return r, h, 0, &JournalError{Line: 1, Why: "a newer version of anivault wrote it", Newer: true}
 	case err != nil || !whole || h.Format != journalFormat:
-		return r, h, 0, &JournalError{Line: 1, Why: "it is no journal"}
+		return r, h, 0, &JournalError{Line: 1, Why: "it is not a journal"}
 	case !organize.IsID(h.ID) || !organize.IsID(h.Plan) || !organize.IsID(h.Parts):
 		return r, h, 0, &JournalError{Line: 1, Why: "it has no id"}
 	case h.Begun.IsZero() || h.Mode.Verb() == organize.None || len(h.Sources) == 0 || len(h.Targets) == 0:
@@ -352,7 +352,7 @@ func (r *run) readFolder(line []byte) error {
 	case d.Parent < 0 && (d.New || d.Removable || !slices.ContainsFunc(slices.Concat(r.Sources, r.Targets), isRoot)):
 		return lang.Error("it is none of the roots")
 	case d.Parent >= 0 && !isComponent(d.Name):
-		return lang.Error("%q is no name", d.Name)
+		return lang.Error("%q is not a name", d.Name)
 	}
 	r.Dirs = append(r.Dirs, d)
 	return nil
@@ -405,7 +405,7 @@ func (r *run) readSteps(lines [][]byte, number int) error {
 func (r *run) addStep(o op, aside map[int]int) error {
 	if o.Verb == organize.None {
 		if o.Temp < 1 || aside[o.Index] != 0 {
-			return lang.Error("it is no temporary name")
+			return lang.Error("it is not a temporary name")
 		}
 		aside[o.Index] = o.Temp
 		r.Steps = append(r.Steps, step{o.Index, organize.Aside})

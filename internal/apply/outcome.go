@@ -74,7 +74,7 @@ var ErrAtWork = lang.Error("another process works on this run")
 func (e *UnfinishedError) Error() string { return e.Text().String() }
 
 // Text names the run.
-func (e *UnfinishedError) Text() lang.Text { return lang.Textf("the run %s was cut off", e.Run) }
+func (e *UnfinishedError) Text() lang.Text { return lang.Textf("the run %s was interrupted", e.Run) }
 
 // MountError says that a root is not there, or not the folder that was planned with.
 type MountError struct {
@@ -95,7 +95,7 @@ func (e *MountError) Text() lang.Text {
 		}
 		return lang.Textf("%s is not there: %v", e.Path, err)
 	}
-	return lang.Textf("%s is another folder than the one that was planned with", e.Path)
+	return lang.Textf("%s is not the folder that the plan was made with", e.Path)
 }
 
 // Unwrap returns what the system said.
@@ -228,19 +228,19 @@ var meanings = []struct {
 	{organize.Exists, "something else is there"},
 	{organize.CrossDevice, "its target is on another file system"},
 	{NotPermitted, "the system does not allow it"},
-	{TooManyLinks, "the file system allows it no more names"},
+	{TooManyLinks, "the file system allows no more hard links to it"},
 	{NoSpace, "the disk or the quota is full"},
 	{organize.NameTooLong, "its name is too long"},
-	{organize.OutsideRoot, "a link, or what is no folder, is in the way: name the real folder with --to"},
+	{organize.OutsideRoot, "a link, or something that is not a folder, is in the way: name the real folder with --to"},
 	{Occupied, "something else has its old name"},
 	{MovedOn, "it is no longer where the run left it"},
 	{Edited, "it was changed since"},
 	{OriginalGone, "the original is gone: this is its last name"},
-	{NotMounted, "the folder is not there, or another one is: a disk may not be mounted"},
+	{NotMounted, "the folder is missing, or is a different one: a disk may not be mounted"},
 	{NoExclusive, "the file system can't rename without replacing"},
 	{organize.SameFile, "it takes the name of another name of the same file"},
-	{WithAnother, "it belongs to one that can't be carried out"},
-	{NotCached, "what TMDB says of it is not in the cache any more"},
+	{WithAnother, "it belongs to a file that can't be carried out"},
+	{NotCached, "what TMDB says about it is no longer in the cache"},
 	{ForeignNFO, "another file is there, about something else"},
 	{organize.NoReflink, "the file system can't share blocks between files"},
 	{Unproven, "nothing proves that this copy is the run's"},
@@ -283,7 +283,7 @@ func (p *Problem) Error() string { return p.Text().String() }
 func (p *Problem) Text() lang.Text {
 	switch {
 	case p.Run != "":
-		return lang.Textf("the run %s has moved it on: undo that first", p.Run)
+		return lang.Textf("the run %s has moved it since: undo that run first", p.Run)
 	case p.Err == nil:
 		return lang.Text(Meaning(p.Code))
 	}

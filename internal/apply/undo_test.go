@@ -438,7 +438,7 @@ func TestWhatNeverLeftIsNotPutBack(t *testing.T) {
 func TestWhichOfTwoWasChanged(t *testing.T) {
 	for changed, want := range map[string]string{
 		"/lib/x": "it was changed since",
-		"/src/a": "it was changed since: the original was, and not the copy",
+		"/src/a": "it was changed since: the original, not the copy",
 	} {
 		t.Run(changed, func(t *testing.T) {
 			sc := drawn(traits{}, "/lib", "a", "a : x")

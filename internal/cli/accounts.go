@@ -24,7 +24,7 @@ import (
 func newAccounts(f *factory) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "accounts",
-		Short: "See and steer the accounts through whose keys TMDB is asked",
+		Short: "Show and control the accounts whose keys are used for TMDB",
 		Example: `  anivault accounts list
   anivault accounts test
   anivault accounts tune main account_concurrency=3 --for 8h`,

@@ -48,7 +48,7 @@ func newApply(f *factory) *cobra.Command {
 	a := applyRun{f: f}
 	cmd := leaf(&cobra.Command{
 		Use:   "apply PLAN|-",
-		Short: "Carry a plan of organize out; anivault undo puts it back",
+		Short: "Carry out a plan made by organize; anivault undo puts everything back",
 		Example: `  anivault organize ~/Downloads --to /srv/library --plan library.plan
   anivault apply library.plan --dry-run
   anivault apply library.plan
@@ -59,8 +59,8 @@ func newApply(f *factory) *cobra.Command {
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&a.dryRun, "dry-run", false, "check everything and change nothing")
-	flags.BoolVar(&a.resume, "resume", false, "go on with the run that was cut off; its ID may follow")
-	flags.BoolVar(&a.partial, "partial", false, "leave the units that can't be carried out, and do the others")
+	flags.BoolVar(&a.resume, "resume", false, "continue the interrupted run; its ID may follow")
+	flags.BoolVar(&a.partial, "partial", false, "skip the units that can't be carried out, and do the others")
 	flags.DurationVar(&a.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	addSettings(cmd, flags, "organize.exec")
 	streamFormat(cmd, &a.format, organizeFormats...)
@@ -71,7 +71,8 @@ func (a *applyRun) run(cmd *cobra.Command, args []string) error {
 	a.began = time.Now()
 	switch {
 	case a.resume && (a.dryRun || a.partial):
-		return usagef("leave them out", "--resume goes on as the run was begun: --dry-run and --partial don't go with it")
+		return usagef("leave them out", "--resume continues a run as it began: it can't be combined with --dry-run or "+
+			"--partial")
 	case !a.resume && len(args) == 0:
 		return usagef("for example: anivault apply library.plan", "no PLAN given")
 	}
@@ -173,12 +174,12 @@ func (a *applyRun) resumeRun(ctx context.Context, cfg *config.Config, args []str
 		case err != nil:
 			return nil, err
 		case run == nil:
-			a.f.say("no run was cut off\n")
+			a.f.say("no run was interrupted\n")
 			return nil, nil
 		case run.Err != nil:
 			return nil, explainRun(ctx, a.f, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 		case !run.Stage.Unfinished() && run.Stage != apply.Abandoned:
-			a.f.say("the run %s was not cut off: there is nothing to go on with\n", run.ID)
+			a.f.say("the run %s was not interrupted: there is nothing to continue\n", run.ID)
 			return nil, nil
 		}
 		if out, err = e.Resume(ctx, run.ID); err != nil {

@@ -34,7 +34,7 @@ func (a *applyRun) tell(ctx context.Context, out *apply.Outcome) error {
 	}
 	warnOfDamage(a.f, out)
 	for _, name := range out.BadCRC {
-		a.f.warn("bad_crc: the content of %s has not the checksum that its name says; it was copied as it is",
+		a.f.warn("bad_crc: the content of %s does not have the checksum in its name; it was copied unchanged",
 			ui.Printable(name))
 	}
 	if n := len(out.LostAttributes); n > 0 {
@@ -55,9 +55,9 @@ func (a *applyRun) tell(ctx context.Context, out *apply.Outcome) error {
 func (a *applyRun) say(out *apply.Outcome, s *report.OrganizeSummary) {
 	if out.Unfinished {
 		if out.Why != nil {
-			a.f.warn("the run %s was cut off: %v", out.Run, out.Why)
+			a.f.warn("the run %s was interrupted: %v", out.Run, out.Why)
 		} else {
-			a.f.warn("the run %s was cut off", out.Run)
+			a.f.warn("the run %s was interrupted", out.Run)
 		}
 		advise(a.f.streams, waysOn(out.Run))
 		return
@@ -92,7 +92,7 @@ func (a *applyRun) say(out *apply.Outcome, s *report.OrganizeSummary) {
 	switch {
 	case len(parts) > 0:
 	case a.back:
-		parts = []string{lang.Sprintf("no file of the run %s has left its place", out.Run)}
+		parts = []string{lang.Sprintf("the run %s has moved no file", out.Run)}
 	default:
 		parts = []string{lang.Say("nothing to do")}
 	}
@@ -152,7 +152,7 @@ func problemText(p *apply.Problem) string {
 	text := lang.Say(apply.Meaning(p.Code))
 	switch {
 	case p.Run != "":
-		text = lang.Sprintf("the run %s has moved it on: undo that first", p.Run)
+		text = lang.Sprintf("the run %s has moved it since: undo that run first", p.Run)
 	case p.Err != nil:
 		text += ": " + ui.Escaped(ui.OneLine(lang.Say(lang.TextOf(p.Err))))
 	}

@@ -62,7 +62,7 @@ func newCachePath(f *factory) *cobra.Command {
 func newCacheList(f *factory) *cobra.Command {
 	return f.onCache(&cobra.Command{
 		Use:     "list",
-		Short:   "List what is cached, a line an answer",
+		Short:   "List cached answers, one per line",
 		Example: "  anivault cache list\n  anivault cache list --format ndjson",
 	}, []string{"text", "ndjson"}, func(ctx context.Context, store *cache.Store, _ []string, format string) error {
 		now := time.Now()
@@ -109,7 +109,7 @@ func newCacheGet(f *factory) *cobra.Command {
 		case err != nil:
 			return err
 		case !found:
-			return failf(exitIncomplete, "anivault cache list shows the keys; all that follows the ? belongs to a key",
+			return failf(exitIncomplete, "anivault cache list shows the keys; everything after the ? is part of a key",
 				"nothing is cached under %s", ui.Printable(shownKey(key)))
 		}
 		body := string(e.Body)
@@ -159,7 +159,7 @@ func newCachePrune(f *factory) *cobra.Command {
 	var options cache.PruneOptions
 	cmd := f.onCache(&cobra.Command{
 		Use:     "prune",
-		Short:   "Remove what must not be kept any longer, and what is above the size bound",
+		Short:   "Remove answers that are too old to keep, and those above the size limit",
 		Example: "  anivault cache prune",
 	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
 		res, err := store.Prune(ctx, options)
@@ -169,14 +169,14 @@ func newCachePrune(f *factory) *cobra.Command {
 		return err
 	})
 	cmd.Flags().BoolVar(&options.Expired, "expired", false,
-		"remove all that is expired, also what could still serve in an outage")
+		"remove all expired answers, including those that could still serve in an outage")
 	return cmd
 }
 
 func newCacheCompact(f *factory) *cobra.Command {
 	return f.onCache(&cobra.Command{
 		Use:     "compact",
-		Short:   "Give the space of removed answers back",
+		Short:   "Give back the space of removed answers",
 		Example: "  anivault cache compact",
 	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
 		res, err := store.Compact(ctx)
@@ -239,7 +239,7 @@ func newCacheExport(f *factory) *cobra.Command {
 func newCacheImport(f *factory) *cobra.Command {
 	return f.onCache(&cobra.Command{
 		Use:     "import [FILE]",
-		Short:   "Add an export to the cache (from stdin without FILE); what is newer stays",
+		Short:   "Add an export to the cache (from stdin without FILE); newer answers stay",
 		Example: "  anivault cache import backup.ndjson",
 		Args:    atMostOne("FILE"),
 	}, nil, func(ctx context.Context, store *cache.Store, args []string, _ string) error {
@@ -256,10 +256,10 @@ func newCacheImport(f *factory) *cobra.Command {
 		if err != nil && res.Imported == 0 {
 			return err
 		}
-		f.say("imported %d records; left out %d that are no newer and %d past 180 days\n",
+		f.say("imported %d records; skipped %d that are no newer and %d past 180 days\n",
 			res.Imported, res.Older, res.Expired)
 		if res.Refused > 0 {
-			f.say("left out %d that are not answers of TMDB's\n", res.Refused)
+			f.say("skipped %d that are not answers from TMDB\n", res.Refused)
 		}
 		return err
 	})
@@ -268,7 +268,7 @@ func newCacheImport(f *factory) *cobra.Command {
 func newCacheStats(f *factory) *cobra.Command {
 	return f.onCache(&cobra.Command{
 		Use:     "stats",
-		Short:   "Say how much is cached",
+		Short:   "Show how much is cached",
 		Example: "  anivault cache stats\n  anivault cache stats --format json",
 	}, textOrJSON, func(ctx context.Context, store *cache.Store, _ []string, format string) error {
 		s, err := store.Stats(ctx)
@@ -284,9 +284,9 @@ func newCacheStats(f *factory) *cobra.Command {
 
 type wireCache struct {
 	Entries  int            `json:"entries" doc:"stored answers"`
-	Fresh    int            `json:"fresh" doc:"of them, those that answer without asking"`
-	Expired  int            `json:"expired" doc:"of them, those that answer only when TMDB can't be asked"`
-	Negative int            `json:"negative" doc:"of them, those that say that TMDB has nothing (404)"`
+	Fresh    int            `json:"fresh" doc:"how many answer without a request"`
+	Expired  int            `json:"expired" doc:"how many answer only when TMDB can't be asked"`
+	Negative int            `json:"negative" doc:"how many say that TMDB has nothing (404)"`
 	FileSize int64          `json:"file_bytes" doc:"size of the database file"`
 	Used     int64          `json:"used_bytes" doc:"of it in use; cache compact returns the rest to the file system"`
 	MaxSize  int64          `json:"max_bytes" doc:"size it is kept below"`

@@ -215,7 +215,7 @@ func (f *factory) person() person {
 
 // yesFlag adds the flag that answers what confirmed asks.
 func yesFlag(cmd *cobra.Command, yes *bool) {
-	cmd.Flags().BoolVar(yes, "yes", false, "do it without asking; only on a terminal is anything asked")
+	cmd.Flags().BoolVar(yes, "yes", false, "do it without asking; it asks only on a terminal")
 }
 
 // confirmed reports whether to do what question asks about: a person at a terminal says so, a script is not asked.

@@ -47,7 +47,7 @@ func newConfigPath(f *factory) *cobra.Command {
 func newConfigValidate(f *factory) *cobra.Command {
 	return leaf(&cobra.Command{
 		Use:     "validate",
-		Short:   "Check flags, environment and config file, and name all that is wrong; exit 2 then",
+		Short:   "Check flags, environment and config file, and list every error; exit 2 if there is one",
 		Example: "  anivault config validate",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		cfg, err := f.load(cmd)
@@ -151,7 +151,7 @@ func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 			return err
 		}
 	case stays && f.streams.InTTY:
-		f.say("%s is left as it is\n", ui.Printable(path))
+		f.say("%s is unchanged\n", ui.Printable(path))
 		return nil
 	case file != nil && !f.streams.InTTY:
 		if err := refuseNoToken(path, file, stays); err != nil {
@@ -166,10 +166,10 @@ func refuseNoToken(path string, file *config.Existing, stays bool) error {
 	switch {
 	case stays:
 		return usagef("for example: echo \"$TOKEN\" | anivault config init",
-			"no token came on stdin, and %s exists already: it is left as it is", path)
+			"stdin had no token, and %s already exists: it is unchanged", path)
 	case file.HoldsKey():
 		return usagef("give the token on stdin: echo \"$TOKEN\" | anivault config init --force",
-			"%s holds a key, and no token came on stdin: it is left as it is", path)
+			"%s holds a key, and stdin had no token: it is unchanged", path)
 	}
 	return nil
 }
@@ -205,14 +205,14 @@ func keepToken(f *factory, path string, file *config.Existing, token config.Secr
 		if err := file.PutToken(token); err != nil {
 			return err
 		}
-		f.say("put the token into %s; all else in it is as it was\n", ui.Printable(path))
+		f.say("put the token into %s; the rest of it is unchanged\n", ui.Printable(path))
 	} else {
 		if file != nil {
 			backup, err := file.Backup()
 			if err != nil {
 				return err
 			}
-			f.say("the file as it was: %s\n", ui.Printable(backup))
+			f.say("the previous file: %s\n", ui.Printable(backup))
 		}
 		titles := lang.Tag(f.getenv)
 		if strings.HasPrefix(titles, "en") {

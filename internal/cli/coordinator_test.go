@@ -152,7 +152,7 @@ func TestWhatAUserSeesOfTheCoordinator(t *testing.T) {
 		s.Helper()
 		s.told("coordinator_back .* alone=", `coordinator at PLACE is back after [0-9.]+m?s; the limits are shared again`)
 	}
-	const forgot = "coordinator at PLACE had lost what the limiter keeps there; this process has brought back what it knew"
+	const forgot = "coordinator at PLACE had lost the limiter's state; this process restored what it knew"
 	inSync := func(s *site) (replica *redistest.Server, ask func(...string) string) {
 		replica = redistest.Start(s.T)
 		ask = func(words ...string) string {

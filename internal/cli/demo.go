@@ -120,7 +120,7 @@ func demoOrganize(f *factory, cmd *cobra.Command, lib, format string) error {
 	if err := os.Mkdir(to, 0o700); err != nil {
 		return lang.Error("make the demo's folder: %w", err)
 	}
-	f.say("\nThen it puts the library in order, by hard links in a folder beside it:\n\n"+
+	f.say("\nThen it organizes the library, with hard links in a folder next to it:\n\n"+
 		"  anivault organize %s --to %s --yes\n\n", lib, to)
 	own := *f
 	own.environ = append(slices.Clone(f.environ), "ANIVAULT_ORGANIZE_TO="+to)

@@ -138,7 +138,7 @@ func doctorChecks(f *factory, cfg *config.Config, broken error, offline bool) []
 func checkConfig(cfg *config.Config, broken error) finding {
 	if broken != nil {
 		return fault("config", lang.TextOf(broken),
-			"correct this, then run anivault doctor again: key and connection are checked only then")
+			"correct this, then run anivault doctor again to check key and connection")
 	}
 	if _, err := os.Stat(cfg.Dirs.ConfigFile); err != nil {
 		return finding{what: "config", state: lang.Textf("valid; no config file (%s)", cfg.Dirs.ConfigFile)}
@@ -263,15 +263,16 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 		return fault("limiter", lang.TextOf(warned),
 			unlessFull(warned, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
 	case st.State == ratelimit.CacheOnly:
-		state := lang.Textf("CacheOnly (%s): nothing is asked", st.Cause)
+		state := lang.Textf("CacheOnly (%s): no requests are sent", st.Cause)
 		return finding{what: "limiter", state: state, fix: "anivault limiter resume"}
 	}
 	if st.State == ratelimit.Sleep {
-		state := lang.Textf("Sleep: %s, nothing is asked", app.Why(st.Block))
+		state := lang.Textf("Sleep: %s, no requests are sent", app.Why(st.Block))
 		if st.Until.After(st.At) {
-			state = lang.Textf("Sleep: %s, nothing is asked until %s", app.Why(st.Block), ui.Clock(st.Until))
+			state = lang.Textf("Sleep: %s, no requests are sent until %s", app.Why(st.Block), ui.Clock(st.Until))
 		}
-		return finding{what: "limiter", state: state, fix: "wait; what is cached answers, and a later run asks for the rest"}
+		return finding{what: "limiter", state: state, fix: "wait; until then cached answers serve, and a later run asks " +
+			"for the rest"}
 	}
 	return finding{what: "limiter", state: lang.Textf("shared state and locks work; %s", st.State)}
 }
@@ -306,7 +307,7 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 	}
 	if err != nil {
 		return fault("gateway", lang.Textf("would not start: %s", err),
-			"correct this; anivault serve check says whether it is mended")
+			"correct this; anivault serve check says whether it is fixed")
 	}
 	valid := lang.Textf("settings are valid; %s", lang.Count(len(own.Serve.Clients), "client"))
 	f := finding{what: "gateway", state: valid}
@@ -361,7 +362,8 @@ func coordinatorChecks(cfg *config.Config) []func(context.Context) finding {
 				if found.Unlisted {
 					server = "the server"
 				}
-				return finding{what: what, state: lang.Textf("%s at %s answers in %s and may do all that is needed; enough is: %s",
+				return finding{what: what, state: lang.Textf("%s at %s answers in %s and has all permissions it needs; these "+
+					"are enough: %s",
 					server, place, found.Trip.Round(10*time.Microsecond), app.CoordinatorRule(cfg))}
 			}
 			if fault, ok := errors.AsType[*redisstore.Fault](err); ok {
@@ -370,7 +372,7 @@ func coordinatorChecks(cfg *config.Config) []func(context.Context) finding {
 			return fault(what, lang.TextOf(err), "anivault config validate")
 		},
 		remark(func() bool { return found.Skew.Abs() > 30*time.Second },
-			"its clock and this machine's differ: what is told as a time is by its clock",
+			"its clock and this machine's differ: the times shown are by its clock",
 			"set both clocks (for example: timedatectl set-ntp true); the limits hold all the same"),
 		remark(func() bool { return found.Evicts != "" }, "it may throw the limiter's state away when its memory is full",
 			"set its maxmemory-policy to noeviction or volatile-lru"),
@@ -378,7 +380,7 @@ func coordinatorChecks(cfg *config.Config) []func(context.Context) finding {
 			"set its appendonly to yes"),
 		remark(func() bool { return found.Unlisted }, "it doesn't tell this user its version and settings",
 			"give the user +info"),
-		remark(cfg.Redis.Address.Exposed, "what is said to it can be read on the way",
+		remark(cfg.Redis.Address.Exposed, "traffic to it can be read on the network",
 			"use TLS: rediss:// in ANIVAULT_COORDINATOR"),
 	}
 }

@@ -30,7 +30,7 @@ func pickRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply
 		}
 	}
 	if len(args) > 0 {
-		return nil, usagef("anivault history lists them", "no run is called %s", ui.Printable(args[0]))
+		return nil, usagef("anivault history lists them", "there is no run %s", ui.Printable(args[0]))
 	}
 	return nil, nil
 }
@@ -118,9 +118,9 @@ func openEngine(cfg *config.Config) (*apply.Engine, func(), error) {
 func explainRun(ctx context.Context, f *factory, err error, out *apply.Outcome) error {
 	if cut, ok := errors.AsType[*apply.UnfinishedError](err); ok {
 		if cut.Gone != nil {
-			return usagef(wayOut(cut.Run), "the run %s was cut off, and %v; nothing was done", cut.Run, cut.Gone)
+			return usagef(wayOut(cut.Run), "the run %s was interrupted, and %v; nothing was done", cut.Run, cut.Gone)
 		}
-		return usagef(waysOn(cut.Run), "the run %s was cut off; nothing was done", cut.Run)
+		return usagef(waysOn(cut.Run), "the run %s was interrupted; nothing was done", cut.Run)
 	}
 	if gone, ok := errors.AsType[*apply.MountError](err); ok {
 		hint := lang.Text("mount the disk, or make the plan again; nothing was done")
@@ -155,13 +155,13 @@ func journalHint(err error) lang.Text {
 	case !ok:
 		return ""
 	case bad.Newer:
-		return "update anivault: nothing is done by a journal of a later version"
+		return "update anivault: it does not act on a journal from a later version"
 	}
-	return "nothing is done by such a journal; it is in the folder history of the data folder"
+	return "anivault does not act on such a journal; it is in the folder history of the data folder"
 }
 
 func waysOn(id string) lang.Text {
-	return lang.Textf("go on: anivault apply --resume %s   or put it back: anivault undo %s", id, id)
+	return lang.Textf("continue: anivault apply --resume %s   or put it back: anivault undo %s", id, id)
 }
 
 func wayOut(id string) lang.Text {

@@ -39,10 +39,10 @@ var exitCodes = []struct {
 	{exitInternal, "internal error"},
 	{exitUsage, "usage or configuration error, no key (unless --offline), or no PATH that exists: before any work"},
 	{exitStrict, "--strict was given and something is unmatched or ambiguous"},
-	{exitIncomplete, "incomplete: some files are pending or in error; running again resumes"},
+	{exitIncomplete, "incomplete: some files are pending or failed; running again resumes"},
 	{exitUnauthorized, "TMDB refused the credentials"},
-	{exitInterrupted, "interrupted (SIGINT); what was found so far is printed and cached"},
-	{exitTerminated, "terminated (SIGTERM); what was found so far is printed and cached"},
+	{exitInterrupted, "interrupted (SIGINT); results so far are printed and cached"},
+	{exitTerminated, "terminated (SIGTERM); results so far are printed and cached"},
 }
 
 // failure is an error with the exit status that it leads to.
@@ -83,7 +83,7 @@ func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
 	switch {
 	case len(cfg.Accounts) > 0:
 		what = "keys of all accounts"
-		hint = "see which and why: anivault accounts list; once they are mended: anivault accounts test"
+		hint = "see which and why: anivault accounts list; once they are fixed: anivault accounts test"
 	case cfg.TMDB.Token.IsSet():
 		what = "token"
 	}

@@ -27,7 +27,7 @@ var settingFlags = []struct {
 	{"tmdb.language", "language", "`LANGUAGE` of titles, such as ko-KR, or several: ko-KR,en-US"},
 	{"limiter.max_wait", "max-wait", "`TIME` one request may wait for permission, retries included"},
 	{"limiter.request_timeout", "request-timeout", "timeout for one HTTP request, a `TIME` such as 15s"},
-	{"limiter.auto_recover", "auto-recover", "wait an outage out; in CacheOnly, probe TMDB every `PERIOD`, such as 15m"},
+	{"limiter.auto_recover", "auto-recover", "wait out an outage; in CacheOnly, probe TMDB every `PERIOD`, such as 15m"},
 	{"match.min_confidence", "min-confidence", "below this `NUMBER` from 0 to 1 a file is ambiguous"},
 	{
 		"match.min_episode_confidence", "min-episode-confidence",
@@ -35,27 +35,27 @@ var settingFlags = []struct {
 	},
 	{"match.type", "type", "`KIND` of the files: auto, tv or movie"},
 	{"match.include_adult", "include-adult", "let TMDB's search return adult titles"},
-	{"match.jobs", "jobs", "read and parse `N` at once; never the number of requests (default: by CPU)"},
+	{"match.jobs", "jobs", "read and parse `N` files at once; does not change the number of requests (default: by CPU)"},
 	{"serve.admin_listen", "admin-listen", "`ADDR` of the page and the API for admins, host:port, or off"},
 
-	{"organize.to", "to", "`FOLDER` in which the library is put in order; it must exist"},
+	{"organize.to", "to", "`FOLDER` to organize the library in; it must exist"},
 	{"organize.to_tv", "to-tv", "`FOLDER` for series, in place of --to"},
 	{"organize.to_movies", "to-movies", "`FOLDER` for films, in place of --to"},
 	{"organize.mode", "mode", "`HOW` files get there: hardlink, move, symlink, copy or reflink"},
-	{"organize.or", "or", "`WHAT` is done where the mode can't cross file systems: off leaves the file, copy copies it"},
+	{"organize.or", "or", "`WHAT` to do where the mode can't cross file systems: off skips the file, copy copies it"},
 	{
 		"organize.layout", "layout",
 		lang.Text(fmt.Sprintf(layoutUsage, servers())),
 	},
-	{"organize.min_confidence", "min-confidence", "below this `NUMBER` from 0 to 1 a file is left"},
+	{"organize.min_confidence", "min-confidence", "skip files with a confidence below this `NUMBER` from 0 to 1"},
 	{
 		"organize.on_conflict", "on-conflict",
-		"`WHAT` becomes of files that would get one name: report leaves them, version gives them labels",
+		"`WHAT` to do with files that would get the same name: report skips them, version gives them labels",
 	},
 	{
 		"organize.extras", "extras",
-		"`WHAT` becomes of trailers, creditless openings and other extras: " +
-			"leave leaves them, follow puts them beside their series or film",
+		"`WHAT` to do with trailers, creditless openings and other extras: leave skips them, follow puts them with their " +
+			"series or film",
 	},
 	{
 		"organize.nfo", "nfo",
@@ -64,9 +64,9 @@ var settingFlags = []struct {
 	},
 	{"organize.exec", "exec", "`PROGRAM` that runs once something was changed, with the changed folders on its stdin"},
 
-	{"watch.settle", "settle", "for this `TIME` nothing in a folder must have changed"},
-	{"watch.rescan", "rescan", "look at everything each `TIME`, besides the system's notices"},
-	{"watch.poll", "poll", "look at everything each `TIME` where no notices come, as over a network"},
+	{"watch.settle", "settle", "wait until nothing in a folder has changed for `TIME`"},
+	{"watch.rescan", "rescan", "scan everything each `TIME`, in addition to the system's notifications"},
+	{"watch.poll", "poll", "scan everything each `TIME` where no notifications come, such as over a network"},
 }
 
 // noDefault are the settings of which help shows no default: -v changes it, or it says it in words.

@@ -20,7 +20,7 @@ func newHistory(f *factory) *cobra.Command {
 	var format string
 	cmd := leaf(&cobra.Command{
 		Use:   "history [ID]",
-		Short: "List the runs of apply, or what became of each file of one",
+		Short: "List the runs of apply, or what happened to each file in one",
 		Example: `  anivault history
   anivault history 20261122-020431-k3f9
   anivault history prune --older 1y`,
@@ -44,7 +44,7 @@ func newHistoryPrune(f *factory) *cobra.Command {
 	var older string
 	cmd := f.configured(&cobra.Command{
 		Use:     "prune",
-		Short:   "Give up the undo of old runs",
+		Short:   "Remove the journals of old runs, which then can't be put back",
 		Example: `  anivault history prune --older 1y`,
 	}, nil, func(ctx context.Context, cfg *config.Config, _ []string, _ string) error {
 		age, ok := parseAge(older)
@@ -54,11 +54,11 @@ func newHistoryPrune(f *factory) *cobra.Command {
 				"no --older given: how long ago must a run have ended?")
 		case !ok:
 			return usagef("for example: anivault history prune --older 1y",
-				"flag --older: %q is no age, as 30d, 12w or 1y", older)
+				"flag --older: %q is not an age, such as 30d, 12w or 1y", older)
 		}
 		return (&applyRun{f: f}).withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			gone, err := e.Prune(time.Now().Add(-age))
-			f.say("%s given up\n", lang.Count(len(gone), "run"))
+			f.say("%s can no longer be put back\n", lang.Count(len(gone), "run"))
 			return nil, err
 		})
 	})
@@ -71,7 +71,7 @@ func newHistoryAbandon(f *factory) *cobra.Command {
 	var yes bool
 	cmd := f.configured(&cobra.Command{
 		Use:     "abandon ID",
-		Short:   "Let other runs begin although this one was cut off",
+		Short:   "Let other runs begin although this one was interrupted",
 		Example: `  anivault history abandon 20261122-020431-k3f9`,
 		Args:    exactArgs("ID"),
 	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
@@ -86,7 +86,7 @@ func newHistoryAbandon(f *factory) *cobra.Command {
 				if _, _, err := e.Show(run.ID); err != nil { // who can say that it was not?
 					return nil, explainRun(ctx, f, err, nil)
 				}
-				return nil, usagef("anivault history lists them", "the run %s was not cut off, and stands in nobody's way", run.ID)
+				return nil, usagef("anivault history lists them", "the run %s was not interrupted, and blocks no other run", run.ID)
 			}
 			question := lang.Textf("Leave the run %s (%s, to %s) as it is?", run.ID, lang.Count(run.Files, "file"),
 				ui.Printable(strings.Join(run.Targets, ", ")))
@@ -124,8 +124,10 @@ type wireRun struct {
 	Run     string   `json:"run" doc:"its id"`
 	Begun   string   `json:"begun,omitempty" doc:"when it began, RFC 3339 in UTC"`
 	Mode    string   `json:"mode,omitempty" doc:"hardlink, move, symlink, copy or reflink"`
-	AtWork  bool     `json:"at_work,omitempty" doc:"with planned, apply and undo: whether a process works on it; else it was cut off"`
-	Stage   string   `json:"stage,omitempty" doc:"planned, apply or undo (at work, or cut off), done, undone, kept (put back but for some), abandoned (cut off, and given up), or damaged: see error"`
+	AtWork  bool     `json:"at_work,omitempty" doc:"with planned, apply and undo: whether a process is working on"`
+	_       struct{} `doc:"it; otherwise it was interrupted"`
+	Stage   string   `json:"stage,omitempty" doc:"planned, apply or undo (at work, or interrupted), done, undone,"`
+	_       struct{} `doc:"kept (put back but for some), abandoned, or damaged: see error"`
 	Files   int      `json:"files" doc:"files of the run"`
 	Refused int      `json:"refused" doc:"files that were not put where they belong"`
 	Kept    int      `json:"kept" doc:"files that could not be put back"`
@@ -148,7 +150,7 @@ func runHistory(ctx context.Context, f *factory, cfg *config.Config, args []stri
 		return err
 	}
 	if len(runs) == 0 {
-		f.say("no plan was carried out yet\n")
+		f.say("no plan has been carried out yet\n")
 	}
 	if format == "ndjson" {
 		return printRuns(f, runs, atWork)
@@ -162,9 +164,9 @@ func runHistory(ctx context.Context, f *factory, cfg *config.Config, args []stri
 
 // stageWords say how far a run has come, that nobody works on.
 var stageWords = map[apply.Stage]string{
-	apply.Planned: "cut off before it began", apply.Applying: "cut off", apply.Done: "done",
-	apply.Undoing: "cut off while it was put back", apply.Undone: "put back", apply.Kept: "put back, but for some",
-	apply.Abandoned: "cut off, and abandoned",
+	apply.Planned: "interrupted before it began", apply.Applying: "interrupted", apply.Done: "done",
+	apply.Undoing: "interrupted while being put back", apply.Undone: "put back", apply.Kept: "put back, but for some",
+	apply.Abandoned: "interrupted, and abandoned",
 }
 
 // stageText says how far a run has come. Where a process is at work, it is at the one that has not come to its end.
@@ -196,7 +198,7 @@ func runLine(r *apply.Run, atWork bool) string {
 	case r.Undone > 0 && r.Stage != apply.Undone:
 		line += ", " + lang.Sprintf("%d put back", r.Undone)
 	case r.Stage == apply.Undone && r.Undone+r.Refused < r.Files:
-		line += ", " + lang.Sprintf("%d of them had left their place", r.Undone)
+		line += ", " + lang.Sprintf("%d of them had been moved", r.Undone)
 	}
 	if r.Kept > 0 {
 		line += ", " + lang.Sprintf("%d kept", r.Kept)

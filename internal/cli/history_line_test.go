@@ -18,15 +18,15 @@ func TestALineOfTheHistory(t *testing.T) {
 	}{
 		{stage: apply.Done, want: "done"},
 		{stage: apply.Done, refused: 1, undone: 2, want: "done, 1 refused, 2 put back"},
-		{stage: apply.Applying, want: "cut off"},
+		{stage: apply.Applying, want: "interrupted"},
 		{stage: apply.Applying, atWork: true, want: "at work"},
-		{stage: apply.Planned, want: "cut off before it began"},
-		{stage: apply.Undoing, want: "cut off while it was put back"},
+		{stage: apply.Planned, want: "interrupted before it began"},
+		{stage: apply.Undoing, want: "interrupted while being put back"},
 		{stage: apply.Undoing, atWork: true, want: "being put back"},
 		{stage: apply.Done, atWork: true, want: "done"},
 		{stage: apply.Undone, undone: 9, want: "put back"},
 		{stage: apply.Undone, refused: 1, undone: 8, want: "put back, 1 refused"},
-		{stage: apply.Undone, undone: 3, want: "put back, 3 of them had left their place"},
+		{stage: apply.Undone, undone: 3, want: "put back, 3 of them had been moved"},
 		{stage: apply.Kept, kept: 1, undone: 8, want: "put back, but for some, 8 put back, 1 kept"},
 	} {
 		t.Run(row.want, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestOnlyARunThatNobodyWorksOnWasCutOff(t *testing.T) {
 	}{
 		"done":                {[]apply.Stage{apply.Done}, nil, apply.Done, false},
 		"at work":             {[]apply.Stage{apply.Applying}, []bool{true}, apply.Applying, true},
-		"cut off":             {[]apply.Stage{apply.Applying, apply.Applying}, []bool{false}, apply.Applying, false},
+		"interrupted":         {[]apply.Stage{apply.Applying, apply.Applying}, []bool{false}, apply.Applying, false},
 		"ends meanwhile":      {[]apply.Stage{apply.Applying, apply.Done}, []bool{false}, apply.Done, false},
 		"is undone meanwhile": {[]apply.Stage{apply.Applying, apply.Undoing}, []bool{false, true}, apply.Undoing, true},
 		"goes on, is cut off": {

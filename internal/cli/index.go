@@ -100,7 +100,7 @@ type wireCandidate struct {
 func newIndexLookup(f *factory) *cobra.Command {
 	return f.onIndex(&cobra.Command{
 		Use:     "lookup TITLE",
-		Short:   "Say which entries have a title; its words need no quotation marks",
+		Short:   "List the entries that have a title; its words need no quotation marks",
 		Example: "  anivault index lookup \"Sousou no Frieren\"\n  anivault index lookup --format json 葬送のフリーレン",
 		Args:    atLeastOne("TITLE", `for example: anivault index lookup "Sousou no Frieren"`),
 	}, func(x *index.Index, args []string, format string) error {
@@ -160,7 +160,7 @@ type wireIndex struct {
 func newIndexStats(f *factory) *cobra.Command {
 	return f.onIndex(&cobra.Command{
 		Use:     "stats",
-		Short:   "Say what was imported, and when",
+		Short:   "Show what was imported, and when",
 		Example: "  anivault index stats",
 	}, func(x *index.Index, _ []string, format string) error {
 		infos, size, err := x.Stats()

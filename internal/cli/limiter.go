@@ -37,7 +37,7 @@ func newLimiter(f *factory) *cobra.Command {
 func newLimiterShow(f *factory) *cobra.Command {
 	cmd := newStatus(f)
 	cmd.Use = "show"
-	cmd.Short = "Say in which state the limiter is (as: anivault status)"
+	cmd.Short = "Show which state the limiter is in (same as: anivault status)"
 	cmd.Example = "  anivault limiter show\n  anivault limiter show --watch"
 	return cmd
 }
@@ -89,12 +89,12 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 			if t.AutoRecover > 0 {
 				ends = lang.Textf("for %s, or until: anivault limiter resume", ui.Period(t.AutoRecover))
 			}
-			f.say("no process asks TMDB any more, %s\n", ends)
+			f.say("no process sends requests to TMDB now, %s\n", ends)
 			return nil
 		})
 	})
 	cmd.Flags().StringVar(&recover, "auto-recover", config.SettingOf("limiter.auto_recover").Default,
-		"end by itself after this `PERIOD`, such as 15m")
+		"end on its own after this `PERIOD`, such as 15m")
 	return cmd
 }
 

@@ -70,7 +70,7 @@ func (o *simulateOptions) run(cmd *cobra.Command, args []string) error {
 		case "", "txt", "text", "md", "log":
 		default:
 			return usagef("name it .svg, .csv or .txt, or choose with --format",
-				"flag --out: no format belongs to a name that ends with .%s", ui.Printable(ext))
+				"flag --out: no format has names that end with .%s", ui.Printable(ext))
 		}
 	}
 	if err := checkFormat(o.format, "text", "csv", "svg"); err != nil {
@@ -177,7 +177,7 @@ func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]rat
 			n, err := strconv.Atoi(number)
 			if err != nil || n < 1 || n > processes {
 				hint := lang.Textf("allowed: 1: to %d:, as in 1:rate_base=10; --processes sets their number", processes)
-				return nil, usagef(hint, "%q is for a process that is not there", arg)
+				return nil, usagef(hint, "%q is for a process that does not exist", arg)
 			}
 			key, first, last = rest, n, n
 		}
@@ -186,7 +186,7 @@ func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]rat
 		case !known:
 			return nil, unknownKnob(key)
 		case !simulated(key):
-			return nil, usagef("leave it out", "%s plays no part in a simulation", key)
+			return nil, usagef("leave it out", "%s has no effect in a simulation", key)
 		}
 		for i := first - 1; i < last; i++ {
 			if err := field.Set(&tunings[i], value); err != nil {

@@ -61,7 +61,7 @@ func (f *factory) openLogs(cfg *config.Config, stderr io.Writer, service bool) (
 	}
 	if cfg.Log.File != "" {
 		file, err := openRotated(cfg.Log, "log file", cfg.Log.File, func(err error) {
-			f.warn("the log file can't be written any more: %v", err)
+			f.warn("the log file can no longer be written: %v", err)
 		})
 		if err != nil {
 			return nil, err

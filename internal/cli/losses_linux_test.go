@@ -215,7 +215,7 @@ func TestLossesOfOthers(t *testing.T) {
 						}
 					}
 				}
-				cut = strings.Contains(h.run(0, "history", "--format", "table"), "cut off")
+				cut = strings.Contains(h.run(0, "history", "--format", "table"), "interrupted")
 				if !cut {
 					h.run(0, "undo", "-q")
 				}

@@ -98,7 +98,7 @@ func newMatch(f *factory) *cobra.Command {
 	flags.BoolVar(&o.noInput, "no-input", false, "never ask (the default)")
 	flags.StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
 	flags.StringVar(&o.view, "view", "",
-		"`VIEW` of tables: seasons, a line a season, or files (default: seasons on a terminal)")
+		"`VIEW` of tables: seasons, one line per season, or files (default: seasons on a terminal)")
 	flags.StringVar(&o.only, "only", "", fmt.Sprintf(onlyUsage, strings.Join(report.OnlyWords(), ", ")))
 	flags.BoolVar(&o.csvBOM, "csv-bom", false, "begin --format csv with a byte order mark, for spreadsheets")
 	flags.BoolVar(&o.refresh, "refresh", false,
@@ -114,7 +114,7 @@ func matchSettings(cmd *cobra.Command, o *matchOptions) {
 	askSettings(cmd, &o.offline)
 	addSettings(cmd, flags, "limiter.auto_recover", "match.type", "match.min_episode_confidence", "match.jobs")
 	flags.StringArrayVar(&o.exclude, "exclude", nil,
-		"leave out what `GLOB` matches, as in .anivaultignore (may be repeated)")
+		"skip what `GLOB` matches, as in .anivaultignore (may be repeated)")
 }
 
 // askSettings adds the flags of commands that ask TMDB about titles.

@@ -145,7 +145,7 @@ func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, pr
 	if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
 		text = strings.TrimSpace(text[1 : n-1])
 		if text == "" {
-			return a, "there is nothing between the quotation marks"
+			return a, "the quotation marks are empty"
 		}
 		return decide.Answer{Do: decide.Search, Text: text}, ""
 	}
@@ -249,7 +249,7 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.
 			return v, ""
 		}
 	}
-	return v, "press Enter to keep it, n to choose again, q to be asked no more, ? for help"
+	return v, "press Enter to keep it, n to choose again, q to stop asking, ? for help"
 }
 
 // changed reads a season or an offset.
@@ -280,7 +280,7 @@ func changed(v decide.Verdict, word, number string, c decide.Choice) (decide.Ver
 func leadsText(c decide.Choice, width int) string {
 	const most = 6
 	var b strings.Builder
-	name := lang.Say("what TMDB calls it is not known: it can't be asked now")
+	name := lang.Say("its title on TMDB is not known: TMDB can't be asked now")
 	if c.Entry != nil {
 		name = title.WithYear(ui.Printable(c.Entry.Title), c.Entry.Year)
 	}

@@ -25,7 +25,7 @@ func newMissing(f *factory) *cobra.Command {
 	o := matchOptions{f: f}
 	cmd := leaf(&cobra.Command{
 		Use:   "missing PATH...",
-		Short: "Say which aired episodes are not there, and which are there twice",
+		Short: "List aired episodes that are missing, and episodes that are there twice",
 		Example: `  anivault missing ~/Anime
   anivault missing --offline --format ndjson ~/Anime | jq -c 'select(.here == 0) | [.title, .season]'`,
 		Args: atLeastOne("PATH", "for example: anivault missing ~/Anime"),
@@ -172,16 +172,16 @@ func (m *missing) table(all [][]report.Gap) []byte {
 // season writes what is to be said of one season: "S02  11 of 12  missing 7".
 func (m *missing) season(b *strings.Builder, g *report.Gap) {
 	if g.Season == nil {
-		m.line(b, 2, "", "TMDB's list of its episodes is not at hand")
+		m.line(b, 2, "", "TMDB's list of its episodes is not available")
 		return
 	}
 	const counts = 12 // "1000 of 1200"
 	head := fmt.Sprintf("  S%02d  ", *g.Season)
 	switch {
 	case g.Unknown:
-		m.line(b, len(head), head, "TMDB's list of its episodes is not at hand")
+		m.line(b, len(head), head, "TMDB's list of its episodes is not available")
 	case g.Here == 0 && len(g.Missing) > 0:
-		m.line(b, len(head), head, lang.Textf("not there: %s", lang.Count(g.Aired, "episode")))
+		m.line(b, len(head), head, lang.Textf("missing: %s", lang.Count(g.Aired, "episode")))
 	case len(g.Missing) > 0:
 		have := ui.Pad(lang.Sprintf("%d of %d", g.Here, g.Aired), counts)
 		m.line(b, len(head)+counts+2, head+have+"  ", lang.Textf("missing %s", g.MissingRuns()))

@@ -52,7 +52,7 @@ func newOrganize(f *factory) *cobra.Command {
 	o := organizeRun{f: f, match: matchOptions{f: f}}
 	cmd := leaf(&cobra.Command{
 		Use:   "organize PATH...",
-		Short: "Put a library in order: make a plan, and carry it out if you say so",
+		Short: "Organize a library: make a plan, and carry it out if you say so",
 		Example: `  anivault organize ~/Downloads --to /srv/library
   anivault organize ~/Downloads --to /srv/library --plan library.plan
   anivault organize ~/Downloads --to /srv/library --yes
@@ -71,9 +71,9 @@ func newOrganize(f *factory) *cobra.Command {
 	flags.BoolVarP(&o.match.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
 	flags.StringVar(&o.plan, "plan", "", "write the plan's text to `FILE` (- for stdout)")
 	flags.BoolVar(&o.yes, "yes", false, "carry the plan out without asking, as anivault apply does")
-	flags.BoolVar(&o.partial, "partial", false, "leave the units that can't be carried out, and do the others")
+	flags.BoolVar(&o.partial, "partial", false, "skip the units that can't be carried out, and do the others")
 	flags.DurationVar(&o.wait, "wait", 0, "wait up to `TIME` for another run to end")
-	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is left or in conflict")
+	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is skipped or in conflict")
 	streamFormat(cmd, &o.format, organizeFormats...)
 	matchSettings(cmd, &o.match)
 	return cmd

@@ -112,7 +112,7 @@ func (o *organizeRun) ask(ctx context.Context, r *organize.Result) error {
 		case "?", "help":
 			o.f.say(askHelp)
 		default:
-			o.f.say("%s is none of the answers: %s", ui.Printable(answer), lang.Say(askHelp))
+			o.f.say("%s is not one of the answers: %s", ui.Printable(answer), lang.Say(askHelp))
 		}
 	}
 }
@@ -192,7 +192,7 @@ func openEditor(ctx context.Context, f *factory, r *organize.Result, text []byte
 	}
 	edited, err := os.ReadFile(file.Name())
 	if err != nil {
-		return nil, failf(exitUsage, "the plan is as it was; e opens it again", "the editor has left no plan")
+		return nil, failf(exitUsage, "the plan is unchanged; e opens it again", "the editor saved no plan")
 	}
 	return edited, nil
 }
@@ -239,7 +239,7 @@ func keepPlan(path string, fill func(io.Writer) error) error {
 }
 
 func planExists(path string) error {
-	return usagef("name another file, or remove that one first", "%q is there already, and is not replaced", path)
+	return usagef("name another file, or remove that one first", "%q already exists, and is not replaced", path)
 }
 
 func (o *organizeRun) printPlan(r *organize.Result) error {

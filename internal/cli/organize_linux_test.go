@@ -306,7 +306,7 @@ func killProgram(t *testing.T, s *shelf, kills int) {
 	for i := range kills {
 		s.shoot(start/2, later(), "apply", "-q", "plan")
 		s.whole("apply killed")
-		if out, _ := s.program("history", "--format", "table").Output(); bytes.Contains(out, []byte("cut off")) {
+		if out, _ := s.program("history", "--format", "table").Output(); bytes.Contains(out, []byte("interrupted")) {
 			cut++
 		}
 		for range r.IntN(3) {
@@ -395,16 +395,16 @@ func TestARunIsInterrupted(t *testing.T) {
 		if cut = s.isCutOff(); !cut { // it had come to its end before the signal did
 			s.startOver()
 		} else if cmd.ProcessState.ExitCode() != 143 ||
-			!strings.Contains(told.String(), "hint: go on: anivault apply --resume "+s.id) {
+			!strings.Contains(told.String(), "hint: continue: anivault apply --resume "+s.id) {
 			t.Errorf("%v:\n%s", err, told.String())
 		}
 	}
 	out, err := s.program("apply", "plan").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "the run "+s.id+" was cut off; nothing was done") {
+	if err == nil || !strings.Contains(string(out), "the run "+s.id+" was interrupted; nothing was done") {
 		t.Errorf("%v: %s", err, out)
 	}
 	release := func() {}
-	for i, words := range []string{"was cut off", "is at work"} {
+	for i, words := range []string{"was interrupted", "is at work"} {
 		atWork := i == 1
 		if atWork {
 			release, err = lockfile.Acquire(t.Context(), filepath.Join(filepath.Dir(journal), "lock"), lockfile.Exclusive,
@@ -422,7 +422,7 @@ func TestARunIsInterrupted(t *testing.T) {
 		if !strings.Contains(string(out), words) || strings.Contains(string(out), "apply --resume "+s.id) == atWork {
 			t.Errorf("status:\n%s", out)
 		}
-		line, at := "  cut off  ", ""
+		line, at := "  interrupted  ", ""
 		if atWork {
 			line, at = "  at work  ", `"at_work":true`
 		}
@@ -440,15 +440,15 @@ func TestARunIsInterrupted(t *testing.T) {
 	}
 	release()
 	if out, err := s.program("undo", "--only", "*").CombinedOutput(); err == nil ||
-		!strings.Contains(string(out), "--only is for a run that has ended") {
+		!strings.Contains(string(out), "--only needs a run that has ended") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if out, err := s.program("undo", "--dry-run").CombinedOutput(); err != nil ||
-		!regexp.MustCompile(`(can be put back|no file of the run \S+ has left its place)\nnothing was changed\n`).Match(out) {
+		!regexp.MustCompile(`(can be put back|the run \S+ has moved no file)\nnothing was changed\n`).Match(out) {
 		t.Errorf("%v: %s", err, out)
 	}
 	if out, err := s.program("verify").CombinedOutput(); err != nil ||
-		!regexp.MustCompile(`was cut off(?s:.*)files not reached\n`).Match(out) {
+		!regexp.MustCompile(`was interrupted(?s:.*)files not reached\n`).Match(out) {
 		t.Errorf("%v: %s", err, out)
 	}
 	s.must("apply", "--resume", s.id)
@@ -459,7 +459,7 @@ func TestARunIsInterrupted(t *testing.T) {
 // isCutOff reports whether the run is.
 func (s *shelf) isCutOff() bool {
 	out, _ := s.program("history", "--format", "table").Output()
-	return bytes.Contains(out, []byte("cut off"))
+	return bytes.Contains(out, []byte("interrupted"))
 }
 
 // startOver puts the run back and forgets it, so that the plan may be applied once more.
@@ -491,7 +491,7 @@ func TestARunIsAbandoned(t *testing.T) {
 	}
 	s.must("history", "abandon", s.id)
 	if out, err := s.program("history", "abandon", s.id).CombinedOutput(); err == nil ||
-		!strings.Contains(string(out), "stands in nobody's way") {
+		!strings.Contains(string(out), "and blocks no other run") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	other := newShelf(t, 5)
@@ -519,11 +519,11 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 		"edit":    {[]string{"e", "a"}, "out/Mine/Season 01", "undo: anivault undo"},
 		"edited":  {[]string{"e", ""}, "", "edited: the plan has 3 files in 3 units now; a carries it out"},
 		"help":    {[]string{"?", "q"}, "", "s saves it to a file, q or Enter leaves all as it is"},
-		"else":    {[]string{"x", "q"}, "", "x is none of the answers: a carries the plan out"},
+		"else":    {[]string{"x", "q"}, "", "x is not one of the answers: a carries the plan out"},
 		"back":    {[]string{"s", "q", "q"}, "", "nothing was changed"},
 		"the end": {[]string{"\x04"}, "", "nothing was changed"},
 		"nowhere": {[]string{"s", "no/where.plan", "q"}, "", "write no/where.plan: no such file or directory"},
-		"gone":    {[]string{"e", "q"}, "", "the editor has left no plan"},
+		"gone":    {[]string{"e", "q"}, "", "the editor saved no plan"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStand(t, upstream.Scenario{})
@@ -643,10 +643,10 @@ func TestAJournalThatCantBeTrustedIsNamed(t *testing.T) {
 		}
 	}
 	if out, err := s.program("status").Output(); err != nil ||
-		!strings.Contains(string(out), "whether "+s.id+" was cut off can't be known") {
+		!strings.Contains(string(out), "can't tell whether "+s.id+" was interrupted") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, _ := s.program("doctor", "--offline").Output(); !regexp.MustCompile(`(?m)^FAIL  runs        whether ` +
+	if out, _ := s.program("doctor", "--offline").Output(); !regexp.MustCompile(`(?m)^FAIL  runs        can't tell whether ` +
 		s.id).Match(out) {
 		t.Errorf("%s", out)
 	}

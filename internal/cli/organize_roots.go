@@ -84,11 +84,11 @@ func (o *organizeRun) apart(source string, whole bool, shown string) error {
 	}
 	for _, t := range o.options.Targets {
 		if organize.IsBelow(source, t.Path) || whole && organize.IsBelow(t.Path, source) {
-			hint := lang.Text("--in-place puts a library in order where it is, by moving files; else name another --to")
+			hint := lang.Text("--in-place organizes a library where it is, by moving files; otherwise name another --to")
 			if o.watched {
 				hint = "watch needs a folder for what arrives and another for the library: name another --to"
 			}
-			return usagef(hint, "%s and --to %s lie one in the other", ui.Printable(shown), ui.Printable(t.Path))
+			return usagef(hint, "%s and --to %s overlap: one is inside the other", ui.Printable(shown), ui.Printable(t.Path))
 		}
 	}
 	return nil
@@ -172,15 +172,15 @@ func (o *organizeRun) readLine() func(string) error {
 		}
 		var r wireRecord
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			return bad("--from %s: line %d is no record: %v", err)
+			return bad("--from %s: line %d is not a record: %v", err)
 		}
 		switch {
 		case r.Type == "summary":
 			return nil
 		case r.Type != "match" || r.Path == "":
-			return bad("--from %s: line %d is no record of match: its type is %s", ui.Printable(r.Type))
+			return bad("--from %s: line %d is not a record of match: its type is %s", ui.Printable(r.Type))
 		case !slices.ContainsFunc(report.Statuses(), func(s report.StatusInfo) bool { return s.Status == r.Status }):
-			return bad("--from %s: line %d: %s is no status", ui.Printable(string(r.Status)))
+			return bad("--from %s: line %d: %s is not a status", ui.Printable(string(r.Status)))
 		}
 		if len(r.PathBytes) > 0 {
 			r.Path = string(r.PathBytes)
@@ -210,6 +210,6 @@ func unownedText(list []report.Unowned) string {
 
 func sayUnowned(f *factory, list []report.Unowned) {
 	if len(list) > 0 {
-		f.say("not in the plan, and staying where they are: %s\n", unownedText(list))
+		f.say("not in the plan, so they stay where they are: %s\n", unownedText(list))
 	}
 }

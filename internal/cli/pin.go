@@ -68,7 +68,7 @@ func newPin(f *factory) *cobra.Command {
 	})
 	cmd.Flags().IntVar(&season, "season", 0, "TMDB's `NUMBER` of the season that the files belong to (0: specials)")
 	cmd.Flags().IntVar(&offset, "offset", 0, "`NUMBER` added to the episode numbers in the names; may be negative")
-	cmd.Flags().BoolVar(&offline, "offline", false, "don't ask TMDB about the entry; what is cached of it is used")
+	cmd.Flags().BoolVar(&offline, "offline", false, "don't ask TMDB about the entry; use what is cached")
 	cmd.ValidArgsFunction = f.completePin
 	return cmd
 }
@@ -184,7 +184,7 @@ func pinSubject(f *factory, arg string) (pins.Pin, error) {
 	arg = f.expandHome(arg)
 	if _, err := os.Lstat(arg); err != nil && !writtenAsPath(arg) {
 		if strings.Contains(filepath.ToSlash(arg), "/") {
-			f.warn("%s is no file or folder, so it is taken for a title; what is yet to be there is pinned as %s",
+			f.warn("%s is not a file or folder, so it is taken for a title; to pin a path that does not exist yet, write %s",
 				ui.ShellWord(arg), ui.ShellWord("."+string(filepath.Separator)+arg))
 		}
 		return pins.Pin{Title: arg}, nil

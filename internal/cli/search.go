@@ -40,7 +40,7 @@ func newSearch(f *factory) *cobra.Command {
 	var year int
 	cmd := leaf(&cobra.Command{
 		Use:   "search TITLE...",
-		Short: "Say what TMDB has by a title; its words need no quotation marks",
+		Short: "Search TMDB for a title; its words need no quotation marks",
 		Example: `  anivault search frieren
   anivault search --type movie --year 1999 matrix
   anivault search --format ndjson 葬送のフリーレン | jq -r '"\(.kind)/\(.tmdb_id)"'`,
@@ -73,7 +73,8 @@ func newSearch(f *factory) *cobra.Command {
 	askSettings(cmd, &offline)
 	addSettings(cmd, cmd.Flags(), "match.type")
 	cmd.Flags().Lookup("type").Usage = "`KIND` to look for: auto (either), tv or movie"
-	cmd.Flags().IntVar(&year, "year", 0, "only what was first shown in `YEAR`; of series any year in which one aired")
+	cmd.Flags().IntVar(&year, "year", 0, "only works first shown in `YEAR`; for a series, any year in which an "+
+		"episode aired")
 	return cmd
 }
 
@@ -125,7 +126,7 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.Wanted, f
 		return unasked(f, w, len(found), why, run.Offline())
 	}
 	if len(found) == 0 {
-		f.say("TMDB has nothing by the title %s\n", ui.Printable(w.Text))
+		f.say("TMDB has nothing with the title %s\n", ui.Printable(w.Text))
 	}
 	return nil
 }
@@ -140,7 +141,7 @@ func unasked(f *factory, w decide.Wanted, found int, why lang.Text, offline bool
 			"neither cache nor index knows the title %s", ui.Printable(w.Text))
 	}
 	return failf(exitIncomplete, "anivault status says how TMDB is doing",
-		"TMDB could not be asked for all of it: %s", why)
+		"TMDB could not be asked for all results: %s", why)
 }
 
 func wireOf(f decide.Found) wireFound {

@@ -182,7 +182,7 @@ func newServeTokenNew(f *factory) *cobra.Command {
 			for _, other := range slices.Concat(cfg.Serve.Clients, list) {
 				if other.Name == made.Name {
 					return nil, usagef("revoke it first, or choose another name",
-						"there is a client %q already, at %s", made.Name, other.Place)
+						"there is already a client %q, at %s", made.Name, other.Place)
 				}
 			}
 			return append(list, made), nil
@@ -190,7 +190,7 @@ func newServeTokenNew(f *factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		f.say("this is shown once and kept nowhere; %s sends it in place of a TMDB token:\n", made.Name)
+		f.say("this is shown once and not stored; %s sends it instead of a TMDB token:\n", made.Name)
 		_, err = fmt.Fprintln(f.streams.Out, token)
 		return err
 	})
@@ -206,7 +206,7 @@ type wireClient struct {
 	Name  string `json:"name" doc:"its name"`
 	Class string `json:"class" doc:"the best class it can have: interactive or batch"`
 	Admin bool   `json:"admin" doc:"whether it may read /metrics"`
-	Made  string `json:"made,omitempty" doc:"when its token was made, RFC 3339; absent where nobody noted it"`
+	Made  string `json:"made,omitempty" doc:"when its token was made, RFC 3339; absent if not recorded"`
 	Place string `json:"place" doc:"the file and line where it stands"`
 }
 
@@ -249,7 +249,7 @@ func newServeTokenList(f *factory) *cobra.Command {
 func newServeTokenRevoke(f *factory) *cobra.Command {
 	return f.configured(&cobra.Command{
 		Use:     "revoke NAME...",
-		Short:   "Revoke clients: their tokens are not known any more",
+		Short:   "Revoke clients: the gateway no longer accepts their tokens",
 		Args:    atLeastOne("NAME", "see: anivault serve token list"),
 		Example: "  anivault serve token revoke bitmagnet",
 	}, nil, func(ctx context.Context, cfg *config.Config, names []string, _ string) error {
@@ -263,7 +263,7 @@ func newServeTokenRevoke(f *factory) *cobra.Command {
 				}
 				for _, cl := range cfg.Serve.Clients {
 					if cl.Name == name {
-						return nil, usagef("take it out there", "the client %q stands in the config file, at %s", name, cl.Place)
+						return nil, usagef("remove it there", "the client %q is in the config file, at %s", name, cl.Place)
 					}
 				}
 				return nil, usagef("see: anivault serve token list", "there is no client %q", name)
@@ -280,7 +280,7 @@ func newServeTokenRevoke(f *factory) *cobra.Command {
 		case cfg.NeedsClient():
 			f.say("no client is left: the gateway refuses everybody, and does not start again without one\n")
 		default:
-			f.say("no client is left: whoever reaches the gateway needs no token any more\n")
+			f.say("no client is left: anyone who can reach the gateway now needs no token\n")
 		}
 		return nil
 	})

@@ -20,7 +20,7 @@ func newStatus(f *factory) *cobra.Command {
 	var watch bool
 	cmd := f.configured(&cobra.Command{
 		Use:     "status",
-		Short:   "Say how TMDB, the limiter and the cache are doing",
+		Short:   "Show how TMDB, the limiter and the cache are doing",
 		Example: "  anivault status\n  anivault status --watch\n  anivault status --format json | jq .state",
 	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
 		store, done, err := app.OpenState(cfg, 0, func(err error) { f.warn("%v", err) })
@@ -133,15 +133,15 @@ func inShort(s ratelimit.Status) lang.Text {
 	case s.State == ratelimit.CacheOnly:
 		return lang.Textf("%s; only the cache answers", stopped(s))
 	case s.State == ratelimit.Sleep && s.Until.After(s.At):
-		return lang.Textf("%s; nothing is asked until %s", app.Why(s.Block), ui.Clock(s.Until))
+		return lang.Textf("%s; no requests are sent until %s", app.Why(s.Block), ui.Clock(s.Until))
 	case s.State == ratelimit.Sleep:
-		return lang.Textf("%s; the next request finds out whether it is well", app.Why(s.Block))
+		return lang.Textf("%s; the next request tests whether it works again", app.Why(s.Block))
 	case s.PauseUntil.After(s.At):
 		return lang.Textf("TMDB asks everybody to wait until %s", ui.Clock(s.PauseUntil))
 	case s.State == ratelimit.HalfOpen:
-		return "TMDB was in trouble; one request at a time finds out whether it is well"
+		return "TMDB had trouble; one request at a time tests whether it works again"
 	case s.State == ratelimit.Throttle:
-		return lang.Textf("TMDB has trouble, so less is asked: %s", pace)
+		return lang.Textf("TMDB has trouble, so anivault sends fewer requests: %s", pace)
 	}
 	return lang.Textf("TMDB is fine; %s", pace)
 }
@@ -225,7 +225,7 @@ func (v statusView) rows() rows {
 		}
 	}
 	if s.State == ratelimit.CacheOnly {
-		out.add("hint", "anivault limiter resume lets requests go again")
+		out.add("hint", "anivault limiter resume lets requests through again")
 	}
 	return out
 }
@@ -257,7 +257,7 @@ type wireStatus struct {
 	State       string            `json:"state" doc:"the state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
 	Cause       string            `json:"cause" doc:"why: a reason of limiter rules"`
 	Since       string            `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
-	Until       string            `json:"until,omitempty" doc:"when it ends, RFC 3339; absent where nobody knows"`
+	Until       string            `json:"until,omitempty" doc:"when it ends, RFC 3339; absent if unknown"`
 	PauseUntil  string            `json:"pause_until,omitempty" doc:"until when all processes wait, RFC 3339"`
 	Rate        float64           `json:"rate" doc:"requests per second that this process may send"`
 	Burst       float64           `json:"burst" doc:"size of the bucket"`
@@ -276,18 +276,18 @@ type wireStatus struct {
 	LearnedRate float64           `json:"learned_rate,omitempty" doc:"a limit below rate_base, learned from 429s"`
 	LearnedAt   string            `json:"learned_at,omitempty" doc:"when it was learned"`
 	Budget      *wireBudget       `json:"budget,omitempty" doc:"the request budget, if there is one"`
-	Accounts    []app.AccountView `json:"accounts,omitempty" doc:"where there are several: as accounts list tells them"`
+	Accounts    []app.AccountView `json:"accounts,omitempty" doc:"if there are several: as in accounts list"`
 	Overrides   []wireTuned       `json:"overrides" doc:"settings changed by limiter tune"`
-	Processes   []wireProcess     `json:"processes" doc:"those that share the state"`
+	Processes   []wireProcess     `json:"processes" doc:"the processes that share the state"`
 	Cache       *wireCache        `json:"cache,omitempty" doc:"the fields of cache stats, where it can be read"`
-	Unfinished  []wireUnfinished  `json:"unfinished,omitempty" doc:"runs of organize that were cut off or are at work"`
+	Unfinished  []wireUnfinished  `json:"unfinished,omitempty" doc:"runs of organize that are at work or interrupted"`
 }
 
 type wireUnfinished struct {
 	Run    string `json:"run" doc:"the id of the run"`
 	Begun  string `json:"begun" doc:"when it began, RFC 3339"`
-	Stage  string `json:"stage" doc:"how far it is, as history tells it; damaged: its journal can't be trusted"`
-	AtWork bool   `json:"at_work" doc:"true: a process works at it; false: it was cut off"`
+	Stage  string `json:"stage" doc:"how far it is, as in history; damaged: its journal can't be trusted"`
+	AtWork bool   `json:"at_work" doc:"true: a process is working on it; false: it was interrupted"`
 }
 
 type wireWindow struct {

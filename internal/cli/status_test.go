@@ -58,7 +58,7 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 		{"in a pause", paused, []string{"all processes wait until", "sends nothing in the pause"}, []string{"at most"}},
 		{
 			"CacheOnly", status(ratelimit.CacheOnly, ratelimit.ReasonOperator, time.Minute, 0),
-			[]string{"anivault limiter resume lets requests go again"},
+			[]string{"anivault limiter resume lets requests through again"},
 			[]string{"until"},
 		},
 	} {
@@ -109,20 +109,24 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 			ratelimit.Throttle, ratelimit.ReasonErrorRatio, 17.5, 0,
 			time.Time{},
 			time.Time{},
-			"TMDB has trouble, so less is asked: 17.5 requests a second allowed, none under way",
+			"TMDB has trouble, so anivault sends fewer requests: 17.5 requests a second allowed, none under way",
 		},
-		{ratelimit.Sleep, ratelimit.ReasonErrorRatio, 0, 0, soon, time.Time{}, "TMDB is failing; nothing is asked until " +
-			ui.Clock(soon)},
+		{
+			ratelimit.Sleep, ratelimit.ReasonErrorRatio, 0, 0, soon,
+			time.Time{},
+			"TMDB is failing; no requests are sent until " +
+				ui.Clock(soon),
+		},
 		{
 			ratelimit.Sleep, ratelimit.ReasonConsecutive429, 0, 0, now.Add(-time.Minute),
 			time.Time{},
-			"TMDB keeps refusing (429); the next request finds out whether it is well",
+			"TMDB keeps refusing (429); the next request tests whether it works again",
 		},
 		{
 			ratelimit.HalfOpen, ratelimit.ReasonErrorRatio, 1, 0,
 			time.Time{},
 			time.Time{},
-			"TMDB was in trouble; one request at a time finds out whether it is well",
+			"TMDB had trouble; one request at a time tests whether it works again",
 		},
 		{
 			ratelimit.CacheOnly, ratelimit.ReasonPolicy, 0, 0,

@@ -21,7 +21,7 @@ func newUndo(f *factory) *cobra.Command {
 	var yes bool
 	cmd := leaf(&cobra.Command{
 		Use:   "undo [ID]",
-		Short: "Put back what a run of apply has changed",
+		Short: "Put back what a run of apply changed",
 		Example: `  anivault undo
   anivault undo 20261122-020431-k3f9 --dry-run
   anivault undo --only '*Frieren*'`,
@@ -48,7 +48,7 @@ func (a *applyRun) undo(cmd *cobra.Command, args []string, yes bool) error {
 	if a.only != "" {
 		if _, err := path.Match(a.only, ""); err != nil {
 			return usagef("* stands for anything but a slash; quote the pattern for the shell",
-				"flag --only: %q is no pattern", a.only)
+				"flag --only: %q is not a pattern", a.only)
 		}
 		opts.Only = func(source, target string) bool {
 			if fits(a.only, source) || fits(a.only, target) {
@@ -80,12 +80,12 @@ func (a *applyRun) putBack(
 			return nil, explainRun(ctx, a.f, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 		case a.only != "" && (run.Stage == apply.Planned || run.Stage == apply.Applying):
 			return nil, usagef(waysOn(run.ID),
-				"--only is for a run that has ended, and the run %s was cut off; nothing was done", run.ID)
+				"--only needs a run that has ended, but the run %s was interrupted; nothing was done", run.ID)
 		case run.Stage == apply.Undone:
-			a.f.say("the run %s is put back already\n", run.ID)
+			a.f.say("the run %s has already been put back\n", run.ID)
 			return nil, nameOlder(a.f, e, args)
 		case run.Stage == apply.Abandoned && len(args) == 0:
-			a.f.say("the last run was abandoned; what of it can be reached is put back by anivault undo %s\n", run.ID)
+			a.f.say("the last run was abandoned; anivault undo %s puts back what it can reach\n", run.ID)
 			return nil, nameOlder(a.f, e, args)
 		}
 		if ok, err := a.f.confirmed(ctx, sure, undoQuestion(run, a.only), "nothing was changed\n"); !ok {
@@ -102,7 +102,7 @@ func (a *applyRun) putBack(
 				"old and new; anivault history %s lists them", run.ID),
 				"no file of the run %s fits %s; nothing was done", run.ID, ui.Printable(a.only))
 		default:
-			a.f.say("what fits %s is back already\n", ui.Printable(a.only))
+			a.f.say("everything that fits %s is already back\n", ui.Printable(a.only))
 			return nil, nil
 		}
 		return out, nil
@@ -151,7 +151,7 @@ func newVerify(f *factory) *cobra.Command {
 	a := applyRun{f: f}
 	cmd := leaf(&cobra.Command{
 		Use:   "verify [ID]",
-		Short: "Is everything where a run of apply left it?",
+		Short: "Check whether everything is where a run of apply left it",
 		Example: `  anivault verify
   anivault verify 20261122-020431-k3f9 --deep`,
 		Args: atMostOne("ID"),
@@ -193,14 +193,14 @@ func (a *applyRun) verify(cmd *cobra.Command, args []string, deep bool) error {
 	case run.Err != nil:
 		return explainRun(cmd.Context(), a.f, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 	case run.Stage == apply.Undone:
-		a.f.say("the run %s is put back already\n", run.ID)
+		a.f.say("the run %s has already been put back\n", run.ID)
 		return nil
 	}
 	if run.Stage.Unfinished() {
 		if atWork {
 			a.f.warn("the run %s is at work", run.ID)
 		} else {
-			a.f.warn("the run %s was cut off", run.ID)
+			a.f.warn("the run %s was interrupted", run.ID)
 			advise(a.f.streams, waysOn(run.ID))
 		}
 	}
@@ -239,9 +239,9 @@ func nothingToVerify(f *factory, e *apply.Engine) error {
 	case err != nil:
 		return err
 	case run == nil:
-		f.say("no plan was carried out yet\n")
+		f.say("no plan has been carried out yet\n")
 	default:
-		f.say("every run is put back: there is nothing to verify\n")
+		f.say("every run has been put back: there is nothing to verify\n")
 	}
 	return nil
 }

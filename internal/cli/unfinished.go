@@ -107,12 +107,12 @@ func (u *unfinishedRuns) end() {
 
 func (r *unfinishedRun) text() lang.Text {
 	if r.Err != nil {
-		return lang.Textf("whether %s was cut off can't be known: %v", r.ID, r.Err)
+		return lang.Textf("can't tell whether %s was interrupted: %v", r.ID, r.Err)
 	}
 	if r.atWork {
 		return lang.Textf("%s is at work, since %s", r.ID, ui.Clock(r.Begun))
 	}
-	return lang.Textf("%s of %s was cut off", r.ID, ui.Clock(r.Begun))
+	return lang.Textf("%s of %s was interrupted", r.ID, ui.Clock(r.Begun))
 }
 
 func checkRuns(ctx context.Context, cfg *config.Config) finding {
@@ -123,7 +123,7 @@ func checkRuns(ctx context.Context, cfg *config.Config) finding {
 	case err != nil:
 		return fault("runs", lang.TextOf(err), "the journals are in the folder history of the data folder")
 	case len(runs) == 0:
-		return finding{what: "runs", state: "none of organize was cut off"}
+		return finding{what: "runs", state: "no run of organize was interrupted"}
 	case runs[0].atWork:
 		return finding{what: "runs", state: runs[0].text()}
 	case runs[0].Err != nil:

@@ -45,7 +45,7 @@ func newWatch(f *factory) *cobra.Command {
 	w := watchRun{f: f, match: matchOptions{f: f}, told: map[string]bool{}, back: map[string]brought{}}
 	cmd := leaf(&cobra.Command{
 		Use:   "watch PATH",
-		Short: "Put in order what arrives in a folder, until stopped",
+		Short: "Organize files as they arrive in a folder, until stopped",
 		Example: `  anivault watch ~/Downloads --to /srv/library
   anivault watch ~/Downloads --mode move --to /mnt/nas/library --exec ~/bin/tell-jellyfin
   anivault watch ~/Downloads --to /srv/library --print-unit > ~/.config/systemd/user/anivault-watch.service`,
@@ -128,7 +128,7 @@ func (w *watchRun) prepare(args []string) (err error) {
 	}
 	closeEngine()
 	if w.tree, err = watch.Open(w.path); err != nil {
-		return usagef("name a folder; a single file is put in order by anivault organize", "%v", err)
+		return usagef("name a folder; anivault organize handles a single file", "%v", err)
 	}
 	o, err := w.newRun()
 	if err != nil {
@@ -155,7 +155,7 @@ func (w *watchRun) claim(ctx context.Context, file string) (release func(), err 
 	switch {
 	case errors.Is(err, lockfile.ErrBusy):
 		return nil, failf(exitIncomplete, "one process watches a folder",
-			"%s is watched already: %s", ui.Printable(w.path), holderOf(file))
+			"%s is already being watched: %s", ui.Printable(w.path), holderOf(file))
 	case err != nil:
 		return nil, err
 	}
@@ -197,11 +197,11 @@ func (w *watchRun) say(e watch.Event, name string, err error) {
 	where := ui.Printable(filepath.Join(w.path, filepath.FromSlash(name)))
 	switch e {
 	case watch.Lost:
-		w.f.warn("%v; waiting until it is there again", err)
+		w.f.warn("%v; waiting until it is back", err)
 	case watch.Found:
-		w.f.say("%s is there again\n", where)
+		w.f.say("%s is back\n", where)
 	case watch.NoNotices:
-		w.f.warn("no notices come of %s (%v): it is looked at every %s", where, err, ui.Countdown(w.cfg.Watch.Poll))
+		w.f.warn("%s sends no notifications (%v): it is scanned every %s", where, err, ui.Countdown(w.cfg.Watch.Poll))
 		if watch.IsLimit(err) {
 			advise(w.f.streams, "raise the limit: "+
 				"sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512")
@@ -209,6 +209,6 @@ func (w *watchRun) say(e watch.Event, name string, err error) {
 	case watch.Unreadable:
 		w.f.warn("%s can't be read: %v", where, err)
 	case watch.Written:
-		w.f.say("%s\n", lang.Sprintf("%s is open for writing: it is taken once it is closed", where))
+		w.f.say("%s\n", lang.Sprintf("%s is open for writing: it is organized once it is closed", where))
 	}
 }

@@ -166,19 +166,19 @@ func (w *watchRun) resume(ctx context.Context) bool {
 	r := &runs[0]
 	if r.Stage == apply.Undoing {
 		w.once("undo "+r.ID, func() {
-			w.f.warn("putting back the run %s was cut off; anivault undo %s ends that, and watching waits for it", r.ID, r.ID)
+			w.f.warn("the undo of the run %s was interrupted; watching waits until anivault undo %s finishes it", r.ID, r.ID)
 		})
 		return false
 	}
 	if !slices.Contains(r.Sources, w.tree.Root().Path) {
 		w.once("other "+r.ID, func() {
-			w.f.warn("the run %s, which is of another folder, was cut off; "+
-				"watching waits until you go on with it or put it back", r.ID)
+			w.f.warn("the run %s, for another folder, was interrupted; "+
+				"watching waits until you continue it or put it back", r.ID)
 			advise(w.f.streams, waysOn(r.ID))
 		})
 		return false
 	}
-	w.f.say("going on with the run %s, which was cut off\n", r.ID)
+	w.f.say("continuing the interrupted run %s\n", r.ID)
 	err = (&applyRun{f: w.f, format: w.format, wait: time.Hour, began: time.Now()}).resumeRun(ctx, w.cfg, []string{r.ID})
 	if err != nil {
 		printError(w.f.streams, err)
@@ -193,7 +193,7 @@ func (w *watchRun) targetsAreThere() bool {
 	for _, root := range w.targets {
 		err := watch.Same(root)
 		if err != nil {
-			w.once(root.Path, func() { w.f.warn("%v; waiting until it is there again", err) })
+			w.once(root.Path, func() { w.f.warn("%v; waiting until it is back", err) })
 			return false
 		}
 		delete(w.told, root.Path)

@@ -183,7 +183,7 @@ func TestWhatArrivesIsPutInOrder(t *testing.T) {
 	second := w.command()
 	said, err := second.CombinedOutput()
 	if second.ProcessState.ExitCode() != 4 || !bytes.Contains(said,
-		fmt.Appendf(nil, "is watched already: process %d, since ", w.cmd.Process.Pid)) {
+		fmt.Appendf(nil, "is already being watched: process %d, since ", w.cmd.Process.Pid)) {
 		t.Errorf("the second: %v\n%s", err, said)
 	}
 	if status := w.stop(); status != 143 {
@@ -210,20 +210,20 @@ func TestFoldersThatVanishAreWaitedFor(t *testing.T) {
 		t.Fatalf("%+v", s)
 	}
 	w.rename(w.in, w.in+".away")
-	w.says("waiting until it is there again")
+	w.says("waiting until it is back")
 	if err := os.Mkdir(w.in, 0o755); err != nil { // the mount point without the disk
 		t.Fatal(err)
 	}
 	w.file("b/Cowboy Bebop - 06.mkv")
 	w.rename(w.in, w.in+".empty")
 	w.rename(w.in+".away", w.in)
-	w.says("is there again")
+	w.says("is back")
 	w.rename(w.out, w.out+".away")
 	if err := os.Mkdir(w.out, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	w.file("c/Cowboy Bebop - 07.mkv")
-	w.says("is another folder than before; waiting until it is there again")
+	w.says("is not the same folder as before; waiting until it is back")
 	if left, err := os.ReadDir(w.out); err != nil || len(left) > 0 {
 		t.Error("something was made in the place of the library:", left, err)
 	}

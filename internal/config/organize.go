@@ -36,7 +36,7 @@ var organizeSettings = []Setting{
 	choice("organize.mode", "How files get to their new names.",
 		func(c *Config) *string { return (*string)(&c.Organize.Mode) }, "hardlink", "hardlink", "move", "symlink", "copy",
 		"reflink"),
-	choice("organize.or", "What is done where the mode can't cross file systems: off leaves the file.",
+	choice("organize.or", "What to do where the mode can't cross file systems: off skips the file.",
 		func(c *Config) *string { return &c.Organize.Or }, "off", "off", "copy"),
 	choice("organize.layout", "Whose names files get.",
 		func(c *Config) *string { return &c.Organize.Layout }, "jellyfin", organize.LayoutNames()...),
@@ -44,12 +44,13 @@ var organizeSettings = []Setting{
 	template("season", standard.Season, func(c *Config) *string { return &c.Organize.Template.Season }),
 	template("episode", standard.Episode, func(c *Config) *string { return &c.Organize.Template.Episode }),
 	template("movie", standard.Movie, func(c *Config) *string { return &c.Organize.Template.Movie }),
-	share("organize.min_confidence", "0.9", "Below it a file is left where it is.",
+	share("organize.min_confidence", "0.9", "Files with a lower confidence are skipped.",
 		func(c *Config) *float64 { return &c.Organize.MinConfidence }),
 	choice("organize.on_conflict",
-		"What becomes of files that would get one name: report leaves all of them, version gives them labels.",
+		"What to do with files that would get the same name: report skips all of them, version gives them labels.",
 		func(c *Config) *string { return &c.Organize.OnConflict }, "report", "report", "version"),
-	choice("organize.extras", "What becomes of extras, such as trailers and creditless openings; samples stay.",
+	choice("organize.extras", "What to do with extras, such as trailers and creditless openings; samples are always "+
+		"skipped.",
 		func(c *Config) *string { return &c.Organize.Extras }, "leave", "leave", "follow"),
 	choice("organize.nfo", "Which files for media servers are written: ids say which entry a folder is, full all that "+
 		"is known; auto is ids for kodi, else off.",
@@ -74,11 +75,12 @@ var organizeSettings = []Setting{
 type Watch struct{ Settle, Rescan, Poll time.Duration }
 
 var watchSettings = []Setting{
-	period("watch.settle", "60s", "For how long nothing in a folder must have changed until it is put in order.",
+	period("watch.settle", "60s", "How long a folder must stay unchanged before it is organized.",
 		func(c *Config) *time.Duration { return &c.Watch.Settle }),
-	period("watch.rescan", "10m", "How often all of the watched folder is looked at, besides the system's notices.",
+	period("watch.rescan", "10m", "How often the whole watched folder is scanned, in addition to the system's "+
+		"notifications.",
 		func(c *Config) *time.Duration { return &c.Watch.Rescan }),
-	period("watch.poll", "1m", "How often it is looked at where no notices come.",
+	period("watch.poll", "1m", "How often it is scanned where the system sends no notifications.",
 		func(c *Config) *time.Duration { return &c.Watch.Poll }),
 }
 

@@ -44,17 +44,18 @@ var serveSettings = []Setting{
 	of("serve.admin_listen", "127.0.0.1:7374", "host:port, or off",
 		"Where the page and the API for admins listen. An address that is not loopback needs serve.tls.",
 		func(c *Config) *string { return &c.Serve.AdminListen }, readAdminListen),
-	pathTo("serve.tls.cert", "PEM file of the gateway's certificate and those that sign it.",
+	pathTo("serve.tls.cert", "PEM file with the gateway's certificate and its issuers.",
 		func(c *Config) *string { return &c.Serve.TLSCert }),
 	pathTo("serve.tls.key", "PEM file of the certificate's key.", func(c *Config) *string { return &c.Serve.TLSKey }),
-	yesNo("serve.plain_http", "Allow an address that is not loopback without TLS: whoever reads along sees the tokens.",
+	yesNo("serve.plain_http", "Allow an address that is not loopback without TLS: anyone on the network path can read "+
+		"the tokens.",
 		func(c *Config) *bool { return &c.Serve.PlainHTTP }),
 	listOf("serve.hosts", "", "host names, several with commas", "Further Host names that are answered without a token.",
 		func(c *Config) *[]string { return &c.Serve.Hosts }, readHost),
 	listOf("serve.trusted_proxies", "", "addresses or networks such as 10.0.0.0/8, several with commas",
 		"Proxies whose X-Forwarded-For is believed.",
 		func(c *Config) *[]netip.Prefix { return &c.Serve.TrustedProxies }, readProxy),
-	yesNo("serve.anonymous", "With clients configured: also answer who has no token.",
+	yesNo("serve.anonymous", "With clients configured: also answer requests without a token.",
 		func(c *Config) *bool { return &c.Serve.Anonymous }),
 	period("serve.acquire_timeout.interactive", "30s",
 		"Longest time that a request of an interactive client waits for permission.",
@@ -62,14 +63,14 @@ var serveSettings = []Setting{
 	period("serve.acquire_timeout.batch", "500m", "Longest time that a request of a batch client waits for permission.",
 		func(c *Config) *time.Duration { return &c.Serve.BatchPatience }),
 	periodOrOff("serve.stale_after", "1s",
-		"An expired answer is given when permission takes longer; off: only in place of an error.",
+		"If permission takes longer, serve an expired answer; off: only instead of an error.",
 		func(c *Config) *time.Duration { return &c.Serve.StaleAfter }),
 	whole("serve.queue.max", "1000", "How many questions may wait for permission.", "from 1 to 100000", 1, 100_000,
 		func(c *Config) *int { return &c.Serve.QueueMax }),
 	whole("serve.queue.per_client", "200", "How many questions of one client may wait for permission.", "from 1 to 100000",
 		1, 100_000,
 		func(c *Config) *int { return &c.Serve.QueuePerClient }),
-	period("serve.drain_timeout", "25s", "How long a gateway that was asked to stop finishes what is under way.",
+	period("serve.drain_timeout", "25s", "How long a stopping gateway may take to finish requests under way.",
 		func(c *Config) *time.Duration { return &c.Serve.DrainTimeout }),
 	yesNo("serve.sticky.enabled",
 		"Clients keep their account and key: for upstreams that remember by account, which TMDB does not.",
@@ -225,8 +226,8 @@ func (c *Config) exposed() (out []*Error) {
 	if len(s.TrustedProxies) > 0 {
 		out = append(out, &Error{
 			Name: c.place("serve.trusted_proxies"), Value: s.TrustedProxies[0].String(),
-			Reason: "needs at least one client, for to the gateway a proxy's requests come from this machine: " +
-				"make a client first: anivault serve token new NAME, or leave it empty",
+			Reason: "needs at least one client, because a proxy's requests seem to come from this machine: make a client " +
+				"first: anivault serve token new NAME, or leave it empty",
 		})
 	}
 	return out

@@ -95,10 +95,10 @@ func (d *Deciders) nowhere(ctx context.Context, s match.Series, res resolution) 
 // listsText returns where the lists put a file whose episodes begin after the season's first offset.
 func listsText(season, offset int) lang.Text {
 	if offset > 0 {
-		return lang.Textf("by the lists: season %d, counted on from episode %d; unchecked, for TMDB could not be asked",
+		return lang.Textf("by the lists: season %d, counted on from episode %d; unchecked, because TMDB could not be asked",
 			season, offset)
 	}
-	return lang.Textf("by the lists: season %d; unchecked, for TMDB could not be asked", season)
+	return lang.Textf("by the lists: season %d; unchecked, because TMDB could not be asked", season)
 }
 
 // byListsAlone takes the entry of the index while TMDB can't be asked, unless its title is only a piece of the name.
@@ -174,7 +174,7 @@ func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblin
 		})
 		if c.Season == nil && known && n > 0 {
 			d.Season, d.Episodes, d.EpisodeConfidence = &n, eps, &unaskedPlace
-			d.Reason = lang.Textf("the lists know a season %d; unchecked, for TMDB could not be asked", n)
+			d.Reason = lang.Textf("the lists know a season %d; unchecked, because TMDB could not be asked", n)
 			return d
 		}
 		if c.Season == nil {

@@ -140,7 +140,7 @@ func within(d match.Decision, pin pins.Pin, e *match.Entry) match.Decision {
 	case d.Status == match.Matched && !e.HasSeason(season):
 		d.Reason = lang.Textf("pinned to season %d, which %s does not have", season, pin.Entry())
 	case d.Season != nil:
-		d.Reason = lang.Textf("season %d, which it is pinned to, has no such number", season)
+		d.Reason = lang.Textf("it is pinned to season %d, which has no such number", season)
 	default:
 		return d
 	}

@@ -4,10 +4,10 @@ import "testing"
 
 func TestWhatTheIndexSaysIsSaidInWords(t *testing.T) {
 	for got, want := range map[string]string{
-		listsText(1, 0).String(): "by the lists: season 1; unchecked, for TMDB could not be asked",
+		listsText(1, 0).String(): "by the lists: season 1; unchecked, because TMDB could not be asked",
 		listsText(
 			1, 12,
-		).String(): "by the lists: season 1, counted on from episode 12; unchecked, for TMDB could not be asked",
+		).String(): "by the lists: season 1, counted on from episode 12; unchecked, because TMDB could not be asked",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

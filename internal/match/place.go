@@ -57,7 +57,7 @@ func doubtFilm(d *Decision, r release.Release, placed bool, least float64) {
 	}
 	d.Confidence = min(d.Confidence, filmOfSeries)
 	if d.Confidence < least {
-		d.Status, d.Reason = Ambiguous, "the name says a film, and what was found is a series"
+		d.Status, d.Reason = Ambiguous, "the name says it is a film, but TMDB found a series"
 		d.Kind, d.ID, d.Title, d.OriginalTitle, d.Year, d.EpisodeConfidence = "", 0, "", "", 0, nil
 	}
 }

@@ -268,9 +268,9 @@ func (j *job) result(ctx context.Context) Resolution {
 		(len(v.ranked) == 0 || v.confidence < Convincing || v.ranked[0].hit.Kind == TV && !v.ranked[0].known()):
 		return j.finish(Outcome{Status: Pending, Err: j.err, Candidates: cands, Reason: "not everything could be asked"})
 	case len(v.ranked) == 0:
-		return j.finish(Outcome{Status: Unmatched, Reason: "TMDB found nothing by any spelling of the title"})
+		return j.finish(Outcome{Status: Unmatched, Reason: "TMDB found nothing for any spelling of the title"})
 	case v.ranked[0].like.sim < leastAlike:
-		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: "nothing that TMDB found has a title like it"})
+		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: "TMDB found nothing with a similar title"})
 	case v.ranked[0].likely() < leastLikely:
 		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: doubt(v)})
 	case v.ranked[0].likely() < leastOfFolder && j.onlyFolderSays(v.ranked[0]):

@@ -385,5 +385,5 @@ func doubt(v verdict) lang.Text {
 	if len(v.ranked) > 1 && best.likely() >= 0.5 && best.score-v.ranked[1].score < 1/calLead {
 		return lang.Textf("%q and %q fit about equally", best.hit.Title, v.ranked[1].hit.Title)
 	}
-	return lang.Textf("the nearest title is %q, which is not near enough", best.like.title.text)
+	return lang.Textf("the nearest title, %q, is not near enough", best.like.title.text)
 }

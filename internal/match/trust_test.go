@@ -314,7 +314,7 @@ func TestDoubtNamesWhatItIs(t *testing.T) {
 		{
 			"two that are not",
 			[]scored{contenderOf("Road to Ninja", 0.5, 0.5), contenderOf("The Lost Tower", 0.5, 0.5)},
-			`"Road to Ninja", which is not near enough`,
+			`"Road to Ninja", is not near enough`,
 		},
 		{
 			"one far ahead of another",

@@ -234,7 +234,7 @@ func (d *folders) chooseIn(target int, parent *folderChoice, name string) *folde
 		case TypeLink: // none is followed when the plan is carried out
 			out.code, out.why = OutsideRoot, lang.Textf("%s is a link to %s", join(f.path, there[0].Name), there[0].Leads)
 		case TypeRegular, TypeOther:
-			out.code, out.why = Exists, lang.Textf("%s is no folder", join(f.path, there[0].Name))
+			out.code, out.why = Exists, lang.Textf("%s is not a folder", join(f.path, there[0].Name))
 		}
 	}
 	return out

@@ -85,7 +85,7 @@ func LayoutTemplates(name string) Templates {
 func NewLayout(name string, own Templates) (Layout, error) {
 	i := slices.Index(LayoutNames(), name)
 	if i < 0 {
-		return Layout{}, lang.Error("no layout is called %q: there are %s", name, strings.Join(LayoutNames(), ", "))
+		return Layout{}, lang.Error("there is no layout %q: there are %s", name, strings.Join(LayoutNames(), ", "))
 	}
 	layout, texts := layoutTable[i].layout, layoutTable[i].templates
 	layout.Name = name

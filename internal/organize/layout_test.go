@@ -66,16 +66,16 @@ func TestTemplatesRender(t *testing.T) {
 
 func TestBadTemplatesAreRefusedWithThePlace(t *testing.T) {
 	for _, row := range []struct{ template, want string }{
-		{"{titel}", `template "{titel}": no field is called "titel" at character 1`},
+		{"{titel}", `template "{titel}": there is no field "titel" at character 1`},
 		{"가 {title", `template "가 {title": a { that is not closed; {{ stands for the sign at character 3`},
 		{"a}b", `template "a}b": a } that closes nothing; }} stands for the sign at character 2`},
 		{"a<b", `template "a<b": a < that is not closed at character 2`},
 		{"a>b", `template "a>b": a > that closes nothing at character 2`},
 		{"<a<b>>", `template "<a<b>>": a < within < > at character 3`},
-		{"{title:2}", `template "{title:2}": title is no number and has no digits to pad at character 1`},
-		{"{season:x}", `template "{season:x}": "x" is no number of digits from 1 to 9 at character 1`},
-		{"{season:0}", `template "{season:0}": "0" is no number of digits from 1 to 9 at character 1`},
-		{"{}", `template "{}": no field is called "" at character 1`},
+		{"{title:2}", `template "{title:2}": title is not a number: it has no digits to pad at character 1`},
+		{"{season:x}", `template "{season:x}": "x" is not a number of digits from 1 to 9 at character 1`},
+		{"{season:0}", `template "{season:0}": "0" is not a number of digits from 1 to 9 at character 1`},
+		{"{}", `template "{}": there is no field "" at character 1`},
 	} {
 		t.Run(row.template, func(t *testing.T) {
 			_, err := ParseTemplate(row.template)

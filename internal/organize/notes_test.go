@@ -171,7 +171,7 @@ func TestNotesComeBackFromAPlan(t *testing.T) {
 		"tv/2 s01e01":       "s01e01 is not what a line",
 		"tv/2 in":           "in is not what a line",
 		"tv/2 S01E01 S1E02": "S1E02 is not what a line",
-		"tv/0":              "tv/0 is no entry",
+		"tv/0":              "tv/0 is not an entry",
 	} {
 		_, err := Parse(strings.Replace(text.String(), "nfo tv/2\n", "nfo "+word+"\n", 1))
 		if err == nil || !strings.Contains(err.Error(), want) {

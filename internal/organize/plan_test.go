@@ -184,8 +184,8 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 			`line 1: a plan begins with "anivault plan 1", not with anivault plan 2`,
 		},
 		{"something else", example, "{}", `line 1: a plan begins with "anivault plan 1", not with {}`},
-		{"nothing", example, "", `line 1: the line "end" is missing, so the plan was cut off: make it again`},
-		{"cut off", "\nend\n", "\n", `line 33: the line "end" is missing, so the plan was cut off: make it again`},
+		{"nothing", example, "", `line 1: the line "end" is missing, so the plan is incomplete: make it again`},
+		{"interrupted", "\nend\n", "\n", `line 33: the line "end" is missing, so the plan is incomplete: make it again`},
 		{
 			"text behind the end", "end\n", "end\nlink\n",
 			`line 34: nothing may stand behind "end": delete it, or move "end" down`,
@@ -198,13 +198,19 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 			"no id", "id 20261122-020431-k3f9\n", "",
 			`line 2: the header's line "id" is missing: put it back, or make the plan again`,
 		},
-		{"an id that is a path", "k3f9", "../x", `line 2: 20261122-020431-../x is no id of a plan, as 20261122-020431-k3f9`},
+		{
+			"an id that is a path", "k3f9", "../x",
+			`line 2: 20261122-020431-../x is not a plan ID, such as 20261122-020431-k3f9`,
+		},
 		{
 			"no mode", "mode hardlink\n", "",
 			`line 4: the header's line "mode" is missing: put it back, or make the plan again`,
 		},
-		{"an unknown mode", "mode hardlink", "mode hard", `line 4: hard is no mode: hardlink, move, symlink, copy, reflink`},
-		{"no time", "made 2026-11-22T02:04:31Z", "made today", `line 3: today is no time, as 2026-11-22T02:04:31Z`},
+		{
+			"an unknown mode", "mode hardlink", "mode hard",
+			`line 4: hard is not a mode: hardlink, move, symlink, copy, reflink`,
+		},
+		{"no time", "made 2026-11-22T02:04:31Z", "made today", `line 3: today is not a time, such as 2026-11-22T02:04:31Z`},
 		{"no target", "target 1 ext4 262145 1700000101.5 /srv/library\ntarget 2 - - - \"/srv/films \"\nfolder 1 Show: A " +
 			"[tmdbid-2]\n", "", `line 8: the header's line "target" is missing: put it back, or make the plan again`},
 		{"a relative root", "/srv/incoming", "srv", `line 6: the path is not absolute: srv`},
@@ -224,11 +230,11 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 		{"a root that is not there", "in 1 2", "in 1 3", `line 26: the header has no target 3: take one from 1 to 2`},
 		{
 			"a folder outside", "in 1 1 .", "in 1 1 ../x",
-			`line 22: ../x is no folder below the source: name one by its path from there, without ..`,
+			`line 22: ../x is not a folder below the source: give its path from there, without ..`,
 		},
 		{
 			"an unknown word", "\nmove 0", "\nremove 0",
-			`line 23: remove is no word of a plan: in, link, copy, move, symlink, reflink, with, nfo, to, end`,
+			`line 23: remove is not a word of a plan: in, link, copy, move, symlink, reflink, with, nfo, to, end`,
 		},
 		{"no target of a file", "  to B (2001)/B (2001).mkv\n", "", `line 32: a line "to" must follow line 28`},
 		{
@@ -237,18 +243,18 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 		},
 		{
 			"a file outside", "5 a.mkv", "5 ../a.mkv",
-			`line 23: ../a.mkv is no name below the folder of "in": name it by its path from there, without ..`,
+			`line 23: ../a.mkv is not a name below the folder of "in": give its path from there, without ..`,
 		},
 		{
 			"an absolute file", "5 a.mkv", "5 /a.mkv",
-			`line 23: /a.mkv is no name below the folder of "in": name it by its path from there, without ..`,
+			`line 23: /a.mkv is not a name below the folder of "in": give its path from there, without ..`,
 		},
-		{"no size", "copy 1 1 6", "copy x 1 6", `line 28: x is no size in bytes; leave size, time and inode as they were`},
+		{"no size", "copy 1 1 6", "copy x 1 6", `line 28: x is not a size in bytes; don't edit size, time and inode`},
 		{
 			"no time of a file", "copy 1 1 6", "copy 1 1. 6",
-			`line 28: 1. is no time in seconds, as 1763661791.5; leave size, time and inode as they were`,
+			`line 28: 1. is not a time in seconds, such as 1763661791.5; don't edit size, time and inode`,
 		},
-		{"no inode", "copy 1 1 6", "copy 1 1 0", `line 28: 0 is no inode; leave size, time and inode as they were`},
+		{"no inode", "copy 1 1 6", "copy 1 1 0", `line 28: 0 is not an inode; don't edit size, time and inode`},
 		{"no name", "6 b.mkv", "6", `line 28: the name is missing`},
 		{"an open quote", "6 b.mkv", `6 "b.mkv`, `line 28: the closing quote is missing`},
 		{
@@ -295,7 +301,7 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 		},
 		{
 			"a name that is too long", "to B (2001)/B", "to B/" + strings.Repeat("b", 230),
-			`line 29: the name has 241 bytes, and 240 is the most that leaves room for what servers write beside it: ` +
+			`line 29: the name has 241 bytes, but at most 240 leave room for the files that servers add: ` +
 				strings.Repeat("b", 230) + " (2001).mkv",
 		},
 		{
@@ -313,7 +319,10 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 			"a file of nowhere", "in 1 1 [Group] Show (01-28)\n", "",
 			`line 12: a line "in" must come first: it says where the files are`,
 		},
-		{"a work of another kind", "nfo tv/1", "nfo book/1", `line 19: book/1 is no entry, as tv/209867 or movie/129`},
+		{
+			"a work of another kind", "nfo tv/1", "nfo book/1",
+			`line 19: book/1 is not an entry, such as tv/209867 or movie/129`,
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			bad := strings.Replace(example, row.old, row.new, 1)
@@ -343,7 +352,7 @@ func TestTheTargetOfAnUnknownWordIsNoProblemOfItsOwn(t *testing.T) {
 func TestEveryProblemOfAPlanIsNamed(t *testing.T) {
 	bad := strings.NewReplacer("copy 1 1 6", "copy x 1 6", "mode hardlink", "mode x").Replace(example)
 	_, err := Parse(bad)
-	want := "the plan can't be read: line 4: x is no mode: hardlink, move, symlink, copy, reflink, and 1 more"
+	want := "the plan can't be read: line 4: x is not a mode: hardlink, move, symlink, copy, reflink, and 1 more"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -50,7 +50,7 @@ func (p *parser) readHeader(word string) bool {
 
 func (p *parser) readID() {
 	if p.plan.ID = p.rest; !IsID(p.rest) {
-		p.problem("%s is no id of a plan, as 20261122-020431-k3f9", shown(p.rest, 40))
+		p.problem("%s is not a plan ID, such as 20261122-020431-k3f9", shown(p.rest, 40))
 	}
 }
 
@@ -83,13 +83,13 @@ func IsID(s string) bool {
 func (p *parser) readMade() {
 	var err error
 	if p.plan.Made, err = time.Parse(time.RFC3339, p.rest); err != nil {
-		p.problem("%s is no time, as 2026-11-22T02:04:31Z", shown(p.rest, 40))
+		p.problem("%s is not a time, such as 2026-11-22T02:04:31Z", shown(p.rest, 40))
 	}
 }
 
 func (p *parser) readMode() {
 	if p.plan.Mode = Mode(p.rest); p.plan.Mode.Verb() == None {
-		p.problem("%s is no mode: hardlink, move, symlink, copy, reflink", shown(p.rest, 40))
+		p.problem("%s is not a mode: hardlink, move, symlink, copy, reflink", shown(p.rest, 40))
 	}
 }
 
@@ -135,7 +135,7 @@ func (r *Root) UnmarshalText(text []byte) error {
 func (p *parser) readFolder() {
 	f := Folder{Target: p.index(len(p.plan.Targets), "target"), Path: p.name()}
 	if f.Path == "." || !isLocal(f.Path) {
-		p.problem("%s is no folder below the target", ui.Printable(f.Path))
+		p.problem("%s is not a folder below the target", ui.Printable(f.Path))
 	}
 	p.plan.Folders = append(p.plan.Folders, f)
 	p.folders[f] = true

@@ -342,7 +342,7 @@ func TestPlans(t *testing.T) {
 				"low_confidence /in/a.mkv (89 % tv/1)", "low_confidence /in/b.mkv (85 % tv/1)",
 				"ambiguous /in/c.mkv (tv/1 41 %, movie/2 40 %)", "unmatched /in/d.mkv",
 				"pending /in/e.mkv (offline)", "no_episode /in/f.mkv", "not_regular /in/g.mkv", "extra /in/h.mkv (sample)",
-				"io /in/i.mkv (it is not there any more)",
+				"io /in/i.mkv (it no longer exists)",
 				"not_contiguous /in/k.mkv (6, 8)", "outside_path /else/m.mkv (/else)",
 				"io /none/n.mkv (open /none/: file does not exist)",
 				"not_regular /in/o.mkv", "not_regular /in/p.mkv (link to nothing)",
@@ -461,7 +461,7 @@ func TestPlans(t *testing.T) {
 		{
 			"a file where a folder should be", nil, tree("/in/a.mkv", "/out/Show (2020) [tmdbid-1]: x"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
-			[]string{"exists /in/a.mkv (/out/Show (2020) [tmdbid-1] is no folder)"},
+			[]string{"exists /in/a.mkv (/out/Show (2020) [tmdbid-1] is not a folder)"},
 		},
 		{
 			"a link where a folder should be", nil,
@@ -565,7 +565,7 @@ func TestPlans(t *testing.T) {
 			[]report.Record{tv("/in/a.mkv", 1, 1), with(tv("/in/b.mkv", 1, 1), func(r *report.Record) { r.TMDBID = 2 })},
 			[]string{
 				"link a.mkv > " + show + "S01E01 - Title 1.mkv",
-				"exists /in/b.mkv (/out/Show (2020) [tmdbid-2] is no folder)",
+				"exists /in/b.mkv (/out/Show (2020) [tmdbid-2] is not a folder)",
 			},
 		},
 		{

@@ -96,7 +96,7 @@ func (p *parser) read(text string) {
 	}
 	if !p.ended {
 		p.line++
-		p.problem("the line \"end\" is missing, so the plan was cut off: make it again")
+		p.problem("the line \"end\" is missing, so the plan is incomplete: make it again")
 	}
 }
 
@@ -145,7 +145,7 @@ func (p *parser) readLine() {
 			return
 		}
 		p.unknown = true
-		p.problem("%s is no word of a plan: in, %s, with, nfo, to, end", shown(word, 40),
+		p.problem("%s is not a word of a plan: in, %s, with, nfo, to, end", shown(word, 40),
 			strings.Join(verbs[Link:NFO], ", "))
 	}
 }
@@ -166,7 +166,7 @@ func (p *parser) readIn() {
 	}
 	p.begun = false
 	if !isLocal(p.in.Dir) {
-		p.problem("%s is no folder below the source: name one by its path from there, without ..", ui.Printable(p.in.Dir))
+		p.problem("%s is not a folder below the source: give its path from there, without ..", ui.Printable(p.in.Dir))
 	}
 }
 
@@ -219,7 +219,7 @@ func (p *parser) readSource(verb Verb) {
 	op.Size, op.MTime, op.Inode, op.Source = p.size(), p.stamp(), p.inode(), p.name()
 	u := p.unit()
 	if op.Source == "." || !isLocal(op.Source) {
-		p.problem("%s is no name below the folder of \"in\": name it by its path from there, without ..",
+		p.problem("%s is not a name below the folder of \"in\": give its path from there, without ..",
 			ui.Printable(op.Source))
 	} else if u.Source < len(p.plan.Sources) {
 		from := p.plan.SourcePath(u, &op)
@@ -250,7 +250,7 @@ func (p *parser) note() *Note {
 	kind, number, _ := strings.Cut(entry, "/")
 	id, err := strconv.Atoi(number)
 	if err != nil || id < 1 || kind != "tv" && kind != "movie" {
-		p.problem("%s is no entry, as tv/209867 or movie/129", shown(entry, 40))
+		p.problem("%s is not an entry, such as tv/209867 or movie/129", shown(entry, 40))
 	}
 	n := &Note{Entry: Entry{Kind: kind, ID: id}}
 	for p.rest != "" {
@@ -341,7 +341,7 @@ func (p *parser) isTarget(root int, to string) bool {
 	const most = longestName - reservedBytes
 	for _, name := range names {
 		if len(name) > most {
-			p.problem("the name has %d bytes, and %d is the most that leaves room for what servers write beside it: %s",
+			p.problem("the name has %d bytes, but at most %d leave room for the files that servers add: %s",
 				len(name), most, ui.Printable(name))
 			return false
 		}

@@ -166,7 +166,7 @@ func (p *Planner) locate(v *video) {
 	case v.dir.err != nil:
 		v.skip(Unreadable, lang.TextOf(v.dir.err))
 	case v.item == nil:
-		v.skip(Unreadable, "it is not there any more")
+		v.skip(Unreadable, "it no longer exists")
 	case v.item.Type != TypeRegular:
 		v.skip(NotRegular, "")
 	case p.o.Returned != nil && p.o.Returned(v.item):

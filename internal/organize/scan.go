@@ -74,7 +74,7 @@ func (s *scanner) size() int64 {
 	word := s.word()
 	n, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || n < 0 {
-		s.problem("%s is no size in bytes; leave size, time and inode as they were", shown(word, 40))
+		s.problem("%s is not a size in bytes; don't edit size, time and inode", shown(word, 40))
 	}
 	return n
 }
@@ -86,7 +86,7 @@ func (s *scanner) inode() uint64 {
 	}
 	n, err := strconv.ParseUint(word, 10, 64)
 	if err != nil || n == 0 {
-		s.problem("%s is no inode; leave size, time and inode as they were", shown(word, 40))
+		s.problem("%s is not an inode; don't edit size, time and inode", shown(word, 40))
 	}
 	return n
 }
@@ -95,7 +95,7 @@ func (s *scanner) stamp() Stamp {
 	word := s.word()
 	t, err := ParseStamp(word)
 	if err != nil {
-		s.problem("%s is no time in seconds, as 1763661791.5; leave size, time and inode as they were", shown(word, 40))
+		s.problem("%s is not a time in seconds, such as 1763661791.5; don't edit size, time and inode", shown(word, 40))
 	}
 	return t
 }
@@ -135,12 +135,12 @@ func ParseStamp(word string) (Stamp, error) {
 	whole, fraction, point := strings.Cut(digits, ".")
 	sec, err := strconv.ParseUint(whole, 10, 63)
 	if err != nil || point && (fraction == "" || len(fraction) > 9) || sec == math.MaxInt64 {
-		return Stamp{}, lang.Error("%q is no time in seconds", word)
+		return Stamp{}, lang.Error("%q is not a time in seconds", word)
 	}
 	nsec := uint64(0)
 	if point {
 		if nsec, err = strconv.ParseUint(fraction+"000000000"[len(fraction):], 10, 32); err != nil {
-			return Stamp{}, lang.Error("%q is no time in seconds", word)
+			return Stamp{}, lang.Error("%q is not a time in seconds", word)
 		}
 	}
 	s := Stamp{Sec: int64(sec), Nsec: int32(nsec)}

@@ -196,7 +196,7 @@ func (p *templateParser) field() (node, error) {
 		}
 	}
 	if n.field == noField {
-		err := p.fail(begin, "no field is called %q", name)
+		err := p.fail(begin, "there is no field %q", name)
 		err.Field = name
 		return node{}, err
 	}
@@ -206,9 +206,9 @@ func (p *templateParser) field() (node, error) {
 	w, err := strconv.Atoi(width)
 	switch {
 	case err != nil || w < 1 || w > 9:
-		return node{}, p.fail(begin, "%q is no number of digits from 1 to 9", width)
+		return node{}, p.fail(begin, "%q is not a number of digits from 1 to 9", width)
 	case !fieldTable[n.field].number:
-		return node{}, p.fail(begin, "%s is no number and has no digits to pad", name)
+		return node{}, p.fail(begin, "%s is not a number: it has no digits to pad", name)
 	}
 	n.width = w
 	return n, nil

@@ -15,7 +15,7 @@ type StatusInfo struct {
 }
 
 var statuses = []StatusInfo{
-	{Matched, "the entry is believed, and the episode where one is given", ""},
+	{Matched, "the entry is certain, and so is the episode if there is one", ""},
 	{
 		Ambiguous, "no entry fits certainly enough",
 		"`anivault match --interactive PATH` lets you choose; `anivault match --explain PATH` shows how they compare",
@@ -24,13 +24,13 @@ var statuses = []StatusInfo{
 		Unmatched, "TMDB knows nothing that fits",
 		"`anivault match --interactive PATH` lets you say what it is; `anivault match --explain PATH` shows what was asked",
 	},
-	{Pending, "TMDB could not be asked; running again asks for these alone", "run the same command again"},
+	{Pending, "TMDB could not be asked; running again asks only about these", "run the same command again"},
 	{Skipped, "not to be matched: a sample, a trailer, an extra", ""},
 	{Failed, "running again will not help", "see the error's message"},
 }
 
 var withoutEpisode = StatusInfo{
-	Matched, "the entry is known, but not which of its episodes it is",
+	Matched, "the entry is known, but not the episode",
 	"`anivault match --explain PATH` shows why; `anivault pin` sets an entry, season or offset right",
 }
 
@@ -108,7 +108,7 @@ var codes = []CodeInfo{
 		"`anivault doctor` checks the connection; then run the same command again",
 	},
 	{
-		CodeMalformedResponse, Pending, "what came was not an answer of TMDB's (a cut body, an HTML page)",
+		CodeMalformedResponse, Pending, "the response was not an answer from TMDB (a truncated body, an HTML page)",
 		"run the same command again; `anivault doctor` finds a proxy that answers in TMDB's place",
 	},
 	{

@@ -17,10 +17,10 @@ type Gap struct {
 	OriginalTitle string   `json:"original_title,omitempty" doc:"its title in its own language"`
 	Year          int      `json:"year,omitempty" doc:"of its first broadcast"`
 	Season        *int     `json:"season,omitempty" doc:"TMDB's season number; of season 0, the specials, only what is"`
-	_             struct{} `doc:"there twice is told"`
+	_             struct{} `doc:"there twice is listed"`
 	Aired         int      `json:"aired" doc:"how many of its episodes have been broadcast until today, or are there"`
 	Here          int      `json:"here" doc:"how many of these are there; 0 where the whole season is not"`
-	Missing       []Absent `json:"missing,omitempty" doc:"those that are not there"`
+	Missing       []Absent `json:"missing,omitempty" doc:"the missing ones"`
 	Twice         []Copy   `json:"twice,omitempty" doc:"the files of episodes that are there more than once"`
 	Unplaced      int      `json:"unplaced,omitempty" doc:"files of this series of which the episode is not known,"`
 	_             struct{} `doc:"without specials: they may be what is missing"`
@@ -45,7 +45,7 @@ type Copy struct {
 type GapSummary struct {
 	_        struct{} `constant:"type=summary" doc:"always \"summary\""`
 	Series   int      `json:"series" doc:"matched series"`
-	Complete int      `json:"complete" doc:"of these, those that lack no aired episode"`
+	Complete int      `json:"complete" doc:"how many of these lack no aired episode"`
 	Missing  int      `json:"missing" doc:"aired episodes that are not there"`
 	Absent   int      `json:"absent_seasons" doc:"seasons of which none is there"`
 	Twice    int      `json:"twice" doc:"episodes that are there more than once"`

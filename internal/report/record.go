@@ -43,13 +43,13 @@ type Record struct {
 	AirDate           string      `json:"air_date,omitempty" doc:"when the first of episodes was first broadcast,"`
 	_                 struct{}    `doc:"YYYY-MM-DD"`
 	Subtitles         []string    `json:"subtitles,omitempty" doc:"the subtitle files that belong to it: their names,"`
-	_                 struct{}    `doc:"with the folder in front of those in a folder beside it"`
+	_                 struct{}    `doc:"with the folder in front if they are in another folder"`
 	IDs               *WorkIDs    `json:"ids,omitempty" doc:"the same work in other catalogues"`
 	Source            string      `json:"source,omitempty" doc:"who decided: network, cache, index or pin; stale where an"`
 	_                 struct{}    `doc:"answer that the record stands on had expired"`
 	CachedAt          time.Time   `json:"cached_at,omitempty" doc:"when the oldest cached answer that the record stands"`
 	_                 struct{}    `doc:"on was fetched, RFC 3339"`
-	Reason            lang.Text   `json:"reason,omitempty" doc:"why it came out so, for people"`
+	Reason            lang.Text   `json:"reason,omitempty" doc:"the reason for the result, for people"`
 	Parsed            *Parsed     `json:"parsed,omitempty" doc:"what was read from the name: the fields of parse without"`
 	_                 struct{}    `doc:"the name"`
 	Candidates        []Candidate `json:"candidates,omitempty" doc:"the entries that were weighed, the likeliest first"`
@@ -72,7 +72,7 @@ type Candidate struct {
 type Reason struct {
 	Name   string    `json:"name" doc:"what was compared"`
 	Weight float64   `json:"weight" doc:"what it adds to the score"`
-	Detail lang.Text `json:"detail,omitempty" doc:"what came of it, for people"`
+	Detail lang.Text `json:"detail,omitempty" doc:"the result, for people"`
 }
 
 // Error says why a file is pending or in error.
@@ -84,7 +84,7 @@ type Error struct {
 // Step is one thing that the matcher did.
 type Step struct {
 	Stage    string    `json:"stage" doc:"group, query, search, entry, score, decide or place"`
-	Detail   lang.Text `json:"detail" doc:"what came of it"`
+	Detail   lang.Text `json:"detail" doc:"the result"`
 	Source   string    `json:"source,omitempty" doc:"where the answer came from that it used"`
 	CachedAt string    `json:"cached_at,omitempty" doc:"with cache and stale: when TMDB gave that answer, RFC 3339"`
 }
@@ -203,8 +203,8 @@ type OrganizeProgress struct {
 type OrganizeSummary struct {
 	_         struct{}  `constant:"type=organize_summary" doc:"always \"organize_summary\""`
 	Run       string    `json:"run" doc:"the id of the plan, or of the run"`
-	Planned   int       `json:"planned" doc:"files that the plan puts somewhere, whatever became of them; of an undo"`
-	_         struct{}  `doc:"those that it is about"`
+	Planned   int       `json:"planned" doc:"files that the plan puts somewhere, whatever happened to them; of an"`
+	_         struct{}  `doc:"undo, the files that it covers"`
 	InPlace   int       `json:"in_place" doc:"files that are where they belong already"`
 	Left      int       `json:"left" doc:"files that stay where they are for a reason"`
 	Conflicts int       `json:"conflicts" doc:"files that stay because a name is taken, or wanted twice"`

@@ -40,7 +40,7 @@ func Same(was organize.Root) error {
 	case err != nil:
 		return err
 	case now.Root != was:
-		return lang.Error("%s is another folder than before", was.Path)
+		return lang.Error("%s is not the same folder as before", was.Path)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ var withoutNotices = map[string]bool{
 }
 
 // ErrNoNotices says that a file system tells nobody of changes.
-var ErrNoNotices = lang.Error("its file system gives no notices")
+var ErrNoNotices = lang.Error("its file system sends no notifications")
 
 // IsLimit reports whether the system gives no more notices because a limit of its own is met.
 func IsLimit(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) }

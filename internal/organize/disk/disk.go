@@ -196,7 +196,7 @@ func Root(dir string) (organize.Place, error) {
 		return organize.Place{}, err
 	}
 	if info.Type != fs.ModeDir {
-		return organize.Place{}, lang.Error("%s is no folder", path)
+		return organize.Place{}, lang.Error("%s is not a folder", path)
 	}
 	holds, err := fsx.FileSystemOf(filepath.FromSlash(path))
 	place := organize.Place{

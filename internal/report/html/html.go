@@ -137,7 +137,7 @@ func rowOf(g *report.Gap) gapRow {
 	row := gapRow{Label: fmt.Sprintf("S%02d", *g.Season)}
 	switch {
 	case g.Here == 0 && len(g.Missing) > 0:
-		row.Text = lang.Sprintf("not there: %s", lang.Count(g.Aired, "episode"))
+		row.Text = lang.Sprintf("missing: %s", lang.Count(g.Aired, "episode"))
 	case len(g.Missing) > 0:
 		row.Text = lang.Sprintf("%d of %d", g.Here, g.Aired) + ", " + lang.Sprintf("missing %s", g.MissingRuns())
 	}

@@ -170,7 +170,7 @@ func TestPageReadsWithoutScript(t *testing.T) {
 		"two films of that title", "nothing like it in 3 searches", "blocked: the limiter sleeps until",
 		"unreadable: permission denied",
 		"a creditless opening", "pinned", "24 of 26, missing 7-8", "E07  Heavy Metal Queen  1998-12-04",
-		"E01 is there more than once:", "/lib/b.mkv", "not there: 2 episodes",
+		"E01 is there more than once:", "/lib/b.mkv", "missing: 2 episodes",
 		"1 file without an episode may be what is missing", `<b>4</b>`, "<b>Sleep</b> for 8.0 s", "30 of 42",
 		"not endorsed or certified by TMDB", "v0.1.0", "/lib/비밀의 숲/특별편",
 	} {

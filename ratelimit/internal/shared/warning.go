@@ -49,8 +49,7 @@ func (w *StoreWarning) Message() (format string, args []any) {
 		return "coordinator at %s is back after %s; the limits are shared again",
 			[]any{w.Path, w.Alone.Round(time.Second)}
 	case "coordinator_state_lost":
-		return "coordinator at %s had lost what the limiter keeps there; " +
-			"this process has brought back what it knew", []any{w.Path}
+		return "coordinator at %s had lost the limiter's state; this process restored what it knew", []any{w.Path}
 	case "coordinator_slow":
 		return "coordinator at %s is slow: one update of a hundred takes %s or longer",
 			[]any{w.Path, w.P99.Round(time.Millisecond)}
