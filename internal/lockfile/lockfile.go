@@ -34,6 +34,8 @@ const (
 	// spins is how often a lock that is held is tried again before the kernel's queue is joined. A short critical
 	// section lasts some 10 µs, as long as the hand-over between goroutines.
 	spins = 4
+	// asleepFor is how much later than asked a timer fires where the process did not run.
+	asleepFor = 100 * time.Millisecond
 	// maxReopen bounds how often one call may find that its file was replaced: with Options.Remove, once for each who
 	// had the lock before it.
 	maxReopen = 1000
@@ -48,6 +50,9 @@ type Options struct {
 	// Remove also removes the file with every Unlock: for locks of which there are many, each held once. It implies
 	// Transient.
 	Remove bool
+	// LastUse returns when a holder last did something, such as the time of the file that the lock guards; nil: nobody
+	// knows. Patience begins anew when that changes: a lock that goes from hand to hand is held by nobody who is stopped.
+	LastUse func() time.Time
 }
 
 // Lock is a lock between processes, and between the goroutines of this one. It is safe for concurrent use; its
@@ -156,21 +161,50 @@ func (l *Lock) takeTurn(ctx context.Context, patience time.Duration) error {
 		return nil
 	default:
 	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
+	ends := l.newPatience(patience)
+	defer ends.timer.Stop()
 	for {
 		select {
 		case <-l.turn:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-timer.C:
-			if patience <= 0 || l.waits() && !l.held.Load() {
+		case <-ends.timer.C:
+			working := l.held.Load() || !l.waits()
+			if patience <= 0 || !ends.renewed() && !working {
 				return l.busy()
 			}
-			timer.Reset(patience)
+			ends.timer.Reset(patience)
 		}
 	}
+}
+
+// patience is how long one caller still waits.
+type patience struct {
+	of      time.Duration
+	lock    *Lock
+	timer   *time.Timer
+	due     time.Time // when the timer fires
+	lastUse time.Time
+}
+
+func (l *Lock) newPatience(of time.Duration) *patience {
+	return &patience{of: of, lock: l, timer: time.NewTimer(of), due: time.Now().Add(of), lastUse: l.lastUse()}
+}
+
+func (l *Lock) lastUse() time.Time {
+	if l.opts.LastUse == nil {
+		return time.Time{}
+	}
+	return l.opts.LastUse()
+}
+
+// renewed reports, when the timer has fired, whether patience begins anew: the lock was used meanwhile, or this process
+// itself did not run, which says nothing about the holder.
+func (p *patience) renewed() bool {
+	before, late := p.lastUse, time.Since(p.due) > max(p.of/2, asleepFor)
+	p.lastUse, p.due = p.lock.lastUse(), time.Now().Add(p.of)
+	return late || !p.lastUse.Equal(before)
 }
 
 // take locks the file that others find at the path.
@@ -218,21 +252,14 @@ func (l *Lock) waitInKernel(ctx context.Context, kind Kind, patience time.Durati
 	if patience <= 0 {
 		return l.busy()
 	}
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
+	ends := l.newPatience(patience)
+	defer ends.timer.Stop()
 	for {
 		w, mine := l.join(kind)
 		if w == nil {
 			return l.busy()
 		}
-		var cause error
-		select {
-		case <-w.done:
-		case <-timer.C:
-			cause = l.busy()
-		case <-ctx.Done():
-			cause = ctx.Err()
-		}
+		cause := l.await(ctx, w, ends)
 		switch {
 		case l.leave(w, mine, cause):
 			return cause
@@ -248,6 +275,23 @@ func (l *Lock) waitInKernel(ctx context.Context, kind Kind, patience time.Durati
 		}
 		if ok, err := l.try(kind); ok || err != nil {
 			return err
+		}
+	}
+}
+
+// await waits until a wait has ended, and returns why the caller gives up before, nil if it does not.
+func (l *Lock) await(ctx context.Context, w *wait, ends *patience) error {
+	for {
+		select {
+		case <-w.done:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ends.timer.C:
+			if !ends.renewed() {
+				return l.busy()
+			}
+			ends.timer.Reset(ends.of)
 		}
 	}
 }

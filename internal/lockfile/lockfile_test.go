@@ -132,6 +132,38 @@ func TestPatienceEndsOnceForAStoppedHolder(t *testing.T) {
 	hold(t, path, Exclusive)() // nobody else holds it
 }
 
+// A lock that goes from hand to hand is not held by a stopped process, however long one waits for it.
+func TestPatienceBeginsAnewWhileTheLockIsUsed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	release := hold(t, path, Exclusive)
+	looks := make(chan time.Time)
+	l := New(path, Options{LastUse: func() time.Time { return <-looks }})
+	got := make(chan error)
+	go func() { got <- l.Lock(t.Context(), Exclusive, 10*time.Millisecond) }()
+	for i := range 6 { // takes its turn, waits in the kernel, and four times it loses patience
+		looks <- time.Unix(int64(i), 0)
+	}
+	select {
+	case err := <-got:
+		t.Fatalf("lock = %v while it is used", err)
+	default:
+	}
+	go func() {
+		for {
+			select {
+			case looks <- time.Unix(6, 0):
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	release()
+	if err := <-got; err != nil {
+		t.Fatalf("lock = %v", err)
+	}
+	l.Unlock()
+}
+
 func TestCancelledWaitIsTakenOver(t *testing.T) {
 	for _, c := range []struct {
 		name          string

@@ -56,7 +56,7 @@ func NewBackend(dir string, patience time.Duration, now func() core.Instant) *Ba
 	_, _ = rand.Read(id[:]) // never fails
 	dir = filepath.Clean(dir)
 	b := &Backend{dir: dir, patience: patience, now: now, owner: hex.EncodeToString(id[:8]), mode: fileModeIn(dir)}
-	b.lock = lockfile.New(filepath.Join(dir, lockName), lockfile.Options{Mode: b.mode})
+	b.lock = lockfile.New(filepath.Join(dir, lockName), lockfile.Options{Mode: b.mode, LastUse: b.written})
 	b.alive = lockfile.NewAlive(b.alivePath(b.owner), b.mode)
 	b.copies.writer = binary.LittleEndian.Uint64(id[8:])
 	return b
@@ -109,6 +109,15 @@ func (b *Backend) prepare(next []byte, at core.Instant, damage error) error {
 	}
 	_, damage, err := b.load()
 	return errors.Join(damage, err)
+}
+
+// written returns when somebody last wrote the state, the zero time where that is not known.
+func (b *Backend) written() time.Time {
+	info, err := os.Stat(b.statePath())
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 func (b *Backend) take(ctx context.Context) error {
