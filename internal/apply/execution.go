@@ -81,7 +81,7 @@ func (x *execution) apply(ctx context.Context) error {
 	}
 	x.w.dirs.sweep(x.emptied())
 	used, anything := x.used()
-	x.w.dirs.prune(used)
+	_ = x.w.dirs.prune(used) // a folder too many harms nobody
 	x.unprobe()
 	if !anything {
 		if err := x.settle(true); err != nil {

@@ -646,8 +646,8 @@ func TestAJournalThatCantBeTrustedIsNamed(t *testing.T) {
 		!strings.Contains(string(out), "can't tell whether "+s.id+" was interrupted") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, _ := s.program("doctor", "--offline").Output(); !regexp.MustCompile(`(?m)^FAIL  runs        can't tell whether ` +
-		s.id).Match(out) {
+	unsure := regexp.MustCompile(`(?m)^FAIL  runs        can't tell whether ` + s.id)
+	if out, _ := s.program("doctor", "--offline").Output(); !unsure.Match(out) {
 		t.Errorf("%s", out)
 	}
 	s.is(s.after, true, "nothing is done")
