@@ -274,7 +274,11 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 		return finding{what: "limiter", state: state, fix: "wait; until then cached answers serve, and a later run asks " +
 			"for the rest"}
 	}
-	return finding{what: "limiter", state: lang.Textf("shared state and locks work; %s", st.State)}
+	state := lang.Textf("shared state and locks work; %s", st.State)
+	if st.Learned.Rate > 0 {
+		state = lang.Join([]lang.Text{state, learnedLimit(st)}, "; ")
+	}
+	return finding{what: "limiter", state: state}
 }
 
 func checkCache(ctx context.Context, cfg *config.Config) finding {

@@ -184,9 +184,8 @@ func (v statusView) rows() rows {
 	}
 	out.add(lang.Say(judged(s)), "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
 		s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio)
-	if l := s.Learned; l.Rate > 0 {
-		out.add("limit", "%.3g requests a second, learned from 429s at %s; configured %.3g",
-			l.Rate, ui.Clock(l.Since), s.Tuning.RateBase)
+	if s.Learned.Rate > 0 {
+		out = append(out, row{"limit", learnedLimit(s)})
 	}
 	if s.Budget.On() {
 		renews := lang.Text("not begun")
@@ -228,6 +227,12 @@ func (v statusView) rows() rows {
 		out.add("hint", "anivault limiter resume lets requests through again")
 	}
 	return out
+}
+
+// learnedLimit says which limit the upstream's 429s have taught.
+func learnedLimit(s ratelimit.Status) lang.Text {
+	return lang.Textf("%.3g requests a second, learned from 429s at %s; configured %.3g",
+		s.Learned.Rate, ui.Clock(s.Learned.Since), s.Tuning.RateBase)
 }
 
 // judged is which answers are counted: every state begins without any.

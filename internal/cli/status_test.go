@@ -30,6 +30,8 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 	sleep := status(ratelimit.Sleep, ratelimit.ReasonConsecutiveFailures, 10*time.Second, 20*time.Second)
 	paused := status(ratelimit.Normal, ratelimit.ReasonProbeOK, time.Hour, 0)
 	paused.PauseUntil = now.Add(time.Second)
+	learned := status(ratelimit.Normal, ratelimit.ReasonProbeOK, time.Hour, 0)
+	learned.Learned.Rate, learned.Learned.Since = 19.05, now
 	for _, c := range []struct {
 		name  string
 		s     ratelimit.Status
@@ -52,7 +54,12 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 		{
 			"long in Normal", status(ratelimit.Normal, ratelimit.ReasonProbeOK, time.Hour, 0),
 			[]string{"last 30 s", "0 of 16 in use", "at most 35 requests a second"},
-			[]string{"until", "nothing"},
+			[]string{"until", "nothing", "learned"},
+		},
+		{
+			"below a learned limit", learned,
+			[]string{"limit", "19.1 requests a second, learned from 429s at ", "; configured 35"},
+			nil,
 		},
 		{"fresh", status(ratelimit.Normal, ratelimit.ReasonFresh, time.Second, 0), []string{"last 30 s"}, []string{"began"}},
 		{"in a pause", paused, []string{"all processes wait until", "sends nothing in the pause"}, []string{"at most"}},
