@@ -25,25 +25,25 @@ type Request struct {
 	Tries *Tries
 }
 
-// Tries are the tries of requests that their caller asks again itself, and asks something else meanwhile. Only the
-// first try of a request says something about the upstream: what always fails must not look like an outage. Tries is
-// safe for concurrent use; the zero Tries is before the first try.
+// Tries is for a caller that repeats failed requests itself and does other work meanwhile. Only the first try of a
+// request is evidence about the upstream, so a request that always fails does not look like an outage. Tries is safe
+// for concurrent use, and its zero value is ready.
 type Tries struct {
 	mu     sync.Mutex
 	made   *sync.Map // by method and URL: made
-	count  int       // askings with a failure since Restart
-	failed bool      // the present one has a failure
-	counts bool      // which is counted
-	due    time.Time
+	count  int       // failed attempts since Restart
+	failed bool      // a request of this attempt has failed
+	counts bool      // and count has it
+	due    time.Time // when the next attempt makes sense
 }
 
-// made is what was tried of one request.
+// made is what is known of one request.
 type made struct {
 	tries int
 	first uint64 // the number of the first permit
 }
 
-// Share returns the Tries of another caller, for which a request that was tried here is no new one.
+// Share returns another Tries with the same requests: one that was tried here is not new there.
 func (t *Tries) Share() *Tries {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,7 +57,7 @@ func (t *Tries) share() {
 	}
 }
 
-// With returns the context of the next asking, in which a [Transport] sends each request once.
+// With begins an attempt: with the returned context, a [Transport] sends each request once.
 func (t *Tries) With(ctx context.Context) context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,8 +65,8 @@ func (t *Tries) With(ctx context.Context) context.Context {
 	return With(ctx, Request{Tries: t})
 }
 
-// Failed returns how many askings had a failure by now, 0 where the present one has none, and when it makes sense to
-// ask again: after full jitter, or the Retry-After of a request's own answer.
+// Failed returns how many attempts have failed, 0 if this one has not, and when the next makes sense: after full
+// jitter, or the Retry-After of a 503.
 func (t *Tries) Failed() (count int, due time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,17 +76,17 @@ func (t *Tries) Failed() (count int, due time.Time) {
 	return max(t.count, 1), t.due
 }
 
-// Restart counts from the beginning, as the jitter does. No try is a first one again.
+// Restart sets the count back, and with it the jitter. A request that was tried stays one that was tried.
 func (t *Tries) Restart() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count = 0
 }
 
-// AsksAgain reports whether the caller of a request asks again itself.
+// AsksAgain reports whether the caller of a request repeats it itself, by a [Tries].
 func AsksAgain(ctx context.Context) bool { return carriedBy(ctx).Tries != nil }
 
-// of returns what was tried of a request, and how many askings failed before the present one.
+// of returns what is known of a request, and how many attempts failed before this one.
 func (t *Tries) of(req *http.Request) (m made, before int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,8 +99,7 @@ func (t *Tries) of(req *http.Request) (m made, before int) {
 	return m, before
 }
 
-// fail notes that the try of a request has failed, which may be tried again at due. A try that an outage has cost does
-// not count.
+// fail notes that a request has failed, and when to try it again. It does not count if an outage is to blame.
 func (t *Tries) fail(req *http.Request, m made, due time.Time, counts bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

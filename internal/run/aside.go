@@ -10,46 +10,45 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// A series whose request failed is set aside: no worker waits for it. It is asked about again when that request's own
-// delay is over, and after its tries once more when nothing else is left to ask: entries that TMDB never answers must
-// not slow the others down, and an outage must not spend the tries of all.
+// When a request about a series fails, the run sets the series aside and goes on with others; no worker waits. It asks
+// again when the request's own delay is over, and after its last retry once more at the end of the list. So entries
+// that TMDB never answers do not slow the others down, and a short outage does not use up the retries of everything.
 
-// Tries are those of the requests of one series, each of which is sent once an asking.
+// Tries counts the failures of one series.
 type Tries interface {
-	// With returns the context of the next asking.
+	// With returns a context for one attempt: each request is sent once, and not repeated.
 	With(context.Context) context.Context
-	// Failed returns how often the request that failed most in that asking has failed by now, 0 where none did, and
-	// when they may be asked again.
+	// Failed returns how many attempts have failed, 0 if the last did not, and when to try again.
 	Failed() (count int, due time.Time)
-	// Restart gives each request as many tries again.
+	// Restart sets the count back.
 	Restart()
 }
 
-// Patience says how a run sets series aside. The zero value does not.
+// Patience says how a run sets series aside. The zero Patience never does.
 type Patience struct {
 	Tries   func() Tries
-	Retries int // how often a request is asked again, and once more at the end
+	Retries int // of a series, and as many again at the end of the list
 }
 
-// asking is one series that is being asked about.
-type asking struct {
+// question is a series about which TMDB is asked.
+type question struct {
 	b     *intake
 	g     *group
 	keep  *recorder
-	tries Tries // nil: the series is asked about once
+	tries Tries // nil: it is asked once
 	last  bool  // the second round
 	due   time.Time
 }
 
-// aside is the series that are asked about again.
+// aside holds the series that were set aside.
 type aside struct {
 	mu       sync.Mutex
-	waiting  []*asking // until due
-	atTheEnd []*asking // until nothing else is asked
-	underway int       // series that are being asked about now
-	walked   bool      // all series have been asked about once
-	full     bool      // the walk waits for room in the output
-	closed   bool      // nobody is asked any more
+	waiting  []*question // each until it is due
+	atTheEnd []*question // until there is nothing else to ask
+	underway int         // questions under way
+	walked   bool        // every series was asked about once
+	full     bool        // the walk waits for room in the output
+	closed   bool        // the run ends: nothing more is asked
 	changed  chan struct{}
 }
 
@@ -66,8 +65,8 @@ func (a *aside) change(f func()) {
 	}
 }
 
-// put takes a series that was asked about, with at most so many retries. It reports false where the series is decided.
-func (a *aside) put(q *asking, retries int) (later bool) {
+// put sets a series aside if its last attempt failed and it has retries left. It reports false if it is decided.
+func (a *aside) put(q *question, retries int) (later bool) {
 	a.change(func() {
 		a.underway--
 		if q.tries == nil || a.closed {
@@ -88,9 +87,9 @@ func (a *aside) put(q *asking, retries int) (later bool) {
 	return later
 }
 
-// next returns the series to ask about now, nil if there is none. Then wait is how long until the first is due, 0 if
-// that is not known, and over says that there will be none.
-func (a *aside) next() (q *asking, wait time.Duration, over bool) {
+// next returns the series to ask about now, or nil. Then wait is the time until the first is due, 0 if unknown, and
+// over says that no more will come.
+func (a *aside) next() (q *question, wait time.Duration, over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	idle := len(a.waiting) == 0 && a.underway == 0
@@ -100,17 +99,17 @@ func (a *aside) next() (q *asking, wait time.Duration, over bool) {
 	if len(a.waiting) == 0 {
 		return nil, 0, idle && a.walked
 	}
-	first := slices.MinFunc(a.waiting, func(x, y *asking) int { return x.due.Compare(y.due) })
+	first := slices.MinFunc(a.waiting, func(x, y *question) int { return x.due.Compare(y.due) })
 	if wait = time.Until(first.due); wait > 0 {
 		return nil, wait, false
 	}
-	a.waiting = slices.DeleteFunc(a.waiting, func(o *asking) bool { return o == first })
+	a.waiting = slices.DeleteFunc(a.waiting, func(o *question) bool { return o == first })
 	a.underway++
 	return first, 0, false
 }
 
-// rest returns the series that are not asked about again, because the run ends.
-func (a *aside) rest() []*asking {
+// rest empties the list because the run ends.
+func (a *aside) rest() []*question {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	left := append(a.waiting, a.atTheEnd...)
@@ -118,7 +117,7 @@ func (a *aside) rest() []*asking {
 	return left
 }
 
-// askAgain asks about the series that were set aside until all are decided. When ctx ends, those that wait keep their
+// askAgain asks about the series that were set aside until all are decided. When ctx ends, the waiting ones keep their
 // last decision.
 func (p *pipeline) askAgain(ctx context.Context, slots chan struct{}) {
 	var resolving sync.WaitGroup
@@ -156,7 +155,7 @@ func (p *pipeline) askAgain(ctx context.Context, slots chan struct{}) {
 }
 
 // ask asks about a series in a slot, and settles it or sets it aside.
-func (p *pipeline) ask(ctx context.Context, q *asking, t decide.Turn, slots <-chan struct{}) {
+func (p *pipeline) ask(ctx context.Context, q *question, t decide.Turn, slots <-chan struct{}) {
 	asked := ctx
 	if q.tries != nil {
 		asked = q.tries.With(ctx)

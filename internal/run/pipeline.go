@@ -258,7 +258,7 @@ func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, ser
 			p.settle(ctx, keep, b, g)
 			continue
 		}
-		q := &asking{b: b, g: g, keep: keep}
+		q := &question{b: b, g: g, keep: keep}
 		if p.patience.Tries != nil {
 			q.tries = p.patience.Tries()
 		}

@@ -6,25 +6,25 @@ import (
 )
 
 const (
-	// answeredFor is the time before a refusal in which the most that was answered in one window is looked for. Who is
-	// sent away for as long does not count by the second, and teaches nothing.
+	// answeredFor is how far back the busiest window of good answers is looked for. A 429 that asks for a pause this
+	// long is no limit per second, and teaches nothing.
 	answeredFor = 10 * time.Second
-	// unlearnFor is for how long nothing is learned from refusals that do not come from the rate.
+	// unlearnFor is how long nothing is learned after 429s that do not come from the rate.
 	unlearnFor = 5 * time.Minute
 	// learnedFor is how long what was learned outlives the last refusal.
 	learnedFor = 24 * time.Hour
 )
 
-// learned is the upstream's limit, as its 429s teach it, where it is below rate_base: a number of answers in a window.
-// It is learned from what was answered just before, lowered by one at each later refusal, and raised while that holds.
+// learned is the upstream's limit where it is below rate_base: how many answers it gives in one window. The first 429s
+// take it from what was answered just before, each later one takes one away, and good answers raise it again.
 type learned struct {
 	answers int           // in a window; 0: no limit is known
-	window  time.Duration // the ceiling_window of whoever learned it
+	window  time.Duration // the ceiling_window of the process that learned it
 	since   Stamp         // when it was learned
 	refusal Stamp         // the last 429
 
-	met       int   // refusals without a whole window of good answers in between
-	proven    int   // from which the last series of raises began; before the first the first that was learned
+	met       int   // 429s without a whole window of good answers between them
+	proven    int   // the limit before the last series of raises, or the one that was learned first
 	step      int   // the raise that is on trial; 0: none
 	left      int   // good answers until the next raise
 	unlearned Stamp // until when nothing is learned
@@ -46,8 +46,8 @@ func (l *learned) atMost(wish float64) float64 {
 	return min(wish, l.rate())
 }
 
-// learnedFloor is the lowest limit that is believed below a rate: an upstream that refuses a part of everything,
-// whatever the rate, must not drive it towards nothing.
+// learnedFloor is the lowest limit that can be learned: an upstream that refuses a tenth of everything, whatever the
+// rate, must not drive the rate towards nothing.
 func learnedFloor(rate float64) float64 { return min(rate, max(5, rate/8)) }
 
 func floorIn(window time.Duration, wish float64) int {
@@ -81,8 +81,8 @@ func (l *learned) learn(t *Tuning, now Stamp, most int, wish float64) {
 	l.answers, l.window, l.step, l.left = answers, t.CeilingWindow, 0, answers
 }
 
-// lower takes the raise on trial back, or one. Where less than half of what was proven still meets refusals, they do
-// not come from the rate.
+// lower takes back the raise on trial, or one. If less than half of the proven limit is still refused, the 429s do not
+// come from the rate, and what was learned is forgotten.
 func (l *learned) lower(t *Tuning, now Stamp, wish float64) {
 	l.answers = max(l.answers-max(l.step, 1), floorIn(l.window, wish))
 	l.step, l.left = 0, t.RampAfter
@@ -91,8 +91,8 @@ func (l *learned) lower(t *Tuning, now Stamp, wish float64) {
 	}
 }
 
-// good is what a good answer teaches: when there were enough, while more was wanted, one more is tried in a window,
-// then two more, four more and so on.
+// good is what a good answer teaches: after enough of them, while requests had to wait, the limit rises by one, then by
+// two, four and so on.
 func (l *learned) good(m *machine, t *Tuning, now Stamp, wish float64) {
 	if now.sub(m.pauseUntil) >= t.CeilingWindow {
 		l.met = 0
