@@ -369,11 +369,7 @@ func (c *call) delay(e *Event) time.Duration {
 	if c.lastExcused {
 		return 0
 	}
-	d := core.RetryDelay(c.askings+c.attempt-c.excused, e.Outcome, c.l.draw())
-	if e.Outcome == Server && e.Obeyed() && e.RetryAfter.Given {
-		d = max(d, e.RetryAfter.For)
-	}
-	return d
+	return core.RetryDelay(c.askings+c.attempt-c.excused, e, c.l.draw())
 }
 
 func (c *call) retry(ctx context.Context, e *Event) error {

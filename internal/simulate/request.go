@@ -231,10 +231,7 @@ func (r *request) tries() int { return 1 + max(r.process.tuning.MaxRetries, 0) }
 // setAside asks again later, as a run does: no other request waits for this one.
 func (r *request) setAside(e *ratelimit.Event) {
 	p, w := r.process, r.process.world
-	delay := machine.RetryDelay((r.attempt-1)%r.tries()+1, e.Outcome, w.chance.Float64())
-	if e.Outcome == ratelimit.Server && e.Obeyed() && e.RetryAfter.Given {
-		delay = max(delay, e.RetryAfter.For)
-	}
+	delay := machine.RetryDelay((r.attempt-1)%r.tries()+1, e, w.chance.Float64())
 	r.wait(false)
 	r.attempt++
 	r.waited = 0

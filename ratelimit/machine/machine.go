@@ -25,8 +25,8 @@ type (
 // NewSnapshot returns the snapshot of an unknown upstream: Normal, full bucket.
 func NewSnapshot(now core.Instant) Snapshot { return core.NewSnapshot(now) }
 
-// RetryDelay returns how long a request waits before its n-th repetition after an outcome, for a draw in [0,1).
-func RetryDelay(n int, after core.Outcome, draw float64) time.Duration {
+// RetryDelay returns how long a request waits before its n-th repetition after an answer, for a draw in [0,1).
+func RetryDelay(n int, after *core.Event, draw float64) time.Duration {
 	return core.RetryDelay(n, after, draw)
 }
 

@@ -92,13 +92,17 @@ const (
 	sleepJitter = 0.1         // share of a Sleep that is added by chance
 )
 
-// RetryDelay returns how long a request waits before its n-th repetition after an outcome, for a draw in [0,1). After a
-// 429 it is 0: the pause delays everybody.
-func RetryDelay(n int, after Outcome, draw float64) time.Duration {
-	if after == Throttled {
+// RetryDelay returns how long a request waits before its n-th repetition after an answer, for a draw in [0,1): full
+// jitter, or its own 503's Retry-After if that is longer. After a 429 it is 0: the pause delays everybody.
+func RetryDelay(n int, after *Event, draw float64) time.Duration {
+	if after.Outcome == Throttled {
 		return 0
 	}
-	return fullJitter(n, draw)
+	d := fullJitter(n, draw)
+	if wait, given := after.wait(); given && after.Outcome == Server {
+		d = max(d, wait)
+	}
+	return d
 }
 
 // fullJitter returns the wait before the n-th repetition where the upstream doesn't say how long, for a draw in
