@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,12 +108,12 @@ func TestARequestThatRecoversWaitsAnOutageOut(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, set aside %v", outage, again), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					start := time.Now()
-					sent := 0
+					var sent atomic.Int64
 					r := newRig(t, func(c *Config) {
 						c.Tuning.AutoRecover, c.Tuning.MaxWait = 15*time.Minute, 30*time.Second
 					}, func(int, *http.Request) (*http.Response, error) {
 						if time.Since(start) < outage {
-							sent++
+							sent.Add(1)
 							return reply(503), nil
 						}
 						return reply(200), nil
@@ -133,8 +134,8 @@ func TestARequestThatRecoversWaitsAnOutageOut(t *testing.T) {
 					if took := time.Since(start); took > outage+16*time.Minute {
 						t.Errorf("took %s", took)
 					}
-					if most := 20 + int(outage/(10*time.Second)); sent > most {
-						t.Errorf("%d requests into the outage, at most %d were expected", sent, most)
+					if most := 20 + int64(outage/(10*time.Second)); sent.Load() > most {
+						t.Errorf("%d requests into the outage, at most %d were expected", sent.Load(), most)
 					}
 				})
 			})
