@@ -90,7 +90,7 @@ func TestVersions(t *testing.T) {
 		{"they differ in nothing", labels(report.Parsed{Group: "A"}, report.Parsed{Group: "A"}), ""},
 		{"in case alone", labels(report.Parsed{Group: "A"}, report.Parsed{Group: "a"}), ""},
 	} {
-		for layout, episodes := range map[string]bool{"jellyfin": true, "plex": true, "kodi": false, "emby": false} {
+		for layout, episodes := range map[string]bool{"jellyfin": false, "plex": true, "kodi": false, "emby": false} {
 			for _, kind := range []string{"movie", "tv"} {
 				t.Run(row.name+" "+layout+" "+kind, func(t *testing.T) {
 					o := options(t, layout)

@@ -145,14 +145,19 @@ func parts(group []*video) []string {
 
 // part returns the number of the part that a file is, by its name; 0 for none.
 func (v *video) part() int {
-	if v.tags != nil && v.tags.part > 0 {
-		return v.tags.part
+	read := 0
+	if v.tags != nil {
+		read = v.tags.part
 	}
-	if m := disc().FindStringSubmatch(library.Stem(v.item.Name)); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		return n
+	return partOf(v.item.Name, read)
+}
+
+// partOf returns the number of the part that a file is: what was read of its name, else a disc's number.
+func partOf(name string, read int) int {
+	if m := disc().FindStringSubmatch(library.Stem(name)); read <= 0 && m != nil {
+		read, _ = strconv.Atoi(m[1])
 	}
-	return 0
+	return read
 }
 
 // singleDisc matches a disc's number, or a part's as plans write it, which say of one file alone that it is not all of
@@ -190,33 +195,56 @@ func (v *video) labelSinglePart() {
 // disc matches what says which disc of a film a file is: "cd2", "Disc 1".
 var disc = lazyregexp.New(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck]|dvd|part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
-// versions returns " - [1080p]" and so on, by the first of edition, resolution, source, group and version in which all
-// differ. A name that says no edition has the usual one, and needs no label among others.
+// versionFields are what tells versions apart, the most telling first.
+var versionFields = []func(*tags) string{
+	func(t *tags) string { return t.edition },
+	func(t *tags) string { return t.resolution },
+	func(t *tags) string { return t.source },
+	func(t *tags) string { return t.group },
+	func(t *tags) string { return "v" + strconv.Itoa(max(t.version, 1)) },
+}
+
+// versions returns " - [1080p]" and so on, by the first field in which all differ, else by the first two that together
+// tell all apart: " - [Director's Cut 1080p]". A name that states no edition has the usual one, and needs no label.
 func versions(group []*video) []string {
-	for i, of := range []func(*tags) string{
-		func(t *tags) string { return t.edition },
-		func(t *tags) string { return t.resolution },
-		func(t *tags) string { return t.source },
-		func(t *tags) string { return t.group },
-		func(t *tags) string { return "v" + strconv.Itoa(max(t.version, 1)) },
-	} {
-		var labels []string
-		for _, v := range group {
-			if v.tags == nil || i > 0 && of(v.tags) == "" {
-				labels = nil
-				break
-			}
-			label := ""
-			if text := of(v.tags); text != "" {
-				label = " - [" + text + "]"
-			}
-			labels = append(labels, label)
-		}
-		if labels = distinct(labels); labels != nil {
+	for i := range versionFields {
+		if labels := labelsBy(group, i, i); labels != nil {
 			return labels
 		}
 	}
+	for i := range versionFields {
+		for k := i + 1; k < len(versionFields); k++ {
+			if labels := labelsBy(group, i, k); labels != nil {
+				return labels
+			}
+		}
+	}
 	return nil
+}
+
+func labelsBy(group []*video, first, second int) []string {
+	var labels []string
+	for _, v := range group {
+		var words []string
+		for _, field := range slices.Compact([]int{first, second}) {
+			word := ""
+			if v.tags != nil {
+				word = versionFields[field](v.tags)
+			}
+			if word == "" && (field > 0 || v.tags == nil) {
+				return nil
+			}
+			if word != "" {
+				words = append(words, word)
+			}
+		}
+		label := ""
+		if len(words) > 0 {
+			label = " - [" + strings.Join(words, " ") + "]"
+		}
+		labels = append(labels, label)
+	}
+	return distinct(labels)
 }
 
 // distinct returns the labels if no two are the same.

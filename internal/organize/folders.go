@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
@@ -68,7 +67,10 @@ type folder struct {
 	items []Item
 	err   error
 	names map[string][]*Item // by what FoldName makes of their names; nil: nobody has asked
-	ids   map[int][]int      // by the id that a folder's name ends with
+
+	subfolders map[string][]string // names of folders by id, or by title where they have none; nil: nobody has asked
+	named      map[Entry][]string  // names of folders without an id, by the work that an NFO in them names
+	existing   []existingVideo     // nil: nobody has asked
 
 	videos []*video // that are planned from it
 }
@@ -134,49 +136,6 @@ func (d *folders) contents(target int, at *folderChoice) *folder {
 		at.dir = d.list(join(d.targets[target].Path, at.path))
 	}
 	return at.dir
-}
-
-// withID returns the folders in a folder whose name ends with the entry's id, and then that edition.
-func (d *folders) withID(f *folder, e Entry, edition string) []string {
-	if f.ids == nil {
-		f.ids = map[int][]int{}
-		for i := range f.items {
-			if id, _ := idAtEnd(f.items[i].Name); id > 0 && (f.items[i].Type == TypeDir || f.items[i].Type == TypeLink) {
-				f.ids[id] = append(f.ids[id], i)
-			}
-		}
-	}
-	var out []string
-	for _, i := range f.ids[e.ID] {
-		name := f.items[i].Name
-		if _, of := idAtEnd(name); of != edition {
-			continue
-		}
-		if kind := d.kindOf(f.path, name); kind == e.Kind || kind == "" {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// idAtEnd returns the id of TMDB's that a folder's name ends with, 0 for none, and the edition that may stand behind
-// it.
-func idAtEnd(name string) (id int, edition string) {
-	if text, ok := strings.CutSuffix(name, "}"); ok {
-		if i := strings.LastIndex(text, " {edition-"); i >= 0 {
-			name, edition = name[:i], text[i+len(" {edition-"):]
-		}
-	}
-	for _, form := range []struct{ begin, end string }{{"[tmdbid-", "]"}, {"[tmdbid=", "]"}, {"{tmdb-", "}"}} {
-		if text, ok := strings.CutSuffix(name, form.end); ok {
-			if i := strings.LastIndex(text, form.begin); i >= 0 {
-				if id, err := strconv.Atoi(text[i+len(form.begin):]); err == nil {
-					return id, edition
-				}
-			}
-		}
-	}
-	return 0, edition
 }
 
 // kindOf returns what a folder with an id in its name holds, by what is in it: series and films have ids of their own,

@@ -31,7 +31,7 @@ var layoutTable = []struct {
 	templates Templates
 	layout    Layout
 }{
-	{"jellyfin", jellyfin, Layout{between: "-E", versions: true, extras: "extras"}},
+	{"jellyfin", jellyfin, Layout{between: "-E", extras: "extras"}},
 	{"plex", Templates{
 		Show:    "{title}< ({year})> {{tmdb-{tmdb}}}",
 		Season:  "Season {season:2}",

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 )
 
@@ -20,7 +21,7 @@ type entryKey struct {
 // entry is what the files of one work share.
 type entry struct {
 	at     *folderChoice // its folder
-	known  bool          // the folder is there and bears the entry's id
+	known  bool          // the folder is there, maybe under another name than ours
 	code   Code
 	why    lang.Text
 	videos []*video
@@ -118,8 +119,7 @@ func (p *Planner) nameFilms(work []*video) {
 	}
 }
 
-// findFolder finds the folder of an entry: one that bears its id, else one that is there under that name, else a new
-// one.
+// findFolder finds the folder of an entry: one that is there already, else a new one.
 func (p *Planner) findFolder(e *entry, v *video, planned string) {
 	if planned == "." {
 		e.at = p.folders.choose(v.target, planned)
@@ -135,8 +135,8 @@ func (p *Planner) findFolder(e *entry, v *video, planned string) {
 		template = p.o.Layout.Show
 	}
 	if template.has(fieldTMDB) {
-		_, edition := idAtEnd(path.Base(planned))
-		known := p.folders.withID(p.folders.contents(v.target, parent), v.work.Entry, edition)
+		edition := parseFolderName(path.Base(planned)).edition
+		known := p.folders.existing(p.folders.contents(v.target, parent), v, edition, !p.renamesInPlace(v))
 		switch len(known) {
 		case 0:
 		case 1:
@@ -172,6 +172,14 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 	}
 	if folder, name := path.Split(file); folder != "" {
 		season, file = join(season, strings.TrimSuffix(folder, "/")), name
+	}
+	if !p.renamesInPlace(v) {
+		var why lang.Text
+		season, code, why = p.folders.season(p.folders.contents(v.target, e.at), season, v.work.Season)
+		if code != "" {
+			v.skip(code, why)
+			return
+		}
 	}
 	in := p.folders.choose(v.target, join(e.at.path, season))
 	if in.code != "" {
@@ -247,12 +255,17 @@ func (l *Layout) episodes(list []int) string {
 	return b.String()
 }
 
+// countingTitle matches TMDB's title of an episode whose title it does not know yet. It says nothing that the number
+// does not, and it changes one day.
+var countingTitle = lazyregexp.New(`(?i)^(?:` +
+	`(?:episode|ep\.?|épisode|episodio|episódio|folge|aflevering|odcinek|эпизод|серия|エピソード|에피소드) ?\d+` +
+	`|[제第]? ?\d+ ?[화회話话集回]|\d+\. ?bölüm|tb[ad])$`)
+
 // episodeTitle joins the titles of up to three episodes, "" where one is not known.
 func episodeTitle(titles []string, episodes int) string {
-	if episodes == 1 && len(titles) == 1 {
-		return titles[0]
-	}
-	if len(titles) != episodes || episodes > 3 || slices.Contains(titles, "") {
+	if len(titles) != episodes || episodes > 3 || slices.ContainsFunc(titles, func(title string) bool {
+		return title == "" || countingTitle().MatchString(title)
+	}) {
 		return ""
 	}
 	return strings.Join(titles, " + ")

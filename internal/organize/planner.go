@@ -174,6 +174,7 @@ func (p *Planner) Plan() *Result {
 	p.setAside()
 	p.nameAll()
 	p.disk.Ahead(p.unlisted())
+	p.meetExisting()
 	p.skipSameFolders()
 	p.labelSameNames()
 	p.follow()

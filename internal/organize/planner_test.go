@@ -373,7 +373,7 @@ func TestPlans(t *testing.T) {
 		},
 		{
 			"in place: a copy", func(o *Options) { o.Mode = ModeCopy },
-			tree("/in/a.mkv: x", "/in/b.mkv: x", "/out/"+show+"S01E01 - Title 1.mkv: x", "/out/"+show+"S01E02 - Title 2.mkv: y"),
+			tree("/in/a.mkv: x", "/in/b.mkv: z", "/out/"+show+"S01E01 - Title 1.mkv: x", "/out/"+show+"S01E02 - Title 2.mkv: y"),
 			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
 			[]string{"in place: 1", "exists /in/b.mkv (/out/" + show + "S01E02 - Title 2.mkv)"},
 		},
@@ -407,12 +407,24 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
-			"two files of one episode as versions", func(o *Options) { o.Versions = true },
+			"two files of one episode as versions: Jellyfin would show both as episodes", func(o *Options) { o.Versions = true },
 			tree("/in/[A] Show - 01 [1080p].mkv", "/in/[A] Show - 01 [720p].mkv", "/out/"),
 			[]report.Record{tv("/in/[A] Show - 01 [1080p].mkv", 1, 1), tv("/in/[A] Show - 01 [720p].mkv", 1, 1)},
 			[]string{
-				"link [A] Show - 01 [1080p].mkv > " + show + "S01E01 - Title 1 - [1080p].mkv",
-				"link [A] Show - 01 [720p].mkv > " + show + "S01E01 - Title 1 - [720p].mkv",
+				"same_target /in/[A] Show - 01 [1080p].mkv (would be Show (2020) S01E01 - Title 1, and so would " +
+					"/in/[A] Show - 01 [720p].mkv)",
+				"same_target /in/[A] Show - 01 [720p].mkv (would be Show (2020) S01E01 - Title 1, and so would " +
+					"/in/[A] Show - 01 [1080p].mkv)",
+			},
+		},
+		{
+			"versions that only two fields tell apart", func(o *Options) { o.Versions = true },
+			tree("/in/a.1080p.mkv", "/in/b.720p.mkv", "/in/c.Director's.Cut.1080p.mkv", "/out/"),
+			[]report.Record{film("/in/a.1080p.mkv", 7), film("/in/b.720p.mkv", 7), film("/in/c.Director's.Cut.1080p.mkv", 7)},
+			[]string{
+				"link a.1080p.mkv > " + mine + " - [1080p].mkv",
+				"link b.720p.mkv > " + mine + " - [720p].mkv",
+				"link c.Director's.Cut.1080p.mkv > " + mine + " - [Director's Cut 1080p].mkv",
 			},
 		},
 		{

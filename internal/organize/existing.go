@@ -1,0 +1,316 @@
+package organize
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/release"
+)
+
+// A target rarely starts empty. Folders and files that Sonarr, FileBot, Plex or an older run of ours put there are
+// used as they are: a show never gets a second folder, nor an episode a second file.
+
+// idForms are how a folder's name ends with an id.
+var idForms = []struct{ begin, end, catalogue string }{
+	{"[tmdbid-", "]", "tmdb"},
+	{"[tmdbid=", "]", "tmdb"},
+	{"{tmdb-", "}", "tmdb"},
+	{"[tvdbid-", "]", "tvdb"},
+	{"[tvdb-", "]", "tvdb"},
+	{"{tvdb-", "}", "tvdb"},
+	{"[imdbid-", "]", "imdb"},
+	{"[imdb-", "]", "imdb"},
+	{"{imdb-", "}", "imdb"},
+}
+
+// folderName is a folder's name in parts: "Show (2020) {tvdb-77} {edition-Extended}".
+type folderName struct {
+	title   string // with the year
+	id      string // "tvdb-77"; "" for none
+	edition string
+}
+
+func parseFolderName(name string) (f folderName) {
+	if text, ok := strings.CutSuffix(name, "}"); ok {
+		if i := strings.LastIndex(text, " {edition-"); i >= 0 {
+			name, f.edition = name[:i], text[i+len(" {edition-"):]
+		}
+	}
+	f.title = name
+	for _, form := range idForms {
+		text, ok := strings.CutSuffix(name, form.end)
+		i := strings.LastIndex(text, form.begin)
+		if !ok || i < 0 {
+			continue
+		}
+		if id := text[i+len(form.begin):]; id != "" {
+			f.title, f.id = strings.TrimSpace(text[:i]), form.catalogue+"-"+strings.TrimLeft(id, "0")
+			break
+		}
+	}
+	return f
+}
+
+// ids returns a work's ids as parseFolderName does, the surest first.
+func (v *video) ids() []string {
+	out := []string{"tmdb-" + strconv.Itoa(v.work.ID)}
+	if id := v.facts.ids.TVDB; id > 0 {
+		out = append(out, "tvdb-"+strconv.Itoa(id))
+	}
+	if id := v.facts.ids.IMDB; id != "" {
+		out = append(out, "imdb-"+id)
+	}
+	return out
+}
+
+// existing returns the folders of a work in a folder, by the first of these that finds one: an id in the name, an NFO
+// that names the work, the title and year, the title alone.
+func (d *folders) existing(in *folder, v *video, edition string, titles bool) []string {
+	if in.subfolders == nil {
+		in.subfolders = subfolders(in)
+	}
+	for _, id := range v.ids() {
+		if found := d.those(in, v, in.subfolders[id], edition); len(found) > 0 {
+			return found
+		}
+	}
+	if found := d.those(in, v, d.named(in)[v.work.Entry], edition); len(found) > 0 {
+		return found
+	}
+	if !titles {
+		return nil
+	}
+	for _, title := range []string{v.facts.title, v.facts.original} {
+		if title == "" {
+			continue
+		}
+		names := in.subfolders[titleKey(title+number(v.facts.year))]
+		if len(names) == 0 && !in.hasYear(title) {
+			names = in.subfolders[titleKey(title)]
+		}
+		if found := d.those(in, v, names, edition); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// subfolders returns the folders in a folder by their ids, and those without one by title.
+func subfolders(in *folder) map[string][]string {
+	out := map[string][]string{}
+	for i := range in.items {
+		if item := &in.items[i]; item.Type == TypeDir || item.Type == TypeLink {
+			name := parseFolderName(item.Name)
+			key := name.id
+			if key == "" {
+				key = titleKey(name.title)
+			}
+			out[key] = append(out[key], item.Name)
+		}
+	}
+	return out
+}
+
+// titleKey is a title's letters and digits: programs write its punctuation in different ways.
+func titleKey(title string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+			return r
+		}
+		return -1
+	}, FoldName(title))
+}
+
+// hasYear reports whether a folder without an id has the title with some year: then the title alone tells nothing.
+func (f *folder) hasYear(title string) bool {
+	for key := range f.subfolders {
+		year, ok := strings.CutPrefix(key, titleKey(title))
+		if n, err := strconv.Atoi(year); ok && err == nil && n > 1900 && n < 2100 {
+			return true
+		}
+	}
+	return false
+}
+
+// those returns the folders that have the edition and may hold that kind of work: series and films have ids of their
+// own, so one number may be both.
+func (d *folders) those(in *folder, v *video, names []string, edition string) []string {
+	var out []string
+	for _, name := range names {
+		if parseFolderName(name).edition != edition {
+			continue
+		}
+		if kind := d.kindOf(in.path, name); kind == v.work.Kind || kind == "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// named returns the folders whose names have no id, by the work that an NFO in them names.
+func (d *folders) named(in *folder) map[Entry][]string {
+	if in.named != nil {
+		return in.named
+	}
+	in.named = map[Entry][]string{}
+	for i := range in.items {
+		item := &in.items[i]
+		if item.Type != TypeDir || parseFolderName(item.Name).id != "" {
+			continue
+		}
+		for _, file := range []struct{ name, kind string }{
+			{"tvshow.nfo", "tv"},
+			{"movie.nfo", "movie"},
+			{item.Name + ".nfo", "movie"},
+		} {
+			text, err := d.disk.Ends(path.Join(in.path, item.Name, file.name))
+			if err != nil {
+				continue
+			}
+			if _, id := nfo.IsAbout(text, file.kind, 0); id > 0 {
+				entry := Entry{Kind: file.kind, ID: id}
+				in.named[entry] = append(in.named[entry], item.Name)
+				break
+			}
+		}
+	}
+	return in.named
+}
+
+// season returns the folder of a season in a show's folder: one of the planned name, else the only one that names the
+// season in another way, as "Season 1", "Specials" or "S01" do.
+func (d *folders) season(show *folder, planned string, season int) (name string, code Code, why lang.Text) {
+	if planned == "." || strings.Contains(planned, "/") || len(show.alike(planned)) > 0 {
+		return planned, "", ""
+	}
+	var found []string
+	for i := range show.items {
+		if item := &show.items[i]; item.Type == TypeDir && library.IsSeasonFolder(item.Name) {
+			if of := release.Parse(item.Name + "/x.mkv").Folder.Seasons; len(of) == 1 && of[0] == season {
+				found = append(found, item.Name)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return planned, "", ""
+	case 1:
+		return found[0], "", ""
+	default:
+		return planned, TwoFolders, lang.Textf("%s", strings.Join(found, " and "))
+	}
+}
+
+// renamesInPlace reports whether a video's root holds its target or lies in it. Then the point is to give files other
+// names, and what is there already decides nothing.
+func (p *Planner) renamesInPlace(v *video) bool {
+	source, target := p.o.Sources[v.source].Path, p.o.Targets[v.target].Path
+	return IsBelow(source, target) || IsBelow(target, source)
+}
+
+// meetExisting compares each video with the folder that it would get: a file that is there under another name stays
+// under that name, and another file of the same episode or film is a conflict.
+func (p *Planner) meetExisting() {
+	for _, v := range p.videos {
+		if v.code != "" || v.kind != kindVideo || p.renamesInPlace(v) {
+			continue
+		}
+		dir := p.folders.contents(v.target, v.folder)
+		if name := p.nameThere(dir, v); name != "" {
+			v.to = join(v.folder.path, name)
+			v.stem = len(v.to) - len(path.Ext(name))
+			continue
+		}
+		others := dir.sameWork(v, p.o.Layout.isOwnFolder("movie") && v.entry.at.path != ".")
+		if len(others) == 0 || p.labelBeside(v, others) {
+			continue
+		}
+		v.skip(Exists, lang.Textf("%s", join(dir.path, others[0].name)))
+	}
+	p.compact()
+}
+
+// nameThere returns the name under which a video is in its folder already; "" where it is not.
+func (p *Planner) nameThere(dir *folder, v *video) string {
+	verb, code := p.o.verb(v.item, v.folder.device)
+	if code != "" {
+		return ""
+	}
+	planned := path.Base(v.to)
+	if there, _ := p.folders.find(dir, v.dir, v.item, verb, planned); there {
+		return planned
+	}
+	for i := range dir.items {
+		item := &dir.items[i]
+		if item.Type != TypeDir && library.IsVideo(item.Name) && p.folders.isThere(dir, v.dir, v.item, item, verb) {
+			return item.Name
+		}
+	}
+	return ""
+}
+
+// existingVideo is a video in a target's folder.
+type existingVideo struct {
+	name string
+	release.Release
+}
+
+// existingVideos returns the videos of a folder, without extras and samples.
+func (f *folder) existingVideos() []existingVideo {
+	if f.existing == nil {
+		f.existing = []existingVideo{}
+		for i := range f.items {
+			if item := &f.items[i]; item.Type != TypeDir && library.IsVideo(item.Name) {
+				r := release.Parse(path.Join(path.Base(f.path), item.Name))
+				if !r.Extra {
+					f.existing = append(f.existing, existingVideo{item.Name, r})
+				}
+			}
+		}
+	}
+	return f.existing
+}
+
+// sameWork returns the videos of a folder that are of the same episode or film. Another part of it is not.
+func (f *folder) sameWork(v *video, ownFolder bool) []existingVideo {
+	return slices.DeleteFunc(slices.Clone(f.existingVideos()), func(e existingVideo) bool {
+		if other := partOf(e.name, e.Part); v.label != "" && other > 0 && other != v.part() {
+			return true
+		}
+		if v.work.Kind == "movie" {
+			return !ownFolder
+		}
+		season, told := e.Season()
+		return !told || season != v.work.Season || !slices.ContainsFunc(e.Episodes, func(n float64) bool {
+			return slices.Contains(v.work.Episodes, int(n)) && n == float64(int(n))
+		})
+	})
+}
+
+// labelBeside gives a video a label that tells it from the others of its episode or film, where versions are wanted
+// and the server knows them.
+func (p *Planner) labelBeside(v *video, others []existingVideo) bool {
+	if !p.o.Versions || v.work.Kind != "movie" && !p.o.Layout.versions {
+		return false
+	}
+	group := []*video{v}
+	for _, e := range others {
+		group = append(group, &video{tags: p.namers[v.target].cleanTags(tags{
+			version: e.Version, edition: e.Edition, resolution: e.Resolution, source: e.Source, group: e.Group,
+		})})
+	}
+	labels := versions(group)
+	if labels == nil {
+		return false
+	}
+	stem := strings.TrimSuffix(path.Base(v.base()), v.label)
+	v.label += labels[0]
+	v.setTarget(v.folder, stem)
+	return len(stem)+v.tail() <= p.namers[v.target].max
+}

@@ -1,0 +1,184 @@
+package organize
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/report"
+)
+
+// Nobody begins with an empty library.
+func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
+	const (
+		ours = "Show (2020) [tmdbid-1]"
+		file = "Show (2020) S01E01 - Title 1.mkv"
+	)
+	ids := func(r report.Record) report.Record {
+		return with(r, func(r *report.Record) { r.IDs = &report.WorkIDs{TVDB: 77, IMDB: "tt9"} })
+	}
+	withTitle := func(r report.Record, title string) report.Record {
+		return with(r, func(r *report.Record) { r.EpisodeTitles = []string{title} })
+	}
+	tvshow := `<tvshow><uniqueid type="tmdb">1</uniqueid></tvshow>`
+	for _, row := range []struct {
+		name    string
+		options func(*Options)
+		disk    disk
+		records []report.Record
+		want    []string
+	}{
+		{
+			"the season's folder has another name", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/out/"+ours+"/Season 1/", "/out/"+ours+"/Specials/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 0, 2)},
+			[]string{
+				"link a.mkv > " + ours + "/Season 1/" + file,
+				"link b.mkv > " + ours + "/Specials/Show (2020) S00E02 - Title 2.mkv",
+			},
+		},
+		{
+			"the season's folder in Korean", nil, tree("/in/a.mkv", "/out/"+ours+"/시즌 1/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/시즌 1/" + file},
+		},
+		{
+			"of two folders of one season the layout's own", nil,
+			tree("/in/a.mkv", "/out/"+ours+"/Season 1/", "/out/"+ours+"/Season 01/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
+		},
+		{
+			"two folders of one season", nil, tree("/in/a.mkv", "/out/"+ours+"/Season 1/", "/out/"+ours+"/S01/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"two_folders /in/a.mkv (S01 and Season 1)"},
+		},
+		{
+			"a show's folder with TheTVDB's id", nil, tree("/in/a.mkv", "/out/Serie {tvdb-77}/Season 01/x.mkv"),
+			[]report.Record{ids(tv("/in/a.mkv", 1, 1))},
+			[]string{"link a.mkv > Serie {tvdb-77}/Season 01/" + file},
+		},
+		{
+			"a film's folder with IMDb's id", nil, tree("/in/a.mkv", "/out/Ein Film [imdbid-tt9]/"),
+			[]report.Record{ids(film("/in/a.mkv", 7))},
+			[]string{"link a.mkv > Ein Film [imdbid-tt9]/Ein Film [imdbid-tt9].mkv"},
+		},
+		{
+			"an id of TMDB's wins", nil, tree("/in/a.mkv", "/out/Serie {tvdb-77}/", "/out/Reihe [tmdbid-1]/"),
+			[]report.Record{ids(tv("/in/a.mkv", 1, 1))},
+			[]string{"link a.mkv > Reihe [tmdbid-1]/Season 01/" + file},
+		},
+		{
+			"an NFO names the show", nil, tree("/in/a.mkv", "/out/쇼/tvshow.nfo: "+tvshow),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > 쇼/Season 01/" + file},
+		},
+		{
+			"a folder of that title and year without an id", nil, tree("/in/a.mkv", "/out/show! (2020)/Season 1/x.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > show! (2020)/Season 1/" + file},
+		},
+		{
+			"a folder of that title alone", nil, tree("/in/a.mkv", "/out/Show/Season 1/x.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > Show/Season 1/" + file},
+		},
+		{
+			"a title alone tells nothing beside one with another year", nil,
+			tree("/in/a.mkv", "/out/Show/Season 1/x.mkv", "/out/Show (1999)/Season 1/x.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
+		},
+		{
+			"a folder with another show's id is another show's", nil, tree("/in/a.mkv", "/out/Show (2020) [tmdbid-2]/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
+		},
+		{
+			"a film of that title is no show", nil, tree("/in/a.mkv", "/out/Show (2020)/Show (2020).mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
+		},
+		{
+			"the file is there under an older title, and its subtitles go there", nil,
+			tree("/in/a.mkv", "/in/a.ko.ass", "/out/"+ours+"/Season 01/Show (2020) S01E01 - TBA.mkv = /in/a.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.ko.ass > " + ours + "/Season 01/Show (2020) S01E01 - TBA.ko.ass", "in place: 1"},
+		},
+		{
+			"a copy is there under an older title", func(o *Options) { o.Mode = ModeCopy },
+			tree("/in/a.mkv: x", "/out/"+ours+"/Season 01/Serie 1x01.mkv: x"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"in place: 1"},
+		},
+		{
+			"a symbolic link is there under an older title", func(o *Options) { o.Mode = ModeSymlink },
+			tree("/in/a.mkv", "/out/"+ours+"/Season 01/Serie 1x01.mkv -> /in/a.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"in place: 1"},
+		},
+		{
+			"another release of the episode is there", nil, tree("/in/a.mkv", "/out/"+ours+"/Season 1/Serie - 1x01 - Old.mp4"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"exists /in/a.mkv (/out/" + ours + "/Season 1/Serie - 1x01 - Old.mp4)"},
+		},
+		{
+			"it holds several episodes", nil, tree("/in/a.mkv", "/out/"+ours+"/Season 1/Serie S01E01-E03.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 2)},
+			[]string{"exists /in/a.mkv (/out/" + ours + "/Season 1/Serie S01E01-E03.mkv)"},
+		},
+		{
+			"another episode, an opening and a sample are no such release", nil,
+			tree("/in/a.mkv", "/out/"+ours+"/Season 1/Serie S01E02.mkv", "/out/"+ours+"/Season 1/Serie NCOP1.mkv",
+				"/out/"+ours+"/Season 1/S01E01-sample.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 1/" + file},
+		},
+		{
+			"another part is no such release", nil,
+			tree("/in/a cd2.mkv", "/out/Film (2001) [tmdbid-7]/Film (2001) [tmdbid-7] - part1.mkv"),
+			[]report.Record{film("/in/a cd2.mkv", 7)},
+			[]string{"link a cd2.mkv > Film (2001) [tmdbid-7]/Film (2001) [tmdbid-7] - part2.mkv"},
+		},
+		{
+			"another release of the film is there", nil, tree("/in/a.mkv", "/out/Film (2001)/film.720p.mp4"),
+			[]report.Record{film("/in/a.mkv", 7)},
+			[]string{"exists /in/a.mkv (/out/Film (2001)/film.720p.mp4)"},
+		},
+		{
+			"as a version of it", func(o *Options) { o.Versions = true },
+			tree("/in/Film.1080p.mkv", "/out/Film (2001)/Film (2001) - 720p.mkv"),
+			[]report.Record{film("/in/Film.1080p.mkv", 7)},
+			[]string{"link Film.1080p.mkv > Film (2001)/Film (2001) - [1080p].mkv"},
+		},
+		{
+			"a title that only counts is none", nil, tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/"),
+			[]report.Record{
+				withTitle(tv("/in/a.mkv", 1, 1), "Episode 1"), withTitle(tv("/in/b.mkv", 1, 2), "제2화"),
+				withTitle(tv("/in/c.mkv", 1, 3), "Episode of Nine"),
+			},
+			[]string{
+				"link a.mkv > " + ours + "/Season 01/Show (2020) S01E01.mkv",
+				"link b.mkv > " + ours + "/Season 01/Show (2020) S01E02.mkv",
+				"link c.mkv > " + ours + "/Season 01/Show (2020) S01E03 - Episode of Nine.mkv",
+			},
+		},
+		{
+			"in place the point is another name",
+			func(o *Options) { o.Mode, o.Sources = ModeMove, []Place{o.Targets[0]} },
+			tree("/out/Show/Season 1/a.mkv"),
+			[]report.Record{tv("/out/Show/Season 1/a.mkv", 1, 1)},
+			[]string{"move Show/Season 1/a.mkv > " + ours + "/Season 01/" + file},
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := options(t, "jellyfin")
+			if row.options != nil {
+				row.options(&o)
+			}
+			if diff := cmp.Diff(row.want, planned(t, o, row.disk, row.records...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
