@@ -274,11 +274,8 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 		return finding{what: "limiter", state: state, fix: "wait; until then cached answers serve, and a later run asks " +
 			"for the rest"}
 	}
-	state := lang.Textf("shared state and locks work; %s", st.State)
-	if st.Learned.Rate > 0 {
-		state = lang.Join([]lang.Text{state, learnedLimit(st)}, "; ")
-	}
-	return finding{what: "limiter", state: state}
+	state := append([]lang.Text{lang.Textf("shared state and locks work; %s", st.State)}, limits(st)...)
+	return finding{what: "limiter", state: lang.Join(state, "; ")}
 }
 
 func checkCache(ctx context.Context, cfg *config.Config) finding {

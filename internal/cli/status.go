@@ -184,8 +184,8 @@ func (v statusView) rows() rows {
 	}
 	out.add(lang.Say(judged(s)), "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
 		s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio)
-	if s.Learned.Rate > 0 {
-		out = append(out, row{"limit", learnedLimit(s)})
+	for _, limit := range limits(s) {
+		out = append(out, row{"limit", limit})
 	}
 	if s.Budget.On() {
 		renews := lang.Text("not begun")
@@ -229,10 +229,17 @@ func (v statusView) rows() rows {
 	return out
 }
 
-// learnedLimit says which limit the upstream's 429s have taught.
-func learnedLimit(s ratelimit.Status) lang.Text {
-	return lang.Textf("%.3g requests a second, learned from 429s at %s; configured %.3g",
-		s.Learned.Rate, ui.Clock(s.Learned.Since), s.Tuning.RateBase)
+// limits says which limits the upstream has stated, or taught by its 429s.
+func limits(s ratelimit.Status) (out []lang.Text) {
+	if s.Stated.Requests > 0 {
+		out = append(out, lang.Textf("%d requests in %s, stated in the answers' RateLimit-Policy, last at %s",
+			s.Stated.Requests, ui.Period(s.Stated.Period), ui.Clock(s.Stated.Since)))
+	}
+	if s.Learned.Rate > 0 {
+		out = append(out, lang.Textf("%.3g requests a second, learned from 429s at %s; configured %.3g",
+			s.Learned.Rate, ui.Clock(s.Learned.Since), s.Tuning.RateBase))
+	}
+	return out
 }
 
 // judged is which answers are counted: every state begins without any.
@@ -280,6 +287,7 @@ type wireStatus struct {
 	Recover     float64           `json:"auto_recover_s" doc:"period after which CacheOnly is left, seconds; 0: never"`
 	LearnedRate float64           `json:"learned_rate,omitempty" doc:"a limit below rate_base, learned from 429s"`
 	LearnedAt   string            `json:"learned_at,omitempty" doc:"when it was learned"`
+	Stated      *wireStated       `json:"stated_limit,omitempty" doc:"a limit that the upstream states in its answers"`
 	Budget      *wireBudget       `json:"budget,omitempty" doc:"the request budget, if there is one"`
 	Accounts    []app.AccountView `json:"accounts,omitempty" doc:"if there are several: as in accounts list"`
 	Overrides   []wireTuned       `json:"overrides" doc:"settings changed by limiter tune"`
@@ -301,6 +309,13 @@ type wireWindow struct {
 	Server    int     `json:"count_5xx" doc:"server errors"`
 	Other     int     `json:"count_other" doc:"requests without an answer"`
 	ErrRate   float64 `json:"err_rate_30s" doc:"share of failed ones, 0 to 1"`
+}
+
+type wireStated struct {
+	Requests int     `json:"requests" doc:"requests in a period"`
+	Period   float64 `json:"period_s" doc:"length of the period, seconds"`
+	From     string  `json:"from" doc:"the header field that states it"`
+	At       string  `json:"at" doc:"when the newest answer stated it, RFC 3339"`
 }
 
 type wireBudget struct {
@@ -340,6 +355,9 @@ func (v statusView) wire() wireStatus {
 		Streak429: s.Streak429, Failures: s.Failures, Cooldown: s.Cooldown.Seconds(), Recover: s.AutoRecover.Seconds(),
 		LearnedRate: s.Learned.Rate, LearnedAt: ui.Stamp(s.Learned.Since), Accounts: v.accounts,
 		Overrides: []wireTuned{}, Processes: []wireProcess{},
+	}
+	if l := s.Stated; l.Requests > 0 {
+		out.Stated = &wireStated{l.Requests, l.Period.Seconds(), "RateLimit-Policy", ui.Stamp(l.Since)}
 	}
 	if s.Budget.On() {
 		out.Budget = &wireBudget{

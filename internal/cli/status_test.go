@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -32,6 +34,8 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 	paused.PauseUntil = now.Add(time.Second)
 	learned := status(ratelimit.Normal, ratelimit.ReasonProbeOK, time.Hour, 0)
 	learned.Learned.Rate, learned.Learned.Since = 19.05, now
+	stated := learned
+	stated.Stated.Requests, stated.Stated.Period, stated.Stated.Since = 100, time.Minute, now
 	for _, c := range []struct {
 		name  string
 		s     ratelimit.Status
@@ -61,6 +65,11 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 			[]string{"limit", "19.1 requests a second, learned from 429s at ", "; configured 35"},
 			nil,
 		},
+		{
+			"below a limit that the answers state", stated,
+			[]string{"100 requests in 1m, stated in the answers' RateLimit-Policy, last at ", "learned from 429s"},
+			nil,
+		},
 		{"fresh", status(ratelimit.Normal, ratelimit.ReasonFresh, time.Second, 0), []string{"last 30 s"}, []string{"began"}},
 		{"in a pause", paused, []string{"all processes wait until", "sends nothing in the pause"}, []string{"at most"}},
 		{
@@ -85,6 +94,10 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 				}
 			}
 		})
+	}
+	want := &wireStated{100, 60, "RateLimit-Policy", ui.Stamp(now)}
+	if diff := cmp.Diff(want, (statusView{limiter: stated}).wire().Stated); diff != "" {
+		t.Error(diff)
 	}
 	if got := (statusView{limiter: status(ratelimit.Sleep, ratelimit.ReasonResume, time.Minute,
 		-time.Second)}).wire().Until; got != "" {

@@ -159,7 +159,8 @@ func (a *attempt) takeTurn() {
 	common, own := v.commonPace(), m.pace(a.p.normal, v.t, now)
 	limit, window, total := s.processes.limits()
 	token := s.address.bucket.wait(now, common)
-	room := max(s.ceiling.wait(now, limit, window), m.learned.room(now, &s.ceiling), m.told.room(now, &s.ceiling))
+	room := max(s.ceiling.wait(now, limit, window), m.learned.room(now, &s.ceiling),
+		m.stated.room(now, &s.ceiling, window))
 	shared, alone := max(token, room), max(a.p.own.wait(now, own), a.pick.wait)
 	free := v.slotFree(a.p, total)
 	ahead := v.ahead(s.queue.find(a.ask.Ticket))

@@ -170,10 +170,10 @@ func (c *codec) machine(m *machine) {
 	if l := &m.learned; c.version > accountsVersion {
 		c.all(&l.answers, &l.met, &l.proven, &l.step, &l.left, &l.window, &l.since, &l.refusal, &l.unlearned,
 			&m.from, &m.lastGood, &m.faltering, &m.firstTry, &m.easing, &m.seen429,
-			&m.told.answers, &m.told.window, &m.told.until)
+			&m.stated.quota, &m.stated.period, &m.stated.since)
 	} else { // a ramp in place of a learned limit; its HalfOpen did not know the state before
 		c.all(new(float64), new(Stamp), new(bool), &m.seen429, new(float64))
-		m.learned, m.told, m.from, m.lastGood, m.faltering = learned{}, told{}, Sleep, 0, 0
+		m.learned, m.stated, m.from, m.lastGood, m.faltering = learned{}, stated{}, Sleep, 0, 0
 		m.firstTry, m.easing = 0, c.now
 	}
 	c.all(&m.blockUntil, &m.failing, &m.lastTokenShortage, &m.lost, &m.lostPermit)
@@ -327,7 +327,8 @@ func (s *Snapshot) sound() bool {
 func (c *scope) sound() bool {
 	m, l := &c.machine, &c.machine.learned
 	return c.quota.period >= 0 && c.quota.used >= 0 && int(max(m.state, m.from)) < len(stateNames) &&
-		l.window >= 0 && (l.window > 0 || l.answers == 0) && min(m.told.answers, int(m.told.window)) >= 0 &&
+		l.window >= 0 && (l.window > 0 || l.answers == 0) &&
+		m.stated.quota >= 0 && (m.stated.period > 0 || m.stated.quota == 0) &&
 		min(l.answers, l.met, l.proven, l.step) >= 0 && max(l.answers, l.step) <= maxGrants &&
 		min(m.cooldown, m.exhausted, m.overrunWait) >= 0 &&
 		min(m.streak429, m.failures, m.successes, m.armed) >= 0

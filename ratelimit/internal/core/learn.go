@@ -130,25 +130,29 @@ func (l *learned) room(now Stamp, c *ceiling) time.Duration {
 	return c.wait(now, l.answers, l.window)
 }
 
-// told is the limit that the upstream's answers state in their fields.
-type told struct {
-	answers int // in a window; 0: none
-	window  time.Duration
-	until   Stamp // when it is no more believed: its own window after the last answer that stated it
+// stated is the limit that the upstream's answers state in their fields. It holds for its own period after the last
+// answer that stated it.
+type stated struct {
+	quota  int // 0: none
+	period time.Duration
+	since  Stamp
 }
 
-func (l *told) hear(t *Tuning, now Stamp, said *Limits) {
+func (l *stated) hear(now Stamp, said *Limits) {
 	if said.Quota > 0 {
-		*l = told{said.in(t.CeilingWindow), t.CeilingWindow, now.add(said.Window)}
+		*l = stated{said.Quota, said.Window, now}
 	}
 }
+
+func (l *stated) holds(now Stamp) bool { return l.quota > 0 && now < l.since.add(l.period) }
 
 // room returns how long it takes until a window has room under the limit.
-func (l *told) room(now Stamp, c *ceiling) time.Duration {
-	if l.answers == 0 || now >= l.until {
+func (l *stated) room(now Stamp, c *ceiling, window time.Duration) time.Duration {
+	if !l.holds(now) {
 		return 0
 	}
-	return c.wait(now, l.answers, l.window)
+	said := Limits{Quota: l.quota, Window: l.period}
+	return c.wait(now, said.in(window), window)
 }
 
 // lowerOf takes over what a process has learned alone, where it is lower.

@@ -116,7 +116,14 @@ func TestStatedLimitsOnlyEverMakeItSlower(t *testing.T) {
 	if took := ask(40, stated); took < 3*time.Second { // 11 in 1.05 s
 		t.Errorf("40 requests took %s at 10/s", took)
 	}
+	st := w.s.Status(w.now, w.tuning, w.owner)
+	if l := st.Stated; l.Requests != 10 || l.Period != time.Second || !l.Since.Equal(st.At) {
+		t.Errorf("stated: %+v at %s", l, st.At)
+	}
 	w.sleep(2 * time.Second) // it is no more believed
+	if l := w.s.Status(w.now, w.tuning, w.owner).Stated; l != (StatedLimit{}) {
+		t.Errorf("still stated: %+v", l)
+	}
 	if took := ask(35, Event{Outcome: OK, Status: 200}); took > time.Second {
 		t.Errorf("35 requests took %s", took)
 	}

@@ -42,7 +42,7 @@ type machine struct {
 
 	easing            Stamp   // since when Throttle's rate has risen
 	learned           learned // the upstream's limit, where it is below rate_base
-	told              told    // the limit that its answers state
+	stated            stated  // the limit that its answers state
 	lastTokenShortage Stamp   // when a request last had to wait for a token or for room in Normal
 	seen429           bool    // a 429 since Normal was left, or most errors before it were 429s
 }
@@ -257,7 +257,7 @@ func (m *machine) probing() bool { return m.state == HalfOpen || m.faltering != 
 // asks of everybody. It has to be called before step, which counts the answer.
 func (m *machine) pause(t *Tuning, now Stamp, answer *move, current bool) time.Duration {
 	e := &answer.event
-	m.told.hear(t, now, &e.Limits)
+	m.stated.hear(now, &e.Limits)
 	asked, given := e.wait()
 	if spent := e.Limits.Spent; spent > 0 {
 		if !given && e.Obeyed() && spent > t.SleepMax {

@@ -33,6 +33,7 @@ type Status struct {
 
 	AutoRecover time.Duration // from Since to the end that an auto-recover period gives CacheOnly, 0 for none
 	Learned     LearnedLimit  // the limit that 429s have taught, where it is below RateBase
+	Stated      StatedLimit   // the limit that the upstream's newest answers state, while it holds
 
 	Budget       Budget
 	BudgetUsed   int
@@ -43,6 +44,13 @@ type Status struct {
 
 	Overrides []Override
 	Tuning    Tuning // in force for this process
+}
+
+// StatedLimit is a limit that the upstream's answers state in RateLimit-Policy. The zero StatedLimit is none.
+type StatedLimit struct {
+	Requests int
+	Period   time.Duration
+	Since    time.Time // when the newest answer stated it
 }
 
 // LearnedLimit is a limit of the upstream that nobody has configured.
@@ -95,6 +103,9 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 	}
 	if rate := m.learned.rate(); rate > 0 && rate < t.RateBase {
 		st.Learned = LearnedLimit{rate, clock.time(m.learned.since), clock.time(m.learned.refusal)}
+	}
+	if l := &m.stated; l.holds(now) {
+		st.Stated = StatedLimit{l.quota, l.period, clock.time(l.since)}
 	}
 	if t.Budget.On() {
 		use := s.address.quota.at(now)

@@ -350,7 +350,7 @@ func UpNext(s *Snapshot, at Instant) (ticket uint64, process string, in time.Dur
 		return 0, "", 0
 	}
 	in = max(s.address.bucket.wait(now, v.commonPace()), s.ceiling.wait(now, limit, window),
-		s.address.machine.learned.room(now, &s.ceiling), s.address.machine.told.room(now, &s.ceiling))
+		s.address.machine.learned.room(now, &s.ceiling), s.address.machine.stated.room(now, &s.ceiling, window))
 	due := now.add(in)
 	for i := range s.queue.tickets {
 		q := &s.queue.tickets[i]
