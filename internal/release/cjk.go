@@ -8,7 +8,6 @@ import (
 	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
-// lexCJK cuts the run of Han, kana or hangul at i into words and counters and returns where it ends.
 func (p lexer) lexCJK(i, group int) int {
 	start := i
 	for i < len(p.w.text) {
@@ -35,8 +34,7 @@ func (p lexer) addCJK(t token, group int) {
 	}
 }
 
-// counterAt reads the counter or word that begins at i with r. first says that a run begins there: some words mean what
-// they do only at a start.
+// counterAt: first says that a run begins at i; some words count only there.
 func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	if i > 0 && hanDigit(r) > 0 {
 		if t, ok := p.countedInHan(i, first); ok {
@@ -74,8 +72,7 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	return p.cjkWord(i, r, first)
 }
 
-// countedInHan reads a season in Han numerals without an ordinal sign, or a season of broadcast: "二期", "四月新番". Inside a
-// run "四季" is a word.
+// countedInHan reads "二期" and "四月新番". Inside a run "四季" is a word.
 func (p lexer) countedInHan(i int, first bool) (token, bool) {
 	n, w := hanNumber(p.w.text[i:])
 	unit, s := utf8.DecodeRuneInString(p.w.text[i+w:])
@@ -84,10 +81,11 @@ func (p lexer) countedInHan(i int, first bool) (token, bool) {
 		return token{s: i, e: i + w + size, tag: tagPromo, num: -1}, true
 	}
 	next, _ := utf8.DecodeRuneInString(p.w.text[end:])
-	return token{s: i, e: end, tag: tagSeason, num: n}, n > 0 && seasonUnit(unit) && !isCJK(next) && (first || unit == '期')
+	counts := n > 0 && seasonUnit(unit) && !isCJK(next) && (first || unit == '期')
+	return token{s: i, e: end, tag: tagSeason, num: n}, counts
 }
 
-// wholeCount reads the total number of episodes, which is at j: "全24话".
+// wholeCount reads "全24話".
 func (p lexer) wholeCount(i, j int) (token, bool) {
 	n, w := numberAt(p.w.text[j:])
 	unit, s := utf8.DecodeRuneInString(p.w.text[j+w:])
@@ -138,7 +136,6 @@ func (p lexer) cjkWord(i int, r rune, first bool) (token, bool) {
 	return token{}, false
 }
 
-// wholeRun reports whether a run of Han, kana or hangul ends at j, but for "合集".
 func (p lexer) wholeRun(j int) bool {
 	r, _ := utf8.DecodeRuneInString(p.w.text[j:])
 	return !isCJK(r) || r == '合'
@@ -219,7 +216,6 @@ func (p lexer) skipSpaces(j int) int {
 	return j
 }
 
-// numberAt reads up to four digits, or Han numerals, at the start of s.
 func numberAt(s string) (value, size int) {
 	switch size = leadingDigits(s); {
 	case size == 0:
@@ -239,7 +235,6 @@ func poeticUnit(r rune) bool {
 
 func seasonUnit(r rune) bool { return strings.ContainsRune("季期기", r) }
 
-// lexCounter looks at what follows the digits of t: with a counter they are one token. It returns where that ends.
 func (p lexer) lexCounter(t *token) int {
 	unit, size := utf8.DecodeRuneInString(p.w.text[t.e:])
 	after := p.w.text[t.e+size:]
@@ -274,8 +269,7 @@ func (p lexer) lexCounter(t *token) int {
 	return end
 }
 
-// allOf makes t count all episodes if "全" follows its unit, "24集全", and returns how many bytes that takes. The end of a
-// range stays as it is: "13-24集全".
+// allOf: "24集全" is all of 24 episodes, but the end of a range stays as it is: "13-24集全".
 func (p lexer) allOf(t *token, after string) int {
 	whole, ok := strings.CutPrefix(after, "全")
 	if next, _ := utf8.DecodeRuneInString(whole); !ok || t.last != 0 || isCJK(next) {
@@ -287,12 +281,10 @@ func (p lexer) allOf(t *token, after string) int {
 	return len("全")
 }
 
-// broadcastForm is what says a season of broadcast after the number of its month or year, or a day with its time:
-// "10月新番", "2020年日剧", "2020年4月番", "2023年04月12日23時00分00秒".
+// broadcastForm: what follows the number in "10月新番", "2020年日剧", "2023年04月12日23時00分00秒".
 var broadcastForm = lazyregexp.New(`^(?:月新?番|年(?:日[剧劇]|新番|` +
 	`[0-9]{1,2}月(?:[0-9]{1,2}日(?:[0-9]{1,2}時(?:[0-9]{1,2}分(?:[0-9]{1,2}秒)?)?)?)?(?:新?番)?))`)
 
-// broadcast returns how many bytes at the start of s, which follows a number, say when something is broadcast.
 func broadcast(s string) int {
 	if !strings.HasPrefix(s, "月") && !strings.HasPrefix(s, "年") {
 		return 0

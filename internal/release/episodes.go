@@ -85,14 +85,12 @@ func (p *marked) countsInUnit(i int) bool {
 
 func (p *words) padded(i int) bool { return p.text[p.tokens[i].s] == '0' }
 
-// bracketedYear reports whether a year stands at c, and then the end of its bracket.
 func (c cursor) bracketedYear() bool {
 	n, width, ok := c.number(4)
 	return ok && width == 4 && yearNumber(n) && c.peek() == ')'
 }
 
-// episodeLetter reports whether a word such as "E07" is an episode, not part of a title: it has two digits or more, and
-// nothing shows a code.
+// episodeLetter: one digit after an E ("E7") is more often a part of a title.
 func (p *marked) episodeLetter(i int) bool {
 	w := p.w.word(i)
 	c := cursor{w, 1}
@@ -121,15 +119,13 @@ func markSeasonPoint(p *marked, i int, c cursor) bool {
 	return true
 }
 
-// markBoth records season and episodes that text up to the offset end says, from token i on.
 func (p *marked) markBoth(i, end, season int, episodes []float64) {
 	at := p.take(i, end, tagEpisode)
 	p.season, p.episode = at, at
 	p.seasons, p.episodes = []int{season}, episodes
 }
 
-// readSpacedRange reads the end of a range that has spaces around its sign: "Ep 01 - 220", "Eps 1 ~ 12", "3 Al 18". It
-// returns the episodes, and the offset after them.
+// readSpacedRange: "Ep 01 - 220", "Eps 1 ~ 12", "3 Al 18".
 func (p *marked) readSpacedRange(i int, episodes []float64, c cursor) ([]float64, int) {
 	after := c.i
 	if !c.isAny(" - ", " ~ ", "~e") && c.joinWord() != toWord {
@@ -146,7 +142,6 @@ func (p *marked) readSpacedRange(i int, episodes []float64, c cursor) ([]float64
 	return episodes, c.i
 }
 
-// endsRange reports whether the range before c, which began with token i, ends there.
 func (p *marked) endsRange(i int, c cursor) bool {
 	switch c.peek() {
 	case ')', ']':
@@ -159,7 +154,6 @@ func (p *marked) endsRange(i int, c cursor) bool {
 	return c.i >= len(c.text)
 }
 
-// textFollows reports whether plain text follows the cursor, so that a number before it belongs to that text.
 func (p *marked) textFollows(c cursor) bool {
 	for i := range p.w.tokens {
 		if p.w.tokens[i].s >= c.i {
@@ -221,7 +215,6 @@ func markHash(p *marked, i int) bool {
 	return true
 }
 
-// markCounters turns the counters that the lexer found into season and episode.
 func (p *marked) markCounters() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
@@ -253,8 +246,7 @@ func (p *marked) markCounters() {
 	}
 }
 
-// wholeBefore reports whether the counter at i says how many episodes there are, and another one follows which this is:
-// "全24話 第5話".
+// wholeBefore: in "全24話 第5話" the first counter is not the episode.
 func (p *marked) wholeBefore(i int) bool {
 	if !strings.HasPrefix(p.w.word(i), "全") {
 		return false
@@ -265,8 +257,7 @@ func (p *marked) wholeBefore(i int) bool {
 	})
 }
 
-// countsFilms reports whether the counter at i counts films, as "24기" does beside the word for film, or where the name
-// begins with that.
+// countsFilms: "24기" beside the word for film, or in a name that begins with that word, is the 24th film.
 func (p *words) countsFilms(i int) bool {
 	film := func(k int) bool { return p.classAt(k) == cjk && p.tagAt(k) == tagMovie }
 	switch w := p.word(i); {
@@ -284,7 +275,7 @@ func (p *words) countsFilms(i int) bool {
 	return film(first) || film(i-1) && p.beside(i-1, i) || film(i+1) && p.beside(i, i+1) && !p.added(i+1)
 }
 
-// markCounter takes the counter at i, and the number with a dash before it, for episodes: "第01-12話", "01-12話".
+// "第01-12話", "01-12話"
 func (p *marked) markCounter(i int) {
 	t := &p.w.tokens[i]
 	from, lo := i, t.num

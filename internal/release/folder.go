@@ -14,7 +14,6 @@ import (
 //go:embed folders.txt
 var foldersText string
 
-// folderNames is folders.txt: what folders are called, by what they hold.
 type folderNames struct{ containers, carriers, films, extras, specials, subtitles, nameless map[string]bool }
 
 var folderLists = sync.OnceValue(func() folderNames {
@@ -32,14 +31,11 @@ func isCarrier(w string) bool {
 	return len(head) < len(w) && folderLists().carriers[strings.TrimRight(head, " .-#")]
 }
 
-// isFilmFolder reports whether a folder, in lower case, holds films. People sort folders by a number in front or by
-// brackets, so both may be there.
+// isFilmFolder: people sort folders by a number in front or by brackets.
 func isFilmFolder(w string) bool {
 	return folderLists().films[strings.TrimRight(strings.TrimLeft(w, "0123456789 .-_[(【"), " ])】")]
 }
 
-// readFolders reads the folders above a name, nearest first, into r: the season; and title and year, if the name is
-// only a number, an episode's title or a jumble of letters.
 func (s *stages) readFolders(r *Release, dirs []string) {
 	s.addFolders(r, dirs)
 	if base, _ := cutExtension(r.Name); r.Title == base && generic(base) {
@@ -52,7 +48,6 @@ func (s *stages) readFolders(r *Release, dirs []string) {
 	}
 }
 
-// addFolders reads folders up to the one after the first that has a title.
 func (s *stages) addFolders(r *Release, dirs []string) {
 	self := nameSays(&s.titled, r)
 	if copied(r.Name) {
@@ -97,7 +92,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 	}
 }
 
-// ofSeries adds the title of a series in front of that of its film, which may be the film's subtitle alone.
+// ofSeries: the title of a film may be its subtitle alone, so the series' title in front of it is another candidate.
 func (r *Release) ofSeries() {
 	own, series := title.Compact(r.Title), title.Compact(r.Folder.Title)
 	if own == "" || series == "" || strings.Contains(own, series) {
@@ -106,7 +101,6 @@ func (r *Release) ofSeries() {
 	r.Titles = slices.Insert(r.Titles, 1, Title{Text: r.Folder.Title + " " + r.Title, Lang: r.Titles[0].Lang})
 }
 
-// ownName is what the name says without its folders.
 type ownName struct {
 	untagged        bool // neither source nor codec, nor year, nor marker
 	untitled        bool
@@ -148,11 +142,9 @@ func generic(name string) bool {
 		strings.HasPrefix(w, "video ts") || len(w) >= 5 && allDigits(w)
 }
 
-// yearFolder reports whether a folder's name is a year and nothing else.
 func yearFolder(w string) bool { return len(w) == 4 && allDigits(w) && w >= "1930" && w <= "2099" }
 
-// copied reports whether the number in a name is only what systems add to a further copy, "movie (1)", or discs to
-// their files, "VTS_01_1".
+// copied: systems add a number to a further copy, "movie (1)", and discs to their files, "VTS_01_1".
 func copied(name string) bool {
 	base, _ := cutExtension(name)
 	if strings.HasPrefix(strings.ToLower(base), "vts_") {
@@ -162,7 +154,6 @@ func copied(name string) bool {
 	return ok && generic(head) && strings.HasSuffix(rest, ")") && allDigits(rest[:len(rest)-1])
 }
 
-// folderName is a folder's name that was read.
 type folderName struct{ in *titled }
 
 func (p folderName) addFolder(r *Release, self *ownName, depth int) {
@@ -221,7 +212,6 @@ func takeLeadingNumber(r *Release, self *ownName) {
 	self.numberFirst = true
 }
 
-// replace takes the folder's reading for a name that says less.
 func (p folderName) replace(r *Release, self *ownName, from From, released bool) {
 	if self.numberFirst || self.dateFirst {
 		r.EpisodeTitle = cmp.Or(r.EpisodeTitle, r.Title)
@@ -259,7 +249,6 @@ func (p folderName) titlesFrom(from From) []Title {
 	return titles
 }
 
-// join adds the folder's titles after the name's own, and its year when both speak of the same work.
 func (p folderName) join(r *Release, from From) {
 	if g := len(p.in.layout.group); g > 0 && len(r.Title) > g+1 && strings.EqualFold(r.Title[:g], p.in.layout.group) &&
 		r.Title[g] == '-' {
@@ -292,7 +281,6 @@ func (p folderName) partFolder() bool {
 	return p.in.marks.part > 0 && !p.in.w.some(span{0, len(p.in.w.tokens)}, noPart)
 }
 
-// alike reports whether one of the folder's titles begins like the name's.
 func alike(r *Release, titles []Title) bool {
 	a := title.Compact(r.Title)
 	return a != "" && slices.ContainsFunc(titles, func(t Title) bool {
@@ -301,7 +289,7 @@ func alike(r *Release, titles []Title) bool {
 	})
 }
 
-// jumble reports whether a name is a hash or the like: one long word in which letters and digits change several times.
+// jumble reports whether a name is a hash or the like: a long word in which letters and digits change several times.
 func jumble(name string) bool {
 	base, _ := cutExtension(name)
 	letters, digits, turns := 0, 0, 0

@@ -2,7 +2,6 @@ package release
 
 import "strings"
 
-// tailWord is what stands last between brackets: perhaps the group that released a scene name.
 type tailWord struct {
 	in         *laidOut
 	w          *words
@@ -11,7 +10,6 @@ type tailWord struct {
 	dash       bool   // that is a dash
 }
 
-// notGroups are the reasons for which the tail of a name is not a group.
 var notGroups = []reason[tailWord]{
 	because("a tag without a dash", "Silver Rail 1080p BluRay -> Silver Rail",
 		func(t tailWord) bool { return !t.dash && t.w.strongAt(t.from) }),
@@ -48,7 +46,6 @@ func (p *laidOut) findGroup() {
 	}
 }
 
-// trailingGroup reads the group after the last dash of a scene name, or the last word after its tags.
 func (p *laidOut) trailingGroup() bool {
 	t, ok := p.tail()
 	if !ok || anyOf(notGroups, t) {
@@ -67,7 +64,6 @@ func (p *laidOut) trailingGroup() bool {
 	return true
 }
 
-// tail returns the last words between brackets, at most four, back to a dash or a tag.
 func (p *laidOut) tail() (t tailWord, ok bool) {
 	last := len(p.w.tokens) - 1
 	for last >= 0 && p.w.tokens[last].group >= 0 {
@@ -96,14 +92,12 @@ func (p *laidOut) afterGroup(i int) bool {
 		p.w.before(i) == "." && p.w.tokens[i].word.value == "SAMPLE"
 }
 
-// dashInGroup reports whether the group at i has a dash in its name: two dashed words follow the tags, the first a
-// letter, "x264-D-Z0N3".
+// dashInGroup: two dashed words follow the tags, the first a single letter: "x264-D-Z0N3".
 func (p *laidOut) dashInGroup(i int) bool {
 	return i > 1 && p.w.before(i) == "-" && p.w.before(i-1) != "-" && p.w.width(i-1) <= 1 &&
 		p.w.tokens[i-1].tag == none && p.w.tokens[i-1].group < 0 && p.w.tokens[i-2].tag != none
 }
 
-// groupAfter takes the last bracket after the title that no table explains for the group.
 func (p *laidOut) groupAfter() {
 	for k := len(p.segments) - 1; k > 0; k-- {
 		s := p.segments[k]
@@ -134,12 +128,10 @@ const (
 	lastYear  = 2034 // a number beyond is part of a title
 )
 
-// yearlike reports whether token i is a number that nothing has explained and that could be a year.
 func (p *words) yearlike(i int) bool {
 	return p.plainNumber(i) && p.width(i) == 4 && p.tokens[i].num >= firstYear && p.tokens[i].num <= lastYear
 }
 
-// yearPlace is a number that could be the year of the work.
 type yearPlace struct {
 	in     *laidOut
 	w      *words
@@ -148,8 +140,7 @@ type yearPlace struct {
 	strong int // the first token after some text that cannot
 }
 
-// yearRules rank the places of a year; the best place of a name wins. A number that could be a year but stands first is
-// the title.
+// The best place of a name wins. A number that could be a year but stands first is the title.
 var yearRules = []rule[yearPlace, int]{
 	when("the first of a range of years", "Silver Rail 1080p 2009-2012 -> Silver Rail", func(y yearPlace) bool {
 		gap := y.w.gap(y.i)
@@ -220,8 +211,6 @@ func (p *laidOut) findYear() {
 
 func (y yearPlace) outside() bool { return y.w.tokens[y.i].group < 0 }
 
-// endsTitle reports whether the title ends at the year: a tag, a bracket, a marker or the end follows, or a few words
-// and then a tag.
 func (y yearPlace) endsTitle() bool {
 	if !y.w.beside(y.i, y.i+1) ||
 		dashGap(y.w.gap(y.i)) && y.w.plainNumber(y.i+1) && !y.w.yearlike(y.i+1) && y.w.closesNumber(y.i+1) {
@@ -239,7 +228,6 @@ func (y yearPlace) endsTitle() bool {
 	return words == 0 || words <= 3 && y.in.tags.media
 }
 
-// tagNext reports whether a tag, a bracket or the end follows token i.
 func (p *words) tagNext(i int) bool { return !p.beside(i, i+1) || p.tokens[i+1].tag != none }
 
 // firstStrong returns the first token after some text that cannot be part of a title.

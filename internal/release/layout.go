@@ -11,11 +11,8 @@ type segment struct {
 	bracket int // outermost bracket, -1 for none
 }
 
-// maxPlaces bounds the brackets that are looked at for a title.
 const maxPlaces = 8
 
-// layOut finds where the title stands (in the text between the brackets, or, when that says nothing, in one of the
-// brackets), then the year and the group.
 func (p *laidOut) layOut() {
 	p.cutSegments()
 	if quoted := p.quotedSegment(); quoted >= 0 {
@@ -75,7 +72,6 @@ func (p *laidOut) textSegment() int {
 	return -1
 }
 
-// titleInText sets where the title starts in the k-th segment.
 func (p *laidOut) titleInText(k int) {
 	p.first = p.segments[k].from
 	for p.first < len(p.w.tokens) && p.w.strongAt(p.first) && p.w.tokens[p.first].group < 0 {
@@ -116,7 +112,6 @@ func (p *laidOut) titleInBrackets() {
 	}
 }
 
-// endsPlaces reports whether no title follows the brackets before the k-th segment.
 func (p *laidOut) endsPlaces(k int) bool {
 	s := p.segments[k]
 	if s.bracket < 0 { // a bare episode
@@ -135,7 +130,6 @@ func (p *laidOut) keywordTitle(k int) bool {
 		p.noStrong(p.segments[k].span)
 }
 
-// titleText reports whether a segment at top level can hold a title: a word, or two numbers of which one is the title.
 func (p *laidOut) titleText(s span) bool {
 	if s.to < len(p.w.tokens) && p.afterStar(s.from) && strings.HasPrefix(p.w.gap(s.to-1), "★") {
 		return false // "★10月新番★"
@@ -146,7 +140,7 @@ func (p *laidOut) titleText(s span) bool {
 		switch {
 		case p.w.strongAt(i) && numbers == 0 && slices.Contains(leadingTags, t.tag):
 		case p.w.strongAt(i):
-			return numbers > 0 && (t.tag != tagEnd || i == 1 && len(p.w.tokens) == 2) // "12.大结局" is an episode of its folder's
+			return numbers > 0 && (t.tag != tagEnd || i == 1 && len(p.w.tokens) == 2) // "12.大结局": an episode
 		case t.tag == tagMovie && t.class == cjk && t.s > 0 && s.to-s.from == 1: // "★剧场版★[Title]"
 		case p.numeric(i):
 			numbers++
@@ -158,7 +152,6 @@ func (p *laidOut) titleText(s span) bool {
 	return numbers > 0 && p.numberTitle(s)
 }
 
-// leadingTags are those that may stand in front of a title.
 var leadingTags = []tag{tagBatch, tagSite, tagPromo, tagDate, tagEpisode, tagSeason}
 
 // numberTitle reports whether a segment that holds nothing but numbers holds a title: "86 - 07", "300 (2006)".
@@ -189,7 +182,6 @@ func (p *laidOut) filmWord(s span) bool {
 	return s.to-s.from == 1 && p.w.tokens[s.from].tag == tagMovie
 }
 
-// unknown reports whether the segment holds text that no table explains.
 func (p *laidOut) unknown(s span) bool {
 	plain, tags := 0, 0
 	for i := s.from; i < s.to; i++ {
@@ -241,8 +233,7 @@ func (p *laidOut) startsNumber(i int) bool {
 	}
 }
 
-// besideNumber reports whether the token at i can follow an episode number in the same bracket: "[07 1080p]". next
-// says that no other token is between them.
+// besideNumber: "[07 1080p]"; next: no other token is between them.
 func (p *laidOut) besideNumber(i int, next bool) bool {
 	switch t := &p.w.tokens[i]; t.tag {
 	case tagEnd, tagBatch:
@@ -267,7 +258,6 @@ func (p *laidOut) numeric(i int) bool {
 	return ok || p.w.tokens[i].class == number
 }
 
-// titleBracket reports whether a bracket can hold a title or a group's name.
 func (p *laidOut) titleBracket(s span) bool {
 	if p.promo(s) || p.filmWord(s) {
 		return false
@@ -276,13 +266,11 @@ func (p *laidOut) titleBracket(s span) bool {
 	return p.w.some(s, text) || p.noStrong(s) && p.w.classAt(s.from) != number
 }
 
-// promo reports whether a bracket only says when the work is broadcast, of what kind it is, or that translators are
-// wanted.
+// promo: such a bracket says when the work is broadcast, of what kind it is, or that translators are wanted.
 func (p *laidOut) promo(s span) bool {
 	return p.w.tagAt(s.from) == tagPromo && s.to-s.from <= 3
 }
 
-// groupLike reports whether the bracket before a title names who released it.
 func (p *laidOut) groupLike(s span) bool {
 	strong, plain := 0, 0
 	for i := s.from; i < s.to; i++ {
@@ -306,8 +294,7 @@ func (p *words) inside(s span) string {
 	return p.text[p.brackets[b].in:p.brackets[b].close]
 }
 
-// countsBracket reports whether the k-th segment begins with an episode counter for the bracket before it, so that its
-// text is the episode's title: "【銀色鉄道】 第7話「夜」", "[Group]【銀色鉄道】 第7話「夜」".
+// countsBracket: in "[Group]【銀色鉄道】 第7話「夜」" the text is the episode's title.
 func (p *laidOut) countsBracket(k int) bool {
 	if k < 1 || k > 2 || k == 2 && p.segments[0].bracket < 0 {
 		return false
@@ -329,7 +316,6 @@ func translators(w string) bool {
 	return slices.ContainsFunc(lists().translatorEndings, func(end string) bool { return strings.HasSuffix(w, end) })
 }
 
-// outermost returns the bracket at top level around token i, -1 for none.
 func (p *words) outermost(i int) int {
 	g := p.tokens[i].group
 	for g >= 0 && p.brackets[g].outer >= 0 {
@@ -338,8 +324,7 @@ func (p *words) outermost(i int) int {
 	return g
 }
 
-// bracketsOnly reports whether the brackets are the whole name although text follows them: "[中文][Romaji][2022][1080p]
-// more".
+// bracketsOnly: the text after the brackets says nothing: "[中文][Romaji][2022][1080p] more".
 func (p *laidOut) bracketsOnly(top int) bool {
 	texts := 0
 	for _, s := range p.segments[:top] {

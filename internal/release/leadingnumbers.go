@@ -1,6 +1,5 @@
 package release
 
-// firstNumber is a number at the very start of a name.
 type firstNumber struct {
 	in              *numbered
 	w               *words
@@ -9,7 +8,6 @@ type firstNumber struct {
 	gap             string // what comes after it
 }
 
-// leads are the ways in which a number at the start of a name is its episode.
 var leads = []reason[firstNumber]{
 	because("a dash between spaces", "7 - Silver Rail.mkv -> Silver Rail e7 episode",
 		func(n firstNumber) bool { return dashGap(n.gap) }),
@@ -31,8 +29,7 @@ var leads = []reason[firstNumber]{
 	}),
 }
 
-// leadingNumber takes a number at the very start for the episode: "01 - Name", "003. Title - Name", "06 Title",
-// "11-02 Name".
+// "01 - Name", "003. Title - Name", "06 Title", "11-02 Name"
 func (p *numbered) leadingNumber() {
 	i := p.layout.first
 	if i < 0 || i >= len(p.w.tokens) || p.w.tokens[i].group >= 0 || p.w.tokens[i].tag != none {
@@ -80,7 +77,6 @@ func (n firstNumber) seasonAndEpisode() bool {
 	return i+2 < len(n.w.tokens) && n.w.classAt(i+2) != number && (after == " " || after == " - " || after == ". ")
 }
 
-// titleAfter returns where the title starts at or after token i, -1 when a tag stands there.
 func (p *numbered) titleAfter(i int) int {
 	for i < len(p.w.tokens) && p.w.tokens[i].group >= 0 {
 		i++
@@ -167,8 +163,7 @@ func (p *numbered) partAsEpisode() {
 	}
 }
 
-// findOverall looks beside a marker that says season and episode for the same episodes counted from the show's start:
-// "Title - 38 (S02E14)", "165.Title.S08E14", "Title S02E14 (38)".
+// findOverall: "Title - 38 (S02E14)", "165.Title.S08E14", "Title S02E14 (38)".
 func (p *numbered) findOverall() {
 	if p.marks.season.empty() || p.marks.season != p.marks.episode || len(p.marks.seasons) != 1 || p.layout.first < 0 {
 		return
@@ -180,7 +175,6 @@ func (p *numbered) findOverall() {
 	}
 }
 
-// countBefore reads the numbers before the marker at i, with nothing but tags between.
 func (p *numbered) countBefore(i int) bool {
 	for i > 0 && p.w.strongAt(i-1) {
 		i--
@@ -207,7 +201,6 @@ func (p *numbered) countBefore(i int) bool {
 	return p.setOverall(span{from, i}, list)
 }
 
-// countInFront reads three digits or more at the start of a name, which a dot parts from the title.
 func (p *numbered) countInFront() bool {
 	i := p.layout.first
 	if p.w.tokens[i].s > 0 && (i == 0 || p.w.tokens[i-1].group < 0) || !p.w.plainNumber(i) ||
@@ -228,7 +221,6 @@ func (p *numbered) countInFront() bool {
 	return p.setOverall(span{i, to}, list)
 }
 
-// countAfter reads the number right after the marker: in a bracket of its own, or after a word for episode.
 func (p *numbered) countAfter(i int) bool {
 	to := i + 1
 	if p.w.roleAt(i) == episodeWord {
@@ -242,7 +234,7 @@ func (p *numbered) countAfter(i int) bool {
 	return p.setOverall(span{i, to}, []float64{float64(p.w.tokens[to-1].num)})
 }
 
-// countsOn reports whether n can be the count of the first episode: the seasons before it have the length of seasons.
+// countsOn reports whether the seasons before this one have the length of seasons if n is its first episode.
 func (p *numbered) countsOn(n float64) bool {
 	before := n - p.marks.episodes[0]
 	if season := float64(p.marks.seasons[0]); season > 1 {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// token is one word of the text: a run of letters and digits. Everything else separates. Digits and Han, kana or hangul
-// beside each other are words of their own, so that a counter ("第07話", "7화") can be read without looking inside one.
+// token is a run of letters and digits. Digits and Han, kana or hangul beside each other are words of their own, so
+// that a counter such as "第07話" can be read without looking inside one.
 type token struct {
 	s, e  int   // text[s:e]
 	group int   // index of the innermost bracket around it, -1 at top level
@@ -19,7 +19,6 @@ type token struct {
 	word  kw    // its row in the table of words
 }
 
-// class says what a word is made of.
 type class uint8
 
 const (
@@ -30,7 +29,6 @@ const (
 	noClass              // there is no word
 )
 
-// bracket is a pair of brackets in the text.
 type bracket struct {
 	open, close  int // offsets of the opening and of the closing bracket; text[open+width:close] is inside
 	in           int // offset of the first byte inside
@@ -46,7 +44,6 @@ const (
 	maxDepth = 8
 )
 
-// lex cuts text into words and brackets.
 func lex(text string, folder bool, w *words) {
 	*w = words{tokens: w.tokens[:0], brackets: w.brackets[:0], text: text, folder: folder, dotted: dotted(text)}
 	p := lexer{w}
@@ -99,15 +96,12 @@ func lex(text string, folder bool, w *words) {
 	p.w.brackets = p.w.brackets[:next]
 }
 
-// lexer cuts a text into words.
 type lexer struct{ w *words }
 
-// dotted reports whether dots separate the words of s.
 func dotted(s string) bool {
 	return strings.Count(s, ".") > strings.Count(s, " ")
 }
 
-// lexASCII takes the word at i: letters of any alphabet, digits, apostrophes within.
 func (p lexer) lexASCII(i, group int) int {
 	j, digits, letters := i, 0, 0
 	for j < len(p.w.text) {
@@ -147,8 +141,6 @@ func (p lexer) lexASCII(i, group int) int {
 	return j
 }
 
-// inWord returns how many bytes at j, beyond the letters and digits of ASCII, belong to a word of them, 0 when it ends
-// there. within says that j is inside the word, where an apostrophe belongs to it.
 func (p lexer) inWord(j int, within bool) (size int, isLetter bool) {
 	if c := p.w.text[j]; c < utf8.RuneSelf && c != '\'' {
 		return 0, false
@@ -194,7 +186,6 @@ func (p lexer) matchBrackets() {
 	p.w.brackets = slices.DeleteFunc(p.w.brackets, func(b bracket) bool { return b.close < 0 })
 }
 
-// bracketSigns are the opening brackets, each before its partner.
 var bracketSigns = []rune("[](){}【】《》（）［］")
 
 func wordByte(c byte) bool { return digit(c) || letter(c) }

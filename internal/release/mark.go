@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// markForms say season, episode or part outright. They are tried in this order at every token; the first marker of a
-// name wins.
+// markForms are tried in this order at every token; the first marker of a name wins.
 var markForms = []form[marked]{
 	{"S01E02", "Silver Rail S01E02.mkv -> Silver Rail s1 e2 episode", onMixed | onAlpha, markSeasonEpisode},
 	{"1x02", "Silver Rail 1x02.mkv -> Silver Rail s1 e2 episode", onMixed, markCross},
@@ -42,8 +41,7 @@ func (p *marked) findMarkers() {
 	p.markCounters()
 }
 
-// markGluedNumber: a name that is one word with a number of two digits or more run into it, of which the first is a
-// zero.
+// "rail07": the name is this one word, and the first digit is a zero
 func markGluedNumber(p *marked, i int) bool {
 	w := p.w.word(i)
 	n := len(untilDigit(w))
@@ -105,7 +103,6 @@ func (p *marked) split(i, at int) {
 	tryForms(tagForms, p.tags, i+1, &p.w.tokens[i+1])
 }
 
-// crossed is a pair of numbers with an x between: "1x02".
 type crossed struct {
 	in                        *marked
 	w                         *words
@@ -116,7 +113,6 @@ type crossed struct {
 	startsName                bool // the name begins with the pair's bracket
 }
 
-// notCrosses are the reasons for which such a pair is not season and episode.
 var notCrosses = []reason[crossed]{
 	because("a size", "Silver Rail 007x2.mkv -> Silver Rail 007x2",
 		func(x crossed) bool { return x.episodeWidth > 3 || x.seasonWidth == 3 }),
@@ -287,7 +283,6 @@ func markDaiPart(p *marked, i int) bool {
 	return true
 }
 
-// setPart records the part that tokens [from, to) say; they stay part of the title, weakly.
 func (p *marked) setPart(from, to, n int) {
 	if p.part == 0 {
 		p.part = n

@@ -14,7 +14,6 @@ const (
 	noEpisode    = 0
 )
 
-// bareNumber is a number that no marker explains.
 type bareNumber struct {
 	in              *numbered
 	w               *words
@@ -25,8 +24,7 @@ type bareNumber struct {
 	year            bool // the year comes right after it
 }
 
-// numberRules say for a number outside brackets how much its place speaks for an episode. The best number of a name
-// wins, the later one of two equals.
+// numberRules weigh a number outside brackets. The best number of a name wins, the later one of two equals.
 var numberRules = []rule[bareNumber, int]{
 	when("the title begins with it", "- 07 Silver Rail.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool { return b.i <= b.in.layout.first }, noEpisode),
@@ -133,7 +131,6 @@ var numberRules = []rule[bareNumber, int]{
 		}, amid),
 }
 
-// bracketRules say the same for a number in brackets.
 var bracketRules = []rule[bareNumber, int]{
 	when("text before it in its bracket", "Silver Rail (1-13).mkv -> Silver Rail e1-13 batch", func(b bareNumber) bool {
 		first := b.around().first
@@ -182,7 +179,6 @@ func (p *numbered) seasonInName() {
 	}
 }
 
-// findNumber chooses a bare episode number when no marker named one.
 func (p *numbered) findNumber() {
 	if !p.marks.episode.empty() || p.layout.first < 0 {
 		p.findOverall()
@@ -227,7 +223,6 @@ func (p *numbered) onlyNumber() {
 	}
 }
 
-// points returns how much speaks for the number at i.
 func (p *numbered) points(i int) int {
 	t := &p.w.tokens[i]
 	if t.tag != none || t.class == cjk || t.class == alpha {
@@ -251,8 +246,7 @@ func (p *numbered) points(i int) int {
 
 func (b bareNumber) around() *bracket { return &b.w.brackets[b.w.tokens[b.i].group] }
 
-// afterRemark reports whether a padded number follows a remark on the title, as a source, an edition or a language is:
-// "Title BD 05".
+// afterRemark: "Title BD 05".
 func (b bareNumber) afterRemark() bool {
 	switch b.w.tagAt(b.i - 1) {
 	case tagSource, tagEdition, tagSubtitle, tagLanguage:
@@ -305,8 +299,7 @@ func (p *numbered) takeNumber(i int) {
 	p.marks.setEpisode(i, to, v)
 }
 
-// subtitled reports whether a subtitle and a bracketed year follow the number at i, as in the title of a film: "Title
-// 02 - The Long Night (2001)". A year after an episode's own title does not count.
+// subtitled: "Title 02 - The Long Night (2001)" is a film. A year after an episode's own title does not count.
 func (p *numbered) subtitled(i int) bool {
 	if p.layout.yearAt <= i+1 || p.w.tokens[p.layout.yearAt].group < 0 || !dashGap(p.w.gap(i)) {
 		return false
@@ -316,10 +309,8 @@ func (p *numbered) subtitled(i int) bool {
 	})
 }
 
-// nextYear reports whether the chosen year comes right after token i, so that a number there is the title's.
 func (p *numbered) nextYear(i int) bool {
 	return p.layout.yearAt == i+1 || p.layout.yearAt == i+2 && p.w.tokens[i+1].class == number && rangeGap(p.w.gap(i))
 }
 
-// television reports whether a tag from token i on shows a television recording or broadcast.
 func (p *tagged) television(i int) bool { return p.broadcast >= i }

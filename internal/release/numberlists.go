@@ -25,7 +25,6 @@ var (
 	letterList = kind{seps: " .-+&/~,", sign: letterOfSeason, digits: 2, most: 99, ends: &letterListEnds}
 )
 
-// item is a number in a list, or after it: perhaps the next one, or the end of its range.
 type item struct {
 	end          cursor // after the number
 	sep          string // what comes before it
@@ -44,16 +43,13 @@ type item struct {
 func (n item) ranged() bool { return strings.ContainsAny(n.sep, "-~") }
 func (n item) spaced() bool { return strings.ContainsAny(n.sep, " .") }
 
-// onlySpaces reports whether only spaces stand between the numbers, and one is announced.
 func (n item) onlySpaces() bool { return !n.plural && strings.Trim(n.sep, " ") == "" }
 
-// countsOn reports whether the number is the next of two digits after a dot or a space, and tags follow:
-// "S03E21.22.HDTV".
+// countsOn: "S03E21.22.HDTV".
 func (n item) countsOn(sep string) bool {
 	return n.sep == sep && n.value == n.last+1 && n.width == 2 && n.end.tagNext()
 }
 
-// list reads what a list has after its first number, and returns all numbers, with ranges filled, and the last one.
 func (k *kind) list(first item) ([]int, item) {
 	numbers, last := []int{first.value}, first
 	for len(numbers) < k.most {
@@ -76,7 +72,6 @@ func (k *kind) list(first item) ([]int, item) {
 	return numbers, last
 }
 
-// next reads the separator and number after another.
 func (k *kind) next(before item) (n item, ok bool) {
 	n, c := before, before.end
 	n.first, n.last = cmp.Or(before.first, before.width), before.value
@@ -108,13 +103,11 @@ func letterOfSeason(c cursor, _ item) (cursor, bool) {
 	return c, true
 }
 
-// episodeAgain reads the sign of another episode, or the season again with it.
 func episodeAgain(c cursor, n item) (cursor, bool) {
 	ok := c.seasonAgain(n.season) || c.episodeSign(true)
 	return c, ok
 }
 
-// episodeListEnds are the reasons why a number after an episode is not part of its list.
 var episodeListEnds = []reason[item]{
 	because("a space that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode", func(m item) bool {
 		return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~") && !m.countsOn(" ")
@@ -137,7 +130,6 @@ var episodeListEnds = []reason[item]{
 		func(m item) bool { return !m.sign && !plainEnd(m.end) }),
 }
 
-// seasonListEnds are the reasons why a number after a season is not a further season.
 var seasonListEnds = []reason[item]{
 	because("nothing parts them", "Silver Rail Season 1S2.mkv -> Silver Rail s1 batch",
 		func(n item) bool { return n.sep == "" }),
@@ -159,7 +151,6 @@ var seasonListEnds = []reason[item]{
 		func(n item) bool { return n.onlySpaces() && (n.value != n.last+1 || n.first > 2) }),
 }
 
-// letterListEnds are the reasons why a number after a season such as "S01" is not a further season.
 var letterListEnds = []reason[item]{
 	because("it is not larger", "Silver Rail S03-S02.mkv -> Silver Rail s3 batch",
 		func(n item) bool { return n.value <= n.last }),
@@ -178,9 +169,8 @@ var letterListEnds = []reason[item]{
 		}),
 }
 
-// readEpisodes reads a list of episodes at c: "E02", "E02E03", "E02-E05", "E02-05", "E01-02-03", "x02x03", "E01+02",
-// "E29-31", "E01.and.S14E02". signed demands a sign before the first; season is how a season before it is written. It
-// returns the expanded list and where it ends.
+// readEpisodes: "E02", "E02E03", "E02-E05", "E02-05", "E01-02-03", "x02x03", "E01+02", "E29-31", "E01.and.S14E02".
+// signed demands a sign before the first; season is how a season before it is written.
 func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, int, bool) {
 	if !c.episodeSign(false) && signed {
 		return nil, 0, false
@@ -230,7 +220,6 @@ func leadingWord(s string) int {
 	return n
 }
 
-// tagNext reports whether nothing follows, or a tag does after one separator.
 func (c cursor) tagNext() bool {
 	c.skip(" .", 1)
 	return c.i >= len(c.text) || c.tagFollows() || heightOf(c.text[c.i:c.i+leadingWord(c.text[c.i:])]) != ""
@@ -260,8 +249,7 @@ func (c *cursor) seasonAgain(season string) bool {
 	return true
 }
 
-// listed reports whether another item follows with a dash, so that what comes before is a list and not a range:
-// "E01-02-03".
+// listed: another item follows with a dash, so this is a list and not a range: "E01-02-03".
 func (c cursor) listed() bool {
 	if c.skip(" -", 3) == 0 {
 		return false
@@ -271,10 +259,8 @@ func (c cursor) listed() bool {
 	return ok && width >= 2 && c.wordEnd()
 }
 
-// maxEpisodes bounds what a range may expand to.
 const maxEpisodes = 3000
 
-// nextNumber is a number after an episode, which may continue it to a range or a list.
 type nextNumber struct {
 	in       *marked
 	w        *words
@@ -283,7 +269,6 @@ type nextNumber struct {
 	join     join
 }
 
-// join is how a number comes after the one before it.
 type join uint8
 
 const (
@@ -293,7 +278,6 @@ const (
 	listJoin        // "01+02"
 )
 
-// rangeEnds are the reasons for which a number after an episode is not a further episode.
 var rangeEnds = []reason[nextNumber]{
 	because("nothing joins them", "Silver Rail - 07 12.mkv -> Silver Rail e7 episode",
 		func(n nextNumber) bool { return n.join == noJoin }),
@@ -315,7 +299,6 @@ var rangeEnds = []reason[nextNumber]{
 		}),
 }
 
-// extendRange makes a range or a list of the episode just found and the numbers after it.
 func (p *marked) extendRange() {
 	for len(p.episodes) < maxEpisodes {
 		n, ok := p.nextNumber()
@@ -332,7 +315,6 @@ func (p *marked) extendRange() {
 	}
 }
 
-// nextNumber returns the number that comes right after the episode, or after "to".
 func (p *marked) nextNumber() (n nextNumber, ok bool) {
 	i := p.episode.to
 	if !p.w.beside(i-1, i) || p.w.tokens[i].tag != none {
@@ -352,7 +334,6 @@ func (p *marked) nextNumber() (n nextNumber, ok bool) {
 	return nextNumber{in: p, w: p.w, i: i, value: value, last: p.episodes[len(p.episodes)-1], join: how}, ok
 }
 
-// joinOf returns how a gap joins the numbers on its sides; a dot stands for a space.
 func joinOf(gap string) join {
 	if strings.Contains(gap, ".") {
 		gap = strings.ReplaceAll(gap, ".", " ")
@@ -398,7 +379,6 @@ func (p *words) rangeByWord(i int) bool {
 	return len(p.gap(i)) == 1 && len(p.gap(i+1)) == 1 && p.tokens[i].num < p.tokens[i+2].num && p.width(i) > 1
 }
 
-// rangeGap reports whether g joins the ends of a range or the items of a list.
 func rangeGap(g string) bool {
 	how := joinOf(g)
 	return how == rangeJoin || how == listJoin || g == "-E"

@@ -62,7 +62,6 @@ func (p *titled) fill(r *Release) {
 	r.Kind = p.kind()
 }
 
-// kind returns what sort of file the text describes.
 func (p *titled) kind() Kind {
 	seasons, episodes := len(p.marks.seasons), len(p.marks.episodes)
 	switch {
@@ -80,7 +79,6 @@ func (p *titled) kind() Kind {
 	return Unknown
 }
 
-// settle makes the fields agree with each other once name and folders are read.
 func (r *Release) settle() {
 	slices.Sort(r.Seasons)
 	r.Seasons = slices.Compact(r.Seasons)
@@ -103,8 +101,7 @@ func (r *Release) settle() {
 	}
 }
 
-// mirrored reports whether a name is written backwards, as some uploaders do: an "S01E02" or a "1080p" read from right
-// to left, as a word, shows it.
+// mirrored: some uploaders write a name backwards; then "S01E02" or "1080p" stands there from right to left.
 func mirrored(s string) bool {
 	for i := range len(s) {
 		if i > 0 && wordByte(s[i-1]) {
@@ -130,9 +127,8 @@ func mirror(s string) string {
 var filmFolder = regexp.MustCompile(`^([^\[({].*?)(?: \((?:19|20)\d\d\))?` +
 	`(?: [\[{](?:tmdb|imdb|tvdb|tmdbid|imdbid|tvdbid|edition)[-=][^\]}]+[\]}])*$`)
 
-// readFilm reads the name of a film that lies in a folder of the same name, as media servers want it: "Film 2 - Part 3
-// (2001)/Film 2 - Part 3 (2001) - [1080p]". What looks like a number there is part of the title. It returns false for
-// any other name.
+// readFilm reads "Film 2 - Part 3 (2001)/Film 2 - Part 3 (2001) - [1080p]": media servers want a film in a folder of
+// the same name, and what looks like a number in both is part of the title. It returns false for any other name.
 func (s *stages) readFilm(r *Release, base string, dirs []string) bool {
 	if len(dirs) == 0 || base != dirs[0] && !strings.HasPrefix(base, dirs[0]+" - ") {
 		return false
@@ -154,7 +150,6 @@ func (s *stages) readFilm(r *Release, base string, dirs []string) bool {
 	return true
 }
 
-// findRest reads what remains once title, season and episode are known: the values of tags and the episode's title.
 func (p *titled) findRest() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
@@ -202,7 +197,6 @@ func (p *titled) inTitle(i int) bool {
 	return p.layout.first >= 0 && i >= p.layout.first && i < p.end
 }
 
-// episodeTitle returns the text right after the episode number, up to the tags or the group.
 func (p *titled) episodeTitle() string {
 	from := p.marks.episode.to
 	if from >= len(p.w.tokens) || p.w.tokens[from].group >= 0 || p.w.tokens[p.marks.episode.from].group >= 0 {
@@ -224,7 +218,6 @@ func (p *titled) episodeTitle() string {
 	return p.w.clean(p.w.raw(from, to))
 }
 
-// left returns the words that nothing explained, at most 16 of them.
 func (p *titled) left() []string {
 	var out []string
 	for i := range p.w.tokens {
@@ -238,7 +231,6 @@ func (p *titled) left() []string {
 	return out
 }
 
-// cutExtension splits a name into its base and its known extension, lower case and without the dot.
 func cutExtension(name string) (base, ext string) {
 	base = strings.TrimRight(name, " '\"")
 	for {
@@ -260,11 +252,10 @@ func cutExtension(name string) (base, ext string) {
 	}
 }
 
-// maxDirs bounds the folders that are read.
 const maxDirs = 8
 
-// splitPath splits path into the name and the folders above it, nearest first, at most maxDirs. Unless the
-// file is there, a slash that stands between spaces, in brackets, or between two titles of one name separates nothing.
+// splitPath: unless the file exists, a slash between spaces, in brackets or between two titles of one name
+// separates nothing.
 func splitPath(path string, exists bool) (name string, dirs []string) {
 	if strings.IndexByte(path, '/') < 0 && strings.IndexByte(path, '\\') < 0 ||
 		!exists && !absolute(path) && oneName(path) {
@@ -286,7 +277,6 @@ func splitPath(path string, exists bool) (name string, dirs []string) {
 	return name, dirs
 }
 
-// absolute reports whether a path begins where only a path can.
 func absolute(path string) bool {
 	switch path[0] {
 	case '/', '\\', '~':
@@ -296,8 +286,7 @@ func absolute(path string) bool {
 		len(path) > 2 && path[1] == ':' && (path[2] == '/' || path[2] == '\\')
 }
 
-// lastElement returns where the last element of s begins, which is a prefix of path. found says that the name, the last
-// element of path, lies after s.
+// lastElement: s is a prefix of path; found says that the name, the last element of path, lies after it.
 func lastElement(s, path string, exists, found bool) int {
 	depth := 0 // of brackets that close after
 	for i := len(s) - 1; i >= 0; i-- {
@@ -318,7 +307,6 @@ func lastElement(s, path string, exists, found bool) int {
 	return 0
 }
 
-// opensBefore reports whether the bracket that closes after the slash at i opens before it in the same element.
 func opensBefore(s string, i int) bool {
 	for k := i - 1; k >= 0 && k > i-512 && s[k] != '\\'; k-- {
 		switch s[k] {
@@ -343,8 +331,7 @@ func fraction(s string, i int) bool {
 		(i+2 == len(s) || s[i+2] == ' ' || s[i+2] == '.')
 }
 
-// oneName reports whether a relative path with slashes is one name that has titles, languages or tags beside each
-// other.
+// oneName reports whether slashes in a path only separate titles, languages or tags of one name.
 func oneName(s string) bool {
 	if strings.Contains(s, `\`) {
 		return false

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// notSeasons are the reasons for which the number after "Season" is not a season.
 var notSeasons = []reason[item]{
 	because("three digits", "Silver Rail Season 100.mkv -> Silver Rail Season e100 episode",
 		func(n item) bool { return n.width == 3 && n.value > 0 && n.end.text[n.end.i-3] != '0' }),
@@ -14,7 +13,7 @@ var notSeasons = []reason[item]{
 		func(n item) bool { return n.width == 4 && (n.value < 1930 || n.value > 2099) }),
 }
 
-// markSeasonWord: "Season 2", "Season.2of5", "Seasons 1-4", "Season 1 2 3", "Saison VII", "Temporada4", "Сезон: 5".
+// markSeasonWord: "Season 2", "Season.2of5", "Seasons 1-4", "Season 1 2 3", "Saison VII", "Сезон: 5".
 func markSeasonWord(p *marked, i int) bool {
 	c, plural, ok := p.afterSeasonWord(i)
 	if !ok {
@@ -50,8 +49,7 @@ func markSeasonWord(p *marked, i int) bool {
 	return true
 }
 
-// afterSeasonWord returns the cursor after the word for season at i, and whether the word is a plural: "Season2",
-// "Temporada15", "SezonSO3", "Season 2", "Сезон №2".
+// afterSeasonWord: "Season2", "Temporada15", "SezonSO3", "Season 2", "Сезон №2".
 func (p *marked) afterSeasonWord(i int) (c cursor, plural, ok bool) {
 	t := &p.w.tokens[i]
 	c = cursor{p.w.text, t.e}
@@ -94,7 +92,6 @@ func (c *cursor) seasonLetter() {
 	}
 }
 
-// readSeasons reads the list of seasons that begins with first, and returns it with ranges filled and where it ends.
 func readSeasons(first item) ([]int, cursor) {
 	seasons, last := seasonList.list(first)
 	c := last.end
@@ -159,7 +156,6 @@ func (p *marked) setSeasons(from, to int, list []int) {
 	}
 }
 
-// ordinalSeason is a number or ordinal before a word for season.
 type ordinalSeason struct {
 	in      *marked
 	w       *words
@@ -168,7 +164,6 @@ type ordinalSeason struct {
 	plain   bool   // a number that nothing makes an ordinal: "5 сезон"
 }
 
-// notOrdinals are the reasons for which the number before a word for season is not the season's.
 var notOrdinals = []reason[ordinalSeason]{
 	because("no word for season", "Silver Rail 1-3.mkv -> Silver Rail 1-3",
 		func(o ordinalSeason) bool {
@@ -196,7 +191,7 @@ var notOrdinals = []reason[ordinalSeason]{
 		}),
 }
 
-// markOrdinalSeason: "2nd Season", "Second Season", "10 th season", "3 Temporada", "5 сезон", "2.Sezon", "3-й сезон",
+// markOrdinalSeason: "2nd Season", "Second Season", "10 th season", "3 Temporada", "2.Sezon", "3-й сезон",
 // "2ª a 5ª Temporada", "1-3 сезон".
 func markOrdinalSeason(p *marked, i int) bool {
 	if !p.w.beside(i, i+1) {
@@ -218,8 +213,7 @@ func markOrdinalSeason(p *marked, i int) bool {
 	return true
 }
 
-// ordinalAt reads the number at i that comes before what it counts, and returns the token after it; plain says that
-// nothing makes it an ordinal: "2nd", "second", "2", "10 th", "3-й", "2ª".
+// ordinalAt: "2nd", "second", "10 th", "3-й", "2ª"; plain: nothing makes the number an ordinal.
 func (p *marked) ordinalAt(i int) (n, after int, plain, ok bool) {
 	if p.w.classAt(i) != number {
 		n, ok = ordinal(strings.ToLower(p.w.word(i)))
@@ -236,8 +230,6 @@ func (p *marked) ordinalAt(i int) (n, after int, plain, ok bool) {
 	return p.w.tokens[i].num, after, plain, true
 }
 
-// seasonsBefore returns the seasons that the one at i ends, with those that a joining word, a dash or a comma adds, and
-// the token of the first.
 func (p *marked) seasonsBefore(i, last int) (from int, list []int) {
 	list = []int{last}
 	for from = i; len(list) < 60; {
@@ -275,8 +267,8 @@ func (p *marked) romanceOrdinal(i int) bool {
 	return digit(w[0]) && (end == 'a' || end == 'o' || end == 'e')
 }
 
-// markSeasonEpisode: "S01E02", "S01.E02", "S01 - E03", "S03-x01", "S01E01-E03", "S01-S03", "S01v2", "Se.3 afl.3", and
-// the same at the end of a word that something ran into ("TitleS01E02").
+// markSeasonEpisode: "S01E02", "S01.E02", "S01 - E03", "S03-x01", "S01E01-E03", "S01-S03", "S01v2", "Se.3 afl.3",
+// "TitleS01E02".
 func markSeasonEpisode(p *marked, i int) bool {
 	t := p.w.tokens[i]
 	c := cursor{p.w.text, t.s}
@@ -312,8 +304,7 @@ func (c cursor) episodeFollows() bool {
 	return c.peek()|0x20 == 'e' && digit(c.at(1)) || c.isAny("cap ", "ep ", "capitulo ", "capítulo ", "episodio ")
 }
 
-// groupAtStart reports whether token i begins the bracket that the name begins with, and more words stand in it: "[S1
-// Friends]".
+// groupAtStart: "[S1 Friends]".
 func (p *marked) groupAtStart(i int) bool {
 	return !p.w.folder && i == 0 && p.w.tokens[0].group >= 0 && p.w.beside(0, 1) && p.w.tagAt(1) == none &&
 		p.w.classAt(1) != number
@@ -346,7 +337,6 @@ func markerShape(w string) bool {
 	return len(w) > 5 && w[0]|0x20 == 's' && digit(w[1]) && digit(w[2]) && w[3]|0x20 == 'e' && digit(w[4]) && digit(w[5])
 }
 
-// afterSeason goes on after "S01": more seasons, or episodes, or neither.
 func (p *marked) afterSeason(i int, start cursor, season, width int) bool {
 	p.partOfSeason(&start)
 	seasons, last := letterList.list(item{end: start, value: season, width: width})
@@ -401,8 +391,7 @@ func (c cursor) tightEpisode() (n, width int, ok bool) {
 	return n, width, ok && c.wordEnd() && width == 2
 }
 
-// runIntoSeason reads what is run into a season: the disc of "S07D1" and "S04DVD7", the part of "S01P01", the version
-// of "S01v2". The word of "S01Extras" stays where it is.
+// runIntoSeason: the disc of "S07D1" and "S04DVD7", the part of "S01P01", the version of "S01v2".
 func (p *marked) runIntoSeason(c *cursor) bool {
 	d := *c
 	if d.is("extras") {

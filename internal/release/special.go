@@ -33,8 +33,7 @@ func readNumberedExtra(p *tagged, i int) bool {
 	return true
 }
 
-// readSpecials reads the words for extras and specials into the fields of the name. It runs when the title's bounds are
-// known: a weak word counts only where it cannot be part of the title.
+// A weak word counts only where it cannot be part of the title, so this runs when the title's bounds are known.
 func (p *numbered) readSpecials() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
@@ -70,7 +69,6 @@ func (p *numbered) endsWithSpecial(i int) bool {
 		p.w.closes(i+1) && among(p.w.word(i), "special")
 }
 
-// specialName returns what the word at i calls an extra or special: "NCOP", "OVA".
 func (p *numbered) specialName(i int) string {
 	t := &p.w.tokens[i]
 	if v := t.word.value; v != "" && v != "NC" {
@@ -82,7 +80,6 @@ func (p *numbered) specialName(i int) string {
 	return upper(withoutDigits(p.w.word(i)))
 }
 
-// specialWord is a word that says extra or special, or is part of a title.
 type specialWord struct {
 	in      *numbered
 	w       *words
@@ -92,7 +89,6 @@ type specialWord struct {
 	dash    bool // a dash between spaces comes before it
 }
 
-// specialRules say whether such a word stands as a word of its own after the title.
 var specialRules = []rule[specialWord, bool]{
 	when("alone in a bracket", "[Quiet] Silver Rail [Menu].mkv -> Silver Rail MENU extra",
 		func(s specialWord) bool { return s.w.alone(s.i) || s.aloneWithNumber() }, true),
@@ -110,7 +106,7 @@ var specialRules = []rule[specialWord, bool]{
 		func(s specialWord) bool { return s.dash }, true),
 	when("the last word before a film's year", "Silver Rail PV (2009).mkv -> Silver Rail PV y2009 movie",
 		func(s specialWord) bool { return s.i == s.in.layout.yearAt-1 }, false),
-	when("a word of Han, kana or hangul at the end", "银色铁道 予告.mkv -> 银色铁道 PV extra", func(s specialWord) bool {
+	when("an East Asian word at the end", "银色铁道 予告.mkv -> 银色铁道 PV extra", func(s specialWord) bool {
 		return s.w.classAt(s.i) == cjk && s.w.before(s.i) != "" && s.i+1 == len(s.w.tokens)
 	}, true),
 	when("an ordinary word after the season", "Silver Rail S01 Opening.mkv -> Silver Rail s1 OPENING extra",
@@ -138,12 +134,10 @@ func (s specialWord) aloneWithNumber() bool {
 
 func (s specialWord) sample() bool { return s.w.tokens[s.i].word.value == "SAMPLE" }
 
-// ordinary reports whether w is a word of which titles are made.
 func (s specialWord) ordinary() bool {
 	return among(s.text, "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted")
 }
 
-// plainSpecial reports whether the weak word at i says what the file is and is no part of the title.
 func (p *numbered) plainSpecial(i int) bool {
 	s := specialWord{
 		in: p, w: p.w, i: i, text: p.w.word(i), outside: p.w.tokens[i].group < 0,
@@ -152,8 +146,6 @@ func (p *numbered) plainSpecial(i int) bool {
 	return decide(specialRules, s)
 }
 
-// closes reports whether the name ends before token i: nothing, a bracket or a tag follows, or a number and then one of
-// these.
 func (p *words) closes(i int) bool {
 	if !p.beside(i-1, i) || p.strongAt(i) {
 		return true
@@ -161,7 +153,6 @@ func (p *words) closes(i int) bool {
 	return p.tokens[i].class == number && (!p.beside(i, i+1) || p.tokens[i+1].tag != none)
 }
 
-// numberOfSpecial takes the number in or after the word at i for the episode, unless another number is that.
 func (p *numbered) numberOfSpecial(i int) {
 	w := p.w.word(i)
 	head := untilDigit(w)
@@ -211,7 +202,6 @@ func letters(w string) string {
 	return head
 }
 
-// capitals reports whether w has no small letter of the English alphabet.
 func capitals(w string) bool {
 	return !strings.ContainsFunc(w, func(r rune) bool { return r >= 'a' && r <= 'z' })
 }

@@ -7,9 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// unify writes a name in the one form that is read: composed, narrow, with spaces for underscores and dots for dashes,
-// if these separate its words. Among other separators an underscore between two numbers joins them, "Cap.111_120", and
-// one between spaces stays.
+// unify also writes spaces for underscores and dots for dashes if these separate the words of a name. Among other
+// separators an underscore between two numbers joins them, "Cap.111_120", and one between spaces stays.
 func unify(s string) string {
 	s = narrow(s)
 	if strings.Count(s, "-") > 1 && !strings.ContainsAny(s, " ._[](){}") {
@@ -33,8 +32,7 @@ func unify(s string) string {
 	return string(b)
 }
 
-// narrow writes wide and Arabic digits, wide letters, and the brackets, dashes and spaces that structure a name in
-// ASCII; other wide punctuation is part of a title and stays. Bytes that are not UTF-8 become U+FFFD.
+// narrow leaves wide punctuation that is part of a title as it is. Bytes that are not UTF-8 become U+FFFD.
 func narrow(s string) string {
 	i := 0
 	for i < len(s) && s[i] >= ' ' && s[i] < 0x7F { // most names are ASCII, and this is quick
@@ -47,8 +45,7 @@ func narrow(s string) string {
 	return crosses(wideKana(s))
 }
 
-// composed reports whether r is a common letter that is in its composed form already, whatever is next to it, and
-// narrow: of ASCII, kana, Han or hangul.
+// composed: NFC leaves these letters alone, whatever is next to them.
 func composed(r rune) bool {
 	return r >= ' ' && r < 0x7F || r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FF ||
 		r >= 0x4E00 && r <= 0x9FFF || r >= 0xAC00 && r <= 0xD7A3
@@ -56,7 +53,6 @@ func composed(r rune) bool {
 
 func halfKana(r rune) bool { return r >= 'ｦ' && r <= 'ﾟ' }
 
-// wideKana writes half-width kana in full width, with their marks composed.
 func wideKana(s string) string {
 	from := strings.IndexFunc(s, halfKana)
 	if from < 0 {
@@ -110,8 +106,7 @@ func narrowed(r rune) rune {
 	return r
 }
 
-// clean makes a title of a stretch of the text: separators on either side go and, where they stand for spaces, dots
-// become spaces. It does not allocate when there is nothing to change.
+// clean does not allocate when there is nothing to change.
 func (p *words) clean(s string) string {
 	s = trimTitle(s)
 	if !strings.Contains(s, "  ") && !(p.dotted && strings.Contains(s, ".")) {
@@ -141,7 +136,6 @@ func keepsDot(s string, i int) bool {
 	return letter(before) && (letter(after) || i >= 3 && s[i-2] == '.' && letter(oneByte(s, i-3)))
 }
 
-// oneByte returns the letter or digit at k if it is a word by itself, else 0.
 func oneByte(s string, k int) byte {
 	if k < 0 || k >= len(s) || k > 0 && wordByte(s[k-1]) || k+1 < len(s) && wordByte(s[k+1]) {
 		return 0
@@ -149,12 +143,10 @@ func oneByte(s string, k int) byte {
 	return s[k]
 }
 
-// dotThenDigit reports whether s has a dot and a digit there: another number of a date or version.
 func dotThenDigit(s string, dot, number int) bool {
 	return number >= 0 && number < len(s) && s[dot] == '.' && digit(s[number])
 }
 
-// trimTitle drops what separates a title from its neighbours.
 func trimTitle(s string) string {
 	s = strings.TrimLeftFunc(s, func(r rune) bool { return edge(r) || strings.ContainsRune(")].!", r) })
 	whole := s
@@ -178,18 +170,15 @@ func beforeDash(s string) bool {
 	return len(rest) < len(s) && strings.HasPrefix(rest, "-")
 }
 
-// initial reports whether s ends in an initial with its dot.
 func initial(s string) bool {
 	n := len(s)
 	return n >= 4 && wordByte(s[n-2]) && s[n-3] == '.'
 }
 
-// edge reports whether r separates a title from its neighbours.
 func edge(r rune) bool {
 	switch r {
-	case ' ', '_', '-', '—', '–', '―', ':', '：', ',', ';', '/', '|', '+', '★', '☆', '\t', '、', '=', '@', '*', '•',
-		'\uFFFD',
-		'】', '【', '\n', '\r', '~', '〜', '～':
+	case ' ', '_', '-', '—', '–', '―', ':', '：', ',', ';', '/', '|', '+', '★', '☆', '\t',
+		'、', '=', '@', '*', '•', '\uFFFD', '】', '【', '\n', '\r', '~', '〜', '～':
 		return true
 	}
 	return r >= 0x1F200 && r <= 0x1F2FF // what stations mark programmes with: 🈞

@@ -7,10 +7,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// splitter finds several titles in one text.
 type splitter struct{ in *titled }
 
-// maxTitles bounds the candidates of one name.
 const maxTitles = 12
 
 func (p *titled) addTitles(from, to int) {
@@ -39,8 +37,7 @@ func (p *titled) addTitle(from, to int) {
 	}
 }
 
-// preferLatin moves the first title in Latin letters to the front of those from mark on: it is the one that
-// catalogues and other files know.
+// preferLatin: catalogues and other files know the title in Latin letters best.
 func (p *titled) preferLatin(mark int) {
 	added := p.titles[mark:]
 	if i := slices.IndexFunc(added, func(t Title) bool { return t.Lang == "latin" }); i > 0 {
@@ -50,7 +47,6 @@ func (p *titled) preferLatin(mark int) {
 	}
 }
 
-// separator is a slash, a bar or an underscore between two words, perhaps between two titles.
 type separator struct {
 	in          *titled
 	w           *words
@@ -63,7 +59,6 @@ type separator struct {
 	turns       bool   // only one of the words beside it is in Han, kana or hangul
 }
 
-// cut is how titles are parted.
 type cut uint8
 
 const (
@@ -72,7 +67,6 @@ const (
 	spacedCut     // "中文 / Romaji"
 )
 
-// cutRules say whether a separator parts two titles.
 var cutRules = []rule[separator, cut]{
 	when("a slash or an underscore among spaces", "Silver Rail _ Gin no Michi - 07.mkv -> Silver Rail e7 episode",
 		func(s separator) bool { return s.spaced() || s.gap == " _ " }, spacedCut),
@@ -80,7 +74,7 @@ var cutRules = []rule[separator, cut]{
 		func(s separator) bool { return s.at >= 0 && s.turns }, tightCut),
 	when("a slash, and one side is in another script", "银色铁道 1/2.mkv -> 银色铁道 1",
 		func(s separator) bool { return s.at >= 0 && s.wideBefore != s.wideAfter && !s.fate() }, tightCut),
-	when("a slash between two words of Han, kana or hangul", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode",
+	when("a slash between two East Asian words", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode",
 		func(s separator) bool {
 			return s.at >= 0 && s.w.classAt(s.i) == cjk && s.w.classAt(s.i+1) == cjk && s.w.width(s.i) > 3 &&
 				s.w.width(s.i+1) > 3
@@ -94,7 +88,6 @@ var cutRules = []rule[separator, cut]{
 		}, tightCut),
 }
 
-// spaced reports whether a space, or what stands for it, is on either side of the slash.
 func (s separator) spaced() bool {
 	return s.at > 0 && strings.ContainsAny(s.gap[:s.at], " .") || s.at >= 0 && s.at+1 < len(s.gap) && s.gap[s.at+1] == ' '
 }
@@ -175,7 +168,6 @@ func (p *titled) repeats(from, mid, to int) bool {
 	return true
 }
 
-// addPart adds one title of several, without the season or year at its end.
 func (p splitter) addPart(from, to int) {
 	for from < to &&
 		(p.in.w.tokens[from].tag == tagPromo || p.in.w.tokens[from].tag == tagSeason && p.in.w.tokens[from].class != cjk) {
@@ -191,7 +183,6 @@ func (p splitter) addPart(from, to int) {
 	p.in.addTitle(from, p.in.trimTags(from, to))
 }
 
-// endOfPart returns where the title that starts at from ends, at most at to.
 func (p splitter) endOfPart(from, to int) int {
 	home := p.in.w.tokens[from].group
 	for i := from + 1; i < to; i++ {
@@ -263,8 +254,7 @@ func (p splitter) splitScripts(from, to int) {
 	}
 }
 
-// twoScripts reports whether a text in two scripts is two titles: it has two Latin words or more. Groups that write
-// such a title as one put a spaced dash before the number.
+// twoScripts: groups that write one title in two scripts put a spaced dash before the number.
 func (p splitter) twoScripts(from, to int) bool {
 	cut := p.turn(from, to)
 	if cut == 0 || strings.ContainsAny(p.in.w.gap(cut-1), "-~〜～") && !p.subtitleCloses(from, cut) ||
@@ -284,7 +274,7 @@ func (p splitter) twoScripts(from, to int) bool {
 	return cut-from > 1 && p.in.w.scriptOf(span{cut, to}) == "zh"
 }
 
-// subtitleCloses reports whether the sign before cut closes a subtitle that another one opened: "银色铁道 ～夜～ Silver Rail".
+// subtitleCloses: the sign before cut closes a subtitle in "银色铁道 ～夜～ Silver Rail".
 func (p splitter) subtitleCloses(from, cut int) bool {
 	gap := p.in.w.gap(cut - 1)
 	sign := strings.TrimRight(gap, " .")
@@ -299,8 +289,8 @@ func (p splitter) partsOnly(from, to int) bool {
 	})
 }
 
-// japanese reports whether a name is written as in Japan or Korea, where the Latin words after s belong to the title:
-// it has kana or hangul before an episode counter, or the episode's title in Japanese quotes.
+// japanese: names with kana or hangul before an episode counter, or with the episode's title in Japanese quotes, keep
+// the Latin words after s in the title.
 func (p splitter) japanese(s span) bool {
 	if p.in.marks.episode.empty() || p.in.w.tokens[s.from].group >= 0 {
 		return false
@@ -314,8 +304,8 @@ func (p splitter) japanese(s span) bool {
 		strings.Contains(p.in.w.gap(p.in.marks.episode.to-1), "「")
 }
 
-// turn returns where the script changes in tokens [from, to), 0 if it does so never or twice. A number belongs to the
-// words before it, and so does a word that is run into them and comes again on the other side: "樱Trick Sakura Trick".
+// turn returns where the script changes in tokens [from, to), 0 if it does so never or twice. A word that is run into
+// the other script and comes again belongs to the words before it: "樱Trick Sakura Trick".
 func (p splitter) turn(from, to int) (at int) {
 	wide := p.in.w.tokens[from].class == cjk
 	for i := from + 1; i < to; i++ {
@@ -338,7 +328,6 @@ func (p splitter) turn(from, to int) (at int) {
 	return at
 }
 
-// again reports whether the word at i, or the numeral, stands once more before to.
 func (p splitter) again(i, to int) bool {
 	_, numeral := lists().romans[p.in.w.word(i)]
 	same := func(k int) bool { return strings.EqualFold(p.in.w.word(i), p.in.w.word(k)) }

@@ -2,9 +2,8 @@ package release
 
 import "sync"
 
-// stages holds one value for each stage of reading a text: the file's name, or a folder's. All stages see the same
-// words, and each holds what those before it found, so a question about words can be asked at every stage, and one
-// about titles only where titles are known. They are pooled; nothing of one text survives into the next.
+// stages holds one value for each stage of reading a text. All see the same words, and each what those before it found.
+// They are pooled; nothing of one text survives into the next.
 type stages struct {
 	words    words    // words and brackets: lex.go
 	tagged   tagged   // sources, codecs, languages, checksums, dates: tags.go
@@ -16,7 +15,6 @@ type stages struct {
 
 var pool = sync.Pool{New: func() any { return new(stages) }}
 
-// read takes one text, which is neither a path nor has an extension, through the stages.
 func (s *stages) read(text string, folder bool) *titled {
 	w := &s.words
 	lex(text, folder, w)
@@ -39,7 +37,6 @@ func (s *stages) read(text string, folder bool) *titled {
 	return &s.titled
 }
 
-// words is a text cut into words and brackets.
 type words struct {
 	text     string
 	folder   bool // the text is a folder's name: a number at its end is part of the title
@@ -138,7 +135,6 @@ func when[In, Out any](name, example string, applies func(In) bool, out Out) rul
 	return rule[In, Out]{name, example, applies, out}
 }
 
-// decide returns what the first rule that applies says, the zero value where none does.
 func decide[In, Out any](rules []rule[In, Out], in In) (out Out) {
 	for i := range rules {
 		if rules[i].applies(in) {
@@ -168,8 +164,7 @@ func anyOf[In any](reasons []reason[In], in In) bool {
 	return false
 }
 
-// form is a row of a table of forms, each a function that reads words from token i on: it marks them, and reports
-// whether it did.
+// form is a row of a table of functions that read words from token i on, mark them, and report whether they did.
 type form[P any] struct {
 	name    string
 	example string  // as in rule
@@ -177,7 +172,6 @@ type form[P any] struct {
 	try     func(p *P, i int) bool
 }
 
-// tryForms runs the forms on token i up to the first that reads it, unless the token is a tag already.
 func tryForms[P any](forms []form[P], p *P, i int, t *token) {
 	if t.tag != none && !t.weak {
 		return
@@ -190,7 +184,6 @@ func tryForms[P any](forms []form[P], p *P, i int, t *token) {
 	}
 }
 
-// classes is a set of token classes, each with the bit of its number.
 type classes uint8
 
 const (

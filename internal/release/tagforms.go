@@ -240,7 +240,6 @@ func readSite(p *tagged, i int) bool {
 	return true
 }
 
-// endOfSite returns the token after the address that "www" at i begins, 0 when there is none.
 func (p *tagged) endOfSite(i int) int {
 	j := i + 1
 	if i <= 1 && p.w.dotted && p.w.beside(i, i+3) && p.w.gap(i+2) == "." && p.w.tokens[i].group < 0 &&
@@ -256,8 +255,7 @@ func (p *tagged) endOfSite(i int) int {
 	return 0
 }
 
-// siteAlone reports whether the two words from i on stand apart, as an address does: in a bracket with at most one word
-// before them, or at the start before a dash.
+// siteAlone: "[site.com]", "[by site.com]", "site.com - Title".
 func (p *tagged) siteAlone(i int) bool {
 	if g := p.w.tokens[i].group; g >= 0 {
 		return p.w.brackets[g].after == i+2 && p.w.brackets[g].first >= i-2
@@ -265,8 +263,7 @@ func (p *tagged) siteAlone(i int) bool {
 	return i == 0 && (dashGap(p.w.gap(1)) || p.w.gap(1) == " " && p.w.dotted)
 }
 
-// readCatalogueID: "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265", "{tvdb-1}", "[anidb-1]", and the
-// "[tt0061265]" of IMDb in a bracket.
+// "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265", "{tvdb-1}", "[anidb-1]", "[tt0061265]"
 func readCatalogueID(p *tagged, i int) bool {
 	if p.w.width(i) < len("tmdb") || strings.IndexByte("tia", p.w.word(i)[0]|0x20) < 0 {
 		return false // most words can't be one, and this is quick
@@ -307,12 +304,10 @@ func readCatalogueID(p *tagged, i int) bool {
 	return true
 }
 
-// catalogues are the sites whose ids stand in paths, by what they are called there.
 var catalogues = map[string]string{
 	"tmdb": "tmdb", "themoviedb": "tmdb", "tvdb": "tvdb", "thetvdb": "tvdb", "imdb": "imdb", "anidb": "anidb",
 }
 
-// imdbID reports whether w is "tt" and digits.
 func imdbID(w string) bool { return strings.HasPrefix(w, "tt") && allDigits(w[2:]) }
 
 func (p *tagged) setID(from, to int, id ID) {

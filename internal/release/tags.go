@@ -14,7 +14,6 @@ var tagForms = []form[tagged]{
 	{"site", "www.site.com - Silver Rail.mkv -> Silver Rail", onAlpha | onMixed, readSite},
 }
 
-// findTags finds the words that say how a file was made, by the table of words and the forms.
 func (p *tagged) findTags() {
 	for i := range p.w.tokens {
 		p.w.steps++
@@ -79,14 +78,12 @@ func (p *tagged) weakenFirst() {
 	}
 }
 
-// set marks tokens [from, to) for good.
 func (p *words) set(from, to int, t tag) {
 	for i := from; i < to; i++ {
 		p.tokens[i].tag, p.tokens[i].weak = t, false
 	}
 }
 
-// dashGap reports whether g is a dash between spaces, or what stands for them.
 func dashGap(g string) bool {
 	if len(g) < 2 || len(g) > 24 {
 		return false
@@ -103,8 +100,7 @@ func dashGap(g string) bool {
 	return dash && space
 }
 
-// findDates marks dates: "2010.11.23", "03-29-2012", "5th Mar 2025", "140722" among tags. A date is neither year nor
-// episode.
+// "2010.11.23", "03-29-2012", "5th Mar 2025", "140722" among tags: neither year nor episode
 func (p *tagged) findDates() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
@@ -142,7 +138,6 @@ func (p *tagged) datePart(i, j int) bool {
 	return false
 }
 
-// dateNumbers reports whether the three numbers from i on are a date.
 func (p *tagged) dateNumbers(i int) bool {
 	if !p.w.plainNumber(i) || p.w.width(i+1) > 2 || p.w.gap(i) != p.w.gap(i+1) {
 		return false
@@ -179,13 +174,11 @@ func (p *tagged) dayWord(i int) bool {
 	return n >= 1 && n <= 2 && len(w)-n <= 2
 }
 
-// startsName reports whether a number at i begins the name, or the text after its first brackets.
 func (p *tagged) startsName(i int) bool {
 	return p.w.classAt(i) == number && (i == 0 || p.w.tokens[i-1].group >= 0 && p.w.tokens[i].group < 0)
 }
 
-// recorded returns the token after the date and time with which recorders begin a name, the number at i, 0 if there are
-// none: "202304122300", "20230412_2300", "230412_2300".
+// recorders begin a name with date and time: "202304122300", "20230412_2300", "230412_2300"
 func (p *tagged) recorded(i int) int {
 	w, after := p.w.word(i), i+1
 	if len(w) == 8 && p.w.plainNumber(i+1) && p.w.beside(i, i+1) && len(p.w.gap(i)) == 1 {
@@ -200,7 +193,6 @@ func (p *tagged) recorded(i int) int {
 	return after
 }
 
-// dayNumber reports whether n is a day: 20161024.
 func dayNumber(n int) bool {
 	year, month, day := n/10000, n/100%100, n%100
 	return year >= firstYear && year <= lastYear && month >= 1 && month <= 12 && day >= 1 && day <= 31

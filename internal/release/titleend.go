@@ -7,7 +7,6 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// titleWord is a word at or after the start of a title, in the title's own bracket.
 type titleWord struct {
 	in      *titled
 	w       *words
@@ -25,7 +24,7 @@ var titleEnds = []rule[titleWord, bool]{
 		func(t titleWord) bool {
 			return (t.tag == tagYear || t.tag == tagSpecial) && t.home >= 0 && t.in.slashAfter(t.i, t.home)
 		}, false),
-	when("a counter of seasons inside the title", "银色铁道 第二季 Rail - 07.mkv -> 银色铁道 第二季 Rail s2 e7 episode",
+	when("a counter of seasons inside the title", "铁道 第二季 Rail - 07.mkv -> 铁道 第二季 Rail s2 e7 episode",
 		func(t titleWord) bool { return t.tag == tagSeason && t.cjk && t.in.seasonInside(t.i, t.from) }, false),
 	when("a volume of a fansub release", "[Quiet] Silver Rail Vol.3.mkv -> Silver Rail",
 		func(t titleWord) bool {
@@ -52,7 +51,6 @@ var titleEnds = []rule[titleWord, bool]{
 		}, true),
 }
 
-// endOfTitle returns the token after the title that starts at from.
 func (p *titled) endOfTitle(from int) int {
 	home := p.w.tokens[from].group
 	for i := from; i < len(p.w.tokens); i++ {
@@ -86,7 +84,6 @@ func (t titleWord) volume() bool {
 		t.w.roleAt(t.i) == volumeWord && t.i+1 < len(t.w.tokens) && digit(t.w.text[t.w.tokens[t.i+1].s])
 }
 
-// innerBracket is a bracket inside a title, or after it.
 type innerBracket struct {
 	in       *titled
 	w        *words
@@ -105,7 +102,7 @@ var innerBrackets = []rule[innerBracket, bool]{
 		func(b innerBracket) bool { return b.goesOn && b.follow == none && b.b.round && b.runsOn() }, true),
 	when("the end, or another bracket after it", "Silver Rail (Remake).mkv -> Silver Rail",
 		func(b innerBracket) bool { return !b.goesOn }, false),
-	when("a remark, and the title goes on", "银色铁道（僅限港澳台地區） 之夜.mkv -> 银色铁道（僅限港澳台地區） 之夜",
+	when("a remark, the title goes on", "铁道（僅限港澳台地區） 之夜.mkv -> 铁道（僅限港澳台地區） 之夜",
 		func(b innerBracket) bool { return b.promo && b.follow == none && b.w.classAt(b.b.after) != number }, true),
 	when("run into after a group, before the episode", "[Quiet] Silver Rail[r=1] - 07.mkv -> Silver Rail[r=1] e7 episode",
 		func(b innerBracket) bool {
@@ -128,8 +125,6 @@ var innerBrackets = []rule[innerBracket, bool]{
 		func(b innerBracket) bool { return b.follow == none && !b.w.dotted }, true),
 }
 
-// otherScript reports whether the words before the bracket are in Han, kana or hangul and those in it are not, or the
-// other way.
 func (b innerBracket) otherScript() bool {
 	wide := func(i int) bool { return b.w.classAt(i) == cjk }
 	other := func(i int) bool { return b.w.classAt(i) != cjk }
@@ -141,7 +136,6 @@ func (b innerBracket) otherScript() bool {
 // kana reports whether the bracket holds how the title before it is read.
 func (b innerBracket) kana() bool { return title.Script(b.w.text[b.b.in:b.b.close]) == "ja" }
 
-// belongs reports whether the bracket b, of which i is the first token, is part of the title around it.
 func (p *titled) belongs(b, i, from int) bool {
 	br := &p.w.brackets[b]
 	if i == from {
@@ -160,7 +154,6 @@ func (p *titled) belongs(b, i, from int) bool {
 	return decide(innerBrackets, inner)
 }
 
-// tagsIn reports whether a bracket holds a tag that cannot be part of a title.
 func (p *titled) tagsIn(b *bracket) bool {
 	return p.w.some(span{b.first, b.after}, func(k int) bool {
 		switch p.w.tagAt(k) {
@@ -188,8 +181,6 @@ func (p *titled) slashAfter(i, home int) bool {
 	return i+1 < p.w.brackets[home].after && strings.ContainsAny(p.w.gap(i), "/|")
 }
 
-// seasonInside reports whether a counter of seasons at i stands inside a title that goes on after it and is not cut
-// there.
 func (p *titled) seasonInside(i, from int) bool {
 	if i == from || i+1 >= len(p.w.tokens) {
 		return false
@@ -209,7 +200,6 @@ func (p *words) enclosing(i, home int) int {
 	return g
 }
 
-// endWord is the last word of a title so far: it may belong to the tags after it.
 type endWord struct {
 	in       *titled
 	w        *words
@@ -271,7 +261,6 @@ var staysInTitle = []reason[endWord]{
 		}),
 }
 
-// trimTags moves the end of a title back over weak tags that come right before it.
 func (p *titled) trimTags(from, to int) int {
 	home := p.w.tokens[from].group
 	end := endWord{
@@ -318,7 +307,6 @@ func (e endWord) shoutsLanguage() bool {
 	return e.in.shouts(e.at) && (len(e.text) > 2 || e.w.tagAt(e.at-1) == tagLanguage)
 }
 
-// amongItsKind reports whether a word beside w is a tag of the same kind.
 func (e endWord) amongItsKind() bool {
 	before := e.w.tagAt(e.at - 1)
 	return before == e.tag || before == tagBatch || e.w.tagAt(e.at+1) == e.tag
@@ -331,7 +319,6 @@ func (p *titled) shouts(i int) bool {
 	return capitals(loud) && (len(loud) > 1 || loud == w) && p.firstLower >= 0 && p.firstLower < i
 }
 
-// findLower returns the first word of the title that is not in capitals, -1 if there is none.
 func (p *titled) findLower() int {
 	for k := max(p.layout.first, 0); k < len(p.w.tokens); k++ {
 		if v := p.w.word(k); len(v) > 2 && p.w.tokens[k].class == alpha && !capitals(v) {

@@ -7,7 +7,6 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// findTitles finds which titles a name holds, best first, and what remains.
 func (p *titled) findTitles() {
 	switch {
 	case p.layout.first < 0 || p.layout.first >= len(p.w.tokens):
@@ -53,8 +52,7 @@ func (p *titled) titlesInText() {
 	}
 }
 
-// quotedTitle moves the start of the title into quotes that follow words for the kind of work, and returns the token
-// after them; without such quotes the number of tokens.
+// quotedTitle moves the start of the title into quotes after words for the kind of work, and returns the token after.
 func (p *titled) quotedTitle() (after int) {
 	if !strings.Contains(p.w.text, "「") && !strings.Contains(p.w.text, "『") {
 		return len(p.w.tokens)
@@ -74,7 +72,7 @@ func (p *titled) quotedTitle() (after int) {
 	return len(p.w.tokens)
 }
 
-// skipKind moves the start of the title past the word with which recorders say what is broadcast: "アニメ 銀色鉄道 第7話".
+// skipKind passes over the recorder's word for the kind of work: "アニメ 銀色鉄道 第7話".
 func (p *titled) skipKind() {
 	i := p.layout.first
 	if i+1 < len(p.w.tokens) && p.w.word(i) == "TV" && p.w.gap(i) == "" {
@@ -86,8 +84,7 @@ func (p *titled) skipKind() {
 	}
 }
 
-// titleWithoutCount adds the title of a film without the words that say which film of the show it is: "극장판 24기", the
-// 24th.
+// titleWithoutCount adds the title of a film without "극장판 24기", the 24th film of the show.
 func (p *titled) titleWithoutCount() {
 	first := p.layout.first
 	if p.w.tagAt(first) == tagMovie {
@@ -132,7 +129,6 @@ func (p *titled) splitNumbered() {
 	}
 }
 
-// titlesInBrackets takes titles from the brackets of a name that has no text between them.
 func (p *titled) titlesInBrackets() {
 	best := 0
 	for k, s := range p.layout.places {
@@ -180,7 +176,6 @@ func (p *words) scriptOf(s span) string {
 	return title.Script(p.text[p.tokens[s.from].s:p.tokens[s.to-1].e])
 }
 
-// raw returns the text of tokens [from, to) with what belongs to it on either side.
 func (p *words) raw(from, to int) string {
 	start, end, floor := p.tokens[from].s, len(p.text), 0
 	if home := p.tokens[from].group; home >= 0 {
@@ -210,7 +205,6 @@ func (p *words) raw(from, to int) string {
 	return p.text[start:max(start, end)]
 }
 
-// opensTitle reports whether r belongs to the word after it.
 func opensTitle(r rune) bool {
 	switch r {
 	case '「', '『', '“', '"', '¿', '¡', '\'', '‘', '<', '〈', '#':
@@ -219,8 +213,8 @@ func opensTitle(r rune) bool {
 	return false
 }
 
-// titleOverSeason adds the whole text of a name that goes on between its season and its number: "Title 2nd Season - The
-// Night Ferry - 05". What stands there tells where in the season, or in the specials, the number belongs.
+// titleOverSeason: "Title 2nd Season - The Night Ferry - 05". What stands between season and number tells where in the
+// season, or in the specials, the number belongs.
 func (p *titled) titleOverSeason() {
 	if !p.numbers.bare || p.marks.season.empty() || p.marks.season.from < p.end ||
 		p.marks.episode.from <= p.marks.season.to {
@@ -239,8 +233,7 @@ func (p *titled) titleOverSeason() {
 	}
 }
 
-// titleWithTag adds the title with the one word that was taken for a tag, if a bare number follows as it does at the
-// end of a title: "Title 3D - 01", "Title Uncut - 05".
+// titleWithTag: the word that was taken for a tag belongs to the title in "Title 3D - 01", "Title Uncut - 05".
 func (p *titled) titleWithTag(whole int) {
 	if p.end+1 != whole || p.marks.episode.from != whole || !p.numbers.bare ||
 		p.w.tokens[p.end].group != p.w.tokens[p.layout.first].group {
@@ -256,7 +249,6 @@ func (p *titled) titleWithTag(whole int) {
 	}
 }
 
-// remarkIn reports whether the bracket s goes on after its title with nothing but a round bracket of plain words.
 func (p *titled) remarkIn(s span, end int) bool {
 	if end >= s.to {
 		return false

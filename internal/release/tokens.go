@@ -27,7 +27,6 @@ func (p *words) tagAt(i int) tag     { return p.at(i).tag }
 func (p *words) classAt(i int) class { return p.at(i).class }
 func (p *words) roleAt(i int) role   { return p.at(i).word.role }
 
-// some reports whether one of the tokens of s is as asked for.
 func (p *words) some(s span, is func(i int) bool) bool {
 	for i := s.from; i < s.to; i++ {
 		if is(i) {
@@ -37,7 +36,6 @@ func (p *words) some(s span, is func(i int) bool) bool {
 	return false
 }
 
-// gap returns what stands between token i and the one after it.
 func (p *words) gap(i int) string {
 	if i+1 < len(p.tokens) {
 		return p.text[p.tokens[i].e:p.tokens[i+1].s]
@@ -45,7 +43,6 @@ func (p *words) gap(i int) string {
 	return p.text[p.tokens[i].e:]
 }
 
-// before returns what comes before token i.
 func (p *words) before(i int) string {
 	if i > 0 {
 		return p.text[p.tokens[i-1].e:p.tokens[i].s]
@@ -86,7 +83,6 @@ func (p *words) unmarked(i int) (int, bool) {
 	return n, c.i > at && c.i == t.e
 }
 
-// fractionAt reads the ".5" after the number at i.
 func (p *words) fractionAt(i int) (float64, bool) {
 	if p.classAt(i) != number || p.gap(i) != "." || !p.beside(i, i+1) {
 		return 0, false
@@ -101,7 +97,6 @@ func (p *words) fractionAt(i int) (float64, bool) {
 	return float64(w[0]-'0') / 10, true
 }
 
-// closesNumber reports whether the title or the name ends after the number at i, and the range that it may begin.
 func (p *words) closesNumber(i int) bool {
 	j := i + 1
 	if _, ok := p.fractionAt(i); ok {
@@ -130,8 +125,6 @@ func (p *words) closesNumber(i int) bool {
 	return p.onlyTags(j, i+16)
 }
 
-// onlyTags reports whether weak tags from token i on go on up to the end, a bracket or a strong tag. It looks no
-// further than to.
 func (p *words) onlyTags(i, to int) bool {
 	for j := i; j < to && p.beside(i, j); j++ {
 		p.steps++
@@ -181,7 +174,6 @@ type cursor struct {
 
 func (c *cursor) peek() byte { return c.at(0) }
 
-// at returns the byte n further, 0 after the end.
 func (c *cursor) at(n int) byte {
 	if c.i+n < len(c.text) {
 		return c.text[c.i+n]
@@ -298,12 +290,10 @@ func plainEnd(c cursor) bool {
 	return n <= 2 || !c.wordEnd()
 }
 
-// extends reports whether another episode is run into the number before c.
 func extends(c cursor) bool {
 	return (c.peek()|0x20 == 'e' || c.peek()|0x20 == 'x') && digit(c.at(1))
 }
 
-// fraction reads ".5".
 func (c *cursor) fraction(v *float64) {
 	if c.peek() != '.' || c.at(1) != '5' {
 		return
@@ -314,8 +304,7 @@ func (c *cursor) fraction(v *float64) {
 	}
 }
 
-// suffix reads what may be run into an episode number: "v2", a part letter, "END", "TV", what was done to it ("rev",
-// "EX"). It returns the version, 0 when there is none.
+// suffix: "v2", a part letter, "END", "TV", "rev", "EX". It returns the version, 0 when there is none.
 func (c *cursor) suffix() (version int) {
 	d := *c
 	switch d.peek() | 0x20 {

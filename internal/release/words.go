@@ -11,7 +11,6 @@ import (
 	"github.com/anivault/anivault/internal/wordlist"
 )
 
-// tag says what a token was recognised as.
 type tag uint8
 
 const (
@@ -47,7 +46,6 @@ const (
 	tagCountry
 )
 
-// kw is what a word means: its tag, and for some a part in a marker.
 type kw struct {
 	tag    tag
 	value  string // canonical form
@@ -78,7 +76,6 @@ const (
 //go:embed words.txt
 var wordsText string
 
-// vocabulary is words.txt as it is looked up.
 type vocabulary struct {
 	words  map[string]kw
 	pairs  map[string][]pair    // by their first word
@@ -92,20 +89,17 @@ type vocabulary struct {
 	finalSeasons, partCounters, translatorEndings  []string
 }
 
-// pair is a tag of two words.
 type pair struct {
 	tail string
 	kw   kw
 }
 
-// innerWord is a word that stands among others without a space.
 type innerWord struct {
 	text  string
 	alone bool // only as a run of its own
 	kw
 }
 
-// lists reads words.txt when the first name is read.
 var lists = sync.OnceValue(func() *vocabulary {
 	list := wordlist.Parse(wordsText)
 	v := &vocabulary{
@@ -151,7 +145,6 @@ func (v *vocabulary) add(s wordlist.Section, k kw) {
 	}
 }
 
-// tagNames are the kinds of sections in words.txt that are tags.
 var tagNames = map[string]tag{
 	"resolution": tagResolution, "source": tagSource, "video": tagVideo, "audio": tagAudio, "tech": tagTech,
 	"service": tagService, "language": tagLanguage, "subtitle": tagSubtitle, "edition": tagEdition, "other": tagOther,
@@ -159,7 +152,6 @@ var tagNames = map[string]tag{
 	"end": tagEnd, "promo": tagPromo, "country": tagCountry, "half": tagPart,
 }
 
-// roleNames are the kinds of sections that are parts of markers.
 var roleNames = map[string]role{
 	"season": seasonWord, "seasons": seasonsWord, "series": seriesWord, "episode": episodeWord, "unit": unitWord,
 	"part": partWord, "volume": volumeWord, "of": ofWord, "to": toWord, "and": andWord, "month": monthWord,
@@ -175,12 +167,10 @@ func among(w string, words ...string) bool {
 	return false
 }
 
-// maxWord is the length in bytes of the longest word looked up.
 const maxWord = 24
 
 func lookup(w string) (kw, bool) { return find(lists().words, w) }
 
-// find looks up a word in any case.
 func find[V any](in map[string]V, w string) (v V, ok bool) {
 	if len(w) > maxWord {
 		return v, false
