@@ -86,7 +86,6 @@ func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	return x.outcome(out, err)
 }
 
-// mounted is nil where a root is the folder that was planned with.
 func (e *Engine) mounted(root organize.Root) error {
 	now, err := e.System.Root(root.Path)
 	switch {

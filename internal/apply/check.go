@@ -8,7 +8,6 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// check is a plan on the way to a run: everything is looked at and nothing is changed.
 type check struct {
 	ctx     context.Context
 	engine  *Engine
@@ -33,7 +32,6 @@ type item struct {
 	result     Result
 }
 
-// seenFolder is what was seen of a folder of the run, each at its index.
 type seenFolder struct {
 	info    Info     // if it is there
 	problem *Problem // why it can't be used
@@ -42,7 +40,6 @@ type seenFolder struct {
 	fresh   []freshName
 }
 
-// check looks at everything that a plan is about. The error is a *MountError.
 func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*check, error) {
 	for _, roots := range [][]organize.Root{p.Sources, p.Targets} {
 		for _, root := range roots {
@@ -104,7 +101,6 @@ func (c *check) gather(bundles []int) {
 	}
 }
 
-// place returns the folder and name of a path below a folder of a root.
 func (c *check) place(root, folder, below string) place {
 	dir, name := path.Split(below)
 	if dir != "" && folder != "" {
@@ -130,7 +126,6 @@ func (c *check) place(root, folder, below string) place {
 	return place{at, name}
 }
 
-// dir returns the index of a folder, which is looked at the first time.
 func (c *check) dir(full string, parent int, name string) int {
 	if i, known := c.dirs[full]; known {
 		return i
@@ -162,7 +157,6 @@ func (c *check) dir(full string, parent int, name string) int {
 	return i
 }
 
-// sources looks at all sources, by several workers, and then which names the moves free.
 func (c *check) sources() {
 	inodes := make([]uint64, len(c.items))
 	parallel(split(len(c.items), c.engine.Workers), func(_, first, end int) {
@@ -185,8 +179,6 @@ func (c *check) sources() {
 	}
 }
 
-// source compares a source with what was planned, and writes down what it is known by. It returns the inode that it has
-// now.
 func (c *check) source(i int, open *folders) (inode uint64, _ *Problem) {
 	o := &c.items[i].op
 	if p := c.seen[o.From.Dir].problem; p != nil {
@@ -225,7 +217,6 @@ func (c *check) source(i int, open *folders) (inode uint64, _ *Problem) {
 	return info.Inode, nil
 }
 
-// writable says why names can't be changed in a folder, or in the one above it that is there.
 func (c *check) writable(dir int) *Problem {
 	dir = c.run.base(dir)
 	if seen := &c.seen[dir]; !seen.asked {
@@ -234,7 +225,6 @@ func (c *check) writable(dir int) *Problem {
 	return c.seen[dir].refused
 }
 
-// spread refuses with a file all of its bundle.
 func (c *check) spread() {
 	bad := map[int]bool{}
 	for i := range c.items {
@@ -249,7 +239,6 @@ func (c *check) spread() {
 	}
 }
 
-// refuse completes the results and reports whether anything can't be carried out.
 func (c *check) refuse() bool {
 	any := false
 	for i := range c.items {
@@ -268,7 +257,6 @@ func (c *check) refuse() bool {
 	return any
 }
 
-// compile puts what can be carried out in order.
 func (c *check) compile() {
 	temps := 0
 	aside := map[int]int{}

@@ -8,7 +8,6 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// target sees to it that a target's name is free, or will be.
 func (c *check) target(i int) *Problem {
 	o := &c.items[i].op
 	if p := c.seen[o.To.Dir].problem; p != nil {
@@ -64,7 +63,6 @@ func (c *check) target(i int) *Problem {
 // surelyFits is how many bytes every file system that organize knows of takes for a name; encrypted ones take 143.
 const surelyFits = 128
 
-// fits asks the file system whether it takes names as long as those that are to be made there.
 func (c *check) fits(to place, base int) *Problem {
 	if to.Dir == base {
 		return nil // looking for the name itself says so
@@ -87,7 +85,6 @@ func (c *check) fits(to place, base int) *Problem {
 	}
 }
 
-// taken decides on a target that is there: another name of its source, a file that makes room, or something else.
 func (c *check) taken(i int, dir Dir, info Info) *Problem {
 	o := &c.items[i].op
 	itself := info.Type == organize.TypeRegular && info.Inode == o.Inode && info.Birth == o.Birth && o.Inode != 0
@@ -121,7 +118,6 @@ func (c *check) taken(i int, dir Dir, info Info) *Problem {
 	return problem(organize.Exists)
 }
 
-// copyThere decides on a target that is there already: the copy or the link that was to be made, or something else.
 func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
 	o := &c.items[i].op
 	switch {
@@ -148,8 +144,6 @@ func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
 	return c.taken(i, dir, info)
 }
 
-// space refuses the copies for which a file system has no room behind those before them: what all need and one in a
-// hundred.
 func (c *check) space() {
 	need := map[uint64]int64{}
 	copies := func(i int) bool {
@@ -177,7 +171,6 @@ func (c *check) space() {
 	}
 }
 
-// fileInTheWay returns the operation that moves a file away which lies where a folder is to be.
 func (c *check) fileInTheWay(dir int) (holder int, freed bool) {
 	for d := dir; c.run.Dirs[d].Parent >= 0; d = c.run.Dirs[d].Parent {
 		holder, freed = c.moves[place{c.run.Dirs[d].Parent, c.run.Dirs[d].Name}]
@@ -188,7 +181,6 @@ func (c *check) fileInTheWay(dir int) (holder int, freed bool) {
 	return 0, false
 }
 
-// freshName is a name that is to be made in a folder that is there, and the operation that needs it.
 type freshName struct {
 	name string
 	op   int
@@ -240,7 +232,6 @@ func (c *check) spellings() {
 	}
 }
 
-// emptied returns the folders out of which, or out of one below, a move takes a file.
 func (c *check) emptied() map[int]bool {
 	out := map[int]bool{}
 	for from := range c.moves {
@@ -251,8 +242,6 @@ func (c *check) emptied() map[int]bool {
 	return out
 }
 
-// givesWay reports whether the run moves away what has a name: a file, or what is in a folder that gets a name in
-// another case.
 func (c *check) givesWay(dir int, name string, emptied map[int]bool) bool {
 	if holder, freed := c.moves[place{dir, name}]; freed {
 		return c.items[holder].problem == nil
@@ -265,7 +254,6 @@ func (c *check) givesWay(dir int, name string, emptied map[int]bool) bool {
 	return false
 }
 
-// alike decides on a target beside which something lies that has its name in another case or normal form.
 func (c *check) alike(i int, dir Dir, name string) *Problem {
 	if c.items[i].op.Verb == organize.NFO && !c.run.Dirs[c.items[i].op.To.Dir].New {
 		info, err := dir.Lstat(name)

@@ -14,7 +14,6 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// is reports whether that copy lies there, edited or not.
 func (m *copyMark) is(info Info, unstable bool) bool {
 	if unstable {
 		return m.matches(info)
@@ -22,7 +21,6 @@ func (m *copyMark) is(info Info, unstable bool) bool {
 	return info.Type == organize.TypeRegular && info.Inode == m.Inode && info.Birth == m.Birth
 }
 
-// matches reports whether it has the size and time that it was made with.
 func (m *copyMark) matches(info Info) bool {
 	return info.Type == organize.TypeRegular && info.Size == m.Size && info.MTime == m.MTime
 }
@@ -37,8 +35,6 @@ func (r *run) part(i int, at place, back bool) place {
 	return place{at.Dir, organize.TempName(r.Parts, i+1) + suffix}
 }
 
-// duplicate makes a copy of a file under another name, which it gets when it is whole and durable. known is the mark of
-// an earlier copy, nil for none; seen is what lay there when it was looked at.
 func (w *worker) duplicate(
 	o *op, dir Dir, from, to place, seen Info, known *copyMark, back bool,
 ) (*copyMark, *Problem) {
@@ -87,7 +83,6 @@ func (w *worker) duplicate(
 	return known, failedOr(into.Sync())
 }
 
-// publish gives a whole file its name, and replaces none.
 func (w *worker) publish(known *copyMark, into Dir, part, to place) *Problem {
 	err := errors.ErrUnsupported
 	if !w.journal.progress.moveByLink {
@@ -203,7 +198,6 @@ func isAsBefore(before, now Info) bool {
 	return now.Size == before.Size && now.MTime == before.MTime && now.Inode == before.Inode
 }
 
-// proven is nil if a copy reads back from the disk as it was written.
 func proven(known *copyMark, dir Dir, name string) *Problem {
 	f, err := dir.Read(name)
 	if err != nil {
@@ -221,7 +215,6 @@ func proven(known *copyMark, dir Dir, name string) *Problem {
 	return nil
 }
 
-// copyTo carries out a copy, a clone, or a move to another file system.
 func (w *worker) copyTo(o *op, source glimpse, from, to place) *Problem {
 	known, p := w.duplicate(o, source.dir, from, to, source.info, w.journal.progress.file(o.Index).copy, false)
 	if p != nil || o.Verb != organize.Move {
@@ -248,7 +241,6 @@ func (w *worker) copyTo(o *op, source glimpse, from, to place) *Problem {
 	return remove(s.dir, from.Name)
 }
 
-// fetch brings a file back from another file system.
 func (w *worker) fetch(o *op, target glimpse, from, to place) *Problem {
 	known, p := w.duplicate(o, target.dir, to, from, target.info, w.journal.progress.file(o.Index).returned, true)
 	if p != nil {
@@ -266,8 +258,6 @@ func (w *worker) fetch(o *op, target glimpse, from, to place) *Problem {
 	return w.discard(o.Index, from, true)
 }
 
-// provenAt is no problem if a copy reads back from the disk as it was written and its name is durable. It returns the
-// copy's folder.
 func (w *worker) provenAt(known *copyMark, at place) (Dir, *Problem) {
 	dir, err := w.dirs.get(at.Dir)
 	if err != nil {
@@ -279,7 +269,6 @@ func (w *worker) provenAt(known *copyMark, at place) (Dir, *Problem) {
 	return dir, failedOr(dir.Sync())
 }
 
-// discard removes what an interrupted copy has left in a folder.
 func (w *worker) discard(i int, at place, back bool) *Problem {
 	dir, err := w.dirs.get(at.Dir)
 	if err == nil {
@@ -294,7 +283,6 @@ func (w *worker) discard(i int, at place, back bool) *Problem {
 	return nil
 }
 
-// errOriginalEdited says of a copy that it is not the one that was changed.
 var errOriginalEdited = lang.Error("the original, not the copy")
 
 const chunk = 256 << 10 // what the caches of a processor hold of it: with 1 MiB copying takes half as long again
@@ -343,7 +331,6 @@ type pieceReader struct {
 	buffers [3][]byte // one is read, one waits, one is written
 }
 
-// piece is a part of a file; with an error nothing comes behind it.
 type piece struct {
 	data []byte
 	at   int64
@@ -359,7 +346,6 @@ func (r *pieceReader) next(buffer int) piece {
 	return p
 }
 
-// ahead reads one piece ahead of who asks for the next. stop ends that.
 func (r *pieceReader) ahead() (next func() piece, stop func()) {
 	pieces, done := make(chan piece, 1), make(chan struct{})
 	go func() {

@@ -41,7 +41,6 @@ func (e *Engine) open(j *journal) *execution {
 	return x
 }
 
-// reopen opens a run of the journals whose folders are there.
 func (e *Engine) reopen(id string) (*execution, error) {
 	j, err := openJournal(e.Journals, id, true)
 	if err != nil {
@@ -66,7 +65,6 @@ func (x *execution) close() {
 	x.w.journal.close()
 }
 
-// apply carries the run out, from wherever it is. An error means that the journal can't be written any more.
 func (x *execution) apply(ctx context.Context) error {
 	x.w.ctx = ctx
 	if err := x.begin(); err != nil {
@@ -102,7 +100,6 @@ func (x *execution) emptied() []bool {
 	return out
 }
 
-// used returns which folders hold a file that has come to its place, and whether any file has.
 func (x *execution) used() (used []bool, anything bool) {
 	used = make([]bool, len(x.w.run.Dirs))
 	for i := range x.w.run.Ops {
@@ -117,7 +114,6 @@ func (x *execution) used() (used []bool, anything bool) {
 	return used, anything
 }
 
-// begin finds out what the file systems can do, once a run.
 func (x *execution) begin() error {
 	if x.w.journal.progress.probed {
 		return nil
@@ -130,11 +126,8 @@ func (x *execution) begin() error {
 	return nil
 }
 
-// maxTroubles is after how many failures of the disk in a row a run stops.
 const maxTroubles = 3
 
-// takeSteps carries out the steps of one worker, or puts them back, the last one first. A step that fails is dealt with
-// by the direction.
 func (x *execution) takeSteps(w *worker, first, end int, back bool) {
 	half := organize.Aside // the leg after which a file is under way
 	if back {
@@ -204,7 +197,6 @@ func (x *execution) cause() error {
 	return x.stopped
 }
 
-// stop notes why the run has not come to its end, of which the first cause counts, and which files it has not come to.
 func (x *execution) stop(rest []step, half organize.Leg, why error) {
 	x.mu.Lock()
 	if x.stopped == nil {
@@ -218,7 +210,6 @@ func (x *execution) stop(rest []step, half organize.Leg, why error) {
 	}
 }
 
-// arrived tells that a file has come to its place, or is back.
 func (x *execution) arrived(i int) {
 	if x.w.preview != nil {
 		return
@@ -242,7 +233,6 @@ func (x *execution) arrived(i int) {
 	x.copying(0)
 }
 
-// copying tells how far the run is, with at bytes of a copy that is under way.
 func (x *execution) copying(at int64) {
 	if x.w.journal.progress.stage != Applying {
 		return
@@ -255,7 +245,6 @@ func (x *execution) copying(at int64) {
 	})
 }
 
-// rollBack puts back what was done of the bundle of a file that failed, up to a step; false means that it could not be.
 func (x *execution) rollBack(w *worker, at, cause int, p *Problem) bool {
 	bundle, whole := x.w.run.Ops[cause].Bundle, true
 	for i := at; i >= 0; i-- {
@@ -282,7 +271,6 @@ func (x *execution) rollBack(w *worker, at, cause int, p *Problem) bool {
 	return whole
 }
 
-// finish makes everything durable, and then says so.
 func (x *execution) finish(s Stage) error {
 	for i := range x.w.run.Dirs {
 		if x.w.run.Dirs[i].Parent >= 0 {
@@ -306,7 +294,6 @@ func (x *execution) finish(s Stage) error {
 	return x.w.journal.enter(s, x.now())
 }
 
-// remember writes the times of the folders down, so that an undo sees whether others have changed them since.
 func (x *execution) remember() {
 	for i, touched := range x.touched {
 		if !touched || x.w.run.Dirs[i].New {
@@ -321,7 +308,6 @@ func (x *execution) remember() {
 	}
 }
 
-// settle gives folders that were there the mode, owner and time that they had, deepest first.
 func (x *execution) settle(times bool) error {
 	m := &x.w.journal.progress
 	for i := len(x.w.run.Dirs) - 1; i >= 0; i-- {

@@ -8,10 +8,8 @@ import (
 	"syscall"
 )
 
-// maxOpen is how many folders are kept open; each worker has as many.
 const maxOpen = 64
 
-// folders opens and makes the folders of a run.
 type folders struct {
 	system FS
 	run    *run
@@ -20,7 +18,6 @@ type folders struct {
 	asRoot bool
 }
 
-// look returns what lies at a place, if anything does, and the folder if it is there.
 func (f *folders) look(at place) (dir Dir, info Info, there bool, err error) {
 	dir, err = f.get(at.Dir)
 	if err == nil {
@@ -32,7 +29,6 @@ func (f *folders) look(at place) (dir Dir, info Info, there bool, err error) {
 	return dir, info, err == nil, err
 }
 
-// get returns a folder; ENOENT where it is not there.
 func (f *folders) get(i int) (Dir, error) {
 	if d, open := f.open[i]; open {
 		return d, nil
@@ -55,7 +51,6 @@ func (f *folders) get(i int) (Dir, error) {
 	return dir, nil
 }
 
-// nearest returns a folder, or where it is not there the nearest above it that is, and which one that is.
 func (f *folders) nearest(i int) (int, Dir, error) {
 	dir, err := f.get(i)
 	for isMissing(err) && f.run.Dirs[i].Parent >= 0 {
@@ -65,7 +60,6 @@ func (f *folders) nearest(i int) (int, Dir, error) {
 	return i, dir, err
 }
 
-// writable says why no names can be changed in a folder. No other may be in use.
 func (f *folders) writable(i int) *Problem {
 	f.trim()
 	dir, err := f.get(i)
@@ -78,7 +72,6 @@ func (f *folders) writable(i int) *Problem {
 	return nil
 }
 
-// forget closes a folder that goes away, and those below it.
 func (f *folders) forget(gone int) {
 	for i, dir := range f.open {
 		for at := i; at >= 0; at = f.run.Dirs[at].Parent {
@@ -117,7 +110,6 @@ func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // isElse reports whether something lies where a folder was to be: a file, or a link, which is never followed.
 func isElse(err error) bool { return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) }
 
-// make returns a folder, which is made where it is not there.
 func (f *folders) make(i int) (Dir, error) {
 	if f.run.Dirs[i].New { // no other worker sees it before it has its mode
 		f.making.Lock()
@@ -147,7 +139,6 @@ func (f *folders) makeDir(i int) (Dir, error) {
 	return dir, err
 }
 
-// inherit gives a folder the mode of the one above it and, for root, its owner.
 func (f *folders) inherit(i int, dir Dir) error {
 	parent, err := f.get(f.run.Dirs[i].Parent)
 	if err != nil {
@@ -194,7 +185,6 @@ func dress(dir Dir, mode, uid, gid uint32, owner bool) error {
 	return nil
 }
 
-// sweep removes the folders that the moves of this run have emptied, deepest first, never a root.
 func (f *folders) sweep(emptied []bool) {
 	for i := len(f.run.Dirs) - 1; i >= 0; i-- {
 		f.trim()
@@ -228,7 +218,6 @@ func (f *folders) pruneFrom(first int) {
 	}
 }
 
-// remove removes a folder if it is empty, and reports whether it is gone.
 func (f *folders) remove(i int) (gone bool, _ error) {
 	d := &f.run.Dirs[i]
 	parent, err := f.get(d.Parent)

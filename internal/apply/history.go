@@ -85,7 +85,6 @@ func (e *Engine) runs(check bool) ([]Run, error) {
 	return out, nil
 }
 
-// summary is what the history says of a run whose header was read.
 func (p *progress) summary(of *run) Run {
 	r := Run{
 		ID: of.ID, Begun: of.Begun, Mode: of.Mode, Stage: p.stage, At: p.at, Files: len(p.files), Damaged: p.damaged,
@@ -133,7 +132,6 @@ func (e *Engine) ids() ([]string, error) {
 	return ids, nil
 }
 
-// free returns an *UnfinishedError where a run was interrupted. What one has left that never began is cleared away.
 func (e *Engine) free() error {
 	names, err := e.Journals.Names()
 	if err != nil {
@@ -161,7 +159,6 @@ func (e *Engine) free() error {
 	return cut
 }
 
-// runID returns the plan's id, or a like one where a run has that already.
 func (e *Engine) runID(plan string) (string, error) {
 	ids, err := e.ids()
 	if err != nil {
@@ -205,7 +202,6 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 	return m.summary(j.run), out, nil
 }
 
-// notDone says of a file that was not carried out what became of it.
 func notDone(why organize.Code) (Status, *Problem) {
 	p := problem(why)
 	switch {
@@ -219,7 +215,6 @@ func notDone(why organize.Code) (Status, *Problem) {
 	return StatusRefused, p
 }
 
-// where looks whether a file is at its target.
 func (x *execution) where(i int) Status {
 	o := &x.w.run.Ops[i]
 	x.w.dirs.trim()
@@ -230,7 +225,6 @@ func (x *execution) where(i int) Status {
 	return x.w.journal.progress.elsewhere()
 }
 
-// elsewhere says of a file that is not at its target what an interrupted run has done with it.
 func (p *progress) elsewhere() Status {
 	if p.undoing {
 		return StatusUndone
@@ -300,7 +294,6 @@ func (e *Engine) Abandon(id string) error {
 	return j.enter(Abandoned, e.Now())
 }
 
-// nameLater says of files that are no longer where the run left them which later run has moved them on.
 func (e *Engine) nameLater(out *Outcome, begun time.Time) {
 	gone := map[string]*Problem{}
 	for i := range out.Results {

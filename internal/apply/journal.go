@@ -49,7 +49,6 @@ type field struct {
 // quoted is text that is quoted as in plans: JSON is UTF-8, which names need not be.
 type quoted string
 
-// fields are those of an operation's line, and of that of its first half.
 func (o *op) fields() (whole, half []field) {
 	return []field{
 		{`"verb":`, &o.Verb},
@@ -79,7 +78,6 @@ var (
 	unescapeJSON = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
 )
 
-// appendFields writes the line of fields; all but the first two are left out where they are zero.
 func appendFields(b []byte, fields []field) []byte {
 	b = append(b, '{')
 	for i, f := range fields {
@@ -115,7 +113,6 @@ func appendFields(b []byte, fields []field) []byte {
 
 var errNoStep = lang.Error("it is not a step")
 
-// readFields is the inverse of appendFields, for a line without its end.
 func readFields(line []byte, fields []field) error {
 	rest, end := bytes.CutPrefix(line, []byte("{"))
 	if !end {
@@ -142,7 +139,6 @@ func readFields(line []byte, fields []field) error {
 	return nil
 }
 
-// cutValue cuts a string without its quotes, a number or a truth value off.
 func cutValue(text []byte) (value, rest []byte) {
 	if len(text) == 0 || text[0] != '"' {
 		n := max(bytes.IndexAny(text, ",}"), 0)
@@ -187,13 +183,11 @@ func (f field) read(s string) (err error) {
 	return err
 }
 
-// sumLine is the last line of the fixed part, with the sum of the lines before it.
 func sumLine(text []byte) []byte {
 	sum := sha256.Sum256(text)
 	return fmt.Appendf(nil, "{\"sha256\":\"%s\"}\n", hex.EncodeToString(sum[:]))
 }
 
-// text returns the journal's fixed part: everything that will be done, and how everything was.
 func (r *run) text() []byte {
 	var folders bytes.Buffer
 	encoder := newEncoder(&folders)
@@ -240,7 +234,6 @@ func (r *run) text() []byte {
 	return b.Bytes()
 }
 
-// stepBytes is about what a file takes in a journal.
 const stepBytes = 330
 
 func newEncoder(w io.Writer) *json.Encoder {
@@ -294,7 +287,6 @@ func readHeader(text []byte) (_ *run, h header, length int, err error) {
 	return r, h, len(line) + 1, nil
 }
 
-// fixedPart returns where the line with the checksum begins and where the marks do, if the checksum is right.
 func (h *header) fixedPart(text []byte, length int) (sum, marks int, err error) {
 	marks = length + h.Bytes
 	sum = marks - len(sumLine(nil))
@@ -358,7 +350,6 @@ func (r *run) readFolder(line []byte) error {
 	return nil
 }
 
-// readSteps reads the lines of steps, of which the first is the journal's line of that number.
 func (r *run) readSteps(lines [][]byte, number int) error {
 	ops := make([]op, len(lines)) // without a verb: the first half of one
 	parts := split(len(lines), runtime.GOMAXPROCS(0))

@@ -9,7 +9,6 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// journal is an open journal: a run, and marks that are added to it, by several workers at once.
 type journal struct {
 	run      *run
 	progress progress
@@ -22,10 +21,8 @@ type journal struct {
 
 func journalName(id string) string { return id + ".journal" }
 
-// unwritten is the name of a journal until it is complete.
 func unwritten(id string) string { return "." + id + ".journal.new" }
 
-// newJournal writes a run down, durably, before anything of it is done.
 func newJournal(dir Dir, r *run) (_ *journal, err error) {
 	name := unwritten(r.ID)
 	file, err := dir.Create(name)
@@ -117,7 +114,6 @@ func readAll(f File) ([]byte, error) {
 	return readPart(f, 0, info.Size)
 }
 
-// readPart returns what stands between two places, less where the file ends before.
 func readPart(f File, from, to int64) ([]byte, error) {
 	text := make([]byte, to-from)
 	n, err := f.ReadAt(text, from)
@@ -169,7 +165,6 @@ func readSummary(dir Dir, id string, check bool) (*Run, error) {
 	return &out, err
 }
 
-// window is how much of a journal is read at a time, and longestHeader what is read of a header: it names roots.
 const window, longestHeader = 64 << 10, 8 << 20
 
 func readStart(file File, size int64) (r *run, h header, length int, err error) {
@@ -184,7 +179,6 @@ func readStart(file File, size int64) (r *run, h header, length int, err error) 
 	}
 }
 
-// readMarks returns the marks: the file was made as long as it will ever be, so behind them there are zeros.
 func readMarks(file File, from, size int64) (text []byte, err error) {
 	for from < size {
 		some, err := readPart(file, from, min(from+window, size))

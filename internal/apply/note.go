@@ -31,10 +31,8 @@ func (c *check) note(i int) *organize.Note {
 	return c.plan.Units[c.items[i].unit].Ops[c.items[i].line].Note
 }
 
-// mostNote is how many bytes of an NFO that somebody has written are read.
 const mostNote = 1 << 20
 
-// noteThere decides on a file for media servers whose name is taken: whoever wrote what is there, it stays.
 func (c *check) noteThere(i int, dir Dir, name string, info Info) *Problem {
 	o := &c.items[i].op
 	if holder, freed := c.moves[o.To]; freed && c.items[holder].problem == nil {
@@ -63,7 +61,6 @@ func readUpTo(dir Dir, name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, 0, most))
 }
 
-// compareNote compares what lies at the target of an operation that writes with the bytes that were written down.
 func (w *worker) compareNote(o *op, dir Dir, info Info) (what, error) {
 	if info.Type == organize.TypeRegular && info.Size == o.Size {
 		text, err := readUpTo(dir, o.To.Name, o.Size+1)
@@ -102,7 +99,6 @@ func (w *worker) write(o *op) *Problem {
 	return p
 }
 
-// fillNote writes a file under a temporary name and makes it durable.
 func (w *worker) fillNote(o *op, into Dir, part place) (_ *copyMark, err error) {
 	folder, err := into.Stat()
 	if err != nil {
@@ -133,7 +129,6 @@ func (w *worker) fillNote(o *op, into Dir, part place) (_ *copyMark, err error) 
 	return &copyMark{Inode: info.Inode, Size: info.Size, MTime: info.MTime, Birth: info.Birth}, nil
 }
 
-// isHome reports whether a file lies at a place that the run was to move away from there.
 func (w *worker) isHome(at place) bool {
 	return slices.ContainsFunc(w.run.Ops, func(o op) bool {
 		if o.Verb != organize.Move || o.From != at {

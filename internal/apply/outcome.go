@@ -101,7 +101,6 @@ func (e *MountError) Text() lang.Text {
 // Unwrap returns what the system said.
 func (e *MountError) Unwrap() error { return e.Err }
 
-// outcome completes what is told of a run.
 func (x *execution) outcome(out *Outcome, err error) (*Outcome, error) {
 	out.Unfinished, out.Why, out.Damaged = x.w.journal.progress.stage.Unfinished(), x.stopped, x.w.journal.progress.damaged
 	for _, i := range x.w.noticed.badCRC {
@@ -116,7 +115,6 @@ func (x *execution) outcome(out *Outcome, err error) (*Outcome, error) {
 	return out, err
 }
 
-// results are those of a run's files, whose status is not known yet.
 func (x *execution) results() []Result {
 	out := make([]Result, len(x.w.run.Ops))
 	for i := range x.w.run.Ops {
@@ -128,7 +126,6 @@ func (x *execution) results() []Result {
 	return out
 }
 
-// tell sets what became of each file.
 func (x *execution) tell(out *Outcome, done Status) {
 	byN := map[int]int{}
 	for i := range x.w.run.Ops {
@@ -160,8 +157,6 @@ func (x *execution) tell(out *Outcome, done Status) {
 	}
 }
 
-// changed returns the folders of the entries into which files have come, or out of which they have gone within a target
-// root.
 func (x *execution) changed() []string {
 	used := map[int]bool{}
 	for i := range x.w.run.Ops {
@@ -293,10 +288,8 @@ func (p *Problem) Text() lang.Text {
 // Unwrap returns what the system said.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// problem returns a Problem of the code; nil means that there is nothing more to say.
 func problem(c organize.Code) *Problem { return &Problem{Code: c} }
 
-// errnos says which code an error of the system is; any other is "io".
 var errnos = []struct {
 	errno syscall.Errno
 	code  organize.Code
@@ -317,7 +310,6 @@ var errnos = []struct {
 	{syscall.ENOENT, Changed},
 }
 
-// failed returns the Problem of an error; one that is a Problem already stays it.
 func failed(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -330,10 +322,8 @@ func failed(err error) *Problem {
 	return &Problem{Code: organize.Unreadable, Err: err}
 }
 
-// isLeft reports whether a file for media servers is not written, and all else goes on.
 func (p *Problem) isLeft() bool { return p.Code == NotCached || p.Code == ForeignNFO }
 
-// failedOr is failed where there may be no error.
 func failedOr(err error) *Problem {
 	if err == nil {
 		return nil

@@ -9,10 +9,8 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// probeName is the folder in which a run tries out what a file system can do.
 func (r *run) probeName() string { return ".anivault-" + r.ID + "-probe" }
 
-// probe finds out what the file systems of the targets can do, and those from which files are moved to another one.
 func (x *execution) probe() (found probed, _ error) {
 	for i := range x.w.run.Dirs {
 		if !x.w.run.isProbed(i) {
@@ -37,8 +35,6 @@ func (x *execution) probe() (found probed, _ error) {
 	return found, nil
 }
 
-// isProbed reports whether a folder is a root in which is tried out what its file system can do: a target, or one from
-// which files are moved to another file system.
 func (r *run) isProbed(dir int) bool {
 	return r.isTarget(dir) || r.Dirs[dir].Parent < 0 &&
 		slices.ContainsFunc(r.Ops, func(o op) bool { return o.Across && r.rootOf(o.From.Dir) == dir })
@@ -51,7 +47,6 @@ func (r *run) rootOf(dir int) int {
 	return dir
 }
 
-// probeIn tries one file system out, in a folder of that name.
 func probeIn(root Dir, name string) (way string, unstable bool, err error) {
 	clearProbe(root, name) // of an interrupted run
 	if err := root.Mkdir(name); err != nil {
@@ -106,7 +101,6 @@ func probeIn(root Dir, name string) (way string, unstable bool, err error) {
 	return way, info.Inode != before.Inode || opened.Inode != before.Inode, err
 }
 
-// links reports whether files can have two names, and the file system says how many.
 func links(dir Dir, name string) bool {
 	if dir.Link(name, dir, "d") != nil {
 		return false
@@ -128,7 +122,6 @@ func clearProbe(root Dir, name string) {
 	_ = root.Rmdir(name)
 }
 
-// unprobe removes what a probe has left that was interrupted.
 func (x *execution) unprobe() {
 	for i := range x.w.run.Dirs {
 		if !x.w.run.isProbed(i) {
@@ -148,7 +141,6 @@ var firm = map[string]bool{
 	"overlay": true, "ecryptfs": true, "ceph": true,
 }
 
-// isFirm reports whether a root's file system is one of them.
 func isFirm(r organize.Root) bool { return firm[strings.ToLower(r.Type)] && r.Inode != 0 }
 
 // Abilities are what the file system of a folder can do, as tried out in it.
@@ -182,7 +174,6 @@ func Examine(system FS, path, id string) (a Abilities, err error) {
 	return a, errors.Join(err, root.SetMTime(before.MTime))
 }
 
-// tryLinks tries out what a run finds out only when it needs it.
 func (a *Abilities) tryLinks(root Dir, name string) error {
 	if err := root.Mkdir(name); err != nil {
 		return err

@@ -79,7 +79,6 @@ type copyMark struct {
 	Mode  uint32         `json:"mode,omitempty"`  // of what it was made of
 }
 
-// probed is what trying out the file systems has found.
 type probed struct {
 	MoveByLink     bool `json:"move_by_link,omitempty"`
 	UnstableInodes bool `json:"unstable_inodes,omitempty"`
@@ -104,7 +103,6 @@ func newProgress(files, folders int) progress {
 	return progress{stage: Planned, files: make([]*fileProgress, files), folders: make([]folderProgress, folders)}
 }
 
-// file returns what is known of an operation's file.
 func (p *progress) file(i int) fileProgress {
 	if p.files[i] == nil {
 		return fileProgress{}
@@ -125,17 +123,14 @@ func (r *run) room() int64 {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// crcFormat takes the place of a mark's last brace.
 const crcFormat = `,"crc":"%08x"}`
 
-// line returns the mark's line.
 func (m *mark) line() []byte {
 	text, _ := json.Marshal(m) // there is nothing in it that has no form in JSON
 	text = text[:len(text)-1]
 	return append(fmt.Appendf(text, crcFormat, crc32.Checksum(text, castagnoli)), '\n')
 }
 
-// readMark reads a line without its end; false where it is not as it was written.
 func readMark(line []byte) (m mark, whole bool) {
 	at := len(line) - len(fmt.Sprintf(crcFormat, 0))
 	if at < 0 || string(line[at:]) != fmt.Sprintf(crcFormat, crc32.Checksum(line[:at], castagnoli)) {
@@ -162,7 +157,6 @@ func (p *progress) replay(text []byte) (end int) {
 	}
 }
 
-// take understands one mark. One of an unknown word is passed over.
 func (p *progress) take(m *mark) {
 	switch {
 	case !m.At.IsZero():
@@ -208,7 +202,6 @@ func (p *progress) takeFile(i int, m *mark) {
 	}
 }
 
-// enter takes over a stage.
 func (p *progress) enter(s Stage, at time.Time) {
 	p.stage, p.at = s, at
 	p.undoing = s == Undoing || s == Abandoned && p.undoing
@@ -240,14 +233,12 @@ func (j *journal) mark(m mark) {
 	j.end += int64(len(text))
 }
 
-// markFile and markFolder add a line about one of them.
 func (j *journal) markFile(i int, word string, code organize.Code) {
 	j.mark(mark{Mark: word, File: new(i), Code: code})
 }
 
 func (j *journal) markFolder(i int, word string) { j.mark(mark{Mark: word, Folder: new(i)}) }
 
-// sync makes the marks durable.
 func (j *journal) sync() error {
 	if err := j.file.Sync(); err != nil {
 		return err

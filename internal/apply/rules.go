@@ -18,14 +18,12 @@ const (
 	anything = ours | notOurs
 )
 
-// sight is what was seen at a place.
 type sight struct {
 	what what
 	dir  Dir // the folder; nil where it is not there
 	info Info
 }
 
-// see looks at a place for an operation's file: the one that it takes or, at its target, what it makes there.
 func (w *worker) see(o *op, at place) (sight, error) {
 	if w.preview != nil {
 		if s, known := w.preview.see(o, at); known {
@@ -58,7 +56,6 @@ func (w *worker) see(o *op, at place) (sight, error) {
 	return s, err
 }
 
-// compare compares a file with the one that an operation takes.
 func (w *worker) compare(o *op, at place, s *sight) error {
 	if s.info.Type != organize.TypeRegular {
 		return nil
@@ -89,7 +86,6 @@ func (w *worker) compare(o *op, at place, s *sight) error {
 	return nil
 }
 
-// compareCopy compares what lies at a target with the copy that was made there.
 func (w *worker) compareCopy(o *op, info Info) what {
 	known := w.journal.progress.file(o.Index).copy
 	switch {
@@ -103,7 +99,6 @@ func (w *worker) compareCopy(o *op, info Info) what {
 	return edited
 }
 
-// kind is what one step does. The values are bits.
 type kind uint8
 
 const (
@@ -135,7 +130,6 @@ func kindOf(o *op, leg organize.Leg) kind {
 	return kindCopy
 }
 
-// act is what is done with a file.
 type act uint8
 
 const (
@@ -162,7 +156,6 @@ type rule struct {
 	code           organize.Code
 }
 
-// forwardRules say how a run is carried out and gone on with.
 var forwardRules = []rule{
 	{kinds: kindLink, source: anything, target: anything, act: actLink}, // what the name then leads to is looked at
 	{kinds: kindSymlink | kindNFO, source: anything, target: same, act: actStay},
@@ -175,7 +168,6 @@ var forwardRules = []rule{
 	{kinds: kindAny, source: anything, target: anything, act: actRefuse, code: Changed},
 }
 
-// backRules say how a run is put back.
 var backRules = []rule{
 	{kinds: kindLink, source: anything, target: nothing, ended: true, act: actRefuse, code: Gone},
 	{kinds: kindLink, source: anything, target: nothing, act: actStay},
@@ -214,7 +206,6 @@ var backRules = []rule{
 	{kinds: kindAny, source: anything, target: anything, act: actRefuse, code: MovedOn},
 }
 
-// glimpse looks at the first of some places where an operation's file is, and remembers what it has seen.
 type glimpse struct {
 	sight
 	places []place
@@ -243,7 +234,6 @@ func (g *glimpse) is(w *worker, o *op, wanted what) (bool, error) {
 	return g.what&wanted != 0, nil
 }
 
-// choose returns the rule that holds for a step, and what was seen on the way.
 func (w *worker) choose(s step, back bool) (chosen rule, source, target glimpse, _ error) {
 	o := &w.run.Ops[s.Op]
 	from, to := w.run.ends(s)
@@ -277,7 +267,6 @@ func (w *worker) choose(s step, back bool) (chosen rule, source, target glimpse,
 	return rule{act: actStay}, source, target, nil
 }
 
-// take carries one step out, or puts it back; one that is done already stays done.
 func (w *worker) take(s step, back bool) *Problem {
 	o := &w.run.Ops[s.Op]
 	from, to := w.run.ends(s)
@@ -325,7 +314,6 @@ func (w *worker) take(s step, back bool) *Problem {
 	return nil
 }
 
-// clean removes what an interrupted copy in the other direction has left, and one of a file for media servers.
 func (w *worker) clean(o *op, s step, back bool) *Problem {
 	from, to := w.run.ends(s)
 	switch {

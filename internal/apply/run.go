@@ -9,7 +9,6 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// run is what a journal holds before its marks: everything that is to be done, and how everything was.
 type run struct {
 	ID       string // of the run; that of the plan where no other run has it
 	Plan     string
@@ -28,7 +27,6 @@ type run struct {
 	Made map[place]int // the folders that the run makes, once all of them are known
 }
 
-// folder is a folder that is read or changed, as it was.
 type folder struct {
 	Name      string         `json:"folder"`              // the path of a root
 	Parent    int            `json:"parent"`              // its index; -1 for a root
@@ -40,7 +38,6 @@ type folder struct {
 	MTime     organize.Stamp `json:"mtime,omitzero"`
 }
 
-// op is one file and where it goes.
 type op struct {
 	Index  int // in Ops
 	N      int // in the plan, from 1
@@ -59,10 +56,8 @@ type op struct {
 	Temp   int    // the number of the temporary name in its own folder that it goes over; 0: none
 }
 
-// copies reports whether the operation makes a copy.
 func (o *op) copies() bool { return o.Verb == organize.Copy || o.Verb == organize.Reflink || o.Across }
 
-// bytes returns how much the run copies.
 func (r *run) bytes() int64 {
 	n := int64(0)
 	for i := range r.Ops {
@@ -73,19 +68,16 @@ func (r *run) bytes() int64 {
 	return n
 }
 
-// place is a name in a folder.
 type place struct {
 	Dir  int
 	Name string
 }
 
-// step is one effect on a name.
 type step struct {
 	Op  int // index
 	Leg organize.Leg
 }
 
-// path returns a folder's path.
 func (r *run) path(dir int) string {
 	if dir < len(r.Paths) {
 		return r.Paths[dir]
@@ -97,7 +89,6 @@ func (r *run) path(dir int) string {
 	return path.Join(r.path(d.Parent), d.Name)
 }
 
-// findPaths prepares path, when no folder is added any more.
 func (r *run) findPaths() {
 	r.Paths, r.Made = nil, map[place]int{}
 	for i := range r.Dirs {
@@ -108,7 +99,6 @@ func (r *run) findPaths() {
 	}
 }
 
-// base returns a folder, or the nearest above it that the run does not make.
 func (r *run) base(dir int) int {
 	for r.Dirs[dir].New {
 		dir = r.Dirs[dir].Parent
@@ -116,7 +106,6 @@ func (r *run) base(dir int) int {
 	return dir
 }
 
-// sourceOf returns the path of an operation's source, "" where it has none.
 func (r *run) sourceOf(o *op) string {
 	if o.Verb == organize.NFO {
 		return ""
@@ -126,12 +115,10 @@ func (r *run) sourceOf(o *op) string {
 
 func (r *run) pathOf(p place) string { return strings.TrimSuffix(r.path(p.Dir), "/") + "/" + p.Name }
 
-// temp is the temporary name of an operation.
 func (r *run) temp(o *op) place {
 	return place{o.From.Dir, organize.TempName(r.ID, o.Temp)}
 }
 
-// ends returns from where to where a step leads.
 func (r *run) ends(s step) (from, to place) {
 	o := &r.Ops[s.Op]
 	from, to = o.From, o.To
@@ -145,7 +132,6 @@ func (r *run) ends(s step) (from, to place) {
 	return from, to
 }
 
-// touched returns which folders the run changes, so that their times have to be set back.
 func (r *run) touched() []bool {
 	out := make([]bool, len(r.Dirs))
 	for i := range r.Ops {
@@ -166,7 +152,6 @@ func (r *run) touched() []bool {
 	return out
 }
 
-// isTarget reports whether a folder is a target root.
 func (r *run) isTarget(dir int) bool {
 	d := &r.Dirs[dir]
 	if d.Parent >= 0 {

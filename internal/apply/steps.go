@@ -12,7 +12,6 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// worker carries out steps of a run, one after the other.
 type worker struct {
 	ctx      context.Context // of apply or undo; when it ends a copy under way is given up
 	dirs     folders
@@ -25,7 +24,6 @@ type worker struct {
 	noticed  *noticed
 }
 
-// noticed are operations of which something is told at the end.
 type noticed struct {
 	lostAttributes []int // their copies could not keep all attributes
 	badCRC         []int // their content has not the CRC-32 of their name
@@ -34,7 +32,6 @@ type noticed struct {
 // sumOfEnds is how much of each end of a file stands for its content where inodes don't tell files apart.
 const sumOfEnds = 64 << 10
 
-// ends returns the XXH64 of the first and last 64 KiB of a file.
 func ends(dir Dir, name string, size int64) (uint64, error) {
 	f, err := dir.Read(name)
 	if err != nil {
@@ -91,7 +88,6 @@ func (w *worker) link(o *op, from, to place) *Problem {
 	return problem(Changed)
 }
 
-// renameBack gives a moved file its old name.
 func (w *worker) renameBack(o *op, dir Dir, from, to place) *Problem {
 	into, err := w.dirs.make(from.Dir)
 	if err != nil {
@@ -156,12 +152,10 @@ func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanne
 	return problem(Changed)
 }
 
-// cantExclude reports whether a file system can't rename without replacing.
 func cantExclude(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
-// cantLink reports whether a file system has no hard links.
 func cantLink(err error) bool {
 	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
 }
@@ -201,7 +195,6 @@ func (w *worker) dropOldName(o *op, dir Dir, from place, into Dir, to place) *Pr
 	return remove(dir, from.Name)
 }
 
-// remove takes a name away; one that is gone already is none.
 func remove(dir Dir, name string) *Problem {
 	if err := dir.Unlink(name); err != nil && !isMissing(err) {
 		return failed(err)
@@ -209,7 +202,6 @@ func remove(dir Dir, name string) *Problem {
 	return nil
 }
 
-// hasTwoNames reports whether an operation's file has two names in a folder.
 func (w *worker) hasTwoNames(o *op, at int, dir Dir) (bool, error) {
 	names, err := dir.Names()
 	n := 0
@@ -221,7 +213,6 @@ func (w *worker) hasTwoNames(o *op, at int, dir Dir) (bool, error) {
 	return n > 1, err
 }
 
-// unlink takes away what the run has made at a target. What it came from is there.
 func (w *worker) unlink(o *op, source, target glimpse, from, to place) *Problem {
 	if o.Verb == organize.Link && target.info.Links < 2 {
 		return problem(OriginalGone)
@@ -241,7 +232,6 @@ func (w *worker) unlink(o *op, source, target glimpse, from, to place) *Problem 
 	return w.discard(o.Index, from, true)
 }
 
-// symlink makes the operation's symbolic link.
 func (w *worker) symlink(o *op) *Problem {
 	into, err := w.dirs.make(o.To.Dir)
 	if err != nil {
@@ -259,8 +249,6 @@ func (w *worker) symlink(o *op) *Problem {
 	return nil
 }
 
-// leads returns the text of an operation's symbolic link: the way from its folder to the source or, where that is
-// wanted, the source's path.
 func (r *run) leads(o *op) string {
 	if r.Absolute {
 		return r.pathOf(o.From)

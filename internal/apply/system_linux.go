@@ -57,7 +57,6 @@ var protected = sync.OnceValue(func() bool {
 	return err == nil && n != 0
 })
 
-// euid is this user: no process of anivault changes it.
 var euid = sync.OnceValue(os.Geteuid)
 
 // MayLink implements FS, as proc(5) has it of protected_hardlinks, for users without capabilities.
@@ -89,7 +88,6 @@ func inGroup(gid uint32) bool {
 	return false
 }
 
-// linuxDir is an open folder.
 type linuxDir struct{ fd int }
 
 func (d *linuxDir) Close() error { return unix.Close(d.fd) }
@@ -245,7 +243,6 @@ func (d *linuxDir) file(name string, flags int) (File, error) {
 	return f, nil
 }
 
-// linuxFile is an open regular file.
 type linuxFile struct{ *os.File }
 
 func (f *linuxFile) Stat() (Info, error) { return statx(int(f.Fd()), "", unix.AT_EMPTY_PATH) }
@@ -292,8 +289,6 @@ func (f *linuxFile) CopyMetadata(from File, info Info, owner bool) (whole bool, 
 	}))
 }
 
-// copyAttributes copies what a user has written down about a file, and its access list, and reports whether all of it
-// could be.
 func copyAttributes(from, to int) (whole bool) {
 	list := make([]byte, 64<<10)
 	n, err := unix.Flistxattr(from, list)

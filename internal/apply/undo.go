@@ -49,8 +49,6 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	return out, err
 }
 
-// choice returns which operations are put back: those that are not back yet, whole bundles of them. part says that
-// others stay.
 func (x *execution) choice(only func(source, target string) bool) (wanted []bool, part bool) {
 	bundles := map[int]bool{}
 	for i := range x.w.run.Ops {
@@ -92,7 +90,6 @@ func (x *execution) waits(o *op, at place) bool {
 	return err == nil && home.what&ours != 0
 }
 
-// noteStayed writes down which operations the run has not come to.
 func (x *execution) noteStayed(stayed map[int]bool) {
 	m := &x.w.journal.progress
 	for i := range x.w.run.Ops {
@@ -106,7 +103,6 @@ func (x *execution) noteStayed(stayed map[int]bool) {
 	}
 }
 
-// undo puts back what is wanted. A dry run decides as an undo does, and only notes what would be done.
 func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]bool) error {
 	x.w.ctx = ctx
 	if dry {
@@ -148,7 +144,6 @@ func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]boo
 	return x.finish(x.ended())
 }
 
-// ended returns the stage in which an undo leaves the run, and notes what has to be known of its files then.
 func (x *execution) ended() Stage {
 	m, s := &x.w.journal.progress, Undone
 	for i := range x.w.run.Ops {
@@ -169,8 +164,6 @@ func (x *execution) ended() Stage {
 	return s
 }
 
-// compareFolders marks the folders that others have changed since the run, and those that are gone. An interrupted run
-// knows nothing of others.
 func (x *execution) compareFolders() {
 	m := &x.w.journal.progress
 	for i := range x.w.run.Dirs {
@@ -196,7 +189,6 @@ func (x *execution) compareFolders() {
 	}
 }
 
-// keep notes why a file is not put back. None stays under a temporary name: its target has it again.
 func (x *execution) keep(w *worker, s step, p *Problem) {
 	if x.codes[s.Op] == nil {
 		x.codes[s.Op] = p
@@ -218,8 +210,6 @@ func (x *execution) keep(w *worker, s step, p *Problem) {
 	}
 }
 
-// dropTooBig keeps the files that have to be copied back to a file system that has no room for them, what they need and
-// one in a hundred, and returns them.
 func (x *execution) dropTooBig() []int {
 	need, free, on := map[uint64]int64{}, map[uint64]uint64{}, map[int]uint64{}
 	for i := range x.w.run.Ops {
@@ -266,7 +256,6 @@ type undoPreview struct {
 	refused map[int]*Problem // of folders: why no name in them can be changed
 }
 
-// see returns what will lie at a place that was noted.
 func (v *undoPreview) see(o *op, at place) (sight, bool) {
 	holder, known := v.holds[at]
 	switch {
@@ -289,7 +278,6 @@ func (v *undoPreview) goes(at place, info Info) bool {
 	return v.left[info.Inode]
 }
 
-// emptied reports whether a folder that the run has made will hold nothing any more.
 func (v *undoPreview) emptied(i int) bool {
 	dir, err := v.w.dirs.get(i)
 	if err != nil {
@@ -307,7 +295,6 @@ func (v *undoPreview) emptied(i int) bool {
 	return err == nil
 }
 
-// take notes what a step changes, if it could be taken.
 func (v *undoPreview) take(i int, a act, from, to place, info Info) *Problem {
 	switch a {
 	case actUnlink:
@@ -335,7 +322,6 @@ func (v *undoPreview) take(i int, a act, from, to place, info Info) *Problem {
 	return nil
 }
 
-// writable says why no name can be changed in a folder, or in the one above it that is there.
 func (v *undoPreview) writable(dir int) *Problem {
 	dir, _, err := v.w.dirs.nearest(dir)
 	if isElse(err) {

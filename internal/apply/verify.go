@@ -85,7 +85,6 @@ func (x *execution) verify(o *op, deep bool) (Status, error) {
 	return x.read(o)
 }
 
-// read compares a file's content with what is known of it.
 func (x *execution) read(o *op) (Status, error) {
 	wanted, named := namedCRC(o)
 	known := x.w.journal.progress.file(o.Index).copy
@@ -133,7 +132,6 @@ func namedCRC(o *op) (crc uint32, named bool) {
 	return 0, false
 }
 
-// nameMoved says of files that are not there which later run has moved them.
 func (e *Engine) nameMoved(out *Outcome, j *journal) {
 	for i := range out.Results {
 		if r := &out.Results[i]; r.Status == StatusGone || r.Status == StatusReplaced {

@@ -9,10 +9,8 @@ import (
 // fewest is how many steps a worker has at least: fewer take no longer one after the other.
 const fewest = 64
 
-// workersFor returns how many of the workers so many steps need.
 func workersFor(workers, steps int) int { return max(1, min(workers, steps/fewest)) }
 
-// split divides the numbers below n into parts of equal size.
 func split(n, parts int) [][2]int {
 	parts = workersFor(parts, n)
 	out := make([][2]int, parts)
@@ -45,8 +43,6 @@ func parallel(parts [][2]int, do func(part, first, end int)) {
 	}
 }
 
-// inParallel does something with all steps, in parts at the same time where none waits for another. Each worker has its
-// own open folders.
 func (x *execution) inParallel(do func(w *worker, first, end int)) {
 	parts := x.w.run.parts(workersFor(x.workers, len(x.w.run.Steps)))
 	if len(parts) < 2 {
@@ -81,8 +77,6 @@ func (r *run) parts(n int) [][2]int {
 
 func (r *run) bundleAt(step int) int { return r.Ops[r.Steps[step].Op].Bundle }
 
-// independent reports whether files are only linked, or moved from folders that lie apart from those they go to, and
-// bundles are whole.
 func (r *run) independent() bool {
 	ended := map[int]bool{}
 	moves := false

@@ -46,10 +46,8 @@ type Episode struct {
 	Plot    string
 }
 
-// images is where TMDB's images lie, in the size in which they were given.
 const images = "https://image.tmdb.org/t/p/original"
 
-// page is where TMDB shows an entry to people.
 const page = "https://www.themoviedb.org/"
 
 type work struct {

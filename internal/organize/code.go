@@ -33,7 +33,6 @@ const (
 	Unreadable    Code = "io"
 )
 
-// meaning is what a code says, and whether it is a conflict of names.
 type meaning struct {
 	code     Code
 	text     string

@@ -11,7 +11,6 @@ import (
 	"github.com/anivault/anivault/internal/library"
 )
 
-// skipSameFolders leaves the files of two works that would get one folder: names of kodi carry no id.
 func (p *Planner) skipSameFolders() {
 	holders := map[foldKey]*entry{}
 	for _, v := range p.videos {
@@ -35,7 +34,6 @@ func (p *Planner) skipSameFolders() {
 	p.compact()
 }
 
-// conflicts are the files of one conflict, by each of them: they are listed together.
 type conflicts map[*video]*[]*video
 
 func (c conflicts) join(a, b *video) {
@@ -57,7 +55,6 @@ func (c conflicts) join(a, b *video) {
 	}
 }
 
-// labelSameNames gives labels to the files that would have one name, or leaves them.
 func (p *Planner) labelSameNames() {
 	groups := sameNames(p.videos)
 	if len(groups) == 0 {
@@ -80,7 +77,6 @@ func (p *Planner) labelSameNames() {
 	p.compact()
 }
 
-// sameNames returns the videos that would have one name but for their extensions, in the order of the records.
 func sameNames(videos []*video) [][]*video {
 	first := make(map[foldKey]*video, len(videos))
 	groups := map[*video][]*video{} // by the first of a name
@@ -108,7 +104,6 @@ func sameNames(videos []*video) [][]*video {
 	return out
 }
 
-// label tells the files of one name apart by their parts, else, if that is wanted, as versions.
 func (p *Planner) label(group []*video) {
 	labels := parts(group)
 	kind := group[0].work.Kind
@@ -130,7 +125,6 @@ func (p *Planner) label(group []*video) {
 	}
 }
 
-// parts returns " - part1" and so on where each file has a part's number of its own.
 func parts(group []*video) []string {
 	var labels []string
 	for _, v := range group {
@@ -143,7 +137,6 @@ func parts(group []*video) []string {
 	return distinct(labels)
 }
 
-// part returns the number of the part that a file is, by its name; 0 for none.
 func (v *video) part() int {
 	read := 0
 	if v.tags != nil {
@@ -152,7 +145,6 @@ func (v *video) part() int {
 	return partOf(v.item.Name, read)
 }
 
-// partOf returns the number of the part that a file is: what was read of its name, else a disc's number.
 func partOf(name string, read int) int {
 	if m := disc().FindStringSubmatch(library.Stem(name)); read <= 0 && m != nil {
 		read, _ = strconv.Atoi(m[1])
@@ -168,7 +160,6 @@ var singleDisc = lazyregexp.New(
 // singlePart matches a part's number right behind the episode's. It may be the episode's title, too.
 var singlePart = lazyregexp.New(`(?i)S\d{1,2}E\d{1,4}[ ._-]+(?:part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
-// labelSinglePart gives a part its label also where the others are not there.
 func (v *video) labelSinglePart() {
 	if v.label != "" {
 		return
@@ -192,10 +183,8 @@ func (v *video) labelSinglePart() {
 	}
 }
 
-// disc matches what says which disc of a film a file is: "cd2", "Disc 1".
 var disc = lazyregexp.New(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck]|dvd|part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
-// versionFields are what tells versions apart, the most telling first.
 var versionFields = []func(*tags) string{
 	func(t *tags) string { return t.edition },
 	func(t *tags) string { return t.resolution },
@@ -247,7 +236,6 @@ func labelsBy(group []*video, first, second int) []string {
 	return distinct(labels)
 }
 
-// distinct returns the labels if no two are the same.
 func distinct(labels []string) []string {
 	seen := map[string]bool{}
 	for _, l := range labels {

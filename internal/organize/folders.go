@@ -61,7 +61,6 @@ type Disk interface {
 	Walked() []string
 }
 
-// folder is a folder that was listed.
 type folder struct {
 	path  string
 	items []Item
@@ -75,7 +74,6 @@ type folder struct {
 	videos []*video // that are planned from it
 }
 
-// find returns the item of that very name; nil for none.
 func (f *folder) find(name string) *Item {
 	i, found := slices.BinarySearchFunc(f.items, name,
 		func(item Item, name string) int { return strings.Compare(item.Name, name) })
@@ -85,7 +83,6 @@ func (f *folder) find(name string) *Item {
 	return &f.items[i]
 }
 
-// alike returns the items that some file system takes for that name.
 func (f *folder) alike(name string) []*Item {
 	if f.names == nil {
 		f.names = make(map[string][]*Item, len(f.items))
@@ -97,7 +94,6 @@ func (f *folder) alike(name string) []*Item {
 	return f.names[FoldName(name)]
 }
 
-// folderChoice is where a planned folder is or will be.
 type folderChoice struct {
 	path   string // below the target, under the name that it has or will have; "." for the target itself
 	device uint64
@@ -106,13 +102,11 @@ type folderChoice struct {
 	dir    *folder // what it holds; nil: nobody has looked
 }
 
-// choiceKey is a folder as the templates name it.
 type choiceKey struct {
 	target int
 	path   string
 }
 
-// folders lists folders, each once, and decides which folder of a target a planned one is.
 type folders struct {
 	disk    Disk
 	targets []Place
@@ -120,7 +114,6 @@ type folders struct {
 	chosen  map[choiceKey]*folderChoice
 }
 
-// list returns a folder, which is read once.
 func (d *folders) list(dir string) *folder {
 	f, known := d.listed[dir]
 	if !known {
@@ -138,8 +131,6 @@ func (d *folders) contents(target int, at *folderChoice) *folder {
 	return at.dir
 }
 
-// kindOf returns what a folder with an id in its name holds, by what is in it: series and films have ids of their own,
-// so one number may be both. A film's file begins with its folder's name. "" where nothing tells.
 func (d *folders) kindOf(parent, name string) string {
 	for _, item := range d.list(join(parent, name)).items {
 		switch {
@@ -152,8 +143,6 @@ func (d *folders) kindOf(parent, name string) string {
 	return ""
 }
 
-// choose returns a planned folder with each part under the name it has where it is there, in whatever case and normal
-// form.
 func (d *folders) choose(target int, planned string) *folderChoice {
 	key := choiceKey{target, planned}
 	if s, known := d.chosen[key]; known {

@@ -9,7 +9,6 @@ import (
 	"github.com/anivault/anivault/internal/library"
 )
 
-// kind says what a video of a Planner is.
 type kind uint8
 
 const (
@@ -18,28 +17,23 @@ const (
 	kindFolderWide      // no video, but a file that is about all of a folder: a poster, a font
 )
 
-// folderWide matches the names, in lower case, of files that are about a folder and all below it.
 var folderWide = lazyregexp.New(`^(?:(?:tvshow|season)\.nfo|theme\.mp3|` +
 	`(?:poster|fanart|banner|clearlogo|landscape|logo|folder|cover|season\d{1,4}-poster)\.(?:jpg|png|webp))$`)
 
-// fonts is the name, in lower case, of a folder that is as wide.
 const fonts = "fonts"
 
-// destination is to which one entry all videos of a folder and below go.
 type destination struct {
 	entry  *entry        // nil: there are none, or they don't
 	folder *folderChoice // the one folder they get; nil: several
 	mixed  bool
 }
 
-// follower finds out where extras and files about a folder go.
 type follower struct {
 	p       *Planner
 	records map[*Item]*video
 	known   map[*folder]destination
 }
 
-// setAside takes the extras from the videos: what they are is decided by the videos around them.
 func (p *Planner) setAside() {
 	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool {
 		if v.kind == kindExtra {
@@ -49,7 +43,6 @@ func (p *Planner) setAside() {
 	})
 }
 
-// follow gives the followers targets, once those of the videos are known.
 func (p *Planner) follow() {
 	p.findFolderWide()
 	if len(p.byNeighbour) == 0 {
@@ -64,7 +57,6 @@ func (p *Planner) follow() {
 	}
 }
 
-// findFolderWide finds the files that are about a folder, in those that hold videos and the ones above them.
 func (p *Planner) findFolderWide() {
 	seen := map[string]bool{}
 	for _, v := range p.videos {
@@ -100,7 +92,6 @@ func (p *Planner) findFolderWideIn(f *folder, source int) {
 	}
 }
 
-// recordsByItem finds the records of files, of those too that are left.
 func (p *Planner) recordsByItem() map[*Item]*video {
 	out := make(map[*Item]*video, len(p.all))
 	for _, v := range p.all {
@@ -117,7 +108,6 @@ func (p *Planner) recordsByItem() map[*Item]*video {
 	return out
 }
 
-// follow finds a follower's target, or leaves it.
 func (f *follower) follow(v *video) {
 	p := f.p
 	code := NoOwner
@@ -164,7 +154,6 @@ func (f *follower) follow(v *video) {
 	}
 }
 
-// destinationOf says to which one entry the videos of a folder and below go. What has no record might go elsewhere.
 func (f *follower) destinationOf(dir *folder) destination {
 	if s, is := f.known[dir]; is {
 		return s

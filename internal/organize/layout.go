@@ -119,7 +119,6 @@ func NewLayout(name string, own Templates) (Layout, error) {
 	return layout, nil
 }
 
-// isOwnFolder reports whether the templates give each work a folder of its own: one that a title or an id names.
 func (l *Layout) isOwnFolder(kind string) bool {
 	if kind == "tv" {
 		return names(l.Show.nodes)
@@ -133,7 +132,6 @@ func (l *Layout) isOwnFolder(kind string) bool {
 	return err == nil && names(folder.nodes)
 }
 
-// names reports whether one of the fields tells works apart.
 func names(nodes []node) bool {
 	return slices.ContainsFunc([]field{fieldTitle, fieldOriginalTitle, fieldTMDB, fieldTVDB, fieldIMDB},
 		func(f field) bool {

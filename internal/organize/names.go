@@ -19,7 +19,6 @@ func CleanName(s string) string {
 	return reserved(cleanText(s))
 }
 
-// cleanText is CleanName for a piece of a component: the names of devices are no matter.
 func cleanText(s string) string {
 	if s == "" || isPlain(s) {
 		return s
@@ -47,7 +46,6 @@ func isPlain(s string) bool {
 	return true
 }
 
-// plain has the ASCII characters that every system takes in a name.
 var plain = func() (table [256]bool) {
 	for c := ' '; c < 0x7f; c++ {
 		table[c] = !strings.ContainsRune(`/\|:"?*<>`, c)
@@ -80,7 +78,6 @@ func cleanOnce(s string) string {
 
 const zwnj, zwj = '\u200c', '\u200d'
 
-// isEnd reports whether a name may not begin or end with r. The joiners join nothing there.
 func isEnd(r rune) bool { return r == '.' || r == zwnj || r == zwj || unicode.IsSpace(r) }
 
 func oneSpace(s string) string {
@@ -183,14 +180,12 @@ func isCombining(r rune) bool {
 	return r == zwj || r == zwnj || unicode.In(r, unicode.M, unicode.Variation_Selector) || r >= 0x1f3fb && r <= 0x1f3ff
 }
 
-// namer makes names for one file system.
 type namer struct {
 	max     int               // most bytes of a component; servers write names beside it that are longer
 	longest int               // most bytes of the path below the root
 	replace *strings.Replacer // what a person wants replaced before the rules; nil: nothing
 }
 
-// text returns a piece of a name. Braces would read as an id's.
 func (n *namer) text(s string) string {
 	if n.replace != nil {
 		s = n.replace.Replace(s)
@@ -200,7 +195,6 @@ func (n *namer) text(s string) string {
 
 var braces = strings.NewReplacer("{", "(", "}", ")")
 
-// shortened are the fields that may be cut, in this order: never numbers, ids and what tells files apart.
 var shortened = []field{fieldEpisodeTitle, fieldOriginalTitle, fieldTitle}
 
 // path renders a template and makes each component storable. tail is how many bytes the last one needs besides: labels,
@@ -230,7 +224,6 @@ func (n *namer) path(t Template, v *values, tail int) (string, Code) {
 	return path, ""
 }
 
-// render returns the path, "" where a component is empty, and by how many bytes the longest component is too long.
 func (n *namer) render(t Template, v *values, tail int) (path string, excess int) {
 	components := strings.Split(t.render(v), "/")
 	for i, c := range components {
@@ -270,7 +263,6 @@ func isASCII(s string) bool {
 	return true
 }
 
-// foldKey is the key of a name in a target: two with one key are one name to some file system.
 type foldKey struct {
 	target int
 	name   string

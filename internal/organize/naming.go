@@ -12,13 +12,11 @@ import (
 	"github.com/anivault/anivault/internal/library"
 )
 
-// entryKey is a work in a target.
 type entryKey struct {
 	Entry
 	target int
 }
 
-// entry is what the files of one work share.
 type entry struct {
 	at     *folderChoice // its folder
 	known  bool          // the folder is there, maybe under another name than ours
@@ -52,7 +50,6 @@ func (p *Planner) nameAll() {
 	}
 }
 
-// setTarget notes a video's target: a folder, and the name there without label and extension.
 func (v *video) setTarget(at *folderChoice, stem string) {
 	ext := path.Ext(v.item.Name)
 	v.folder = at
@@ -73,7 +70,6 @@ func (p *Planner) nameShow(e *entry, v *video) {
 	p.findFolder(e, v, planned)
 }
 
-// nameFilms finds the folders and names of one film's files. Those that get one folder share its name.
 func (p *Planner) nameFilms(work []*video) {
 	tail := 0
 	for _, v := range work {
@@ -119,7 +115,6 @@ func (p *Planner) nameFilms(work []*video) {
 	}
 }
 
-// findFolder finds the folder of an entry: one that is there already, else a new one.
 func (p *Planner) findFolder(e *entry, v *video, planned string) {
 	if planned == "." {
 		e.at = p.folders.choose(v.target, planned)
@@ -189,7 +184,6 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 	v.setTarget(in, file)
 }
 
-// tail returns how many bytes the names of a unit have behind the stem at most.
 func (v *video) tail() int {
 	tail := max(len(path.Ext(v.item.Name)), len(".nfo"))
 	for i := range v.sidecars {
@@ -220,7 +214,6 @@ func (p *Planner) values(v *video) *values {
 	return out
 }
 
-// number returns a positive number's digits, "" for what is not known.
 func number(n int) string {
 	if n <= 0 {
 		return ""
@@ -255,13 +248,10 @@ func (l *Layout) episodes(list []int) string {
 	return b.String()
 }
 
-// countingTitle matches TMDB's title of an episode whose title it does not know yet. It says nothing that the number
-// does not, and it changes one day.
 var countingTitle = lazyregexp.New(`(?i)^(?:` +
 	`(?:episode|ep\.?|épisode|episodio|episódio|folge|aflevering|odcinek|эпизод|серия|エピソード|에피소드) ?\d+` +
 	`|[제第]? ?\d+ ?[화회話话集回]|\d+\. ?bölüm|tb[ad])$`)
 
-// episodeTitle joins the titles of up to three episodes, "" where one is not known.
 func episodeTitle(titles []string, episodes int) string {
 	if len(titles) != episodes || episodes > 3 || slices.ContainsFunc(titles, func(title string) bool {
 		return title == "" || countingTitle().MatchString(title)

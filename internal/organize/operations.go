@@ -25,7 +25,6 @@ func (o *Options) verb(item *Item, device uint64) (Verb, Code) {
 	return verb, ""
 }
 
-// operate makes the operations of a unit, and leaves it where its names are taken.
 func (p *Planner) operate(v *video) {
 	v.ops = make([]Op, 0, 1+len(v.sidecars))
 	if !p.operateOn(v, v.dir, v.item, v.item.Name, v.to) {
@@ -39,7 +38,6 @@ func (p *Planner) operate(v *video) {
 	}
 }
 
-// operateOn makes the operation of one file of a unit. It returns false where the unit is left.
 func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to string) bool {
 	verb, code := p.o.verb(item, v.folder.device)
 	if code != "" {
@@ -70,8 +68,6 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 	return true
 }
 
-// find reports whether a file is at its target already, and else which paths are in the way. The source itself under a
-// name that differs in case or normal form is in nobody's way.
 func (d *folders) find(dir, from *folder, item *Item, verb Verb, name string) (there bool, blockers []string) {
 	for _, other := range dir.alike(name) {
 		switch {
@@ -88,7 +84,6 @@ func (d *folders) find(dir, from *folder, item *Item, verb Verb, name string) (t
 	return false, blockers
 }
 
-// isThere reports whether a file at the target is what the verb would make.
 func (d *folders) isThere(dir, from *folder, item, other *Item, verb Verb) bool {
 	switch {
 	case other.Type == TypeLink:
@@ -113,8 +108,6 @@ func LeadsTo(folder, text string) string {
 	return path.Join(folder, text)
 }
 
-// addNotes adds the files for media servers, once it is known what else gets which name: one that is there, or that
-// follows a video, is never touched, whoever wrote it.
 func (p *Planner) addNotes() {
 	if !p.o.Notes.Wanted {
 		return
@@ -175,8 +168,6 @@ func (p *Planner) addNote(v *video, taken map[foldKey]string, at *folderChoice, 
 	v.ops = append(v.ops, Op{Verb: NFO, Note: n, To: to})
 }
 
-// isAbout reports whether a file is about what would be written in its place. If it is about something else, a warning
-// says so.
 func (p *Planner) isAbout(file string, n *Note) bool {
 	text, err := p.disk.Ends(file)
 	about, named := false, 0

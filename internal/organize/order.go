@@ -64,7 +64,6 @@ func Order(p *Plan) []Step {
 	return o.steps
 }
 
-// place is an operation's indexes.
 type place struct{ unit, op int }
 
 type opState struct {
@@ -81,7 +80,6 @@ type orderer struct {
 	temps  int
 }
 
-// emit adds an operation's step behind those that it waits for.
 func (o *orderer) emit(at place) {
 	state := &o.states[at.unit][at.op]
 	if state.begun {
@@ -104,7 +102,6 @@ func (o *orderer) emit(at place) {
 	state.done = true
 }
 
-// await frees a name before the operation takes it.
 func (o *orderer) await(at place, name string) {
 	for _, holder := range o.frees[name] {
 		if holder == at {

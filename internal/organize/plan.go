@@ -231,7 +231,6 @@ func RoleOf(name string) Role {
 	return RoleOther
 }
 
-// followsNobody reports whether a file is a download that is not complete, or its torrent.
 func followsNobody(name string) bool {
 	return IsUnfinished(name) || strings.EqualFold(path.Ext(name), ".torrent")
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// version is the first line's number: plans of another one are refused.
 const version = "anivault plan 1"
 
 // headers are the words of the header in their order. One that repeats may come several times, or never unless it is

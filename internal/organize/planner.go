@@ -98,17 +98,14 @@ type Planner struct {
 	conflicts   conflicts
 }
 
-// origin is a folder as records name it, and what it is.
 type origin struct {
 	given string  // its name, with its slash
 	dir   *folder // nil with an error
 	err   error
 }
 
-// identity is what makes two names one file.
 type identity struct{ device, inode uint64 }
 
-// video is a record and what is planned for it.
 type video struct {
 	given    string // the folder as the record names it, with its slash
 	name     string // of the file
@@ -134,20 +131,16 @@ type video struct {
 	ops      []Op
 }
 
-// path is the file as its record names it.
 func (v *video) path() string { return v.given + v.name }
 
-// base is its target without what follows the stem.
 func (v *video) base() string { return v.to[:v.stem] }
 
-// facts are what a work's names are made of. All of it are names already (CleanName) once a Planner has them.
 type facts struct {
 	title, original string
 	year            int
 	ids             report.WorkIDs
 }
 
-// tags are what was read of a file's name, likewise.
 type tags struct {
 	part, version                                                   int
 	absolute, edition, resolution, source, video, audio, group, crc string
@@ -186,7 +179,6 @@ func (p *Planner) Plan() *Result {
 	return p.result()
 }
 
-// skipSecondNames leaves all names of a file but the first in byte order.
 func (p *Planner) skipSecondNames() {
 	firsts := map[identity]*video{}
 	for _, v := range p.videos {
@@ -212,7 +204,6 @@ func (p *Planner) skipSecondNames() {
 
 func (v *video) at() string { return join(v.dir.path, v.item.Name) }
 
-// join joins a folder and a name below it, of which both are in their shortest form.
 func join(dir, name string) string {
 	switch {
 	case dir == "." || dir == "":
@@ -229,7 +220,6 @@ func (p *Planner) compact() {
 	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool { return v.code != "" })
 }
 
-// unlisted returns the targets' folders that nobody has listed yet, in the order of the videos.
 func (p *Planner) unlisted() []string {
 	var dirs []string
 	seen := map[string]bool{}

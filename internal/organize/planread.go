@@ -72,7 +72,6 @@ type parser struct {
 	folders   map[Folder]bool  // those of the header
 }
 
-// claim is where a target was named, and whether as a file or as the folder of one.
 type claim struct {
 	line   int // 0: a folder above a target root
 	folder bool
@@ -150,7 +149,6 @@ func (p *parser) readLine() {
 	}
 }
 
-// noOpen refuses to go on while an operation has no target.
 func (p *parser) noOpen() {
 	if p.open != nil {
 		p.problem("a line \"to\" must follow line %d", p.open.Line)
@@ -187,7 +185,6 @@ func (p *parser) beginUnit() {
 	p.begun = true
 }
 
-// unit returns the last unit; nil before the first.
 func (p *parser) unit() *Unit {
 	if len(p.plan.Units) == 0 {
 		return nil
@@ -305,7 +302,6 @@ func (p *parser) readTo() {
 	}
 }
 
-// ownPart returns what of a target's path is below the folders of the header.
 func (p *parser) ownPart(root int, to string) string {
 	if len(p.folders) == 0 || !isLocal(to) {
 		return to
@@ -318,7 +314,6 @@ func (p *parser) ownPart(root int, to string) string {
 	return to
 }
 
-// isTarget checks a target's names. Folders of the header are there, so they stay as they are.
 func (p *parser) isTarget(root int, to string) bool {
 	own := p.ownPart(root, to)
 	if own == "" {
@@ -349,7 +344,6 @@ func (p *parser) isTarget(root int, to string) bool {
 	return true
 }
 
-// claim refuses a target that another one has, in whatever case and normal form, or needs as its folder.
 func (p *parser) claim(u *Unit, op *Op) {
 	if len(p.targets) == 0 {
 		for _, root := range p.plan.Targets {
@@ -373,7 +367,6 @@ func (p *parser) claim(u *Unit, op *Op) {
 	}
 }
 
-// claimFolders claims the folders above a path, and refuses a file among them.
 func (p *parser) claimFolders(of string, line int) {
 	above := of[:strings.LastIndexByte(of, '/')+1]
 	if above == p.above {

@@ -77,7 +77,6 @@ func (w *textWriter) unit(u *Unit) {
 	}
 }
 
-// op writes an operation; with says that it continues a unit whose verb is first.
 func (w *textWriter) op(op *Op, first Verb, with bool) {
 	if op.Verb == NFO {
 		w.line("nfo", op.Note.String())

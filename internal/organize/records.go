@@ -80,7 +80,6 @@ func (n *namer) cleanTags(t tags) *tags {
 	return &t
 }
 
-// certainty is the smaller of a record's estimates.
 func certainty(r *report.Record) float64 {
 	c := 1.0
 	for _, estimate := range []*float64{r.Confidence, r.EpisodeConfidence} {
@@ -91,7 +90,6 @@ func certainty(r *report.Record) float64 {
 	return c
 }
 
-// judge returns why a record is left, "" where it is to be planned.
 func (o *Options) judge(r *report.Record) (Code, lang.Text) {
 	switch r.Status {
 	case report.Matched:
@@ -176,7 +174,6 @@ func (p *Planner) locate(v *video) {
 	}
 }
 
-// origin finds a folder by the name that records give it.
 func (p *Planner) origin(given string) *origin {
 	at, known := p.origins[given]
 	if !known {
@@ -190,7 +187,6 @@ func (p *Planner) origin(given string) *origin {
 	return at
 }
 
-// skipOutside finds the roots of all files, and leaves those that lie below none.
 func (p *Planner) skipOutside() {
 	sources := map[*folder]int{}
 	for _, v := range p.videos {
@@ -223,7 +219,6 @@ func IsBelow(name, folder string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// below returns a path relative to a folder that holds it, "." for itself.
 func below(name, folder string) string {
 	rest := strings.TrimPrefix(name[len(strings.TrimSuffix(folder, "/")):], "/")
 	return cmp.Or(rest, ".")

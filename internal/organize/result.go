@@ -46,7 +46,6 @@ func (r *Result) Warnings() []lang.Text {
 	return out
 }
 
-// result makes the plan of what is not left.
 func (p *Planner) result() *Result {
 	r := &Result{Plan: Plan{
 		ID: p.o.ID, Made: p.o.Made, Mode: p.o.Mode, Layout: p.o.Layout.Name, Folders: p.ownNames(),
@@ -89,7 +88,6 @@ func (p *Planner) result() *Result {
 	return r
 }
 
-// leftFile returns what is told of a file that no record is about: it has the form of those that are named as PATH was.
 func (p *Planner) leftFile(dir *folder, name string, code Code, why lang.Text) LeftFile {
 	shown := dir.path
 	if source := p.o.sourceOf(dir.path); source >= 0 {
@@ -100,7 +98,6 @@ func (p *Planner) leftFile(dir *folder, name string, code Code, why lang.Text) L
 	return LeftFile{Path: join(shown, name), Real: join(dir.path, name), Code: code, Why: why}
 }
 
-// listLeft lists a file that is left, with the first of a conflict all of them.
 func (p *Planner) listLeft(r *Result, v *video) {
 	group := []*video{v}
 	if conflicts := p.conflicts[v]; conflicts != nil {
@@ -122,8 +119,6 @@ func (p *Planner) listLeft(r *Result, v *video) {
 	}
 }
 
-// countUnowned counts the files that are in no unit and of which nothing is told, in the folders that a walk has read,
-// else in those that planning has.
 func (p *Planner) countUnowned() map[string]int {
 	dirs := p.disk.Walked()
 	if len(dirs) == 0 {
@@ -144,7 +139,6 @@ func (p *Planner) countUnowned() map[string]int {
 	return out
 }
 
-// ownNames returns the folders of planned targets that have names which Parse would refuse.
 func (p *Planner) ownNames() []Folder {
 	var out []Folder
 	seen := map[*folderChoice]bool{}

@@ -12,7 +12,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// scanner reads a line of words, numbers, times and, last, a name. It collects what is wrong and goes on.
 type scanner struct {
 	line     int
 	rest     string // of the line
@@ -30,7 +29,6 @@ func (s *scanner) err() error {
 	return &PlanError{Problems: s.problems}
 }
 
-// shown is the beginning of a text that a problem is about.
 func shown(text string, most int) string { return ui.Printable(ui.Cut(text, most)) }
 
 func cutWord(line string) (word, rest string) {
@@ -46,7 +44,6 @@ func (s *scanner) word() (word string) {
 	return word
 }
 
-// name reads the name at the end of the line; "" where it was refused.
 func (s *scanner) name() string {
 	name, err := Unquote(s.rest)
 	if err != nil {
@@ -55,7 +52,6 @@ func (s *scanner) name() string {
 	return name
 }
 
-// index reads a number from 1 to n and returns it from 0.
 func (s *scanner) index(n int, what string) int {
 	word := s.word()
 	i, err := strconv.Atoi(word)
@@ -235,7 +231,6 @@ func Unquote(text string) (string, error) {
 	return "", lang.Error("the closing quote is missing")
 }
 
-// escaped reads what follows a backslash: the byte it stands for and its length, 0 where it is no escape.
 func escaped(s string) (decoded byte, size int) {
 	if s == "" {
 		return 0, 0

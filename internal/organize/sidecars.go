@@ -14,7 +14,6 @@ import (
 	"github.com/anivault/anivault/internal/nfo"
 )
 
-// sidecar is a file that belongs to a video.
 type sidecar struct {
 	dir   *folder
 	index int    // in dir
@@ -29,13 +28,11 @@ func (s *sidecar) item() *Item { return &s.dir.items[s.index] }
 
 func (s *sidecar) source() string { return join(s.below, s.item().Name) }
 
-// target is its name behind the video's target without what follows the stem.
 func (s *sidecar) target(base string) string {
 	dir, stem := path.Split(base)
 	return dir + CleanName(stem+s.rest)
 }
 
-// owner is a folder's videos with the files that belong to them.
 type owner struct {
 	p      *Planner
 	dir    *folder
@@ -62,7 +59,6 @@ func (p *Planner) assignSidecars() {
 	}
 }
 
-// hasOthers reports whether a folder holds anything that may belong to a video.
 func (f *folder) hasOthers() bool {
 	return slices.ContainsFunc(f.items, func(item Item) bool {
 		return item.Type == TypeDir && library.IsSubtitleFolder(item.Name) || item.Type == TypeRegular &&
@@ -103,8 +99,6 @@ func (o *owner) assign() {
 	}
 }
 
-// assignSubtitles gives the files of a folder of subtitles to the videos beside it: by stem, else by number. A folder
-// in it that has a video's stem holds that video's.
 func (o *owner) assignSubtitles(dir *folder, below string) {
 	for i := range dir.items {
 		item := &dir.items[i]
@@ -145,7 +139,6 @@ func byLanguage(dir *folder, index int, below string) sidecar {
 	return sidecar{dir: dir, index: index, below: below, rest: rest + path.Ext(name), title: strings.TrimSpace(left)}
 }
 
-// assignTo makes a file its video's. One that two could own stays.
 func (o *owner) assignTo(number int, s sidecar) {
 	if number == library.TwoVideos {
 		o.p.reported[s.item()] = true
@@ -172,7 +165,6 @@ func (o *owner) assignTo(number int, s sidecar) {
 	v.sidecars = append(v.sidecars, s)
 }
 
-// labelSidecars gives titles to files that would have one name; where none tells, numbers.
 func (v *video) labelSidecars() {
 	for _, title := range []func(*sidecar) string{
 		func(s *sidecar) string { return s.title },
@@ -194,7 +186,6 @@ func (v *video) labelSidecars() {
 	v.numberSidecars()
 }
 
-// numberSidecars gives files that would still have one name the next numbers that make names of nobody else's.
 func (v *video) numberSidecars() {
 	groups := v.sameRests()
 	if len(groups) == 0 {
@@ -217,7 +208,6 @@ func (v *video) numberSidecars() {
 	}
 }
 
-// restKey is the key of what stands behind a stem: two of one key are one name to some file system.
 func restKey(rest string) string { return FoldName(cleanText("x" + rest)) }
 
 // differences returns what of each text tells it from the others: all of it but the words with which all begin and end.
@@ -272,7 +262,6 @@ func (v *video) sameRests() [][]int {
 	return groups
 }
 
-// extension is how files are counted: in lower case, "" for none.
 func extension(name string) string {
 	if ext := strings.ToLower(path.Ext(name)); ext != "" && ext != name {
 		return ext
@@ -288,7 +277,6 @@ var languagesText string
 
 var languages = rows(strings.Split(strings.TrimSpace(languagesText), "\n")...)
 
-// flags are the other words that servers read.
 var flags = rows("forced", "sdh", "cc", "hi", "default", "signs")
 
 func rows(list ...string) map[string]string {

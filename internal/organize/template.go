@@ -13,7 +13,6 @@ type Template struct {
 	nodes []node
 }
 
-// node is a text, a field or an optional piece.
 type node struct {
 	text     string
 	field    field
@@ -21,7 +20,6 @@ type node struct {
 	optional []node // not nil: a piece in angle brackets
 }
 
-// field is what stands in braces. The zero value is none.
 type field uint8
 
 const (
@@ -52,7 +50,6 @@ const (
 	fields // how many there are
 )
 
-// fieldTable has a field's name in templates, whether it is a number and can be padded, and what it holds.
 var fieldTable = [fields]struct {
 	name   string
 	number bool
@@ -125,7 +122,6 @@ func (p *templateParser) fail(at int, format string, args ...any) *TemplateError
 	return &TemplateError{Template: p.text, At: len([]rune(p.text[:at])) + 1, Problem: lang.Textf(format, args...)}
 }
 
-// sequence reads nodes up to the end, or up to the ">" that ends an optional piece.
 func (p *templateParser) sequence(optional bool) ([]node, error) {
 	begin := p.at - 1
 	nodes := []node{}

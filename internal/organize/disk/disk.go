@@ -36,7 +36,6 @@ type listing struct {
 	err   error
 }
 
-// listers is how many folders are listed at once.
 const listers = 4
 
 // Ahead lists folders on other cores, for List.
@@ -160,7 +159,6 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 	return items, nil
 }
 
-// end is how much of each end of a file is compared.
 const end = 64 << 10
 
 // Ends returns the first and the last 64 KiB of a regular file, all of a smaller one.
