@@ -303,8 +303,11 @@ func (r *refusal) retryAfter(now time.Time) int {
 	case wait == 0 && r.code != "1002" && r.code != "1008":
 		return noEnd
 	}
-	return max(int(math.Ceil(wait.Seconds())), 1)
+	return wholeSeconds(wait)
 }
+
+// wholeSeconds rounds up, to 1 at least.
+func wholeSeconds(d time.Duration) int { return max(int(math.Ceil(d.Seconds())), 1) }
 
 type errorBody struct {
 	Success bool      `json:"success"`

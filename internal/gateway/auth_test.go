@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -98,15 +99,26 @@ func TestClientsHaveLimitsOfTheirOwn(t *testing.T) {
 	})
 	b := start(t, setup{yaml: yaml})
 	as := func(name string) string { return "Authorization: Bearer " + tokens[name] }
-	for range 3 {
-		b.must(200, "/3/tv/9000001", as("few"))
+	limit := func(a answered) string { return a.Header.Get("RateLimit-Policy") + " " + a.Header.Get("RateLimit") }
+	said := regexp.MustCompile(`^"client";q=3;w=3600 "client";r=(\d);t=(\d+)$`)
+	for left := range 3 {
+		found := said.FindStringSubmatch(limit(b.must(200, "/3/tv/9000001", as("few"))))
+		if found == nil || found[1] != fmt.Sprint(2-left) {
+			t.Errorf("the fields after %d requests: %q", left+1, found)
+		}
 	}
 	a := b.must(429, "/3/tv/9000001", as("few"))
 	if a.own.Code != "1002" || a.own.Reason != "client_limit" || a.own.RetryAfter < 3000 ||
 		a.Header.Get("Retry-After") != fmt.Sprint(a.own.RetryAfter) {
 		t.Errorf("%s", a.body)
 	}
-	b.must(200, "/readyz", as("few"))
+	if found := said.FindStringSubmatch(limit(a)); found == nil || found[1] != "0" ||
+		found[2] != a.Header.Get("Retry-After") {
+		t.Errorf("the fields of a refusal: %q", limit(a))
+	}
+	if told := limit(b.must(200, "/readyz", as("few"))); told != " " {
+		t.Errorf("/readyz: %s", told)
+	}
 	for range 5 {
 		b.must(200, "/3/tv/9000001", as("asks")) // stored by now
 	}
@@ -115,7 +127,9 @@ func TestClientsHaveLimitsOfTheirOwn(t *testing.T) {
 	if a := b.must(429, "/3/tv/9000004", as("asks")); a.own.Reason != "client_limit" {
 		t.Errorf("%s", a.body)
 	}
-	b.must(200, "/3/tv/9000004", as("free"))
+	if told := limit(b.must(200, "/3/tv/9000004", as("free"))); told != " " {
+		t.Errorf("without a window: %s", told)
+	}
 	b.must(200, "/3/tv/9000004", as("asks"))
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -92,6 +94,19 @@ func (c *client) undo(w *window) {
 	c.mu.Unlock()
 }
 
+// tellLimit adds the fields of draft-ietf-httpapi-ratelimit-headers-10: the client's window, and what is left of it.
+func (c *client) tellLimit(h http.Header, now time.Time) {
+	w := c.requests
+	if w.limit <= 0 {
+		return
+	}
+	c.mu.Lock()
+	left, until := w.left(now)
+	c.mu.Unlock()
+	h.Set("RateLimit-Policy", fmt.Sprintf(`"client";q=%d;w=%d`, w.limit, wholeSeconds(w.span)))
+	h.Set("RateLimit", fmt.Sprintf(`"client";r=%d;t=%d`, left, wholeSeconds(until)))
+}
+
 // window counts requests in a sliding span of time by two cells: the present one, and the rest of the one before,
 // as if its requests had been spread evenly. Pure.
 type window struct {
@@ -107,20 +122,29 @@ func (w *window) allow(at time.Time) (wait time.Duration, ok bool) {
 	if w.limit <= 0 {
 		return 0, true
 	}
-	w.slide(at)
-	if w.weight(at) < float64(w.limit) {
-		w.now++
-		return 0, true
+	if left, until := w.left(at); left == 0 {
+		return until, false
 	}
+	w.now++
+	return 0, true
+}
+
+// left returns how many requests there is room for, and how long that holds: until the next cell or, where there is
+// none, until there is room for one.
+func (w *window) left(at time.Time) (requests int, until time.Duration) {
+	w.slide(at)
 	end := w.began.Add(w.span)
+	if room := float64(w.limit) - w.weight(at); room > 0 {
+		return int(math.Ceil(room)), end.Sub(at)
+	}
 	if w.now >= w.limit {
 		// In the next cell this one counts in full at first, and falls below the limit with the first moment.
 		over := float64(w.now-w.limit)/float64(w.now)*float64(w.span) + 1
-		return end.Sub(at) + time.Duration(over), false
+		return 0, end.Sub(at) + time.Duration(over)
 	}
 	// Here the cell before has to fade until its rest is below the room.
 	faded := float64(w.last-(w.limit-w.now))/float64(w.last)*float64(w.span) + 1
-	return w.began.Add(time.Duration(faded)).Sub(at), false
+	return 0, w.began.Add(time.Duration(faded)).Sub(at)
 }
 
 func (w *window) undo() { w.now = max(w.now-1, 0) }

@@ -176,7 +176,9 @@ func (x *exchange) serve() error {
 	if via := viaGateways(x.r.Header.Values("Via")); slices.Contains(via, x.g.via) || len(via) >= mostGateways {
 		return refuse(reasonLoop, "")
 	}
-	if refused := x.client.allow(x.client.requests, time.Now()); refused != nil {
+	now := time.Now()
+	refused = x.client.allow(x.client.requests, now)
+	if x.client.tellLimit(x.w.Header(), now); refused != nil {
 		return refused
 	}
 	return x.pass()
