@@ -66,6 +66,9 @@ func (s *Snapshot) Record(at Instant, r Report) Recorded {
 	if !row.address {
 		return out
 	}
+	if account != nil && r.Tuning.LimitedBy == ByAccount {
+		answer.event.Limits = Limits{} // they are the account's
+	}
 	answer.pause = m.pause(r.Tuning, now, &answer, !out.Late)
 	if e.Outcome == Throttled || answer.pause > 0 {
 		out.Pause = max(m.pauseUntil.sub(now), 0)
