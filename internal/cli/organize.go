@@ -84,7 +84,11 @@ func planFlags(cmd *cobra.Command) {
 	addSettings(cmd, cmd.Flags(), "organize.to", "organize.to_tv", "organize.to_movies", "organize.mode", "organize.or",
 		"organize.layout", "organize.min_confidence", "organize.on_conflict", "organize.extras", "organize.nfo",
 		"organize.exec")
+	cmd.Flags().Bool(renameExisting, false,
+		"also rename files that the library has, where their names would be different today")
 }
+
+const renameExisting = "rename-existing"
 
 func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 	o.began = time.Now()
@@ -163,10 +167,12 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return o.badTemplate(err)
 	}
+	rename, _ := cmd.Flags().GetBool(renameExisting) // an error where the command has no such flag
 	o.options = organize.Options{
 		ID: apply.NewID(o.began), Made: o.began, Mode: set.Mode, OrCopy: set.Or == "copy", Layout: layout,
 		MinConfidence: set.MinConfidence, Versions: set.OnConflict == "version", Follow: set.Extras == "follow",
-		Replace: set.Replace,
+		RenameExisting: rename,
+		Replace:        set.Replace,
 		Notes: organize.Notes{
 			Wanted: set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && set.Layout == "kodi",
 			Full:   set.NFO == "full",
@@ -309,7 +315,7 @@ func writePlan(out io.Writer, r *organize.Result) error {
 func (o *organizeRun) sayPlan(r *organize.Result) {
 	s := summarize(o, r)
 	o.f.say("plan: %s to %s, %d in place, %d left, %d in conflict; nothing was changed\n",
-		lang.Count(s.Planned, "file"), o.options.Mode, s.InPlace, s.Left, s.Conflicts)
+		lang.Count(s.Planned, "file"), r.Mode, s.InPlace, s.Left, s.Conflicts)
 	for _, w := range r.Warnings() {
 		o.f.warn("%s", w)
 	}

@@ -215,14 +215,17 @@ func (p *Planner) renamesInPlace(v *video) bool {
 }
 
 // meetExisting compares each video with the folder that it would get: a file that is there under another name stays
-// under that name, and another file of the same episode or film is a conflict.
-func (p *Planner) meetExisting() {
+// under that name, or is renamed, and another file of the same episode or film is a conflict.
+func (p *Planner) meetExisting() (renamed []*video) {
 	for _, v := range p.videos {
 		if v.code != "" || v.kind != kindVideo || p.renamesInPlace(v) {
 			continue
 		}
 		dir := p.folders.contents(v.target, v.folder)
 		if name := p.nameThere(dir, v); name != "" {
+			if p.o.RenameExisting && name != path.Base(v.to) {
+				renamed = append(renamed, p.rename(v, dir, name))
+			}
 			v.to = join(v.folder.path, name)
 			v.stem = len(v.to) - len(path.Ext(name))
 			continue
@@ -234,6 +237,30 @@ func (p *Planner) meetExisting() {
 		v.skip(Exists, lang.Textf("%s", join(dir.path, others[0].name)))
 	}
 	p.compact()
+	return renamed
+}
+
+// rename plans to give a library's own file the name that its video would get today, with the files that belong to it.
+// Then the target is a source as well.
+func (p *Planner) rename(v *video, dir *folder, name string) *video {
+	target := p.o.Targets[v.target]
+	source := slices.IndexFunc(p.o.Sources, func(s Place) bool { return s.Path == target.Path })
+	if source < 0 {
+		source = len(p.o.Sources)
+		p.o.Sources = append(p.o.Sources, target)
+	}
+	r := *v
+	r.renames, r.source, r.given, r.name, r.dir, r.item = true, source, dir.path+"/", name, dir, dir.find(name)
+	r.sidecars, dir.videos = nil, append(dir.videos, &r)
+	newOwner(p, dir).assign()
+	dir.videos = nil
+	r.labelSidecars()
+	for i := range r.sidecars { // what a server or we wrote beside it is renamed, not judged anew
+		if s := &r.sidecars[i]; RoleOf(s.item().Name) == RoleNFO {
+			s.rest = s.item().Name[len(library.Stem(name)):]
+		}
+	}
+	return &r
 }
 
 // nameThere returns the name under which a video is in its folder already; "" where it is not.

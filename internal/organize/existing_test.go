@@ -164,6 +164,39 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			},
 		},
 		{
+			"renamed to today's title, with what belongs to it", func(o *Options) { o.RenameExisting = true },
+			tree("/in/a.mkv", "/in/a.ko.ass", "/out/"+ours+"/Season 01/Show (2020) S01E01 - TBA.mkv = /in/a.mkv",
+				"/out/"+ours+"/Season 01/Show (2020) S01E01 - TBA.ko.ass = /in/a.ko.ass",
+				"/out/"+ours+"/Season 01/Show (2020) S01E01 - TBA-thumb.jpg", "/out/"+ours+"/Season 01/poster.jpg"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{
+				"move " + ours + "/Season 01/Show (2020) S01E01 - TBA.mkv > " + ours + "/Season 01/" + file,
+				"move " + ours + "/Season 01/Show (2020) S01E01 - TBA-thumb.jpg > " + ours +
+					"/Season 01/Show (2020) S01E01 - Title 1-thumb.jpg",
+				"move " + ours + "/Season 01/Show (2020) S01E01 - TBA.ko.ass > " + ours +
+					"/Season 01/Show (2020) S01E01 - Title 1.ko.ass",
+				"in place: 2",
+			},
+		},
+		{
+			"names that change places", func(o *Options) { o.RenameExisting = true },
+			tree("/in/a.mkv", "/in/b.mkv", "/out/"+ours+"/Season 01/Show (2020) S01E01 - Title 1.mkv = /in/b.mkv",
+				"/out/"+ours+"/Season 01/Show (2020) S01E02 - Title 2.mkv = /in/a.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
+			[]string{
+				"move " + ours + "/Season 01/Show (2020) S01E02 - Title 2.mkv > " + ours + "/Season 01/" + file,
+				"move " + ours + "/Season 01/Show (2020) S01E01 - Title 1.mkv > " + ours +
+					"/Season 01/Show (2020) S01E02 - Title 2.mkv",
+				"in place: 2",
+			},
+		},
+		{
+			"nobody renames what it does not know", func(o *Options) { o.RenameExisting = true },
+			tree("/in/a.mkv", "/out/"+ours+"/Season 01/Show S01E01.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"exists /in/a.mkv (/out/" + ours + "/Season 01/Show S01E01.mkv)"},
+		},
+		{
 			"in place the point is another name",
 			func(o *Options) { o.Mode, o.Sources = ModeMove, []Place{o.Targets[0]} },
 			tree("/out/Show/Season 1/a.mkv"),

@@ -60,6 +60,9 @@ func (p *Planner) follow() {
 func (p *Planner) findFolderWide() {
 	seen := map[string]bool{}
 	for _, v := range p.videos {
+		if v.renames {
+			continue // what is about its folder is in place
+		}
 		root := p.o.Sources[v.source].Path
 		for dir := v.dir.path; IsBelow(dir, root) && !seen[dir]; dir = path.Dir(dir) {
 			seen[dir] = true

@@ -40,6 +40,9 @@ func (p *Planner) operate(v *video) {
 
 func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to string) bool {
 	verb, code := p.o.verb(item, v.folder.device)
+	if v.renames {
+		verb, code = Move, ""
+	}
 	if code != "" {
 		v.skip(code, "--or copy copies it")
 		return false

@@ -24,17 +24,18 @@ type Place struct {
 
 // Options say how a library is to be put in order.
 type Options struct {
-	ID            string
-	Made          time.Time
-	Mode          Mode
-	OrCopy        bool // copy where the mode can't cross file systems
-	Layout        Layout
-	MinConfidence float64
-	Versions      bool // files of one episode or film get labels that tell them apart
-	Follow        bool // extras follow their entry
-	Notes         Notes
-	Replace       map[string]string
-	Returned      func(*Item) bool // whether an undo has brought a file back, which then stays; nil: nobody asks
+	ID             string
+	Made           time.Time
+	Mode           Mode
+	OrCopy         bool // copy where the mode can't cross file systems
+	Layout         Layout
+	MinConfidence  float64
+	Versions       bool // files of one episode or film get labels that tell them apart
+	Follow         bool // extras follow their entry
+	RenameExisting bool // files of the library get the names they would get today
+	Notes          Notes
+	Replace        map[string]string
+	Returned       func(*Item) bool // whether an undo has brought a file back, which then stays; nil: nobody asks
 
 	Sources []Place
 	Targets []Place
@@ -116,9 +117,10 @@ type video struct {
 	item     *Item
 	source   int
 	target   int
-	stem     int // the length of its target without what follows the stem
-	inPlace  int // files that need nothing
-	parted   int // files that move away from other names of theirs
+	stem     int  // the length of its target without what follows the stem
+	renames  bool // it is the library's own file, which gets another name
+	inPlace  int  // files that need nothing
+	parted   int  // files that move away from other names of theirs
 	entry    *entry
 	work     Work
 	facts    facts
@@ -167,9 +169,10 @@ func (p *Planner) Plan() *Result {
 	p.setAside()
 	p.nameAll()
 	p.disk.Ahead(p.unlisted())
-	p.meetExisting()
+	renamed := p.meetExisting()
 	p.skipSameFolders()
 	p.labelSameNames()
+	p.videos, p.all = append(p.videos, renamed...), append(p.all, renamed...)
 	p.follow()
 	for _, v := range p.videos {
 		p.operate(v)

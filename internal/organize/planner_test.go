@@ -166,7 +166,7 @@ func planned(t *testing.T, o Options, d disk, records ...report.Record) []string
 		u := &r.Units[i]
 		for k := range u.Ops {
 			op := &u.Ops[k]
-			out = append(out, fmt.Sprintf("%s %s > %s", op.Verb, below(r.SourcePath(u, op), o.Sources[u.Source].Path), op.To))
+			out = append(out, fmt.Sprintf("%s %s > %s", op.Verb, below(r.SourcePath(u, op), r.Sources[u.Source].Path), op.To))
 		}
 	}
 	if r.InPlace > 0 {
@@ -190,9 +190,16 @@ func planOf(o Options, d disk, records ...report.Record) *Result {
 	return p.Plan()
 }
 
-// after returns the disk with a plan carried out that moves nothing.
+// after returns the disk with a plan carried out.
 func (d disk) after(r *Result) disk {
 	out := maps.Clone(d)
+	for i := range r.Units {
+		for k := range r.Units[i].Ops {
+			if op := &r.Units[i].Ops[k]; op.Verb == Move {
+				delete(out, r.SourcePath(&r.Units[i], op))
+			}
+		}
+	}
 	for i := range r.Units {
 		u := &r.Units[i]
 		for k := range u.Ops {
@@ -204,6 +211,7 @@ func (d disk) after(r *Result) disk {
 				f = file{device: f.device, leads: source}
 			case Copy, Reflink:
 				f.inode++
+			case Move:
 			default:
 				f.links++
 				out[source] = f

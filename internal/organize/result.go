@@ -57,6 +57,7 @@ func (p *Planner) result() *Result {
 		r.Targets = append(r.Targets, t.Root)
 	}
 	r.Units = make([]Unit, 0, len(p.videos))
+	renamed := 0
 	for _, v := range p.all {
 		if v.item != nil && !library.IsVideo(v.item.Name) {
 			p.reported[v.item] = true
@@ -77,11 +78,17 @@ func (p *Planner) result() *Result {
 			}
 		}
 		if len(v.ops) > 0 {
+			if v.renames {
+				renamed++
+			}
 			r.Units = append(r.Units, Unit{
 				Source: v.source, Target: v.target, Dir: below(v.dir.path,
 					p.o.Sources[v.source].Path), Ops: v.ops, Work: v.work, Follows: v.kind != kindVideo,
 			})
 		}
+	}
+	if n := len(r.Units); n > 0 && n == renamed {
+		r.Mode = ModeMove
 	}
 	r.Left = append(r.Left, p.unowned...)
 	r.Unowned = p.countUnowned()
