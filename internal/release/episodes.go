@@ -238,7 +238,7 @@ func (p *marked) markCounters() {
 			}
 		case tagEpisode:
 			if p.episode.empty() && !p.wholeBefore(i) &&
-				!(t.group >= 0 && digit(p.w.text[t.s]) && p.w.plainWords(p.w.wordsOf(t.group)) > 0 && !p.countsAlone(i)) {
+				!(t.group >= 0 && digit(p.w.text[t.s]) && p.w.plainWords(p.w.brackets[t.group].span) > 0 && !p.countsAlone(i)) {
 				p.markCounter(i)
 			}
 		default:
@@ -307,7 +307,7 @@ func (p *marked) markCounter(i int) {
 
 // countsAlone reports whether the counter at i and a number joined to it are all that their bracket holds: "(1-23话)".
 func (p *marked) countsAlone(i int) bool {
-	w := p.w.wordsOf(p.w.tokens[i].group)
+	w := p.w.brackets[p.w.tokens[i].group].span
 	return w.to == i+1 && w.from == i-1 && p.w.classAt(w.from) == number && joinOf(p.w.gap(w.from)) == rangeJoin
 }
 

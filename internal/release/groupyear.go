@@ -3,34 +3,33 @@ package release
 import "strings"
 
 type tailWord struct {
-	in         *laidOut
-	w          *words
-	from, last int    // its tokens
-	gap        string // what comes before it
-	dash       bool   // that is a dash
+	place // its first token
+	in    *laidOut
+	last  int  // its last token
+	dash  bool // it comes after a dash
 }
 
 var notGroups = []reason[tailWord]{
 	because("a tag without a dash", "Silver Rail 1080p BluRay -> Silver Rail",
-		func(t tailWord) bool { return !t.dash && t.w.strongAt(t.from) }),
+		func(t tailWord) bool { return !t.dash && t.strong() }),
 	because("no dash, and no tag before it", "Silver Rail Ed PAL [1080p].mkv -> Silver Rail Ed",
-		func(t tailWord) bool { return !t.dash && !t.w.strongAt(t.from-1) }),
+		func(t tailWord) bool { return !t.dash && !t.at(-1).strong() }),
 	because("no dash, and a season, episode or year before it",
 		"Silver Rail S02E05 Night [1080p].mkv -> Silver Rail s2 e5 episode",
 		func(t tailWord) bool {
-			tag := t.w.tagAt(t.from - 1)
+			tag := t.at(-1).tag
 			return !t.dash && (tag == tagSeason || tag == tagEpisode || tag == tagYear)
 		}),
 	because("a resolution", "Silver.Rail.S01E02-720p -> Silver Rail s1 e2 episode",
-		func(t tailWord) bool { return t.w.tagAt(t.from) == tagResolution }),
+		func(t tailWord) bool { return t.tag == tagResolution }),
 	because("a number after the title", "Silver Rail 1080p 1-3 -> Silver Rail",
-		func(t tailWord) bool { return t.w.classAt(t.from) == number && !t.w.strongAt(t.from-1) }),
+		func(t tailWord) bool { return t.class == number && !t.at(-1).strong() }),
 	because("a name that says nothing of how it was made", "Silver Rail-Night.mkv -> Silver Rail-Night",
 		func(t tailWord) bool {
-			return !t.in.tags.media && !(t.gap == "-" && !t.in.marks.episode.empty() && t.w.dotted)
+			return !t.in.tags.media && !(t.before() == "-" && !t.in.marks.episode.empty() && t.w.dotted)
 		}),
 	because("a dash between spaces after the title", "Silver Rail - Night [1080p].mkv -> Silver Rail - Night",
-		func(t tailWord) bool { return t.w.tagAt(t.from-1) == none && !strings.HasPrefix(t.gap, "-") }),
+		func(t tailWord) bool { return t.at(-1).tag == none && !strings.HasPrefix(t.before(), "-") }),
 }
 
 // findGroup looks for who released it: "[Group]" in front, "-GROUP" at the end, a bracket after.
@@ -48,15 +47,15 @@ func (p *laidOut) findGroup() {
 
 func (p *laidOut) trailingGroup() bool {
 	t, ok := p.tail()
-	if !ok || anyOf(notGroups, t) {
+	if !ok || decide(notGroups, t) {
 		return false
 	}
-	if p.dashInGroup(t.from) {
-		t.from--
+	if p.dashInGroup(t.i) {
+		t.i--
 	}
-	p.groupTok = span{t.from, t.last + 1}
-	p.group = p.w.text[p.w.tokens[t.from].s:p.w.tokens[t.last].e]
-	for i := t.from; i <= t.last; i++ {
+	p.groupTok = span{t.i, t.last + 1}
+	p.group = p.w.text[p.w.tokens[t.i].s:p.w.tokens[t.last].e]
+	for i := t.i; i <= t.last; i++ {
 		if p.w.tokens[i].weak {
 			p.w.tokens[i].tag, p.w.tokens[i].weak = none, false
 		}
@@ -80,8 +79,7 @@ func (p *laidOut) tail() (t tailWord, ok bool) {
 		p.w.tokens[from-1].tag == none {
 		from--
 	}
-	gap := p.w.before(from)
-	return tailWord{in: p, w: p.w, from: from, last: last, gap: gap, dash: dashed(gap)}, from > 0
+	return tailWord{place: p.w.place(from), in: p, last: last, dash: dashed(p.w.before(from))}, from > 0
 }
 
 func dashed(gap string) bool { return gap == "-" || dashGap(gap) }
@@ -133,21 +131,20 @@ func (p *words) yearlike(i int) bool {
 }
 
 type yearPlace struct {
-	in     *laidOut
-	w      *words
-	i      int
-	text   int // the first token that may belong to a title
-	strong int // the first token after some text that cannot
+	place
+	in        *laidOut
+	firstText int // the first token that may belong to a title
+	firstTag  int // the first token after some text that cannot
 }
 
 // The best place of a name wins. A number that could be a year but stands first is the title.
 var yearRules = []rule[yearPlace, int]{
 	when("the first of a range of years", "Silver Rail 1080p 2009-2012 -> Silver Rail", func(y yearPlace) bool {
-		gap := y.w.gap(y.i)
+		gap := y.gap()
 		return y.w.yearlike(y.i+1) && (gap == "-" || gap == " - ") && y.in.marks.season.empty() && y.outside()
 	}, noYear),
 	when("the end of a range of years", "Silver Rail 2009-2012.mkv -> Silver Rail 2009-2012", func(y yearPlace) bool {
-		gap := y.w.before(y.i)
+		gap := y.before()
 		return y.w.yearlike(y.i-1) && len(gap) <= 3 && strings.Contains(gap, "-")
 	}, noYear),
 	when("right after the marks of the title", "《Silver Rail》2009.Night.mkv -> Silver Rail y2009 movie",
@@ -155,14 +152,14 @@ var yearRules = []rule[yearPlace, int]{
 	when("alone in a bracket", "Silver Rail (2009) 2012.mkv -> Silver Rail y2009 movie",
 		func(y yearPlace) bool { return y.w.alone(y.i) }, yearAlone),
 	when("a bracket of two years", "Silver Rail/(2009-2012).mkv -> Silver Rail y2009 movie", func(y yearPlace) bool {
-		return !y.outside() && y.i == y.w.brackets[y.w.tokens[y.i].group].first && y.w.gap(y.i) == "-" && y.w.yearlike(y.i+1)
+		return !y.outside() && y.i == y.w.brackets[y.group].from && y.gap() == "-" && y.w.yearlike(y.i+1)
 	}, yearAlone),
 	when("in front of all, after it a dash", "2009 - Silver Rail.mkv -> Silver Rail y2009 movie", func(y yearPlace) bool {
 		return y.i == 0 && dashGap(y.w.gap(0)) && y.w.classAt(1) == alpha && y.in.marks.episode.empty()
 	}, yearAmongTags),
-	when("the title begins with it", "1984.mkv -> 1984", func(y yearPlace) bool { return y.i == y.text }, noYear),
+	when("the title begins with it", "1984.mkv -> 1984", func(y yearPlace) bool { return y.i == y.firstText }, noYear),
 	when("the title ends with it", "Silver Rail 2009.mkv -> Silver Rail y2009 movie",
-		func(y yearPlace) bool { return y.outside() && y.i <= y.strong && y.endsTitle() }, yearAtEnd),
+		func(y yearPlace) bool { return y.outside() && y.i <= y.firstTag && y.endsTitle() }, yearAtEnd),
 	when("among others in a bracket", "Silver Rail (2009 BluRay).mkv -> Silver Rail y2009 movie",
 		func(y yearPlace) bool { return !y.outside() }, yearInBracket),
 	when("after the episode, and text follows", "Silver.Rail.S02E05.2012.Nights.1080p -> Silver Rail s2 e5 episode",
@@ -170,7 +167,7 @@ var yearRules = []rule[yearPlace, int]{
 			return !y.in.marks.episode.empty() && (!y.w.closes(y.i+1) || y.i > y.in.marks.episode.to && !y.w.tagNext(y.i))
 		}, noYear),
 	when("among the tags", "Silver Rail 1080p 2009 -> Silver Rail y2009 movie",
-		func(y yearPlace) bool { return y.i > y.strong }, yearAmongTags),
+		func(y yearPlace) bool { return y.i > y.firstTag }, yearAmongTags),
 }
 
 // The places of a year, from the worst.
@@ -184,7 +181,7 @@ const (
 
 func (p *laidOut) findYear() {
 	best, rank := -1, noYear
-	place := yearPlace{in: p, w: p.w, text: p.w.firstText(), strong: p.w.firstStrong()}
+	year := yearPlace{in: p, firstText: p.w.firstText(), firstTag: p.w.firstStrong()}
 	for i := range p.w.tokens {
 		if !p.w.yearlike(i) {
 			continue
@@ -192,10 +189,10 @@ func (p *laidOut) findYear() {
 		if p.w.gap(i) == "" && p.w.classAt(i+1) == cjk && p.w.word(i+1) == "年" &&
 			(p.w.before(i) == " " || p.w.before(i) == ".") {
 			p.w.set(i+1, i+2, tagPromo) // "2022年"
-			place.strong = min(place.strong, i+1)
+			year.firstTag = min(year.firstTag, i+1)
 		}
-		place.i = i
-		r := decide(yearRules, place)
+		year.place = p.w.place(i)
+		r := decide(yearRules, year)
 		if r > rank || r == yearAtEnd && r == rank {
 			best, rank = i, r
 		}
@@ -209,21 +206,21 @@ func (p *laidOut) findYear() {
 	}
 }
 
-func (y yearPlace) outside() bool { return y.w.tokens[y.i].group < 0 }
+func (y yearPlace) outside() bool { return y.group < 0 }
 
 func (y yearPlace) endsTitle() bool {
 	if !y.w.beside(y.i, y.i+1) ||
-		dashGap(y.w.gap(y.i)) && y.w.plainNumber(y.i+1) && !y.w.yearlike(y.i+1) && y.w.closesNumber(y.i+1) {
+		dashGap(y.gap()) && y.w.plainNumber(y.i+1) && !y.w.yearlike(y.i+1) && y.w.closesNumber(y.i+1) {
 		return true
 	}
 	words := 0
-	for j := y.i + 1; j < y.strong && y.w.tokens[j].group < 0; j++ {
+	for j := y.i + 1; j < y.firstTag && y.w.tokens[j].group < 0; j++ {
 		if y.w.tokens[j].tag == none {
 			words++
 		}
 	}
-	if y.strong >= len(y.w.tokens) {
-		return words == 0 || y.w.tagAt(y.i+1) != none
+	if y.firstTag >= len(y.w.tokens) {
+		return words == 0 || y.at(1).tag != none
 	}
 	return words == 0 || words <= 3 && y.in.tags.media
 }

@@ -1,31 +1,30 @@
 package release
 
 type firstNumber struct {
-	in              *numbered
-	w               *words
-	i, value, width int
-	padded          bool   // it begins with a zero
-	gap             string // what comes after it
+	place
+	in           *numbered
+	value, width int
+	padded       bool // it begins with a zero
 }
 
 var leads = []reason[firstNumber]{
 	because("a dash between spaces", "7 - Silver Rail.mkv -> Silver Rail e7 episode",
-		func(n firstNumber) bool { return dashGap(n.gap) }),
+		func(n firstNumber) bool { return dashGap(n.gap()) }),
 	because("a full stop", "7. Silver Rail.mkv -> Silver Rail e7 episode",
-		func(n firstNumber) bool { return n.gap == ". " }),
+		func(n firstNumber) bool { return n.gap() == ". " }),
 	because("two digits, the first a zero, and a dash", "07-Silver Rail.mkv -> Silver Rail e7 episode",
-		func(n firstNumber) bool { return n.gap == "-" && n.width == 2 && n.padded }),
+		func(n firstNumber) bool { return n.gap() == "-" && n.width == 2 && n.padded }),
 	because("a zero first, and a dot", "07.Silver.Rail.mkv -> Silver Rail e7 episode",
-		func(n firstNumber) bool { return n.gap == "." && n.width > 1 && n.padded }),
+		func(n firstNumber) bool { return n.gap() == "." && n.width > 1 && n.padded }),
 	because("a zero first, and a space", "07 Silver Rail.mkv -> Silver Rail e7 episode",
-		func(n firstNumber) bool { return n.gap == " " && n.width > 1 && n.padded }),
+		func(n firstNumber) bool { return n.gap() == " " && n.width > 1 && n.padded }),
 	because("a zero first, and a bracket", "07 [1080p].mkv -> e7 episode",
-		func(n firstNumber) bool { return n.w.tokens[n.i+1].group >= 0 && n.padded }),
+		func(n firstNumber) bool { return n.at(1).group >= 0 && n.padded }),
 	because("the word for the last episode after it", "银色铁道/12.大结局.mp4 -> 银色铁道 e12 episode",
-		func(n firstNumber) bool { return n.w.tagAt(n.i+1) == tagEnd && n.gap != "" }),
+		func(n firstNumber) bool { return n.at(1).tag == tagEnd && n.gap() != "" }),
 	because("the start of a range", "1-3 Silver Rail.mkv -> Silver Rail e1-3 episode", func(n firstNumber) bool {
 		next := &n.w.tokens[n.i+1]
-		return rangeGap(n.gap) && next.class == number && next.num > n.value
+		return rangeGap(n.gap()) && next.class == number && next.num > n.value
 	}),
 }
 
@@ -43,7 +42,7 @@ func (p *numbered) leadingNumber() {
 		return
 	}
 	value, ok := p.w.unmarked(i)
-	n := firstNumber{in: p, w: p.w, i: i, value: value, width: p.w.width(i), padded: p.w.padded(i), gap: p.w.gap(i)}
+	n := firstNumber{place: p.w.place(i), in: p, value: value, width: p.w.width(i), padded: p.w.padded(i)}
 	switch {
 	case !ok, n.width > 4, n.width == 4 && yearNumber(value):
 	case i+1 >= len(p.w.tokens): // the name is a number: an episode, when a folder says of what
@@ -56,7 +55,7 @@ func (p *numbered) leadingNumber() {
 		p.marks.season = p.marks.episode
 		p.layout.first = i + 2
 		p.bare = true
-	case anyOf(leads, n):
+	case decide(leads, n):
 		p.bare, p.layout.numberFirst = true, true
 		p.takeNumber(i)
 		p.marks.extendRange()
@@ -67,7 +66,7 @@ func (p *numbered) leadingNumber() {
 // seasonAndEpisode reports whether the number and the one after it are season and episode: "11-02 Name".
 func (n firstNumber) seasonAndEpisode() bool {
 	i := n.i
-	if n.width > 2 || n.gap != "-" && n.gap != "." || len(n.in.marks.seasons) > 0 {
+	if n.width > 2 || n.gap() != "-" && n.gap() != "." || len(n.in.marks.seasons) > 0 {
 		return false
 	}
 	if n.w.classAt(i+1) != number || n.w.width(i+1) != 2 || n.w.tokens[i+1].group >= 0 {
@@ -116,7 +115,7 @@ func (p *numbered) seasonDotEpisode() bool {
 // pairInBracket reports whether the numbers at i and i+1 are a bracket of their own: "[5.134]".
 func (p *numbered) pairInBracket(i int) bool {
 	g := p.w.tokens[i].group
-	if g < 0 || p.w.brackets[g].after-p.w.brackets[g].first != 2 || p.w.brackets[g].outer >= 0 {
+	if g < 0 || p.w.brackets[g].to-p.w.brackets[g].from != 2 || p.w.brackets[g].outer >= 0 {
 		return false
 	}
 	return p.w.gap(i) == "." && p.w.width(i) <= 2 && (p.w.width(i+1) == 2 || p.w.width(i+1) == 3)

@@ -30,12 +30,11 @@ const (
 )
 
 type bracket struct {
-	open, close  int // offsets of the opening and of the closing bracket; text[open+width:close] is inside
-	in           int // offset of the first byte inside
-	out          int // offset after the closing bracket
-	outer        int // index of the bracket around it, -1
-	round        bool
-	first, after int // tokens[first:after] are inside
+	span           // of the tokens inside
+	open, in   int // offsets of the opening bracket and after it
+	close, out int // offsets of the closing bracket and after it
+	outer      int // index of the bracket around it, -1
+	round      bool
 }
 
 // Bounds of what is read of one name: text with more words or deeper brackets is not a name.
@@ -49,78 +48,54 @@ func lex(text string, folder bool, w *words) {
 	p := lexer{w}
 	p.matchBrackets()
 	current, next := -1, 0
-	for i := 0; i < len(text) && len(p.w.tokens) < maxWords; {
-		p.w.steps++
-		for current >= 0 && i >= p.w.brackets[current].close {
-			p.w.brackets[current].after = len(p.w.tokens)
-			if i < p.w.brackets[current].out {
-				i = p.w.brackets[current].out
-			}
-			current = p.w.brackets[current].outer
+	for i := 0; i < len(text) && len(w.tokens) < maxWords; {
+		w.steps++
+		for current >= 0 && i >= w.brackets[current].close {
+			w.brackets[current].to = len(w.tokens)
+			current = w.brackets[current].outer
 		}
-		if i >= len(text) {
-			break
-		}
-		if next < len(p.w.brackets) && i == p.w.brackets[next].open {
-			p.w.brackets[next].outer = current
-			p.w.brackets[next].first = len(p.w.tokens)
-			p.w.brackets[next].after = len(p.w.tokens)
+		if next < len(w.brackets) && i >= w.brackets[next].open {
+			w.brackets[next].outer = current
+			w.brackets[next].span = span{len(w.tokens), len(w.tokens)}
 			current = next
-			i = p.w.brackets[next].in
 			next++
-			continue
-		}
-		c := text[i]
-		if c < utf8.RuneSelf {
-			if !wordByte(c) {
-				i++
-				continue
-			}
-			i = p.lexASCII(i, current)
-			continue
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case isCJK(r):
 			i = p.lexCJK(i, current)
 		case letterRune(r):
-			i = max(p.lexASCII(i, current), i+size)
+			i = max(p.lexWord(i, current), i+size)
 		default:
 			i += size
 		}
 	}
 	for current >= 0 {
-		p.w.brackets[current].after = len(p.w.tokens)
-		current = p.w.brackets[current].outer
+		w.brackets[current].to = len(w.tokens)
+		current = w.brackets[current].outer
 	}
-	p.w.brackets = p.w.brackets[:next]
+	w.brackets = w.brackets[:next]
 }
 
 type lexer struct{ w *words }
 
-func dotted(s string) bool {
-	return strings.Count(s, ".") > strings.Count(s, " ")
-}
+// dotted reports whether dots stand for spaces.
+func dotted(s string) bool { return strings.Count(s, ".") > strings.Count(s, " ") }
 
-func (p lexer) lexASCII(i, group int) int {
+func (p lexer) lexWord(i, group int) int {
+	text := p.w.text
 	j, digits, letters := i, 0, 0
-	for j < len(p.w.text) {
-		switch c := p.w.text[j]; {
-		case letter(c):
-			letters++
-			j++
-			continue
-		case digit(c):
+loop:
+	for j < len(text) {
+		r, size := utf8.DecodeRuneInString(text[j:])
+		switch {
+		case r < utf8.RuneSelf && digit(byte(r)):
 			digits++
-			j++
-			continue
-		}
-		size, isLetter := p.inWord(j, j > i)
-		if size == 0 {
-			break
-		}
-		if isLetter {
+		case letterRune(r) && !isCJK(r):
 			letters++
+		case (r == '\'' || r == '’') && j > i && j+size < len(text) && wordByte(text[j+size]):
+		default:
+			break loop
 		}
 		j += size
 	}
@@ -129,9 +104,9 @@ func (p lexer) lexASCII(i, group int) int {
 	case letters == 0:
 		t.class = number
 		if j-i <= 8 {
-			t.num = atoi(p.w.text[i:j])
+			t.num = atoi(text[i:j])
 		}
-		if j < len(p.w.text) && p.w.text[j] >= utf8.RuneSelf {
+		if j < len(text) && text[j] >= utf8.RuneSelf {
 			j = p.lexCounter(&t)
 		}
 	case digits > 0:
@@ -139,20 +114,6 @@ func (p lexer) lexASCII(i, group int) int {
 	}
 	p.w.tokens = append(p.w.tokens, t)
 	return j
-}
-
-func (p lexer) inWord(j int, within bool) (size int, isLetter bool) {
-	if c := p.w.text[j]; c < utf8.RuneSelf && c != '\'' {
-		return 0, false
-	}
-	r, size := utf8.DecodeRuneInString(p.w.text[j:])
-	switch {
-	case r >= utf8.RuneSelf && letterRune(r) && !isCJK(r):
-		return size, true
-	case (r == '\'' || r == '’') && within && j+size < len(p.w.text) && wordByte(p.w.text[j+size]):
-		return size, false
-	}
-	return 0, false
 }
 
 // matchBrackets finds the pairs of brackets. One without its partner is punctuation.
@@ -211,6 +172,9 @@ var signs = [...][2]rune{
 }
 
 func letterRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return wordByte(byte(r))
+	}
 	if r < 0x250 { // Latin-1 and extensions
 		return r >= 0xC0 && r != '×' && r != '÷' || r == 'ª' || r == 'º' || r == 'µ'
 	}

@@ -91,11 +91,11 @@ func (p *marked) split(i, at int) {
 	p.w.tokens = slices.Insert(p.w.tokens, i+1, rest)
 	p.w.tokens[i] = head
 	for b := range p.w.brackets {
-		if p.w.brackets[b].first > i {
-			p.w.brackets[b].first++
+		if p.w.brackets[b].from > i {
+			p.w.brackets[b].from++
 		}
-		if p.w.brackets[b].after > i {
-			p.w.brackets[b].after++
+		if p.w.brackets[b].to > i {
+			p.w.brackets[b].to++
 		}
 	}
 	p.tags.lookUp(i)
@@ -105,7 +105,6 @@ func (p *marked) split(i, at int) {
 
 type crossed struct {
 	in                        *marked
-	w                         *words
 	i                         int // its token
 	season, episode           int
 	seasonWidth, episodeWidth int  // their digits
@@ -133,7 +132,7 @@ func markCross(p *marked, i int) bool {
 	}
 	t := p.w.tokens[i]
 	c := cursor{p.w.text, t.s}
-	x := crossed{in: p, w: p.w, i: i, startsName: t.group == 0 && p.w.brackets[0].open == 0}
+	x := crossed{in: p, i: i, startsName: t.group == 0 && p.w.brackets[0].open == 0}
 	var ok bool
 	x.season, x.seasonWidth, ok = c.number(4)
 	// "02E04"
@@ -143,7 +142,7 @@ func markCross(p *marked, i int) bool {
 	}
 	d := c
 	d.i++
-	if d.is("all") && d.wordEnd() && !anyOf(notCrosses, x) {
+	if d.is("all") && d.wordEnd() && !decide(notCrosses, x) {
 		p.seasons = []int{x.season}
 		p.season = p.take(i, d.i, tagSeason)
 		p.batch = true
@@ -154,7 +153,7 @@ func markCross(p *marked, i int) bool {
 	}
 	x.episode, x.episodeWidth, ok = d.number(4)
 	x.ends = d.wordEnd()
-	if !ok || anyOf(notCrosses, x) {
+	if !ok || decide(notCrosses, x) {
 		return false
 	}
 	episodes, end, ok := p.readEpisodes(c, p.w.text[t.s:c.i], true)
@@ -309,7 +308,7 @@ func (p *marked) isPartOfEpisode() bool {
 func markTV(p *marked, i int) bool {
 	w := p.w.word(i)
 	g := p.w.tokens[i].group
-	if g < 0 || p.w.brackets[g].first != i || len(w) < 4 || len(w) > 5 || w[:2] != "TV" || !allDigits(w[2:]) {
+	if g < 0 || p.w.brackets[g].from != i || len(w) < 4 || len(w) > 5 || w[:2] != "TV" || !allDigits(w[2:]) {
 		return false
 	}
 	p.split(i, p.w.tokens[i].s+2)

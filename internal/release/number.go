@@ -15,13 +15,13 @@ const (
 )
 
 type bareNumber struct {
-	in              *numbered
-	w               *words
-	i, value, width int  // its token, its value, its digits
-	padded          bool // it begins with a zero
-	dash            bool // a dash between spaces comes before it
-	closes          bool // the title or the name ends after it
-	year            bool // the year comes right after it
+	place
+	in           *numbered
+	value, width int  // width: its digits
+	padded       bool // it begins with a zero
+	dash         bool // a dash between spaces comes before it
+	closes       bool // the title or the name ends after it
+	year         bool // the year comes right after it
 }
 
 // numberRules weigh a number outside brackets. The best number of a name wins, the later one of two equals.
@@ -29,41 +29,40 @@ var numberRules = []rule[bareNumber, int]{
 	when("the title begins with it", "- 07 Silver Rail.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool { return b.i <= b.in.layout.first }, noEpisode),
 	when("a percentage", "Silver Rail 50%.mkv -> Silver Rail 50%",
-		func(b bareNumber) bool { return strings.HasPrefix(b.w.gap(b.i), "%") }, noEpisode),
+		func(b bareNumber) bool { return strings.HasPrefix(b.gap(), "%") }, noEpisode),
 	when("a decimal, and not a half episode", "Silver Rail - 12.100.mkv -> Silver Rail - 12.100", func(b bareNumber) bool {
-		return b.w.gap(b.i) == "." && b.w.classAt(b.i+1) == number && b.w.tagAt(b.i+1) == none && !b.w.dotted && !b.half()
+		return b.gap() == "." && b.at(1).class == number && b.at(1).tag == none && !b.w.dotted && !b.half()
 	}, noEpisode),
 	when("a list or fraction follows", "Silver Rail 01,02.mkv -> Silver Rail 01,02", func(b bareNumber) bool {
-		list := b.w.gap(b.i) == "," && !(b.dash && b.padded && b.closes)
-		return b.i+1 < len(b.w.tokens) && (b.w.gap(b.i) == "/" || list) && !b.half()
+		list := b.gap() == "," && !(b.dash && b.padded && b.closes)
+		return b.i+1 < len(b.w.tokens) && (b.gap() == "/" || list) && !b.half()
 	}, noEpisode),
 	when("joined to the number before it", "Silver.Rail.12.100 -> Silver Rail 12 100", func(b bareNumber) bool {
-		return b.i > 0 && b.w.classAt(b.i-1) == number && b.w.before(b.i) != " " && !b.dash && b.w.tagAt(b.i-1) != tagYear &&
+		return b.i > 0 && b.at(-1).class == number && b.before() != " " && !b.dash && b.at(-1).tag != tagYear &&
 			!(b.w.dotted && b.padded && b.w.width(b.i-1) == 3)
 	}, noEpisode),
 	when("after No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16", func(b bareNumber) bool {
-		return b.i > 0 && strings.TrimRight(b.w.before(b.i), " ") == "." && among(b.w.word(b.i-1), "no")
+		return b.i > 0 && strings.TrimRight(b.before(), " ") == "." && among(b.w.word(b.i-1), "no")
 	}, noEpisode),
 	when("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
 		func(b bareNumber) bool { return b.belongsToWord() }, noEpisode),
 	when("the end of a range", "Silver Rail 07v2, 86.mkv -> Silver Rail e7,86 v2 episode", func(b bareNumber) bool {
 		m, ok := b.w.unmarked(b.i - 1)
-		return ok && b.w.tagAt(b.i-1) == none && rangeGap(b.w.before(b.i)) && m < b.value
+		return ok && b.at(-1).tag == none && rangeGap(b.before()) && m < b.value
 	}, noEpisode),
 	when("the end of a range with a word", "Silver Rail 01 to 23 [1080p] -> Silver Rail e1-23 batch",
 		func(b bareNumber) bool { return b.w.rangeByWord(b.i - 2) }, noEpisode),
 	when("the second of two years", "Silver Rail 2009 - 2012.mkv -> Silver Rail 2009 - 2012",
 		func(b bareNumber) bool { return b.i > 0 && b.w.yearlike(b.i) && b.w.yearlike(b.i-1) }, noEpisode),
 	when("a year after an apostrophe", "Silver Rail '84.mkv -> Silver Rail '84", func(b bareNumber) bool {
-		s := b.w.tokens[b.i].s
+		s := b.s
 		return s > 0 && b.w.text[s-1] == '\''
 	}, noEpisode),
-	when("a counter after it means something else", "Rail.00은빛 -> Rail 00은빛", func(b bareNumber) bool {
-		return b.w.gap(b.i) == "" && b.w.classAt(b.i+1) == cjk && b.w.tagAt(b.i+1) != tagEnd
-	}, noEpisode),
+	when("a counter after it means something else", "Rail.00은빛 -> Rail 00은빛",
+		func(b bareNumber) bool { return b.gap() == "" && b.at(1).class == cjk && b.at(1).tag != tagEnd }, noEpisode),
 	when("a group after a codec", "Silver Rail 1080p x264 -7 -> Silver Rail", func(b bareNumber) bool {
-		t := b.w.tagAt(b.i - 1)
-		return (t == tagVideo || t == tagAudio || t == tagTech) && !b.w.tokens[b.i-1].weak && b.w.beside(b.i-1, b.i)
+		t := b.at(-1).tag
+		return (t == tagVideo || t == tagAudio || t == tagTech) && !b.at(-1).weak && b.w.beside(b.i-1, b.i)
 	}, noEpisode),
 	when("a folder's number without a dash", "Silver Rail 24/07.mkv -> Silver Rail 24 e7 episode",
 		func(b bareNumber) bool { return b.w.folder && !b.dash }, noEpisode),
@@ -81,8 +80,8 @@ var numberRules = []rule[bareNumber, int]{
 	when("a film's number before its year", "Silver Rail 1-1984.mkv -> Silver Rail 1 y1984 movie",
 		func(b bareNumber) bool { return b.year && !b.padded }, noEpisode),
 	when("among the tags", "Silver Rail 1080p 07 -> Silver Rail", func(b bareNumber) bool {
-		return b.closes && b.i > 0 && b.w.strongAt(b.i-1) && b.w.tagAt(b.i-1) != tagSeason && b.w.tagAt(b.i-1) != tagYear &&
-			b.w.tagAt(b.i-1) != tagPromo && !b.afterRemark()
+		return b.closes && b.i > 0 && b.at(-1).strong() && b.at(-1).tag != tagSeason && b.at(-1).tag != tagYear &&
+			b.at(-1).tag != tagPromo && !b.afterRemark()
 	}, noEpisode),
 	when("last of the title, written like an episode", "Silver Rail 07 BluRay.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
@@ -97,17 +96,16 @@ var numberRules = []rule[bareNumber, int]{
 		"Silver Rail 15 [BluRay].mkv -> Silver Rail e15 episode",
 		func(b bareNumber) bool {
 			return b.closes && b.width >= 2 && !b.likeYear() &&
-				(b.in.tags.television(b.i+1) || !b.w.dotted && b.i+1 < len(b.w.tokens) && b.w.tokens[b.i+1].group >= 0)
+				(b.in.tags.television(b.i+1) || !b.w.dotted && b.i+1 < len(b.w.tokens) && b.at(1).group >= 0)
 		}, lastBefore),
 	when("last of a title without a year, before a resolution", "Silver.Rail.12.480p -> Silver Rail e12 episode",
 		func(b bareNumber) bool {
-			return b.closes && b.width == 2 && b.in.layout.yearAt < 0 && b.w.tagAt(b.i+1) == tagResolution
+			return b.closes && b.width == 2 && b.in.layout.yearAt < 0 && b.at(1).tag == tagResolution
 		}, lastBefore),
 	when("a last digit before a television source", "Silver Rail 7 HDTV.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool { return b.closes && b.width == 1 && b.in.tags.television(b.i+1) }, lastBefore),
-	when("a last digit after a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode", func(b bareNumber) bool {
-		return b.closes && b.width == 1 && b.w.before(b.i) == "-" && !b.in.tags.media
-	}, lastBefore),
+	when("a last digit after a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode",
+		func(b bareNumber) bool { return b.closes && b.width == 1 && b.before() == "-" && !b.in.tags.media }, lastBefore),
 	when("the first of a range", "Silver Rail 1-13.mkv -> Silver Rail e1-13 batch",
 		func(b bareNumber) bool { return b.closes && b.width == 1 && b.in.rangeTo(b.i) }, lastBefore),
 	when("the year follows, with words between", "Silver.Rail.07.Nights.2009.mkv -> Silver Rail 07 Nights y2009 movie",
@@ -116,24 +114,22 @@ var numberRules = []rule[bareNumber, int]{
 		}, noEpisode),
 	when("a padded number before the episode's name", "Silver.Rail.07.Night.Train.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
-			return !b.closes && b.padded && (b.w.dotted || b.in.layout.fansub || b.in.tags.media || b.w.gap(b.i) == " ") &&
+			return !b.closes && b.padded && (b.w.dotted || b.in.layout.fansub || b.in.tags.media || b.gap() == " ") &&
 				b.in.marks.season.empty()
 		}, amid),
 	when("two digits before the episode's name, after a group",
 		"[Quiet] Silver Rail 14 Night.mkv -> Silver Rail e14 episode",
 		func(b bareNumber) bool {
-			return !b.closes && b.width == 2 && b.in.layout.fansub && !b.w.dotted && b.w.gap(b.i) == " " &&
+			return !b.closes && b.width == 2 && b.in.layout.fansub && !b.w.dotted && b.gap() == " " &&
 				b.in.marks.season.empty()
 		}, amid),
 	when("three digits after a tight dash", "Silver Rail-107-Night Train.mkv -> Silver Rail e107 episode",
-		func(b bareNumber) bool {
-			return !b.closes && b.width == 3 && !b.in.tags.media && b.w.before(b.i) == "-"
-		}, amid),
+		func(b bareNumber) bool { return !b.closes && b.width == 3 && !b.in.tags.media && b.before() == "-" }, amid),
 }
 
 var bracketRules = []rule[bareNumber, int]{
 	when("text before it in its bracket", "Silver Rail (1-13).mkv -> Silver Rail e1-13 batch", func(b bareNumber) bool {
-		first := b.around().first
+		first := b.around().from
 		return b.i != first && !(b.i == first+1 && (among(b.w.word(first), "tv") || b.w.tagAt(first) == tagSeason))
 	}, noEpisode),
 	when("two digits or more in the bracket that a name begins with", "[07] Silver Rail.mkv -> Silver Rail e7 episode",
@@ -143,16 +139,16 @@ var bracketRules = []rule[bareNumber, int]{
 	when("a bracket before the title", "(07) Silver Rail.mkv -> Silver Rail",
 		func(b bareNumber) bool { return b.i < b.in.layout.first }, noEpisode),
 	when("other text in its bracket", "Silver Rail (3 Nights).mkv -> Silver Rail",
-		func(b bareNumber) bool { return !b.in.layout.numberOnly(span{b.i, b.around().after}) }, noEpisode),
+		func(b bareNumber) bool { return !b.in.layout.numberOnly(span{b.i, b.around().to}) }, noEpisode),
 	when("a bracket that is not round", "Silver Rail 00[07].mkv -> Silver Rail 00 e7 episode",
 		func(b bareNumber) bool { return !b.around().round }, bracketed),
 	when("an old year in a round bracket", "Silver Rail (1897).mkv -> Silver Rail",
 		func(b bareNumber) bool { return b.width == 4 && b.value >= 1800 && b.value < 2100 }, noEpisode),
 	when("a range in a round bracket", "Time Flock 24 (01-24) [1080p] -> Time Flock 24 e1-24 batch",
-		func(b bareNumber) bool { return b.around().after > b.i+1 && b.width >= 2 && rangeGap(b.w.gap(b.i)) }, rangeInRound),
+		func(b bareNumber) bool { return b.around().to > b.i+1 && b.width >= 2 && rangeGap(b.gap()) }, rangeInRound),
 	when("two digits or more in a round bracket, or one at the end", "Silver Rail (07).mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
-			return b.around().after > b.i+1 || b.width >= 2 || b.i+1 == len(b.w.tokens) && !b.in.tags.media
+			return b.around().to > b.i+1 || b.width >= 2 || b.i+1 == len(b.w.tokens) && !b.in.tags.media
 		}, inRound),
 	when("a round bracket before the name of an episode", "銀色鉄道 (3)「夜」.ts -> 銀色鉄道 e3 episode",
 		func(b bareNumber) bool { return strings.HasPrefix(b.w.text[b.around().out:], "「") }, inRound),
@@ -233,7 +229,7 @@ func (p *numbered) points(i int) int {
 		!p.tags.dated.empty() && p.tags.dated.from > 0 && i >= p.tags.dated.to && !p.w.alone(i) {
 		return noEpisode
 	}
-	b := bareNumber{in: p, w: p.w, i: i, value: n, width: leadingDigits(p.w.word(i))}
+	b := bareNumber{place: p.w.place(i), in: p, value: n, width: leadingDigits(p.w.word(i))}
 	if t.group >= 0 {
 		return decide(bracketRules, b)
 	}
@@ -244,13 +240,13 @@ func (p *numbered) points(i int) int {
 	return decide(numberRules, b)
 }
 
-func (b bareNumber) around() *bracket { return &b.w.brackets[b.w.tokens[b.i].group] }
+func (b bareNumber) around() *bracket { return &b.w.brackets[b.group] }
 
 // afterRemark: "Title BD 05".
 func (b bareNumber) afterRemark() bool {
-	switch b.w.tagAt(b.i - 1) {
+	switch b.at(-1).tag {
 	case tagSource, tagEdition, tagSubtitle, tagLanguage:
-		return b.padded && len(b.w.before(b.i)) == 1 && b.w.beside(b.i-1, b.i)
+		return b.padded && len(b.before()) == 1 && b.w.beside(b.i-1, b.i)
 	default:
 		return false
 	}
@@ -272,7 +268,7 @@ func (b bareNumber) belongsToWord() bool {
 	case t.tag == tagVolume, t.word.role == volumeWord:
 		return true
 	case t.word.role == partWord:
-		ordered := t.tag == tagPart && b.w.tagAt(b.i-2) == tagPart // "2nd Cour 05"
+		ordered := t.tag == tagPart && b.at(-2).tag == tagPart // "2nd Cour 05"
 		return !ordered && (t.tag != tagPart || !b.dash)
 	default:
 		return t.tag == tagMovie && !b.dash

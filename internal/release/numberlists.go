@@ -55,7 +55,7 @@ func (k *kind) list(first item) ([]int, item) {
 	for len(numbers) < k.most {
 		last.count = len(numbers)
 		n, ok := k.next(last)
-		if !ok || anyOf(*k.ends, n) {
+		if !ok || decide(*k.ends, n) {
 			break
 		}
 		if n.ranged() && !(k.suffix && (n.value-n.last >= 2000 || n.end.listed())) {
@@ -139,8 +139,7 @@ var seasonListEnds = []reason[item]{
 		func(n item) bool { return n.value <= n.last }),
 	because("it is far too large", "Silver Rail Season 1-70.mkv -> Silver Rail s1 batch",
 		func(n item) bool { return n.value > n.last+40 }),
-	because("an episode of two digits after a dash",
-		"Silver Rail Season 2 - 05 OVA.mkv -> Silver Rail s2 e5 OVA special",
+	because("an episode of two digits after a dash", "Silver Rail Season 2 - 05 OVA.mkv -> Silver Rail s2 e5 OVA special",
 		func(n item) bool { return !n.plural && n.spaced() && n.ranged() && (n.width > 1 || n.first > 1) }),
 	because("an episode after a dash, and a name follows", "Silver Rail Season 1 - 3.mkv -> Silver Rail s1 e3 episode",
 		func(n item) bool { return !n.plural && n.spaced() && n.ranged() && !n.end.seasonsGoOn() }),
@@ -262,11 +261,11 @@ func (c cursor) listed() bool {
 const maxEpisodes = 3000
 
 type nextNumber struct {
-	in       *marked
-	w        *words
-	i, value int
-	last     float64 // the last episode so far
-	join     join
+	place
+	in    *marked
+	value int
+	last  float64 // the last episode so far
+	join  join
 }
 
 type join uint8
@@ -302,7 +301,7 @@ var rangeEnds = []reason[nextNumber]{
 func (p *marked) extendRange() {
 	for len(p.episodes) < maxEpisodes {
 		n, ok := p.nextNumber()
-		if !ok || anyOf(rangeEnds, n) {
+		if !ok || decide(rangeEnds, n) {
 			return
 		}
 		ranged := n.join == rangeJoin && !p.dashedList(n.i) || n.join == spacedJoin
@@ -331,7 +330,10 @@ func (p *marked) nextNumber() (n nextNumber, ok bool) {
 		i++
 	}
 	value, ok := p.w.unmarked(i)
-	return nextNumber{in: p, w: p.w, i: i, value: value, last: p.episodes[len(p.episodes)-1], join: how}, ok
+	if ok {
+		n = nextNumber{p.w.place(i), p, value, p.episodes[len(p.episodes)-1], how}
+	}
+	return n, ok
 }
 
 func joinOf(gap string) join {

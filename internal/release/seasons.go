@@ -28,7 +28,7 @@ func markSeasonWord(p *marked, i int) bool {
 		return false // letters go on after the digit: "Se7en"
 	}
 	first.end = c
-	if anyOf(notSeasons, first) {
+	if decide(notSeasons, first) {
 		return false
 	}
 	if len(p.seasons) > 0 && !p.season.empty() {
@@ -157,11 +157,11 @@ func (p *marked) setSeasons(from, to int, list []int) {
 }
 
 type ordinalSeason struct {
-	in      *marked
-	w       *words
-	i, word int    // their tokens
-	text    string // the word for season
-	plain   bool   // a number that nothing makes an ordinal: "5 сезон"
+	place
+	in    *marked
+	word  int    // the token of the word for season
+	text  string // that word
+	plain bool   // a number that nothing makes an ordinal: "5 сезон"
 }
 
 var notOrdinals = []reason[ordinalSeason]{
@@ -180,7 +180,7 @@ var notOrdinals = []reason[ordinalSeason]{
 	because("an English season takes the number after it", "Silver Rail 24 Season 1x05.mkv -> Silver Rail 24 s1 batch",
 		func(o ordinalSeason) bool {
 			next := o.word + 1
-			return o.plain && o.w.tokens[o.i].num != 0 && among(o.text, "season") &&
+			return o.plain && o.num != 0 && among(o.text, "season") &&
 				(o.w.classAt(next) == number || o.w.classAt(next) == mixed && digit(o.w.word(next)[0]))
 		}),
 	because("a number of its own after the word", "Silver Rail 5 Temporada 3.mkv -> Silver Rail 5 s3 batch",
@@ -201,11 +201,11 @@ func markOrdinalSeason(p *marked, i int) bool {
 	if !ok {
 		return false
 	}
-	o := ordinalSeason{in: p, w: p.w, i: i, word: word, plain: plain}
+	o := ordinalSeason{place: p.w.place(i), in: p, word: word, plain: plain}
 	if word < len(p.w.tokens) {
 		o.text = p.w.word(word)
 	}
-	if anyOf(notOrdinals, o) {
+	if decide(notOrdinals, o) {
 		return false
 	}
 	from, list := p.seasonsBefore(i, n)

@@ -81,19 +81,16 @@ func (p *numbered) specialName(i int) string {
 }
 
 type specialWord struct {
-	in      *numbered
-	w       *words
-	i       int
-	text    string
-	outside bool // it stands in no bracket
-	dash    bool // a dash between spaces comes before it
+	place
+	in   *numbered
+	text string
 }
 
 var specialRules = []rule[specialWord, bool]{
 	when("alone in a bracket", "[Quiet] Silver Rail [Menu].mkv -> Silver Rail MENU extra",
 		func(s specialWord) bool { return s.w.alone(s.i) || s.aloneWithNumber() }, true),
 	when("in a bracket with others", "[组][银色铁道 PV][07][1080p] -> 银色铁道 PV e7 episode",
-		func(s specialWord) bool { return !s.outside }, false),
+		func(s specialWord) bool { return s.group >= 0 }, false),
 	when("two letters that are not in capitals", "Silver Rail Ed.mkv -> Silver Rail Ed",
 		func(s specialWord) bool { return among(s.text, "op", "ed", "pv", "cm", "sp") && !capitals(s.text) }, false),
 	when("the first word, and a title follows", "Trailer Park.mkv -> Trailer Park",
@@ -103,12 +100,11 @@ var specialRules = []rule[specialWord, bool]{
 		return !s.in.marks.episode.empty() && s.i >= s.in.marks.episode.to && !s.sample() && !among(s.text, "preview")
 	}, false),
 	when("after a dash between spaces", "Silver Rail - Menu.mkv -> Silver Rail MENU extra",
-		func(s specialWord) bool { return s.dash }, true),
+		func(s specialWord) bool { return dashGap(s.before()) }, true),
 	when("the last word before a film's year", "Silver Rail PV (2009).mkv -> Silver Rail PV y2009 movie",
 		func(s specialWord) bool { return s.i == s.in.layout.yearAt-1 }, false),
-	when("an East Asian word at the end", "银色铁道 予告.mkv -> 银色铁道 PV extra", func(s specialWord) bool {
-		return s.w.classAt(s.i) == cjk && s.w.before(s.i) != "" && s.i+1 == len(s.w.tokens)
-	}, true),
+	when("an East Asian word at the end", "银色铁道 予告.mkv -> 银色铁道 PV extra",
+		func(s specialWord) bool { return s.class == cjk && s.before() != "" && s.i+1 == len(s.w.tokens) }, true),
 	when("an ordinary word after the season", "Silver Rail S01 Opening.mkv -> Silver Rail s1 OPENING extra",
 		func(s specialWord) bool {
 			return s.ordinary() && !s.in.marks.season.empty() && s.i >= s.in.marks.season.to && s.w.closes(s.i+1)
@@ -117,7 +113,7 @@ var specialRules = []rule[specialWord, bool]{
 		func(s specialWord) bool { return s.ordinary() }, false),
 	when("a word of a title, and not a fansub release", "Silver Rail Menu.mkv -> Silver Rail Menu",
 		func(s specialWord) bool {
-			return !s.in.layout.fansub && len(s.text) > 3 && s.w.before(s.i) != "-" && !s.w.strongAt(s.i-1) &&
+			return !s.in.layout.fansub && len(s.text) > 3 && s.before() != "-" && !s.at(-1).strong() &&
 				!(s.in.tags.media && s.i+1 == len(s.w.tokens))
 		}, false),
 	when("before an end or a tag", "Silver Rail PV.mkv -> Silver Rail PV extra",
@@ -126,24 +122,20 @@ var specialRules = []rule[specialWord, bool]{
 
 // aloneWithNumber reports whether the word and its number are all that their bracket holds: "[Menu 02]".
 func (s specialWord) aloneWithNumber() bool {
-	if s.outside || !s.w.plainNumber(s.i+1) {
+	if s.group < 0 || !s.w.plainNumber(s.i+1) {
 		return false
 	}
-	return s.w.wordsOf(s.w.tokens[s.i].group) == span{s.i, s.i + 2}
+	return s.w.brackets[s.group].span == span{s.i, s.i + 2}
 }
 
-func (s specialWord) sample() bool { return s.w.tokens[s.i].word.value == "SAMPLE" }
+func (s specialWord) sample() bool { return s.word.value == "SAMPLE" }
 
 func (s specialWord) ordinary() bool {
 	return among(s.text, "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted")
 }
 
 func (p *numbered) plainSpecial(i int) bool {
-	s := specialWord{
-		in: p, w: p.w, i: i, text: p.w.word(i), outside: p.w.tokens[i].group < 0,
-		dash: dashGap(p.w.before(i)),
-	}
-	return decide(specialRules, s)
+	return decide(specialRules, specialWord{p.w.place(i), p, p.w.word(i)})
 }
 
 func (p *words) closes(i int) bool {

@@ -48,15 +48,13 @@ func (p *titled) preferLatin(mark int) {
 }
 
 type separator struct {
-	in          *titled
-	w           *words
-	i, from, to int    // it comes after token i of the text [from, to)
-	gap         string // how it is written
-	at          int    // where in gap the slash or bar stands, -1 for an underscore
-	first       bool   // no slash comes before it
-	wideBefore  bool   // words in Han, kana or hangul, besides "film", come before it
-	wideAfter   bool   // and after it
-	turns       bool   // only one of the words beside it is in Han, kana or hangul
+	place      // the token before it
+	in         *titled
+	from, to   int  // the text around it
+	slash      int  // where in the gap the slash or bar stands, -1 for an underscore
+	first      bool // no slash comes before it
+	wideBefore bool // words in Han, kana or hangul, besides "film", come before it
+	wideAfter  bool // and after it
 }
 
 type cut uint8
@@ -69,90 +67,73 @@ const (
 
 var cutRules = []rule[separator, cut]{
 	when("a slash or an underscore among spaces", "Silver Rail _ Gin no Michi - 07.mkv -> Silver Rail e7 episode",
-		func(s separator) bool { return s.spaced() || s.gap == " _ " }, spacedCut),
+		func(s separator) bool { return s.spaced() || s.gap() == " _ " }, spacedCut),
 	when("a slash where the script changes", "[组] 银色铁道 Rail/銀 [1080p] -> 银色铁道 Rail",
-		func(s separator) bool { return s.at >= 0 && s.turns }, tightCut),
+		func(s separator) bool { return s.slash >= 0 && (s.class == cjk) != (s.at(1).class == cjk) }, tightCut),
 	when("a slash, and one side is in another script", "银色铁道 1/2.mkv -> 银色铁道 1",
-		func(s separator) bool { return s.at >= 0 && s.wideBefore != s.wideAfter && !s.fate() }, tightCut),
+		func(s separator) bool { return s.slash >= 0 && s.wideBefore != s.wideAfter && !s.fate() }, tightCut),
 	when("a slash between two East Asian words", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode",
 		func(s separator) bool {
-			return s.at >= 0 && s.w.classAt(s.i) == cjk && s.w.classAt(s.i+1) == cjk && s.w.width(s.i) > 3 &&
+			return s.slash >= 0 && s.class == cjk && s.at(1).class == cjk && s.w.width(s.i) > 3 &&
 				s.w.width(s.i+1) > 3
 		}, tightCut),
 	when("a slash after which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
-		func(s separator) bool { return s.at >= 0 && s.first && s.in.repeats(s.from, s.i+1, s.to) }, tightCut),
+		func(s separator) bool { return s.slash >= 0 && s.first && s.in.repeats(s.from, s.i+1, s.to) }, tightCut),
 	when("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",
 		func(s separator) bool {
-			return s.at >= 0 && s.first && len(s.in.layout.places) > 0 && s.i > s.from && !s.fate() &&
-				s.w.classAt(s.i+1) == alpha
+			return s.slash >= 0 && s.first && len(s.in.layout.places) > 0 && s.i > s.from && !s.fate() &&
+				s.at(1).class == alpha
 		}, tightCut),
 }
 
 func (s separator) spaced() bool {
-	return s.at > 0 && strings.ContainsAny(s.gap[:s.at], " .") || s.at >= 0 && s.at+1 < len(s.gap) && s.gap[s.at+1] == ' '
+	gap := s.gap()
+	return s.slash > 0 && strings.ContainsAny(gap[:s.slash], " .") ||
+		s.slash >= 0 && s.slash+1 < len(gap) && gap[s.slash+1] == ' '
 }
 
 // fate reports whether the slash belongs to a title that is always written with one: "Fate/stay night".
 func (s separator) fate() bool { return among(s.w.word(s.i), "fate") }
 
-func (p splitter) separatorAfter(i, from, to int) (s separator, ok bool) {
-	gap := p.in.w.gap(i)
-	at := strings.IndexAny(gap, "/|")
-	if at < 0 && gap != " _ " {
-		return s, false
-	}
-	s = separator{in: p.in, w: p.in.w, i: i, from: from, to: to, gap: gap, at: at}
-	s.turns = (p.in.w.tokens[i].class == cjk) != (p.in.w.tokens[i+1].class == cjk)
-	return s, true
-}
-
 // splitSlash cuts at " / " or " | ", or at every slash when the scripts on its sides differ.
 func (p splitter) splitSlash(from, to int) bool {
+	var found []separator
 	firstWide, lastWide := to, -1
 	for i := from; i < to; i++ {
-		if t := &p.in.w.tokens[i]; t.class == cjk && t.tag != tagMovie {
+		p.in.w.steps++
+		t := p.in.w.place(i)
+		if t.class == cjk && t.tag != tagMovie {
 			firstWide, lastWide = min(firstWide, i), i
 		}
-	}
-	first, how := true, noCut
-	for i := from; i+1 < to; i++ {
-		p.in.w.steps++
-		s, ok := p.separatorAfter(i, from, to)
-		if !ok {
+		slash := strings.IndexAny(t.gap(), "/|")
+		if i+1 == to || slash < 0 && t.gap() != " _ " {
 			continue
 		}
-		s.wideBefore, s.wideAfter, s.first = firstWide <= i, lastWide > i, first
+		found = append(found, separator{place: t, in: p.in, from: from, to: to, slash: slash})
+	}
+	how, first := noCut, true
+	for _, s := range found {
+		s.wideBefore, s.wideAfter, s.first = firstWide <= s.i, lastWide > s.i, first
 		how = max(how, decide(cutRules, s))
-		first = first && s.at < 0
+		first = first && s.slash < 0
 	}
 	if how == noCut {
 		return false
 	}
-	p.cutAt(how, from, to)
-	for i := from; i+1 < to; i++ {
-		if p.in.w.gap(i) == " _ " { // as likely a mark that the file system refused
-			p.in.addTitle(from, to)
-			break
-		}
-	}
-	return true
-}
-
-func (p splitter) cutAt(how cut, from, to int) {
 	start := from
-	for i := from; i+1 < to && len(p.in.titles) < maxTitles; i++ {
-		s, ok := p.separatorAfter(i, from, to)
-		if !ok {
-			continue
-		}
-		if s.gap == " _ " || s.at >= 0 && (how == tightCut || s.spaced()) {
-			p.addPart(start, i+1)
-			start = i + 1
+	for _, s := range found {
+		if len(p.in.titles) < maxTitles && (s.slash < 0 || how == tightCut || s.spaced()) {
+			p.addPart(start, s.i+1)
+			start = s.i + 1
 		}
 	}
 	if len(p.in.titles) < maxTitles {
 		p.addPart(start, to)
 	}
+	if slices.ContainsFunc(found, func(s separator) bool { return s.slash < 0 }) {
+		p.in.addTitle(from, to) // the underscore may be a mark that the file system refused
+	}
+	return true
 }
 
 // repeats reports whether the words of [from, mid) begin [mid, to) again: "Free!/Free! Second Title".
@@ -192,7 +173,7 @@ func (p splitter) endOfPart(from, to int) int {
 			if b < 0 || !p.in.belongs(b, i, from) {
 				return i
 			}
-			i = p.in.w.brackets[b].after - 1
+			i = p.in.w.brackets[b].to - 1
 			continue
 		}
 		if t.tag == tagYear || t.tag == tagSeason && !(t.class == cjk && p.in.seasonInside(i, from) && i+1 < to) {

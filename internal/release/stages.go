@@ -145,23 +145,10 @@ func decide[In, Out any](rules []rule[In, Out], in In) (out Out) {
 }
 
 // reason is a row of a table whose rows all lead to the same: one that applies is enough.
-type reason[In any] struct {
-	name    string
-	example string // as in rule
-	applies func(In) bool
-}
+type reason[In any] = rule[In, bool]
 
 func because[In any](name, example string, applies func(In) bool) reason[In] {
-	return reason[In]{name, example, applies}
-}
-
-func anyOf[In any](reasons []reason[In], in In) bool {
-	for i := range reasons {
-		if reasons[i].applies(in) {
-			return true
-		}
-	}
-	return false
+	return reason[In]{name, example, applies, true}
 }
 
 // form is a row of a table of functions that read words from token i on, mark them, and report whether they did.

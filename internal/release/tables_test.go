@@ -29,14 +29,6 @@ func rulesOf[In, Out any](name string, rules *[]rule[In, Out]) table {
 	return t
 }
 
-func reasonsOf[In any](name string, reasons *[]reason[In]) table {
-	t := table{name: name, without: lacking(reasons)}
-	for _, c := range *reasons {
-		t.rows = append(t.rows, tableRow{c.name, c.example})
-	}
-	return t
-}
-
 func formsOf[P any](name string, forms *[]form[P]) table {
 	t := table{name: name, without: lacking(forms)}
 	for _, f := range *forms {
@@ -59,23 +51,23 @@ func tables() []table {
 	return []table{
 		formsOf("tags", &tagForms),
 		formsOf("markers", &markForms),
-		reasonsOf("crosses", &notCrosses),
-		reasonsOf("seasons", &notSeasons),
-		reasonsOf("lists of seasons", &seasonListEnds),
-		reasonsOf("lists of seasons with their letter", &letterListEnds),
-		reasonsOf("ordinals", &notOrdinals),
-		reasonsOf("lists of episodes", &episodeListEnds),
+		rulesOf("crosses", &notCrosses),
+		rulesOf("seasons", &notSeasons),
+		rulesOf("lists of seasons", &seasonListEnds),
+		rulesOf("lists of seasons with their letter", &letterListEnds),
+		rulesOf("ordinals", &notOrdinals),
+		rulesOf("lists of episodes", &episodeListEnds),
 		rulesOf("years", &yearRules),
-		reasonsOf("groups", &notGroups),
+		rulesOf("groups", &notGroups),
 		rulesOf("numbers", &numberRules),
 		rulesOf("numbers in brackets", &bracketRules),
-		reasonsOf("ranges", &rangeEnds),
-		reasonsOf("leading numbers", &leads),
+		rulesOf("ranges", &rangeEnds),
+		rulesOf("leading numbers", &leads),
 		rulesOf("extras and specials", &specialRules),
 		rulesOf("ends of titles", &titleEnds),
 		rulesOf("brackets in titles", &innerBrackets),
 		rulesOf("cuts between titles", &cutRules),
-		reasonsOf("words at the end of titles", &staysInTitle),
+		rulesOf("words at the end of titles", &staysInTitle),
 	}
 }
 

@@ -258,7 +258,7 @@ func (p *tagged) endOfSite(i int) int {
 // siteAlone: "[site.com]", "[by site.com]", "site.com - Title".
 func (p *tagged) siteAlone(i int) bool {
 	if g := p.w.tokens[i].group; g >= 0 {
-		return p.w.brackets[g].after == i+2 && p.w.brackets[g].first >= i-2
+		return p.w.brackets[g].to == i+2 && p.w.brackets[g].from >= i-2
 	}
 	return i == 0 && (dashGap(p.w.gap(1)) || p.w.gap(1) == " " && p.w.dotted)
 }

@@ -8,13 +8,10 @@ import (
 )
 
 type titleWord struct {
-	in      *titled
-	w       *words
-	tag     tag
-	weak    bool
-	cjk     bool
-	i, from int // its token, and the first of the title
-	home    int // the title's bracket, -1 for none
+	place
+	in   *titled
+	from int // the first token of the title
+	home int // the title's bracket, -1 for none
 }
 
 // titleEnds say whether a title ends before a word; without a row it goes on.
@@ -25,13 +22,13 @@ var titleEnds = []rule[titleWord, bool]{
 			return (t.tag == tagYear || t.tag == tagSpecial) && t.home >= 0 && t.in.slashAfter(t.i, t.home)
 		}, false),
 	when("a counter of seasons inside the title", "铁道 第二季 Rail - 07.mkv -> 铁道 第二季 Rail s2 e7 episode",
-		func(t titleWord) bool { return t.tag == tagSeason && t.cjk && t.in.seasonInside(t.i, t.from) }, false),
+		func(t titleWord) bool { return t.tag == tagSeason && t.class == cjk && t.in.seasonInside(t.i, t.from) }, false),
 	when("a volume of a fansub release", "[Quiet] Silver Rail Vol.3.mkv -> Silver Rail",
 		func(t titleWord) bool {
 			return t.i > t.from && t.in.layout.fansub && t.in.layout.yearAt < 0 && t.volume()
 		}, true),
 	when("a version at the end", "Silver Rail v2.mkv -> Silver Rail v2", func(t titleWord) bool {
-		return t.tag == tagVersion && t.i > t.from && (t.w.closes(t.i+1) || dashGap(t.w.gap(t.i)))
+		return t.tag == tagVersion && t.i > t.from && (t.w.closes(t.i+1) || dashGap(t.gap()))
 	}, true),
 	when("a version or film that begins the title, or a version inside",
 		"Silver Rail V2 Night Train.mkv -> Silver Rail V2 Night Train v2",
@@ -39,7 +36,7 @@ var titleEnds = []rule[titleWord, bool]{
 			return t.tag == tagVersion && t.i > t.from || t.tag == tagMovie && t.i == t.from
 		}, false),
 	when("a season, an episode, a year or another tag", "Silver Rail S02E05.mkv -> Silver Rail s2 e5 episode",
-		func(t titleWord) bool { return t.w.strongAt(t.i) }, true),
+		func(t titleWord) bool { return t.strong() }, true),
 	when("the first of several things in a batch", "[Quiet] Silver Rail TV + Movie + Specials [BD] -> Silver Rail batch",
 		func(t titleWord) bool {
 			return t.i > t.from && t.w.added(t.i) && (t.tag == tagSource || t.tag == tagMovie || t.tag == tagSpecial)
@@ -60,18 +57,17 @@ func (p *titled) endOfTitle(from int) int {
 			if b < 0 {
 				return i // the title's own bracket ends
 			}
-			if !p.belongs(b, i, from) && !(home >= 0 && p.slashAfter(p.w.brackets[b].after-1, home)) {
+			if !p.belongs(b, i, from) && !(home >= 0 && p.slashAfter(p.w.brackets[b].to-1, home)) {
 				return i
 			}
-			i = p.w.brackets[b].after - 1
+			i = p.w.brackets[b].to - 1
 			continue
 		}
 		t := &p.w.tokens[i]
 		if t.tag == none && t.word.role != volumeWord {
 			continue // no row is about an ordinary word
 		}
-		word := titleWord{in: p, w: p.w, tag: t.tag, weak: t.weak, cjk: t.class == cjk, i: i, from: from, home: home}
-		if decide(titleEnds, word) {
+		if decide(titleEnds, titleWord{p.w.place(i), p, from, home}) {
 			return i
 		}
 	}
@@ -81,7 +77,7 @@ func (p *titled) endOfTitle(from int) int {
 // volume reports whether w says a volume: "Vol. 3", "Vol3".
 func (t titleWord) volume() bool {
 	return t.tag == tagVolume ||
-		t.w.roleAt(t.i) == volumeWord && t.i+1 < len(t.w.tokens) && digit(t.w.text[t.w.tokens[t.i+1].s])
+		t.word.role == volumeWord && t.i+1 < len(t.w.tokens) && digit(t.w.text[t.at(1).s])
 }
 
 type innerBracket struct {
@@ -103,7 +99,7 @@ var innerBrackets = []rule[innerBracket, bool]{
 	when("the end, or another bracket after it", "Silver Rail (Remake).mkv -> Silver Rail",
 		func(b innerBracket) bool { return !b.goesOn }, false),
 	when("a remark, the title goes on", "铁道（僅限港澳台地區） 之夜.mkv -> 铁道（僅限港澳台地區） 之夜",
-		func(b innerBracket) bool { return b.promo && b.follow == none && b.w.classAt(b.b.after) != number }, true),
+		func(b innerBracket) bool { return b.promo && b.follow == none && b.w.classAt(b.b.to) != number }, true),
 	when("run into after a group, before the episode", "[Quiet] Silver Rail[r=1] - 07.mkv -> Silver Rail[r=1] e7 episode",
 		func(b innerBracket) bool {
 			return b.attached && !b.b.round && !b.promo && b.in.layout.fansub && b.follow == tagEpisode &&
@@ -119,7 +115,7 @@ var innerBrackets = []rule[innerBracket, bool]{
 		func(b innerBracket) bool { return b.follow == tagEpisode && b.otherScript() }, false),
 	when("an episode after it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode", func(b innerBracket) bool {
 		return b.follow == tagEpisode && b.in.marks.season.empty() &&
-			(b.in.numbers.bare || b.b.after-b.b.first >= 2 && !b.in.tags.media)
+			(b.in.numbers.bare || b.b.to-b.b.from >= 2 && !b.in.tags.media)
 	}, true),
 	when("the title goes on, with spaces", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
 		func(b innerBracket) bool { return b.follow == none && !b.w.dotted }, true),
@@ -128,7 +124,7 @@ var innerBrackets = []rule[innerBracket, bool]{
 func (b innerBracket) otherScript() bool {
 	wide := func(i int) bool { return b.w.classAt(i) == cjk }
 	other := func(i int) bool { return b.w.classAt(i) != cjk }
-	before, in := span{b.in.layout.first, b.b.first}, span{b.b.first, b.b.after}
+	before, in := span{b.in.layout.first, b.b.from}, b.b.span
 	return !b.w.some(before, other) && !b.w.some(in, wide) && in.to-in.from > 1 ||
 		!b.w.some(before, wide) && !b.w.some(in, other)
 }
@@ -139,23 +135,23 @@ func (b innerBracket) kana() bool { return title.Script(b.w.text[b.b.in:b.b.clos
 func (p *titled) belongs(b, i, from int) bool {
 	br := &p.w.brackets[b]
 	if i == from {
-		return br.after < len(p.w.tokens) && p.w.tokens[br.after].group < 0
+		return br.to < len(p.w.tokens) && p.w.tokens[br.to].group < 0
 	}
-	if br.first != i || br.after <= i || p.tagsIn(br) {
+	if br.from != i || br.to <= i || p.tagsIn(br) {
 		return false
 	}
 	before, _ := utf8.DecodeLastRuneInString(p.w.text[:br.open])
 	inner := innerBracket{
 		in: p, w: p.w, b: br, promo: p.remarks(br),
 		attached: before < utf8.RuneSelf && wordByte(byte(before)) || letterRune(before),
-		goesOn:   br.after < len(p.w.tokens) && p.w.tokens[br.after].group == br.outer,
-		follow:   p.w.tagAt(br.after),
+		goesOn:   br.to < len(p.w.tokens) && p.w.tokens[br.to].group == br.outer,
+		follow:   p.w.tagAt(br.to),
 	}
 	return decide(innerBrackets, inner)
 }
 
 func (p *titled) tagsIn(b *bracket) bool {
-	return p.w.some(span{b.first, b.after}, func(k int) bool {
+	return p.w.some(b.span, func(k int) bool {
 		switch p.w.tagAt(k) {
 		case none, tagPromo, tagMovie:
 			return false
@@ -167,8 +163,8 @@ func (p *titled) tagsIn(b *bracket) bool {
 
 // remarks reports whether a bracket holds a remark, neither group nor title: "（僅限港澳台地區）".
 func (p *titled) remarks(b *bracket) bool {
-	return p.w.some(span{b.first, b.after}, func(k int) bool { return p.w.tagAt(k) == tagPromo }) ||
-		b.after == b.first+1 && lists().recorderMarks[p.w.word(b.first)]
+	return p.w.some(b.span, func(k int) bool { return p.w.tagAt(k) == tagPromo }) ||
+		b.to == b.from+1 && lists().recorderMarks[p.w.word(b.from)]
 }
 
 // runsOn reports whether a word follows the bracket without a gap: "DIVA(A)LIVE", "要【招架】一切".
@@ -178,7 +174,7 @@ func (b innerBracket) runsOn() bool {
 
 // slashAfter reports whether another title follows token i in its bracket: "[名 2020/Name 2020]".
 func (p *titled) slashAfter(i, home int) bool {
-	return i+1 < p.w.brackets[home].after && strings.ContainsAny(p.w.gap(i), "/|")
+	return i+1 < p.w.brackets[home].to && strings.ContainsAny(p.w.gap(i), "/|")
 }
 
 func (p *titled) seasonInside(i, from int) bool {
@@ -201,14 +197,13 @@ func (p *words) enclosing(i, home int) int {
 }
 
 type endWord struct {
-	in       *titled
-	w        *words
-	tag      tag
-	text     string
-	from, at int  // the first word of the title, and this one
-	year     bool // the year comes right after the title
-	marker   bool // a season or episode does
-	ended    bool // some tag does, in the title's own bracket
+	place
+	in     *titled
+	text   string
+	from   int  // the first word of the title
+	year   bool // the year comes right after the title
+	marker bool // a season or episode does
+	ended  bool // some tag does, in the title's own bracket
 }
 
 // staysInTitle are the reasons for which a weak tag at the end of a title is a word of the title. Any other weak tag
@@ -217,17 +212,17 @@ var staysInTitle = []reason[endWord]{
 	because("a part, a film or the last episode", "Silver Rail Part 2 [1080p].mkv -> Silver Rail Part 2 part2",
 		func(e endWord) bool { return e.tag == none || e.tag == tagPart || e.tag == tagMovie || e.tag == tagEnd }),
 	because("no tag anywhere", "Silver Rail German.mkv -> Silver Rail German", func(e endWord) bool {
-		return !e.ended && !e.in.tags.media && (e.tag == tagCountry || !e.in.shouts(e.at)) &&
+		return !e.ended && !e.in.tags.media && (e.tag == tagCountry || !e.in.shouts(e.i)) &&
 			e.tag != tagExtra && e.tag != tagSpecial && e.tag != tagBatch
 	}),
 	because("after an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
-		func(e endWord) bool { return e.at-1 == e.from && lists().articles[strings.ToLower(e.w.word(e.from))] }),
+		func(e endWord) bool { return e.i-1 == e.from && lists().articles[strings.ToLower(e.w.word(e.from))] }),
 	because("a language before the year, the season or the episode",
 		"The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
 		func(e endWord) bool { return e.tag == tagLanguage && (e.year || e.marker) && !e.shoutsLanguage() }),
 	because("a short language alone, written like the title", "Silver Rail Vie [1080p].mkv -> Silver Rail Vie",
 		func(e endWord) bool {
-			return e.tag == tagLanguage && len(e.text) <= 3 && !e.in.shouts(e.at) && !e.amongItsKind()
+			return e.tag == tagLanguage && len(e.text) <= 3 && !e.in.shouts(e.i) && !e.amongItsKind()
 		}),
 	because("a country before the year, or in lower case", "The Last of Us S02E05.mkv -> The Last of Us s2 e5 episode",
 		func(e endWord) bool { return e.tag == tagCountry && (e.year || !capitals(e.text)) }),
@@ -235,25 +230,25 @@ var staysInTitle = []reason[endWord]{
 		"Silver.Rail.Line.S02E05.1080p.WEB-QUIET -> Silver Rail Line s2 e5 episode",
 		func(e endWord) bool {
 			small := e.tag == tagOther && len(e.text) > 2 && e.text == strings.ToLower(e.text)
-			return e.w.tokens[e.at].word.common && !e.in.shouts(e.at) && !e.amongItsKind() && !small
+			return e.word.common && !e.in.shouts(e.i) && !e.amongItsKind() && !small
 		}),
 	because("a source or a remark among spaces, written like the title",
 		"Silver Rail Web [1080p].mkv -> Silver Rail Web", func(e endWord) bool {
-			return !e.w.dotted && (e.tag == tagSource && !capitals(e.text) || e.tag == tagOther && !e.in.shouts(e.at))
+			return !e.w.dotted && (e.tag == tagSource && !capitals(e.text) || e.tag == tagOther && !e.in.shouts(e.i))
 		}),
 	because("TV", "Silver Rail TV [1080p].mkv -> Silver Rail TV",
-		func(e endWord) bool { return e.tag == tagSource && e.text == "TV" && !dashGap(e.w.before(e.at)) }),
+		func(e endWord) bool { return e.tag == tagSource && e.text == "TV" && !dashGap(e.before()) }),
 	because("a technical word in lower case, or a service not in capitals of its own",
 		"Silver Rail Max S02E05.mkv -> Silver Rail Max s2 e5 episode", func(e endWord) bool {
-			return e.tag == tagTech && !capitals(e.text) || e.tag == tagService && !e.in.shouts(e.at)
+			return e.tag == tagTech && !capitals(e.text) || e.tag == tagService && !e.in.shouts(e.i)
 		}),
 	because("a word for extras or specials inside the title", "Silver Rail Menu.mkv -> Silver Rail Menu",
 		func(e endWord) bool {
-			return (e.tag == tagExtra || e.tag == tagSpecial) && !e.in.numbers.plainSpecial(e.at) &&
+			return (e.tag == tagExtra || e.tag == tagSpecial) && !e.in.numbers.plainSpecial(e.i) &&
 				!(e.in.tags.media && e.ended && among(e.text, "extras"))
 		}),
 	because("3D or 2D before the year or the end", "Silver Rail 3D (2009) [1080p].mkv -> Silver Rail 3D y2009 movie",
-		func(e endWord) bool { return among(e.text, "3d", "2d") && (e.w.tagAt(e.at+1) == tagYear || !e.ended) }),
+		func(e endWord) bool { return among(e.text, "3d", "2d") && (e.at(1).tag == tagYear || !e.ended) }),
 	because("a word for batches before one bare episode",
 		"Silver Rail Collection - 05.mkv -> Silver Rail Collection e5 episode",
 		func(e endWord) bool {
@@ -264,7 +259,7 @@ var staysInTitle = []reason[endWord]{
 func (p *titled) trimTags(from, to int) int {
 	home := p.w.tokens[from].group
 	end := endWord{
-		in: p, w: p.w, from: from,
+		in: p, from: from,
 		year: p.w.tagAt(to) == tagYear, marker: p.w.tagAt(to) == tagEpisode || p.w.tagAt(to) == tagSeason,
 		ended: p.w.tagAt(to) != none && p.w.tokens[to].group == home,
 	}
@@ -278,8 +273,8 @@ func (p *titled) trimTags(from, to int) int {
 			to--
 			continue
 		}
-		end.tag, end.text, end.at = t.tag, p.w.word(to-1), to-1
-		if !t.weak || t.group != home && p.w.enclosing(to-1, home) >= 0 || anyOf(staysInTitle, end) {
+		end.place, end.text = p.w.place(to-1), p.w.word(to-1)
+		if !t.weak || t.group != home && p.w.enclosing(to-1, home) >= 0 || decide(staysInTitle, end) {
 			return to
 		}
 		to--
@@ -304,12 +299,12 @@ func (p *titled) anniversary(from, at int) bool {
 
 // shoutsLanguage reports whether w is in capitals as a tag is; a short one has another language before it.
 func (e endWord) shoutsLanguage() bool {
-	return e.in.shouts(e.at) && (len(e.text) > 2 || e.w.tagAt(e.at-1) == tagLanguage)
+	return e.in.shouts(e.i) && (len(e.text) > 2 || e.at(-1).tag == tagLanguage)
 }
 
 func (e endWord) amongItsKind() bool {
-	before := e.w.tagAt(e.at - 1)
-	return before == e.tag || before == tagBatch || e.w.tagAt(e.at+1) == e.tag
+	before := e.at(-1).tag
+	return before == e.tag || before == tagBatch || e.at(1).tag == e.tag
 }
 
 // shouts reports whether the word at i is in capitals where the words before it are not.

@@ -180,7 +180,7 @@ func (p *words) raw(from, to int) string {
 	start, end, floor := p.tokens[from].s, len(p.text), 0
 	if home := p.tokens[from].group; home >= 0 {
 		b := &p.brackets[home]
-		if from == b.first && b.outer < 0 {
+		if from == b.from && b.outer < 0 {
 			start = b.in
 		}
 		floor, end = b.in, b.close
@@ -254,7 +254,7 @@ func (p *titled) remarkIn(s span, end int) bool {
 		return false
 	}
 	b := p.w.enclosing(end, p.w.tokens[s.from].group)
-	if b < 0 || !p.w.brackets[b].round || p.w.brackets[b].first != end || p.w.brackets[b].after != s.to {
+	if b < 0 || !p.w.brackets[b].round || p.w.brackets[b].from != end || p.w.brackets[b].to != s.to {
 		return false
 	}
 	return !p.w.some(span{end, s.to}, func(i int) bool { return p.w.tagAt(i) != none || p.w.classAt(i) == number })
@@ -263,12 +263,12 @@ func (p *titled) remarkIn(s span, end int) bool {
 // aliasInTitle adds both halves of a title that ends in a bracket: "Title (Other Name)".
 func (p *titled) aliasInTitle() {
 	b := p.w.outermost(p.end - 1)
-	if b < 0 || p.w.brackets[b].after != p.end || p.w.brackets[b].first <= p.layout.first ||
-		!strings.HasPrefix(p.w.before(p.w.brackets[b].first), " ") {
+	if b < 0 || p.w.brackets[b].to != p.end || p.w.brackets[b].from <= p.layout.first ||
+		!strings.HasPrefix(p.w.before(p.w.brackets[b].from), " ") {
 		return
 	}
-	p.addTitle(p.layout.first, p.w.brackets[b].first)
-	p.addTitle(p.w.brackets[b].first, p.end)
+	p.addTitle(p.layout.first, p.w.brackets[b].from)
+	p.addTitle(p.w.brackets[b].from, p.end)
 }
 
 // aliasInBracket adds the name in a bracket right after the title: "Title (Other Name)", "한글 (English)".
@@ -281,10 +281,10 @@ func (p *titled) aliasInBracket() {
 		return
 	}
 	b := p.w.outermost(at)
-	if b < 0 || p.w.brackets[b].first != at {
+	if b < 0 || p.w.brackets[b].from != at {
 		return
 	}
-	s := span{p.w.brackets[b].first, p.w.brackets[b].after}
+	s := p.w.brackets[b].span
 	for s.to-1 > s.from && p.w.tokens[s.to-1].tag == tagSeason {
 		s.to--
 	}

@@ -21,7 +21,25 @@ func (p *words) at(i int) *token {
 	return &p.tokens[i]
 }
 
-var noToken = token{class: noClass}
+var noToken = token{class: noClass, group: -1}
+
+// strong reports whether t is a tag that cannot be part of a title.
+func (t *token) strong() bool { return t.tag != none && !t.weak }
+
+// place is a token and what is around it; the rows of most tables judge one.
+type place struct {
+	*token
+	w *words
+	i int
+}
+
+func (p *words) place(i int) place { return place{&p.tokens[i], p, i} }
+
+// at returns the token so many after this one.
+func (p place) at(distance int) *token { return p.w.at(p.i + distance) }
+
+func (p place) gap() string    { return p.w.gap(p.i) }
+func (p place) before() string { return p.w.before(p.i) }
 
 func (p *words) tagAt(i int) tag     { return p.at(i).tag }
 func (p *words) classAt(i int) class { return p.at(i).class }
@@ -55,10 +73,7 @@ func (p *words) beside(i, j int) bool {
 	return i >= 0 && i < len(p.tokens) && j >= 0 && j < len(p.tokens) && p.tokens[i].group == p.tokens[j].group
 }
 
-// strongAt reports whether token i is a tag that cannot be part of a title.
-func (p *words) strongAt(i int) bool {
-	return p.tagAt(i) != none && !p.tokens[i].weak
-}
+func (p *words) strongAt(i int) bool { return p.at(i).strong() }
 
 func (p *words) width(i int) int { return p.tokens[i].e - p.tokens[i].s }
 
@@ -159,11 +174,7 @@ func yearNumber(n int) bool { return n >= firstYear && n <= 2099 }
 // alone reports whether token i is all that its bracket holds.
 func (p *words) alone(i int) bool {
 	g := p.tokens[i].group
-	return g >= 0 && p.brackets[g].after-p.brackets[g].first == 1
-}
-
-func (p *words) wordsOf(bracket int) span {
-	return span{p.brackets[bracket].first, p.brackets[bracket].after}
+	return g >= 0 && p.brackets[g].to-p.brackets[g].from == 1
 }
 
 // cursor walks the text of a marker byte by byte, across the words of the lexer: a marker has its own syntax.
