@@ -109,26 +109,27 @@ var accountRecord = record[Account]{
 	begin: func(place string) Account {
 		return Account{Account: ratelimit.Account{Priority: defaultPriority}, Place: place}
 	},
-	fields: slices.Concat([]recordField[Account]{
-		{key: "name", allowed: "1 to 32 of a-z, 0-9 and -", take: func(a *Account, v string) bool {
-			a.Name = v
-			return clientName.MatchString(v)
-		}},
-		{
-			key: "priority", allowed: "a whole number from 0 to 1000, smaller ones first",
-			take: func(a *Account, v string) bool {
-				return takeWhole(&a.Priority, v, 0, 1000)
+	fields: func(r reader, a *Account) []recordField {
+		fields := []recordField{
+			{key: "name", allowed: "1 to 32 of a-z, 0-9 and -", set: matching(&a.Name, clientName)},
+			{
+				key: "priority", allowed: "a whole number from 0 to 1000, smaller ones first",
+				set: into(&a.Priority, readWhole(0, 1000)),
 			},
-		},
-		{key: "enabled", allowed: "true or false", take: func(a *Account, v string) bool {
-			on, err := strconv.ParseBool(v)
-			a.Disabled = !on
-			return err == nil
-		}},
-	}, limiterFields(), []recordField[Account]{
-		{key: "keys", read: func(r reader, a *Account, v *yaml.Node) { a.Keys = r.keys(v) }},
-		{key: "schedule", read: func(r reader, a *Account, v *yaml.Node) { a.Schedule = scheduleRecord.readAll(r, v) }},
-	}),
+			{key: "enabled", allowed: "true or false", set: func(v string) error {
+				on, err := strconv.ParseBool(v)
+				a.Disabled = !on
+				return err
+			}},
+		}
+		for _, f := range ratelimit.AccountFields() {
+			set := func(v string) error { return f.Set(&a.Account, v) }
+			fields = append(fields, recordField{key: f.Key, allowed: lang.Text(f.Allowed), set: set})
+		}
+		return append(fields,
+			recordField{key: "keys", read: func(v *yaml.Node) { a.Keys = r.keys(v) }},
+			recordField{key: "schedule", read: func(v *yaml.Node) { a.Schedule = scheduleRecord.readAll(r, v) }})
+	},
 	check: func(r reader, item *yaml.Node, a *Account) {
 		for _, k := range a.Keys {
 			a.Account.Keys = append(a.Account.Keys, k.Fingerprint())
@@ -142,20 +143,6 @@ var accountRecord = record[Account]{
 				"which all keys have together: lower it, or raise account_concurrency", a.Slots))
 		}
 	},
-}
-
-func limiterFields() (out []recordField[Account]) {
-	for _, f := range ratelimit.AccountFields() {
-		take := func(a *Account, v string) bool { return f.Set(&a.Account, v) == nil }
-		out = append(out, recordField[Account]{key: f.Key, allowed: lang.Text(f.Allowed), take: take})
-	}
-	return out
-}
-
-func takeWhole(to *int, v string, least, most int) bool {
-	n, err := strconv.Atoi(v)
-	*to = n
-	return err == nil && n >= least && n <= most
 }
 
 func readAccounts(in source, bad *faults) []Account {
@@ -180,7 +167,7 @@ func readAccounts(in source, bad *faults) []Account {
 
 const keyForms = "token, token_file, api_key or api_key_file"
 
-// keys reads the keys of an account. What they say is in no error.
+// keys reads the keys of an account. No error shows what they hold.
 func (r reader) keys(node *yaml.Node) (out []Key) {
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 || len(node.Content) > maxAccountKeys {
 		r.refuse(node, "keys", "", lang.Textf(
@@ -238,17 +225,15 @@ var scheduleRecord = record[ratelimit.Period]{
 	form:    "each part of the day has from, to and account_concurrency, " + scheduleForm,
 	notList: "must be a list of parts of the day, " + scheduleForm,
 	begin:   func(string) (p ratelimit.Period) { return p },
-	fields: []recordField[ratelimit.Period]{
-		{key: "from", allowed: "a time of the day such as 08:00", take: func(p *ratelimit.Period, v string) bool {
-			return takeClock(&p.From, v)
-		}},
-		{key: "to", allowed: "a time of the day such as 08:00", take: func(p *ratelimit.Period, v string) bool {
-			return takeClock(&p.To, v)
-		}},
-		{
-			key: "account_concurrency", allowed: "a whole number from 0 (no limit) to 256",
-			take: func(p *ratelimit.Period, v string) bool { return takeWhole(&p.Slots, v, 0, 256) },
-		},
+	fields: func(_ reader, p *ratelimit.Period) []recordField {
+		return []recordField{
+			{key: "from", allowed: "a time of the day such as 08:00", set: into(&p.From, readClock)},
+			{key: "to", allowed: "a time of the day such as 08:00", set: into(&p.To, readClock)},
+			{
+				key: "account_concurrency", allowed: "a whole number from 0 (no limit) to 256",
+				set: into(&p.Slots, readWhole(0, 256)),
+			},
+		}
 	},
 	check: func(r reader, item *yaml.Node, p *ratelimit.Period) {
 		switch {
@@ -261,10 +246,9 @@ var scheduleRecord = record[ratelimit.Period]{
 	},
 }
 
-func takeClock(to *time.Duration, v string) bool {
+func readClock(v string) (time.Duration, error) {
 	t, err := time.Parse("15:04", v)
-	*to = time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute
-	return err == nil
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, err
 }
 
 func (r reader) uniqueAccounts(list []Account) {
@@ -288,8 +272,8 @@ func (r reader) uniqueAccounts(list []Account) {
 	}
 }
 
-// chooseAccounts refuses accounts beside a key in the same file and limits that cross the limiter's. A key in the
-// environment or of a flag wins over them.
+// chooseAccounts refuses accounts beside a key in the same file, and limits above the limiter's. A key in the
+// environment or in a flag replaces the accounts.
 func (c *Config) chooseAccounts(bad *faults) {
 	if len(c.Accounts) == 0 {
 		return

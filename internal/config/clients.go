@@ -44,7 +44,7 @@ func TokenHash(token string) string {
 var (
 	clientName  = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
 	clientHash  = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	clientClass = []string{"interactive", "batch"}
+	clientClass = regexp.MustCompile(`^(interactive|batch)$`)
 )
 
 // Anonymous is the name of all who ask without a token.
@@ -55,42 +55,29 @@ var clientRecord = record[Client]{
 	notList: "must be a list of clients, such as - {name: bitmagnet, token_sha256: \"...\"}",
 	form:    "each client is a section with name and token_sha256; see: anivault serve token new",
 	begin:   func(place string) Client { return Client{Class: "interactive", Weight: 1, Place: place} },
-	fields: []recordField[Client]{
-		{key: "name", allowed: "1 to 32 of a-z, 0-9 and -, not " + Anonymous, take: func(c *Client, v string) bool {
-			c.Name = v
-			return clientName.MatchString(v) && v != Anonymous
-		}},
-		{
-			key: "token_sha256", allowed: "64 lower-case hex digits, the SHA-256 of the token",
-			secret: true, // people put the token itself there
-			take: func(c *Client, v string) bool {
-				c.TokenSHA256 = v
-				return clientHash.MatchString(v)
+	fields: func(_ reader, c *Client) []recordField {
+		return []recordField{
+			{key: "name", allowed: "1 to 32 of a-z, 0-9 and -, not " + Anonymous, set: func(v string) error {
+				if v == Anonymous {
+					return strconv.ErrSyntax
+				}
+				return matching(&c.Name, clientName)(v)
+			}},
+			{
+				key: "token_sha256", allowed: "64 lower-case hex digits, the SHA-256 of the token",
+				secret: true, // people put the token itself there
+				set:    matching(&c.TokenSHA256, clientHash),
 			},
-		},
-		{key: "class", allowed: "interactive or batch", take: func(c *Client, v string) bool {
-			c.Class = v
-			return slices.Contains(clientClass, v)
-		}},
-		{key: "weight", allowed: "a whole number from 1 to 100", take: func(c *Client, v string) bool {
-			return takeWhole(&c.Weight, v, 1, 100)
-		}},
-		{key: "requests", allowed: "a number in a time, such as 6000/1m, or off", take: func(c *Client, v string) bool {
-			return takeLimit(&c.Requests, v)
-		}},
-		{key: "upstream", allowed: "a number in a time, such as 600/1m, or off", take: func(c *Client, v string) bool {
-			return takeLimit(&c.Upstream, v)
-		}},
-		{key: "admin", allowed: "true or false", take: func(c *Client, v string) bool {
-			b, err := strconv.ParseBool(v)
-			c.Admin = b
-			return err == nil
-		}},
-		{key: "made", allowed: "a time such as 2026-11-22T12:00:00Z", take: func(c *Client, v string) bool {
-			at, err := time.Parse(time.RFC3339, v)
-			c.Made = at
-			return err == nil
-		}},
+			{key: "class", allowed: "interactive or batch", set: matching(&c.Class, clientClass)},
+			{key: "weight", allowed: "a whole number from 1 to 100", set: into(&c.Weight, readWhole(1, 100))},
+			{key: "requests", allowed: "a number in a time, such as 6000/1m, or off", set: into(&c.Requests, readLimit)},
+			{key: "upstream", allowed: "a number in a time, such as 600/1m, or off", set: into(&c.Upstream, readLimit)},
+			{key: "admin", allowed: "true or false", set: into(&c.Admin, strconv.ParseBool)},
+			{key: "made", allowed: "a time such as 2026-11-22T12:00:00Z", set: func(v string) (err error) {
+				c.Made, err = time.Parse(time.RFC3339, v)
+				return err
+			}},
+		}
 	},
 	check: func(r reader, item *yaml.Node, c *Client) {
 		if c.Name == "" || c.TokenSHA256 == "" {
@@ -100,20 +87,30 @@ var clientRecord = record[Client]{
 	},
 }
 
-func takeLimit(to *ratelimit.Budget, v string) bool {
+// matching stores a text even if it doesn't match: other errors name the account or client by it.
+func matching(to *string, form *regexp.Regexp) func(string) error {
+	return func(v string) error {
+		*to = v
+		if !form.MatchString(v) {
+			return strconv.ErrSyntax
+		}
+		return nil
+	}
+}
+
+func readLimit(v string) (ratelimit.Budget, error) {
 	var t ratelimit.Tuning
 	field, _ := ratelimit.FieldByKey("budget")
 	err := field.Set(&t, v)
-	*to = t.Budget
-	return err == nil
+	return t.Budget, err
 }
 
 // Check returns an *Error for a client that could not stand in a file.
 func (c Client) Check() error {
-	for _, f := range clientRecord.fields[:3] { // what serve token writes
+	var copied Client
+	for _, f := range clientRecord.fields(reader{}, &copied)[:3] { // what serve token writes
 		value := map[string]string{"name": c.Name, "token_sha256": c.TokenSHA256, "class": c.Class}[f.key]
-		var copied Client
-		if !f.take(&copied, value) {
+		if f.set(value) != nil {
 			return &Error{Name: f.key, Value: value, Reason: lang.Textf("must be %s", f.allowed)}
 		}
 	}
@@ -146,7 +143,6 @@ func ClientsFile(dataDir string) string { return filepath.Join(dataDir, "clients
 
 const clientsVersion = 1
 
-// readClientsFile reads clients.yaml; none where it is missing.
 func readClientsFile(path string, bad *faults) ([]Client, error) {
 	raw, err := readText(path)
 	if err != nil || raw == nil {
@@ -235,7 +231,6 @@ func clientsText(clients []Client) []byte {
 	return b.Bytes()
 }
 
-// reader reads the lists of a file that are more than settings, and collects what can't be used.
 type reader struct {
 	in  source
 	bad *faults
@@ -249,30 +244,22 @@ func (r reader) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.in.pa
 
 type record[T any] struct {
 	list    string    // the key of the list
-	notList lang.Text // what is said where it is none
+	notList lang.Text // the error where it is no list
 	form    lang.Text // what each item must be
-	unknown string    // what is said of a key that is none of fields, a format for their names
+	unknown string    // the error of a key that is none of fields, a format for their names
 	prefix  string    // of keys in errors
-	fields  []recordField[T]
 	begin   func(place string) T
+	fields  func(reader, *T) []recordField
 	check   func(reader, *yaml.Node, *T) // of all fields together
 }
 
-// recordField is a key of a record. It holds a single value, or else what read reads.
-type recordField[T any] struct {
+// recordField is a key of a record. It holds a single value, which set takes, or a list, which read takes.
+type recordField struct {
 	key     string
 	allowed lang.Text
-	take    func(*T, string) bool // reports whether it may be that value
-	read    func(reader, *T, *yaml.Node)
+	set     func(string) error
+	read    func(*yaml.Node)
 	secret  bool // no error shows what people put there
-}
-
-func (rec record[T]) keys() string {
-	var keys []string
-	for _, f := range rec.fields {
-		keys = append(keys, f.key)
-	}
-	return strings.Join(keys, ", ")
 }
 
 func (rec record[T]) readAll(r reader, list *yaml.Node) (out []T) {
@@ -286,8 +273,9 @@ func (rec record[T]) readAll(r reader, list *yaml.Node) (out []T) {
 			continue
 		}
 		one := rec.begin(r.place(item))
+		fields := rec.fields(r, &one)
 		for i := 0; i+1 < len(item.Content); i += 2 {
-			rec.readField(r, &one, item.Content[i], item.Content[i+1])
+			rec.readField(r, fields, item.Content[i], item.Content[i+1])
 		}
 		rec.check(r, item, &one)
 		out = append(out, one)
@@ -295,16 +283,20 @@ func (rec record[T]) readAll(r reader, list *yaml.Node) (out []T) {
 	return out
 }
 
-func (rec record[T]) readField(r reader, to *T, key, v *yaml.Node) {
-	i := slices.IndexFunc(rec.fields, func(f recordField[T]) bool { return f.key == key.Value })
+func (rec record[T]) readField(r reader, fields []recordField, key, v *yaml.Node) {
+	var known []string
+	for _, f := range fields {
+		known = append(known, f.key)
+	}
+	i := slices.Index(known, key.Value)
 	if i < 0 {
-		r.refuse(key, key.Value, "", lang.Textf(rec.unknown, rec.keys()))
+		r.refuse(key, key.Value, "", lang.Textf(rec.unknown, strings.Join(known, ", ")))
 		return
 	}
-	switch f := rec.fields[i]; {
+	switch f := fields[i]; {
 	case f.read != nil:
-		f.read(r, to, v)
-	case v.Kind != yaml.ScalarNode || !f.take(to, v.Value):
+		f.read(v)
+	case v.Kind != yaml.ScalarNode || f.set(v.Value) != nil:
 		shown := v.Value
 		if f.secret {
 			shown = ""

@@ -136,7 +136,6 @@ func (c *Config) value(key string) Value {
 
 func (c *Config) isDefault(key string) bool { return c.value(key).Origin == "default" }
 
-// place names a setting the way the person wrote it: a flag, a variable, or its line in the file.
 func (v Value) place(file source) string {
 	switch kind, where, _ := strings.Cut(v.Origin, " "); kind {
 	case "flag", "environment":
@@ -208,27 +207,16 @@ func (e *Error) Text() lang.Text {
 	return lang.Textf("%s: %q: %s", name, e.Value, e.Reason)
 }
 
-// Where files live when nobody says otherwise: the XDG base directories on Unix (also on macOS, where
-// people who use a terminal expect ~/.config), %AppData% and %LocalAppData% on Windows.
+// standardDir is where files live unless a setting says otherwise: the XDG base directories on Unix (also on macOS,
+// where people who use a terminal expect ~/.config), %AppData% and %LocalAppData% on Windows.
+type standardDir struct{ xdg, belowHome, windows, sub string }
 
-const appName = "anivault"
-
-type dirKind int
-
-const (
-	configDir dirKind = iota
-	stateDir
-	cacheDir
-	dataDir
+var (
+	configDir = standardDir{"XDG_CONFIG_HOME", ".config", "AppData", ""}
+	stateDir  = standardDir{"XDG_STATE_HOME", ".local/state", "LocalAppData", "state"}
+	cacheDir  = standardDir{"XDG_CACHE_HOME", ".cache", "LocalAppData", "cache"}
+	dataDir   = standardDir{"XDG_DATA_HOME", ".local/share", "LocalAppData", "data"}
 )
-
-// xdg holds, for each kind, the variable that moves it and its place below the home folder.
-var xdg = map[dirKind]struct{ env, below string }{
-	configDir: {"XDG_CONFIG_HOME", ".config"},
-	stateDir:  {"XDG_STATE_HOME", ".local/state"},
-	cacheDir:  {"XDG_CACHE_HOME", ".cache"},
-	dataDir:   {"XDG_DATA_HOME", ".local/share"},
-}
 
 var errNoHome = &Error{
 	Name: "HOME",
@@ -236,28 +224,21 @@ var errNoHome = &Error{
 		"ANIVAULT_DATA_DIR",
 }
 
-func defaultDir(kind dirKind, env map[string]string) (string, error) {
+func (d standardDir) path(env map[string]string) (string, error) {
+	const appName = "anivault"
 	if runtime.GOOS == "windows" {
-		name := "LocalAppData"
-		if kind == configDir {
-			name = "AppData"
+		if env[d.windows] == "" {
+			return "", &Error{Name: "%" + d.windows + "%", Reason: "it is not set, and files live below it"}
 		}
-		base := env[name]
-		if base == "" {
-			return "", &Error{Name: "%" + name + "%", Reason: "it is not set, and files live below it"}
-		}
-		sub := map[dirKind]string{configDir: "", stateDir: "state", cacheDir: "cache", dataDir: "data"}[kind]
-		return filepath.Join(base, appName, sub), nil
+		return filepath.Join(env[d.windows], appName, d.sub), nil
 	}
-	x := xdg[kind]
-	if base := env[x.env]; filepath.IsAbs(base) { // the XDG specification: relative paths are ignored
+	if base := env[d.xdg]; filepath.IsAbs(base) { // the XDG specification: relative paths are ignored
 		return filepath.Join(base, appName), nil
 	}
-	home := env["HOME"]
-	if home == "" {
+	if env["HOME"] == "" {
 		return "", errNoHome
 	}
-	return filepath.Join(home, filepath.FromSlash(x.below), appName), nil
+	return filepath.Join(env["HOME"], filepath.FromSlash(d.belowHome), appName), nil
 }
 
 func readableByOthers(path string) bool {

@@ -154,9 +154,11 @@ func TestEveryVariableIsInATable(t *testing.T) {
 		}
 		known[v.Name] = true
 	}
-	for _, place := range xdg {
-		if !known[place.env] {
-			t.Errorf("%s is in no table", place.env)
+	for _, dir := range []standardDir{configDir, stateDir, cacheDir, dataDir} {
+		for _, name := range []string{dir.xdg, dir.windows} {
+			if !known[name] {
+				t.Errorf("%s is in no table", name)
+			}
 		}
 	}
 	asked := regexp.MustCompile(`(?:[gG]etenv|LookupEnv|lookup)\("([A-Za-z_]+)"\)|env\["([A-Za-z_]+)"\]`)

@@ -87,7 +87,6 @@ func (e *Existing) Backup() (string, error) {
 	return "", lang.Error("keep the config file as it was: there are %d backups of %s", most, e.Path)
 }
 
-// withToken returns the file's text with the token in it. It is an error if anything else would change with it.
 func (e *Existing) withToken(token string) ([]byte, error) {
 	before, err := readYAML(e.raw)
 	if err != nil {
@@ -114,7 +113,7 @@ func withoutToken(v *viper.Viper) map[string]any {
 }
 
 // insertToken changes the token's line, or adds one: at the head of the section, or with a section at the end. It
-// returns the line, counted from 1. Whether the text still says the same otherwise is for the caller to see.
+// returns the line, counted from 1. The caller checks that nothing else has changed.
 func insertToken(raw []byte, token string) ([]byte, int) {
 	end := "\n"
 	if bytes.Contains(raw, []byte("\r\n")) {
@@ -146,7 +145,6 @@ func insertToken(raw []byte, token string) ([]byte, int) {
 	return []byte(strings.Join(lines[:at], "") + entry(indent, "") + strings.Join(lines[at:], "")), at + 1
 }
 
-// document is the top of a YAML text; nil where it is empty or no sections.
 func document(raw []byte) *yaml.Node {
 	var top yaml.Node
 	if yaml.Unmarshal(raw, &top) != nil || len(top.Content) == 0 {
@@ -155,7 +153,7 @@ func document(raw []byte) *yaml.Node {
 	return top.Content[0]
 }
 
-// child finds a key of a section, in any case as viper does, and what it holds; nil where there is none.
+// child finds a key of a section in any case, as viper does.
 func child(section *yaml.Node, name string) (key, value *yaml.Node) {
 	if section == nil || section.Kind != yaml.MappingNode {
 		return nil, nil
@@ -177,7 +175,6 @@ func FilePath(flag string, environ []string) (string, error) {
 	return path, err
 }
 
-// everyday are the settings that a fresh config file lists; it may hold any other.
 var everyday = []string{
 	"tmdb.language", "match.min_confidence", "match.type", "cache.max_size",
 	"limiter.rate_base", "limiter.concurrency", "limiter.max_wait", "limiter.auto_recover", "limiter.budget",
@@ -200,8 +197,7 @@ func writeFile(path string, text []byte) error {
 	})
 }
 
-// newConfigText returns the text of a new config file, in which every setting but token and language is a comment.
-// Comments are in the language of the process: a person reads them.
+// newConfigText returns a new config file in which every setting but token and language is a comment.
 func newConfigText(token Secret, language string) string {
 	var b strings.Builder
 	b.WriteString(lang.Say("# anivault's settings; all of them: anivault config show") + "\n")

@@ -64,7 +64,7 @@ func kindOf(raw any) lang.Text {
 	return aValue
 }
 
-// configFile returns which file is read, and whether the person named it: then it has to exist.
+// configFile reports with named that the person chose the file: then it must exist.
 func configFile(flag string, env map[string]string) (path string, named bool, err error) {
 	if flag != "" {
 		return flag, true, nil
@@ -72,17 +72,15 @@ func configFile(flag string, env map[string]string) (path string, named bool, er
 	if p := env["ANIVAULT_CONFIG"]; p != "" {
 		return p, true, nil
 	}
-	dir, err := defaultDir(configDir, env)
+	dir, err := configDir.path(env)
 	if errors.Is(err, errNoHome) {
 		return "", false, nil // nothing to read; a folder that is needed will say so
 	}
 	return filepath.Join(dir, "config.yaml"), false, err
 }
 
-// maxFile bounds a config file, in bytes. All settings together take a hundredth of it.
 const maxFile = 1 << 20
 
-// source is a file that a person has written: it names places in it.
 type source struct {
 	path string
 	top  *yaml.Node // nil where there is nothing
@@ -103,7 +101,6 @@ func (in source) at(key string) string {
 	return fmt.Sprintf("%s:%d: %s", in.path, line, key)
 }
 
-// readFile reads the file; one that was not named need not exist.
 func readFile(path string, named bool) (*viper.Viper, source, error) {
 	in := source{path: path}
 	if path == "" || path == os.DevNull { // what people name to mean "none"
@@ -130,7 +127,7 @@ func readYAML(raw []byte) (*viper.Viper, error) {
 	return v, v.ReadConfig(bytes.NewReader(raw))
 }
 
-// unknownKeys returns what stands in the file and is no setting, or is a setting and a section.
+// unknownKeys refuses keys that are no setting, and settings that are a section.
 func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad faults) {
 	known := make([]string, 0, len(settings))
 	for _, s := range settings {
@@ -163,7 +160,6 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad faults) 
 	return bad
 }
 
-// readText returns a config file's text; nil where there is no file.
 func readText(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -190,8 +186,7 @@ func fileError(path string, reason lang.Text) error {
 	return &Error{Name: "config file", Value: path, Reason: reason}
 }
 
-// whyNotYAML says why a config file's text can't be read, and what to do. It looks at the text itself: the YAML
-// library's errors are words for people.
+// whyNotYAML looks at the text itself, because the YAML library's errors are no messages for people.
 func whyNotYAML(raw []byte, cause error) lang.Text {
 	switch top := document(raw); {
 	case top == nil:
@@ -210,7 +205,6 @@ func whyNotYAML(raw []byte, cause error) lang.Text {
 	return lang.Textf("is not valid YAML: %s", why)
 }
 
-// yamlHint names what most often makes a text invalid YAML; "" where it holds none of it.
 func yamlHint(text string) lang.Text {
 	if !utf8.ValidString(text) ||
 		strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }) {
@@ -229,7 +223,6 @@ func yamlHint(text string) lang.Text {
 	return ""
 }
 
-// rootCause is the innermost error's text: the path and verb around it are said elsewhere.
 func rootCause(err error) lang.Text {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return lang.TextOf(pathErr.Err)
@@ -258,7 +251,6 @@ func Nearest(word string, candidates []string) (string, bool) {
 	return best, best != "" && bestDistance <= max(2, len(word)/3)
 }
 
-// editDistance is Levenshtein's: insertions, deletions and substitutions of bytes cost one each.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -34,7 +34,6 @@ type Flag struct{ Name, Value string }
 // wrong: the first such setting, with the others in it.
 func Load(src Sources) (*Config, []lang.Text, error) {
 	env := environment(src.Environ)
-	settings := Settings()
 	path, named, err := configFile(src.File, env)
 	if err != nil {
 		return nil, nil, err
@@ -45,13 +44,13 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	bad := unknownKeys(file, in, settings)
-
 	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}, in: in}
+	settings := settingsOf(cfg)
+	bad := unknownKeys(file, in, settings)
 	for _, s := range settings {
 		val, err := effective(file, in, s, env, src.Flags)
 		if err == nil && (val.Text != "" || s.Default != "") { // an empty value is none of those that have a default
-			if err = s.apply(cfg, val.Text); err != nil {
+			if err = s.set(val.Text); err != nil {
 				err = settingError(val, in, err)
 			}
 		}
@@ -99,7 +98,6 @@ func (f faults) err() error {
 	return f[0]
 }
 
-// effective finds the setting's value: flag, then environment, then file, then default.
 func effective(file *viper.Viper, in source, s Setting, env map[string]string, flags map[string]Flag) (Value, error) {
 	text, err := written(file, in, s) // also where something else wins: it is wrong all the same
 	if err != nil {
@@ -147,12 +145,12 @@ func (c *Config) complete(env map[string]string) error {
 		return c.crossed(err)
 	}
 	for _, d := range []struct {
-		dir  *string
-		kind dirKind
+		dir      *string
+		standard standardDir
 	}{{&c.Dirs.State, stateDir}, {&c.Dirs.Cache, cacheDir}, {&c.Dirs.Data, dataDir}} {
 		if *d.dir == "" {
 			var err error
-			if *d.dir, err = defaultDir(d.kind, env); err != nil {
+			if *d.dir, err = d.standard.path(env); err != nil {
 				return err
 			}
 		}
@@ -212,7 +210,7 @@ func (c *Config) openRedis() error {
 	return nil
 }
 
-// firstLine returns the first line of a file that holds a secret. It may be a pipe.
+// firstLine reads a secret. The file may be a pipe.
 func firstLine(file string) (string, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

@@ -27,77 +27,74 @@ type Organize struct {
 
 var standard = organize.LayoutTemplates("custom")
 
-var organizeSettings = []Setting{
-	pathTo("organize.to", "Where organize puts files.", func(c *Config) *string { return &c.Organize.To }),
-	pathTo("organize.to_tv", "Where it puts series, in place of organize.to.",
-		func(c *Config) *string { return &c.Organize.ToTV }),
-	pathTo("organize.to_movies", "Where it puts films, in place of organize.to.",
-		func(c *Config) *string { return &c.Organize.ToMovies }),
-	choice("organize.mode", "How files get to their new names.",
-		func(c *Config) *string { return (*string)(&c.Organize.Mode) }, "hardlink", "hardlink", "move", "symlink", "copy",
-		"reflink"),
-	choice("organize.or", "What to do where the mode can't cross file systems: off skips the file.",
-		func(c *Config) *string { return &c.Organize.Or }, "off", "off", "copy"),
-	choice("organize.layout", "Whose names files get.",
-		func(c *Config) *string { return &c.Organize.Layout }, "jellyfin", organize.LayoutNames()...),
-	template("show", standard.Show, func(c *Config) *string { return &c.Organize.Template.Show }),
-	template("season", standard.Season, func(c *Config) *string { return &c.Organize.Template.Season }),
-	template("episode", standard.Episode, func(c *Config) *string { return &c.Organize.Template.Episode }),
-	template("movie", standard.Movie, func(c *Config) *string { return &c.Organize.Template.Movie }),
-	share("organize.min_confidence", "0.9", "Files with a lower confidence are skipped.",
-		func(c *Config) *float64 { return &c.Organize.MinConfidence }),
-	choice("organize.on_conflict",
-		"What to do with files that would get the same name: report skips all of them, version gives them labels.",
-		func(c *Config) *string { return &c.Organize.OnConflict }, "report", "report", "version"),
-	choice("organize.extras", "What to do with extras, such as trailers and creditless openings; samples are always "+
-		"skipped.",
-		func(c *Config) *string { return &c.Organize.Extras }, "leave", "leave", "follow"),
-	choice("organize.nfo", "Which files for media servers are written: ids say which entry a folder is, full all that "+
-		"is known; auto is ids for kodi, else off.",
-		func(c *Config) *string { return &c.Organize.NFO }, "auto", "auto", "off", "ids", "full"),
-	yesNo("organize.absolute_links",
-		"Symbolic links hold the whole path of their file, else the way from their folder.",
-		func(c *Config) *bool { return &c.Organize.AbsoluteLinks }),
-	{
-		Key: "organize.replace", List: true, Allowed: "pairs such as :=꞉, several with commas",
-		Doc: "What is replaced in titles before they become names.", apply: applyReplace,
-	},
-	{
-		Key: "organize.exec", Args: true, Allowed: "a program; in the config file also a list, the program and its arguments",
-		Doc: "What runs after a run that changed something, without a shell.", apply: func(c *Config, v string) error {
-			c.Organize.Exec = strings.Split(v, argEnd)
-			return nil
+func organizeSettings(c *Config) []Setting {
+	return []Setting{
+		pathTo("organize.to", "Where organize puts files.", &c.Organize.To),
+		pathTo("organize.to_tv", "Where it puts series, in place of organize.to.", &c.Organize.ToTV),
+		pathTo("organize.to_movies", "Where it puts films, in place of organize.to.", &c.Organize.ToMovies),
+		choice("organize.mode", "How files get to their new names.", (*string)(&c.Organize.Mode), "hardlink", "hardlink",
+			"move", "symlink", "copy", "reflink"),
+		choice("organize.or", "What to do where the mode can't cross file systems: off skips the file.", &c.Organize.Or,
+			"off", "off", "copy"),
+		choice("organize.layout", "Whose names files get.", &c.Organize.Layout, "jellyfin", organize.LayoutNames()...),
+		template("show", standard.Show, &c.Organize.Template.Show),
+		template("season", standard.Season, &c.Organize.Template.Season),
+		template("episode", standard.Episode, &c.Organize.Template.Episode),
+		template("movie", standard.Movie, &c.Organize.Template.Movie),
+		share("organize.min_confidence", "0.9", "Files with a lower confidence are skipped.", &c.Organize.MinConfidence),
+		choice("organize.on_conflict",
+			"What to do with files that would get the same name: report skips all of them, version gives them labels.",
+			&c.Organize.OnConflict, "report", "report", "version"),
+		choice("organize.extras",
+			"What to do with extras, such as trailers and creditless openings; samples are always skipped.",
+			&c.Organize.Extras, "leave", "leave", "follow"),
+		choice("organize.nfo",
+			"Which files for media servers are written: ids say which entry a folder is, full all that is known; auto is ids "+
+				"for kodi, else off.",
+			&c.Organize.NFO, "auto", "auto", "off", "ids", "full"),
+		yesNo("organize.absolute_links", "Symbolic links hold the whole path of their file, else the way from their folder.",
+			&c.Organize.AbsoluteLinks),
+		{
+			Key: "organize.replace", List: true, Allowed: "pairs such as :=꞉, several with commas",
+			Doc: "What is replaced in titles before they become names.", set: c.Organize.setReplace,
 		},
-	},
+		{
+			Key: "organize.exec", Args: true,
+			Allowed: "a program; in the config file also a list, the program and its arguments",
+			Doc:     "What runs after a run that changed something, without a shell.",
+			set: func(v string) error {
+				c.Organize.Exec = strings.Split(v, argEnd)
+				return nil
+			},
+		},
+	}
 }
 
 // Watch holds the times of the watch command.
 type Watch struct{ Settle, Rescan, Poll time.Duration }
 
-var watchSettings = []Setting{
-	period("watch.settle", "60s", "How long a folder must stay unchanged before it is organized.",
-		func(c *Config) *time.Duration { return &c.Watch.Settle }),
-	period("watch.rescan", "10m", "How often the whole watched folder is scanned, in addition to the system's "+
-		"notifications.",
-		func(c *Config) *time.Duration { return &c.Watch.Rescan }),
-	period("watch.poll", "1m", "How often it is scanned where the system sends no notifications.",
-		func(c *Config) *time.Duration { return &c.Watch.Poll }),
+func watchSettings(c *Config) []Setting {
+	return []Setting{
+		period("watch.settle", "60s", "How long a folder must stay unchanged before it is organized.", &c.Watch.Settle),
+		period("watch.rescan", "10m",
+			"How often the whole watched folder is scanned, in addition to the system's notifications.", &c.Watch.Rescan),
+		period("watch.poll", "1m", "How often it is scanned where the system sends no notifications.", &c.Watch.Poll),
+	}
 }
 
-// template is a form of names; organize reads it when it is used.
-func template(name, standard string, field func(*Config) *string) Setting {
+func template(name, standard string, to *string) Setting {
 	return of("organize.template."+name, standard, "a template; see: anivault help templates",
-		fmt.Sprintf("The form of names in the layout custom: %s.", name), field, anything)
+		fmt.Sprintf("The form of names in the layout custom: %s.", name), to, anything)
 }
 
-func applyReplace(c *Config, v string) error {
-	c.Organize.Replace = map[string]string{}
+func (o *Organize) setReplace(v string) error {
+	o.Replace = map[string]string{}
 	for pair := range strings.SplitSeq(v, ",") {
 		from, to, found := strings.Cut(pair, "=")
 		if !found || from == "" {
 			return lang.Error("must be pairs such as :=꞉, several with commas")
 		}
-		c.Organize.Replace[from] = to
+		o.Replace[from] = to
 	}
 	return nil
 }

@@ -2,7 +2,6 @@
 
 package config
 
-// owner is whose a file is, which only Unix knows by a number.
 type owner struct{}
 
 func ownerOf(...string) owner { return owner{} }

@@ -9,10 +9,9 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// owner is whose a file is.
 type owner struct{ uid, gid int }
 
-// ownerOf returns the owner of the first of the paths that exists: root may write a file for a service's user.
+// ownerOf returns the owner of the first path that exists: root may write a file for a service's user.
 func ownerOf(paths ...string) owner {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
@@ -24,7 +23,6 @@ func ownerOf(paths ...string) owner {
 	return owner{-1, -1}
 }
 
-// give makes the file the owner's, where that is somebody else.
 func (o owner) give(path string) error {
 	if os.Geteuid() != 0 || o.uid == 0 || o.uid < 0 {
 		return nil

@@ -38,7 +38,6 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 const hidden = "[redacted]"
 
-// shown returns a value of the setting as it may be printed.
 func (s Setting) shown(text string) string {
 	switch {
 	case s.Secret:
@@ -51,8 +50,8 @@ func (s Setting) shown(text string) string {
 	return text
 }
 
-// shownAddress returns an address as it may be printed: without user, password and query. It parses nothing, because
-// text that is not a URL is shown in errors too: it hides too much rather than too little.
+// shownAddress hides user, password and query. It parses nothing, because errors show text that is not a URL, too: it
+// hides too much rather than too little.
 func shownAddress(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
@@ -70,11 +69,11 @@ func shownAddress(text string) string {
 	return scheme + user + rest
 }
 
-// noKey, written in place of a token or key, sends none. TMDB's own address answers nobody without one.
+// noKey stands for a token or key where none is sent. TMDB itself answers nobody without one.
 const noKey = "none"
 
-// minKey is the length of the shortest key that is sent anywhere: the letters of a shorter one may stand in an answer
-// by chance, and an answer that holds the key is refused.
+// minKey is the length of the shortest key that is sent: a shorter one may appear in an answer by chance, and an answer
+// that holds the key is refused.
 const minKey = 8
 
 var (
@@ -130,14 +129,12 @@ func (c *Config) WithToken(token Secret) *Config {
 	return &out
 }
 
-// dropNoKey sends no key where none is written in place of one.
 func (c *Config) dropNoKey() {
 	if key := cmp.Or(c.TMDB.Token, c.TMDB.APIKey); key.Reveal() == noKey && !c.AsksTMDB() {
 		c.TMDB.Token, c.TMDB.APIKey = Secret{}, Secret{}
 	}
 }
 
-// wrongForm returns why a key can't be one where it would be sent, "" if it can. It never repeats the key.
 func (c *Config) wrongForm(k Key) lang.Text {
 	const settings = "https://www.themoviedb.org/settings/api"
 	text := k.Secret().Reveal()

@@ -37,48 +37,43 @@ type Sticky struct {
 	Wait    time.Duration // longest wait for their slots
 }
 
-// serveSettings are the gateway's settings that are single values. The clients are a section of their own (see Client).
-var serveSettings = []Setting{
-	listOf("serve.listen", "127.0.0.1:7373", "host:port or unix:/path, several with commas", "Where the gateway listens.",
-		func(c *Config) *[]string { return &c.Serve.Listen }, readAddress),
-	of("serve.admin_listen", "127.0.0.1:7374", "host:port, or off",
-		"Where the page and the API for admins listen. An address that is not loopback needs serve.tls.",
-		func(c *Config) *string { return &c.Serve.AdminListen }, readAdminListen),
-	pathTo("serve.tls.cert", "PEM file with the gateway's certificate and its issuers.",
-		func(c *Config) *string { return &c.Serve.TLSCert }),
-	pathTo("serve.tls.key", "PEM file of the certificate's key.", func(c *Config) *string { return &c.Serve.TLSKey }),
-	yesNo("serve.plain_http", "Allow an address that is not loopback without TLS: anyone on the network path can read "+
-		"the tokens.",
-		func(c *Config) *bool { return &c.Serve.PlainHTTP }),
-	listOf("serve.hosts", "", "host names, several with commas", "Further Host names that are answered without a token.",
-		func(c *Config) *[]string { return &c.Serve.Hosts }, readHost),
-	listOf("serve.trusted_proxies", "", "addresses or networks such as 10.0.0.0/8, several with commas",
-		"Proxies whose X-Forwarded-For is believed.",
-		func(c *Config) *[]netip.Prefix { return &c.Serve.TrustedProxies }, readProxy),
-	yesNo("serve.anonymous", "With clients configured: also answer requests without a token.",
-		func(c *Config) *bool { return &c.Serve.Anonymous }),
-	period("serve.acquire_timeout.interactive", "30s",
-		"Longest time that a request of an interactive client waits for permission.",
-		func(c *Config) *time.Duration { return &c.Serve.InteractivePatience }),
-	period("serve.acquire_timeout.batch", "500m", "Longest time that a request of a batch client waits for permission.",
-		func(c *Config) *time.Duration { return &c.Serve.BatchPatience }),
-	periodOrOff("serve.stale_after", "1s",
-		"If permission takes longer, serve an expired answer; off: only instead of an error.",
-		func(c *Config) *time.Duration { return &c.Serve.StaleAfter }),
-	whole("serve.queue.max", "1000", "How many questions may wait for permission.", "from 1 to 100000", 1, 100_000,
-		func(c *Config) *int { return &c.Serve.QueueMax }),
-	whole("serve.queue.per_client", "200", "How many questions of one client may wait for permission.", "from 1 to 100000",
-		1, 100_000,
-		func(c *Config) *int { return &c.Serve.QueuePerClient }),
-	period("serve.drain_timeout", "25s", "How long a stopping gateway may take to finish requests under way.",
-		func(c *Config) *time.Duration { return &c.Serve.DrainTimeout }),
-	yesNo("serve.sticky.enabled",
-		"Clients keep their account and key: for upstreams that remember by account, which TMDB does not.",
-		func(c *Config) *bool { return &c.Serve.Sticky.Enabled }),
-	period("serve.sticky.ttl", "1h", "How long a client that asks nothing keeps its account and key.",
-		func(c *Config) *time.Duration { return &c.Serve.Sticky.TTL }),
-	period("serve.sticky.wait", "1.2s", "Longest wait for slots of exactly those; then any account will do.",
-		func(c *Config) *time.Duration { return &c.Serve.Sticky.Wait }),
+func serveSettings(c *Config) []Setting {
+	return []Setting{
+		listOf("serve.listen", "127.0.0.1:7373", "host:port or unix:/path, several with commas", "Where the gateway listens.",
+			&c.Serve.Listen, readAddress),
+		of("serve.admin_listen", "127.0.0.1:7374", "host:port, or off",
+			"Where the page and the API for admins listen. An address that is not loopback needs serve.tls.",
+			&c.Serve.AdminListen, readAdminListen),
+		pathTo("serve.tls.cert", "PEM file with the gateway's certificate and its issuers.", &c.Serve.TLSCert),
+		pathTo("serve.tls.key", "PEM file of the certificate's key.", &c.Serve.TLSKey),
+		yesNo("serve.plain_http",
+			"Allow an address that is not loopback without TLS: anyone on the network path can read the tokens.",
+			&c.Serve.PlainHTTP),
+		listOf("serve.hosts", "", "host names, several with commas", "Further Host names that are answered without a token.",
+			&c.Serve.Hosts, readHost),
+		listOf("serve.trusted_proxies", "", "addresses or networks such as 10.0.0.0/8, several with commas",
+			"Proxies whose X-Forwarded-For is believed.", &c.Serve.TrustedProxies, readProxy),
+		yesNo("serve.anonymous", "With clients configured: also answer requests without a token.", &c.Serve.Anonymous),
+		period("serve.acquire_timeout.interactive", "30s",
+			"Longest time that a request of an interactive client waits for permission.", &c.Serve.InteractivePatience),
+		period("serve.acquire_timeout.batch", "500m", "Longest time that a request of a batch client waits for permission.",
+			&c.Serve.BatchPatience),
+		periodOrOff("serve.stale_after", "1s",
+			"If permission takes longer, serve an expired answer; off: only instead of an error.", &c.Serve.StaleAfter),
+		whole("serve.queue.max", "1000", "How many questions may wait for permission.", "from 1 to 100000", 1, 100_000,
+			&c.Serve.QueueMax),
+		whole("serve.queue.per_client", "200", "How many questions of one client may wait for permission.",
+			"from 1 to 100000", 1, 100_000, &c.Serve.QueuePerClient),
+		period("serve.drain_timeout", "25s", "How long a stopping gateway may take to finish requests under way.",
+			&c.Serve.DrainTimeout),
+		yesNo("serve.sticky.enabled",
+			"Clients keep their account and key: for upstreams that remember by account, which TMDB does not.",
+			&c.Serve.Sticky.Enabled),
+		period("serve.sticky.ttl", "1h", "How long a client that asks nothing keeps its account and key.",
+			&c.Serve.Sticky.TTL),
+		period("serve.sticky.wait", "1.2s", "Longest wait for slots of exactly those; then any account will do.",
+			&c.Serve.Sticky.Wait),
+	}
 }
 
 func readAddress(v string) (string, error) {
@@ -205,7 +200,6 @@ func (c *Config) CheckExposure(closed bool) error {
 // NeedsClient reports whether others than this machine's own programs may ask, which takes a token.
 func (c *Config) NeedsClient() bool { return len(c.exposed()) > 0 }
 
-// exposed returns, as errors, the settings by which others than this machine's own programs may ask.
 func (c *Config) exposed() (out []*Error) {
 	s := &c.Serve
 	for _, addr := range s.Listen {

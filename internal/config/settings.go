@@ -18,37 +18,37 @@ import (
 type Setting struct {
 	Key     string    // the config file's key, with a dot between section and name
 	Env     string    // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
-	Default string    // as it would be written; empty means "not set"
+	Default string    // as it would be written; "" for none
 	Allowed lang.Text // what may be written, for messages and documents
-	Words   []string  // that, where it is one of a few words
+	Words   []string  // the allowed words, if the value is one of a few
 	Doc     string    // one sentence
 	Secret  bool      // never shown
 	List    bool      // items with commas; in the file also a list
-	Args    bool      // a program; in the file also a list with its arguments, which reach apply with argEnd between
-	apply   func(*Config, string) error
+	Args    bool      // a program; in the file also a list with its arguments, which set gets with argEnd between them
+	set     func(string) error
 }
 
-// argEnd stands between a program and its arguments, none of which holds it.
+// argEnd stands between a program and its arguments. No argument can hold it.
 const argEnd = "\x00"
 
-// Settings returns the table of all settings, in the order in which documents list it. Those of the limiter come from
-// ratelimit.Fields. It is made once: callers must not change it.
+// Settings returns the table of all settings, in the order of the documents. Callers must not change it.
 func Settings() []Setting { return settings() }
 
-var settings = sync.OnceValue(func() []Setting {
-	all := slices.Concat(ownSettings, serveSettings, organizeSettings, watchSettings)
+var settings = sync.OnceValue(func() []Setting { return settingsOf(new(Config)) })
+
+func settingsOf(c *Config) []Setting {
+	all := slices.Concat(ownSettings(c), serveSettings(c), organizeSettings(c), watchSettings(c))
 	for i := range all {
 		all[i].Env = "ANIVAULT_" + strings.ToUpper(strings.ReplaceAll(all[i].Key, ".", "_"))
 	}
 	for _, f := range ratelimit.Fields() {
 		all = append(all, Setting{
 			Key: "limiter." + f.Key, Env: LimiterVariable(f.Key), Default: f.Default(), Doc: f.Doc,
-			Allowed: boundsText(f.Bounds()),
-			apply:   func(c *Config, v string) error { return f.Set(&c.Tuning, v) },
+			Allowed: boundsText(f.Bounds()), set: func(v string) error { return f.Set(&c.Tuning, v) },
 		})
 	}
 	return all
-})
+}
 
 // LimiterVariable returns the environment variable of a setting of the limiter: rate_base is ANIVAULT_RATE_BASE.
 func LimiterVariable(key string) string { return "ANIVAULT_" + strings.ToUpper(key) }
@@ -63,98 +63,84 @@ func SettingOf(key string) Setting {
 	panic("no setting " + key) // a mistake of the caller's source
 }
 
-var ownSettings = []Setting{
-	secret("tmdb.token", "a TMDB API Read Access Token",
-		"TMDB API Read Access Token (v4), sent as a Bearer header; none sends no key to an address that is not TMDB's.",
-		func(c *Config) *Secret { return &c.TMDB.Token }),
-	pathTo("tmdb.token_file", "File whose first line is the token; used when tmdb.token is not set.",
-		func(c *Config) *string { return &c.TMDB.TokenFile }),
-	secret("tmdb.api_key", "a TMDB API key (v3)", "TMDB API key (v3); used when there is no token.",
-		func(c *Config) *Secret { return &c.TMDB.APIKey }),
-	of("tmdb.base_url", "https://api.themoviedb.org", "an http or https URL",
-		"Where TMDB's API is; a trailing /3 is accepted. Each base URL has its own state and cache.",
-		func(c *Config) **url.URL { return &c.TMDB.BaseURL }, readBaseURL),
-	pathTo("tmdb.ca_file", "PEM file of further certificate authorities to trust for the base URL.",
-		func(c *Config) *string { return &c.TMDB.CAFile }),
-	of("tmdb.language", "en-US", "a language such as en-US, ko-KR or ja, or several with commas",
-		"Language of titles and episode names, or a list such as ko-KR,en-US: titles are in the first that TMDB has, else "+
-			"in the original.",
-		func(c *Config) *[]string { return &c.TMDB.Languages }, readLanguages),
-	{
-		Key: "coordinator", Default: "file", apply: applyCoordinator,
-		Allowed: "file, memory, redis://[user@]host:port/db, rediss:// (TLS) or unix:///path?db=0",
-		Doc: "Who shares the limiter: file, all of your processes on this machine; memory, this process alone; an " +
-			"address, all machines that name the same Redis or Valkey.",
-	},
-	pathTo("coordinator_password_file", "File whose first line is the coordinator's password.",
-		func(c *Config) *string { return &c.Redis.PasswordFile }),
-	pathTo("coordinator_ca_file",
-		"PEM file of the certificate authorities to trust for a rediss:// coordinator, instead of the system's.",
-		func(c *Config) *string { return &c.Redis.CAFile }),
-	of("coordinator_prefix", "anivault", "letters, digits, dots, underscores, hyphens, colons",
-		"Prefix of all keys in the coordinator.",
-		func(c *Config) *string { return &c.Redis.Prefix }, readPrefix),
-	pathTo("state_dir", "Where the limiter's shared state lives.", func(c *Config) *string { return &c.Dirs.State }),
-	pathTo("cache_dir", "Where TMDB's answers are kept.", func(c *Config) *string { return &c.Dirs.Cache }),
-	pathTo("data_dir", "Where pins and the title index live.", func(c *Config) *string { return &c.Dirs.Data }),
-	size("cache.max_size", "512MB",
-		"Largest size of the cache: expired answers are removed first, then the oldest.", 1<<20,
-		func(c *Config) *int64 { return &c.Cache.MaxSize }),
-	share("match.min_confidence", "0.8", "Files with a lower confidence are ambiguous, never a silent guess.",
-		func(c *Config) *float64 { return &c.Match.MinConfidence }),
-	share("match.min_episode_confidence", "0.9", "Files with a lower confidence have their entry, but no season and "+
-		"episode.",
-		func(c *Config) *float64 { return &c.Match.MinEpisodeConfidence }),
-	choice("match.type", "What the files are.", func(c *Config) *string { return &c.Match.Type }, "auto", "auto", "tv",
-		"movie"),
-	yesNo("match.include_adult", "Passed on to TMDB's search.", func(c *Config) *bool { return &c.Match.IncludeAdult }),
-	whole("match.jobs", "0", "How many files are parsed at once; not the number of requests, which the limiter decides.",
-		"from 0 (by CPU) to 256", 0, 256,
-		func(c *Config) *int { return &c.Match.Jobs }),
-	address("index.anime_lists_url",
-		"https://raw.githubusercontent.com/Anime-Lists/anime-lists/master/anime-list-master.xml",
-		"Where index update fetches Anime-Lists' XML.", func(c *Config) *string { return &c.Index.AnimeListsURL }),
-	address("index.anidb_titles_url", "https://anidb.net/api/anime-titles.xml.gz",
-		"Where index update fetches AniDB's anime-titles, once a day at most.",
-		func(c *Config) *string { return &c.Index.AniDBTitlesURL }),
-	address("index.tmdb_exports_url", "https://files.tmdb.org/p/exports",
-		"The folder in which index update finds TMDB's daily exports of ids.",
-		func(c *Config) *string { return &c.Index.TMDBExportsURL }),
-	address("index.anime_ids_url", "https://raw.githubusercontent.com/Fribb/anime-lists/master/anime-list-full.json",
-		"Where index update fetches the ids of AniList and MyAnimeList.",
-		func(c *Config) *string { return &c.Index.AnimeIDsURL }),
-	choice("log.level", "What is logged to stderr; a log file gets info and above at least.",
-		func(c *Config) *string { return &c.Log.Level }, "warn", "error", "warn", "info", "debug"),
-	choice("log.format", "Form of log lines.", func(c *Config) *string { return &c.Log.Format }, "logfmt", "logfmt",
-		"json"),
-	pathTo("log.file", "File to log to as well.", func(c *Config) *string { return &c.Log.File }),
-	size("log.max_size", "10MB", "Size at which the log file is rotated.", 4<<10,
-		func(c *Config) *int64 { return &c.Log.MaxSize }),
-	whole("log.max_files", "4", "How many log files are kept, the current one included.", "from 1 to 100", 1, 100,
-		func(c *Config) *int { return &c.Log.MaxFiles }),
-	of("metrics.file", "", "a path, or - for stdout where it carries no results",
-		"File that metrics are appended to as NDJSON.", func(c *Config) *string { return &c.Metrics.File }, anything),
-	pathTo("metrics.textfile", "File that metrics are written to in Prometheus' text format.",
-		func(c *Config) *string { return &c.Metrics.Textfile }),
+func ownSettings(c *Config) []Setting {
+	return []Setting{
+		secret("tmdb.token", "a TMDB API Read Access Token",
+			"TMDB API Read Access Token (v4), sent as a Bearer header; none sends no key to an address that is not TMDB's.",
+			&c.TMDB.Token),
+		pathTo("tmdb.token_file", "File whose first line is the token; used when tmdb.token is not set.", &c.TMDB.TokenFile),
+		secret("tmdb.api_key", "a TMDB API key (v3)", "TMDB API key (v3); used when there is no token.", &c.TMDB.APIKey),
+		of("tmdb.base_url", "https://api.themoviedb.org", "an http or https URL",
+			"Where TMDB's API is; a trailing /3 is accepted. Each base URL has its own state and cache.", &c.TMDB.BaseURL,
+			readBaseURL),
+		pathTo("tmdb.ca_file", "PEM file of further certificate authorities to trust for the base URL.", &c.TMDB.CAFile),
+		of("tmdb.language", "en-US", "a language such as en-US, ko-KR or ja, or several with commas",
+			"Language of titles and episode names, or a list such as ko-KR,en-US: titles are in the first that TMDB has, "+
+				"else in the original.",
+			&c.TMDB.Languages, readLanguages),
+		{
+			Key: "coordinator", Default: "file", set: c.setCoordinator,
+			Allowed: "file, memory, redis://[user@]host:port/db, rediss:// (TLS) or unix:///path?db=0",
+			Doc: "Who shares the limiter: file, all of your processes on this machine; memory, this process alone; an " +
+				"address, all machines that name the same Redis or Valkey.",
+		},
+		pathTo("coordinator_password_file", "File whose first line is the coordinator's password.", &c.Redis.PasswordFile),
+		pathTo("coordinator_ca_file",
+			"PEM file of the certificate authorities to trust for a rediss:// coordinator, instead of the system's.",
+			&c.Redis.CAFile),
+		of("coordinator_prefix", "anivault", "letters, digits, dots, underscores, hyphens, colons",
+			"Prefix of all keys in the coordinator.", &c.Redis.Prefix, readPrefix),
+		pathTo("state_dir", "Where the limiter's shared state lives.", &c.Dirs.State),
+		pathTo("cache_dir", "Where TMDB's answers are kept.", &c.Dirs.Cache),
+		pathTo("data_dir", "Where pins and the title index live.", &c.Dirs.Data),
+		size("cache.max_size", "512MB", "Largest size of the cache: expired answers are removed first, then the oldest.",
+			1<<20, &c.Cache.MaxSize),
+		share("match.min_confidence", "0.8", "Files with a lower confidence are ambiguous, never a silent guess.",
+			&c.Match.MinConfidence),
+		share("match.min_episode_confidence", "0.9",
+			"Files with a lower confidence have their entry, but no season and episode.", &c.Match.MinEpisodeConfidence),
+		choice("match.type", "What the files are.", &c.Match.Type, "auto", "auto", "tv", "movie"),
+		yesNo("match.include_adult", "Passed on to TMDB's search.", &c.Match.IncludeAdult),
+		whole("match.jobs", "0", "How many files are parsed at once; not the number of requests, which the limiter decides.",
+			"from 0 (by CPU) to 256", 0, 256, &c.Match.Jobs),
+		address("index.anime_lists_url",
+			"https://raw.githubusercontent.com/Anime-Lists/anime-lists/master/anime-list-master.xml",
+			"Where index update fetches Anime-Lists' XML.", &c.Index.AnimeListsURL),
+		address("index.anidb_titles_url", "https://anidb.net/api/anime-titles.xml.gz",
+			"Where index update fetches AniDB's anime-titles, once a day at most.", &c.Index.AniDBTitlesURL),
+		address("index.tmdb_exports_url", "https://files.tmdb.org/p/exports",
+			"The folder in which index update finds TMDB's daily exports of ids.", &c.Index.TMDBExportsURL),
+		address("index.anime_ids_url", "https://raw.githubusercontent.com/Fribb/anime-lists/master/anime-list-full.json",
+			"Where index update fetches the ids of AniList and MyAnimeList.", &c.Index.AnimeIDsURL),
+		choice("log.level", "What is logged to stderr; a log file gets info and above at least.", &c.Log.Level, "warn",
+			"error", "warn", "info", "debug"),
+		choice("log.format", "Form of log lines.", &c.Log.Format, "logfmt", "logfmt", "json"),
+		pathTo("log.file", "File to log to as well.", &c.Log.File),
+		size("log.max_size", "10MB", "Size at which the log file is rotated.", 4<<10, &c.Log.MaxSize),
+		whole("log.max_files", "4", "How many log files are kept, the current one included.", "from 1 to 100", 1, 100,
+			&c.Log.MaxFiles),
+		of("metrics.file", "", "a path, or - for stdout where it carries no results",
+			"File that metrics are appended to as NDJSON.", &c.Metrics.File, anything),
+		pathTo("metrics.textfile", "File that metrics are written to in Prometheus' text format.", &c.Metrics.Textfile),
+	}
 }
 
-// of is a setting whose value is read into a field. What can't be read changes nothing.
-func of[T any](
-	key, standard string, allowed lang.Text, doc string, field func(*Config) *T, read func(string) (T, error),
-) Setting {
-	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) error {
+func of[T any](key, standard string, allowed lang.Text, doc string, to *T, read func(string) (T, error)) Setting {
+	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, set: into(to, read)}
+}
+
+func into[T any](to *T, read func(string) (T, error)) func(string) error {
+	return func(v string) error {
 		value, err := read(v)
 		if err == nil {
-			*field(c) = value
+			*to = value
 		}
 		return err
-	}}
+	}
 }
 
-func listOf[T any](
-	key, standard string, allowed lang.Text, doc string, field func(*Config) *[]T, read func(string) (T, error),
-) Setting {
-	s := of(key, standard, allowed, doc, field, func(v string) (list []T, err error) {
+func listOf[T any](key, standard string, allowed lang.Text, doc string, to *[]T, read func(string) (T, error)) Setting {
+	s := of(key, standard, allowed, doc, to, func(v string) (list []T, err error) {
 		for text := range strings.SplitSeq(v, ",") {
 			item, err := read(strings.TrimSpace(text))
 			if err != nil {
@@ -168,22 +154,20 @@ func listOf[T any](
 	return s
 }
 
-func secret(key string, allowed lang.Text, doc string, field func(*Config) *Secret) Setting {
-	s := of(key, "", allowed, doc, field, readSecret)
+func secret(key string, allowed lang.Text, doc string, to *Secret) Setting {
+	s := of(key, "", allowed, doc, to, readSecret)
 	s.Secret = true
 	return s
 }
 
-func pathTo(key, doc string, field func(*Config) *string) Setting {
-	return of(key, "", "a path", doc, field, anything)
-}
+func pathTo(key, doc string, to *string) Setting { return of(key, "", "a path", doc, to, anything) }
 
 func anything(v string) (string, error) { return v, nil }
 
-func choice(key, doc string, field func(*Config) *string, standard string, words ...string) Setting {
+func choice(key, doc string, to *string, standard string, words ...string) Setting {
 	last := len(words) - 1
 	allowed := lang.Textf("%s or %s", strings.Join(words[:last], ", "), words[last])
-	s := of(key, standard, allowed, doc, field, func(v string) (string, error) {
+	s := of(key, standard, allowed, doc, to, func(v string) (string, error) {
 		if !slices.Contains(words, v) {
 			return "", lang.Error("must be one of %s", strings.Join(words, ", "))
 		}
@@ -193,8 +177,8 @@ func choice(key, doc string, field func(*Config) *string, standard string, words
 	return s
 }
 
-func size(key, standard, doc string, least int64, field func(*Config) *int64) Setting {
-	return of(key, standard, lang.Textf("a size such as %s", standard), doc, field, func(v string) (int64, error) {
+func size(key, standard, doc string, least int64, to *int64) Setting {
+	return of(key, standard, lang.Textf("a size such as %s", standard), doc, to, func(v string) (int64, error) {
 		n, err := ParseSize(v)
 		if err == nil && n < least {
 			err = lang.Error("must be at least %d bytes", least)
@@ -203,18 +187,22 @@ func size(key, standard, doc string, least int64, field func(*Config) *int64) Se
 	})
 }
 
-func whole(key, standard, doc string, allowed lang.Text, least, most int, field func(*Config) *int) Setting {
-	return of(key, standard, lang.Textf("a whole number %s", allowed), doc, field, func(v string) (int, error) {
+func whole(key, standard, doc string, allowed lang.Text, least, most int, to *int) Setting {
+	return of(key, standard, lang.Textf("a whole number %s", allowed), doc, to, readWhole(least, most))
+}
+
+func readWhole(least, most int) func(string) (int, error) {
+	return func(v string) (int, error) {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < least || n > most {
 			return 0, lang.Error("must be a whole number from %d to %d", least, most)
 		}
 		return n, nil
-	})
+	}
 }
 
-func yesNo(key, doc string, field func(*Config) *bool) Setting {
-	return of(key, "false", "true or false", doc, field, func(v string) (bool, error) {
+func yesNo(key, doc string, to *bool) Setting {
+	return of(key, "false", "true or false", doc, to, func(v string) (bool, error) {
 		b, err := strconv.ParseBool(v)
 		if err != nil {
 			err = lang.Error("must be true or false")
@@ -223,10 +211,9 @@ func yesNo(key, doc string, field func(*Config) *bool) Setting {
 	})
 }
 
-// share is a number from 0 to 1, or a percentage.
-func share(key, standard, doc string, field func(*Config) *float64) Setting {
+func share(key, standard, doc string, to *float64) Setting {
 	const allowed = "a number from 0 to 1, or a percentage such as 80%"
-	return of(key, standard, allowed, doc, field, func(v string) (float64, error) {
+	return of(key, standard, allowed, doc, to, func(v string) (float64, error) {
 		number, percent := strings.CutSuffix(v, "%")
 		f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if percent {
@@ -239,41 +226,37 @@ func share(key, standard, doc string, field func(*Config) *float64) Setting {
 	})
 }
 
-// period is a time, written as those of the limiter.
-func period(key, standard, doc string, field func(*Config) *time.Duration) Setting {
-	return of(key, standard, lang.Textf("a time such as %s, at most 24h", standard), doc, field, readPeriod(standard))
-}
-
-// periodOrOff is one that may be off, which is a negative one.
-func periodOrOff(key, standard, doc string, field func(*Config) *time.Duration) Setting {
-	s := period(key, standard, doc, field)
-	s.Allowed = lang.Textf("%s, or off", s.Allowed)
-	read := s.apply
-	s.apply = func(c *Config, v string) error {
-		if v == "off" {
-			*field(c) = -1
-			return nil
-		}
-		return read(c, v)
-	}
-	return s
-}
-
-func readPeriod(standard string) func(string) (time.Duration, error) {
-	wait, _ := ratelimit.FieldByKey("max_wait")
-	return func(v string) (time.Duration, error) {
+func period(key, standard, doc string, to *time.Duration) Setting {
+	allowed := lang.Textf("a time such as %s, at most 24h", standard)
+	return of(key, standard, allowed, doc, to, func(v string) (time.Duration, error) {
 		var t ratelimit.Tuning
+		wait, _ := ratelimit.FieldByKey("max_wait")
 		if err := wait.Set(&t, v); err != nil || t.MaxWait <= 0 {
 			return 0, lang.Error("must be a time such as %s, above 0 and at most 24h", standard)
 		}
 		return t.MaxWait, nil
-	}
+	})
 }
 
-// address is where index update fetches a list: https, so that nobody on the way changes it, or http on this very
-// machine. It is "" for off.
-func address(key, standard, doc string, field func(*Config) *string) Setting {
-	return of(key, standard, "an https URL, or off", doc, field, func(v string) (string, error) {
+// periodOrOff stores off as a negative time.
+func periodOrOff(key, standard, doc string, to *time.Duration) Setting {
+	s := period(key, standard, doc, to)
+	s.Allowed = lang.Textf("%s, or off", s.Allowed)
+	set := s.set
+	s.set = func(v string) error {
+		if v == "off" {
+			*to = -1
+			return nil
+		}
+		return set(v)
+	}
+	return s
+}
+
+// address is where index update fetches a list: by https, so that nobody on the way changes it, or by http from this
+// machine. Off is "".
+func address(key, standard, doc string, to *string) Setting {
+	return of(key, standard, "an https URL, or off", doc, to, func(v string) (string, error) {
 		if v == "off" {
 			return "", nil
 		}
@@ -299,7 +282,7 @@ func readSecret(v string) (Secret, error) {
 	return NewSecret(v), nil
 }
 
-func applyCoordinator(c *Config, v string) error {
+func (c *Config) setCoordinator(v string) error {
 	c.Coordinator = v
 	if v == "file" || v == "memory" {
 		return nil

@@ -52,10 +52,10 @@ func Tag(getenv func(string) string) string {
 	return m[1] + "-" + m[2]
 }
 
-// current has the words of the language in use by their English; nil: English.
+// current has the translations of the language in use by their English; nil: English.
 var current atomic.Pointer[map[string]string]
 
-// typed says errors of packages that know nothing of this one.
+// typed returns the texts of errors from packages that don't know this one.
 var typed atomic.Pointer[func(error) (Text, bool)]
 
 // Use makes l the language of the process.
@@ -80,23 +80,21 @@ func Current() Language {
 	return Korean
 }
 
-// Sprintf is fmt.Sprintf in the language of the process. Texts and errors among args are said in it too; all other
+// Sprintf is fmt.Sprintf in the language of the process. Texts and errors among args are translated too; all other
 // arguments are shown as they are: a path may read like a message.
 func Sprintf(format string, args ...any) string {
-	own := current.Load()
-	if own == nil {
+	if current.Load() == nil {
 		return fmt.Sprintf(format, args...)
 	}
-	return Textf(format, args...).in(*own)
+	return Say(Textf(format, args...))
 }
 
 // Say returns a text in the language of the process. What the catalogue does not have stays as it is.
 func Say[T ~string](text T) string {
-	own := current.Load()
-	if own == nil {
-		return Text(text).String()
+	if own := current.Load(); own != nil {
+		return Text(text).in(*own)
 	}
-	return Text(text).in(*own)
+	return Text(text).String()
 }
 
 // koPO is the Korean catalogue: msgid is an English text or format as it stands in the source, msgstr what is said in
@@ -105,10 +103,8 @@ func Say[T ~string](text T) string {
 //go:embed ko.po
 var koPO string
 
-// message is an entry of a catalogue.
 type message struct{ id, text string }
 
-// korean has the Korean words by their English.
 var korean = sync.OnceValue(func() map[string]string {
 	messages, err := readPO(strings.NewReader(koPO))
 	if err != nil {
@@ -121,8 +117,8 @@ var korean = sync.OnceValue(func() map[string]string {
 	return own
 })
 
-// readPO returns the messages of a PO file in their order, without its header. It knows what ko.po needs: comments,
-// msgid and msgstr, each a quoted string that may go on in the lines below.
+// readPO returns the messages of a PO file in order, without the header. It knows what ko.po needs: comments, msgid and
+// msgstr, each a quoted string that may continue on the lines below.
 func readPO(in io.Reader) ([]message, error) {
 	var messages []message
 	var into *string

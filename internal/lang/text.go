@@ -54,11 +54,10 @@ func Textf(format string, args ...any) Text {
 	return Text(b.String())
 }
 
-// mark begins a Text that has arguments: behind it stand format and arguments, each with its length in front. An
-// argument begins with t if it is a Text, and with s if it is shown as it is.
+// mark begins a Text that has arguments. Format and arguments follow, each with its length in front. An argument begins
+// with t if it is a Text, and with s if it is shown as it is.
 const mark = 0
 
-// plain is a text of others as a Text that is shown as it is.
 func plain(s string) Text {
 	if strings.IndexByte(s, mark) == 0 {
 		return Textf("%s", s)
@@ -66,7 +65,6 @@ func plain(s string) Text {
 	return Text(s)
 }
 
-// parts appends the format and the arguments that Textf was given to a list; ok is false for a text without arguments.
 func (t Text) parts(parts []string) (format string, args []string, ok bool) {
 	if t == "" || t[0] != mark {
 		return "", nil, false
@@ -85,7 +83,7 @@ func (t Text) parts(parts []string) (format string, args []string, ok bool) {
 	return parts[0], parts[1:], true
 }
 
-// in says the text as own has it; nil: in English.
+// in returns the text in the language of own; nil: in English.
 func (t Text) in(own map[string]string) string {
 	format, args, ok := t.parts(make([]string, 0, 4)) // which needs no memory of its own
 	if !ok {
@@ -146,14 +144,12 @@ func Join(texts []Text, separator string) Text {
 	return Textf(strings.Join(slices.Repeat([]string{"%s"}, len(texts)), separator), args...)
 }
 
-// verb is a place in a format where an argument goes.
 type verb struct {
 	text   string // as it is written: "%-8s", "%[2]d"
 	letter byte   // 's' for %v and %w too
 	arg    int    // which argument, from 0
 }
 
-// plain is the verb as fmt takes it for one argument.
 func (v verb) plain() string {
 	text := v.text
 	if i := strings.IndexByte(text, '['); i >= 0 {
@@ -162,12 +158,12 @@ func (v verb) plain() string {
 	return strings.ReplaceAll(text, "w", "v")
 }
 
-// whole reports whether the verb shows all of a text, as it is.
 func (v verb) whole() bool {
 	return v.letter == 's' && (len(v.text) == 2 || strings.Contains(v.text, "]") && v.text[1] == '[')
 }
 
-// pieces yields the texts of a format, each with the verb behind it; behind the last, and behind a "%%", stands none.
+// pieces yields the texts of a format, each with the verb behind it. The last one has none, nor has one that ends with
+// "%%".
 func pieces(format string) iter.Seq2[string, verb] {
 	return func(yield func(string, verb) bool) {
 		start, next := 0, 0
@@ -211,7 +207,6 @@ func pieces(format string) iter.Seq2[string, verb] {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// said is an error whose text is for people.
 type said struct {
 	error  // as fmt.Errorf makes it
 	format string

@@ -4,5 +4,5 @@ package ui
 
 import "os"
 
-// sequences reports whether the terminal takes control sequences: all do, except those whose TERM is dumb.
+// sequences reports that a terminal takes control sequences. System looks at TERM.
 func sequences(*os.File) bool { return true }

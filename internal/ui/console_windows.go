@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// sequences turns a console's control sequences on and reports whether it has them; consoles before Windows 10 1607
-// have none.
+// sequences turns a console's control sequences on. Consoles before Windows 10 1607 have none.
 func sequences(f *os.File) bool {
 	h := windows.Handle(f.Fd())
 	var mode uint32

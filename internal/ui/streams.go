@@ -185,7 +185,6 @@ func (a *aside) Write(p []byte) (int, error) {
 	return a.w.Write(p)
 }
 
-// same compares writers whose types may not be comparable.
 func same(a, b io.Writer) bool {
 	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }

@@ -38,8 +38,8 @@ func Escaped(s string) string { return escape(s, "", "") }
 // EscapedLines is Escaped for a text of several lines: tabs and line ends stay.
 func EscapedLines(s string) string { return escape(s, "", "\t\n") }
 
-// escape replaces dangerous runes, bytes that are not UTF-8, and the ASCII characters in also by escapes of Go; those
-// in but stay.
+// escape replaces dangerous runes, bytes that are not UTF-8, and the ASCII characters in also by Go's escapes, except
+// those in but.
 func escape(s, also, but string) string {
 	change := func(r rune) bool {
 		return (Dangerous(r) || r == utf8.RuneError || strings.ContainsRune(also, r)) && !strings.ContainsRune(but, r)
@@ -87,8 +87,8 @@ func ShellWord(s string) string {
 	return s
 }
 
-// cells measures text. It is fixed and not taken from the locale, so that output does not depend on the environment:
-// current terminals draw ambiguous characters one cell wide in CJK locales too.
+// cells measures text. It does not depend on the locale, because current terminals draw ambiguous characters one cell
+// wide in CJK locales too.
 var cells = &runewidth.Condition{StrictEmojiNeutral: true}
 
 var attribute = regexp.MustCompile("\x1b\\[[0-9;]*m")
@@ -124,7 +124,7 @@ func CutLeft(s string, width int) string {
 }
 
 // head returns the beginning of s with tail behind it, in at most width cells. It cuts between characters as people see
-// them; where a single one is wider than width, between code points.
+// them; if one is wider than width, between code points.
 func head(s string, width int, tail string) string {
 	if h := cells.Truncate(s, width, tail); Width(h) <= width && h != tail {
 		return h
