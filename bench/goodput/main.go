@@ -1,18 +1,20 @@
-// Command goodput measures what clients of a limited upstream get done when it
-// has trouble: the limiter of this project beside well-known ones, as real
-// processes, against one stand-in each.
+// Command goodput measures what clients of a limited upstream get done when it has trouble: the limiter of this project
+// beside well-known ones.
 //
 //	go run -C bench ./goodput [-clients ours,...] [-only script,steady,errors,outage,restart] [-seeds 3] [-scale 0.25]
+//	go run -C bench ./goodput -virtual [-clients rate+backoff,...] [-only TEXT] [-seeds 2] [-for 10m] [-tuned]
 //
-// The stand-in allows 50 requests in a sliding second and answers after 20 to 60
-// ms. Every process has four slots on the wire and eight workers, each with one
-// item at a time, which it gives up after 6 tries or 60 s. "Possible" is the number
-// of good answers of a client that knows the script and has the same slots. The
-// clients of one experiment run side by side and share the load of the machine.
+// The first form runs real processes against one stand-in each. The second runs the same code in virtual time against
+// simulated upstreams, with failed items set aside as a run of anivault does, and compares each share with its goal.
+// -only picks the upstreams with a text in their name; -tuned lets all send 45 a second.
 //
-// To compare two versions of the limiter, build goodput of the other one and name
-// it: -other ../../before/goodput runs its "ours" and "ours-tuned" as further
-// clients of the same experiments.
+// The upstream allows 50 requests in a sliding second and answers after 20 to 60 ms, where nothing else is said. Every
+// process has four slots on the wire and eight workers, each with one item at a time. Peers give an item up after 6
+// tries or 60 s. "Possible" is the number of good answers of a client that knows the script and has the same slots.
+// The clients of one experiment run side by side and share the load of the machine.
+//
+// To compare two versions of the limiter, build goodput of the other one and name it: -other ../../before/goodput runs
+// its "ours" and "ours-tuned" as further clients of the same experiments.
 package main
 
 import (
@@ -21,6 +23,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/anivault/anivault/bench/kit"
 )
@@ -31,6 +34,8 @@ type options struct {
 	other   string
 	scale   float64
 	seeds   int
+	length  time.Duration
+	tuned   bool
 }
 
 func main() {
@@ -38,13 +43,25 @@ func main() {
 		exit(work(os.Args[2:]))
 		return
 	}
-	names := flag.String("clients", strings.Join(clientNames(), ","), "clients to run")
-	only := flag.String("only", "script,steady,errors,outage,restart", "experiments to run")
+	clients := flag.String("clients", "", "clients to run, separated by commas (default: all; -virtual: "+
+		strings.Join(virtualPeers, ", ")+")")
+	only := flag.String("only", "", "experiments to run, separated by commas; with -virtual a part of their names")
 	other := flag.String("other", "", "goodput of another version: its clients \"ours\" and \"ours-tuned\" run too")
 	scale := flag.Float64("scale", 1, "factor on all times; below 1 for a quick look, whose figures mean little")
-	seeds := flag.Int("seeds", 1, "runs of each client, side by side, each with another seed")
+	seeds := flag.Int("seeds", 0, "runs of each client, each with another seed (default: 1; -virtual: 2)")
+	inVirtual := flag.Bool("virtual", false, "virtual time, simulated upstreams")
+	length := flag.Duration("for", 10*time.Minute, "virtual time of each upstream")
+	tuned := flag.Bool("tuned", false, "with -virtual: 45 requests a second everywhere")
 	flag.Parse()
-	exit(run(strings.Split(*only, ","), options{strings.Split(*names, ","), *other, *scale, max(1, *seeds)}))
+	o := options{other: *other, scale: *scale, seeds: *seeds, length: *length, tuned: *tuned}
+	if *clients != "" {
+		o.clients = strings.Split(*clients, ",")
+	}
+	if *inVirtual {
+		exit(inVirtualTime(o, *only))
+		return
+	}
+	exit(run(o, *only))
 }
 
 func exit(err error) {
@@ -54,15 +71,27 @@ func exit(err error) {
 	}
 }
 
-func run(only []string, o options) error {
+// known completes the clients, and reports the first that does not exist.
+func (o *options) known(all, standard []string) error {
+	if o.clients == nil {
+		o.clients = standard
+	}
 	for _, n := range o.clients {
-		if !slices.Contains(clientNames(), n) {
-			return fmt.Errorf("client %q is unknown: use %s", n, strings.Join(clientNames(), ", "))
+		if !slices.Contains(all, n) {
+			return fmt.Errorf("client %q is unknown: use %s", n, strings.Join(all, ", "))
 		}
 	}
+	return nil
+}
+
+func run(o options, only string) error {
+	if err := o.known(clientNames(), clientNames()); err != nil {
+		return err
+	}
+	o.seeds = max(1, o.seeds)
 	fmt.Printf("%s, scale %g\n", kit.Machine(), o.scale)
 	for _, e := range experiments(o.scale) {
-		if !slices.Contains(only, e.name) {
+		if only != "" && !slices.Contains(strings.Split(only, ","), e.name) {
 			continue
 		}
 		if err := e.run(o); err != nil {

@@ -13,14 +13,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/anivault/anivault/bench/peers"
+	"github.com/anivault/anivault/bench/virtual"
 )
 
 // What one process does: eight workers fetch items, four requests at a time.
 const (
-	slots    = 4 // requests on the wire
-	workers  = 2 * slots
-	maxTries = 6
-	maxItem  = 60 * time.Second
+	slots   = virtual.Slots // requests on the wire
+	workers = virtual.Workers
 )
 
 // report is what a process prints at its end.
@@ -40,7 +41,7 @@ func work(args []string) error {
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConnsPerHost = workers
-	c, err := clients[*name](&wire{base, make(chan struct{}, slots)}, *dir)
+	c, err := newClient(*name, &wire{base, make(chan struct{}, slots)}, *dir)
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func work(args []string) error {
 					atomic.AddInt64(&r.Done, 1)
 				case ctx.Err() == nil:
 					atomic.AddInt64(&r.Failed, 1)
-					_ = sleep(ctx, time.Second) // an item may fail at once; nobody fails a million of them
+					_ = peers.Sleep(ctx, time.Second) // an item may fail at once; nobody fails a million of them
 				}
 			}
 		})
@@ -73,7 +74,7 @@ func work(args []string) error {
 
 // fetch gets one item.
 func fetch(ctx context.Context, c client, url string, process int) error {
-	ctx, cancel := context.WithTimeout(ctx, maxItem)
+	ctx, cancel := context.WithTimeout(ctx, peers.MaxItem)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -1,0 +1,228 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/anivault/anivault/bench/peers"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// What every process does: eight workers fetch items of an endless list, four requests at a time.
+const (
+	Slots   = 4
+	Workers = 2 * Slots
+)
+
+// Trial is some processes that all have one client.
+type Trial struct {
+	Upstream
+	Length    time.Duration
+	Life      time.Duration // a process ends after it and another takes its place; 0: they live to the end
+	Processes int
+	Seed      uint64
+	Client    NewClient
+
+	Seen   []Request // what the upstream saw
+	Failed int       // good items given up
+	Err    error
+}
+
+// NewClient makes the client of one process.
+type NewClient func(base http.RoundTripper) (Client, error)
+
+// Client fetches items.
+type Client struct {
+	Do    peers.Do
+	Close func()
+	// Aside says that the client does not wait for the retries of an item: workers set it aside, after Retries retries
+	// it is asked as often again, and then given up.
+	Aside   bool
+	Retries int
+}
+
+// Ours is this project's limiter. The processes of a trial share the store.
+func Ours(store ratelimit.Store, t ratelimit.Tuning) NewClient {
+	return func(base http.RoundTripper) (Client, error) {
+		l, err := ratelimit.New(ratelimit.Config{Store: store, Tuning: t})
+		if err != nil {
+			return Client{}, err
+		}
+		c := http.Client{Transport: &ratelimit.Transport{Base: base, Limiter: l}}
+		return Client{Do: c.Do, Close: func() { _ = l.Close() }, Aside: true, Retries: t.MaxRetries}, nil
+	}
+}
+
+// Peer is a client that waits for its own retries.
+func Peer(make peers.Maker, rate int) NewClient {
+	return func(base http.RoundTripper) (Client, error) {
+		return Client{Do: make(base, rate), Close: func() {}}, nil
+	}
+}
+
+// Run runs the trial, in virtual time.
+func (t *Trial) Run() {
+	s := newServer(t.Upstream, t.Seed)
+	ctx, end := context.WithTimeout(context.Background(), t.Length)
+	defer end()
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for i := range t.Processes {
+		l := &list{chance: rand.New(rand.NewPCG(t.Seed, uint64(i))), broken: t.Broken} //nolint:gosec // as above
+		group.Go(func() {
+			if t.Life > 0 { // not all at the same moment
+				_ = peers.Sleep(ctx, time.Duration(i)*t.Life/time.Duration(t.Processes))
+			}
+			for ctx.Err() == nil {
+				if err := t.process(ctx, s, l); err != nil {
+					t.Err = err
+					return
+				}
+			}
+			mu.Lock()
+			t.Failed += l.failed
+			mu.Unlock()
+		})
+	}
+	group.Wait()
+	t.Seen = s.seen
+}
+
+// process is the life of one process.
+func (t *Trial) process(ctx context.Context, s *server, l *list) error {
+	if t.Life > 0 {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, t.Life)
+		defer end()
+	}
+	c, err := t.Client(&wire{s, make(chan struct{}, Slots)})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// The deadline is not shown: a client that sees one may give up before it.
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, end)()
+	var workers sync.WaitGroup
+	for range Workers {
+		workers.Go(func() {
+			for life.Err() == nil {
+				l.ask(life, &c)
+			}
+		})
+	}
+	workers.Wait()
+	end()
+	return nil
+}
+
+// list is the endless list of a process, with the items that it has set aside.
+type list struct {
+	broken float64
+
+	mu     sync.Mutex
+	chance *rand.Rand
+	made   int
+	aside  []*item
+	failed int
+}
+
+type item struct {
+	path  string
+	good  bool // it can be had
+	tries ratelimit.Tries
+	due   time.Time
+	last  bool // it is asked for the second time
+}
+
+func (l *list) next() *item {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if i := slices.IndexFunc(l.aside, func(it *item) bool { return !it.due.After(now) }); i >= 0 {
+		it := l.aside[i]
+		l.aside = slices.Delete(l.aside, i, i+1)
+		return it
+	}
+	l.made++
+	it := &item{path: fmt.Sprint("/good/", l.made), good: l.chance.Float64() >= l.broken}
+	if !it.good {
+		it.path = fmt.Sprint(brokenPath, l.made)
+	}
+	return it
+}
+
+// ask asks for the next item, and sets it aside or gives it up if it can't be had.
+func (l *list) ask(ctx context.Context, c *Client) {
+	it := l.next()
+	asked := ctx
+	if c.Aside {
+		asked = it.tries.With(ctx)
+	} else {
+		var cancel context.CancelFunc
+		asked, cancel = context.WithTimeout(ctx, peers.MaxItem)
+		defer cancel()
+	}
+	err := get(asked, c.Do, it.path)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	count, due := it.tries.Failed()
+	l.mu.Lock()
+	switch {
+	case c.Aside && 0 < count && count <= c.Retries:
+		it.due = due
+		l.aside = append(l.aside, it)
+	case c.Aside && count > 0 && !it.last:
+		it.last = true
+		it.tries.Restart()
+		l.aside = append(l.aside, it)
+	case it.good:
+		l.failed++
+	}
+	l.mu.Unlock()
+	if count == 0 {
+		_ = peers.Sleep(ctx, time.Second) // nobody fails a million items at once
+	}
+}
+
+func get(ctx context.Context, do peers.Do, path string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://upstream.example"+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := do(req)
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, resp.Body) // it is in memory
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+// wire limits the requests that a process has under way.
+type wire struct {
+	base  http.RoundTripper
+	slots chan struct{}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	select {
+	case w.slots <- struct{}{}:
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+	defer func() { <-w.slots }()
+	return w.base.RoundTrip(req)
+}
