@@ -197,6 +197,11 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			[]string{"exists /in/a.mkv (/out/" + ours + "/Season 01/Show S01E01.mkv)"},
 		},
 		{
+			"a title with the year in it has it once", nil, tree("/in/a.mkv", "/out/"),
+			[]report.Record{with(tv("/in/a.mkv", 1, 1), func(r *report.Record) { r.Title = "Show (2020)" })},
+			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
+		},
+		{
 			"in place the point is another name",
 			func(o *Options) { o.Mode, o.Sources = ModeMove, []Place{o.Targets[0]} },
 			tree("/out/Show/Season 1/a.mkv"),
