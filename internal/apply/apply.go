@@ -57,7 +57,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	if c.run.ID, err = e.runID(p.ID); err != nil {
 		return nil, err
 	}
-	c.run.Plan, c.run.Begun, c.run.Parts = p.ID, e.Now(), NewID(e.Now())
+	c.run.Plan, c.run.Begun, c.run.Parts = p.ID, e.Now().UTC(), NewID(e.Now())
 	j, err := newJournal(e.Journals, c.run)
 	if err != nil {
 		return nil, lang.Error("write the journal: %w", err)

@@ -52,7 +52,9 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 		ctx: ctx, engine: e, plan: p, apart: organize.Apart(p.Sources, p.Targets),
 		dirs: map[string]int{}, parts: map[[2]string]int{}, moves: map[place]int{}, inodes: map[[2]uint64]int{},
 	}
-	c.run = &run{ID: p.ID, Mode: p.Mode, Layout: p.Layout, Absolute: absolute, Sources: p.Sources, Targets: p.Targets}
+	c.run = &run{runHeader: runHeader{
+		ID: p.ID, Mode: p.Mode, Layout: p.Layout, Absolute: absolute, Sources: p.Sources, Targets: p.Targets,
+	}}
 	c.folders = folders{system: e.System, run: c.run, open: map[int]Dir{}}
 	defer c.folders.close()
 	for _, roots := range [][]organize.Root{p.Sources, p.Targets} {

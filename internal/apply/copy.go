@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"hash/crc32"
@@ -51,7 +50,7 @@ func (w *worker) duplicate(
 		return nil, failed(err)
 	case known != nil && !there: // it has its name already, or was never durable
 		if now, err := into.Lstat(to.Name); err == nil && known.is(now, unstable) && known.matches(now) {
-			return known, failedOr(into.Sync())
+			return known, failed(into.Sync())
 		}
 		known = nil
 	case there && (known == nil || !known.is(info, unstable) || !known.matches(info)):
@@ -80,42 +79,32 @@ func (w *worker) duplicate(
 	if p := w.publish(known, into, part, to); p != nil {
 		return nil, p
 	}
-	return known, failedOr(into.Sync())
+	return known, failed(into.Sync())
 }
 
+// publish gives a whole file its name, and replaces none.
 func (w *worker) publish(known *copyMark, into Dir, part, to place) *Problem {
-	err := errors.ErrUnsupported
-	if !w.journal.progress.moveByLink {
-		err = into.Rename(part.Name, into, to.Name)
-	}
-	byLink := errors.Is(err, errors.ErrUnsupported) || cantExclude(err)
-	if byLink {
-		if err = into.Link(part.Name, into, to.Name); err == nil {
-			err = into.Unlink(part.Name)
-		} else if cantLink(err) {
-			err = &Problem{Code: NoExclusive, Err: err}
-		}
+	linked, err := rename(into, part.Name, into, to.Name, w.journal.progress.moveByLink)
+	if linked && err == nil {
+		err = into.Unlink(part.Name)
 	}
 	now, looked := into.Lstat(to.Name)
 	isOurs := looked == nil && known.is(now, w.journal.progress.unstableInodes)
-	switch {
-	case err == nil && looked == nil && !isOurs: // another file had the temporary name a moment ago: it gets that back
-		if !byLink {
+	if err == nil {
+		if looked != nil || isOurs {
+			return nil
+		}
+		if !linked { // another file had the temporary name a moment ago: it gets that back
 			_ = into.Rename(to.Name, into, part.Name)
 		} else if now.Links > 1 {
 			_ = into.Unlink(to.Name)
 		}
 		return problem(Changed)
-	case err == nil:
-		return nil
 	}
-	if left := remove(into, part.Name); left != nil { // if it has its name: its first one too
+	if left := remove(into, part.Name); left != nil || isOurs { // if it has its name: its first one too
 		return left
 	}
-	if !isOurs {
-		return failed(err)
-	}
-	return nil
+	return failed(err)
 }
 
 // fill makes the copy and gives it the times, mode and owner of its source. A source that changes meanwhile is no
@@ -266,7 +255,7 @@ func (w *worker) provenAt(known *copyMark, at place) (Dir, *Problem) {
 	if p := proven(known, dir, at.Name); p != nil {
 		return nil, p
 	}
-	return dir, failedOr(dir.Sync())
+	return dir, failed(dir.Sync())
 }
 
 func (w *worker) discard(i int, at place, back bool) *Problem {
@@ -287,93 +276,38 @@ var errOriginalEdited = lang.Error("the original, not the copy")
 
 const chunk = 256 << 10 // what the caches of a processor hold of it: with 1 MiB copying takes half as long again
 
-// copyContent copies the content, leaves holes out, and returns its XXH64. seen gets each piece, and where it ends. The
-// holes of zeros that no file system tells of are left as they are. Of a file of several pieces the next is read while
-// one is written.
+// copyContent copies the content without its holes and returns its XXH64. seen gets each piece and where it ends.
 func copyContent(ctx context.Context, from, to File, size int64, seen func(read []byte, at int64)) (uint64, error) {
-	r := pieceReader{from: from, sum: xxhash.New()}
-	for i := range r.buffers {
-		if i == 0 || size > chunk {
-			r.buffers[i] = make([]byte, min(chunk, max(size, 1)))
-		}
-	}
-	next := func() piece { return r.next(0) }
-	if size > chunk {
-		ahead, stop := r.ahead()
-		defer stop()
-		next = ahead
-	}
-	for {
+	sum, buffer := xxhash.New(), make([]byte, min(chunk, max(size, 1)))
+	for at := int64(0); ; {
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}
-		p := next()
-		if n := len(p.data); n > 0 && !p.zero {
-			if written, err := to.WriteAt(p.data, p.at); err != nil || written < n {
-				return 0, cmp.Or(err, shortWrite(written, n))
+		n, err := from.ReadAt(buffer, at)
+		piece := buffer[:n]
+		_, _ = sum.Write(piece)
+		if !isZero(piece) {
+			if err := writeAt(to, piece, at); err != nil {
+				return 0, err
 			}
 		}
-		end := p.at + int64(len(p.data))
-		seen(p.data, end)
-		if errors.Is(p.err, io.EOF) {
-			return r.sum.Sum64(), to.Extend(end)
+		at += int64(n)
+		seen(piece, at)
+		if errors.Is(err, io.EOF) {
+			return sum.Sum64(), to.Extend(at)
 		}
-		if p.err != nil {
-			return 0, p.err
+		if err != nil {
+			return 0, err
 		}
 	}
 }
 
-type pieceReader struct {
-	from    File
-	at      int64
-	sum     *xxhash.Digest
-	buffers [3][]byte // one is read, one waits, one is written
-}
-
-type piece struct {
-	data []byte
-	at   int64
-	zero bool
-	err  error
-}
-
-func (r *pieceReader) next(buffer int) piece {
-	n, err := r.from.ReadAt(r.buffers[buffer], r.at)
-	p := piece{data: r.buffers[buffer][:n], at: r.at, zero: isZero(r.buffers[buffer][:n]), err: err}
-	_, _ = r.sum.Write(p.data)
-	r.at += int64(n)
-	return p
-}
-
-func (r *pieceReader) ahead() (next func() piece, stop func()) {
-	pieces, done := make(chan piece, 1), make(chan struct{})
-	go func() {
-		defer close(pieces)
-		for i := 0; ; i++ {
-			p := r.next(i % len(r.buffers))
-			select {
-			case pieces <- p:
-			case <-done:
-				return
-			}
-			if p.err != nil {
-				return
-			}
-		}
-	}()
-	return func() piece { return <-pieces }, func() {
-		close(done)
-		for range pieces { // until it has ended, and the file may be closed
-		}
-	}
-}
-
-func shortWrite(written, wanted int) error {
-	if written < wanted {
+func writeAt(f File, p []byte, at int64) error {
+	n, err := f.WriteAt(p, at)
+	if err == nil && n < len(p) {
 		return io.ErrShortWrite
 	}
-	return nil
+	return err
 }
 
 func isZero(b []byte) bool {

@@ -85,7 +85,7 @@ func (e *Engine) runs(check bool) ([]Run, error) {
 	return out, nil
 }
 
-func (p *progress) summary(of *run) Run {
+func (p *progress) summary(of runHeader) Run {
 	r := Run{
 		ID: of.ID, Begun: of.Begun, Mode: of.Mode, Stage: p.stage, At: p.at, Files: len(p.files), Damaged: p.damaged,
 		roots: slices.Concat(of.Sources, of.Targets),
@@ -199,7 +199,7 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 			r.Status = x.where(i)
 		}
 	}
-	return m.summary(j.run), out, nil
+	return m.summary(j.run.runHeader), out, nil
 }
 
 func notDone(why organize.Code) (Status, *Problem) {

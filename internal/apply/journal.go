@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
@@ -24,19 +23,11 @@ const journalFormat = 3
 // header is the first line of a journal. A line for each folder follows, one for each step, and one with the SHA-256 of
 // all of these: together its fixed part. Behind it stand the marks. Each line is a JSON object.
 type header struct {
-	Format   int             `json:"anivault_journal"`
-	ID       string          `json:"id"`
-	Plan     string          `json:"plan"`
-	Begun    time.Time       `json:"begun"`
-	Mode     organize.Mode   `json:"mode"`
-	Layout   string          `json:"layout"`
-	Absolute bool            `json:"absolute_links,omitempty"`
-	Parts    string          `json:"parts"`
-	Sources  []organize.Root `json:"sources"`
-	Targets  []organize.Root `json:"targets"`
-	Folders  int             `json:"folders"`
-	Files    int             `json:"files"`
-	Bytes    int             `json:"bytes"` // from here to the marks
+	Format int `json:"anivault_journal"`
+	runHeader
+	Folders int `json:"folders"`
+	Files   int `json:"files"`
+	Bytes   int `json:"bytes"` // from here to the marks
 }
 
 // field is a name and where its value stands. The line of a step is one JSON object of them, always in one order. There
@@ -49,8 +40,10 @@ type field struct {
 // quoted is text that is quoted as in plans: JSON is UTF-8, which names need not be.
 type quoted string
 
-func (o *op) fields() (whole, half []field) {
+// fields has the fields of an operation's line. In the line of its first half, aside, most of them are zero.
+func (o *op) fields(aside *bool) []field {
 	return []field{
+		{`"aside":`, aside},
 		{`"verb":`, &o.Verb},
 		{`"file":`, &o.Index},
 		{`"n":`, &o.N},
@@ -68,19 +61,18 @@ func (o *op) fields() (whole, half []field) {
 		{`"to":`, (*quoted)(&o.To.Name)},
 		{`"text":`, (*quoted)(&o.Text)},
 		{`"temp":`, &o.Temp},
-	}, []field{{asideName, new(true)}, {`"file":`, &o.Index}, {`"temp":`, &o.Temp}}
+	}
 }
-
-const asideName = `"aside":`
 
 var (
 	escapeJSON   = strings.NewReplacer(`\`, `\\`, `"`, `\"`) // all else of quoted text stands in JSON as it is
 	unescapeJSON = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
 )
 
+// appendFields writes the line of those that are not zero.
 func appendFields(b []byte, fields []field) []byte {
 	b = append(b, '{')
-	for i, f := range fields {
+	for _, f := range fields {
 		start, zero := len(b), false
 		b = append(b, f.name...)
 		switch v := f.value.(type) {
@@ -95,16 +87,14 @@ func appendFields(b []byte, fields []field) []byte {
 		case *organize.Stamp:
 			b, zero = append(v.Append(append(b, '"')), '"'), *v == organize.Stamp{}
 		case *organize.Verb:
-			b = append(append(append(b, '"'), v.String()...), '"')
+			b, zero = append(append(append(b, '"'), v.String()...), '"'), *v == organize.None
 		case *quoted:
 			if zero = *v == ""; !zero {
 				b = append(append(append(b, '"'), escapeJSON.Replace(organize.Quote(string(*v)))...), '"')
 			}
 		}
-		if zero && i > 1 {
+		if b = append(b, ','); zero {
 			b = b[:start]
-		} else {
-			b = append(b, ',')
 		}
 	}
 	b[len(b)-1] = '}'
@@ -200,26 +190,22 @@ func (r *run) text() []byte {
 	steps := make([][]byte, len(parts))
 	parallel(parts, func(part, first, end int) {
 		var o op
-		whole, half := o.fields()
-		text := make([]byte, 0, (end-first)*stepBytes)
+		var aside bool
+		fields := o.fields(&aside)
+		const usual = 330 // bytes of a line
+		text := make([]byte, 0, (end-first)*usual)
 		for _, s := range r.Steps[first:end] {
 			o = r.Ops[s.Op]
-			if o.Verb == organize.NFO {
+			if aside = s.Leg == organize.Aside; aside {
+				o = op{Index: o.Index, Temp: o.Temp}
+			} else if o.Verb == organize.NFO {
 				o.From = place{}
 			}
-			if s.Leg == organize.Aside {
-				text = appendFields(text, half)
-			} else {
-				text = appendFields(text, whole)
-			}
+			text = appendFields(text, fields)
 		}
 		steps[part] = text
 	})
-	h := header{
-		Format: journalFormat, ID: r.ID, Plan: r.Plan, Begun: r.Begun.UTC(), Mode: r.Mode, Layout: r.Layout,
-		Absolute: r.Absolute, Parts: r.Parts, Sources: r.Sources, Targets: r.Targets, Folders: len(r.Dirs), Files: len(r.Ops),
-		Bytes: folders.Len() + len(sumLine(nil)),
-	}
+	h := header{journalFormat, r.runHeader, len(r.Dirs), len(r.Ops), folders.Len() + len(sumLine(nil))}
 	for i := range steps {
 		h.Bytes += len(steps[i])
 	}
@@ -233,8 +219,6 @@ func (r *run) text() []byte {
 	b.Write(sumLine(b.Bytes()))
 	return b.Bytes()
 }
-
-const stepBytes = 330
 
 func newEncoder(w io.Writer) *json.Encoder {
 	e := json.NewEncoder(w)
@@ -259,32 +243,28 @@ func (e *JournalError) Text() lang.Text {
 	return lang.Textf("the journal can't be trusted: line %d: %s", e.Line, e.Why)
 }
 
-// readHeader reads the first line and returns how long it is. The run holds what the line says, for people to see.
-func readHeader(text []byte) (_ *run, h header, length int, err error) {
+// readHeader reads the first line and returns how long it is. With an error, too, the header has what could be read.
+func readHeader(text []byte) (h header, length int, err error) {
 	line, _, whole := bytes.Cut(text, []byte("\n"))
 	err = json.Unmarshal(line, &h)
-	r := &run{
-		ID: h.ID, Plan: h.Plan, Begun: h.Begun, Mode: h.Mode, Layout: h.Layout, Absolute: h.Absolute, Parts: h.Parts,
-		Sources: h.Sources, Targets: h.Targets,
-	}
 	var old int
 	_, noOld := fmt.Sscanf(string(line), "anivault journal %d", &old)
 	switch {
 	case noOld == nil && old < journalFormat:
-		return r, h, 0, &JournalError{Line: 1, Why: lang.Textf(
+		return h, 0, &JournalError{Line: 1, Why: lang.Textf(
 			"an older version of anivault wrote it, in format %d: that version can still put the run back", old)}
 	case h.Format > journalFormat:
-		return r, h, 0, &JournalError{Line: 1, Why: "a newer version of anivault wrote it", Newer: true}
+		return h, 0, &JournalError{Line: 1, Why: "a newer version of anivault wrote it", Newer: true}
 	case err != nil || !whole || h.Format != journalFormat:
-		return r, h, 0, &JournalError{Line: 1, Why: "it is not a journal"}
+		return h, 0, &JournalError{Line: 1, Why: "it is not a journal"}
 	case !organize.IsID(h.ID) || !organize.IsID(h.Plan) || !organize.IsID(h.Parts):
-		return r, h, 0, &JournalError{Line: 1, Why: "it has no id"}
+		return h, 0, &JournalError{Line: 1, Why: "it has no id"}
 	case h.Begun.IsZero() || h.Mode.Verb() == organize.None || len(h.Sources) == 0 || len(h.Targets) == 0:
-		return r, h, 0, &JournalError{Line: 1, Why: "its header is not complete"}
+		return h, 0, &JournalError{Line: 1, Why: "its header is not complete"}
 	case h.Bytes < 0 || h.Bytes > math.MaxInt32 || h.Folders < 0 || h.Files < 0 || max(h.Folders, h.Files) > h.Bytes:
-		return r, h, 0, &JournalError{Line: 1, Why: "its header is not possible"}
+		return h, 0, &JournalError{Line: 1, Why: "its header is not possible"}
 	}
-	return r, h, len(line) + 1, nil
+	return h, len(line) + 1, nil
 }
 
 func (h *header) fixedPart(text []byte, length int) (sum, marks int, err error) {
@@ -299,10 +279,11 @@ func (h *header) fixedPart(text []byte, length int) (sum, marks int, err error) 
 	return sum, marks, nil
 }
 
-// readRun reads a journal's fixed part and returns where its marks begin. With an error the run holds what the header
-// says, for people to see and never to act on.
+// readRun reads a journal's fixed part and returns where its marks begin. With an error the run holds only what the
+// header says, for people to see and never to act on.
 func readRun(text []byte) (r *run, marks int, err error) {
-	r, h, length, err := readHeader(text)
+	h, length, err := readHeader(text)
+	r = &run{runHeader: h.runHeader}
 	if err != nil {
 		return r, 0, err
 	}
@@ -356,16 +337,13 @@ func (r *run) readSteps(lines [][]byte, number int) error {
 	problems := make([]error, len(parts))
 	parallel(parts, func(part, first, end int) {
 		var o op
-		whole, half := o.fields()
+		var aside bool
+		fields := o.fields(&aside)
 		for i := first; i < end && problems[part] == nil; i++ {
-			o = op{}
-			fields := whole
-			if bytes.HasPrefix(lines[i], []byte("{"+asideName)) {
-				fields = half
-			}
+			o, aside = op{}, false
 			err := readFields(lines[i], fields)
 			switch {
-			case err == nil && fields[0].name != asideName && o.Verb == organize.None:
+			case err == nil && aside != (o.Verb == organize.None):
 				err = errNoStep
 			case o.Verb == organize.NFO:
 				o.From = o.To
@@ -380,32 +358,32 @@ func (r *run) readSteps(lines [][]byte, number int) error {
 			return err
 		}
 	}
-	aside := map[int]int{} // operation → the number of its temporary name
+	temps := map[int]int{} // by operation: the temporary name that it waits under
 	r.Ops, r.Steps = ops[:0], make([]step, 0, len(lines))
 	for i := range ops {
-		if err := r.addStep(ops[i], aside); err != nil {
+		if err := r.addStep(ops[i], temps); err != nil {
 			return &JournalError{Line: number + i, Why: lang.TextOf(err)}
 		}
 	}
-	if len(aside) > 0 {
+	if len(temps) > 0 {
 		return &JournalError{Why: "a file stays under a temporary name"}
 	}
 	return nil
 }
 
-func (r *run) addStep(o op, aside map[int]int) error {
+func (r *run) addStep(o op, temps map[int]int) error {
 	if o.Verb == organize.None {
-		if o.Temp < 1 || aside[o.Index] != 0 {
+		if o.Temp < 1 || temps[o.Index] != 0 {
 			return lang.Error("it is not a temporary name")
 		}
-		aside[o.Index] = o.Temp
+		temps[o.Index] = o.Temp
 		r.Steps = append(r.Steps, step{o.Index, organize.Aside})
 		return nil
 	}
 	switch {
 	case o.Index != len(r.Ops):
 		return lang.Error("its number is wrong")
-	case o.Temp != aside[o.Index]:
+	case o.Temp != temps[o.Index]:
 		return lang.Error("its temporary name is wrong")
 	case min(o.From.Dir, o.To.Dir) < 0 || max(o.From.Dir, o.To.Dir) >= len(r.Dirs):
 		return lang.Error("its folder is not there")
@@ -417,7 +395,7 @@ func (r *run) addStep(o op, aside map[int]int) error {
 	s := step{Op: o.Index}
 	if o.Temp > 0 {
 		s.Leg = organize.Home
-		delete(aside, o.Index)
+		delete(temps, o.Index)
 	}
 	r.Ops, r.Steps = append(r.Ops, o), append(r.Steps, s)
 	return nil

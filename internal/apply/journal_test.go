@@ -16,11 +16,12 @@ import (
 
 func sampleRun() *run {
 	return &run{
-		ID: "20261122-020431-k3f9", Plan: "20261122-020431-abcd", Begun: time.Unix(1_800_000_000,
-			123456789).UTC(), Mode: organize.ModeMove, Layout: "my layout", Absolute: true,
-		Parts:   "20261122-020431-p4r7",
-		Sources: []organize.Root{{Type: "ext4", Inode: 2, Birth: organize.Stamp{Sec: 9, Nsec: 5}, Path: "/src"}},
-		Targets: []organize.Root{{Type: "-", Path: "/lib of mine"}},
+		runHeader: runHeader{
+			ID: "20261122-020431-k3f9", Plan: "20261122-020431-abcd", Begun: time.Unix(1_800_000_000, 123456789).UTC(),
+			Mode: organize.ModeMove, Layout: "my layout", Absolute: true, Parts: "20261122-020431-p4r7",
+			Sources: []organize.Root{{Type: "ext4", Inode: 2, Birth: organize.Stamp{Sec: 9, Nsec: 5}, Path: "/src"}},
+			Targets: []organize.Root{{Type: "-", Path: "/lib of mine"}},
+		},
 		Dirs: []folder{
 			{Parent: -1, Name: "/src", Mode: 0o2775, UID: 7, GID: 8, MTime: organize.Stamp{Sec: -2, Nsec: 5e8}},
 			{Parent: -1, Name: "/lib of mine", Mode: 0o755},
@@ -54,7 +55,7 @@ func TestJournalsComeBack(t *testing.T) {
 	if err != nil || at != len(text) {
 		t.Fatal(at, err)
 	}
-	if diff := cmp.Diff(r, got); diff != "" {
+	if diff := cmp.Diff(r, got, cmp.AllowUnexported(run{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -224,7 +225,7 @@ func FuzzJournal(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v:\n%s\nwritten as\n%s", err, text[:at], r.text())
 		}
-		if diff := cmp.Diff(r, again); diff != "" {
+		if diff := cmp.Diff(r, again, cmp.AllowUnexported(run{})); diff != "" {
 			t.Fatal(diff)
 		}
 	})

@@ -1,7 +1,7 @@
 package apply
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"io"
 	"sync"
@@ -48,7 +48,11 @@ func newJournal(dir Dir, r *run) (_ *journal, err error) {
 	if err := file.Sync(); err != nil {
 		return nil, err
 	}
-	if err := publish(dir, name, journalName(r.ID)); err != nil {
+	linked, err := rename(dir, name, dir, journalName(r.ID), false)
+	if linked && err == nil {
+		err = dir.Unlink(name)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := dir.Sync(); err != nil {
@@ -57,20 +61,9 @@ func newJournal(dir Dir, r *run) (_ *journal, err error) {
 	return &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file, end: int64(len(text))}, nil
 }
 
-func publish(dir Dir, from, to string) error {
-	err := dir.Rename(from, dir, to)
-	if !cantExclude(err) {
-		return err
-	}
-	if err := dir.Link(from, dir, to); err != nil {
-		return err
-	}
-	return dir.Unlink(from)
-}
-
 // openJournal reads a journal whole; one that may be written is locked, ErrAtWork where another process has it. The
 // error wraps a *JournalError where it can't be trusted.
-func openJournal(dir Dir, id string, writable bool) (*journal, error) {
+func openJournal(dir Dir, id string, writable bool) (_ *journal, err error) {
 	open := dir.Read
 	if writable {
 		open = dir.Edit
@@ -79,15 +72,22 @@ func openJournal(dir Dir, id string, writable bool) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	var text []byte
+	defer func() {
+		if err != nil {
+			file.Close()
+		}
+	}()
 	if writable {
-		err = file.Lock()
+		if err := file.Lock(); err != nil {
+			return nil, err
+		}
 	}
-	if err == nil {
-		text, err = readAll(file)
-	}
+	info, err := file.Stat()
 	if err != nil {
-		file.Close()
+		return nil, err
+	}
+	text, err := readPart(file, 0, info.Size)
+	if err != nil {
 		return nil, err
 	}
 	r, at, err := readRun(text)
@@ -95,7 +95,6 @@ func openJournal(dir Dir, id string, writable bool) (*journal, error) {
 		err = &JournalError{Why: lang.Textf("it is that of another run, %s", r.ID)}
 	}
 	if err != nil {
-		file.Close()
 		return nil, lang.Error("the run %s: %w", id, err)
 	}
 	j := &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file}
@@ -104,14 +103,6 @@ func openJournal(dir Dir, id string, writable bool) (*journal, error) {
 		j.progress.damaged++ // it was made as long as it will ever be, and cut since
 	}
 	return j, nil
-}
-
-func readAll(f File) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return readPart(f, 0, info.Size)
 }
 
 func readPart(f File, from, to int64) ([]byte, error) {
@@ -136,21 +127,26 @@ func readSummary(dir Dir, id string, check bool) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, h, length, err := readStart(file, info.Size)
+	const longestHeader = 8 << 20 // it names roots
+	text, err := bufio.NewReader(io.NewSectionReader(file, 0, min(info.Size, longestHeader))).ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	h, length, err := readHeader(text)
 	marks := int64(length + h.Bytes)
 	p := newProgress(0, 0)
-	out := p.summary(r)
+	out := p.summary(h.runHeader)
 	out.Files = h.Files
 	switch {
 	case err != nil:
 		return &out, err
-	case r.ID != id:
-		return &out, &JournalError{Why: lang.Textf("it is that of another run, %s", r.ID)}
+	case h.ID != id:
+		return &out, &JournalError{Why: lang.Textf("it is that of another run, %s", h.ID)}
 	case marks > info.Size:
 		return &out, &JournalError{Why: "its end is missing"}
 	}
 	if check {
-		text, err := readPart(file, 0, marks)
+		text, err = readPart(file, 0, marks)
 		if err == nil {
 			_, _, err = h.fixedPart(text, length)
 		}
@@ -158,34 +154,9 @@ func readSummary(dir Dir, id string, check bool) (*Run, error) {
 			return &out, err
 		}
 	}
-	text, err := readMarks(file, marks, info.Size)
+	text, err = readPart(file, marks, info.Size)
 	p = newProgress(h.Files, h.Folders)
 	p.replay(text)
-	out = p.summary(r)
+	out = p.summary(h.runHeader)
 	return &out, err
-}
-
-const window, longestHeader = 64 << 10, 8 << 20
-
-func readStart(file File, size int64) (r *run, h header, length int, err error) {
-	for most := int64(window); ; most *= 2 {
-		text, err := readPart(file, 0, min(most, size))
-		if err != nil {
-			return &run{}, h, 0, err
-		}
-		if bytes.IndexByte(text, '\n') >= 0 || most >= min(size, longestHeader) {
-			return readHeader(text)
-		}
-	}
-}
-
-func readMarks(file File, from, size int64) (text []byte, err error) {
-	for from < size {
-		some, err := readPart(file, from, min(from+window, size))
-		text, from = append(text, some...), from+window
-		if err != nil || len(some) == 0 || some[len(some)-1] == 0 {
-			return text, err
-		}
-	}
-	return text, nil
 }

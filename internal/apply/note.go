@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -109,8 +108,8 @@ func (w *worker) fillNote(o *op, into Dir, part place) (_ *copyMark, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if n, err := file.WriteAt([]byte(o.Text), 0); err != nil || n < len(o.Text) {
-		return nil, cmp.Or(err, shortWrite(n, len(o.Text)))
+	if err := writeAt(file, []byte(o.Text), 0); err != nil {
+		return nil, err
 	}
 	info, err := file.Stat()
 	if err != nil {

@@ -310,7 +310,11 @@ var errnos = []struct {
 	{syscall.ENOENT, Changed},
 }
 
+// failed returns the Problem of an error; nil of none.
 func failed(err error) *Problem {
+	if err == nil {
+		return nil
+	}
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
@@ -323,13 +327,6 @@ func failed(err error) *Problem {
 }
 
 func (p *Problem) isLeft() bool { return p.Code == NotCached || p.Code == ForeignNFO }
-
-func failedOr(err error) *Problem {
-	if err == nil {
-		return nil
-	}
-	return failed(err)
-}
 
 // isTrouble reports whether a problem is the disk's and not the file's: others will most likely meet it too.
 func (p *Problem) isTrouble() bool { return p.Code == NoSpace || p.Code == organize.Unreadable }

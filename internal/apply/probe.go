@@ -165,7 +165,7 @@ func Examine(system FS, path, id string) (a Abilities, err error) {
 	if err != nil {
 		return a, err
 	}
-	name := (&run{ID: id}).probeName()
+	name := (&run{runHeader: runHeader{ID: id}}).probeName()
 	way, unstable, err := probeIn(root, name)
 	if err == nil {
 		a.Rename, a.Inodes = way, !unstable

@@ -9,22 +9,26 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
+// run is what a journal holds before its marks: everything that is to be done, and how everything was.
 type run struct {
-	ID       string // of the run; that of the plan where no other run has it
-	Plan     string
-	Begun    time.Time
-	Mode     organize.Mode
-	Layout   string
-	Absolute bool   // symbolic links hold whole paths
-	Parts    string // random: what the temporary names of copies begin with
-	Sources  []organize.Root
-	Targets  []organize.Root
-	Dirs     []folder // each behind its parent
-	Ops      []op     // in the order in which they end
-	Steps    []step   // in the order in which they are carried out
-	Paths    []string // of Dirs, once all of them are known
+	runHeader
+	Dirs  []folder      // each behind its parent
+	Ops   []op          // in the order in which they end
+	Steps []step        // in the order in which they are carried out
+	Paths []string      // of Dirs, once all of them are known
+	Made  map[place]int // the folders that the run makes, once all of them are known
+}
 
-	Made map[place]int // the folders that the run makes, once all of them are known
+type runHeader struct {
+	ID       string          `json:"id"` // that of the plan where no other run has it
+	Plan     string          `json:"plan"`
+	Begun    time.Time       `json:"begun"`
+	Mode     organize.Mode   `json:"mode"`
+	Layout   string          `json:"layout"`
+	Absolute bool            `json:"absolute_links,omitempty"` // symbolic links hold whole paths
+	Parts    string          `json:"parts"`                    // random: what the temporary names of copies begin with
+	Sources  []organize.Root `json:"sources"`
+	Targets  []organize.Root `json:"targets"`
 }
 
 type folder struct {

@@ -55,7 +55,7 @@ func (w *worker) link(o *op, from, to place) *Problem {
 	dir, err := w.dirs.get(from.Dir)
 	if isMissing(err) || isElse(err) {
 		if s, err := w.see(o, to); err != nil || s.what&ours != 0 {
-			return failedOr(err)
+			return failed(err)
 		}
 		return problem(Changed)
 	}
@@ -106,18 +106,7 @@ func (w *worker) renameBack(o *op, dir Dir, from, to place) *Problem {
 // rename gives a file another name, in the kernel's one step or by a link. It never replaces. With asPlanned the file
 // must have the size and time that were planned, else it may have been edited.
 func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanned bool) *Problem {
-	var err error
-	byLink := w.journal.progress.moveByLink
-	if !byLink {
-		err = dir.Rename(from.Name, into, to.Name)
-		byLink = cantExclude(err)
-	}
-	if byLink {
-		err = dir.Link(from.Name, into, to.Name)
-		if cantLink(err) {
-			return &Problem{Code: NoExclusive, Err: err}
-		}
-	}
+	byLink, err := rename(dir, from.Name, into, to.Name, w.journal.progress.moveByLink)
 	target, looked := w.see(o, to)
 	isOurs := target.what&ours != 0
 	switch {
@@ -152,12 +141,23 @@ func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanne
 	return problem(Changed)
 }
 
-func cantExclude(err error) bool {
-	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
+// rename gives a file another name and replaces none. Where the file system can't promise that in one step, or byLink
+// is set, the file gets the other name by a link and keeps the first one.
+func rename(dir Dir, from string, into Dir, to string, byLink bool) (linked bool, err error) {
+	if !byLink {
+		if err = dir.Rename(from, into, to); !cantExclude(err) {
+			return false, err
+		}
+	}
+	err = dir.Link(from, into, to)
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP) {
+		err = &Problem{Code: NoExclusive, Err: err} // it has no hard links either
+	}
+	return true, err
 }
 
-func cantLink(err error) bool {
-	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
+func cantExclude(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
 // isAlso reports whether two names that lead to files which are alike lead to one: where each name has an inode of its
@@ -196,10 +196,11 @@ func (w *worker) dropOldName(o *op, dir Dir, from place, into Dir, to place) *Pr
 }
 
 func remove(dir Dir, name string) *Problem {
-	if err := dir.Unlink(name); err != nil && !isMissing(err) {
-		return failed(err)
+	err := dir.Unlink(name)
+	if isMissing(err) {
+		return nil
 	}
-	return nil
+	return failed(err)
 }
 
 func (w *worker) hasTwoNames(o *op, at int, dir Dir) (bool, error) {
