@@ -63,7 +63,7 @@ type Answer struct {
 // Scope says how far a choice reaches.
 type Scope string
 
-// The scopes, the widest first.
+// How far a choice can reach, the widest first.
 const (
 	ByTitle  Scope = "title"  // every file whose name has the title, wherever it is
 	ByFolder Scope = "folder" // every file in the folder
@@ -101,7 +101,6 @@ type Verdict struct {
 	Reach            Reach
 }
 
-// person is the person who is asked.
 type person struct {
 	asker    Asker
 	turns    *turns
@@ -117,8 +116,6 @@ func (d *Deciders) Terminal() sync.Locker {
 	return &d.person.terminal
 }
 
-// byPerson asks about a series that the search has left undecided until the person has chosen or given up. ok is false
-// when their choice, now or for an earlier series, has become a pin for some of the files.
 func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok bool) {
 	res := *s.left
 	given := resolution{Resolution: res}
@@ -156,7 +153,6 @@ func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok 
 	return given, true
 }
 
-// hopeless reports whether an entry is so unlikely that nobody is asked about it.
 func hopeless(c match.Candidate) bool { return c.Confidence < 0.01 }
 
 func (d *Deciders) question(ctx context.Context, s match.Series, res match.Resolution, note lang.Text) (Answer, error) {
@@ -169,8 +165,6 @@ func (d *Deciders) question(ctx context.Context, s match.Series, res match.Resol
 	return d.person.asker.Ask(ctx, q)
 }
 
-// searchFor searches for text in place of the titles. The person decides what of the results is right. Without results,
-// those from before stay.
 func (d *Deciders) searchFor(
 	ctx context.Context, s match.Series, before match.Resolution, text string,
 ) (match.Resolution, lang.Text) {
@@ -189,9 +183,6 @@ func (d *Deciders) searchFor(
 	return res, ""
 }
 
-// choose shows what an answer leads to until the person keeps it, and makes its pins. kept is false where they want to
-// be asked again; note says why, where it is not their own wish. An entry that TMDB can't be asked for now is taken on
-// their word.
 func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note lang.Text, kept bool, err error) {
 	res := d.resolver.ResolveID(ctx, s, a.Kind, a.ID)
 	if errors.Is(res.Err, match.ErrNoEntry) {
@@ -224,7 +215,6 @@ func (d *Deciders) confirm(ctx context.Context, c Choice) (Verdict, error) {
 	return d.person.asker.Confirm(ctx, c)
 }
 
-// keep makes the pins of a choice.
 func (d *Deciders) keep(ctx context.Context, c Choice) (note lang.Text, kept bool, err error) {
 	for _, p := range c.Pins {
 		if err := d.choices.add(ctx, p); err != nil {
@@ -237,7 +227,6 @@ func (d *Deciders) keep(ctx context.Context, c Choice) (note lang.Text, kept boo
 	return "", true, nil
 }
 
-// leads returns what the pins make of the files, which is decided as if they were there already.
 func (d *Deciders) leads(ctx context.Context, s match.Series, list []pins.Pin) (leads []Lead) {
 	for i, p := range list {
 		part := series{Series: s, pin: &p}
@@ -259,7 +248,6 @@ func (d *Deciders) leads(ctx context.Context, s match.Series, list []pins.Pin) (
 	return leads
 }
 
-// nameOf is what an entry is called, "" where it is not known.
 func nameOf(e *match.Entry) string {
 	if e == nil {
 		return ""
@@ -267,7 +255,6 @@ func nameOf(e *match.Entry) string {
 	return title.WithYear(e.Title, e.Year)
 }
 
-// scopesOf returns how far a choice for a series may reach.
 func scopesOf(s match.Series) (list []Scope) {
 	if title.Normalize(s.Title()) != "" {
 		list = append(list, ByTitle)
@@ -297,8 +284,6 @@ func usualScope(s match.Series, kind match.Kind) Scope {
 	return ByFirst
 }
 
-// pinsFor returns the pins of an answer; name is what the entry is called. That of a title has a year where the names
-// have one.
 func pinsFor(s match.Series, a Answer, r Reach, name string) []pins.Pin {
 	p := pins.Pin{Kind: a.Kind, ID: a.ID, Season: r.Season, Offset: r.Offset, Name: name}
 	files := s.Files
@@ -325,7 +310,6 @@ func pinsFor(s match.Series, a Answer, r Reach, name string) []pins.Pin {
 	return slices.Clip(out)
 }
 
-// folderOf returns the folder of files that lie in one.
 func folderOf(files []match.File) (dir string, ok bool) {
 	for i, f := range files {
 		in := filepath.Dir(absolutePath(f.Release.Path))
@@ -337,7 +321,6 @@ func folderOf(files []match.File) (dir string, ok bool) {
 	return dir, true
 }
 
-// folderOfItsOwn reports whether several files have a folder without other videos and without folders.
 func folderOfItsOwn(files []match.File) bool {
 	dir, ok := folderOf(files)
 	if !ok || len(files) < 2 {

@@ -58,7 +58,6 @@ var deciders = []func(*Deciders, context.Context, *series) (resolution, bool){
 	(*Deciders).byPerson, // the choice at a terminal
 }
 
-// series is files of a match.Series that are decided together.
 type series struct {
 	match.Series
 	turn   Turn
@@ -67,7 +66,6 @@ type series struct {
 	left   *match.Resolution // what the search has left undecided; then only the person is asked
 }
 
-// resolution is what a decider has found, and how files are placed by it.
 type resolution struct {
 	match.Resolution
 	// read returns the readings of a name, of which the first that has a place counts; nil: as it is.
@@ -127,7 +125,6 @@ func (d *Deciders) Decide(ctx context.Context, s match.Series, t Turn, decided f
 	}
 }
 
-// decide asks the deciders in turn. ok is false where the person has made a pin for some of the files.
 func (d *Deciders) decide(ctx context.Context, s *series) (res resolution, ok bool) {
 	for _, decide := range deciders {
 		if res, ok = decide(d, ctx, s); ok {
@@ -138,7 +135,6 @@ func (d *Deciders) decide(ctx context.Context, s *series) (res resolution, ok bo
 	return res, ok
 }
 
-// place places files by what was found for their series. Those that have no place by one reading are tried by the next.
 func (d *Deciders) place(
 	ctx context.Context, files []match.File, res resolution, decided func(match.File, match.Decision),
 ) {
@@ -170,7 +166,6 @@ func (d *Deciders) place(
 	}
 }
 
-// bySearch asks TMDB. What a person may know better is left to them.
 func (d *Deciders) bySearch(ctx context.Context, s *series) (resolution, bool) {
 	if s.left != nil {
 		return resolution{}, false
@@ -184,7 +179,6 @@ func (d *Deciders) bySearch(ctx context.Context, s *series) (resolution, bool) {
 	return resolution{Resolution: res}, true
 }
 
-// turns is the order in which a person is asked about series: the order of the files. Nothing else waits for it.
 type turns struct {
 	mu   sync.Mutex
 	last *turn
@@ -199,7 +193,6 @@ type turn struct {
 	end    func()
 }
 
-// next returns the next turn, which the caller must end.
 func (t *turns) next() Turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -220,7 +213,6 @@ func (t *turn) isOver() bool {
 	}
 }
 
-// wait returns when all earlier turns are over, or with ctx's error.
 func (t Turn) wait(ctx context.Context) error {
 	if t.turn == nil {
 		return nil

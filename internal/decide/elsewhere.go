@@ -7,9 +7,6 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// elsewhere returns what finds the ids that other catalogues have for a file of an entry: IMDb's and TheTVDB's of the
-// whole entry, as TMDB knows them, and those of the one anime of AniDB's that holds the file's season and episodes, as
-// the lists know it.
 func (t *titleIndex) elsewhere(res match.Resolution) func(match.Decision) match.IDs {
 	e := res.Entry
 	switch {
@@ -43,7 +40,6 @@ func (t *titleIndex) elsewhere(res match.Resolution) func(match.Decision) match.
 	}
 }
 
-// holders are the anime of AniDB's that lie in an entry.
 type holders struct {
 	mapped   // of a series; its candidate is empty
 	siblings []index.Candidate
@@ -63,7 +59,6 @@ func holdersOf(x *index.Index, e *match.Entry) (holders, error) {
 	return h, err
 }
 
-// of returns the one anime that holds all of a file; 0 where there is none or could be two.
 func (h holders) of(d match.Decision) int {
 	switch {
 	case h.entry == nil:
@@ -89,7 +84,6 @@ func (h holders) of(d match.Decision) int {
 	return one
 }
 
-// ofSeason returns the one anime that lies in a season.
 func (h holders) ofSeason(season int) int {
 	one := 0
 	for _, c := range h.siblings {
@@ -103,7 +97,6 @@ func (h holders) ofSeason(season int) int {
 	return one
 }
 
-// folded reports whether the lists put an anime into a season that TMDB does not have: it may lie in any other.
 func (h holders) folded(c index.Candidate) bool {
 	return c.Season != nil && *c.Season > 0 && len(h.episodes(*c.Season)) == 0
 }
@@ -145,7 +138,6 @@ func (h holders) ofEpisode(season, episode int) int {
 	return best.Anime
 }
 
-// begins returns after how many episodes of a season an anime begins, if it lies there.
 func (h holders) begins(c index.Candidate, season, at, episode int) (offset int, holds bool) {
 	for _, r := range c.Ranges {
 		if r.Season != season {

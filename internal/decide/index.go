@@ -22,7 +22,6 @@ type titleIndex struct {
 	warned sync.Once
 }
 
-// openIndex returns nil where nothing was imported.
 func openIndex(dir string, warn func(error)) *titleIndex {
 	if index.Digest(dir) == "" {
 		return nil
@@ -37,7 +36,6 @@ func (t *titleIndex) digest() string {
 	return index.Digest(t.dir)
 }
 
-// ask calls do with the opened index. Of an index that can't be read it warns once.
 func (t *titleIndex) ask(do func(*index.Index) error) {
 	x, err := index.Open(t.dir)
 	if errors.Is(err, index.ErrNone) {
@@ -51,8 +49,6 @@ func (t *titleIndex) ask(do func(*index.Index) error) {
 	}
 }
 
-// indexed is what the index knows about a series: candidates by its titles, at most one per entry, each with the
-// mapping of its most exact title.
 type indexed struct {
 	candidates []index.Candidate
 	siblings   map[int][]index.Candidate // of the series among them
@@ -114,8 +110,6 @@ func lacksSigns(c index.Candidate, text string, s match.Series) bool {
 	return own != "" && own != title.Signs(c.Text)
 }
 
-// likely looks for similar titles where the index knows none of the series' own. A similar title says nothing of
-// seasons.
 func (i *indexed) likely(x *index.Index, s match.Series) error {
 	if s.Want == match.WantWork || s.Want == match.WantSpecial {
 		return nil
@@ -141,8 +135,6 @@ func (i *indexed) likely(x *index.Index, s match.Series) error {
 	return nil
 }
 
-// add keeps the first candidate of an entry, which is that of the most exact title. Where the name is regular, one
-// among the specials gives way.
 func (i *indexed) add(c index.Candidate, regular bool) {
 	k := slices.IndexFunc(i.candidates, func(o index.Candidate) bool { return o.Kind == c.Kind && o.ID == c.ID })
 	switch {
@@ -153,10 +145,8 @@ func (i *indexed) add(c index.Candidate, regular bool) {
 	}
 }
 
-// special reports whether the lists put the whole anime among the specials.
 func special(c index.Candidate) bool { return c.Season != nil && *c.Season == 0 }
 
-// maxRivals is how many entries of a title may replace a search: each costs a request, as a search does.
 const maxRivals = 3
 
 // enough returns the candidates that may replace a search: of the kind that the names say, known to AniDB's lists, and
@@ -198,7 +188,6 @@ func nearYear(e *match.Entry, year int) bool {
 	return year == 0 || ofYear(e, year-1) || ofYear(e, year) || ofYear(e, year+1)
 }
 
-// ofYear reports whether the entry or one of its seasons began in the year; true for no year.
 func ofYear(e *match.Entry, year int) bool {
 	if year == 0 || e.Year == year {
 		return true
@@ -206,7 +195,6 @@ func ofYear(e *match.Entry, year int) bool {
 	return slices.ContainsFunc(e.Seasons, func(s match.Season) bool { return match.YearOf(s.AirDate) == year })
 }
 
-// plainTitles returns the readings to look up: the likeliest, and those of the name itself.
 func plainTitles(s match.Series) []string {
 	var out []string
 	for i, t := range s.Titles {
@@ -228,7 +216,6 @@ func namesakes(s match.Series) []string {
 	return out
 }
 
-// ownTitles returns the readings followed by the year or the kind of special that the names state.
 func ownTitles(s match.Series) []string {
 	var out []string
 	for _, t := range plainTitles(s) {
@@ -245,7 +232,6 @@ func ownTitles(s match.Series) []string {
 	return out
 }
 
-// sequelTitles returns the readings followed by the season or the part that the names state.
 func sequelTitles(s match.Series) []string {
 	var out []string
 	for _, t := range plainTitles(s) {

@@ -14,8 +14,6 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// byIndex takes the entry that the title index has under this title, if TMDB's details confirm it. While TMDB can't be
-// asked, the imported lists alone decide, with less confidence.
 func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	if d.index == nil || len(s.IDs) > 0 || s.left != nil {
 		return resolution{}, false
@@ -78,7 +76,6 @@ func (d *Deciders) orNamesake(ctx context.Context, s match.Series, listed resolu
 	return found
 }
 
-// nowhere reports whether files say season and episode, and an entry has a place for none of them.
 func (d *Deciders) nowhere(ctx context.Context, s match.Series, res resolution) bool {
 	files := slices.DeleteFunc(slices.Clone(s.Files), func(f match.File) bool {
 		n, stated := f.Release.Season()
@@ -92,7 +89,6 @@ func (d *Deciders) nowhere(ctx context.Context, s match.Series, res resolution) 
 	return none
 }
 
-// listsText returns where the lists put a file whose episodes begin after the season's first offset.
 func listsText(season, offset int) lang.Text {
 	if offset > 0 {
 		return lang.Textf("by the lists: season %d, counted on from episode %d; unchecked, because TMDB could not be asked",
@@ -101,7 +97,6 @@ func listsText(season, offset int) lang.Text {
 	return lang.Textf("by the lists: season %d; unchecked, because TMDB could not be asked", season)
 }
 
-// byListsAlone takes the entry of the index while TMDB can't be asked, unless its title is only a piece of the name.
 func (d *Deciders) byListsAlone(
 	s match.Series, c index.Candidate, siblings []index.Candidate, asked match.Resolution,
 ) (resolution, bool) {
@@ -131,14 +126,11 @@ func (d *Deciders) byListsAlone(
 	return out, true
 }
 
-// The confidence in an exact title of the index while TMDB can't be asked, and in one that does not confirm the name's
-// year.
 const (
 	indexConfidence = 0.9
 	yearUnseen      = 0.82
 )
 
-// placeAll returns where the lists put all episodes of a file, if they do and if that is one season.
 func placeAll(c index.Candidate, eps []int) (season int, numbers []int, ok bool) {
 	season = -1
 	for _, n := range eps {
@@ -151,10 +143,8 @@ func placeAll(c index.Candidate, eps []int) (season int, numbers []int, ok bool)
 	return season, numbers, true
 }
 
-// unaskedPlace is the confidence in a place that the lists alone know.
 var unaskedPlace = 0.9
 
-// surelyInFirst is how many episodes a short season has: a number up to it is in the first season.
 const surelyInFirst = 12
 
 // placeUnasked fills in season and episodes by the lists alone, where they leave no doubt, or else the reason. The
@@ -211,8 +201,6 @@ type mapped struct {
 	siblings []index.Candidate
 }
 
-// ofYear drops what the lists say of a later season under a title with a year in which the whole entry began: the name
-// means its beginning.
 func (m mapped) ofYear(year int) mapped {
 	if year != 0 && m.entry.Year == year && m.Season != nil && (*m.Season != 1 || m.Offset != 0) {
 		m.Season, m.Offset = nil, 0
@@ -220,8 +208,6 @@ func (m mapped) ofYear(year int) mapped {
 	return m
 }
 
-// mapping returns what match is told of the lists; nil where readings says all, or where the name states another
-// season.
 func (m mapped) mapping(s match.Series) *match.Mapping {
 	switch {
 	case m.Absolute && len(m.Ranges) == 0 && (!s.HasSeason || s.Season <= 1):
@@ -259,13 +245,11 @@ func (m mapped) readings(r release.Release) []release.Release {
 
 func isSpecial(r release.Release) bool { return r.Kind == release.Special || r.Special != "" }
 
-// asSpecial returns a reading that is never placed among the regular episodes.
 func asSpecial(r release.Release) release.Release {
 	r.Kind, r.Seasons = release.Special, nil
 	return r
 }
 
-// numbered returns a reading with TMDB's numbers.
 func numbered(r release.Release, season int, numbers []int) release.Release {
 	r.Seasons, r.Episodes, r.Absolute, r.Part = []int{season}, make([]float64, len(numbers)), false, 0
 	for i, n := range numbers {
@@ -283,8 +267,6 @@ func (m mapped) isOfTheSeries() bool {
 		slices.ContainsFunc(m.entry.Titles, func(t match.AltTitle) bool { return t.Language != "" && same(t.Text) })
 }
 
-// amongSpecials returns the reading with the numbers that the lists give the specials. It is empty where they give them
-// to another special as well. A file without a number is the first of them, if there is only one.
 func (m mapped) amongSpecials(r release.Release) []release.Release {
 	next := 0 // where the list's next special begins
 	for _, o := range m.siblings {
@@ -331,7 +313,6 @@ func (m mapped) inRange(eps []int) (season int, numbers []int, ok bool) {
 	return season, numbers, true
 }
 
-// episodes returns the numbers that TMDB has in a season.
 func (m mapped) episodes(season int) []int {
 	var out []int
 	for _, s := range m.entry.Seasons {
@@ -345,7 +326,6 @@ func (m mapped) episodes(season int) []int {
 	return out
 }
 
-// last returns the last number of a season, 0 for none.
 func (m mapped) last(season int) int {
 	if list := m.episodes(season); len(list) > 0 {
 		return list[len(list)-1]
@@ -353,7 +333,6 @@ func (m mapped) last(season int) int {
 	return 0
 }
 
-// has reports whether TMDB's season has all the numbers.
 func (m mapped) has(season int, numbers []float64) bool {
 	list := m.episodes(season)
 	return !slices.ContainsFunc(numbers, func(n float64) bool { return !slices.Contains(list, int(n)) })

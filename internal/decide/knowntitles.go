@@ -32,7 +32,6 @@ type knownEntry struct {
 	id   int
 }
 
-// titleRole says how strongly a title identifies an entry; weak roles are often shared by namesakes.
 type titleRole uint8
 
 const (
@@ -46,13 +45,10 @@ const (
 // title never does.
 var leastLetters = map[titleRole]int{visible: 4, translated: 7, alternative: 9, dated: math.MaxInt}
 
-// otherLetters is how many a reading must have that is not the likeliest.
 const otherLetters = 8
 
-// knownSize bounds the index. Beyond it everything is dropped: a search costs one request.
 const knownSize = 100_000
 
-// learn adds the titles of an entry that was fetched.
 func (k *knownTitles) learn(e *match.Entry) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -72,7 +68,6 @@ func (k *knownTitles) learn(e *match.Entry) {
 	}
 }
 
-// show adds the rows of a search.
 func (k *knownTitles) show(q match.Query, hits []match.Hit) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -96,13 +91,10 @@ func (k *knownTitles) room() {
 	}
 }
 
-// searchKey returns a search as it is sent, without its page.
 func searchKey(q match.Query) match.Query {
 	return match.Query{Kind: q.Kind, Text: strings.ToLower(q.Text), Year: q.Year}
 }
 
-// free reports whether the first search for a series was answered in this run, and by something: else more would be
-// asked.
 func (k *knownTitles) free(s match.Series, want match.Kind) bool {
 	queries := match.Queries(s, want)
 	k.mu.Lock()
@@ -138,7 +130,6 @@ func (k *knownTitles) call(e knownEntry, as titleRole, norm string) {
 	}
 }
 
-// only returns the entry that has the titles of a series, if no other that was seen has any of them.
 func (k *knownTitles) only(s match.Series) (e knownEntry, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -187,7 +178,6 @@ func weightOf(norm string) int {
 	return n
 }
 
-// firstWide is where Unicode's East Asian characters begin.
 const firstWide = 0x2e80
 
 // lockTitles waits while another series that shares a title is being decided, and locks the titles of this one. The

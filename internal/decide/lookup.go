@@ -48,7 +48,6 @@ func (f Found) Seasons() (seasons, episodes int) {
 	return seasons, f.Entry.EpisodeCount
 }
 
-// mostFound bounds what Lookup returns: each series costs a further request for its seasons.
 const mostFound = 20
 
 // Lookup returns what TMDB and the title index have by a title, the likeliest first, at most mostFound; more says that
@@ -76,7 +75,6 @@ func (d *Deciders) Lookup(ctx context.Context, w Wanted) (found []Found, more bo
 	return found, more, err
 }
 
-// addFound adds what is not there yet. What TMDB says of an entry replaces what the index says.
 func addFound(list []Found, f Found) []Found {
 	i := slices.IndexFunc(list, func(o Found) bool { return o.Hit.Kind == f.Hit.Kind && o.Hit.ID == f.Hit.ID })
 	if i < 0 {
@@ -88,7 +86,6 @@ func addFound(list []Found, f Found) []Found {
 	return list
 }
 
-// byLikeness sorts: entries that have exactly the title, then the others, each by popularity.
 func byLikeness(found []Found, text string) {
 	want := title.Normalize(text)
 	rank := func(f Found) int {
@@ -103,8 +100,6 @@ func byLikeness(found []Found, text string) {
 	})
 }
 
-// details asks for the entries of series, which have the seasons, and of what only the index knows. One that TMDB does
-// not have loses its id.
 func (d *Deciders) details(ctx context.Context, found []Found) error {
 	var group errgroup.Group
 	var mu sync.Mutex
@@ -142,8 +137,6 @@ func hitOf(e *match.Entry) match.Hit {
 	}
 }
 
-// indexHits returns the entries that the title index has by the whole title, or else by one that is written a little
-// otherwise.
 func (d *Deciders) indexHits(w Wanted) (found []Found) {
 	if d.index == nil {
 		return nil
@@ -223,7 +216,6 @@ func (c *Cached) entry(e *match.Entry, origin match.Origin, inLanguage bool) {
 	}
 }
 
-// wants reports whether one of the titles has all words.
 func (c *Cached) wants(kind match.Kind, year int, titles ...string) bool {
 	if c.wanted.Kind != "" && c.wanted.Kind != kind || c.wanted.Year != 0 && c.wanted.Year != year || len(c.words) == 0 {
 		return false
@@ -234,7 +226,6 @@ func (c *Cached) wants(kind match.Kind, year int, titles ...string) bool {
 	})
 }
 
-// keep keeps an entry: details rather than a row, and of two like it the one in the run's language.
 func (c *Cached) keep(f Found, inLanguage bool) {
 	key := knownEntry{f.Hit.Kind, f.Hit.ID}
 	i := slices.IndexFunc(c.found, func(o Found) bool { return o.Hit.Kind == key.kind && o.Hit.ID == key.id })

@@ -40,7 +40,6 @@ func (d *Deciders) NoteOfRow(r *tmdb.MovieRow) *nfo.Entry {
 	return d.complete(n, e)
 }
 
-// complete adds what the entry's own way of being shown and the lists say.
 func (d *Deciders) complete(n *nfo.Entry, e *match.Entry) *nfo.Entry {
 	n.Title, n.Year, n.IMDB, n.TVDB = d.source.shown.named(e).Title, e.Year, e.IDs.IMDb, e.IDs.TVDB
 	if d.index == nil {
@@ -58,7 +57,6 @@ func (d *Deciders) complete(n *nfo.Entry, e *match.Entry) *nfo.Entry {
 	return n
 }
 
-// whole returns the one anime that is all of an entry; 0 where there is none. Specials don't count.
 func (h holders) whole() int {
 	if len(h.siblings) != 1 {
 		return 0
@@ -104,7 +102,6 @@ func seriesNote(d *tmdb.TVDetails) *nfo.Entry {
 	return n
 }
 
-// namesOf returns the names that are not empty.
 func namesOf[T any](list []T, name func(T) string) []string {
 	var out []string
 	for _, v := range list {
@@ -130,7 +127,6 @@ func pathOr(p *string) string {
 // asked.
 type languages []string
 
-// first returns the language in which TMDB is asked, "" to leave it to TMDB.
 func (l languages) first() string {
 	if len(l) == 0 {
 		return ""
@@ -161,7 +157,6 @@ func (l languages) named(e *match.Entry) *match.Entry {
 	return e
 }
 
-// translationOf returns the title of an entry in a language, that of the region before others, "" for none.
 func translationOf(e *match.Entry, language, region string) string {
 	other := ""
 	for _, t := range e.Titles {

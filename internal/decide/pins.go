@@ -25,7 +25,6 @@ type choices struct {
 	digest string // of the file when the run began
 }
 
-// openChoices reads the pins. Lines that are not understood are warned of.
 func openChoices(store *pins.Store, warn func(error)) (*choices, error) {
 	set, err := store.Load()
 	if err != nil {
@@ -37,7 +36,6 @@ func openChoices(store *pins.Store, warn func(error)) (*choices, error) {
 	return &choices{store: store, set: set, digest: set.Digest()}, nil
 }
 
-// add makes a pin, in the file and for the rest of the run.
 func (c *choices) add(ctx context.Context, p pins.Pin) error {
 	set, err := c.store.Update(ctx, func(s *pins.Set) error {
 		_, err := s.Put(p)
@@ -52,7 +50,6 @@ func (c *choices) add(ctx context.Context, p pins.Pin) error {
 	return nil
 }
 
-// absolutePath makes a path absolute; without a working folder it stays as it is.
 func absolutePath(path string) string {
 	path = filepath.FromSlash(path)
 	if abs, err := filepath.Abs(path); err == nil {
@@ -61,8 +58,6 @@ func absolutePath(path string) string {
 	return path
 }
 
-// split sorts the files of a series by the pin that decides them, in the order of the files. A path counts before a
-// title.
 func (c *choices) split(s series) []series {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -89,7 +84,6 @@ func (c *choices) split(s series) []series {
 	return parts
 }
 
-// ofTitle returns the pin of the series' likeliest title, or of another title in the names themselves.
 func (c *choices) ofTitle(s match.Series) *pins.Pin {
 	for i, t := range s.Titles {
 		if i > 0 && t.From != release.FromName {
@@ -102,7 +96,6 @@ func (c *choices) ofTitle(s match.Series) *pins.Pin {
 	return nil
 }
 
-// byPin takes the user's choice: one details request, no search.
 func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	if s.pin == nil {
 		return resolution{}, false
@@ -148,7 +141,6 @@ func within(d match.Decision, pin pins.Pin, e *match.Entry) match.Decision {
 	return d
 }
 
-// pinnedToNothing is the error of a pin to an entry that TMDB does not have.
 type pinnedToNothing struct {
 	pin   pins.Pin
 	cause error
@@ -208,7 +200,6 @@ func unverified(d match.Decision, r release.Release, p pins.Pin, cause error) ma
 	return out
 }
 
-// wholeEpisodes returns the episode numbers of a regular episode; false for a name without any, or with a half one.
 func wholeEpisodes(r release.Release) ([]int, bool) {
 	if len(r.Episodes) == 0 || len(r.Seasons) > 1 {
 		return nil, false

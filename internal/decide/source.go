@@ -30,7 +30,6 @@ func newSource(client *tmdb.Client, shown languages, adult bool) *source {
 	return &source{client: client, language: shown.first(), shown: shown, adult: adult, known: new(knownTitles)}
 }
 
-// Search implements match.Source.
 func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.Origin, error) {
 	number := max(q.Page, 1)
 	q.Text = strings.ToLower(q.Text) // case makes no difference to TMDB, but would to the cache
@@ -59,8 +58,6 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 	})
 }
 
-// Entry implements match.Source. A series comes with all its seasons; those that a further request could not get
-// have nil Episodes.
 func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, match.Origin, error) {
 	key := "entry/" + string(kind) + "/" + strconv.Itoa(id)
 	return once(&s.memo, key, func() (*match.Entry, match.Origin, error) {
@@ -87,7 +84,6 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 	})
 }
 
-// film asks for the details of a film.
 func (s *source) film(ctx context.Context, id int) (*tmdb.MovieDetails, *tmdb.Response, error) {
 	d, resp, err := s.client.Movie(ctx, id, tmdb.DetailOptions{
 		Language: s.language,
@@ -96,7 +92,6 @@ func (s *source) film(ctx context.Context, id int) (*tmdb.MovieDetails, *tmdb.Re
 	return d, resp, missing(err)
 }
 
-// series asks for the details of a series with all its seasons.
 func (s *source) series(ctx context.Context, id int) (*tmdb.TVDetails, []*tmdb.Response, error) {
 	d, responses, err := s.client.TVComplete(ctx, id, tmdb.DetailOptions{
 		Language: s.language,
@@ -107,10 +102,8 @@ func (s *source) series(ctx context.Context, id int) (*tmdb.TVDetails, []*tmdb.R
 	return d, responses, missing(err)
 }
 
-// sites are the other sites whose ids paths may have, as TMDB calls them.
 var sites = map[string]tmdb.Source{"imdb": tmdb.SourceIMDb, "tvdb": tmdb.SourceTVDB}
 
-// Find implements match.Finder.
 func (s *source) Find(ctx context.Context, site, id string) ([]match.Hit, match.Origin, error) {
 	return once(&s.memo, "find/"+site+"/"+id, func() ([]match.Hit, match.Origin, error) {
 		found, resp, err := s.client.Find(ctx, id, sites[site], s.language)
@@ -121,7 +114,6 @@ func (s *source) Find(ctx context.Context, site, id string) ([]match.Hit, match.
 	})
 }
 
-// SeasonNames implements match.SeasonNamer.
 func (s *source) SeasonNames(ctx context.Context, id int, language string) (map[int]string, match.Origin, error) {
 	return once(&s.memo, "seasons/"+strconv.Itoa(id)+"/"+language, func() (map[int]string, match.Origin, error) {
 		d, resp, err := s.client.TV(ctx, id, tmdb.DetailOptions{Language: language})
@@ -136,7 +128,6 @@ func (s *source) SeasonNames(ctx context.Context, id int, language string) (map[
 	})
 }
 
-// missing turns TMDB's 404 into the matcher's ErrNoEntry.
 func missing(err error) error {
 	if errors.Is(err, tmdb.ErrNotFound) {
 		return fmt.Errorf("%w: %w", match.ErrNoEntry, err)
@@ -144,7 +135,6 @@ func missing(err error) error {
 	return err
 }
 
-// Group implements match.Source.
 func (s *source) Group(ctx context.Context, id string) (*match.EpisodeGroup, match.Origin, error) {
 	return once(&s.memo, "group/"+id, func() (*match.EpisodeGroup, match.Origin, error) {
 		g, resp, err := s.client.EpisodeGroup(ctx, id, tmdb.DetailOptions{Language: s.language})
@@ -163,7 +153,6 @@ func (s *source) Group(ctx context.Context, id string) (*match.EpisodeGroup, mat
 	})
 }
 
-// originOf returns what the cache says about where an answer came from.
 func originOf(resp *tmdb.Response) match.Origin {
 	o := match.Origin{ReadAt: time.Now()}
 	if resp == nil || resp.Response == nil {
@@ -297,10 +286,8 @@ type decoded struct {
 	origin match.Origin
 }
 
-// memoSize bounds how many answers are kept.
 const memoSize = 1024
 
-// once returns the answer that is kept under a key, or asks for it and keeps it.
 func once[T any](m *memo, key string, ask func() (T, match.Origin, error)) (T, match.Origin, error) {
 	m.mu.Lock()
 	d, ok := m.answers[key]

@@ -31,7 +31,6 @@ type SourceInfo struct {
 	Modified string `json:"modified,omitempty" doc:"as its server sent it"`
 }
 
-// input is a file to import, and where it came from.
 type input struct {
 	path, name          string // name is what people call it
 	url, etag, modified string
@@ -58,7 +57,6 @@ func (e *ImportError) Text() lang.Text {
 
 func (e *ImportError) Unwrap() error { return e.Err }
 
-// importError blames a file for an error in its content; faults of our own files pass.
 func importError(file string, err error) error {
 	var own *storeError
 	var at *lineError
@@ -168,7 +166,6 @@ func readFile(ctx context.Context, path string, into *records) (SourceInfo, erro
 	return c.info, err
 }
 
-// collector adds the entries of one list to the records, and counts them.
 type collector struct {
 	into *records
 	info SourceInfo
@@ -216,7 +213,6 @@ func (c *collector) add(records []record) error {
 	return nil
 }
 
-// build writes the new file: the new sources from the sorter, the others from the present file, and puts it in place.
 func build(ctx context.Context, dir, scratch string, sorted *records, infos []SourceInfo) error {
 	db, err := bolt.Open(scratch, 0o600, &bolt.Options{NoSync: true, NoFreelistSync: true, Timeout: time.Second})
 	if err != nil {

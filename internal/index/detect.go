@@ -15,7 +15,6 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// list is a format of a source, and how it is read.
 type list struct {
 	source Source
 	read   func(io.Reader, *collector) error
@@ -103,8 +102,6 @@ const maxElement = 1 << 20
 
 var errLargeElement = errors.New("is larger than 1 MiB")
 
-// eachElement decodes every element of the given name that stands directly inside the root, which must be the only
-// one. An error of the input is a *lineError; one of do is returned as it is.
 func eachElement[T any](r io.Reader, root, name string, do func(T) error) error {
 	in := &bounded{r: r, large: errLargeElement} // each element has a bound of its own
 	d := xml.NewDecoder(in)
@@ -158,7 +155,6 @@ func faultOf(element string, line int, err error) *lineError {
 	return &lineError{line, err}
 }
 
-// lineError is a fault in a line of what was read, counted from 1.
 type lineError struct {
 	line int
 	err  error
@@ -167,7 +163,6 @@ type lineError struct {
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
-// maxLine is the longest line of a list of lines.
 const maxLine = 1 << 20
 
 // eachLine calls do for every line that is not empty, and makes its error a *lineError. An error of the input comes
@@ -201,7 +196,6 @@ func eachLine(r io.Reader, do func(text string) error) error {
 	return nil
 }
 
-// errorKeeper keeps the error with which its reader failed.
 type errorKeeper struct {
 	r   io.Reader
 	err error
@@ -215,12 +209,10 @@ func (m *errorKeeper) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxInput bounds what a file may unpack to; the largest export is about a tenth of it.
 const maxInput = 2 << 30
 
 var errLarge = lang.Error("it is larger than %d GiB", maxInput>>30)
 
-// bounded is io.LimitReader with an error of its own.
 type bounded struct {
 	r     io.Reader
 	left  int64
@@ -236,7 +228,6 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpack returns the content of a file that may be zipped, once or twice.
 func unpack(r io.Reader) (*bufio.Reader, error) {
 	const window = 64 << 10
 	in := bufio.NewReaderSize(r, window)

@@ -27,10 +27,8 @@ const (
 	AnimeIDs   Source = "anime-ids"   // Fribb's anime-list-full.json: AniDB's anime to those of AniList and MyAnimeList
 )
 
-// sources lists all of them, in the order of documents and statistics.
 var sources = []Source{AnimeLists, AniDB, TVExport, FilmExport, AnimeIDs}
 
-// anime is what Anime-Lists says of one anime of AniDB's.
 type anime struct {
 	ID       int     `json:"-"` // AniDB's
 	Name     string  `json:"name,omitempty"`
@@ -55,7 +53,6 @@ type Range struct {
 // Target is the episodes that one episode corresponds to; none where TMDB lacks it.
 type Target []int
 
-// titleRow is a title of AniDB's.
 type titleRow struct {
 	anime    int
 	kind     titleKind
@@ -63,7 +60,6 @@ type titleRow struct {
 	text     string
 }
 
-// titleKind says how good a title is; the smaller the better.
 type titleKind byte
 
 const (
@@ -73,7 +69,6 @@ const (
 	shortTitle
 )
 
-// exportRow is a line of TMDB's exports.
 type exportRow struct {
 	kind       match.Kind
 	id         int
@@ -142,10 +137,8 @@ const (
 
 func (b bucket) name() []byte { return []byte{'b', byte('0' + b)} }
 
-// metaName is the bucket that says which sources were imported.
 var metaName = []byte("meta")
 
-// bucketsOf lists the buckets that a source fills.
 var bucketsOf = map[Source][]bucket{
 	AnimeLists: {bucketAnime, bucketShows, bucketListNames, bucketListLoose, bucketMovies},
 	AniDB:      {bucketTitles, bucketLoose},
@@ -154,11 +147,8 @@ var bucketsOf = map[Source][]bucket{
 	AnimeIDs:   {bucketIDs},
 }
 
-// maxTitle is the longest title that is indexed, in bytes; no file name is as long.
 const maxTitle = 1000
 
-// keysOf returns the normalised forms under which a title is found: as it is, and in Latin letters where it is
-// written in kana or hangul.
 func keysOf(text string) []string {
 	if len(text) > maxTitle {
 		return nil
@@ -181,7 +171,6 @@ const (
 	headMark  = "\x02" // without the subtitle or the year
 )
 
-// leastLoose is how many bytes of a title must agree where it is not exactly the same.
 const leastLoose = 8
 
 func looseKeysOf(text string) []string {

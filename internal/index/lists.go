@@ -12,13 +12,11 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// titleKinds are the types of titles, as words in AniDB's XML and as numbers in its lines.
 var titleKinds = map[string]titleKind{
 	"main": mainTitle, "official": officialTitle, "syn": synonym, "synonym": synonym, "short": shortTitle, "card": synonym,
 	"1": mainTitle, "2": synonym, "3": shortTitle, "4": officialTitle,
 }
 
-// kindOf reads a title's type; an unknown one counts as a synonym.
 func kindOf(s string) titleKind {
 	if k, ok := titleKinds[strings.TrimSpace(s)]; ok {
 		return k
@@ -35,7 +33,6 @@ type titlesElement struct {
 	} `xml:"title"`
 }
 
-// readAniDBXML yields every title of AniDB's XML: <animetitles><anime aid><title xml:lang type>.
 func readAniDBXML(r io.Reader, yield func(titleRow) error) error {
 	return eachElement(r, "animetitles", "anime", func(e titlesElement) error {
 		id := number(e.ID)
@@ -128,7 +125,6 @@ func readAnimeLists(r io.Reader, yield func(anime) error) error {
 	})
 }
 
-// Bounds of numbers that make sense; what is beyond them counts as absent.
 const (
 	maxID     = 1 << 31
 	maxNumber = 99999
@@ -159,7 +155,6 @@ func pairsOf(s string) map[int]Target {
 	return out
 }
 
-// number reads a positive number, 0 for anything else.
 func number(s string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	if err != nil || n < 0 || n > maxID {
@@ -168,7 +163,6 @@ func number(s string) int {
 	return n
 }
 
-// integer reads a number of either sign, 0 for anything else.
 func integer(s string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	if err != nil || n < -maxNumber || n > maxNumber {
@@ -185,10 +179,8 @@ func seasonNumber(s string) (n int, ok bool) {
 // IDs are what other catalogues call an anime; 0 where they are not known to have it.
 type IDs struct{ AniDB, AniList, MAL int }
 
-// idNumber is a number, or the same as text; anything else counts as absent.
 type idNumber int
 
-// UnmarshalJSON reads a number or its text.
 func (n *idNumber) UnmarshalJSON(text []byte) error {
 	*n = idNumber(number(strings.Trim(string(text), `"`)))
 	return nil
@@ -237,7 +229,6 @@ func readIDs(value []byte) (anilist, mal int, ok bool) {
 	return idOf(value[:4]), idOf(value), true
 }
 
-// exportLine is a line of TMDB's daily exports of ids: series have original_name, films original_title.
 type exportLine struct {
 	ID            int     `json:"id"`
 	OriginalName  *string `json:"original_name"`

@@ -80,8 +80,6 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 	return out, err
 }
 
-// otherSigns returns 1 where two titles differ in the signs that tell sequels apart and that their normalised form
-// leaves out.
 func otherSigns(a, b string) int {
 	signs := func(text string) string {
 		return strings.Map(func(r rune) rune {
@@ -152,7 +150,6 @@ func animeByTitle(tx *bolt.Tx, key string, titles, names bucket) []titleRow {
 	return hits
 }
 
-// candidatesOf joins an anime with the entries that Anime-Lists maps it to.
 func candidatesOf(tx *bolt.Tx, hit titleRow) []Candidate {
 	a, ok := animeOfID(tx, hit.anime)
 	if !ok {
@@ -234,7 +231,6 @@ func (x *Index) IDsOf(anime int) (ids IDs, err error) {
 	return ids, err
 }
 
-// eachPair calls do for every second id that stands behind the first in a bucket.
 func eachPair(tx *bolt.Tx, of bucket, first int, do func(second int)) {
 	b := tx.Bucket(of.name())
 	if b == nil {

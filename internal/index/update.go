@@ -64,7 +64,6 @@ type Outcome struct {
 	Info      SourceInfo // what was imported
 }
 
-// Bounds of fetching.
 const (
 	maxDownload   = 1 << 30
 	aniDBInterval = 24 * time.Hour // AniDB's titles
@@ -72,7 +71,6 @@ const (
 	maxRedirects  = 5
 )
 
-// errAbsent is a file that is not there (yet).
 var errAbsent = lang.Error("there is no such file")
 
 // Update fetches what changed and imports it, all at once. A source that can't be fetched, or is no such list, keeps
@@ -117,7 +115,6 @@ func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 	return outcomes, u.importAll(ctx, inputs, outcomes)
 }
 
-// importAll imports what was fetched, but for what is no such list, and notes in outcomes what became of each.
 func (u Updater) importAll(ctx context.Context, inputs []input, outcomes []Outcome) error {
 	of := func(s Source) *Outcome {
 		return &outcomes[slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Source == s })]
@@ -143,7 +140,6 @@ func (u Updater) importAll(ctx context.Context, inputs []input, outcomes []Outco
 
 const fetchPrefix = ".fetch-"
 
-// wanted is a source with the addresses to try, the newest first.
 type wanted struct {
 	source Source
 	urls   []string
@@ -184,7 +180,6 @@ func (u Updater) wanted() []wanted {
 	return out
 }
 
-// fetchNewest fetches the first address that has a file, unless that is what was imported last.
 func (u Updater) fetchNewest(ctx context.Context, w wanted, known SourceInfo, work string) (Outcome, *input) {
 	out := Outcome{Source: w.source}
 	for _, address := range w.urls {
@@ -215,7 +210,6 @@ func (u Updater) fetchNewest(ctx context.Context, w wanted, known SourceInfo, wo
 	return out, nil
 }
 
-// fetch gets one file; nil for one that has not changed.
 func (u Updater) fetch(
 	ctx context.Context, source Source, address string, known SourceInfo, work string,
 ) (*input, error) {
@@ -272,7 +266,6 @@ func save(file string, body io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// client sends as Client does, and follows redirects only to where lists may be fetched from.
 func (u Updater) client() *http.Client {
 	c := http.Client{}
 	if u.Client != nil {

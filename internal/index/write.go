@@ -15,7 +15,6 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// record is a value of a bucket.
 type record struct {
 	bucket     bucket
 	key, value []byte
@@ -37,13 +36,11 @@ type records struct {
 	size   int
 }
 
-// storeError is a fault of our own files or bounds, not of what is imported.
 type storeError struct{ err error }
 
 func (e *storeError) Error() string { return e.err.Error() }
 func (e *storeError) Unwrap() error { return e.err }
 
-// add copies a record. A key that is too long for the index is left out: nobody asks for it.
 func (s *records) add(r record) error {
 	n := headerSize + len(r.key) + len(r.value)
 	if s.size += n; s.size > maxRecords {
@@ -73,7 +70,6 @@ func (s *records) get(at uint64) record {
 	return record{bucket(b[0]), b[headerSize:key:key], b[key:value:value]}
 }
 
-// each yields all records in order; of several with one key only the first by value.
 func (s *records) each(yield func(record) error) error {
 	slices.SortFunc(s.at, func(a, b uint64) int { return compareRecords(s.get(a), s.get(b)) })
 	for i, at := range s.at {
@@ -94,7 +90,6 @@ func compareRecords(a, b record) int {
 	return cmp.Or(cmp.Compare(a.bucket, b.bucket), bytes.Compare(a.key, b.key), bytes.Compare(a.value, b.value))
 }
 
-// writer puts records into a file, many to a transaction.
 type writer struct {
 	ctx   context.Context //nolint:containedctx // lives as long as one import
 	db    *bolt.DB
@@ -159,7 +154,6 @@ func (w *writer) keepOthers(dir string, replaced []SourceInfo) error {
 	return nil
 }
 
-// copySource copies the buckets of a source; one that is damaged is left out whole.
 func (w *writer) copySource(old *Index, info SourceInfo) error {
 	if err := w.flush(); err != nil {
 		return err

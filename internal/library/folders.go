@@ -11,13 +11,11 @@ import (
 	"github.com/anivault/anivault/internal/fsx"
 )
 
-// listing is an open folder with what it holds.
 type listing struct {
 	dir   fsx.Dir
 	items []item // by name, in byte order
 }
 
-// item is one entry of a folder. Only of links and videos the system is asked more than the folder tells.
 type item struct {
 	name  string
 	path  string // with the folder's before it; of videos alone
@@ -29,7 +27,6 @@ type item struct {
 	err  error    // of asking
 }
 
-// open reads another folder. With an error the listing holds what could be read until then.
 func (l *listing) open(path string) error {
 	l.items = l.items[:0]
 	if err := l.dir.Open(path); err != nil {
@@ -48,7 +45,6 @@ func (l *listing) open(path string) error {
 	return err
 }
 
-// seen returns the items as Options.Read is told of them.
 func (l *listing) seen() []Entry {
 	out := make([]Entry, len(l.items))
 	for i := range l.items {
@@ -70,10 +66,8 @@ func (l *listing) close() {
 	clear(l.items) // so that their names can be freed
 }
 
-// keptItems is the most items of which the memory is kept for the next folder.
 const keptItems = 4096
 
-// has reports whether there is an entry of that name in any case: a file system may ignore it.
 func (l *listing) has(name string) bool {
 	return slices.ContainsFunc(l.items, func(it item) bool { return strings.EqualFold(it.name, name) })
 }
@@ -119,7 +113,6 @@ func key(real string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// enter notes that a folder is read. It reports false if it was read before.
 func (l *links) enter(real string) bool {
 	k := key(real)
 	if _, seen := l.entered[k]; seen {
@@ -147,7 +140,6 @@ func (l *links) follow(real string) bool {
 	return true
 }
 
-// below returns the path from dir to path, "" if they are the same.
 func below(dir, path string) (rel string, ok bool) {
 	if dir == path {
 		return "", true
@@ -164,8 +156,6 @@ func inHiddenFolder(rel string) bool {
 	return false
 }
 
-// noteNamed notes a file that was named. It reports false if the file was yielded before, named or found in a
-// folder.
 func (l *links) noteNamed(real string, video bool) bool {
 	if l.namedBefore(real) {
 		return false

@@ -45,14 +45,12 @@ type pattern struct {
 	dirOnly bool
 }
 
-// patterns is one list; the last pattern that matches decides.
 type patterns struct {
 	origin string // the file, or "--exclude"
 	fold   bool
 	list   []pattern
 }
 
-// foldCase reports whether the file systems of this system usually ignore case.
 const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
 // canonical returns the form in which patterns and paths are compared. Each byte that is not UTF-8 becomes a character
@@ -91,7 +89,6 @@ func parsePatterns(origin, text string, fold bool) patterns {
 	return p
 }
 
-// parsePattern reads one line. It reports false for one that is empty, a comment, or slashes alone.
 func parsePattern(line string, fold bool) (p pattern, ok bool) {
 	if strings.HasPrefix(line, "#") {
 		return p, false
@@ -132,7 +129,6 @@ func parsePattern(line string, fold bool) (p pattern, ok bool) {
 
 func anyDepth(segment string) bool { return len(segment) > 1 && strings.Trim(segment, "*") == "" }
 
-// trimTrailingSpaces drops spaces at the end unless a backslash holds them.
 func trimTrailingSpaces(s string) string {
 	trimmed := strings.TrimRight(s, " ")
 	slashes := len(trimmed) - len(strings.TrimRight(trimmed, `\`))
@@ -142,7 +138,6 @@ func trimTrailingSpaces(s string) string {
 	return trimmed
 }
 
-// match returns the last pattern that matches rel, a path with forward slashes relative to the list's folder.
 func (p patterns) match(rel string, dir bool) (pattern, bool) {
 	if len(p.list) == 0 {
 		return pattern{}, false
@@ -236,7 +231,6 @@ func writeRange(b *strings.Builder, low, high rune) {
 	}
 }
 
-// setChar reads a character, with the "\" before it.
 func setChar(s string) (c rune, size int, ok bool) {
 	escape := 0
 	if s[0] == '\\' {
@@ -249,7 +243,6 @@ func setChar(s string) (c rune, size int, ok bool) {
 	return c, escape + size, true
 }
 
-// classes are POSIX's, which are ASCII's, without the slash.
 var classes = map[string]string{
 	"alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "lower": "a-z", "upper": "A-Z", "space": ` \t-\r`,
 	"blank": ` \t`, "punct": "!-.:-@\\[-`{-~", "xdigit": "0-9a-fA-F", "cntrl": `\x00-\x1f\x7f`,
@@ -281,14 +274,12 @@ const IgnoreFile = ".anivaultignore"
 
 const maxIgnoreFile = 1 << 20 // bytes; a hand-written list has a few hundred
 
-// scope has the ignore lists that apply in one folder, innermost first.
 type scope struct {
 	patterns
 	base  string // the list's folder, absolute, with a separator at its end
 	above *scope
 }
 
-// verdict reports whether the entry at an absolute path is ignored, and why. A nearer list wins over a farther one.
 func (s *scope) verdict(path string, dir bool) (reason lang.Text, ignored bool) {
 	for ; s != nil; s = s.above {
 		rel, ok := strings.CutPrefix(path, s.base)
@@ -312,7 +303,6 @@ func (s *scope) with(p patterns, dir string) *scope {
 	return &scope{patterns: p, base: inside(dir), above: s}
 }
 
-// readIgnoreFile returns the list in dir, an empty one where there is none.
 func readIgnoreFile(dir string, fold bool) (patterns, error) {
 	path := filepath.Join(dir, IgnoreFile)
 	f, err := lockfile.Open(path, os.O_RDONLY, 0)

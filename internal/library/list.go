@@ -61,7 +61,6 @@ func readEntries(r io.Reader, null bool, fn func(string) error) error {
 
 var errTooLong = errors.New("too long")
 
-// readEntry returns the bytes up to end, without it; at the end of the list what is left, with io.EOF.
 func readEntry(r *bufio.Reader, end byte) ([]byte, error) {
 	var entry []byte
 	for {
@@ -80,7 +79,6 @@ func readEntry(r *bufio.Reader, end byte) ([]byte, error) {
 	}
 }
 
-// skipMark passes over a UTF-8 byte order mark and refuses UTF-16's.
 func skipMark(r *bufio.Reader) error {
 	start, _ := r.Peek(3)
 	switch {

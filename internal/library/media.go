@@ -88,7 +88,6 @@ var subtitleFolders = set("subs", "subtitles", "sub", "字幕", "자막")
 // IsSeasonFolder reports whether a folder's name says that it holds a season of a series.
 func IsSeasonFolder(name string) bool { return seasonFolder().MatchString(name) }
 
-// subtitleFolder is a folder of subtitles beside videos: its own files, and those of the folders in it.
 type subtitleFolder struct {
 	name    string
 	files   []string
@@ -156,8 +155,6 @@ func (v *Videos) WithEpisodes(subtitle string) int {
 	return found
 }
 
-// addSubtitles gives the videos among files, which are of one folder, their subtitles. items are all that the folder
-// holds.
 func addSubtitles(files []File, path string, items []item) {
 	var beside []string
 	var folders []subtitleFolder
@@ -185,7 +182,6 @@ func addSubtitles(files []File, path string, items []item) {
 	}
 }
 
-// readSubtitles lists a folder of subtitles, and with deep the folders in it. What can't be read has none.
 func readSubtitles(dir, name string, deep bool) subtitleFolder {
 	out := subtitleFolder{name: name}
 	entries, _ := os.ReadDir(filepath.Join(dir, name)) // the walk reports it, where it enters it

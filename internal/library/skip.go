@@ -74,7 +74,6 @@ var fileRules = []struct {
 // title.
 var episodic = lazyregexp.New(`(?i)^(.*?)[ ._-]*(?:\bs\d{1,2}[ ._-]?e\d{1,4}|\b\d{1,2}x\d{2,3}\b)`)
 
-// skipByName returns the reason to leave a video out for its name, "" for none.
 func skipByName(name string) lang.Text {
 	if strings.HasPrefix(name, "._") {
 		return SkipAppleDouble
@@ -114,7 +113,6 @@ var extrasFolders = set(
 	"特典映像",
 )
 
-// seasonFolder matches the folders that make their parent a series'.
 var seasonFolder = lazyregexp.New(
 	`(?i)^(?:season|series|saison|staffel|temporada|stagione|сезон|시즌|シーズン)[ ._-]*\d{1,4}\b|^s\d{1,2}$` +
 		`|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$` +
@@ -183,7 +181,6 @@ func isExtras(name string, items []item, above surroundings) bool {
 	return above.seasons || above.videos || !seasons
 }
 
-// sameWords reports whether titles have the same letters and digits, without regard to a year at the end of the first.
 func sameWords(a, b string) bool { return words(year().ReplaceAllString(a, "")) == words(b) }
 
 var year = lazyregexp.New(`[ ._-]*[(\[]?(?:19|20)\d\d[)\]]?$`)

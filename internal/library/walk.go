@@ -119,7 +119,6 @@ type beside struct {
 	subtitles map[string][]string
 }
 
-// folder is a folder that is about to be read.
 type folder struct {
 	path  string // as the user will see it
 	abs   string // absolute, links not resolved: what patterns see
@@ -183,7 +182,6 @@ func (w *Walker) file(ctx context.Context, path, abs string, info fs.FileInfo) e
 	return w.named(ctx, path, abs, file)
 }
 
-// named yields a file that was named, unless a folder that holds it was read, or it was named before.
 func (w *Walker) named(ctx context.Context, path, abs string, file File) error {
 	real, err := filepath.EvalSymlinks(filepath.Dir(abs))
 	if err == nil && !w.links.noteNamed(filepath.Join(real, file.Name), IsVideo(file.Name)) {
@@ -196,7 +194,6 @@ func (w *Walker) named(ctx context.Context, path, abs string, file File) error {
 	return w.send(ctx, out)
 }
 
-// subtitlesOf returns the subtitles of a file that was named, for which the videos beside it have to be known.
 func (w *Walker) subtitlesOf(name, dir string) []string {
 	if w.beside.subtitles == nil || w.beside.dir != dir {
 		w.beside = beside{dir, map[string][]string{}}
@@ -217,7 +214,6 @@ func (w *Walker) subtitlesOf(name, dir string) []string {
 	return w.beside.subtitles[name]
 }
 
-// dir reads a folder, yields its files, then goes into its folders.
 func (w *Walker) dir(ctx context.Context, f folder) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -242,8 +238,6 @@ func (w *Walker) dir(ctx context.Context, f folder) error {
 	return nil
 }
 
-// read reads a folder: it returns what is to be yielded, and the folders in it that are to be entered. The error is
-// the context's.
 func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, err error) {
 	list := &w.listing
 	readErr := list.open(f.path)
@@ -300,12 +294,10 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 	return out, below, nil
 }
 
-// inside returns what filepath.Join would put before a name in the folder.
 func inside(dir string) string {
 	return strings.TrimSuffix(filepath.Join(dir, "x"), "x")
 }
 
-// notEntered returns the reason not to enter a folder, "" to enter it. It sets the real place of a link.
 func (w *Walker) notEntered(child *folder, link bool) lang.Text {
 	if reason, ignored := child.scope.verdict(child.abs, true); ignored {
 		return reason
@@ -330,8 +322,6 @@ func (w *Walker) notEntered(child *folder, link bool) lang.Text {
 	return ""
 }
 
-// judge completes the File of a video in the folder whose absolute and real paths are abs and real. It reports
-// whether the file is to be yielded.
 func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, skip lang.Text) (ok bool) {
 	if w.links.anyNamed() && w.links.namedBefore(real+it.name) {
 		return false // because it was named
@@ -365,7 +355,6 @@ func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, ski
 	return true
 }
 
-// underExcludes puts the list of a folder below the excludes, which are asked first.
 func (w *Walker) underExcludes(s *scope, list patterns, abs string) *scope {
 	if len(w.excludes.list) == 0 {
 		return s.with(list, abs)

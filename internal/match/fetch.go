@@ -24,7 +24,6 @@ const (
 	potentialLeast   = 0.60
 )
 
-// potential is the best score that fetching a contender may give.
 func (j *job) potential(c scored) float64 {
 	if c.known() {
 		return c.score
@@ -57,12 +56,10 @@ func (j *job) potential(c scored) float64 {
 	return best
 }
 
-// begins reports whether a visible title begins with the likeliest reading.
 func (c scored) begins(s question) bool {
 	return slices.ContainsFunc(c.titles, func(t named) bool { return continues(t.norm, s.norm()) })
 }
 
-// dated reports whether a visible title is the likeliest reading followed by the entry's first year.
 func (c scored) dated(s question) bool {
 	return slices.ContainsFunc(c.titles, func(t named) bool {
 		return t.seq == Sequel{Year: c.hit.Year} && c.hit.Year != 0 && t.base == s.norm()
@@ -77,7 +74,6 @@ func (j *job) fetch(ctx context.Context) {
 	}
 }
 
-// nextFetch returns the contender to fetch next, -1 when none may change the decision.
 func (j *job) nextFetch() int {
 	next := -1
 	best := 0.0
@@ -125,11 +121,8 @@ func (j *job) nextRival(spent func(scored) bool) int {
 	return next
 }
 
-// farBehind is a difference of scores with which a rival takes away no confidence that matters.
 const farBehind = 4 / calLead
 
-// enoughFetched returns which contenders are not worth fetching because enough like them were: rows that only a part of
-// the title found, and rows that would need a hidden title as good as the one another row shows.
 func (j *job) enoughFetched() func(scored) bool {
 	shown, parts, hidden, begun, doubted := j.shown(), 0, 0, 0, false
 	for _, c := range j.pool {
@@ -156,14 +149,12 @@ func (j *job) enoughFetched() func(scored) bool {
 	}
 }
 
-// exact reports whether a visible title is the very title of the name.
 func (c scored) exact() bool {
 	return slices.ContainsFunc(hitTitles(c.hit), func(t named) bool {
 		return t.norm == c.like.title.norm
 	}) && c.like.sim >= simExact
 }
 
-// How many of each sort are fetched.
 const (
 	mostParts  = 2
 	mostHidden = 2
@@ -175,13 +166,11 @@ func enoughSeen(c scored) bool {
 	return c.hit.Kind == Movie && c.like.sim >= simExact
 }
 
-// rivalled reports whether another contender comes close to the one at i.
 func (j *job) rivalled(i int) bool {
 	near := func(o scored) bool { return j.potential(o) > j.pool[i].score-0.1 }
 	return slices.ContainsFunc(j.pool[:i], near) || slices.ContainsFunc(j.pool[i+1:], near)
 }
 
-// almost is a difference of scores that decides nothing, such as that of popularity.
 const almost = 0.01
 
 // compareFetch orders contenders by the score that fetching them may give. If two may get almost the same, one whose
@@ -195,7 +184,6 @@ func (j *job) compareFetch(a, b scored) int {
 		cmp.Compare(a.hit.Kind, b.hit.Kind), cmp.Compare(a.hit.ID, b.hit.ID))
 }
 
-// points is 1 if a visible title begins with the likeliest reading or the original title may be read like it, else 0.
 func (c scored) points(s question) int {
 	if c.begins(s) || title.Reads(c.hit.OriginalTitle, s.Title()) {
 		return 1
@@ -203,7 +191,6 @@ func (c scored) points(s question) int {
 	return 0
 }
 
-// fetchAt fetches a contender and scores it again. It returns false if the Source fails.
 func (j *job) fetchAt(ctx context.Context, i int) bool {
 	c := j.pool[i].contender
 	e, o, err := j.entry(ctx, c.hit.Kind, c.hit.ID)
@@ -234,8 +221,6 @@ type Finder interface {
 	Find(ctx context.Context, site, id string) ([]Hit, Origin, error)
 }
 
-// byExternalID looks up the ids of other sites, in the order in which the path has them. ok is false if none leads to
-// an entry.
 func (j *job) byExternalID(ctx context.Context) (res Resolution, ok bool) {
 	finder, able := j.r.Source.(Finder)
 	if !able {
@@ -259,7 +244,6 @@ func (j *job) byExternalID(ctx context.Context) (res Resolution, ok bool) {
 	return res, false
 }
 
-// meant picks the row of the kind that the user or the name asks for, or the only row.
 func (j *job) meant(id release.ID, hits []Hit) (Hit, bool) {
 	want := j.r.Options.Kind
 	if want == "" && len(hits) > 1 {
@@ -271,7 +255,6 @@ func (j *job) meant(id release.ID, hits []Hit) (Hit, bool) {
 	return Hit{}, false
 }
 
-// kindOfID is the kind of an id without a kind of its own: that of the name, a series unless it reads as a film.
 func (j *job) kindOfID(id release.ID) Kind {
 	switch {
 	case id.Kind == string(TV), id.Kind == string(Movie):
@@ -311,7 +294,6 @@ func (j *job) byID(ctx context.Context, kind Kind, id int) Resolution {
 	return j.chosen(c, 1, nil, "the id was given")
 }
 
-// entry fetches an entry and notes that the decision stands on it.
 func (j *job) entry(ctx context.Context, kind Kind, id int) (*Entry, Origin, error) {
 	e, o, err := j.r.Source.Entry(ctx, kind, id)
 	if err != nil {

@@ -106,7 +106,6 @@ func dropSharedFolderTitles(all []Series) {
 	}
 }
 
-// groupKey is equal for two files exactly when they ask the same question from the same folder.
 type groupKey struct {
 	folder, title, special, episodes, ids string
 	season, part, year                    int
@@ -137,7 +136,6 @@ func newSeries(f File) Series {
 	return s
 }
 
-// distinctTitles lists the readings of a name without repetitions, the chosen one first.
 func distinctTitles(r release.Release) []release.Title {
 	all := r.Titles
 	if i := slices.IndexFunc(all, func(t release.Title) bool { return t.Text == r.Title }); i > 0 {
@@ -181,10 +179,8 @@ func withoutSpecialWords(titles []release.Title) []release.Title {
 	return out
 }
 
-// maxTitles bounds the readings of one name that are compared; a name with more is noise.
 const maxTitles = 8
 
-// extra reports whether the name says that the file is not a part of the work itself.
 func (f File) extra() bool { return f.Release.Extra || f.Release.Kind == release.Extra }
 
 var wants = map[release.Kind]Want{
@@ -192,7 +188,6 @@ var wants = map[release.Kind]Want{
 	release.Episode: WantTV, release.Batch: WantTV,
 }
 
-// wantOf returns the kind of entry to ask for.
 func wantOf(f File) Want {
 	if f.extra() {
 		if f.Media {
@@ -203,12 +198,10 @@ func wantOf(f File) Want {
 	return wants[f.Release.Kind]
 }
 
-// fansubStyled reports whether a name is written as only anime releases are: a group in front, or a checksum.
 func fansubStyled(r release.Release) bool {
 	return r.Checksum != "" || strings.HasPrefix(r.Name, "[") || strings.HasPrefix(r.Name, "【")
 }
 
-// modern reports whether a release has a source or a codec that did not exist before about 2010.
 func modern(r release.Release) bool {
 	return strings.HasPrefix(r.Source, "WEB") || r.Video == "H.265" || r.Video == "AV1"
 }
@@ -231,7 +224,6 @@ func (s *Series) count() {
 	s.Episodes = len(seen)
 }
 
-// reading is one title of a name, prepared for comparison.
 type reading struct {
 	release.Title
 	norm   string
@@ -242,7 +234,6 @@ type reading struct {
 	weight float64 // how far it is trusted
 }
 
-// filmForm is a reading without words for a film, where the name says that it is one.
 type filmForm struct {
 	bare string // "" where it has none
 	base string // bare without its sequel marker
@@ -250,8 +241,6 @@ type filmForm struct {
 	head string // what stands before the word, "" where that is nothing
 }
 
-// question is a series with its titles prepared: as read, without the bracket at their end, and followed by the number
-// of a special as films are called.
 type question struct {
 	Series
 	read, bracketless, numbered []reading
@@ -279,7 +268,6 @@ func ask(s Series) question {
 	return q
 }
 
-// norm is the likeliest reading, normalised; "" where there is none.
 func (q question) norm() string {
 	if len(q.read) == 0 {
 		return ""
@@ -321,7 +309,6 @@ func (r reading) weightBeside(chosen string) float64 {
 	return 0.98
 }
 
-// letters measures how much a text says: a character of a script without spaces counts as two Latin letters.
 func letters(s string) int {
 	n := 0
 	for _, r := range s {

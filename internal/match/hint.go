@@ -74,7 +74,6 @@ func hintOf(s question, c scored) Hint {
 	return h
 }
 
-// readArcs looks at what the readings, without their sequel markers, have after the entry's title.
 func (h *Hint) readArcs(others []reading, c scored) {
 	agreed := c.like.title
 	for i, r := range slices.Concat([]reading{c.like.read}, others) {
@@ -118,8 +117,6 @@ func entrySequel(norm string, matched named, titles []named) Sequel {
 	return Sequel{}
 }
 
-// shareOfLonger is the part of the titles longer than the short one that must also be longer than the text, for the
-// text to name the show.
 const shareOfLonger = 8
 
 // namesShow reports whether a text names the show as a whole although the entry has a shorter title that it begins
@@ -177,13 +174,11 @@ func isTranslation(base, rest string) bool {
 	return spaceless(rest) && !spaceless(strings.TrimSuffix(base, rest)) && withoutArcWord(rest) == rest
 }
 
-// continues reports whether a title begins with a text and has more words.
 func continues(norm, text string) bool {
 	return text != "" && len(norm) > len(text) && strings.HasPrefix(norm, text) &&
 		(norm[len(text)] == ' ' || norm[len(text)] >= utf8.RuneSelf) // scripts without spaces have words everywhere
 }
 
-// leadingTitle returns the longest title of the entry that is shorter than the text and begins it, "" for none.
 func leadingTitle(text string, titles []named) string {
 	best := ""
 	for _, t := range titles {
@@ -194,7 +189,6 @@ func leadingTitle(text string, titles []named) string {
 	return best
 }
 
-// afterTitle returns what a text has after its leading title, the whole text if it has none.
 func afterTitle(text string, titles []named) string {
 	return strings.TrimSpace(strings.TrimPrefix(text, leadingTitle(text, titles)))
 }
@@ -239,7 +233,6 @@ func arcByWord(p *placer) int {
 	return found
 }
 
-// subtitle is what a title of the show has after a shorter one, or after the mark of a subtitle; "" for none.
 func subtitle(t named, titles []named) string {
 	if rest := afterTitle(t.norm, titles); rest != t.norm {
 		return rest
@@ -250,7 +243,6 @@ func subtitle(t named, titles []named) string {
 	return strings.TrimSpace(strings.TrimPrefix(t.norm, t.head))
 }
 
-// showHasSubtitle reports whether one of the show's own titles has a subtitle, as the names of parts have.
 func (p *placer) showHasSubtitle() bool {
 	return slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" })
 }
@@ -271,7 +263,6 @@ func distinctiveWords(p *placer, text string) []string {
 	return words
 }
 
-// wordsOfSeason are the words of a season's name that the show's titles lack.
 func wordsOfSeason(p *placer, norm string) []string {
 	if rest := afterTitle(norm, p.titles); rest != norm {
 		return nameWords(rest)
@@ -286,8 +277,6 @@ func wordsOfSeason(p *placer, norm string) []string {
 	return words
 }
 
-// partTexts are the texts in which a season's name may be: what the readings have after the show's title (afterShow),
-// or the whole matched title if it is not the show's own.
 func partTexts(p *placer) (texts []string, afterShow bool) {
 	for _, a := range p.hint.Arcs {
 		texts = append(texts, a.Rest+a.signs)
@@ -303,13 +292,11 @@ func partTexts(p *placer) (texts []string, afterShow bool) {
 	return []string{rest}, rest != matched
 }
 
-// matchedShowTitle reports whether the title that agreed is the show's own, or how that is read; also for none.
 func (p *placer) matchedShowTitle() bool {
 	t := p.hint.title
 	return t.norm == "" || t.primary || title.Script(t.norm) == "latin" && p.isShowTitle(t.norm, title.Reads)
 }
 
-// within reports whether all of some words, at least one, are among others.
 func within(some, others []string) bool {
 	return len(some) > 0 && len(without(some, others)) == 0
 }
@@ -331,7 +318,6 @@ const leastWord = 3
 
 var signWords = strings.NewReplacer("+", " plus ", "♥", " heart ", "♡", " heart ")
 
-// nameWords are the words of a normalised title that may be names, in one spelling.
 func nameWords(norm string) []string {
 	var out []string
 	for _, w := range strings.Fields(signWords.Replace(norm)) {
@@ -344,7 +330,6 @@ func nameWords(norm string) []string {
 	return out
 }
 
-// inTitle says for people what of a season's name is in a title.
 func inTitle(by *method) lang.Text {
 	if by == viaWord {
 		return "a word of the title in its name"

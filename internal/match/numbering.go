@@ -18,7 +18,6 @@ type numbered struct {
 // numbering is a strategy, -1 where none places all files, and the greatest number of them.
 type numbering struct{ strategy, last int }
 
-// of returns the numbering of the files that state the same season and part as the placer's file.
 func (n numberings) of(files []File, p *placer) numbering {
 	key := numbered{p.rel.Group, p.season, p.part}
 	if of, known := n[key]; known {
@@ -50,7 +49,6 @@ func (n numberings) of(files []File, p *placer) numbering {
 	return out
 }
 
-// doubtTwins doubts the places of a folder's files if two numbers got the same one.
 func doubtTwins(files []File, places []placement) {
 	type place struct {
 		group           string
@@ -78,14 +76,11 @@ func doubtTwins(files []File, places []placement) {
 	}
 }
 
-// Kinds of episode groups that renumber a whole show.
 const (
 	groupAbsolute = 2
 	groupSeasons  = 6
 )
 
-// byGroup asks for the episode group that can tell: the seasons for a season that TMDB lacks, the absolute one for a
-// number that the first season lacks.
 func byGroup(p *placer) placement {
 	if p.season > 0 {
 		return bySeasonGroup(p)
@@ -129,7 +124,6 @@ func byAbsoluteGroup(p *placer) placement {
 	return at
 }
 
-// groupSlots takes the file's numbers as positions in a group's list. Only episodes that the entry has count.
 func (p *placer) groupSlots(list []GroupEpisode) []slot {
 	return pick(p.all, p.eps, func(n int) int {
 		if n < 1 || n > len(list) {

@@ -50,7 +50,6 @@ func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []De
 // its own, or a special of the series.
 const filmOfSeries = 0.5
 
-// doubtFilm doubts a series that was found for a film, unless one of its specials is that film.
 func doubtFilm(d *Decision, r release.Release, placed bool, least float64) {
 	if r.Kind != release.Movie || placed || d.Confidence == 1 || len(d.Candidates) == 0 {
 		return
@@ -62,7 +61,6 @@ func doubtFilm(d *Decision, r release.Release, placed bool, least float64) {
 	}
 }
 
-// beforePlacing is a file's decision without its place; open says that a place has to be looked for.
 func beforePlacing(f File, res Resolution) (d Decision, open bool) {
 	d.Outcome = res.Outcome
 	d.Steps = slices.Clip(res.Steps)
@@ -84,7 +82,6 @@ func beforePlacing(f File, res Resolution) (d Decision, open bool) {
 	return d, res.Kind == TV && res.Entry != nil
 }
 
-// include adds answers that placing the file needed.
 func (d *Decision) include(o Origin) {
 	d.Origin = d.Origin.With(o)
 	i := slices.IndexFunc(d.Seen, func(s Seen) bool { return s.Kind == d.Kind && s.ID == d.ID })
@@ -106,8 +103,6 @@ type placement struct {
 	why    lang.Text
 }
 
-// apply writes a placement into a decision, unless it is less certain than asked for. The slots are episodes of the
-// entry, and of one season.
 func (at placement) apply(d *Decision, least float64) {
 	d.Reason, d.EpisodeConfidence = at.why, &at.trust
 	if (!at.ok || at.method == viaGuess || at.method == viaAtEnd) && !at.apart && d.Confidence < 1 {
@@ -131,7 +126,6 @@ func (at placement) apply(d *Decision, least float64) {
 	}
 }
 
-// placer holds what the strategies look at.
 type placer struct {
 	ctx     context.Context //nolint:containedctx // lives as long as one call of Place
 	src     Source
@@ -164,7 +158,6 @@ func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolut
 	return p
 }
 
-// says returns the season and the part that a name states, or else those of the matched title; 0 for none.
 func (p *placer) says(rel release.Release) (season, part int) {
 	season, part = p.hint.Season, cmp.Or(rel.SeasonPart(), p.hint.Part)
 	if n, ok := rel.Season(); ok && n > 0 {
@@ -189,7 +182,6 @@ var strategies = []func(*placer) placement{
 	byPart, byRuns, byGroup, byLength, byRest, byPosition,
 }
 
-// place finds the place of the file, with the folder's numbering if it has one.
 func (p *placer) place(folder numbering) placement {
 	switch {
 	case len(p.rel.Seasons) > 1:
@@ -240,12 +232,10 @@ func (p *placer) try(only int) (int, placement) {
 
 func (p *placer) regular() bool { return !p.half() && !p.isSpecial() }
 
-// half reports whether the name states a half episode, as recaps are numbered: 12.5.
 func (p *placer) half() bool {
 	return slices.ContainsFunc(p.rel.Episodes, func(e float64) bool { return e != math.Trunc(e) || e < 0 })
 }
 
-// whole cuts numbers to whole ones.
 func whole(numbers []float64) []int {
 	out := make([]int, 0, len(numbers))
 	for _, n := range numbers {
@@ -284,7 +274,6 @@ func (p *placer) refusal() lang.Text {
 	return lang.Textf("episodes %s fit nowhere in TMDB's seasons", numbers(p.eps))
 }
 
-// found builds a placement from slots. The slots of one file must be of one season.
 func (p *placer) found(list []slot, by *method, why string, args ...any) placement {
 	another := func(s slot) bool { return s.season != list[0].season }
 	if len(list) == 0 || !p.together && slices.ContainsFunc(list, another) {
@@ -309,12 +298,10 @@ func literal(list []slot, eps []int) []slot {
 	})
 }
 
-// positions takes the file's numbers as positions in a list of slots, counted from 1 after offset.
 func positions(list []slot, eps []int, offset int) []slot {
 	return pick(list, eps, func(n int) int { return n + offset - 1 })
 }
 
-// pick returns the slots at the places of the file's numbers; none where one of the places is outside the list.
 func pick(list []slot, eps []int, place func(n int) int) []slot {
 	out := make([]slot, 0, len(eps))
 	for _, n := range eps {
@@ -361,7 +348,6 @@ func numbers(eps []int) lang.Text {
 	return lang.Text(strings.Join(runs, ""))
 }
 
-// episodesText is "episode 3" or "episodes 101 and 102".
 func episodesText(eps []int) lang.Text {
 	if len(eps) == 1 {
 		return lang.Textf("episode %s", numbers(eps))

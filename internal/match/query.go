@@ -58,8 +58,6 @@ func Queries(s Series, want Kind) []Query {
 	return l.list
 }
 
-// aroundFilm is the title of the series that may have a film without a year among its specials: the folder's title, or
-// what comes before the subtitle. "" for any other name.
 func (s Series) aroundFilm() string {
 	if s.Want != WantMovie || s.Year != 0 {
 		return ""
@@ -87,7 +85,6 @@ func (l *queryList) add(kinds []Kind, text string, year int) {
 	}
 }
 
-// kindsOf returns the kinds to ask for first and those to fall back on.
 func kindsOf(w Want) (first, second []Kind) {
 	switch w {
 	case WantMovie:
@@ -172,7 +169,6 @@ func variants(titles []release.Title) (whole, bases, parts, pieces []string) {
 	return out[:n], out[n:m], out[m:k], out[k:]
 }
 
-// mostJoined is how many words somebody may write as one.
 const mostJoined = 4
 
 // PieceOf reports whether a reading of the name is only a piece of the likeliest one.
@@ -221,7 +217,6 @@ var SubtitleMarks = []string{": ", "：", " - ", " – ", " — ", "～", "~", "
 
 var remarkMarks = slices.Concat(SubtitleMarks, []string{"(", "（", "/", "|"})
 
-// withoutSubtitle returns a title without its subtitle or remark, "" if it has none.
 func withoutSubtitle(s string) string { return Before(s, remarkMarks) }
 
 // Before returns what a title has before the first of the marks, "" if it has none of them or nothing before it.
@@ -266,7 +261,6 @@ func withoutFilmWords(s string) string {
 	return cut
 }
 
-// firstWords returns the beginning of a long title, enough to find the entry when a later word is spelt differently.
 func firstWords(s string) string {
 	w := strings.Fields(searchText(s))
 	if len(w) < 4 {
@@ -343,7 +337,6 @@ func likelyFirst(texts []string, unlisted bool) {
 // leastPhrase is how many characters a title without spaces has that is more than a word, which works may share.
 const leastPhrase = 4
 
-// remarked reports whether a text is one word of digits with Latin letters after them.
 func remarked(t string) bool {
 	rest := strings.TrimLeft(t, "0123456789")
 	return rest != t && rest != "" && !strings.Contains(t, " ") && title.Script(rest) == "latin"

@@ -112,7 +112,6 @@ func (r *Resolver) ResolveID(ctx context.Context, s Series, kind Kind, id int) R
 	return j.byID(ctx, kind, id)
 }
 
-// job is the work on one series.
 type job struct {
 	r       *Resolver
 	s       question
@@ -129,7 +128,6 @@ func (j *job) step(stage string, o *Origin, format string, args ...any) {
 	j.steps = append(j.steps, Step{Stage: stage, Detail: lang.Textf(format, args...), Origin: o})
 }
 
-// search searches until an entry convinces, the budget of searches is spent, or the Source fails.
 func (j *job) search(ctx context.Context) {
 	queries := j.withinBudget(Queries(j.s.Series, j.r.Options.Kind))
 	var more []Query // second pages, for titles so short that the first was full of others
@@ -173,7 +171,6 @@ func (j *job) idle(q Query) bool {
 	})
 }
 
-// pageRows is a full page of TMDB's search.
 const pageRows = 20
 
 func (j *job) withinBudget(queries []Query) []Query {
@@ -195,7 +192,6 @@ func (j *job) merge(q Query, hits []Hit) {
 	}
 }
 
-// unlikely reports whether an entry is of another kind than the names say.
 func (j *job) unlikely(k Kind) bool {
 	first, second := kindsOf(j.s.Want)
 	if j.s.Want == WantSpecial || j.s.Want == WantWork {
@@ -204,7 +200,6 @@ func (j *job) unlikely(k Kind) bool {
 	return j.r.Options.Kind == "" && !slices.Contains(first, k)
 }
 
-// shown reports whether a row shows the exact title: then the other kind need not be searched.
 func (j *job) shown() bool {
 	return slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
 }
@@ -216,7 +211,6 @@ func (j *job) namesWholeEntry() bool {
 	return best.hit.Kind == Movie || best.like.title.primary || title.Reads(best.hit.OriginalTitle, best.like.title.text)
 }
 
-// whole reports whether a query is a whole reading, not a part of one.
 func (j *job) whole(q Query) bool {
 	for i, t := range j.s.Titles {
 		if searchText(t.Text) == q.Text && !PieceOf(j.s.Titles, i) {
@@ -246,14 +240,12 @@ func explains(query string, h Hit) bool {
 	return false
 }
 
-// converged reports whether more searches would change nothing: one entry convinces, or two have exactly the title.
 func (j *job) converged() bool {
 	v := choose(j.pool)
 	exact := func(i int) bool { return i < len(v.ranked) && v.ranked[i].known() && v.ranked[i].like.sim >= simExact }
 	return len(v.ranked) > 0 && v.confidence >= max(Convincing, j.r.Options.MinConfidence) || exact(0) && exact(1)
 }
 
-// result turns what was gathered into a resolution.
 func (j *job) result(ctx context.Context) Resolution {
 	v := choose(j.pool)
 	if len(v.ranked) > 0 && v.ranked[0].hit.Kind == TV && !v.ranked[0].known() && j.err == nil {
@@ -293,8 +285,6 @@ const leastLikely = 0.05
 // ("video.mp4").
 const leastOfFolder = 0.5
 
-// onlyFolderSays reports whether only a folder's title speaks for a contender, and no file states an episode, a season
-// or a year.
 func (j *job) onlyFolderSays(c scored) bool {
 	says := func(f File) bool {
 		return len(f.Release.Episodes)+len(f.Release.Seasons) > 0 || f.Release.Special != ""
@@ -302,7 +292,6 @@ func (j *job) onlyFolderSays(c scored) bool {
 	return c.like.read.From != release.FromName && j.s.Year == 0 && !slices.ContainsFunc(j.s.Files, says)
 }
 
-// leastAlike is the likeness below which an entry is no candidate.
 const leastAlike = 0.55
 
 func (j *job) chosen(c scored, confidence float64, candidates []Candidate, why lang.Text) Resolution {
@@ -337,7 +326,6 @@ func withTitle(e *Entry, text string) *Entry {
 	return &with
 }
 
-// hitOf returns the row that an entry would have.
 func hitOf(e *Entry) Hit {
 	return Hit{
 		Kind: e.Kind, ID: e.ID, Title: e.Title, OriginalTitle: e.OriginalTitle, OriginalLanguage: e.OriginalLanguage,

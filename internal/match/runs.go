@@ -14,14 +14,12 @@ const (
 	courGap   = 45 * 24 * time.Hour
 )
 
-// slot is one regular episode in airing order.
 type slot struct {
 	season  int
 	episode Episode
 	aired   time.Time // zero when unknown
 }
 
-// layout is an entry's episodes, prepared once for all files of a series.
 type layout struct {
 	all      []slot        // the regular episodes in order
 	specials []slot        // those of season 0
@@ -40,7 +38,6 @@ func layoutOf(e *Entry) *layout {
 	return l
 }
 
-// regular lists the episodes of all seasons from 1 on, by season and number.
 func regular(e *Entry) []slot {
 	var out []slot
 	seasons := slices.Clone(e.Seasons)
@@ -53,7 +50,6 @@ func regular(e *Entry) []slot {
 	return out
 }
 
-// slots lists the episodes of one season by number.
 func slots(s Season) []slot {
 	out := make([]slot, 0, len(s.Episodes))
 	for _, ep := range s.Episodes {
@@ -64,7 +60,6 @@ func slots(s Season) []slot {
 	return out
 }
 
-// season finds a season by its number.
 func (e *Entry) season(n int) (Season, bool) {
 	if i := slices.IndexFunc(e.Seasons, func(s Season) bool { return s.Number == n }); i >= 0 {
 		return e.Seasons[i], true
@@ -107,7 +102,6 @@ func runs(list []slot, gap time.Duration) [][]slot {
 	return out
 }
 
-// nextDated returns the first episode after i of the same season with a date, -1 for none.
 func nextDated(list []slot, i int) int {
 	for k := i + 1; k < len(list) && list[k].season == list[i].season; k++ {
 		if !list[k].aired.IsZero() {
@@ -159,12 +153,10 @@ func byLaterCour(p *placer) placement {
 		"by position in the run of season %d that begins with E%02d in %d", n, first.episode.Number, p.year)
 }
 
-// begunIn returns the runs whose first episode aired in the year.
 func begunIn(year int, runs [][]slot) [][]slot {
 	return slices.DeleteFunc(runs, func(run []slot) bool { return firstYear(run) != year })
 }
 
-// byYear finds the season or the run that began in the year of the name.
 func byYear(p *placer) placement {
 	if p.year == 0 || p.season > 0 {
 		return placement{}
@@ -195,7 +187,6 @@ func byYear(p *placer) placement {
 		p.found(literal(run, p.eps), viaYear, "the number is in the run that begins in %d", p.year))
 }
 
-// byRuns finds a season that TMDB merged into another one: the n-th run of episodes between pauses.
 func byRuns(p *placer) placement {
 	if p.season == 0 {
 		return placement{}

@@ -40,7 +40,6 @@ const (
 	genreAnimation   = 16
 )
 
-// contender is an entry in the running: the row that a search gave and, once fetched, the entry itself.
 type contender struct {
 	hit       Hit
 	entry     *Entry
@@ -51,7 +50,6 @@ type contender struct {
 	fallback  bool // found among the other kind than the name says
 }
 
-// scored is a contender with what speaks for it.
 type scored struct {
 	contender
 	titles  []named
@@ -62,8 +60,6 @@ type scored struct {
 
 func (c contender) known() bool { return c.entry != nil }
 
-// score weighs one contender for a series. It is pure: the same input gives the same score, whatever the order in
-// which TMDB listed it.
 func score(s question, c contender) scored {
 	out := scored{contender: c}
 	if c.entry != nil {
@@ -117,12 +113,10 @@ func (c *scored) add(name string, w float64, detail lang.Text) {
 	c.reasons = append(c.reasons, Reason{Name: name, Weight: w, Detail: detail})
 }
 
-// spelt reports whether two titles differ at most in case and spaces; "" equals nothing.
 func spelt(a, b string) bool {
 	return a != "" && strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
 }
 
-// weighYear compares the year of the name, or of the matched title, with the years of the entry.
 func (c *scored) weighYear(s Series) {
 	y := s.Year
 	if y == 0 {
@@ -148,7 +142,6 @@ func (c *scored) weighYear(s Series) {
 	}
 }
 
-// yearDistance is how far the year is from the nearest year of the entry, -1 if its years are unknown.
 func (c *scored) yearDistance(y int) int {
 	own := c.like.title.base // a title of the entry may state the year: "Title (2014)"
 	if slices.ContainsFunc(c.titles, func(t named) bool { return t.seq.Year == y && t.base == own }) {
@@ -173,7 +166,6 @@ func (c *scored) yearDistance(y int) int {
 	return best
 }
 
-// years are those in which the seasons and episodes aired, 0 for one without a date.
 func (e *Entry) years() []int {
 	var years []int
 	for _, s := range e.Seasons {
@@ -188,7 +180,6 @@ func (e *Entry) years() []int {
 // modernYear is when streams of broadcasts, and soon after today's codecs, came up.
 const modernYear = 2010
 
-// lastYear is the year of a film, or in which the last known episode of a series aired; 0 if unknown.
 func (c *scored) lastYear() int {
 	if c.hit.Kind == Movie {
 		return c.hit.Year
@@ -248,7 +239,6 @@ func (c *scored) weighEpisodes(s Series) {
 	}
 }
 
-// weighSeason is for names that state a season.
 func (c *scored) weighSeason(s Series, last int, all []slot) {
 	season, ok := c.entry.season(s.Season)
 	switch {
@@ -267,7 +257,6 @@ func (c *scored) hasSeason(n int, all []slot) bool {
 	return ok || len(runs(all, courGap)) >= n
 }
 
-// weighStyle uses that an anime library holds animation, mostly East Asian, and that only anime names have some styles.
 func (c *scored) weighStyle(s Series) {
 	genres := c.hit.Genres
 	if c.entry != nil && len(c.entry.Genres) > 0 {
@@ -303,7 +292,6 @@ const (
 	calInexact  = 2.0
 )
 
-// verdict is a ranking of contenders and the confidence that the first one is right.
 type verdict struct {
 	ranked     []scored
 	confidence float64
@@ -323,7 +311,6 @@ func choose(all []scored) verdict {
 	return v
 }
 
-// confidenceOf estimates the chance that the contender at i of a ranked list is right.
 func confidenceOf(ranked []scored, i int) float64 {
 	own := ranked[i].score
 	rivals := 1.0
@@ -335,7 +322,6 @@ func confidenceOf(ranked []scored, i int) float64 {
 	return ranked[i].likely() / rivals
 }
 
-// likely estimates the chance that an entry of this score is right at all, whatever its rivals.
 func (c scored) likely() float64 {
 	x := calConstant + calScore*min(c.score, calTop)
 	if c.like.sim < almostExact {
@@ -361,7 +347,6 @@ func (c scored) contradicted(s question) bool {
 	})
 }
 
-// maxCandidates bounds the list in a record.
 const maxCandidates = 5
 
 func candidates(ranked []scored) []Candidate {

@@ -11,19 +11,16 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// How alike a season's name must be: to the part of a title after the show's own, and to a whole title.
 const (
 	arcLeast  = 0.9
 	nameLeast = 0.97
 )
 
-// namedSeason is a season with a name of its own, in normalised spelling.
 type namedSeason struct {
 	Season
 	norm string
 }
 
-// namedSeasons returns the regular seasons that have a name of their own.
 func (e *Entry) namedSeasons() []namedSeason {
 	var out []namedSeason
 	for _, s := range e.Seasons {
@@ -34,8 +31,6 @@ func (e *Entry) namedSeasons() []namedSeason {
 	return out
 }
 
-// arcOf finds the season that is named like the text (norm is its normal form), or like its rest after the entry's
-// title; 0 for none. Specials are left to specialTitle.
 func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 	best, bestSim := 0, 0.0
 	for _, s := range e.namedSeasons() {
@@ -105,7 +100,6 @@ func arcRead(e *Entry, titles []named, rest string) int {
 	return best.season
 }
 
-// surelyRead is how much better a season's name must fit than that of the next.
 const surelyRead = 0.5
 
 // eastAsian reports whether all names of seasons are in East Asian letters, because TMDB was asked in such a language.
@@ -155,7 +149,6 @@ func plainName(e *Entry, season, text string) bool {
 	return false
 }
 
-// placeholderSeasonRE matches what TMDB calls a season without a name, in normalised spelling.
 var placeholderSeasonRE = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?:` + words().season + `) ?\d*|specials?|extras|` +
 		`第 ?\d+ ?(?:季|期|シーズン)|\d+ (?:seria|sezon|сезон|series))$`)
@@ -163,7 +156,6 @@ var placeholderSeasonRE = sync.OnceValue(func() *regexp.Regexp {
 
 func placeholderSeason(norm string) bool { return placeholderSeasonRE().MatchString(norm) }
 
-// withoutArticles leaves out words that are optional in names.
 func withoutArticles(norm string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(norm, " the ", " "), "the ")
 }
@@ -203,8 +195,6 @@ func bySeasonName(p *placer) placement {
 	return p.found(literal(seasonSlots(p.all, n), p.eps), viaName, "season %d has %s", n, inTitle(viaName))
 }
 
-// statesNumber returns what the name of a season has before the number that the file states, if TMDB gives the season
-// another number and the text is not the show's title; "" for any other season.
 func (p *placer) statesNumber(s Season) string {
 	base, seq := splitSequel(title.Normalize(s.Name))
 	if s.Number == 0 || s.Number == p.season || seq != (Sequel{Season: p.season}) ||
@@ -214,8 +204,6 @@ func (p *placer) statesNumber(s Season) string {
 	return base
 }
 
-// seasonByNumberedName returns the only season whose name is one of the file's titles followed by the season's number,
-// 0 for none.
 func seasonByNumberedName(p *placer, e *Entry) int {
 	found := 0
 	for _, s := range e.Seasons {

@@ -82,7 +82,6 @@ var placeholderRE = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?:` + words().episode + `) ?\d+|第 ?\d+ ?[話话集回]|\d+)$`)
 })
 
-// tail is a normalised title and its last words; prev and last are empty where there are fewer.
 type tail struct {
 	text       string
 	words      []string
@@ -97,7 +96,6 @@ func tailOf(norm string) *tail {
 	return t
 }
 
-// before returns the title without its last n words and a "the" in front of them.
 func (t *tail) before(n int) string {
 	end := len(t.text)
 	for _, w := range t.words[len(t.words)-n:] {
@@ -106,10 +104,8 @@ func (t *tail) before(n int) string {
 	return strings.TrimSuffix(t.text[:max(end, 0)], " the")
 }
 
-// word returns the n-th word from the end, counted from 1.
 func (t *tail) word(n int) string { return t.words[len(t.words)-n] }
 
-// numberBefore returns the word before the last one as a number, if the last one is one of the words; 0 for none.
 func (t *tail) numberBefore(words map[string]bool) int {
 	if !words[t.last] {
 		return 0
@@ -117,7 +113,6 @@ func (t *tail) numberBefore(words map[string]bool) int {
 	return smallNumber(t.prev)
 }
 
-// numberAfter returns the last word as a number, if the word before it is one of the words; 0 for none.
 func (t *tail) numberAfter(words map[string]bool) int {
 	if !words[t.prev] {
 		return 0
@@ -125,7 +120,6 @@ func (t *tail) numberAfter(words map[string]bool) int {
 	return sequelNumber(t.last)
 }
 
-// none is what a rule returns if it does not apply.
 func none() (string, Sequel) { return "", Sequel{} }
 
 // markers are the ways in which the end of a title says which sequel it is, tried from the top. words is how many words
@@ -213,7 +207,6 @@ var markers = []struct {
 	}, "salt harbor the second tide", "salt harbor", Sequel{Season: 2}},
 }
 
-// cutMarker takes one marker off the end of a title; a zero Sequel where there is none.
 func cutMarker(norm string) (string, Sequel) {
 	t := tailOf(norm)
 	for _, m := range markers {
@@ -239,7 +232,6 @@ func cutYear(t *tail) (string, Sequel) {
 	return m[1], Sequel{Year: y}
 }
 
-// cutHan looks for the season words of scripts outside Latin, at the ends of titles that can have them.
 func cutHan(t *tail) (string, Sequel) {
 	s := t.text
 	if s[len(s)-1] < 0x80 && (!endsInDigit(s) || !strings.Contains(s, "시즌") && !strings.Contains(s, "シーズン")) {
@@ -277,7 +269,6 @@ func endsInDigit(s string) bool {
 	return end >= '0' && end <= '9'
 }
 
-// sequelNumber reads a number that may count sequels; 0 when it is none.
 func sequelNumber(w string) int {
 	if n := smallNumber(w); n <= 30 {
 		return n
@@ -288,7 +279,6 @@ func sequelNumber(w string) int {
 //go:embed words.txt
 var wordsText string
 
-// vocabulary is words.txt as it is looked up.
 type vocabulary struct {
 	numbers, han                                     map[string]int
 	alone, ordinals, whole, pieces, specials, common map[string]bool
@@ -299,7 +289,6 @@ type vocabulary struct {
 	season, episode                                  string   // alternatives of a regular expression
 }
 
-// words reads words.txt when the first title is compared.
 var words = sync.OnceValue(func() *vocabulary {
 	list := wordlist.Parse(wordsText)
 	v := &vocabulary{

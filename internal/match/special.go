@@ -24,7 +24,6 @@ func (p *placer) isSpecial() bool {
 	return ok && n == 0
 }
 
-// special places a special, or says why it can't.
 func (p *placer) special() placement {
 	if len(p.specials) == 0 {
 		return placement{why: "a special, and TMDB lists none"}
@@ -47,13 +46,11 @@ func (p *placer) special() placement {
 	return placement{why: "a special: neither its title nor its date tells which"}
 }
 
-// How alike the name of a special must be: to a part of a title, or to a whole one.
 const (
 	specialLeast = 0.9
 	specialWhole = 0.97
 )
 
-// specialName is the title of a special, and without the number that tells it from others of that title.
 type specialName struct {
 	named
 	stem   string
@@ -102,7 +99,6 @@ func alike(texts []string, least float64) func(name string) bool {
 	}
 }
 
-// rests are what the readings have after the show's title, if it may be a name and no season has it.
 func (p *placer) rests() []string {
 	if p.hint.Arc > 0 {
 		return nil
@@ -116,7 +112,6 @@ func (p *placer) rests() []string {
 	return out
 }
 
-// specialTexts are what follows the show's title in the name, and the episode's title.
 func (p *placer) specialTexts() []string {
 	var texts []string
 	add := func(s string) {
@@ -134,8 +129,6 @@ func (p *placer) specialTexts() []string {
 	return texts
 }
 
-// wholeTexts are the readings of the name, alone and with the word for a special or the year after them, without those
-// that name the show or a season.
 func (p *placer) wholeTexts() []string {
 	if n, stated := p.rel.Season(); stated && n > 0 {
 		return nil
@@ -161,13 +154,11 @@ func (p *placer) wholeTexts() []string {
 	return texts
 }
 
-// matches reports whether a title equals the text, apart from spaces and a year of its own.
 func (t named) matches(norm string) bool {
 	return title.Similarity(t.norm, norm) >= simExact ||
 		t.seq == Sequel{Year: t.seq.Year} && title.Similarity(t.base, norm) >= simExact
 }
 
-// specialsNamed are the specials whose title is like one, with or without its number.
 func (p *placer) specialsNamed(like func(name string) bool) []slot {
 	var whole, stem []slot
 	for i, s := range p.specials {
@@ -188,8 +179,6 @@ func (p *placer) specialsNamed(like func(name string) bool) []slot {
 	return whole
 }
 
-// one accepts specials that the name picks out: the only one for a single file, or of several the one with the file's
-// number.
 func (p *placer) one(hits []slot, why lang.Text) placement {
 	numbers, n := p.rel.Episodes, 0
 	if len(numbers) == 1 {
@@ -205,14 +194,12 @@ func (p *placer) one(hits []slot, why lang.Text) placement {
 	return placement{}
 }
 
-// numberOf returns the number at the end of a special's title, 0 for none.
 func (p *placer) numberOf(special slot) int {
 	return p.names[slices.IndexFunc(p.specials, func(s slot) bool {
 		return s.episode.Number == special.episode.Number
 	})].number
 }
 
-// specialDate finds the one special of the year that the name states, if no regular episode aired in it.
 func specialDate(p *placer) placement {
 	if p.year == 0 || len(p.rel.Episodes) > 1 || airedIn(p.all, p.year) {
 		return placement{}
@@ -256,5 +243,4 @@ func onlyWork(p *placer) placement {
 		p.hint.Rest)
 }
 
-// placeholderEpisode reports whether TMDB gives such a name to an episode that has no title.
 func placeholderEpisode(norm string) bool { return placeholderRE().MatchString(norm) }

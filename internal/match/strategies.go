@@ -53,7 +53,6 @@ func byOverall(p *placer) placement {
 	return at
 }
 
-// stated reports whether the name states its season outright, not as the end or a part of its title.
 func (p *placer) stated() bool { return len(p.rel.Seasons) > 0 }
 
 // bySeason takes the season of the name as TMDB's. Numbers that the season lacks count from the first season if that
@@ -141,8 +140,6 @@ func byArc(p *placer) placement {
 		p.found(positions(list, p.eps, 0), by, "by position in season %d, which has %s", s.Number, inTitle(by)))
 }
 
-// foreignArc looks for the arc among the seasons' names in the language of a title, then in Japanese for a name that
-// reads like one.
 func foreignArc(p *placer) (season int, by *method) {
 	if season = englishArc(p); season != 0 || p.err != nil {
 		return season, viaName
@@ -186,7 +183,6 @@ func englishArc(p *placer) int {
 	return arcOf(e, p.titles, arcs[i].Text, arcs[i].Text, arcs[i].Rest)
 }
 
-// calledIn returns the entry with its seasons' names in another language, nil if the source can't tell.
 func (p *placer) calledIn(language string) *Entry {
 	namer, ok := p.src.(SeasonNamer)
 	if !ok {
@@ -214,7 +210,6 @@ func (p *placer) severalSeasons() bool {
 	return len(p.all) > 0 && p.all[len(p.all)-1].season != p.all[0].season
 }
 
-// byPart finds a part of a season: the run between two pauses.
 func byPart(p *placer) placement {
 	if p.part == 0 {
 		return placement{}
@@ -298,7 +293,6 @@ func byPosition(p *placer) placement {
 	return p.found(positions(p.all, p.eps, 0), viaCounted, "counted over all seasons")
 }
 
-// nearYear reports whether regular episodes aired in the year of the name or next to it; also if no date is known.
 func (p *placer) nearYear() bool { return p.near(p.all) }
 
 func (p *placer) near(list []slot) bool {
@@ -307,7 +301,6 @@ func (p *placer) near(list []slot) bool {
 	return !slices.ContainsFunc(list, dated) || slices.ContainsFunc(list, near)
 }
 
-// longest is the number of episodes of the longest season of a list: a greater number can only count the whole show.
 func longest(list []slot) int {
 	most := 0
 	for _, run := range runs(list, 1<<62) {
@@ -316,7 +309,6 @@ func longest(list []slot) int {
 	return most
 }
 
-// rolling reports whether episode numbers go on through the seasons instead of starting anew.
 func rolling(all []slot) bool {
 	several := false
 	for i := 1; i < len(all); i++ {
@@ -328,7 +320,6 @@ func rolling(all []slot) bool {
 	return several
 }
 
-// seasonSlots returns the part of all, which is in the order of seasons, that one season has.
 func seasonSlots(all []slot, n int) []slot {
 	bySeason := func(s slot, n int) int { return s.season - n }
 	from, _ := slices.BinarySearchFunc(all, n, bySeason)
@@ -336,7 +327,6 @@ func seasonSlots(all []slot, n int) []slot {
 	return all[from:to:to]
 }
 
-// whole places a file or folder that names no episode: a batch of a season.
 func (p *placer) whole() placement {
 	if at := numberAtEnd(p); at.ok {
 		return at

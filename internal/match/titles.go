@@ -22,7 +22,6 @@ const (
 	simExact    = 0.985 // and above is the same title
 )
 
-// named is one title of an entry, prepared for comparison.
 type named struct {
 	text string
 	norm string
@@ -77,7 +76,6 @@ func distinctNames(all []AltTitle, own int) []named {
 	return out
 }
 
-// likeness is the best agreement between a series' readings and an entry's titles.
 type likeness struct {
 	sim    float64
 	read   reading // the one that agrees best
@@ -123,7 +121,6 @@ func Whole(s Series, e *Entry) bool {
 	return compareParts(q.read, e, titles, best).sim >= simHead
 }
 
-// almostExact ends the comparison: no inexact agreement outweighs it.
 const almostExact = 0.94
 
 // sameSpelling is for titles in Latin letters that differ only in how long vowels and particles of Japanese are
@@ -176,7 +173,6 @@ func comparePairs(readings []reading, want wanted, titles []named, alike func(a,
 	return best
 }
 
-// pair compares one reading with one title and returns which marker only the reading has.
 func pair(r reading, w wanted, t named, alike func(a, b string) float64) (float64, Sequel) {
 	best, file := alike(r.norm, t.norm), Sequel{}
 	if best == 1 {
@@ -218,7 +214,6 @@ type wanted struct {
 	film               bool // the name says a film, and these are the titles of one
 }
 
-// spaceless reports whether a title is in a script without spaces.
 func spaceless(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return scriptClass(r) == 1 })
 }
@@ -267,7 +262,6 @@ func compareParts(readings []reading, e *Entry, titles []named, best likeness) l
 	return best
 }
 
-// official reports whether a text is a name, original or translated title.
 func official(titles []named, norm string) bool {
 	return slices.ContainsFunc(titles, func(t named) bool { return t.primary && t.norm == norm })
 }

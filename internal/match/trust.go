@@ -142,8 +142,6 @@ var doubts = []struct {
 
 func (p *placer) enoughSpecials() bool { return len(p.specials) >= p.highest() }
 
-// specialSharesWords reports whether the words by which a season was found are also in the name of a special that no
-// word calls one, or may be because the special has no name.
 func specialSharesWords(p *placer) bool {
 	return slices.ContainsFunc(p.names, func(n specialName) bool {
 		return n.norm == "" || !hasPieceWord(n.norm) && (len(p.arcWords) == 0 || within(p.arcWords, nameWords(n.norm)))
@@ -162,7 +160,6 @@ func hasFilmWord(text string) bool {
 		slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().filmsOrSpecials[w] && !spaceless(w) })
 }
 
-// withDoubts returns a placement with its trust as the doubts leave it.
 func (p *placer) withDoubts(at placement) placement {
 	if !at.ok || len(p.eps) == 0 {
 		return at
@@ -202,7 +199,6 @@ func seasonUnclear(p *placer, at placement) bool {
 	})
 }
 
-// yearPicksSeason reports whether of all seasons that are long enough only that of a place aired in the name's year.
 func yearPicksSeason(p *placer, at placement) bool {
 	if p.rel.Year == 0 || !airedIn(at.slots, p.rel.Year) {
 		return false
@@ -212,12 +208,8 @@ func yearPicksSeason(p *placer, at placement) bool {
 	})
 }
 
-// leastLonger is how many longer alternative titles the show's own has at least: those of seasons, films and specials
-// begin with it.
 const leastLonger = 2
 
-// longerTitlesExist reports whether titles begin with a text as they do with the show's own: an official one, or
-// several others.
 func longerTitlesExist(p *placer, norm string) bool {
 	longer := 0
 	for _, t := range p.titles {
@@ -232,7 +224,6 @@ func longerTitlesExist(p *placer, norm string) bool {
 	return longer >= leastLonger
 }
 
-// isShowTitle reports whether a text is a title of the show as a whole, or, by reads, how one is read.
 func (p *placer) isShowTitle(norm string, reads func(japanese, latin string) bool) bool {
 	return slices.ContainsFunc(p.titles, func(t named) bool {
 		return t.primary && (title.Similarity(t.norm, norm) >= almostExact || title.Compact(t.norm) == title.Compact(norm) ||

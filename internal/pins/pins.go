@@ -33,7 +33,6 @@ type Pin struct {
 	Name   string     `json:"name,omitempty" doc:"what the entry was called when it was pinned"`
 }
 
-// Bounds of what a pin may say; TMDB stays far below them.
 const (
 	maxSeason = 9999
 	maxOffset = 99999
@@ -96,7 +95,6 @@ func pathKey(path string) string {
 	return key
 }
 
-// maxID is beyond any id that TMDB has given.
 const maxID = 1 << 31
 
 // ParseEntry reads "tv/26209", "movie/129", "tv:26209" or the address of a page on themoviedb.org, such as
@@ -171,7 +169,6 @@ func (p Pin) comment() string {
 	return "# " + p.Entry() + ": " + p.Name
 }
 
-// takeName gives the pin the name that the comment above it says, and reports whether it does.
 func (p *Pin) takeName(comment string) bool {
 	name, ok := strings.CutPrefix(comment, "# "+p.Entry()+": ")
 	p.Name = strings.TrimSpace(name)
@@ -190,7 +187,6 @@ func quoted(s string) string {
 	return s
 }
 
-// parseLine reads one line that is neither empty nor a comment. The error is a sentence for the user.
 func parseLine(line string) (Pin, error) {
 	entry, rest := word(line)
 	var p Pin

@@ -26,7 +26,6 @@ const versionMark = "# anivault pins "
 
 const version = 1
 
-// header is what a new file begins with; what is said in it is in the language of the process.
 const header = versionMark + `1
 # One choice a line; of two for the same thing the later one wins, and a longer path wins over a shorter one ` +
 	`and over a title.

@@ -34,7 +34,6 @@ var withoutEpisode = StatusInfo{
 	"`anivault match --explain PATH` shows why; `anivault pin` sets an entry, season or offset right",
 }
 
-// afterAsking is the next step where a person was asked and gave no answer.
 const afterAsking = "`anivault pin` says which entry a file, a folder or a title is; " +
 	"`anivault match --explain PATH` shows what was asked and how it compares"
 

@@ -141,10 +141,8 @@ func (w *csvWriter) Match(r Record) error {
 	return w.write([]byte(b.String()))
 }
 
-// Close writes no summary: every row of the file is one media file.
 func (w *csvWriter) Close(Summary) error { return w.Flush() }
 
-// formula reports whether a spreadsheet may run the cell instead of showing it.
 func formula(s string) bool { return s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) }
 
 // writeCell quotes only where RFC 4180 asks for it, and for outer spaces, which some readers drop. Line breaks

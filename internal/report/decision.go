@@ -124,7 +124,6 @@ func (r *Record) fail(err error, code ErrorFunc) {
 	r.Error = &Error{Code: c, Message: oneLine(message)}
 }
 
-// oneLine is the text if it is on one line, else its English on one.
 func oneLine(text lang.Text) lang.Text {
 	english := text.String()
 	if one := ui.OneLine(english); one != english {
@@ -133,7 +132,6 @@ func oneLine(text lang.Text) lang.Text {
 	return text
 }
 
-// round4 rounds a confidence to four digits and keeps it within 0 to 1: a record never claims NaN.
 func round4(c float64) float64 {
 	return min(1, max(0, finite(c)))
 }
@@ -150,7 +148,6 @@ func candidates(in []match.Candidate) []Candidate {
 	return out
 }
 
-// finite rounds a score to four digits; JSON has no NaN and no infinity, so these become 0.
 func finite(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0

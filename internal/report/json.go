@@ -160,7 +160,6 @@ func (w *jsonText) value(b []byte, f *form, p unsafe.Pointer) []byte {
 	}
 }
 
-// listLen returns the length of the list at p, which is not a matter of its elements.
 func listLen(p unsafe.Pointer) int { return len(*(*[]byte)(p)) }
 
 func (w *jsonText) list(b []byte, elem *form, first unsafe.Pointer, n int) []byte {
@@ -214,7 +213,6 @@ func (w *jsonText) object(b []byte, f *form, p unsafe.Pointer) []byte {
 	return append(b, '}')
 }
 
-// empty reports whether the field's value at p, no text and no int, is left out with omitempty.
 func (t *tagged) empty(p unsafe.Pointer) bool {
 	switch t.kind {
 	case reflect.Slice:
@@ -232,8 +230,6 @@ func (t *tagged) empty(p unsafe.Pointer) bool {
 	}
 }
 
-// float appends a number as ECMAScript does: plain, unless it is very large or very small, and then with the shortest
-// exponent.
 func (w *jsonText) float(b []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		w.err = fmt.Errorf("write JSON: no form for the number %v", f)
@@ -256,7 +252,6 @@ func (w *jsonText) float(b []byte, f float64) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// plain are the bytes that a JSON string holds as they are.
 var plain = func() (t [256]bool) {
 	for c := ' '; c < 0x7f; c++ {
 		t[c] = c != '"' && c != '\\'
@@ -332,7 +327,6 @@ func (w *jsonWriter) form(before string, v any, after string) (err error) {
 	return err
 }
 
-// hide takes away what only --explain shows. Lists that others may have are not changed.
 func (r *Record) hide() {
 	r.Steps = nil
 	if slices.ContainsFunc(r.Candidates, func(c Candidate) bool { return c.Score != 0 || c.Reasons != nil }) {

@@ -47,7 +47,6 @@ type seasonKey struct {
 	age    lang.Text
 }
 
-// heldSeasons bounds what is held where no folder ends, as in a list of names.
 const heldSeasons = 64
 
 const (
@@ -76,7 +75,6 @@ func (s *seasons) Match(r Record) error {
 	return nil
 }
 
-// Flush keeps what is held: nobody wants to read a season that grows line by line.
 func (s *seasons) Flush() error { return s.table.Flush() }
 
 func (s *seasons) Close(Summary) error {
@@ -86,7 +84,6 @@ func (s *seasons) Close(Summary) error {
 	return s.table.Flush()
 }
 
-// continues reports whether a file of a new folder belongs to what is held.
 func (s *seasons) continues(r *Record) bool {
 	return r.Status == Matched && s.files.Len() == 0 && slices.ContainsFunc(s.held, func(h *season) bool {
 		return h.key.kind == r.Kind && h.key.id == r.TMDBID

@@ -156,7 +156,6 @@ func (p printer) trouble(x *trouble, offline bool) {
 	p.para(2, lang.Sprintf("next: %s", x.next(p.opts, offline)))
 }
 
-// next returns the next step. Where the trouble is in one folder only, the command names it, else what was given.
 func (x *trouble) next(opts Options, offline bool) string {
 	if x.code != "" {
 		return lang.Say(x.codeInfo(opts.Ending, offline).Next)
@@ -173,7 +172,6 @@ func (x *trouble) next(opts Options, offline bool) string {
 	return withPath(lang.Say(next), path)
 }
 
-// codeInfo explains the files' code. An offline run was asked to leave files blocked; in CacheOnly a person can end it.
 func (x *trouble) codeInfo(e Ending, offline bool) CodeInfo {
 	info := x.code.Info()
 	switch {
@@ -228,8 +226,6 @@ type Tally struct {
 	troubles    []*trouble
 }
 
-// trouble is one kind of unsettled files: those of a status, and of one code where there is an error. Of matched files
-// it is those without an episode.
 type trouble struct {
 	status  Status
 	code    Code
@@ -239,8 +235,6 @@ type trouble struct {
 	last    string // the folder counted last: records come folder by folder
 }
 
-// folderTrouble is the trouble of one folder: how many files, the first one and what is said of it, and whether the
-// same is said of them all.
 type folderTrouble struct {
 	dir, name, path string
 	why             lang.Text

@@ -10,11 +10,10 @@ import (
 )
 
 const (
-	placeCol = 12 // "S01E01-E12" and the longest status, with the indent of a series' files
-	sureCol  = 4  // "100%"
-	leadCols = 2 + placeCol + 1 + sureCol + 2
-	minWidth = leadCols + 15
-	// titlesFrom is the width from which episode titles have room of their own beside file names.
+	placeCol   = 12 // "S01E01-E12" and the longest status, with the indent of a series' files
+	sureCol    = 4  // "100%"
+	leadCols   = 2 + placeCol + 1 + sureCol + 2
+	minWidth   = leadCols + 15
 	titlesFrom = 100
 )
 
@@ -73,10 +72,8 @@ func (t *table) record(b *strings.Builder, r Record, dir, name string) {
 	}
 }
 
-// Close prints nothing: the summary for people goes to stderr (Tally.Write).
 func (t *table) Close(Summary) error { return t.Flush() }
 
-// folder starts a new block where the folder changes. Names without a folder have no such line.
 func (t *table) folder(b *strings.Builder, dir string) {
 	if t.begun && dir == t.dir {
 		return
@@ -124,8 +121,6 @@ func (t *table) entry(b *strings.Builder, r Record) {
 	t.line(b, ui.Dim, rest+original+age)
 }
 
-// file prints the line of one file: where it belongs or what became of it, how sure that is, its name. It reports
-// whether the line says why, too: a skipped file's reason stands there where it and the name have room.
 func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 	label, sure := lang.Say(string(r.Status)), ""
 	if r.Status == Matched {
@@ -179,7 +174,6 @@ func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 	return said
 }
 
-// reason says below a file why it is not simply matched, unless its line or the file above said the same.
 func (t *table) reason(b *strings.Builder, r Record, said bool) {
 	why := ""
 	if !said {
@@ -194,7 +188,6 @@ func (t *table) reason(b *strings.Builder, r Record, said bool) {
 	}
 }
 
-// weighed prints, for --explain, what was asked and weighed for a group of files, once above the first of them.
 func (t *table) weighed(b *strings.Builder, r Record) {
 	var lines []string
 	for _, s := range r.Steps {
@@ -228,10 +221,8 @@ func (t *table) weighed(b *strings.Builder, r Record) {
 	}
 }
 
-// placing is the stage of the steps that are about one file.
 const placing = "place"
 
-// placed says, for --explain, how one file was placed: why it is that episode, and the steps that led there.
 func (t *table) placed(r Record) string {
 	var parts []lang.Text
 	if r.Status == Matched && r.Why() == "" && r.Reason != "" {
@@ -248,7 +239,6 @@ func (t *table) placed(r Record) string {
 	return ui.Printable("-> " + lang.Say(lang.Join(parts, "; ")))
 }
 
-// block prints dimmed text under the file names, wrapped.
 func (t *table) block(b *strings.Builder, text string) {
 	const indent = 4
 	width := t.opts.Width
@@ -266,7 +256,6 @@ func (t *table) line(b *strings.Builder, code, s string) {
 	b.WriteByte('\n')
 }
 
-// hues are the colours of statuses, which are always written as a word or a number too.
 var hues = map[Status]string{
 	Matched: ui.Green, Ambiguous: ui.Yellow, Unmatched: ui.Red, Failed: ui.Red, Pending: ui.Cyan, Skipped: ui.Dim,
 }

@@ -92,13 +92,10 @@ type sink struct {
 	err  error
 }
 
-// newSink returns a sink that holds head to begin with.
 func newSink(w io.Writer, head string) *sink { return &sink{w: w, held: []byte(head)} }
 
-// heldBytes is how much is gathered at most: some hundred records, which a pipe takes at once.
 const heldBytes = 64 << 10
 
-// write gathers b, which is whole lines, and writes once heldBytes would be exceeded.
 func (s *sink) write(b []byte) error {
 	if s.err != nil {
 		return s.err
@@ -112,7 +109,6 @@ func (s *sink) write(b []byte) error {
 	return nil
 }
 
-// writeLast takes b and hands over all that is held.
 func (s *sink) writeLast(b []byte) error {
 	if err := s.write(b); err != nil {
 		return err
@@ -120,7 +116,6 @@ func (s *sink) writeLast(b []byte) error {
 	return s.Flush()
 }
 
-// Flush writes what was gathered, in one call to the underlying writer.
 func (s *sink) Flush() error {
 	if s.err != nil || len(s.held) == 0 {
 		return s.err

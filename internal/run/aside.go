@@ -30,7 +30,6 @@ type Patience struct {
 	Retries int // of a series, and as many again at the end of the list
 }
 
-// question is a series about which TMDB is asked.
 type question struct {
 	b     *intake
 	g     *group
@@ -40,7 +39,6 @@ type question struct {
 	due   time.Time
 }
 
-// aside holds the series that were set aside.
 type aside struct {
 	mu       sync.Mutex
 	waiting  []*question // each until it is due
@@ -54,7 +52,6 @@ type aside struct {
 
 func newAside() *aside { return &aside{changed: make(chan struct{}, 1)} }
 
-// change applies a change and wakes askAgain.
 func (a *aside) change(f func()) {
 	a.mu.Lock()
 	f()
@@ -65,7 +62,6 @@ func (a *aside) change(f func()) {
 	}
 }
 
-// put sets a series aside if its last attempt failed and it has retries left. It reports false if it is decided.
 func (a *aside) put(q *question, retries int) (later bool) {
 	a.change(func() {
 		a.underway--
@@ -87,8 +83,6 @@ func (a *aside) put(q *question, retries int) (later bool) {
 	return later
 }
 
-// next returns the series to ask about now, or nil. Then wait is the time until the first is due, 0 if unknown, and
-// over says that no more will come.
 func (a *aside) next() (q *question, wait time.Duration, over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,7 +102,6 @@ func (a *aside) next() (q *question, wait time.Duration, over bool) {
 	return first, 0, false
 }
 
-// rest empties the list because the run ends.
 func (a *aside) rest() []*question {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,8 +110,6 @@ func (a *aside) rest() []*question {
 	return left
 }
 
-// askAgain asks about the series that were set aside until all are decided. When ctx ends, the waiting ones keep their
-// last decision.
 func (p *pipeline) askAgain(ctx context.Context, slots chan struct{}) {
 	var resolving sync.WaitGroup
 	defer resolving.Wait()
@@ -154,7 +145,6 @@ func (p *pipeline) askAgain(ctx context.Context, slots chan struct{}) {
 	}
 }
 
-// ask asks about a series in a slot, and settles it or sets it aside.
 func (p *pipeline) ask(ctx context.Context, q *question, t decide.Turn, slots <-chan struct{}) {
 	asked := ctx
 	if q.tries != nil {

@@ -163,8 +163,6 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 	return failure
 }
 
-// decideAll takes batches as they come, several at a time if they wait, and puts each into the output in order,
-// replayed or under way. It returns when all of them are decided.
 func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<- portion) {
 	series := make(chan struct{}, max(1, p.underway))
 	var resolving sync.WaitGroup
@@ -213,7 +211,6 @@ func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
 
 func undecided(l *Line) bool { return errors.Is(l.Decision.Err, context.Canceled) }
 
-// admit puts a batch into the output and starts to decide what is not remembered of it.
 func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, series chan struct{},
 	resolving *sync.WaitGroup,
 ) {
@@ -284,13 +281,11 @@ func failedLine(b Batch) *Line {
 	return l
 }
 
-// portion is a part of the output: lines that are being decided, or records that are replayed.
 type portion struct {
 	lines    []*Line
 	replayed *results.RecordBuffer
 }
 
-// write emits what comes out, in order, until the channel is closed. After an error nothing more is emitted.
 func (p *pipeline) write(out <-chan portion, emit func(*Line) error, written func(lines int), cancel func()) error {
 	var failed error
 	fail := func(err error) {

@@ -28,7 +28,6 @@ func Walk(paths []string, options library.Options) Producer {
 	}
 }
 
-// viewOf returns the text that is read in front of the name of every file in a file's folder.
 func viewOf(f library.File, read func(string) string) string {
 	return strings.TrimSuffix(read(f.Path), f.Name)
 }

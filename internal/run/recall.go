@@ -13,7 +13,6 @@ import (
 	"github.com/anivault/anivault/internal/run/results"
 )
 
-// intake is a batch on its way through a run, and what is known of it.
 type intake struct {
 	Batch
 	lasting bool     // it can be recognised by a later run
@@ -29,7 +28,6 @@ type group struct {
 	series *match.Series  // nil: its names have not been read, or the walk left its files out
 }
 
-// recall finds out what is remembered of batches, in three sessions of the cache at most.
 func (p *pipeline) recall(ctx context.Context, batches []Batch) []*intake {
 	in := make([]*intake, len(batches))
 	var folders []results.Folder
@@ -78,7 +76,6 @@ func (b *intake) list(l *results.List) {
 	}
 }
 
-// read reads the names of a batch and groups them, keeping what is known of the groups.
 func (p *pipeline) read(b *intake) {
 	before := b.groups
 	b.groups = nil
@@ -124,7 +121,6 @@ func (b *intake) series() int64 {
 	return n
 }
 
-// replay reads the records of all files into r. It returns false unless all of them are known.
 func (b *intake) replay(r *results.RecordBuffer) bool {
 	r.Reset(len(b.Files))
 	for _, g := range b.groups {
@@ -135,7 +131,6 @@ func (b *intake) replay(r *results.RecordBuffer) bool {
 	return true
 }
 
-// replayGroup gives the lines of one group the records that are remembered; false if they are not.
 func (b *intake) replayGroup(g *group) bool {
 	if g.known == nil {
 		return false
@@ -159,7 +154,6 @@ type runMemory struct {
 	warn   func(error)
 }
 
-// warnOf warns of an error of the memory, unless the cache has warned of it.
 func (r *runMemory) warnOf(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrLocked) {
 		r.warn(err)
@@ -170,8 +164,6 @@ func (b *Batch) folder() results.Folder {
 	return results.Folder{Files: results.Files{Abs: b.Abs, View: b.View, Media: b.Media, List: b.Files}, Part: b.Part}
 }
 
-// lasting reports whether a later run can recognise the batch: each file has a time of change, or is a name and nothing
-// more.
 func (b *Batch) lasting() bool {
 	for i := range b.Files {
 		if b.Abs != "" && b.Files[i].Skip == "" && b.Files[i].ModTime.IsZero() {
@@ -199,7 +191,6 @@ func (r *runMemory) recorder(b *intake) *recorder {
 	return &recorder{memory: r, batch: b, open: len(b.groups)}
 }
 
-// settled notes that the lines of a group are decided. The call for the last group remembers the batch.
 func (k *recorder) settled(ctx context.Context, g *group) {
 	if k == nil {
 		return
@@ -222,7 +213,6 @@ func (k *recorder) settled(ctx context.Context, g *group) {
 	}
 }
 
-// decided returns what to remember of a group. ok is false where it was replayed or a file has an error.
 func (b *intake) decided(g *group) (d results.Decided, ok bool) {
 	d = results.Decided{Key: g.key, Records: make([]report.Record, len(g.files))}
 	for n, i := range g.files {

@@ -339,8 +339,6 @@ func (s *State) Write(file string) error {
 	return atomicfile.Write(file, 0o600, func(w io.Writer) error { return json.NewEncoder(w).Encode(s) })
 }
 
-// dealtWith reports whether a group is as it was when it was dealt with, and nothing has changed that could lead to
-// more.
 func (s *State) dealtWith(g *Group, basis string) bool {
 	d, known := s.Folders[g.Dir]
 	return known && d.Print == g.Print && (!d.Left || d.Basis == basis)

@@ -75,8 +75,6 @@ func (t *Tree) Writing(dir, name string) bool {
 	return err == nil && info.Mode().Type() == fs.FileMode(0) && isWritten(file)
 }
 
-// withoutNotices are the types of file systems from which no notices come of what other machines, or a program behind
-// them, change.
 var withoutNotices = map[string]bool{
 	"nfs": true, "cifs": true, "smb2": true, "fuse": true, "9p": true, "ceph": true,
 }

@@ -89,15 +89,12 @@ func New(c Config) *Watcher {
 	}
 }
 
-// retryFirst is after how long a batch that could not be dealt with is tried again for the first time; at most after a
-// rescan's period.
 const retryFirst = time.Minute
 
 // presenceCheck is the longest time until a missing watched folder is noticed where the system sends no notice;
 // searchInterval is how often Run then looks for it.
 const presenceCheck, searchInterval = time.Minute, 10 * time.Second
 
-// lookAfter is how long notices of a folder are gathered before it is looked at.
 const lookAfter = time.Second / 2
 
 // Run watches until ctx ends, whose error it then returns, or a batch says so.
@@ -174,7 +171,6 @@ func (w *Watcher) lookAtDue() {
 	}
 }
 
-// isPresent reports whether the watched folder is there. While it is not, nothing that is missing has gone.
 func (w *Watcher) isPresent() bool {
 	err := w.Disk.There()
 	switch {
@@ -205,7 +201,6 @@ func (w *Watcher) rescan() {
 	w.look(".", true)
 }
 
-// look reads a folder, and those in it that were not seen yet; with all every folder in it.
 func (w *Watcher) look(dir string, all bool) {
 	if !w.polling {
 		if err := w.Notices.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -244,7 +239,6 @@ type work struct {
 	basis  string
 }
 
-// settled returns what has settled, having looked once more, and when to ask again.
 func (w *Watcher) settled() (work, time.Time) {
 	out := work{basis: w.Basis()}
 	due, beside, next := w.machine.Due(w.now, out.basis)

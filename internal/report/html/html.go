@@ -52,7 +52,6 @@ var functions = template.FuncMap{
 	"lang": lang.Current,
 }
 
-// page is parsed when it is first needed: most runs write none.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.Must(template.New("page").Funcs(functions).Parse(pageText)).Parse(chart.Template))
 })
@@ -101,7 +100,6 @@ type gapRow struct {
 	Lines []string // titles of what is missing, files of what is there twice
 }
 
-// missingIn returns how many episodes are missing, and whether the view has anything to show.
 func missingIn(gaps []report.Gap) (episodes int, shown bool) {
 	for _, g := range gaps {
 		episodes += len(g.Missing)
@@ -110,7 +108,6 @@ func missingIn(gaps []report.Gap) (episodes int, shown bool) {
 	return episodes, shown
 }
 
-// hasGap reports whether there is anything to show: a list that is not at hand is no gap.
 func hasGap(g *report.Gap) bool { return g.Season != nil && len(g.Missing)+len(g.Twice) > 0 }
 
 func gapCards(gaps []report.Gap) []*gapCard {
@@ -172,7 +169,6 @@ type folder struct {
 	root     bool // named by the user: tomorrow it may hold anything
 }
 
-// foldersOf looks at all files of a run. Skipped ones are nobody's.
 func foldersOf(records []report.Record, roots []string) folders {
 	all := folders{}
 	for i := range records {
@@ -204,7 +200,6 @@ func foldersOf(records []report.Record, roots []string) folders {
 	return all
 }
 
-// evidenceOf tells series apart: by the candidates, or where there are none by the result.
 func evidenceOf(r *report.Record) string {
 	if len(r.Candidates) == 0 {
 		return r.Ref() + string(r.Reason)
@@ -243,7 +238,6 @@ func (all folders) pinWords(records []*report.Record, names bool) []string {
 	return words
 }
 
-// sharedTitle is the title that was read of all these names, and stands in them; "" where there is none.
 func sharedTitle(records []*report.Record) string {
 	shared := ""
 	for i, r := range records {

@@ -32,14 +32,12 @@ type view struct {
 
 type fact struct{ Name, Value string }
 
-// filter is a button: a status, no-episode, or "" for all.
 type filter struct {
 	Show  string
 	Label string
 	Count int
 }
 
-// card is one TMDB entry with its files, or one folder's files without a certain match.
 type card struct {
 	Title    string
 	Original string
@@ -103,7 +101,6 @@ func facts(s report.Summary) []fact {
 	return f
 }
 
-// filters returns a button for every status that occurs, and always for the four that a person looks for.
 func filters(p Page) []filter {
 	s, lacking := p.Summary, 0
 	for i := range p.Records {
@@ -136,8 +133,6 @@ func filters(p Page) []filter {
 	return f
 }
 
-// cards groups records, in their order: first those that need attention, by folder, then a card for each TMDB entry,
-// then those that were skipped.
 func cards(p Page) []*card {
 	var troubled, found, skipped []*card
 	byKey := map[string]*card{}
@@ -181,7 +176,6 @@ func cards(p Page) []*card {
 	return all
 }
 
-// url is the entry's page on TMDB, for following by hand: the report itself loads nothing.
 func url(kind string, id int) string {
 	if kind != "tv" && kind != "movie" || id <= 0 {
 		return ""
@@ -216,7 +210,6 @@ func (c *card) add(r *report.Record, folder, name string) {
 	c.Files = append(c.Files, f)
 }
 
-// pins says at the first of the files that were weighed alike what a pin of all of them is about.
 func (c *card) pins(all folders, names bool) {
 	for from := 0; from < len(c.Files); {
 		first := c.Files[from]
@@ -231,8 +224,6 @@ func (c *card) pins(all folders, names bool) {
 	}
 }
 
-// finish says each folder and list of candidates once, not for every file of a series, and so a reason where nothing is
-// to be done.
 func (c *card) finish(mayOpen bool) {
 	lowest, highest, lacking := 2.0, -1.0, 0
 	var folder, why, list, steps string

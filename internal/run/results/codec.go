@@ -13,7 +13,6 @@ import (
 // version is that of the stored layout. It is a part of every key, so programs with different ones share a store.
 const version = 10
 
-// codec is a wire.Codec for which a text is a number: it counts the texts in the order in which they first came.
 type codec struct {
 	wire.Codec
 	texts []string
@@ -50,7 +49,6 @@ func (c *codec) float(f *float64) {
 	}
 }
 
-// time keeps nanoseconds; the zero time is 0, at which nothing was ever decided.
 func (c *codec) time(t *time.Time) {
 	n := int64(0)
 	if !t.IsZero() {
@@ -90,7 +88,6 @@ func (c *codec) text(s *string) {
 	}
 }
 
-// dictionary is the texts that the numbers stand for: their lengths, then all of them in one.
 func (c *codec) dictionary(texts []string) []string {
 	lengths := make([]int, c.count(len(texts)))
 	size := 0
@@ -148,7 +145,6 @@ func optional[T any](c *codec, block *[]T, p **T, one func(*codec, *T)) {
 	}
 }
 
-// room returns n zero values of a block.
 func room[T any](block *[]T, n int) []T {
 	reserve(block, n)
 	start := len(*block)
@@ -158,14 +154,12 @@ func room[T any](block *[]T, n int) []T {
 	return values
 }
 
-// reserve begins a block of twice the size where this one has no room for n values.
 func reserve[T any](block *[]T, n int) {
 	if cap(*block)-len(*block) < n {
 		*block = make([]T, 0, max(n, 2*cap(*block)))
 	}
 }
 
-// replayed returns a record as it will be replayed: an answer of TMDB's is the cache's by then.
 func replayed(r report.Record, now time.Time) report.Record {
 	if r.Source == networkSource {
 		r.Source = cacheSource
@@ -176,7 +170,6 @@ func replayed(r report.Record, now time.Time) report.Record {
 	return r
 }
 
-// record is a record without its path, which the walk knows, and without what only explains.
 func (c *codec) record(r *report.Record) {
 	c.text((*string)(&r.Status))
 	c.text(&r.Kind)

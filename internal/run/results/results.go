@@ -107,7 +107,6 @@ func (m *Memory) Key(f Files, series []int) Key {
 	return d.sum()
 }
 
-// digest begins one; its sum ends it.
 func (m *Memory) digest(what string, f Files) *digest {
 	d := digests.Get().(*digest)
 	*d = (*d)[:0]
@@ -212,8 +211,6 @@ func (m *Memory) content(f *Folder) Key {
 	return d.sum()
 }
 
-// item is what is stored of a folder: the digest of its content, its series' keys, and the number of each file's
-// series.
 func (m *Memory) item(f *Folder, l *List, now time.Time) cache.Item {
 	content := m.content(f)
 	w := wire.Writer(content[:])
@@ -233,7 +230,6 @@ func (m *Memory) item(f *Folder, l *List, now time.Time) cache.Item {
 	return cache.Item{Key: m.folderKey(f).text(), Value: w.Bytes(), FetchedAt: now, ExpiresAt: now.Add(longest)}
 }
 
-// decodeList returns nil for what is damaged, and for a folder whose content is another now.
 func (m *Memory) decodeList(b []byte, f *Folder) *List {
 	r := wire.Reader(b)
 	content := m.content(f)

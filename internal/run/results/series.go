@@ -61,12 +61,10 @@ var lifetimes = map[report.Status]time.Duration{
 }
 
 const (
-	longest = 24 * time.Hour
-	// clockSlack is how far ahead of us the clock of a process that remembered may have been.
+	longest    = 24 * time.Hour
 	clockSlack = time.Minute
 )
 
-// The sources of a record, as match spells them.
 var (
 	networkSource = match.FromNetwork.String()
 	cacheSource   = match.FromCache.String()
@@ -96,8 +94,6 @@ func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*Know
 	return known, nil
 }
 
-// dropOutdated forgets decisions on entries about which the cache has newer answers. Where that can't be told, none
-// holds.
 func (m *Memory) dropOutdated(ctx context.Context, known []*Known) error {
 	var entries []Entry
 	at := map[Entry]int{}
@@ -158,8 +154,6 @@ func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *List
 	return nil
 }
 
-// term returns until when a series holds that was decided now, and when its oldest answer was fetched. ok is false for
-// a series that is not to be remembered.
 func (d *Decided) term(now time.Time) (until, oldest time.Time, ok bool) {
 	oldest = now
 	if at := d.Origin.FetchedAt; !at.IsZero() && at.Before(now) {
@@ -183,7 +177,6 @@ func (c *codec) header(k *Known) {
 	list(c, &c.blocks.seen, &k.seen, (*codec).seen)
 }
 
-// encode returns a series as it is stored: every text once, until when it holds, its entries, its records.
 func encode(d *Decided, now, until time.Time) []byte {
 	body := writer()
 	body.header(&Known{at: now, until: until, seen: d.Seen})
