@@ -2,6 +2,7 @@ package tmdb
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"compress/gzip"
 	"context"
@@ -147,6 +148,8 @@ type TransportOptions struct {
 	Proxy func(*http.Request) (*url.URL, error)
 	// Timeout is how long connecting and the TLS handshake may take each, at least 10 s.
 	Timeout time.Duration
+	// Connections is how many there are at most; 0: 20, which TMDB allows from one address.
+	Connections int
 }
 
 // maxConnections is TMDB's bound on connections from one address.
@@ -159,6 +162,7 @@ const maxConnections = 20
 // drips.
 func NewHTTPTransport(o TransportOptions) *http.Transport {
 	connect := max(o.Timeout, 10*time.Second)
+	connections := cmp.Or(o.Connections, maxConnections)
 	dialer := &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:       o.Proxy,
@@ -169,9 +173,9 @@ func NewHTTPTransport(o TransportOptions) *http.Transport {
 		TLSHandshakeTimeout:    connect,
 		ExpectContinueTimeout:  time.Second,
 		IdleConnTimeout:        90 * time.Second,
-		MaxIdleConns:           maxConnections,
-		MaxIdleConnsPerHost:    maxConnections,
-		MaxConnsPerHost:        maxConnections,
+		MaxIdleConns:           connections,
+		MaxIdleConnsPerHost:    connections,
+		MaxConnsPerHost:        connections,
 		MaxResponseHeaderBytes: 256 << 10,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
 		OnProxyConnectResponse: checkProxyAnswer,

@@ -140,6 +140,9 @@ func (u *Upstream) Close() error {
 func openWire(cfg *config.Config) (*http.Transport, error) {
 	// The request's own timeout ends first, and under its own name.
 	options := tmdb.TransportOptions{Proxy: http.ProxyFromEnvironment, Timeout: cfg.Tuning.RequestTimeout + time.Second}
+	if !cfg.AsksTMDB() {
+		options.Connections = 256 // the largest concurrency_total: the slots in force bound them
+	}
 	if caFile := cfg.TMDB.CAFile; caFile != "" {
 		pem, err := os.ReadFile(caFile)
 		if err != nil {

@@ -202,6 +202,11 @@ func TestBadSettingsNameThingValueAndRemedy(t *testing.T) {
 			},
 		},
 		{"crossed limiter values", "", []string{"ANIVAULT_RATE_BASE=60"}, []string{"rate_base", "ceiling"}},
+		{
+			"more slots than TMDB allows connections", "",
+			[]string{"ANIVAULT_CONCURRENCY_TOTAL=21"},
+			[]string{"ANIVAULT_CONCURRENCY_TOTAL=21", "20 connections"},
+		},
 		{"limiter key in the file", "limiter:\n  p_throttle: 7\n", nil, []string{"p_throttle", "7"}},
 		{
 			"base url", "",

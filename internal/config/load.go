@@ -141,7 +141,7 @@ func (c *Config) complete(env map[string]string) error {
 	if c.isDefault("limiter.concurrency") { // only the other one was chosen
 		c.Tuning.Concurrency = min(c.Tuning.Concurrency, c.Tuning.ConcurrencyTotal)
 	}
-	if err := c.Tuning.Validate(); err != nil {
+	if err := cmp.Or(c.Tuning.Validate(), c.CheckSlots(c.Tuning)); err != nil {
 		return c.crossed(err)
 	}
 	for _, d := range []struct {

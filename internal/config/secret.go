@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // Secret is a value that never shows itself: every way of printing, formatting or encoding it gives
@@ -84,6 +86,18 @@ var (
 // AsksTMDB reports whether requests go to TMDB's own address, which wants a key of TMDB's own form.
 func (c *Config) AsksTMDB() bool {
 	return c.TMDB.BaseURL.String() == SettingOf("tmdb.base_url").Default
+}
+
+// CheckSlots returns a *ratelimit.TuningError for more slots than TMDB's own address allows connections.
+func (c *Config) CheckSlots(t ratelimit.Tuning) error {
+	const key, most = "concurrency_total", 20
+	if t.ConcurrencyTotal <= most || !c.AsksTMDB() {
+		return nil
+	}
+	return &ratelimit.TuningError{
+		Keys: []string{key}, Values: []string{strconv.Itoa(t.ConcurrencyTotal)},
+		Reason: "TMDB allows 20 connections from one address", Remedy: "set concurrency_total to 20 at most",
+	}
 }
 
 // LacksKey reports whether nothing can be asked for want of a key. Other addresses, such as a gateway, may want none.

@@ -62,3 +62,14 @@ func TestAFailingQuestionGoesBehindTheOthers(t *testing.T) {
 		t.Errorf("the others took %s, and %s without", with, without)
 	}
 }
+
+func TestConnectionsFollowTheSlots(t *testing.T) {
+	b := start(t, setup{yaml: "limiter: {concurrency_total: 64, rate_base: 300, ceiling: 400, request_timeout: 10m}\n"})
+	b.must(200, "/3/configuration") // the key is proven
+	open := b.up.shut()
+	defer open()
+	for n := range 40 {
+		b.later(known(n))
+	}
+	eventually(t, "40 are with TMDB", func() bool { return b.up.asked() == 41 })
+}

@@ -3,6 +3,7 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -126,7 +127,7 @@ func (t Target) set(ctx context.Context, inForce ratelimit.Tuning, o Order) erro
 			return err
 		}
 	}
-	if err := inForce.Validate(); err != nil {
+	if err := cmp.Or(inForce.Validate(), t.Config.CheckSlots(inForce)); err != nil {
 		return err
 	}
 	return t.Operator.Tune(ctx, o.Set, o.Lasts)
