@@ -84,7 +84,7 @@ func TestAnAccountsOwnRate(t *testing.T) {
 			p, err := l.Acquire(t.Context())
 			must(t, err)
 			got[p.Choice().Account]++
-			p.Done(ok())
+			p.Report(ok())
 		}
 		if got["a1"] < 100 || got["a1"] > 111 || got["b1"] < 200 || got["b1"] > 221 { // a burst, and the rate
 			t.Errorf("%v", got)
@@ -107,7 +107,7 @@ func TestSeed002TheDoorIsWhatAllAccountsHaveLeft(t *testing.T) {
 		for range 4996 {
 			p, err := l.Acquire(t.Context())
 			must(t, err)
-			p.Done(ok())
+			p.Report(ok())
 		}
 		var held []*Reservation
 		var refused *BudgetError
@@ -129,7 +129,7 @@ func TestSeed002TheDoorIsWhatAllAccountsHaveLeft(t *testing.T) {
 			if p.Choice().Account != "b1" {
 				t.Errorf("%+v", p.Choice())
 			}
-			p.Done(Event{Outcome: Network}) // what was not answered costs nothing
+			p.Report(Event{Outcome: Network}) // what was not answered costs nothing
 			r.Release()
 		}
 		if a, b := accountOf(t, l, "a1"), accountOf(t, l, "b1"); a.QuotaUsed != 3000 || b.QuotaUsed != 1998 ||
@@ -160,7 +160,7 @@ func TestAnAccountWithoutQuotaOpensTheDoor(t *testing.T) {
 		for range 20 {
 			p := take(t, l)
 			got[p.Choice().Account]++
-			defer p.Done(ok())
+			defer p.Report(ok())
 		}
 		if got["a1"] != 4 || got["b1"] != 16 {
 			t.Errorf("%v", got)
@@ -199,7 +199,7 @@ func TestQuotasAreNeverExceeded(t *testing.T) {
 					}
 				case "ok", "net", "gone":
 					if len(out) > 0 {
-						out[0].Done(map[string]Event{"ok": ok(), "net": {Outcome: Network}, "gone": {}}[step])
+						out[0].Report(map[string]Event{"ok": ok(), "net": {Outcome: Network}, "gone": {}}[step])
 						out = out[1:]
 					}
 				case "release":
@@ -219,7 +219,7 @@ func TestQuotasAreNeverExceeded(t *testing.T) {
 				}
 			}
 			for _, p := range out {
-				p.Done(Event{})
+				p.Report(Event{})
 			}
 			for _, r := range booked {
 				r.Release()

@@ -54,7 +54,7 @@ func prove(t *testing.T, l *Limiter) {
 		for _, k := range a.Keys {
 			p, err := l.Acquire(With(t.Context(), Request{Prefer: Preference{Account: a.Name, Key: k, Test: true}}))
 			must(t, err)
-			p.Done(Event{Outcome: OK, Status: 200})
+			p.Report(Event{Outcome: OK, Status: 200})
 			time.Sleep(time.Millisecond) // so that their last use differs
 		}
 	}
@@ -98,7 +98,7 @@ func TestSeed003AFullGroupSpillsOverAndComesBack(t *testing.T) {
 		if _, err := l.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the fourteenth: %v", err)
 		}
-		out[1].Done(ok())
+		out[1].Report(ok())
 		if p := take(t, l); p.Choice().Account != "b1" || p.Choice().Running != 5 || p.Choice().Limit != 5 {
 			t.Errorf("%+v", p.Choice())
 		}
@@ -128,7 +128,7 @@ func TestSeed000TheAccountsSlotsComeBeforeTheKeys(t *testing.T) {
 			t.Fatal("it did not wait")
 		default:
 		}
-		p.Done(ok())
+		p.Report(ok())
 		if r := <-third; r.Choice().Key == p.Choice().Key || r.Choice().Key == q.Choice().Key {
 			t.Error("not the key that was idle for longest")
 		}
@@ -146,14 +146,14 @@ func TestAnUnprovenKeyIsUsedByOneAlone(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			p.Done(ok())
+			p.Report(ok())
 			second <- time.Since(began)
 		}()
 		// a dead upstream is not asked one timeout after the other
 		if d := <-second; d < 3*time.Second || d > 3*time.Second+time.Second {
 			t.Errorf("joined after %s", d)
 		}
-		first.Done(ok())
+		first.Report(ok())
 		take(t, l)
 		take(t, l)
 	})
@@ -166,15 +166,15 @@ func TestARefusedKeyIsOutUntilItIsTested(t *testing.T) {
 		other := limited(t, store, fast, Account{Name: "a2"})
 		p := take(t, l)
 		out := p.Choice().Key
-		p.Done(Event{Outcome: Client, Status: 401, Key: KeyRefused})
+		p.Report(Event{Outcome: Client, Status: 401, Key: KeyRefused})
 		for range 4 {
 			p := take(t, other)
 			if p.Choice().Key == out {
 				t.Fatal("another process uses it")
 			}
-			p.Done(ok())
+			p.Report(ok())
 		}
-		take(t, l).Done(Event{Outcome: Client, Status: 401, Key: KeyRefused})
+		take(t, l).Report(Event{Outcome: Client, Status: 401, Key: KeyRefused})
 		var blocked *BlockedError
 		if _, err := other.Acquire(t.Context()); !errors.As(err, &blocked) || blocked.Cause != ReasonCredentials {
 			t.Fatalf("with no key left: %v", err)
@@ -185,7 +185,7 @@ func TestARefusedKeyIsOutUntilItIsTested(t *testing.T) {
 		test := Preference{Account: "a2", Key: out, Test: true}
 		p, err := other.Acquire(With(t.Context(), Request{Prefer: test}))
 		must(t, err)
-		p.Done(ok())
+		p.Report(ok())
 		if p := take(t, l); p.Choice().Key != out {
 			t.Error("what was tested is not in again")
 		}
@@ -207,8 +207,8 @@ func TestALateAnswerDoesNotBringAKeyIn(t *testing.T) {
 		l := limited(t, NewMemoryStore(), fast, Account{Name: "a1"})
 		prove(t, l)
 		early, p := take(t, l), take(t, l)
-		p.Done(Event{Outcome: Client, Status: 401, Key: KeyRefused})
-		early.Done(ok())
+		p.Report(Event{Outcome: Client, Status: 401, Key: KeyRefused})
+		early.Report(ok())
 		if k := accountOf(t, l, "a1").Keys[0]; k.Standing != Refused {
 			t.Errorf("%s", k.Standing)
 		}
@@ -218,12 +218,12 @@ func TestALateAnswerDoesNotBringAKeyIn(t *testing.T) {
 func TestASuspendedAccountIsOutWithAllItsKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limited(t, NewMemoryStore(), fast, Account{Name: "a3", Priority: 1}, Account{Name: "b1", Priority: 2})
-		take(t, l).Done(Event{Outcome: Client, Status: 403, Key: KeySuspended})
+		take(t, l).Report(Event{Outcome: Client, Status: 403, Key: KeySuspended})
 		for range 3 {
 			if p := take(t, l); p.Choice().Account != "b1" {
 				t.Errorf("%+v", p.Choice())
 			} else {
-				p.Done(ok())
+				p.Report(ok())
 			}
 		}
 	})
@@ -239,7 +239,7 @@ func TestDisabledAccounts(t *testing.T) {
 		}
 		o := Operator{store}
 		must(t, o.EnableAccount(t.Context(), "a1", true, time.Hour))
-		take(t, l).Done(ok())
+		take(t, l).Report(ok())
 		time.Sleep(time.Hour)
 		if _, err := l.Acquire(t.Context()); !errors.As(err, &blocked) {
 			t.Fatalf("after its hour: %v", err)
@@ -272,7 +272,7 @@ func TestAnAccountThatSleepsStopsNoOther(t *testing.T) {
 						b++
 						mu.Unlock()
 					}
-					p.Done(e)
+					p.Report(e)
 				}
 			})
 		}
@@ -310,7 +310,7 @@ func TestAPreferenceIsKeptWaitedForAndGivenUp(t *testing.T) {
 			if c := p.Choice(); c.Account != "a2" || c.Key != key || c.Why != core.BySticky {
 				t.Errorf("%+v", c)
 			}
-			p.Done(ok())
+			p.Report(ok())
 		}
 		held, err := l.Acquire(ctx)
 		must(t, err)
@@ -321,7 +321,7 @@ func TestAPreferenceIsKeptWaitedForAndGivenUp(t *testing.T) {
 			p.Choice().Why == core.BySticky {
 			t.Errorf("after %s: %+v", d, p.Choice())
 		}
-		p.Done(ok())
+		p.Report(ok())
 		// It is woken when its slot comes free, and holds nobody up meanwhile.
 		got := make(chan Choice)
 		began = time.Now()
@@ -330,15 +330,15 @@ func TestAPreferenceIsKeptWaitedForAndGivenUp(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			p.Done(ok())
+			p.Report(ok())
 			got <- p.Choice()
 		}()
 		synctest.Wait()
 		for range 3 {
-			take(t, l).Done(ok())
+			take(t, l).Report(ok())
 		}
 		time.Sleep(500 * time.Millisecond)
-		held.Done(ok())
+		held.Report(ok())
 		if c := <-got; c.Account != "a2" || time.Since(began) > 520*time.Millisecond {
 			t.Errorf("%+v after %s", c, time.Since(began))
 		}
@@ -366,15 +366,15 @@ func TestProcessesWithOtherAccountsPass(t *testing.T) {
 		go func() {
 			p, err := one.Acquire(t.Context())
 			if err == nil {
-				p.Done(ok())
+				p.Report(ok())
 			}
 			waits <- err
 		}()
 		synctest.Wait()
 		for range 5 {
-			take(t, other).Done(ok())
+			take(t, other).Report(ok())
 		}
-		held.Done(ok())
+		held.Report(ok())
 		must(t, <-waits)
 	})
 }

@@ -23,7 +23,7 @@ func TestBlockedEndsWithTheBlock(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.Done(Event{Outcome: Server, Status: 503})
+				p.Report(Event{Outcome: Server, Status: 503})
 			}
 		}
 		fail(tuning.NFailures)

@@ -63,8 +63,8 @@ func (c *call) overdue() time.Duration {
 // patience returns how long a request waits for the store: at least minStoreWait, and at most what is left of max-wait.
 func (c *call) patience() time.Duration { return max(c.left(), minStoreWait) }
 
-func (c *call) timeout(cause Reason, in State) error {
-	return &AcquireTimeoutError{Waited: c.waitedTotal(), Cause: cause, State: in}
+func (c *call) timeout(cause Reason, in State) *AcquireTimeoutError {
+	return &AcquireTimeoutError{Waited: c.waitedTotal(), Cause: cause, State: in, Out: int(c.l.out.Load())}
 }
 
 func (c *call) acquire(ctx context.Context) (*Permit, error) {
@@ -78,6 +78,17 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	p, err := c.await(ctx)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, ctx.Err()) {
+		late := c.timeout(cmp.Or(c.grant.Cause, ReasonTurn), State(l.state.Load()))
+		late.Err = err
+		return nil, late
+	}
+	return p, err
+}
+
+func (c *call) await(ctx context.Context) (*Permit, error) {
+	l := c.l
 	p := &Permit{l: l, attempt: c.before.tries + c.attempt, reservation: c.Reservation}
 	reserved, granted := false, false
 	defer func() {
@@ -107,6 +118,7 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 		return nil, err
 	}
 	granted = true
+	l.out.Add(1)
 	g := &c.grant
 	if l.coordinated && c.hold == 0 {
 		l.keep(g.Pass)

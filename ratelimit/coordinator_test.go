@@ -47,14 +47,14 @@ func TestTheNextInLineIsWoken(t *testing.T) {
 				}
 				time.Sleep(20 * time.Millisecond)
 				freed = time.Now()
-				permit.Done(fine)
+				permit.Report(fine)
 			})
 			synctest.Wait()
 		}
 		time.Sleep(10 * time.Millisecond)
 		asked := p.Exchanges.Load()
 		freed = time.Now()
-		permit.Done(fine)
+		permit.Report(fine)
 		wg.Wait()
 		for i, who := range order {
 			if i != who {
@@ -90,7 +90,7 @@ func TestPermitsThatAreOutOutliveGoingAlone(t *testing.T) {
 			held = append(held, permit)
 		}
 		pause := ratelimit.Wait{For: 20 * time.Second, Given: true}
-		held[0].Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
+		held[0].Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
 		begun := time.Now()
 		time.Sleep(5 * time.Second)
 		p.Fail = func() error { return errors.New("gone") }
@@ -99,7 +99,7 @@ func TestPermitsThatAreOutOutliveGoingAlone(t *testing.T) {
 		if took := time.Since(begun); took < 20*time.Second || took > 23*time.Second {
 			t.Errorf("sent after %v, want after the pause of 20 s", took)
 		}
-		permit.Done(fine)
+		permit.Report(fine)
 		if st, err := l.Status(t.Context()); err != nil || st.Running != 1 {
 			t.Errorf("alone %d permits are out, %v; want the one that is", st.Running, err)
 		}
@@ -107,11 +107,11 @@ func TestPermitsThatAreOutOutliveGoingAlone(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		permit, err = l.Acquire(t.Context())
 		must(t, err)
-		permit.Done(fine)
+		permit.Report(fine)
 		if st, err := l.Status(t.Context()); err != nil || st.Running != 1 {
 			t.Errorf("back again %d permits are out, %v; want the one that is", st.Running, err)
 		}
-		held[1].Done(fine)
+		held[1].Report(fine)
 		if st, err := l.Status(t.Context()); err != nil || st.Running != 0 {
 			t.Errorf("in the end %d permits are out, %v", st.Running, err)
 		}
@@ -139,7 +139,7 @@ func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
 		for _, l := range []*ratelimit.Limiter{here, sibling, far} {
 			permit, err := l.Acquire(t.Context())
 			must(t, err)
-			permit.Done(fine)
+			permit.Report(fine)
 		}
 		time.Sleep(3 * time.Second)
 
@@ -157,7 +157,7 @@ func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
 			t.Errorf("the sibling sees %d permits of the machine, %v", sees.Running, err)
 		}
 		pause := ratelimit.Wait{For: 20 * time.Second, Given: true}
-		held.Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
+		held.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
 		if sees, err = sibling.Status(t.Context()); err != nil || sees.PauseUntil.IsZero() {
 			t.Errorf("the sibling knows of no pause, %v", err)
 		}
@@ -197,7 +197,7 @@ func TestNetworkErrorsStayInTheirProcess(t *testing.T) {
 			start := time.Now()
 			permit, err := l.Acquire(t.Context())
 			must(t, err)
-			permit.Done(ratelimit.Event{Outcome: ratelimit.Network})
+			permit.Report(ratelimit.Event{Outcome: ratelimit.Network})
 			return time.Since(start)
 		}
 		for range tu.NFailures {
@@ -219,7 +219,7 @@ func TestNetworkErrorsStayInTheirProcess(t *testing.T) {
 		go func() {
 			permit, err := l.Acquire(t.Context())
 			if err == nil {
-				permit.Done(fine)
+				permit.Report(fine)
 			}
 			went <- err
 		}()
@@ -227,7 +227,7 @@ func TestNetworkErrorsStayInTheirProcess(t *testing.T) {
 		if len(went) > 0 {
 			t.Error("a second request beside the probe")
 		}
-		probe.Done(fine)
+		probe.Report(fine)
 		must(t, <-went)
 
 		got, err := other.Status(t.Context())
@@ -240,7 +240,7 @@ func TestNetworkErrorsStayInTheirProcess(t *testing.T) {
 		for range tu.NFailures {
 			permit, err := hasty.Acquire(t.Context())
 			must(t, err)
-			permit.Done(ratelimit.Event{Outcome: ratelimit.Network})
+			permit.Report(ratelimit.Event{Outcome: ratelimit.Network})
 		}
 		_, err = hasty.Acquire(t.Context())
 		if b, ok := errors.AsType[*ratelimit.BlockedError](err); !ok || b.Cause != ratelimit.ReasonConsecutiveFailures {
@@ -267,7 +267,7 @@ func TestALatePermitIsNotUsed(t *testing.T) {
 		if st, err := l.Status(t.Context()); err != nil || st.Running != 1 || st.Granted != 2 {
 			t.Errorf("%d running, %d granted, %v; want the second of two", st.Running, st.Granted, err)
 		}
-		permit.Done(fine)
+		permit.Report(fine)
 	})
 }
 
@@ -286,7 +286,7 @@ func TestAProcessKeepsItsOwnCeiling(t *testing.T) {
 			if time.Since(start) < 950*time.Millisecond {
 				n++
 			}
-			permit.Done(fine)
+			permit.Report(fine)
 		}
 		if n > tu.Ceiling {
 			t.Errorf("%d permits in a second", n)
@@ -305,7 +305,7 @@ func TestLeasesAreRenewed(t *testing.T) {
 		if st, err := l.Status(t.Context()); err != nil || st.Running != 1 {
 			t.Errorf("%d running after 25 minutes, %v", st.Running, err)
 		}
-		permit.Done(fine)
+		permit.Report(fine)
 		if st, err := l.Status(t.Context()); err != nil || st.Running != 0 {
 			t.Errorf("%d running in the end, %v", st.Running, err)
 		}
@@ -380,7 +380,7 @@ func TestTheCeilingHoldsWhileACoordinatorComesAndGoes(t *testing.T) {
 								times = append(times, time.Now())
 								mu.Unlock()
 								time.Sleep(40 * time.Millisecond)
-								permit.Done(fine)
+								permit.Report(fine)
 							}
 						})
 					}

@@ -5,8 +5,8 @@
 //
 //   - To send requests over HTTP: a [Transport] in an http.Client. It waits for permission, sends, reads the answer
 //     whole, learns from it, and repeats what is worth repeating.
-//   - To send anything else: [Limiter.Acquire] waits for a [Permit], and [Permit.Done] says with an [Event] how the
-//     request ended.
+//   - To send anything else: [Limiter.Acquire] waits for a [Permit]; [Permit.Done] or [Permit.Fail] gives it back, or
+//     [Permit.Report] with an [Event] for what is neither.
 //   - To make a limiter: [New] and [Config], with [NewMemoryStore] for one process or [OpenFileStore] for all processes
 //     that use the same folder. [Tuning] has all settings; zero fields are the defaults.
 //   - To say more of a request: [With] and [Request] set how long it waits and who pays for it, such as a

@@ -43,19 +43,30 @@ func (e *BlockedError) Error() string {
 // Offline reports whether this process was told not to send.
 func (e *BlockedError) Offline() bool { return e.Cause == ReasonOffline }
 
-// AcquireTimeoutError says that a request has waited for permission for all of its max-wait. It
-// says nothing about the upstream.
+// AcquireTimeoutError says that a request has waited for permission for all of its max-wait, or until its context's
+// deadline. It says nothing about the upstream.
 type AcquireTimeoutError struct {
 	Waited time.Duration // sum of all waits of the request
 	Cause  Reason        // what it was waiting for at the end
 	State  State
+	// Out is the number of permits of this limiter that have not been given back. If it is more than the number of
+	// requests under way, somebody has forgotten Permit.Done.
+	Out int
+	Err error // the context's error if its deadline came first, else nil
 }
 
 // Error implements error.
 func (e *AcquireTimeoutError) Error() string {
-	return fmt.Sprintf("send request: %v: waited %s, last for %s in %s",
+	text := fmt.Sprintf("send request: %v: waited %s, last for %s in %s",
 		ErrAcquireTimeout, e.Waited.Round(time.Millisecond), e.Cause, e.State)
+	if e.Out > 0 {
+		text += fmt.Sprintf("; permits not given back: %d", e.Out)
+	}
+	return text
 }
+
+// Unwrap returns the context's error, if there is one.
+func (e *AcquireTimeoutError) Unwrap() error { return e.Err }
 
 // Is reports whether target is ErrAcquireTimeout.
 func (e *AcquireTimeoutError) Is(target error) bool { return target == ErrAcquireTimeout }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -72,7 +73,7 @@ func ExampleOpenFileStore() {
 		return
 	}
 	wait := ratelimit.Wait{For: time.Hour, Given: true}
-	permit.Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: wait})
+	permit.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: wait})
 	// Output: Normal to CacheOnly retry_after_long
 }
 
@@ -110,21 +111,30 @@ func ExampleTransport_classify() {
 	// Output: 200 1
 }
 
-// Acquire and Done are for everything that is not HTTP.
+// Acquire, Done and Fail are for everything that is not HTTP.
 func ExampleLimiter_Acquire() {
 	limiter, _ := ratelimit.New(ratelimit.Config{Store: ratelimit.NewMemoryStore()})
-	send := func(ctx context.Context) error {
+	send := func(ctx context.Context, ask func(context.Context) error) error {
 		permit, err := limiter.Acquire(ctx)
 		if err != nil {
 			return err
 		}
-		defer permit.Done(ratelimit.Event{}) // in case of a panic: it says nothing
-		// ... ask the service ...
-		permit.Done(ratelimit.Event{Outcome: ratelimit.OK})
+		defer permit.Report(ratelimit.Event{}) // in case of a panic: it says nothing
+		if err := ask(ctx); err != nil {
+			permit.Fail(err)
+			return err
+		}
+		permit.Done()
 		return nil
 	}
-	fmt.Println(send(context.Background()))
-	// Output: <nil>
+	fmt.Println(send(context.Background(), func(context.Context) error { return nil }))
+	fmt.Println(send(context.Background(), func(context.Context) error { return io.ErrUnexpectedEOF }))
+	status, _ := limiter.Status(context.Background())
+	fmt.Println(status.Counts.OK, status.Counts.Network)
+	// Output:
+	// <nil>
+	// unexpected EOF
+	// 1 1
 }
 
 // Callers branch on the type of an error, never on its text.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -71,6 +72,7 @@ type Limiter struct {
 	reaped    atomic.Int64  // when dead processes were last looked for, ns since start
 	start     time.Time
 	closed    atomic.Bool
+	out       atomic.Int64 // permits that have not been given back
 }
 
 // New returns a limiter. It returns a *TuningError for a tuning that cannot be used.
@@ -134,11 +136,12 @@ func (l *Limiter) Retune(t Tuning) error {
 }
 
 // Acquire waits until a request may be sent and returns its permit, which has to be given
-// back with Done. It waits for at most Tuning.MaxWait, and not at all if it is
+// back with Done, Fail or Report. It waits for at most Tuning.MaxWait, and not at all if it is
 // clear that this is not enough.
 //
 // Errors: *BlockedError, *AcquireTimeoutError, *BudgetError, ErrClosed, an error of
-// the store, or ctx's. A Reservation in ctx (see With) pays for the request.
+// the store, or ctx's. An *AcquireTimeoutError is ctx's error as well where ctx's deadline ended the wait.
+// A Reservation in ctx (see With) pays for the request.
 func (l *Limiter) Acquire(ctx context.Context) (*Permit, error) {
 	return newCall(ctx, l, 0).acquire(ctx)
 }
@@ -208,12 +211,26 @@ func (p *Permit) Pass() core.Pass { return p.pass }
 // Choice returns through which account and key the request goes, the zero Choice where the limiter has none.
 func (p *Permit) Choice() Choice { return p.choice }
 
-// Done gives the permit back and says what became of the request. Only the
-// first call counts; so Done(Event{}) can be deferred for the case of a panic.
-func (p *Permit) Done(e Event) {
+// Done gives the permit back: the request was answered well. Of Done, Fail and Report only the first call counts.
+func (p *Permit) Done() { p.Report(Event{Outcome: OK, Status: http.StatusOK}) }
+
+// Fail gives the permit back: the request failed, and err counts as [ClassifyStatus] counts an error. So a cancelled
+// context says nothing about the upstream, and most other errors are Network. Without an error Fail is Done.
+func (p *Permit) Fail(err error) {
+	if err == nil {
+		p.Done()
+		return
+	}
+	p.Report(Event{Outcome: classifyError(err)})
+}
+
+// Report gives the permit back and says how the request ended, for what is neither Done nor Fail, such as a 429.
+// Report(Event{}) says nothing about the upstream. Deferred, it gives the permit back after a panic.
+func (p *Permit) Report(e Event) {
 	if p.done.Swap(true) {
 		return
 	}
+	p.l.out.Add(-1)
 	if e.Latency == 0 {
 		e.Latency = time.Since(p.granted)
 	}

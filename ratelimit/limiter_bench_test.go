@@ -18,7 +18,7 @@ func BenchmarkAcquireDone(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		p.Done(Event{Outcome: OK, Status: 200})
+		p.Report(Event{Outcome: OK, Status: 200})
 	}
 }
 

@@ -66,11 +66,11 @@ func TestColdStartStaysUnderTheCeiling(t *testing.T) {
 								}
 								mu.Unlock()
 								if stop {
-									permit.Done(Event{})
+									permit.Report(Event{})
 									return
 								}
 								time.Sleep(latency)
-								permit.Done(Event{Outcome: OK, Status: 200})
+								permit.Report(Event{Outcome: OK, Status: 200})
 							}
 						})
 					}
@@ -129,7 +129,7 @@ func TestAPoliteProcessTakesNothingFromTheOthers(t *testing.T) {
 								}
 								sent[i].Add(1)
 								time.Sleep(40 * time.Millisecond)
-								p.Done(Event{Outcome: OK, Status: 200})
+								p.Report(Event{Outcome: OK, Status: 200})
 							}
 						})
 					}
@@ -173,7 +173,7 @@ func TestShortLivesShareOneBucket(t *testing.T) {
 								sent = append(sent, time.Now())
 								mu.Unlock()
 								time.Sleep(40 * time.Millisecond)
-								p.Done(Event{Outcome: OK, Status: 200})
+								p.Report(Event{Outcome: OK, Status: 200})
 							}
 						})
 					}
@@ -203,7 +203,7 @@ func TestLongCallsRecoverToo(t *testing.T) {
 		l, _ := New(Config{Store: NewMemoryStore()})
 		for range 8 {
 			p, _ := l.Acquire(t.Context())
-			p.Done(Event{Outcome: Server, Status: 500})
+			p.Report(Event{Outcome: Server, Status: 500})
 		}
 		for n := range 5 {
 			p, err := l.Acquire(t.Context())
@@ -214,7 +214,7 @@ func TestLongCallsRecoverToo(t *testing.T) {
 			if s, _ := l.Status(t.Context()); s.State != HalfOpen || s.Running != 1 {
 				t.Errorf("probe %d: %s with %d running", n, s.State, s.Running)
 			}
-			p.Done(Event{Outcome: OK, Status: 200})
+			p.Report(Event{Outcome: OK, Status: 200})
 		}
 		if s, _ := l.Status(t.Context()); s.State != Normal {
 			t.Errorf("%s after five good probes", s.State)
@@ -241,7 +241,7 @@ func TestFirstComeFirstServedInAProcess(t *testing.T) {
 				order = append(order, i)
 				mu.Unlock()
 				time.Sleep(5 * time.Millisecond)
-				p.Done(Event{Outcome: OK, Status: 200})
+				p.Report(Event{Outcome: OK, Status: 200})
 			})
 			synctest.Wait()
 		}
@@ -293,7 +293,7 @@ func TestProbesGoOneAtATimeAndLeadBack(t *testing.T) {
 							flying--
 						}
 						mu.Unlock()
-						p.Done(e)
+						p.Report(e)
 					}
 				})
 			}
@@ -413,6 +413,6 @@ func TestAStoreMayDeriveContextsFromThatOfAnUpdate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Done(Event{Outcome: OK, Status: 200})
+		p.Report(Event{Outcome: OK, Status: 200})
 	}
 }

@@ -59,7 +59,8 @@ func (u user) meet(t *testing.T, wait time.Duration) {
 	t.Helper()
 	p, err := u.Acquire(t.Context())
 	must(t, err)
-	p.Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{For: wait, Given: true}})
+	given := ratelimit.Wait{For: wait, Given: true}
+	p.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: given})
 }
 
 // touch writes the state without asking for anything.

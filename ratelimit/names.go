@@ -20,7 +20,7 @@ type (
 	Budget = core.Budget
 	// BudgetError says that a request or reservation does not fit into the budget. It is [ErrBudget].
 	BudgetError = core.BudgetError
-	// Event is what one request has shown: Outcome, Status and RetryAfter, mainly. Permit.Done takes it.
+	// Event is what one request has shown: Outcome, Status and RetryAfter, mainly. Permit.Report takes it.
 	Event = core.Event
 	// Outcome is what one answer, or the lack of one, says about the upstream.
 	Outcome = core.Outcome

@@ -27,7 +27,7 @@ func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.Done(Event{Outcome: OK, Status: 200})
+			p.Report(Event{Outcome: OK, Status: 200})
 		}
 		ask()
 		if err := (Operator{l.store}).Tune(t.Context(), map[string]string{"rate_base": "10", "max_wait": "7"},

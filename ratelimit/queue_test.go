@@ -67,7 +67,7 @@ func TestAQueueOfOnesOwnDecidesWhoMayAsk(t *testing.T) {
 		if _, err := l.Acquire(gone); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("who gave up gets %v", err)
 		}
-		go func() { time.Sleep(time.Second); first.Done(Event{Outcome: OK, Status: 200}); first.Done(Event{}) }()
+		go func() { time.Sleep(time.Second); first.Report(Event{Outcome: OK, Status: 200}); first.Report(Event{}) }()
 		second, err := l.Acquire(as("d"))
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ func TestAQueueOfOnesOwnDecidesWhoMayAsk(t *testing.T) {
 		if _, err := l.Acquire(as("e")); !errors.Is(err, ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
-		second.Done(Event{Outcome: OK, Status: 200})
+		second.Report(Event{Outcome: OK, Status: 200})
 		if diff := cmp.Diff([]string{"a in", "granted", "out", "d in", "granted", "out"}, q.log); diff != "" {
 			t.Error(diff)
 		}
@@ -94,7 +94,7 @@ func TestARequestMayWaitLongerThanOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		permit.Done(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{Given: true, For: time.Minute}})
+		permit.Report(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{Given: true, For: time.Minute}})
 		if _, err := l.Acquire(t.Context()); !errors.As(err, new(*BlockedError)) {
 			t.Errorf("a pause beyond max-wait gives %v", err)
 		}
@@ -103,7 +103,7 @@ func TestARequestMayWaitLongerThanOthers(t *testing.T) {
 		if err != nil || time.Since(start) < time.Minute-time.Second {
 			t.Fatalf("after %s: %v", time.Since(start), err)
 		}
-		permit.Done(Event{Outcome: OK, Status: 200})
+		permit.Report(Event{Outcome: OK, Status: 200})
 	})
 }
 

@@ -104,7 +104,7 @@ func TestAReleasedReservationKeepsWhatIsUnderWay(t *testing.T) {
 		}
 		res.Release()
 		r.wantBudget("one is out", 0, 1)
-		p.Done(Event{Outcome: Network})
+		p.Report(Event{Outcome: Network})
 		r.wantBudget("it was not answered", 0, 0)
 	})
 }
@@ -145,7 +145,7 @@ func TestABudgetKeepsThePeriodItBeganWith(t *testing.T) {
 			if errors.Is(err, ErrBudget) {
 				return false
 			}
-			p.Done(Event{Outcome: OK, Status: 200})
+			p.Report(Event{Outcome: OK, Status: 200})
 			return true
 		}
 		sent := 0
@@ -188,7 +188,7 @@ func TestAnOrphanedReservationPaysForNothing(t *testing.T) {
 				use := func(l *Limiter, ctx context.Context, tries int) (n int) {
 					for range tries {
 						if p, err := l.Acquire(ctx); err == nil {
-							p.Done(Event{Outcome: OK, Status: 200})
+							p.Report(Event{Outcome: OK, Status: 200})
 							n++
 						}
 					}

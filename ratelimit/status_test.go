@@ -33,7 +33,7 @@ func TestStatusShowsEverything(t *testing.T) {
 		if st.Cause != ReasonFresh || !st.PauseUntil.IsZero() || !st.Until.IsZero() || st.Cooldown != 2*time.Second {
 			t.Errorf("%+v", st)
 		}
-		p.Done(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{For: 10 * time.Minute, Given: true}})
+		p.Report(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{For: 10 * time.Minute, Given: true}})
 		st = r.status()
 		if end := time.Now().Add(10 * time.Minute); st.State != CacheOnly || st.Cause != ReasonRetryAfterLong ||
 			!st.Until.Equal(end) || !st.PauseUntil.Equal(end) || st.Rate != 0 || st.Slots != 0 {
@@ -64,7 +64,7 @@ func TestHooksAreToldOnceAndOutsideTheLock(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(30 * time.Millisecond)
-			p.Done(Event{Outcome: Server, Status: 500})
+			p.Report(Event{Outcome: Server, Status: 500})
 		}
 		if len(answers) != 8 || answers[0].Latency != 30*time.Millisecond || answers[0].Attempt != 1 ||
 			answers[0].Gauges.ErrRatio != 1 || answers[6].Gauges.Rate != 35 {

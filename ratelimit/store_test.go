@@ -110,7 +110,7 @@ func work(ctx context.Context, t *testing.T, l *ratelimit.Limiter, callers int) 
 				all = append(all, time.Now())
 				mu.Unlock()
 				time.Sleep(40 * time.Millisecond)
-				p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+				p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 			}
 		})
 	}
@@ -335,7 +335,7 @@ func TestABackendThatFailsMeansGoingOnAlone(t *testing.T) {
 					t.Helper()
 					permit, err := l.Acquire(t.Context())
 					must(t, err)
-					permit.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+					permit.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 				}
 				acquire()
 				trouble = errors.New("no connection")
@@ -347,7 +347,7 @@ func TestABackendThatFailsMeansGoingOnAlone(t *testing.T) {
 				}
 				p1, err := l.Acquire(t.Context())
 				must(t, err)
-				p1.Done(ratelimit.Event{
+				p1.Report(ratelimit.Event{
 					Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{For: 100 * time.Second, Given: true},
 				})
 				trouble = nil
@@ -401,13 +401,13 @@ func TestAStoreMayAskForNapsAndWake(t *testing.T) {
 						mu.Lock()
 						got = append(got, time.Now())
 						mu.Unlock()
-						permit.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+						permit.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 					})
 				}
 				time.Sleep(5 * time.Millisecond)
 				freed := time.Now()
 				for _, permit := range held {
-					permit.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+					permit.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 				}
 				if c.wakes {
 					p.WakeAll()

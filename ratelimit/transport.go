@@ -144,7 +144,7 @@ func ownDelay(err error) bool {
 }
 
 func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response, Event, error) {
-	defer p.Done(Event{}) // if Base or Classify panics
+	defer p.Report(Event{}) // if Base or Classify panics
 	timeout := p.l.Tuning().RequestTimeout
 	var w wire
 	ctx, cancel := context.WithTimeout(withTry(w.trace(req.Context()), c.left(), p.choice), timeout)
@@ -184,7 +184,7 @@ func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response,
 		e.RetryAfter = t.retryAfter(&e, resp)
 		e.Limits = core.ParseLimits(resp.Header, time.Now())
 	}
-	p.Done(e)
+	p.Report(e)
 	return resp, e, err
 }
 

@@ -364,12 +364,12 @@ func TestDoneTwiceIsHarmless(t *testing.T) {
 		t.Fatal(err)
 	}
 	q, _ := r.l.Acquire(t.Context())
-	p.Done(Event{Outcome: OK, Status: 200})
-	p.Done(Event{Outcome: Throttled, Status: 429})
+	p.Report(Event{Outcome: OK, Status: 200})
+	p.Report(Event{Outcome: Throttled, Status: 429})
 	if st := r.status(); st.Running != 1 || st.Counts.Throttled != 0 || st.Counts.OK != 1 {
 		t.Errorf("%+v", st)
 	}
-	q.Done(Event{})
+	q.Report(Event{})
 }
 
 func TestBodies(t *testing.T) {
@@ -431,7 +431,7 @@ func TestAStaleAnswerIsNoEvidence(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
-		old.Done(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{For: 20 * time.Second, Given: true}})
+		old.Report(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{For: 20 * time.Second, Given: true}})
 		st := r.status()
 		if st.State != CacheOnly || st.Counts.Total() != 0 || !answers[0].Late || answers[0].Pause != 20*time.Second {
 			t.Errorf("%+v %+v", st, answers)

@@ -112,7 +112,7 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 	var booked []*Reservation
 	done := func(e Event) {
 		if len(out) > 0 {
-			out[0].Done(e)
+			out[0].Report(e)
 			out = out[1:]
 		}
 	}

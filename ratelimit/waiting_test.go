@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -31,7 +32,7 @@ func TestAutoRecoverWaitsAsLongAsItTakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Done(Event{Outcome: OK, Status: 200})
+		p.Report(Event{Outcome: OK, Status: 200})
 		if got := time.Since(start); got < 15*time.Minute || got > 15*time.Minute+time.Second {
 			t.Errorf("after %s", got)
 		}
@@ -68,7 +69,7 @@ func TestCloseEndsAllWaiting(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 		for _, p := range out {
-			p.Done(Event{Outcome: OK, Status: 200})
+			p.Report(Event{Outcome: OK, Status: 200})
 		}
 		if st, _ := other.Status(t.Context()); st.Running != 0 || len(st.Processes) != 0 {
 			t.Errorf("%+v", st)
@@ -133,7 +134,7 @@ func TestTheDeadGiveBackAtOnce(t *testing.T) {
 		if got := time.Since(start); got > 20*time.Millisecond {
 			t.Errorf("slots were back after %s", got)
 		}
-		p.Done(Event{Outcome: OK, Status: 200})
+		p.Report(Event{Outcome: OK, Status: 200})
 		if _, err := b.Reserve(t.Context(), 9); err != nil {
 			t.Errorf("the dead one's budget: %v", err)
 		}
@@ -152,7 +153,7 @@ func TestMaxWaitHoldsInTheProcessesOwnQueue(t *testing.T) {
 			time.Since(start) != 100*time.Millisecond {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
-		p.Done(Event{})
+		p.Report(Event{})
 		if _, err := l.Acquire(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -175,6 +176,68 @@ func TestWaitedElsewhereCounts(t *testing.T) {
 	})
 }
 
+// What counts as an answer is an HTTP status for the budget as well.
+func TestDoneFailAndReport(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		end  func(*Permit)
+		want core.Counts
+		used int
+	}{
+		{"Done", (*Permit).Done, core.Counts{OK: 1}, 1},
+		{"Fail without an error", func(p *Permit) { p.Fail(nil) }, core.Counts{OK: 1}, 1},
+		{"Fail", func(p *Permit) { p.Fail(errors.New("no route")) }, core.Counts{Network: 1}, 0},
+		{"a deadline", func(p *Permit) { p.Fail(context.DeadlineExceeded) }, core.Counts{Network: 1}, 0},
+		{"cancelled", func(p *Permit) { p.Fail(context.Canceled) }, core.Counts{}, 0},
+		{"Report", func(p *Permit) { p.Report(Event{Outcome: Server, Status: 503}) }, core.Counts{Server: 1}, 1},
+		{"a panic", func(p *Permit) { p.Report(Event{}) }, core.Counts{}, 0},
+		{"the first counts", func(p *Permit) { p.Done(); p.Fail(errors.New("late")) }, core.Counts{OK: 1}, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l, err := New(Config{Store: NewMemoryStore(), Tuning: Tuning{Budget: Budget{Requests: 9, Period: time.Hour}}})
+			must(t, err)
+			p, err := l.Acquire(t.Context())
+			must(t, err)
+			row.end(p)
+			st, err := l.Status(t.Context())
+			must(t, err)
+			if st.Counts != row.want || st.BudgetUsed != row.used || st.Running != 0 {
+				t.Errorf("%+v, %d used, %d running", st.Counts, st.BudgetUsed, st.Running)
+			}
+		})
+	}
+}
+
+// Whoever forgets Done finds the reason in the error, also where a context's deadline comes before max-wait.
+func TestATimedOutAcquireCountsThePermitsThatAreOut(t *testing.T) {
+	for _, deadline := range []time.Duration{0, 2 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			l, err := New(Config{Store: NewMemoryStore(), Tuning: Tuning{MaxWait: 5 * time.Second}})
+			must(t, err)
+			for i := range 5 {
+				p, err := l.Acquire(t.Context())
+				must(t, err)
+				if i == 2 {
+					p.Done()
+				}
+			}
+			ctx := t.Context()
+			want := "send request: no permission to send in time: waited 5s, last for turn in Normal; permits not given back: 4"
+			if deadline > 0 {
+				var end context.CancelFunc
+				ctx, end = context.WithTimeout(ctx, deadline)
+				defer end()
+				want = strings.Replace(want, "5s", "2s", 1)
+			}
+			_, err = l.Acquire(ctx)
+			if late, ok := errors.AsType[*AcquireTimeoutError](err); !ok || late.Out != 4 || late.Error() != want ||
+				!errors.Is(err, ErrAcquireTimeout) || errors.Is(err, context.DeadlineExceeded) != (deadline > 0) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
 func TestAForgottenPermitGivesItsPlaceBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := New(Config{Store: NewMemoryStore(), Tuning: Tuning{Concurrency: 1, MaxWait: 2 * time.Hour}})
@@ -185,11 +248,11 @@ func TestAForgottenPermitGivesItsPlaceBack(t *testing.T) {
 		if err != nil || time.Since(start) > core.LeaseMax+core.MaxNap {
 			t.Fatalf("%v after %s", err, time.Since(start))
 		}
-		forgotten.Done(Event{Outcome: OK, Status: 200}) // frees nobody else's place
+		forgotten.Report(Event{Outcome: OK, Status: 200}) // frees nobody else's place
 		if len(l.gate.inside) != 1 {
 			t.Errorf("%d inside", len(l.gate.inside))
 		}
-		p.Done(Event{Outcome: OK, Status: 200})
+		p.Report(Event{Outcome: OK, Status: 200})
 		if len(l.gate.inside) != 0 {
 			t.Errorf("%d inside", len(l.gate.inside))
 		}
@@ -223,7 +286,7 @@ func TestAPanicInAHookKeepsNothing(t *testing.T) {
 					defer func() { _ = recover() }()
 					p, err := l.Acquire(t.Context())
 					must(t, err)
-					p.Done(Event{Outcome: o})
+					p.Report(Event{Outcome: o})
 				}
 				round(Server)
 				round(OK)

@@ -144,7 +144,7 @@ func (b *bench) uncontended() (string, error) {
 			return "", err
 		}
 		ours = append(ours, time.Since(start))
-		p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+		p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 		time.Sleep(2 * time.Millisecond)
 		start = time.Now()
 		if _, err := other.Allow(b.ctx, "bench", redis_rate.PerSecond(400)); err != nil {
@@ -178,7 +178,7 @@ func (b *bench) tripsAlone() (string, error) {
 	take := func() error {
 		p, err := limiter.Acquire(b.ctx)
 		if err == nil {
-			p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+			p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 		}
 		return err
 	}

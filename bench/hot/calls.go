@@ -41,7 +41,7 @@ func calls(ctx context.Context, tmp string) error {
 		return each(name, 20_000, func(int) error {
 			p, err := l.Acquire(ctx)
 			if err == nil {
-				p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200, Latency: time.Millisecond})
+				p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200, Latency: time.Millisecond})
 			}
 			return err
 		})

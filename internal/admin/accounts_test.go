@@ -56,7 +56,7 @@ func TestAccountsAreShownAndChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer permit.Done(ratelimit.Event{Outcome: ratelimit.Cancelled})
+	defer permit.Report(ratelimit.Event{Outcome: ratelimit.Cancelled})
 	if a := account("main"); !a.Enabled || a.Limit != 5 || len(a.Keys) != 2 || a.Keys[1].Number != 2 || a.Quota == nil ||
 		a.Quota.Limit != 100 || a.Running != 1 {
 		t.Errorf("%+v", a)

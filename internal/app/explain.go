@@ -142,8 +142,12 @@ func ErrorText(err error) (lang.Text, bool) {
 		}
 		return lang.Textf("send request: blocked in %s (%s) until %s", e.State, e.Cause, stamp(e.Until)), true
 	case *ratelimit.AcquireTimeoutError:
-		return lang.Textf("send request: %s: waited %s, last for %s in %s", lang.Text(ratelimit.ErrAcquireTimeout.Error()),
-			e.Waited.Round(time.Millisecond), e.Cause, e.State), true
+		why, waited := lang.Text(ratelimit.ErrAcquireTimeout.Error()), e.Waited.Round(time.Millisecond)
+		if e.Out == 0 {
+			return lang.Textf("send request: %s: waited %s, last for %s in %s", why, waited, e.Cause, e.State), true
+		}
+		return lang.Textf("send request: %s: waited %s, last for %s in %s; permits not given back: %d",
+			why, waited, e.Cause, e.State, e.Out), true
 	case *ratelimit.RequestTimeoutError:
 		before, ok := strings.CutPrefix(e.Error(), "await answer: "+ratelimit.ErrRequestTimeout.Error()+": ")
 		return lang.Textf("await answer: %s: %s", lang.Text(ratelimit.ErrRequestTimeout.Error()), before), ok

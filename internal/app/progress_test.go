@@ -102,7 +102,7 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			permit.Done(ratelimit.Event{Outcome: ratelimit.Server, Status: 503})
+			permit.Report(ratelimit.Event{Outcome: ratelimit.Server, Status: 503})
 		}
 		a.Look()
 		p := a.Progress()

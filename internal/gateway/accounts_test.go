@@ -48,7 +48,7 @@ func withAccounts(t *testing.T, o setup) *bench {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+			p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 		}
 	}
 	return b

@@ -199,7 +199,7 @@ func TestANewerStateIsLeftAlone(t *testing.T) {
 	must(t, err)
 	p, err := l.Acquire(t.Context())
 	must(t, err)
-	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 	if got := m.events.kinds(); len(got) != 1 || got[0] != "state_newer" {
 		t.Errorf("warned of %v", got)
 	}

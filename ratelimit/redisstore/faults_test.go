@@ -228,7 +228,7 @@ func TestWhatTheServerHasLostIsBroughtBack(t *testing.T) {
 			for range 30 {
 				p, err := l.Acquire(t.Context())
 				must(t, err)
-				p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+				p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 			}
 			old := t.TempDir()
 			must(t, os.CopyFS(old, os.DirFS(filepath.Join(server.Dir, "appendonlydir"))))
@@ -239,7 +239,7 @@ func TestWhatTheServerHasLostIsBroughtBack(t *testing.T) {
 				held = append(held, p)
 			}
 			pause := ratelimit.Wait{For: time.Hour, Given: true}
-			held[0].Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
+			held[0].Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
 			lose(t, server, old)
 			// Whoever knows more brings it back at its next update, whatever that is.
 			for range 100 {
@@ -260,7 +260,7 @@ func TestWhatTheServerHasLostIsBroughtBack(t *testing.T) {
 			if st, err := l.Status(t.Context()); err != nil || st.Running != 1 {
 				t.Errorf("%d permits are out, %v; want the one that is", st.Running, err)
 			}
-			held[1].Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+			held[1].Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 			if got := knows.events.kinds(); !slices.Contains(got, "coordinator_state_lost") {
 				t.Errorf("warned of %v", got)
 			}

@@ -35,17 +35,17 @@ func TestAnOperatorReachesAllMachines(t *testing.T) {
 	for _, other := range others {
 		p, err := other.Acquire(t.Context())
 		must(t, err)
-		p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+		p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 	}
 	must(t, (ratelimit.Operator{Store: st}).Tune(t.Context(), map[string]string{"rate_base": "7"}, time.Hour))
-	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200}) // a late answer is told as well as a request
+	p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200}) // a late answer is told as well as a request
 	for i, other := range append(others, l) {
 		p, err := other.Acquire(t.Context())
 		must(t, err)
 		if got := other.Tuning().RateBase; got != 7 {
 			t.Errorf("rate_base is %v on machine %d at its next request, want 7", got, i)
 		}
-		p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+		p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 	}
 	_, _, err = (ratelimit.Operator{Store: st}).ForceCacheOnly(t.Context(), 0)
 	must(t, err)
@@ -155,7 +155,7 @@ func TestTheDeadGiveTheirSlotsBack(t *testing.T) {
 			go func() {
 				p, err := l.Acquire(t.Context())
 				if err == nil {
-					p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+					p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 				}
 				got <- err
 			}()

@@ -47,7 +47,7 @@ type machine struct {
 	seen429           bool    // a 429 since Normal was left, or most errors before it were 429s
 }
 
-// Event is what one request has shown. Permit.Done takes it.
+// Event is what one request has shown. Permit.Report takes it.
 type Event struct {
 	Outcome Outcome
 	Status  int // HTTP status, 0 if there was no answer

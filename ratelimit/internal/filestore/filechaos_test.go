@@ -40,9 +40,9 @@ func TestStoppedLockHolderFreezesNobody(t *testing.T) {
 	for range 20 {
 		p, err := l.Acquire(context.Background())
 		must(t, err)
-		p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+		p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 	}
-	before.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	before.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 	if got := l.Tuning(); got.RateBase != fastTuning().RateBase/2 {
 		t.Errorf("alone at %v requests a second, want one half of %v", got.RateBase, fastTuning().RateBase)
 	}
@@ -58,7 +58,7 @@ func TestStoppedLockHolderFreezesNobody(t *testing.T) {
 	for range 20 {
 		p, err := l.Acquire(context.Background())
 		must(t, err)
-		p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+		p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 	}
 	s.wantEvents("lock_degraded")
 }
@@ -157,7 +157,7 @@ func TestChaosNeverExceedsTheCeilingAndLeavesNothingBehind(t *testing.T) {
 		return p
 	}
 	for i := 0; ; i++ { // what was garbled has led to Throttle
-		acquire().Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+		acquire().Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 		if snap, _ := st.look(); snap.State() == ratelimit.Normal {
 			break
 		} else if i == 100 {

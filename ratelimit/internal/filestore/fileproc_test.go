@@ -188,7 +188,7 @@ func playGrants(dir, arg string) error {
 					return
 				}
 				time.Sleep(time.Duration(rand.N(8)) * time.Millisecond) // the upstream
-				p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+				p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 			}
 			failed <- nil
 		}()

@@ -225,7 +225,7 @@ func sharedPause(t *testing.T, w World) {
 	b, _ := limiter(t, w, tuning())
 	p, err := a.Acquire(t.Context())
 	must(t, err)
-	p.Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{
+	p.Report(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{
 		For:   time.Hour,
 		Given: true,
 	}})
@@ -247,12 +247,12 @@ func sharedSlots(t *testing.T, w World) {
 		ratelimit.ErrAcquireTimeout) {
 		t.Errorf("acquire = %v, want a timeout", err)
 	}
-	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
-	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200}) // harmless
+	p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200}) // harmless
 	r, err := b.Acquire(t.Context())
 	must(t, err)
-	q.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
-	r.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	q.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	r.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 	if st, err := a.Status(t.Context()); err != nil || st.Running != 0 || st.Waiting != 0 {
 		t.Errorf("%d running, %d waiting, %v", st.Running, st.Waiting, err)
 	}
@@ -281,7 +281,7 @@ func closedLeavesNothing(t *testing.T, w World) {
 	must(t, err)
 	p, err := l.Acquire(t.Context())
 	must(t, err)
-	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 	must(t, l.Close())
 	if got, err := other.Status(t.Context()); err != nil || len(got.Processes) != 0 {
 		t.Errorf("%d processes take part, %v; want none", len(got.Processes), err)
@@ -309,7 +309,7 @@ func operatorsReachEverybody(t *testing.T, w World) {
 	if _, err := l.Acquire(t.Context()); !isBlocked(err) {
 		t.Errorf("acquire = %v, want blocked", err)
 	}
-	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 	if _, moved, err := (ratelimit.Operator{Store: st}).Resume(t.Context()); err != nil || !moved {
 		t.Errorf("resumed: %t, %v", moved, err)
 	}
@@ -332,7 +332,7 @@ func sharedBudget(t *testing.T, w World) {
 	for range 5 {
 		p, err := b.Acquire(ctx)
 		must(t, err)
-		p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+		p.Report(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
 	}
 	if _, err := a.Acquire(t.Context()); !errors.Is(err, ratelimit.ErrBudget) {
 		t.Errorf("acquire = %v, want no budget", err)
@@ -363,18 +363,18 @@ func sharedAccounts(t *testing.T, w World) {
 		return p
 	}
 	ok := ratelimit.Event{Outcome: ratelimit.OK, Status: 200}
-	take(a, "first").Done(ok)
+	take(a, "first").Report(ok)
 	held := take(a, "first")
-	take(b, "second").Done(ok) // its one slot is taken by another process
-	held.Done(ok)
-	take(b, "first").Done(ok)
-	take(a, "second").Done(ok) // its quota is used
-	take(b, "second").Done(ratelimit.Event{Outcome: ratelimit.Client, Status: 401, Key: ratelimit.KeyRefused})
+	take(b, "second").Report(ok) // its one slot is taken by another process
+	held.Report(ok)
+	take(b, "first").Report(ok)
+	take(a, "second").Report(ok) // its quota is used
+	take(b, "second").Report(ratelimit.Event{Outcome: ratelimit.Client, Status: 401, Key: ratelimit.KeyRefused})
 	if _, err := a.Acquire(t.Context()); err == nil {
 		t.Error("a request without an account")
 	}
 	must(t, (ratelimit.Operator{Store: st}).EnableAccount(t.Context(), "second", true, 0))
-	take(a, "second").Done(ok)
+	take(a, "second").Report(ok)
 	got, err := ratelimit.Operator{Store: st}.Status(t.Context(), tuning())
 	must(t, err)
 	if len(got.Accounts) != 2 || got.Accounts[0].QuotaUsed != 3 || got.Accounts[1].Keys[0].Standing != ratelimit.Proven {
