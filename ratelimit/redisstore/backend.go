@@ -364,10 +364,20 @@ func (b *Backend) look(ctx context.Context, e *exchange) error {
 	ctx, cancel := context.WithTimeout(ctx, b.opts.Timeout)
 	defer cancel()
 	b.trips.Add(1)
-	pipe := b.client.Pipeline()
-	now, value, there := pipe.Time(ctx), pipe.GetRange(ctx, b.key("state"), 0, maxFrame), pipe.Exists(ctx, b.key("state"))
-	sent, asked := b.clock.boot(), time.Now()
-	_, err := pipe.Exec(ctx)
+	var (
+		now   *redis.TimeCmd
+		value *redis.StringCmd
+		there *redis.IntCmd
+		sent  time.Duration
+	)
+	asked := time.Now()
+	err := persist(func() error {
+		pipe := b.client.Pipeline()
+		now, value, there = pipe.Time(ctx), pipe.GetRange(ctx, b.key("state"), 0, maxFrame), pipe.Exists(ctx, b.key("state"))
+		sent = b.clock.boot()
+		_, err := pipe.Exec(ctx)
+		return err
+	})
 	if b.answered(asked, err); err != nil {
 		return err
 	}

@@ -52,6 +52,21 @@ func isReply(err error) bool {
 	return errors.As(err, &reply) || errors.Is(err, errReply)
 }
 
+// isCut reports whether a connection ended that had worked: the server may be well.
+func isCut(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, net.ErrClosed)
+}
+
+// persist asks again, once and at once, where the connection was cut: over another one.
+func persist(ask func() error) error {
+	err := ask()
+	if isCut(err) {
+		err = ask()
+	}
+	return err
+}
+
 func isTimeout(err error) bool {
 	var n net.Error
 	return errors.As(err, &n) && n.Timeout() || errors.Is(err, context.DeadlineExceeded)
@@ -126,8 +141,7 @@ func (b *Backend) explain(err error) error {
 		f.Text = "refuses the connection"
 	case errors.Is(err, os.ErrNotExist):
 		f.Text = "is not there: no such socket"
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
-		errors.Is(err, net.ErrClosed):
+	case isCut(err):
 		f.Text = "has closed the connection"
 	case errors.Is(err, errReply):
 		f.Kind, f.Text = Refusing, "gives answers that make no sense"

@@ -267,3 +267,26 @@ func TestWhatTheServerHasLostIsBroughtBack(t *testing.T) {
 		})
 	}
 }
+
+// A proxy that cuts connections is no lost server: each is opened again at once, and nobody owes the others silence.
+func TestRedisConnectionsThatAreCutCostLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some ten seconds")
+	}
+	const cuts, every = 16, 500 * time.Millisecond
+	during(t, redistest.Start(t), 40, func(w *traffic) {
+		start := time.Now()
+		for range cuts {
+			w.do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+			w.do(t, "CLIENT", "KILL", "TYPE", "pubsub")
+			time.Sleep(every)
+		}
+		sent, possible := w.upstream.since(start, ""), calm().RateBase*time.Since(start).Seconds()
+		if share := float64(sent) / possible; share < 0.5 {
+			t.Errorf("%d requests, %.0f %% of the rate", sent, 100*share)
+		}
+		for _, m := range w.machines {
+			t.Log(sent, possible, m.events.kinds())
+		}
+	})
+}

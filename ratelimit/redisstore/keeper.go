@@ -126,7 +126,7 @@ func (k *keeper) live(ctx context.Context) {
 		} else {
 			renewed = asked
 		}
-		if err := ask(ctx); err != nil {
+		if err := persist(func() error { return ask(ctx) }); err != nil {
 			k.miss(asked)
 			k.mu.Lock()
 			k.since = time.Time{}
@@ -172,14 +172,22 @@ func (k *keeper) listen(ctx context.Context) (*redis.PubSub, error) {
 	return ear, nil
 }
 
-// hear takes what is said on this process's channel, over one connection after the other, until ctx ends.
+// hear takes what is said on this process's channel, over one connection after the other, until ctx ends. Only where
+// none can be had has the server not been heard: what was granted while one was opened is in its state.
 func (k *keeper) hear(ctx context.Context, ear *redis.PubSub) {
 	for ctx.Err() == nil {
 		if ear != nil {
+			began := time.Now()
 			k.attend(ctx, ear)
 			_ = ear.Close()
-			k.deaf.Store(time.Now().UnixNano())
-			k.miss(time.Now())
+			ended := time.Now()
+			if ended.Sub(began) > k.b.opts.Timeout { // else each is cut at once
+				if ear, _ = k.listen(ctx); ear != nil {
+					continue
+				}
+			}
+			k.deaf.Store(ended.UnixNano())
+			k.miss(ended)
 		}
 		select {
 		case <-ctx.Done():

@@ -158,6 +158,11 @@ func (b *Backend) run(script *redis.Script, o order) (verdict, error) {
 	ctx := until{context.Background(), asked.Add(b.opts.Timeout)}
 	words := append(b.names.words[script], o.value, aside, o.rouse, o.with, rousing(o.in))
 	reply, err := b.line.Do(ctx, words...).Result()
+	if isCut(err) && len(o.value) == 0 { // nothing can have been written
+		b.hangUp()
+		b.line, sent = b.client.Conn(), b.clock.boot()
+		reply, err = b.line.Do(ctx, words...).Result()
+	}
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		reply, err = script.Eval(ctx, b.line, b.names.keys, words[firstArg:]...).Result()
 	}
