@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -63,6 +64,85 @@ func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
 		ask()
 		if got := l.Tuning(); got != own {
 			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// Whoever tunes the rate to 0.1 by mistake and takes it back does not wait out the ten seconds of the mistake, nor does
+// a request that waits already.
+func TestARaisedRateHoldsAtOnce(t *testing.T) {
+	slow := map[string]string{"rate_base": "0.1"}
+	for _, row := range []struct {
+		name     string
+		accounts []Account
+		lower    func(context.Context, *Limiter, Operator) error
+		raise    func(context.Context, *Limiter, Operator) error
+	}{
+		{
+			"an operator's rate", nil,
+			func(ctx context.Context, _ *Limiter, o Operator) error { return o.Tune(ctx, slow, 0) },
+			func(ctx context.Context, _ *Limiter, o Operator) error { return o.ResetTuning(ctx) },
+		},
+		{
+			"its own rate", nil,
+			func(_ context.Context, l *Limiter, _ Operator) error { return l.Retune(Tuning{RateBase: 0.1}) },
+			func(_ context.Context, l *Limiter, _ Operator) error { return l.Retune(Tuning{}) },
+		},
+		{
+			"an account's rate",
+			[]Account{{Name: "a1"}},
+			func(ctx context.Context, _ *Limiter, o Operator) error {
+				return o.TuneAccount(ctx, "a1", map[string]string{"rate": "0.1"}, 0)
+			},
+			func(ctx context.Context, _ *Limiter, o Operator) error {
+				return o.TuneAccount(ctx, "a1", map[string]string{"rate": "20"}, 0)
+			},
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := NewMemoryStore()
+				l := limited(t, store, Tuning{}, row.accounts...)
+				ask := func() time.Duration {
+					start := time.Now()
+					p, err := l.Acquire(t.Context())
+					if err != nil {
+						t.Error(err)
+						return 0
+					}
+					p.Done()
+					return time.Since(start)
+				}
+				must(t, row.lower(t.Context(), l, Operator{store}))
+				ask()
+				if waited := ask(); waited < 9*time.Second {
+					t.Fatalf("at the low rate the second waited %s", waited)
+				}
+				waited := make(chan time.Duration, 1)
+				go func() { waited <- ask() }()
+				time.Sleep(time.Second / 2)
+				must(t, row.raise(t.Context(), l, Operator{store}))
+				if got := <-waited; got > 2*time.Second {
+					t.Errorf("who waited when the rate rose waited %s", got)
+				}
+			})
+		})
+	}
+}
+
+// A process with a low rate does not make the others wait for what it was granted.
+func TestAFastProcessJoinsASlowOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		slow := limited(t, store, Tuning{RateBase: 0.1})
+		take(t, slow).Done()
+		fast := limited(t, store, Tuning{})
+		start := time.Now()
+		p, err := fast.Acquire(t.Context())
+		must(t, err)
+		p.Done()
+		if waited := time.Since(start); waited > time.Second {
+			t.Errorf("waited %s", waited)
 		}
 	})
 }

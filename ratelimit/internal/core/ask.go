@@ -158,6 +158,8 @@ func (a *attempt) takeTurn() {
 	m, nap := &s.address.machine, a.ask.Nap
 	common, own := v.commonPace(), m.pace(a.p.normal, v.t, now)
 	limit, window, total := s.processes.limits()
+	s.address.bucket.bound(now, common)
+	a.p.own.bound(now, own)
 	token := s.address.bucket.wait(now, common)
 	room := max(s.ceiling.wait(now, limit, window), m.learned.room(now, &s.ceiling),
 		m.stated.room(now, &s.ceiling, window))

@@ -159,6 +159,7 @@ func (v view) pick(ask *Ask) pick {
 		if limit == 0 {
 			limit = total
 		}
+		c.account.bucket.bound(v.now, c.limits.pace(v.t, v.now))
 		waits[i] = v.untilPace(c.account, &c.limits)
 		list[i] = Option{
 			Usable: c.cause == ReasonNone, Ready: waits[i] == 0,

@@ -88,6 +88,13 @@ func (b *bucket) wait(now Stamp, p pace) time.Duration {
 	return max(b.full.sub(now)-slack, 0)
 }
 
+// bound leaves a bucket no emptier than empty at this pace: what was taken at a lower rate cost more than it would now.
+func (b *bucket) bound(now Stamp, p pace) {
+	if p.rate > 0 {
+		b.full = min(b.full, now.add(time.Duration(p.burst*float64(p.interval()))))
+	}
+}
+
 func (b *bucket) take(now Stamp, p pace) {
 	b.full = max(b.full, now).add(p.interval())
 }
