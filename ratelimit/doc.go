@@ -4,7 +4,7 @@
 // # What most callers need
 //
 //   - To send requests over HTTP: a [Transport] in an http.Client. It waits for permission, sends, reads the answer
-//     whole, learns from it, and repeats what is worth repeating.
+//     whole, learns from it, and repeats what is worth repeating. A client of many hosts sets [Transport.PerHost].
 //   - To send anything else: [Limiter.Acquire] waits for a [Permit]; [Permit.Done] or [Permit.Fail] gives it back, or
 //     [Permit.Report] with an [Event] for what is neither.
 //   - To make a limiter: [New] and [Config], with [NewMemoryStore] for one process or [OpenFileStore] for all processes

@@ -111,6 +111,37 @@ func ExampleTransport_classify() {
 	// Output: 200 1
 }
 
+// A client of several hosts gives each of them a limiter of its own.
+func ExampleTransport_perHost() {
+	ill := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer ill.Close()
+	well := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer well.Close()
+
+	client := &http.Client{Transport: &ratelimit.Transport{PerHost: func(string) (*ratelimit.Limiter, error) {
+		return ratelimit.New(ratelimit.Config{
+			Store: ratelimit.NewMemoryStore(), Tuning: ratelimit.Tuning{NFailures: 3, MaxWait: time.Second, MaxRetries: -1},
+		})
+	}}}
+	for _, server := range []*httptest.Server{ill, ill, ill, ill, well} {
+		resp, err := client.Get(server.URL)
+		if err != nil {
+			fmt.Println(errors.As(err, new(*ratelimit.BlockedError)))
+			continue
+		}
+		resp.Body.Close()
+		fmt.Println(resp.StatusCode)
+	}
+	// Output:
+	// 500
+	// 500
+	// 500
+	// true
+	// 200
+}
+
 // Acquire, Done and Fail are for everything that is not HTTP.
 func ExampleLimiter_Acquire() {
 	limiter, _ := ratelimit.New(ratelimit.Config{Store: ratelimit.NewMemoryStore()})

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"reflect"
 	"strings"
 	"sync"
@@ -35,7 +37,11 @@ const timeoutGrace = time.Second
 // those of Base, and the context's error for a request that its caller gave up.
 type Transport struct {
 	Base    http.RoundTripper // nil: http.DefaultTransport
-	Limiter *Limiter          // required
+	Limiter *Limiter          // required, unless PerHost is set
+	// PerHost makes the limiter of a host, such as "https://api.example.org:443", at the first request to it. Then
+	// Limiter is not used, and trouble with one host stops no other. An error is the request's, and the next request to
+	// the host calls PerHost again.
+	PerHost func(host string) (*Limiter, error)
 	// Classify says what an answer, or an error instead of one, counts as; nil: ClassifyStatus does. The response is nil
 	// if the error is not; the bytes are the whole body. It must not keep what it is given.
 	Classify func(*http.Request, *http.Response, []byte, error) Outcome
@@ -45,6 +51,7 @@ type Transport struct {
 	MaxBody int64 // bytes; 0: 32 MiB
 
 	http2 sync.Map // hosts that have answered over HTTP/2
+	hosts sync.Map // with PerHost: by host, a func() (*Limiter, error)
 }
 
 // sentOnce is the empty body of a request that nothing below the limiter may repeat: over HTTP/1.1, net/http sends a
@@ -57,10 +64,10 @@ func (sentOnce) Close() error             { return nil }
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	l := t.Limiter
-	if l == nil {
+	l, err := t.limiterFor(req.URL)
+	if err != nil {
 		closeBody(req)
-		return nil, errors.New("send request: the transport has no limiter")
+		return nil, err
 	}
 	ctx := req.Context()
 	c := newCall(ctx, l, l.Tuning().RequestTimeout+timeoutGrace)
@@ -115,6 +122,28 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		req = next
 	}
+}
+
+func (t *Transport) limiterFor(u *url.URL) (*Limiter, error) {
+	switch {
+	case t.PerHost != nil:
+	case t.Limiter != nil:
+		return t.Limiter, nil
+	default:
+		return nil, errors.New("send request: the transport has no limiter")
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	host := u.Scheme + "://" + strings.ToLower(net.JoinHostPort(u.Hostname(), port))
+	once, _ := t.hosts.LoadOrStore(host, sync.OnceValues(func() (*Limiter, error) { return t.PerHost(host) }))
+	l, err := once.(func() (*Limiter, error))()
+	if err != nil {
+		t.hosts.Delete(host)
+		return nil, fmt.Errorf("make the limiter of %s: %w", host, err)
+	}
+	return l, nil
 }
 
 // CloseIdleConnections closes those of Base, for http.Client.CloseIdleConnections.
@@ -181,7 +210,7 @@ func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response,
 	if resp != nil {
 		resp.Request = req // not the one whose context is over
 		e.Status = resp.StatusCode
-		e.RetryAfter = t.retryAfter(&e, resp)
+		e.RetryAfter = p.l.retryAfter(&e, resp)
 		e.Limits = core.ParseLimits(resp.Header, time.Now())
 	}
 	p.Report(e)
@@ -221,13 +250,13 @@ func (t *Transport) classify(req *http.Request, resp *http.Response, body []byte
 }
 
 // retryAfter reads the header where it is obeyed, and warns of what it cannot understand.
-func (t *Transport) retryAfter(e *Event, resp *http.Response) Wait {
+func (l *Limiter) retryAfter(e *Event, resp *http.Response) Wait {
 	if !e.Obeyed() {
 		return Wait{}
 	}
 	wait, err := ParseRetryAfter(resp.Header, time.Now())
 	if err != nil {
-		t.Limiter.warn(err)
+		l.warn(err)
 	}
 	return wait
 }

@@ -16,6 +16,8 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // script answers the n-th try.
@@ -232,6 +234,52 @@ func TestAPauseEndsWithoutABurst(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestEachHostHasALimiterOfItsOwn(t *testing.T) {
+	var mu sync.Mutex
+	made := map[string]int{}
+	tr := &Transport{
+		Base: &upstream{serve: statuses(200)},
+		PerHost: func(host string) (*Limiter, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if made[host]++; host == "http://late.test:80" && made[host] == 1 {
+				return nil, errors.New("not yet")
+			}
+			return New(Config{Store: NewMemoryStore()})
+		},
+	}
+	get := func(url string) error {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return err
+		}
+		resp, err := tr.RoundTrip(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err
+	}
+	var wg sync.WaitGroup
+	for _, url := range []string{"http://a.test/1", "http://A.test:80/2", "https://a.test/3", "http://a.test:8080"} {
+		wg.Go(func() {
+			if err := get(url); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := get("http://late.test"); err == nil || err.Error() != "make the limiter of http://late.test:80: not yet" {
+		t.Errorf("%v", err)
+	}
+	must(t, get("http://late.test"))
+	want := map[string]int{
+		"http://a.test:80": 1, "https://a.test:443": 1, "http://a.test:8080": 1, "http://late.test:80": 2,
+	}
+	if diff := cmp.Diff(want, made); diff != "" {
+		t.Error(diff)
 	}
 }
 
