@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"errors"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -232,32 +233,41 @@ func (p *progress) elsewhere() Status {
 	return StatusPlanned
 }
 
-// Identity is what a file is known by that an undo has brought back.
+// Identity tells a file from others.
 type Identity struct {
 	Inode uint64
 	Size  int64
 	MTime organize.Stamp
 }
 
-// Returned returns the files that putting a run back has given their old names again: those of moves, where inodes tell
+// Placed is a file that a run has put into a library.
+type Placed struct {
+	Source Identity
+	Target string // the path it got there
+	Undone bool   // an undo has put it back
+}
+
+// Placed returns the files that a run has put into a library and whose sources are still there, where inodes tell
 // files apart.
-func (e *Engine) Returned(id string) ([]Identity, error) {
+func (e *Engine) Placed(id string) ([]Placed, error) {
 	j, err := openJournal(e.Journals, id, false)
 	if err != nil {
 		return nil, err
 	}
 	j.close()
 	m := &j.progress
-	var out []Identity
+	var out []Placed
 	for i := range j.run.Ops {
-		o := &j.run.Ops[i]
-		here := m.file(i).back || m.stage == Undone && m.file(i).notDone == ""
-		switch back := m.file(i).returned; {
-		case !here || o.Verb != organize.Move || o.Inode == 0:
-		case back != nil: // from another file system
-			out = append(out, Identity{back.Inode, back.Size, back.MTime})
-		default:
-			out = append(out, Identity{o.Inode, o.Size, o.MTime})
+		o, at := &j.run.Ops[i], m.file(i)
+		p := Placed{
+			Source: Identity{o.Inode, o.Size, o.MTime}, Target: path.Join(j.run.path(o.To.Dir), o.To.Name),
+			Undone: at.back || m.stage == Undone,
+		}
+		if back := at.returned; p.Undone && back != nil { // from another file system
+			p.Source = Identity{back.Inode, back.Size, back.MTime}
+		}
+		if at.notDone == "" && p.Source.Inode != 0 && o.Verb != organize.NFO && (p.Undone || o.Verb != organize.Move) {
+			out = append(out, p)
 		}
 	}
 	return out, nil

@@ -70,10 +70,15 @@ func TestAPartIsPutBack(t *testing.T) {
 	if out, err := apply.do(s); err != nil || out.Unfinished {
 		t.Fatalf("%+v %v", out, err)
 	}
-	for _, row := range []struct{ only, undone, told string }{
-		{"a", "a undone, b undone", "done 2 undone 0 kept: a undone, b undone, c done, d done; c ok, d ok"},
-		{"a", "", "done 2 undone 0 kept: a undone, b undone, c done, d done; c ok, d ok"},
-		{"c", "c undone", "done 3 undone 0 kept: a undone, b undone, c undone, d done; d ok"},
+	const (
+		moved  = "a /lib/x true, b /lib/y true, "
+		linked = moved + "c /lib/z false, d /lib/w false"
+		back   = moved + "c /lib/z true, d /lib/w false"
+	)
+	for _, row := range []struct{ only, undone, told, placed string }{
+		{"a", "a undone, b undone", "done 2 undone 0 kept: a undone, b undone, c done, d done; c ok, d ok", linked},
+		{"a", "", "done 2 undone 0 kept: a undone, b undone, c done, d done; c ok, d ok", linked},
+		{"c", "c undone", "done 3 undone 0 kept: a undone, b undone, c undone, d done; d ok", back},
 	} {
 		for _, dry := range []bool{true, false} {
 			if out, err := undoOnly(s, id, row.only, dry); err != nil || said(out) != row.undone {
@@ -83,10 +88,16 @@ func TestAPartIsPutBack(t *testing.T) {
 		if diff := cmp.Diff(row.told, told(t, s, id)); diff != "" {
 			t.Errorf("%s: %s", row.only, diff)
 		}
-		back, err := engineOf(s).Returned(id)
-		a, b := s.info(s.at("/src/a")), s.info(s.at("/src/b"))
-		if diff := cmp.Diff([]Identity{{a.Inode, a.Size, a.MTime}, {b.Inode, b.Size, b.MTime}}, back); diff != "" ||
-			err != nil {
+		placed, err := engineOf(s).Placed(id)
+		var got []string
+		for _, p := range placed {
+			for _, name := range []string{"a", "b", "c", "d"} {
+				if i := s.info(s.at("/src/" + name)); p.Source == (Identity{i.Inode, i.Size, i.MTime}) {
+					got = append(got, fmt.Sprint(name, " ", p.Target, " ", p.Undone))
+				}
+			}
+		}
+		if diff := cmp.Diff(row.placed, strings.Join(got, ", ")); diff != "" || err != nil {
 			t.Errorf("%s: %v %s", row.only, err, diff)
 		}
 	}

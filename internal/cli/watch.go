@@ -37,12 +37,12 @@ type watchRun struct {
 	tree    *watch.Tree
 	targets []organize.Root // as they were when watching began
 	state   *watch.State
-	told    map[string]bool    // troubles that last, which are told once
-	back    map[string]brought // by run: what its undo has brought back
+	told    map[string]bool   // troubles that last, which are told once
+	placed  map[string]placed // by run
 }
 
 func newWatch(f *factory) *cobra.Command {
-	w := watchRun{f: f, match: matchOptions{f: f}, told: map[string]bool{}, back: map[string]brought{}}
+	w := watchRun{f: f, match: matchOptions{f: f}, told: map[string]bool{}, placed: map[string]placed{}}
 	cmd := leaf(&cobra.Command{
 		Use:   "watch PATH",
 		Short: "Organize files as they arrive in a folder, until stopped",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -27,12 +28,10 @@ func (w *watchRun) batch(ctx context.Context, dirs []string) watch.Result {
 	if err != nil {
 		return w.failed(ctx, err)
 	}
-	if o.options.Mode == organize.ModeMove {
-		if o.options.Returned, err = w.returned(); err != nil {
-			return w.failed(ctx, err)
-		}
-		o.planner = organize.NewPlanner(o.options, &o.disk)
+	if o.options.Before, err = w.before(); err != nil {
+		return w.failed(ctx, err)
 	}
+	o.planner = organize.NewPlanner(o.options, &o.disk)
 	o.match.records, o.match.folders = o, w.seen(dirs, o)
 	quiet := *w.f
 	quiet.quiet = true
@@ -209,15 +208,15 @@ func (w *watchRun) once(what string, tell func()) {
 	}
 }
 
-// brought is what an undo has brought back, and when.
-type brought struct {
+// placed are the files that a run has put into the library, as its journal said at a time.
+type placed struct {
 	at    time.Time
-	files []apply.Identity
+	files []apply.Placed
 }
 
-// returned tells the files that an undo has brought back since a pin or the index has changed: moving them again
-// would put back what its user has put back. Only journals that have changed are read.
-func (w *watchRun) returned() (func(*organize.Item) bool, error) {
+// before says which files stay although they would be planned: those that an undo has put back, and those that somebody
+// has removed from the library, since a pin or the index has changed. Only journals that have changed are read.
+func (w *watchRun) before() (func(*organize.Item) organize.Code, error) {
 	e, closeEngine, err := openEngine(w.cfg)
 	if err != nil {
 		return nil, err
@@ -233,26 +232,39 @@ func (w *watchRun) returned() (func(*organize.Item) bool, error) {
 			changed = info.ModTime()
 		}
 	}
-	known := map[apply.Identity]bool{}
+	known := map[apply.Identity]apply.Placed{}
 	for i := range runs {
 		r := &runs[i]
-		if r.Err != nil || r.Undone == 0 || r.At.Before(changed) || !slices.Contains(r.Sources, w.tree.Root().Path) {
+		if r.Err != nil || r.Stage.Unfinished() || r.Stage == apply.Abandoned || r.At.Before(changed) ||
+			!slices.Contains(r.Sources, w.tree.Root().Path) {
 			continue
 		}
-		of := w.back[r.ID]
+		of := w.placed[r.ID]
 		if !of.at.Equal(r.At) {
-			files, err := e.Returned(r.ID)
+			files, err := e.Placed(r.ID)
 			if err != nil {
 				continue // it can't be told
 			}
-			of = brought{r.At, files}
-			w.back[r.ID] = of
+			of = placed{r.At, files}
+			w.placed[r.ID] = of
 		}
-		for _, id := range of.files {
-			known[id] = true
+		for _, p := range of.files {
+			if _, newer := known[p.Source]; !newer {
+				known[p.Source] = p
+			}
 		}
 	}
-	return func(item *organize.Item) bool {
-		return known[apply.Identity{Inode: item.Inode, Size: item.Size, MTime: item.MTime}]
+	return func(item *organize.Item) organize.Code {
+		p, found := known[apply.Identity{Inode: item.Inode, Size: item.Size, MTime: item.MTime}]
+		if !found {
+			return ""
+		}
+		if p.Undone {
+			return organize.PutBack
+		}
+		if _, err := os.Lstat(filepath.FromSlash(p.Target)); errors.Is(err, fs.ErrNotExist) {
+			return organize.TakenAway
+		}
+		return ""
 	}, nil
 }

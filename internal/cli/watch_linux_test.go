@@ -308,6 +308,28 @@ func TestWhatWasPutBackStays(t *testing.T) {
 	w.stop()
 }
 
+// What somebody removed from the library does not come back with the next download.
+func TestWhatWasRemovedFromTheLibraryStaysAway(t *testing.T) {
+	w := newWatched(t)
+	w.file("Cowboy Bebop - 05.mkv")
+	w.start("--mode", "hardlink")
+	if s := w.summary(); s.Done != 1 {
+		t.Fatalf("%+v", s)
+	}
+	placed, _ := filepath.Glob(filepath.Join(w.out, "*", "*", "*.mkv"))
+	if len(placed) != 1 {
+		t.Fatal(placed)
+	}
+	if err := os.Remove(placed[0]); err != nil {
+		t.Fatal(err)
+	}
+	w.file("Cowboy Bebop - 06.mkv")
+	if s := w.summary(); s.Done != 1 || s.Left != 1 || w.linked() != 1 {
+		t.Errorf("%+v, %d files in the library", s, w.linked())
+	}
+	w.stop()
+}
+
 // Watching is killed in the middle of a batch, again and again: the next process goes on with the run, and in the end
 // all is there.
 func TestWatchingIsKilled(t *testing.T) {

@@ -30,6 +30,7 @@ const (
 	CrossDevice   Code = "cross_device"
 	NoReflink     Code = "no_reflink"
 	PutBack       Code = "put_back"
+	TakenAway     Code = "taken_away"
 	Unreadable    Code = "io"
 )
 
@@ -61,6 +62,7 @@ var meanings = []meaning{
 	{CrossDevice, "its target is on another file system", false},
 	{NoReflink, "the file system can't share blocks between files", false},
 	{PutBack, "an undo put it back: watch skips it until it, a pin or the index changes", false},
+	{TakenAway, "somebody removed it from the library: watch skips it until it, a pin or the index changes", false},
 	{Unreadable, "it can't be read", false},
 }
 

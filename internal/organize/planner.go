@@ -35,7 +35,7 @@ type Options struct {
 	RenameExisting bool // files of the library get the names they would get today
 	Notes          Notes
 	Replace        map[string]string
-	Returned       func(*Item) bool // whether an undo has brought a file back, which then stays; nil: nobody asks
+	Before         func(*Item) Code // why a file that an earlier run has placed is skipped; nil: nobody asks
 
 	Sources []Place
 	Targets []Place

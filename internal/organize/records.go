@@ -170,9 +170,10 @@ func (p *Planner) locate(v *video) {
 		v.skip(Unreadable, "it no longer exists")
 	case v.item.Type != TypeRegular:
 		v.skip(NotRegular, "")
-	case p.o.Returned != nil && p.o.Returned(v.item):
-		v.skip(PutBack, "")
 	default:
+		if p.o.Before != nil {
+			v.code = p.o.Before(v.item)
+		}
 		v.given, v.name = at.given, v.item.Name // so that the record's own can be freed
 	}
 }
