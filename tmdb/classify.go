@@ -6,32 +6,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+
+	"github.com/anivault/anivault/ratelimit"
 )
-
-// Outcome is what one exchange says about the upstream.
-type Outcome uint8
-
-// The outcomes. Cancelled is the zero value: it says nothing.
-const (
-	OutcomeCancelled Outcome = iota // the caller gave up
-	OutcomeOK                       // an answer
-	OutcomeThrottled                // too many requests
-	OutcomeServer                   // the upstream is in trouble
-	OutcomeNetwork                  // no answer arrived, or not all of it
-	OutcomeClient                   // this request is refused; others may pass
-	OutcomeConfig                   // the setup is wrong; no request can pass
-	OutcomeDeferred                 // a gateway in between asks to come later; of TMDB it says nothing
-)
-
-var outcomeNames = [...]string{"cancelled", "ok", "throttled", "server", "network", "client", "config", "deferred"}
-
-// String returns the outcome's name in lower case.
-func (o Outcome) String() string {
-	if int(o) < len(outcomeNames) {
-		return outcomeNames[o]
-	}
-	return "unknown"
-}
 
 // exchange is what the rules look at.
 type exchange struct {
@@ -45,44 +22,47 @@ type exchange struct {
 type rule struct {
 	name    string
 	holds   func(x exchange) bool
-	outcome Outcome
+	outcome ratelimit.Outcome
 }
 
 // The first rule that holds decides. onError is for exchanges without an answer.
 var onError = []rule{
-	{"the caller cancelled", callerCancelled, OutcomeCancelled},
-	{"stopped by the key latch: nothing was sent, or a 401 came back", errorIs[*UnauthorizedError], OutcomeClient},
-	{"certificate, TLS alert, TLS to a plain port, no HTTP, refused redirect, proxy", misconfigured, OutcomeConfig},
-	{"a call that could not be made", errorIs[*ArgumentError], OutcomeConfig},
-	{"a 2xx whose body could not be unpacked or was too large", errorIs[*DecodeError], OutcomeServer},
-	{"announced as gzip, but not gzip", func(x exchange) bool { return isGarbledGzip(x.err) }, OutcomeServer},
-	{"DNS, connect, reset, timeout, transfer that broke off, and whatever else", always, OutcomeNetwork},
+	{"the caller cancelled", callerCancelled, ratelimit.Cancelled},
+	{"stopped by the key latch: nothing was sent, or a 401 came back", errorIs[*UnauthorizedError], ratelimit.Client},
+	{
+		"certificate, TLS alert, TLS to a plain port, no HTTP, refused redirect, proxy", misconfigured,
+		ratelimit.Misconfigured,
+	},
+	{"a call that could not be made", errorIs[*ArgumentError], ratelimit.Misconfigured},
+	{"a 2xx whose body could not be unpacked or was too large", errorIs[*DecodeError], ratelimit.Server},
+	{"announced as gzip, but not gzip", func(x exchange) bool { return isGarbledGzip(x.err) }, ratelimit.Server},
+	{"DNS, connect, reset, timeout, transfer that broke off, and whatever else", always, ratelimit.Network},
 }
 
 var onResponse = []rule{
-	{"a gateway that is pointed at itself, by others or at once", loops, OutcomeConfig},
-	{"a gateway's refusal for the time being, such as no permission in time", deferred, OutcomeDeferred},
-	{"429, whatever the body", status(429, 429), OutcomeThrottled},
+	{"a gateway that is pointed at itself, by others or at once", loops, ratelimit.Misconfigured},
+	{"a gateway's refusal for the time being, such as no permission in time", deferred, ratelimit.Deferred},
+	{"429, whatever the body", status(429, 429), ratelimit.Throttled},
 	{
 		"TMDB's code 25, whatever the status",
-		func(x exchange) bool { return x.refusal.Code == CodeOverLimit }, OutcomeThrottled,
+		func(x exchange) bool { return x.refusal.Code == CodeOverLimit }, ratelimit.Throttled,
 	},
-	{"304: the cached body is still right", status(304, 304), OutcomeOK},
-	{"redirect to another host or port, or from https to http", redirectRefused, OutcomeConfig},
-	{"redirect on the same host and port", status(300, 399), OutcomeClient},
-	{"a body that is not TMDB's, whatever the status", notTMDB, OutcomeServer},
-	{"408: the server gave up waiting", status(408, 408), OutcomeServer},
-	{"other 4xx", status(400, 499), OutcomeClient},
-	{"2xx with TMDB's code for a key that is refused, as a 401", errorIs[*UnauthorizedError], OutcomeClient},
-	{"2xx with TMDB's code for what it does not have, as a 404", errorMatches(ErrNotFound), OutcomeClient},
-	{"2xx with an answer", func(x exchange) bool { return x.err == nil && x.status < 300 }, OutcomeOK},
-	{"5xx, 2xx with any other error of TMDB's, any other status", always, OutcomeServer},
+	{"304: the cached body is still right", status(304, 304), ratelimit.OK},
+	{"redirect to another host or port, or from https to http", redirectRefused, ratelimit.Misconfigured},
+	{"redirect on the same host and port", status(300, 399), ratelimit.Client},
+	{"a body that is not TMDB's, whatever the status", notTMDB, ratelimit.Server},
+	{"408: the server gave up waiting", status(408, 408), ratelimit.Server},
+	{"other 4xx", status(400, 499), ratelimit.Client},
+	{"2xx with TMDB's code for a key that is refused, as a 401", errorIs[*UnauthorizedError], ratelimit.Client},
+	{"2xx with TMDB's code for what it does not have, as a 404", errorMatches(ErrNotFound), ratelimit.Client},
+	{"2xx with an answer", func(x exchange) bool { return x.err == nil && x.status < 300 }, ratelimit.OK},
+	{"5xx, 2xx with any other error of TMDB's, any other status", always, ratelimit.Server},
 }
 
 // Classify returns what an exchange says about TMDB: resp and its whole body, or err with a nil resp. The body must
 // be unpacked already, as [NewWire] leaves it. An answer counts as TMDB's by the same decoder as in [Valid]. A
 // deadline counts as the network's: whether it was the request's or the caller's own is for the transport to know.
-func Classify(req *http.Request, resp *http.Response, body []byte, err error) Outcome {
+func Classify(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
 	return decidingRule(req, resp, body, err).outcome
 }
 
@@ -99,7 +79,7 @@ func decidingRule(req *http.Request, resp *http.Response, body []byte, err error
 }
 
 // Outcome returns what the error says about TMDB, by the same rules as [Classify].
-func (e *Error) Outcome() Outcome {
+func (e *Error) Outcome() ratelimit.Outcome {
 	return firstRule(onResponse, exchange{status: e.HTTPStatus, err: e}).outcome
 }
 

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/anivault/anivault/ratelimit"
 )
 
 const page = `<html><body>Service Unavailable</body></html>`
@@ -25,76 +27,84 @@ var answerRows = []struct {
 	name   string
 	status int
 	body   string
-	want   Outcome
+	want   ratelimit.Outcome
 }{
 	{
-		"a gateway without permission", 429, `{"success":false,"status_code":25,"anivault":{"code":"1002"}}`, OutcomeDeferred,
+		"a gateway without permission", 429, `{"success":false,"status_code":25,"anivault":{"code":"1002"}}`,
+		ratelimit.Deferred,
 	},
-	{"a gateway in Sleep", 503, `{"success":false,"status_code":9,"anivault":{"code":"1004"}}`, OutcomeDeferred},
-	{"a gateway whose TMDB fails", 502, `{"success":false,"status_code":43,"anivault":{"code":"1006"}}`, OutcomeDeferred},
-	{"a gateway that asks itself", 508, `{"success":false,"status_code":5,"anivault":{"reason":"loop"}}`, OutcomeConfig},
+	{"a gateway in Sleep", 503, `{"success":false,"status_code":9,"anivault":{"code":"1004"}}`, ratelimit.Deferred},
 	{
-		"a gateway whose TMDB is slow", 504, `{"success":false,"status_code":24,"anivault":{"code":"1003"}}`, OutcomeDeferred,
+		"a gateway whose TMDB fails", 502, `{"success":false,"status_code":43,"anivault":{"code":"1006"}}`,
+		ratelimit.Deferred,
 	},
-	{"a gateway with a fault", 500, `{"success":false,"status_code":11,"anivault":{"code":"9999"}}`, OutcomeServer},
+	{
+		"a gateway that asks itself", 508, `{"success":false,"status_code":5,"anivault":{"reason":"loop"}}`,
+		ratelimit.Misconfigured,
+	},
+	{
+		"a gateway whose TMDB is slow", 504, `{"success":false,"status_code":24,"anivault":{"code":"1003"}}`,
+		ratelimit.Deferred,
+	},
+	{"a gateway with a fault", 500, `{"success":false,"status_code":11,"anivault":{"code":"9999"}}`, ratelimit.Server},
 	{
 		"a gateway that does not know the client", 401,
-		`{"success":false,"status_code":7,"anivault":{"reason":"unauthorized"}}`, OutcomeClient,
+		`{"success":false,"status_code":7,"anivault":{"reason":"unauthorized"}}`, ratelimit.Client,
 	},
 	{
 		"a gateway that refuses the question", 403, `{"success":false,"status_code":3,"anivault":{"reason":"private"}}`,
-		OutcomeClient,
+		ratelimit.Client,
 	},
-	{"an answer", 200, good, OutcomeOK},
-	{"not modified", 304, "", OutcomeOK},
-	{"429", 429, `{"status_code":25,"status_message":"over"}`, OutcomeThrottled},
-	{"429 with a page", 429, page, OutcomeThrottled},
-	{"429 with nothing", 429, "", OutcomeThrottled},
-	{"code 25 in a 200", 200, `{"success":false,"status_code":25}`, OutcomeThrottled},
-	{"code 25 in a 200 without success", 200, `{"status_message":"over","status_code":25}`, OutcomeThrottled},
-	{"code 25 in a 503", 503, `{"status_code":25}`, OutcomeThrottled},
-	{"code 25 in a 401", 401, `{"status_code":25}`, OutcomeThrottled},
-	{"500", 500, `{"status_code":11}`, OutcomeServer},
-	{"502 with a page", 502, page, OutcomeServer},
-	{"503 maintenance", 503, `{"status_code":46}`, OutcomeServer},
-	{"504 with nothing", 504, "", OutcomeServer},
-	{"408", 408, `{"status_code":24}`, OutcomeServer},
-	{"200 with a page", 200, page, OutcomeServer},
-	{"200 with a page after a byte order mark", 200, "\xef\xbb\xbf" + page, OutcomeServer},
-	{"200 with nothing", 200, "", OutcomeServer},
-	{"200 with a byte order mark", 200, "\xef\xbb\xbf", OutcomeServer},
-	{"204", 204, "", OutcomeServer},
-	{"200 cut", 200, good[:10], OutcomeServer},
-	{"200 with a list", 200, `[]`, OutcomeServer},
-	{"200 with null", 200, `null`, OutcomeServer},
-	{"200 with gzip", 200, "\x1f\x8b\x08\x00", OutcomeServer},
-	{"200 with two objects", 200, `{}{}`, OutcomeServer},
-	{"200 saying maintenance", 200, `{"success":false,"status_code":46}`, OutcomeServer},
-	{"200 saying not found", 200, `{"success":false,"status_code":34}`, OutcomeClient},
-	{"200 saying that the id is invalid", 200, `{"success":false,"status_code":6}`, OutcomeClient},
-	{"200 saying that the session is not found", 200, `{"success":false,"status_code":37}`, OutcomeClient},
-	{"200 saying that the key is invalid", 200, `{"success":false,"status_code":7}`, OutcomeClient},
-	{"200 saying that the key is suspended", 200, `{"success":false,"status_code":10}`, OutcomeClient},
-	{"200 saying that the account is suspended", 200, `{"success":false,"status_code":45}`, OutcomeClient},
-	{"200 saying that a parameter is invalid", 200, `{"success":false,"status_code":5}`, OutcomeServer},
-	{"200 saying no success without a code", 200, `{"id":9000001,"success":false}`, OutcomeServer},
-	{"200 saying success without the entry", 200, `{"success":true,"status_code":1}`, OutcomeServer},
-	{"200 with another entry", 200, `{"id":9000002,"name":"Harbor Lights"}`, OutcomeServer},
-	{"200 of a login page", 200, `{"error":"log in"}`, OutcomeServer},
-	{"401", 401, `{"status_code":7}`, OutcomeClient},
-	{"401 with a page", 401, page, OutcomeServer},
-	{"403", 403, `{"status_code":45}`, OutcomeClient},
-	{"403 with the page of an edge", 403, page, OutcomeServer},
-	{"404", 404, `{"status_code":34}`, OutcomeClient},
-	{"404 of a gateway", 404, `{"message":"no Route matched"}`, OutcomeServer},
-	{"404 with an errors list", 404, `{"errors":["no such route"]}`, OutcomeServer},
-	{"405", 405, `{"status_code":42}`, OutcomeClient},
-	{"422", 422, `{"errors":["query must be provided"]}`, OutcomeClient},
-	{"400", 400, `{"status_code":22}`, OutcomeClient},
-	{"418 with nothing", 418, "", OutcomeServer},
-	{"302 to nowhere", 302, "", OutcomeClient},
-	{"599", 599, "", OutcomeServer},
-	{"999", 999, "", OutcomeServer},
+	{"an answer", 200, good, ratelimit.OK},
+	{"not modified", 304, "", ratelimit.OK},
+	{"429", 429, `{"status_code":25,"status_message":"over"}`, ratelimit.Throttled},
+	{"429 with a page", 429, page, ratelimit.Throttled},
+	{"429 with nothing", 429, "", ratelimit.Throttled},
+	{"code 25 in a 200", 200, `{"success":false,"status_code":25}`, ratelimit.Throttled},
+	{"code 25 in a 200 without success", 200, `{"status_message":"over","status_code":25}`, ratelimit.Throttled},
+	{"code 25 in a 503", 503, `{"status_code":25}`, ratelimit.Throttled},
+	{"code 25 in a 401", 401, `{"status_code":25}`, ratelimit.Throttled},
+	{"500", 500, `{"status_code":11}`, ratelimit.Server},
+	{"502 with a page", 502, page, ratelimit.Server},
+	{"503 maintenance", 503, `{"status_code":46}`, ratelimit.Server},
+	{"504 with nothing", 504, "", ratelimit.Server},
+	{"408", 408, `{"status_code":24}`, ratelimit.Server},
+	{"200 with a page", 200, page, ratelimit.Server},
+	{"200 with a page after a byte order mark", 200, "\xef\xbb\xbf" + page, ratelimit.Server},
+	{"200 with nothing", 200, "", ratelimit.Server},
+	{"200 with a byte order mark", 200, "\xef\xbb\xbf", ratelimit.Server},
+	{"204", 204, "", ratelimit.Server},
+	{"200 cut", 200, good[:10], ratelimit.Server},
+	{"200 with a list", 200, `[]`, ratelimit.Server},
+	{"200 with null", 200, `null`, ratelimit.Server},
+	{"200 with gzip", 200, "\x1f\x8b\x08\x00", ratelimit.Server},
+	{"200 with two objects", 200, `{}{}`, ratelimit.Server},
+	{"200 saying maintenance", 200, `{"success":false,"status_code":46}`, ratelimit.Server},
+	{"200 saying not found", 200, `{"success":false,"status_code":34}`, ratelimit.Client},
+	{"200 saying that the id is invalid", 200, `{"success":false,"status_code":6}`, ratelimit.Client},
+	{"200 saying that the session is not found", 200, `{"success":false,"status_code":37}`, ratelimit.Client},
+	{"200 saying that the key is invalid", 200, `{"success":false,"status_code":7}`, ratelimit.Client},
+	{"200 saying that the key is suspended", 200, `{"success":false,"status_code":10}`, ratelimit.Client},
+	{"200 saying that the account is suspended", 200, `{"success":false,"status_code":45}`, ratelimit.Client},
+	{"200 saying that a parameter is invalid", 200, `{"success":false,"status_code":5}`, ratelimit.Server},
+	{"200 saying no success without a code", 200, `{"id":9000001,"success":false}`, ratelimit.Server},
+	{"200 saying success without the entry", 200, `{"success":true,"status_code":1}`, ratelimit.Server},
+	{"200 with another entry", 200, `{"id":9000002,"name":"Harbor Lights"}`, ratelimit.Server},
+	{"200 of a login page", 200, `{"error":"log in"}`, ratelimit.Server},
+	{"401", 401, `{"status_code":7}`, ratelimit.Client},
+	{"401 with a page", 401, page, ratelimit.Server},
+	{"403", 403, `{"status_code":45}`, ratelimit.Client},
+	{"403 with the page of an edge", 403, page, ratelimit.Server},
+	{"404", 404, `{"status_code":34}`, ratelimit.Client},
+	{"404 of a gateway", 404, `{"message":"no Route matched"}`, ratelimit.Server},
+	{"404 with an errors list", 404, `{"errors":["no such route"]}`, ratelimit.Server},
+	{"405", 405, `{"status_code":42}`, ratelimit.Client},
+	{"422", 422, `{"errors":["query must be provided"]}`, ratelimit.Client},
+	{"400", 400, `{"status_code":22}`, ratelimit.Client},
+	{"418 with nothing", 418, "", ratelimit.Server},
+	{"302 to nowhere", 302, "", ratelimit.Client},
+	{"599", 599, "", ratelimit.Server},
+	{"999", 999, "", ratelimit.Server},
 }
 
 func TestClassifyAnswers(t *testing.T) {
@@ -121,7 +131,9 @@ func TestAnswersThatAreNotTMDBs(t *testing.T) {
 		"more than there may be":  good + strings.Repeat(" ", MaxBody),
 		"gzip that was not known": "\x1f\x8b\x08\x00",
 	}
-	outcomes := map[int]Outcome{429: OutcomeThrottled, 301: OutcomeClient, 302: OutcomeClient, 307: OutcomeClient}
+	outcomes := map[int]ratelimit.Outcome{
+		429: ratelimit.Throttled, 301: ratelimit.Client, 302: ratelimit.Client, 307: ratelimit.Client,
+	}
 	for _, status := range []int{
 		200, 201, 203, 204, 206, 301, 302, 307, 400, 401, 403, 404, 405, 408, 410, 422, 429, 451, 500, 502, 503, 504, 520,
 		599,
@@ -130,7 +142,7 @@ func TestAnswersThatAreNotTMDBs(t *testing.T) {
 			t.Run(fmt.Sprint(status, " with ", name), func(t *testing.T) {
 				want, ok := outcomes[status]
 				if !ok {
-					want = OutcomeServer
+					want = ratelimit.Server
 				}
 				req := httptest.NewRequest(http.MethodGet, "https://api.example.org/3/tv/9000001", nil)
 				resp := &http.Response{StatusCode: status}
@@ -203,7 +215,7 @@ func TestAnswersOfTMDBsAreValid(t *testing.T) {
 
 func TestTheAnswerToAHeadHasNoBody(t *testing.T) {
 	req := httptest.NewRequest(http.MethodHead, "https://api.example.org/3/tv/9000001", nil)
-	for status, want := range map[int]Outcome{200: OutcomeOK, 404: OutcomeClient, 500: OutcomeServer} {
+	for status, want := range map[int]ratelimit.Outcome{200: ratelimit.OK, 404: ratelimit.Client, 500: ratelimit.Server} {
 		if got := Classify(req, &http.Response{StatusCode: status}, nil, nil); got != want {
 			t.Errorf("%d: got %v, want %v", status, got, want)
 		}
@@ -221,56 +233,70 @@ func inURL(err error) error {
 var errorRows = []struct {
 	name string
 	err  error
-	want Outcome
+	want ratelimit.Outcome
 }{
-	{"cancelled", context.Canceled, OutcomeCancelled},
-	{"cancelled, wrapped", inURL(fmt.Errorf("read answer: %w", context.Canceled)), OutcomeCancelled},
-	{"deadline", context.DeadlineExceeded, OutcomeNetwork},
-	{"refused connection", dialing(syscall.ECONNREFUSED), OutcomeNetwork},
-	{"reset", dialing(syscall.ECONNRESET), OutcomeNetwork},
-	{"closed before the answer", io.EOF, OutcomeNetwork},
-	{"transfer that broke off", fmt.Errorf("read answer: %w", io.ErrUnexpectedEOF), OutcomeNetwork},
+	{"cancelled", context.Canceled, ratelimit.Cancelled},
+	{"cancelled, wrapped", inURL(fmt.Errorf("read answer: %w", context.Canceled)), ratelimit.Cancelled},
+	{"deadline", context.DeadlineExceeded, ratelimit.Network},
+	{"refused connection", dialing(syscall.ECONNREFUSED), ratelimit.Network},
+	{"reset", dialing(syscall.ECONNRESET), ratelimit.Network},
+	{"closed before the answer", io.EOF, ratelimit.Network},
+	{"transfer that broke off", fmt.Errorf("read answer: %w", io.ErrUnexpectedEOF), ratelimit.Network},
 	{
 		"unknown name",
 		&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "api.themoviedb.ogr", IsNotFound: true}},
-		OutcomeNetwork,
+		ratelimit.Network,
 	},
-	{"resolver in trouble", &net.DNSError{Err: "server misbehaving", IsTemporary: true}, OutcomeNetwork},
-	{"resolver silent", &net.DNSError{Err: "i/o timeout", IsTimeout: true}, OutcomeNetwork},
-	{"unknown authority", inURL(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), OutcomeConfig},
+	{"resolver in trouble", &net.DNSError{Err: "server misbehaving", IsTemporary: true}, ratelimit.Network},
+	{"resolver silent", &net.DNSError{Err: "i/o timeout", IsTimeout: true}, ratelimit.Network},
+	{
+		"unknown authority", inURL(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}),
+		ratelimit.Misconfigured,
+	},
 	{
 		"wrong name",
 		&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "api.example.org"}},
-		OutcomeConfig,
+		ratelimit.Misconfigured,
 	},
-	{"expired", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}, OutcomeConfig},
+	{
+		"expired", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}},
+		ratelimit.Misconfigured,
+	},
 	{
 		"otherwise invalid",
-		&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign}}, OutcomeConfig,
+		&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign}},
+		ratelimit.Misconfigured,
 	},
-	{"no roots", x509.SystemRootsError{Err: errors.New("none")}, OutcomeConfig},
-	{"plain port", http.ErrSchemeMismatch, OutcomeConfig},
-	{"no TLS record", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, OutcomeConfig},
+	{"no roots", x509.SystemRootsError{Err: errors.New("none")}, ratelimit.Misconfigured},
+	{"plain port", http.ErrSchemeMismatch, ratelimit.Misconfigured},
+	{
+		"no TLS record",
+		tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"},
+		ratelimit.Misconfigured,
+	},
 	{
 		"no HTTP", errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0"`),
-		OutcomeConfig,
+		ratelimit.Misconfigured,
 	},
-	{"handshake refused", &net.OpError{Op: "remote error", Err: errors.New("tls: handshake failure")}, OutcomeConfig},
+	{
+		"handshake refused", &net.OpError{Op: "remote error", Err: errors.New("tls: handshake failure")},
+		ratelimit.Misconfigured,
+	},
 	{
 		"the server's TLS in trouble", &net.OpError{Op: "remote error", Err: errors.New("tls: internal error")},
-		OutcomeNetwork,
+		ratelimit.Network,
 	},
-	{"old TLS", errors.New("tls: protocol version not supported"), OutcomeConfig},
-	{"handshake too slow", errors.New("net/http: TLS handshake timeout"), OutcomeNetwork},
-	{"redirect", inURL(&ConfigError{Kind: ConfigRedirect, Host: "evil.example.com"}), OutcomeConfig},
-	{"proxy", &ConfigError{Kind: ConfigProxy}, OutcomeConfig},
-	{"key latch", inURL(&UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 7}}), OutcomeClient},
-	{"suspended key", &UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 10}}, OutcomeClient},
-	{"argument", &ArgumentError{Field: "x"}, OutcomeConfig},
-	{"undecodable", fmt.Errorf("x: %w", &DecodeError{Reason: ReasonGzip}), OutcomeServer},
-	{"web page", &DecodeError{Reason: ReasonHTML}, OutcomeServer},
-	{"gzip announced", fmt.Errorf("read: %w", gzip.ErrHeader), OutcomeServer},
-	{"whatever", errors.New("something else"), OutcomeNetwork},
+	{"old TLS", errors.New("tls: protocol version not supported"), ratelimit.Misconfigured},
+	{"handshake too slow", errors.New("net/http: TLS handshake timeout"), ratelimit.Network},
+	{"redirect", inURL(&ConfigError{Kind: ConfigRedirect, Host: "evil.example.com"}), ratelimit.Misconfigured},
+	{"proxy", &ConfigError{Kind: ConfigProxy}, ratelimit.Misconfigured},
+	{"key latch", inURL(&UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 7}}), ratelimit.Client},
+	{"suspended key", &UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 10}}, ratelimit.Client},
+	{"argument", &ArgumentError{Field: "x"}, ratelimit.Misconfigured},
+	{"undecodable", fmt.Errorf("x: %w", &DecodeError{Reason: ReasonGzip}), ratelimit.Server},
+	{"web page", &DecodeError{Reason: ReasonHTML}, ratelimit.Server},
+	{"gzip announced", fmt.Errorf("read: %w", gzip.ErrHeader), ratelimit.Server},
+	{"whatever", errors.New("something else"), ratelimit.Network},
 }
 
 func TestClassifyErrors(t *testing.T) {
@@ -288,7 +314,7 @@ func TestACancelledRequestIsNobodysFault(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	req := httptest.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.org/", nil)
-	if got := Classify(req, nil, nil, io.ErrUnexpectedEOF); got != OutcomeCancelled {
+	if got := Classify(req, nil, nil, io.ErrUnexpectedEOF); got != ratelimit.Cancelled {
 		t.Errorf("got %v", got)
 	}
 }
@@ -308,15 +334,6 @@ func TestEveryRuleDecidesSomeRow(t *testing.T) {
 	for _, r := range append(slices.Clone(onError), onResponse...) {
 		if !reached[r.name] {
 			t.Errorf("no row reaches %q", r.name)
-		}
-	}
-}
-
-func TestOutcomesNameThemselves(t *testing.T) {
-	want := []string{"cancelled", "ok", "throttled", "server", "network", "client", "config", "deferred", "unknown"}
-	for i, name := range want {
-		if got := Outcome(i).String(); got != name {
-			t.Errorf("%d is %q, want %q", i, got, name)
 		}
 	}
 }

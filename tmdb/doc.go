@@ -39,9 +39,10 @@
 //
 //	cache (optional) -> [KeyLatch] -> rate limiter (optional) -> [NewWire] -> [NewHTTPTransport]
 //
-// [NewWire] repairs a gzip body that lost its header and bounds what is read. [KeyLatch] lets no
-// request through whose key TMDB refused before. [Classify] tells a rate limiter what an answer
-// says about the upstream. With a nil HTTPClient, [New] builds latch, wire and transport itself.
+// [Transport] puts them together in this order, for a cache.Store and a ratelimit.Limiter. [NewWire] repairs a gzip
+// body that lost its header and bounds what is read. [KeyLatch] lets no request through whose key TMDB refused before.
+// [Classify] tells a rate limiter what an answer says about the upstream. With a nil HTTPClient, [New] builds latch,
+// wire and transport itself.
 //
 // This product uses the TMDB API but is not endorsed or certified by TMDB.
 package tmdb

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/ratelimit"
 )
 
 func TestErrorBodies(t *testing.T) {
@@ -183,7 +185,7 @@ func FuzzErrorBody(f *testing.F) {
 				t.Fatalf("code %d, foreign %q", e.Code, e.Foreign)
 			}
 		}
-		if got := Classify(req, resp, body, nil); got == OutcomeCancelled || got == OutcomeNetwork {
+		if got := Classify(req, resp, body, nil); got == ratelimit.Cancelled || got == ratelimit.Network {
 			t.Fatalf("an answer classified as %v", got)
 		}
 	})

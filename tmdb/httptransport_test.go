@@ -19,6 +19,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // secure starts a TLS server whose certificate is signed by its own authority (returned as PEM), for names, valid
@@ -145,7 +147,7 @@ func TestTLSMistakesAreNamed(t *testing.T) {
 }
 
 func TestProxyRefusals(t *testing.T) {
-	tests := map[int]Outcome{407: OutcomeConfig, 403: OutcomeConfig, 502: OutcomeNetwork}
+	tests := map[int]ratelimit.Outcome{407: ratelimit.Misconfigured, 403: ratelimit.Misconfigured, 502: ratelimit.Network}
 	for status, want := range tests {
 		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodConnect || r.Header.Get("Authorization") != "" {

@@ -14,31 +14,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// classify tells the limiter what an answer says about TMDB.
-func classify(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
-	return map[tmdb.Outcome]ratelimit.Outcome{
-		tmdb.OutcomeOK: ratelimit.OK, tmdb.OutcomeThrottled: ratelimit.Throttled, tmdb.OutcomeServer: ratelimit.Server,
-		tmdb.OutcomeNetwork: ratelimit.Network, tmdb.OutcomeClient: ratelimit.Client,
-		tmdb.OutcomeConfig:    ratelimit.Misconfigured,
-		tmdb.OutcomeCancelled: ratelimit.Cancelled,
-	}[tmdb.Classify(req, resp, body, err)]
-}
-
-// newClient puts the packages together: cache, key latch, limiter, wire.
-func newClient(baseURL, token string, answers *cache.Store, limiter *ratelimit.Limiter) (*tmdb.Client, error) {
-	limited := &ratelimit.Transport{
-		Base: tmdb.NewWire(
-			tmdb.NewHTTPTransport(tmdb.TransportOptions{}),
-		), Limiter: limiter, Classify: classify, MaxBody: tmdb.MaxBody,
-	}
-	cached := &cache.Transport{Store: answers, Next: tmdb.NewKeyLatch(limited), Valid: tmdb.Valid, MaxBody: tmdb.MaxBody}
-	return tmdb.New(tmdb.Options{
-		BaseURL: baseURL, Token: token, HTTPClient: &http.Client{Transport: cached}, OnUndecodable: cached.Forget,
-	})
-}
-
 // A client whose answers are kept on disk and whose rate is shared by all processes of the user.
-func Example_withCacheAndRateLimit() {
+func ExampleTransport() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"id":9000001,"name":"Lantern Keepers"}`)
@@ -69,7 +46,11 @@ func Example_withCacheAndRateLimit() {
 	}
 	defer func() { _ = limiter.Close() }()
 
-	client, err := newClient(server.URL, "a-token", answers, limiter)
+	transport := tmdb.Transport(answers, limiter)
+	client, err := tmdb.New(tmdb.Options{
+		BaseURL: server.URL, Token: "a-token", HTTPClient: &http.Client{Transport: transport},
+		OnUndecodable: transport.Forget,
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/anivault/anivault/ratelimit"
 )
 
 func gzipped(t testing.TB, text []byte) []byte {
@@ -66,53 +68,56 @@ func TestWireReadsBodies(t *testing.T) {
 		body   string // of the answer
 		reason Reason // of a DecodeError
 		is     error
-		class  Outcome
+		class  ratelimit.Outcome
 	}{
-		{"plain", send(200, []byte(good)), good, "", nil, OutcomeOK},
-		{"gzip with its header", send(200, gzipped(t, []byte(good)), "Content-Encoding", "gzip"), good, "", nil, OutcomeOK},
-		{"gzip without its header", send(200, gzipped(t, []byte(good))), good, "", nil, OutcomeOK},
+		{"plain", send(200, []byte(good)), good, "", nil, ratelimit.OK},
+		{
+			"gzip with its header", send(200, gzipped(t, []byte(good)), "Content-Encoding", "gzip"), good, "", nil,
+			ratelimit.OK,
+		},
+		{"gzip without its header", send(200, gzipped(t, []byte(good))), good, "", nil, ratelimit.OK},
 		{
 			"gzip in two members", send(200, append(gzipped(t, []byte(good[:9])), gzipped(t, []byte(good[9:]))...)), good, "",
-			nil, OutcomeOK,
+			nil, ratelimit.OK,
 		},
 		{
 			"gzip twice without a header", send(200, gzipped(t, gzipped(t, []byte(good)))), "", ReasonGzip, errTwice,
-			OutcomeServer,
+			ratelimit.Server,
 		},
 		{
 			"gzip twice with one header", send(200, gzipped(t, gzipped(t, []byte(good))), "Content-Encoding", "gzip"), "",
-			ReasonGzip, errTwice, OutcomeServer,
+			ReasonGzip, errTwice, ratelimit.Server,
 		},
 		{
 			"header without gzip", send(200, []byte(good), "Content-Encoding", "gzip"), "", ReasonGzip, gzip.ErrHeader,
-			OutcomeServer,
+			ratelimit.Server,
 		},
-		{"cut gzip without a header", send(200, cut), "", ReasonGzip, io.ErrUnexpectedEOF, OutcomeServer},
-		{"gzip with a wrong checksum", send(200, badSum), "", ReasonGzip, gzip.ErrChecksum, OutcomeServer},
-		{"bomb", send(200, bomb), "", ReasonTooLarge, errBomb, OutcomeServer},
-		{"bomb with its header", send(200, bomb, "Content-Encoding", "gzip"), "", ReasonTooLarge, nil, OutcomeServer},
-		{"too large", send(200, bytes.Repeat([]byte(" "), MaxBody+1)), "", ReasonTooLarge, nil, OutcomeServer},
+		{"cut gzip without a header", send(200, cut), "", ReasonGzip, io.ErrUnexpectedEOF, ratelimit.Server},
+		{"gzip with a wrong checksum", send(200, badSum), "", ReasonGzip, gzip.ErrChecksum, ratelimit.Server},
+		{"bomb", send(200, bomb), "", ReasonTooLarge, errBomb, ratelimit.Server},
+		{"bomb with its header", send(200, bomb, "Content-Encoding", "gzip"), "", ReasonTooLarge, nil, ratelimit.Server},
+		{"too large", send(200, bytes.Repeat([]byte(" "), MaxBody+1)), "", ReasonTooLarge, nil, ratelimit.Server},
 		{
 			"as large as may be", send(200, []byte(good+strings.Repeat(" ", MaxBody-len(good)))),
-			good + strings.Repeat(" ", MaxBody-len(good)), "", nil, OutcomeOK,
+			good + strings.Repeat(" ", MaxBody-len(good)), "", nil, ratelimit.OK,
 		},
-		{"cut with a length", hangUp(100, good), "", "", io.ErrUnexpectedEOF, OutcomeNetwork},
-		{"cut in chunks", hangUp(-1, good), "", "", io.ErrUnexpectedEOF, OutcomeNetwork},
-		{"cut JSON", send(200, []byte(good[:20])), good[:20], "", nil, OutcomeServer},
-		{"empty", send(200, nil), "", "", nil, OutcomeServer},
-		{"204", send(204, nil), "", "", nil, OutcomeServer},
+		{"cut with a length", hangUp(100, good), "", "", io.ErrUnexpectedEOF, ratelimit.Network},
+		{"cut in chunks", hangUp(-1, good), "", "", io.ErrUnexpectedEOF, ratelimit.Network},
+		{"cut JSON", send(200, []byte(good[:20])), good[:20], "", nil, ratelimit.Server},
+		{"empty", send(200, nil), "", "", nil, ratelimit.Server},
+		{"204", send(204, nil), "", "", nil, ratelimit.Server},
 		{
 			"HTML", send(200, []byte("<!DOCTYPE html><title>Login</title>"), "Content-Type", "text/html"),
-			"<!DOCTYPE html><title>Login</title>", "", nil, OutcomeServer,
+			"<!DOCTYPE html><title>Login</title>", "", nil, ratelimit.Server,
 		},
-		{"an error status keeps a body that cannot be unpacked", send(503, cut), string(cut), "", nil, OutcomeServer},
+		{"an error status keeps a body that cannot be unpacked", send(503, cut), string(cut), "", nil, ratelimit.Server},
 		{
 			"an error status unpacks its body", send(404, gzipped(t, []byte(`{"status_code":34}`))), `{"status_code":34}`, "",
-			nil, OutcomeClient,
+			nil, ratelimit.Client,
 		},
 		{
 			"a 429 survives a wrong header", send(429, []byte("slow"), "Content-Encoding", "gzip", "Retry-After", "2"), "", "",
-			nil, OutcomeThrottled,
+			nil, ratelimit.Throttled,
 		},
 	}
 	for _, tt := range tests {
@@ -180,17 +185,17 @@ func TestWireRefusesRedirectsToOthers(t *testing.T) {
 			switch {
 			case tt.want == "" && err != nil:
 				t.Errorf("%d %s -> %s: refused: %v", status, tt.from, tt.to, err)
-			case tt.want == "" && Classify(req, x.resp, nil, nil) != OutcomeClient:
+			case tt.want == "" && Classify(req, x.resp, nil, nil) != ratelimit.Client:
 				t.Errorf("%d %s -> %s: classified as %v", status, tt.from, tt.to, Classify(req, x.resp, nil, nil))
 			case tt.want != "" && (!errors.As(err, &config) || config.Kind != tt.want):
 				t.Errorf("%d %s -> %s: got %v, want %s", status, tt.from, tt.to, err, tt.want)
-			case tt.want != "" && Classify(req, nil, nil, err) != OutcomeConfig:
+			case tt.want != "" && Classify(req, nil, nil, err) != ratelimit.Misconfigured:
 				t.Errorf("%d %s -> %s: classified as %v", status, tt.from, tt.to, Classify(req, nil, nil, err))
 			}
 			// The same without the wire: the answer itself says it.
 			if tt.want != "" {
 				raw := &http.Response{StatusCode: status, Header: http.Header{"Location": {tt.to}}}
-				if got := Classify(req, raw, nil, nil); got != OutcomeConfig {
+				if got := Classify(req, raw, nil, nil); got != ratelimit.Misconfigured {
 					t.Errorf("%d %s -> %s: answer classified as %v", status, tt.from, tt.to, got)
 				}
 			}
@@ -269,7 +274,7 @@ func TestWireLeavesA304WithoutABody(t *testing.T) {
 	if x.err != nil || x.resp.StatusCode != http.StatusNotModified || len(x.body) != 0 || x.resp.Header.Get("ETag") == "" {
 		t.Fatalf("%v %v %q", x.resp, x.err, x.body)
 	}
-	if got := Classify(x.resp.Request, x.resp, x.body, nil); got != OutcomeOK {
+	if got := Classify(x.resp.Request, x.resp, x.body, nil); got != ratelimit.OK {
 		t.Errorf("classified as %v", got)
 	}
 }
@@ -294,7 +299,7 @@ func FuzzWire(f *testing.F) {
 			if status > 299 {
 				t.Fatalf("status %d became %v", status, x.err)
 			}
-			if got := Classify(req, nil, nil, x.err); got != OutcomeServer {
+			if got := Classify(req, nil, nil, x.err); got != ratelimit.Server {
 				t.Fatalf("%v classified as %v", x.err, got)
 			}
 			return

@@ -53,7 +53,7 @@ func Explain(err error) (report.Code, lang.Text) {
 	case errors.Is(err, tmdb.ErrNotFound):
 		return report.CodeNotFound, plain(err)
 	case errors.As(err, &answer):
-		if answer.Outcome() == tmdb.OutcomeClient {
+		if answer.Outcome() == ratelimit.Client {
 			return report.CodeInternal, lang.TextOf(answer)
 		}
 		return report.CodeUpstream, lang.TextOf(answer)

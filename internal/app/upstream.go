@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"math"
 	"net/http"
 	"os"
@@ -47,26 +46,16 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	transport := &ratelimit.Transport{
 		Base: through(opts.AroundWire, base), Limiter: limiter, MaxBody: tmdb.MaxBody, Verdict: keyVerdict,
 		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
-			o := outcomes[tmdb.Classify(req, resp, body, err)]
+			o := tmdb.Classify(req, resp, body, err)
 			bad.observe(req.Context(), o)
 			return o
 		},
 	}
 	u.sender = refusals{transport, u.ring, &u.refused}
 	bad.next = u.sender
-	u.Transport = &cache.Transport{
-		Store: store, Next: through(opts.AroundLimiter, &bad), Refresh: opts.Refresh, Offline: opts.Offline,
-		MaxWait: max(cfg.Tuning.MaxWait, 1),
-		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
-		Valid: tmdb.Valid, Age: gatewayAge, Waits: opts.OnCacheWait,
-		Waited: func(ctx context.Context, d time.Duration) context.Context { // for another's claim
-			return ratelimit.With(ctx, ratelimit.Request{Waited: d})
-		},
-		Closed: func(ctx context.Context) bool {
-			st, err := limiter.Status(ctx)
-			return err == nil && st.State == ratelimit.CacheOnly
-		},
-	}
+	u.Transport = tmdb.Transport(store, limiter)
+	u.Next, u.Age, u.Waits = through(opts.AroundLimiter, &bad), gatewayAge, opts.OnCacheWait
+	u.Refresh, u.Offline = opts.Refresh, opts.Offline
 	return u, nil
 }
 
@@ -153,14 +142,6 @@ func openWire(cfg *config.Config) (*http.Transport, error) {
 		}
 	}
 	return tmdb.NewHTTPTransport(options), nil
-}
-
-// outcomes are the limiter's words for TMDB's own view of an answer.
-var outcomes = map[tmdb.Outcome]ratelimit.Outcome{
-	tmdb.OutcomeOK: ratelimit.OK, tmdb.OutcomeThrottled: ratelimit.Throttled, tmdb.OutcomeServer: ratelimit.Server,
-	tmdb.OutcomeNetwork: ratelimit.Network, tmdb.OutcomeClient: ratelimit.Client,
-	tmdb.OutcomeConfig:    ratelimit.Misconfigured,
-	tmdb.OutcomeCancelled: ratelimit.Cancelled, tmdb.OutcomeDeferred: ratelimit.Deferred,
 }
 
 func newClient(cfg *config.Config, transport http.RoundTripper, undecodable func(*http.Request)) (*tmdb.Client, error) {
