@@ -93,6 +93,10 @@ func (a *applyRun) run(cmd *cobra.Command, args []string) error {
 	if !plan.KeepsMode() {
 		a.f.warn("the plan's mode is %s, and no line of a video says so; what the lines say counts", plan.Mode)
 	}
+	if strays := plan.Strays(); len(strays) > 0 {
+		a.f.warn("%d of the plan's files are no longer named like their video, so servers won't find them: %s",
+			len(strays), ui.Printable(strays[0]))
+	}
 	return a.carryOut(cmd.Context(), cfg, plan)
 }
 

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -24,7 +25,14 @@ import (
 )
 
 // Main runs anivault with the arguments after the program's name and returns the exit status.
-func Main(ctx context.Context, args []string, streams ui.Streams) int {
+func Main(ctx context.Context, args []string, streams ui.Streams) (status int) {
+	defer func() {
+		if v := recover(); v != nil { // a panic's own status is the one of a wrong command line
+			printError(streams, lang.Error("internal error: %v; please report it with the lines below", v))
+			_, _ = streams.Err.Write(debug.Stack())
+			status = exitInternal
+		}
+	}()
 	f := &factory{streams: streams, environ: os.Environ()}
 	lang.Use(f.language(args))
 	lang.UseErrors(app.ErrorText)

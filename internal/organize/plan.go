@@ -176,6 +176,22 @@ func (p *Plan) KeepsMode() bool {
 	return !moved
 }
 
+// Strays returns the targets of files that belong to a video and no longer begin with its name, as after an edit of the
+// video's line alone: no server finds them there.
+func (p *Plan) Strays() []string {
+	var out []string
+	for i := range p.Units {
+		ops := p.Units[i].Ops
+		stem := strings.TrimSuffix(ops[0].To, path.Ext(ops[0].To))
+		for k := range ops[1:] {
+			if op := &ops[1+k]; ops[0].Verb != NFO && op.Verb != NFO && !strings.HasPrefix(op.To, stem) {
+				out = append(out, op.To)
+			}
+		}
+	}
+	return out
+}
+
 // Folder is a folder below a target root, under the name it has.
 type Folder struct {
 	Target int

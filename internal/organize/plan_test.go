@@ -263,6 +263,14 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 		},
 		{"an unknown escape", "6 b.mkv", `6 "b\q.mkv"`, `line 28: in quotes a backslash begins \n, \xNN, \" or \\, not \q`},
 		{
+			"a target that is no name", "to B (2001)/B (2001).mkv", "to .",
+			`line 29: . can't be a name on every system: write another one`,
+		},
+		{
+			"a target in another normal form", "to B (2001)/B (2001).mkv", "to e\u0301.mkv",
+			"line 29: e\u0301.mkv is not in the normal form of names: write it as composed characters (NFC)",
+		},
+		{
 			"a target outside", "to B (2001)/B", "to ../B",
 			`line 29: ../B (2001).mkv can't be a name on every system; allowed is B (2001).mkv`,
 		},

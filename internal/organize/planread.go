@@ -325,7 +325,14 @@ func (p *parser) isTarget(root int, to string) bool {
 			names[i] = CleanName(name)
 		}
 		allowed := strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), "/")
-		p.problem("%s can't be a name on every system; allowed is %s", ui.Printable(own), ui.Printable(allowed))
+		switch {
+		case allowed == "":
+			p.problem("%s can't be a name on every system: write another one", ui.Printable(own))
+		case FoldName(own) == FoldName(allowed):
+			p.problem("%s is not in the normal form of names: write it as composed characters (NFC)", ui.Printable(own))
+		default:
+			p.problem("%s can't be a name on every system; allowed is %s", ui.Printable(own), ui.Printable(allowed))
+		}
 		return false
 	}
 	if size := len(p.plan.Targets[root].Path) + 1 + len(to); size > longestPath {
