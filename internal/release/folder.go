@@ -14,26 +14,32 @@ import (
 //go:embed folders.txt
 var foldersText string
 
-type folderNames struct{ containers, carriers, films, extras, specials, subtitles, nameless map[string]bool }
-
-var folderLists = sync.OnceValue(func() folderNames {
-	list := wordlist.Parse(foldersText)
-	return folderNames{
-		containers: list.Set("container"), carriers: list.Set("carrier"), films: list.Set("film"),
-		extras: list.Set("extra"), specials: list.Set("special"), subtitles: list.Set("subtitle"),
-		nameless: list.Set("nameless"),
+// folders is folders.txt: the names of each kind.
+var folders = sync.OnceValue(func() map[string]map[string]bool {
+	list, sets := wordlist.Parse(foldersText), map[string]map[string]bool{}
+	for _, section := range list {
+		sets[section.Kind] = list.Set(section.Kind)
 	}
+	return sets
 })
 
-// isCarrier reports whether a folder, in lower case, is a carrier with its number: "disc 2", "vol.3".
-func isCarrier(w string) bool {
+// folderKind returns what a folder's name, in lower case, says of what it holds; "" where it may be a title. People sort
+// folders by a number in front or by brackets, and carriers have a number: "disc 2", "vol.3".
+func folderKind(w string) string {
+	for _, kind := range []string{"subtitle", "extra", "special"} {
+		if folders()[kind][w] {
+			return kind
+		}
+	}
+	if folders()["film"][strings.TrimRight(strings.TrimLeft(w, "0123456789 .-_[(【"), " ])】")] {
+		return "film"
+	}
 	head := withoutDigits(w)
-	return len(head) < len(w) && folderLists().carriers[strings.TrimRight(head, " .-#")]
-}
-
-// isFilmFolder: people sort folders by a number in front or by brackets.
-func isFilmFolder(w string) bool {
-	return folderLists().films[strings.TrimRight(strings.TrimLeft(w, "0123456789 .-_[(【"), " ])】")]
+	carrier := head != w && folders()["carrier"][strings.TrimRight(head, " .-#")]
+	if carrier || folders()["container"][w] || strings.HasSuffix(w, ":") || len(w) == 1 {
+		return "container"
+	}
+	return ""
 }
 
 func (s *stages) readFolders(r *Release, dirs []string) {
@@ -57,34 +63,38 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 	if head := r.Name[:leadingDigits(r.Name)]; head != "" && r.Title == head {
 		self.folderHasNumber = slices.ContainsFunc(dirs, func(d string) bool { return d[:leadingDigits(d)] == head })
 	}
+	inFilms := false
 	for i, d := range dirs {
 		text := unify(d)
 		w := strings.ToLower(strings.TrimSpace(text))
-		films := isFilmFolder(w)
-		if films && r.Kind == Unknown && len(r.Episodes)+len(r.Seasons)+len(r.Folder.Seasons) == 0 {
-			r.Kind = Movie
+		kind := folderKind(w)
+		if kind == "film" {
+			inFilms = inFilms || i == 0
+			if r.Kind == Unknown && len(r.Episodes)+len(r.Seasons)+len(r.Folder.Seasons) == 0 {
+				r.Kind = Movie
+			}
 		}
 		switch {
-		case folderLists().subtitles[w]:
+		case kind == "subtitle":
 			if self.languages {
 				self.untitled, r.Episodes, r.Absolute, r.Kind = true, nil, false, Unknown
 			}
 			continue
-		case folderLists().extras[w]:
+		case kind == "extra":
 			r.Folder.Extra = true
-		case folderLists().specials[w]:
+		case kind == "special":
 			if r.Folder.Seasons == nil {
 				r.Folder.Seasons = []int{0}
 			}
-		case folderLists().containers[w], films, isCarrier(w), strings.HasSuffix(w, ":"), len(w) == 1, jumble(d):
+		case kind != "", jumble(d):
 			continue
 		case yearFolder(w) && !(self.untitled && len(r.Episodes)+len(r.Seasons) > 0):
 			continue // films by year; "1983/S01E02.mkv" is in a show's folder
 		case r.Folder.Title != "" || depth > 3:
 			return
 		default:
-			folderName{s.read(text, true)}.addFolder(r, &self, depth)
-			if i == 1 && r.Kind == Movie && isFilmFolder(strings.ToLower(strings.TrimSpace(unify(dirs[0])))) {
+			addFolder(r, s.read(text, true), &self, depth)
+			if i == 1 && inFilms && r.Kind == Movie {
 				r.ofSeries()
 			}
 		}
@@ -138,7 +148,7 @@ func (p *titled) onlyLanguages() bool {
 // generic reports whether a program gave the name, so that it says nothing: "movie", "title_t00", "VTS_01_1", "00001".
 func generic(name string) bool {
 	w := strings.ToLower(name)
-	return folderLists().nameless[w] || strings.HasPrefix(w, "vts ") || strings.HasPrefix(w, "title t") ||
+	return folders()["nameless"][w] || strings.HasPrefix(w, "vts ") || strings.HasPrefix(w, "title t") ||
 		strings.HasPrefix(w, "video ts") || len(w) >= 5 && allDigits(w)
 }
 
@@ -154,41 +164,42 @@ func copied(name string) bool {
 	return ok && generic(head) && strings.HasSuffix(rest, ")") && allDigits(rest[:len(rest)-1])
 }
 
-type folderName struct{ in *titled }
-
-func (p folderName) addFolder(r *Release, self *ownName, depth int) {
+func addFolder(r *Release, p *titled, self *ownName, depth int) {
+	var f Release
+	p.fill(&f)
 	from := FromFolder
 	if depth > 0 {
 		from = FromParent
 	}
-	if r.Folder.Seasons == nil && len(p.in.marks.seasons) > 0 {
-		r.Folder.Seasons = p.in.marks.seasons
+	for i := range f.Titles {
+		f.Titles[i].From = from
 	}
-	r.IDs = append(r.IDs, p.in.tags.ids...)
+	if r.Folder.Seasons == nil && len(f.Seasons) > 0 {
+		r.Folder.Seasons = f.Seasons
+	}
+	r.IDs = append(r.IDs, f.IDs...)
 	if p.seasonFolder() || p.partFolder() {
-		if r.Part == 0 {
-			r.Part = p.in.marks.part
-		}
+		r.Part = cmp.Or(r.Part, f.Part)
 		takeLeadingNumber(r, self)
 		return
 	}
-	if len(p.in.titles) == 0 {
+	if f.Title == "" {
 		return
 	}
-	r.Folder.Title = p.in.titles[0].Text
-	r.Folder.Year = p.in.layout.year
-	released := p.in.tags.media || !p.in.marks.episode.empty() && !p.in.numbers.bare
-	if self.untitled || self.dateFirst || self.numberFirst && len(r.Episodes) > 0 ||
-		self.untagged && released && !alike(r, p.in.titles) {
-		p.replace(r, self, from, released)
+	r.Folder.Title, r.Folder.Year = f.Title, f.Year
+	released := p.tags.media || !p.marks.episode.empty() && !p.numbers.bare
+	saysMore := self.untagged && released
+	if self.untitled || self.dateFirst || self.numberFirst && len(r.Episodes) > 0 || saysMore && !alike(r, f.Titles) {
+		saysMore = saysMore && len(f.Episodes) == 1 && !p.announcesCount()
+		replace(r, &f, self, saysMore)
 	} else {
-		p.join(r, from)
+		join(r, &f)
 	}
-	r.Resolution = cmp.Or(r.Resolution, p.in.resolution)
-	r.Source = cmp.Or(r.Source, p.in.source)
-	r.Video = cmp.Or(r.Video, p.in.video)
-	r.Audio = cmp.Or(r.Audio, p.in.audio)
-	r.Edition = cmp.Or(r.Edition, p.in.edition)
+	r.Resolution = cmp.Or(r.Resolution, f.Resolution)
+	r.Source = cmp.Or(r.Source, f.Source)
+	r.Video = cmp.Or(r.Video, f.Video)
+	r.Audio = cmp.Or(r.Audio, f.Audio)
+	r.Edition = cmp.Or(r.Edition, f.Edition)
 }
 
 // takeLeadingNumber takes the first number of a name in a season's folder for its episode: "Season 2/16 Some Title".
@@ -212,54 +223,40 @@ func takeLeadingNumber(r *Release, self *ownName) {
 	self.numberFirst = true
 }
 
-func (p folderName) replace(r *Release, self *ownName, from From, released bool) {
+func replace(r, f *Release, self *ownName, hasEpisode bool) {
 	if self.numberFirst || self.dateFirst {
 		r.EpisodeTitle = cmp.Or(r.EpisodeTitle, r.Title)
 	}
-	own := r.Titles
 	if self.numberFirst || self.untitled || self.dateFirst {
-		own = nil
+		r.Titles = nil
 	}
-	if len(r.Episodes) == 0 && !self.dateFirst && (!self.numberFirst || self.untitled) ||
-		self.untagged && released && len(p.in.marks.episodes) == 1 && !p.announcesCount() {
-		r.Episodes, r.Seasons = p.in.marks.episodes, p.in.marks.seasons
-		r.Absolute = len(r.Episodes) > 0 && len(r.Seasons) == 0
-		if k := p.in.kind(); k != Batch || len(r.Episodes) > 0 {
-			r.Kind = k
+	if len(r.Episodes) == 0 && !self.dateFirst && (!self.numberFirst || self.untitled) || hasEpisode {
+		r.Episodes, r.Seasons, r.Absolute = f.Episodes, f.Seasons, f.Absolute
+		if f.Kind != Batch || len(r.Episodes) > 0 {
+			r.Kind = f.Kind
 		}
 	}
-	r.Titles = append(p.titlesFrom(from), own...)
-	r.Title = r.Titles[0].Text
-	if r.Year == 0 {
-		r.Year = p.in.layout.year
-	}
+	r.Title, r.Titles = f.Title, append(f.Titles, r.Titles...)
+	r.Year = cmp.Or(r.Year, f.Year)
 	if r.Group == "" || self.untagged {
-		r.Group = p.in.layout.group
+		r.Group = f.Group
 	}
 }
 
 // announcesCount reports whether the folder's episode is how many were out when it was named: "更新至12集".
-func (p folderName) announcesCount() bool { return p.in.w.tagAt(p.in.marks.episode.from-1) == tagPromo }
+func (p *titled) announcesCount() bool { return p.w.tagAt(p.marks.episode.from-1) == tagPromo }
 
-func (p folderName) titlesFrom(from From) []Title {
-	titles := slices.Clone(p.in.titles)
-	for i := range titles {
-		titles[i].From = from
-	}
-	return titles
-}
-
-func (p folderName) join(r *Release, from From) {
-	if g := len(p.in.layout.group); g > 0 && len(r.Title) > g+1 && strings.EqualFold(r.Title[:g], p.in.layout.group) &&
-		r.Title[g] == '-' {
+// join adds the titles of a folder, and its year when both names speak of the same work.
+func join(r, f *Release) {
+	if g := len(f.Group); g > 0 && len(r.Title) > g+1 && strings.EqualFold(r.Title[:g], f.Group) && r.Title[g] == '-' {
 		r.Title = r.Title[g+1:] // "grp-title" in "Title-GRP"
 		r.Titles[0].Text = r.Title
-		r.Group = cmp.Or(r.Group, p.in.layout.group)
+		r.Group = cmp.Or(r.Group, f.Group)
 	}
-	if r.Year == 0 && alike(r, p.in.titles) {
-		r.Year = p.in.layout.year
+	if r.Year == 0 && alike(r, f.Titles) {
+		r.Year = f.Year
 	}
-	for _, t := range p.titlesFrom(from) {
+	for _, t := range f.Titles {
 		if !slices.ContainsFunc(r.Titles, func(o Title) bool { return strings.EqualFold(o.Text, t.Text) }) {
 			r.Titles = append(r.Titles, t)
 		}
@@ -267,18 +264,18 @@ func (p folderName) join(r *Release, from From) {
 }
 
 // seasonFolder reports whether the folder only names a season: "Season 2", "S02", "Season 2 - Subtitle".
-func (p folderName) seasonFolder() bool {
-	if p.in.layout.first < 0 {
+func (p *titled) seasonFolder() bool {
+	if p.layout.first < 0 {
 		return true
 	}
-	noBatch := func(i int) bool { return p.in.w.tagAt(i) != tagBatch } // "Complete Season 2"
-	return !p.in.marks.season.empty() && !p.in.w.some(span{p.in.layout.first, p.in.marks.season.from}, noBatch)
+	noBatch := func(i int) bool { return p.w.tagAt(i) != tagBatch } // "Complete Season 2"
+	return !p.marks.season.empty() && !p.w.some(span{p.layout.first, p.marks.season.from}, noBatch)
 }
 
 // partFolder reports whether the folder only names a part: "Part 2".
-func (p folderName) partFolder() bool {
-	noPart := func(i int) bool { return p.in.w.tagAt(i) != tagPart }
-	return p.in.marks.part > 0 && !p.in.w.some(span{0, len(p.in.w.tokens)}, noPart)
+func (p *titled) partFolder() bool {
+	noPart := func(i int) bool { return p.w.tagAt(i) != tagPart }
+	return p.marks.part > 0 && !p.w.some(span{0, len(p.w.tokens)}, noPart)
 }
 
 func alike(r *Release, titles []Title) bool {

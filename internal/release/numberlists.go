@@ -265,16 +265,16 @@ type nextNumber struct {
 	in    *marked
 	value int
 	last  float64 // the last episode so far
-	join  join
+	join  joint
 }
 
-type join uint8
+type joint uint8
 
 const (
-	noJoin     join = iota
-	rangeJoin       // "01-12"
-	spacedJoin      // "01 - 12": more often the number after it begins the episode's name
-	listJoin        // "01+02"
+	noJoin     joint = iota
+	rangeJoin        // "01-12"
+	spacedJoin       // "01 - 12": more often the number after it begins the episode's name
+	listJoin         // "01+02"
 )
 
 var rangeEnds = []reason[nextNumber]{
@@ -336,7 +336,7 @@ func (p *marked) nextNumber() (n nextNumber, ok bool) {
 	return n, ok
 }
 
-func joinOf(gap string) join {
+func joinOf(gap string) joint {
 	if strings.Contains(gap, ".") {
 		gap = strings.ReplaceAll(gap, ".", " ")
 	}
