@@ -4,6 +4,7 @@ package logging
 
 import (
 	"context"
+	_ "embed" // the keys
 	"encoding/base64"
 	"io"
 	"log/slog"
@@ -189,91 +190,30 @@ const Ratelimiter = "ratelimiter"
 // none stands in logfmt for a key that does not apply. JSON has null there.
 const none = "-"
 
-var headKeys = []Key{
-	{"ts", "when, UTC, RFC 3339"},
-	{"lvl", "DEBUG, INFO, WARN or ERROR"},
-	{"comp", "the part of anivault that speaks"},
-}
+//go:embed keys.txt
+var keysText string
 
-// limiterKeys follow the head in every line of the limiter, in this order. Other components have only event.
-var limiterKeys = []Key{
-	{"state", "the limiter's state: Normal, Throttle, Sleep, HalfOpen, CacheOnly"},
-	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: start, tuned (an " +
-		"operator's change is obeyed from now on), end or, after SIGINT and SIGTERM, interrupted, warning, quota_orphan " +
-		"(reserved requests of the budget that were forgotten are free again), and of the shared state lock_degraded, " +
-		"lock_slow, state_corrupt, state_newer, state_shared, state_unavailable, coordinator_lost, coordinator_back, " +
-		"coordinator_state_lost, coordinator_slow; of comp=gateway: listening, request, slot_wait, slot_acquired, " +
-		"slot_released, slot_timeout, quota_reserved, quota_settled, reloaded, reload_refused, restart_needed, draining, " +
-		"connection, panic, admin_login, admin_change, admin_page"},
-	{"sleep", "how long the limiter waits now; JSON: in seconds"},
-	{"consec429", "429 answers in a row, one per overrun"},
-	{"err_rate_30s", "share of failed requests in the window, 0 to 1"},
-	{"rate", "requests per second allowed now; JSON: without the unit"},
-	{"sem", "requests allowed at the same time now"},
-	{"retry_after", "what the answer's Retry-After asked for; JSON: in seconds"},
-}
+var headKeys, limiterKeys, otherKeys = readKeys("head"), readKeys("limiter"), readKeys("other")
 
-// otherKeys follow where they apply.
-var otherKeys = []Key{
-	{"from", "with state_transition: the state that was left; with tuned and admin_change: the value until now"},
-	{"to", "with state_transition: the state that was entered; with tuned and admin_change: the value from now on"},
-	{"reason", "with state_transition: why, a reason of limiter rules; with request: why the gateway refused it"},
-	{"error", "with warning and the events of the shared state: what was worked around; with connection, " +
-		"reload_refused and panic: what went wrong"},
-	{"parts", "with events of the shared state: in how many parts the limits are divided from now on"},
-	{"alone", "with coordinator_back: how long this process was on its own; JSON: in seconds"},
-	{"version", "with start: anivault's"},
-	{"key", "with tuned: the setting; with slot_..., key_out and key_in: a key by its number in the configuration"},
-	{"who", "with admin_change and admin_login: the client whose token it was"},
-	{"what", "with admin_change: the setting, or state"},
-	{"for", "with admin_change: how long the change lasts, or always; with listening: who is answered there"},
-	{"until", "with tuned: when the change ends by itself, RFC 3339; always: when an operator ends it; ended: it is over"},
-	{"files", "with end and interrupted: files that were decided, the sum of the six that follow"},
-	{"matched", "with end and interrupted: files with that status; so ambiguous, unmatched, pending, skipped"},
-	{"ambiguous", "see matched"},
-	{"unmatched", "see matched"},
-	{"pending", "see matched"},
-	{"skipped", "see matched"},
-	{"errors", "with end and interrupted: files with status error"},
-	{"requests", "with end and interrupted: requests sent to TMDB, retries included; with quota_...: how many are set " +
-		"aside or settled"},
-	{"elapsed", "with end and interrupted: how long the run took; JSON: in seconds"},
-	{"exit", "with end and interrupted: the exit status"},
-	{"addr", "with listening: where the gateway listens; with request: the client's address"},
-	{"client", "with request: who asked, by its name in the configuration; - before that is known"},
-	{"method", "with request: the HTTP method"},
-	{"path", "with request: what was asked for, never with its query"},
-	{"status", "with request: the HTTP status of the answer; 0: the client did not wait for one"},
-	{
-		"cache",
-		"with request: where the answer is from: fresh, stale, revalidated, network, or none for what is not stored",
-	},
-	{"account", "with request and slot_...: whose key is used; with key_out, key_in and account_transition: whose it is"},
-	{"was", "with key_out and key_in: the key's standing before"},
-	{"why", "with key_out and key_in: its standing now: in, refused or suspended"},
-	{"wait_ms", "with request: how long it waited for permission"},
-	{"upstream_ms", "with request: how long TMDB took, all tries together"},
-	{"bytes", "with request: size of the body that went out"},
-	{"request_id", "the request's name, as in the answer's X-Request-Id"},
-	{"running", "with slot_...: questions that may ask the limiter now"},
-	{"limit", "with slot_...: how many may; with quota_...: how many the budget allows"},
-	{"available", "with slot_...: what is left of them"},
-	{"waited", "with slot_acquired and slot_timeout: for how long"},
-	{"used", "with quota_...: requests of the budget that are used"},
-	{"reserved", "with quota_...: requests of the budget that are set aside"},
-	{"keys", "with restart_needed: settings that have changed and are not in force"},
-	{"timeout", "with draining: how long what waits may go on"},
-	{"stack", "with panic: where"},
+func readKeys(section string) []Key {
+	_, rows, _ := strings.Cut(keysText, "["+section+"]\n")
+	rows, _, _ = strings.Cut(rows, "\n\n")
+	var keys []Key
+	for row := range strings.Lines(rows) {
+		name, doc, _ := strings.Cut(strings.TrimSuffix(row, "\n"), ": ")
+		keys = append(keys, Key{name, doc})
+	}
+	return keys
 }
 
 // HeadKeys returns the keys that begin every line, in order.
-func HeadKeys() []Key { return append([]Key(nil), headKeys...) }
+func HeadKeys() []Key { return slices.Clone(headKeys) }
 
 // LimiterKeys returns the keys that every limiter line has behind the head, in order.
-func LimiterKeys() []Key { return append([]Key(nil), limiterKeys...) }
+func LimiterKeys() []Key { return slices.Clone(limiterKeys) }
 
 // OtherKeys returns the keys that only some lines have, behind all others.
-func OtherKeys() []Key { return append([]Key(nil), otherKeys...) }
+func OtherKeys() []Key { return slices.Clone(otherKeys) }
 
 func seconds(v slog.Value) (string, float64, bool) {
 	if v.Kind() != slog.KindDuration {
