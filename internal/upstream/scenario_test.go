@@ -179,3 +179,5 @@ func TestJoinAddsFaultsAndReplacesTheRest(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+func seconds(n int) Duration { return Duration(time.Duration(n) * time.Second) }
