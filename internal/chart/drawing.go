@@ -4,7 +4,7 @@
 package chart
 
 import (
-	"bufio"
+	_ "embed" // the template
 	"fmt"
 	"html"
 	"io"
@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/anivault/anivault/internal/ui"
@@ -44,40 +45,49 @@ type Step struct {
 	Throttled          int // number of 429 answers
 }
 
-// Places in the picture, in SVG units.
+//go:embed drawing.gosvg
+var drawingText string
+
+// Places in the picture, in SVG units; the template has the others.
 const (
-	drawWidth  = 960
-	drawLeft   = 84
-	drawRight  = drawWidth - 20
-	phaseTop   = 42
-	phaseTall  = 20
-	laneTop    = phaseTop + phaseTall + 10
-	laneTall   = 18
-	plotTall   = 220
-	letterWide = 6.6
+	laneTop  = 72
+	laneTall = 18
+	plotTall = 220
 )
 
-// drawStyle has the colours of both schemes. Lines differ in dashes and markers as well.
-const drawStyle = `<style>
-svg{background:#fff;color:#1f2328;--grid:#d8dee4;--quiet:#57606a;
---good:#0a6640;--rate:#0550ae;--bad:#a40e26;--trouble:#eac54f55}
-@media (prefers-color-scheme:dark){svg{background:#0d1117;color:#e6edf3;--grid:#30363d;
---quiet:#9198a1;--good:#56d364;--rate:#79c0ff;--bad:#ff9492;--trouble:#bb800940}}
-text{font:12px system-ui,sans-serif;fill:currentColor}
-.t{font-size:15px;font-weight:600}.q{fill:var(--quiet)}.m{text-anchor:middle}.e{text-anchor:end}
-.grid{stroke:var(--grid);stroke-width:1;fill:none}.trouble{fill:var(--trouble)}
-.state{fill:currentColor;fill-opacity:.72}
-.good{stroke:var(--good);stroke-width:2;fill:none}.area{fill:var(--good);fill-opacity:.15}
-.rate{stroke:var(--rate);stroke-width:1.5;stroke-dasharray:6 4;fill:none}
-.bad{stroke:var(--bad);stroke-width:1.5;stroke-dasharray:2 3;fill:none}.mark{fill:var(--bad)}
-</style>
-`
-
-type pen struct {
-	*bufio.Writer
+// sheet is what the template draws.
+type sheet struct {
 	Drawing
 	Plot
-	tick float64
+	Height             int
+	Rates              []float64 // ticks
+	Times              []time.Duration
+	Good, Allowed, Bad string // path data
+	Refusals           []refusal
+}
+
+type refusal struct {
+	X, Y  float64
+	Count int
+}
+
+// Below returns the place of what lies so far below the plot.
+func (s sheet) Below(distance int) int { return int(s.Bottom) + distance }
+
+// Lane returns a place within the lane of a state.
+func (s sheet) Lane(state string, y int) int {
+	return laneTop + slices.Index(s.Lanes, state)*laneTall + y
+}
+
+// Wide returns the width of a time.
+func (s sheet) Wide(from, to time.Duration) float64 { return s.X(to) - s.X(from) }
+
+// fitting returns as much of a text as a box has room for.
+func fitting(text string, width float64) string {
+	if letters := int(width / 6.6); letters >= 4 {
+		return ui.Cut(text, letters)
+	}
+	return ""
 }
 
 // WriteSVG writes the picture. Errors are the writer's.
@@ -88,120 +98,41 @@ func (d Drawing) WriteSVG(out io.Writer) error {
 	}
 	end, tick := Axis(most)
 	top := float64(laneTop + len(d.Lanes)*laneTall + 20)
-	p := pen{bufio.NewWriter(out), d, Plot{drawLeft, drawRight, top, top + plotTall, d.Length, end}, tick}
-	height := int(p.Bottom) + 104
-	fmt.Fprintf(p,
-		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" `+
-			`aria-labelledby="t d">`+"\n", drawWidth, height, drawWidth, height)
-	fmt.Fprintf(p, "<title id=\"t\">%s</title>\n<desc id=\"d\">%s</desc>\n%s", text(d.Title), text(d.Description),
-		drawStyle)
-	fmt.Fprintf(p, `<text class="t" x="12" y="24">%s</text>`+"\n", text(ui.Cut(d.Title, 124)))
-	p.phases()
-	p.lanes()
-	p.axes()
-	p.curves()
-	p.legend()
-	fmt.Fprint(p, "</svg>\n")
-	return p.Flush()
-}
-
-func text(s string) string { return html.EscapeString(ui.Escaped(s)) }
-
-func (p *pen) phases() {
-	fmt.Fprintf(p, `<text class="q e" x="%d" y="%d">upstream</text>`+"\n", drawLeft-8, phaseTop+14)
-	for _, phase := range p.Phases {
-		from, wide := p.X(phase.From), p.X(phase.To)-p.X(phase.From)
-		class := "grid"
-		if phase.Trouble {
-			class = "grid trouble"
-			fmt.Fprintf(p, `<rect class="trouble" x="%.1f" y="%d" width="%.1f" height="%.0f"/>`+"\n", from, laneTop, wide,
-				p.Bottom-laneTop)
-		}
-		fmt.Fprintf(p, `<g><title>%s, %s to %s</title><rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d"/>`,
-			text(phase.Label), ui.Offset(phase.From), ui.Offset(phase.To), class, from, phaseTop, wide, phaseTall)
-		if fits := int(wide / letterWide); fits >= 4 {
-			fmt.Fprintf(p, `<text x="%.1f" y="%d">%s</text>`, from+4, phaseTop+14, text(ui.Cut(phase.Label, fits)))
-		}
-		fmt.Fprint(p, "</g>\n")
+	s := sheet{Drawing: d, Plot: Plot{84, 940, top, top + plotTall, d.Length, end}}
+	s.Height = s.Below(104)
+	for v := 0.0; v <= end; v += tick {
+		s.Rates = append(s.Rates, v)
 	}
-}
-
-func (p *pen) lanes() {
-	for i, state := range p.Lanes {
-		y := laneTop + i*laneTall
-		fmt.Fprintf(p, `<text class="e" x="%d" y="%d">%s</text><path class="grid" d="M%d %dH%d"/>`+"\n",
-			drawLeft-8, y+13, text(state), drawLeft, y+laneTall, drawRight)
+	for at, every := time.Duration(0), Period(d.Length, time.Second, 10); at <= d.Length; at += every {
+		s.Times = append(s.Times, at)
 	}
-	for _, s := range p.Spans {
-		tip := fmt.Sprintf("%s, %s to %s", s.State, ui.Offset(s.From), ui.Offset(s.To))
-		if s.Why != "" {
-			tip += ": " + s.Why
-		}
-		fmt.Fprintf(p, `<rect class="state" x="%.1f" y="%d" width="%.1f" height="%d"><title>%s</title></rect>`+"\n",
-			p.X(s.From), laneTop+slices.Index(p.Lanes, s.State)*laneTall+4,
-			max(1.5, p.X(s.To)-p.X(s.From)), laneTall-7, text(tip))
-	}
-}
-
-func (p *pen) axes() {
-	for v := 0.0; v <= p.Max; v += p.tick {
-		fmt.Fprintf(p, `<path class="grid" d="M%d %.1fH%d"/><text class="q e" x="%d" y="%.1f">%g</text>`+"\n",
-			drawLeft, p.Y(v), drawRight, drawLeft-8, p.Y(v)+4, v)
-	}
-	fmt.Fprintf(p, `<text class="q m" transform="translate(18 %.0f) rotate(-90)">requests a second</text>`+"\n",
-		(p.Top+p.Bottom)/2)
-	for at, every := time.Duration(0), Period(p.Drawing.Length, time.Second, 10); at <= p.Drawing.Length; at += every {
-		fmt.Fprintf(p, `<path class="grid" d="M%.1f %.0fv5"/><text class="q m" x="%.1f" y="%.0f">%s</text>`+"\n",
-			p.X(at), p.Bottom, p.X(at), p.Bottom+19, ui.Offset(at))
-	}
-	fmt.Fprintf(p, `<text class="q m" x="%d" y="%.0f">time since the beginning</text>`+"\n", (drawLeft+drawRight)/2,
-		p.Bottom+38)
+	s.curves()
+	t := template.Must(template.New("").Funcs(template.FuncMap{
+		"text":    func(s string) string { return html.EscapeString(ui.Escaped(s)) },
+		"f":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
+		"add":     func(a, b float64) float64 { return a + b },
+		"atLeast": func(a, b float64) float64 { return max(a, b) },
+		"cut":     ui.Cut, "offset": ui.Offset, "fitting": fitting,
+	}).Parse(drawingText))
+	return t.Execute(out, s)
 }
 
 // curves draws good answers, the rate allowed, what was wasted, and a mark for each step with 429 answers.
-func (p *pen) curves() {
-	if len(p.Steps) == 0 {
+func (s *sheet) curves() {
+	if len(s.Steps) == 0 {
 		return
 	}
 	var good, allowed, bad []Value
-	var marks strings.Builder
 	from := time.Duration(0)
-	for _, s := range p.Steps {
-		good, allowed = append(good, Value{from, s.Good}), append(allowed, Value{from, s.Allowed})
-		bad = append(bad, Value{from, s.Bad})
-		if s.Throttled > 0 {
-			fmt.Fprintf(&marks, `<path class="mark" d="M%.1f %.1fl4 7h-8z"><title>%d refused (429)</title></path>`+"\n",
-				(p.X(from)+p.X(s.End))/2, p.Y(s.Bad)-9, s.Throttled)
+	for _, step := range s.Steps {
+		good, allowed = append(good, Value{from, step.Good}), append(allowed, Value{from, step.Allowed})
+		bad = append(bad, Value{from, step.Bad})
+		if step.Throttled > 0 {
+			s.Refusals = append(s.Refusals, refusal{(s.X(from) + s.X(step.End)) / 2, s.Y(step.Bad) - 9, step.Throttled})
 		}
-		from = s.End
+		from = step.End
 	}
-	line := p.Stairs(good, from)
-	fmt.Fprintf(p, `<path class="area" d="%sV%.0fH%dZ"/>`+"\n", line, p.Bottom, drawLeft)
-	fmt.Fprintf(p, `<path class="rate" d="%s"/><path class="bad" d="%s"/><path class="good" d="%s"/>`+"\n%s",
-		p.Stairs(allowed, from), p.Stairs(bad, from), line, marks.String())
-}
-
-func (p *pen) legend() {
-	x, y := drawLeft, int(p.Bottom)+62
-	for _, l := range []struct{ class, text string }{
-		{"good", "good answers"},
-		{"rate", "rate allowed"},
-		{"bad", "errors and 429s"},
-		{"mark", "429s in the step"},
-		{"trouble", "the upstream is in trouble"},
-	} {
-		switch l.class {
-		case "mark":
-			fmt.Fprintf(p, `<path class="mark" d="M%d %dl4 7h-8z"/>`, x+14, y-8)
-		case "trouble":
-			fmt.Fprintf(p, `<rect class="grid trouble" x="%d" y="%d" width="28" height="12"/>`, x, y-10)
-		default:
-			fmt.Fprintf(p, `<path class="%s" d="M%d %dh28"/>`, l.class, x, y-4)
-		}
-		fmt.Fprintf(p, `<text x="%d" y="%d">%s</text>`+"\n", x+34, y, l.text)
-		x += 34 + 7*len(l.text) + 22
-	}
-	fmt.Fprintf(p, `<text class="q" x="%d" y="%d">%s</text>`+"\n", drawLeft, y+24, text(p.Footer))
+	s.Good, s.Allowed, s.Bad = s.Stairs(good, from), s.Stairs(allowed, from), s.Stairs(bad, from)
 }
 
 // Plot maps times and rates to a box of SVG units.
