@@ -44,7 +44,6 @@ func WriteNew(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	})
 }
 
-// write is Write; without a mode, WriteByUmask.
 func write(path string, mode *fs.FileMode, fill func(io.Writer) error) error {
 	target, err := filepath.EvalSymlinks(path)
 	switch {

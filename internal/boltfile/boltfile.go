@@ -97,7 +97,6 @@ func Open(path string, o bolt.Options, check Check) (*DB, error) {
 	return nil, err
 }
 
-// openRegular opens a regular file; anything else in its place is a *DamageError.
 func openRegular(path string, flag int) (*os.File, fs.FileInfo, error) {
 	f, err := lockfile.Open(path, flag, 0o600)
 	if foreign, ok := errors.AsType[*lockfile.NotRegularError](err); ok {
@@ -147,14 +146,12 @@ func (d *DB) Close() error {
 	return d.file.Close()
 }
 
-// isDamage reports whether an error shows that a file is not a sound database, and not that it can't be read now.
 func isDamage(err error) bool {
 	return errors.As(err, new(*faultError)) || errors.As(err, new(*Unsound)) || errors.Is(err, bolterr.ErrInvalid) ||
 		errors.Is(err, bolterr.ErrChecksum) || errors.Is(err, bolterr.ErrVersionMismatch) ||
 		errors.Is(err, bolterr.ErrIncompatibleValue)
 }
 
-// faultError is a panic, or a memory fault, while reading a database.
 type faultError struct{ value any }
 
 func (e *faultError) Error() string { return fmt.Sprint("reading it fails: ", e.value) }

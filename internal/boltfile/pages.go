@@ -39,15 +39,13 @@ const (
 
 var order = binary.NativeEndian
 
-// boltMeta is what the current meta page says.
 type boltMeta struct {
 	pageSize              int64
 	root, freelist, pages uint64
 	tx                    uint64
 }
 
-// currentMeta finds the current meta page of a file of the given size. The second one lies one page into the file; the
-// first one says how long a page is, if it is sound.
+// currentMeta: the second meta page lies one page into the file; the first says how long a page is, if it is sound.
 func currentMeta(f io.ReaderAt, size int64) (boltMeta, error) {
 	at := func(off int64) (boltMeta, bool) {
 		var b [pageHead + metaSize]byte
@@ -87,7 +85,6 @@ func parseMeta(b []byte) (boltMeta, bool) {
 		m.pageSize >= 1<<10 && m.pageSize <= 16<<20 && m.pageSize&(m.pageSize-1) == 0
 }
 
-// pageWalk is one walk over the references of a file.
 type pageWalk struct {
 	boltMeta
 	f      io.ReaderAt
@@ -95,7 +92,6 @@ type pageWalk struct {
 	seen   []uint64 // one bit a page
 }
 
-// look checks a bbolt file of the given size. An error names the damage.
 func look(f io.ReaderAt, size int64, check Check) error {
 	m, err := currentMeta(f, size)
 	if err != nil || check == Head {
@@ -108,7 +104,6 @@ func look(f io.ReaderAt, size int64, check Check) error {
 	return w.checkFreelist()
 }
 
-// visit marks a page as referred to.
 func (w *pageWalk) visit(id uint64) error {
 	if id < 2 || id >= w.pages {
 		return fmt.Errorf("reference to page %d of %d", id, w.pages)
@@ -120,7 +115,6 @@ func (w *pageWalk) visit(id uint64) error {
 	return nil
 }
 
-// page is a page's head; its body follows it in the file.
 type page struct {
 	flags, count uint16
 	length       int64 // with its overflow
@@ -141,7 +135,6 @@ func (w *pageWalk) head(id uint64) (page, error) {
 	return page{order.Uint16(b[8:]), order.Uint16(b[10:]), int64(overflow+1) * w.pageSize}, nil
 }
 
-// body reads a whole page.
 func (w *pageWalk) body(id uint64, p page) ([]byte, error) {
 	b := make([]byte, p.length)
 	if _, err := w.f.ReadAt(b, int64(id)*w.pageSize); err != nil {
@@ -186,7 +179,6 @@ func (w *pageWalk) tree(id uint64, list bool, depth int) error {
 	return nil
 }
 
-// leaf looks at the elements of a leaf for buckets.
 func (w *pageWalk) leaf(id uint64, b []byte, count int, list bool, depth int) error {
 	if pageHead+elementSize*count > len(b) {
 		return fmt.Errorf("leaf page %d has %d elements", id, count)

@@ -55,7 +55,6 @@ const (
 	plotTall = 220
 )
 
-// sheet is what the template draws.
 type sheet struct {
 	Drawing
 	Plot
@@ -82,7 +81,6 @@ func (s sheet) Lane(state string, y int) int {
 // Wide returns the width of a time.
 func (s sheet) Wide(from, to time.Duration) float64 { return s.X(to) - s.X(from) }
 
-// fitting returns as much of a text as a box has room for.
 func fitting(text string, width float64) string {
 	if letters := int(width / 6.6); letters >= 4 {
 		return ui.Cut(text, letters)
@@ -117,7 +115,6 @@ func (d Drawing) WriteSVG(out io.Writer) error {
 	return t.Execute(out, s)
 }
 
-// curves draws good answers, the rate allowed, what was wasted, and a mark for each step with 429 answers.
 func (s *sheet) curves() {
 	if len(s.Steps) == 0 {
 		return

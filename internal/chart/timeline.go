@@ -111,7 +111,6 @@ func NewTimeline(points []Point) *Timeline {
 	return t
 }
 
-// barLength returns how long a bar is: whole seconds, so that at most mostBars are in a run.
 func barLength(run time.Duration) time.Duration {
 	bar := max((run / mostBars).Round(time.Second), leastBar)
 	if bar*mostBars < run {
@@ -120,8 +119,7 @@ func barLength(run time.Duration) time.Duration {
 	return bar
 }
 
-// answersPerSecond returns the height of each of n bars. The answers of a point are spread over the time since the
-// point before; those of the first point lie before the picture.
+// answersPerSecond spreads the answers of a point over the time since the point before.
 func answersPerSecond(points []Point, n int, bar time.Duration) []float64 {
 	heights := make([]float64, n)
 	width := bar.Seconds()

@@ -109,7 +109,6 @@ func TakeOver(path string) (*Alive, error) {
 	return &Alive{path: path, file: f}, nil
 }
 
-// openLockHere opens a file that must be there.
 func openLockHere(path string) (*File, error) {
 	f, err := OpenNoFollow(path, os.O_RDWR, 0)
 	if readOnly(err) {
@@ -118,7 +117,6 @@ func openLockHere(path string) (*File, error) {
 	return f, err
 }
 
-// lockHere locks f unless somebody holds it, and unless it was removed meanwhile.
 func lockHere(f *File) error {
 	ok, err := tryLockFile(f.File, Exclusive)
 	switch {
@@ -132,7 +130,6 @@ func lockHere(f *File) error {
 	return nil
 }
 
-// makeAlive makes the file at path and locks it.
 func makeAlive(path, temp string, mode fs.FileMode) (*File, error) {
 	at := path
 	if renamesLocked {

@@ -76,7 +76,6 @@ type Lock struct {
 	wait *wait // in the kernel now; nil: none
 }
 
-// wait is one wait in the kernel.
 type wait struct {
 	kind Kind
 	file *File
@@ -154,7 +153,6 @@ func (l *Lock) closeFile() {
 	}
 }
 
-// takeTurn waits for the goroutines of this process.
 func (l *Lock) takeTurn(ctx context.Context, patience time.Duration) error {
 	select {
 	case <-l.turn:
@@ -179,7 +177,6 @@ func (l *Lock) takeTurn(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// patience is how long one caller still waits.
 type patience struct {
 	of      time.Duration
 	lock    *Lock
@@ -199,15 +196,14 @@ func (l *Lock) lastUse() time.Time {
 	return l.opts.LastUse()
 }
 
-// renewed reports, when the timer has fired, whether patience begins anew: the lock was used meanwhile, or this process
-// itself did not run, which says nothing about the holder.
+// renewed: patience begins anew if the lock was used meanwhile, or if this process itself did not run, which says
+// nothing about the holder.
 func (p *patience) renewed() bool {
 	before, late := p.lastUse, time.Since(p.due) > max(p.of/2, asleepFor)
 	p.lastUse, p.due = p.lock.lastUse(), time.Now().Add(p.of)
 	return late || !p.lastUse.Equal(before)
 }
 
-// take locks the file that others find at the path.
 func (l *Lock) take(ctx context.Context, kind Kind, patience time.Duration) error {
 	if l.closed {
 		return fmt.Errorf("lock %s: %w", l.path, fs.ErrClosed)
@@ -279,7 +275,6 @@ func (l *Lock) waitInKernel(ctx context.Context, kind Kind, patience time.Durati
 	}
 }
 
-// await waits until a wait has ended, and returns why the caller gives up before, nil if it does not.
 func (l *Lock) await(ctx context.Context, w *wait, ends *patience) error {
 	for {
 		select {
@@ -296,8 +291,8 @@ func (l *Lock) await(ctx context.Context, w *wait, ends *patience) error {
 	}
 }
 
-// join returns the wait to wait for, and whether its lock will be the caller's: a wait of the other kind only has to
-// end first. It returns nil when an earlier caller's patience has ended.
+// join returns nil when an earlier caller's patience has ended. mine: the wait is of this kind, so its lock will be the
+// caller's; a wait of the other kind only has to end first.
 func (l *Lock) join(kind Kind) (w *wait, mine bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -316,14 +311,12 @@ func (l *Lock) join(kind Kind) (w *wait, mine bool) {
 	return l.wait, false
 }
 
-// waits reports whether a goroutine waits in the kernel.
 func (l *Lock) waits() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.wait != nil
 }
 
-// leave gives a wait up because of cause. It reports false when the wait has ended.
 func (l *Lock) leave(w *wait, mine bool, cause error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -358,7 +351,7 @@ func (l *Lock) failed(err error) error {
 	return fmt.Errorf("lock %s: %w", l.path, err)
 }
 
-// openLock opens a lock file and makes it if need be. One that can't be written can still be locked.
+// openLock: a file that can't be written can still be locked.
 func openLock(path string, mode fs.FileMode) (*File, error) {
 	f, err := OpenNoFollow(path, os.O_RDWR|os.O_CREATE, mode)
 	if readOnly(err) {

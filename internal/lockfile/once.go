@@ -10,7 +10,6 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// pollInterval is how often Acquire tries a lock that is held.
 const pollInterval = 10 * time.Millisecond
 
 // Acquire takes a lock that is wanted rarely and for long, as that of an import: it opens the file, tries until

@@ -86,7 +86,6 @@ func open(path string, flag int, mode fs.FileMode, stat func(string) (fs.FileInf
 // it was renamed.
 func (f *File) InPlace() bool { return f.id.isAt(f.path) }
 
-// lookEvery is how often StaysInPlace looks at the path.
 const lookEvery = 10 * time.Millisecond
 
 // StaysInPlace is InPlace for who asks often: that the file was removed or replaced it sees at once, that it or a
@@ -104,7 +103,6 @@ func (f *File) StaysInPlace() bool {
 	return true
 }
 
-// readOnly reports whether a place can be read but not written.
 func readOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, errReadOnlyVolume)
 }

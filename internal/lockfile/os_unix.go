@@ -18,10 +18,8 @@ const (
 	renamesLocked = true
 )
 
-// errReadOnlyVolume is what opening for writing returns on a volume that can only be read.
 var errReadOnlyVolume error = unix.EROFS
 
-// tryLockFile takes the lock of f if it is free; false means that another open file holds it.
 func tryLockFile(f *os.File, kind Kind) (bool, error) {
 	err := flockFile(f, kind.how()|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -33,7 +31,6 @@ func tryLockFile(f *os.File, kind Kind) (bool, error) {
 // waitLockFile waits for the lock of f. It can't be cancelled.
 func waitLockFile(f *os.File, kind Kind) error { return flockFile(f, kind.how()) }
 
-// unlockFile gives the lock back and leaves f open.
 func unlockFile(f *os.File) error { return flockFile(f, unix.LOCK_UN) }
 
 func (k Kind) how() int {
@@ -43,7 +40,6 @@ func (k Kind) how() int {
 	return unix.LOCK_EX
 }
 
-// fileID names a file for as long as it is open.
 type fileID struct{ dev, ino uint64 }
 
 func idOf(info fs.FileInfo) fileID {
@@ -51,13 +47,11 @@ func idOf(info fs.FileInfo) fileID {
 	return fileID{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // their types differ between systems
 }
 
-// isAt reports whether a path leads to the file.
 func (id fileID) isAt(path string) bool {
 	var st unix.Stat_t
 	return unix.Stat(path, &st) == nil && id == fileID{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // as above
 }
 
-// isLinked reports whether an open file still has a name in some folder.
 func isLinked(f *os.File) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink > 0

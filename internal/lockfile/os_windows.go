@@ -14,10 +14,8 @@ const (
 	renamesLocked = false
 )
 
-// errReadOnlyVolume is what opening for writing returns on a volume that can only be read.
 var errReadOnlyVolume error = windows.ERROR_WRITE_PROTECT
 
-// tryLockFile takes the lock of f if it is free; false means that another handle holds it.
 func tryLockFile(f *os.File, kind Kind) (bool, error) {
 	err := lockFileEx(f, kind.how()|windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
@@ -29,7 +27,6 @@ func tryLockFile(f *os.File, kind Kind) (bool, error) {
 // waitLockFile waits for the lock of f. It can't be cancelled.
 func waitLockFile(f *os.File, kind Kind) error { return lockFileEx(f, kind.how()) }
 
-// unlockFile gives the lock back and leaves f open.
 func unlockFile(f *os.File) error {
 	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, new(windows.Overlapped))
 }

@@ -136,7 +136,6 @@ func (f *File) rotate(next int64) error {
 	return nil
 }
 
-// name returns the path of the i-th rotated file; that of the current one is 0.
 func (f *File) name(i int) string {
 	if i == 0 {
 		return f.path

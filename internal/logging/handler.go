@@ -94,7 +94,6 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, out)
 }
 
-// take removes the attributes of that key and returns the last one, without a value if there is none.
 func take(attrs *[]slog.Attr, key string) slog.Attr {
 	found := slog.Attr{Key: key}
 	*attrs = slices.DeleteFunc(*attrs, func(a slog.Attr) bool {
@@ -106,7 +105,6 @@ func take(attrs *[]slog.Attr, key string) slog.Attr {
 	return found
 }
 
-// form is how values are written.
 type form struct {
 	json     bool
 	redactor *Redactor
@@ -142,8 +140,6 @@ func (f form) replace(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// value returns numbers and booleans as they are, all else as text without secrets. Durations are rounded to a readable
-// size.
 func (f form) value(v slog.Value) slog.Value {
 	switch v.Kind() {
 	case slog.KindBool, slog.KindInt64, slog.KindUint64:
@@ -179,7 +175,6 @@ type Key struct {
 	Doc  string
 }
 
-// forms are how logfmt and JSON write the values of these keys.
 var forms = map[string]func(slog.Value) (text string, number float64, ok bool){
 	"sleep": seconds, "retry_after": seconds, "alone": seconds, "elapsed": seconds, "err_rate_30s": ratio, "rate": rate,
 }

@@ -234,7 +234,6 @@ var (
 		"1 while the shared state can be reached, 0 while this process is on its own.")
 )
 
-// headFields stand before the metrics in NDJSON.
 var headFields = []Definition{
 	{Name: "ts", Help: "When, UTC, RFC 3339."},
 	{Name: "pid", Help: "The process whose numbers these are."},

@@ -164,7 +164,6 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// cumulative calls f for every bound with the number of observations that are at most it.
 func (d Distribution) cumulative(f func(le float64, n uint64)) {
 	n := uint64(0)
 	for i, le := range d.Bounds {
@@ -173,7 +172,6 @@ func (d Distribution) cumulative(f func(le float64, n uint64)) {
 	}
 }
 
-// every is the time between two snapshots.
 const every = 10 * time.Second
 
 // Reporter writes a process's metrics to sinks. An error of a sink never ends a run: OnError gets the first

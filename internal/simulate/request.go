@@ -43,7 +43,6 @@ type request struct {
 	waiting  bool // it is not on the wire
 }
 
-// begin asks again what was set aside, before anything new.
 func (p *process) begin() {
 	r := &request{process: p, attempt: 1}
 	if len(p.aside) > 0 {
@@ -64,7 +63,6 @@ func (r *request) wait(is bool) {
 	r.waiting = is
 }
 
-// enter lets a request ask for a permit, or queues it behind the others of its process.
 func (p *process) enter(r *request) {
 	if p.inside < p.tuning.Concurrency && len(p.queue) == 0 {
 		p.inside++
@@ -162,7 +160,6 @@ func (p *process) wake(who func(*request) bool) {
 
 func (r *request) left() time.Duration { return max(r.process.tuning.MaxWait-r.waited, 0) }
 
-// send puts a request on the wire. It reaches the upstream after a part of the latency.
 func (r *request) send() {
 	p, w := r.process, r.process.world
 	r.wait(false)
@@ -182,7 +179,6 @@ func (r *request) send() {
 	})
 }
 
-// answered returns the permit and decides how the request goes on.
 func (r *request) answered(a answer) {
 	p, w := r.process, r.process.world
 	e := ratelimit.Event{Outcome: outcome(a), Status: a.status, Latency: w.clock.now - r.departed}
@@ -213,7 +209,6 @@ func (r *request) answered(a answer) {
 	}
 }
 
-// outcome returns what an answer counts as. Of a status the limiter's own table decides.
 func outcome(a answer) ratelimit.Outcome {
 	switch {
 	case a.status == 0:
@@ -238,8 +233,8 @@ func (r *request) setAside(e *ratelimit.Event) {
 	w.clock.plan(delay, func() { p.aside = append(p.aside, r) })
 }
 
-// giveUp ends an item without success. A real run would leave the others pending; here a new item takes its place when
-// the block is over, so that the recovery can be seen.
+// giveUp: a real run would leave the others pending. Here a new item takes the place when the block is over, so that
+// the recovery can be seen.
 func (r *request) giveUp(until time.Time) {
 	w := r.process.world
 	r.process.share.Failed++

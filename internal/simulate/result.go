@@ -98,8 +98,8 @@ func (t *timeline) answered(o ratelimit.Outcome) {
 	}
 }
 
-// grants counts permits against the ceiling, from outside. It judges once every process has asked for a permit: only
-// then is the smallest ceiling known to all.
+// grants counts permits against the ceiling from outside, once every process has asked for one: only then is the
+// smallest ceiling known to all.
 type grants struct {
 	unknown int // processes that have not asked yet
 	window  time.Duration
@@ -243,7 +243,6 @@ func Possible(
 	return good
 }
 
-// limitsOf returns the limits of a scenario, the given ones if it has none.
 func limitsOf(s upstream.Scenario, otherwise upstream.Limits) upstream.Limits {
 	if s.Limits == "" {
 		return otherwise
@@ -255,7 +254,6 @@ func limitsOf(s upstream.Scenario, otherwise upstream.Limits) upstream.Limits {
 	return own
 }
 
-// withoutPenalty drops what only a refused client meets.
 func withoutPenalty(l upstream.Limits) upstream.Limits {
 	l.CountRejected, l.PenaltyAfter, l.PenaltyFor = false, 0, 0
 	return l

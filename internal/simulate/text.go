@@ -97,7 +97,6 @@ func (r *Result) totals() [][2]string {
 	return append(rows, [2]string{"transitions", strconv.Itoa(len(r.Moves))})
 }
 
-// perSecond returns the rate of a count of the i-th step; the last step may be shorter.
 func (r *Result) perSecond(i, n int) float64 {
 	length := r.Step
 	if i > 0 {

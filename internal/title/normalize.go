@@ -90,8 +90,7 @@ func fold(s string) string {
 	return norm.NFC.String(strings.TrimRight(b.String(), " "))
 }
 
-// apartRomans puts spaces around roman numerals that are one character: decomposed they are letters like those beside
-// them.
+// apartRomans: decomposed, a roman numeral that is one character is letters like those beside it.
 func apartRomans(s string) string {
 	if !strings.Contains(s, "\xe2\x85") { // with which all of them begin
 		return s
@@ -107,8 +106,7 @@ func apartRomans(s string) string {
 	return b.String()
 }
 
-// foldRune is simple case folding by way of upper case, so that a letter with
-// several lower-case forms (final sigma) has one.
+// foldRune goes by way of upper case, so that a letter with several lower-case forms (final sigma) has one.
 func foldRune(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }
 
 // dropsMarks reports whether accents on r are a matter of spelling rather than another letter.
@@ -143,7 +141,6 @@ func Signs(text string) string {
 	return out.String()
 }
 
-// letterCount says how many letters of a text belong to each script.
 type letterCount struct{ kana, han, hangul, latin, cyrillic int }
 
 // Script returns the script of most of s, by language where one implies the

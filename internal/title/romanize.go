@@ -14,7 +14,6 @@ import (
 //go:embed letters.txt
 var lettersText string
 
-// letterForms is letters.txt: what stands for a letter in titles in Latin letters.
 type letterForms struct {
 	kana, small, plain             map[rune]string
 	initial, vowel, final, carried []string // of hangul, by their place in a syllable's number
@@ -82,7 +81,6 @@ func hasSyllables(s string) bool {
 	return false
 }
 
-// writeKana writes the syllable at i and returns how many runes past it were used.
 func writeKana(b *strings.Builder, rs []rune, i int) int {
 	r := hiragana(rs[i])
 	switch {

@@ -53,8 +53,7 @@ func Similarity(a, b string) float64 {
 	return mostAlike * max(letters(ca, cb), overlap(pa.words, pb.words))
 }
 
-// letters is how alike two spellings are: one minus the edit distance over the
-// longer length, so that a typing error costs little and a missing half much.
+// letters: a typing error costs little and a missing half much.
 func letters(a, b string) float64 {
 	ra, rb := bounded(a), bounded(b)
 	longer := max(len(ra), len(rb))
@@ -94,8 +93,7 @@ func distance(a, b []rune) int {
 	return row[len(a)]
 }
 
-// overlap is the share of words both have, weighed by length so that "no" and
-// "the" prove little: the cosine of the two bags.
+// overlap is the cosine of the two bags of words, weighed by length: "no" and "the" prove little.
 func overlap(a, b []string) float64 {
 	var shared, wa, wb float64
 	for _, w := range a {
@@ -128,11 +126,9 @@ type parts struct {
 	numbers []string // sorted
 }
 
-// maxWords bounds what is compared of a title with very many words.
 const maxWords = 64
 
-// split takes a normalised title apart. A roman numeral counts as a number
-// unless it is the first word or a lone "i", "v", "x" that is no ending: those are letters ("X", "V").
+// split: a roman numeral is a number unless it is the first word, or a lone "i", "v", "x" that isn't the last.
 func split(n string) parts {
 	var p parts
 	words := strings.Fields(n)
@@ -150,7 +146,6 @@ func split(n string) parts {
 	return p
 }
 
-// numberOf returns the number that the i-th of n words says, "" when it says none.
 func numberOf(w string, i, n int) string {
 	if v, ok := ordinals[w]; ok {
 		return v
@@ -172,7 +167,6 @@ func numberOf(w string, i, n int) string {
 	return ""
 }
 
-// appendNumbers adds every run of digits in w, without leading zeros.
 func appendNumbers(out []string, w string) []string {
 	for _, run := range strings.FieldsFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }) {
 		out = append(out, trimZeros(run))

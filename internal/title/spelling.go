@@ -29,7 +29,6 @@ func Plain(norm string) string {
 //go:embed han.txt
 var hanText string
 
-// simplified holds the simplified form of each traditional character.
 var simplified = sync.OnceValue(func() map[rune]rune {
 	of := map[rune]rune{}
 	for _, pair := range wordlist.Parse(hanText).Words("han") {
@@ -39,9 +38,8 @@ var simplified = sync.OnceValue(func() map[rune]rune {
 	return of
 })
 
-// oneHan writes Han characters in one form: the traditional ones of Chinese as their simplified ones (Unicode's Unihan,
-// kSimplifiedVariant). It is for comparing alone. A simplified character may stand for several others, and Japanese has
-// forms of its own, which stay as they are: so what is equal only by this is less than equal.
+// oneHan writes traditional characters as simplified ones (Unihan's kSimplifiedVariant), for comparing alone: one
+// simplified character may stand for several others, and Japanese has forms of its own.
 func oneHan(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x4E00 && r <= 0x9FFF }) < 0 {
 		return s
@@ -124,8 +122,7 @@ func MayRead(japanese, latin string) (misfit float64, ok bool) {
 	return misfit, true
 }
 
-// twice reports whether a reading is one that is said twice, the second time perhaps with another consonant at its
-// beginning: "kamigami", "shimajima".
+// twice: in "kamigami" and "shimajima" the second time begins with another consonant.
 func twice(s string) bool {
 	rest := func(s string) string { return strings.TrimLeft(s, "bcdfghjkmnprstwyz") }
 	for i := 1; i < len(s); i++ {
@@ -136,8 +133,7 @@ func twice(s string) bool {
 	return false
 }
 
-// leastOfFive is how few letters five Han characters have, in a row of so many: a row of several has no room for only
-// short ones.
+// leastOfFive is how few letters five Han characters have in a row of so many: not all of a long row are short.
 var leastOfFive = [...]int{6, 6, 6, 8}
 
 const (
@@ -147,7 +143,6 @@ const (
 	usualReading = 2.7 // letters of a Han character in a compound
 )
 
-// common returns the length of the longest common subsequence of bytes.
 func common(a, b string) int {
 	row := make([]int, len(b)+1)
 	for i := range len(a) {

@@ -81,8 +81,7 @@ func (a Action) Fails() bool {
 	}
 }
 
-// retryModes maps a mode to the values of the Retry-After header that asks for a wait. skew is how far the answer's
-// Date is off.
+// retryModes maps a mode to the values of Retry-After; skew is how far the answer's Date is off.
 var retryModes = map[string]func(now time.Time, wait, skew time.Duration) []string{
 	"":             literal(),
 	"absent":       literal(),

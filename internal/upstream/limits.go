@@ -200,7 +200,6 @@ type Quota struct {
 	Reset            time.Time
 }
 
-// tokenBucket refills at Rate per Per up to Burst.
 type tokenBucket struct {
 	Limits
 	clients map[string]*bucket
@@ -235,7 +234,6 @@ func (m *tokenBucket) Allow(now time.Time, ip string) (bool, time.Duration) {
 	return false, wait
 }
 
-// slidingWindow allows Rate requests in any window of length Per.
 type slidingWindow struct {
 	Limits
 	clients map[string][]time.Time
@@ -257,9 +255,8 @@ func (m *slidingWindow) Allow(now time.Time, ip string) (bool, time.Duration) {
 	return ok, wait
 }
 
-// windows allows Rate requests in each window of length Per. The windows are those of the calendar, the same for
-// every client; or, as in TMDB's limiter until 2019, one begins with a client's first request and is announced in
-// X-RateLimit headers.
+// windows are those of the calendar, the same for every client; or, as in TMDB's limiter until 2019, one begins with a
+// client's first request and is announced in X-RateLimit headers.
 type windows struct {
 	Limits
 	calendar bool
@@ -298,15 +295,13 @@ func (m *windows) quota(ip string) Quota {
 	return q
 }
 
-// unlimited lets every request pass.
 type unlimited struct{}
 
 func (unlimited) Allow(time.Time, string) (bool, time.Duration) { return true, 0 }
 
 const penaltyWindow = 10 * time.Second
 
-// penalised shuts a client out for PenaltyFor once it has been refused PenaltyAfter times. Requests during that time
-// change nothing.
+// penalised: requests while a client is shut out change nothing.
 type penalised struct {
 	Limiter
 	Limits

@@ -122,7 +122,6 @@ func (b *Behaviour) Allow(now time.Time, ip string) (ok bool, retryAfter time.Du
 	return ok, retryAfter
 }
 
-// since returns the times after a moment; times ascend.
 func since(times []time.Time, moment time.Time) []time.Time {
 	for len(times) > 0 && !times[0].After(moment) {
 		times = times[1:]
@@ -130,7 +129,6 @@ func since(times []time.Time, moment time.Time) []time.Time {
 	return times
 }
 
-// inForce yields the rules that last at a moment.
 func (b *Behaviour) inForce(now time.Time) iter.Seq[*rule] {
 	return func(yield func(*rule) bool) {
 		for _, r := range b.rules {
@@ -141,7 +139,6 @@ func (b *Behaviour) inForce(now time.Time) iter.Seq[*rule] {
 	}
 }
 
-// due counts a request, and yields the rules of a stage that may strike it.
 func (b *Behaviour) due(st Stage, now time.Time, req Request) iter.Seq[*rule] {
 	return func(yield func(*rule) bool) {
 		for r := range b.inForce(now) {

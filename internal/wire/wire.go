@@ -86,7 +86,6 @@ func (c *Codec) put(x uint64) {
 	}
 }
 
-// next reads a varint.
 func (c *Codec) next() uint64 {
 	if b := c.b[c.at:]; len(b) > 1 {
 		if b[0] < 0x80 {
