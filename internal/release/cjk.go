@@ -53,8 +53,6 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 				t = token{s: i, e: t.e, tag: tagPromo, num: -1}
 			}
 		}
-	case 'セ', 'サ', '세':
-		t, ok = p.spelledSeason(i)
 	case '시', 'シ':
 		t, ok = p.worded(i, tagSeason, "시즌", "シーズン")
 	case '에', 'エ':
@@ -62,14 +60,25 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 			t, ok = p.worded(i, tagEpisode, "에피소드", "エピソード")
 		}
 	case '파':
-		if t, ok = p.finalSeason(i); !ok {
-			t, ok = p.wordedPart(i)
-		}
+		rest, found := strings.CutPrefix(p.w.text[i:], "파트")
+		rest = strings.TrimLeft(rest, " .")
+		w := leadingDigits(rest)
+		t, ok = token{s: i, e: len(p.w.text) - len(rest) + w, tag: tagPart, num: atoi(rest[:w])}, found && w == 1
 	}
 	if ok {
 		return t, true
 	}
-	return p.cjkWord(i, r, first)
+	for _, w := range lists().within[r] {
+		end := i + len(w.text)
+		if !strings.HasPrefix(p.w.text[i:], w.text) {
+			continue
+		}
+		next, _ := utf8.DecodeRuneInString(p.w.text[end:])
+		if !w.alone || first && (!isCJK(next) || next == '合') {
+			return token{s: i, e: end, tag: w.tag, weak: w.weak, num: w.num, word: w.kw}, true
+		}
+	}
+	return t, false
 }
 
 // countedInHan reads "二期" and "四月新番". Inside a run "四季" is a word.
@@ -107,38 +116,6 @@ func (p lexer) worded(i int, says tag, words ...string) (token, bool) {
 		return token{s: i, e: len(p.w.text) - len(rest) + size, tag: says, num: n}, size > 0
 	}
 	return token{}, false
-}
-
-// wordedPart reads "파트 2".
-func (p lexer) wordedPart(i int) (token, bool) {
-	rest, ok := strings.CutPrefix(p.w.text[i:], "파트")
-	rest = strings.TrimLeft(rest, " .")
-	w := leadingDigits(rest)
-	return token{s: i, e: len(p.w.text) - len(rest) + w, tag: tagPart, num: atoi(rest[:w])}, ok && w == 1
-}
-
-// finalSeason reads "파이널 시즌", the final season, as one word of the title: the number after it is no season.
-func (p lexer) finalSeason(i int) (token, bool) {
-	for _, w := range lists().finalSeasons {
-		if strings.HasPrefix(p.w.text[i:], w) {
-			return token{s: i, e: i + len(w), num: -1}, true
-		}
-	}
-	return token{}, false
-}
-
-func (p lexer) cjkWord(i int, r rune, first bool) (token, bool) {
-	for _, w := range lists().within[r] {
-		if strings.HasPrefix(p.w.text[i:], w.text) && (!w.alone || first && p.wholeRun(i+len(w.text))) {
-			return token{s: i, e: i + len(w.text), tag: w.tag, weak: w.weak, num: -1, word: w.kw}, true
-		}
-	}
-	return token{}, false
-}
-
-func (p lexer) wholeRun(j int) bool {
-	r, _ := utf8.DecodeRuneInString(p.w.text[j:])
-	return !isCJK(r) || r == '合'
 }
 
 // counter reads "07-12話" at j after the ordinal sign at i.
@@ -184,15 +161,6 @@ func (p lexer) counter(i, j int) (token, bool) {
 		return token{}, false
 	}
 	return t, true
-}
-
-func (p lexer) spelledSeason(i int) (token, bool) {
-	for w, n := range lists().spelled {
-		if strings.HasPrefix(p.w.text[i:], w) {
-			return token{s: i, e: i + len(w), tag: tagSeason, num: n}, true
-		}
-	}
-	return token{}, false
 }
 
 // rangeSign returns what follows the sign of a range at j: the "12" of "07-12", "07-第12".

@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
 // unify also writes spaces for underscores and dots for dashes if these separate the words of a name. Among other
@@ -42,7 +44,10 @@ func narrow(s string) string {
 		return s
 	}
 	s = norm.NFC.String(strings.Map(narrowed, strings.ToValidUTF8(s, "\uFFFD")))
-	return crosses(wideKana(s))
+	if strings.ContainsFunc(s, halfKana) {
+		s = halfKanaRun().ReplaceAllStringFunc(s, norm.NFKC.String) // with their marks composed
+	}
+	return crosses(s)
 }
 
 // composed: NFC leaves these letters alone, whatever is next to them.
@@ -51,36 +56,22 @@ func composed(r rune) bool {
 		r >= 0x4E00 && r <= 0x9FFF || r >= 0xAC00 && r <= 0xD7A3
 }
 
-func halfKana(r rune) bool { return r >= 'ｦ' && r <= 'ﾟ' }
-
-func wideKana(s string) string {
-	from := strings.IndexFunc(s, halfKana)
-	if from < 0 {
-		return s
-	}
-	rest := strings.TrimLeftFunc(s[from:], halfKana)
-	return s[:from] + norm.NFKC.String(s[from:len(s)-len(rest)]) + wideKana(rest)
-}
-
 // crosses writes the Cyrillic х and the sign × between digits as x: "06х01".
 func crosses(s string) string {
-	if !strings.ContainsFunc(s, isCross) {
-		return s
-	}
-	buf := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= utf8.RuneSelf && i > 0 && digit(s[i-1]) {
-			if r, n := utf8.DecodeRuneInString(s[i:]); isCross(r) && i+n < len(s) && digit(s[i+n]) {
-				buf = append(buf, 'x')
-				i += n - 1
-				continue
-			}
+	if strings.ContainsFunc(s, isCross) {
+		for range 2 { // in "1×2×3" the second one begins where the first ends
+			s = crossedDigits().ReplaceAllString(s, "${1}x${2}")
 		}
-		buf = append(buf, c)
 	}
-	return string(buf)
+	return s
 }
+
+var (
+	crossedDigits = lazyregexp.New(`([0-9])[хХ×]([0-9])`)
+	halfKanaRun   = lazyregexp.New(`[ｦ-ﾟ]+`)
+)
+
+func halfKana(r rune) bool { return r >= 'ｦ' && r <= 'ﾟ' }
 
 func isCross(r rune) bool { return r == 'х' || r == 'Х' || r == '×' }
 

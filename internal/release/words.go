@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -81,12 +82,12 @@ type vocabulary struct {
 	pairs  map[string][]pair    // by their first word
 	within map[rune][]innerWord // by their first character, longest first
 
-	romans, ordinals, cardinals, spelled           map[string]int
+	romans, ordinals, cardinals                    map[string]int
 	han                                            map[rune]int
 	endings, spacedEndings                         map[string]bool // of ordinals
 	counted, articles, works, reposters            map[string]bool
 	quantities, domains, extensions, recorderMarks map[string]bool
-	finalSeasons, partCounters, translatorEndings  []string
+	partCounters, translatorEndings                []string
 }
 
 type pair struct {
@@ -97,6 +98,7 @@ type pair struct {
 type innerWord struct {
 	text  string
 	alone bool // only as a run of its own
+	num   int  // the season that it says, -1 for none
 	kw
 }
 
@@ -105,10 +107,10 @@ var lists = sync.OnceValue(func() *vocabulary {
 	v := &vocabulary{
 		words: map[string]kw{}, pairs: map[string][]pair{}, within: map[rune][]innerWord{}, han: map[rune]int{},
 		romans: list.Numbers("roman"), ordinals: list.Numbers("ordinal"), cardinals: list.Numbers("cardinal"),
-		spelled: list.Numbers("spelled"), endings: list.Set("ending"), spacedEndings: list.Set("endings"),
+		endings: list.Set("ending"), spacedEndings: list.Set("endings"),
 		counted: list.Set("counted"), articles: list.Set("article"), works: list.Set("work"),
 		reposters: list.Set("reposter"), quantities: list.Set("quantity"), domains: list.Set("domain"),
-		extensions: list.Set("extension"), recorderMarks: list.Set("recorder"), finalSeasons: list.Words("final"),
+		extensions: list.Set("extension"), recorderMarks: list.Set("recorder"),
 		partCounters:      list.Words("partcounter"),
 		translatorEndings: list.Words("translators"),
 	}
@@ -117,7 +119,7 @@ var lists = sync.OnceValue(func() *vocabulary {
 		v.han[r] = n
 	}
 	for _, s := range list {
-		if t, r := tagNames[s.Kind], roleNames[s.Kind]; t != none || r != noRole {
+		if t, r := tagNames[s.Kind], roleNames[s.Kind]; t != none || r != noRole || s.Is("within") {
 			v.add(s, kw{tag: t, value: s.Value, weak: s.Is("weak"), common: s.Is("common"), role: r})
 		}
 	}
@@ -131,14 +133,18 @@ func (v *vocabulary) add(s wordlist.Section, k kw) {
 	if s.Is("season") { // "se"
 		k.role = seasonWord
 	}
+	season, err := strconv.Atoi(s.Value)
+	if err != nil {
+		season = -1
+	}
 	for _, w := range s.Words {
 		head, tail, two := strings.Cut(w, " ")
 		r, _ := utf8.DecodeRuneInString(w)
 		switch {
+		case s.Is("within"):
+			v.within[r] = append(v.within[r], innerWord{w, s.Is("alone"), season, k})
 		case two:
 			v.pairs[head] = append(v.pairs[head], pair{tail, k})
-		case s.Is("within"), s.Is("alone"):
-			v.within[r] = append(v.within[r], innerWord{w, s.Is("alone"), k})
 		default:
 			v.words[w] = k
 		}
@@ -149,7 +155,7 @@ var tagNames = map[string]tag{
 	"resolution": tagResolution, "source": tagSource, "video": tagVideo, "audio": tagAudio, "tech": tagTech,
 	"service": tagService, "language": tagLanguage, "subtitle": tagSubtitle, "edition": tagEdition, "other": tagOther,
 	"container": tagContainer, "extra": tagExtra, "special": tagSpecial, "batch": tagBatch, "movie": tagMovie,
-	"end": tagEnd, "promo": tagPromo, "country": tagCountry, "half": tagPart,
+	"end": tagEnd, "spelled": tagSeason, "promo": tagPromo, "country": tagCountry, "half": tagPart,
 }
 
 var roleNames = map[string]role{
