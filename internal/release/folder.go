@@ -23,7 +23,7 @@ var folders = sync.OnceValue(func() map[string]map[string]bool {
 	return sets
 })
 
-// folderKind returns what a folder's name, in lower case, says of what it holds; "" where it may be a title. People sort
+// folderKind returns what a folder's name, in lower case, says of its content; "" where it may be a title. People sort
 // folders by a number in front or by brackets, and carriers have a number: "disc 2", "vol.3".
 func folderKind(w string) string {
 	for _, kind := range []string{"subtitle", "extra", "special"} {
