@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
 )
@@ -71,10 +69,7 @@ func importError(file string, err error) error {
 	return &ImportError{File: file, Err: err}
 }
 
-const (
-	lockPatience = time.Hour // an import ends; waiting for it ends with Ctrl-C
-	batchSize    = 20000     // records a transaction
-)
+const lockPatience = time.Hour // an import ends; waiting for it ends with Ctrl-C
 
 // Import reads the files, whose formats their content tells, and replaces what was imported of their sources before.
 // Everything is read first and sorted, then written into a new file that takes the old one's place: after an error
@@ -106,10 +101,10 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 
 	// All records are in memory at once: without this the heap would grow to twice their size.
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
-	sorted := &records{}
+	all := &records{}
 	var infos []SourceInfo
 	for _, in := range inputs {
-		info, err := readFile(ctx, in.path, sorted)
+		info, err := readFile(ctx, in.path, all)
 		if ctx.Err() != nil {
 			return nil, ctx.Err() // which has closed the file
 		}
@@ -127,10 +122,12 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 		}
 		infos = append(infos, info)
 	}
-	if err := build(ctx, dir, filepath.Join(work, FileName), sorted, infos); err != nil {
-		return nil, err
+	kept, err := all.keepOthers(dir, infos)
+	if err != nil {
+		return nil, importError("", err)
 	}
-	return infos, nil
+	all.sort()
+	return infos, all.write(ctx, dir, filepath.Join(work, FileName), slices.Concat(kept, infos))
 }
 
 const scratchPrefix = ".index-"
@@ -209,25 +206,6 @@ func (c *collector) add(records []record) error {
 			c.info.Titles++
 		default:
 		}
-	}
-	return nil
-}
-
-func build(ctx context.Context, dir, scratch string, sorted *records, infos []SourceInfo) error {
-	db, err := bolt.Open(scratch, 0o600, &bolt.Options{NoSync: true, NoFreelistSync: true, Timeout: time.Second})
-	if err != nil {
-		return lang.Error("make the index: %w", err)
-	}
-	w := &writer{ctx: ctx, db: db}
-	err = errors.Join(sorted.each(w.put), w.keepOthers(dir, infos), w.meta(infos), w.flush())
-	if err == nil {
-		err = db.Sync()
-	}
-	if err = errors.Join(err, db.Close()); err != nil {
-		return lang.Error("write the index: %w", err)
-	}
-	if err := os.Rename(scratch, filepath.Join(dir, FileName)); err != nil {
-		return lang.Error("put the index in place: %w", err)
 	}
 	return nil
 }

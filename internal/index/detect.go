@@ -168,11 +168,10 @@ const maxLine = 1 << 20
 // eachLine calls do for every line that is not empty, and makes its error a *lineError. An error of the input comes
 // first: the line that it cut is not judged.
 func eachLine(r io.Reader, do func(text string) error) error {
-	in := &errorKeeper{r: r}
-	lines := bufio.NewScanner(in)
+	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
 	n := 0
-	for lines.Scan() && in.err == nil {
+	for lines.Scan() && lines.Err() == nil {
 		n++
 		text := lines.Text()
 		if n == 1 {
@@ -187,26 +186,14 @@ func eachLine(r io.Reader, do func(text string) error) error {
 			return &lineError{n, err}
 		}
 	}
-	switch err := lines.Err(); {
-	case in.err != nil:
-		return &lineError{n + 1, in.err}
-	case errors.Is(err, bufio.ErrTooLong):
-		return &lineError{n + 1, lang.Error("the line is longer than 1 MiB")}
+	err := lines.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		err = lang.Error("the line is longer than 1 MiB")
+	}
+	if err != nil {
+		return &lineError{n + 1, err}
 	}
 	return nil
-}
-
-type errorKeeper struct {
-	r   io.Reader
-	err error
-}
-
-func (m *errorKeeper) Read(p []byte) (int, error) {
-	n, err := m.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		m.err = err
-	}
-	return n, err
 }
 
 const maxInput = 2 << 30
