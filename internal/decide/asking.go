@@ -119,6 +119,7 @@ func (d *Deciders) Terminal() sync.Locker {
 func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok bool) {
 	res := *s.left
 	given := resolution{Resolution: res}
+	hopeless := func(c match.Candidate) bool { return c.Confidence < 0.01 }
 	res.Candidates = slices.DeleteFunc(slices.Clone(res.Candidates), hopeless)
 	if s.turn.wait(ctx) != nil {
 		return given, true
@@ -153,8 +154,6 @@ func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok 
 	return given, true
 }
 
-func hopeless(c match.Candidate) bool { return c.Confidence < 0.01 }
-
 func (d *Deciders) question(ctx context.Context, s match.Series, res match.Resolution, note lang.Text) (Answer, error) {
 	q := Question{Title: s.Title(), Year: s.Year, Reason: res.Reason, Candidates: res.Candidates, Note: note}
 	for _, f := range s.Files {
@@ -188,10 +187,13 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note l
 	if errors.Is(res.Err, match.ErrNoEntry) {
 		return lang.Textf("TMDB has no %s/%d", a.Kind, a.ID), false, nil
 	}
-	c := Choice{Entry: res.Entry, Scopes: scopesOf(s)}
-	c.Scope = usualScope(s, a.Kind)
+	name := ""
+	if res.Entry != nil {
+		name = title.WithYear(res.Entry.Title, res.Entry.Year)
+	}
+	c := Choice{Entry: res.Entry, Scopes: scopesOf(s), Reach: Reach{Scope: usualScope(s, a.Kind)}}
 	for {
-		c.Pins = pinsFor(s, a, c.Reach, nameOf(res.Entry))
+		c.Pins = pinsFor(s, a, c.Reach, name)
 		c.Leads = d.leads(ctx, s, c.Pins)
 		v, err := d.confirm(ctx, c)
 		switch {
@@ -246,13 +248,6 @@ func (d *Deciders) leads(ctx context.Context, s match.Series, list []pins.Pin) (
 		})
 	}
 	return leads
-}
-
-func nameOf(e *match.Entry) string {
-	if e == nil {
-		return ""
-	}
-	return title.WithYear(e.Title, e.Year)
 }
 
 func scopesOf(s match.Series) (list []Scope) {

@@ -26,9 +26,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	}
 	var hits []match.Hit
 	for _, c := range rivals {
-		hits = append(hits, match.Hit{
-			Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original, Popularity: c.Popularity,
-		})
+		hits = append(hits, hitOf(c))
 	}
 	res := d.resolver.ResolveAmong(ctx, s.Series, hits)
 	step := match.Step{
@@ -229,7 +227,9 @@ func (m mapped) readings(r release.Release) []release.Release {
 	case special && !isSpecial(r) && m.isOfTheSeries():
 		return []release.Release{r} // it bears the series' own title, which the file has as well
 	case special:
-		out := append([]release.Release{asSpecial(r)}, m.amongSpecials(r)...)
+		named := r
+		named.Kind, named.Seasons = release.Special, nil
+		out := append([]release.Release{named}, m.amongSpecials(r)...)
 		if !isSpecial(r) && len(r.Episodes) > 0 && int(slices.Max(r.Episodes))+m.Offset > m.last(0) {
 			out = append(out, r) // more episodes than there are specials
 		}
@@ -244,11 +244,6 @@ func (m mapped) readings(r release.Release) []release.Release {
 }
 
 func isSpecial(r release.Release) bool { return r.Kind == release.Special || r.Special != "" }
-
-func asSpecial(r release.Release) release.Release {
-	r.Kind, r.Seasons = release.Special, nil
-	return r
-}
 
 func numbered(r release.Release, season int, numbers []int) release.Release {
 	r.Seasons, r.Episodes, r.Absolute, r.Part = []int{season}, make([]float64, len(numbers)), false, 0

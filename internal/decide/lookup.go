@@ -112,7 +112,7 @@ func (d *Deciders) details(ctx context.Context, found []Found) error {
 		group.Go(func() error {
 			e, origin, err := d.Entry(ctx, f.Hit.Kind, f.Hit.ID)
 			if err == nil {
-				f.Entry, f.Hit, f.Index = e, hitOf(e), false
+				f.Entry, f.Hit, f.Index = e, e.Hit(), false
 				f.Origin = f.Origin.With(origin)
 				return nil
 			}
@@ -130,11 +130,8 @@ func (d *Deciders) details(ctx context.Context, found []Found) error {
 	return first
 }
 
-func hitOf(e *match.Entry) match.Hit {
-	return match.Hit{
-		Kind: e.Kind, ID: e.ID, Title: e.Title, OriginalTitle: e.OriginalTitle, OriginalLanguage: e.OriginalLanguage,
-		Year: e.Year, Genres: e.Genres, Popularity: e.Popularity,
-	}
+func hitOf(c index.Candidate) match.Hit {
+	return match.Hit{Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original, Popularity: c.Popularity}
 }
 
 func (d *Deciders) indexHits(w Wanted) (found []Found) {
@@ -149,9 +146,7 @@ func (d *Deciders) indexHits(w Wanted) (found []Found) {
 			}
 			for _, c := range candidates {
 				if (w.Kind == "" || w.Kind == c.Kind) && w.Year == 0 && len(found) < mostFound {
-					found = addFound(found, Found{Index: true, Hit: match.Hit{
-						Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original, Popularity: c.Popularity,
-					}})
+					found = addFound(found, Found{Index: true, Hit: hitOf(c)})
 				}
 			}
 			if len(found) > 0 {
@@ -212,7 +207,7 @@ func (c *Cached) entry(e *match.Entry, origin match.Origin, inLanguage bool) {
 		titles = append(titles, t.Text)
 	}
 	if c.wants(e.Kind, e.Year, titles...) {
-		c.keep(Found{Hit: hitOf(c.shown.named(e)), Entry: e, Origin: origin}, inLanguage)
+		c.keep(Found{Hit: c.shown.named(e).Hit(), Entry: e, Origin: origin}, inLanguage)
 	}
 }
 

@@ -193,7 +193,7 @@ func (c *collector) export(r exportRow) error {
 
 func (c *collector) ids(ids IDs) error {
 	c.info.Rows++
-	return c.add([]record{idsRecord(ids)})
+	return c.add([]record{{bucketIDs, idKey(ids.AniDB), idKey(ids.AniList, ids.MAL)}})
 }
 
 func (c *collector) add(records []record) error {

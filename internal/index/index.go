@@ -181,7 +181,7 @@ func looseKeysOf(text string) []string {
 	if plain := title.Plain(title.Normalize(text)); len(plain) >= leastLoose {
 		out = append(out, plainMark+plain)
 	}
-	undated := withoutYear(text)
+	undated := yearAtEnd.ReplaceAllString(text, "")
 	head := title.Normalize(match.Before(undated, match.SubtitleMarks))
 	enough := strings.Contains(head, " ") || len(head) != utf8.RuneCountInString(head)
 	if head == "" && undated != text {
@@ -195,8 +195,6 @@ func looseKeysOf(text string) []string {
 
 // yearAtEnd is how AniDB tells namesakes and seasons of one title apart: "Title (2019)".
 var yearAtEnd = regexp.MustCompile(`\s*\((19|20)\d\d\)$`)
-
-func withoutYear(text string) string { return yearAtEnd.ReplaceAllString(text, "") }
 
 func idKey(ids ...int) []byte {
 	var b []byte

@@ -218,17 +218,6 @@ func readAnimeIDs(r io.Reader, yield func(IDs) error) error {
 	return nil
 }
 
-func idsRecord(ids IDs) record {
-	return record{bucketIDs, idKey(ids.AniDB), idKey(ids.AniList, ids.MAL)}
-}
-
-func readIDs(value []byte) (anilist, mal int, ok bool) {
-	if len(value) != 8 {
-		return 0, 0, false
-	}
-	return idOf(value[:4]), idOf(value), true
-}
-
 type exportLine struct {
 	ID            int     `json:"id"`
 	OriginalName  *string `json:"original_name"`

@@ -222,8 +222,8 @@ func (x *Index) IDsOf(anime int) (ids IDs, err error) {
 	err = x.db.View(func(tx *bolt.Tx) error {
 		ids = IDs{AniDB: anime}
 		if b := tx.Bucket(bucketIDs.name()); b != nil {
-			if anilist, mal, ok := readIDs(b.Get(idKey(anime))); ok {
-				ids.AniList, ids.MAL = anilist, mal
+			if v := b.Get(idKey(anime)); len(v) == 8 {
+				ids.AniList, ids.MAL = idOf(v[:4]), idOf(v)
 			}
 		}
 		return nil

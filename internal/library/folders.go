@@ -28,7 +28,6 @@ type item struct {
 }
 
 func (l *listing) open(path string) error {
-	l.items = l.items[:0]
 	if err := l.dir.Open(path); err != nil {
 		return err
 	}
@@ -60,13 +59,8 @@ func (l *listing) seen() []Entry {
 
 func (l *listing) close() {
 	l.dir.Close()
-	if len(l.items) > keptItems {
-		l.items = nil
-	}
-	clear(l.items) // so that their names can be freed
+	l.items = nil
 }
-
-const keptItems = 4096
 
 func (l *listing) has(name string) bool {
 	return slices.ContainsFunc(l.items, func(it item) bool { return strings.EqualFold(it.name, name) })

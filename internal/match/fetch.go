@@ -208,7 +208,7 @@ func (j *job) fetchAt(ctx context.Context, i int) bool {
 		c.hit.Title = e.Title // the Source may know a translated one by the details
 	}
 	if c.given {
-		c.hit, c.entry = hitOf(e), withTitle(e, c.hit.Title)
+		c.hit, c.entry = e.Hit(), withTitle(e, c.hit.Title)
 	}
 	j.pool[i] = score(j.s, c)
 	j.step("entry", &o, "%s %d %q with score %.3f", c.hit.Kind, c.hit.ID, e.Title, j.pool[i].score)
@@ -290,7 +290,7 @@ func (j *job) byID(ctx context.Context, kind Kind, id int) Resolution {
 		})
 	}
 	j.step("entry", &o, "%s %d %q, by the id given", kind, id, e.Title)
-	c := score(j.s, contender{hit: hitOf(e), entry: e})
+	c := score(j.s, contender{hit: e.Hit(), entry: e})
 	return j.chosen(c, 1, nil, "the id was given")
 }
 

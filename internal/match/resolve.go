@@ -326,7 +326,8 @@ func withTitle(e *Entry, text string) *Entry {
 	return &with
 }
 
-func hitOf(e *Entry) Hit {
+// Hit is the row that an entry would have in a search.
+func (e *Entry) Hit() Hit {
 	return Hit{
 		Kind: e.Kind, ID: e.ID, Title: e.Title, OriginalTitle: e.OriginalTitle, OriginalLanguage: e.OriginalLanguage,
 		Year: e.Year, Genres: e.Genres, Popularity: e.Popularity,

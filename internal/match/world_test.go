@@ -44,7 +44,7 @@ func (w *world) Search(_ context.Context, q Query) ([]Hit, Origin, error) {
 	var out []Hit
 	for _, e := range w.entries {
 		if e.Kind == q.Kind && (q.Year == 0 || hasYear(e, q.Year)) && finds(q.Text, e) {
-			out = append(out, hitOf(e))
+			out = append(out, e.Hit())
 		}
 	}
 	if w.order != nil {
@@ -84,7 +84,7 @@ func (w *world) Find(_ context.Context, site, id string) ([]Hit, Origin, error) 
 	for _, n := range w.ids[site+" "+id] {
 		for _, e := range w.entries {
 			if e.ID == n {
-				out = append(out, hitOf(e))
+				out = append(out, e.Hit())
 			}
 		}
 	}

@@ -50,8 +50,6 @@ type aside struct {
 	changed  chan struct{}
 }
 
-func newAside() *aside { return &aside{changed: make(chan struct{}, 1)} }
-
 func (a *aside) change(f func()) {
 	a.mu.Lock()
 	f()

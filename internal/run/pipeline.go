@@ -118,7 +118,7 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 	if p.counts == nil {
 		p.counts = new(Counts)
 	}
-	p.aside = newAside()
+	p.aside = &aside{changed: make(chan struct{}, 1)}
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
 	held := semaphore.NewWeighted(heldLines)

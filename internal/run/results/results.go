@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/anivault/anivault/cache"
@@ -108,8 +107,7 @@ func (m *Memory) Key(f Files, series []int) Key {
 }
 
 func (m *Memory) digest(what string, f Files) *digest {
-	d := digests.Get().(*digest)
-	*d = (*d)[:0]
+	d := new(digest)
 	d.text(m.scope)
 	d.text(what)
 	d.text(f.Abs)
@@ -121,8 +119,6 @@ func (m *Memory) digest(what string, f Files) *digest {
 // digest is what a sum is made of. Each text goes in with its length, so that no two different lists are the same
 // bytes.
 type digest []byte
-
-var digests = sync.Pool{New: func() any { return new(digest) }}
 
 func (d *digest) number(n int64) { *d = binary.AppendVarint(*d, n) }
 
@@ -155,7 +151,6 @@ func (d *digest) file(f *library.File) {
 func (d *digest) sum() (k Key) {
 	sum := sha256.Sum256(*d)
 	copy(k[:], sum[:])
-	digests.Put(d)
 	return k
 }
 
