@@ -100,7 +100,6 @@ func standingText(a app.AccountView) string {
 	return text
 }
 
-// accountsNamed returns the accounts of these names, all without a name.
 func accountsNamed(cfg *config.Config, names []string) ([]config.Account, error) {
 	all := cfg.Pool()
 	if len(all) == 0 {

@@ -24,7 +24,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// applyRun is one run of apply or undo.
 type applyRun struct {
 	f *factory
 
@@ -127,7 +126,6 @@ func readPlan(f *factory, path string) (*organize.Plan, error) {
 	return plan, nil
 }
 
-// listProblems prints a line for each of what is wrong with a plan's text, as compilers do: "library.plan:12: ...".
 func listProblems(f *factory, name string, err error) {
 	const most = 20
 	bad, ok := errors.AsType[*organize.PlanError](err)
@@ -194,8 +192,7 @@ func (a *applyRun) resumeRun(ctx context.Context, cfg *config.Config, args []str
 	return runHook(ctx, a.f, cfg, out, err)
 }
 
-// tellProgress draws how far a run is on a terminal, ten times a second at most, or writes an object a second to a
-// program that reads along.
+// tellProgress draws the progress on a terminal, ten times a second at most, or writes an object a second for programs.
 func (a *applyRun) tellProgress(p apply.Progress) {
 	now := time.Now()
 	period := time.Second
@@ -226,14 +223,13 @@ func (a *applyRun) tellProgress(p apply.Progress) {
 	}
 }
 
-// endLine takes the line off the terminal, before anything else is written.
 func (a *applyRun) endLine() {
 	if a.line != nil {
 		a.line.Clear()
 	}
 }
 
-// timeLeft estimates how long a run still takes: by bytes where it copies, else by files.
+// timeLeft estimates by bytes if the run copies, else by files.
 func timeLeft(p apply.Progress, elapsed time.Duration) time.Duration {
 	done, all := float64(p.Files), float64(p.FilesTotal)
 	if p.BytesTotal > 0 {
@@ -245,8 +241,6 @@ func timeLeft(p apply.Progress, elapsed time.Duration) time.Duration {
 	return time.Duration(float64(elapsed) * (all - done) / done)
 }
 
-// runLineOf says in one line of at most room cells how far a run is: files, bytes that are copied, the rate, the time
-// left.
 func runLineOf(p apply.Progress, elapsed time.Duration, room int) string {
 	parts := []part{{text: lang.Textf("%d/%d files", p.Files, p.FilesTotal), weight: 9}}
 	if p.BytesTotal > 0 {
@@ -264,7 +258,7 @@ func runLineOf(p apply.Progress, elapsed time.Duration, room int) string {
 	return fitting(parts, room)
 }
 
-// notes makes files for media servers of what is cached. It sends nothing.
+// notes makes files for media servers from the cache alone. It sends nothing.
 type notes struct {
 	cfg   *config.Config
 	warn  func(error)
@@ -273,7 +267,6 @@ type notes struct {
 	lasts organize.Note // what that was made for
 }
 
-// read returns the content of a file; nil where the cache does not know all of it.
 func (n *notes) read(ctx context.Context, note *organize.Note) []byte {
 	if n.last == nil || n.lasts.Entry != note.Entry || n.lasts.Languages != note.Languages {
 		n.last, n.lasts = n.entry(ctx, note), *note
@@ -301,7 +294,6 @@ func (n *notes) entry(ctx context.Context, note *organize.Note) *nfo.Entry {
 	return e
 }
 
-// open returns a run that asks the cache in these languages.
 func (n *notes) open(languages string) *app.App {
 	if run, known := n.runs[languages]; known {
 		return run

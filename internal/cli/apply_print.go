@@ -14,12 +14,10 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// shown are the statuses that people are told of file by file.
 var shown = map[apply.Status]bool{
 	apply.StatusLeft: true, apply.StatusRefused: true, apply.StatusFailed: true, apply.StatusKept: true,
 }
 
-// tell prints what became of the files and returns the exit status.
 func (a *applyRun) tell(ctx context.Context, out *apply.Outcome) error {
 	a.endLine()
 	s := summarizeRun(a, out)
@@ -51,7 +49,6 @@ func (a *applyRun) tell(ctx context.Context, out *apply.Outcome) error {
 	return nil
 }
 
-// say tells on stderr how a run ended, and what can be done next.
 func (a *applyRun) say(out *apply.Outcome, s *report.OrganizeSummary) {
 	if out.Unfinished {
 		if out.Why != nil {
@@ -130,8 +127,6 @@ func summarizeRun(a *applyRun, out *apply.Outcome) report.OrganizeSummary {
 	return s
 }
 
-// printProblems lists the files that were not put where they belong, with the reason. What an undo would put back is
-// listed, too: a plan shows it before an apply, nothing else before an undo.
 func (a *applyRun) printProblems(out *apply.Outcome) error {
 	w := bufio.NewWriter(a.f.streams.Out)
 	for i := range out.Results {
@@ -159,7 +154,6 @@ func problemText(p *apply.Problem) string {
 	return text
 }
 
-// print writes an object a file, and the summary.
 func (a *applyRun) print(out *apply.Outcome, s *report.OrganizeSummary) error {
 	w := newJSONLines(a.f.streams.Out)
 	for i := range out.Results {
@@ -188,7 +182,6 @@ func (a *applyRun) print(out *apply.Outcome, s *report.OrganizeSummary) error {
 	return w.end()
 }
 
-// describeUnit says which entry a file is of.
 func describeUnit(op *report.Op, u *organize.Unit) {
 	w := &u.Work
 	op.Kind, op.TMDBID, op.Episodes = w.Kind, w.ID, w.Episodes
@@ -200,7 +193,6 @@ func describeUnit(op *report.Op, u *organize.Unit) {
 	}
 }
 
-// warnOfDamage says that a part of a run's journal can't be read.
 func warnOfDamage(f *factory, out *apply.Outcome) {
 	if out.Damaged > 0 {
 		f.warn("%d lines of the journal are damaged: what they said is not known, and they stay as they are", out.Damaged)

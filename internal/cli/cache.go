@@ -45,7 +45,7 @@ func (f *factory) onCache(
 	})
 }
 
-// recordKinds says what the records of a cache are: stats counts answers alone.
+// recordKinds says what a record is: stats counts answers alone.
 const recordKinds = "answers, and what was decided from them"
 
 func newCachePath(f *factory) *cobra.Command {
@@ -121,7 +121,6 @@ func newCacheGet(f *factory) *cobra.Command {
 	})
 }
 
-// shownKey is a key as a person writes its URL.
 func shownKey(key string) string {
 	key = strings.TrimPrefix(key, "GET ")
 	u, err := url.Parse(key)

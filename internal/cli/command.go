@@ -18,10 +18,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// action is what a command does. format is the value of --format, "" where the command has no such flag.
 type action func(cmd *cobra.Command, args []string, format string) error
 
-// textOrJSON are the formats of most commands that print something.
 var textOrJSON = []string{"text", "json"}
 
 // leaf completes a command that does something. Without Args it takes none; with formats it has --format, and the first
@@ -46,7 +44,6 @@ func leaf(cmd *cobra.Command, formats []string, do action) *cobra.Command {
 
 type configAction func(ctx context.Context, cfg *config.Config, args []string, format string) error
 
-// configured completes a command that needs the configuration.
 func (f *factory) configured(cmd *cobra.Command, formats []string, do configAction) *cobra.Command {
 	return leaf(cmd, formats, func(cmd *cobra.Command, args []string, format string) error {
 		cfg, err := f.load(cmd)
@@ -57,7 +54,6 @@ func (f *factory) configured(cmd *cobra.Command, formats []string, do configActi
 	})
 }
 
-// group completes a command that only has others below it.
 func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	cmd.Args = noArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -83,7 +79,6 @@ func (f *factory) tableOr(format *string, words ...string) error {
 	return checkFormat(*format, words...)
 }
 
-// streamFormat adds the flag --format that tableOr checks.
 func streamFormat(cmd *cobra.Command, format *string, words ...string) {
 	cmd.Flags().StringVar(format, "format", "", fmt.Sprintf(formUsage, strings.Join(words, ", "))+streamDefault)
 	completeWords(cmd, "format", words...)
@@ -96,10 +91,8 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	}
 }
 
-// printJSON writes v as one line of JSON to stdout.
 func (f *factory) printJSON(v any) error { return f.encode(v, "") }
 
-// printTidyJSON is printJSON with a line for every field.
 func (f *factory) printTidyJSON(v any) error { return f.encode(v, "  ") }
 
 func (f *factory) encode(v any, indent string) error {
@@ -109,14 +102,12 @@ func (f *factory) encode(v any, indent string) error {
 	return enc.Encode(v)
 }
 
-// say writes to stderr what was done, unless the person asked for quiet.
 func (f *factory) say(format string, args ...any) {
 	if !f.quiet {
 		fmt.Fprint(f.streams.Err, lang.Sprintf(format, args...))
 	}
 }
 
-// sayLine says a text in a line of its own, unless there is none.
 func (f *factory) sayLine(text lang.Text) {
 	if text != "" {
 		f.say("%s\n", text)
@@ -140,10 +131,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usagef(seeHelp(cmd), "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
 }
 
-// seeHelp is the hint where nothing better is known.
 func seeHelp(cmd *cobra.Command) lang.Text { return lang.Textf("see: %s", cmd.CommandPath()+" --help") }
 
-// suggest returns the hint for a misspelt word: the nearest of names with what stands before it, or otherwise.
 func suggest(word string, names []string, before string, otherwise lang.Text) lang.Text {
 	if near, ok := config.Nearest(word, names); ok {
 		return lang.Textf("did you mean %s?", before+near)
@@ -151,21 +140,19 @@ func suggest(word string, names []string, before string, otherwise lang.Text) la
 	return otherwise
 }
 
-// nearestOf is the hint for a word that is none of words.
 func nearestOf(word string, words []string) lang.Text {
 	return suggest(word, words, "", allowed(words))
 }
 
 func allowed(words []string) lang.Text { return lang.Textf("allowed: %s", strings.Join(words, ", ")) }
 
-// otherNames are names that other programs have for what anivault does, or does not do.
+// otherNames are names that other programs have for something that anivault does.
 var otherNames = map[string]lang.Text{
 	"scan": "did you mean: anivault match PATH?",
 	"rename": "did you mean: anivault organize PATH --to DIR? It plans names, carries them out, " +
 		"and anivault undo puts them back: docs/organize.md",
 }
 
-// rootArgs is noArgs for the program itself, where a path is most likely meant to be matched.
 func rootArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		if _, err := os.Lstat(args[0]); err == nil {
@@ -189,7 +176,6 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// atLeastOne wants an argument; the hint gives an example.
 func atLeastOne(name string, hint lang.Text) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -208,18 +194,16 @@ func atMostOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// person is whoever sits at the terminal.
 func (f *factory) person() person {
 	return person{out: f.streams.Err, lines: bufio.NewReader(f.streams.In), width: f.streams.Width}
 }
 
-// yesFlag adds the flag that answers what confirmed asks.
 func yesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "yes", false, "do it without asking; it asks only on a terminal")
 }
 
-// confirmed reports whether to do what question asks about: a person at a terminal says so, a script is not asked.
-// Who says no is told otherwise.
+// confirmed reports whether to do what question asks about. A script is not asked. The person who says no sees
+// otherwise.
 func (f *factory) confirmed(ctx context.Context, yes bool, question, otherwise lang.Text) (bool, error) {
 	if yes || !f.streams.InTTY || !f.streams.ErrTTY {
 		return true, nil

@@ -91,7 +91,6 @@ func newConfigShow(f *factory) *cobra.Command {
 	return cmd
 }
 
-// shownValue returns the text of a setting, and the folder that is used where none is set.
 func shownValue(cfg *config.Config, v config.Value) string {
 	used := map[string]string{"state_dir": cfg.Dirs.State, "cache_dir": cfg.Dirs.Cache, "data_dir": cfg.Dirs.Data}
 	return cmp.Or(v.Text, used[v.Setting.Key])
@@ -116,8 +115,8 @@ func newConfigInit(f *factory) *cobra.Command {
 	return cmd
 }
 
-// initConfig puts a token into the config file. It asks for nothing that could not be kept, writes nothing that TMDB
-// refuses, and loses nothing that was written.
+// initConfig asks for nothing that it could not store, writes nothing that TMDB refuses, and loses nothing that was
+// written.
 func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 	path, err := config.FilePath(f.configFile, f.environ)
 	if err != nil {
@@ -174,10 +173,9 @@ func refuseNoToken(path string, file *config.Existing, stays bool) error {
 	return nil
 }
 
-// tokenVariable overrides the file.
 const tokenVariable = "ANIVAULT_TMDB_TOKEN"
 
-// tryToken asks TMDB whether it takes the token. A token that can't be checked may be kept all the same.
+// tryToken asks TMDB whether it accepts the token. A token that can't be checked may be stored all the same.
 func tryToken(ctx context.Context, f *factory, cfg *config.Config, token config.Secret) error {
 	_, _, err := probe(ctx, cfg.WithToken(token))
 	var cause *tmdb.UnauthorizedError
@@ -240,8 +238,8 @@ func keepToken(f *factory, path string, file *config.Existing, token config.Secr
 	return nil
 }
 
-// askToken reads a token: hidden from a terminal, the first line from a pipe. An empty answer means
-// that the file is written without one.
+// askToken reads a token: hidden from a terminal, the first line from a pipe. After an empty answer the file is written
+// without one.
 func askToken(f *factory, cfg *config.Config) (config.Secret, error) {
 	file, isFile := f.streams.In.(*os.File)
 	if f.streams.InTTY && isFile {

@@ -110,8 +110,7 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err 
 	return nil
 }
 
-// demoOrganize puts the sample library in order, in a folder beside it. Its table is for a terminal alone: a pipe
-// gets the records of match.
+// demoOrganize organizes the sample library. Its table is for a terminal alone: a pipe gets the records of match.
 func demoOrganize(f *factory, cmd *cobra.Command, lib, format string) error {
 	if !apply.Supported {
 		return nil
@@ -131,8 +130,8 @@ func demoOrganize(f *factory, cmd *cobra.Command, lib, format string) error {
 	return plan.run(cmd, []string{lib})
 }
 
-// enter goes into the demo's folder, so that what is shown is "library/..." and no long path of a temporary folder.
-// Files that were named on the command line stay where they were meant to be. The function returned goes back.
+// enter makes the demo's folder the current one, so that paths are short, and returns the way back. Files named on the
+// command line stay where they are.
 func enter(root string, files ...*string) (func(), error) {
 	for _, file := range files {
 		if *file == "-" {
@@ -153,7 +152,6 @@ func enter(root string, files ...*string) (func(), error) {
 	return func() { _ = os.Chdir(before) }, nil
 }
 
-// absolute leaves an empty path alone.
 func absolute(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -161,7 +159,6 @@ func absolute(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// demoRoot is the folder everything is made in, and what takes it away again.
 func demoRoot(keep string) (string, func() error, error) {
 	if keep == "" {
 		dir, err := os.MkdirTemp("", "anivault-demo-")
@@ -183,7 +180,6 @@ func demoRoot(keep string) (string, func() error, error) {
 	return keep, func() error { return nil }, nil
 }
 
-// demoEnviron is the environment without the user's settings and proxies, and with the demo's own folders.
 func demoEnviron(environ []string, root, url string) ([]string, error) {
 	config := filepath.Join(root, "config.yaml")
 	if err := os.WriteFile(config, nil, 0o600); err != nil {

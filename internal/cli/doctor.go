@@ -25,7 +25,6 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// finding is one line of doctor: what was checked, how it is, and how to fix it.
 type finding struct {
 	what       string
 	state, fix lang.Text
@@ -94,8 +93,8 @@ func (f finding) write(s ui.Streams, sign string) error {
 	return err
 }
 
-// bareConfig returns the configuration without a config file and without variables, except those that name folders:
-// what can be checked when the user's own is broken.
+// bareConfig returns a configuration without the user's file and variables, except those that name folders. Doctor
+// checks it when the user's own is broken.
 func bareConfig(f *factory) (*config.Config, error) {
 	var environ []string
 	for _, kv := range f.environ {
@@ -191,7 +190,6 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 	return finding{what: "tmdb", state: lang.Textf("%s accepts the key (%s); the clocks agree", host, took)}
 }
 
-// probe sends one request, with short timeouts: a person waits for it.
 func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, err error) {
 	const patience = 10 * time.Second
 	own := *cfg
@@ -204,7 +202,7 @@ func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, e
 	return took, skew, errors.Join(err, run.Close())
 }
 
-// unlessFull is the fix of an error of a folder: where the disk is full no other one helps.
+// unlessFull returns fix, unless the disk is full: then no other fix helps.
 func unlessFull(err error, fix lang.Text) lang.Text {
 	if errors.Is(err, syscall.ENOSPC) {
 		return "free some space there: the disk is full; " +
@@ -245,7 +243,6 @@ func checkFolder(what, dir string) finding {
 	return finding{what: what, state: lang.Textf("%s can be written", dir)}
 }
 
-// checkLimiter opens the shared state; what it has to work around is what is wrong.
 func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	var warned error
 	store, done, err := app.OpenState(cfg, 0, func(err error) { warned = errors.Join(warned, err) })
@@ -299,7 +296,6 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 	return finding{what: "cache", state: lang.Textf("%d records are sound: %s", report.Records, recordKinds)}
 }
 
-// checkGateway checks what serve checks before it listens, and asks a running gateway how it is.
 func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding {
 	own := *cfg
 	err := own.ForServe()
@@ -338,7 +334,6 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 	return f
 }
 
-// coordinatorChecks are what doctor says of the coordinator: whether it works, then what may be better about it.
 func coordinatorChecks(cfg *config.Config) []func(context.Context) finding {
 	const what = "redis"
 	var (

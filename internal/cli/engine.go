@@ -17,8 +17,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// pickRun returns the run that is named, or the newest that fits; nil where there is none. Its journal may be one
-// that can't be trusted: then whoever goes on with it says so.
 func pickRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply.Run, error) {
 	runs, err := e.Runs()
 	if err != nil {
@@ -37,14 +35,14 @@ func pickRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply
 
 func anyRun(*apply.Run) bool { return true }
 
-// errUnsupported is what carrying out a plan is refused with where its tests have never run.
+// errUnsupported refuses to carry out plans on systems where the tests have never run.
 var errUnsupported = usagef("organize --plan saves the plan; plans are carried out on Linux",
 	"plans can't be carried out on this system")
 
 func historyDir(cfg *config.Config) string { return filepath.Join(cfg.Dirs.Data, "history") }
 
-// withEngine does something with the engine while no other run of this user does, and tells what became of it, if
-// anything did, when others may work again: who reads what is printed may take its time, or wait for one of them.
+// withEngine runs do while no other run of this user does anything. It prints the outcome after it has released the
+// lock: a person who reads it may take their time.
 func (a *applyRun) withEngine(
 	ctx context.Context, cfg *config.Config, do func(*apply.Engine) (*apply.Outcome, error),
 ) error {
@@ -78,19 +76,16 @@ func (a *applyRun) withEngine(
 	return a.tell(ctx, out)
 }
 
-// nameHolder writes into a lock that this process holds it.
 func nameHolder(lock string) error {
 	who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Stamp(time.Now()))
 	return os.WriteFile(lock, []byte(who), 0o600)
 }
 
-// holderOf reads what nameHolder has written.
 func holderOf(lock string) string {
 	who, _ := os.ReadFile(lock)
 	return ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))
 }
 
-// openEngine opens the folder of the journals, which is made, where plans can be carried out.
 func openEngine(cfg *config.Config) (*apply.Engine, func(), error) {
 	if !apply.Supported {
 		return nil, nil, errUnsupported
@@ -114,7 +109,6 @@ func openEngine(cfg *config.Config) (*apply.Engine, func(), error) {
 	return e, func() { journals.Close() }, nil
 }
 
-// explainRun says why nothing was done.
 func explainRun(ctx context.Context, f *factory, err error, out *apply.Outcome) error {
 	if cut, ok := errors.AsType[*apply.UnfinishedError](err); ok {
 		if cut.Gone != nil {
@@ -148,7 +142,6 @@ func explainRun(ctx context.Context, f *factory, err error, out *apply.Outcome) 
 	return &failure{exitIncomplete, err, hint}
 }
 
-// journalHint is what can be done about a journal that can't be trusted; "" for another error.
 func journalHint(err error) lang.Text {
 	bad, ok := errors.AsType[*apply.JournalError](err)
 	switch {

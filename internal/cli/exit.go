@@ -18,8 +18,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Exit statuses. Where several hold, the order of precedence is 143/130, 5, 2, 1, 4, 3, 0. The table is
-// what `anivault help exit-codes` and the documents print.
+// Exit statuses, as in exitCodes. If several hold, the order of precedence is 143/130, 5, 2, 1, 4, 3, 0.
 const (
 	exitOK           = 0
 	exitInternal     = 1
@@ -68,7 +67,6 @@ func (e *failure) Text() lang.Text {
 	return lang.TextOf(e.err)
 }
 
-// usagef returns the failure of a command line that can't be carried out; the hint says what can.
 func usagef(hint lang.Text, format string, args ...any) error {
 	return failf(exitUsage, hint, format, args...)
 }
@@ -77,7 +75,6 @@ func failf(code int, hint lang.Text, format string, args ...any) error {
 	return &failure{code, lang.Error(format, args...), hint}
 }
 
-// refused returns TMDB's refusal of the configured key in a line for people. The hint names where the key comes from.
 func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
 	what, hint := lang.Text("key"), tmdbHint(cause)
 	switch {
@@ -110,7 +107,7 @@ func refusal(what lang.Text, cause *tmdb.UnauthorizedError, hint lang.Text) erro
 	return &failure{exitUnauthorized, err, hint}
 }
 
-// statusOf returns the exit status for what a command returned. started reports whether the command's own code ran: an
+// statusOf returns the exit status for the error of a command. started reports whether the command's own code ran: an
 // error before that is about the command line.
 func statusOf(err error, started bool) int {
 	var known *failure
@@ -127,8 +124,6 @@ func statusOf(err error, started bool) int {
 	return exitInternal
 }
 
-// printError writes "anivault: message" and, where there is one, a hint below it. A failure without an error prints
-// nothing: its command has already said everything.
 func printError(s ui.Streams, err error) {
 	if known, ok := errors.AsType[*failure](err); ok && known.err == nil {
 		return
@@ -139,24 +134,21 @@ func printError(s ui.Streams, err error) {
 	}
 }
 
-// complain writes "anivault: message" on one line, on a terminal wrapped at words.
 func complain(s ui.Streams, text lang.Text) {
 	message := ui.Escaped(ui.OneLine(lang.Say(text)))
 	fmt.Fprintln(s.Err, ui.Hanging("anivault: "+message, s.ErrWidth(), len("anivault: ")))
 }
 
-// advise writes "hint: what can be done", as complain does.
 func advise(s ui.Streams, hint lang.Text) {
 	fmt.Fprintln(s.Err, ui.Hanging(lang.Sprintf("hint: %s", hint), s.ErrWidth(), ui.Width(lang.Sprintf("hint: %s", ""))))
 }
 
-// signalled is the cause of a context that a signal has ended.
 type signalled struct{ signal os.Signal }
 
 func (s *signalled) Error() string { return s.signal.String() }
 
 // withSignals returns a context that the first SIGINT or SIGTERM cancels, with a *signalled as its cause. From then on
-// signals have their default effect again, so the second one ends the process at once. stop must be called when done.
+// signals have their default effect again, so the second one ends the process at once.
 func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	heard := make(chan os.Signal, 1)
@@ -177,7 +169,6 @@ func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	}
 }
 
-// signalStatus returns the exit status of the signal that ended ctx, 0 if none did.
 func signalStatus(ctx context.Context) int {
 	cause, ok := errors.AsType[*signalled](context.Cause(ctx))
 	switch {
@@ -189,8 +180,6 @@ func signalStatus(ctx context.Context) int {
 	return exitInterrupted
 }
 
-// hintFor returns the line that stands below an error and says what to do about it; "" where the error
-// says so itself.
 func hintFor(err error) lang.Text {
 	if known, ok := errors.AsType[*failure](err); ok && known.hint != "" {
 		return known.hint
@@ -204,14 +193,13 @@ func hintFor(err error) lang.Text {
 	return tmdbHint(err)
 }
 
-// The hint of a missing key is what most people read first, so it says everything that is needed.
+// Most people read the hint of a missing key first, so it says everything that is needed.
 const noKeyMessage = "no TMDB key is set"
 
 const noKeyHint = `a key is free: https://www.themoviedb.org/settings/api, "API Read Access Token"
       then: export ANIVAULT_TMDB_TOKEN=...    or keep it: anivault config init
       without a key: anivault demo, anivault parse, anivault match --offline`
 
-// setupHints says what a person can do about a mistake of the setup.
 var setupHints = map[tmdb.ConfigKind]lang.Text{
 	tmdb.ConfigExpired: "is this machine's clock right? If it is, the server's certificate has run out: " +
 		"check tmdb.base_url",
@@ -247,7 +235,6 @@ const (
 		"or an outage of TMDB's edge"
 )
 
-// tmdbHint returns a remedy in one sentence for an error of the TMDB client that a person can mend, "" for all others.
 func tmdbHint(err error) lang.Text {
 	var (
 		config  *tmdb.ConfigError

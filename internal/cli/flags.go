@@ -13,7 +13,6 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// settingFlags are the flags that set a setting. Default and allowed words are the setting's.
 var settingFlags = []struct {
 	key, name string
 	usage     lang.Text
@@ -69,16 +68,14 @@ var settingFlags = []struct {
 	{"watch.poll", "poll", "scan everything each `TIME` where no notifications come, such as over a network"},
 }
 
-// noDefault are the settings of which help shows no default: -v changes it, or it says it in words.
+// noDefault are settings whose default is not in the help: -v changes it, or the help says it in words.
 var noDefault = []string{"log.level", "log.format", "match.jobs"}
 
-// servers are the layouts that have a server.
 func servers() string {
 	own := func(name string) bool { return name == "custom" }
 	return strings.Join(slices.DeleteFunc(organize.LayoutNames(), own), ", ")
 }
 
-// settingKey is the annotation of a flag that says which setting it sets.
 const settingKey = "setting"
 
 func addSettings(cmd *cobra.Command, flags *pflag.FlagSet, keys ...string) {

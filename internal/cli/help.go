@@ -16,7 +16,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Widths of help texts, in cells.
 const (
 	helpWidth    = 80  // where there is no terminal
 	helpWidthMax = 110 // longer lines are hard to read
@@ -33,7 +32,7 @@ func (f *factory) help(cmd *cobra.Command, _ []string) {
 	f.printHelp(func(out io.Writer, width int) { writeHelp(f, cmd, out, width) })
 }
 
-// printHelp prints the text of write. cobra's help functions return no error, so one of stdout is kept for Main.
+// printHelp stores an error of stdout for Main, because cobra's help functions return none.
 func (f *factory) printHelp(write func(out io.Writer, width int)) {
 	var text bytes.Buffer
 	write(&text, f.helpWidth())
@@ -127,7 +126,6 @@ const (
 	layoutUsage   = "`SERVER` whose names they get: %s, or custom (organize.template.*)"
 )
 
-// usageText says what a flag does.
 func usageText(usage string) string {
 	for _, format := range composedUsages {
 		before, after, _ := strings.Cut(format, "%s")
@@ -138,7 +136,6 @@ func usageText(usage string) string {
 	return lang.Say(usage)
 }
 
-// flagColumn is where what a flag does stands beside it.
 const flagColumn = 28
 
 var emptyDefaults = []string{"false", "0", "0s", "[]"}
@@ -148,7 +145,6 @@ var emptyDefaults = []string{"false", "0", "0s", "[]"}
 //go:embed help
 var helps embed.FS
 
-// helpText returns a text of helps; "" where there is none.
 func helpText(name string, l lang.Language) string {
 	text, err := helps.ReadFile("help/" + string(l) + "/" + name + ".md")
 	if err != nil {
@@ -157,7 +153,6 @@ func helpText(name string, l lang.Language) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-// about returns what a command's help says first.
 func about(cmd *cobra.Command, l lang.Language) string {
 	name := strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "anivault "), " ", "_")
 	if name == "limiter_show" { // another name of status
@@ -166,7 +161,6 @@ func about(cmd *cobra.Command, l lang.Language) string {
 	return helpText(name, l)
 }
 
-// describe gives each command its English text, for its man page.
 func describe(cmd *cobra.Command) {
 	if cmd.Runnable() || cmd.HasSubCommands() {
 		cmd.Long = about(cmd, lang.English)
@@ -176,8 +170,7 @@ func describe(cmd *cobra.Command) {
 	}
 }
 
-// reflow wraps the paragraphs of a text that was written with line breaks of its own. Indented lines stay as they
-// are.
+// reflow wraps the paragraphs of a text that has line breaks of its own. Indented lines stay as they are.
 func reflow(text string, width int) string {
 	var out, paragraph []string
 	flush := func() {
@@ -199,8 +192,8 @@ func reflow(text string, width int) string {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
 }
 
-// newHelp is `anivault help [COMMAND|TOPIC]`. cobra's own does not complete topics, and prints the whole usage
-// after a typing error.
+// newHelp is `anivault help [COMMAND|TOPIC]`. Cobra's own does not complete topics, and prints the whole usage after a
+// typing error.
 func newHelp(f *factory) *cobra.Command {
 	known := func(cmd *cobra.Command) []string {
 		var names []string

@@ -162,14 +162,12 @@ func runHistory(ctx context.Context, f *factory, cfg *config.Config, args []stri
 	return w.Flush()
 }
 
-// stageWords say how far a run has come, that nobody works on.
 var stageWords = map[apply.Stage]string{
 	apply.Planned: "interrupted before it began", apply.Applying: "interrupted", apply.Done: "done",
 	apply.Undoing: "interrupted while being put back", apply.Undone: "put back", apply.Kept: "put back, but for some",
 	apply.Abandoned: "interrupted, and abandoned",
 }
 
-// stageText says how far a run has come. Where a process is at work, it is at the one that has not come to its end.
 func stageText(s apply.Stage, atWork bool) string {
 	switch {
 	case atWork && s == apply.Undoing:

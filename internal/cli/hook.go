@@ -15,10 +15,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// hookLimit is how long the program of organize.exec may take.
 const hookLimit = time.Minute
 
-// checkHook refuses a program that is not there, before any work.
 func checkHook(cfg *config.Config) error {
 	if len(cfg.Organize.Exec) == 0 {
 		return nil
@@ -31,8 +29,8 @@ func checkHook(cfg *config.Config) error {
 	return nil
 }
 
-// runHook runs the program of organize.exec, where a run has changed something. What the run did stays, whatever
-// becomes of the program; told is how the run itself has ended.
+// runHook runs the program of organize.exec if a run has changed something. told is the run's own error, which wins
+// over one of the program.
 func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Outcome, told error) error {
 	if len(cfg.Organize.Exec) == 0 || out == nil || len(out.Changed) == 0 {
 		return told
@@ -48,13 +46,11 @@ func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Out
 	return told
 }
 
-// hookEnv is the environment of the program: that of anivault without its secrets, and what it is to know of the run.
 func hookEnv(environ []string, out *apply.Outcome) []string {
 	return append(withoutSecrets(environ), "ANIVAULT_RUN_ID="+out.Run,
 		"ANIVAULT_CHANGED="+strconv.Itoa(out.Count(apply.StatusDone)))
 }
 
-// withoutSecrets is an environment without the variables that hold keys.
 func withoutSecrets(environ []string) []string {
 	secret := map[string]bool{}
 	for _, s := range config.Settings() {
@@ -69,15 +65,14 @@ func withoutSecrets(environ []string) []string {
 	return env
 }
 
-// hook is a program that is told which folders have changed.
 type hook struct {
 	argv, env, changed []string
 	limit              time.Duration
 	streams            ui.Streams
 }
 
-// run runs the program, without a shell, and ends it with all that it has started when its time is over. What it
-// prints goes to stderr: stdout carries results.
+// run runs the program without a shell. If it takes too long, it and everything it started are ended. Its output goes
+// to stderr, because stdout carries results.
 func (h *hook) run(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, h.limit)
 	defer cancel()

@@ -45,11 +45,9 @@ func (f *factory) onIndex(
 	})
 }
 
-// untied is printed where AniDB's titles are of no use by themselves.
 const untied = "AniDB's titles find nothing by themselves: only Anime-Lists ties them to TMDB " +
 	"(anivault index update fetches it)"
 
-// leadNowhere reports whether there are AniDB's titles, and nothing that says which entries they are.
 func leadNowhere(x *index.Index) bool {
 	infos, _, err := x.Stats()
 	has := func(source index.Source) bool {
@@ -180,7 +178,6 @@ func newIndexStats(f *factory) *cobra.Command {
 	})
 }
 
-// answerTimeout is how long a server may take to begin its answer; a list itself may take its time.
 const answerTimeout = 30 * time.Second
 
 func newIndexUpdate(f *factory) *cobra.Command {
@@ -208,7 +205,6 @@ func newIndexUpdate(f *factory) *cobra.Command {
 	})
 }
 
-// reportUpdate says what became of each list. One that could not be fetched makes the run incomplete.
 func reportUpdate(f *factory, outcomes []index.Outcome) error {
 	var failed []index.Outcome
 	for _, o := range outcomes {
@@ -232,7 +228,6 @@ func reportUpdate(f *factory, outcomes []index.Outcome) error {
 	return nil
 }
 
-// unfetched tells of each list by itself why it could not be fetched, and once what can be done.
 func unfetched(f *factory, failed []index.Outcome) {
 	var settings []string
 	for _, o := range failed {
@@ -245,7 +240,6 @@ func unfetched(f *factory, failed []index.Outcome) {
 		strings.Join(settings, ", ")))
 }
 
-// addressSettings are the settings of the addresses that lists come from; TMDB's two exports lie at one address.
 var addressSettings = map[index.Source]string{
 	index.AnimeLists: "index.anime_lists_url", index.AniDB: "index.anidb_titles_url",
 	index.AnimeIDs: "index.anime_ids_url",

@@ -42,7 +42,6 @@ func newLimiterShow(f *factory) *cobra.Command {
 	return cmd
 }
 
-// operate opens the shared state for an operator's command; a process's own memory can't be reached.
 func (f *factory) operate(cmd *cobra.Command, do func(context.Context, operate.Target) error) error {
 	cfg, err := f.load(cmd)
 	if err != nil {
@@ -156,7 +155,6 @@ func newLimiterReset(f *factory) *cobra.Command {
 	return cmd
 }
 
-// learned says what a reset makes the limiter forget.
 func learned(s ratelimit.Status) lang.Text {
 	n := s.Counts.OK + s.Counts.Throttled + s.Counts.Server + s.Counts.Network
 	list := []lang.Text{lang.Text(s.State.String()), lang.Textf("%s to judge by", lang.Count(n, "answer"))}
@@ -258,7 +256,6 @@ func newLimiterTune(f *factory) *cobra.Command {
 	return cmd
 }
 
-// completeTuning offers KEY= for every setting of the limiter that use accepts.
 func completeTuning(use func(key string) bool) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var keys []string
@@ -316,7 +313,6 @@ func lastsFlag(cmd *cobra.Command, lasts *string) {
 	completeWords(cmd, "for", "1h", "8h", "always")
 }
 
-// tunePeriod reads --for; 0 means always.
 func tunePeriod(text string) (time.Duration, error) {
 	d, ok := operate.Period(text)
 	if !ok {

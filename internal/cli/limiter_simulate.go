@@ -19,7 +19,6 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// simulateOptions are the flags of limiter simulate, as they were written.
 type simulateOptions struct {
 	f *factory
 
@@ -202,5 +201,5 @@ func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]rat
 	return tunings, nil
 }
 
-// simulated reports whether a setting plays a part in a simulation: there is no budget, and processes see each other.
+// simulated reports whether a setting plays a part: there is no budget, and processes see each other.
 func simulated(key string) bool { return key != "budget" && key != "processes" }

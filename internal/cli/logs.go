@@ -21,7 +21,6 @@ import (
 	"github.com/anivault/anivault/internal/version"
 )
 
-// logs is where a run logs to, and who hears of warnings.
 type logs struct {
 	handler slog.Handler
 	redact  func(string) string // takes keys and tokens out of a text
@@ -29,9 +28,8 @@ type logs struct {
 	file    *logging.File
 }
 
-// openLogs opens what the configuration asks for. stderr gets lines from info up only when asked for;
-// until then warnings reach a person as plain sentences, or where a service runs an operator as lines. A log file gets
-// info and above at least.
+// openLogs writes lines from info up to stderr only when asked to. Otherwise a person sees warnings as plain sentences,
+// and the operator of a service as lines. A log file gets info and above at least.
 func (f *factory) openLogs(cfg *config.Config, stderr io.Writer, service bool) (*logs, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
@@ -78,7 +76,6 @@ func (f *factory) openLogs(cfg *config.Config, stderr io.Writer, service bool) (
 	return out, nil
 }
 
-// end writes a log's last line: what came of the run that ended with err, and its exit status.
 func (l *logs) end(s report.Summary, err error) {
 	status, event := statusOf(err, true), "end"
 	if status == exitInterrupted || status == exitTerminated {
@@ -91,7 +88,6 @@ func (l *logs) end(s report.Summary, err error) {
 		slog.Duration("elapsed", time.Duration(s.ElapsedMS)*time.Millisecond), slog.Int("exit", status))
 }
 
-// ownerNote says whose a file is that could not be opened, and what to do; "" where that is not the reason.
 func ownerNote(err error) lang.Text {
 	file, ok := errors.AsType[*fs.PathError](err)
 	if !ok || !errors.Is(file, fs.ErrPermission) ||
@@ -102,8 +98,6 @@ func ownerNote(err error) lang.Text {
 		"ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and ANIVAULT_DATA_DIR"
 }
 
-// openRotated opens the file that a setting called name has at path: one that all processes share, within the bounds of
-// the log's files.
 func openRotated(bounds config.Log, name, path string, onError func(error)) (*logging.File, error) {
 	options := logging.FileOptions{MaxSize: bounds.MaxSize, Keep: bounds.MaxFiles - 1, OnError: onError}
 	file, err := logging.OpenFile(path, options)
@@ -113,7 +107,6 @@ func openRotated(bounds config.Log, name, path string, onError func(error)) (*lo
 	return file, nil
 }
 
-// Close closes the log file.
 func (l *logs) Close() error {
 	if l.file == nil {
 		return nil
@@ -121,7 +114,6 @@ func (l *logs) Close() error {
 	return l.file.Close()
 }
 
-// measuring writes a run's metrics where the configuration says, every so often and at the end.
 type measuring struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -158,7 +150,7 @@ func (f *factory) startMetrics(cfg *config.Config, counts *metrics.Metrics) (*me
 	return m, nil
 }
 
-// stop writes the last metrics. An error of writing them was a warning, and does not fail the run.
+// stop writes the last metrics. If they can't be written, that was a warning, and does not fail the run.
 func (m *measuring) stop() error {
 	m.cancel()
 	m.done.Wait()
@@ -168,8 +160,8 @@ func (m *measuring) stop() error {
 	return nil
 }
 
-// checkWritable refuses, before any work, a flag's path at which no file could be written afterwards. example is a file
-// name for the hint.
+// checkWritable refuses, before any work, a path at which no file could be written afterwards. example is a file name
+// for the hint.
 func checkWritable(flag, path, example string) error {
 	switch reason, hint := whyNotWritable(path, example); {
 	case path == "", reason == "":
@@ -181,7 +173,6 @@ func checkWritable(flag, path, example string) error {
 	}
 }
 
-// checkTextfile is checkWritable for the metrics, which a flag, a variable or the config file may name.
 func checkTextfile(path string) error {
 	if path == "" {
 		return nil
@@ -192,7 +183,6 @@ func checkTextfile(path string) error {
 	return nil
 }
 
-// whyNotWritable returns why no file can be written at path, and what to do; "" where one can.
 func whyNotWritable(path, example string) (reason, hint lang.Text) {
 	if path == "-" {
 		return "stdout carries the results", lang.Textf("name a file, such as %s", example)

@@ -20,7 +20,6 @@ import (
 	"github.com/anivault/anivault/internal/version"
 )
 
-// newMan writes man pages: packages are made with it, and a person who built from source can read them.
 func newMan(f *factory) *cobra.Command {
 	var dir string
 	cmd := leaf(&cobra.Command{
@@ -47,7 +46,7 @@ func newMan(f *factory) *cobra.Command {
 	return cmd
 }
 
-// manHeader has no title: each page is called after its command. Its date is the build's.
+// manHeader has no title: each page is named after its command. Its date is the build's.
 func manHeader() *doc.GenManHeader {
 	v := version.Get()
 	h := &doc.GenManHeader{Section: "1", Source: "anivault " + v.Version, Manual: "anivault"}
@@ -80,7 +79,6 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 // isCompletion reports whether a command is cobra's for completions, whose shells share a page.
 func isCompletion(cmd *cobra.Command) bool { return cmd.CommandPath() == "anivault completion" }
 
-// manTables are sections from the tables of the code, by the command on whose page they stand.
 var manTables = map[string]func(*manText, *cobra.Command){
 	"anivault": func(m *manText, _ *cobra.Command) {
 		m.common()
@@ -103,7 +101,6 @@ var manTables = map[string]func(*manText, *cobra.Command){
 	},
 }
 
-// pageOf is a command's page: cobra's, with its flags as a person types them and the tables that belong to it.
 func pageOf(cmd *cobra.Command) ([]byte, error) {
 	cmd.InitDefaultHelpFlag()
 	var page bytes.Buffer
@@ -127,12 +124,12 @@ func pageOf(cmd *cobra.Command) ([]byte, error) {
 	return []byte(before + m.String() + ".SH SEE ALSO" + after), nil
 }
 
-// noShells are the references to the pages that the shells' commands do not have.
+// noShells matches references to pages of the shells' commands, which have none.
 var noShells = regexp.MustCompile(`, \\fBanivault\\?-completion\\?-[a-z]+\(1\)\\fP`)
 
 var manFlag = regexp.MustCompile(`(?m)^(.*\\fB--([a-z0-9-]+)\\fP)[\[=].*$`)
 
-// typedFlags replaces cobra's --flag="default" and --flag[=false] by what is typed: --flag VALUE, or --flag alone.
+// typedFlags replaces cobra's --flag="default" and --flag[=false] by what people type: --flag VALUE, or --flag alone.
 func typedFlags(cmd *cobra.Command, page string) string {
 	return manFlag.ReplaceAllStringFunc(page, func(line string) string {
 		m := manFlag.FindStringSubmatch(line)
@@ -153,7 +150,6 @@ type manText struct{ strings.Builder }
 func (m *manText) section(title string)  { fmt.Fprintf(m, ".SH %s\n", title) }
 func (m *manText) row(head, text string) { fmt.Fprintf(m, ".TP\n.B %s\n%s\n", roff(head), roff(text)) }
 
-// common are the sections that the program and its main command share.
 func (m *manText) common() {
 	m.section("EXIT STATUS")
 	for _, e := range exitCodes {
@@ -176,7 +172,6 @@ func (m *manText) common() {
 	}
 }
 
-// manFiles are files and folders at their places by default; ENVIRONMENT says what moves them.
 var manFiles = [][2]string{
 	{"~/.config/anivault/config.yaml", "The configuration."},
 	{"~/.local/state/anivault", "The limiter's state, which all processes share."},
@@ -185,7 +180,6 @@ var manFiles = [][2]string{
 	{library.IgnoreFile, "In any folder: what is left out there and below, in the syntax of .gitignore."},
 }
 
-// roff escapes what has a meaning to man.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

@@ -23,7 +23,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// matchOptions are the flags of match that are no settings.
 type matchOptions struct {
 	f *factory
 
@@ -108,7 +107,6 @@ func newMatch(f *factory) *cobra.Command {
 	return cmd
 }
 
-// matchSettings adds the flags that say what is matched, and how; match, missing and organize have them.
 func matchSettings(cmd *cobra.Command, o *matchOptions) {
 	flags := cmd.Flags()
 	askSettings(cmd, &o.offline)
@@ -117,7 +115,6 @@ func matchSettings(cmd *cobra.Command, o *matchOptions) {
 		"skip what `GLOB` matches, as in .anivaultignore (may be repeated)")
 }
 
-// askSettings adds the flags of commands that ask TMDB about titles.
 func askSettings(cmd *cobra.Command, offline *bool) {
 	flags := cmd.Flags()
 	flags.BoolVar(offline, "offline", false, "never touch the network; answers come from cache, index and pins")
@@ -146,7 +143,6 @@ func (o *matchOptions) checkExcludes() error {
 	return nil
 }
 
-// check refuses flags that make no sense together and fills in the default format.
 func (o *matchOptions) check(args []string) error {
 	if err := o.f.tableOr(&o.format, matchFormats...); err != nil {
 		return err
@@ -178,7 +174,6 @@ func (o *matchOptions) check(args []string) error {
 
 var views = []string{"files", "seasons"}
 
-// checkShown reads --view and --only. --explain is about files.
 func (o *matchOptions) checkShown() (err error) {
 	table := o.format == string(report.FormatTable)
 	switch {
@@ -202,7 +197,7 @@ func (o *matchOptions) checkShown() (err error) {
 	return nil
 }
 
-// given are the words of the command line that say what is matched; "" where they can't be typed again, or are many.
+// given returns the words of the command line that say what is matched; "" if they are many or can't be typed again.
 func (o *matchOptions) given() string {
 	var words []string
 	switch {
@@ -226,7 +221,6 @@ func (o *matchOptions) given() string {
 	return ""
 }
 
-// checkPaths finds out what was meant where no PATH is given, or none that could be one.
 func checkPaths(f *factory, cmd *cobra.Command, args []string) error {
 	if len(args) == 1 && args[0] == "-" {
 		if _, err := os.Lstat("-"); err != nil {
@@ -251,8 +245,7 @@ func checkPaths(f *factory, cmd *cobra.Command, args []string) error {
 	return usagef("for example: "+example, "no PATH given")
 }
 
-// input returns the source of the files to match. It is an error, before any work, that no PATH exists or a list can't
-// be opened.
+// input returns the source of the files to match. It fails before any work if no PATH exists or a list can't be opened.
 func (o *matchOptions) input(args []string) (run.Producer, error) {
 	if list := o.namesFrom + o.filesFrom; list != "" {
 		in, err := openList(o.f, list)
@@ -280,7 +273,6 @@ func (o *matchOptions) input(args []string) (run.Producer, error) {
 	return walk, nil
 }
 
-// openList opens a list of names or paths; "-" is stdin.
 func openList(f *factory, path string) (io.ReadCloser, error) {
 	if path == "-" {
 		return io.NopCloser(f.streams.In), nil

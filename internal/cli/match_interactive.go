@@ -35,7 +35,6 @@ type typed struct {
 	err  error
 }
 
-// checkInteractive refuses to ask where nobody can answer.
 func (o *matchOptions) checkInteractive() error {
 	switch {
 	case o.interactive && o.noInput:
@@ -59,7 +58,6 @@ var interactiveHelp = []lang.Text{
 	"s  skip this one      q  ask no more      ?  this help",
 }
 
-// printf writes to the person, in their language.
 func (p *person) printf(format string, args ...any) { fmt.Fprint(p.out, lang.Sprintf(format, args...)) }
 
 func (p *person) help(lines []lang.Text) {
@@ -68,7 +66,6 @@ func (p *person) help(lines []lang.Text) {
 	}
 }
 
-// Ask implements decide.Asker.
 func (p *person) Ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
 	if !p.greeted {
 		p.greeted = true
@@ -95,7 +92,6 @@ func (p *person) Ask(ctx context.Context, q decide.Question) (decide.Answer, err
 	}
 }
 
-// describe writes the question: which files, why they are in doubt, and every candidate with what speaks for it.
 func (p *person) describe(q decide.Question) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s", title.WithYear(ui.Printable(q.Title), q.Year))
@@ -126,7 +122,6 @@ func (p *person) describe(q decide.Question) {
 	fmt.Fprint(p.out, b.String())
 }
 
-// candidateReasons are the heaviest reasons of a candidate, for and against.
 func candidateReasons(c match.Candidate) string {
 	const most = 3
 	var out []string
@@ -140,7 +135,6 @@ func candidateReasons(c match.Candidate) string {
 	return strings.Join(out, "; ")
 }
 
-// parseAnswer reads what was typed. problem says what is wrong with it.
 func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, problem lang.Text) {
 	if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
 		text = strings.TrimSpace(text[1 : n-1])
@@ -174,7 +168,6 @@ func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, pr
 	return decide.Answer{Do: decide.Search, Text: text}, ""
 }
 
-// scopes are the words for how far a choice reaches: a letter, its key, and what it means.
 var scopes = map[decide.Scope]struct {
 	key   string
 	reach lang.Text
@@ -196,7 +189,6 @@ var confirmHelp = []lang.Text{
 	"q             no, and ask no more",
 }
 
-// Confirm implements decide.Asker: what the choice leads to, how far it reaches, and what may be changed of it.
 func (p *person) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict, error) {
 	fmt.Fprint(p.out, leadsText(c, max(p.width, 40)))
 	var keys []string
@@ -226,7 +218,6 @@ func (p *person) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict, 
 	}
 }
 
-// parseVerdict reads what a person says of a choice. problem says what is wrong with it.
 func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.Text) {
 	v.Reach = c.Reach
 	word, number, _ := strings.Cut(strings.ToLower(strings.Join(strings.Fields(text), " ")), " ")
@@ -252,7 +243,6 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.
 	return v, "press Enter to keep it, n to choose again, q to stop asking, ? for help"
 }
 
-// changed reads a season or an offset.
 func changed(v decide.Verdict, word, number string, c decide.Choice) (decide.Verdict, lang.Text) {
 	n, err := strconv.Atoi(number)
 	switch {
@@ -276,7 +266,6 @@ func changed(v decide.Verdict, word, number string, c decide.Choice) (decide.Ver
 	return v, ""
 }
 
-// leadsText says what a choice leads to: its entry, where some of the files belong by it, and how far it reaches.
 func leadsText(c decide.Choice, width int) string {
 	const most = 6
 	var b strings.Builder
@@ -300,7 +289,7 @@ func leadsText(c decide.Choice, width int) string {
 	return b.String()
 }
 
-// leadText is where one file belongs by a choice: "S01E03", or why it has no episode.
+// leadText is where a choice puts one file: "S01E03", or why it has no episode.
 func leadText(l decide.Lead) string {
 	d := l.Decision
 	r := report.Record{Kind: string(d.Kind), Season: d.Season, Episodes: d.Episodes}
@@ -313,7 +302,6 @@ func leadText(l decide.Lead) string {
 	return lang.Say(string(d.Status))
 }
 
-// reachOf says what a choice is about and how far that reaches.
 func reachOf(c decide.Choice) (what, reach lang.Text) {
 	name := ui.Escaped(c.Pins[0].What())
 	what, reach = lang.Textf("%s", name), scopes[c.Scope].reach
@@ -329,14 +317,13 @@ func reachOf(c decide.Choice) (what, reach lang.Text) {
 	return what, reach
 }
 
-// Kept implements decide.Asker: one line, which says how far the choice reaches.
 func (p *person) Kept(c decide.Choice) {
 	what, reach := reachOf(c)
 	p.printf("  %s\n", lang.Textf("pinned %s: %s (%s)", what, settingsOf(c.Pins[0]), reach))
 }
 
-// read prompts and waits for a line. A line that was still awaited when ctx ended an earlier question is the answer to
-// this one: a read of a terminal can't be called off.
+// read prompts and waits for a line. A read of a terminal can't be cancelled: if ctx ended an earlier question, the
+// line that was awaited then is the answer to this one.
 func (p *person) read(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(p.out, prompt)
 	if p.pending == nil {

@@ -16,8 +16,6 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// progress is the status line of a match on a terminal: drawn on stderr ten times a second, cleared while
-// results are written. Where stderr is not a terminal it does nothing.
 type progress struct {
 	run    *app.App
 	status *ui.Status
@@ -30,8 +28,8 @@ type progress struct {
 	stopped sync.WaitGroup
 }
 
-// startProgress begins to draw, unless the person asked for quiet: the first line at once, before anything is asked.
-// Where nobody looks, a run that waits an outage out says when it begins to wait and when it goes on.
+// startProgress draws the first line before anything is asked. If nobody watches, a run that waits for the end of an
+// outage says when it begins to wait and when it continues.
 func startProgress(f *factory, a *app.App, status *ui.Status, waits bool) *progress {
 	p := &progress{run: a, status: status, done: make(chan struct{})}
 	if !status.Enabled() {
@@ -47,7 +45,6 @@ func startProgress(f *factory, a *app.App, status *ui.Status, waits bool) *progr
 	return p
 }
 
-// outageLines are the lines about an outage in a log: one when it begins to hold the run up, one when that is over.
 type outageLines struct{ since time.Time }
 
 func (o *outageLines) line(at app.Progress, now time.Time) lang.Text {
@@ -68,7 +65,6 @@ func (o *outageLines) line(at app.Progress, now time.Time) lang.Text {
 	return ""
 }
 
-// every calls do now and whenever period has passed, until the line is stopped.
 func (p *progress) every(period time.Duration, do func()) {
 	p.stopped.Go(func() {
 		tick := time.NewTicker(period)
@@ -95,11 +91,11 @@ func (p *progress) draw() {
 	p.status.Set(statusLine(at, counts, time.Now(), p.status.Room()))
 }
 
-// countAfter is how long a run may take before its files are counted: most are over by then.
+// countAfter is how long a run takes before its files are counted: most are over by then.
 const countAfter = time.Second
 
-// countAhead counts what walk yields. The run itself walks no further ahead than it can decide, so that neither the
-// total nor the time left would be known before its end.
+// countAhead counts what walk yields. The run itself walks no further ahead than it can decide, so without this neither
+// the total nor the time left would be known before its end.
 func (p *progress) countAhead(ctx context.Context, walk run.Producer) {
 	if walk == nil || !p.status.Enabled() {
 		return
@@ -146,8 +142,7 @@ type part struct {
 
 const between = " · "
 
-// statusLine says in one line of at most room cells how a run stands: what is waited for and how long, files, series,
-// state and rate, what the cache gave, the time. Parts that don't fit are dropped, the least important first.
+// statusLine is one line of at most room cells. Parts that don't fit are dropped, the least important first.
 func statusLine(at app.Progress, counts report.Summary, now time.Time, room int) string {
 	parts := []part{
 		{waitText(at.Wait, now), waitShort(at.Wait, now), 9},
@@ -163,7 +158,6 @@ func statusLine(at app.Progress, counts report.Summary, now time.Time, room int)
 	return fitting(parts, room)
 }
 
-// fitting joins the parts of a status line that have room.
 func fitting(parts []part, room int) string {
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.text == "" })
 	for {
@@ -206,7 +200,6 @@ func countText(n int64, noun string) lang.Text {
 	return lang.Textf("%d "+noun, n)
 }
 
-// stateText is the limiter's state and rate; a rate that nobody has asked for yet is not known.
 func stateText(at app.Progress) lang.Text {
 	if at.Rate == 0 {
 		return lang.Text(at.State)
@@ -222,7 +215,6 @@ func cacheText(at app.Progress) lang.Text {
 	return lang.Textf("cache %d%%", 100*at.Hits/asked)
 }
 
-// elapsedText is how long the run has taken, once that is a second.
 func elapsedText(d time.Duration) lang.Text {
 	if d < time.Second {
 		return ""
@@ -230,7 +222,6 @@ func elapsedText(d time.Duration) lang.Text {
 	return lang.Text(ui.Countdown(d.Truncate(time.Second)))
 }
 
-// What an estimate of the time left has to stand on.
 const (
 	estimateAfter = 5 * time.Second
 	estimateFiles = 20
@@ -246,12 +237,10 @@ func leftText(at app.Progress, counts report.Summary, now time.Time) lang.Text {
 	return lang.Textf("about %s left", ui.Countdown(time.Duration(float64(at.Elapsed)*float64(left)/float64(done))))
 }
 
-// waiting reports whether there is a wait that a person should know of.
 func waiting(w app.Wait, now time.Time) bool {
 	return w.On() && (w.Until.IsZero() || w.Until.After(now))
 }
 
-// waitText returns the reason of a wait and how long it lasts.
 func waitText(w app.Wait, now time.Time) lang.Text {
 	if !waiting(w, now) {
 		return ""
@@ -282,7 +271,6 @@ func waitText(w app.Wait, now time.Time) lang.Text {
 	return text
 }
 
-// othersText is set while this process only waits for an answer that another one fetches.
 func othersText(at app.Progress, now time.Time) lang.Text {
 	if !at.Others || waitText(at.Wait, now) != "" {
 		return "" // the other process has the same wait

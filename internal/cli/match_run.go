@@ -177,7 +177,6 @@ func ending(ctx context.Context, cfg *config.Config, run *app.App, o *matchOptio
 	return e
 }
 
-// stopped returns since when and why only the cache answers; "" in any other state.
 func stopped(st ratelimit.Status) lang.Text {
 	if st.State != ratelimit.CacheOnly {
 		return ""

@@ -49,8 +49,7 @@ func newMissing(f *factory) *cobra.Command {
 	return cmd
 }
 
-// missing is the report.Writer of `missing`: it gathers the records, and at the end writes what is not there. An
-// interrupted run has not seen all files and writes nothing of them.
+// missing is the report.Writer of the command missing. An interrupted run has not seen all files and writes nothing.
 type missing struct {
 	ctx    context.Context
 	run    *app.App
@@ -64,16 +63,13 @@ type missing struct {
 	why      error // why the first list that is not at hand could not be had
 }
 
-// Match implements report.Writer.
 func (m *missing) Match(r report.Record) error {
 	m.holdings.Add(&r)
 	return nil
 }
 
-// Flush implements report.Writer: nothing is known before the end.
 func (m *missing) Flush() error { return nil }
 
-// Close implements report.Writer.
 func (m *missing) Close(report.Summary) error {
 	all := [][]report.Gap{}
 	if m.ctx.Err() == nil {
@@ -101,7 +97,6 @@ func (m *missing) Close(report.Summary) error {
 	return nil
 }
 
-// gaps gets TMDB's lists, several at a time, and compares.
 func (m *missing) gaps(today string) [][]report.Gap {
 	ids := m.holdings.Series()
 	out := make([][]report.Gap, len(ids))
@@ -144,7 +139,6 @@ func (m *missing) json(all [][]report.Gap) ([]byte, error) {
 	return append(text, "}\n"...), err
 }
 
-// table writes a block for each series that is not complete.
 func (m *missing) table(all [][]report.Gap) []byte {
 	var b strings.Builder
 	for _, gaps := range all {
@@ -169,7 +163,7 @@ func (m *missing) table(all [][]report.Gap) []byte {
 	return []byte(b.String())
 }
 
-// season writes what is to be said of one season: "S02  11 of 12  missing 7".
+// season writes a line such as "S02  11 of 12  missing 7".
 func (m *missing) season(b *strings.Builder, g *report.Gap) {
 	if g.Season == nil {
 		m.line(b, 2, "", "TMDB's list of its episodes is not available")
@@ -200,7 +194,6 @@ func (m *missing) season(b *strings.Builder, g *report.Gap) {
 	}
 }
 
-// line writes head and beside it, from column at on, text, wrapped.
 func (m *missing) line(b *strings.Builder, at int, head string, text lang.Text) {
 	hang(b, 0, head, at, text, m.opts.Width)
 }

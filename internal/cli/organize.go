@@ -79,7 +79,6 @@ func newOrganize(f *factory) *cobra.Command {
 	return cmd
 }
 
-// planFlags adds the flags that say how files are put in order; organize and watch have them.
 func planFlags(cmd *cobra.Command) {
 	addSettings(cmd, cmd.Flags(), "organize.to", "organize.to_tv", "organize.to_movies", "organize.mode", "organize.or",
 		"organize.layout", "organize.min_confidence", "organize.on_conflict", "organize.extras", "organize.nfo",
@@ -194,7 +193,6 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// badTemplate names the setting of a template that can't be read, and the field that may have been meant.
 func (o *organizeRun) badTemplate(err error) error {
 	bad, ok := errors.AsType[*organize.TemplateError](err)
 	if !ok {
@@ -217,7 +215,6 @@ func (o *organizeRun) badTemplate(err error) error {
 	return o.cfg.Refuse(key, reason)
 }
 
-// Match implements report.Writer: a record is planned.
 func (o *organizeRun) Match(r report.Record) error {
 	if len(o.options.Sources) == 0 {
 		if err := o.folders.add(o, filepath.Dir(r.Path)); err != nil {
@@ -229,10 +226,8 @@ func (o *organizeRun) Match(r report.Record) error {
 	return nil
 }
 
-// Flush implements report.Writer: there is no plan before the end.
 func (o *organizeRun) Flush() error { return nil }
 
-// Close implements report.Writer.
 func (o *organizeRun) Close(report.Summary) error { return nil }
 
 func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
@@ -274,7 +269,6 @@ func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 	return o.rest(result, incomplete)
 }
 
-// rest is what is to be said of what was not planned.
 func (o *organizeRun) rest(r *organize.Result, incomplete error) error {
 	switch {
 	case incomplete != nil:
@@ -298,7 +292,7 @@ func planText(r *organize.Result) (string, error) {
 	return text.String(), err
 }
 
-// writePlan writes a plan's text. One that could not be read back is never given to anybody.
+// writePlan never writes a text that could not be read back.
 func writePlan(out io.Writer, r *organize.Result) error {
 	text, err := planText(r)
 	if err != nil {
@@ -311,7 +305,6 @@ func writePlan(out io.Writer, r *organize.Result) error {
 	return err
 }
 
-// sayPlan tells on stderr what the plan holds, and what comes next.
 func (o *organizeRun) sayPlan(r *organize.Result) {
 	s := summarize(o, r)
 	o.f.say("plan: %s to %s, %d in place, %d left, %d in conflict; nothing was changed\n",
@@ -339,7 +332,6 @@ func (o *organizeRun) sayPlan(r *organize.Result) {
 	}
 }
 
-// cycles counts the moves that take each other's names in a circle.
 func cycles(r *organize.Result) int {
 	n := 0
 	for _, step := range organize.Order(&r.Plan) {

@@ -25,7 +25,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// apply carries the plan out that was just made. What was left is told with it.
 func (o *organizeRun) apply(ctx context.Context, r *organize.Result) error {
 	plan, err := readBack(r)
 	if err != nil {
@@ -42,7 +41,6 @@ func (o *organizeRun) apply(ctx context.Context, r *organize.Result) error {
 	return o.applyRun(r).carryOut(ctx, o.cfg, plan)
 }
 
-// applyRun is what apply has to know of a plan that was just made.
 func (o *organizeRun) applyRun(r *organize.Result) *applyRun {
 	a := &applyRun{f: o.f, partial: o.partial, wait: o.wait, format: o.format, began: o.began, units: r.Units}
 	s := summarize(o, r)
@@ -50,7 +48,7 @@ func (o *organizeRun) applyRun(r *organize.Result) *applyRun {
 	return a
 }
 
-// readBack returns a plan as it comes back from its text, so that the same is carried out as would be saved.
+// readBack returns a plan as its text reads, so that the plan carried out is the one that would be saved.
 func readBack(r *organize.Result) (*organize.Plan, error) {
 	text, err := planText(r)
 	if err != nil {
@@ -59,13 +57,11 @@ func readBack(r *organize.Result) (*organize.Plan, error) {
 	return organize.Parse(text)
 }
 
-// asks reports whether somebody can be asked what to do with the plan.
 func (o *organizeRun) asks(r *organize.Result) bool {
 	return apply.Supported && o.plan == "" && !o.yes && o.format == "table" && len(r.Units) > 0 &&
 		o.f.streams.InTTY && o.f.streams.OutTTY && o.f.streams.ErrTTY
 }
 
-// planPrompt is a plan that a person decides about, and may have edited.
 type planPrompt struct {
 	f      *factory
 	o      *organizeRun
@@ -79,7 +75,6 @@ type planPrompt struct {
 const askHelp = "a carries the plan out, e opens it in your editor, s saves it to a file, " +
 	"q or Enter leaves all as it is\n"
 
-// ask lets a person decide what becomes of a plan: nothing, unless something else is typed.
 func (o *organizeRun) ask(ctx context.Context, r *organize.Result) error {
 	plan, err := readBack(r)
 	if err != nil {
@@ -117,7 +112,7 @@ func (o *organizeRun) ask(ctx context.Context, r *organize.Result) error {
 	}
 }
 
-// given returns the end of asking: who closes the terminal's input leaves all as it is.
+// given returns nil at the end of the terminal's input: then everything stays as it is.
 func (a *planPrompt) given(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -137,7 +132,7 @@ func (a *planPrompt) apply(ctx context.Context) error {
 	return how.carryOut(ctx, a.o.cfg, a.plan)
 }
 
-// edit takes the plan as the person's editor leaves it. That there is no editor ends nothing.
+// edit opens the plan in the person's editor. It is no error that there is no editor.
 func (a *planPrompt) edit(ctx context.Context) error {
 	text, err := openEditor(ctx, a.f, a.r, a.edited)
 	if told, ok := errors.AsType[*failure](err); ok && ctx.Err() == nil {
@@ -162,7 +157,6 @@ func (a *planPrompt) edit(ctx context.Context) error {
 	return nil
 }
 
-// openEditor opens the plan, or what was made of it before, in the person's editor and returns the new text.
 func openEditor(ctx context.Context, f *factory, r *organize.Result, text []byte) ([]byte, error) {
 	if text == nil {
 		var b bytes.Buffer
@@ -197,8 +191,6 @@ func openEditor(ctx context.Context, f *factory, r *organize.Result, text []byte
 	return edited, nil
 }
 
-// save writes the plan, or what was made of it, to a new file that the person names. It reports whether that could be
-// done.
 func (a *planPrompt) save(ctx context.Context) (bool, error) {
 	const standard = "library.plan"
 	name, err := a.p.read(ctx, lang.Sprintf("file [%s], q back > ", standard))
@@ -225,7 +217,7 @@ func (a *planPrompt) save(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// keepPlan writes a plan to a file that is not there yet: what stands in its place may have been edited.
+// keepPlan never replaces a file: a person may have edited it.
 func keepPlan(path string, fill func(io.Writer) error) error {
 	err := atomicfile.WriteNew(path, 0o600, fill)
 	if errors.Is(err, fs.ErrExist) {
@@ -271,7 +263,6 @@ func summarize(o *organizeRun, r *organize.Result) report.OrganizeSummary {
 	return s
 }
 
-// unowned lists the extensions of files that are in no unit, the most first.
 func unowned(of map[string]int) []report.Unowned {
 	var out []report.Unowned
 	for ext, n := range of {
@@ -283,7 +274,6 @@ func unowned(of map[string]int) []report.Unowned {
 	return out
 }
 
-// printOps writes an object a file, and the summary.
 func (o *organizeRun) printOps(r *organize.Result) error {
 	out := newJSONLines(o.f.streams.Out)
 	n := 0
@@ -324,7 +314,6 @@ func leftOp(run string, l *organize.LeftFile) report.Op {
 	return e
 }
 
-// absoluteSlashes returns a path's absolute form, as far as there is one.
 func absoluteSlashes(name string) string {
 	if abs, err := filepath.Abs(filepath.FromSlash(name)); err == nil {
 		return filepath.ToSlash(abs)
@@ -332,7 +321,6 @@ func absoluteSlashes(name string) string {
 	return name
 }
 
-// printTree writes the targets as a tree by entry, with the sources behind them, and below it what is left.
 func printTree(f *factory, r *organize.Result) error {
 	out := bufio.NewWriter(f.streams.Out)
 	width := f.streams.OutWidth()
@@ -377,13 +365,11 @@ func printTree(f *factory, r *organize.Result) error {
 	return out.Flush()
 }
 
-// targetLine is a file of the tree.
 type targetLine struct {
 	root       int
 	to, source string
 }
 
-// targets returns the files of a plan, those of one folder together.
 func targets(r *organize.Result) []targetLine {
 	var lines []targetLine
 	for i := range r.Units {

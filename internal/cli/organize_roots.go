@@ -21,8 +21,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// openRoots looks at the folders from which and to which files go, before any work. Without a PATH the records say
-// later from where.
 func (o *organizeRun) openRoots(args []string) error {
 	set := o.cfg.Organize
 	tv, movies := cmp.Or(set.ToTV, set.To), cmp.Or(set.ToMovies, set.To)
@@ -77,7 +75,6 @@ func addRoot(roots *[]organize.Place, p organize.Place) int {
 	return len(*roots) - 1
 }
 
-// apart refuses a source within a target, and a target within a source, unless that is wanted.
 func (o *organizeRun) apart(source string, whole bool, shown string) error {
 	if o.inPlace {
 		return nil
@@ -94,8 +91,8 @@ func (o *organizeRun) apart(source string, whole bool, shown string) error {
 	return nil
 }
 
-// folderRoots finds the source roots of records that came without a PATH: of each file system the folder that holds
-// all of them.
+// folderRoots finds the source roots of records that came without a PATH: on each file system the folder that holds all
+// of them.
 type folderRoots struct {
 	common  map[uint64]string // by device
 	devices []uint64          // as they came
@@ -130,7 +127,6 @@ func (f *folderRoots) add(o *organizeRun, dir string) error {
 	return nil
 }
 
-// roots returns the roots in the order in which their file systems came.
 func (f *folderRoots) roots() ([]organize.Place, error) {
 	var out []organize.Place
 	for _, device := range f.devices {
@@ -149,7 +145,6 @@ type wireRecord struct {
 	PathBytes []byte `json:"path_base64"`
 }
 
-// read takes the records of a file that match has written, or a person has edited.
 func (o *organizeRun) read() error {
 	in, err := openList(o.f, o.from)
 	if err != nil {
@@ -159,7 +154,6 @@ func (o *organizeRun) read() error {
 	return library.ReadLines(in, o.readLine())
 }
 
-// readLine returns what reads one line after the other.
 func (o *organizeRun) readLine() func(string) error {
 	number := 0
 	bad := func(format string, what any) error {
@@ -189,7 +183,7 @@ func (o *organizeRun) readLine() func(string) error {
 	}
 }
 
-// unownedText tells which files are in no unit, the most first: "3 .txt, 1 .url".
+// unownedText lists the files that are in no unit, the most first: "3 .txt, 1 .url".
 func unownedText(list []report.Unowned) string {
 	const most = 8
 	var parts []string

@@ -44,8 +44,8 @@ func newParse(f *factory) *cobra.Command {
 	return cmd
 }
 
-// parseNames renders each name: the arguments, or the lines of in where there are none. What has been
-// rendered is flushed whenever in has nothing more ready, so that a program can talk to it line by line.
+// parseNames renders the arguments, or the lines of in if there are none. It flushes whenever in has nothing more
+// ready, so that a program can talk to it line by line.
 func parseNames(args []string, in io.Reader, out *bufio.Writer, render func(*bufio.Writer, string) error) error {
 	for _, name := range args {
 		if err := render(out, name); err != nil {
@@ -87,7 +87,6 @@ func ndjsonRelease(out *bufio.Writer, name string) error {
 	return err
 }
 
-// tableRelease prints a name and, below it, what was read from it, a field a line.
 func tableRelease(out *bufio.Writer, name string) error {
 	p := report.ParsedOf(release.Parse(name))
 	fmt.Fprintln(out, ui.Printable(name))
@@ -121,7 +120,6 @@ func tableRelease(out *bufio.Writer, name string) error {
 	return fields.write(out, 0)
 }
 
-// known returns a number as text; "" for 0, which stands for none.
 func known(n int) string {
 	if n == 0 {
 		return ""
@@ -129,7 +127,6 @@ func known(n int) string {
 	return strconv.Itoa(n)
 }
 
-// joinNumbers returns the numbers as text, 0 among them.
 func joinNumbers[N int | float64](ns []N) string {
 	text := make([]string, len(ns))
 	for i, n := range ns {

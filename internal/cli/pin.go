@@ -73,11 +73,11 @@ func newPin(f *factory) *cobra.Command {
 	return cmd
 }
 
-// lookUpWait is how long a person waits at most to hear what an entry is called: their word is taken anyway.
+// lookUpWait is how long a person waits at most to see the name of an entry: their word is taken anyway.
 const lookUpWait = 5 * time.Second
 
-// lookUpPin gives a pin the name of its entry, and warns where there is none, or not such a season. Without a key
-// only the cache is looked at. The error is the configuration's.
+// lookUpPin gives a pin the name of its entry, and warns if TMDB has no such entry or season. Without a key it looks at
+// the cache alone. The error is the configuration's.
 func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error {
 	cfg, err := f.load(cmd)
 	if err != nil {
@@ -115,7 +115,6 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error 
 	return err
 }
 
-// completePin offers paths, and behind one the entries that cached answers and the index have by its title.
 func (f *factory) completePin(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -155,7 +154,6 @@ func changePins(f *factory, cmd *cobra.Command, change func(*pins.Set) (lang.Tex
 	return err
 }
 
-// describePin is a pin for a person: what it is about, and the entry with season and offset.
 func describePin(p pins.Pin) lang.Text {
 	what := lang.Textf("%s", ui.Printable(p.What()))
 	if p.Title != "" {
@@ -167,7 +165,7 @@ func describePin(p pins.Pin) lang.Text {
 	return lang.Textf("%s: %s", what, settingsOf(p))
 }
 
-// settingsOf is what a pin says of its files: "tv/1 season 1 offset 12".
+// settingsOf is a pin without its subject: "tv/1 season 1 offset 12".
 func settingsOf(p pins.Pin) string {
 	entry := p.Entry()
 	if p.Season != nil {
@@ -179,7 +177,6 @@ func settingsOf(p pins.Pin) string {
 	return entry
 }
 
-// pinSubject reads what a pin is about: what exists, or is written like a path, is one.
 func pinSubject(f *factory, arg string) (pins.Pin, error) {
 	arg = f.expandHome(arg)
 	if _, err := os.Lstat(arg); err != nil && !writtenAsPath(arg) {
@@ -240,7 +237,6 @@ func newUnpin(f *factory) *cobra.Command {
 	})
 }
 
-// pinned returns what is pinned, without what args name already; nothing where that can't be read.
 func (f *factory) pinned(cmd *cobra.Command, args []string) (list []string) {
 	cfg, err := f.load(cmd)
 	if err != nil {
@@ -258,7 +254,6 @@ func (f *factory) pinned(cmd *cobra.Command, args []string) (list []string) {
 	return list
 }
 
-// removePin takes back what is pinned for the argument as a path or as a title, whichever there is.
 func removePin(s *pins.Set, arg string) (*pins.Pin, error) {
 	if path, err := filepath.Abs(arg); err == nil {
 		if old := s.Remove(pins.Pin{Path: path}); old != nil {

@@ -59,7 +59,7 @@ func Main(ctx context.Context, args []string, streams ui.Streams) (status int) {
 	return statusOf(err, f.started)
 }
 
-// plainUsages takes the backticks out of what flags say: they name the value in a help text, and a shell shows them.
+// plainUsages removes the backticks that mark the value's name for a help text: a shell would show them.
 func plainUsages(cmd *cobra.Command) {
 	for _, set := range []*pflag.FlagSet{cmd.PersistentFlags(), cmd.Flags()} {
 		set.VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
@@ -144,8 +144,7 @@ func newRoot(f *factory) *cobra.Command {
 	return root
 }
 
-// language is what --lang says, or the environment. It is looked up before the flags are parsed: what is wrong with
-// one is said in it.
+// language looks at --lang before the flags are parsed: errors about flags are in that language, too.
 func (f *factory) language(args []string) lang.Language {
 	for i, arg := range args {
 		if arg == "--" {
@@ -162,7 +161,6 @@ func (f *factory) language(args []string) lang.Language {
 	return lang.Of(f.getenv)
 }
 
-// flagError makes cobra's complaint about a flag one of ours, with the nearest flag as the hint.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := seeHelp(cmd)
 	for _, format := range []string{"unknown flag: %s", "flag needs an argument: %s"} {
@@ -178,7 +176,6 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef(hint, "%s", err)
 }
 
-// load reads the configuration as this command line asks for it. Warnings go to stderr.
 func (f *factory) load(cmd *cobra.Command) (*config.Config, error) {
 	cfg, err := f.loadFrom(cmd, f.configFile)
 	if err != nil {
@@ -216,12 +213,10 @@ func (f *factory) loadFrom(cmd *cobra.Command, file string) (*config.Config, err
 	return cfg, nil
 }
 
-// warn tells the person something that stops nothing.
 func (f *factory) warn(format string, args ...any) {
 	complain(f.streams, lang.Textf("warning: %s", lang.Textf(format, args...)))
 }
 
-// colorPolicy says whether stdout gets colour.
 func (f *factory) colorPolicy() (bool, error) {
 	on, err := ui.Color(f.color, f.streams.OutTTY, f.getenv)
 	if err != nil {

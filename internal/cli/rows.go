@@ -11,7 +11,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// rows are labels and beside them their texts.
 type rows []row
 
 type row struct {
@@ -23,7 +22,6 @@ func (r *rows) add(label, format string, args ...any) {
 	*r = append(*r, row{label, lang.Textf(format, args...)})
 }
 
-// write writes the rows, their texts in one column that is wrapped to width; 0: never.
 func (r rows) write(out io.Writer, width int) error {
 	labels := 0
 	for _, row := range r {
@@ -43,7 +41,6 @@ func hang[T ~string](out io.Writer, gap int, head string, at int, text T, width 
 	hangAsIs(out, gap, head, at, lang.Say(text), width)
 }
 
-// hangAsIs is hang for a text that stays as it is.
 func hangAsIs(out io.Writer, gap int, head string, at int, text string, width int) {
 	if width > 0 {
 		width = max(width-at, 20)
@@ -58,7 +55,7 @@ func hangAsIs(out io.Writer, gap int, head string, at int, text string, width in
 	}
 }
 
-// jsonLines writes objects, a line each. After an error nothing more is written; end returns it.
+// jsonLines writes objects, a line each. After an error it writes nothing more; end returns the error.
 type jsonLines struct {
 	out *bufio.Writer
 	err error

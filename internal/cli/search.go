@@ -78,7 +78,6 @@ func newSearch(f *factory) *cobra.Command {
 	return cmd
 }
 
-// withApp opens what is needed to ask TMDB a few questions, and lets do ask them.
 func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, do func(*app.App) error) (err error) {
 	if !offline && cfg.LacksKey() {
 		return usagef(noKeyHint, noKeyMessage)
@@ -105,7 +104,6 @@ func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, 
 	return err
 }
 
-// runSearch prints what is found. It is incomplete where TMDB could not be asked, but for what --offline has found.
 func runSearch(ctx context.Context, f *factory, run *app.App, w decide.Wanted, format string) error {
 	found, more, failed := run.Search(ctx, w)
 	if ctx.Err() != nil {
@@ -131,7 +129,6 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.Wanted, f
 	return nil
 }
 
-// unasked says that TMDB could not be asked. What was found offline is what was asked for.
 func unasked(f *factory, w decide.Wanted, found int, why lang.Text, offline bool) error {
 	switch {
 	case found > 0 && offline:
@@ -175,7 +172,7 @@ func printFound(f *factory, list []wireFound, format string) (err error) {
 	return err
 }
 
-// foundTable is a line an entry: "tv/209867  2023   1 season   Title  Original title".
+// foundTable has lines such as "tv/209867  2023   1 season   Title  Original title".
 func foundTable(list []wireFound, width int) string {
 	ids := 0
 	for _, f := range list {

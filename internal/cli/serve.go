@@ -135,7 +135,6 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) 
 	return err
 }
 
-// openAdmin opens the address of the page for admins; it returns nil where that is off.
 func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events *admin.Events) (*admin.Server, error) {
 	addr := cfg.Serve.AdminListen
 	if addr == "" {
@@ -201,7 +200,7 @@ func newServeTokenNew(f *factory) *cobra.Command {
 	return cmd
 }
 
-// wireClient is what is told of a client. Its token's hash is told to nobody.
+// wireClient has no hash of the token: nobody may see it.
 type wireClient struct {
 	Name  string `json:"name" doc:"its name"`
 	Class string `json:"class" doc:"the best class it can have: interactive or batch"`

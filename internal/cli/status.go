@@ -72,8 +72,6 @@ func readStatus(ctx context.Context, f *factory, cfg *config.Config, store ratel
 	return view, nil
 }
 
-// lookUnfinished returns the runs of organize that have not come to their end. That they can't be looked up hides
-// nothing else.
 func lookUnfinished(ctx context.Context, f *factory, cfg *config.Config, u *unfinishedRuns) []unfinishedRun {
 	runs, err := u.look(ctx, cfg)
 	if err != nil && ctx.Err() == nil {
@@ -122,7 +120,6 @@ func printStatus(f *factory, v statusView, format string) error {
 	return v.rows().write(f.streams.Out, f.streams.OutWidth())
 }
 
-// inShort is the limiter's state in a sentence.
 func inShort(s ratelimit.Status) lang.Text {
 	underway := lang.Text("none under way")
 	if s.Running > 0 {
@@ -242,7 +239,7 @@ func limits(s ratelimit.Status) (out []lang.Text) {
 	return out
 }
 
-// judged is which answers are counted: every state begins without any.
+// judged says which answers are counted: every state begins without any.
 func judged(s ratelimit.Status) lang.Text {
 	if s.Cause != ratelimit.ReasonFresh && s.At.Sub(s.Since) < s.Tuning.Window {
 		return lang.Textf("since %s began", s.State)
@@ -260,8 +257,7 @@ func pace(s ratelimit.Status, p ratelimit.ProcessStatus) lang.Text {
 	return lang.Textf("at most %.3g requests a second", min(p.Rate, s.Rate))
 }
 
-// wireStatus is status --format json. Times are RFC 3339, left out where they do not apply; durations are
-// seconds.
+// wireStatus is status --format json. Times are RFC 3339, left out if they do not apply; durations are seconds.
 type wireStatus struct {
 	Upstream    string `json:"upstream" doc:"the base URL whose limiter this is"`
 	Coordinator string `json:"coordinator,omitempty" doc:"the server that several machines share, without its password"`

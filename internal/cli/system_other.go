@@ -6,8 +6,8 @@ import (
 	"os/exec"
 )
 
-// belongsToAnother is not known here: a file's owner is no part of what os.Stat returns.
+// belongsToAnother is false: os.Stat does not tell a file's owner here.
 func belongsToAnother(string) bool { return false }
 
-// together does nothing here: plans, after which programs run, are not carried out on this system.
+// together does nothing: plans are not carried out on this system, so no program runs after one.
 func together(*exec.Cmd) {}

@@ -8,7 +8,6 @@ import (
 	"syscall"
 )
 
-// belongsToAnother reports whether path exists and is another user's.
 func belongsToAnother(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -18,7 +17,7 @@ func belongsToAnother(path string) bool {
 	return ok && int(owner.Uid) != os.Getuid()
 }
 
-// together makes a program and all that it starts end together, when it is told to.
+// together makes a program and everything it starts end together.
 func together(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

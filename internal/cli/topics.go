@@ -24,7 +24,6 @@ import (
 	"github.com/anivault/anivault/ratelimit/machine"
 )
 
-// topic is a help text that belongs to no command: `anivault help NAME`. It is written from the tables of the code.
 type topic struct {
 	name, short string
 	write       func(cmd *cobra.Command, out io.Writer, width int)
@@ -73,7 +72,6 @@ func writeEnvironment(_ *cobra.Command, out io.Writer, width int) {
 	}
 }
 
-// entry writes a head and below it, indented, what it means.
 func entry(out io.Writer, head, text string, width int) {
 	fmt.Fprintf(out, "\n%s\n", head)
 	hang(out, 0, "", 4, text, width)
@@ -145,13 +143,12 @@ func writeFormats(_ *cobra.Command, out io.Writer, width int) {
 
 var matchFormats = report.Formats()
 
-// output is what a script may read of one kind of output: its fields, in their order.
 type output struct {
 	Name   string
 	Fields []report.Field
 }
 
-// outputs is the table of all that is written to be read by programs. Help, man page and reference are made from it.
+// outputs is the table of all output for programs. Help, man page and reference are made from it.
 func outputs() []output {
 	out := []output{
 		{"match: one object per file", report.FieldsOf(reflect.TypeFor[report.Record](), reflect.TypeFor[report.Parsed]())},
@@ -172,7 +169,6 @@ func outputs() []output {
 
 func fieldsOf[T any]() []report.Field { return report.FieldsOf(reflect.TypeFor[T]()) }
 
-// jsonOutputs are the commands that print JSON from a struct of their own. Its tags say what each field means.
 var jsonOutputs = []struct {
 	name  string
 	value any
@@ -197,7 +193,6 @@ var jsonOutputs = []struct {
 	{"serve: the answer to a change", admin.Answer{}},
 }
 
-// logFields are the keys of log lines: the head of every line, the limiter's, and what else some lines have.
 func logFields() []report.Field {
 	var out []report.Field
 	for _, k := range slices.Concat(logging.HeadKeys(), logging.LimiterKeys(), logging.OtherKeys()) {

@@ -109,7 +109,6 @@ func (a *applyRun) putBack(
 	})
 }
 
-// undoQuestion names what is about to be put back.
 func undoQuestion(r *apply.Run, only string) lang.Text {
 	what := lang.Count(r.Files-r.Undone, "file")
 	if only != "" {
@@ -119,7 +118,7 @@ func undoQuestion(r *apply.Run, only string) lang.Text {
 		ui.Printable(strings.Join(r.Targets, ", ")))
 }
 
-// nameOlder says which run could be put back where the last one can't: it is never gone on to by itself.
+// nameOlder hints at the run that could be put back if the last one can't: undo never chooses it by itself.
 func nameOlder(f *factory, e *apply.Engine, args []string) error {
 	if len(args) > 0 {
 		return nil
@@ -133,7 +132,6 @@ func nameOlder(f *factory, e *apply.Engine, args []string) error {
 	return err
 }
 
-// fits reports whether a pattern fits a path, or a part of it.
 func fits(glob, name string) bool {
 	if whole, _ := path.Match(glob, name); whole {
 		return true
@@ -232,7 +230,6 @@ func (a *applyRun) verify(cmd *cobra.Command, args []string, deep bool) error {
 	return nil
 }
 
-// nothingToVerify says why there is no run to look at.
 func nothingToVerify(f *factory, e *apply.Engine) error {
 	run, err := pickRun(e, nil, anyRun)
 	switch {
@@ -246,7 +243,6 @@ func nothingToVerify(f *factory, e *apply.Engine) error {
 	return nil
 }
 
-// printVerified lists the files that are not as the run left them.
 func printVerified(f *factory, out *apply.Outcome) error {
 	w := bufio.NewWriter(f.streams.Out)
 	for i := range out.Results {

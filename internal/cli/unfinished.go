@@ -22,15 +22,13 @@ type unfinishedRun struct {
 	atWork bool
 }
 
-// unfinishedRuns looks for runs that were cut off or are at work.
 type unfinishedRuns struct {
 	dir    string
 	engine *apply.Engine // nil until there is a folder of journals
 	close  func()
 }
 
-// look returns the runs, the newest first, and behind them those of which nobody can say whether they have ended. It
-// makes nothing: where no plan was ever carried out there are none.
+// look returns the runs, the newest first, then the damaged ones. It makes no folder.
 func (u *unfinishedRuns) look(ctx context.Context, cfg *config.Config) ([]unfinishedRun, error) {
 	u.dir = historyDir(cfg)
 	if _, err := os.Stat(u.dir); errors.Is(err, fs.ErrNotExist) || !apply.Supported {
@@ -60,9 +58,9 @@ func (u *unfinishedRuns) look(ctx context.Context, cfg *config.Config) ([]unfini
 	return out, nil
 }
 
-// standing reads runs, and says whether a process is at work on those that have not come to their end. One that comes
-// to it between the two looks was not cut off: nobody is at work only where the runs are the same before and after a
-// moment in which nobody was.
+// standing reads runs, and reports whether a process works on the unfinished ones. A run that ends between the two
+// looks was not interrupted: nobody is at work only if the runs are the same before and after a moment without a holder
+// of the lock.
 func standing(read func() ([]apply.Run, error), atWork func() bool) (runs []apply.Run, busy bool, err error) {
 	type stage struct {
 		id    string
@@ -90,7 +88,6 @@ func standing(read func() ([]apply.Run, error), atWork func() bool) (runs []appl
 	}
 }
 
-// isAtWork reports whether a process carries a plan out or puts one back.
 func isAtWork(ctx context.Context, cfg *config.Config) bool {
 	release, err := lockfile.Acquire(ctx, filepath.Join(historyDir(cfg), "lock"), lockfile.Shared, 0)
 	if err == nil {
@@ -134,7 +131,6 @@ func checkRuns(ctx context.Context, cfg *config.Config) finding {
 		waysOn(runs[0].ID))
 }
 
-// rootChecks look at the folders in which organize puts a library in order.
 func rootChecks(cfg *config.Config) []func(context.Context) finding {
 	var checks []func(context.Context) finding
 	seen := map[string]bool{"": true}
@@ -147,7 +143,6 @@ func rootChecks(cfg *config.Config) []func(context.Context) finding {
 	return checks
 }
 
-// checkRoot tries out what a library's file system can do.
 func checkRoot(dir string) finding {
 	const what = "library"
 	place, err := disk.Root(dir)

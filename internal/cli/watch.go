@@ -63,7 +63,6 @@ func newWatch(f *factory) *cobra.Command {
 	return cmd
 }
 
-// run watches until a signal comes.
 func (w *watchRun) run(ctx context.Context, args []string) error {
 	if err := w.prepare(args); err != nil || w.printUnit {
 		return err
@@ -102,7 +101,6 @@ func (w *watchRun) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// prepare checks all that can be checked before any work, or prints the unit.
 func (w *watchRun) prepare(args []string) (err error) {
 	if err := w.f.tableOr(&w.format, organizeFormats...); err != nil {
 		return err
@@ -140,7 +138,6 @@ func (w *watchRun) prepare(args []string) (err error) {
 	return nil
 }
 
-// newRun returns a run of organize of what is watched.
 func (w *watchRun) newRun() (*organizeRun, error) {
 	o := &organizeRun{
 		f: w.f, match: w.match, cfg: w.cfg, watched: true, yes: true, partial: true, format: w.format,
@@ -149,7 +146,6 @@ func (w *watchRun) newRun() (*organizeRun, error) {
 	return o, o.prepare(w.cmd, []string{w.path})
 }
 
-// claim makes this process the one that watches PATH.
 func (w *watchRun) claim(ctx context.Context, file string) (release func(), err error) {
 	release, err = lockfile.Acquire(ctx, file, lockfile.Exclusive, 0)
 	switch {
@@ -162,8 +158,7 @@ func (w *watchRun) claim(ctx context.Context, file string) (release func(), err 
 	return release, nameHolder(file)
 }
 
-// asked says what is watched and how it is put in order: what was done for another question says nothing about this
-// one.
+// asked is a hash of what is watched and how it is organized: a state saved under other settings does not count.
 func (w *watchRun) asked() string {
 	set := w.cfg.Organize
 	set.Exec = nil
@@ -175,7 +170,7 @@ func (w *watchRun) asked() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// basis says which pins and which index there are.
+// basis changes with the pins and the index.
 func (w *watchRun) basis() string {
 	var parts []string
 	for _, file := range w.basisFiles() {
@@ -192,7 +187,6 @@ func (w *watchRun) basisFiles() []string {
 	return []string{pins.Open(w.cfg.Dirs.Data).Path(), filepath.Join(w.cfg.Dirs.Data, index.FileName)}
 }
 
-// say tells the person what watching meets with.
 func (w *watchRun) say(e watch.Event, name string, err error) {
 	where := ui.Printable(filepath.Join(w.path, filepath.FromSlash(name)))
 	switch e {

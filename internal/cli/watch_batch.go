@@ -19,7 +19,6 @@ import (
 	"github.com/anivault/anivault/internal/watch"
 )
 
-// batch puts folders in order: it matches what is in them, and carries out what is certain.
 func (w *watchRun) batch(ctx context.Context, dirs []string) watch.Result {
 	if !w.targetsAreThere() || !w.resume(ctx) {
 		return watch.Result{Again: true}
@@ -54,7 +53,6 @@ func (w *watchRun) batch(ctx context.Context, dirs []string) watch.Result {
 	return result
 }
 
-// tellLeft tells of a plan that has nothing to do; people see which files stay.
 func (w *watchRun) tellLeft(ctx context.Context, o *organizeRun, plan *organize.Result) error {
 	if w.format != "ndjson" {
 		if err := printTree(w.f, plan); err != nil {
@@ -64,7 +62,6 @@ func (w *watchRun) tellLeft(ctx context.Context, o *organizeRun, plan *organize.
 	return o.applyRun(plan).tell(ctx, &apply.Outcome{Run: plan.ID})
 }
 
-// seen keeps what a walk reads of the folders, and of those in them that have no videos of their own.
 func (w *watchRun) seen(dirs []string, o *organizeRun) func(real string, entries []library.Entry) {
 	wanted := map[string]bool{}
 	for _, dir := range dirs {
@@ -79,7 +76,6 @@ func (w *watchRun) seen(dirs []string, o *organizeRun) func(real string, entries
 	}
 }
 
-// walk produces what is in the folders, and nothing else.
 func (w *watchRun) walk(dirs []string, o *matchOptions) run.Producer {
 	wanted := map[string]bool{}
 	for _, dir := range dirs {
@@ -96,7 +92,7 @@ func (w *watchRun) walk(dirs []string, o *matchOptions) run.Producer {
 	}
 }
 
-// below names a file or folder as the watch does: by its path below what is watched; "" for what is elsewhere.
+// below returns a path as the watch names it, relative to the watched folder; "" for a path elsewhere.
 func (w *watchRun) below(file string) string {
 	for _, root := range []string{w.path, w.tree.Root().Path} {
 		root = strings.TrimSuffix(filepath.ToSlash(root), "/") + "/"
@@ -110,7 +106,6 @@ func (w *watchRun) below(file string) string {
 	return ""
 }
 
-// leave takes out of what a plan leaves all that was told before, and says which files stay.
 func (w *watchRun) leave(plan *organize.Result) watch.Result {
 	result := watch.Result{Later: map[string]bool{}, Left: map[string]bool{}}
 	plan.Left = slices.DeleteFunc(plan.Left, func(l organize.LeftFile) bool {
@@ -128,8 +123,7 @@ func (w *watchRun) leave(plan *organize.Result) watch.Result {
 	return result
 }
 
-// failed tells an error and says whether watching goes on: not when it was asked to end, when the key was refused, or
-// nobody takes what is printed.
+// failed prints an error. Watching ends after a signal, when TMDB refuses the key, or when results can't be written.
 func (w *watchRun) failed(ctx context.Context, err error) watch.Result {
 	known, ok := errors.AsType[*failure](err)
 	switch {
@@ -151,8 +145,7 @@ func (w *watchRun) unfinished(ctx context.Context) ([]unfinishedRun, error) {
 	return slices.DeleteFunc(runs, func(r unfinishedRun) bool { return r.Err != nil }), err
 }
 
-// resume goes on with a run that was cut off, and reports whether another one can begin. One that a person was
-// putting back is the person's.
+// resume continues an interrupted run, and reports whether another one can begin. An interrupted undo is the person's.
 func (w *watchRun) resume(ctx context.Context) bool {
 	runs, err := w.unfinished(ctx)
 	if err != nil {
@@ -186,8 +179,8 @@ func (w *watchRun) resume(ctx context.Context) bool {
 	return err == nil && len(runs) == 0
 }
 
-// targetsAreThere looks whether the libraries are there, and the folders that they were when watching began: the
-// folder on which a disk was mounted is no library.
+// targetsAreThere also checks that the libraries are the same folders as at the beginning: if a disk is not mounted,
+// its empty mount point is no library.
 func (w *watchRun) targetsAreThere() bool {
 	for _, root := range w.targets {
 		err := watch.Same(root)
@@ -200,7 +193,6 @@ func (w *watchRun) targetsAreThere() bool {
 	return true
 }
 
-// once tells of a trouble that lasts.
 func (w *watchRun) once(what string, tell func()) {
 	if !w.told[what] {
 		w.told[what] = true
@@ -208,14 +200,13 @@ func (w *watchRun) once(what string, tell func()) {
 	}
 }
 
-// placed are the files that a run has put into the library, as its journal said at a time.
 type placed struct {
 	at    time.Time
 	files []apply.Placed
 }
 
-// before says which files stay although they would be planned: those that an undo has put back, and those that somebody
-// has removed from the library, since a pin or the index has changed. Only journals that have changed are read.
+// before reports the files that stay because, since a pin or the index changed, an undo has put them back or somebody
+// has removed them from the library. It reads only journals that have changed.
 func (w *watchRun) before() (func(*organize.Item) organize.Code, error) {
 	e, closeEngine, err := openEngine(w.cfg)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// unitText is a unit for systemd's user manager. What would put PATH and library on mounts of their own is not in it:
-// no hard link leads from one mount to another.
+// unitText is a unit for systemd's user manager. It has no settings that would put PATH and library on mounts of their
+// own: no hard link leads from one mount to another.
 const unitText = `# Puts what arrives in order: anivault watch. As %s:
 #   systemctl --user daemon-reload && systemctl --user enable --now anivault-watch
 #   loginctl enable-linger        lets it run while you are not logged in
@@ -43,7 +43,6 @@ SystemCallFilter=@system-service
 WantedBy=default.target
 `
 
-// unit prints a unit that runs this very command.
 func (w *watchRun) unit() error {
 	program, err := os.Executable()
 	if err != nil {
@@ -80,10 +79,9 @@ func (w *watchRun) unit() error {
 	return err
 }
 
-// pathFlags are the flags of watch that name files.
 var pathFlags = []string{"to", "to-tv", "to-movies", "exec", "config", "log-file", "metrics-file", "metrics-textfile"}
 
-// unitWord is a word as systemd reads it; in a command it would replace what stands behind a dollar.
+// unitWord quotes a word for systemd, which replaces variables in a command.
 func unitWord(s string, command bool) string {
 	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "%", "%%").Replace(s)
 	if command {
