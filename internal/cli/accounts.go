@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -173,30 +172,18 @@ func testAccounts(ctx context.Context, f *factory, cfg *config.Config, list []co
 	return err
 }
 
-func operateAccount(
-	f *factory, cmd *cobra.Command, name string, change func(context.Context, operate.Target) error,
-) error {
-	return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
-		if _, err := accountsNamed(target.Config, []string{name}); err != nil {
-			return err
-		}
-		target.Account = name
-		return change(ctx, target)
-	})
-}
-
 func newAccountsEnable(f *factory, on bool) *cobra.Command {
 	word, short, done := "disable", "Disable an account for every running process", "disabled %s\n"
 	if on {
 		word, short, done = "enable", "Enable an account for every running process", "enabled %s\n"
 	}
-	return leaf(&cobra.Command{
+	return f.leaf(&cobra.Command{
 		Use:     word + " NAME",
 		Short:   short,
 		Args:    exactArgs("NAME"),
 		Example: "  anivault accounts " + word + " main",
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return operateAccount(f, cmd, args[0], func(ctx context.Context, target operate.Target) error {
+		return f.operate(cmd, args[0], func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Enable(ctx, on, 0); err != nil {
 				return err
 			}
@@ -207,62 +194,26 @@ func newAccountsEnable(f *factory, on bool) *cobra.Command {
 }
 
 func newAccountsTune(f *factory) *cobra.Command {
-	var lasts string
-	var reset bool
-	var keys []string
-	for _, field := range ratelimit.AccountFields() {
-		keys = append(keys, field.Key)
-	}
-	cmd := leaf(&cobra.Command{
+	const example = "for example: anivault accounts tune main rate=5"
+	return f.tune(&cobra.Command{
 		Use:   "tune NAME KEY=VALUE...",
 		Short: "Change limits of one account in every running process",
 		Example: `  anivault accounts tune main account_concurrency=3
   anivault accounts tune main quota=1000/24h rate=5 --for always
   anivault accounts tune main --reset`,
-		Args: atLeastOne("account", "for example: anivault accounts tune main rate=5"),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		name, args := args[0], args[1:]
-		period, err := tunePeriod(lasts)
-		if err != nil {
-			return err
-		}
-		values := map[string]string{}
-		for _, a := range args {
-			key, value, ok := strings.Cut(a, "=")
-			switch {
-			case !slices.Contains(keys, key):
-				return usagef(nearestOf(key, keys), "%q is not a limit of an account", key)
-			case !ok && !reset:
-				return usagef("for example: anivault accounts tune main rate=5", "%q is not KEY=VALUE", a)
-			}
-			values[key] = value
-		}
-		if len(values) == 0 && !reset {
-			return usagef("for example: anivault accounts tune main rate=5", "no KEY=VALUE given")
-		}
-		return operateAccount(f, cmd, name, func(ctx context.Context, target operate.Target) error {
-			if reset {
-				if _, err := target.Tune(ctx, operate.Order{Reset: args, ResetAll: len(args) == 0}); err != nil {
-					return tuneError(err)
-				}
-				f.say("reset %s of %s\n", cmp.Or(strings.Join(args, ", "), "all changes"), name)
-				return nil
-			}
-			if _, err := target.Tune(ctx, operate.Order{Set: values, Lasts: period}); err != nil {
-				return tuneError(err)
-			}
-			f.say("tuned %s of %s %s\n", strings.Join(args, " "), name, periodText(period))
-			if values["rate"] == "" {
-				return nil
-			}
-			st, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
-			if rate, parsed := strconv.ParseFloat(values["rate"], 64); err == nil && parsed == nil && rate > st.Tuning.RateBase {
-				f.warn("an account has at most rate_base: rate=%g is used", st.Tuning.RateBase)
-			}
-			return err
-		})
-	})
-	lastsFlag(cmd, &lasts)
-	cmd.Flags().BoolVar(&reset, "reset", false, "end the named changes of the account, or all of them")
-	return cmd
+		Args: atLeastOne("account", example),
+	}, example, "end the named changes of the account, or all of them", true)
+}
+
+// warnOfRate warns of a rate above the one that all accounts have together.
+func (f *factory) warnOfRate(ctx context.Context, target operate.Target, text string) error {
+	rate, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil //nolint:nilerr // the rate was not set, or is off
+	}
+	st, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
+	if err == nil && rate > st.Tuning.RateBase {
+		f.warn("an account has at most rate_base: rate=%g is used", st.Tuning.RateBase)
+	}
+	return err
 }

@@ -45,7 +45,7 @@ type applyRun struct {
 
 func newApply(f *factory) *cobra.Command {
 	a := applyRun{f: f}
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:   "apply PLAN|-",
 		Short: "Carry out a plan made by organize; anivault undo puts everything back",
 		Example: `  anivault organize ~/Downloads --to /srv/library --plan library.plan
@@ -53,7 +53,8 @@ func newApply(f *factory) *cobra.Command {
   anivault apply library.plan
   anivault apply --resume`,
 		Args: atMostOne("PLAN"),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+	}, organizeFormats, func(cmd *cobra.Command, args []string, format string) error {
+		a.format = format
 		return a.run(cmd, args)
 	})
 	flags := cmd.Flags()
@@ -62,7 +63,6 @@ func newApply(f *factory) *cobra.Command {
 	flags.BoolVar(&a.partial, "partial", false, "skip the units that can't be carried out, and do the others")
 	flags.DurationVar(&a.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	addSettings(cmd, flags, "organize.exec")
-	streamFormat(cmd, &a.format, organizeFormats...)
 	return cmd
 }
 
@@ -74,9 +74,6 @@ func (a *applyRun) run(cmd *cobra.Command, args []string) error {
 			"--partial")
 	case !a.resume && len(args) == 0:
 		return usagef("for example: anivault apply library.plan", "no PLAN given")
-	}
-	if err := a.f.tableOr(&a.format, organizeFormats...); err != nil {
-		return err
 	}
 	cfg, err := a.f.load(cmd)
 	if err != nil {

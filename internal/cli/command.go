@@ -22,22 +22,35 @@ type action func(cmd *cobra.Command, args []string, format string) error
 
 var textOrJSON = []string{"text", "json"}
 
-// leaf completes a command that does something. Without Args it takes none; with formats it has --format, and the first
-// of them is the default.
-func leaf(cmd *cobra.Command, formats []string, do action) *cobra.Command {
+// leaf completes a command that does something. Without Args it takes none. With formats it has --format: the first of
+// them is the default, but where that is table, a pipe gets ndjson.
+func (f *factory) leaf(cmd *cobra.Command, formats []string, do action) *cobra.Command {
 	if cmd.Args == nil {
 		cmd.Args = noArgs
 	}
 	var format string
 	if len(formats) > 0 {
-		cmd.Flags().StringVar(&format, "format", formats[0], fmt.Sprintf(formUsage, strings.Join(formats, ", ")))
+		standard, usage := formats[0], fmt.Sprintf(formUsage, strings.Join(formats, ", "))
+		if standard == "table" {
+			standard, usage = "", usage+streamDefault
+		}
+		cmd.Flags().StringVar(&format, "format", standard, usage)
 		completeWords(cmd, "format", formats...)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := checkFormat(format, formats...); err != nil && len(formats) > 0 {
-			return err
+		form := format
+		switch {
+		case len(formats) == 0:
+		case form == "" && f.streams.OutTTY && formats[0] == "table":
+			form = "table"
+		case form == "" && formats[0] == "table":
+			form = "ndjson"
+		default:
+			if err := checkFormat(form, formats...); err != nil {
+				return err
+			}
 		}
-		return do(cmd, args, format)
+		return do(cmd, args, form)
 	}
 	return cmd
 }
@@ -45,7 +58,7 @@ func leaf(cmd *cobra.Command, formats []string, do action) *cobra.Command {
 type configAction func(ctx context.Context, cfg *config.Config, args []string, format string) error
 
 func (f *factory) configured(cmd *cobra.Command, formats []string, do configAction) *cobra.Command {
-	return leaf(cmd, formats, func(cmd *cobra.Command, args []string, format string) error {
+	return f.leaf(cmd, formats, func(cmd *cobra.Command, args []string, format string) error {
 		cfg, err := f.load(cmd)
 		if err != nil {
 			return err
@@ -66,22 +79,6 @@ func checkFormat(format string, words ...string) error {
 		return nil
 	}
 	return usagef(allowed(words), "flag --format: %q is not a format", format)
-}
-
-// tableOr checks --format where its default depends on the stream: the table on a terminal, ndjson on a pipe.
-func (f *factory) tableOr(format *string, words ...string) error {
-	if *format == "" {
-		*format = "ndjson"
-		if f.streams.OutTTY {
-			*format = "table"
-		}
-	}
-	return checkFormat(*format, words...)
-}
-
-func streamFormat(cmd *cobra.Command, format *string, words ...string) {
-	cmd.Flags().StringVar(format, "format", "", fmt.Sprintf(formUsage, strings.Join(words, ", "))+streamDefault)
-	completeWords(cmd, "format", words...)
 }
 
 func completeWords(cmd *cobra.Command, flag string, words ...string) {

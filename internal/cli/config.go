@@ -30,7 +30,7 @@ func newConfig(f *factory) *cobra.Command {
 }
 
 func newConfigPath(f *factory) *cobra.Command {
-	return leaf(&cobra.Command{
+	return f.leaf(&cobra.Command{
 		Use:     "path",
 		Short:   "Print where the config file is, or would be",
 		Example: "  anivault config path",
@@ -45,7 +45,7 @@ func newConfigPath(f *factory) *cobra.Command {
 }
 
 func newConfigValidate(f *factory) *cobra.Command {
-	return leaf(&cobra.Command{
+	return f.leaf(&cobra.Command{
 		Use:     "validate",
 		Short:   "Check flags, environment and config file, and list every error; exit 2 if there is one",
 		Example: "  anivault config validate",
@@ -105,7 +105,7 @@ type wireSetting struct {
 
 func newConfigInit(f *factory) *cobra.Command {
 	var force bool
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:     "init",
 		Short:   "Keep a TMDB token in the config file, which is made if there is none",
 		Example: "  anivault config init\n  echo \"$TOKEN\" | anivault config init",

@@ -23,16 +23,18 @@ import (
 func newDemo(f *factory) *cobra.Command {
 	var keep string
 	o := matchOptions{f: f}
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:   "demo",
 		Short: "See it work: no key, no network, nothing left behind",
 		Example: `  anivault demo
   anivault demo --format table | less
   anivault demo --report demo.html  the page that match --report writes
   anivault demo --keep /tmp/demo    look at library, cache and state afterwards`,
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return runDemo(f, cmd, keep, &o) })
+	}, matchFormats, func(cmd *cobra.Command, _ []string, format string) error {
+		o.format = format
+		return runDemo(f, cmd, keep, &o)
+	})
 	cmd.Flags().StringVar(&keep, "keep", "", "make everything in `DIR`, which must be new or empty, and leave it there")
-	streamFormat(cmd, &o.format, matchFormats...)
 	cmd.Flags().StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
 	return cmd
 }

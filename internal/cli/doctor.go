@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,7 +34,7 @@ type finding struct {
 
 func newDoctor(f *factory) *cobra.Command {
 	var offline bool
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:     "doctor",
 		Short:   "Check key, connection, clock, folders and cache, and say how to fix what is wrong",
 		Example: "  anivault doctor\n  anivault doctor --offline",
@@ -45,28 +46,14 @@ func newDoctor(f *factory) *cobra.Command {
 				return broken
 			}
 		}
-		faults := 0
-		for _, check := range doctorChecks(f, cfg, broken, offline) {
-			found := check(cmd.Context())
-			if found.what == "" {
-				continue // nothing to say
-			}
-			sign := "ok"
-			switch {
-			case found.bad:
-				sign = "FAIL"
-				faults++
-			case found.fix != "":
-				sign = "note"
-			}
-			if err := found.write(f.streams, sign); err != nil {
-				return err
-			}
-		}
+		d := doctor{streams: f.streams}
+		d.run(cmd.Context(), cfg, broken, offline)
 		switch {
+		case d.err != nil:
+			return d.err
 		case broken != nil:
 			return &failure{code: exitUsage}
-		case faults > 0:
+		case d.faults > 0:
 			return &failure{code: exitInternal}
 		}
 		return nil
@@ -79,18 +66,64 @@ func fault(what string, state, fix lang.Text) finding {
 	return finding{what: what, state: state, fix: fix, bad: true}
 }
 
-func (f finding) write(s ui.Streams, sign string) error {
+// doctor prints each finding as soon as it is known.
+type doctor struct {
+	streams ui.Streams
+	faults  int
+	err     error // of printing
+}
+
+func (d *doctor) print(f finding) {
 	const column = len("FAIL  cache dir   ")
+	sign, width := "ok", d.streams.OutWidth()
+	switch {
+	case f.bad:
+		sign = "FAIL"
+		d.faults++
+	case f.fix != "":
+		sign = "note"
+	}
 	head := ui.Pad(ui.Pad(lang.Say(sign), len("FAIL"))+"  "+lang.Say(f.what), column)
-	text := head + ui.OneLine(lang.Say(f.state)) + "\n"
-	text = ui.Hanging(text, s.OutWidth(), column)
+	text := ui.Hanging(head+ui.OneLine(lang.Say(f.state))+"\n", width, column)
 	if f.fix != "" {
 		fix := lang.Sprintf("fix: %s", strings.ReplaceAll(lang.Say(f.fix), "\n      ", "; "))
 		indent := strings.Repeat(" ", column)
-		text += ui.Hanging(indent+fix+"\n", s.OutWidth(), column+ui.Width(lang.Sprintf("fix: %s", "")))
+		text += ui.Hanging(indent+fix+"\n", width, column+ui.Width(lang.Sprintf("fix: %s", "")))
 	}
-	_, err := io.WriteString(s.Out, text)
-	return err
+	if d.err == nil {
+		_, d.err = io.WriteString(d.streams.Out, text)
+	}
+}
+
+func (d *doctor) run(ctx context.Context, cfg *config.Config, broken error, offline bool) {
+	d.print(checkConfig(cfg, broken))
+	if broken == nil {
+		d.print(checkKey(cfg))
+	}
+	online := broken == nil && !offline
+	if online && !cfg.LacksKey() {
+		d.print(checkTMDB(ctx, cfg))
+	}
+	d.print(checkFolder("state", app.StateDir(cfg)))
+	d.print(checkFolder("cache dir", cfg.Dirs.Cache))
+	d.print(checkFolder("data dir", cfg.Dirs.Data))
+	d.print(checkLimiter(ctx, cfg))
+	if online && cfg.Coordinator == "redis" {
+		d.checkCoordinator(ctx, cfg)
+	}
+	d.print(checkCache(ctx, cfg))
+	d.print(checkRuns(ctx, cfg))
+	if broken != nil {
+		return
+	}
+	seen := []string{""}
+	for _, to := range []string{cfg.Organize.To, cfg.Organize.ToTV, cfg.Organize.ToMovies} {
+		if !slices.Contains(seen, to) {
+			seen = append(seen, to)
+			d.print(checkRoot(to))
+		}
+	}
+	d.print(checkGateway(ctx, cfg, offline))
 }
 
 // bareConfig returns a configuration without the user's file and variables, except those that name folders. Doctor
@@ -104,34 +137,6 @@ func bareConfig(f *factory) (*config.Config, error) {
 	}
 	cfg, _, err := config.Load(config.Sources{File: os.DevNull, Environ: environ})
 	return cfg, err
-}
-
-func doctorChecks(f *factory, cfg *config.Config, broken error, offline bool) []func(context.Context) finding {
-	checks := []func(context.Context) finding{
-		func(context.Context) finding { return checkConfig(cfg, broken) },
-	}
-	if broken == nil {
-		checks = append(checks, func(context.Context) finding { return checkKey(cfg) })
-	}
-	if broken == nil && !offline && !cfg.LacksKey() {
-		checks = append(checks, func(ctx context.Context) finding { return checkTMDB(ctx, cfg) })
-	}
-	checks = append(checks,
-		func(context.Context) finding { return checkFolder("state", app.StateDir(cfg)) },
-		func(context.Context) finding { return checkFolder("cache dir", cfg.Dirs.Cache) },
-		func(context.Context) finding { return checkFolder("data dir", cfg.Dirs.Data) },
-		func(ctx context.Context) finding { return checkLimiter(ctx, cfg) },
-	)
-	if broken == nil && !offline && cfg.Coordinator == "redis" {
-		checks = append(checks, coordinatorChecks(cfg)...)
-	}
-	checks = append(checks, func(ctx context.Context) finding { return checkCache(ctx, cfg) })
-	checks = append(checks, func(ctx context.Context) finding { return checkRuns(ctx, cfg) })
-	if broken == nil {
-		checks = append(checks, rootChecks(cfg)...)
-		checks = append(checks, func(ctx context.Context) finding { return checkGateway(ctx, cfg, offline) })
-	}
-	return checks
 }
 
 func checkConfig(cfg *config.Config, broken error) finding {
@@ -334,49 +339,49 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 	return f
 }
 
-func coordinatorChecks(cfg *config.Config) []func(context.Context) finding {
+// checkCoordinator says whether it works, then what may be better about it.
+func (d *doctor) checkCoordinator(ctx context.Context, cfg *config.Config) {
 	const what = "redis"
-	var (
-		found redisstore.Findings
-		err   error
-		none  = finding{}
-	)
-	remark := func(is func() bool, state, fix lang.Text) func(context.Context) finding {
-		return func(context.Context) finding {
-			if err != nil || !is() {
-				return none
-			}
-			return finding{what: what, state: state, fix: fix}
-		}
+	found, err := app.CheckCoordinator(ctx, cfg)
+	if broken, ok := errors.AsType[*redisstore.Fault](err); ok {
+		d.print(fault(what, lang.TextOf(broken), app.CoordinatorFix(cfg, broken)))
+		return
 	}
-	place := cfg.Redis.Address.Place()
-	return []func(context.Context) finding{
-		func(ctx context.Context) finding {
-			found, err = app.CheckCoordinator(ctx, cfg)
-			if err == nil {
-				server := lang.Textf("%s", found.Server)
-				if found.Unlisted {
-					server = "the server"
-				}
-				return finding{what: what, state: lang.Textf("%s at %s answers in %s and has all permissions it needs; these "+
-					"are enough: %s",
-					server, place, found.Trip.Round(10*time.Microsecond), app.CoordinatorRule(cfg))}
-			}
-			if fault, ok := errors.AsType[*redisstore.Fault](err); ok {
-				return finding{what: what, state: lang.TextOf(fault), fix: app.CoordinatorFix(cfg, fault), bad: true}
-			}
-			return fault(what, lang.TextOf(err), "anivault config validate")
+	if err != nil {
+		d.print(fault(what, lang.TextOf(err), "anivault config validate"))
+		return
+	}
+	server := lang.Textf("%s", found.Server)
+	if found.Unlisted {
+		server = "the server"
+	}
+	d.print(finding{what: what, state: lang.Textf(
+		"%s at %s answers in %s and has all permissions it needs; these are enough: %s", server,
+		cfg.Redis.Address.Place(), found.Trip.Round(10*time.Microsecond), app.CoordinatorRule(cfg))})
+	for _, r := range []struct {
+		holds      bool
+		state, fix lang.Text
+	}{
+		{
+			found.Skew.Abs() > 30*time.Second, "its clock and this machine's differ: the times shown are by its clock",
+			"set both clocks (for example: timedatectl set-ntp true); the limits hold all the same",
 		},
-		remark(func() bool { return found.Skew.Abs() > 30*time.Second },
-			"its clock and this machine's differ: the times shown are by its clock",
-			"set both clocks (for example: timedatectl set-ntp true); the limits hold all the same"),
-		remark(func() bool { return found.Evicts != "" }, "it may throw the limiter's state away when its memory is full",
-			"set its maxmemory-policy to noeviction or volatile-lru"),
-		remark(func() bool { return found.Forgets }, "it keeps no append-only file: a restart forgets what the limiter knows",
-			"set its appendonly to yes"),
-		remark(func() bool { return found.Unlisted }, "it doesn't tell this user its version and settings",
-			"give the user +info"),
-		remark(cfg.Redis.Address.Exposed, "traffic to it can be read on the network",
-			"use TLS: rediss:// in ANIVAULT_COORDINATOR"),
+		{
+			found.Evicts != "", "it may throw the limiter's state away when its memory is full",
+			"set its maxmemory-policy to noeviction or volatile-lru",
+		},
+		{
+			found.Forgets, "it keeps no append-only file: a restart forgets what the limiter knows",
+			"set its appendonly to yes",
+		},
+		{found.Unlisted, "it doesn't tell this user its version and settings", "give the user +info"},
+		{
+			cfg.Redis.Address.Exposed(), "traffic to it can be read on the network",
+			"use TLS: rediss:// in ANIVAULT_COORDINATOR",
+		},
+	} {
+		if r.holds {
+			d.print(finding{what: what, state: r.state, fix: r.fix})
+		}
 	}
 }

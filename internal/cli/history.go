@@ -17,25 +17,16 @@ import (
 )
 
 func newHistory(f *factory) *cobra.Command {
-	var format string
-	cmd := leaf(&cobra.Command{
+	cmd := f.configured(&cobra.Command{
 		Use:   "history [ID]",
 		Short: "List the runs of apply, or what happened to each file in one",
 		Example: `  anivault history
   anivault history 20261122-020431-k3f9
   anivault history prune --older 1y`,
 		Args: atMostOne("ID"),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		if err := f.tableOr(&format, organizeFormats...); err != nil {
-			return err
-		}
-		cfg, err := f.load(cmd)
-		if err != nil {
-			return err
-		}
-		return runHistory(cmd.Context(), f, cfg, args, format)
+	}, organizeFormats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
+		return runHistory(ctx, f, cfg, args, format)
 	})
-	streamFormat(cmd, &format, organizeFormats...)
 	cmd.AddCommand(newHistoryPrune(f), newHistoryAbandon(f))
 	return cmd
 }

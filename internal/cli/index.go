@@ -97,10 +97,11 @@ type wireCandidate struct {
 
 func newIndexLookup(f *factory) *cobra.Command {
 	return f.onIndex(&cobra.Command{
-		Use:     "lookup TITLE",
-		Short:   "List the entries that have a title; its words need no quotation marks",
-		Example: "  anivault index lookup \"Sousou no Frieren\"\n  anivault index lookup --format json 葬送のフリーレン",
-		Args:    atLeastOne("TITLE", `for example: anivault index lookup "Sousou no Frieren"`),
+		Use:   "lookup TITLE",
+		Short: "List the entries that have a title; its words need no quotation marks",
+		Example: `  anivault index lookup "Sousou no Frieren"
+  anivault index lookup --format json 葬送のフリーレン`,
+		Args: atLeastOne("TITLE", `for example: anivault index lookup "Sousou no Frieren"`),
 	}, func(x *index.Index, args []string, format string) error {
 		text := strings.Join(args, " ")
 		found, err := x.Lookup(text)

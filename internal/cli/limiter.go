@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -42,7 +43,9 @@ func newLimiterShow(f *factory) *cobra.Command {
 	return cmd
 }
 
-func (f *factory) operate(cmd *cobra.Command, do func(context.Context, operate.Target) error) error {
+// operate opens the shared state for an operator's command, and finds the account if one is named. A process's own
+// memory can't be reached.
+func (f *factory) operate(cmd *cobra.Command, account string, do func(context.Context, operate.Target) error) error {
 	cfg, err := f.load(cmd)
 	if err != nil {
 		return err
@@ -59,8 +62,14 @@ func (f *factory) operate(cmd *cobra.Command, do func(context.Context, operate.T
 	if err != nil {
 		return err
 	}
-	target := operate.Target{Operator: ratelimit.Operator{Store: store}, Config: cfg}
-	return errors.Join(do(cmd.Context(), target), done())
+	if account != "" {
+		_, err = accountsNamed(cfg, []string{account})
+	}
+	if err == nil {
+		target := operate.Target{Operator: ratelimit.Operator{Store: store}, Config: cfg, Account: account}
+		err = do(cmd.Context(), target)
+	}
+	return errors.Join(err, done())
 }
 
 // operatorPatience is how long an operator's command waits for the shared state. A process that holds its lock for
@@ -69,7 +78,7 @@ const operatorPatience = 5 * time.Second
 
 func newLimiterCacheOnly(f *factory) *cobra.Command {
 	var recover string
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:   "cache-only",
 		Short: "Stop all requests of all processes until resume",
 		Example: `  anivault limiter cache-only
@@ -80,7 +89,7 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 		if err := field.Set(&t, recover); err != nil {
 			return tuneError(err)
 		}
-		return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
+		return f.operate(cmd, "", func(ctx context.Context, target operate.Target) error {
 			if _, err := target.CacheOnly(ctx, t.AutoRecover); err != nil {
 				return err
 			}
@@ -98,12 +107,12 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 }
 
 func newLimiterResume(f *factory) *cobra.Command {
-	return leaf(&cobra.Command{
+	return f.leaf(&cobra.Command{
 		Use:     "resume",
 		Short:   "End CacheOnly: probe TMDB, then go on",
 		Example: "  anivault limiter resume",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
+		return f.operate(cmd, "", func(ctx context.Context, target operate.Target) error {
 			state, err := target.Resume(ctx)
 			switch {
 			case err != nil:
@@ -120,12 +129,12 @@ func newLimiterResume(f *factory) *cobra.Command {
 
 func newLimiterReset(f *factory) *cobra.Command {
 	var force, yes bool
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:     "reset",
 		Short:   "Forget what was learned: state, evidence, cooldown, budget, tuning",
 		Example: "  anivault limiter reset\n  anivault limiter reset --yes",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
+		return f.operate(cmd, "", func(ctx context.Context, target operate.Target) error {
 			before, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
 			if err != nil {
 				return err
@@ -168,7 +177,7 @@ func learned(s ratelimit.Status) lang.Text {
 }
 
 func newLimiterRules(f *factory) *cobra.Command {
-	return leaf(&cobra.Command{
+	return f.leaf(&cobra.Command{
 		Use:     "rules",
 		Short:   "Print the transition table",
 		Example: "  anivault limiter rules\n  anivault limiter rules --format json",
@@ -209,7 +218,7 @@ type wireRule struct {
 }
 
 func newLimiterGraph(f *factory) *cobra.Command {
-	return leaf(&cobra.Command{
+	return f.leaf(&cobra.Command{
 		Use:     "graph",
 		Short:   "Print the state diagram as Mermaid, generated from the transition table",
 		Example: "  anivault limiter graph > limiter.mmd",
@@ -220,9 +229,7 @@ func newLimiterGraph(f *factory) *cobra.Command {
 }
 
 func newLimiterTune(f *factory) *cobra.Command {
-	var lasts string
-	var reset bool
-	cmd := leaf(&cobra.Command{
+	return f.tune(&cobra.Command{
 		Use:   "tune KEY=VALUE...",
 		Short: "Change settings of every running process",
 		Example: `  anivault limiter tune rate_base=10
@@ -231,31 +238,61 @@ func newLimiterTune(f *factory) *cobra.Command {
   anivault limiter tune --reset`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeTuning(func(string) bool { return true }),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		if reset {
-			return resetTuning(f, cmd, args)
+	}, "for example: anivault limiter tune rate_base=10", "end the named changes, or all of them", false)
+}
+
+// tune completes a command that changes settings of the limiter, or limits of the account that is its first argument.
+func (f *factory) tune(cmd *cobra.Command, example, resetUsage lang.Text, ofAccount bool) *cobra.Command {
+	var lasts string
+	var reset bool
+	f.leaf(cmd, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		account := ""
+		if ofAccount {
+			account, args = args[0], args[1:]
 		}
-		values, err := tuneValues(args)
-		if err != nil {
-			return err
+		period, ok := operate.Period(lasts)
+		order := operate.Order{Reset: args, ResetAll: len(args) == 0}
+		if !reset {
+			values, err := tuneValues(account, args, example)
+			if err != nil {
+				return err
+			}
+			order = operate.Order{Set: values, Lasts: period}
 		}
-		period, err := tunePeriod(lasts)
-		if err != nil {
-			return err
+		for _, key := range order.Reset {
+			if err := checkKnob(account, key); err != nil {
+				return err
+			}
 		}
-		return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
-			if _, err := target.Tune(ctx, operate.Order{Set: values, Lasts: period}); err != nil {
+		if !ok {
+			return usagef("allowed: a time such as 30m or 8h, or always", "flag --for: %q is not a time", lasts)
+		}
+		return f.operate(cmd, account, func(ctx context.Context, target operate.Target) error {
+			if _, err := target.Tune(ctx, order); err != nil {
 				return tuneError(err)
 			}
-			f.say("tuned %s %s\n", strings.Join(args, " "), periodText(period))
+			what, all := strings.Join(args, " "), cmp.Or(strings.Join(args, ", "), "all changes")
+			switch {
+			case reset && ofAccount:
+				f.say("reset %s of %s\n", all, account)
+			case reset:
+				f.say("reset %s\n", all)
+			case ofAccount:
+				f.say("tuned %s of %s %s\n", what, account, periodText(period))
+				return f.warnOfRate(ctx, target, order.Set["rate"])
+			default:
+				f.say("tuned %s %s\n", what, periodText(period))
+			}
 			return nil
 		})
 	})
-	lastsFlag(cmd, &lasts)
-	cmd.Flags().BoolVar(&reset, "reset", false, "end the named changes, or all of them")
+	cmd.Flags().StringVar(&lasts, "for", "1h", "`DURATION` to keep the change, such as 30m, or always")
+	cmd.Flags().BoolVar(&reset, "reset", false, string(resetUsage))
+	completeWords(cmd, "for", "1h", "8h", "always")
 	return cmd
 }
 
+// completeTuning offers KEY= for every setting of the limiter that use accepts.
 func completeTuning(use func(key string) bool) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var keys []string
@@ -268,33 +305,18 @@ func completeTuning(use func(key string) bool) cobra.CompletionFunc {
 	}
 }
 
-func resetTuning(f *factory, cmd *cobra.Command, keys []string) error {
-	for _, k := range keys {
-		if _, ok := ratelimit.FieldByKey(k); !ok {
-			return unknownKnob(k)
-		}
-	}
-	return f.operate(cmd, func(ctx context.Context, target operate.Target) error {
-		if _, err := target.Tune(ctx, operate.Order{Reset: keys, ResetAll: len(keys) == 0}); err != nil {
-			return err
-		}
-		f.say("reset %s\n", cmp.Or(strings.Join(keys, ", "), "all changes"))
-		return nil
-	})
-}
-
-func tuneValues(args []string) (map[string]string, error) {
+func tuneValues(account string, args []string, example lang.Text) (map[string]string, error) {
 	if len(args) == 0 {
-		return nil, usagef("for example: anivault limiter tune rate_base=10", "no KEY=VALUE given")
+		return nil, usagef(example, "no KEY=VALUE given")
 	}
 	values := map[string]string{}
 	for _, a := range args {
 		key, value, ok := strings.Cut(a, "=")
 		if !ok {
-			return nil, usagef("for example: anivault limiter tune rate_base=10", "%q is not KEY=VALUE", a)
+			return nil, usagef(example, "%q is not KEY=VALUE", a)
 		}
-		if _, known := ratelimit.FieldByKey(key); !known {
-			return nil, unknownKnob(key)
+		if err := checkKnob(account, key); err != nil {
+			return nil, err
 		}
 		if _, twice := values[key]; twice {
 			return nil, usagef("give it once", "%s is given twice", key)
@@ -304,21 +326,15 @@ func tuneValues(args []string) (map[string]string, error) {
 	return values, nil
 }
 
-func unknownKnob(key string) error {
-	return usagef(nearestOf(key, operate.Target{}.Keys()), "%q is not a limiter setting", key)
-}
-
-func lastsFlag(cmd *cobra.Command, lasts *string) {
-	cmd.Flags().StringVar(lasts, "for", "1h", "`DURATION` to keep the change, such as 30m, or always")
-	completeWords(cmd, "for", "1h", "8h", "always")
-}
-
-func tunePeriod(text string) (time.Duration, error) {
-	d, ok := operate.Period(text)
-	if !ok {
-		return 0, usagef("allowed: a time such as 30m or 8h, or always", "flag --for: %q is not a time", text)
+func checkKnob(account, key string) error {
+	keys := operate.Target{Account: account}.Keys()
+	switch {
+	case slices.Contains(keys, key):
+		return nil
+	case account != "":
+		return usagef(nearestOf(key, keys), "%q is not a limit of an account", key)
 	}
-	return d, nil
+	return usagef(nearestOf(key, keys), "%q is not a limiter setting", key)
 }
 
 func periodText(d time.Duration) lang.Text {

@@ -31,7 +31,7 @@ type simulateOptions struct {
 
 func newLimiterSimulate(f *factory) *cobra.Command {
 	o := simulateOptions{f: f}
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:   "simulate [KEY=VALUE...]",
 		Short: "Show what the limiter would do in trouble, in virtual time",
 		Example: `  anivault limiter simulate
@@ -180,13 +180,13 @@ func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]rat
 			}
 			key, first, last = rest, n, n
 		}
-		field, known := ratelimit.FieldByKey(key)
-		switch {
-		case !known:
-			return nil, unknownKnob(key)
-		case !simulated(key):
+		if err := checkKnob("", key); err != nil {
+			return nil, err
+		}
+		if !simulated(key) {
 			return nil, usagef("leave it out", "%s has no effect in a simulation", key)
 		}
+		field, _ := ratelimit.FieldByKey(key)
 		for i := first - 1; i < last; i++ {
 			if err := field.Set(&tunings[i], value); err != nil {
 				return nil, err

@@ -22,7 +22,7 @@ import (
 
 func newMan(f *factory) *cobra.Command {
 	var dir string
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:     "man",
 		Short:   "Print the manual page, or write one per command",
 		Example: "  anivault man | man -l -\n  anivault man --dir ~/.local/share/man/man1",

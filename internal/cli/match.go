@@ -55,7 +55,7 @@ type matchOptions struct {
 
 func newMatch(f *factory) *cobra.Command {
 	o := matchOptions{f: f}
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:   "match PATH...",
 		Short: "Match every media file below PATH to TMDB",
 		Example: `  anivault match ~/Anime
@@ -65,7 +65,8 @@ func newMatch(f *factory) *cobra.Command {
   anivault match --auto-recover=15m --log-file match.log ~/Anime
   find . -name "*.mkv" -print0 | anivault match --files-from - -0`,
 		Args: cobra.ArbitraryArgs,
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+	}, matchFormats, func(cmd *cobra.Command, args []string, format string) error {
+		o.format = format
 		if o.namesFrom == "" && o.filesFrom == "" {
 			if err := checkPaths(f, cmd, args); err != nil {
 				return err
@@ -83,7 +84,6 @@ func newMatch(f *factory) *cobra.Command {
 		return o.run(cmd.Context(), cfg, produce)
 	})
 	flags := cmd.Flags()
-	streamFormat(cmd, &o.format, matchFormats...)
 	matchSettings(cmd, &o)
 	addSettings(cmd, flags, "match.min_confidence")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
@@ -144,9 +144,6 @@ func (o *matchOptions) checkExcludes() error {
 }
 
 func (o *matchOptions) check(args []string) error {
-	if err := o.f.tableOr(&o.format, matchFormats...); err != nil {
-		return err
-	}
 	if err := o.checkShown(); err != nil {
 		return err
 	}

@@ -19,20 +19,16 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-var missingFormats = []string{"table", "json", "ndjson"}
-
 func newMissing(f *factory) *cobra.Command {
 	o := matchOptions{f: f}
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:   "missing PATH...",
 		Short: "List aired episodes that are missing, and episodes that are there twice",
 		Example: `  anivault missing ~/Anime
   anivault missing --offline --format ndjson ~/Anime | jq -c 'select(.here == 0) | [.title, .season]'`,
 		Args: atLeastOne("PATH", "for example: anivault missing ~/Anime"),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		if err := f.tableOr(&o.format, missingFormats...); err != nil {
-			return err
-		}
+	}, []string{"table", "json", "ndjson"}, func(cmd *cobra.Command, args []string, format string) error {
+		o.format = format
 		if err := o.checkExcludes(); err != nil {
 			return err
 		}
@@ -43,7 +39,6 @@ func newMissing(f *factory) *cobra.Command {
 		}
 		return o.run(cmd.Context(), cfg, produce)
 	})
-	streamFormat(cmd, &o.format, missingFormats...)
 	matchSettings(cmd, &o)
 	addSettings(cmd, cmd.Flags(), "match.min_confidence")
 	return cmd

@@ -50,7 +50,7 @@ type organizeRun struct {
 
 func newOrganize(f *factory) *cobra.Command {
 	o := organizeRun{f: f, match: matchOptions{f: f}}
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:   "organize PATH...",
 		Short: "Organize a library: make a plan, and carry it out if you say so",
 		Example: `  anivault organize ~/Downloads --to /srv/library
@@ -59,7 +59,8 @@ func newOrganize(f *factory) *cobra.Command {
   anivault organize ~/Anime --to ~/Anime --in-place --layout plex
   anivault organize --from records.ndjson --to /srv/library`,
 		Args: cobra.ArbitraryArgs,
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+	}, organizeFormats, func(cmd *cobra.Command, args []string, format string) error {
+		o.format = format
 		return o.run(cmd, args)
 	})
 	flags := cmd.Flags()
@@ -74,7 +75,6 @@ func newOrganize(f *factory) *cobra.Command {
 	flags.BoolVar(&o.partial, "partial", false, "skip the units that can't be carried out, and do the others")
 	flags.DurationVar(&o.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is skipped or in conflict")
-	streamFormat(cmd, &o.format, organizeFormats...)
 	matchSettings(cmd, &o.match)
 	return cmd
 }
@@ -144,9 +144,6 @@ func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
 		return usagef("leave out PATH or the list", "PATH and a list exclude each other")
 	case o.from == "" && o.match.filesFrom == "" && len(args) == 0:
 		return usagef("for example: anivault organize ~/Downloads --to /srv/library", "no PATH given")
-	}
-	if err := o.f.tableOr(&o.format, organizeFormats...); err != nil {
-		return err
 	}
 	if err := o.match.checkExcludes(); err != nil {
 		return err

@@ -18,17 +18,13 @@ import (
 )
 
 func newParse(f *factory) *cobra.Command {
-	var format string
-	cmd := leaf(&cobra.Command{
+	return f.leaf(&cobra.Command{
 		Use:   "parse [NAME...]",
 		Short: "Print what the name parser reads from file names or paths",
 		Example: `  anivault parse "[Group] Some Title S2 - 03 [1080p].mkv"
   find ~/Anime -name "*.mkv" | anivault parse --format ndjson`,
 		Args: cobra.ArbitraryArgs,
-	}, nil, func(_ *cobra.Command, args []string, _ string) error {
-		if err := f.tableOr(&format, "table", "ndjson"); err != nil {
-			return err
-		}
+	}, organizeFormats, func(_ *cobra.Command, args []string, format string) error {
 		if len(args) == 0 && f.streams.InTTY {
 			return usagef(`for example: anivault parse "Some Title S2 - 03.mkv"`, "no NAME given, and stdin is a terminal")
 		}
@@ -40,8 +36,6 @@ func newParse(f *factory) *cobra.Command {
 		}
 		return errors.Join(parseNames(args, f.streams.In, out, render), out.Flush())
 	})
-	streamFormat(cmd, &format, "table", "ndjson")
-	return cmd
 }
 
 // parseNames renders the arguments, or the lines of in if there are none. It flushes whenever in has nothing more

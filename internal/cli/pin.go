@@ -29,7 +29,7 @@ import (
 func newPin(f *factory) *cobra.Command {
 	var season, offset int
 	var offline bool
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:   "pin PATH|TITLE ENTRY",
 		Short: "Say which TMDB entry a folder, a file or a title is",
 		Example: `  anivault pin ~/Anime/Monster tv/30981
@@ -214,7 +214,7 @@ func writtenAsPath(arg string) bool {
 }
 
 func newUnpin(f *factory) *cobra.Command {
-	return leaf(&cobra.Command{
+	return f.leaf(&cobra.Command{
 		Use:     "unpin PATH|TITLE...",
 		Short:   "Take back a pin",
 		Example: "  anivault unpin ~/Anime/Monster\n  anivault unpin \"Monster\"",

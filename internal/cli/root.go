@@ -238,7 +238,7 @@ func (f *factory) getenv(name string) string {
 const attribution = "This product uses the TMDB API but is not endorsed or certified by TMDB."
 
 func newVersion(f *factory) *cobra.Command {
-	return leaf(&cobra.Command{
+	return f.leaf(&cobra.Command{
 		Use:     "version",
 		Short:   "Print the version and TMDB's notice",
 		Example: "  anivault version\n  anivault version --format json",

@@ -19,8 +19,6 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-var searchFormats = []string{"table", "json", "ndjson"}
-
 type wireFound struct {
 	_             struct{}  `constant:"type=entry" doc:"always \"entry\""`
 	Kind          string    `json:"kind" doc:"tv or movie"`
@@ -35,21 +33,17 @@ type wireFound struct {
 }
 
 func newSearch(f *factory) *cobra.Command {
-	var format string
 	var offline bool
 	var year int
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:   "search TITLE...",
 		Short: "Search TMDB for a title; its words need no quotation marks",
 		Example: `  anivault search frieren
   anivault search --type movie --year 1999 matrix
   anivault search --format ndjson 葬送のフリーレン | jq -r '"\(.kind)/\(.tmdb_id)"'`,
 		Args: atLeastOne("TITLE", "for example: anivault search frieren"),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+	}, []string{"table", "json", "ndjson"}, func(cmd *cobra.Command, args []string, format string) error {
 		w := decide.Wanted{Text: strings.Join(args, " "), Year: year}
-		if err := f.tableOr(&format, searchFormats...); err != nil {
-			return err
-		}
 		const firstFilm, lastYear = 1874, 2200
 		switch {
 		case strings.TrimSpace(w.Text) == "":
@@ -69,7 +63,6 @@ func newSearch(f *factory) *cobra.Command {
 			return runSearch(cmd.Context(), f, run, w, format)
 		})
 	})
-	streamFormat(cmd, &format, searchFormats...)
 	askSettings(cmd, &offline)
 	addSettings(cmd, cmd.Flags(), "match.type")
 	cmd.Flags().Lookup("type").Usage = "`KIND` to look for: auto (either), tv or movie"

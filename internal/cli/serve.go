@@ -23,7 +23,7 @@ import (
 
 func newServe(f *factory) *cobra.Command {
 	var offline bool
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:   "serve",
 		Short: "Answer GET /3/... for other programs, through limiter and cache",
 		Example: `  anivault serve
@@ -44,7 +44,7 @@ func newServe(f *factory) *cobra.Command {
 
 func newServeCheck(f *factory) *cobra.Command {
 	var offline bool
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:     "check",
 		Short:   "Check all that serve checks before it listens",
 		Example: "  anivault serve check\n  anivault serve check && systemctl reload anivault-gateway",

@@ -19,30 +19,27 @@ import (
 func newUndo(f *factory) *cobra.Command {
 	a := applyRun{f: f}
 	var yes bool
-	cmd := leaf(&cobra.Command{
+	cmd := f.configured(&cobra.Command{
 		Use:   "undo [ID]",
 		Short: "Put back what a run of apply changed",
 		Example: `  anivault undo
   anivault undo 20261122-020431-k3f9 --dry-run
   anivault undo --only '*Frieren*'`,
 		Args: atMostOne("ID"),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return a.undo(cmd, args, yes)
+	}, organizeFormats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
+		a.format = format
+		return a.undo(ctx, cfg, args, yes)
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&a.dryRun, "dry-run", false, "say what would be put back, and change nothing")
 	flags.StringVar(&a.only, "only", "", "only units of which a path, or its last part, fits `GLOB`")
 	flags.DurationVar(&a.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	yesFlag(cmd, &yes)
-	streamFormat(cmd, &a.format, organizeFormats...)
 	return cmd
 }
 
-func (a *applyRun) undo(cmd *cobra.Command, args []string, yes bool) error {
+func (a *applyRun) undo(ctx context.Context, cfg *config.Config, args []string, yes bool) error {
 	a.began, a.back = time.Now(), true
-	if err := a.f.tableOr(&a.format, organizeFormats...); err != nil {
-		return err
-	}
 	opts := apply.UndoOptions{DryRun: a.dryRun}
 	fitting := 0
 	if a.only != "" {
@@ -58,11 +55,7 @@ func (a *applyRun) undo(cmd *cobra.Command, args []string, yes bool) error {
 			return false
 		}
 	}
-	cfg, err := a.f.load(cmd)
-	if err != nil {
-		return err
-	}
-	return a.putBack(cmd.Context(), cfg, args, opts, &fitting, yes || a.dryRun || len(args) > 0)
+	return a.putBack(ctx, cfg, args, opts, &fitting, yes || a.dryRun || len(args) > 0)
 }
 
 func (a *applyRun) putBack(
@@ -147,29 +140,21 @@ func fits(glob, name string) bool {
 func newVerify(f *factory) *cobra.Command {
 	var deep bool
 	a := applyRun{f: f}
-	cmd := leaf(&cobra.Command{
+	cmd := f.configured(&cobra.Command{
 		Use:   "verify [ID]",
 		Short: "Check whether everything is where a run of apply left it",
 		Example: `  anivault verify
   anivault verify 20261122-020431-k3f9 --deep`,
 		Args: atMostOne("ID"),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return a.verify(cmd, args, deep)
+	}, organizeFormats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
+		a.format = format
+		return a.verify(ctx, cfg, args, deep)
 	})
 	cmd.Flags().BoolVar(&deep, "deep", false, "read the files and compare their content")
-	streamFormat(cmd, &a.format, organizeFormats...)
 	return cmd
 }
 
-func (a *applyRun) verify(cmd *cobra.Command, args []string, deep bool) error {
-	a.began = time.Now()
-	if err := a.f.tableOr(&a.format, organizeFormats...); err != nil {
-		return err
-	}
-	cfg, err := a.f.load(cmd)
-	if err != nil {
-		return err
-	}
+func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string, deep bool) error {
 	e, closeEngine, err := openEngine(cfg)
 	if err != nil {
 		return err
@@ -181,7 +166,7 @@ func (a *applyRun) verify(cmd *cobra.Command, args []string, deep bool) error {
 			runs = append(runs, *run)
 		}
 		return runs, err
-	}, func() bool { return isAtWork(cmd.Context(), cfg) })
+	}, func() bool { return isAtWork(ctx, cfg) })
 	if err != nil {
 		return err
 	}
@@ -189,7 +174,7 @@ func (a *applyRun) verify(cmd *cobra.Command, args []string, deep bool) error {
 	case run == nil:
 		return nothingToVerify(a.f, e)
 	case run.Err != nil:
-		return explainRun(cmd.Context(), a.f, lang.Error("the run %s: %w", run.ID, run.Err), nil)
+		return explainRun(ctx, a.f, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 	case run.Stage == apply.Undone:
 		a.f.say("the run %s has already been put back\n", run.ID)
 		return nil
@@ -202,9 +187,9 @@ func (a *applyRun) verify(cmd *cobra.Command, args []string, deep bool) error {
 			advise(a.f.streams, waysOn(run.ID))
 		}
 	}
-	out, err := e.Verify(cmd.Context(), run.ID, deep)
+	out, err := e.Verify(ctx, run.ID, deep)
 	if err != nil {
-		return explainRun(cmd.Context(), a.f, err, nil)
+		return explainRun(ctx, a.f, err, nil)
 	}
 	warnOfDamage(a.f, out)
 	if a.format == "ndjson" {

@@ -131,18 +131,6 @@ func checkRuns(ctx context.Context, cfg *config.Config) finding {
 		waysOn(runs[0].ID))
 }
 
-func rootChecks(cfg *config.Config) []func(context.Context) finding {
-	var checks []func(context.Context) finding
-	seen := map[string]bool{"": true}
-	for _, to := range []string{cfg.Organize.To, cfg.Organize.ToTV, cfg.Organize.ToMovies} {
-		if !seen[to] {
-			seen[to] = true
-			checks = append(checks, func(context.Context) finding { return checkRoot(to) })
-		}
-	}
-	return checks
-}
-
 func checkRoot(dir string) finding {
 	const what = "library"
 	place, err := disk.Root(dir)

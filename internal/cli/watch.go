@@ -43,22 +43,21 @@ type watchRun struct {
 
 func newWatch(f *factory) *cobra.Command {
 	w := watchRun{f: f, match: matchOptions{f: f}, told: map[string]bool{}, placed: map[string]placed{}}
-	cmd := leaf(&cobra.Command{
+	cmd := f.leaf(&cobra.Command{
 		Use:   "watch PATH",
 		Short: "Organize files as they arrive in a folder, until stopped",
 		Example: `  anivault watch ~/Downloads --to /srv/library
   anivault watch ~/Downloads --mode move --to /mnt/nas/library --exec ~/bin/tell-jellyfin
   anivault watch ~/Downloads --to /srv/library --print-unit > ~/.config/systemd/user/anivault-watch.service`,
 		Args: exactArgs("PATH"),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		w.cmd = cmd
+	}, organizeFormats, func(cmd *cobra.Command, args []string, format string) error {
+		w.cmd, w.format = cmd, format
 		return w.run(cmd.Context(), args)
 	})
 	flags := cmd.Flags()
 	planFlags(cmd)
 	addSettings(cmd, flags, "watch.settle", "watch.rescan", "watch.poll")
 	flags.BoolVar(&w.printUnit, "print-unit", false, "print a unit for systemd that runs this command for you, and end")
-	streamFormat(cmd, &w.format, organizeFormats...)
 	matchSettings(cmd, &w.match)
 	return cmd
 }
@@ -102,9 +101,6 @@ func (w *watchRun) run(ctx context.Context, args []string) error {
 }
 
 func (w *watchRun) prepare(args []string) (err error) {
-	if err := w.f.tableOr(&w.format, organizeFormats...); err != nil {
-		return err
-	}
 	if err := w.match.checkExcludes(); err != nil {
 		return err
 	}

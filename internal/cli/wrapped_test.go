@@ -16,9 +16,7 @@ func TestMessagesAreWrappedOnATerminalAlone(t *testing.T) {
 		var out, errs bytes.Buffer
 		s := ui.Streams{Out: &out, Err: &errs, OutTTY: tty, ErrTTY: tty, Width: 60}
 		printError(s, usagef(lang.Text(long), "%s", long))
-		if err := (finding{what: "tmdb", state: lang.Text(long), fix: lang.Text(long)}).write(s, "note"); err != nil {
-			t.Fatal(err)
-		}
+		(&doctor{streams: s}).print(finding{what: "tmdb", state: lang.Text(long), fix: lang.Text(long)})
 		text := errs.String() + out.String()
 		lines := strings.Split(strings.TrimSpace(text), "\n")
 		for _, line := range lines {
