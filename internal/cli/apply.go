@@ -152,7 +152,7 @@ func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organ
 			Partial: a.partial, DryRun: a.dryRun, Absolute: cfg.Organize.AbsoluteLinks,
 		})
 		if err != nil {
-			return nil, explainRun(ctx, a.f, err, out)
+			return nil, explainRun(ctx, err, out)
 		}
 		if out.Run == "" {
 			out.Run = plan.ID
@@ -176,13 +176,13 @@ func (a *applyRun) resumeRun(ctx context.Context, cfg *config.Config, args []str
 			a.f.say("no run was interrupted\n")
 			return nil, nil
 		case run.Err != nil:
-			return nil, explainRun(ctx, a.f, lang.Error("the run %s: %w", run.ID, run.Err), nil)
+			return nil, explainRun(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 		case !run.Stage.Unfinished() && run.Stage != apply.Abandoned:
 			a.f.say("the run %s was not interrupted: there is nothing to continue\n", run.ID)
 			return nil, nil
 		}
 		if out, err = e.Resume(ctx, run.ID); err != nil {
-			return nil, explainRun(ctx, a.f, err, out)
+			return nil, explainRun(ctx, err, out)
 		}
 		return out, nil
 	})

@@ -2,21 +2,23 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 )
-
-var shown = map[apply.Status]bool{
-	apply.StatusLeft: true, apply.StatusRefused: true, apply.StatusFailed: true, apply.StatusKept: true,
-}
 
 func (a *applyRun) tell(ctx context.Context, out *apply.Outcome) error {
 	a.endLine()
@@ -25,7 +27,7 @@ func (a *applyRun) tell(ctx context.Context, out *apply.Outcome) error {
 	if a.format == "ndjson" {
 		err = a.print(out, &s)
 	} else {
-		err = a.printProblems(out)
+		err = printResults(a.f, "", out, a.problemLine)
 	}
 	if err != nil {
 		return &failure{code: exitInternal, err: lang.Error("write what was done: %w", err)}
@@ -127,20 +129,38 @@ func summarizeRun(a *applyRun, out *apply.Outcome) report.OrganizeSummary {
 	return s
 }
 
-func (a *applyRun) printProblems(out *apply.Outcome) error {
-	w := bufio.NewWriter(a.f.streams.Out)
+// printResults prints a line a file, and below it what is wrong with it. A file without a text is skipped.
+func printResults(f *factory, indent string, out *apply.Outcome, text func(*apply.Result) string) error {
+	w := bufio.NewWriter(f.streams.Out)
 	for i := range out.Results {
-		if r := &out.Results[i]; shown[r.Status] {
-			what := ui.Printable(r.Target)
-			if r.Source != "" {
-				what = ui.Printable(r.Source) + "\n  → " + what
-			}
-			fmt.Fprintf(w, "%s  %s\n  (%s)\n", lang.Say(string(r.Status)), what, problemText(r.Problem))
-		} else if a.back && r.Status == apply.StatusPlanned {
-			fmt.Fprintf(w, "%s  %s\n  → %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))
+		r := &out.Results[i]
+		line := text(r)
+		if line == "" {
+			continue
+		}
+		fmt.Fprintf(w, "%s%s  %s\n", indent, lang.Say(string(r.Status)), line)
+		if r.Problem != nil {
+			fmt.Fprintf(w, "%s  (%s)\n", indent, problemText(r.Problem))
 		}
 	}
 	return w.Flush()
+}
+
+var problems = []apply.Status{apply.StatusLeft, apply.StatusRefused, apply.StatusFailed, apply.StatusKept}
+
+// problemLine is the text of a file that was not put where it belongs. An undo lists what it would put back, too:
+// nothing else does, while a plan shows what an apply would do.
+func (a *applyRun) problemLine(r *apply.Result) string {
+	target := ui.Printable(r.Target)
+	switch {
+	case a.back && r.Status == apply.StatusPlanned:
+		return target + "\n  → " + ui.Printable(r.Source)
+	case !slices.Contains(problems, r.Status):
+		return ""
+	case r.Source == "":
+		return target
+	}
+	return ui.Printable(r.Source) + "\n  → " + target
 }
 
 func problemText(p *apply.Problem) string {
@@ -197,4 +217,83 @@ func warnOfDamage(f *factory, out *apply.Outcome) {
 	if out.Damaged > 0 {
 		f.warn("%d lines of the journal are damaged: what they said is not known, and they stay as they are", out.Damaged)
 	}
+}
+
+const hookLimit = time.Minute
+
+func checkHook(cfg *config.Config) error {
+	if len(cfg.Organize.Exec) == 0 {
+		return nil
+	}
+	if _, err := exec.LookPath(cfg.Organize.Exec[0]); err != nil {
+		return usagef("name a program that can be run, or leave it out; "+
+			"arguments stand in the list organize.exec of the config file",
+			"%s: %v", ui.Printable(cfg.Organize.Exec[0]), err)
+	}
+	return nil
+}
+
+// runHook runs the program of organize.exec if a run has changed something. told is the run's own error, which wins
+// over one of the program.
+func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Outcome, told error) error {
+	if len(cfg.Organize.Exec) == 0 || out == nil || len(out.Changed) == 0 {
+		return told
+	}
+	h := hook{
+		argv: cfg.Organize.Exec, env: hookEnv(f.environ, out), limit: hookLimit,
+		streams: f.streams, changed: out.Changed,
+	}
+	if err := h.run(ctx); err != nil {
+		f.warn("%v; what the run %s did stays as it is", err, out.Run)
+		return cmp.Or(told, error(&failure{code: exitIncomplete}))
+	}
+	return told
+}
+
+func hookEnv(environ []string, out *apply.Outcome) []string {
+	return append(withoutSecrets(environ), "ANIVAULT_RUN_ID="+out.Run,
+		"ANIVAULT_CHANGED="+strconv.Itoa(out.Count(apply.StatusDone)))
+}
+
+func withoutSecrets(environ []string) []string {
+	secret := map[string]bool{}
+	for _, s := range config.Settings() {
+		secret[s.Env] = s.Secret
+	}
+	var env []string
+	for _, kv := range environ {
+		if name, _, _ := strings.Cut(kv, "="); !secret[name] {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+type hook struct {
+	argv, env, changed []string
+	limit              time.Duration
+	streams            ui.Streams
+}
+
+// run runs the program without a shell. If it takes too long, it and everything it started are ended. Its output goes
+// to stderr, because stdout carries results.
+func (h *hook) run(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, h.limit)
+	defer cancel()
+	cmd := exec.CommandContext(bounded, h.argv[0], h.argv[1:]...)
+	var stdin strings.Builder
+	for _, folder := range h.changed {
+		stdin.WriteString(folder + "\x00")
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = strings.NewReader(stdin.String()), h.streams.Err, h.streams.Err, h.env
+	cmd.WaitDelay = time.Second // what it has left running may hold its output open
+	together(cmd)
+	err := cmd.Run()
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return nil
+	case ctx.Err() == nil && bounded.Err() != nil:
+		return lang.Error("%s was ended: it took more than %s", ui.Printable(h.argv[0]), ui.Duration(h.limit))
+	}
+	return lang.Error("%s failed: %w", ui.Printable(h.argv[0]), err)
 }

@@ -72,10 +72,10 @@ func newHistoryAbandon(f *factory) *cobra.Command {
 			case err != nil:
 				return nil, err
 			case run.Err != nil:
-				return nil, explainRun(ctx, f, run.Err, nil)
+				return nil, explainRun(ctx, run.Err, nil)
 			case !run.Stage.Unfinished():
 				if _, _, err := e.Show(run.ID); err != nil { // who can say that it was not?
-					return nil, explainRun(ctx, f, err, nil)
+					return nil, explainRun(ctx, err, nil)
 				}
 				return nil, usagef("anivault history lists them", "the run %s was not interrupted, and blocks no other run", run.ID)
 			}
@@ -128,11 +128,11 @@ type wireRun struct {
 }
 
 func runHistory(ctx context.Context, f *factory, cfg *config.Config, args []string, format string) error {
-	e, closeEngine, err := openEngine(cfg)
+	e, err := openEngine(cfg)
 	if err != nil {
 		return err
 	}
-	defer closeEngine()
+	defer e.Journals.Close()
 	if len(args) > 0 {
 		return showRun(f, e, args, format, func() bool { return isAtWork(ctx, cfg) })
 	}
@@ -230,14 +230,8 @@ func showRun(f *factory, e *apply.Engine, args []string, format string, atWork f
 	if format == "ndjson" {
 		return (&applyRun{f: f}).print(out, nil)
 	}
-	w := bufio.NewWriter(f.streams.Out)
-	fmt.Fprintln(w, runLine(&runs[0], busy))
-	for i := range out.Results {
-		r := &out.Results[i]
-		fmt.Fprintf(w, "  %s  %s  ← %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))
-		if r.Problem != nil {
-			fmt.Fprintf(w, "    (%s)\n", problemText(r.Problem))
-		}
-	}
-	return w.Flush()
+	fmt.Fprintln(f.streams.Out, runLine(&runs[0], busy))
+	return printResults(f, "  ", out, func(r *apply.Result) string {
+		return ui.Printable(r.Target) + "  ← " + ui.Printable(r.Source)
+	})
 }

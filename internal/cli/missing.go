@@ -72,13 +72,10 @@ func (m *missing) Close(report.Summary) error {
 	}
 	var text []byte
 	var err error
-	switch m.format {
-	case "table":
+	if m.format == "table" {
 		text = m.table(all)
-	case "json":
-		text, err = m.json(all)
-	default:
-		text, err = m.ndjson(all)
+	} else {
+		text, err = listText(m.format, "missing", slices.Concat(all...), &m.sum)
 	}
 	if err != nil {
 		return err
@@ -114,24 +111,6 @@ func (m *missing) gaps(today string) [][]report.Gap {
 		m.sum.Add(g)
 	}
 	return out
-}
-
-func (m *missing) ndjson(all [][]report.Gap) ([]byte, error) {
-	text, err := appendAll(nil, slices.Concat(all...), "\n", "\n")
-	if err != nil {
-		return nil, err
-	}
-	text, err = report.AppendJSON(text, &m.sum)
-	return append(text, '\n'), err
-}
-
-func (m *missing) json(all [][]report.Gap) ([]byte, error) {
-	text, err := appendAll([]byte(`{"missing":[`), slices.Concat(all...), ",", "")
-	if err != nil {
-		return nil, err
-	}
-	text, err = report.AppendJSON(append(text, "],\"summary\":"...), &m.sum)
-	return append(text, "}\n"...), err
 }
 
 func (m *missing) table(all [][]report.Gap) []byte {

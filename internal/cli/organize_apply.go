@@ -274,29 +274,21 @@ func unowned(of map[string]int) []report.Unowned {
 	return out
 }
 
+// printOps prints the plan as apply would print its results.
 func (o *organizeRun) printOps(r *organize.Result) error {
-	out := newJSONLines(o.f.streams.Out)
-	n := 0
+	out := &apply.Outcome{Run: r.ID}
 	for i := range r.Units {
 		u := &r.Units[i]
 		for k := range u.Ops {
 			op := &u.Ops[k]
-			n++
-			e := report.Op{
-				Run: r.ID, N: n, Unit: i + 1, Action: op.Verb.String(), Role: string(u.RoleIn(op)), Status: "planned",
+			out.Results = append(out.Results, apply.Result{
+				N: len(out.Results) + 1, Unit: i + 1, Verb: op.Verb, Status: apply.StatusPlanned,
 				Source: r.SourcePath(u, op), Target: r.TargetPath(u, op),
-			}
-			describeUnit(&e, u)
-			out.put(&e)
+			})
 		}
 	}
-	for _, l := range r.Left {
-		e := leftOp(r.ID, &l)
-		out.put(&e)
-	}
-	s := summarize(o, r)
-	out.put(&s)
-	return out.end()
+	a := o.applyRun(r)
+	return a.print(out, a.planned)
 }
 
 func leftOp(run string, l *organize.LeftFile) report.Op {

@@ -81,17 +81,29 @@ func (l *jsonLines) end() error {
 	return l.out.Flush()
 }
 
-// appendAll appends the JSON of each value, with between in between and last behind the last.
-func appendAll[T any](text []byte, list []T, between, last string) (_ []byte, err error) {
+// listText writes a list, and a summary unless it is nil, as NDJSON or as one document: {"KEY":[...],"summary":{...}}.
+func listText[T any](format, key string, list []T, summary any) ([]byte, error) {
+	values := make([]any, 0, len(list)+1)
 	for i := range list {
-		if text, err = report.AppendJSON(text, &list[i]); err != nil {
+		values = append(values, &list[i])
+	}
+	if summary != nil {
+		values = append(values, summary)
+	}
+	lines := make([]string, len(values))
+	for i, v := range values {
+		line, err := report.AppendJSON(nil, v)
+		if err != nil {
 			return nil, err
 		}
-		if i+1 < len(list) {
-			text = append(text, between...)
-		} else {
-			text = append(text, last...)
-		}
+		lines[i] = string(line)
 	}
-	return text, nil
+	if format == "ndjson" {
+		return []byte(strings.Join(append(lines, ""), "\n")), nil
+	}
+	text := `{"` + key + `":[` + strings.Join(lines[:len(list)], ",") + "]"
+	if summary != nil {
+		text += `,"summary":` + lines[len(list)]
+	}
+	return []byte(text + "}\n"), nil
 }

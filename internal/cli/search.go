@@ -147,19 +147,11 @@ func wireOf(f decide.Found) wireFound {
 }
 
 func printFound(f *factory, list []wireFound, format string) (err error) {
-	var text []byte
-	switch format {
-	case "table":
-		text = []byte(foundTable(list, f.streams.OutWidth()))
-	case "json":
-		if text, err = appendAll([]byte(`{"results":[`), list, ",", ""); err == nil {
-			text = append(text, "]}\n"...)
+	text := []byte(foundTable(list, f.streams.OutWidth()))
+	if format != "table" {
+		if text, err = listText(format, "results", list, nil); err != nil {
+			return err
 		}
-	default:
-		text, err = appendAll(nil, list, "\n", "\n")
-	}
-	if err != nil {
-		return err
 	}
 	_, err = f.streams.Out.Write(text)
 	return err

@@ -28,17 +28,27 @@ func newStatus(f *factory) *cobra.Command {
 			return err
 		}
 		defer func() { _ = done() }() // it has written nothing
-		var runs unfinishedRuns
-		defer runs.end()
-		if watch {
-			return watchStatus(ctx, f, cfg, store, &runs, format)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			view, err := readStatus(ctx, f, cfg, store)
+			switch {
+			case watch && ctx.Err() != nil:
+				return nil // Ctrl-C is how a watch ends
+			case err != nil:
+				return err
+			case watch && format == "text" && f.streams.OutTTY:
+				fmt.Fprint(f.streams.Out, "\x1b[H\x1b[2J")
+			}
+			if err := printStatus(f, view, format); err != nil || !watch {
+				return err
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return nil
+			}
 		}
-		view, err := readStatus(ctx, f, cfg, store)
-		if err != nil {
-			return err
-		}
-		view.runs = lookUnfinished(ctx, f, cfg, &runs)
-		return printStatus(f, view, format)
 	})
 	cmd.Flags().BoolVar(&watch, "watch", false, "redraw every second until Ctrl-C; with --format json, a line a second")
 	return cmd
@@ -48,8 +58,8 @@ type statusView struct {
 	limiter ratelimit.Status
 	cache   *cache.Stats // nil where it can't be read
 	baseURL string
-	// coordinator is the server that several machines share, "" where none is set.
-	coordinator string
+
+	coordinator string            // the server that several machines share; "" for none
 	accounts    []app.AccountView // empty where there is only one
 	runs        []unfinishedRun
 }
@@ -69,43 +79,10 @@ func readStatus(ctx context.Context, f *factory, cfg *config.Config, store ratel
 	if s, err := app.ReadCacheStats(ctx, cfg); err == nil {
 		view.cache = &s
 	}
-	return view, nil
-}
-
-func lookUnfinished(ctx context.Context, f *factory, cfg *config.Config, u *unfinishedRuns) []unfinishedRun {
-	runs, err := u.look(ctx, cfg)
-	if err != nil && ctx.Err() == nil {
+	if view.runs, err = lookUnfinished(ctx, cfg); err != nil && ctx.Err() == nil {
 		f.warn("%v", err)
 	}
-	return runs
-}
-
-func watchStatus(
-	ctx context.Context, f *factory, cfg *config.Config, store ratelimit.Store, runs *unfinishedRuns, format string,
-) error {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		view, err := readStatus(ctx, f, cfg, store)
-		if ctx.Err() != nil {
-			return nil // Ctrl-C is how a watch ends
-		}
-		if err != nil {
-			return err
-		}
-		view.runs = lookUnfinished(ctx, f, cfg, runs)
-		if format == "text" && f.streams.OutTTY {
-			fmt.Fprint(f.streams.Out, "\x1b[H\x1b[2J")
-		}
-		if err := printStatus(f, view, format); err != nil {
-			return err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
+	return view, nil
 }
 
 func printStatus(f *factory, v statusView, format string) error {

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -70,7 +68,7 @@ func (a *applyRun) putBack(
 			a.f.say("there is nothing to put back\n")
 			return nil, nil
 		case run.Err != nil:
-			return nil, explainRun(ctx, a.f, lang.Error("the run %s: %w", run.ID, run.Err), nil)
+			return nil, explainRun(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 		case a.only != "" && (run.Stage == apply.Planned || run.Stage == apply.Applying):
 			return nil, usagef(waysOn(run.ID),
 				"--only needs a run that has ended, but the run %s was interrupted; nothing was done", run.ID)
@@ -86,7 +84,7 @@ func (a *applyRun) putBack(
 		}
 		out, err := e.Undo(ctx, run.ID, opts)
 		if err != nil {
-			return nil, explainRun(ctx, a.f, err, out)
+			return nil, explainRun(ctx, err, out)
 		}
 		switch {
 		case a.only == "" || len(out.Results) > 0:
@@ -155,11 +153,11 @@ func newVerify(f *factory) *cobra.Command {
 }
 
 func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string, deep bool) error {
-	e, closeEngine, err := openEngine(cfg)
+	e, err := openEngine(cfg)
 	if err != nil {
 		return err
 	}
-	defer closeEngine()
+	defer e.Journals.Close()
 	var run *apply.Run
 	_, atWork, err := standing(func() (runs []apply.Run, err error) {
 		if run, err = pickRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.Undone }); run != nil {
@@ -174,7 +172,7 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 	case run == nil:
 		return nothingToVerify(a.f, e)
 	case run.Err != nil:
-		return explainRun(ctx, a.f, lang.Error("the run %s: %w", run.ID, run.Err), nil)
+		return explainRun(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 	case run.Stage == apply.Undone:
 		a.f.say("the run %s has already been put back\n", run.ID)
 		return nil
@@ -189,13 +187,18 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 	}
 	out, err := e.Verify(ctx, run.ID, deep)
 	if err != nil {
-		return explainRun(ctx, a.f, err, nil)
+		return explainRun(ctx, err, nil)
 	}
 	warnOfDamage(a.f, out)
 	if a.format == "ndjson" {
 		err = a.print(out, nil)
 	} else {
-		err = printVerified(a.f, out)
+		err = printResults(a.f, "", out, func(r *apply.Result) string {
+			if r.Status == apply.StatusOK {
+				return ""
+			}
+			return ui.Printable(r.Target)
+		})
 	}
 	if err != nil {
 		return err
@@ -226,19 +229,4 @@ func nothingToVerify(f *factory, e *apply.Engine) error {
 		f.say("every run has been put back: there is nothing to verify\n")
 	}
 	return nil
-}
-
-func printVerified(f *factory, out *apply.Outcome) error {
-	w := bufio.NewWriter(f.streams.Out)
-	for i := range out.Results {
-		r := &out.Results[i]
-		if r.Status == apply.StatusOK {
-			continue
-		}
-		fmt.Fprintf(w, "%s  %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target))
-		if r.Problem != nil {
-			fmt.Fprintf(w, "  (%s)\n", problemText(r.Problem))
-		}
-	}
-	return w.Flush()
 }

@@ -138,9 +138,7 @@ func (w *watchRun) failed(ctx context.Context, err error) watch.Result {
 }
 
 func (w *watchRun) unfinished(ctx context.Context) ([]unfinishedRun, error) {
-	var u unfinishedRuns
-	defer u.end()
-	runs, err := u.look(ctx, w.cfg)
+	runs, err := lookUnfinished(ctx, w.cfg)
 	// a damaged one can't be gone on with
 	return slices.DeleteFunc(runs, func(r unfinishedRun) bool { return r.Err != nil }), err
 }
@@ -208,11 +206,11 @@ type placed struct {
 // before reports the files that stay because, since a pin or the index changed, an undo has put them back or somebody
 // has removed them from the library. It reads only journals that have changed.
 func (w *watchRun) before() (func(*organize.Item) organize.Code, error) {
-	e, closeEngine, err := openEngine(w.cfg)
+	e, err := openEngine(w.cfg)
 	if err != nil {
 		return nil, err
 	}
-	defer closeEngine()
+	defer e.Journals.Close()
 	runs, err := e.Runs()
 	if err != nil {
 		return nil, err

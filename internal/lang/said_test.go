@@ -163,7 +163,8 @@ var unsaid = []*regexp.Regexp{
 	regexp.MustCompile(`^(system volume information|network trash folder|temporary items|behind the scenes|` +
 		`deleted scenes|bonus features|bonus disc|bd menu|dvd menu|clean op & ed)$`),
 	// headers of tables, lines of files
-	regexp.MustCompile(`^NAME\t|^%d\+%d of |^(new|revoke) NAME|^# made by: anivault|^  - \{name: |^, (admin: true|` +
+	regexp.MustCompile(`^NAME\t|^%d\+%d of |^(new|revoke) NAME|^# made by: anivault|^# Puts what arrives in order|` +
+		`^  - \{name: |^, (admin: true|` +
 		`made: )`),
 	// lines of a journal
 	regexp.MustCompile(`^(probe %s|(not|after|kept|was|left) %d %s|(lost|keep|back) %d|sum %s\n|source %s\n|` +
@@ -183,7 +184,6 @@ var unsaid = []*regexp.Regexp{
 // english are files that speak English alone, and why.
 var english = map[string]string{
 	"cli/man.go":           "man pages are English",
-	"cli/watch_unit.go":    "a file for systemd",
 	"chart/drawing.go":     "the picture of limiter simulate",
 	"organize/language.go": "words of names",
 	"report/csv.go":        "the fields of outputs for programs",
