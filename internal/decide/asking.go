@@ -80,8 +80,7 @@ type Choice struct {
 	Reach
 }
 
-// Reach is what a person may change of a choice: the season that the files belong to, nil for what their names say,
-// what is added to their episode numbers, and how far the choice reaches.
+// Reach is what a person may change of a choice. Season is nil for what the names say; Offset is added to the numbers.
 type Reach struct {
 	Season *int
 	Offset int
@@ -263,9 +262,8 @@ func scopesOf(s match.Series) (list []Scope) {
 	return append(list, ByFirst)
 }
 
-// usualScope is how far a choice reaches unless the person says otherwise: the title, if it is in the files' own names.
-// A title that only a folder has ("amb") may mean anything in another place. Then it is the folder, if that has
-// episodes of this series and nothing else, or else each file.
+// usualScope is how far a choice reaches by default. A title that only a folder has ("amb") may mean anything
+// elsewhere.
 func usualScope(s match.Series, kind match.Kind) Scope {
 	if title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName {
 		return ByTitle

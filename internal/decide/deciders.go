@@ -48,8 +48,7 @@ type Deciders struct {
 	person   *person // nil: nobody is asked
 }
 
-// deciders is who decides a series, in order. One that does not answer leaves the series to the next; the last always
-// answers or has made a pin, after which the series begins again.
+// deciders are tried in order. The last one always answers or makes a pin, after which the series begins again.
 var deciders = []func(*Deciders, context.Context, *series) (resolution, bool){
 	(*Deciders).byPin,    // the user's own choice
 	(*Deciders).byIndex,  // the imported lists

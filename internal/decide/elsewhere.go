@@ -101,8 +101,8 @@ func (h holders) folded(c index.Candidate) bool {
 	return c.Season != nil && *c.Season > 0 && len(h.episodes(*c.Season)) == 0
 }
 
-// ofEpisode returns the one anime that holds an episode. Of those that begin in its season before it the last one does;
-// the lists do not say where an anime ends, so the last special of all holds its first episode alone.
+// ofEpisode returns the one anime that holds an episode. The lists do not say where an anime ends: the last that begins
+// before an episode holds it, and the last special holds one episode alone.
 func (h holders) ofEpisode(season, episode int) int {
 	list := h.episodes(season)
 	at := slices.Index(list, episode) + 1 // the lists count inside the season

@@ -54,8 +54,7 @@ type indexed struct {
 	siblings   map[int][]index.Candidate // of the series among them
 }
 
-// find looks up every title of a series, first with the season that the name states: sequels have titles of their own
-// in the index. What the index says of seasons under the plain title does not count then.
+// find looks up each title, first with the season that the name states: sequels have titles of their own in the index.
 func (t *titleIndex) find(s match.Series) indexed {
 	out := indexed{siblings: map[int][]index.Candidate{}}
 	if t == nil || s.Want == match.WantNothing {
@@ -100,8 +99,7 @@ func (t *titleIndex) find(s match.Series) indexed {
 	return out
 }
 
-// lacksSigns reports whether a text, or the likeliest reading of which it is a piece, has signs by which sequels are
-// told apart, and the title that the index has does not: "Title +" is no season of "Title" that the lists know.
+// lacksSigns reports whether the name has signs of a sequel that the listed title lacks: "Title +" is not "Title".
 func lacksSigns(c index.Candidate, text string, s match.Series) bool {
 	if len(s.Titles) > 0 && strings.Contains(title.Compact(s.Titles[0].Text), title.Compact(text)) {
 		text = s.Titles[0].Text
@@ -149,9 +147,8 @@ func special(c index.Candidate) bool { return c.Season != nil && *c.Season == 0 
 
 const maxRivals = 3
 
-// enough returns the candidates that may replace a search: of the kind that the names say, known to AniDB's lists, and
-// the only entries with the title. In names styled as anime's are, namesakes that AniDB does not know do not count. An
-// abbreviation is enough only in such names, and only where nothing else has it.
+// enough returns the candidates that may replace a search: the only entries with the title, known to AniDB. An
+// abbreviation is enough only in names styled as anime's are, and only if nothing else has it.
 func (i *indexed) enough(s match.Series) []index.Candidate {
 	var known, others, short []index.Candidate
 	for _, c := range i.candidates {
@@ -182,8 +179,7 @@ func (i *indexed) enough(s match.Series) []index.Candidate {
 	return nil
 }
 
-// nearYear reports whether the entry or one of its seasons began in the year or next to it: names of releases, and
-// countries, differ by one.
+// nearYear accepts the years beside: names of releases, and countries, differ by one.
 func nearYear(e *match.Entry, year int) bool {
 	return year == 0 || ofYear(e, year-1) || ofYear(e, year) || ofYear(e, year+1)
 }

@@ -57,9 +57,8 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	return resolution{}, false
 }
 
-// orNamesake returns what TMDB's search finds in place of the entry that the lists have under a title, where that one
-// has no place for the files' numbers and the other has: AniDB and TMDB give a remake and the older work of its name
-// different titles.
+// orNamesake searches TMDB where the listed entry has no place for the files' numbers: AniDB and TMDB give a remake and
+// the older work of its name different titles.
 func (d *Deciders) orNamesake(ctx context.Context, s match.Series, listed resolution) resolution {
 	// Fansubs count a sequel on from the season before.
 	if s.Fansub || beyondDoubt(s, listed.Resolution) || !d.nowhere(ctx, s, listed) {
@@ -145,8 +144,7 @@ var unaskedPlace = 0.9
 
 const surelyInFirst = 12
 
-// placeUnasked fills in season and episodes by the lists alone, where they leave no doubt, or else the reason. The
-// decision keeps its error, so it is not remembered and the next run asks TMDB.
+// placeUnasked places a file by the lists alone. The decision keeps its error, so the next run asks TMDB.
 func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblings []index.Candidate) match.Decision {
 	if d.Status != match.Matched {
 		return d
@@ -176,8 +174,7 @@ func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblin
 	return d
 }
 
-// mayBelongToSequel reports whether an episode number may be one of a later anime of the same series: that anime begins
-// in the same season before the number, or there are later seasons and the number is too high for a short one.
+// mayBelongToSequel reports whether an episode number may be one of a later anime of the same series.
 func mayBelongToSequel(n int, c index.Candidate, siblings []index.Candidate) bool {
 	for _, o := range siblings {
 		switch {
@@ -191,8 +188,7 @@ func mayBelongToSequel(n int, c index.Candidate, siblings []index.Candidate) boo
 	return false
 }
 
-// mapped is what the lists say of a title, beside the entry that TMDB has. Numbers of the lists count inside the season
-// that they name, and nowhere else.
+// mapped is what the lists say of a title. Their numbers count inside the season that they name, and nowhere else.
 type mapped struct {
 	index.Candidate
 	entry    *match.Entry
@@ -216,8 +212,7 @@ func (m mapped) mapping(s match.Series) *match.Mapping {
 	return nil
 }
 
-// readings returns how a name may be read, with TMDB's numbers where the lists know them; the first that has a place at
-// TMDB counts. A season that the name states and that has the number comes before the lists.
+// readings returns how a name may be read; the first reading that has a place at TMDB counts.
 func (m mapped) readings(r release.Release) []release.Release {
 	season, stated := r.Season()
 	special := special(m.Candidate)
@@ -253,8 +248,7 @@ func numbered(r release.Release, season int, numbers []int) release.Release {
 	return r
 }
 
-// isOfTheSeries reports whether the title is one that TMDB shows for the series, in any language. What TMDB lists as
-// alternative titles may be those of specials.
+// isOfTheSeries ignores alternative titles: they may be those of specials.
 func (m mapped) isOfTheSeries() bool {
 	norm := title.Normalize(m.Text)
 	same := func(text string) bool { return title.Normalize(text) == norm }
@@ -289,8 +283,7 @@ func (m mapped) amongSpecials(r release.Release) []release.Release {
 	return []release.Release{numbered(r, 0, eps)}
 }
 
-// inRange returns where the lists map all episodes of a file one by one, in TMDB's numbers: where those of a season go
-// on from the season before, the lists count from its first.
+// inRange returns TMDB's numbers. The lists count from the first of a season, TMDB may count on from the season before.
 func (m mapped) inRange(eps []int) (season int, numbers []int, ok bool) {
 	season, numbers, ok = placeAll(index.Candidate{Ranges: m.Ranges}, eps)
 	list := m.episodes(season)

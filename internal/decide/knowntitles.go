@@ -14,10 +14,9 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// knownTitles indexes, by title, the entries that this run has fetched or seen in search results: all titles of those
-// it has fetched, the visible ones of the others, so that a namesake is noticed. A library names one series in several
-// scripts and spellings, and TMDB's details hold all of them. The answer must be that of a search, whatever the run has
-// seen: so there is none wherever a namesake may be hidden. The zero value is empty; it is safe for concurrent use.
+// knownTitles indexes the entries of this run by title: all titles of fetched ones, the visible titles of search
+// results. A library names one series in several spellings, and TMDB's details hold all of them. It must answer as a
+// search would, so it says nothing where a namesake may be hidden.
 type knownTitles struct {
 	mu       sync.Mutex
 	called   map[string]map[knownEntry]titleRole // by plain title
@@ -157,7 +156,7 @@ func (k *knownTitles) only(s match.Series) (e knownEntry, ok bool) {
 	return e, strong && k.fetched[e] && (s.Year != 0 || k.anyYear[e])
 }
 
-// weightOf measures a title in Latin letters: an East Asian character counts as two, a letter of a single word as two
+// weightOf measures a title in Latin letters: an East Asian character counts twice, a letter of a single word two
 // thirds.
 func weightOf(norm string) int {
 	n, plain := 0, true
@@ -180,8 +179,8 @@ func weightOf(norm string) int {
 
 const firstWide = 0x2e80
 
-// lockTitles waits while another series that shares a title is being decided, and locks the titles of this one. The
-// caller must call unlock. Holders never wait for titles, so there is no deadlock. When ctx ends, nothing is locked.
+// lockTitles waits while another series with one of the titles is being decided: its answer may be this one's. Holders
+// never wait for titles, so there is no deadlock. When ctx ends, nothing is locked.
 func (k *knownTitles) lockTitles(ctx context.Context, s match.Series) (unlock func()) {
 	var titles []string
 	for _, t := range plainTitles(s) {
@@ -224,11 +223,8 @@ func (k *knownTitles) lockTitles(ctx context.Context, s match.Series) (unlock fu
 	return func() {}
 }
 
-// byMemory takes the only entry that this run has fetched and that has the title of the series. It leaves a series to
-// the search if its path has an id, if anything speaks against the entry, if the search costs nothing, or if more
-// confidence is wanted than ends a search: then rivals decide, which it does not see.
-//
-// Series that share a title wait here for each other: the answer for the first may be that for the second.
+// byMemory takes the only fetched entry with the title. It does not see rivals, so it leaves a series to the search if
+// anything speaks against the entry, or if more confidence is wanted than ends a search.
 func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok bool) {
 	if s.left != nil {
 		return out, false
@@ -254,8 +250,7 @@ func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok 
 	return resolution{Resolution: res}, true
 }
 
-// beyondDoubt reports whether nothing speaks against an entry: years, reasons with a negative weight. A season that
-// TMDB does not count, but has as episodes between pauses, does not.
+// beyondDoubt reports whether neither a year nor a reason with a negative weight speaks against an entry.
 func beyondDoubt(s match.Series, res match.Resolution) bool {
 	if !ofYear(res.Entry, s.Year) {
 		return false

@@ -50,9 +50,8 @@ func (f Found) Seasons() (seasons, episodes int) {
 
 const mostFound = 20
 
-// Lookup returns what TMDB and the title index have by a title, the likeliest first, at most mostFound; more says that
-// there are others. Series come with their seasons where TMDB can be asked for them. An error means that what is
-// returned may lack something that TMDB would have told.
+// Lookup returns what TMDB and the title index have under a title, the likeliest first; more says that there are
+// others. With an error, some of TMDB's entries may be missing.
 func (d *Deciders) Lookup(ctx context.Context, w Wanted) (found []Found, more bool, err error) {
 	w.Text = strings.Join(strings.Fields(norm.NFC.String(w.Text)), " ")
 	found = d.indexHits(w)
@@ -175,8 +174,7 @@ func NewCached(w Wanted, shown []string, found []Found) *Cached {
 	}
 }
 
-// Add looks at one answer: the path behind /3 and the query of its question, its body, and where it is from. Answers to
-// other questions than for details and searches tell nothing.
+// Add looks at one cached answer: path (without /3) and query of its question, its body, and its origin.
 func (c *Cached) Add(path, query string, body []byte, origin match.Origin) {
 	inLanguage := false
 	if q, err := url.ParseQuery(query); err == nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Note returns what media servers are told of an entry, a series with all its episodes, by the same questions that
-// decide about files. AniDB's id and those that follow from it are there only where one anime is the whole entry.
+// Note returns what media servers read about an entry. AniDB's id is there only if one anime is the whole entry.
 func (d *Deciders) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, error) {
 	if kind == match.Movie {
 		film, _, err := d.source.film(ctx, id)
@@ -123,8 +122,7 @@ func pathOr(p *string) string {
 	return *p
 }
 
-// languages are those in which titles are to be shown, such as "ko-KR", best first; the first is that in which TMDB is
-// asked.
+// languages are those to show titles in, such as "ko-KR", best first; TMDB is asked in the first.
 type languages []string
 
 func (l languages) first() string {
@@ -134,8 +132,8 @@ func (l languages) first() string {
 	return l[0]
 }
 
-// named gives an entry the title in the first of the languages that TMDB has, and returns it. TMDB itself knows one
-// language, and answers with the original title where it has none in that.
+// named gives an entry its title in the first language that has one. TMDB knows one language per request, and falls
+// back to the original title.
 func (l languages) named(e *match.Entry) *match.Entry {
 	for i, tag := range l {
 		if len(l) == 1 {
@@ -171,9 +169,7 @@ func translationOf(e *match.Entry, language, region string) string {
 	return other
 }
 
-// name gives what was found by a row of a search alone the title in the first of the languages that TMDB has, which
-// needs the details: it may show the original title for want of one in the first language. Where the details can't be
-// had it keeps the title that it has.
+// name asks for the details of an entry that a search row alone decided: the row may show the original title.
 func (d *Deciders) name(ctx context.Context, res *match.Resolution) {
 	if len(d.shown) < 2 || res.Status != match.Matched || res.Entry != nil || res.ID == 0 ||
 		res.Title != res.OriginalTitle {

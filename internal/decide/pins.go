@@ -15,8 +15,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// choices are the user's pins in a run: those of the file when it began, and those made since by answers to its
-// questions.
+// choices are the pins of the file when the run began, and those made since by a person's answers.
 type choices struct {
 	store *pins.Store
 
@@ -121,8 +120,7 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	return out, true
 }
 
-// within takes a place away that lies outside the season that a pin names: the person's word is never passed off as
-// that of another season. Specials that a folder's or a title's pin finds in season 0 stay there: it is not about them.
+// within refuses a place outside the season that a pin names. Specials that a folder's or a title's pin finds stay.
 func within(d match.Decision, pin pins.Pin, e *match.Entry) match.Decision {
 	season := *pin.Season
 	if d.Season != nil && (*d.Season == season || *d.Season == 0) {
@@ -155,8 +153,8 @@ func (e *pinnedToNothing) Text() lang.Text {
 
 func (e *pinnedToNothing) Unwrap() error { return e.cause }
 
-// corrected returns a reading with the season and offset of a pin. The pin of a single file also turns a special into a
-// regular episode, and counts a name without a number as episode 0; the pin of a folder does not.
+// corrected applies the season and offset of a pin. The pin of a single file also turns a special into a regular
+// episode.
 func corrected(r release.Release, p pins.Pin) release.Release {
 	single := p.Path != "" && filepath.Clean(p.Path) == absolutePath(r.Path)
 	if p.Season != nil {
@@ -177,8 +175,7 @@ func corrected(r release.Release, p pins.Pin) release.Release {
 	return r
 }
 
-// unverified decides a pending file by the pin alone: the entry, and the episode if the pin names the season; otherwise
-// a series stays pending. The decision keeps the error, so it is not remembered and the next run fills in the titles.
+// unverified decides a file by the pin alone. The decision keeps the error, so the next run fills in the titles.
 func unverified(d match.Decision, r release.Release, p pins.Pin, cause error) match.Decision {
 	if d.Status != match.Pending {
 		return d

@@ -15,8 +15,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// source is a match.Source over a TMDB client: it turns wire structs into the matcher's values and notes where each
-// answer came from. Decoded answers are kept while the run lasts, so a series in many folders is decoded once.
+// source is a match.Source over a TMDB client.
 type source struct {
 	client   *tmdb.Client
 	language string    // in which TMDB is asked
@@ -245,8 +244,7 @@ func externalIDs(ids *tmdb.ExternalIDs) match.IDs {
 	return match.IDs{IMDb: ids.IMDbID, TVDB: ids.TVDBID}
 }
 
-// titlesOf merges translated and alternative titles; TMDB repeats many of them. Translated ones stand first: they are
-// those that TMDB shows, and what is decided must not depend on the language in which it was asked.
+// titlesOf puts translations first: what is decided must not depend on the language in which TMDB was asked.
 func titlesOf(alternative *tmdb.AlternativeTitles, translated *tmdb.Translations) []match.AltTitle {
 	var out []match.AltTitle
 	if translated != nil {
@@ -274,8 +272,7 @@ func genresOf(genres []tmdb.Genre) []int {
 	return ids
 }
 
-// memo keeps decoded answers for one run; when there are too many, all go: the cache has them. Errors are not kept.
-// Callers with the same question at the same time each ask: the cache sends one request for all of them.
+// memo keeps decoded answers for one run. Beyond memoSize all go: the cache has them.
 type memo struct {
 	mu      sync.Mutex
 	answers map[string]decoded

@@ -71,10 +71,8 @@ func importError(file string, err error) error {
 
 const lockPatience = time.Hour // an import ends; waiting for it ends with Ctrl-C
 
-// Import reads the files, whose formats their content tells, and replaces what was imported of their sources before.
-// Everything is read first and sorted, then written into a new file that takes the old one's place: after an error
-// the index is as it was. Processes import one after the other; readers notice nothing. The error is an *ImportError
-// where a file is to blame.
+// Import reads the files, whose formats their content tells, and replaces their sources in the index. After an error
+// the index is as it was. The error is an *ImportError if a file is to blame.
 func Import(ctx context.Context, dir string, files ...string) ([]SourceInfo, error) {
 	inputs := make([]input, len(files))
 	for i, f := range files {

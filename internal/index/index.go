@@ -76,9 +76,8 @@ type exportRow struct {
 	popularity float64
 }
 
-// Candidate is an entry that a title may be. Text is the title as the source writes it. Season is nil where no list
-// says one; Absolute counts over all seasons. Anime is AniDB's id, 0 for what stands in TMDB's exports alone.
-// Original and Popularity are known where TMDB's exports were imported.
+// Candidate is an entry that a title may be. Anime is 0 for an entry that only TMDB's exports have; Original and
+// Popularity are known only if these were imported.
 type Candidate struct {
 	Kind       match.Kind
 	ID         int

@@ -46,9 +46,8 @@ func (x *Index) Close() error { return x.db.Close() }
 // maxFound bounds how many entries of one title are looked at; "Home" is the name of hundreds.
 const maxFound = 200
 
-// Lookup returns the entries that have exactly this title, normalised: those that AniDB's lists know first, then by
-// popularity. Of the anime of one entry those come first whose titles have the same signs: "Title+!" may be the second
-// season of "Title". An anime that Anime-Lists gives several films has one candidate each.
+// Lookup returns the entries that have exactly this title, normalised: those in AniDB's lists first, then by
+// popularity. Titles with the same signs go first: "Title+!" may be the second season of "Title".
 func (x *Index) Lookup(text string) ([]Candidate, error) {
 	key := title.Normalize(text)
 	if key == "" {
@@ -95,8 +94,8 @@ func otherSigns(a, b string) int {
 	return 1
 }
 
-// LookupLoosely returns the entries that AniDB's lists know by a title that differs from this one only in how long
-// vowels, particles and spaces are written, or else by one that goes on with a subtitle.
+// LookupLoosely returns AniDB's entries whose title differs only in long vowels, particles and spaces, or else has a
+// further subtitle.
 func (x *Index) LookupLoosely(text string) ([]Candidate, error) {
 	plain := title.Plain(title.Normalize(text))
 	if len(plain) < leastLoose {

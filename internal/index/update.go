@@ -73,9 +73,8 @@ const (
 
 var errAbsent = lang.Error("there is no such file")
 
-// Update fetches what changed and imports it, all at once. A source that can't be fetched, or is no such list, keeps
-// none of the others from being imported; its Outcome has the error. The error returned is of the import as a whole.
-// Processes update one after the other, so that none fetches what another is fetching.
+// Update fetches what changed and imports it, all at once. A source that fails has its error in its Outcome and does
+// not stop the others. Processes update one after the other.
 func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 	if err := os.MkdirAll(u.Dir, 0o700); err != nil {
 		return nil, lang.Error("make the data folder: %w", err)

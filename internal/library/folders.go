@@ -116,9 +116,8 @@ func (l *links) enter(real string) bool {
 	return true
 }
 
-// follow reports whether a link to the folder real is to be entered: not when the folder was read, when the walk
-// comes to it by itself, or when it holds a root, which is the way to read half a disk by one link. A folder that
-// lies below a root but in a hidden place is followed: the walk would not come.
+// follow reports whether to enter a link to the folder real: not if the walk has read it or comes to it anyway, nor if
+// it holds a root. The walk does not come to hidden places below a root.
 func (l *links) follow(real string) bool {
 	if _, seen := l.entered[key(real)]; seen {
 		return false

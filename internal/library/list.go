@@ -15,10 +15,8 @@ const MaxLine = 1 << 20
 // ErrUTF16 says that a list is UTF-16, as PowerShell's ">" writes it.
 var ErrUTF16 = lang.Error("the list is UTF-16: write it as UTF-8 (PowerShell: | Out-File -Encoding utf8)")
 
-// ReadList calls fn with each path of a list, in order: lines, or with null entries that end with a NUL byte. Empty
-// entries are passed over. Bytes come as they are, valid UTF-8 or not; of a line's end only "\n" or "\r\n" goes (a
-// name that really ends with "\r" needs null). A missing last line end makes no difference. It stops at fn's first
-// error and returns it; an entry longer than MaxLine is an error that gives its number.
+// ReadList calls fn with each path of a list: lines, or with null entries that end with a NUL byte. It skips empty
+// entries and keeps other bytes as they are. It stops at fn's first error.
 func ReadList(r io.Reader, null bool, fn func(path string) error) error {
 	return readEntries(r, null, func(s string) error {
 		if s == "" {

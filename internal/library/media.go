@@ -94,10 +94,9 @@ type subtitleFolder struct {
 	folders []subtitleFolder
 }
 
-// subtitlesOf returns which subtitles belong to each of a folder's videos, in byte order, with the folder in front of
-// those that are in one. A file beside the videos belongs to the one whose stem is the longest that its name begins
-// with. In a folder of subtitles that holds too, or else the season and episode that its name says; in a folder there
-// that is called like a video everything belongs to that. What may belong to several videos belongs to none.
+// subtitlesOf returns the subtitles of each video, in byte order. One beside the videos belongs to the video with the
+// longest stem that its name begins with; in a folder of subtitles the season and episode count as well, and a folder
+// named like a video is that video's. What may belong to several videos belongs to none.
 func subtitlesOf(names, beside []string, folders []subtitleFolder) [][]string {
 	out := make([][]string, len(names))
 	videos := NewVideos(names)

@@ -102,9 +102,8 @@ func (j *job) nextFetch() int {
 	return next
 }
 
-// nextRival returns the contender to fetch whose hidden titles may include the very title that the best contender
-// shows, -1 for none. It looks only if nothing but that title speaks for the best one: the name has no year, and no
-// title in a second script agrees.
+// nextRival returns the contender whose hidden titles may include the title that the best contender shows, -1 for none.
+// It looks only if nothing but that title speaks for the best one.
 func (j *job) nextRival(spent func(scored) bool) int {
 	best := choose(j.pool).ranked[0]
 	looked := slices.ContainsFunc(j.pool, func(c scored) bool { return c.known() && !c.explained })
@@ -173,9 +172,8 @@ func (j *job) rivalled(i int) bool {
 
 const almost = 0.01
 
-// compareFetch orders contenders by the score that fetching them may give. If two may get almost the same, one whose
-// visible titles point to the name goes first, then the one with the shorter original title: sequels, films and
-// spin-offs have longer ones than the work they come from.
+// compareFetch orders contenders by the score that fetching them may give. A shorter original title goes first:
+// sequels, films and spin-offs have longer ones.
 func (j *job) compareFetch(a, b scored) int {
 	steps := func(c scored) float64 { return math.Round(j.potential(c) / almost) }
 	return cmp.Or(cmp.Compare(steps(b), steps(a)), cmp.Compare(b.points(j.s), a.points(j.s)),

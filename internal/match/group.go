@@ -29,9 +29,8 @@ var wantNames = [...]string{"any", "tv", "movie", "special", "nothing", "the wor
 // String is the word used in explanations.
 func (w Want) String() string { return wantNames[w] }
 
-// Series is what the names of some files of one folder say they belong to: one question for all of them. Titles are the
-// readings of the name, the likeliest first; Season is the season hint, 0 with HasSeason false when there is none, Part
-// the part or cour, 0 for none; LastEpisode is the greatest episode number seen and Episodes how many different ones.
+// Series is what the names of some files in one folder say. Titles are the readings, the likeliest first; Episodes is
+// how many different numbers there are, LastEpisode the greatest.
 type Series struct {
 	Titles      []release.Title
 	Season      int
@@ -84,8 +83,7 @@ func Group(files []File) []Series {
 // sharedFolderTitles is how many titles a folder has at least if no single work owns it.
 const sharedFolderTitles = 4
 
-// dropSharedFolderTitles drops the folder's title where the folder holds many works, each with a title in its files'
-// names: a search for "lib" would come before the other readings of the name.
+// dropSharedFolderTitles drops the title of a folder that holds many works: "lib" would be searched for first.
 func dropSharedFolderTitles(all []Series) {
 	own := map[string]map[string]bool{}
 	named := func(s *Series) bool { return len(s.Titles) > 0 && s.Titles[0].From == release.FromName }
@@ -291,8 +289,8 @@ func (s Series) numbered() []release.Title {
 	return out
 }
 
-// weightBeside returns how far a reading is trusted beside the chosen one. The chosen one counts fully, readings of
-// folders less, and a small fragment of it least: "SOS" out of a long title is another work's title.
+// weightBeside returns how far a reading is trusted beside the chosen one. A small fragment counts least: "SOS" out of
+// a long title is another work's title.
 func (r reading) weightBeside(chosen string) float64 {
 	switch {
 	case r.From == release.FromParent:

@@ -10,9 +10,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Hint is what the titles of a name say besides the entry: a season, a part, the year in which it begins, that it is
-// the final one. Arc is the season whose name is in a title, 0 for none. Rest is what the matched reading has after the
-// entry's own title, normalised, "" for nothing. Arcs are all readings with such a rest.
+// Hint is what the titles of a name say besides the entry. Arc is the season whose name is in a title, 0 for none. Rest
+// is what the matched reading has after the entry's own title; Arcs are all readings with such a rest.
 type Hint struct {
 	Season int
 	Part   int
@@ -96,9 +95,8 @@ func (h *Hint) readArcs(others []reading, c scored) {
 	}
 }
 
-// entrySequel is the sequel marker of a reading or of the title it matched. It counts only where the entry also has the
-// title without it, or with another one, and not where the marker is in an official title: the 2 of a show called
-// "Title 2" is no season.
+// entrySequel is the sequel marker of a reading or of the title it matched. It counts only if the entry also has a
+// title without it: the 2 of a show called "Title 2" is no season.
 func entrySequel(norm string, matched named, titles []named) Sequel {
 	base, seq := splitSequel(norm)
 	if seq.Zero() {
@@ -119,10 +117,9 @@ func entrySequel(norm string, matched named, titles []named) Sequel {
 
 const shareOfLonger = 8
 
-// namesShow reports whether a text names the show as a whole although the entry has a shorter title that it begins
-// with. It does if it is an official title or two titles in a row, or if an eighth of the titles that are longer than
-// the short one begin with the whole text. If the short title is an official one, only titles that count seasons after
-// the text show that: others may be titles of one part of the show.
+// namesShow reports whether a text names the whole show although the entry has a shorter title that it begins with: it
+// is an official title, two titles in a row, or the beginning of an eighth of the longer titles. Beside an official
+// short title only titles with a season after the text count: others may belong to one part of the show.
 func namesShow(text string, matched named, titles []named) bool {
 	if matched.primary && title.Similarity(text, matched.norm) >= 0.97 {
 		return true
@@ -145,8 +142,7 @@ func namesShow(text string, matched named, titles []named) bool {
 	return longerThanText > 0 && longerThanText*shareOfLonger >= longer
 }
 
-// signsOfSequel returns the signs by which alone a title differs from the show's own, as sequels do: "Title!!",
-// "Title'", "Title √A". It is "" if the show as a whole is written with them, or if no title is written without.
+// signsOfSequel returns the signs by which alone a title differs from the show's own: "Title!!", "Title'", "Title √A".
 func signsOfSequel(text string, e *Entry) string {
 	folded, own := title.Normalize(text), title.Signs(text)
 	if own == "" {
@@ -193,9 +189,9 @@ func afterTitle(text string, titles []named) string {
 	return strings.TrimSpace(strings.TrimPrefix(text, leadingTitle(text, titles)))
 }
 
-// arcByWord finds the only season whose name shares a word with the name: "Title Minami Hen" is the season that TMDB
-// calls "Title: Minami Saga", because translations keep the names of people and places. The first season mostly has no
-// name; its words are those that the show's own titles end with. 0 for none, or for several.
+// arcByWord finds the only season whose name shares a word with the title: "Title Minami Hen" is the season "Title:
+// Minami Saga", because translations keep names. The first season mostly has no name, so the subtitles of the show
+// stand for it. 0 for none, or for several.
 func arcByWord(p *placer) int {
 	seasons := map[string][]int{} // whose names have a word
 	var withShow []int            // whose names have the show's title as well
@@ -247,9 +243,8 @@ func (p *placer) showHasSubtitle() bool {
 	return slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" })
 }
 
-// distinctiveWords are the words of a text that may be names, without those of a subtitle that any title of the show
-// has: "Minami Kitan" says no more than "Minami" if the show is "Title: Kitan" as well. Subtitles that end in a word
-// for an arc are skipped (they are the text, translated), and so are those in another script.
+// distinctiveWords drops the words of a subtitle that the show has: "Minami Kitan" says no more than "Minami" if the
+// show is "Title: Kitan" as well. Subtitles that end in a word for an arc are the text, translated.
 func distinctiveWords(p *placer, text string) []string {
 	words := nameWords(text)
 	for _, t := range p.titles {

@@ -35,9 +35,8 @@ const (
 	Failed    Status = "error"     // asking failed in a way that running again will not mend
 )
 
-// File is one name to match. Index is the caller's own number for it and is not interpreted. Media says that somebody
-// listed the name as media: an extra is then matched to the work it belongs to, without an episode, where that is
-// certain.
+// File is one name to match. Index is the caller's own. Media: somebody listed the name, so an extra is matched to its
+// work.
 type File struct {
 	Index   int
 	Release release.Release
@@ -60,9 +59,8 @@ type Seen struct {
 	ReadAt time.Time
 }
 
-// Outcome is what became of a series: the entry, and who and what it stands on. Confidence, 0 to 1, estimates that Kind
-// and ID are right. Err is what the Source returned, untouched, when that kept the series from being decided (status
-// pending or error is the caller's to tell from it; the matcher says pending).
+// Outcome is the entry of a series and what it stands on. Confidence, 0 to 1, estimates that Kind and ID are right. Err
+// is the Source's error, untouched, if that kept the series pending.
 type Outcome struct {
 	Status        Status
 	Confidence    float64
@@ -80,9 +78,8 @@ type Outcome struct {
 	Err           error
 }
 
-// Decision is the answer for one file. Season is nil and Episodes empty where they are not known: season 0 and episode
-// 0 are values. EpisodeConfidence, 0 to 1, estimates that both are right if the entry is; nil where no place was looked
-// for.
+// Decision is the answer for one file. Season is nil and Episodes empty if unknown: 0 is a value. EpisodeConfidence
+// estimates that both are right if the entry is; nil if no place was looked for.
 type Decision struct {
 	Outcome
 
@@ -94,7 +91,7 @@ type Decision struct {
 	IDs               IDs // of a matched file
 }
 
-// IDs are what other catalogues call an entry, or the part of it that a file is; zero where that is not known.
+// IDs are the ids of an entry, or of the part of it that a file is, in other catalogues.
 type IDs struct {
 	IMDb                      string
 	TVDB, AniDB, AniList, MAL int
@@ -144,8 +141,7 @@ const (
 	Movie Kind = "movie" // a film
 )
 
-// Source answers the matcher's questions; it is the only step with I/O. Implementations are shared by many
-// goroutines. Errors are handed on untouched in Decision.Err. An id that does not exist is an error too.
+// Source answers the matcher's questions; it is the only step with I/O. Goroutines share it.
 type Source interface {
 	// Search returns the rows that TMDB's search for the query's kind gives, in TMDB's order.
 	// The order carries no weight.
@@ -156,15 +152,14 @@ type Source interface {
 	Group(ctx context.Context, id string) (*EpisodeGroup, Origin, error)
 }
 
-// SeasonNamer is a Source that can tell the names of a series' seasons in another language than the one it otherwise
-// answers in. It is asked only for titles that name an arc in a script of their own.
+// SeasonNamer is a Source that knows season names in other languages. It is asked only about titles that name an arc.
 type SeasonNamer interface {
 	// SeasonNames returns the season names of a series by season number. language is like "zh-CN".
 	SeasonNames(ctx context.Context, id int, language string) (map[int]string, Origin, error)
 }
 
-// Query is one search: the kind to look among, NFC text with its words separated by single spaces, a year, 0 for none,
-// and the page of results, 0 or 1 for the first. For a series the year is any year in which an episode aired.
+// Query is one search. Text is NFC with single spaces; Year is 0 for none, for a series any year in which it aired;
+// Page is 0 or 1 for the first.
 type Query struct {
 	Kind Kind
 	Text string
@@ -187,8 +182,8 @@ var fromNames = [...]string{"network", "cache", "stale"}
 // String is the name that records carry in their field "source".
 func (f From) String() string { return fromNames[f] }
 
-// Origin is where answers came from: From is the least fresh of them, FetchedAt when the oldest cached one was fetched,
-// zero without one. ReadAt is when this process read the last of them.
+// Origin is where answers came from: From is the least fresh, FetchedAt the time of the oldest cached one, ReadAt when
+// this process read the last.
 type Origin struct {
 	From      From
 	FetchedAt time.Time
@@ -220,16 +215,15 @@ type Hit struct {
 	Mapping          *Mapping // what a local index says of the title asked for, if it was found there
 }
 
-// Mapping is what a local mapping (Anime-Lists) says of a title: the season of the entry in which its episodes lie, and
-// how many of that season come before its first. Absolute means that it counts over all seasons from 1 on.
+// Mapping is what Anime-Lists say of a title: its season, and how many of that season's episodes come before its first.
+// Absolute counts over all seasons from 1 on.
 type Mapping struct {
 	Season   int
 	Offset   int
 	Absolute bool
 }
 
-// Entry is what one details request tells about a series or a film. A film has no Seasons and no Groups.
-// EpisodeCount is TMDB's own number of regular episodes, 0 if unknown.
+// Entry is what one details request tells about a series or a film. EpisodeCount is TMDB's own number, 0 if unknown.
 type Entry struct {
 	Kind             Kind
 	ID               int
@@ -270,8 +264,8 @@ type Episode struct {
 	AirDate string
 }
 
-// GroupRef names an episode group of a series. Type is TMDB's: 1 original air date, 2 absolute, 3 DVD,
-// 4 digital, 5 story arc, 6 production, 7 TV. Episodes is how many it has.
+// GroupRef names an episode group. Type is TMDB's: 1 original air date, 2 absolute, 3 DVD, 4 digital, 5 story arc, 6
+// production, 7 TV.
 type GroupRef struct {
 	ID       string
 	Name     string

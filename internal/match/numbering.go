@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// numberings are the strategies by which all files of a folder have a place, by who released them and what their names
-// say of season and part.
+// numberings are the strategies that place all files of a folder, by group, season and part.
 type numberings map[numbered]numbering
 
 type numbered struct {
@@ -135,8 +134,7 @@ func (p *placer) groupSlots(list []GroupEpisode) []slot {
 	})
 }
 
-// group fetches the group of a type whose size is nearest to the show's. Groups without more than a tenth of the show
-// are outdated or about something else.
+// group fetches the group of a type whose size is nearest to the show's. Much smaller ones are outdated.
 func (p *placer) group(kind int) *EpisodeGroup {
 	var refs []GroupRef
 	for _, g := range p.e.Groups {

@@ -13,9 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// Place decides the files of one resolved series, which lie in one folder, in their order: they have one numbering,
-// that in which all of them have a place. It asks the Source for an episode group at most twice, and only for numbers
-// that the seasons do not have.
+// Place decides the files of one series in one folder, in their order and with one numbering. It asks for at most two
+// episode groups, and only for numbers that the seasons lack.
 func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []Decision {
 	out := make([]Decision, len(files))
 	places := make([]placement, len(files))
@@ -91,8 +90,7 @@ func (d *Decision) include(o Origin) {
 	}
 }
 
-// placement is where a file belongs: its episodes, in a season, which may be all that is known. trust is the chance
-// that this is right. ok reports whether there is a place at all; why says how it was found, or why there is none.
+// placement is where a file belongs. trust is the chance that this is right; why says how it was found, or why not.
 type placement struct {
 	ok     bool
 	season int
@@ -174,9 +172,8 @@ func (p *placer) note(format string, args ...any) {
 	p.steps = append(p.steps, lang.Textf(format, args...))
 }
 
-// strategies are the ways to place regular episodes, in the order of trust. Each works on the fetched list of episodes
-// and either places all episodes of the file or leaves it to the next. When none can, the file keeps its id and says
-// why it has no season: a wrong episode is worse than none.
+// strategies place regular episodes, in the order of trust; each places all episodes of the file or none. If none can,
+// the file keeps its id: a wrong episode is worse than none.
 var strategies = []func(*placer) placement{
 	byMapping, byLaterCour, bySeason, byYear, byArc, byFinal,
 	byPart, byRuns, byGroup, byLength, byRest, byPosition,

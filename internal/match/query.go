@@ -13,9 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Queries lists the searches for a series, the likeliest to help first, without repetitions. It may list more than
-// may be asked: Resolve stops at the first convincing answer, and after Options.MaxSearches. Films and series are both
-// asked for only where the name does not tell which it is; the other kind comes last, in case the name lied.
+// Queries lists the searches for a series, the likeliest to help first. Films and series are both asked for only if the
+// name does not tell which it is; the other kind comes last, in case the name lied.
 func Queries(s Series, want Kind) []Query {
 	first, second := kindsOf(s.Want)
 	if len(first) > 1 && s.Likelier() != first[0] {
@@ -98,15 +97,13 @@ func kindsOf(w Want) (first, second []Kind) {
 	}
 }
 
-// Parts are the spellings by which a list of titles may know the series where it does not know the title as read:
-// without a sequel's number, a remark, a subtitle, or the part in another script. The likeliest comes first.
+// Parts are shorter spellings that a list may have: without a sequel's number, a remark, a subtitle or another script.
 func (s Series) Parts() []string {
 	_, bases, parts, _ := variants(s.Titles)
 	return slices.Concat(bases, parts)
 }
 
-// Likelier is the kind to ask for first. A name that does not tell is likelier a film's where it is that of one media
-// file; a folder or a release without episodes is more often a whole series.
+// Likelier is the kind to ask for first. A name that does not tell is likelier a film's if it is one media file's.
 func (s Series) Likelier() Kind {
 	first, _ := kindsOf(s.Want)
 	if s.Want == WantAny && len(s.Files) == 1 && s.Files[0].Release.Extension != "" {
@@ -310,10 +307,9 @@ func scriptClass(r rune) int {
 	return 0
 }
 
-// likelyFirst sorts readings by how likely a search finds them. Chinese titles come last: each region has its own. An
-// unlisted title in Latin letters is likely misspelt, because lists of titles have nearly all of these; it comes after
-// others that are more than one word. Few Latin titles mark long vowels, and a search with the mark does not find "ou".
-// A word that begins with digits may be a number with a remark ("09EX").
+// likelyFirst sorts readings by how likely a search finds them. Each Chinese region has its own titles; an unlisted
+// Latin title is likely misspelt; a search with a long vowel's mark does not find "ou"; "09EX" may be a number with a
+// remark.
 func likelyFirst(texts []string, unlisted bool) {
 	rank := func(t string) int {
 		script := title.Script(t)

@@ -49,8 +49,7 @@ type Resolver struct {
 	Options Options
 }
 
-// Resolution is the entry of a series, the confidence in it, and what Place needs. Entry is nil unless Status is
-// Matched; it may also be nil for a film whose search row was enough.
+// Resolution is the entry of a series and what Place needs. Entry may be nil for a film whose search row was enough.
 type Resolution struct {
 	Outcome
 
@@ -204,8 +203,8 @@ func (j *job) shown() bool {
 	return slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
 }
 
-// namesWholeEntry reports whether the title that agrees best surely names an entry, and not one of its films, specials
-// or sequels: an official title, a reading of the original one, or any title of a film.
+// namesWholeEntry reports whether the best title surely names the whole entry, not one of its films, specials or
+// sequels.
 func (j *job) namesWholeEntry() bool {
 	best := choose(j.pool).ranked[0]
 	return best.hit.Kind == Movie || best.like.title.primary || title.Reads(best.hit.OriginalTitle, best.like.title.text)

@@ -73,8 +73,8 @@ func (e *Entry) HasSeason(n int) bool {
 	return ok
 }
 
-// runs cuts a list of slots at each new season, and between two known air dates that are more than gap apart. One
-// episode whose date does not fit its neighbours (an error, a late broadcast) cuts nothing.
+// runs cuts a list at each new season, and where two air dates are more than gap apart. One date that does not fit its
+// neighbours (an error, a late broadcast) cuts nothing.
 func runs(list []slot, gap time.Duration) [][]slot {
 	var out [][]slot
 	start := 0
@@ -230,8 +230,7 @@ func byRuns(p *placer) placement {
 	return placement{}
 }
 
-// byLength is for the name of a part that no season has. It takes the only season that is long enough, if there are
-// fewer specials.
+// byLength is for a part that no season is named after: it takes the only season that is long enough.
 func byLength(p *placer) placement {
 	if p.season > 0 || p.part > 0 || p.hint.Rest == "" {
 		return placement{}
@@ -253,8 +252,8 @@ func byLength(p *placer) placement {
 	return p.found(literal(seasonSlots(p.all, only), p.eps), viaLength, "only season %d has as many episodes", only)
 }
 
-// comparable reports whether a season's name begins with the same unofficial title as a reading does. Both are then in
-// one language, and a season that the reading meant would have matched.
+// comparable reports whether a season's name begins with the same unofficial title as a reading. Both are in one
+// language then, and the right season would have matched.
 func (p *placer) comparable(season string) bool {
 	plain := leadingTitle(title.Normalize(season), p.titles)
 	return !official(p.titles, plain) && slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool {
@@ -262,8 +261,7 @@ func (p *placer) comparable(season string) bool {
 	})
 }
 
-// byRest is for the name of a part that no season has, of a show with two seasons. It takes the second, if the first is
-// what the show's own title means and the specials are too few.
+// byRest is for a part that no season is named after, of a show with two seasons: it takes the second.
 func byRest(p *placer) placement {
 	if p.season > 0 || p.part > 0 || p.hint.Rest == "" || p.hint.Arc > 0 || p.year != 0 {
 		return placement{}

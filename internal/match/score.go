@@ -330,9 +330,8 @@ func (c scored) likely() float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// contradicted reports whether the titles of a name in two scripts disagree about an entry: works may share the one
-// that agrees, because it is one word without spaces or a piece of a longer title, and the one in the other script is
-// like none of the entry's.
+// contradicted reports whether one of a name's titles, in another script, is like none of the entry's, while works may
+// share the title that agrees: one short word, or a piece of a longer title.
 func (c scored) contradicted(s question) bool {
 	read := c.like.read.Text
 	own := spaceless(read)

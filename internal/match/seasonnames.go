@@ -62,8 +62,8 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 	return best
 }
 
-// arcRead finds the season whose Japanese name most likely reads like the rest of the title; 0 for none, or if another
-// Japanese title of the entry, which may name another part, fits better.
+// arcRead finds the season whose Japanese name reads like the rest of the title; 0 if another Japanese title fits
+// better.
 func arcRead(e *Entry, titles []named, rest string) int {
 	type japanese struct {
 		season int
@@ -110,8 +110,7 @@ func eastAsian(e *Entry) bool {
 	return len(named) > 0 && !slices.ContainsFunc(named, other)
 }
 
-// arcLanguage returns the reading that may be the name of a season in another language, and that language; "" for none.
-// In Latin letters seasons usually have their names at hand.
+// arcLanguage returns the reading that may name a season in another language, and that language; "" for none.
 func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {
 	for _, a := range arcs {
 		switch title.Script(a.Text) {
@@ -137,8 +136,8 @@ func chineseOf(titles []named) string {
 	return "zh-CN"
 }
 
-// plainName reports whether a season has the show's own title for a name. If only signs tell the two apart ("Title!"
-// and "Title!!"), the text must have those of the season.
+// plainName reports whether a season is named like the show. If only signs tell them apart ("Title!" and "Title!!"),
+// the text decides.
 func plainName(e *Entry, season, text string) bool {
 	for _, t := range []string{e.Title, e.OriginalTitle} {
 		base, _ := splitSequel(title.Normalize(t))
@@ -167,9 +166,8 @@ func withoutArcWord(s string) string {
 	return s
 }
 
-// bySeasonName is for a season that the name counts within a part of the show, and TMDB over all of it: "Title Arc
-// Season 3" is the season of that name, whatever its number, and "題 第五季 / Title Arc" the one whose name is the title
-// without a number.
+// bySeasonName is for seasons that the name counts within a part: "Title Arc Season 3" is the season of that name,
+// whatever its number, and "題 第五季 / Title Arc" the one named like the title without a number.
 func bySeasonName(p *placer) placement {
 	if !p.stated() || !p.severalSeasons() {
 		return placement{}
@@ -219,8 +217,7 @@ func seasonByNumberedName(p *placer, e *Entry) int {
 	return found
 }
 
-// seasonByOtherTitle returns the season whose whole name is one of the file's titles, if the stated number may belong
-// to another title, in another script, and TMDB's season of that number has another name; 0 for none.
+// seasonByOtherTitle returns the season named like one title while the stated number may belong to another; 0 for none.
 func seasonByOtherTitle(p *placer) int {
 	stated, ok := p.e.season(p.season)
 	if !ok || placeholderSeason(title.Normalize(stated.Name)) || p.hasReading(title.Normalize(stated.Name)) {

@@ -13,8 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/wordlist"
 )
 
-// Sequel is what the end of a title says of season, part and year: "2nd Season", "II", "Part 2", "第二季", "(2016)". Names
-// and TMDB's alternative titles tell sequels apart so. Fields are 0 where it says nothing.
+// Sequel is what the end of a title says: "2nd Season", "II", "Part 2", "第二季", "(2016)". Fields are 0 if it says
+// nothing.
 type Sequel struct {
 	Season int
 	Part   int
@@ -36,8 +36,7 @@ var (
 	yearTailRE = lazyregexp.New(`^(.+) ((?:19[3-9]|20[0-4])\d)$`)
 )
 
-// splitSequel cuts the sequel marker off a normalised title (title.Normalize) and returns the base title with what
-// the marker says. The base is never empty; a title that is nothing but a number is its own base.
+// splitSequel cuts the sequel marker off a normalised title. A title that is nothing but a number is its own base.
 func splitSequel(norm string) (string, Sequel) {
 	base, seq := norm, Sequel{}
 	for range 3 { // year, part and season may follow one another
@@ -122,9 +121,8 @@ func (t *tail) numberAfter(words map[string]bool) int {
 
 func none() (string, Sequel) { return "", Sequel{} }
 
-// markers are the ways in which the end of a title says which sequel it is, tried from the top. words is how many words
-// a title must have for a rule. cut returns the title without the marker and what the marker says, a zero Sequel where
-// the rule does not apply. example is a title whose end the rule takes: base is left, and it says seq.
+// markers are the ways in which a title ends in a sequel's mark, tried from the top. A rule needs that many words; cut
+// returns the title without the mark and what the mark says. Each row has an example and what is read from it.
 var markers = []struct {
 	name    string
 	words   int

@@ -71,8 +71,8 @@ func specialNameOf(text string) specialName {
 	return n
 }
 
-// specialTitle finds the one special that has the file's title or episode title, or the same part after a title of the
-// show, which may be another one: "Title: Part" and "題 Part".
+// specialTitle finds the one special with the file's title or episode title, or with the same part after a title of the
+// show: "Title: Part" and "題 Part".
 func specialTitle(p *placer) placement {
 	if len(p.specials) == 0 {
 		return placement{}
@@ -210,8 +210,7 @@ func specialDate(p *placer) placement {
 	return p.one(hits, lang.Textf("the specials of %d", p.year))
 }
 
-// onlySpecial takes the only special for a file without an episode number that names a part of the show, or has an
-// alternative title that no official one reads like.
+// onlySpecial takes the only special for a file without a number that names a part of the show.
 func onlySpecial(p *placer) placement {
 	if len(p.specials) != 1 || p.rel.Extension == "" || p.hint.Arc > 0 || p.part > 0 {
 		return placement{}
@@ -227,8 +226,8 @@ func onlySpecial(p *placer) placement {
 	return p.found(p.specials, viaOnlySpecial, "%q names a part of the show, and there is only one special", p.hint.Rest)
 }
 
-// onlyWork takes the special with the file's number for the name of a part, if the show has one season without such a
-// name, and all specials are numbered parts of one work.
+// onlyWork takes the special with the file's number if the show has one season and all specials are numbered parts of
+// one work.
 func onlyWork(p *placer) placement {
 	if len(p.specials) < 2 || len(p.eps) != 1 || p.severalSeasons() || p.hint.Rest == "" || p.hint.Arc > 0 || p.part > 0 ||
 		p.season > 0 || p.showHasSubtitle() ||

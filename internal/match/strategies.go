@@ -11,8 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// byMapping uses the imported lists: the n-th episode of a season after an offset, by position. A season that the name
-// states and TMDB has wins over them.
+// byMapping uses the imported lists. A season that the name states and TMDB has wins over them.
 func byMapping(p *placer) placement {
 	if p.mapping == nil {
 		return placement{}
@@ -37,9 +36,8 @@ func byMapping(p *placer) placement {
 		"by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
 }
 
-// byOverall uses a number over all seasons beside the season's own, "38 (S02E14)": it decides between two readings of
-// the season. If both lie in one season, that season's number is believed. A number that equals the season's ("S01E108
-// - Episode 108") counts nothing else.
+// byOverall uses a number over all seasons beside the season's own, "38 (S02E14)". If both lie in one season, that
+// season's number is believed.
 func byOverall(p *placer) placement {
 	if len(p.rel.Overall) == 0 || len(p.rel.Overall) != len(p.eps) || slices.Equal(whole(p.rel.Overall), p.eps) {
 		return placement{}
@@ -55,8 +53,8 @@ func byOverall(p *placer) placement {
 
 func (p *placer) stated() bool { return len(p.rel.Seasons) > 0 }
 
-// bySeason takes the season of the name as TMDB's. Numbers that the season lacks count from the first season if that
-// leads into the same season, or are positions in a season that does not start at 1.
+// bySeason takes the season of the name as TMDB's. Numbers that it lacks count from the first season if that leads into
+// the same season, or are positions in a season that does not start at 1.
 func bySeason(p *placer) placement {
 	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || p.arcHasPart(p.season)) {
 		return placement{}
@@ -112,8 +110,7 @@ func (p *placer) arcHasPart(n int) bool {
 	return n > 1 && p.hint.Arc != n && len(runs(seasonSlots(p.all, p.hint.Arc), courGap)) == n
 }
 
-// byArc takes the season whose name is in the title. A season number beside it counts within the arc: "Title Arc 2nd
-// Season" is the arc's second part.
+// byArc takes the season whose name is in the title: "Title Arc 2nd Season" is the arc's second part.
 func byArc(p *placer) placement {
 	arc, by := p.hint.Arc, viaName
 	if arc == 0 && p.season == 0 && p.part == 0 {
@@ -165,8 +162,7 @@ func foreignArc(p *placer) (season int, by *method) {
 	return season, viaReading
 }
 
-// englishArc looks for the arc, or for an alternative title that may be a season's, among the seasons' English names,
-// if TMDB was asked in a language in which they have none; 0 for none.
+// englishArc looks for the arc among the English season names, if TMDB was asked in a language that has none.
 func englishArc(p *placer) int {
 	arcs := p.hint.Arcs
 	if !p.matchedShowTitle() {
@@ -239,8 +235,7 @@ func byPart(p *placer) placement {
 		p.found(literal(part, p.eps), viaPartNumber, "part %d has the number", p.part))
 }
 
-// byFinal takes "Final Season" as the last of several seasons, and trusts that more if a title of the entry says so
-// too. A part beside it is a part of that season.
+// byFinal takes "Final Season" as the last of several, with more trust if a title of the entry says so too.
 func byFinal(p *placer) placement {
 	last := p.all[len(p.all)-1].season
 	if !p.final() || p.season > 0 || last == p.all[0].season {
@@ -262,8 +257,7 @@ func byFinal(p *placer) placement {
 
 func (p *placer) final() bool { return p.hint.Final || p.hint.saysFinal }
 
-// byPosition is for a plain number: the first season's episode if it has that number, else the n-th regular episode
-// over all seasons, or the number itself if numbers go on through the seasons.
+// byPosition is for a plain number: the first season's episode, else the n-th over all seasons.
 func byPosition(p *placer) placement {
 	if p.part > 0 || p.season > 0 && (p.stated() || slices.Max(p.eps) <= longest(p.all)) {
 		return placement{}
@@ -351,8 +345,7 @@ func (p *placer) whole() placement {
 	return placement{ok: true, season: n, method: by, trust: by.trust, why: "a whole season"}
 }
 
-// numberAtEnd takes a number after the title of a single file for its episode, "Title 2.mkv", where the show has one
-// season, without a pause, and nothing of it has that title.
+// numberAtEnd takes the number at the end of a single file's title, "Title 2.mkv", if the show has one season.
 func numberAtEnd(p *placer) placement {
 	if p.rel.Kind != release.Unknown || p.rel.Extension == "" || p.stated() || p.part > 0 || p.severalSeasons() ||
 		len(runs(p.all, courGap)) != 1 || len(p.rel.Titles) == 0 || specialTitle(p).ok {

@@ -84,8 +84,7 @@ type likeness struct {
 	agreed int     // readings in different scripts that agree
 }
 
-// compare finds the best agreement: equal titles first, which is cheap and usual, and the likeness of all pairs only
-// where there are none. Numbers are respected by title.Similarity: "Title 2" is not "Title".
+// compare tries equal titles first, which is cheap and usual, and the likeness of all pairs only if there are none.
 func compare(readings []reading, w wanted, titles []named) likeness {
 	equal := func(a, b string) float64 {
 		if a == b {
@@ -105,8 +104,7 @@ func compare(readings []reading, w wanted, titles []named) likeness {
 	return best
 }
 
-// Whole reports whether the name as a whole is a title of the entry, not only a piece of it whose rest may name another
-// work: "Title Gaiden" is not "Title". It is for callers who have seen no rivals of the entry.
+// Whole reports whether the whole name is a title of the entry: "Title Gaiden" is not "Title".
 func Whole(s Series, e *Entry) bool {
 	var readings []release.Title
 	for i, t := range s.Titles {
@@ -123,8 +121,7 @@ func Whole(s Series, e *Entry) bool {
 
 const almostExact = 0.94
 
-// sameSpelling is for titles in Latin letters that differ only in how long vowels and particles of Japanese are
-// written: "yuusha wo" and "yusha o".
+// sameSpelling is for romanised Japanese: "yuusha wo" and "yusha o".
 func sameSpelling(a, b string) float64 {
 	if title.Plain(a) == title.Plain(b) {
 		return simSpelling
@@ -191,8 +188,8 @@ func pair(r reading, w wanted, t named, alike func(a, b string) float64) (float6
 	return best, file
 }
 
-// markerWeight returns how far a title counts whose marker the reading lacks: almost wholly where the name states that
-// season or year elsewhere, less where the year is there to tell the entry from its namesakes.
+// markerWeight returns how far a title counts if the reading lacks its marker: a year may be there to tell namesakes
+// apart.
 func markerWeight(q Sequel, w wanted) float64 {
 	switch {
 	case q.Zero():

@@ -10,8 +10,7 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// method is how a place was found, and how often such a place is right where nothing casts doubt on it.
-// docs/matching.md has the table of predicted and measured confidences.
+// method is how a place was found, and how often that is right. docs/matching.md has the measured confidences.
 type method struct{ trust float64 }
 
 var (
@@ -45,8 +44,7 @@ var (
 // trustTwins is for a folder in which two numbers have one place.
 const trustTwins = 0.5
 
-// doubts are what makes a place less certain: its trust is multiplied by times for each that applies. why is for
-// people.
+// doubts make a place less certain: each that applies multiplies its trust.
 var doubts = []struct {
 	why     lang.Text
 	times   float64
@@ -176,9 +174,8 @@ func (p *placer) withDoubts(at placement) placement {
 	return at
 }
 
-// seasonUnclear reports whether the title may mean another season than that of a place: the name states neither a
-// season nor a year that picks one, and TMDB has the title only as an alternative one. Those of all seasons and
-// specials are in one list there, and TMDB does not say which is whose.
+// seasonUnclear reports whether the title may mean another season: the name states neither season nor year, and TMDB
+// has the title only as an alternative one, without saying which season's it is.
 func seasonUnclear(p *placer, at placement) bool {
 	t := p.hint.title
 	if t.norm == "" || at.method != viaFirst && at.method != viaCounted || p.stated() || yearPicksSeason(p, at) {

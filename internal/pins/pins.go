@@ -20,9 +20,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Pin is one choice. It is about a path (absolute, a file or a folder with all below it) or about a title as names are
-// read; exactly one of the two is set. Season and Offset say what the names say wrongly: Season is TMDB's number, nil
-// for what the name says, and Offset is added to the episode numbers of the names. Name is for people alone.
+// Pin is one choice, about an absolute path (a file or a folder with all below it) or a title. Season is TMDB's, nil
+// for what the name says; Offset is added to the episode numbers. Name is for people alone.
 type Pin struct {
 	Path   string     `json:"path,omitempty" doc:"the pinned file or folder"`
 	Title  string     `json:"title,omitempty" doc:"or the pinned title"`

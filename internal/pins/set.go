@@ -118,8 +118,7 @@ func (s *Set) Bytes() []byte {
 	return b.Bytes()
 }
 
-// Put makes p the only pin for its subject: in place of the line that had a say so far, or at the end. It returns
-// the pin that it replaced, nil if there was none. p must be valid.
+// Put makes p, which must be valid, the only pin for its subject. It returns the pin that it replaced, nil if none.
 func (s *Set) Put(p Pin) (*Pin, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -254,8 +253,7 @@ const (
 	patience = 10 * time.Second
 )
 
-// Store is the file of pins of one data folder. It is safe for concurrent use, also by several processes: readers take
-// what is there, which is only ever replaced whole; writers hold a lock beside it and read again under it.
+// Store is the file of pins of one data folder. It is safe for concurrent use, also by several processes.
 type Store struct{ path string }
 
 // Open names the store of a data folder, which need not exist yet.
@@ -290,8 +288,7 @@ func (s *Store) Load() (*Set, error) {
 	return set, nil
 }
 
-// Update changes the file: change gets its present content, and what it leaves is written, unless it returns an error
-// or changed nothing. No other process changes the file meanwhile. The returned set is what the file holds now.
+// Update changes the file under a lock, unless change returns an error or changes nothing. It returns the new set.
 func (s *Store) Update(ctx context.Context, change func(*Set) error) (*Set, error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, lang.Error("make the data folder: %w", err)

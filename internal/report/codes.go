@@ -175,8 +175,7 @@ func (o Only) Has(r *Record) bool {
 	return len(o) == 0 || o.names(string(r.Status)) || o.names(NoEpisode) && r.LacksEpisode()
 }
 
-// lists reports whether the summary lists the files of a status one by one, those matched without an episode among
-// them. What running again may mend is always listed.
+// lists reports whether the summary lists the files of a status. What running again may mend is always listed.
 func (o Only) lists(s Status) bool {
 	return len(o) == 0 || o.names(string(s)) || s == Matched && o.names(NoEpisode) || s == Pending || s == Failed
 }

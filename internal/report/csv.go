@@ -18,9 +18,9 @@ func estimate(c *float64) string {
 	return strconv.FormatFloat(*c, 'f', -1, 64)
 }
 
-// csvColumns is the table of columns: name, and how a record fills it. Rows are RFC 4180's: CRLF, quotes doubled, one
-// header line. Spreadsheets run a cell that begins with = + - @, a tab or CR as a formula, and file names come from
-// strangers: such a text cell gets a ' in front, and the path's exact bytes are in path_base64.
+// csvColumns are the columns and how a record fills them. Spreadsheets run a cell that begins with = + - @, a tab or CR
+// as a formula, and file names come from strangers: such a text cell gets a ' in front, and the path's exact bytes are
+// in path_base64.
 var csvColumns = []struct {
 	name string
 	text bool // free text, guarded against formulas

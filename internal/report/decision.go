@@ -18,10 +18,8 @@ import (
 // ErrorFunc returns what an error of a Source means: a code, and a message for people, without secrets.
 type ErrorFunc func(error) (Code, lang.Text)
 
-// FromDecision returns the record of one file: path as it was given (any bytes), what was read from it, and what was
-// decided. For a file that is pending or in error, code explains d.Err, and the code's row decides which of the two it
-// is; a nil code or Err makes it internal. An ambiguous file has candidates but no entry: a script must not take a
-// guess for a match.
+// FromDecision returns the record of one file. code explains d.Err of a file that is pending or in error, and its row
+// decides which of the two it is. An ambiguous file has no entry: a script must not take a guess for a match.
 func FromDecision(path string, rel release.Release, d match.Decision, code ErrorFunc) Record {
 	parsed := ParsedOf(rel)
 	r := Record{

@@ -114,9 +114,8 @@ func (h *Holdings) Series() []int {
 	return ids
 }
 
-// Gaps compares a series with TMDB's list of its seasons, nil where that is not at hand, and returns what is not as it
-// should be, by season. today is YYYY-MM-DD. An episode has aired if its date has come, or if it has none and a later
-// one of its season has aired.
+// Gaps compares a series with TMDB's seasons, nil if these are not at hand. today is YYYY-MM-DD. An episode has aired
+// if its date has come, or if it has none and a later one has aired.
 func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
 	s := h.byID[id]
 	if s == nil {

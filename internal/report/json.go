@@ -29,8 +29,8 @@ import (
 // Field is one JSON field: its name, and when it is there and what it says.
 type Field struct{ Name, Doc string }
 
-// FieldsOf returns the fields of a struct in the order in which they are written: those of a struct within as a.b,
-// those of a list's elements as a[].b. Structs of the types in opaque are not opened.
+// FieldsOf returns the fields of a struct in their order: inner ones as a.b, those of list elements as a[].b. Structs
+// of the types in opaque are not opened.
 func FieldsOf(t reflect.Type, opaque ...reflect.Type) []Field { return fieldsOf(t, "", opaque) }
 
 func fieldsOf(t reflect.Type, prefix string, opaque []reflect.Type) []Field {
@@ -123,8 +123,7 @@ func (f *form) readTags() {
 	}
 }
 
-// AppendJSON appends the struct that v points to as one object on one line. The error is a number that JSON does not
-// have; dst is then worth nothing.
+// AppendJSON appends the struct that v points to as one object on one line. The error is a number that JSON lacks.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	var w jsonText
 	dst = w.value(dst, formOf(reflect.TypeOf(v).Elem()), reflect.ValueOf(v).UnsafePointer())
@@ -173,9 +172,8 @@ func (w *jsonText) list(b []byte, elem *form, first unsafe.Pointer, n int) []byt
 	return append(b, ']')
 }
 
-// object writes a struct. Every field begins with a comma, the first of which becomes the brace. The kinds that most
-// fields have are written here: to ask twice for a field's kind, once whether it is empty and once how it is written,
-// is a third of the work.
+// object writes a struct. The first comma becomes the brace. Asking each field's kind only once saves a third of the
+// time.
 func (w *jsonText) object(b []byte, f *form, p unsafe.Pointer) []byte {
 	start := len(b)
 	for i := range f.fields {
@@ -294,8 +292,7 @@ func AppendLine(dst []byte, v any) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// jsonWriter writes records and a summary as JSON, an object a line: NDJSON, or {"matches":[...],"summary":{...}}.
-// Every write is of whole objects, so a reader never sees half of one.
+// jsonWriter writes an object a line: NDJSON, or {"matches":[...],"summary":{...}}. A reader never sees half an object.
 type jsonWriter struct {
 	*sink
 	explain                            bool

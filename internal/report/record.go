@@ -21,8 +21,7 @@ const (
 	Failed    Status = "error"
 )
 
-// Record is one file's result: one NDJSON line of `match`, written as its tags say. Path holds the path's own bytes,
-// valid UTF-8 or not. Fields without a value are left out; pointers stand where zero is a value.
+// Record is one file's result: one NDJSON line of `match`. Path holds the path's own bytes, valid UTF-8 or not.
 type Record struct {
 	_                 struct{}    `constant:"type=match" doc:"always \"match\""`
 	Path              string      `json:"path" bytes:"path_base64" doc:"the path or name as it was given; bytes that are"`
@@ -115,8 +114,7 @@ type Parsed struct {
 	Extension    string    `json:"extension,omitempty" doc:"without the dot"`
 }
 
-// WorkIDs are a matched work's ids in other catalogues: IMDb's and TVDB's of the whole entry, as TMDB has them, the
-// others of the file's season and episodes, as imported lists have them.
+// WorkIDs are a matched work's ids in other catalogues: IMDb's and TVDB's of the whole entry, the others of its part.
 type WorkIDs struct {
 	IMDB    string `json:"imdb,omitempty" doc:"IMDb's, with its tt"`
 	TVDB    int    `json:"tvdb,omitempty" doc:"TVDB's"`

@@ -9,12 +9,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// seasons is the table with one line for all files of a season: its title, the episodes that are there, how many files
-// they are, and the least of their confidences. Files that need a person stand below it with their folder, as in table;
-// files that were left out don't, unless they are asked for.
-//
-// What is known of a season is held until a folder of another entry begins, so that a folder for each episode makes one
-// line.
+// seasons is the table with one line for all files of a season. Files that need a person stand below it, as in table. A
+// season is held until a folder of another entry begins, so a folder for each episode still makes one line.
 type seasons struct {
 	*table
 	last  string // the folder of the latest file

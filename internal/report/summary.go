@@ -11,9 +11,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Write writes the summary for people, which belongs on stderr: two lines of results and cost, then each kind of
-// trouble with its folders, the reason, and the command that comes next. s is the finished summary, counts included.
-// The error is the writer's, wrapped.
+// Write writes the summary for people: results and cost, then each kind of trouble with its folders, the reason, and
+// the command that comes next.
 func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	var b strings.Builder
 	p := printer{&b, opts}
@@ -218,8 +217,8 @@ func (p printer) para(indent int, s string) {
 
 const shownFolders = 4
 
-// Tally counts records for the summary, and keeps the first few folders of each kind of trouble: its memory does not
-// grow with the library. The zero value is ready. It is not safe for concurrent use.
+// Tally counts records for the summary and keeps the first few folders of each kind of trouble. The zero value is
+// ready.
 type Tally struct {
 	sum         Summary
 	episodeless int // matched files of which the entry is known and the episode is not

@@ -17,9 +17,7 @@ const (
 	titlesFrom = 100
 )
 
-// table prints records folder by folder and series by series, a line for each file, and below it the reason why it is
-// not simply matched. It remembers what it printed, to print each thing once. Column widths follow from the terminal's
-// width alone, so each line can be printed at once.
+// table prints a line for each file, and below it the reason why it is not simply matched, each thing once.
 type table struct {
 	*sink
 	opts    Options

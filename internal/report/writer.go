@@ -50,10 +50,8 @@ type Ending struct {
 	Unrefreshed int       // answers that were to be revalidated and could not be
 }
 
-// Writer writes records in the order in which they come, and a summary at the end. Records are gathered up to
-// heldBytes: a caller that is about to wait for the next one calls Flush first, so that no record waits for another.
-// The first error of the underlying writer (EPIPE, a full disk) is returned, wrapped, by that call and every later one.
-// A Writer is not safe for concurrent use.
+// Writer writes records in order, and a summary at the end. A caller that is about to wait calls Flush first. After the
+// first error of the underlying writer every call returns it.
 type Writer interface {
 	// Match writes one record, at the latest with the next Flush or Close; a season's line waits for the season's end.
 	Match(Record) error

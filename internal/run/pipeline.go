@@ -55,8 +55,8 @@ func (l *Line) record(explain report.ErrorFunc) report.Record {
 	return r
 }
 
-// Decider decides the files of one series, each exactly once, in any order. Series get their turns in the order of the
-// files; a decider that needs a person waits for the turn first.
+// Decider decides the files of one series. One that needs a person waits for its turn, which follows the order of
+// files.
 type Decider interface {
 	Turn() decide.Turn
 	Decide(ctx context.Context, s match.Series, t decide.Turn, decided func(match.File, match.Decision))
@@ -82,11 +82,8 @@ type Counts struct {
 }
 
 // Run decides what produce yields and calls emit with each record, in order, from one goroutine; what a record points
-// to is valid during the call only. pause, if not nil, is called from the same goroutine whenever the next record has
-// to be waited for: what was emitted so far must not wait with it.
-//
-// It returns emit's or produce's error. When ctx ends, what was decided by then is still emitted, and the context's
-// cause is returned.
+// to is valid during the call only. It calls pause, if not nil, whenever the next record has to be waited for. When ctx
+// ends, it emits what was decided by then and returns the context's cause.
 func Run(ctx context.Context, c Config, produce Producer, emit func(report.Record) error, pause func() error) error {
 	p := &pipeline{
 		decider: c.Decider, underway: c.Underway, jobs: c.Jobs, emitRecord: emit, pause: pause,
@@ -98,9 +95,8 @@ func Run(ctx context.Context, c Config, produce Producer, emit func(report.Recor
 	return p.run(ctx, produce, func(l *Line) error { return emit(l.record(c.Explain)) })
 }
 
-// pipeline is one run. Three goroutines hand on to each other: one reads directories, one recalls or begins to decide
-// them, one writes. At most heldLines lines wait for their turn, so memory does not grow with the library and output
-// starts before the walk ends.
+// pipeline is one run: one goroutine reads directories, one recalls or decides them, one writes. At most heldLines
+// lines wait, so memory does not grow with the library and output starts before the walk ends.
 type pipeline struct {
 	decider    Decider
 	underway   int

@@ -50,8 +50,8 @@ func yieldDir(d library.Dir, read func(string) string, yield func(Batch) error) 
 	return nil
 }
 
-// Files produces the paths of a list. Neighbours in the list that are in one directory are decided together. A
-// directory is walked, and files in it that the list names later are not produced again.
+// Files produces the paths of a list; neighbours in one directory are decided together. A directory is walked, and
+// files in it that the list names later are not produced again.
 func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 	return func(ctx context.Context, yield func(Batch) error) error {
 		defer list.Close()
@@ -173,13 +173,9 @@ func (p *pipeline) parse(b Batch) []*Line {
 	return lines
 }
 
-// readFrom returns a function that cuts a path to the part that is read: from the folder of its root on, or from the
-// file's own folder for a path below none of the roots, and from one folder above where that folder only names a
-// season.
-//
-// What is above a PATH that a person named is not the library's: a login name must not become a title that TMDB is
-// asked about, and a result must not depend on how the PATH was spelt. The function is for one goroutine: it caches a
-// folder.
+// readFrom cuts a path to the part that is read: from its root on, or from its own folder, or one above if that is only
+// a season. A login name must not become a title that TMDB is asked about, and a result must not depend on how the path
+// was spelled.
 func readFrom(roots []string) func(string) string {
 	last, front := "", ""
 	return func(path string) string {

@@ -146,8 +146,7 @@ func (b *intake) replayGroup(g *group) bool {
 	return true
 }
 
-// runMemory is the memory of decisions as one run uses it. It never stops a run: what can't be read is decided anew,
-// what can't be kept is decided again next time. A nil *runMemory remembers nothing.
+// runMemory is the memory of decisions in one run, and never stops it. A nil *runMemory remembers nothing.
 type runMemory struct {
 	memory *results.Memory
 	recall bool // false: everything is decided anew, and then remembered
@@ -173,8 +172,7 @@ func (b *Batch) lasting() bool {
 	return len(b.Files) > 0
 }
 
-// recorder gathers what is decided about a batch and remembers it when all of it is: a folder costs one write, however
-// many series it holds.
+// recorder remembers a batch once all of it is decided: a folder costs one write, however many series it holds.
 type recorder struct {
 	memory *runMemory
 	batch  *intake

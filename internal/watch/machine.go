@@ -35,7 +35,7 @@ type Entry struct {
 }
 
 // Machine knows what was seen below a folder, and which folders have settled. Folders are named by their path below the
-// watched one, "." for itself, with slashes. A Machine is for one goroutine.
+// watched one, "." for itself.
 type Machine struct {
 	settle  time.Duration
 	state   *State
@@ -126,9 +126,8 @@ type Group struct {
 	busy    bool
 }
 
-// Due returns the groups that have settled and were not dealt with as they are, and when the next one may have; zero
-// where none is waited for. Those beside them below the same folder of the watched one that have settled stand in
-// beside: a season's poster is about the others, too.
+// Due returns the groups that have settled and are new, and when the next one may have; zero if none is waited for.
+// Settled groups below the same first folder are in beside: a season's poster is about the others, too.
 func (m *Machine) Due(now time.Time, basis string) (due, beside []Group, next time.Time) {
 	settled := map[string][]Group{} // by the first folder, those that are no news
 	news := map[string]bool{}
@@ -227,9 +226,8 @@ func (m *Machine) Entries(dir string) []Entry {
 	return nil
 }
 
-// Dealt takes note of what a batch has done with a group: left says that something of it stays where it is and is tried
-// again when the basis of decisions changes. What has gone from the folders since they were scanned, the batch has
-// moved; what has come is news.
+// Dealt notes that a batch has dealt with a group; left: a part of it is tried again when the basis changes. The batch
+// has moved what has gone from the folders since the scan; what has come is news.
 func (m *Machine) Dealt(g *Group, before map[string][]Entry, basis string, left bool) {
 	delete(m.retries, g.Dir)
 	for _, dir := range g.Folders {
@@ -244,8 +242,7 @@ func (m *Machine) Dealt(g *Group, before map[string][]Entry, basis string, left 
 	}
 }
 
-// RetryLater takes note that a batch could not deal with a group; it is tried again, later each time, at most limit
-// from now.
+// RetryLater notes that a batch failed for a group, which is tried again, later each time, at most limit from now.
 func (m *Machine) RetryLater(now time.Time, g *Group, first, limit time.Duration) {
 	h := m.retries[g.Dir]
 	wait := first << min(h.times, 16)
@@ -311,8 +308,7 @@ func NewState(asked string) *State {
 	return &State{Version: stateVersion, Asked: asked, Folders: map[string]Dealt{}, Told: map[string]string{}}
 }
 
-// ReadState returns the state that a file holds. One that is not there, is damaged, or is about another question, is
-// begun anew: then all is looked at once more, and what is in place stays.
+// ReadState returns the state that a file holds, a new one if that is missing, damaged or about another question.
 func ReadState(file, asked string) (*State, error) {
 	in, err := lockfile.Open(file, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -344,8 +340,7 @@ func (s *State) dealtWith(g *Group, basis string) bool {
 	return known && d.Print == g.Print && (!d.Left || d.Basis == basis)
 }
 
-// Tell reports whether something is to be told of a file, and remembers that it was: once for each version of the file
-// and each reason.
+// Tell reports whether to report something about a file: once for each reason.
 func (s *State) Tell(file, what string) bool {
 	if s.Told[file] == what {
 		return false
@@ -354,8 +349,7 @@ func (s *State) Tell(file, what string) bool {
 	return true
 }
 
-// Forget drops what is remembered of groups that are no more, and of files in the folders that were dealt with but for
-// those that are still left.
+// Forget drops groups that are gone, and files in the folders dealt with unless they are still left.
 func (s *State) Forget(seen func(dir string) bool, dealt []string, left map[string]bool) {
 	looked := map[string]bool{}
 	for _, dir := range dealt {

@@ -98,8 +98,7 @@ type System struct {
 	all  bool
 }
 
-// Listen returns the system's notices of a tree, and of one folder elsewhere. The error is ErrNoNotices where none
-// would come.
+// Listen returns the system's notices of a tree, and of one folder elsewhere, or ErrNoNotices.
 func Listen(t *Tree, elsewhere string) (*System, error) {
 	if withoutNotices[t.root.Type] {
 		return nil, ErrNoNotices

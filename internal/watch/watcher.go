@@ -91,8 +91,8 @@ func New(c Config) *Watcher {
 
 const retryFirst = time.Minute
 
-// presenceCheck is the longest time until a missing watched folder is noticed where the system sends no notice;
-// searchInterval is how often Run then looks for it.
+// presenceCheck is how soon a missing watched folder is noticed without a notice; searchInterval is how often Run then
+// looks for it.
 const presenceCheck, searchInterval = time.Minute, 10 * time.Second
 
 const lookAfter = time.Second / 2

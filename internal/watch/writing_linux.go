@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isWritten reports whether somebody has a file open for writing: then the system gives no lease for reading. Where it
-// gives none to this user, or on this file system, nobody knows.
+// isWritten reports whether somebody has a file open for writing: then the system gives no lease for reading.
 func isWritten(file string) bool {
 	fd, err := unix.Open(file, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {

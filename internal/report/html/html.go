@@ -158,8 +158,7 @@ func rowOf(g *report.Gap) gapRow {
 	return row
 }
 
-// folders knows of each folder whether all files in it and below it were weighed alike: only then does a pin of the
-// folder say nothing of another series.
+// folders knows of each folder whether all files below it were weighed alike: only then may a pin name the folder.
 type folders map[string]*folder
 
 type folder struct {
@@ -211,9 +210,8 @@ func evidenceOf(r *report.Record) string {
 	return b.String()
 }
 
-// pinWords returns the arguments of `anivault pin` for files of one card that were weighed alike, as words of a shell:
-// the folders that hold nothing else, for other files their title where all their names have it, else each file by
-// itself. Paths stand as they were given: the page may be sent on, and shows no more of a machine than its user typed.
+// pinWords returns the arguments of `anivault pin` for files that were weighed alike: folders that hold nothing else,
+// else the title if all names have it, else each file. Paths stand as they were given: the page may be sent on.
 func (all folders) pinWords(records []*report.Record, names bool) []string {
 	var words []string
 	var loose []*report.Record
@@ -252,8 +250,7 @@ func sharedTitle(records []*report.Record) string {
 	return shared
 }
 
-// word is one word of a shell that no command takes for a flag, and that pin takes for a folder where it is one, also
-// where the folder is not there.
+// word is one word of a shell that no command takes for a flag, and pin takes for a folder if it is one.
 func word(s string, dir bool) string {
 	if strings.HasPrefix(s, "-") {
 		s = "./" + s

@@ -20,8 +20,7 @@ type codec struct {
 	blocks
 }
 
-// blocks are the memory of what is read, shared by many records: without them matching an unchanged library again takes
-// four tenths longer. A block that is full is left to the records that have a part of it, and another one begun.
+// blocks are memory that many records share: without them matching an unchanged library again takes four tenths longer.
 type blocks struct {
 	parsed     []report.Parsed
 	ids        []report.IDs
@@ -244,8 +243,7 @@ func (c *codec) seen(s *match.Seen) {
 	c.time(&s.ReadAt)
 }
 
-// RecordBuffer holds the records of a folder that is replayed. Their lists lie in a few blocks of memory, which are
-// used again for the next folder: nothing that they point to is valid then.
+// RecordBuffer holds the records of a folder that is replayed, in memory that the next folder uses again.
 type RecordBuffer struct {
 	List []report.Record
 	codec

@@ -28,8 +28,7 @@ import (
 // Bucket is the name of the memory's bucket in the cache.
 const Bucket = "results"
 
-// Store keeps values by key; *cache.Bucket is one. GetBatch returns one item per key in order, without a Key where
-// there is none, and may return items together with an error.
+// Store keeps values by key. GetBatch returns one item per key in order, without a Key for none, perhaps with an error.
 type Store interface {
 	GetBatch(ctx context.Context, keys []string) ([]cache.Item, error)
 	Put(ctx context.Context, items ...cache.Item) error
@@ -54,8 +53,7 @@ type Question struct {
 	IncludeAdult         bool
 }
 
-// Basis is what decisions stand on besides TMDB's answers. Each is an opaque text that differs whenever the thing
-// differs.
+// Basis is what decisions stand on besides TMDB's answers: texts that differ whenever the thing differs.
 type Basis struct {
 	Program string // the matcher's version
 	Index   string // the title index's
@@ -116,8 +114,7 @@ func (m *Memory) digest(what string, f Files) *digest {
 	return d
 }
 
-// digest is what a sum is made of. Each text goes in with its length, so that no two different lists are the same
-// bytes.
+// digest is what a sum is made of. Each text has its length, so no two different lists are the same bytes.
 type digest []byte
 
 func (d *digest) number(n int64) { *d = binary.AppendVarint(*d, n) }
@@ -154,8 +151,7 @@ func (d *digest) sum() (k Key) {
 	return k
 }
 
-// Folder is files of one folder that are grouped into series together. Part says which of the folder's files these are
-// where that is not all of them.
+// Folder is files of one folder that are grouped together. Part says which of its files, if not all.
 type Folder struct {
 	Files
 	Part string
@@ -172,8 +168,7 @@ func (l *List) Add(k Key, files []int) {
 	l.Keys, l.Files = append(l.Keys, k), append(l.Files, files)
 }
 
-// Lists returns the lists of folders, nil where there is none or anything at all in the folder has changed. With an
-// error of the store the lists are usable all the same.
+// Lists returns the lists of folders, nil if anything in a folder has changed. They are usable even with an error.
 func (m *Memory) Lists(ctx context.Context, folders []Folder) ([]*List, error) {
 	lists := make([]*List, len(folders))
 	keys := make([]string, len(folders))

@@ -14,8 +14,7 @@ import (
 	"github.com/anivault/anivault/internal/wire"
 )
 
-// Decided is a series that was decided just now: one record per file, and the answers and entries that the decisions
-// stand on.
+// Decided is a series that was decided just now: one record per file, and what the decisions stand on.
 type Decided struct {
 	Key     Key
 	Records []report.Record
@@ -51,8 +50,7 @@ type Known struct {
 	records   []byte // still encoded
 }
 
-// lifetimes is how long a decision of each status holds at most, after the oldest answer it stands on: the shortest
-// time for which the cache's policy calls such answers fresh. A status that is not here is never remembered.
+// lifetimes is how long a decision holds at most, after its oldest answer. Other statuses are never remembered.
 var lifetimes = map[report.Status]time.Duration{
 	report.Matched:   longest,
 	report.Ambiguous: longest,
@@ -70,8 +68,7 @@ var (
 	cacheSource   = match.FromCache.String()
 )
 
-// Recall returns what is remembered under each key and still holds, nil for nothing. With an error the results are
-// usable all the same.
+// Recall returns what is remembered under each key and still holds. The results are usable even with an error.
 func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*Known, error) {
 	known := make([]*Known, len(keys))
 	if len(keys) == 0 {
@@ -126,10 +123,8 @@ func (m *Memory) dropOutdated(ctx context.Context, known []*Known) error {
 	return err
 }
 
-// Remember keeps what was decided of a folder's series, and which series the folder has; nothing of a folder for names
-// without one. It leaves out series with a file that must be asked again: one that is pending, has failed, or stands on
-// an expired answer. A record that stood on TMDB's own answer stands on the cache from now on; steps and scores are not
-// remembered.
+// Remember keeps what was decided of a folder's series. It skips series with a file that must be asked again: one that
+// is pending, has failed, or stands on an expired answer.
 func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *List, decided []Decided) error {
 	items := make([]cache.Item, 0, len(decided)+1)
 	for i := range decided {
@@ -190,8 +185,7 @@ func encode(d *Decided, now, until time.Time) []byte {
 	return append(w.Bytes(), body.Bytes()...)
 }
 
-// decode returns nil for what is damaged or holds no longer. What is from the future is not believed: the clock went
-// back, and nothing tells how far.
+// decode returns nil for what is damaged or has expired. What is from the future is not believed: the clock went back.
 func decode(b []byte, now time.Time) *Known {
 	c := codec{Codec: wire.Reader(b)}
 	c.texts = c.dictionary(nil)
@@ -205,8 +199,7 @@ func decode(b []byte, now time.Time) *Known {
 	return k
 }
 
-// Into reads the records into r.List, one for each of some files: indices into files and into r.List. It returns false
-// for what is damaged.
+// Into reads the records of some files into r.List. It returns false for damaged ones.
 func (k *Known) Into(r *RecordBuffer, files []library.File, series []int) bool {
 	if k.count != len(series) {
 		return false
