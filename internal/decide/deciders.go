@@ -180,45 +180,28 @@ func (d *Deciders) bySearch(ctx context.Context, s *series) (resolution, bool) {
 
 type turns struct {
 	mu   sync.Mutex
-	last *turn
+	open []chan struct{} // of turns that are not over, the earliest first; closed at their end
 }
 
 // Turn is the place of one series in the order in which a person is asked. The zero value waits for nothing.
-type Turn struct{ *turn }
-
-type turn struct {
-	before *turn
-	over   <-chan struct{}
-	end    func()
+type Turn struct {
+	of      *turns
+	earlier []chan struct{}
+	over    chan struct{}
 }
 
 func (t *turns) next() Turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.last != nil && t.last.isOver() {
-		t.last = t.last.before // nobody has to wait for it any more
-	}
-	ctx, end := context.WithCancel(context.Background())
-	t.last = &turn{before: t.last, over: ctx.Done(), end: end}
-	return Turn{t.last}
-}
-
-func (t *turn) isOver() bool {
-	select {
-	case <-t.over:
-		return true
-	default:
-		return false
-	}
+	mine := Turn{t, slices.Clone(t.open), make(chan struct{})}
+	t.open = append(t.open, mine.over)
+	return mine
 }
 
 func (t Turn) wait(ctx context.Context) error {
-	if t.turn == nil {
-		return nil
-	}
-	for b := t.before; b != nil; b = b.before {
+	for _, over := range t.earlier {
 		select {
-		case <-b.over:
+		case <-over:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -226,9 +209,13 @@ func (t Turn) wait(ctx context.Context) error {
 	return nil
 }
 
-// End ends the turn.
+// End ends the turn, once.
 func (t Turn) End() {
-	if t.turn != nil {
-		t.end()
+	if t.of == nil {
+		return
 	}
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	t.of.open = slices.DeleteFunc(t.of.open, func(c chan struct{}) bool { return c == t.over })
+	close(t.over)
 }

@@ -188,39 +188,37 @@ func (k *knownTitles) lockTitles(ctx context.Context, s match.Series) (unlock fu
 			titles = append(titles, plain)
 		}
 	}
-	for ctx.Err() == nil {
-		k.mu.Lock()
-		var other chan struct{}
-		for _, t := range titles {
-			if c := k.locked[t]; c != nil {
-				other = c
-			}
-		}
+	k.mu.Lock()
+	for i := 0; i < len(titles); i++ {
+		other := k.locked[titles[i]]
 		if other == nil {
-			if k.locked == nil {
-				k.locked = map[string]chan struct{}{}
-			}
-			mine := make(chan struct{})
-			for _, t := range titles {
-				k.locked[t] = mine
-			}
-			k.mu.Unlock()
-			return func() {
-				k.mu.Lock()
-				defer k.mu.Unlock()
-				for _, t := range titles {
-					delete(k.locked, t)
-				}
-				close(mine)
-			}
+			continue
 		}
 		k.mu.Unlock()
 		select {
 		case <-other:
+			i = -1 // all are looked at again
 		case <-ctx.Done():
+			return func() {}
 		}
+		k.mu.Lock()
 	}
-	return func() {}
+	defer k.mu.Unlock()
+	if k.locked == nil {
+		k.locked = map[string]chan struct{}{}
+	}
+	mine := make(chan struct{})
+	for _, t := range titles {
+		k.locked[t] = mine
+	}
+	return func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		for _, t := range titles {
+			delete(k.locked, t)
+		}
+		close(mine)
+	}
 }
 
 // byMemory takes the only fetched entry with the title. It does not see rivals, so it leaves a series to the search if

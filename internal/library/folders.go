@@ -73,12 +73,8 @@ func (it *item) isFolder() bool { return it.isDir || it.link && it.err == nil &&
 type links struct {
 	roots   []string // real paths of the roots that are folders
 	entered map[[16]byte]struct{}
-	// The files that were yielded because they were named: the latest, and those before them.
-	named, namedEarlier map[[16]byte]struct{}
+	named   map[[16]byte]struct{} // the files that were yielded because they were named
 }
-
-// rememberedFiles bounds the memory that a long list of files takes: one that names a file twice does so soon.
-const rememberedFiles = 1 << 16
 
 func newLinks() *links {
 	return &links{entered: make(map[[16]byte]struct{}), named: make(map[[16]byte]struct{})}
@@ -156,18 +152,13 @@ func (l *links) noteNamed(real string, video bool) bool {
 	if _, seen := l.entered[key(filepath.Dir(real))]; seen && video {
 		return false
 	}
-	if len(l.named) >= rememberedFiles {
-		l.namedEarlier, l.named = l.named, make(map[[16]byte]struct{})
-	}
 	l.named[key(real)] = struct{}{}
 	return true
 }
 
 func (l *links) namedBefore(real string) bool {
-	k := key(real)
-	_, seen := l.named[k]
-	_, earlier := l.namedEarlier[k]
-	return seen || earlier
+	_, seen := l.named[key(real)]
+	return seen
 }
 
 func (l *links) anyNamed() bool { return len(l.named) > 0 }

@@ -91,8 +91,7 @@ func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 	return &Walker{yield: yield, excludes: excludes, onRead: o.Read, links: newLinks()}, nil
 }
 
-// Root walks one more root. What was yielded for an earlier one is not yielded again: a folder never, a file that was
-// named as long as fewer than rememberedFiles others were named since.
+// Root walks one more root. What was yielded for an earlier one is not yielded again.
 func (w *Walker) Root(ctx context.Context, root string) error {
 	for _, real := range folders([]string{root}) {
 		if _, entered := w.links.entered[key(real)]; !entered {

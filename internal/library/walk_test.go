@@ -453,22 +453,3 @@ func TestWhatAListNamesAgainIsYieldedOnce(t *testing.T) {
 		}
 	}
 }
-
-// However long a list is, what is remembered of it is bounded, and a file that is named again soon is known.
-func TestAListOfFilesIsRememberedWithinBounds(t *testing.T) {
-	l := newLinks()
-	name := func(i int) string { return fmt.Sprintf("/lib/%d.mkv", i) }
-	for i := range 3 * rememberedFiles {
-		if !l.noteNamed(name(i), true) {
-			t.Fatalf("%s was not there before", name(i))
-		}
-	}
-	if n := len(l.named) + len(l.namedEarlier); n > 2*rememberedFiles {
-		t.Errorf("%d files are remembered", n)
-	}
-	for _, ago := range []int{1, 2, rememberedFiles} {
-		if l.noteNamed(name(3*rememberedFiles-ago), true) {
-			t.Errorf("a file of %d files ago is forgotten", ago)
-		}
-	}
-}

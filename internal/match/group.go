@@ -68,7 +68,13 @@ func Group(files []File) []Series {
 		if !ok {
 			i = len(out)
 			at[key] = i
-			out = append(out, newSeries(f))
+			r := f.Release
+			s := Series{
+				Titles: distinctTitles(r), Year: r.Year, Part: r.SeasonPart(), Want: wantOf(f), Special: r.Special,
+				IDs: r.IDs, Folder: folderOf(r), Fansub: fansubStyled(r), Modern: modern(r),
+			}
+			s.Season, s.HasSeason = r.Season()
+			out = append(out, s)
 		}
 		s := &out[i]
 		s.Files = append(s.Files, f)
@@ -122,16 +128,6 @@ func keyOf(f File) groupKey {
 		k.special, k.episodes = r.Special, fmt.Sprint(r.Episodes)
 	}
 	return k
-}
-
-func newSeries(f File) Series {
-	r := f.Release
-	s := Series{
-		Titles: distinctTitles(r), Year: r.Year, Part: r.SeasonPart(), Want: wantOf(f), Special: r.Special,
-		IDs: r.IDs, Folder: folderOf(r), Fansub: fansubStyled(r), Modern: modern(r),
-	}
-	s.Season, s.HasSeason = r.Season()
-	return s
 }
 
 func distinctTitles(r release.Release) []release.Title {

@@ -253,27 +253,27 @@ func (j *job) result(ctx context.Context) Resolution {
 		j.fetchAt(ctx, i)
 		v = choose(j.pool)
 	}
-	cands := candidates(v.ranked)
+	out := Outcome{Status: Unmatched, Candidates: candidates(v.ranked)}
 	switch {
 	case j.err != nil &&
 		(len(v.ranked) == 0 || v.confidence < Convincing || v.ranked[0].hit.Kind == TV && !v.ranked[0].known()):
-		return j.finish(Outcome{Status: Pending, Err: j.err, Candidates: cands, Reason: "not everything could be asked"})
+		out.Status, out.Err, out.Reason = Pending, j.err, "not everything could be asked"
 	case len(v.ranked) == 0:
-		return j.finish(Outcome{Status: Unmatched, Reason: "TMDB found nothing for any spelling of the title"})
+		out.Reason = "TMDB found nothing for any spelling of the title"
 	case v.ranked[0].like.sim < leastAlike:
-		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: "TMDB found nothing with a similar title"})
+		out.Reason = "TMDB found nothing with a similar title"
 	case v.ranked[0].likely() < leastLikely:
-		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: doubt(v)})
+		out.Reason = doubt(v)
 	case v.ranked[0].likely() < leastOfFolder && j.onlyFolderSays(v.ranked[0]):
-		return j.finish(Outcome{
-			Status: Unmatched, Candidates: cands,
-			Reason: "the name says nothing, and no work has its folder's title",
-		})
+		out.Reason = "the name says nothing, and no work has its folder's title"
 	case v.confidence < j.r.Options.MinConfidence:
-		return j.finish(Outcome{Status: Ambiguous, Confidence: v.confidence, Candidates: cands, Reason: doubt(v)})
+		out.Status, out.Confidence, out.Reason = Ambiguous, v.confidence, doubt(v)
+	default:
+		best := v.ranked[0]
+		return j.chosen(best, v.confidence, out.Candidates,
+			lang.Textf("%q is %q", best.like.read.Text, best.like.title.text))
 	}
-	best := v.ranked[0]
-	return j.chosen(best, v.confidence, cands, lang.Textf("%q is %q", best.like.read.Text, best.like.title.text))
+	return j.finish(out)
 }
 
 // leastLikely is the chance below which the best contender is not even worth a question. Of many namesakes each is

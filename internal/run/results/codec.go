@@ -11,11 +11,11 @@ import (
 )
 
 // version is that of the stored layout. It is a part of every key, so programs with different ones share a store.
-const version = 10
+const version = 11
 
 type codec struct {
 	wire.Codec
-	texts []string
+	words []string       // the texts that numbers stand for
 	refs  map[string]int // the number of each text; nil: reading
 	blocks
 }
@@ -35,6 +35,18 @@ type blocks struct {
 func writer() *codec { return &codec{refs: map[string]int{}} }
 
 func (c *codec) int(n *int) { wire.Int(&c.Codec, n) }
+
+func (c *codec) ints(list ...*int) {
+	for _, n := range list {
+		c.int(n)
+	}
+}
+
+func (c *codec) texts(list ...*string) {
+	for _, s := range list {
+		c.text(s)
+	}
+}
 
 func (c *codec) count(n int) int { return c.Count(n, math.MaxInt) }
 
@@ -68,8 +80,8 @@ func (c *codec) text(s *string) {
 	if !c.Reading() && *s != "" {
 		known := c.refs[*s]
 		if known == 0 {
-			c.texts = append(c.texts, *s)
-			known = len(c.texts)
+			c.words = append(c.words, *s)
+			known = len(c.words)
 			c.refs[*s] = known
 		}
 		n = uint64(known)
@@ -80,10 +92,10 @@ func (c *codec) text(s *string) {
 	}
 	*s = ""
 	switch {
-	case n > uint64(len(c.texts)):
+	case n > uint64(len(c.words)):
 		c.Fail()
 	case n > 0:
-		*s = c.texts[n-1]
+		*s = c.words[n-1]
 	}
 }
 
@@ -170,71 +182,39 @@ func replayed(r report.Record, now time.Time) report.Record {
 }
 
 func (c *codec) record(r *report.Record) {
-	c.text((*string)(&r.Status))
-	c.text(&r.Kind)
-	c.int(&r.TMDBID)
-	c.text(&r.Title)
-	c.text(&r.OriginalTitle)
-	c.int(&r.Year)
-	c.text(&r.Source)
+	c.texts((*string)(&r.Status), &r.Kind, &r.Title, &r.OriginalTitle, &r.Source, (*string)(&r.Reason), &r.AirDate)
+	c.ints(&r.TMDBID, &r.Year)
 	c.time(&r.CachedAt)
-	c.text((*string)(&r.Reason))
-	optional(c, &c.floats, &r.Confidence, (*codec).float)
-	optional(c, &c.ints, &r.Season, (*codec).int)
-	list(c, &c.ints, &r.Episodes, (*codec).int)
-	optional(c, &c.floats, &r.EpisodeConfidence, (*codec).float)
+	optional(c, &c.blocks.floats, &r.Confidence, (*codec).float)
+	optional(c, &c.blocks.ints, &r.Season, (*codec).int)
+	list(c, &c.blocks.ints, &r.Episodes, (*codec).int)
+	optional(c, &c.blocks.floats, &r.EpisodeConfidence, (*codec).float)
 	list(c, &c.lists, &r.EpisodeTitles, (*codec).text)
-	c.text(&r.AirDate)
-	optional(c, &c.works, &r.IDs, (*codec).workIDs)
-	list(c, &c.candidates, &r.Candidates, (*codec).candidate)
+	optional(c, &c.works, &r.IDs, func(c *codec, d *report.WorkIDs) {
+		c.text(&d.IMDB)
+		c.ints(&d.TVDB, &d.AniDB, &d.AniList, &d.MAL)
+	})
+	list(c, &c.candidates, &r.Candidates, func(c *codec, o *report.Candidate) {
+		c.texts(&o.Kind, &o.Title)
+		c.ints(&o.TMDBID, &o.Year)
+		c.float(&o.Confidence)
+	})
 	optional(c, &c.blocks.parsed, &r.Parsed, (*codec).parsed)
 }
 
-func (c *codec) candidate(o *report.Candidate) {
-	c.text(&o.Kind)
-	c.int(&o.TMDBID)
-	c.text(&o.Title)
-	c.int(&o.Year)
-	c.float(&o.Confidence)
-}
-
 func (c *codec) parsed(p *report.Parsed) {
-	c.text(&p.Title)
-	list(c, &c.lists, &p.Titles, (*codec).text)
-	list(c, &c.ints, &p.Seasons, (*codec).int)
-	optional(c, &c.ints, &p.Season, (*codec).int)
-	list(c, &c.floats, &p.Episodes, (*codec).float)
+	c.texts(&p.Title, &p.Special, &p.EpisodeTitle, &p.Group, &p.Resolution, &p.Checksum, &p.Kind, &p.Source, &p.Video,
+		&p.Audio, &p.Edition, &p.Extension)
+	c.ints(&p.Part, &p.Year, &p.Version)
 	c.bool(&p.Absolute)
-	c.int(&p.Part)
-	c.text(&p.Special)
-	c.text(&p.EpisodeTitle)
-	c.int(&p.Year)
-	optional(c, &c.blocks.ids, &p.IDs, (*codec).ids)
-	c.text(&p.Group)
-	c.text(&p.Resolution)
-	c.int(&p.Version)
-	c.text(&p.Checksum)
-	c.text(&p.Kind)
-	c.text(&p.Source)
-	c.text(&p.Video)
-	c.text(&p.Audio)
-	c.text(&p.Edition)
-	c.text(&p.Extension)
-}
-
-func (c *codec) ids(d *report.IDs) {
-	c.int(&d.TMDB)
-	c.text(&d.IMDB)
-	c.int(&d.TVDB)
-	c.int(&d.AniDB)
-}
-
-func (c *codec) workIDs(d *report.WorkIDs) {
-	c.text(&d.IMDB)
-	c.int(&d.TVDB)
-	c.int(&d.AniDB)
-	c.int(&d.AniList)
-	c.int(&d.MAL)
+	list(c, &c.lists, &p.Titles, (*codec).text)
+	list(c, &c.blocks.ints, &p.Seasons, (*codec).int)
+	optional(c, &c.blocks.ints, &p.Season, (*codec).int)
+	list(c, &c.blocks.floats, &p.Episodes, (*codec).float)
+	optional(c, &c.blocks.ids, &p.IDs, func(c *codec, d *report.IDs) {
+		c.ints(&d.TMDB, &d.TVDB, &d.AniDB)
+		c.text(&d.IMDB)
+	})
 }
 
 func (c *codec) seen(s *match.Seen) {

@@ -181,15 +181,15 @@ func encode(d *Decided, now, until time.Time) []byte {
 		body.record(&r)
 	}
 	w := writer()
-	w.dictionary(body.texts)
+	w.dictionary(body.words)
 	return append(w.Bytes(), body.Bytes()...)
 }
 
 // decode returns nil for what is damaged or has expired. What is from the future is not believed: the clock went back.
 func decode(b []byte, now time.Time) *Known {
 	c := codec{Codec: wire.Reader(b)}
-	c.texts = c.dictionary(nil)
-	k := &Known{texts: c.texts}
+	c.words = c.dictionary(nil)
+	k := &Known{texts: c.words}
 	c.header(k)
 	k.count = c.count(0)
 	k.records = c.Left()
@@ -204,7 +204,7 @@ func (k *Known) Into(r *RecordBuffer, files []library.File, series []int) bool {
 	if k.count != len(series) {
 		return false
 	}
-	r.texts, r.Codec = k.texts, wire.Reader(k.records)
+	r.words, r.Codec = k.texts, wire.Reader(k.records)
 	reserve(&r.blocks.parsed, k.count) // nearly every record has it
 	for _, i := range series {
 		one := &r.List[i]
