@@ -8,6 +8,7 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
+// check is a plan on the way to a run: everything is looked at and nothing is changed.
 type check struct {
 	ctx     context.Context
 	engine  *Engine
@@ -20,16 +21,17 @@ type check struct {
 	parts   map[[2]string]int // a root and a folder below it, as a plan names them → its index in dirs
 	apart   bool              // no name that is taken can be one that a move frees
 	folders folders
-	moves   map[place]int     // the name that a move frees → item
-	inodes  map[[2]uint64]int // the file that a move takes away → item
+	moves   map[place]*item     // by the name that a move frees
+	inodes  map[[2]uint64]*item // by the device and inode of the file that a move takes away
 }
 
 type item struct {
-	op         op
-	unit, line int // in the plan
-	problem    *Problem
-	inPlace    bool // it was done before
-	result     Result
+	op      op
+	line    *organize.Op
+	source  *organize.Root
+	problem *Problem
+	inPlace bool // it was done before
+	result  Result
 }
 
 type seenFolder struct {
@@ -37,7 +39,6 @@ type seenFolder struct {
 	problem *Problem // why it can't be used
 	asked   bool     // whether names can be made in it
 	refused *Problem // why not
-	fresh   []freshName
 }
 
 func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*check, error) {
@@ -50,7 +51,7 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 	}
 	c := &check{
 		ctx: ctx, engine: e, plan: p, apart: organize.Apart(p.Sources, p.Targets),
-		dirs: map[string]int{}, parts: map[[2]string]int{}, moves: map[place]int{}, inodes: map[[2]uint64]int{},
+		dirs: map[string]int{}, parts: map[[2]string]int{}, moves: map[place]*item{}, inodes: map[[2]uint64]*item{},
 	}
 	c.run = &run{runHeader: runHeader{
 		ID: p.ID, Mode: p.Mode, Layout: p.Layout, Absolute: absolute, Sources: p.Sources, Targets: p.Targets,
@@ -65,8 +66,8 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 	c.gather(organize.Bundles(p))
 	c.sources()
 	for i := range c.items {
-		if c.items[i].problem == nil {
-			c.items[i].problem = c.target(i)
+		if it := &c.items[i]; it.problem == nil {
+			it.problem = c.target(it)
 		}
 	}
 	c.spellings()
@@ -95,7 +96,7 @@ func (c *check) gather(bundles []int) {
 			if line.Verb != organize.NFO {
 				o.From = c.place(c.plan.Sources[unit.Source].Path, unit.Dir, line.Source)
 			}
-			c.items = append(c.items, item{op: o, unit: u, line: k, result: Result{
+			c.items = append(c.items, item{op: o, line: line, source: &c.plan.Sources[unit.Source], result: Result{
 				N: n, Unit: u + 1, Verb: line.Verb, Size: line.Size,
 				Source: c.plan.SourcePath(unit, line), Target: c.plan.TargetPath(unit, line),
 			}})
@@ -159,30 +160,33 @@ func (c *check) dir(full string, parent int, name string) int {
 	return i
 }
 
+// sources looks at all sources, by several workers, and then which names the moves free.
 func (c *check) sources() {
 	inodes := make([]uint64, len(c.items))
 	parallel(split(len(c.items), c.engine.Workers), func(_, first, end int) {
 		open := folders{system: c.folders.system, run: c.run, open: map[int]Dir{}}
 		defer open.close()
 		for i := first; i < end; i++ {
-			if c.items[i].problem == nil && c.items[i].op.Verb != organize.NFO {
-				inodes[i], c.items[i].problem = c.source(i, &open)
+			if it := &c.items[i]; it.problem == nil && it.op.Verb != organize.NFO {
+				inodes[i], it.problem = c.source(it, &open)
 			}
 		}
 	})
 	for i := range c.items {
-		if o := &c.items[i].op; c.items[i].problem == nil && o.Verb == organize.Move {
+		if it := &c.items[i]; it.problem == nil && it.op.Verb == organize.Move {
+			from := it.op.From
 			if !c.apart {
-				c.moves[o.From] = i
-				c.inodes[[2]uint64{c.seen[o.From.Dir].info.Device, inodes[i]}] = i
+				c.moves[from] = it
+				c.inodes[[2]uint64{c.seen[from.Dir].info.Device, inodes[i]}] = it
 			}
-			c.items[i].problem = c.writable(o.From.Dir)
+			it.problem = c.writable(from.Dir)
 		}
 	}
 }
 
-func (c *check) source(i int, open *folders) (inode uint64, _ *Problem) {
-	o := &c.items[i].op
+// source compares a source with what was planned, and returns the inode that it has now.
+func (c *check) source(it *item, open *folders) (inode uint64, _ *Problem) {
+	o := &it.op
 	if p := c.seen[o.From.Dir].problem; p != nil {
 		return 0, p
 	}
@@ -203,14 +207,13 @@ func (c *check) source(i int, open *folders) (inode uint64, _ *Problem) {
 	case info.Size != o.Size || info.MTime != o.MTime || o.Inode != 0 && info.Inode != o.Inode:
 		return 0, problem(Changed)
 	}
-	root := c.plan.Sources[c.plan.Units[c.items[i].unit].Source]
-	if !isFirm(root) {
+	if !isFirm(it.source) {
 		if o.Sum, err = ends(dir, o.From.Name, info.Size); err != nil {
 			return 0, failed(err)
 		}
 	}
 	o.Inode, o.Birth = info.Inode, info.Birth
-	if root.Inode == 0 {
+	if it.source.Inode == 0 {
 		o.Inode = 0
 	}
 	if o.Verb == organize.Link && !c.engine.System.MayLink(info) {
@@ -227,33 +230,36 @@ func (c *check) writable(dir int) *Problem {
 	return c.seen[dir].refused
 }
 
+// spread refuses with a file all of its bundle.
 func (c *check) spread() {
 	bad := map[int]bool{}
 	for i := range c.items {
-		if c.items[i].problem != nil && !c.items[i].problem.isLeft() {
-			bad[c.items[i].op.Bundle] = true
+		if it := &c.items[i]; it.problem != nil && !it.problem.isLeft() {
+			bad[it.op.Bundle] = true
 		}
 	}
 	for i := range c.items {
-		if c.items[i].problem == nil && bad[c.items[i].op.Bundle] {
-			c.items[i].problem = problem(WithAnother)
+		if it := &c.items[i]; it.problem == nil && bad[it.op.Bundle] {
+			it.problem = problem(WithAnother)
 		}
 	}
 }
 
+// refuse completes the results and reports whether anything can't be carried out.
 func (c *check) refuse() bool {
 	any := false
 	for i := range c.items {
-		r := &c.items[i].result
+		it := &c.items[i]
+		it.result.Problem = it.problem
 		switch {
-		case c.items[i].problem != nil && c.items[i].problem.isLeft():
-			r.Status, r.Problem = StatusLeft, c.items[i].problem
-		case c.items[i].problem != nil:
-			r.Status, r.Problem, any = StatusRefused, c.items[i].problem, true
-		case c.items[i].inPlace:
-			r.Status = StatusInPlace
+		case it.problem != nil && it.problem.isLeft():
+			it.result.Status = StatusLeft
+		case it.problem != nil:
+			it.result.Status, any = StatusRefused, true
+		case it.inPlace:
+			it.result.Status = StatusInPlace
 		default:
-			r.Status = StatusPlanned
+			it.result.Status = StatusPlanned
 		}
 	}
 	return any
@@ -261,40 +267,38 @@ func (c *check) refuse() bool {
 
 func (c *check) compile() {
 	temps := 0
-	aside := map[int]int{}
+	aside := map[*item]int{} // the steps of first halves, by the item
 	steps := organize.Order(c.plan)
 	c.run.Ops, c.run.Steps = make([]op, 0, len(c.items)), make([]step, 0, len(steps))
 	for _, s := range steps {
-		i := c.first[s.Unit] + s.Op
 		temps = max(temps, s.Temp)
-		if s.Leg != organize.Whole && c.items[i].problem == nil {
-			c.items[i].op.Temp = s.Temp
+		if it := &c.items[c.first[s.Unit]+s.Op]; s.Leg != organize.Whole && it.problem == nil {
+			it.op.Temp = s.Temp
 		}
 	}
 	for _, s := range steps {
-		i := c.first[s.Unit] + s.Op
-		if c.items[i].problem != nil || c.items[i].inPlace {
+		it := &c.items[c.first[s.Unit]+s.Op]
+		if it.problem != nil || it.inPlace {
 			continue
+		}
+		alone := it.op.Temp < 0 // it is in its own way
+		if alone {
+			temps++
+			it.op.Temp, s.Leg = temps, organize.Home
+		}
+		if alone || s.Leg == organize.Aside {
+			aside[it] = len(c.run.Steps)
+			c.run.Steps = append(c.run.Steps, step{Leg: organize.Aside})
 		}
 		if s.Leg == organize.Aside {
-			aside[i] = len(c.run.Steps)
-			c.run.Steps = append(c.run.Steps, step{i, organize.Aside})
 			continue
 		}
-		if c.items[i].op.Temp < 0 {
-			temps++
-			c.items[i].op.Temp = temps
-			aside[i] = len(c.run.Steps)
-			c.run.Steps = append(c.run.Steps, step{i, organize.Aside})
-			s.Leg = organize.Home
+		it.op.Index = len(c.run.Ops)
+		c.run.Ops = append(c.run.Ops, it.op)
+		if first, two := aside[it]; two {
+			c.run.Steps[first].Op = it.op.Index
 		}
-		index := len(c.run.Ops)
-		c.items[i].op.Index = index
-		c.run.Ops = append(c.run.Ops, c.items[i].op)
-		if first, two := aside[i]; two {
-			c.run.Steps[first].Op = index
-		}
-		c.run.Steps = append(c.run.Steps, step{index, s.Leg})
+		c.run.Steps = append(c.run.Steps, step{it.op.Index, s.Leg})
 	}
 	c.leaves()
 }

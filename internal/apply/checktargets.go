@@ -2,23 +2,23 @@ package apply
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"syscall"
 
 	"github.com/anivault/anivault/internal/organize"
 )
 
-func (c *check) target(i int) *Problem {
-	o := &c.items[i].op
+func (c *check) target(it *item) *Problem {
+	o := &it.op
 	if p := c.seen[o.To.Dir].problem; p != nil {
-		holder, freed := c.fileInTheWay(o.To.Dir)
-		switch {
-		case !freed:
+		switch holder := c.fileInTheWay(o.To.Dir); holder {
+		case nil:
 			return p
-		case holder == i:
+		case it:
 			o.Temp = -1 // its own name is to be its folder
 		}
-		return c.compose(i)
+		return c.compose(it)
 	}
 	base := c.run.base(o.To.Dir)
 	if o.Verb != organize.NFO && c.seen[base].info.Device != c.seen[o.From.Dir].info.Device {
@@ -34,8 +34,7 @@ func (c *check) target(i int) *Problem {
 		return p
 	}
 	if c.run.Dirs[o.To.Dir].New {
-		c.makes(i)
-		return c.compose(i)
+		return c.compose(it)
 	}
 	c.folders.trim()
 	dir, err := c.folders.get(o.To.Dir)
@@ -44,20 +43,19 @@ func (c *check) target(i int) *Problem {
 	}
 	info, err := dir.Lstat(o.To.Name)
 	if isMissing(err) {
-		c.makes(i)
-		return c.compose(i)
+		return c.compose(it)
 	}
 	if err != nil {
 		return failed(err)
 	}
 	switch o.Verb {
 	case organize.NFO:
-		return c.noteThere(i, dir, o.To.Name, info)
+		return c.noteThere(it, dir, o.To.Name, info)
 	case organize.Move, organize.Link:
-		return c.taken(i, dir, info)
+		return c.taken(it, dir, info)
 	case organize.None, organize.Copy, organize.Symlink, organize.Reflink:
 	}
-	return c.copyThere(i, dir, info)
+	return c.copyThere(it, dir, info)
 }
 
 // surelyFits is how many bytes every file system that organize knows of takes for a name; encrypted ones take 143.
@@ -85,26 +83,21 @@ func (c *check) fits(to place, base int) *Problem {
 	}
 }
 
-func (c *check) taken(i int, dir Dir, info Info) *Problem {
-	o := &c.items[i].op
+func (c *check) taken(it *item, dir Dir, info Info) *Problem {
+	o := &it.op
 	itself := info.Type == organize.TypeRegular && info.Inode == o.Inode && info.Birth == o.Birth && o.Inode != 0
 	if itself && o.Verb == organize.Link {
-		c.items[i].inPlace = true
+		it.inPlace = true
 		return nil
 	}
-	holder, freed := c.moves[o.To]
-	if !freed { // a file system that folds names has it under another spelling
-		holder, freed = c.inodes[[2]uint64{info.Device, info.Inode}]
-		freed = freed && c.items[holder].op.From.Dir == o.To.Dir
+	holder := c.moves[o.To]
+	if holder == nil { // a file system that folds names has it under another spelling
+		holder = c.inodes[[2]uint64{info.Device, info.Inode}]
 	}
-	if freed {
-		h := &c.items[holder].op
-		if holder != i {
-			if o.Inode == h.Inode && o.Sum == h.Sum {
-				return problem(organize.SameFile)
-			}
-			return nil
-		}
+	switch {
+	case holder == nil || holder.op.From.Dir != o.To.Dir:
+		return problem(organize.Exists)
+	case holder == it:
 		names, err := dir.Names()
 		if err != nil {
 			return failed(err)
@@ -113,18 +106,19 @@ func (c *check) taken(i int, dir Dir, info Info) *Problem {
 			return problem(organize.Exists) // another name of its source
 		}
 		o.Temp = -1 // one entry under two spellings: over a temporary name
-		return nil
+	case o.Inode == holder.op.Inode && o.Sum == holder.op.Sum:
+		return problem(organize.SameFile)
 	}
-	return problem(organize.Exists)
+	return nil
 }
 
-func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
-	o := &c.items[i].op
+func (c *check) copyThere(it *item, dir Dir, info Info) *Problem {
+	o := &it.op
 	switch {
 	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
 		if text, err := dir.Readlink(o.To.Name); err == nil &&
 			organize.LeadsTo(c.run.path(o.To.Dir), text) == c.run.pathOf(o.From) {
-			c.items[i].inPlace = true
+			it.inPlace = true
 			return nil
 		}
 	case o.Verb != organize.Symlink && info.Type == organize.TypeRegular && info.Size == o.Size && info.MTime == o.MTime:
@@ -137,77 +131,63 @@ func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
 			return failed(err)
 		}
 		if target, err := ends(dir, o.To.Name, o.Size); err == nil && source == target {
-			c.items[i].inPlace = true
+			it.inPlace = true
 			return nil
 		}
 	}
-	return c.taken(i, dir, info)
+	return c.taken(it, dir, info)
 }
 
 func (c *check) space() {
 	need := map[uint64]int64{}
-	copies := func(i int) bool {
-		it := &c.items[i]
-		return it.problem == nil && !it.inPlace && it.op.copies() && it.op.Verb != organize.Reflink
-	}
 	for i := range c.items {
-		if !copies(i) {
+		it := &c.items[i]
+		if it.problem != nil || it.inPlace || !it.op.copies() || it.op.Verb == organize.Reflink {
 			continue
 		}
 		c.folders.trim()
-		base := c.run.base(c.items[i].op.To.Dir)
+		base := c.run.base(it.op.To.Dir)
 		dir, err := c.folders.get(base)
 		var free uint64
 		if err == nil {
 			free, err = dir.Free()
 		}
 		device := c.seen[base].info.Device
-		wanted := need[device] + c.items[i].op.Size
+		wanted := need[device] + it.op.Size
 		if err == nil && uint64(wanted+wanted/100) > free {
-			c.items[i].problem = problem(NoSpace)
+			it.problem = problem(NoSpace)
 			continue
 		}
 		need[device] = wanted
 	}
 }
 
-func (c *check) fileInTheWay(dir int) (holder int, freed bool) {
+// fileInTheWay returns the move of a file that lies where a folder is to be; nil for none.
+func (c *check) fileInTheWay(dir int) *item {
 	for d := dir; c.run.Dirs[d].Parent >= 0; d = c.run.Dirs[d].Parent {
-		holder, freed = c.moves[place{c.run.Dirs[d].Parent, c.run.Dirs[d].Name}]
-		if freed && c.items[holder].problem == nil {
-			return holder, true
+		if holder := c.moves[place{c.run.Dirs[d].Parent, c.run.Dirs[d].Name}]; holder != nil && holder.problem == nil {
+			return holder
 		}
 	}
-	return 0, false
-}
-
-type freshName struct {
-	name string
-	op   int
-}
-
-// makes notes which name an operation makes first in a folder that is there: its own, or that of the topmost new
-// folder.
-func (c *check) makes(i int) {
-	at := c.items[i].op.To
-	for c.run.Dirs[at.Dir].New {
-		at = place{c.run.Dirs[at.Dir].Parent, c.run.Dirs[at.Dir].Name}
-	}
-	c.seen[at.Dir].fresh = append(c.seen[at.Dir].fresh, freshName{at.Name, i})
+	return nil
 }
 
 // spellings refuses names that differ from one that is there in case or normal form alone: whatever this file system
 // does, some client would see only one of the two. Planning has looked, so this one came since. Each folder is listed
 // once.
 func (c *check) spellings() {
-	var emptied map[int]bool
-	for at := range c.seen {
-		if len(c.seen[at].fresh) == 0 {
-			continue
+	fresh := map[int][]freshName{} // by folder that is there
+	for i := range c.items {
+		if it := &c.items[i]; it.problem == nil && !it.inPlace {
+			at := it.op.To
+			for c.run.Dirs[at.Dir].New { // the topmost new folder is what is made first
+				at = place{c.run.Dirs[at.Dir].Parent, c.run.Dirs[at.Dir].Name}
+			}
+			fresh[at.Dir] = append(fresh[at.Dir], freshName{at.Name, it})
 		}
-		if emptied == nil {
-			emptied = c.emptied()
-		}
+	}
+	emptied := c.emptied()
+	for _, at := range slices.Sorted(maps.Keys(fresh)) {
 		c.folders.trim()
 		dir, err := c.folders.get(at)
 		if err != nil {
@@ -217,19 +197,25 @@ func (c *check) spellings() {
 		if err != nil || len(names) == 0 {
 			continue // it may be written to and not be read
 		}
-		wanted := map[string][]freshName{}
-		for _, s := range c.seen[at].fresh {
-			key := organize.FoldName(s.name)
-			wanted[key] = append(wanted[key], s)
+		byKey := map[string][]freshName{}
+		for _, f := range fresh[at] {
+			key := organize.FoldName(f.name)
+			byKey[key] = append(byKey[key], f)
 		}
 		for _, name := range names {
-			for _, s := range wanted[organize.FoldName(name)] {
-				if name != s.name && c.items[s.op].problem == nil && !c.items[s.op].inPlace && !c.givesWay(at, name, emptied) {
-					c.items[s.op].problem = c.alike(s.op, dir, name)
+			for _, f := range byKey[organize.FoldName(name)] {
+				if name != f.name && f.problem == nil && !f.inPlace && !c.givesWay(at, name, emptied) {
+					f.problem = c.alike(f.item, dir, name)
 				}
 			}
 		}
 	}
+}
+
+// freshName is a name that is made in a folder that is there, and for which item.
+type freshName struct {
+	name string
+	*item
 }
 
 func (c *check) emptied() map[int]bool {
@@ -243,8 +229,8 @@ func (c *check) emptied() map[int]bool {
 }
 
 func (c *check) givesWay(dir int, name string, emptied map[int]bool) bool {
-	if holder, freed := c.moves[place{dir, name}]; freed {
-		return c.items[holder].problem == nil
+	if holder := c.moves[place{dir, name}]; holder != nil {
+		return holder.problem == nil
 	}
 	for i := range emptied {
 		if d := &c.run.Dirs[i]; d.Parent == dir && d.Name == name {
@@ -254,13 +240,13 @@ func (c *check) givesWay(dir int, name string, emptied map[int]bool) bool {
 	return false
 }
 
-func (c *check) alike(i int, dir Dir, name string) *Problem {
-	if c.items[i].op.Verb == organize.NFO && !c.run.Dirs[c.items[i].op.To.Dir].New {
+func (c *check) alike(it *item, dir Dir, name string) *Problem {
+	if it.op.Verb == organize.NFO && !c.run.Dirs[it.op.To.Dir].New {
 		info, err := dir.Lstat(name)
 		if err != nil {
 			return failed(err)
 		}
-		return c.noteThere(i, dir, name, info)
+		return c.noteThere(it, dir, name, info)
 	}
 	return &Problem{Code: organize.Exists, Err: errors.New(name)}
 }

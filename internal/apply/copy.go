@@ -42,7 +42,7 @@ func (w *worker) duplicate(
 		return nil, failed(err)
 	}
 	part := w.run.part(o.Index, to, back)
-	unstable := w.journal.progress.unstableInodes
+	unstable := w.journal.progress.UnstableInodes
 	info, err := into.Lstat(part.Name)
 	there := err == nil
 	switch {
@@ -84,22 +84,22 @@ func (w *worker) duplicate(
 
 // publish gives a whole file its name, and replaces none.
 func (w *worker) publish(known *copyMark, into Dir, part, to place) *Problem {
-	linked, err := rename(into, part.Name, into, to.Name, w.journal.progress.moveByLink)
+	linked, err := rename(into, part.Name, into, to.Name, w.journal.progress.MoveByLink)
 	if linked && err == nil {
 		err = into.Unlink(part.Name)
 	}
 	now, looked := into.Lstat(to.Name)
-	isOurs := looked == nil && known.is(now, w.journal.progress.unstableInodes)
-	if err == nil {
-		if looked != nil || isOurs {
-			return nil
-		}
-		if !linked { // another file had the temporary name a moment ago: it gets that back
+	isOurs := looked == nil && known.is(now, w.journal.progress.UnstableInodes)
+	switch {
+	case err == nil && looked == nil && !isOurs: // another file had the temporary name a moment ago: it gets that back
+		if !linked {
 			_ = into.Rename(to.Name, into, part.Name)
 		} else if now.Links > 1 {
 			_ = into.Unlink(to.Name)
 		}
 		return problem(Changed)
+	case err == nil:
+		return nil
 	}
 	if left := remove(into, part.Name); left != nil || isOurs { // if it has its name: its first one too
 		return left
@@ -147,13 +147,13 @@ func (w *worker) fill(o *op, dir Dir, from place, into Dir, part place, seen Inf
 		return nil, failed(err)
 	}
 	meta := before
-	if gone := w.journal.progress.file(o.Index).copy; back && gone != nil && gone.matches(before) {
+	if gone := w.journal.progress.files[o.Index].copy; back && gone != nil && gone.matches(before) {
 		meta.MTime = o.MTime
 		if gone.Mode != 0 {
 			meta.Mode = gone.Mode
 		}
 	}
-	whole, err := target.CopyMetadata(source, meta, w.asRoot)
+	whole, err := target.CopyMetadata(source, meta, w.dirs.asRoot)
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -172,10 +172,10 @@ func (w *worker) fill(o *op, dir Dir, from place, into Dir, part place, seen Inf
 		return nil, failed(err)
 	}
 	if !whole {
-		w.noticed.lostAttributes = append(w.noticed.lostAttributes, o.Index)
+		w.journal.progress.files[o.Index].lostAttributes = true
 	}
 	if named && check.Sum32() != crc {
-		w.noticed.badCRC = append(w.noticed.badCRC, o.Index)
+		w.journal.progress.files[o.Index].badCRC = true
 	}
 	return &copyMark{
 		Inode: made.Inode, Size: made.Size, MTime: made.MTime, Birth: made.Birth, Sum: sum,
@@ -205,7 +205,7 @@ func proven(known *copyMark, dir Dir, name string) *Problem {
 }
 
 func (w *worker) copyTo(o *op, source glimpse, from, to place) *Problem {
-	known, p := w.duplicate(o, source.dir, from, to, source.info, w.journal.progress.file(o.Index).copy, false)
+	known, p := w.duplicate(o, source.dir, from, to, source.info, w.journal.progress.files[o.Index].copy, false)
 	if p != nil || o.Verb != organize.Move {
 		return p
 	}
@@ -214,7 +214,7 @@ func (w *worker) copyTo(o *op, source glimpse, from, to place) *Problem {
 	if p != nil {
 		return p
 	}
-	if now, err := into.Lstat(to.Name); err != nil || !known.is(now, w.journal.progress.unstableInodes) ||
+	if now, err := into.Lstat(to.Name); err != nil || !known.is(now, w.journal.progress.UnstableInodes) ||
 		!known.matches(now) {
 		return problem(Changed)
 	}
@@ -231,7 +231,7 @@ func (w *worker) copyTo(o *op, source glimpse, from, to place) *Problem {
 }
 
 func (w *worker) fetch(o *op, target glimpse, from, to place) *Problem {
-	known, p := w.duplicate(o, target.dir, to, from, target.info, w.journal.progress.file(o.Index).returned, true)
+	known, p := w.duplicate(o, target.dir, to, from, target.info, w.journal.progress.files[o.Index].returned, true)
 	if p != nil {
 		if p.Code == organize.Exists {
 			p.Code = Occupied

@@ -23,7 +23,7 @@ type execution struct {
 	inPlace int        // files that have come to their place, so far
 	total   int        // of how many
 	copied  int64      // bytes, so far
-	toCopy  *int64     // bytes; nil: not counted yet
+	toCopy  int64      // bytes
 	stopped error      // why the run did not come to its end
 }
 
@@ -32,10 +32,15 @@ func (e *Engine) open(j *journal) *execution {
 	j.run.findPaths()
 	x.w = worker{
 		dirs: folders{system: e.System, run: j.run, open: map[int]Dir{}, making: &sync.Mutex{}, asRoot: e.AsRoot},
-		run:  j.run, journal: j, asRoot: e.AsRoot, noticed: &noticed{},
+		run:  j.run, journal: j,
 	}
 	if e.Progress != nil {
 		x.w.onCopied = x.copying
+		for i := range j.run.Ops {
+			if o := &j.run.Ops[i]; o.copies() {
+				x.toCopy += o.Size
+			}
+		}
 	}
 	x.touched, x.codes = j.run.touched(), make([]*Problem, len(j.run.Ops))
 	return x
@@ -104,7 +109,7 @@ func (x *execution) used() (used []bool, anything bool) {
 	used = make([]bool, len(x.w.run.Dirs))
 	for i := range x.w.run.Ops {
 		anything = anything || x.codes[i] == nil
-		if x.codes[i] != nil || x.w.journal.progress.file(i).back {
+		if x.codes[i] != nil || x.w.journal.progress.files[i].back {
 			continue
 		}
 		for d := x.w.run.Ops[i].To.Dir; d >= 0 && !used[d]; d = x.w.run.Dirs[d].Parent {
@@ -145,7 +150,7 @@ func (x *execution) takeSteps(w *worker, first, end int, back bool) {
 			x.stop(rest, half, why)
 			return
 		}
-		if back && !x.wanted[s.Op] || !back && (out[x.w.run.Ops[s.Op].Bundle] || x.w.journal.progress.file(s.Op).back) {
+		if back && !x.wanted[s.Op] || !back && (out[x.w.run.Ops[s.Op].Bundle] || x.w.journal.progress.files[s.Op].back) {
 			continue
 		}
 		w.dirs.trim()
@@ -214,7 +219,7 @@ func (x *execution) arrived(i int) {
 	if x.w.preview != nil {
 		return
 	}
-	if f := x.w.journal.progress.file(i); f.notDone != "" && x.wanted == nil || f.kept != "" && x.wanted != nil {
+	if f := x.w.journal.progress.files[i]; f.notDone != "" && x.wanted == nil || f.kept != "" && x.wanted != nil {
 		x.w.journal.markFile(i, markOK, "")
 	}
 	if x.progress == nil {
@@ -237,11 +242,8 @@ func (x *execution) copying(at int64) {
 	if x.w.journal.progress.stage != Applying {
 		return
 	}
-	if x.toCopy == nil {
-		x.toCopy = new(x.w.run.bytes())
-	}
 	x.progress(Progress{
-		Run: x.w.run.ID, Files: x.inPlace, FilesTotal: x.total, Bytes: x.copied + at, BytesTotal: *x.toCopy,
+		Run: x.w.run.ID, Files: x.inPlace, FilesTotal: x.total, Bytes: x.copied + at, BytesTotal: x.toCopy,
 	})
 }
 

@@ -93,7 +93,7 @@ func (p *progress) summary(of runHeader) Run {
 	}
 	notDone := 0
 	for i := range p.files {
-		f := p.file(i)
+		f := p.files[i]
 		if f.notDone != "" {
 			notDone++
 		}
@@ -184,11 +184,12 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 	m := &j.progress
 	out := &Outcome{Run: id, Results: x.results(), Unfinished: m.stage.Unfinished(), Damaged: m.damaged}
 	for i := range out.Results {
-		r, p := &out.Results[i], m.file(i).kept
+		r, p := &out.Results[i], m.files[i].kept
 		switch {
-		case m.file(i).notDone != "":
-			r.Status, r.Problem = notDone(m.file(i).notDone)
-		case m.file(i).back:
+		case m.files[i].notDone != "":
+			r.Problem = problem(m.files[i].notDone)
+			r.Status = r.Problem.status()
+		case m.files[i].back:
 			r.Status = StatusUndone
 		case p != "":
 			r.Status, r.Problem = StatusKept, problem(p)
@@ -201,19 +202,6 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 		}
 	}
 	return m.summary(j.run.runHeader), out, nil
-}
-
-func notDone(why organize.Code) (Status, *Problem) {
-	p := problem(why)
-	switch {
-	case p.isTrouble():
-		return StatusFailed, p
-	case p.isLeft():
-		return StatusLeft, p
-	case why == NotReached:
-		return StatusPlanned, p
-	}
-	return StatusRefused, p
 }
 
 func (x *execution) where(i int) Status {
@@ -258,7 +246,7 @@ func (e *Engine) Placed(id string) ([]Placed, error) {
 	m := &j.progress
 	var out []Placed
 	for i := range j.run.Ops {
-		o, at := &j.run.Ops[i], m.file(i)
+		o, at := &j.run.Ops[i], &m.files[i]
 		p := Placed{
 			Source: Identity{o.Inode, o.Size, o.MTime}, Target: path.Join(j.run.path(o.To.Dir), o.To.Name),
 			Undone: at.back || m.stage == Undone,
@@ -304,11 +292,14 @@ func (e *Engine) Abandon(id string) error {
 	return j.enter(Abandoned, e.Now())
 }
 
+// nameLater names the later run that has moved a file away from where this one left it.
 func (e *Engine) nameLater(out *Outcome, begun time.Time) {
-	gone := map[string]*Problem{}
+	gone := map[string]*Result{}
 	for i := range out.Results {
-		if p := out.Results[i].Problem; p != nil && (p.Code == MovedOn || p.Code == Gone || p.Code == Replaced) {
-			gone[out.Results[i].Target] = p
+		r := &out.Results[i]
+		kept := r.Problem != nil && (r.Problem.Code == MovedOn || r.Problem.Code == Gone || r.Problem.Code == Replaced)
+		if kept || r.Status == StatusGone || r.Status == StatusReplaced {
+			gone[r.Target] = r
 		}
 	}
 	ids, err := e.ids()
@@ -325,11 +316,14 @@ func (e *Engine) nameLater(out *Outcome, begun time.Time) {
 			continue
 		}
 		for i := range j.run.Ops {
-			if j.progress.file(i).back || j.run.Ops[i].Verb != organize.Move {
+			if j.progress.files[i].back || j.run.Ops[i].Verb != organize.Move {
 				continue
 			}
-			if p := gone[j.run.pathOf(j.run.Ops[i].From)]; p != nil {
-				p.Code, p.Run = MovedOn, id
+			if r := gone[j.run.pathOf(j.run.Ops[i].From)]; r != nil {
+				r.Problem = &Problem{Code: MovedOn, Run: id}
+				if r.Status != StatusKept {
+					r.Status = StatusMovedOn
+				}
 			}
 		}
 	}

@@ -182,7 +182,7 @@ func TestADamagedMarkStays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p := &j.progress; p.stage != Done || p.damaged == 0 || p.file(0).notDone == "" && p.file(1).copy == nil {
+			if p := &j.progress; p.stage != Done || p.damaged == 0 || p.files[0].notDone == "" && p.files[1].copy == nil {
 				t.Fatalf("byte %d: %+v", at-begins, j.progress)
 			}
 			if err := j.enter(Undoing, time.Unix(3, 0)); err != nil {

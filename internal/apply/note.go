@@ -9,42 +9,37 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-func (c *check) compose(i int) *Problem {
-	o := &c.items[i].op
+func (c *check) compose(it *item) *Problem {
+	o := &it.op
 	if o.Verb != organize.NFO {
 		return nil
 	}
 	var text []byte
 	if c.engine.Note != nil {
-		text = c.engine.Note(c.ctx, c.note(i))
+		text = c.engine.Note(c.ctx, it.line.Note)
 	}
 	if len(text) == 0 {
 		return problem(NotCached)
 	}
 	o.Text, o.Size = string(text), int64(len(text))
-	c.items[i].result.Size = o.Size
+	it.result.Size = o.Size
 	return nil
-}
-
-func (c *check) note(i int) *organize.Note {
-	return c.plan.Units[c.items[i].unit].Ops[c.items[i].line].Note
 }
 
 const mostNote = 1 << 20
 
-func (c *check) noteThere(i int, dir Dir, name string, info Info) *Problem {
-	o := &c.items[i].op
-	if holder, freed := c.moves[o.To]; freed && c.items[holder].problem == nil {
-		return c.compose(i)
+func (c *check) noteThere(it *item, dir Dir, name string, info Info) *Problem {
+	if holder := c.moves[it.op.To]; holder != nil && holder.problem == nil {
+		return c.compose(it)
 	}
 	if info.Type == organize.TypeRegular {
 		text, err := readUpTo(dir, name, mostNote)
 		if err != nil {
 			return failed(err)
 		}
-		of := c.note(i)
+		of := it.line.Note
 		if about, _ := nfo.IsAbout(text, of.Kind, of.ID); about {
-			c.items[i].inPlace = true
+			it.inPlace = true
 			return nil
 		}
 	}
@@ -116,7 +111,7 @@ func (w *worker) fillNote(o *op, into Dir, part place) (_ *copyMark, err error) 
 		return nil, err
 	}
 	info.Mode, info.UID, info.GID, info.MTime = folder.Mode&0o666, folder.UID, folder.GID, organize.StampOf(w.run.Begun)
-	if _, err := file.CopyMetadata(file, info, w.asRoot); err != nil {
+	if _, err := file.CopyMetadata(file, info, w.dirs.asRoot); err != nil {
 		return nil, err
 	}
 	if err := file.Sync(); err != nil {

@@ -103,11 +103,13 @@ func (e *MountError) Unwrap() error { return e.Err }
 
 func (x *execution) outcome(out *Outcome, err error) (*Outcome, error) {
 	out.Unfinished, out.Why, out.Damaged = x.w.journal.progress.stage.Unfinished(), x.stopped, x.w.journal.progress.damaged
-	for _, i := range x.w.noticed.badCRC {
-		out.BadCRC = append(out.BadCRC, x.w.run.pathOf(x.w.run.Ops[i].From))
-	}
-	for _, i := range x.w.noticed.lostAttributes {
-		out.LostAttributes = append(out.LostAttributes, x.w.run.pathOf(x.w.run.Ops[i].To))
+	for i, f := range x.w.journal.progress.files {
+		if f.badCRC {
+			out.BadCRC = append(out.BadCRC, x.w.run.pathOf(x.w.run.Ops[i].From))
+		}
+		if f.lostAttributes {
+			out.LostAttributes = append(out.LostAttributes, x.w.run.pathOf(x.w.run.Ops[i].To))
+		}
 	}
 	if x.w.journal.progress.stage == Done {
 		out.Changed = x.changed()
@@ -139,20 +141,16 @@ func (x *execution) tell(out *Outcome, done Status) {
 		}
 		p := x.codes[i]
 		switch {
-		case x.w.journal.progress.file(i).back:
+		case x.w.journal.progress.files[i].back:
 			r.Status = StatusUndone
 		case p == nil:
 			r.Status, r.Copied = done, x.w.run.Ops[i].copies()
 		case p.Code == NotReached:
 			r.Status = StatusPlanned
-		case p.isLeft():
-			r.Status, r.Problem = StatusLeft, p
-		case done == StatusUndone:
+		case done == StatusUndone && !p.isLeft():
 			r.Status, r.Problem = StatusKept, p
-		case p.isTrouble():
-			r.Status, r.Problem = StatusFailed, p
 		default:
-			r.Status, r.Problem = StatusRefused, p
+			r.Status, r.Problem = p.status(), p
 		}
 	}
 }
@@ -327,6 +325,19 @@ func failed(err error) *Problem {
 }
 
 func (p *Problem) isLeft() bool { return p.Code == NotCached || p.Code == ForeignNFO }
+
+// status is what became of a file that was not carried out.
+func (p *Problem) status() Status {
+	switch {
+	case p.isTrouble():
+		return StatusFailed
+	case p.isLeft():
+		return StatusLeft
+	case p.Code == NotReached:
+		return StatusPlanned
+	}
+	return StatusRefused
+}
 
 // isTrouble reports whether a problem is the disk's and not the file's: others will most likely meet it too.
 func (p *Problem) isTrouble() bool { return p.Code == NoSpace || p.Code == organize.Unreadable }

@@ -11,7 +11,7 @@ import (
 
 func (r *run) probeName() string { return ".anivault-" + r.ID + "-probe" }
 
-func (x *execution) probe() (found probed, _ error) {
+func (x *execution) probe() (found findings, _ error) {
 	for i := range x.w.run.Dirs {
 		if !x.w.run.isProbed(i) {
 			continue
@@ -141,7 +141,7 @@ var firm = map[string]bool{
 	"overlay": true, "ecryptfs": true, "ceph": true,
 }
 
-func isFirm(r organize.Root) bool { return firm[strings.ToLower(r.Type)] && r.Inode != 0 }
+func isFirm(r *organize.Root) bool { return firm[strings.ToLower(r.Type)] && r.Inode != 0 }
 
 // Abilities are what the file system of a folder can do, as tried out in it.
 type Abilities struct {

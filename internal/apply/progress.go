@@ -30,17 +30,15 @@ func (s Stage) Unfinished() bool { return s == Planned || s == Applying || s == 
 
 // progress is what a journal's marks say. What was done they don't say: that is read from the file system.
 type progress struct {
-	stage          Stage
-	undoing        bool      // it was being put back when it was interrupted
-	at             time.Time // of the stage
-	probed         bool
-	moveByLink     bool // nothing can be renamed without replacing
-	unstableInodes bool // a renamed file has another inode
-	oneWay         bool // what leaves a source's file system can't be brought back to it
-	files          []*fileProgress
-	folders        []folderProgress
-	returning      []int // those that will be back, if the next stage is one of the end
-	damaged        int   // marks that can't be read, with others behind them
+	stage   Stage
+	undoing bool      // it was being put back when it was interrupted
+	at      time.Time // of the stage
+	findings
+	probed    bool
+	files     []fileProgress
+	folders   []folderProgress
+	returning []int // those that will be back, if the next stage is one of the end
+	damaged   int   // marks that can't be read, with others behind them
 }
 
 type fileProgress struct {
@@ -49,6 +47,9 @@ type fileProgress struct {
 	notDone  organize.Code // why it was not done
 	kept     organize.Code // why it was not put back
 	back     bool          // an undo that came to its end has put it back; no run touches it again
+
+	lostAttributes bool // its copy could not keep all attributes; in no mark, as is the next
+	badCRC         bool // its content has not the CRC-32 of its name
 }
 
 type folderProgress struct {
@@ -66,7 +67,7 @@ type mark struct {
 	Code   organize.Code   `json:"code,omitempty"`
 	Time   *organize.Stamp `json:"time,omitempty"`
 	Copy   *copyMark       `json:"copy,omitempty"`
-	Probe  *probed         `json:"probe,omitempty"`
+	Probe  *findings       `json:"probe,omitempty"`
 }
 
 // copyMark is what a copy of ours is known by: the proof that a file is ours, marked before the copy gets its name.
@@ -79,10 +80,11 @@ type copyMark struct {
 	Mode  uint32         `json:"mode,omitempty"`  // of what it was made of
 }
 
-type probed struct {
-	MoveByLink     bool `json:"move_by_link,omitempty"`
-	UnstableInodes bool `json:"unstable_inodes,omitempty"`
-	OneWay         bool `json:"one_way,omitempty"`
+// findings are what trying out the file systems has found.
+type findings struct {
+	MoveByLink     bool `json:"move_by_link,omitempty"`    // nothing can be renamed without replacing
+	UnstableInodes bool `json:"unstable_inodes,omitempty"` // a renamed file has another inode
+	OneWay         bool `json:"one_way,omitempty"`         // nothing can be brought back to a source's file system
 }
 
 // The words of marks that are no stages.
@@ -100,14 +102,7 @@ const (
 )
 
 func newProgress(files, folders int) progress {
-	return progress{stage: Planned, files: make([]*fileProgress, files), folders: make([]folderProgress, folders)}
-}
-
-func (p *progress) file(i int) fileProgress {
-	if p.files[i] == nil {
-		return fileProgress{}
-	}
-	return *p.files[i]
+	return progress{stage: Planned, files: make([]fileProgress, files), folders: make([]folderProgress, folders)}
 }
 
 // room is how much is set aside for marks, the undo's too, so that a full disk can't stop it.
@@ -162,8 +157,7 @@ func (p *progress) take(m *mark) {
 	case !m.At.IsZero():
 		p.enter(Stage(m.Mark), m.At)
 	case m.Probe != nil:
-		p.probed = true
-		p.moveByLink, p.unstableInodes, p.oneWay = m.Probe.MoveByLink, m.Probe.UnstableInodes, m.Probe.OneWay
+		p.probed, p.findings = true, *m.Probe
 	case m.Folder != nil && *m.Folder >= 0 && *m.Folder < len(p.folders):
 		switch f := &p.folders[*m.Folder]; m.Mark {
 		case markAfter:
@@ -185,10 +179,7 @@ func (p *progress) takeFile(i int, m *mark) {
 		p.returning = append(p.returning, i)
 		return
 	}
-	if p.files[i] == nil {
-		p.files[i] = &fileProgress{}
-	}
-	switch f := p.files[i]; m.Mark {
+	switch f := &p.files[i]; m.Mark {
 	case markCopied:
 		f.copy = m.Copy
 	case markReturned:
@@ -208,9 +199,6 @@ func (p *progress) enter(s Stage, at time.Time) {
 	for _, i := range p.returning {
 		if s.Unfinished() {
 			break // the undo was interrupted in writing them
-		}
-		if p.files[i] == nil {
-			p.files[i] = &fileProgress{}
 		}
 		p.files[i].back, p.files[i].kept = true, ""
 	}

@@ -62,7 +62,7 @@ func (w *worker) compare(o *op, at place, s *sight) error {
 	}
 	marks := &w.journal.progress
 	isSame := s.info.Size == o.Size && s.info.MTime == o.MTime
-	if marks.unstableInodes && o.Sum != 0 || o.Inode == 0 { // without a sum it comes from a file system that keeps inodes
+	if marks.UnstableInodes && o.Sum != 0 || o.Inode == 0 { // without a sum it comes from a file system that keeps inodes
 		if !isSame {
 			return nil // without inodes one that was edited is another file
 		}
@@ -72,7 +72,7 @@ func (w *worker) compare(o *op, at place, s *sight) error {
 		}
 		return err
 	}
-	back := marks.file(o.Index).returned
+	back := marks.files[o.Index].returned
 	switch {
 	case s.info.Inode == o.Inode && s.info.Birth == o.Birth:
 		if s.what = edited; isSame {
@@ -87,11 +87,11 @@ func (w *worker) compare(o *op, at place, s *sight) error {
 }
 
 func (w *worker) compareCopy(o *op, info Info) what {
-	known := w.journal.progress.file(o.Index).copy
+	known := w.journal.progress.files[o.Index].copy
 	switch {
 	case known == nil && info.Type == organize.TypeRegular && info.Size == o.Size && info.MTime == o.MTime:
 		return alike
-	case known == nil || !known.is(info, w.journal.progress.unstableInodes):
+	case known == nil || !known.is(info, w.journal.progress.UnstableInodes):
 		return other
 	case known.matches(info):
 		return same
@@ -248,7 +248,7 @@ func (w *worker) choose(s step, back bool) (chosen rule, source, target glimpse,
 	case to != o.To:
 		target.places = append(target.places, o.To)
 	}
-	why := w.journal.progress.file(s.Op).notDone
+	why := w.journal.progress.files[s.Op].notDone
 	k, never := kindOf(o, s.Leg), why != "" && why != Unproven // what is not proven may be the run's
 	for _, r := range rules {
 		if r.kinds&k == 0 || r.never && !never || r.ended && (never || !w.ended) ||
@@ -317,7 +317,7 @@ func (w *worker) take(s step, back bool) *Problem {
 func (w *worker) clean(o *op, s step, back bool) *Problem {
 	from, to := w.run.ends(s)
 	switch {
-	case o.Across && !back && w.journal.progress.oneWay:
+	case o.Across && !back && w.journal.progress.OneWay:
 		return problem(NoExclusive)
 	case w.preview != nil || s.Leg == organize.Aside:
 		return nil

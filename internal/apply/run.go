@@ -62,16 +62,6 @@ type op struct {
 
 func (o *op) copies() bool { return o.Verb == organize.Copy || o.Verb == organize.Reflink || o.Across }
 
-func (r *run) bytes() int64 {
-	n := int64(0)
-	for i := range r.Ops {
-		if r.Ops[i].copies() {
-			n += r.Ops[i].Size
-		}
-	}
-	return n
-}
-
 type place struct {
 	Dir  int
 	Name string

@@ -17,16 +17,9 @@ type worker struct {
 	dirs     folders
 	run      *run
 	journal  *journal
-	asRoot   bool
 	preview  *undoPreview // nil: what is decided is done
 	ended    bool         // the run had come to its end when its undo began
 	onCopied func(at int64)
-	noticed  *noticed
-}
-
-type noticed struct {
-	lostAttributes []int // their copies could not keep all attributes
-	badCRC         []int // their content has not the CRC-32 of their name
 }
 
 // sumOfEnds is how much of each end of a file stands for its content where inodes don't tell files apart.
@@ -106,7 +99,7 @@ func (w *worker) renameBack(o *op, dir Dir, from, to place) *Problem {
 // rename gives a file another name, in the kernel's one step or by a link. It never replaces. With asPlanned the file
 // must have the size and time that were planned, else it may have been edited.
 func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanned bool) *Problem {
-	byLink, err := rename(dir, from.Name, into, to.Name, w.journal.progress.moveByLink)
+	byLink, err := rename(dir, from.Name, into, to.Name, w.journal.progress.MoveByLink)
 	target, looked := w.see(o, to)
 	isOurs := target.what&ours != 0
 	switch {
@@ -130,7 +123,7 @@ func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanne
 			return failed(looked)
 		case source.what&ours == 0:
 			return nil
-		case w.journal.progress.unstableInodes && !source.info.isAlso(target.info):
+		case w.journal.progress.UnstableInodes && !source.info.isAlso(target.info):
 			return failed(err) // two files may be alike
 		}
 		return w.dropOldName(o, dir, from, into, to)
@@ -218,8 +211,8 @@ func (w *worker) unlink(o *op, source, target glimpse, from, to place) *Problem 
 	if o.Verb == organize.Link && target.info.Links < 2 {
 		return problem(OriginalGone)
 	}
-	if back := w.journal.progress.file(o.Index).returned; o.Across && back != nil &&
-		back.is(source.info, w.journal.progress.unstableInodes) {
+	if back := w.journal.progress.files[o.Index].returned; o.Across && back != nil &&
+		back.is(source.info, w.journal.progress.UnstableInodes) {
 		if p := proven(back, source.dir, from.Name); p != nil {
 			return p
 		}

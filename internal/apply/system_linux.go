@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,6 +37,9 @@ func named(what, name string, err error) error {
 	return &os.PathError{Op: what, Path: name, Err: err}
 }
 
+// call is for what a signal may interrupt.
+func call(what, name string, do func() error) error { return named(what, name, fsx.Again(do)) }
+
 // Open implements FS.
 func (System) Open(path string) (Dir, error) { return openDir(unix.AT_FDCWD, path) }
 
@@ -57,7 +61,10 @@ var protected = sync.OnceValue(func() bool {
 	return err == nil && n != 0
 })
 
-var euid = sync.OnceValue(os.Geteuid)
+var (
+	euid   = sync.OnceValue(os.Geteuid)
+	groups = sync.OnceValue(func() []int { list, _ := os.Getgroups(); return list })
+)
 
 // MayLink implements FS, as proc(5) has it of protected_hardlinks, for users without capabilities.
 func (System) MayLink(info Info) bool {
@@ -69,23 +76,10 @@ func (System) MayLink(info Info) bool {
 	switch {
 	case info.Mode&0o4000 != 0 || info.Mode&0o2010 == 0o2010:
 		return false
-	case inGroup(info.GID):
+	case os.Getegid() == int(info.GID) || slices.Contains(groups(), int(info.GID)):
 		return info.Mode>>3&both == both
 	}
 	return info.Mode&both == both
-}
-
-func inGroup(gid uint32) bool {
-	if uint32(os.Getegid()) == gid {
-		return true
-	}
-	groups, _ := os.Getgroups()
-	for _, g := range groups {
-		if uint32(g) == gid {
-			return true
-		}
-	}
-	return false
 }
 
 type linuxDir struct{ fd int }
@@ -129,36 +123,33 @@ func (d *linuxDir) Names() (names []string, err error) {
 func (d *linuxDir) OpenDir(name string) (Dir, error) { return openDir(d.fd, name) }
 
 func (d *linuxDir) Mkdir(name string) error {
-	return named("make", name, fsx.Again(func() error { return unix.Mkdirat(d.fd, name, 0o700) }))
+	return call("make", name, func() error { return unix.Mkdirat(d.fd, name, 0o700) })
 }
 
 func (d *linuxDir) Rmdir(name string) error {
-	return named("remove", name, fsx.Again(func() error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) }))
+	return call("remove", name, func() error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) })
 }
 
 func (d *linuxDir) Unlink(name string) error {
-	return named("remove", name, fsx.Again(func() error { return unix.Unlinkat(d.fd, name, 0) }))
+	return call("remove", name, func() error { return unix.Unlinkat(d.fd, name, 0) })
 }
 
 func (d *linuxDir) Link(name string, to Dir, as string) error {
 	into := to.(*linuxDir).fd
-	return named("link", as, fsx.Again(func() error { return unix.Linkat(d.fd, name, into, as, 0) }))
+	return call("link", as, func() error { return unix.Linkat(d.fd, name, into, as, 0) })
 }
 
 func (d *linuxDir) Rename(name string, to Dir, as string) error {
 	into := to.(*linuxDir).fd
-	return named("rename", as, fsx.Again(func() error {
-		return unix.Renameat2(d.fd, name, into, as,
-			unix.RENAME_NOREPLACE)
-	}))
+	return call("rename", as, func() error { return unix.Renameat2(d.fd, name, into, as, unix.RENAME_NOREPLACE) })
 }
 
 func (d *linuxDir) SetMode(mode uint32) error {
-	return named("chmod", ".", fsx.Again(func() error { return unix.Fchmod(d.fd, mode) }))
+	return call("chmod", ".", func() error { return unix.Fchmod(d.fd, mode) })
 }
 
 func (d *linuxDir) SetOwner(uid, gid uint32) error {
-	return named("chown", ".", fsx.Again(func() error { return unix.Fchown(d.fd, int(uid), int(gid)) }))
+	return call("chown", ".", func() error { return unix.Fchown(d.fd, int(uid), int(gid)) })
 }
 
 func (d *linuxDir) SetMTime(t organize.Stamp) error {
@@ -166,7 +157,7 @@ func (d *linuxDir) SetMTime(t organize.Stamp) error {
 	if err != nil {
 		return named("set the time of", ".", err)
 	}
-	return named("set the time of", ".", fsx.Again(func() error { return unix.UtimesNanoAt(d.fd, ".", times, 0) }))
+	return call("set the time of", ".", func() error { return unix.UtimesNanoAt(d.fd, ".", times, 0) })
 }
 
 // timesOf returns the time of access that an open file has, and another one of change. Both are set: of a change of one
@@ -194,27 +185,27 @@ func (d *linuxDir) Sync() error {
 }
 
 func (d *linuxDir) SyncFS() error {
-	return named("sync", ".", fsx.Again(func() error { return unix.Syncfs(d.fd) }))
+	return call("sync", ".", func() error { return unix.Syncfs(d.fd) })
 }
 
 func (d *linuxDir) Symlink(text, name string) error {
-	return named("symlink", name, fsx.Again(func() error { return unix.Symlinkat(text, d.fd, name) }))
+	return call("symlink", name, func() error { return unix.Symlinkat(text, d.fd, name) })
 }
 
 func (d *linuxDir) Readlink(name string) (string, error) {
 	text := make([]byte, unix.PathMax)
 	n := 0
-	err := fsx.Again(func() (err error) {
+	err := call("readlink", name, func() (err error) {
 		n, err = unix.Readlinkat(d.fd, name, text)
 		return err
 	})
-	return string(text[:max(n, 0)]), named("readlink", name, err)
+	return string(text[:max(n, 0)]), err
 }
 
 func (d *linuxDir) Free() (uint64, error) {
 	var s unix.Statfs_t
-	err := fsx.Again(func() error { return unix.Fstatfs(d.fd, &s) })
-	return s.Bavail * uint64(s.Bsize), named("statfs", ".", err)
+	err := call("statfs", ".", func() error { return unix.Fstatfs(d.fd, &s) })
+	return s.Bavail * uint64(s.Bsize), err
 }
 
 func (d *linuxDir) Create(name string) (File, error) {
@@ -261,32 +252,30 @@ func (f *linuxFile) Lock() error {
 func (f *linuxFile) Extend(size int64) error { return f.Truncate(size) }
 
 func (f *linuxFile) Clone(from File) error {
-	return named("clone", f.Name(), fsx.Again(func() error {
-		return unix.IoctlFileClone(int(f.Fd()),
-			int(from.(*linuxFile).Fd()))
-	}))
+	source := int(from.(*linuxFile).Fd())
+	return call("clone", f.Name(), func() error { return unix.IoctlFileClone(int(f.Fd()), source) })
 }
 
 func (f *linuxFile) CopyMetadata(from File, info Info, owner bool) (whole bool, err error) {
 	fd := int(f.Fd())
 	whole = copyAttributes(int(from.(*linuxFile).Fd()), fd)
 	if owner {
-		if err := fsx.Again(func() error { return unix.Fchown(fd, int(info.UID), int(info.GID)) }); err != nil {
-			return false, named("chown", f.Name(), err)
+		err := call("chown", f.Name(), func() error { return unix.Fchown(fd, int(info.UID), int(info.GID)) })
+		if err != nil {
+			return false, err
 		}
 	}
-	if err := fsx.Again(func() error { return unix.Fchmod(fd, info.Mode) }); err != nil {
-		return false, named("chmod", f.Name(), err)
+	if err := call("chmod", f.Name(), func() error { return unix.Fchmod(fd, info.Mode) }); err != nil {
+		return false, err
 	}
 	times, err := timesOf(fd, info.MTime)
 	if err != nil {
 		return false, named("set the time of", f.Name(), err)
 	}
 	path := "/proc/self/fd/" + strconv.Itoa(fd)
-	return whole, named("set the time of", f.Name(), fsx.Again(func() error {
-		return unix.UtimesNanoAt(unix.AT_FDCWD,
-			path, times, 0)
-	}))
+	return whole, call("set the time of", f.Name(), func() error {
+		return unix.UtimesNanoAt(unix.AT_FDCWD, path, times, 0)
+	})
 }
 
 func copyAttributes(from, to int) (whole bool) {

@@ -35,7 +35,7 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	e.nameLater(out, x.w.run.Begun)
 	told := out.Results[:0]
 	for i := range x.w.run.Ops {
-		never := x.codes[i] == nil && (x.w.journal.progress.file(i).notDone != "" || stayed[i]) // it was not carried out
+		never := x.codes[i] == nil && (x.w.journal.progress.files[i].notDone != "" || stayed[i]) // it was not carried out
 		if r := &out.Results[i]; opts.DryRun && r.Status == StatusUndone {
 			r.Status = StatusPlanned
 		}
@@ -58,9 +58,9 @@ func (x *execution) choice(only func(source, target string) bool) (wanted []bool
 	}
 	wanted = make([]bool, len(x.w.run.Ops))
 	for i := range x.w.run.Ops {
-		back := x.w.journal.progress.file(i).back
+		back := x.w.journal.progress.files[i].back
 		wanted[i] = bundles[x.w.run.Ops[i].Bundle] && !back
-		part = part || !wanted[i] && !back && x.w.journal.progress.file(i).notDone == ""
+		part = part || !wanted[i] && !back && x.w.journal.progress.files[i].notDone == ""
 	}
 	return wanted, part
 }
@@ -95,9 +95,9 @@ func (x *execution) noteStayed(stayed map[int]bool) {
 	for i := range x.w.run.Ops {
 		switch {
 		case stayed == nil:
-		case stayed[i] && m.file(i).notDone == "":
+		case stayed[i] && m.files[i].notDone == "":
 			x.w.journal.markFile(i, markNotDone, NotReached)
-		case !stayed[i] && m.file(i).notDone == NotReached:
+		case !stayed[i] && m.files[i].notDone == NotReached:
 			x.w.journal.markFile(i, markOK, "") // it was gone on with since
 		}
 	}
@@ -148,11 +148,11 @@ func (x *execution) ended() Stage {
 	m, s := &x.w.journal.progress, Undone
 	for i := range x.w.run.Ops {
 		switch {
-		case x.codes[i] == nil && m.file(i).notDone != "": // it never left its place
+		case x.codes[i] == nil && m.files[i].notDone != "": // it never left its place
 		case x.wanted[i] && x.codes[i] == nil:
 			x.cameBack = append(x.cameBack, i)
-		case m.file(i).back:
-		case m.file(i).kept == "":
+		case m.files[i].back:
+		case m.files[i].kept == "":
 			s = Done // it stands
 		case s == Undone:
 			s = Kept

@@ -182,7 +182,7 @@ func TestKilledWhileAPartIsPutBack(t *testing.T) {
 		c.kills(whole, part, plan, func(s *sim, when string) {
 			c.ends(s, undo, when)
 			if j, err := openJournal(engineOf(s).Journals, sc.plan.ID, false); err == nil && j.progress.stage == Undoing {
-				if !slices.ContainsFunc(j.progress.files, func(f *fileProgress) bool { return f != nil && f.back }) {
+				if !slices.ContainsFunc(j.progress.files, func(f fileProgress) bool { return f.back }) {
 					c.ends(s, resume, when)
 				}
 			}

@@ -43,28 +43,26 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if j.progress.file(i).back || j.progress.stage == Undone {
+		if j.progress.files[i].back || j.progress.stage == Undone {
 			continue
 		}
-		if code := j.progress.file(i).notDone; code != "" {
-			if r.Status, r.Problem = notDone(code); r.Status == StatusFailed {
+		if code := j.progress.files[i].notDone; code != "" {
+			r.Problem = problem(code)
+			if r.Status = r.Problem.status(); r.Status == StatusFailed {
 				r.Status = StatusRefused // it failed then, and not now
 			}
-			stands = append(stands, r)
-			continue
-		}
-		x.w.dirs.trim()
-		if r.Status, err = x.verify(&j.run.Ops[i], deep); err != nil {
+		} else if r.Status, err = x.verify(&j.run.Ops[i], deep); err != nil {
 			r.Status, r.Problem = StatusFailed, failed(err)
 		}
 		stands = append(stands, r)
 	}
 	out.Results = stands
-	e.nameMoved(out, j)
+	e.nameLater(out, j.run.Begun)
 	return out, nil
 }
 
 func (x *execution) verify(o *op, deep bool) (Status, error) {
+	x.w.dirs.trim()
 	target, err := x.w.see(o, o.To)
 	p := &x.w.journal.progress
 	interrupted := p.stage.Unfinished() || p.stage == Abandoned
@@ -87,7 +85,7 @@ func (x *execution) verify(o *op, deep bool) (Status, error) {
 
 func (x *execution) read(o *op) (Status, error) {
 	wanted, named := namedCRC(o)
-	known := x.w.journal.progress.file(o.Index).copy
+	known := x.w.journal.progress.files[o.Index].copy
 	if !named && (known == nil || known.Sum == 0) {
 		return StatusOK, nil
 	}
@@ -130,22 +128,4 @@ func namedCRC(o *op) (crc uint32, named bool) {
 		return uint32(n), err == nil
 	}
 	return 0, false
-}
-
-func (e *Engine) nameMoved(out *Outcome, j *journal) {
-	for i := range out.Results {
-		if r := &out.Results[i]; r.Status == StatusGone || r.Status == StatusReplaced {
-			r.Problem = problem(MovedOn)
-		}
-	}
-	e.nameLater(out, j.run.Begun)
-	for i := range out.Results {
-		if r := &out.Results[i]; r.Status == StatusGone || r.Status == StatusReplaced {
-			if r.Problem.Run == "" {
-				r.Problem = nil
-			} else {
-				r.Status = StatusMovedOn
-			}
-		}
-	}
 }
