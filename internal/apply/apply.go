@@ -86,13 +86,11 @@ func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	return x.outcome(out, err)
 }
 
-func (e *Engine) mounted(root organize.Root) error {
+// mounted is nil where a root is the folder that was planned with.
+func (e *Engine) mounted(root organize.Root) *MountError {
 	now, err := e.System.Root(root.Path)
-	switch {
-	case err != nil:
+	if err != nil || now != root {
 		return &MountError{Path: root.Path, Err: err}
-	case now != root:
-		return &MountError{Path: root.Path}
 	}
 	return nil
 }

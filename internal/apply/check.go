@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/organize"
@@ -42,11 +43,10 @@ type seenFolder struct {
 }
 
 func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*check, error) {
-	for _, roots := range [][]organize.Root{p.Sources, p.Targets} {
-		for _, root := range roots {
-			if err := e.mounted(root); err != nil {
-				return nil, err
-			}
+	roots := slices.Concat(p.Sources, p.Targets)
+	for _, root := range roots {
+		if gone := e.mounted(root); gone != nil {
+			return nil, gone
 		}
 	}
 	c := &check{
@@ -58,10 +58,8 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 	}}
 	c.folders = folders{system: e.System, run: c.run, open: map[int]Dir{}}
 	defer c.folders.close()
-	for _, roots := range [][]organize.Root{p.Sources, p.Targets} {
-		for _, root := range roots {
-			c.dir(root.Path, -1, root.Path)
-		}
+	for _, root := range roots {
+		c.dir(root.Path, -1, root.Path)
 	}
 	c.gather(organize.Bundles(p))
 	c.sources()

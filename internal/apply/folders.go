@@ -18,17 +18,6 @@ type folders struct {
 	asRoot bool
 }
 
-func (f *folders) look(at place) (dir Dir, info Info, there bool, err error) {
-	dir, err = f.get(at.Dir)
-	if err == nil {
-		info, err = dir.Lstat(at.Name)
-	}
-	if isMissing(err) || isElse(err) {
-		return dir, Info{}, false, nil
-	}
-	return dir, info, err == nil, err
-}
-
 func (f *folders) get(i int) (Dir, error) {
 	if d, open := f.open[i]; open {
 		return d, nil

@@ -153,8 +153,8 @@ func (e *Engine) free() error {
 	r := &runs[0]
 	cut := &UnfinishedError{Run: r.ID, Stage: r.Stage}
 	for _, root := range r.roots {
-		if err := e.mounted(root); err != nil && cut.Gone == nil {
-			cut.Gone = err
+		if gone := e.mounted(root); gone != nil && cut.Gone == nil {
+			cut.Gone = gone
 		}
 	}
 	return cut

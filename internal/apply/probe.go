@@ -20,7 +20,10 @@ func (x *execution) probe() (found findings, _ error) {
 		var way string
 		var unstable bool
 		if err == nil {
-			way, unstable, err = probeIn(root, x.w.run.probeName())
+			err = inProbe(root, x.w.run.probeName(), func(dir Dir) (err error) {
+				way, unstable, err = probeMoves(dir)
+				return err
+			})
 		}
 		switch {
 		case !x.w.run.isTarget(i): // where nothing can be tried nothing is known
@@ -47,17 +50,23 @@ func (r *run) rootOf(dir int) int {
 	return dir
 }
 
-func probeIn(root Dir, name string) (way string, unstable bool, err error) {
+// inProbe does something in a folder of that name, which is removed again with what is in it.
+func inProbe(root Dir, name string, do func(Dir) error) error {
 	clearProbe(root, name) // of an interrupted run
 	if err := root.Mkdir(name); err != nil {
-		return "", false, err
+		return err
 	}
 	defer clearProbe(root, name)
 	dir, err := root.OpenDir(name)
 	if err != nil {
-		return "", false, err
+		return err
 	}
 	defer dir.Close()
+	return do(dir)
+}
+
+// probeMoves finds out how files are moved, and whether they keep their inodes then.
+func probeMoves(dir Dir) (way string, unstable bool, err error) {
 	var opened Info // an open file may have another number than its name: mergerfs
 	for _, file := range []string{"b", "a"} {
 		f, err := dir.Create(file)
@@ -166,24 +175,18 @@ func Examine(system FS, path, id string) (a Abilities, err error) {
 		return a, err
 	}
 	name := (&run{runHeader: runHeader{ID: id}}).probeName()
-	way, unstable, err := probeIn(root, name)
-	if err == nil {
+	err = inProbe(root, name, func(dir Dir) error {
+		way, unstable, err := probeMoves(dir)
 		a.Rename, a.Inodes = way, !unstable
-		err = a.tryLinks(root, name)
+		return err
+	})
+	if err == nil {
+		err = inProbe(root, name, a.tryLinks)
 	}
 	return a, errors.Join(err, root.SetMTime(before.MTime))
 }
 
-func (a *Abilities) tryLinks(root Dir, name string) error {
-	if err := root.Mkdir(name); err != nil {
-		return err
-	}
-	defer clearProbe(root, name)
-	dir, err := root.OpenDir(name)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
+func (a *Abilities) tryLinks(dir Dir) error {
 	file, err := dir.Create("a")
 	if err != nil {
 		return err

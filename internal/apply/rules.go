@@ -30,11 +30,18 @@ func (w *worker) see(o *op, at place) (sight, error) {
 			return s, nil
 		}
 	}
-	dir, info, there, err := w.dirs.look(at)
-	s := sight{what: nothing, dir: dir, info: info}
-	if err != nil || !there {
+	dir, err := w.dirs.get(at.Dir)
+	s := sight{what: nothing, dir: dir}
+	if err == nil {
+		s.info, err = dir.Lstat(at.Name)
+	}
+	if isMissing(err) || isElse(err) {
+		return s, nil
+	}
+	if err != nil {
 		return s, err
 	}
+	info := s.info
 	s.what = other
 	switch {
 	case at != o.To || o.Verb == organize.Link || o.Verb == organize.Move && !o.Across:

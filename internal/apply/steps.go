@@ -179,9 +179,17 @@ func (w *worker) dropOldName(o *op, dir Dir, from place, into Dir, to place) *Pr
 		return problem(Changed)
 	}
 	if from.Dir == to.Dir { // where a file system folds names, two of them can be one
-		if two, err := w.hasTwoNames(o, from.Dir, dir); err != nil {
+		names, err := dir.Names()
+		if err != nil {
 			return failed(err)
-		} else if !two {
+		}
+		n := 0
+		for _, name := range names {
+			if s, err := w.see(o, place{from.Dir, name}); err == nil && s.what&ours != 0 {
+				n++
+			}
+		}
+		if n < 2 {
 			return problem(organize.Exists)
 		}
 	}
@@ -194,17 +202,6 @@ func remove(dir Dir, name string) *Problem {
 		return nil
 	}
 	return failed(err)
-}
-
-func (w *worker) hasTwoNames(o *op, at int, dir Dir) (bool, error) {
-	names, err := dir.Names()
-	n := 0
-	for _, name := range names {
-		if s, err := w.see(o, place{at, name}); err == nil && s.what&ours != 0 {
-			n++
-		}
-	}
-	return n > 1, err
 }
 
 func (w *worker) unlink(o *op, source, target glimpse, from, to place) *Problem {

@@ -25,9 +25,7 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	stayed := x.stayed()
 	x.w.ended = x.w.journal.progress.stage == Done || x.w.journal.progress.stage == Kept
 	wanted, part := x.choice(opts.Only)
-	switch {
-	case opts.Only != nil && !slices.Contains(wanted, true): // nothing is asked for
-	default:
+	if opts.Only == nil || slices.Contains(wanted, true) {
 		x.wanted = slices.Clone(wanted)
 		err = x.undo(ctx, opts.DryRun, part, stayed)
 	}

@@ -32,9 +32,9 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 	}
 	x := e.open(j)
 	defer x.close()
-	for i := range j.run.Targets {
-		if err := e.mounted(j.run.Targets[i]); err != nil {
-			return nil, err
+	for _, root := range j.run.Targets {
+		if gone := e.mounted(root); gone != nil {
+			return nil, gone
 		}
 	}
 	out := &Outcome{Run: id, Results: x.results(), Damaged: j.progress.damaged}
