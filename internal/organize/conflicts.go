@@ -12,13 +12,13 @@ import (
 )
 
 func (p *Planner) skipSameFolders() {
-	holders := map[foldKey]*entry{}
+	holders := map[nameKey]*entry{}
 	for _, v := range p.videos {
 		e := v.entry
 		if v.code != "" || e.code != "" || e.videos[0] != v || !p.o.Layout.isOwnFolder(v.work.Kind) {
 			continue
 		}
-		key := fold(v.target, e.at.path)
+		key := nameKey{v.target, e.at.key, ""}
 		if first := holders[key]; first != nil {
 			why := lang.Textf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.at.path)
 			for _, other := range slices.Concat(first.videos, e.videos) {
@@ -63,6 +63,7 @@ func (p *Planner) labelSameNames() {
 	for _, group := range groups {
 		p.label(group)
 	}
+	p.compact()
 	for _, group := range sameNames(p.videos) {
 		var all []string
 		for _, v := range group {
@@ -78,30 +79,23 @@ func (p *Planner) labelSameNames() {
 }
 
 func sameNames(videos []*video) [][]*video {
-	first := make(map[foldKey]*video, len(videos))
-	groups := map[*video][]*video{} // by the first of a name
-	var order []*video
-	for _, v := range videos {
-		if v.code != "" {
-			continue
+	return groups(videos, func(v *video) nameKey { return v.key(v.base()) })
+}
+
+// groups returns the items of which several have one key, each group where its first item stands.
+func groups[T any, K comparable](items []T, keyOf func(T) K) [][]T {
+	at := make(map[K]int, len(items))
+	var out [][]T
+	for _, item := range items {
+		key := keyOf(item)
+		i, known := at[key]
+		if !known {
+			i = len(out)
+			at[key], out = i, append(out, nil)
 		}
-		key := fold(v.target, v.base())
-		of := first[key]
-		if of == nil {
-			first[key] = v
-			continue
-		}
-		if groups[of] == nil {
-			groups[of] = []*video{of}
-			order = append(order, of)
-		}
-		groups[of] = append(groups[of], v)
+		out[i] = append(out[i], item)
 	}
-	var out [][]*video
-	for _, of := range order {
-		out = append(out, groups[of])
-	}
-	return out
+	return slices.DeleteFunc(out, func(group []T) bool { return len(group) < 2 })
 }
 
 func (p *Planner) label(group []*video) {
@@ -286,13 +280,13 @@ func freed(videos []*video) map[string]bool {
 }
 
 func (p *Planner) skipSameTargets() (changed bool) {
-	wanted := make(map[foldKey]*video, len(p.videos))
+	wanted := make(map[nameKey]*video, len(p.videos))
 	for _, v := range p.videos {
 		if v.code != "" {
 			continue
 		}
 		for i := range v.ops {
-			key := fold(v.target, v.ops[i].To)
+			key := v.key(v.ops[i].To)
 			first := wanted[key]
 			if first == nil {
 				wanted[key] = v

@@ -96,6 +96,7 @@ func (f *folder) alike(name string) []*Item {
 
 type folderChoice struct {
 	path   string // below the target, under the name that it has or will have; "." for the target itself
+	key    string // path, as names are compared
 	device uint64
 	code   Code
 	why    lang.Text
@@ -154,6 +155,7 @@ func (d *folders) choose(target int, planned string) *folderChoice {
 	} else if at = d.choose(target, path.Dir(planned)); at.code == "" {
 		at = d.chooseIn(target, at, path.Base(planned))
 	}
+	at.key = FoldName(at.path)
 	d.chosen[key] = at
 	return at
 }

@@ -141,22 +141,16 @@ func shorten(s string, limit int) string {
 		return ""
 	}
 	cut := s[:boundary(s, budget)]
-	if space := strings.LastIndexFunc(cut, unicode.IsSpace); space > len(cut)/2 && !startsWithSpace(s[len(cut):]) {
+	next, _ := utf8.DecodeRuneInString(s[len(cut):])
+	if space := strings.LastIndexFunc(cut, unicode.IsSpace); space > len(cut)/2 && !unicode.IsSpace(next) {
 		cut = cut[:space]
 	}
-	cut = strings.TrimRightFunc(cut, func(r rune) bool {
-		return unicode.IsSpace(r) ||
-			strings.ContainsRune(".,:;-–—(['", r)
-	})
+	const loose = ".,:;-–—(['"
+	cut = strings.TrimRightFunc(cut, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(loose, r) })
 	if cut == "" {
 		return ""
 	}
 	return cut + ellipsis
-}
-
-func startsWithSpace(s string) bool {
-	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.IsSpace(r)
 }
 
 // boundary returns the last place up to limit at which s can be cut without parting a character from its marks, or what
@@ -262,10 +256,3 @@ func isASCII(s string) bool {
 	}
 	return true
 }
-
-type foldKey struct {
-	target int
-	name   string
-}
-
-func fold(target int, name string) foldKey { return foldKey{target, FoldName(name)} }

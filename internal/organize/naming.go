@@ -59,7 +59,7 @@ func (v *video) setTarget(at *folderChoice, stem string) {
 
 func (p *Planner) nameShow(e *entry, v *video) {
 	values := p.values(v)
-	planned, code := p.namers[v.target].path(p.o.Layout.Show, values, 0)
+	planned, code := p.namers[v.target].path(p.o.Layout.Show, &values, 0)
 	if code == "" && v.facts.title == "" {
 		code = BadName
 	}
@@ -84,7 +84,8 @@ func (p *Planner) nameFilms(work []*video) {
 			continue
 		}
 		n := &p.namers[v.target]
-		planned, code := n.path(p.o.Layout.Movie, p.values(v), tail)
+		values := p.values(v)
+		planned, code := n.path(p.o.Layout.Movie, &values, tail)
 		if code == "" && v.facts.title == "" {
 			code = BadName
 		}
@@ -155,12 +156,12 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 	v.labelSinglePart()
 	n := &p.namers[v.target]
 	values := p.values(v)
-	season, code := n.path(p.o.Layout.Season, values, 0)
+	season, code := n.path(p.o.Layout.Season, &values, 0)
 	if code != "" {
 		v.skip(code, "")
 		return
 	}
-	file, code := n.path(p.o.Layout.Episode, values, v.tail())
+	file, code := n.path(p.o.Layout.Episode, &values, v.tail())
 	if code != "" {
 		v.skip(code, "")
 		return
@@ -192,9 +193,9 @@ func (v *video) tail() int {
 	return tail + len(v.label)
 }
 
-func (p *Planner) values(v *video) *values {
+func (p *Planner) values(v *video) values {
 	n, w, f := &p.namers[v.target], &v.work, &v.facts
-	out := &values{
+	out := values{
 		fieldTitle: f.title, fieldOriginalTitle: f.original, fieldYear: number(f.year), fieldTMDB: number(w.ID),
 		fieldName: n.text(library.Stem(v.item.Name)),
 	}

@@ -115,11 +115,11 @@ func (p *Planner) addNotes() {
 	if !p.o.Notes.Wanted {
 		return
 	}
-	taken := map[foldKey]string{} // the names of such files, and which file gets each; "": it is written
+	taken := map[nameKey]string{} // the names of such files, and which file gets each; "": it is written
 	for _, v := range p.videos {
 		for i := range v.ops {
 			if strings.HasSuffix(strings.ToLower(v.ops[i].To), ".nfo") {
-				taken[fold(v.target, v.ops[i].To)] = join(v.dir.path, v.ops[i].Source)
+				taken[v.key(v.ops[i].To)] = join(v.dir.path, v.ops[i].Source)
 			}
 		}
 	}
@@ -151,15 +151,16 @@ func (v *video) isLaterPart() bool {
 	return strings.Contains(v.label, " - part") && v.part() > 1
 }
 
-func (p *Planner) addNote(v *video, taken map[foldKey]string, at *folderChoice, name string, n *Note) {
+func (p *Planner) addNote(v *video, taken map[nameKey]string, at *folderChoice, name string, n *Note) {
 	to := join(at.path, name)
-	if from, known := taken[fold(v.target, to)]; known {
+	key := nameKey{v.target, at.key, FoldName(name)}
+	if from, known := taken[key]; known {
 		if from != "" {
 			p.isAbout(from, n)
 		}
 		return
 	}
-	taken[fold(v.target, to)] = ""
+	taken[key] = ""
 	dir := p.folders.contents(v.target, at)
 	if there := dir.alike(name); len(there) > 0 {
 		if p.isAbout(join(dir.path, there[0].Name), n) {

@@ -1,6 +1,7 @@
 package organize
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -136,6 +137,17 @@ type video struct {
 func (v *video) path() string { return v.given + v.name }
 
 func (v *video) base() string { return v.to[:v.stem] }
+
+// nameKey is a name in a folder of a target: two that are equal are one name to some file system.
+type nameKey struct {
+	target       int
+	folder, name string
+}
+
+// key is that of a target of the video's folder.
+func (v *video) key(to string) nameKey {
+	return nameKey{v.target, v.folder.key, FoldName(path.Base(to))}
+}
 
 type facts struct {
 	title, original string

@@ -68,7 +68,8 @@ type parser struct {
 	checkOnly bool             // only the last unit is kept
 	sources   map[string]int   // path -> the line that names it
 	targets   map[string]claim // by folded path: every target, and each folder above one
-	above     string           // the folder, with its slash, that was claimed last
+	into      Folder           // of the last target, with its slash: the files of a folder follow each other
+	above     string           // the same, folded, with the root
 	folders   map[Folder]bool  // those of the header
 }
 
@@ -122,7 +123,10 @@ func (p *parser) readLine() {
 		return
 	}
 	if word != "to" {
-		p.noOpen()
+		if p.open != nil {
+			p.problem("a line \"to\" must follow line %d", p.open.Line)
+		}
+		p.open = nil
 	}
 	switch word {
 	case "in":
@@ -140,20 +144,18 @@ func (p *parser) readLine() {
 		p.ended = true
 	default:
 		if verb := VerbOf(word); verb != None {
-			p.readUnit(verb)
+			if p.in == nil {
+				p.problem("a line \"in\" must come first: it says where the files are")
+				p.in = &Unit{Dir: "."}
+			}
+			p.beginUnit()
+			p.readSource(verb)
 			return
 		}
 		p.unknown = true
 		p.problem("%s is not a word of a plan: in, %s, with, nfo, to, end", shown(word, 40),
 			strings.Join(verbs[Link:NFO], ", "))
 	}
-}
-
-func (p *parser) noOpen() {
-	if p.open != nil {
-		p.problem("a line \"to\" must follow line %d", p.open.Line)
-	}
-	p.open = nil
 }
 
 func (p *parser) readIn() {
@@ -166,15 +168,6 @@ func (p *parser) readIn() {
 	if !isLocal(p.in.Dir) {
 		p.problem("%s is not a folder below the source: give its path from there, without ..", ui.Printable(p.in.Dir))
 	}
-}
-
-func (p *parser) readUnit(verb Verb) {
-	if p.in == nil {
-		p.problem("a line \"in\" must come first: it says where the files are")
-		p.in = &Unit{Dir: "."}
-	}
-	p.beginUnit()
-	p.readSource(verb)
 }
 
 func (p *parser) beginUnit() {
@@ -298,7 +291,7 @@ func (p *parser) readTo() {
 	p.open = nil
 	op.To = p.name()
 	if u.Target < len(p.plan.Targets) && p.isTarget(u.Target, op.To) {
-		p.claim(u, op)
+		p.claim(u.Target, op.To)
 	}
 }
 
@@ -316,6 +309,9 @@ func (p *parser) ownPart(root int, to string) string {
 
 func (p *parser) isTarget(root int, to string) bool {
 	own := p.ownPart(root, to)
+	if folder, name := path.Split(to); (Folder{root, folder}) == p.into {
+		own = name
+	}
 	if own == "" {
 		return false // the name was refused already
 	}
@@ -351,22 +347,27 @@ func (p *parser) isTarget(root int, to string) bool {
 	return true
 }
 
-func (p *parser) claim(u *Unit, op *Op) {
+func (p *parser) claim(root int, to string) {
 	if len(p.targets) == 0 {
 		for _, root := range p.plan.Targets {
 			key := FoldName(path.Clean(root.Path))
 			p.targets[key] = claim{folder: true}
-			p.claimFolders(key, 0)
+			p.claimFolders(path.Dir(key), 0)
 		}
 	}
-	key := FoldName(path.Clean(p.plan.TargetPath(u, op)))
-	p.claimFolders(key, p.line)
+	folder, name := path.Split(to)
+	if at := (Folder{root, folder}); p.above == "" || at != p.into {
+		key := FoldName(path.Join(p.plan.Targets[root].Path, folder))
+		p.claimFolders(key, p.line)
+		p.into, p.above = at, strings.TrimSuffix(key, "/")+"/"
+	}
+	key := p.above + FoldName(name)
 	switch first, taken := p.targets[key]; {
 	case !taken:
 		p.targets[key] = claim{line: p.line}
 	case !first.folder:
 		p.problem("%s is the target of line %d too: give one of them another name, different in more than case",
-			ui.Printable(op.To), first.line)
+			ui.Printable(to), first.line)
 	case first.line == 0:
 		p.problem("the target is a folder that the header names: give the file another name")
 	default:
@@ -374,13 +375,8 @@ func (p *parser) claim(u *Unit, op *Op) {
 	}
 }
 
-func (p *parser) claimFolders(of string, line int) {
-	above := of[:strings.LastIndexByte(of, '/')+1]
-	if above == p.above {
-		return // the files of a folder follow each other
-	}
-	p.above = above
-	for dir := path.Dir(of); ; dir = path.Dir(dir) {
+func (p *parser) claimFolders(dir string, line int) {
+	for ; ; dir = path.Dir(dir) {
 		first, taken := p.targets[dir]
 		if taken && first.folder {
 			return // and so are those above it

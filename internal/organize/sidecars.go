@@ -166,44 +166,37 @@ func (o *owner) assignTo(number int, s sidecar) {
 }
 
 func (v *video) labelSidecars() {
+	if len(v.sidecars) < 2 {
+		return
+	}
 	for _, title := range []func(*sidecar) string{
 		func(s *sidecar) string { return s.title },
 		func(s *sidecar) string { return strings.ReplaceAll(s.below, "/", " ") },
 	} {
 		for _, group := range v.sameRests() {
 			titles := make([]string, len(group))
-			for k, i := range group {
-				titles[k] = title(&v.sidecars[i])
+			for k, s := range group {
+				titles[k] = title(s)
 			}
 			for k, text := range differences(titles) {
 				if text = strings.Trim(cleanText(text), ". "); text != "" {
-					s := &v.sidecars[group[k]]
-					s.rest = "." + text + s.rest
+					group[k].rest = "." + text + group[k].rest
 				}
 			}
 		}
-	}
-	v.numberSidecars()
-}
-
-func (v *video) numberSidecars() {
-	groups := v.sameRests()
-	if len(groups) == 0 {
-		return
 	}
 	taken := map[string]bool{}
 	for i := range v.sidecars {
 		taken[restKey(v.sidecars[i].rest)] = true
 	}
-	for _, group := range groups {
+	for _, group := range v.sameRests() {
 		n := 2
-		for _, i := range group[1:] {
-			b := &v.sidecars[i]
-			for taken[restKey("."+strconv.Itoa(n)+b.rest)] {
+		for _, s := range group[1:] {
+			for taken[restKey("."+strconv.Itoa(n)+s.rest)] {
 				n++
 			}
-			b.rest = "." + strconv.Itoa(n) + b.rest
-			taken[restKey(b.rest)] = true
+			s.rest = "." + strconv.Itoa(n) + s.rest
+			taken[restKey(s.rest)] = true
 		}
 	}
 }
@@ -240,26 +233,12 @@ func differences(texts []string) []string {
 	return out
 }
 
-func (v *video) sameRests() [][]int {
-	if len(v.sidecars) < 2 {
-		return nil
-	}
-	seen := map[string][]int{}
-	var keys []string
+func (v *video) sameRests() [][]*sidecar {
+	all := make([]*sidecar, len(v.sidecars))
 	for i := range v.sidecars {
-		key := restKey(v.sidecars[i].rest)
-		if seen[key] == nil {
-			keys = append(keys, key)
-		}
-		seen[key] = append(seen[key], i)
+		all[i] = &v.sidecars[i]
 	}
-	var groups [][]int
-	for _, key := range keys {
-		if len(seen[key]) > 1 {
-			groups = append(groups, seen[key])
-		}
-	}
-	return groups
+	return groups(all, func(s *sidecar) string { return restKey(s.rest) })
 }
 
 func extension(name string) string {
