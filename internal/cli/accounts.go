@@ -24,17 +24,13 @@ func newAccounts(f *factory) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "accounts",
 		Short: "Show and control the accounts whose keys are used for TMDB",
-		Example: `  anivault accounts list
-  anivault accounts test
-  anivault accounts tune main account_concurrency=3 --for 8h`,
 	}, newAccountsList(f), newAccountsTest(f), newAccountsEnable(f, true), newAccountsEnable(f, false), newAccountsTune(f))
 }
 
 func newAccountsList(f *factory) *cobra.Command {
 	return f.configured(&cobra.Command{
-		Use:     "list",
-		Short:   "Show each account: standing, running and limit, quota, keys",
-		Example: "  anivault accounts list\n  anivault accounts list --format json",
+		Use:   "list",
+		Short: "Show each account: standing, running and limit, quota, keys",
 	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
 		list, err := readAccounts(ctx, f, cfg)
 		if err != nil {
@@ -125,10 +121,9 @@ func accountsNamed(cfg *config.Config, names []string) ([]config.Account, error)
 
 func newAccountsTest(f *factory) *cobra.Command {
 	cmd := f.configured(&cobra.Command{
-		Use:     "test [NAME...]",
-		Short:   "Ask TMDB one question with each key",
-		Args:    cobra.ArbitraryArgs,
-		Example: "  anivault accounts test\n  anivault accounts test main",
+		Use:   "test [NAME...]",
+		Short: "Ask TMDB one question with each key",
+		Args:  cobra.ArbitraryArgs,
 	}, nil, func(ctx context.Context, cfg *config.Config, names []string, _ string) error {
 		list, err := accountsNamed(cfg, names)
 		if err != nil {
@@ -178,10 +173,9 @@ func newAccountsEnable(f *factory, on bool) *cobra.Command {
 		word, short, done = "enable", "Enable an account for every running process", "enabled %s\n"
 	}
 	return f.leaf(&cobra.Command{
-		Use:     word + " NAME",
-		Short:   short,
-		Args:    exactArgs("NAME"),
-		Example: "  anivault accounts " + word + " main",
+		Use:   word + " NAME",
+		Short: short,
+		Args:  exactArgs("NAME"),
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
 		return f.operate(cmd, args[0], func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Enable(ctx, on, 0); err != nil {
@@ -198,10 +192,7 @@ func newAccountsTune(f *factory) *cobra.Command {
 	return f.tune(&cobra.Command{
 		Use:   "tune NAME KEY=VALUE...",
 		Short: "Change limits of one account in every running process",
-		Example: `  anivault accounts tune main account_concurrency=3
-  anivault accounts tune main quota=1000/24h rate=5 --for always
-  anivault accounts tune main --reset`,
-		Args: atLeastOne("account", example),
+		Args:  atLeastOne("account", example),
 	}, example, "end the named changes of the account, or all of them", true)
 }
 

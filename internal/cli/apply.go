@@ -48,11 +48,7 @@ func newApply(f *factory) *cobra.Command {
 	cmd := f.leaf(&cobra.Command{
 		Use:   "apply PLAN|-",
 		Short: "Carry out a plan made by organize; anivault undo puts everything back",
-		Example: `  anivault organize ~/Downloads --to /srv/library --plan library.plan
-  anivault apply library.plan --dry-run
-  anivault apply library.plan
-  anivault apply --resume`,
-		Args: atMostOne("PLAN"),
+		Args:  atMostOne("PLAN"),
 	}, organizeFormats, func(cmd *cobra.Command, args []string, format string) error {
 		a.format = format
 		return a.run(cmd, args)

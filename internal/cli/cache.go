@@ -23,9 +23,8 @@ import (
 
 func newCache(f *factory) *cobra.Command {
 	return group(&cobra.Command{
-		Use:     "cache",
-		Short:   "Look at, check and tidy the cache of TMDB's answers",
-		Example: "  anivault cache stats\n  anivault cache verify\n  anivault cache export backup.ndjson",
+		Use:   "cache",
+		Short: "Look at, check and tidy the cache of TMDB's answers",
 	},
 		newCacheStats(f), newCacheList(f), newCacheGet(f), newCachePrune(f), newCacheCompact(f),
 		newCacheVerify(f), newCacheExport(f), newCacheImport(f), newCacheClear(f), newCachePath(f),
@@ -50,9 +49,8 @@ const recordKinds = "answers, and what was decided from them"
 
 func newCachePath(f *factory) *cobra.Command {
 	return f.configured(&cobra.Command{
-		Use:     "path",
-		Short:   "Print the cache's folder",
-		Example: "  anivault cache path",
+		Use:   "path",
+		Short: "Print the cache's folder",
 	}, nil, func(_ context.Context, cfg *config.Config, _ []string, _ string) error {
 		_, err := fmt.Fprintln(f.streams.Out, cfg.Dirs.Cache)
 		return err
@@ -61,9 +59,8 @@ func newCachePath(f *factory) *cobra.Command {
 
 func newCacheList(f *factory) *cobra.Command {
 	return f.onCache(&cobra.Command{
-		Use:     "list",
-		Short:   "List cached answers, one per line",
-		Example: "  anivault cache list\n  anivault cache list --format ndjson",
+		Use:   "list",
+		Short: "List cached answers, one per line",
 	}, []string{"text", "ndjson"}, func(ctx context.Context, store *cache.Store, _ []string, format string) error {
 		now := time.Now()
 		return store.Range(ctx, func(e *cache.Entry) error {
@@ -96,9 +93,7 @@ func newCacheGet(f *factory) *cobra.Command {
 	return f.onCache(&cobra.Command{
 		Use:   "get KEY|URL",
 		Short: "Print a cached answer's body",
-		Example: `  anivault cache get "https://api.themoviedb.org/3/movie/149?append_to_response=` +
-			`alternative_titles%2Ctranslations%2Cexternal_ids&language=en-US"`,
-		Args: exactArgs("KEY|URL"),
+		Args:  exactArgs("KEY|URL"),
 	}, nil, func(ctx context.Context, store *cache.Store, args []string, _ string) error {
 		key, ok := cache.ParseKey(args[0])
 		if !ok {
@@ -133,9 +128,8 @@ func shownKey(key string) string {
 
 func newCacheVerify(f *factory) *cobra.Command {
 	return f.onCache(&cobra.Command{
-		Use:     "verify",
-		Short:   "Check every record; exit 1 if something is damaged",
-		Example: "  anivault cache verify",
+		Use:   "verify",
+		Short: "Check every record; exit 1 if something is damaged",
 	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
 		r, err := store.Verify(ctx)
 		if err != nil {
@@ -157,9 +151,8 @@ func newCacheVerify(f *factory) *cobra.Command {
 func newCachePrune(f *factory) *cobra.Command {
 	var options cache.PruneOptions
 	cmd := f.onCache(&cobra.Command{
-		Use:     "prune",
-		Short:   "Remove answers that are too old to keep, and those above the size limit",
-		Example: "  anivault cache prune",
+		Use:   "prune",
+		Short: "Remove answers that are too old to keep, and those above the size limit",
 	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
 		res, err := store.Prune(ctx, options)
 		if err == nil {
@@ -174,9 +167,8 @@ func newCachePrune(f *factory) *cobra.Command {
 
 func newCacheCompact(f *factory) *cobra.Command {
 	return f.onCache(&cobra.Command{
-		Use:     "compact",
-		Short:   "Give back the space of removed answers",
-		Example: "  anivault cache compact",
+		Use:   "compact",
+		Short: "Give back the space of removed answers",
 	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
 		res, err := store.Compact(ctx)
 		if err == nil {
@@ -189,9 +181,8 @@ func newCacheCompact(f *factory) *cobra.Command {
 func newCacheClear(f *factory) *cobra.Command {
 	var yes bool
 	cmd := f.onCache(&cobra.Command{
-		Use:     "clear",
-		Short:   "Remove every cached answer",
-		Example: "  anivault cache clear\n  anivault cache clear --yes",
+		Use:   "clear",
+		Short: "Remove every cached answer",
 	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
 		what := lang.Text("the cache") // of a damaged one nobody knows what it holds
 		if s, err := store.Stats(ctx); err == nil {
@@ -213,10 +204,9 @@ func newCacheClear(f *factory) *cobra.Command {
 
 func newCacheExport(f *factory) *cobra.Command {
 	return f.onCache(&cobra.Command{
-		Use:     "export [FILE]",
-		Short:   "Write the whole cache as NDJSON (to stdout without FILE)",
-		Example: "  anivault cache export backup.ndjson\n  anivault cache export | zstd > backup.ndjson.zst",
-		Args:    atMostOne("FILE"),
+		Use:   "export [FILE]",
+		Short: "Write the whole cache as NDJSON (to stdout without FILE)",
+		Args:  atMostOne("FILE"),
 	}, nil, func(ctx context.Context, store *cache.Store, args []string, _ string) (err error) {
 		n := 0
 		write := func(out io.Writer) error {
@@ -237,10 +227,9 @@ func newCacheExport(f *factory) *cobra.Command {
 
 func newCacheImport(f *factory) *cobra.Command {
 	return f.onCache(&cobra.Command{
-		Use:     "import [FILE]",
-		Short:   "Add an export to the cache (from stdin without FILE); newer answers stay",
-		Example: "  anivault cache import backup.ndjson",
-		Args:    atMostOne("FILE"),
+		Use:   "import [FILE]",
+		Short: "Add an export to the cache (from stdin without FILE); newer answers stay",
+		Args:  atMostOne("FILE"),
 	}, nil, func(ctx context.Context, store *cache.Store, args []string, _ string) error {
 		path := "-"
 		if len(args) > 0 {
@@ -266,9 +255,8 @@ func newCacheImport(f *factory) *cobra.Command {
 
 func newCacheStats(f *factory) *cobra.Command {
 	return f.onCache(&cobra.Command{
-		Use:     "stats",
-		Short:   "Show how much is cached",
-		Example: "  anivault cache stats\n  anivault cache stats --format json",
+		Use:   "stats",
+		Short: "Show how much is cached",
 	}, textOrJSON, func(ctx context.Context, store *cache.Store, _ []string, format string) error {
 		s, err := store.Stats(ctx)
 		switch {

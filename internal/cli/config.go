@@ -23,17 +23,15 @@ import (
 
 func newConfig(f *factory) *cobra.Command {
 	return group(&cobra.Command{
-		Use:     "config",
-		Short:   "Show, check or start the configuration",
-		Example: "  anivault config init\n  anivault config show --origin",
+		Use:   "config",
+		Short: "Show, check or start the configuration",
 	}, newConfigShow(f), newConfigPath(f), newConfigValidate(f), newConfigInit(f))
 }
 
 func newConfigPath(f *factory) *cobra.Command {
 	return f.leaf(&cobra.Command{
-		Use:     "path",
-		Short:   "Print where the config file is, or would be",
-		Example: "  anivault config path",
+		Use:   "path",
+		Short: "Print where the config file is, or would be",
 	}, nil, func(*cobra.Command, []string, string) error {
 		path, err := config.FilePath(f.configFile, f.environ)
 		if err != nil {
@@ -46,9 +44,8 @@ func newConfigPath(f *factory) *cobra.Command {
 
 func newConfigValidate(f *factory) *cobra.Command {
 	return f.leaf(&cobra.Command{
-		Use:     "validate",
-		Short:   "Check flags, environment and config file, and list every error; exit 2 if there is one",
-		Example: "  anivault config validate",
+		Use:   "validate",
+		Short: "Check flags, environment and config file, and list every error; exit 2 if there is one",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		cfg, err := f.load(cmd)
 		if bad, ok := errors.AsType[*config.Error](err); ok {
@@ -66,9 +63,8 @@ func newConfigValidate(f *factory) *cobra.Command {
 func newConfigShow(f *factory) *cobra.Command {
 	var origin bool
 	cmd := f.configured(&cobra.Command{
-		Use:     "show",
-		Short:   "Print the effective settings",
-		Example: "  anivault config show\n  anivault config show --origin",
+		Use:   "show",
+		Short: "Print the effective settings",
 	}, textOrJSON, func(_ context.Context, cfg *config.Config, _ []string, format string) error {
 		rows := []wireSetting{}
 		for _, v := range cfg.Values() {
@@ -106,9 +102,8 @@ type wireSetting struct {
 func newConfigInit(f *factory) *cobra.Command {
 	var force bool
 	cmd := f.leaf(&cobra.Command{
-		Use:     "init",
-		Short:   "Keep a TMDB token in the config file, which is made if there is none",
-		Example: "  anivault config init\n  echo \"$TOKEN\" | anivault config init",
+		Use:   "init",
+		Short: "Keep a TMDB token in the config file, which is made if there is none",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return initConfig(f, cmd, force) })
 	cmd.Flags().BoolVar(&force, "force", false,
 		"start afresh: a file that exists is replaced, and kept as config.yaml.bak")

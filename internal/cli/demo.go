@@ -26,10 +26,6 @@ func newDemo(f *factory) *cobra.Command {
 	cmd := f.leaf(&cobra.Command{
 		Use:   "demo",
 		Short: "See it work: no key, no network, nothing left behind",
-		Example: `  anivault demo
-  anivault demo --format table | less
-  anivault demo --report demo.html  the page that match --report writes
-  anivault demo --keep /tmp/demo    look at library, cache and state afterwards`,
 	}, matchFormats, func(cmd *cobra.Command, _ []string, format string) error {
 		o.format = format
 		return runDemo(f, cmd, keep, &o)

@@ -35,9 +35,8 @@ type finding struct {
 func newDoctor(f *factory) *cobra.Command {
 	var offline bool
 	cmd := f.leaf(&cobra.Command{
-		Use:     "doctor",
-		Short:   "Check key, connection, clock, folders and cache, and say how to fix what is wrong",
-		Example: "  anivault doctor\n  anivault doctor --offline",
+		Use:   "doctor",
+		Short: "Check key, connection, clock, folders and cache, and say how to fix what is wrong",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		cfg, err := f.load(cmd)
 		broken := err

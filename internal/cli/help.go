@@ -44,8 +44,8 @@ func (f *factory) printHelp(write func(out io.Writer, width int)) {
 func writeHelp(f *factory, cmd *cobra.Command, out io.Writer, width int) {
 	text := cmp.Or(about(cmd, lang.Current()), cmd.Long, lang.Say(cmd.Short)+".") // cobra's own have a Long
 	fmt.Fprintln(out, reflow(text, width))
-	if cmd.Example != "" {
-		fmt.Fprintln(out, "\n"+lang.Say("Examples:")+"\n"+lang.Say(cmd.Example))
+	if examples := cmp.Or(examplesOf(cmd, lang.Current()), cmd.Example); examples != "" {
+		fmt.Fprintln(out, "\n"+lang.Say("Examples:")+"\n"+examples)
 	}
 	writeUsage(f, cmd, out, width)
 	if cmd.CommandPath() == "anivault limiter" { // both a command and a topic
@@ -154,16 +154,27 @@ func helpText(name string, l lang.Language) string {
 }
 
 func about(cmd *cobra.Command, l lang.Language) string {
-	name := strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "anivault "), " ", "_")
+	name := helpName(cmd)
 	if name == "limiter_show" { // another name of status
 		name = "status"
 	}
 	return helpText(name, l)
 }
 
+func examplesOf(cmd *cobra.Command, l lang.Language) string {
+	_, text, _ := strings.Cut(helpText("examples", l), "\n## "+helpName(cmd)+"\n")
+	text, _, _ = strings.Cut(text, "\n\n## ")
+	return text
+}
+
+func helpName(cmd *cobra.Command) string {
+	return strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "anivault "), " ", "_")
+}
+
+// describe gives each command its English texts, for its man page.
 func describe(cmd *cobra.Command) {
 	if cmd.Runnable() || cmd.HasSubCommands() {
-		cmd.Long = about(cmd, lang.English)
+		cmd.Long, cmd.Example = about(cmd, lang.English), examplesOf(cmd, lang.English)
 	}
 	for _, sub := range cmd.Commands() {
 		describe(sub)
@@ -205,9 +216,8 @@ func newHelp(f *factory) *cobra.Command {
 		return names
 	}
 	return &cobra.Command{
-		Use:     "help [COMMAND|TOPIC]",
-		Short:   "Explain a command or a topic",
-		Example: "  anivault help match\n  anivault help environment",
+		Use:   "help [COMMAND|TOPIC]",
+		Short: "Explain a command or a topic",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {

@@ -83,7 +83,10 @@ func TestEveryCommandHasHelpOfTheSameShape(t *testing.T) {
 
 // Each text of help has a command or topic, is there in every language, and names what the tables of the code have.
 func TestHelpTextsAreUsedAndTranslated(t *testing.T) {
-	used := map[string]bool{"environment": true, "templates": true, "limiter_states": true} // of topics
+	used := map[string]bool{
+		"environment": true, "templates": true, "limiter_states": true, // of topics
+		"examples": true, "help": true,
+	}
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		used[strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "anivault "), " ", "_")] = true
@@ -105,6 +108,12 @@ func TestHelpTextsAreUsedAndTranslated(t *testing.T) {
 				t.Errorf("help/%s/%s is of no command, or empty", l, file.Name())
 			}
 			names[l] = append(names[l], name)
+		}
+		for _, heading := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(
+			helpText("examples", lang.Language(l)), -1) {
+			if !used[heading[1]] {
+				t.Errorf("help/%s/examples.md has %s, which is no command", l, heading[1])
+			}
 		}
 		for _, preset := range simulate.Presets() {
 			if !strings.Contains(helpText("limiter_simulate", lang.Language(l)), preset) {

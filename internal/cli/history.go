@@ -20,10 +20,7 @@ func newHistory(f *factory) *cobra.Command {
 	cmd := f.configured(&cobra.Command{
 		Use:   "history [ID]",
 		Short: "List the runs of apply, or what happened to each file in one",
-		Example: `  anivault history
-  anivault history 20261122-020431-k3f9
-  anivault history prune --older 1y`,
-		Args: atMostOne("ID"),
+		Args:  atMostOne("ID"),
 	}, organizeFormats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
 		return runHistory(ctx, f, cfg, args, format)
 	})
@@ -34,9 +31,8 @@ func newHistory(f *factory) *cobra.Command {
 func newHistoryPrune(f *factory) *cobra.Command {
 	var older string
 	cmd := f.configured(&cobra.Command{
-		Use:     "prune",
-		Short:   "Remove the journals of old runs, which then can't be put back",
-		Example: `  anivault history prune --older 1y`,
+		Use:   "prune",
+		Short: "Remove the journals of old runs, which then can't be put back",
 	}, nil, func(ctx context.Context, cfg *config.Config, _ []string, _ string) error {
 		age, ok := parseAge(older)
 		switch {
@@ -61,10 +57,9 @@ func newHistoryPrune(f *factory) *cobra.Command {
 func newHistoryAbandon(f *factory) *cobra.Command {
 	var yes bool
 	cmd := f.configured(&cobra.Command{
-		Use:     "abandon ID",
-		Short:   "Let other runs begin although this one was interrupted",
-		Example: `  anivault history abandon 20261122-020431-k3f9`,
-		Args:    exactArgs("ID"),
+		Use:   "abandon ID",
+		Short: "Let other runs begin although this one was interrupted",
+		Args:  exactArgs("ID"),
 	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
 		return (&applyRun{f: f}).withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			run, err := pickRun(e, args, anyRun)

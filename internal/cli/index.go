@@ -23,10 +23,6 @@ func newIndex(f *factory) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "index",
 		Short: "Know titles without asking: the local title index",
-		Example: `  anivault index update
-  anivault index import anime-list.xml anime-titles.xml.gz
-  anivault index lookup "Sousou no Frieren"
-  anivault index stats`,
 	}, newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f))
 }
 
@@ -60,9 +56,7 @@ func newIndexImport(f *factory) *cobra.Command {
 	return f.configured(&cobra.Command{
 		Use:   "import FILE...",
 		Short: "Import lists into the title index",
-		Example: `  anivault index import anime-list.xml anime-titles.dat.gz
-  anivault index import tv_series_ids_*.json.gz movie_ids_*.json.gz`,
-		Args: atLeastOne("FILE", "for example: anivault index import anime-list.xml anime-titles.xml.gz"),
+		Args:  atLeastOne("FILE", "for example: anivault index import anime-list.xml anime-titles.xml.gz"),
 	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
 		infos, err := index.Import(ctx, cfg.Dirs.Data, args...)
 		if err != nil {
@@ -99,9 +93,7 @@ func newIndexLookup(f *factory) *cobra.Command {
 	return f.onIndex(&cobra.Command{
 		Use:   "lookup TITLE",
 		Short: "List the entries that have a title; its words need no quotation marks",
-		Example: `  anivault index lookup "Sousou no Frieren"
-  anivault index lookup --format json 葬送のフリーレン`,
-		Args: atLeastOne("TITLE", `for example: anivault index lookup "Sousou no Frieren"`),
+		Args:  atLeastOne("TITLE", `for example: anivault index lookup "Sousou no Frieren"`),
 	}, func(x *index.Index, args []string, format string) error {
 		text := strings.Join(args, " ")
 		found, err := x.Lookup(text)
@@ -158,9 +150,8 @@ type wireIndex struct {
 
 func newIndexStats(f *factory) *cobra.Command {
 	return f.onIndex(&cobra.Command{
-		Use:     "stats",
-		Short:   "Show what was imported, and when",
-		Example: "  anivault index stats",
+		Use:   "stats",
+		Short: "Show what was imported, and when",
 	}, func(x *index.Index, _ []string, format string) error {
 		infos, size, err := x.Stats()
 		switch {
@@ -183,9 +174,8 @@ const answerTimeout = 30 * time.Second
 
 func newIndexUpdate(f *factory) *cobra.Command {
 	return f.configured(&cobra.Command{
-		Use:     "update",
-		Short:   "Fetch the lists that changed, and import them",
-		Example: "  anivault index update\n  ANIVAULT_INDEX_TMDB_EXPORTS_URL=off anivault index update",
+		Use:   "update",
+		Short: "Fetch the lists that changed, and import them",
 	}, nil, func(ctx context.Context, cfg *config.Config, _ []string, _ string) error {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.ResponseHeaderTimeout = answerTimeout

@@ -26,9 +26,6 @@ func newLimiter(f *factory) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "limiter",
 		Short: "Look at the limiter, tune it, or tell it what to do",
-		Example: `  anivault limiter show
-  anivault limiter tune rate_base=10 --for 2h
-  anivault limiter resume`,
 	},
 		newLimiterShow(f), newLimiterTune(f), newLimiterCacheOnly(f), newLimiterResume(f),
 		newLimiterReset(f), newLimiterRules(f), newLimiterGraph(f), newLimiterSimulate(f),
@@ -39,7 +36,6 @@ func newLimiterShow(f *factory) *cobra.Command {
 	cmd := newStatus(f)
 	cmd.Use = "show"
 	cmd.Short = "Show which state the limiter is in (same as: anivault status)"
-	cmd.Example = "  anivault limiter show\n  anivault limiter show --watch"
 	return cmd
 }
 
@@ -81,8 +77,6 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 	cmd := f.leaf(&cobra.Command{
 		Use:   "cache-only",
 		Short: "Stop all requests of all processes until resume",
-		Example: `  anivault limiter cache-only
-  anivault limiter cache-only --auto-recover=15m`,
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		var t ratelimit.Tuning
 		field, _ := ratelimit.FieldByKey("auto_recover")
@@ -108,9 +102,8 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 
 func newLimiterResume(f *factory) *cobra.Command {
 	return f.leaf(&cobra.Command{
-		Use:     "resume",
-		Short:   "End CacheOnly: probe TMDB, then go on",
-		Example: "  anivault limiter resume",
+		Use:   "resume",
+		Short: "End CacheOnly: probe TMDB, then go on",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		return f.operate(cmd, "", func(ctx context.Context, target operate.Target) error {
 			state, err := target.Resume(ctx)
@@ -130,9 +123,8 @@ func newLimiterResume(f *factory) *cobra.Command {
 func newLimiterReset(f *factory) *cobra.Command {
 	var force, yes bool
 	cmd := f.leaf(&cobra.Command{
-		Use:     "reset",
-		Short:   "Forget what was learned: state, evidence, cooldown, budget, tuning",
-		Example: "  anivault limiter reset\n  anivault limiter reset --yes",
+		Use:   "reset",
+		Short: "Forget what was learned: state, evidence, cooldown, budget, tuning",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		return f.operate(cmd, "", func(ctx context.Context, target operate.Target) error {
 			before, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
@@ -178,9 +170,8 @@ func learned(s ratelimit.Status) lang.Text {
 
 func newLimiterRules(f *factory) *cobra.Command {
 	return f.leaf(&cobra.Command{
-		Use:     "rules",
-		Short:   "Print the transition table",
-		Example: "  anivault limiter rules\n  anivault limiter rules --format json",
+		Use:   "rules",
+		Short: "Print the transition table",
 	}, textOrJSON, func(_ *cobra.Command, _ []string, format string) error {
 		var rows []wireRule
 		for _, r := range machine.Rules() {
@@ -219,9 +210,8 @@ type wireRule struct {
 
 func newLimiterGraph(f *factory) *cobra.Command {
 	return f.leaf(&cobra.Command{
-		Use:     "graph",
-		Short:   "Print the state diagram as Mermaid, generated from the transition table",
-		Example: "  anivault limiter graph > limiter.mmd",
+		Use:   "graph",
+		Short: "Print the state diagram as Mermaid, generated from the transition table",
 	}, nil, func(*cobra.Command, []string, string) error {
 		_, err := io.WriteString(f.streams.Out, machine.Graph())
 		return err
@@ -230,12 +220,8 @@ func newLimiterGraph(f *factory) *cobra.Command {
 
 func newLimiterTune(f *factory) *cobra.Command {
 	return f.tune(&cobra.Command{
-		Use:   "tune KEY=VALUE...",
-		Short: "Change settings of every running process",
-		Example: `  anivault limiter tune rate_base=10
-  anivault limiter tune rate_base=20 concurrency=2 --for 8h
-  anivault limiter tune --reset rate_base
-  anivault limiter tune --reset`,
+		Use:               "tune KEY=VALUE...",
+		Short:             "Change settings of every running process",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeTuning(func(string) bool { return true }),
 	}, "for example: anivault limiter tune rate_base=10", "end the named changes, or all of them", false)

@@ -32,13 +32,8 @@ type simulateOptions struct {
 func newLimiterSimulate(f *factory) *cobra.Command {
 	o := simulateOptions{f: f}
 	cmd := f.leaf(&cobra.Command{
-		Use:   "simulate [KEY=VALUE...]",
-		Short: "Show what the limiter would do in trouble, in virtual time",
-		Example: `  anivault limiter simulate
-  anivault limiter simulate --preset outage-60s --processes 4
-  anivault limiter simulate --scenario bad-evening.json rate_base=20 sleep_min=5s
-  anivault limiter simulate --limit sliding:20/1s,retry_after=delta --for 10m
-  anivault limiter simulate --processes 2 2:rate_base=10 --out run.svg`,
+		Use:               "simulate [KEY=VALUE...]",
+		Short:             "Show what the limiter would do in trouble, in virtual time",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeTuning(simulated),
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error { return o.run(cmd, args) })

@@ -23,9 +23,8 @@ import (
 func newMan(f *factory) *cobra.Command {
 	var dir string
 	cmd := f.leaf(&cobra.Command{
-		Use:     "man",
-		Short:   "Print the manual page, or write one per command",
-		Example: "  anivault man | man -l -\n  anivault man --dir ~/.local/share/man/man1",
+		Use:   "man",
+		Short: "Print the manual page, or write one per command",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		root := cmd.Root()
 		root.DisableAutoGenTag = true

@@ -58,13 +58,7 @@ func newMatch(f *factory) *cobra.Command {
 	cmd := f.leaf(&cobra.Command{
 		Use:   "match PATH...",
 		Short: "Match every media file below PATH to TMDB",
-		Example: `  anivault match ~/Anime
-  anivault match --format csv ~/Films > films.csv
-  anivault match --offline ~/Anime
-  anivault match --interactive ~/Anime
-  anivault match --auto-recover=15m --log-file match.log ~/Anime
-  find . -name "*.mkv" -print0 | anivault match --files-from - -0`,
-		Args: cobra.ArbitraryArgs,
+		Args:  cobra.ArbitraryArgs,
 	}, matchFormats, func(cmd *cobra.Command, args []string, format string) error {
 		o.format = format
 		if o.namesFrom == "" && o.filesFrom == "" {

@@ -24,9 +24,7 @@ func newMissing(f *factory) *cobra.Command {
 	cmd := f.leaf(&cobra.Command{
 		Use:   "missing PATH...",
 		Short: "List aired episodes that are missing, and episodes that are there twice",
-		Example: `  anivault missing ~/Anime
-  anivault missing --offline --format ndjson ~/Anime | jq -c 'select(.here == 0) | [.title, .season]'`,
-		Args: atLeastOne("PATH", "for example: anivault missing ~/Anime"),
+		Args:  atLeastOne("PATH", "for example: anivault missing ~/Anime"),
 	}, []string{"table", "json", "ndjson"}, func(cmd *cobra.Command, args []string, format string) error {
 		o.format = format
 		if err := o.checkExcludes(); err != nil {

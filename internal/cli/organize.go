@@ -53,12 +53,7 @@ func newOrganize(f *factory) *cobra.Command {
 	cmd := f.leaf(&cobra.Command{
 		Use:   "organize PATH...",
 		Short: "Organize a library: make a plan, and carry it out if you say so",
-		Example: `  anivault organize ~/Downloads --to /srv/library
-  anivault organize ~/Downloads --to /srv/library --plan library.plan
-  anivault organize ~/Downloads --to /srv/library --yes
-  anivault organize ~/Anime --to ~/Anime --in-place --layout plex
-  anivault organize --from records.ndjson --to /srv/library`,
-		Args: cobra.ArbitraryArgs,
+		Args:  cobra.ArbitraryArgs,
 	}, organizeFormats, func(cmd *cobra.Command, args []string, format string) error {
 		o.format = format
 		return o.run(cmd, args)

@@ -21,9 +21,7 @@ func newParse(f *factory) *cobra.Command {
 	return f.leaf(&cobra.Command{
 		Use:   "parse [NAME...]",
 		Short: "Print what the name parser reads from file names or paths",
-		Example: `  anivault parse "[Group] Some Title S2 - 03 [1080p].mkv"
-  find ~/Anime -name "*.mkv" | anivault parse --format ndjson`,
-		Args: cobra.ArbitraryArgs,
+		Args:  cobra.ArbitraryArgs,
 	}, organizeFormats, func(_ *cobra.Command, args []string, format string) error {
 		if len(args) == 0 && f.streams.InTTY {
 			return usagef(`for example: anivault parse "Some Title S2 - 03.mkv"`, "no NAME given, and stdin is a terminal")

@@ -32,11 +32,7 @@ func newPin(f *factory) *cobra.Command {
 	cmd := f.leaf(&cobra.Command{
 		Use:   "pin PATH|TITLE ENTRY",
 		Short: "Say which TMDB entry a folder, a file or a title is",
-		Example: `  anivault pin ~/Anime/Monster tv/30981
-  anivault pin "Monster" https://www.themoviedb.org/tv/30981-monster
-  anivault pin "~/Anime/Show 2nd Season" tv/1234 --season 1 --offset 12
-  anivault pin Title\ -\ SP.mkv tv/1234 --season 0 --offset 3`,
-		Args: exactArgs("PATH|TITLE", "ENTRY"),
+		Args:  exactArgs("PATH|TITLE", "ENTRY"),
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
 		p, err := pinSubject(f, args[0])
 		if err != nil {
@@ -215,10 +211,9 @@ func writtenAsPath(arg string) bool {
 
 func newUnpin(f *factory) *cobra.Command {
 	return f.leaf(&cobra.Command{
-		Use:     "unpin PATH|TITLE...",
-		Short:   "Take back a pin",
-		Example: "  anivault unpin ~/Anime/Monster\n  anivault unpin \"Monster\"",
-		Args:    atLeastOne("PATH or TITLE", "anivault pins lists what is pinned"),
+		Use:   "unpin PATH|TITLE...",
+		Short: "Take back a pin",
+		Args:  atLeastOne("PATH or TITLE", "anivault pins lists what is pinned"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return f.pinned(cmd, args), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -268,9 +263,8 @@ func removePin(s *pins.Set, arg string) (*pins.Pin, error) {
 
 func newPins(f *factory) *cobra.Command {
 	return f.configured(&cobra.Command{
-		Use:     "pins",
-		Short:   "List what is pinned",
-		Example: "  anivault pins\n  anivault pins --format json",
+		Use:   "pins",
+		Short: "List what is pinned",
 	}, textOrJSON, func(_ context.Context, cfg *config.Config, _ []string, format string) error {
 		store := pins.Open(cfg.Dirs.Data)
 		set, err := store.Load()

@@ -90,12 +90,8 @@ type factory struct {
 func newRoot(f *factory) *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{
-		Use:   "anivault",
-		Short: "Find out which TMDB entry, season and episode each video file is",
-		Example: `  anivault demo                       see it work: no key, no network
-  anivault match ~/Anime              match a folder
-  anivault match --format ndjson .    one JSON object per file, for scripts
-  anivault match --offline ~/Anime    only what is already known`,
+		Use:           "anivault",
+		Short:         "Find out which TMDB entry, season and episode each video file is",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          rootArgs,
@@ -239,9 +235,8 @@ const attribution = "This product uses the TMDB API but is not endorsed or certi
 
 func newVersion(f *factory) *cobra.Command {
 	return f.leaf(&cobra.Command{
-		Use:     "version",
-		Short:   "Print the version and TMDB's notice",
-		Example: "  anivault version\n  anivault version --format json",
+		Use:   "version",
+		Short: "Print the version and TMDB's notice",
 	}, textOrJSON, func(_ *cobra.Command, _ []string, format string) error {
 		if format == "json" {
 			return f.printJSON(version.Get())

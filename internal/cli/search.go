@@ -38,10 +38,7 @@ func newSearch(f *factory) *cobra.Command {
 	cmd := f.leaf(&cobra.Command{
 		Use:   "search TITLE...",
 		Short: "Search TMDB for a title; its words need no quotation marks",
-		Example: `  anivault search frieren
-  anivault search --type movie --year 1999 matrix
-  anivault search --format ndjson 葬送のフリーレン | jq -r '"\(.kind)/\(.tmdb_id)"'`,
-		Args: atLeastOne("TITLE", "for example: anivault search frieren"),
+		Args:  atLeastOne("TITLE", "for example: anivault search frieren"),
 	}, []string{"table", "json", "ndjson"}, func(cmd *cobra.Command, args []string, format string) error {
 		w := decide.Wanted{Text: strings.Join(args, " "), Year: year}
 		const firstFilm, lastYear = 1874, 2200

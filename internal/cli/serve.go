@@ -26,10 +26,6 @@ func newServe(f *factory) *cobra.Command {
 	cmd := f.leaf(&cobra.Command{
 		Use:   "serve",
 		Short: "Answer GET /3/... for other programs, through limiter and cache",
-		Example: `  anivault serve
-  curl http://127.0.0.1:7373/3/tv/1399
-  anivault serve --listen 127.0.0.1:8080 --listen unix:/run/anivault/gateway.sock
-  anivault serve --offline                  only what is stored`,
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		cfg, err := loadServe(f, cmd, offline)
 		if err != nil {
@@ -45,9 +41,8 @@ func newServe(f *factory) *cobra.Command {
 func newServeCheck(f *factory) *cobra.Command {
 	var offline bool
 	cmd := f.leaf(&cobra.Command{
-		Use:     "check",
-		Short:   "Check all that serve checks before it listens",
-		Example: "  anivault serve check\n  anivault serve check && systemctl reload anivault-gateway",
+		Use:   "check",
+		Short: "Check all that serve checks before it listens",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		cfg, err := loadServe(f, cmd, offline)
 		if err == nil {
@@ -156,9 +151,8 @@ func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events 
 
 func newServeToken(f *factory) *cobra.Command {
 	return group(&cobra.Command{
-		Use:     "token",
-		Short:   "Make, list and revoke the tokens of the gateway's clients",
-		Example: "  anivault serve token new bitmagnet\n  anivault serve token list\n  anivault serve token revoke bitmagnet",
+		Use:   "token",
+		Short: "Make, list and revoke the tokens of the gateway's clients",
 	}, newServeTokenNew(f), newServeTokenList(f), newServeTokenRevoke(f))
 }
 
@@ -168,8 +162,6 @@ func newServeTokenNew(f *factory) *cobra.Command {
 		Use:   "new NAME",
 		Short: "Make a client and print its token, once",
 		Args:  exactArgs("NAME"),
-		Example: `  anivault serve token new bitmagnet
-  anivault serve token new nightly --class batch`,
 	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
 		var token string
 		made.Name, made.Made = args[0], time.Now().UTC().Truncate(time.Second)
@@ -211,9 +203,8 @@ type wireClient struct {
 
 func newServeTokenList(f *factory) *cobra.Command {
 	return f.configured(&cobra.Command{
-		Use:     "list",
-		Short:   "List the gateway's clients",
-		Example: "  anivault serve token list\n  anivault serve token list --format json",
+		Use:   "list",
+		Short: "List the gateway's clients",
 	}, textOrJSON, func(_ context.Context, cfg *config.Config, _ []string, format string) error {
 		clients, err := cfg.AllClients()
 		if err != nil {
@@ -247,10 +238,9 @@ func newServeTokenList(f *factory) *cobra.Command {
 
 func newServeTokenRevoke(f *factory) *cobra.Command {
 	return f.configured(&cobra.Command{
-		Use:     "revoke NAME...",
-		Short:   "Revoke clients: the gateway no longer accepts their tokens",
-		Args:    atLeastOne("NAME", "see: anivault serve token list"),
-		Example: "  anivault serve token revoke bitmagnet",
+		Use:   "revoke NAME...",
+		Short: "Revoke clients: the gateway no longer accepts their tokens",
+		Args:  atLeastOne("NAME", "see: anivault serve token list"),
 	}, nil, func(ctx context.Context, cfg *config.Config, names []string, _ string) error {
 		var left int
 		err := config.EditClients(ctx, cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {

@@ -19,9 +19,8 @@ import (
 func newStatus(f *factory) *cobra.Command {
 	var watch bool
 	cmd := f.configured(&cobra.Command{
-		Use:     "status",
-		Short:   "Show how TMDB, the limiter and the cache are doing",
-		Example: "  anivault status\n  anivault status --watch\n  anivault status --format json | jq .state",
+		Use:   "status",
+		Short: "Show how TMDB, the limiter and the cache are doing",
 	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
 		store, done, err := app.OpenState(cfg, 0, func(err error) { f.warn("%v", err) })
 		if err != nil {

@@ -20,10 +20,7 @@ func newUndo(f *factory) *cobra.Command {
 	cmd := f.configured(&cobra.Command{
 		Use:   "undo [ID]",
 		Short: "Put back what a run of apply changed",
-		Example: `  anivault undo
-  anivault undo 20261122-020431-k3f9 --dry-run
-  anivault undo --only '*Frieren*'`,
-		Args: atMostOne("ID"),
+		Args:  atMostOne("ID"),
 	}, organizeFormats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
 		a.format = format
 		return a.undo(ctx, cfg, args, yes)
@@ -141,9 +138,7 @@ func newVerify(f *factory) *cobra.Command {
 	cmd := f.configured(&cobra.Command{
 		Use:   "verify [ID]",
 		Short: "Check whether everything is where a run of apply left it",
-		Example: `  anivault verify
-  anivault verify 20261122-020431-k3f9 --deep`,
-		Args: atMostOne("ID"),
+		Args:  atMostOne("ID"),
 	}, organizeFormats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
 		a.format = format
 		return a.verify(ctx, cfg, args, deep)

@@ -48,10 +48,7 @@ func newWatch(f *factory) *cobra.Command {
 	cmd := f.leaf(&cobra.Command{
 		Use:   "watch PATH",
 		Short: "Organize files as they arrive in a folder, until stopped",
-		Example: `  anivault watch ~/Downloads --to /srv/library
-  anivault watch ~/Downloads --mode move --to /mnt/nas/library --exec ~/bin/tell-jellyfin
-  anivault watch ~/Downloads --to /srv/library --print-unit > ~/.config/systemd/user/anivault-watch.service`,
-		Args: exactArgs("PATH"),
+		Args:  exactArgs("PATH"),
 	}, organizeFormats, func(cmd *cobra.Command, args []string, format string) error {
 		w.cmd, w.format = cmd, format
 		return w.run(cmd.Context(), args)
