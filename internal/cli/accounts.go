@@ -28,15 +28,13 @@ func newAccounts(f *factory) *cobra.Command {
 }
 
 func newAccountsList(f *factory) *cobra.Command {
-	return f.configured(&cobra.Command{
-		Use:   "list",
-		Short: "Show each account: standing, running and limit, quota, keys",
-	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
-		list, err := readAccounts(ctx, f, cfg)
+	cmd := &cobra.Command{Use: "list", Short: "Show each account: standing, running and limit, quota, keys"}
+	return f.configured(cmd, textOrJSON, func(c call) error {
+		list, err := readAccounts(c.Context(), f, c.cfg)
 		if err != nil {
 			return err
 		}
-		if format == "json" {
+		if c.format == "json" {
 			return f.printJSON(list)
 		}
 		return printAccounts(f, list)
@@ -120,16 +118,13 @@ func accountsNamed(cfg *config.Config, names []string) ([]config.Account, error)
 }
 
 func newAccountsTest(f *factory) *cobra.Command {
-	cmd := f.configured(&cobra.Command{
-		Use:   "test [NAME...]",
-		Short: "Ask TMDB one question with each key",
-		Args:  cobra.ArbitraryArgs,
-	}, nil, func(ctx context.Context, cfg *config.Config, names []string, _ string) error {
-		list, err := accountsNamed(cfg, names)
+	cmd := &cobra.Command{Use: "test [NAME...]", Short: "Ask TMDB one question with each key", Args: cobra.ArbitraryArgs}
+	f.configured(cmd, nil, func(c call) error {
+		list, err := accountsNamed(c.cfg, c.args)
 		if err != nil {
 			return err
 		}
-		return testAccounts(ctx, f, cfg, list)
+		return testAccounts(c.Context(), f, c.cfg, list)
 	})
 	return cmd
 }
@@ -172,16 +167,13 @@ func newAccountsEnable(f *factory, on bool) *cobra.Command {
 	if on {
 		word, short, done = "enable", "Enable an account for every running process", "enabled %s\n"
 	}
-	return f.leaf(&cobra.Command{
-		Use:   word + " NAME",
-		Short: short,
-		Args:  exactArgs("NAME"),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return f.operate(cmd, args[0], func(ctx context.Context, target operate.Target) error {
+	cmd := &cobra.Command{Use: word + " NAME", Short: short, Args: exactArgs("NAME")}
+	return f.leaf(cmd, nil, func(c call) error {
+		return f.operate(c.Command, c.args[0], func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Enable(ctx, on, 0); err != nil {
 				return err
 			}
-			f.say(done, args[0])
+			f.say(done, c.args[0])
 			return nil
 		})
 	})

@@ -45,13 +45,14 @@ type applyRun struct {
 
 func newApply(f *factory) *cobra.Command {
 	a := applyRun{f: f}
-	cmd := f.leaf(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "apply PLAN|-",
 		Short: "Carry out a plan made by organize; anivault undo puts everything back",
 		Args:  atMostOne("PLAN"),
-	}, organizeFormats, func(cmd *cobra.Command, args []string, format string) error {
-		a.format = format
-		return a.run(cmd, args)
+	}
+	f.leaf(cmd, organizeFormats, func(c call) error {
+		a.format = c.format
+		return a.run(c.Command, c.args)
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&a.dryRun, "dry-run", false, "check everything and change nothing")

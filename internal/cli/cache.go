@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/atomicfile"
-	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/tmdb"
@@ -32,15 +30,14 @@ func newCache(f *factory) *cobra.Command {
 }
 
 func (f *factory) onCache(
-	cmd *cobra.Command, formats []string,
-	do func(ctx context.Context, store *cache.Store, args []string, format string) error,
+	cmd *cobra.Command, formats []string, do func(c call, store *cache.Store) error,
 ) *cobra.Command {
-	return f.configured(cmd, formats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
-		store, err := app.OpenCache(cfg, 0, func(err error) { f.warn("%v", err) })
+	return f.configured(cmd, formats, func(c call) error {
+		store, err := app.OpenCache(c.cfg, 0, func(err error) { f.warn("%v", err) })
 		if err != nil {
 			return err
 		}
-		return errors.Join(do(ctx, store, args, format), store.Close())
+		return errors.Join(do(c, store), store.Close())
 	})
 }
 
@@ -48,23 +45,19 @@ func (f *factory) onCache(
 const recordKinds = "answers, and what was decided from them"
 
 func newCachePath(f *factory) *cobra.Command {
-	return f.configured(&cobra.Command{
-		Use:   "path",
-		Short: "Print the cache's folder",
-	}, nil, func(_ context.Context, cfg *config.Config, _ []string, _ string) error {
-		_, err := fmt.Fprintln(f.streams.Out, cfg.Dirs.Cache)
+	cmd := &cobra.Command{Use: "path", Short: "Print the cache's folder"}
+	return f.configured(cmd, nil, func(c call) error {
+		_, err := fmt.Fprintln(f.streams.Out, c.cfg.Dirs.Cache)
 		return err
 	})
 }
 
 func newCacheList(f *factory) *cobra.Command {
-	return f.onCache(&cobra.Command{
-		Use:   "list",
-		Short: "List cached answers, one per line",
-	}, []string{"text", "ndjson"}, func(ctx context.Context, store *cache.Store, _ []string, format string) error {
+	cmd := &cobra.Command{Use: "list", Short: "List cached answers, one per line"}
+	return f.onCache(cmd, []string{"text", "ndjson"}, func(c call, store *cache.Store) error {
 		now := time.Now()
-		return store.Range(ctx, func(e *cache.Entry) error {
-			if format == "ndjson" {
+		return store.Range(c.Context(), func(e *cache.Entry) error {
+			if c.format == "ndjson" {
 				return f.printJSON(wireEntry{
 					e.Key, e.Status, e.Fresh(now), ui.Stamp(e.FetchedAt), ui.Stamp(e.ExpiresAt), len(e.Body),
 				})
@@ -90,16 +83,13 @@ type wireEntry struct {
 }
 
 func newCacheGet(f *factory) *cobra.Command {
-	return f.onCache(&cobra.Command{
-		Use:   "get KEY|URL",
-		Short: "Print a cached answer's body",
-		Args:  exactArgs("KEY|URL"),
-	}, nil, func(ctx context.Context, store *cache.Store, args []string, _ string) error {
-		key, ok := cache.ParseKey(args[0])
+	cmd := &cobra.Command{Use: "get KEY|URL", Short: "Print a cached answer's body", Args: exactArgs("KEY|URL")}
+	return f.onCache(cmd, nil, func(c call, store *cache.Store) error {
+		key, ok := cache.ParseKey(c.args[0])
 		if !ok {
-			return usagef("anivault cache list shows the keys", "%s is neither a key nor a URL", ui.Printable(args[0]))
+			return usagef("anivault cache list shows the keys", "%s is neither a key nor a URL", ui.Printable(c.args[0]))
 		}
-		e, found, err := store.Get(ctx, key)
+		e, found, err := store.Get(c.Context(), key)
 		switch {
 		case err != nil:
 			return err
@@ -127,11 +117,9 @@ func shownKey(key string) string {
 }
 
 func newCacheVerify(f *factory) *cobra.Command {
-	return f.onCache(&cobra.Command{
-		Use:   "verify",
-		Short: "Check every record; exit 1 if something is damaged",
-	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
-		r, err := store.Verify(ctx)
+	cmd := &cobra.Command{Use: "verify", Short: "Check every record; exit 1 if something is damaged"}
+	return f.onCache(cmd, nil, func(c call, store *cache.Store) error {
+		r, err := store.Verify(c.Context())
 		if err != nil {
 			return err
 		}
@@ -150,11 +138,9 @@ func newCacheVerify(f *factory) *cobra.Command {
 
 func newCachePrune(f *factory) *cobra.Command {
 	var options cache.PruneOptions
-	cmd := f.onCache(&cobra.Command{
-		Use:   "prune",
-		Short: "Remove answers that are too old to keep, and those above the size limit",
-	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
-		res, err := store.Prune(ctx, options)
+	cmd := &cobra.Command{Use: "prune", Short: "Remove answers that are too old to keep, and those above the size limit"}
+	f.onCache(cmd, nil, func(c call, store *cache.Store) error {
+		res, err := store.Prune(c.Context(), options)
 		if err == nil {
 			f.say("removed %d records; %s in use\n", res.Removed, ui.Size(res.Used))
 		}
@@ -166,11 +152,9 @@ func newCachePrune(f *factory) *cobra.Command {
 }
 
 func newCacheCompact(f *factory) *cobra.Command {
-	return f.onCache(&cobra.Command{
-		Use:   "compact",
-		Short: "Give back the space of removed answers",
-	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
-		res, err := store.Compact(ctx)
+	cmd := &cobra.Command{Use: "compact", Short: "Give back the space of removed answers"}
+	return f.onCache(cmd, nil, func(c call, store *cache.Store) error {
+		res, err := store.Compact(c.Context())
 		if err == nil {
 			f.say("%s before, %s now\n", ui.Size(res.Before), ui.Size(res.After))
 		}
@@ -180,19 +164,17 @@ func newCacheCompact(f *factory) *cobra.Command {
 
 func newCacheClear(f *factory) *cobra.Command {
 	var yes bool
-	cmd := f.onCache(&cobra.Command{
-		Use:   "clear",
-		Short: "Remove every cached answer",
-	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
+	cmd := &cobra.Command{Use: "clear", Short: "Remove every cached answer"}
+	f.onCache(cmd, nil, func(c call, store *cache.Store) error {
 		what := lang.Text("the cache") // of a damaged one nobody knows what it holds
-		if s, err := store.Stats(ctx); err == nil {
+		if s, err := store.Stats(c.Context()); err == nil {
 			what = lang.Textf("%s, %s", lang.Count(s.Entries, "answer"), ui.Size(s.Used))
 		}
 		question := lang.Textf("Remove %s from %s?", what, ui.Printable(store.Path()))
-		if ok, err := f.confirmed(ctx, yes, question, "nothing was removed\n"); !ok {
+		if ok, err := f.confirmed(c.Context(), yes, question, "nothing was removed\n"); !ok {
 			return err
 		}
-		err := store.Clear(ctx)
+		err := store.Clear(c.Context())
 		if err == nil {
 			f.say("removed %s\n", what)
 		}
@@ -203,20 +185,21 @@ func newCacheClear(f *factory) *cobra.Command {
 }
 
 func newCacheExport(f *factory) *cobra.Command {
-	return f.onCache(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "export [FILE]",
 		Short: "Write the whole cache as NDJSON (to stdout without FILE)",
 		Args:  atMostOne("FILE"),
-	}, nil, func(ctx context.Context, store *cache.Store, args []string, _ string) (err error) {
+	}
+	return f.onCache(cmd, nil, func(c call, store *cache.Store) (err error) {
 		n := 0
 		write := func(out io.Writer) error {
-			n, err = store.Export(ctx, out)
+			n, err = store.Export(c.Context(), out)
 			return err
 		}
-		if len(args) == 0 || args[0] == "-" {
+		if len(c.args) == 0 || c.args[0] == "-" {
 			err = write(f.streams.Out)
 		} else {
-			err = atomicfile.Write(args[0], 0o600, write)
+			err = atomicfile.Write(c.args[0], 0o600, write)
 		}
 		if err == nil {
 			f.say("exported %d records: %s\n", n, recordKinds)
@@ -226,21 +209,22 @@ func newCacheExport(f *factory) *cobra.Command {
 }
 
 func newCacheImport(f *factory) *cobra.Command {
-	return f.onCache(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "import [FILE]",
 		Short: "Add an export to the cache (from stdin without FILE); newer answers stay",
 		Args:  atMostOne("FILE"),
-	}, nil, func(ctx context.Context, store *cache.Store, args []string, _ string) error {
+	}
+	return f.onCache(cmd, nil, func(c call, store *cache.Store) error {
 		path := "-"
-		if len(args) > 0 {
-			path = args[0]
+		if len(c.args) > 0 {
+			path = c.args[0]
 		}
 		in, err := openList(f, path)
 		if err != nil {
 			return err
 		}
 		defer in.Close()
-		res, err := store.Import(ctx, in, tmdb.Valid)
+		res, err := store.Import(c.Context(), in, tmdb.Valid)
 		if err != nil && res.Imported == 0 {
 			return err
 		}
@@ -254,15 +238,13 @@ func newCacheImport(f *factory) *cobra.Command {
 }
 
 func newCacheStats(f *factory) *cobra.Command {
-	return f.onCache(&cobra.Command{
-		Use:   "stats",
-		Short: "Show how much is cached",
-	}, textOrJSON, func(ctx context.Context, store *cache.Store, _ []string, format string) error {
-		s, err := store.Stats(ctx)
+	cmd := &cobra.Command{Use: "stats", Short: "Show how much is cached"}
+	return f.onCache(cmd, textOrJSON, func(c call, store *cache.Store) error {
+		s, err := store.Stats(c.Context())
 		switch {
 		case err != nil:
 			return err
-		case format == "json":
+		case c.format == "json":
 			return f.printJSON(wireCacheOf(s))
 		}
 		return statsText(f.streams.Out, s, store.Path(), f.streams.OutWidth())

@@ -20,13 +20,19 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-type action func(cmd *cobra.Command, args []string, format string) error
+// call is one call of a command.
+type call struct {
+	*cobra.Command
+	cfg    *config.Config // nil for a command that is not configured
+	args   []string
+	format string // of the flag --format; "" for a command that has none
+}
 
 var textOrJSON = []string{"text", "json"}
 
 // leaf completes a command that does something. Without Args it takes none. With formats it has --format: the first of
 // them is the default, but where that is table, a pipe gets ndjson.
-func (f *factory) leaf(cmd *cobra.Command, formats []string, do action) *cobra.Command {
+func (f *factory) leaf(cmd *cobra.Command, formats []string, do func(call) error) *cobra.Command {
 	if cmd.Args == nil {
 		cmd.Args = noArgs
 	}
@@ -52,20 +58,18 @@ func (f *factory) leaf(cmd *cobra.Command, formats []string, do action) *cobra.C
 				return err
 			}
 		}
-		return do(cmd, args, form)
+		return do(call{Command: cmd, args: args, format: form})
 	}
 	return cmd
 }
 
-type configAction func(ctx context.Context, cfg *config.Config, args []string, format string) error
-
-func (f *factory) configured(cmd *cobra.Command, formats []string, do configAction) *cobra.Command {
-	return f.leaf(cmd, formats, func(cmd *cobra.Command, args []string, format string) error {
-		cfg, err := f.load(cmd)
-		if err != nil {
+// configured completes a command that needs the configuration.
+func (f *factory) configured(cmd *cobra.Command, formats []string, do func(call) error) *cobra.Command {
+	return f.leaf(cmd, formats, func(c call) (err error) {
+		if c.cfg, err = f.load(c.Command); err != nil {
 			return err
 		}
-		return do(cmd.Context(), cfg, args, format)
+		return do(c)
 	})
 }
 

@@ -29,10 +29,8 @@ func newConfig(f *factory) *cobra.Command {
 }
 
 func newConfigPath(f *factory) *cobra.Command {
-	return f.leaf(&cobra.Command{
-		Use:   "path",
-		Short: "Print where the config file is, or would be",
-	}, nil, func(*cobra.Command, []string, string) error {
+	cmd := &cobra.Command{Use: "path", Short: "Print where the config file is, or would be"}
+	return f.leaf(cmd, nil, func(call) error {
 		path, err := config.FilePath(f.configFile, f.environ)
 		if err != nil {
 			return err
@@ -43,11 +41,12 @@ func newConfigPath(f *factory) *cobra.Command {
 }
 
 func newConfigValidate(f *factory) *cobra.Command {
-	return f.leaf(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check flags, environment and config file, and list every error; exit 2 if there is one",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		cfg, err := f.load(cmd)
+	}
+	return f.leaf(cmd, nil, func(c call) error {
+		cfg, err := f.load(c.Command)
 		if bad, ok := errors.AsType[*config.Error](err); ok {
 			for _, e := range bad.Others { // the first comes last, as any command's error
 				complain(f.streams, e.Text())
@@ -62,15 +61,13 @@ func newConfigValidate(f *factory) *cobra.Command {
 
 func newConfigShow(f *factory) *cobra.Command {
 	var origin bool
-	cmd := f.configured(&cobra.Command{
-		Use:   "show",
-		Short: "Print the effective settings",
-	}, textOrJSON, func(_ context.Context, cfg *config.Config, _ []string, format string) error {
+	cmd := &cobra.Command{Use: "show", Short: "Print the effective settings"}
+	f.configured(cmd, textOrJSON, func(c call) error {
 		rows := []wireSetting{}
-		for _, v := range cfg.Values() {
-			rows = append(rows, wireSetting{v.Setting.Key, shownValue(cfg, v), v.Origin, v.Setting.Env})
+		for _, v := range c.cfg.Values() {
+			rows = append(rows, wireSetting{v.Setting.Key, shownValue(c.cfg, v), v.Origin, v.Setting.Env})
 		}
-		if format == "json" {
+		if c.format == "json" {
 			return f.printTidyJSON(rows)
 		}
 		w := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0)
@@ -101,10 +98,8 @@ type wireSetting struct {
 
 func newConfigInit(f *factory) *cobra.Command {
 	var force bool
-	cmd := f.leaf(&cobra.Command{
-		Use:   "init",
-		Short: "Keep a TMDB token in the config file, which is made if there is none",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return initConfig(f, cmd, force) })
+	cmd := &cobra.Command{Use: "init", Short: "Keep a TMDB token in the config file, which is made if there is none"}
+	f.leaf(cmd, nil, func(c call) error { return initConfig(f, c.Command, force) })
 	cmd.Flags().BoolVar(&force, "force", false,
 		"start afresh: a file that exists is replaced, and kept as config.yaml.bak")
 	return cmd

@@ -23,12 +23,10 @@ import (
 func newDemo(f *factory) *cobra.Command {
 	var keep string
 	o := matchOptions{f: f}
-	cmd := f.leaf(&cobra.Command{
-		Use:   "demo",
-		Short: "See it work: no key, no network, nothing left behind",
-	}, matchFormats, func(cmd *cobra.Command, _ []string, format string) error {
-		o.format = format
-		return runDemo(f, cmd, keep, &o)
+	cmd := &cobra.Command{Use: "demo", Short: "See it work: no key, no network, nothing left behind"}
+	f.leaf(cmd, matchFormats, func(c call) error {
+		o.format = c.format
+		return runDemo(f, c.Command, keep, &o)
 	})
 	cmd.Flags().StringVar(&keep, "keep", "", "make everything in `DIR`, which must be new or empty, and leave it there")
 	cmd.Flags().StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")

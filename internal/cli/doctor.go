@@ -34,11 +34,12 @@ type finding struct {
 
 func newDoctor(f *factory) *cobra.Command {
 	var offline bool
-	cmd := f.leaf(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check key, connection, clock, folders and cache, and say how to fix what is wrong",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		cfg, err := f.load(cmd)
+	}
+	f.leaf(cmd, nil, func(c call) error {
+		cfg, err := f.load(c.Command)
 		broken := err
 		if err != nil {
 			if cfg, err = bareConfig(f); err != nil {
@@ -46,7 +47,7 @@ func newDoctor(f *factory) *cobra.Command {
 			}
 		}
 		d := doctor{streams: f.streams}
-		d.run(cmd.Context(), cfg, broken, offline)
+		d.run(c.Context(), cfg, broken, offline)
 		switch {
 		case d.err != nil:
 			return d.err

@@ -17,12 +17,13 @@ import (
 )
 
 func newHistory(f *factory) *cobra.Command {
-	cmd := f.configured(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "history [ID]",
 		Short: "List the runs of apply, or what happened to each file in one",
 		Args:  atMostOne("ID"),
-	}, organizeFormats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
-		return runHistory(ctx, f, cfg, args, format)
+	}
+	f.configured(cmd, organizeFormats, func(c call) error {
+		return runHistory(c.Context(), f, c.cfg, c.args, c.format)
 	})
 	cmd.AddCommand(newHistoryPrune(f), newHistoryAbandon(f))
 	return cmd
@@ -30,10 +31,8 @@ func newHistory(f *factory) *cobra.Command {
 
 func newHistoryPrune(f *factory) *cobra.Command {
 	var older string
-	cmd := f.configured(&cobra.Command{
-		Use:   "prune",
-		Short: "Remove the journals of old runs, which then can't be put back",
-	}, nil, func(ctx context.Context, cfg *config.Config, _ []string, _ string) error {
+	cmd := &cobra.Command{Use: "prune", Short: "Remove the journals of old runs, which then can't be put back"}
+	f.configured(cmd, nil, func(c call) error {
 		age, ok := parseAge(older)
 		switch {
 		case older == "":
@@ -43,7 +42,7 @@ func newHistoryPrune(f *factory) *cobra.Command {
 			return usagef("for example: anivault history prune --older 1y",
 				"flag --older: %q is not an age, such as 30d, 12w or 1y", older)
 		}
-		return (&applyRun{f: f}).withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
+		return (&applyRun{f: f}).withEngine(c.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
 			gone, err := e.Prune(time.Now().Add(-age))
 			f.say("%s can no longer be put back\n", lang.Count(len(gone), "run"))
 			return nil, err
@@ -56,27 +55,28 @@ func newHistoryPrune(f *factory) *cobra.Command {
 
 func newHistoryAbandon(f *factory) *cobra.Command {
 	var yes bool
-	cmd := f.configured(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "abandon ID",
 		Short: "Let other runs begin although this one was interrupted",
 		Args:  exactArgs("ID"),
-	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
-		return (&applyRun{f: f}).withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
-			run, err := pickRun(e, args, anyRun)
+	}
+	f.configured(cmd, nil, func(c call) error {
+		return (&applyRun{f: f}).withEngine(c.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
+			run, err := pickRun(e, c.args, anyRun)
 			switch {
 			case err != nil:
 				return nil, err
 			case run.Err != nil:
-				return nil, explainRun(ctx, run.Err, nil)
+				return nil, explainRun(c.Context(), run.Err, nil)
 			case !run.Stage.Unfinished():
 				if _, _, err := e.Show(run.ID); err != nil { // who can say that it was not?
-					return nil, explainRun(ctx, err, nil)
+					return nil, explainRun(c.Context(), err, nil)
 				}
 				return nil, usagef("anivault history lists them", "the run %s was not interrupted, and blocks no other run", run.ID)
 			}
 			question := lang.Textf("Leave the run %s (%s, to %s) as it is?", run.ID, lang.Count(run.Files, "file"),
 				ui.Printable(strings.Join(run.Targets, ", ")))
-			if ok, err := f.confirmed(ctx, yes, question, "nothing was changed\n"); !ok {
+			if ok, err := f.confirmed(c.Context(), yes, question, "nothing was changed\n"); !ok {
 				return nil, err
 			}
 			if err := e.Abandon(run.ID); err != nil {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
@@ -26,18 +24,16 @@ func newIndex(f *factory) *cobra.Command {
 	}, newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f))
 }
 
-func (f *factory) onIndex(
-	cmd *cobra.Command, do func(x *index.Index, args []string, format string) error,
-) *cobra.Command {
-	return f.configured(cmd, textOrJSON, func(_ context.Context, cfg *config.Config, args []string, format string) error {
-		x, err := index.Open(cfg.Dirs.Data)
+func (f *factory) onIndex(cmd *cobra.Command, do func(c call, x *index.Index) error) *cobra.Command {
+	return f.configured(cmd, textOrJSON, func(c call) error {
+		x, err := index.Open(c.cfg.Dirs.Data)
 		switch {
 		case errors.Is(err, index.ErrNone):
 			return usagef("make one with: anivault index update, or: anivault index import FILE...", "%s", err)
 		case err != nil:
 			return err
 		}
-		return errors.Join(do(x, args, format), x.Close())
+		return errors.Join(do(c, x), x.Close())
 	})
 }
 
@@ -53,19 +49,20 @@ func leadNowhere(x *index.Index) bool {
 }
 
 func newIndexImport(f *factory) *cobra.Command {
-	return f.configured(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "import FILE...",
 		Short: "Import lists into the title index",
 		Args:  atLeastOne("FILE", "for example: anivault index import anime-list.xml anime-titles.xml.gz"),
-	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
-		infos, err := index.Import(ctx, cfg.Dirs.Data, args...)
+	}
+	return f.configured(cmd, nil, func(c call) error {
+		infos, err := index.Import(c.Context(), c.cfg.Dirs.Data, c.args...)
 		if err != nil {
 			return err
 		}
 		for _, info := range infos {
 			f.say("imported %s from %s: %d entries, %d titles\n", info.Source, ui.Printable(info.File), info.Rows, info.Titles)
 		}
-		x, err := index.Open(cfg.Dirs.Data)
+		x, err := index.Open(c.cfg.Dirs.Data)
 		if err != nil {
 			return err
 		}
@@ -90,18 +87,19 @@ type wireCandidate struct {
 }
 
 func newIndexLookup(f *factory) *cobra.Command {
-	return f.onIndex(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "lookup TITLE",
 		Short: "List the entries that have a title; its words need no quotation marks",
 		Args:  atLeastOne("TITLE", `for example: anivault index lookup "Sousou no Frieren"`),
-	}, func(x *index.Index, args []string, format string) error {
-		text := strings.Join(args, " ")
+	}
+	return f.onIndex(cmd, func(c call, x *index.Index) error {
+		text := strings.Join(c.args, " ")
 		found, err := x.Lookup(text)
 		if err != nil {
 			return err
 		}
-		for _, c := range found {
-			if err := printCandidate(f, format, c); err != nil {
+		for _, candidate := range found {
+			if err := printCandidate(f, c.format, candidate); err != nil {
 				return err
 			}
 		}
@@ -149,15 +147,13 @@ type wireIndex struct {
 }
 
 func newIndexStats(f *factory) *cobra.Command {
-	return f.onIndex(&cobra.Command{
-		Use:   "stats",
-		Short: "Show what was imported, and when",
-	}, func(x *index.Index, _ []string, format string) error {
+	cmd := &cobra.Command{Use: "stats", Short: "Show what was imported, and when"}
+	return f.onIndex(cmd, func(c call, x *index.Index) error {
 		infos, size, err := x.Stats()
 		switch {
 		case err != nil:
 			return err
-		case format == "json":
+		case c.format == "json":
 			return f.printJSON(wireIndex{size, append([]index.SourceInfo{}, infos...)})
 		}
 		var b strings.Builder
@@ -173,22 +169,20 @@ func newIndexStats(f *factory) *cobra.Command {
 const answerTimeout = 30 * time.Second
 
 func newIndexUpdate(f *factory) *cobra.Command {
-	return f.configured(&cobra.Command{
-		Use:   "update",
-		Short: "Fetch the lists that changed, and import them",
-	}, nil, func(ctx context.Context, cfg *config.Config, _ []string, _ string) error {
+	cmd := &cobra.Command{Use: "update", Short: "Fetch the lists that changed, and import them"}
+	return f.configured(cmd, nil, func(c call) error {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.ResponseHeaderTimeout = answerTimeout
 		defer transport.CloseIdleConnections()
 		updater := index.Updater{
-			Dir: cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
+			Dir: c.cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
 			Addresses: index.Addresses{
-				AnimeLists: cfg.Index.AnimeListsURL, AniDBTitles: cfg.Index.AniDBTitlesURL, TMDBExports: cfg.Index.TMDBExportsURL,
-				AnimeIDs: cfg.Index.AnimeIDsURL,
+				AnimeLists: c.cfg.Index.AnimeListsURL, AniDBTitles: c.cfg.Index.AniDBTitlesURL,
+				TMDBExports: c.cfg.Index.TMDBExportsURL, AnimeIDs: c.cfg.Index.AnimeIDsURL,
 			},
 			Say: func(what string) { f.say("fetching %s\n", ui.Escaped(what)) },
 		}
-		outcomes, err := updater.Update(ctx)
+		outcomes, err := updater.Update(c.Context())
 		if err != nil {
 			return err
 		}

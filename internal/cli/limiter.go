@@ -74,16 +74,14 @@ const operatorPatience = 5 * time.Second
 
 func newLimiterCacheOnly(f *factory) *cobra.Command {
 	var recover string
-	cmd := f.leaf(&cobra.Command{
-		Use:   "cache-only",
-		Short: "Stop all requests of all processes until resume",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
+	cmd := &cobra.Command{Use: "cache-only", Short: "Stop all requests of all processes until resume"}
+	f.leaf(cmd, nil, func(c call) error {
 		var t ratelimit.Tuning
 		field, _ := ratelimit.FieldByKey("auto_recover")
 		if err := field.Set(&t, recover); err != nil {
 			return tuneError(err)
 		}
-		return f.operate(cmd, "", func(ctx context.Context, target operate.Target) error {
+		return f.operate(c.Command, "", func(ctx context.Context, target operate.Target) error {
 			if _, err := target.CacheOnly(ctx, t.AutoRecover); err != nil {
 				return err
 			}
@@ -101,11 +99,9 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 }
 
 func newLimiterResume(f *factory) *cobra.Command {
-	return f.leaf(&cobra.Command{
-		Use:   "resume",
-		Short: "End CacheOnly: probe TMDB, then go on",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		return f.operate(cmd, "", func(ctx context.Context, target operate.Target) error {
+	cmd := &cobra.Command{Use: "resume", Short: "End CacheOnly: probe TMDB, then go on"}
+	return f.leaf(cmd, nil, func(c call) error {
+		return f.operate(c.Command, "", func(ctx context.Context, target operate.Target) error {
 			state, err := target.Resume(ctx)
 			switch {
 			case err != nil:
@@ -122,11 +118,9 @@ func newLimiterResume(f *factory) *cobra.Command {
 
 func newLimiterReset(f *factory) *cobra.Command {
 	var force, yes bool
-	cmd := f.leaf(&cobra.Command{
-		Use:   "reset",
-		Short: "Forget what was learned: state, evidence, cooldown, budget, tuning",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		return f.operate(cmd, "", func(ctx context.Context, target operate.Target) error {
+	cmd := &cobra.Command{Use: "reset", Short: "Forget what was learned: state, evidence, cooldown, budget, tuning"}
+	f.leaf(cmd, nil, func(c call) error {
+		return f.operate(c.Command, "", func(ctx context.Context, target operate.Target) error {
 			before, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
 			if err != nil {
 				return err
@@ -169,15 +163,13 @@ func learned(s ratelimit.Status) lang.Text {
 }
 
 func newLimiterRules(f *factory) *cobra.Command {
-	return f.leaf(&cobra.Command{
-		Use:   "rules",
-		Short: "Print the transition table",
-	}, textOrJSON, func(_ *cobra.Command, _ []string, format string) error {
+	cmd := &cobra.Command{Use: "rules", Short: "Print the transition table"}
+	return f.leaf(cmd, textOrJSON, func(c call) error {
 		var rows []wireRule
 		for _, r := range machine.Rules() {
 			rows = append(rows, wireRule{fromStates(r), r.To.String(), r.Condition, r.Confirmation.String(), r.Reason.String()})
 		}
-		if format == "json" {
+		if c.format == "json" {
 			return f.printTidyJSON(rows)
 		}
 		w := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0)
@@ -209,10 +201,8 @@ type wireRule struct {
 }
 
 func newLimiterGraph(f *factory) *cobra.Command {
-	return f.leaf(&cobra.Command{
-		Use:   "graph",
-		Short: "Print the state diagram as Mermaid, generated from the transition table",
-	}, nil, func(*cobra.Command, []string, string) error {
+	cmd := &cobra.Command{Use: "graph", Short: "Print the state diagram as Mermaid, generated from the transition table"}
+	return f.leaf(cmd, nil, func(call) error {
 		_, err := io.WriteString(f.streams.Out, machine.Graph())
 		return err
 	})
@@ -231,8 +221,8 @@ func newLimiterTune(f *factory) *cobra.Command {
 func (f *factory) tune(cmd *cobra.Command, example, resetUsage lang.Text, ofAccount bool) *cobra.Command {
 	var lasts string
 	var reset bool
-	f.leaf(cmd, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		account := ""
+	f.leaf(cmd, nil, func(c call) error {
+		account, args := "", c.args
 		if ofAccount {
 			account, args = args[0], args[1:]
 		}
@@ -253,7 +243,7 @@ func (f *factory) tune(cmd *cobra.Command, example, resetUsage lang.Text, ofAcco
 		if !ok {
 			return usagef("allowed: a time such as 30m or 8h, or always", "flag --for: %q is not a time", lasts)
 		}
-		return f.operate(cmd, account, func(ctx context.Context, target operate.Target) error {
+		return f.operate(c.Command, account, func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Tune(ctx, order); err != nil {
 				return tuneError(err)
 			}

@@ -31,12 +31,13 @@ type simulateOptions struct {
 
 func newLimiterSimulate(f *factory) *cobra.Command {
 	o := simulateOptions{f: f}
-	cmd := f.leaf(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:               "simulate [KEY=VALUE...]",
 		Short:             "Show what the limiter would do in trouble, in virtual time",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeTuning(simulated),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error { return o.run(cmd, args) })
+	}
+	f.leaf(cmd, nil, func(c call) error { return o.run(c.Command, c.args) })
 	flags := cmd.Flags()
 	flags.StringVar(&o.scenario, "scenario", "", "`FILE` with a scenario in JSON")
 	flags.StringVar(&o.preset, "preset", "gauntlet", "`NAME` of a scenario")

@@ -22,11 +22,9 @@ import (
 
 func newMan(f *factory) *cobra.Command {
 	var dir string
-	cmd := f.leaf(&cobra.Command{
-		Use:   "man",
-		Short: "Print the manual page, or write one per command",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		root := cmd.Root()
+	cmd := &cobra.Command{Use: "man", Short: "Print the manual page, or write one per command"}
+	f.leaf(cmd, nil, func(c call) error {
+		root := c.Root()
 		root.DisableAutoGenTag = true
 		if dir == "" {
 			page, err := pageOf(root)

@@ -55,27 +55,28 @@ type matchOptions struct {
 
 func newMatch(f *factory) *cobra.Command {
 	o := matchOptions{f: f}
-	cmd := f.leaf(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "match PATH...",
 		Short: "Match every media file below PATH to TMDB",
 		Args:  cobra.ArbitraryArgs,
-	}, matchFormats, func(cmd *cobra.Command, args []string, format string) error {
-		o.format = format
+	}
+	f.leaf(cmd, matchFormats, func(c call) error {
+		o.format = c.format
 		if o.namesFrom == "" && o.filesFrom == "" {
-			if err := checkPaths(f, cmd, args); err != nil {
+			if err := checkPaths(f, c.Command, c.args); err != nil {
 				return err
 			}
 		}
-		if err := o.check(args); err != nil {
+		if err := o.check(c.args); err != nil {
 			return err
 		}
-		cfg, produce, err := o.open(cmd, args)
+		cfg, produce, err := o.open(c.Command, c.args)
 		if err != nil {
 			return err
 		}
 		// Little stays of what a run allocates: half as many collections cost a library that has not changed 5 MB.
 		defer debug.SetGCPercent(debug.SetGCPercent(200))
-		return o.run(cmd.Context(), cfg, produce)
+		return o.run(c.Context(), cfg, produce)
 	})
 	flags := cmd.Flags()
 	matchSettings(cmd, &o)

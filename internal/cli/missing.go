@@ -21,21 +21,22 @@ import (
 
 func newMissing(f *factory) *cobra.Command {
 	o := matchOptions{f: f}
-	cmd := f.leaf(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "missing PATH...",
 		Short: "List aired episodes that are missing, and episodes that are there twice",
 		Args:  atLeastOne("PATH", "for example: anivault missing ~/Anime"),
-	}, []string{"table", "json", "ndjson"}, func(cmd *cobra.Command, args []string, format string) error {
-		o.format = format
+	}
+	f.leaf(cmd, []string{"table", "json", "ndjson"}, func(c call) error {
+		o.format = c.format
 		if err := o.checkExcludes(); err != nil {
 			return err
 		}
 		o.missing = new(missing)
-		cfg, produce, err := o.open(cmd, args)
+		cfg, produce, err := o.open(c.Command, c.args)
 		if err != nil {
 			return err
 		}
-		return o.run(cmd.Context(), cfg, produce)
+		return o.run(c.Context(), cfg, produce)
 	})
 	matchSettings(cmd, &o)
 	addSettings(cmd, cmd.Flags(), "match.min_confidence")

@@ -50,13 +50,14 @@ type organizeRun struct {
 
 func newOrganize(f *factory) *cobra.Command {
 	o := organizeRun{f: f, match: matchOptions{f: f}}
-	cmd := f.leaf(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "organize PATH...",
 		Short: "Organize a library: make a plan, and carry it out if you say so",
 		Args:  cobra.ArbitraryArgs,
-	}, organizeFormats, func(cmd *cobra.Command, args []string, format string) error {
-		o.format = format
-		return o.run(cmd, args)
+	}
+	f.leaf(cmd, organizeFormats, func(c call) error {
+		o.format = c.format
+		return o.run(c.Command, c.args)
 	})
 	flags := cmd.Flags()
 	planFlags(cmd)

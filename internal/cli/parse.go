@@ -18,21 +18,22 @@ import (
 )
 
 func newParse(f *factory) *cobra.Command {
-	return f.leaf(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "parse [NAME...]",
 		Short: "Print what the name parser reads from file names or paths",
 		Args:  cobra.ArbitraryArgs,
-	}, organizeFormats, func(_ *cobra.Command, args []string, format string) error {
-		if len(args) == 0 && f.streams.InTTY {
+	}
+	return f.leaf(cmd, organizeFormats, func(c call) error {
+		if len(c.args) == 0 && f.streams.InTTY {
 			return usagef(`for example: anivault parse "Some Title S2 - 03.mkv"`, "no NAME given, and stdin is a terminal")
 		}
 		defer debug.SetGCPercent(debug.SetGCPercent(400)) // a name leaves nothing behind
 		out := bufio.NewWriterSize(f.streams.Out, 64<<10)
 		render := ndjsonRelease
-		if format == "table" {
+		if c.format == "table" {
 			render = tableRelease
 		}
-		return errors.Join(parseNames(args, f.streams.In, out, render), out.Flush())
+		return errors.Join(parseNames(c.args, f.streams.In, out, render), out.Flush())
 	})
 }
 

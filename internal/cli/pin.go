@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/app"
-	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
@@ -29,29 +28,30 @@ import (
 func newPin(f *factory) *cobra.Command {
 	var season, offset int
 	var offline bool
-	cmd := f.leaf(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "pin PATH|TITLE ENTRY",
 		Short: "Say which TMDB entry a folder, a file or a title is",
 		Args:  exactArgs("PATH|TITLE", "ENTRY"),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		p, err := pinSubject(f, args[0])
+	}
+	f.leaf(cmd, nil, func(c call) error {
+		p, err := pinSubject(f, c.args[0])
 		if err != nil {
 			return err
 		}
-		if p.Kind, p.ID, err = pins.ParseEntry(args[1]); err != nil {
+		if p.Kind, p.ID, err = pins.ParseEntry(c.args[1]); err != nil {
 			return usagef("for example: anivault pin PATH tv/26209", "%s", err)
 		}
-		if cmd.Flags().Changed("season") {
+		if c.Flags().Changed("season") {
 			p.Season = &season
 		}
 		p.Offset = offset
 		if err := p.Validate(); err != nil {
 			return usagef("see: anivault pin --help", "%s", err)
 		}
-		if err := lookUpPin(f, cmd, &p, offline); err != nil {
+		if err := lookUpPin(f, c.Command, &p, offline); err != nil {
 			return err
 		}
-		return changePins(f, cmd, func(s *pins.Set) (lang.Text, error) {
+		return changePins(f, c.Command, func(s *pins.Set) (lang.Text, error) {
 			old, err := s.Put(p)
 			if err != nil {
 				return "", err
@@ -210,17 +210,18 @@ func writtenAsPath(arg string) bool {
 }
 
 func newUnpin(f *factory) *cobra.Command {
-	return f.leaf(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "unpin PATH|TITLE...",
 		Short: "Take back a pin",
 		Args:  atLeastOne("PATH or TITLE", "anivault pins lists what is pinned"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return f.pinned(cmd, args), cobra.ShellCompDirectiveNoFileComp
 		},
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return changePins(f, cmd, func(s *pins.Set) (lang.Text, error) {
+	}
+	return f.leaf(cmd, nil, func(c call) error {
+		return changePins(f, c.Command, func(s *pins.Set) (lang.Text, error) {
 			var said []lang.Text
-			for _, arg := range args {
+			for _, arg := range c.args {
 				old, err := removePin(s, f.expandHome(arg))
 				if err != nil {
 					return "", err
@@ -262,11 +263,9 @@ func removePin(s *pins.Set, arg string) (*pins.Pin, error) {
 }
 
 func newPins(f *factory) *cobra.Command {
-	return f.configured(&cobra.Command{
-		Use:   "pins",
-		Short: "List what is pinned",
-	}, textOrJSON, func(_ context.Context, cfg *config.Config, _ []string, format string) error {
-		store := pins.Open(cfg.Dirs.Data)
+	cmd := &cobra.Command{Use: "pins", Short: "List what is pinned"}
+	return f.configured(cmd, textOrJSON, func(c call) error {
+		store := pins.Open(c.cfg.Dirs.Data)
 		set, err := store.Load()
 		if err != nil {
 			return err
@@ -274,7 +273,7 @@ func newPins(f *factory) *cobra.Command {
 		for _, warning := range set.Warnings(store.Path()) {
 			f.warn("%v", warning)
 		}
-		if format == "json" {
+		if c.format == "json" {
 			return f.printJSON(wirePins{
 				store.Path(), append([]pins.Pin{}, set.All()...), append([]pins.Problem{}, set.Problems()...),
 			})

@@ -234,11 +234,9 @@ func (f *factory) getenv(name string) string {
 const attribution = "This product uses the TMDB API but is not endorsed or certified by TMDB."
 
 func newVersion(f *factory) *cobra.Command {
-	return f.leaf(&cobra.Command{
-		Use:   "version",
-		Short: "Print the version and TMDB's notice",
-	}, textOrJSON, func(_ *cobra.Command, _ []string, format string) error {
-		if format == "json" {
+	cmd := &cobra.Command{Use: "version", Short: "Print the version and TMDB's notice"}
+	return f.leaf(cmd, textOrJSON, func(c call) error {
+		if c.format == "json" {
 			return f.printJSON(version.Get())
 		}
 		return printVersion(f)

@@ -35,29 +35,30 @@ type wireFound struct {
 func newSearch(f *factory) *cobra.Command {
 	var offline bool
 	var year int
-	cmd := f.leaf(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "search TITLE...",
 		Short: "Search TMDB for a title; its words need no quotation marks",
 		Args:  atLeastOne("TITLE", "for example: anivault search frieren"),
-	}, []string{"table", "json", "ndjson"}, func(cmd *cobra.Command, args []string, format string) error {
-		w := decide.Wanted{Text: strings.Join(args, " "), Year: year}
+	}
+	f.leaf(cmd, []string{"table", "json", "ndjson"}, func(c call) error {
+		w := decide.Wanted{Text: strings.Join(c.args, " "), Year: year}
 		const firstFilm, lastYear = 1874, 2200
 		switch {
 		case strings.TrimSpace(w.Text) == "":
 			return usagef("a variable in your script may be empty", "TITLE is empty")
-		case cmd.Flags().Changed("year") && (year < firstFilm || year > lastYear):
+		case c.Flags().Changed("year") && (year < firstFilm || year > lastYear):
 			return usagef("for example: --year 2023",
 				"flag --year: %d is not a year between %d and %d", year, firstFilm, lastYear)
 		}
-		cfg, err := f.load(cmd)
+		cfg, err := f.load(c.Command)
 		if err != nil {
 			return err
 		}
 		if cfg.Match.Type != "auto" {
 			w.Kind = match.Kind(cfg.Match.Type)
 		}
-		return withApp(cmd.Context(), f, cfg, offline, func(run *app.App) error {
-			return runSearch(cmd.Context(), f, run, w, format)
+		return withApp(c.Context(), f, cfg, offline, func(run *app.App) error {
+			return runSearch(c.Context(), f, run, w, c.format)
 		})
 	})
 	askSettings(cmd, &offline)

@@ -23,15 +23,13 @@ import (
 
 func newServe(f *factory) *cobra.Command {
 	var offline bool
-	cmd := f.leaf(&cobra.Command{
-		Use:   "serve",
-		Short: "Answer GET /3/... for other programs, through limiter and cache",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		cfg, err := loadServe(f, cmd, offline)
+	cmd := &cobra.Command{Use: "serve", Short: "Answer GET /3/... for other programs, through limiter and cache"}
+	f.leaf(cmd, nil, func(c call) error {
+		cfg, err := loadServe(f, c.Command, offline)
 		if err != nil {
 			return err
 		}
-		return runServe(f, cmd, cfg, offline)
+		return runServe(f, c.Command, cfg, offline)
 	})
 	serveFlags(cmd, &offline)
 	cmd.AddCommand(newServeCheck(f), newServeToken(f))
@@ -40,11 +38,9 @@ func newServe(f *factory) *cobra.Command {
 
 func newServeCheck(f *factory) *cobra.Command {
 	var offline bool
-	cmd := f.leaf(&cobra.Command{
-		Use:   "check",
-		Short: "Check all that serve checks before it listens",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		cfg, err := loadServe(f, cmd, offline)
+	cmd := &cobra.Command{Use: "check", Short: "Check all that serve checks before it listens"}
+	f.leaf(cmd, nil, func(c call) error {
+		cfg, err := loadServe(f, c.Command, offline)
 		if err == nil {
 			err = gateway.Check(cfg)
 		}
@@ -158,19 +154,16 @@ func newServeToken(f *factory) *cobra.Command {
 
 func newServeTokenNew(f *factory) *cobra.Command {
 	made := config.Client{Weight: 1}
-	cmd := f.configured(&cobra.Command{
-		Use:   "new NAME",
-		Short: "Make a client and print its token, once",
-		Args:  exactArgs("NAME"),
-	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
+	cmd := &cobra.Command{Use: "new NAME", Short: "Make a client and print its token, once", Args: exactArgs("NAME")}
+	f.configured(cmd, nil, func(c call) error {
 		var token string
-		made.Name, made.Made = args[0], time.Now().UTC().Truncate(time.Second)
+		made.Name, made.Made = c.args[0], time.Now().UTC().Truncate(time.Second)
 		token, made.TokenSHA256 = gateway.NewToken()
 		if err := made.Check(); err != nil {
 			return err
 		}
-		err := config.EditClients(ctx, cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
-			for _, other := range slices.Concat(cfg.Serve.Clients, list) {
+		err := config.EditClients(c.Context(), c.cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
+			for _, other := range slices.Concat(c.cfg.Serve.Clients, list) {
 				if other.Name == made.Name {
 					return nil, usagef("revoke it first, or choose another name",
 						"there is already a client %q, at %s", made.Name, other.Place)
@@ -202,11 +195,9 @@ type wireClient struct {
 }
 
 func newServeTokenList(f *factory) *cobra.Command {
-	return f.configured(&cobra.Command{
-		Use:   "list",
-		Short: "List the gateway's clients",
-	}, textOrJSON, func(_ context.Context, cfg *config.Config, _ []string, format string) error {
-		clients, err := cfg.AllClients()
+	cmd := &cobra.Command{Use: "list", Short: "List the gateway's clients"}
+	return f.configured(cmd, textOrJSON, func(c call) error {
+		clients, err := c.cfg.AllClients()
 		if err != nil {
 			return err
 		}
@@ -218,7 +209,7 @@ func newServeTokenList(f *factory) *cobra.Command {
 			}
 			list = append(list, w)
 		}
-		if format == "json" {
+		if c.format == "json" {
 			return f.printJSON(list)
 		}
 		if len(list) == 0 {
@@ -237,27 +228,28 @@ func newServeTokenList(f *factory) *cobra.Command {
 }
 
 func newServeTokenRevoke(f *factory) *cobra.Command {
-	return f.configured(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "revoke NAME...",
 		Short: "Revoke clients: the gateway no longer accepts their tokens",
 		Args:  atLeastOne("NAME", "see: anivault serve token list"),
-	}, nil, func(ctx context.Context, cfg *config.Config, names []string, _ string) error {
+	}
+	return f.configured(cmd, nil, func(c call) error {
 		var left int
-		err := config.EditClients(ctx, cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
-			for _, name := range names {
+		err := config.EditClients(c.Context(), c.cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
+			for _, name := range c.args {
 				i := slices.IndexFunc(list, func(cl config.Client) bool { return cl.Name == name })
 				if i >= 0 {
 					list = slices.Delete(list, i, i+1)
 					continue
 				}
-				for _, cl := range cfg.Serve.Clients {
+				for _, cl := range c.cfg.Serve.Clients {
 					if cl.Name == name {
 						return nil, usagef("remove it there", "the client %q is in the config file, at %s", name, cl.Place)
 					}
 				}
 				return nil, usagef("see: anivault serve token list", "there is no client %q", name)
 			}
-			left = len(cfg.Serve.Clients) + len(list)
+			left = len(c.cfg.Serve.Clients) + len(list)
 			return list, nil
 		})
 		if err != nil {
@@ -266,7 +258,7 @@ func newServeTokenRevoke(f *factory) *cobra.Command {
 		f.say("revoked: a running gateway refuses the token within a few seconds\n")
 		switch {
 		case left > 0:
-		case cfg.NeedsClient():
+		case c.cfg.NeedsClient():
 			f.say("no client is left: the gateway refuses everybody, and does not start again without one\n")
 		default:
 			f.say("no client is left: anyone who can reach the gateway now needs no token\n")

@@ -18,11 +18,9 @@ import (
 
 func newStatus(f *factory) *cobra.Command {
 	var watch bool
-	cmd := f.configured(&cobra.Command{
-		Use:   "status",
-		Short: "Show how TMDB, the limiter and the cache are doing",
-	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
-		store, done, err := app.OpenState(cfg, 0, func(err error) { f.warn("%v", err) })
+	cmd := &cobra.Command{Use: "status", Short: "Show how TMDB, the limiter and the cache are doing"}
+	f.configured(cmd, textOrJSON, func(c call) error {
+		store, done, err := app.OpenState(c.cfg, 0, func(err error) { f.warn("%v", err) })
 		if err != nil {
 			return err
 		}
@@ -30,21 +28,21 @@ func newStatus(f *factory) *cobra.Command {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
-			view, err := readStatus(ctx, f, cfg, store)
+			view, err := readStatus(c.Context(), f, c.cfg, store)
 			switch {
-			case watch && ctx.Err() != nil:
+			case watch && c.Context().Err() != nil:
 				return nil // Ctrl-C is how a watch ends
 			case err != nil:
 				return err
-			case watch && format == "text" && f.streams.OutTTY:
+			case watch && c.format == "text" && f.streams.OutTTY:
 				fmt.Fprint(f.streams.Out, "\x1b[H\x1b[2J")
 			}
-			if err := printStatus(f, view, format); err != nil || !watch {
+			if err := printStatus(f, view, c.format); err != nil || !watch {
 				return err
 			}
 			select {
 			case <-tick.C:
-			case <-ctx.Done():
+			case <-c.Context().Done():
 				return nil
 			}
 		}

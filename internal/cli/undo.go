@@ -17,13 +17,10 @@ import (
 func newUndo(f *factory) *cobra.Command {
 	a := applyRun{f: f}
 	var yes bool
-	cmd := f.configured(&cobra.Command{
-		Use:   "undo [ID]",
-		Short: "Put back what a run of apply changed",
-		Args:  atMostOne("ID"),
-	}, organizeFormats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
-		a.format = format
-		return a.undo(ctx, cfg, args, yes)
+	cmd := &cobra.Command{Use: "undo [ID]", Short: "Put back what a run of apply changed", Args: atMostOne("ID")}
+	f.configured(cmd, organizeFormats, func(c call) error {
+		a.format = c.format
+		return a.undo(c.Context(), c.cfg, c.args, yes)
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&a.dryRun, "dry-run", false, "say what would be put back, and change nothing")
@@ -135,13 +132,14 @@ func fits(glob, name string) bool {
 func newVerify(f *factory) *cobra.Command {
 	var deep bool
 	a := applyRun{f: f}
-	cmd := f.configured(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "verify [ID]",
 		Short: "Check whether everything is where a run of apply left it",
 		Args:  atMostOne("ID"),
-	}, organizeFormats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
-		a.format = format
-		return a.verify(ctx, cfg, args, deep)
+	}
+	f.configured(cmd, organizeFormats, func(c call) error {
+		a.format = c.format
+		return a.verify(c.Context(), c.cfg, c.args, deep)
 	})
 	cmd.Flags().BoolVar(&deep, "deep", false, "read the files and compare their content")
 	return cmd

@@ -45,13 +45,14 @@ type watchRun struct {
 
 func newWatch(f *factory) *cobra.Command {
 	w := watchRun{f: f, match: matchOptions{f: f}, told: map[string]bool{}, placed: map[string]placed{}}
-	cmd := f.leaf(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "watch PATH",
 		Short: "Organize files as they arrive in a folder, until stopped",
 		Args:  exactArgs("PATH"),
-	}, organizeFormats, func(cmd *cobra.Command, args []string, format string) error {
-		w.cmd, w.format = cmd, format
-		return w.run(cmd.Context(), args)
+	}
+	f.leaf(cmd, organizeFormats, func(c call) error {
+		w.cmd, w.format = c.Command, c.format
+		return w.run(c.Context(), c.args)
 	})
 	flags := cmd.Flags()
 	planFlags(cmd)
