@@ -222,8 +222,8 @@ func keepToken(f *factory, path string, file *config.Existing, token config.Secr
 	} else if f.streams.InTTY {
 		f.say("it holds no token yet: put one under tmdb.token, or run anivault config init again\n")
 	} else {
-		f.say("no token was asked for: stdin is no terminal, and brought none; " +
-			"put one under tmdb.token in the file, or run anivault config init on a terminal\n")
+		f.say("stdin is not a terminal and had no token; put one under tmdb.token in the file, or run anivault config " +
+			"init on a terminal\n")
 	}
 	return nil
 }

@@ -259,7 +259,7 @@ func checkRuns(ctx context.Context, cfg *config.Config) finding {
 		return fault("runs", runs[0].text(), "look at its folders; "+
 			"anivault history lists it until its journal is taken out of the folder history of the data folder")
 	}
-	return fault("runs", lang.Textf("%s; no other run begins before it is gone on with or put back", runs[0].text()),
+	return fault("runs", lang.Textf("%s; no other run can begin until you continue it or put it back", runs[0].text()),
 		waysOn(runs[0].ID))
 }
 

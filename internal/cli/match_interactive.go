@@ -69,8 +69,9 @@ func (p *person) help(lines []lang.Text) {
 func (p *person) Ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
 	if !p.greeted {
 		p.greeted = true
-		p.printf("\n%s\n%s\n", lang.Text("What could not be decided is asked about, one title at a time. The answers are"),
-			lang.Text("kept; anivault pins lists them."))
+		p.printf("\n%s\n%s\n", lang.Text(
+			"These questions are about files that could not be decided, one title at a time. The"),
+			lang.Text("answers are saved; anivault pins lists them."))
 		p.help(interactiveHelp)
 	}
 	p.describe(q)

@@ -92,7 +92,7 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error 
 		}
 		if !errors.Is(err, match.ErrNoEntry) {
 			if _, why := app.Explain(err); !offline {
-				f.warn("whether TMDB has %s is not known: %s", p.Entry(), why)
+				f.warn("can't check whether TMDB has %s: %s", p.Entry(), why)
 			}
 			return nil
 		}
@@ -105,7 +105,7 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error 
 		return nil
 	})
 	if _, refused := errors.AsType[*failure](err); refused && cmd.Context().Err() == nil {
-		f.warn("whether TMDB has %s is not known: %v", p.Entry(), err)
+		f.warn("can't check whether TMDB has %s: %v", p.Entry(), err)
 		return nil
 	}
 	return err
