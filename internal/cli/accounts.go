@@ -124,42 +124,38 @@ func newAccountsTest(f *factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return testAccounts(c.Context(), f, c.cfg, list)
+		const patience = 10 * time.Second
+		own := *c.cfg
+		own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, patience), -1
+		run, err := app.Open(&own, app.Options{Warn: func(err error) { f.warn("%v", err) }})
+		if err != nil {
+			return err
+		}
+		refusals, silent := 0, 0
+		for _, a := range list {
+			for _, t := range run.TestAccount(c.Context(), a) {
+				switch {
+				case c.Context().Err() != nil:
+					return errors.Join(c.Context().Err(), run.Close())
+				case t.Refused:
+					refusals++
+				case t.Err != nil:
+					silent++
+				}
+				fmt.Fprint(f.streams.Out, lang.Sprintf("%s key %d: %s\n", a.Name, t.Number, ui.Escaped(lang.Say(t.Text))))
+			}
+		}
+		err = run.Close()
+		switch {
+		case refusals > 0:
+			const hint = "replace it in the configuration, or ask TMDB"
+			return failf(exitUnauthorized, hint, "TMDB refused %s", lang.Count(refusals, "key"))
+		case silent > 0:
+			return failf(exitIncomplete, "anivault status", "%s could not be asked", lang.Count(silent, "key"))
+		}
+		return err
 	})
 	return cmd
-}
-
-func testAccounts(ctx context.Context, f *factory, cfg *config.Config, list []config.Account) error {
-	const patience = 10 * time.Second
-	own := *cfg
-	own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, patience), -1
-	run, err := app.Open(&own, app.Options{Warn: func(err error) { f.warn("%v", err) }})
-	if err != nil {
-		return err
-	}
-	refusals, silent := 0, 0
-	for _, a := range list {
-		for _, t := range run.TestAccount(ctx, a) {
-			switch {
-			case ctx.Err() != nil:
-				return errors.Join(ctx.Err(), run.Close())
-			case t.Refused:
-				refusals++
-			case t.Err != nil:
-				silent++
-			}
-			fmt.Fprint(f.streams.Out, lang.Sprintf("%s key %d: %s\n", a.Name, t.Number, ui.Escaped(lang.Say(t.Text))))
-		}
-	}
-	err = run.Close()
-	switch {
-	case refusals > 0:
-		const hint = "replace it in the configuration, or ask TMDB"
-		return failf(exitUnauthorized, hint, "TMDB refused %s", lang.Count(refusals, "key"))
-	case silent > 0:
-		return failf(exitIncomplete, "anivault status", "%s could not be asked", lang.Count(silent, "key"))
-	}
-	return err
 }
 
 func newAccountsEnable(f *factory, on bool) *cobra.Command {

@@ -277,11 +277,6 @@ func wireCacheOf(s cache.Stats) *wireCache {
 	return w
 }
 
-func cacheLine(s cache.Stats) string {
-	return fmt.Sprintf("%d answers (%d fresh, %d expired), %s of at most %s", s.Entries, s.Fresh, s.Expired,
-		ui.Size(s.Used), ui.Size(s.MaxSize))
-}
-
 func statsText(out io.Writer, s cache.Stats, path string, width int) error {
 	var lines rows
 	lines.add("path", "%s", path)

@@ -111,12 +111,6 @@ func (f *factory) say(format string, args ...any) {
 	}
 }
 
-func (f *factory) sayLine(text lang.Text) {
-	if text != "" {
-		f.say("%s\n", text)
-	}
-}
-
 // Checks of arguments that several commands share. Each failure is a usage error with a hint.
 
 func noArgs(cmd *cobra.Command, args []string) error {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/apply"
-	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
@@ -23,7 +21,29 @@ func newHistory(f *factory) *cobra.Command {
 		Args:  atMostOne("ID"),
 	}
 	f.configured(cmd, organizeFormats, func(c call) error {
-		return runHistory(c.Context(), f, c.cfg, c.args, c.format)
+		e, err := openEngine(c.cfg)
+		if err != nil {
+			return err
+		}
+		defer e.Journals.Close()
+		if len(c.args) > 0 {
+			return showRun(f, e, c.args, c.format, func() bool { return isAtWork(c.Context(), c.cfg) })
+		}
+		runs, atWork, err := standing(e.History, func() bool { return isAtWork(c.Context(), c.cfg) })
+		if err != nil {
+			return err
+		}
+		if len(runs) == 0 {
+			f.say("no plan has been carried out yet\n")
+		}
+		if c.format == "ndjson" {
+			return printRuns(f, runs, atWork)
+		}
+		w := bufio.NewWriter(f.streams.Out)
+		for i := range runs {
+			fmt.Fprintln(w, runLine(&runs[i], atWork))
+		}
+		return w.Flush()
 	})
 	cmd.AddCommand(newHistoryPrune(f), newHistoryAbandon(f))
 	return cmd
@@ -120,32 +140,6 @@ type wireRun struct {
 	Undone  int      `json:"undone" doc:"files that were put back"`
 	Targets []string `json:"targets,omitempty" doc:"the folders it put files in"`
 	Error   string   `json:"error,omitempty" doc:"why its journal can't be trusted; it is never acted on"`
-}
-
-func runHistory(ctx context.Context, f *factory, cfg *config.Config, args []string, format string) error {
-	e, err := openEngine(cfg)
-	if err != nil {
-		return err
-	}
-	defer e.Journals.Close()
-	if len(args) > 0 {
-		return showRun(f, e, args, format, func() bool { return isAtWork(ctx, cfg) })
-	}
-	runs, atWork, err := standing(e.History, func() bool { return isAtWork(ctx, cfg) })
-	if err != nil {
-		return err
-	}
-	if len(runs) == 0 {
-		f.say("no plan has been carried out yet\n")
-	}
-	if format == "ndjson" {
-		return printRuns(f, runs, atWork)
-	}
-	w := bufio.NewWriter(f.streams.Out)
-	for i := range runs {
-		fmt.Fprintln(w, runLine(&runs[i], atWork))
-	}
-	return w.Flush()
 }
 
 var stageWords = map[apply.Stage]string{

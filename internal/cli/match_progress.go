@@ -35,7 +35,11 @@ func startProgress(f *factory, a *app.App, status *ui.Status, waits bool) *progr
 	if !status.Enabled() {
 		if waits && !f.streams.ErrTTY {
 			var o outageLines
-			p.every(time.Second, func() { f.sayLine(o.line(p.run.Progress(), time.Now())) })
+			p.every(time.Second, func() {
+				if text := o.line(p.run.Progress(), time.Now()); text != "" {
+					f.say("%s\n", text)
+				}
+			})
 		}
 		return p
 	}

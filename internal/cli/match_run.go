@@ -96,7 +96,11 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		if ctx.Err() == nil { // else not all files have been seen
 			page.Gaps = slices.Concat(gaps.gaps(time.Now().Format(time.DateOnly))...)
 		}
-		output = errors.Join(output, writePage(o.report, page, o.roots, run, summary))
+		page.Roots, page.Started, page.Version, page.Summary = o.roots, run.Started(), version.Get().Version, summary
+		page.Timeline = run.Samples()
+		if err := html.WriteFile(o.report, page); err != nil {
+			output = errors.Join(output, lang.Error("write the report: %w", err))
+		}
 	}
 	if o.after != nil {
 		o.after(run)
@@ -124,15 +128,6 @@ func (o *matchOptions) writer(
 		return o.records, nil
 	}
 	return report.NewWriter(report.Format(o.format), out, opts)
-}
-
-func writePage(path string, page html.Page, roots []string, run *app.App, s report.Summary) error {
-	page.Roots, page.Started, page.Version, page.Summary = roots, run.Started(), version.Get().Version, s
-	page.Timeline = run.Samples()
-	if err := html.WriteFile(path, page); err != nil {
-		return lang.Error("write the report: %w", err)
-	}
-	return nil
 }
 
 // matchStatus turns how a run ended into an exit status, the most pressing first.

@@ -247,8 +247,10 @@ func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 		return cmp.Or(o.apply(ctx, result), o.rest(result, incomplete))
 	case o.plan != "":
 		err = keepPlan(o.plan, func(w io.Writer) error { return writePlan(w, result) })
+	case o.format == "ndjson":
+		err = o.printOps(result)
 	default:
-		err = o.printPlan(result)
+		err = printTree(o.f, result)
 	}
 	if told, ok := errors.AsType[*failure](err); ok {
 		return told

@@ -234,13 +234,6 @@ func planExists(path string) error {
 	return usagef("name another file, or remove that one first", "%q already exists, and is not replaced", path)
 }
 
-func (o *organizeRun) printPlan(r *organize.Result) error {
-	if o.format == "ndjson" {
-		return o.printOps(r)
-	}
-	return printTree(o.f, r)
-}
-
 func summarize(o *organizeRun, r *organize.Result) report.OrganizeSummary {
 	s := report.OrganizeSummary{
 		Run: r.ID, InPlace: r.InPlace, Unowned: unowned(r.Unowned), ElapsedMS: time.Since(o.began).Milliseconds(),

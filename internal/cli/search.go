@@ -104,7 +104,14 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.Wanted, f
 	for i, f := range found {
 		list[i] = wireOf(f)
 	}
-	if err := printFound(f, list, format); err != nil {
+	text := []byte(foundTable(list, f.streams.OutWidth()))
+	if format != "table" {
+		var err error
+		if text, err = listText(format, "results", list, nil); err != nil {
+			return err
+		}
+	}
+	if _, err := f.streams.Out.Write(text); err != nil {
 		return err
 	}
 	if more {
@@ -142,17 +149,6 @@ func wireOf(f decide.Found) wireFound {
 		w.Source = string(match.ByIndex)
 	}
 	return w
-}
-
-func printFound(f *factory, list []wireFound, format string) (err error) {
-	text := []byte(foundTable(list, f.streams.OutWidth()))
-	if format != "table" {
-		if text, err = listText(format, "results", list, nil); err != nil {
-			return err
-		}
-	}
-	_, err = f.streams.Out.Write(text)
-	return err
 }
 
 // foundTable has lines such as "tv/209867  2023   1 season   Title  Original title".

@@ -183,7 +183,8 @@ func (v statusView) rows() rows {
 		out.add("process", "%s: %d running, %d waiting, %s", ui.Printable(p.ID), p.Running, p.Waiting, pace(s, p))
 	}
 	if v.cache != nil {
-		out.add("cache", "%s", cacheLine(*v.cache))
+		out.add("cache", "%d answers (%d fresh, %d expired), %s of at most %s", v.cache.Entries, v.cache.Fresh,
+			v.cache.Expired, ui.Size(v.cache.Used), ui.Size(v.cache.MaxSize))
 	}
 	for i := range v.runs {
 		out.add("run", "%s", v.runs[i].text())

@@ -31,11 +31,15 @@ func (w *watchRun) batch(ctx context.Context, dirs []string) watch.Result {
 		return w.failed(ctx, err)
 	}
 	o.planner = organize.NewPlanner(o.options, &o.disk)
-	o.match.records, o.match.folders = o, w.seen(dirs, o)
+	wanted := map[string]bool{}
+	for _, dir := range dirs {
+		wanted[dir] = true
+	}
+	o.match.records, o.match.folders = o, w.seen(wanted, o)
 	quiet := *w.f
 	quiet.quiet = true
 	o.match.f = &quiet
-	err = o.match.run(ctx, w.cfg, w.walk(dirs, &o.match))
+	err = o.match.run(ctx, w.cfg, w.walk(wanted, &o.match))
 	if known, ok := errors.AsType[*failure](err); err != nil && (!ok || known.code != exitIncomplete) {
 		return w.failed(ctx, err)
 	}
@@ -62,11 +66,7 @@ func (w *watchRun) tellLeft(ctx context.Context, o *organizeRun, plan *organize.
 	return o.applyRun(plan).tell(ctx, &apply.Outcome{Run: plan.ID})
 }
 
-func (w *watchRun) seen(dirs []string, o *organizeRun) func(real string, entries []library.Entry) {
-	wanted := map[string]bool{}
-	for _, dir := range dirs {
-		wanted[dir] = true
-	}
+func (w *watchRun) seen(wanted map[string]bool, o *organizeRun) func(real string, entries []library.Entry) {
 	return func(real string, entries []library.Entry) {
 		dir := w.below(real)
 		isVideo := func(e library.Entry) bool { return e.Info != nil }
@@ -76,11 +76,7 @@ func (w *watchRun) seen(dirs []string, o *organizeRun) func(real string, entries
 	}
 }
 
-func (w *watchRun) walk(dirs []string, o *matchOptions) run.Producer {
-	wanted := map[string]bool{}
-	for _, dir := range dirs {
-		wanted[dir] = true
-	}
+func (w *watchRun) walk(wanted map[string]bool, o *matchOptions) run.Producer {
 	walk := run.Walk([]string{w.path}, library.Options{Excludes: o.exclude, Read: o.folders})
 	return func(ctx context.Context, yield func(run.Batch) error) error {
 		return walk(ctx, func(b run.Batch) error {
@@ -139,7 +135,7 @@ func (w *watchRun) failed(ctx context.Context, err error) watch.Result {
 
 func (w *watchRun) unfinished(ctx context.Context) ([]unfinishedRun, error) {
 	runs, err := lookUnfinished(ctx, w.cfg)
-	// a damaged one can't be gone on with
+	// a damaged one can't be continued
 	return slices.DeleteFunc(runs, func(r unfinishedRun) bool { return r.Err != nil }), err
 }
 
