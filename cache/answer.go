@@ -43,7 +43,6 @@ func readAnswer(resp *http.Response, limit int64) (answer, error) {
 	return answer{status: resp.StatusCode, header: h, body: body}, nil
 }
 
-// fromEntry makes an answer of a stored one.
 func (t *Transport) fromEntry(e *Entry, from Source) answer {
 	h := http.Header{"Content-Type": {"application/json;charset=utf-8"}}
 	if e.ETag != "" {
@@ -127,7 +126,6 @@ func InfoFrom(resp *http.Response) (info Info, ok bool) {
 	return Info{}, false
 }
 
-// write puts the info into a response's header.
 func (i Info) write(h http.Header) {
 	h.Set(headerSource, i.Source.String())
 	h.Set(headerFetched, strconv.FormatInt(store.ToMilli(i.FetchedAt), 10))

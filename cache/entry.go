@@ -66,7 +66,6 @@ var packers = sync.Pool{New: func() any {
 // unpackers are used again: making one takes longer than to unpack most answers.
 var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
-// item is the entry as the store keeps it.
 func (e *Entry) item() Item {
 	return Item{Key: e.Key, Value: e.payload(), FetchedAt: e.FetchedAt, ExpiresAt: e.ExpiresAt}
 }
@@ -94,7 +93,6 @@ func (e *Entry) payload() []byte {
 	return append(b, e.Body...)
 }
 
-// statusOf reads the status in a payload.
 func statusOf(payload []byte) (int, error) {
 	if len(payload) < 4 || payload[0] != entryVersion {
 		return 0, fmt.Errorf("%w: unknown form", errEntry)
@@ -102,7 +100,6 @@ func statusOf(payload []byte) (int, error) {
 	return int(binary.BigEndian.Uint16(payload[2:])), nil
 }
 
-// entryOf is the inverse of item. The body is a copy.
 func entryOf(it Item) (*Entry, error) {
 	p := it.Value
 	status, err := statusOf(p)

@@ -35,7 +35,6 @@ const (
 	exportAnswers = "responses" // the bucket that answers are in
 )
 
-// exportLine is any line of an export.
 type exportLine struct {
 	Format     string     `json:"format,omitempty"`
 	Version    int        `json:"version,omitempty"`
@@ -200,7 +199,6 @@ func (s *Store) Import(
 	return in.res, nil
 }
 
-// importer gathers records and writes them in batches.
 type importer struct {
 	store   *Store
 	valid   func(*http.Request, *http.Response, []byte) error // may be nil
@@ -213,7 +211,6 @@ type importer struct {
 	ended   bool
 }
 
-// decode reads and checks one line.
 func (in *importer) decode(line int, text []byte) (exportLine, error) {
 	var l exportLine
 	if err := json.Unmarshal(text, &l); err != nil {
@@ -241,7 +238,6 @@ func (in *importer) decode(line int, text []byte) (exportLine, error) {
 	return l, in.check(&l)
 }
 
-// check checks a record's line.
 func (in *importer) check(l *exportLine) (err error) {
 	if l.Sum != l.digest() {
 		return errors.New("checksum does not match")
@@ -278,7 +274,6 @@ func (in *importer) check(l *exportLine) (err error) {
 	return checkBody([]byte(l.Body))
 }
 
-// refuses reports whether the client does not take an answer.
 func (in *importer) refuses(l *exportLine) bool {
 	u, ok := keyURL(l.Key)
 	if !ok || in.valid == nil {
@@ -336,7 +331,6 @@ func (in *importer) take(ctx context.Context, l exportLine) error {
 	return nil
 }
 
-// flush writes what is newer than what is there.
 func (in *importer) flush(ctx context.Context) error {
 	defer clear(in.pending)
 	in.count, in.size = 0, 0

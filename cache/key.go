@@ -64,7 +64,6 @@ func ParseKey(text string) (key string, ok bool) {
 	return KeyOf(method, u), true
 }
 
-// keyURL is the URL part of a key.
 func keyURL(key string) (*url.URL, bool) {
 	_, rest, found := strings.Cut(key, " ")
 	if !found {

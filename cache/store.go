@@ -190,7 +190,6 @@ func (s *Store) Put(ctx context.Context, e *Entry) error {
 	return s.putChecked(ctx, e)
 }
 
-// putChecked is Put for a body that has passed checkBody.
 func (s *Store) putChecked(ctx context.Context, e *Entry) error {
 	if len(e.Body) > store.MaxValue {
 		return fmt.Errorf("store %.80s: body is too long", e.Key)
@@ -298,7 +297,6 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	return st, err
 }
 
-// classOf is the class of the question that a key stands for.
 func (s *Store) classOf(key string) Class {
 	u, ok := keyURL(key)
 	if !ok {
@@ -324,7 +322,6 @@ type memory struct {
 // entryCost is what an answer takes besides its bytes.
 const entryCost = 256
 
-// get returns what is kept of a generation, nil if nothing is.
 func (m *memory) get(generation uint64, key string) *Entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -100,7 +100,6 @@ func (t *Transport) Stored(ctx context.Context, u *url.URL, key string) (*Entry,
 	return e, info
 }
 
-// classOf is the class of a request whose answer may come from the cache.
 func (t *Transport) classOf(req *http.Request) Class {
 	if req.Body != nil && req.Body != http.NoBody {
 		return Uncached
@@ -113,7 +112,6 @@ func (t *Transport) classOf(req *http.Request) Class {
 	return t.Store.opts.Class(req)
 }
 
-// accepts reports whether a stored answer will do without asking.
 func (t *Transport) accepts(c Class, e *Entry) bool {
 	if e == nil {
 		return false
@@ -136,14 +134,12 @@ func (t *Transport) policy() *Policy {
 
 var defaultPolicy = DefaultPolicy()
 
-// question is what is asked for.
 type question struct {
 	req   *http.Request
 	key   string
 	class Class
 }
 
-// answer looks, claims, asks and stores.
 func (t *Transport) answer(q question) (answer, error) {
 	ctx := q.req.Context()
 	e, err := t.look(ctx, q.class, q.key)
@@ -174,7 +170,6 @@ func (t *Transport) answer(q question) (answer, error) {
 	return t.ask(q, e)
 }
 
-// landed is what a flight has brought.
 type landed struct {
 	ans answer
 	err error
@@ -235,7 +230,6 @@ func (t *Transport) look(ctx context.Context, class Class, key string) (*Entry, 
 	}
 }
 
-// closed reports whether Next is known to refuse.
 func (t *Transport) closed(ctx context.Context) bool {
 	return t.Offline || t.Closed != nil && t.Closed(ctx)
 }
@@ -257,7 +251,6 @@ func (t *Transport) waits(ctx context.Context) {
 	}
 }
 
-// ask asks the upstream, and decides what its answer is worth.
 func (t *Transport) ask(q question, e *Entry) (answer, error) {
 	got, err := t.send(q.req, e)
 	if err == nil && got.status == http.StatusNotModified && !revalidates(e) {
@@ -297,7 +290,6 @@ func (t *Transport) isValid(q question, got answer) bool {
 
 var errUnasked304 = errors.New("upstream answered 304 to an unconditional request")
 
-// revalidates reports whether an entry can be asked for with its ETag.
 func revalidates(e *Entry) bool {
 	return e != nil && e.ETag != "" && e.Status == http.StatusOK
 }
@@ -360,7 +352,6 @@ func (t *Transport) keep(q question, e *Entry, got answer) answer {
 	return got
 }
 
-// renew makes a stored answer as fresh as a 304 says.
 func (t *Transport) renew(q question, e *Entry, got answer) answer {
 	now := t.Store.opts.Now()
 	fresh := *e
@@ -379,7 +370,6 @@ func (t *Transport) renew(q question, e *Entry, got answer) answer {
 	return t.fromEntry(&fresh, Revalidated)
 }
 
-// put stores what was just asked for.
 func (t *Transport) put(e *Entry) error {
 	if t.Refresh {
 		t.renewed.Store(e.Key, nil)

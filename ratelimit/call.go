@@ -41,7 +41,6 @@ func newCall(ctx context.Context, l *Limiter, hold time.Duration) *call {
 	return &call{Request: carriedBy(ctx).Request, l: l, attempt: 1, hold: hold, since: time.Now()}
 }
 
-// pauseClock and resumeClock stop and start the clock of max-wait around a try.
 func (c *call) pauseClock()  { c.Waited, c.since = c.waitedTotal(), time.Time{} }
 func (c *call) resumeClock() { c.since = time.Now() }
 
@@ -52,10 +51,8 @@ func (c *call) waitedTotal() time.Duration {
 	return c.Waited + time.Since(c.since)
 }
 
-// left returns how long the request may still wait.
 func (c *call) left() time.Duration { return max(-c.overdue(), 0) }
 
-// overdue returns by how much the request has waited longer than max-wait.
 func (c *call) overdue() time.Duration {
 	return c.waitedTotal() - cmp.Or(c.MaxWait, c.l.tuned.Load().MaxWait)
 }
@@ -135,7 +132,6 @@ func (c *call) await(ctx context.Context) (*Permit, error) {
 	return p, nil
 }
 
-// enter waits for a place among the requests of this process that may ask.
 func (c *call) enter(ctx context.Context, p *place) error {
 	l := c.l
 	if l.queue != nil {
@@ -166,7 +162,6 @@ func (c *call) enter(ctx context.Context, p *place) error {
 // errPatience ends the wait in a Queue with max-wait.
 var errPatience = errors.New("max-wait has passed")
 
-// enterQueue is enter where another queue stands in front.
 func (c *call) enterQueue(ctx context.Context, p *place) error {
 	l := c.l
 	inner, end := context.WithCancelCause(ctx)
@@ -186,7 +181,6 @@ func (c *call) enterQueue(ctx context.Context, p *place) error {
 	return err
 }
 
-// leave gives a place back and reports whether it was held.
 func (l *Limiter) leave(p *place) bool {
 	if l.queue == nil {
 		return l.gate.leave(p)
@@ -199,7 +193,6 @@ func (l *Limiter) leave(p *place) bool {
 	return held
 }
 
-// queueUp asks until the request is granted, refused, out of patience or cancelled.
 func (c *call) queueUp(ctx context.Context, reserved bool) error {
 	l := c.l
 	l.reap(ctx, reapAlways, c.patience())
@@ -301,7 +294,6 @@ func (c *call) tryGrant(at Instant, s *Snapshot, t *Tuning) (Transition, bool, e
 	return c.grant.Transition, c.grant.Moved, nil
 }
 
-// sleep waits until it is worth asking again.
 func (c *call) sleep(ctx context.Context, counts bool, freed, moved uint64) error {
 	l, g := c.l, &c.grant
 	nap := g.Wait
@@ -369,7 +361,6 @@ func (c *call) abandon() {
 	l.freed.ring() // the tickets behind have moved up
 }
 
-// setAside notes a failed try for the caller, who asks again.
 func (c *call) setAside(req *http.Request, e *Event) {
 	c.before.tries++
 	c.Tries.fail(req, c.before, time.Now().Add(c.delay(e)), c.excused == 0)
@@ -404,7 +395,6 @@ func (c *call) retry(ctx context.Context, e *Event) error {
 	return c.nap(ctx, delay, true, nil, nil)
 }
 
-// blocked reports whether the request would be refused now, and by what.
 func (c *call) blocked(ctx context.Context) (block Block, refused bool, gauges Gauges, err error) {
 	l := c.l
 	ask := core.Ask{Owner: l.owner, Tuning: &l.tuned.Load().Tuning, Patience: c.left()}
@@ -440,7 +430,6 @@ func (c *call) nap(ctx context.Context, d time.Duration, counts bool, freed, mov
 	return err
 }
 
-// beginWait tells OnWait that the request waits for a block, unless it knows, or the wait is a common one.
 func (c *call) beginWait(b Block, gauges Gauges) {
 	switch told := c.told.Block; {
 	case b.Cause.IsCommon():
@@ -459,7 +448,6 @@ func (c *call) beginWait(b Block, gauges Gauges) {
 	}
 }
 
-// endWait tells OnWait that the wait it was told of is over.
 func (c *call) endWait(gauges Gauges) {
 	if c.began.IsZero() {
 		return

@@ -241,7 +241,6 @@ func (p *Permit) Report(e Event) {
 	p.l.record(p, e)
 }
 
-// leave gives the permit's place in the process's own queue back. It may be called twice.
 func (p *Permit) leave() {
 	if p.l.leave(&p.place) {
 		p.l.freed.ring()
@@ -282,7 +281,6 @@ func (l *Limiter) record(p *Permit, e Event) {
 	}
 }
 
-// update is one step with the snapshot, and what it has changed.
 type update struct {
 	// step returns the transition that it has made, if any. It may be called several times; the last call counts.
 	step func(Instant, *Snapshot, *Tuning) (tr Transition, moved bool, err error)
@@ -295,7 +293,6 @@ type update struct {
 	gauges     Gauges // if a hook wants them
 }
 
-// do makes one step with the snapshot, under the tuning in force, and tells what it has changed.
 func (l *Limiter) do(ctx context.Context, u *update) error {
 	u.gauges = Gauges{}
 	err := l.store.Update(ctx, func(at Instant, s *Snapshot) (err error) {
@@ -335,7 +332,6 @@ func (l *Limiter) tune(at Instant, s *Snapshot) *core.InForce {
 	return s.InForce(at, *l.own.Load(), l.tuned.Load())
 }
 
-// adopt acts on a new tuning, outside the store's lock.
 func (l *Limiter) adopt(t *core.InForce) {
 	if t == l.tuned.Load() {
 		return

@@ -106,7 +106,6 @@ func (c *call) awaitNetwork(ctx context.Context) error {
 	}
 }
 
-// shareOutcome makes of a request without an answer what the others may hear of it.
 func (l *Limiter) shareOutcome(e Event) Event {
 	t := &l.tuned.Load().Tuning
 	shared, blocked := l.breaker.record(time.Now(), e, t, l.draw())
@@ -154,7 +153,6 @@ func (g *localCeiling) accept(decided time.Time, t *Tuning) (wait time.Duration,
 	return 0, true
 }
 
-// keep renews the lease of a permit from now on.
 func (l *Limiter) keep(p core.Pass) {
 	g := &l.ceiling
 	g.mu.Lock()

@@ -23,7 +23,6 @@ func (o Operator) Status(ctx context.Context, t Tuning, accounts ...Account) (St
 	return s.Status(at, s.InForce(at, t, nil).Tuning, "", accounts...), nil
 }
 
-// order updates the store. A change that no other process sees is an error.
 func (o Operator) order(ctx context.Context, change func(Instant, *Snapshot) error) error {
 	if err := o.Store.Update(ctx, change); err != nil {
 		return err

@@ -19,7 +19,6 @@ type gate struct {
 	queue  []*place
 }
 
-// place is a request at the gate, or in the queue that stands in its place.
 type place struct {
 	queued  bool          // it is in a Queue
 	granted bool          // and has been granted
@@ -27,7 +26,6 @@ type place struct {
 	until   time.Time     // when its lease ends; zero while it asks
 }
 
-// join takes a place inside, or one in the queue. It reports whether it is inside.
 func (g *gate) join(p *place) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,7 +55,6 @@ func (g *gate) hold(p *place, until time.Time) {
 	g.mu.Unlock()
 }
 
-// leave gives a place back, inside or in the queue. It reports false for a place that was given back before.
 func (g *gate) leave(p *place) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -107,7 +104,6 @@ var rung = func() chan struct{} { c := make(chan struct{}); close(c); return c }
 // mark remembers the present: take it before looking whether there is a need to wait.
 func (b *bell) mark() uint64 { return b.rings.Load() }
 
-// listen returns a channel that is closed at the first ring after the mark.
 func (b *bell) listen(mark uint64) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -37,7 +37,6 @@ type Tries struct {
 	due    time.Time // when the next attempt makes sense
 }
 
-// made is what is known of one request.
 type made struct {
 	tries int
 	first uint64 // the number of the first permit
@@ -86,7 +85,6 @@ func (t *Tries) Restart() {
 // AsksAgain reports whether the caller of a request repeats it itself, by a [Tries].
 func AsksAgain(ctx context.Context) bool { return carriedBy(ctx).Tries != nil }
 
-// of returns what is known of a request, and how many attempts failed before this one.
 func (t *Tries) of(req *http.Request) (m made, before int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +113,6 @@ func (t *Tries) fail(req *http.Request, m made, due time.Time, counts bool) {
 
 func nameOf(req *http.Request) string { return req.Method + " " + req.URL.String() }
 
-// carried is what a context says of its requests and, in a try of a Transport, of the try.
 type carried struct {
 	Request
 	try    bool

@@ -98,7 +98,6 @@ func (r *Reservation) take() bool {
 	return true
 }
 
-// put gives one back to the reservation. It reports false if that is released.
 func (r *Reservation) put() bool {
 	if r == nil {
 		return false

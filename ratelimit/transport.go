@@ -217,7 +217,6 @@ func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response,
 	return resp, e, err
 }
 
-// wire is how far a try has got. net/http reports it; of another Base it is unknown.
 type wire struct {
 	traced, wrote atomic.Bool
 	conn          atomic.Uintptr
@@ -235,7 +234,6 @@ func (w *wire) trace(ctx context.Context) context.Context {
 	})
 }
 
-// departed reports whether something was sent, as far as is known.
 func (w *wire) departed() bool { return w.wrote.Load() || !w.traced.Load() }
 
 func (w *wire) connection() uint64 { return uint64(w.conn.Load()) }
@@ -313,7 +311,6 @@ func repeatable(req *http.Request) bool {
 	}
 }
 
-// again returns the request with its body at the beginning.
 func again(req *http.Request) (*http.Request, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, nil

@@ -66,7 +66,6 @@ func foreign(body []byte) Reason {
 
 func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
-// decode returns the value that the body of a 2xx holds.
 func decode(req *http.Request, resp *http.Response, body []byte) (any, error) {
 	if reason := sniffJSON(body); reason != "" {
 		return nil, undecodable(req, resp, body, reason, nil)
@@ -119,7 +118,6 @@ func sniffJSON(body []byte) Reason {
 	return ""
 }
 
-// errorObject is what TMDB's error object says, in both of its forms.
 type errorObject struct {
 	code    int
 	message string
@@ -176,7 +174,6 @@ func looseInt(raw json.RawMessage) int {
 	return int(f)
 }
 
-// looseStrings reads the strings of a list that may hold other things too.
 func looseStrings(raw json.RawMessage) []string {
 	var list []any
 	if json.Unmarshal(raw, &list) != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// exchange is what the rules look at.
 type exchange struct {
 	req      *http.Request
 	status   int      // 0 when no answer came

@@ -144,7 +144,6 @@ func fetch[T any](ctx context.Context, c *Client, path string, q *query) (*T, *R
 	return v.(*T), resp, nil
 }
 
-// get asks for path with q and decodes the answer.
 func (c *Client) get(ctx context.Context, path string, q *query) (any, *Response, error) {
 	req, err := c.request(ctx, path, q)
 	if err != nil {

@@ -323,7 +323,6 @@ func (c *Client) TVComplete(ctx context.Context, id int, o DetailOptions) (*TVDe
 	return whole, responses, nil
 }
 
-// add takes over what a further request appended.
 func (d *TVDetails) add(more *TVDetails) {
 	for n, season := range more.AppendedSeasons {
 		d.appendSeason(n, season)

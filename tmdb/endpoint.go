@@ -122,7 +122,6 @@ func endpointOf(path string) (*endpoint, []string) {
 	return nil, nil
 }
 
-// fits reports whether a segment of a path is what a segment of a pattern stands for.
 func fits(pattern, segment string) bool {
 	switch pattern {
 	case "*":
@@ -167,7 +166,6 @@ var (
 	errOtherID = errors.New("not the id that was asked for")
 )
 
-// checkID checks that an entry is the one that was asked for.
 func checkID(got int, asked string) error {
 	if got <= 0 {
 		return errNoID

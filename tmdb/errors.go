@@ -26,7 +26,6 @@ const (
 	CodeSuspended    = 45 // 403, the account behind the key
 )
 
-// credentialCodes are TMDB's codes for a key, token, session or account that it refuses.
 var credentialCodes = []int{3, CodeInvalidKey, CodeSuspendedKey, 14, 16, 17, 30, 31, 32, 33, 35, 36, CodeSuspended}
 
 // Error is an answer without a value: a status other than 2xx, or TMDB's error object in a 2xx.
@@ -273,7 +272,6 @@ func isTLSAlert(err error) bool {
 	return ok && op.Op == "remote error"
 }
 
-// asConfigError returns err as a mistake of the setup, if it is one.
 func asConfigError(host string, err error) (*ConfigError, bool) {
 	if config, ok := errors.AsType[*ConfigError](err); ok {
 		return config, true

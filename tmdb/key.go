@@ -50,7 +50,6 @@ func scrub(req *http.Request, s string) string {
 	return strings.NewReplacer(pairs...).Replace(s)
 }
 
-// withoutCredentials returns a copy of a request without its secrets.
 func withoutCredentials(req *http.Request) *http.Request {
 	clean := req.Clone(req.Context())
 	clean.Header.Del("Authorization")

@@ -71,7 +71,6 @@ func (q *query) refuse(field, reason string) *query {
 	return q
 }
 
-// text sets a parameter unless it is empty.
 func (q *query) text(name, value string) *query {
 	if value != "" {
 		q.set(name, value)
@@ -120,7 +119,6 @@ func (q *query) language(tag string) *query {
 	return q.text("language", tag)
 }
 
-// appends sets append_to_response.
 func (q *query) appends(items []string) *query {
 	if len(items) == 0 {
 		return q
@@ -137,7 +135,6 @@ func (q *query) appends(items []string) *query {
 	return q.set(appendParameter, strings.Join(items, ","))
 }
 
-// id refuses a number that cannot be an id; the caller puts it into the path.
 func (q *query) id(id int) *query {
 	if id <= 0 {
 		return q.refuse("id", "must be positive")
@@ -145,7 +142,6 @@ func (q *query) id(id int) *query {
 	return q
 }
 
-// number refuses what cannot be the number of a season or an episode.
 func (q *query) number(field string, n int) *query {
 	if n < 0 {
 		return q.refuse(field, "must not be negative")

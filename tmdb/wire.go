@@ -116,7 +116,6 @@ func isGzip(body []byte) bool {
 	return len(body) >= 3 && body[0] == 0x1f && body[1] == 0x8b && body[2] == 8
 }
 
-// gunzip unpacks a body once, to at most MaxBody bytes.
 func gunzip(raw []byte) ([]byte, error) {
 	zr, err := gzip.NewReader(bytes.NewReader(raw))
 	if err != nil {
@@ -224,7 +223,6 @@ func CheckRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// refuseRedirect returns nil for a redirect that may be followed.
 func refuseRedirect(from, to *url.URL) *ConfigError {
 	switch {
 	case !strings.EqualFold(from.Hostname(), to.Hostname()):
@@ -249,7 +247,6 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// redirectTarget returns the address that an answer redirects to, nil if none.
 func redirectTarget(req *http.Request, resp *http.Response) *url.URL {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,

@@ -22,7 +22,6 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
-// maxRounds bounds how often one Exchange begins anew.
 const maxRounds = 20
 
 // Backend is a [shared.Backend] on a server that several machines share. It is a [core.Liveness], a
@@ -126,7 +125,6 @@ func (b *Backend) mend() {
 // asideFor is how long a damaged state is kept; scriptHead has it in seconds.
 const asideFor = 7 * 24 * time.Hour
 
-// exchange is one Exchange.
 type exchange struct {
 	*Backend
 	change func(ratelimit.Instant, []byte) ([]byte, error)
@@ -243,7 +241,6 @@ func (e *exchange) late() bool {
 	return true
 }
 
-// apply calls change on the newest state that is known, and encodes what it makes of it.
 func (e *exchange) apply() (write bool, err error) {
 	b := e.Backend
 	var old []byte
@@ -296,7 +293,6 @@ func (b *Backend) lostBefore(f *frame) bool {
 		f.sequence == k.sequence && f.check != k.check)
 }
 
-// keep notes that the decided state is written.
 func (e *exchange) keep() {
 	b := e.Backend
 	if e.damage != nil {
@@ -309,7 +305,6 @@ func (e *exchange) keep() {
 	e.written()
 }
 
-// written notes that cached is what was decided.
 func (e *exchange) written() {
 	e.trust()
 	e.tellOwn()
@@ -359,7 +354,6 @@ func (e *exchange) take(value []byte) error {
 	return nil
 }
 
-// look reads the state. It writes nothing.
 func (b *Backend) look(ctx context.Context, e *exchange) error {
 	ctx, cancel := context.WithTimeout(ctx, b.opts.Timeout)
 	defer cancel()

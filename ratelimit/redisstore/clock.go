@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	// sampleFor is how long a look at the server's clock counts.
 	sampleFor = 30 * time.Second
 	// leap is what two looks at the server's clock may differ by: by more, it was set, or it is another server.
 	leap = 2 * time.Second
@@ -29,7 +28,6 @@ type clock struct {
 	last    time.Duration // the newest shared time that was told or read
 }
 
-// sample is one look at the server's clock.
 type sample struct {
 	at     time.Duration // time since boot
 	offset time.Duration // by how much the server's clock is ahead of the time since boot
@@ -71,7 +69,6 @@ func (c *clock) join(f *frame) {
 	c.last = max(c.last, f.time)
 }
 
-// shared is the shared time at a time since boot; c.mu is held.
 func (c *clock) shared(boot time.Duration) time.Duration {
 	if len(c.samples) == 0 {
 		return 0
@@ -87,7 +84,6 @@ func (c *clock) now(boot time.Duration) (shared, bias time.Duration) {
 	return c.last, c.bias
 }
 
-// skew returns by how much a wall clock is ahead of the server's.
 func (c *clock) skew(wall time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +93,6 @@ func (c *clock) skew(wall time.Time) time.Duration {
 	return time.Duration(wall.UnixNano()) - c.boot() - c.samples[0].offset
 }
 
-// life returns the name of a generation as that of a boot.
 func life(g generation) string { return "redis-" + hex.EncodeToString(g[:]) }
 
 func sinceBoot() time.Duration { return core.SystemInstant().Boot }

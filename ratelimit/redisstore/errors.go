@@ -46,7 +46,6 @@ func (f *Fault) Unwrap() error { return f.Err }
 // Lasting reports whether only a person can mend it.
 func (f *Fault) Lasting() bool { return f.Kind != Unreachable && f.Kind != Refusing }
 
-// isReply reports whether the server has answered, with an error.
 func isReply(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply) || errors.Is(err, errReply)

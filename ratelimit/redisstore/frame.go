@@ -66,7 +66,6 @@ func checksum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[:32], castagnoli), castagnoli, b[36:])
 }
 
-// append appends the encoded frame to b, and sets its check.
 func (f *frame) append(b []byte) []byte {
 	b = slices.Grow(b, f.size())
 	start := len(b)
@@ -129,7 +128,6 @@ func decodeFrame(b []byte) (frame, error) {
 	return f, nil
 }
 
-// version names one write of the state: no other frame has the same.
 type version struct {
 	generation generation
 	sequence   uint64

@@ -71,7 +71,6 @@ func (k *keeper) start(ctx context.Context) error {
 	return nil
 }
 
-// lose notes that the server can't be used, and begins to look for it.
 func (k *keeper) lose() {
 	k.up.Store(false)
 	k.mu.Lock()
@@ -83,7 +82,6 @@ func (k *keeper) lose() {
 	}
 }
 
-// run begins the goroutines; k.mu is held.
 func (k *keeper) run(ear *redis.PubSub) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k.running, k.cancel = true, cancel
@@ -200,7 +198,6 @@ func (k *keeper) hear(ctx context.Context, ear *redis.PubSub) {
 	}
 }
 
-// attend takes messages until the connection fails or falls silent.
 func (k *keeper) attend(ctx context.Context, ear *redis.PubSub) {
 	stop := context.AfterFunc(ctx, func() { _ = ear.Close() })
 	defer stop()
@@ -264,7 +261,6 @@ func parseRouse(message []byte) (in time.Duration, ok bool) {
 	return min(time.Duration(us)*time.Microsecond, time.Second), ok && err == nil
 }
 
-// ringIn wakes a request of this process then.
 func (k *keeper) ringIn(in time.Duration) {
 	if in < time.Millisecond {
 		k.ring()
@@ -280,7 +276,6 @@ func (k *keeper) ring() {
 	}
 }
 
-// drain forgets a turn that was given to this process and that nobody waits for any more.
 func (k *keeper) drain() {
 	select {
 	case <-k.turns:
@@ -306,7 +301,6 @@ func (b *Backend) Dead(ids []string) []string {
 	return append(dead, b.keeper.dead(far)...)
 }
 
-// dead returns those of the ids whose signs of life have been missing for deadAfter.
 func (k *keeper) dead(ids []string) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

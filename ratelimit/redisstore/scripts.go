@@ -87,7 +87,6 @@ redis.call('HSET', KEYS[2], 'holder', '', 'until', 0)
 return time[1] * 1000000 + time[2]
 `)
 
-// verdict is what a script has done.
 type verdict struct {
 	kind  string // "done", "wait", "turn" or "late"
 	wait  time.Duration
@@ -95,7 +94,6 @@ type verdict struct {
 	value []byte // with "turn"; nil: there is no state
 }
 
-// order is what a script is to do.
 type order struct {
 	value []byte
 	aside bool          // the state is damaged: it is set aside
@@ -114,7 +112,6 @@ type until struct {
 // Deadline implements [context.Context].
 func (u until) Deadline() (time.Time, bool) { return u.at, true }
 
-// names are what a script is always given, made once.
 type names struct {
 	keys  []string
 	words map[*redis.Script][]any // how a command begins; each command's own words follow

@@ -37,7 +37,6 @@ type Claim struct {
 // errStopped ends the wait for a claim whose holder gives no sign of life.
 var errStopped = errors.New("holder of the claim does not move")
 
-// claims are those of one store.
 type claims struct {
 	db       *database
 	dir      string

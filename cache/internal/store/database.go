@@ -35,7 +35,6 @@ const (
 	formatVersion = 2
 )
 
-// dbMeta is what the database says about itself.
 type dbMeta struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
@@ -43,7 +42,6 @@ type dbMeta struct {
 	Pruned int64 `json:"pruned,omitempty"`
 }
 
-// mode is how the database can be used at present.
 type mode uint8
 
 const (
@@ -52,7 +50,6 @@ const (
 	modeMemory               // nothing on disk is touched
 )
 
-// database is the file that all processes share, and its lock.
 type database struct {
 	dir, path string
 	opts      Options
@@ -103,7 +100,6 @@ func (d *database) goReadOnly(cause error) {
 // errNoDB: there is no database yet. Nothing is wrong.
 var errNoDB = errors.New("no database")
 
-// newerError says that a newer version of the program wrote the database.
 type newerError struct{ version int }
 
 func (e *newerError) Error() string {
@@ -183,7 +179,6 @@ func (d *database) viewWith(ctx context.Context, opts bolt.Options, fn func(*bol
 	return err
 }
 
-// viewOnce is view without what it does about trouble.
 func (d *database) viewOnce(
 	ctx context.Context, opts bolt.Options, check boltfile.Check, fn func(*bolt.Tx) error,
 ) error {
@@ -247,7 +242,6 @@ func (d *database) beginReading(ctx context.Context) (release func(), died bool,
 	return unlock, false, err
 }
 
-// unmarking returns how a session ends that has set the mark.
 func (d *database) unmarking(unlock func()) func() {
 	return func() {
 		_, _ = d.lock.mark(false) // what stays marked is walked
@@ -255,7 +249,6 @@ func (d *database) unmarking(unlock func()) func() {
 	}
 }
 
-// take takes the lock of the database.
 func (d *database) take(ctx context.Context, kind lockfile.Kind, wait time.Duration) (release func(), err error) {
 	if d.opts.NoLocks {
 		return nil, errors.ErrUnsupported
@@ -263,7 +256,6 @@ func (d *database) take(ctx context.Context, kind lockfile.Kind, wait time.Durat
 	return d.lock.acquire(ctx, kind, wait)
 }
 
-// exclusive takes the lock for a transaction or an operation on the whole file.
 func (d *database) exclusive(ctx context.Context, wait time.Duration) (release func(), err error) {
 	release, err = d.take(ctx, lockfile.Exclusive, wait)
 	switch {
@@ -305,7 +297,6 @@ func (d *database) openExclusive(check boltfile.Check) (db *boltfile.DB, meta db
 	return nil, meta, errors.New("open the database: it is damaged again and again")
 }
 
-// update runs fn on the database, open for writing. The caller holds the exclusive lock.
 func (d *database) update(fn func(*boltfile.DB, dbMeta) error) error {
 	db, meta, err := d.openExclusive(boltfile.Head)
 	if err != nil {

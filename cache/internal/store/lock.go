@@ -48,7 +48,6 @@ func isUnlockable(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.As(err, new(*lockfile.NotRegularError))
 }
 
-// dbLock is the lock that every session on the database holds: shared to read, exclusive to write.
 type dbLock struct {
 	lock *lockfile.Lock
 	mu   sync.Mutex
@@ -88,7 +87,6 @@ func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Dura
 	}, nil
 }
 
-// busy returns the error for a lock that is not free.
 func (l *dbLock) busy() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +112,6 @@ func (l *dbLock) mark(set bool) (was bool, err error) {
 	return was, err
 }
 
-// open opens the file that is there now.
 func (l *dbLock) open() (err error) {
 	if l.file != nil && l.file.StaysInPlace() {
 		return nil

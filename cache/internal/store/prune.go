@@ -79,7 +79,6 @@ func usedBytes(db *boltfile.DB) int64 {
 	return size - int64(st.FreePageN+st.PendingPageN)*int64(db.Info().PageSize)
 }
 
-// candidate is a record that may have to go.
 type candidate struct {
 	bucket, key string
 	fetched     time.Time

@@ -38,7 +38,6 @@ func (s *Store) lookup(ctx context.Context, bucket string, keys []string) ([]Ite
 	return items, firstErr
 }
 
-// lookupSome is lookup in one session.
 func (s *Store) lookupSome(ctx context.Context, bucket string, keys []string) ([]Item, error) {
 	items, values, known := make([]Item, len(keys)), make([][]byte, len(keys)), make([]bool, len(keys))
 	s.mu.Lock()
@@ -115,7 +114,6 @@ func (s *Store) walk(ctx context.Context, bucket string, fn func(Item) error) er
 	return nil
 }
 
-// keysAfter returns the next keys of a bucket; more reports whether there may be others behind them.
 func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []string, more bool, err error) {
 	pending := s.pendingIn(bucket)
 	err = s.db.view(ctx, func(tx *bolt.Tx) error {
@@ -148,7 +146,6 @@ func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []str
 	return slices.Compact(keys), more, nil
 }
 
-// pendingIn returns what is pending in a bucket by key, a deletion as nil.
 func (s *Store) pendingIn(bucket string) map[string][]byte {
 	values := map[string][]byte{}
 	s.mu.Lock()
@@ -244,7 +241,6 @@ func (n *newest) take(resource string, value []byte) {
 	}
 }
 
-// takePending notes a pending value about its path and all those above it.
 func (n *newest) takePending(key string, value []byte) {
 	path, _, _ := strings.Cut(key, "?")
 	for end := len(path); end > 0; end = strings.LastIndexByte(path[:end], '/') {
@@ -254,7 +250,6 @@ func (n *newest) takePending(key string, value []byte) {
 	}
 }
 
-// inDatabase looks resources up, which are sorted.
 func (n *newest) inDatabase(c *bolt.Cursor, resources []string) {
 	scan := func(resource, from string, belongs func(k []byte) bool) {
 		for k, v := c.Seek([]byte(from)); k != nil && belongs(k); k, v = c.Next() {

@@ -252,7 +252,6 @@ func (w Warning) Error() string {
 // Unwrap returns the cause.
 func (w Warning) Unwrap() error { return w.Err }
 
-// warnings says each kind once.
 type warnings struct {
 	call func(Warning)
 	mu   sync.Mutex

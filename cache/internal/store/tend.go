@@ -24,14 +24,12 @@ import (
 const (
 	// operatorWait is how long an operation waits for the lock if its context allows that.
 	operatorWait = 30 * time.Second
-	// compactBytes is the size of one transaction while copying.
 	compactBytes = 16 << 20
 )
 
 // ErrUnavailable reports that the directory can't be used for the operation; a warning has said why.
 var ErrUnavailable = errors.New("cache directory can't be used")
 
-// operate runs fn under the exclusive lock.
 func (d *database) operate(ctx context.Context, fn func() error) error {
 	if d.mode() != modeShared {
 		return fmt.Errorf("%s: %w", d.dir, ErrUnavailable)
@@ -196,7 +194,6 @@ func (s *Store) Usage(ctx context.Context) (Usage, error) {
 // The files of a cache: which are ours, which are somebody else's, and what becomes of a damaged database: it is
 // renamed, not deleted, and a new one is begun.
 
-// keptAside is how many damaged files are kept; the oldest go.
 const keptAside = 2
 
 // setAside takes the lock and sets the database aside, unless another process has done so already.
@@ -214,7 +211,6 @@ func (d *database) setAside(ctx context.Context, damage *boltfile.DamageError) {
 	}
 }
 
-// setAsideLocked does so under the exclusive lock.
 func (d *database) setAsideLocked(damage *boltfile.DamageError) error {
 	now, err := os.Stat(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -284,10 +280,8 @@ func (d *database) renameAside(path string) (aside string, err error) {
 	return aside, nil
 }
 
-// corruptMark is in the names of what was set aside.
 const corruptMark = ".corrupt-"
 
-// setAsideFiles lists the databases that were set aside.
 func (d *database) setAsideFiles() []string {
 	var found []string
 	for _, name := range listFolder(d.dir) {

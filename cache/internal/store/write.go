@@ -18,13 +18,10 @@ import (
 )
 
 const (
-	// failPause is how long a store whose disk refused a write leaves it alone.
 	failPause = time.Minute
 	// workWaits is how many times longer than for a stopped holder of the lock a write waits for one that is at work.
-	workWaits = 8
-	// closeWait is how long the last transaction waits for the lock.
-	closeWait = 5 * time.Second
-	// pendingBytes bounds what waits to be written.
+	workWaits    = 8
+	closeWait    = 5 * time.Second
 	pendingBytes = 64 << 20
 )
 
@@ -32,7 +29,6 @@ const (
 // writes it with a later transaction. A kill -9 before that loses it.
 var ErrPending = errors.New("cache: not on disk yet, kept in memory")
 
-// slot is the place of a value.
 type slot struct{ bucket, key string }
 
 // change is a value that is not in the database yet; a nil one is a deletion.
@@ -44,7 +40,6 @@ type change struct {
 
 func (c change) size() int { return len(c.bucket) + 1 + len(c.key) + len(c.value) }
 
-// pending is what waits to be written. The store's mutex guards it.
 type pending struct {
 	values  map[slot]change
 	size    int
@@ -81,7 +76,6 @@ func (p *pending) drop(at slot) {
 	}
 }
 
-// take returns all values in key order: bbolt likes its writes sorted.
 func (p *pending) take() []change {
 	p.tried = p.last
 	batch := make([]change, 0, len(p.values))
@@ -94,7 +88,6 @@ func (p *pending) take() []change {
 	return batch
 }
 
-// written drops what a transaction has brought into the database, but not what was written over it meanwhile.
 func (p *pending) written(batch []change) {
 	p.done = p.tried
 	for _, c := range batch {
@@ -104,7 +97,6 @@ func (p *pending) written(batch []change) {
 	}
 }
 
-// clear forgets everything.
 func (p *pending) clear() {
 	clear(p.values)
 	p.size, p.tried, p.done = 0, p.last, p.last

@@ -21,10 +21,8 @@ type Absence struct {
 }
 
 const (
-	// refuseFor is how long a place that several machines use is refused by all of them.
 	refuseFor = 10 * time.Minute
-	// recently is how long ago another machine may have written to count as alive.
-	recently = time.Minute
+	recently  = time.Minute
 )
 
 // Deeds are what one process has done on a snapshot that it shares with others.
@@ -57,7 +55,6 @@ func NewAbsence(last *Snapshot, now Instant, owner string, episode uint64) *Abse
 // firstAlone is the smallest number of a permit or ticket that is granted alone.
 const firstAlone = 1 << 62
 
-// dropProcesses drops processes, and the tickets and leases that are nobody's then.
 func (s *Snapshot) dropProcesses(which func(process string) bool) {
 	s.processes.list = slices.DeleteFunc(s.processes.list, func(p process) bool { return which(processOf(p.id)) })
 	s.queue.forget(func(owner uint64) bool { return s.processes.byKey(owner) == nil })
@@ -199,7 +196,6 @@ func (a *Absence) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 	}
 }
 
-// keepHeld drops the tickets and leases of a process that another copy holds no more.
 func (q *queue) keepHeld(owner uint64, held *queue) {
 	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return t.owner == owner && held.find(t.number) < 0 })
 	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool {
@@ -327,14 +323,12 @@ func Recall(s, last *Snapshot, at Instant, owner string) {
 	}
 }
 
-// recall brings back a larger use of the same period.
 func (u *use) recall(last use) {
 	if u.since == last.since {
 		u.used = max(u.used, last.used)
 	}
 }
 
-// sameKey returns the number here of a key of another snapshot, 0 where it is unknown.
 func (l *accounts) sameKey(others *accounts, id uint64) uint64 {
 	theirs, k := others.key(id)
 	if k == nil {

@@ -53,16 +53,13 @@ const (
 	// maxAccounts and maxKeys bound what is remembered of accounts, and of the keys of one. Configurations have fewer.
 	maxAccounts = 64
 	maxKeys     = 32
-	// accountKept is how long an account or key is remembered that no process brings.
 	accountKept = 30 * 24 * time.Hour
-	// seenEvery is how exactly it is remembered when a process last brought one.
-	seenEvery = time.Minute
+	seenEvery   = time.Minute
 	// aloneFor is how long an unproven key is used by one request alone. One without an answer is then joined by the
 	// next: a dead upstream must not be asked one timeout after the other.
 	aloneFor = 3 * time.Second
 )
 
-// account is an account of the upstream, as all processes know it.
 type account struct {
 	scope
 	id     uint64 // processes refer to it
@@ -74,7 +71,6 @@ type account struct {
 	tuned  []override // by operators; the keys are those of accountFields, and enabledKey
 }
 
-// accountKey is one of its keys.
 type accountKey struct {
 	id    uint64 // leases refer to it
 	print Fingerprint
@@ -104,15 +100,12 @@ func (s Standing) String() string { return nameOf(s, standingNames[:], "Standing
 // Unusable reports whether the key may not be used.
 func (s Standing) Unusable() bool { return s == Refused || s == Suspended }
 
-// accountLimits are the limits of an account. Zero is no limit.
 type accountLimits struct {
 	slots, keySlots int
 	rate            float64
 	quota           Budget
 }
 
-// accounts are those through whose keys the requests go, in the order in which they were first brought; none where
-// nobody has any.
 type accounts struct {
 	list []account
 	seq  uint64 // the newest number of an account or a key
@@ -127,7 +120,6 @@ func (l *accounts) byName(name string) *account {
 	return nil
 }
 
-// key returns the key with a number, and its account; nil for 0 and for one that was forgotten.
 func (l *accounts) key(id uint64) (*account, *accountKey) {
 	for i := range l.list {
 		for j := range l.list[i].keys {
@@ -174,7 +166,6 @@ func (l *accounts) declare(now Stamp, list []Account, wall time.Time, q *queue) 
 	return ids
 }
 
-// limitsAt returns the limits at a wall-clock time: the first period that covers it gives the slots.
 func (a *Account) limitsAt(wall time.Time) accountLimits {
 	limits := accountLimits{a.Slots, a.KeySlots, a.Rate, a.Quota}
 	h, m, s := wall.Clock()
@@ -206,7 +197,6 @@ func (l *accounts) forget(now Stamp, q *queue) {
 	}
 }
 
-// used returns how much of its quota each account has used since before, nil where there are no accounts.
 func (l *accounts) used(before map[string]int) map[string]int {
 	if len(l.list) == 0 {
 		return nil
@@ -240,7 +230,6 @@ func (a *account) retryKeys(now Stamp) {
 	}
 }
 
-// judge changes the standing of keys as a row of the table says.
 func (a *account) judge(now Stamp, k *accountKey, what onKeys, l *lease) (changes []KeyChange) {
 	set := func(k *accountKey, to Standing) {
 		if k.standing != to {
@@ -276,7 +265,6 @@ func (a *account) learn(from *account, carried func(Stamp) Stamp) {
 	}
 }
 
-// limits are what holds for an account at one moment.
 type limits struct {
 	accountLimits
 	enabled *bool    // an operator's word; nil: none

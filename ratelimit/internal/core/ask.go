@@ -7,8 +7,7 @@ import (
 
 const (
 	// MaxNap is the longest time between two asks: clocks jump and operators act.
-	MaxNap = time.Second
-	// slotNap is the time between two asks while only a slot is missing.
+	MaxNap  = time.Second
 	slotNap = 10 * time.Millisecond
 	// ProbeNap is the same for requests behind a probe: it may end the trouble.
 	ProbeNap = 100 * time.Millisecond
@@ -88,7 +87,6 @@ type attempt struct {
 	grant  Grant
 }
 
-// run lets time pass, and looks for what keeps every request from leaving: a spent budget, or a block.
 func (a *attempt) run() {
 	v, s, g := a.view, a.view.s, &a.grant
 	v.expire()
@@ -117,7 +115,6 @@ func (a *attempt) run() {
 	}
 }
 
-// chooseAccount looks for an account that can take the request, where it needs one.
 func (a *attempt) chooseAccount() {
 	s, g := a.view.s, &a.grant
 	if len(a.ask.Accounts) == 0 {
@@ -232,7 +229,6 @@ func (a *attempt) admit() {
 	}
 }
 
-// later leaves a ticket in the queue, with the moment at which its owner promises to ask again.
 func (a *attempt) later(wait time.Duration) {
 	q, g := &a.view.s.queue, &a.grant
 	if a.ask.Patience <= 0 && !WaitsOut(a.view.t, g.State) { // it won't come again
@@ -281,7 +277,6 @@ func WaitsOut(t *Tuning, s State) bool {
 	return t.AutoRecover != 0 && (s == Sleep || s == HalfOpen || s == CacheOnly)
 }
 
-// hopeless reports whether a blocked ask should be refused at once.
 func (v view) hopeless(patience time.Duration, until Stamp) bool {
 	switch state := v.s.address.machine.state; {
 	case WaitsOut(v.t, state):

@@ -24,7 +24,6 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%d/%s", b.Requests, FormatDuration(b.Period))
 }
 
-// use is what has been used of a budget in the current period.
 type use struct {
 	since  Stamp // of the first counted request; 0: none yet
 	period time.Duration
@@ -67,7 +66,6 @@ func (v view) held(p *process) int {
 	return p.reserved
 }
 
-// reserved sums up what all processes have reserved, and what of it no account has yet.
 func (v view) reserved() (sum, unassigned int) {
 	for i := range v.s.processes.list {
 		p := &v.s.processes.list[i]
@@ -96,7 +94,6 @@ func (v view) freeOrphans() (o Orphans) {
 	return o
 }
 
-// fits reports whether n more requests fit into the budget, and into what the accounts' quotas have left together.
 func (v view) fits(n int, quotas []candidate) bool {
 	if !v.inBudget(n) {
 		return false
@@ -114,7 +111,6 @@ func (v view) inBudget(n int) bool {
 	return !v.t.Budget.On() || v.s.address.quota.at(v.now).used+reserved+n <= v.t.Budget.Requests
 }
 
-// renews returns when n requests that do not fit may fit: with the budget's next period, or the first of the accounts'.
 func (v view) renews(n int, quotas []candidate) (first Stamp) {
 	if !v.inBudget(n) {
 		return v.s.address.quota.at(v.now).ends()
@@ -160,7 +156,6 @@ func (s *Snapshot) Unreserve(at Instant, owner string, n int) {
 	}
 }
 
-// settle ends the reservation of n requests of a process, used or not.
 func (p *process) settle(n int) { p.reserved = max(p.reserved-n, 0) }
 
 // Orphans are requests of the budget that were reserved and forgotten.

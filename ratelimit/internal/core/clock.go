@@ -73,7 +73,6 @@ type timeline struct {
 	refused int64 // unix nanoseconds until which no machine uses this state, because several did
 }
 
-// advance moves shared time to the instant. It reports whether the machine was started again in between.
 func (l *timeline) advance(at Instant) (rebooted bool) {
 	wall := at.Wall.UnixNano()
 	elapsed, byWall := at.Boot-l.boot, time.Duration(max(wall-l.wall, 0))
@@ -99,7 +98,6 @@ func (l *timeline) foreign(at Instant) bool {
 	return l.now != 0 && (at.BootID != l.bootID || at.BootID == "" && at.Machine != l.machine)
 }
 
-// time converts a shared time into the wall clock of the last update.
 func (l *timeline) time(s Stamp) time.Time {
 	if s == 0 {
 		return time.Time{}

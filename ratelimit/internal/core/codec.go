@@ -69,7 +69,6 @@ func (s *Snapshot) Decode(b []byte) error {
 	return nil
 }
 
-// codec is one direction of a version of the format.
 type codec struct {
 	wire.Codec
 	version  uint64
@@ -77,7 +76,6 @@ type codec struct {
 	accounts uint64 // numbers of accounts and keys are coded by their distance from it
 }
 
-// all codes fields, each by its type.
 func (c *codec) all(fields ...any) {
 	for _, field := range fields {
 		switch v := field.(type) {
@@ -292,7 +290,6 @@ func (c *codec) stamp(v *Stamp) {
 	}
 }
 
-// below codes a number that is not much smaller than top.
 func (c *codec) below(top uint64, v *uint64) {
 	x := int64(top - *v)
 	c.Int64(&x)
@@ -318,7 +315,6 @@ func (c *codec) accountNumber(v *uint64) {
 
 func rate(v float64) bool { return v >= 0 && v <= math.MaxFloat64 } // false for NaN
 
-// sound reports whether decoded fields can be worked with at all.
 func (s *Snapshot) sound() bool {
 	return s.address.sound() && !slices.ContainsFunc(s.accounts.list, func(a account) bool { return !a.sound() }) &&
 		!slices.ContainsFunc(s.processes.list, func(p process) bool { return !p.sound() })

@@ -81,13 +81,11 @@ var places = func() map[string]int {
 	return m
 }()
 
-// at returns a pointer to the setting's field: *float64, *int, *time.Duration, *Budget or *LimitedBy.
 func (f Field) at(t *Tuning) any {
 	place := places[strings.ReplaceAll(f.Key, "_", "")]
 	return reflect.ValueOf(t).Elem().Field(place).Addr().Interface()
 }
 
-// kind is how a setting is written.
 type kind uint8
 
 const (
@@ -162,7 +160,6 @@ func (f Field) set(t *Tuning, text string) error {
 	return nil
 }
 
-// parse reads a value in the unit of the range.
 func (f Field) parse(text string) (float64, error) {
 	switch {
 	case f.kind == minutes && text == "off":
@@ -273,7 +270,6 @@ func (f Field) Bounds() (format string, args []any) {
 	}
 }
 
-// longestPeriod is the longest period of a budget.
 const longestPeriod = 366 * 24 * time.Hour
 
 func (b Budget) valid(most float64) bool {

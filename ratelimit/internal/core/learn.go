@@ -9,10 +9,8 @@ const (
 	// answeredFor is how far back the busiest window of good answers is looked for. A 429 that asks for a pause this
 	// long is no limit per second, and teaches nothing.
 	answeredFor = 10 * time.Second
-	// unlearnFor is how long nothing is learned after 429s that do not come from the rate.
-	unlearnFor = 5 * time.Minute
-	// learnedFor is how long what was learned outlives the last refusal.
-	learnedFor = 24 * time.Hour
+	unlearnFor  = 5 * time.Minute
+	learnedFor  = 24 * time.Hour
 )
 
 // learned is the upstream's limit where it is below rate_base: how many answers it gives in one window. The first 429s
@@ -30,7 +28,6 @@ type learned struct {
 	unlearned Stamp // until when nothing is learned
 }
 
-// rate returns the limit in requests a second, 0 where none is known.
 func (l *learned) rate() float64 {
 	if l.answers == 0 {
 		return 0
@@ -38,7 +35,6 @@ func (l *learned) rate() float64 {
 	return float64(l.answers) / l.window.Seconds()
 }
 
-// atMost returns a rate under the limit.
 func (l *learned) atMost(wish float64) float64 {
 	if l.answers == 0 {
 		return wish
@@ -115,14 +111,12 @@ func (l *learned) good(m *machine, t *Tuning, now Stamp, wish float64) {
 	}
 }
 
-// expire forgets a limit that nobody has met for a day.
 func (l *learned) expire(now Stamp) {
 	if l.answers > 0 && now.sub(l.refusal) >= learnedFor {
 		l.answers, l.step = 0, 0
 	}
 }
 
-// room returns how long it takes until a window has room under the limit.
 func (l *learned) room(now Stamp, c *ceiling) time.Duration {
 	if l.answers == 0 {
 		return 0
@@ -146,7 +140,6 @@ func (l *stated) hear(now Stamp, said *Limits) {
 
 func (l *stated) holds(now Stamp) bool { return l.quota > 0 && now < l.since.add(l.period) }
 
-// room returns how long it takes until a window has room under the limit.
 func (l *stated) room(now Stamp, c *ceiling, window time.Duration) time.Duration {
 	if !l.holds(now) {
 		return 0
@@ -155,7 +148,6 @@ func (l *stated) room(now Stamp, c *ceiling, window time.Duration) time.Duration
 	return c.wait(now, said.in(window), window)
 }
 
-// lowerOf takes over what a process has learned alone, where it is lower.
 func (l *learned) lowerOf(alone learned, carried func(Stamp) Stamp) {
 	if alone.answers > 0 && (l.answers == 0 || alone.rate() < l.rate()) {
 		*l = alone
@@ -163,7 +155,6 @@ func (l *learned) lowerOf(alone learned, carried func(Stamp) Stamp) {
 	}
 }
 
-// most returns the largest number of good answers within one span, among those since from.
 func (w *window) most(from Stamp, span time.Duration) int {
 	most, oldest := 0, 0
 	var good []int64

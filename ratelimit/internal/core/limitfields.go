@@ -65,7 +65,6 @@ func ParseLimits(h http.Header, now time.Time) Limits {
 	return l
 }
 
-// bound takes a quota over if it is stricter than what is there.
 func (l *Limits) bound(quota, seconds int) {
 	window := time.Duration(seconds) * time.Second
 	if quota < 1 || quota > maxQuota || window <= 0 || window > maxRetryAfter {
@@ -138,7 +137,6 @@ func (p params) set(text string) {
 	p[key] = n
 }
 
-// single returns the number of a field that stands once.
 func single(h http.Header, field string) (int, bool) {
 	values := h.Values(field)
 	if len(values) != 1 {

@@ -92,7 +92,6 @@ func (e *Event) alive() bool {
 	return e.Outcome == Deferred || e.Outcome == Client && e.Status != 401 && e.Status != 403
 }
 
-// begin makes the machine that of an unknown upstream.
 func (m *machine) begin(now Stamp, why Reason) {
 	if m.reason == ReasonNone {
 		m.state, m.from, m.reason = Normal, Normal, why
@@ -115,7 +114,6 @@ func (m *machine) reset(now Stamp, pause bool) {
 	}
 }
 
-// move is something that may change the machine's state.
 type move struct {
 	on      trigger
 	event   Event  // the answer
@@ -128,7 +126,6 @@ type move struct {
 	pause   time.Duration // for which the answer asks everybody to wait
 }
 
-// command is an operator's wish.
 type command uint8
 
 const (
@@ -137,7 +134,6 @@ const (
 	resumeCommand
 )
 
-// step applies one move to the machine: at most one transition.
 func (m *machine) step(t *Tuning, now Stamp, v move) (Transition, bool) {
 	m.learned.expire(now)
 	if v.on == onClock && !ticks[m.state] || v.on == onAnswer && !m.remember(t, now, &v) {
@@ -160,7 +156,6 @@ func (m *machine) step(t *Tuning, now Stamp, v move) (Transition, bool) {
 	return Transition{}, false
 }
 
-// remember adds an answer to window and streaks. It reports whether the answer is evidence.
 func (m *machine) remember(t *Tuning, now Stamp, v *move) bool {
 	evidence := m.count(t, now, v)
 	m.falter(t)
@@ -240,7 +235,6 @@ func (m *machine) answered() {
 	}
 }
 
-// falter notes when so much has failed in a row in Throttle that only probes may pass.
 func (m *machine) falter(t *Tuning) {
 	switch {
 	case m.state != Throttle || m.failures < t.NFailures:
@@ -250,7 +244,6 @@ func (m *machine) falter(t *Tuning) {
 	}
 }
 
-// probing reports whether requests pass one at a time.
 func (m *machine) probing() bool { return m.state == HalfOpen || m.faltering != 0 }
 
 // pause delays every process after an answer that asks for it, of whatever epoch, and returns what its Retry-After
@@ -299,7 +292,6 @@ func (m *machine) drawPause(current bool, draw float64) time.Duration {
 	return max(minPause, fullJitter(streak, draw))
 }
 
-// sustain reports whether the ratio has been too high at every judged answer for sustainedFor.
 func (m *machine) sustain(t *Tuning, now Stamp, n Counts) bool {
 	switch {
 	case n.Total() < t.MinSamples:
@@ -444,7 +436,6 @@ type record struct {
 	outcome Outcome
 }
 
-// window holds the newest answers, oldest first.
 type window struct {
 	records []record
 }

@@ -15,7 +15,6 @@ type Override struct {
 	Until      time.Time // zero: always
 }
 
-// atStart is the setting that is read when a process starts; operators cannot change it later.
 const atStart = "processes"
 
 // override is a setting that an operator has changed for all processes. It is obeyed at their next
@@ -25,7 +24,6 @@ type override struct {
 	until      Stamp // 0: always
 }
 
-// overrides are those in force, sorted by key.
 type overrides struct {
 	list []override
 	seq  uint64 // changes whenever they do, so that readers can cache
@@ -38,7 +36,6 @@ func (l *timeline) public(list []override) (out []Override) {
 	return out
 }
 
-// applied returns own with the overrides, and what had to give way because it crosses them.
 func (l *overrides) applied(own Tuning) (Tuning, []error) {
 	t := own
 	var problems []error
@@ -199,7 +196,6 @@ func uncrossed(overrides map[string]override) error {
 	return nil
 }
 
-// accountFields are the limits of an account that operators can change.
 var accountFields = []AccountField{
 	{
 		"account_concurrency", "requests under way with all keys of the account", "a whole number from 0 (no limit) to 256",
@@ -222,7 +218,6 @@ type AccountField struct {
 // AccountFields returns the limits of an account.
 func AccountFields() []AccountField { return slices.Clone(accountFields) }
 
-// enabledKey is the override that enables or disables an account.
 const enabledKey = "enabled"
 
 func setAccountField(l *accountLimits, key, value string) error {

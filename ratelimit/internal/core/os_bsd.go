@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot returns the system's monotonic clock, which all its processes share.
 func sinceBoot() (time.Duration, bool) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {

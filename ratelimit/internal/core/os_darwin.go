@@ -19,7 +19,6 @@ func sinceBoot() (time.Duration, bool) {
 	return time.Duration(ts.Nano()), true
 }
 
-// bootID names this start of the system.
 var bootID = sync.OnceValue(func() string {
 	id, err := unix.Sysctl("kern.bootsessionuuid")
 	if err != nil {
@@ -28,7 +27,6 @@ var bootID = sync.OnceValue(func() string {
 	return id
 })
 
-// systemID names this machine (gethostuuid(2)).
 func systemID() string {
 	var id [16]byte
 	wait := unix.Timespec{Sec: 1}

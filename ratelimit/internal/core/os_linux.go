@@ -17,7 +17,6 @@ func sinceBoot() (time.Duration, bool) {
 	return time.Duration(ts.Nano()), true
 }
 
-// bootID names this start of the system.
 var bootID = sync.OnceValue(func() string { return firstLine("/proc/sys/kernel/random/boot_id") })
 
 func systemID() string {

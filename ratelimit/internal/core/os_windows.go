@@ -23,7 +23,6 @@ func sinceBoot() (time.Duration, bool) {
 	return time.Duration(t) * 100, true
 }
 
-// timeOfDay is SYSTEM_TIMEOFDAY_INFORMATION (winternl.h).
 type timeOfDay struct {
 	BootTime      int64
 	CurrentTime   int64

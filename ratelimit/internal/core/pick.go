@@ -13,7 +13,6 @@ type Preference struct {
 	Test bool
 }
 
-// candidate is an account of a process at one moment.
 type candidate struct {
 	own     *Account
 	account *account // nil: it is unknown
@@ -26,7 +25,6 @@ type candidate struct {
 	until Stamp
 }
 
-// candidate looks at an account of a process: may it be used at all, and has it room for a request now?
 func (v view) candidate(own *Account) candidate {
 	c := candidate{own: own, account: v.s.accounts.byName(own.Name), cause: ReasonNoAccount}
 	a := c.account
@@ -116,7 +114,6 @@ func (v view) quotas(list []Account) (in []candidate) {
 	return in
 }
 
-// pick is which account and key a request goes through, or what it waits for.
 type pick struct {
 	account *account // nil: none can take it
 	key     *accountKey
@@ -135,7 +132,6 @@ type pick struct {
 	pinned *accountKey // it waits for the slot of its preference alone
 }
 
-// pick chooses through which account and key a request goes.
 func (v view) pick(ask *Ask) pick {
 	candidates := make([]candidate, len(ask.Accounts))
 	for i := range ask.Accounts {
@@ -239,7 +235,6 @@ func (p *pick) waitFor(candidates []candidate) {
 // sooner compares ends of which 0 is none.
 func sooner(a, b Stamp) bool { return a != 0 && (b == 0 || a < b) }
 
-// use notes the request that goes through the picked account in its lease.
 func (v view) use(p *pick, l *lease) Choice {
 	a, k := p.account, p.key
 	a.last, k.last = v.now, v.now

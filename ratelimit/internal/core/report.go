@@ -108,7 +108,6 @@ const (
 	KeySuspended                   // the account behind the key is suspended
 )
 
-// onKeys is what an answer does to the keys of its account.
 type onKeys uint8
 
 const (
@@ -131,7 +130,6 @@ type evidence struct {
 	address bool // in the address's
 }
 
-// evidences is the table.
 var evidences = []evidence{
 	{verdict: KeyRefused, any: true, keys: endsKey},
 	{verdict: KeySuspended, any: true, keys: endsAll},

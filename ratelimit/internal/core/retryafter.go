@@ -73,7 +73,6 @@ func clampWait(seconds float64, text string) (Wait, error) {
 	return Wait{time.Duration(seconds * float64(time.Second)), true}, nil
 }
 
-// parseSeconds reads digits with an optional sign and fraction, nothing else.
 func parseSeconds(text string) (float64, bool) {
 	whole, fraction, dotted := strings.Cut(strings.TrimPrefix(text, "-"), ".")
 	if !digits(whole) || dotted && !digits(fraction) {

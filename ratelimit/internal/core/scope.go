@@ -35,7 +35,6 @@ func (c *scope) step(now Stamp, t *Tuning, v move, normal pace, slots int) (Tran
 	return tr, true
 }
 
-// reset makes the scope that of an unknown upstream. A pause may be kept.
 func (c *scope) reset(now Stamp, keepPause bool) {
 	c.quota = use{}
 	if c.machine.epoch != 0 {
@@ -82,7 +81,6 @@ func (b *bucket) start(now Stamp, p pace, tokens float64) {
 	}
 }
 
-// wait returns how long until a token is due at this pace, 0 for now.
 func (b *bucket) wait(now Stamp, p pace) time.Duration {
 	slack := time.Duration((p.burst - 1) * float64(p.interval()))
 	return max(b.full.sub(now)-slack, 0)
@@ -144,7 +142,6 @@ type ceiling struct {
 	doubted Stamp
 }
 
-// wait returns how long it takes until fewer than limit grants lie within the window.
 func (c *ceiling) wait(now Stamp, limit int, window time.Duration) time.Duration {
 	var wait time.Duration
 	if c.unknownSince != 0 {
@@ -156,7 +153,6 @@ func (c *ceiling) wait(now Stamp, limit int, window time.Duration) time.Duration
 	return wait
 }
 
-// add remembers a grant, and forgets the grants that have left the window.
 func (c *ceiling) add(now Stamp, window time.Duration) {
 	drop := max(len(c.grants)+1-maxGrants, 0)
 	for drop < len(c.grants) && now.sub(c.grants[drop]) >= window {

@@ -115,7 +115,6 @@ type view struct {
 	parts int
 }
 
-// whole is the view of somebody who sees all users.
 func (v view) whole() view {
 	v.parts = 1
 	return v

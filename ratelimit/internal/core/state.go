@@ -29,7 +29,6 @@ func States() []State { return []State{Normal, Throttle, HalfOpen, Sleep, CacheO
 // String returns the state's name as logs, documents and the CLI print it.
 func (s State) String() string { return nameOf(s, stateNames[:], "State") }
 
-// nameOf returns the name of a value, or its number where it has none.
 func nameOf[T ~uint8](v T, names []string, kind string) string {
 	if int(v) < len(names) {
 		return names[v]

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// trigger is what makes the machine look at a row.
 type trigger uint8
 
 const (
@@ -70,7 +69,6 @@ var anyState []State
 
 func in(states ...State) []State { return states }
 
-// ticks says in which states time alone can change something.
 var ticks = func() (is [len(stateNames)]bool) {
 	for _, s := range States() {
 		for i := range rules {
@@ -88,7 +86,6 @@ func (r *Rule) canLeave(from State) bool {
 	return r.appliesIn(from) && (r.on != onAnswer || regimes[from].share > 0)
 }
 
-// bucketEffect is what entering a state does to the bucket.
 type bucketEffect uint8
 
 const (
@@ -96,7 +93,6 @@ const (
 	emptyBucket                     // all are lost: near the ceiling a full burst would go into the trouble
 )
 
-// regime is what a state lets through.
 type regime struct {
 	share    float64 // of rate and slots; 0: nothing passes
 	floor    float64 // the rate is at least this, if it was before
@@ -106,7 +102,6 @@ type regime struct {
 	entering bucketEffect
 }
 
-// pace returns the pace of this regime for somebody with this rate and capacity in Normal.
 func (r *regime) pace(normal, capacity float64) pace {
 	if r.share == 0 {
 		return pace{}
@@ -124,7 +119,6 @@ func (r *regime) pace(normal, capacity float64) pace {
 	return newPace(rate, capacity)
 }
 
-// slotsOf returns how many of these slots the regime leaves.
 func (r *regime) slotsOf(slots int) int {
 	switch {
 	case r.share == 0:

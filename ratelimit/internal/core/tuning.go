@@ -77,7 +77,6 @@ func (t Tuning) WithDefaults() Tuning {
 // exhaustion is what failed rounds at the longest cooldown add up to before CacheOnly.
 func (t *Tuning) exhaustion() time.Duration { return time.Duration(t.CacheOnlyAfter) * t.SleepMax }
 
-// normal is the pace of a process in Normal.
 func (t *Tuning) normal() pace { return pace{t.RateBase, t.bucketCap()} }
 
 func (t *Tuning) bucketCap() float64 {
@@ -193,7 +192,6 @@ func (t *Tuning) clamp() []*TuningError {
 	return changed
 }
 
-// divided returns the tuning of one of n processes that cannot see each other.
 func (t Tuning) divided(n int) Tuning {
 	if n <= 1 {
 		return t

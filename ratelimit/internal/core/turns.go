@@ -6,14 +6,11 @@ import (
 )
 
 const (
-	// unseenAfter is when a silent process is forgotten.
 	unseenAfter = time.Hour
-	// activeFor is how long a process that has asked counts for the rate of the shared bucket.
-	activeFor = 10 * time.Second
+	activeFor   = 10 * time.Second
 	// lateAfter is how much later than promised a ticket's owner may ask again. After that others pass the ticket
 	// until its owner asks: its process is stopped or dead.
 	lateAfter = 100 * time.Millisecond
-	// lostAfter is when a late ticket is dropped.
 	lostAfter = 30 * time.Second
 	// LeaseMax is the length of a lease whose holder did not say how long it needs it.
 	LeaseMax = time.Hour
@@ -39,7 +36,6 @@ type process struct {
 	reservedAt Stamp // when it last asked
 }
 
-// processes are all participants, in the order of arrival.
 type processes struct {
 	list []process
 	seq  uint64 // the key of the newest
@@ -119,10 +115,8 @@ func (v view) normalPace() pace {
 	return v.t.normal()
 }
 
-// commonPace returns the pace of the shared bucket in the present state.
 func (v view) commonPace() pace { return v.s.address.machine.pace(v.normalPace(), v.t, v.now) }
 
-// forgetUnseen drops processes that have been silent for long, and the oldest if there are too many.
 func (s *Snapshot) forgetUnseen(now Stamp) {
 	s.removeProcesses(func(p *process) bool { return now.sub(p.seen) >= unseenAfter })
 	if n := len(s.processes.list) - maxProcesses; n >= 0 {
@@ -188,7 +182,6 @@ func (s *Snapshot) Renew(at Instant, kept map[Pass]bool, by time.Duration) {
 	}
 }
 
-// ticket is the place of a request that waits.
 type ticket struct {
 	number uint64
 	owner  uint64 // process key
@@ -196,7 +189,6 @@ type ticket struct {
 	key    uint64 // of an account, for whose slot alone it waits; 0: for any
 }
 
-// lease is the slot of a request that is under way.
 type lease struct {
 	permit uint64
 	epoch  uint64
@@ -217,7 +209,6 @@ type queue struct {
 	seq     uint64 // the newest ticket
 }
 
-// find returns the place of a ticket, -1 for none.
 func (q *queue) find(number uint64) int {
 	return slices.IndexFunc(q.tickets, func(t ticket) bool { return t.number == number })
 }
@@ -255,7 +246,6 @@ func (q *queue) count(fits func(*lease) bool) int {
 	return n
 }
 
-// probes counts the requests that were let through one at a time.
 func (q *queue) probes(m *machine) int {
 	return q.count(func(l *lease) bool { return l.epoch == m.epoch && l.permit > m.faltering })
 }
@@ -301,7 +291,6 @@ func (v view) ahead(place int) int {
 	return n
 }
 
-// mayGo reports whether a ticket's request could be let go if it were the first.
 func (v view) mayGo(waits *ticket) bool {
 	if v.now.sub(waits.due) > lateAfter {
 		return false

@@ -23,9 +23,7 @@ const (
 	stateName   = "ratelimit.state"
 	alivePrefix = "alive-"
 
-	// proveEvery is how often a process looks whether its alive file is still there.
 	proveEvery = time.Second
-	// sweepEvery is how often what dead processes have left is cleared away.
 	sweepEvery = time.Hour
 )
 
@@ -111,7 +109,6 @@ func (b *Backend) prepare(next []byte, at core.Instant, damage error) error {
 	return errors.Join(damage, err)
 }
 
-// written returns when somebody last wrote the state, the zero time where that is not known.
 func (b *Backend) written() time.Time {
 	info, err := os.Stat(b.statePath())
 	if err != nil {
@@ -130,7 +127,6 @@ func (b *Backend) take(ctx context.Context) error {
 	return err
 }
 
-// load returns the newest bytes, nil if there are none. damage says why they can't be trusted.
 func (b *Backend) load() (old []byte, damage, err error) {
 	if b.state != nil && !b.state.StaysInPlace() {
 		b.closeState()
@@ -161,7 +157,6 @@ func (b *Backend) load() (old []byte, damage, err error) {
 	return old, nil, err
 }
 
-// unproven reports whether it is time to look whether the others see this process live.
 func (b *Backend) unproven(boot time.Duration) bool {
 	return boot >= b.proveAt || boot < b.proveAt-proveEvery
 }

@@ -18,13 +18,11 @@ const (
 	frameVersion = 1
 	frameHeader  = 64
 	// frameSlot is the size of one copy. The usual snapshot takes 2 to 8 KiB.
-	frameSlot = 128 << 10
-	frameFile = 2 * frameSlot
-	// framePayload is the largest payload that a copy has room for.
+	frameSlot    = 128 << 10
+	frameFile    = 2 * frameSlot
 	framePayload = frameSlot - frameHeader
 )
 
-// errFrameGarbled: no copy in the file can be trusted.
 var errFrameGarbled = errors.New("no valid copy of the limiter state")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -50,7 +48,6 @@ type header struct {
 	check    uint32
 }
 
-// appendFrame appends one copy (header, then payload) to dst.
 func appendFrame(dst []byte, sequence, writer uint64, payload []byte) []byte {
 	start := len(dst)
 	dst = append(dst, frameMagic...)
@@ -149,7 +146,6 @@ func (c *copies) load() ([]byte, error) {
 	return nil, errFrameGarbled
 }
 
-// read makes c.payload that of slot i. It reports false when that is damaged.
 func (c *copies) read(i int, h header) (bool, error) {
 	if c.known && i == c.slot && h == c.last {
 		return true, nil

@@ -12,7 +12,6 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// keepCorrupt is how many damaged states are kept for people to look at.
 const keepCorrupt = 4
 
 // fileModeIn returns the permissions of files in dir, which need not exist yet: theirs who own it alone, or the group's
@@ -38,7 +37,6 @@ func setgid(dir string) bool {
 	}
 }
 
-// makeDir makes dir and the folders above it. Below a folder that hands its group on they do so as well.
 func makeDir(dir string) error {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return nil
@@ -117,7 +115,6 @@ func overwrite(path string, content []byte) error {
 	return err
 }
 
-// setAside renames what lies in place of the state, and forgets all but the newest few of those.
 func (b *Backend) setAside(at core.Instant, cause error) error {
 	aside := b.statePath() + ".corrupt-" + at.Wall.UTC().Format("20060102T150405.000Z")
 	if err := rename(b.statePath(), aside); err != nil {

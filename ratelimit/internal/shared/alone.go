@@ -8,7 +8,6 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// detached is a process that is cut off from the others.
 type detached struct {
 	*core.Absence
 	why     error         // the last cause
@@ -76,7 +75,6 @@ func (s *Store) detach(last *core.Snapshot, now core.Instant) {
 	})
 }
 
-// living counts the processes that share the state, this one included.
 func (s *Store) living() int {
 	if n := s.Living(); n > 0 {
 		return n
@@ -125,7 +123,6 @@ func (s *Store) lostFor() time.Duration {
 	return 0
 }
 
-// look takes a copy of the machine's state, to bring it along.
 func (a *detached) look(ctx context.Context) {
 	if a.store == nil {
 		return
@@ -148,7 +145,6 @@ func (s *Store) machines(last *core.Snapshot) int {
 	return max(s.coordinator.Machines(last.Users()), 2)
 }
 
-// errRefused ends an update of the machine's state whose function has panicked.
 var errRefused = errors.New("function has panicked")
 
 // runThere does the updates of a batch on the machine's own state, and notes what this process has to bring along.

@@ -10,7 +10,6 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// maxLooks bounds how often one update may have to find out who else lives.
 const maxLooks = 4
 
 var (
@@ -20,14 +19,12 @@ var (
 	errSeveralMachines = errors.New("another machine uses the limiter's state as well")
 )
 
-// peers is who else lives.
 type peers struct {
 	known  bool
 	others bool // somebody else lives
 	users  bool // somebody who takes part in the state that was seen lives
 }
 
-// result is what an exchange has made of the shared state.
 type result struct {
 	wrote    bool // there is something to keep
 	refused  bool // that is a note which refuses the place to several machines
@@ -82,7 +79,6 @@ func (s *Store) runShared(ctx context.Context, batch []*request) (trouble error)
 	return errors.New("the limiter's state is replaced all the time")
 }
 
-// written notes that what snap says is the shared state from now on.
 func (s *Store) written(done result, now time.Time) {
 	if q, ok := s.backend.(Quarantine); ok && done.lost {
 		s.noteAside(q)
@@ -160,7 +156,6 @@ func (s *Store) apply(at core.Instant, batch []*request) (changed, ok bool) {
 	return changed, true
 }
 
-// load makes snap what the shared bytes say, or what is to take their place.
 func (s *Store) load(at core.Instant, old []byte, lives peers) (done result, err error) {
 	if old == nil {
 		done.recalled = s.first(at, lives)

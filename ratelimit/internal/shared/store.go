@@ -82,7 +82,6 @@ type Store struct {
 	episodes uint64         // of being alone
 }
 
-// request is one call of Update.
 type request struct {
 	fn       func(core.Instant, *core.Snapshot) error
 	err      error
@@ -203,7 +202,6 @@ func (s *Store) Update(ctx context.Context, fn func(now core.Instant, s *core.Sn
 	return r.result()
 }
 
-// withdraw takes a request back. It reports false if its Exchange has begun.
 func (s *Store) withdraw(r *request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,7 +252,6 @@ func (r *request) result() error {
 	return r.err
 }
 
-// failed reports whether fn has ended in a way that keeps nothing of it.
 func (r *request) failed() bool {
 	return r.panicked != nil || r.err != nil && !errors.Is(r.err, core.ErrUnchanged)
 }
@@ -264,7 +261,6 @@ func (r *request) call(at core.Instant, snap *core.Snapshot) {
 	r.err = r.fn(at, snap)
 }
 
-// run does the updates of a batch: on the shared state or, where that can't be reached, alone.
 func (s *Store) run(ctx context.Context, batch []*request) {
 	if s.closed {
 		fail(batch, core.ErrStoreClosed)

@@ -84,15 +84,12 @@ func (s *Store) eventOf(trouble error) string {
 }
 
 const (
-	// warnAgainAfter is how long warnings of one kind are not repeated.
 	warnAgainAfter = time.Minute
-	// slowPeriod is how long updates have to be slow to be worth a warning.
-	slowPeriod = 10 * time.Second
+	slowPeriod     = 10 * time.Second
 	// slowCoordinator is what an update on another machine may take.
 	slowCoordinator = 50 * time.Millisecond
 )
 
-// notes are the warnings of a store, until they are told, and what they are made of.
 type notes struct {
 	list   []error
 	warned map[string]time.Time
@@ -123,7 +120,6 @@ func (n *notes) take() []error {
 	return list
 }
 
-// tell passes warnings on; the caller has no turn and no lock.
 func (s *Store) tell(warnings []error) {
 	if s.opts.OnWarning == nil {
 		return
