@@ -119,10 +119,6 @@ func New(o Options) (*Client, error) {
 	}, nil
 }
 
-// BaseURL returns the address that paths are appended to, without the trailing "/3". State and caches that belong to
-// one upstream are named after it.
-func (c *Client) BaseURL() *url.URL { u := *c.base; return &u }
-
 // String names the client by its address alone.
 func (c *Client) String() string { return "tmdb.Client(" + c.base.String() + ")" }
 

@@ -24,7 +24,7 @@ var calls = map[string]func(t *testing.T, c *Client) (any, error){
 		return v, err
 	},
 	"search_multi": func(t *testing.T, c *Client) (any, error) {
-		v, _, err := c.SearchMulti(t.Context(), SearchMultiOptions{Query: "x"})
+		v, _, err := c.get(t.Context(), "/search/multi", newQuery())
 		return v, err
 	},
 	"tv_details": func(t *testing.T, c *Client) (any, error) {
@@ -40,11 +40,11 @@ var calls = map[string]func(t *testing.T, c *Client) (any, error){
 		return v, err
 	},
 	"episode": func(t *testing.T, c *Client) (any, error) {
-		v, _, err := c.Episode(t.Context(), 9000001, 1, 1, DetailOptions{})
+		v, _, err := c.get(t.Context(), "/tv/9000001/season/1/episode/1", newQuery())
 		return v, err
 	},
 	"episode_groups": func(t *testing.T, c *Client) (any, error) {
-		v, _, err := c.EpisodeGroups(t.Context(), 9000001)
+		v, _, err := c.get(t.Context(), "/tv/9000001/episode_groups", newQuery())
 		return v, err
 	},
 	"episode_group": func(t *testing.T, c *Client) (any, error) {
@@ -52,19 +52,19 @@ var calls = map[string]func(t *testing.T, c *Client) (any, error){
 		return v, err
 	},
 	"alternative_titles_tv": func(t *testing.T, c *Client) (any, error) {
-		v, _, err := c.AlternativeTitles(t.Context(), KindTV, 9000001)
+		v, _, err := c.get(t.Context(), "/tv/9000001/alternative_titles", newQuery())
 		return v, err
 	},
 	"alternative_titles_movie": func(t *testing.T, c *Client) (any, error) {
-		v, _, err := c.AlternativeTitles(t.Context(), KindMovie, 9500001)
+		v, _, err := c.get(t.Context(), "/movie/9500001/alternative_titles", newQuery())
 		return v, err
 	},
 	"translations": func(t *testing.T, c *Client) (any, error) {
-		v, _, err := c.Translations(t.Context(), KindTV, 9000001)
+		v, _, err := c.get(t.Context(), "/tv/9000001/translations", newQuery())
 		return v, err
 	},
 	"external_ids": func(t *testing.T, c *Client) (any, error) {
-		v, _, err := c.ExternalIDs(t.Context(), KindTV, 9000001)
+		v, _, err := c.get(t.Context(), "/tv/9000001/external_ids", newQuery())
 		return v, err
 	},
 	"find": func(t *testing.T, c *Client) (any, error) {
@@ -76,11 +76,11 @@ var calls = map[string]func(t *testing.T, c *Client) (any, error){
 		return v, err
 	},
 	"genres": func(t *testing.T, c *Client) (any, error) {
-		v, _, err := c.Genres(t.Context(), KindTV, "")
+		v, _, err := c.get(t.Context(), "/genre/tv/list", newQuery())
 		return v, err
 	},
 	"changes": func(t *testing.T, c *Client) (any, error) {
-		v, _, err := c.Changes(t.Context(), KindTV, ChangesOptions{})
+		v, _, err := c.get(t.Context(), "/tv/changes", newQuery())
 		return v, err
 	},
 }

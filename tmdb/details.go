@@ -257,13 +257,6 @@ func (c *Client) Season(ctx context.Context, id, number int, o DetailOptions) (*
 	return fetch[Season](ctx, c, fmt.Sprintf("/tv/%d/season/%d", id, number), q)
 }
 
-// Episode calls GET /3/tv/{id}/season/{season}/episode/{episode}. The episode is TMDB's own number inside that
-// season.
-func (c *Client) Episode(ctx context.Context, id, season, episode int, o DetailOptions) (*Episode, *Response, error) {
-	q := o.query().id(id).number("season", season).number("episode", episode)
-	return fetch[Episode](ctx, c, fmt.Sprintf("/tv/%d/season/%d/episode/%d", id, season, episode), q)
-}
-
 // MaxAppends is how many items TMDB accepts in one append_to_response; more are answered with 400, code 27.
 const MaxAppends = 20
 

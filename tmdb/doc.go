@@ -1,6 +1,6 @@
 // Package tmdb is a typed client for the part of The Movie Database's v3 API that recognises films and series:
-// search, details with everything appended in one request, seasons, episode groups, titles, translations and external
-// ids.
+// search, seasons, episode groups, and details, to which titles, translations and external ids are appended in one
+// request.
 //
 // Most callers need [New], [Options], [Client] with its methods SearchTV, SearchMovie, TV, TVComplete and Movie, and
 // the errors [Error], [ErrNotFound], [UnauthorizedError] and [DecodeError].

@@ -129,7 +129,7 @@ func fits(pattern, segment string) bool {
 	case "#":
 		return segment != "" && strings.Trim(segment, "0123456789") == ""
 	case "work":
-		return segment == string(KindTV) || segment == string(KindMovie)
+		return segment == "tv" || segment == "movie"
 	case "extra":
 		return slices.Contains(extras, segment)
 	}

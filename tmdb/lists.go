@@ -6,26 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 )
-
-// Kind is what an id belongs to. It is the path segment.
-type Kind string
-
-// The kinds of entries.
-const (
-	KindTV    Kind = "tv"
-	KindMovie Kind = "movie"
-)
-
-func (q *query) kind(k Kind) *query {
-	if k != KindTV && k != KindMovie {
-		return q.refuse("kind", "must be tv or movie")
-	}
-	return q
-}
-
-func entryPath(k Kind, id int, sub string) string { return fmt.Sprintf("/%s/%d/%s", k, id, sub) }
 
 // AlternativeTitle is a further title.
 type AlternativeTitle struct {
@@ -110,21 +91,6 @@ type ExternalIDs struct {
 
 func (e *ExternalIDs) check(ids []string) error { return checkID(e.ID, ids[0]) }
 
-// AlternativeTitles calls GET /3/{kind}/{id}/alternative_titles.
-func (c *Client) AlternativeTitles(ctx context.Context, kind Kind, id int) (*AlternativeTitles, *Response, error) {
-	return fetch[AlternativeTitles](ctx, c, entryPath(kind, id, AppendAlternativeTitles), newQuery().kind(kind).id(id))
-}
-
-// Translations calls GET /3/{kind}/{id}/translations.
-func (c *Client) Translations(ctx context.Context, kind Kind, id int) (*Translations, *Response, error) {
-	return fetch[Translations](ctx, c, entryPath(kind, id, AppendTranslations), newQuery().kind(kind).id(id))
-}
-
-// ExternalIDs calls GET /3/{kind}/{id}/external_ids.
-func (c *Client) ExternalIDs(ctx context.Context, kind Kind, id int) (*ExternalIDs, *Response, error) {
-	return fetch[ExternalIDs](ctx, c, entryPath(kind, id, AppendExternalIDs), newQuery().kind(kind).id(id))
-}
-
 // GroupType is what an episode group orders by.
 type GroupType int
 
@@ -199,11 +165,6 @@ func (g *EpisodeGroup) check(ids []string) error {
 	return listOrError(g.Groups)
 }
 
-// EpisodeGroups calls GET /3/tv/{id}/episode_groups.
-func (c *Client) EpisodeGroups(ctx context.Context, id int) (*EpisodeGroups, *Response, error) {
-	return fetch[EpisodeGroups](ctx, c, fmt.Sprintf("/tv/%d/episode_groups", id), newQuery().id(id))
-}
-
 // EpisodeGroup calls GET /3/tv/episode_group/{id}.
 func (c *Client) EpisodeGroup(ctx context.Context, id string, o DetailOptions) (*EpisodeGroup, *Response, error) {
 	return fetch[EpisodeGroup](ctx, c, "/tv/episode_group/"+id, o.query().segment("id", id))
@@ -247,11 +208,6 @@ type GenreList struct {
 
 func (g *GenreList) check([]string) error { return listOrError(g.Genres) }
 
-// Genres calls GET /3/genre/{kind}/list.
-func (c *Client) Genres(ctx context.Context, kind Kind, language string) (*GenreList, *Response, error) {
-	return fetch[GenreList](ctx, c, "/genre/"+string(kind)+"/list", newQuery().kind(kind).language(language))
-}
-
 // Change is an entry that was edited.
 type Change struct {
 	ID       int  `json:"id"`
@@ -268,27 +224,3 @@ type ChangesPage struct {
 func (p *ChangesPage) check([]string) error { return listWithIDs(p.Results) }
 
 func (c Change) rowID() int { return c.ID }
-
-// maxChangesRange is TMDB's bound; more is answered with 422, code 20.
-const maxChangesRange = 14 * 24 * time.Hour
-
-// ChangesOptions asks what changed between two days, at most 14 apart. Zero times mean the last 24 hours.
-type ChangesOptions struct {
-	Start, End time.Time
-	Page       int
-}
-
-// Changes calls GET /3/{kind}/changes.
-func (c *Client) Changes(ctx context.Context, kind Kind, o ChangesOptions) (*ChangesPage, *Response, error) {
-	q := newQuery().kind(kind).page(o.Page)
-	if !o.Start.IsZero() && !o.End.IsZero() && (o.End.Before(o.Start) || o.End.Sub(o.Start) > maxChangesRange) {
-		q.refuse("End", "must be 0 to 14 days after Start")
-	}
-	if !o.Start.IsZero() {
-		q.set("start_date", o.Start.UTC().Format(time.DateOnly))
-	}
-	if !o.End.IsZero() {
-		q.set("end_date", o.End.UTC().Format(time.DateOnly))
-	}
-	return fetch[ChangesPage](ctx, c, "/"+string(kind)+"/changes", q)
-}

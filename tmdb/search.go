@@ -138,22 +138,6 @@ func (p *SearchMultiPage) check([]string) error { return listWithIDs(p.Results) 
 
 func (r MultiRow) rowID() int { return r.ID }
 
-// SearchMultiOptions asks for series, films and people. The endpoint has no year, which makes it a poor tool for
-// matching.
-type SearchMultiOptions struct {
-	Query        string
-	Language     string
-	Page         int
-	IncludeAdult bool
-}
-
-// SearchMulti calls GET /3/search/multi. An empty Query is an *ArgumentError.
-func (c *Client) SearchMulti(ctx context.Context, o SearchMultiOptions) (*SearchMultiPage, *Response, error) {
-	q := newQuery().required("Query", "query", o.Query).
-		language(o.Language).page(o.Page).flag("include_adult", o.IncludeAdult)
-	return fetch[SearchMultiPage](ctx, c, "/search/multi", q)
-}
-
 // Source is a site whose ids TMDB knows.
 type Source string
 

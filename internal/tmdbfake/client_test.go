@@ -65,16 +65,7 @@ func TestTheClientReadsTheWholeCatalogue(t *testing.T) {
 	}
 	for _, call := range []func(context.Context) error{
 		func(ctx context.Context) error { _, _, err := c.Configuration(ctx); return err },
-		func(ctx context.Context) error { _, _, err := c.Genres(ctx, tmdb.KindTV, ""); return err },
-		func(ctx context.Context) error {
-			_, _, err := c.Changes(ctx, tmdb.KindTV, tmdb.ChangesOptions{})
-			return err
-		},
 		func(ctx context.Context) error { _, _, err := c.Find(ctx, "81189", tmdb.SourceTVDB, ""); return err },
-		func(ctx context.Context) error {
-			_, _, err := c.SearchMulti(ctx, tmdb.SearchMultiOptions{Query: "clockmaker"})
-			return err
-		},
 	} {
 		if err := call(ctx); err != nil {
 			t.Error(err)
