@@ -19,31 +19,14 @@ type Genre struct {
 
 // Network is a broadcaster or a streaming service.
 type Network struct {
-	ID            int     `json:"id"`
-	Name          string  `json:"name"`
-	LogoPath      *string `json:"logo_path"`
-	OriginCountry string  `json:"origin_country"`
+	ID   int    `json:"id"`
+	Name string `json:"name"`
 }
 
 // Company made a film or series.
 type Company struct {
-	ID            int     `json:"id"`
-	Name          string  `json:"name"`
-	LogoPath      *string `json:"logo_path"`
-	OriginCountry string  `json:"origin_country"`
-}
-
-// Country is an ISO 3166-1 code and its English name.
-type Country struct {
-	Code string `json:"iso_3166_1"`
+	ID   int    `json:"id"`
 	Name string `json:"name"`
-}
-
-// SpokenLanguage is an ISO 639-1 code and its names.
-type SpokenLanguage struct {
-	Code        string `json:"iso_639_1"`
-	Name        string `json:"name"`
-	EnglishName string `json:"english_name"`
 }
 
 // SeasonSummary is a season as the details of its series list it. AirDate is often "". EpisodeCount is a count, not
@@ -55,7 +38,6 @@ type SeasonSummary struct {
 	AirDate      string  `json:"air_date"`
 	EpisodeCount int     `json:"episode_count"`
 	Overview     string  `json:"overview"`
-	VoteAverage  float64 `json:"vote_average"`
 	PosterPath   *string `json:"poster_path"`
 }
 
@@ -72,29 +54,21 @@ type TVDetails struct {
 	LastAirDate      string   `json:"last_air_date"`
 	InProduction     bool     `json:"in_production"`
 	// Status is "Ended", "Returning Series", "Canceled", "Planned", "In Production" or "Pilot".
-	Status              string           `json:"status"`
-	Type                string           `json:"type"` // "Scripted", "Miniseries", "Video", ...
-	Adult               bool             `json:"adult"`
-	Softcore            bool             `json:"softcore"`
-	NumberOfSeasons     int              `json:"number_of_seasons"` // without season 0
-	NumberOfEpisodes    int              `json:"number_of_episodes"`
-	EpisodeRunTime      []int            `json:"episode_run_time"` // minutes
-	Genres              []Genre          `json:"genres"`
-	Overview            string           `json:"overview"`
-	Tagline             string           `json:"tagline"`
-	Homepage            string           `json:"homepage"`
-	Popularity          float64          `json:"popularity"`
-	VoteAverage         float64          `json:"vote_average"`
-	VoteCount           int              `json:"vote_count"`
-	PosterPath          *string          `json:"poster_path"`
-	BackdropPath        *string          `json:"backdrop_path"`
-	LastEpisodeToAir    *Episode         `json:"last_episode_to_air"`
-	NextEpisodeToAir    *Episode         `json:"next_episode_to_air"`
-	Networks            []Network        `json:"networks"`
-	ProductionCompanies []Company        `json:"production_companies"`
-	ProductionCountries []Country        `json:"production_countries"`
-	SpokenLanguages     []SpokenLanguage `json:"spoken_languages"`
-	Seasons             []SeasonSummary  `json:"seasons"`
+	Status              string          `json:"status"`
+	Type                string          `json:"type"` // "Scripted", "Miniseries", "Video", ...
+	Adult               bool            `json:"adult"`
+	NumberOfSeasons     int             `json:"number_of_seasons"` // without season 0
+	NumberOfEpisodes    int             `json:"number_of_episodes"`
+	EpisodeRunTime      []int           `json:"episode_run_time"` // minutes
+	Genres              []Genre         `json:"genres"`
+	Overview            string          `json:"overview"`
+	Popularity          float64         `json:"popularity"`
+	PosterPath          *string         `json:"poster_path"`
+	BackdropPath        *string         `json:"backdrop_path"`
+	LastEpisodeToAir    *Episode        `json:"last_episode_to_air"`
+	NextEpisodeToAir    *Episode        `json:"next_episode_to_air"`
+	ProductionCompanies []Company       `json:"production_companies"`
+	Seasons             []SeasonSummary `json:"seasons"`
 
 	AlternativeTitles *AlternativeTitles `json:"alternative_titles"`
 	Translations      *Translations      `json:"translations"`
@@ -158,43 +132,25 @@ func (c *Client) TV(ctx context.Context, id int, o DetailOptions) (*TVDetails, *
 	return fetch[TVDetails](ctx, c, fmt.Sprintf("/tv/%d", id), o.query().id(id))
 }
 
-// Collection is a series of films.
-type Collection struct {
-	ID           int     `json:"id"`
-	Name         string  `json:"name"`
-	PosterPath   *string `json:"poster_path"`
-	BackdropPath *string `json:"backdrop_path"`
-}
-
 // MovieDetails is a film. The last three fields are nil unless appended.
 type MovieDetails struct {
-	ID                  int              `json:"id"`
-	IMDbID              string           `json:"imdb_id"`
-	Title               string           `json:"title"`
-	OriginalTitle       string           `json:"original_title"`
-	OriginalLanguage    string           `json:"original_language"`
-	OriginCountry       []string         `json:"origin_country"`
-	ReleaseDate         string           `json:"release_date"`
-	Runtime             int              `json:"runtime"` // minutes; 0 means unknown
-	Status              string           `json:"status"`  // "Released", "Post Production", ...
-	Adult               bool             `json:"adult"`
-	Softcore            bool             `json:"softcore"`
-	Video               bool             `json:"video"`
-	Genres              []Genre          `json:"genres"`
-	Overview            string           `json:"overview"`
-	Tagline             string           `json:"tagline"`
-	Homepage            string           `json:"homepage"`
-	Budget              int64            `json:"budget"`
-	Revenue             int64            `json:"revenue"`
-	Popularity          float64          `json:"popularity"`
-	VoteAverage         float64          `json:"vote_average"`
-	VoteCount           int              `json:"vote_count"`
-	PosterPath          *string          `json:"poster_path"`
-	BackdropPath        *string          `json:"backdrop_path"`
-	BelongsToCollection *Collection      `json:"belongs_to_collection"`
-	ProductionCompanies []Company        `json:"production_companies"`
-	ProductionCountries []Country        `json:"production_countries"`
-	SpokenLanguages     []SpokenLanguage `json:"spoken_languages"`
+	ID                  int       `json:"id"`
+	IMDbID              string    `json:"imdb_id"`
+	Title               string    `json:"title"`
+	OriginalTitle       string    `json:"original_title"`
+	OriginalLanguage    string    `json:"original_language"`
+	OriginCountry       []string  `json:"origin_country"`
+	ReleaseDate         string    `json:"release_date"`
+	Runtime             int       `json:"runtime"` // minutes; 0 means unknown
+	Status              string    `json:"status"`  // "Released", "Post Production", ...
+	Adult               bool      `json:"adult"`
+	Video               bool      `json:"video"`
+	Genres              []Genre   `json:"genres"`
+	Overview            string    `json:"overview"`
+	Popularity          float64   `json:"popularity"`
+	PosterPath          *string   `json:"poster_path"`
+	BackdropPath        *string   `json:"backdrop_path"`
+	ProductionCompanies []Company `json:"production_companies"`
 
 	AlternativeTitles *AlternativeTitles `json:"alternative_titles"`
 	Translations      *Translations      `json:"translations"`
@@ -211,19 +167,15 @@ func (c *Client) Movie(ctx context.Context, id int, o DetailOptions) (*MovieDeta
 // Episode is one episode. Cast and crew are left out: they are nine tenths of the bytes, and recognising a file needs
 // none of them.
 type Episode struct {
-	ID             int     `json:"id"`
-	ShowID         int     `json:"show_id"` // 0 in older bodies
-	SeasonNumber   int     `json:"season_number"`
-	EpisodeNumber  int     `json:"episode_number"`
-	EpisodeType    string  `json:"episode_type"` // "standard", "mid_season", "finale"; "" in older bodies
-	Name           string  `json:"name"`         // without a translation a placeholder such as "Episode 3"
-	AirDate        string  `json:"air_date"`
-	Runtime        int     `json:"runtime"` // minutes; 0 means unknown
-	Overview       string  `json:"overview"`
-	ProductionCode string  `json:"production_code"`
-	VoteAverage    float64 `json:"vote_average"`
-	VoteCount      int     `json:"vote_count"`
-	StillPath      *string `json:"still_path"`
+	ID            int    `json:"id"`
+	ShowID        int    `json:"show_id"` // 0 in older bodies
+	SeasonNumber  int    `json:"season_number"`
+	EpisodeNumber int    `json:"episode_number"`
+	EpisodeType   string `json:"episode_type"` // "standard", "mid_season", "finale"; "" in older bodies
+	Name          string `json:"name"`         // without a translation a placeholder such as "Episode 3"
+	AirDate       string `json:"air_date"`
+	Runtime       int    `json:"runtime"` // minutes; 0 means unknown
+	Overview      string `json:"overview"`
 }
 
 func (e *Episode) check(ids []string) error {
@@ -236,15 +188,12 @@ func (e *Episode) check(ids []string) error {
 // Season is a season with its episodes, in TMDB's order.
 type Season struct {
 	ID           int       `json:"id"`
-	DatabaseID   string    `json:"_id"`
 	SeasonNumber int       `json:"season_number"`
 	Name         string    `json:"name"`
 	AirDate      string    `json:"air_date"`
 	Overview     string    `json:"overview"`
-	VoteAverage  float64   `json:"vote_average"`
 	PosterPath   *string   `json:"poster_path"`
 	Episodes     []Episode `json:"episodes"`
-	Networks     []Network `json:"networks"`
 }
 
 func (s *Season) check(ids []string) error {

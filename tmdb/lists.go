@@ -47,8 +47,6 @@ type TranslationData struct {
 	Name     string `json:"name"`  // of a series
 	Title    string `json:"title"` // of a film
 	Overview string `json:"overview"`
-	Tagline  string `json:"tagline"`
-	Homepage string `json:"homepage"`
 }
 
 // Label returns the translated name or title, whichever there is.
@@ -58,11 +56,10 @@ func (d TranslationData) Label() string {
 
 // Translation is one locale's translation.
 type Translation struct {
-	Country     string          `json:"iso_3166_1"`
-	Language    string          `json:"iso_639_1"`
-	Name        string          `json:"name"`         // of the language, in itself
-	EnglishName string          `json:"english_name"` // of the language
-	Data        TranslationData `json:"data"`
+	Country  string          `json:"iso_3166_1"`
+	Language string          `json:"iso_639_1"`
+	Name     string          `json:"name"` // of the language, in itself
+	Data     TranslationData `json:"data"`
 }
 
 // Translations is the list of them. ID is 0 where it was appended.
@@ -77,16 +74,10 @@ func (t *Translations) check(ids []string) error {
 
 // ExternalIDs is where else an entry is listed; "" and 0 where it is not. ID is 0 where it was appended.
 type ExternalIDs struct {
-	ID          int    `json:"id"`
-	IMDbID      string `json:"imdb_id"`
-	TVDBID      int    `json:"tvdb_id"`
-	TVRageID    int    `json:"tvrage_id"`
-	WikidataID  string `json:"wikidata_id"`
-	FreebaseMID string `json:"freebase_mid"`
-	FreebaseID  string `json:"freebase_id"`
-	FacebookID  string `json:"facebook_id"`
-	InstagramID string `json:"instagram_id"`
-	TwitterID   string `json:"twitter_id"`
+	ID         int    `json:"id"`
+	IMDbID     string `json:"imdb_id"`
+	TVDBID     int    `json:"tvdb_id"`
+	WikidataID string `json:"wikidata_id"`
 }
 
 func (e *ExternalIDs) check(ids []string) error { return checkID(e.ID, ids[0]) }
@@ -148,7 +139,6 @@ type GroupPart struct {
 	ID       string         `json:"id"`
 	Name     string         `json:"name"`
 	Order    int            `json:"order"` // 0 is often the specials
-	Locked   bool           `json:"locked"`
 	Episodes []GroupEpisode `json:"episodes"`
 }
 
@@ -170,21 +160,15 @@ func (c *Client) EpisodeGroup(ctx context.Context, id string, o DetailOptions) (
 	return fetch[EpisodeGroup](ctx, c, "/tv/episode_group/"+id, o.query().segment("id", id))
 }
 
-// ImageConfiguration is how an image's URL is made: SecureBaseURL + size + path.
+// ImageConfiguration is how an image's URL is made: SecureBaseURL + size, such as w500, + path.
 type ImageConfiguration struct {
-	BaseURL       string   `json:"base_url"`
-	SecureBaseURL string   `json:"secure_base_url"`
-	BackdropSizes []string `json:"backdrop_sizes"`
-	LogoSizes     []string `json:"logo_sizes"`
-	PosterSizes   []string `json:"poster_sizes"`
-	ProfileSizes  []string `json:"profile_sizes"`
-	StillSizes    []string `json:"still_sizes"`
+	BaseURL       string `json:"base_url"`
+	SecureBaseURL string `json:"secure_base_url"`
 }
 
 // Configuration is TMDB's own; it is also the cheapest way to try a key.
 type Configuration struct {
-	Images     ImageConfiguration `json:"images"`
-	ChangeKeys []string           `json:"change_keys"`
+	Images ImageConfiguration `json:"images"`
 }
 
 var errNoImages = errors.New("no image configuration")
@@ -210,9 +194,8 @@ func (g *GenreList) check([]string) error { return listOrError(g.Genres) }
 
 // Change is an entry that was edited.
 type Change struct {
-	ID       int  `json:"id"`
-	Adult    bool `json:"adult"`
-	Softcore bool `json:"softcore"`
+	ID    int  `json:"id"`
+	Adult bool `json:"adult"`
 }
 
 // ChangesPage is one page, 100 rows at most, of edited entries.

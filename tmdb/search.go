@@ -16,10 +16,7 @@ type TVRow struct {
 	GenreIDs         []int    `json:"genre_ids"`      // 16 is Animation
 	Overview         string   `json:"overview"`
 	Popularity       float64  `json:"popularity"`
-	VoteAverage      float64  `json:"vote_average"`
-	VoteCount        int      `json:"vote_count"`
 	Adult            bool     `json:"adult"`
-	Softcore         bool     `json:"softcore"`
 	PosterPath       *string  `json:"poster_path"`
 	BackdropPath     *string  `json:"backdrop_path"`
 }
@@ -34,10 +31,7 @@ type MovieRow struct {
 	GenreIDs         []int   `json:"genre_ids"`
 	Overview         string  `json:"overview"`
 	Popularity       float64 `json:"popularity"`
-	VoteAverage      float64 `json:"vote_average"`
-	VoteCount        int     `json:"vote_count"`
 	Adult            bool    `json:"adult"`
-	Softcore         bool    `json:"softcore"`
 	Video            bool    `json:"video"`
 	PosterPath       *string `json:"poster_path"`
 	BackdropPath     *string `json:"backdrop_path"`
