@@ -9,19 +9,14 @@ import (
 
 // Instant is one moment as a [Store] sees it, and what the store knows of the snapshot at that moment.
 type Instant struct {
-	// Wall is the wall clock, for what people read and for the time that a machine was switched off.
-	Wall time.Time
-	// Boot is the time since boot, suspension included. Elapsed time is measured with it.
-	Boot time.Duration
-	// BootID names the boot that Boot counts from; "" where it is unknown.
-	BootID string
-	// Machine names the machine for as long as it lives; "" where it is unknown.
-	Machine string
+	Wall    time.Time     // for what people read and for the time that a machine was switched off
+	Boot    time.Duration // time since boot, suspension included; elapsed time is measured with it
+	BootID  string        // names the boot that Boot counts from; "" where it is unknown
+	Machine string        // names the machine for as long as it lives; "" where it is unknown
 	// Parts is in how many parts the upstream has to be divided because the snapshot is not shared with all its
 	// users: rate, burst, ceiling and slots are divided by it. 0 and 1 mean that the snapshot is the whole truth.
 	Parts int
-	// Lost reports that something that was written before may be missing from the snapshot.
-	Lost bool
+	Lost  bool // something that was written before may be missing from the snapshot
 }
 
 // SystemInstant returns the present moment of this system. The time since boot and the names are the same for all

@@ -160,7 +160,7 @@ func (s *Snapshot) code(c *codec) {
 
 func (c *codec) machine(m *machine) {
 	c.all(&m.state, &m.epoch, &m.since, &m.reason)
-	if int(m.reason) >= len(reasons) {
+	if int(m.reason) >= len(reasonNames) {
 		m.reason = ReasonNone // a newer build's, which says why, not what
 	}
 	c.all(&m.permits, &m.sleepUntil, &m.pauseUntil, &m.cooldown, &m.exhausted, &m.streak429, &m.overrun, &m.overrunWait,

@@ -271,7 +271,7 @@ func (x *explorer) recovers(n node) (took, bound time.Duration) {
 		blocked = max(blocked, m.blockUntil.sub(now))
 	case Normal, Throttle, HalfOpen:
 	}
-	bound = x.tuning.RecoveryBound(m.learned.rate(), blocked, 20*time.Second, latency)
+	bound = recoveryBound(x.tuning, m.learned.rate(), blocked, 20*time.Second, latency)
 	ask := Ask{Owner: "r", Tuning: &x.tuning, Patience: 48 * time.Hour, Hold: 20 * time.Second}
 	start := n.now.Boot
 	for n.s.State() != Normal {

@@ -71,7 +71,7 @@ func TestALimitThatRoseIsFoundWithinTheBound(t *testing.T) {
 		t.Fatalf("learned %.2f/s", r)
 	}
 	u.limit = 1000
-	bound := w.tuning.LearnedBound()
+	bound := learnedBound(w.tuning)
 	if bound < 70*time.Second || bound > 100*time.Second {
 		t.Errorf("the bound is %s", bound)
 	}
@@ -113,9 +113,9 @@ func TestRefusalsByChanceTeachNothingForLong(t *testing.T) {
 				}
 			}
 			w.recover(w.tuning.RequestTimeout + time.Second)
-			w.ask(u, w.tuning.LearnedBound()+5*time.Second, nil)
+			w.ask(u, learnedBound(w.tuning)+5*time.Second, nil)
 			if got := w.s.Gauges(&w.tuning).Rate; got != w.tuning.RateBase {
-				t.Errorf("%.2f/s after %s without a refusal", got, w.tuning.LearnedBound())
+				t.Errorf("%.2f/s after %s without a refusal", got, learnedBound(w.tuning))
 			}
 		})
 	}

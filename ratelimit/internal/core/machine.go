@@ -49,29 +49,15 @@ type machine struct {
 
 // Event is what one request has shown. Permit.Report takes it.
 type Event struct {
-	Outcome Outcome
-	Status  int // HTTP status, 0 if there was no answer
-
-	// RetryAfter is the answer's Retry-After, see ParseRetryAfter. It is looked
-	// at for Throttled and Deferred, and for Server with status 503.
-	RetryAfter Wait
-
-	// Limits is what the answer's rate-limit fields say, see ParseLimits.
-	Limits Limits
-
-	// Connection names the connection that broke under the request, 0 for none. Network
-	// failures of one connection that broke under several requests are one failure.
-	Connection uint64
-
-	// Key is what the answer says about the key that asked.
-	Key KeyVerdict
-
-	// Latency is how long the try took, for hooks only.
-	Latency time.Duration
-	// Attempt counts the tries of one request from 1. Only a first try is evidence, see Request.Again.
-	Attempt int
-	// First is the number of the permit of its first try; 0: unknown, or this is it.
-	First uint64
+	Outcome    Outcome
+	Status     int           // HTTP status, 0 if there was no answer
+	RetryAfter Wait          // looked at for Throttled and Deferred, and for Server with status 503
+	Limits     Limits        // what the answer's rate-limit fields say
+	Connection uint64        // names the one that broke; several requests that it broke under are one failure
+	Key        KeyVerdict    // what the answer says about the key that asked
+	Latency    time.Duration // of the try, for hooks only
+	Attempt    int           // counts the tries of one request from 1; only a first try is evidence
+	First      uint64        // number of the permit of its first try; 0: unknown, or this is it
 }
 
 // Obeyed reports whether a Retry-After of the answer has to be obeyed.

@@ -212,7 +212,7 @@ func (w *world) recover(hold time.Duration) {
 	const latency = 40 * time.Millisecond
 	st := w.s.Status(w.now, w.tuning, w.owner)
 	blocked := max(st.Until.Sub(st.At), st.PauseUntil.Sub(st.At), 0)
-	bound := w.tuning.RecoveryBound(st.Learned.Rate, blocked, hold, latency)
+	bound := recoveryBound(w.tuning, st.Learned.Rate, blocked, hold, latency)
 	start := w.now.Boot
 	for w.s.State() != Normal {
 		p := w.acquire()

@@ -108,53 +108,25 @@ const (
 	ReasonNoAccount   // all accounts are disabled
 )
 
-// reasons are the reasons' names, and whether single requests wait for them all the time: nobody is told of such a
-// wait.
-var reasons = [...]struct {
-	name   string
-	common bool
-}{
-	ReasonNone:                {name: "-"},
-	ReasonErrorRatio:          {name: "error_ratio"},
-	ReasonConsecutive429:      {name: "consecutive_429"},
-	ReasonConsecutiveFailures: {name: "consecutive_failures"},
-	ReasonSuccessWindowOK:     {name: "success_window_ok"},
-	ReasonSustainedErrors:     {name: "sustained_errors"},
-	ReasonSleepElapsed:        {name: "sleep_elapsed"},
-	ReasonProbeOK:             {name: "probe_ok"},
-	ReasonProbeFailed:         {name: "probe_failed"},
-	ReasonPolicy:              {name: "policy"},
-	ReasonRetryAfterLong:      {name: "retry_after_long"},
-	ReasonOperator:            {name: "operator"},
-	ReasonResume:              {name: "resume"},
-	ReasonAutoRecover:         {name: "auto_recover"},
-	ReasonRetryAfterElapsed:   {name: "retry_after_elapsed"},
-	ReasonFresh:               {name: "fresh"},
-	ReasonCorrupt:             {name: "corrupt_state"},
-	ReasonReset:               {name: "reset"},
-	ReasonPause:               {name: "pause"},
-	ReasonOffline:             {name: "offline"},
-	ReasonBackoff:             {name: "backoff"},
-	ReasonSlot:                {"slot", true},
-	ReasonToken:               {"token", true},
-	ReasonCeiling:             {"ceiling", true},
-	ReasonTurn:                {"turn", true},
-	ReasonBudget:              {"budget", true},
-	ReasonAccount:             {"account", true},
-	ReasonCredentials:         {name: "credentials"},
-	ReasonNoAccount:           {name: "no_account"},
+var reasonNames = [...]string{
+	ReasonNone: "-", ReasonErrorRatio: "error_ratio", ReasonConsecutive429: "consecutive_429",
+	ReasonConsecutiveFailures: "consecutive_failures", ReasonSuccessWindowOK: "success_window_ok",
+	ReasonSustainedErrors: "sustained_errors", ReasonSleepElapsed: "sleep_elapsed", ReasonProbeOK: "probe_ok",
+	ReasonProbeFailed: "probe_failed", ReasonPolicy: "policy", ReasonRetryAfterLong: "retry_after_long",
+	ReasonOperator: "operator", ReasonResume: "resume", ReasonAutoRecover: "auto_recover",
+	ReasonRetryAfterElapsed: "retry_after_elapsed",
+	ReasonFresh:             "fresh", ReasonCorrupt: "corrupt_state", ReasonReset: "reset", ReasonPause: "pause",
+	ReasonOffline: "offline", ReasonBackoff: "backoff",
+	ReasonSlot: "slot", ReasonToken: "token", ReasonCeiling: "ceiling", ReasonTurn: "turn", ReasonBudget: "budget",
+	ReasonAccount:     "account",
+	ReasonCredentials: "credentials", ReasonNoAccount: "no_account",
 }
 
 // String returns the reason key as logs and the table print it.
-func (r Reason) String() string {
-	if int(r) < len(reasons) {
-		return reasons[r].name
-	}
-	return "Reason(" + strconv.Itoa(int(r)) + ")"
-}
+func (r Reason) String() string { return nameOf(r, reasonNames[:], "Reason") }
 
 // IsCommon reports whether single requests wait for it all the time, so that nobody is told.
-func (r Reason) IsCommon() bool { return int(r) < len(reasons) && reasons[r].common }
+func (r Reason) IsCommon() bool { return r >= ReasonSlot && r <= ReasonAccount }
 
 // rank orders the causes of CacheOnly: a lower one never replaces a higher.
 func (r Reason) rank() int {
