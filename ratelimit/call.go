@@ -124,8 +124,8 @@ func (c *call) await(ctx context.Context) (*Permit, error) {
 	p.pass, p.booked, p.choice, p.granted = g.Pass, g.Booked, g.Choice, time.Now()
 	c.before.first = cmp.Or(c.before.first, g.Pass.Number)
 	p.first = c.before.first
-	l.gate.hold(&p.place, p.granted.Add(g.Hold))
-	if p.place.queued {
+	p.lease = time.AfterFunc(g.Hold, p.leave) // a forgotten one gives its place back
+	if p.place.queued.Load() {
 		p.place.granted = true
 		l.queue.Granted()
 	}
@@ -150,8 +150,10 @@ func (c *call) enter(ctx context.Context, p *place) error {
 		if err := c.nap(ctx, nap, counts, p.ready, nil); err != nil {
 			return err
 		}
-		if l.gate.admitted(p) {
+		select {
+		case <-p.ready:
 			return nil
+		default:
 		}
 		if counts && c.left() <= 0 {
 			return c.timeout(ReasonTurn, State(l.state.Load()))
@@ -171,7 +173,7 @@ func (c *call) enterQueue(ctx context.Context, p *place) error {
 	err := l.queue.Enter(inner)
 	switch cause := context.Cause(inner); {
 	case err == nil:
-		p.queued = true
+		p.queued.Store(true)
 	case ctx.Err() != nil || inner.Err() == nil: // the caller's, or the queue's own
 	case errors.Is(cause, errPatience):
 		return c.timeout(ReasonTurn, State(l.state.Load()))
@@ -185,8 +187,7 @@ func (l *Limiter) leave(p *place) bool {
 	if l.queue == nil {
 		return l.gate.leave(p)
 	}
-	held := p.queued
-	p.queued = false
+	held := p.queued.Swap(false)
 	if held {
 		l.queue.Leave(p.granted)
 	}

@@ -193,6 +193,7 @@ func (l *Limiter) Close() error {
 type Permit struct {
 	l           *Limiter
 	place       place
+	lease       *time.Timer // gives the place back
 	pass        core.Pass
 	attempt     int
 	first       uint64 // the number of the first try's permit
@@ -231,6 +232,7 @@ func (p *Permit) Report(e Event) {
 		return
 	}
 	p.l.out.Add(-1)
+	p.lease.Stop()
 	if e.Latency == 0 {
 		e.Latency = time.Since(p.granted)
 	}

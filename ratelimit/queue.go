@@ -15,25 +15,24 @@ import (
 type gate struct {
 	mu     sync.Mutex
 	limit  int
-	inside []*place
+	inside int
 	queue  []*place
 }
 
+// place is a request at the gate, or in the queue that stands in its place.
 type place struct {
-	queued  bool          // it is in a Queue
+	queued  atomic.Bool   // it is in a Queue
 	granted bool          // and has been granted
+	inside  bool          // the gate
 	ready   chan struct{} // closed when it is inside; nil if it was at once
-	until   time.Time     // when its lease ends; zero while it asks
 }
 
-func (g *gate) join(p *place) bool {
+func (g *gate) join(p *place) (inside bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.inside) >= g.limit {
-		g.expire(time.Now())
-	}
-	if len(g.inside) < g.limit && len(g.queue) == 0 {
-		g.inside = append(g.inside, p)
+	if g.inside < g.limit && len(g.queue) == 0 {
+		g.inside++
+		p.inside = true
 		return true
 	}
 	p.ready = make(chan struct{})
@@ -41,33 +40,21 @@ func (g *gate) join(p *place) bool {
 	return false
 }
 
-func (g *gate) admitted(p *place) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.expire(time.Now())
-	return slices.Contains(g.inside, p)
-}
-
-// hold says when the lease of the request ends: a forgotten permit gives its place back then.
-func (g *gate) hold(p *place, until time.Time) {
-	g.mu.Lock()
-	p.until = until
-	g.mu.Unlock()
-}
-
+// leave gives a place back, inside or in the queue. It reports false for a place that was given back before.
 func (g *gate) leave(p *place) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if i := slices.Index(g.inside, p); i >= 0 {
-		g.inside = slices.Delete(g.inside, i, i+1)
+	if p.inside {
+		p.inside = false
+		g.inside--
 		g.admit()
 		return true
 	}
-	if i := slices.Index(g.queue, p); i >= 0 {
+	i := slices.Index(g.queue, p)
+	if i >= 0 {
 		g.queue = slices.Delete(g.queue, i, i+1)
-		return true
 	}
-	return false
+	return i >= 0
 }
 
 func (g *gate) resize(limit int) {
@@ -77,16 +64,12 @@ func (g *gate) resize(limit int) {
 	g.mu.Unlock()
 }
 
-func (g *gate) expire(now time.Time) {
-	g.inside = slices.DeleteFunc(g.inside, func(p *place) bool { return !p.until.IsZero() && !now.Before(p.until) })
-	g.admit()
-}
-
 func (g *gate) admit() {
-	for len(g.inside) < g.limit && len(g.queue) > 0 {
+	for g.inside < g.limit && len(g.queue) > 0 {
 		p := g.queue[0]
 		g.queue = slices.Delete(g.queue, 0, 1)
-		g.inside = append(g.inside, p)
+		g.inside++
+		p.inside = true
 		close(p.ready)
 	}
 }

@@ -178,7 +178,7 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 			err = l.Close()
 		}
 		raw := encoded(t, memory)
-		shown = append(shown, fmt.Sprintf("%v; told %q; inside %d of %d; %x", err, told, len(l.gate.inside), l.gate.limit,
+		shown = append(shown, fmt.Sprintf("%v; told %q; inside %d of %d; %x", err, told, l.gate.inside, l.gate.limit,
 			raw))
 	}
 	return shown

@@ -249,12 +249,12 @@ func TestAForgottenPermitGivesItsPlaceBack(t *testing.T) {
 			t.Fatalf("%v after %s", err, time.Since(start))
 		}
 		forgotten.Report(Event{Outcome: OK, Status: 200}) // frees nobody else's place
-		if len(l.gate.inside) != 1 {
-			t.Errorf("%d inside", len(l.gate.inside))
+		if l.gate.inside != 1 {
+			t.Errorf("%d inside", l.gate.inside)
 		}
 		p.Report(Event{Outcome: OK, Status: 200})
-		if len(l.gate.inside) != 0 {
-			t.Errorf("%d inside", len(l.gate.inside))
+		if l.gate.inside != 0 {
+			t.Errorf("%d inside", l.gate.inside)
 		}
 	})
 }
@@ -293,8 +293,8 @@ func TestAPanicInAHookKeepsNothing(t *testing.T) {
 				if armed {
 					t.Fatal("the hook was not called")
 				}
-				if st, _ := l.Status(t.Context()); st.Running != 0 || st.Waiting != 0 || len(l.gate.inside) != 0 {
-					t.Errorf("%d running, %d waiting, %d inside", st.Running, st.Waiting, len(l.gate.inside))
+				if st, _ := l.Status(t.Context()); st.Running != 0 || st.Waiting != 0 || l.gate.inside != 0 {
+					t.Errorf("%d running, %d waiting, %d inside", st.Running, st.Waiting, l.gate.inside)
 				}
 			})
 		})
