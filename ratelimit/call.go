@@ -220,7 +220,7 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 	l, g := c.l, &c.grant
 	lastChance := true
 	for {
-		freed, moved := l.freed.mark(), l.moved.mark()
+		freed, moved := l.freed.listen(), l.moved.listen()
 		if err := c.askOnce(ctx); err != nil {
 			return err
 		}
@@ -295,8 +295,8 @@ func (c *call) tryGrant(at Instant, s *Snapshot, t *Tuning) (Transition, bool, e
 	return c.grant.Transition, c.grant.Moved, nil
 }
 
-func (c *call) sleep(ctx context.Context, counts bool, freed, moved uint64) error {
-	l, g := c.l, &c.grant
+func (c *call) sleep(ctx context.Context, counts bool, freed, moved <-chan struct{}) error {
+	g := &c.grant
 	nap := g.Wait
 	if counts {
 		nap = min(nap, c.left())
@@ -304,12 +304,11 @@ func (c *call) sleep(ctx context.Context, counts bool, freed, moved uint64) erro
 	if g.Pinned {
 		nap = min(nap, c.PreferFor-c.insists)
 	}
-	var slot <-chan struct{}
-	if g.Cause == ReasonSlot || g.Cause == ReasonTurn || g.Cause == core.ReasonAccount {
-		slot = l.freed.listen(freed)
+	if g.Cause != ReasonSlot && g.Cause != ReasonTurn && g.Cause != core.ReasonAccount {
+		freed = nil
 	}
 	start := time.Now()
-	err := c.nap(ctx, nap, counts, slot, l.moved.listen(moved))
+	err := c.nap(ctx, nap, counts, freed, moved)
 	if g.Pinned {
 		c.insists += time.Since(start)
 	}

@@ -75,24 +75,15 @@ func (g *gate) admit() {
 }
 
 // bell wakes waiting requests of one process when the process gives something back, so that they need not poll the
-// store. A ring wakes all that have listened since the mark they took. Nothing is allocated unless a request waits.
+// store. They listen before they look whether they have to wait.
 type bell struct {
-	rings atomic.Uint64
-	mu    sync.Mutex
-	ch    chan struct{}
+	mu sync.Mutex
+	ch chan struct{}
 }
 
-var rung = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-
-// mark remembers the present: take it before looking whether there is a need to wait.
-func (b *bell) mark() uint64 { return b.rings.Load() }
-
-func (b *bell) listen(mark uint64) <-chan struct{} {
+func (b *bell) listen() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.rings.Load() != mark {
-		return rung
-	}
 	if b.ch == nil {
 		b.ch = make(chan struct{})
 	}
@@ -102,7 +93,6 @@ func (b *bell) listen(mark uint64) <-chan struct{} {
 func (b *bell) ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.rings.Add(1)
 	if b.ch != nil {
 		close(b.ch)
 		b.ch = nil
