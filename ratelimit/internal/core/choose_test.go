@@ -9,6 +9,33 @@ import (
 	"pgregory.net/rapid"
 )
 
+// Option is an account that may take a request.
+type Option struct {
+	Usable, Ready  bool
+	Priority       int
+	Running, Limit int
+	Last           Stamp
+}
+
+// Choose returns the place of the one that takes it, -1 for none.
+func Choose(list []Option) int {
+	var candidates []candidate
+	for _, o := range list {
+		c := candidate{
+			own: &Account{Priority: o.Priority}, account: &account{last: o.Last}, running: o.Running, limit: o.Limit,
+		}
+		if !o.Usable {
+			c.cause = ReasonAccount
+		}
+		if !o.Ready {
+			c.wait = time.Second
+		}
+		candidates = append(candidates, c)
+	}
+	best := choose(candidates)
+	return slices.IndexFunc(candidates, func(c candidate) bool { return best != nil && c.own == best.own })
+}
+
 func TestChoose(t *testing.T) {
 	in := func(priority, running, limit int, last Stamp) Option {
 		return Option{Usable: true, Ready: true, Priority: priority, Running: running, Limit: limit, Last: last}

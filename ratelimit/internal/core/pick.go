@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -19,7 +20,9 @@ type candidate struct {
 	limits  limits
 	key     *accountKey // a free one
 	running int         // requests under way
+	limit   int         // how many there may be
 	in      bool        // enabled, and not all its keys are out
+	wait    time.Duration
 
 	cause Reason // why it cannot take a request; ReasonNone: it can
 	until Stamp
@@ -144,40 +147,32 @@ func (v view) pick(ask *Ask) pick {
 	}
 	_, _, total := v.s.processes.limits()
 	var p pick
-	waits := make([]time.Duration, len(candidates))
-	list := make([]Option, len(candidates))
 	for i := range candidates {
 		c := &candidates[i]
 		if !c.in {
 			continue
 		}
-		limit := c.limits.slots
-		if limit == 0 {
-			limit = total
-		}
+		c.limit = cmp.Or(c.limits.slots, total)
 		c.account.bucket.bound(v.now, c.limits.pace(v.t, v.now))
-		waits[i] = v.untilPace(c.account, &c.limits)
-		list[i] = Option{
-			Usable: c.cause == ReasonNone, Ready: waits[i] == 0,
-			Priority: c.own.Priority, Running: c.running, Limit: limit, Last: c.account.last,
-		}
+		c.wait = v.untilPace(c.account, &c.limits)
 		if c.cause == ReasonAccount {
 			p.full = append(p.full, c.own.Name)
 		}
 	}
-	best := Choose(list)
-	if best < 0 {
+	best := choose(candidates)
+	if best == nil {
 		p.waitFor(candidates)
 		return p
 	}
-	p.take(&candidates[best])
-	p.wait = waits[best]
-	for i := range list {
-		if list[i].Priority < list[best].Priority && candidates[i].in {
+	p.take(best)
+	p.wait = best.wait
+	for i := range candidates {
+		c := &candidates[i]
+		if c.own.Priority < best.own.Priority && c.in {
 			p.why = BySpill
 		}
-		if list[i].Usable && list[i].Priority == list[best].Priority { // whoever of its group is ready first
-			p.wait = min(p.wait, waits[i])
+		if c.cause == ReasonNone && c.own.Priority == best.own.Priority { // whoever of its group is ready first
+			p.wait = min(p.wait, c.wait)
 		}
 	}
 	return p
@@ -249,40 +244,30 @@ func (v view) use(p *pick, l *lease) Choice {
 	return Choice{a.name, k.print, p.why, p.running + 1, p.limits.slots, p.full}
 }
 
-// Option is an account that may take a request, as [Choose] sees it.
-type Option struct {
-	Usable         bool // enabled, not out, not blocked, within its quota, with a free slot
-	Ready          bool // its own rate allows a request now
-	Priority       int  // smaller first
-	Running, Limit int  // requests under way, and how many there may be: at least 1
-	Last           Stamp
-}
-
-// Choose returns which account takes a request, -1 where none can: of the usable ones those with the smallest priority
+// choose returns which account takes a request, nil where none can: of the usable ones those with the smallest priority
 // number; among them one that is ready before one that is not; then the one with the smallest share of its limit in
 // use; then the one whose last request left longest ago. So a group that is full spills over at once, and only then:
 // one whose rate allows nothing for the moment is waited for. Where the chosen one isn't ready, none of its group is.
-func Choose(list []Option) int {
-	best := -1
+func choose(list []candidate) (best *candidate) {
 	for i := range list {
-		if list[i].Usable && (best < 0 || list[i].before(&list[best])) {
-			best = i
+		if c := &list[i]; c.cause == ReasonNone && (best == nil || c.before(best)) {
+			best = c
 		}
 	}
 	return best
 }
 
-func (c *Option) before(o *Option) bool {
-	mine, theirs := c.Running*max(o.Limit, 1), o.Running*max(c.Limit, 1)
+func (c *candidate) before(o *candidate) bool {
+	mine, theirs := c.running*max(o.limit, 1), o.running*max(c.limit, 1)
 	switch {
-	case c.Priority != o.Priority:
-		return c.Priority < o.Priority
-	case c.Ready != o.Ready:
-		return c.Ready
+	case c.own.Priority != o.own.Priority:
+		return c.own.Priority < o.own.Priority
+	case (c.wait == 0) != (o.wait == 0):
+		return c.wait == 0
 	case mine != theirs:
 		return mine < theirs
 	}
-	return c.Last < o.Last
+	return c.account.last < o.account.last
 }
 
 // Why says why a request went through its account.
