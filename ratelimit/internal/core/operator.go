@@ -197,23 +197,14 @@ func uncrossed(overrides map[string]override) error {
 }
 
 var accountFields = []AccountField{
-	{
-		"account_concurrency", "requests under way with all keys of the account", "a whole number from 0 (no limit) to 256",
-		wholeTo(256, func(l *accountLimits) *int { return &l.slots }),
-	},
-	{
-		"concurrency", "requests under way with each key", "a whole number from 0 (no limit) to 256",
-		wholeTo(256, func(l *accountLimits) *int { return &l.keySlots }),
-	},
-	{"rate", "requests a second, at most rate_base", "a number from 0.1 to 1000, or off (0)", setRate},
-	{"quota", "answered requests in a period", "off, or a number of requests and a period, as in 5000/24h", setQuota},
+	{"account_concurrency", "requests under way with all keys of the account", "a whole number from 0 (no limit) to 256"},
+	{"concurrency", "requests under way with each key", "a whole number from 0 (no limit) to 256"},
+	{"rate", "requests a second, at most rate_base", "a number from 0.1 to 1000, or off (0)"},
+	{"quota", "answered requests in a period", "off, or a number of requests and a period, as in 5000/24h"},
 }
 
 // AccountField is a limit of an account, for configurations, help and operators.
-type AccountField struct {
-	Key, Doc, Allowed string
-	set               func(*accountLimits, string) bool
-}
+type AccountField struct{ Key, Doc, Allowed string }
 
 // AccountFields returns the limits of an account.
 func AccountFields() []AccountField { return slices.Clone(accountFields) }
@@ -232,7 +223,7 @@ func setAccountField(l *accountLimits, key, value string) error {
 			Remedy: "there are " + strings.Join(keys, ", "),
 		}
 	}
-	if f := accountFields[i]; !f.set(l, strings.TrimSpace(value)) {
+	if f := accountFields[i]; !l.set(key, strings.TrimSpace(value)) {
 		return &TuningError{
 			Keys: []string{key}, Values: []string{strconv.Quote(clip(value))}, Reason: "cannot be used",
 			Remedy: "allowed is " + f.Allowed,
@@ -251,36 +242,34 @@ func (f AccountField) Set(a *Account, value string) error {
 	return nil
 }
 
-func wholeTo(most int, field func(*accountLimits) *int) func(*accountLimits, string) bool {
-	return func(l *accountLimits, value string) bool {
+func (l *accountLimits) set(key, value string) (ok bool) {
+	whole := func(field *int) bool {
 		n, err := strconv.Atoi(value)
-		if err != nil || n < 0 || n > most {
-			return false
+		if ok = err == nil && n >= 0 && n <= 256; ok {
+			*field = n
 		}
-		*field(l) = n
-		return true
+		return ok
 	}
-}
-
-func setRate(l *accountLimits, value string) bool {
-	if value == "off" || value == "0" {
-		l.rate = 0
-		return true
+	switch key {
+	case "account_concurrency":
+		return whole(&l.slots)
+	case "concurrency":
+		return whole(&l.keySlots)
+	case "rate":
+		if value == "off" {
+			value = "0"
+		}
+		v, err := parseFloat(value)
+		if ok = err == nil && (v == 0 || v >= 0.1 && v <= 1000); ok {
+			l.rate = v
+		}
+	case "quota":
+		b, err := parseBudget(value, 1e9)
+		if ok = err == nil; ok {
+			l.quota = b
+		}
 	}
-	v, err := parseFloat(value)
-	if err != nil || v < 0.1 || v > 1000 {
-		return false
-	}
-	l.rate = v
-	return true
-}
-
-func setQuota(l *accountLimits, value string) bool {
-	b, err := parseBudget(value, 1e9)
-	if err == nil {
-		l.quota = b
-	}
-	return err == nil
+	return ok
 }
 
 // TuneAccount overrides limits of an account by their keys, for a time or, with lasts 0, for good. It returns a
