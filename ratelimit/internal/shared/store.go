@@ -16,18 +16,13 @@ import (
 
 // Options tunes a [Store]. The zero value is what programs want.
 type Options struct {
-	// Place is the folder or address of the backend, for warnings.
-	Place string
+	Place string // the folder or address of the backend, for warnings
 	// Fallback is where the process goes on while a [Coordinator] can't be used: the store that all processes of this
 	// machine share. Nil: in memory. Close closes one that is an [io.Closer].
-	Fallback core.Store
-	// Processes is by how much everything is divided when the backend can't be used at all and nobody knows who else
-	// is there; 0 means 2.
-	Processes int
-	// Patience is how long the others wait for an update of this process before they go on alone; 0 means 250 ms.
-	Patience time.Duration
-	// Now supplies the present moment while the process is on its own; nil means [SystemInstant].
-	Now func() core.Instant
+	Fallback  core.Store
+	Processes int                 // to divide by when the backend can't be used and nobody knows who else is there; 0: 2
+	Patience  time.Duration       // how long the others wait for an update before they go on alone; 0: 250 ms
+	Now       func() core.Instant // the present moment while the process is on its own; nil: [SystemInstant]
 	// OnWarning is told, with no lock held, that something is wrong and has been dealt with. The error is a
 	// [*StoreWarning]. It may use the store. Nil drops the warnings.
 	OnWarning func(error)

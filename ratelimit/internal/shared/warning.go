@@ -16,16 +16,11 @@ type StoreWarning struct {
 	// "coordinator_state_lost" (what was kept there was gone, or older than what was known, and has been brought back)
 	// and "coordinator_slow".
 	Event string
-	// Path is the folder, file or address concerned; for state_corrupt where the damaged file is now.
-	Path string
-	// Parts is in how many parts the limits are divided from now on, 0 if they are not.
-	Parts int
-	// Alone is, for coordinator_back, how long this process was on its own.
-	Alone time.Duration
-	// P99 is, for lock_slow and coordinator_slow, how long an update takes at least in one case of a hundred.
-	P99 time.Duration
-	// Err is the cause.
-	Err error
+	Path  string        // the folder, file or address concerned; for state_corrupt where the damaged file is now
+	Parts int           // in how many parts the limits are divided from now on, 0 if they are not
+	Alone time.Duration // for coordinator_back: how long this process was on its own
+	P99   time.Duration // for lock_slow and coordinator_slow: how long the slowest update of a hundred takes at least
+	Err   error         // the cause
 }
 
 // Error implements error.
