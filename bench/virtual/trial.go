@@ -69,7 +69,7 @@ func Peer(make peers.Maker, rate int) NewClient {
 
 // Run runs the trial, in virtual time.
 func (t *Trial) Run() {
-	s := newServer(t.Upstream, t.Seed)
+	s := NewServer(t.Upstream, t.Seed)
 	ctx, end := context.WithTimeout(context.Background(), t.Length)
 	defer end()
 	var mu sync.Mutex
@@ -92,11 +92,11 @@ func (t *Trial) Run() {
 		})
 	}
 	group.Wait()
-	t.Seen = s.seen
+	t.Seen = s.Seen()
 }
 
 // process is the life of one process.
-func (t *Trial) process(ctx context.Context, s *server, l *list) error {
+func (t *Trial) process(ctx context.Context, s *Server, l *list) error {
 	if t.Life > 0 {
 		var end context.CancelFunc
 		ctx, end = context.WithTimeout(ctx, t.Life)
@@ -170,7 +170,7 @@ func (l *list) ask(ctx context.Context, c *Client) {
 		asked, cancel = context.WithTimeout(ctx, peers.MaxItem)
 		defer cancel()
 	}
-	err := get(asked, c.Do, it.path)
+	err := Get(asked, c.Do, it.path)
 	if err == nil || ctx.Err() != nil {
 		return
 	}
@@ -193,7 +193,8 @@ func (l *list) ask(ctx context.Context, c *Client) {
 	}
 }
 
-func get(ctx context.Context, do peers.Do, path string) error {
+// Get asks for a path, and returns an error for every answer but 200.
+func Get(ctx context.Context, do peers.Do, path string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://upstream.example"+path, nil)
 	if err != nil {
 		return err

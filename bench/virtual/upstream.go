@@ -50,8 +50,8 @@ type Request struct {
 // brokenPath begins the paths of items that always fail.
 const brokenPath = "/broken/"
 
-// server is an upstream at work.
-type server struct {
+// Server is an upstream at work, for a transport. It has to be made in virtual time.
+type Server struct {
 	Upstream
 	start time.Time
 
@@ -65,9 +65,10 @@ type server struct {
 	free      []time.Duration // when each worker is
 }
 
-func newServer(u Upstream, seed uint64) *server {
+// NewServer returns a server without a history.
+func NewServer(u Upstream, seed uint64) *Server {
 	chance := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // it has to be the same every time
-	s := &server{Upstream: u, start: time.Now(), tokens: u.Bucket, chance: chance}
+	s := &Server{Upstream: u, start: time.Now(), tokens: u.Bucket, chance: chance}
 	if u.Queue != nil {
 		s.free = make([]time.Duration, u.Queue.Workers)
 	}
@@ -75,7 +76,7 @@ func newServer(u Upstream, seed uint64) *server {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s *Server) RoundTrip(req *http.Request) (*http.Response, error) {
 	status, retryAfter, took := s.answer(strings.HasPrefix(req.URL.Path, brokenPath))
 	timer := time.NewTimer(took)
 	defer timer.Stop()
@@ -97,7 +98,14 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func (s *server) answer(broken bool) (status int, retryAfter string, took time.Duration) {
+// Seen returns what the server has seen.
+func (s *Server) Seen() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen
+}
+
+func (s *Server) answer(broken bool) (status int, retryAfter string, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Since(s.start)
@@ -128,7 +136,7 @@ func (s *server) answer(broken bool) (status int, retryAfter string, took time.D
 }
 
 // allow counts a request against the limit.
-func (s *server) allow(now time.Duration, c Conditions) bool {
+func (s *Server) allow(now time.Duration, c Conditions) bool {
 	if s.Bucket > 0 {
 		s.tokens = min(s.Bucket, s.tokens+(now-s.counted).Seconds()*c.Limit)
 		s.counted = now
@@ -148,7 +156,7 @@ func (s *server) allow(now time.Duration, c Conditions) bool {
 	return s.pass(now, c.Limit)
 }
 
-func (s *server) pass(now time.Duration, limit float64) bool {
+func (s *Server) pass(now time.Duration, limit float64) bool {
 	old := 0
 	for old < len(s.passed) && now-s.passed[old] >= time.Second {
 		old++
@@ -162,7 +170,7 @@ func (s *server) pass(now time.Duration, limit float64) bool {
 }
 
 // queue gives a request to the worker that is free first, and returns when it is done.
-func (s *server) queue(now time.Duration, jitter float64) (took time.Duration, late bool) {
+func (s *Server) queue(now time.Duration, jitter float64) (took time.Duration, late bool) {
 	first := slices.Index(s.free, slices.Min(s.free))
 	begin := max(s.free[first], now)
 	s.free[first] = begin + time.Duration(jitter*float64(s.Queue.Service(now)))
