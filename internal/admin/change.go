@@ -33,7 +33,6 @@ type failed struct {
 	Error string `json:"error" doc:"what is wrong"`
 }
 
-// changeKind is a row of the table of what can be changed.
 type changeKind struct {
 	method, path string // of the API; the pages post to the same path
 	back         string // the page that shows it
@@ -152,7 +151,6 @@ func readForm(r *http.Request) (order, error) {
 	return o, nil
 }
 
-// period reads "for"; 0 is always.
 func (o order) period() (time.Duration, error) {
 	d, ok := operate.Period(cmp.Or(o.lasts, "1h"))
 	if !ok {
@@ -196,7 +194,6 @@ func (s *Server) change(r *http.Request, c changeKind, who string, o order) (Ans
 	return a, nil
 }
 
-// target is what a request is about: the limiter, or the account that its address names.
 func (s *Server) target(r *http.Request) operate.Target {
 	return operate.Target{
 		Operator: ratelimit.Operator{Store: s.gateway.Upstream().Store()}, Config: s.gateway.Config(),
@@ -261,7 +258,6 @@ func (o order) steer(
 	return Answer{[]operate.Changed{changed}, lastsText(lasts)}, err
 }
 
-// testPatience is how long a test of an account's keys waits for permission and answers.
 const testPatience = 10 * time.Second
 
 func (s *Server) test(r *http.Request, o order) (Answer, error) {

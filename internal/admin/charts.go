@@ -90,7 +90,6 @@ func (s *Server) addressCharts() []template.HTML {
 	}
 }
 
-// accountCharts are those of an account: the last hour and the last day.
 func (s *Server) accountCharts(name string) []template.HTML {
 	hour, day := s.rings.samples(name)
 	used := curve{"main", "utilisation", func(s sample) float64 {
@@ -159,7 +158,6 @@ func mean(list []sample) sample {
 	return out
 }
 
-// rings are the histories of the address ("") and of the accounts.
 type rings struct {
 	mu   sync.Mutex
 	by   map[string]*history
@@ -171,7 +169,6 @@ type counts struct {
 	sent, throttled float64
 }
 
-// run notes a sample every ten seconds until ctx ends.
 func (r *rings) run(ctx context.Context, g Gateway) {
 	tick := time.NewTicker(fine)
 	defer tick.Stop()
@@ -205,7 +202,6 @@ func (r *rings) look(ctx context.Context, g Gateway, now time.Time) {
 	r.note(st, is, queue)
 }
 
-// note adds samples. r.mu is held.
 func (r *rings) note(st ratelimit.Status, is counts, queue float64) {
 	s := sample{at: is.at, running: float64(st.Running), limit: float64(st.Slots), queue: queue}
 	if span := is.at.Sub(r.last.at); !r.last.at.IsZero() && span > 0 {

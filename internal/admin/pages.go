@@ -57,7 +57,6 @@ type shown struct {
 	HasAdmin    bool
 }
 
-// show answers with a page. failure is what was wrong with the form that was sent.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, p page, status int, failure string) {
 	v := shown{Name: p.name, Title: p.Title, Pages: pages, Error: failure, Notice: s.sessions.take(s.cookieOf(r))}
 	data, err := p.data(s, r)

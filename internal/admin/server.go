@@ -170,7 +170,6 @@ func guarded(next http.Handler) http.Handler {
 
 const noAdmin = "this client is no admin"
 
-// page lets admins pass, and sends everybody else to the login.
 func (s *Server) page(next func(http.ResponseWriter, *http.Request, string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, may := s.who(r)
@@ -190,7 +189,6 @@ func challenge(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="anivault admin"`)
 }
 
-// api lets admins pass, and answers with JSON.
 func (s *Server) api(next func(*http.Request, string) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, may := s.who(r)
@@ -227,7 +225,6 @@ const (
 	mostSessions = 64
 )
 
-// session is a login by the form. It ends with its token and with the process.
 type session struct {
 	id      string // hash of the cookie
 	hash    string // of the token that logged in
@@ -332,7 +329,6 @@ const (
 	admin
 )
 
-// who returns the name of who asks, and what they may do. A token in the header counts before a cookie.
 func (s *Server) who(r *http.Request) (string, standing) {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if ok && strings.EqualFold(scheme, "Bearer") {

@@ -192,7 +192,6 @@ type Event struct {
 	Text    string    `json:"text" doc:"the other keys and values of the line"`
 }
 
-// kept are the events that are kept below a warning: transitions, pauses, changes, reloads.
 var kept = []string{
 	"state_transition", "account_transition", "pause", "429", "tuned", "admin_change", "reloaded", "listening", "draining",
 	"key_in",

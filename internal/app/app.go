@@ -147,7 +147,6 @@ func betweenQuestions(
 	}
 }
 
-// memory is the memory of what runs have decided; nil where a person decides: what they have pinned is asked for anew.
 func (a *App) memory() *results.Memory {
 	if a.opts.Ask != nil {
 		return nil
@@ -248,25 +247,18 @@ func (a *App) Search(ctx context.Context, w decide.Wanted) (found []decide.Found
 	if err == nil || ctx.Err() != nil {
 		return found, more, err
 	}
-	base := *a.cfg.TMDB.BaseURL
-	base.Path += "/3/"
-	prefix := cache.KeyOf(http.MethodGet, &base)
 	cached := decide.NewCached(w, a.cfg.TMDB.Languages, found)
 	now := time.Now()
-	unread := a.cache.Range(ctx, func(e *cache.Entry) error {
-		path, query, _ := strings.Cut(strings.TrimPrefix(e.Key, prefix), "?")
-		if strings.HasPrefix(e.Key, prefix) && e.Status == http.StatusOK && e.Usable(now, cache.KeepLimit) {
+	a.rangeCached(ctx, "/3/", func(question string, e *cache.Entry) {
+		if e.Usable(now, cache.KeepLimit) {
 			origin := match.Origin{From: match.FromStale, FetchedAt: e.FetchedAt}
 			if e.Fresh(now) {
 				origin.From = match.FromCache
 			}
+			path, query, _ := strings.Cut(question, "?")
 			cached.Add(path, query, e.Body, origin)
 		}
-		return nil
 	})
-	if unread != nil && ctx.Err() == nil {
-		a.warn(unread)
-	}
 	found, more = cached.Found()
 	return found, more, err
 }
@@ -289,26 +281,33 @@ func (a *App) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, er
 
 // cachedFilms returns the films of all cached searches, those first in whose language this run asks.
 func (a *App) cachedFilms(ctx context.Context) map[int]*tmdb.MovieRow {
-	base := *a.cfg.TMDB.BaseURL
-	base.Path += "/3/search/movie"
-	prefix := cache.KeyOf(http.MethodGet, &base)
 	mine := "language=" + a.cfg.TMDB.Languages[0]
 	out, asked := map[int]*tmdb.MovieRow{}, map[int]bool{}
-	err := a.cache.Range(ctx, func(e *cache.Entry) error {
+	a.rangeCached(ctx, "/3/search/movie", func(query string, e *cache.Entry) {
 		var page tmdb.SearchMoviePage
-		if strings.HasPrefix(e.Key, prefix) && e.Status == http.StatusOK {
-			_ = json.Unmarshal(e.Body, &page) // one that can't be read has no rows
-		}
-		own := strings.Contains(e.Key, mine)
+		_ = json.Unmarshal(e.Body, &page) // one that can't be read has no rows
+		own := strings.Contains(query, mine)
 		for i := range page.Results {
 			if row := &page.Results[i]; out[row.ID] == nil || own && !asked[row.ID] {
 				out[row.ID], asked[row.ID] = row, own
 			}
+		}
+	})
+	return out
+}
+
+// rangeCached calls f with each good answer to a question below a path of TMDB's, and what the question has behind it.
+func (a *App) rangeCached(ctx context.Context, path string, f func(question string, e *cache.Entry)) {
+	base := *a.cfg.TMDB.BaseURL
+	base.Path += path
+	prefix := cache.KeyOf(http.MethodGet, &base)
+	err := a.cache.Range(ctx, func(e *cache.Entry) error {
+		if question, ok := strings.CutPrefix(e.Key, prefix); ok && e.Status == http.StatusOK {
+			f(question, e)
 		}
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
 		a.warn(err)
 	}
-	return out
 }

@@ -26,7 +26,7 @@ type observer struct {
 	log     *slog.Logger
 	metrics *metrics.Metrics
 	warn    func(error)
-	cfg     func() *config.Config // in force; nil: unknown
+	cfg     func() *config.Config // in force
 
 	requests, retries, throttled, hits, misses, stale atomic.Int64
 	samples                                           sampler
@@ -76,13 +76,9 @@ const maxMoments = 10_000
 
 func (o *observer) onOrphans(f ratelimit.Orphans) {
 	o.metrics.Add(metrics.Orphans, f.Requests)
-	account := "-"
-	if o.cfg != nil {
-		account = o.cfg().OnlyAccount() // it was set aside at the door, where none is chosen yet
-	}
-	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.String("account", account),
-		slog.Int("requests", f.Requests),
-		slog.Int("used", f.Used), slog.Int("reserved", f.Reserved), slog.Int("limit", f.Limit))
+	// It was set aside at the door, where no account is chosen yet.
+	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.String("account", o.cfg().OnlyAccount()),
+		slog.Int("requests", f.Requests), slog.Int("used", f.Used), slog.Int("reserved", f.Reserved), slog.Int("limit", f.Limit))
 }
 
 func (o *observer) onTuned(c ratelimit.Tuned) {
@@ -173,12 +169,8 @@ func (o *observer) keys(a ratelimit.Answer) {
 		if c.To.Unusable() {
 			event, level = "key_out", slog.LevelWarn
 		}
-		number := 0
-		if o.cfg != nil {
-			number = o.cfg().KeyNumber(c.Account, c.Key)
-		}
 		o.log.Log(context.Background(), level, event, slog.String("comp", "anivault"), slog.String("account", c.Account),
-			slog.Int("key", number), slog.String("was", c.From.String()), slog.String("why", c.To.String()))
+			slog.Int("key", o.cfg().KeyNumber(c.Account, c.Key)), slog.String("was", c.From.String()), slog.String("why", c.To.String()))
 	}
 }
 
@@ -220,7 +212,6 @@ func (o *observer) sample(at time.Time, state string, rate float64) chart.Point 
 	}
 }
 
-// line writes a line of the limiter. A sleep of zero does not apply.
 func (o *observer) line(event string, g ratelimit.Gauges, sleep time.Duration, more ...slog.Attr) {
 	attrs := []slog.Attr{
 		slog.String("comp", logging.Ratelimiter), slog.String("state", g.State.String()), slog.Int("consec429", g.Streak429),
@@ -232,7 +223,6 @@ func (o *observer) line(event string, g ratelimit.Gauges, sleep time.Duration, m
 	o.log.LogAttrs(context.Background(), slog.LevelInfo, event, append(attrs, more...)...)
 }
 
-// cacheCounter is the outermost round tripper: it counts what the cache could answer.
 type cacheCounter struct {
 	next http.RoundTripper
 	o    *observer

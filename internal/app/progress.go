@@ -84,7 +84,6 @@ func (a *App) Look() {
 	}
 }
 
-// sharedWait is what holds up every process, as the shared state has it.
 func sharedWait(st ratelimit.Status) Wait {
 	switch {
 	case st.State == ratelimit.CacheOnly, st.State == ratelimit.Sleep:
@@ -107,7 +106,6 @@ func gravest(waiting []ratelimit.WaitInfo) Wait {
 	return Wait{Block: w.Block}
 }
 
-// reach orders waits by how much they hold up; 0 is no long wait.
 func reach(b ratelimit.Block) int {
 	switch {
 	case b.Cause == ratelimit.ReasonBackoff:

@@ -62,7 +62,6 @@ func OpenState(
 	return file, file.Close, nil
 }
 
-// withRemedy adds to a warning of the limiter's state what the user can do.
 func withRemedy(err error) error {
 	w, ok := errors.AsType[*ratelimit.StoreWarning](err)
 	switch {
@@ -104,7 +103,6 @@ func coordinatorOptions(cfg *config.Config) redisstore.Options {
 	}
 }
 
-// machineDir is where the processes of this machine share what they need without the coordinator.
 func machineDir(cfg *config.Config) string { return filepath.Join(StateDir(cfg), "coordinator") }
 
 // openCoordinator opens the state that several machines share. A coordinator that can't be reached now is a warning,
@@ -197,7 +195,6 @@ type chain struct {
 	warned   warnOnce
 }
 
-// open opens everything. What it has opened when it fails is for the caller to close.
 func (c *chain) open(cfg *config.Config, opts Options) error {
 	c.opts = opts
 	c.inForce.Store(cfg)
@@ -333,10 +330,7 @@ func (g *Gateway) Store() ratelimit.Store { return g.store }
 
 // warnOnce suppresses repeated warnings: one cause, such as a lock that can't be opened, often surfaces through many
 // callers.
-type warnOnce struct {
-	mu   sync.Mutex
-	said map[string]bool
-}
+type warnOnce struct{ said sync.Map }
 
 // first reports whether a warning's cause is new: the failing of a file, where there is one, else the text.
 func (w *warnOnce) first(err error) bool {
@@ -344,12 +338,6 @@ func (w *warnOnce) first(err error) bool {
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		cause = file.Error()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.said == nil {
-		w.said = map[string]bool{}
-	}
-	again := w.said[cause]
-	w.said[cause] = true
+	_, again := w.said.LoadOrStore(cause, true)
 	return !again
 }

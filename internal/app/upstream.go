@@ -59,7 +59,6 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	return u, nil
 }
 
-// request is what the steps of one request share through its context.
 type request struct {
 	serverTrouble, otherOutcome atomic.Bool // how its tries have ended
 	// How the newest try was refused for its key: below the limiter the answer is still beside the key that asked.
@@ -68,7 +67,6 @@ type request struct {
 
 type requestKey struct{}
 
-// requestOf returns the request that ctx belongs to, an unused one where it belongs to none.
 func requestOf(ctx context.Context) *request {
 	if x, ok := ctx.Value(requestKey{}).(*request); ok {
 		return x
@@ -81,7 +79,6 @@ func withRequest(req *http.Request) (*http.Request, *request) {
 	return req.WithContext(context.WithValue(req.Context(), requestKey{}, x)), x
 }
 
-// through returns next behind what stands in front of it, if anything does.
 func through(front func(http.RoundTripper) http.RoundTripper, next http.RoundTripper) http.RoundTripper {
 	if front == nil {
 		return next

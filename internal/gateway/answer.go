@@ -43,7 +43,6 @@ func readReply(resp *http.Response) (*reply, error) {
 	return r, nil
 }
 
-// fromCache reports whether nobody was asked for this answer.
 func (r *reply) fromCache() bool {
 	return r.known && (r.info.Source == cache.Fresh || r.info.Source == cache.Stale)
 }
@@ -55,7 +54,6 @@ type origin struct {
 	detail         string // why an expired answer is given
 }
 
-// cacheStatus is the value of Cache-Status (RFC 9211).
 func (r *reply) cacheStatus(o origin, now time.Time) string {
 	if r.fromCache() {
 		s := "anivault; hit; ttl=" + strconv.Itoa(int(r.info.ExpiresAt.Sub(now)/time.Second))
@@ -164,7 +162,6 @@ type reason struct {
 	text   string
 }
 
-// reasons is the table; docs/gateway.md has the same.
 var reasons []*reason
 
 func row(name string, status int, code string, tmdb int, text string) *reason {
@@ -211,7 +208,6 @@ var (
 	reasonLoop      = row("loop", 508, "", 5, "This gateway asks itself: its base URL leads back to it.")
 )
 
-// refusal is an answer that the gateway gives itself, in place of TMDB's.
 type refusal struct {
 	*reason
 	text  string
@@ -225,7 +221,6 @@ func refuse(r *reason, text string) *refusal {
 	return &refusal{reason: r, text: cmp.Or(text, r.text)}
 }
 
-// refusalOf says in the table's words why a question has no answer.
 func refusalOf(err error) *refusal {
 	var (
 		own     *refusal
@@ -287,7 +282,6 @@ func blockedReason(b *ratelimit.BlockedError) *reason {
 	return reasonSleep
 }
 
-// noEnd is the Retry-After of what has no known end.
 const noEnd = 60
 
 // retryAfter is how many seconds a client should wait; 0: no Retry-After is sent.
@@ -306,7 +300,6 @@ func (r *refusal) retryAfter(now time.Time) int {
 	return wholeSeconds(wait)
 }
 
-// wholeSeconds rounds up, to 1 at least.
 func wholeSeconds(d time.Duration) int { return max(int(math.Ceil(d.Seconds())), 1) }
 
 type errorBody struct {

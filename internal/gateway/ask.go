@@ -95,13 +95,11 @@ func (g *Gateway) askOrWait(
 	}
 }
 
-// ranOut reports whether a flight ended because who began it would not wait any longer.
 func ranOut(err error) bool {
 	r := refusalOf(err).reason
 	return r == reasonAcquireTimeout || r == reasonSleep || r == reasonPause
 }
 
-// blocked returns the limiter's refusal of a request that may wait for so long, nil where it may wait.
 func (g *Gateway) blocked(ctx context.Context, patience time.Duration) error {
 	err := g.up.Limiter().Blocked(ratelimit.With(ctx, ratelimit.Request{MaxWait: patience}))
 	if err == nil || errors.As(err, new(*ratelimit.BlockedError)) || ctx.Err() != nil {
@@ -145,7 +143,6 @@ func (g *Gateway) lineFor(t *ticket) time.Duration {
 	return 0
 }
 
-// full is a refusal that says when there may be room.
 func (g *Gateway) full(why *reason, t *ticket) *refusal {
 	r := refuse(why, "")
 	r.wait = max(g.lineFor(t), time.Second)
@@ -180,11 +177,12 @@ func (g *Gateway) await(ctx context.Context, f *flight, a *asker, left *time.Dur
 			spent := time.Since(start)
 			*left -= spent
 			stale -= spent
+			onWire, _ = g.flights.state(f) // by now
 		}
 		switch {
 		case over:
 			return landed(f, expired)
-		case onWire || isClosed(changed):
+		case onWire:
 		case stale <= 0:
 			g.flights.continueBehind(f)
 			return found{reply: expired, origin: origin{detail: g.state(ctx)}}, nil
@@ -196,16 +194,6 @@ func (g *Gateway) await(ctx context.Context, f *flight, a *asker, left *time.Dur
 	}
 }
 
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
-// landed is what a flight that is over has brought.
 func landed(f *flight, expired *reply) (found, error) {
 	out := found{reply: f.answer, upstream: f.upstream, sent: !f.sentAt.IsZero(), account: f.through().Account}
 	out.forward = "miss"
@@ -219,7 +207,6 @@ func landed(f *flight, expired *reply) (found, error) {
 	return out, f.err
 }
 
-// whyStale says in a word of the table why an expired answer had to do.
 func (r *upstreamResult) whyStale() string {
 	switch {
 	case r.err != nil:

@@ -40,7 +40,6 @@ type client struct {
 	requests, upstream *window
 }
 
-// newSettings prepares a configuration. Windows of clients whose limits are the same are taken from the one before.
 func newSettings(cfg *config.Config, before *settings) *settings {
 	s := &settings{Serve: cfg.Serve, cfg: cfg, byHash: map[string]*client{}}
 	known := map[string]*client{}
@@ -175,7 +174,6 @@ func NewToken() (token, hash string) {
 	return token, config.TokenHash(token)
 }
 
-// tokenOf returns what a request has in place of a client's token, "" for none.
 func tokenOf(r *http.Request, t target) string {
 	scheme, bearer, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	bearer = strings.TrimSpace(bearer)
@@ -229,7 +227,6 @@ func (s *settings) checkOrigin(r *http.Request, hasToken bool) *refusal {
 	return nil
 }
 
-// knownHost reports whether a Host is an IP address, localhost, or one of those that were configured.
 func (s *settings) knownHost(host string) bool {
 	name := strings.ToLower(host)
 	if h, _, err := net.SplitHostPort(name); err == nil {
@@ -274,10 +271,8 @@ func hostOf(addr string) string {
 	return addr
 }
 
-// maxSessions bounds the sessions that keep an account; those that asked longest ago are forgotten first.
 const maxSessions = 10_000
 
-// sticky is which account and key each session keeps.
 type sticky struct {
 	mu            sync.Mutex
 	recent, older map[string]session // by name; at most a half of maxSessions each
@@ -307,7 +302,6 @@ func (s *sticky) keep(name string, p ratelimit.Preference, now time.Time) {
 	s.recent[name] = session{p, now}
 }
 
-// sticking lets a flight's requests keep the account of its session.
 func (g *Gateway) sticking(ctx context.Context, f *flight, s config.Sticky) context.Context {
 	if !s.Enabled || f.by.session == "" {
 		return ctx

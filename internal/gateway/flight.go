@@ -61,7 +61,6 @@ type flights struct {
 	running    sync.WaitGroup
 }
 
-// maxBackground bounds the questions that go on behind expired answers.
 const maxBackground = 64
 
 var (
@@ -87,8 +86,6 @@ func (fs *flights) join(key string, a *asker) (f *flight, joined bool) {
 	return f, true
 }
 
-// begin starts the flight of a question, or says why there is no room for it. It is not begun where the question has
-// one.
 func (fs *flights) begin(f *flight) (begun bool, err error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -192,7 +189,6 @@ func (f *flight) setOnWire(on bool) {
 	f.changed = make(chan struct{})
 }
 
-// waitsNoMore takes a flight out of those that wait.
 func (fs *flights) waitsNoMore(f *flight) {
 	fs.waiting--
 	name := f.ticket.client
@@ -218,14 +214,12 @@ func (fs *flights) end(f *flight) {
 	close(f.done)
 }
 
-// state returns whether a flight is with TMDB, and what is closed when that changes.
 func (fs *flights) state(f *flight) (onWire bool, changed <-chan struct{}) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	return f.onWire, f.changed
 }
 
-// close ends all flights that were not sent, or all of them, and lets no other begin.
 func (fs *flights) close(all bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -237,7 +231,6 @@ func (fs *flights) close(all bool) {
 	}
 }
 
-// fly asks the question.
 func (g *Gateway) fly(ctx context.Context, f *flight) {
 	defer f.cancel(nil)
 	defer g.flights.end(f)
@@ -253,7 +246,6 @@ func (g *Gateway) fly(ctx context.Context, f *flight) {
 	f.answer, f.err = g.askTMDB(ctx, f)
 }
 
-// askTMDB takes the steps behind the flight: quota, queue, cache and limiter, and judges the answer.
 func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 	ctx = withFlight(ratelimit.With(ctx, ratelimit.Request{MaxWait: f.by.patience}), f)
 	if f.budgeted {
@@ -325,7 +317,6 @@ func flightFrom(ctx context.Context) *flight {
 	return f
 }
 
-// observeUpstream sees each try on its way to TMDB.
 func (g *Gateway) observeUpstream(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		f := flightFrom(req.Context())
@@ -345,7 +336,6 @@ func (g *Gateway) observeUpstream(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// observeLimiter sees the result of a question that the cache could not answer.
 func (g *Gateway) observeLimiter(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(req)

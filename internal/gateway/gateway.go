@@ -101,7 +101,6 @@ func (g *Gateway) Close() error {
 	return g.up.Close()
 }
 
-// state says in a word why permission takes long.
 func (g *Gateway) state(ctx context.Context) string {
 	st, err := g.up.Limiter().Status(ctx)
 	switch {
@@ -197,10 +196,8 @@ func (x *exchange) pass() error {
 	return nil
 }
 
-// leastPatience is what permission takes where nobody waits for it.
 const leastPatience = 100 * time.Millisecond
 
-// readWishes reads what the request says of its own urgency and patience.
 func (x *exchange) readWishes() {
 	h := x.r.Header
 	if x.class = x.client.class; urgency(h.Values("Priority")) >= lowUrgency {
@@ -235,7 +232,6 @@ func (x *exchange) clientName() string {
 	return x.client.Name
 }
 
-// finish logs the request, and answers one that panicked.
 func (x *exchange) finish() {
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
@@ -252,7 +248,6 @@ func (x *exchange) finish() {
 
 // What a client sends in place of a key, and the values of a query, are in no line of the log.
 
-// logSlot writes a line about a place among those that may ask.
 func (g *Gateway) logSlot(level slog.Level, event string, f *flight, more ...slog.Attr) {
 	if !g.log.Enabled(context.Background(), level) {
 		return
@@ -271,7 +266,6 @@ func (g *Gateway) logSlot(level slog.Level, event string, f *flight, more ...slo
 	g.log.LogAttrs(context.Background(), level, event, append(attrs, slog.String("request_id", f.by.id))...)
 }
 
-// through is through which account and key the flight last went, the zero Choice where that is the only one.
 func (f *flight) through() (c ratelimit.Choice) {
 	if p := f.choice.Load(); p != nil {
 		c = *p
@@ -283,7 +277,6 @@ func (g *Gateway) accountOf(f *flight) string {
 	return cmp.Or(f.through().Account, g.settings.Load().cfg.OnlyAccount())
 }
 
-// fullLevel is the level of a line about a full account: a warning once a second.
 func (g *Gateway) fullLevel() slog.Level {
 	now := time.Now().UnixNano()
 	if last := g.fullWarned.Load(); now-last >= int64(time.Second) && g.fullWarned.CompareAndSwap(last, now) {
@@ -294,7 +287,6 @@ func (g *Gateway) fullLevel() slog.Level {
 
 const noticeable = 100 * time.Millisecond
 
-// logQuota writes a line about the request that a question has set aside.
 func (g *Gateway) logQuota(ctx context.Context, event string, f *flight) {
 	if !g.log.Enabled(ctx, slog.LevelDebug) {
 		return

@@ -18,10 +18,8 @@ var classNames = [classes]string{interactive: "interactive", batch: "batch"}
 
 func (c class) String() string { return classNames[c] }
 
-// aBatchAfter is how many interactive questions are let go before one of class batch, while both wait.
 const aBatchAfter = 8
 
-// ticket is a question's place in the queue.
 type ticket struct {
 	client string
 	weight int // requests that the client has in one turn
@@ -112,7 +110,6 @@ func (f *fair) count(c class) (n int) {
 	return n
 }
 
-// ahead is how many turns would be taken before a new ticket's, if nobody else came.
 func (f *fair) ahead(t *ticket) int {
 	own := 0
 	for _, l := range f.lines[t.class] {
@@ -240,7 +237,6 @@ func (q *queue) enter(ctx context.Context, t *ticket, head bool) error {
 	return ctx.Err()
 }
 
-// giveBack gives back the place that a question holds, if the limiter never took it.
 func (q *queue) giveBack(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -249,7 +245,6 @@ func (q *queue) giveBack(t *ticket) {
 	}
 }
 
-// admit lets in as many as there are places for, and may ask.
 func (q *queue) admit() {
 	for q.inside < q.slots() && (q.inLimiter == 0 || q.contended == nil || q.contended()) {
 		t := q.fair.pop()
@@ -264,7 +259,6 @@ func (q *queue) admit() {
 	}
 }
 
-// move puts a waiting ticket at the end of another client's line.
 func (q *queue) move(t *ticket, client string, weight int, c class) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

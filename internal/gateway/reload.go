@@ -48,7 +48,6 @@ func (w *watcher) run(done <-chan struct{}, hup <-chan os.Signal) {
 	}
 }
 
-// look reads anew what has changed and stands still.
 func (w *watcher) look() {
 	files := look(w.s.g.settings.Load().cfg)
 	switch {
@@ -106,7 +105,6 @@ func (w *watcher) reload() {
 	g.log.Info("reloaded")
 }
 
-// take puts a configuration in force. What needs a restart stays as it is.
 func (s *Service) take(cfg *config.Config, old *settings) error {
 	var stays []string
 	before := map[string]string{}
@@ -143,7 +141,6 @@ func (s *Service) take(cfg *config.Config, old *settings) error {
 	return nil
 }
 
-// revoke refuses the tokens that were revoked since the configuration in force was read.
 func (s *Service) revoke(old *settings) {
 	if cfg, err := old.cfg.WithoutRevokedClients(); err == nil && cfg != old.cfg {
 		s.put(newSettings(cfg, old))

@@ -91,7 +91,6 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 // goodID reports whether a client's name for something may stand in logs and answers as it came.
 func goodID(id string) bool { return len(id) <= 64 && idForm.MatchString(id) }
 
-// requestID is the client's own name for the request, else a new one.
 func requestID(r *http.Request) string {
 	if id := r.Header.Get("X-Request-Id"); goodID(id) {
 		return id
@@ -158,7 +157,6 @@ func onlyIfCached(values []string) bool {
 
 const mostGateways = 16
 
-// gatewayName is how a gateway names itself in Via.
 var gatewayName = regexp.MustCompile(`^1\.1 anivault-[0-9a-f]{8}$`)
 
 // viaGateways are the gateways that a request has come through. They are sent to the next one, else two that are

@@ -38,7 +38,6 @@ const (
 	toMetrics
 )
 
-// route is a row of the table of what is passed. The first row that fits decides.
 type route struct {
 	fits    func(method string, t target) bool
 	to      to
@@ -99,7 +98,6 @@ func below(prefix string) func(string, target) bool {
 
 func knownPath(_ string, t target) bool { return tmdb.IsPath(t.path) }
 
-// private reports whether a request belongs to one person's account. Some GETs of them make tokens.
 func private(_ string, t target) bool {
 	within := func(prefix string) bool { return strings.HasPrefix(t.path, prefix) }
 	return within("/3/account") || within("/3/authentication/") || within("/3/guest_session") ||
@@ -146,7 +144,6 @@ func (x *exchange) own(where to) error {
 	return nil
 }
 
-// alone is the word for a gateway that does not see what the others do.
 func (g *Gateway) alone() string {
 	if g.settings.Load().cfg.Coordinator == "redis" {
 		return "coordinator_lost"
@@ -238,7 +235,6 @@ func FindRunning(ctx context.Context, cfg *config.Config) (*Running, error) {
 
 var errOther = errors.New("no gateway")
 
-// askReady asks a gateway how it is. errOther is an answer of something else.
 func askReady(ctx context.Context, transport http.RoundTripper, scheme string) (*Running, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://localhost/readyz", nil)
 	if err != nil {

@@ -102,7 +102,6 @@ func (s *Service) TLS() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get}
 }
 
-// listen replaces a unix socket that a dead process left.
 func listen(addr string) (net.Listener, error) {
 	path, ok := strings.CutPrefix(addr, "unix:")
 	if !ok {
@@ -190,7 +189,6 @@ func (s *Service) server() *http.Server {
 	return srv
 }
 
-// serverErrors writes net/http's complaints about clients as debug lines.
 type serverErrors struct{ log *slog.Logger }
 
 func (e serverErrors) Write(line []byte) (int, error) {
@@ -234,7 +232,6 @@ func (s *Service) Close() error {
 	return s.g.Close()
 }
 
-// certificate is the gateway's, which a reload replaces.
 type certificate struct {
 	pair atomic.Pointer[tls.Certificate]
 }
@@ -266,7 +263,6 @@ func newConns(g *Gateway) *conns {
 	return &conns{perPeer: map[string]int{}, exempt: func(peer string) bool { return g.settings.Load().trusts(peer) }}
 }
 
-// take counts a connection, or reports that there is no room for it.
 func (c *conns) take(peer string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -310,7 +306,6 @@ func (b bounded) Accept() (net.Conn, error) {
 	}
 }
 
-// counted is a connection that gives its place back when it is closed.
 type counted struct {
 	net.Conn
 	end func()

@@ -185,7 +185,6 @@ func (t Target) view(st ratelimit.Status) app.AccountView {
 	return all[slices.IndexFunc(all, func(a app.AccountView) bool { return a.Name == t.Account })]
 }
 
-// value is a setting of the limiter, or a limit of the account, as text.
 func (t Target) value(st ratelimit.Status, key string) string {
 	if t.Account != "" {
 		return Limit(t.view(st), key)
