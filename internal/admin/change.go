@@ -178,6 +178,7 @@ func (s *Server) change(r *http.Request, c changeKind, who string, o order) (Ans
 	if err != nil {
 		return Answer{}, err
 	}
+	s.gateway.ChangedHere(r.Context())
 	account := r.PathValue("name")
 	for _, v := range a.Changed {
 		attrs := []slog.Attr{

@@ -218,6 +218,8 @@ type Gateway interface {
 	Upstream() *app.Gateway
 	// ClientUse returns how many questions of a client wait, and when it last asked, zero for never.
 	ClientUse(name string) (waiting int, last time.Time)
+	// ChangedHere takes note of a change that was made in this process.
+	ChangedHere(ctx context.Context)
 }
 
 const (

@@ -193,8 +193,8 @@ type Event struct {
 }
 
 var kept = []string{
-	"state_transition", "account_transition", "pause", "429", "tuned", "admin_change", "reloaded", "listening", "draining",
-	"key_in",
+	"state_transition", "account_transition", "account_changed", "pause", "429", "tuned", "admin_change",
+	"reloaded", "listening", "draining", "key_in",
 }
 
 // Events keeps the last lines of the log that pass through it.

@@ -30,13 +30,17 @@ type observer struct {
 
 	requests, retries, throttled, hits, misses, stale atomic.Int64
 	samples                                           sampler
+	serves                                            bool        // it is a gateway
+	here                                              atomic.Bool // settings are changed by this process itself
 
 	mu       sync.Mutex
 	gauges   ratelimit.Gauges
-	heard    bool      // gauges are known
-	heardAt  time.Time // when
-	shared   Wait      // what held up every process at the last look
-	others   int       // how many looks in a row have found the run waiting for another process's answer
+	heard    bool            // gauges are known
+	state    ratelimit.State // that the log knows
+	known    bool            // there is one
+	heardAt  time.Time       // when
+	shared   Wait            // what held up every process at the last look
+	others   int             // how many looks in a row have found the run waiting for another process's answer
 	waiting  []ratelimit.WaitInfo
 	paused   int // the status of the answer that caused this process's latest pause
 	timeline []Moment
@@ -78,7 +82,8 @@ func (o *observer) onOrphans(f ratelimit.Orphans) {
 	o.metrics.Add(metrics.Orphans, f.Requests)
 	// It was set aside at the door, where no account is chosen yet.
 	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.String("account", o.cfg().OnlyAccount()),
-		slog.Int("requests", f.Requests), slog.Int("used", f.Used), slog.Int("reserved", f.Reserved), slog.Int("limit", f.Limit))
+		slog.Int("requests", f.Requests), slog.Int("used", f.Used),
+		slog.Int("reserved", f.Reserved), slog.Int("limit", f.Limit))
 }
 
 func (o *observer) onTuned(c ratelimit.Tuned) {
@@ -89,8 +94,44 @@ func (o *observer) onTuned(c ratelimit.Tuned) {
 	case c.Until.IsZero():
 		until = "always"
 	}
-	o.log.Info("tuned", slog.String("comp", "anivault"), slog.String("key", c.Key), slog.String("from", c.From),
-		slog.String("to", c.To), slog.String("until", until))
+	about := []any{
+		slog.String("comp", "anivault"), slog.String("key", c.Key), slog.String("from", c.From), slog.String("to", c.To),
+		slog.String("until", until),
+	}
+	if o.serves && !o.here.Load() {
+		about = append(about, slog.String("by", "elsewhere"))
+	}
+	o.log.Info("tuned", about...)
+}
+
+// TellState logs a transition that another process or a command has made. One of the last second may be this process's
+// own, and waits for the next look.
+func (g *Gateway) TellState(st ratelimit.Status) {
+	o := g.seen
+	o.mu.Lock()
+	from, known := o.state, o.known
+	if !known || st.At.Sub(st.Since) >= time.Second {
+		o.state, o.known = st.State, true
+	} else {
+		known = false
+	}
+	o.mu.Unlock()
+	if known && from != st.State {
+		o.line("state_transition", st.Gauges, max(st.Until.Sub(st.At), 0), slog.String("from", from.String()),
+			slog.String("to", st.State.String()), slog.String("reason", st.Cause.String()), slog.String("by", "elsewhere"))
+	}
+}
+
+// StateIsKnown takes note of what this process has changed by hand: settings and the state.
+func (g *Gateway) StateIsKnown(ctx context.Context) {
+	g.seen.here.Store(true)
+	st, err := g.limiter.Status(ctx)
+	g.seen.here.Store(false)
+	g.seen.mu.Lock()
+	defer g.seen.mu.Unlock()
+	if err == nil {
+		g.seen.state, g.seen.known = st.State, true
+	}
 }
 
 func (o *observer) onTransition(t ratelimit.Transition) {
@@ -100,6 +141,9 @@ func (o *observer) onTransition(t ratelimit.Transition) {
 		return
 	}
 	o.see(t.Gauges)
+	o.mu.Lock()
+	o.state, o.known = t.To, true
+	o.mu.Unlock()
 	o.mark(Moment{
 		At: t.At, State: t.To, From: t.From, Event: "state_transition", Reason: t.Reason.String(), Rate: t.Gauges.Rate,
 	})
@@ -170,7 +214,8 @@ func (o *observer) keys(a ratelimit.Answer) {
 			event, level = "key_out", slog.LevelWarn
 		}
 		o.log.Log(context.Background(), level, event, slog.String("comp", "anivault"), slog.String("account", c.Account),
-			slog.Int("key", o.cfg().KeyNumber(c.Account, c.Key)), slog.String("was", c.From.String()), slog.String("why", c.To.String()))
+			slog.Int("key", o.cfg().KeyNumber(c.Account, c.Key)),
+			slog.String("was", c.From.String()), slog.String("why", c.To.String()))
 	}
 }
 

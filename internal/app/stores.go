@@ -278,6 +278,7 @@ func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 	if err := g.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
+	g.seen.serves = true
 	return g, nil
 }
 

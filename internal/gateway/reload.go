@@ -44,6 +44,7 @@ func (w *watcher) run(done <-chan struct{}, hup <-chan os.Signal) {
 			w.reload()
 		case <-tick.C:
 			w.look()
+			w.s.lookElsewhere()
 		}
 	}
 }
@@ -103,6 +104,8 @@ func (w *watcher) reload() {
 		}
 	}
 	g.log.Info("reloaded")
+	w.s.accounts.Store(nil)
+	w.s.sayOverrides()
 }
 
 func (s *Service) take(cfg *config.Config, old *settings) error {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // reread reads the configuration anew, as SIGHUP does.
@@ -269,4 +271,27 @@ func TestSystemdHears(t *testing.T) {
 	if err := b.stop(); err != nil {
 		t.Error(err)
 	}
+}
+
+// What a command changes, a running gateway logs; what an operator has changed, it says after a reload.
+func TestChangesFromElsewhereAreLogged(t *testing.T) {
+	b := start(t, setup{})
+	o := ratelimit.Operator{Store: b.service.g.up.Store()}
+	logs := func(lines ...string) {
+		t.Helper()
+		for _, line := range lines {
+			eventually(t, line, func() bool { return strings.Contains(b.log.String(), line) })
+		}
+	}
+	eventually(t, "it has looked", func() bool { return b.service.accounts.Load() != nil })
+	_, _, err := o.ForceCacheOnly(t.Context(), 0)
+	if err = errors.Join(err, o.Tune(t.Context(), map[string]string{"rate_base": "7"}, 0),
+		o.EnableAccount(t.Context(), "default", false, 0)); err != nil {
+		t.Fatal(err)
+	}
+	logs("event=tuned key=rate_base from=35 to=7 until=always by=elsewhere",
+		"event=account_changed account=default key=enabled from=true to=false by=elsewhere",
+		"event=state_transition", "to=CacheOnly reason=operator by=elsewhere")
+	b.reread()
+	logs("event=overridden key=rate_base value=7", "event=overridden account=default key=enabled value=false")
 }

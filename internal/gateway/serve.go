@@ -32,6 +32,7 @@ type Service struct {
 	servers   []*http.Server
 	cert      *certificate // nil: plain HTTP
 	watcher   watcher
+	accounts  atomic.Pointer[[]app.AccountView] // at the last look; nil: there was none
 	hup       chan os.Signal
 }
 

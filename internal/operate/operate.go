@@ -133,14 +133,21 @@ func (t Target) set(ctx context.Context, inForce ratelimit.Tuning, o Order) erro
 	return t.Operator.Tune(ctx, o.Set, o.Lasts)
 }
 
-// Enable lets an account be used, or no longer, for a time or, with 0, for good.
+// Enable lets an account be used, or no longer, for a time or, with 0, for good. Where the configuration says the same
+// nothing is kept, so the configuration can change it again.
 func (t Target) Enable(ctx context.Context, on bool, lasts time.Duration) (Changed, error) {
 	before, err := t.status(ctx)
 	if err != nil {
 		return Changed{}, err
 	}
 	changed := Changed{"enabled", strconv.FormatBool(t.view(before).Enabled), strconv.FormatBool(on)}
-	return changed, t.EnableAccount(ctx, t.Account, on, lasts)
+	err = t.EnableAccount(ctx, t.Account, on, lasts)
+	for _, a := range t.Config.Pool() {
+		if a.Name == t.Account && a.Disabled != on && err == nil {
+			err = t.ResetAccount(ctx, t.Account, "enabled")
+		}
+	}
+	return changed, err
 }
 
 // CacheOnly stops all requests of all processes, for a time or, with 0, until somebody resumes.

@@ -304,7 +304,7 @@ func (s *Snapshot) ResetAccount(at Instant, name string, keys ...string) {
 	s.advance(at)
 	if a := s.accounts.byName(name); a != nil {
 		a.tuned = slices.DeleteFunc(a.tuned, func(o override) bool {
-			return len(keys) == 0 && o.key != enabledKey || slices.Contains(keys, o.key)
+			return len(keys) == 0 || slices.Contains(keys, o.key)
 		})
 	}
 }

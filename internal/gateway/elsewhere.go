@@ -1,0 +1,76 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/operate"
+)
+
+// lookElsewhere logs what commands and other processes have changed since the last look. The limiter itself tells of
+// settings as soon as it sees them.
+func (s *Service) lookElsewhere() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	st, err := s.g.up.Limiter().Status(ctx)
+	if err != nil {
+		return
+	}
+	s.g.up.TellState(st)
+	now := app.ViewAccounts(s.Config(), st)
+	before := s.accounts.Swap(&now)
+	if before == nil {
+		return
+	}
+	for _, a := range now {
+		for _, b := range *before {
+			if a.Name != b.Name {
+				continue
+			}
+			keys := map[string]bool{}
+			for _, o := range slices.Concat(a.Overrides, b.Overrides) {
+				keys[o.Key] = true
+			}
+			for _, key := range slices.Sorted(maps.Keys(keys)) {
+				if from, to := limitText(b, key), limitText(a, key); from != to {
+					s.g.log.Info("account_changed", slog.String("account", a.Name), slog.String("key", key),
+						slog.String("from", from), slog.String("to", to), slog.String("by", "elsewhere"))
+				}
+			}
+		}
+	}
+}
+
+func limitText(a app.AccountView, key string) string {
+	if key == "enabled" {
+		return strconv.FormatBool(a.Enabled)
+	}
+	return operate.Limit(a, key)
+}
+
+// ChangedHere takes note of a change that was made in this process: it is not one from elsewhere.
+func (s *Service) ChangedHere(ctx context.Context) {
+	s.accounts.Store(nil)
+	s.g.up.StateIsKnown(ctx)
+}
+
+// sayOverrides warns after a reload that operators' changes hold over the configuration.
+func (s *Service) sayOverrides() {
+	st, err := s.g.up.Limiter().Status(context.Background())
+	if err != nil {
+		return
+	}
+	for _, o := range st.Overrides {
+		s.g.log.Warn("overridden", slog.String("key", o.Key), slog.String("value", o.Value))
+	}
+	for _, a := range app.ViewAccounts(s.Config(), st) {
+		for _, o := range a.Overrides {
+			s.g.log.Warn("overridden", slog.String("account", a.Name), slog.String("key", o.Key), slog.String("value", o.Value))
+		}
+	}
+}
