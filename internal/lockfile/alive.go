@@ -98,7 +98,7 @@ func Lives(path string) bool {
 // away, and Close removes the file last. Errors: [ErrBusy] where it lives, [fs.ErrNotExist] where there is no file,
 // [*NotRegularError], and what the system says.
 func TakeOver(path string) (*Alive, error) {
-	f, err := openLockHere(path)
+	f, err := openLock(path, 0, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -107,14 +107,6 @@ func TakeOver(path string) (*Alive, error) {
 		return nil, err
 	}
 	return &Alive{path: path, file: f}, nil
-}
-
-func openLockHere(path string) (*File, error) {
-	f, err := OpenNoFollow(path, os.O_RDWR, 0)
-	if readOnly(err) {
-		return OpenNoFollow(path, os.O_RDONLY, 0)
-	}
-	return f, err
 }
 
 func lockHere(f *File) error {

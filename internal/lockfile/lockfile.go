@@ -210,7 +210,7 @@ func (l *Lock) take(ctx context.Context, kind Kind, patience time.Duration) erro
 	}
 	for range maxReopen {
 		if l.file == nil {
-			f, err := openLock(l.path, l.opts.Mode)
+			f, err := openLock(l.path, os.O_CREATE, l.opts.Mode)
 			if err != nil {
 				return err
 			}
@@ -352,9 +352,9 @@ func (l *Lock) failed(err error) error {
 }
 
 // openLock: a file that can't be written can still be locked.
-func openLock(path string, mode fs.FileMode) (*File, error) {
-	f, err := OpenNoFollow(path, os.O_RDWR|os.O_CREATE, mode)
-	if readOnly(err) {
+func openLock(path string, flag int, mode fs.FileMode) (*File, error) {
+	f, err := OpenNoFollow(path, os.O_RDWR|flag, mode)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errReadOnlyVolume) {
 		if f, rerr := OpenNoFollow(path, os.O_RDONLY, 0); rerr == nil {
 			return f, nil
 		}

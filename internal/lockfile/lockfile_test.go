@@ -27,7 +27,7 @@ func must(t *testing.T, err error) {
 // hold takes the lock of path with an open file of its own, as another process would.
 func hold(t *testing.T, path string, kind Kind) (release func()) {
 	t.Helper()
-	f, err := openLock(path, 0o600)
+	f, err := openLock(path, os.O_CREATE, 0o600)
 	must(t, err)
 	must(t, waitLockFile(f.File, kind))
 	t.Cleanup(func() { f.Close() })

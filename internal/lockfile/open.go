@@ -1,7 +1,6 @@
 package lockfile
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -88,8 +87,8 @@ func (f *File) InPlace() bool { return f.id.isAt(f.path) }
 
 const lookEvery = 10 * time.Millisecond
 
-// StaysInPlace is InPlace for who asks often: that the file was removed or replaced it sees at once, that it or a
-// folder above it was renamed up to lookEvery later. It is not for several goroutines at once.
+// StaysInPlace is InPlace for frequent calls: it sees at once that the file was removed or replaced, but up to lookEvery
+// later that it or a folder above it was renamed. It is not for concurrent use.
 func (f *File) StaysInPlace() bool {
 	if !isLinked(f.File) {
 		return false
@@ -101,8 +100,4 @@ func (f *File) StaysInPlace() bool {
 		f.looked = now
 	}
 	return true
-}
-
-func readOnly(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, errReadOnlyVolume)
 }

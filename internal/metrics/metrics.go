@@ -85,18 +85,14 @@ func (m *Metrics) Observe(d *Definition, took time.Duration, labels ...string) {
 	v := max(float64(took)/float64(unit), 0)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	label := strings.Join(labels, ",")
-	h, ok := m.now.distributions[d][label]
-	if !ok {
-		h = Distribution{Bounds: d.Bounds, Buckets: make([]uint64, len(d.Bounds))}
-	}
+	h := m.now.Distribution(d, labels...)
 	h.Count++
 	// nanoseconds: what lies below is noise of the adding
 	h.Sum = math.Round((h.Sum+v)*1e6) / 1e6
 	if i, _ := slices.BinarySearch(h.Bounds, v); i < len(h.Buckets) { // the first bound that is ≥ v
 		h.Buckets[i]++
 	}
-	m.now.distributions[d][label] = h
+	m.now.distributions[d][strings.Join(labels, ",")] = h
 }
 
 // Snapshot returns a copy of everything.

@@ -143,31 +143,26 @@ const maxCount = 1_000_000
 
 // String returns the text that ParseLimits reads.
 func (l Limits) String() string {
-	l.Model = cmp.Or(l.Model, "none")
-	var b strings.Builder
-	b.WriteString(l.Model)
-	if l.Model != "none" {
-		fmt.Fprintf(&b, ":%d/%s", l.Rate, l.Per)
+	text := cmp.Or(l.Model, "none")
+	if text != "none" {
+		text += fmt.Sprintf(":%d/%s", l.Rate, l.Per)
 	}
-	if l.Model == "token_bucket" || l.Burst != 0 {
-		fmt.Fprintf(&b, ",burst=%d", l.Burst)
+	for _, option := range []struct {
+		set  bool
+		text string
+	}{
+		{l.Model == "token_bucket" || l.Burst != 0, fmt.Sprintf("burst=%d", l.Burst)},
+		{l.MaxConns != 0, fmt.Sprintf("conns=%d", l.MaxConns)},
+		{l.CountRejected, "count_rejected=true"},
+		{l.PenaltyAfter != 0 || l.PenaltyFor != 0, fmt.Sprintf("penalty=%d/%s", l.PenaltyAfter, l.PenaltyFor)},
+		{l.RetryAfter != "", "retry_after=" + l.RetryAfter},
+		{l.Body != "", "body=" + l.Body},
+	} {
+		if option.set {
+			text += "," + option.text
+		}
 	}
-	if l.MaxConns != 0 {
-		fmt.Fprintf(&b, ",conns=%d", l.MaxConns)
-	}
-	if l.CountRejected {
-		b.WriteString(",count_rejected=true")
-	}
-	if l.PenaltyAfter != 0 || l.PenaltyFor != 0 {
-		fmt.Fprintf(&b, ",penalty=%d/%s", l.PenaltyAfter, l.PenaltyFor)
-	}
-	if l.RetryAfter != "" {
-		fmt.Fprintf(&b, ",retry_after=%s", l.RetryAfter)
-	}
-	if l.Body != "" {
-		fmt.Fprintf(&b, ",body=%s", l.Body)
-	}
-	return b.String()
+	return text
 }
 
 // NewLimiter returns the limiter that l describes, with no history.
