@@ -46,7 +46,9 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	case '第', '제':
 		t, ok = p.counter(i, i+size)
 	case '全':
-		t, ok = p.wholeCount(i, i+size)
+		n, w := numberAt(p.w.text[i+size:]) // "全24話"
+		unit, s := utf8.DecodeRuneInString(p.w.text[i+size+w:])
+		t, ok = token{s: i, e: i + size + w + s, tag: tagEpisode, num: 1, last: n}, n > 0 && episodeUnit(unit)
 	case '总', '總':
 		if second := i + size; strings.HasPrefix(p.w.text[second:], "第") {
 			if t, ok = p.counter(second, second+len("第")); ok {
@@ -92,13 +94,6 @@ func (p lexer) countedInHan(i int, first bool) (token, bool) {
 	next, _ := utf8.DecodeRuneInString(p.w.text[end:])
 	counts := n > 0 && seasonUnit(unit) && !isCJK(next) && (first || unit == '期')
 	return token{s: i, e: end, tag: tagSeason, num: n}, counts
-}
-
-// wholeCount reads "全24話".
-func (p lexer) wholeCount(i, j int) (token, bool) {
-	n, w := numberAt(p.w.text[j:])
-	unit, s := utf8.DecodeRuneInString(p.w.text[j+w:])
-	return token{s: i, e: j + w + s, tag: tagEpisode, num: 1, last: n}, w > 0 && n > 0 && episodeUnit(unit)
 }
 
 // worded reads a number after one of the words: "시즌 2", "シーズン2".

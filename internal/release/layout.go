@@ -15,12 +15,20 @@ const maxPlaces = 8
 
 func (p *laidOut) layOut() {
 	p.cutSegments()
-	if quoted := p.quotedSegment(); quoted >= 0 {
+	quoted := slices.IndexFunc(p.segments, func(s segment) bool { // "《Title》"
+		return s.bracket >= 0 && strings.HasPrefix(p.w.text[p.w.brackets[s.bracket].open:], "《") && p.titleBracket(s.span)
+	})
+	if quoted >= 0 {
 		p.first = p.segments[quoted].from
 		p.places = append(p.places, p.segments[quoted].span)
 		p.groupBefore(quoted)
 	} else if top := p.textSegment(); top >= 0 {
-		p.titleInText(top)
+		p.first = p.segments[top].from
+		for p.w.strongAt(p.first) && p.w.tokens[p.first].group < 0 {
+			p.first++
+		}
+		p.numberFirst = p.first > 0 && p.w.tokens[0].tag == tagEpisode && p.w.tokens[0].group < 0
+		p.groupBefore(top)
 	} else {
 		p.titleInBrackets()
 	}
@@ -43,13 +51,6 @@ func (p *laidOut) cutSegments() {
 	}
 }
 
-// quotedSegment returns the first bracket of those that mark titles, "《Title》", -1 if there is none.
-func (p *laidOut) quotedSegment() int {
-	return slices.IndexFunc(p.segments, func(s segment) bool {
-		return s.bracket >= 0 && strings.HasPrefix(p.w.text[p.w.brackets[s.bracket].open:], "《") && p.titleBracket(s.span)
-	})
-}
-
 func (p *laidOut) textSegment() int {
 	number := -1 // the first bracket that is an episode number
 	for k, s := range p.segments {
@@ -70,15 +71,6 @@ func (p *laidOut) textSegment() int {
 		}
 	}
 	return -1
-}
-
-func (p *laidOut) titleInText(k int) {
-	p.first = p.segments[k].from
-	for p.first < len(p.w.tokens) && p.w.strongAt(p.first) && p.w.tokens[p.first].group < 0 {
-		p.first++
-	}
-	p.numberFirst = p.first > 0 && p.w.tokens[0].tag == tagEpisode && p.w.tokens[0].group < 0
-	p.groupBefore(k)
 }
 
 func (p *laidOut) groupBefore(k int) {

@@ -142,7 +142,7 @@ func (p *numbered) pairAtEnd(i int) bool {
 
 // partAsEpisode takes the part of a broadcast that names no episode for one: "Title Part 2 720p HDTV".
 func (p *numbered) partAsEpisode() {
-	if p.marks.part == 0 || !p.marks.episode.empty() || !p.marks.season.empty() || !p.tags.television(0) ||
+	if p.marks.part == 0 || !p.marks.episode.empty() || !p.marks.season.empty() || p.tags.broadcast < 0 ||
 		p.layout.first < 0 {
 		return
 	}

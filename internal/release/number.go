@@ -96,14 +96,14 @@ var numberRules = []rule[bareNumber, int]{
 		"Silver Rail 15 [BluRay].mkv -> Silver Rail e15 episode",
 		func(b bareNumber) bool {
 			return b.closes && b.width >= 2 && !b.likeYear() &&
-				(b.in.tags.television(b.i+1) || !b.w.dotted && b.i+1 < len(b.w.tokens) && b.at(1).group >= 0)
+				(b.in.tags.broadcast > b.i || !b.w.dotted && b.i+1 < len(b.w.tokens) && b.at(1).group >= 0)
 		}, lastBefore),
 	when("last of a title without a year, before a resolution", "Silver.Rail.12.480p -> Silver Rail e12 episode",
 		func(b bareNumber) bool {
 			return b.closes && b.width == 2 && b.in.layout.yearAt < 0 && b.at(1).tag == tagResolution
 		}, lastBefore),
 	when("a last digit before a television source", "Silver Rail 7 HDTV.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool { return b.closes && b.width == 1 && b.in.tags.television(b.i+1) }, lastBefore),
+		func(b bareNumber) bool { return b.closes && b.width == 1 && b.in.tags.broadcast > b.i }, lastBefore),
 	when("a last digit after a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool { return b.closes && b.width == 1 && b.before() == "-" && !b.in.tags.media }, lastBefore),
 	when("the first of a range", "Silver Rail 1-13.mkv -> Silver Rail e1-13 batch",
@@ -152,12 +152,6 @@ var bracketRules = []rule[bareNumber, int]{
 		}, inRound),
 	when("a round bracket before the name of an episode", "銀色鉄道 (3)「夜」.ts -> 銀色鉄道 e3 episode",
 		func(b bareNumber) bool { return strings.HasPrefix(b.w.text[b.around().out:], "「") }, inRound),
-}
-
-func (p *numbered) explain() {
-	p.findNumber()
-	p.seasonInName()
-	p.readSpecials()
 }
 
 // seasonInName drops a season that is a word of the episode's own name: "Title - 05 - The 2nd Season Begins".
@@ -236,7 +230,8 @@ func (p *numbered) points(i int) int {
 	b.padded = p.w.padded(i) && b.width > 1
 	b.dash = dashGap(p.w.before(i))
 	b.closes = p.w.closesNumber(i)
-	b.year = p.nextYear(i)
+	b.year = p.layout.yearAt == i+1 || // right after it, so that the number is the title's
+		p.layout.yearAt == i+2 && p.w.classAt(i+1) == number && rangeGap(p.w.gap(i))
 	return decide(numberRules, b)
 }
 
@@ -304,9 +299,3 @@ func (p *numbered) subtitled(i int) bool {
 		return p.w.tokens[j].group >= 0 || p.w.strongAt(j)
 	})
 }
-
-func (p *numbered) nextYear(i int) bool {
-	return p.layout.yearAt == i+1 || p.layout.yearAt == i+2 && p.w.tokens[i+1].class == number && rangeGap(p.w.gap(i))
-}
-
-func (p *tagged) television(i int) bool { return p.broadcast >= i }

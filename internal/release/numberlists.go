@@ -185,24 +185,19 @@ func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, 
 	if c = last.end; !c.wordEnd() && !extends(c) && !c.tagFollows() {
 		return nil, 0, false
 	}
-	episodes := toEpisodes(numbers)
+	episodes := make([]float64, len(numbers))
+	for i, n := range numbers {
+		episodes[i] = float64(n)
+	}
 	episodes[0] += half
 	slices.Sort(episodes)
 	p.tags.version = cmp.Or(last.version, p.tags.version)
 	return episodes, c.i, true
 }
 
-func toEpisodes(numbers []int) []float64 {
-	episodes := make([]float64, len(numbers))
-	for i, n := range numbers {
-		episodes[i] = float64(n)
-	}
-	return episodes
-}
-
 // tagFollows reports whether the rest of the word is a tag: "S02E07De".
 func (c cursor) tagFollows() bool {
-	k, _ := lookup(c.text[c.i : c.i+leadingWord(c.text[c.i:])])
+	k, _ := lookup(c.word())
 	switch k.tag {
 	case tagLanguage, tagSubtitle, tagSource, tagService, tagOther, tagVideo, tagAudio:
 		return true
@@ -211,17 +206,17 @@ func (c cursor) tagFollows() bool {
 	}
 }
 
-func leadingWord(s string) int {
-	n := 0
-	for n < len(s) && wordByte(s[n]) {
-		n++
+func (c cursor) word() string {
+	to := c.i
+	for to < len(c.text) && wordByte(c.text[to]) {
+		to++
 	}
-	return n
+	return c.text[c.i:to]
 }
 
 func (c cursor) tagNext() bool {
 	c.skip(" .", 1)
-	return c.i >= len(c.text) || c.tagFollows() || heightOf(c.text[c.i:c.i+leadingWord(c.text[c.i:])]) != ""
+	return c.i >= len(c.text) || c.tagFollows() || heightOf(c.word()) != ""
 }
 
 // seasonAgain reads a season that is written again: "S01E02 - S01E03", "2x04.2x05".
@@ -286,7 +281,7 @@ var rangeEnds = []reason[nextNumber]{
 		func(n nextNumber) bool { return float64(n.value) > n.last+2000 }),
 	because("the height of a picture or a codec", "Silver Rail - 06-720.mkv -> Silver Rail e6 episode",
 		func(n nextNumber) bool {
-			return n.w.width(n.i) > 2 && float64(n.value) > n.last+100 && (usualHeight(n.w.word(n.i)) != "" || n.value/2 == 132)
+			return n.w.width(n.i) > 2 && float64(n.value) > n.last+100 && (usualHeight[n.w.word(n.i)] != "" || n.value/2 == 132)
 		}),
 	because("it is a year", "Silver Rail - 2009-2012.mkv -> Silver Rail e2009 episode",
 		func(n nextNumber) bool { return n.w.yearlike(n.i) }),

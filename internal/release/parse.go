@@ -30,7 +30,9 @@ func parse(path string, exists bool) Release {
 	}
 	base = unify(base)
 	if mirrored(base) {
-		base = mirror(base)
+		runes := []rune(base)
+		slices.Reverse(runes)
+		base = string(runes)
 	}
 	p := s.read(base, false)
 	if p.layout.year == 0 && p.marks.season.empty() && !p.tags.media && jumble(narrow(name)) {
@@ -115,12 +117,6 @@ func mirrored(s string) bool {
 		}
 	}
 	return false
-}
-
-func mirror(s string) string {
-	runes := []rune(s)
-	slices.Reverse(runes)
-	return string(runes)
 }
 
 // filmFolder matches the folder of a film in a media server's library: its title, then the year or an id, or both.

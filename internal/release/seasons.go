@@ -139,7 +139,7 @@ func markSeasonSpelled(p *marked, i int) bool {
 		return false
 	}
 	w := p.w.word(i + 1)
-	n, ok := lists().romans[upper(w)]
+	n, ok := lists().romans[strings.ToUpper(w)]
 	if !ok {
 		if n, ok = lists().cardinals[strings.ToLower(w)]; !ok || len(w) == 2 && w != "un" && w != "Un" {
 			return false
@@ -425,7 +425,7 @@ func (p *marked) specialOfSeason(i int, c cursor) bool {
 	if !c.isAny("sp", "ova", "oad") {
 		return false
 	}
-	name := upper(c.text[start:c.i])
+	name := strings.ToUpper(c.text[start:c.i])
 	n, _, ok := c.number(3)
 	if !ok || !c.wordEnd() || !p.episode.empty() {
 		return false

@@ -75,9 +75,9 @@ func (p *numbered) specialName(i int) string {
 		return v
 	}
 	if t.class == mixed {
-		return upper(letters(p.w.word(i)))
+		return strings.ToUpper(letters(p.w.word(i)))
 	}
-	return upper(withoutDigits(p.w.word(i)))
+	return strings.ToUpper(withoutDigits(p.w.word(i)))
 }
 
 type specialWord struct {
@@ -97,7 +97,7 @@ var specialRules = []rule[specialWord, bool]{
 		func(s specialWord) bool { return s.i == 0 && s.w.beside(0, 1) && s.w.classAt(1) != number }, false),
 	when("the first word", "Silver Rail/Menu.mkv -> Menu MENU extra", func(s specialWord) bool { return s.i == 0 }, true),
 	when("part of the episode's title", "Silver Rail - 05 - PV.mkv -> Silver Rail e5 episode", func(s specialWord) bool {
-		return !s.in.marks.episode.empty() && s.i >= s.in.marks.episode.to && !s.sample() && !among(s.text, "preview")
+		return !s.in.marks.episode.empty() && s.i >= s.in.marks.episode.to && s.word.value != "SAMPLE" && !among(s.text, "preview")
 	}, false),
 	when("after a dash between spaces", "Silver Rail - Menu.mkv -> Silver Rail MENU extra",
 		func(s specialWord) bool { return dashGap(s.before()) }, true),
@@ -127,8 +127,6 @@ func (s specialWord) aloneWithNumber() bool {
 	}
 	return s.w.brackets[s.group].span == span{s.i, s.i + 2}
 }
-
-func (s specialWord) sample() bool { return s.word.value == "SAMPLE" }
 
 func (s specialWord) ordinary() bool {
 	return among(s.text, "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted")
@@ -196,11 +194,4 @@ func letters(w string) string {
 
 func capitals(w string) bool {
 	return !strings.ContainsFunc(w, func(r rune) bool { return r >= 'a' && r <= 'z' })
-}
-
-func upper(w string) string {
-	if capitals(w) {
-		return w
-	}
-	return strings.ToUpper(w)
 }

@@ -23,7 +23,12 @@ func (p *titled) addTitles(from, to int) {
 		s.splitScripts(from, to)
 		return
 	}
-	p.preferLatin(mark)
+	added := p.titles[mark:] // catalogues and other files know the title in Latin letters best
+	if i := slices.IndexFunc(added, func(t Title) bool { return t.Lang == "latin" }); i > 0 {
+		latin := added[i]
+		copy(added[1:], added[:i])
+		added[0] = latin
+	}
 }
 
 func (p *titled) addTitle(from, to int) {
@@ -34,16 +39,6 @@ func (p *titled) addTitle(from, to int) {
 	known := func(t Title) bool { return t.Text == text }
 	if text != "" && len(p.titles) < maxTitles && !slices.ContainsFunc(p.titles, known) {
 		p.titles = append(p.titles, Title{Text: text, Lang: title.Script(text)})
-	}
-}
-
-// preferLatin: catalogues and other files know the title in Latin letters best.
-func (p *titled) preferLatin(mark int) {
-	added := p.titles[mark:]
-	if i := slices.IndexFunc(added, func(t Title) bool { return t.Lang == "latin" }); i > 0 {
-		t := added[i]
-		copy(added[1:], added[:i])
-		added[0] = t
 	}
 }
 
@@ -158,7 +153,8 @@ func (p splitter) addPart(from, to int) {
 		return
 	}
 	to = p.endOfPart(from, to)
-	if to-from > 1 && (p.repeatsSeason(from, to) || p.in.layout.repeatsYear(to-1)) {
+	last, year := &p.in.w.tokens[to-1], p.in.layout.year
+	if to-from > 1 && (p.repeatsSeason(from, to) || year > 0 && last.class == number && last.num == year) {
 		to--
 	}
 	p.in.addTitle(from, p.in.trimTags(from, to))
@@ -181,10 +177,6 @@ func (p splitter) endOfPart(from, to int) int {
 		}
 	}
 	return to
-}
-
-func (p *laidOut) repeatsYear(i int) bool {
-	return p.year > 0 && p.w.tokens[i].class == number && p.w.tokens[i].num == p.year
 }
 
 // repeatsSeason reports whether the title [from, to) ends with the season again: "花子君 第二季 / Hanako-kun 2".

@@ -28,7 +28,9 @@ func (s *stages) read(text string, folder bool) *titled {
 	}
 	s.laidOut.layOut()
 	s.numbered = numbered{w: w, tags: &s.tagged, marks: &s.marked, layout: &s.laidOut}
-	s.numbered.explain()
+	s.numbered.findNumber()
+	s.numbered.seasonInName()
+	s.numbered.readSpecials()
 	s.titled = titled{
 		w: w, tags: &s.tagged, marks: &s.marked, layout: &s.laidOut, numbers: &s.numbered,
 		titles: s.titled.titles[:0], firstLower: -1,

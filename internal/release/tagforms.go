@@ -22,7 +22,7 @@ func readHeight(p *tagged, i int) bool {
 	height := ""
 	switch {
 	case p.w.tokens[i].class == number:
-		if height = usualHeight(w); height != "" && !p.w.alone(i) && (p.w.gap(i) == " - " || !p.madeTag(i+1)) {
+		if height = usualHeight[w]; height != "" && !p.w.alone(i) && (p.w.gap(i) == " - " || !p.madeTag(i+1)) {
 			return false
 		}
 	case !digit(w[len(w)-1]) && !digit(w[max(len(w)-2, 0)]):
@@ -30,9 +30,9 @@ func readHeight(p *tagged, i int) bool {
 			height = "1080p"
 		}
 	case len(w) > 4 && among(w[:2], "hd", "sd", "bd"):
-		height = usualHeight(strings.TrimRight(w[2:], "piPI"))
+		height = usualHeight[strings.TrimRight(w[2:], "piPI")]
 	case len(w) > 6 && among(w[:3], "web", "dvd", "fhd", "uhd"):
-		height = usualHeight(strings.TrimRight(w[3:], "piPI"))
+		height = usualHeight[strings.TrimRight(w[3:], "piPI")]
 	default:
 		height = heightOf(w)
 	}
@@ -77,7 +77,7 @@ func heightOf(w string) string {
 	case 'x':
 		m := leadingDigits(rest)
 		if n <= 4 && (m == 3 || m == 4) && (m == len(rest) || strings.EqualFold(rest[m:], "p")) {
-			if usual := usualHeight(rest[:m]); usual != "" {
+			if usual := usualHeight[rest[:m]]; usual != "" {
 				return usual
 			}
 			return rest[:m] + "p"
@@ -86,9 +86,7 @@ func heightOf(w string) string {
 	return ""
 }
 
-func usualHeight(lines string) string { return usualHeights[lines] }
-
-var usualHeights = map[string]string{
+var usualHeight = map[string]string{
 	"2160": "2160p", "1080": "1080p", "720": "720p", "576": "576p", "540": "540p", "480": "480p",
 }
 

@@ -201,12 +201,8 @@ func dayNumber(n int) bool {
 // compactDate reports whether the number at i is a date: "140722", "20161024".
 func (p *tagged) compactDate(i int) bool {
 	n := p.w.tokens[i].num
-	year, month, day := n/10000, n/100%100, n%100
-	switch {
-	case month < 1 || month > 12 || day < 1 || day > 31:
-		return false
-	case p.w.width(i) == 6:
-		return year <= 34 && !p.w.alone(i)
+	if p.w.width(i) == 6 {
+		return dayNumber(20_000_000+n) && !p.w.alone(i)
 	}
 	return p.w.width(i) == 8 && dayNumber(n)
 }
