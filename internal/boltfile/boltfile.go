@@ -123,9 +123,8 @@ func (d *DB) Update(fn func(*bolt.Tx) error) error {
 }
 
 // Guard runs fn, which works on the database without a transaction of View or Update, as those do.
-func (d *DB) Guard(fn func() error) error { return d.judge(guarded(fn)) }
-
-func (d *DB) judge(err error) error {
+func (d *DB) Guard(fn func() error) error {
+	err := guarded(fn)
 	d.faulted = d.faulted || errors.As(err, new(*faultError))
 	if !isDamage(err) {
 		return err

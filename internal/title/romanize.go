@@ -85,8 +85,8 @@ func writeKana(b *strings.Builder, rs []rune, i int) int {
 	r := hiragana(rs[i])
 	switch {
 	case r == 'ー':
-		if v := lastVowel(b.String()); v != 0 {
-			b.WriteByte(v)
+		if s := b.String(); s != "" && strings.IndexByte("aiueo", s[len(s)-1]) >= 0 {
+			b.WriteByte(s[len(s)-1])
 		}
 		return 0
 	case r == 'っ':
@@ -130,16 +130,6 @@ func glide(syl, small string) string {
 		return head + small
 	}
 	return head + "w" + small
-}
-
-func lastVowel(s string) byte {
-	if n := len(s); n > 0 {
-		switch c := s[n-1]; c {
-		case 'a', 'i', 'u', 'e', 'o':
-			return c
-		}
-	}
-	return 0
 }
 
 func hiragana(r rune) rune {

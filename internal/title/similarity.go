@@ -47,7 +47,7 @@ func Similarity(a, b string) float64 {
 	if slices.Equal(pa.words, pb.words) {
 		return sameNumerals
 	}
-	if sameBag(pa.words, pb.words) {
+	if slices.Equal(slices.Sorted(slices.Values(pa.words)), slices.Sorted(slices.Values(pb.words))) {
 		return sameWords
 	}
 	return mostAlike * max(letters(ca, cb), overlap(pa.words, pb.words))
@@ -140,7 +140,9 @@ func split(n string) parts {
 			w = v
 		}
 		p.words = append(p.words, w)
-		p.numbers = appendNumbers(p.numbers, w)
+		for _, run := range strings.FieldsFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }) {
+			p.numbers = append(p.numbers, trimZeros(run))
+		}
 	}
 	slices.Sort(p.numbers)
 	return p
@@ -167,13 +169,6 @@ func numberOf(w string, i, n int) string {
 	return ""
 }
 
-func appendNumbers(out []string, w string) []string {
-	for _, run := range strings.FieldsFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }) {
-		out = append(out, trimZeros(run))
-	}
-	return out
-}
-
 func trimZeros(d string) string {
 	if t := strings.TrimLeft(d, "0"); t != "" {
 		return t
@@ -188,8 +183,4 @@ var romans = map[string]string{
 
 var ordinals = map[string]string{
 	"first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6", "seventh": "7",
-}
-
-func sameBag(a, b []string) bool {
-	return len(a) == len(b) && slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }

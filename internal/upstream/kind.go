@@ -199,23 +199,8 @@ func (ns *Numbers) UnmarshalJSON(b []byte) error {
 }
 
 func readSpans(b []byte) (Numbers, error) {
-	var one int
-	if json.Unmarshal(b, &one) == nil {
-		return Numbers{{one, one}}, nil
-	}
 	var spans Numbers
-	var many []int
-	if json.Unmarshal(b, &many) == nil {
-		for _, n := range many {
-			spans = append(spans, Span{n, n})
-		}
-		return spans, nil
-	}
-	var text string
-	if err := json.Unmarshal(b, &text); err != nil {
-		return nil, fmt.Errorf("nth %s: write 3, [1,4] or \"1-200\"", b)
-	}
-	for part := range strings.SplitSeq(text, ",") {
+	for part := range strings.SplitSeq(strings.Trim(string(b), `"[]`), ",") {
 		from, to, isRange := strings.Cut(part, "-")
 		first, err := strconv.Atoi(strings.TrimSpace(from))
 		last := first
@@ -223,7 +208,7 @@ func readSpans(b []byte) (Numbers, error) {
 			last, err = strconv.Atoi(strings.TrimSpace(to))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("nth %q: write 3, [1,4] or \"1-200\"", text)
+			return nil, fmt.Errorf("nth %s: write 3, [1,4] or \"1-200\"", b)
 		}
 		spans = append(spans, Span{first, last})
 	}
