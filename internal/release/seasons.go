@@ -165,10 +165,9 @@ type ordinalSeason struct {
 }
 
 var notOrdinals = []reason[ordinalSeason]{
-	because("no word for season", "Silver Rail 1-3.mkv -> Silver Rail 1-3",
-		func(o ordinalSeason) bool {
-			return o.w.roleAt(o.word) != seasonWord && o.w.roleAt(o.word) != seasonsWord
-		}),
+	because("no word for season", "Silver Rail 1-3.mkv -> Silver Rail 1-3", func(o ordinalSeason) bool {
+		return o.w.roleAt(o.word) != seasonWord && o.w.roleAt(o.word) != seasonsWord
+	}),
 	because("too far from the word", "Silver Rail 2 - Season.mkv -> Silver Rail 2 - Season", func(o ordinalSeason) bool {
 		gap := o.w.before(o.word)
 		return len(gap) > 4 || strings.HasPrefix(gap, " - ")

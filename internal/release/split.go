@@ -67,11 +67,10 @@ var cutRules = []rule[separator, cut]{
 		func(s separator) bool { return s.slash >= 0 && (s.class == cjk) != (s.at(1).class == cjk) }, tightCut),
 	when("a slash, and one side is in another script", "银色铁道 1/2.mkv -> 银色铁道 1",
 		func(s separator) bool { return s.slash >= 0 && s.wideBefore != s.wideAfter && !s.fate() }, tightCut),
-	when("a slash between two East Asian words", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode",
-		func(s separator) bool {
-			return s.slash >= 0 && s.class == cjk && s.at(1).class == cjk && s.w.width(s.i) > 3 &&
-				s.w.width(s.i+1) > 3
-		}, tightCut),
+	when("a slash between two East Asian words", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode", func(s separator) bool {
+		return s.slash >= 0 && s.class == cjk && s.at(1).class == cjk && s.w.width(s.i) > 3 &&
+			s.w.width(s.i+1) > 3
+	}, tightCut),
 	when("a slash after which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
 		func(s separator) bool { return s.slash >= 0 && s.first && s.in.repeats(s.from, s.i+1, s.to) }, tightCut),
 	when("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",

@@ -23,10 +23,9 @@ var titleEnds = []rule[titleWord, bool]{
 		}, false),
 	when("a counter of seasons inside the title", "铁道 第二季 Rail - 07.mkv -> 铁道 第二季 Rail s2 e7 episode",
 		func(t titleWord) bool { return t.tag == tagSeason && t.class == cjk && t.in.seasonInside(t.i, t.from) }, false),
-	when("a volume of a fansub release", "[Quiet] Silver Rail Vol.3.mkv -> Silver Rail",
-		func(t titleWord) bool {
-			return t.i > t.from && t.in.layout.fansub && t.in.layout.yearAt < 0 && t.volume()
-		}, true),
+	when("a volume of a fansub release", "[Quiet] Silver Rail Vol.3.mkv -> Silver Rail", func(t titleWord) bool {
+		return t.i > t.from && t.in.layout.fansub && t.in.layout.yearAt < 0 && t.volume()
+	}, true),
 	when("a version at the end", "Silver Rail v2.mkv -> Silver Rail v2", func(t titleWord) bool {
 		return t.tag == tagVersion && t.i > t.from && (t.w.closes(t.i+1) || dashGap(t.gap()))
 	}, true),
