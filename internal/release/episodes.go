@@ -16,7 +16,7 @@ func markEpisodeWord(p *marked, i int) bool {
 	if !ok || !digit(c.peek()) {
 		return false
 	}
-	if len(letters(p.w.word(i))) > 1 && markSeasonPoint(p, i, c) {
+	if len(letters(p.w.lower(i))) > 1 && markSeasonPoint(p, i, c) {
 		return true
 	}
 	episodes, end, ok := p.readEpisodes(c, "", false)
@@ -24,7 +24,7 @@ func markEpisodeWord(p *marked, i int) bool {
 		return false
 	}
 	if len(episodes) == 1 {
-		episodes, end = p.readSpacedRange(i, episodes, cursor{p.w.text, end})
+		episodes, end = p.readSpacedRange(i, episodes, cursor{p.w.lowered, end})
 	}
 	p.episode = p.take(i, end, tagEpisode)
 	p.episodes = episodes
@@ -35,15 +35,15 @@ func markEpisodeWord(p *marked, i int) bool {
 // afterEpisodeWord returns the cursor at the number after the word for episode at i: "Ep01", "E07", "Episode #7".
 func (p *marked) afterEpisodeWord(i int) (c cursor, ok bool) {
 	t := &p.w.tokens[i]
-	c = cursor{p.w.text, t.e}
+	c = cursor{p.w.lowered, t.e}
 	if t.class == mixed {
-		head := letters(p.w.word(i))
+		head := letters(p.w.lower(i))
 		c.i = t.s + len(head)
-		if strings.EqualFold(head, "e") {
+		if head == "e" {
 			return c, p.episodeLetter(i)
 		}
 		k, _ := lookup(head)
-		return c, k.role == episodeWord && !(strings.EqualFold(head, "cap") && len(p.w.word(i)) > 6)
+		return c, k.role == episodeWord && !(head == "cap" && len(p.w.word(i)) > 6)
 	}
 	if t.word.role != episodeWord && !p.countsInUnit(i) {
 		return c, false
@@ -92,16 +92,16 @@ func (c cursor) bracketedYear() bool {
 
 // episodeLetter: one digit after an E ("E7") is more often a part of a title.
 func (p *marked) episodeLetter(i int) bool {
-	w := p.w.word(i)
+	w := p.w.lower(i)
 	c := cursor{w, 1}
 	_, width, ok := c.number(5)
 	if ok && width == 1 && len(w) == 2 && len(p.w.tokens) == 1 {
 		return true // all that the name says
 	}
-	if ok && width == 1 && len(w) == 2 && w[0] == 'E' && i > 0 && p.w.closes(i+1) {
+	if ok && width == 1 && len(w) == 2 && p.w.word(i)[0] == 'E' && i > 0 && p.w.closes(i+1) {
 		return true // "Title E1"
 	}
-	return ok && width >= 2 && (c.wordEnd() || c.peek()|0x20 == 'v' || c.peek()|0x20 == 'e' || len(w) == c.i+1)
+	return ok && width >= 2 && (c.wordEnd() || c.peek() == 'v' || c.peek() == 'e' || len(w) == c.i+1)
 }
 
 // markSeasonPoint: "Episode 1.22" is season 1, episode 22.
@@ -165,7 +165,7 @@ func (p *marked) textFollows(c cursor) bool {
 
 // readChapters reads the Spanish "Cap.1903" at token i as season 19, episode 3, where the name speaks of seasons.
 func (p *marked) readChapters(i int) {
-	if len(p.seasons) != 1 || len(p.w.word(i)) < 3 || !strings.EqualFold(p.w.word(i)[:3], "cap") {
+	if len(p.seasons) != 1 || !strings.HasPrefix(p.w.lower(i), "cap") {
 		return
 	}
 	first, last := int(p.episodes[0]), int(p.episodes[len(p.episodes)-1])
@@ -189,7 +189,7 @@ func markCounted(p *marked, i int) bool {
 	if _, after, _, ok := p.ordinalAt(i); ok && after < len(p.w.tokens) {
 		word = after
 	}
-	if !lists().counted[strings.ToLower(p.w.word(word))] {
+	if !lists().counted[p.w.lower(word)] {
 		return false
 	}
 	if p.w.plainNumber(i-1) && p.w.gap(i-1) == "-" && p.w.tokens[i-1].num < t.num && t.num < maxEpisodes {
@@ -206,7 +206,7 @@ func markHash(p *marked, i int) bool {
 	if !p.episode.empty() || !strings.HasSuffix(b, "#") && !strings.HasSuffix(b, "№") && !strings.HasSuffix(b, "№ ") {
 		return false
 	}
-	episodes, end, ok := p.readEpisodes(cursor{p.w.text, p.w.tokens[i].s}, "", false)
+	episodes, end, ok := p.readEpisodes(cursor{p.w.lowered, p.w.tokens[i].s}, "", false)
 	if !ok {
 		return false
 	}
@@ -288,7 +288,7 @@ func (p *marked) markCounter(i int) {
 	}
 	to, hi := i+1, max(t.num, t.last)
 	if p.halfCounter(i) {
-		if from = i - 1; from > 0 && p.w.tokens[from-1].e == p.w.tokens[from].s && among(p.w.word(from-1), "第", "제") {
+		if from = i - 1; from > 0 && p.w.tokens[from-1].e == p.w.tokens[from].s && among(p.w.lower(from-1), "第", "제") {
 			from--
 		}
 		p.setEpisode(from, to, float64(p.w.tokens[i-1].num)+float64(t.num)/10)

@@ -86,7 +86,7 @@ func dashed(gap string) bool { return gap == "-" || dashGap(gap) }
 
 // afterGroup reports whether token i is what reposters and players put after the group.
 func (p *laidOut) afterGroup(i int) bool {
-	return p.w.before(i) == "-" && lists().reposters[strings.ToLower(p.w.word(i))] ||
+	return p.w.before(i) == "-" && lists().reposters[p.w.lower(i)] ||
 		p.w.before(i) == "." && p.w.tokens[i].word.value == "SAMPLE"
 }
 

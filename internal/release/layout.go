@@ -192,7 +192,7 @@ func (p *laidOut) numberOnly(s span) bool {
 	if p.w.tokens[s.from].tag == tagEpisode {
 		return true
 	}
-	if s.to-s.from > 1 && among(p.w.word(s.from), "tv") {
+	if s.to-s.from > 1 && p.w.lower(s.from) == "tv" {
 		s.from++
 	}
 	if !p.startsNumber(s.from) {

@@ -3,6 +3,7 @@ package release
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -44,7 +45,10 @@ const (
 )
 
 func lex(text string, folder bool, w *words) {
-	*w = words{tokens: w.tokens[:0], brackets: w.brackets[:0], text: text, folder: folder, dotted: dotted(text)}
+	*w = words{
+		tokens: w.tokens[:0], brackets: w.brackets[:0], text: text, lowered: lowerCase(text), folder: folder,
+		dotted: strings.Count(text, ".") > strings.Count(text, " "),
+	}
 	p := lexer{w}
 	p.matchBrackets()
 	current, next := -1, 0
@@ -79,8 +83,18 @@ func lex(text string, folder bool, w *words) {
 
 type lexer struct{ w *words }
 
-// dotted reports whether dots stand for spaces.
-func dotted(s string) bool { return strings.Count(s, ".") > strings.Count(s, " ") }
+// lowerCase leaves letters alone of which the lower-case form has another length.
+func lowerCase(s string) string {
+	if lower := strings.ToLower(s); len(lower) == len(s) {
+		return lower
+	}
+	return strings.Map(func(r rune) rune {
+		if lower := unicode.ToLower(r); utf8.RuneLen(lower) == utf8.RuneLen(r) {
+			return lower
+		}
+		return r
+	}, s)
+}
 
 func (p lexer) lexWord(i, group int) int {
 	text := p.w.text

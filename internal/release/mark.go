@@ -58,7 +58,7 @@ func (p *marked) spelledOrdinal(i int) bool {
 	if p.w.roleAt(i+1) != seasonWord && p.w.roleAt(i+1) != partWord {
 		return false
 	}
-	_, ok := ordinal(strings.ToLower(p.w.word(i)))
+	_, ok := ordinal(p.w.lower(i))
 	return ok
 }
 
@@ -131,13 +131,13 @@ func markCross(p *marked, i int) bool {
 		return false
 	}
 	t := p.w.tokens[i]
-	c := cursor{p.w.text, t.s}
+	c := cursor{p.w.lowered, t.s}
 	x := crossed{in: p, i: i, startsName: t.group == 0 && p.w.brackets[0].open == 0}
 	var ok bool
 	x.season, x.seasonWidth, ok = c.number(4)
 	// "02E04"
-	letterE := x.seasonWidth <= 2 && c.peek()|0x20 == 'e' && leadingDigits(c.text[min(c.i+1, len(c.text)):]) >= 2
-	if !ok || c.peek()|0x20 != 'x' && !letterE {
+	letterE := x.seasonWidth <= 2 && c.peek() == 'e' && leadingDigits(c.text[min(c.i+1, len(c.text)):]) >= 2
+	if !ok || c.peek() != 'x' && !letterE {
 		return false
 	}
 	d := c
@@ -148,7 +148,7 @@ func markCross(p *marked, i int) bool {
 		p.batch = true
 		return true
 	}
-	if d.peek()|0x20 == 'e' {
+	if d.peek() == 'e' {
 		d.i++
 	}
 	x.episode, x.episodeWidth, ok = d.number(4)
@@ -158,7 +158,7 @@ func markCross(p *marked, i int) bool {
 	}
 	episodes, end, ok := p.readEpisodes(c, p.w.text[t.s:c.i], true)
 	if !ok {
-		if x.episodeWidth < 2 || d.peek()|0x20 != 'm' { // "3x11m720p": the number ends where letters begin
+		if x.episodeWidth < 2 || d.peek() != 'm' { // "3x11m720p": the number ends where letters begin
 			return false
 		}
 		episodes, end = []float64{float64(x.episode)}, d.i
@@ -194,7 +194,7 @@ func markCount(p *marked, i int) bool {
 	case p.w.tagAt(i-1) == tagPart && p.w.roleAt(i-1) == partWord && p.w.beside(i-1, i): // "Part 3 of 6" of a serial
 		p.setEpisode(i-1, i+3, float64(n))
 		p.part = 0
-	case n == total && p.w.tokens[i].group >= 0 && n > 1 && strings.ToLower(p.w.word(i+1)) == "из": // all of them
+	case n == total && p.w.tokens[i].group >= 0 && n > 1 && p.w.lower(i+1) == "из": // all of them
 		p.setEpisodes(i, i+3, 1, n)
 	case p.w.plainNumber(i-1) && p.w.gap(i-1) == "-" && p.w.beside(i-1, i) && p.w.tokens[i-1].num < n: // "04-06 of 13"
 		p.setEpisodes(i-1, i+3, p.w.tokens[i-1].num, n)
@@ -209,7 +209,7 @@ func (p *marked) tightCount(i int) (n int, ok bool) {
 	if p.w.classAt(i) != mixed {
 		return 0, false
 	}
-	c := cursor{p.w.text, p.w.tokens[i].s}
+	c := cursor{p.w.lowered, p.w.tokens[i].s}
 	if n, _, ok = c.number(3); !ok || !c.isAny("of", "iz") {
 		return 0, false
 	}
@@ -236,7 +236,7 @@ func (p *marked) setEpisodes(from, to, lo, hi int) {
 func markPart(p *marked, i int) bool {
 	t := &p.w.tokens[i]
 	if t.class == mixed {
-		head := letters(p.w.word(i))
+		head := letters(p.w.lower(i))
 		if k, _ := lookup(head); k.role != partWord || p.w.width(i)-len(head) > 2 {
 			return false
 		}
@@ -250,7 +250,7 @@ func markPart(p *marked, i int) bool {
 	n, ok := p.w.tokens[i+1].num, p.w.tokens[i+1].class == number
 	if !ok || n <= 0 || n >= 30 {
 		if n, ok = lists().romans[p.w.word(i+1)]; !ok {
-			n, ok = lists().cardinals[strings.ToLower(p.w.word(i+1))]
+			n, ok = lists().cardinals[p.w.lower(i+1)]
 		}
 	}
 	if ok {
@@ -264,7 +264,7 @@ func markOrdinalPart(p *marked, i int) bool {
 	if !p.w.beside(i, i+1) || p.w.roleAt(i+1) != partWord || len(p.w.gap(i)) != 1 && p.w.classAt(i+1) != cjk {
 		return false
 	}
-	n, ok := ordinal(strings.ToLower(p.w.word(i)))
+	n, ok := ordinal(p.w.lower(i))
 	if !ok || p.romanceOrdinal(i) ||
 		p.w.classAt(i+2) == number && p.w.gap(i+1) != " #" && p.w.width(i+2) < 2 && len(p.w.gap(i+1)) <= 2 {
 		return false
@@ -275,7 +275,7 @@ func markOrdinalPart(p *marked, i int) bool {
 
 // markDaiPart: "Dai 2 Bu", the Japanese "second part" in Latin letters.
 func markDaiPart(p *marked, i int) bool {
-	if !p.w.beside(i-1, i+1) || !among(p.w.word(i-1), "dai") || !among(p.w.word(i+1), "bu") || p.w.tokens[i].num > 9 {
+	if !p.w.beside(i-1, i+1) || p.w.lower(i-1) != "dai" || p.w.lower(i+1) != "bu" || p.w.tokens[i].num > 9 {
 		return false
 	}
 	p.setPart(i-1, i+2, p.w.tokens[i].num)
@@ -298,7 +298,7 @@ func (p *marked) isPartOfEpisode() bool {
 	}
 	for i := range p.w.tokens {
 		if p.w.tokens[i].tag == tagPart {
-			return i >= p.episode.to && among(strings.ToLower(letters(p.w.word(i))), "part", "pt")
+			return i >= p.episode.to && among(letters(p.w.lower(i)), "part", "pt")
 		}
 	}
 	return false

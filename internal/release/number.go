@@ -42,7 +42,7 @@ var numberRules = []rule[bareNumber, int]{
 			!(b.w.dotted && b.padded && b.w.width(b.i-1) == 3)
 	}, noEpisode),
 	when("after No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16", func(b bareNumber) bool {
-		return b.i > 0 && strings.TrimRight(b.before(), " ") == "." && among(b.w.word(b.i-1), "no")
+		return b.i > 0 && strings.TrimRight(b.before(), " ") == "." && b.w.lower(b.i-1) == "no"
 	}, noEpisode),
 	when("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
 		func(b bareNumber) bool { return b.belongsToWord() }, noEpisode),
@@ -130,7 +130,7 @@ var numberRules = []rule[bareNumber, int]{
 var bracketRules = []rule[bareNumber, int]{
 	when("text before it in its bracket", "Silver Rail (1-13).mkv -> Silver Rail e1-13 batch", func(b bareNumber) bool {
 		first := b.around().from
-		return b.i != first && !(b.i == first+1 && (among(b.w.word(first), "tv") || b.w.tagAt(first) == tagSeason))
+		return b.i != first && !(b.i == first+1 && (b.w.lower(first) == "tv" || b.w.tagAt(first) == tagSeason))
 	}, noEpisode),
 	when("two digits or more in the bracket that a name begins with", "[07] Silver Rail.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
@@ -273,7 +273,7 @@ func (b bareNumber) belongsToWord() bool {
 func (p *numbered) takeNumber(i int) {
 	n, _ := p.w.unmarked(i)
 	t := p.w.tokens[i]
-	c := cursor{p.w.text[:t.e], t.s}
+	c := cursor{p.w.lowered[:t.e], t.s}
 	_, _, _ = c.number(4)
 	if version := c.suffix(); version > 0 {
 		p.tags.version = version

@@ -88,7 +88,7 @@ func (k *kind) next(before item) (n item, ok bool) {
 	if k.suffix && n.sep != "" && d.peek() == '#' && digit(d.at(1)) {
 		d.i++ // "#01-#02"
 	}
-	n.letter = d.peek() | 0x20
+	n.letter = d.peek()
 	d, n.sign = k.sign(d, n)
 	n.value, n.width, ok = d.number(k.digits)
 	n.end = d
@@ -96,7 +96,7 @@ func (k *kind) next(before item) (n item, ok bool) {
 }
 
 func letterOfSeason(c cursor, _ item) (cursor, bool) {
-	if c.peek()|0x20 != 's' || !digit(c.at(1)) {
+	if c.peek() != 's' || !digit(c.at(1)) {
 		return c, false
 	}
 	c.i++
@@ -156,7 +156,7 @@ var letterListEnds = []reason[item]{
 	because("it is far too large", "Silver Rail S01-S50.mkv -> Silver Rail s1 batch",
 		func(n item) bool { return n.value > n.last+30 && (n.sign || n.value > n.last+39) }),
 	because("letters after it", "Silver Rail S01-S02x.mkv -> Silver Rail s1 batch", func(n item) bool {
-		another := n.end.peek()|0x20 == 'e' || n.end.peek()|0x20 == 's'
+		another := n.end.peek() == 'e' || n.end.peek() == 's'
 		return !n.end.wordEnd() && !(n.sign && another)
 	}),
 	because("no S, and written otherwise", "Silver Rail S01-3.mkv -> Silver Rail s1 e3 episode",
@@ -222,7 +222,7 @@ func (c cursor) tagNext() bool {
 // seasonAgain reads a season that is written again: "S01E02 - S01E03", "2x04.2x05".
 func (c *cursor) seasonAgain(season string) bool {
 	d := *c
-	if d.peek()|0x20 == 's' {
+	if d.peek() == 's' {
 		d.i++
 		if _, _, ok := d.number(4); !ok {
 			return false
@@ -235,7 +235,7 @@ func (c *cursor) seasonAgain(season string) bool {
 		return true
 	}
 	_, width, ok := d.number(4)
-	if !ok || d.peek()|0x20 != 'x' || !digit(d.at(1)) || width > 2 && !(width == 4 && season == d.text[c.i:d.i]) {
+	if !ok || d.peek() != 'x' || !digit(d.at(1)) || width > 2 && !(width == 4 && season == d.text[c.i:d.i]) {
 		return false
 	}
 	d.i++

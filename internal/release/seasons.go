@@ -49,19 +49,19 @@ func markSeasonWord(p *marked, i int) bool {
 	return true
 }
 
-// afterSeasonWord: "Season2", "Temporada15", "SezonSO3", "Season 2", "Сезон №2".
+// afterSeasonWord: "Season2", "Temporada15", "Season 2", "Сезон №2".
 func (p *marked) afterSeasonWord(i int) (c cursor, plural, ok bool) {
 	t := &p.w.tokens[i]
-	c = cursor{p.w.text, t.e}
+	c = cursor{p.w.lowered, t.e}
 	if t.class == mixed {
-		head := letters(p.w.word(i))
+		head := letters(p.w.lower(i))
 		k, _ := lookup(head)
 		c.i = t.s + len(head)
 		return c, false, k.role == seasonWord
 	}
 	switch t.word.role {
 	case seasonWord, seasonsWord:
-		if p.w.gap(i) != "-" && among(p.w.word(i), "тв") {
+		if p.w.gap(i) != "-" && p.w.lower(i) == "тв" {
 			return c, false, false // "ТВ-2" is the second season, "ТВ 02" an episode on television
 		}
 	case seriesWord:
@@ -84,9 +84,9 @@ func (p *marked) afterSeasonWord(i int) (c cursor, plural, ok bool) {
 
 // seasonLetter reads the "S" of "Season S2", and an O that stands for a zero: "Season SO2".
 func (c *cursor) seasonLetter() {
-	if c.peek()|0x20 == 's' && (digit(c.at(1)) || c.at(1) == 'O') {
+	if c.peek() == 's' && (digit(c.at(1)) || c.at(1) == 'o') {
 		c.i++
-		if c.peek() == 'O' {
+		if c.peek() == 'o' {
 			c.i++
 		}
 	}
@@ -141,7 +141,7 @@ func markSeasonSpelled(p *marked, i int) bool {
 	w := p.w.word(i + 1)
 	n, ok := lists().romans[strings.ToUpper(w)]
 	if !ok {
-		if n, ok = lists().cardinals[strings.ToLower(w)]; !ok || len(w) == 2 && w != "un" && w != "Un" {
+		if n, ok = lists().cardinals[p.w.lower(i+1)]; !ok || len(w) == 2 && w != "un" && w != "Un" {
 			return false
 		}
 	}
@@ -174,12 +174,12 @@ var notOrdinals = []reason[ordinalSeason]{
 	}),
 	because("a version before the English word", "Silver Rail 1a Season.mkv -> Silver Rail 1a Season",
 		func(o ordinalSeason) bool {
-			return !o.plain && o.word == o.i+1 && o.in.romanceOrdinal(o.i) && among(o.text, "season")
+			return !o.plain && o.word == o.i+1 && o.in.romanceOrdinal(o.i) && o.text == "season"
 		}),
 	because("an English season takes the number after it", "Silver Rail 24 Season 1x05.mkv -> Silver Rail 24 s1 batch",
 		func(o ordinalSeason) bool {
 			next := o.word + 1
-			return o.plain && o.num != 0 && among(o.text, "season") &&
+			return o.plain && o.num != 0 && o.text == "season" &&
 				(o.w.classAt(next) == number || o.w.classAt(next) == mixed && digit(o.w.word(next)[0]))
 		}),
 	because("a number of its own after the word", "Silver Rail 5 Temporada 3.mkv -> Silver Rail 5 s3 batch",
@@ -202,7 +202,7 @@ func markOrdinalSeason(p *marked, i int) bool {
 	}
 	o := ordinalSeason{place: p.w.place(i), in: p, word: word, plain: plain}
 	if word < len(p.w.tokens) {
-		o.text = p.w.word(word)
+		o.text = p.w.lower(word)
 	}
 	if decide(notOrdinals, o) {
 		return false
@@ -215,7 +215,7 @@ func markOrdinalSeason(p *marked, i int) bool {
 // ordinalAt: "2nd", "second", "10 th", "3-й", "2ª"; plain: nothing makes the number an ordinal.
 func (p *marked) ordinalAt(i int) (n, after int, plain, ok bool) {
 	if p.w.classAt(i) != number {
-		n, ok = ordinal(strings.ToLower(p.w.word(i)))
+		n, ok = ordinal(p.w.lower(i))
 		return n, i + 1, false, ok
 	}
 	if p.w.width(i) > 2 {
@@ -223,7 +223,7 @@ func (p *marked) ordinalAt(i int) (n, after int, plain, ok bool) {
 	}
 	gap, after := p.w.gap(i), i+1
 	plain = !strings.HasPrefix(gap, "°") && !strings.HasPrefix(gap, "º") && !strings.HasPrefix(gap, "ª")
-	if i+2 < len(p.w.tokens) && len(gap) == 1 && lists().spacedEndings[strings.ToLower(p.w.word(i+1))] {
+	if i+2 < len(p.w.tokens) && len(gap) == 1 && lists().spacedEndings[p.w.lower(i+1)] {
 		after, plain = i+2, false
 	}
 	return p.w.tokens[i].num, after, plain, true
@@ -270,16 +270,16 @@ func (p *marked) romanceOrdinal(i int) bool {
 // "TitleS01E02".
 func markSeasonEpisode(p *marked, i int) bool {
 	t := p.w.tokens[i]
-	c := cursor{p.w.text, t.s}
-	first := c.peek() | 0x20
+	c := cursor{p.w.lowered, t.s}
+	first := c.peek()
 	if first != 's' && first != 't' || t.class == alpha && t.e-t.s > 2 {
 		return markGluedSeason(p, i)
 	}
 	c.i++
 	switch {
-	case (c.peek() == 'o' || c.peek() == 'O') && digit(c.at(1)): // "SO2": an O for a zero
+	case c.peek() == 'o' && digit(c.at(1)): // "SO2": an O for a zero
 		c.i++
-	case c.peek()|0x20 == 'e' && t.e-t.s == 2:
+	case c.peek() == 'e' && t.e-t.s == 2:
 		c.i++
 		c.skip(". ", len(c.text))
 	}
@@ -300,7 +300,7 @@ func markSeasonEpisode(p *marked, i int) bool {
 // episodeFollows reports whether an episode with its letter comes after the season: "T03E08", "T2 E05".
 func (c cursor) episodeFollows() bool {
 	c.skip(" .-", 3)
-	return c.peek()|0x20 == 'e' && digit(c.at(1)) || c.isAny("cap ", "ep ", "capitulo ", "capítulo ", "episodio ")
+	return c.peek() == 'e' && digit(c.at(1)) || c.isAny("cap ", "ep ", "capitulo ", "capítulo ", "episodio ")
 }
 
 // groupAtStart: "[S1 Friends]".
@@ -315,7 +315,7 @@ func markGluedSeason(p *marked, i int) bool {
 	if t.class != mixed || !p.episode.empty() {
 		return false
 	}
-	w := p.w.word(i)
+	w := p.w.lower(i)
 	for k := 1; k+3 < len(w); k++ {
 		if !digit(w[k-1]) && (markerShape(w[k:]) || k > 1 && crossShape(w[k:])) {
 			p.split(i, t.s+k)
@@ -328,12 +328,12 @@ func markGluedSeason(p *marked, i int) bool {
 // crossShape reports whether w is like "2x05".
 func crossShape(w string) bool {
 	n := leadingDigits(w)
-	return n >= 1 && n <= 2 && len(w) == n+3 && w[n]|0x20 == 'x' && allDigits(w[n+1:])
+	return n >= 1 && n <= 2 && len(w) == n+3 && w[n] == 'x' && allDigits(w[n+1:])
 }
 
 // markerShape reports whether w begins like "S01E02".
 func markerShape(w string) bool {
-	return len(w) > 5 && w[0]|0x20 == 's' && digit(w[1]) && digit(w[2]) && w[3]|0x20 == 'e' && digit(w[4]) && digit(w[5])
+	return len(w) > 5 && w[0] == 's' && digit(w[1]) && digit(w[2]) && w[3] == 'e' && digit(w[4]) && digit(w[5])
 }
 
 func (p *marked) afterSeason(i int, start cursor, season, width int) bool {
@@ -353,10 +353,10 @@ func (p *marked) afterSeason(i int, start cursor, season, width int) bool {
 		return true
 	}
 	if !c.wordEnd() {
-		if c.peek()|0x20 == 's' || c.peek()|0x20 == 'o' {
+		if c.peek() == 's' || c.peek() == 'o' {
 			return p.specialOfSeason(i, c)
 		}
-		if !p.runIntoSeason(&c) && (len(seasons) == 1 || c.peek()|0x20 != 'd') {
+		if !p.runIntoSeason(&c) && (len(seasons) == 1 || c.peek() != 'd') {
 			return false
 		}
 	}
@@ -371,11 +371,11 @@ func (p *marked) afterSeason(i int, start cursor, season, width int) bool {
 // partOfSeason passes over the part in "S01P02E05".
 func (p *marked) partOfSeason(c *cursor) {
 	d := *c
-	if d.peek()|0x20 != 'p' {
+	if d.peek() != 'p' {
 		return
 	}
 	d.i++
-	if n, _, ok := d.number(2); ok && d.peek()|0x20 == 'e' && digit(d.at(1)) {
+	if n, _, ok := d.number(2); ok && d.peek() == 'e' && digit(d.at(1)) {
 		p.part, *c = n, d
 	}
 }
@@ -396,7 +396,7 @@ func (p *marked) runIntoSeason(c *cursor) bool {
 	if d.is("extras") {
 		return d.wordEnd()
 	}
-	first := d.peek() | 0x20
+	first := d.peek()
 	if first != 'd' && first != 'p' && first != 'v' {
 		return false
 	}

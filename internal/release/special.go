@@ -7,24 +7,24 @@ import (
 
 // readNumberedExtra: "NCOP2", "NCEDv2", "OP4a", "PV2", "CM1", "SP03", "OVA3.5", "EX01".
 func readNumberedExtra(p *tagged, i int) bool {
-	w := p.w.word(i)
+	w := p.w.lower(i)
 	if p.w.dotted && p.w.before(i) == "-" && !p.w.beside(i, i+1) {
 		return false // the group of a scene name: "-CM8"
 	}
 	head := untilDigit(w)
 	n := len(head)
 	k, ok := lookup(head)
-	if !ok && n > 1 && head[n-1]|0x20 == 'v' && len(w) == n+1 {
+	if !ok && n > 1 && head[n-1] == 'v' && len(w) == n+1 {
 		head = head[:n-1]
 		k, _ = lookup(head)
 	}
 	if k.tag != tagExtra && k.tag != tagSpecial || n > 8 || len(w)-n > 4 {
-		if !among(head, "ex") || len(w)-len(head) != 2 {
+		if head != "ex" || len(w)-len(head) != 2 {
 			return false
 		}
 		k = kw{tag: tagSpecial, value: "EX"}
 	}
-	if among(head, "op", "ed") && !capitals(head) {
+	if among(head, "op", "ed") && !capitals(p.w.word(i)[:n]) {
 		return false
 	}
 	k.weak = false
@@ -66,7 +66,7 @@ func (p *words) added(i int) bool {
 func (p *numbered) endsWithSpecial(i int) bool {
 	t := &p.w.tokens[i]
 	return t.tag == tagEdition && t.weak && i > 0 && t.group < 0 && p.marks.episode.empty() && dashGap(p.w.before(i)) &&
-		p.w.closes(i+1) && among(p.w.word(i), "special")
+		p.w.closes(i+1) && p.w.lower(i) == "special"
 }
 
 func (p *numbered) specialName(i int) string {
@@ -75,15 +75,14 @@ func (p *numbered) specialName(i int) string {
 		return v
 	}
 	if t.class == mixed {
-		return strings.ToUpper(letters(p.w.word(i)))
+		return strings.ToUpper(letters(p.w.lower(i)))
 	}
 	return strings.ToUpper(withoutDigits(p.w.word(i)))
 }
 
 type specialWord struct {
 	place
-	in   *numbered
-	text string
+	in *numbered
 }
 
 var specialRules = []rule[specialWord, bool]{
@@ -92,12 +91,12 @@ var specialRules = []rule[specialWord, bool]{
 	when("in a bracket with others", "[组][银色铁道 PV][07][1080p] -> 银色铁道 PV e7 episode",
 		func(s specialWord) bool { return s.group >= 0 }, false),
 	when("two letters that are not in capitals", "Silver Rail Ed.mkv -> Silver Rail Ed",
-		func(s specialWord) bool { return among(s.text, "op", "ed", "pv", "cm", "sp") && !capitals(s.text) }, false),
+		func(s specialWord) bool { return among(s.lower(), "op", "ed", "pv", "cm", "sp") && !capitals(s.text()) }, false),
 	when("the first word, and a title follows", "Trailer Park.mkv -> Trailer Park",
 		func(s specialWord) bool { return s.i == 0 && s.w.beside(0, 1) && s.w.classAt(1) != number }, false),
 	when("the first word", "Silver Rail/Menu.mkv -> Menu MENU extra", func(s specialWord) bool { return s.i == 0 }, true),
 	when("part of the episode's title", "Silver Rail - 05 - PV.mkv -> Silver Rail e5 episode", func(s specialWord) bool {
-		return !s.in.marks.episode.empty() && s.i >= s.in.marks.episode.to && s.word.value != "SAMPLE" && !among(s.text, "preview")
+		return !s.in.marks.episode.empty() && s.i >= s.in.marks.episode.to && s.word.value != "SAMPLE" && s.lower() != "preview"
 	}, false),
 	when("after a dash between spaces", "Silver Rail - Menu.mkv -> Silver Rail MENU extra",
 		func(s specialWord) bool { return dashGap(s.before()) }, true),
@@ -113,7 +112,7 @@ var specialRules = []rule[specialWord, bool]{
 		func(s specialWord) bool { return s.ordinary() }, false),
 	when("a word of a title, and not a fansub release", "Silver Rail Menu.mkv -> Silver Rail Menu",
 		func(s specialWord) bool {
-			return !s.in.layout.fansub && len(s.text) > 3 && s.before() != "-" && !s.at(-1).strong() &&
+			return !s.in.layout.fansub && len(s.text()) > 3 && s.before() != "-" && !s.at(-1).strong() &&
 				!(s.in.tags.media && s.i+1 == len(s.w.tokens))
 		}, false),
 	when("before an end or a tag", "Silver Rail PV.mkv -> Silver Rail PV extra",
@@ -129,11 +128,11 @@ func (s specialWord) aloneWithNumber() bool {
 }
 
 func (s specialWord) ordinary() bool {
-	return among(s.text, "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted")
+	return among(s.lower(), "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted")
 }
 
 func (p *numbered) plainSpecial(i int) bool {
-	return decide(specialRules, specialWord{p.w.place(i), p, p.w.word(i)})
+	return decide(specialRules, specialWord{p.w.place(i), p})
 }
 
 func (p *words) closes(i int) bool {
@@ -144,7 +143,7 @@ func (p *words) closes(i int) bool {
 }
 
 func (p *numbered) numberOfSpecial(i int) {
-	w := p.w.word(i)
+	w := p.w.lower(i)
 	head := untilDigit(w)
 	if !p.marks.episode.empty() && (!p.bare || p.marks.episode.from > i+2) ||
 		p.w.tokens[i].tag == tagExtra && utf8.RuneCountInString(letters(w)) > 4 {
@@ -186,7 +185,7 @@ func untilDigit(w string) string {
 // letters returns w up to its first digit, without the "v" of a version.
 func letters(w string) string {
 	head := untilDigit(w)
-	if n := len(head); n > 2 && n < len(w) && head[n-1]|0x20 == 'v' {
+	if n := len(head); n > 2 && n < len(w) && head[n-1] == 'v' {
 		return head[:n-1]
 	}
 	return head

@@ -87,7 +87,7 @@ func (s separator) spaced() bool {
 }
 
 // fate reports whether the slash belongs to a title that is always written with one: "Fate/stay night".
-func (s separator) fate() bool { return among(s.w.word(s.i), "fate") }
+func (s separator) fate() bool { return s.lower() == "fate" }
 
 // splitSlash cuts at " / " or " | ", or at every slash when the scripts on its sides differ.
 func (p splitter) splitSlash(from, to int) bool {
@@ -136,7 +136,7 @@ func (p *titled) repeats(from, mid, to int) bool {
 		return false
 	}
 	for i := from; i < mid; i++ {
-		if !strings.EqualFold(p.w.word(i), p.w.word(mid+i-from)) {
+		if p.w.lower(i) != p.w.lower(mid+i-from) {
 			return false
 		}
 	}
@@ -193,7 +193,7 @@ func (p splitter) splitAKA(from, to int) bool {
 		switch {
 		case p.in.w.roleAt(i) == akaWord && p.in.w.beside(i, from):
 			n = 1
-		case i+3 < to && among(p.in.w.word(i), "a") && among(p.in.w.word(i+1), "k") && among(p.in.w.word(i+2), "a") &&
+		case i+3 < to && p.in.w.lower(i) == "a" && p.in.w.lower(i+1) == "k" && p.in.w.lower(i+2) == "a" &&
 			p.in.w.gap(i) == ".":
 			n = 3
 		default:
@@ -257,7 +257,7 @@ func (p splitter) subtitleCloses(from, cut int) bool {
 // partsOnly reports whether tokens [from, to) say a part or the last season and no title: "Part.2", "Final Season".
 func (p splitter) partsOnly(from, to int) bool {
 	return !p.in.w.some(span{from, to}, func(i int) bool {
-		return p.in.w.tagAt(i) != tagPart && p.in.w.roleAt(i) != seasonWord && !among(p.in.w.word(i), "final")
+		return p.in.w.tagAt(i) != tagPart && p.in.w.roleAt(i) != seasonWord && p.in.w.lower(i) != "final"
 	})
 }
 
@@ -302,7 +302,7 @@ func (p splitter) turn(from, to int) (at int) {
 
 func (p splitter) again(i, to int) bool {
 	_, numeral := lists().romans[p.in.w.word(i)]
-	same := func(k int) bool { return strings.EqualFold(p.in.w.word(i), p.in.w.word(k)) }
+	same := func(k int) bool { return p.in.w.lower(i) == p.in.w.lower(k) }
 	return numeral || p.in.w.some(span{i + 1, to}, same)
 }
 

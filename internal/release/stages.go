@@ -41,8 +41,9 @@ func (s *stages) read(text string, folder bool) *titled {
 
 type words struct {
 	text     string
-	folder   bool // the text is a folder's name: a number at its end is part of the title
-	dotted   bool // dots stand for spaces
+	lowered  string // the text in lower case, as long as it is
+	folder   bool   // the text is a folder's name: a number at its end is part of the title
+	dotted   bool   // dots stand for spaces
 	tokens   []token
 	brackets []bracket
 	steps    int // work done so far; a test holds it to grow with the length only

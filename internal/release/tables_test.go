@@ -163,8 +163,8 @@ func TestEveryWordHasOneMeaning(t *testing.T) {
 			if first := seen[w]; first != "" {
 				t.Errorf("%q stands in [%s] and in [%s %s]", w, first, s.Kind, s.Value)
 			}
-			if w != strings.ToLower(w) || len(w) > maxWord {
-				t.Errorf("%q is never looked up: it is not in lower case, or longer than %d bytes", w, maxWord)
+			if w != strings.ToLower(w) {
+				t.Errorf("%q is never looked up: it is not in lower case", w)
 			}
 			seen[w] = s.Kind + " " + s.Value
 		}

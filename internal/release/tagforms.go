@@ -18,7 +18,7 @@ func readChecksum(p *tagged, i int) bool {
 
 // readHeight: "1080p", "720i", "1080p25", "1920x1080", "HD720", "1o8op", "1080" among tags.
 func readHeight(p *tagged, i int) bool {
-	w := p.w.word(i)
+	w := p.w.lower(i)
 	height := ""
 	switch {
 	case p.w.tokens[i].class == number:
@@ -26,13 +26,13 @@ func readHeight(p *tagged, i int) bool {
 			return false
 		}
 	case !digit(w[len(w)-1]) && !digit(w[max(len(w)-2, 0)]):
-		if strings.EqualFold(w, "1o8op") {
+		if w == "1o8op" {
 			height = "1080p"
 		}
 	case len(w) > 4 && among(w[:2], "hd", "sd", "bd"):
-		height = usualHeight[strings.TrimRight(w[2:], "piPI")]
+		height = usualHeight[strings.TrimRight(w[2:], "pi")]
 	case len(w) > 6 && among(w[:3], "web", "dvd", "fhd", "uhd"):
-		height = usualHeight[strings.TrimRight(w[3:], "piPI")]
+		height = usualHeight[strings.TrimRight(w[3:], "pi")]
 	default:
 		height = heightOf(w)
 	}
@@ -49,9 +49,8 @@ func readPair(p *tagged, i int) bool {
 	if !p.w.beside(i, i+1) || len(p.w.gap(i)) > 1 {
 		return false
 	}
-	pairs, _ := find(lists().pairs, p.w.word(i))
-	for _, c := range pairs {
-		if c.kw.weak && p.w.gap(i) != "-" || !strings.EqualFold(c.tail, p.w.word(i+1)) {
+	for _, c := range lists().pairs[p.w.lower(i)] {
+		if c.kw.weak && p.w.gap(i) != "-" || c.tail != p.w.lower(i+1) {
 			continue
 		}
 		p.w.set(i, i+2, c.kw.tag)
@@ -69,14 +68,14 @@ func heightOf(w string) string {
 		return ""
 	}
 	rest := w[n+1:]
-	switch w[n] | 0x20 {
+	switch w[n] {
 	case 'p', 'i':
 		if len(rest) <= 2 && leadingDigits(rest) == len(rest) {
-			return strings.ToLower(w[:n+1])
+			return w[:n+1]
 		}
 	case 'x':
 		m := leadingDigits(rest)
-		if n <= 4 && (m == 3 || m == 4) && (m == len(rest) || strings.EqualFold(rest[m:], "p")) {
+		if n <= 4 && (m == 3 || m == 4) && (m == len(rest) || rest[m:] == "p") {
 			if usual := usualHeight[rest[:m]]; usual != "" {
 				return usual
 			}
@@ -95,7 +94,7 @@ func (p *tagged) madeTag(i int) bool {
 	if i >= len(p.w.tokens) {
 		return false
 	}
-	k, _ := lookup(p.w.word(i))
+	k, _ := lookup(p.w.lower(i))
 	if k.weak {
 		return k.tag == tagSource && k.value != "TV" && p.w.width(i) == 3
 	}
@@ -104,14 +103,14 @@ func (p *tagged) madeTag(i int) bool {
 
 // readQuantity: "700MB", "1.46Gb", "10 bit", "60fps", "6ch", "2CD", "384kbit", "35mm".
 func readQuantity(p *tagged, i int) bool {
-	w := p.w.word(i)
+	w := p.w.lower(i)
 	n := leadingDigits(w)
 	last := i
 	switch {
 	case n == 0:
 		return false
 	case n < len(w):
-		if !lists().quantities[strings.ToLower(w[n:])] {
+		if !lists().quantities[w[n:]] {
 			return false
 		}
 	default:
@@ -132,13 +131,13 @@ func (p *tagged) spacedUnit(i int) bool {
 	if gap := p.w.gap(i); gap != " " && gap != "-" && gap != "" {
 		return false
 	}
-	unit := p.w.word(i + 1)
+	unit := p.w.lower(i + 1)
 	return among(unit, "bit", "bits", "kbps", "mbps") || p.w.tokens[i].group >= 0 && among(unit, "mb", "gb")
 }
 
 // readAudioChannels: "AAC2.0", "DD51", "DDP5", "TrueHD5", "FLACx2"; "DTS-HD" comes as two words.
 func readAudioChannels(p *tagged, i int) bool {
-	w := p.w.word(i)
+	w := p.w.lower(i)
 	head := withoutDigits(w)
 	n := len(head)
 	if n == len(w) || n < 2 || len(w)-n > 2 {
@@ -146,7 +145,7 @@ func readAudioChannels(p *tagged, i int) bool {
 	}
 	k, _ := lookup(head)
 	if k.tag != tagAudio {
-		if n <= 3 || head[n-1]|0x20 != 'x' {
+		if n <= 3 || head[n-1] != 'x' {
 			return false
 		}
 		if k, _ = lookup(head[:n-1]); k.tag != tagAudio && k.tag != tagSubtitle {
@@ -173,7 +172,7 @@ func (p *tagged) tagChannels(i int) {
 	if i+1 >= len(p.w.tokens) || len(p.w.gap(i)) != 1 {
 		return
 	}
-	low := p.w.word(i + 1) // "1", "1ch"
+	low := p.w.lower(i + 1) // "1", "1ch"
 	if strings.IndexByte("1256789", first) < 0 || low[0] < '0' || low[0] > '2' ||
 		len(low) > 1 && !among(low[1:], "ch", "x") {
 		return
@@ -186,8 +185,8 @@ func (p *tagged) tagChannels(i int) {
 
 // readVersion: "v2", "V3"; not the "v2" inside "07v2", which is part of its token.
 func readVersion(p *tagged, i int) bool {
-	w := p.w.word(i)
-	if len(w) > 3 || w[0]|0x20 != 'v' || !allDigits(w[1:]) {
+	w := p.w.lower(i)
+	if len(w) > 3 || w[0] != 'v' || !allDigits(w[1:]) {
 		return false
 	}
 	p.w.set(i, i+1, tagVersion)
@@ -199,7 +198,7 @@ func readVersion(p *tagged, i int) bool {
 
 // readDisc: "CD1", "DVD9", "BOX7", "Disc2", "Vol3".
 func readDisc(p *tagged, i int) bool {
-	w := p.w.word(i)
+	w := p.w.lower(i)
 	head := withoutDigits(w)
 	switch n := len(w) - len(head); {
 	case n == 0 && len(w) != 4:
@@ -222,13 +221,13 @@ func readDisc(p *tagged, i int) bool {
 // readSite: "www.site.com", "site.com" at the start or alone in a bracket.
 func readSite(p *tagged, i int) bool {
 	to := 0
-	if among(p.w.word(i), "www") {
+	if p.w.lower(i) == "www" {
 		to = p.endOfSite(i)
 		if i == 1 && to > 0 && p.w.classAt(0) == cjk && p.w.gap(0) == "" { // "银色电影www.site.com"
 			p.w.set(0, 1, tagSite)
 		}
 	} else if p.w.beside(i, i+1) && p.w.gap(i) == "." && p.siteAlone(i) &&
-		lists().domains[strings.ToLower(p.w.word(i+1))] {
+		lists().domains[p.w.lower(i+1)] {
 		to = i + 2
 	}
 	if to == 0 {
@@ -241,7 +240,7 @@ func readSite(p *tagged, i int) bool {
 func (p *tagged) endOfSite(i int) int {
 	j := i + 1
 	if i <= 1 && p.w.dotted && p.w.beside(i, i+3) && p.w.gap(i+2) == "." && p.w.tokens[i].group < 0 &&
-		lists().domains[strings.ToLower(p.w.word(i+2))] {
+		lists().domains[p.w.lower(i+2)] {
 		return i + 3 // "www.site.com.Title"
 	}
 	for p.w.beside(i, j) && !dashGap(p.w.gap(j-1)) && j-i < 5 && !strings.ContainsAny(p.w.gap(j-1), "])】") {
@@ -263,10 +262,10 @@ func (p *tagged) siteAlone(i int) bool {
 
 // "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265", "{tvdb-1}", "[anidb-1]", "[tt0061265]"
 func readCatalogueID(p *tagged, i int) bool {
-	if p.w.width(i) < len("tmdb") || strings.IndexByte("tia", p.w.word(i)[0]|0x20) < 0 {
+	if p.w.width(i) < len("tmdb") || strings.IndexByte("tia", p.w.lower(i)[0]) < 0 {
 		return false // most words can't be one, and this is quick
 	}
-	w := strings.ToLower(p.w.word(i))
+	w := p.w.lower(i)
 	if p.w.tokens[i].group >= 0 && len(w) >= 9 && imdbID(w) {
 		p.setID(i, i+1, ID{Source: "imdb", Value: w})
 		return true
@@ -277,7 +276,7 @@ func readCatalogueID(p *tagged, i int) bool {
 	}
 	j := i + 1
 	if idGap(p.w.gap(i)) && j < len(p.w.tokens) {
-		switch k := strings.ToLower(p.w.word(j)); k {
+		switch k := p.w.lower(j); k {
 		case "tv", "movie":
 			id.Kind = k
 			j++
@@ -288,7 +287,7 @@ func readCatalogueID(p *tagged, i int) bool {
 	if !p.w.beside(i, j) || !idGap(p.w.gap(j-1)) {
 		return false
 	}
-	id.Value = strings.ToLower(p.w.word(j))
+	id.Value = p.w.lower(j)
 	switch {
 	case id.Source == "imdb" && imdbID(id.Value):
 	case p.w.tokens[j].class != number:

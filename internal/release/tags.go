@@ -49,7 +49,7 @@ func (p *tagged) lookUp(i int) {
 	if t.class == cjk { // which has no lower case
 		k, ok = lists().words[p.w.word(i)]
 	} else {
-		k, ok = lookup(p.w.word(i))
+		k, ok = lookup(p.w.lower(i))
 	}
 	if ok {
 		t.word, t.tag, t.weak = k, k.tag, k.weak

@@ -198,7 +198,6 @@ func (p *words) enclosing(i, home int) int {
 type endWord struct {
 	place
 	in     *titled
-	text   string
 	from   int  // the first word of the title
 	year   bool // the year comes right after the title
 	marker bool // a season or episode does
@@ -215,39 +214,39 @@ var staysInTitle = []reason[endWord]{
 			e.tag != tagExtra && e.tag != tagSpecial && e.tag != tagBatch
 	}),
 	because("after an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
-		func(e endWord) bool { return e.i-1 == e.from && lists().articles[strings.ToLower(e.w.word(e.from))] }),
+		func(e endWord) bool { return e.i-1 == e.from && lists().articles[e.w.lower(e.from)] }),
 	because("a language before the year, the season or the episode",
 		"The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
 		func(e endWord) bool { return e.tag == tagLanguage && (e.year || e.marker) && !e.shoutsLanguage() }),
 	because("a short language alone, written like the title", "Silver Rail Vie [1080p].mkv -> Silver Rail Vie",
 		func(e endWord) bool {
-			return e.tag == tagLanguage && len(e.text) <= 3 && !e.in.shouts(e.i) && !e.amongItsKind()
+			return e.tag == tagLanguage && len(e.text()) <= 3 && !e.in.shouts(e.i) && !e.amongItsKind()
 		}),
 	because("a country before the year, or in lower case", "The Last of Us S02E05.mkv -> The Last of Us s2 e5 episode",
-		func(e endWord) bool { return e.tag == tagCountry && (e.year || !capitals(e.text)) }),
+		func(e endWord) bool { return e.tag == tagCountry && (e.year || !capitals(e.text())) }),
 	because("a word that titles have too, written like the title",
 		"Silver.Rail.Line.S02E05.1080p.WEB-QUIET -> Silver Rail Line s2 e5 episode",
 		func(e endWord) bool {
-			small := e.tag == tagOther && len(e.text) > 2 && e.text == strings.ToLower(e.text)
+			small := e.tag == tagOther && len(e.text()) > 2 && e.text() == e.lower()
 			return e.word.common && !e.in.shouts(e.i) && !e.amongItsKind() && !small
 		}),
 	because("a source or a remark among spaces, written like the title",
 		"Silver Rail Web [1080p].mkv -> Silver Rail Web", func(e endWord) bool {
-			return !e.w.dotted && (e.tag == tagSource && !capitals(e.text) || e.tag == tagOther && !e.in.shouts(e.i))
+			return !e.w.dotted && (e.tag == tagSource && !capitals(e.text()) || e.tag == tagOther && !e.in.shouts(e.i))
 		}),
 	because("TV", "Silver Rail TV [1080p].mkv -> Silver Rail TV",
-		func(e endWord) bool { return e.tag == tagSource && e.text == "TV" && !dashGap(e.before()) }),
+		func(e endWord) bool { return e.tag == tagSource && e.text() == "TV" && !dashGap(e.before()) }),
 	because("a technical word in lower case, or a service not in capitals of its own",
 		"Silver Rail Max S02E05.mkv -> Silver Rail Max s2 e5 episode", func(e endWord) bool {
-			return e.tag == tagTech && !capitals(e.text) || e.tag == tagService && !e.in.shouts(e.i)
+			return e.tag == tagTech && !capitals(e.text()) || e.tag == tagService && !e.in.shouts(e.i)
 		}),
 	because("a word for extras or specials inside the title", "Silver Rail Menu.mkv -> Silver Rail Menu",
 		func(e endWord) bool {
 			return (e.tag == tagExtra || e.tag == tagSpecial) && !e.in.numbers.plainSpecial(e.i) &&
-				!(e.in.tags.media && e.ended && among(e.text, "extras"))
+				!(e.in.tags.media && e.ended && e.lower() == "extras")
 		}),
 	because("3D or 2D before the year or the end", "Silver Rail 3D (2009) [1080p].mkv -> Silver Rail 3D y2009 movie",
-		func(e endWord) bool { return among(e.text, "3d", "2d") && (e.at(1).tag == tagYear || !e.ended) }),
+		func(e endWord) bool { return among(e.lower(), "3d", "2d") && (e.at(1).tag == tagYear || !e.ended) }),
 	because("a word for batches before one bare episode",
 		"Silver Rail Collection - 05.mkv -> Silver Rail Collection e5 episode",
 		func(e endWord) bool {
@@ -263,7 +262,7 @@ func (p *titled) trimTags(from, to int) int {
 		ended: p.w.tagAt(to) != none && p.w.tokens[to].group == home,
 	}
 	if to < len(p.w.tokens) && p.anniversary(from, to) ||
-		to-1 > from && p.w.tagAt(to) == tagEdition && among(p.w.word(to-1), "the") {
+		to-1 > from && p.w.tagAt(to) == tagEdition && p.w.lower(to-1) == "the" {
 		to--
 	}
 	for to > from+1 {
@@ -272,7 +271,7 @@ func (p *titled) trimTags(from, to int) int {
 			to--
 			continue
 		}
-		end.place, end.text = p.w.place(to-1), p.w.word(to-1)
+		end.place = p.w.place(to - 1)
 		if !t.weak || t.group != home && p.w.enclosing(to-1, home) >= 0 || decide(staysInTitle, end) {
 			return to
 		}
@@ -280,7 +279,7 @@ func (p *titled) trimTags(from, to int) int {
 		if p.anniversary(from, to) {
 			to--
 		}
-		if to-1 > from && among(p.w.word(to-1), "the") {
+		if to-1 > from && p.w.lower(to-1) == "the" {
 			to--
 		}
 	}
@@ -289,16 +288,16 @@ func (p *titled) trimTags(from, to int) int {
 
 // anniversary reports whether token at and the word before it say which anniversary it is: "20th Anniversary".
 func (p *titled) anniversary(from, at int) bool {
-	if at-1 <= from || !strings.EqualFold(p.w.word(at), "anniversary") {
+	if at-1 <= from || p.w.lower(at) != "anniversary" {
 		return false
 	}
-	_, ok := ordinal(strings.ToLower(p.w.word(at - 1)))
+	_, ok := ordinal(p.w.lower(at - 1))
 	return ok
 }
 
 // shoutsLanguage reports whether w is in capitals as a tag is; a short one has another language before it.
 func (e endWord) shoutsLanguage() bool {
-	return e.in.shouts(e.i) && (len(e.text) > 2 || e.at(-1).tag == tagLanguage)
+	return e.in.shouts(e.i) && (len(e.text()) > 2 || e.at(-1).tag == tagLanguage)
 }
 
 func (e endWord) amongItsKind() bool {

@@ -57,7 +57,7 @@ func (p *titled) quotedTitle() (after int) {
 	if !strings.Contains(p.w.text, "「") && !strings.Contains(p.w.text, "『") {
 		return len(p.w.tokens)
 	}
-	for i := p.layout.first; i+1 < len(p.w.tokens) && lists().works[strings.ToLower(p.w.word(i))]; i++ {
+	for i := p.layout.first; i+1 < len(p.w.tokens) && lists().works[p.w.lower(i)]; i++ {
 		for _, q := range [...][2]string{{"「", "」"}, {"『", "』"}} {
 			if !strings.HasPrefix(strings.TrimLeft(p.w.gap(i), " "), q[0]) {
 				continue
@@ -112,7 +112,7 @@ func (p *titled) titleWithoutCount() {
 func (p *titled) shortForm() bool {
 	return p.w.dotted && p.layout.group == "" && p.tags.media && p.end-p.layout.first > 1 &&
 		p.w.gap(p.layout.first) == "-" &&
-		p.w.tokens[p.layout.first].s == 0 && p.w.text == strings.ToLower(p.w.text)
+		p.w.tokens[p.layout.first].s == 0 && p.w.text == p.w.lowered
 }
 
 // splitNumbered cuts "003. Title - Episode's Name" at the dash.

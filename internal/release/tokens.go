@@ -11,7 +11,8 @@ type span struct{ from, to int }
 func (s span) empty() bool      { return s.from >= s.to }
 func (s span) holds(i int) bool { return s.from <= i && i < s.to }
 
-func (p *words) word(i int) string { return p.text[p.tokens[i].s:p.tokens[i].e] }
+func (p *words) word(i int) string  { return p.text[p.tokens[i].s:p.tokens[i].e] }
+func (p *words) lower(i int) string { return p.lowered[p.tokens[i].s:p.tokens[i].e] }
 
 // at returns token i, or noToken if there is none.
 func (p *words) at(i int) *token {
@@ -40,6 +41,8 @@ func (p place) at(distance int) *token { return p.w.at(p.i + distance) }
 
 func (p place) gap() string    { return p.w.gap(p.i) }
 func (p place) before() string { return p.w.before(p.i) }
+func (p place) text() string   { return p.w.word(p.i) }
+func (p place) lower() string  { return p.w.lower(p.i) }
 
 func (p *words) tagAt(i int) tag     { return p.at(i).tag }
 func (p *words) classAt(i int) class { return p.at(i).class }
@@ -88,7 +91,7 @@ func (p *words) unmarked(i int) (int, bool) {
 	if t.class != mixed {
 		return 0, false
 	}
-	c := cursor{p.text[:t.e], t.s}
+	c := cursor{p.lowered[:t.e], t.s}
 	n, _, ok := c.number(4)
 	if !ok {
 		return 0, false
@@ -134,7 +137,7 @@ func (p *words) closesNumber(i int) bool {
 	switch {
 	case t.tag == none, t.tag == tagSeason && t.class != cjk:
 		return false
-	case !t.weak, t.tag == tagEnd, t.tag == tagBatch && among(p.word(j), "complete"):
+	case !t.weak, t.tag == tagEnd, t.tag == tagBatch && p.lower(j) == "complete":
 		return true
 	}
 	return p.onlyTags(j, i+16)
@@ -171,7 +174,7 @@ func (p *words) alone(i int) bool {
 	return g >= 0 && p.brackets[g].to-p.brackets[g].from == 1
 }
 
-// cursor walks the text of a marker byte by byte, across the words of the lexer: a marker has its own syntax.
+// cursor walks the lower-case text of a marker byte by byte, across the words of the lexer: a marker has its own syntax.
 type cursor struct {
 	text string
 	i    int
@@ -197,14 +200,10 @@ func (c *cursor) number(limit int) (value, width int, ok bool) {
 	return value, width, true
 }
 
-// is reads s in any case; a space in s stands for a dot too.
+// is reads s; a space in s stands for a dot too.
 func (c *cursor) is(s string) bool {
 	for k := range len(s) {
-		b := c.at(k)
-		if letter(b) {
-			b |= 0x20
-		}
-		if b != s[k] && !(s[k] == ' ' && b == '.') {
+		if b := c.at(k); b != s[k] && !(s[k] == ' ' && b == '.') {
 			return false
 		}
 	}
@@ -236,7 +235,7 @@ func (c *cursor) joinWord() role {
 	if d.skip(" .", 1) < spaces {
 		return noRole
 	}
-	if sign := d.peek() | 0x20; !digit(d.peek()) && !((sign == 's' || sign == 'e') && digit(d.at(1))) {
+	if sign := d.peek(); !digit(d.peek()) && !((sign == 's' || sign == 'e') && digit(d.at(1))) {
 		return noRole
 	}
 	*c = d
@@ -279,7 +278,7 @@ func (c *cursor) episodeSign(more bool) bool {
 // plainEnd reports whether a number without a sign may end at c: not "720p", not a date.
 func plainEnd(c cursor) bool {
 	if !c.wordEnd() {
-		if c.peek()|0x20 != 'v' {
+		if c.peek() != 'v' {
 			return false
 		}
 		c.i++
@@ -296,7 +295,7 @@ func plainEnd(c cursor) bool {
 }
 
 func extends(c cursor) bool {
-	return (c.peek()|0x20 == 'e' || c.peek()|0x20 == 'x') && digit(c.at(1))
+	return (c.peek() == 'e' || c.peek() == 'x') && digit(c.at(1))
 }
 
 func (c *cursor) fraction(v *float64) {
@@ -312,10 +311,10 @@ func (c *cursor) fraction(v *float64) {
 // suffix: "v2", a part letter, "END", "TV", "rev", "EX". It returns the version, 0 when there is none.
 func (c *cursor) suffix() (version int) {
 	d := *c
-	switch d.peek() | 0x20 {
+	switch d.peek() {
 	case 'v':
 		d.i++
-		if v, _, ok := d.number(1); ok && (d.wordEnd() || d.peek()|0x20 == 'e') {
+		if v, _, ok := d.number(1); ok && (d.wordEnd() || d.peek() == 'e') {
 			*c = d
 			return v
 		}

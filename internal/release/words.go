@@ -164,37 +164,12 @@ var roleNames = map[string]role{
 	"aka": akaWord,
 }
 
-func among(w string, words ...string) bool {
-	for _, v := range words {
-		if len(v) == len(w) && strings.EqualFold(v, w) {
-			return true
-		}
-	}
-	return false
-}
+func among(w string, words ...string) bool { return slices.Contains(words, w) }
 
-const maxWord = 24
-
-func lookup(w string) (kw, bool) { return find(lists().words, w) }
-
-func find[V any](in map[string]V, w string) (v V, ok bool) {
-	if len(w) > maxWord {
-		return v, false
-	}
-	var small [maxWord]byte
-	for i := range len(w) {
-		c := w[i]
-		if c >= utf8.RuneSelf {
-			v, ok = in[strings.ToLower(w)]
-			return v, ok
-		}
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		small[i] = c
-	}
-	v, ok = in[string(small[:len(w)])]
-	return v, ok
+// lookup takes a word in lower case.
+func lookup(w string) (kw, bool) {
+	k, ok := lists().words[w]
+	return k, ok
 }
 
 // ordinal returns the value of a lower-case "2nd", "second", "10º".
