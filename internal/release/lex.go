@@ -64,7 +64,10 @@ func lex(text string, folder bool, w *words) {
 			current = next
 			next++
 		}
-		r, size := utf8.DecodeRuneInString(text[i:])
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
+		}
 		switch {
 		case isCJK(r):
 			i = p.lexCJK(i, current)
@@ -101,11 +104,15 @@ func (p lexer) lexWord(i, group int) int {
 	j, digits, letters := i, 0, 0
 loop:
 	for j < len(text) {
-		r, size := utf8.DecodeRuneInString(text[j:])
+		c := text[j]
+		r, size := rune(c), 1
+		if c >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[j:])
+		}
 		switch {
-		case r < utf8.RuneSelf && digit(byte(r)):
+		case digit(c):
 			digits++
-		case letterRune(r) && !isCJK(r):
+		case letter(c), c >= utf8.RuneSelf && letterRune(r) && !isCJK(r):
 			letters++
 		case (r == '\'' || r == '’') && j > i && j+size < len(text) && wordByte(text[j+size]):
 		default:

@@ -106,7 +106,7 @@ func (r *Release) settle() {
 // mirrored: some uploaders write a name backwards; then "S01E02" or "1080p" stands there from right to left.
 func mirrored(s string) bool {
 	for i := range len(s) {
-		if i > 0 && wordByte(s[i-1]) {
+		if s[i] != 'p' && !digit(s[i]) || i > 0 && wordByte(s[i-1]) {
 			continue
 		}
 		rest := s[i:]

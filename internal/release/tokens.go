@@ -164,7 +164,13 @@ func leadingDigits(w string) int {
 	return n
 }
 
-func withoutDigits(w string) string { return strings.TrimRight(w, "0123456789") }
+func withoutDigits(w string) string {
+	n := len(w)
+	for n > 0 && digit(w[n-1]) {
+		n--
+	}
+	return w[:n]
+}
 
 func yearNumber(n int) bool { return n >= firstYear && n <= 2099 }
 
