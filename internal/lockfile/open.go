@@ -87,8 +87,8 @@ func (f *File) InPlace() bool { return f.id.isAt(f.path) }
 
 const lookEvery = 10 * time.Millisecond
 
-// StaysInPlace is InPlace for frequent calls: it sees at once that the file was removed or replaced, but up to lookEvery
-// later that it or a folder above it was renamed. It is not for concurrent use.
+// StaysInPlace is InPlace for frequent calls: it sees at once that the file was removed or replaced, and up to
+// lookEvery later that it or a folder above it was renamed. It is not for concurrent use.
 func (f *File) StaysInPlace() bool {
 	if !isLinked(f.File) {
 		return false

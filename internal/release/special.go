@@ -96,7 +96,8 @@ var specialRules = []rule[specialWord, bool]{
 		func(s specialWord) bool { return s.i == 0 && s.w.beside(0, 1) && s.w.classAt(1) != number }, false),
 	when("the first word", "Silver Rail/Menu.mkv -> Menu MENU extra", func(s specialWord) bool { return s.i == 0 }, true),
 	when("part of the episode's title", "Silver Rail - 05 - PV.mkv -> Silver Rail e5 episode", func(s specialWord) bool {
-		return !s.in.marks.episode.empty() && s.i >= s.in.marks.episode.to && s.word.value != "SAMPLE" && s.lower() != "preview"
+		inside := !s.in.marks.episode.empty() && s.i >= s.in.marks.episode.to
+		return inside && s.word.value != "SAMPLE" && s.lower() != "preview"
 	}, false),
 	when("after a dash between spaces", "Silver Rail - Menu.mkv -> Silver Rail MENU extra",
 		func(s specialWord) bool { return dashGap(s.before()) }, true),

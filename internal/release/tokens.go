@@ -180,7 +180,7 @@ func (p *words) alone(i int) bool {
 	return g >= 0 && p.brackets[g].to-p.brackets[g].from == 1
 }
 
-// cursor walks the lower-case text of a marker byte by byte, across the words of the lexer: a marker has its own syntax.
+// cursor walks the lower-case text of a marker byte by byte, across words: a marker has its own syntax.
 type cursor struct {
 	text string
 	i    int

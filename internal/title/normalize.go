@@ -141,50 +141,44 @@ func Signs(text string) string {
 	return out.String()
 }
 
-type letterCount struct{ kana, han, hangul, latin, cyrillic int }
-
 // Script returns the script of most of s, by language where one implies the
 // other: "ja" when there is any kana, "ko" for hangul, "zh" for Han characters
 // alone, "ru" for Cyrillic, "latin", or "" when s has no letter of these. Han,
 // kana and hangul win over Latin letters beside them, because a title in those
 // scripts often holds a Latin word and hardly ever the reverse.
 func Script(s string) string {
-	var n letterCount
+	var kana, han, hangul, latin, cyrillic int // letters
 	for _, r := range s {
-		n.add(r)
+		switch {
+		case r < 0x80:
+			if r|0x20 >= 'a' && r|0x20 <= 'z' {
+				latin++
+			}
+		case isKana(r):
+			kana++
+		case isHangul(r):
+			hangul++
+		case unicode.Is(unicode.Han, r):
+			han++
+		case r >= 0x0400 && r <= 0x04FF:
+			cyrillic++
+		case unicode.Is(unicode.Latin, r):
+			latin++
+		}
 	}
 	switch {
-	case n.hangul > 0 && n.hangul >= n.kana:
+	case hangul > 0 && hangul >= kana:
 		return "ko"
-	case n.kana > 1, n.kana > 0 && n.kana*6 >= n.han:
+	case kana > 1, kana > 0 && kana*6 >= han:
 		return "ja"
-	case n.han > 0:
+	case han > 0:
 		return "zh"
-	case n.cyrillic > 0 && n.cyrillic*2 >= n.latin:
+	case cyrillic > 0 && cyrillic*2 >= latin:
 		return "ru"
-	case n.latin > 0:
+	case latin > 0:
 		return "latin"
 	}
 	return ""
-}
-
-func (n *letterCount) add(r rune) {
-	switch {
-	case r < 0x80:
-		if r|0x20 >= 'a' && r|0x20 <= 'z' {
-			n.latin++
-		}
-	case isKana(r):
-		n.kana++
-	case isHangul(r):
-		n.hangul++
-	case unicode.Is(unicode.Han, r):
-		n.han++
-	case r >= 0x0400 && r <= 0x04FF:
-		n.cyrillic++
-	case unicode.Is(unicode.Latin, r):
-		n.latin++
-	}
 }
 
 func isKana(r rune) bool {
