@@ -1,6 +1,9 @@
 package release
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 type tailWord struct {
 	place // its first token
@@ -239,10 +242,5 @@ func (p *words) firstStrong() int {
 
 // firstText returns the first token at top level that may belong to a title.
 func (p *words) firstText() int {
-	for i := range p.tokens {
-		if p.tokens[i].group < 0 && !p.strongAt(i) {
-			return i
-		}
-	}
-	return 0
+	return max(slices.IndexFunc(p.tokens, func(t token) bool { return t.group < 0 && !t.strong() }), 0)
 }

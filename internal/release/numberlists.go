@@ -331,20 +331,15 @@ func (p *marked) nextNumber() (n nextNumber, ok bool) {
 	return n, ok
 }
 
-func joinOf(gap string) joint {
-	if strings.Contains(gap, ".") {
-		gap = strings.ReplaceAll(gap, ".", " ")
-	}
-	switch gap {
-	case "-", "~", " ~ ", "–", "〜", "～", " ～ ":
-		return rangeJoin
-	case " - ":
-		return spacedJoin
-	case "+", "&", " & ", ", ", " + ", ",", "・", "、":
-		return listJoin
-	}
-	return noJoin
+var joints = map[string]joint{
+	"-": rangeJoin, "~": rangeJoin, " ~ ": rangeJoin, "–": rangeJoin, "〜": rangeJoin, "～": rangeJoin, " ～ ": rangeJoin,
+	" - ": spacedJoin,
+	"+":   listJoin, "&": listJoin, " & ": listJoin, ", ": listJoin, " + ": listJoin, ",": listJoin, "・": listJoin,
+	"、": listJoin,
 }
+
+// joinOf: a dot stands for a space.
+func joinOf(gap string) joint { return joints[strings.ReplaceAll(gap, ".", " ")] }
 
 // dashedList reports whether tight dashes come before the number at i and before a third one: "01-02-03" is a list.
 func (p *marked) dashedList(i int) bool {

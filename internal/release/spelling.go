@@ -167,10 +167,6 @@ func initial(s string) bool {
 }
 
 func edge(r rune) bool {
-	switch r {
-	case ' ', '_', '-', '—', '–', '―', ':', '：', ',', ';', '/', '|', '+', '★', '☆', '\t',
-		'、', '=', '@', '*', '•', '\uFFFD', '】', '【', '\n', '\r', '~', '〜', '～':
-		return true
-	}
-	return r >= 0x1F200 && r <= 0x1F2FF // what stations mark programmes with: 🈞
+	const signs = " _-—–―:：,;/|+★☆\t、=@*•\uFFFD】【\n\r~〜～"
+	return strings.ContainsRune(signs, r) || r >= 0x1F200 && r <= 0x1F2FF // what stations mark programmes with: 🈞
 }

@@ -187,7 +187,7 @@ func (p *words) raw(from, to int) string {
 	}
 	for start > floor {
 		r, n := utf8.DecodeLastRuneInString(p.text[:start])
-		if !opensTitle(r) {
+		if !strings.ContainsRune("「『“\"¿¡'‘<〈#", r) { // which belong to the word after them
 			break
 		}
 		start -= n
@@ -203,14 +203,6 @@ func (p *words) raw(from, to int) string {
 		}
 	}
 	return p.text[start:max(start, end)]
-}
-
-func opensTitle(r rune) bool {
-	switch r {
-	case '「', '『', '“', '"', '¿', '¡', '\'', '‘', '<', '〈', '#':
-		return true
-	}
-	return false
 }
 
 // titleOverSeason: "Title 2nd Season - The Night Ferry - 05". What stands between season and number tells where in the

@@ -73,12 +73,7 @@ func Romanize(s string) string {
 }
 
 func hasSyllables(s string) bool {
-	for _, r := range s {
-		if isKana(r) || isSyllable(r) {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsFunc(s, func(r rune) bool { return isKana(r) || isSyllable(r) })
 }
 
 func writeKana(b *strings.Builder, rs []rune, i int) int {
