@@ -37,7 +37,6 @@ type request struct {
 	counts   bool   // the present wait counts against max_wait
 	slot     bool   // a free slot of its process ends the wait
 	nap      uint64 // counts waits: a plan of an earlier wait does nothing
-	ready    func() // what comes after the wait
 
 	departed time.Duration
 	waiting  bool // it is not on the wire
@@ -120,13 +119,9 @@ func (r *request) ask() {
 		}
 		r.slot = g.Cause == ratelimit.ReasonSlot || g.Cause == ratelimit.ReasonTurn
 		p.parked = append(p.parked, r)
-		r.sleep(nap, counts, r.ask)
+		r.parkedAt, r.counts = w.clock.now, counts
+		r.riseAfter(nap)
 	}
-}
-
-func (r *request) sleep(d time.Duration, counts bool, then func()) {
-	r.parkedAt, r.counts, r.ready = r.process.world.clock.now, counts, then
-	r.riseAfter(d)
 }
 
 // riseAfter plans the end of the present wait; it takes the place of an earlier plan.
@@ -147,7 +142,7 @@ func (r *request) rise() {
 		r.waited += p.world.clock.now - r.parkedAt
 	}
 	p.parked = slices.DeleteFunc(p.parked, func(o *request) bool { return o == r })
-	r.ready()
+	r.ask()
 }
 
 func (p *process) wake(who func(*request) bool) {

@@ -209,7 +209,11 @@ func (r *Result) phases() []chart.Phase {
 func Possible(
 	s upstream.Scenario, limits upstream.Limits, latency upstream.Latency, slots int, length time.Duration,
 ) float64 {
-	limits, s.Limits = withoutPenalty(limits), withoutPenalty(limitsOf(s, limits)).String()
+	own := limits
+	if l, err := upstream.ParseLimits(s.Limits); s.Limits != "" && err == nil {
+		own = l
+	}
+	limits, s.Limits = withoutPenalty(limits), withoutPenalty(own).String()
 	b, err := upstream.New(limits, 0)
 	if err != nil || b.Apply(s, epoch) != nil || latency.Mean() <= 0 {
 		return 0
@@ -241,17 +245,6 @@ func Possible(
 		c.step()
 	}
 	return good
-}
-
-func limitsOf(s upstream.Scenario, otherwise upstream.Limits) upstream.Limits {
-	if s.Limits == "" {
-		return otherwise
-	}
-	own, err := upstream.ParseLimits(s.Limits)
-	if err != nil {
-		return otherwise
-	}
-	return own
 }
 
 func withoutPenalty(l upstream.Limits) upstream.Limits {

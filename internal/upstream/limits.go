@@ -282,14 +282,6 @@ func (m *windows) Allow(now time.Time, ip string) (bool, time.Duration) {
 	return false, w.start.Add(m.Per).Sub(now)
 }
 
-func (m *windows) quota(ip string) Quota {
-	q := Quota{Limit: m.Rate, Remaining: m.Rate}
-	if w := m.clients[ip]; w != nil {
-		q.Remaining, q.Reset = max(0, m.Rate-w.count), w.start.Add(m.Per)
-	}
-	return q
-}
-
 type unlimited struct{}
 
 func (unlimited) Allow(time.Time, string) (bool, time.Duration) { return true, 0 }

@@ -93,10 +93,15 @@ func (b *Behaviour) Quota(ip string) (q Quota, ok bool) {
 	if p, wrapped := m.(*penalised); wrapped {
 		m = p.Limiter
 	}
-	if w, ok := m.(*windows); ok && !w.calendar {
-		return w.quota(ip), true
+	w, ok := m.(*windows)
+	if !ok || w.calendar {
+		return Quota{}, false
 	}
-	return Quota{}, false
+	q = Quota{Limit: w.Rate, Remaining: w.Rate}
+	if c := w.clients[ip]; c != nil {
+		q.Remaining, q.Reset = max(0, w.Rate-c.count), c.start.Add(w.Per)
+	}
+	return q, true
 }
 
 // Allow counts a request of a client and reports whether the limits let it through, and if not, how long the client
