@@ -44,11 +44,8 @@ const (
 // Options tunes a [Lock].
 type Options struct {
 	Mode fs.FileMode // permissions of a file that is created; 0 means 0600
-	// Transient closes the file with every Unlock. Without it the file stays open, which saves three system calls
-	// each time and costs a descriptor.
-	Transient bool
-	// Remove also removes the file with every Unlock: for locks of which there are many, each held once. It implies
-	// Transient.
+	// Remove closes and removes the file with every Unlock: for locks of which there are many, each held once. Without it
+	// the file stays open, which saves three system calls each time and costs a descriptor.
 	Remove bool
 	// LastUse returns when a holder last did something, such as the time of the file that the lock guards; nil: nobody
 	// knows. Patience begins anew when that changes: a lock that goes from hand to hand is held by nobody who is stopped.
@@ -127,7 +124,7 @@ func (l *Lock) Unlock() {
 	if l.opts.Remove && renamesLocked {
 		os.Remove(l.path) // while it is locked; who waits for it looks at its place again
 	}
-	if l.opts.Transient || l.opts.Remove || unlockFile(l.file.File) != nil {
+	if l.opts.Remove || unlockFile(l.file.File) != nil {
 		l.closeFile() // a closed file holds no lock
 	}
 	if l.opts.Remove && !renamesLocked {

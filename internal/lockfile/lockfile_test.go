@@ -67,7 +67,7 @@ func TestKindsExcludeEachOther(t *testing.T) {
 }
 
 func TestGoroutinesOfOneProcessTakeTurns(t *testing.T) {
-	for name, opts := range map[string]Options{"kept open": {}, "transient": {Transient: true}} {
+	for name, opts := range map[string]Options{"kept open": {}, "removed": {Remove: true}} {
 		t.Run(name, func(t *testing.T) {
 			l := New(filepath.Join(t.TempDir(), "lock"), opts)
 			defer l.Close()
