@@ -93,8 +93,7 @@ type Lead struct {
 	Decision match.Decision
 }
 
-// Verdict is what a person says of a choice: Keep it, go Back to the question, or Quit all questions. Without any of
-// them it is to be shown again, with Reach.
+// Verdict is what a person says of a choice. Without Keep, Back and Quit it is shown again, with Reach.
 type Verdict struct {
 	Keep, Back, Quit bool
 	Reach            Reach

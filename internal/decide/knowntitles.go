@@ -40,8 +40,7 @@ const (
 	visible // its name or its original name
 )
 
-// leastLetters is how long a title must be, by its role, to identify an entry: short titles are often shared. A dated
-// title never does.
+// leastLetters is how long a title must be to identify an entry: short titles are often shared.
 var leastLetters = map[titleRole]int{visible: 4, translated: 7, alternative: 9, dated: math.MaxInt}
 
 const otherLetters = 8

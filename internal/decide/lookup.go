@@ -25,8 +25,7 @@ type Wanted struct {
 	Year int        // 0: any
 }
 
-// Found is an entry with such a title. Entry is nil where only a row of a search or of the index is known of it: then
-// Hit is all.
+// Found is an entry with such a title. Entry is nil if only a row of a search or of the index is known.
 type Found struct {
 	Hit    match.Hit
 	Entry  *match.Entry
@@ -166,8 +165,7 @@ type Cached struct {
 	titled map[knownEntry]bool // in the language of this run
 }
 
-// NewCached returns one that has found something already. Of two answers about one entry that in the first language to
-// show wins.
+// NewCached returns one that has found something already.
 func NewCached(w Wanted, shown []string, found []Found) *Cached {
 	return &Cached{
 		wanted: w, words: strings.Fields(title.Normalize(w.Text)), shown: shown, found: found, titled: map[knownEntry]bool{},

@@ -92,8 +92,7 @@ type Candidate struct {
 	Ranges     []Range
 }
 
-// Place finds where the lists put a regular episode of the candidate: its season and TMDB's numbers in it. ok is
-// false where they do not say.
+// Place returns the season and TMDB's numbers that the lists give for a regular episode.
 func (c Candidate) Place(n int) (season int, episodes []int, ok bool) {
 	for _, r := range c.Ranges {
 		if t, listed := r.Pairs[n]; listed {
@@ -115,8 +114,7 @@ func (c Candidate) Place(n int) (season int, episodes []int, ok bool) {
 // the lists are imported anew.
 const FileName = "index-v2.db"
 
-// bucket is one of the file's buckets. Keys of titles are the normalised title, a zero byte and the id, so that one
-// look-up finds all that share a title.
+// bucket is one of the file's buckets. Keys of titles are the normalised title, a zero byte and the id.
 type bucket byte
 
 const (

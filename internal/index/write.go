@@ -62,8 +62,8 @@ func place(record string) string {
 	return record[:1+int(record[n-2])<<8+int(record[n-1])]
 }
 
-// sort puts the records in the order of the file: a B+tree that is filled in order is built in one pass and densely. Of
-// several with one key only the first by value stays.
+// sort puts the records in the order of the file, in which a B+tree is built densely. Of several with one key the first
+// stays.
 func (s *records) sort() {
 	slices.SortFunc(s.list, func(a, b string) int {
 		return cmp.Or(strings.Compare(place(a), place(b)), strings.Compare(a[:len(a)-2], b[:len(b)-2]))
@@ -71,8 +71,7 @@ func (s *records) sort() {
 	s.list = slices.CompactFunc(s.list, func(a, b string) bool { return place(a) == place(b) })
 }
 
-// keepOthers adds the sources of the present index that are not imported anew, and returns what it says of them. An
-// index or a source that can't be read is no reason not to make a new one: what it held has to be imported again.
+// keepOthers adds the sources of the present index that are not imported anew. Damaged ones have to be imported again.
 func (s *records) keepOthers(dir string, replaced []SourceInfo) (kept []SourceInfo, err error) {
 	old, err := Open(dir)
 	if err != nil {

@@ -28,6 +28,7 @@ type item struct {
 }
 
 func (l *listing) open(path string) error {
+	l.items = l.items[:0]
 	if err := l.dir.Open(path); err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (l *listing) seen() []Entry {
 
 func (l *listing) close() {
 	l.dir.Close()
-	l.items = nil
+	clear(l.items) // so that their names can be freed
 }
 
 func (l *listing) has(name string) bool {
@@ -74,10 +75,6 @@ type links struct {
 	roots   []string // real paths of the roots that are folders
 	entered map[[16]byte]struct{}
 	named   map[[16]byte]struct{} // the files that were yielded because they were named
-}
-
-func newLinks() *links {
-	return &links{entered: make(map[[16]byte]struct{}), named: make(map[[16]byte]struct{})}
 }
 
 func folders(roots []string) (out []string) {
@@ -160,5 +157,3 @@ func (l *links) namedBefore(real string) bool {
 	_, seen := l.named[key(real)]
 	return seen
 }
-
-func (l *links) anyNamed() bool { return len(l.named) > 0 }

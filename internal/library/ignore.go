@@ -268,8 +268,7 @@ func parseExcludes(globs []string, fold bool) (patterns, error) {
 	return p, nil
 }
 
-// IgnoreFile is the name of the files that list what to leave out, in gitignore syntax. They apply to their folder
-// and all below it, also when the walk starts below it.
+// IgnoreFile lists what to skip, in gitignore syntax, in its folder and all below it, even if the walk starts below it.
 const IgnoreFile = ".anivaultignore"
 
 const maxIgnoreFile = 1 << 20 // bytes; a hand-written list has a few hundred

@@ -66,8 +66,8 @@ func Stem(name string) string {
 	return name
 }
 
-// Owner returns the video whose stem is the longest that a file's name begins with, ending there or before one of ". -
-// _ [ (" or a space, and what follows it. The video is TwoVideos where two have that stem; ok is false where none has.
+// Owner returns the video with the longest stem that a file's name begins with, up to one of ". - _ [ (" or a space,
+// and the rest of the name. The video is TwoVideos if two have that stem.
 func (v *Videos) Owner(name string) (video int, rest string, ok bool) {
 	for end := len(name); end > 0; end-- {
 		if end < len(name) && !strings.ContainsRune(".-_ [(", rune(name[end])) {
@@ -132,8 +132,7 @@ func subtitlesOf(names, beside []string, folders []subtitleFolder) [][]string {
 	return out
 }
 
-// WithEpisodes returns the one video that has the episodes of a subtitle's name, in the same season where both say one;
-// TwoVideos where none or several have.
+// WithEpisodes returns the one video with a subtitle's episodes and season; TwoVideos for none or several.
 func (v *Videos) WithEpisodes(subtitle string) int {
 	if v.releases == nil {
 		for _, video := range v.names {

@@ -61,13 +61,9 @@ type Dir struct {
 	Err   error  // what of the folder could not be read, or that a root does not exist
 }
 
-// Walk yields every folder below roots, folders and files that a user named, that has media or something left out, in
-// order: the roots as given, in a folder its own files before its folders, both in byte order of their names. A root
-// that is a file is yielded as a Dir of its folder with that one file.
-//
-// A folder that cannot be read is one Dir with Err; the walk goes on. A folder is read once, however many roots and
-// links lead to it. Walk itself fails with a *PatternError (before anything is read), the context's error, or what
-// yield returned; yield is called from one goroutine, and the Dir is the callee's to keep.
+// Walk yields every folder below roots that has media or something skipped, in order: a folder's own files before its
+// folders, both in byte order. A root that is a file is a Dir with that one file; a folder that can't be read is a Dir
+// with Err. Each folder is read once. Walk fails with a *PatternError, the context's error, or what yield returned.
 func Walk(ctx context.Context, roots []string, o Options, yield func(Dir) error) error {
 	w, err := NewWalker(o, yield)
 	if err != nil {
@@ -88,7 +84,8 @@ func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Walker{yield: yield, excludes: excludes, onRead: o.Read, links: newLinks()}, nil
+	links := &links{entered: map[[16]byte]struct{}{}, named: map[[16]byte]struct{}{}}
+	return &Walker{yield: yield, excludes: excludes, onRead: o.Read, links: links}, nil
 }
 
 // Root walks one more root. What was yielded for an earlier one is not yielded again.
@@ -322,7 +319,7 @@ func (w *Walker) notEntered(child *folder, link bool) lang.Text {
 }
 
 func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, skip lang.Text) (ok bool) {
-	if w.links.anyNamed() && w.links.namedBefore(real+it.name) {
+	if len(w.links.named) > 0 && w.links.namedBefore(real+it.name) {
 		return false // because it was named
 	}
 	if it.err != nil {

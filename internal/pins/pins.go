@@ -170,12 +170,10 @@ func (p Pin) comment() string {
 
 func (p *Pin) takeName(comment string) bool {
 	name, ok := strings.CutPrefix(comment, "# "+p.Entry()+": ")
-	p.Name = strings.TrimSpace(name)
-	if !ok || p.Name == "" {
-		p.Name = ""
-		return false
+	if ok {
+		p.Name = strings.TrimSpace(name)
 	}
-	return true
+	return p.Name != ""
 }
 
 func quoted(s string) string {

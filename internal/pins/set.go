@@ -192,8 +192,7 @@ func (s *Set) Len() int { return len(s.at) }
 // Problems returns the lines that were not understood.
 func (s *Set) Problems() []Problem { return slices.Clone(s.problems) }
 
-// Warnings returns what a person should hear of the lines that were not understood: the first few, and how many more
-// there are. path names the file.
+// Warnings returns the first few lines that were not understood, and how many more there are. path names the file.
 func (s *Set) Warnings(path string) []error {
 	const most = 3
 	var out []error
@@ -227,8 +226,7 @@ func (s *Set) ForPath(abs string) (Pin, bool) {
 	}
 }
 
-// ForTitle finds the pin of a title: of the title with its year first, "Title 2019", and then of the title alone. year
-// is 0 where the name says none.
+// ForTitle finds the pin of a title: first with its year, "Title 2019", unless that is 0, then without.
 func (s *Set) ForTitle(text string, year int) (Pin, bool) {
 	if len(s.at) == 0 {
 		return Pin{}, false

@@ -166,8 +166,7 @@ func steps(in []match.Step) []Step {
 	return out
 }
 
-// Place returns the season and episode of a matched file as people write them: S01E03, S01E03-E05, S01E03,E07, "movie"
-// for a film, and "" where nothing is known.
+// Place returns season and episode as people write them: S01E03, S01E03-E05, S01E03,E07, or "movie".
 func (r Record) Place() string {
 	if r.Kind == "movie" {
 		return "movie"
@@ -238,8 +237,7 @@ func (x Reason) Text() string {
 // Percent says a confidence in whole percent, rounded down: 79.9 % is not 80 %.
 func Percent(c float64) string { return strconv.Itoa(int(math.Floor(c*100+1e-9))) + "%" }
 
-// LacksEpisode reports whether the file's series is known and its episode is not, though it should be: an opening or
-// a trailer has none.
+// LacksEpisode reports whether the series is known and the episode is not; an opening or a trailer has none.
 func (r Record) LacksEpisode() bool {
 	extra := r.Parsed != nil && r.Parsed.Kind == "extra"
 	return r.Status == Matched && r.Kind != "movie" && len(r.Episodes) == 0 && !extra

@@ -8,8 +8,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// Gap is one season of a matched series of which an aired episode is not there, or one is there twice: one line of
-// `missing`.
+// Gap is one season of a matched series that lacks an aired episode, or has one twice: one line of `missing`.
 type Gap struct {
 	_             struct{} `constant:"type=missing" doc:"always \"missing\""`
 	TMDBID        int      `json:"tmdb_id" doc:"the series on TMDB"`
@@ -72,8 +71,7 @@ type extra struct {
 	path string
 }
 
-// Add takes note of a matched series' file; other records say nothing of what is there. It keeps nothing that r points
-// to.
+// Add notes a matched series' file. It keeps nothing that r points to.
 func (h *Holdings) Add(r *Record) {
 	if r.Status != Matched || r.Kind != string(match.TV) {
 		return

@@ -56,8 +56,7 @@ type retry struct {
 	times int
 }
 
-// NewMachine returns a machine that has seen nothing. What the state says was dealt with is left in peace until it
-// changes.
+// NewMachine returns a machine that has seen nothing. It skips what the state says was dealt with until it changes.
 func NewMachine(settle time.Duration, state *State) *Machine {
 	return &Machine{settle: settle, state: state, folders: map[string]*folder{}, retries: map[string]retry{}}
 }
