@@ -113,6 +113,14 @@ func (l *catalogue) Entry(_ context.Context, kind match.Kind, id int) (*match.En
 	return nil, match.Origin{}, match.ErrNoEntry
 }
 
+func (l *catalogue) Find(context.Context, string, string) ([]match.Hit, match.Origin, error) {
+	return nil, match.Origin{}, match.ErrNoEntry
+}
+
+func (l *catalogue) SeasonNames(context.Context, int, string) (map[int]string, match.Origin, error) {
+	return nil, match.Origin{}, match.ErrNoEntry
+}
+
 func (l *catalogue) Group(context.Context, string) (*match.EpisodeGroup, match.Origin, error) {
 	return nil, match.Origin{}, match.ErrNoEntry
 }

@@ -77,7 +77,10 @@ func (f *fake) Group(_ context.Context, id string) (*match.EpisodeGroup, match.O
 	return nil, match.Origin{}, match.ErrNoEntry
 }
 
-// SeasonNames implements match.SeasonNamer.
+func (f *fake) Find(context.Context, string, string) ([]match.Hit, match.Origin, error) {
+	return nil, match.Origin{}, match.ErrNoEntry
+}
+
 func (f *fake) SeasonNames(_ context.Context, id int, language string) (map[int]string, match.Origin, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -213,22 +213,12 @@ func (j *job) fetchAt(ctx context.Context, i int) bool {
 	return true
 }
 
-// Finder is a Source that knows entries by another site's id: site is "imdb" ("tt0903747") or "tvdb" ("81189").
-type Finder interface {
-	// Find returns the rows under an id; none where TMDB does not know it.
-	Find(ctx context.Context, site, id string) ([]Hit, Origin, error)
-}
-
 func (j *job) byExternalID(ctx context.Context) (res Resolution, ok bool) {
-	finder, able := j.r.Source.(Finder)
-	if !able {
-		return res, false
-	}
 	for _, id := range j.s.IDs {
 		if id.Source != "imdb" && id.Source != "tvdb" {
 			continue
 		}
-		hits, o, err := finder.Find(ctx, id.Source, id.Value)
+		hits, o, err := j.r.Source.Find(ctx, id.Source, id.Value)
 		if err != nil && !errors.Is(err, ErrNoEntry) {
 			j.step("search", nil, "%s id %s: %v", id.Source, id.Value, err)
 			return j.finish(Outcome{Status: Pending, Err: err, Reason: "the id in the path could not be looked up"}), true

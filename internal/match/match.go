@@ -150,11 +150,9 @@ type Source interface {
 	Entry(ctx context.Context, kind Kind, id int) (*Entry, Origin, error)
 	// Group returns one episode group of a series by the id from its GroupRef.
 	Group(ctx context.Context, id string) (*EpisodeGroup, Origin, error)
-}
-
-// SeasonNamer is a Source that knows season names in other languages. It is asked only about titles that name an arc.
-type SeasonNamer interface {
-	// SeasonNames returns the season names of a series by season number. language is like "zh-CN".
+	// Find returns the rows under another site's id: site is "imdb" ("tt0903747") or "tvdb" ("81189").
+	Find(ctx context.Context, site, id string) ([]Hit, Origin, error)
+	// SeasonNames returns the season names of a series by season number in another language, such as "zh-CN".
 	SeasonNames(ctx context.Context, id int, language string) (map[int]string, Origin, error)
 }
 

@@ -28,21 +28,6 @@ func DefaultOptions() Options {
 	return Options{MinConfidence: 0.8, MinEpisodeConfidence: 0.9, MaxSearches: 6, MaxEntries: 8}
 }
 
-// Validate reports the first setting that makes no sense.
-func (o Options) Validate() error {
-	switch {
-	case o.Kind != "" && o.Kind != TV && o.Kind != Movie:
-		return lang.Error("kind %q is neither tv nor movie", o.Kind)
-	case !(o.MinConfidence >= 0 && o.MinConfidence <= 1):
-		return lang.Error("least confidence %v is not between 0 and 1", o.MinConfidence)
-	case !(o.MinEpisodeConfidence >= 0 && o.MinEpisodeConfidence <= 1):
-		return lang.Error("least confidence in episodes %v is not between 0 and 1", o.MinEpisodeConfidence)
-	case o.MaxSearches < 1 || o.MaxEntries < 1:
-		return lang.Error("at least one search and one entry must be allowed")
-	}
-	return nil
-}
-
 // Resolver finds the entry of a series. It holds no state of its own and is shared by many goroutines.
 type Resolver struct {
 	Source  Source

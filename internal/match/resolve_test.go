@@ -340,22 +340,6 @@ func TestAnIDIsTakenAsGiven(t *testing.T) {
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
-	if err := DefaultOptions().Validate(); err != nil {
-		t.Error(err)
-	}
-	for _, o := range []Options{
-		{Kind: "person", MaxSearches: 1, MaxEntries: 1},
-		{MinConfidence: 1.1, MaxSearches: 1, MaxEntries: 1},
-		{MaxEntries: 1},
-		{MaxSearches: 1},
-	} {
-		if o.Validate() == nil {
-			t.Errorf("%+v was accepted", o)
-		}
-	}
-}
-
 // TestAListedExtraIsMatchedToItsWork is about names that somebody listed as media: they get their work's id and never
 // an episode, and stay skipped where the work is not certain.
 func TestAListedExtraIsMatchedToItsWork(t *testing.T) {

@@ -180,11 +180,7 @@ func englishArc(p *placer) int {
 }
 
 func (p *placer) calledIn(language string) *Entry {
-	namer, ok := p.src.(SeasonNamer)
-	if !ok {
-		return nil
-	}
-	names, o, err := namer.SeasonNames(p.ctx, p.e.ID, language)
+	names, o, err := p.src.SeasonNames(p.ctx, p.e.ID, language)
 	if errors.Is(err, ErrNoEntry) {
 		return nil
 	}

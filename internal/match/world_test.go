@@ -75,7 +75,10 @@ func (w *world) Group(_ context.Context, id string) (*EpisodeGroup, Origin, erro
 	return nil, Origin{}, fmt.Errorf("group %s: %w", id, ErrNoEntry)
 }
 
-// Find implements Finder.
+func (w *world) SeasonNames(context.Context, int, string) (map[int]string, Origin, error) {
+	return nil, Origin{}, ErrNoEntry
+}
+
 func (w *world) Find(_ context.Context, site, id string) ([]Hit, Origin, error) {
 	if err := w.note("find " + site + " " + id); err != nil {
 		return nil, Origin{}, err

@@ -108,29 +108,28 @@ func filters(p Page) []filter {
 			lacking++
 		}
 	}
-	f := []filter{{"", "all", s.Files}, {string(report.Matched), "matched", s.Matched}}
-	if lacking > 0 {
-		f = append(f, filter{report.NoEpisode, "no episode", lacking})
+	absent, gaps := missingIn(p.Gaps)
+	var shown []filter
+	for _, row := range []struct {
+		filter
+		show bool
+	}{
+		{filter{"", "all", s.Files}, true},
+		{filter{string(report.Matched), "matched", s.Matched}, true},
+		{filter{report.NoEpisode, "no episode", lacking}, lacking > 0},
+		{filter{missing, "missing", absent}, gaps},
+		{filter{string(report.Ambiguous), "ambiguous", s.Ambiguous}, true},
+		{filter{string(report.Unmatched), "unmatched", s.Unmatched}, true},
+		{filter{string(report.Pending), "pending", s.Pending}, true},
+		{filter{string(report.Failed), "errors", s.Errors}, s.Errors > 0},
+		{filter{string(report.Skipped), "skipped", s.Skipped}, s.Skipped > 0},
+	} {
+		if row.show {
+			row.Label = lang.Say(row.Label)
+			shown = append(shown, row.filter)
+		}
 	}
-	if absent, any := missingIn(p.Gaps); any {
-		f = append(f, filter{missing, "missing", absent})
-	}
-	f = append(
-		f,
-		filter{string(report.Ambiguous), "ambiguous", s.Ambiguous},
-		filter{string(report.Unmatched), "unmatched", s.Unmatched},
-		filter{string(report.Pending), "pending", s.Pending},
-	)
-	if s.Errors > 0 {
-		f = append(f, filter{string(report.Failed), "errors", s.Errors})
-	}
-	if s.Skipped > 0 {
-		f = append(f, filter{string(report.Skipped), "skipped", s.Skipped})
-	}
-	for i := range f {
-		f[i].Label = lang.Say(f[i].Label)
-	}
-	return f
+	return shown
 }
 
 func cards(p Page) []*card {
