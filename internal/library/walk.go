@@ -105,14 +105,9 @@ type Walker struct {
 	onRead   func(real string, entries []Entry) // nil: nobody
 	links    *links
 	listing  listing // of the folder that is being read
-	beside   beside  // of the folder of the file that was named last
-}
-
-// beside are the subtitles of a folder's videos, by the video's name. Files that are named one by one mostly come
-// folder by folder.
-type beside struct {
-	dir       string
-	subtitles map[string][]string
+	// The subtitles of the latest named file's folder, by video: named files mostly come folder by folder.
+	subtitlesDir string
+	subtitles    map[string][]string
 }
 
 type folder struct {
@@ -191,8 +186,8 @@ func (w *Walker) named(ctx context.Context, path, abs string, file File) error {
 }
 
 func (w *Walker) subtitlesOf(name, dir string) []string {
-	if w.beside.subtitles == nil || w.beside.dir != dir {
-		w.beside = beside{dir, map[string][]string{}}
+	if w.subtitles == nil || w.subtitlesDir != dir {
+		w.subtitlesDir, w.subtitles = dir, map[string][]string{}
 		var list listing
 		_ = list.open(dir) // what can't be read has no subtitles
 		var videos []File
@@ -204,10 +199,10 @@ func (w *Walker) subtitlesOf(name, dir string) []string {
 		addSubtitles(videos, dir, list.items)
 		list.close()
 		for _, v := range videos {
-			w.beside.subtitles[v.Name] = v.Subtitles
+			w.subtitles[v.Name] = v.Subtitles
 		}
 	}
-	return w.beside.subtitles[name]
+	return w.subtitles[name]
 }
 
 func (w *Walker) dir(ctx context.Context, f folder) error {

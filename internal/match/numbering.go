@@ -81,16 +81,12 @@ const (
 )
 
 func byGroup(p *placer) placement {
-	if p.season > 0 {
-		return bySeasonGroup(p)
+	if p.season == 0 && p.part == 0 && literal(seasonSlots(p.all, 1), p.eps) == nil {
+		return byAbsoluteGroup(p)
 	}
-	if p.part > 0 || literal(seasonSlots(p.all, 1), p.eps) != nil {
+	if p.season == 0 {
 		return placement{}
 	}
-	return byAbsoluteGroup(p)
-}
-
-func bySeasonGroup(p *placer) placement {
 	g := p.group(groupSeasons)
 	if g == nil {
 		return placement{}

@@ -257,7 +257,7 @@ func (p *placer) refusal() lang.Text {
 		return lang.Textf("season %d episode %s fits nowhere in TMDB's seasons", p.season, numbers(p.eps))
 	case p.season > 0:
 		return lang.Textf("season %d episodes %s fit nowhere in TMDB's seasons", p.season, numbers(p.eps))
-	case p.year != 0 && !p.nearYear():
+	case p.year != 0 && !p.near(p.all):
 		return lang.Textf("no regular episode aired in %d", p.year)
 	case p.part > 0 && len(p.eps) == 1:
 		return lang.Textf("part %d episode %s fits nowhere in TMDB's seasons", p.part, numbers(p.eps))

@@ -258,7 +258,7 @@ func byPosition(p *placer) placement {
 	if p.part > 0 || p.season > 0 && (p.stated() || slices.Max(p.eps) <= longest(p.all)) {
 		return placement{}
 	}
-	if p.year != 0 && !p.nearYear() {
+	if p.year != 0 && !p.near(p.all) {
 		p.note("no regular episode aired in or next to %d", p.year)
 		return placement{}
 	}
@@ -283,8 +283,7 @@ func byPosition(p *placer) placement {
 	return p.found(positions(p.all, p.eps, 0), viaCounted, "counted over all seasons")
 }
 
-func (p *placer) nearYear() bool { return p.near(p.all) }
-
+// near reports whether episodes aired in the year of the name or next to it; also if no date is known.
 func (p *placer) near(list []slot) bool {
 	dated := func(s slot) bool { return !s.aired.IsZero() }
 	near := func(s slot) bool { return dated(s) && distance(s.aired.Year(), p.year) <= 1 }
