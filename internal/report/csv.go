@@ -141,8 +141,6 @@ func (w *csvWriter) Match(r Record) error {
 	return w.write([]byte(b.String()))
 }
 
-func (w *csvWriter) Close(Summary) error { return w.Flush() }
-
 func formula(s string) bool { return s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) }
 
 // writeCell quotes only where RFC 4180 asks for it, and for outer spaces, which some readers drop. Line breaks

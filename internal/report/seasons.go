@@ -71,13 +71,11 @@ func (s *seasons) Match(r Record) error {
 	return nil
 }
 
-func (s *seasons) Flush() error { return s.table.Flush() }
-
 func (s *seasons) Close(Summary) error {
 	if err := s.release(); err != nil {
 		return err
 	}
-	return s.table.Flush()
+	return s.Flush()
 }
 
 func (s *seasons) continues(r *Record) bool {

@@ -70,8 +70,6 @@ func (t *table) record(b *strings.Builder, r Record, dir, name string) {
 	}
 }
 
-func (t *table) Close(Summary) error { return t.Flush() }
-
 func (t *table) folder(b *strings.Builder, dir string) {
 	if t.begun && dir == t.dir {
 		return
