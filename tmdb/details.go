@@ -202,7 +202,10 @@ func (s *Season) check(ids []string) error {
 
 // Season calls GET /3/tv/{id}/season/{number}. Season 0 holds the specials.
 func (c *Client) Season(ctx context.Context, id, number int, o DetailOptions) (*Season, *Response, error) {
-	q := o.query().id(id).number("season", number)
+	q := o.query().id(id)
+	if number < 0 {
+		q.refuse("season", "must not be negative")
+	}
 	return fetch[Season](ctx, c, fmt.Sprintf("/tv/%d/season/%d", id, number), q)
 }
 

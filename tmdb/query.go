@@ -97,10 +97,6 @@ func (q *query) within(field, name string, n, low, high int) *query {
 	return q.set(name, strconv.Itoa(n))
 }
 
-func (q *query) year(field, name string, year int) *query {
-	return q.within(field, name, year, 1000, 9999)
-}
-
 // page takes what TMDB takes: beyond it the answer is 400 (code 22).
 func (q *query) page(page int) *query { return q.within("Page", "page", page, 1, 500) }
 
@@ -138,13 +134,6 @@ func (q *query) appends(items []string) *query {
 func (q *query) id(id int) *query {
 	if id <= 0 {
 		return q.refuse("id", "must be positive")
-	}
-	return q
-}
-
-func (q *query) number(field string, n int) *query {
-	if n < 0 {
-		return q.refuse(field, "must not be negative")
 	}
 	return q
 }

@@ -79,8 +79,8 @@ type SearchTVOptions struct {
 // SearchTV calls GET /3/search/tv. An empty Query is an *ArgumentError.
 func (c *Client) SearchTV(ctx context.Context, o SearchTVOptions) (*SearchTVPage, *Response, error) {
 	q := newQuery().required("Query", "query", o.Query).
-		year("Year", "year", o.Year).
-		year("FirstAirDateYear", "first_air_date_year", o.FirstAirDateYear).
+		within("Year", "year", o.Year, 1000, 9999).
+		within("FirstAirDateYear", "first_air_date_year", o.FirstAirDateYear, 1000, 9999).
 		language(o.Language).page(o.Page).flag("include_adult", o.IncludeAdult)
 	return fetch[SearchTVPage](ctx, c, "/search/tv", q)
 }
@@ -99,8 +99,8 @@ type SearchMovieOptions struct {
 // SearchMovie calls GET /3/search/movie. An empty Query is an *ArgumentError.
 func (c *Client) SearchMovie(ctx context.Context, o SearchMovieOptions) (*SearchMoviePage, *Response, error) {
 	q := newQuery().required("Query", "query", o.Query).
-		year("Year", "year", o.Year).
-		year("PrimaryReleaseYear", "primary_release_year", o.PrimaryReleaseYear).
+		within("Year", "year", o.Year, 1000, 9999).
+		within("PrimaryReleaseYear", "primary_release_year", o.PrimaryReleaseYear, 1000, 9999).
 		language(o.Language).text("region", o.Region).page(o.Page).flag("include_adult", o.IncludeAdult)
 	return fetch[SearchMoviePage](ctx, c, "/search/movie", q)
 }
