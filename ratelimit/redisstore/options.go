@@ -24,12 +24,9 @@ type Options struct {
 	Address  Address
 	Password string // instead of the address's own; "": that
 	CA       []byte // PEM of the authorities to trust with TLS; nil: the system's
-	// Prefix begins the names of all keys; "" means anivault.
-	Prefix string
-	// Upstream is scheme://host:port of the upstream whose limiter this is: others have other keys.
-	Upstream string
-	// Dir is a folder of this machine in which its processes know each other; "": each is taken for a machine.
-	Dir string
+	Prefix   string // begins the names of all keys; "": anivault
+	Upstream string // scheme://host:port of the upstream whose limiter this is: others have other keys
+	Dir      string // of this machine, in which its processes know each other; "": each is taken for a machine
 
 	Turn    time.Duration // how long a process may have the turn; 0 means 250 ms
 	Timeout time.Duration // how long the server may take to answer; 0 means 250 ms

@@ -122,7 +122,7 @@ const (
 
 func (m *machine) step(t *Tuning, now Stamp, v move) (Transition, bool) {
 	m.learned.expire(now)
-	if v.on == onClock && !ticks[m.state] || v.on == onAnswer && !m.remember(t, now, &v) {
+	if v.on == onAnswer && !m.remember(t, now, &v) {
 		return Transition{}, false
 	}
 	f := facts{move: v, m: m, t: t, now: now}

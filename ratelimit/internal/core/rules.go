@@ -103,7 +103,7 @@ var rules = []Rule{
 // rate is at least floor, if it was before, and at most most.
 var regimes = [...]regime{
 	Normal:    {share: 1},
-	Throttle:  {share: 0.5, floor: 5, entering: emptyBucket},
+	Throttle:  {share: 0.5, floor: 5, empties: true},
 	HalfOpen:  {share: 1, most: 3, burst: 1, slots: 1},
 	Sleep:     {},
 	CacheOnly: {},

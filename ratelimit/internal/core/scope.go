@@ -24,7 +24,7 @@ func (c *scope) step(now Stamp, t *Tuning, v move, normal pace, slots int) (Tran
 		return tr, false
 	case !moved:
 		return tr, false
-	case regimes[m.state].entering == emptyBucket:
+	case regimes[m.state].empties:
 		c.bucket.empty(now)
 	case before.rate > 0:
 		c.bucket.carry(now, before, m.pace(normal, t, now))

@@ -69,15 +69,6 @@ var anyState []State
 
 func in(states ...State) []State { return states }
 
-var ticks = func() (is [len(stateNames)]bool) {
-	for _, s := range States() {
-		for i := range rules {
-			is[s] = is[s] || rules[i].on == onClock && rules[i].appliesIn(s)
-		}
-	}
-	return is
-}()
-
 func (r *Rule) appliesIn(s State) bool { return r.From == nil || slices.Contains(r.From, s) }
 
 // canLeave reports whether the row can lead out of a state: answers of the present epoch exist only where requests
@@ -86,20 +77,13 @@ func (r *Rule) canLeave(from State) bool {
 	return r.appliesIn(from) && (r.on != onAnswer || regimes[from].share > 0)
 }
 
-type bucketEffect uint8
-
-const (
-	carryTokens bucketEffect = iota // tokens above the new capacity are lost
-	emptyBucket                     // all are lost: near the ceiling a full burst would go into the trouble
-)
-
 type regime struct {
-	share    float64 // of rate and slots; 0: nothing passes
-	floor    float64 // the rate is at least this, if it was before
-	most     float64 // the rate is at most this; 0: no bound
-	burst    float64 // exactly this burst; 0: the tuning's
-	slots    int     // exactly this many slots over all processes; 0: a share
-	entering bucketEffect
+	share   float64 // of rate and slots; 0: nothing passes
+	floor   float64 // the rate is at least this, if it was before
+	most    float64 // the rate is at most this; 0: no bound
+	burst   float64 // exactly this burst; 0: the tuning's
+	slots   int     // exactly this many slots over all processes; 0: a share
+	empties bool    // entering it empties the bucket: near the ceiling a full burst would go into the trouble
 }
 
 func (r *regime) pace(normal, capacity float64) pace {
