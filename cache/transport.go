@@ -41,6 +41,9 @@ type Transport struct {
 	// Waited returns the context for Next after a wait of d for another process, so that a limiter that bounds its own
 	// waits can count it. May be nil.
 	Waited func(ctx context.Context, d time.Duration) context.Context
+	// Wrote is called after each answer that was to be stored: nil, ErrPending where it is in memory only, or why it is
+	// not stored. May be nil.
+	Wrote func(error)
 	// Waits is called before a request waits for another process, or for another question's claim. May be nil.
 	Waits func(ctx context.Context)
 	// Valid returns nil for what the client takes as an answer to req; body is resp's. It decides before anything is
@@ -375,6 +378,9 @@ func (t *Transport) put(e *Entry) error {
 		t.renewed.Store(e.Key, nil)
 	}
 	err := t.Store.putChecked(context.Background(), e)
+	if t.Wrote != nil {
+		t.Wrote(err)
+	}
 	if errors.Is(err, ErrPending) {
 		return nil // this process reads it from memory, and may ask again what a kill -9 loses
 	}

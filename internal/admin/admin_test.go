@@ -449,9 +449,13 @@ func TestFormsChangeAndTell(t *testing.T) {
 	if _, text, _ = x.ask("GET", "/", "", cookie); strings.Contains(text, "tuned the limiter") {
 		t.Error("it is told twice")
 	}
-	status, text := post("/limiter", "rate_base=<b>&for=1h")
-	if status != 422 || !strings.Contains(text, `role="alert"`) || strings.Contains(text, "=<b>") {
+	status, _ := post("/limiter", "rate_base=<b>&ceiling=39&for=1h")
+	if _, text, _ = x.ask("GET", "/", "", cookie); status != 303 || !strings.Contains(text, `role="alert"`) ||
+		strings.Contains(text, "=<b>") || !strings.Contains(text, ` value="39" data-typed`) {
 		t.Errorf("a bad number: %d", status)
+	}
+	if _, text, _ = x.ask("GET", "/", "", cookie); strings.Contains(text, "data-typed") {
+		t.Error("what was typed is shown twice")
 	}
 	if status, _ = post("/limiter", "end=rate_base"); status != 303 || x.limiter().Tuning.RateBase != 35 {
 		t.Errorf("%d, rate_base %v", status, x.limiter().Tuning.RateBase)

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"html/template"
 	"log/slog"
@@ -58,7 +59,13 @@ type shown struct {
 }
 
 func (s *Server) show(w http.ResponseWriter, r *http.Request, p page, status int, failure string) {
-	v := shown{Name: p.name, Title: p.Title, Pages: pages, Error: failure, Notice: s.sessions.take(s.cookieOf(r))}
+	left := s.sessions.take(s.cookieOf(r))
+	v := shown{
+		Name: p.name, Title: p.Title, Pages: pages, Error: cmp.Or(failure, left.failure), Notice: left.notice,
+	}
+	if left.typed != nil {
+		r.Form = left.typed
+	}
 	data, err := p.data(s, r)
 	if err != nil {
 		v.Error, status = errorText(err), http.StatusInternalServerError
@@ -85,6 +92,14 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request, c changeKind, wh
 	if err == nil {
 		a, err = s.change(r, c, who, o)
 	}
+	refused := func(x *session) {
+		x.failure, x.typed = errorText(err), r.PostForm
+		x.typed.Set("action", r.URL.Path)
+	}
+	if err != nil && r.PostForm != nil && s.sessions.note(s.cookieOf(r), refused) {
+		http.Redirect(w, r, c.back, http.StatusSeeOther)
+		return
+	}
 	if err != nil {
 		i := slices.IndexFunc(pages, func(p page) bool { return p.Link == c.back })
 		s.show(w, r, pages[i], statusOf(err), errorText(err))
@@ -100,7 +115,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request, c changeKind, wh
 	if a.For != "" {
 		notice += ", for " + a.For
 	}
-	s.sessions.note(s.cookieOf(r), notice)
+	s.sessions.note(s.cookieOf(r), func(x *session) { x.notice = notice })
 	http.Redirect(w, r, c.back, http.StatusSeeOther)
 }
 
@@ -126,10 +141,19 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		s.log.Info("admin_login", slog.String("who", name))
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case clientOnly:
+		s.refusedLogin(r, name)
 		s.loginForm(w, http.StatusForbidden, "This client is no admin.")
 	case stranger:
+		s.refusedLogin(r, "-")
 		challenge(w)
 		s.loginForm(w, http.StatusUnauthorized, "This token is not known.")
+	}
+}
+
+func (s *Server) refusedLogin(r *http.Request, who string) {
+	if count, due := s.seldom.Due(who, time.Now()); due {
+		s.log.Warn("admin_login_refused", slog.String("who", who), slog.String("addr", r.RemoteAddr),
+			slog.Int("count", count))
 	}
 }
 
@@ -139,7 +163,15 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
-type knob struct{ Key, Doc, Value, Allowed string }
+// knob is a field of a form. Typed is what was in it when it was refused.
+type knob struct{ Key, Doc, Value, Allowed, Typed string }
+
+func typed(r *http.Request, action, key string) string {
+	if r.Form.Get("action") != action {
+		return ""
+	}
+	return r.Form.Get(key)
+}
 
 type overviewData struct {
 	Status
@@ -156,7 +188,7 @@ func (s *Server) overview(r *http.Request) (overviewData, error) {
 	t := s.gateway.Upstream().Limiter().Tuning()
 	for _, key := range tuned {
 		f, _ := ratelimit.FieldByKey(key)
-		d.Knobs = append(d.Knobs, knob{key, f.Doc, f.Get(t), f.Range()})
+		d.Knobs = append(d.Knobs, knob{key, f.Doc, f.Get(t), f.Range(), typed(r, "/limiter", key)})
 	}
 	return d, err
 }
@@ -173,7 +205,9 @@ func (s *Server) accountsPage(r *http.Request) ([]accountData, error) {
 	for _, a := range list {
 		d := accountData{Account: a, Charts: s.accountCharts(a.Name)}
 		for _, f := range ratelimit.AccountFields() {
-			d.Knobs = append(d.Knobs, knob{f.Key, f.Doc, operate.Limit(a.AccountView, f.Key), f.Allowed})
+			d.Knobs = append(d.Knobs, knob{
+				f.Key, f.Doc, operate.Limit(a.AccountView, f.Key), f.Allowed, typed(r, "/accounts/"+a.Name, f.Key),
+			})
 		}
 		out = append(out, d)
 	}

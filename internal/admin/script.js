@@ -7,7 +7,7 @@
     return [...main.querySelectorAll("input, select")].some((f) =>
       f.type === "checkbox" ? f.checked !== f.defaultChecked
         : f.tagName === "SELECT" ? [...f.options].some((o) => o.selected !== o.defaultSelected && (o.defaultSelected || o.index !== 0))
-          : f.value !== f.defaultValue);
+          : f.value !== f.defaultValue || "typed" in f.dataset);
   };
   setInterval(async () => {
     if (busy()) return;

@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/logging"
 )
 
 //go:embed style.css script.js
@@ -37,6 +39,7 @@ type Server struct {
 	events   *Events
 	log      *slog.Logger
 	sessions sessions
+	seldom   logging.Seldom
 	rings    *rings
 	listener net.Listener
 	http     *http.Server
@@ -51,7 +54,7 @@ func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, 
 		return nil, err
 	}
 	s := New(g, events)
-	s.listener, s.secure = l, conf != nil
+	s.listener, s.secure = g.BoundAdmin(l), conf != nil
 	if _, port, err := net.SplitHostPort(l.Addr().String()); err == nil {
 		s.port = port
 	}
@@ -220,6 +223,8 @@ type Gateway interface {
 	ClientUse(name string) (waiting int, last time.Time)
 	// ChangedHere takes note of a change that was made in this process.
 	ChangedHere(ctx context.Context)
+	// BoundAdmin bounds the connections of a listener.
+	BoundAdmin(l net.Listener) net.Listener
 }
 
 const (
@@ -231,7 +236,9 @@ type session struct {
 	id      string // hash of the cookie
 	hash    string // of the token that logged in
 	expires time.Time
-	notice  string // for the next page
+	notice  string     // for the next page
+	failure string     // for the next page: what was wrong with the form that was sent
+	typed   url.Values // of that form, and its address as "action"
 }
 
 type sessions struct {
@@ -277,22 +284,23 @@ func (s *sessions) end(cookie string) {
 	}
 }
 
-// note leaves a sentence for the session's next page, and take returns it once.
-func (s *sessions) note(cookie, text string) {
+// note leaves something for the session's next page, and take returns it once.
+func (s *sessions) note(cookie string, leave func(*session)) (found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := s.index(cookie); i >= 0 {
-		s.list[i].notice = text
+	i := s.index(cookie)
+	if i >= 0 {
+		leave(&s.list[i])
 	}
+	return i >= 0
 }
 
-func (s *sessions) take(cookie string) (text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if i := s.index(cookie); i >= 0 {
-		text, s.list[i].notice = s.list[i].notice, ""
-	}
-	return text
+func (s *sessions) take(cookie string) (left session) {
+	s.note(cookie, func(x *session) {
+		left = *x
+		x.notice, x.failure, x.typed = "", "", nil
+	})
+	return left
 }
 
 // cookieName is the name of the cookie. Cookies know no ports, so the port is in it.

@@ -46,6 +46,7 @@ type Options struct {
 	Queue ratelimit.Queue
 	// OnCacheWait is called before a question waits for another process in the cache. It may be nil.
 	OnCacheWait func(context.Context)
+	wrote       func(error) // called after each write of an answer
 	// AroundWire sees every try on its way to TMDB, and its answer when it is there whole. It may be nil.
 	AroundWire func(http.RoundTripper) http.RoundTripper
 	// AroundLimiter sees each question that the cache could not answer, and its result. It may be nil.

@@ -33,6 +33,8 @@ type observer struct {
 	serves                                            bool        // it is a gateway
 	here                                              atomic.Bool // settings are changed by this process itself
 
+	unwritable atomic.Bool // the cache's disk
+
 	mu       sync.Mutex
 	gauges   ratelimit.Gauges
 	heard    bool            // gauges are known
@@ -84,6 +86,12 @@ func (o *observer) onOrphans(f ratelimit.Orphans) {
 	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.String("account", o.cfg().OnlyAccount()),
 		slog.Int("requests", f.Requests), slog.Int("used", f.Used),
 		slog.Int("reserved", f.Reserved), slog.Int("limit", f.Limit))
+}
+
+func (o *observer) wrote(err error) {
+	if o.unwritable.Store(err != nil); err != nil {
+		o.metrics.Add(metrics.CacheWriteErrors, 1)
+	}
 }
 
 func (o *observer) onTuned(c ratelimit.Tuned) {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -127,4 +128,16 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 			t.Errorf("stopped by an operator: %+v", p)
 		}
 	})
+}
+
+func TestACacheThatCantBeWrittenIsKnownUntilItCan(t *testing.T) {
+	g := &Gateway{chain: chain{seen: newTestObserver()}}
+	for _, err := range []error{nil, errors.New("no space left"), nil} {
+		if g.seen.wrote(err); g.CacheUnwritable() != (err != nil) {
+			t.Errorf("after %v: %v", err, g.CacheUnwritable())
+		}
+	}
+	if n := g.Metrics().Snapshot().Value(metrics.CacheWriteErrors); n != 1 {
+		t.Errorf("%v errors are counted", n)
+	}
 }

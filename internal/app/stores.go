@@ -222,6 +222,7 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 		return err
 	}
 	c.closers = append(c.closers, c.cache.Close)
+	opts.wrote = c.seen.wrote
 	if c.upstream, err = OpenUpstream(cfg, c.cache, c.limiter, opts); err != nil {
 		return err
 	}
@@ -293,6 +294,9 @@ func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
 func (g *Gateway) Stored(ctx context.Context, u *url.URL, key string) (*cache.Entry, cache.Info) {
 	return g.upstream.Stored(ctx, u, key)
 }
+
+// CacheUnwritable reports whether the newest answer could not be written to the disk.
+func (g *Gateway) CacheUnwritable() bool { return g.seen.unwritable.Load() }
 
 // Limiter returns the limiter that all requests pass.
 func (g *Gateway) Limiter() *ratelimit.Limiter { return g.limiter }

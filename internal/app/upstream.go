@@ -54,7 +54,8 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	u.sender = refusals{transport, u.ring, &u.refused}
 	bad.next = u.sender
 	u.Transport = tmdb.Transport(store, limiter)
-	u.Next, u.Age, u.Waits = through(opts.AroundLimiter, &bad), gatewayAge, opts.OnCacheWait
+	u.Next, u.Age = through(opts.AroundLimiter, &bad), gatewayAge
+	u.Waits, u.Wrote = opts.OnCacheWait, opts.wrote
 	u.Refresh, u.Offline = opts.Refresh, opts.Offline
 	return u, nil
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"io/fs"
 	"net"
 	"net/netip"
 	"slices"
@@ -26,6 +27,8 @@ type Serve struct {
 	QueueMax       int
 	QueuePerClient int
 	DrainTimeout   time.Duration
+	SocketMode     fs.FileMode
+	SocketGroup    string // name or number; "": the process's
 	Sticky         Sticky
 	Clients        []Client // of the config file and of clients.yaml
 }
@@ -66,6 +69,21 @@ func serveSettings(c *Config) []Setting {
 			"from 1 to 100000", 1, 100_000, &c.Serve.QueuePerClient),
 		period("serve.drain_timeout", "25s", "How long a stopping gateway may take to finish requests under way.",
 			&c.Serve.DrainTimeout),
+		of("serve.socket_mode", "0600", "an octal mode such as 0660", "Who may use a unix socket of serve.listen.",
+			&c.Serve.SocketMode, func(v string) (fs.FileMode, error) {
+				mode, err := strconv.ParseUint(v, 8, 9)
+				if err != nil {
+					return 0, lang.Error("must be an octal mode such as 0660")
+				}
+				return fs.FileMode(mode), nil
+			}),
+		of("serve.socket_group", "", "a group's name or number", "Group of a unix socket; without one, the gateway's own.",
+			&c.Serve.SocketGroup, func(v string) (string, error) {
+				if strings.ContainsAny(v, " /:") {
+					return "", lang.Error("must be a group's name or number")
+				}
+				return v, nil
+			}),
 		yesNo("serve.sticky.enabled",
 			"Clients keep their account and key: for upstreams that remember by account, which TMDB does not.",
 			&c.Serve.Sticky.Enabled),
@@ -182,7 +200,12 @@ func (c *Config) CheckExposure(closed bool) error {
 		bad.refuse(c.place("serve.admin_listen"), a,
 			"is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or listen on 127.0.0.1, or set it to off")
 	}
+	seen := map[string]bool{s.AdminListen: true}
 	for _, addr := range s.Listen {
+		if seen[addr] && !strings.HasSuffix(addr, ":0") {
+			bad.refuse(c.place("serve.listen"), addr, "is listed twice, or is serve.admin_listen as well: name it once")
+		}
+		seen[addr] = true
 		if !IsLocal(addr) && s.TLSCert == "" && !s.PlainHTTP {
 			bad.refuse(c.place("serve.listen"), addr,
 				"is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or set serve.plain_http: true where "+

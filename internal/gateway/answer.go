@@ -226,6 +226,7 @@ func refusalOf(err error) *refusal {
 		own     *refusal
 		blocked *ratelimit.BlockedError
 		budget  *ratelimit.BudgetError
+		setup   *tmdb.ConfigError
 	)
 	switch {
 	case errors.As(err, &own):
@@ -246,8 +247,15 @@ func refusalOf(err error) *refusal {
 		return refuse(reasonUpstream, "")
 	case errors.As(err, new(*tmdb.UnauthorizedError)):
 		return refuse(reasonCredentials, "")
-	case errors.As(err, new(*tmdb.ConfigError)):
-		return refuse(reasonTLS, "")
+	case errors.As(err, &setup):
+		switch setup.Kind {
+		case tmdb.ConfigRedirect, tmdb.ConfigDowngrade, tmdb.ConfigProxy:
+			return refuse(reasonUpstream, "")
+		case tmdb.ConfigNotHTTP:
+			return refuse(reasonMalformed, "")
+		default:
+			return refuse(reasonTLS, "")
+		}
 	case errors.As(err, new(*tmdb.DecodeError)), errors.As(err, new(*ratelimit.BodyTooLargeError)):
 		return refuse(reasonMalformed, "")
 	case errors.Is(err, ratelimit.ErrClosed), errors.As(err, new(*limiterError)):

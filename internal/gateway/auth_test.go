@@ -280,9 +280,9 @@ func TestOneConnectionTooManyIsClosedAtOnce(t *testing.T) {
 		held = append(held, dial())
 	}
 	eventually(t, "all are counted", func() bool {
-		b.service.conns.mu.Lock()
-		defer b.service.conns.mu.Unlock()
-		return b.service.conns.total == maxConnsPerPeer
+		b.service.g.conns.mu.Lock()
+		defer b.service.g.conns.mu.Unlock()
+		return b.service.g.conns.total == maxConnsPerPeer
 	})
 	if _, err := dial().Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "timeout") {
 		t.Errorf("it was not closed: %v", err)

@@ -29,6 +29,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -55,7 +56,10 @@ type Gateway struct {
 	log      *slog.Logger
 	via      string // "1.1 anivault-<8 hex>", new at each start
 	draining atomic.Bool
+	conns    *conns // of the gateway's addresses
+	admins   *conns
 
+	seldom     logging.Seldom
 	fullWarned atomic.Int64 // when an account was last said to be full, in nanoseconds of Unix
 }
 
@@ -64,6 +68,7 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	g := &Gateway{via: "1.1 anivault-" + hex.EncodeToString(id[:])}
+	g.conns, g.admins = newConns(g, "gateway"), newConns(g, "admin")
 	g.queue = &queue{
 		slots: func() int { return g.up.Limiter().Tuning().Concurrency },
 		contended: func() bool { // who keeps an account may wait for its slots while others go
@@ -243,6 +248,7 @@ func (x *exchange) finish() {
 		}
 	}
 	x.g.logRequest(x)
+	x.g.logRefusal(x)
 	x.g.count(x)
 }
 
@@ -308,6 +314,18 @@ func (g *Gateway) logQuota(ctx context.Context, event string, f *flight) {
 func (g *Gateway) logPanic(id string, value any) {
 	g.log.Error("panic", slog.String("error", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())),
 		slog.String("request_id", id))
+}
+
+// logRefusal warns of requests that a client should not have sent: their line is info, which nobody sees by default.
+func (g *Gateway) logRefusal(x *exchange) {
+	switch x.refused {
+	case reasonUnauthorized, reasonNoAdmin, reasonPrivate, reasonCrossSite, reasonNotFound, reasonClientLimit,
+		reasonShuttingDown:
+		if count, due := g.seldom.Due(x.clientName()+" "+x.refused.name, time.Now()); due {
+			g.log.Warn("refused", slog.String("client", x.clientName()), slog.String("reason", x.refused.name),
+				slog.Int("count", count), slog.String("path", x.r.URL.Path), slog.String("addr", x.settings.addressOf(x.r)))
+		}
+	}
 }
 
 func (g *Gateway) logRequest(x *exchange) {

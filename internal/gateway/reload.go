@@ -17,7 +17,8 @@ const lookEvery = 2 * time.Second
 
 // restart are settings that only a restart changes: addresses, folders, how TMDB is reached, where it is logged.
 var restart = []string{
-	"serve.listen", "serve.admin_listen", "tmdb.base_url", "tmdb.ca_file", "coordinator",
+	"serve.listen", "serve.admin_listen", "serve.socket_mode", "serve.socket_group",
+	"tmdb.base_url", "tmdb.ca_file", "coordinator",
 	"state_dir", "cache_dir", "data_dir", "cache.max_size",
 	"log.level", "log.format", "log.file", "log.max_size", "log.max_files", "metrics.file", "metrics.textfile",
 }

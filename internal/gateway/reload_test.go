@@ -230,7 +230,7 @@ func TestMetricsAreForAdmins(t *testing.T) {
 	for _, line := range []string{
 		`anivault_gateway_requests_total{client="anonymous",status="200",cache="network"} 1`,
 		`anivault_gateway_requests_total{client="anonymous",status="200",cache="fresh"} 1`,
-		`anivault_gateway_refused_total{reason="not_found"} 1`,
+		`anivault_gateway_refused_total{client="anonymous",reason="not_found"} 1`,
 		`anivault_requests_total{code="200"} 1`,
 		`anivault_gateway_queue_length{class="interactive"} 0`,
 		`anivault_account_limit{account="default"} 16`,

@@ -45,6 +45,9 @@ func readTarget(r *http.Request) (target, *refusal) {
 	for _, odd := range [...]string{"%2f", "%5c", "%00", `\`} {
 		clean = clean && !strings.Contains(escaped, odd)
 	}
+	if !clean && strings.Contains(r.URL.Path, "//") {
+		return target{}, refuse(reasonBadRequest, "two slashes in a row: does the base URL end with one too many?")
+	}
 	if !clean {
 		return target{}, refuse(reasonBadRequest, "the path is not clean")
 	}

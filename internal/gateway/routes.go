@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +64,7 @@ var routes = []route{
 	{private, 0, false, refuse(reasonPrivate, "")},
 	{at("/3", "/3/"), 0, false, notFound("ask for a path below /3, such as /3/configuration")},
 	{below("/3/"), toTMDB, false, nil},
+	{joined, 0, false, notFound("a slash is missing behind /3: end the base URL with one")},
 	{below("/t/p/"), 0, false, notFound("images come from image.tmdb.org, not from here")},
 	{below("/4/"), 0, false, notFound("there is no version 4 here, only /3")},
 	{knownPath, 0, false, notFound("/3 is missing in front of the path")},
@@ -95,6 +97,9 @@ func at(paths ...string) func(string, target) bool {
 func below(prefix string) func(string, target) bool {
 	return func(_ string, t target) bool { return strings.HasPrefix(t.path, prefix) }
 }
+
+// joined reports whether a path was put behind a base URL without a slash between: /3search/tv.
+func joined(_ string, t target) bool { return below("/3")("", t) && tmdb.IsPath("/"+t.path[2:]) }
 
 func knownPath(_ string, t target) bool { return tmdb.IsPath(t.path) }
 
@@ -175,6 +180,7 @@ func (x *exchange) health(ready bool) []byte {
 		{"cacheonly", st.State == ratelimit.CacheOnly},
 		{"no_account", err == nil && x.g.noAccount(st)},
 		{"offline", st.Offline},
+		{"cache_unwritable", x.g.up.CacheUnwritable()},
 	} {
 		if d.holds {
 			view.Degraded = append(view.Degraded, d.name)
@@ -269,7 +275,7 @@ func (g *Gateway) count(x *exchange) {
 	m.Add(metrics.GatewayRequests, 1, x.clientName(), strconv.Itoa(x.status), cached)
 	m.Observe(metrics.GatewayTook, time.Since(x.began), cached)
 	if x.refused != nil {
-		m.Add(metrics.GatewayRefused, 1, x.refused.name)
+		m.Add(metrics.GatewayRefused, 1, x.clientName(), x.refused.name)
 	}
 	switch x.refused {
 	case reasonAcquireTimeout:
@@ -285,9 +291,21 @@ func (g *Gateway) setGauges(set metrics.Setter) {
 	for c, n := range g.queue.waiting() {
 		set(metrics.GatewayQueue, float64(n), class(c).String())
 	}
+	for _, c := range []*conns{g.conns, g.admins} {
+		set(metrics.GatewayConnections, c.open(), c.listener)
+	}
+	setProcess(set)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	st, err := g.up.Limiter().Status(ctx)
+	if err == nil {
+		for _, s := range []ratelimit.State{
+			ratelimit.Normal, ratelimit.Throttle, ratelimit.HalfOpen, ratelimit.Sleep, ratelimit.CacheOnly,
+		} {
+			set(metrics.LimiterState, map[bool]float64{true: 1}[s == st.State], s.String())
+		}
+		set(metrics.LearnedRate, st.Learned.Rate)
+	}
 	up := 0.0
 	if err == nil && !st.Alone {
 		up = 1
@@ -310,6 +328,29 @@ func (g *Gateway) setGauges(set metrics.Setter) {
 			set(metrics.QuotaReserved, float64(quota.Reserved), a.Name)
 			set(metrics.QuotaLimit, float64(quota.Limit), a.Name)
 		}
+	}
+}
+
+var began = time.Now()
+
+// setProcess sets the numbers of this process, those that the system tells.
+func setProcess(set metrics.Setter) {
+	v := version.Get()
+	set(metrics.BuildInfo, 1, v.Version, v.Commit, v.Go)
+	set(metrics.Started, float64(began.Unix()))
+	if files, err := os.ReadDir("/proc/self/fd"); err == nil {
+		set(metrics.OpenFDs, float64(len(files)))
+	}
+	var pages, resident, most float64
+	if raw, err := os.ReadFile("/proc/self/statm"); err == nil {
+		if n, _ := fmt.Sscan(string(raw), &pages, &resident); n == 2 {
+			set(metrics.Memory, resident*float64(os.Getpagesize()))
+		}
+	}
+	raw, _ := os.ReadFile("/proc/self/limits")
+	_, limit, _ := strings.Cut(string(raw), "Max open files")
+	if n, _ := fmt.Sscan(limit, &most); n == 1 {
+		set(metrics.MaxFDs, most)
 	}
 }
 

@@ -138,9 +138,9 @@ func TestFiveHundredClientsThatGoAway(t *testing.T) {
 
 // connections is how many connections the gateway has.
 func (b *bench) connections() int {
-	b.service.conns.mu.Lock()
-	defer b.service.conns.mu.Unlock()
-	return b.service.conns.total + len(b.service.conns.perPeer)
+	b.service.g.conns.mu.Lock()
+	defer b.service.g.conns.mu.Unlock()
+	return b.service.g.conns.total + len(b.service.g.conns.perPeer)
 }
 
 // openFiles is how many descriptors this process has, 0 where that can't be told.

@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"os/user"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,13 +23,13 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/metrics"
 )
 
 // Service is a gateway that listens.
 type Service struct {
 	g         *Gateway
 	o         Options
-	conns     *conns
 	listeners []net.Listener
 	servers   []*http.Server
 	cert      *certificate // nil: plain HTTP
@@ -63,7 +65,7 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 		signal.Notify(s.hup, syscall.SIGHUP) // before anybody is told that there is a gateway
 	}
 	for _, addr := range cfg.Serve.Listen {
-		l, err := listen(addr)
+		l, err := listen(addr, &cfg.Serve)
 		if err != nil {
 			why := err.Error()
 			if op, ok := errors.AsType[*net.OpError](err); ok {
@@ -78,7 +80,6 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 	if s.g, err = New(cfg, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.conns = newConns(s.g)
 	s.watcher = watcher{s: s, read: o.Reload, now: look(cfg)} // what changes from here on is read anew
 	for _, l := range s.listeners {
 		url := s.url(l.Addr())
@@ -103,7 +104,7 @@ func (s *Service) TLS() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get}
 }
 
-func listen(addr string) (net.Listener, error) {
+func listen(addr string, s *config.Serve) (net.Listener, error) {
 	path, ok := strings.CutPrefix(addr, "unix:")
 	if !ok {
 		return net.Listen(config.NetworkOf(addr), addr)
@@ -117,7 +118,37 @@ func listen(addr string) (net.Listener, error) {
 			return nil, err
 		}
 	}
-	return listenUnix(path)
+	l, err := listenUnix(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := share(path, s); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// share lets others use a socket, which is its owner's alone until then.
+func share(path string, s *config.Serve) error {
+	if s.SocketGroup != "" {
+		id := s.SocketGroup
+		if _, err := strconv.Atoi(id); err != nil {
+			group, err := user.LookupGroup(id)
+			if err != nil {
+				return err
+			}
+			id = group.Gid
+		}
+		gid, err := strconv.Atoi(id)
+		if err != nil {
+			return err
+		}
+		if err := os.Chown(path, -1, gid); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(path, s.SocketMode)
 }
 
 func (s *Service) url(addr net.Addr) string {
@@ -141,9 +172,9 @@ func (s *Service) Run(ctx context.Context) error {
 		serving.Go(func() {
 			var err error
 			if s.cert != nil && l.Addr().Network() != "unix" {
-				err = srv.ServeTLS(bounded{l, s.conns}, "", "")
+				err = srv.ServeTLS(bounded{l, s.g.conns}, "", "")
 			} else {
-				err = srv.Serve(bounded{l, s.conns})
+				err = srv.Serve(bounded{l, s.g.conns})
 			}
 			if !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("serve on %s: %w", l.Addr(), err)
@@ -253,26 +284,50 @@ const (
 
 // conns counts the connections of all listeners. One too many is closed at once, rather than left hanging.
 type conns struct {
-	exempt func(peer string) bool // its connections are not counted one by one
+	g        *Gateway
+	listener string // for metrics and log
 
 	mu      sync.Mutex
 	total   int
 	perPeer map[string]int
 }
 
-func newConns(g *Gateway) *conns {
-	return &conns{perPeer: map[string]int{}, exempt: func(peer string) bool { return g.settings.Load().trusts(peer) }}
+func newConns(g *Gateway, listener string) *conns {
+	return &conns{g: g, listener: listener, perPeer: map[string]int{}}
 }
 
+// BoundAdmin bounds the connections of the address for admins as the gateway's are.
+func (s *Service) BoundAdmin(l net.Listener) net.Listener { return bounded{l, s.g.admins} }
+
 func (c *conns) take(peer string) bool {
+	why := ""
+	c.mu.Lock()
+	switch {
+	case c.total >= maxConns:
+		why = "total"
+	case c.perPeer[peer] >= maxConnsPerPeer && peer != "" && !c.g.settings.Load().trusts(peer):
+		why = "peer"
+	default:
+		c.total++
+		c.perPeer[peer]++
+	}
+	open := c.total
+	c.mu.Unlock()
+	if why == "" {
+		return true
+	}
+	c.g.up.Metrics().Add(metrics.GatewayConnectionsRefused, 1, c.listener, why)
+	if count, due := c.g.seldom.Due(c.listener+" "+why, time.Now()); due {
+		c.g.log.Warn("connection_refused", slog.String("listener", c.listener), slog.String("why", why),
+			slog.String("addr", peer), slog.Int("open", open), slog.Int("count", count))
+	}
+	return false
+}
+
+func (c *conns) open() float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.total >= maxConns || c.perPeer[peer] >= maxConnsPerPeer && peer != "" && !c.exempt(peer) {
-		return false
-	}
-	c.total++
-	c.perPeer[peer]++
-	return true
+	return float64(c.total)
 }
 
 func (c *conns) give(peer string) {

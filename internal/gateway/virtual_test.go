@@ -51,7 +51,7 @@ func begin(t *testing.T, dir, yaml string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.service = &Service{g: g, conns: newConns(g), listeners: []net.Listener{front}}
+	b.service = &Service{g: g, listeners: []net.Listener{front}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- b.service.Run(ctx) }()

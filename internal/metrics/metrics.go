@@ -187,8 +187,9 @@ var (
 		"Requests per second that the limiter allows now; 0 until the run wants to send something.")
 	Concurrency = row("concurrency_current", Gauge, "",
 		"Requests that the limiter allows at the same time now; 0 until the run wants to send something.")
-	ErrRate = row("err_rate_30s", Gauge, "", "Share of failed requests in the limiter's window, 0 to 1.")
-	Latency = row("latency_ms", Histogram, "",
+	ErrRate          = row("err_rate_30s", Gauge, "", "Share of failed requests in the limiter's window, 0 to 1.")
+	CacheWriteErrors = row("cache_write_errors_total", Counter, "", "Answers that the cache could not write to the disk.")
+	Latency          = row("latency_ms", Histogram, "",
 		"Time from letting a request go to its whole answer, in milliseconds.",
 		5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 15000)
 	Sleep = row("sleep_ms", Histogram, "",
@@ -200,8 +201,12 @@ var (
 var (
 	GatewayRequests = gatewayRow("gateway_requests_total", Counter, "client,status,cache",
 		"Requests of the gateway's clients, and where their answers were from.")
-	GatewayRefused = gatewayRow("gateway_refused_total", Counter, "reason",
-		"Requests that the gateway refused, by the reason in the answer.")
+	GatewayRefused = gatewayRow("gateway_refused_total", Counter, "client,reason",
+		"Requests that the gateway refused, by client (- where it is not known) and the reason in the answer.")
+	GatewayConnections = gatewayRow("gateway_connections", Gauge, "listener",
+		"Open connections to the gateway's addresses (gateway) and to the page (admin).")
+	GatewayConnectionsRefused = gatewayRow("gateway_connections_refused_total", Counter, "listener,why",
+		"Connections closed at once, because there were too many in all (total) or from one address (peer).")
 	GatewayTimeouts = gatewayRow("gateway_timeouts_total", Counter, "kind",
 		"Requests without permission in time (acquire), or without TMDB's answer (request).")
 	GatewayQueue = gatewayRow("gateway_queue_length", Gauge, "class", "Questions that wait for their turn.")
@@ -226,6 +231,14 @@ var (
 		"Requests of the budget that TMDB has answered in this period.")
 	QuotaReserved = gatewayRow("quota_reserved", Gauge, "account", "Requests of the budget that are set aside.")
 	QuotaLimit    = gatewayRow("quota_limit", Gauge, "account", "Requests that the budget allows in a period.")
+	LimiterState  = gatewayRow("limiter_state", Gauge, "state", "1 for the limiter's state, 0 for the others.")
+	LearnedRate   = gatewayRow("limiter_learned_rate", Gauge, "",
+		"Requests a second that 429s have taught, where that is below rate_base; 0: nothing is learned.")
+	BuildInfo     = gatewayRow("build_info", Gauge, "version,commit,go", "1, with the build in the labels.")
+	OpenFDs       = gatewayRow("process_open_fds", Gauge, "", "Open file descriptors.")
+	MaxFDs        = gatewayRow("process_max_fds", Gauge, "", "How many there may be.")
+	Memory        = gatewayRow("process_resident_memory_bytes", Gauge, "", "Memory in use.")
+	Started       = gatewayRow("process_start_time_seconds", Gauge, "", "When the process began, Unix time.")
 	CoordinatorUp = gatewayRow("coordinator_up", Gauge, "",
 		"1 while the shared state can be reached, 0 while this process is on its own.")
 )

@@ -227,7 +227,7 @@ func TestAGatewaysNumbersAreItsOwn(t *testing.T) {
 	m.Observe(GatewayTook, 2*time.Millisecond, "fresh")
 	m.Observe(GatewayTook, 20*time.Second, "fresh")
 	m.Add(GatewayRequests, 1, "b", "429", "")
-	m.Add(GatewayRefused, 1, "client_limit")
+	m.Add(GatewayRefused, 1, "a", "client_limit")
 	m.Add(GatewayTimeouts, 1, "acquire")
 	m.Observe(GatewayWait, 1500*time.Millisecond, "batch")
 	b.Reset()
@@ -237,7 +237,7 @@ func TestAGatewaysNumbersAreItsOwn(t *testing.T) {
 	for _, line := range []string{
 		`anivault_gateway_requests_total{client="a",status="200",cache="fresh"} 2`,
 		`anivault_gateway_requests_total{client="b",status="429",cache=""} 1`,
-		`anivault_gateway_refused_total{reason="client_limit"} 1`,
+		`anivault_gateway_refused_total{client="a",reason="client_limit"} 1`,
 		`anivault_gateway_timeouts_total{kind="acquire"} 1`,
 		`anivault_gateway_queue_length{class="batch"} 3`,
 		`anivault_gateway_wait_seconds_bucket{class="batch",le="1"} 0`,

@@ -1,0 +1,107 @@
+package gateway
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/anivault/anivault/tmdb"
+)
+
+func TestRefusalsAreToldByClientAndReason(t *testing.T) {
+	yaml, tokens := withClients(map[string]string{"a": "", "root": ", admin: true"})
+	b := start(t, setup{yaml: yaml})
+	as := "Authorization: Bearer " + tokens["a"]
+	for range 3 {
+		b.must(http.StatusUnauthorized, "/3/tv/1", "Authorization: Bearer anv_wrong")
+		b.must(http.StatusForbidden, "/3/account", as)
+		b.must(http.StatusNotFound, "/4/list/1", as)
+	}
+	for _, line := range []string{
+		"event=refused client=- reason=unauthorized count=1 path=/3/tv/1",
+		"event=refused client=a reason=private count=1 path=/3/account",
+		"event=refused client=a reason=not_found count=1 path=/4/list/1",
+	} {
+		if n := strings.Count(b.log.String(), line); n != 1 {
+			t.Errorf("%d lines of %s", n, line)
+		}
+	}
+	metrics := b.must(200, "/metrics", "Authorization: Bearer "+tokens["root"]).body
+	for _, want := range []string{
+		`anivault_gateway_refused_total{client="a",reason="private"} 3`,
+		`anivault_gateway_refused_total{client="-",reason="unauthorized"} 3`,
+		`anivault_limiter_state{state="Normal"} 1`, `anivault_limiter_state{state="Sleep"} 0`,
+		"anivault_limiter_learned_rate 0", `anivault_build_info{version="`, "anivault_process_start_time_seconds ",
+		`anivault_gateway_connections{listener="gateway"} `,
+		"# TYPE anivault_process_open_fds gauge", "anivault_cache_write_errors_total 0",
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+}
+
+func TestAConnectionTooManyIsTold(t *testing.T) {
+	b := start(t, setup{})
+	var held []net.Conn
+	t.Cleanup(func() {
+		for _, c := range held {
+			c.Close()
+		}
+	})
+	for range maxConnsPerPeer + 1 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, c)
+	}
+	eventually(t, "it is told", func() bool {
+		return strings.Contains(b.log.String(), "event=connection_refused listener=gateway why=peer addr=127.0.0.1")
+	})
+	admins := b.service.g.admins
+	for range maxConnsPerPeer {
+		if !admins.take("192.0.2.1") {
+			t.Fatal("the admin address has too little room")
+		}
+	}
+	if admins.take("192.0.2.1") {
+		t.Error("the admin address has no bound")
+	}
+}
+
+func TestASocketHasTheModeOfTheSettings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	yaml, _ := withClients(map[string]string{"a": ""})
+	start(t, setup{listen: "unix:" + path, yaml: yaml + "  socket_mode: \"0660\"\n"})
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o660 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+func TestWhatIsWrongWithTheUpstreamHasItsOwnReason(t *testing.T) {
+	for kind, want := range map[tmdb.ConfigKind]*reason{
+		tmdb.ConfigRedirect: reasonUpstream, tmdb.ConfigDowngrade: reasonUpstream, tmdb.ConfigNotHTTP: reasonMalformed,
+		tmdb.ConfigExpired: reasonTLS,
+	} {
+		if got := refusalOf(fmt.Errorf("ask: %w", &tmdb.ConfigError{Kind: kind})); got.reason != want {
+			t.Errorf("%s: %s", kind, got.name)
+		}
+	}
+}
+
+func TestABaseURLWithASlashTooManyOrTooFewIsNamed(t *testing.T) {
+	b := start(t, setup{})
+	if a := b.must(400, "/3//tv/1"); !strings.Contains(a.body, "two slashes in a row") {
+		t.Error(a.body)
+	}
+	if a := b.must(404, "/3search/tv?query=x"); !strings.Contains(a.body, "a slash is missing behind /3") {
+		t.Error(a.body)
+	}
+}
