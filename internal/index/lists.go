@@ -155,17 +155,13 @@ func pairsOf(s string) map[int]Target {
 	return out
 }
 
-func number(s string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(s))
-	if err != nil || n < 0 || n > maxID {
-		return 0
-	}
-	return n
-}
+func number(s string) int { return numberIn(s, 0, maxID) }
 
-func integer(s string) int {
+func integer(s string) int { return numberIn(s, -maxNumber, maxNumber) }
+
+func numberIn(s string, least, most int) int {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
-	if err != nil || n < -maxNumber || n > maxNumber {
+	if err != nil || n < least || n > most {
 		return 0
 	}
 	return n
