@@ -180,7 +180,9 @@ func (e *exchange) round(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 	case v.kind == "wait":
-		if v, err = b.await(ctx, v.wait); err != nil {
+		if v, err = b.await(ctx, v.wait); err != nil && ctx.Err() == nil {
+			return e.settle(ctx, err)
+		} else if err != nil {
 			return false, err
 		}
 		fallthrough
