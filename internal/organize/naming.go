@@ -194,10 +194,12 @@ func (v *video) tail() int {
 }
 
 func (p *Planner) values(v *video) values {
-	n, w, f := &p.namers[v.target], &v.work, &v.facts
+	n, w, f := &p.namers[v.target], &v.work, v.facts
 	out := values{
 		fieldTitle: f.title, fieldOriginalTitle: f.original, fieldYear: number(f.year), fieldTMDB: number(w.ID),
-		fieldName: n.text(library.Stem(v.item.Name)),
+	}
+	if p.o.Layout.Name == Custom { // no other has it
+		out[fieldName] = n.text(library.Stem(v.item.Name))
 	}
 	if w.Kind == "tv" {
 		out[fieldSeason] = strconv.Itoa(w.Season)
@@ -255,7 +257,8 @@ var countingTitle = lazyregexp.New(`(?i)^(?:` +
 
 func episodeTitle(titles []string, episodes int) string {
 	if len(titles) != episodes || episodes > 3 || slices.ContainsFunc(titles, func(title string) bool {
-		return title == "" || countingTitle().MatchString(title)
+		mayCount := len(title) == len("TBA") || strings.ContainsAny(title, "0123456789") // the expression takes longer
+		return title == "" || mayCount && countingTitle().MatchString(title)
 	}) {
 		return ""
 	}

@@ -86,7 +86,7 @@ type Planner struct {
 	disk        Disk
 	namers      []namer // by target
 	given       facts   // what the last record said, and its names
-	cleaned     facts
+	cleaned     *facts
 	folders     folders
 	origins     map[string]*origin
 	byNeighbour []*video       // extras and files about a folder, which go where the videos around them go
@@ -124,7 +124,7 @@ type video struct {
 	parted   int  // files that move away from other names of theirs
 	entry    *entry
 	work     Work
-	facts    facts
+	facts    *facts
 	tags     *tags  // nil: nothing was read of its name
 	titles   string // of its episodes
 	sidecars []sidecar
@@ -164,7 +164,7 @@ type tags struct {
 func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
 		o: o, disk: disk, folders: folders{disk, o.Targets, map[string]*folder{}, map[choiceKey]*folderChoice{}},
-		origins: map[string]*origin{}, reported: map[*Item]bool{},
+		origins: map[string]*origin{}, reported: map[*Item]bool{}, cleaned: &facts{},
 		waitsFor: map[*video][]string{}, conflicts: conflicts{}, owned: map[*Item]bool{},
 	}
 	for i := range o.Targets {

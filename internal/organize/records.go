@@ -68,12 +68,12 @@ func (p *Planner) read(v *video, r *report.Record) {
 	v.titles = episodeTitle(r.EpisodeTitles, len(r.Episodes))
 }
 
-func (n *namer) cleanFacts(f facts) facts {
+func (n *namer) cleanFacts(f facts) *facts {
 	f.title, f.original, f.ids.IMDB = n.text(f.title), n.text(f.original), n.text(f.ids.IMDB)
 	if year := " (" + number(f.year) + ")"; f.year > 0 { // TMDB has it in some titles, and templates add it
 		f.title, f.original = strings.TrimSuffix(f.title, year), strings.TrimSuffix(f.original, year)
 	}
-	return f
+	return &f
 }
 
 func (n *namer) cleanTags(t tags) *tags {
