@@ -6,6 +6,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -249,4 +250,41 @@ func (c *check) alike(it *item, dir Dir, name string) *Problem {
 		return c.noteThere(it, dir, name, info)
 	}
 	return &Problem{Code: organize.Exists, Err: errors.New(name)}
+}
+
+func (c *check) compose(it *item) *Problem {
+	o := &it.op
+	if o.Verb != organize.NFO {
+		return nil
+	}
+	var text []byte
+	if c.engine.Note != nil {
+		text = c.engine.Note(c.ctx, it.line.Note)
+	}
+	if len(text) == 0 {
+		return problem(NotCached)
+	}
+	o.Text, o.Size = string(text), int64(len(text))
+	it.result.Size = o.Size
+	return nil
+}
+
+const mostNote = 1 << 20
+
+func (c *check) noteThere(it *item, dir Dir, name string, info Info) *Problem {
+	if holder := c.moves[it.op.To]; holder != nil && holder.problem == nil {
+		return c.compose(it)
+	}
+	if info.Type == organize.TypeRegular {
+		text, err := readUpTo(dir, name, mostNote)
+		if err != nil {
+			return failed(err)
+		}
+		of := it.line.Note
+		if about, _ := nfo.IsAbout(text, of.Kind, of.ID); about {
+			it.inPlace = true
+			return nil
+		}
+	}
+	return problem(ForeignNFO)
 }

@@ -288,24 +288,19 @@ func (p *Problem) Unwrap() error { return p.Err }
 
 func problem(c organize.Code) *Problem { return &Problem{Code: c} }
 
+// errnos are the errors of the system that have codes of their own; any other is "io".
 var errnos = []struct {
-	errno syscall.Errno
-	code  organize.Code
+	code   organize.Code
+	errnos []syscall.Errno
 }{
-	{syscall.EEXIST, organize.Exists},
-	{syscall.ENOTEMPTY, organize.Exists},
-	{syscall.EISDIR, organize.Exists},
-	{syscall.EXDEV, organize.CrossDevice},
-	{syscall.EMLINK, TooManyLinks},
-	{syscall.EPERM, NotPermitted},
-	{syscall.EACCES, NotPermitted},
-	{syscall.EROFS, NotPermitted},
-	{syscall.ENOSPC, NoSpace},
-	{syscall.EDQUOT, NoSpace},
-	{syscall.ENAMETOOLONG, organize.NameTooLong},
-	{syscall.ELOOP, organize.OutsideRoot},
-	{syscall.ENOTDIR, organize.OutsideRoot},
-	{syscall.ENOENT, Changed},
+	{organize.Exists, []syscall.Errno{syscall.EEXIST, syscall.ENOTEMPTY, syscall.EISDIR}},
+	{organize.CrossDevice, []syscall.Errno{syscall.EXDEV}},
+	{TooManyLinks, []syscall.Errno{syscall.EMLINK}},
+	{NotPermitted, []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EROFS}},
+	{NoSpace, []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT}},
+	{organize.NameTooLong, []syscall.Errno{syscall.ENAMETOOLONG}},
+	{organize.OutsideRoot, []syscall.Errno{syscall.ELOOP, syscall.ENOTDIR}},
+	{Changed, []syscall.Errno{syscall.ENOENT}},
 }
 
 // failed returns the Problem of an error; nil of none.
@@ -316,12 +311,15 @@ func failed(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	for _, row := range errnos {
-		if errors.Is(err, row.errno) {
-			return &Problem{Code: row.code, Err: err}
+	code := organize.Unreadable
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		for _, row := range errnos {
+			if slices.Contains(row.errnos, errno) {
+				code = row.code
+			}
 		}
 	}
-	return &Problem{Code: organize.Unreadable, Err: err}
+	return &Problem{Code: code, Err: err}
 }
 
 func (p *Problem) isLeft() bool { return p.Code == NotCached || p.Code == ForeignNFO }

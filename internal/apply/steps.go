@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
+	"path/filepath"
 	"syscall"
 
 	"github.com/cespare/xxhash/v2"
@@ -240,18 +240,13 @@ func (w *worker) symlink(o *op) *Problem {
 	return nil
 }
 
+// leads returns the text of an operation's symbolic link.
 func (r *run) leads(o *op) string {
-	if r.Absolute {
-		return r.pathOf(o.From)
+	source := r.pathOf(o.From)
+	if !r.Absolute {
+		if relative, err := filepath.Rel(r.path(o.To.Dir), source); err == nil {
+			return relative
+		}
 	}
-	a := strings.Split(strings.Trim(r.path(o.To.Dir), "/"), "/")
-	b := strings.Split(strings.Trim(r.pathOf(o.From), "/"), "/")
-	if a[0] == "" {
-		a = nil
-	}
-	n := 0
-	for n < len(a) && n < len(b)-1 && a[n] == b[n] {
-		n++
-	}
-	return strings.Repeat("../", len(a)-n) + strings.Join(b[n:], "/")
+	return source
 }

@@ -42,20 +42,11 @@ func Apart(sources, targets []Root) bool {
 // Order returns the steps of a plan in an order in which no name is needed twice: a target that is the source of a move
 // waits for it, and a cycle of moves goes over one temporary name. All else is in the plan's order.
 func Order(p *Plan) []Step {
-	o := orderer{plan: p, frees: map[string][]place{}, states: make([][]opState, len(p.Units))}
-	steps, apart := 0, Apart(p.Sources, p.Targets)
+	o := orderer{plan: p, frees: frees(p), states: make([][]opState, len(p.Units))}
 	for u := range p.Units {
-		unit := &p.Units[u]
-		o.states[u] = make([]opState, len(unit.Ops))
-		for i := range unit.Ops {
-			if op := &unit.Ops[i]; op.Verb == Move && !apart {
-				key := FoldName(p.SourcePath(unit, op))
-				o.frees[key] = append(o.frees[key], place{u, i})
-			}
-			steps++
-		}
+		o.states[u] = make([]opState, len(p.Units[u].Ops))
 	}
-	o.steps = make([]Step, 0, steps)
+	o.steps = make([]Step, 0, len(p.Units))
 	for u := range p.Units {
 		for i := range p.Units[u].Ops {
 			o.emit(place{u, i})
@@ -65,6 +56,23 @@ func Order(p *Plan) []Step {
 }
 
 type place struct{ unit, op int }
+
+// frees returns the moves by the folded paths that they free, where another file may get one of these.
+func frees(p *Plan) map[string][]place {
+	out := map[string][]place{}
+	if Apart(p.Sources, p.Targets) {
+		return out
+	}
+	for u := range p.Units {
+		for i := range p.Units[u].Ops {
+			if op := &p.Units[u].Ops[i]; op.Verb == Move {
+				key := FoldName(p.SourcePath(&p.Units[u], op))
+				out[key] = append(out[key], place{u, i})
+			}
+		}
+	}
+	return out
+}
 
 type opState struct {
 	begun bool
@@ -124,14 +132,9 @@ func (o *orderer) await(at place, name string) {
 // of another frees. They are carried out together, and put back together.
 func Bundles(p *Plan) []int {
 	parent := make([]int, len(p.Units))
-	frees, apart := map[string]int{}, Apart(p.Sources, p.Targets)
+	frees := frees(p)
 	for u := range p.Units {
 		parent[u] = u
-		for i := range p.Units[u].Ops {
-			if op := &p.Units[u].Ops[i]; op.Verb == Move && !apart {
-				frees[FoldName(p.SourcePath(&p.Units[u], op))] = u
-			}
-		}
 	}
 	find := func(u int) int {
 		for parent[u] != u {
@@ -147,8 +150,8 @@ func Bundles(p *Plan) []int {
 			}
 			for name := FoldName(p.TargetPath(&p.Units[u], &p.Units[u].Ops[i])); len(name) > 1 &&
 				name != path.Dir(name); name = path.Dir(name) {
-				if holder, taken := frees[name]; taken {
-					a, b := find(u), find(holder)
+				for _, holder := range frees[name] {
+					a, b := find(u), find(holder.unit)
 					parent[max(a, b)] = min(a, b)
 				}
 			}

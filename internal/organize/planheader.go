@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -53,31 +54,10 @@ func (p *parser) readID() {
 	}
 }
 
+var idForm = lazyregexp.New(`^\d{8}-\d{6}-[0-9a-z]{4}$`)
+
 // IsID reports whether s is a plan's id: "20261122-020431-k3f9". It is part of file names.
-func IsID(s string) bool {
-	const form = "00000000-000000-xxxx"
-	if len(s) != len(form) {
-		return false
-	}
-	for i := range len(form) {
-		digit, letter := s[i] >= '0' && s[i] <= '9', s[i] >= 'a' && s[i] <= 'z'
-		switch form[i] {
-		case '0':
-			if !digit {
-				return false
-			}
-		case 'x':
-			if !digit && !letter {
-				return false
-			}
-		default:
-			if s[i] != form[i] {
-				return false
-			}
-		}
-	}
-	return true
-}
+func IsID(s string) bool { return idForm().MatchString(s) }
 
 func (p *parser) readMade() {
 	var err error

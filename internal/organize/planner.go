@@ -1,6 +1,7 @@
 package organize
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -67,12 +68,7 @@ func (o *Options) namer(target int) namer {
 	}
 	if len(o.Replace) > 0 {
 		var pairs []string
-		keys := make([]string, 0, len(o.Replace))
-		for from := range o.Replace {
-			keys = append(keys, from)
-		}
-		slices.Sort(keys)
-		for _, from := range keys {
+		for _, from := range slices.Sorted(maps.Keys(o.Replace)) {
 			pairs = append(pairs, from, o.Replace[from])
 		}
 		n.replace = strings.NewReplacer(pairs...)
