@@ -15,7 +15,7 @@ type check struct {
 	engine  *Engine
 	plan    *organize.Plan
 	run     *run
-	items   []item // in the plan's order; those that are refused too
+	items   []item // in the plan's order, the refused ones too
 	first   []int  // of each unit: its first item
 	seen    []seenFolder
 	dirs    map[string]int
@@ -301,7 +301,7 @@ func (c *check) compile() {
 	c.leaves()
 }
 
-// leaves marks the folders that go away when the moves have emptied them: those below a source root that hold no root.
+// leaves marks the folders that are removed once the moves have emptied them: below a source root, with no root inside.
 func (c *check) leaves() {
 	holds := make([]bool, len(c.run.Dirs))
 	below := make([]bool, len(c.run.Dirs))

@@ -393,8 +393,8 @@ func (x *execution) inParallel(do func(w *worker, first, end int)) {
 	})
 }
 
-// parts divides the steps into at most n parts of which none needs what another does; nil where they can't be: names
-// that one file leaves and another takes, copies, and files that are written are in their order.
+// parts divides the steps into at most n parts that don't depend on each other; nil where they may: copies, notes, and
+// names that one file leaves and another takes need their order.
 func (r *run) parts(n int) [][2]int {
 	if n < 2 || !r.independent() {
 		return nil

@@ -38,8 +38,8 @@ func (e *Engine) History() ([]Run, error) { return e.runs(true) }
 // by it.
 func (e *Engine) Runs() ([]Run, error) { return e.runs(false) }
 
-// Unfinished returns the runs that were interrupted or are at work, and those whose journals can't be trusted, of which
-// nobody can say it; each the newest first.
+// Unfinished returns the runs that were interrupted or are at work, and those with damaged journals, which may be
+// either; the newest first.
 func (e *Engine) Unfinished() (unfinished, damaged []Run, err error) {
 	runs, err := e.Runs()
 	for i := range runs {

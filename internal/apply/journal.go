@@ -69,7 +69,7 @@ var (
 	unescapeJSON = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
 )
 
-// appendFields writes the line of those that are not zero.
+// appendFields writes a line; fields that are zero are left out.
 func appendFields(b []byte, fields []field) []byte {
 	b = append(b, '{')
 	for _, f := range fields {

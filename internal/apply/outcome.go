@@ -174,8 +174,8 @@ func (x *execution) changed() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// entryFolder returns the path of the series' or film's folder to which a folder belongs: with templates of one's own,
-// which may have any number of folders, the folder itself; "" for one that is below no target root.
+// entryFolder returns the path of the series' or film's folder above a folder, "" outside the target roots. Custom
+// templates may have any number of folders, so there it is the folder itself.
 func (r *run) entryFolder(dir int) string {
 	entry := dir
 	for at := dir; at >= 0; at = r.Dirs[at].Parent {
@@ -210,7 +210,7 @@ const (
 	Gone         organize.Code = "gone"
 	Replaced     organize.Code = "replaced"
 
-	originalEdited organize.Code = "original_edited" // Edited, of which the one that was not copied is meant
+	originalEdited organize.Code = "original_edited" // told as Edited: the original, not the copy
 )
 
 var meanings = []struct {

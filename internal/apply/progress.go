@@ -37,7 +37,7 @@ type progress struct {
 	probed    bool
 	files     []fileProgress
 	folders   []folderProgress
-	returning []int // those that will be back, if the next stage is one of the end
+	returning []int // files that are back once the undo has ended
 	damaged   int   // marks that can't be read, with others behind them
 }
 
@@ -205,7 +205,7 @@ func (p *progress) enter(s Stage, at time.Time) {
 	p.returning = nil
 }
 
-// mark adds a line. That it could not be written is told by the next sync.
+// mark adds a line. The next sync returns the error if it could not be written.
 func (j *journal) mark(m mark) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -151,8 +151,8 @@ const (
 	actFetch              // a copy is made at the source, and the one at the target goes
 )
 
-// rule says what is done with a file in one direction by what lies at its source and at its target. The first that fits
-// holds, and a place is looked at only if a rule asks for it.
+// rule says what to do with a file in one direction, by what lies at its source and at its target. The first rule that
+// fits holds, and a place is looked at only if a rule asks for it.
 type rule struct {
 	kinds          kind
 	source, target what

@@ -46,7 +46,7 @@ type op struct {
 	Index  int // in Ops
 	N      int // in the plan, from 1
 	Unit   int // in the plan, from 1
-	Bundle int // the first unit of those that are carried out together
+	Bundle int // the first of the units that are carried out together
 	Verb   organize.Verb
 	Across bool // a move to another file system
 	Size   int64

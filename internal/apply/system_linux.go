@@ -51,7 +51,7 @@ func openDir(at int, name string) (Dir, error) {
 	return &linuxDir{fd}, nil
 }
 
-// protected says whether the system lets users link only to files of their own and those that they may write.
+// protected reports whether users may link only to files that they own or may write.
 var protected = sync.OnceValue(func() bool {
 	text, err := os.ReadFile("/proc/sys/fs/protected_hardlinks")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // UndoOptions say what of a run is put back.
 type UndoOptions struct {
-	Only   func(source, target string) bool // nil: all of it; else the bundles with a file of which it is true
+	Only   func(source, target string) bool // nil: everything; else the bundles with a file for which it is true
 	DryRun bool
 }
 

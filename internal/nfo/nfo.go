@@ -30,7 +30,7 @@ type Entry struct {
 	Studios   []string
 	Status    string // of a series
 	Poster    string // the path of an image at TMDB
-	Fanart    string // likewise
+	Fanart    string // the same
 
 	Episodes []Episode // of a series, all that are known
 }
@@ -220,8 +220,8 @@ var forms = []func() *regexp.Regexp{
 	lazyregexp.New(`(?i)themoviedb\.org/(?:tv|movie)/(\d{1,9})`),
 }
 
-// IsAbout reports whether an NFO that somebody has written is about an entry: it names the entry's TMDB id, which is
-// returned, 0 where it names none. One of an episode names that of the episode, by which nothing can be told.
+// IsAbout reports whether an NFO by anybody is about an entry, and returns the TMDB id that it names, 0 for none. The
+// NFO of an episode names the episode's id, which says nothing about the series.
 func IsAbout(text []byte, kind string, id int) (about bool, named int) {
 	root := Root(text)
 	if root == "episodedetails" {

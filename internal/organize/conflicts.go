@@ -82,7 +82,7 @@ func sameNames(videos []*video) [][]*video {
 	return groups(videos, func(v *video) nameKey { return v.key(v.base()) })
 }
 
-// groups returns the items of which several have one key, each group where its first item stands.
+// groups returns the items that share a key with others, each group at the place of its first item.
 func groups[T any, K comparable](items []T, keyOf func(T) K) [][]T {
 	at := make(map[K]int, len(items))
 	var out [][]T

@@ -25,7 +25,7 @@ type Layout struct {
 // Templates are the four forms of a layout as texts.
 type Templates struct{ Show, Season, Episode, Movie string }
 
-// layoutTable has the layouts by name. The last is for templates of one's own; its row has those that are not set.
+// layoutTable has the layouts by name. Custom, the last, lets the user set templates; its row has the defaults.
 var layoutTable = []struct {
 	name      string
 	templates Templates
@@ -48,7 +48,7 @@ var layoutTable = []struct {
 	{Custom, jellyfin, Layout{between: "-E", extras: "extras"}},
 }
 
-// Custom is the name of the layout that takes templates of one's own.
+// Custom is the layout whose templates the user sets.
 const Custom = "custom"
 
 var jellyfin = Templates{

@@ -9,8 +9,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// verb returns what is done with a file: the mode's, a copy where that is wanted and the mode can't cross file systems.
-// Servers write into the NFOs and images that they find, so these are never links.
+// verb returns what to do with a file: what the mode says, or a copy where the user allows one and the mode can't cross
+// file systems. Servers write into the NFOs and images that they find, so these are never links.
 func (o *Options) verb(item *Item, device uint64) (Verb, Code) {
 	verb := o.Mode.Verb()
 	if role := RoleOf(item.Name); (verb == Link || verb == Symlink) && (role == RoleNFO || role == RoleImage) {
@@ -145,8 +145,7 @@ func (p *Planner) addNotes() {
 	}
 }
 
-// isLaterPart reports whether a file is not the first of those that are one film: servers read what stands beside the
-// first.
+// isLaterPart reports whether a file is a second or later part of a film: servers read the NFO beside the first one.
 func (v *video) isLaterPart() bool {
 	return strings.Contains(v.label, " - part") && v.part() > 1
 }

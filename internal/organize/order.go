@@ -39,8 +39,8 @@ func Apart(sources, targets []Root) bool {
 	return true
 }
 
-// Order returns the steps of a plan in an order in which no name is needed twice: a target that is the source of a move
-// waits for it, and a cycle of moves goes over one temporary name. All else is in the plan's order.
+// Order returns the steps of a plan so that no name is needed twice: a target that a move frees waits for that move,
+// and a cycle of moves goes through one temporary name. Otherwise the plan's order stays.
 func Order(p *Plan) []Step {
 	o := orderer{plan: p, frees: frees(p), states: make([][]opState, len(p.Units))}
 	for u := range p.Units {
@@ -128,8 +128,8 @@ func (o *orderer) await(at place, name string) {
 	}
 }
 
-// Bundles returns for each unit the index of the first unit of its bundle: units of which one takes a name that a move
-// of another frees. They are carried out together, and put back together.
+// Bundles returns for each unit the first unit of its bundle. Units are in one bundle if one takes a name that a move
+// of another frees: they are carried out together, and put back together.
 func Bundles(p *Plan) []int {
 	parent := make([]int, len(p.Units))
 	frees := frees(p)

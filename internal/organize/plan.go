@@ -15,7 +15,7 @@ import (
 	"github.com/anivault/anivault/internal/library"
 )
 
-// Verb is what is done with one file. The zero value is no verb.
+// Verb is what happens to one file. The zero value is no verb.
 type Verb uint8
 
 // The verbs, by their words in a plan.

@@ -203,8 +203,8 @@ func (v *video) labelSidecars() {
 
 func restKey(rest string) string { return FoldName(cleanText("x" + rest)) }
 
-// differences returns what of each text tells it from the others: all of it but the words with which all begin and end.
-// The texts of a group in which nothing differs are empty.
+// differences returns what distinguishes each text from the others: without the words that all of them begin and end
+// with. It is empty where nothing differs.
 func differences(texts []string) []string {
 	words := make([][]string, len(texts))
 	for i, text := range texts {
