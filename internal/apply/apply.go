@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/anivault/anivault/internal/lang"
@@ -54,8 +55,12 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	if opts.DryRun || refused && !opts.Partial || len(c.run.Ops) == 0 {
 		return out, nil
 	}
-	if c.run.ID, err = e.runID(p.ID); err != nil {
+	ids, err := e.ids()
+	if err != nil {
 		return nil, err
+	}
+	for slices.Contains(ids, c.run.ID) { // the plan was carried out before
+		c.run.ID = NewID(e.Now())
 	}
 	c.run.Plan, c.run.Begun, c.run.Parts = p.ID, e.Now().UTC(), NewID(e.Now())
 	j, err := newJournal(e.Journals, c.run)

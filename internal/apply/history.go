@@ -160,18 +160,6 @@ func (e *Engine) free() error {
 	return cut
 }
 
-func (e *Engine) runID(plan string) (string, error) {
-	ids, err := e.ids()
-	if err != nil {
-		return "", err
-	}
-	for id := plan; ; id = NewID(e.Now()) {
-		if !slices.Contains(ids, id) {
-			return id, nil
-		}
-	}
-}
-
 // Show returns a run and what became of each of its files. What an interrupted run has done is looked up where the
 // files are.
 func (e *Engine) Show(id string) (Run, *Outcome, error) {

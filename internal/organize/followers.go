@@ -2,7 +2,6 @@ package organize
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/lazyregexp"
@@ -32,15 +31,6 @@ type follower struct {
 	p       *Planner
 	records map[*Item]*video
 	known   map[*folder]destination
-}
-
-func (p *Planner) setAside() {
-	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool {
-		if v.kind == kindExtra {
-			p.byNeighbour = append(p.byNeighbour, v)
-		}
-		return v.kind == kindExtra
-	})
 }
 
 func (p *Planner) follow() {

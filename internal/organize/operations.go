@@ -178,15 +178,12 @@ func (p *Planner) isAbout(file string, n *Note) bool {
 		about, named = nfo.IsAbout(text, n.Kind, n.ID)
 	}
 	if !about {
-		p.foreign = append(p.foreign, foreignNote(file, named, n.Entry))
+		names := lang.Text("no TMDB id")
+		if named != 0 {
+			names = lang.Textf("TMDB's id %d", named)
+		}
+		p.foreign = append(p.foreign, lang.Textf("foreign_nfo: %s names %s, not %s, and stays as it is",
+			ui.Printable(file), names, n.Entry))
 	}
 	return about
-}
-
-func foreignNote(file string, named int, wanted Entry) lang.Text {
-	about := lang.Text("no TMDB id")
-	if named != 0 {
-		about = lang.Textf("TMDB's id %d", named)
-	}
-	return lang.Textf("foreign_nfo: %s names %s, not %s, and stays as it is", ui.Printable(file), about, wanted)
 }

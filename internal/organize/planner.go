@@ -174,7 +174,12 @@ func (p *Planner) Plan() *Result {
 	p.skipOutside()
 	p.skipSecondNames()
 	p.assignSidecars()
-	p.setAside()
+	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool {
+		if v.kind == kindExtra { // what it is depends on the videos around it
+			p.byNeighbour = append(p.byNeighbour, v)
+		}
+		return v.kind == kindExtra
+	})
 	p.nameAll()
 	p.disk.Ahead(p.unlisted())
 	renamed := p.meetExisting()

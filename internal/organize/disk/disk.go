@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/anivault/anivault/internal/fsx"
 	"github.com/anivault/anivault/internal/lang"
@@ -26,38 +25,28 @@ import (
 type Disk struct {
 	mu    sync.Mutex
 	seen  map[string][]library.Entry // by real path: what a walk has just read, until it is asked for; nil from then on
-	ahead map[string]*listing        // what is being listed before it is asked for
+	ahead map[string]listing         // by path: folders that are listed before anybody asks
 }
 
-// listing is what a folder holds, once done is closed.
-type listing struct {
-	done  chan struct{}
-	items []organize.Item
-	err   error
-}
+type listing func() ([]organize.Item, error)
 
-const listers = 4
-
-// Ahead lists folders on other cores, for List.
+// Ahead lists folders on other cores, for List. A folder that is needed before its turn is listed at once.
 func (d *Disk) Ahead(dirs []string) {
-	if len(dirs) == 0 {
-		return
+	ahead, queue := make(map[string]listing, len(dirs)), make(chan listing, len(dirs))
+	for _, dir := range dirs {
+		list := sync.OnceValues(func() ([]organize.Item, error) { return d.list(dir) })
+		ahead[dir] = list
+		queue <- list
 	}
-	ahead, listings := make(map[string]*listing, len(dirs)), make([]listing, len(dirs))
-	for i, dir := range dirs {
-		listings[i].done = make(chan struct{})
-		ahead[dir] = &listings[i]
-	}
+	close(queue)
 	d.mu.Lock()
 	d.ahead = ahead
 	d.mu.Unlock()
-	var next atomic.Int64
+	const listers = 4
 	for range min(runtime.GOMAXPROCS(0), listers) {
 		go func() {
-			for i := int(next.Add(1)) - 1; i < len(dirs); i = int(next.Add(1)) - 1 {
-				l := &listings[i]
-				l.items, l.err = d.list(dirs[i])
-				close(l.done)
+			for list := range queue {
+				_, _ = list()
 			}
 		}()
 	}
@@ -104,14 +93,13 @@ func (*Disk) Real(dir string) (string, error) {
 // there.
 func (d *Disk) List(dir string) ([]organize.Item, error) {
 	d.mu.Lock()
-	l := d.ahead[dir]
+	list := d.ahead[dir]
 	delete(d.ahead, dir) // who asks again wants to know what is there then
 	d.mu.Unlock()
-	if l == nil {
+	if list == nil {
 		return d.list(dir)
 	}
-	<-l.done
-	return l.items, l.err
+	return list()
 }
 
 func (d *Disk) list(dir string) ([]organize.Item, error) {
