@@ -19,13 +19,13 @@ local turn = redis.call('HMGET', KEYS[2], 'holder', 'fence', 'until')
 local holder = turn[1] or ''
 local now, term = time[1] * 1000 + math.floor(time[2] / 1000), tonumber(ARGV[2])
 local fence, ends = tonumber(turn[2]) or 0, tonumber(turn[3]) or 0
-local there = redis.call('EXISTS', KEYS[1]) == 1
+local function there() return redis.call('EXISTS', KEYS[1]) == 1 end
 local function give(to)
   fence = math.max(fence + 1, now)
   redis.call('HSET', KEYS[2], 'holder', to, 'fence', fence, 'until', now + term)
 end
 local function write()
-  if aside and there then
+  if aside and there() then
     redis.call('RENAME', KEYS[1], KEYS[4])
     redis.call('EXPIRE', KEYS[4], 604800)
   end
@@ -34,12 +34,13 @@ local function write()
 end
 local function read() -- an empty value, which is damaged, reads as a blank
   local v = redis.call('GETRANGE', KEYS[1], 0, 131072)
-  return v == '' and redis.call('EXISTS', KEYS[1]) == 1 and ' ' or v
+  return v == '' and there() and ' ' or v
 end
 `
 
 // try writes a value if the state is still the expected version and nobody has or wants the turn. Else it takes the
-// turn if that is free, or stands in line. An empty value only asks for the turn.
+// turn if that is free, or stands in line. An empty value only asks for the turn. Where nobody holds the turn nobody
+// waits for it.
 var try = redis.NewScript(scriptHead + `
 local expected = ARGV[7]
 local held = holder ~= '' and now < ends
@@ -47,8 +48,8 @@ if held and holder ~= me then
   if not redis.call('LPOS', KEYS[3], me) then redis.call('RPUSH', KEYS[3], me) end
   return {'wait', time[1], time[2], ends - now}
 end
-if not held and value ~= '' and redis.call('LLEN', KEYS[3]) == 0
-    and there == (expected ~= '') and redis.call('GETRANGE', KEYS[1], 16, 35) == expected then
+if not held and value ~= '' and redis.call('GETRANGE', KEYS[1], 16, 35) == expected
+    and (expected ~= '' or not there()) and (holder == '' or redis.call('LLEN', KEYS[3]) == 0) then
   write()
   return {'done', time[1], time[2]}
 end
