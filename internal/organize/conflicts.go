@@ -79,7 +79,8 @@ func (p *Planner) labelSameNames() {
 }
 
 func sameNames(videos []*video) [][]*video {
-	return groups(videos, func(v *video) nameKey { return v.key(v.base()) })
+	named := slices.DeleteFunc(slices.Clone(videos), func(v *video) bool { return v.there })
+	return groups(named, func(v *video) nameKey { return v.key(v.base()) })
 }
 
 // groups returns the items that share a key with others, each group at the place of its first item.

@@ -70,7 +70,7 @@ func (v *video) ids() []string {
 }
 
 // existing returns the folders of a work in a folder, by the first of these that finds one: an id in the name, an NFO
-// that names the work, the title and year, the title alone.
+// that names the work, the title and year, a show's title alone.
 func (d *folders) existing(in *folder, v *video, edition string, titles bool) []string {
 	if in.subfolders == nil {
 		in.subfolders = subfolders(in)
@@ -90,11 +90,14 @@ func (d *folders) existing(in *folder, v *video, edition string, titles bool) []
 		if title == "" {
 			continue
 		}
-		names := in.subfolders[titleKey(title+number(v.facts.year))]
-		if len(names) == 0 && !in.hasYear(title) {
-			names = in.subfolders[titleKey(title)]
+		if found := d.those(in, v, in.subfolders[titleKey(title+number(v.facts.year))], edition); len(found) > 0 {
+			return found
 		}
-		if found := d.those(in, v, names, edition); len(found) > 0 {
+		if v.work.Kind != "tv" || in.hasYear(title) {
+			continue
+		}
+		if found := d.those(in, v, in.subfolders[titleKey(title)], edition); len(found) > 0 {
+			d.byTitle = append(d.byTitle, found[0])
 			return found
 		}
 	}
@@ -228,9 +231,13 @@ func (p *Planner) meetExisting() (renamed []*video) {
 			}
 			v.to = join(v.folder.path, name)
 			v.stem = len(v.to) - len(path.Ext(name))
+			v.there = true
 			continue
 		}
-		others := dir.sameWork(v, p.o.Layout.isOwnFolder("movie") && v.entry.at.path != ".")
+		if !p.o.Layout.isOwnFolder(v.work.Kind) || v.entry.at.path == "." {
+			continue // other works may be there
+		}
+		others := dir.sameWork(v)
 		if len(others) == 0 || p.labelBeside(v, others) {
 			continue
 		}
@@ -250,7 +257,7 @@ func (p *Planner) rename(v *video, dir *folder, name string) *video {
 		p.o.Sources = append(p.o.Sources, target)
 	}
 	r := *v
-	r.renames, r.source, r.given, r.name, r.dir, r.item = true, source, dir.path+"/", name, dir, dir.find(name)
+	r.renames, r.there, r.source, r.given, r.name, r.dir, r.item = true, false, source, dir.path+"/", name, dir, dir.find(name)
 	r.sidecars, dir.videos = nil, append(dir.videos, &r)
 	newOwner(p, dir).assign()
 	dir.videos = nil
@@ -305,13 +312,13 @@ func (f *folder) existingVideos() []existingVideo {
 }
 
 // sameWork returns the videos of a folder that are of the same episode or film. Another part of it is not.
-func (f *folder) sameWork(v *video, ownFolder bool) []existingVideo {
+func (f *folder) sameWork(v *video) []existingVideo {
 	return slices.DeleteFunc(slices.Clone(f.existingVideos()), func(e existingVideo) bool {
 		if other := partOf(e.name, e.Part); v.label != "" && other > 0 && other != v.part() {
 			return true
 		}
 		if v.work.Kind == "movie" {
-			return !ownFolder
+			return false
 		}
 		season, told := e.Season()
 		return !told || season != v.work.Season || !slices.ContainsFunc(e.Episodes, func(n float64) bool {

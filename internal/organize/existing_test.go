@@ -164,6 +164,26 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			},
 		},
 		{
+			"an episode of another show in a folder of all shows",
+			func(o *Options) {
+				o.Layout, _ = NewLayout("custom", Templates{Show: "All", Season: "{season}", Episode: "{title} {season}x{episode}"})
+			},
+			tree("/in/a.mkv", "/out/All/1/Other S01E01.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > All/1/Show 1x1.mkv"},
+		},
+		{
+			"a film's title alone tells nothing", nil, tree("/in/a.mkv", "/out/Film/"),
+			[]report.Record{film("/in/a.mkv", 7)},
+			[]string{"link a.mkv > Film (2001) [tmdbid-7]/Film (2001) [tmdbid-7].mkv"},
+		},
+		{
+			"a second version beside one that is there", func(o *Options) { o.Versions = true },
+			tree("/in/Film.1080p.mkv", "/in/Film.720p.mkv", "/out/Film (2001)/Film (2001).mkv = /in/Film.1080p.mkv"),
+			[]report.Record{film("/in/Film.1080p.mkv", 7), film("/in/Film.720p.mkv", 7)},
+			[]string{"in place: 1", "exists /in/Film.720p.mkv (/out/Film (2001)/Film (2001).mkv)"},
+		},
+		{
 			"renamed to today's title, with what belongs to it", func(o *Options) { o.RenameExisting = true },
 			tree("/in/a.mkv", "/in/a.ko.ass", "/out/"+ours+"/Season 01/Show (2020) S01E01 - TBA.mkv = /in/a.mkv",
 				"/out/"+ours+"/Season 01/Show (2020) S01E01 - TBA.ko.ass = /in/a.ko.ass",

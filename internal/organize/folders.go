@@ -113,6 +113,7 @@ type folders struct {
 	targets []Place
 	listed  map[string]*folder
 	chosen  map[choiceKey]*folderChoice
+	byTitle []string // shows' folders that were found by their title alone
 }
 
 func (d *folders) list(dir string) *folder {

@@ -51,6 +51,9 @@ func (p *Planner) nameAll() {
 }
 
 func (v *video) setTarget(at *folderChoice, stem string) {
+	if v.there {
+		return
+	}
 	ext := path.Ext(v.item.Name)
 	v.folder = at
 	v.to = join(at.path, stem+v.label+ext)

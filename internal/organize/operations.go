@@ -27,7 +27,9 @@ func (o *Options) verb(item *Item, device uint64) (Verb, Code) {
 
 func (p *Planner) operate(v *video) {
 	v.ops = make([]Op, 0, 1+len(v.sidecars))
-	if !p.operateOn(v, v.dir, v.item, v.item.Name, v.to) {
+	if v.there {
+		v.inPlace++
+	} else if !p.operateOn(v, v.dir, v.item, v.item.Name, v.to) {
 		return
 	}
 	for i := range v.sidecars {

@@ -116,6 +116,7 @@ type video struct {
 	target   int
 	stem     int  // the length of its target without what follows the stem
 	renames  bool // it is the library's own file, which gets another name
+	there    bool // it is in its folder already, under the name in to
 	inPlace  int  // files that need nothing
 	parted   int  // files that move away from other names of theirs
 	entry    *entry
@@ -159,7 +160,10 @@ type tags struct {
 // NewPlanner returns a planner without records.
 func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
-		o: o, disk: disk, folders: folders{disk, o.Targets, map[string]*folder{}, map[choiceKey]*folderChoice{}},
+		o: o, disk: disk,
+		folders: folders{
+			disk: disk, targets: o.Targets, listed: map[string]*folder{}, chosen: map[choiceKey]*folderChoice{},
+		},
 		origins: map[string]*origin{}, reported: map[*Item]bool{}, cleaned: &facts{},
 		waitsFor: map[*video][]string{}, conflicts: conflicts{}, owned: map[*Item]bool{},
 	}

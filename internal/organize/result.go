@@ -15,6 +15,7 @@ import (
 type Result struct {
 	Plan
 	InPlace int            // files that are where they belong already
+	ByTitle []string       // existing folders that have a show's title and neither year nor id
 	Foreign []lang.Text    // warnings about existing NFOs of other entries
 	Unowned map[string]int // files other than videos that are in no unit, by extension
 	Parted  []string       // files with several names that move to another file system, where they have one
@@ -38,6 +39,10 @@ func (r *Result) Warnings() []lang.Text {
 		out = append(out, lang.Textf("long_path: Windows clients may not open %d of the targets, whose paths have more "+
 			"than %d characters: %s", long, most, first))
 	}
+	if n := len(r.ByTitle); n > 0 {
+		out = append(out, lang.Textf("existing folders: %d shows go into folders that have their title but no year or id, "+
+			"such as %s; where that is another show's, add a year or an id to its name", n, r.ByTitle[0]))
+	}
 	if n := len(r.Parted); n > 0 {
 		out = append(out, lang.Textf("hard links: %d of the files have other names too, which stay behind as files of "+
 			"their own when these move to another file system; "+
@@ -49,7 +54,7 @@ func (r *Result) Warnings() []lang.Text {
 func (p *Planner) result() *Result {
 	r := &Result{Plan: Plan{
 		ID: p.o.ID, Made: p.o.Made, Mode: p.o.Mode, Layout: p.o.Layout.Name, Folders: p.ownNames(),
-	}, Foreign: p.foreign}
+	}, Foreign: p.foreign, ByTitle: p.folders.byTitle}
 	for _, s := range p.o.Sources {
 		r.Sources = append(r.Sources, s.Root)
 	}
