@@ -257,7 +257,8 @@ func (p *Planner) rename(v *video, dir *folder, name string) *video {
 		p.o.Sources = append(p.o.Sources, target)
 	}
 	r := *v
-	r.renames, r.there, r.source, r.given, r.name, r.dir, r.item = true, false, source, dir.path+"/", name, dir, dir.find(name)
+	r.renames, r.there, r.source = true, false, source
+	r.given, r.name, r.dir, r.item = dir.path+"/", name, dir, dir.find(name)
 	r.sidecars, dir.videos = nil, append(dir.videos, &r)
 	newOwner(p, dir).assign()
 	dir.videos = nil
