@@ -262,7 +262,7 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 	}
 	start := time.Now()
 	level := slog.LevelDebug
-	if running, limit := g.queue.running(); running >= limit {
+	if running, limit := g.slots(f); running >= limit {
 		level = g.fullLevel()
 	}
 	g.logSlot(level, "slot_wait", f)

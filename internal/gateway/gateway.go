@@ -258,18 +258,33 @@ func (g *Gateway) logSlot(level slog.Level, event string, f *flight, more ...slo
 	if !g.log.Enabled(context.Background(), level) {
 		return
 	}
-	running, limit := g.queue.running()
+	running, limit := g.slots(f)
+	if event == "slot_released" { // in a moment
+		running = max(running-1, 0)
+	}
 	attrs := []slog.Attr{slog.String("account", g.accountOf(f))}
 	if c := f.through(); c.Account != "" {
 		attrs = append(attrs, slog.Int("key", g.settings.Load().cfg.KeyNumber(c.Account, c.Key)))
-		if running = c.Running; c.Limit > 0 {
-			limit = c.Limit
-		}
 	}
 	attrs = append(attrs, slog.Int("running", running), slog.Int("limit", limit),
 		slog.Int("available", max(limit-running, 0)))
 	attrs = append(attrs, more...)
 	g.log.LogAttrs(context.Background(), level, event, append(attrs, slog.String("request_id", f.by.id))...)
+}
+
+// slots returns how many slots of a flight's account are in use, and how many it has; this process's where the account
+// has no limit, or is not chosen yet.
+func (g *Gateway) slots(f *flight) (running, limit int) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if st, err := g.up.Limiter().Status(ctx); err == nil {
+		for _, a := range st.Accounts {
+			if a.Name == g.accountOf(f) && a.Slots > 0 {
+				return a.Running, a.Slots
+			}
+		}
+	}
+	return g.queue.running()
 }
 
 func (f *flight) through() (c ratelimit.Choice) {

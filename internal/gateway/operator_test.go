@@ -105,3 +105,26 @@ func TestABaseURLWithASlashTooManyOrTooFewIsNamed(t *testing.T) {
 		t.Error(a.body)
 	}
 }
+
+func TestSlotLinesBearTheFiguresOfTheirAccount(t *testing.T) {
+	b := start(t, setup{noKey: true, yaml: "serve: {acquire_timeout: {interactive: 300ms}}\naccounts:\n" +
+		"  - {name: main, account_concurrency: 1, keys: [{token: " + poolKey + "}]}\n"})
+	b.must(200, "/3/configuration")
+	open := b.up.shut()
+	defer open()
+	first := b.later("/3/tv/9000001")
+	<-b.up.arrived
+	b.must(429, "/3/tv/9000002")
+	open()
+	<-first
+	b.idle()
+	for _, line := range []string{
+		"lvl=WARN comp=gateway event=slot_wait account=main running=1 limit=1 available=0",
+		"event=slot_timeout account=main running=1 limit=1 available=0",
+		"event=slot_released account=main key=1 running=0 limit=1 available=1",
+	} {
+		if !strings.Contains(b.log.String(), line) {
+			t.Errorf("the log lacks %s", line)
+		}
+	}
+}
