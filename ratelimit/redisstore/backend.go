@@ -30,6 +30,7 @@ type Backend struct {
 	client *redis.Client
 	opts   Options
 	base   string // of all keys
+	names  names
 	owner  string // <machine>-<process>
 	writer uint64
 	clock  clock
@@ -41,15 +42,22 @@ type Backend struct {
 	turn chan struct{} // a token while an Exchange is under way
 
 	// These belong to the Exchange under way.
-	cached  frame // the newest state that was read or written; without snapshot where there is none
-	read    bool  // cached is what the server had
-	closed  bool
-	known   version // the newest state before which nothing was lost
-	knows   bool    // there was one
-	aside   string
-	cause   error
-	rouse   string        // whose request is to be woken
-	rouseIn time.Duration // and when
+	cached   frame // the newest state that was read or written; without snapshot where there is none
+	read     bool  // cached is what the server had
+	closed   bool
+	known    version // the newest state before which nothing was lost
+	knows    bool    // there was one
+	aside    string
+	cause    error
+	rouse    string        // whose request is to be woken
+	rouseIn  time.Duration // and when
+	buffer   []byte
+	payload  []byte // the frame that cached was made of
+	writers  []byte // of the frame that is being made
+	line     *redis.Conn
+	exchange exchange
+	life     string // the name of lived
+	lived    generation
 }
 
 // Open returns the backend on a server. It connects when it is first used. The error is about the options.
@@ -65,7 +73,7 @@ func Open(o Options) (*Backend, error) {
 	b.writer = binary.LittleEndian.Uint64(id[8:])
 	b.home.open(o.Dir, id[:8])
 	b.owner = b.home.machine + "-" + b.home.process
-	b.base = o.base()
+	b.name(o.base())
 	b.keeper.init(b)
 	return b, nil
 }
@@ -75,13 +83,19 @@ func (b *Backend) key(name string) string { return b.base + name }
 // Exchange implements [shared.Backend].
 func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
 	select {
-	case b.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	case b.turn <- struct{}{}: // to ask ctx for its end may make a timer
+	default:
+		select {
+		case b.turn <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	defer func() { <-b.turn }()
-	e := &exchange{Backend: b, change: change, absent: b.keeper.absent.Load()}
+	e := &b.exchange
+	*e = exchange{Backend: b, change: change, absent: b.keeper.absent.Load()}
 	err := e.do(ctx)
+	e.change = nil
 	if e.fence != 0 {
 		b.leave(e.fence)
 	}
@@ -118,9 +132,10 @@ type exchange struct {
 	fence  int64 // of the turn; 0: not held
 	next   frame
 	value  []byte
-	damage error   // of what would be replaced
-	absent int64   // of the keeper, when it began
-	asked  version // whose writing was asked for without a reply; it may still be done
+	at     time.Duration // time since boot when value was decided; 0: it is old
+	damage error         // of what would be replaced
+	absent int64         // of the keeper, when it began
+	asked  version       // whose writing was asked for without a reply; it may still be done
 }
 
 func (e *exchange) do(ctx context.Context) error {
@@ -155,7 +170,8 @@ func (e *exchange) do(ctx context.Context) error {
 // round writes what was decided, or gets the turn and decides anew. It isn't done where others were faster.
 func (e *exchange) round(ctx context.Context) (done bool, err error) {
 	b := e.Backend
-	o := order{value: e.value, aside: e.damage != nil, rouse: e.others(), in: e.rouseIn}
+	o := order{value: e.value, aside: e.damage != nil, rouse: e.others(), in: e.rouseIn, sent: e.at}
+	e.at = 0
 	var v verdict
 	if e.fence != 0 {
 		o.with = fmt.Sprint(e.fence)
@@ -180,9 +196,7 @@ func (e *exchange) round(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 	case v.kind == "wait":
-		if v, err = b.await(ctx, v.wait); err != nil && ctx.Err() == nil {
-			return e.settle(ctx, err)
-		} else if err != nil {
+		if v, err = b.await(ctx, v.wait); err != nil {
 			return false, err
 		}
 		fallthrough
@@ -243,9 +257,13 @@ func (e *exchange) apply() (write bool, err error) {
 	case lost && k.generation == b.cached.generation:
 		e.next.sequence = max(e.next.sequence, k.sequence+1)
 	}
-	now, bias := b.clock.now(b.clock.boot())
+	e.at = b.clock.boot()
+	now, bias := b.clock.now(e.at)
+	if b.life == "" || b.lived != e.next.generation {
+		b.lived, b.life = e.next.generation, life(e.next.generation)
+	}
 	at := ratelimit.Instant{
-		Wall: time.Unix(0, int64(now)), Boot: now, BootID: life(e.next.generation), Lost: lost || e.damage != nil,
+		Wall: time.Unix(0, int64(now)), Boot: now, BootID: b.life, Lost: lost || e.damage != nil,
 	}
 	b.rouse = ""
 	next, err := e.change(at, old)
@@ -258,11 +276,13 @@ func (e *exchange) apply() (write bool, err error) {
 		return false, err
 	}
 	e.next.time, e.next.bias, e.next.snapshot = now, bias, next
-	e.next.follow(&b.cached, b.writer)
+	e.next.follow(&b.cached, b.writer, b.writers)
+	b.writers = e.next.writers
 	if size := e.next.size(); size > maxFrame {
 		return false, fmt.Errorf("write limiter state: %d bytes, room for %d", size, maxFrame)
 	}
-	e.value = e.next.append(nil)
+	b.buffer = e.next.append(b.buffer[:0])
+	e.value = b.buffer
 	return true, nil
 }
 
@@ -279,7 +299,8 @@ func (e *exchange) keep() {
 		b.aside, b.cause, e.damage = b.opts.Address.Place()+" ("+b.key("state:corrupt")+")", e.damage, nil
 	}
 	b.cached = e.next
-	b.cached.within(e.value)
+	b.cached.within(b.buffer) // what is written is kept, not copied
+	b.buffer, b.payload = b.payload, b.buffer
 	b.read = true
 	e.written()
 }
@@ -325,6 +346,7 @@ func (e *exchange) take(value []byte) error {
 		return nil
 	}
 	b.clock.join(&f)
+	b.payload = value
 	b.cached = f
 	if !b.lostBefore(&f) {
 		b.trust()
@@ -466,5 +488,6 @@ func (b *Backend) Close() error {
 	b.closed = true
 	b.keeper.stop()
 	b.home.close()
+	b.hangUp()
 	return b.client.Close()
 }

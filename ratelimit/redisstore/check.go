@@ -59,7 +59,7 @@ func Check(ctx context.Context, o Options) (Findings, error) {
 	if err != nil {
 		return f, err
 	}
-	b.base += "check-" + hex.EncodeToString(id[:]) + ":"
+	b.name(b.base + "check-" + hex.EncodeToString(id[:]) + ":")
 	if err := b.rehearse(ctx); err != nil {
 		return f, b.explain(err)
 	}

@@ -161,8 +161,8 @@ func (f *frame) wrote(writer uint64, g generation, sequence uint64) bool {
 	return false
 }
 
-// follow makes f the frame after another one, by writer.
-func (f *frame) follow(before *frame, writer uint64) {
+// follow makes f the frame after another one, by writer. Its writers take the place of those in b.
+func (f *frame) follow(before *frame, writer uint64, b []byte) {
 	f.writer = writer
 	var older []byte
 	if before.generation == f.generation && before.sequence+1 == f.sequence {
@@ -173,7 +173,7 @@ func (f *frame) follow(before *frame, writer uint64) {
 		often = min(int(older[4])+1, writersKept)
 		older = older[runSize:]
 	}
-	b := append(binary.LittleEndian.AppendUint32(nil, uint32(writer)), byte(often))
+	b = append(binary.LittleEndian.AppendUint32(b[:0], uint32(writer)), byte(often))
 	for named := often; named < writersKept && len(older) >= runSize; older = older[runSize:] {
 		b = append(b, older[:runSize]...)
 		named += max(int(older[4]), 1)

@@ -19,7 +19,7 @@ func sampleFrame(snapshot []byte) frame {
 		generation: generation{1, 2, 3}, sequence: 7, time: 1234 * time.Second, bias: -time.Minute, snapshot: snapshot,
 	}
 	f.follow(&frame{generation: f.generation, sequence: 6, writers: []byte{11, 0, 0, 0, 1, 12, 0, 0, 0, 3}},
-		0xdead00000005)
+		0xdead00000005, nil)
 	return f
 }
 
@@ -82,7 +82,7 @@ func TestAWriterFindsItself(t *testing.T) {
 		f := frame{}
 		for n, writer := range who {
 			next := frame{generation: g, sequence: uint64(n + 1)}
-			next.follow(&f, writer)
+			next.follow(&f, writer, nil)
 			f = next
 		}
 		if len(f.writers) > runSize*writersKept {

@@ -4,28 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// The scripts take turns and know nothing of the limiter. Their keys are state, turn, line and state:corrupt. Each
-// answers with what it has done, the time in seconds and microseconds, and what belongs to it: see parseVerdict.
-const scriptHead = `
+// The scripts take turns and know nothing of the limiter. Their keys are state, turn, line and state:corrupt. What they
+// share stands in scriptArgs and scriptHead: the time, the arguments, and what is done to write and to wake. Where a
+// value is written, or nothing was to be, the reply is the time alone, in microseconds; else it says what comes now.
+const scriptArgs = `
 local time = redis.call('TIME')
 local me, value, aside, rouse, wakes = ARGV[1], ARGV[4], ARGV[5] == '1', ARGV[6], ARGV[3]
 local turn = redis.call('HMGET', KEYS[2], 'holder', 'fence', 'until')
 local holder = turn[1] or ''
+`
+
+const scriptHead = `
 local now, term = time[1] * 1000 + math.floor(time[2] / 1000), tonumber(ARGV[2])
 local fence, ends = tonumber(turn[2]) or 0, tonumber(turn[3]) or 0
-local function there() return redis.call('EXISTS', KEYS[1]) == 1 end
+local there = redis.call('EXISTS', KEYS[1]) == 1
 local function give(to)
   fence = math.max(fence + 1, now)
   redis.call('HSET', KEYS[2], 'holder', to, 'fence', fence, 'until', now + term)
 end
 local function write()
-  if aside and there() then
+  if aside and there then
     redis.call('RENAME', KEYS[1], KEYS[4])
     redis.call('EXPIRE', KEYS[4], 604800)
   end
@@ -34,24 +39,31 @@ local function write()
 end
 local function read() -- an empty value, which is damaged, reads as a blank
   local v = redis.call('GETRANGE', KEYS[1], 0, 131072)
-  return v == '' and there() and ' ' or v
+  return v == '' and redis.call('EXISTS', KEYS[1]) == 1 and ' ' or v
 end
 `
 
 // try writes a value if the state is still the expected version and nobody has or wants the turn. Else it takes the
-// turn if that is free, or stands in line. An empty value only asks for the turn. Where nobody holds the turn nobody
-// waits for it.
-var try = redis.NewScript(scriptHead + `
+// turn if that is free, or stands in line. An empty value only asks for the turn. What comes first is for a process
+// that is alone, as most are most of the time: where nobody holds the turn nobody waits for it.
+var try = redis.NewScript(scriptArgs + `
 local expected = ARGV[7]
+if holder == '' and value ~= '' and expected ~= '' and not aside
+    and redis.call('GETRANGE', KEYS[1], 16, 35) == expected then
+  redis.call('SET', KEYS[1], value)
+  if rouse ~= '' then redis.call('PUBLISH', wakes .. rouse, ARGV[8]) end
+  return time[1] * 1000000 + time[2]
+end
+` + scriptHead + `
 local held = holder ~= '' and now < ends
 if held and holder ~= me then
   if not redis.call('LPOS', KEYS[3], me) then redis.call('RPUSH', KEYS[3], me) end
   return {'wait', time[1], time[2], ends - now}
 end
-if not held and value ~= '' and redis.call('GETRANGE', KEYS[1], 16, 35) == expected
-    and (expected ~= '' or not there()) and (holder == '' or redis.call('LLEN', KEYS[3]) == 0) then
+if not held and value ~= '' and redis.call('LLEN', KEYS[3]) == 0
+    and there == (expected ~= '') and redis.call('GETRANGE', KEYS[1], 16, 35) == expected then
   write()
-  return {'done', time[1], time[2]}
+  return time[1] * 1000000 + time[2]
 end
 redis.call('LREM', KEYS[3], 0, me)
 give(me)
@@ -60,20 +72,19 @@ return {'turn', time[1], time[2], fence, read()}
 
 // commit writes a value if the fence is still this one (any, where it is empty) and hands the turn to the first in line
 // that listens. It leaves the line; an empty value writes nothing.
-var commit = redis.NewScript(scriptHead + `
+var commit = redis.NewScript(scriptArgs + scriptHead + `
 redis.call('LREM', KEYS[3], 0, me)
 if holder ~= me or (ARGV[7] ~= '' and tonumber(ARGV[7]) ~= fence) then return {'late', time[1], time[2]} end
 if value ~= '' then write() end
 while true do
   local heir = redis.call('LPOP', KEYS[3])
-  if not heir then
-    redis.call('HSET', KEYS[2], 'holder', '', 'until', 0)
-    break
-  end
+  if not heir then break end
   give(heir)
-  if redis.call('PUBLISH', wakes .. heir, string.format('turn %d ', fence) .. read()) > 0 then break end
+  local message = string.format('turn %d ', fence) .. read()
+  if redis.call('PUBLISH', wakes .. heir, message) > 0 then return time[1] * 1000000 + time[2] end
 end
-return {'done', time[1], time[2]}
+redis.call('HSET', KEYS[2], 'holder', '', 'until', 0)
+return time[1] * 1000000 + time[2]
 `)
 
 type verdict struct {
@@ -89,6 +100,38 @@ type order struct {
 	rouse string        // whose request's turn comes with the value
 	in    time.Duration // so long after it
 	with  string        // the expected version of try, the fence of commit
+	sent  time.Duration // time since boot a moment ago; 0: not known
+}
+
+// until is a context with a deadline and without a timer: the client ends its waiting for the connection by it.
+type until struct {
+	context.Context
+	at time.Time
+}
+
+// Deadline implements [context.Context].
+func (u until) Deadline() (time.Time, bool) { return u.at, true }
+
+type names struct {
+	keys  []string
+	words map[*redis.Script][]any // how a command begins; each command's own words follow
+}
+
+// firstArg is where a command's arguments follow its name, its script and its keys.
+const firstArg = 3 + 4
+
+func (b *Backend) name(base string) {
+	b.base = base
+	keys := []string{b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt")}
+	b.names = names{keys, map[*redis.Script][]any{}}
+	for _, script := range []*redis.Script{try, commit} {
+		words := []any{"evalsha", script.Hash(), len(keys)}
+		for _, key := range keys {
+			words = append(words, key)
+		}
+		words = append(words, b.owner, b.opts.Turn.Milliseconds(), b.key("wake:"))
+		b.names.words[script] = slices.Clip(words)
+	}
 }
 
 // errReply: the server has answered what it never should.
@@ -100,27 +143,28 @@ func (b *Backend) run(script *redis.Script, o order) (verdict, error) {
 	if o.aside {
 		aside = "1"
 	}
-	keys := []string{b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt")}
-	words := []any{
-		b.owner, b.opts.Turn.Milliseconds(), b.key("wake:"), o.value, aside, o.rouse, o.with, rousing(o.in),
-	}
-	var reply any
-	var sent time.Duration
-	asked := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), b.opts.Timeout)
-	defer cancel()
-	ask := func() (err error) {
-		b.trips.Add(1)
+	b.trips.Add(1)
+	sent := o.sent
+	if sent == 0 {
 		sent = b.clock.boot()
-		reply, err = script.Run(ctx, b.client, keys, words...).Result()
-		return err
 	}
-	if len(o.value) == 0 { // else it may be written, see settle
-		first := ask
-		ask = func() error { return persist(first) }
+	if b.line == nil {
+		b.line = b.client.Conn()
 	}
-	err := ask()
+	asked := time.Now()
+	ctx := until{context.Background(), asked.Add(b.opts.Timeout)}
+	words := append(b.names.words[script], o.value, aside, o.rouse, o.with, rousing(o.in))
+	reply, err := b.line.Do(ctx, words...).Result()
+	if isCut(err) && len(o.value) == 0 { // nothing can have been written
+		b.hangUp()
+		b.line, sent = b.client.Conn(), b.clock.boot()
+		reply, err = b.line.Do(ctx, words...).Result()
+	}
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		reply, err = script.Eval(ctx, b.line, b.names.keys, words[firstArg:]...).Result()
+	}
 	if b.answered(asked, err); err != nil {
+		b.hangUp()
 		return verdict{}, err
 	}
 	v, server, err := parseVerdict(reply)
@@ -130,36 +174,49 @@ func (b *Backend) run(script *redis.Script, o order) (verdict, error) {
 	return v, err
 }
 
+// hangUp gives back the connection that scripts go through. It is kept from one to the next: to take one from the pool,
+// which looks whether it is alive, is a part of an update. What became of a script on one that died is found out, see
+// settle, and done again on another.
+func (b *Backend) hangUp() {
+	if b.line != nil {
+		_ = b.line.Close()
+		b.line = nil
+	}
+}
+
 func parseVerdict(answer any) (v verdict, server time.Duration, err error) {
+	if us, ok := answer.(int64); ok && us >= 0 && us < 1<<33*1e6 {
+		v.kind = "done"
+		return v, time.Duration(us) * time.Microsecond, nil
+	}
 	reply, _ := answer.([]any)
 	if len(reply) < 3 {
 		return v, 0, errReply
 	}
-	if server, err = parseTime(reply[1], reply[2]); err != nil {
-		return v, 0, err
-	}
-	var (
-		n                int64
-		value            string
-		isNumber, isText bool
-	)
-	if len(reply) > 3 {
-		n, isNumber = reply[3].(int64)
-	}
-	if len(reply) > 4 {
-		value, isText = reply[4].(string)
-	}
 	v.kind, _ = reply[0].(string)
+	server, err = parseTime(reply[1], reply[2])
 	switch {
-	case v.kind == "done", v.kind == "late":
-	case v.kind == "wait" && isNumber:
-		v.wait = time.Duration(n) * time.Millisecond
-	case v.kind == "turn" && isNumber && isText:
-		v.fence, v.value = n, presence(value)
-	default:
-		return v, 0, errReply
+	case err != nil:
+		return v, 0, err
+	case v.kind == "late":
+		return v, server, nil
+	case v.kind == "wait" && len(reply) == 4:
+		ms, ok := reply[3].(int64)
+		if !ok {
+			return v, 0, errReply
+		}
+		v.wait = time.Duration(ms) * time.Millisecond
+		return v, server, nil
+	case v.kind == "turn" && len(reply) == 5:
+		fence, ok := reply[3].(int64)
+		value, isText := reply[4].(string)
+		if !ok || !isText {
+			return v, 0, errReply
+		}
+		v.fence, v.value = fence, presence(value)
+		return v, server, nil
 	}
-	return v, server, nil
+	return v, 0, errReply
 }
 
 // presence returns the value of a key, nil for an empty one: GETRANGE says the same of a key that does not exist.
