@@ -283,7 +283,7 @@ func (p *Planner) nameThere(dir *folder, v *video) string {
 	}
 	for i := range dir.items {
 		item := &dir.items[i]
-		if item.Type != TypeDir && library.IsVideo(item.Name) && p.folders.isThere(dir, v.dir, v.item, item, verb) {
+		if p.folders.isThere(dir, v.dir, v.item, item, verb) && library.IsVideo(item.Name) {
 			return item.Name
 		}
 	}
