@@ -103,15 +103,6 @@ type order struct {
 	sent  time.Duration // time since boot a moment ago; 0: not known
 }
 
-// until is a context with a deadline and without a timer: the client ends its waiting for the connection by it.
-type until struct {
-	context.Context
-	at time.Time
-}
-
-// Deadline implements [context.Context].
-func (u until) Deadline() (time.Time, bool) { return u.at, true }
-
 type names struct {
 	keys  []string
 	words map[*redis.Script][]any // how a command begins; each command's own words follow
@@ -152,7 +143,8 @@ func (b *Backend) run(script *redis.Script, o order) (verdict, error) {
 		b.line = b.client.Conn()
 	}
 	asked := time.Now()
-	ctx := until{context.Background(), asked.Add(b.opts.Timeout)}
+	ctx, cancel := context.WithDeadline(context.Background(), asked.Add(b.opts.Timeout))
+	defer cancel()
 	words := append(b.names.words[script], o.value, aside, o.rouse, o.with, rousing(o.in))
 	reply, err := b.line.Do(ctx, words...).Result()
 	if isCut(err) && len(o.value) == 0 { // nothing can have been written
