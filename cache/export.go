@@ -164,8 +164,8 @@ type ImportResult struct {
 }
 
 // Import reads an export from r, as a stream, and stores what is newer than what is there. The first line that is wrong
-// ends it, with an error that names the line and wraps ErrImport; what came before stays. valid is [Transport].Valid:
-// an answer that it refuses is left out.
+// ends it, with an error that names the line and wraps ErrImport; the lines before it stay imported. valid is
+// [Transport].Valid: an answer that it refuses is skipped.
 func (s *Store) Import(
 	ctx context.Context, r io.Reader, valid func(*http.Request, *http.Response, []byte) error,
 ) (ImportResult, error) {

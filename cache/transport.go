@@ -61,7 +61,7 @@ type Transport struct {
 
 	begin   sync.Once
 	since   time.Time
-	renewed sync.Map // with Refresh: keys that were asked for, whatever the age of what came
+	renewed sync.Map // with Refresh: keys asked for in this run, whatever the age of their answers
 	flights singleflight.Group
 }
 

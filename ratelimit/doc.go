@@ -35,7 +35,7 @@
 //   - a token bucket, kept as a theoretical arrival time (GCRA), that runs at the rate of the fastest
 //     process; each process has a pace of its own beside it;
 //   - a ceiling: at most this many permits in any rolling window, whatever the bucket holds;
-//   - slots for requests under way, given out in the order of asking, among those that may go at that moment;
+//   - slots for running requests, in the order of asking among the requests that may start;
 //   - a pause: a 429, or a 503 with a Retry-After, delays every process, not just the one that received it;
 //   - a budget of requests per day or the like, if there is one (see [Limiter.Reserve]).
 //

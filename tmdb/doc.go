@@ -20,7 +20,7 @@
 //
 // Answers. A field that TMDB leaves out, sends as null or sends as "" decodes to the same zero value; images alone
 // are pointers, because for them TMDB does distinguish null. Dates are strings as they came ("2023-09-29", or ""). A
-// 200 whose body is an HTML page, empty, cut off, JSON of another kind or another entry than the one asked for is a
+// 200 whose body is an HTML page, empty, truncated, JSON of another kind or another entry than the one asked for is a
 // [*DecodeError], never an answer. [Valid] is the same check for a cache.
 //
 // Errors. TMDB's own status code and message arrive as an [*Error] (use errors.As; errors.Is with [ErrNotFound] for

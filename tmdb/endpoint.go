@@ -88,8 +88,8 @@ func IsPath(path string) bool {
 	})
 }
 
-// checked is the type of an answer. check refuses a value that JSON of another kind decodes into, and one that is not
-// what was asked for: ids has what stands in the path in place of "#" and "*".
+// checked is the type of an answer. check refuses a value decoded from JSON of another kind, or about something else
+// than the question: ids are the parts of the path in place of "#" and "*".
 type checked interface {
 	check(ids []string) error
 }

@@ -11,8 +11,8 @@ import (
 
 // Transport returns the way of a request to TMDB, for the HTTPClient of [Options]: the cache, a [KeyLatch], the limiter
 // with [Classify], and [NewWire]. What the cache stores is [Valid], and waiting for another process's answer counts as
-// waiting for the limiter. The fields of what it returns may be changed before the first use: Next is what stands
-// behind the cache. The caller closes store and limiter. The store's class is [ClassOf].
+// waiting for the limiter. Its fields may be changed before the first use; Next is the transport behind the cache. The
+// caller closes store and limiter. The store's class is [ClassOf].
 func Transport(store *cache.Store, limiter *ratelimit.Limiter) *cache.Transport {
 	tuning := limiter.Tuning()
 	wire := NewWire(NewHTTPTransport(TransportOptions{Timeout: tuning.RequestTimeout + time.Second}))

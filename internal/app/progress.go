@@ -19,10 +19,10 @@ type Progress struct {
 	State        string  // a state's name, or "offline"; "" while it is not known
 	Rate         float64 // requests a second that this process may send now; 0 before the first
 	Hits, Misses int64
-	Stale        int64 // of Hits, those that TMDB should have been asked about and was not
+	Stale        int64 // Hits with an expired answer, because TMDB could not be asked
 	Elapsed      time.Duration
 	Wait         Wait
-	Others       bool // answers are waited for that another process is asking for
+	Others       bool // waits for an answer that another process asks for
 }
 
 // Wait is what keeps the run from asking; the zero value is nothing.

@@ -17,11 +17,11 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// journalFormat rises with every change of what stands in a journal: one of another format is refused.
+// journalFormat rises whenever a journal's content changes: another format is refused.
 const journalFormat = 3
 
 // header is the first line of a journal. A line for each folder follows, one for each step, and one with the SHA-256 of
-// all of these: together its fixed part. Behind it stand the marks. Each line is a JSON object.
+// all of these: together its fixed part. The marks follow. Each line is a JSON object.
 type header struct {
 	Format int `json:"anivault_journal"`
 	runHeader

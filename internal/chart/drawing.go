@@ -1,6 +1,6 @@
-// Package chart draws what the limiter did over time as SVG: its states, the rate it allowed, and what came back.
+// Package chart draws what the limiter did over time as SVG: its states, the rate it allowed, and the answers.
 // NewTimeline makes the small picture of a page (the report's); Drawing is a picture in a file of its own (of limiter
-// simulate). Both stand on Plot and Span.
+// simulate). Both use Plot and Span.
 package chart
 
 import (

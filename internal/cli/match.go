@@ -47,9 +47,9 @@ type matchOptions struct {
 
 	again   run.Producer                  // walks the same once more; nil for a list, which can be read once
 	records report.Writer                 // what takes the records in place of stdout; nil: nothing
-	folders func(string, []library.Entry) // is told what the walk reads; nil: nobody
+	folders func(string, []library.Entry) // gets each folder that the walk reads; may be nil
 	missing *missing                      // what is written in place of the records; nil: the records
-	after   func(*app.App)                // is told of the run once the summary is written; nil: nobody
+	after   func(*app.App)                // runs after the summary; may be nil
 	told    bool                          // the summary was told already
 }
 

@@ -29,7 +29,7 @@ type Client struct {
 	Class       string // "interactive" or "batch": the best it can have
 	Weight      int    // requests a turn, 1 to 100
 	Requests    ratelimit.Budget
-	Upstream    ratelimit.Budget // of its requests, those that go to TMDB
+	Upstream    ratelimit.Budget // of its requests that go to TMDB
 	Admin       bool
 	Made        time.Time // zero where nobody noted it
 	Place       string    // file and line
@@ -180,7 +180,7 @@ func (c *Config) WithoutRevokedClients() (*Config, error) {
 	return &out, nil
 }
 
-// EditClients changes clients.yaml: change gets its clients and returns those that are written back. The file is 0600,
+// EditClients changes clients.yaml: change gets its clients and returns the new list. The file is 0600,
 // written whole or not at all, and keeps its owner.
 func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]Client, error)) error {
 	path := ClientsFile(dataDir)

@@ -133,8 +133,9 @@ func (f *fair) ahead(t *ticket) int {
 // of the shared one (ratelimit.Queue). A question takes its place before it takes a claim: whoever waits here holds
 // nothing.
 //
-// Who asks the limiter stands in a line that knows no turns. So only one of those inside asks at a time, and the others
-// have their permits, unless other processes stand in that line too: there a process gets its part by its tickets.
+// The limiter's own line knows no turns. So only one question of this queue waits there at a time, while the others
+// have their permits; where other processes wait too, a process gets its share by the number of its tickets, so all
+// wait.
 type queue struct {
 	slots     func() int
 	contended func() bool // nil: it is

@@ -23,8 +23,8 @@ var restart = []string{
 	"log.level", "log.format", "log.file", "log.max_size", "log.max_files", "metrics.file", "metrics.textfile",
 }
 
-// watcher reads the configuration anew when it is told to, or when a file of it differs at two looks in a row, so that
-// nothing is read half written.
+// watcher reads the configuration again on a signal, or when one of its files differs at two looks in a row, so that no
+// half-written file is read.
 type watcher struct {
 	s    *Service
 	read func() (*config.Config, error)

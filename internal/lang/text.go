@@ -213,8 +213,8 @@ type said struct {
 	args   []any
 }
 
-// Error is fmt.Errorf for an error that is told to people: Error() is English, and TextOf has its format and arguments,
-// so that Say tells it in their language.
+// Error is fmt.Errorf for an error shown to people: Error() is English, and TextOf keeps format and arguments, so Say
+// can translate it.
 func Error(format string, args ...any) error {
 	return &said{fmt.Errorf(format, args...), format, args}
 }
@@ -222,8 +222,8 @@ func Error(format string, args ...any) error {
 func (e *said) Unwrap() error { return e.error }
 func (e *said) Text() Text    { return Textf(e.format, e.args...) }
 
-// TextOf returns what an error says: of one that Error made, or that has a method Text, with its arguments. One that is
-// made of such an error, with words in front of it, tells these in English. What nobody knows is told as it is.
+// TextOf returns an error's message. An error from Error, or with a method Text, keeps its arguments and can be
+// translated; words wrapped around it, and any other error, stay English.
 func TextOf(err error) Text {
 	switch e := err.(type) { //nolint:errorlint // this very layer: what it wraps is looked at below
 	case nil:

@@ -249,7 +249,7 @@ const redacted = "[redacted]"
 // shortest is the length from which a known secret is looked for: replacing every "a" would hide the log itself.
 const shortest = 6
 
-// patterns find unknown secrets by what stands around them. The part before the secret is kept.
+// patterns find unknown secrets by the text around them. The part before the secret is kept.
 var patterns = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)((?:api[_-]?key|access[_-]?token|token|session_id|password|passwd|secret)` +
 		`["']?\s*[=:]\s*["']?)[^\s&"',;}\]]+`),

@@ -232,7 +232,7 @@ type filmForm struct {
 	bare string // "" where it has none
 	base string // bare without its sequel marker
 	seq  Sequel
-	head string // what stands before the word, "" where that is nothing
+	head string // the text before the word; may be ""
 }
 
 type question struct {

@@ -17,7 +17,7 @@ type seasons struct {
 	left  bool   // files that were left out are shown
 	held  []*season
 	files strings.Builder // the lines of single files
-	above block           // what stands above the next line
+	above block           // the block of the line above
 }
 
 type block uint8

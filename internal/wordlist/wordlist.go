@@ -1,4 +1,4 @@
-// Package wordlist reads lists of words that are text files, so that whoever knows a language can add a word without
+// Package wordlist reads lists of words from text files, so that anybody who knows a language can add a word without
 // knowing Go:
 //
 //	# a comment

@@ -17,9 +17,8 @@ import (
 const (
 	aliveFor   = 5 * time.Second         // how long a sign of life lasts
 	aliveEvery = 1500 * time.Millisecond // how often it is renewed
-	// backEvery is how often a server that says nothing is asked, lost or not. Who is alone sends nothing for a window.
-	// So whoever is gone for longer than a window less backEvery has to be missed by all, also by those that have nothing
-	// to ask: then the first to find it is silent for a window, in which all find it.
+	// backEvery is how often a silent server is asked, lost or not. A machine that goes alone sends nothing for one
+	// window, so every machine must notice within a window less backEvery that the server is gone, idle ones too.
 	backEvery = 250 * time.Millisecond
 	// quiet is how long nothing may come from the server on the connection that listens: it is asked each aliveEvery.
 	quiet = 4 * time.Second

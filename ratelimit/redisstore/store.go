@@ -8,7 +8,7 @@ import "github.com/anivault/anivault/ratelimit/internal/shared"
 type Store = shared.Store
 
 // StoreOptions tunes a [Store]: Place names the server in warnings, Fallback is the store that the processes of this
-// machine share without it, OnWarning is told of trouble.
+// machine share without it, OnWarning gets each trouble.
 type StoreOptions = shared.Options
 
 // NewStore returns the store over a backend. Close closes both the backend and the fallback.

@@ -1,9 +1,9 @@
 package store
 
-// Claims: "I am asking this key". Two processes never ask the same question: whoever wants to ask first takes an
-// advisory lock on a file named after the key's hash, and holds it over the request. The system frees it when its
-// process dies, and wakes the next one at once, who looks once more before it asks. Whoever gives a claim back removes
-// its file.
+// Claims: "I am asking this key". Two processes never ask the same question: before it asks, a process takes an
+// advisory lock on a file named after the key's hash, and holds it during the request. The system frees the lock when
+// its process dies and wakes the next one at once, which looks once more before it asks. A released claim removes its
+// file.
 //
 // The holder touches the file once a second, so that others can distinguish a stopped process from one that waits for
 // its turn in a limiter.

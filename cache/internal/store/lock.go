@@ -1,10 +1,10 @@
 package store
 
-// The lock of the database. Whoever waits for it in vain must know whether its holder is slow or was stopped: whoever
-// holds a lock for long touches its file, and who waits watches that.
+// The lock of the database. A process that waits in vain must know whether the holder is slow or was stopped: a holder
+// touches the lock file again and again, and those waiting watch its time.
 //
-// A byte of the file says that a session is under way. Who finds it set while nobody is in a session knows that a
-// process has died in one, perhaps of a damaged page: bbolt overflows the stack where a page refers to itself.
+// A byte of the file says that a session is running. If it is set while nobody is in a session, a process has died in
+// one, perhaps of a damaged page: bbolt overflows the stack where a page refers to itself.
 
 import (
 	"context"

@@ -21,7 +21,7 @@ const (
 	rangeKeys = 512  // how many keys one step of a walk takes
 )
 
-// lookup returns the item of each key. With ErrLocked they are those that are pending here.
+// lookup returns the item of each key; with ErrLocked, of the values pending here.
 func (s *Store) lookup(ctx context.Context, bucket string, keys []string) ([]Item, error) {
 	items := make([]Item, 0, len(keys))
 	var firstErr error

@@ -145,7 +145,7 @@ func (b *Bucket) Get(ctx context.Context, key string) (item Item, ok bool, err e
 }
 
 // GetBatch reads many values, in as few sessions as possible; the result has the order of keys, and an Item without Key
-// for each that is not there. With [ErrLocked] the items are those that this process has not written yet.
+// for each missing one. With [ErrLocked] it has only values that this process has not written yet.
 func (b *Bucket) GetBatch(ctx context.Context, keys []string) ([]Item, error) {
 	return b.store.lookup(ctx, b.name, keys)
 }

@@ -4,7 +4,7 @@
 // A decision is remembered per series. Its key is a digest of the series' files (path, size, time of change), of the
 // question (the settings that matter) and of the basis (program, title index, pins); folders only list their series. A
 // decision is void under another key, when an answer that it stands on has expired, and when the cache has a newer
-// answer about an entry that it stands on, whoever stored it. Losing the memory loses nothing but time.
+// answer about such an entry, whichever process stored it. Losing the memory only costs time.
 package results
 
 import (

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Absence is the limiter's state of a process that is cut off from the others.
+// Absence is the limiter's state in a process that can't reach the others.
 type Absence struct {
 	Snapshot    Snapshot
 	Coordinated bool // the others are on other machines
