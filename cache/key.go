@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// secretNames are the query parameters that never enter a key, lower case. A parameter whose name contains one of them
-// is left out too: that two questions share a key is better than a secret on disk.
+// secretNames are the query parameters, in lower case, that no cache key contains. A parameter whose name merely
+// contains one of them is left out too: two requests may then share a key, but no secret reaches the disk.
 var secretNames = []string{
 	"api_key", "apikey", "session", "token", "secret", "password",
 }

@@ -26,12 +26,11 @@ const timeoutGrace = time.Second
 
 // Transport is an http.RoundTripper that sends only what its limiter lets through.
 //
-// It reads every body whole before it gives the permit back, so that a slot does not
-// depend on the caller's Close; the caller reads from memory. Throttled, Server
-// and Network outcomes of idempotent requests (RFC 9110, section 9.2.2) whose body
-// can be had again are tried again, at most Tuning.MaxRetries times. When tries are spent,
-// or Tuning.MaxWait leaves no time for another, it returns the last answer, or the last error.
-// An answer that is not 2xx keeps its status where its body breaks off or is too large.
+// It reads each response body into memory before it releases the permit, so a slot does not wait for the caller's
+// Close. It retries idempotent requests (RFC 9110, section 9.2.2) that end as Throttled, Server or Network, if their
+// body can be sent again, at most Tuning.MaxRetries times. After the last retry, or if Tuning.MaxWait leaves no time
+// for another, it returns the last response or error. If the body of a response that is not 2xx breaks off or is too
+// large, it returns the status with the part that it has read, and no error.
 //
 // Errors: those of Limiter.Acquire, *RequestTimeoutError, *BodyTooLargeError,
 // those of Base, and the context's error for a request that its caller gave up.

@@ -39,7 +39,7 @@ func Explain(err error) (report.Code, lang.Text) {
 	case errors.As(err, &setup):
 		return report.CodeTLS, lang.TextOf(setup)
 	case errors.As(err, &blocked):
-		return report.CodeBlocked, block(blocked, time.Now())
+		return report.CodeBlocked, blockedText(blocked, time.Now())
 	case errors.As(err, new(*BadQuestionError)):
 		return report.CodeUpstream, lang.TextOf(err)
 	case errors.As(err, &budget):
@@ -100,7 +100,7 @@ func Why(b ratelimit.Block) lang.Text {
 	}
 }
 
-func block(b *ratelimit.BlockedError, now time.Time) lang.Text {
+func blockedText(b *ratelimit.BlockedError, now time.Time) lang.Text {
 	if b.Cause == ratelimit.ReasonNoAccount {
 		return "all accounts are disabled; see: anivault accounts list"
 	}

@@ -71,11 +71,11 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	defer x.close()
 	out.Run = c.run.ID
 	err = x.apply(ctx)
-	x.tell(out, StatusDone)
+	x.fillStatuses(out, StatusDone)
 	return x.outcome(out, err)
 }
 
-// Resume goes on with an interrupted run, in apply or in undo, to where it was to lead.
+// Resume carries an interrupted run through to its end as an apply, even if its undo was interrupted.
 func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	x, err := e.reopen(id)
 	if err != nil {
@@ -87,7 +87,7 @@ func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 		return nil, failed(err)
 	}
 	err = x.apply(ctx)
-	x.tell(out, StatusDone)
+	x.fillStatuses(out, StatusDone)
 	return x.outcome(out, err)
 }
 

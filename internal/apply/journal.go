@@ -267,7 +267,7 @@ func readHeader(text []byte) (h header, length int, err error) {
 	return h, len(line) + 1, nil
 }
 
-func (h *header) fixedPart(text []byte, length int) (sum, marks int, err error) {
+func (h *header) checkFixedPart(text []byte, length int) (sum, marks int, err error) {
 	marks = length + h.Bytes
 	sum = marks - len(sumLine(nil))
 	switch {
@@ -287,7 +287,7 @@ func readRun(text []byte) (r *run, marks int, err error) {
 	if err != nil {
 		return r, 0, err
 	}
-	sum, marks, err := h.fixedPart(text, length)
+	sum, marks, err := h.checkFixedPart(text, length)
 	if err != nil {
 		return r, 0, err
 	}

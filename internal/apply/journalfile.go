@@ -148,7 +148,7 @@ func readSummary(dir Dir, id string, check bool) (*Run, error) {
 	if check {
 		text, err = readPart(file, 0, marks)
 		if err == nil {
-			_, _, err = h.fixedPart(text, length)
+			_, _, err = h.checkFixedPart(text, length)
 		}
 		if err != nil {
 			return &out, err

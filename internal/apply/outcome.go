@@ -112,7 +112,7 @@ func (x *execution) outcome(out *Outcome, err error) (*Outcome, error) {
 		}
 	}
 	if x.w.journal.progress.stage == Done {
-		out.Changed = x.changed()
+		out.Changed = x.changedFolders()
 	}
 	return out, err
 }
@@ -128,7 +128,7 @@ func (x *execution) results() []Result {
 	return out
 }
 
-func (x *execution) tell(out *Outcome, done Status) {
+func (x *execution) fillStatuses(out *Outcome, done Status) {
 	byN := map[int]int{}
 	for i := range x.w.run.Ops {
 		byN[x.w.run.Ops[i].N] = i
@@ -155,7 +155,7 @@ func (x *execution) tell(out *Outcome, done Status) {
 	}
 }
 
-func (x *execution) changed() []string {
+func (x *execution) changedFolders() []string {
 	used := map[int]bool{}
 	for i := range x.w.run.Ops {
 		if o := &x.w.run.Ops[i]; x.codes[i] == nil {

@@ -29,7 +29,7 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 		x.wanted = slices.Clone(wanted)
 		err = x.undo(ctx, opts.DryRun, part, stayed)
 	}
-	x.tell(out, StatusUndone)
+	x.fillStatuses(out, StatusUndone)
 	e.nameLater(out, x.w.run.Begun)
 	told := out.Results[:0]
 	for i := range x.w.run.Ops {

@@ -63,7 +63,7 @@ func (f *factory) leaf(cmd *cobra.Command, formats []string, do func(call) error
 	return cmd
 }
 
-// configured completes a command that needs the configuration.
+// configured is leaf for a command that needs the configuration: it loads it before it calls do.
 func (f *factory) configured(cmd *cobra.Command, formats []string, do func(call) error) *cobra.Command {
 	return f.leaf(cmd, formats, func(c call) (err error) {
 		if c.cfg, err = f.load(c.Command); err != nil {

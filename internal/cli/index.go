@@ -24,7 +24,7 @@ func newIndex(f *factory) *cobra.Command {
 	}, newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f))
 }
 
-func (f *factory) onIndex(cmd *cobra.Command, do func(c call, x *index.Index) error) *cobra.Command {
+func (f *factory) indexCommand(cmd *cobra.Command, do func(c call, x *index.Index) error) *cobra.Command {
 	return f.configured(cmd, textOrJSON, func(c call) error {
 		x, err := index.Open(c.cfg.Dirs.Data)
 		switch {
@@ -92,7 +92,7 @@ func newIndexLookup(f *factory) *cobra.Command {
 		Short: "List the entries that have a title; its words need no quotation marks",
 		Args:  atLeastOne("TITLE", `for example: anivault index lookup "Sousou no Frieren"`),
 	}
-	return f.onIndex(cmd, func(c call, x *index.Index) error {
+	return f.indexCommand(cmd, func(c call, x *index.Index) error {
 		text := strings.Join(c.args, " ")
 		found, err := x.Lookup(text)
 		if err != nil {
@@ -148,7 +148,7 @@ type wireIndex struct {
 
 func newIndexStats(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "stats", Short: "Show what was imported, and when"}
-	return f.onIndex(cmd, func(c call, x *index.Index) error {
+	return f.indexCommand(cmd, func(c call, x *index.Index) error {
 		infos, size, err := x.Stats()
 		switch {
 		case err != nil:

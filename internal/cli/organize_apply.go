@@ -287,7 +287,7 @@ func (o *organizeRun) printOps(r *organize.Result) error {
 func leftOp(run string, l *organize.LeftFile) report.Op {
 	source := l.Real
 	if source == "" {
-		source = absoluteSlashes(l.Path)
+		source = absSlashPath(l.Path)
 	}
 	e := report.Op{
 		Run: run, Role: string(organize.RoleOf(l.Path)), Source: source, Status: "left", Reason: l.Why,
@@ -299,7 +299,7 @@ func leftOp(run string, l *organize.LeftFile) report.Op {
 	return e
 }
 
-func absoluteSlashes(name string) string {
+func absSlashPath(name string) string {
 	if abs, err := filepath.Abs(filepath.FromSlash(name)); err == nil {
 		return filepath.ToSlash(abs)
 	}

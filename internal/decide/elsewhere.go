@@ -33,7 +33,7 @@ func (t *titleIndex) elsewhere(res match.Resolution) func(match.Decision) match.
 	}
 	return func(d match.Decision) match.IDs {
 		ids := e.IDs
-		if one := known[anime.of(d)]; one.AniDB != 0 {
+		if one := known[anime.animeOf(d)]; one.AniDB != 0 {
 			ids.AniDB, ids.AniList, ids.MAL = one.AniDB, one.AniList, one.MAL
 		}
 		return ids
@@ -59,7 +59,7 @@ func holdersOf(x *index.Index, e *match.Entry) (holders, error) {
 	return h, err
 }
 
-func (h holders) of(d match.Decision) int {
+func (h holders) animeOf(d match.Decision) int {
 	switch {
 	case h.entry == nil:
 		return 0

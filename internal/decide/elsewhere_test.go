@@ -51,7 +51,7 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := holders{mapped{entry: series}, c.siblings}
-			if got := h.of(match.Decision{Season: &c.season, Episodes: c.episodes}); got != c.want {
+			if got := h.animeOf(match.Decision{Season: &c.season, Episodes: c.episodes}); got != c.want {
 				t.Errorf("anime %d holds it, want %d", got, c.want)
 			}
 		})
@@ -77,14 +77,14 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 		})
 	}
 	t.Run("without a place", func(t *testing.T) {
-		if got := (holders{mapped{entry: series}, cours[2:]}).of(match.Decision{}); got != 0 {
+		if got := (holders{mapped{entry: series}, cours[2:]}).animeOf(match.Decision{}); got != 0 {
 			t.Errorf("anime %d holds it, want none", got)
 		}
 	})
 	film := &match.Entry{Kind: match.Movie}
 	for n, want := range []int{0, 50, 0} {
 		two := []index.Candidate{{Anime: 50}, {Anime: 51}}
-		if got := (holders{mapped{entry: film}, two[:n]}).of(match.Decision{}); got != want {
+		if got := (holders{mapped{entry: film}, two[:n]}).animeOf(match.Decision{}); got != want {
 			t.Errorf("of %d anime of a film it is %d, want %d", n, got, want)
 		}
 	}

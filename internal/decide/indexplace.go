@@ -57,8 +57,8 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	return resolution{}, false
 }
 
-// orNamesake searches TMDB where the listed entry has no place for the files' numbers: AniDB and TMDB give a remake and
-// the older work of its name different titles.
+// orNamesake returns listed, unless it has no place for the files' numbers and a TMDB search finds an entry that has.
+// The lists may confuse a remake with the older work of the same name: AniDB and TMDB title the two differently.
 func (d *Deciders) orNamesake(ctx context.Context, s match.Series, listed resolution) resolution {
 	// Fansubs count a sequel on from the season before.
 	if s.Fansub || beyondDoubt(s, listed.Resolution) || !d.nowhere(ctx, s, listed) {

@@ -88,7 +88,7 @@ func (s *source) film(ctx context.Context, id int) (*tmdb.MovieDetails, *tmdb.Re
 		Language: s.language,
 		Append:   []string{tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendExternalIDs},
 	})
-	return d, resp, missing(err)
+	return d, resp, asNoEntry(err)
 }
 
 func (s *source) series(ctx context.Context, id int) (*tmdb.TVDetails, []*tmdb.Response, error) {
@@ -98,7 +98,7 @@ func (s *source) series(ctx context.Context, id int) (*tmdb.TVDetails, []*tmdb.R
 			tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendEpisodeGroups, tmdb.AppendExternalIDs,
 		},
 	})
-	return d, responses, missing(err)
+	return d, responses, asNoEntry(err)
 }
 
 var sites = map[string]tmdb.Source{"imdb": tmdb.SourceIMDb, "tvdb": tmdb.SourceTVDB}
@@ -107,7 +107,7 @@ func (s *source) Find(ctx context.Context, site, id string) ([]match.Hit, match.
 	return once(&s.memo, "find/"+site+"/"+id, func() ([]match.Hit, match.Origin, error) {
 		found, resp, err := s.client.Find(ctx, id, sites[site], s.language)
 		if err != nil {
-			return nil, match.Origin{}, missing(err)
+			return nil, match.Origin{}, asNoEntry(err)
 		}
 		return append(tvHits(found.TV), movieHits(found.Movies)...), originOf(resp), nil
 	})
@@ -117,7 +117,7 @@ func (s *source) SeasonNames(ctx context.Context, id int, language string) (map[
 	return once(&s.memo, "seasons/"+strconv.Itoa(id)+"/"+language, func() (map[int]string, match.Origin, error) {
 		d, resp, err := s.client.TV(ctx, id, tmdb.DetailOptions{Language: language})
 		if err != nil {
-			return nil, match.Origin{}, missing(err)
+			return nil, match.Origin{}, asNoEntry(err)
 		}
 		names := map[int]string{}
 		for _, season := range d.Seasons {
@@ -127,7 +127,7 @@ func (s *source) SeasonNames(ctx context.Context, id int, language string) (map[
 	})
 }
 
-func missing(err error) error {
+func asNoEntry(err error) error {
 	if errors.Is(err, tmdb.ErrNotFound) {
 		return fmt.Errorf("%w: %w", match.ErrNoEntry, err)
 	}
@@ -138,7 +138,7 @@ func (s *source) Group(ctx context.Context, id string) (*match.EpisodeGroup, mat
 	return once(&s.memo, "group/"+id, func() (*match.EpisodeGroup, match.Origin, error) {
 		g, resp, err := s.client.EpisodeGroup(ctx, id, tmdb.DetailOptions{Language: s.language})
 		if err != nil {
-			return nil, match.Origin{}, missing(err)
+			return nil, match.Origin{}, asNoEntry(err)
 		}
 		out := &match.EpisodeGroup{Name: g.Name}
 		for _, part := range g.Groups {

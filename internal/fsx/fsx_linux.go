@@ -85,8 +85,8 @@ func typeOf(mode uint32) fs.FileMode {
 // Stat returns what lies at a path, links followed.
 func Stat(path string) (Info, error) { return Statx(unix.AT_FDCWD, path, 0) }
 
-// Dir is a folder that can be opened, read and closed, and then the next one. The zero value is ready; it is for one
-// goroutine. Package os asks the system four times as much about a folder and keeps an entry for each name.
+// Dir reads one folder at a time; after Close it can open another. The zero value is ready. It is not safe for
+// concurrent use. Package os would make four times as many system calls and keep an entry for each name.
 type Dir struct {
 	fd   int
 	open bool
@@ -116,7 +116,7 @@ func (d *Dir) Each(yield func(name []byte, kind fs.FileMode)) error { return Eac
 
 var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// Each is Dir.Each for a folder that is open already, from where it was read last.
+// Each is Dir.Each for a folder's open descriptor. It goes on where the last read stopped.
 func Each(fd int, yield func(name []byte, kind fs.FileMode)) error {
 	buf := buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buf)

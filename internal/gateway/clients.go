@@ -162,8 +162,8 @@ func (w *window) weight(at time.Time) float64 {
 	return float64(w.now) + float64(w.last)*left
 }
 
-// tokenPrefix is how a client's token begins. Whatever begins otherwise counts as no token: many programs send a key of
-// their own and cannot do without.
+// tokenPrefix is how a client's token begins. Any other bearer token or api_key is ignored, not refused: many programs
+// always send an API key of their own.
 const tokenPrefix = "anv_"
 
 // NewToken makes a client's token, and the hash by which it is known.

@@ -211,8 +211,8 @@ type NotOursError struct{ Addr string }
 
 func (e *NotOursError) Error() string { return e.Addr + " is taken by something that is no gateway" }
 
-// FindRunning asks the configured addresses for /readyz and returns the first gateway that answers, nil if none does.
-// Its error is a *NotOursError.
+// FindRunning asks each configured address for /readyz. It returns the first gateway that answers, or nil if nothing
+// does. If something else answers first, it returns a *NotOursError.
 func FindRunning(ctx context.Context, cfg *config.Config) (*Running, error) {
 	for _, addr := range cfg.Serve.Listen {
 		scheme, transport := "http", &http.Transport{DisableKeepAlives: true}

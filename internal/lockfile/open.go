@@ -90,7 +90,7 @@ const lookEvery = 10 * time.Millisecond
 // StaysInPlace is InPlace for frequent calls: it sees at once that the file was removed or replaced, and up to
 // lookEvery later that it or a folder above it was renamed. It is not for concurrent use.
 func (f *File) StaysInPlace() bool {
-	if !isLinked(f.File) {
+	if !stillLinked(f.File) {
 		return false
 	}
 	if now := time.Now(); now.Sub(f.looked) > lookEvery {

@@ -234,15 +234,15 @@ func TestWords(t *testing.T) {
 		}).refusal(): "season 1 episodes 101 and 102 fit nowhere " +
 			"in TMDB's seasons",
 		(&placer{eps: []int{7}}).refusal(): "episode 7 fits nowhere in TMDB's seasons",
-		groupText(Series{
+		seriesText(Series{
 			Titles: title,
 			Files:  make([]File, 1),
 		}): `1 file as "Toradora!", wanted: any`,
-		groupText(Series{
+		seriesText(Series{
 			Titles: title, Files: make([]File, 2),
 			HasSeason: true,
 		}): `2 files as "Toradora!", season 0, wanted: any`,
-		groupText(Series{
+		seriesText(Series{
 			Titles: title, Files: make([]File, 2),
 			Year: 2008,
 		}): `2 files as "Toradora!", year 2008, wanted: any`,

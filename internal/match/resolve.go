@@ -34,7 +34,8 @@ type Resolver struct {
 	Options Options
 }
 
-// Resolution is the entry of a series and what Place needs. Entry may be nil for a film whose search row was enough.
+// Resolution is the result of Resolve, and the input of Place. Entry is nil if no entry was chosen; it may also be nil
+// for a film, where the search result was enough and its details were not fetched.
 type Resolution struct {
 	Outcome
 
@@ -58,7 +59,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 		return Resolution{Outcome: Outcome{Status: Skipped, Reason: "an extra, not an episode"}}
 	}
 	j := &job{r: r, s: ask(s)}
-	j.step("group", nil, "%s", groupText(s))
+	j.step("group", nil, "%s", seriesText(s))
 	if kind, id, ok := j.explicitID(); ok {
 		return j.byID(ctx, kind, id)
 	}
@@ -76,7 +77,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 // has one, counts as a title of its entry.
 func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resolution {
 	j := &job{r: r, s: ask(s)}
-	j.step("group", nil, "%s", groupText(s))
+	j.step("group", nil, "%s", seriesText(s))
 	for _, h := range hits {
 		if r.Options.Kind == "" || r.Options.Kind == h.Kind {
 			j.pool = append(j.pool, score(j.s, contender{hit: h, given: true, fallback: j.unlikely(h.Kind)}))
@@ -330,7 +331,7 @@ func queryText(q Query) lang.Text {
 	return lang.Textf("%s %q", q.Kind, q.Text)
 }
 
-func groupText(s Series) lang.Text {
+func seriesText(s Series) lang.Text {
 	text := lang.Textf("%d files as %q", len(s.Files), s.Title())
 	if len(s.Files) == 1 {
 		text = lang.Textf("1 file as %q", s.Title())

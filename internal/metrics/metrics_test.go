@@ -52,6 +52,13 @@ func TestNamesOfTheContract(t *testing.T) {
 	for _, name := range strings.Fields("requests_total refused_total timeouts_total") {
 		want["gateway_"+name] = Counter
 	}
+	for _, name := range strings.Fields("cache_write_errors_total gateway_connections_refused_total") {
+		want[name] = Counter
+	}
+	for _, name := range strings.Fields("build_info gateway_connections limiter_learned_rate limiter_state " +
+		"process_max_fds process_open_fds process_resident_memory_bytes process_start_time_seconds") {
+		want[name] = Gauge
+	}
 	want["account_chosen_total"], want["account_requests_total"] = Counter, Counter
 	want["gateway_wait_seconds"], want["gateway_request_seconds"] = Histogram, Histogram
 	for _, name := range strings.Fields(
@@ -95,7 +102,7 @@ func TestNDJSONHasNumbersAsNumbers(t *testing.T) {
 	want := map[string]any{
 		"ts": "2026-11-21T03:00:00.005Z", "pid": 42.0, "final": true,
 		"requests_total":   map[string]any{"200": 2.0, "429": 1.0, "net\"work\\\n": 1.0},
-		"cache_hits_total": 2.0, "cache_miss_total": 1.0, "quota_orphans_total": 3.0,
+		"cache_hits_total": 2.0, "cache_miss_total": 1.0, "cache_write_errors_total": 0.0, "quota_orphans_total": 3.0,
 		"rate_current": 17.5, "concurrency_current": 2.0, "err_rate_30s": 0.0,
 		"sleep_ms": map[string]any{"count": 1.0, "sum": 1500.0},
 	}

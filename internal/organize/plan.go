@@ -199,7 +199,8 @@ type Folder struct {
 	Path   string // relative to the target root, with slashes
 }
 
-// SourcePath returns the path of an operation's source, and "" where it has none. It has slashes below the root.
+// SourcePath returns the path of an operation's source, "" if it has none. The part below the source root has slashes
+// on every system.
 func (p *Plan) SourcePath(u *Unit, op *Op) string {
 	if op.Verb == NFO {
 		return ""
@@ -207,7 +208,7 @@ func (p *Plan) SourcePath(u *Unit, op *Op) string {
 	return join(join(p.Sources[u.Source].Path, u.Dir), op.Source)
 }
 
-// TargetPath returns the path of an operation's target. It has slashes below the root.
+// TargetPath returns the path of an operation's target. The part below the target root has slashes on every system.
 func (p *Plan) TargetPath(u *Unit, op *Op) string { return join(p.Targets[u.Target].Path, op.To) }
 
 // Role says what a file is in a library.

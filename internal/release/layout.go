@@ -85,7 +85,7 @@ func (p *laidOut) groupBefore(k int) {
 // titleInBrackets sets which brackets hold titles: those before the episode. Of two or more the first is the group.
 func (p *laidOut) titleInBrackets() {
 	for k, s := range p.segments {
-		if p.endsPlaces(k) {
+		if p.endsTitles(k) {
 			if len(p.places) > 0 {
 				break
 			}
@@ -104,7 +104,7 @@ func (p *laidOut) titleInBrackets() {
 	}
 }
 
-func (p *laidOut) endsPlaces(k int) bool {
+func (p *laidOut) endsTitles(k int) bool {
 	s := p.segments[k]
 	if s.bracket < 0 { // a bare episode
 		return p.w.classAt(s.from) == number && s.to-s.from <= 2 && !p.afterStar(s.from)

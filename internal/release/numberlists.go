@@ -18,11 +18,11 @@ type kind struct {
 
 var (
 	episodeList = kind{
-		seps: " .-+&/~,", sign: episodeAgain, digits: 5, most: maxEpisodes, suffix: true,
+		seps: " .-+&/~,", sign: nextEpisodeSign, digits: 5, most: maxEpisodes, suffix: true,
 		ends: &episodeListEnds,
 	}
-	seasonList = kind{seps: " .-+&~,:", sign: letterOfSeason, digits: 2, most: 60, ends: &seasonListEnds}
-	letterList = kind{seps: " .-+&/~,", sign: letterOfSeason, digits: 2, most: 99, ends: &letterListEnds}
+	seasonList = kind{seps: " .-+&~,:", sign: nextSeasonSign, digits: 2, most: 60, ends: &seasonListEnds}
+	letterList = kind{seps: " .-+&/~,", sign: nextSeasonSign, digits: 2, most: 99, ends: &letterListEnds}
 )
 
 type item struct {
@@ -95,7 +95,7 @@ func (k *kind) next(before item) (n item, ok bool) {
 	return n, ok
 }
 
-func letterOfSeason(c cursor, _ item) (cursor, bool) {
+func nextSeasonSign(c cursor, _ item) (cursor, bool) {
 	if c.peek() != 's' || !digit(c.at(1)) {
 		return c, false
 	}
@@ -103,7 +103,7 @@ func letterOfSeason(c cursor, _ item) (cursor, bool) {
 	return c, true
 }
 
-func episodeAgain(c cursor, n item) (cursor, bool) {
+func nextEpisodeSign(c cursor, n item) (cursor, bool) {
 	ok := c.seasonAgain(n.season) || c.episodeSign(true)
 	return c, ok
 }

@@ -146,7 +146,7 @@ func (s *stages) readFilm(r *Release, base string, dirs []string) bool {
 	return true
 }
 
-func (p *titled) findRest() {
+func (p *titled) findDetails() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		inTitle := p.inTitle(i)

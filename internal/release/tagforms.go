@@ -44,7 +44,8 @@ func readHeight(p *tagged, i int) bool {
 	return true
 }
 
-// readPair: "h 264", "H.265", "x-264", "WEB DL", "Blu-ray", "HD TS"; a station's name has its dash.
+// readPair tags two adjacent words that are one tag: "h 264", "WEB DL", "Blu-ray". A pair that may be part of a title,
+// such as the station "AT-X", must be joined by "-".
 func readPair(p *tagged, i int) bool {
 	if !p.w.beside(i, i+1) || len(p.w.gap(i)) > 1 {
 		return false

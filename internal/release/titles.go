@@ -15,7 +15,7 @@ func (p *titled) findTitles() {
 	default:
 		p.titlesInText()
 	}
-	p.findRest()
+	p.findDetails()
 }
 
 func (p *titled) titlesInText() {

@@ -127,8 +127,8 @@ func NewStatus(s Streams, wanted bool) *Status {
 	return st
 }
 
-// Room returns the number of cells a line may have before it is cut. The terminal's last cell stays free: a full line
-// would wrap, and its beginning would stay.
+// Room returns how many cells a line may have; a longer line is cut. The terminal's last cell stays free: a full line
+// would wrap, and erasing the line would leave its first row on the screen.
 func (s *Status) Room() int { return max(s.width()-1, 0) }
 
 // Enabled reports whether anything is ever drawn.

@@ -51,8 +51,8 @@ func Get() Info {
 	return info
 }
 
-// Build is a text that differs between two programs that may decide differently: the version and commit of a
-// release, else size and time of the executable.
+// Build identifies the program, so that results of another build are not reused: the version and commit of a release,
+// else the version, size and modification time of the executable.
 func Build() string {
 	info := Get()
 	if info.Version != "dev" {

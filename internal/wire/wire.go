@@ -27,7 +27,7 @@ func Writer(b []byte) Codec { return Codec{b: b} }
 // Reader returns a codec that reads b.
 func Reader(b []byte) Codec { return Codec{b: b, reading: true} }
 
-// Reading reports whether the codec reads.
+// Reading reports whether the codec decodes: Reader made it, not Writer.
 func (c *Codec) Reading() bool { return c.reading }
 
 // Bytes returns what has been written.

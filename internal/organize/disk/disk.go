@@ -89,8 +89,8 @@ func (*Disk) Real(dir string) (string, error) {
 	return filepath.ToSlash(real), err
 }
 
-// List returns the entries of a folder by name in byte order, links not followed; none and no error where it is not
-// there.
+// List returns a folder's entries, sorted by name in byte order. It does not follow links. A folder that does not exist
+// gives no entries and no error.
 func (d *Disk) List(dir string) ([]organize.Item, error) {
 	d.mu.Lock()
 	list := d.ahead[dir]

@@ -80,7 +80,7 @@ func Write(w io.Writer, p Page) error {
 	return nil
 }
 
-// WriteFile writes the page to a file, whole or not at all, readable by whom the umask lets: it is to be sent on.
+// WriteFile writes the page to a file atomically. A new file's mode follows the umask: a page is made to be shared.
 func WriteFile(path string, p Page) error {
 	return atomicfile.WriteByUmask(path, func(w io.Writer) error { return Write(w, p) })
 }

@@ -166,7 +166,7 @@ func (a *attempt) takeTurn() {
 	behind := time.Duration(ahead) * common.interval()
 	g.Head = ahead == 0
 	if m.probing() && !free && v.failedForLong() {
-		a.refuse(m.reason, now.add(m.cooled(v.t)))
+		a.refuse(m.reason, now.add(m.clampedCooldown(v.t)))
 		return
 	}
 	if shared > 0 && m.state == Normal {

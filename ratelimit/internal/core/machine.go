@@ -338,7 +338,7 @@ func (m *machine) longest(t *Tuning) time.Duration {
 	return max(min(t.SleepMaxOutage, t.SleepMax), t.SleepMin)
 }
 
-func (m *machine) cooled(t *Tuning) time.Duration {
+func (m *machine) clampedCooldown(t *Tuning) time.Duration {
 	return min(max(m.cooldown, t.SleepMin), m.longest(t))
 }
 

@@ -93,11 +93,11 @@ func TestCooldownGrowsAndGoesBack(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.run(tt.trouble)
-			want := w.s.address.machine.cooled(&w.tuning)
+			want := w.s.address.machine.clampedCooldown(&w.tuning)
 			for range 9 {
 				w.run(tt.probe)
 				want = min(2*want, tt.longest)
-				if got := w.s.address.machine.cooled(&w.tuning); got != want {
+				if got := w.s.address.machine.clampedCooldown(&w.tuning); got != want {
 					t.Fatalf("cooldown %s, want %s (%s)", got, want, w.trace())
 				}
 			}
@@ -105,7 +105,7 @@ func TestCooldownGrowsAndGoesBack(t *testing.T) {
 				t.Errorf("longest cooldown %s", want)
 			}
 			w.run("ok 500")
-			if got := w.s.address.machine.cooled(&w.tuning); w.s.State() != Sleep || got != 2*time.Second {
+			if got := w.s.address.machine.clampedCooldown(&w.tuning); w.s.State() != Sleep || got != 2*time.Second {
 				t.Errorf("cooldown %s in %s after a round with a good probe", got, w.s.State())
 			}
 		})
@@ -122,8 +122,8 @@ func TestPolicyAfterSixTimesTheLongestSleep(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.run(tt.trouble)
-			if m := &w.s.address.machine; m.cooled(&w.tuning) != m.longest(&w.tuning) || m.exhausted != 0 {
-				t.Fatalf("cooldown %s, exhausted %s", m.cooled(&w.tuning), m.exhausted)
+			if m := &w.s.address.machine; m.clampedCooldown(&w.tuning) != m.longest(&w.tuning) || m.exhausted != 0 {
+				t.Fatalf("cooldown %s, exhausted %s", m.clampedCooldown(&w.tuning), m.exhausted)
 			}
 			w.run(tt.rounds)
 			if w.s.State() != Sleep {

@@ -112,13 +112,13 @@ var regimes = [...]regime{
 // What happens on entering. Every transition also starts a new epoch with an empty window.
 
 func (f facts) sleep() {
-	jittered := time.Duration(float64(f.m.cooled(f.t)) * (1 + sleepJitter*f.draw))
+	jittered := time.Duration(float64(f.m.clampedCooldown(f.t)) * (1 + sleepJitter*f.draw))
 	f.m.sleepUntil = max(f.now.add(jittered), f.m.pauseUntil)
 }
 
 func (f facts) sleepLonger() {
 	f.m.exhausted += f.lastRound()
-	f.m.cooldown = min(time.Duration(float64(f.m.cooled(f.t))*f.t.CooldownFactor), f.t.SleepMax)
+	f.m.cooldown = min(time.Duration(float64(f.m.clampedCooldown(f.t))*f.t.CooldownFactor), f.t.SleepMax)
 	f.sleep()
 }
 
@@ -144,7 +144,7 @@ func (f facts) relapse() bool { return f.m.from == HalfOpen && f.m.successes < f
 
 // lastRound is the length of the round that has just failed if it was one at the longest cooldown, else 0.
 func (f facts) lastRound() time.Duration {
-	if d := f.m.cooled(f.t); d >= f.m.longest(f.t) {
+	if d := f.m.clampedCooldown(f.t); d >= f.m.longest(f.t) {
 		return d
 	}
 	return 0

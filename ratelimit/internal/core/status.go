@@ -92,7 +92,7 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 		Burst: burst, Tokens: min(s.address.bucket.tokens(now, v.commonPace()), burst),
 		Ceiling: limit, CeilingWindow: window, Granted: s.ceiling.within(now, window),
 		Running: len(s.queue.leases), Slots: m.regime().slotsOf(total), Waiting: len(s.queue.tickets),
-		Counts: m.window.counts(now, &t), Failures: m.failures, Successes: m.successes, Cooldown: m.cooled(&t),
+		Counts: m.window.counts(now, &t), Failures: m.failures, Successes: m.successes, Cooldown: m.clampedCooldown(&t),
 		Budget: t.Budget, Tuning: t, Accounts: v.accountStatuses(), Overrides: clock.public(s.overrides.list),
 	}
 	if m.state == CacheOnly && m.blockUntil != 0 && m.reason != ReasonRetryAfterLong {

@@ -23,8 +23,7 @@ type Store interface {
 	Update(ctx context.Context, fn func(now Instant, s *Snapshot) error) error
 }
 
-// ErrUnchanged is what the fn of a question returns: it has left the snapshot as it was. Nothing is written and
-// Update returns nil.
+// ErrUnchanged is what an fn returns that has only read the snapshot. Update then writes nothing and returns nil.
 var ErrUnchanged = errors.New("limiter state is unchanged")
 
 // ErrStoreClosed is what Update returns after Close.
