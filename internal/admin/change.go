@@ -19,11 +19,11 @@ import (
 )
 
 type order struct {
-	values map[string]string // by key; "" ends what was changed
+	values map[string]string // by key; "" resets a setting
 	lasts  string            // "for": a time, always, or "" for the usual hour
 }
 
-// Answer says what has changed.
+// Answer lists the values that changed.
 type Answer struct {
 	Changed []operate.Changed `json:"changed" doc:"values before and now"`
 	For     string            `json:"for,omitempty" doc:"how long the change lasts: a time, or always"`
@@ -315,5 +315,5 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 	}
 	w.Header().Set("Content-Type", "application/json;charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // whoever has gone needs no answer
+	_, _ = w.Write(append(body, '\n')) // the client may be gone
 }

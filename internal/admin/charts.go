@@ -104,7 +104,7 @@ func (s *Server) accountCharts(name string) []template.HTML {
 	}
 }
 
-// What was, in memory: an hour finely and a day coarsely. A restart empties it; more is for who collects metrics.
+// The history is kept in memory: an hour finely and a day coarsely. A restart empties it; /metrics serves longer ones.
 const (
 	fine, mostFine     = 10 * time.Second, 360
 	coarse, mostCoarse = time.Minute, 1440

@@ -83,7 +83,7 @@ func (s *Server) render(w http.ResponseWriter, status int, v shown) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = b.WriteTo(w) // whoever has gone needs no page
+	_, _ = b.WriteTo(w) // the client may be gone
 }
 
 func (s *Server) submit(w http.ResponseWriter, r *http.Request, c changeKind, who string) {
@@ -163,7 +163,7 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
-// knob is a field of a form. Typed is what was in it when it was refused.
+// knob is a field of a form. Typed is its text when the form was refused.
 type knob struct{ Key, Doc, Value, Allowed, Typed string }
 
 func typed(r *http.Request, action, key string) string {

@@ -1,11 +1,11 @@
-// Package admin shows and changes a gateway that runs: an API for programs, and pages that need no script. It is
-// reached by the token of a client that was made with --admin, and by nobody else.
+// Package admin shows and changes a running gateway: an API for programs, and pages that need no script. Only the token
+// of a client made with --admin opens it.
 //
-//	server.go     the listener, what each address is, who may pass, logins and their cookies
-//	view.go       what is shown, the log's last lines among it
-//	change.go     what is changed, by the API and by the pages' forms; package operate does it
+//	server.go     the listener, the routes, logins and their cookies
+//	view.go       the values shown, the last log lines too
+//	change.go     changes, by the API and the pages' forms; package operate makes them
 //	pages.go      the pages
-//	charts.go     what was, and the charts of it
+//	charts.go     the history and its charts
 package admin
 
 import (
@@ -187,7 +187,7 @@ func (s *Server) page(next func(http.ResponseWriter, *http.Request, string)) htt
 	})
 }
 
-// challenge says with a 401 how to prove who one is; browsers ask nobody for a Bearer.
+// challenge adds WWW-Authenticate to a 401. Browsers show no dialog for Bearer.
 func challenge(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="anivault admin"`)
 }
@@ -213,15 +213,15 @@ func (s *Server) api(next func(*http.Request, string) (any, error)) http.Handler
 	})
 }
 
-// Gateway is what is shown and changed.
+// Gateway is the gateway to show and change.
 type Gateway interface {
 	// Config is the configuration in force.
 	Config() *config.Config
-	// Upstream is its way to TMDB, with limiter, accounts and metrics.
+	// Upstream asks TMDB for it, with limiter, accounts and metrics.
 	Upstream() *app.Gateway
 	// ClientUse returns how many questions of a client wait, and when it last asked, zero for never.
 	ClientUse(name string) (waiting int, last time.Time)
-	// ChangedHere takes note of a change that was made in this process.
+	// ChangedHere records that this process made a change.
 	ChangedHere(ctx context.Context)
 	// BoundAdmin bounds the connections of a listener.
 	BoundAdmin(l net.Listener) net.Listener
@@ -238,7 +238,7 @@ type session struct {
 	expires time.Time
 	notice  string     // for the next page
 	failure string     // for the next page: what was wrong with the form that was sent
-	typed   url.Values // of that form, and its address as "action"
+	typed   url.Values // that form's fields, and its address as "action"
 }
 
 type sessions struct {
@@ -259,7 +259,7 @@ func (s *sessions) begin(tokenHash string, now time.Time) string {
 	return cookie
 }
 
-// find returns the session of a cookie. Those that are over are forgotten.
+// find returns the session of a cookie, and drops expired sessions.
 func (s *sessions) find(cookie string, now time.Time) (session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,7 +284,7 @@ func (s *sessions) end(cookie string) {
 	}
 }
 
-// note leaves something for the session's next page, and take returns it once.
+// note keeps a message for the session's next page; take returns it once.
 func (s *sessions) note(cookie string, leave func(*session)) (found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -303,7 +303,7 @@ func (s *sessions) take(cookie string) (left session) {
 	return left
 }
 
-// cookieName is the name of the cookie. Cookies know no ports, so the port is in it.
+// cookieName contains the port, because browsers share cookies between the ports of a host.
 func (s *Server) cookieName() string {
 	name := "anivault-" + s.port
 	if s.secure {

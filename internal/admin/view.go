@@ -15,7 +15,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Status is the state of the address: of all accounts together.
+// Status is the limiter's state for all accounts together.
 type Status struct {
 	State       string             `json:"state" doc:"the limiter's state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
 	Reason      string             `json:"reason" doc:"why: a reason of limiter rules"`
@@ -36,7 +36,7 @@ type Status struct {
 	Overrides   []app.OverrideView `json:"overrides" doc:"settings that an operator has changed"`
 }
 
-// Queue is the questions of one class that wait.
+// Queue counts the waiting questions of one class.
 type Queue struct {
 	Class   string  `json:"class" doc:"interactive or batch"`
 	Waiting uint64  `json:"waiting" doc:"how many wait now"`
@@ -54,13 +54,13 @@ type Process struct {
 	Rate    float64 `json:"rate" doc:"requests a second that it may send in Normal"`
 }
 
-// Account is an account, and what this gateway has met with it.
+// Account is an account with this gateway's counts of it.
 type Account struct {
 	app.AccountView
 	Throttled uint64 `json:"throttled" doc:"429 answers that this gateway has got through it"`
 }
 
-// Client is who may ask the gateway.
+// Client is a client of the gateway.
 type Client struct {
 	Name     string  `json:"name" doc:"its name; anonymous stands for all who have no token"`
 	Class    string  `json:"class" doc:"the best class it can have"`
@@ -124,8 +124,8 @@ func share(part, all float64) float64 {
 	return part / all
 }
 
-// quantile is the upper bound of the bucket in which a share of all observations ends; beyond the last bound it is
-// that.
+// quantile returns the upper bound of the bucket that holds the given share of all observations, at most the last
+// bound.
 func quantile(d metrics.Distribution, q float64) float64 {
 	if d.Count == 0 {
 		return 0

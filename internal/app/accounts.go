@@ -26,7 +26,7 @@ type keyring struct {
 	another atomic.Pointer[attempt]                // nil: there are several keys
 }
 
-// attempt is the one time that a process asks with its only key though others have found it refused.
+// attempt lets a process ask once with its only key although other processes met a refusal of it.
 type attempt struct {
 	ratelimit.Preference
 	begun atomic.Bool
@@ -115,8 +115,8 @@ func keyVerdict(req *http.Request, _ *http.Response, _ []byte) ratelimit.KeyVerd
 	return ratelimit.KeyRefused
 }
 
-// refusals says, as tmdb.KeyLatch does, that TMDB refused the last key, and remembers it, also where the cache then
-// answers all the same.
+// refusals returns TMDB's refusal of the last key, as tmdb.KeyLatch does, and remembers it even if the cache then
+// answers.
 type refusals struct {
 	next  http.RoundTripper
 	ring  *keyring
@@ -143,8 +143,8 @@ func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// once asks with the only key although it is out, if nobody in this process has yet: what another process met may be
-// over, and a user with one key would never learn of it otherwise. Else it returns out.
+// once asks with the only key although other processes met a refusal, if this process has not tried yet: the key may be
+// valid again, and a user with one key would never learn it otherwise. Later calls return out.
 func (r refusals) once(req *http.Request, out error) (*http.Response, error) {
 	a := r.ring.another.Load()
 	if a == nil || r.ring.last.Load() != nil {

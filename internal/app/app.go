@@ -1,5 +1,5 @@
 // Package app wires the packages together: configuration in, results out. Open shows what a run is made of,
-// OpenUpstream the way of a request.
+// OpenUpstream the path of a request.
 package app
 
 import (
@@ -28,28 +28,28 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Options are what a command decides about a run beyond the configuration.
+// Options are set by a command, beyond the configuration.
 type Options struct {
 	Offline bool // never touch the network
 	Refresh bool // revalidate cached answers
-	Anew    bool // decide everything anew: what is remembered of decisions has no reasons to show
+	Anew    bool // decide everything again, because remembered decisions have no reasons to show
 	// Ask asks a person about what nothing else can decide; nil: nobody is asked.
 	Ask decide.Asker
-	// Warn is called with what was worked around, in one line for a person, from any goroutine.
+	// Warn gets a one-line message for people about each problem that was worked around. Any goroutine may call it.
 	Warn func(error)
 	// Log gets log lines; nil for none.
 	Log slog.Handler
 
 	// Memory bounds the answers that the cache keeps decoded in memory, in bytes; 0: none are.
 	Memory int64
-	// Queue decides in whose turn the requests of this process ask the limiter; nil: first come, first served.
+	// Queue orders the requests of this process in front of the limiter; nil: first come, first served.
 	Queue ratelimit.Queue
 	// OnCacheWait is called before a question waits for another process in the cache. It may be nil.
 	OnCacheWait func(context.Context)
 	wrote       func(error) // called after each write of an answer
-	// AroundWire sees every try on its way to TMDB, and its answer when it is there whole. It may be nil.
+	// AroundWire wraps each try at TMDB, up to its complete answer. It may be nil.
 	AroundWire func(http.RoundTripper) http.RoundTripper
-	// AroundLimiter sees each question that the cache could not answer, and its result. It may be nil.
+	// AroundLimiter wraps each request that the cache could not answer. It may be nil.
 	AroundLimiter func(http.RoundTripper) http.RoundTripper
 }
 
@@ -79,8 +79,8 @@ func Open(cfg *config.Config, opts Options) (*App, error) {
 	return a, nil
 }
 
-// plannedRequests is how many requests a run reserves of the budget before it asks about a series: a search and the
-// details of what it finds. Further ones are taken from the budget one by one.
+// plannedRequests is how much of the budget a run reserves for a series before its first request: a search and the
+// details of one result. Further requests take from the budget one by one.
 const plannedRequests = 2
 
 func (a *App) openDeciders(client *tmdb.Client) (err error) {
@@ -175,7 +175,7 @@ func (a *App) newest(ctx context.Context, entries []results.Entry) ([]time.Time,
 	return a.cache.Newest(ctx, resources...)
 }
 
-// underwayAsking is how many series at least are underway while a person is asked. The limiter bounds their requests.
+// underwayAsking is the least number of series in progress while a person is asked. The limiter bounds their requests.
 const underwayAsking = 200
 
 // Entry returns an entry, a series with all its seasons, by the questions that are asked to match its files.
@@ -193,7 +193,7 @@ func (a *App) Seasons(ctx context.Context, id int) ([]match.Season, error) {
 	return e.Seasons, nil
 }
 
-// Offline reports whether the network is not to be touched.
+// Offline reports whether the run may not use the network.
 func (a *App) Offline() bool { return a.opts.Offline }
 
 // Unauthorized returns TMDB's refusal of the key, nil if there was none.
@@ -234,15 +234,15 @@ func (a *App) Limiter() (ratelimit.Status, error) {
 // Started is when the run began.
 func (a *App) Started() time.Time { return a.started }
 
-// Timeline returns what the limiter went through during the run.
+// Timeline returns the limiter's events during the run.
 func (a *App) Timeline() []Moment {
 	a.seen.mu.Lock()
 	defer a.seen.mu.Unlock()
 	return append([]Moment(nil), a.seen.timeline...)
 }
 
-// Search returns what there is by a title: what TMDB and the title index say, and where TMDB can't be asked what any
-// cached answer says. more says that there are others. The error is why TMDB could not be asked for all of it.
+// Search returns the entries for a title from TMDB and the title index, or from cached answers if TMDB can't be asked.
+// more reports that there are others. The error is why TMDB could not be asked for everything.
 func (a *App) Search(ctx context.Context, w decide.Wanted) (found []decide.Found, more bool, err error) {
 	found, more, err = a.deciders.Lookup(ctx, w)
 	if err == nil || ctx.Err() != nil {
@@ -264,8 +264,8 @@ func (a *App) Search(ctx context.Context, w decide.Wanted) (found []decide.Found
 	return found, more, err
 }
 
-// Note returns what media servers need to know of an entry. A film may have been matched by a row of a search alone:
-// where its details can't be had, any cached row of it will do.
+// Note returns an entry's data for an NFO file. A search result may have matched a film without its details; if they
+// can't be fetched, any cached search result of the film is used.
 func (a *App) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, error) {
 	n, err := a.deciders.Note(ctx, kind, id)
 	if err == nil || kind != match.Movie || ctx.Err() != nil {
@@ -280,7 +280,7 @@ func (a *App) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, er
 	return nil, err
 }
 
-// cachedFilms returns the films of all cached searches, those first in whose language this run asks.
+// cachedFilms returns the films of all cached searches, this run's language first.
 func (a *App) cachedFilms(ctx context.Context) map[int]*tmdb.MovieRow {
 	mine := "language=" + a.cfg.TMDB.Languages[0]
 	out, asked := map[int]*tmdb.MovieRow{}, map[int]bool{}

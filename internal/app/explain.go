@@ -185,7 +185,7 @@ func ErrorText(err error) (lang.Text, bool) {
 	return "", false
 }
 
-// Tuned is what a refused change of settings was: "rate_base=0 with ceiling=5".
+// Tuned describes a refused change of settings: "rate_base=0 with ceiling=5".
 func Tuned(e *ratelimit.TuningError) string {
 	pairs := make([]string, len(e.Keys))
 	for i, key := range e.Keys {

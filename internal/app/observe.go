@@ -31,9 +31,9 @@ type observer struct {
 	requests, retries, throttled, hits, misses, stale atomic.Int64
 	samples                                           sampler
 	serves                                            bool        // it is a gateway
-	here                                              atomic.Bool // settings are changed by this process itself
+	here                                              atomic.Bool // this process changes settings itself
 
-	unwritable atomic.Bool // the cache's disk
+	unwritable atomic.Bool // the cache could not write to its disk
 
 	mu       sync.Mutex
 	gauges   ratelimit.Gauges
@@ -82,7 +82,7 @@ const maxMoments = 10_000
 
 func (o *observer) onOrphans(f ratelimit.Orphans) {
 	o.metrics.Add(metrics.Orphans, f.Requests)
-	// It was set aside at the door, where no account is chosen yet.
+	// The budget had no room for it, so no account was chosen yet.
 	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.String("account", o.cfg().OnlyAccount()),
 		slog.Int("requests", f.Requests), slog.Int("used", f.Used),
 		slog.Int("reserved", f.Reserved), slog.Int("limit", f.Limit))
@@ -130,7 +130,7 @@ func (g *Gateway) TellState(st ratelimit.Status) {
 	}
 }
 
-// StateIsKnown takes note of what this process has changed by hand: settings and the state.
+// StateIsKnown records settings and state after a change by this process, so that it is not logged again.
 func (g *Gateway) StateIsKnown(ctx context.Context) {
 	g.seen.here.Store(true)
 	st, err := g.limiter.Status(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Progress is a run as it stands.
+// Progress is the current state of a run.
 type Progress struct {
 	// Files and Series are how many have been found so far; Walked reports that there will be no more.
 	Files, Series int64
@@ -34,7 +34,7 @@ type Wait struct {
 // On reports whether there is something to wait for.
 func (w Wait) On() bool { return reach(w.Block) > 0 }
 
-// Progress returns how the run stands without asking anyone.
+// Progress returns the run's current state from memory.
 func (a *App) Progress() Progress {
 	o := a.seen
 	p := Progress{
@@ -69,7 +69,7 @@ func (a *App) Look() {
 	asked := time.Now()
 	st, err := a.Limiter()
 	if err != nil {
-		return // who asks in earnest says so
+		return // a request that asks reports this itself
 	}
 	o := a.seen
 	o.mu.Lock()

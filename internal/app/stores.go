@@ -81,7 +81,7 @@ func OpenCache(cfg *config.Config, memory int64, warn func(error)) (*cache.Store
 	})
 }
 
-// ReadCacheStats looks at the cache without taking part in it.
+// ReadCacheStats reads the cache's statistics without opening it for writing.
 func ReadCacheStats(ctx context.Context, cfg *config.Config) (cache.Stats, error) {
 	store, err := OpenCache(cfg, 0, func(error) {})
 	if err != nil {
@@ -150,7 +150,7 @@ func coordinatorError(cfg *config.Config, err error) error {
 	return cfg.Refuse(key, lang.Textf("%s; %s", f, fix))
 }
 
-// CoordinatorFix says what a person can do about a fault.
+// CoordinatorFix returns a hint that mends a fault.
 func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) lang.Text {
 	switch f.Kind {
 	case redisstore.Password:
@@ -172,20 +172,20 @@ func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) lang.Text {
 	return "check ANIVAULT_COORDINATOR, the network and the server; until then each machine uses a part of the limits"
 }
 
-// CoordinatorRule is the ACL rule that is enough for the coordinator's user.
+// CoordinatorRule is a sufficient ACL rule for the coordinator's user.
 func CoordinatorRule(cfg *config.Config) string {
 	return coordinatorOptions(cfg).Rule(cfg.Redis.Address.User())
 }
 
-// CheckCoordinator looks whether the configured coordinator will do.
+// CheckCoordinator tests the configured coordinator.
 func CheckCoordinator(ctx context.Context, cfg *config.Config) (redisstore.Findings, error) {
 	return redisstore.Check(ctx, coordinatorOptions(cfg))
 }
 
-// chain is what stands between a question and TMDB, for a run of match as for the gateway, and who watches it.
+// chain connects a question with TMDB, for a run of match and for the gateway: stores, limiter, upstream, observer.
 type chain struct {
 	opts     Options
-	inForce  atomic.Pointer[config.Config] // a gateway's may be replaced
+	inForce  atomic.Pointer[config.Config] // a gateway may replace it
 	store    ratelimit.Store
 	limiter  *ratelimit.Limiter
 	cache    *cache.Store
@@ -253,7 +253,7 @@ func (c *chain) warn(err error) {
 // Metrics returns what was counted so far.
 func (c *chain) Metrics() *metrics.Metrics { return c.seen.metrics }
 
-// Close writes what is not written yet and frees everything that was opened.
+// Close writes pending values and frees everything.
 func (c *chain) Close() error {
 	var errs []error
 	for _, done := range slices.Backward(c.closers) {

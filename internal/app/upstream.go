@@ -19,18 +19,18 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Upstream is the way of a request to TMDB: cache, bad questions, refusals, limiter, key, repair of TMDB's faults,
-// wire. The embedded transport is its beginning.
+// Upstream is the path of a request to TMDB: cache, bad questions, refusals, limiter, key, repair of TMDB's faults,
+// wire. It starts at the embedded transport.
 type Upstream struct {
 	*cache.Transport
-	sender http.RoundTripper // past the cache
+	sender http.RoundTripper // without the cache
 	ring   *keyring
 	wire   *http.Transport
 
 	refused atomic.Pointer[tmdb.UnauthorizedError]
 }
 
-// OpenUpstream wires the way of a request. It sends nothing.
+// OpenUpstream builds the path of a request. It sends nothing.
 func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Limiter, opts Options) (*Upstream, error) {
 	wire, err := openWire(cfg)
 	if err != nil {
@@ -61,7 +61,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 }
 
 type request struct {
-	serverTrouble, otherOutcome atomic.Bool // how its tries have ended
+	serverTrouble, otherOutcome atomic.Bool // how its tries ended
 	// How the newest try was refused for its key: below the limiter the answer is still beside the key that asked.
 	refusal atomic.Pointer[tmdb.UnauthorizedError]
 }
@@ -87,8 +87,8 @@ func through(front func(http.RoundTripper) http.RoundTripper, next http.RoundTri
 	return front(next)
 }
 
-// waitTeller tells every upstream but TMDB itself how long a try may take: a gateway that lets requests wait would else
-// look like a network that answers nobody.
+// waitTeller sends every upstream except TMDB the time that a try may take. Otherwise a gateway that lets requests wait
+// would look like a dead network.
 type waitTeller struct {
 	next    http.RoundTripper
 	limiter *ratelimit.Limiter
@@ -174,7 +174,7 @@ type BadQuestionError struct{ Until time.Time }
 // Error implements error.
 func (e *BadQuestionError) Error() string { return e.Text().String() }
 
-// Text is what Error says, for people.
+// Text returns the message for people.
 func (e *BadQuestionError) Text() lang.Text {
 	return lang.Textf("not asked: TMDB failed on this very request; it is sent again after %s",
 		e.Until.Local().Format(time.TimeOnly))

@@ -25,7 +25,7 @@ type reply struct {
 	contentType, etag, modified string // of the header, "" for none
 	body                        []byte
 	info                        cache.Info
-	known                       bool // info says something: the question is one that is stored
+	known                       bool // the cache stores such questions, so info is set
 }
 
 func readReply(resp *http.Response) (*reply, error) {
@@ -50,8 +50,8 @@ func (r *reply) fromCache() bool {
 type origin struct {
 	forward        string // why it was asked: "miss" or "stale"
 	upstreamStatus int    // the status that TMDB answered a revalidation with
-	collapsed      bool   // another request's answer
-	detail         string // why an expired answer is given
+	collapsed      bool   // the answer to another client's request for the same
+	detail         string // why the answer is an expired one
 }
 
 func (r *reply) cacheStatus(o origin, now time.Time) string {
@@ -124,7 +124,7 @@ func matches(values []string, etag string) bool {
 }
 
 const (
-	// piece is what must be written within writeLimit.
+	// piece is how many bytes are written within one writeLimit.
 	piece      = 64 << 10
 	writeLimit = 30 * time.Second
 )
@@ -157,7 +157,7 @@ func send(w http.ResponseWriter, req *http.Request, status int, body []byte) int
 type reason struct {
 	name   string
 	status int
-	code   string // ours; "" where the request itself is at fault
+	code   string // ours; "" if the request itself is wrong
 	tmdb   int    // TMDB's code, so that programs understand it
 	text   string
 }
@@ -170,7 +170,7 @@ func row(name string, status int, code string, tmdb int, text string) *reason {
 	return r
 }
 
-// 1001, 1002, 1003 and 9999 are known from elsewhere; the other codes are this gateway's.
+// Codes 1001, 1002, 1003 and 9999 keep the meaning that other gateways gave them; the others are ours.
 var (
 	reasonAcquireTimeout  = row("acquire_timeout", 429, "1002", 25, "No permission to ask TMDB came in time.")
 	reasonQueueFull       = row("queue_full", 429, "1002", 25, "Too many requests are waiting.")
@@ -211,7 +211,7 @@ var (
 type refusal struct {
 	*reason
 	text  string
-	until time.Time     // when asking again makes sense; zero: see wait
+	until time.Time     // when to ask again; zero: see wait
 	wait  time.Duration // how long until then
 }
 
@@ -292,7 +292,7 @@ func blockedReason(b *ratelimit.BlockedError) *reason {
 
 const noEnd = 60
 
-// retryAfter is how many seconds a client should wait; 0: no Retry-After is sent.
+// retryAfter returns the seconds of Retry-After, 0 to send none.
 func (r *refusal) retryAfter(now time.Time) int {
 	told := r.status == http.StatusTooManyRequests || r.status == http.StatusServiceUnavailable
 	if !told || r.reason == reasonOffline || r.reason == reasonCredentials {
@@ -342,7 +342,7 @@ func (r *refusal) write(w http.ResponseWriter, req *http.Request, id string, now
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer realm="anivault"`)
 	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong:
-		h.Set("Connection", "close") // what follows is not read
+		h.Set("Connection", "close") // the rest of the request is not read
 	}
 	return send(w, req, r.status, body)
 }

@@ -22,20 +22,20 @@ type asker struct {
 	class    class
 	patience time.Duration // longest wait for permission
 	cached   bool          // only-if-cached
-	session  string        // who keeps an account: a client, or one session of it
-	via      []string      // the gateways that the request has come through
+	session  string        // who keeps using one account: a client, or one of its sessions
+	via      []string      // the gateways in front of this one
 }
 
 type found struct {
 	*reply
 	origin
 	waited, upstream time.Duration
-	account          string // through which TMDB was asked
+	account          string // used to ask TMDB
 	sent             bool   // TMDB was asked for it
 }
 
-// get finds the answer to a question: stored and fresh, or TMDB's, or what is stored in place of an error. The error is
-// for refusalOf, or the context's.
+// get finds the answer to a question: a fresh one from the cache, or TMDB's, or an expired one if TMDB fails. The error
+// is for refusalOf, or the context's.
 func (g *Gateway) get(ctx context.Context, u *url.URL, key string, a *asker) (found, error) {
 	var expired *reply
 	if e, info := g.up.Stored(ctx, u, key); e != nil {

@@ -22,13 +22,13 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// settings are what a reload replaces, as a whole. Requests under way keep what they began with.
+// settings are replaced as a whole by a reload. A running request keeps those it began with.
 type settings struct {
 	config.Serve
 	cfg       *config.Config
 	byHash    map[string]*client
 	anonymous *client
-	closed    bool // a token is needed, and there is none any more
+	closed    bool // tokens are required, but all were revoked
 }
 
 type client struct {
@@ -111,7 +111,7 @@ func (c *client) tellLimit(h http.Header, now time.Time) {
 type window struct {
 	limit     int // 0: none
 	span      time.Duration
-	began     time.Time // of the present cell
+	began     time.Time // start of the current cell
 	now, last int
 }
 

@@ -53,13 +53,13 @@ func limitText(a app.AccountView, key string) string {
 	return operate.Limit(a, key)
 }
 
-// ChangedHere takes note of a change that was made in this process: it is not one from elsewhere.
+// ChangedHere records the state after a change by this process, so that it is not logged as made elsewhere.
 func (s *Service) ChangedHere(ctx context.Context) {
 	s.accounts.Store(nil)
 	s.g.up.StateIsKnown(ctx)
 }
 
-// sayOverrides warns after a reload that operators' changes hold over the configuration.
+// sayOverrides warns after a reload where an operator's change wins over the configuration.
 func (s *Service) sayOverrides() {
 	st, err := s.g.up.Limiter().Status(context.Background())
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// flight is one question on its way, for all who ask it. It lives as long as somebody waits for it. Once it was sent it
-// also lives until there is an answer, if that can be stored.
+// flight is one question to TMDB, shared by all clients that ask it. It lives as long as a client waits. Once it is
+// sent, it also lives until the answer arrives, if the cache can store it.
 type flight struct {
 	key      string
 	req      *http.Request
-	by       asker // who began it: it counts for them
+	by       asker // the client that began it; it counts against this client's limits
 	ticket   ticket
 	budgeted bool
 	storable bool
@@ -28,13 +28,13 @@ type flight struct {
 	cancel   context.CancelCauseFunc
 	choice   atomic.Pointer[ratelimit.Choice] // of the newest try; see through
 
-	// Guarded by flights.mu until it is over. From then on nothing of it changes.
+	// Guarded by flights.mu until the flight is over. Then nothing changes any more.
 	waiters    int
-	background bool          // it goes on behind expired answers
-	onWire     bool          // a try is with TMDB
+	background bool          // its waiters got expired answers; it goes on to refresh the cache
+	onWire     bool          // a request to TMDB is running
 	changed    chan struct{} // closed when onWire changes
 	sentAt     time.Time     // when the first try was sent; zero before it
-	upstream   time.Duration // with TMDB, all tries together
+	upstream   time.Duration // time that TMDB took, all tries together
 	result     upstreamResult
 	over       bool
 
@@ -54,8 +54,8 @@ type flights struct {
 
 	mu         sync.Mutex
 	byKey      map[string]*flight
-	waiting    int            // not sent yet
-	perClient  map[string]int // of them
+	waiting    int            // flights not sent yet
+	perClient  map[string]int // of these, by client
 	background int
 	closed     bool
 	running    sync.WaitGroup
@@ -175,7 +175,7 @@ func (fs *flights) returned(f *flight, sent time.Time, answered bool) {
 	if !f.over {
 		f.upstream += time.Since(sent)
 		f.setOnWire(false)
-		if !answered { // there would be another try
+		if !answered { // the limiter would try again
 			fs.endIfUnused(f)
 		}
 	}

@@ -1,17 +1,17 @@
 // Package gateway answers GET /3/... for other programs as TMDB does, through anivault's cache and limiter: one limit,
 // one cache and one key for every program that can be pointed at an address.
 //
-// [Serve] runs one until its context ends. A request goes through
+// A [Service] listens and runs one. A request goes through
 //
-//	request.go    is its form one that may be looked at?
+//	request.go    is the request well formed?
 //	clients.go    who asks, from where, and too often?
 //	routes.go     where does it go?
 //	ask.go        stored and fresh? else the question's flight
-//	flight.go     one for all who ask the same: quota, queue, cache and limiter, TMDB
+//	flight.go     one for all clients that ask the same: quota, queue, cache, limiter, TMDB
 //	queue.go      whose turn is it?
-//	answer.go     what it is answered, refusals too
+//	answer.go     the response, or a refusal
 //
-// serve.go and reload.go are about the process: listeners, draining, a new configuration.
+// serve.go and reload.go run the process: listeners, draining, a new configuration.
 package gateway
 
 import (
@@ -33,16 +33,16 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Options are what the command decides beyond the configuration.
+// Options are set by the command, beyond the configuration.
 type Options struct {
 	Offline bool
 	Log     slog.Handler // nil: none
 	// Reload reads the configuration anew; nil: it never changes.
 	Reload func() (*config.Config, error)
-	// Notify is the socket on which systemd hears of the service; "" for none.
+	// Notify is systemd's socket for sd_notify(3); "" for none.
 	Notify string
 
-	// wire stands in for the network in tests of virtual time; nil: the network.
+	// wire replaces the network in tests with virtual time; nil: the network.
 	wire http.RoundTripper
 }
 
@@ -63,7 +63,7 @@ type Gateway struct {
 	fullWarned atomic.Int64 // when an account was last said to be full, in nanoseconds of Unix
 }
 
-// New opens everything that requests need. It listens to nothing.
+// New opens cache, limiter and upstream. It does not listen.
 func New(cfg *config.Config, o Options) (*Gateway, error) {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
@@ -71,7 +71,7 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	g.conns, g.admins = newConns(g, "gateway"), newConns(g, "admin")
 	g.queue = &queue{
 		slots: func() int { return g.up.Limiter().Tuning().Concurrency },
-		contended: func() bool { // who keeps an account may wait for its slots while others go
+		contended: func() bool { // a client that keeps one account may wait for its slots while others go on
 			return g.settings.Load().Sticky.Enabled || g.up.Limiter().Contended()
 		},
 	}
@@ -99,7 +99,7 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Close ends what is under way, and frees everything.
+// Close cancels running requests and frees everything.
 func (g *Gateway) Close() error {
 	g.flights.close(true)
 	g.flights.running.Wait()
@@ -140,10 +140,10 @@ type exchange struct {
 	target target
 
 	status, bytes int
-	cache         string  // where the answer is from
+	cache         string  // fresh, stale, revalidated, network or none
 	refused       *reason // nil: it was answered
 	found         found
-	gone          bool // the client did not wait
+	gone          bool // the client closed the connection
 }
 
 func (x *exchange) serve() error {
@@ -252,14 +252,14 @@ func (x *exchange) finish() {
 	x.g.count(x)
 }
 
-// What a client sends in place of a key, and the values of a query, are in no line of the log.
+// The log never has a client's credentials or the values of a query.
 
 func (g *Gateway) logSlot(level slog.Level, event string, f *flight, more ...slog.Attr) {
 	if !g.log.Enabled(context.Background(), level) {
 		return
 	}
 	running, limit := g.slots(f)
-	if event == "slot_released" { // in a moment
+	if event == "slot_released" { // the slot is free in a moment
 		running = max(running-1, 0)
 	}
 	attrs := []slog.Attr{slog.String("account", g.accountOf(f))}

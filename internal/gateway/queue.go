@@ -26,8 +26,8 @@ type ticket struct {
 	class  class
 
 	ready     chan struct{} // closed when it is let in; nil while it does not wait
-	held      bool          // the question has a place that the limiter has not taken over yet
-	inLimiter bool          // it counts among those that ask
+	held      bool          // it has a place, but has not asked the limiter yet
+	inLimiter bool          // it asks the limiter now
 }
 
 // fair is whose turn it is: of the classes, batch gets every ninth turn while interactive waits; of the clients of a
@@ -40,7 +40,7 @@ type fair struct {
 type line struct {
 	client  string
 	weight  int
-	left    int // of this turn
+	left    int // requests left in this turn
 	waiting []*ticket
 }
 
@@ -143,7 +143,7 @@ type queue struct {
 	mu        sync.Mutex
 	fair      fair
 	inside    int
-	inLimiter int // of them, those that ask the limiter
+	inLimiter int // tickets that ask the limiter now
 }
 
 // Enter implements ratelimit.Queue. A question's first request has the place that the question holds, and a retry takes
@@ -156,7 +156,7 @@ func (q *queue) Enter(ctx context.Context) error {
 	q.mu.Lock()
 	have := t.held
 	t.held = false
-	if have && !t.inLimiter { // it has waited in the cache
+	if have && !t.inLimiter { // it waited for a claim in the cache
 		t.inLimiter = true
 		q.inLimiter++
 	}
@@ -231,7 +231,7 @@ func (q *queue) enter(ctx context.Context, t *ticket, head bool) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.fair.remove(t) { // it was let in at this very moment
+	if !q.fair.remove(t) { // it was let in just now
 		q.letGo(t)
 	}
 	t.ready = nil

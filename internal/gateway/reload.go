@@ -28,8 +28,8 @@ var restart = []string{
 type watcher struct {
 	s    *Service
 	read func() (*config.Config, error)
-	now  files // of what is in force
-	next files // of the look before, where it differed
+	now  files // of the configuration in force
+	next files // at the last look, if they differed
 }
 
 type files map[string]os.FileInfo
@@ -88,7 +88,7 @@ func (w *watcher) reload() {
 	g := w.s.g
 	old := g.settings.Load()
 	before := look(old.cfg)
-	w.now, w.next = before, nil // whatever comes of it: what is refused is not read again and again
+	w.now, w.next = before, nil // in any case, so that a refused configuration is not read again and again
 	cfg, err := w.read()
 	if err == nil {
 		err = w.s.take(cfg, old)
@@ -126,7 +126,7 @@ func (s *Service) take(cfg *config.Config, old *settings) error {
 	}
 	cfg.Serve.Listen, cfg.Serve.AdminListen = old.Listen, old.AdminListen
 	cfg.TMDB.BaseURL, cfg.Dirs = old.cfg.TMDB.BaseURL, old.cfg.Dirs
-	// For the addresses that are really listened on. Where a token was needed already, the last one was revoked.
+	// Judged by the addresses in use. If tokens were required before, the last one was revoked.
 	if err := cfg.CheckExposure(old.cfg.NeedsClient()); err != nil {
 		return err
 	}

@@ -87,11 +87,11 @@ func (t target) appends(item string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return path.Base(strings.TrimSpace(s)) == item })
 }
 
-// What a request's header fields say of its urgency and patience. Whatever can't be read is ignored.
+// Header fields that set a request's urgency and patience. Malformed ones are ignored.
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// goodID reports whether a client's name for something may stand in logs and answers as it came.
+// goodID reports whether a client's own id is safe to repeat in logs and answers.
 func goodID(id string) bool { return len(id) <= 64 && idForm.MatchString(id) }
 
 func requestID(r *http.Request) string {

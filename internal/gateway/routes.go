@@ -42,8 +42,8 @@ const (
 type route struct {
 	fits    func(method string, t target) bool
 	to      to
-	open    bool     // to anybody, without a token
-	refusal *refusal // in place of to
+	open    bool     // needs no token
+	refusal *refusal // answered instead of to
 }
 
 const (
@@ -98,7 +98,7 @@ func below(prefix string) func(string, target) bool {
 	return func(_ string, t target) bool { return strings.HasPrefix(t.path, prefix) }
 }
 
-// joined reports whether a path was put behind a base URL without a slash between: /3search/tv.
+// joined reports whether a client put the path behind a base URL without a slash between them: /3search/tv.
 func joined(_ string, t target) bool { return below("/3")("", t) && tmdb.IsPath("/"+t.path[2:]) }
 
 func knownPath(_ string, t target) bool { return tmdb.IsPath(t.path) }
@@ -193,20 +193,20 @@ func (x *exchange) health(ready bool) []byte {
 	return body
 }
 
-// Health is what a gateway says of itself at /readyz and /healthz.
+// Health is the body of /readyz and /healthz.
 type Health struct {
 	Ready    bool     `json:"ready"` // false while it drains
 	State    string   `json:"state"` // the limiter's
 	Degraded []string `json:"degraded"`
 }
 
-// Running is the gateway that was found at one of the configured addresses.
+// Running is a gateway found at one of the configured addresses.
 type Running struct {
 	Health
 	Addr string // as configured
 }
 
-// NotOursError says that what listens at a gateway's address is none.
+// NotOursError says that another program listens at a gateway's address.
 type NotOursError struct{ Addr string }
 
 func (e *NotOursError) Error() string { return e.Addr + " is taken by something that is no gateway" }
@@ -221,7 +221,7 @@ func FindRunning(ctx context.Context, cfg *config.Config) (*Running, error) {
 			network, to = "unix", path
 		} else if cfg.Serve.TLSCert != "" {
 			scheme = "https"
-			// This machine's own, whose certificate has another name; no secret is sent.
+			// The address is this machine's own, but its certificate has another name. No secret is sent.
 			transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
 		}
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -258,7 +258,7 @@ func askReady(ctx context.Context, transport http.RoundTripper, scheme string) (
 	return found, nil
 }
 
-// reachable is where an address that is listened on can be asked: every address is also the loopback's.
+// reachable returns the address to reach a listener at: the loopback address for one on all interfaces.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -333,7 +333,7 @@ func (g *Gateway) setGauges(set metrics.Setter) {
 
 var began = time.Now()
 
-// setProcess sets the numbers of this process, those that the system tells.
+// setProcess sets the metrics of this process: memory, open files, start time.
 func setProcess(set metrics.Setter) {
 	v := version.Get()
 	set(metrics.BuildInfo, 1, v.Version, v.Commit, v.Go)

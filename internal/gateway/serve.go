@@ -34,11 +34,11 @@ type Service struct {
 	servers   []*http.Server
 	cert      *certificate // nil: plain HTTP
 	watcher   watcher
-	accounts  atomic.Pointer[[]app.AccountView] // at the last look; nil: there was none
+	accounts  atomic.Pointer[[]app.AccountView] // at the last look; nil before the first
 	hup       chan os.Signal
 }
 
-// Check returns why a gateway of this configuration could not begin, apart from its addresses.
+// Check returns why a gateway could not start with this configuration. It does not try the addresses.
 func Check(cfg *config.Config) error {
 	if err := cfg.CheckExposure(false); err != nil {
 		return err
@@ -62,7 +62,7 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 		}
 	}
 	if o.Reload != nil {
-		signal.Notify(s.hup, syscall.SIGHUP) // before anybody is told that there is a gateway
+		signal.Notify(s.hup, syscall.SIGHUP) // before say announces the gateway, so no early signal ends the process
 	}
 	for _, addr := range cfg.Serve.Listen {
 		l, err := listen(addr, &cfg.Serve)
@@ -80,7 +80,7 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 	if s.g, err = New(cfg, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.watcher = watcher{s: s, read: o.Reload, now: look(cfg)} // what changes from here on is read anew
+	s.watcher = watcher{s: s, read: o.Reload, now: look(cfg)} // later changes cause a reload
 	for _, l := range s.listeners {
 		url := s.url(l.Addr())
 		s.g.log.Info("listening", slog.String("addr", url))
@@ -92,10 +92,10 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 // Config returns the configuration in force.
 func (s *Service) Config() *config.Config { return s.g.settings.Load().cfg }
 
-// Upstream returns the way of all questions to TMDB.
+// Upstream returns the path of all requests to TMDB.
 func (s *Service) Upstream() *app.Gateway { return s.g.up }
 
-// TLS returns how the gateway's addresses are served, with the certificate in force; nil without one.
+// TLS returns the configuration of the gateway's TLS listeners, nil without a certificate.
 func (s *Service) TLS() *tls.Config {
 	if s.cert == nil {
 		return nil
@@ -129,7 +129,7 @@ func listen(addr string, s *config.Serve) (net.Listener, error) {
 	return l, nil
 }
 
-// share lets others use a socket, which is its owner's alone until then.
+// share sets a socket's group and mode, which only its owner can use until then.
 func share(path string, s *config.Serve) error {
 	if s.SocketGroup != "" {
 		id := s.SocketGroup
@@ -213,7 +213,7 @@ func (s *Service) server() *http.Server {
 	srv := &http.Server{
 		Handler: s.g, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: maxHeader,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
-		// net/http would answer "OPTIONS *" itself, and not as the table says.
+		// Otherwise net/http would answer "OPTIONS *" itself, unlike the routes' table.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     log.New(serverErrors{s.g.log}, "", 0),
 	}
@@ -236,7 +236,7 @@ func (s *Service) drain() {
 	patient, cancel := context.WithTimeout(context.Background(), cfg.DrainTimeout)
 	defer cancel()
 	context.AfterFunc(patient, func() { g.flights.close(false) }) // also when all is done
-	// What is with TMDB is finished: it takes no longer than a request may, and a moment to write it.
+	// Requests at TMDB are finished: that takes at most the request timeout and a moment to write the answer.
 	longest := cfg.DrainTimeout + g.up.Limiter().Tuning().RequestTimeout + time.Second
 	last, stop := context.WithTimeout(context.Background(), longest)
 	defer stop()
@@ -252,7 +252,7 @@ func (s *Service) drain() {
 	closing.Wait()
 }
 
-// Close frees what Listen has opened, where Run is not called.
+// Close frees everything that Listen opened. Call it if Run is not called.
 func (s *Service) Close() error {
 	signal.Stop(s.hup)
 	for _, l := range s.listeners {
@@ -282,7 +282,7 @@ const (
 	maxConnsPerPeer = 64
 )
 
-// conns counts the connections of all listeners. One too many is closed at once, rather than left hanging.
+// conns counts the connections of all listeners. A connection over the bound is closed at once.
 type conns struct {
 	g        *Gateway
 	listener string // for metrics and log
@@ -296,7 +296,7 @@ func newConns(g *Gateway, listener string) *conns {
 	return &conns{g: g, listener: listener, perPeer: map[string]int{}}
 }
 
-// BoundAdmin bounds the connections of the address for admins as the gateway's are.
+// BoundAdmin bounds the admin address's connections as the gateway's own are.
 func (s *Service) BoundAdmin(l net.Listener) net.Listener { return bounded{l, s.g.admins} }
 
 func (c *conns) take(peer string) bool {
@@ -344,7 +344,7 @@ type bounded struct {
 	conns *conns
 }
 
-// Accept waits for a connection that there is room for.
+// Accept returns the next connection within the bound; it closes those above it.
 func (b bounded) Accept() (net.Conn, error) {
 	for {
 		conn, err := b.Listener.Accept()
@@ -372,7 +372,7 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// notify tells systemd how the service is (sd_notify(3)): "READY=1", "STOPPING=1". Without a socket it does nothing.
+// notify sends a state to systemd (sd_notify(3)): "READY=1", "STOPPING=1". Without a socket it does nothing.
 func notify(socket, state string) {
 	if socket == "" {
 		return
@@ -382,7 +382,7 @@ func notify(socket, state string) {
 	}
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {
-		return // nobody listens
+		return // systemd is gone
 	}
 	_, _ = conn.Write([]byte(state))
 	_ = conn.Close()

@@ -10,7 +10,7 @@ import (
 
 var umask sync.Mutex
 
-// listenUnix makes a socket that is its owner's alone from the first moment on.
+// listenUnix makes a Unix socket that only its owner can use from the start.
 func listenUnix(path string) (net.Listener, error) {
 	umask.Lock()
 	defer umask.Unlock()

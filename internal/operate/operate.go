@@ -1,5 +1,5 @@
-// Package operate changes a limiter that runs, for the terminal and the admin page alike: settings and limits, for a
-// time or for good, the state, and which accounts are used. Every process obeys at its next request.
+// Package operate changes a running limiter, for the terminal and the admin page: settings and limits, for a time or
+// for good, the state, and which accounts are used. Every process obeys at its next request.
 package operate
 
 import (
@@ -18,22 +18,22 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Target is what is changed: the limiter that all processes share, or one account of it.
+// Target is the limiter that all processes share, or one account of it.
 type Target struct {
 	ratelimit.Operator
 	Config  *config.Config // the caller's
 	Account string         // of the configuration; "": the limiter
 }
 
-// Order is what to change.
+// Order is a change.
 type Order struct {
 	Set      map[string]string // values by key
 	Reset    []string          // keys whose changes end
 	ResetAll bool
-	Lasts    time.Duration // of what is set; 0: until it is reset
+	Lasts    time.Duration // how long Set holds; 0: until a reset
 }
 
-// Changed is a value that has changed.
+// Changed is a changed value.
 type Changed struct {
 	Key  string `json:"key" doc:"the setting"`
 	From string `json:"from" doc:"its value before"`
@@ -57,7 +57,7 @@ func Period(text string) (time.Duration, bool) {
 	return d, err == nil && d > 0
 }
 
-// Keys returns what can be tuned, sorted.
+// Keys returns the names of the settings that can be tuned, sorted.
 func (t Target) Keys() (keys []string) {
 	if t.Account != "" {
 		for _, f := range ratelimit.AccountFields() {
@@ -158,7 +158,7 @@ func (t Target) CacheOnly(ctx context.Context, lasts time.Duration) (Changed, er
 	})
 }
 
-// Resume ends CacheOnly. The state stays the same where there was nothing to resume.
+// Resume ends CacheOnly. In any other state it changes nothing.
 func (t Target) Resume(ctx context.Context) (Changed, error) {
 	return t.steer(ctx, func() error {
 		_, _, err := t.Operator.Resume(ctx)
