@@ -1,5 +1,5 @@
-// Package lazyregexp compiles regular expressions when they are first used: most commands need none of them, and all
-// would pay for them when they start.
+// Package lazyregexp compiles regular expressions on first use, because most commands use none of them and compiling
+// all of them would slow every start.
 package lazyregexp
 
 import (
@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// New returns a function that returns the compiled expression. It is for several goroutines, and panics where the
-// expression is wrong.
+// New returns a function that compiles expr on its first call. It is safe for concurrent use, and panics if expr is
+// invalid.
 func New(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

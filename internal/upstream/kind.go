@@ -13,63 +13,65 @@ import (
 	"time"
 )
 
-// Stage is the point in the life of a request at which a fault strikes.
+// Stage is the point in the handling of a request at which a fault takes effect.
 type Stage uint8
 
-// The stages, in the order in which a request meets them.
+// The stages, in the order in which a request passes through them.
 const (
 	OnConnect    Stage = iota // when a connection is accepted
-	InHeaders                 // the headers of any answer, also of a refusal
-	AtLimit                   // while the limit is checked
-	BeforeAnswer              // before the request is looked at
-	InBody                    // while the answer is written
+	InHeaders                 // while the headers of any response are written, a 429 included
+	AtLimit                   // while the rate limit is checked
+	BeforeAnswer              // before the request is handled
+	InBody                    // while the response body is written
 )
 
-// kinds is the table of faults. The stand-in's tests show what Go's HTTP client reports for each.
+// kinds maps the name of each fault to its stage. The tests of tmdbfake show what error of Go's HTTP client each one
+// causes.
 var kinds = map[string]Stage{
 	"conn_reset":   OnConnect, // RST as soon as the connection is accepted
 	"hello_reset":  OnConnect, // RST after the client's first bytes, such as a TLS ClientHello
-	"conn_silent":  OnConnect, // the connection is accepted and never answered
+	"conn_silent":  OnConnect, // the connection is accepted, and nothing is ever sent
 	"conn_garbage": OnConnect, // bytes that are not HTTP
 
-	"date_skew":  InHeaders, // Date is off by skew
-	"no_date":    InHeaders, // no Date
-	"age":        InHeaders, // Age of delay
-	"stale_etag": InHeaders, // an ETag that matches nothing later
+	"date_skew":  InHeaders, // the Date header is off by skew
+	"no_date":    InHeaders, // no Date header
+	"age":        InHeaders, // an Age header of delay seconds
+	"stale_etag": InHeaders, // an ETag that never matches a later request
 
-	"limit": AtLimit, // at most rate requests in a sliding second, at the end rate_to
-	"slow":  AtLimit, // answers take factor times as long
+	"limit": AtLimit, // at most rate requests in any second, changing evenly to rate_to
+	"slow":  AtLimit, // responses take factor times as long
 
-	"delay":        BeforeAnswer, // the answer begins after delay
-	"status":       BeforeAnswer, // an answer with status, code, body and retry_after
-	"not_modified": BeforeAnswer, // 304, also to unconditional requests
+	"delay":        BeforeAnswer, // the response begins after delay
+	"status":       BeforeAnswer, // a response with status, code, body and retry_after
+	"not_modified": BeforeAnswer, // 304, even for unconditional requests
 	"redirect":     BeforeAnswer, // 302 to location
-	"reset":        BeforeAnswer, // RST before an answer
-	"close":        BeforeAnswer, // FIN before an answer
-	"silent":       BeforeAnswer, // no answer until the client leaves
+	"reset":        BeforeAnswer, // RST before the response
+	"close":        BeforeAnswer, // FIN before the response
+	"silent":       BeforeAnswer, // no response until the client gives up
 
-	"cut_json":        InBody, // half of the JSON, headers consistent
-	"abort":           InBody, // half of a chunked body, then cut off
+	"cut_json":        InBody, // half of the JSON, with a matching Content-Length
+	"abort":           InBody, // half of a chunked body, then the connection closes
 	"short":           InBody, // Content-Length larger than the body
-	"short_unflushed": InBody, // as short, cut off before anything is sent
+	"short_unflushed": InBody, // like short, but the connection closes before anything is sent
 	"gzip_headerless": InBody, // gzip without Content-Encoding
-	"gzip_double":     InBody, // gzip twice, announced once
+	"gzip_double":     InBody, // compressed twice, but announced once
 	"gzip_fake":       InBody, // Content-Encoding: gzip, plain body
 	"gzip_cut":        InBody, // half of a gzip body
 	"reset_body":      InBody, // RST in the middle of the body
-	"drip":            InBody, // bytes at a time, with a pause of every
-	"huge":            InBody, // a JSON body of bytes
+	"drip":            InBody, // so many bytes at a time, with a pause of every between them
+	"huge":            InBody, // a JSON body of so many bytes
 }
 
 // Kinds returns the names of the faults, sorted.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// Foreign reports whether the action answers with a good status and a page that is not the server's own.
+// Foreign reports whether the action answers with a success status and a page of another server, such as the login page
+// of a hotel's network.
 func (a Action) Foreign() bool {
 	return a.Kind == "status" && a.Status < http.StatusMultipleChoices && (a.Body == "html" || a.Body == "captive")
 }
 
-// Fails reports whether an action before the answer denies the client what it asked for.
+// Fails reports whether an action of the stage BeforeAnswer keeps the client from getting what it asked for.
 func (a Action) Fails() bool {
 	switch a.Kind {
 	case "status":
@@ -81,7 +83,8 @@ func (a Action) Fails() bool {
 	}
 }
 
-// retryModes maps a mode to the values of Retry-After; skew is how far the answer's Date is off.
+// retryModes maps a mode to a function that returns the values of Retry-After. wait is how long the client should wait,
+// skew how far the Date header is off.
 var retryModes = map[string]func(now time.Time, wait, skew time.Duration) []string{
 	"":             literal(),
 	"absent":       literal(),
@@ -114,11 +117,11 @@ func date(layout string) func(time.Time, time.Duration, time.Duration) []string 
 	}
 }
 
-// Seconds returns whole seconds, rounded up.
+// Seconds returns d in whole seconds, rounded up.
 func Seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
-// RetryAfterModes returns the names of the ways to fill a Retry-After header. "date" together with the fault
-// "date_skew" sends a date beside a wrong Date.
+// RetryAfterModes returns the names of the ways to fill a Retry-After header. The mode "date" together with the fault
+// "date_skew" sends a correct Retry-After next to a Date header with the same error.
 func RetryAfterModes() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(retryModes)), func(m string) bool { return m == "" })
 }
@@ -133,7 +136,7 @@ func validRetryAfter(s string) error {
 	return fmt.Errorf("retry_after %q is unknown: use a number of seconds or one of %v", s, RetryAfterModes())
 }
 
-// SetRetryAfter sets the header in a mode. A number is sent as it is.
+// SetRetryAfter adds the Retry-After headers of a mode. A mode that is a number is sent as it is.
 func SetRetryAfter(h http.Header, mode string, now time.Time, wait, skew time.Duration) {
 	values := []string{mode}
 	if valuesOf, ok := retryModes[mode]; ok {
@@ -144,10 +147,10 @@ func SetRetryAfter(h http.Header, mode string, now time.Time, wait, skew time.Du
 	}
 }
 
-// Duration is a time.Duration that JSON holds as "90s" or as a number of seconds.
+// Duration is a time.Duration that JSON writes as "90s". It also reads a number of seconds.
 type Duration time.Duration
 
-// UnmarshalJSON reads a text such as "90s", or a number of seconds.
+// UnmarshalJSON reads a string such as "90s", or a number of seconds.
 func (d *Duration) UnmarshalJSON(b []byte) error {
 	var s string
 	if json.Unmarshal(b, &s) == nil {
@@ -169,7 +172,7 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the text.
+// MarshalJSON writes a string such as "1m30s".
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
 
 // Numbers is a set of positive numbers: 3, [1, 4] or "1-200,300" in JSON.
@@ -183,7 +186,7 @@ func (ns Numbers) Has(n int) bool {
 	return len(ns) == 0 || slices.ContainsFunc(ns, func(s Span) bool { return s.From <= n && n <= s.To })
 }
 
-// UnmarshalJSON reads a number, a list of numbers or a text with ranges.
+// UnmarshalJSON reads a number, a list of numbers or a string with ranges.
 func (ns *Numbers) UnmarshalJSON(b []byte) error {
 	spans, err := readSpans(b)
 	if err != nil {
@@ -215,7 +218,7 @@ func readSpans(b []byte) (Numbers, error) {
 	return spans, nil
 }
 
-// MarshalJSON writes the text with ranges.
+// MarshalJSON writes a string with ranges.
 func (ns Numbers) MarshalJSON() ([]byte, error) {
 	parts := make([]string, 0, len(ns))
 	for _, s := range ns {
@@ -224,7 +227,7 @@ func (ns Numbers) MarshalJSON() ([]byte, error) {
 	return json.Marshal(strings.Join(parts, ","))
 }
 
-// Latency is the time from a request to its answer: between Min and Max. Max 0 means Min.
+// Latency is the range of times from a request to its response. Max 0 means that every response takes Min.
 type Latency struct{ Min, Max time.Duration }
 
 // ParseLatency reads "75ms" or "17ms-154ms"; "" is no latency.
@@ -244,7 +247,7 @@ func ParseLatency(s string) (Latency, error) {
 	return l, l.Validate()
 }
 
-// String returns the text that ParseLatency reads.
+// String returns l in the form that ParseLatency reads.
 func (l Latency) String() string {
 	if l.Max <= l.Min {
 		return l.Min.String()
@@ -252,7 +255,7 @@ func (l Latency) String() string {
 	return l.Min.String() + "-" + l.Max.String()
 }
 
-// Validate reports a range outside 0..1h, or one that ends before it begins.
+// Validate returns an error if the range is not within 0..1h, or ends before it begins.
 func (l Latency) Validate() error {
 	if l.Min < 0 || l.Max != 0 && l.Max < l.Min || l.Min > time.Hour || l.Max > time.Hour {
 		return fmt.Errorf("latency %s-%s is not a range within 0..1h", l.Min, l.Max)
@@ -263,16 +266,16 @@ func (l Latency) Validate() error {
 // Mean returns the middle of the range.
 func (l Latency) Mean() time.Duration { return l.At(0.5) }
 
-// At returns the latency that lies at a share of the range, from 0 to 1.
+// At returns the latency at a point of the range: 0 gives Min, 1 gives Max.
 func (l Latency) At(share float64) time.Duration {
 	return l.Min + time.Duration(share*float64(max(l.Max-l.Min, 0)))
 }
 
-// Nth returns the latency of the n-th request.
+// Nth returns the latency of the n-th request, which is the same in every run with this seed.
 func (l Latency) Nth(seed uint64, n int) time.Duration { return l.At(Chance(seed, "latency", n)) }
 
-// Hash mixes a seed and what it is used for into 64 bits. The result depends on the arguments alone, so the order in
-// which goroutines arrive changes nothing.
+// Hash mixes a seed and the values in about into 64 bits. The result depends on nothing else, so the order in which
+// goroutines arrive changes nothing.
 func Hash(seed uint64, about ...any) uint64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, seed)
@@ -286,7 +289,7 @@ func Hash(seed uint64, about ...any) uint64 {
 	return x
 }
 
-// Chance returns a number in [0, 1) that depends on its arguments alone.
+// Chance returns a pseudo-random number in [0, 1) that depends only on its arguments.
 func Chance(seed uint64, about ...any) float64 {
 	return float64(Hash(seed, about...)>>11) / (1 << 53)
 }

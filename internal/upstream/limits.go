@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Limits is how many requests and connections a client may have. The zero value limits nothing.
+// Limits describes how many requests and connections the server allows each client. The zero value allows any number.
 type Limits struct {
-	Model         string // token_bucket, sliding, fixed, legacy, none ("" is none)
-	Rate          int    // requests in Per
+	Model         string // token_bucket, sliding, fixed, legacy or none; "" means none
+	Rate          int    // requests allowed in each Per
 	Per           time.Duration
-	Burst         int           // token_bucket only; 0 is Rate
-	CountRejected bool          // refused requests count as well
-	PenaltyAfter  int           // refusals within 10 s that shut the client out; 0 is none
-	PenaltyFor    time.Duration // how long it is shut out
-	MaxConns      int           // connections of one address; 0 is any number
-	RetryAfter    string        // mode of a refusal's Retry-After; see RetryAfterModes
-	Body          string        // json, nosuccess, html, empty ("" is json)
+	Burst         int           // size of the token bucket; 0 means Rate
+	CountRejected bool          // refused requests count against the limit too
+	PenaltyAfter  int           // this many refusals within 10 s block the client; 0 means never
+	PenaltyFor    time.Duration // how long the client is blocked
+	MaxConns      int           // open connections of one address; 0 means any number
+	RetryAfter    string        // how a refusal fills Retry-After; see RetryAfterModes
+	Body          string        // body of a refusal: json, nosuccess, html or empty; "" means json
 }
 
-// limitDefaults are the models, with the rates that TMDB has or had by its users' reports.
+// limitDefaults maps each model to its default limits. The rates are those that users of TMDB report.
 var limitDefaults = map[string]Limits{
 	"token_bucket": {Rate: 50, Per: time.Second, Burst: 50},
 	"sliding":      {Rate: 50, Per: time.Second},
@@ -34,11 +34,11 @@ var limitDefaults = map[string]Limits{
 
 var limitBodies = []string{"json", "nosuccess", "html", "empty"}
 
-// ParseLimits reads the text form
+// ParseLimits reads limits in the form
 //
 //	MODEL[:RATE/PER][,burst=N][,conns=N][,count_rejected=BOOL][,penalty=N/DURATION][,retry_after=MODE][,body=FORM]
 //
-// such as "sliding:40/1s,retry_after=delta" or "none,conns=20". "" is "none".
+// such as "sliding:40/1s,retry_after=delta" or "none,conns=20". "" means "none".
 func ParseLimits(s string) (Limits, error) {
 	head, rest, _ := strings.Cut(s, ",")
 	model, rate, hasRate := strings.Cut(head, ":")
@@ -111,7 +111,7 @@ func parseRate(s string, per time.Duration) (int, time.Duration, error) {
 	return n, per, nil
 }
 
-// Validate reports the first value that is out of range.
+// Validate returns an error for the first value that is out of range.
 func (l Limits) Validate() error {
 	if _, ok := limitDefaults[l.Model]; !ok && l.Model != "" {
 		return fmt.Errorf("limit model %q is unknown: use token_bucket, sliding, fixed, legacy or none", l.Model)
@@ -141,7 +141,7 @@ func (l Limits) Validate() error {
 
 const maxCount = 1_000_000
 
-// String returns the text that ParseLimits reads.
+// String returns l in the form that ParseLimits reads.
 func (l Limits) String() string {
 	text := cmp.Or(l.Model, "none")
 	if text != "none" {
@@ -165,7 +165,7 @@ func (l Limits) String() string {
 	return text
 }
 
-// NewLimiter returns the limiter that l describes, with no history.
+// NewLimiter returns a limiter that enforces l and has not seen any request.
 func (l Limits) NewLimiter() Limiter {
 	var m Limiter = unlimited{}
 	switch l.Model {
@@ -183,13 +183,13 @@ func (l Limits) NewLimiter() Limiter {
 	return m
 }
 
-// Limiter decides on one request of a client at a time: whether it may pass and, if not, how long the client should
-// wait. Time must not run backwards. A Limiter is not safe for concurrent use.
+// Limiter decides whether a request of a client is allowed and, if not, how long the client should wait. Calls must not
+// go back in time. A Limiter is not safe for concurrent use.
 type Limiter interface {
 	Allow(now time.Time, ip string) (ok bool, retryAfter time.Duration)
 }
 
-// Quota is what a limiter announces in X-RateLimit headers.
+// Quota holds the values of the X-RateLimit headers.
 type Quota struct {
 	Limit, Remaining int
 	Reset            time.Time
@@ -216,8 +216,7 @@ func (m *tokenBucket) Allow(now time.Time, ip string) (bool, time.Duration) {
 		b.tokens = min(burst, b.tokens+passed.Seconds()*perSecond)
 		b.last = now
 	}
-	// The tolerance lets a token count that is due at this very instant, although its fraction was summed from rounded
-	// parts.
+	// The tolerance makes up for rounding: without it a token that is due at this very instant might be refused.
 	if b.tokens >= 1-1e-9 {
 		b.tokens--
 		return true, 0
@@ -243,18 +242,18 @@ func (m *slidingWindow) Allow(now time.Time, ip string) (bool, time.Duration) {
 	if ok || m.CountRejected {
 		seen = append(seen, now)
 	}
-	if over := len(seen) - 2*m.Rate; over > 0 { // only the newest Rate of them can matter
+	if over := len(seen) - 2*m.Rate; over > 0 { // older ones can no longer affect a decision
 		seen = seen[over:]
 	}
 	m.clients[ip] = seen
 	return ok, wait
 }
 
-// windows are those of the calendar, the same for every client; or, as in TMDB's limiter until 2019, one begins with a
-// client's first request and is announced in X-RateLimit headers.
+// windows limits requests in fixed windows. They start at multiples of Per, the same for every client; or, as in TMDB's
+// limiter until 2019, at a client's first request, and are announced in X-RateLimit headers.
 type windows struct {
 	Limits
-	calendar bool
+	calendar bool // windows start at multiples of Per
 	clients  map[string]*window
 }
 
@@ -288,7 +287,7 @@ func (unlimited) Allow(time.Time, string) (bool, time.Duration) { return true, 0
 
 const penaltyWindow = 10 * time.Second
 
-// penalised: requests while a client is shut out change nothing.
+// penalised blocks a client after too many refusals. Requests during the block do not extend it.
 type penalised struct {
 	Limiter
 	Limits

@@ -16,54 +16,54 @@ import (
 	"time"
 )
 
-// Scenario is what goes wrong, and when. Times count from the moment at which it is applied.
+// Scenario says what goes wrong and when. All times count from when it is applied.
 type Scenario struct {
 	Name          string   `json:"name,omitempty"`
-	Limits        string   `json:"limits,omitempty"`         // text of ParseLimits; "" keeps the limits in force
-	RenumberAfter Duration `json:"renumber_after,omitempty"` // when the catalogue's seasons are renumbered; 0 is never
+	Limits        string   `json:"limits,omitempty"`         // in the form of ParseLimits; "" keeps the current limits
+	RenumberAfter Duration `json:"renumber_after,omitempty"` // when TMDB renumbers its seasons; 0 means never
 	Faults        []Fault  `json:"faults,omitempty"`
 }
 
-// Fault is one rule: which requests, when, how likely, and what happens to them.
+// Fault is one rule of a scenario: which requests are hit, when, how likely, and what happens to them.
 type Fault struct {
 	Match Match    `json:"match,omitzero"`
 	From  Duration `json:"from,omitempty"`
-	To    Duration `json:"to,omitempty"` // 0 is for ever
-	P     float64  `json:"p,omitempty"`  // probability in (0, 1]; 0 is read as 1
+	To    Duration `json:"to,omitempty"` // 0 means that the fault never ends
+	P     float64  `json:"p,omitempty"`  // probability in (0, 1]; 0 means 1
 	Do    Action   `json:"do"`
 }
 
-// Match selects requests. Zero fields match all.
+// Match selects requests. A zero field matches every request.
 type Match struct {
-	Path  string            `json:"path,omitempty"`  // * stands for any text, slashes too
-	Query map[string]string `json:"query,omitempty"` // parameter and value, * as in Path, case ignored
-	Nth   Numbers           `json:"nth,omitempty"`   // which of the requests that match otherwise, from 1
-	Every int               `json:"every,omitempty"` // every Nth of those
+	Path  string            `json:"path,omitempty"`  // * matches any text, slashes included
+	Query map[string]string `json:"query,omitempty"` // values by parameter; * as in Path, case does not matter
+	Nth   Numbers           `json:"nth,omitempty"`   // which of the requests that match the other fields, from 1
+	Every int               `json:"every,omitempty"` // only every Every-th of the matching requests
 	IP    string            `json:"ip,omitempty"`
-	Share float64           `json:"share,omitempty"` // this share of all paths, always the same ones
+	Share float64           `json:"share,omitempty"` // fraction of all paths, always the same paths
 }
 
-// Action is what a fault does. The kind decides which of the other fields count.
+// Action is what a fault does. Kind decides which of the other fields are used.
 type Action struct {
 	Kind       string   `json:"kind"`
 	Status     int      `json:"status,omitempty"`
-	Code       int      `json:"code,omitempty"`        // TMDB's code in a JSON body
-	Body       string   `json:"body,omitempty"`        // json, nosuccess, html, captive, empty
-	RetryAfter string   `json:"retry_after,omitempty"` // one of RetryAfterModes, or seconds
-	Wait       Duration `json:"wait,omitempty"`        // what retry_after asks for
+	Code       int      `json:"code,omitempty"`        // TMDB's status_code in a JSON body
+	Body       string   `json:"body,omitempty"`        // json, nosuccess, html, captive or empty
+	RetryAfter string   `json:"retry_after,omitempty"` // one of RetryAfterModes, or a number of seconds
+	Wait       Duration `json:"wait,omitempty"`        // the wait that retry_after announces
 	Delay      Duration `json:"delay,omitempty"`
 	Bytes      int      `json:"bytes,omitempty"`
 	Every      Duration `json:"every,omitempty"`
 	Location   string   `json:"location,omitempty"`
 	Skew       Duration `json:"skew,omitempty"`
-	Rate       float64  `json:"rate,omitempty"`    // requests in a sliding second
-	RateTo     float64  `json:"rate_to,omitempty"` // the same at the end, reached evenly; 0 is rate
+	Rate       float64  `json:"rate,omitempty"`    // requests allowed in any second
+	RateTo     float64  `json:"rate_to,omitempty"` // the rate at the end of the fault, reached evenly; 0 means rate
 	Factor     float64  `json:"factor,omitempty"`
 }
 
 const maxScenario = 1 << 20 // bytes
 
-// ReadScenario reads one scenario in JSON. An unknown field, a bad value and text after the object are errors.
+// ReadScenario reads one scenario in JSON. An unknown field, an invalid value or text after the object is an error.
 func ReadScenario(r io.Reader) (Scenario, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxScenario+1))
 	if err != nil {
@@ -84,8 +84,7 @@ func ReadScenario(r io.Reader) (Scenario, error) {
 	return s, s.Validate()
 }
 
-// Join returns s with the faults of another scenario added. The other's limits and renumbering replace those of s
-// where it has them.
+// Join returns s with the faults of other added. If other has limits or a renumbering, they replace those of s.
 func (s Scenario) Join(other Scenario) Scenario {
 	s.Faults = append(s.Faults[:len(s.Faults):len(s.Faults)], other.Faults...)
 	s.Limits = cmp.Or(other.Limits, s.Limits)
@@ -97,7 +96,7 @@ func (s Scenario) Join(other Scenario) Scenario {
 	return s
 }
 
-// End returns when the last fault ends; ok is false if one never does.
+// End returns when the last fault ends; ok is false if some fault never ends.
 func (s Scenario) End() (end time.Duration, ok bool) {
 	for _, f := range s.Faults {
 		if f.To == 0 {
@@ -108,21 +107,21 @@ func (s Scenario) End() (end time.Duration, ok bool) {
 	return end, true
 }
 
-// Quiet is what At returns for a moment without a fault.
+// Quiet is the label that Scenario.At returns when no fault is active.
 const Quiet = "normal"
 
-// At returns the labels of the faults in force at a moment, or Quiet.
+// At returns the labels of the faults active at a time, or Quiet.
 func (s Scenario) At(at time.Duration) string {
 	var labels []string
 	for i := range s.Faults {
-		if f := &s.Faults[i]; f.lasts(at) {
+		if f := &s.Faults[i]; f.activeAt(at) {
 			labels = append(labels, f.label())
 		}
 	}
 	return cmp.Or(strings.Join(labels, " + "), Quiet)
 }
 
-// label returns what people call the fault, such as "40% status 500".
+// label returns a short description of the fault, such as "40% status 500".
 func (f *Fault) label() string {
 	label := f.Do.Kind
 	switch {
@@ -143,7 +142,7 @@ func (f *Fault) label() string {
 	return label
 }
 
-func (f *Fault) lasts(at time.Duration) bool {
+func (f *Fault) activeAt(at time.Duration) bool {
 	return at >= time.Duration(f.From) && (f.To == 0 || at < time.Duration(f.To))
 }
 
@@ -159,18 +158,19 @@ func (f *Fault) limit(at time.Duration) float64 {
 	return f.Do.Rate + passed*(f.Do.RateTo-f.Do.Rate)
 }
 
-func (m *Match) all() bool {
+func (m *Match) matchesAll() bool {
 	return m.Path == "" && m.Query == nil && len(m.Nth) == 0 && m.Every <= 1 && m.IP == "" && m.Share == 0
 }
 
-func (m *Match) fits(r Request, seed uint64) bool {
+func (m *Match) matches(r Request, seed uint64) bool {
 	if m.IP != "" && m.IP != r.IP {
 		return false
 	}
 	if r.URL == nil {
 		return true
 	}
-	if m.Path != "" && !wild(m.Path, r.URL.Path) || m.Share > 0 && Chance(seed, "share", r.URL.Path) >= m.Share {
+	if m.Path != "" && !matchesWildcard(m.Path, r.URL.Path) ||
+		m.Share > 0 && Chance(seed, "share", r.URL.Path) >= m.Share {
 		return false
 	}
 	if len(m.Query) == 0 {
@@ -178,15 +178,15 @@ func (m *Match) fits(r Request, seed uint64) bool {
 	}
 	q := r.URL.Query()
 	for name, want := range m.Query {
-		if !wild(strings.ToLower(want), strings.ToLower(q.Get(name))) {
+		if !matchesWildcard(strings.ToLower(want), strings.ToLower(q.Get(name))) {
 			return false
 		}
 	}
 	return true
 }
 
-// wild matches text against a pattern in which * stands for any text.
-func wild(pattern, text string) bool {
+// matchesWildcard reports whether text matches a pattern in which * matches any text.
+func matchesWildcard(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
 		return pattern == text
@@ -213,21 +213,21 @@ var codeStatus = map[int]int{
 	43: 502, 44: 500, 45: 403, 46: 503, 47: 400,
 }
 
-// StatusOf returns the HTTP status of one of TMDB's codes, 500 for an unknown one.
+// StatusOf returns the HTTP status that belongs to a status_code of TMDB, or 500 if the code is unknown.
 func StatusOf(code int) int {
 	return cmp.Or(codeStatus[code], http.StatusInternalServerError)
 }
 
 var bodies = []string{"json", "nosuccess", "html", "captive", "empty"}
 
-// Limits of what a fault may ask for.
+// The largest values that a fault may have.
 const (
 	maxBytes  = 1 << 30
 	maxRate   = 10_000
 	maxFactor = 10_000
 )
 
-// Validate reports the first value that is out of range.
+// Validate returns an error for the first value that is out of range.
 func (s Scenario) Validate() error {
 	if s.Limits != "" {
 		if _, err := ParseLimits(s.Limits); err != nil {
@@ -265,7 +265,7 @@ func (f *Fault) validateMatch() error {
 		return fmt.Errorf("from %s to %s is not a span of time", time.Duration(f.From), time.Duration(f.To))
 	case stage == OnConnect && (m.Path != "" || m.Query != nil || m.Share != 0):
 		return fmt.Errorf("%s strikes a connection, which has no path and no query yet", f.Do.Kind)
-	case stage == AtLimit && (!m.all() || f.P != 0):
+	case stage == AtLimit && (!m.matchesAll() || f.P != 0):
 		return fmt.Errorf("%s is for all requests: leave match and p out", f.Do.Kind)
 	}
 	return nil
@@ -306,8 +306,8 @@ func (a *Action) validate() error {
 //go:embed presets.json
 var presetsText []byte
 
-// presets are the named scenarios. Those of trouble are outages that users of TMDB have reported; at "singapore" one of
-// two addresses was dead.
+// presets returns the named scenarios. Those with faults are outages that users of TMDB have reported; in "singapore"
+// one of two addresses was dead.
 var presets = sync.OnceValue(func() map[string]Scenario {
 	var list []Scenario
 	if err := json.Unmarshal(presetsText, &list); err != nil {
@@ -320,10 +320,10 @@ var presets = sync.OnceValue(func() map[string]Scenario {
 	return byName
 })
 
-// Presets returns the names of the scenarios that have one, sorted.
+// Presets returns the names of the built-in scenarios, sorted.
 func Presets() []string { return slices.Sorted(maps.Keys(presets())) }
 
-// Preset returns a named scenario.
+// Preset returns the built-in scenario with a name.
 func Preset(name string) (Scenario, error) {
 	s, ok := presets()[name]
 	if !ok {

@@ -139,8 +139,8 @@ func TestWild(t *testing.T) {
 		{"a*b*c", "axcxb", false},
 	} {
 		t.Run(row.pattern+" "+row.text, func(t *testing.T) {
-			if got := wild(row.pattern, row.text); got != row.want {
-				t.Errorf("wild(%q, %q) = %v", row.pattern, row.text, got)
+			if got := matchesWildcard(row.pattern, row.text); got != row.want {
+				t.Errorf("matchesWildcard(%q, %q) = %v", row.pattern, row.text, got)
 			}
 		})
 	}

@@ -1,10 +1,10 @@
-// Package upstream describes how a server behaves that limits its clients and has bad days: how many requests it
-// allows ([Limits], [Limiter]), how long its answers take ([Latency]), and what goes wrong when ([Scenario], read from
-// JSON by [ReadScenario] or taken by name from [Preset]).
+// Package upstream describes a server that limits its clients and sometimes fails: how many requests it allows
+// ([Limits], [Limiter]), how long its responses take ([Latency]), and what goes wrong when ([Scenario], read from JSON
+// by [ReadScenario], or built in and returned by [Preset]).
 //
-// A [Behaviour] is a scenario in force. The stand-in for TMDB asks it what to do with each HTTP request; the
-// simulator asks it the same in virtual time. Nothing here sends, sleeps or reads a clock: time is an argument, and
-// all chance follows from a seed.
+// A [Behaviour] runs a scenario. The fake TMDB server asks it what to do with each HTTP request; the simulator asks it
+// the same questions in virtual time. This package never sends anything, sleeps or reads a clock: callers pass the
+// time, and all randomness comes from a seed.
 package upstream
 
 import (
@@ -13,14 +13,15 @@ import (
 	"time"
 )
 
-// Request is what rules look at. A nil URL is a connection without a request, or a simulated request.
+// Request holds what the rules of a scenario look at. URL is nil for a connection before its first request, and in the
+// simulator.
 type Request struct {
 	IP  string
 	URL *url.URL
 }
 
-// Behaviour is a scenario in force: its limits and rules, with what they have counted so far. It is not safe for
-// concurrent use, and time must not run backwards.
+// Behaviour applies limits and a scenario to requests, and counts them. It is not safe for concurrent use, and calls
+// must not go back in time.
 type Behaviour struct {
 	seed     uint64
 	limits   Limits
@@ -28,18 +29,18 @@ type Behaviour struct {
 	scenario Scenario
 	started  time.Time // when the scenario began
 	rules    []*rule
-	slopes   bool                   // the scenario has rules that limit
-	passed   map[string][]time.Time // with slopes: requests let through in the last second, by client
+	hasLimit bool                   // some rule is of kind "limit"
+	passed   map[string][]time.Time // if hasLimit: requests allowed in the last second, by client
 }
 
 type rule struct {
 	Fault
 	stage  Stage
-	number int // its place, from 1: part of the key of its chances
-	count  int
+	number int // position in the scenario, from 1; makes the rule's random numbers its own
+	count  int // requests that matched so far
 }
 
-// New returns a behaviour without faults.
+// New returns a Behaviour without faults.
 func New(limits Limits, seed uint64) (*Behaviour, error) {
 	if err := limits.Validate(); err != nil {
 		return nil, err
@@ -47,8 +48,8 @@ func New(limits Limits, seed uint64) (*Behaviour, error) {
 	return &Behaviour{seed: seed, limits: limits, model: limits.NewLimiter(), passed: map[string][]time.Time{}}, nil
 }
 
-// Apply puts a scenario in force from now on, in place of the one before it. A scenario without limits keeps those in
-// force, and what clients have used of them.
+// Apply replaces the current scenario. A scenario without limits keeps the current ones, and what clients have used of
+// them.
 func (b *Behaviour) Apply(s Scenario, now time.Time) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -60,16 +61,16 @@ func (b *Behaviour) Apply(s Scenario, now time.Time) error {
 		}
 		b.limits, b.model = l, l.NewLimiter()
 	}
-	b.scenario, b.started, b.rules, b.slopes = s, now, nil, false
+	b.scenario, b.started, b.rules, b.hasLimit = s, now, nil, false
 	for i, f := range s.Faults {
 		r := &rule{Fault: f, stage: kinds[f.Do.Kind], number: i + 1}
 		b.rules = append(b.rules, r)
-		b.slopes = b.slopes || f.Do.Kind == "limit"
+		b.hasLimit = b.hasLimit || f.Do.Kind == "limit"
 	}
 	return nil
 }
 
-// Reset forgets what clients have used and starts the scenario again.
+// Reset forgets all requests and starts the scenario again.
 func (b *Behaviour) Reset(now time.Time) {
 	b.model, b.started = b.limits.NewLimiter(), now
 	clear(b.passed)
@@ -87,7 +88,7 @@ func (b *Behaviour) Scenario() Scenario { return b.scenario }
 // Started returns when the scenario began.
 func (b *Behaviour) Started() time.Time { return b.started }
 
-// Quota returns what the limit's model announces in headers; ok is false for all models but legacy.
+// Quota returns the values of the X-RateLimit headers; ok is false for models other than legacy, which send none.
 func (b *Behaviour) Quota(ip string) (q Quota, ok bool) {
 	m := b.model
 	if p, wrapped := m.(*penalised); wrapped {
@@ -104,15 +105,15 @@ func (b *Behaviour) Quota(ip string) (q Quota, ok bool) {
 	return q, true
 }
 
-// Allow counts a request of a client and reports whether the limits let it through, and if not, how long the client
-// should wait.
+// Allow counts a request of a client and reports whether the limits allow it and, if not, how long the client should
+// wait.
 func (b *Behaviour) Allow(now time.Time, ip string) (ok bool, retryAfter time.Duration) {
-	if !b.slopes {
+	if !b.hasLimit {
 		return b.model.Allow(now, ip)
 	}
 	seen := since(b.passed[ip], now.Add(-time.Second))
 	b.passed[ip] = seen
-	for r := range b.inForce(now) {
+	for r := range b.activeRules(now) {
 		if r.Do.Kind != "limit" {
 			continue
 		}
@@ -134,20 +135,20 @@ func since(times []time.Time, moment time.Time) []time.Time {
 	return times
 }
 
-func (b *Behaviour) inForce(now time.Time) iter.Seq[*rule] {
+func (b *Behaviour) activeRules(now time.Time) iter.Seq[*rule] {
 	return func(yield func(*rule) bool) {
 		for _, r := range b.rules {
-			if r.lasts(now.Sub(b.started)) && !yield(r) {
+			if r.activeAt(now.Sub(b.started)) && !yield(r) {
 				return
 			}
 		}
 	}
 }
 
-func (b *Behaviour) due(st Stage, now time.Time, req Request) iter.Seq[*rule] {
+func (b *Behaviour) matchingRules(st Stage, now time.Time, req Request) iter.Seq[*rule] {
 	return func(yield func(*rule) bool) {
-		for r := range b.inForce(now) {
-			if r.stage != st || !r.Match.fits(req, b.seed) {
+		for r := range b.activeRules(now) {
+			if r.stage != st || !r.Match.matches(req, b.seed) {
 				continue
 			}
 			r.count++
@@ -158,9 +159,9 @@ func (b *Behaviour) due(st Stage, now time.Time, req Request) iter.Seq[*rule] {
 	}
 }
 
-// Slow returns how long an answer takes that would take d without the rules of kind slow.
+// Slow returns how long a response takes that would take d without the faults of kind slow.
 func (b *Behaviour) Slow(now time.Time, d time.Duration) time.Duration {
-	for r := range b.inForce(now) {
+	for r := range b.activeRules(now) {
 		if r.Do.Kind == "slow" {
 			d = time.Duration(float64(d) * r.Do.Factor)
 		}
@@ -168,11 +169,11 @@ func (b *Behaviour) Slow(now time.Time, d time.Duration) time.Duration {
 	return d
 }
 
-// Strikes counts a request and returns the actions of a stage that hit it, in the order of the rules. The n-th
-// match of a rule has the same fate in every run.
+// Strikes counts a request and returns the actions that hit it at a stage, in the order of the rules. Whether a rule
+// hits its n-th matching request depends only on the seed.
 func (b *Behaviour) Strikes(st Stage, now time.Time, req Request) []Action {
 	var out []Action
-	for r := range b.due(st, now, req) {
+	for r := range b.matchingRules(st, now, req) {
 		if r.P <= 0 || r.P >= 1 || Chance(b.seed, "fault", r.number, r.count) < r.P {
 			out = append(out, r.Do)
 		}
@@ -180,11 +181,11 @@ func (b *Behaviour) Strikes(st Stage, now time.Time, req Request) []Action {
 	return out
 }
 
-// Expect counts a request as Strikes does, and returns the probability of a good answer and its mean latency, where d
-// is the latency without any rule.
+// Expect counts a request as Strikes does. It returns the probability of a good response and its mean latency; d is the
+// latency without faults.
 func (b *Behaviour) Expect(now time.Time, req Request, d time.Duration) (chance float64, took time.Duration) {
 	chance, took = 1, b.Slow(now, d)
-	for r := range b.due(BeforeAnswer, now, req) {
+	for r := range b.matchingRules(BeforeAnswer, now, req) {
 		if r.Do.Kind == "delay" {
 			took += time.Duration(r.probability() * float64(r.Do.Delay))
 		}
@@ -195,11 +196,11 @@ func (b *Behaviour) Expect(now time.Time, req Request, d time.Duration) (chance 
 	return chance, took
 }
 
-// DownUntil returns the end of the time in which every request fails, at most end, and now if some succeed.
+// DownUntil returns when requests can succeed again, at most end. It returns now unless every request fails.
 func (b *Behaviour) DownUntil(now, end time.Time) time.Time {
 	until := now
-	for r := range b.inForce(now) {
-		if !r.Match.all() || r.probability() < 1 || !r.Do.Fails() {
+	for r := range b.activeRules(now) {
+		if !r.Match.matchesAll() || r.probability() < 1 || !r.Do.Fails() {
 			continue
 		}
 		if r.To == 0 {

@@ -1,12 +1,11 @@
-// Package wordlist reads lists of words from text files, so that anybody who knows a language can add a word without
-// knowing Go:
+// Package wordlist reads lists of words from text files, so that people can add a word without knowing Go:
 //
 //	# a comment
 //	[source Dolby Digital | weak]
 //	ac3 ddp dolby_digital
 //
-// A section begins with its kind, perhaps a value, and behind a bar how its words are meant. Words stand between
-// spaces; a "_" inside a word is a space of it.
+// The header of a section holds its kind, an optional value and, after a bar, flags for its words. Spaces separate
+// words; an underscore inside a word means a space.
 package wordlist
 
 import (
@@ -15,21 +14,21 @@ import (
 	"strings"
 )
 
-// Section is the words of one kind and value.
+// Section holds words of the same kind, value and flags.
 type Section struct {
 	Kind, Value string
 	How         []string
 	Words       []string
 }
 
-// Is reports whether the words are meant so.
+// Is reports whether the section has a flag, such as "weak".
 func (s Section) Is(how string) bool { return slices.Contains(s.How, how) }
 
-// List is the sections of a text in their order. Its methods panic where a kind is missing or a value is no number: the
-// text is part of the program.
+// List holds the sections of a file in order. Its methods panic if a kind is missing or a value is not a number,
+// because the files are part of the program.
 type List []Section
 
-// Parse reads a text; a line before the first section panics.
+// Parse reads a word list. It panics if words come before the first section.
 func Parse(text string) List {
 	var list List
 	for line := range strings.Lines(text) {
@@ -51,7 +50,7 @@ func Parse(text string) List {
 	return list
 }
 
-// Words returns the words of all sections of a kind, in their order.
+// Words returns the words of all sections of a kind, in order.
 func (l List) Words(kind string) []string {
 	var words []string
 	for _, s := range l {
@@ -65,7 +64,7 @@ func (l List) Words(kind string) []string {
 	return words
 }
 
-// Set returns the words of a kind.
+// Set returns the words of a kind as a set.
 func (l List) Set(kind string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range l.Words(kind) {
@@ -74,7 +73,8 @@ func (l List) Set(kind string) map[string]bool {
 	return set
 }
 
-// Numbers returns the words of a kind whose sections have numbers for values, with these: "[ordinal 3]".
+// Numbers maps each word of a kind to the number that is its section's value, such as 3 for the words below "[ordinal
+// 3]".
 func (l List) Numbers(kind string) map[string]int {
 	numbers := map[string]int{}
 	for _, s := range l {
