@@ -9,36 +9,36 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Engine carries plans out. Its journals lie in a folder of their own. At most one may work over that folder at a time.
+// Engine carries out plans and undoes them. It keeps one journal per run in Journals. Only one Engine may use that
+// folder at a time.
 type Engine struct {
 	System   FS
 	Journals Dir
 	Now      func() time.Time
-	AsRoot   bool           // made folders get the owner of the one above
-	Workers  int            // how many files may be moved or linked at once; 0: one
-	Progress func(Progress) // told after each file; may be nil
-	// Note returns what a file for media servers holds, by what is known without asking anybody; nil where that does not
-	// suffice.
+	AsRoot   bool           // a new folder gets the owner of its parent folder
+	Workers  int            // how many files may be moved or linked at once; 0 means 1
+	Progress func(Progress) // called after each file; may be nil
+	// Note returns the content of an NFO file, using cached data only. It returns nil if the cache doesn't hold enough.
 	Note func(ctx context.Context, n *organize.Note) []byte
 }
 
-// Progress is how far a run is.
+// Progress is how far a run has come.
 type Progress struct {
 	Run               string
 	Files, FilesTotal int
-	Bytes, BytesTotal int64 // of what is copied
+	Bytes, BytesTotal int64 // bytes to copy; renamed and linked files don't count
 }
 
-// Options say how a plan is carried out.
+// Options control how Apply carries out a plan.
 type Options struct {
-	Absolute bool // symbolic links hold whole paths
-	Partial  bool // units that can't be carried out are left, the others are not
-	DryRun   bool // only look
+	Absolute bool // symbolic links hold absolute paths
+	Partial  bool // carry out the units that can be carried out, and skip the others
+	DryRun   bool // only check the plan
 }
 
-// Apply checks a plan and carries it out. Where anything of it can't be, nothing is done, unless Partial says
-// otherwise. The error is an *UnfinishedError, a *MountError, or that the journal could not be written; then nothing
-// was done.
+// Apply checks a plan and carries it out. If any part of it can't be carried out, Apply changes nothing, unless
+// opts.Partial is set. Apply returns an *UnfinishedError, a *MountError or an error about the journal only if it
+// changed nothing.
 func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Outcome, error) {
 	if err := e.free(); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	return x.outcome(out, err)
 }
 
-// Resume carries an interrupted run through to its end as an apply, even if its undo was interrupted.
+// Resume finishes an interrupted run. If the run's undo was interrupted, Resume applies the run again.
 func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	x, err := e.reopen(id)
 	if err != nil {
@@ -91,7 +91,7 @@ func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	return x.outcome(out, err)
 }
 
-// mounted is nil where a root is the folder that was planned with.
+// mounted returns an error if root is not the folder that the plan was made with, such as an empty mount point.
 func (e *Engine) mounted(root organize.Root) *MountError {
 	now, err := e.System.Root(root.Path)
 	if err != nil || now != root {

@@ -9,21 +9,21 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// check is a plan on the way to a run: everything is looked at and nothing is changed.
+// check turns a plan into a run. It looks at every file and folder, and changes nothing.
 type check struct {
 	ctx     context.Context
 	engine  *Engine
 	plan    *organize.Plan
 	run     *run
-	items   []item // in the plan's order, the refused ones too
-	first   []int  // of each unit: its first item
+	items   []item // in the plan's order, including refused ones
+	first   []int  // the index of each unit's first item
 	seen    []seenFolder
 	dirs    map[string]int
-	parts   map[[2]string]int // a root and a folder below it, as a plan names them → its index in dirs
-	apart   bool              // no name that is taken can be one that a move frees
+	parts   map[[2]string]int // index in run.Dirs, by root and by folder below it
+	apart   bool              // the targets lie apart from the sources, so no move frees a name that another one takes
 	folders folders
-	moves   map[place]*item     // by the name that a move frees
-	inodes  map[[2]uint64]*item // by the device and inode of the file that a move takes away
+	moves   map[place]*item     // by the name that the move frees
+	inodes  map[[2]uint64]*item // by device and inode of the file to move
 }
 
 type item struct {
@@ -31,15 +31,15 @@ type item struct {
 	line    *organize.Op
 	source  *organize.Root
 	problem *Problem
-	inPlace bool // it was done before
+	inPlace bool // carried out by an earlier run
 	result  Result
 }
 
 type seenFolder struct {
-	info    Info     // if it is there
-	problem *Problem // why it can't be used
-	asked   bool     // whether names can be made in it
-	refused *Problem // why not
+	info    Info     // if the folder exists
+	problem *Problem // why the folder can't be used
+	asked   bool     // refused is known
+	refused *Problem // why no names can be created in it
 }
 
 func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*check, error) {
@@ -158,7 +158,7 @@ func (c *check) dir(full string, parent int, name string) int {
 	return i
 }
 
-// sources looks at all sources, by several workers, and then which names the moves free.
+// sources checks all sources, with several workers, and then records the names that the moves free.
 func (c *check) sources() {
 	inodes := make([]uint64, len(c.items))
 	parallel(split(len(c.items), c.engine.Workers), func(_, first, end int) {
@@ -182,7 +182,7 @@ func (c *check) sources() {
 	}
 }
 
-// source compares a source with what was planned, and returns the inode that it has now.
+// source compares a source with the plan and returns its current inode.
 func (c *check) source(it *item, open *folders) (inode uint64, _ *Problem) {
 	o := &it.op
 	if p := c.seen[o.From.Dir].problem; p != nil {
@@ -228,7 +228,7 @@ func (c *check) writable(dir int) *Problem {
 	return c.seen[dir].refused
 }
 
-// spread refuses with a file all of its bundle.
+// spread refuses the whole bundle of each file that can't be carried out.
 func (c *check) spread() {
 	bad := map[int]bool{}
 	for i := range c.items {
@@ -243,7 +243,7 @@ func (c *check) spread() {
 	}
 }
 
-// refuse completes the results and reports whether anything can't be carried out.
+// refuse fills in the results and reports whether anything can't be carried out.
 func (c *check) refuse() bool {
 	any := false
 	for i := range c.items {
@@ -265,7 +265,7 @@ func (c *check) refuse() bool {
 
 func (c *check) compile() {
 	temps := 0
-	aside := map[*item]int{} // the steps of first halves, by the item
+	aside := map[*item]int{} // index of the step, for moves through a temporary name
 	steps := organize.Order(c.plan)
 	c.run.Ops, c.run.Steps = make([]op, 0, len(c.items)), make([]step, 0, len(steps))
 	for _, s := range steps {
@@ -279,7 +279,7 @@ func (c *check) compile() {
 		if it.problem != nil || it.inPlace {
 			continue
 		}
-		alone := it.op.Temp < 0 // it is in its own way
+		alone := it.op.Temp < 0 // a rename that changes only the spelling: its own source has the target's name
 		if alone {
 			temps++
 			it.op.Temp, s.Leg = temps, organize.Home
@@ -301,7 +301,8 @@ func (c *check) compile() {
 	c.leaves()
 }
 
-// leaves marks the folders that are removed once the moves have emptied them: below a source root, with no root inside.
+// leaves marks the folders to remove once the moves have emptied them: folders below a source root that contain no
+// root.
 func (c *check) leaves() {
 	holds := make([]bool, len(c.run.Dirs))
 	below := make([]bool, len(c.run.Dirs))

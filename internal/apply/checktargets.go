@@ -17,7 +17,7 @@ func (c *check) target(it *item) *Problem {
 		case nil:
 			return p
 		case it:
-			o.Temp = -1 // its own name is to be its folder
+			o.Temp = -1 // the file's own name becomes the name of its folder
 		}
 		return c.compose(it)
 	}
@@ -59,12 +59,13 @@ func (c *check) target(it *item) *Problem {
 	return c.copyThere(it, dir, info)
 }
 
-// surelyFits is how many bytes every file system that organize knows of takes for a name; encrypted ones take 143.
+// surelyFits is a name length in bytes that every supported file system allows. Encrypting ones have the lowest limit,
+// 143.
 const surelyFits = 128
 
 func (c *check) fits(to place, base int) *Problem {
 	if to.Dir == base {
-		return nil // looking for the name itself says so
+		return nil // Lstat of the name itself reports it
 	}
 	dir, err := c.folders.get(base)
 	if err != nil {
@@ -92,7 +93,7 @@ func (c *check) taken(it *item, dir Dir, info Info) *Problem {
 		return nil
 	}
 	holder := c.moves[o.To]
-	if holder == nil { // a file system that folds names has it under another spelling
+	if holder == nil { // a case-insensitive file system has the file under another spelling
 		holder = c.inodes[[2]uint64{info.Device, info.Inode}]
 	}
 	switch {
@@ -104,9 +105,9 @@ func (c *check) taken(it *item, dir Dir, info Info) *Problem {
 			return failed(err)
 		}
 		if slices.Contains(names, o.From.Name) && slices.Contains(names, o.To.Name) {
-			return problem(organize.Exists) // another name of its source
+			return problem(organize.Exists) // two hard links of one file
 		}
-		o.Temp = -1 // one entry under two spellings: over a temporary name
+		o.Temp = -1 // one entry under two spellings: rename it through a temporary name
 	case o.Inode == holder.op.Inode && o.Sum == holder.op.Sum:
 		return problem(organize.SameFile)
 	}
@@ -163,7 +164,7 @@ func (c *check) space() {
 	}
 }
 
-// fileInTheWay returns the move of a file that lies where a folder is to be; nil for none.
+// fileInTheWay returns the move of a file whose name is needed for a folder; nil if there is none.
 func (c *check) fileInTheWay(dir int) *item {
 	for d := dir; c.run.Dirs[d].Parent >= 0; d = c.run.Dirs[d].Parent {
 		if holder := c.moves[place{c.run.Dirs[d].Parent, c.run.Dirs[d].Name}]; holder != nil && holder.problem == nil {
@@ -173,15 +174,15 @@ func (c *check) fileInTheWay(dir int) *item {
 	return nil
 }
 
-// spellings refuses names that differ from one that is there in case or normal form alone: whatever this file system
-// does, some client would see only one of the two. Planning has looked, so this one came since. Each folder is listed
-// once.
+// spellings refuses a new name that differs only in case or Unicode normalization from an existing one. On a
+// case-sensitive file system both can exist, but some clients would see only one of them. Planning has checked this
+// too, so such a name was created since then. Each folder is listed once.
 func (c *check) spellings() {
-	fresh := map[int][]freshName{} // by folder that is there
+	fresh := map[int][]freshName{} // by existing folder
 	for i := range c.items {
 		if it := &c.items[i]; it.problem == nil && !it.inPlace {
 			at := it.op.To
-			for c.run.Dirs[at.Dir].New { // the topmost new folder is what is made first
+			for c.run.Dirs[at.Dir].New { // the topmost new folder is created first
 				at = place{c.run.Dirs[at.Dir].Parent, c.run.Dirs[at.Dir].Name}
 			}
 			fresh[at.Dir] = append(fresh[at.Dir], freshName{at.Name, it})
@@ -192,11 +193,11 @@ func (c *check) spellings() {
 		c.folders.trim()
 		dir, err := c.folders.get(at)
 		if err != nil {
-			continue // its operations are refused
+			continue // its operations are refused elsewhere
 		}
 		names, err := dir.Names()
 		if err != nil || len(names) == 0 {
-			continue // it may be written to and not be read
+			continue // a folder may be writable but not readable
 		}
 		byKey := map[string][]freshName{}
 		for _, f := range fresh[at] {
@@ -213,7 +214,7 @@ func (c *check) spellings() {
 	}
 }
 
-// freshName is a name that is made in a folder that is there, and for which item.
+// freshName is a name that the run creates in an existing folder, and the item that needs it.
 type freshName struct {
 	name string
 	*item

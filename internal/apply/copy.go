@@ -25,8 +25,8 @@ func (m *copyMark) matches(info Info) bool {
 	return info.Type == organize.TypeRegular && info.Size == m.Size && info.MTime == m.MTime
 }
 
-// part is the name that a copy has until it is whole: nobody can guess it, so what has that name is ours. Going back it
-// has another.
+// part is the temporary name of an unfinished copy. It is random, so a file with that name can only be the run's. A
+// copy back to the source gets another suffix.
 func (r *run) part(i int, at place, back bool) place {
 	suffix := ".part"
 	if back {
@@ -49,7 +49,7 @@ func (w *worker) duplicate(
 	switch {
 	case err != nil && !isMissing(err):
 		return nil, failed(err)
-	case known != nil && !there: // it has its name already, or was never durable
+	case known != nil && !there: // the copy has its final name already, or was lost before it was durable
 		if now, err := into.Lstat(to.Name); err == nil && known.is(now, unstable) && known.matches(now) {
 			return known, failed(into.Sync())
 		}
@@ -83,7 +83,7 @@ func (w *worker) duplicate(
 	return known, failed(into.Sync())
 }
 
-// publish gives a whole file its name, and replaces none.
+// publish gives a finished copy its final name. It never replaces a file.
 func (w *worker) publish(known *copyMark, into Dir, part, to place) *Problem {
 	linked, err := rename(into, part.Name, into, to.Name, w.journal.progress.MoveByLink)
 	if linked && err == nil {
@@ -92,7 +92,7 @@ func (w *worker) publish(known *copyMark, into Dir, part, to place) *Problem {
 	now, looked := into.Lstat(to.Name)
 	isOurs := looked == nil && known.is(now, w.journal.progress.UnstableInodes)
 	switch {
-	case err == nil && looked == nil && !isOurs: // another file had the temporary name a moment ago: it gets that back
+	case err == nil && looked == nil && !isOurs: // somebody replaced the temporary file: give it its name back
 		if !linked {
 			_ = into.Rename(to.Name, into, part.Name)
 		} else if now.Links > 1 {
@@ -102,14 +102,14 @@ func (w *worker) publish(known *copyMark, into Dir, part, to place) *Problem {
 	case err == nil:
 		return nil
 	}
-	if left := remove(into, part.Name); left != nil || isOurs { // if it has its name: its first one too
+	if left := remove(into, part.Name); left != nil || isOurs { // if it has the final name, drop the temporary one
 		return left
 	}
 	return failed(err)
 }
 
-// fill makes the copy and gives it the times, mode and owner of its source. A source that changes meanwhile is no
-// source. What comes back as it went gets the time that it had: the other file system may not have kept all of it.
+// fill copies a file with its times, mode and owner. It fails if the source changes meanwhile. A file that comes back
+// unchanged gets its original time: the other file system may have rounded it.
 func (w *worker) fill(o *op, dir Dir, from place, into Dir, part place, seen Info, back bool) (*copyMark, *Problem) {
 	source, err := dir.Read(from.Name)
 	if err != nil {
@@ -205,12 +205,12 @@ func proven(known *copyMark, dir Dir, name string) *Problem {
 	return nil
 }
 
-func (w *worker) copyTo(o *op, source glimpse, from, to place) *Problem {
+func (w *worker) copyTo(o *op, source lazyObservation, from, to place) *Problem {
 	known, p := w.duplicate(o, source.dir, from, to, source.info, w.journal.progress.files[o.Index].copy, false)
 	if p != nil || o.Verb != organize.Move {
 		return p
 	}
-	// The source goes if the copy is proven, and the source still what it was.
+	// Remove the source only if the copy is verified and the source still unchanged.
 	into, p := w.provenAt(known, to)
 	if p != nil {
 		return p
@@ -231,7 +231,7 @@ func (w *worker) copyTo(o *op, source glimpse, from, to place) *Problem {
 	return remove(s.dir, from.Name)
 }
 
-func (w *worker) fetch(o *op, target glimpse, from, to place) *Problem {
+func (w *worker) fetch(o *op, target lazyObservation, from, to place) *Problem {
 	known, p := w.duplicate(o, target.dir, to, from, target.info, w.journal.progress.files[o.Index].returned, true)
 	if p != nil {
 		if p.Code == organize.Exists {
@@ -275,9 +275,10 @@ func (w *worker) discard(i int, at place, back bool) *Problem {
 
 var errOriginalEdited = lang.Error("the original, not the copy")
 
-const chunk = 256 << 10 // what the caches of a processor hold of it: with 1 MiB copying takes half as long again
+const chunk = 256 << 10 // fits a CPU's cache: with 1 MiB copying takes 50% longer
 
-// copyContent copies the content without its holes and returns its XXH64. seen gets each piece and where it ends.
+// copyContent copies the content without its holes and returns its XXH64. It passes each piece and the piece's end to
+// seen.
 func copyContent(ctx context.Context, from, to File, size int64, seen func(read []byte, at int64)) (uint64, error) {
 	sum, buffer := xxhash.New(), make([]byte, min(chunk, max(size, 1)))
 	for at := int64(0); ; {
@@ -329,7 +330,7 @@ func readUpTo(dir Dir, name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, 0, most))
 }
 
-func (w *worker) compareNote(o *op, dir Dir, info Info) (what, error) {
+func (w *worker) compareNote(o *op, dir Dir, info Info) (fileState, error) {
 	if info.Type == organize.TypeRegular && info.Size == o.Size {
 		text, err := readUpTo(dir, o.To.Name, o.Size+1)
 		if err != nil || string(text) == o.Text {
@@ -345,8 +346,8 @@ func (w *worker) compareNote(o *op, dir Dir, info Info) (what, error) {
 	return other, nil
 }
 
-// write writes the operation's file, which gets its name when it is whole and durable. It has the rights of the folder
-// it is in and the time of the run, so one that was gone on with ends as it would have.
+// write writes an NFO file under a temporary name and renames it once it is durable. The file gets the mode of its
+// folder and the time of the run, so a resumed run gives the same result.
 func (w *worker) write(o *op) *Problem {
 	into, err := w.dirs.make(o.To.Dir)
 	if err != nil {
@@ -362,7 +363,7 @@ func (w *worker) write(o *op) *Problem {
 	}
 	p := w.publish(known, into, part, o.To)
 	if p != nil && p.Code == organize.Exists {
-		return problem(ForeignNFO) // it came a moment ago
+		return problem(ForeignNFO) // somebody created it just now
 	}
 	return p
 }

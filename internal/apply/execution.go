@@ -13,18 +13,18 @@ type execution struct {
 	w        worker
 	now      func() time.Time
 	progress func(Progress)
-	workers  int // how many steps may be carried out at once
+	workers  int // how many steps may run at once
 	touched  []bool
-	codes    []*Problem // by operation: why it is not where it is to be
+	codes    []*Problem // by operation: why it failed or was skipped; nil if it succeeded
 	wanted   []bool     // by operation: whether an undo puts it back
-	cameBack []int      // operations that an undo has put back, where others are not
+	cameBack []int      // operations that an undo has put back, if others still stand
 
-	mu      sync.Mutex // held by the worker that tells how far the run is, or why it stops
-	inPlace int        // files that have come to their place, so far
-	total   int        // of how many
-	copied  int64      // bytes, so far
-	toCopy  int64      // bytes
-	stopped error      // why the run did not come to its end
+	mu      sync.Mutex // guards the fields below between workers
+	inPlace int        // files done so far
+	total   int        // files to do
+	copied  int64      // bytes so far
+	toCopy  int64      // bytes in all
+	stopped error      // why the run stopped early
 }
 
 func (e *Engine) open(j *journal) *execution {
@@ -80,7 +80,7 @@ func (x *execution) apply(ctx context.Context) error {
 	}
 	x.w.dirs.sweep(x.emptied())
 	used, anything := x.used()
-	_ = x.w.dirs.prune(used) // a folder too many harms nobody
+	_ = x.w.dirs.prune(used) // an extra folder does no harm
 	x.unprobe()
 	if !anything {
 		if err := x.settle(true); err != nil {
@@ -130,7 +130,7 @@ func (x *execution) begin() error {
 const maxTroubles = 3
 
 func (x *execution) takeSteps(w *worker, first, end int, back bool) {
-	half := organize.Aside // the leg after which a file is under way
+	half := organize.Aside // the step after which a file has only its temporary name
 	if back {
 		half = organize.Home
 	}
@@ -158,7 +158,7 @@ func (x *execution) takeSteps(w *worker, first, end int, back bool) {
 			}
 			continue
 		}
-		if x.w.ctx.Err() != nil { // the copy under way was given up
+		if x.w.ctx.Err() != nil { // the current copy was canceled
 			x.stop(rest, half, context.Cause(x.w.ctx))
 			return
 		}
@@ -188,7 +188,7 @@ func (x *execution) takeSteps(w *worker, first, end int, back bool) {
 	}
 }
 
-// cause is why no further step is carried out; nil where none is known.
+// cause returns why the run must stop; nil if it may go on.
 func (x *execution) cause() error {
 	if x.w.ctx.Err() != nil {
 		return context.Cause(x.w.ctx)
@@ -280,7 +280,7 @@ func (x *execution) finish(s Stage) error {
 		}
 		if err != nil {
 			x.stopped = failed(err)
-			return nil // without its mark the run is not finished
+			return nil // without its mark, the run counts as unfinished
 		}
 	}
 	if s == Done {
@@ -317,7 +317,7 @@ func (x *execution) settle(times bool) error {
 		dir, err := x.w.dirs.get(i)
 		if err != nil {
 			if isMissing(err) || isElse(err) {
-				continue // nothing of it was put back
+				continue // nothing in it was put back
 			}
 			return err
 		}
@@ -342,7 +342,7 @@ func (x *execution) settle(times bool) error {
 	return nil
 }
 
-// fewest is how many steps a worker has at least: fewer take no longer one after the other.
+// fewest is the minimum number of steps per worker. Fewer steps are as quick with one worker.
 const fewest = 64
 
 func workersFor(workers, steps int) int { return max(1, min(workers, steps/fewest)) }
@@ -356,8 +356,7 @@ func split(n, parts int) [][2]int {
 	return out
 }
 
-// parallel does something with all parts at the same time, and returns when all have ended. A panic in one is then that
-// of the caller.
+// parallel runs do on all parts at the same time and waits for them. It panics in the caller if one of them panics.
 func parallel(parts [][2]int, do func(part, first, end int)) {
 	if len(parts) == 1 {
 		do(0, parts[0][0], parts[0][1])
@@ -393,8 +392,8 @@ func (x *execution) inParallel(do func(w *worker, first, end int)) {
 	})
 }
 
-// parts divides the steps into at most n parts that don't depend on each other; nil where they may: copies, notes, and
-// names that one file leaves and another takes need their order.
+// parts splits the steps into at most n parts that don't depend on each other. It returns nil if they may: copies, NFO
+// files, and names that one file frees and another takes need their order.
 func (r *run) parts(n int) [][2]int {
 	if n < 2 || !r.independent() {
 		return nil

@@ -14,7 +14,7 @@ type folders struct {
 	system FS
 	run    *run
 	open   map[int]Dir
-	making *sync.Mutex // held while a folder is made, where several workers make them
+	making *sync.Mutex // held while a folder is created, so that workers don't see one without its mode
 	asRoot bool
 }
 
@@ -73,8 +73,8 @@ func (f *folders) forget(gone int) {
 	}
 }
 
-// trim closes all folders but the roots when too many are open: a root is opened by its path, and so only once. No
-// folder may be in use.
+// trim closes all folders but the roots if too many are open. Roots stay open, because reopening one by its path could
+// open another folder. No folder may be in use.
 func (f *folders) trim() {
 	if len(f.open) <= maxOpen {
 		return
@@ -96,11 +96,11 @@ func (f *folders) close() {
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// isElse reports whether something lies where a folder was to be: a file, or a link, which is never followed.
+// isElse reports whether the error says that something other than a folder is at a path: a file, or a symbolic link.
 func isElse(err error) bool { return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) }
 
 func (f *folders) make(i int) (Dir, error) {
-	if f.run.Dirs[i].New { // no other worker sees it before it has its mode
+	if f.run.Dirs[i].New { // no other worker sees the folder before it has its mode
 		f.making.Lock()
 		defer f.making.Unlock()
 	}
@@ -117,12 +117,12 @@ func (f *folders) makeDir(i int) (Dir, error) {
 		return nil, err
 	}
 	err = parent.Mkdir(d.Name)
-	theirs := errors.Is(err, syscall.EEXIST) // made a moment ago
+	theirs := errors.Is(err, syscall.EEXIST) // somebody created it just now
 	if err != nil && !theirs {
 		return nil, err
 	}
 	dir, err := f.get(i)
-	if err == nil && d.New && !theirs { // one that was there gets its mode at the end
+	if err == nil && d.New && !theirs { // an existing folder gets its mode in settle
 		err = f.inherit(i, dir)
 	}
 	return dir, err
@@ -140,7 +140,7 @@ func (f *folders) inherit(i int, dir Dir) error {
 	return dress(dir, info.Mode, info.UID, info.GID, f.asRoot)
 }
 
-// redress completes the folders that were made before the run was interrupted, maybe without their mode.
+// redress sets the modes of the new folders again: an interruption may have left some without.
 func (f *folders) redress() error {
 	for i := range f.run.Dirs {
 		if !f.run.Dirs[i].New {
@@ -178,15 +178,14 @@ func (f *folders) sweep(emptied []bool) {
 	for i := len(f.run.Dirs) - 1; i >= 0; i-- {
 		f.trim()
 		if emptied[i] && f.run.Dirs[i].Removable {
-			gone, _ := f.remove(i) // one that can't be removed stays
+			gone, _ := f.remove(i) // a folder that can't be removed stays
 			emptied[f.run.Dirs[i].Parent] = emptied[f.run.Dirs[i].Parent] || gone
 		}
 	}
 }
 
-// prune removes the folders that the run has made and that are empty: those below a folder stand behind it. Those that
-// are known to be used are not looked at; nil: none is. No folder may be in use. The error is that of an empty one that
-// can't be removed.
+// prune removes the empty folders that the run created, children first. It skips the used ones; nil means that none is
+// used. No folder may be in use by a worker. It returns an error if an empty folder can't be removed.
 func (f *folders) prune(used []bool) (failed error) {
 	for i := len(f.run.Dirs) - 1; i >= 0; i-- {
 		if f.run.Dirs[i].New && (used == nil || !used[i]) {
@@ -202,7 +201,7 @@ func (f *folders) prune(used []bool) (failed error) {
 func (f *folders) pruneFrom(first int) {
 	for i := len(f.run.Dirs) - 1; i >= first; i-- {
 		if f.run.Dirs[i].New {
-			_, _ = f.remove(i) // what stays is in the way of the name that is wanted
+			_, _ = f.remove(i) // a folder that stays makes the rename fail
 		}
 	}
 }
@@ -227,8 +226,8 @@ func (f *folders) remove(i int) (gone bool, _ error) {
 	return false, err
 }
 
-// isEmpty reports whether there is such a folder with nothing in it. Removing one that is not empty would be refused by
-// the system as well; asking first spares the change of what is not removed.
+// isEmpty reports whether a folder is empty or missing. The system would refuse to remove a folder that is not empty,
+// but trying may change the folder's times.
 func isEmpty(parent Dir, name string) bool {
 	dir, err := parent.OpenDir(name)
 	if err != nil {

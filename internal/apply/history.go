@@ -12,7 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Run is what the history says of a run.
+// Run summarizes a run for the history.
 type Run struct {
 	ID      string
 	Begun   time.Time
@@ -25,21 +25,20 @@ type Run struct {
 	Undone  int // files that were put back
 	Sources []string
 	Targets []string
-	Damaged int   // marks of its journal that can't be read: what they said is not known
-	Err     error // a *JournalError: it is never acted on
+	Damaged int   // unreadable marks of the journal
+	Err     error // a *JournalError: the run must not be acted on
 
 	roots []organize.Root
 }
 
-// History returns all runs, the newest first. Those whose journals can't be trusted have an error.
+// History returns all runs, newest first. A run whose journal can't be trusted has Err set.
 func (e *Engine) History() ([]Run, error) { return e.runs(true) }
 
-// Runs is History without reading the journals whole: that the checksum of one is wrong is seen when something is done
-// by it.
+// Runs is like History, but does not verify checksums.
 func (e *Engine) Runs() ([]Run, error) { return e.runs(false) }
 
-// Unfinished returns the runs that were interrupted or are at work, and those with damaged journals, which may be
-// either; the newest first.
+// Unfinished returns the runs that are interrupted or still at work, and the runs with damaged journals, which may be
+// either. The newest come first.
 func (e *Engine) Unfinished() (unfinished, damaged []Run, err error) {
 	runs, err := e.Runs()
 	for i := range runs {
@@ -68,14 +67,14 @@ func (e *Engine) runs(check bool) ([]Run, error) {
 		if isMissing(err) {
 			continue
 		}
-		if errors.Is(err, errNotRegular) { // something else has a journal's name
+		if errors.Is(err, errNotRegular) { // something other than a journal has the name
 			r, err = &Run{}, &JournalError{Why: lang.TextOf(errNotRegular)}
 		}
 		if _, broken := errors.AsType[*JournalError](err); err != nil && !broken {
 			return nil, err
 		}
 		r.ID, r.Err = id, err
-		if r.Begun.IsZero() { // a damaged one is where its last mark puts it
+		if r.Begun.IsZero() { // a damaged journal counts as begun when it was last written
 			if info, err := e.Journals.Lstat(journalName(id)); err == nil {
 				r.Begun = time.Unix(info.MTime.Sec, int64(info.MTime.Nsec))
 			}
@@ -160,8 +159,7 @@ func (e *Engine) free() error {
 	return cut
 }
 
-// Show returns a run and what became of each of its files. What an interrupted run has done is looked up where the
-// files are.
+// Show returns a run and the status of each of its files. For an interrupted run it looks at the files themselves.
 func (e *Engine) Show(id string) (Run, *Outcome, error) {
 	j, err := openJournal(e.Journals, id, false)
 	if err != nil {
@@ -209,22 +207,22 @@ func (p *progress) elsewhere() Status {
 	return StatusPlanned
 }
 
-// Identity tells a file from others.
+// Identity identifies a file.
 type Identity struct {
 	Inode uint64
 	Size  int64
 	MTime organize.Stamp
 }
 
-// Placed is a file that a run has put into a library.
+// Placed is a file that a run put into a library.
 type Placed struct {
 	Source Identity
-	Target string // the path it got there
+	Target string // its new path
 	Undone bool   // an undo has put it back
 }
 
-// Placed returns the files that a run has put into a library and whose sources are still there, where inodes tell
-// files apart.
+// Placed returns the files that a run put into a library and whose sources still exist, if the file system keeps
+// inodes.
 func (e *Engine) Placed(id string) ([]Placed, error) {
 	j, err := openJournal(e.Journals, id, false)
 	if err != nil {
@@ -239,7 +237,7 @@ func (e *Engine) Placed(id string) ([]Placed, error) {
 			Source: Identity{o.Inode, o.Size, o.MTime}, Target: path.Join(j.run.path(o.To.Dir), o.To.Name),
 			Undone: at.back || m.stage == Undone,
 		}
-		if back := at.returned; p.Undone && back != nil { // from another file system
+		if back := at.returned; p.Undone && back != nil { // copied back from another file system
 			p.Source = Identity{back.Inode, back.Size, back.MTime}
 		}
 		if at.notDone == "" && p.Source.Inode != 0 && o.Verb != organize.NFO && (p.Undone || o.Verb != organize.Move) {
@@ -249,7 +247,7 @@ func (e *Engine) Placed(id string) ([]Placed, error) {
 	return out, nil
 }
 
-// Prune gives up the undo of runs that ended before a time, and returns their ids. Nothing else is removed.
+// Prune removes the journals of runs that ended before a time, so they can no longer be undone, and returns their IDs.
 func (e *Engine) Prune(before time.Time) ([]string, error) {
 	runs, err := e.History()
 	if err != nil {
@@ -269,8 +267,8 @@ func (e *Engine) Prune(before time.Time) ([]string, error) {
 	return gone, e.Journals.Sync()
 }
 
-// Abandon lets other runs begin although this one was interrupted. What it has done stays; its journal does too, so
-// that it can still be put back or gone on with.
+// Abandon lets new runs begin although this one was interrupted. It undoes nothing and keeps the journal, so the run
+// can still be resumed or undone.
 func (e *Engine) Abandon(id string) error {
 	j, err := openJournal(e.Journals, id, true)
 	if err != nil {
@@ -280,7 +278,7 @@ func (e *Engine) Abandon(id string) error {
 	return j.enter(Abandoned, e.Now())
 }
 
-// nameLater names the later run that has moved a file away from where this one left it.
+// nameLater finds the later run that moved a file away from where this run put it.
 func (e *Engine) nameLater(out *Outcome, begun time.Time) {
 	gone := map[string]*Result{}
 	for i := range out.Results {
@@ -297,7 +295,7 @@ func (e *Engine) nameLater(out *Outcome, begun time.Time) {
 	for _, id := range ids {
 		j, err := openJournal(e.Journals, id, false)
 		if err != nil {
-			continue // it can't be told
+			continue // skip a damaged journal
 		}
 		j.close()
 		if id == out.Run || j.run.Begun.Before(begun) || j.progress.stage == Undone {

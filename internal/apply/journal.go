@@ -17,30 +17,30 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// journalFormat rises whenever a journal's content changes: another format is refused.
+// journalFormat must rise whenever the content of journals changes: other formats are refused.
 const journalFormat = 3
 
-// header is the first line of a journal. A line for each folder follows, one for each step, and one with the SHA-256 of
-// all of these: together its fixed part. The marks follow. Each line is a JSON object.
+// header is the first line of a journal. Then come one line per folder, one per step, and the SHA-256 of all lines so
+// far; together they are the journal's fixed part. The marks follow. Each line is a JSON object.
 type header struct {
 	Format int `json:"anivault_journal"`
 	runHeader
 	Folders int `json:"folders"`
 	Files   int `json:"files"`
-	Bytes   int `json:"bytes"` // from here to the marks
+	Bytes   int `json:"bytes"` // from the end of this line to the marks
 }
 
-// field is a name and where its value stands. The line of a step is one JSON object of them, always in one order. There
-// is one for each file, so they are written and read without reflection, which takes three times as long.
+// field is a field of a step's JSON object. The fields have a fixed order and are written and read without reflection,
+// which would take three times as long: there is a line for each file.
 type field struct {
-	name  string // as it stands in the line
+	name  string // with quotes and colon
 	value any
 }
 
-// quoted is text that is quoted as in plans: JSON is UTF-8, which names need not be.
+// quoted is a name that [organize.Quote] escapes: JSON must be UTF-8, but file names need not be.
 type quoted string
 
-// fields has the fields of an operation's line. In the line of its first half, aside, most of them are zero.
+// fields lists the fields of a step's line. The line of an operation's first step (aside) leaves most of them out.
 func (o *op) fields(aside *bool) []field {
 	return []field{
 		{`"aside":`, aside},
@@ -65,11 +65,11 @@ func (o *op) fields(aside *bool) []field {
 }
 
 var (
-	escapeJSON   = strings.NewReplacer(`\`, `\\`, `"`, `\"`) // all else of quoted text stands in JSON as it is
+	escapeJSON   = strings.NewReplacer(`\`, `\\`, `"`, `\"`) // organize.Quote escapes everything else
 	unescapeJSON = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
 )
 
-// appendFields writes a line; fields that are zero are left out.
+// appendFields appends a line. It leaves out zero fields.
 func appendFields(b []byte, fields []field) []byte {
 	b = append(b, '{')
 	for _, f := range fields {
@@ -184,7 +184,7 @@ func (r *run) text() []byte {
 	for i := range r.Dirs {
 		d := r.Dirs[i]
 		d.Name = organize.Quote(d.Name)
-		_ = encoder.Encode(d) // there is nothing in it that has no form in JSON
+		_ = encoder.Encode(d) // a folder always has a JSON form
 	}
 	parts := split(len(r.Steps), runtime.GOMAXPROCS(0))
 	steps := make([][]byte, len(parts))
@@ -192,7 +192,7 @@ func (r *run) text() []byte {
 		var o op
 		var aside bool
 		fields := o.fields(&aside)
-		const usual = 330 // bytes of a line
+		const usual = 330 // bytes per line
 		text := make([]byte, 0, (end-first)*usual)
 		for _, s := range r.Steps[first:end] {
 			o = r.Ops[s.Op]
@@ -226,16 +226,16 @@ func newEncoder(w io.Writer) *json.Encoder {
 	return e
 }
 
-// JournalError is a journal that is never acted on.
+// JournalError reports a journal that must not be acted on.
 type JournalError struct {
-	Line  int // from 1; 0: all of it
+	Line  int // from 1; 0: the whole journal
 	Why   lang.Text
-	Newer bool // a later version of anivault wrote it
+	Newer bool // a newer version of anivault wrote it
 }
 
 func (e *JournalError) Error() string { return e.Text().String() }
 
-// Text names the line.
+// Text includes the line number.
 func (e *JournalError) Text() lang.Text {
 	if e.Line == 0 {
 		return lang.Textf("the journal can't be trusted: %s", e.Why)
@@ -243,7 +243,8 @@ func (e *JournalError) Text() lang.Text {
 	return lang.Textf("the journal can't be trusted: line %d: %s", e.Line, e.Why)
 }
 
-// readHeader reads the first line and returns how long it is. With an error, too, the header has what could be read.
+// readHeader reads the first line and returns its length. If it fails, it still returns the header fields that it could
+// read.
 func readHeader(text []byte) (h header, length int, err error) {
 	line, _, whole := bytes.Cut(text, []byte("\n"))
 	err = json.Unmarshal(line, &h)
@@ -279,8 +280,8 @@ func (h *header) checkFixedPart(text []byte, length int) (sum, marks int, err er
 	return sum, marks, nil
 }
 
-// readRun reads a journal's fixed part and returns where its marks begin. With an error the run holds only what the
-// header says, for people to see and never to act on.
+// readRun reads a journal's fixed part and returns the offset of its marks. If it fails, the run holds only the header:
+// it may be shown, but not acted on.
 func readRun(text []byte) (r *run, marks int, err error) {
 	h, length, err := readHeader(text)
 	r = &run{runHeader: h.runHeader}
@@ -332,7 +333,7 @@ func (r *run) readFolder(line []byte) error {
 }
 
 func (r *run) readSteps(lines [][]byte, number int) error {
-	ops := make([]op, len(lines)) // without a verb: the first half of one
+	ops := make([]op, len(lines)) // an operation's first step has no verb here
 	parts := split(len(lines), runtime.GOMAXPROCS(0))
 	problems := make([]error, len(parts))
 	parallel(parts, func(part, first, end int) {
@@ -358,7 +359,7 @@ func (r *run) readSteps(lines [][]byte, number int) error {
 			return err
 		}
 	}
-	temps := map[int]int{} // by operation: the temporary name that it waits under
+	temps := map[int]int{} // by operation: its temporary name
 	r.Ops, r.Steps = ops[:0], make([]step, 0, len(lines))
 	for i := range ops {
 		if err := r.addStep(ops[i], temps); err != nil {

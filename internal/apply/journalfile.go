@@ -15,7 +15,7 @@ type journal struct {
 	file     File
 	end      int64 // where the next mark goes
 	unsynced bool
-	err      error // the first mark that could not be written
+	err      error // the first write error of a mark
 	mu       sync.Mutex
 }
 
@@ -32,7 +32,7 @@ func newJournal(dir Dir, r *run) (_ *journal, err error) {
 	defer func() {
 		if err != nil {
 			file.Close()
-			_ = dir.Unlink(name) // it was never complete, and nothing was done by it
+			_ = dir.Unlink(name) // it was incomplete, so nothing was changed yet
 		}
 	}()
 	if err := file.Lock(); err != nil {
@@ -61,8 +61,8 @@ func newJournal(dir Dir, r *run) (_ *journal, err error) {
 	return &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file, end: int64(len(text))}, nil
 }
 
-// openJournal reads a journal whole; one that may be written is locked, ErrAtWork where another process has it. The
-// error wraps a *JournalError where it can't be trusted.
+// openJournal reads a whole journal. A writable one is locked; if another process holds the lock, the error is
+// ErrAtWork. If the journal can't be trusted, the error wraps a *JournalError.
 func openJournal(dir Dir, id string, writable bool) (_ *journal, err error) {
 	open := dir.Read
 	if writable {
@@ -100,7 +100,7 @@ func openJournal(dir Dir, id string, writable bool) (_ *journal, err error) {
 	j := &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file}
 	j.end = int64(at + j.progress.replay(text[at:]))
 	if int64(len(text)) < int64(at)+r.room() {
-		j.progress.damaged++ // it was made as long as it will ever be, and cut since
+		j.progress.damaged++ // it was allocated at its full length, and truncated since
 	}
 	return j, nil
 }
@@ -114,9 +114,8 @@ func readPart(f File, from, to int64) ([]byte, error) {
 	return text[:n], err
 }
 
-// readSummary reads of a journal what the history tells: its header and its marks. The checksum is looked at only with
-// check, so a run of 100,000 files costs no more than one of a single file. With an error of *JournalError the run has
-// what could be read.
+// readSummary reads only a journal's header and marks, so a run of 100,000 files costs no more than a run of one. With
+// check it verifies the checksum too. If the error is a *JournalError, the Run holds what could be read.
 func readSummary(dir Dir, id string, check bool) (*Run, error) {
 	file, err := dir.Read(journalName(id))
 	if err != nil {
@@ -127,7 +126,7 @@ func readSummary(dir Dir, id string, check bool) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	const longestHeader = 8 << 20 // it names roots
+	const longestHeader = 8 << 20 // it lists the roots
 	text, err := bufio.NewReader(io.NewSectionReader(file, 0, min(info.Size, longestHeader))).ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err

@@ -11,43 +11,43 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Status is what became of a file.
+// Status is the result for one file.
 type Status string
 
 // The statuses of files.
 const (
-	StatusPlanned Status = "planned"  // it can be done
-	StatusInPlace Status = "in_place" // it was done before
-	StatusLeft    Status = "left"     // a file for media servers that is not written; the rest goes on without it
+	StatusPlanned Status = "planned"  // it can be carried out
+	StatusInPlace Status = "in_place" // an earlier run has carried it out
+	StatusLeft    Status = "left"     // an NFO file that is not written; its unit goes on without it
 	StatusDone    Status = "done"
-	StatusRefused Status = "refused" // it can't be done, and was not
-	StatusFailed  Status = "failed"  // it could not be done, and was put back
+	StatusRefused Status = "refused" // it can't be carried out
+	StatusFailed  Status = "failed"  // it failed, and its bundle was rolled back
 	StatusUndone  Status = "undone"
-	StatusKept    Status = "kept" // it can't be put back safely, and stays
+	StatusKept    Status = "kept" // it can't be put back safely
 )
 
-// Result is what became of one file.
+// Result is the result for one file.
 type Result struct {
 	N, Unit        int // in the plan, from 1
 	Verb           organize.Verb
 	Source, Target string
 	Size           int64
-	Copied         bool // with StatusDone: its content was copied
+	Copied         bool // with StatusDone: the file was copied
 	Status         Status
-	Problem        *Problem // with left, refused, failed and kept
+	Problem        *Problem // set if Status is left, refused, failed or kept
 }
 
-// Outcome is what became of a run.
+// Outcome is the result of a run.
 type Outcome struct {
-	Run        string // "" where none was begun
+	Run        string // "" if no run began
 	Results    []Result
-	Unfinished bool // it was interrupted: Resume goes on, Undo puts back
+	Unfinished bool // it was interrupted: Resume finishes it, Undo puts it back
 	Why        error
-	// with Apply and Resume that came to their end: the folders of the entries that are other than before
+	// The folders of series and films that changed, if the run has finished.
 	Changed        []string
-	BadCRC         []string // copied files whose content has not the CRC-32 that their name says
-	LostAttributes []string // copies that could not keep all extended attributes, or their access list
-	Damaged        int      // marks of the journal that can't be read: what they said is not known
+	BadCRC         []string // copied files whose content doesn't match the CRC-32 in their name
+	LostAttributes []string // copies that could not keep all extended attributes or the access list
+	Damaged        int      // unreadable marks of the journal
 }
 
 // Count returns how many files have the status.
@@ -61,44 +61,44 @@ func (o *Outcome) Count(s Status) int {
 	return n
 }
 
-// UnfinishedError says that a run stands in the way.
+// UnfinishedError reports that an interrupted run must be finished, undone or abandoned first.
 type UnfinishedError struct {
 	Run   string
 	Stage Stage
-	Gone  error // a *MountError where a folder of it is not there
+	Gone  error // a *MountError if one of its folders is missing
 }
 
-// ErrAtWork says that another process works on a run.
+// ErrAtWork reports that another process works on the run.
 var ErrAtWork = lang.Error("another process works on this run")
 
 func (e *UnfinishedError) Error() string { return e.Text().String() }
 
-// Text names the run.
+// Text includes the run's ID.
 func (e *UnfinishedError) Text() lang.Text { return lang.Textf("the run %s was interrupted", e.Run) }
 
-// MountError says that a root is not there, or not the folder that was planned with.
+// MountError reports that a root is missing, or is not the folder that the plan was made with.
 type MountError struct {
 	Path string
-	Err  error  // nil where another folder is there
-	Run  string // the run that needs the folder; "": a plan does
-	Cut  bool   // that run was interrupted
+	Err  error  // nil if another folder is there
+	Run  string // the run that needs the folder; "" for a plan
+	Cut  bool   // the run was interrupted
 }
 
 func (e *MountError) Error() string { return e.Text().String() }
 
-// Text names the folder.
+// Text includes the folder's path.
 func (e *MountError) Text() lang.Text {
 	if e.Err != nil {
 		err := e.Err
 		if of, ok := errors.AsType[*fs.PathError](err); ok {
-			err = of.Err // the path has been said
+			err = of.Err // the message has the path already
 		}
 		return lang.Textf("%s is not there: %v", e.Path, err)
 	}
 	return lang.Textf("%s is not the folder that the plan was made with", e.Path)
 }
 
-// Unwrap returns what the system said.
+// Unwrap returns the system's error.
 func (e *MountError) Unwrap() error { return e.Err }
 
 func (x *execution) outcome(out *Outcome, err error) (*Outcome, error) {
@@ -174,8 +174,8 @@ func (x *execution) changedFolders() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// entryFolder returns the path of the series' or film's folder above a folder, "" outside the target roots. Custom
-// templates may have any number of folders, so there it is the folder itself.
+// entryFolder returns the path of the series or film folder that contains a folder; "" outside the target roots. A
+// custom template may nest folders in any way, so entryFolder then returns the folder itself.
 func (r *run) entryFolder(dir int) string {
 	entry := dir
 	for at := dir; at >= 0; at = r.Dirs[at].Parent {
@@ -190,7 +190,7 @@ func (r *run) entryFolder(dir int) string {
 	return ""
 }
 
-// The codes of files that are not put where a plan says, besides those of planning.
+// The codes of this package, in addition to those of planning.
 const (
 	Changed      organize.Code = "changed"
 	NotPermitted organize.Code = "not_permitted"
@@ -210,7 +210,7 @@ const (
 	Gone         organize.Code = "gone"
 	Replaced     organize.Code = "replaced"
 
-	originalEdited organize.Code = "original_edited" // told as Edited: the original, not the copy
+	originalEdited organize.Code = "original_edited" // shown as Edited, with another text
 )
 
 var meanings = []struct {
@@ -244,7 +244,7 @@ var meanings = []struct {
 	{organize.Unreadable, "the system failed"},
 }
 
-// Codes returns the codes of files that are not put where a plan says.
+// Codes returns all codes that a Problem may have.
 func Codes() []organize.Code {
 	var out []organize.Code
 	for _, m := range meanings {
@@ -253,7 +253,7 @@ func Codes() []organize.Code {
 	return out
 }
 
-// Meaning returns what a code says, a clause.
+// Meaning returns the text of a code, as a clause.
 func Meaning(c organize.Code) string {
 	for _, m := range meanings {
 		if m.code == c {
@@ -263,16 +263,16 @@ func Meaning(c organize.Code) string {
 	return c.Meaning()
 }
 
-// Problem says why an operation was not carried out, or not put back.
+// Problem says why an operation was not carried out or not put back.
 type Problem struct {
 	Code organize.Code
-	Err  error  // of the system; nil where the code says it all
-	Run  string // with MovedOn: the later run that has moved the file; "" where none is known
+	Err  error  // the system's error; nil if there is none
+	Run  string // with MovedOn: the later run that moved the file; "" if unknown
 }
 
 func (p *Problem) Error() string { return p.Text().String() }
 
-// Text says what happened, and what the system said of it.
+// Text returns the code's meaning and the system's error.
 func (p *Problem) Text() lang.Text {
 	switch {
 	case p.Run != "":
@@ -283,12 +283,12 @@ func (p *Problem) Text() lang.Text {
 	return lang.Textf("%s: %v", lang.Text(Meaning(p.Code)), p.Err)
 }
 
-// Unwrap returns what the system said.
+// Unwrap returns the system's error.
 func (p *Problem) Unwrap() error { return p.Err }
 
 func problem(c organize.Code) *Problem { return &Problem{Code: c} }
 
-// errnos are the errors of the system that have codes of their own; any other is "io".
+// errnos maps system errors to codes. Any other error is organize.Unreadable.
 var errnos = []struct {
 	code   organize.Code
 	errnos []syscall.Errno
@@ -303,7 +303,7 @@ var errnos = []struct {
 	{Changed, []syscall.Errno{syscall.ENOENT}},
 }
 
-// failed returns the Problem of an error; nil of none.
+// failed converts an error to a Problem; nil stays nil.
 func failed(err error) *Problem {
 	if err == nil {
 		return nil
@@ -324,7 +324,7 @@ func failed(err error) *Problem {
 
 func (p *Problem) isLeft() bool { return p.Code == NotCached || p.Code == ForeignNFO }
 
-// status is what became of a file that was not carried out.
+// status returns the status of a file that was not carried out.
 func (p *Problem) status() Status {
 	switch {
 	case p.isTrouble():
@@ -337,5 +337,5 @@ func (p *Problem) status() Status {
 	return StatusRefused
 }
 
-// isTrouble reports whether a problem is the disk's and not the file's: others will most likely meet it too.
+// isTrouble reports whether the disk rather than the file has a problem, so other files will probably fail too.
 func (p *Problem) isTrouble() bool { return p.Code == NoSpace || p.Code == organize.Unreadable }

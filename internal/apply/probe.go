@@ -26,7 +26,7 @@ func (x *execution) probe() (found findings, _ error) {
 			})
 		}
 		switch {
-		case !x.w.run.isTarget(i): // where nothing can be tried nothing is known
+		case !x.w.run.isTarget(i): // a source that can't be probed stays unknown
 			found.OneWay = found.OneWay || err == nil && way == "none"
 			continue
 		case err != nil:
@@ -50,7 +50,7 @@ func (r *run) rootOf(dir int) int {
 	return dir
 }
 
-// inProbe does something in a folder of that name, which is removed again with what is in it.
+// inProbe creates a folder, calls do with it, and removes it with its content.
 func inProbe(root Dir, name string, do func(Dir) error) error {
 	clearProbe(root, name) // of an interrupted run
 	if err := root.Mkdir(name); err != nil {
@@ -65,9 +65,9 @@ func inProbe(root Dir, name string, do func(Dir) error) error {
 	return do(dir)
 }
 
-// probeMoves finds out how files are moved, and whether they keep their inodes then.
+// probeMoves finds out how the file system can move files, and whether a moved file keeps its inode.
 func probeMoves(dir Dir) (way string, unstable bool, err error) {
-	var opened Info // an open file may have another number than its name: mergerfs
+	var opened Info // on mergerfs, an open file may have another inode number than its name
 	for _, file := range []string{"b", "a"} {
 		f, err := dir.Create(file)
 		if err == nil {
@@ -85,14 +85,14 @@ func probeMoves(dir Dir) (way string, unstable bool, err error) {
 	way, now := "rename", "c"
 	switch err := dir.Rename("a", dir, "b"); {
 	case errors.Is(err, syscall.EEXIST):
-		err = dir.Rename("a", dir, "c") // the kernel refuses a name that is taken before the file system sees the order
+		err = dir.Rename("a", dir, "c") // the kernel checks this before it asks the file system: try a free name
 		switch {
 		case cantExclude(err):
 			way, now = "link", "a"
 		case err != nil:
 			return "", false, err
 		}
-	case err == nil: // it takes the order and replaces
+	case err == nil: // the file system accepts the flag but replaces the file
 		way, now = "link", "b"
 	case cantExclude(err):
 		way, now = "link", "a"
@@ -101,7 +101,7 @@ func probeMoves(dir Dir) (way string, unstable bool, err error) {
 	}
 	if way == "link" {
 		if links(dir, now) {
-			now = "d" // the name that a file gets there
+			now = "d" // links creates it
 		} else {
 			way = "none"
 		}
@@ -125,7 +125,7 @@ func clearProbe(root Dir, name string) {
 	}
 	names, _ := dir.Names()
 	for _, n := range names {
-		_ = dir.Unlink(n) // what stays keeps the folder, which is all
+		_ = dir.Unlink(n) // a file that stays only keeps the folder
 	}
 	dir.Close()
 	_ = root.Rmdir(name)
@@ -142,8 +142,8 @@ func (x *execution) unprobe() {
 	}
 }
 
-// firm are the types of file systems that are known to keep the inodes of their files. On others a sum of a file's ends
-// is kept as well.
+// firm lists the file systems that keep the inodes of their files. On others, a run also records a sum of each file's
+// ends.
 var firm = map[string]bool{
 	"ext4": true, "xfs": true, "btrfs": true, "tmpfs": true, "f2fs": true, "zfs": true, "bcachefs": true,
 	"ramfs": true, "nfs": true,
@@ -152,18 +152,18 @@ var firm = map[string]bool{
 
 func isFirm(r *organize.Root) bool { return firm[strings.ToLower(r.Type)] && r.Inode != 0 }
 
-// Abilities are what the file system of a folder can do, as tried out in it.
+// Abilities are what the file system of a folder supports, found by trying.
 type Abilities struct {
-	// Rename is how files are moved: "rename", where the kernel does it without replacing, "link", or "none".
+	// Rename is how files are moved: "rename" (the kernel renames without replacing), "link", or "none".
 	Rename    string
 	HardLinks bool
 	Reflinks  bool
-	FoldsCase bool // names that differ in case alone are one name
+	FoldsCase bool // names that differ only in case are the same
 	Inodes    bool // a renamed file keeps its inode
 }
 
-// Examine tries out what the file system of a folder can do, under names of its own that it removes again. The folder
-// gets its time back.
+// Examine tries out what the file system of a folder supports, in a temporary folder that it removes again. It restores
+// the folder's time.
 func Examine(system FS, path, id string) (a Abilities, err error) {
 	root, err := system.Open(path)
 	if err != nil {

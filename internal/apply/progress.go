@@ -13,55 +13,55 @@ import (
 // Stage is how far a run has come.
 type Stage string
 
-// The stages. Applying and Undoing are those of a run that is at work or was interrupted.
+// The stages. A run in Applying or Undoing is at work or was interrupted.
 const (
-	Planned  Stage = "planned" // written down, and nothing done
+	Planned  Stage = "planned" // the journal is written, nothing is changed
 	Applying Stage = "apply"   // at work, or interrupted
-	Done     Stage = "done"    // at its end
-	Undoing  Stage = "undo"    // being put back, or interrupted in it
-	Undone   Stage = "undone"  // put back
-	Kept     Stage = "kept"    // put back but for what could not be put back safely
-	// Abandoned is an interrupted run that its user has given up: it stands in no other run's way.
+	Done     Stage = "done"    // finished
+	Undoing  Stage = "undo"    // being undone, or interrupted while being undone
+	Undone   Stage = "undone"  // everything is put back
+	Kept     Stage = "kept"    // undone, except for files that could not be put back safely
+	// Abandoned is an interrupted run that the user gave up. New runs may begin.
 	Abandoned Stage = "abandoned"
 )
 
-// Unfinished reports whether a run was interrupted, if it is not at work.
+// Unfinished reports whether a run is at work or was interrupted.
 func (s Stage) Unfinished() bool { return s == Planned || s == Applying || s == Undoing }
 
-// progress is what a journal's marks say. What was done they don't say: that is read from the file system.
+// progress is the content of a journal's marks. They don't record which steps were done; the file system shows that.
 type progress struct {
 	stage   Stage
-	undoing bool      // it was being put back when it was interrupted
-	at      time.Time // of the stage
+	undoing bool      // the interrupted stage is an undo
+	at      time.Time // when the stage began
 	findings
 	probed    bool
 	files     []fileProgress
 	folders   []folderProgress
-	returning []int // files that are back once the undo has ended
-	damaged   int   // marks that can't be read, with others behind them
+	returning []int // put back by an undo that has not finished yet
+	damaged   int   // unreadable marks before the last line
 }
 
 type fileProgress struct {
-	copy     *copyMark     // what its copy is known by
-	returned *copyMark     // the same of the copy that came back
-	notDone  organize.Code // why it was not done
+	copy     *copyMark     // identifies the copy at the target
+	returned *copyMark     // identifies the copy that came back to the source
+	notDone  organize.Code // why it was not carried out
 	kept     organize.Code // why it was not put back
-	back     bool          // an undo that came to its end has put it back; no run touches it again
+	back     bool          // a finished undo has put it back; no later run of Resume or Undo touches it
 
-	lostAttributes bool // its copy could not keep all attributes; in no mark, as is the next
-	badCRC         bool // its content has not the CRC-32 of its name
+	lostAttributes bool // the copy could not keep all attributes; not in the journal
+	badCRC         bool // the content doesn't match the CRC-32 in the name; not in the journal
 }
 
 type folderProgress struct {
-	after   organize.Stamp // its time when the run had ended; zero: not known
-	changed bool           // others have changed it since: its time stays
-	lost    bool           // it was not there when undoing began
+	after   organize.Stamp // its time when the run ended; zero: unknown
+	changed bool           // somebody else has changed it since, so its time is not restored
+	lost    bool           // it did not exist when the undo began
 }
 
-// mark is one line behind a journal's fixed part. In its form in the file a CRC-32C of the rest comes last.
+// mark is one line after a journal's fixed part. In the file, each line ends with a CRC-32C of the rest.
 type mark struct {
 	Mark   string          `json:"mark"`
-	At     time.Time       `json:"at,omitzero"` // of a stage
+	At     time.Time       `json:"at,omitzero"` // of stages only
 	File   *int            `json:"file,omitempty"`
 	Folder *int            `json:"folder,omitempty"`
 	Code   organize.Code   `json:"code,omitempty"`
@@ -70,42 +70,43 @@ type mark struct {
 	Probe  *findings       `json:"probe,omitempty"`
 }
 
-// copyMark is what a copy of ours is known by: the proof that a file is ours, marked before the copy gets its name.
+// copyMark identifies a copy that the run made. It is written before the copy gets its final name, so it proves that a
+// file is the run's.
 type copyMark struct {
 	Inode uint64         `json:"inode"`
 	Size  int64          `json:"size"`
 	MTime organize.Stamp `json:"mtime"`
 	Birth organize.Stamp `json:"birth,omitzero"`
-	Sum   uint64         `json:"xxh64,omitempty"` // of its content; 0 of a clone
-	Mode  uint32         `json:"mode,omitempty"`  // of what it was made of
+	Sum   uint64         `json:"xxh64,omitempty"` // of the content; 0 for a reflink
+	Mode  uint32         `json:"mode,omitempty"`  // of the original
 }
 
-// findings are what trying out the file systems has found.
+// findings are the results of probing the file systems.
 type findings struct {
-	MoveByLink     bool `json:"move_by_link,omitempty"`    // nothing can be renamed without replacing
-	UnstableInodes bool `json:"unstable_inodes,omitempty"` // a renamed file has another inode
-	OneWay         bool `json:"one_way,omitempty"`         // nothing can be brought back to a source's file system
+	MoveByLink     bool `json:"move_by_link,omitempty"`    // the file system can't rename without replacing
+	UnstableInodes bool `json:"unstable_inodes,omitempty"` // a renamed file gets another inode
+	OneWay         bool `json:"one_way,omitempty"`         // a source's file system can't take files back
 }
 
-// The words of marks that are no stages.
+// The kinds of marks, besides the stages.
 const (
 	markProbe    = "probe"
-	markAfter    = "after"    // a folder's time at the end
-	markChanged  = "changed"  // by others
-	markLost     = "lost"     // a folder
-	markCopied   = "copied"   // a file
-	markReturned = "returned" // the copy that came back
+	markAfter    = "after"    // a folder's time at the end of the run
+	markChanged  = "changed"  // a folder that somebody else changed
+	markLost     = "lost"     // a folder that no longer exists
+	markCopied   = "copied"   // a copy at the target
+	markReturned = "returned" // a copy back at the source
 	markNotDone  = "not_done"
 	markKept     = "kept"
 	markBack     = "back"
-	markOK       = "ok" // what was not done is done, what was kept is back
+	markOK       = "ok" // clears an earlier not_done or kept
 )
 
 func newProgress(files, folders int) progress {
 	return progress{stage: Planned, files: make([]fileProgress, files), folders: make([]folderProgress, folders)}
 }
 
-// room is how much is set aside for marks, the undo's too, so that a full disk can't stop it.
+// room is how many bytes are reserved for marks, including those of an undo, so a full disk can't stop it.
 func (r *run) room() int64 {
 	room := 4096 + 96*int64(len(r.Ops)) + 220*int64(len(r.Dirs))
 	for i := range r.Ops {
@@ -121,7 +122,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 const crcFormat = `,"crc":"%08x"}`
 
 func (m *mark) line() []byte {
-	text, _ := json.Marshal(m) // there is nothing in it that has no form in JSON
+	text, _ := json.Marshal(m) // a mark always has a JSON form
 	text = text[:len(text)-1]
 	return append(fmt.Appendf(text, crcFormat, crc32.Checksum(text, castagnoli)), '\n')
 }
@@ -134,8 +135,8 @@ func readMark(line []byte) (m mark, whole bool) {
 	return m, json.Unmarshal(line, &m) == nil
 }
 
-// replay takes over all marks that are whole, and returns where the next one goes: behind the last line, over what was
-// torn when it was written. A line before that which can't be read is damaged: it stays, and those behind it count.
+// replay reads the marks and returns the offset for the next one. An incomplete last line is a torn write: the next
+// mark overwrites it. Other unreadable lines are counted as damaged and skipped.
 func (p *progress) replay(text []byte) (end int) {
 	text = bytes.TrimRight(text, "\x00")
 	for {
@@ -198,14 +199,14 @@ func (p *progress) enter(s Stage, at time.Time) {
 	p.undoing = s == Undoing || s == Abandoned && p.undoing
 	for _, i := range p.returning {
 		if s.Unfinished() {
-			break // the undo was interrupted in writing them
+			break // the undo was interrupted while writing these marks
 		}
 		p.files[i].back, p.files[i].kept = true, ""
 	}
 	p.returning = nil
 }
 
-// mark adds a line. The next sync returns the error if it could not be written.
+// mark appends a line. If writing it fails, the next sync returns the error.
 func (j *journal) mark(m mark) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -236,7 +237,8 @@ func (j *journal) sync() error {
 	return err
 }
 
-// enter begins a stage, durably, once all marks before it are durable: no power loss leaves a gap before it.
+// enter begins a stage durably. It first makes all earlier marks durable, so a power loss can't lose one of them and
+// keep the stage.
 func (j *journal) enter(s Stage, now time.Time) error {
 	if j.unsynced {
 		if err := j.sync(); err != nil {

@@ -2,36 +2,37 @@ package apply
 
 import "github.com/anivault/anivault/internal/organize"
 
-// what lies at a place, compared with what a run knows of a file. The values are bits, so that a rule can name several.
-type what uint8
+// fileState is what a worker finds at a place, compared with the file that the run knows. The values are bits, so a
+// rule can accept several.
+type fileState uint8
 
 const (
-	nothing  what = 1 << iota
-	same          // the file, as the run knows it
-	edited        // the file, changed since
-	returned      // the file, come back from another file system as a copy
-	alike         // a file as a copy of ours would be, without the mark that proves it
-	other         // something else
+	nothing  fileState = 1 << iota
+	same               // the run's file, unchanged
+	edited             // the run's file, changed since
+	returned           // the run's file, copied back from another file system
+	alike              // looks like the run's copy, but the journal has no mark that proves it
+	other              // another file
 
 	ours     = same | edited | returned
 	notOurs  = nothing | alike | other
 	anything = ours | notOurs
 )
 
-type sight struct {
-	what what
-	dir  Dir // the folder; nil where it is not there
+type observation struct {
+	what fileState
+	dir  Dir // the folder; nil if it does not exist
 	info Info
 }
 
-func (w *worker) see(o *op, at place) (sight, error) {
+func (w *worker) see(o *op, at place) (observation, error) {
 	if w.preview != nil {
 		if s, known := w.preview.see(o, at); known {
 			return s, nil
 		}
 	}
 	dir, err := w.dirs.get(at.Dir)
-	s := sight{what: nothing, dir: dir}
+	s := observation{what: nothing, dir: dir}
 	if err == nil {
 		s.info, err = dir.Lstat(at.Name)
 	}
@@ -63,15 +64,15 @@ func (w *worker) see(o *op, at place) (sight, error) {
 	return s, err
 }
 
-func (w *worker) compare(o *op, at place, s *sight) error {
+func (w *worker) compare(o *op, at place, s *observation) error {
 	if s.info.Type != organize.TypeRegular {
 		return nil
 	}
 	marks := &w.journal.progress
 	isSame := s.info.Size == o.Size && s.info.MTime == o.MTime
-	if marks.UnstableInodes && o.Sum != 0 || o.Inode == 0 { // without a sum it comes from a file system that keeps inodes
+	if marks.UnstableInodes && o.Sum != 0 || o.Inode == 0 { // without a sum, the file system keeps inodes
 		if !isSame {
-			return nil // without inodes one that was edited is another file
+			return nil // without inodes, an edited file can't be told from another one
 		}
 		sum, err := ends(s.dir, at.Name, s.info.Size)
 		if err == nil && sum == o.Sum {
@@ -93,7 +94,7 @@ func (w *worker) compare(o *op, at place, s *sight) error {
 	return nil
 }
 
-func (w *worker) compareCopy(o *op, info Info) what {
+func (w *worker) compareCopy(o *op, info Info) fileState {
 	known := w.journal.progress.files[o.Index].copy
 	switch {
 	case known == nil && info.Type == organize.TypeRegular && info.Size == o.Size && info.MTime == o.MTime:
@@ -115,7 +116,7 @@ const (
 	kindCopy   // a copy or a clone
 	kindAcross // a move to another file system
 	kindMove   // a rename
-	kindAside  // the first half of a move over a temporary name
+	kindAside  // the first step of a move through a temporary name
 	kindAny    = kindLink | kindSymlink | kindNFO | kindCopy | kindAcross | kindMove | kindAside
 )
 
@@ -140,31 +141,31 @@ func kindOf(o *op, leg organize.Leg) kind {
 type act uint8
 
 const (
-	actStay    act = iota // nothing: it is where it is to be
-	actRefuse             // nothing, and the rule's code says why
-	actLink               // one more name
-	actSymlink            // a symbolic link is made
-	actWrite              // a file for media servers is written
-	actCopyTo             // a copy is made, after which a move removes the source
-	actRename             // to the target, or back to the source
-	actUnlink             // the name at the target goes
-	actFetch              // a copy is made at the source, and the one at the target goes
+	actStay    act = iota // nothing: the file is where it should be
+	actRefuse             // nothing, because of the rule's code
+	actLink               // create a hard link
+	actSymlink            // create a symbolic link
+	actWrite              // write an NFO file
+	actCopyTo             // copy to the target; a move then removes the source
+	actRename             // rename to the target, or back to the source
+	actUnlink             // remove the name at the target
+	actFetch              // copy back to the source, and remove the file at the target
 )
 
-// rule says what to do with a file in one direction, by what lies at its source and at its target. The first rule that
-// fits holds, and a place is looked at only if a rule asks for it.
+// rule says what to do with a file in one direction, given what is at its source and at its target. The first rule that
+// matches applies. The engine looks at a place only if a rule asks about it.
 type rule struct {
 	kinds          kind
-	source, target what
-	never          bool // only a file that the run has not carried out
-	ended          bool // only what a run that had come to its end has carried out: its undo has taken nothing away yet
-	damaged        bool // only where marks of the journal can't be read, so that a copy may have lost its own
+	source, target fileState
+	never          bool // matches only a file that the run did not carry out
+	ended          bool // matches only if the run had finished, so the undo has not removed anything yet
+	damaged        bool // matches only if a mark of the journal is damaged: it may have been the copy's mark
 	act            act
 	code           organize.Code
 }
 
 var forwardRules = []rule{
-	{kinds: kindLink, source: anything, target: anything, act: actLink}, // what the name then leads to is looked at
+	{kinds: kindLink, source: anything, target: anything, act: actLink}, // worker.link checks the new name itself
 	{kinds: kindSymlink | kindNFO, source: anything, target: same, act: actStay},
 	{kinds: kindSymlink, source: same, target: anything, act: actSymlink},
 	{kinds: kindNFO, source: anything, target: anything, act: actWrite},
@@ -181,13 +182,13 @@ var backRules = []rule{
 	{kinds: kindLink, source: ours, target: ours, act: actUnlink},
 	{kinds: kindLink, source: notOurs, target: ours, act: actRefuse, code: OriginalGone},
 	{kinds: kindLink, source: ours, target: notOurs, ended: true, act: actRefuse, code: Replaced},
-	{kinds: kindLink, source: ours, target: notOurs, act: actStay}, // all that was there before is
+	{kinds: kindLink, source: ours, target: notOurs, act: actStay}, // everything that was there before still is
 	{kinds: kindLink, source: notOurs, target: notOurs, act: actRefuse, code: MovedOn},
 
 	{kinds: kindSymlink | kindNFO, source: anything, target: same, act: actUnlink},
 	{kinds: kindSymlink | kindNFO, source: anything, target: anything, never: true, act: actStay},
 	{kinds: kindSymlink, source: anything, target: edited, act: actRefuse, code: MovedOn},
-	{kinds: kindSymlink, source: anything, target: notOurs, act: actStay}, // none of ours is left
+	{kinds: kindSymlink, source: anything, target: notOurs, act: actStay}, // nothing of the run's is left
 	{kinds: kindNFO, source: anything, target: nothing, act: actStay},
 	{kinds: kindNFO, source: anything, target: edited, act: actRefuse, code: Edited},
 	{kinds: kindNFO, source: anything, target: notOurs, act: actRefuse, code: MovedOn},
@@ -209,17 +210,17 @@ var backRules = []rule{
 	{kinds: kindMove | kindAside, source: anything, target: ours, act: actRename}, // edited or not
 	{kinds: kindMove | kindAside, source: ours, target: notOurs, act: actStay},
 	{kinds: kindMove, source: anything, target: notOurs, never: true, act: actStay},
-	{kinds: kindAside, source: anything, target: notOurs, act: actStay}, // its second half has said where it stays
+	{kinds: kindAside, source: anything, target: notOurs, act: actStay}, // the second step has reported where it stays
 	{kinds: kindAny, source: anything, target: anything, act: actRefuse, code: MovedOn},
 }
 
-type glimpse struct {
-	sight
+type lazyObservation struct {
+	observation
 	places []place
 	done   bool
 }
 
-func (g *glimpse) is(w *worker, o *op, wanted what) (bool, error) {
+func (g *lazyObservation) is(w *worker, o *op, wanted fileState) (bool, error) {
 	if wanted == anything {
 		return true, nil
 	}
@@ -230,7 +231,7 @@ func (g *glimpse) is(w *worker, o *op, wanted what) (bool, error) {
 				return false, err
 			}
 			if i == 0 || s.what&ours != 0 {
-				g.sight = s
+				g.observation = s
 			}
 			if s.what&ours != 0 {
 				break
@@ -241,10 +242,10 @@ func (g *glimpse) is(w *worker, o *op, wanted what) (bool, error) {
 	return g.what&wanted != 0, nil
 }
 
-func (w *worker) choose(s step, back bool) (chosen rule, source, target glimpse, _ error) {
+func (w *worker) choose(s step, back bool) (chosen rule, source, target lazyObservation, _ error) {
 	o := &w.run.Ops[s.Op]
 	from, to := w.run.ends(s)
-	source, target = glimpse{places: []place{from}}, glimpse{places: []place{to}}
+	source, target = lazyObservation{places: []place{from}}, lazyObservation{places: []place{to}}
 	rules := forwardRules
 	switch {
 	case back:
@@ -256,7 +257,7 @@ func (w *worker) choose(s step, back bool) (chosen rule, source, target glimpse,
 		target.places = append(target.places, o.To)
 	}
 	why := w.journal.progress.files[s.Op].notDone
-	k, never := kindOf(o, s.Leg), why != "" && why != Unproven // what is not proven may be the run's
+	k, never := kindOf(o, s.Leg), why != "" && why != Unproven // an unproven file may be the run's
 	for _, r := range rules {
 		if r.kinds&k == 0 || r.never && !never || r.ended && (never || !w.ended) ||
 			r.damaged && w.journal.progress.damaged == 0 {

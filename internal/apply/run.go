@@ -9,33 +9,33 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// run is what a journal holds before its marks: everything that is to be done, and how everything was.
+// run is the fixed part of a journal: everything to do, and the state of the files and folders before it.
 type run struct {
 	runHeader
-	Dirs  []folder      // each behind its parent
-	Ops   []op          // in the order in which they end
-	Steps []step        // in the order in which they are carried out
-	Paths []string      // of Dirs, once all of them are known
-	Made  map[place]int // the folders that the run makes, once all of them are known
+	Dirs  []folder      // parents come before their children
+	Ops   []op          // in the order in which they finish
+	Steps []step        // in the order of execution
+	Paths []string      // of Dirs; set by findPaths
+	Made  map[place]int // the folders to create, by place; set by findPaths
 }
 
 type runHeader struct {
-	ID       string          `json:"id"` // that of the plan where no other run has it
+	ID       string          `json:"id"` // the plan's, unless another run has that ID
 	Plan     string          `json:"plan"`
 	Begun    time.Time       `json:"begun"`
 	Mode     organize.Mode   `json:"mode"`
 	Layout   string          `json:"layout"`
-	Absolute bool            `json:"absolute_links,omitempty"` // symbolic links hold whole paths
-	Parts    string          `json:"parts"`                    // random: what the temporary names of copies begin with
+	Absolute bool            `json:"absolute_links,omitempty"` // symbolic links hold absolute paths
+	Parts    string          `json:"parts"`                    // random; the names of unfinished copies begin with it
 	Sources  []organize.Root `json:"sources"`
 	Targets  []organize.Root `json:"targets"`
 }
 
 type folder struct {
-	Name      string         `json:"folder"`              // the path of a root
-	Parent    int            `json:"parent"`              // its index; -1 for a root
-	New       bool           `json:"new,omitempty"`       // it is to be made
-	Removable bool           `json:"removable,omitempty"` // it goes away when it has become empty
+	Name      string         `json:"folder"`              // a root's is its path
+	Parent    int            `json:"parent"`              // index in Dirs; -1 for a root
+	New       bool           `json:"new,omitempty"`       // the run creates it
+	Removable bool           `json:"removable,omitempty"` // the run removes it once it is empty
 	Mode      uint32         `json:"mode,omitempty"`
 	UID       uint32         `json:"uid,omitempty"`
 	GID       uint32         `json:"gid,omitempty"`
@@ -43,21 +43,21 @@ type folder struct {
 }
 
 type op struct {
-	Index  int // in Ops
+	Index  int // index in Ops
 	N      int // in the plan, from 1
 	Unit   int // in the plan, from 1
-	Bundle int // the first of the units that are carried out together
+	Bundle int // the first unit of those that must be carried out together
 	Verb   organize.Verb
 	Across bool // a move to another file system
 	Size   int64
 	MTime  organize.Stamp
 	Birth  organize.Stamp
 	Inode  uint64
-	Sum    uint64 // of both ends of its content, where its file system may not keep inodes; 0: not known
-	From   place  // NFO: To
+	Sum    uint64 // of both ends of the file, if its file system may not keep inodes; 0: unknown
+	From   place  // an NFO file's is the same as To
 	To     place
-	Text   string // NFO: the content
-	Temp   int    // the number of the temporary name in its own folder that it goes over; 0: none
+	Text   string // the content of an NFO file
+	Temp   int    // the number of the temporary name, in the source's folder, that a move goes through; 0: none
 }
 
 func (o *op) copies() bool { return o.Verb == organize.Copy || o.Verb == organize.Reflink || o.Across }
@@ -68,7 +68,7 @@ type place struct {
 }
 
 type step struct {
-	Op  int // index
+	Op  int // index in Ops
 	Leg organize.Leg
 }
 
@@ -141,7 +141,7 @@ func (r *run) touched() []bool {
 		}
 	}
 	for i := range r.Dirs {
-		out[i] = out[i] || r.isProbed(i) // the probe's folder was there
+		out[i] = out[i] || r.isProbed(i) // the probe creates a folder in it
 	}
 	return out
 }
@@ -159,11 +159,11 @@ func (r *run) isTarget(dir int) bool {
 	return false
 }
 
-// NewID returns an id of a plan or a run: the time, and four random characters.
+// NewID returns an ID for a plan or a run: the time and four random characters, such as 20060102-150405-k3x9.
 func NewID(at time.Time) string {
 	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
 	random := make([]byte, 4)
-	_, _ = rand.Read(random) // it never fails
+	_, _ = rand.Read(random) // rand.Read never fails
 	for i, b := range random {
 		random[i] = letters[int(b)%len(letters)]
 	}

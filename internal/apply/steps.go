@@ -13,16 +13,16 @@ import (
 )
 
 type worker struct {
-	ctx      context.Context // of apply or undo; when it ends a copy under way is given up
+	ctx      context.Context // of Apply or Undo; canceling it stops the current copy
 	dirs     folders
 	run      *run
 	journal  *journal
-	preview  *undoPreview // nil: what is decided is done
-	ended    bool         // the run had come to its end when its undo began
+	preview  *undoPreview // nil: carry out the steps
+	ended    bool         // the run had finished when its undo began
 	onCopied func(at int64)
 }
 
-// sumOfEnds is how much of each end of a file stands for its content where inodes don't tell files apart.
+// sumOfEnds is how many bytes of each end are hashed to identify a file whose inode may change.
 const sumOfEnds = 64 << 10
 
 func ends(dir Dir, name string, size int64) (uint64, error) {
@@ -43,7 +43,8 @@ func ends(dir Dir, name string, size int64) (uint64, error) {
 	return max(sum.Sum64(), 1), nil
 }
 
-// link gives a file one more name. What the new name then leads to is looked at, not what lay under the old one before.
+// link creates a hard link. It checks the file under the new name, because the old name may have been replaced
+// meanwhile.
 func (w *worker) link(o *op, from, to place) *Problem {
 	dir, err := w.dirs.get(from.Dir)
 	if isMissing(err) || isElse(err) {
@@ -72,7 +73,7 @@ func (w *worker) link(o *op, from, to place) *Problem {
 	case looked != nil:
 		return failed(looked)
 	}
-	// The source is not what it was: this is a name of something else, which keeps its own.
+	// The source was replaced: remove the new name if the file has another one.
 	if target.what != nothing && target.info.Links > 1 {
 		if err := into.Unlink(to.Name); err != nil {
 			return failed(err)
@@ -96,8 +97,8 @@ func (w *worker) renameBack(o *op, dir Dir, from, to place) *Problem {
 	return p
 }
 
-// rename gives a file another name, in the kernel's one step or by a link. It never replaces. With asPlanned the file
-// must have the size and time that were planned, else it may have been edited.
+// rename renames a file, in one step or by a hard link, and never replaces one. With asPlanned, the file must have its
+// planned size and time.
 func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanned bool) *Problem {
 	byLink, err := rename(dir, from.Name, into, to.Name, w.journal.progress.MoveByLink)
 	target, looked := w.see(o, to)
@@ -115,8 +116,8 @@ func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanne
 			err = into.Unlink(to.Name)
 		}
 	case err == nil:
-		err = into.Rename(to.Name, dir, from.Name) // the source was replaced a moment ago
-	case isOurs: // interrupted between link and unlink, or a server has done what it said had failed
+		err = into.Rename(to.Name, dir, from.Name) // the source was replaced just now: rename that file back
+	case isOurs: // interrupted in between, or a file server wrongly reported a failure
 		source, looked := w.see(o, from)
 		switch {
 		case looked != nil:
@@ -124,7 +125,7 @@ func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanne
 		case source.what&ours == 0:
 			return nil
 		case w.journal.progress.UnstableInodes && !source.info.isAlso(target.info):
-			return failed(err) // two files may be alike
+			return failed(err) // they may be two files with equal content
 		}
 		return w.dropOldName(o, dir, from, into, to)
 	}
@@ -134,8 +135,8 @@ func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanne
 	return problem(Changed)
 }
 
-// rename gives a file another name and replaces none. Where the file system can't promise that in one step, or byLink
-// is set, the file gets the other name by a link and keeps the first one.
+// rename renames a file without replacing one. If the file system can't do that in one step, or byLink is set, it
+// creates a hard link instead and keeps the old name.
 func rename(dir Dir, from string, into Dir, to string, byLink bool) (linked bool, err error) {
 	if !byLink {
 		if err = dir.Rename(from, into, to); !cantExclude(err) {
@@ -144,7 +145,7 @@ func rename(dir Dir, from string, into Dir, to string, byLink bool) (linked bool
 	}
 	err = dir.Link(from, into, to)
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP) {
-		err = &Problem{Code: NoExclusive, Err: err} // it has no hard links either
+		err = &Problem{Code: NoExclusive, Err: err} // no hard links either
 	}
 	return true, err
 }
@@ -153,14 +154,14 @@ func cantExclude(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
-// isAlso reports whether two names that lead to files which are alike lead to one: where each name has an inode of its
-// own, it is the one that had its number of names changed at that nanosecond.
+// isAlso reports whether two names with equal content are hard links of one file. If each name has its own inode
+// number, as on some FUSE file systems, an equal ctime tells: creating the link sets it for both.
 func (i Info) isAlso(other Info) bool {
 	one := i.Inode == other.Inode || i.Changed.Nsec != 0 && i.Changed == other.Changed
 	return one && i.Links > 1 && i.Links == other.Links
 }
 
-// dropOldName removes one of two names of a file, once the other is durable.
+// dropOldName removes the old name of a file once the new one is durable.
 func (w *worker) dropOldName(o *op, dir Dir, from place, into Dir, to place) *Problem {
 	if err := into.Sync(); err != nil {
 		return failed(err)
@@ -178,7 +179,7 @@ func (w *worker) dropOldName(o *op, dir Dir, from place, into Dir, to place) *Pr
 	case kept.what&ours == 0 || gone.what&ours == 0 || gone.info.Links < 2:
 		return problem(Changed)
 	}
-	if from.Dir == to.Dir { // where a file system folds names, two of them can be one
+	if from.Dir == to.Dir { // on a case-insensitive file system, two names may be one entry
 		names, err := dir.Names()
 		if err != nil {
 			return failed(err)
@@ -204,7 +205,7 @@ func remove(dir Dir, name string) *Problem {
 	return failed(err)
 }
 
-func (w *worker) unlink(o *op, source, target glimpse, from, to place) *Problem {
+func (w *worker) unlink(o *op, source, target lazyObservation, from, to place) *Problem {
 	if o.Verb == organize.Link && target.info.Links < 2 {
 		return problem(OriginalGone)
 	}

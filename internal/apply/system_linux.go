@@ -18,10 +18,10 @@ import (
 	"github.com/anivault/anivault/internal/organize/disk"
 )
 
-// Supported reports whether plans can be carried out on this system.
+// Supported reports whether this system can carry out plans.
 const Supported = true
 
-// System is the file system of this machine. The zero value is ready.
+// System is the file system of this machine. The zero value is ready to use.
 type System struct{}
 
 // Root implements FS.
@@ -37,7 +37,7 @@ func named(what, name string, err error) error {
 	return &os.PathError{Op: what, Path: name, Err: err}
 }
 
-// call is for what a signal may interrupt.
+// call makes a system call, again if a signal interrupts it.
 func call(what, name string, do func() error) error { return named(what, name, fsx.Again(do)) }
 
 // Open implements FS.
@@ -51,7 +51,8 @@ func openDir(at int, name string) (Dir, error) {
 	return &linuxDir{fd}, nil
 }
 
-// protected reports whether users may link only to files that they own or may write.
+// protected reports whether fs.protected_hardlinks is set: users may then link only to files that they own or may
+// write.
 var protected = sync.OnceValue(func() bool {
 	text, err := os.ReadFile("/proc/sys/fs/protected_hardlinks")
 	if err != nil {
@@ -66,7 +67,7 @@ var (
 	groups = sync.OnceValue(func() []int { list, _ := os.Getgroups(); return list })
 )
 
-// MayLink implements FS, as proc(5) has it of protected_hardlinks, for users without capabilities.
+// MayLink implements FS. It follows the rules of protected_hardlinks in proc(5), for users without capabilities.
 func (System) MayLink(info Info) bool {
 	uid := euid()
 	if uid == 0 || info.UID == uint32(uid) || !protected() {
@@ -93,7 +94,7 @@ func (d *linuxDir) Lstat(name string) (Info, error) {
 }
 
 func statx(at int, name string, flags int) (Info, error) {
-	// FUSE and NFS remember for a while how many names a file had.
+	// FUSE and NFS cache the number of links.
 	s, err := fsx.Statx(at, name, flags|unix.AT_STATX_FORCE_SYNC)
 	if err != nil {
 		return Info{}, err
@@ -160,8 +161,8 @@ func (d *linuxDir) SetMTime(t organize.Stamp) error {
 	return call("set the time of", ".", func() error { return unix.UtimesNanoAt(d.fd, ".", times, 0) })
 }
 
-// timesOf returns the time of access that an open file has, and another one of change. Both are set: of a change of one
-// alone older FUSE file systems take no notice, and say nothing.
+// timesOf returns an open file's access time and the new modification time. Callers set both: older FUSE file systems
+// silently ignore a change of one of them.
 func timesOf(fd int, mtime organize.Stamp) ([]unix.Timespec, error) {
 	var s unix.Statx_t
 	if err := fsx.Again(func() error { return unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_ATIME, &s) }); err != nil {
@@ -175,7 +176,7 @@ func timesOf(fd int, mtime organize.Stamp) ([]unix.Timespec, error) {
 	return []unix.Timespec{access, change}, err
 }
 
-// Sync makes the folder's names durable. A file system that can't sync folders has nothing to lose by it.
+// Sync implements Dir. A file system that can't sync folders is no error.
 func (d *linuxDir) Sync() error {
 	err := fsx.Again(func() error { return unix.Fsync(d.fd) })
 	if errors.Is(err, unix.EINVAL) {
@@ -216,7 +217,7 @@ func (d *linuxDir) Edit(name string) (File, error) { return d.file(name, unix.O_
 
 func (d *linuxDir) Read(name string) (File, error) { return d.file(name, unix.O_RDONLY) }
 
-// file opens a regular file; a pipe that took its place is not waited for.
+// file opens a regular file. O_NONBLOCK keeps it from waiting on a pipe that has taken the file's place.
 func (d *linuxDir) file(name string, flags int) (File, error) {
 	fd := -1
 	err := fsx.Again(func() (err error) {
@@ -244,7 +245,7 @@ func (f *linuxFile) Lock() error {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return ErrAtWork
 	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOSYS):
-		return nil // a file system without locks: that of the data folder keeps runs apart
+		return nil // no lock support here: the data folder's lock keeps processes apart
 	}
 	return named("lock", f.Name(), err)
 }
@@ -282,7 +283,7 @@ func copyAttributes(from, to int) (whole bool) {
 	list := make([]byte, 64<<10)
 	n, err := unix.Flistxattr(from, list)
 	if err != nil {
-		return errors.Is(err, unix.EOPNOTSUPP) // it has none
+		return errors.Is(err, unix.EOPNOTSUPP) // the file system has no attributes
 	}
 	whole = true
 	value := make([]byte, 64<<10)
@@ -299,19 +300,18 @@ func copyAttributes(from, to int) (whole bool) {
 	return whole
 }
 
-// WriteAt implements File. The disk begins at once with a big piece, so that a sync behind many has little left to wait
-// for.
+// WriteAt implements File. It makes the disk begin to write a big piece at once, so a later Sync has less to wait for.
 func (f *linuxFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.File.WriteAt(p, off)
 	if n == chunk {
-		_ = unix.SyncFileRange(int(f.Fd()), off, int64(n), unix.SYNC_FILE_RANGE_WRITE) // Sync says whether it is there
+		_ = unix.SyncFileRange(int(f.Fd()), off, int64(n), unix.SYNC_FILE_RANGE_WRITE) // Sync reports errors
 	}
 	return n, err
 }
 
 func (f *linuxFile) DropCache() { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }
 
-// Allocate implements File; where a file system can't set room aside, zeros are written.
+// Allocate implements File. If the file system can't reserve space, Allocate writes zeros.
 func (f *linuxFile) Allocate(size int64) error {
 	fd := int(f.Fd())
 	err := fsx.Again(func() error { return unix.Fallocate(fd, 0, 0, size) })

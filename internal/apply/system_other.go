@@ -8,10 +8,10 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Supported reports whether plans can be carried out on this system: nowhere before its kill tests hold there.
+// Supported reports whether this system can carry out plans. Only Linux can: no other system has passed the kill tests.
 const Supported = false
 
-// System is the file system of this machine, of which nothing is changed here.
+// System is the file system of this machine. It changes nothing on this system.
 type System struct{}
 
 // Root implements FS.

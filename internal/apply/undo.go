@@ -8,13 +8,13 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// UndoOptions say what of a run is put back.
+// UndoOptions control what Undo puts back.
 type UndoOptions struct {
-	Only   func(source, target string) bool // nil: everything; else the bundles with a file for which it is true
+	Only   func(source, target string) bool // put back only bundles with such a file; nil: everything
 	DryRun bool
 }
 
-// Undo puts back what a run has changed, on what is there now. What can't be put back safely is kept, with its reason.
+// Undo puts back what a run has changed. It keeps each file that it can't put back safely, and reports the reason.
 func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcome, error) {
 	x, err := e.reopen(id)
 	if err != nil {
@@ -43,7 +43,7 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	}
 	out.Results = told
 	out, err = x.outcome(out, err)
-	out.Unfinished = out.Unfinished && !opts.DryRun // what is only foreseen is not interrupted
+	out.Unfinished = out.Unfinished && !opts.DryRun // a dry run leaves nothing unfinished
 	return out, err
 }
 
@@ -63,8 +63,8 @@ func (x *execution) choice(only func(source, target string) bool) (wanted []bool
 	return wanted, part
 }
 
-// stayed returns the operations that an interrupted run has not come to. Once putting back has begun nothing tells
-// them apart, so it is written down before.
+// stayed returns the operations that an interrupted run had not reached. The undo writes them to the journal before its
+// first change, because afterwards they look like files that were put back.
 func (x *execution) stayed() map[int]bool {
 	if s := x.w.journal.progress.stage; s != Planned && s != Applying && s != Abandoned {
 		return nil
@@ -77,8 +77,8 @@ func (x *execution) stayed() map[int]bool {
 	return out
 }
 
-// waits reports whether a file is not at its target but at another place; one that is written waits where it is not
-// there.
+// waits reports whether a file is not at its target but at the given place. An NFO file waits if it is not at its
+// target.
 func (x *execution) waits(o *op, at place) bool {
 	target, err := x.w.see(o, o.To)
 	if err != nil || target.what&(ours|alike) != 0 || o.Verb == organize.NFO {
@@ -96,7 +96,7 @@ func (x *execution) noteStayed(stayed map[int]bool) {
 		case stayed[i] && m.files[i].notDone == "":
 			x.w.journal.markFile(i, markNotDone, NotReached)
 		case !stayed[i] && m.files[i].notDone == NotReached:
-			x.w.journal.markFile(i, markOK, "") // it was gone on with since
+			x.w.journal.markFile(i, markOK, "") // the run was resumed since
 		}
 	}
 }
@@ -146,12 +146,12 @@ func (x *execution) ended() Stage {
 	m, s := &x.w.journal.progress, Undone
 	for i := range x.w.run.Ops {
 		switch {
-		case x.codes[i] == nil && m.files[i].notDone != "": // it never left its place
+		case x.codes[i] == nil && m.files[i].notDone != "": // it was never carried out
 		case x.wanted[i] && x.codes[i] == nil:
 			x.cameBack = append(x.cameBack, i)
 		case m.files[i].back:
 		case m.files[i].kept == "":
-			s = Done // it stands
+			s = Done // this file still stands
 		case s == Undone:
 			s = Kept
 		}
@@ -204,7 +204,7 @@ func (x *execution) keep(w *worker, s step, p *Problem) {
 		return
 	}
 	if into, err := w.dirs.make(o.To.Dir); err == nil {
-		_ = w.rename(o, found.dir, temp, into, o.To, false) // why it is kept has been said
+		_ = w.rename(o, found.dir, temp, into, o.To, false) // the problem is recorded already
 	}
 }
 
@@ -245,30 +245,29 @@ func (x *execution) dropTooBig() []int {
 	return out
 }
 
-// undoPreview is what the names of a run will hold while it is put back, as far as they don't hold it now: steps are
-// noted and not taken.
+// undoPreview simulates an undo: it records what each name would hold and changes nothing.
 type undoPreview struct {
 	w       *worker
-	holds   map[place]int    // the operation whose file a name will hold; -1: none
-	left    map[uint64]bool  // inodes whose name was left
-	refused map[int]*Problem // of folders: why no name in them can be changed
+	holds   map[place]int    // the operation whose file a name would hold; -1: none
+	left    map[uint64]bool  // inodes of files that would have moved away
+	refused map[int]*Problem // by folder: why its names can't be changed
 }
 
-func (v *undoPreview) see(o *op, at place) (sight, bool) {
+func (v *undoPreview) see(o *op, at place) (observation, bool) {
 	holder, known := v.holds[at]
 	switch {
 	case !known:
-		return sight{}, false
+		return observation{}, false
 	case holder < 0:
-		return sight{what: nothing}, true
+		return observation{what: nothing}, true
 	case holder == o.Index:
-		return sight{what: same}, true
+		return observation{what: same}, true
 	}
-	return sight{what: other}, true
+	return observation{what: other}, true
 }
 
-// goes reports whether something else at a place will be gone by then: a folder that the run has made, or a file of
-// another spelling.
+// goes reports whether the undo would have removed what is now at a place: a folder that the run created, or a file
+// under another spelling.
 func (v *undoPreview) goes(at place, info Info) bool {
 	if i, made := v.w.run.Made[at]; made && info.Type == organize.TypeDir {
 		return v.emptied(i)
@@ -323,7 +322,7 @@ func (v *undoPreview) take(i int, a act, from, to place, info Info) *Problem {
 func (v *undoPreview) writable(dir int) *Problem {
 	dir, _, err := v.w.dirs.nearest(dir)
 	if isElse(err) {
-		return nil // a file that leaves it first
+		return nil // a file that the undo moves away first
 	}
 	p, known := v.refused[dir]
 	if !known {

@@ -13,18 +13,19 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// What verifying says of a file.
+// Statuses that only Verify gives.
 const (
-	StatusOK       Status = "ok"       // it is where the run left it, as it was
-	StatusEdited   Status = "edited"   // it is there, and was changed
+	StatusOK       Status = "ok"       // unchanged at its target
+	StatusEdited   Status = "edited"   // at its target, but changed since
 	StatusMovedOn  Status = "moved_on" // a later run has moved it
-	StatusGone     Status = "gone"     // nothing is there
-	StatusReplaced Status = "replaced" // something else is there
-	StatusBadCRC   Status = "bad_crc"  // its content has not the CRC-32 that its name says
+	StatusGone     Status = "gone"     // nothing is at its target
+	StatusReplaced Status = "replaced" // another file is at its target
+	StatusBadCRC   Status = "bad_crc"  // its content doesn't match the CRC-32 in its name
 )
 
-// Verify says whether everything is where a run left it, but for what was put back since; of an interrupted run,
-// what has not left its place and what is back there. With deep it reads copies and files whose own name has a CRC-32.
+// Verify checks that each file is where a run put it. It skips files that an undo has put back. For an interrupted run
+// it also reports which files are still at their source. With deep it reads and checks copies, and files with a CRC-32
+// in their name.
 func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, error) {
 	j, err := openJournal(e.Journals, id, false)
 	if err != nil {
@@ -49,7 +50,7 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 		if code := j.progress.files[i].notDone; code != "" {
 			r.Problem = problem(code)
 			if r.Status = r.Problem.status(); r.Status == StatusFailed {
-				r.Status = StatusRefused // it failed then, and not now
+				r.Status = StatusRefused // it failed during the run, not now
 			}
 		} else if r.Status, err = x.verify(&j.run.Ops[i], deep); err != nil {
 			r.Status, r.Problem = StatusFailed, failed(err)
@@ -114,8 +115,8 @@ func (x *execution) read(o *op) (Status, error) {
 
 var crcInName = lazyregexp.New(`[\[(]([0-9A-Fa-f]{8})[\])]`)
 
-// namedCRC returns the CRC-32 that a source's name says: "[8D7F2A11]". Eight digits alone may be a date, and what
-// belongs to a video has the video's in its name.
+// namedCRC returns the CRC-32 in a video's name, such as "[8D7F2A11]". It skips eight decimal digits, which may be a
+// date, and files other than videos: a subtitle's name carries the CRC-32 of its video.
 func namedCRC(o *op) (crc uint32, named bool) {
 	if organize.RoleOf(o.From.Name) != organize.RoleVideo {
 		return 0, false
