@@ -341,8 +341,9 @@ func (r *refusal) write(w http.ResponseWriter, req *http.Request, id string, now
 		h.Set("Allow", allowed)
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer realm="anivault"`)
-	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong:
-		h.Set("Connection", "close") // the rest of the request is not read
+	}
+	if req.ContentLength != 0 || r.status == http.StatusRequestURITooLong {
+		h.Set("Connection", "close") // else net/http would wait for the rest of the request before it answers
 	}
 	return send(w, req, r.status, body)
 }

@@ -119,7 +119,8 @@ func TestOddRequestsOnABareConnection(t *testing.T) {
 		},
 		"length and chunks": {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: " +
 			"chunked\r\n\r\n0\r\n\r\n", "4"},
-		"a body": {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx", "413"},
+		"a body":                  {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx", "413"},
+		"a body that never comes": {"POST /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n", "405"},
 		"chunks": {
 			"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 			"413",

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/release"
@@ -87,16 +88,17 @@ func (d *folders) existing(in *folder, v *video, edition string, titles bool) []
 		return nil
 	}
 	for _, title := range []string{v.facts.title, v.facts.original} {
-		if title == "" {
+		if titleKey(title, "") == "" {
 			continue
 		}
-		if found := d.those(in, v, in.subfolders[titleKey(title+number(v.facts.year))], edition); len(found) > 0 {
+		if found := d.those(in, v, in.subfolders[titleKey(title, number(v.facts.year))], edition); len(found) > 0 {
 			return found
 		}
 		if v.work.Kind != "tv" || in.hasYear(title) {
 			continue
 		}
-		if found := d.those(in, v, in.subfolders[titleKey(title)], edition); len(found) > 0 {
+		if found := d.those(in, v, in.subfolders[titleKey(title, "")], edition); len(found) > 0 &&
+			!d.hasOtherYear(join(in.path, found[0]), v.facts.year) {
 			d.byTitle = append(d.byTitle, found[0])
 			return found
 		}
@@ -112,7 +114,11 @@ func subfolders(in *folder) map[string][]string {
 			name := parseFolderName(item.Name)
 			key := name.id
 			if key == "" {
-				key = titleKey(name.title)
+				title, year := name.title, ""
+				if m := yearAtEnd().FindStringSubmatch(title); m != nil {
+					title, year = m[1], m[2]
+				}
+				key = titleKey(title, year)
 			}
 			out[key] = append(out[key], item.Name)
 		}
@@ -120,22 +126,45 @@ func subfolders(in *folder) map[string][]string {
 	return out
 }
 
-// titleKey is a title's letters and digits: programs write its punctuation in different ways.
-func titleKey(title string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+// titleKey is a title's letters and numbers, because programs write its punctuation in different ways, and its year. ""
+// where it has none.
+func titleKey(title, year string) string {
+	letters := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) {
 			return r
 		}
 		return -1
 	}, FoldName(title))
+	if letters == "" {
+		return ""
+	}
+	return letters + "|" + year
 }
+
+// yearAtEnd matches the year behind a folder's title.
+var yearAtEnd = lazyregexp.New(`^(.+) \((\d{4})\)$`)
 
 // hasYear reports whether a folder without an id has the title with some year: then the title alone tells nothing.
 func (f *folder) hasYear(title string) bool {
+	bare := titleKey(title, "")
 	for key := range f.subfolders {
-		year, ok := strings.CutPrefix(key, titleKey(title))
-		if n, err := strconv.Atoi(year); ok && err == nil && n > 1900 && n < 2100 {
+		if bare != "" && key != bare && strings.HasPrefix(key, bare) {
 			return true
+		}
+	}
+	return false
+}
+
+// hasOtherYear reports whether a show's folder has a season with a video whose name has another year.
+func (d *folders) hasOtherYear(show string, year int) bool {
+	for _, season := range d.list(show).items {
+		if season.Type != TypeDir || !library.IsSeasonFolder(season.Name) {
+			continue
+		}
+		for _, e := range d.list(join(show, season.Name)).existingVideos() {
+			if e.Year > 0 && e.Year != year {
+				return true
+			}
 		}
 	}
 	return false
@@ -194,7 +223,7 @@ func (d *folders) season(show *folder, planned string, season int) (name string,
 	}
 	var found []string
 	for i := range show.items {
-		if item := &show.items[i]; item.Type == TypeDir && library.IsSeasonFolder(item.Name) {
+		if item := &show.items[i]; item.Type != TypeRegular && library.IsSeasonFolder(item.Name) {
 			if of := release.Parse(item.Name + "/x.mkv").Folder.Seasons; len(of) == 1 && of[0] == season {
 				found = append(found, item.Name)
 			}
@@ -226,7 +255,7 @@ func (p *Planner) meetExisting() (renamed []*video) {
 		}
 		dir := p.folders.contents(v.target, v.folder)
 		if name := p.nameThere(dir, v); name != "" {
-			if p.o.RenameExisting && name != path.Base(v.to) {
+			if p.o.RenameExisting && name != path.Base(v.to) && dir.find(name).Type == TypeRegular {
 				renamed = append(renamed, p.rename(v, dir, name))
 			}
 			v.to = join(v.folder.path, name)

@@ -184,6 +184,43 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			[]string{"in place: 1", "exists /in/Film.720p.mkv (/out/Film (2001)/Film (2001).mkv)"},
 		},
 		{
+			"a film's folder is no show's, whatever its file is called", nil, tree("/in/a.mkv", "/out/Show (2020)/whatever.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
+		},
+		{
+			"a number of any kind tells titles apart", nil, tree("/in/a.mkv", "/out/Film Ⅰ (2001)/", "/out/... (2001)/"),
+			[]report.Record{with(film("/in/a.mkv", 7), func(r *report.Record) { r.Title = "Film Ⅱ" })},
+			[]string{"link a.mkv > Film Ⅱ (2001) [tmdbid-7]/Film Ⅱ (2001) [tmdbid-7].mkv"},
+		},
+		{
+			"a title of signs alone is nobody's folder", nil, tree("/in/a.mkv", "/out/... (2001)/"),
+			[]report.Record{with(film("/in/a.mkv", 7), func(r *report.Record) { r.Title = "+-+" })},
+			[]string{"link a.mkv > +-+ (2001) [tmdbid-7]/+-+ (2001) [tmdbid-7].mkv"},
+		},
+		{
+			"a folder of that title holds a show of another year", nil,
+			tree("/in/a.mkv", "/out/Show/Season 01/Show (1990) S01E09.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
+		},
+		{
+			"a season's folder that is a link", nil, tree("/in/a.mkv", "/out/"+ours+"/Season 1 -> /elsewhere"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"outside_root /in/a.mkv (/out/" + ours + "/Season 1 is a link to /elsewhere)"},
+		},
+		{
+			"a symbolic link of another run is there", nil,
+			tree("/in/b.mkv", "/out/"+ours+"/Season 01/Show S01E02.mkv -> /in/b.mkv"),
+			[]report.Record{tv("/in/b.mkv", 1, 2)}, []string{"in place: 1"},
+		},
+		{
+			"a symbolic link keeps its name", func(o *Options) { o.Mode, o.RenameExisting = ModeSymlink, true },
+			tree("/in/a.mkv", "/out/"+ours+"/Season 01/Serie 1x01.mkv -> /in/a.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"in place: 1"},
+		},
+		{
 			"renamed to today's title, with what belongs to it", func(o *Options) { o.RenameExisting = true },
 			tree("/in/a.mkv", "/in/a.ko.ass", "/out/"+ours+"/Season 01/Show (2020) S01E01 - TBA.mkv = /in/a.mkv",
 				"/out/"+ours+"/Season 01/Show (2020) S01E01 - TBA.ko.ass = /in/a.ko.ass",

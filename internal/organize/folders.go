@@ -8,6 +8,7 @@ import (
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/release"
 )
 
 // ItemType is what an entry of a folder is. The zero value is what no plan touches.
@@ -134,13 +135,20 @@ func (d *folders) contents(target int, at *folderChoice) *folder {
 }
 
 func (d *folders) kindOf(parent, name string) string {
-	for _, item := range d.list(join(parent, name)).items {
-		switch {
-		case item.Type == TypeDir && library.IsSeasonFolder(item.Name):
-			return "tv"
-		case item.Type != TypeDir && library.IsVideo(item.Name) && strings.HasPrefix(item.Name, name):
-			return "movie"
+	items := d.list(join(parent, name)).items
+	if slices.ContainsFunc(items, func(item Item) bool {
+		return item.Type == TypeDir && library.IsSeasonFolder(item.Name)
+	}) {
+		return "tv"
+	}
+	for _, item := range items {
+		if item.Type == TypeDir || !library.IsVideo(item.Name) {
+			continue
 		}
+		if r := release.Parse(item.Name); len(r.Episodes) > 0 && !strings.HasPrefix(item.Name, name) {
+			return "tv"
+		}
+		return "movie"
 	}
 	return ""
 }

@@ -92,7 +92,7 @@ func (d *folders) find(dir, from *folder, item *Item, verb Verb, name string) (t
 func (d *folders) isThere(dir, from *folder, item, other *Item, verb Verb) bool {
 	switch {
 	case other.Type == TypeLink:
-		return verb == Symlink && LeadsTo(dir.path, other.Leads) == join(from.path, item.Name)
+		return LeadsTo(dir.path, other.Leads) == join(from.path, item.Name)
 	case other.Type != TypeRegular:
 		return false
 	case item.Inode != 0 && item.Inode == other.Inode && item.Device == other.Device:

@@ -40,7 +40,7 @@ func (r *Result) Warnings() []lang.Text {
 			"than %d characters: %s", long, most, first))
 	}
 	if n := len(r.ByTitle); n > 0 {
-		out = append(out, lang.Textf("existing folders: %d shows go into folders that have their title but no year or id, "+
+		out = append(out, lang.Textf("existing folders with a show's title but no year or id are used for %d of the shows, "+
 			"such as %s; where that is another show's, add a year or an id to its name", n, r.ByTitle[0]))
 	}
 	if n := len(r.Parted); n > 0 {
