@@ -212,7 +212,8 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 		{
 			"a symbolic link of another run is there", nil,
 			tree("/in/b.mkv", "/out/"+ours+"/Season 01/Show S01E02.mkv -> /in/b.mkv"),
-			[]report.Record{tv("/in/b.mkv", 1, 2)}, []string{"in place: 1"},
+			[]report.Record{tv("/in/b.mkv", 1, 2)},
+			[]string{"in place: 1"},
 		},
 		{
 			"a symbolic link keeps its name", func(o *Options) { o.Mode, o.RenameExisting = ModeSymlink, true },
