@@ -83,7 +83,7 @@ func sameNames(videos []*video) [][]*video {
 	return groups(named, func(v *video) nameKey { return v.key(v.base()) })
 }
 
-// groups returns the items that share a key with others, each group at the place of its first item.
+// groups returns the groups of items that share a key, in the order of their first items.
 func groups[T any, K comparable](items []T, keyOf func(T) K) [][]T {
 	at := make(map[K]int, len(items))
 	var out [][]T
@@ -147,12 +147,12 @@ func partOf(name string, read int) int {
 	return read
 }
 
-// singleDisc matches a disc's number, or a part's as plans write it, which say of one file alone that it is not all of
-// the film or episode.
+// singleDisc matches a disc number, or a part as plans write it. Either shows that a file holds only part of a film or
+// episode.
 var singleDisc = lazyregexp.New(
 	`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck])[ ._-]?(\d{1,2})(?:$|[ ._)\]-])|(?-i: - part(\d{1,2})$)`)
 
-// singlePart matches a part's number right behind the episode's. It may be the episode's title, too.
+// singlePart matches a part number directly after the episode's number. It may also be the episode's title.
 var singlePart = lazyregexp.New(`(?i)S\d{1,2}E\d{1,4}[ ._-]+(?:part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
 func (v *video) labelSinglePart() {
@@ -163,7 +163,7 @@ func (v *video) labelSinglePart() {
 	lower := strings.ToLower(stem)
 	inName := func(word string) bool { return strings.Contains(lower, word) }
 	if !slices.ContainsFunc([]string{"cd", "di", "part", "pt"}, inName) {
-		return // as nearly all files are; the expressions take longer to see it
+		return // most files: this check is quicker than the expressions
 	}
 	if m := singleDisc().FindStringSubmatch(stem); m != nil {
 		n, _ = strconv.Atoi(m[1] + m[2])
@@ -188,8 +188,8 @@ var versionFields = []func(*tags) string{
 	func(t *tags) string { return "v" + strconv.Itoa(max(t.version, 1)) },
 }
 
-// versions returns " - [1080p]" and so on, by the first field in which all differ, else by the first two that together
-// tell all apart: " - [Director's Cut 1080p]". A name that states no edition has the usual one, and needs no label.
+// versions returns labels such as " - [1080p]", from the first field that differs in all files, or from the first two
+// that do together: " - [Director's Cut 1080p]". A file without an edition gets no label for it.
 func versions(group []*video) []string {
 	for i := range versionFields {
 		if labels := labelsBy(group, i, i); labels != nil {
@@ -242,8 +242,8 @@ func distinct(labels []string) []string {
 	return labels
 }
 
-// skipCollisions leaves units whose names are taken by what stays, and units that want one name; again until nothing
-// changes, because what is left stays where it is.
+// skipCollisions skips units whose targets are taken, and units with the same target. It repeats that until nothing
+// changes, because a skipped file keeps its name.
 func (p *Planner) skipCollisions() {
 	for changed := true; changed; {
 		p.compact()

@@ -14,10 +14,10 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// A target rarely starts empty. Folders and files that Sonarr, FileBot, Plex or an older run of ours put there are
-// used as they are: a show never gets a second folder, nor an episode a second file.
+// A target rarely starts empty. Folders and files from Sonarr, FileBot, Plex or an earlier run keep their names, so a
+// show never gets a second folder, nor an episode a second file.
 
-// idForms are how a folder's name ends with an id.
+// idForms are the ways in which a folder's name ends with an ID.
 var idForms = []struct{ begin, end, catalogue string }{
 	{"[tmdbid-", "]", "tmdb"},
 	{"[tmdbid=", "]", "tmdb"},
@@ -58,7 +58,7 @@ func parseFolderName(name string) (f folderName) {
 	return f
 }
 
-// ids returns a work's ids as parseFolderName does, the surest first.
+// ids returns a work's IDs as parseFolderName does, the most reliable first.
 func (v *video) ids() []string {
 	out := []string{"tmdb-" + strconv.Itoa(v.work.ID)}
 	if id := v.facts.ids.TVDB; id > 0 {
@@ -70,8 +70,8 @@ func (v *video) ids() []string {
 	return out
 }
 
-// existing returns the folders of a work in a folder, by the first of these that finds one: an id in the name, an NFO
-// that names the work, the title and year, a show's title alone.
+// existing returns the folders in a folder that hold a work. It looks for an ID in the name, then an NFO that names the
+// work, then the title and year, then a show's title alone, and stops at the first match.
 func (d *folders) existing(in *folder, v *video, edition string, titles bool) []string {
 	if in.subfolders == nil {
 		in.subfolders = subfolders(in)
@@ -106,7 +106,7 @@ func (d *folders) existing(in *folder, v *video, edition string, titles bool) []
 	return nil
 }
 
-// subfolders returns the folders in a folder by their ids, and those without one by title.
+// subfolders returns the folders in a folder by ID, or by title if they have no ID.
 func subfolders(in *folder) map[string][]string {
 	out := map[string][]string{}
 	for i := range in.items {
@@ -126,8 +126,8 @@ func subfolders(in *folder) map[string][]string {
 	return out
 }
 
-// titleKey is a title's letters and numbers, because programs write its punctuation in different ways, and its year. ""
-// where it has none.
+// titleKey returns a title's letters and digits, because programs write punctuation differently, with its year. It
+// returns "" for a title without letters and digits.
 func titleKey(title, year string) string {
 	letters := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) {
@@ -141,10 +141,10 @@ func titleKey(title, year string) string {
 	return letters + "|" + year
 }
 
-// yearAtEnd matches the year behind a folder's title.
+// yearAtEnd matches the year after a folder's title.
 var yearAtEnd = lazyregexp.New(`^(.+) \((\d{4})\)$`)
 
-// hasYear reports whether a folder without an id has the title with some year: then the title alone tells nothing.
+// hasYear reports whether a folder without an ID has the title and a year: the title alone is then ambiguous.
 func (f *folder) hasYear(title string) bool {
 	bare := titleKey(title, "")
 	for key := range f.subfolders {
@@ -170,8 +170,8 @@ func (d *folders) hasOtherYear(show string, year int) bool {
 	return false
 }
 
-// those returns the folders that have the edition and may hold that kind of work: series and films have ids of their
-// own, so one number may be both.
+// those returns the folders that have the edition and may hold the kind of work: a series and a film may have the same
+// ID.
 func (d *folders) those(in *folder, v *video, names []string, edition string) []string {
 	var out []string
 	for _, name := range names {
@@ -185,7 +185,7 @@ func (d *folders) those(in *folder, v *video, names []string, edition string) []
 	return out
 }
 
-// named returns the folders whose names have no id, by the work that an NFO in them names.
+// named returns the folders without an ID in their names, by the work that an NFO in them names.
 func (d *folders) named(in *folder) map[Entry][]string {
 	if in.named != nil {
 		return in.named
@@ -215,8 +215,8 @@ func (d *folders) named(in *folder) map[Entry][]string {
 	return in.named
 }
 
-// season returns the folder of a season in a show's folder: one of the planned name, else the only one that names the
-// season in another way, as "Season 1", "Specials" or "S01" do.
+// season returns the folder of a season in a show's folder: the one with the planned name, else the only one with
+// another name for the season, such as "Season 1", "Specials" or "S01".
 func (d *folders) season(show *folder, planned string, season int) (name string, code Code, why lang.Text) {
 	if planned == "." || strings.Contains(planned, "/") || len(show.alike(planned)) > 0 {
 		return planned, "", ""
@@ -239,15 +239,15 @@ func (d *folders) season(show *folder, planned string, season int) (name string,
 	}
 }
 
-// renamesInPlace reports whether a video's root holds its target or lies in it. Then the point is to give files other
-// names, and what is there already decides nothing.
+// renamesInPlace reports whether a video's source and target contain each other. Such a plan renames a library's own
+// files, so existing names must not decide the new ones.
 func (p *Planner) renamesInPlace(v *video) bool {
 	source, target := p.o.Sources[v.source].Path, p.o.Targets[v.target].Path
 	return IsBelow(source, target) || IsBelow(target, source)
 }
 
-// meetExisting compares each video with the folder that it would get: a file that is there under another name stays
-// under that name, or is renamed, and another file of the same episode or film is a conflict.
+// meetExisting compares each video with the folder it would get. A file that is there already under another name keeps
+// it, or is renamed. Another file of the same episode or film is a conflict.
 func (p *Planner) meetExisting() (renamed []*video) {
 	for _, v := range p.videos {
 		if v.code != "" || v.kind != kindVideo || p.renamesInPlace(v) {
@@ -276,8 +276,8 @@ func (p *Planner) meetExisting() (renamed []*video) {
 	return renamed
 }
 
-// rename plans to give a library's own file the name that its video would get today, with the files that belong to it.
-// Then the target is a source as well.
+// rename plans to give a library's file, and its sidecars, the name that it would get today. The target becomes a
+// source too.
 func (p *Planner) rename(v *video, dir *folder, name string) *video {
 	target := p.o.Targets[v.target]
 	source := slices.IndexFunc(p.o.Sources, func(s Place) bool { return s.Path == target.Path })
@@ -292,7 +292,7 @@ func (p *Planner) rename(v *video, dir *folder, name string) *video {
 	newOwner(p, dir).assign()
 	dir.videos = nil
 	r.labelSidecars()
-	for i := range r.sidecars { // what a server or we wrote beside it is renamed, not judged anew
+	for i := range r.sidecars { // rename existing NFOs without reading them again
 		if s := &r.sidecars[i]; RoleOf(s.item().Name) == RoleNFO {
 			s.rest = s.item().Name[len(library.Stem(name)):]
 		}
@@ -300,7 +300,7 @@ func (p *Planner) rename(v *video, dir *folder, name string) *video {
 	return &r
 }
 
-// nameThere returns the name under which a video is in its folder already; "" where it is not.
+// nameThere returns the name that a video already has in its target folder; "" if it is not there.
 func (p *Planner) nameThere(dir *folder, v *video) string {
 	verb, code := p.o.verb(v.item, v.folder.device)
 	if code != "" {
@@ -319,13 +319,13 @@ func (p *Planner) nameThere(dir *folder, v *video) string {
 	return ""
 }
 
-// existingVideo is a video in a target's folder.
+// existingVideo is a video in a target folder.
 type existingVideo struct {
 	name string
 	release.Release
 }
 
-// existingVideos returns the videos of a folder, without extras and samples.
+// existingVideos returns the videos of a folder, except extras and samples.
 func (f *folder) existingVideos() []existingVideo {
 	if f.existing == nil {
 		f.existing = []existingVideo{}
@@ -341,7 +341,7 @@ func (f *folder) existingVideos() []existingVideo {
 	return f.existing
 }
 
-// sameWork returns the videos of a folder that are of the same episode or film. Another part of it is not.
+// sameWork returns the videos of a folder with the same episode or film, but not its other parts.
 func (f *folder) sameWork(v *video) []existingVideo {
 	return slices.DeleteFunc(slices.Clone(f.existingVideos()), func(e existingVideo) bool {
 		if other := partOf(e.name, e.Part); v.label != "" && other > 0 && other != v.part() {
@@ -357,8 +357,8 @@ func (f *folder) sameWork(v *video) []existingVideo {
 	})
 }
 
-// labelBeside gives a video a label that tells it from the others of its episode or film, where versions are wanted
-// and the server knows them.
+// labelBeside gives a video a label that distinguishes it from other versions, if the user wants versions and the
+// server supports them.
 func (p *Planner) labelBeside(v *video, others []existingVideo) bool {
 	if !p.o.Versions || v.work.Kind != "movie" && !p.o.Layout.versions {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// ItemType is what an entry of a folder is. The zero value is what no plan touches.
+// ItemType is the type of a folder's entry. Plans never touch entries of the zero type.
 type ItemType uint8
 
 // The types of entries.
@@ -22,7 +22,7 @@ const (
 	TypeLink                    // a symbolic link
 )
 
-// TypeOf returns the type of an entry by the type bits of its mode.
+// TypeOf returns the type for the type bits of a file mode.
 func TypeOf(mode fs.FileMode) ItemType {
 	switch mode {
 	case 0:
@@ -36,29 +36,30 @@ func TypeOf(mode fs.FileMode) ItemType {
 	}
 }
 
-// Item is an entry of a folder, links not followed.
+// Item is an entry of a folder. Symbolic links are not followed.
 type Item struct {
 	Name   string
 	Type   ItemType
 	Size   int64 // bytes
 	MTime  Stamp
-	Device uint64 // of the file system; of a mount point that of what is mounted there
-	Inode  uint64 // 0 where inodes are not stable
-	Links  uint64 // how many names the file has
-	Leads  string // of a link: its text
+	Device uint64 // of the file system; for a mount point, of the mounted one
+	Inode  uint64 // 0 if inodes are not stable
+	Links  uint64 // the number of hard links
+	Leads  string // the text of a symbolic link
 }
 
-// Disk answers what planning asks of the file system. Paths are absolute and have slashes.
+// Disk reads the file system for planning. Paths are absolute and have slashes.
 type Disk interface {
-	// Real returns the folder's path with links resolved.
+	// Real returns the folder's path with symbolic links resolved.
 	Real(dir string) (string, error)
-	// List returns the entries of a folder by name in byte order; none and no error where it is not there.
+	// List returns a folder's entries, sorted by name in byte order. A folder that does not exist gives no entries and no
+	// error.
 	List(dir string) ([]Item, error)
-	// Ends returns the first and the last 64 KiB of a file, all of a smaller one.
+	// Ends returns the first and the last 64 KiB of a file, or all of a smaller one.
 	Ends(file string) ([]byte, error)
-	// Ahead says which folders are listed next, in that order.
+	// Ahead announces the folders that List will be called with next, so they can be read in parallel.
 	Ahead(dirs []string)
-	// Walked returns the folders that a walk has read, where one was made.
+	// Walked returns the folders that a walk has read, if there was one.
 	Walked() []string
 }
 
@@ -66,13 +67,13 @@ type folder struct {
 	path  string
 	items []Item
 	err   error
-	names map[string][]*Item // by what FoldName makes of their names; nil: nobody has asked
+	names map[string][]*Item // by FoldName; nil: not built yet
 
-	subfolders map[string][]string // names of folders by id, or by title where they have none; nil: nobody has asked
-	named      map[Entry][]string  // names of folders without an id, by the work that an NFO in them names
-	existing   []existingVideo     // nil: nobody has asked
+	subfolders map[string][]string // names of folders by ID, or by title without one; nil: not built yet
+	named      map[Entry][]string  // names of folders without an ID, by the work that an NFO in them names
+	existing   []existingVideo     // nil: not built yet
 
-	videos []*video // that are planned from it
+	videos []*video // the planned videos in it
 }
 
 func (f *folder) find(name string) *Item {
@@ -96,12 +97,12 @@ func (f *folder) alike(name string) []*Item {
 }
 
 type folderChoice struct {
-	path   string // below the target, under the name that it has or will have; "." for the target itself
-	key    string // path, as names are compared
+	path   string // below the target, with existing names; "." for the target itself
+	key    string // the folded path
 	device uint64
 	code   Code
 	why    lang.Text
-	dir    *folder // what it holds; nil: nobody has looked
+	dir    *folder // nil: not listed yet
 }
 
 type choiceKey struct {
@@ -114,7 +115,7 @@ type folders struct {
 	targets []Place
 	listed  map[string]*folder
 	chosen  map[choiceKey]*folderChoice
-	byTitle []string // shows' folders that were found by their title alone
+	byTitle []string // folders of shows that were found by title alone
 }
 
 func (d *folders) list(dir string) *folder {
@@ -190,7 +191,7 @@ func (d *folders) chooseIn(target int, parent *folderChoice, name string) *folde
 		switch there[0].Type {
 		case TypeDir:
 			out.device = there[0].Device
-		case TypeLink: // none is followed when the plan is carried out
+		case TypeLink: // carrying out the plan follows no links
 			out.code, out.why = OutsideRoot, lang.Textf("%s is a link to %s", join(f.path, there[0].Name), there[0].Leads)
 		case TypeRegular, TypeOther:
 			out.code, out.why = Exists, lang.Textf("%s is not a folder", join(f.path, there[0].Name))

@@ -12,8 +12,8 @@ type kind uint8
 
 const (
 	kindVideo      kind = iota
-	kindExtra           // a trailer, a creditless opening and the like: it follows the entry of the videos around it
-	kindFolderWide      // no video, but a file that is about all of a folder: a poster, a font
+	kindExtra           // a trailer, a creditless opening and so on: it goes with the videos around it
+	kindFolderWide      // a file about a whole folder, such as a poster or a font
 )
 
 var folderWide = lazyregexp.New(`^(?:(?:tvshow|season)\.nfo|theme\.mp3|` +
@@ -22,8 +22,8 @@ var folderWide = lazyregexp.New(`^(?:(?:tvshow|season)\.nfo|theme\.mp3|` +
 const fonts = "fonts"
 
 type destination struct {
-	entry  *entry        // nil: there are none, or they don't
-	folder *folderChoice // the one folder they get; nil: several
+	entry  *entry        // nil: no videos, or videos of several entries
+	folder *folderChoice // the only folder they go to; nil: several
 	mixed  bool
 }
 
@@ -51,7 +51,7 @@ func (p *Planner) findFolderWide() {
 	seen := map[string]bool{}
 	for _, v := range p.videos {
 		if v.renames {
-			continue // what is about its folder is in place
+			continue // files about its folder are in place
 		}
 		root := p.o.Sources[v.source].Path
 		for dir := v.dir.path; IsBelow(dir, root) && !seen[dir]; dir = path.Dir(dir) {
@@ -132,7 +132,7 @@ func (f *follower) follow(v *video) {
 	case of != v.dir:
 		at = p.folders.choose(v.target, join(at.path, CleanName(path.Base(v.dir.path))))
 	case s.folder != nil && (library.IsSeasonFolder(path.Base(of.path)) || p.folders.contents(v.target, s.folder) == of):
-		at = s.folder // a season's own, or where it belongs already
+		at = s.folder // a season's own poster, or in place already
 	}
 	name := CleanName(v.item.Name)
 	v.folder, v.to = at, join(at.path, name)

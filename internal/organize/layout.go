@@ -8,24 +8,24 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// Layout is how a media server wants its library: the templates of its names, and what else differs between servers.
+// Layout describes the library of a media server: the templates of its names, and its differences from other servers.
 type Layout struct {
 	Name    string
 	Show    Template // a show's folder
 	Season  Template // a season's folder in it
-	Episode Template // an episode's file in that, without extension
+	Episode Template // an episode's file in the season's folder, without extension
 	Movie   Template // a film's folder and file, without extension
 
-	between  string // of the numbers of several episodes
-	gaps     bool   // its server reads a list of episodes with gaps
-	versions bool   // its server tells versions of an episode apart by a label
+	between  string // separates the numbers of several episodes
+	gaps     bool   // the server reads lists of episodes with gaps
+	versions bool   // the server supports several versions of an episode
 	extras   string // the folder of an entry's extras
 }
 
-// Templates are the four forms of a layout as texts.
+// Templates are a layout's four templates as text.
 type Templates struct{ Show, Season, Episode, Movie string }
 
-// layoutTable has the layouts by name. Custom, the last, lets the user set templates; its row has the defaults.
+// layoutTable lists the layouts. The last one, Custom, has the defaults for the user's own templates.
 var layoutTable = []struct {
 	name      string
 	templates Templates
@@ -58,7 +58,7 @@ var jellyfin = Templates{
 	Movie:   twice("{title}< ({year})> [tmdbid-{tmdb}]"),
 }
 
-// twice is a film's path: its file begins with exactly its folder's name, or servers take versions for other films.
+// twice returns a film's path. The file must have its folder's name, or servers take versions for separate films.
 func twice(name string) string { return name + "/" + name }
 
 // LayoutNames returns the names of the layouts.
@@ -70,7 +70,7 @@ func LayoutNames() []string {
 	return names
 }
 
-// LayoutTemplates returns a layout's templates as texts.
+// LayoutTemplates returns a layout's templates as text.
 func LayoutTemplates(name string) Templates {
 	for _, row := range layoutTable {
 		if row.name == name {
@@ -80,8 +80,8 @@ func LayoutTemplates(name string) Templates {
 	return Templates{}
 }
 
-// NewLayout returns the layout of that name, "custom" with the given templates in place of its own where they are not
-// empty. The error is a *TemplateError where a template is the reason.
+// NewLayout returns the named layout. For "custom", non-empty templates of own replace the defaults. If a template is
+// invalid, the error is a *TemplateError.
 func NewLayout(name string, own Templates) (Layout, error) {
 	i := slices.Index(LayoutNames(), name)
 	if i < 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// CleanName returns one component of a path as every system can store it, or "" where nothing is left of it: NFC,
-// without separators, signs that a system forbids, control and zero-width characters, and without dots and spaces at
-// its ends. The result is the same on every system, and cleaning it again changes nothing.
+// CleanName turns a path component into one that every system can store. It normalizes to NFC, and removes or replaces
+// separators, forbidden characters, control and zero-width characters, and dots and spaces at both ends. It returns ""
+// if nothing remains. The result is the same on every system, and cleaning it again changes nothing.
 func CleanName(s string) string {
 	return reserved(cleanText(s))
 }
@@ -23,7 +23,7 @@ func cleanText(s string) string {
 	if s == "" || isPlain(s) {
 		return s
 	}
-	// What is removed can bring together what then combines, so once more until nothing changes.
+	// Removing characters can bring combining ones together, so repeat until nothing changes.
 	for {
 		next := cleanOnce(s)
 		if next == s {
@@ -33,7 +33,7 @@ func cleanText(s string) string {
 	}
 }
 
-// isPlain reports whether s is ASCII that no rule but that of reserved names can change: most names.
+// isPlain reports whether s is ASCII that needs no cleaning, except for reserved names. Most names are.
 func isPlain(s string) bool {
 	if s == "" || s[0] == '.' || s[0] == ' ' || s[len(s)-1] == '.' || s[len(s)-1] == ' ' {
 		return false
@@ -91,7 +91,7 @@ func oneSpace(s string) string {
 				continue
 			}
 			if unicode.IsSpace(next) {
-				r = ' ' // a lone space of another width stays as it is
+				r = ' ' // a single space of another width stays
 			}
 		}
 		b.WriteRune(r)
@@ -100,7 +100,7 @@ func oneSpace(s string) string {
 	return b.String()
 }
 
-// reserved appends "_" to the names that Windows keeps for devices, also where a dot follows.
+// reserved adds "_" to the device names of Windows, also before an extension: "CON.txt" becomes "CON_.txt".
 func reserved(s string) string {
 	stem, _, _ := strings.Cut(s, ".")
 	stem = strings.TrimRightFunc(stem, unicode.IsSpace)
@@ -122,7 +122,7 @@ func isDevice(s string) bool {
 	return ok && utf8.RuneCountInString(number) == 1 && strings.Contains("0123456789¹²³", number)
 }
 
-// isLocal reports whether s is a relative path in its shortest form that stays below its root. The root itself is ".".
+// isLocal reports whether s is a clean relative path without "..". The root itself is ".".
 func isLocal(s string) bool {
 	return s != "" && s[0] != '/' && path.Clean(s) == s && s != ".." && !strings.HasPrefix(s, "../") &&
 		strings.IndexByte(s, 0) < 0
@@ -130,8 +130,8 @@ func isLocal(s string) bool {
 
 const ellipsis = "…"
 
-// shorten returns s in at most limit bytes, cut between characters, between words where that costs less than half of
-// it, with "…" where something went; "" where not one character has room.
+// shorten cuts s to at most limit bytes and adds "…". It cuts between words if that loses less than half of it, else
+// between characters. It returns "" if there is no room for one character.
 func shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -153,8 +153,8 @@ func shorten(s string, limit int) string {
 	return cut + ellipsis
 }
 
-// boundary returns the last place up to limit at which s can be cut without parting a character from its marks, or what
-// joiners hold together.
+// boundary returns the last offset up to limit where s can be cut without separating a character from its combining
+// marks or joiners.
 func boundary(s string, limit int) int {
 	best := 0
 	joined := false
@@ -175,9 +175,9 @@ func isCombining(r rune) bool {
 }
 
 type namer struct {
-	max     int               // most bytes of a component; servers write names beside it that are longer
+	max     int               // most bytes of a component; leaves room for the suffixes of servers
 	longest int               // most bytes of the path below the root
-	replace *strings.Replacer // what a person wants replaced before the rules; nil: nothing
+	replace *strings.Replacer // the user's replacements, applied first; nil: none
 }
 
 func (n *namer) text(s string) string {
@@ -191,8 +191,8 @@ var braces = strings.NewReplacer("{", "(", "}", ")")
 
 var shortened = []field{fieldEpisodeTitle, fieldOriginalTitle, fieldTitle}
 
-// path renders a template and makes each component storable. tail is how many bytes the last one needs besides: labels,
-// and the longest of what follows the stem in the unit. The code is "" where that worked out.
+// path renders a template and cleans each component. tail is how many bytes the last one must leave free for the label
+// and the longest suffix of the unit. The code is "" on success.
 func (n *namer) path(t Template, v *values, tail int) (string, Code) {
 	path, excess := n.render(t, v, tail)
 	if excess > 0 {
@@ -233,8 +233,8 @@ func (n *namer) render(t Template, v *values, tail int) (path string, excess int
 	return strings.Join(components, "/"), excess
 }
 
-// FoldName returns the key under which names are compared: two with one key are one name to some file system, in case,
-// in normal form or in characters that are not seen.
+// FoldName returns a key for comparing names. Names with equal keys are the same on some file system: they differ only
+// in case, Unicode normalization or invisible characters.
 func FoldName(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)

@@ -19,11 +19,11 @@ type entryKey struct {
 
 type entry struct {
 	at     *folderChoice // its folder
-	known  bool          // the folder is there, maybe under another name than ours
+	known  bool          // the folder exists, maybe under another name
 	code   Code
 	why    lang.Text
 	videos []*video
-	work   []*video // of a film: those too that get another folder, as editions do
+	work   []*video // all files of a film, including other editions in other folders
 }
 
 func (p *Planner) nameAll() {
@@ -201,7 +201,7 @@ func (p *Planner) values(v *video) values {
 	out := values{
 		fieldTitle: f.title, fieldOriginalTitle: f.original, fieldYear: number(f.year), fieldTMDB: number(w.ID),
 	}
-	if p.o.Layout.Name == Custom { // no other has it
+	if p.o.Layout.Name == Custom { // only custom layouts have this field
 		out[fieldName] = n.text(library.Stem(v.item.Name))
 	}
 	if w.Kind == "tv" {
@@ -227,7 +227,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// absolute returns the numbers as the name has them: "12.5", and "3-4" of several.
+// absolute formats the numbers as in names: "12.5", or "3-4" for several.
 func absolute(list []float64) string {
 	var out []string
 	for _, n := range list {
@@ -236,7 +236,7 @@ func absolute(list []float64) string {
 	return strings.Join(out, "-")
 }
 
-// episodes returns the numbers of one file's episodes: "1-E3" of a range, "1E3" where the layout's server reads lists.
+// episodes formats the episode numbers of one file: "1-E3" for a range, or "1E3" if the layout's server reads lists.
 func (l *Layout) episodes(list []int) string {
 	if len(list) == 1 {
 		return strconv.Itoa(list[0])

@@ -9,8 +9,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// verb returns what to do with a file: what the mode says, or a copy where the user allows one and the mode can't cross
-// file systems. Servers write into the NFOs and images that they find, so these are never links.
+// verb returns what to do with a file: the mode's verb, or Copy if the user allows that and the mode can't cross file
+// systems. NFOs and images are always copied instead of linked, because servers write to them.
 func (o *Options) verb(item *Item, device uint64) (Verb, Code) {
 	verb := o.Mode.Verb()
 	if role := RoleOf(item.Name); (verb == Link || verb == Symlink) && (role == RoleNFO || role == RoleImage) {
@@ -52,7 +52,7 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 	there, blockers := p.folders.find(p.folders.contents(v.target, v.folder), from, item, verb, path.Base(to))
 	role := RoleOf(item.Name)
 	if there || len(blockers) > 0 && (role == RoleNFO || role == RoleImage) {
-		v.inPlace++ // a server's own, where it is not ours: what is there stays, and so does ours
+		v.inPlace++ // keep the existing file, maybe the server's own, and leave ours
 		return true
 	}
 	if t := &p.o.Targets[v.target]; verb == Reflink && t.NoReflink && t.Device == v.folder.device {

@@ -11,22 +11,22 @@ type Leg uint8
 // The legs of an operation.
 const (
 	Whole Leg = iota // from source to target
-	Aside            // a move's source goes to a temporary name in its folder, so that another can have its name
-	Home             // from there to the target
+	Aside            // a move's source goes to a temporary name in its folder, to free its name
+	Home             // from the temporary name to the target
 )
 
-// Step is one effect of a plan on a name.
+// Step is one operation, or half of one, in the order of execution.
 type Step struct {
 	Unit, Op int // of the plan
 	Leg      Leg
 	Temp     int // with Aside and Home: the number of the temporary name, from 1
 }
 
-// TempName returns the nth temporary name of a plan.
+// TempName returns the plan's nth temporary name.
 func TempName(id string, n int) string { return ".anivault-" + id + "-" + strconv.Itoa(n) }
 
-// Apart reports whether no source root lies in a target root or holds one, however their names are spelt: then no move
-// frees a name that the plan takes.
+// Apart reports whether no source root contains or equals a target root, or the reverse, ignoring case. Then no move
+// frees a name that the plan needs.
 func Apart(sources, targets []Root) bool {
 	for _, s := range sources {
 		for _, t := range targets {
@@ -39,8 +39,8 @@ func Apart(sources, targets []Root) bool {
 	return true
 }
 
-// Order returns the steps of a plan so that no name is needed twice: a target that a move frees waits for that move,
-// and a cycle of moves goes through one temporary name. Otherwise the plan's order stays.
+// Order returns the steps of a plan in an order in which each target is free. A target that a move frees waits for that
+// move, and a cycle of moves goes through a temporary name. Otherwise the plan's order is kept.
 func Order(p *Plan) []Step {
 	o := orderer{plan: p, frees: frees(p), states: make([][]opState, len(p.Units))}
 	for u := range p.Units {
@@ -57,7 +57,7 @@ func Order(p *Plan) []Step {
 
 type place struct{ unit, op int }
 
-// frees returns the moves by the folded paths that they free, where another file may get one of these.
+// frees returns the moves by the folded path that they free. It is empty if no other file can need these paths.
 func frees(p *Plan) map[string][]place {
 	out := map[string][]place{}
 	if Apart(p.Sources, p.Targets) {
@@ -77,12 +77,12 @@ func frees(p *Plan) map[string][]place {
 type opState struct {
 	begun bool
 	done  bool
-	temp  int // the temporary name that its source was given; 0: none
+	temp  int // the number of the source's temporary name; 0: none
 }
 
 type orderer struct {
 	plan   *Plan
-	frees  map[string][]place // folded path → the moves that free it
+	frees  map[string][]place // by folded path: the moves that free it
 	states [][]opState
 	steps  []Step
 	temps  int
@@ -99,7 +99,7 @@ func (o *orderer) emit(at place) {
 		to := FoldName(o.plan.TargetPath(unit, &unit.Ops[at.op]))
 		o.await(at, to)
 		for folder := path.Dir(to); len(folder) > 1 && folder != path.Dir(folder); folder = path.Dir(folder) {
-			o.await(at, folder) // a file that is to be a folder
+			o.await(at, folder) // a file whose name is needed for a folder
 		}
 	}
 	step := Step{Unit: at.unit, Op: at.op}
@@ -113,7 +113,7 @@ func (o *orderer) emit(at place) {
 func (o *orderer) await(at place, name string) {
 	for _, holder := range o.frees[name] {
 		if holder == at {
-			continue // it changes its own name in case or normal form
+			continue // it only changes the case or normalization of its own name
 		}
 		state := &o.states[holder.unit][holder.op]
 		if !state.begun {
@@ -128,8 +128,8 @@ func (o *orderer) await(at place, name string) {
 	}
 }
 
-// Bundles returns for each unit the first unit of its bundle. Units are in one bundle if one takes a name that a move
-// of another frees: they are carried out together, and put back together.
+// Bundles returns for each unit the first unit of its bundle. Two units are in one bundle if one needs a name that the
+// other frees; a bundle is carried out, and undone, as a whole.
 func Bundles(p *Plan) []int {
 	parent := make([]int, len(p.Units))
 	frees := frees(p)

@@ -1,8 +1,8 @@
-// Package organize decides how a library is put in order: from what is known of each file it makes a plan of names. It
-// is pure: what the file system holds comes in as values, and nothing is changed.
+// Package organize plans how a library is organized: it turns the matches of files into a plan of new names. It reads
+// the file system only through a [Disk], and changes nothing.
 //
-// A [Plan] is a list of units, each a video with what belongs to it. Its text ([Plan.Write], [Parse]) is made for eyes,
-// editors and diff, and is what is carried out. [Order] says in which order the renames of a plan can be done.
+// A [Plan] is a list of units, each a video and the files that belong to it. Its text ([Plan.Write], [Parse]) can be
+// read, edited and compared, and is what gets carried out. [Order] returns the order in which that is possible.
 package organize
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/anivault/anivault/internal/library"
 )
 
-// Verb is what happens to one file. The zero value is no verb.
+// Verb is what a plan does with a file. The zero value is no verb.
 type Verb uint8
 
 // The verbs, by their words in a plan.
 const (
 	None    Verb = iota
-	Link         // a hard link: one more name for the file
+	Link         // a hard link
 	Copy         // a copy with the source's times and mode
-	Move         // a rename; over file systems a proven copy, then the source goes
+	Move         // a rename; across file systems, a verified copy that then removes the source
 	Symlink      // a symbolic link to the source
 	Reflink      // a copy that shares its blocks with the source
-	NFO          // a small file for media servers is written; it has no source
+	NFO          // an NFO file for media servers; it has no source
 )
 
 var verbs = [...]string{
@@ -42,7 +42,7 @@ func (v Verb) String() string {
 	return verbs[v]
 }
 
-// VerbOf returns the verb that moves or multiplies a file and has that word; None where there is none.
+// VerbOf returns the verb with the word, except NFO; None if there is none.
 func VerbOf(word string) Verb {
 	for v := Link; v < NFO; v++ {
 		if verbs[v] == word {
@@ -52,7 +52,7 @@ func VerbOf(word string) Verb {
 	return None
 }
 
-// Mode is what a plan does with videos unless a unit says otherwise: a word of --mode.
+// Mode is what a plan does with videos by default: the value of --mode.
 type Mode string
 
 // The modes.
@@ -71,8 +71,8 @@ var modes = map[Mode]Verb{
 // Verb returns what the mode does with a video; None for an unknown mode.
 func (m Mode) Verb() Verb { return modes[m] }
 
-// Stamp is a point in time as file systems keep it: seconds since 1970, which may be negative, and nanoseconds from 0
-// to 999,999,999 after that second. The zero value stands for "unknown" where a field allows that.
+// Stamp is a file system's timestamp: seconds since 1970, which may be negative, and nanoseconds from 0 to 999,999,999
+// after that second. The zero value may mean "unknown".
 type Stamp struct {
 	Sec  int64
 	Nsec int32
@@ -81,35 +81,35 @@ type Stamp struct {
 // StampOf returns t as a Stamp.
 func StampOf(t time.Time) Stamp { return Stamp{Sec: t.Unix(), Nsec: int32(t.Nanosecond())} }
 
-// Root is a folder below which files are taken or put. It is known again by the type of its file system, its own inode
-// and its birth time: no device number and no path, which change.
+// Root is a source or target folder. It is identified by its file system's type, its inode and its birth time, because
+// device numbers and paths change.
 type Root struct {
-	Type  string // of the file system, as "ext4"; "-" where it is not known
-	Inode uint64 // of the folder; 0 where inodes are not stable
-	Birth Stamp  // of the folder; zero where the file system has none
+	Type  string // of the file system, such as "ext4"; "-" if unknown
+	Inode uint64 // of the folder; 0 if inodes are not stable
+	Birth Stamp  // of the folder; zero if the file system doesn't record it
 	Path  string // absolute, links resolved
 }
 
-// Op is one line of a unit and its target.
+// Op is one operation of a unit.
 type Op struct {
 	Verb   Verb
 	Size   int64  // bytes of the source
 	MTime  Stamp  // of the source
-	Inode  uint64 // of the source; 0 where inodes are not stable
+	Inode  uint64 // of the source; 0 if inodes are not stable
 	Source string // relative to the unit's folder, with slashes; "" for NFO
-	Note   *Note  // NFO: what is written
+	Note   *Note  // the content of an NFO
 	To     string // relative to the unit's target root, with slashes
-	Line   int    // where Parse found it, from 1
+	Line   int    // the line in the text, from 1
 }
 
-// Note is what a file for media servers says: which entry a folder or film is, with Full all that is known of it, or
-// which episodes a video holds.
+// Note is the content of an NFO file: the IDs of an entry, everything known about it (Full), or the episodes of a
+// video.
 type Note struct {
 	Entry
 	Full      bool
 	Season    int
-	Episodes  []int  // none: it is about the entry
-	Languages string // in which titles are shown, as "ko-KR,en-US"; "": those of the settings
+	Episodes  []int  // empty for the entry itself
+	Languages string // of titles, such as "ko-KR,en-US"; "" for those of the settings
 }
 
 // Entry names a series or film of TMDB.
@@ -118,52 +118,52 @@ type Entry struct {
 	ID   int
 }
 
-// Unit is a video and what belongs to it. It is carried out whole or not at all. The first of Ops is the video, where
-// it is not where it belongs already.
+// Unit is a video and the files that belong to it. It is carried out completely or not at all. The first of Ops is the
+// video, unless that is in place already.
 type Unit struct {
-	Source int    // which of the plan's sources, from 0
-	Target int    // which of the plan's targets, from 0
-	Dir    string // the folder of the sources, relative to the source root, with slashes; "." for the root itself
+	Source int    // index of the plan's source
+	Target int    // index of the plan's target
+	Dir    string // the sources' folder relative to the source root, with slashes; "." for the root itself
 	Ops    []Op
-	Work   Work // what the video is; not read from a text
-	// Follows is set where there is no video, or an extra: a file that goes where the videos around it go. Not read from a
-	// text.
+	Work   Work // Parse does not read it
+	// Follows is set if the unit is an extra or a file about a whole folder, which goes where the videos around it go. It
+	// is not part of the text.
 	Follows bool
 }
 
-// Work is what a unit's video is, for eyes and events. In a plan's text it is a comment.
+// Work identifies a unit's video, for display and events. In a plan's text it is a comment.
 type Work struct {
 	Entry
 	Season     int
 	Episodes   []int   // none for a film
-	Confidence float64 // 0 to 1, the smaller of the entry's and the episode's; 0 where there is no video
+	Confidence float64 // 0 to 1, the lower one of the entry and the episode; 0 if there is no video
 }
 
-// LeftFile is a file that stays where it is. In a plan's text it is a comment.
+// LeftFile is a file that the plan skips. In a plan's text it is a comment.
 type LeftFile struct {
-	Path string // as it was given to match
-	Real string // absolute, links of its folder resolved; "" where that is not known
+	Path string // as given to match
+	Real string // absolute, with the folder's symbolic links resolved; "" if unknown
 	Code Code
-	Why  lang.Text // for people; "" where the code says it all
+	Why  lang.Text // details; "" if the code says everything
 }
 
-// Plan is what is to be done, and what is left alone.
+// Plan says what to do with the files of a library, and which ones to skip.
 type Plan struct {
-	ID      string // "20261122-020431-k3f9": the time it was made and four random characters
+	ID      string // the time and four random characters: "20261122-020431-k3f9"
 	Made    time.Time
 	Mode    Mode
 	Layout  string
 	Sources []Root
 	Targets []Root
-	// Folders are folders of the targets that exist under names which CleanName would change or which are too long: a
-	// target below one of them keeps that name.
+	// Folders are existing target folders whose names are too long or would be changed by CleanName. Targets below them
+	// keep these names.
 	Folders []Folder
 	Units   []Unit
-	Left    []LeftFile // not read from a text
+	Left    []LeftFile // Parse does not read it
 }
 
-// KeepsMode reports whether a plan does with a video what its mode says, or nothing with any. It does what its lines
-// say, and a person may have changed each of them; a copy may stand for a mode that can't cross file systems.
+// KeepsMode reports whether a plan uses the verb of its mode for at least one video, or moves no videos. Users may edit
+// each line, and a copy may replace a mode that can't cross file systems.
 func (p *Plan) KeepsMode() bool {
 	moved := false
 	for i := range p.Units {
@@ -177,8 +177,8 @@ func (p *Plan) KeepsMode() bool {
 	return !moved
 }
 
-// Strays returns the targets of files that belong to a video and no longer begin with its name, as after an edit of the
-// video's line alone: no server finds them there.
+// Strays returns the targets of sidecars that no longer begin with their video's name, because somebody edited only the
+// video's line. Servers would not find them.
 func (p *Plan) Strays() []string {
 	var out []string
 	for i := range p.Units {
@@ -193,14 +193,14 @@ func (p *Plan) Strays() []string {
 	return out
 }
 
-// Folder is a folder below a target root, under the name it has.
+// Folder is an existing folder below a target root.
 type Folder struct {
 	Target int
 	Path   string // relative to the target root, with slashes
 }
 
-// SourcePath returns the path of an operation's source, "" if it has none. The part below the source root has slashes
-// on every system.
+// SourcePath returns the path of an operation's source, or "" for an NFO. The part below the source root has slashes on
+// every system.
 func (p *Plan) SourcePath(u *Unit, op *Op) string {
 	if op.Verb == NFO {
 		return ""
@@ -235,7 +235,7 @@ var roles = map[string]Role{
 	".ttf": RoleFont, ".otf": RoleFont, ".ttc": RoleFont,
 }
 
-// RoleOf returns what a file is by its extension.
+// RoleOf returns the role of a file with the name's extension.
 func RoleOf(name string) Role {
 	if role, known := roles[strings.ToLower(path.Ext(name))]; known {
 		return role
@@ -253,7 +253,7 @@ func followsNobody(name string) bool {
 	return IsUnfinished(name) || strings.EqualFold(path.Ext(name), ".torrent")
 }
 
-// IsUnfinished reports whether a file is a download that is not complete, by its name.
+// IsUnfinished reports whether the name is that of an incomplete download, such as "x.mkv.part".
 func IsUnfinished(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".part", ".!qb", ".crdownload", ".aria2", ".partial", ".tmp", ".unfinished":
@@ -262,7 +262,7 @@ func IsUnfinished(name string) bool {
 	return false
 }
 
-// RoleIn returns what a file of a unit is.
+// RoleIn returns the role of an operation's file.
 func (u *Unit) RoleIn(op *Op) Role {
 	if role := RoleOf(op.To); role != RoleVideo || !u.Follows {
 		return role
@@ -270,10 +270,10 @@ func (u *Unit) RoleIn(op *Op) Role {
 	return RoleExtra
 }
 
-// Code says why a file is left where it is.
+// Code says why a file is skipped.
 type Code string
 
-// The codes of files that planning leaves.
+// The codes of planning.
 const (
 	LowConfidence Code = "low_confidence"
 	Ambiguous     Code = "ambiguous"
@@ -332,7 +332,7 @@ var meanings = []meaning{
 	{Unreadable, "it can't be read", false},
 }
 
-// Codes returns the codes of files that planning leaves.
+// Codes returns the codes of planning.
 func Codes() []Code {
 	var out []Code
 	for _, m := range meanings {
@@ -341,10 +341,10 @@ func Codes() []Code {
 	return out
 }
 
-// Meaning returns what the code says, a clause.
+// Meaning returns the text of the code, as a clause.
 func (c Code) Meaning() string { return c.meaning().text }
 
-// IsConflict reports whether names are in each other's way.
+// IsConflict reports whether the code means that names collide.
 func (c Code) IsConflict() bool { return c.meaning().conflict }
 
 func (c Code) meaning() (m meaning) {

@@ -11,8 +11,8 @@ import (
 
 const version = "anivault plan 1"
 
-// headers are the words of the header in their order. One that repeats may come several times, or never unless it is
-// needed: a plan of nothing may have no source.
+// headers lists the lines of the header in their order. A line with repeats may occur several times. A plan without
+// units may have no source.
 var headers = []struct {
 	word            string
 	repeats, needed bool
@@ -56,7 +56,7 @@ func (p *parser) readID() {
 
 var idForm = lazyregexp.New(`^\d{8}-\d{6}-[0-9a-z]{4}$`)
 
-// IsID reports whether s is a plan's id: "20261122-020431-k3f9". It is part of file names.
+// IsID reports whether s is a plan's ID, such as "20261122-020431-k3f9". IDs are parts of file names.
 func IsID(s string) bool { return idForm().MatchString(s) }
 
 func (p *parser) readMade() {
@@ -94,7 +94,7 @@ func (s *scanner) root() Root {
 		r.Birth = s.stamp()
 	}
 	r.Path = s.name()
-	// Plans may come from another system, whose roots look otherwise.
+	// Accept the absolute paths of other systems too.
 	if p := r.Path; !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, `\\`) && (len(p) < 3 || p[1] != ':') {
 		s.problem("the path is not absolute: %s", ui.Printable(p))
 	}

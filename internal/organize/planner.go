@@ -11,33 +11,32 @@ import (
 	"github.com/anivault/anivault/internal/report"
 )
 
-// Place is a root with what planning has to know of its file system.
+// Place is a root and the properties of its file system.
 type Place struct {
 	Root
-	Given   string // the folder as it was named; "" where it was not
+	Given   string // the path as the user wrote it; "" if it was not given
 	Device  uint64
-	NameMax int // most bytes of a name, as the file system says
-	// Adrift is set where the numbers of files are made up when the file system is mounted: they are no part of a plan
-	// then.
+	NameMax int // most bytes of a name that the file system allows
+	// Adrift is set if inodes change when the file system is mounted again. Plans then leave them out.
 	Adrift bool
-	// NoReflink is set where files can't share blocks.
+	// NoReflink is set if the file system can't share blocks between files.
 	NoReflink bool
 }
 
-// Options say how a library is to be put in order.
+// Options control how a library is organized.
 type Options struct {
 	ID             string
 	Made           time.Time
 	Mode           Mode
-	OrCopy         bool // copy where the mode can't cross file systems
+	OrCopy         bool // copy if the mode can't cross file systems
 	Layout         Layout
 	MinConfidence  float64
-	Versions       bool // files of one episode or film get labels that tell them apart
-	Follow         bool // extras follow their entry
-	RenameExisting bool // files of the library get the names they would get today
+	Versions       bool // label several files of one episode or film as versions
+	Follow         bool // extras go with their series or film
+	RenameExisting bool // give the library's own files the names that they would get today
 	Notes          Notes
 	Replace        map[string]string
-	Before         func(*Item) Code // why a file that an earlier run has placed is skipped; nil: nobody asks
+	Before         func(*Item) Code // returns why a file that an earlier run placed is skipped; may be nil
 
 	Sources []Place
 	Targets []Place
@@ -45,20 +44,20 @@ type Options struct {
 	Movies  int // which target gets films
 }
 
-// Notes says which files for media servers are written.
+// Notes says which NFO files are written.
 type Notes struct {
 	Wanted    bool
-	Full      bool   // all that is known, and of episodes too; else which entry it is
-	Languages string // that are not those of the settings; see Note
+	Full      bool   // everything known, and NFOs of episodes; otherwise only the entry's IDs
+	Languages string // if they differ from the settings; see Note
 }
 
-// reservedBytes are what media servers add to a file's name: "-landscape.jpg".
+// reservedBytes is the longest suffix that media servers add to a file's name: "-landscape.jpg".
 const reservedBytes = 15
 
-// longestName is how many bytes a name has at most, whatever a file system allows: a library travels.
+// longestName is the most bytes of a name on any file system, so that a library can be copied to another one.
 const longestName = 255
 
-// longestPath is how many bytes a whole path has at most: Linux' PATH_MAX without the zero behind it.
+// longestPath is the most bytes of a path: Linux's PATH_MAX without the final zero.
 const longestPath = 4095
 
 func (o *Options) namer(target int) namer {
@@ -76,28 +75,28 @@ func (o *Options) namer(target int) namer {
 	return n
 }
 
-// Planner makes a plan of records. It is for one goroutine.
+// Planner makes a plan from records. It is not safe for concurrent use.
 type Planner struct {
 	o           Options
 	disk        Disk
 	namers      []namer // by target
-	given       facts   // what the last record said, and its names
+	given       facts   // of the last record, as given
 	cleaned     *facts
 	folders     folders
 	origins     map[string]*origin
-	byNeighbour []*video       // extras and files about a folder, which go where the videos around them go
-	owned       map[*Item]bool // files that are about a folder by their names, and belong to a video by its
-	unowned     []LeftFile     // that no video can be said to own
+	byNeighbour []*video       // extras and files about a whole folder: they go where the videos around them go
+	owned       map[*Item]bool // files that look as if they were about a folder, but belong to a video
+	unowned     []LeftFile     // sidecars without a certain video
 	reported    map[*Item]bool // files other than videos that are in a unit or listed as left
 	foreign     []lang.Text    // warnings about existing NFOs of other entries
 	videos      []*video
-	all         []*video            // videos, and what was left at once, in the order of the records
-	waitsFor    map[*video][]string // paths that other moves of the plan have to free first
+	all         []*video            // videos and skipped files, in the order of the records
+	waitsFor    map[*video][]string // paths that other moves of the plan must free first
 	conflicts   conflicts
 }
 
 type origin struct {
-	given string  // its name, with its slash
+	given string  // the folder's name with a slash
 	dir   *folder // nil with an error
 	err   error
 }
@@ -105,29 +104,29 @@ type origin struct {
 type identity struct{ device, inode uint64 }
 
 type video struct {
-	given    string // the folder as the record names it, with its slash
+	given    string // the folder as the record names it, with a slash
 	name     string // of the file
 	kind     kind
-	code     Code // why it is left; "" while it is planned
+	code     Code // why it is skipped; "" while it is planned
 	why      lang.Text
 	dir      *folder
 	item     *Item
 	source   int
 	target   int
-	stem     int  // the length of its target without what follows the stem
-	renames  bool // it is the library's own file, which gets another name
-	there    bool // it is in its folder already, under the name in to
-	inPlace  int  // files that need nothing
-	parted   int  // files that move away from other names of theirs
+	stem     int  // the length of to without its extension
+	renames  bool // a file of the library that gets another name
+	there    bool // it is already in its folder, under the name in to
+	inPlace  int  // files that are in place already
+	parted   int  // hard-linked files that move to another file system
 	entry    *entry
 	work     Work
 	facts    *facts
-	tags     *tags  // nil: nothing was read of its name
-	titles   string // of its episodes
+	tags     *tags  // nil: the name was not parsed
+	titles   string // of the episodes
 	sidecars []sidecar
-	label    string        // that tells it from another version or part
-	folder   *folderChoice // the folder it gets
-	to       string        // its target
+	label    string        // distinguishes it from another version or part
+	folder   *folderChoice // its target folder
+	to       string        // its target path
 	ops      []Op
 }
 
@@ -135,13 +134,13 @@ func (v *video) path() string { return v.given + v.name }
 
 func (v *video) base() string { return v.to[:v.stem] }
 
-// nameKey is a name in a folder of a target: two that are equal are one name to some file system.
+// nameKey is a name in a target folder. Two names with equal keys are the same name on some file system.
 type nameKey struct {
 	target       int
 	folder, name string
 }
 
-// key is that of a target of the video's folder.
+// key returns the key of a name in the video's target folder.
 func (v *video) key(to string) nameKey {
 	return nameKey{v.target, v.folder.key, FoldName(path.Base(to))}
 }
@@ -157,7 +156,7 @@ type tags struct {
 	absolute, edition, resolution, source, video, audio, group, crc string
 }
 
-// NewPlanner returns a planner without records.
+// NewPlanner returns a Planner without records.
 func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
 		o: o, disk: disk,
@@ -173,13 +172,13 @@ func NewPlanner(o Options, disk Disk) *Planner {
 	return p
 }
 
-// Plan makes the plan of all records.
+// Plan makes the plan for all records.
 func (p *Planner) Plan() *Result {
 	p.skipOutside()
 	p.skipSecondNames()
 	p.assignSidecars()
 	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool {
-		if v.kind == kindExtra { // what it is depends on the videos around it
+		if v.kind == kindExtra { // its place depends on the videos around it
 			p.byNeighbour = append(p.byNeighbour, v)
 		}
 		return v.kind == kindExtra
@@ -244,7 +243,7 @@ func (p *Planner) unlisted() []string {
 	var dirs []string
 	seen := map[string]bool{}
 	for _, v := range p.videos {
-		if v.folder == nil || v.folder.dir != nil { // nil: a name or folder is wrong, and it is skipped
+		if v.folder == nil || v.folder.dir != nil { // nil: the video is about to be skipped
 			continue
 		}
 		dir := join(p.o.Targets[v.target].Path, v.folder.path)

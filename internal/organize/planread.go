@@ -10,12 +10,12 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// PlanError is a plan's text that can't be carried out: what is wrong with it, in the order of its lines.
+// PlanError lists everything that is wrong with a plan's text, in the order of its lines.
 type PlanError struct {
 	Problems []Problem
 }
 
-// Problem is what is wrong with a line.
+// Problem is an error in one line.
 type Problem struct {
 	Line int // from 1
 	Text lang.Text
@@ -23,7 +23,7 @@ type Problem struct {
 
 func (e *PlanError) Error() string { return e.Text().String() }
 
-// Text names the first problem.
+// Text returns the first problem and the number of others.
 func (e *PlanError) Text() lang.Text {
 	text := lang.Textf("the plan can't be read: line %d: %s", e.Problems[0].Line, e.Problems[0].Text)
 	if more := len(e.Problems) - 1; more > 0 {
@@ -32,19 +32,18 @@ func (e *PlanError) Text() lang.Text {
 	return text
 }
 
-// Parse reads a plan's text and checks all of it: its headers, each line, that no source and no target stands there
-// twice, and that every target is a name that CleanName leaves as it is and not too long (below a folder of the header:
-// that the rest is). The error is a *PlanError.
+// Parse parses a plan's text and checks it: the header, each line, that no source or target occurs twice, and that
+// CleanName would not change any target. (Names of folders in the header are exempt.) The error is a *PlanError.
 func Parse(text string) (*Plan, error) { return parse(text, false) }
 
-// Check reports what Parse would refuse, in two thirds of the memory.
+// Check returns the error of Parse, in two thirds of the memory.
 func Check(text string) error {
 	_, err := parse(text, true)
 	return err
 }
 
 func parse(text string, checkOnly bool) (*Plan, error) {
-	files := strings.Count(text, "\n") / 2 // maps that grow with a big plan take half as long again
+	files := strings.Count(text, "\n") / 2 // preallocated, because growing maps take 50% longer for a big plan
 	p := parser{
 		plan: &Plan{}, sources: make(map[string]int, files), targets: make(map[string]claim, files),
 		folders: map[Folder]bool{}, checkOnly: checkOnly,
@@ -59,22 +58,22 @@ func parse(text string, checkOnly bool) (*Plan, error) {
 type parser struct {
 	scanner
 	plan      *Plan
-	header    int   // the next row of headers
-	in        *Unit // what "in" said last: source, target and folder of the units that follow
-	begun     bool  // a unit has begun since
-	open      *Op   // the operation that waits for its "to"
+	header    int   // index in headers of the next allowed row
+	in        *Unit // the last "in" line: source, target and folder of the units after it
+	begun     bool  // a unit has begun since the last "in" line
+	open      *Op   // the operation that still needs its "to" line
 	unknown   bool  // the last line began with an unknown word, so its "to" is skipped
 	ended     bool
-	checkOnly bool             // only the last unit is kept
+	checkOnly bool             // keep only the last unit
 	sources   map[string]int   // path -> the line that names it
-	targets   map[string]claim // by folded path: every target, and each folder above one
-	into      Folder           // of the last target, with its slash: the files of a folder follow each other
-	above     string           // the same, folded, with the root
-	folders   map[Folder]bool  // those of the header
+	targets   map[string]claim // by folded path: every target and its parent folders
+	into      Folder           // the folder of the last target, with a slash: most targets share it with the next
+	above     string           // its folded path, with the root
+	folders   map[Folder]bool  // the folders of the header
 }
 
 type claim struct {
-	line   int // 0: a folder above a target root
+	line   int // 0: a root, or a folder above one
 	folder bool
 }
 
@@ -91,7 +90,7 @@ func (p *parser) read(text string) {
 		}
 		p.readLine()
 		if p.line == 1 && len(p.problems) > 0 {
-			return // not a plan: nothing else of it means anything
+			return // not a plan: skip the rest
 		}
 	}
 	if !p.ended {
@@ -221,8 +220,8 @@ func (p *parser) readSource(verb Verb) {
 	p.begin(op)
 }
 
-// readNFO reads what a file for media servers is about. After a video it belongs to it; after "in" it is a unit of its
-// own, of a video that is where it belongs.
+// readNFO reads a line "nfo". After a video it belongs to that video's unit; after "in" it is a unit of its own, for a
+// video that is in place.
 func (p *parser) readNFO() {
 	if p.in == nil {
 		p.problem(noUnit)
@@ -379,7 +378,7 @@ func (p *parser) claimFolders(dir string, line int) {
 	for ; ; dir = path.Dir(dir) {
 		first, taken := p.targets[dir]
 		if taken && first.folder {
-			return // and so are those above it
+			return // so are its parents
 		}
 		if taken {
 			p.problem("the target lies below that of line %d, which is a file: give one of them another name", first.line)

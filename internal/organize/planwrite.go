@@ -9,7 +9,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Write writes the plan's text. Equal plans have equal texts.
+// Write writes the plan as text. Equal plans give equal text.
 func (p *Plan) Write(w io.Writer) error {
 	out := textWriter{Writer: bufio.NewWriter(w)}
 	out.line(version)
@@ -29,7 +29,7 @@ func (p *Plan) Write(w io.Writer) error {
 	var in *Unit
 	for i := range p.Units {
 		u := &p.Units[i]
-		alone := u.Ops[0].Verb == NFO // without "in" it would belong to the unit before it
+		alone := u.Ops[0].Verb == NFO // without "in" it would belong to the previous unit
 		if in == nil || alone || in.Source != u.Source || in.Target != u.Target || in.Dir != u.Dir {
 			out.line()
 			out.line("in", strconv.Itoa(u.Source+1), strconv.Itoa(u.Target+1), Quote(u.Dir))
@@ -48,7 +48,7 @@ func (p *Plan) Write(w io.Writer) error {
 	return out.Flush()
 }
 
-// textWriter writes lines of words. Errors stay in the bufio.Writer until Flush.
+// textWriter writes lines of words. The bufio.Writer keeps errors until Flush.
 type textWriter struct {
 	*bufio.Writer
 	scratch []byte
@@ -109,10 +109,10 @@ func (w *textWriter) left(l LeftFile) {
 	w.line(words...)
 }
 
-// String returns the entry as "tv/209867".
+// String formats the entry as "tv/209867".
 func (e Entry) String() string { return e.Kind + "/" + strconv.Itoa(e.ID) }
 
-// String returns the work as people read it: "99% tv/209867 S01E01".
+// String formats the work for people: "99% tv/209867 S01E01".
 func (w Work) String() string {
 	s := w.Entry.String()
 	if w.Confidence > 0 {
@@ -124,7 +124,7 @@ func (w Work) String() string {
 	return s
 }
 
-// numbered returns "S01E01E02".
+// numbered formats episodes as "S01E01E02".
 func numbered(season int, episodes []int) string {
 	s := fmt.Sprintf("S%02d", season)
 	for _, e := range episodes {
@@ -133,7 +133,7 @@ func numbered(season int, episodes []int) string {
 	return s
 }
 
-// String returns the note as a plan has it: "tv/209867", "movie/129 full", "tv/209867 S01E01 in ko-KR".
+// String formats the note as in a plan: "tv/209867", "movie/129 full", "tv/209867 S01E01 in ko-KR".
 func (n *Note) String() string {
 	s := n.Entry.String()
 	if len(n.Episodes) > 0 {
@@ -154,7 +154,7 @@ func inode(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// String returns the root as plans have it: "ext4 262145 1700000101.5 /srv/library".
+// String formats the root as in a plan: "ext4 262145 1700000101.5 /srv/library".
 func (r Root) String() string {
 	born := "-"
 	if r.Birth != (Stamp{}) {

@@ -12,10 +12,10 @@ import (
 	"github.com/anivault/anivault/internal/report"
 )
 
-// From says which roots the records' files lie below, where Options could not.
+// From sets the source roots, if Options did not know them.
 func (p *Planner) From(sources []Place) { p.o.Sources = sources }
 
-// Add takes a record. What it refers to is copied: remembered records share memory with the next ones.
+// Add adds a record. It copies what it keeps, because the caller reuses the record's memory.
 func (p *Planner) Add(r *report.Record) {
 	v := &video{}
 	v.given, v.name = path.Split(r.Path)
@@ -41,12 +41,12 @@ func (p *Planner) read(v *video, r *report.Record) {
 	if r.Kind == "tv" {
 		v.target = p.o.TV
 	}
-	n := &p.namers[0] // what is replaced is the same in all of them
+	n := &p.namers[0] // replacements are the same for all targets
 	of := facts{title: r.Title, original: r.OriginalTitle, year: r.Year}
 	if r.IDs != nil {
 		of.ids = *r.IDs
 	}
-	if of != p.given { // the records of one work follow each other
+	if of != p.given { // records of one work come one after another
 		p.given, p.cleaned = of, n.cleanFacts(of)
 	}
 	v.facts = p.cleaned
@@ -70,7 +70,7 @@ func (p *Planner) read(v *video, r *report.Record) {
 
 func (n *namer) cleanFacts(f facts) *facts {
 	f.title, f.original, f.ids.IMDB = n.text(f.title), n.text(f.original), n.text(f.ids.IMDB)
-	if year := " (" + number(f.year) + ")"; f.year > 0 { // TMDB has it in some titles, and templates add it
+	if year := " (" + number(f.year) + ")"; f.year > 0 { // some TMDB titles end with the year, which templates add too
 		f.title, f.original = strings.TrimSuffix(f.title, year), strings.TrimSuffix(f.original, year)
 	}
 	return &f
@@ -174,7 +174,7 @@ func (p *Planner) locate(v *video) {
 		if p.o.Before != nil {
 			v.code = p.o.Before(v.item)
 		}
-		v.given, v.name = at.given, v.item.Name // so that the record's own can be freed
+		v.given, v.name = at.given, v.item.Name // lets the record's memory be freed
 	}
 }
 
@@ -217,7 +217,7 @@ func (o *Options) sourceOf(dir string) int {
 	return best
 }
 
-// IsBelow reports whether a path is a folder or lies in it.
+// IsBelow reports whether a path is the folder or is inside it.
 func IsBelow(name, folder string) bool {
 	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(folder, "/"))
 	return ok && (rest == "" || rest[0] == '/')

@@ -11,19 +11,19 @@ import (
 	"github.com/anivault/anivault/internal/library"
 )
 
-// Result is a plan and what it leaves.
+// Result is a plan and what it skips.
 type Result struct {
 	Plan
-	InPlace int            // files that are where they belong already
-	ByTitle []string       // existing folders that have a show's title and neither year nor id
+	InPlace int            // files that are already where they belong
+	ByTitle []string       // existing folders with a show's title but no year or ID
 	Foreign []lang.Text    // warnings about existing NFOs of other entries
-	Unowned map[string]int // files other than videos that are in no unit, by extension
-	Parted  []string       // files with several names that move to another file system, where they have one
+	Unowned map[string]int // files other than videos that are in no unit, counted by extension
+	Parted  []string       // hard-linked files that move to another file system
 }
 
-// Warnings tells what a person should know before the plan is carried out.
+// Warnings returns what the user should know before carrying out the plan.
 func (r *Result) Warnings() []lang.Text {
-	const most = 240 // UTF-16 units below the root; Windows' limit of 260 with room for a share's name
+	const most = 240 // UTF-16 units below the root: Windows's limit of 260 minus room for a share's name
 	long, first := 0, ""
 	for i := range r.Units {
 		for k := range r.Units[i].Ops {

@@ -14,7 +14,7 @@ import (
 
 type scanner struct {
 	line     int
-	rest     string // of the line
+	rest     string // the unread rest of the line
 	problems []Problem
 }
 
@@ -96,10 +96,10 @@ func (s *scanner) stamp() Stamp {
 	return t
 }
 
-// String returns the seconds with as many places as they need: "1763661791.5".
+// String formats the seconds with as many decimals as needed: "1763661791.5".
 func (s Stamp) String() string { return string(s.Append(nil)) }
 
-// Append writes what String returns behind what is there.
+// Append appends the text of String to b.
 func (s Stamp) Append(b []byte) []byte {
 	sec, nsec := s.Sec, int64(s.Nsec)
 	if sec < 0 && nsec > 0 { // -1.5 is second -2 and half a second
@@ -150,8 +150,8 @@ func ParseStamp(word string) (Stamp, error) {
 	return s, nil
 }
 
-// Quote returns a name as it stands at the end of a line of a plan: as it is, or in double quotes with \n, \xNN, \" and
-// \\ where it would not come back from a line or would not show as it is.
+// Quote returns a name as plans write it at the end of a line: unchanged, or in double quotes with the escapes \n,
+// \xNN, \" and \\ if it would be ambiguous or not display correctly.
 func Quote(name string) string {
 	if !needsQuotes(name) {
 		return name
@@ -191,7 +191,7 @@ func needsQuotes(s string) bool {
 	return false
 }
 
-// Unquote is the inverse of Quote. It refuses what Quote would not have left unquoted.
+// Unquote is the inverse of Quote. It rejects an unquoted name that Quote would have quoted.
 func Unquote(text string) (string, error) {
 	if !strings.HasPrefix(text, `"`) {
 		switch {

@@ -17,10 +17,10 @@ import (
 type sidecar struct {
 	dir   *folder
 	index int    // in dir
-	below string // dir's path relative to the video's folder; "" for that folder itself
-	rest  string // what its name has behind the video's stem
-	title string // what tells it from another of the same rest
-	code  Code   // why it alone is left
+	below string // dir relative to the video's folder; "" for that folder itself
+	rest  string // what follows the video's stem in the name
+	title string // distinguishes it from another sidecar with the same rest
+	code  Code   // why only this sidecar is skipped
 	why   lang.Text
 }
 
@@ -37,8 +37,8 @@ type owner struct {
 	p      *Planner
 	dir    *folder
 	all    *library.Videos
-	videos []*video // by number; nil for one that is not planned
-	at     []int    // by index in dir: the video's number; -1: it is none
+	videos []*video // by number; nil: not planned
+	at     []int    // by index in dir: the video's number; -1: not a video
 }
 
 func (p *Planner) assignSidecars() {
@@ -75,7 +75,7 @@ func newOwner(p *Planner, dir *folder) *owner {
 	}
 	for i := range dir.items {
 		item := &dir.items[i]
-		v := planned[item] // a record may name a file that its name does not make a video
+		v := planned[item] // a record may name a file without a video's extension
 		o.at[i] = -1
 		if v != nil || item.Type != TypeDir && library.IsVideo(item.Name) {
 			o.at[i] = len(names)
@@ -129,7 +129,7 @@ func isTrack(item *Item) bool {
 	return item.Type == TypeRegular && (role == RoleSubtitle || role == RoleAudio)
 }
 
-// byLanguage returns the sidecar that keeps of its name only the language and flags; without these all of it.
+// byLanguage returns a sidecar with only the language and flags of its name, or the whole name if it has none.
 func byLanguage(dir *folder, index int, below string) sidecar {
 	name := dir.items[index].Name
 	left, rest := languageSuffix(library.Stem(name))
@@ -203,8 +203,7 @@ func (v *video) labelSidecars() {
 
 func restKey(rest string) string { return FoldName(cleanText("x" + rest)) }
 
-// differences returns what distinguishes each text from the others: without the words that all of them begin and end
-// with. It is empty where nothing differs.
+// differences returns the words that distinguish each text, without the words that all texts begin or end with.
 func differences(texts []string) []string {
 	words := make([][]string, len(texts))
 	for i, text := range texts {
@@ -248,8 +247,8 @@ func extension(name string) string {
 	return ""
 }
 
-// languages are the words by which names of subtitles say their language: ISO 639 codes of two and three letters, names
-// in English and in the language itself. The first of a row is what servers read.
+// languages maps the words for languages in subtitle names to the code that servers read. Each row of languages.txt
+// starts with the code; ISO 639 codes and names in English and the language itself follow.
 //
 //go:embed languages.txt
 var languagesText string
@@ -269,8 +268,8 @@ func rows(list ...string) map[string]string {
 	return m
 }
 
-// languageSuffix reads the language and flags that stand at the end of a stem: "2_English (SDH)" is ".en.sdh", and "2"
-// is left. The rest is "" where none stands there.
+// languageSuffix splits the language and flags off the end of a stem: "2_English (SDH)" gives "2" and ".en.sdh". rest
+// is "" if there are none.
 func languageSuffix(stem string) (left, rest string) {
 	var language string
 	var said []string

@@ -7,7 +7,8 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// Template is the form of a path: fields in braces, and pieces in angle brackets that go when a field in them is empty.
+// Template is the pattern of a path: fields in braces, and optional pieces in angle brackets. A piece is left out if
+// one of its fields is empty.
 type Template struct {
 	text  string
 	nodes []node
@@ -16,8 +17,8 @@ type Template struct {
 type node struct {
 	text     string
 	field    field
-	width    int    // digits that a number has at least
-	optional []node // not nil: a piece in angle brackets
+	width    int    // the minimum number of digits
+	optional []node // not nil: an optional piece
 }
 
 type field uint8
@@ -47,7 +48,7 @@ const (
 	fieldVersion
 	fieldCRC
 	fieldName
-	fields // how many there are
+	fields // the number of fields
 )
 
 var fieldTable = [fields]struct {
@@ -80,7 +81,7 @@ var fieldTable = [fields]struct {
 	fieldName:          {"name", false, "the source's name without its extension"},
 }
 
-// FieldNames returns the names of a template's fields with what each holds.
+// FieldNames returns the names and descriptions of a template's fields.
 func FieldNames() (names, docs []string) {
 	for _, f := range fieldTable[1:] {
 		names, docs = append(names, f.name), append(docs, f.doc)
@@ -88,22 +89,22 @@ func FieldNames() (names, docs []string) {
 	return names, docs
 }
 
-// TemplateError is a template that can't be read.
+// TemplateError is a syntax error in a template.
 type TemplateError struct {
 	Template string
 	At       int       // in characters, from 1
 	Problem  lang.Text // a clause
-	Field    string    // the unknown field, "" where that is not the problem
+	Field    string    // the unknown field; "" for other problems
 }
 
 func (e *TemplateError) Error() string { return e.Text().String() }
 
-// Text says what is wrong, and where.
+// Text says what is wrong and where.
 func (e *TemplateError) Text() lang.Text {
 	return lang.Textf("template %q: %s at character %d", e.Template, e.Problem, e.At)
 }
 
-// ParseTemplate reads a template. The error is a *TemplateError.
+// ParseTemplate parses a template. The error is a *TemplateError.
 func ParseTemplate(text string) (Template, error) {
 	p := templateParser{text: text}
 	nodes, err := p.sequence(false)
@@ -221,7 +222,7 @@ func has(nodes []node, f field) bool {
 	return false
 }
 
-// values are what fields hold: names already (CleanName), numbers without padding. "" is an empty field.
+// values holds the text of each field: clean names and unpadded numbers. "" is an empty field.
 type values [fields]string
 
 func (t Template) render(v *values) string { return string(render(nil, t.nodes, v)) }
@@ -251,7 +252,7 @@ func complete(nodes []node, v *values) bool {
 	return true
 }
 
-// pad appends a number of at least width digits. Each number of "1-E2" is padded.
+// pad pads each number in s, as in "1-E2", to at least width digits.
 func pad(b []byte, s string, width int) []byte {
 	for s != "" && width > 0 {
 		digits := 0

@@ -1,5 +1,4 @@
-// Package disk answers what planning asks of the file system: what there is in a folder, and what a root is known by.
-// It changes nothing.
+// Package disk reads folders and roots for planning. It changes nothing.
 package disk
 
 import (
@@ -21,16 +20,16 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Disk is the file system of this machine. The zero value is ready, and for several goroutines.
+// Disk is the file system of this machine. The zero value is ready to use, and safe for concurrent use.
 type Disk struct {
 	mu    sync.Mutex
-	seen  map[string][]library.Entry // by real path: what a walk has just read, until it is asked for; nil from then on
-	ahead map[string]listing         // by path: folders that are listed before anybody asks
+	seen  map[string][]library.Entry // by real path: the result of a walk; nil once List has used it
+	ahead map[string]listing         // by path: folders that are being listed in advance
 }
 
 type listing func() ([]organize.Item, error)
 
-// Ahead lists folders on other cores, for List. A folder that is needed before its turn is listed at once.
+// Ahead lists folders in parallel, for later calls of List.
 func (d *Disk) Ahead(dirs []string) {
 	ahead, queue := make(map[string]listing, len(dirs)), make(chan listing, len(dirs))
 	for _, dir := range dirs {
@@ -52,7 +51,7 @@ func (d *Disk) Ahead(dirs []string) {
 	}
 }
 
-// Seen keeps what a walk has read of a folder, so that List need not ask again.
+// Seen remembers the entries that a walk has read, so that List need not read them again.
 func (d *Disk) Seen(real string, entries []library.Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,14 +71,14 @@ func (d *Disk) take(dir string) []library.Entry {
 	return entries
 }
 
-// Walked returns the real paths of the folders that a walk has read, in byte order.
+// Walked returns the real paths of the folders passed to Seen, in byte order.
 func (d *Disk) Walked() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Sorted(maps.Keys(d.seen))
 }
 
-// Real returns the folder's path with links resolved, with slashes.
+// Real returns the absolute path of a folder with symbolic links resolved, with slashes.
 func (*Disk) Real(dir string) (string, error) {
 	abs, err := filepath.Abs(filepath.FromSlash(dir))
 	if err != nil {
@@ -94,7 +93,7 @@ func (*Disk) Real(dir string) (string, error) {
 func (d *Disk) List(dir string) ([]organize.Item, error) {
 	d.mu.Lock()
 	list := d.ahead[dir]
-	delete(d.ahead, dir) // who asks again wants to know what is there then
+	delete(d.ahead, dir) // a second call reads the folder again
 	d.mu.Unlock()
 	if list == nil {
 		return d.list(dir)
@@ -128,19 +127,19 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 			now, err := in.Lstat(e.Name)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				continue // it went away meanwhile
+				continue // it was removed meanwhile
 			case err != nil:
 				return nil, err
 			}
 			info = &now
 		}
 		item := organize.Item{
-			Name: strings.Clone(e.Name), // it may be the end of a path, which is not needed any more
+			Name: strings.Clone(e.Name), // releases the full path that it may be part of
 			Type: organize.TypeOf(info.Type), Size: info.Size, MTime: organize.StampOf(info.MTime),
 			Device: info.Device, Inode: info.Inode, Links: info.Links,
 		}
 		if item.Type == organize.TypeLink {
-			item.Leads, _ = os.Readlink(filepath.Join(dir, e.Name)) // one that is gone leads nowhere
+			item.Leads, _ = os.Readlink(filepath.Join(dir, e.Name)) // a link that is gone has no text
 		}
 		items = append(items, item)
 	}
@@ -149,7 +148,7 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 
 const end = 64 << 10
 
-// Ends returns the first and the last 64 KiB of a regular file, all of a smaller one.
+// Ends returns the first and the last 64 KiB of a regular file, or all of a smaller one.
 func (*Disk) Ends(file string) ([]byte, error) {
 	in, err := lockfile.Open(filepath.FromSlash(file), os.O_RDONLY, 0)
 	if err != nil {
@@ -171,7 +170,7 @@ func (*Disk) Ends(file string) ([]byte, error) {
 	return out, err
 }
 
-// Root returns what planning knows of a folder that is a root. Its path has links resolved.
+// Root describes a root folder. Its path has symbolic links resolved.
 func Root(dir string) (organize.Place, error) {
 	path, err := new(Disk).Real(dir)
 	if err != nil {
@@ -188,7 +187,7 @@ func Root(dir string) (organize.Place, error) {
 	place := organize.Place{
 		Root:   organize.Root{Type: holds.Type, Inode: info.Inode, Path: path},
 		Device: info.Device, NameMax: holds.NameMax,
-		Adrift: holds.Type == "vfat" || holds.Type == "exfat", // they make the numbers up when they are mounted
+		Adrift: holds.Type == "vfat" || holds.Type == "exfat", // they assign inodes when they are mounted
 	}
 	if place.Adrift {
 		place.Inode = 0
