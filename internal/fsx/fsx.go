@@ -1,6 +1,5 @@
-// Package fsx asks the system about folders and what they hold: what [Dir] and [Stat] return costs one system call a
-// file, and says what package os leaves out, such as a file's birth and the type of its file system. It changes
-// nothing.
+// Package fsx reads folders and file information with few system calls. It returns details that package os leaves out,
+// such as a file's birth time and the type of its file system. It changes nothing.
 package fsx
 
 import (
@@ -8,17 +7,17 @@ import (
 	"time"
 )
 
-// Info is what the system says of a file or folder. Elsewhere than on Linux only Type, Size and MTime are known.
+// Info describes a file or folder. On systems other than Linux only Type, Size and MTime are set.
 type Info struct {
-	Type                  fs.FileMode // 0 of a regular file, ModeDir, ModeSymlink, or ModeIrregular of all else
+	Type                  fs.FileMode // 0 for a regular file, ModeDir, ModeSymlink, or ModeIrregular for anything else
 	Size                  int64       // bytes
-	MTime, Changed, Birth time.Time   // Birth is zero where the file system keeps none
-	Device, Inode, Links  uint64      // Links is how many names a file has
-	Mode, UID, GID        uint32      // Mode has the twelve bits that chmod(2) sets
+	MTime, Changed, Birth time.Time   // Birth is zero if the file system doesn't record it
+	Device, Inode, Links  uint64      // Links is the number of hard links
+	Mode, UID, GID        uint32      // Mode has the twelve bits of chmod(2)
 }
 
-// FileSystem is what holds a folder.
+// FileSystem describes the file system of a folder.
 type FileSystem struct {
-	Type    string // as "ext4"; a number where it has no name here, "-" where it can't be known
+	Type    string // such as "ext4"; a number for an unlisted type, "-" if unknown
 	NameMax int    // most bytes of a name
 }

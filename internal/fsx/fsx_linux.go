@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Again calls what a signal may interrupt until none does.
+// Again repeats a system call while a signal interrupts it.
 func Again(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, unix.EINTR) {
@@ -22,7 +22,7 @@ func Again(call func() error) error {
 	}
 }
 
-// OpenAt opens a folder by its name within an open one, or with unix.AT_FDCWD by its path.
+// OpenAt opens a folder by its name in an open folder, or by path if at is unix.AT_FDCWD.
 func OpenAt(at int, name string, flags int) (fd int, err error) {
 	err = Again(func() error {
 		fd, err = unix.Openat(at, name, flags|unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -34,8 +34,8 @@ func OpenAt(at int, name string, flags int) (fd int, err error) {
 	return fd, nil
 }
 
-// Statx asks about a name within an open folder; flags are those of statx(2). Kernels before 4.11, and sandboxes that
-// refuse the call, know no birth.
+// Statx describes a name in an open folder; flags are those of statx(2). Kernels before 4.11, and sandboxes that refuse
+// statx, give no birth time.
 func Statx(at int, name string, flags int) (Info, error) {
 	var s unix.Statx_t
 	err := Again(func() error {
@@ -82,17 +82,17 @@ func typeOf(mode uint32) fs.FileMode {
 	return fs.ModeIrregular
 }
 
-// Stat returns what lies at a path, links followed.
+// Stat describes the file at a path. It follows symbolic links.
 func Stat(path string) (Info, error) { return Statx(unix.AT_FDCWD, path, 0) }
 
-// Dir reads one folder at a time; after Close it can open another. The zero value is ready. It is not safe for
-// concurrent use. Package os would make four times as many system calls and keep an entry for each name.
+// Dir reads one folder at a time; after Close it can open another one. The zero value is ready to use. It is not safe
+// for concurrent use. Package os would make four times as many system calls and keep an entry for each name.
 type Dir struct {
 	fd   int
 	open bool
 }
 
-// Open opens a folder. It must be closed.
+// Open opens a folder. The caller must close it.
 func (d *Dir) Open(path string) error {
 	fd, err := OpenAt(unix.AT_FDCWD, path, 0)
 	d.fd, d.open = fd, err == nil
@@ -107,16 +107,16 @@ func (d *Dir) Close() {
 	d.open = false
 }
 
-// Lstat asks about a name in the folder, links not followed, so that the system need not find the folder again.
+// Lstat describes a name in the folder. It does not follow symbolic links.
 func (d *Dir) Lstat(name string) (Info, error) { return Statx(d.fd, name, unix.AT_SYMLINK_NOFOLLOW) }
 
-// Each yields the names in the folder with their types, in no order, until an error. The names are the caller's only
-// until yield returns.
+// Each calls yield with each name in the folder and its type, in no order, and stops at an error. The name is valid
+// only until yield returns.
 func (d *Dir) Each(yield func(name []byte, kind fs.FileMode)) error { return Each(d.fd, yield) }
 
 var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// Each is Dir.Each for a folder's open descriptor. It goes on where the last read stopped.
+// Each is like Dir.Each for a folder's descriptor. It continues at the descriptor's position.
 func Each(fd int, yield func(name []byte, kind fs.FileMode)) error {
 	buf := buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buf)
@@ -136,7 +136,7 @@ func Each(fd int, yield func(name []byte, kind fs.FileMode)) error {
 	}
 }
 
-// entries yields the entries of a buffer that the system has filled, as getdents64(2) lays them out.
+// entries calls yield for the entries in a buffer of getdents64(2).
 func entries(fd int, b []byte, yield func(name []byte, kind fs.FileMode)) {
 	const size, kind, start = 16, 18, 19
 	for len(b) > start {
@@ -158,7 +158,7 @@ func entries(fd int, b []byte, yield func(name []byte, kind fs.FileMode)) {
 			of = fs.ModeDir
 		case unix.DT_LNK:
 			of = fs.ModeSymlink
-		case unix.DT_UNKNOWN: // some file systems don't say it here
+		case unix.DT_UNKNOWN: // some file systems don't report types here
 			info, err := Statx(fd, string(name), unix.AT_SYMLINK_NOFOLLOW)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
@@ -171,7 +171,7 @@ func entries(fd int, b []byte, yield func(name []byte, kind fs.FileMode)) {
 	}
 }
 
-// FileSystemOf returns what holds a folder.
+// FileSystemOf describes the file system of a folder.
 func FileSystemOf(path string) (FileSystem, error) {
 	var s unix.Statfs_t
 	if err := Again(func() error { return unix.Statfs(path, &s) }); err != nil {
@@ -187,7 +187,7 @@ func FileSystemOf(path string) (FileSystem, error) {
 	return FileSystem{Type: kind, NameMax: int(s.Namelen)}, nil
 }
 
-// types names file systems by their magic numbers, as statfs(2) has them. ext2 and ext3 share ext4's.
+// types maps the magic numbers of statfs(2) to names. ext2 and ext3 have the same number as ext4.
 var types = map[int64]string{
 	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs",
 	unix.TMPFS_MAGIC: "tmpfs", unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.NFS_SUPER_MAGIC: "nfs",
@@ -197,16 +197,16 @@ var types = map[int64]string{
 	0x5346544e: "ntfs", 0x7366746e: "ntfs3", 0xca451a4e: "bcachefs", 0xc36400: "ceph",
 }
 
-// CantReflink reports whether the file system of a folder is known not to share blocks between files. That is tried out
-// with files that have no name: nothing of the folder changes.
+// CantReflink reports whether the file system of a folder is known not to share blocks between files. It tries with
+// unnamed files, so the folder does not change.
 func CantReflink(dir string) bool {
 	var fds [2]int
 	for i := range fds {
 		fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 		if err != nil {
-			return false // that is seen when it is needed
+			return false // unknown
 		}
-		defer func() { _ = unix.Close(fd) }() // nothing of it stays
+		defer func() { _ = unix.Close(fd) }() // the file has no name, so it disappears
 		fds[i] = fd
 	}
 	if _, err := unix.Write(fds[0], make([]byte, 4096)); err != nil {

@@ -19,13 +19,13 @@ func infoOf(info fs.FileInfo, err error) (Info, error) {
 	return i, nil
 }
 
-// Stat returns what lies at a path, links followed.
+// Stat describes the file at a path. It follows symbolic links.
 func Stat(path string) (Info, error) { return infoOf(os.Stat(path)) }
 
-// Dir is a folder that can be opened, read and closed, and then the next one. The zero value is ready.
+// Dir reads one folder at a time; after Close it can open another one. The zero value is ready to use.
 type Dir struct{ dir *os.File }
 
-// Open opens a folder. It must be closed.
+// Open opens a folder. The caller must close it.
 func (d *Dir) Open(path string) (err error) {
 	d.dir, err = os.Open(path)
 	return err
@@ -33,16 +33,16 @@ func (d *Dir) Open(path string) (err error) {
 
 // Close closes the folder, if it is open.
 func (d *Dir) Close() {
-	d.dir.Close() // of a nil file it is an error and no harm
+	d.dir.Close() // closing a nil file does no harm
 	d.dir = nil
 }
 
-// Lstat asks about a name in the folder, links not followed.
+// Lstat describes a name in the folder. It does not follow symbolic links.
 func (d *Dir) Lstat(name string) (Info, error) {
 	return infoOf(os.Lstat(filepath.Join(d.dir.Name(), name)))
 }
 
-// Each yields the names in the folder with their types, in no order, until an error.
+// Each calls yield with each name in the folder and its type, in no order, and stops at an error.
 func (d *Dir) Each(yield func(name []byte, kind fs.FileMode)) error {
 	entries, err := d.dir.ReadDir(-1)
 	for _, e := range entries {
@@ -51,7 +51,7 @@ func (d *Dir) Each(yield func(name []byte, kind fs.FileMode)) error {
 	return err
 }
 
-// FileSystemOf returns what holds a folder; it is not known here.
+// FileSystemOf describes the file system of a folder. Its type is unknown on this system.
 func FileSystemOf(string) (FileSystem, error) { return FileSystem{Type: "-", NameMax: 255}, nil }
 
 // CantReflink reports whether the file system of a folder is known not to share blocks between files.
