@@ -1,5 +1,5 @@
-// Package nfo writes the small XML files in which media servers look for what a folder or a video is. It is pure:
-// values in, bytes out, and the same bytes for the same values.
+// Package nfo writes NFO files: small XML files that tell media servers what a folder or a video is. It does no I/O,
+// and equal values give equal bytes.
 package nfo
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
-// Entry is what is known of a series or film of TMDB's. Empty fields are left out.
+// Entry is a series or film of TMDB. Empty fields are left out of the file.
 type Entry struct {
 	Kind          string // "tv" or "movie"
-	ID            int    // TMDB's
+	ID            int    // on TMDB
 	Title         string
 	OriginalTitle string
 	Year          int
@@ -29,15 +29,15 @@ type Entry struct {
 	Genres    []string
 	Studios   []string
 	Status    string // of a series
-	Poster    string // the path of an image at TMDB
-	Fanart    string // the same
+	Poster    string // path of the image on TMDB
+	Fanart    string // path of the image on TMDB
 
-	Episodes []Episode // of a series, all that are known
+	Episodes []Episode // of a series
 }
 
-// Episode is what is known of an episode.
+// Episode is an episode of a series.
 type Episode struct {
-	ID      int // TMDB's, of the episode
+	ID      int // the episode's ID on TMDB
 	Season  int
 	Number  int
 	Title   string
@@ -92,13 +92,13 @@ type fanart struct {
 	Thumbs []thumb `xml:"thumb"`
 }
 
-// IDs returns the file that says which entry a folder or film is, and no more. Behind it stands the address of TMDB's
-// page: Kodi then asks its own scraper for the rest.
+// IDs returns an NFO with only the IDs of an entry. The address of its TMDB page follows the XML, which makes Kodi get
+// the rest with its own scraper.
 func IDs(e *Entry) []byte {
 	return append(write(e.named()), page+e.Kind+"/"+strconv.Itoa(e.ID)+"\n"...)
 }
 
-// Full returns the file that says all that is known of an entry. Kodi asks nobody then.
+// Full returns an NFO with everything known about an entry. With it, Kodi asks no scraper.
 func Full(e *Entry) []byte {
 	w := e.named()
 	w.Plot, w.Premiered, w.Runtime, w.Status = e.Plot, e.Premiered, e.Runtime, e.Status
@@ -112,8 +112,8 @@ func Full(e *Entry) []byte {
 	return write(w)
 }
 
-// Episodes returns the file of a video that holds these episodes of a season, one element each; nil where one of them
-// is not known.
+// Episodes returns the NFO of a video that holds these episodes of a season, one XML element per episode. It returns
+// nil if an episode is unknown.
 func Episodes(e *Entry, season int, numbers []int) []byte {
 	var all []any
 	for _, number := range numbers {
@@ -171,7 +171,7 @@ func digits(id int) string {
 	return strconv.Itoa(id)
 }
 
-// write returns elements as the text of a file. What XML can't hold is replaced, so it never fails.
+// write encodes elements as XML. It never fails, because xml replaces invalid characters.
 func write(elements ...any) []byte {
 	var b bytes.Buffer
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n")
@@ -183,7 +183,7 @@ func write(elements ...any) []byte {
 	return b.Bytes()
 }
 
-// Root returns the name of an XML text's root element, "" where it is none.
+// Root returns the name of an XML text's root element, or "" if there is none.
 func Root(text []byte) string {
 	s := strings.TrimPrefix(string(text), "\ufeff")
 	for {
@@ -213,15 +213,16 @@ func Root(text []byte) string {
 	}
 }
 
-// forms are how an NFO names its TMDB id, the surest first: an element of today, that of older servers, an address.
+// forms match the TMDB ID in an NFO, the most reliable first: the current element, the one of older servers, an
+// address.
 var forms = []func() *regexp.Regexp{
 	lazyregexp.New(`(?i)<uniqueid\s[^>]*type=["']tmdb["'][^>]*>\s*(\d{1,9})\s*<`),
 	lazyregexp.New(`(?i)<tmdbid>\s*(\d{1,9})\s*<`),
 	lazyregexp.New(`(?i)themoviedb\.org/(?:tv|movie)/(\d{1,9})`),
 }
 
-// IsAbout reports whether an NFO by anybody is about an entry, and returns the TMDB id that it names, 0 for none. The
-// NFO of an episode names the episode's id, which says nothing about the series.
+// IsAbout reports whether any program's NFO is about the entry, and returns the TMDB ID in it, or 0. An episode's NFO
+// has the episode's ID, so IsAbout accepts it for every series.
 func IsAbout(text []byte, kind string, id int) (about bool, named int) {
 	root := Root(text)
 	if root == "episodedetails" {
