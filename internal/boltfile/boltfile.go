@@ -1,5 +1,5 @@
-// Package boltfile opens bbolt files so that a damaged one is an error. With bbolt alone a damaged page ends the
-// process, or hangs it: bbolt maps its file into memory and trusts every page reference in it.
+// Package boltfile opens bbolt files and reports damage as an error. bbolt itself crashes or hangs on a damaged page,
+// because it maps its file into memory and trusts every page reference.
 package boltfile
 
 import (
@@ -15,19 +15,19 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// DB is an open bbolt file whose damage is an error.
+// DB is an open bbolt file that reports damage as an error.
 type DB struct {
 	*bolt.DB
 	file *os.File
-	// faulted: a panic has gone through bbolt, whose locks may still be taken.
+	// faulted is set after a panic inside bbolt, which may have left bbolt's locks taken.
 	faulted bool
 }
 
-// DamageError reports a file that is not a sound database: truncated, with page references that lead in circles, or not
-// a regular file at all.
+// DamageError reports a file that is not a valid database: truncated, with circular page references, or not a regular
+// file.
 type DamageError struct {
 	Cause error
-	file  fs.FileInfo // nil: not known
+	file  fs.FileInfo // nil: unknown
 }
 
 func (e *DamageError) Error() string { return "the database is damaged: " + e.Cause.Error() }
@@ -35,13 +35,13 @@ func (e *DamageError) Error() string { return "the database is damaged: " + e.Ca
 // Unwrap returns the cause.
 func (e *DamageError) Unwrap() error { return e.Cause }
 
-// IsAbout reports whether the damage may be that of a file: of two processes that find it only one acts.
+// IsAbout reports whether the damage may be in this file. It lets only one of several processes replace a damaged file.
 func (e *DamageError) IsAbout(info fs.FileInfo) bool {
 	return e.file == nil || os.SameFile(info, e.file)
 }
 
-// Unsound is the error of a caller that finds by itself that a file is not what it should be; View and Update make a
-// *[DamageError] of it.
+// Unsound is returned by a caller's function that finds invalid content in the database. View and Update turn it into a
+// *[DamageError].
 type Unsound struct{ Cause error }
 
 func (e *Unsound) Error() string { return e.Cause.Error() }
@@ -49,19 +49,19 @@ func (e *Unsound) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *Unsound) Unwrap() error { return e.Cause }
 
-// Check is how much of a file is looked at before bbolt reads it.
+// Check says how thoroughly Open checks a file before bbolt reads it.
 type Check uint8
 
-// The checks, the quickest first.
+// The checks, quickest first.
 const (
-	Head   Check = iota // the head and the length alone: a file that was cut short
-	Walk                // all page references, but not inside the leaves of buckets
-	Leaves              // also those in leaves, which bbolt's Stats, Compact and Check follow
+	Head   Check = iota // only the meta pages and the length: detects a truncated file
+	Walk                // also all page references, except in the leaves of buckets
+	Leaves              // also the leaves of buckets, which bbolt's Stats, Compact and Check read
 )
 
-// Open opens the bbolt file at path. It opens nothing but a regular file. What it finds wrong is a *[DamageError]; a
-// file that does not exist wraps [fs.ErrNotExist], also with options that would make one, and a lock that is not free
-// is bbolt's ErrTimeout. An empty file counts as absent.
+// Open opens the bbolt file at path, which must be a regular file. It reports damage as a *[DamageError]. A missing or
+// empty file gives an error that wraps [fs.ErrNotExist]; Open never creates one. If another process holds the lock, the
+// error is bbolt's ErrTimeout.
 func Open(path string, o bolt.Options, check Check) (*DB, error) {
 	db := &DB{}
 	var info fs.FileInfo
@@ -89,7 +89,7 @@ func Open(path string, o bolt.Options, check Check) (*DB, error) {
 		return db, nil
 	}
 	if db.file != nil {
-		_ = db.file.Close() // after a panic bbolt leaves it open, and locked
+		_ = db.file.Close() // after a panic, bbolt leaves the file open and locked
 	}
 	if isDamage(err) {
 		err = &DamageError{Cause: err, file: info}
@@ -112,17 +112,17 @@ func openRegular(path string, flag int) (*os.File, fs.FileInfo, error) {
 	return f.File, info, err
 }
 
-// View is [bolt.DB.View]; damage that shows itself only now is a *[DamageError].
+// View is [bolt.DB.View], but reports damage as a *[DamageError].
 func (d *DB) View(fn func(*bolt.Tx) error) error {
 	return d.Guard(func() error { return d.DB.View(fn) })
 }
 
-// Update is [bolt.DB.Update]; damage that shows itself only now is a *[DamageError].
+// Update is [bolt.DB.Update], but reports damage as a *[DamageError].
 func (d *DB) Update(fn func(*bolt.Tx) error) error {
 	return d.Guard(func() error { return d.DB.Update(fn) })
 }
 
-// Guard runs fn, which works on the database without a transaction of View or Update, as those do.
+// Guard runs fn, which uses the database without View or Update, and reports damage as a *[DamageError].
 func (d *DB) Guard(fn func() error) error {
 	err := guarded(fn)
 	d.faulted = d.faulted || errors.As(err, new(*faultError))
@@ -133,8 +133,8 @@ func (d *DB) Guard(fn func() error) error {
 	return &DamageError{Cause: err, file: info}
 }
 
-// Close closes the file. After a fault bbolt's own Close could wait for ever for a lock that nobody holds any more;
-// then only the file is closed, which frees its lock, and the mapping is left.
+// Close closes the file. After a panic, bbolt's own Close could wait forever for a lock, so Close then closes only the
+// file. That frees the file lock but leaks the memory mapping.
 func (d *DB) Close() error {
 	if !d.faulted {
 		err := guarded(d.DB.Close)
@@ -155,7 +155,7 @@ type faultError struct{ value any }
 
 func (e *faultError) Error() string { return fmt.Sprint("reading it fails: ", e.value) }
 
-// guarded turns panics and memory faults inside fn into errors. fn must be work on the database only.
+// guarded turns panics and memory faults in fn into errors. fn must only use the database.
 func guarded(fn func() error) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)

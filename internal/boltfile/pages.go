@@ -1,7 +1,7 @@
 package boltfile
 
-// A branch page that refers to itself is a stack overflow inside bbolt, which no recover catches. So the references are
-// walked before bbolt follows them: each page at most once, none outside the file.
+// If a branch page refers to itself, bbolt overflows the stack, which no recover catches. So this file checks the
+// references first: each page is visited at most once, and none lies outside the file.
 //
 // The file begins with two meta pages of one form; the sound one with the higher transaction holds. All numbers are in
 // the machine's byte order.
@@ -31,10 +31,10 @@ const (
 	flagBranch   = 0x01
 	flagLeaf     = 0x02
 	flagFreelist = 0x10
-	flagBucket   = 0x01 // of a leaf's element: its value is a bucket
+	flagBucket   = 0x01 // flag of a leaf's element: its value is a bucket
 	noFreelist   = 1<<64 - 1
 
-	maxTreeDepth = 64 // a tree of 2^64 pages with two references each
+	maxTreeDepth = 64 // enough for 2^64 pages with two references each
 )
 
 var order = binary.NativeEndian
@@ -45,7 +45,8 @@ type boltMeta struct {
 	tx                    uint64
 }
 
-// currentMeta: the second meta page lies one page into the file; the first says how long a page is, if it is sound.
+// currentMeta returns the valid meta page with the higher transaction. The second meta page is one page into the file;
+// if the first one is damaged, currentMeta tries every page size.
 func currentMeta(f io.ReaderAt, size int64) (boltMeta, error) {
 	at := func(off int64) (boltMeta, bool) {
 		var b [pageHead + metaSize]byte
@@ -88,8 +89,8 @@ func parseMeta(b []byte) (boltMeta, bool) {
 type pageWalk struct {
 	boltMeta
 	f      io.ReaderAt
-	leaves bool     // read the leaves of every tree, not only those of the root that list the buckets
-	seen   []uint64 // one bit a page
+	leaves bool     // read the leaves of all trees, not only of the root tree, which lists the buckets
+	seen   []uint64 // one bit per page
 }
 
 func look(f io.ReaderAt, size int64, check Check) error {
@@ -117,7 +118,7 @@ func (w *pageWalk) visit(id uint64) error {
 
 type page struct {
 	flags, count uint16
-	length       int64 // with its overflow
+	length       int64 // including overflow pages
 }
 
 func (w *pageWalk) head(id uint64) (page, error) {
@@ -143,7 +144,7 @@ func (w *pageWalk) body(id uint64, p page) ([]byte, error) {
 	return b, nil
 }
 
-// tree walks the tree whose root is the page id; list says that the leaves of the tree hold buckets.
+// tree checks the tree with root page id. list is set for the root tree, whose leaves list the buckets.
 func (w *pageWalk) tree(id uint64, list bool, depth int) error {
 	if depth > maxTreeDepth {
 		return fmt.Errorf("the tree with page %d is deeper than %d pages", id, maxTreeDepth)
@@ -206,7 +207,7 @@ func (w *pageWalk) leaf(id uint64, b []byte, count int, list bool, depth int) er
 			}
 			continue
 		}
-		inline := value[16:] // a small bucket, kept in the place of its root
+		inline := value[16:] // a small bucket is stored inside the leaf
 		if len(inline) < pageHead || order.Uint16(inline[8:]) != flagLeaf {
 			return fmt.Errorf("leaf page %d has a damaged bucket", id)
 		}
@@ -217,7 +218,7 @@ func (w *pageWalk) leaf(id uint64, b []byte, count int, list bool, depth int) er
 	return nil
 }
 
-// checkFreelist checks that no page that is in use counts as free: the next write would overwrite it.
+// checkFreelist checks that no page in use is listed as free: the next write would overwrite it.
 func (w *pageWalk) checkFreelist() error {
 	id := w.freelist
 	if id == noFreelist {
@@ -238,7 +239,7 @@ func (w *pageWalk) checkFreelist() error {
 		return err
 	}
 	ids, count := b[pageHead:], uint64(p.count)
-	if p.count == 0xFFFF && len(ids) >= 8 { // then the first number says how many follow
+	if p.count == 0xFFFF && len(ids) >= 8 { // the first number is then the count
 		count, ids = order.Uint64(ids), ids[8:]
 	}
 	if count > uint64(len(ids)/8) {
