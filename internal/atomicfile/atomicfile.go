@@ -1,4 +1,4 @@
-// Package atomicfile replaces files as a whole: a reader finds the old content or the new.
+// Package atomicfile replaces files atomically: a reader sees the old content or the new, never a mix.
 package atomicfile
 
 import (
@@ -11,18 +11,17 @@ import (
 	"path/filepath"
 )
 
-// Write replaces the file at path with what fill writes. The new content is made in a temporary file beside it, synced,
-// given mode, and renamed over path; on any error path is as it was and nothing is left behind. A symbolic link
-// is followed. What is not a regular file (/dev/stdout, a pipe) can't be replaced and is written to.
+// Write replaces the file at path with what fill writes. It writes a temporary file beside it, syncs it, sets its mode
+// and renames it to path. On an error it removes the temporary file and leaves path unchanged. Write follows a symbolic
+// link. It writes directly to anything that is not a regular file, such as /dev/stdout or a pipe.
 func Write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	return write(path, &mode, fill)
 }
 
-// WriteByUmask is Write for a file that is meant for others too: it keeps the mode of the file it replaces, and a new
-// one has what the umask leaves of 0666.
+// WriteByUmask is like Write, but keeps the mode of an existing file. A new file gets mode 0666 minus the umask.
 func WriteByUmask(path string, fill func(io.Writer) error) error { return write(path, nil, fill) }
 
-// WriteNew is Write where nothing is yet: it never replaces a file. Its error is then [fs.ErrExist].
+// WriteNew is like Write, but never replaces a file: if one exists, the error wraps [fs.ErrExist].
 func WriteNew(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	switch info, err := os.Stat(path); {
 	case err == nil && !info.Mode().IsRegular():
@@ -61,7 +60,7 @@ func write(path string, mode *fs.FileMode, fill func(io.Writer) error) error {
 	return place(target, mode, fill, os.Rename)
 }
 
-// place writes a temporary file beside path; then rename moves it to path. If anything fails, the file is removed.
+// place writes a temporary file beside path and calls rename to move it there. On an error it removes the file.
 func place(path string, mode *fs.FileMode, fill func(io.Writer) error, rename func(from, to string) error) (err error) {
 	f, err := createBeside(path, mode)
 	if err != nil {
@@ -91,13 +90,14 @@ func place(path string, mode *fs.FileMode, fill func(io.Writer) error, rename fu
 	return rename(f.Name(), path)
 }
 
-// createBeside makes a temporary file in the folder of path: for its owner alone until it has a mode of its own.
+// createBeside creates a temporary file in the folder of path. If a mode follows later, only the owner can read it
+// until then.
 func createBeside(path string, mode *fs.FileMode) (*os.File, error) {
 	dir, name := filepath.Dir(path), "."+filepath.Base(path)+".tmp-"
 	if mode != nil {
 		return os.CreateTemp(dir, name+"*")
 	}
-	return os.OpenFile(filepath.Join(dir, name+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // less the umask
+	return os.OpenFile(filepath.Join(dir, name+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // minus the umask
 }
 
 func writeThrough(path string, fill func(io.Writer) error) error {
