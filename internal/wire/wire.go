@@ -1,5 +1,5 @@
-// Package wire writes values as varints, or reads them, by one list of fields for both directions, so that the two
-// cannot disagree. A format is a function that hands each field to a [Codec]:
+// Package wire encodes and decodes values as varints. One function lists the fields for both directions, so that they
+// cannot disagree. It passes each field to a [Codec]:
 //
 //	func (p *point) code(c *wire.Codec) {
 //		wire.Int(c, &p.x)
@@ -12,8 +12,8 @@ import (
 	"math"
 )
 
-// Codec is one direction of a format. Writing leaves the values behind the pointers alone: others may be reading them.
-// Reading checks every length; after the first value that is not whole the codec is bad and reads zeros.
+// Codec either encodes or decodes. Encoding does not change the values, so other goroutines may read them. Decoding
+// checks every length. After the first invalid value the codec is bad and decodes only zeros.
 type Codec struct {
 	b       []byte
 	at      int // how much of b has been read
@@ -30,22 +30,22 @@ func Reader(b []byte) Codec { return Codec{b: b, reading: true} }
 // Reading reports whether the codec decodes: Reader made it, not Writer.
 func (c *Codec) Reading() bool { return c.reading }
 
-// Bytes returns what has been written.
+// Bytes returns the encoded bytes.
 func (c *Codec) Bytes() []byte { return c.b }
 
-// Left returns what has not been read.
+// Left returns the bytes not read yet.
 func (c *Codec) Left() []byte { return c.b[c.at:] }
 
-// Bad reports whether something could not be read.
+// Bad reports whether decoding failed.
 func (c *Codec) Bad() bool { return c.bad }
 
-// Fail makes the codec bad: a value was read that cannot be.
+// Fail makes the codec bad. Callers use it for a value that makes no sense.
 func (c *Codec) Fail() { c.bad, c.b, c.at = true, nil, 0 }
 
-// Raw appends bytes as they are.
+// Raw appends bytes unchanged.
 func (c *Codec) Raw(b []byte) { c.b = append(c.b, b...) }
 
-// Take reads the next n bytes; nil where there are fewer.
+// Take reads the next n bytes, or returns nil if there are fewer.
 func (c *Codec) Take(n int) []byte {
 	if c.bad || n < 0 || n > len(c.b)-c.at {
 		c.Fail()
@@ -55,7 +55,7 @@ func (c *Codec) Take(n int) []byte {
 	return c.b[c.at-n : c.at : c.at]
 }
 
-// Uint64 codes a number that is usually small.
+// Uint64 codes a number. Small ones take fewer bytes.
 func (c *Codec) Uint64(v *uint64) {
 	if c.reading {
 		*v = c.next()
@@ -64,7 +64,7 @@ func (c *Codec) Uint64(v *uint64) {
 	c.put(*v)
 }
 
-// Int64 codes a number that is usually near zero.
+// Int64 codes a number. Those near zero take fewer bytes.
 func (c *Codec) Int64(v *int64) {
 	if c.reading {
 		x := c.next()
@@ -74,7 +74,7 @@ func (c *Codec) Int64(v *int64) {
 	c.put(uint64(*v<<1) ^ uint64(*v>>63))
 }
 
-// put appends a varint. Nearly all are of one byte or two.
+// put appends a varint. Most take one or two bytes.
 func (c *Codec) put(x uint64) {
 	switch {
 	case x < 1<<7:
@@ -106,7 +106,7 @@ func (c *Codec) next() uint64 {
 	return x
 }
 
-// Int codes an integer of any kind.
+// Int codes an integer of any signed type.
 func Int[T ~int | ~int64](c *Codec, v *T) {
 	x := int64(*v)
 	c.Int64(&x)
@@ -115,7 +115,7 @@ func Int[T ~int | ~int64](c *Codec, v *T) {
 	}
 }
 
-// Enum codes a small number. One that is too large is read as the largest.
+// Enum codes a small number. A value that is too large decodes as the largest one.
 func Enum[T ~uint8](c *Codec, v *T) {
 	x := uint64(*v)
 	c.Uint64(&x)
@@ -124,7 +124,7 @@ func Enum[T ~uint8](c *Codec, v *T) {
 	}
 }
 
-// Bool codes a truth value.
+// Bool codes a boolean.
 func (c *Codec) Bool(v *bool) {
 	var x uint64
 	if *v {
@@ -140,7 +140,7 @@ func (c *Codec) Bool(v *bool) {
 	*v = x == 1
 }
 
-// Float codes a number in eight bytes.
+// Float codes a float64 in eight bytes.
 func (c *Codec) Float(v *float64) {
 	if !c.reading {
 		c.b = binary.LittleEndian.AppendUint64(c.b, math.Float64bits(*v))
@@ -152,7 +152,8 @@ func (c *Codec) Float(v *float64) {
 	}
 }
 
-// Count codes a number of elements or bytes, at most limit. Each takes at least one byte, so damage asks for no memory.
+// Count codes the number of elements or bytes, at most limit. An element takes at least one byte, so a damaged count
+// can't exceed the bytes left, nor make the caller allocate more.
 func (c *Codec) Count(n, limit int) int {
 	x := uint64(n)
 	c.Uint64(&x)
@@ -163,7 +164,7 @@ func (c *Codec) Count(n, limit int) int {
 	return int(x)
 }
 
-// Text codes a text of at most limit bytes; what is longer is cut.
+// Text codes a string. It cuts the string after limit bytes.
 func (c *Codec) Text(v *string, limit int) {
 	if !c.reading {
 		s := (*v)[:min(len(*v), limit)]
@@ -171,13 +172,13 @@ func (c *Codec) Text(v *string, limit int) {
 		c.b = append(c.b, s...)
 		return
 	}
-	if b := c.Take(c.Count(0, limit)); string(b) != *v { // the same names come again and again
+	if b := c.Take(c.Count(0, limit)); string(b) != *v { // reuse equal strings: names repeat a lot
 		*v = string(b)
 	}
 }
 
-// Resize codes the length of a list, at most limit, and makes room for the elements that are read, in the memory that
-// is there.
+// Resize codes the length of a list, at most limit. When decoding, it resizes the list, and reuses its memory if
+// possible.
 func Resize[T any](c *Codec, v *[]T, limit int) {
 	n := c.Count(len(*v), limit)
 	if !c.reading {
