@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// Alive is a file that says that its process lives: the process holds the file's lock for as long as it runs. On Unix
-// the file is made and locked under another name ([Alive.TempPath]) and then renamed, so whatever is seen under its
-// name is locked or belongs to a dead process. It is safe for concurrent use.
+// Alive is a locked file that shows that its process is running: the process holds the lock until it ends. On Unix the
+// file is created and locked under another name ([Alive.TempPath]) and then renamed, so under its own name it is either
+// locked or left by a dead process. Alive is safe for concurrent use.
 //
-// On Windows a locked file can't be read, renamed or removed by others: what they need lies in a file beside it.
+// On Windows other processes can't read, rename or remove a locked file, so data for them must be in another file.
 type Alive struct {
 	path string
 	mode fs.FileMode
 	mu   sync.Mutex
-	file *File // nil: not held
+	file *File // nil: not locked
 }
 
-// NewAlive returns the sign of life at path, which no other process may use. It touches nothing before Ensure.
+// NewAlive returns an Alive for path, which no other process may use. It creates no file before Ensure.
 func NewAlive(path string, mode fs.FileMode) *Alive { return &Alive{path: path, mode: mode} }
 
-// TempPath returns where the file lies until it is locked. A process that is killed in that moment leaves it there.
+// TempPath returns the file's path until it is locked. A process killed at that moment leaves the file there.
 func (a *Alive) TempPath() string { return a.path + ".new" }
 
-// File returns the open file while it is held, nil otherwise.
+// File returns the open file while it is locked, and nil otherwise.
 func (a *Alive) File() *File {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.file
 }
 
-// Ensure makes the file and locks it, and does so again if somebody has removed it.
+// Ensure creates and locks the file if it isn't locked, or if another process has removed it.
 func (a *Alive) Ensure() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,8 +42,8 @@ func (a *Alive) Ensure() error {
 		return nil
 	}
 	a.drop()
-	// Whoever clears away what the dead have left may hold or take a file that isn't locked yet; then it is made again, a
-	// little later each time: they may be slow.
+	// A process that cleans up after dead ones may take the file before it is locked. Try again with growing pauses,
+	// because that process may be slow.
 	for pause := time.Millisecond; ; pause *= 2 {
 		f, err := makeAlive(a.path, a.TempPath(), a.mode)
 		if a.file = f; err == nil {
@@ -56,17 +56,17 @@ func (a *Alive) Ensure() error {
 	}
 }
 
-// errTaken: the file was locked or removed by somebody else before it was this process's.
+// errTaken means that another process locked or removed the file before this process could lock it.
 var errTaken = errors.New("somebody else has it")
 
-// Close removes the file and gives its lock back.
+// Close removes the file and unlocks it.
 func (a *Alive) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.file == nil {
 		return
 	}
-	os.Remove(a.path) // while it is locked: nobody can be starting to use it
+	os.Remove(a.path) // while locked, so no other process can take it first
 	a.drop()
 	if !renamesLocked {
 		os.Remove(a.path)
@@ -80,8 +80,8 @@ func (a *Alive) drop() {
 	}
 }
 
-// Lives reports whether a process holds the file at path. It changes nothing. Where nothing can be learnt the process
-// counts as living.
+// Lives reports whether a process holds the lock of the file at path. It changes nothing. If it can't find out, it
+// returns true.
 func Lives(path string) bool {
 	f, err := OpenNoFollow(path, os.O_RDONLY, 0)
 	if notRegular := (*NotRegularError)(nil); errors.Is(err, fs.ErrNotExist) || errors.As(err, &notRegular) {
@@ -94,9 +94,9 @@ func Lives(path string) bool {
 	return !free || err != nil
 }
 
-// TakeOver takes the file of a dead process, so that nobody else does: what that process has left may then be cleared
-// away, and Close removes the file last. Errors: [ErrBusy] where it lives, [fs.ErrNotExist] where there is no file,
-// [*NotRegularError], and what the system says.
+// TakeOver locks the file of a dead process, so that only the caller cleans up after it. Close then removes the file.
+// Errors: [ErrBusy] if the process is alive, [fs.ErrNotExist] if there is no file, [*NotRegularError], and system
+// errors.
 func TakeOver(path string) (*Alive, error) {
 	f, err := openLock(path, 0, 0)
 	if err != nil {

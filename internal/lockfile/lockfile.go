@@ -1,5 +1,5 @@
-// Package lockfile is what processes need to share files: a [Lock] that they take in turn, an [Alive] file by which
-// others see whether a process still runs, and [Open], which opens regular files only.
+// Package lockfile lets processes share files. A [Lock] gives access to one process at a time, an [Alive] file shows
+// whether a process is running, and [Open] opens only regular files.
 //
 // All locks are advisory and belong to an open file: flock(2) on Unix, LockFileEx on Windows. The system frees them
 // when their process ends, however it ends. Where a system or file system has no locks, errors wrap
@@ -18,73 +18,73 @@ import (
 	"time"
 )
 
-// ErrBusy reports that another process held the lock for longer than the caller's patience.
+// ErrBusy means that another process held the lock for too long.
 var ErrBusy = errors.New("lock is held by another process")
 
-// Kind is who may hold a lock at the same time.
+// Kind says who may hold a lock at the same time.
 type Kind uint8
 
 // The kinds of lock.
 const (
 	Exclusive Kind = iota // one holder
-	Shared                // any number of holders, all of them shared
+	Shared                // any number of shared holders
 )
 
 const (
-	// spins is how often a lock that is held is tried again before the kernel's queue is joined. A short critical
-	// section lasts some 10 µs, as long as the hand-over between goroutines.
+	// spins is how often Lock tries before it waits in the kernel's queue. A short critical section takes about 10 µs, as
+	// long as switching between goroutines.
 	spins = 4
-	// asleepFor is how much later than asked a timer fires where the process did not run.
+	// asleepFor is the delay of a timer that shows that this process was suspended.
 	asleepFor = 100 * time.Millisecond
-	// maxReopen bounds how often one call may find that its file was replaced: with Options.Remove, once for each who
-	// had the lock before it.
+	// maxReopen limits how often one call reopens a file that was replaced. With Options.Remove that happens once for each
+	// earlier holder.
 	maxReopen = 1000
 )
 
 // Options tunes a [Lock].
 type Options struct {
-	Mode fs.FileMode // permissions of a file that is created; 0 means 0600
-	// Remove closes and removes the file with every Unlock: for locks of which there are many, each held once. Without it
-	// the file stays open, which saves three system calls each time and costs a descriptor.
+	Mode fs.FileMode // mode of a new file; 0 means 0600
+	// Remove makes Unlock close and remove the file. It is for many locks that are each used once. Otherwise the file
+	// stays open, which saves three system calls each time but takes a descriptor.
 	Remove bool
-	// LastUse returns when a holder last did something, such as the time of the file that the lock guards; nil: nobody
-	// knows. Patience begins anew when that changes: a lock that goes from hand to hand is held by nobody who is stopped.
+	// LastUse returns when a holder last did something, such as the modification time of the guarded file; nil: unknown.
+	// When it changes, patience starts again, because a holder is then working and not stopped.
 	LastUse func() time.Time
 }
 
-// Lock is a lock between processes, and between the goroutines of this one. It is safe for concurrent use; its
-// holder may be any goroutine. The file is made by the first call of Lock and stays, without Options.Remove.
+// Lock is a lock between processes and between the goroutines of this process. It is safe for concurrent use, and any
+// goroutine may unlock it. The first call of Lock creates the file, which stays unless Options.Remove is set.
 //
-// Waiting is done in the kernel's queue, which is fair and wakes at once; polling starves under load. Such a wait
-// can't be cancelled, so a goroutine does it. When its caller gives up, the goroutine stays behind until the lock
-// comes free and lets it go at once. A Lock has at most one such goroutine.
+// Lock waits in the kernel's queue, which is fair and wakes it immediately; polling would starve under load. Such a
+// wait can't be canceled, so a goroutine does it. If its caller gives up, the goroutine unlocks the lock as soon as it
+// gets it. A Lock has at most one such goroutine.
 type Lock struct {
 	path string
 	opts Options
 
-	turn chan struct{} // holds a token while it is nobody's turn in this process
-	held atomic.Bool   // the goroutine whose turn it is has the lock
+	turn chan struct{} // holds a token while no goroutine of this process has the turn
+	held atomic.Bool   // the goroutine with the turn holds the lock
 
-	// These belong to the goroutine whose turn it is.
+	// Only the goroutine with the turn uses these.
 	file   *File
 	closed bool
 
 	mu   sync.Mutex
-	wait *wait // in the kernel now; nil: none
+	wait *wait // the wait in the kernel; nil: none
 }
 
 type wait struct {
 	kind Kind
 	file *File
-	done chan struct{} // closed when it has ended
-	err  error         // why it has ended without the lock; valid after done
+	done chan struct{} // closed at the end of the wait
+	err  error         // why the wait failed; valid after done
 
 	// Guarded by Lock.mu.
-	wanted  bool // a caller waits for it
-	expired bool // a caller's patience has ended
+	wanted  bool // a caller still waits
+	expired bool // a caller's patience has run out
 }
 
-// New returns the lock on the file at path. It touches nothing yet.
+// New returns the lock on the file at path. It does not create the file.
 func New(path string, opts Options) *Lock {
 	if opts.Mode == 0 {
 		opts.Mode = 0o600
@@ -97,13 +97,13 @@ func New(path string, opts Options) *Lock {
 // Path returns the file's path.
 func (l *Lock) Path() string { return l.path }
 
-// Lock takes the lock. It waits for other processes for at most patience (0: not at all), and for a goroutine of this
-// process that holds the lock until ctx ends: that one is at work.
+// Lock takes the lock. It waits at most patience for other processes (0: no waiting). If a goroutine of this process
+// holds the lock, it waits until ctx ends, because that goroutine is working.
 //
-// Once patience has ended, later calls return at once until the lock has come free: a stopped process costs patience
+// After patience has run out once, later calls fail at once until the lock is free, so a stopped process costs patience
 // only once.
 //
-// Errors: [ErrBusy], ctx's, [fs.ErrClosed] after Close, [*NotRegularError], and what the system says.
+// Errors: [ErrBusy], ctx's error, [fs.ErrClosed] after Close, [*NotRegularError], and system errors.
 func (l *Lock) Lock(ctx context.Context, kind Kind, patience time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -119,23 +119,23 @@ func (l *Lock) Lock(ctx context.Context, kind Kind, patience time.Duration) erro
 	return nil
 }
 
-// Unlock gives the lock back. The caller must hold it.
+// Unlock unlocks the lock. The caller must hold it.
 func (l *Lock) Unlock() {
 	if l.opts.Remove && renamesLocked {
-		os.Remove(l.path) // while it is locked; who waits for it looks at its place again
+		os.Remove(l.path) // while locked; waiters then see that the file is gone
 	}
 	if l.opts.Remove || unlockFile(l.file.File) != nil {
-		l.closeFile() // a closed file holds no lock
+		l.closeFile() // closing the file also unlocks it
 	}
 	if l.opts.Remove && !renamesLocked {
-		os.Remove(l.path) // it fails where somebody has opened it meanwhile, who then removes it
+		os.Remove(l.path) // fails if another process has opened the file, which then removes it
 	}
 	l.held.Store(false)
 	l.turn <- struct{}{}
 }
 
-// Close closes the file. It waits until the lock is given back; later calls of Lock return [fs.ErrClosed]. A goroutine
-// that waits in the kernel ends as soon as the lock comes free.
+// Close waits until the lock is unlocked, and closes the file. Later calls of Lock return [fs.ErrClosed]. A goroutine
+// that waits in the kernel ends as soon as it gets the lock.
 func (l *Lock) Close() {
 	<-l.turn
 	l.closed = true
@@ -193,8 +193,8 @@ func (l *Lock) lastUse() time.Time {
 	return l.opts.LastUse()
 }
 
-// renewed: patience begins anew if the lock was used meanwhile, or if this process itself did not run, which says
-// nothing about the holder.
+// renewed reports whether patience starts again: the lock was used meanwhile, or this process was suspended, so the
+// wait says nothing about the holder.
 func (p *patience) renewed() bool {
 	before, late := p.lastUse, time.Since(p.due) > max(p.of/2, asleepFor)
 	p.lastUse, p.due = p.lock.lastUse(), time.Now().Add(p.of)
@@ -223,7 +223,7 @@ func (l *Lock) take(ctx context.Context, kind Kind, patience time.Duration) erro
 		if l.file.StaysInPlace() {
 			return nil
 		}
-		l.closeFile() // somebody has removed or replaced it
+		l.closeFile() // another process has removed or replaced it
 	}
 	return fmt.Errorf("lock %s: file is replaced all the time", l.path)
 }
@@ -240,7 +240,7 @@ func (l *Lock) try(kind Kind) (bool, error) {
 	return false, nil
 }
 
-// waitInKernel waits for the lock in the kernel, or takes over the wait of a caller that was cancelled.
+// waitInKernel waits for the lock in the kernel, or joins the wait of a canceled caller.
 func (l *Lock) waitInKernel(ctx context.Context, kind Kind, patience time.Duration) error {
 	if patience <= 0 {
 		return l.busy()
@@ -288,8 +288,8 @@ func (l *Lock) await(ctx context.Context, w *wait, ends *patience) error {
 	}
 }
 
-// join returns nil when an earlier caller's patience has ended. mine: the wait is of this kind, so its lock will be the
-// caller's; a wait of the other kind only has to end first.
+// join starts or joins a wait in the kernel. It returns nil if an earlier caller's patience has run out. mine reports
+// whether the wait is for this kind of lock; a wait for the other kind must end first.
 func (l *Lock) join(kind Kind) (w *wait, mine bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -327,7 +327,7 @@ func (l *Lock) leave(w *wait, mine bool, cause error) bool {
 	return true
 }
 
-// finish waits in the kernel, and gives the lock back if nobody wants it any more.
+// finish waits in the kernel, and closes the file if no caller wants the lock any more.
 func (l *Lock) finish(w *wait) {
 	w.err = waitLockFile(w.file.File, w.kind)
 	l.mu.Lock()
@@ -348,7 +348,7 @@ func (l *Lock) failed(err error) error {
 	return fmt.Errorf("lock %s: %w", l.path, err)
 }
 
-// openLock: a file that can't be written can still be locked.
+// openLock opens a file to lock. A read-only file can be locked too.
 func openLock(path string, flag int, mode fs.FileMode) (*File, error) {
 	f, err := OpenNoFollow(path, os.O_RDWR|flag, mode)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errReadOnlyVolume) {

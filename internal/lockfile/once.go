@@ -12,13 +12,13 @@ import (
 
 const pollInterval = 10 * time.Millisecond
 
-// Acquire takes a lock that is wanted rarely and for long, as that of an import: it opens the file, tries until
-// patience has passed (0: once), and closes the file with release. The hot path has [Lock], which keeps its file open
-// and waits in the kernel. Both exclude each other.
+// Acquire takes a lock that is needed rarely and held for long, such as that of an import. It opens the file, tries
+// until patience has passed (0: once), and closes the file on release. For frequent use there is [Lock], which keeps
+// its file open and waits in the kernel. The two exclude each other.
 //
-// Errors: [ErrBusy], ctx's, [*NotRegularError], and what the system says.
+// Errors: [ErrBusy], ctx's error, [*NotRegularError], and system errors.
 func Acquire(ctx context.Context, path string, kind Kind, patience time.Duration) (release func(), err error) {
-	f, err := Open(path, os.O_RDWR|os.O_CREATE, 0o600) // a pipe in its place must not be opened by the library
+	f, err := Open(path, os.O_RDWR|os.O_CREATE, 0o600) // flock must not open a pipe
 	if err != nil {
 		return nil, err
 	}

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// NotRegularError is what opening returns for a folder, pipe, device, socket or, where links are not followed, a
-// symbolic link.
+// NotRegularError reports a folder, pipe, device, socket, or a symbolic link that may not be followed.
 type NotRegularError struct {
 	Path string
-	Mode fs.FileMode // its type
+	Mode fs.FileMode // the type bits
 }
 
 // Error implements error.
@@ -19,7 +18,7 @@ func (e *NotRegularError) Error() string {
 	return fmt.Sprintf("open %s: %s, not a regular file", e.Path, e.Kind())
 }
 
-// Kind names what lies there, with its article.
+// Kind returns the type of the file with an article, such as "a folder".
 func (e *NotRegularError) Kind() string {
 	switch {
 	case e.Mode&fs.ModeDir != 0:
@@ -36,24 +35,25 @@ func (e *NotRegularError) Kind() string {
 	return "something else"
 }
 
-// File is an open regular file that knows its place.
+// File is an open regular file that can check whether it is still at its path.
 type File struct {
 	*os.File
 	path   string
-	id     fileID    // of what was opened
-	looked time.Time // at the path
+	id     fileID    // of the opened file
+	looked time.Time // when the path was last checked
 }
 
-// Open opens a regular file as [os.OpenFile] does. A symbolic link is followed.
+// Open opens a regular file like [os.OpenFile]. It follows a symbolic link.
 //
-// It never hangs: opening a pipe waits for its other end, so what lies there is looked at before, opened without
-// waiting, and looked at again. Anything but a regular file is a [*NotRegularError]. A file that is created gets the
-// group's bits of mode whatever the umask is.
+// It never hangs, although opening a pipe waits for the other end: it checks the type, opens without waiting, and
+// checks again. Anything but a regular file gives a [*NotRegularError]. A new file gets the group bits of mode whatever
+// the umask is.
 func Open(path string, flag int, mode fs.FileMode) (*File, error) {
 	return open(path, flag, mode, os.Stat)
 }
 
-// OpenNoFollow is Open for files that others may have put there: a symbolic link is a [*NotRegularError].
+// OpenNoFollow is like Open, but a symbolic link gives a [*NotRegularError]. It is for files that other users may have
+// replaced.
 func OpenNoFollow(path string, flag int, mode fs.FileMode) (*File, error) {
 	return open(path, flag|noFollow, mode, os.Lstat)
 }
@@ -75,20 +75,20 @@ func open(path string, flag int, mode fs.FileMode, stat func(string) (fs.FileInf
 		return nil, err
 	}
 	if group := mode.Perm() & 0o070; flag&os.O_CREATE != 0 && info.Mode().Perm()&group != group {
-		// Only its owner can; to a file of somebody else's that opened it is no matter.
+		// Only the owner can do this, and only the owner's file needs it.
 		_ = f.Chmod(info.Mode().Perm() | group)
 	}
 	return &File{File: f, path: path, id: idOf(info)}, nil
 }
 
-// InPlace reports whether the path still leads to this file: it was neither removed nor replaced, and no folder above
-// it was renamed.
+// InPlace reports whether the path still leads to this file: neither the file nor a folder above it was removed,
+// replaced or renamed.
 func (f *File) InPlace() bool { return f.id.isAt(f.path) }
 
 const lookEvery = 10 * time.Millisecond
 
-// StaysInPlace is InPlace for frequent calls: it sees at once that the file was removed or replaced, and up to
-// lookEvery later that it or a folder above it was renamed. It is not for concurrent use.
+// StaysInPlace is a quick InPlace for frequent calls. It notices at once if the file was removed or replaced, and
+// within lookEvery if the file or a folder above it was renamed. It is not safe for concurrent use.
 func (f *File) StaysInPlace() bool {
 	if !stillLinked(f.File) {
 		return false

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// This system has no locks that belong to an open file.
+// This system has no locks on open files.
 
 const (
 	noFollow      = 0
@@ -24,7 +24,7 @@ func waitLockFile(*os.File, Kind) error { return errors.ErrUnsupported }
 
 func unlockFile(*os.File) error { return errors.ErrUnsupported }
 
-// fileID is not needed here: what is open can't be renamed or removed.
+// fileID is empty: an open file can't be renamed or removed on this system.
 type fileID struct{}
 
 func idOf(fs.FileInfo) fileID { return fileID{} }

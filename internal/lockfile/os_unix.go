@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	noFollow = unix.O_NOFOLLOW // a symbolic link is an error
-	noWait   = unix.O_NONBLOCK // a pipe opens at once
-	// renamesLocked: an open and locked file can be renamed and removed.
+	noFollow = unix.O_NOFOLLOW // opening a symbolic link fails
+	noWait   = unix.O_NONBLOCK // opening a pipe does not wait
+	// renamesLocked reports whether an open, locked file can be renamed and removed.
 	renamesLocked = true
 )
 
@@ -28,7 +28,7 @@ func tryLockFile(f *os.File, kind Kind) (bool, error) {
 	return err == nil, err
 }
 
-// waitLockFile waits for the lock of f. It can't be cancelled.
+// waitLockFile waits for the lock. It can't be canceled.
 func waitLockFile(f *os.File, kind Kind) error { return flockFile(f, kind.how()) }
 
 func unlockFile(f *os.File) error { return flockFile(f, unix.LOCK_UN) }

@@ -24,7 +24,7 @@ func tryLockFile(f *os.File, kind Kind) (bool, error) {
 	return err == nil, err
 }
 
-// waitLockFile waits for the lock of f. It can't be cancelled.
+// waitLockFile waits for the lock. It can't be canceled.
 func waitLockFile(f *os.File, kind Kind) error { return lockFileEx(f, kind.how()) }
 
 func unlockFile(f *os.File) error {
@@ -42,7 +42,7 @@ func lockFileEx(f *os.File, flags uint32) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 }
 
-// fileID is not needed here: what is open can't be renamed or removed.
+// fileID is empty: an open file can't be renamed or removed on this system.
 type fileID struct{}
 
 func idOf(fs.FileInfo) fileID { return fileID{} }
