@@ -10,31 +10,31 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// call is one request with all its tries. It waits outside all locks, in naps after which it
-// asks again, and for no longer than max-wait in all.
+// call is one request with all its tries. It waits without holding any lock. It sleeps in short naps, asks again after
+// each, and gives up when all its waits together exceed max-wait.
 type call struct {
 	Request
 	l       *Limiter
 	attempt int // from 1
-	excused int // tries that do not count: an outage has cost them
+	excused int // tries that don't count against MaxRetries, because an outage made them fail
 
-	lastExcused bool          // the last try is one of them
-	before      made          // what its caller has tried of it before
-	askings     int           // those of its caller that have failed
-	hold        time.Duration // how long a permit is needed at most; 0: unknown
-	since       time.Time     // when it began to wait, of which Waited is not yet; zero while the request is on the wire
-	insists     time.Duration // how long it has waited for exactly the account and key that it prefers
+	lastExcused bool          // the last try was excused
+	before      made          // earlier tries, where the caller repeats the request itself (Tries)
+	askings     int           // failed attempts of such a caller
+	hold        time.Duration // upper bound for how long the permit is needed; 0: unknown
+	since       time.Time     // start of the present wait, not yet in Waited; zero while the request is on the wire
+	insists     time.Duration // total time spent waiting for exactly the preferred account and key
 
-	// Of this try:
+	// State of the present try:
 	ask     core.Ask
 	asked   update
-	grant   core.Grant // the last answer
-	decided time.Time  // when it was given, where several machines share the store
-	told    WaitInfo   // the wait that OnWait was told of
-	began   time.Time  // when that began; zero: there is none
+	grant   core.Grant // the store's last answer
+	decided time.Time  // when grant was given; set only where several machines share the store
+	told    WaitInfo   // the wait that OnWait was last called with
+	began   time.Time  // when that wait began; zero: none
 }
 
-// minStoreWait is what a request that may not wait at all waits for the store.
+// minStoreWait is how long a request with no max-wait left still waits for the store.
 const minStoreWait = 50 * time.Millisecond
 
 func newCall(ctx context.Context, l *Limiter, hold time.Duration) *call {
@@ -57,7 +57,7 @@ func (c *call) overdue() time.Duration {
 	return c.waitedTotal() - cmp.Or(c.MaxWait, c.l.tuned.Load().MaxWait)
 }
 
-// patience returns how long a request waits for the store: at least minStoreWait, and at most what is left of max-wait.
+// patience returns how long the request waits for the store: what is left of max-wait, but at least minStoreWait.
 func (c *call) patience() time.Duration { return max(c.left(), minStoreWait) }
 
 func (c *call) timeout(cause Reason, in State) *AcquireTimeoutError {
@@ -124,7 +124,7 @@ func (c *call) await(ctx context.Context) (*Permit, error) {
 	p.pass, p.booked, p.choice, p.granted = g.Pass, g.Booked, g.Choice, time.Now()
 	c.before.first = cmp.Or(c.before.first, g.Pass.Number)
 	p.first = c.before.first
-	p.lease = time.AfterFunc(g.Hold, p.leave) // a forgotten one gives its place back
+	p.lease = time.AfterFunc(g.Hold, p.leave) // a forgotten permit frees its place when its lease ends
 	if p.place.queued.Load() {
 		p.place.granted = true
 		l.queue.Granted()
@@ -141,7 +141,7 @@ func (c *call) enter(ctx context.Context, p *place) error {
 		return nil
 	}
 	for {
-		// Behind requests that wait an outage out it waits for as long as they do.
+		// The requests ahead wait until an outage ends, so this wait doesn't count against max-wait either.
 		counts := !core.WaitsOut(&l.tuned.Load().Tuning, State(l.state.Load()))
 		nap := core.MaxNap
 		if counts {
@@ -161,7 +161,7 @@ func (c *call) enter(ctx context.Context, p *place) error {
 	}
 }
 
-// errPatience ends the wait in a Queue with max-wait.
+// errPatience is the cause of a cancelled wait in a Queue: max-wait has passed.
 var errPatience = errors.New("max-wait has passed")
 
 func (c *call) enterQueue(ctx context.Context, p *place) error {
@@ -174,7 +174,7 @@ func (c *call) enterQueue(ctx context.Context, p *place) error {
 	switch cause := context.Cause(inner); {
 	case err == nil:
 		p.queued.Store(true)
-	case ctx.Err() != nil || inner.Err() == nil: // the caller's, or the queue's own
+	case ctx.Err() != nil || inner.Err() == nil: // the error is the caller's or the queue's own
 	case errors.Is(cause, errPatience):
 		return c.timeout(ReasonTurn, State(l.state.Load()))
 	default:
@@ -234,7 +234,7 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 			}
 			continue
 		case g.Refused && g.Cause == ReasonBudget:
-			if lastChance && l.reap(ctx, 0, c.patience()) { // a dead process may have reserved
+			if lastChance && l.reap(ctx, 0, c.patience()) { // a dead process may hold a reservation
 				lastChance = false
 				continue
 			}
@@ -249,7 +249,7 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 		c.beginWait(g.Block, c.asked.gauges)
 		stalled := g.Cause == ReasonSlot && g.Head || g.Cause == core.ReasonAccount
 		reaped := stalled && l.reap(ctx, reapStalled, patience) || l.reap(ctx, reapWaiting, patience)
-		if counts && c.left() <= 0 { // the look for the dead took an update of its own
+		if counts && c.left() <= 0 { // reap used some of the time for an update of its own
 			return c.timeout(g.Cause, g.State)
 		}
 		if reaped {
@@ -261,7 +261,7 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 	}
 }
 
-// askOnce asks. Waiting for the store ends with max-wait.
+// askOnce asks the store once. Waiting for the store ends with max-wait.
 func (c *call) askOnce(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, c.patience())
 	defer cancel()
@@ -281,7 +281,7 @@ func (c *call) tryGrant(at Instant, s *Snapshot, t *Tuning) (Transition, bool, e
 	a := c.ask
 	a.Tuning, a.Budget, a.Patience = t, t.Budget.On(), c.left()
 	if at.Parts > 1 {
-		a.Nap = 0 // nobody wakes who is alone, and to ask is cheap there
+		a.Nap = 0 // alone, no other process wakes this one, and asking is cheap
 	}
 	a.Accounts = l.ownAccounts()
 	if c.Prefer != (Preference{}) && (c.Prefer.Test || c.insists < c.PreferFor) {
@@ -315,8 +315,8 @@ func (c *call) sleep(ctx context.Context, counts bool, freed, moved <-chan struc
 	return err
 }
 
-// accepted reports whether a permit that others have a hand in can be used. One that can't is given back, and waited
-// for anew.
+// accepted reports whether a permit from a coordinator can be used. It gives an unusable permit back and waits before
+// the next ask.
 func (c *call) accepted(ctx context.Context) (bool, error) {
 	l := c.l
 	wait, ok := l.ceiling.accept(c.decided, &l.tuned.Load().Tuning)
@@ -338,9 +338,9 @@ func (c *call) accepted(ctx context.Context) (bool, error) {
 	return false, c.nap(ctx, wait, true, nil, nil)
 }
 
-// abandon takes back what a request that ends without a permit has in the store, if the store lets it at once; else
-// its ticket is passed when it is late, and its lease runs out. Where a slow store took more than max-wait the ticket
-// stays: to take it back would take another update.
+// abandon withdraws the ticket or permit of a request that gives up, if the store is available at once. Otherwise other
+// requests pass the ticket when it is late, and the lease expires. If the store was so slow that max-wait is long over,
+// abandon does nothing, because withdrawing would take another slow update.
 func (c *call) abandon() {
 	l, g, ticket := c.l, &c.grant, c.ask.Ticket
 	if !g.Granted && (ticket == 0 || l.closed.Load() || c.overdue() > minStoreWait) {
@@ -358,7 +358,7 @@ func (c *call) abandon() {
 	if err != nil && ctx.Err() == nil {
 		l.warn(err)
 	}
-	l.freed.ring() // the tickets behind have moved up
+	l.freed.ring() // the tickets behind this one have moved up
 }
 
 func (c *call) setAside(req *http.Request, e *Event) {
@@ -366,8 +366,8 @@ func (c *call) setAside(req *http.Request, e *Event) {
 	c.Tries.fail(req, c.before, time.Now().Add(c.delay(e)), c.excused == 0)
 }
 
-// delay returns how long a request waits before its next try: full jitter, or its own 503's Retry-After. After a 429
-// the pause is the delay, and after a try that does not count it is Sleep.
+// delay returns how long the request waits before its next try: full jitter, or the Retry-After of a 503. It returns 0
+// after a 429 and after an excused try, because the pause or the Sleep that follows is the delay.
 func (c *call) delay(e *Event) time.Duration {
 	if c.lastExcused {
 		return 0
@@ -406,8 +406,8 @@ func (c *call) blocked(ctx context.Context) (block Block, refused bool, gauges G
 	return block, refused, gauges, err
 }
 
-// nap waits until d has passed, something has changed, or the limiter is closed. What does not count is not taken
-// from max-wait.
+// nap waits until d has passed, something has changed, or the limiter is closed. If counts is false, the time isn't
+// taken from max-wait.
 func (c *call) nap(ctx context.Context, d time.Duration, counts bool, freed, moved <-chan struct{}) error {
 	start := time.Now()
 	timer := time.NewTimer(d)
@@ -418,7 +418,7 @@ func (c *call) nap(ctx context.Context, d time.Duration, counts bool, freed, mov
 	case <-freed:
 	case <-moved:
 	case <-c.l.wake:
-		c.l.freed.ring() // it may be the turn of another request of this process
+		c.l.freed.ring() // another request of this process may be next
 	case <-c.l.life.Done():
 		err = ErrClosed
 	case <-ctx.Done():

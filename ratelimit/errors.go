@@ -9,24 +9,24 @@ import (
 )
 
 var (
-	// ErrAcquireTimeout is what an *AcquireTimeoutError is.
+	// ErrAcquireTimeout is the error that every *AcquireTimeoutError matches with errors.Is.
 	ErrAcquireTimeout = errors.New("no permission to send in time")
-	// ErrRequestTimeout is what a *RequestTimeoutError is.
+	// ErrRequestTimeout is the error that every *RequestTimeoutError matches with errors.Is.
 	ErrRequestTimeout = errors.New("no answer in time")
-	// ErrClosed is returned by a limiter that has been closed.
+	// ErrClosed is returned by a closed limiter.
 	ErrClosed = errors.New("limiter is closed")
-	// ErrNotShared says that no other process sees what an operator has changed.
+	// ErrNotShared is returned when an operator's change does not reach the other processes.
 	ErrNotShared = errors.New("the limiter's shared state cannot be reached, so no process would obey")
-	// ErrBudget is what a *BudgetError is.
+	// ErrBudget is the error that every *BudgetError matches with errors.Is.
 	ErrBudget = core.ErrBudget
-	// ErrUnchanged is what a function returns to Store.Update that has left the snapshot as it was.
+	// ErrUnchanged is returned to Store.Update by a function that has not changed the snapshot.
 	ErrUnchanged = core.ErrUnchanged
-	// ErrStoreClosed is what Store.Update returns after Close.
+	// ErrStoreClosed is returned by Store.Update after Close.
 	ErrStoreClosed = core.ErrStoreClosed
 )
 
-// BlockedError says that a request was not sent because nothing passes
-// before Until, which lies beyond what the request may wait.
+// BlockedError says that a request was not sent because the limiter blocks all requests until Until, which is later
+// than the request can wait.
 type BlockedError struct{ Block }
 
 // Error implements error.
@@ -40,17 +40,17 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("send request: blocked in %s (%s) until %s", e.State, e.Cause, e.Until.UTC().Format(time.RFC3339))
 }
 
-// Offline reports whether this process was told not to send.
+// Offline reports whether this process is configured not to send.
 func (e *BlockedError) Offline() bool { return e.Cause == ReasonOffline }
 
-// AcquireTimeoutError says that a request has waited for permission for all of its max-wait, or until its context's
-// deadline. It says nothing about the upstream.
+// AcquireTimeoutError says that a request did not get permission within its max-wait, or before its context's deadline.
+// It says nothing about the upstream.
 type AcquireTimeoutError struct {
 	Waited time.Duration // sum of all waits of the request
-	Cause  Reason        // what it was waiting for at the end
+	Cause  Reason        // what the request was waiting for at the end
 	State  State
-	// Out is the number of permits of this limiter that have not been given back. If it is more than the number of
-	// requests under way, somebody has forgotten Permit.Done.
+	// Out is the number of permits of this limiter that have not been given back. If it is higher than the number of
+	// requests under way, a caller has forgotten Permit.Done.
 	Out int
 	Err error // the context's error if its deadline came first, else nil
 }
@@ -71,10 +71,10 @@ func (e *AcquireTimeoutError) Unwrap() error { return e.Err }
 // Is reports whether target is ErrAcquireTimeout.
 func (e *AcquireTimeoutError) Is(target error) bool { return target == ErrAcquireTimeout }
 
-// RequestTimeoutError says that a request was sent and not answered in full in time.
+// RequestTimeoutError says that a request was sent but its complete answer did not arrive in time.
 type RequestTimeoutError struct {
-	After time.Duration // what Tuning.RequestTimeout allows
-	Err   error         // what the connection said
+	After time.Duration // Tuning.RequestTimeout
+	Err   error         // the connection's error
 }
 
 // Error implements error.
@@ -88,7 +88,7 @@ func (e *RequestTimeoutError) Is(target error) bool { return target == ErrReques
 // Unwrap returns the error of the connection.
 func (e *RequestTimeoutError) Unwrap() error { return e.Err }
 
-// Timeout makes the error a timeout for net.Error's users.
+// Timeout implements net.Error's method.
 func (e *RequestTimeoutError) Timeout() bool { return true }
 
 // BodyTooLargeError says that an answer was longer than Transport.MaxBody.

@@ -11,31 +11,31 @@ import (
 type Hooks struct {
 	OnTransition func(Transition) // the state has changed
 	OnAnswer     func(Answer)     // a request has ended
-	OnWait       func(WaitInfo)   // a request begins or ends to wait for something long
-	OnWarning    func(error)      // something unusual that was dealt with
-	OnTuned      func(Tuned)      // a setting follows an operator from now on, or no longer does
-	OnOrphans    func(Orphans)    // reservations are free again whose owners asked for nothing for long
+	OnWait       func(WaitInfo)   // a request starts or stops waiting for something that may take long
+	OnWarning    func(error)      // something went wrong and was handled
+	OnTuned      func(Tuned)      // a setting's value changes because an operator's override begins or ends
+	OnOrphans    func(Orphans)    // abandoned reservations were freed
 }
 
-// Tuned is a setting that has changed because an operator has, or because the time of an operator's change is over.
+// Tuned is a change of a setting that an operator made, or the end of such a change.
 type Tuned struct {
 	Key      string
 	From, To string    // the values in force, as [Field.Get] writes them
-	Ended    bool      // the process's own value holds again
-	Until    time.Time // when the change ends by itself; zero: when an operator ends it
+	Ended    bool      // the override has ended; the process's own value applies again
+	Until    time.Time // when the override ends by itself; zero: when an operator ends it
 }
 
-// Answer is the end of one request that had a permit.
+// Answer describes a finished request.
 type Answer struct {
 	Event
-	Choice                  // through which account it went
-	Late   bool             // not evidence: the state has changed since the request left
-	Keys   []core.KeyChange // keys that are in or out since it came
+	Choice                  // the account and key it used
+	Late   bool             // the state has changed since the request was sent, so the answer isn't evidence
+	Keys   []core.KeyChange // keys that this answer made usable or unusable
 	Pause  time.Duration    // how long all processes wait from now; 0: no pause
-	Gauges Gauges           // after it
+	Gauges Gauges           // after this answer
 }
 
-// WaitInfo is the beginning or the end of a wait.
+// WaitInfo describes a wait that begins or ends.
 type WaitInfo struct {
 	Block
 	Attempt int           // of the request, from 1

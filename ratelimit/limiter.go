@@ -14,7 +14,7 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
-// Config is what a Limiter is made of.
+// Config configures a Limiter.
 type Config struct {
 	Store   Store          // required; all limiters with the same store share one upstream
 	Tuning  Tuning         // zero fields mean the defaults
@@ -22,7 +22,7 @@ type Config struct {
 	Rand    func() float64 // draws in [0,1) for all jitter; nil: math/rand/v2
 	Hooks   Hooks
 	Queue   Queue // in whose turn requests of this process ask; nil: first come, first served
-	// Accounts are those through whose keys requests go; none: they have a key already. See ChoiceFrom.
+	// orders this process's requests; nil: first come, first served
 	Accounts []Account
 }
 
