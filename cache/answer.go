@@ -1,8 +1,8 @@
 package cache
 
-// An answer on its way to the callers that wait for it, each of which gets a response of its own; and what the cache
-// says about it. That travels in response headers: they survive every wrapper around a response, and a header of the
-// same name that comes from the upstream is removed.
+// An answer can have several waiting callers; each gets its own response. The cache describes an answer in response
+// headers, because headers survive every wrapper around a response. It removes headers of the same names that the
+// upstream sends.
 
 import (
 	"bytes"
@@ -19,11 +19,12 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	info   *Info         // nil: the cache has nothing to say about it
-	age    time.Duration // how long ago the upstream vouched for it
+	info   *Info         // nil: the cache adds no headers
+	age    time.Duration // time since the upstream sent or revalidated it
 }
 
-// readAnswer reads a response whole; the connection is free then. A body above the limit, or cut short, is an error.
+// readAnswer reads the whole response, which frees its connection. A truncated body, or one above the limit, is an
+// error.
 func readAnswer(resp *http.Response, limit int64) (answer, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if e := resp.Body.Close(); err == nil {
@@ -52,7 +53,7 @@ func (t *Transport) fromEntry(e *Entry, from Source) answer {
 	return answer{status: e.Status, header: h, body: e.Body, info: &info, age: info.Age(t.Store.opts.Now())}
 }
 
-// response makes one caller's response. The body bytes are shared and read only.
+// response makes the response of one caller. All callers share the body bytes, which are read-only.
 func (a answer) response(req *http.Request) *http.Response {
 	h := a.header.Clone()
 	if a.info != nil {
@@ -70,20 +71,20 @@ func (a answer) response(req *http.Request) *http.Response {
 	}
 }
 
-// Source is where an answer came from.
+// Source tells where an answer came from.
 type Source uint8
 
-// The sources, the freshest first.
+// The sources, freshest first.
 const (
-	Network     Source = iota // the upstream, or another cache before it, has just sent it
-	Revalidated               // stored, and the upstream has just said that it still holds (304)
-	Fresh                     // stored, and not yet expired
-	Stale                     // expired; the upstream could not be asked, here or by another cache before it
+	Network     Source = iota // sent just now by the upstream, or by another cache in front of it
+	Revalidated               // stored, and just confirmed by the upstream (304)
+	Fresh                     // stored, not yet expired
+	Stale                     // stored, expired; the upstream did not give a usable answer
 )
 
 var sourceNames = [...]string{Network: "network", Revalidated: "revalidated", Fresh: "fresh", Stale: "stale"}
 
-// String returns the source in one word.
+// String returns the name of the source, as in "fresh".
 func (s Source) String() string {
 	if int(s) < len(sourceNames) {
 		return sourceNames[s]
@@ -91,14 +92,14 @@ func (s Source) String() string {
 	return "unknown"
 }
 
-// Info is what the cache says about a response.
+// Info tells where a response came from and how old it is.
 type Info struct {
 	Source    Source
-	FetchedAt time.Time // when the upstream last vouched for it
-	ExpiresAt time.Time // until when it is fresh; zero: it is not stored
+	FetchedAt time.Time // when the upstream last sent or revalidated it
+	ExpiresAt time.Time // when it stops being fresh; zero if it is not stored
 }
 
-// Age is how long ago the upstream vouched for the answer, never negative.
+// Age returns how long ago the upstream sent or revalidated the answer. It is never negative.
 func (i Info) Age(now time.Time) time.Duration { return max(0, now.Sub(i.FetchedAt)) }
 
 const (
@@ -107,8 +108,8 @@ const (
 	headerExpires = "X-Cache-Expires"
 )
 
-// InfoFrom returns what the cache said about resp. ok is false for a response that did not come through a [Transport],
-// or whose request is not cached.
+// InfoFrom returns the Info in the headers of resp. ok is false if resp did not come through a [Transport] or its
+// request is not cacheable.
 func InfoFrom(resp *http.Response) (info Info, ok bool) {
 	if resp == nil {
 		return Info{}, false

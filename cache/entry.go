@@ -1,12 +1,12 @@
 package cache
 
-// An Entry is one answer of the upstream; its payload form is
+// An Entry is one answer of the upstream. Its binary form is
 //
 //	version (1) · packing (1) · status (2) · len(etag) uvarint · etag ·
 //	len(body) uvarint · body (raw, or a flate stream)
 //
-// Bodies are packed at the fastest level: a details answer of 60 KB becomes about 12 KB, and small bodies, which would
-// hardly shrink, stay as they are.
+// Bodies are compressed at the fastest level: details of 60 KB become about 12 KB. Small bodies hardly shrink, so they
+// stay uncompressed.
 
 import (
 	"bytes"
@@ -28,29 +28,29 @@ const (
 	packAbove    = 256
 )
 
-// errEntry is what is wrong with a payload that can't be read as an Entry.
+// errEntry reports a payload that can't be decoded as an Entry.
 var errEntry = errors.New("stored answer can't be read")
 
 // Entry is one stored answer.
 type Entry struct {
 	Key    string // see KeyOf
 	Status int    // 200 or 404
-	ETag   string // as the upstream sent it, "" when it sent none
+	ETag   string // as the upstream sent it; "" if it sent none
 	Body   []byte // decoded; must not be modified
-	// FetchedAt is when the upstream last vouched for the answer, by sending it or by a 304.
+	// FetchedAt is when the upstream last sent the answer or confirmed it with a 304.
 	FetchedAt time.Time
-	// ExpiresAt is until when the answer is fresh.
+	// ExpiresAt is when the answer stops being fresh.
 	ExpiresAt time.Time
 }
 
-// Fresh reports whether the entry may answer without asking. An entry from the future (a clock that was wrong) is not
-// fresh.
+// Fresh reports whether the entry may be served without asking the upstream. An entry fetched in the future, by a
+// machine with a wrong clock, is not fresh.
 func (e *Entry) Fresh(now time.Time) bool {
 	return now.Before(e.ExpiresAt) && !e.FetchedAt.After(now.Add(store.ClockSlack))
 }
 
-// Usable reports whether the entry may still serve as stale: keep is how long after it was fetched. The limit of 180
-// days holds in any case.
+// Usable reports whether the entry may be served at all, fresh or stale: it was fetched less than keep ago, and less
+// than 180 days ago.
 func (e *Entry) Usable(now time.Time, keep time.Duration) bool {
 	return now.Sub(e.FetchedAt) < min(keep, KeepLimit)
 }
@@ -58,12 +58,12 @@ func (e *Entry) Usable(now time.Time, keep time.Duration) bool {
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.BestSpeed)
 	if err != nil {
-		panic(err) // only for a level out of range
+		panic(err) // happens only for an invalid level
 	}
 	return w
 }}
 
-// unpackers are used again: making one takes longer than to unpack most answers.
+// unpackers is a pool because making a reader takes longer than unpacking most answers.
 var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
 func (e *Entry) item() Item {

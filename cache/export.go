@@ -1,8 +1,7 @@
 package cache
 
-// Export: the whole cache as text, one JSON object a line, so that it can be carried to another machine, looked at and
-// put under other tools. What an import reads comes from outside, and gets the same checks as an answer from the
-// network.
+// An export holds the whole cache as text, one JSON object a line, so that a person can copy it to another machine or
+// process it with other tools. An import checks each answer like one from the network.
 //
 //	{"format":"anivault-cache","version":1,"exported_at":"..."}
 //	{"bucket":"responses","key":"GET ...","fetched_at":"...","expires_at":"...",
@@ -10,7 +9,7 @@ package cache
 //	{"bucket":"results","key":"...","fetched_at":"...","value":"<base64>","sum":"..."}
 //	{"end":true,"records":2}
 //
-// The sum is SHA-256 over what the line says. A file without its last line was cut short.
+// The sum is the SHA-256 of the line's fields. A file without the "end" line is truncated.
 
 import (
 	"bufio"
@@ -32,7 +31,7 @@ import (
 const (
 	exportFormat  = "anivault-cache"
 	exportVersion = 1
-	exportAnswers = "responses" // the bucket that answers are in
+	exportAnswers = "responses" // the bucket of the stored answers
 )
 
 type exportLine struct {
@@ -56,8 +55,8 @@ type exportLine struct {
 	Records int  `json:"records,omitempty"`
 }
 
-// digest is the checksum of a record's line; every field has its length before it, so that nothing can move from one to
-// another.
+// digest returns the checksum of a record. It hashes each field after its length, so that text moved from one field to
+// the next changes the checksum.
 func (l *exportLine) digest() string {
 	h := sha256.New()
 	for _, field := range [...]string{
@@ -76,8 +75,8 @@ func milliText(t *time.Time) string {
 	return strconv.FormatInt(t.UnixMilli(), 10)
 }
 
-// Export writes all answers and all other buckets to w, as a stream. It returns the number of records. Nothing older
-// than 180 days is exported.
+// Export writes all answers and all other buckets to w as a stream and returns the number of records. It omits records
+// older than 180 days.
 func (s *Store) Export(ctx context.Context, w io.Writer) (records int, err error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	records, err = s.export(ctx, newLineEncoder(buf))
@@ -146,26 +145,26 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// ErrImport says that a stream is not an export, or not a whole one.
+// ErrImport reports a stream that is not a complete export.
 var ErrImport = errors.New("not a complete cache export")
 
 const (
-	maxLine     = 16 << 20 // one record is held in memory
+	maxLine     = 16 << 20 // one line is held in memory
 	importBatch = 128
 	importBytes = 4 << 20
 )
 
-// ImportResult says what an import did.
+// ImportResult counts the records of an import.
 type ImportResult struct {
 	Imported int
-	Older    int // left out: the cache has something as new, or newer
-	Expired  int // left out: past the 180 days
-	Refused  int // left out: valid did not take them
+	Older    int // skipped: the stored record is as new or newer
+	Expired  int // skipped: older than 180 days
+	Refused  int // skipped: rejected by valid
 }
 
-// Import reads an export from r, as a stream, and stores what is newer than what is there. The first line that is wrong
-// ends it, with an error that names the line and wraps ErrImport; the lines before it stay imported. valid is
-// [Transport].Valid: an answer that it refuses is skipped.
+// Import reads an export from r as a stream and stores the records that are newer than the stored ones. It stops at the
+// first malformed line, with an error that gives the line number and wraps ErrImport; earlier lines stay imported. It
+// skips answers that valid rejects (see [Transport].Valid).
 func (s *Store) Import(
 	ctx context.Context, r io.Reader, valid func(*http.Request, *http.Response, []byte) error,
 ) (ImportResult, error) {
@@ -204,8 +203,8 @@ type importer struct {
 	valid   func(*http.Request, *http.Response, []byte) error // may be nil
 	res     ImportResult
 	pending map[*Bucket][]Item
-	count   int // of pending
-	size    int // of their values
+	count   int // number of pending items
+	size    int // total size of the pending values
 	buckets map[string]*Bucket
 	records int
 	ended   bool
@@ -284,7 +283,7 @@ func (in *importer) refuses(l *exportLine) bool {
 	return in.valid(req, resp, []byte(l.Body)) != nil
 }
 
-// redact drops what could be a secret from a key that is not of our making.
+// redact removes secrets from a key in an import file, which KeyOf may not have made.
 func redact(key string) string {
 	if k, ok := ParseKey(key); ok {
 		return k
@@ -315,7 +314,7 @@ func (in *importer) take(ctx context.Context, l exportLine) error {
 		it.Value = e.payload()
 		life = defaultPolicy.Fresh(in.store.classOf(e.Key), e.Status, e.Body, it.FetchedAt)
 	}
-	if l.ExpiresAt != nil { // never longer than an answer of the network would be fresh
+	if l.ExpiresAt != nil { // no longer than a network answer would be fresh
 		it.ExpiresAt = *l.ExpiresAt
 		if most := it.FetchedAt.Add(life); it.ExpiresAt.After(most) {
 			it.ExpiresAt = most
@@ -360,7 +359,7 @@ func (in *importer) flush(ctx context.Context) error {
 	return nil
 }
 
-// eachLine calls fn for each line of r; the last one may lack its newline.
+// eachLine calls fn for each line of r. The last line may have no newline.
 func eachLine(r io.Reader, fn func([]byte) error) error {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 0, 1<<16), maxLine)

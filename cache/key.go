@@ -1,7 +1,7 @@
 package cache
 
-// What makes two requests the same question: scheme, host, port, method, path and query, without anything that
-// identifies who asks.
+// A cache key holds what makes two requests ask the same: scheme, host, port, method, path and query, without anything
+// that identifies the user.
 
 import (
 	"net/http"
@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// secretNames are the query parameters, in lower case, that no cache key contains. A parameter whose name merely
-// contains one of them is left out too: two requests may then share a key, but no secret reaches the disk.
+// secretNames are query parameters, in lower case, that a key omits. It also omits each parameter whose name contains
+// one of them: two requests may then share a key, but no secret reaches the disk.
 var secretNames = []string{
 	"api_key", "apikey", "session", "token", "secret", "password",
 }
 
 // KeyOf returns the cache key of a request: "GET https://host:port/path?query".
 //
-// The scheme and host are lower case, the port is always there, the path is as it is escaped on the wire, the query is
-// sorted by name (values of one name keep their order) and holds neither keys, tokens nor sessions; user information
-// and fragment are dropped. The letter case of values is kept.
+// The scheme and host are in lower case, the port is always present and the path is escaped as on the wire. The query
+// is sorted by name; values of the same name keep their order, and letter case is kept. API keys, tokens, sessions,
+// user information and the fragment are omitted.
 func KeyOf(method string, u *url.URL) string {
 	if method == "" {
 		method = http.MethodGet
@@ -50,8 +50,7 @@ func KeyOf(method string, u *url.URL) string {
 	return key
 }
 
-// ParseKey turns what a person types, a key or a URL, into a key. Secrets in it are dropped. ok is false for text that
-// is neither.
+// ParseKey turns a key or URL that a person typed into a key, without its secrets. ok is false if text is neither.
 func ParseKey(text string) (key string, ok bool) {
 	method, rest, found := strings.Cut(strings.TrimSpace(text), " ")
 	if !found {
@@ -79,8 +78,8 @@ func isToken(s string) bool {
 	})
 }
 
-// publicQuery sorts a raw query and drops what is secret. A raw ';' separates like '&': some servers read it so, and a
-// secret must not hide behind it.
+// publicQuery sorts a raw query and drops its secrets. A raw ';' separates parameters like '&', because some servers
+// treat it so and a secret could be behind it.
 func publicQuery(raw string) string {
 	type pair struct{ name, text string }
 	var pairs []pair
@@ -104,7 +103,7 @@ func publicQuery(raw string) string {
 	return strings.Join(texts, "&")
 }
 
-// unescape decodes a query component; what can't be decoded stays as it is.
+// unescape decodes a query component. It returns invalid input unchanged.
 func unescape(s string) string {
 	if t, err := url.QueryUnescape(s); err == nil {
 		return t

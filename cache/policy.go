@@ -1,7 +1,7 @@
 package cache
 
-// How long each kind of answer is fresh: the table of docs/reference.md. The table decides, not Cache-Control: TMDB's
-// edge speaks of its own hours.
+// How long each kind of answer is fresh: the table of docs/reference.md. It ignores Cache-Control, which TMDB's CDN
+// sets for its own copies.
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ const day = 24 * time.Hour
 // recentSeason is how long after its last air date a season still changes often.
 const recentSeason = 60 * day
 
-// Class is what kind of question a request is. The zero Class is not cached.
+// Class is the kind of a request, such as a search. The zero Class is not cached.
 type Class uint8
 
-// The classes, with what TMDB has in them: [Options].Class says which one a request is of.
+// The classes, with their TMDB paths. [Options].Class returns the class of a request.
 const (
 	Uncached      Class = iota
 	Search              // search/tv, search/movie, search/multi, find
@@ -30,10 +30,10 @@ const (
 	EpisodeGroups       // tv/{id}/episode_groups, tv/episode_group/{gid}
 	Reference           // configuration, genre lists
 	People              // person/{id}, collection/{id}
-	Extras              // what goes with a work or person and changes often: credits, images, reviews, watch/providers
-	Lists               // popular, trending, discover, and searches for what is no work
+	Extras              // data about a work or person that changes often: credits, images, reviews, watch/providers
+	Lists               // popular, trending, discover, and searches that find neither series nor movies
 
-	classes = iota // how many there are
+	classes = iota // the number of classes
 )
 
 var classNames = [...]string{
@@ -42,7 +42,7 @@ var classNames = [...]string{
 	People: "people", Extras: "extras", Lists: "lists",
 }
 
-// String returns the name that statistics and listings show.
+// String returns the name in statistics and listings.
 func (c Class) String() string {
 	if int(c) < len(classNames) {
 		return classNames[c]
@@ -50,20 +50,20 @@ func (c Class) String() string {
 	return "unknown"
 }
 
-// Lifetime is one row of the table. A zero duration means: not stored.
+// Lifetime is one row of a Policy. A zero duration means that the answer is not stored.
 type Lifetime struct {
-	Fresh    time.Duration // an answer that will hardly change any more
-	Changing time.Duration // a returning series, a season of the last 60 days; of no use to other classes
+	Fresh    time.Duration // answers that rarely change
+	Changing time.Duration // a returning series, or a season of the last 60 days; other classes ignore it
 	Empty    time.Duration // a search without results
 	Missing  time.Duration // a 404
-	Keep     time.Duration // how long an expired answer may serve as stale
+	Keep     time.Duration // how long after its fetch an answer may be served, fresh or stale
 }
 
-// Policy says how long the answers of each class live.
+// Policy holds the lifetimes of each class.
 type Policy [classes]Lifetime
 
-// DefaultPolicy is the table of docs/reference.md. An empty search stays 8 h because TMDB's edge keeps empty results
-// for 6 to 8 h: asking again sooner is useless.
+// DefaultPolicy returns the table of docs/reference.md. An empty search stays fresh for 8 h because TMDB's CDN keeps
+// empty results for 6 to 8 h, so asking sooner is useless.
 func DefaultPolicy() Policy {
 	const w = 7 * day
 	return Policy{
@@ -81,7 +81,7 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// Fresh is how long an answer of class c with this status and body is fresh from now on. 0 means that it must not be
+// Fresh returns how long from now an answer of class c with this status and body is fresh. 0 means that it must not be
 // stored.
 func (p *Policy) Fresh(c Class, status int, body []byte, now time.Time) time.Duration {
 	if int(c) >= len(p) {
@@ -104,7 +104,7 @@ func (p *Policy) Fresh(c Class, status int, body []byte, now time.Time) time.Dur
 	return 0
 }
 
-// Keep is how long after it was fetched an answer of class c may still serve, never more than [KeepLimit].
+// Keep returns how long after its fetch an answer of class c may be served, at most [KeepLimit].
 func (p *Policy) Keep(c Class) time.Duration {
 	if int(c) >= len(p) {
 		return 0
@@ -120,15 +120,15 @@ const (
 	emptyAnswer
 )
 
-// Why a body must not be stored.
+// Reasons not to store a body.
 var (
 	errEmptyBody = errors.New("the body is empty")
 	errNotJSON   = errors.New("the body is not valid JSON")
 	errNoContent = errors.New("the body is neither a JSON array nor a JSON object with content")
 )
 
-// checkBody is the check that every stored body has passed: a complete JSON array, or an object with at least one
-// member. HTML pages, cut transfers, undecoded gzip and "{}" are refused.
+// checkBody accepts a complete JSON array, or a complete JSON object with at least one member. It rejects HTML pages,
+// truncated bodies, undecoded gzip and "{}".
 func checkBody(body []byte) error {
 	trimmed := bytes.TrimSpace(body)
 	switch {
@@ -144,11 +144,11 @@ func checkBody(body []byte) error {
 	return nil
 }
 
-// settled are the series states after which nothing much happens.
+// settled holds the series states after which details rarely change.
 var settled = map[string]bool{"Ended": true, "Canceled": true, "Cancelled": true}
 
-// volatilityOf decides by the body how soon an answer may change. What is not known counts as changing: asking a day
-// later costs one revalidation.
+// volatilityOf guesses from the body how soon an answer may change. It takes an unknown body as changing, because a
+// daily revalidation is cheap.
 func volatilityOf(c Class, body []byte, now time.Time) volatility {
 	switch c {
 	case Search, Lists:
@@ -168,7 +168,7 @@ func volatilityOf(c Class, body []byte, now time.Time) volatility {
 	return settledAnswer
 }
 
-// searchVolatility: a page of results, or the lists of a find.
+// searchVolatility reads a page of results, or the result lists of find.
 func searchVolatility(body []byte) volatility {
 	var lists map[string]json.RawMessage
 	if json.Unmarshal(body, &lists) != nil {
@@ -190,8 +190,8 @@ func searchVolatility(body []byte) volatility {
 	return settledAnswer
 }
 
-// seasonVolatility: the latest air date in the body, of the season or an episode, against the last 60 days. Seasons
-// often have no date of their own.
+// seasonVolatility compares the latest air date in the body with the last 60 days. It looks at the episodes too,
+// because seasons often have no date.
 func seasonVolatility(body []byte, now time.Time) volatility {
 	var s struct {
 		AirDate  string `json:"air_date"`
@@ -205,7 +205,7 @@ func seasonVolatility(body []byte, now time.Time) volatility {
 	last := s.AirDate
 	for _, e := range s.Episodes {
 		if e.AirDate == "" {
-			return changingAnswer // an episode without a date is still to come
+			return changingAnswer // an undated episode has not aired yet
 		}
 		last = max(last, e.AirDate)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/anivault/anivault/cache/internal/store"
 )
 
-// Defaults of Options.
+// The defaults of Options.
 const (
 	defaultMaxSize      = 512 << 20
 	defaultLockWait     = 250 * time.Millisecond
@@ -21,31 +21,31 @@ const (
 
 // Options are the settings of a Store; the zero value means the defaults.
 type Options struct {
-	// Class returns the class of a question, which decides how long its answer is kept; see tmdb.ClassOf. Nothing is
-	// cached without it.
+	// Class returns the class of a request, which decides how long its answer is kept; see tmdb.ClassOf. If it is nil,
+	// nothing is cached.
 	Class func(*http.Request) Class
-	// MaxSize bounds the database, in bytes of used pages; default 512 MiB. Above it the expired records go first, then
-	// those fetched longest ago.
+	// MaxSize limits the used pages of the database, in bytes; default 512 MiB. Above it the store removes expired records
+	// first, then the ones fetched longest ago.
 	MaxSize int64
-	// LockWait is the longest wait for another process's lock, default 250 ms; after it the store does without. Where
-	// the holder shows that it is at work, a question waits for up to ClaimTimeout before it is asked of the upstream.
+	// LockWait is how long to wait for another process's lock before going on without it; default 250 ms. While the holder
+	// shows that it is working, a request waits up to ClaimTimeout before it asks the upstream.
 	LockWait time.Duration
-	// ClaimTimeout is how long a process that holds a claim may give no sign of life (because it was stopped, say)
-	// before another asks too; default 5 s.
+	// ClaimTimeout is how long the holder of a claim may show no activity, because it was stopped, say, before another
+	// process asks too; default 5 s.
 	ClaimTimeout time.Duration
-	// Memory bounds the answers that are kept decoded in memory, in bytes: for a process that is asked the same
-	// questions again and again. 0: none are.
+	// Memory limits the decoded answers kept in memory, in bytes, for a process that repeats the same requests. 0 keeps
+	// none.
 	Memory int64
-	// Now is the clock for what is fetched, fresh, expired. Default time.Now.
+	// Now is the clock that decides what is fresh. Default time.Now.
 	Now func() time.Time
-	// OnWarning is called once for each kind of trouble that the store worked around, without locks held, from any
+	// OnWarning is called once for each kind of problem that the store worked around, without locks held, from any
 	// goroutine.
 	OnWarning func(Warning)
 
-	seams store.Options // of tests
+	seams store.Options // set by tests only
 }
 
-// Validate refuses settings that make no sense.
+// Validate rejects invalid settings.
 func (o Options) Validate() error {
 	switch {
 	case o.MaxSize < 0:
@@ -72,37 +72,36 @@ func (o Options) withDefaults() Options {
 }
 
 type (
-	// Bucket is a name space for plain values.
+	// Bucket is a namespace for plain values.
 	Bucket = store.Bucket
 	// Item is one value of a Bucket.
 	Item = store.Item
-	// Warning is trouble that the store worked around.
+	// Warning is a problem that the store worked around.
 	Warning = store.Warning
-	// PruneOptions are what Prune removes beyond what must go.
+	// PruneOptions select what Prune removes in addition to records past KeepLimit.
 	PruneOptions = store.PruneOptions
-	// PruneResult is what a prune removed.
+	// PruneResult tells what Prune removed.
 	PruneResult = store.PruneResult
 	// CompactResult is the size of the database file before and after.
 	CompactResult = store.CompactResult
-	// VerifyReport is what Verify has looked at and found.
+	// VerifyReport tells what Verify checked and found.
 	VerifyReport = store.VerifyReport
 )
 
-// KeepLimit is the longest time anything is kept, whatever the settings say, also offline: TMDB's terms allow six
+// KeepLimit is the longest time that anything is kept, whatever the settings, even offline: TMDB's terms allow six
 // months.
 const KeepLimit = store.KeepLimit
 
 var (
-	// ErrLocked reports that another process holds the cache's lock for longer than the store waits.
+	// ErrLocked reports that another process held the cache's lock for longer than the store waits.
 	ErrLocked = store.ErrLocked
-	// ErrPending reports that what was put or deleted is kept in memory because the disk can't be written now. The store
-	// reads it from there, and writes it with a later transaction, at the latest with Close. A kill -9 before that loses
-	// it.
+	// ErrPending reports a change that is kept in memory because the disk can't be written now. Reads see it, and the
+	// store writes it with a later transaction, at the latest in Close. A kill -9 before that loses it.
 	ErrPending = store.ErrPending
 )
 
-// Store is an open cache directory. It may be used by many goroutines; any number of Stores, in one or in many
-// processes, may share a directory.
+// Store is an open cache directory. It is safe for concurrent use, and any number of Stores, in one or many processes,
+// may share a directory.
 type Store struct {
 	opts    Options
 	disk    *store.Store
@@ -110,8 +109,8 @@ type Store struct {
 	memory  memory
 }
 
-// Open opens the cache in dir, making the directory (0700) if needed. It starts nothing and reads nothing yet. Trouble
-// with the directory is not an error: the store then works as well as it can and warns.
+// Open opens the cache in dir and creates the directory (0700) if needed. It starts no goroutine and reads no data. An
+// unusable directory is not an error: the store warns and works as well as it can.
 func Open(dir string, o Options) (*Store, error) {
 	if dir == "" {
 		return nil, errors.New("cache: no directory")
@@ -129,22 +128,22 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Path is the cache's directory.
+// Path returns the cache directory.
 func (s *Store) Path() string { return s.disk.Path() }
 
-// Close writes what could not be written yet and gives up all claims. The store can't be used afterwards. What can't be
-// written even now is lost, after a warning; the error is always nil, and there for io.Closer.
+// Close writes pending changes and releases all claims. The store can't be used afterwards. Changes that can't be
+// written even now are lost, after a warning. The error is always nil and makes Store an io.Closer.
 func (s *Store) Close() error {
 	s.disk.Close()
 	return nil
 }
 
-// Bucket opens the name space called name: a lower-case letter, then letters, digits, '-' and '_', 32 in all.
-// "responses" and "meta" are taken.
+// Bucket opens the namespace called name: a lower-case letter, then letters, digits, '-' and '_', at most 32
+// characters. "responses" and "meta" are reserved.
 func (s *Store) Bucket(name string) (*Bucket, error) { return s.disk.Bucket(name) }
 
-// Get reads the answer stored under a key (see [KeyOf]), fresh or not, but none older than 180 days. ok is false when
-// there is none. With [ErrLocked] it is not known whether there is one.
+// Get returns the answer stored under a key (see [KeyOf]), fresh or expired, unless it is older than 180 days. ok is
+// false if there is none. With [ErrLocked] the store could not look.
 func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err error) {
 	generation := uint64(0)
 	if s.memory.max > 0 {
@@ -168,8 +167,8 @@ func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err err
 	return e, true, err
 }
 
-// Range calls fn for every stored answer, in key order, fresh or not, but none older than 180 days. What is written
-// meanwhile may or may not be seen. It ends with the first error, which it returns. fn may use the store.
+// Range calls fn for each stored answer in key order, fresh or expired, unless it is older than 180 days. It may or may
+// not see concurrent writes. It stops at the first error and returns it. fn may use the store.
 func (s *Store) Range(ctx context.Context, fn func(*Entry) error) error {
 	return s.answers.Range(ctx, func(it Item) error {
 		e, err := entryOf(it)
@@ -181,8 +180,8 @@ func (s *Store) Range(ctx context.Context, fn func(*Entry) error) error {
 	})
 }
 
-// Put stores an answer. Its body must be a JSON object or array. When it returns nil the answer is on disk: it survives
-// the death of the process and a loss of power. With [ErrPending] it is in memory.
+// Put stores an answer, whose body must be a JSON object or array. If it returns nil the answer is on disk and survives
+// a crash or a power failure. With [ErrPending] it is only in memory.
 func (s *Store) Put(ctx context.Context, e *Entry) error {
 	if err := checkBody(e.Body); err != nil {
 		return fmt.Errorf("store %s: %w", e.Key, err)
@@ -197,30 +196,28 @@ func (s *Store) putChecked(ctx context.Context, e *Entry) error {
 	return s.answers.Put(ctx, e.item())
 }
 
-// Delete removes answers by key; for its error see Put.
+// Delete removes answers by key. Its errors are those of Put.
 func (s *Store) Delete(ctx context.Context, keys ...string) error {
 	return s.answers.Delete(ctx, keys...)
 }
 
-// Newest returns when the newest answer about each resource was fetched, by whatever process: the zero time where
-// nothing is stored about it.
+// Newest returns when the newest answer about each resource was fetched, by any process; the zero time if none is
+// stored. The result is in the order of resources.
 //
 // A resource is the key of a request without its query, as in "GET https://api.themoviedb.org:443/3/tv/1399" (see
-// [KeyOf]). Answers to that path, with any query, and to every path below it ("/3/tv/1399/season/1") are about it; 404s
-// count, deleted answers and those that nothing may serve any more do not. An answer that is dated ahead of the clock
-// does not count either: it is asked for again.
+// [KeyOf]). Answers to that path with any query, and to paths below it ("/3/tv/1399/season/1"), are about the resource.
+// 404s count. Deleted answers, answers past their time limit and answers dated in the future do not.
 //
-// One session reads thousands of resources. The result has the order of the resources. With [ErrLocked] the times are
-// those of what this process has not written yet.
+// One session reads thousands of resources. With [ErrLocked] the result covers only this process's pending writes.
 func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, error) {
 	return s.disk.Newest(ctx, resources...)
 }
 
-// Awaiting is how many questions of this process wait now for another process's answer.
+// Awaiting returns how many requests of this process wait for another process's answer.
 func (s *Store) Awaiting() int { return s.disk.Awaiting() }
 
-// Prune removes what is past the 180 days, what the options say, and what is above the size bound. It waits for the
-// lock as long as ctx allows.
+// Prune removes records past KeepLimit, records that the options select, and records above the size limit. It waits for
+// the lock as long as ctx allows.
 func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) {
 	return s.disk.Prune(ctx, o)
 }
@@ -228,12 +225,12 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) 
 // Clear removes everything, in all buckets.
 func (s *Store) Clear(ctx context.Context) error { return s.disk.Clear(ctx) }
 
-// Compact writes the database anew, without gaps: it never shrinks by itself. It needs as much free space as the result
-// takes; the others wait, or go on without the cache, meanwhile.
+// Compact rewrites the database without gaps, because the file never shrinks by itself. It needs free disk space for
+// the result. Meanwhile other processes wait, or go on without the cache.
 func (s *Store) Compact(ctx context.Context) (CompactResult, error) { return s.disk.Compact(ctx) }
 
-// Verify checks that everything in the database is what was once written: all pages, the order of the keys, the
-// checksum of every record. It changes nothing, and others can read meanwhile.
+// Verify checks all pages, the order of the keys and the checksum of each record. It changes nothing, and other
+// processes can read meanwhile.
 func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	return s.disk.Verify(ctx, func(it Item) error {
 		e, err := entryOf(it)
@@ -244,23 +241,23 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	})
 }
 
-// Stats is what a cache directory holds.
+// Stats describes the contents of a cache directory.
 type Stats struct {
 	Entries  int // stored answers
-	Fresh    int // of them, those that answer without asking
-	Expired  int // those that serve only when the upstream can't be asked
+	Fresh    int // served without asking the upstream
+	Expired  int // served only when the upstream can't be asked
 	Negative int // 404s
 	ByClass  map[Class]int
 	Oldest   time.Time // when the oldest answer was fetched
 	Newest   time.Time
 
-	FileSize int64    // the database file
-	Used     int64    // of it; Compact frees the rest
-	MaxSize  int64    // the bound on Used
-	SetAside []string // damaged databases that were set aside
+	FileSize int64    // size of the database file
+	Used     int64    // bytes in use; Compact frees the rest
+	MaxSize  int64    // the limit for Used
+	SetAside []string // paths of damaged databases that were renamed
 }
 
-// Stats walks over the whole cache.
+// Stats reads the whole cache.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	u, err := s.disk.Usage(ctx)
 	st := Stats{
@@ -305,13 +302,13 @@ func (s *Store) classOf(key string) Class {
 	return s.opts.Class(&http.Request{Method: http.MethodGet, URL: u})
 }
 
-// memory holds decoded answers of one generation of the database, for a process that is asked the same questions again
-// and again (Options.Memory): a session with its unpacking takes longer than all else that answering takes.
+// memory keeps decoded answers of one generation of the database, for a process that repeats the same requests
+// (Options.Memory): opening the database and unpacking take most of the time of a request.
 //
-// It tells nothing older than what is on disk. Whoever may change the database writes the next generation into the lock
-// file before, so an answer that was read in one generation holds until there is another.
+// It never returns anything older than the disk. Every process writes the next generation into the lock file before it
+// changes the database, so answers read in one generation are valid until the generation changes.
 type memory struct {
-	max int64 // bytes; 0: nothing is kept
+	max int64 // bytes; 0 keeps nothing
 
 	mu         sync.Mutex
 	generation uint64
@@ -319,7 +316,7 @@ type memory struct {
 	size       int64
 }
 
-// entryCost is what an answer takes besides its bytes.
+// entryCost estimates what an answer takes besides its bytes.
 const entryCost = 256
 
 func (m *memory) get(generation uint64, key string) *Entry {
@@ -331,7 +328,7 @@ func (m *memory) get(generation uint64, key string) *Entry {
 	return m.entries[key]
 }
 
-// put keeps an answer. What is of another generation goes, and so does everything when there is no room.
+// put keeps an answer. It drops all others if they belong to another generation or there is no room.
 func (m *memory) put(generation uint64, e *Entry) {
 	cost := int64(len(e.Key)+len(e.Body)+len(e.ETag)) + entryCost
 	m.mu.Lock()
@@ -346,7 +343,8 @@ func (m *memory) put(generation uint64, e *Entry) {
 	m.size += cost
 }
 
-// written drops what this process has just written, and keeps the rest: nobody else was in between.
+// written drops the answers that this process has just written. It keeps the rest, because no other process wrote in
+// between.
 func (m *memory) written(before, now uint64, keys []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -355,6 +353,6 @@ func (m *memory) written(before, now uint64, keys []string) {
 	}
 	m.generation = now
 	for _, key := range keys {
-		delete(m.entries, key) // its cost is counted until there is no room
+		delete(m.entries, key) // m.size still counts it, until the next reset
 	}
 }

@@ -1,7 +1,8 @@
 package cache
 
-// The way of a request: a fresh answer from the store, or else one flight per key in this process, one claim per key
-// over all processes, and the upstream. When that can't be asked, the expired answer, marked as stale.
+// A request is answered from the store if the answer is fresh. Otherwise one goroutine per key in this process
+// (singleflight), and one process per key (claim), asks the upstream. If that fails, the expired answer is served as
+// stale.
 
 import (
 	"context"
@@ -17,56 +18,55 @@ import (
 	"github.com/anivault/anivault/cache/internal/store"
 )
 
-// ErrWait reports that another process is asking the same question and was not answered within Transport.MaxWait.
+// ErrWait reports that another process was still asking the same request after Transport.MaxWait.
 var ErrWait = errors.New("another process is still asking the same question")
 
-// Transport is an [http.RoundTripper] that answers from a Store what it can and asks Next for the rest. All fields but
+// Transport is an [http.RoundTripper] that answers from a Store if possible and asks Next otherwise. All fields except
 // Store and Next may be zero. It must not be copied after first use.
 type Transport struct {
 	Store *Store
 	Next  http.RoundTripper
-	// Policy says how long answers are fresh; nil means DefaultPolicy.
+	// Policy sets how long answers are fresh; nil means DefaultPolicy.
 	Policy *Policy
-	// Refresh asks again for what was fetched before this transport's first request, by revalidation where there is an
-	// ETag. An upstream's edge may itself still return an older answer for some hours.
+	// Refresh asks again for each answer fetched before this transport's first request, with its ETag if it has one. The
+	// upstream's CDN may still return an older answer for some hours.
 	Refresh bool
-	// Offline skips claims and waits: Next is expected to refuse at once.
+	// Offline skips claims and waits, because Next is expected to fail at once.
 	Offline bool
-	// Closed reports whether Next would refuse now, as a limiter that lets nothing through does: then no lock is waited
-	// for beyond Options.LockWait. It is asked only after that has passed. May be nil.
+	// Closed reports whether Next would fail at once, as a rate limiter does during a ban. The transport calls it after
+	// Options.LockWait has passed, and waits for no lock any longer if it is true. May be nil.
 	Closed func(context.Context) bool
-	// MaxWait bounds the wait for another process's answer to the same question; 0 means until the request's context
-	// ends.
+	// MaxWait limits the wait for another process's answer to the same request; 0 means until the request's context ends.
 	MaxWait time.Duration
-	// Waited returns the context for Next after a wait of d for another process, so that a limiter that bounds its own
-	// waits can count it. May be nil.
+	// Waited returns the context for Next after the request waited d for another process, so that a limiter can count that
+	// against its own maximum wait. May be nil.
 	Waited func(ctx context.Context, d time.Duration) context.Context
-	// Wrote is called after each answer that was to be stored: nil, ErrPending where it is in memory only, or why it is
-	// not stored. May be nil.
+	// Wrote is called after each attempt to store an answer, with nil, ErrPending if it is only in memory, or the reason
+	// for the failure. May be nil.
 	Wrote func(error)
-	// Waits is called before a request waits for another process, or for another question's claim. May be nil.
+	// Waits is called before a request waits for another process. May be nil.
 	Waits func(ctx context.Context)
-	// Valid returns nil for what the client takes as an answer to req; body is resp's. It decides before anything is
-	// stored, renewed or overwritten. An answer that it refuses counts as an upstream that could not be asked: what is
-	// stored stays, and answers as stale. Nil takes every JSON object or array with status 200 or 404.
+	// Valid returns nil if the client accepts the response to req; body is its body. The transport calls it before it
+	// stores or renews anything. It treats a rejected response as an upstream that can't be asked: the stored answer stays
+	// and is served as stale. A nil Valid accepts each JSON object or array with status 200 or 404.
 	Valid func(req *http.Request, resp *http.Response, body []byte) error
-	// Blocked reports whether an error of Next means that the upstream could not be asked, so that a stale answer will
-	// do; nil means that every error does.
+	// Blocked reports whether an error of Next means that the upstream could not be asked, so that a stale answer may be
+	// served; if it is nil, every error means that.
 	Blocked func(error) bool
-	// Age returns how long ago the upstream had vouched for an answer of Next when it came, by its header: another cache
-	// may stand in between, whose expired answer is no fresh one here. Nil means that all of them are new.
+	// Age returns the age of an answer of Next from its headers, because another cache in front of the upstream may have
+	// served a stale one. If it is nil, all answers count as new.
 	Age func(http.Header) time.Duration
-	// MaxBody bounds bodies; 0 means 32 MiB, which is also the most that is stored.
+	// MaxBody limits the size of bodies; 0 means 32 MiB, which is also the maximum.
 	MaxBody int64
 
 	begin   sync.Once
 	since   time.Time
-	renewed sync.Map // with Refresh: keys asked for in this run, whatever the age of their answers
+	renewed sync.Map // keys that Refresh has already asked for
 	flights singleflight.Group
 }
 
-// RoundTrip answers a request. Errors of Next come back unchanged when nothing stored can answer; besides them there
-// are ErrWait and the context's error. Answers of cached classes carry an Info.
+// RoundTrip answers a request. If no stored answer can serve, it returns errors of Next unchanged, ErrWait, or the
+// context's error. Answers of cached classes carry an Info.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	class := t.classOf(req)
 	if class == Uncached {
@@ -88,8 +88,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return ans.response(req), nil
 }
 
-// Stored returns the answer that is stored for a GET of u, whose key is known, fresh or expired but never beyond what
-// may be kept; nil if there is none. It asks nobody.
+// Stored returns the answer stored for a GET of u, fresh or stale, or nil. key is the cache key of u. It asks neither
+// the upstream nor other processes.
 func (t *Transport) Stored(ctx context.Context, u *url.URL, key string) (*Entry, Info) {
 	class := t.Store.opts.Class(&http.Request{Method: http.MethodGet, URL: u})
 	if class == Uncached {
@@ -109,7 +109,7 @@ func (t *Transport) classOf(req *http.Request) Class {
 	}
 	for _, h := range [...]string{"Range", "If-None-Match", "If-Modified-Since"} {
 		if req.Header.Get(h) != "" {
-			return Uncached // the caller's own dealings with the upstream
+			return Uncached // the caller handles ranges or revalidation itself
 		}
 	}
 	return t.Store.opts.Class(req)
@@ -160,7 +160,7 @@ func (t *Transport) answer(q question) (answer, error) {
 		return t.staleOrError(q, e, err)
 	}
 	defer claim.Release()
-	// Whoever had the claim may have had the answer.
+	// The previous holder of the claim may have stored the answer.
 	switch e, err = t.look(ctx, q.class, q.key); {
 	case err != nil:
 		return answer{}, err
@@ -173,16 +173,16 @@ func (t *Transport) answer(q question) (answer, error) {
 	return t.ask(q, e)
 }
 
-type landed struct {
+type flightResult struct {
 	ans answer
 	err error
-	// again: the leader gave up for reasons of its own, so another may lead.
+	// again is set when the leader's context ended, so that another caller becomes the leader.
 	again    bool
 	panicked any
 }
 
-// share answers a question once for all who ask it at the same time. Each of them waits as long as its own context
-// allows. When the leader's context ends the next caller leads.
+// share answers simultaneous requests for a key once. Each caller waits as long as its own context allows. If the
+// leader's context ends, the next caller leads.
 func (t *Transport) share(q question) (answer, error) {
 	ctx := q.req.Context()
 	for {
@@ -191,7 +191,7 @@ func (t *Transport) share(q question) (answer, error) {
 		case <-ctx.Done():
 			return answer{}, store.Ended(ctx)
 		case res := <-flight:
-			got := res.Val.(landed)
+			got := res.Val.(flightResult)
 			if got.panicked != nil {
 				panic(got.panicked)
 			}
@@ -202,16 +202,16 @@ func (t *Transport) share(q question) (answer, error) {
 	}
 }
 
-// lead answers the question in a goroutine of the flight's own. A panic there would end the process, so it is handed to
-// the callers, who may recover.
-func (t *Transport) lead(q question) (out landed) {
+// lead runs in its own goroutine, where a panic would end the process. It passes the panic to the callers, who may
+// recover.
+func (t *Transport) lead(q question) (out flightResult) {
 	defer func() { out.panicked = recover() }()
 	out.ans, out.err = t.answer(q)
 	out.again = out.err != nil && q.req.Context().Err() != nil
 	return out
 }
 
-// look reads what is stored, nil where that can't serve. Its error is the context's.
+// look returns the stored answer, or nil if it may not be served. It fails only when ctx ends.
 func (t *Transport) look(ctx context.Context, class Class, key string) (*Entry, error) {
 	begun := time.Now()
 	for {
@@ -222,12 +222,12 @@ func (t *Transport) look(ctx context.Context, class Class, key string) (*Entry, 
 		if e != nil && !e.Usable(t.Store.opts.Now(), t.policy().Keep(class)) {
 			e = nil
 		}
-		// A slow transaction of another process is waited for: what it has in hand may be the answer.
+		// Wait for another process's slow transaction: it may be storing this answer.
 		if t.accepts(class, e) || !errors.Is(err, store.ErrAtWork) || t.closed(ctx) {
 			return e, nil
 		}
 		t.waits(ctx)
-		if !store.AwaitWork(ctx, begun, t.Store.opts.ClaimTimeout) { // as long as for a silent claimant
+		if !store.AwaitWork(ctx, begun, t.Store.opts.ClaimTimeout) { // the same limit as for an inactive holder of a claim
 			return e, nil
 		}
 	}
@@ -237,7 +237,7 @@ func (t *Transport) closed(ctx context.Context) bool {
 	return t.Offline || t.Closed != nil && t.Closed(ctx)
 }
 
-// claim claims the right to ask a question, within MaxWait.
+// claim waits, up to MaxWait, for the exclusive right to ask the upstream about the key.
 func (t *Transport) claim(q question) (store.Claim, error) {
 	ctx := q.req.Context()
 	if t.MaxWait > 0 {
@@ -278,7 +278,7 @@ func (t *Transport) ask(q question, e *Entry) (answer, error) {
 	return got, nil
 }
 
-// isValid reports whether what came is an answer to the question, or the upstream's own refusal of it.
+// isValid reports whether got is an answer to the request, or a proper error of the upstream.
 func (t *Transport) isValid(q question, got answer) bool {
 	switch got.status {
 	case http.StatusNotModified:
@@ -297,8 +297,8 @@ func revalidates(e *Entry) bool {
 	return e != nil && e.ETag != "" && e.Status == http.StatusOK
 }
 
-// send makes one request, conditional where there is an ETag, and reads the body. After a 304 to an unconditional
-// request it asks once more: caches on the way have been seen to do that.
+// send makes one request, conditional if the entry has an ETag, and reads the body. After a 304 to an unconditional
+// request, which some caches send, it asks once more.
 func (t *Transport) send(req *http.Request, e *Entry) (answer, error) {
 	for try := 0; ; try++ {
 		out := req.Clone(req.Context())
@@ -327,7 +327,8 @@ func (t *Transport) maxBody() int64 {
 	return store.MaxValue
 }
 
-// keep stores a 200 or a 404. One that has expired already does not take the place of what is newer.
+// keep stores a 200 or a 404. If it is already expired and a newer answer is stored, the newer one is returned and
+// stays.
 func (t *Transport) keep(q question, e *Entry, got answer) answer {
 	now := t.Store.opts.Now()
 	at := now.Add(-got.age)
@@ -365,7 +366,7 @@ func (t *Transport) renew(q question, e *Entry, got answer) answer {
 	if tag := got.header.Get("ETag"); tag != "" {
 		fresh.ETag = tag
 	}
-	// An answer that could not be written is an answer all the same.
+	// If the write fails, the answer is still valid.
 	_ = t.put(&fresh)
 	if !fresh.Fresh(now) {
 		return t.fromEntry(&fresh, Stale)
@@ -382,12 +383,12 @@ func (t *Transport) put(e *Entry) error {
 		t.Wrote(err)
 	}
 	if errors.Is(err, ErrPending) {
-		return nil // this process reads it from memory, and may ask again what a kill -9 loses
+		return nil // readable from memory; if the process is killed, it is asked for again
 	}
 	return err
 }
 
-// staleOrError answers with the expired entry when the upstream could not be asked, else it returns the error.
+// staleOrError returns the stored answer if the upstream could not be asked, and the error otherwise.
 func (t *Transport) staleOrError(q question, e *Entry, err error) (answer, error) {
 	if errors.Is(q.req.Context().Err(), context.Canceled) {
 		return answer{}, err
@@ -401,7 +402,7 @@ func (t *Transport) staleOrError(q question, e *Entry, err error) (answer, error
 	return answer{}, err
 }
 
-// staleOrAnswer answers with the expired entry, or with the worthless answer where there is none.
+// staleOrAnswer returns the stored answer, or the rejected one if none is stored.
 func (t *Transport) staleOrAnswer(q question, e *Entry, got answer) answer {
 	if ans, ok := t.stored(q, e); ok {
 		return ans
@@ -409,7 +410,6 @@ func (t *Transport) staleOrAnswer(q question, e *Entry, got answer) answer {
 	return got
 }
 
-// stored is the answer that is left when asking came to nothing: the expired entry.
 func (t *Transport) stored(q question, e *Entry) (answer, bool) {
 	if info, ok := t.serves(q.class, e); ok {
 		return t.fromEntry(e, info.Source), true
@@ -417,20 +417,20 @@ func (t *Transport) stored(q question, e *Entry) (answer, bool) {
 	return answer{}, false
 }
 
-// serves says how a stored answer may serve without being asked for.
+// serves reports whether a stored answer may be served without asking the upstream, and as what.
 func (t *Transport) serves(c Class, e *Entry) (Info, bool) {
 	now := t.Store.opts.Now()
 	switch {
 	case e == nil || !e.Usable(now, t.policy().Keep(c)):
 		return Info{}, false
 	case e.Fresh(now) && !t.Refresh:
-		return Info{Fresh, e.FetchedAt, e.ExpiresAt}, true // only the lock was in the way
+		return Info{Fresh, e.FetchedAt, e.ExpiresAt}, true // only the lock prevented serving it earlier
 	}
 	return Info{Stale, e.FetchedAt, e.ExpiresAt}, true
 }
 
-// Forget drops the stored answer to a request: the client could not read it.
+// Forget deletes the stored answer to a request, because the client could not decode it.
 func (t *Transport) Forget(req *http.Request) {
-	// What can't be written now is read again, refused again, and forgotten again.
+	// If the delete fails, the client rejects the answer again, and deletes it again.
 	_ = t.Store.Delete(context.Background(), KeyOf(req.Method, req.URL))
 }

@@ -1,12 +1,11 @@
 package store
 
-// Claims: "I am asking this key". Two processes never ask the same question: before it asks, a process takes an
-// advisory lock on a file named after the key's hash, and holds it during the request. The system frees the lock when
-// its process dies and wakes the next one at once, which looks once more before it asks. A released claim removes its
-// file.
+// A claim is a process's exclusive right to ask the upstream about a key: an advisory lock, held during the request, on
+// a file named after the key's hash. When its holder dies, the system frees the lock and wakes the next process, which
+// looks into the store again before it asks. Releasing a claim removes its file.
 //
-// The holder touches the file once a second, so that others can distinguish a stopped process from one that waits for
-// its turn in a limiter.
+// The holder touches the file once a second, so that others can tell a stopped process from one that waits for its turn
+// in a rate limiter.
 
 import (
 	"context"
@@ -24,36 +23,36 @@ import (
 
 const (
 	touchEvery = time.Second
-	// forever is how long a lock is waited for whose wait ends otherwise.
+	// forever is a lock timeout for waits that end by other means.
 	forever = 1 << 62
 )
 
-// Claim is the right to ask a question.
+// Claim is the exclusive right to ask the upstream about a key.
 type Claim struct {
 	Release func()
-	Waited  time.Duration // for others that held it; 0 when it was free
+	Waited  time.Duration // how long other holders were waited for; 0 if it was free
 }
 
-// errStopped ends the wait for a claim whose holder gives no sign of life.
+// errStopped ends the wait for a claim whose holder shows no activity.
 var errStopped = errors.New("holder of the claim does not move")
 
 type claims struct {
 	db       *database
 	dir      string
-	timeout  time.Duration // how long a holder may give no sign of life
+	timeout  time.Duration // how long a holder may show no activity
 	awaiting atomic.Int64
 
 	mu    sync.Mutex
-	locks map[string]*claimLock // by the file's path
+	locks map[string]*claimLock // by file path
 }
 
-// Claim waits until nobody else is asking for the key. Its error is ctx's cause. Where claims can't be kept it claims
-// nothing, and the caller asks all the same. waits is called where it has to wait.
+// Claim waits until no other process has a claim on the key. It fails only when ctx ends, with its cause. If locks are
+// unavailable it returns an empty Claim, and the caller asks anyway. It calls waits before it waits.
 func (s *Store) Claim(ctx context.Context, key string, waits func()) (Claim, error) {
 	return s.claims.take(ctx, key, waits)
 }
 
-// Awaiting is how many questions of this process wait now for another process's answer.
+// Awaiting returns how many requests of this process wait for another process's answer.
 func (s *Store) Awaiting() int { return int(s.claims.awaiting.Load()) }
 
 func (c *claims) take(ctx context.Context, key string, waits func()) (Claim, error) {
@@ -71,7 +70,7 @@ func (c *claims) take(ctx context.Context, key string, waits func()) (Claim, err
 	}
 	if err == nil {
 		if waited > 0 {
-			touch(lock.Path()) // others may be waiting still
+			touch(lock.Path()) // others may still be waiting
 		}
 		stop := pulse(lock.Path(), touchEvery)
 		return Claim{Waited: waited, Release: func() {
@@ -98,7 +97,7 @@ func (c *claims) take(ctx context.Context, key string, waits func()) (Claim, err
 	return none, nil
 }
 
-// claimLock is the lock of one key's claim, for all of this store who ask for it.
+// claimLock is the lock for one key, shared by all goroutines that want its claim.
 type claimLock struct {
 	lock  *lockfile.Lock
 	users int
@@ -117,8 +116,8 @@ func (c *claims) lock(key string) *claimLock {
 	return c.locks[path]
 }
 
-// leave forgets a lock that nobody uses. One whose wait was given up stays until it was free once: the wait in the
-// kernel goes on, and who asks again must join it instead of leaving another one behind.
+// leave forgets a lock that nobody uses. If a wait for it was abandoned, the lock stays until it has been free once:
+// the wait in the kernel goes on, and the next request must join it instead of starting another.
 func (c *claims) leave(l *claimLock, free bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +126,7 @@ func (c *claims) leave(l *claimLock, free bool) {
 	}
 }
 
-// dropDead removes the files of claims whose process died with them, a day later.
+// dropDead removes claim files left by dead processes, a day later.
 func (c *claims) dropDead() {
 	for _, name := range listFolder(c.dir) {
 		path := filepath.Join(c.dir, name)
@@ -140,8 +139,8 @@ func (c *claims) dropDead() {
 	}
 }
 
-// await waits for a claim that somebody holds, and returns for how long it has. It gives up with errStopped when
-// the holder gives no sign of life for ClaimTimeout.
+// await waits for a claim that another holds, and returns how long it waited. It returns errStopped if the holder shows
+// no activity for ClaimTimeout.
 func (c *claims) await(ctx context.Context, lock *lockfile.Lock) (time.Duration, error) {
 	c.awaiting.Add(1)
 	defer c.awaiting.Add(-1)
@@ -164,9 +163,9 @@ func (c *claims) await(ctx context.Context, lock *lockfile.Lock) (time.Duration,
 	return max(time.Since(begun), 1), err
 }
 
-// watchClaim reports whether a claim's holder stood still for so long, or returns false when ctx ends.
+// watchClaim returns true when a claim's holder has shown no activity for limit, and false when ctx ends first.
 func watchClaim(ctx context.Context, path string, limit time.Duration) bool {
-	life := pulseWatch{limit: limit, moved: time.Now()} // another goroutine may be about to make the file
+	life := pulseWatch{limit: limit, moved: time.Now()} // another goroutine may be about to create the file
 	tick := time.NewTicker(limit / 5)
 	defer tick.Stop()
 	for life.moves(touched(path), time.Now()) {

@@ -1,7 +1,7 @@
 package store
 
-// Sessions on the database file. A session is: take cache.lock, open, one transaction, close, release. bbolt's own lock
-// then never has to be waited for; its timeout is a guard against strangers that have the file open.
+// A session takes cache.lock, opens the database, runs one transaction, closes it and releases the lock. So bbolt's own
+// lock is always free; its timeout only guards against other programs that have the file open.
 
 import (
 	"cmp"
@@ -25,29 +25,29 @@ import (
 
 const (
 	guardTimeout = 5 * time.Second
-	// guardFloor: bbolt fails at once with a timeout of 50 ms or less.
+	// guardFloor exists because bbolt fails at once with a timeout of 50 ms or less.
 	guardFloor = 100 * time.Millisecond
 
 	metaBucket = "meta"
 	metaKey    = "cache"
 	formatName = "anivault-cache"
-	// formatVersion is in the name of the database.
+	// formatVersion is part of the database's file name.
 	formatVersion = 2
 )
 
 type dbMeta struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
-	// Pruned is when expired records were last looked for, in Unix seconds.
+	// Pruned is the time of the last prune, in Unix seconds.
 	Pruned int64 `json:"pruned,omitempty"`
 }
 
 type mode uint8
 
 const (
-	modeShared   mode = iota // it is read and written
-	modeReadOnly             // it is read; what is new stays in memory
-	modeMemory               // nothing on disk is touched
+	modeShared   mode = iota // reads and writes
+	modeReadOnly             // reads only; changes stay in memory
+	modeMemory               // does not touch the disk
 )
 
 type database struct {
@@ -55,10 +55,10 @@ type database struct {
 	opts      Options
 	lock      dbLock
 	warned    warnings
-	died      atomic.Bool // a session had died when the exclusive lock was taken; its holder reads it
+	died      atomic.Bool // a session died before the exclusive lock was taken; only the holder reads it
 	pruneDue  atomic.Bool // the last prune is more than a day ago
 
-	// The holder of the exclusive lock has these: the generation that it began, and the one before.
+	// The holder of the exclusive lock sets these: the generation it began, and the previous one.
 	before, generation uint64
 
 	mu  sync.Mutex
@@ -81,7 +81,7 @@ func (d *database) mode() mode {
 	return d.how
 }
 
-// goPrivate gives up the directory for this run.
+// goPrivate stops using the directory for this run.
 func (d *database) goPrivate(cause error) {
 	d.mu.Lock()
 	d.how = modeMemory
@@ -89,7 +89,7 @@ func (d *database) goPrivate(cause error) {
 	d.warned.say(Warning{Kind: WarnMemory, Path: d.dir, Err: cause})
 }
 
-// goReadOnly gives up writing for this run.
+// goReadOnly stops writing for this run.
 func (d *database) goReadOnly(cause error) {
 	d.mu.Lock()
 	d.how = max(d.how, modeReadOnly)
@@ -97,7 +97,7 @@ func (d *database) goReadOnly(cause error) {
 	d.warned.say(Warning{Kind: WarnReadOnly, Path: d.dir, Err: cause})
 }
 
-// errNoDB: there is no database yet. Nothing is wrong.
+// errNoDB reports that no database exists yet, which is normal.
 var errNoDB = errors.New("no database")
 
 type newerError struct{ version int }
@@ -160,8 +160,8 @@ func (d *database) open(o bolt.Options, check boltfile.Check) (*boltfile.DB, dbM
 	return db, meta, nil
 }
 
-// view runs fn in one read-only session; it does not where there is no database. ErrLocked when another process holds
-// the lock. A damaged database is set aside, and there is none then.
+// view runs fn in one read-only session, or not at all if there is no database. It returns ErrLocked if another process
+// holds the lock. It renames a damaged database and then acts as if there were none.
 func (d *database) view(ctx context.Context, fn func(*bolt.Tx) error) error {
 	return d.viewWith(ctx, bolt.Options{ReadOnly: true, Timeout: max(d.opts.LockWait, guardFloor)}, fn)
 }
@@ -190,8 +190,7 @@ func (d *database) viewOnce(
 	case err == nil:
 		defer release()
 	case isReadOnly(err), errors.Is(err, fs.ErrNotExist):
-		// Nobody can make a lock file here, so nobody writes here; against other users of the file bbolt's own lock
-		// stands.
+		// We can't create a lock file here, so no process of ours writes; bbolt's lock guards against other programs.
 		died = true
 	case isUnlockable(err):
 		d.goPrivate(err)
@@ -216,8 +215,8 @@ func (d *database) viewOnce(
 	return errors.Join(db.View(fn), db.Close())
 }
 
-// beginReading takes the lock for a session that reads and marks it. died reports that an earlier session has not
-// ended: then the lock is exclusive.
+// beginReading takes the lock for a read session and marks the session as running. died reports that an earlier session
+// never ended; then the lock is exclusive.
 func (d *database) beginReading(ctx context.Context) (release func(), died bool, err error) {
 	unlock, err := d.take(ctx, lockfile.Shared, d.opts.LockWait)
 	if err != nil {
@@ -225,12 +224,12 @@ func (d *database) beginReading(ctx context.Context) (release func(), died bool,
 	}
 	was, err := d.lock.mark(true)
 	if err != nil {
-		return unlock, true, nil //nolint:nilerr // nothing says what happened, so it is walked
+		return unlock, true, nil //nolint:nilerr // the mark can't be read, so check the pages
 	}
 	if !was {
 		return d.unmarking(unlock), false, nil
 	}
-	unlock() // either others are reading now, or one has died
+	unlock() // others are reading now, or one has died
 	alone, err := d.exclusive(ctx, 0)
 	if err == nil {
 		return alone, d.died.Load(), nil
@@ -244,7 +243,7 @@ func (d *database) beginReading(ctx context.Context) (release func(), died bool,
 
 func (d *database) unmarking(unlock func()) func() {
 	return func() {
-		_, _ = d.lock.mark(false) // what stays marked is walked
+		_, _ = d.lock.mark(false) // if the mark stays, the next session checks the pages
 		unlock()
 	}
 }
@@ -273,8 +272,8 @@ func (d *database) exclusive(ctx context.Context, wait time.Duration) (release f
 	return nil, err
 }
 
-// openExclusive opens the database for writing, making it if there is none and setting it aside if it is damaged. The
-// caller holds the exclusive lock.
+// openExclusive opens the database for writing. It creates a missing one and renames a damaged one. The caller holds
+// the exclusive lock.
 func (d *database) openExclusive(check boltfile.Check) (db *boltfile.DB, meta dbMeta, err error) {
 	if d.died.Load() {
 		check = max(check, boltfile.Walk)
@@ -305,8 +304,8 @@ func (d *database) update(fn func(*boltfile.DB, dbMeta) error) error {
 	return errors.Join(fn(db, meta), db.Close())
 }
 
-// replace makes an empty database under another name and puts it in the place of the present one, so that nobody ever
-// sees half of one. The caller holds the exclusive lock.
+// replace creates an empty database under another name and renames it over the present one, so that no process sees a
+// partial file. The caller holds the exclusive lock.
 func (d *database) replace() error {
 	temp := d.path + ".new"
 	if err := os.RemoveAll(temp); err != nil {

@@ -9,27 +9,28 @@ import (
 
 const day = 24 * time.Hour
 
-// KeepLimit is the longest time anything is kept, whatever the settings say, also offline: TMDB's terms allow six
+// KeepLimit is the longest time that anything is kept, whatever the settings, even offline: TMDB's terms allow six
 // months.
 const KeepLimit = 180 * day
 
-// ClockSlack is by how much the clocks of processes and machines may disagree.
+// ClockSlack is how far the clocks of processes and machines may differ.
 const ClockSlack = 5 * time.Minute
 
-// Item is one value of a Bucket. A missing one has an empty Key.
+// Item is one value of a Bucket. An Item with an empty Key means that there is none.
 type Item struct {
 	Key   string // 1 to 32768 bytes
 	Value []byte // at most 32 MiB; must not be modified after Put, nor after Get
-	// FetchedAt is how old the value counts; zero in Put means now. It is deleted 180 days later at the latest.
+	// FetchedAt is when the value was fetched; zero in Put means now. The store deletes the value at most 180 days later.
 	FetchedAt time.Time
-	// ExpiresAt is until when the value is of use; zero: no date. Only pruning looks at it: an expired value is got
-	// until then.
+	// ExpiresAt is when the value expires; zero means never. Only pruning looks at it: until then Get returns expired
+	// values.
 	ExpiresAt time.Time
-	// Ahead: the stored date lay ahead of the clock, so the value counts as fetched now, and as expired. Put ignores it.
+	// Ahead reports that the stored date was in the future, so the value counts as fetched now and expired. Put ignores
+	// it.
 	Ahead bool
 }
 
-// datedSensibly returns the item with dates that lie ahead of the clock brought back: fetched now, and expired.
+// datedSensibly replaces dates in the future: the item counts as fetched now and expired.
 func (it Item) datedSensibly(now time.Time) Item {
 	if it.FetchedAt.After(now.Add(ClockSlack)) {
 		it.FetchedAt, it.ExpiresAt, it.Ahead = now, now, true
@@ -57,8 +58,8 @@ func (it Item) encode(bucket string) []byte {
 	return b
 }
 
-// decodeItem reads what encode wrote; the value is a part of b. The checksum covers bucket and key: bytes that were
-// moved to another key, or garbled, are an error.
+// decodeItem decodes the output of encode; the value aliases b. The checksum covers bucket and key, so it detects
+// values moved to another key as well as damaged bytes.
 func decodeItem(bucket, key string, b []byte) (Item, error) {
 	it, err := decodeHead(b)
 	if err != nil {
@@ -71,7 +72,7 @@ func decodeItem(bucket, key string, b []byte) (Item, error) {
 	return it, nil
 }
 
-// decodeHead reads the dates without checking the sum, for decisions that must not touch the value's pages.
+// decodeHead reads the dates but does not verify the checksum, so that it need not touch the value's pages.
 func decodeHead(b []byte) (Item, error) {
 	if len(b) < itemHead {
 		return Item{}, errItemShort
@@ -87,7 +88,7 @@ func itemSum(bucket, key string, rest []byte) uint32 {
 	return crc32.Update(sum, castagnoli, rest)
 }
 
-// ToMilli returns a time in Unix milliseconds; the zero time is 0.
+// ToMilli returns t in Unix milliseconds, and 0 for the zero time.
 func ToMilli(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

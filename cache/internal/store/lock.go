@@ -1,10 +1,10 @@
 package store
 
-// The lock of the database. A process that waits in vain must know whether the holder is slow or was stopped: a holder
-// touches the lock file again and again, and those waiting watch its time.
+// The lock of the database. A waiting process must know whether the holder is slow or stopped, so the holder keeps
+// touching the lock file, and the others watch its modification time.
 //
-// A byte of the file says that a session is running. If it is set while nobody is in a session, a process has died in
-// one, perhaps of a damaged page: bbolt overflows the stack where a page refers to itself.
+// One byte of the file says that a session is running. If it is set while no process is in a session, a process died in
+// one, perhaps because of a damaged page: bbolt overflows the stack if a page refers to itself.
 
 import (
 	"context"
@@ -21,29 +21,30 @@ import (
 )
 
 var (
-	// ErrLocked reports that another process holds the cache's lock for longer than the store waits.
+	// ErrLocked reports that another process held the cache's lock for longer than the store waits.
 	ErrLocked = errors.New("cache is locked by another process")
-	// ErrAtWork is ErrLocked where the holder has touched the lock's file lately.
+	// ErrAtWork is an ErrLocked whose holder has touched the lock file recently.
 	ErrAtWork = fmt.Errorf("%w that is at work", ErrLocked)
 )
 
 const (
-	// pulseEvery is how often the holder of the exclusive lock touches its file.
+	// pulseEvery is how often the holder of the exclusive lock touches the file.
 	pulseEvery = 50 * time.Millisecond
-	// workPause is how long a slow holder of the database's lock is left to its work before somebody looks again.
+	// workPause is the delay before the next look at a slow holder of the lock.
 	workPause = 10 * time.Millisecond
-	// markAt is where the session's byte lies: on Windows the lock is on the first one. The generation has eight bytes.
+	// markAt is the offset of the session byte; byte 0 is the one that Windows locks. The generation after it takes eight
+	// bytes.
 	markAt       = 1
 	generationAt = 8
 )
 
-// isReadOnly reports whether a place can be read but not written.
+// isReadOnly reports whether err means that a place can be read but not written.
 func isReadOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// isUnlockable reports whether there are no locks to be had: on some network file systems, and where something else
-// lies in the place of a lock file.
+// isUnlockable reports whether err means that locks are unavailable, as on some network file systems or if the lock
+// file is not a regular file.
 func isUnlockable(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.As(err, new(*lockfile.NotRegularError))
 }
@@ -52,12 +53,11 @@ type dbLock struct {
 	lock *lockfile.Lock
 	mu   sync.Mutex
 	life pulseWatch
-	file *lockfile.File // for the session's byte
+	file *lockfile.File // for the session byte
 }
 
-// acquire takes the lock within wait, or returns ErrLocked; ErrAtWork where the holder has moved lately. A session of
-// this process that has the lock is waited for however long it takes: to do without it would be to ask for what it is
-// just writing down.
+// acquire takes the lock within wait. Otherwise it returns ErrLocked, or ErrAtWork if the holder was active recently.
+// It waits without limit for a session of this process, which may be storing the very answer that is needed.
 func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Duration) (release func(), err error) {
 	unlock := l.lock.Unlock
 	err = l.lock.Lock(ctx, kind, 0)
@@ -65,7 +65,7 @@ func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Dura
 		_ = l.busy()
 		if wait <= l.life.limit {
 			err = l.lock.Lock(ctx, kind, wait)
-		} else { // whose patience is not used up by those who have waited before
+		} else { // the wait for sessions of this process does not count
 			unlock, err = lockfile.Acquire(ctx, l.lock.Path(), kind, wait)
 		}
 	}
@@ -79,7 +79,7 @@ func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Dura
 	case kind == lockfile.Shared:
 		return unlock, nil
 	}
-	touch(l.lock.Path()) // also of many holders in a row, each of them quick
+	touch(l.lock.Path()) // keeps the file recent even if many quick holders follow one another
 	stop := pulse(l.lock.Path(), pulseEvery)
 	return func() {
 		stop()
@@ -96,7 +96,7 @@ func (l *dbLock) busy() error {
 	return ErrLocked
 }
 
-// mark sets or clears the session's byte, and returns whether it was set. It fails where the file can't be written.
+// mark sets or clears the session byte and returns whether it was set. It fails if the file can't be written.
 func (l *dbLock) mark(set bool) (was bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +104,7 @@ func (l *dbLock) mark(set bool) (was bool, err error) {
 		return false, err
 	}
 	var b [1]byte
-	_, _ = l.file.ReadAt(b[:], markAt) // what is not there is not set
+	_, _ = l.file.ReadAt(b[:], markAt) // a missing byte counts as not set
 	if was = b[0] != 0; was != set {
 		b[0] ^= 1
 		_, err = l.file.WriteAt(b[:], markAt)
@@ -125,7 +125,7 @@ func (l *dbLock) open() (err error) {
 	return err
 }
 
-// generation returns the number of the last session that could write, 0 where it is not known.
+// generation returns the number of the last session that could write, or 0 if it is unknown.
 func (l *dbLock) generation() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,11 +133,11 @@ func (l *dbLock) generation() uint64 {
 	if l.open() != nil {
 		return 0
 	}
-	_, _ = l.file.ReadAt(b[:], generationAt) // what is not there is 0
+	_, _ = l.file.ReadAt(b[:], generationAt) // missing bytes count as 0
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// nextGeneration begins another one; now is 0 where that is not possible. The caller holds the exclusive lock.
+// nextGeneration begins a generation. now is 0 if that is impossible. The caller holds the exclusive lock.
 func (l *dbLock) nextGeneration() (before, now uint64) {
 	before = l.generation()
 	l.mu.Lock()
@@ -145,7 +145,7 @@ func (l *dbLock) nextGeneration() (before, now uint64) {
 	if l.open() != nil {
 		return before, 0
 	}
-	now = max(before+1, uint64(time.Now().UnixNano())) // another one, also where the file was made anew
+	now = max(before+1, uint64(time.Now().UnixNano())) // differs from every earlier one, even if the file was recreated
 	if _, err := l.file.WriteAt(binary.BigEndian.AppendUint64(nil, now), generationAt); err != nil {
 		return before, 0
 	}
@@ -162,15 +162,15 @@ func (l *dbLock) close() {
 	}
 }
 
-// touch shows that a lock's holder lives. Without it others take it for stopped, and do without the lock.
+// touch shows that the holder of a lock is alive. Otherwise others assume that it is stopped and ignore the lock.
 func touch(path string) {
 	now := time.Now()
 	_ = os.Chtimes(path, now, now)
 }
 
-// pulse touches a lock file again and again until stop is called. Most locks are given back before the first time.
+// pulse touches a lock file at intervals until stop is called. Most locks are released before the first touch.
 func pulse(path string, every time.Duration) (stop func()) {
-	var mu sync.Mutex // held while touching: nothing is touched after stop
+	var mu sync.Mutex // held while touching, so that no touch follows stop
 	over := false
 	mu.Lock()
 	defer mu.Unlock()
@@ -191,7 +191,7 @@ func pulse(path string, every time.Duration) (stop func()) {
 	}
 }
 
-// touched is when a lock file was touched last, 0 where there is none.
+// touched returns the modification time of a lock file, or 0 if it does not exist.
 func touched(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -200,15 +200,15 @@ func touched(path string) int64 {
 	return info.ModTime().UnixNano()
 }
 
-// pulseWatch distinguishes a holder that moves from one that was stopped.
+// pulseWatch tells an active holder from a stopped one.
 type pulseWatch struct {
-	limit time.Duration // without a touch for so long it does not move
+	limit time.Duration // a holder with no touch for this long is stopped
 	seen  int64
 	moved time.Time
 }
 
-// moves notes the time of the last touch, and reports whether it has changed within the limit. The watcher's own clock
-// counts: a file's times may come from another machine.
+// moves notes the time of the last touch and reports whether it changed within the limit. It measures with its own
+// clock, because another machine may set the file's times.
 func (w *pulseWatch) moves(touched int64, now time.Time) bool {
 	if touched != w.seen {
 		w.seen, w.moved = touched, now
@@ -216,7 +216,7 @@ func (w *pulseWatch) moves(touched int64, now time.Time) bool {
 	return now.Sub(w.moved) < w.limit
 }
 
-// Ended returns why a context has ended: its cause, and for a cancelled one [context.Canceled] as well.
+// Ended returns why ctx ended: its cause, joined with [context.Canceled] if it was cancelled.
 func Ended(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if err := ctx.Err(); errors.Is(err, context.Canceled) && !errors.Is(cause, err) {
@@ -225,8 +225,7 @@ func Ended(ctx context.Context) error {
 	return cause
 }
 
-// AwaitWork waits a moment for a holder of the database's lock that is at work. It returns false when that has gone on
-// for as long as limit, since begun.
+// AwaitWork pauses for an active holder of the database's lock. It returns false if limit has passed since begun.
 func AwaitWork(ctx context.Context, begun time.Time, limit time.Duration) bool {
 	if time.Since(begun) >= limit {
 		return false

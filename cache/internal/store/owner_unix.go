@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// ownedByOthers returns why others decide what lies in a folder of ours: it, or one of the files in it, belongs to
-// another user, or others may write there. What can't be seen belongs to nobody.
+// ownedByOthers returns an error if another user can change the folder: one owns it or one of the files, or others may
+// write to it. It ignores paths that it can't stat.
 func ownedByOthers(dir string, files ...string) error {
 	for _, path := range append([]string{dir}, files...) {
 		info, err := os.Stat(path)

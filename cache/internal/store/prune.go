@@ -1,8 +1,8 @@
 package store
 
-// What has to go: everything 180 days after it was fetched; plain values (what was decided for which file) when they
-// expire, for they never serve as stale; and, above the size bound, first what has expired and then what was fetched
-// longest ago.
+// Pruning removes everything 180 days after its fetch. It removes plain values (the decision for a file) when they
+// expire, because they are never served as stale. Above the size limit it removes expired records first, then the ones
+// fetched longest ago.
 
 import (
 	"cmp"
@@ -19,25 +19,25 @@ import (
 
 const (
 	pruneEvery = day
-	pruneTo    = 0.90 // of the size bound, so that not every transaction prunes
+	pruneTo    = 0.90 // of the size limit, so that not every transaction prunes
 )
 
-// PruneOptions are what Prune removes beyond what must go.
+// PruneOptions select what Prune removes in addition to records past KeepLimit.
 type PruneOptions struct {
-	// Expired removes every record that is no longer fresh, also those that could still serve as stale.
+	// Expired removes all expired records, including answers that could still be served as stale.
 	Expired bool
-	// MaxSize is a bound for this time, if not 0; else Options.MaxSize holds.
+	// MaxSize replaces Options.MaxSize for this call, if it is not 0.
 	MaxSize int64
 }
 
-// PruneResult is what a prune removed.
+// PruneResult tells what Prune removed.
 type PruneResult struct {
 	Removed int   // records
 	Used    int64 // bytes in use afterwards; Compact frees the rest
 }
 
-// Prune removes what is past the 180 days, what the options say, and what is above the size bound. It waits for the
-// lock as long as ctx allows.
+// Prune removes records past KeepLimit, records that the options select, and records above the size limit. It waits for
+// the lock as long as ctx allows.
 func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) {
 	var res PruneResult
 	if o.MaxSize == 0 {
@@ -52,7 +52,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) 
 	return res, err
 }
 
-// pruneIfDue prunes once a day, and when the bound is passed.
+// pruneIfDue prunes once a day, and whenever the size is above the limit.
 func (s *Store) pruneIfDue(db *boltfile.DB, meta dbMeta) error {
 	if !isPruneDue(meta, s.db.now()) && usedBytes(db) <= s.opts.MaxSize {
 		return nil
@@ -61,13 +61,13 @@ func (s *Store) pruneIfDue(db *boltfile.DB, meta dbMeta) error {
 	return err
 }
 
-// isPruneDue reports whether the last prune was a day ago. One that is said to have been in the future is due.
+// isPruneDue reports whether the last prune was a day ago, or is dated in the future.
 func isPruneDue(meta dbMeta, now time.Time) bool {
 	since := now.Sub(time.Unix(meta.Pruned, 0))
 	return since >= pruneEvery || since < -ClockSlack
 }
 
-// usedBytes is what the database would take if it were compacted.
+// usedBytes returns the size that the database would have after compaction.
 func usedBytes(db *boltfile.DB) int64 {
 	st := db.Stats()
 	info, err := os.Stat(db.Path())
@@ -75,7 +75,7 @@ func usedBytes(db *boltfile.DB) int64 {
 		return 0
 	}
 	size := info.Size()
-	_ = db.View(func(tx *bolt.Tx) error { size = tx.Size(); return nil }) // else the file's size will do
+	_ = db.View(func(tx *bolt.Tx) error { size = tx.Size(); return nil }) // on failure the file's size is good enough
 	return size - int64(st.FreePageN+st.PendingPageN)*int64(db.Info().PageSize)
 }
 
@@ -146,8 +146,7 @@ func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult
 	return PruneResult{Removed: len(doomed), Used: usedBytes(db)}, err
 }
 
-// redate writes down that a record which is dated ahead of the clock was fetched now, so that it goes in 180 days at
-// the latest.
+// redate stores that a record dated in the future was fetched now, so that it is removed within 180 days.
 func redate(b *bolt.Bucket, c candidate, now time.Time) error {
 	it, err := decodeItem(c.bucket, c.key, b.Get([]byte(c.key)))
 	if err != nil {
@@ -156,7 +155,8 @@ func redate(b *bolt.Bucket, c candidate, now time.Time) error {
 	return b.Put([]byte(c.key), it.datedSensibly(now).encode(c.bucket))
 }
 
-// surplus picks what goes so that used bytes come down below the bound: expired first, then fetched longest ago.
+// surplus selects the records to remove until the used bytes are below the limit: expired ones first, then the ones
+// fetched longest ago.
 func surplus(rest []candidate, used, limit int64) []candidate {
 	slices.SortFunc(rest, func(a, b candidate) int {
 		if a.expired == b.expired {
@@ -176,7 +176,7 @@ func surplus(rest []candidate, used, limit int64) []candidate {
 	return rest[:n]
 }
 
-// footprint is about what a record takes in the file: a leaf element, and whole pages when it has a leaf of its own.
+// footprint estimates the bytes that a record takes in the file: a leaf element, or whole pages if it has its own leaf.
 func footprint(key, value, page int) int64 {
 	n := 16 + key + value
 	if n > page/2 {

@@ -1,7 +1,7 @@
 package store
 
-// Reading: first what this process has not written yet, then the database. A value is in the database before it ceases
-// to be pending, so in this order it can't be missed.
+// Reads look at pending writes first and at the database second. A value leaves the pending writes only after it is in
+// the database, so this order can't miss it.
 
 import (
 	"bytes"
@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	batchKeys = 4096 // how many keys one session reads at most: about 10 ms
-	rangeKeys = 512  // how many keys one step of a walk takes
+	batchKeys = 4096 // the most keys that one session reads, which takes about 10 ms
+	rangeKeys = 512  // the keys that one step of a walk reads
 )
 
-// lookup returns the item of each key; with ErrLocked, of the values pending here.
+// lookup returns the item of each key. With ErrLocked it returns only pending values.
 func (s *Store) lookup(ctx context.Context, bucket string, keys []string) ([]Item, error) {
 	items := make([]Item, 0, len(keys))
 	var firstErr error
@@ -78,14 +78,14 @@ func (s *Store) lookupSome(ctx context.Context, bucket string, keys []string) ([
 	return items, err
 }
 
-// Damaged warns of a value that can't be read.
+// Damaged warns about a value that can't be decoded.
 func (b *Bucket) Damaged(key string, err error) {
 	db := b.store.db
 	db.warned.say(Warning{Kind: WarnRecord, Path: db.dir, Err: fmt.Errorf("%q in %s: %w", key, b.name, err)})
 }
 
-// walk calls fn for every item of a bucket, in key order, without holding anything meanwhile: some hundred keys a
-// session, and their values in the next.
+// walk calls fn for each item of a bucket, in key order, and holds no lock meanwhile: one session reads some hundred
+// keys, the next one their values.
 func (s *Store) walk(ctx context.Context, bucket string, fn func(Item) error) error {
 	after, more := "", true
 	for more {
@@ -124,7 +124,7 @@ func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []str
 		c := b.Cursor()
 		for k, _ := c.Seek([]byte(after)); k != nil; k, _ = c.Next() {
 			if string(k) <= after {
-				continue // after itself, and what a damaged page has out of order: else a walk could go in circles
+				continue // skip the start key, and keys out of order in a damaged page, which could make the walk loop forever
 			}
 			if len(keys) == rangeKeys {
 				more = true
@@ -138,7 +138,7 @@ func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []str
 		return nil, false, err
 	}
 	for k := range pending {
-		if k > after && (!more || k <= keys[rangeKeys-1]) { // else it comes in a later step
+		if k > after && (!more || k <= keys[rangeKeys-1]) { // else a later step returns it
 			keys = append(keys, k)
 		}
 	}
@@ -158,7 +158,7 @@ func (s *Store) pendingIn(bucket string) map[string][]byte {
 	return values
 }
 
-// Buckets lists the buckets besides the answers'.
+// Buckets lists all buckets except the answers.
 func (s *Store) Buckets(ctx context.Context) ([]*Bucket, error) {
 	found := map[string]bool{}
 	err := s.db.view(ctx, func(tx *bolt.Tx) error {
@@ -184,10 +184,10 @@ func (s *Store) Buckets(ctx context.Context) ([]*Bucket, error) {
 	return buckets, nil
 }
 
-// Name is the bucket's name.
+// Name returns the name of the bucket.
 func (b *Bucket) Name() string { return b.name }
 
-// Newest returns when the newest answer about each resource was fetched, by whatever process; see cache.Store.Newest.
+// Newest returns when the newest answer about each resource was fetched, by any process; see cache.Store.Newest.
 func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, error) {
 	n := newest{
 		at: make(map[string]time.Time, len(resources)), now: s.db.now(), pending: s.pendingIn(answers),
@@ -198,7 +198,7 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 	for key, value := range n.pending {
 		n.takePending(key, value)
 	}
-	sorted := slices.Clone(resources) // a cursor that moves forwards reads each page once
+	sorted := slices.Clone(resources) // sorted, so that the cursor reads each page once
 	slices.Sort(sorted)
 	var firstErr error
 	for part := range slices.Chunk(slices.Compact(sorted), batchKeys) {
@@ -222,15 +222,15 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 	return out, firstErr
 }
 
-// newest gathers fetch times by resource.
+// newest collects fetch times by resource.
 type newest struct {
 	at      map[string]time.Time
 	now     time.Time
-	pending map[string][]byte // by key, whose value in the database is an older one
+	pending map[string][]byte // by key; these replace the values in the database
 }
 
-// take notes a value about a resource. Only its head is read: which of two times is the newer one needs no body, and a
-// damaged head makes at most a memory void.
+// take counts a value about a resource. It reads only the head and skips the checksum: comparing times does not need
+// the body, and a damaged head only makes a remembered result obsolete.
 func (n *newest) take(resource string, value []byte) {
 	it, err := decodeHead(value)
 	if err != nil || n.now.Sub(it.FetchedAt) >= KeepLimit || it.FetchedAt.After(n.now.Add(ClockSlack)) {
@@ -260,7 +260,7 @@ func (n *newest) inDatabase(c *bolt.Cursor, resources []string) {
 	}
 	for _, r := range resources {
 		exact, below, query := []byte(r), []byte(r+"/"), []byte(r+"?")
-		// "/" and "?" have the digits of longer ids between them.
+		// Two scans, because in byte order the digits of longer ids lie between "/" and "?".
 		scan(r, r, func(k []byte) bool { return bytes.Equal(k, exact) || bytes.HasPrefix(k, below) })
 		scan(r, r+"?", func(k []byte) bool { return bytes.HasPrefix(k, query) })
 	}

@@ -18,13 +18,13 @@ import (
 
 // Options are the settings of a Store. The durations, MaxSize and Now are required.
 type Options struct {
-	MaxSize      int64         // the bound on the used pages of the database, in bytes
-	LockWait     time.Duration // the longest wait for another process's lock
-	ClaimTimeout time.Duration // how long a claim's holder may give no sign of life
+	MaxSize      int64         // limit for the used pages of the database, in bytes
+	LockWait     time.Duration // longest wait for another process's lock
+	ClaimTimeout time.Duration // how long the holder of a claim may show no activity
 	Now          func() time.Time
-	OnWarning    func(Warning) // is called once for each kind, without locks held, from any goroutine; may be nil
-	// Written is called, under the exclusive lock, with the generations before and after a transaction and the keys of
-	// answers that it changed. May be nil.
+	OnWarning    func(Warning) // called once per kind, without locks held, from any goroutine; may be nil
+	// Written is called under the exclusive lock after each transaction, with the generations before and after it and the
+	// keys of the answers it changed. May be nil.
 	Written func(before, now uint64, answers []string)
 
 	// Test seams: a file system without locks; the disk is spared; called in each transaction that writes; how long a
@@ -35,24 +35,24 @@ type Options struct {
 	Silence   time.Duration
 }
 
-// Store is an open folder. Many goroutines may use it; any number of Stores, in one or in many processes, may share a
-// folder.
+// Store is an open folder. It is safe for concurrent use, and any number of Stores, in one or many processes, may share
+// a folder.
 type Store struct {
 	opts   Options
 	db     *database
 	claims *claims
 
-	committing sync.Mutex // held by the one who writes what is pending
+	committing sync.Mutex // held while writing the pending changes
 
-	mu      sync.Mutex // guards what follows; never held while waiting
+	mu      sync.Mutex // guards the fields below; never held while waiting
 	pending pending
-	retry   time.Time // until when a disk that refused a write is left alone
+	retry   time.Time // no writes before this time, after the disk refused one
 	closing bool
 	closed  bool
 }
 
-// Open opens the store in dir, making the directory (0700) if needed. It starts nothing and reads nothing yet. Where
-// the directory can't be used the store works as well as it can, and warns.
+// Open opens the store in dir and creates the directory (0700) if needed. It starts no goroutine and reads no data. If
+// the directory is unusable, the store warns and works as well as it can.
 func Open(dir string, o Options) *Store {
 	s := &Store{opts: o, db: newDatabase(dir, o), pending: newPending()}
 	s.claims = &claims{db: s.db, dir: filepath.Join(dir, "locks"), timeout: o.ClaimTimeout, locks: map[string]*claimLock{}}
@@ -72,10 +72,10 @@ func Open(dir string, o Options) *Store {
 	return s
 }
 
-// Path is the store's directory.
+// Path returns the store's directory.
 func (s *Store) Path() string { return s.db.dir }
 
-// cacheTag is the text of CACHEDIR.TAG, by which backup programs know what they may leave out
+// cacheTag is the content of CACHEDIR.TAG, which tells backup programs that they may skip the folder
 // (https://bford.info/cachedir/).
 const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55\n" +
 	"# This file marks a cache directory of anivault. What is here can be fetched again.\n"
@@ -85,10 +85,11 @@ func tag(dir string) {
 	if _, err := os.Lstat(path); err == nil {
 		return
 	}
-	_ = os.WriteFile(path, []byte(cacheTag), 0o600) // without the tag everything works as well
+	_ = os.WriteFile(path, []byte(cacheTag), 0o600) // the tag is optional
 }
 
-// Close writes what is held in memory and releases all claims. What can't be written even now is lost, after a warning.
+// Close writes pending changes and releases all claims. Changes that can't be written even now are lost, after a
+// warning.
 func (s *Store) Close() {
 	s.mu.Lock()
 	if s.closing {
@@ -115,22 +116,22 @@ func (s *Store) Close() {
 	s.db.lock.close()
 }
 
-// answers is the bucket whose values may serve after they have expired.
+// answers is the bucket whose values may be served after they have expired.
 const answers = "responses"
 
 var bucketName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// Bucket is a name space for values.
+// Bucket is a namespace for values.
 type Bucket struct {
 	store *Store
 	name  string
 }
 
-// Answers returns the bucket whose values may serve after they have expired.
+// Answers returns the bucket whose values may be served after they have expired.
 func (s *Store) Answers() *Bucket { return &Bucket{s, answers} }
 
-// Bucket opens the name space called name: a lower-case letter, then letters, digits, '-' and '_', 32 in all.
-// "responses" and "meta" are taken.
+// Bucket opens the namespace called name: a lower-case letter, then letters, digits, '-' and '_', at most 32
+// characters. "responses" and "meta" are reserved.
 func (s *Store) Bucket(name string) (*Bucket, error) {
 	if name == answers || name == metaBucket || !bucketName.MatchString(name) {
 		return nil, fmt.Errorf("cache: bucket name %q can't be used", name)
@@ -138,27 +139,27 @@ func (s *Store) Bucket(name string) (*Bucket, error) {
 	return &Bucket{s, name}, nil
 }
 
-// Get reads one value. ok is false when there is none. With [ErrLocked] it is not known whether there is one.
+// Get reads one value. ok is false if there is none. With [ErrLocked] the store could not look.
 func (b *Bucket) Get(ctx context.Context, key string) (item Item, ok bool, err error) {
 	items, err := b.GetBatch(ctx, []string{key})
 	return items[0], items[0].Key != "", err
 }
 
-// GetBatch reads many values, in as few sessions as possible; the result has the order of keys, and an Item without Key
-// for each missing one. With [ErrLocked] it has only values that this process has not written yet.
+// GetBatch reads many values in as few sessions as possible. The result is in the order of keys, with an Item without
+// Key for each missing one. With [ErrLocked] it has only pending values.
 func (b *Bucket) GetBatch(ctx context.Context, keys []string) ([]Item, error) {
 	return b.store.lookup(ctx, b.name, keys)
 }
 
-// Range calls fn for every value, in key order, fresh or not, but none older than [KeepLimit]. What is written
-// meanwhile may or may not be seen. It ends with the first error, which it returns. fn may use the store.
+// Range calls fn for each value in key order, fresh or expired, unless it is older than [KeepLimit]. It may or may not
+// see concurrent writes. It stops at the first error and returns it. fn may use the store.
 func (b *Bucket) Range(ctx context.Context, fn func(Item) error) error {
 	return b.store.walk(ctx, b.name, fn)
 }
 
-// Put writes values in one transaction, which it may share with others. When it returns nil they are on disk: they
-// survive the death of the process and a loss of power. With [ErrPending] they are kept in memory and go with a later
-// transaction, at the latest with Close.
+// Put writes values in one transaction, possibly shared with other writes. If it returns nil they are on disk and
+// survive a crash or a power failure. With [ErrPending] they are in memory, and a later transaction writes them, at the
+// latest in Close.
 func (b *Bucket) Put(_ context.Context, items ...Item) error {
 	for i := range items {
 		if n := len(items[i].Key); n == 0 || n > MaxKey {
@@ -171,7 +172,7 @@ func (b *Bucket) Put(_ context.Context, items ...Item) error {
 	return b.store.put(b.name, items, false)
 }
 
-// Delete removes values; for its error see Put.
+// Delete removes values. Its errors are those of Put.
 func (b *Bucket) Delete(_ context.Context, keys ...string) error {
 	items := make([]Item, len(keys))
 	for i, k := range keys {
@@ -180,14 +181,14 @@ func (b *Bucket) Delete(_ context.Context, keys ...string) error {
 	return b.store.put(b.name, items, true)
 }
 
-// Bounds of an Item.
+// The limits of an Item.
 const (
-	MaxKey   = 32768    // bytes of a key, bbolt's bound
+	MaxKey   = 32768    // bytes of a key; bbolt's limit
 	MaxValue = 32 << 20 // bytes of a value
 )
 
-// Generation returns the number of the database's last change, for which what was read of a key may be kept in memory.
-// It is 0 where it is not known, and where a change of the key is pending.
+// Generation returns the number of the database's last change. The caller may keep a value that it read from the key in
+// memory until the number changes. It is 0 if it is unknown or a change of the key is pending.
 func (b *Bucket) Generation(key string) uint64 {
 	s := b.store
 	if s.db.mode() == modeMemory {
@@ -203,31 +204,31 @@ func (b *Bucket) Generation(key string) uint64 {
 	return s.db.lock.generation()
 }
 
-// ErrClosed reports a store that was closed.
+// ErrClosed reports that the store is closed.
 var ErrClosed = errors.New("cache: store is closed")
 
-// WarningKind is what the store had to work around.
+// WarningKind is the kind of a problem that the store worked around.
 type WarningKind string
 
 // The kinds of warnings.
 const (
-	WarnMemory   WarningKind = "memory"    // the directory can't be used: a private cache in memory for this run
-	WarnReadOnly WarningKind = "read_only" // the directory can't be written: reads work, nothing new is kept
-	WarnWrite    WarningKind = "write"     // writing failed (disk full): the run goes on without
-	WarnCorrupt  WarningKind = "corrupt"   // the database was damaged; Path is where it was set aside
-	WarnLocked   WarningKind = "locked"    // a lock was held for too long: done without it
+	WarnMemory   WarningKind = "memory"    // the directory is unusable: a private cache in memory for this run
+	WarnReadOnly WarningKind = "read_only" // the directory is read-only: reads work, nothing new is stored
+	WarnWrite    WarningKind = "write"     // a write failed (disk full): the run goes on without it
+	WarnCorrupt  WarningKind = "corrupt"   // the database was damaged; Path is its new name
+	WarnLocked   WarningKind = "locked"    // another process held a lock for too long: the run goes on without it
 	WarnRecord   WarningKind = "record"    // a stored record was damaged and is ignored
-	WarnShared   WarningKind = "shared"    // others may decide what is in the cache, or have put something into it
+	WarnShared   WarningKind = "shared"    // other users can change the cache
 )
 
-// Warning is one thing that was worked around. It is an error, with the cause inside.
+// Warning is a problem that the store worked around. It is an error that wraps the cause.
 type Warning struct {
 	Kind WarningKind
-	Path string // the file or directory it is about
+	Path string // the file or directory with the problem
 	Err  error  // the cause
 }
 
-// Error is one line for a person.
+// Error returns one line for a person.
 func (w Warning) Error() string {
 	switch w.Kind {
 	case WarnMemory:

@@ -1,6 +1,6 @@
 package store
 
-// Operations on the whole cache that a person asks for: they wait for the lock with patience.
+// Operations on the whole cache that a person starts. They wait longer for the lock than requests do.
 
 import (
 	"bytes"
@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// operatorWait is how long an operation waits for the lock if its context allows that.
+	// operatorWait is how long an operation waits for the lock if its context allows it.
 	operatorWait = 30 * time.Second
 	compactBytes = 16 << 20
 )
 
-// ErrUnavailable reports that the directory can't be used for the operation; a warning has said why.
+// ErrUnavailable reports that the operation can't use the directory. An earlier warning gave the reason.
 var ErrUnavailable = errors.New("cache directory can't be used")
 
 func (d *database) operate(ctx context.Context, fn func() error) error {
@@ -45,7 +45,7 @@ func (d *database) operate(ctx context.Context, fn func() error) error {
 // Clear removes everything, in all buckets.
 func (s *Store) Clear(ctx context.Context) error {
 	err := s.db.operate(ctx, func() error {
-		// A damaged file goes aside, a newer one is left alone.
+		// This renames a damaged file, and fails for a newer format.
 		if err := s.db.update(func(*boltfile.DB, dbMeta) error { return nil }); err != nil {
 			return err
 		}
@@ -65,12 +65,12 @@ type CompactResult struct {
 	Before, After int64
 }
 
-// Compact writes the database anew, without gaps: bbolt files never shrink by themselves, they use their free pages
-// again. It needs as much free space as the result takes; the others wait, or go on without the cache, meanwhile.
+// Compact rewrites the database without gaps: a bbolt file reuses its free pages, but never shrinks. It needs free disk
+// space for the result. Meanwhile other processes wait, or go on without the cache.
 func (s *Store) Compact(ctx context.Context) (CompactResult, error) {
 	var res CompactResult
 	err := s.db.operate(ctx, func() error {
-		src, _, err := s.db.openExclusive(boltfile.Leaves) // the copy enters whatever looks like a bucket
+		src, _, err := s.db.openExclusive(boltfile.Leaves) // the copy follows everything that looks like a bucket
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func fileSize(path string) int64 {
 	return info.Size()
 }
 
-// Problem is one thing that Verify found.
+// Problem is one finding of Verify.
 type Problem struct {
 	Where   string // the file, bucket or key
 	Message string
@@ -121,18 +121,18 @@ type Problem struct {
 
 func (p Problem) String() string { return p.Where + ": " + p.Message }
 
-// VerifyReport is what Verify has looked at and found.
+// VerifyReport tells what Verify checked and found.
 type VerifyReport struct {
 	Records  int
 	Problems []Problem
 }
 
-// Verify checks that everything in the database is what was once written: all pages, the order of the keys, the
-// checksum of every record; check says what is wrong with an answer. It changes nothing, and others can read meanwhile.
+// Verify checks all pages, the order of the keys and the checksum of each record; check returns an error for an invalid
+// answer. It changes nothing, and other processes can read meanwhile.
 func (s *Store) Verify(ctx context.Context, check func(Item) error) (VerifyReport, error) {
 	var rep VerifyReport
 	add := func(where string, err error) { rep.Problems = append(rep.Problems, Problem{where, err.Error()}) }
-	// bbolt's own check would run in a goroutine of its own, where no fault can be caught.
+	// bbolt's own check runs in its own goroutine, where we can't recover from a fault.
 	err := s.db.viewOnce(ctx, bolt.Options{ReadOnly: true}, boltfile.Leaves, func(tx *bolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
 			bucket := string(name)
@@ -173,11 +173,11 @@ func (s *Store) Verify(ctx context.Context, check func(Item) error) (VerifyRepor
 
 var errDisorder = errors.New("it is out of order")
 
-// Usage is what the files of a store take.
+// Usage is the disk space of a store.
 type Usage struct {
-	FileSize int64    // the database file
-	Used     int64    // of it; Compact frees the rest
-	SetAside []string // damaged databases that were set aside
+	FileSize int64    // size of the database file
+	Used     int64    // bytes in use; Compact frees the rest
+	SetAside []string // paths of damaged databases that were renamed
 }
 
 // Usage reads the sizes of the files.
@@ -191,12 +191,11 @@ func (s *Store) Usage(ctx context.Context) (Usage, error) {
 	return u, err
 }
 
-// The files of a cache: which are ours, which are somebody else's, and what becomes of a damaged database: it is
-// renamed, not deleted, and a new one is begun.
+// The files of a cache directory. A damaged database is renamed, not deleted, and replaced by a new one.
 
 const keptAside = 2
 
-// setAside takes the lock and sets the database aside, unless another process has done so already.
+// setAside takes the lock and renames the damaged database, unless another process did so already.
 func (d *database) setAside(ctx context.Context, damage *boltfile.DamageError) {
 	release, err := d.exclusive(ctx, d.opts.LockWait)
 	if err != nil {
@@ -220,7 +219,7 @@ func (d *database) setAsideLocked(damage *boltfile.DamageError) error {
 		return err
 	}
 	if !damage.IsAbout(now) {
-		return nil // another process was quicker
+		return nil // another process was faster
 	}
 	aside, err := d.renameAside(d.path)
 	if err != nil {
@@ -230,8 +229,8 @@ func (d *database) setAsideLocked(damage *boltfile.DamageError) error {
 	return nil
 }
 
-// removeOlder removes what versions of the format before this one have left: all of it can be asked for again, and
-// nobody would prune it.
+// removeOlder removes files of earlier format versions: their data can be fetched again, and nothing else would prune
+// them.
 func removeOlder(dir string, version int) {
 	for _, name := range listFolder(dir) {
 		for v := range version {
@@ -240,16 +239,16 @@ func removeOlder(dir string, version int) {
 			}
 		}
 	}
-	journals := filepath.Join(dir, "journals") // of version 1
+	journals := filepath.Join(dir, "journals") // used by version 1
 	for _, name := range listFolder(journals) {
 		if strings.HasPrefix(name, "v1-") {
 			os.Remove(filepath.Join(journals, name))
 		}
 	}
-	os.Remove(journals) // where it is empty now
+	os.Remove(journals) // fails if it is not empty
 }
 
-// listFolder lists the names in a folder. A pipe in its place is opened without waiting for its other end.
+// listFolder returns the names in a folder. If path is a pipe, opening it does not block.
 func listFolder(path string) []string {
 	d, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -260,7 +259,7 @@ func listFolder(path string) []string {
 	return names
 }
 
-// renameAside gives a damaged file the name <path>.corrupt-<time>, with a number if that is taken.
+// renameAside renames a damaged file to <path>.corrupt-<time>, with a number if that name is taken.
 func (d *database) renameAside(path string) (aside string, err error) {
 	base := path + corruptMark + d.now().UTC().Format("20060102T150405Z")
 	aside = base
@@ -292,7 +291,8 @@ func (d *database) setAsideFiles() []string {
 	return found
 }
 
-// dropOldAside keeps the newest ones, and none beyond the 180 days. A folder with something in it is somebody's.
+// dropOldAside keeps the newest renamed databases, and none older than 180 days. It keeps folders that are not empty,
+// because they are not ours.
 func (d *database) dropOldAside() {
 	found := d.setAsideFiles()
 	age := map[string]time.Duration{}

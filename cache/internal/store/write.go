@@ -1,8 +1,8 @@
 package store
 
-// Group commit: everybody who writes adds to what is pending; one of them at a time takes all of it, the lock and one
-// transaction with its sync, while the next ones gather behind it. A write returns when its transaction is through.
-// What can't be written stays pending, is read from there, and goes with the next transaction.
+// Group commit: all writers add to the pending changes; one of them at a time takes them all, the lock and one
+// transaction with its sync, while the next ones queue. A write returns when its transaction is committed. A change
+// that can't be written stays pending, where reads find it, and goes into the next transaction.
 
 import (
 	"cmp"
@@ -19,23 +19,23 @@ import (
 
 const (
 	failPause = time.Minute
-	// workWaits is how many times longer than for a stopped holder of the lock a write waits for one that is at work.
+	// a write waits this many times longer for an active holder of the lock than for a stopped one
 	workWaits    = 8
 	closeWait    = 5 * time.Second
 	pendingBytes = 64 << 20
 )
 
-// ErrPending reports that a value is kept in memory because it can't be written now. The store reads it from there, and
+// ErrPending reports a change that is kept in memory because the disk can't be written now. Reads see it, and the store
 // writes it with a later transaction. A kill -9 before that loses it.
 var ErrPending = errors.New("cache: not on disk yet, kept in memory")
 
 type slot struct{ bucket, key string }
 
-// change is a value that is not in the database yet; a nil one is a deletion.
+// change is a value that is not in the database yet; a nil value is a deletion.
 type change struct {
 	slot
 	value  []byte
-	number uint64 // of the write, in order
+	number uint64 // sequence number of the write
 }
 
 func (c change) size() int { return len(c.bucket) + 1 + len(c.key) + len(c.value) }
@@ -44,14 +44,14 @@ type pending struct {
 	values  map[slot]change
 	size    int
 	last    uint64 // number of the newest write
-	tried   uint64 // number of the newest write that a transaction was tried with
-	done    uint64 // number of the newest write that is on disk, with all before it
-	dropped uint64 // number of the newest write that was dropped for want of room
+	tried   uint64 // number of the newest write that a transaction has attempted
+	done    uint64 // number of the newest write on disk, like all before it
+	dropped uint64 // number of the newest write that was dropped for lack of room
 }
 
 func newPending() pending { return pending{values: map[slot]change{}} }
 
-// add takes a value in, and drops the oldest ones above the bound.
+// add appends a change, and drops the oldest ones above the limit.
 func (p *pending) add(at slot, value []byte) {
 	p.drop(at)
 	p.last++
@@ -102,8 +102,8 @@ func (p *pending) clear() {
 	p.size, p.tried, p.done = 0, p.last, p.last
 }
 
-// put writes items, or deletes them, and returns when the transaction that holds them is through, or with ErrPending
-// when they have to wait in memory.
+// put writes or deletes items. It returns when their transaction is committed, or with ErrPending if they stay in
+// memory.
 func (s *Store) put(bucket string, items []Item, remove bool) error {
 	if len(items) == 0 {
 		return nil
@@ -143,7 +143,7 @@ func (s *Store) put(bucket string, items []Item, remove bool) error {
 	return nil
 }
 
-// commit writes what is pending, in one transaction, when it gets the lock within wait. s.committing is held.
+// commit writes the pending changes in one transaction if it gets the lock within wait. The caller holds s.committing.
 func (s *Store) commit(wait time.Duration) {
 	s.mu.Lock()
 	batch := s.pending.take()
@@ -182,8 +182,8 @@ func (s *Store) commit(wait time.Duration) {
 	}
 }
 
-// writeDown writes a batch into the database. One that turns out to be damaged while it is written to is set aside, and
-// a fresh one gets the batch. The caller holds the exclusive lock.
+// writeDown writes a batch into the database. If that turns out to be damaged, it is renamed and a new one gets the
+// batch. The caller holds the exclusive lock.
 func (s *Store) writeDown(batch []change) error {
 	for range 2 {
 		err := s.db.update(func(db *boltfile.DB, meta dbMeta) error {
@@ -224,8 +224,8 @@ func writeAll(tx *bolt.Tx, batch []change) error {
 	return nil
 }
 
-// findAgain looks up what was written, as long as it is in memory too: pages whose keys are not in order lead a search
-// astray, and nothing but looking shows that.
+// findAgain looks up what was just written while it is still in memory: in a page with unordered keys a search fails,
+// and only a lookup detects that.
 func findAgain(tx *bolt.Tx, batch []change) error {
 	for _, c := range batch {
 		if found := tx.Bucket([]byte(c.bucket)).Get([]byte(c.key)) != nil; found != (c.value != nil) {
