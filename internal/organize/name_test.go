@@ -66,6 +66,7 @@ func TestNamesThatSomeSystemTakesForOne(t *testing.T) {
 		{"가", "\u1100\u1161", true},
 		{"👩\u200d👧", "👩👧", true},
 		{"Σ", "ς", true},
+		{"Ꮜ", "ꮜ", true},
 		{"Show", "Show 2", false},
 		{"か", "が", false},
 	} {

@@ -239,7 +239,8 @@ func FoldName(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
-	s = norm.NFD.String(cases.Fold().String(norm.NFD.String(s)))
+	// The library swaps the two cases of Cherokee, so both have to be lower case first.
+	s = norm.NFD.String(cases.Fold().String(strings.ToLower(norm.NFD.String(s))))
 	return strings.Map(func(r rune) rune {
 		if r == zwj || r == zwnj {
 			return -1
