@@ -302,17 +302,13 @@ func (p *Planner) rename(v *video, dir *folder, name string) *video {
 
 // nameThere returns the name that a video already has in its target folder; "" if it is not there.
 func (p *Planner) nameThere(dir *folder, v *video) string {
-	verb, code := p.o.verb(v.item, v.folder.device)
-	if code != "" {
-		return ""
-	}
-	planned := path.Base(v.to)
-	if there, _ := p.folders.find(dir, v.dir, v.item, verb, planned); there {
+	planned, copies := path.Base(v.to), p.findsCopies(v, v.item)
+	if there, _ := p.folders.find(dir, v.dir, v.item, planned, copies); there {
 		return planned
 	}
 	for i := range dir.items {
 		item := &dir.items[i]
-		if p.folders.isThere(dir, v.dir, v.item, item, verb) && library.IsVideo(item.Name) {
+		if p.folders.isThere(dir, v.dir, v.item, item, copies) && library.IsVideo(item.Name) {
 			return item.Name
 		}
 	}

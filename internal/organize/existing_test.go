@@ -112,6 +112,22 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			[]string{"in place: 1"},
 		},
 		{
+			"a copy of an earlier run is there, on another disk", nil,
+			tree("/in/a.mkv: x", "/in/a.ko.ass: y", "2|/out/"+ours+"/Season 01/"+file+": x",
+				"2|/out/"+ours+"/Season 01/Show (2020) S01E01 - Title 1.ko.ass: y"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"in place: 2"},
+		},
+		{
+			"an empty file is nobody's copy", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/out/"+ours+"/Season 01/Show (2020) S01E01 - Old.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
+			[]string{
+				"link b.mkv > " + ours + "/Season 01/Show (2020) S01E02 - Title 2.mkv",
+				"exists /in/a.mkv (/out/" + ours + "/Season 01/Show (2020) S01E01 - Old.mkv)",
+			},
+		},
+		{
 			"a symbolic link is there under an older title", func(o *Options) { o.Mode = ModeSymlink },
 			tree("/in/a.mkv", "/out/"+ours+"/Season 01/Serie 1x01.mkv -> /in/a.mkv"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},

@@ -41,6 +41,13 @@ func (p *Planner) operate(v *video) {
 }
 
 func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to string) bool {
+	dir := p.folders.contents(v.target, v.folder)
+	there, blockers := p.folders.find(dir, from, item, path.Base(to), p.findsCopies(v, item))
+	role := RoleOf(item.Name)
+	if there || len(blockers) > 0 && (role == RoleNFO || role == RoleImage) {
+		v.inPlace++ // keep the existing file, maybe the server's own, and leave ours
+		return true
+	}
 	verb, code := p.o.verb(item, v.folder.device)
 	if v.renames {
 		verb, code = Move, ""
@@ -48,12 +55,6 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 	if code != "" {
 		v.skip(code, "--or copy copies it")
 		return false
-	}
-	there, blockers := p.folders.find(p.folders.contents(v.target, v.folder), from, item, verb, path.Base(to))
-	role := RoleOf(item.Name)
-	if there || len(blockers) > 0 && (role == RoleNFO || role == RoleImage) {
-		v.inPlace++ // keep the existing file, maybe the server's own, and leave ours
-		return true
 	}
 	if t := &p.o.Targets[v.target]; verb == Reflink && t.NoReflink && t.Device == v.folder.device {
 		v.skip(NoReflink, "")
@@ -73,14 +74,23 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 	return true
 }
 
-func (d *folders) find(dir, from *folder, item *Item, verb Verb, name string) (there bool, blockers []string) {
+// findsCopies reports whether a copy of a file in the library counts as the file. Empty files are all alike, so one
+// counts only if the mode makes copies.
+func (p *Planner) findsCopies(v *video, item *Item) bool {
+	makesCopies := p.o.Mode == ModeCopy || p.o.Mode == ModeReflink
+	return !v.renames && !p.renamesInPlace(v) && (item.Size > 0 || makesCopies)
+}
+
+// find reports whether a file is in a folder under a name already, or returns the other files in its way. With copies,
+// a copy of the file is the file.
+func (d *folders) find(dir, from *folder, item *Item, name string, copies bool) (there bool, blockers []string) {
 	for _, other := range dir.alike(name) {
 		switch {
 		case other == item:
 			if name == item.Name {
 				return true, nil
 			}
-		case d.isThere(dir, from, item, other, verb):
+		case d.isThere(dir, from, item, other, copies):
 			return true, nil
 		default:
 			blockers = append(blockers, join(dir.path, other.Name))
@@ -89,7 +99,7 @@ func (d *folders) find(dir, from *folder, item *Item, verb Verb, name string) (t
 	return false, blockers
 }
 
-func (d *folders) isThere(dir, from *folder, item, other *Item, verb Verb) bool {
+func (d *folders) isThere(dir, from *folder, item, other *Item, copies bool) bool {
 	switch {
 	case other.Type == TypeLink:
 		return LeadsTo(dir.path, other.Leads) == join(from.path, item.Name)
@@ -97,7 +107,7 @@ func (d *folders) isThere(dir, from *folder, item, other *Item, verb Verb) bool 
 		return false
 	case item.Inode != 0 && item.Inode == other.Inode && item.Device == other.Device:
 		return true
-	case verb != Copy && verb != Reflink, item.Size != other.Size, item.MTime != other.MTime:
+	case !copies, item.Size != other.Size, item.MTime != other.MTime:
 		return false
 	}
 	a, errA := d.disk.Ends(join(from.path, item.Name))
