@@ -31,7 +31,7 @@ func (p *Planner) skipSameFolders() {
 		}
 		holders[key] = e
 	}
-	p.compact()
+	p.videos = dropSkipped(p.videos)
 }
 
 type conflicts map[*video]*[]*video
@@ -63,7 +63,7 @@ func (p *Planner) labelSameNames() {
 	for _, group := range groups {
 		p.label(group)
 	}
-	p.compact()
+	p.videos = dropSkipped(p.videos)
 	for _, group := range sameNames(p.videos) {
 		var all []string
 		for _, v := range group {
@@ -75,7 +75,7 @@ func (p *Planner) labelSameNames() {
 			p.conflicts.join(group[0], v)
 		}
 	}
-	p.compact()
+	p.videos = dropSkipped(p.videos)
 }
 
 func sameNames(videos []*video) [][]*video {
@@ -246,7 +246,7 @@ func distinct(labels []string) []string {
 // changes, because a skipped file keeps its name.
 func (p *Planner) skipCollisions() {
 	for changed := true; changed; {
-		p.compact()
+		p.videos = dropSkipped(p.videos)
 		changed = p.skipTaken()
 		changed = p.skipSameTargets() || changed
 	}

@@ -272,7 +272,7 @@ func (p *Planner) meetExisting() (renamed []*video) {
 		}
 		v.skip(Exists, lang.Textf("%s", join(dir.path, others[0].name)))
 	}
-	p.compact()
+	p.videos = dropSkipped(p.videos)
 	return renamed
 }
 

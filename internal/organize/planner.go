@@ -218,7 +218,7 @@ func (p *Planner) skipSecondNames() {
 			firsts[key] = v
 		}
 	}
-	p.compact()
+	p.videos = dropSkipped(p.videos)
 }
 
 func (v *video) at() string { return join(v.dir.path, v.item.Name) }
@@ -235,8 +235,9 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-func (p *Planner) compact() {
-	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool { return v.code != "" })
+// dropSkipped returns the videos that the plan still places.
+func dropSkipped(videos []*video) []*video {
+	return slices.DeleteFunc(videos, func(v *video) bool { return v.code != "" })
 }
 
 func (p *Planner) unlisted() []string {

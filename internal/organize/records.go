@@ -203,7 +203,7 @@ func (p *Planner) skipOutside() {
 			v.skip(OutsidePath, lang.Textf("%s", v.dir.path))
 		}
 	}
-	p.compact()
+	p.videos = dropSkipped(p.videos)
 }
 
 func (o *Options) sourceOf(dir string) int {

@@ -53,7 +53,7 @@ func (r *Result) Warnings() []lang.Text {
 
 func (p *Planner) result() *Result {
 	r := &Result{Plan: Plan{
-		ID: p.o.ID, Made: p.o.Made, Mode: p.o.Mode, Layout: p.o.Layout.Name, Folders: p.ownNames(),
+		ID: p.o.ID, Made: p.o.Made, Mode: p.o.Mode, Layout: p.o.Layout.Name, Folders: namesToKeep(p.videos),
 	}, Foreign: p.foreign, ByTitle: p.folders.byTitle}
 	for _, s := range p.o.Sources {
 		r.Sources = append(r.Sources, s.Root)
@@ -151,10 +151,11 @@ func (p *Planner) countUnowned() map[string]int {
 	return out
 }
 
-func (p *Planner) ownNames() []Folder {
+// namesToKeep returns the existing folders whose names break the rules for new names.
+func namesToKeep(videos []*video) []Folder {
 	var out []Folder
 	seen := map[*folderChoice]bool{}
-	for _, v := range p.videos {
+	for _, v := range videos {
 		if len(v.ops) == 0 || seen[v.folder] {
 			continue
 		}
