@@ -261,6 +261,11 @@ func TestBadSettingsNameThingValueAndRemedy(t *testing.T) {
 			[]string{"ANIVAULT_COORDINATOR_PREFIX=a*b"},
 			[]string{"ANIVAULT_COORDINATOR_PREFIX", "letters, digits"},
 		},
+		{"a group's number that is none", "serve: {socket_group: -1}\n", nil, []string{"serve.socket_group", `"-1"`}},
+		{
+			"a group's number that means no change", "serve: {socket_group: 4294967295}\n", nil,
+			[]string{"serve.socket_group", "group's name or number"},
+		},
 		{"size", "cache:\n  max_size: lots\n", nil, []string{"cache.max_size", `"lots"`, "512MB"}},
 		{"a list for a value", "tmdb:\n  language: [a, b]\n", nil, []string{"tmdb.language", "single value"}},
 		{
@@ -434,10 +439,21 @@ func TestBaseURL(t *testing.T) {
 		"https://api.themoviedb.org/3":   "https://api.themoviedb.org",
 		"https://api.themoviedb.org/3//": "https://api.themoviedb.org",
 		"http://127.0.0.1:8080/tmdb/3/":  "http://127.0.0.1:8080/tmdb",
+
+		"HTTPS://API.TheMovieDB.org.:443/3": "https://api.themoviedb.org",
+		"https://api.themoviedb.org.":       "https://api.themoviedb.org",
+		"https://api.themoviedb.org:443":    "https://api.themoviedb.org",
+		"http://[::1]:80":                   "http://[::1]:80",
+		"http://tmdb.lan.:8080":             "http://tmdb.lan:8080",
 	} {
 		cfg, _, err := Load(home(t, "", "ANIVAULT_TMDB_BASE_URL="+in))
 		if err != nil || cfg.TMDB.BaseURL.String() != want {
 			t.Errorf("%s: %v %v", in, cfg, err)
+		}
+	}
+	for _, in := range []string{"https://API.themoviedb.org", "https://api.themoviedb.org.:443", "http://api.themoviedb.org"} {
+		if _, _, err := Load(home(t, "", "ANIVAULT_TMDB_BASE_URL="+in, "ANIVAULT_CONCURRENCY_TOTAL=21")); err == nil {
+			t.Errorf("%s may have 21 connections", in)
 		}
 	}
 }

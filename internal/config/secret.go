@@ -85,7 +85,7 @@ var (
 
 // AsksTMDB reports whether requests go to TMDB's own address, which wants a key of TMDB's own form.
 func (c *Config) AsksTMDB() bool {
-	return c.TMDB.BaseURL.String() == SettingOf("tmdb.base_url").Default
+	return c.TMDB.BaseURL.Hostname() == "api.themoviedb.org"
 }
 
 // CheckSlots returns a *ratelimit.TuningError for more slots than TMDB's own address allows connections.

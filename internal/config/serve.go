@@ -2,6 +2,7 @@ package config
 
 import (
 	"io/fs"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -79,7 +80,8 @@ func serveSettings(c *Config) []Setting {
 			}),
 		of("serve.socket_group", "", "a group's name or number", "Group of a unix socket; without one, the gateway's own.",
 			&c.Serve.SocketGroup, func(v string) (string, error) {
-				if strings.ContainsAny(v, " /:") {
+				n, err := strconv.ParseInt(v, 10, 64)
+				if strings.ContainsAny(v, " /:") || err == nil && (n < 0 || n >= math.MaxUint32) {
 					return "", lang.Error("must be a group's name or number")
 				}
 				return v, nil

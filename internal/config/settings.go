@@ -316,6 +316,15 @@ func readBaseURL(v string) (*url.URL, error) {
 		return nil, lang.Error("must not hold a query or fragment")
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/3")
+	// One address has one spelling, because it names the state and the cache.
+	host, port, found := strings.Cut(strings.ToLower(u.Host), ":")
+	if strings.HasPrefix(host, "[") { // IPv6
+		return u, nil
+	}
+	u.Host = strings.TrimSuffix(host, ".")
+	if found && port != map[string]string{"https": "443", "http": "80"}[u.Scheme] {
+		u.Host += ":" + port
+	}
 	return u, nil
 }
 
