@@ -413,6 +413,10 @@ func TestASessionEndsWithItsTokenItsTimeAndTheProcess(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, h.Get("Set-Cookie"))
 		}
 	}
+	refused := x.events.Last("", "admin_login_refused")
+	if len(refused) == 0 || !strings.HasSuffix(refused[0].Text, " addr=127.0.0.1 count=1") {
+		t.Errorf("the log tells %+v", refused)
+	}
 }
 
 func TestWithoutAnAdminThePageSaysHowToMakeOne(t *testing.T) {

@@ -174,11 +174,12 @@ func lastsText(d time.Duration) string {
 }
 
 func (s *Server) change(r *http.Request, c changeKind, who string, o order) (Answer, error) {
+	done := s.gateway.Changing()
 	a, err := c.do(s, r, o)
+	done(r.Context())
 	if err != nil {
 		return Answer{}, err
 	}
-	s.gateway.ChangedHere(r.Context())
 	account := r.PathValue("name")
 	for _, v := range a.Changed {
 		attrs := []slog.Attr{
@@ -239,9 +240,14 @@ func (s *Server) resume(r *http.Request, o order) (Answer, error) {
 
 func enable(on bool) func(*Server, *http.Request, order) (Answer, error) {
 	return func(s *Server, r *http.Request, o order) (Answer, error) {
-		return o.steer(r, func(ctx context.Context, lasts time.Duration) (operate.Changed, error) {
-			return s.target(r).Enable(ctx, on, lasts)
+		t := s.target(r)
+		a, err := o.steer(r, func(ctx context.Context, lasts time.Duration) (operate.Changed, error) {
+			return t.Enable(ctx, on, lasts)
 		})
+		if t.Configured(on) { // the change that ends had a time; the configuration has none
+			a.For = ""
+		}
+		return a, err
 	}
 }
 

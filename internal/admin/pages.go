@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"html/template"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -152,7 +153,8 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) refusedLogin(r *http.Request, who string) {
 	if count, due := s.seldom.Due(who, time.Now()); due {
-		s.log.Warn("admin_login_refused", slog.String("who", who), slog.String("addr", r.RemoteAddr),
+		host, _, _ := net.SplitHostPort(r.RemoteAddr)
+		s.log.Warn("admin_login_refused", slog.String("who", who), slog.String("addr", host),
 			slog.Int("count", count))
 	}
 }

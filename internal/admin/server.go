@@ -221,8 +221,8 @@ type Gateway interface {
 	Upstream() *app.Gateway
 	// ClientUse returns how many questions of a client wait, and when it last asked, zero for never.
 	ClientUse(name string) (waiting int, last time.Time)
-	// ChangedHere records that this process made a change.
-	ChangedHere(ctx context.Context)
+	// Changing says that this process makes a change until done is called.
+	Changing() (done func(context.Context))
 	// BoundAdmin bounds the connections of a listener.
 	BoundAdmin(l net.Listener) net.Listener
 }

@@ -30,8 +30,8 @@ type observer struct {
 
 	requests, retries, throttled, hits, misses, stale atomic.Int64
 	samples                                           sampler
-	serves                                            bool        // it is a gateway
-	here                                              atomic.Bool // this process changes settings itself
+	serves                                            bool         // it is a gateway
+	here                                              atomic.Int32 // changes that this process is making itself
 
 	unwritable atomic.Bool // the cache could not write to its disk
 
@@ -106,7 +106,7 @@ func (o *observer) onTuned(c ratelimit.Tuned) {
 		slog.String("comp", "anivault"), slog.String("key", c.Key), slog.String("from", c.From), slog.String("to", c.To),
 		slog.String("until", until),
 	}
-	if o.serves && !o.here.Load() {
+	if o.serves && o.here.Load() == 0 {
 		about = append(about, slog.String("by", "elsewhere"))
 	}
 	o.log.Info("tuned", about...)
@@ -130,15 +130,18 @@ func (g *Gateway) TellState(st ratelimit.Status) {
 	}
 }
 
-// StateIsKnown records settings and state after a change by this process, so that it is not logged again.
-func (g *Gateway) StateIsKnown(ctx context.Context) {
-	g.seen.here.Store(true)
-	st, err := g.limiter.Status(ctx)
-	g.seen.here.Store(false)
-	g.seen.mu.Lock()
-	defer g.seen.mu.Unlock()
-	if err == nil {
-		g.seen.state, g.seen.known = st.State, true
+// Changing says that this process makes a change until done is called, so that neither settings nor state are logged as
+// changed elsewhere: a request may see the change before it is complete.
+func (g *Gateway) Changing() (done func(context.Context)) {
+	g.seen.here.Add(1)
+	return func(ctx context.Context) {
+		st, err := g.limiter.Status(ctx)
+		g.seen.here.Add(-1)
+		g.seen.mu.Lock()
+		defer g.seen.mu.Unlock()
+		if err == nil {
+			g.seen.state, g.seen.known = st.State, true
+		}
 	}
 }
 

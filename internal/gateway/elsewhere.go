@@ -15,6 +15,10 @@ import (
 // lookElsewhere logs what commands and other processes have changed since the last look. The limiter itself tells of
 // settings as soon as it sees them.
 func (s *Service) lookElsewhere() {
+	if !s.changing.TryLock() {
+		return // the next look will do
+	}
+	defer s.changing.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	st, err := s.g.up.Limiter().Status(ctx)
@@ -53,10 +57,15 @@ func limitText(a app.AccountView, key string) string {
 	return operate.Limit(a, key)
 }
 
-// ChangedHere records the state after a change by this process, so that it is not logged as made elsewhere.
-func (s *Service) ChangedHere(ctx context.Context) {
-	s.accounts.Store(nil)
-	s.g.up.StateIsKnown(ctx)
+// Changing says that this process makes a change until done is called, so that it is not logged as made elsewhere.
+func (s *Service) Changing() (done func(context.Context)) {
+	s.changing.RLock()
+	known := s.g.up.Changing()
+	return func(ctx context.Context) {
+		known(ctx)
+		s.accounts.Store(nil)
+		s.changing.RUnlock()
+	}
 }
 
 // sayOverrides warns after a reload where an operator's change wins over the configuration.

@@ -132,6 +132,21 @@ func TestEveryExposureOverHTTP(t *testing.T) {
 	}
 }
 
+func TestCheckFindsASocketGroupThatDoesNotExist(t *testing.T) {
+	for group, want := range map[string]string{"nosuchgroup": "serve.socket_group", "70000": "", "99999999999": "number"} {
+		b := &bench{t: t, dir: t.TempDir()}
+		b.configure("serve:\n  clients: [{name: a, token_sha256: \"" + strings.Repeat("0", 64) + "\"}]\n  socket_group: \"" +
+			group + "\"\n")
+		cfg, err := b.load("http://192.0.2.1:9", "unix:"+filepath.Join(b.dir, "s"), poolKey)
+		if err == nil {
+			err = Check(cfg)
+		}
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", group, err)
+		}
+	}
+}
+
 // dialTo connects to an address whatever is asked for; from this machine that of every address is the loopback.
 func dialTo(at net.Addr) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {

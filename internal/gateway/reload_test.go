@@ -292,6 +292,15 @@ func TestChangesFromElsewhereAreLogged(t *testing.T) {
 	logs("event=tuned key=rate_base from=35 to=7 until=always by=elsewhere",
 		"event=account_changed account=default key=enabled from=true to=false by=elsewhere",
 		"event=state_transition", "to=CacheOnly reason=operator by=elsewhere")
+	done := b.service.Changing()
+	err = o.Tune(t.Context(), map[string]string{"rate_base": "8"}, 0)
+	if err == nil {
+		_, err = b.service.g.up.Limiter().Status(t.Context()) // as a request sees it
+	}
+	done(t.Context())
+	if line := "event=tuned key=rate_base from=7 to=8 until=always\n"; err != nil || !strings.Contains(b.log.String(), line) {
+		t.Errorf("a change of its own is not logged as such: %v", err)
+	}
 	b.reread()
-	logs("event=overridden key=rate_base value=7", "event=overridden account=default key=enabled value=false")
+	logs("event=overridden key=rate_base value=8", "event=overridden account=default key=enabled value=false")
 }

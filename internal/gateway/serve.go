@@ -35,6 +35,7 @@ type Service struct {
 	cert      *certificate // nil: plain HTTP
 	watcher   watcher
 	accounts  atomic.Pointer[[]app.AccountView] // at the last look; nil before the first
+	changing  sync.RWMutex                      // held for reading while this process makes a change
 	hup       chan os.Signal
 }
 
@@ -42,6 +43,9 @@ type Service struct {
 func Check(cfg *config.Config) error {
 	if err := cfg.CheckExposure(false); err != nil {
 		return err
+	}
+	if _, err := groupOf(&cfg.Serve); err != nil {
+		return cfg.Refuse("serve.socket_group", lang.Textf("cannot be used: %s", err))
 	}
 	if cfg.Serve.TLSCert == "" {
 		return nil
@@ -131,24 +135,29 @@ func listen(addr string, s *config.Serve) (net.Listener, error) {
 
 // share sets a socket's group and mode, which only its owner can use until then.
 func share(path string, s *config.Serve) error {
-	if s.SocketGroup != "" {
-		id := s.SocketGroup
-		if _, err := strconv.Atoi(id); err != nil {
-			group, err := user.LookupGroup(id)
-			if err != nil {
-				return err
-			}
-			id = group.Gid
-		}
-		gid, err := strconv.Atoi(id)
-		if err != nil {
-			return err
-		}
-		if err := os.Chown(path, -1, gid); err != nil {
-			return err
-		}
+	gid, err := groupOf(s)
+	if err == nil {
+		err = os.Chown(path, -1, gid) // -1 changes nothing
+	}
+	if err != nil {
+		return err
 	}
 	return os.Chmod(path, s.SocketMode)
+}
+
+// groupOf returns the number of a socket's group, -1 for the process's own.
+func groupOf(s *config.Serve) (int, error) {
+	if s.SocketGroup == "" {
+		return -1, nil
+	}
+	if gid, err := strconv.Atoi(s.SocketGroup); err == nil {
+		return gid, nil
+	}
+	group, err := user.LookupGroup(s.SocketGroup)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(group.Gid)
 }
 
 func (s *Service) url(addr net.Addr) string {

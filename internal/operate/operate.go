@@ -142,12 +142,17 @@ func (t Target) Enable(ctx context.Context, on bool, lasts time.Duration) (Chang
 	}
 	changed := Changed{"enabled", strconv.FormatBool(t.view(before).Enabled), strconv.FormatBool(on)}
 	err = t.EnableAccount(ctx, t.Account, on, lasts)
-	for _, a := range t.Config.Pool() {
-		if a.Name == t.Account && a.Disabled != on && err == nil {
-			err = t.ResetAccount(ctx, t.Account, "enabled")
-		}
+	if err == nil && t.Configured(on) {
+		err = t.ResetAccount(ctx, t.Account, "enabled")
 	}
 	return changed, err
+}
+
+// Configured reports whether the configuration itself enables the account, or disables it.
+func (t Target) Configured(on bool) bool {
+	return slices.ContainsFunc(t.Config.Pool(), func(a config.Account) bool {
+		return a.Name == t.Account && a.Disabled != on
+	})
 }
 
 // CacheOnly stops all requests of all processes, for a time or, with 0, until somebody resumes.
