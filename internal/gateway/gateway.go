@@ -24,6 +24,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -230,6 +231,12 @@ func (x *exchange) fail(err error) {
 	x.status = r.status
 }
 
+// loggedPath is the path without what may be a query whose '?' is missing.
+func (x *exchange) loggedPath() string {
+	path, _, _ := strings.Cut(x.r.URL.Path, "=")
+	return path
+}
+
 func (x *exchange) clientName() string {
 	if x.client == nil {
 		return "-"
@@ -338,7 +345,7 @@ func (g *Gateway) logRefusal(x *exchange) {
 		reasonShuttingDown:
 		if count, due := g.seldom.Due(x.clientName()+" "+x.refused.name, time.Now()); due {
 			g.log.Warn("refused", slog.String("client", x.clientName()), slog.String("reason", x.refused.name),
-				slog.Int("count", count), slog.String("path", x.r.URL.Path), slog.String("addr", x.settings.addressOf(x.r)))
+				slog.Int("count", count), slog.String("path", x.loggedPath()), slog.String("addr", x.settings.addressOf(x.r)))
 		}
 	}
 }
@@ -352,7 +359,7 @@ func (g *Gateway) logRequest(x *exchange) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("client", x.clientName()), slog.String("method", x.r.Method), slog.String("path", x.r.URL.Path),
+		slog.String("client", x.clientName()), slog.String("method", x.r.Method), slog.String("path", x.loggedPath()),
 		slog.Int("status", x.status),
 	}
 	if x.cache != "" {

@@ -101,6 +101,9 @@ func TestABaseURLWithASlashTooManyOrTooFewIsNamed(t *testing.T) {
 	if a := b.must(400, "/3//tv/1"); !strings.Contains(a.body, "two slashes in a row") {
 		t.Error(a.body)
 	}
+	if a := b.must(400, "/3/tv/1&language=de"); !strings.Contains(a.body, "'?'") {
+		t.Error(a.body)
+	}
 	if a := b.must(404, "/3search/tv?query=x"); !strings.Contains(a.body, "a slash is missing behind /3") {
 		t.Error(a.body)
 	}

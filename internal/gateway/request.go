@@ -48,6 +48,9 @@ func readTarget(r *http.Request) (target, *refusal) {
 	if !clean && strings.Contains(r.URL.Path, "//") {
 		return target{}, refuse(reasonBadRequest, "two slashes in a row: does the base URL end with one too many?")
 	}
+	if strings.Contains(r.URL.Path, "=") { // no path of TMDB's has one; it may be a key
+		return target{}, refuse(reasonBadRequest, "a '?' is missing between the path and the query")
+	}
 	if !clean {
 		return target{}, refuse(reasonBadRequest, "the path is not clean")
 	}

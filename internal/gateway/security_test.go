@@ -61,6 +61,7 @@ func TestNoSecretIsAnywhere(t *testing.T) {
 				sep = "&"
 			}
 			ask(path+sep+"api_key="+program+"&api_key="+token, "X-Request-Id: "+token+"!")
+			ask(path + "&api_key=" + program) // the '?' is missing
 			ask(path, "Authorization: Bearer "+token, "Cookie: session="+session)
 			ask(path+sep+"access_token="+program+"&password="+session, "Authorization: Bearer "+token)
 		}
