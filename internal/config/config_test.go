@@ -451,7 +451,9 @@ func TestBaseURL(t *testing.T) {
 			t.Errorf("%s: %v %v", in, cfg, err)
 		}
 	}
-	for _, in := range []string{"https://API.themoviedb.org", "https://api.themoviedb.org.:443", "http://api.themoviedb.org"} {
+	for _, in := range []string{
+		"https://API.themoviedb.org", "https://api.themoviedb.org.:443", "http://api.themoviedb.org",
+	} {
 		if _, _, err := Load(home(t, "", "ANIVAULT_TMDB_BASE_URL="+in, "ANIVAULT_CONCURRENCY_TOTAL=21")); err == nil {
 			t.Errorf("%s may have 21 connections", in)
 		}

@@ -298,7 +298,8 @@ func TestChangesFromElsewhereAreLogged(t *testing.T) {
 		_, err = b.service.g.up.Limiter().Status(t.Context()) // as a request sees it
 	}
 	done(t.Context())
-	if line := "event=tuned key=rate_base from=7 to=8 until=always\n"; err != nil || !strings.Contains(b.log.String(), line) {
+	line := "event=tuned key=rate_base from=7 to=8 until=always\n"
+	if err != nil || !strings.Contains(b.log.String(), line) {
 		t.Errorf("a change of its own is not logged as such: %v", err)
 	}
 	b.reread()
