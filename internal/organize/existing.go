@@ -241,8 +241,8 @@ func (d *folders) season(show *folder, planned string, season int) (name string,
 
 // renamesInPlace reports whether a video's source and target contain each other. Such a plan renames a library's own
 // files, so existing names must not decide the new ones.
-func (p *Planner) renamesInPlace(v *video) bool {
-	source, target := p.o.Sources[v.source].Path, p.o.Targets[v.target].Path
+func (o *Options) renamesInPlace(v *video) bool {
+	source, target := o.Sources[v.source].Path, o.Targets[v.target].Path
 	return IsBelow(source, target) || IsBelow(target, source)
 }
 
@@ -250,7 +250,7 @@ func (p *Planner) renamesInPlace(v *video) bool {
 // it, or is renamed. Another file of the same episode or film is a conflict.
 func (p *Planner) meetExisting() (renamed []*video) {
 	for _, v := range p.videos {
-		if v.code != "" || v.kind != kindVideo || p.renamesInPlace(v) {
+		if v.code != "" || v.kind != kindVideo || p.o.renamesInPlace(v) {
 			continue
 		}
 		dir := p.folders.contents(v.target, v.folder)

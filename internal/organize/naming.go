@@ -135,7 +135,7 @@ func (p *Planner) findFolder(e *entry, v *video, planned string) {
 	}
 	if template.has(fieldTMDB) {
 		edition := parseFolderName(path.Base(planned)).edition
-		known := p.folders.existing(p.folders.contents(v.target, parent), v, edition, !p.renamesInPlace(v))
+		known := p.folders.existing(p.folders.contents(v.target, parent), v, edition, !p.o.renamesInPlace(v))
 		switch len(known) {
 		case 0:
 		case 1:
@@ -172,7 +172,7 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 	if folder, name := path.Split(file); folder != "" {
 		season, file = join(season, strings.TrimSuffix(folder, "/")), name
 	}
-	if !p.renamesInPlace(v) {
+	if !p.o.renamesInPlace(v) {
 		var why lang.Text
 		season, code, why = p.folders.season(p.folders.contents(v.target, e.at), season, v.work.Season)
 		if code != "" {

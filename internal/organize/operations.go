@@ -78,7 +78,7 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 // counts only if the mode makes copies.
 func (p *Planner) findsCopies(v *video, item *Item) bool {
 	makesCopies := p.o.Mode == ModeCopy || p.o.Mode == ModeReflink
-	return !v.renames && !p.renamesInPlace(v) && (item.Size > 0 || makesCopies)
+	return !v.renames && !p.o.renamesInPlace(v) && (item.Size > 0 || makesCopies)
 }
 
 // find reports whether a file is in a folder under a name already, or returns the other files in its way. With copies,
