@@ -34,7 +34,7 @@ func (p lexer) addCJK(t token, group int) {
 	}
 }
 
-// counterAt: first says that a run begins at i; some words count only there.
+// counterAt reads a counter such as "第07話" at i. first means that i starts a run of CJK; some words count only there.
 func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	if i > 0 && hanDigit(r) > 0 {
 		if t, ok := p.countedInHan(i, first); ok {
@@ -56,10 +56,10 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 			}
 		}
 	case '시', 'シ':
-		t, ok = p.worded(i, tagSeason, "시즌", "シーズン")
+		t, ok = p.readNumberAfterWord(i, tagSeason, "시즌", "シーズン")
 	case '에', 'エ':
 		if i > 0 {
-			t, ok = p.worded(i, tagEpisode, "에피소드", "エピソード")
+			t, ok = p.readNumberAfterWord(i, tagEpisode, "에피소드", "エピソード")
 		}
 	case '파':
 		rest, found := strings.CutPrefix(p.w.text[i:], "파트")
@@ -77,13 +77,13 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 		}
 		next, _ := utf8.DecodeRuneInString(p.w.text[end:])
 		if !w.alone || first && (!isCJK(next) || next == '合') {
-			return token{s: i, e: end, tag: w.tag, weak: w.weak, num: w.num, word: w.kw}, true
+			return token{s: i, e: end, tag: w.tag, weak: w.weak, num: w.num, word: w.wordInfo}, true
 		}
 	}
 	return t, false
 }
 
-// countedInHan reads "二期" and "四月新番". Inside a run "四季" is a word.
+// countedInHan reads "二期" and "四月新番". Within a longer run, "四季" is an ordinary word.
 func (p lexer) countedInHan(i int, first bool) (token, bool) {
 	n, w := hanNumber(p.w.text[i:])
 	unit, s := utf8.DecodeRuneInString(p.w.text[i+w:])
@@ -96,8 +96,8 @@ func (p lexer) countedInHan(i int, first bool) (token, bool) {
 	return token{s: i, e: end, tag: tagSeason, num: n}, counts
 }
 
-// worded reads a number after one of the words: "시즌 2", "シーズン2".
-func (p lexer) worded(i int, says tag, words ...string) (token, bool) {
+// readNumberAfterWord reads one of the words and the number after it: "시즌 2", "シーズン2".
+func (p lexer) readNumberAfterWord(i int, says tag, words ...string) (token, bool) {
 	for _, w := range words {
 		rest, ok := strings.CutPrefix(p.w.text[i:], w)
 		if !ok {
@@ -191,7 +191,7 @@ func numberAt(s string) (value, size int) {
 
 func episodeUnit(r rune) bool { return strings.ContainsRune("話话集回화회편夜羽", r) }
 
-// poeticUnit reports whether r counts the episodes of a work that has a unit of its own: acts, poems, matches, plates.
+// poeticUnit reports whether r counts the episodes of a work with a unit of its own, such as acts, poems or matches.
 func poeticUnit(r rune) bool {
 	return strings.ContainsRune("幕首訓怪膳皿局球席走歩輪匹杯巡", r)
 }
@@ -208,7 +208,7 @@ func (p lexer) lexCounter(t *token) int {
 		return t.e
 	case episodeUnit(unit) && !strings.ContainsRune("夜羽편", unit):
 		t.tag = tagEpisode
-		end += p.allOf(t, after)
+		end += p.readTotalSign(t, after)
 	case seasonUnit(unit) && width <= 2:
 		if next, _ := utf8.DecodeRuneInString(after); unit == '기' && unicode.Is(unicode.Hangul, next) && next != '완' {
 			return t.e // "4기사"
@@ -232,8 +232,8 @@ func (p lexer) lexCounter(t *token) int {
 	return end
 }
 
-// allOf: "24集全" is all of 24 episodes, but the end of a range stays as it is: "13-24集全".
-func (p lexer) allOf(t *token, after string) int {
+// readTotalSign reads the "全" of "24集全", which makes it all 24 episodes. The end of a range stays: "13-24集全".
+func (p lexer) readTotalSign(t *token, after string) int {
 	whole, ok := strings.CutPrefix(after, "全")
 	if next, _ := utf8.DecodeRuneInString(whole); !ok || t.last != 0 || isCJK(next) {
 		return 0

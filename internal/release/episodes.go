@@ -3,20 +3,20 @@ package release
 import "strings"
 
 // markEpisodeWord: "Episode 7", "Ep01", "E07", "Eps.05-08", "Cap.406", "Серии: 1-5", "Episode 1.22".
-func markEpisodeWord(p *marked, i int) bool {
-	if !p.episode.empty() {
+func markEpisodeWord(p *markerStage, i int) bool {
+	if !p.episodeSpan.empty() {
 		return false
 	}
 	if p.w.tokens[i].class != mixed && p.w.roleAt(i) == episodeWord && p.w.classAt(i+1) == mixed && markCross(p, i+1) {
-		p.w.set(i, i+1, tagEpisode)
-		p.episode.from = i
+		p.w.setTags(i, i+1, tagEpisode)
+		p.episodeSpan.from = i
 		return true
 	}
-	c, ok := p.afterEpisodeWord(i)
+	c, ok := p.cursorAfterEpisodeWord(i)
 	if !ok || !digit(c.peek()) {
 		return false
 	}
-	if len(letters(p.w.lower(i))) > 1 && markSeasonPoint(p, i, c) {
+	if len(leadingLetters(p.w.lower(i))) > 1 && markSeasonPoint(p, i, c) {
 		return true
 	}
 	episodes, end, ok := p.readEpisodes(c, "", false)
@@ -26,26 +26,26 @@ func markEpisodeWord(p *marked, i int) bool {
 	if len(episodes) == 1 {
 		episodes, end = p.readSpacedRange(i, episodes, cursor{p.w.lowered, end})
 	}
-	p.episode = p.take(i, end, tagEpisode)
+	p.episodeSpan = p.markBytes(i, end, tagEpisode)
 	p.episodes = episodes
 	p.readChapters(i)
 	return true
 }
 
-// afterEpisodeWord returns the cursor at the number after the word for episode at i: "Ep01", "E07", "Episode #7".
-func (p *marked) afterEpisodeWord(i int) (c cursor, ok bool) {
+// cursorAfterEpisodeWord returns the cursor at the number after the word for episode at i: "Ep01", "E07", "Episode #7".
+func (p *markerStage) cursorAfterEpisodeWord(i int) (c cursor, ok bool) {
 	t := &p.w.tokens[i]
 	c = cursor{p.w.lowered, t.e}
 	if t.class == mixed {
-		head := letters(p.w.lower(i))
+		head := leadingLetters(p.w.lower(i))
 		c.i = t.s + len(head)
 		if head == "e" {
 			return c, p.episodeLetter(i)
 		}
-		k, _ := lookup(head)
+		k, _ := lookUpWord(head)
 		return c, k.role == episodeWord && !(head == "cap" && len(p.w.word(i)) > 6)
 	}
-	if t.word.role != episodeWord && !p.countsInUnit(i) {
+	if t.word.role != episodeWord && !p.isEpisodeUnit(i) {
 		return c, false
 	}
 	c.skip(" ._:-#", 2)
@@ -54,14 +54,14 @@ func (p *marked) afterEpisodeWord(i int) (c cursor, ok bool) {
 	}
 	if !digit(c.peek()) {
 		c.skip(" #", 1)
-		c.is("№")
+		c.read("№")
 	}
 	return c, true
 }
 
-// countsInUnit reports whether the word at i is what the work counts its episodes in: after a dash, "Title - Session
-// 5", or with a sign before the number, "Title Act.14". A film's chapter has one digit and its year.
-func (p *marked) countsInUnit(i int) bool {
+// isEpisodeUnit reports whether the word at i is the work's own word for an episode: after a dash, "Title - Session 5",
+// or with a sign before the number, "Title Act.14". A film's chapter has one digit and its year.
+func (p *markerStage) isEpisodeUnit(i int) bool {
 	if p.w.tokens[i].word.role != unitWord || !p.w.plainNumber(i+1) || !p.w.beside(i, i+1) {
 		return false
 	}
@@ -71,7 +71,7 @@ func (p *marked) countsInUnit(i int) bool {
 	case gap == ":", gap == "." && !p.w.dotted:
 		return !p.w.folder && p.w.width(i+1) > 1 && p.w.width(i+1) < 4
 	case gap == "-":
-		return i == 0 && p.w.padded(i+1)
+		return i == 0 && p.w.zeroPadded(i+1)
 	}
 	if i == 0 || !dashGap(p.w.before(i)) || len(p.w.gap(i)) != 1 {
 		return false
@@ -83,29 +83,29 @@ func (p *marked) countsInUnit(i int) bool {
 	return p.w.width(i+1) > 1 || p.w.classAt(i+2) != number
 }
 
-func (p *words) padded(i int) bool { return p.text[p.tokens[i].s] == '0' }
+func (p *words) zeroPadded(i int) bool { return p.text[p.tokens[i].s] == '0' }
 
 func (c cursor) bracketedYear() bool {
 	n, width, ok := c.number(4)
 	return ok && width == 4 && yearNumber(n) && c.peek() == ')'
 }
 
-// episodeLetter: one digit after an E ("E7") is more often a part of a title.
-func (p *marked) episodeLetter(i int) bool {
+// episodeLetter reports whether the word at i is "E" and a number. With one digit, "E7" is more often part of a title.
+func (p *markerStage) episodeLetter(i int) bool {
 	w := p.w.lower(i)
 	c := cursor{w, 1}
 	_, width, ok := c.number(5)
 	if ok && width == 1 && len(w) == 2 && len(p.w.tokens) == 1 {
 		return true // all that the name says
 	}
-	if ok && width == 1 && len(w) == 2 && p.w.word(i)[0] == 'E' && i > 0 && p.w.closes(i+1) {
+	if ok && width == 1 && len(w) == 2 && p.w.word(i)[0] == 'E' && i > 0 && p.w.titleMayEndBefore(i+1) {
 		return true // "Title E1"
 	}
 	return ok && width >= 2 && (c.wordEnd() || c.peek() == 'v' || c.peek() == 'e' || len(w) == c.i+1)
 }
 
 // markSeasonPoint: "Episode 1.22" is season 1, episode 22.
-func markSeasonPoint(p *marked, i int, c cursor) bool {
+func markSeasonPoint(p *markerStage, i int, c cursor) bool {
 	season, _, ok := c.number(2)
 	if !ok || c.peek() != '.' || len(p.seasons) > 0 {
 		return false
@@ -115,23 +115,23 @@ func markSeasonPoint(p *marked, i int, c cursor) bool {
 	if !ok || width != 2 || !c.wordEnd() {
 		return false
 	}
-	p.markBoth(i, c.i, season, []float64{float64(episode)})
+	p.markSeasonAndEpisode(i, c.i, season, []float64{float64(episode)})
 	return true
 }
 
-func (p *marked) markBoth(i, end, season int, episodes []float64) {
-	at := p.take(i, end, tagEpisode)
-	p.season, p.episode = at, at
+func (p *markerStage) markSeasonAndEpisode(i, end, season int, episodes []float64) {
+	at := p.markBytes(i, end, tagEpisode)
+	p.seasonSpan, p.episodeSpan = at, at
 	p.seasons, p.episodes = []int{season}, episodes
 }
 
 // readSpacedRange: "Ep 01 - 220", "Eps 1 ~ 12", "3 Al 18".
-func (p *marked) readSpacedRange(i int, episodes []float64, c cursor) ([]float64, int) {
+func (p *markerStage) readSpacedRange(i int, episodes []float64, c cursor) ([]float64, int) {
 	after := c.i
-	if !c.isAny(" - ", " ~ ", "~e") && c.joinWord() != toWord {
+	if !c.readAny(" - ", " ~ ", "~e") && c.joinWord() != toWord {
 		return episodes, after
 	}
-	c.is("e")
+	c.read("e")
 	last, width, ok := c.number(4)
 	if !ok || float64(last) <= episodes[0] || width < 2 && p.w.tokens[i].group < 0 || !p.endsRange(i, c) {
 		return episodes, after
@@ -142,7 +142,7 @@ func (p *marked) readSpacedRange(i int, episodes []float64, c cursor) ([]float64
 	return episodes, c.i
 }
 
-func (p *marked) endsRange(i int, c cursor) bool {
+func (p *markerStage) endsRange(i int, c cursor) bool {
 	switch c.peek() {
 	case ')', ']':
 		return true
@@ -154,7 +154,7 @@ func (p *marked) endsRange(i int, c cursor) bool {
 	return c.i >= len(c.text)
 }
 
-func (p *marked) textFollows(c cursor) bool {
+func (p *markerStage) textFollows(c cursor) bool {
 	for i := range p.w.tokens {
 		if p.w.tokens[i].s >= c.i {
 			return p.w.tokens[i].tag == none && p.w.tokens[i].group < 0 && p.w.tokens[i].class != number
@@ -164,7 +164,7 @@ func (p *marked) textFollows(c cursor) bool {
 }
 
 // readChapters reads the Spanish "Cap.1903" at token i as season 19, episode 3, where the name speaks of seasons.
-func (p *marked) readChapters(i int) {
+func (p *markerStage) readChapters(i int) {
 	if len(p.seasons) != 1 || !strings.HasPrefix(p.w.lower(i), "cap") {
 		return
 	}
@@ -180,16 +180,16 @@ func (p *marked) readChapters(i int) {
 }
 
 // markCounted: "7. Bölüm", "21.ser", "12 серия", "04-я серия"; but not "38 episode".
-func markCounted(p *marked, i int) bool {
+func markCounted(p *markerStage, i int) bool {
 	t := &p.w.tokens[i]
-	if !p.episode.empty() || t.num < 0 || t.e-t.s > 4 || !p.w.beside(i, i+1) || len(p.w.gap(i)) > 2 {
+	if !p.episodeSpan.empty() || t.num < 0 || t.e-t.s > 4 || !p.w.beside(i, i+1) || len(p.w.gap(i)) > 2 {
 		return false
 	}
 	word := i + 1
 	if _, after, _, ok := p.ordinalAt(i); ok && after < len(p.w.tokens) {
 		word = after
 	}
-	if !lists().counted[p.w.lower(word)] {
+	if !lists().counterWords[p.w.lower(word)] {
 		return false
 	}
 	if p.w.plainNumber(i-1) && p.w.gap(i-1) == "-" && p.w.tokens[i-1].num < t.num && t.num < maxEpisodes {
@@ -201,21 +201,21 @@ func markCounted(p *marked, i int) bool {
 }
 
 // markHash: "#07", "#01v2", "№ 7".
-func markHash(p *marked, i int) bool {
+func markHash(p *markerStage, i int) bool {
 	b := p.w.before(i)
-	if !p.episode.empty() || !strings.HasSuffix(b, "#") && !strings.HasSuffix(b, "№") && !strings.HasSuffix(b, "№ ") {
+	if !p.episodeSpan.empty() || !strings.HasSuffix(b, "#") && !strings.HasSuffix(b, "№") && !strings.HasSuffix(b, "№ ") {
 		return false
 	}
 	episodes, end, ok := p.readEpisodes(cursor{p.w.lowered, p.w.tokens[i].s}, "", false)
 	if !ok {
 		return false
 	}
-	p.episode = p.take(i, end, tagEpisode)
+	p.episodeSpan = p.markBytes(i, end, tagEpisode)
 	p.episodes = episodes
 	return true
 }
 
-func (p *marked) markCounters() {
+func (p *markerStage) markCounters() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		if t.num < 0 || t.class != cjk {
@@ -232,13 +232,13 @@ func (p *marked) markCounters() {
 			if len(p.seasons) > 0 || t.tag != tagSeason {
 				continue
 			}
-			p.season = span{i, i + 1}
+			p.seasonSpan = span{i, i + 1}
 			for v := t.num; v <= max(t.num, min(t.last, t.num+60)); v++ {
 				p.seasons = append(p.seasons, v)
 			}
 		case tagEpisode:
-			if p.episode.empty() && !p.wholeBefore(i) &&
-				!(t.group >= 0 && digit(p.w.text[t.s]) && p.w.plainWords(p.w.brackets[t.group].span) > 0 && !p.countsAlone(i)) {
+			if p.episodeSpan.empty() && !p.isTotalCount(i) &&
+				!(t.group >= 0 && digit(p.w.text[t.s]) && p.w.countUntagged(p.w.brackets[t.group].span) > 0 && !p.fillsBracket(i)) {
 				p.markCounter(i)
 			}
 		default:
@@ -246,18 +246,18 @@ func (p *marked) markCounters() {
 	}
 }
 
-// wholeBefore: in "全24話 第5話" the first counter is not the episode.
-func (p *marked) wholeBefore(i int) bool {
+// isTotalCount reports whether the counter at i is the total, as the first one is in "全24話 第5話".
+func (p *markerStage) isTotalCount(i int) bool {
 	if !strings.HasPrefix(p.w.word(i), "全") {
 		return false
 	}
-	return p.w.some(span{i + 1, len(p.w.tokens)}, func(k int) bool {
+	return p.w.anyToken(span{i + 1, len(p.w.tokens)}, func(k int) bool {
 		t := &p.w.tokens[k]
 		return t.class == cjk && t.tag == tagEpisode && t.num >= 0
 	})
 }
 
-// countsFilms: "24기" beside the word for film, or in a name that begins with that word, is the 24th film.
+// countsFilms reports whether the counter at i counts films: "24기" beside or after the word for film is the 24th film.
 func (p *words) countsFilms(i int) bool {
 	film := func(k int) bool { return p.classAt(k) == cjk && p.tagAt(k) == tagMovie }
 	switch w := p.word(i); {
@@ -272,11 +272,11 @@ func (p *words) countsFilms(i int) bool {
 	for first < i && p.tokens[first].group >= 0 {
 		first++
 	}
-	return film(first) || film(i-1) && p.beside(i-1, i) || film(i+1) && p.beside(i, i+1) && !p.added(i+1)
+	return film(first) || film(i-1) && p.beside(i-1, i) || film(i+1) && p.beside(i, i+1) && !p.joinedByPlus(i+1)
 }
 
 // "第01-12話", "01-12話"
-func (p *marked) markCounter(i int) {
+func (p *markerStage) markCounter(i int) {
 	t := &p.w.tokens[i]
 	from, lo := i, t.num
 	if i > 0 && t.last == 0 && p.w.tokens[i-1].class == number && joinOf(p.w.before(i)) != noJoin &&
@@ -287,8 +287,8 @@ func (p *marked) markCounter(i int) {
 		}
 	}
 	to, hi := i+1, max(t.num, t.last)
-	if p.halfCounter(i) {
-		if from = i - 1; from > 0 && p.w.tokens[from-1].e == p.w.tokens[from].s && among(p.w.lower(from-1), "第", "제") {
+	if p.isDecimalOfCounter(i) {
+		if from = i - 1; from > 0 && p.w.tokens[from-1].e == p.w.tokens[from].s && isOneOf(p.w.lower(from-1), "第", "제") {
 			from--
 		}
 		p.setEpisode(from, to, float64(p.w.tokens[i-1].num)+float64(t.num)/10)
@@ -305,14 +305,14 @@ func (p *marked) markCounter(i int) {
 	p.batch = p.batch || hi > lo && lo == 1
 }
 
-// countsAlone reports whether the counter at i and a number joined to it are all that their bracket holds: "(1-23话)".
-func (p *marked) countsAlone(i int) bool {
+// fillsBracket reports whether a bracket holds only the counter at i and the number before it: "(1-23话)".
+func (p *markerStage) fillsBracket(i int) bool {
 	w := p.w.brackets[p.w.tokens[i].group].span
 	return w.to == i+1 && w.from == i-1 && p.w.classAt(w.from) == number && joinOf(p.w.gap(w.from)) == rangeJoin
 }
 
-// halfCounter reports whether the counter at i is what follows the point of "第12.5話".
-func (p *marked) halfCounter(i int) bool {
+// isDecimalOfCounter reports whether the counter at i is the ".5話" of "第12.5話".
+func (p *markerStage) isDecimalOfCounter(i int) bool {
 	return !p.w.dotted && p.w.plainNumber(i-1) && p.w.before(i) == "." && leadingDigits(p.w.word(i)) == 1 &&
 		p.w.tokens[i].last == 0
 }

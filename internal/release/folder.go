@@ -23,8 +23,8 @@ var folders = sync.OnceValue(func() map[string]map[string]bool {
 	return sets
 })
 
-// folderKind returns what a folder's name, in lower case, says of its content; "" where it may be a title. People sort
-// folders by a number in front or by brackets, and carriers have a number: "disc 2", "vol.3".
+// folderKind returns what a folder's lower-case name says about its content, or "" if it may be a title. People sort
+// folders by a leading number or brackets; discs and volumes have a number: "disc 2", "vol.3".
 func folderKind(w string) string {
 	for _, kind := range []string{"subtitle", "extra", "special"} {
 		if folders()[kind][w] {
@@ -44,7 +44,7 @@ func folderKind(w string) string {
 
 func (s *stages) readFolders(r *Release, dirs []string) {
 	s.addFolders(r, dirs)
-	if base, _ := cutExtension(r.Name); r.Title == base && generic(base) {
+	if base, _ := cutExtension(r.Name); r.Title == base && isGenericName(base) {
 		r.Title, r.Titles = "", nil // nothing says what it is
 	}
 	r.Extra = r.Extra || r.Folder.Extra
@@ -55,8 +55,8 @@ func (s *stages) readFolders(r *Release, dirs []string) {
 }
 
 func (s *stages) addFolders(r *Release, dirs []string) {
-	self := nameSays(&s.titled, r)
-	if copied(r.Name) {
+	self := factsOf(&s.titles, r)
+	if isNumberedCopy(r.Name) {
 		r.Episodes, r.Absolute, r.Kind = nil, false, Unknown
 	}
 	depth := 0
@@ -65,7 +65,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 	}
 	inFilms := false
 	for i, d := range dirs {
-		text := unify(d)
+		text := normalizeName(d)
 		w := strings.ToLower(strings.TrimSpace(text))
 		kind := folderKind(w)
 		if kind == "film" {
@@ -86,7 +86,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 			if r.Folder.Seasons == nil {
 				r.Folder.Seasons = []int{0}
 			}
-		case kind != "", jumble(d):
+		case kind != "", looksRandom(d):
 			continue
 		case yearFolder(w) && !(self.untitled && len(r.Episodes)+len(r.Seasons) > 0):
 			continue // films by year; "1983/S01E02.mkv" is in a show's folder
@@ -95,15 +95,15 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 		default:
 			addFolder(r, s.read(text, true), &self, depth)
 			if i == 1 && inFilms && r.Kind == Movie {
-				r.ofSeries()
+				r.addSeriesTitle()
 			}
 		}
 		depth++
 	}
 }
 
-// ofSeries: the title of a film may be its subtitle alone, so the series' title in front of it is another candidate.
-func (r *Release) ofSeries() {
+// addSeriesTitle adds "Series Film" as a candidate: the name of a film's file may be its subtitle alone.
+func (r *Release) addSeriesTitle() {
 	own, series := title.Compact(r.Title), title.Compact(r.Folder.Title)
 	if own == "" || series == "" || strings.Contains(own, series) {
 		return
@@ -111,7 +111,8 @@ func (r *Release) ofSeries() {
 	r.Titles = slices.Insert(r.Titles, 1, Title{Text: r.Folder.Title + " " + r.Title, Lang: r.Titles[0].Lang})
 }
 
-type ownName struct {
+// nameFacts is what the file's own name says, to decide how much its folders may add.
+type nameFacts struct {
 	untagged        bool // neither source nor codec, nor year, nor marker
 	untitled        bool
 	languages       bool // nothing but languages and a number
@@ -120,19 +121,19 @@ type ownName struct {
 	dateFirst       bool // as the recordings of a daily show do
 }
 
-func nameSays(p *titled, r *Release) ownName {
-	marked := !p.marks.season.empty() || !p.marks.episode.empty() && !p.numbers.bare
-	return ownName{
+func factsOf(p *titleStage, r *Release) nameFacts {
+	marked := !p.marks.seasonSpan.empty() || !p.marks.episodeSpan.empty() && !p.numbers.bareEpisode
+	return nameFacts{
 		untagged:    r.Source == "" && r.Video == "" && r.Year == 0 && !marked && p.tags.checksum == "",
 		numberFirst: p.layout.numberFirst,
 		languages:   p.onlyLanguages(),
-		dateFirst:   !p.tags.dated.empty() && p.tags.dated.from == 0,
-		untitled:    r.Title == "" || jumble(r.Name) || generic(r.Title),
+		dateFirst:   !p.tags.dateSpan.empty() && p.tags.dateSpan.from == 0,
+		untitled:    r.Title == "" || looksRandom(r.Name) || isGenericName(r.Title),
 	}
 }
 
 // onlyLanguages reports whether the name is nothing but languages and a number: "2_English".
-func (p *titled) onlyLanguages() bool {
+func (p *titleStage) onlyLanguages() bool {
 	languages := 0
 	for i := range p.w.tokens {
 		switch t := &p.w.tokens[i]; {
@@ -145,8 +146,8 @@ func (p *titled) onlyLanguages() bool {
 	return languages > 0
 }
 
-// generic reports whether a program gave the name, so that it says nothing: "movie", "title_t00", "VTS_01_1", "00001".
-func generic(name string) bool {
+// isGenericName reports whether a program made up the name, as in "movie", "title_t00", "VTS_01_1" or "00001".
+func isGenericName(name string) bool {
 	w := strings.ToLower(name)
 	return folders()["nameless"][w] || strings.HasPrefix(w, "vts ") || strings.HasPrefix(w, "title t") ||
 		strings.HasPrefix(w, "video ts") || len(w) >= 5 && allDigits(w)
@@ -154,17 +155,17 @@ func generic(name string) bool {
 
 func yearFolder(w string) bool { return len(w) == 4 && allDigits(w) && w >= "1930" && w <= "2099" }
 
-// copied: systems add a number to a further copy, "movie (1)", and discs to their files, "VTS_01_1".
-func copied(name string) bool {
+// isNumberedCopy reports whether the number was added by a system or a disc: "movie (1)", "VTS_01_1".
+func isNumberedCopy(name string) bool {
 	base, _ := cutExtension(name)
 	if strings.HasPrefix(strings.ToLower(base), "vts_") {
 		return true
 	}
 	head, rest, ok := strings.Cut(base, " (")
-	return ok && generic(head) && strings.HasSuffix(rest, ")") && allDigits(rest[:len(rest)-1])
+	return ok && isGenericName(head) && strings.HasSuffix(rest, ")") && allDigits(rest[:len(rest)-1])
 }
 
-func addFolder(r *Release, p *titled, self *ownName, depth int) {
+func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	var f Release
 	p.fill(&f)
 	from := FromFolder
@@ -187,13 +188,13 @@ func addFolder(r *Release, p *titled, self *ownName, depth int) {
 		return
 	}
 	r.Folder.Title, r.Folder.Year = f.Title, f.Year
-	released := p.tags.media || !p.marks.episode.empty() && !p.numbers.bare
+	released := p.tags.hasMediaTag || !p.marks.episodeSpan.empty() && !p.numbers.bareEpisode
 	saysMore := self.untagged && released
-	if self.untitled || self.dateFirst || self.numberFirst && len(r.Episodes) > 0 || saysMore && !alike(r, f.Titles) {
+	if self.untitled || self.dateFirst || self.numberFirst && len(r.Episodes) > 0 || saysMore && !sameWork(r, f.Titles) {
 		saysMore = saysMore && len(f.Episodes) == 1 && !p.announcesCount()
-		replace(r, &f, self, saysMore)
+		useFolderTitles(r, &f, self, saysMore)
 	} else {
-		join(r, &f)
+		addFolderTitles(r, &f)
 	}
 	r.Resolution = cmp.Or(r.Resolution, f.Resolution)
 	r.Source = cmp.Or(r.Source, f.Source)
@@ -202,8 +203,8 @@ func addFolder(r *Release, p *titled, self *ownName, depth int) {
 	r.Edition = cmp.Or(r.Edition, f.Edition)
 }
 
-// takeLeadingNumber takes the first number of a name in a season's folder for its episode: "Season 2/16 Some Title".
-func takeLeadingNumber(r *Release, self *ownName) {
+// takeLeadingNumber uses the number that starts a name in a season folder as its episode: "Season 2/16 Some Title".
+func takeLeadingNumber(r *Release, self *nameFacts) {
 	n := leadingDigits(r.Name)
 	if self.numberFirst || self.folderHasNumber || len(r.Seasons) > 0 || r.Year > 0 ||
 		len(r.Episodes) > 0 && !strings.HasPrefix(r.Name[n:], " - ") {
@@ -223,7 +224,8 @@ func takeLeadingNumber(r *Release, self *ownName) {
 	self.numberFirst = true
 }
 
-func replace(r, f *Release, self *ownName, hasEpisode bool) {
+// useFolderTitles puts the folder's titles before the name's own.
+func useFolderTitles(r, f *Release, self *nameFacts, hasEpisode bool) {
 	if self.numberFirst || self.dateFirst {
 		r.EpisodeTitle = cmp.Or(r.EpisodeTitle, r.Title)
 	}
@@ -243,17 +245,17 @@ func replace(r, f *Release, self *ownName, hasEpisode bool) {
 	}
 }
 
-// announcesCount reports whether the folder's episode is how many were out when it was named: "更新至12集".
-func (p *titled) announcesCount() bool { return p.w.tagAt(p.marks.episode.from-1) == tagPromo }
+// announcesCount reports whether the folder's episode says how many episodes were out at the time: "更新至12集".
+func (p *titleStage) announcesCount() bool { return p.w.tagAt(p.marks.episodeSpan.from-1) == tagPromo }
 
-// join adds the titles of a folder, and its year when both names speak of the same work.
-func join(r, f *Release) {
+// addFolderTitles adds the titles of a folder, and its year if both names are about the same work.
+func addFolderTitles(r, f *Release) {
 	if g := len(f.Group); g > 0 && len(r.Title) > g+1 && strings.EqualFold(r.Title[:g], f.Group) && r.Title[g] == '-' {
 		r.Title = r.Title[g+1:] // "grp-title" in "Title-GRP"
 		r.Titles[0].Text = r.Title
 		r.Group = cmp.Or(r.Group, f.Group)
 	}
-	if r.Year == 0 && alike(r, f.Titles) {
+	if r.Year == 0 && sameWork(r, f.Titles) {
 		r.Year = f.Year
 	}
 	for _, t := range f.Titles {
@@ -264,21 +266,21 @@ func join(r, f *Release) {
 }
 
 // seasonFolder reports whether the folder only names a season: "Season 2", "S02", "Season 2 - Subtitle".
-func (p *titled) seasonFolder() bool {
+func (p *titleStage) seasonFolder() bool {
 	if p.layout.first < 0 {
 		return true
 	}
 	noBatch := func(i int) bool { return p.w.tagAt(i) != tagBatch } // "Complete Season 2"
-	return !p.marks.season.empty() && !p.w.some(span{p.layout.first, p.marks.season.from}, noBatch)
+	return !p.marks.seasonSpan.empty() && !p.w.anyToken(span{p.layout.first, p.marks.seasonSpan.from}, noBatch)
 }
 
 // partFolder reports whether the folder only names a part: "Part 2".
-func (p *titled) partFolder() bool {
+func (p *titleStage) partFolder() bool {
 	noPart := func(i int) bool { return p.w.tagAt(i) != tagPart }
-	return p.marks.part > 0 && !p.w.some(span{0, len(p.w.tokens)}, noPart)
+	return p.marks.part > 0 && !p.w.anyToken(span{0, len(p.w.tokens)}, noPart)
 }
 
-func alike(r *Release, titles []Title) bool {
+func sameWork(r *Release, titles []Title) bool {
 	a := title.Compact(r.Title)
 	return a != "" && slices.ContainsFunc(titles, func(t Title) bool {
 		b := title.Compact(t.Text)
@@ -286,8 +288,8 @@ func alike(r *Release, titles []Title) bool {
 	})
 }
 
-// jumble reports whether a name is a hash or the like: a long word in which letters and digits change several times.
-func jumble(name string) bool {
+// looksRandom reports whether a name looks like a hash: a long word that changes between letters and digits repeatedly.
+func looksRandom(name string) bool {
 	base, _ := cutExtension(name)
 	letters, digits, turns := 0, 0, 0
 	for i := 0; i < len(base); i++ {

@@ -82,7 +82,7 @@ func FuzzParse(f *testing.F) {
 
 // work returns the steps that reading s takes.
 func work(s string) int {
-	return new(stages).read(unify(s), false).w.steps
+	return new(stages).read(normalizeName(s), false).w.steps
 }
 
 func TestPromisesHoldForNamesOfAllKinds(t *testing.T) {

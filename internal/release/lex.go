@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// token is a run of letters and digits. Digits and Han, kana or hangul beside each other are words of their own, so
-// that a counter such as "第07話" can be read without looking inside one.
+// token is a run of letters and digits. Digits next to Han, kana or hangul are tokens of their own, so that a counter
+// such as "第07話" can be read.
 type token struct {
-	s, e  int   // text[s:e]
-	group int   // index of the innermost bracket around it, -1 at top level
-	class class // of its letters
-	num   int   // value of a word of digits or of a counter, -1 for other words and for numbers too long to mean one
-	last  int   // end of the range of a counter ("第01-12话"), else 0
-	tag   tag   // what it was recognised as; none: it may be part of a title
-	weak  bool  // it may be part of a title in spite of its tag
-	word  kw    // its row in the table of words
+	s, e  int      // text[s:e]
+	group int      // index of the innermost bracket around it, -1 at top level
+	class class    // of its letters
+	num   int      // value of a word of digits or of a counter, -1 for other words and for numbers too long to mean one
+	last  int      // end of the range of a counter ("第01-12话"), else 0
+	tag   tag      // what it was recognised as; none: it may be part of a title
+	weak  bool     // it may be part of a title in spite of its tag
+	word  wordInfo // its row in the table of words
 }
 
 type class uint8
@@ -31,11 +31,11 @@ const (
 )
 
 type bracket struct {
-	span           // of the tokens inside
-	open, in   int // offsets of the opening bracket and after it
-	close, out int // offsets of the closing bracket and after it
-	outer      int // index of the bracket around it, -1
-	round      bool
+	span                 // of the tokens inside
+	open, innerStart int // offsets of the opening bracket and after it
+	close, outerEnd  int // offsets of the closing bracket and after it
+	outer            int // index of the bracket around it, -1
+	round            bool
 }
 
 // Bounds of what is read of one name: text with more words or deeper brackets is not a name.
@@ -86,7 +86,7 @@ func lex(text string, folder bool, w *words) {
 
 type lexer struct{ w *words }
 
-// lowerCase leaves letters alone of which the lower-case form has another length.
+// lowerCase keeps letters whose lower-case form has another length, so that offsets stay valid.
 func lowerCase(s string) string {
 	if lower := strings.ToLower(s); len(lower) == len(s) {
 		return lower
@@ -137,7 +137,7 @@ loop:
 	return j
 }
 
-// matchBrackets finds the pairs of brackets. One without its partner is punctuation.
+// matchBrackets finds the pairs of brackets. An unmatched bracket is punctuation.
 func (p lexer) matchBrackets() {
 	type opened struct{ bracket, kind int }
 	var stack []opened // whose partners have not been seen
@@ -152,13 +152,13 @@ func (p lexer) matchBrackets() {
 		case kind%2 == 0 && len(p.w.brackets) < maxWords && len(stack) < maxDepth:
 			stack = append(stack, opened{len(p.w.brackets), kind})
 			p.w.brackets = append(p.w.brackets,
-				bracket{open: i, in: after, close: -1, outer: -1, round: r == '(' || r == '（'})
+				bracket{open: i, innerStart: after, close: -1, outer: -1, round: r == '(' || r == '（'})
 		case kind%2 == 1:
 			// The nearest opener of this kind, but not beyond two: a stray bracket must not swallow the name.
 			for k := len(stack) - 1; k >= 0 && k >= len(stack)-2; k-- {
 				if stack[k].kind == kind-1 {
 					b := &p.w.brackets[stack[k].bracket]
-					b.close, b.out = i, after
+					b.close, b.outerEnd = i, after
 					stack = stack[:k]
 					break
 				}
@@ -176,8 +176,8 @@ func digit(c byte) bool { return c >= '0' && c <= '9' }
 
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// signs are the ranges beyond Latin letters that hold punctuation and symbols, not letters.
-var signs = [...][2]rune{
+// symbolRanges are the ranges beyond Latin letters that hold punctuation and symbols.
+var symbolRanges = [...][2]rune{
 	{0x2000, 0x214F},
 	{0x2190, 0x2BFF},
 	{0x3000, 0x3004},
@@ -199,7 +199,7 @@ func letterRune(r rune) bool {
 	if r < 0x250 { // Latin-1 and extensions
 		return r >= 0xC0 && r != '×' && r != '÷' || r == 'ª' || r == 'º' || r == 'µ'
 	}
-	for _, s := range signs {
+	for _, s := range symbolRanges {
 		if r >= s[0] && r <= s[1] {
 			return false
 		}

@@ -15,38 +15,37 @@ import (
 // Name set. It uses the folders above the name where the name says too little.
 func Parse(path string) Release { return parse(path, false) }
 
-// ParseFile is Parse for the path of a file that is there, where every '/' separates. Parse has to take "Title / Other
-// Title" for one name.
+// ParseFile is Parse for a file that exists, so every '/' separates. Parse must read "Title / Other Title" as one name.
 func ParseFile(path string) Release { return parse(path, true) }
 
 func parse(path string, exists bool) Release {
 	name, dirs := splitPath(path, exists)
 	base, ext := cutExtension(name)
 	r := Release{Path: path, Name: name, Extension: ext}
-	s := pool.Get().(*stages)
-	defer pool.Put(s)
+	s := stagesPool.Get().(*stages)
+	defer stagesPool.Put(s)
 	if s.readFilm(&r, base, dirs) {
 		return r
 	}
-	base = unify(base)
-	if mirrored(base) {
+	base = normalizeName(base)
+	if isReversed(base) {
 		runes := []rune(base)
 		slices.Reverse(runes)
 		base = string(runes)
 	}
 	p := s.read(base, false)
-	if p.layout.year == 0 && p.marks.season.empty() && !p.tags.media && jumble(narrow(name)) {
+	if p.layout.year == 0 && p.marks.seasonSpan.empty() && !p.tags.hasMediaTag && looksRandom(normalizeWidth(name)) {
 		p.titles = p.titles[:0] // a hash is not a title
 	}
 	p.fill(&r)
 	if len(dirs) > 0 {
 		s.readFolders(&r, dirs)
 	}
-	r.settle()
+	r.finish()
 	return r
 }
 
-func (p *titled) fill(r *Release) {
+func (p *titleStage) fill(r *Release) {
 	if len(p.titles) > 0 {
 		r.Titles = slices.Clone(p.titles)
 		r.Title = r.Titles[0].Text
@@ -60,11 +59,11 @@ func (p *titled) fill(r *Release) {
 	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.marks.part, p.epTitle, p.marks.special, p.numbers.extra
 	r.OfEpisode = p.marks.isPartOfEpisode()
 	r.IDs = p.tags.ids
-	r.Left = p.left()
+	r.Left = p.unreadWords()
 	r.Kind = p.kind()
 }
 
-func (p *titled) kind() Kind {
+func (p *titleStage) kind() Kind {
 	seasons, episodes := len(p.marks.seasons), len(p.marks.episodes)
 	switch {
 	case p.numbers.extra:
@@ -73,7 +72,7 @@ func (p *titled) kind() Kind {
 		return Special
 	case episodes > 5, episodes == 0 && seasons > 0, p.marks.batch && (p.layout.year == 0 || seasons+episodes > 0):
 		return Batch
-	case episodes > 0, !p.tags.dated.empty():
+	case episodes > 0, !p.tags.dateSpan.empty():
 		return Episode
 	case p.movie, p.layout.year > 0:
 		return Movie
@@ -81,7 +80,7 @@ func (p *titled) kind() Kind {
 	return Unknown
 }
 
-func (r *Release) settle() {
+func (r *Release) finish() {
 	slices.Sort(r.Seasons)
 	r.Seasons = slices.Compact(r.Seasons)
 	slices.Sort(r.Episodes)
@@ -103,8 +102,8 @@ func (r *Release) settle() {
 	}
 }
 
-// mirrored: some uploaders write a name backwards; then "S01E02" or "1080p" stands there from right to left.
-func mirrored(s string) bool {
+// isReversed reports whether an uploader wrote the name backwards: "S01E02" or "1080p" stands in it from right to left.
+func isReversed(s string) bool {
 	for i := range len(s) {
 		if s[i] != 'p' && !digit(s[i]) || i > 0 && wordByte(s[i-1]) {
 			continue
@@ -123,8 +122,8 @@ func mirrored(s string) bool {
 var filmFolder = regexp.MustCompile(`^([^\[({].*?)(?: \((?:19|20)\d\d\))?` +
 	`(?: [\[{](?:tmdb|imdb|tvdb|tmdbid|imdbid|tvdbid|edition)[-=][^\]}]+[\]}])*$`)
 
-// readFilm reads "Film 2 - Part 3 (2001)/Film 2 - Part 3 (2001) - [1080p]": media servers want a film in a folder of
-// the same name, and what looks like a number in both is part of the title. It returns false for any other name.
+// readFilm reads "Film 2 - Part 3 (2001)/Film 2 - Part 3 (2001) - [1080p]". Media servers want a film in a folder of
+// the same name, so a number in both is part of the title. It returns false for other names.
 func (s *stages) readFilm(r *Release, base string, dirs []string) bool {
 	if len(dirs) == 0 || base != dirs[0] && !strings.HasPrefix(base, dirs[0]+" - ") {
 		return false
@@ -133,20 +132,20 @@ func (s *stages) readFilm(r *Release, base string, dirs []string) bool {
 	if m == nil || len(m[1]) == len(dirs[0]) {
 		return false
 	}
-	p := s.read(unify("Title"+base[len(m[1]):]), false)
+	p := s.read(normalizeName("Title"+base[len(m[1]):]), false)
 	if len(p.titles) != 1 || p.titles[0].Text != "Title" || len(p.marks.seasons)+len(p.marks.episodes) > 0 ||
 		p.numbers.extra || p.marks.special != "" {
 		return false
 	}
 	p.fill(r)
-	r.Title = strings.TrimSpace(unify(m[1]))
+	r.Title = strings.TrimSpace(normalizeName(m[1]))
 	r.Titles = []Title{{Text: r.Title, Lang: title.Script(r.Title)}}
 	r.Folder = FolderInfo{Title: r.Title, Year: r.Year}
 	r.Kind = Movie
 	return true
 }
 
-func (p *titled) findDetails() {
+func (p *titleStage) findDetails() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		inTitle := p.inTitle(i)
@@ -162,19 +161,19 @@ func (p *titled) findDetails() {
 		case tagAudio:
 			p.audio = cmp.Or(p.audio, t.word.value)
 		case tagBatch:
-			p.marks.batch = p.marks.batch || !inTitle && (!t.weak || p.marks.episode.empty())
+			p.marks.batch = p.marks.batch || !inTitle && (!t.weak || p.marks.episodeSpan.empty())
 		case tagMovie:
-			p.movie = p.movie || p.marks.episode.empty() || !t.weak
+			p.movie = p.movie || p.marks.episodeSpan.empty() || !t.weak
 		default:
 		}
 	}
-	if p.epTitle == "" && !p.marks.episode.empty() && !p.layout.numberFirst {
+	if p.epTitle == "" && !p.marks.episodeSpan.empty() && !p.layout.numberFirst {
 		p.epTitle = p.episodeTitle()
 	}
 	p.findEdition()
 }
 
-func (p *titled) findEdition() {
+func (p *titleStage) findEdition() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		v := t.word.value
@@ -189,13 +188,13 @@ func (p *titled) findEdition() {
 	}
 }
 
-func (p *titled) inTitle(i int) bool {
+func (p *titleStage) inTitle(i int) bool {
 	return p.layout.first >= 0 && i >= p.layout.first && i < p.end
 }
 
-func (p *titled) episodeTitle() string {
-	from := p.marks.episode.to
-	if from >= len(p.w.tokens) || p.w.tokens[from].group >= 0 || p.w.tokens[p.marks.episode.from].group >= 0 {
+func (p *titleStage) episodeTitle() string {
+	from := p.marks.episodeSpan.to
+	if from >= len(p.w.tokens) || p.w.tokens[from].group >= 0 || p.w.tokens[p.marks.episodeSpan.from].group >= 0 {
 		return ""
 	}
 	to := from
@@ -205,21 +204,21 @@ func (p *titled) episodeTitle() string {
 	for to > from && p.w.tagAt(to-1) != none && p.w.tagAt(to) != none && p.w.tagAt(to-1) != tagPart {
 		to--
 	}
-	if !p.layout.groupTok.empty() && p.layout.groupTok.from >= from && p.layout.groupTok.from < to {
-		to = p.layout.groupTok.from
+	if !p.layout.groupSpan.empty() && p.layout.groupSpan.from >= from && p.layout.groupSpan.from < to {
+		to = p.layout.groupSpan.from
 	}
 	if to == from || to == from+1 && p.w.tokens[from].tag != none {
 		return ""
 	}
-	return p.w.clean(p.w.raw(from, to))
+	return p.w.clean(p.w.sourceText(from, to))
 }
 
-func (p *titled) left() []string {
+func (p *titleStage) unreadWords() []string {
 	var out []string
 	for i := range p.w.tokens {
 		switch {
-		case p.w.tokens[i].tag != none, p.inTitle(i), p.layout.groupTok.holds(i), p.epTitle != "" &&
-			i >= p.marks.episode.to, slices.ContainsFunc(p.layout.places, func(s span) bool { return s.holds(i) }):
+		case p.w.tokens[i].tag != none, p.inTitle(i), p.layout.groupSpan.holds(i), p.epTitle != "" &&
+			i >= p.marks.episodeSpan.to, slices.ContainsFunc(p.layout.titleSpans, func(s span) bool { return s.holds(i) }):
 		case len(out) < 16:
 			out = append(out, p.w.word(i))
 		}
@@ -254,7 +253,7 @@ const maxDirs = 8
 // separates nothing.
 func splitPath(path string, exists bool) (name string, dirs []string) {
 	if strings.IndexByte(path, '/') < 0 && strings.IndexByte(path, '\\') < 0 ||
-		!exists && !absolute(path) && oneName(path) {
+		!exists && !absolute(path) && isOneName(path) {
 		return path, dirs
 	}
 	found := false
@@ -282,7 +281,8 @@ func absolute(path string) bool {
 		len(path) > 2 && path[1] == ':' && (path[2] == '/' || path[2] == '\\')
 }
 
-// lastElement: s is a prefix of path; found says that the name, the last element of path, lies after it.
+// lastElement returns where the last element of s starts. s is a prefix of path; found is true once the file's name,
+// which comes after s, has been read.
 func lastElement(s, path string, exists, found bool) int {
 	depth := 0 // of brackets that close after
 	for i := len(s) - 1; i >= 0; i-- {
@@ -294,7 +294,7 @@ func lastElement(s, path string, exists, found bool) int {
 		case '\\':
 			return i + 1
 		case '/':
-			inName := depth > 0 && opensBefore(path, i) || spacedSlash(path, i) || !found && fraction(path, i)
+			inName := depth > 0 && opensBefore(path, i) || spacedSlash(path, i) || !found && isFractionSlash(path, i)
 			if exists || !inName {
 				return i + 1
 			}
@@ -321,14 +321,14 @@ func spacedSlash(s string, i int) bool {
 		strings.HasSuffix(s[:i], "　") && strings.HasPrefix(s[i+1:], "　"))
 }
 
-// fraction reports whether the slash at i is one of a fraction: "Ranma 1/2".
-func fraction(s string, i int) bool {
+// isFractionSlash reports whether the slash at i is one of a fraction: "Ranma 1/2".
+func isFractionSlash(s string, i int) bool {
 	return i > 1 && i+1 < len(s) && digit(s[i-1]) && digit(s[i+1]) && s[i-2] == ' ' &&
 		(i+2 == len(s) || s[i+2] == ' ' || s[i+2] == '.')
 }
 
-// oneName reports whether slashes in a path only separate titles, languages or tags of one name.
-func oneName(s string) bool {
+// isOneName reports whether slashes in a path only separate titles, languages or tags of one name.
+func isOneName(s string) bool {
 	if strings.Contains(s, `\`) {
 		return false
 	}

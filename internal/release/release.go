@@ -1,36 +1,35 @@
 // Package release reads what a file name says about the work it holds.
 //
-// Parse is pure and total: any bytes in, a Release out, in time that grows
-// with the length of the name only. It answers "what does the name say", never
-// "what is it": a season in a name is a hint about the work, and a bare number
-// is an episode as written, not a place in a catalogue. The matcher decides
-// what both mean.
+// Parse is pure and accepts any bytes; its time grows with the length of the
+// name only. It returns what the name says, not what the work is: a season in a
+// name is a hint, and a bare number is an episode as written. The matcher
+// decides what both mean.
 //
-// A path's last element and its folders are each read in stages;
-// stages.go shows what each stage knows. To change what is read, add a row to
-// the table that decides it. Each row has a name that needs it, which is its
-// test:
+// The last element of a path and each folder are read in the stages of
+// stages.go. To change how names are read, add a row to the table that decides
+// it. Each row has an example, a name that is read wrongly without it; this is
+// its test:
 //
 //   - a word, or a tag of two words: words.txt; a tag with a number in it:
 //     tagForms; a folder's name: folders.txt
-//   - a marker such as S01E02: markForms; what is not a marker after all:
-//     notCrosses, notSeasons, notOrdinals; where its list ends: episodeListEnds,
-//     seasonListEnds, rangeEnds; a counter of Chinese, Japanese or Korean: cjk.go
-//   - which number is the year: yearRules; what is not a group: notGroups
-//   - which number is an episode: numberRules, bracketRules, leads
-//   - what says extra or special: specialRules
-//   - where a title ends: titleEnds, innerBrackets, staysInTitle; where one
-//     text holds two: cutRules
+//   - a marker such as S01E02: markForms; its exceptions: notCrosses,
+//     notSeasons, notOrdinals; the end of its list: episodeListEnds,
+//     seasonListEnds, rangeEnds; a Chinese, Japanese or Korean counter: cjk.go
+//   - the year: yearRules; what is not a group: notGroups
+//   - an episode number without a marker: numberRules, bracketRules,
+//     leadingRules
+//   - an extra or special: specialRules
+//   - the end of a title: titleEnds, innerBrackets, staysInTitle; two titles in
+//     one text: cutRules
 //
 // The layout of brackets (layout.go) and what folders add to a name (folder.go)
-// are functions. spelling.go brings a name into the one form that is read.
+// are functions. spelling.go normalizes a name before it is read.
 //
-// testdata/names at the root of the repository has made-up names by kind with
-// what is to be read of them; a test also reads them, and the development
-// corpora where they are, in other separators, widths and cases.
+// testdata/names at the root of the repository has made-up names and what must
+// be read from them; a test reads them again in other separators and cases.
 package release
 
-// Kind says what sort of file a name describes. The zero value claims nothing.
+// Kind is the sort of file that a name describes; the zero value is Unknown.
 type Kind uint8
 
 // The kinds of file a name can describe.
@@ -43,7 +42,7 @@ const (
 	Batch               // a whole season, or more of it than one file holds
 )
 
-// String returns the name of the kind as machine output has it; "" for Unknown.
+// String returns the name of the kind in machine output, "" for Unknown.
 func (k Kind) String() string {
 	if int(k) >= len(kinds) {
 		return ""
@@ -55,7 +54,7 @@ var kinds = [...]string{
 	Unknown: "", Episode: "episode", Movie: "movie", Special: "special", Extra: "extra", Batch: "batch",
 }
 
-// From says which part of a path a title was read from.
+// From is the part of a path that a title was read from.
 type From uint8
 
 // The places a title can come from, most trusted first.
@@ -80,8 +79,8 @@ func (f From) String() string {
 // Title is one candidate for the work's title.
 type Title struct {
 	Text string // as written, separators made spaces, without season words, year or tags
-	Lang string // "ja", "ko", "zh", "ru", "latin", or "" when no letter says
-	From From   // where in the path it stood
+	Lang string // "ja", "ko", "zh", "ru", "latin", or "" if there are no letters
+	From From   // the part of the path it was read from
 }
 
 // ID is a catalogue id that the user wrote into the path.
@@ -91,8 +90,8 @@ type ID struct {
 	Value  string // digits; for imdb with its "tt"
 }
 
-// FolderInfo is what the folders above the file say, each field empty when
-// they do not. Fields of Release already take these into account.
+// FolderInfo is what the folders above the file say. The other fields of
+// Release already take it into account.
 type FolderInfo struct {
 	Title   string // title in the nearest folder that has one
 	Seasons []int  // seasons those folders name, "Specials" being season 0
@@ -100,19 +99,19 @@ type FolderInfo struct {
 	Extra   bool // a folder such as "Extras", "NCOP", "Trailers"
 }
 
-// Release is what a name, together with its folders, says. Absent text is "",
-// absent numbers 0, absent lists nil; season 0 and episode 0 are values.
+// Release is what was read from a name and its folders. Missing text is "",
+// missing numbers are 0, missing lists nil; season 0 and episode 0 are values.
 type Release struct {
 	Path string // the input, unchanged
 	Name string // its last element, unchanged
 
-	Title  string  // the best of Titles, "" when nothing reads like one
+	Title  string  // the best of Titles, "" if there is none
 	Titles []Title // all candidates, best first, no two alike
 
 	Seasons  []int     // in ascending order, ranges filled
 	Episodes []float64 // in ascending order, ranges filled; 12.5 is an episode
-	Absolute bool      // the episode stood without a season, as counted from the show's start or its season's
-	Overall  []float64 // the same episodes counted from the show's start, where the name says both: "38 (S02E14)"
+	Absolute bool      // no season was written: the episode may count from the start of the show or the season
+	Overall  []float64 // the same episodes counted from the show's start, if the name has both: "38 (S02E14)"
 
 	Year         int    // four digits, 0 when the name has none
 	Group        string // who released it
@@ -126,16 +125,16 @@ type Release struct {
 	Version      int    // 2 for "v2", 0 when not said
 	Kind         Kind
 	Part         int        // part or cour, 0 when not said
-	OfEpisode    bool       // Part is one of the episode's, not one of the season's: "S02E08.part2"
-	EpisodeTitle string     // what comes after the episode number
+	OfEpisode    bool       // Part is a part of the episode, not of the season: "S02E08.part2"
+	EpisodeTitle string     // the text after the episode number
 	Special      string     // "OVA", "OAD", "SP", "NCOP", "PV", ... in upper case
 	IDs          []ID       // in the order of the path
 	Extra        bool       // not the work itself: creditless, trailer, menu, sample
-	Folder       FolderInfo // what the folders alone say
-	Left         []string   // what stood in the name and was not understood
+	Folder       FolderInfo // read from the folders alone
+	Left         []string   // words of the name that were not understood
 }
 
-// SeasonPart returns the part or cour of a season that the name speaks of, 0 for none.
+// SeasonPart returns the part or cour of a season, or 0.
 func (r Release) SeasonPart() int {
 	if r.OfEpisode {
 		return 0
@@ -143,7 +142,7 @@ func (r Release) SeasonPart() int {
 	return r.Part
 }
 
-// Season returns the season the name speaks of, and whether it is exactly one.
+// Season returns the season if the name has exactly one.
 func (r Release) Season() (int, bool) {
 	if len(r.Seasons) != 1 {
 		return 0, false

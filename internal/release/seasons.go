@@ -6,56 +6,56 @@ import (
 	"unicode/utf8"
 )
 
-var notSeasons = []reason[item]{
+var notSeasons = []reason[listNumber]{
 	because("three digits", "Silver Rail Season 100.mkv -> Silver Rail Season e100 episode",
-		func(n item) bool { return n.width == 3 && n.value > 0 && n.end.text[n.end.i-3] != '0' }),
+		func(n listNumber) bool { return n.width == 3 && n.value > 0 && n.after.text[n.after.i-3] != '0' }),
 	because("four digits, and not a year", "Silver Rail Season 5000.mkv -> Silver Rail Season e5000 episode",
-		func(n item) bool { return n.width == 4 && (n.value < 1930 || n.value > 2099) }),
+		func(n listNumber) bool { return n.width == 4 && (n.value < 1930 || n.value > 2099) }),
 }
 
 // markSeasonWord: "Season 2", "Season.2of5", "Seasons 1-4", "Season 1 2 3", "Saison VII", "Сезон: 5".
-func markSeasonWord(p *marked, i int) bool {
-	c, plural, ok := p.afterSeasonWord(i)
+func markSeasonWord(p *markerStage, i int) bool {
+	c, plural, ok := p.cursorAfterSeasonWord(i)
 	if !ok {
 		return false
 	}
 	c.seasonLetter()
-	first := item{plural: plural}
+	first := listNumber{plural: plural}
 	if first.value, first.width, ok = c.number(4); !ok {
 		return markSeasonSpelled(p, i)
 	}
 	if p.w.tokens[i].class == mixed && letter(c.peek()) && !digit(c.at(1)) {
 		return false // letters go on after the digit: "Se7en"
 	}
-	first.end = c
+	first.after = c
 	if decide(notSeasons, first) {
 		return false
 	}
-	if len(p.seasons) > 0 && !p.season.empty() {
-		p.take(i, c.i, tagSeason)
+	if len(p.seasons) > 0 && !p.seasonSpan.empty() {
+		p.markBytes(i, c.i, tagSeason)
 		return true
 	}
-	if c.is("of") {
+	if c.read("of") {
 		if _, _, ok := c.number(2); !ok {
 			return false
 		}
 	}
-	first.end = c
+	first.after = c
 	p.seasons, c = readSeasons(first)
-	p.season = p.take(i, c.i, tagSeason)
-	if p.episode.empty() {
+	p.seasonSpan = p.markBytes(i, c.i, tagSeason)
+	if p.episodeSpan.empty() {
 		p.markAfterSeason()
 	}
 	return true
 }
 
-// afterSeasonWord: "Season2", "Temporada15", "Season 2", "Сезон №2".
-func (p *marked) afterSeasonWord(i int) (c cursor, plural, ok bool) {
+// cursorAfterSeasonWord: "Season2", "Temporada15", "Season 2", "Сезон №2".
+func (p *markerStage) cursorAfterSeasonWord(i int) (c cursor, plural, ok bool) {
 	t := &p.w.tokens[i]
 	c = cursor{p.w.lowered, t.e}
 	if t.class == mixed {
-		head := letters(p.w.lower(i))
-		k, _ := lookup(head)
+		head := leadingLetters(p.w.lower(i))
+		k, _ := lookUpWord(head)
 		c.i = t.s + len(head)
 		return c, false, k.role == seasonWord
 	}
@@ -65,7 +65,7 @@ func (p *marked) afterSeasonWord(i int) (c cursor, plural, ok bool) {
 			return c, false, false // "ТВ-2" is the second season, "ТВ 02" an episode on television
 		}
 	case seriesWord:
-		_, counted := p.tightCount(i + 2)
+		_, counted := p.compactCount(i + 2)
 		if !p.w.plainNumber(i+1) || p.w.width(i+1) > 2 ||
 			!dashGap(p.w.before(i)) && p.w.roleAt(i+2) != episodeWord && p.w.beside(i+1, i+2) && !counted {
 			return c, false, false
@@ -78,7 +78,7 @@ func (p *marked) afterSeasonWord(i int) (c cursor, plural, ok bool) {
 	}
 	c.skip(" .:-#(", 2)
 	c.skip(" ", 1)
-	c.is("№")
+	c.read("№")
 	return c, t.word.role == seasonsWord, true
 }
 
@@ -92,9 +92,9 @@ func (c *cursor) seasonLetter() {
 	}
 }
 
-func readSeasons(first item) ([]int, cursor) {
+func readSeasons(first listNumber) ([]int, cursor) {
 	seasons, last := seasonList.list(first)
-	c := last.end
+	c := last.after
 	if len(seasons) == 2 && !last.plural && seasons[1] == seasons[0]+1 && last.sep == " " && c.text[c.i-2] == ' ' &&
 		!c.seasonsGoOn() {
 		// "Season 1 2" is more likely season 1, episode 2.
@@ -104,18 +104,18 @@ func readSeasons(first item) ([]int, cursor) {
 	return seasons, c
 }
 
-// seasonsGoOn reports whether what follows shows that a list of seasons was read: "Complete", "+ Extras".
+// seasonsGoOn reports whether the text at c shows that a list of seasons came before it: "Complete", "+ Extras".
 func (c cursor) seasonsGoOn() bool {
 	c.skip(" -+.", 3)
 	if c.i >= len(c.text) {
 		return false
 	}
-	return c.isAny("complete", "extras", "ova", "movies", "+", "specials", "dvd", "batch") || c.text[c.i-1] == '+'
+	return c.readAny("complete", "extras", "ova", "movies", "+", "specials", "dvd", "batch") || c.text[c.i-1] == '+'
 }
 
-// markAfterSeason takes the number right after a season for the episode: "Season 11 01", "S02 03", "S01.07".
-func (p *marked) markAfterSeason() {
-	i := p.season.to
+// markAfterSeason reads the number right after a season as the episode: "Season 11 01", "S02 03", "S01.07".
+func (p *markerStage) markAfterSeason() {
+	i := p.seasonSpan.to
 	if !p.w.beside(i-1, i) || !p.w.plainNumber(i) || p.w.width(i) < 2 || p.w.width(i) > 3 {
 		return
 	}
@@ -134,7 +134,7 @@ func (p *marked) markAfterSeason() {
 }
 
 // markSeasonSpelled: "Saison VII", "Season Two", "Saison sept".
-func markSeasonSpelled(p *marked, i int) bool {
+func markSeasonSpelled(p *markerStage, i int) bool {
 	if !p.w.beside(i, i+1) || p.w.tokens[i].class == mixed || len(p.w.gap(i)) != 1 || len(p.seasons) > 0 {
 		return false
 	}
@@ -149,16 +149,16 @@ func markSeasonSpelled(p *marked, i int) bool {
 	return true
 }
 
-func (p *marked) setSeasons(from, to int, list []int) {
-	p.w.set(from, to, tagSeason)
+func (p *markerStage) setSeasons(from, to int, list []int) {
+	p.w.setTags(from, to, tagSeason)
 	if len(p.seasons) == 0 {
-		p.seasons, p.season = list, span{from, to}
+		p.seasons, p.seasonSpan = list, span{from, to}
 	}
 }
 
 type ordinalSeason struct {
 	place
-	in    *marked
+	in    *markerStage
 	word  int    // the token of the word for season
 	text  string // that word
 	plain bool   // a number that nothing makes an ordinal: "5 сезон"
@@ -174,7 +174,7 @@ var notOrdinals = []reason[ordinalSeason]{
 	}),
 	because("a version before the English word", "Silver Rail 1a Season.mkv -> Silver Rail 1a Season",
 		func(o ordinalSeason) bool {
-			return !o.plain && o.word == o.i+1 && o.in.romanceOrdinal(o.i) && o.text == "season"
+			return !o.plain && o.word == o.i+1 && o.in.hasOrdinalLetter(o.i) && o.text == "season"
 		}),
 	because("an English season takes the number after it", "Silver Rail 24 Season 1x05.mkv -> Silver Rail 24 s1 batch",
 		func(o ordinalSeason) bool {
@@ -192,7 +192,7 @@ var notOrdinals = []reason[ordinalSeason]{
 
 // markOrdinalSeason: "2nd Season", "Second Season", "10 th season", "3 Temporada", "2.Sezon", "3-й сезон",
 // "2ª a 5ª Temporada", "1-3 сезон".
-func markOrdinalSeason(p *marked, i int) bool {
+func markOrdinalSeason(p *markerStage, i int) bool {
 	if !p.w.beside(i, i+1) {
 		return false
 	}
@@ -212,8 +212,8 @@ func markOrdinalSeason(p *marked, i int) bool {
 	return true
 }
 
-// ordinalAt: "2nd", "second", "10 th", "3-й", "2ª"; plain: nothing makes the number an ordinal.
-func (p *marked) ordinalAt(i int) (n, after int, plain, ok bool) {
+// ordinalAt reads "2nd", "second", "10 th", "3-й" or "2ª". plain is true if nothing marks the number as an ordinal.
+func (p *markerStage) ordinalAt(i int) (n, after int, plain, ok bool) {
 	if p.w.classAt(i) != number {
 		n, ok = ordinal(p.w.lower(i))
 		return n, i + 1, false, ok
@@ -229,7 +229,7 @@ func (p *marked) ordinalAt(i int) (n, after int, plain, ok bool) {
 	return p.w.tokens[i].num, after, plain, true
 }
 
-func (p *marked) seasonsBefore(i, last int) (from int, list []int) {
+func (p *markerStage) seasonsBefore(i, last int) (from int, list []int) {
 	list = []int{last}
 	for from = i; len(list) < 60; {
 		at, ranged := from-1, false
@@ -259,8 +259,8 @@ func (p *marked) seasonsBefore(i, last int) (from int, list []int) {
 	return from, list
 }
 
-// romanceOrdinal reports whether the word at i is a digit with an ending such as "1a", "2o", "3e".
-func (p *marked) romanceOrdinal(i int) bool {
+// hasOrdinalLetter reports whether the word at i is a digit with an ending such as "1a", "2o", "3e".
+func (p *markerStage) hasOrdinalLetter(i int) bool {
 	w := p.w.word(i)
 	end := w[len(w)-1]
 	return digit(w[0]) && (end == 'a' || end == 'o' || end == 'e')
@@ -268,7 +268,7 @@ func (p *marked) romanceOrdinal(i int) bool {
 
 // markSeasonEpisode: "S01E02", "S01.E02", "S01 - E03", "S03-x01", "S01E01-E03", "S01-S03", "S01v2", "Se.3 afl.3",
 // "TitleS01E02".
-func markSeasonEpisode(p *marked, i int) bool {
+func markSeasonEpisode(p *markerStage, i int) bool {
 	t := p.w.tokens[i]
 	c := cursor{p.w.lowered, t.s}
 	first := c.peek()
@@ -283,7 +283,7 @@ func markSeasonEpisode(p *marked, i int) bool {
 		c.i++
 		c.skip(". ", len(c.text))
 	}
-	if t.class == alpha && t.e-t.s == 1 || p.tags.media && p.w.before(i) == "-" && p.w.tagAt(i-1) != none &&
+	if t.class == alpha && t.e-t.s == 1 || p.tags.hasMediaTag && p.w.before(i) == "-" && p.w.tagAt(i-1) != none &&
 		!p.w.beside(i, i+1) { // where a scene name has its group: "x264-S4L"
 		return false
 	}
@@ -294,31 +294,31 @@ func markSeasonEpisode(p *marked, i int) bool {
 	if first == 't' && !c.episodeFollows() {
 		return false
 	}
-	return p.afterSeason(i, c, season, n)
+	return p.readAfterSeason(i, c, season, n)
 }
 
 // episodeFollows reports whether an episode with its letter comes after the season: "T03E08", "T2 E05".
 func (c cursor) episodeFollows() bool {
 	c.skip(" .-", 3)
-	return c.peek() == 'e' && digit(c.at(1)) || c.isAny("cap ", "ep ", "capitulo ", "capítulo ", "episodio ")
+	return c.peek() == 'e' && digit(c.at(1)) || c.readAny("cap ", "ep ", "capitulo ", "capítulo ", "episodio ")
 }
 
-// groupAtStart: "[S1 Friends]".
-func (p *marked) groupAtStart(i int) bool {
+// groupAtStart reports whether token 0 starts a group's bracket: "[S1 Friends]".
+func (p *markerStage) groupAtStart(i int) bool {
 	return !p.w.folder && i == 0 && p.w.tokens[0].group >= 0 && p.w.beside(0, 1) && p.w.tagAt(1) == none &&
 		p.w.classAt(1) != number
 }
 
 // markGluedSeason cuts "DieS01E06" and "Title2x05" before the marker, which is the next token then.
-func markGluedSeason(p *marked, i int) bool {
+func markGluedSeason(p *markerStage, i int) bool {
 	t := p.w.tokens[i]
-	if t.class != mixed || !p.episode.empty() {
+	if t.class != mixed || !p.episodeSpan.empty() {
 		return false
 	}
 	w := p.w.lower(i)
 	for k := 1; k+3 < len(w); k++ {
 		if !digit(w[k-1]) && (markerShape(w[k:]) || k > 1 && crossShape(w[k:])) {
-			p.split(i, t.s+k)
+			p.splitToken(i, t.s+k)
 			return false
 		}
 	}
@@ -336,40 +336,40 @@ func markerShape(w string) bool {
 	return len(w) > 5 && w[0] == 's' && digit(w[1]) && digit(w[2]) && w[3] == 'e' && digit(w[4]) && digit(w[5])
 }
 
-func (p *marked) afterSeason(i int, start cursor, season, width int) bool {
-	p.partOfSeason(&start)
-	seasons, last := letterList.list(item{end: start, value: season, width: width})
-	c := last.end
+func (p *markerStage) readAfterSeason(i int, start cursor, season, width int) bool {
+	p.readSeasonPart(&start)
+	seasons, last := letterList.list(listNumber{after: start, value: season, width: width})
+	c := last.after
 	d := c
 	d.skip(" ._-", 3)
 	if episodes, end, ok := p.readEpisodes(d, "", true); ok && len(p.episodes) == 0 {
-		at := p.take(i, end, tagEpisode)
+		at := p.markBytes(i, end, tagEpisode)
 		p.seasons, p.episodes = seasons, episodes
-		p.season, p.episode = at, at
+		p.seasonSpan, p.episodeSpan = at, at
 		return true
 	}
 	if n, w, ok := c.tightEpisode(); ok && w != width && len(seasons) == 1 && len(p.episodes) == 0 {
-		p.markBoth(i, c.i+1+w, season, []float64{float64(n)})
+		p.markSeasonAndEpisode(i, c.i+1+w, season, []float64{float64(n)})
 		return true
 	}
 	if !c.wordEnd() {
 		if c.peek() == 's' || c.peek() == 'o' {
-			return p.specialOfSeason(i, c)
+			return p.readSeasonSpecial(i, c)
 		}
-		if !p.runIntoSeason(&c) && (len(seasons) == 1 || c.peek() != 'd') {
+		if !p.readSeasonSuffix(&c) && (len(seasons) == 1 || c.peek() != 'd') {
 			return false
 		}
 	}
-	if !p.season.empty() && len(p.seasons) > 0 || p.groupAtStart(i) {
+	if !p.seasonSpan.empty() && len(p.seasons) > 0 || p.groupAtStart(i) {
 		return false
 	}
 	p.seasons = seasons
-	p.season = p.take(i, c.i, tagSeason)
+	p.seasonSpan = p.markBytes(i, c.i, tagSeason)
 	return true
 }
 
-// partOfSeason passes over the part in "S01P02E05".
-func (p *marked) partOfSeason(c *cursor) {
+// readSeasonPart reads the part in "S01P02E05".
+func (p *markerStage) readSeasonPart(c *cursor) {
 	d := *c
 	if d.peek() != 'p' {
 		return
@@ -390,10 +390,10 @@ func (c cursor) tightEpisode() (n, width int, ok bool) {
 	return n, width, ok && c.wordEnd() && width == 2
 }
 
-// runIntoSeason: the disc of "S07D1" and "S04DVD7", the part of "S01P01", the version of "S01v2".
-func (p *marked) runIntoSeason(c *cursor) bool {
+// readSeasonSuffix reads the disc of "S07D1" and "S04DVD7", the part of "S01P01", or the version of "S01v2".
+func (p *markerStage) readSeasonSuffix(c *cursor) bool {
 	d := *c
-	if d.is("extras") {
+	if d.read("extras") {
 		return d.wordEnd()
 	}
 	first := d.peek()
@@ -402,7 +402,7 @@ func (p *marked) runIntoSeason(c *cursor) bool {
 	}
 	d.i++
 	if first == 'd' {
-		d.is("vd")
+		d.read("vd")
 	}
 	n, _, ok := d.number(2)
 	if !ok || !d.wordEnd() {
@@ -418,19 +418,19 @@ func (p *marked) runIntoSeason(c *cursor) bool {
 	return true
 }
 
-// specialOfSeason: "S01SP02", "S01OVA1": a special, of which season 0 may have another number.
-func (p *marked) specialOfSeason(i int, c cursor) bool {
+// readSeasonSpecial reads "S01SP02" and "S01OVA1". Season 0 may give this special another number.
+func (p *markerStage) readSeasonSpecial(i int, c cursor) bool {
 	start := c.i
-	if !c.isAny("sp", "ova", "oad") {
+	if !c.readAny("sp", "ova", "oad") {
 		return false
 	}
 	name := strings.ToUpper(c.text[start:c.i])
 	n, _, ok := c.number(3)
-	if !ok || !c.wordEnd() || !p.episode.empty() {
+	if !ok || !c.wordEnd() || !p.episodeSpan.empty() {
 		return false
 	}
 	p.special = name
 	p.episodes = []float64{float64(n)}
-	p.episode = p.take(i, c.i, tagEpisode)
+	p.episodeSpan = p.markBytes(i, c.i, tagEpisode)
 	return true
 }

@@ -6,44 +6,45 @@ import (
 )
 
 // readNumberedExtra: "NCOP2", "NCEDv2", "OP4a", "PV2", "CM1", "SP03", "OVA3.5", "EX01".
-func readNumberedExtra(p *tagged, i int) bool {
+func readNumberedExtra(p *tagStage, i int) bool {
 	w := p.w.lower(i)
 	if p.w.dotted && p.w.before(i) == "-" && !p.w.beside(i, i+1) {
 		return false // the group of a scene name: "-CM8"
 	}
 	head := untilDigit(w)
 	n := len(head)
-	k, ok := lookup(head)
+	k, ok := lookUpWord(head)
 	if !ok && n > 1 && head[n-1] == 'v' && len(w) == n+1 {
 		head = head[:n-1]
-		k, _ = lookup(head)
+		k, _ = lookUpWord(head)
 	}
 	if k.tag != tagExtra && k.tag != tagSpecial || n > 8 || len(w)-n > 4 {
 		if head != "ex" || len(w)-len(head) != 2 {
 			return false
 		}
-		k = kw{tag: tagSpecial, value: "EX"}
+		k = wordInfo{tag: tagSpecial, value: "EX"}
 	}
-	if among(head, "op", "ed") && !capitals(p.w.word(i)[:n]) {
+	if isOneOf(head, "op", "ed") && !hasNoLowerCase(p.w.word(i)[:n]) {
 		return false
 	}
 	k.weak = false
 	p.w.tokens[i].word = k
-	p.w.set(i, i+1, k.tag)
+	p.w.setTags(i, i+1, k.tag)
 	return true
 }
 
-// A weak word counts only where it cannot be part of the title, so this runs when the title's bounds are known.
-func (p *numbered) readSpecials() {
+// readSpecials finds extras and specials. A weak word counts only outside the title, so the title's start must be
+// known.
+func (p *numberStage) readSpecials() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		if p.endsWithSpecial(i) {
 			t.tag, t.weak, t.word.value = tagSpecial, false, "SPECIAL"
 		}
-		if t.tag != tagExtra && t.tag != tagSpecial || t.weak && !p.plainSpecial(i) && !p.w.added(i) {
+		if t.tag != tagExtra && t.tag != tagSpecial || t.weak && !p.isSpecial(i) && !p.w.joinedByPlus(i) {
 			continue
 		}
-		if p.w.added(i) {
+		if p.w.joinedByPlus(i) {
 			p.marks.batch = true
 			continue
 		}
@@ -57,32 +58,33 @@ func (p *numbered) readSpecials() {
 	}
 }
 
-// added reports whether the word at i is one of several things in a batch: "TV + OVA", "01-12 + SP".
-func (p *words) added(i int) bool {
+// joinedByPlus reports whether a plus stands beside the word at i, as in a batch: "TV + OVA", "01-12 + SP".
+func (p *words) joinedByPlus(i int) bool {
 	return i > 0 && (strings.Contains(p.before(i), "+") || strings.Contains(p.gap(i), "+"))
 }
 
-// endsWithSpecial reports whether the word at i is the special in "Title - Special"; elsewhere that word is an edition.
-func (p *numbered) endsWithSpecial(i int) bool {
+// endsWithSpecial reports whether the word at i is the special of "Title - Special". Elsewhere, that word is an
+// edition.
+func (p *numberStage) endsWithSpecial(i int) bool {
 	t := &p.w.tokens[i]
-	return t.tag == tagEdition && t.weak && i > 0 && t.group < 0 && p.marks.episode.empty() && dashGap(p.w.before(i)) &&
-		p.w.closes(i+1) && p.w.lower(i) == "special"
+	return t.tag == tagEdition && t.weak && i > 0 && t.group < 0 && p.marks.episodeSpan.empty() &&
+		dashGap(p.w.before(i)) && p.w.titleMayEndBefore(i+1) && p.w.lower(i) == "special"
 }
 
-func (p *numbered) specialName(i int) string {
+func (p *numberStage) specialName(i int) string {
 	t := &p.w.tokens[i]
 	if v := t.word.value; v != "" && v != "NC" {
 		return v
 	}
 	if t.class == mixed {
-		return strings.ToUpper(letters(p.w.lower(i)))
+		return strings.ToUpper(leadingLetters(p.w.lower(i)))
 	}
 	return strings.ToUpper(withoutDigits(p.w.word(i)))
 }
 
 type specialWord struct {
 	place
-	in *numbered
+	in *numberStage
 }
 
 var specialRules = []rule[specialWord, bool]{
@@ -91,12 +93,14 @@ var specialRules = []rule[specialWord, bool]{
 	when("in a bracket with others", "[组][银色铁道 PV][07][1080p] -> 银色铁道 PV e7 episode",
 		func(s specialWord) bool { return s.group >= 0 }, false),
 	when("two letters that are not in capitals", "Silver Rail Ed.mkv -> Silver Rail Ed",
-		func(s specialWord) bool { return among(s.lower(), "op", "ed", "pv", "cm", "sp") && !capitals(s.text()) }, false),
+		func(s specialWord) bool {
+			return isOneOf(s.lower(), "op", "ed", "pv", "cm", "sp") && !hasNoLowerCase(s.text())
+		}, false),
 	when("the first word, and a title follows", "Trailer Park.mkv -> Trailer Park",
 		func(s specialWord) bool { return s.i == 0 && s.w.beside(0, 1) && s.w.classAt(1) != number }, false),
 	when("the first word", "Silver Rail/Menu.mkv -> Menu MENU extra", func(s specialWord) bool { return s.i == 0 }, true),
 	when("part of the episode's title", "Silver Rail - 05 - PV.mkv -> Silver Rail e5 episode", func(s specialWord) bool {
-		inside := !s.in.marks.episode.empty() && s.i >= s.in.marks.episode.to
+		inside := !s.in.marks.episodeSpan.empty() && s.i >= s.in.marks.episodeSpan.to
 		return inside && s.word.value != "SAMPLE" && s.lower() != "preview"
 	}, false),
 	when("after a dash between spaces", "Silver Rail - Menu.mkv -> Silver Rail MENU extra",
@@ -107,20 +111,21 @@ var specialRules = []rule[specialWord, bool]{
 		func(s specialWord) bool { return s.class == cjk && s.before() != "" && s.i+1 == len(s.w.tokens) }, true),
 	when("an ordinary word after the season", "Silver Rail S01 Opening.mkv -> Silver Rail s1 OPENING extra",
 		func(s specialWord) bool {
-			return s.ordinary() && !s.in.marks.season.empty() && s.i >= s.in.marks.season.to && s.w.closes(s.i+1)
+			season := s.in.marks.seasonSpan
+			return s.ordinary() && !season.empty() && s.i >= season.to && s.w.titleMayEndBefore(s.i+1)
 		}, true),
 	when("an ordinary word", "Silver Rail-Extra.mkv -> Silver Rail-Extra",
 		func(s specialWord) bool { return s.ordinary() }, false),
 	when("a word of a title, and not a fansub release", "Silver Rail Menu.mkv -> Silver Rail Menu",
 		func(s specialWord) bool {
-			return !s.in.layout.fansub && len(s.text()) > 3 && s.before() != "-" && !s.at(-1).strong() &&
-				!(s.in.tags.media && s.i+1 == len(s.w.tokens))
+			return !s.in.layout.fansubStyle && len(s.text()) > 3 && s.before() != "-" && !s.at(-1).strong() &&
+				!(s.in.tags.hasMediaTag && s.i+1 == len(s.w.tokens))
 		}, false),
 	when("before an end or a tag", "Silver Rail PV.mkv -> Silver Rail PV extra",
-		func(s specialWord) bool { return s.w.closes(s.i + 1) }, true),
+		func(s specialWord) bool { return s.w.titleMayEndBefore(s.i + 1) }, true),
 }
 
-// aloneWithNumber reports whether the word and its number are all that their bracket holds: "[Menu 02]".
+// aloneWithNumber reports whether a bracket holds only the word and its number: "[Menu 02]".
 func (s specialWord) aloneWithNumber() bool {
 	if s.group < 0 || !s.w.plainNumber(s.i+1) {
 		return false
@@ -129,31 +134,33 @@ func (s specialWord) aloneWithNumber() bool {
 }
 
 func (s specialWord) ordinary() bool {
-	return among(s.lower(), "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted")
+	return isOneOf(s.lower(), "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted")
 }
 
-func (p *numbered) plainSpecial(i int) bool {
+// isSpecial reports whether the weak word at i is an extra or special and not a word of the title.
+func (p *numberStage) isSpecial(i int) bool {
 	return decide(specialRules, specialWord{p.w.place(i), p})
 }
 
-func (p *words) closes(i int) bool {
+// titleMayEndBefore reports whether a title may end before token i.
+func (p *words) titleMayEndBefore(i int) bool {
 	if !p.beside(i-1, i) || p.strongAt(i) {
 		return true
 	}
 	return p.tokens[i].class == number && (!p.beside(i, i+1) || p.tokens[i+1].tag != none)
 }
 
-func (p *numbered) numberOfSpecial(i int) {
+func (p *numberStage) numberOfSpecial(i int) {
 	w := p.w.lower(i)
 	head := untilDigit(w)
-	if !p.marks.episode.empty() && (!p.bare || p.marks.episode.from > i+2) ||
-		p.w.tokens[i].tag == tagExtra && utf8.RuneCountInString(letters(w)) > 4 {
+	if !p.marks.episodeSpan.empty() && (!p.bareEpisode || p.marks.episodeSpan.from > i+2) ||
+		p.w.tokens[i].tag == tagExtra && utf8.RuneCountInString(leadingLetters(w)) > 4 {
 		return
 	}
 	at, n := i, 0
 	switch {
 	case len(head) < len(w):
-		if letters(w) != head {
+		if leadingLetters(w) != head {
 			return // the digit is a version's
 		}
 		rest := w[len(head):]
@@ -168,8 +175,8 @@ func (p *numbered) numberOfSpecial(i int) {
 		v += 0.5
 	}
 	p.marks.episodes = []float64{v}
-	p.marks.episode = span{i, at + 1}
-	p.bare = false
+	p.marks.episodeSpan = span{i, at + 1}
+	p.bareEpisode = false
 	if at > i || p.w.gap(i) == "-" {
 		p.marks.extendRange()
 	}
@@ -183,8 +190,8 @@ func untilDigit(w string) string {
 	return w[:n]
 }
 
-// letters returns w up to its first digit, without the "v" of a version.
-func letters(w string) string {
+// leadingLetters returns w up to its first digit, without the "v" of a version.
+func leadingLetters(w string) string {
 	head := untilDigit(w)
 	if n := len(head); n > 2 && n < len(w) && head[n-1] == 'v' {
 		return head[:n-1]
@@ -192,6 +199,6 @@ func letters(w string) string {
 	return head
 }
 
-func capitals(w string) bool {
+func hasNoLowerCase(w string) bool {
 	return !strings.ContainsFunc(w, func(r rune) bool { return r >= 'a' && r <= 'z' })
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
-// unify also writes spaces for underscores and dots for dashes if these separate the words of a name. Among other
-// separators an underscore between two numbers joins them, "Cap.111_120", and one between spaces stays.
-func unify(s string) string {
-	s = narrow(s)
+// normalizeName normalizes the characters of a name and its separators: underscores become spaces, and dashes become
+// dots if nothing else separates the words. Between two numbers, an underscore becomes a dash if other separators
+// prevail: "Cap.111_120".
+func normalizeName(s string) string {
+	s = normalizeWidth(s)
 	if strings.Count(s, "-") > 1 && !strings.ContainsAny(s, " ._[](){}") {
 		return strings.ReplaceAll(s, "-", ".")
 	}
@@ -34,30 +35,31 @@ func unify(s string) string {
 	return string(b)
 }
 
-// narrow leaves wide punctuation that is part of a title as it is. Bytes that are not UTF-8 become U+FFFD.
-func narrow(s string) string {
+// normalizeWidth replaces full-width letters and digits by ASCII, but keeps wide punctuation that titles use. Bytes
+// that are not UTF-8 become U+FFFD.
+func normalizeWidth(s string) string {
 	i := 0
 	for i < len(s) && s[i] >= ' ' && s[i] < 0x7F { // most names are ASCII, and this is quick
 		i++
 	}
-	if !strings.ContainsFunc(s[i:], func(r rune) bool { return !composed(r) }) {
+	if !strings.ContainsFunc(s[i:], func(r rune) bool { return !isStableUnderNFC(r) }) {
 		return s
 	}
-	s = norm.NFC.String(strings.Map(narrowed, strings.ToValidUTF8(s, "\uFFFD")))
+	s = norm.NFC.String(strings.Map(normalizeRune, strings.ToValidUTF8(s, "\uFFFD")))
 	if strings.ContainsFunc(s, halfKana) {
 		s = halfKanaRun().ReplaceAllStringFunc(s, norm.NFKC.String) // with their marks composed
 	}
-	return crosses(s)
+	return replaceCrosses(s)
 }
 
-// composed: NFC leaves these letters alone, whatever is next to them.
-func composed(r rune) bool {
+// isStableUnderNFC reports whether NFC never changes r, whatever stands next to it.
+func isStableUnderNFC(r rune) bool {
 	return r >= ' ' && r < 0x7F || r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FF ||
 		r >= 0x4E00 && r <= 0x9FFF || r >= 0xAC00 && r <= 0xD7A3
 }
 
-// crosses writes the Cyrillic х and the sign × between digits as x: "06х01".
-func crosses(s string) string {
+// replaceCrosses writes the Cyrillic х and the sign × between digits as x: "06х01".
+func replaceCrosses(s string) string {
 	if strings.ContainsFunc(s, isCross) {
 		for range 2 { // in "1×2×3" the second one begins where the first ends
 			s = crossedDigits().ReplaceAllString(s, "${1}x${2}")
@@ -75,7 +77,7 @@ func halfKana(r rune) bool { return r >= 'ｦ' && r <= 'ﾟ' }
 
 func isCross(r rune) bool { return r == 'х' || r == 'Х' || r == '×' }
 
-func narrowed(r rune) rune {
+func normalizeRune(r rune) rune {
 	switch {
 	case r < ' ', r >= 0x7F && r <= 0xA0: // control characters are no part of a title
 		return ' '
@@ -97,7 +99,7 @@ func narrowed(r rune) rune {
 	return r
 }
 
-// clean does not allocate when there is nothing to change.
+// clean trims a title and makes its separators spaces. It does not allocate if nothing changes.
 func (p *words) clean(s string) string {
 	s = trimTitle(s)
 	if !strings.Contains(s, "  ") && !(p.dotted && strings.Contains(s, ".")) {
@@ -120,14 +122,14 @@ func (p *words) clean(s string) string {
 
 // keepsDot reports whether the dot at i belongs to initials ("S.H.I.E.L.D.", "R.O.D") or to a decimal ("3.0").
 func keepsDot(s string, i int) bool {
-	before, after := oneByte(s, i-1), oneByte(s, i+1)
+	before, after := singleCharWord(s, i-1), singleCharWord(s, i+1)
 	if digit(before) && digit(after) {
 		return !dotThenDigit(s, i-2, i-3) && !dotThenDigit(s, i+2, i+3)
 	}
-	return letter(before) && (letter(after) || i >= 3 && s[i-2] == '.' && letter(oneByte(s, i-3)))
+	return letter(before) && (letter(after) || i >= 3 && s[i-2] == '.' && letter(singleCharWord(s, i-3)))
 }
 
-func oneByte(s string, k int) byte {
+func singleCharWord(s string, k int) byte {
 	if k < 0 || k >= len(s) || k > 0 && wordByte(s[k-1]) || k+1 < len(s) && wordByte(s[k+1]) {
 		return 0
 	}
@@ -139,15 +141,15 @@ func dotThenDigit(s string, dot, number int) bool {
 }
 
 func trimTitle(s string) string {
-	s = strings.TrimLeftFunc(s, func(r rune) bool { return edge(r) || strings.ContainsRune(")].!", r) })
+	s = strings.TrimLeftFunc(s, func(r rune) bool { return isTitleEdge(r) || strings.ContainsRune(")].!", r) })
 	whole := s
 	for {
 		r, n := utf8.DecodeLastRuneInString(s)
 		switch {
 		case n == 0, r == '+' && beforeDash(whole[len(s):]):
 			return s
-		case edge(r) && !(r == '-' && strings.HasSuffix(s, "--")), strings.ContainsRune("([{#", r):
-		case r == '.' && !strings.HasSuffix(s, "...") && !initial(s):
+		case isTitleEdge(r) && !(r == '-' && strings.HasSuffix(s, "--")), strings.ContainsRune("([{#", r):
+		case r == '.' && !strings.HasSuffix(s, "...") && !endsWithInitial(s):
 		default:
 			return s
 		}
@@ -155,18 +157,18 @@ func trimTitle(s string) string {
 	}
 }
 
-// beforeDash reports whether a dash between spaces follows: a sign before it is then the title's own, "Title + - 07".
+// beforeDash reports whether s starts with a spaced dash. A sign before it is part of the title: "Title + - 07".
 func beforeDash(s string) bool {
 	rest := strings.TrimLeft(s, " ")
 	return len(rest) < len(s) && strings.HasPrefix(rest, "-")
 }
 
-func initial(s string) bool {
+func endsWithInitial(s string) bool {
 	n := len(s)
 	return n >= 4 && wordByte(s[n-2]) && s[n-3] == '.'
 }
 
-func edge(r rune) bool {
+func isTitleEdge(r rune) bool {
 	const signs = " _-—–―:：,;/|+★☆\t、=@*•\uFFFD】【\n\r~〜～"
 	return strings.ContainsRune(signs, r) || r >= 0x1F200 && r <= 0x1F2FF // what stations mark programmes with: 🈞
 }

@@ -2,134 +2,134 @@ package release
 
 import "sync"
 
-// stages holds one value for each stage of reading a text. All see the same words, and each what those before it found.
-// They are pooled; nothing of one text survives into the next.
+// stages holds the results of each stage of reading one text. Each stage uses the results of those before it. They are
+// pooled, and nothing of one text survives into the next.
 type stages struct {
-	words    words    // words and brackets: lex.go
-	tagged   tagged   // sources, codecs, languages, checksums, dates: tags.go
-	marked   marked   // seasons, episodes and parts that a marker says: mark.go
-	laidOut  laidOut  // where the title begins, the year, the group: layout.go
-	numbered numbered // the numbers that stand alone, extras and specials: number.go
-	titled   titled   // where the titles end, and what remains: titles.go
+	words   words       // words and brackets: lex.go
+	tags    tagStage    // sources, codecs, languages, checksums, dates: tags.go
+	markers markerStage // seasons, episodes and parts that a marker says: markers.go
+	layout  layoutStage // where the title begins, the year, the group: layout.go
+	numbers numberStage // the numbers that stand alone, extras and specials: barenumbers.go
+	titles  titleStage  // where the titles end, and what remains: titles.go
 }
 
-var pool = sync.Pool{New: func() any { return new(stages) }}
+var stagesPool = sync.Pool{New: func() any { return new(stages) }}
 
-func (s *stages) read(text string, folder bool) *titled {
+func (s *stages) read(text string, folder bool) *titleStage {
 	w := &s.words
 	lex(text, folder, w)
-	s.tagged = tagged{w: w, broadcast: -1}
-	s.tagged.findTags()
-	s.marked = marked{w: w, tags: &s.tagged}
-	s.marked.findMarkers()
-	s.laidOut = laidOut{
-		w: w, tags: &s.tagged, marks: &s.marked,
-		segments: s.laidOut.segments[:0], places: s.laidOut.places[:0], first: -1, plainAt: -1, yearAt: -1,
+	s.tags = tagStage{w: w, tvSourceAt: -1}
+	s.tags.findTags()
+	s.markers = markerStage{w: w, tags: &s.tags}
+	s.markers.findMarkers()
+	s.layout = layoutStage{
+		w: w, tags: &s.tags, marks: &s.markers,
+		segments: s.layout.segments[:0], titleSpans: s.layout.titleSpans[:0], first: -1, lastPlainWord: -1, yearAt: -1,
 	}
-	s.laidOut.layOut()
-	s.numbered = numbered{w: w, tags: &s.tagged, marks: &s.marked, layout: &s.laidOut}
-	s.numbered.findNumber()
-	s.numbered.seasonInName()
-	s.numbered.readSpecials()
-	s.titled = titled{
-		w: w, tags: &s.tagged, marks: &s.marked, layout: &s.laidOut, numbers: &s.numbered,
-		titles: s.titled.titles[:0], firstLower: -1,
+	s.layout.findLayout()
+	s.numbers = numberStage{w: w, tags: &s.tags, marks: &s.markers, layout: &s.layout}
+	s.numbers.findNumber()
+	s.numbers.dropSeasonInEpisodeTitle()
+	s.numbers.readSpecials()
+	s.titles = titleStage{
+		w: w, tags: &s.tags, marks: &s.markers, layout: &s.layout, numbers: &s.numbers,
+		titles: s.titles.titles[:0], firstNotCapitals: -1,
 	}
-	s.titled.findTitles()
-	return &s.titled
+	s.titles.findTitles()
+	return &s.titles
 }
 
 type words struct {
 	text     string
-	lowered  string // the text in lower case, as long as it is
+	lowered  string // the text in lower case, with the same byte offsets
 	folder   bool   // the text is a folder's name: a number at its end is part of the title
 	dotted   bool   // dots stand for spaces
 	tokens   []token
 	brackets []bracket
-	steps    int // work done so far; a test holds it to grow with the length only
+	steps    int // work done so far; a test checks that it grows linearly with the length
 }
 
-// tagged is a text in which the words that can only be tags have been found.
-type tagged struct {
+// tagStage finds the words that can only be tags.
+type tagStage struct {
 	w *words
 
-	checksum  string
-	ids       []ID
-	version   int
-	media     bool // some tag says how the file was made
-	broadcast int  // the last token that shows a television recording, -1
-	dated     span // the date, empty when there is none
+	checksum    string
+	ids         []ID
+	version     int
+	hasMediaTag bool // some tag says how the file was made
+	tvSourceAt  int  // the last token that shows a television recording, -1
+	dateSpan    span // the date, empty when there is none
 }
 
-// marked is a text of which the season and episode are known where a marker says them.
-type marked struct {
+// markerStage finds the season, episode and part that have a marker such as "S01E02".
+type markerStage struct {
 	w    *words
-	tags *tagged
+	tags *tagStage
 
-	seasons  []int
-	episodes []float64
-	season   span // where the season stands, in tokens; empty when it does not
-	episode  span
-	part     int
-	special  string // "OVA", "SP", ...
-	batch    bool
+	seasons     []int
+	episodes    []float64
+	seasonSpan  span // where the season stands, in tokens; empty when it does not
+	episodeSpan span
+	part        int
+	special     string // "OVA", "SP", ...
+	batch       bool
 }
 
-// laidOut is a text of which it is known where its title begins, and which of its parts are year and group.
-type laidOut struct {
+// layoutStage finds where the title begins, the year and the group.
+type layoutStage struct {
 	w     *words
-	tags  *tagged
-	marks *marked
+	tags  *tagStage
+	marks *markerStage
 
-	segments    []segment
-	plainAt     int    // the last word between brackets that no table explains, -1
-	first       int    // token at which the title starts, -1 when there is none
-	places      []span // the brackets that hold titles, when the text between brackets has none
-	numberFirst bool   // the name begins with its number or marker
-	group       string
-	groupTok    span
-	fansub      bool // a bracket before the title names a group
-	yearAt      int  // token of the year, -1
-	year        int
+	segments      []segment
+	lastPlainWord int    // the last word between brackets without a tag, -1
+	first         int    // token at which the title starts, -1 when there is none
+	titleSpans    []span // the brackets that hold titles, if the text between brackets holds none
+	numberFirst   bool   // the name begins with its number or marker
+	group         string
+	groupSpan     span
+	fansubStyle   bool // a bracket before the title names a group
+	yearAt        int  // token of the year, -1
+	year          int
 }
 
-// numbered is a text of which every number is explained.
-type numbered struct {
+// numberStage finds the episode among numbers without a marker, and extras and specials.
+type numberStage struct {
 	w      *words
-	tags   *tagged
-	marks  *marked
-	layout *laidOut
+	tags   *tagStage
+	marks  *markerStage
+	layout *layoutStage
 
-	bare      bool // the episode is a number alone, not said to be one
-	extra     bool
-	overall   []float64 // the episodes in the count of the whole show, beside season and episode
-	overallAt span
+	bareEpisode bool // the episode is a number without a marker
+	extra       bool
+	overall     []float64 // the episodes counted from the show's start, beside season and episode
+	overallSpan span
 }
 
-// titled is a text read to the end.
-type titled struct {
+// titleStage finds where the titles end, and the remaining details.
+type titleStage struct {
 	w       *words
-	tags    *tagged
-	marks   *marked
-	layout  *laidOut
-	numbers *numbered
+	tags    *tagStage
+	marks   *markerStage
+	layout  *layoutStage
+	numbers *numberStage
 
-	titles     []Title // best first
-	end        int     // token at which the title ends
-	firstLower int     // the first word of the title that is not in capitals, -1
-	epTitle    string
-	movie      bool
-	resolution string
-	source     string
-	video      string
-	audio      string
-	edition    string
+	titles           []Title // best first
+	end              int     // token at which the title ends
+	firstNotCapitals int     // the first word of the title that is not in capitals, -1
+	epTitle          string
+	movie            bool
+	resolution       string
+	source           string
+	video            string
+	audio            string
+	edition          string
 }
 
-// rule is one row of an ordered table. The first row that applies decides.
+// rule is one row of an ordered table. The first row whose condition applies decides.
 type rule[In, Out any] struct {
 	name    string
-	example string // "name -> what is read of it"; without this row something else is read
+	example string // "name -> what is read from it"; without this row, something else is read
 	applies func(In) bool
 	out     Out
 }
@@ -147,28 +147,30 @@ func decide[In, Out any](rules []rule[In, Out], in In) (out Out) {
 	return out
 }
 
-// reason is a row of a table whose rows all lead to the same: one that applies is enough.
+// reason is a row of a table that answers yes or no: yes if any row applies.
 type reason[In any] = rule[In, bool]
 
 func because[In any](name, example string, applies func(In) bool) reason[In] {
 	return reason[In]{name, example, applies, true}
 }
 
-// form is a row of a table of functions that read words from token i on, mark them, and report whether they did.
-type form[P any] struct {
-	name    string
-	example string  // as in rule
-	on      classes // the classes of token it can begin with
-	try     func(p *P, i int) bool
+// tokenForm is a row of a table of functions. Each tries to read the words from token i on as one tag or marker, and
+// reports whether it did.
+type tokenForm[P any] struct {
+	name       string
+	example    string  // as in rule
+	startsWith classes // the classes of token it can begin with
+	try        func(p *P, i int) bool
 }
 
-func tryForms[P any](forms []form[P], p *P, i int, t *token) {
+// tryForms tries the forms that can start with token t until one reads it.
+func tryForms[P any](forms []tokenForm[P], p *P, i int, t *token) {
 	if t.tag != none && !t.weak {
 		return
 	}
 	own := classes(1) << t.class
 	for f := range forms {
-		if forms[f].on&own != 0 && forms[f].try(p, i) {
+		if forms[f].startsWith&own != 0 && forms[f].try(p, i) {
 			return
 		}
 	}

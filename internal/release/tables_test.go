@@ -29,7 +29,7 @@ func rulesOf[In, Out any](name string, rules *[]rule[In, Out]) table {
 	return t
 }
 
-func formsOf[P any](name string, forms *[]form[P]) table {
+func formsOf[P any](name string, forms *[]tokenForm[P]) table {
 	t := table{name: name, without: lacking(forms)}
 	for _, f := range *forms {
 		t.rows = append(t.rows, tableRow{f.name, f.example})
@@ -62,7 +62,7 @@ func tables() []table {
 		rulesOf("numbers", &numberRules),
 		rulesOf("numbers in brackets", &bracketRules),
 		rulesOf("ranges", &rangeEnds),
-		rulesOf("leading numbers", &leads),
+		rulesOf("leading numbers", &leadingRules),
 		rulesOf("extras and specials", &specialRules),
 		rulesOf("ends of titles", &titleEnds),
 		rulesOf("brackets in titles", &innerBrackets),

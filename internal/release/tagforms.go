@@ -2,8 +2,8 @@ package release
 
 import "strings"
 
-// readChecksum: "[ABCD1234]". One of digits only is the last bracket of its name.
-func readChecksum(p *tagged, i int) bool {
+// readChecksum reads "[ABCD1234]". If it is all digits, it must be the last bracket.
+func readChecksum(p *tagStage, i int) bool {
 	w := p.w.word(i)
 	if len(w) != 8 || !p.w.alone(i) || strings.Trim(w, "0123456789abcdefABCDEF") != "" {
 		return false
@@ -11,27 +11,27 @@ func readChecksum(p *tagged, i int) bool {
 	if allDigits(w) && p.w.tokens[i].group != len(p.w.brackets)-1 {
 		return false
 	}
-	p.w.set(i, i+1, tagChecksum)
+	p.w.setTags(i, i+1, tagChecksum)
 	p.checksum = strings.ToUpper(w)
 	return true
 }
 
 // readHeight: "1080p", "720i", "1080p25", "1920x1080", "HD720", "1o8op", "1080" among tags.
-func readHeight(p *tagged, i int) bool {
+func readHeight(p *tagStage, i int) bool {
 	w := p.w.lower(i)
 	height := ""
 	switch {
 	case p.w.tokens[i].class == number:
-		if height = usualHeight[w]; height != "" && !p.w.alone(i) && (p.w.gap(i) == " - " || !p.madeTag(i+1)) {
+		if height = usualHeight[w]; height != "" && !p.w.alone(i) && (p.w.gap(i) == " - " || !p.isMediaTagWord(i+1)) {
 			return false
 		}
 	case !digit(w[len(w)-1]) && !digit(w[max(len(w)-2, 0)]):
 		if w == "1o8op" {
 			height = "1080p"
 		}
-	case len(w) > 4 && among(w[:2], "hd", "sd", "bd"):
+	case len(w) > 4 && isOneOf(w[:2], "hd", "sd", "bd"):
 		height = usualHeight[strings.TrimRight(w[2:], "pi")]
-	case len(w) > 6 && among(w[:3], "web", "dvd", "fhd", "uhd"):
+	case len(w) > 6 && isOneOf(w[:3], "web", "dvd", "fhd", "uhd"):
 		height = usualHeight[strings.TrimRight(w[3:], "pi")]
 	default:
 		height = heightOf(w)
@@ -39,14 +39,14 @@ func readHeight(p *tagged, i int) bool {
 	if height == "" {
 		return false
 	}
-	p.w.set(i, i+1, tagResolution)
+	p.w.setTags(i, i+1, tagResolution)
 	p.w.tokens[i].word.value = height
 	return true
 }
 
 // readPair tags two adjacent words that are one tag: "h 264", "WEB DL", "Blu-ray". A pair that may be part of a title,
 // such as the station "AT-X", must be joined by "-".
-func readPair(p *tagged, i int) bool {
+func readPair(p *tagStage, i int) bool {
 	if !p.w.beside(i, i+1) || len(p.w.gap(i)) > 1 {
 		return false
 	}
@@ -54,7 +54,7 @@ func readPair(p *tagged, i int) bool {
 		if c.kw.weak && p.w.gap(i) != "-" || c.tail != p.w.lower(i+1) {
 			continue
 		}
-		p.w.set(i, i+2, c.kw.tag)
+		p.w.setTags(i, i+2, c.kw.tag)
 		p.w.tokens[i].word, p.w.tokens[i+1].word = c.kw, c.kw
 		p.w.tokens[i].weak, p.w.tokens[i+1].weak = c.kw.weak, c.kw.weak
 		return true
@@ -90,12 +90,12 @@ var usualHeight = map[string]string{
 	"2160": "2160p", "1080": "1080p", "720": "720p", "576": "576p", "540": "540p", "480": "480p",
 }
 
-// madeTag reports whether the word at i is in the table as a tag of how the file was made; it looks ahead of findTags.
-func (p *tagged) madeTag(i int) bool {
+// isMediaTagWord reports whether the word at i is listed as a source or codec. It works before findTags has reached i.
+func (p *tagStage) isMediaTagWord(i int) bool {
 	if i >= len(p.w.tokens) {
 		return false
 	}
-	k, _ := lookup(p.w.lower(i))
+	k, _ := lookUpWord(p.w.lower(i))
 	if k.weak {
 		return k.tag == tagSource && k.value != "TV" && p.w.width(i) == 3
 	}
@@ -103,7 +103,7 @@ func (p *tagged) madeTag(i int) bool {
 }
 
 // readQuantity: "700MB", "1.46Gb", "10 bit", "60fps", "6ch", "2CD", "384kbit", "35mm".
-func readQuantity(p *tagged, i int) bool {
+func readQuantity(p *tagStage, i int) bool {
 	w := p.w.lower(i)
 	n := leadingDigits(w)
 	last := i
@@ -123,43 +123,43 @@ func readQuantity(p *tagged, i int) bool {
 	if i > 0 && p.w.plainNumber(i-1) && (p.w.before(i) == "." || p.w.before(i) == ",") {
 		from = i - 1
 	}
-	p.w.set(from, last+1, tagTech)
+	p.w.setTags(from, last+1, tagTech)
 	return true
 }
 
 // spacedUnit reports whether the unit of the number at i is the word after it: "10 bit", "[700 MB]".
-func (p *tagged) spacedUnit(i int) bool {
+func (p *tagStage) spacedUnit(i int) bool {
 	if gap := p.w.gap(i); gap != " " && gap != "-" && gap != "" {
 		return false
 	}
 	unit := p.w.lower(i + 1)
-	return among(unit, "bit", "bits", "kbps", "mbps") || p.w.tokens[i].group >= 0 && among(unit, "mb", "gb")
+	return isOneOf(unit, "bit", "bits", "kbps", "mbps") || p.w.tokens[i].group >= 0 && isOneOf(unit, "mb", "gb")
 }
 
 // readAudioChannels: "AAC2.0", "DD51", "DDP5", "TrueHD5", "FLACx2"; "DTS-HD" comes as two words.
-func readAudioChannels(p *tagged, i int) bool {
+func readAudioChannels(p *tagStage, i int) bool {
 	w := p.w.lower(i)
 	head := withoutDigits(w)
 	n := len(head)
 	if n == len(w) || n < 2 || len(w)-n > 2 {
 		return false
 	}
-	k, _ := lookup(head)
+	k, _ := lookUpWord(head)
 	if k.tag != tagAudio {
 		if n <= 3 || head[n-1] != 'x' {
 			return false
 		}
-		if k, _ = lookup(head[:n-1]); k.tag != tagAudio && k.tag != tagSubtitle {
+		if k, _ = lookUpWord(head[:n-1]); k.tag != tagAudio && k.tag != tagSubtitle {
 			return false
 		}
 	}
-	p.w.set(i, i+1, k.tag)
+	p.w.setTags(i, i+1, k.tag)
 	p.w.tokens[i].word = k
 	return true
 }
 
 // tagChannels marks the "5.1" of "DDP 5.1" and the "1" of "DD5.1"; it runs when the other tags are known.
-func (p *tagged) tagChannels(i int) {
+func (p *tagStage) tagChannels(i int) {
 	t := &p.w.tokens[i]
 	if t.class != number && t.class != mixed || t.tag != none || t.e-t.s != 1 {
 		return
@@ -167,7 +167,7 @@ func (p *tagged) tagChannels(i int) {
 	first := p.w.text[t.s]
 	afterAudio := p.w.tagAt(i-1) == tagAudio && len(p.w.before(i)) <= 1
 	if afterAudio && first <= '2' && digit(p.w.text[p.w.tokens[i-1].e-1]) { // "DD5.1": the word for audio took the 5
-		p.w.set(i, i+1, tagTech)
+		p.w.setTags(i, i+1, tagTech)
 		return
 	}
 	if i+1 >= len(p.w.tokens) || len(p.w.gap(i)) != 1 {
@@ -175,22 +175,22 @@ func (p *tagged) tagChannels(i int) {
 	}
 	low := p.w.lower(i + 1) // "1", "1ch"
 	if strings.IndexByte("1256789", first) < 0 || low[0] < '0' || low[0] > '2' ||
-		len(low) > 1 && !among(low[1:], "ch", "x") {
+		len(low) > 1 && !isOneOf(low[1:], "ch", "x") {
 		return
 	}
-	surround := p.media && (first == '5' || first == '7') && low[0] == '1'
+	surround := p.hasMediaTag && (first == '5' || first == '7') && low[0] == '1'
 	if afterAudio || p.w.gap(i) == "." && (surround || p.w.tagAt(i+2) == tagAudio) {
-		p.w.set(i, i+2, tagTech)
+		p.w.setTags(i, i+2, tagTech)
 	}
 }
 
 // readVersion: "v2", "V3"; not the "v2" inside "07v2", which is part of its token.
-func readVersion(p *tagged, i int) bool {
+func readVersion(p *tagStage, i int) bool {
 	w := p.w.lower(i)
 	if len(w) > 3 || w[0] != 'v' || !allDigits(w[1:]) {
 		return false
 	}
-	p.w.set(i, i+1, tagVersion)
+	p.w.setTags(i, i+1, tagVersion)
 	if v := atoi(w[1:]); p.version == 0 && v > 0 {
 		p.version = v
 	}
@@ -198,21 +198,21 @@ func readVersion(p *tagged, i int) bool {
 }
 
 // readDisc: "CD1", "DVD9", "BOX7", "Disc2", "Vol3".
-func readDisc(p *tagged, i int) bool {
+func readDisc(p *tagStage, i int) bool {
 	w := p.w.lower(i)
 	head := withoutDigits(w)
 	switch n := len(w) - len(head); {
 	case n == 0 && len(w) != 4:
 		return false
 	case n == 0 && i > 0 && p.w.plainNumber(i+1) && p.w.width(i+1) <= 2 && len(p.w.gap(i)) == 1 &&
-		among(w, "disc", "disk"):
-		p.w.set(i, i+2, tagTech)
+		isOneOf(w, "disc", "disk"):
+		p.w.setTags(i, i+2, tagTech)
 	case n == 0 || n > 2:
 		return false
-	case among(head, "cd", "disc", "disk", "dvd", "box", "bdmv"):
-		p.w.set(i, i+1, tagTech)
-	case among(head, "vol", "volume"):
-		p.w.set(i, i+1, tagVolume)
+	case isOneOf(head, "cd", "disc", "disk", "dvd", "box", "bdmv"):
+		p.w.setTags(i, i+1, tagTech)
+	case isOneOf(head, "vol", "volume"):
+		p.w.setTags(i, i+1, tagVolume)
 	default:
 		return false
 	}
@@ -220,12 +220,12 @@ func readDisc(p *tagged, i int) bool {
 }
 
 // readSite: "www.site.com", "site.com" at the start or alone in a bracket.
-func readSite(p *tagged, i int) bool {
+func readSite(p *tagStage, i int) bool {
 	to := 0
 	if p.w.lower(i) == "www" {
-		to = p.endOfSite(i)
+		to = p.siteEnd(i)
 		if i == 1 && to > 0 && p.w.classAt(0) == cjk && p.w.gap(0) == "" { // "银色电影www.site.com"
-			p.w.set(0, 1, tagSite)
+			p.w.setTags(0, 1, tagSite)
 		}
 	} else if p.w.beside(i, i+1) && p.w.gap(i) == "." && p.siteAlone(i) &&
 		lists().domains[p.w.lower(i+1)] {
@@ -234,11 +234,11 @@ func readSite(p *tagged, i int) bool {
 	if to == 0 {
 		return false
 	}
-	p.w.set(i, to, tagSite)
+	p.w.setTags(i, to, tagSite)
 	return true
 }
 
-func (p *tagged) endOfSite(i int) int {
+func (p *tagStage) siteEnd(i int) int {
 	j := i + 1
 	if i <= 1 && p.w.dotted && p.w.beside(i, i+3) && p.w.gap(i+2) == "." && p.w.tokens[i].group < 0 &&
 		lists().domains[p.w.lower(i+2)] {
@@ -254,15 +254,15 @@ func (p *tagged) endOfSite(i int) int {
 }
 
 // siteAlone: "[site.com]", "[by site.com]", "site.com - Title".
-func (p *tagged) siteAlone(i int) bool {
+func (p *tagStage) siteAlone(i int) bool {
 	if g := p.w.tokens[i].group; g >= 0 {
 		return p.w.brackets[g].to == i+2 && p.w.brackets[g].from >= i-2
 	}
 	return i == 0 && (dashGap(p.w.gap(1)) || p.w.gap(1) == " " && p.w.dotted)
 }
 
-// "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265", "{tvdb-1}", "[anidb-1]", "[tt0061265]"
-func readCatalogueID(p *tagged, i int) bool {
+// readCatalogueID reads "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265" or "[tt0061265]".
+func readCatalogueID(p *tagStage, i int) bool {
 	if p.w.width(i) < len("tmdb") || strings.IndexByte("tia", p.w.lower(i)[0]) < 0 {
 		return false // most words can't be one, and this is quick
 	}
@@ -308,9 +308,9 @@ var catalogues = map[string]string{
 
 func imdbID(w string) bool { return strings.HasPrefix(w, "tt") && allDigits(w[2:]) }
 
-func (p *tagged) setID(from, to int, id ID) {
+func (p *tagStage) setID(from, to int, id ID) {
 	p.ids = append(p.ids, id)
-	p.w.set(from, to, tagID)
+	p.w.setTags(from, to, tagID)
 }
 
 func idGap(g string) bool {

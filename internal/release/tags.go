@@ -1,7 +1,7 @@
 package release
 
-// tagForms are the tags that no table of words can list. They are tried in this order.
-var tagForms = []form[tagged]{
+// tagForms are the tags that words.txt cannot list, in the order they are tried.
+var tagForms = []tokenForm[tagStage]{
 	{"checksum", "Silver Rail [ABCD1234].mkv -> Silver Rail", onAlpha | onNumber | onMixed, readChecksum},
 	{"catalogue id", "Silver Rail [tmdbid-12].mkv -> Silver Rail", onAlpha | onMixed, readCatalogueID},
 	{"resolution", "Silver Rail 1080p.mkv -> Silver Rail", onMixed | onNumber, readHeight},
@@ -14,7 +14,7 @@ var tagForms = []form[tagged]{
 	{"site", "www.site.com - Silver Rail.mkv -> Silver Rail", onAlpha | onMixed, readSite},
 }
 
-func (p *tagged) findTags() {
+func (p *tagStage) findTags() {
 	for i := range p.w.tokens {
 		p.w.steps++
 		if p.w.tokens[i].tag == none {
@@ -28,11 +28,11 @@ func (p *tagged) findTags() {
 		switch t.tag {
 		case tagSource:
 			if t.word.value == "HDTV" {
-				p.broadcast = i
+				p.tvSourceAt = i
 			}
-			p.media = p.media || !t.weak
+			p.hasMediaTag = p.hasMediaTag || !t.weak
 		case tagResolution, tagVideo, tagAudio:
-			p.media = p.media || !t.weak
+			p.hasMediaTag = p.hasMediaTag || !t.weak
 		default:
 		}
 		p.tagChannels(i)
@@ -40,24 +40,24 @@ func (p *tagged) findTags() {
 	p.findDates()
 }
 
-func (p *tagged) lookUp(i int) {
+func (p *tagStage) lookUp(i int) {
 	t := &p.w.tokens[i]
 	if t.class == number {
 		return
 	}
-	k, ok := kw{}, false
+	k, ok := wordInfo{}, false
 	if t.class == cjk { // which has no lower case
 		k, ok = lists().words[p.w.word(i)]
 	} else {
-		k, ok = lookup(p.w.lower(i))
+		k, ok = lookUpWord(p.w.lower(i))
 	}
 	if ok {
 		t.word, t.tag, t.weak = k, k.tag, k.weak
 	}
 }
 
-// weakenFirst lets the first word between brackets be part of a title whatever it is, when words follow it.
-func (p *tagged) weakenFirst() {
+// weakenFirst makes the first tag between brackets weak if words follow it, so that a title may begin with it.
+func (p *tagStage) weakenFirst() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		if t.group >= 0 {
@@ -78,7 +78,7 @@ func (p *tagged) weakenFirst() {
 	}
 }
 
-func (p *words) set(from, to int, t tag) {
+func (p *words) setTags(from, to int, t tag) {
 	for i := from; i < to; i++ {
 		p.tokens[i].tag, p.tokens[i].weak = t, false
 	}
@@ -100,8 +100,8 @@ func dashGap(g string) bool {
 	return dash && space
 }
 
-// "2010.11.23", "03-29-2012", "5th Mar 2025", "140722" among tags: neither year nor episode
-func (p *tagged) findDates() {
+// findDates tags dates such as "2010.11.23", "5th Mar 2025" or "140722", which are neither year nor episode.
+func (p *tagStage) findDates() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		if t.tag != none && t.word.role != monthWord || t.class == cjk || t.class == alpha {
@@ -112,22 +112,22 @@ func (p *tagged) findDates() {
 			p.setDate(i, i+3)
 		case p.w.roleAt(i+1) == monthWord && p.w.classAt(i+2) == number && p.w.width(i+2) == 4 && p.dayWord(i):
 			p.setDate(i, i+3)
-		case len(p.w.tokens) > 2 && p.startsName(i) && p.recorded(i) > 0:
-			p.setDate(i, p.recorded(i))
+		case len(p.w.tokens) > 2 && p.startsName(i) && p.recordingTimeEnd(i) > 0:
+			p.setDate(i, p.recordingTimeEnd(i))
 		case t.class == number && len(p.w.tokens) > 2 && p.compactDate(i):
 			p.setDate(i, i+1)
 		case i > 0 && p.w.width(i) == 6 && p.w.alone(i) && t.num/100 > 1950 && dayNumber(t.num*100+1):
-			p.w.set(i, i+1, tagDate) // a month: "[202304]"
+			p.w.setTags(i, i+1, tagDate) // a month: "[202304]"
 		}
 	}
 }
 
-func (p *tagged) setDate(from, to int) {
-	p.w.set(from, to, tagDate)
-	p.dated = span{from, to}
+func (p *tagStage) setDate(from, to int) {
+	p.w.setTags(from, to, tagDate)
+	p.dateSpan = span{from, to}
 }
 
-func (p *tagged) datePart(i, j int) bool {
+func (p *tagStage) datePart(i, j int) bool {
 	if !p.w.plainNumber(j) || !p.w.beside(i, j) {
 		return false
 	}
@@ -138,7 +138,7 @@ func (p *tagged) datePart(i, j int) bool {
 	return false
 }
 
-func (p *tagged) dateNumbers(i int) bool {
+func (p *tagStage) dateNumbers(i int) bool {
 	if !p.w.plainNumber(i) || p.w.width(i+1) > 2 || p.w.gap(i) != p.w.gap(i+1) {
 		return false
 	}
@@ -168,18 +168,18 @@ func dayMonth(a, b int) bool {
 }
 
 // dayWord reports whether the token at i is "5" or "5th".
-func (p *tagged) dayWord(i int) bool {
+func (p *tagStage) dayWord(i int) bool {
 	w := p.w.word(i)
 	n := leadingDigits(w)
 	return n >= 1 && n <= 2 && len(w)-n <= 2
 }
 
-func (p *tagged) startsName(i int) bool {
+func (p *tagStage) startsName(i int) bool {
 	return p.w.classAt(i) == number && (i == 0 || p.w.tokens[i-1].group >= 0 && p.w.tokens[i].group < 0)
 }
 
-// recorders begin a name with date and time: "202304122300", "20230412_2300", "230412_2300"
-func (p *tagged) recorded(i int) int {
+// recordingTimeEnd returns the token after a recorder's date and time, or 0: "202304122300", "20230412_2300".
+func (p *tagStage) recordingTimeEnd(i int) int {
 	w, after := p.w.word(i), i+1
 	if len(w) == 8 && p.w.plainNumber(i+1) && p.w.beside(i, i+1) && len(p.w.gap(i)) == 1 {
 		w, after = w+p.w.word(i+1), i+2
@@ -199,7 +199,7 @@ func dayNumber(n int) bool {
 }
 
 // compactDate reports whether the number at i is a date: "140722", "20161024".
-func (p *tagged) compactDate(i int) bool {
+func (p *tagStage) compactDate(i int) bool {
 	n := p.w.tokens[i].num
 	if p.w.width(i) == 6 {
 		return dayNumber(20_000_000+n) && !p.w.alone(i)

@@ -7,10 +7,10 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-func (p *titled) findTitles() {
+func (p *titleStage) findTitles() {
 	switch {
 	case p.layout.first < 0 || p.layout.first >= len(p.w.tokens):
-	case len(p.layout.places) > 0:
+	case len(p.layout.titleSpans) > 0:
 		p.titlesInBrackets()
 	default:
 		p.titlesInText()
@@ -18,19 +18,19 @@ func (p *titled) findTitles() {
 	p.findDetails()
 }
 
-func (p *titled) titlesInText() {
-	p.firstLower = p.findLower()
+func (p *titleStage) titlesInText() {
+	p.firstNotCapitals = p.findNotCapitals()
 	first := p.layout.first
 	quoted := p.quotedTitle()
 	if first == p.layout.first {
-		p.skipKind()
+		p.skipKindOfWork()
 	}
 	whole := min(p.endOfTitle(p.layout.first), quoted)
 	p.end = p.trimTags(p.layout.first, whole)
 	if p.end <= p.layout.first {
 		return
 	}
-	if p.layout.numberFirst && p.marks.season.empty() {
+	if p.layout.numberFirst && p.marks.seasonSpan.empty() {
 		p.splitNumbered()
 	}
 	p.addTitles(p.layout.first, p.end)
@@ -39,12 +39,12 @@ func (p *titled) titlesInText() {
 			p.titles[i].Text = strings.Trim(p.titles[i].Text, "「」『』")
 		}
 	}
-	p.aliasInBracket()
-	p.aliasInTitle()
-	p.titleOverSeason()
-	p.titleWithTag(whole)
-	p.titleWithoutCount()
-	if p.shortForm() {
+	p.addAliasInBracket()
+	p.addAliasInTitle()
+	p.addTitleAcrossSeason()
+	p.addTitleWithTag(whole)
+	p.addFilmTitleWithoutCount()
+	if p.isSceneShortForm() {
 		p.addTitle(p.layout.first+1, p.end)
 	}
 	if p.layout.yearAt == p.end && p.w.tokens[p.layout.yearAt].group < 0 {
@@ -52,12 +52,12 @@ func (p *titled) titlesInText() {
 	}
 }
 
-// quotedTitle moves the start of the title into quotes after words for the kind of work, and returns the token after.
-func (p *titled) quotedTitle() (after int) {
+// quotedTitle moves the title's start into quotes after words for the kind of work, and returns the token after them.
+func (p *titleStage) quotedTitle() (after int) {
 	if !strings.Contains(p.w.text, "「") && !strings.Contains(p.w.text, "『") {
 		return len(p.w.tokens)
 	}
-	for i := p.layout.first; i+1 < len(p.w.tokens) && lists().works[p.w.lower(i)]; i++ {
+	for i := p.layout.first; i+1 < len(p.w.tokens) && lists().workKinds[p.w.lower(i)]; i++ {
 		for _, q := range [...][2]string{{"「", "」"}, {"『", "』"}} {
 			if !strings.HasPrefix(strings.TrimLeft(p.w.gap(i), " "), q[0]) {
 				continue
@@ -72,8 +72,8 @@ func (p *titled) quotedTitle() (after int) {
 	return len(p.w.tokens)
 }
 
-// skipKind passes over the recorder's word for the kind of work: "アニメ 銀色鉄道 第7話".
-func (p *titled) skipKind() {
+// skipKindOfWork skips a recorder's word for the kind of work: "アニメ 銀色鉄道 第7話".
+func (p *titleStage) skipKindOfWork() {
 	i := p.layout.first
 	if i+1 < len(p.w.tokens) && p.w.word(i) == "TV" && p.w.gap(i) == "" {
 		i++
@@ -84,8 +84,8 @@ func (p *titled) skipKind() {
 	}
 }
 
-// titleWithoutCount adds the title of a film without "극장판 24기", the 24th film of the show.
-func (p *titled) titleWithoutCount() {
+// addFilmTitleWithoutCount adds a film's title without "극장판 24기" (24th film of the show).
+func (p *titleStage) addFilmTitleWithoutCount() {
 	first := p.layout.first
 	if p.w.tagAt(first) == tagMovie {
 		first++
@@ -101,52 +101,52 @@ func (p *titled) titleWithoutCount() {
 			to++
 		}
 		if from > first && to < p.end && len(p.titles) < maxTitles {
-			text := p.w.clean(p.w.raw(first, from) + " " + p.w.raw(to, p.end))
+			text := p.w.clean(p.w.sourceText(first, from) + " " + p.w.sourceText(to, p.end))
 			p.titles = append(p.titles, Title{Text: text, Lang: title.Script(text)})
 		}
 		return
 	}
 }
 
-// shortForm reports whether the name is the scene's short form, which begins with its group: "grp-title.2016.1080p".
-func (p *titled) shortForm() bool {
-	return p.w.dotted && p.layout.group == "" && p.tags.media && p.end-p.layout.first > 1 &&
+// isSceneShortForm reports whether the name is a scene short name, which starts with the group: "grp-title.2016.1080p".
+func (p *titleStage) isSceneShortForm() bool {
+	return p.w.dotted && p.layout.group == "" && p.tags.hasMediaTag && p.end-p.layout.first > 1 &&
 		p.w.gap(p.layout.first) == "-" &&
 		p.w.tokens[p.layout.first].s == 0 && p.w.text == p.w.lowered
 }
 
 // splitNumbered cuts "003. Title - Episode's Name" at the dash.
-func (p *titled) splitNumbered() {
-	if !strings.HasPrefix(p.w.gap(p.marks.episode.to-1), ".") {
+func (p *titleStage) splitNumbered() {
+	if !strings.HasPrefix(p.w.gap(p.marks.episodeSpan.to-1), ".") {
 		return
 	}
 	for i := p.layout.first; i+1 < p.end; i++ {
 		if p.w.gap(i) == " - " {
-			p.epTitle = p.w.clean(p.w.raw(i+1, p.end))
+			p.epTitle = p.w.clean(p.w.sourceText(i+1, p.end))
 			p.end = i + 1
 			return
 		}
 	}
 }
 
-func (p *titled) titlesInBrackets() {
+func (p *titleStage) titlesInBrackets() {
 	best := 0
-	for k, s := range p.layout.places {
-		if k > 0 && p.w.scriptOf(s) == "latin" && p.w.scriptOf(p.layout.places[k-1]) != "latin" {
+	for k, s := range p.layout.titleSpans {
+		if k > 0 && p.w.scriptOf(s) == "latin" && p.w.scriptOf(p.layout.titleSpans[k-1]) != "latin" {
 			best = k // the one after the title in the group's own script
 		}
 	}
-	p.layout.first = p.layout.places[best].from
-	p.firstLower = p.findLower()
-	p.titlesInBracket(p.layout.places[best])
-	for k, s := range p.layout.places {
+	p.layout.first = p.layout.titleSpans[best].from
+	p.firstNotCapitals = p.findNotCapitals()
+	p.titlesInBracket(p.layout.titleSpans[best])
+	for k, s := range p.layout.titleSpans {
 		if k != best {
 			p.titlesInBracket(s)
 		}
 	}
 }
 
-func (p *titled) titlesInBracket(s span) {
+func (p *titleStage) titlesInBracket(s span) {
 	for s.from < s.to && p.w.tokens[s.from].tag == tagPromo {
 		s.from++
 	}
@@ -157,12 +157,12 @@ func (p *titled) titlesInBracket(s span) {
 	if end > s.from {
 		p.addTitles(s.from, end)
 	}
-	if p.remarkIn(s, end) {
+	if p.endsWithRemark(s, end) {
 		p.addTitle(s.from, s.to) // "[Title (Remake)]"
 	}
 }
 
-func (p *titled) latinAfterSeason(s span) int {
+func (p *titleStage) latinAfterSeason(s span) int {
 	for i := s.from + 1; i+1 < s.to; i++ {
 		if p.w.tokens[i].tag == tagSeason && p.w.tokens[i].class == cjk && p.w.tokens[i+1].class == alpha &&
 			p.w.tokens[i+1].tag == none && !strings.Contains(p.w.gap(i), "/") && p.w.tokens[s.from].class == cjk {
@@ -176,14 +176,14 @@ func (p *words) scriptOf(s span) string {
 	return title.Script(p.text[p.tokens[s.from].s:p.tokens[s.to-1].e])
 }
 
-func (p *words) raw(from, to int) string {
+func (p *words) sourceText(from, to int) string {
 	start, end, floor := p.tokens[from].s, len(p.text), 0
 	if home := p.tokens[from].group; home >= 0 {
 		b := &p.brackets[home]
 		if from == b.from && b.outer < 0 {
-			start = b.in
+			start = b.innerStart
 		}
-		floor, end = b.in, b.close
+		floor, end = b.innerStart, b.close
 	}
 	for start > floor {
 		r, n := utf8.DecodeLastRuneInString(p.text[:start])
@@ -205,29 +205,29 @@ func (p *words) raw(from, to int) string {
 	return p.text[start:max(start, end)]
 }
 
-// titleOverSeason: "Title 2nd Season - The Night Ferry - 05". What stands between season and number tells where in the
-// season, or in the specials, the number belongs.
-func (p *titled) titleOverSeason() {
-	if !p.numbers.bare || p.marks.season.empty() || p.marks.season.from < p.end ||
-		p.marks.episode.from <= p.marks.season.to {
+// addTitleAcrossSeason adds the text up to the episode as a title if words follow the season, as in "Title 2nd Season -
+// The Night Ferry - 05": they may name an arc or a special.
+func (p *titleStage) addTitleAcrossSeason() {
+	if !p.numbers.bareEpisode || p.marks.seasonSpan.empty() || p.marks.seasonSpan.from < p.end ||
+		p.marks.episodeSpan.from <= p.marks.seasonSpan.to {
 		return
 	}
 	plain := false
-	for i := p.marks.season.from; i < p.marks.episode.from; i++ {
+	for i := p.marks.seasonSpan.from; i < p.marks.episodeSpan.from; i++ {
 		t := &p.w.tokens[i]
 		if t.group != p.w.tokens[p.layout.first].group {
 			return
 		}
-		plain = plain || i >= p.marks.season.to && t.tag == none && t.class != number
+		plain = plain || i >= p.marks.seasonSpan.to && t.tag == none && t.class != number
 	}
 	if plain {
-		p.addTitle(p.layout.first, p.marks.episode.from)
+		p.addTitle(p.layout.first, p.marks.episodeSpan.from)
 	}
 }
 
-// titleWithTag: the word that was taken for a tag belongs to the title in "Title 3D - 01", "Title Uncut - 05".
-func (p *titled) titleWithTag(whole int) {
-	if p.end+1 != whole || p.marks.episode.from != whole || !p.numbers.bare ||
+// addTitleWithTag adds the title with the tag after it, which may be a word of the title: "Title 3D - 01".
+func (p *titleStage) addTitleWithTag(whole int) {
+	if p.end+1 != whole || p.marks.episodeSpan.from != whole || !p.numbers.bareEpisode ||
 		p.w.tokens[p.end].group != p.w.tokens[p.layout.first].group {
 		return
 	}
@@ -241,20 +241,20 @@ func (p *titled) titleWithTag(whole int) {
 	}
 }
 
-func (p *titled) remarkIn(s span, end int) bool {
+func (p *titleStage) endsWithRemark(s span, end int) bool {
 	if end >= s.to {
 		return false
 	}
-	b := p.w.enclosing(end, p.w.tokens[s.from].group)
+	b := p.w.innerBracketOf(end, p.w.tokens[s.from].group)
 	if b < 0 || !p.w.brackets[b].round || p.w.brackets[b].from != end || p.w.brackets[b].to != s.to {
 		return false
 	}
-	return !p.w.some(span{end, s.to}, func(i int) bool { return p.w.tagAt(i) != none || p.w.classAt(i) == number })
+	return !p.w.anyToken(span{end, s.to}, func(i int) bool { return p.w.tagAt(i) != none || p.w.classAt(i) == number })
 }
 
-// aliasInTitle adds both halves of a title that ends in a bracket: "Title (Other Name)".
-func (p *titled) aliasInTitle() {
-	b := p.w.outermost(p.end - 1)
+// addAliasInTitle adds both halves of a title that ends in a bracket: "Title (Other Name)".
+func (p *titleStage) addAliasInTitle() {
+	b := p.w.outermostBracket(p.end - 1)
 	if b < 0 || p.w.brackets[b].to != p.end || p.w.brackets[b].from <= p.layout.first ||
 		!strings.HasPrefix(p.w.before(p.w.brackets[b].from), " ") {
 		return
@@ -263,8 +263,8 @@ func (p *titled) aliasInTitle() {
 	p.addTitle(p.w.brackets[b].from, p.end)
 }
 
-// aliasInBracket adds the name in a bracket right after the title: "Title (Other Name)", "한글 (English)".
-func (p *titled) aliasInBracket() {
+// addAliasInBracket adds the name in a bracket right after the title: "Title (Other Name)", "한글 (English)".
+func (p *titleStage) addAliasInBracket() {
 	at := p.end
 	for p.w.tagAt(at) == tagSeason {
 		at++
@@ -272,7 +272,7 @@ func (p *titled) aliasInBracket() {
 	if at >= len(p.w.tokens) {
 		return
 	}
-	b := p.w.outermost(at)
+	b := p.w.outermostBracket(at)
 	if b < 0 || p.w.brackets[b].from != at {
 		return
 	}
@@ -283,11 +283,11 @@ func (p *titled) aliasInBracket() {
 	if p.w.roleAt(s.from) == akaWord {
 		s.from++
 	}
-	if s.empty() || p.w.oneNumber(s) || p.remarks(&p.w.brackets[b]) ||
+	if s.empty() || p.w.oneNumber(s) || p.isRemark(&p.w.brackets[b]) ||
 		!p.w.brackets[b].round && p.w.tokens[s.from].class != cjk {
 		return
 	}
-	if !p.w.some(s, func(i int) bool { return p.w.tagAt(i) != none || p.w.tokens[i].group != b }) {
+	if !p.w.anyToken(s, func(i int) bool { return p.w.tagAt(i) != none || p.w.tokens[i].group != b }) {
 		p.addTitle(s.from, s.to)
 	}
 }

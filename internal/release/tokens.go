@@ -48,7 +48,7 @@ func (p *words) tagAt(i int) tag     { return p.at(i).tag }
 func (p *words) classAt(i int) class { return p.at(i).class }
 func (p *words) roleAt(i int) role   { return p.at(i).word.role }
 
-func (p *words) some(s span, is func(i int) bool) bool {
+func (p *words) anyToken(s span, is func(i int) bool) bool {
 	for i := s.from; i < s.to; i++ {
 		if is(i) {
 			return true
@@ -82,8 +82,8 @@ func (p *words) width(i int) int { return p.tokens[i].e - p.tokens[i].s }
 
 func (p *words) plainNumber(i int) bool { return p.classAt(i) == number && p.tokens[i].tag == none }
 
-// unmarked reads an episode number without a marker: "07", "07v2", "09a", "12END"; "13完" is two words.
-func (p *words) unmarked(i int) (int, bool) {
+// plainEpisode reads an episode number without a marker: "07", "07v2", "09a", "12END". "13完" is two words.
+func (p *words) plainEpisode(i int) (int, bool) {
 	t := p.at(i)
 	if t.class == number {
 		return t.num, t.num >= 0 && t.e-t.s <= 4
@@ -97,7 +97,7 @@ func (p *words) unmarked(i int) (int, bool) {
 		return 0, false
 	}
 	at := c.i
-	c.suffix()
+	c.readSuffix()
 	return n, c.i > at && c.i == t.e
 }
 
@@ -115,14 +115,15 @@ func (p *words) fractionAt(i int) (float64, bool) {
 	return float64(w[0]-'0') / 10, true
 }
 
-func (p *words) closesNumber(i int) bool {
+// titleEndsAfterNumber reports whether the name ends or only tags follow after the number (or range) at i.
+func (p *words) titleEndsAfterNumber(i int) bool {
 	j := i + 1
 	if _, ok := p.fractionAt(i); ok {
 		j++
 	}
 	for j < i+16 && p.beside(i, j) && rangeGap(p.gap(j-1)) && p.tokens[j].tag == none {
 		p.steps++
-		if _, ok := p.unmarked(j); !ok {
+		if _, ok := p.plainEpisode(j); !ok {
 			break
 		}
 		j++
@@ -180,7 +181,7 @@ func (p *words) alone(i int) bool {
 	return g >= 0 && p.brackets[g].to-p.brackets[g].from == 1
 }
 
-// cursor walks the lower-case text of a marker byte by byte, across words: a marker has its own syntax.
+// cursor reads the lower-case text of a marker byte by byte, across tokens.
 type cursor struct {
 	text string
 	i    int
@@ -206,8 +207,8 @@ func (c *cursor) number(limit int) (value, width int, ok bool) {
 	return value, width, true
 }
 
-// is reads s; a space in s stands for a dot too.
-func (c *cursor) is(s string) bool {
+// read skips s if the text continues with it; a space in s also matches a dot.
+func (c *cursor) read(s string) bool {
 	for k := range len(s) {
 		if b := c.at(k); b != s[k] && !(s[k] == ' ' && b == '.') {
 			return false
@@ -217,16 +218,16 @@ func (c *cursor) is(s string) bool {
 	return true
 }
 
-func (c *cursor) isAny(words ...string) bool {
+func (c *cursor) readAny(words ...string) bool {
 	for _, w := range words {
-		if c.is(w) {
+		if c.read(w) {
 			return true
 		}
 	}
 	return false
 }
 
-// joinWord reads a word that joins two numbers, with what parts it from them: " to ", ".and.", "and".
+// joinWord reads a word that joins two numbers, with the spaces or dots around it: " to ", ".and.", "and".
 func (c *cursor) joinWord() role {
 	d := *c
 	spaces := d.skip(" .", 1)
@@ -234,7 +235,7 @@ func (c *cursor) joinWord() role {
 	for d.i < len(d.text) && (letter(d.text[d.i]) || d.text[d.i] >= utf8.RuneSelf) {
 		d.i++
 	}
-	k, _ := lookup(d.text[from:d.i])
+	k, _ := lookUpWord(d.text[from:d.i])
 	if k.role != toWord && k.role != andWord || spaces == 0 && d.i-from < 2 {
 		return noRole
 	}
@@ -259,17 +260,18 @@ func (c *cursor) skip(set string, limit int) int {
 	return n
 }
 
-// episodeSign reads what introduces an episode number: "E", "EP", "x", "xE", and "Episode" for the first of a list.
+// episodeSign reads the sign of an episode number: "E", "EP", "x", "xE". more is false for the first of a list, which
+// may also have "Episode".
 func (c *cursor) episodeSign(more bool) bool {
 	d := *c
 	switch {
-	case !more && d.is("episode"):
+	case !more && d.read("episode"):
 		d.skip(" .", 1)
-	case !more && d.is("eps"), d.is("ep"):
+	case !more && d.read("eps"), d.read("ep"):
 		if !more { // "S04E31 - Ep.96": a number of its own
 			d.skip(" .", 2)
 		}
-	case d.isAny("xe", "e", "x"):
+	case d.readAny("xe", "e", "x"):
 		d.skip(" ", 1)
 	default:
 		return false
@@ -281,8 +283,8 @@ func (c *cursor) episodeSign(more bool) bool {
 	return true
 }
 
-// plainEnd reports whether a number without a sign may end at c: not "720p", not a date.
-func plainEnd(c cursor) bool {
+// numberMayEnd reports whether a number without a sign may end at c, which excludes "720p" and dates.
+func numberMayEnd(c cursor) bool {
 	if !c.wordEnd() {
 		if c.peek() != 'v' {
 			return false
@@ -300,11 +302,11 @@ func plainEnd(c cursor) bool {
 	return n <= 2 || !c.wordEnd()
 }
 
-func extends(c cursor) bool {
+func anotherEpisodeFollows(c cursor) bool {
 	return (c.peek() == 'e' || c.peek() == 'x') && digit(c.at(1))
 }
 
-func (c *cursor) fraction(v *float64) {
+func (c *cursor) readHalf(v *float64) {
 	if c.peek() != '.' || c.at(1) != '5' {
 		return
 	}
@@ -314,8 +316,8 @@ func (c *cursor) fraction(v *float64) {
 	}
 }
 
-// suffix: "v2", a part letter, "END", "TV", "rev", "EX". It returns the version, 0 when there is none.
-func (c *cursor) suffix() (version int) {
+// readSuffix reads "v2", a part letter, "END", "TV", "rev" or "EX", and returns the version or 0.
+func (c *cursor) readSuffix() (version int) {
 	d := *c
 	switch d.peek() {
 	case 'v':
@@ -328,13 +330,13 @@ func (c *cursor) suffix() (version int) {
 	case 'a', 'b', 'c', 'd':
 		d.i++
 	case 'e':
-		d.isAny("end", "ex")
+		d.readAny("end", "ex")
 	case 'f':
-		d.isAny("final", "fin", "fix", "f")
+		d.readAny("final", "fin", "fix", "f")
 	case 'r':
-		d.is("rev")
+		d.read("rev")
 	case 't':
-		d.is("tv")
+		d.read("tv")
 	default:
 		return 0
 	}

@@ -47,7 +47,7 @@ const (
 	tagCountry
 )
 
-type kw struct {
+type wordInfo struct {
 	tag    tag
 	value  string // canonical form
 	weak   bool   // may be part of a title: a tag only beside tags
@@ -77,38 +77,38 @@ const (
 //go:embed words.txt
 var wordsText string
 
-type vocabulary struct {
-	words  map[string]kw
+type wordLists struct {
+	words  map[string]wordInfo
 	pairs  map[string][]pair    // by their first word
 	within map[rune][]innerWord // by their first character, longest first
 
 	romans, ordinals, cardinals                    map[string]int
 	han                                            map[rune]int
 	endings, spacedEndings                         map[string]bool // of ordinals
-	counted, articles, works, reposters            map[string]bool
+	counterWords, articles, workKinds, reposters   map[string]bool
 	quantities, domains, extensions, recorderMarks map[string]bool
 	partCounters, translatorEndings                []string
 }
 
 type pair struct {
 	tail string
-	kw   kw
+	kw   wordInfo
 }
 
 type innerWord struct {
 	text  string
 	alone bool // only as a run of its own
 	num   int  // the season that it says, -1 for none
-	kw
+	wordInfo
 }
 
-var lists = sync.OnceValue(func() *vocabulary {
+var lists = sync.OnceValue(func() *wordLists {
 	list := wordlist.Parse(wordsText)
-	v := &vocabulary{
-		words: map[string]kw{}, pairs: map[string][]pair{}, within: map[rune][]innerWord{}, han: map[rune]int{},
+	v := &wordLists{
+		words: map[string]wordInfo{}, pairs: map[string][]pair{}, within: map[rune][]innerWord{}, han: map[rune]int{},
 		romans: list.Numbers("roman"), ordinals: list.Numbers("ordinal"), cardinals: list.Numbers("cardinal"),
 		endings: list.Set("ending"), spacedEndings: list.Set("endings"),
-		counted: list.Set("counted"), articles: list.Set("article"), works: list.Set("work"),
+		counterWords: list.Set("counted"), articles: list.Set("article"), workKinds: list.Set("work"),
 		reposters: list.Set("reposter"), quantities: list.Set("quantity"), domains: list.Set("domain"),
 		extensions: list.Set("extension"), recorderMarks: list.Set("recorder"),
 		partCounters:      list.Words("partcounter"),
@@ -120,7 +120,7 @@ var lists = sync.OnceValue(func() *vocabulary {
 	}
 	for _, s := range list {
 		if t, r := tagNames[s.Kind], roleNames[s.Kind]; t != none || r != noRole || s.Is("within") {
-			v.add(s, kw{tag: t, value: s.Value, weak: s.Is("weak"), common: s.Is("common"), role: r})
+			v.add(s, wordInfo{tag: t, value: s.Value, weak: s.Is("weak"), common: s.Is("common"), role: r})
 		}
 	}
 	for r := range v.within {
@@ -129,7 +129,7 @@ var lists = sync.OnceValue(func() *vocabulary {
 	return v
 })
 
-func (v *vocabulary) add(s wordlist.Section, k kw) {
+func (v *wordLists) add(s wordlist.Section, k wordInfo) {
 	if s.Is("season") { // "se"
 		k.role = seasonWord
 	}
@@ -164,10 +164,10 @@ var roleNames = map[string]role{
 	"aka": akaWord,
 }
 
-func among(w string, words ...string) bool { return slices.Contains(words, w) }
+func isOneOf(w string, words ...string) bool { return slices.Contains(words, w) }
 
-// lookup takes a word in lower case.
-func lookup(w string) (kw, bool) {
+// lookUpWord returns the entry of a lower-case word in words.txt.
+func lookUpWord(w string) (wordInfo, bool) {
 	k, ok := lists().words[w]
 	return k, ok
 }
@@ -186,7 +186,7 @@ func ordinal(w string) (int, bool) {
 	return 0, false
 }
 
-// hanNumber reads a number in Han numerals at the start of s, up to 999, and returns how many bytes it takes.
+// hanNumber reads a Han numeral of up to 999 at the start of s, and returns how many bytes it takes.
 func hanNumber(s string) (value, size int) {
 	total, last := 0, 0
 	for total <= 999 {

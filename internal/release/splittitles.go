@@ -7,15 +7,15 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-type splitter struct{ in *titled }
+type titleSplitter struct{ in *titleStage }
 
 const maxTitles = 12
 
-func (p *titled) addTitles(from, to int) {
-	s, mark := splitter{p}, len(p.titles)
+func (p *titleStage) addTitles(from, to int) {
+	s, mark := titleSplitter{p}, len(p.titles)
 	switch {
 	case s.splitSlash(from, to), s.splitAKA(from, to), s.splitDash(from, to):
-	case s.twoScripts(from, to):
+	case s.isTwoTitles(from, to):
 		s.splitScripts(from, to)
 		p.addTitle(from, to)
 	default:
@@ -31,11 +31,11 @@ func (p *titled) addTitles(from, to int) {
 	}
 }
 
-func (p *titled) addTitle(from, to int) {
+func (p *titleStage) addTitle(from, to int) {
 	if from >= to {
 		return
 	}
-	text := p.w.clean(p.w.raw(from, to))
+	text := p.w.clean(p.w.sourceText(from, to))
 	known := func(t Title) bool { return t.Text == text }
 	if text != "" && len(p.titles) < maxTitles && !slices.ContainsFunc(p.titles, known) {
 		p.titles = append(p.titles, Title{Text: text, Lang: title.Script(text)})
@@ -44,7 +44,7 @@ func (p *titled) addTitle(from, to int) {
 
 type separator struct {
 	place      // the token before it
-	in         *titled
+	in         *titleStage
 	from, to   int  // the text around it
 	slash      int  // where in the gap the slash or bar stands, -1 for an underscore
 	first      bool // no slash comes before it
@@ -66,7 +66,7 @@ var cutRules = []rule[separator, cut]{
 	when("a slash where the script changes", "[组] 银色铁道 Rail/銀 [1080p] -> 银色铁道 Rail",
 		func(s separator) bool { return s.slash >= 0 && (s.class == cjk) != (s.at(1).class == cjk) }, tightCut),
 	when("a slash, and one side is in another script", "银色铁道 1/2.mkv -> 银色铁道 1",
-		func(s separator) bool { return s.slash >= 0 && s.wideBefore != s.wideAfter && !s.fate() }, tightCut),
+		func(s separator) bool { return s.slash >= 0 && s.wideBefore != s.wideAfter && !s.isFateTitle() }, tightCut),
 	when("a slash between two East Asian words", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode", func(s separator) bool {
 		return s.slash >= 0 && s.class == cjk && s.at(1).class == cjk && s.w.width(s.i) > 3 &&
 			s.w.width(s.i+1) > 3
@@ -75,7 +75,7 @@ var cutRules = []rule[separator, cut]{
 		func(s separator) bool { return s.slash >= 0 && s.first && s.in.repeats(s.from, s.i+1, s.to) }, tightCut),
 	when("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",
 		func(s separator) bool {
-			return s.slash >= 0 && s.first && len(s.in.layout.places) > 0 && s.i > s.from && !s.fate() &&
+			return s.slash >= 0 && s.first && len(s.in.layout.titleSpans) > 0 && s.i > s.from && !s.isFateTitle() &&
 				s.at(1).class == alpha
 		}, tightCut),
 }
@@ -86,11 +86,11 @@ func (s separator) spaced() bool {
 		s.slash >= 0 && s.slash+1 < len(gap) && gap[s.slash+1] == ' '
 }
 
-// fate reports whether the slash belongs to a title that is always written with one: "Fate/stay night".
-func (s separator) fate() bool { return s.lower() == "fate" }
+// isFateTitle reports whether the slash belongs to a title that is always written with one: "Fate/stay night".
+func (s separator) isFateTitle() bool { return s.lower() == "fate" }
 
 // splitSlash cuts at " / " or " | ", or at every slash when the scripts on its sides differ.
-func (p splitter) splitSlash(from, to int) bool {
+func (p titleSplitter) splitSlash(from, to int) bool {
 	var found []separator
 	firstWide, lastWide := to, -1
 	for i := from; i < to; i++ {
@@ -131,7 +131,7 @@ func (p splitter) splitSlash(from, to int) bool {
 }
 
 // repeats reports whether the words of [from, mid) begin [mid, to) again: "Free!/Free! Second Title".
-func (p *titled) repeats(from, mid, to int) bool {
+func (p *titleStage) repeats(from, mid, to int) bool {
 	if to-mid < mid-from {
 		return false
 	}
@@ -143,7 +143,7 @@ func (p *titled) repeats(from, mid, to int) bool {
 	return true
 }
 
-func (p splitter) addPart(from, to int) {
+func (p titleSplitter) addPart(from, to int) {
 	for from < to &&
 		(p.in.w.tokens[from].tag == tagPromo || p.in.w.tokens[from].tag == tagSeason && p.in.w.tokens[from].class != cjk) {
 		from++
@@ -159,19 +159,19 @@ func (p splitter) addPart(from, to int) {
 	p.in.addTitle(from, p.in.trimTags(from, to))
 }
 
-func (p splitter) endOfPart(from, to int) int {
+func (p titleSplitter) endOfPart(from, to int) int {
 	home := p.in.w.tokens[from].group
 	for i := from + 1; i < to; i++ {
 		t := &p.in.w.tokens[i]
 		if t.group != home {
-			b := p.in.w.enclosing(i, home)
-			if b < 0 || !p.in.belongs(b, i, from) {
+			b := p.in.w.innerBracketOf(i, home)
+			if b < 0 || !p.in.bracketInTitle(b, i, from) {
 				return i
 			}
 			i = p.in.w.brackets[b].to - 1
 			continue
 		}
-		if t.tag == tagYear || t.tag == tagSeason && !(t.class == cjk && p.in.seasonInside(i, from) && i+1 < to) {
+		if t.tag == tagYear || t.tag == tagSeason && !(t.class == cjk && p.in.seasonCounterInTitle(i, from) && i+1 < to) {
 			return i
 		}
 	}
@@ -179,7 +179,7 @@ func (p splitter) endOfPart(from, to int) int {
 }
 
 // repeatsSeason reports whether the title [from, to) ends with the season again: "花子君 第二季 / Hanako-kun 2".
-func (p splitter) repeatsSeason(from, to int) bool {
+func (p titleSplitter) repeatsSeason(from, to int) bool {
 	t := &p.in.w.tokens[to-1]
 	return len(p.in.marks.seasons) == 1 && from > p.in.layout.first && t.class == number &&
 		t.num == p.in.marks.seasons[0] && p.in.w.width(to-1) == 1 &&
@@ -187,7 +187,7 @@ func (p splitter) repeatsSeason(from, to int) bool {
 }
 
 // splitAKA cuts at "aka" and "a.k.a.".
-func (p splitter) splitAKA(from, to int) bool {
+func (p titleSplitter) splitAKA(from, to int) bool {
 	for i := from + 1; i+1 < to; i++ {
 		n := 0
 		switch {
@@ -207,7 +207,7 @@ func (p splitter) splitAKA(from, to int) bool {
 }
 
 // splitDash cuts at a dash with two spaces after it, which some groups put between two titles.
-func (p splitter) splitDash(from, to int) bool {
+func (p titleSplitter) splitDash(from, to int) bool {
 	for i := from; i+1 < to; i++ {
 		if strings.HasPrefix(strings.ReplaceAll(p.in.w.gap(i), ".", " "), " -  ") {
 			p.addPart(from, i+1)
@@ -219,66 +219,67 @@ func (p splitter) splitDash(from, to int) bool {
 }
 
 // splitScripts adds the halves of "中文名 Romaji Name", where the script changes once.
-func (p splitter) splitScripts(from, to int) {
-	if cut := p.turn(from, to); cut > 0 {
+func (p titleSplitter) splitScripts(from, to int) {
+	if cut := p.scriptChange(from, to); cut > 0 {
 		p.addPart(cut, to)
 		p.addPart(from, cut)
 	}
 }
 
-// twoScripts: groups that write one title in two scripts put a spaced dash before the number.
-func (p splitter) twoScripts(from, to int) bool {
-	cut := p.turn(from, to)
-	if cut == 0 || strings.ContainsAny(p.in.w.gap(cut-1), "-~〜～") && !p.subtitleCloses(from, cut) ||
-		!strings.Contains(p.in.w.gap(cut-1), "·") && p.in.w.tokens[from].group < 0 && p.in.numbers.bare &&
-			dashGap(p.in.w.before(p.in.marks.episode.from)) {
+// isTwoTitles reports whether a text in two scripts is two titles. A group that writes one title in two scripts puts a
+// spaced dash before the number.
+func (p titleSplitter) isTwoTitles(from, to int) bool {
+	cut := p.scriptChange(from, to)
+	if cut == 0 || strings.ContainsAny(p.in.w.gap(cut-1), "-~〜～") && !p.endsSubtitle(from, cut) ||
+		!strings.Contains(p.in.w.gap(cut-1), "·") && p.in.w.tokens[from].group < 0 && p.in.numbers.bareEpisode &&
+			dashGap(p.in.w.before(p.in.marks.episodeSpan.from)) {
 		return false
 	}
 	if p.in.w.tokens[from].class == cjk {
-		if p.partsOnly(cut, to) || p.japanese(span{from, cut}) {
+		if p.isOnlyPart(cut, to) || p.keepsLatinWords(span{from, cut}) {
 			return false
 		}
 		latin := p.in.w.text[p.in.w.tokens[cut].s:p.in.w.tokens[to-1].e]
 		joined := latin[0] >= 'a' && latin != strings.ToLower(latin) // "名 from Title"
-		return !joined && to-cut > 1 || p.in.w.dotted && !p.in.layout.fansub && p.in.w.gap(cut-1) != ""
+		return !joined && to-cut > 1 || p.in.w.dotted && !p.in.layout.fansubStyle && p.in.w.gap(cut-1) != ""
 	}
 	// "STAR DRIVER 輝きのタクト" is one: names in Chinese translate titles, those in Japanese and Korean hold them.
 	return cut-from > 1 && p.in.w.scriptOf(span{cut, to}) == "zh"
 }
 
-// subtitleCloses: the sign before cut closes a subtitle in "银色铁道 ～夜～ Silver Rail".
-func (p splitter) subtitleCloses(from, cut int) bool {
+// endsSubtitle reports whether the sign before cut closes a subtitle, as in "银色铁道 ～夜～ Silver Rail".
+func (p titleSplitter) endsSubtitle(from, cut int) bool {
 	gap := p.in.w.gap(cut - 1)
 	sign := strings.TrimRight(gap, " .")
 	return sign != "" && sign != gap && cut-1 > from &&
 		strings.Contains(p.in.w.text[p.in.w.tokens[from].e:p.in.w.tokens[cut-1].s], sign)
 }
 
-// partsOnly reports whether tokens [from, to) say a part or the last season and no title: "Part.2", "Final Season".
-func (p splitter) partsOnly(from, to int) bool {
-	return !p.in.w.some(span{from, to}, func(i int) bool {
+// isOnlyPart reports whether tokens [from, to) only name a part or the last season: "Part.2", "Final Season".
+func (p titleSplitter) isOnlyPart(from, to int) bool {
+	return !p.in.w.anyToken(span{from, to}, func(i int) bool {
 		return p.in.w.tagAt(i) != tagPart && p.in.w.roleAt(i) != seasonWord && p.in.w.lower(i) != "final"
 	})
 }
 
-// japanese: names with kana or hangul before an episode counter, or with the episode's title in Japanese quotes, keep
-// the Latin words after s in the title.
-func (p splitter) japanese(s span) bool {
-	if p.in.marks.episode.empty() || p.in.w.tokens[s.from].group >= 0 {
+// keepsLatinWords reports whether the Latin words after s belong to the same title. They do after kana or hangul before
+// an episode counter, and before an episode title in Japanese quotes.
+func (p titleSplitter) keepsLatinWords(s span) bool {
+	if p.in.marks.episodeSpan.empty() || p.in.w.tokens[s.from].group >= 0 {
 		return false
 	}
-	at := p.in.marks.episode.from
+	at := p.in.marks.episodeSpan.from
 	if p.in.w.classAt(at) != cjk && !strings.HasSuffix(p.in.w.before(at), "#") {
 		return false
 	}
 	script := p.in.w.scriptOf(s)
 	return script == "ja" || script == "ko" || p.in.w.classAt(at) != cjk ||
-		strings.Contains(p.in.w.gap(p.in.marks.episode.to-1), "「")
+		strings.Contains(p.in.w.gap(p.in.marks.episodeSpan.to-1), "「")
 }
 
-// turn returns where the script changes in tokens [from, to), 0 if it does so never or twice. A word that is run into
-// the other script and comes again belongs to the words before it: "樱Trick Sakura Trick".
-func (p splitter) turn(from, to int) (at int) {
+// scriptChange returns the token at which the script changes in [from, to), or 0 if it never does or does so twice. A
+// Latin word attached to Han that occurs again later doesn't count: "樱Trick Sakura Trick".
+func (p titleSplitter) scriptChange(from, to int) (at int) {
 	wide := p.in.w.tokens[from].class == cjk
 	for i := from + 1; i < to; i++ {
 		t := &p.in.w.tokens[i]
@@ -286,7 +287,7 @@ func (p splitter) turn(from, to int) (at int) {
 		if (t.class == cjk || counts) == wide || t.class == number && !counts || !p.in.w.beside(from, i) {
 			continue
 		}
-		if wide && p.in.w.gap(i-1) == "" && p.again(i, to) {
+		if wide && p.in.w.gap(i-1) == "" && p.wordRepeats(i, to) {
 			continue
 		}
 		if at > 0 {
@@ -300,10 +301,10 @@ func (p splitter) turn(from, to int) (at int) {
 	return at
 }
 
-func (p splitter) again(i, to int) bool {
+func (p titleSplitter) wordRepeats(i, to int) bool {
 	_, numeral := lists().romans[p.in.w.word(i)]
 	same := func(k int) bool { return p.in.w.lower(i) == p.in.w.lower(k) }
-	return numeral || p.in.w.some(span{i + 1, to}, same)
+	return numeral || p.in.w.anyToken(span{i + 1, to}, same)
 }
 
 func (p *words) oneNumber(s span) bool { return s.to-s.from == 1 && p.tokens[s.from].class == number }

@@ -6,7 +6,7 @@ import (
 )
 
 // markForms are tried in this order at every token; the first marker of a name wins.
-var markForms = []form[marked]{
+var markForms = []tokenForm[markerStage]{
 	{"S01E02", "Silver Rail S01E02.mkv -> Silver Rail s1 e2 episode", onMixed | onAlpha, markSeasonEpisode},
 	{"1x02", "Silver Rail 1x02.mkv -> Silver Rail s1 e2 episode", onMixed, markCross},
 	{
@@ -25,7 +25,7 @@ var markForms = []form[marked]{
 	{"TV01", "[Quiet] Silver Rail [TV01-12].mkv -> Silver Rail e1-12 batch", onMixed, markTV},
 }
 
-func (p *marked) findMarkers() {
+func (p *markerStage) findMarkers() {
 	for i := range p.w.tokens {
 		if t := &p.w.tokens[i]; t.class == cjk && t.tag == tagPart && p.part == 0 && t.num > 0 {
 			p.part = t.num
@@ -42,19 +42,19 @@ func (p *marked) findMarkers() {
 }
 
 // "rail07": the name is this one word, and the first digit is a zero
-func markGluedNumber(p *marked, i int) bool {
+func markGluedNumber(p *markerStage, i int) bool {
 	w := p.w.word(i)
 	n := len(untilDigit(w))
 	if p.w.folder || len(p.w.tokens) > 1 || n < 4 || w[n] != '0' || len(w)-n < 2 || len(w)-n > 3 || !allDigits(w[n:]) {
 		return false
 	}
-	p.split(i, p.w.tokens[i].s+n)
+	p.splitToken(i, p.w.tokens[i].s+n)
 	p.setEpisode(i+1, i+2, float64(atoi(w[n:])))
 	return true
 }
 
 // spelledOrdinal reports whether the word at i is a spelled ordinal, such as in "Second Season" and "Second Part".
-func (p *marked) spelledOrdinal(i int) bool {
+func (p *markerStage) spelledOrdinal(i int) bool {
 	if p.w.roleAt(i+1) != seasonWord && p.w.roleAt(i+1) != partWord {
 		return false
 	}
@@ -62,25 +62,25 @@ func (p *marked) spelledOrdinal(i int) bool {
 	return ok
 }
 
-// take marks the tokens in text[from:to) and returns them. A token that reaches beyond is cut in two.
-func (p *marked) take(i, to int, t tag) span {
+// markBytes tags the tokens in text[from:to) and returns their span. It splits a token that reaches beyond.
+func (p *markerStage) markBytes(i, to int, t tag) span {
 	s := span{i, i}
 	for s.to < len(p.w.tokens) && p.w.tokens[s.to].s < to {
 		if p.w.tokens[s.to].e > to {
-			p.split(s.to, to)
+			p.splitToken(s.to, to)
 		}
 		s.to++
 	}
-	p.w.set(s.from, s.to, t)
+	p.w.setTags(s.from, s.to, t)
 	return s
 }
 
-func (p *marked) split(i, at int) {
+func (p *markerStage) splitToken(i, at int) {
 	head, rest := p.w.tokens[i], p.w.tokens[i]
 	head.e, rest.s = at, at
 	for _, t := range []*token{&head, &rest} {
 		w := p.w.text[t.s:t.e]
-		t.class, t.num, t.word, t.tag, t.weak = alpha, -1, kw{}, none, false
+		t.class, t.num, t.word, t.tag, t.weak = alpha, -1, wordInfo{}, none, false
 		switch n := leadingDigits(w); {
 		case n == len(w):
 			t.class, t.num = number, atoi(w[:min(len(w), 8)])
@@ -103,8 +103,8 @@ func (p *marked) split(i, at int) {
 	tryForms(tagForms, p.tags, i+1, &p.w.tokens[i+1])
 }
 
-type crossed struct {
-	in                        *marked
+type crossMarker struct {
+	in                        *markerStage
 	i                         int // its token
 	season, episode           int
 	seasonWidth, episodeWidth int  // their digits
@@ -112,27 +112,27 @@ type crossed struct {
 	startsName                bool // the name begins with the pair's bracket
 }
 
-var notCrosses = []reason[crossed]{
+var notCrosses = []reason[crossMarker]{
 	because("a size", "Silver Rail 007x2.mkv -> Silver Rail 007x2",
-		func(x crossed) bool { return x.episodeWidth > 3 || x.seasonWidth == 3 }),
+		func(x crossMarker) bool { return x.episodeWidth > 3 || x.seasonWidth == 3 }),
 	because("four digits, and not a year", "Silver Rail 1043x02.mkv -> Silver Rail 1043x02",
-		func(x crossed) bool { return x.seasonWidth == 4 && (x.season < 1930 || x.season > 2099) }),
+		func(x crossMarker) bool { return x.seasonWidth == 4 && (x.season < 1930 || x.season > 2099) }),
 	because("a number in base sixteen", "Silver.Rail.0x118 -> Silver Rail 0x118",
-		func(x crossed) bool { return x.season == 0 && x.seasonWidth == 1 && x.episodeWidth == 3 }),
+		func(x crossMarker) bool { return x.season == 0 && x.seasonWidth == 1 && x.episodeWidth == 3 }),
 	because("a group's name in base sixteen", "[0x11a] Silver Rail - 04 [1080p].mkv -> Silver Rail e4 episode",
-		func(x crossed) bool { return x.startsName && (x.episodeWidth == 3 || x.season == 0) }),
+		func(x crossMarker) bool { return x.startsName && (x.episodeWidth == 3 || x.season == 0) }),
 	because("the start of a title", "3x3 Eyes.mkv -> 3x3 Eyes",
-		func(x crossed) bool { return x.episodeWidth == 1 && x.ends && x.in.startsTitle(x.i) }),
+		func(x crossMarker) bool { return x.episodeWidth == 1 && x.ends && x.in.startsTitle(x.i) }),
 }
 
 // markCross: "1x02", "01x02x03", "2009x02", "2x9-2x10", "[02x01]", "2xAll".
-func markCross(p *marked, i int) bool {
-	if !p.episode.empty() {
+func markCross(p *markerStage, i int) bool {
+	if !p.episodeSpan.empty() {
 		return false
 	}
 	t := p.w.tokens[i]
 	c := cursor{p.w.lowered, t.s}
-	x := crossed{in: p, i: i, startsName: t.group == 0 && p.w.brackets[0].open == 0}
+	x := crossMarker{in: p, i: i, startsName: t.group == 0 && p.w.brackets[0].open == 0}
 	var ok bool
 	x.season, x.seasonWidth, ok = c.number(4)
 	// "02E04"
@@ -142,9 +142,9 @@ func markCross(p *marked, i int) bool {
 	}
 	d := c
 	d.i++
-	if d.is("all") && d.wordEnd() && !decide(notCrosses, x) {
+	if d.read("all") && d.wordEnd() && !decide(notCrosses, x) {
 		p.seasons = []int{x.season}
-		p.season = p.take(i, d.i, tagSeason)
+		p.seasonSpan = p.markBytes(i, d.i, tagSeason)
 		p.batch = true
 		return true
 	}
@@ -163,22 +163,22 @@ func markCross(p *marked, i int) bool {
 		}
 		episodes, end = []float64{float64(x.episode)}, d.i
 	}
-	p.markBoth(i, end, x.season, episodes)
+	p.markSeasonAndEpisode(i, end, x.season, episodes)
 	return true
 }
 
 // startsTitle reports whether token i is the first between brackets and a word follows it: "3x3 Eyes".
-func (p *marked) startsTitle(i int) bool {
+func (p *markerStage) startsTitle(i int) bool {
 	return p.w.tokens[i].group < 0 && (i == 0 || p.w.tokens[i-1].group >= 0) && p.w.beside(i, i+1) &&
 		p.w.tokens[i+1].class == alpha && len(p.w.gap(i)) == 1
 }
 
 // markCount: "5 of 9", "5of9", "01_of_24", "3iz6", "26 из 26".
-func markCount(p *marked, i int) bool {
-	if !p.episode.empty() {
+func markCount(p *markerStage, i int) bool {
+	if !p.episodeSpan.empty() {
 		return false
 	}
-	if n, ok := p.tightCount(i); ok {
+	if n, ok := p.compactCount(i); ok {
 		p.setEpisode(i, i+1, float64(n))
 		return true
 	}
@@ -204,28 +204,28 @@ func markCount(p *marked, i int) bool {
 	return true
 }
 
-// tightCount reads "5of9" and "3iz6".
-func (p *marked) tightCount(i int) (n int, ok bool) {
+// compactCount reads "5of9" and "3iz6".
+func (p *markerStage) compactCount(i int) (n int, ok bool) {
 	if p.w.classAt(i) != mixed {
 		return 0, false
 	}
 	c := cursor{p.w.lowered, p.w.tokens[i].s}
-	if n, _, ok = c.number(3); !ok || !c.isAny("of", "iz") {
+	if n, _, ok = c.number(3); !ok || !c.readAny("of", "iz") {
 		return 0, false
 	}
 	total, _, ok := c.number(3)
 	return n, ok && c.wordEnd() && n <= total
 }
 
-func (p *marked) setEpisode(from, to int, v float64) {
-	p.w.set(from, to, tagEpisode)
+func (p *markerStage) setEpisode(from, to int, v float64) {
+	p.w.setTags(from, to, tagEpisode)
 	p.episodes = append(p.episodes[:0:0], v)
-	p.episode = span{from, to}
+	p.episodeSpan = span{from, to}
 }
 
-func (p *marked) setEpisodes(from, to, lo, hi int) {
-	p.w.set(from, to, tagEpisode)
-	p.episode = span{from, to}
+func (p *markerStage) setEpisodes(from, to, lo, hi int) {
+	p.w.setTags(from, to, tagEpisode)
+	p.episodeSpan = span{from, to}
 	p.episodes = make([]float64, 0, min(hi-lo+1, maxEpisodes))
 	for v := lo; v <= hi && len(p.episodes) < maxEpisodes; v++ {
 		p.episodes = append(p.episodes, float64(v))
@@ -233,11 +233,11 @@ func (p *marked) setEpisodes(from, to, lo, hi int) {
 }
 
 // markPart: "Part 2", "Pt. 1", "Part.II", "Cour 2", "PartA", "PART1". It stays part of the title, weakly.
-func markPart(p *marked, i int) bool {
+func markPart(p *markerStage, i int) bool {
 	t := &p.w.tokens[i]
 	if t.class == mixed {
-		head := letters(p.w.lower(i))
-		if k, _ := lookup(head); k.role != partWord || p.w.width(i)-len(head) > 2 {
+		head := leadingLetters(p.w.lower(i))
+		if k, _ := lookUpWord(head); k.role != partWord || p.w.width(i)-len(head) > 2 {
 			return false
 		}
 		number := p.w.word(i)[len(head):]
@@ -260,12 +260,12 @@ func markPart(p *marked, i int) bool {
 }
 
 // markOrdinalPart: "2nd Part", "Second Cour"; but not "First Part 2".
-func markOrdinalPart(p *marked, i int) bool {
+func markOrdinalPart(p *markerStage, i int) bool {
 	if !p.w.beside(i, i+1) || p.w.roleAt(i+1) != partWord || len(p.w.gap(i)) != 1 && p.w.classAt(i+1) != cjk {
 		return false
 	}
 	n, ok := ordinal(p.w.lower(i))
-	if !ok || p.romanceOrdinal(i) ||
+	if !ok || p.hasOrdinalLetter(i) ||
 		p.w.classAt(i+2) == number && p.w.gap(i+1) != " #" && p.w.width(i+2) < 2 && len(p.w.gap(i+1)) <= 2 {
 		return false
 	}
@@ -274,7 +274,7 @@ func markOrdinalPart(p *marked, i int) bool {
 }
 
 // markDaiPart: "Dai 2 Bu", the Japanese "second part" in Latin letters.
-func markDaiPart(p *marked, i int) bool {
+func markDaiPart(p *markerStage, i int) bool {
 	if !p.w.beside(i-1, i+1) || p.w.lower(i-1) != "dai" || p.w.lower(i+1) != "bu" || p.w.tokens[i].num > 9 {
 		return false
 	}
@@ -282,7 +282,7 @@ func markDaiPart(p *marked, i int) bool {
 	return true
 }
 
-func (p *marked) setPart(from, to, n int) {
+func (p *markerStage) setPart(from, to, n int) {
 	if p.part == 0 {
 		p.part = n
 	}
@@ -291,26 +291,26 @@ func (p *marked) setPart(from, to, n int) {
 	}
 }
 
-// isPartOfEpisode reports whether the part comes after season and episode, which a cour doesn't.
-func (p *marked) isPartOfEpisode() bool {
-	if p.part == 0 || p.season.empty() || p.episode.empty() {
+// isPartOfEpisode reports whether the part is one of the episode's: it comes after season and episode, unlike a cour.
+func (p *markerStage) isPartOfEpisode() bool {
+	if p.part == 0 || p.seasonSpan.empty() || p.episodeSpan.empty() {
 		return false
 	}
 	for i := range p.w.tokens {
 		if p.w.tokens[i].tag == tagPart {
-			return i >= p.episode.to && among(letters(p.w.lower(i)), "part", "pt")
+			return i >= p.episodeSpan.to && isOneOf(leadingLetters(p.w.lower(i)), "part", "pt")
 		}
 	}
 	return false
 }
 
-// markTV cuts "TV01" in a bracket of its own, so that its number is read like any other: "[TV01-12 Fin]".
-func markTV(p *marked, i int) bool {
+// markTV splits "TV01" at the start of a bracket, so that its number is read like any other: "[TV01-12 Fin]".
+func markTV(p *markerStage, i int) bool {
 	w := p.w.word(i)
 	g := p.w.tokens[i].group
 	if g < 0 || p.w.brackets[g].from != i || len(w) < 4 || len(w) > 5 || w[:2] != "TV" || !allDigits(w[2:]) {
 		return false
 	}
-	p.split(i, p.w.tokens[i].s+2)
+	p.splitToken(i, p.w.tokens[i].s+2)
 	return true
 }
