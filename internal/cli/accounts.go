@@ -21,7 +21,7 @@ import (
 )
 
 func newAccounts(f *factory) *cobra.Command {
-	return group(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:   "accounts",
 		Short: "Show and control the accounts whose keys are used for TMDB",
 	}, newAccountsList(f), newAccountsTest(f), newAccountsEnable(f, true), newAccountsEnable(f, false), newAccountsTune(f))
@@ -29,7 +29,7 @@ func newAccounts(f *factory) *cobra.Command {
 
 func newAccountsList(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "Show each account: standing, running and limit, quota, keys"}
-	return f.configured(cmd, textOrJSON, func(c call) error {
+	return f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
 		list, err := readAccounts(c.Context(), f, c.cfg)
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func readAccounts(ctx context.Context, f *factory, cfg *config.Config) ([]app.Ac
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = done() }() // it has written nothing
+	defer func() { _ = done() }() // it only reads
 	st, err := ratelimit.Operator{Store: store}.Status(ctx, cfg.Tuning, cfg.LimiterAccounts()...)
 	if err != nil {
 		return nil, lang.Error("read the limiter's state: %w", err)
@@ -93,7 +93,8 @@ func standingText(a app.AccountView) string {
 	return text
 }
 
-func accountsNamed(cfg *config.Config, names []string) ([]config.Account, error) {
+// selectAccounts returns the configured accounts with these names; all of them if names is empty.
+func selectAccounts(cfg *config.Config, names []string) ([]config.Account, error) {
 	all := cfg.Pool()
 	if len(all) == 0 {
 		return nil, usagef(noKeyHint, noKeyMessage)
@@ -109,7 +110,7 @@ func accountsNamed(cfg *config.Config, names []string) ([]config.Account, error)
 	for _, name := range names {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return nil, usagef(suggest(name, known, "", lang.Textf("there are %s", strings.Join(known, ", "))),
+			return nil, usagef(didYouMean(name, known, "", lang.Textf("there are %s", strings.Join(known, ", "))),
 				"there is no account %q in the configuration", name)
 		}
 		out = append(out, all[i])
@@ -119,39 +120,39 @@ func accountsNamed(cfg *config.Config, names []string) ([]config.Account, error)
 
 func newAccountsTest(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "test [NAME...]", Short: "Ask TMDB one question with each key", Args: cobra.ArbitraryArgs}
-	f.configured(cmd, nil, func(c call) error {
-		list, err := accountsNamed(c.cfg, c.args)
+	f.setRunWithConfig(cmd, nil, func(c invocation) error {
+		list, err := selectAccounts(c.cfg, c.args)
 		if err != nil {
 			return err
 		}
-		const patience = 10 * time.Second
+		const maxWait = 10 * time.Second
 		own := *c.cfg
-		own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, patience), -1
+		own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, maxWait), -1
 		run, err := app.Open(&own, app.Options{Warn: func(err error) { f.warn("%v", err) }})
 		if err != nil {
 			return err
 		}
-		refusals, silent := 0, 0
+		refused, unreachable := 0, 0
 		for _, a := range list {
 			for _, t := range run.TestAccount(c.Context(), a) {
 				switch {
 				case c.Context().Err() != nil:
 					return errors.Join(c.Context().Err(), run.Close())
 				case t.Refused:
-					refusals++
+					refused++
 				case t.Err != nil:
-					silent++
+					unreachable++
 				}
 				fmt.Fprint(f.streams.Out, lang.Sprintf("%s key %d: %s\n", a.Name, t.Number, ui.Escaped(lang.Say(t.Text))))
 			}
 		}
 		err = run.Close()
 		switch {
-		case refusals > 0:
+		case refused > 0:
 			const hint = "replace it in the configuration, or ask TMDB"
-			return failf(exitUnauthorized, hint, "TMDB refused %s", lang.Count(refusals, "key"))
-		case silent > 0:
-			return failf(exitIncomplete, "anivault status", "%s could not be asked", lang.Count(silent, "key"))
+			return exitErrorf(exitUnauthorized, hint, "TMDB refused %s", lang.Count(refused, "key"))
+		case unreachable > 0:
+			return exitErrorf(exitIncomplete, "anivault status", "%s could not be asked", lang.Count(unreachable, "key"))
 		}
 		return err
 	})
@@ -164,8 +165,8 @@ func newAccountsEnable(f *factory, on bool) *cobra.Command {
 		word, short, done = "enable", "Enable an account for every running process", "enabled %s\n"
 	}
 	cmd := &cobra.Command{Use: word + " NAME", Short: short, Args: exactArgs("NAME")}
-	return f.leaf(cmd, nil, func(c call) error {
-		return f.operate(c.Command, c.args[0], func(ctx context.Context, target operate.Target) error {
+	return f.setRun(cmd, nil, func(c invocation) error {
+		return f.withTarget(c.Command, c.args[0], func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Enable(ctx, on, 0); err != nil {
 				return err
 			}
@@ -177,18 +178,18 @@ func newAccountsEnable(f *factory, on bool) *cobra.Command {
 
 func newAccountsTune(f *factory) *cobra.Command {
 	const example = "for example: anivault accounts tune main rate=5"
-	return f.tune(&cobra.Command{
+	return f.setTuneRun(&cobra.Command{
 		Use:   "tune NAME KEY=VALUE...",
 		Short: "Change limits of one account in every running process",
 		Args:  atLeastOne("account", example),
 	}, example, "end the named changes of the account, or all of them", true)
 }
 
-// warnOfRate warns of a rate above the one that all accounts have together.
-func (f *factory) warnOfRate(ctx context.Context, target operate.Target, text string) error {
+// warnIfRateTooHigh warns of an account rate above rate_base, the limit for all accounts together.
+func (f *factory) warnIfRateTooHigh(ctx context.Context, target operate.Target, text string) error {
 	rate, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return nil //nolint:nilerr // the rate was not set, or is off
+		return nil //nolint:nilerr // no rate was given, or "off"
 	}
 	st, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
 	if err == nil && rate > st.Tuning.RateBase {

@@ -28,19 +28,19 @@ type applyRun struct {
 	f *factory
 
 	partial, dryRun, resume bool
-	back                    bool // what was done is put back
+	undoing                 bool
 	wait                    time.Duration
 	only                    string
 	format                  string
 
-	began time.Time
-	told  time.Time  // when progress was last told
-	line  *ui.Status // that shows it on a terminal; nil where none is at work
+	started      time.Time
+	lastProgress time.Time  // when progress was last shown or written
+	statusLine   *ui.Status // nil unless a run is going on
 
-	// Of a plan that was just made.
-	units   []organize.Unit
-	left    []organize.LeftFile
-	planned *report.OrganizeSummary
+	// The plan, if this run made it itself.
+	units       []organize.Unit
+	skipped     []organize.LeftFile
+	planSummary *report.OrganizeSummary
 }
 
 func newApply(f *factory) *cobra.Command {
@@ -50,7 +50,7 @@ func newApply(f *factory) *cobra.Command {
 		Short: "Carry out a plan made by organize; anivault undo puts everything back",
 		Args:  atMostOne("PLAN"),
 	}
-	f.leaf(cmd, organizeFormats, func(c call) error {
+	f.setRun(cmd, organizeFormats, func(c invocation) error {
 		a.format = c.format
 		return a.run(c.Command, c.args)
 	})
@@ -59,12 +59,12 @@ func newApply(f *factory) *cobra.Command {
 	flags.BoolVar(&a.resume, "resume", false, "continue the interrupted run; its ID may follow")
 	flags.BoolVar(&a.partial, "partial", false, "skip the units that can't be carried out, and do the others")
 	flags.DurationVar(&a.wait, "wait", 0, "wait up to `TIME` for another run to end")
-	addSettings(cmd, flags, "organize.exec")
+	addSettingFlags(cmd, flags, "organize.exec")
 	return cmd
 }
 
 func (a *applyRun) run(cmd *cobra.Command, args []string) error {
-	a.began = time.Now()
+	a.started = time.Now()
 	switch {
 	case a.resume && (a.dryRun || a.partial):
 		return usagef("leave them out", "--resume continues a run as it began: it can't be combined with --dry-run or "+
@@ -113,18 +113,18 @@ func readPlan(f *factory, path string) (*organize.Plan, error) {
 		if path == "-" {
 			name = "stdin"
 		}
-		listProblems(f, name, err)
+		printPlanProblems(f, name, err)
 		return nil, usagef("anivault organize --plan writes plans; docs/organize.md says what may be changed in one",
 			"%s can't be carried out as it is; nothing was done", ui.Printable(name))
 	}
 	return plan, nil
 }
 
-func listProblems(f *factory, name string, err error) {
+func printPlanProblems(f *factory, name string, err error) {
 	const most = 20
 	bad, ok := errors.AsType[*organize.PlanError](err)
 	if !ok {
-		complain(f.streams, lang.TextOf(err))
+		printMessage(f.streams, lang.TextOf(err))
 		return
 	}
 	for i, p := range bad.Problems {
@@ -140,16 +140,16 @@ func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organ
 	if err := checkHook(cfg); err != nil {
 		return err
 	}
-	n := notes{cfg: cfg, warn: func(err error) { a.f.warn("%v", err) }}
+	n := nfoBuilder{cfg: cfg, warn: func(err error) { a.f.warn("%v", err) }}
 	defer n.close()
 	var out *apply.Outcome
 	err := a.withEngine(ctx, cfg, func(e *apply.Engine) (_ *apply.Outcome, err error) {
-		e.Note = n.read
+		e.Note = n.build
 		out, err = e.Apply(ctx, plan, apply.Options{
 			Partial: a.partial, DryRun: a.dryRun, Absolute: cfg.Organize.AbsoluteLinks,
 		})
 		if err != nil {
-			return nil, explainRun(ctx, err, out)
+			return nil, explainApplyError(ctx, err, out)
 		}
 		if out.Run == "" {
 			out.Run = plan.ID
@@ -165,7 +165,7 @@ func (a *applyRun) resumeRun(ctx context.Context, cfg *config.Config, args []str
 	}
 	var out *apply.Outcome
 	err := a.withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
-		run, err := pickRun(e, args, func(r *apply.Run) bool { return r.Err != nil || r.Stage.Unfinished() })
+		run, err := findRun(e, args, func(r *apply.Run) bool { return r.Err != nil || r.Stage.Unfinished() })
 		switch {
 		case err != nil:
 			return nil, err
@@ -173,69 +173,69 @@ func (a *applyRun) resumeRun(ctx context.Context, cfg *config.Config, args []str
 			a.f.say("no run was interrupted\n")
 			return nil, nil
 		case run.Err != nil:
-			return nil, explainRun(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
+			return nil, explainApplyError(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 		case !run.Stage.Unfinished() && run.Stage != apply.Abandoned:
 			a.f.say("the run %s was not interrupted: there is nothing to continue\n", run.ID)
 			return nil, nil
 		}
 		if out, err = e.Resume(ctx, run.ID); err != nil {
-			return nil, explainRun(ctx, err, out)
+			return nil, explainApplyError(ctx, err, out)
 		}
 		return out, nil
 	})
 	return runHook(ctx, a.f, cfg, out, err)
 }
 
-// tellProgress draws the progress on a terminal, ten times a second at most, or writes an object a second for programs.
-func (a *applyRun) tellProgress(p apply.Progress) {
+// showProgress draws the progress on a terminal, at most ten times a second, or writes one JSON object a second.
+func (a *applyRun) showProgress(p apply.Progress) {
 	now := time.Now()
 	period := time.Second
 	if a.format != "ndjson" {
-		if !a.line.Enabled() {
+		if !a.statusLine.Enabled() {
 			return
 		}
 		period = 100 * time.Millisecond
 	}
-	if a.told.IsZero() {
-		a.told = now
+	if a.lastProgress.IsZero() {
+		a.lastProgress = now
 	}
-	if now.Sub(a.told) < period {
+	if now.Sub(a.lastProgress) < period {
 		return
 	}
-	a.told = now
-	elapsed := now.Sub(a.began)
+	a.lastProgress = now
+	elapsed := now.Sub(a.started)
 	if a.format != "ndjson" {
-		a.line.Set(runLineOf(p, elapsed, a.line.Room()))
+		a.statusLine.Set(applyProgressText(p, elapsed, a.statusLine.Room()))
 		return
 	}
 	line, err := report.AppendLine(nil, &report.OrganizeProgress{
 		Run: p.Run, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Files: p.Files, FilesTotal: p.FilesTotal,
-		ETAMS: timeLeft(p, elapsed).Milliseconds(),
+		ETAMS: estimateRemaining(p, elapsed).Milliseconds(),
 	})
 	if err == nil {
-		_, _ = a.f.streams.Out.Write(line) // that nobody reads it is told by the results
+		_, _ = a.f.streams.Out.Write(line) // writing the results will report the same error
 	}
 }
 
-func (a *applyRun) endLine() {
-	if a.line != nil {
-		a.line.Clear()
+func (a *applyRun) clearStatusLine() {
+	if a.statusLine != nil {
+		a.statusLine.Clear()
 	}
 }
 
-// timeLeft estimates by bytes if the run copies, else by files.
-func timeLeft(p apply.Progress, elapsed time.Duration) time.Duration {
+// estimateRemaining returns the remaining time, estimated by bytes if the run copies, else by files; 0 if unknown.
+func estimateRemaining(p apply.Progress, elapsed time.Duration) time.Duration {
 	done, all := float64(p.Files), float64(p.FilesTotal)
 	if p.BytesTotal > 0 {
 		done, all = float64(p.Bytes), float64(p.BytesTotal)
 	}
 	if done == 0 {
-		return 0 // nobody knows
+		return 0
 	}
 	return time.Duration(float64(elapsed) * (all - done) / done)
 }
 
-func runLineOf(p apply.Progress, elapsed time.Duration, room int) string {
+func applyProgressText(p apply.Progress, elapsed time.Duration, room int) string {
 	parts := []part{{text: lang.Textf("%d/%d files", p.Files, p.FilesTotal), weight: 9}}
 	if p.BytesTotal > 0 {
 		rate := float64(p.Bytes) / max(elapsed.Seconds(), 0.1)
@@ -246,49 +246,49 @@ func runLineOf(p apply.Progress, elapsed time.Duration, room int) string {
 		)
 	}
 	parts = append(parts, part{text: elapsedText(elapsed), weight: 2})
-	if left := timeLeft(p, elapsed); elapsed >= estimateAfter && left > 0 {
+	if left := estimateRemaining(p, elapsed); elapsed >= estimateAfter && left > 0 {
 		parts = append(parts, part{text: lang.Textf("about %s left", ui.Countdown(left)), weight: 5})
 	}
-	return fitting(parts, room)
+	return fitParts(parts, room)
 }
 
-// notes makes files for media servers from the cache alone. It sends nothing.
-type notes struct {
-	cfg   *config.Config
-	warn  func(error)
-	runs  map[string]*app.App // by languages; nil: it could not be opened
-	last  *nfo.Entry
-	lasts organize.Note // what that was made for
+// nfoBuilder makes NFO files for media servers from cached answers. It sends no requests.
+type nfoBuilder struct {
+	cfg       *config.Config
+	warn      func(error)
+	runs      map[string]*app.App // by languages; nil if it could not be opened
+	lastEntry *nfo.Entry
+	lastNote  organize.Note // the note that lastEntry was built for
 }
 
-func (n *notes) read(ctx context.Context, note *organize.Note) []byte {
-	if n.last == nil || n.lasts.Entry != note.Entry || n.lasts.Languages != note.Languages {
-		n.last, n.lasts = n.entry(ctx, note), *note
+func (n *nfoBuilder) build(ctx context.Context, note *organize.Note) []byte {
+	if n.lastEntry == nil || n.lastNote.Entry != note.Entry || n.lastNote.Languages != note.Languages {
+		n.lastEntry, n.lastNote = n.entry(ctx, note), *note
 	}
 	switch {
-	case n.last == nil:
+	case n.lastEntry == nil:
 		return nil
 	case len(note.Episodes) > 0:
-		return nfo.Episodes(n.last, note.Season, note.Episodes)
+		return nfo.Episodes(n.lastEntry, note.Season, note.Episodes)
 	case note.Full:
-		return nfo.Full(n.last)
+		return nfo.Full(n.lastEntry)
 	}
-	return nfo.IDs(n.last)
+	return nfo.IDs(n.lastEntry)
 }
 
-func (n *notes) entry(ctx context.Context, note *organize.Note) *nfo.Entry {
+func (n *nfoBuilder) entry(ctx context.Context, note *organize.Note) *nfo.Entry {
 	run := n.open(note.Languages)
 	if run == nil {
 		return nil
 	}
 	e, err := run.Note(ctx, match.Kind(note.Kind), note.ID)
 	if err != nil {
-		return nil // not_cached says so
+		return nil // the run reports not_cached
 	}
 	return e
 }
 
-func (n *notes) open(languages string) *app.App {
+func (n *nfoBuilder) open(languages string) *app.App {
 	if run, known := n.runs[languages]; known {
 		return run
 	}
@@ -307,7 +307,7 @@ func (n *notes) open(languages string) *app.App {
 	return run
 }
 
-func (n *notes) close() {
+func (n *nfoBuilder) close() {
 	for _, run := range n.runs {
 		if run == nil {
 			continue

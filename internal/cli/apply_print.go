@@ -20,19 +20,19 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func (a *applyRun) tell(ctx context.Context, out *apply.Outcome) error {
-	a.endLine()
+func (a *applyRun) reportOutcome(ctx context.Context, out *apply.Outcome) error {
+	a.clearStatusLine()
 	s := summarizeRun(a, out)
 	var err error
 	if a.format == "ndjson" {
-		err = a.print(out, &s)
+		err = a.printRecords(out, &s)
 	} else {
 		err = printResults(a.f, "", out, a.problemLine)
 	}
 	if err != nil {
-		return &failure{code: exitInternal, err: lang.Error("write what was done: %w", err)}
+		return &exitError{code: exitInternal, err: lang.Error("write what was done: %w", err)}
 	}
-	warnOfDamage(a.f, out)
+	warnDamagedJournal(a.f, out)
 	for _, name := range out.BadCRC {
 		a.f.warn("bad_crc: the content of %s does not have the checksum in its name; it was copied unchanged",
 			ui.Printable(name))
@@ -41,28 +41,28 @@ func (a *applyRun) tell(ctx context.Context, out *apply.Outcome) error {
 		a.f.warn("%d of the copies could not keep all extended attributes or the access list, the first is %s", n,
 			ui.Printable(out.LostAttributes[0]))
 	}
-	a.say(out, &s)
+	a.printSummary(out, &s)
 	switch {
 	case ctx.Err() != nil && out.Unfinished:
-		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
+		return &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 	case out.Unfinished || s.Refused+s.Failed+s.Kept > 0:
-		return &failure{code: exitIncomplete}
+		return &exitError{code: exitIncomplete}
 	}
 	return nil
 }
 
-func (a *applyRun) say(out *apply.Outcome, s *report.OrganizeSummary) {
+func (a *applyRun) printSummary(out *apply.Outcome, s *report.OrganizeSummary) {
 	if out.Unfinished {
 		if out.Why != nil {
 			a.f.warn("the run %s was interrupted: %v", out.Run, out.Why)
 		} else {
 			a.f.warn("the run %s was interrupted", out.Run)
 		}
-		advise(a.f.streams, waysOn(out.Run))
+		printHint(a.f.streams, continueOrUndoHint(out.Run))
 		return
 	}
 	planned, kept := "%d can be carried out", "%d kept"
-	if a.back {
+	if a.undoing {
 		planned = "%d can be put back"
 	}
 	if a.dryRun {
@@ -90,13 +90,13 @@ func (a *applyRun) say(out *apply.Outcome, s *report.OrganizeSummary) {
 	}
 	switch {
 	case len(parts) > 0:
-	case a.back:
+	case a.undoing:
 		parts = []string{lang.Sprintf("the run %s has moved no file", out.Run)}
 	default:
 		parts = []string{lang.Say("nothing to do")}
 	}
 	a.f.say("%s\n", strings.Join(parts, ", "))
-	sayUnowned(a.f, s.Unowned)
+	printUnowned(a.f, s.Unowned)
 	switch {
 	case a.dryRun:
 		a.f.say("nothing was changed\n")
@@ -116,20 +116,20 @@ func summarizeRun(a *applyRun, out *apply.Outcome) report.OrganizeSummary {
 		Run: out.Run, Planned: len(out.Results), InPlace: out.Count(apply.StatusInPlace),
 		Left: out.Count(apply.StatusLeft), Done: out.Count(apply.StatusDone),
 		Refused: out.Count(apply.StatusRefused), Failed: out.Count(apply.StatusFailed), Undone: out.Count(apply.StatusUndone),
-		Kept: out.Count(apply.StatusKept), ElapsedMS: time.Since(a.began).Milliseconds(),
+		Kept: out.Count(apply.StatusKept), ElapsedMS: time.Since(a.started).Milliseconds(),
 	}
 	for i := range out.Results {
 		if r := &out.Results[i]; r.Copied {
 			s.Bytes += r.Size
 		}
 	}
-	if p := a.planned; p != nil {
+	if p := a.planSummary; p != nil {
 		s.InPlace, s.Left, s.Conflicts, s.Unowned = s.InPlace+p.InPlace, s.Left+p.Left, p.Conflicts, p.Unowned
 	}
 	return s
 }
 
-// printResults prints a line a file, and below it what is wrong with it. A file without a text is skipped.
+// printResults prints each result with the line from text, and its problem below. It skips results whose line is "".
 func printResults(f *factory, indent string, out *apply.Outcome, text func(*apply.Result) string) error {
 	w := bufio.NewWriter(f.streams.Out)
 	for i := range out.Results {
@@ -146,16 +146,16 @@ func printResults(f *factory, indent string, out *apply.Outcome, text func(*appl
 	return w.Flush()
 }
 
-var problems = []apply.Status{apply.StatusLeft, apply.StatusRefused, apply.StatusFailed, apply.StatusKept}
+var problemStatuses = []apply.Status{apply.StatusLeft, apply.StatusRefused, apply.StatusFailed, apply.StatusKept}
 
-// problemLine is the text of a file that was not put where it belongs. An undo lists what it would put back, too:
-// nothing else does, while a plan shows what an apply would do.
+// problemLine returns the paths of a file that was not put where it belongs, else "". For undo --dry-run it also
+// returns files that would be put back: for apply, the plan has listed them.
 func (a *applyRun) problemLine(r *apply.Result) string {
 	target := ui.Printable(r.Target)
 	switch {
-	case a.back && r.Status == apply.StatusPlanned:
+	case a.undoing && r.Status == apply.StatusPlanned:
 		return target + "\n  → " + ui.Printable(r.Source)
-	case !slices.Contains(problems, r.Status):
+	case !slices.Contains(problemStatuses, r.Status):
 		return ""
 	case r.Source == "":
 		return target
@@ -174,7 +174,7 @@ func problemText(p *apply.Problem) string {
 	return text
 }
 
-func (a *applyRun) print(out *apply.Outcome, s *report.OrganizeSummary) error {
+func (a *applyRun) printRecords(out *apply.Outcome, s *report.OrganizeSummary) error {
 	w := newJSONLines(a.f.streams.Out)
 	for i := range out.Results {
 		r := &out.Results[i]
@@ -192,14 +192,14 @@ func (a *applyRun) print(out *apply.Outcome, s *report.OrganizeSummary) error {
 		}
 		w.put(&op)
 	}
-	for i := range a.left {
-		op := leftOp(out.Run, &a.left[i])
+	for i := range a.skipped {
+		op := skippedOp(out.Run, &a.skipped[i])
 		w.put(&op)
 	}
 	if s != nil {
 		w.put(s)
 	}
-	return w.end()
+	return w.flush()
 }
 
 func describeUnit(op *report.Op, u *organize.Unit) {
@@ -213,13 +213,13 @@ func describeUnit(op *report.Op, u *organize.Unit) {
 	}
 }
 
-func warnOfDamage(f *factory, out *apply.Outcome) {
+func warnDamagedJournal(f *factory, out *apply.Outcome) {
 	if out.Damaged > 0 {
 		f.warn("%d lines of the journal are damaged: what they said is not known, and they stay as they are", out.Damaged)
 	}
 }
 
-const hookLimit = time.Minute
+const hookTimeout = time.Minute
 
 func checkHook(cfg *config.Config) error {
 	if len(cfg.Organize.Exec) == 0 {
@@ -233,21 +233,21 @@ func checkHook(cfg *config.Config) error {
 	return nil
 }
 
-// runHook runs the program of organize.exec if a run has changed something. told is the run's own error, which wins
-// over one of the program.
-func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Outcome, told error) error {
+// runHook runs the program of organize.exec if a run has changed something. It returns runErr, the error of the run
+// itself, rather than one of the program.
+func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Outcome, runErr error) error {
 	if len(cfg.Organize.Exec) == 0 || out == nil || len(out.Changed) == 0 {
-		return told
+		return runErr
 	}
 	h := hook{
-		argv: cfg.Organize.Exec, env: hookEnv(f.environ, out), limit: hookLimit,
+		argv: cfg.Organize.Exec, env: hookEnv(f.environ, out), timeout: hookTimeout,
 		streams: f.streams, changed: out.Changed,
 	}
 	if err := h.run(ctx); err != nil {
 		f.warn("%v; what the run %s did stays as it is", err, out.Run)
-		return cmp.Or(told, error(&failure{code: exitIncomplete}))
+		return cmp.Or(runErr, error(&exitError{code: exitIncomplete}))
 	}
-	return told
+	return runErr
 }
 
 func hookEnv(environ []string, out *apply.Outcome) []string {
@@ -271,14 +271,14 @@ func withoutSecrets(environ []string) []string {
 
 type hook struct {
 	argv, env, changed []string
-	limit              time.Duration
+	timeout            time.Duration
 	streams            ui.Streams
 }
 
-// run runs the program without a shell. If it takes too long, it and everything it started are ended. Its output goes
-// to stderr, because stdout carries results.
+// run runs the program without a shell. After the timeout it kills the program and everything it started. The output
+// goes to stderr, because stdout carries results.
 func (h *hook) run(ctx context.Context) error {
-	bounded, cancel := context.WithTimeout(ctx, h.limit)
+	bounded, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	cmd := exec.CommandContext(bounded, h.argv[0], h.argv[1:]...)
 	var stdin strings.Builder
@@ -286,14 +286,14 @@ func (h *hook) run(ctx context.Context) error {
 		stdin.WriteString(folder + "\x00")
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = strings.NewReader(stdin.String()), h.streams.Err, h.streams.Err, h.env
-	cmd.WaitDelay = time.Second // what it has left running may hold its output open
-	together(cmd)
+	cmd.WaitDelay = time.Second // a background process may keep the output open
+	setProcessGroup(cmd)
 	err := cmd.Run()
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return nil
 	case ctx.Err() == nil && bounded.Err() != nil:
-		return lang.Error("%s was ended: it took more than %s", ui.Printable(h.argv[0]), ui.Duration(h.limit))
+		return lang.Error("%s was ended: it took more than %s", ui.Printable(h.argv[0]), ui.Duration(h.timeout))
 	}
 	return lang.Error("%s failed: %w", ui.Printable(h.argv[0]), err)
 }

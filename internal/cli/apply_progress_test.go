@@ -41,7 +41,7 @@ func TestTheLineOfARun(t *testing.T) {
 		"nowhere": {apply.Progress{Files: 1, FilesTotal: 4}, time.Second, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := runLineOf(row.p, row.elapsed, row.room); got != row.want {
+			if got := applyProgressText(row.p, row.elapsed, row.room); got != row.want {
 				t.Errorf("%q, want %q", got, row.want)
 			}
 		})
@@ -66,11 +66,11 @@ func TestTheLineOfARunIsForTerminals(t *testing.T) {
 			row.streams.Out, row.streams.Err = &out, &errs
 			f := &factory{streams: row.streams, quiet: row.quiet}
 			a := applyRun{
-				f: f, format: "table", began: time.Now().Add(-time.Second), told: time.Now().Add(-time.Second),
-				line: ui.NewStatus(f.streams, !f.quiet),
+				f: f, format: "table", started: time.Now().Add(-time.Second), lastProgress: time.Now().Add(-time.Second),
+				statusLine: ui.NewStatus(f.streams, !f.quiet),
 			}
-			a.tellProgress(apply.Progress{Files: 7, FilesTotal: 9})
-			a.endLine()
+			a.showProgress(apply.Progress{Files: 7, FilesTotal: 9})
+			a.clearStatusLine()
 			if drawn := strings.Contains(errs.String(), "7/9 files"); drawn != row.drawn || out.Len() > 0 {
 				t.Errorf("drawn: %v, on stdout: %q", drawn, out.String())
 			}

@@ -20,7 +20,7 @@ import (
 )
 
 func newCache(f *factory) *cobra.Command {
-	return group(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:   "cache",
 		Short: "Look at, check and tidy the cache of TMDB's answers",
 	},
@@ -29,10 +29,10 @@ func newCache(f *factory) *cobra.Command {
 	)
 }
 
-func (f *factory) onCache(
-	cmd *cobra.Command, formats []string, do func(c call, store *cache.Store) error,
+func (f *factory) cacheCommand(
+	cmd *cobra.Command, formats []string, do func(c invocation, store *cache.Store) error,
 ) *cobra.Command {
-	return f.configured(cmd, formats, func(c call) error {
+	return f.setRunWithConfig(cmd, formats, func(c invocation) error {
 		store, err := app.OpenCache(c.cfg, 0, func(err error) { f.warn("%v", err) })
 		if err != nil {
 			return err
@@ -41,12 +41,12 @@ func (f *factory) onCache(
 	})
 }
 
-// recordKinds says what a record is: stats counts answers alone.
-const recordKinds = "answers, and what was decided from them"
+// recordKindsText explains the word records in messages. Stats counts only answers, so its numbers are lower.
+const recordKindsText = "answers, and what was decided from them"
 
 func newCachePath(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "path", Short: "Print the cache's folder"}
-	return f.configured(cmd, nil, func(c call) error {
+	return f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		_, err := fmt.Fprintln(f.streams.Out, c.cfg.Dirs.Cache)
 		return err
 	})
@@ -54,7 +54,7 @@ func newCachePath(f *factory) *cobra.Command {
 
 func newCacheList(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List cached answers, one per line"}
-	return f.onCache(cmd, []string{"text", "ndjson"}, func(c call, store *cache.Store) error {
+	return f.cacheCommand(cmd, []string{"text", "ndjson"}, func(c invocation, store *cache.Store) error {
 		now := time.Now()
 		return store.Range(c.Context(), func(e *cache.Entry) error {
 			if c.format == "ndjson" {
@@ -84,7 +84,7 @@ type wireEntry struct {
 
 func newCacheGet(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "get KEY|URL", Short: "Print a cached answer's body", Args: exactArgs("KEY|URL")}
-	return f.onCache(cmd, nil, func(c call, store *cache.Store) error {
+	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
 		key, ok := cache.ParseKey(c.args[0])
 		if !ok {
 			return usagef("anivault cache list shows the keys", "%s is neither a key nor a URL", ui.Printable(c.args[0]))
@@ -94,8 +94,8 @@ func newCacheGet(f *factory) *cobra.Command {
 		case err != nil:
 			return err
 		case !found:
-			return failf(exitIncomplete, "anivault cache list shows the keys; everything after the ? is part of a key",
-				"nothing is cached under %s", ui.Printable(shownKey(key)))
+			return exitErrorf(exitIncomplete, "anivault cache list shows the keys; everything after the ? is part of a key",
+				"nothing is cached under %s", ui.Printable(displayKey(key)))
 		}
 		body := string(e.Body)
 		if f.streams.OutTTY {
@@ -106,7 +106,7 @@ func newCacheGet(f *factory) *cobra.Command {
 	})
 }
 
-func shownKey(key string) string {
+func displayKey(key string) string {
 	key = strings.TrimPrefix(key, "GET ")
 	u, err := url.Parse(key)
 	if err == nil && (u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80") {
@@ -118,7 +118,7 @@ func shownKey(key string) string {
 
 func newCacheVerify(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "verify", Short: "Check every record; exit 1 if something is damaged"}
-	return f.onCache(cmd, nil, func(c call, store *cache.Store) error {
+	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
 		r, err := store.Verify(c.Context())
 		if err != nil {
 			return err
@@ -129,9 +129,9 @@ func newCacheVerify(f *factory) *cobra.Command {
 			}
 		}
 		if len(r.Problems) > 0 {
-			return &failure{code: exitInternal, err: lang.Error("the cache has %d problems", len(r.Problems))}
+			return &exitError{code: exitInternal, err: lang.Error("the cache has %d problems", len(r.Problems))}
 		}
-		f.say("%d records are sound: %s\n", r.Records, recordKinds)
+		f.say("%d records are sound: %s\n", r.Records, recordKindsText)
 		return nil
 	})
 }
@@ -139,7 +139,7 @@ func newCacheVerify(f *factory) *cobra.Command {
 func newCachePrune(f *factory) *cobra.Command {
 	var options cache.PruneOptions
 	cmd := &cobra.Command{Use: "prune", Short: "Remove answers that are too old to keep, and those above the size limit"}
-	f.onCache(cmd, nil, func(c call, store *cache.Store) error {
+	f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
 		res, err := store.Prune(c.Context(), options)
 		if err == nil {
 			f.say("removed %d records; %s in use\n", res.Removed, ui.Size(res.Used))
@@ -153,7 +153,7 @@ func newCachePrune(f *factory) *cobra.Command {
 
 func newCacheCompact(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "compact", Short: "Give back the space of removed answers"}
-	return f.onCache(cmd, nil, func(c call, store *cache.Store) error {
+	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
 		res, err := store.Compact(c.Context())
 		if err == nil {
 			f.say("%s before, %s now\n", ui.Size(res.Before), ui.Size(res.After))
@@ -165,13 +165,13 @@ func newCacheCompact(f *factory) *cobra.Command {
 func newCacheClear(f *factory) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{Use: "clear", Short: "Remove every cached answer"}
-	f.onCache(cmd, nil, func(c call, store *cache.Store) error {
-		what := lang.Text("the cache") // of a damaged one nobody knows what it holds
+	f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
+		what := lang.Text("the cache") // for a damaged cache, whose content is unknown
 		if s, err := store.Stats(c.Context()); err == nil {
 			what = lang.Textf("%s, %s", lang.Count(s.Entries, "answer"), ui.Size(s.Used))
 		}
 		question := lang.Textf("Remove %s from %s?", what, ui.Printable(store.Path()))
-		if ok, err := f.confirmed(c.Context(), yes, question, "nothing was removed\n"); !ok {
+		if ok, err := f.confirm(c.Context(), yes, question, "nothing was removed\n"); !ok {
 			return err
 		}
 		err := store.Clear(c.Context())
@@ -180,7 +180,7 @@ func newCacheClear(f *factory) *cobra.Command {
 		}
 		return err
 	})
-	yesFlag(cmd, &yes)
+	addYesFlag(cmd, &yes)
 	return cmd
 }
 
@@ -190,7 +190,7 @@ func newCacheExport(f *factory) *cobra.Command {
 		Short: "Write the whole cache as NDJSON (to stdout without FILE)",
 		Args:  atMostOne("FILE"),
 	}
-	return f.onCache(cmd, nil, func(c call, store *cache.Store) (err error) {
+	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) (err error) {
 		n := 0
 		write := func(out io.Writer) error {
 			n, err = store.Export(c.Context(), out)
@@ -202,7 +202,7 @@ func newCacheExport(f *factory) *cobra.Command {
 			err = atomicfile.Write(c.args[0], 0o600, write)
 		}
 		if err == nil {
-			f.say("exported %d records: %s\n", n, recordKinds)
+			f.say("exported %d records: %s\n", n, recordKindsText)
 		}
 		return err
 	})
@@ -214,12 +214,12 @@ func newCacheImport(f *factory) *cobra.Command {
 		Short: "Add an export to the cache (from stdin without FILE); newer answers stay",
 		Args:  atMostOne("FILE"),
 	}
-	return f.onCache(cmd, nil, func(c call, store *cache.Store) error {
+	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
 		path := "-"
 		if len(c.args) > 0 {
 			path = c.args[0]
 		}
-		in, err := openList(f, path)
+		in, err := openInput(f, path)
 		if err != nil {
 			return err
 		}
@@ -239,15 +239,15 @@ func newCacheImport(f *factory) *cobra.Command {
 
 func newCacheStats(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "stats", Short: "Show how much is cached"}
-	return f.onCache(cmd, textOrJSON, func(c call, store *cache.Store) error {
+	return f.cacheCommand(cmd, textOrJSON, func(c invocation, store *cache.Store) error {
 		s, err := store.Stats(c.Context())
 		switch {
 		case err != nil:
 			return err
 		case c.format == "json":
-			return f.printJSON(wireCacheOf(s))
+			return f.printJSON(newWireCache(s))
 		}
-		return statsText(f.streams.Out, s, store.Path(), f.streams.OutWidth())
+		return writeCacheStats(f.streams.Out, s, store.Path(), f.streams.OutWidth())
 	})
 }
 
@@ -265,7 +265,7 @@ type wireCache struct {
 	SetAside []string       `json:"set_aside" doc:"damaged databases that were set aside"`
 }
 
-func wireCacheOf(s cache.Stats) *wireCache {
+func newWireCache(s cache.Stats) *wireCache {
 	w := &wireCache{
 		Entries: s.Entries, Fresh: s.Fresh, Expired: s.Expired, Negative: s.Negative, FileSize: s.FileSize, Used: s.Used,
 		MaxSize: s.MaxSize, Oldest: ui.Stamp(s.Oldest), Newest: ui.Stamp(s.Newest),
@@ -277,7 +277,7 @@ func wireCacheOf(s cache.Stats) *wireCache {
 	return w
 }
 
-func statsText(out io.Writer, s cache.Stats, path string, width int) error {
+func writeCacheStats(out io.Writer, s cache.Stats, path string, width int) error {
 	var lines rows
 	lines.add("path", "%s", path)
 	lines.add("answers", "%d: %d fresh, %d expired (served when TMDB can't be asked), %d \"not found\"",

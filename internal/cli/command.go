@@ -20,27 +20,27 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// call is one call of a command.
-type call struct {
+// invocation is one invocation of a command.
+type invocation struct {
 	*cobra.Command
-	cfg    *config.Config // nil for a command that is not configured
+	cfg    *config.Config // nil unless setRunWithConfig was used
 	args   []string
-	format string // of the flag --format; "" for a command that has none
+	format string // the value of --format; "" for a command without that flag
 }
 
 var textOrJSON = []string{"text", "json"}
 
-// leaf completes a command that does something. Without Args it takes none. With formats it has --format: the first of
-// them is the default, but where that is table, a pipe gets ndjson.
-func (f *factory) leaf(cmd *cobra.Command, formats []string, do func(call) error) *cobra.Command {
+// setRun makes cmd run do, and adds --format if there are formats. The first format is the default, but if that is
+// table, the default on a pipe is ndjson. A command without Args takes no arguments.
+func (f *factory) setRun(cmd *cobra.Command, formats []string, do func(invocation) error) *cobra.Command {
 	if cmd.Args == nil {
 		cmd.Args = noArgs
 	}
 	var format string
 	if len(formats) > 0 {
-		standard, usage := formats[0], fmt.Sprintf(formUsage, strings.Join(formats, ", "))
+		standard, usage := formats[0], fmt.Sprintf(formatUsage, strings.Join(formats, ", "))
 		if standard == "table" {
-			standard, usage = "", usage+streamDefault
+			standard, usage = "", usage+formatDefaultText
 		}
 		cmd.Flags().StringVar(&format, "format", standard, usage)
 		completeWords(cmd, "format", formats...)
@@ -58,14 +58,14 @@ func (f *factory) leaf(cmd *cobra.Command, formats []string, do func(call) error
 				return err
 			}
 		}
-		return do(call{Command: cmd, args: args, format: form})
+		return do(invocation{Command: cmd, args: args, format: form})
 	}
 	return cmd
 }
 
-// configured is leaf for a command that needs the configuration: it loads it before it calls do.
-func (f *factory) configured(cmd *cobra.Command, formats []string, do func(call) error) *cobra.Command {
-	return f.leaf(cmd, formats, func(c call) (err error) {
+// setRunWithConfig is setRun for a command that needs the configuration, which is loaded before do runs.
+func (f *factory) setRunWithConfig(cmd *cobra.Command, formats []string, do func(invocation) error) *cobra.Command {
+	return f.setRun(cmd, formats, func(c invocation) (err error) {
 		if c.cfg, err = f.load(c.Command); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (f *factory) configured(cmd *cobra.Command, formats []string, do func(call)
 	})
 }
 
-func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
+func commandGroup(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	cmd.Args = noArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(below...)
@@ -84,19 +84,19 @@ func checkFormat(format string, words ...string) error {
 	if slices.Contains(words, format) {
 		return nil
 	}
-	return usagef(allowed(words), "flag --format: %q is not a format", format)
+	return usagef(allowedHint(words), "flag --format: %q is not a format", format)
 }
 
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // the flag does not exist: a mistake in this package
+		panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // a bug: the flag does not exist
 	}
 }
 
 func (f *factory) printJSON(v any) error { return f.encode(v, "") }
 
-func (f *factory) printTidyJSON(v any) error { return f.encode(v, "  ") }
+func (f *factory) printIndentedJSON(v any) error { return f.encode(v, "  ") }
 
 func (f *factory) encode(v any, indent string) error {
 	enc := json.NewEncoder(f.streams.Out)
@@ -111,7 +111,7 @@ func (f *factory) say(format string, args ...any) {
 	}
 }
 
-// Checks of arguments that several commands share. Each failure is a usage error with a hint.
+// Argument checks that several commands share. Each error is a usage error with a hint.
 
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -122,29 +122,33 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		for _, sub := range cmd.Commands() {
 			names = append(names, sub.Name())
 		}
-		hint := suggest(args[0], names, cmd.CommandPath()+" ", seeHelp(cmd))
+		hint := didYouMean(args[0], names, cmd.CommandPath()+" ", helpHint(cmd))
 		return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
 	}
-	return usagef(seeHelp(cmd), "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+	return usagef(helpHint(cmd), "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
 }
 
-func seeHelp(cmd *cobra.Command) lang.Text { return lang.Textf("see: %s", cmd.CommandPath()+" --help") }
+func helpHint(cmd *cobra.Command) lang.Text {
+	return lang.Textf("see: %s", cmd.CommandPath()+" --help")
+}
 
-func suggest(word string, names []string, before string, otherwise lang.Text) lang.Text {
+func didYouMean(word string, names []string, before string, otherwise lang.Text) lang.Text {
 	if near, ok := config.Nearest(word, names); ok {
 		return lang.Textf("did you mean %s?", before+near)
 	}
 	return otherwise
 }
 
-func nearestOf(word string, words []string) lang.Text {
-	return suggest(word, words, "", allowed(words))
+func didYouMeanOrAllowed(word string, words []string) lang.Text {
+	return didYouMean(word, words, "", allowedHint(words))
 }
 
-func allowed(words []string) lang.Text { return lang.Textf("allowed: %s", strings.Join(words, ", ")) }
+func allowedHint(words []string) lang.Text {
+	return lang.Textf("allowed: %s", strings.Join(words, ", "))
+}
 
-// otherNames are names that other programs have for something that anivault does.
-var otherNames = map[string]lang.Text{
+// unknownCommandHints are hints for command names that users of other programs try.
+var unknownCommandHints = map[string]lang.Text{
 	"scan": "did you mean: anivault match PATH?",
 	"rename": "did you mean: anivault organize PATH --to DIR? It plans names, carries them out, " +
 		"and anivault undo puts them back: docs/organize.md",
@@ -156,7 +160,7 @@ func rootArgs(cmd *cobra.Command, args []string) error {
 			hint := lang.Textf("did you mean: %s?", "anivault match "+ui.ShellWord(args[0]))
 			return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
 		}
-		if hint, known := otherNames[args[0]]; known {
+		if hint, known := unknownCommandHints[args[0]]; known {
 			return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
 		}
 	}
@@ -168,7 +172,7 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 		if len(args) == len(names) {
 			return nil
 		}
-		return usagef(seeHelp(cmd), "%s takes %s, got %d arguments", cmd.CommandPath(),
+		return usagef(helpHint(cmd), "%s takes %s, got %d arguments", cmd.CommandPath(),
 			strings.Join(names, " "), len(args))
 	}
 }
@@ -187,37 +191,37 @@ func atMostOne(name string) cobra.PositionalArgs {
 		if len(args) <= 1 {
 			return nil
 		}
-		return usagef(seeHelp(cmd), "%s takes at most one %s, got %d arguments", cmd.CommandPath(), name, len(args))
+		return usagef(helpHint(cmd), "%s takes at most one %s, got %d arguments", cmd.CommandPath(), name, len(args))
 	}
 }
 
-func (f *factory) person() person {
-	return person{out: f.streams.Err, lines: bufio.NewReader(f.streams.In), width: f.streams.Width}
+func (f *factory) prompter() prompter {
+	return prompter{out: f.streams.Err, lines: bufio.NewReader(f.streams.In), width: f.streams.Width}
 }
 
-func yesFlag(cmd *cobra.Command, yes *bool) {
+func addYesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "yes", false, "do it without asking; it asks only on a terminal")
 }
 
-// confirmed reports whether to do what question asks about. A script is not asked. The person who says no sees
-// otherwise.
-func (f *factory) confirmed(ctx context.Context, yes bool, question, otherwise lang.Text) (bool, error) {
+// confirm asks a yes-or-no question and returns the answer; after no it prints ifNo. It returns true without asking if
+// yes is set, or if stdin or stderr is not a terminal.
+func (f *factory) confirm(ctx context.Context, yes bool, question, ifNo lang.Text) (bool, error) {
 	if yes || !f.streams.InTTY || !f.streams.ErrTTY {
 		return true, nil
 	}
-	p := f.person()
+	p := f.prompter()
 	answer, err := p.read(ctx, ui.Hanging(lang.Say(question), f.streams.ErrWidth()-len(" [y/N] "), 0)+" [y/N] ")
 	switch {
 	case ctx.Err() != nil:
-		return false, &failure{code: max(signalStatus(ctx), exitInterrupted)}
-	case err != nil && !errors.Is(err, io.EOF): // with it nobody says yes
+		return false, &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
+	case err != nil && !errors.Is(err, io.EOF): // the end of the input means no
 		return false, err
 	}
 	switch strings.ToLower(answer) {
 	case "y", "yes":
 		return true, nil
 	}
-	f.say("%s", otherwise)
+	f.say("%s", ifNo)
 	return false, nil
 }
 
@@ -252,7 +256,7 @@ var settingFlags = []struct {
 	{"organize.or", "or", "`WHAT` to do where the mode can't cross file systems: off skips the file, copy copies it"},
 	{
 		"organize.layout", "layout",
-		lang.Text(fmt.Sprintf(layoutUsage, servers())),
+		lang.Text(fmt.Sprintf(layoutUsage, serverLayouts())),
 	},
 	{"organize.min_confidence", "min-confidence", "skip files with a confidence below this `NUMBER` from 0 to 1"},
 	{
@@ -276,17 +280,17 @@ var settingFlags = []struct {
 	{"watch.poll", "poll", "scan everything each `TIME` where no notifications come, such as over a network"},
 }
 
-// noDefault are settings whose default is not in the help: -v changes it, or the help says it in words.
-var noDefault = []string{"log.level", "log.format", "match.jobs"}
+// hiddenDefaults are settings whose flag shows no default: -v changes it, or the usage describes it.
+var hiddenDefaults = []string{"log.level", "log.format", "match.jobs"}
 
-func servers() string {
+func serverLayouts() string {
 	own := func(name string) bool { return name == "custom" }
 	return strings.Join(slices.DeleteFunc(organize.LayoutNames(), own), ", ")
 }
 
-const settingKey = "setting"
+const settingAnnotation = "setting"
 
-func addSettings(cmd *cobra.Command, flags *pflag.FlagSet, keys ...string) {
+func addSettingFlags(cmd *cobra.Command, flags *pflag.FlagSet, keys ...string) {
 	for _, row := range settingFlags {
 		if !slices.Contains(keys, row.key) {
 			continue
@@ -297,8 +301,8 @@ func addSettings(cmd *cobra.Command, flags *pflag.FlagSet, keys ...string) {
 		} else {
 			flags.String(row.name, s.Default, string(row.usage))
 		}
-		_ = flags.SetAnnotation(row.name, settingKey, []string{row.key}) // it is there
-		if slices.Contains(noDefault, row.key) {
+		_ = flags.SetAnnotation(row.name, settingAnnotation, []string{row.key}) // the flag exists
+		if slices.Contains(hiddenDefaults, row.key) {
 			flags.Lookup(row.name).DefValue = ""
 		}
 		if len(s.Words) > 0 {

@@ -22,7 +22,7 @@ import (
 )
 
 func newConfig(f *factory) *cobra.Command {
-	return group(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:   "config",
 		Short: "Show, check or start the configuration",
 	}, newConfigShow(f), newConfigPath(f), newConfigValidate(f), newConfigInit(f))
@@ -30,7 +30,7 @@ func newConfig(f *factory) *cobra.Command {
 
 func newConfigPath(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "path", Short: "Print where the config file is, or would be"}
-	return f.leaf(cmd, nil, func(call) error {
+	return f.setRun(cmd, nil, func(invocation) error {
 		path, err := config.FilePath(f.configFile, f.environ)
 		if err != nil {
 			return err
@@ -45,11 +45,11 @@ func newConfigValidate(f *factory) *cobra.Command {
 		Use:   "validate",
 		Short: "Check flags, environment and config file, and list every error; exit 2 if there is one",
 	}
-	return f.leaf(cmd, nil, func(c call) error {
+	return f.setRun(cmd, nil, func(c invocation) error {
 		cfg, err := f.load(c.Command)
 		if bad, ok := errors.AsType[*config.Error](err); ok {
-			for _, e := range bad.Others { // the first comes last, as any command's error
-				complain(f.streams, e.Text())
+			for _, e := range bad.Others { // the first error is returned, so it is printed last
+				printMessage(f.streams, e.Text())
 			}
 		}
 		if err == nil {
@@ -62,13 +62,13 @@ func newConfigValidate(f *factory) *cobra.Command {
 func newConfigShow(f *factory) *cobra.Command {
 	var origin bool
 	cmd := &cobra.Command{Use: "show", Short: "Print the effective settings"}
-	f.configured(cmd, textOrJSON, func(c call) error {
+	f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
 		rows := []wireSetting{}
 		for _, v := range c.cfg.Values() {
-			rows = append(rows, wireSetting{v.Setting.Key, shownValue(c.cfg, v), v.Origin, v.Setting.Env})
+			rows = append(rows, wireSetting{v.Setting.Key, displayValue(c.cfg, v), v.Origin, v.Setting.Env})
 		}
 		if c.format == "json" {
-			return f.printTidyJSON(rows)
+			return f.printIndentedJSON(rows)
 		}
 		w := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0)
 		for _, r := range rows {
@@ -84,7 +84,7 @@ func newConfigShow(f *factory) *cobra.Command {
 	return cmd
 }
 
-func shownValue(cfg *config.Config, v config.Value) string {
+func displayValue(cfg *config.Config, v config.Value) string {
 	used := map[string]string{"state_dir": cfg.Dirs.State, "cache_dir": cfg.Dirs.Cache, "data_dir": cfg.Dirs.Data}
 	return cmp.Or(v.Text, used[v.Setting.Key])
 }
@@ -99,14 +99,14 @@ type wireSetting struct {
 func newConfigInit(f *factory) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{Use: "init", Short: "Keep a TMDB token in the config file, which is made if there is none"}
-	f.leaf(cmd, nil, func(c call) error { return initConfig(f, c.Command, force) })
+	f.setRun(cmd, nil, func(c invocation) error { return initConfig(f, c.Command, force) })
 	cmd.Flags().BoolVar(&force, "force", false,
 		"start afresh: a file that exists is replaced, and kept as config.yaml.bak")
 	return cmd
 }
 
-// initConfig asks for nothing that it could not store, writes nothing that TMDB refuses, and loses nothing that was
-// written.
+// initConfig asks for a token and stores it in the config file. It asks only if it can store the answer, stores no
+// token that TMDB refuses, and keeps a backup of a file that it replaces.
 func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 	path, err := config.FilePath(f.configFile, f.environ)
 	if err != nil {
@@ -116,13 +116,13 @@ func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 	if err != nil {
 		return err
 	}
-	stays := file != nil && !force
-	source := os.DevNull // a token that goes into a fresh file is tried with nothing of the old one's
-	if stays {
+	keepsFile := file != nil && !force
+	source := os.DevNull // for a new file, the token is tested without the old file's settings
+	if keepsFile {
 		source = f.configFile
 	}
 	cfg, err := f.loadFrom(cmd, source)
-	if err == nil && stays {
+	if err == nil && keepsFile {
 		err = file.CheckTokenFits()
 	}
 	if err != nil {
@@ -136,24 +136,24 @@ func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 	case err != nil:
 		return err
 	case token.IsSet():
-		if err := tryToken(cmd.Context(), f, cfg, token); err != nil {
+		if err := verifyToken(cmd.Context(), f, cfg, token); err != nil {
 			return err
 		}
-	case stays && f.streams.InTTY:
+	case keepsFile && f.streams.InTTY:
 		f.say("%s is unchanged\n", ui.Printable(path))
 		return nil
 	case file != nil && !f.streams.InTTY:
-		if err := refuseNoToken(path, file, stays); err != nil {
+		if err := checkTokenGiven(path, file, keepsFile); err != nil {
 			return err
 		}
 	}
-	return keepToken(f, path, file, token, force)
+	return storeToken(f, path, file, token, force)
 }
 
-func refuseNoToken(path string, file *config.Existing, stays bool) error {
+func checkTokenGiven(path string, file *config.Existing, keepsFile bool) error {
 	path = ui.Printable(path)
 	switch {
-	case stays:
+	case keepsFile:
 		return usagef("for example: echo \"$TOKEN\" | anivault config init",
 			"stdin had no token, and %s already exists: it is unchanged", path)
 	case file.HoldsKey():
@@ -165,8 +165,8 @@ func refuseNoToken(path string, file *config.Existing, stays bool) error {
 
 const tokenVariable = "ANIVAULT_TMDB_TOKEN"
 
-// tryToken asks TMDB whether it accepts the token. A token that can't be checked may be stored all the same.
-func tryToken(ctx context.Context, f *factory, cfg *config.Config, token config.Secret) error {
+// verifyToken asks TMDB whether it accepts the token. If it can't be checked, that is a warning and not an error.
+func verifyToken(ctx context.Context, f *factory, cfg *config.Config, token config.Secret) error {
 	_, _, err := probe(ctx, cfg.WithToken(token))
 	var cause *tmdb.UnauthorizedError
 	switch {
@@ -176,7 +176,7 @@ func tryToken(ctx context.Context, f *factory, cfg *config.Config, token config.
 		if cause.Cause != nil && cause.Cause.Gateway {
 			hint = clientTokenHint
 		}
-		return refusal("token", cause, hint)
+		return refusedCredentialError("token", cause, hint)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
@@ -188,7 +188,7 @@ func tryToken(ctx context.Context, f *factory, cfg *config.Config, token config.
 	return nil
 }
 
-func keepToken(f *factory, path string, file *config.Existing, token config.Secret, force bool) error {
+func storeToken(f *factory, path string, file *config.Existing, token config.Secret, force bool) error {
 	if file != nil && !force {
 		if err := file.PutToken(token); err != nil {
 			return err
@@ -207,7 +207,7 @@ func keepToken(f *factory, path string, file *config.Existing, token config.Secr
 			titles = "" // the default
 		}
 		if titles != "" {
-			titles += ",en-US" // rather than the original's script
+			titles += ",en-US" // preferred to titles in the original script
 		}
 		if err := config.WriteFile(path, token, titles); err != nil {
 			return err
@@ -228,8 +228,8 @@ func keepToken(f *factory, path string, file *config.Existing, token config.Secr
 	return nil
 }
 
-// askToken reads a token: hidden from a terminal, the first line from a pipe. After an empty answer the file is written
-// without one.
+// askToken reads a token: without echo from a terminal, else from the first line of stdin. After an empty answer the
+// token is not set.
 func askToken(f *factory, cfg *config.Config) (config.Secret, error) {
 	file, isFile := f.streams.In.(*os.File)
 	if f.streams.InTTY && isFile {

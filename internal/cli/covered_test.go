@@ -131,7 +131,7 @@ func quoted(s string) string { return strings.ReplaceAll(s, "'", ".") }
 // hintsOfTMDB returns the hints that a script can cause: all but those on certificates and alerts of other kinds.
 func hintsOfTMDB() []lang.Text {
 	hints := []lang.Text{wrongKeyHint, suspendedKeyHint, keyAsTokenHint, webPageHint}
-	for _, hint := range setupHints {
+	for _, hint := range tmdbConfigHints {
 		if hint != connectionHint && !slices.Contains(hints, hint) {
 			hints = append(hints, lang.Text(hint.String()))
 		}

@@ -24,7 +24,7 @@ func newDemo(f *factory) *cobra.Command {
 	var keep string
 	o := matchOptions{f: f}
 	cmd := &cobra.Command{Use: "demo", Short: "See it work: no key, no network, nothing left behind"}
-	f.leaf(cmd, matchFormats, func(c call) error {
+	f.setRun(cmd, matchFormats, func(c invocation) error {
 		o.format = c.format
 		return runDemo(f, c.Command, keep, &o)
 	})
@@ -48,7 +48,7 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err 
 		return err
 	}
 	page := o.report
-	if o.report, err = absolute(o.report); err != nil {
+	if o.report, err = absoluteOrEmpty(o.report); err != nil {
 		return err
 	}
 	server, err := demo.Start()
@@ -57,18 +57,18 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err 
 	}
 	defer server.Close()
 
-	own := *f
-	if own.environ, err = demoEnviron(f.environ, root, server.URL()); err != nil {
+	demoFactory := *f
+	if demoFactory.environ, err = demoEnviron(f.environ, root, server.URL()); err != nil {
 		return err
 	}
-	own.configFile = ""
-	o.f = &own
-	cfg, err := own.load(cmd)
+	demoFactory.configFile = ""
+	o.f = &demoFactory
+	cfg, err := demoFactory.load(cmd)
 	if err != nil {
 		return err
 	}
 	if keep == "" {
-		back, err := enter(root, &cfg.Log.File, &cfg.Metrics.File, &cfg.Metrics.Textfile)
+		back, err := enterDemoFolder(root, &cfg.Log.File, &cfg.Metrics.File, &cfg.Metrics.Textfile)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err 
 	}
 	f.say("A sample library, and a stand-in for TMDB on this machine that limits and\n"+
 		"fails a little. It runs:\n\n  anivault match %s\n\n", lib)
-	o.after = func(run *app.App) {
+	o.afterSummary = func(run *app.App) {
 		if !f.quiet {
 			printTimeline(f, run)
 		}
@@ -85,7 +85,7 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err 
 	if err := o.run(cmd.Context(), cfg, run.Walk([]string{lib}, library.Options{})); err != nil {
 		return err
 	}
-	if err := demoOrganize(&own, cmd, lib, o.format); err != nil {
+	if err := demoOrganize(&demoFactory, cmd, lib, o.format); err != nil {
 		return err
 	}
 	if f.quiet {
@@ -106,7 +106,7 @@ func runDemo(f *factory, cmd *cobra.Command, keep string, o *matchOptions) (err 
 	return nil
 }
 
-// demoOrganize organizes the sample library. Its table is for a terminal alone: a pipe gets the records of match.
+// demoOrganize organizes the sample library. On a pipe it prints no results, because stdout has the records of match.
 func demoOrganize(f *factory, cmd *cobra.Command, lib, format string) error {
 	if !apply.Supported {
 		return nil
@@ -117,24 +117,25 @@ func demoOrganize(f *factory, cmd *cobra.Command, lib, format string) error {
 	}
 	f.say("\nThen it organizes the library, with hard links in a folder next to it:\n\n"+
 		"  anivault organize %s --to %s --yes\n\n", lib, to)
-	own := *f
-	own.environ = append(slices.Clone(f.environ), "ANIVAULT_ORGANIZE_TO="+to)
+	demoFactory := *f
+	demoFactory.environ = append(slices.Clone(f.environ), "ANIVAULT_ORGANIZE_TO="+to)
 	if format != "table" {
-		own.streams.Out, own.streams.OutTTY = io.Discard, false
+		demoFactory.streams.Out, demoFactory.streams.OutTTY = io.Discard, false
 	}
-	plan := &organizeRun{f: &own, match: matchOptions{f: &own, told: true}, yes: true, format: "table"}
+	plan := &organizeRun{f: &demoFactory, yes: true, format: "table"}
+	plan.match = matchOptions{f: &demoFactory, noSummary: true}
 	return plan.run(cmd, []string{lib})
 }
 
-// enter makes the demo's folder the current one, so that paths are short, and returns the way back. Files named on the
-// command line stay where they are.
-func enter(root string, files ...*string) (func(), error) {
+// enterDemoFolder changes to the demo's folder, so that printed paths are short, and returns a function that changes
+// back. It makes files absolute, because they are relative to the previous folder.
+func enterDemoFolder(root string, files ...*string) (func(), error) {
 	for _, file := range files {
 		if *file == "-" {
 			continue
 		}
 		var err error
-		if *file, err = absolute(*file); err != nil {
+		if *file, err = absoluteOrEmpty(*file); err != nil {
 			return nil, err
 		}
 	}
@@ -148,7 +149,7 @@ func enter(root string, files ...*string) (func(), error) {
 	return func() { _ = os.Chdir(before) }, nil
 }
 
-func absolute(path string) (string, error) {
+func absoluteOrEmpty(path string) (string, error) {
 	if path == "" {
 		return "", nil
 	}

@@ -200,7 +200,7 @@ func limiterDocument(t *testing.T) string {
 	var rules, knobs strings.Builder
 	rules.WriteString("| from | to | condition | confirmation | reason |\n|---|---|---|---|---|\n")
 	for _, r := range machine.Rules() {
-		fmt.Fprintf(&rules, "| %s | %s | %s | %s | `%s` |\n", strings.Join(fromStates(r), ", "), r.To, cell(r.Condition),
+		fmt.Fprintf(&rules, "| %s | %s | %s | %s | `%s` |\n", strings.Join(fromStateNames(r), ", "), r.To, cell(r.Condition),
 			r.Confirmation, r.Reason)
 	}
 	knobs.WriteString("| setting | variable | default | meaning |\n|---|---|---|---|\n")

@@ -27,9 +27,9 @@ import (
 )
 
 type finding struct {
-	what       string
+	check      string
 	state, fix lang.Text
-	bad        bool // a fault; otherwise, with a fix, a remark
+	failed     bool // otherwise a finding with a fix is only advice
 }
 
 func newDoctor(f *factory) *cobra.Command {
@@ -38,11 +38,11 @@ func newDoctor(f *factory) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check key, connection, clock, folders and cache, and say how to fix what is wrong",
 	}
-	f.leaf(cmd, nil, func(c call) error {
+	f.setRun(cmd, nil, func(c invocation) error {
 		cfg, err := f.load(c.Command)
 		broken := err
 		if err != nil {
-			if cfg, err = bareConfig(f); err != nil {
+			if cfg, err = fallbackConfig(f); err != nil {
 				return broken
 			}
 		}
@@ -52,9 +52,9 @@ func newDoctor(f *factory) *cobra.Command {
 		case d.err != nil:
 			return d.err
 		case broken != nil:
-			return &failure{code: exitUsage}
+			return &exitError{code: exitUsage}
 		case d.faults > 0:
-			return &failure{code: exitInternal}
+			return &exitError{code: exitInternal}
 		}
 		return nil
 	})
@@ -62,28 +62,28 @@ func newDoctor(f *factory) *cobra.Command {
 	return cmd
 }
 
-func fault(what string, state, fix lang.Text) finding {
-	return finding{what: what, state: state, fix: fix, bad: true}
+func failedFinding(what string, state, fix lang.Text) finding {
+	return finding{check: what, state: state, fix: fix, failed: true}
 }
 
-// doctor prints each finding as soon as it is known.
+// doctor runs checks and prints each finding at once.
 type doctor struct {
 	streams ui.Streams
 	faults  int
-	err     error // of printing
+	err     error // of writing to stdout
 }
 
 func (d *doctor) print(f finding) {
 	const column = len("FAIL  cache dir   ")
 	sign, width := "ok", d.streams.OutWidth()
 	switch {
-	case f.bad:
+	case f.failed:
 		sign = "FAIL"
 		d.faults++
 	case f.fix != "":
 		sign = "note"
 	}
-	head := ui.Pad(ui.Pad(lang.Say(sign), len("FAIL"))+"  "+lang.Say(f.what), column)
+	head := ui.Pad(ui.Pad(lang.Say(sign), len("FAIL"))+"  "+lang.Say(f.check), column)
 	text := ui.Hanging(head+ui.OneLine(lang.Say(f.state))+"\n", width, column)
 	if f.fix != "" {
 		fix := lang.Sprintf("fix: %s", strings.ReplaceAll(lang.Say(f.fix), "\n      ", "; "))
@@ -112,7 +112,7 @@ func (d *doctor) run(ctx context.Context, cfg *config.Config, broken error, offl
 		d.checkCoordinator(ctx, cfg)
 	}
 	d.print(checkCache(ctx, cfg))
-	d.print(checkRuns(ctx, cfg))
+	d.print(checkUnfinishedRuns(ctx, cfg))
 	if broken != nil {
 		return
 	}
@@ -120,15 +120,15 @@ func (d *doctor) run(ctx context.Context, cfg *config.Config, broken error, offl
 	for _, to := range []string{cfg.Organize.To, cfg.Organize.ToTV, cfg.Organize.ToMovies} {
 		if !slices.Contains(seen, to) {
 			seen = append(seen, to)
-			d.print(checkRoot(to))
+			d.print(checkLibraryFolder(to))
 		}
 	}
 	d.print(checkGateway(ctx, cfg, offline))
 }
 
-// bareConfig returns a configuration without the user's file and variables, except those that name folders. Doctor
-// checks it when the user's own is broken.
-func bareConfig(f *factory) (*config.Config, error) {
+// fallbackConfig returns the default configuration with the user's folders from the environment. Doctor uses it if the
+// user's configuration is invalid.
+func fallbackConfig(f *factory) (*config.Config, error) {
 	var environ []string
 	for _, kv := range f.environ {
 		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "ANIVAULT_") || strings.HasSuffix(name, "_DIR") {
@@ -141,31 +141,31 @@ func bareConfig(f *factory) (*config.Config, error) {
 
 func checkConfig(cfg *config.Config, broken error) finding {
 	if broken != nil {
-		return fault("config", lang.TextOf(broken),
+		return failedFinding("config", lang.TextOf(broken),
 			"correct this, then run anivault doctor again to check key and connection")
 	}
 	if _, err := os.Stat(cfg.Dirs.ConfigFile); err != nil {
-		return finding{what: "config", state: lang.Textf("valid; no config file (%s)", cfg.Dirs.ConfigFile)}
+		return finding{check: "config", state: lang.Textf("valid; no config file (%s)", cfg.Dirs.ConfigFile)}
 	}
-	return finding{what: "config", state: lang.Textf("valid; %s", cfg.Dirs.ConfigFile)}
+	return finding{check: "config", state: lang.Textf("valid; %s", cfg.Dirs.ConfigFile)}
 }
 
 func checkKey(cfg *config.Config) finding {
 	switch {
 	case len(cfg.Accounts) > 0:
-		return finding{what: "key", state: lang.Textf("%s with %s (anivault accounts list)",
+		return finding{check: "key", state: lang.Textf("%s with %s (anivault accounts list)",
 			lang.Count(len(cfg.Accounts), "account"), lang.Count(len(cfg.Secrets()), "key"))}
 	case !cfg.HasKey() && !cfg.AsksTMDB():
-		return finding{what: "key", state: "none is sent; only TMDB itself needs one"}
+		return finding{check: "key", state: "none is sent; only TMDB itself needs one"}
 	case cfg.TMDB.Token.IsSet():
-		return finding{what: "key", state: "an API Read Access Token is set"}
+		return finding{check: "key", state: "an API Read Access Token is set"}
 	case cfg.TMDB.APIKey.IsSet():
 		return finding{
-			what: "key", state: "a v3 API key is set; it travels in URLs",
+			check: "key", state: "a v3 API key is set; it travels in URLs",
 			fix: "prefer ANIVAULT_TMDB_TOKEN: a token travels in a header",
 		}
 	}
-	return fault("key", "none is set: only --offline works",
+	return failedFinding("key", "none is set: only --offline works",
 		"set ANIVAULT_TMDB_TOKEN (https://www.themoviedb.org/settings/api), or: anivault config init")
 }
 
@@ -177,28 +177,28 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 	var refusal *tmdb.UnauthorizedError
 	switch {
 	case errors.As(err, &blocked):
-		return finding{what: "tmdb", state: lang.Textf("not asked: %s", blocked), fix: "anivault status"}
+		return finding{check: "tmdb", state: lang.Textf("not asked: %s", blocked), fix: "anivault status"}
 	case errors.As(err, &refusal):
-		err := refused(cfg, refusal)
-		return fault("tmdb", lang.Textf("%s: %s", host, err), hintFor(err))
+		err := keyRefusedError(cfg, refusal)
+		return failedFinding("tmdb", lang.Textf("%s: %s", host, err), hintForError(err))
 	case err != nil:
 		_, text := app.Explain(err)
-		return fault("tmdb", lang.Textf("%s: %s", host, text), cmp.Or(tmdbHint(err), lang.Text(
+		return failedFinding("tmdb", lang.Textf("%s: %s", host, text), cmp.Or(tmdbHint(err), lang.Text(
 			"check the connection, proxy and ANIVAULT_TMDB_BASE_URL; TMDB's own state: https://status.themoviedb.org")))
 	case skew.Abs() > tolerable:
 		return finding{
-			what: "tmdb", state: lang.Textf("%s accepts the key; this machine's clock is off by %s", host, -skew),
+			check: "tmdb", state: lang.Textf("%s accepts the key; this machine's clock is off by %s", host, -skew),
 			fix: "set the clock (for example: timedatectl set-ntp true)",
 		}
 	}
 	took = took.Round(time.Millisecond)
-	return finding{what: "tmdb", state: lang.Textf("%s accepts the key (%s); the clocks agree", host, took)}
+	return finding{check: "tmdb", state: lang.Textf("%s accepts the key (%s); the clocks agree", host, took)}
 }
 
 func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, err error) {
-	const patience = 10 * time.Second
+	const maxWait = 10 * time.Second
 	own := *cfg
-	own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, patience), -1
+	own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, maxWait), -1
 	run, err := app.Open(&own, app.Options{})
 	if err != nil {
 		return 0, 0, err
@@ -207,8 +207,8 @@ func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, e
 	return took, skew, errors.Join(err, run.Close())
 }
 
-// unlessFull returns fix, unless the disk is full: then no other fix helps.
-func unlessFull(err error, fix lang.Text) lang.Text {
+// fixUnlessDiskFull returns fix, or how to free space if err means that the disk is full.
+func fixUnlessDiskFull(err error, fix lang.Text) lang.Text {
 	if errors.Is(err, syscall.ENOSPC) {
 		return "free some space there: the disk is full; " +
 			"or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR to another"
@@ -216,13 +216,13 @@ func unlessFull(err error, fix lang.Text) lang.Text {
 	return fix
 }
 
-// checkFolder makes, writes and locks what a run would.
+// checkFolder makes the folder, writes a file in it, and checks who else can write to it.
 func checkFolder(what, dir string) finding {
 	bad := func(err error) finding {
 		if where, ok := errors.AsType[*fs.PathError](err); ok && where.Path == dir {
-			err = fmt.Errorf("%s: %w", where.Op, where.Err) // the folder is named already
+			err = fmt.Errorf("%s: %w", where.Op, where.Err) // the message begins with the folder
 		}
-		return fault(what, lang.Textf("%s: %s", dir, err), unlessFull(err,
+		return failedFinding(what, lang.Textf("%s: %s", dir, err), fixUnlessDiskFull(err,
 			"make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR"))
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -243,62 +243,62 @@ func checkFolder(what, dir string) finding {
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 && info.Mode()&os.ModeSetgid == 0 && filepath.Separator == '/' {
 		state := lang.Textf("%s: others can write to it (%s)", dir, mode)
-		return finding{what: what, state: state, fix: lang.Textf("%s", "chmod go-w "+dir)}
+		return finding{check: what, state: state, fix: lang.Textf("%s", "chmod go-w "+dir)}
 	}
-	return finding{what: what, state: lang.Textf("%s can be written", dir)}
+	return finding{check: what, state: lang.Textf("%s can be written", dir)}
 }
 
 func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	var warned error
 	store, done, err := app.OpenState(cfg, 0, func(err error) { warned = errors.Join(warned, err) })
 	if err != nil {
-		return fault("limiter", lang.TextOf(err), "anivault config validate")
+		return failedFinding("limiter", lang.TextOf(err), "anivault config validate")
 	}
 	st, err := ratelimit.Operator{Store: store}.Status(ctx, cfg.Tuning)
 	err = errors.Join(err, done())
 	switch {
 	case err != nil:
-		return fault("limiter", lang.TextOf(err), "anivault limiter reset")
+		return failedFinding("limiter", lang.TextOf(err), "anivault limiter reset")
 	case warned != nil && cfg.Coordinator == "redis":
-		return fault("limiter", lang.TextOf(warned), "see coordinator below")
+		return failedFinding("limiter", lang.TextOf(warned), "see coordinator below")
 	case warned != nil:
-		return fault("limiter", lang.TextOf(warned),
-			unlessFull(warned, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
+		return failedFinding("limiter", lang.TextOf(warned),
+			fixUnlessDiskFull(warned, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
 	case st.State == ratelimit.CacheOnly:
 		state := lang.Textf("CacheOnly (%s): no requests are sent", st.Cause)
-		return finding{what: "limiter", state: state, fix: "anivault limiter resume"}
+		return finding{check: "limiter", state: state, fix: "anivault limiter resume"}
 	}
 	if st.State == ratelimit.Sleep {
 		state := lang.Textf("Sleep: %s, no requests are sent", app.Why(st.Block))
 		if st.Until.After(st.At) {
 			state = lang.Textf("Sleep: %s, no requests are sent until %s", app.Why(st.Block), ui.Clock(st.Until))
 		}
-		return finding{what: "limiter", state: state, fix: "wait; until then cached answers serve, and a later run asks " +
+		return finding{check: "limiter", state: state, fix: "wait; until then cached answers serve, and a later run asks " +
 			"for the rest"}
 	}
-	state := append([]lang.Text{lang.Textf("shared state and locks work; %s", st.State)}, limits(st)...)
-	return finding{what: "limiter", state: lang.Join(state, "; ")}
+	state := append([]lang.Text{lang.Textf("shared state and locks work; %s", st.State)}, limitTexts(st)...)
+	return finding{check: "limiter", state: lang.Join(state, "; ")}
 }
 
 func checkCache(ctx context.Context, cfg *config.Config) finding {
 	var warned error
 	store, err := app.OpenCache(cfg, 0, func(err error) { warned = errors.Join(warned, err) })
 	if err != nil {
-		return fault("cache", lang.TextOf(err), "anivault config validate")
+		return failedFinding("cache", lang.TextOf(err), "anivault config validate")
 	}
 	report, err := store.Verify(ctx)
 	err = errors.Join(err, store.Close())
 	switch {
 	case err != nil:
-		return fault("cache", lang.TextOf(err), "anivault cache verify")
+		return failedFinding("cache", lang.TextOf(err), "anivault cache verify")
 	case len(report.Problems) > 0:
-		return fault("cache", lang.Textf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
+		return failedFinding("cache", lang.Textf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
 			"anivault cache clear")
 	case warned != nil:
-		return fault("cache", lang.TextOf(warned),
-			unlessFull(warned, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
+		return failedFinding("cache", lang.TextOf(warned),
+			fixUnlessDiskFull(warned, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
 	}
-	return finding{what: "cache", state: lang.Textf("%d records are sound: %s", report.Records, recordKinds)}
+	return finding{check: "cache", state: lang.Textf("%d records are sound: %s", report.Records, recordKindsText)}
 }
 
 func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding {
@@ -308,16 +308,16 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 		err = gateway.Check(&own)
 	}
 	if err != nil {
-		return fault("gateway", lang.Textf("would not start: %s", err),
+		return failedFinding("gateway", lang.Textf("would not start: %s", err),
 			"correct this; anivault serve check says whether it is fixed")
 	}
 	valid := lang.Textf("settings are valid; %s", lang.Count(len(own.Serve.Clients), "client"))
-	f := finding{what: "gateway", state: valid}
+	f := finding{check: "gateway", state: valid}
 	if offline {
 		return f
 	}
-	const patience = 2 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	const timeout = 2 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	running, err := gateway.FindRunning(ctx, &own)
 	if other, ok := errors.AsType[*gateway.NotOursError](err); ok {
@@ -339,23 +339,23 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 	return f
 }
 
-// checkCoordinator says whether it works, then what may be better about it.
+// checkCoordinator prints whether the Redis server works, then advice about its settings.
 func (d *doctor) checkCoordinator(ctx context.Context, cfg *config.Config) {
 	const what = "redis"
 	found, err := app.CheckCoordinator(ctx, cfg)
 	if broken, ok := errors.AsType[*redisstore.Fault](err); ok {
-		d.print(fault(what, lang.TextOf(broken), app.CoordinatorFix(cfg, broken)))
+		d.print(failedFinding(what, lang.TextOf(broken), app.CoordinatorFix(cfg, broken)))
 		return
 	}
 	if err != nil {
-		d.print(fault(what, lang.TextOf(err), "anivault config validate"))
+		d.print(failedFinding(what, lang.TextOf(err), "anivault config validate"))
 		return
 	}
 	server := lang.Textf("%s", found.Server)
 	if found.Unlisted {
 		server = "the server"
 	}
-	d.print(finding{what: what, state: lang.Textf(
+	d.print(finding{check: what, state: lang.Textf(
 		"%s at %s answers in %s and has all permissions it needs; these are enough: %s", server,
 		cfg.Redis.Address.Place(), found.Trip.Round(10*time.Microsecond), app.CoordinatorRule(cfg))})
 	for _, r := range []struct {
@@ -381,7 +381,7 @@ func (d *doctor) checkCoordinator(ctx context.Context, cfg *config.Config) {
 		},
 	} {
 		if r.holds {
-			d.print(finding{what: what, state: r.state, fix: r.fix})
+			d.print(finding{check: what, state: r.state, fix: r.fix})
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func pickRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply.Run, error) {
+func findRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply.Run, error) {
 	runs, err := e.Runs()
 	if err != nil {
 		return nil, err
@@ -38,14 +38,14 @@ func pickRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply
 
 func anyRun(*apply.Run) bool { return true }
 
-// errUnsupported refuses to carry out plans on systems where the tests have never run.
+// errUnsupported is the error for carrying out plans on systems on which this has never been tested.
 var errUnsupported = usagef("organize --plan saves the plan; plans are carried out on Linux",
 	"plans can't be carried out on this system")
 
 func historyDir(cfg *config.Config) string { return filepath.Join(cfg.Dirs.Data, "history") }
 
-// withEngine runs do while no other run of this user does anything. It prints the outcome after it has released the
-// lock: a person who reads it may take their time.
+// withEngine runs do with the lock that only one run of the user can hold. It prints the outcome after releasing the
+// lock, because output to a pager can block.
 func (a *applyRun) withEngine(
 	ctx context.Context, cfg *config.Config, do func(*apply.Engine) (*apply.Outcome, error),
 ) error {
@@ -55,20 +55,20 @@ func (a *applyRun) withEngine(
 	}
 	defer e.Journals.Close()
 	path := filepath.Join(historyDir(cfg), "lock")
-	const glance = 100 * time.Millisecond // status holds the lock for less, to see whether somebody is at work
-	release, err := lockfile.Acquire(ctx, path, lockfile.Exclusive, max(a.wait, glance))
+	const minWait = 100 * time.Millisecond // isRunInProgress holds the lock for less
+	release, err := lockfile.Acquire(ctx, path, lockfile.Exclusive, max(a.wait, minWait))
 	if errors.Is(err, lockfile.ErrBusy) {
-		return failf(exitIncomplete, "--wait 10m waits for it", "another run is at work: %s", holderOf(path))
+		return exitErrorf(exitIncomplete, "--wait 10m waits for it", "another run is at work: %s", readLockHolder(path))
 	}
 	if err != nil {
 		return err
 	}
-	a.line = ui.NewStatus(a.f.streams, !a.f.quiet && !a.f.noProgress && a.format != "ndjson")
-	defer a.endLine()
-	e.Progress = func(p apply.Progress) { a.tellProgress(p) }
+	a.statusLine = ui.NewStatus(a.f.streams, !a.f.quiet && !a.f.noProgress && a.format != "ndjson")
+	defer a.clearStatusLine()
+	e.Progress = func(p apply.Progress) { a.showProgress(p) }
 	out, err := func() (*apply.Outcome, error) {
 		defer release()
-		if err := nameHolder(path); err != nil {
+		if err := writeLockHolder(path); err != nil {
 			return nil, err
 		}
 		return do(e)
@@ -76,20 +76,20 @@ func (a *applyRun) withEngine(
 	if err != nil || out == nil {
 		return err
 	}
-	return a.tell(ctx, out)
+	return a.reportOutcome(ctx, out)
 }
 
-func nameHolder(lock string) error {
+func writeLockHolder(lock string) error {
 	who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Stamp(time.Now()))
 	return os.WriteFile(lock, []byte(who), 0o600)
 }
 
-func holderOf(lock string) string {
+func readLockHolder(lock string) string {
 	who, _ := os.ReadFile(lock)
 	return ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))
 }
 
-// openEngine makes the folder of the journals, and opens it.
+// openEngine returns an engine for the folder of the journals, which it makes if necessary.
 func openEngine(cfg *config.Config) (*apply.Engine, error) {
 	if !apply.Supported {
 		return nil, errUnsupported
@@ -112,37 +112,38 @@ func openEngine(cfg *config.Config) (*apply.Engine, error) {
 	}, nil
 }
 
-func explainRun(ctx context.Context, err error, out *apply.Outcome) error {
-	if cut, ok := errors.AsType[*apply.UnfinishedError](err); ok {
-		if cut.Gone != nil {
-			return usagef(wayOut(cut.Run), "the run %s was interrupted, and %v; nothing was done", cut.Run, cut.Gone)
+func explainApplyError(ctx context.Context, err error, out *apply.Outcome) error {
+	if unfinished, ok := errors.AsType[*apply.UnfinishedError](err); ok {
+		if unfinished.Gone != nil {
+			return usagef(missingDiskHint(unfinished.Run), "the run %s was interrupted, and %v; nothing was done",
+				unfinished.Run, unfinished.Gone)
 		}
-		return usagef(waysOn(cut.Run), "the run %s was interrupted; nothing was done", cut.Run)
+		return usagef(continueOrUndoHint(unfinished.Run), "the run %s was interrupted; nothing was done", unfinished.Run)
 	}
 	if gone, ok := errors.AsType[*apply.MountError](err); ok {
 		hint := lang.Text("mount the disk, or make the plan again; nothing was done")
 		switch {
 		case gone.Cut:
-			hint = wayOut(gone.Run)
+			hint = missingDiskHint(gone.Run)
 		case gone.Run != "":
 			hint = "mount the disk; nothing was done"
 		}
-		return &failure{exitIncomplete, err, hint}
+		return &exitError{exitIncomplete, err, hint}
 	}
 	if errors.Is(err, apply.ErrAtWork) {
-		return &failure{exitIncomplete, err, "wait until it has ended; nothing was done"}
+		return &exitError{exitIncomplete, err, "wait until it has ended; nothing was done"}
 	}
 	if hint := journalHint(err); hint != "" {
-		return &failure{exitUsage, err, hint}
+		return &exitError{exitUsage, err, hint}
 	}
 	if ctx.Err() != nil && out == nil {
-		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
+		return &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 	}
 	var hint lang.Text
 	if out != nil && out.Run != "" {
-		hint = waysOn(out.Run)
+		hint = continueOrUndoHint(out.Run)
 	}
-	return &failure{exitIncomplete, err, hint}
+	return &exitError{exitIncomplete, err, hint}
 }
 
 func journalHint(err error) lang.Text {
@@ -156,22 +157,22 @@ func journalHint(err error) lang.Text {
 	return "anivault does not act on such a journal; it is in the folder history of the data folder"
 }
 
-func waysOn(id string) lang.Text {
+func continueOrUndoHint(id string) lang.Text {
 	return lang.Textf("continue: anivault apply --resume %s   or put it back: anivault undo %s", id, id)
 }
 
-func wayOut(id string) lang.Text {
+func missingDiskHint(id string) lang.Text {
 	return lang.Textf("mount the disk, then go on or put it back; if it is gone for good, anivault history abandon %s "+
 		"lets other runs begin", id)
 }
 
 type unfinishedRun struct {
 	apply.Run
-	atWork bool
+	running bool
 }
 
-// lookUnfinished returns the unfinished runs, the newest first, then the damaged ones. It makes no folder.
-func lookUnfinished(ctx context.Context, cfg *config.Config) ([]unfinishedRun, error) {
+// findUnfinishedRuns returns the unfinished runs, the newest first, then the damaged ones. It creates no folder.
+func findUnfinishedRuns(ctx context.Context, cfg *config.Config) ([]unfinishedRun, error) {
 	if _, err := os.Stat(historyDir(cfg)); errors.Is(err, fs.ErrNotExist) || !apply.Supported {
 		return nil, nil
 	}
@@ -181,10 +182,10 @@ func lookUnfinished(ctx context.Context, cfg *config.Config) ([]unfinishedRun, e
 	}
 	defer e.Journals.Close()
 	var damaged []apply.Run
-	runs, atWork, err := standing(func() (runs []apply.Run, err error) {
+	runs, atWork, err := readRunsAndActivity(func() (runs []apply.Run, err error) {
 		runs, damaged, err = e.Unfinished()
 		return runs, err
-	}, func() bool { return isAtWork(ctx, cfg) })
+	}, func() bool { return isRunInProgress(ctx, cfg) })
 	if err != nil {
 		return nil, err
 	}
@@ -198,10 +199,12 @@ func lookUnfinished(ctx context.Context, cfg *config.Config) ([]unfinishedRun, e
 	return out, nil
 }
 
-// standing reads runs, and reports whether a process works on the unfinished ones. A run that ends between the two
-// looks was not interrupted: nobody is at work only if the runs are the same before and after a moment without a holder
-// of the lock.
-func standing(read func() ([]apply.Run, error), atWork func() bool) (runs []apply.Run, busy bool, err error) {
+// readRunsAndActivity reads runs, and reports whether a process is working on the unfinished ones. A run may end
+// between reading the runs and testing the lock, so "not working" is returned only if a second read finds the same
+// runs.
+func readRunsAndActivity(
+	read func() ([]apply.Run, error), inProgress func() bool,
+) (runs []apply.Run, busy bool, err error) {
 	type stage struct {
 		id    string
 		stage apply.Stage
@@ -221,14 +224,14 @@ func standing(read func() ([]apply.Run, error), atWork func() bool) (runs []appl
 		switch {
 		case len(now) == 0, before != nil && slices.Equal(before, now):
 			return runs, false, nil
-		case atWork():
+		case inProgress():
 			return runs, true, nil
 		}
 		before = now
 	}
 }
 
-func isAtWork(ctx context.Context, cfg *config.Config) bool {
+func isRunInProgress(ctx context.Context, cfg *config.Config) bool {
 	release, err := lockfile.Acquire(ctx, filepath.Join(historyDir(cfg), "lock"), lockfile.Shared, 0)
 	if err == nil {
 		release()
@@ -240,42 +243,43 @@ func (r *unfinishedRun) text() lang.Text {
 	if r.Err != nil {
 		return lang.Textf("can't tell whether %s was interrupted: %v", r.ID, r.Err)
 	}
-	if r.atWork {
+	if r.running {
 		return lang.Textf("%s is at work, since %s", r.ID, ui.Clock(r.Begun))
 	}
 	return lang.Textf("%s of %s was interrupted", r.ID, ui.Clock(r.Begun))
 }
 
-func checkRuns(ctx context.Context, cfg *config.Config) finding {
-	runs, err := lookUnfinished(ctx, cfg)
+func checkUnfinishedRuns(ctx context.Context, cfg *config.Config) finding {
+	runs, err := findUnfinishedRuns(ctx, cfg)
 	switch {
 	case err != nil:
-		return fault("runs", lang.TextOf(err), "the journals are in the folder history of the data folder")
+		return failedFinding("runs", lang.TextOf(err), "the journals are in the folder history of the data folder")
 	case len(runs) == 0:
-		return finding{what: "runs", state: "no run of organize was interrupted"}
-	case runs[0].atWork:
-		return finding{what: "runs", state: runs[0].text()}
+		return finding{check: "runs", state: "no run of organize was interrupted"}
+	case runs[0].running:
+		return finding{check: "runs", state: runs[0].text()}
 	case runs[0].Err != nil:
-		return fault("runs", runs[0].text(), "look at its folders; "+
+		return failedFinding("runs", runs[0].text(), "look at its folders; "+
 			"anivault history lists it until its journal is taken out of the folder history of the data folder")
 	}
-	return fault("runs", lang.Textf("%s; no other run can begin until you continue it or put it back", runs[0].text()),
-		waysOn(runs[0].ID))
+	return failedFinding("runs",
+		lang.Textf("%s; no other run can begin until you continue it or put it back", runs[0].text()),
+		continueOrUndoHint(runs[0].ID))
 }
 
-func checkRoot(dir string) finding {
+func checkLibraryFolder(dir string) finding {
 	const what = "library"
 	place, err := disk.Root(dir)
 	if err != nil {
-		return fault(what, lang.Textf("%s: %s", dir, err),
+		return failedFinding(what, lang.Textf("%s: %s", dir, err),
 			"make the folder, or correct organize.to: a disk may not be mounted")
 	}
 	if !apply.Supported {
-		return finding{what: what, state: lang.Textf("%s", place.Path)}
+		return finding{check: what, state: lang.Textf("%s", place.Path)}
 	}
 	can, err := apply.Examine(apply.System{}, place.Path, apply.NewID(time.Now()))
 	if err != nil {
-		return fault(what, lang.Textf("%s: %s", dir, err), unlessFull(err, "make it writable for you"))
+		return failedFinding(what, lang.Textf("%s: %s", dir, err), fixUnlessDiskFull(err, "make it writable for you"))
 	}
 	parts := []lang.Text{lang.Text(place.Type)}
 	for _, p := range []struct {
@@ -296,8 +300,8 @@ func checkRoot(dir string) finding {
 	parts = append(parts, lang.Textf("names of %d bytes", place.NameMax))
 	state := lang.Textf("%s: %s", dir, lang.Join(parts, ", "))
 	if can.Rename == "none" {
-		return fault(what, state,
+		return failedFinding(what, state,
 			"name a folder on another file system: plans for this one are refused (no_exclusive_rename)")
 	}
-	return finding{what: what, state: state}
+	return finding{check: what, state: state}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Exit statuses, as in exitCodes. If several hold, the order of precedence is 143/130, 5, 2, 1, 4, 3, 0.
+// Exit statuses, described in exitCodes. If several apply, the order of precedence is 143/130, 5, 2, 1, 4, 3, 0.
 const (
 	exitOK           = 0
 	exitInternal     = 1
@@ -44,23 +44,23 @@ var exitCodes = []struct {
 	{exitTerminated, "terminated (SIGTERM); results so far are printed and cached"},
 }
 
-// failure is an error with the exit status that it leads to.
-type failure struct {
+// exitError is an error with the exit status of the process.
+type exitError struct {
 	code int
-	err  error     // nil: everything has been said
-	hint lang.Text // what can be done; "" where hintFor knows, or nobody does
+	err  error     // nil if it has been printed already
+	hint lang.Text // advice to the user; "" to use the one of hintForError, if any
 }
 
-func (e *failure) Error() string {
+func (e *exitError) Error() string {
 	if e.err == nil {
 		return fmt.Sprintf("exit status %d", e.code)
 	}
 	return e.err.Error()
 }
 
-func (e *failure) Unwrap() error { return e.err }
+func (e *exitError) Unwrap() error { return e.err }
 
-func (e *failure) Text() lang.Text {
+func (e *exitError) Text() lang.Text {
 	if e.err == nil {
 		return lang.Textf("exit status %d", e.code)
 	}
@@ -68,14 +68,14 @@ func (e *failure) Text() lang.Text {
 }
 
 func usagef(hint lang.Text, format string, args ...any) error {
-	return failf(exitUsage, hint, format, args...)
+	return exitErrorf(exitUsage, hint, format, args...)
 }
 
-func failf(code int, hint lang.Text, format string, args ...any) error {
-	return &failure{code, lang.Error(format, args...), hint}
+func exitErrorf(code int, hint lang.Text, format string, args ...any) error {
+	return &exitError{code, lang.Error(format, args...), hint}
 }
 
-func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
+func keyRefusedError(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
 	what, hint := lang.Text("key"), tmdbHint(cause)
 	switch {
 	case len(cfg.Accounts) > 0:
@@ -87,10 +87,10 @@ func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
 	if from := cfg.KeyOrigin(); from != "" {
 		hint = lang.Textf("%s\n      the %s comes from %s", hint, what, from)
 	}
-	return refusal(what, cause, hint)
+	return refusedCredentialError(what, cause, hint)
 }
 
-func refusal(what lang.Text, cause *tmdb.UnauthorizedError, hint lang.Text) error {
+func refusedCredentialError(what lang.Text, cause *tmdb.UnauthorizedError, hint lang.Text) error {
 	c := cause.Cause
 	err := lang.Error("TMDB refused the %s", what)
 	switch {
@@ -104,13 +104,13 @@ func refusal(what lang.Text, cause *tmdb.UnauthorizedError, hint lang.Text) erro
 	default:
 		err = lang.Error("TMDB refused the %s (%d)", what, c.HTTPStatus)
 	}
-	return &failure{exitUnauthorized, err, hint}
+	return &exitError{exitUnauthorized, err, hint}
 }
 
-// statusOf returns the exit status for the error of a command. started reports whether the command's own code ran: an
-// error before that is about the command line.
-func statusOf(err error, started bool) int {
-	var known *failure
+// exitStatusOf returns the exit status for the error of a command. If started is false, the command itself did not run,
+// so the error is about the command line.
+func exitStatusOf(err error, started bool) int {
+	var known *exitError
 	switch {
 	case err == nil:
 		return exitOK
@@ -125,42 +125,42 @@ func statusOf(err error, started bool) int {
 }
 
 func printError(s ui.Streams, err error) {
-	if known, ok := errors.AsType[*failure](err); ok && known.err == nil {
+	if known, ok := errors.AsType[*exitError](err); ok && known.err == nil {
 		return
 	}
-	complain(s, lang.TextOf(err))
-	if hint := hintFor(err); hint != "" {
-		advise(s, hint)
+	printMessage(s, lang.TextOf(err))
+	if hint := hintForError(err); hint != "" {
+		printHint(s, hint)
 	}
 }
 
-func complain(s ui.Streams, text lang.Text) {
+func printMessage(s ui.Streams, text lang.Text) {
 	message := ui.Escaped(ui.OneLine(lang.Say(text)))
 	fmt.Fprintln(s.Err, ui.Hanging("anivault: "+message, s.ErrWidth(), len("anivault: ")))
 }
 
-func advise(s ui.Streams, hint lang.Text) {
+func printHint(s ui.Streams, hint lang.Text) {
 	fmt.Fprintln(s.Err, ui.Hanging(lang.Sprintf("hint: %s", hint), s.ErrWidth(), ui.Width(lang.Sprintf("hint: %s", ""))))
 }
 
-type signalled struct{ signal os.Signal }
+type signalError struct{ signal os.Signal }
 
-func (s *signalled) Error() string { return s.signal.String() }
+func (s *signalError) Error() string { return s.signal.String() }
 
-// withSignals returns a context that the first SIGINT or SIGTERM cancels, with a *signalled as its cause. From then on
+// withSignals returns a context that the first SIGINT or SIGTERM cancels, with a *signalError as its cause. Afterwards
 // signals have their default effect again, so the second one ends the process at once.
 func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	heard := make(chan os.Signal, 1)
-	signal.Notify(heard, os.Interrupt, syscall.SIGTERM)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	var listener sync.WaitGroup
 	listener.Go(func() {
 		select {
-		case s := <-heard:
-			signal.Stop(heard)
-			cancel(&signalled{s})
+		case s := <-signals:
+			signal.Stop(signals)
+			cancel(&signalError{s})
 		case <-ctx.Done():
-			signal.Stop(heard)
+			signal.Stop(signals)
 		}
 	})
 	return ctx, func() {
@@ -169,8 +169,8 @@ func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	}
 }
 
-func signalStatus(ctx context.Context) int {
-	cause, ok := errors.AsType[*signalled](context.Cause(ctx))
+func exitStatusOfSignal(ctx context.Context) int {
+	cause, ok := errors.AsType[*signalError](context.Cause(ctx))
 	switch {
 	case !ok:
 		return 0
@@ -180,8 +180,8 @@ func signalStatus(ctx context.Context) int {
 	return exitInterrupted
 }
 
-func hintFor(err error) lang.Text {
-	if known, ok := errors.AsType[*failure](err); ok && known.hint != "" {
+func hintForError(err error) lang.Text {
+	if known, ok := errors.AsType[*exitError](err); ok && known.hint != "" {
 		return known.hint
 	}
 	if _, ok := errors.AsType[*redisstore.Fault](err); ok && errors.Is(err, ratelimit.ErrNotShared) {
@@ -193,14 +193,14 @@ func hintFor(err error) lang.Text {
 	return tmdbHint(err)
 }
 
-// Most people read the hint of a missing key first, so it says everything that is needed.
+// A missing key is the first error of most users, so its hint has all steps.
 const noKeyMessage = "no TMDB key is set"
 
 const noKeyHint = `a key is free: https://www.themoviedb.org/settings/api, "API Read Access Token"
       then: export ANIVAULT_TMDB_TOKEN=...    or keep it: anivault config init
       without a key: anivault demo, anivault parse, anivault match --offline`
 
-var setupHints = map[tmdb.ConfigKind]lang.Text{
+var tmdbConfigHints = map[tmdb.ConfigKind]lang.Text{
 	tmdb.ConfigExpired: "is this machine's clock right? If it is, the server's certificate has run out: " +
 		"check tmdb.base_url",
 	tmdb.ConfigUnknownCA: "if a proxy or a stand-in with its own authority is meant, name its certificate in " +
@@ -245,9 +245,9 @@ func tmdbHint(err error) lang.Text {
 	)
 	switch {
 	case errors.As(err, &config):
-		return setupHints[config.Kind]
+		return tmdbConfigHints[config.Kind]
 	case errors.As(err, &refused):
-		return keyHint(refused)
+		return refusedKeyHint(refused)
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return lang.Textf("the name %s does not exist: is tmdb.base_url (ANIVAULT_TMDB_BASE_URL) spelt right? "+
 			"Some providers block it in their DNS; another resolver may help", ui.Escaped(dns.Name))
@@ -258,7 +258,7 @@ func tmdbHint(err error) lang.Text {
 	return ""
 }
 
-func keyHint(e *tmdb.UnauthorizedError) lang.Text {
+func refusedKeyHint(e *tmdb.UnauthorizedError) lang.Text {
 	switch {
 	case e.Cause != nil && e.Cause.Gateway:
 		return clientTokenHint

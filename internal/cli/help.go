@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	helpWidth    = 80  // where there is no terminal
+	helpWidth    = 80  // without a terminal
 	helpWidthMax = 110 // longer lines are hard to read
 )
 
@@ -32,19 +32,19 @@ func (f *factory) help(cmd *cobra.Command, _ []string) {
 	f.printHelp(func(out io.Writer, width int) { writeHelp(f, cmd, out, width) })
 }
 
-// printHelp stores an error of stdout for Main, because cobra's help functions return none.
+// printHelp stores an error of writing in helpErr for Main, because cobra's help functions return no error.
 func (f *factory) printHelp(write func(out io.Writer, width int)) {
 	var text bytes.Buffer
 	write(&text, f.helpWidth())
 	if _, err := text.WriteTo(f.streams.Out); err != nil {
-		f.unprinted = err
+		f.helpErr = err
 	}
 }
 
 func writeHelp(f *factory, cmd *cobra.Command, out io.Writer, width int) {
-	text := cmp.Or(about(cmd, lang.Current()), cmd.Long, lang.Say(cmd.Short)+".") // cobra's own have a Long
+	text := cmp.Or(longHelp(cmd, lang.Current()), cmd.Long, lang.Say(cmd.Short)+".") // cobra's own commands have a Long
 	fmt.Fprintln(out, reflow(text, width))
-	if examples := cmp.Or(examplesOf(cmd, lang.Current()), cmd.Example); examples != "" {
+	if examples := cmp.Or(exampleText(cmd, lang.Current()), cmd.Example); examples != "" {
 		fmt.Fprintln(out, "\n"+lang.Say("Examples:")+"\n"+examples)
 	}
 	writeUsage(f, cmd, out, width)
@@ -69,12 +69,12 @@ func writeUsage(f *factory, cmd *cobra.Command, out io.Writer, width int) {
 		}
 		for _, sub := range cmd.Commands() {
 			if sub.IsAvailableCommand() {
-				hang(out, 2, "  "+ui.Pad(sub.Name(), name), name+4, sub.Short, width)
+				writeHanging(out, 2, "  "+ui.Pad(sub.Name(), name), name+4, sub.Short, width)
 			}
 		}
 	}
 	if flags := cmd.LocalFlags(); flags.HasAvailableFlags() {
-		fmt.Fprintf(out, "%s\n%s", "\n"+lang.Say("Flags:"), usages(flags, width))
+		fmt.Fprintf(out, "%s\n%s", "\n"+lang.Say("Flags:"), flagUsages(flags, width))
 	}
 	if cmd.HasAvailableInheritedFlags() {
 		fmt.Fprint(out, lang.Say("\nFlags of every command: anivault help flags\n"))
@@ -92,15 +92,15 @@ func writeUsage(f *factory, cmd *cobra.Command, out io.Writer, width int) {
 	}
 }
 
-func usages(flags *pflag.FlagSet, width int) string {
+func flagUsages(flags *pflag.FlagSet, width int) string {
 	var out strings.Builder
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
 		}
-		said := *f
-		said.Usage = usageText(f.Usage)
-		value, text := pflag.UnquoteUsage(&said)
+		translated := *f
+		translated.Usage = translateUsage(f.Usage)
+		value, text := pflag.UnquoteUsage(&translated)
 		head := "      --" + f.Name
 		if f.Shorthand != "" {
 			head = "  -" + f.Shorthand + ", --" + f.Name
@@ -108,26 +108,26 @@ func usages(flags *pflag.FlagSet, width int) string {
 		if value != "" && f.Value.Type() != "count" {
 			head += " " + value
 		}
-		if f.DefValue != "" && !slices.Contains(emptyDefaults, f.DefValue) {
+		if f.DefValue != "" && !slices.Contains(zeroDefaults, f.DefValue) {
 			text = lang.Sprintf("%s (default: %s)", text, f.DefValue)
 		}
-		hang(&out, 2, head, flagColumn, text, width)
+		writeHanging(&out, 2, head, flagColumn, text, width)
 	})
 	return out.String()
 }
 
-// composedUsages are what flags do, where that names words of a table.
-var composedUsages = []string{"help for %s", formUsage + streamDefault, formUsage, onlyUsage, layoutUsage}
+// translatableUsages are usages with a list of words. The format is translated, the words are not.
+var translatableUsages = []string{"help for %s", formatUsage + formatDefaultText, formatUsage, onlyUsage, layoutUsage}
 
 const (
-	formUsage     = "`FORM` of the output: %s"
-	streamDefault = " (default: table on a terminal, ndjson on a pipe)"
-	onlyUsage     = "print only files of these `STATUSES`, with commas: %s"
-	layoutUsage   = "`SERVER` whose names they get: %s, or custom (organize.template.*)"
+	formatUsage       = "`FORM` of the output: %s"
+	formatDefaultText = " (default: table on a terminal, ndjson on a pipe)"
+	onlyUsage         = "print only files of these `STATUSES`, with commas: %s"
+	layoutUsage       = "`SERVER` whose names they get: %s, or custom (organize.template.*)"
 )
 
-func usageText(usage string) string {
-	for _, format := range composedUsages {
+func translateUsage(usage string) string {
+	for _, format := range translatableUsages {
 		before, after, _ := strings.Cut(format, "%s")
 		if words, ok := strings.CutPrefix(usage, before); ok && strings.HasSuffix(words, after) {
 			return lang.Sprintf(format, strings.TrimSuffix(words, after))
@@ -138,50 +138,50 @@ func usageText(usage string) string {
 
 const flagColumn = 28
 
-var emptyDefaults = []string{"false", "0", "0s", "[]"}
+var zeroDefaults = []string{"false", "0", "0s", "[]"}
 
-// helps are what commands and topics say of themselves: help/LANGUAGE/COMMAND_SUBCOMMAND.md.
+// helpFiles has the help texts of commands and topics: help/LANGUAGE/COMMAND_SUBCOMMAND.md.
 //
 //go:embed help
-var helps embed.FS
+var helpFiles embed.FS
 
 func helpText(name string, l lang.Language) string {
-	text, err := helps.ReadFile("help/" + string(l) + "/" + name + ".md")
+	text, err := helpFiles.ReadFile("help/" + string(l) + "/" + name + ".md")
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-func about(cmd *cobra.Command, l lang.Language) string {
-	name := helpName(cmd)
-	if name == "limiter_show" { // another name of status
+func longHelp(cmd *cobra.Command, l lang.Language) string {
+	name := helpFileName(cmd)
+	if name == "limiter_show" { // an alias of status
 		name = "status"
 	}
 	return helpText(name, l)
 }
 
-func examplesOf(cmd *cobra.Command, l lang.Language) string {
-	_, text, _ := strings.Cut(helpText("examples", l), "\n## "+helpName(cmd)+"\n")
+func exampleText(cmd *cobra.Command, l lang.Language) string {
+	_, text, _ := strings.Cut(helpText("examples", l), "\n## "+helpFileName(cmd)+"\n")
 	text, _, _ = strings.Cut(text, "\n\n## ")
 	return text
 }
 
-func helpName(cmd *cobra.Command) string {
+func helpFileName(cmd *cobra.Command) string {
 	return strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "anivault "), " ", "_")
 }
 
-// describe gives each command its English texts, for its man page.
-func describe(cmd *cobra.Command) {
+// setEnglishHelp sets the English help text and examples of each command, for the man pages.
+func setEnglishHelp(cmd *cobra.Command) {
 	if cmd.Runnable() || cmd.HasSubCommands() {
-		cmd.Long, cmd.Example = about(cmd, lang.English), examplesOf(cmd, lang.English)
+		cmd.Long, cmd.Example = longHelp(cmd, lang.English), exampleText(cmd, lang.English)
 	}
 	for _, sub := range cmd.Commands() {
-		describe(sub)
+		setEnglishHelp(sub)
 	}
 }
 
-// reflow wraps the paragraphs of a text that has line breaks of its own. Indented lines stay as they are.
+// reflow wraps the paragraphs of text anew. Indented lines stay as they are.
 func reflow(text string, width int) string {
 	var out, paragraph []string
 	flush := func() {
@@ -203,13 +203,13 @@ func reflow(text string, width int) string {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
 }
 
-// newHelp is `anivault help [COMMAND|TOPIC]`. Cobra's own does not complete topics, and prints the whole usage after a
+// newHelp returns the command help. Unlike cobra's own, it completes topics, and does not print the whole usage after a
 // typing error.
 func newHelp(f *factory) *cobra.Command {
-	known := func(cmd *cobra.Command) []string {
+	subcommandNames := func(cmd *cobra.Command) []string {
 		var names []string
 		for _, sub := range cmd.Commands() {
-			if !sub.Hidden && !strings.HasPrefix(sub.Name(), "__") { // cobra's own, which shells call
+			if !sub.Hidden && !strings.HasPrefix(sub.Name(), "__") { // the commands that shell completion calls
 				names = append(names, sub.Name())
 			}
 		}
@@ -223,13 +223,13 @@ func newHelp(f *factory) *cobra.Command {
 			if err != nil || len(rest) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return known(about), cobra.ShellCompDirectiveNoFileComp
+			return subcommandNames(about), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
 				rest = args[max(len(args)-max(len(rest), 1), 0):]
-				hint := suggest(rest[0], known(about), "anivault help ", seeHelp(cmd.Root()))
+				hint := didYouMean(rest[0], subcommandNames(about), "anivault help ", helpHint(cmd.Root()))
 				return usagef(hint, "%q is neither a command nor a topic", strings.Join(args, " "))
 			}
 			return about.Help()

@@ -97,7 +97,7 @@ func TestHelpTextsAreUsedAndTranslated(t *testing.T) {
 	visit(newRoot(&factory{}))
 	names := map[string][]string{}
 	for _, l := range lang.Names() {
-		files, err := helps.ReadDir("help/" + l)
+		files, err := helpFiles.ReadDir("help/" + l)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestWhatTopicsPrintIsTranslated(t *testing.T) {
 			t.Errorf("%q is not in ko.po", text)
 		}
 	}
-	for _, format := range composedUsages {
+	for _, format := range translatableUsages {
 		if lang.Sprintf(format, "x") == fmt.Sprintf(format, "x") {
 			t.Errorf("%q is not in ko.po", format)
 		}

@@ -20,16 +20,16 @@ func newHistory(f *factory) *cobra.Command {
 		Short: "List the runs of apply, or what happened to each file in one",
 		Args:  atMostOne("ID"),
 	}
-	f.configured(cmd, organizeFormats, func(c call) error {
+	f.setRunWithConfig(cmd, organizeFormats, func(c invocation) error {
 		e, err := openEngine(c.cfg)
 		if err != nil {
 			return err
 		}
 		defer e.Journals.Close()
 		if len(c.args) > 0 {
-			return showRun(f, e, c.args, c.format, func() bool { return isAtWork(c.Context(), c.cfg) })
+			return showRun(f, e, c.args, c.format, func() bool { return isRunInProgress(c.Context(), c.cfg) })
 		}
-		runs, atWork, err := standing(e.History, func() bool { return isAtWork(c.Context(), c.cfg) })
+		runs, atWork, err := readRunsAndActivity(e.History, func() bool { return isRunInProgress(c.Context(), c.cfg) })
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func newHistory(f *factory) *cobra.Command {
 func newHistoryPrune(f *factory) *cobra.Command {
 	var older string
 	cmd := &cobra.Command{Use: "prune", Short: "Remove the journals of old runs, which then can't be put back"}
-	f.configured(cmd, nil, func(c call) error {
+	f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		age, ok := parseAge(older)
 		switch {
 		case older == "":
@@ -80,23 +80,23 @@ func newHistoryAbandon(f *factory) *cobra.Command {
 		Short: "Let other runs begin although this one was interrupted",
 		Args:  exactArgs("ID"),
 	}
-	f.configured(cmd, nil, func(c call) error {
+	f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		return (&applyRun{f: f}).withEngine(c.Context(), c.cfg, func(e *apply.Engine) (*apply.Outcome, error) {
-			run, err := pickRun(e, c.args, anyRun)
+			run, err := findRun(e, c.args, anyRun)
 			switch {
 			case err != nil:
 				return nil, err
 			case run.Err != nil:
-				return nil, explainRun(c.Context(), run.Err, nil)
+				return nil, explainApplyError(c.Context(), run.Err, nil)
 			case !run.Stage.Unfinished():
-				if _, _, err := e.Show(run.ID); err != nil { // who can say that it was not?
-					return nil, explainRun(c.Context(), err, nil)
+				if _, _, err := e.Show(run.ID); err != nil { // a damaged journal may hide an interruption
+					return nil, explainApplyError(c.Context(), err, nil)
 				}
 				return nil, usagef("anivault history lists them", "the run %s was not interrupted, and blocks no other run", run.ID)
 			}
 			question := lang.Textf("Leave the run %s (%s, to %s) as it is?", run.ID, lang.Count(run.Files, "file"),
 				ui.Printable(strings.Join(run.Targets, ", ")))
-			if ok, err := f.confirmed(c.Context(), yes, question, "nothing was changed\n"); !ok {
+			if ok, err := f.confirm(c.Context(), yes, question, "nothing was changed\n"); !ok {
 				return nil, err
 			}
 			if err := e.Abandon(run.ID); err != nil {
@@ -106,7 +106,7 @@ func newHistoryAbandon(f *factory) *cobra.Command {
 			return nil, nil
 		})
 	})
-	yesFlag(cmd, &yes)
+	addYesFlag(cmd, &yes)
 	return cmd
 }
 
@@ -142,7 +142,7 @@ type wireRun struct {
 	Error   string   `json:"error,omitempty" doc:"why its journal can't be trusted; it is never acted on"`
 }
 
-var stageWords = map[apply.Stage]string{
+var stageTexts = map[apply.Stage]string{
 	apply.Planned: "interrupted before it began", apply.Applying: "interrupted", apply.Done: "done",
 	apply.Undoing: "interrupted while being put back", apply.Undone: "put back", apply.Kept: "put back, but for some",
 	apply.Abandoned: "interrupted, and abandoned",
@@ -155,13 +155,13 @@ func stageText(s apply.Stage, atWork bool) string {
 	case atWork && s.Unfinished():
 		return lang.Say("at work")
 	}
-	return lang.Say(stageWords[s])
+	return lang.Say(stageTexts[s])
 }
 
 func runLine(r *apply.Run, atWork bool) string {
 	if r.Err != nil {
 		line := r.ID + "  "
-		if r.Mode != "" { // as far as it can still be read
+		if r.Mode != "" { // the readable part of a damaged journal
 			line += fmt.Sprintf("%s  %s  %s  ", ui.Clock(r.Begun), ui.Printable(string(r.Mode)),
 				lang.Say(lang.Count(r.Files, "file")))
 		}
@@ -198,26 +198,26 @@ func printRuns(f *factory, runs []apply.Run, atWork bool) error {
 		}
 		w.put(&line)
 	}
-	return w.end()
+	return w.flush()
 }
 
 func showRun(f *factory, e *apply.Engine, args []string, format string, atWork func() bool) error {
-	picked, err := pickRun(e, args, anyRun)
+	picked, err := findRun(e, args, anyRun)
 	if err != nil {
 		return err
 	}
 	var out *apply.Outcome
-	runs, busy, err := standing(func() ([]apply.Run, error) {
+	runs, busy, err := readRunsAndActivity(func() ([]apply.Run, error) {
 		run, shown, err := e.Show(picked.ID)
 		out = shown
 		return []apply.Run{run}, err
 	}, atWork)
 	if err != nil {
-		return &failure{code: exitUsage, err: err}
+		return &exitError{code: exitUsage, err: err}
 	}
-	warnOfDamage(f, out)
+	warnDamagedJournal(f, out)
 	if format == "ndjson" {
-		return (&applyRun{f: f}).print(out, nil)
+		return (&applyRun{f: f}).printRecords(out, nil)
 	}
 	fmt.Fprintln(f.streams.Out, runLine(&runs[0], busy))
 	return printResults(f, "  ", out, func(r *apply.Result) string {

@@ -66,7 +66,7 @@ func TestOnlyARunThatNobodyWorksOnWasCutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			reads, locked := row.reads, row.locked
-			runs, busy, err := standing(func() ([]apply.Run, error) {
+			runs, busy, err := readRunsAndActivity(func() ([]apply.Run, error) {
 				next := run(reads[0])
 				reads = reads[1:]
 				return next, nil

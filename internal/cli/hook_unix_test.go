@@ -33,7 +33,7 @@ func TestAHookThatTakesTooLongIsEnded(t *testing.T) {
 	// The grandchild holds the pipe open for as long as it lives.
 	h := hook{
 		argv: []string{"sh", "-c", `sleep 600 < "$1" & exec 3<> "$1"; sleep 600`, "hook", pid},
-		env:  os.Environ(), limit: 300 * time.Millisecond,
+		env:  os.Environ(), timeout: 300 * time.Millisecond,
 		streams: ui.Streams{Err: new(bytes.Buffer)}, changed: []string{"/lib/Show"},
 	}
 	err := h.run(t.Context())
@@ -52,7 +52,7 @@ func TestAHookEndsWithAnivault(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	h := hook{
-		argv: []string{"sleep", "600"}, env: os.Environ(), limit: time.Hour,
+		argv: []string{"sleep", "600"}, env: os.Environ(), timeout: time.Hour,
 		streams: ui.Streams{Err: new(bytes.Buffer)},
 	}
 	if err := h.run(ctx); err == nil {

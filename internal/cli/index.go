@@ -18,14 +18,14 @@ import (
 )
 
 func newIndex(f *factory) *cobra.Command {
-	return group(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:   "index",
 		Short: "Know titles without asking: the local title index",
 	}, newIndexImport(f), newIndexUpdate(f), newIndexLookup(f), newIndexStats(f))
 }
 
-func (f *factory) indexCommand(cmd *cobra.Command, do func(c call, x *index.Index) error) *cobra.Command {
-	return f.configured(cmd, textOrJSON, func(c call) error {
+func (f *factory) indexCommand(cmd *cobra.Command, do func(c invocation, x *index.Index) error) *cobra.Command {
+	return f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
 		x, err := index.Open(c.cfg.Dirs.Data)
 		switch {
 		case errors.Is(err, index.ErrNone):
@@ -37,10 +37,10 @@ func (f *factory) indexCommand(cmd *cobra.Command, do func(c call, x *index.Inde
 	})
 }
 
-const untied = "AniDB's titles find nothing by themselves: only Anime-Lists ties them to TMDB " +
+const missingMappingNote = "AniDB's titles find nothing by themselves: only Anime-Lists ties them to TMDB " +
 	"(anivault index update fetches it)"
 
-func leadNowhere(x *index.Index) bool {
+func lacksMapping(x *index.Index) bool {
 	infos, _, err := x.Stats()
 	has := func(source index.Source) bool {
 		return slices.ContainsFunc(infos, func(i index.SourceInfo) bool { return i.Source == source })
@@ -54,7 +54,7 @@ func newIndexImport(f *factory) *cobra.Command {
 		Short: "Import lists into the title index",
 		Args:  atLeastOne("FILE", "for example: anivault index import anime-list.xml anime-titles.xml.gz"),
 	}
-	return f.configured(cmd, nil, func(c call) error {
+	return f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		infos, err := index.Import(c.Context(), c.cfg.Dirs.Data, c.args...)
 		if err != nil {
 			return err
@@ -66,8 +66,8 @@ func newIndexImport(f *factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if leadNowhere(x) {
-			f.say("note: %s\n", untied)
+		if lacksMapping(x) {
+			f.say("note: %s\n", missingMappingNote)
 		}
 		return x.Close()
 	})
@@ -92,7 +92,7 @@ func newIndexLookup(f *factory) *cobra.Command {
 		Short: "List the entries that have a title; its words need no quotation marks",
 		Args:  atLeastOne("TITLE", `for example: anivault index lookup "Sousou no Frieren"`),
 	}
-	return f.indexCommand(cmd, func(c call, x *index.Index) error {
+	return f.indexCommand(cmd, func(c invocation, x *index.Index) error {
 		text := strings.Join(c.args, " ")
 		found, err := x.Lookup(text)
 		if err != nil {
@@ -107,8 +107,8 @@ func newIndexLookup(f *factory) *cobra.Command {
 			return nil
 		}
 		f.say("no entry has the title %s\n", ui.Printable(text))
-		if leadNowhere(x) {
-			f.say("note: %s\n", untied)
+		if lacksMapping(x) {
+			f.say("note: %s\n", missingMappingNote)
 		} else {
 			f.say("hint: titles are found whole: anivault parse NAME prints what is read from a name, " +
 				"anivault index stats what was imported\n")
@@ -148,7 +148,7 @@ type wireIndex struct {
 
 func newIndexStats(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "stats", Short: "Show what was imported, and when"}
-	return f.indexCommand(cmd, func(c call, x *index.Index) error {
+	return f.indexCommand(cmd, func(c invocation, x *index.Index) error {
 		infos, size, err := x.Stats()
 		switch {
 		case err != nil:
@@ -166,13 +166,13 @@ func newIndexStats(f *factory) *cobra.Command {
 	})
 }
 
-const answerTimeout = 30 * time.Second
+const responseHeaderTimeout = 30 * time.Second
 
 func newIndexUpdate(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "update", Short: "Fetch the lists that changed, and import them"}
-	return f.configured(cmd, nil, func(c call) error {
+	return f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.ResponseHeaderTimeout = answerTimeout
+		transport.ResponseHeaderTimeout = responseHeaderTimeout
 		defer transport.CloseIdleConnections()
 		updater := index.Updater{
 			Dir: c.cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
@@ -207,25 +207,25 @@ func reportUpdate(f *factory, outcomes []index.Outcome) error {
 			"every address is off")
 	}
 	if len(failed) > 0 {
-		unfetched(f, failed)
-		return &failure{code: exitIncomplete}
+		reportFetchFailures(f, failed)
+		return &exitError{code: exitIncomplete}
 	}
 	return nil
 }
 
-func unfetched(f *factory, failed []index.Outcome) {
+func reportFetchFailures(f *factory, failed []index.Outcome) {
 	var settings []string
 	for _, o := range failed {
-		complain(f.streams, lang.Textf("fetch %s: %v", o.Source, o.Err))
-		if s := cmp.Or(addressSettings[o.Source], "index.tmdb_exports_url"); !slices.Contains(settings, s) {
+		printMessage(f.streams, lang.Textf("fetch %s: %v", o.Source, o.Err))
+		if s := cmp.Or(sourceURLSettings[o.Source], "index.tmdb_exports_url"); !slices.Contains(settings, s) {
 			settings = append(settings, s)
 		}
 	}
-	advise(f.streams, lang.Textf("check the network and run it again; another address, or off, goes into %s",
+	printHint(f.streams, lang.Textf("check the network and run it again; another address, or off, goes into %s",
 		strings.Join(settings, ", ")))
 }
 
-var addressSettings = map[index.Source]string{
+var sourceURLSettings = map[index.Source]string{
 	index.AnimeLists: "index.anime_lists_url", index.AniDB: "index.anidb_titles_url",
 	index.AnimeIDs: "index.anime_ids_url",
 }

@@ -37,7 +37,7 @@ func TestConfigInitOnATerminal(t *testing.T) {
 			term := onTerminal(t, 200, 24, s.env, "config", "init")
 			if c.asks {
 				term.until("settings/api")
-				if _, err := io.WriteString(term.person, "typed-by-hand\n"); err != nil {
+				if _, err := io.WriteString(term.prompter, "typed-by-hand\n"); err != nil {
 					t.Fatal(err)
 				}
 			}

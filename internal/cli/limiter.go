@@ -23,7 +23,7 @@ import (
 )
 
 func newLimiter(f *factory) *cobra.Command {
-	return group(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:   "limiter",
 		Short: "Look at the limiter, tune it, or tell it what to do",
 	},
@@ -39,9 +39,9 @@ func newLimiterShow(f *factory) *cobra.Command {
 	return cmd
 }
 
-// operate opens the shared state for an operator's command, and finds the account if one is named. A process's own
-// memory can't be reached.
-func (f *factory) operate(cmd *cobra.Command, account string, do func(context.Context, operate.Target) error) error {
+// withTarget runs do with the shared state of all processes, and with the account if its name is not "". It fails for a
+// coordinator in memory, because other processes can't reach it.
+func (f *factory) withTarget(cmd *cobra.Command, account string, do func(context.Context, operate.Target) error) error {
 	cfg, err := f.load(cmd)
 	if err != nil {
 		return err
@@ -50,16 +50,16 @@ func (f *factory) operate(cmd *cobra.Command, account string, do func(context.Co
 		return usagef("unset ANIVAULT_COORDINATOR, or set it to file",
 			"with ANIVAULT_COORDINATOR=memory no other process can be reached")
 	}
-	store, done, err := app.OpenState(cfg, operatorPatience, func(err error) {
+	store, done, err := app.OpenState(cfg, stateLockTimeout, func(err error) {
 		if w, ok := errors.AsType[*ratelimit.StoreWarning](err); !ok || w.Parts == 0 {
-			f.warn("%v", err) // else it says that it goes on alone, which is no use here; do's error says why
+			f.warn("%v", err) // other warnings are about working without the state; do returns an error instead
 		}
 	})
 	if err != nil {
 		return err
 	}
 	if account != "" {
-		_, err = accountsNamed(cfg, []string{account})
+		_, err = selectAccounts(cfg, []string{account})
 	}
 	if err == nil {
 		target := operate.Target{Operator: ratelimit.Operator{Store: store}, Config: cfg, Account: account}
@@ -68,20 +68,19 @@ func (f *factory) operate(cmd *cobra.Command, account string, do func(context.Co
 	return errors.Join(err, done())
 }
 
-// operatorPatience is how long an operator's command waits for the shared state. A process that holds its lock for
-// longer does not run.
-const operatorPatience = 5 * time.Second
+// stateLockTimeout limits the wait for the lock of the shared state. Only a stopped process holds the lock for longer.
+const stateLockTimeout = 5 * time.Second
 
 func newLimiterCacheOnly(f *factory) *cobra.Command {
 	var recover string
 	cmd := &cobra.Command{Use: "cache-only", Short: "Stop all requests of all processes until resume"}
-	f.leaf(cmd, nil, func(c call) error {
+	f.setRun(cmd, nil, func(c invocation) error {
 		var t ratelimit.Tuning
 		field, _ := ratelimit.FieldByKey("auto_recover")
 		if err := field.Set(&t, recover); err != nil {
-			return tuneError(err)
+			return tuningUsageError(err)
 		}
-		return f.operate(c.Command, "", func(ctx context.Context, target operate.Target) error {
+		return f.withTarget(c.Command, "", func(ctx context.Context, target operate.Target) error {
 			if _, err := target.CacheOnly(ctx, t.AutoRecover); err != nil {
 				return err
 			}
@@ -100,8 +99,8 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 
 func newLimiterResume(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "resume", Short: "End CacheOnly: probe TMDB, then go on"}
-	return f.leaf(cmd, nil, func(c call) error {
-		return f.operate(c.Command, "", func(ctx context.Context, target operate.Target) error {
+	return f.setRun(cmd, nil, func(c invocation) error {
+		return f.withTarget(c.Command, "", func(ctx context.Context, target operate.Target) error {
 			state, err := target.Resume(ctx)
 			switch {
 			case err != nil:
@@ -119,15 +118,15 @@ func newLimiterResume(f *factory) *cobra.Command {
 func newLimiterReset(f *factory) *cobra.Command {
 	var force, yes bool
 	cmd := &cobra.Command{Use: "reset", Short: "Forget what was learned: state, evidence, cooldown, budget, tuning"}
-	f.leaf(cmd, nil, func(c call) error {
-		return f.operate(c.Command, "", func(ctx context.Context, target operate.Target) error {
+	f.setRun(cmd, nil, func(c invocation) error {
+		return f.withTarget(c.Command, "", func(ctx context.Context, target operate.Target) error {
 			before, err := ratelimit.Operator{Store: target.Store}.Status(ctx, target.Config.Tuning)
 			if err != nil {
 				return err
 			}
-			known := learned(before)
+			known := learnedText(before)
 			question := lang.Textf("Forget what the limiter has learned (%s)?", known)
-			if ok, err := f.confirmed(ctx, yes, question, "nothing was removed\n"); !ok {
+			if ok, err := f.confirm(ctx, yes, question, "nothing was removed\n"); !ok {
 				return err
 			}
 			if err := target.Reset(ctx, force); err != nil {
@@ -146,11 +145,11 @@ func newLimiterReset(f *factory) *cobra.Command {
 		})
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "end a pause that TMDB asked for, too")
-	yesFlag(cmd, &yes)
+	addYesFlag(cmd, &yes)
 	return cmd
 }
 
-func learned(s ratelimit.Status) lang.Text {
+func learnedText(s ratelimit.Status) lang.Text {
 	n := s.Counts.OK + s.Counts.Throttled + s.Counts.Server + s.Counts.Network
 	list := []lang.Text{lang.Text(s.State.String()), lang.Textf("%s to judge by", lang.Count(n, "answer"))}
 	if s.BudgetUsed > 0 {
@@ -164,13 +163,15 @@ func learned(s ratelimit.Status) lang.Text {
 
 func newLimiterRules(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "rules", Short: "Print the transition table"}
-	return f.leaf(cmd, textOrJSON, func(c call) error {
+	return f.setRun(cmd, textOrJSON, func(c invocation) error {
 		var rows []wireRule
 		for _, r := range machine.Rules() {
-			rows = append(rows, wireRule{fromStates(r), r.To.String(), r.Condition, r.Confirmation.String(), r.Reason.String()})
+			rows = append(rows, wireRule{
+				fromStateNames(r), r.To.String(), r.Condition, r.Confirmation.String(), r.Reason.String(),
+			})
 		}
 		if c.format == "json" {
-			return f.printTidyJSON(rows)
+			return f.printIndentedJSON(rows)
 		}
 		w := tabwriter.NewWriter(f.streams.Out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "FROM\tTO\tCONDITION\tCONFIRMATION\tREASON")
@@ -181,7 +182,7 @@ func newLimiterRules(f *factory) *cobra.Command {
 	})
 }
 
-func fromStates(r machine.Rule) []string {
+func fromStateNames(r machine.Rule) []string {
 	if r.From == nil {
 		return []string{"any"}
 	}
@@ -202,78 +203,78 @@ type wireRule struct {
 
 func newLimiterGraph(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "graph", Short: "Print the state diagram as Mermaid, generated from the transition table"}
-	return f.leaf(cmd, nil, func(call) error {
+	return f.setRun(cmd, nil, func(invocation) error {
 		_, err := io.WriteString(f.streams.Out, machine.Graph())
 		return err
 	})
 }
 
 func newLimiterTune(f *factory) *cobra.Command {
-	return f.tune(&cobra.Command{
+	return f.setTuneRun(&cobra.Command{
 		Use:               "tune KEY=VALUE...",
 		Short:             "Change settings of every running process",
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeTuning(func(string) bool { return true }),
+		ValidArgsFunction: completeTuningKeys(func(string) bool { return true }),
 	}, "for example: anivault limiter tune rate_base=10", "end the named changes, or all of them", false)
 }
 
-// tune completes a command that changes settings of the limiter, or limits of the account that is its first argument.
-func (f *factory) tune(cmd *cobra.Command, example, resetUsage lang.Text, ofAccount bool) *cobra.Command {
-	var lasts string
+// setTuneRun makes cmd change settings of the limiter or, with perAccount, limits of the account in the first argument.
+func (f *factory) setTuneRun(cmd *cobra.Command, example, resetUsage lang.Text, perAccount bool) *cobra.Command {
+	var duration string
 	var reset bool
-	f.leaf(cmd, nil, func(c call) error {
+	f.setRun(cmd, nil, func(c invocation) error {
 		account, args := "", c.args
-		if ofAccount {
+		if perAccount {
 			account, args = args[0], args[1:]
 		}
-		period, ok := operate.Period(lasts)
+		period, ok := operate.Period(duration)
 		order := operate.Order{Reset: args, ResetAll: len(args) == 0}
 		if !reset {
-			values, err := tuneValues(account, args, example)
+			values, err := parseTuningArgs(account, args, example)
 			if err != nil {
 				return err
 			}
 			order = operate.Order{Set: values, Lasts: period}
 		}
 		for _, key := range order.Reset {
-			if err := checkKnob(account, key); err != nil {
+			if err := checkTuningKey(account, key); err != nil {
 				return err
 			}
 		}
 		if !ok {
-			return usagef("allowed: a time such as 30m or 8h, or always", "flag --for: %q is not a time", lasts)
+			return usagef("allowed: a time such as 30m or 8h, or always", "flag --for: %q is not a time", duration)
 		}
-		return f.operate(c.Command, account, func(ctx context.Context, target operate.Target) error {
+		return f.withTarget(c.Command, account, func(ctx context.Context, target operate.Target) error {
 			if _, err := target.Tune(ctx, order); err != nil {
-				return tuneError(err)
+				return tuningUsageError(err)
 			}
 			what, all := strings.Join(args, " "), cmp.Or(strings.Join(args, ", "), "all changes")
 			switch {
-			case reset && ofAccount:
+			case reset && perAccount:
 				f.say("reset %s of %s\n", all, account)
 			case reset:
 				f.say("reset %s\n", all)
-			case ofAccount:
-				f.say("tuned %s of %s %s\n", what, account, periodText(period))
-				return f.warnOfRate(ctx, target, order.Set["rate"])
+			case perAccount:
+				f.say("tuned %s of %s %s\n", what, account, durationText(period))
+				return f.warnIfRateTooHigh(ctx, target, order.Set["rate"])
 			default:
-				f.say("tuned %s %s\n", what, periodText(period))
+				f.say("tuned %s %s\n", what, durationText(period))
 			}
 			return nil
 		})
 	})
-	cmd.Flags().StringVar(&lasts, "for", "1h", "`DURATION` to keep the change, such as 30m, or always")
+	cmd.Flags().StringVar(&duration, "for", "1h", "`DURATION` to keep the change, such as 30m, or always")
 	cmd.Flags().BoolVar(&reset, "reset", false, string(resetUsage))
 	completeWords(cmd, "for", "1h", "8h", "always")
 	return cmd
 }
 
-// completeTuning offers KEY= for every setting of the limiter that use accepts.
-func completeTuning(use func(key string) bool) cobra.CompletionFunc {
+// completeTuningKeys completes KEY= for every setting of the limiter for which include returns true.
+func completeTuningKeys(include func(key string) bool) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var keys []string
 		for _, f := range ratelimit.Fields() {
-			if use(f.Key) {
+			if include(f.Key) {
 				keys = append(keys, f.Key+"=")
 			}
 		}
@@ -281,7 +282,7 @@ func completeTuning(use func(key string) bool) cobra.CompletionFunc {
 	}
 }
 
-func tuneValues(account string, args []string, example lang.Text) (map[string]string, error) {
+func parseTuningArgs(account string, args []string, example lang.Text) (map[string]string, error) {
 	if len(args) == 0 {
 		return nil, usagef(example, "no KEY=VALUE given")
 	}
@@ -291,7 +292,7 @@ func tuneValues(account string, args []string, example lang.Text) (map[string]st
 		if !ok {
 			return nil, usagef(example, "%q is not KEY=VALUE", a)
 		}
-		if err := checkKnob(account, key); err != nil {
+		if err := checkTuningKey(account, key); err != nil {
 			return nil, err
 		}
 		if _, twice := values[key]; twice {
@@ -302,25 +303,25 @@ func tuneValues(account string, args []string, example lang.Text) (map[string]st
 	return values, nil
 }
 
-func checkKnob(account, key string) error {
+func checkTuningKey(account, key string) error {
 	keys := operate.Target{Account: account}.Keys()
 	switch {
 	case slices.Contains(keys, key):
 		return nil
 	case account != "":
-		return usagef(nearestOf(key, keys), "%q is not a limit of an account", key)
+		return usagef(didYouMeanOrAllowed(key, keys), "%q is not a limit of an account", key)
 	}
-	return usagef(nearestOf(key, keys), "%q is not a limiter setting", key)
+	return usagef(didYouMeanOrAllowed(key, keys), "%q is not a limiter setting", key)
 }
 
-func periodText(d time.Duration) lang.Text {
+func durationText(d time.Duration) lang.Text {
 	if d == 0 {
 		return "until it is reset"
 	}
 	return lang.Textf("for %s", ui.Period(d))
 }
 
-func tuneError(err error) error {
+func tuningUsageError(err error) error {
 	if t, ok := errors.AsType[*ratelimit.TuningError](err); ok {
 		return usagef(config.RemedyText(t), "%s: %s", app.Tuned(t), lang.Text(t.Reason))
 	}

@@ -35,9 +35,9 @@ func newLimiterSimulate(f *factory) *cobra.Command {
 		Use:               "simulate [KEY=VALUE...]",
 		Short:             "Show what the limiter would do in trouble, in virtual time",
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeTuning(simulated),
+		ValidArgsFunction: completeTuningKeys(affectsSimulation),
 	}
-	f.leaf(cmd, nil, func(c call) error { return o.run(c.Command, c.args) })
+	f.setRun(cmd, nil, func(c invocation) error { return o.run(c.Command, c.args) })
 	flags := cmd.Flags()
 	flags.StringVar(&o.scenario, "scenario", "", "`FILE` with a scenario in JSON")
 	flags.StringVar(&o.preset, "preset", "gauntlet", "`NAME` of a scenario")
@@ -82,15 +82,15 @@ func (o *simulateOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if sim.Processes, err = simulatedTunings(cfg.Tuning, o.processes, args); err != nil {
-		return tuneError(err)
+	if sim.Processes, err = tuningsPerProcess(cfg.Tuning, o.processes, args); err != nil {
+		return tuningUsageError(err)
 	}
 	result, err := simulate.Run(cmd.Context(), sim)
 	switch {
 	case cmd.Context().Err() != nil:
 		return cmd.Context().Err()
 	case err != nil: // only the arguments can be wrong
-		return usagef(seeHelp(cmd), "%v", err)
+		return usagef(helpHint(cmd), "%v", err)
 	}
 	write := map[string]func(io.Writer) error{
 		"text": result.WriteText, "csv": result.WriteCSV, "svg": result.WriteSVG,
@@ -105,7 +105,7 @@ func (o *simulateOptions) run(cmd *cobra.Command, args []string) error {
 }
 
 func (o *simulateOptions) config() (sim simulate.Config, err error) {
-	if sim.Scenario, err = o.read(); err != nil {
+	if sim.Scenario, err = o.loadScenario(); err != nil {
 		return sim, err
 	}
 	if sim.Limits, err = upstream.ParseLimits(o.limit); err != nil {
@@ -130,10 +130,10 @@ func (o *simulateOptions) config() (sim simulate.Config, err error) {
 	return sim, nil
 }
 
-func (o *simulateOptions) read() (upstream.Scenario, error) {
+func (o *simulateOptions) loadScenario() (upstream.Scenario, error) {
 	if o.scenario == "" {
 		if !slices.Contains(simulate.Presets(), o.preset) {
-			hint := nearestOf(o.preset, simulate.Presets())
+			hint := didYouMeanOrAllowed(o.preset, simulate.Presets())
 			return upstream.Scenario{}, usagef(hint, "flag --preset: %q is not a preset", o.preset)
 		}
 		return upstream.Preset(o.preset)
@@ -156,7 +156,7 @@ func (o *simulateOptions) read() (upstream.Scenario, error) {
 	return s, nil
 }
 
-func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]ratelimit.Tuning, error) {
+func tuningsPerProcess(own ratelimit.Tuning, processes int, args []string) ([]ratelimit.Tuning, error) {
 	if processes < 1 || processes > simulate.MaxProcesses {
 		return nil, usagef(lang.Textf("allowed: 1 to %d", simulate.MaxProcesses),
 			"flag --processes: %d is out of range", processes)
@@ -176,10 +176,10 @@ func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]rat
 			}
 			key, first, last = rest, n, n
 		}
-		if err := checkKnob("", key); err != nil {
+		if err := checkTuningKey("", key); err != nil {
 			return nil, err
 		}
-		if !simulated(key) {
+		if !affectsSimulation(key) {
 			return nil, usagef("leave it out", "%s has no effect in a simulation", key)
 		}
 		field, _ := ratelimit.FieldByKey(key)
@@ -197,5 +197,5 @@ func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]rat
 	return tunings, nil
 }
 
-// simulated reports whether a setting plays a part: there is no budget, and processes see each other.
-func simulated(key string) bool { return key != "budget" && key != "processes" }
+// affectsSimulation reports whether a setting has an effect: a simulation has no budget, and knows its processes.
+func affectsSimulation(key string) bool { return key != "budget" && key != "processes" }

@@ -23,13 +23,13 @@ import (
 
 type logs struct {
 	handler slog.Handler
-	redact  func(string) string // takes keys and tokens out of a text
-	warn    func(error)         // nil where stderr gets log lines: they say it already
+	redact  func(string) string // removes keys and tokens from a text
+	warn    func(error)         // nil if stderr gets log lines, which include warnings
 	file    *logging.File
 }
 
-// openLogs writes lines from info up to stderr only when asked to. Otherwise a person sees warnings as plain sentences,
-// and the operator of a service as lines. A log file gets info and above at least.
+// openLogs opens the log on stderr and in the log file. Without -v, a command prints only warnings, as plain sentences;
+// a service prints them as log lines. A log file gets at least info and above.
 func (f *factory) openLogs(cfg *config.Config, stderr io.Writer, service bool) (*logs, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
@@ -48,17 +48,17 @@ func (f *factory) openLogs(cfg *config.Config, stderr io.Writer, service bool) (
 		options := logging.Options{Level: level, Format: format, Redactor: redactor}
 		handlers = append(handlers, logging.NewHandler(stderr, options))
 	case level == slog.LevelWarn:
-		var noted atomic.Bool
+		var hinted atomic.Bool
 		out.warn = func(err error) {
-			note := ownerNote(err)
-			if note != "" && noted.Swap(true) {
-				note = "" // once is enough
+			note := otherOwnerNote(err)
+			if note != "" && hinted.Swap(true) {
+				note = ""
 			}
 			f.warn("%s%s", redactor.String(lang.Say(lang.TextOf(err))), note)
 		}
 	}
 	if cfg.Log.File != "" {
-		file, err := openRotated(cfg.Log, "log file", cfg.Log.File, func(err error) {
+		file, err := openRotatingFile(cfg.Log, "log file", cfg.Log.File, func(err error) {
 			f.warn("the log file can no longer be written: %v", err)
 		})
 		if err != nil {
@@ -70,14 +70,13 @@ func (f *factory) openLogs(cfg *config.Config, stderr io.Writer, service bool) (
 		}))
 	}
 	out.handler = slog.NewMultiHandler(handlers...)
-	// Every log begins with a line, so that one which can't be written is noticed even in a run that has nothing to
-	// log.
+	// This line also detects a log that can't be written, even if the run logs nothing else.
 	slog.New(out.handler).Info("start", slog.String("comp", "anivault"), slog.String("version", version.Get().Version))
 	return out, nil
 }
 
-func (l *logs) end(s report.Summary, err error) {
-	status, event := statusOf(err, true), "end"
+func (l *logs) logEnd(s report.Summary, err error) {
+	status, event := exitStatusOf(err, true), "end"
 	if status == exitInterrupted || status == exitTerminated {
 		event = "interrupted"
 	}
@@ -88,18 +87,18 @@ func (l *logs) end(s report.Summary, err error) {
 		slog.Duration("elapsed", time.Duration(s.ElapsedMS)*time.Millisecond), slog.Int("exit", status))
 }
 
-func ownerNote(err error) lang.Text {
+func otherOwnerNote(err error) lang.Text {
 	file, ok := errors.AsType[*fs.PathError](err)
 	if !ok || !errors.Is(file, fs.ErrPermission) ||
-		!belongsToAnother(file.Path) && !belongsToAnother(filepath.Dir(file.Path)) {
+		!isOwnedByOther(file.Path) && !isOwnedByOther(filepath.Dir(file.Path)) {
 		return ""
 	}
 	return "; it belongs to another user: have them share it with your group, or name folders of your own with " +
 		"ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and ANIVAULT_DATA_DIR"
 }
 
-func openRotated(bounds config.Log, name, path string, onError func(error)) (*logging.File, error) {
-	options := logging.FileOptions{MaxSize: bounds.MaxSize, Keep: bounds.MaxFiles - 1, OnError: onError}
+func openRotatingFile(limits config.Log, name, path string, onError func(error)) (*logging.File, error) {
+	options := logging.FileOptions{MaxSize: limits.MaxSize, Keep: limits.MaxFiles - 1, OnError: onError}
 	file, err := logging.OpenFile(path, options)
 	if err != nil {
 		return nil, &config.Error{Name: name, Value: path, Reason: lang.Textf("cannot be written: %s", errors.Unwrap(err))}
@@ -114,20 +113,20 @@ func (l *logs) Close() error {
 	return l.file.Close()
 }
 
-type measuring struct {
+type metricsExport struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 	file   io.Closer
 }
 
-func (f *factory) startMetrics(cfg *config.Config, counts *metrics.Metrics) (*measuring, error) {
+func (f *factory) startMetrics(cfg *config.Config, counts *metrics.Metrics) (*metricsExport, error) {
 	if err := checkTextfile(cfg.Metrics.Textfile); err != nil {
 		return nil, err
 	}
-	m := &measuring{cancel: func() {}}
+	m := &metricsExport{cancel: func() {}}
 	var sinks []metrics.Sink
 	if path := cfg.Metrics.File; path != "" {
-		file, err := openRotated(cfg.Log, "metrics file", path, nil) // the reporter tells of errors
+		file, err := openRotatingFile(cfg.Log, "metrics file", path, nil) // the reporter handles errors
 		if err != nil {
 			return nil, err
 		}
@@ -150,8 +149,8 @@ func (f *factory) startMetrics(cfg *config.Config, counts *metrics.Metrics) (*me
 	return m, nil
 }
 
-// stop writes the last metrics. If they can't be written, that was a warning, and does not fail the run.
-func (m *measuring) stop() error {
+// stop writes the last metrics. Errors of writing are only warnings, so it returns none of them.
+func (m *metricsExport) stop() error {
 	m.cancel()
 	m.done.Wait()
 	if m.file != nil {
@@ -160,10 +159,10 @@ func (m *measuring) stop() error {
 	return nil
 }
 
-// checkWritable refuses, before any work, a path at which no file could be written afterwards. example is a file name
-// for the hint.
+// checkWritable returns an error before any work if no file could be written at path. example is a file name for the
+// hint.
 func checkWritable(flag, path, example string) error {
-	switch reason, hint := whyNotWritable(path, example); {
+	switch reason, hint := unwritableReason(path, example); {
 	case path == "", reason == "":
 		return nil
 	case path == "-":
@@ -177,25 +176,25 @@ func checkTextfile(path string) error {
 	if path == "" {
 		return nil
 	}
-	if reason, hint := whyNotWritable(path, "anivault.prom"); reason != "" {
+	if reason, hint := unwritableReason(path, "anivault.prom"); reason != "" {
 		return &config.Error{Name: "metrics textfile", Value: path, Reason: lang.Textf("%s; %s", reason, hint)}
 	}
 	return nil
 }
 
-func whyNotWritable(path, example string) (reason, hint lang.Text) {
+func unwritableReason(path, example string) (reason, hint lang.Text) {
 	if path == "-" {
 		return "stdout carries the results", lang.Textf("name a file, such as %s", example)
 	}
 	target := path
-	if behind, err := filepath.EvalSymlinks(path); err == nil { // the file behind a link is replaced, not the link
-		target = behind
+	if resolved, err := filepath.EvalSymlinks(path); err == nil { // a link stays, its target is replaced
+		target = resolved
 	}
 	info, err := os.Stat(target)
 	switch {
 	case err == nil && info.IsDir():
 		return "is a folder", lang.Textf("name a file in it, such as %s", ui.Printable(filepath.Join(path, example)))
-	case err == nil && !info.Mode().IsRegular(): // a device or a pipe is written through
+	case err == nil && !info.Mode().IsRegular(): // a device or a pipe
 		return "", ""
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return cannotWrite, hintWritable

@@ -23,11 +23,11 @@ import (
 func newMan(f *factory) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{Use: "man", Short: "Print the manual page, or write one per command"}
-	f.leaf(cmd, nil, func(c call) error {
+	f.setRun(cmd, nil, func(c invocation) error {
 		root := c.Root()
 		root.DisableAutoGenTag = true
 		if dir == "" {
-			page, err := pageOf(root)
+			page, err := renderManPage(root)
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func newMan(f *factory) *cobra.Command {
 	return cmd
 }
 
-// manHeader has no title: each page is named after its command. Its date is the build's.
+// manHeader returns the header with the build date. It has no title, so each page is named after its command.
 func manHeader() *doc.GenManHeader {
 	v := version.Get()
 	h := &doc.GenManHeader{Section: "1", Source: "anivault " + v.Version, Manual: "anivault"}
@@ -54,7 +54,7 @@ func manHeader() *doc.GenManHeader {
 }
 
 func writeManPages(cmd *cobra.Command, dir string) error {
-	page, err := pageOf(cmd)
+	page, err := renderManPage(cmd)
 	if err != nil {
 		return err
 	}
@@ -73,12 +73,12 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
-// isCompletion reports whether a command is cobra's for completions, whose shells share a page.
+// isCompletion reports whether cmd is cobra's command completion. All its shells share one page.
 func isCompletion(cmd *cobra.Command) bool { return cmd.CommandPath() == "anivault completion" }
 
-var manTables = map[string]func(*manText, *cobra.Command){
+var extraManSections = map[string]func(*manText, *cobra.Command){
 	"anivault": func(m *manText, _ *cobra.Command) {
-		m.common()
+		m.commonSections()
 		for _, o := range outputs() {
 			m.section("OUTPUT OF " + strings.ToUpper(o.Name))
 			for _, f := range o.Fields {
@@ -86,7 +86,7 @@ var manTables = map[string]func(*manText, *cobra.Command){
 			}
 		}
 	},
-	"anivault match": func(m *manText, _ *cobra.Command) { m.common() },
+	"anivault match": func(m *manText, _ *cobra.Command) { m.commonSections() },
 	"anivault completion": func(m *manText, cmd *cobra.Command) {
 		m.section("SHELLS")
 		for _, shell := range cmd.Commands() {
@@ -98,19 +98,20 @@ var manTables = map[string]func(*manText, *cobra.Command){
 	},
 }
 
-func pageOf(cmd *cobra.Command) ([]byte, error) {
+func renderManPage(cmd *cobra.Command) ([]byte, error) {
 	cmd.InitDefaultHelpFlag()
 	var page bytes.Buffer
 	if err := doc.GenMan(cmd, manHeader(), &page); err != nil {
 		return nil, err
 	}
-	text := strings.Replace(typedFlags(cmd, page.String()), ".nh\n", ".nh\n.ad l\n", 1) // long words can't be spread
-	tables, ok := manTables[cmd.CommandPath()]
+	// Without justification, because long words would leave wide gaps.
+	text := strings.Replace(rewriteFlagSyntax(cmd, page.String()), ".nh\n", ".nh\n.ad l\n", 1)
+	tables, ok := extraManSections[cmd.CommandPath()]
 	if !ok {
 		return []byte(text), nil
 	}
 	if isCompletion(cmd) {
-		text = noShells.ReplaceAllString(text, "")
+		text = shellPageRefs.ReplaceAllString(text, "")
 	}
 	before, after, ok := strings.Cut(text, ".SH SEE ALSO")
 	if !ok {
@@ -121,13 +122,13 @@ func pageOf(cmd *cobra.Command) ([]byte, error) {
 	return []byte(before + m.String() + ".SH SEE ALSO" + after), nil
 }
 
-// noShells matches references to pages of the shells' commands, which have none.
-var noShells = regexp.MustCompile(`, \\fBanivault\\?-completion\\?-[a-z]+\(1\)\\fP`)
+// shellPageRefs matches references to pages of the shells, which do not exist.
+var shellPageRefs = regexp.MustCompile(`, \\fBanivault\\?-completion\\?-[a-z]+\(1\)\\fP`)
 
 var manFlag = regexp.MustCompile(`(?m)^(.*\\fB--([a-z0-9-]+)\\fP)[\[=].*$`)
 
-// typedFlags replaces cobra's --flag="default" and --flag[=false] by what people type: --flag VALUE, or --flag alone.
-func typedFlags(cmd *cobra.Command, page string) string {
+// rewriteFlagSyntax replaces cobra's --flag="default" by --flag VALUE, and --flag[=false] by --flag.
+func rewriteFlagSyntax(cmd *cobra.Command, page string) string {
 	return manFlag.ReplaceAllStringFunc(page, func(line string) string {
 		m := manFlag.FindStringSubmatch(line)
 		flag := cmd.Flag(m[2])
@@ -147,7 +148,7 @@ type manText struct{ strings.Builder }
 func (m *manText) section(title string)  { fmt.Fprintf(m, ".SH %s\n", title) }
 func (m *manText) row(head, text string) { fmt.Fprintf(m, ".TP\n.B %s\n%s\n", roff(head), roff(text)) }
 
-func (m *manText) common() {
+func (m *manText) commonSections() {
 	m.section("EXIT STATUS")
 	for _, e := range exitCodes {
 		m.row(fmt.Sprint(e.Code), e.Meaning)

@@ -26,31 +26,31 @@ import (
 type matchOptions struct {
 	f *factory
 
-	format    string
-	offline   bool
-	refresh   bool
-	strict    bool
-	explain   bool
-	namesFrom string
-	filesFrom string
-	null      bool
-	exclude   []string
-	report    string
-	csvBOM    bool
-	view      string
-	only      string
-	shown     report.Only // what only says
+	format     string
+	offline    bool
+	refresh    bool
+	strict     bool
+	explain    bool
+	namesFrom  string
+	filesFrom  string
+	null       bool
+	exclude    []string
+	report     string
+	csvBOM     bool
+	view       string
+	only       string
+	onlyFilter report.Only // parsed from only
 
 	interactive bool
 	noInput     bool
-	roots       []string // what was asked for, for the report
+	roots       []string // the PATH arguments, for the report
 
-	again   run.Producer                  // walks the same once more; nil for a list, which can be read once
-	records report.Writer                 // what takes the records in place of stdout; nil: nothing
-	folders func(string, []library.Entry) // gets each folder that the walk reads; may be nil
-	missing *missing                      // what is written in place of the records; nil: the records
-	after   func(*app.App)                // runs after the summary; may be nil
-	told    bool                          // the summary was told already
+	secondWalk   run.Producer                  // walks the same files again; nil for a list, which can be read only once
+	recordWriter report.Writer                 // gets the records instead of stdout; may be nil
+	onFolder     func(string, []library.Entry) // called for each folder that the walk reads; may be nil
+	missing      *missingWriter                // replaces the records in the command missing; else nil
+	afterSummary func(*app.App)                // may be nil
+	noSummary    bool
 }
 
 func newMatch(f *factory) *cobra.Command {
@@ -60,7 +60,7 @@ func newMatch(f *factory) *cobra.Command {
 		Short: "Match every media file below PATH to TMDB",
 		Args:  cobra.ArbitraryArgs,
 	}
-	f.leaf(cmd, matchFormats, func(c call) error {
+	f.setRun(cmd, matchFormats, func(c invocation) error {
 		o.format = c.format
 		if o.namesFrom == "" && o.filesFrom == "" {
 			if err := checkPaths(f, c.Command, c.args); err != nil {
@@ -74,13 +74,14 @@ func newMatch(f *factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		// Little stays of what a run allocates: half as many collections cost a library that has not changed 5 MB.
+		// A run keeps little of what it allocates. With half as many collections, a run over an unchanged library
+		// needs 5 MB more.
 		defer debug.SetGCPercent(debug.SetGCPercent(200))
 		return o.run(c.Context(), cfg, produce)
 	})
 	flags := cmd.Flags()
-	matchSettings(cmd, &o)
-	addSettings(cmd, flags, "match.min_confidence")
+	addMatchFlags(cmd, &o)
+	addSettingFlags(cmd, flags, "match.min_confidence")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
 	flags.StringVar(&o.namesFrom, "names-from", "",
 		"match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
@@ -102,18 +103,18 @@ func newMatch(f *factory) *cobra.Command {
 	return cmd
 }
 
-func matchSettings(cmd *cobra.Command, o *matchOptions) {
+func addMatchFlags(cmd *cobra.Command, o *matchOptions) {
 	flags := cmd.Flags()
-	askSettings(cmd, &o.offline)
-	addSettings(cmd, flags, "limiter.auto_recover", "match.type", "match.min_episode_confidence", "match.jobs")
+	addRequestFlags(cmd, &o.offline)
+	addSettingFlags(cmd, flags, "limiter.auto_recover", "match.type", "match.min_episode_confidence", "match.jobs")
 	flags.StringArrayVar(&o.exclude, "exclude", nil,
 		"skip what `GLOB` matches, as in .anivaultignore (may be repeated)")
 }
 
-func askSettings(cmd *cobra.Command, offline *bool) {
+func addRequestFlags(cmd *cobra.Command, offline *bool) {
 	flags := cmd.Flags()
 	flags.BoolVar(offline, "offline", false, "never touch the network; answers come from cache, index and pins")
-	addSettings(cmd, flags, "limiter.max_wait", "limiter.request_timeout", "tmdb.language", "match.include_adult")
+	addSettingFlags(cmd, flags, "limiter.max_wait", "limiter.request_timeout", "tmdb.language", "match.include_adult")
 	completeWords(cmd, "language",
 		"en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")
 }
@@ -139,7 +140,7 @@ func (o *matchOptions) checkExcludes() error {
 }
 
 func (o *matchOptions) check(args []string) error {
-	if err := o.checkShown(); err != nil {
+	if err := o.checkView(); err != nil {
 		return err
 	}
 	switch {
@@ -166,7 +167,7 @@ func (o *matchOptions) check(args []string) error {
 
 var views = []string{"files", "seasons"}
 
-func (o *matchOptions) checkShown() (err error) {
+func (o *matchOptions) checkView() (err error) {
 	table := o.format == string(report.FormatTable)
 	switch {
 	case o.view == "":
@@ -175,22 +176,23 @@ func (o *matchOptions) checkShown() (err error) {
 			o.view = "seasons"
 		}
 	case !slices.Contains(views, o.view):
-		return usagef(allowed(views), "flag --view: %q is not a view", o.view)
+		return usagef(allowedHint(views), "flag --view: %q is not a view", o.view)
 	case o.view == "seasons" && !table:
 		return usagef("add --format table", "--view seasons is a view of tables")
 	case o.view == "seasons" && o.explain:
 		return usagef("leave one of them out", "--explain is about files: it and --view seasons exclude each other")
 	}
 	if o.only != "" {
-		if o.shown, err = report.ParseOnly(o.only); err != nil {
-			return usagef(allowed(report.OnlyWords()), "flag --only: %v", err)
+		if o.onlyFilter, err = report.ParseOnly(o.only); err != nil {
+			return usagef(allowedHint(report.OnlyWords()), "flag --only: %v", err)
 		}
 	}
 	return nil
 }
 
-// given returns the words of the command line that say what is matched; "" if they are many or can't be typed again.
-func (o *matchOptions) given() string {
+// inputArgs returns the part of the command line that names the files, to suggest a next command: "~/Anime". It is ""
+// for a list on stdin, and if it is too long.
+func (o *matchOptions) inputArgs() string {
 	var words []string
 	switch {
 	case o.namesFrom == "-", o.filesFrom == "-":
@@ -240,14 +242,14 @@ func checkPaths(f *factory, cmd *cobra.Command, args []string) error {
 // input returns the source of the files to match. It fails before any work if no PATH exists or a list can't be opened.
 func (o *matchOptions) input(args []string) (run.Producer, error) {
 	if list := o.namesFrom + o.filesFrom; list != "" {
-		in, err := openList(o.f, list)
+		in, err := openInput(o.f, list)
 		if err != nil {
 			return nil, err
 		}
 		if o.namesFrom != "" {
 			return run.Names(in), nil
 		}
-		return run.Files(in, o.null, library.Options{Excludes: o.exclude, Read: o.folders}), nil
+		return run.Files(in, o.null, library.Options{Excludes: o.exclude, Read: o.onFolder}), nil
 	}
 	missing := slices.DeleteFunc(slices.Clone(args), func(path string) bool {
 		_, err := os.Lstat(path)
@@ -260,12 +262,12 @@ func (o *matchOptions) input(args []string) (run.Producer, error) {
 		return nil, usagef("check the spelling; paths with spaces need quotes",
 			"no such file or directory: %s", ui.Printable(args[0]))
 	}
-	walk := run.Walk(args, library.Options{Excludes: o.exclude, Read: o.folders})
-	o.again = walk
+	walk := run.Walk(args, library.Options{Excludes: o.exclude, Read: o.onFolder})
+	o.secondWalk = walk
 	return walk, nil
 }
 
-func openList(f *factory, path string) (io.ReadCloser, error) {
+func openInput(f *factory, path string) (io.ReadCloser, error) {
 	if path == "-" {
 		return io.NopCloser(f.streams.In), nil
 	}

@@ -18,19 +18,19 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// The dialogue of `match --interactive`: what is asked, and what may be answered.
+// The dialogue of `match --interactive`: its questions and the answers it accepts.
 
-// person puts questions to whoever sits at the terminal. Questions go to stderr, which is shared with the status line;
-// answers come from stdin.
-type person struct {
-	out     io.Writer
-	lines   *bufio.Reader
-	width   int
-	pending chan typed // a line that is still being waited for; nil: none
-	greeted bool
+// prompter asks the user at the terminal. It writes questions to stderr, shared with the status line, and reads the
+// answers from stdin.
+type prompter struct {
+	out        io.Writer
+	lines      *bufio.Reader
+	width      int
+	pending    chan inputLine // the read under way; nil if there is none
+	introShown bool
 }
 
-type typed struct {
+type inputLine struct {
 	line string
 	err  error
 }
@@ -58,17 +58,19 @@ var interactiveHelp = []lang.Text{
 	"s  skip this one      q  ask no more      ?  this help",
 }
 
-func (p *person) printf(format string, args ...any) { fmt.Fprint(p.out, lang.Sprintf(format, args...)) }
+func (p *prompter) printf(format string, args ...any) {
+	fmt.Fprint(p.out, lang.Sprintf(format, args...))
+}
 
-func (p *person) help(lines []lang.Text) {
+func (p *prompter) help(lines []lang.Text) {
 	for _, line := range lines {
 		p.printf("  %s\n", line)
 	}
 }
 
-func (p *person) Ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
-	if !p.greeted {
-		p.greeted = true
+func (p *prompter) Ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
+	if !p.introShown {
+		p.introShown = true
 		p.printf("\n%s\n%s\n", lang.Text(
 			"These questions are about files that could not be decided, one title at a time. The"),
 			lang.Text("answers are saved; anivault pins lists them."))
@@ -93,7 +95,7 @@ func (p *person) Ask(ctx context.Context, q decide.Question) (decide.Answer, err
 	}
 }
 
-func (p *person) describe(q decide.Question) {
+func (p *prompter) describe(q decide.Question) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s", title.WithYear(ui.Printable(q.Title), q.Year))
 	if n := len(q.Files); n > 1 {
@@ -112,7 +114,7 @@ func (p *person) describe(q decide.Question) {
 	}
 	for i, c := range q.Candidates {
 		fmt.Fprintf(&b, "%4d  %s  %s/%d", i+1, title.WithYear(ui.Escaped(c.Title), c.Year), c.Kind, c.ID)
-		if c.Confidence >= 0.01 { // what the person searched for need not be like the files' names
+		if c.Confidence >= 0.01 { // a typed title may be unlike the file names
 			fmt.Fprintf(&b, "  %s", report.Percent(c.Confidence))
 		}
 		b.WriteByte('\n')
@@ -169,7 +171,7 @@ func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, pr
 	return decide.Answer{Do: decide.Search, Text: text}, ""
 }
 
-var scopes = map[decide.Scope]struct {
+var scopeKeys = map[decide.Scope]struct {
 	key   string
 	reach lang.Text
 }{
@@ -190,15 +192,15 @@ var confirmHelp = []lang.Text{
 	"q             no, and ask no more",
 }
 
-func (p *person) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict, error) {
-	fmt.Fprint(p.out, leadsText(c, max(p.width, 40)))
+func (p *prompter) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict, error) {
+	fmt.Fprint(p.out, choicePreview(c, max(p.width, 40)))
 	var keys []string
 	if c.Pins[0].Kind == match.TV {
 		keys = append(keys, "season N", "offset N")
 	}
 	for _, s := range c.Scopes {
 		if s != c.Scope && len(c.Scopes) > 1 {
-			keys = append(keys, scopes[s].key)
+			keys = append(keys, scopeKeys[s].key)
 		}
 	}
 	question := "  " + lang.Sprintf("Enter keeps it; %s >", strings.Join(append(keys, "n", "q", "?"), ", ")) + " "
@@ -233,10 +235,10 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.
 		v.Quit = true
 		return v, ""
 	case "season", "offset":
-		return changed(v, word, number, c)
+		return changeSeasonOrOffset(v, word, number, c)
 	}
 	for _, s := range c.Scopes {
-		if number == "" && (word == scopes[s].key || word == string(s)) {
+		if number == "" && (word == scopeKeys[s].key || word == string(s)) {
 			v.Reach.Scope = s
 			return v, ""
 		}
@@ -244,7 +246,7 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.
 	return v, "press Enter to keep it, n to choose again, q to stop asking, ? for help"
 }
 
-func changed(v decide.Verdict, word, number string, c decide.Choice) (decide.Verdict, lang.Text) {
+func changeSeasonOrOffset(v decide.Verdict, word, number string, c decide.Choice) (decide.Verdict, lang.Text) {
 	n, err := strconv.Atoi(number)
 	switch {
 	case c.Pins[0].Kind == match.Movie:
@@ -267,7 +269,7 @@ func changed(v decide.Verdict, word, number string, c decide.Choice) (decide.Ver
 	return v, ""
 }
 
-func leadsText(c decide.Choice, width int) string {
+func choicePreview(c decide.Choice, width int) string {
 	const most = 6
 	var b strings.Builder
 	name := lang.Say("its title on TMDB is not known: TMDB can't be asked now")
@@ -278,20 +280,20 @@ func leadsText(c decide.Choice, width int) string {
 	for i, l := range c.Leads {
 		if i == most && len(c.Leads) > most+1 {
 			last := c.Leads[len(c.Leads)-1]
-			fmt.Fprintf(&b, "     %s\n", lang.Sprintf("and %d more, the last: %s", len(c.Leads)-most, leadText(last)))
+			fmt.Fprintf(&b, "     %s\n", lang.Sprintf("and %d more, the last: %s", len(c.Leads)-most, previewText(last)))
 			break
 		}
-		text := leadText(l)
+		text := previewText(l)
 		file := ui.CutLeft(ui.Printable(filepath.Base(l.Path)), max(width-len("     ")-len("  ->  ")-ui.Width(text), 16))
 		fmt.Fprintf(&b, "     %s  ->  %s\n", file, text)
 	}
-	what, reach := reachOf(c)
+	what, reach := scopeTexts(c)
 	fmt.Fprintf(&b, "  %s\n", lang.Sprintf("kept for %s (%s)", what, reach))
 	return b.String()
 }
 
-// leadText is where a choice puts one file: "S01E03", or why it has no episode.
-func leadText(l decide.Lead) string {
+// previewText is where a choice puts one file: "S01E03", or why it has no episode.
+func previewText(l decide.Lead) string {
 	d := l.Decision
 	r := report.Record{Kind: string(d.Kind), Season: d.Season, Episodes: d.Episodes}
 	switch place := r.Place(); {
@@ -303,9 +305,9 @@ func leadText(l decide.Lead) string {
 	return lang.Say(string(d.Status))
 }
 
-func reachOf(c decide.Choice) (what, reach lang.Text) {
+func scopeTexts(c decide.Choice) (what, reach lang.Text) {
 	name := ui.Escaped(c.Pins[0].What())
-	what, reach = lang.Textf("%s", name), scopes[c.Scope].reach
+	what, reach = lang.Textf("%s", name), scopeKeys[c.Scope].reach
 	switch c.Scope {
 	case decide.ByTitle:
 		what = lang.Textf("the title %s", name)
@@ -318,21 +320,21 @@ func reachOf(c decide.Choice) (what, reach lang.Text) {
 	return what, reach
 }
 
-func (p *person) Kept(c decide.Choice) {
-	what, reach := reachOf(c)
-	p.printf("  %s\n", lang.Textf("pinned %s: %s (%s)", what, settingsOf(c.Pins[0]), reach))
+func (p *prompter) Kept(c decide.Choice) {
+	what, reach := scopeTexts(c)
+	p.printf("  %s\n", lang.Textf("pinned %s: %s (%s)", what, pinTargetText(c.Pins[0]), reach))
 }
 
-// read prompts and waits for a line. A read of a terminal can't be cancelled: if ctx ended an earlier question, the
-// line that was awaited then is the answer to this one.
-func (p *person) read(ctx context.Context, prompt string) (string, error) {
+// read prompts and waits for a line. A read from a terminal can't be cancelled: if ctx ended an earlier question, its
+// read is still under way, and its line answers this question.
+func (p *prompter) read(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(p.out, prompt)
 	if p.pending == nil {
-		pending := make(chan typed, 1)
+		pending := make(chan inputLine, 1)
 		p.pending = pending
 		go func() {
 			line, err := p.lines.ReadString('\n')
-			pending <- typed{line, err}
+			pending <- inputLine{line, err}
 		}()
 	}
 	select {

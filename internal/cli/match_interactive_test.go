@@ -123,17 +123,17 @@ func newWorld(t *testing.T, files ...string) *world {
 }
 
 // run runs the program with a person at the terminal and returns stdout and the status.
-func (w *world) run(ctx context.Context, person *terminal, args ...string) (string, int) {
+func (w *world) run(ctx context.Context, prompter *terminal, args ...string) (string, int) {
 	var out bytes.Buffer
 	f := &factory{
-		streams: ui.Streams{In: person.in, Out: &out, Err: person, InTTY: true, ErrTTY: true, Dumb: true, Width: 100},
+		streams: ui.Streams{In: prompter.in, Out: &out, Err: prompter, InTTY: true, ErrTTY: true, Dumb: true, Width: 100},
 		environ: w.env,
 	}
 	root := newRoot(f)
 	root.SetArgs(append(args, filepath.Join(w.dir, "lib")))
-	root.SetErr(person)
+	root.SetErr(prompter)
 	err := root.ExecuteContext(ctx)
-	return out.String(), statusOf(err, f.started)
+	return out.String(), exitStatusOf(err, f.started)
 }
 
 func (w *world) pins(t *testing.T) string {
@@ -209,7 +209,7 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 // What somebody searched for need not be like the names: no percentage that says "surely not" stands beside it.
 func TestACandidateThatWasSearchedForHasNoPercentage(t *testing.T) {
 	var out bytes.Buffer
-	p := &person{out: &out, width: 80}
+	p := &prompter{out: &out, width: 80}
 	p.describe(decide.Question{Title: "Zzz", Files: []string{"Zzz - 01.mkv"}, Candidates: []match.Candidate{
 		{Kind: match.TV, ID: 1, Title: "Aaa", Confidence: 0.004}, {Kind: match.TV, ID: 2, Title: "Bbb", Confidence: 0.31},
 	}})
@@ -307,7 +307,7 @@ func TestInteractiveNeedsAPerson(t *testing.T) {
 		root := newRoot(cmd)
 		root.SetArgs(append(c.args, w.dir))
 		err := root.Execute()
-		if statusOf(err, cmd.started) != exitUsage || !strings.Contains(err.Error(), c.want) || hintFor(err) == "" {
+		if exitStatusOf(err, cmd.started) != exitUsage || !strings.Contains(err.Error(), c.want) || hintForError(err) == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

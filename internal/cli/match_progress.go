@@ -22,20 +22,20 @@ type progress struct {
 
 	mu     sync.Mutex
 	counts report.Summary
-	total  atomic.Int64 // files in all, once a walk ahead of the run has counted them; 0: not yet
+	total  atomic.Int64 // all files; 0 until countFilesAhead has counted them
 
 	done    chan struct{}
-	stopped sync.WaitGroup
+	workers sync.WaitGroup
 }
 
-// startProgress draws the first line before anything is asked. If nobody watches, a run that waits for the end of an
-// outage says when it begins to wait and when it continues.
+// startProgress draws the first status line before the first request. Without a terminal, and if waits is set, it
+// prints a line when the run begins to wait for the end of an outage, and one when it continues.
 func startProgress(f *factory, a *app.App, status *ui.Status, waits bool) *progress {
 	p := &progress{run: a, status: status, done: make(chan struct{})}
 	if !status.Enabled() {
 		if waits && !f.streams.ErrTTY {
 			var o outageLines
-			p.every(time.Second, func() {
+			p.runEvery(time.Second, func() {
 				if text := o.line(p.run.Progress(), time.Now()); text != "" {
 					f.say("%s\n", text)
 				}
@@ -44,8 +44,8 @@ func startProgress(f *factory, a *app.App, status *ui.Status, waits bool) *progr
 		return p
 	}
 	p.draw()
-	p.every(100*time.Millisecond, p.draw)
-	p.every(time.Second, p.run.Look) // the shared state is all there is to tell while others ask
+	p.runEvery(100*time.Millisecond, p.draw)
+	p.runEvery(time.Second, p.run.Look) // while other processes send requests, only the shared state changes
 	return p
 }
 
@@ -55,7 +55,7 @@ func (o *outageLines) line(at app.Progress, now time.Time) lang.Text {
 	w := at.Wait
 	stopped := w.State == ratelimit.Sleep || w.State == ratelimit.CacheOnly
 	switch {
-	case o.since.IsZero() && stopped && waiting(w, now):
+	case o.since.IsZero() && stopped && isWaiting(w, now):
 		o.since = now
 		if w.Until.IsZero() {
 			return lang.Textf("waiting (%s): %s", w.State, app.Why(w.Block))
@@ -69,8 +69,8 @@ func (o *outageLines) line(at app.Progress, now time.Time) lang.Text {
 	return ""
 }
 
-func (p *progress) every(period time.Duration, do func()) {
-	p.stopped.Go(func() {
+func (p *progress) runEvery(period time.Duration, do func()) {
+	p.workers.Go(func() {
 		tick := time.NewTicker(period)
 		defer tick.Stop()
 		for {
@@ -95,23 +95,23 @@ func (p *progress) draw() {
 	p.status.Set(statusLine(at, counts, time.Now(), p.status.Room()))
 }
 
-// countAfter is how long a run takes before its files are counted: most are over by then.
-const countAfter = time.Second
+// countFilesAfter delays the count of the files: most runs end sooner.
+const countFilesAfter = time.Second
 
-// countAhead counts what walk yields. The run itself walks no further ahead than it can decide, so without this neither
-// the total nor the time left would be known before its end.
-func (p *progress) countAhead(ctx context.Context, walk run.Producer) {
+// countFilesAhead counts the files of a second walk. The run's own walk is only a little ahead of its decisions, so
+// without this count the total and the remaining time would be unknown until the end.
+func (p *progress) countFilesAhead(ctx context.Context, walk run.Producer) {
 	if walk == nil || !p.status.Enabled() {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	p.stopped.Go(func() {
+	p.workers.Go(func() {
 		<-p.done
 		cancel()
 	})
-	p.stopped.Go(func() {
+	p.workers.Go(func() {
 		select {
-		case <-time.After(countAfter):
+		case <-time.After(countFilesAfter):
 		case <-ctx.Done():
 			return
 		}
@@ -126,7 +126,7 @@ func (p *progress) countAhead(ctx context.Context, walk run.Producer) {
 	})
 }
 
-func (p *progress) counted(s report.Summary) {
+func (p *progress) setCounts(s report.Summary) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts = s
@@ -134,42 +134,42 @@ func (p *progress) counted(s report.Summary) {
 
 func (p *progress) stop() {
 	close(p.done)
-	p.stopped.Wait()
+	p.workers.Wait()
 	p.status.Clear()
 }
 
 type part struct {
 	text   lang.Text
-	short  lang.Text // stands in where the whole line has room for nothing else
-	weight int       // the part with the least goes first
+	short  lang.Text // used instead of text if even text alone does not fit
+	weight int       // the parts with the lowest weight are dropped first
 }
 
-const between = " · "
+const separator = " · "
 
-// statusLine is one line of at most room cells. Parts that don't fit are dropped, the least important first.
+// statusLine returns a line of at most room cells. It drops parts that don't fit, the least important first.
 func statusLine(at app.Progress, counts report.Summary, now time.Time, room int) string {
 	parts := []part{
-		{waitText(at.Wait, now), waitShort(at.Wait, now), 9},
-		{othersText(at, now), "", 9},
+		{waitText(at.Wait, now), shortWaitText(at.Wait, now), 9},
+		{otherProcessText(at, now), "", 9},
 		{filesText(at, counts), "", 8},
 		{countText(int64(counts.Pending), "pending"), "", 6},
 		{countText(at.Series, "series"), "", 3},
 		{stateText(at), "", 7},
 		{cacheText(at), "", 4},
 		{elapsedText(at.Elapsed), "", 2},
-		{leftText(at, counts, now), "", 5},
+		{remainingText(at, counts, now), "", 5},
 	}
-	return fitting(parts, room)
+	return fitParts(parts, room)
 }
 
-func fitting(parts []part, room int) string {
+func fitParts(parts []part, room int) string {
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.text == "" })
 	for {
 		texts := make([]string, len(parts))
 		for i, p := range parts {
 			texts[i] = lang.Say(p.text)
 		}
-		line := strings.Join(texts, between)
+		line := strings.Join(texts, separator)
 		switch {
 		case room <= 0:
 			return ""
@@ -186,7 +186,7 @@ func fitting(parts []part, room int) string {
 	}
 }
 
-// filesText is "12/38 files", with a + while the folders are still being read.
+// filesText returns "12/38 files", with a + while the walk goes on: "12/38+ files".
 func filesText(at app.Progress, counts report.Summary) lang.Text {
 	switch {
 	case at.Files == 0:
@@ -231,25 +231,25 @@ const (
 	estimateFiles = 20
 )
 
-// leftText estimates the time left from the files decided so far. It says nothing where that would be a guess: while
-// folders are still being read, in the beginning, and while nobody may ask.
-func leftText(at app.Progress, counts report.Summary, now time.Time) lang.Text {
+// remainingText estimates the remaining time from the files decided so far. It returns "" if that would be a guess:
+// while the walk goes on, for the first files and seconds, and while no request may be sent.
+func remainingText(at app.Progress, counts report.Summary, now time.Time) lang.Text {
 	done, left := int64(counts.Files), at.Files-int64(counts.Files)
-	if !at.Walked || left <= 0 || done < estimateFiles || at.Elapsed < estimateAfter || waiting(at.Wait, now) {
+	if !at.Walked || left <= 0 || done < estimateFiles || at.Elapsed < estimateAfter || isWaiting(at.Wait, now) {
 		return ""
 	}
 	return lang.Textf("about %s left", ui.Countdown(time.Duration(float64(at.Elapsed)*float64(left)/float64(done))))
 }
 
-func waiting(w app.Wait, now time.Time) bool {
+func isWaiting(w app.Wait, now time.Time) bool {
 	return w.On() && (w.Until.IsZero() || w.Until.After(now))
 }
 
 func waitText(w app.Wait, now time.Time) lang.Text {
-	if !waiting(w, now) {
+	if !isWaiting(w, now) {
 		return ""
 	}
-	known := !w.Until.IsZero() // when the next try is
+	known := !w.Until.IsZero()
 	left := ui.Countdown(w.Until.Sub(now))
 	switch {
 	case w.Cause == ratelimit.ReasonPause && known && w.Status != 0:
@@ -275,15 +275,15 @@ func waitText(w app.Wait, now time.Time) lang.Text {
 	return text
 }
 
-func othersText(at app.Progress, now time.Time) lang.Text {
+func otherProcessText(at app.Progress, now time.Time) lang.Text {
 	if !at.Others || waitText(at.Wait, now) != "" {
 		return "" // the other process has the same wait
 	}
 	return "waiting for another anivault's answer"
 }
 
-func waitShort(w app.Wait, now time.Time) lang.Text {
-	if !waiting(w, now) || w.Until.IsZero() {
+func shortWaitText(w app.Wait, now time.Time) lang.Text {
+	if !isWaiting(w, now) || w.Until.IsZero() {
 		return ""
 	}
 	return lang.Textf("wait %s", ui.Countdown(w.Until.Sub(now)))

@@ -44,7 +44,7 @@ func TestFilesAreCountedAheadOfALongRun(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				streams := ui.Streams{Err: io.Discard, ErrTTY: row.terminal, Width: 80}
 				p := &progress{status: ui.NewStatus(streams, true), done: make(chan struct{})}
-				p.countAhead(t.Context(), row.walk)
+				p.countFilesAhead(t.Context(), row.walk)
 				time.Sleep(row.lasts)
 				p.stop()
 				if got := p.total.Load(); got != row.want {

@@ -37,7 +37,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	}
 	var summary report.Summary
 	defer func() {
-		logs.end(summary, err)
+		logs.logEnd(summary, err)
 		err = errors.Join(err, logs.Close())
 	}()
 	options := app.Options{
@@ -45,7 +45,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	}
 	if o.interactive {
 		lines := bufio.NewReader(o.f.streams.In)
-		options.Ask = &person{out: status.Writer(o.f.streams.Err), lines: lines, width: o.f.streams.Width}
+		options.Ask = &prompter{out: status.Writer(o.f.streams.Err), lines: lines, width: o.f.streams.Width}
 	}
 	run, err := app.Open(cfg, options)
 	if err != nil {
@@ -57,28 +57,28 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	}
 	writer, err := o.writer(ctx, run, status.Writer(o.f.streams.Out), report.Options{
 		Resized: o.f.streams.OutWidth, Terminal: o.f.streams.OutTTY, Color: color, Here: here, Explain: o.explain,
-		Mark: o.csvBOM, Seasons: o.view == "seasons", Only: o.shown,
+		Mark: o.csvBOM, Seasons: o.view == "seasons", Only: o.onlyFilter,
 	})
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
-	measuring, err := o.f.startMetrics(cfg, run.Metrics())
+	metricsExport, err := o.f.startMetrics(cfg, run.Metrics())
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
 	progress := startProgress(o.f, run, status, cfg.Tuning.AutoRecover != 0)
-	progress.countAhead(ctx, o.again)
+	progress.countFilesAhead(ctx, o.secondWalk)
 	var tally report.Tally
 	page := html.Page{Names: o.namesFrom != ""}
-	gaps := missing{ctx: ctx, run: run}
+	gaps := missingWriter{ctx: ctx, run: run}
 	matched := run.Match(ctx, produce, func(r report.Record) error {
 		tally.Add(r)
-		progress.counted(tally.Counts())
+		progress.setCounts(tally.Counts())
 		if o.report != "" {
 			page.Records = append(page.Records, r)
 			gaps.holdings.Add(&r)
 		}
-		if !o.shown.Has(&r) {
+		if !o.onlyFilter.Has(&r) {
 			return nil
 		}
 		return writer.Match(r)
@@ -86,14 +86,14 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	summary = run.Summary(tally.Counts())
 	progress.stop()
 	output := writer.Close(summary)
-	if !o.f.quiet && !o.told {
+	if !o.f.quiet && !o.noSummary {
 		output = errors.Join(output, tally.Write(o.f.streams.Err, summary, report.Options{
 			Width: max(o.f.streams.ErrWidth(), o.f.streams.OutWidth()), Color: color && o.f.streams.ErrTTY,
-			Here: here, Ending: ending(ctx, cfg, run, o), Only: o.shown,
+			Here: here, Ending: newEnding(ctx, cfg, run, o), Only: o.onlyFilter,
 		}))
 	}
 	if o.report != "" {
-		if ctx.Err() == nil { // else not all files have been seen
+		if ctx.Err() == nil { // an interrupted run has not seen all files
 			page.Gaps = slices.Concat(gaps.gaps(time.Now().Format(time.DateOnly))...)
 		}
 		page.Roots, page.Started, page.Version, page.Summary = o.roots, run.Started(), version.Get().Version, summary
@@ -102,17 +102,17 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 			output = errors.Join(output, lang.Error("write the report: %w", err))
 		}
 	}
-	if o.after != nil {
-		o.after(run)
+	if o.afterSummary != nil {
+		o.afterSummary(run)
 	}
-	output = errors.Join(output, measuring.stop(), run.Close())
+	output = errors.Join(output, metricsExport.stop(), run.Close())
 	var unauthorized error
 	if refusal, ok := errors.AsType[*tmdb.UnauthorizedError](run.Unauthorized()); ok {
-		unauthorized = refused(cfg, refusal)
+		unauthorized = keyRefusedError(cfg, refusal)
 	}
 	err = matchStatus(ctx, output, matched, unauthorized, summary, o.strict)
 	if err == nil && o.missing != nil && o.missing.sum.Unknown > 0 {
-		return &failure{code: exitIncomplete}
+		return &exitError{code: exitIncomplete}
 	}
 	return err
 }
@@ -124,38 +124,38 @@ func (o *matchOptions) writer(
 		m.ctx, m.run, m.out, m.format, m.opts, m.say = ctx, run, out, o.format, opts, o.f.say
 		return m, nil
 	}
-	if o.records != nil {
-		return o.records, nil
+	if o.recordWriter != nil {
+		return o.recordWriter, nil
 	}
 	return report.NewWriter(report.Format(o.format), out, opts)
 }
 
-// matchStatus turns how a run ended into an exit status, the most pressing first.
+// matchStatus returns an error with the exit status of a run. If several apply, the order of the cases decides.
 func matchStatus(ctx context.Context, output, matched, refused error, s report.Summary, strict bool) error {
 	switch {
 	case ctx.Err() != nil:
-		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
+		return &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 	case refused != nil:
 		return refused
 	case output != nil:
-		return &failure{code: exitInternal, err: output}
+		return &exitError{code: exitInternal, err: output}
 	case errors.As(matched, new(*library.PatternError)):
-		return &failure{code: exitUsage, err: matched}
+		return &exitError{code: exitUsage, err: matched}
 	case matched != nil:
-		return &failure{code: exitInternal, err: matched}
+		return &exitError{code: exitInternal, err: matched}
 	case s.Pending+s.Errors > 0:
-		return &failure{code: exitIncomplete}
+		return &exitError{code: exitIncomplete}
 	case strict && s.Unmatched+s.Ambiguous > 0:
-		return &failure{code: exitStrict}
+		return &exitError{code: exitStrict}
 	}
 	return nil
 }
 
-func ending(ctx context.Context, cfg *config.Config, run *app.App, o *matchOptions) report.Ending {
+func newEnding(ctx context.Context, cfg *config.Config, run *app.App, o *matchOptions) report.Ending {
 	at := run.Progress()
 	e := report.Ending{
 		Interrupted: ctx.Err() != nil, Found: int(at.Files), Searching: !at.Walked, Asked: o.interactive,
-		Names: o.namesFrom != "", Given: o.given(),
+		Names: o.namesFrom != "", Given: o.inputArgs(),
 	}
 	if from := cfg.KeyOrigin(); strings.HasPrefix(from, "ANIVAULT_") {
 		e.KeyVariable = from
@@ -167,12 +167,12 @@ func ending(ctx context.Context, cfg *config.Config, run *app.App, o *matchOptio
 		return e
 	}
 	if st, err := run.Limiter(); err == nil {
-		e.Stopped = stopped(st)
+		e.Stopped = stoppedText(st)
 	}
 	return e
 }
 
-func stopped(st ratelimit.Status) lang.Text {
+func stoppedText(st ratelimit.Status) lang.Text {
 	if st.State != ratelimit.CacheOnly {
 		return ""
 	}

@@ -230,7 +230,7 @@ func TestPeriods(t *testing.T) {
 		90 * time.Second: "for 1m30s", 90 * time.Minute: "for 1h30m",
 		time.Hour + time.Second: "for 1h0m1s", 10 * time.Hour: "for 10h", 10 * time.Second: "for 10s",
 	} {
-		if got := periodText(d); got.String() != want {
+		if got := durationText(d); got.String() != want {
 			t.Errorf("%s is said as %q, want %q", d, got, want)
 		}
 	}

@@ -26,25 +26,26 @@ func newMissing(f *factory) *cobra.Command {
 		Short: "List aired episodes that are missing, and episodes that are there twice",
 		Args:  atLeastOne("PATH", "for example: anivault missing ~/Anime"),
 	}
-	f.leaf(cmd, []string{"table", "json", "ndjson"}, func(c call) error {
+	f.setRun(cmd, []string{"table", "json", "ndjson"}, func(c invocation) error {
 		o.format = c.format
 		if err := o.checkExcludes(); err != nil {
 			return err
 		}
-		o.missing = new(missing)
+		o.missing = new(missingWriter)
 		cfg, produce, err := o.open(c.Command, c.args)
 		if err != nil {
 			return err
 		}
 		return o.run(c.Context(), cfg, produce)
 	})
-	matchSettings(cmd, &o)
-	addSettings(cmd, cmd.Flags(), "match.min_confidence")
+	addMatchFlags(cmd, &o)
+	addSettingFlags(cmd, cmd.Flags(), "match.min_confidence")
 	return cmd
 }
 
-// missing is the report.Writer of the command missing. An interrupted run has not seen all files and writes nothing.
-type missing struct {
+// missingWriter is the report.Writer of the command missing. It writes nothing for an interrupted run, which has not
+// seen all files.
+type missingWriter struct {
 	ctx    context.Context
 	run    *app.App
 	out    io.Writer
@@ -54,17 +55,17 @@ type missing struct {
 
 	holdings report.Holdings
 	sum      report.GapSummary
-	why      error // why the first list that is not at hand could not be had
+	firstErr error // of the episode lists that could not be loaded
 }
 
-func (m *missing) Match(r report.Record) error {
+func (m *missingWriter) Match(r report.Record) error {
 	m.holdings.Add(&r)
 	return nil
 }
 
-func (m *missing) Flush() error { return nil }
+func (m *missingWriter) Flush() error { return nil }
 
-func (m *missing) Close(report.Summary) error {
+func (m *missingWriter) Close(report.Summary) error {
 	all := [][]report.Gap{}
 	if m.ctx.Err() == nil {
 		all = m.gaps(time.Now().Format(time.DateOnly))
@@ -74,7 +75,7 @@ func (m *missing) Close(report.Summary) error {
 	if m.format == "table" {
 		text = m.table(all)
 	} else {
-		text, err = listText(m.format, "missing", slices.Concat(all...), &m.sum)
+		text, err = encodeList(m.format, "missing", slices.Concat(all...), &m.sum)
 	}
 	if err != nil {
 		return err
@@ -88,31 +89,31 @@ func (m *missing) Close(report.Summary) error {
 	return nil
 }
 
-func (m *missing) gaps(today string) [][]report.Gap {
+func (m *missingWriter) gaps(today string) [][]report.Gap {
 	ids := m.holdings.Series()
 	out := make([][]report.Gap, len(ids))
 	var mu sync.Mutex
 	var group errgroup.Group
-	const together = 8
-	group.SetLimit(together)
+	const parallel = 8
+	group.SetLimit(parallel)
 	for i, id := range ids {
 		group.Go(func() error {
 			seasons, err := m.run.Seasons(m.ctx, id)
 			mu.Lock()
 			defer mu.Unlock()
-			m.why = cmp.Or(m.why, err)
+			m.firstErr = cmp.Or(m.firstErr, err)
 			out[i] = m.holdings.Gaps(id, seasons, today)
 			return nil
 		})
 	}
-	_ = group.Wait() // none fails: an error is a list that is not at hand
+	_ = group.Wait() // no function returns an error: firstErr has it
 	for _, g := range out {
 		m.sum.Add(g)
 	}
 	return out
 }
 
-func (m *missing) table(all [][]report.Gap) []byte {
+func (m *missingWriter) table(all [][]report.Gap) []byte {
 	var b strings.Builder
 	for _, gaps := range all {
 		if len(gaps) == 0 {
@@ -136,8 +137,8 @@ func (m *missing) table(all [][]report.Gap) []byte {
 	return []byte(b.String())
 }
 
-// season writes a line such as "S02  11 of 12  missing 7".
-func (m *missing) season(b *strings.Builder, g *report.Gap) {
+// season writes "S02  11 of 12  missing 7", and the files of each episode that exists more than once.
+func (m *missingWriter) season(b *strings.Builder, g *report.Gap) {
 	if g.Season == nil {
 		m.line(b, 2, "", "TMDB's list of its episodes is not available")
 		return
@@ -167,11 +168,11 @@ func (m *missing) season(b *strings.Builder, g *report.Gap) {
 	}
 }
 
-func (m *missing) line(b *strings.Builder, at int, head string, text lang.Text) {
-	hang(b, 0, head, at, text, m.opts.Width)
+func (m *missingWriter) line(b *strings.Builder, at int, head string, text lang.Text) {
+	writeHanging(b, 0, head, at, text, m.opts.Width)
 }
 
-func (m *missing) headline() lang.Text {
+func (m *missingWriter) headline() lang.Text {
 	s := m.sum
 	if s.Series == 0 {
 		return "no series was matched"
@@ -191,8 +192,8 @@ func (m *missing) headline() lang.Text {
 		}
 	}
 	switch {
-	case s.Unknown > 0 && m.why != nil:
-		_, text := app.Explain(m.why)
+	case s.Unknown > 0 && m.firstErr != nil:
+		_, text := app.Explain(m.firstErr)
 		parts = append(parts, lang.Textf("%d not compared: %s", s.Unknown, text))
 	case s.Unknown > 0:
 		parts = append(parts, lang.Textf("%d not compared", s.Unknown))

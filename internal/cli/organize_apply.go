@@ -26,7 +26,7 @@ import (
 )
 
 func (o *organizeRun) apply(ctx context.Context, r *organize.Result) error {
-	plan, err := readBack(r)
+	plan, err := reparsePlan(r)
 	if err != nil {
 		return err
 	}
@@ -42,67 +42,67 @@ func (o *organizeRun) apply(ctx context.Context, r *organize.Result) error {
 }
 
 func (o *organizeRun) applyRun(r *organize.Result) *applyRun {
-	a := &applyRun{f: o.f, partial: o.partial, wait: o.wait, format: o.format, began: o.began, units: r.Units}
+	a := &applyRun{f: o.f, partial: o.partial, wait: o.wait, format: o.format, started: o.started, units: r.Units}
 	s := summarize(o, r)
-	a.left, a.planned = r.Left, &s
+	a.skipped, a.planSummary = r.Left, &s
 	return a
 }
 
-// readBack returns a plan as its text reads, so that the plan carried out is the one that would be saved.
-func readBack(r *organize.Result) (*organize.Plan, error) {
-	text, err := planText(r)
+// reparsePlan renders a plan and parses the text, so that apply gets the same plan as from a saved file.
+func reparsePlan(r *organize.Result) (*organize.Plan, error) {
+	text, err := renderPlan(r)
 	if err != nil {
 		return nil, err
 	}
 	return organize.Parse(text)
 }
 
-func (o *organizeRun) asks(r *organize.Result) bool {
+func (o *organizeRun) shouldPrompt(r *organize.Result) bool {
 	return apply.Supported && o.plan == "" && !o.yes && o.format == "table" && len(r.Units) > 0 &&
 		o.f.streams.InTTY && o.f.streams.OutTTY && o.f.streams.ErrTTY
 }
 
 type planPrompt struct {
-	f      *factory
-	o      *organizeRun
-	r      *organize.Result
-	p      person
-	plan   *organize.Plan
-	edited []byte // nil: the plan is as it was made
-	bad    error  // why what was edited can't be carried out
+	f        *factory
+	organize *organizeRun
+	result   *organize.Result
+	prompter prompter
+	plan     *organize.Plan
+	edited   []byte // the text from the editor; nil before the first edit
+	parseErr error  // of edited
 }
 
 const askHelp = "a carries the plan out, e opens it in your editor, s saves it to a file, " +
 	"q or Enter leaves all as it is\n"
 
-func (o *organizeRun) ask(ctx context.Context, r *organize.Result) error {
-	plan, err := readBack(r)
+func (o *organizeRun) promptForPlan(ctx context.Context, r *organize.Result) error {
+	plan, err := reparsePlan(r)
 	if err != nil {
 		return err
 	}
-	a := planPrompt{f: o.f, o: o, r: r, plan: plan, p: o.f.person()}
+	a := planPrompt{f: o.f, organize: o, result: r, plan: plan, prompter: o.f.prompter()}
 	for {
-		answer, err := a.p.read(ctx, lang.Say("a apply, e edit, s save, q or Enter nothing, ? help > "))
+		answer, err := a.prompter.read(ctx, lang.Say("a apply, e edit, s save, q or Enter nothing, ? help > "))
 		if err != nil {
-			return a.given(ctx, err)
+			return a.readError(ctx, err)
 		}
 		switch strings.ToLower(answer) {
 		case "", "n", "nothing", "q", "quit":
 			o.f.say("nothing was changed\n")
 			return nil
 		case "a", "apply":
-			if a.bad != nil {
+			if a.parseErr != nil {
 				o.f.say("the plan can't be carried out as it was edited; e opens it again\n")
 				continue
 			}
 			return a.apply(ctx)
 		case "e", "edit":
 			if err := a.edit(ctx); err != nil {
-				return a.given(ctx, err)
+				return a.readError(ctx, err)
 			}
 		case "s", "save":
 			if saved, err := a.save(ctx); saved || err != nil {
-				return a.given(ctx, err)
+				return a.readError(ctx, err)
 			}
 		case "?", "help":
 			o.f.say(askHelp)
@@ -112,11 +112,12 @@ func (o *organizeRun) ask(ctx context.Context, r *organize.Result) error {
 	}
 }
 
-// given returns nil at the end of the terminal's input: then everything stays as it is.
-func (a *planPrompt) given(ctx context.Context, err error) error {
+// readError turns an error of reading the answer into the result of the command. At the end of the input nothing is
+// changed, and that is no error.
+func (a *planPrompt) readError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
+		return &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 	case errors.Is(err, io.EOF):
 		a.f.say("nothing was changed\n")
 		return nil
@@ -125,28 +126,30 @@ func (a *planPrompt) given(ctx context.Context, err error) error {
 }
 
 func (a *planPrompt) apply(ctx context.Context) error {
-	how := a.o.applyRun(a.r)
+	how := a.organize.applyRun(a.result)
 	if a.edited != nil {
-		how = &applyRun{f: a.o.f, partial: a.o.partial, wait: a.o.wait, format: a.o.format, began: a.o.began}
+		o := a.organize
+		how = &applyRun{f: o.f, partial: o.partial, wait: o.wait, format: o.format, started: o.started}
 	}
-	return how.carryOut(ctx, a.o.cfg, a.plan)
+	return how.carryOut(ctx, a.organize.cfg, a.plan)
 }
 
-// edit opens the plan in the person's editor. It is no error that there is no editor.
+// edit opens the plan in the user's editor. It prints the error of an editor that can't be run and returns nil, so that
+// the prompt goes on.
 func (a *planPrompt) edit(ctx context.Context) error {
-	text, err := openEditor(ctx, a.f, a.r, a.edited)
-	if told, ok := errors.AsType[*failure](err); ok && ctx.Err() == nil {
-		printError(a.f.streams, told)
+	text, err := openEditor(ctx, a.f, a.result, a.edited)
+	if exit, ok := errors.AsType[*exitError](err); ok && ctx.Err() == nil {
+		printError(a.f.streams, exit)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	a.edited = text
-	if a.plan, a.bad = organize.Parse(string(text)); a.bad != nil {
-		listProblems(a.f, "plan", a.bad)
+	if a.plan, a.parseErr = organize.Parse(string(text)); a.parseErr != nil {
+		printPlanProblems(a.f, "plan", a.parseErr)
 		a.f.say("the plan can't be carried out as it was edited; e opens it again\n")
-		return nil //nolint:nilerr // it was said, and the person is asked again
+		return nil //nolint:nilerr // it was printed, and the prompt goes on
 	}
 	files := 0
 	for i := range a.plan.Units {
@@ -181,19 +184,19 @@ func openEditor(ctx context.Context, f *factory, r *organize.Result, text []byte
 	editor := exec.CommandContext(ctx, words[0], append(words[1:], file.Name())...)
 	editor.Stdin, editor.Stdout, editor.Stderr = f.streams.In, f.streams.Out, f.streams.Err
 	if err := editor.Run(); err != nil {
-		return nil, failf(exitUsage, "set VISUAL or EDITOR to the editor you use; nothing was changed",
+		return nil, exitErrorf(exitUsage, "set VISUAL or EDITOR to the editor you use; nothing was changed",
 			"edit the plan: %w", err)
 	}
 	edited, err := os.ReadFile(file.Name())
 	if err != nil {
-		return nil, failf(exitUsage, "the plan is unchanged; e opens it again", "the editor saved no plan")
+		return nil, exitErrorf(exitUsage, "the plan is unchanged; e opens it again", "the editor saved no plan")
 	}
 	return edited, nil
 }
 
 func (a *planPrompt) save(ctx context.Context) (bool, error) {
 	const standard = "library.plan"
-	name, err := a.p.read(ctx, lang.Sprintf("file [%s], q back > ", standard))
+	name, err := a.prompter.read(ctx, lang.Sprintf("file [%s], q back > ", standard))
 	if err != nil {
 		return false, err
 	}
@@ -201,12 +204,12 @@ func (a *planPrompt) save(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	name = cmp.Or(name, standard)
-	err = keepPlan(name, func(w io.Writer) error {
+	err = savePlan(name, func(w io.Writer) error {
 		if a.edited != nil {
 			_, err := w.Write(a.edited)
 			return err
 		}
-		return writePlan(w, a.r)
+		return writePlan(w, a.result)
 	})
 	if err != nil {
 		printError(a.f.streams, err)
@@ -217,26 +220,26 @@ func (a *planPrompt) save(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// keepPlan never replaces a file: a person may have edited it.
-func keepPlan(path string, fill func(io.Writer) error) error {
+// savePlan fails if the file exists: the user may have edited it.
+func savePlan(path string, fill func(io.Writer) error) error {
 	err := atomicfile.WriteNew(path, 0o600, fill)
 	if errors.Is(err, fs.ErrExist) {
-		return planExists(path)
+		return planExistsError(path)
 	}
-	if of, ok := errors.AsType[*fs.PathError](err); ok { // it has the name that the file had on the way
-		return failf(exitUsage, "name a file in a folder that is there and that you may write to",
+	if of, ok := errors.AsType[*fs.PathError](err); ok { // it names the temporary file
+		return exitErrorf(exitUsage, "name a file in a folder that is there and that you may write to",
 			"write %s: %w", ui.Printable(path), of.Err)
 	}
 	return err
 }
 
-func planExists(path string) error {
+func planExistsError(path string) error {
 	return usagef("name another file, or remove that one first", "%q already exists, and is not replaced", path)
 }
 
 func summarize(o *organizeRun, r *organize.Result) report.OrganizeSummary {
 	s := report.OrganizeSummary{
-		Run: r.ID, InPlace: r.InPlace, Unowned: unowned(r.Unowned), ElapsedMS: time.Since(o.began).Milliseconds(),
+		Run: r.ID, InPlace: r.InPlace, Unowned: sortUnowned(r.Unowned), ElapsedMS: time.Since(o.started).Milliseconds(),
 	}
 	for i := range r.Units {
 		s.Planned += len(r.Units[i].Ops)
@@ -256,7 +259,7 @@ func summarize(o *organizeRun, r *organize.Result) report.OrganizeSummary {
 	return s
 }
 
-func unowned(of map[string]int) []report.Unowned {
+func sortUnowned(of map[string]int) []report.Unowned {
 	var out []report.Unowned
 	for ext, n := range of {
 		out = append(out, report.Unowned{Extension: ext, Files: n})
@@ -267,7 +270,7 @@ func unowned(of map[string]int) []report.Unowned {
 	return out
 }
 
-// printOps prints the plan as apply would print its results.
+// printOps prints the plan as NDJSON, in the records of apply.
 func (o *organizeRun) printOps(r *organize.Result) error {
 	out := &apply.Outcome{Run: r.ID}
 	for i := range r.Units {
@@ -281,10 +284,10 @@ func (o *organizeRun) printOps(r *organize.Result) error {
 		}
 	}
 	a := o.applyRun(r)
-	return a.print(out, a.planned)
+	return a.printRecords(out, a.planSummary)
 }
 
-func leftOp(run string, l *organize.LeftFile) report.Op {
+func skippedOp(run string, l *organize.LeftFile) report.Op {
 	source := l.Real
 	if source == "" {
 		source = absSlashPath(l.Path)
@@ -313,7 +316,7 @@ func printTree(f *factory, r *organize.Result) error {
 		fmt.Fprintln(out, ui.Hanging(strings.Repeat(" ", indent)+text, width, indent+2))
 	}
 	root, folder := -1, ""
-	for _, line := range targets(r) {
+	for _, line := range targetLines(r) {
 		if line.root != root {
 			root, folder = line.root, ""
 			say(0, ui.Printable(r.Targets[root].Path))
@@ -355,7 +358,7 @@ type targetLine struct {
 	to, source string
 }
 
-func targets(r *organize.Result) []targetLine {
+func targetLines(r *organize.Result) []targetLine {
 	var lines []targetLine
 	for i := range r.Units {
 		u := &r.Units[i]

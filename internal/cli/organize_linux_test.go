@@ -538,7 +538,7 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 			term := onTerminal(t, 200, 40, env, "organize", s.lib, "--to", filepath.Join(s.dir, "out"))
 			for i, line := range row.typed {
 				term.until("(?s)" + strings.Repeat("(help|q back) > .*", i) + "(help|q back) > $")
-				if _, err := io.WriteString(term.person, strings.TrimSuffix(line+"\n", "\x04\n")+strings.Repeat("\x04",
+				if _, err := io.WriteString(term.prompter, strings.TrimSuffix(line+"\n", "\x04\n")+strings.Repeat("\x04",
 					strings.Count(line, "\x04"))); err != nil {
 					t.Fatal(err)
 				}
@@ -583,7 +583,7 @@ func TestUndoAsksOnATerminal(t *testing.T) {
 	} {
 		term := onTerminal(t, 200, 40, s.env, "undo")
 		term.until(`Put back the run [0-9a-z-]+ of .* \(3 files, hardlink to .*out\)\? \[y/N\] $`)
-		if _, err := io.WriteString(term.person, row.typed); err != nil {
+		if _, err := io.WriteString(term.prompter, row.typed); err != nil {
 			t.Fatal(err)
 		}
 		status, raw := term.end()

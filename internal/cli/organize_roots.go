@@ -33,7 +33,7 @@ func (o *organizeRun) openRoots(args []string) error {
 		index     *int
 	}{{tv, "--to-tv", &o.options.TV}, {movies, "--to-movies", &o.options.Movies}} {
 		place, err := disk.Root(to.dir)
-		if of, ok := errors.AsType[*fs.PathError](err); ok { // it may name a part of the folder's path
+		if of, ok := errors.AsType[*fs.PathError](err); ok { // its path may be a parent of the folder
 			err = fmt.Errorf("%s: %w", ui.Printable(to.dir), of.Err)
 		}
 		if err != nil {
@@ -48,7 +48,7 @@ func (o *organizeRun) openRoots(args []string) error {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		if err != nil {
-			continue // its record says so
+			continue // the record of this path has the error
 		}
 		dir := arg
 		if !info.IsDir() {
@@ -56,9 +56,9 @@ func (o *organizeRun) openRoots(args []string) error {
 		}
 		place, err := disk.Root(dir)
 		if err != nil {
-			return &failure{code: exitUsage, err: err}
+			return &exitError{code: exitUsage, err: err}
 		}
-		if err := o.apart(place.Path, info.IsDir(), arg); err != nil {
+		if err := o.checkNoOverlap(place.Path, info.IsDir(), arg); err != nil {
 			return err
 		}
 		place.Given = filepath.ToSlash(filepath.Clean(dir))
@@ -75,14 +75,14 @@ func addRoot(roots *[]organize.Place, p organize.Place) int {
 	return len(*roots) - 1
 }
 
-func (o *organizeRun) apart(source string, whole bool, shown string) error {
+func (o *organizeRun) checkNoOverlap(source string, whole bool, shown string) error {
 	if o.inPlace {
 		return nil
 	}
 	for _, t := range o.options.Targets {
 		if organize.IsBelow(source, t.Path) || whole && organize.IsBelow(t.Path, source) {
 			hint := lang.Text("--in-place organizes a library where it is, by moving files; otherwise name another --to")
-			if o.watched {
+			if o.forWatch {
 				hint = "watch needs a folder for what arrives and another for the library: name another --to"
 			}
 			return usagef(hint, "%s and --to %s overlap: one is inside the other", ui.Printable(shown), ui.Printable(t.Path))
@@ -91,15 +91,15 @@ func (o *organizeRun) apart(source string, whole bool, shown string) error {
 	return nil
 }
 
-// folderRoots finds the source roots of records that came without a PATH: on each file system the folder that holds all
-// of them.
+// folderRoots finds the source roots of records without PATH arguments: for each file system, the deepest folder that
+// contains all of its files.
 type folderRoots struct {
 	common  map[uint64]string // by device
-	devices []uint64          // as they came
+	devices []uint64          // in the order of their first record
 	seen    map[string]bool
 }
 
-// add notes a folder of records. One that is not there has no root: the planner says so of each of its files.
+// add includes the folder of a record. It skips a folder that does not exist: the planner reports each of its files.
 func (f *folderRoots) add(o *organizeRun, dir string) error {
 	if f.seen[dir] {
 		return nil
@@ -110,9 +110,9 @@ func (f *folderRoots) add(o *organizeRun, dir string) error {
 	f.seen[dir] = true
 	place, err := disk.Root(dir)
 	if err != nil {
-		return nil //nolint:nilerr // as said above
+		return nil //nolint:nilerr // see above
 	}
-	if err := o.apart(place.Path, false, dir); err != nil {
+	if err := o.checkNoOverlap(place.Path, false, dir); err != nil {
 		return err
 	}
 	before, known := f.common[place.Device]
@@ -145,16 +145,16 @@ type wireRecord struct {
 	PathBytes []byte `json:"path_base64"`
 }
 
-func (o *organizeRun) read() error {
-	in, err := openList(o.f, o.from)
+func (o *organizeRun) readRecords() error {
+	in, err := openInput(o.f, o.from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	return library.ReadLines(in, o.readLine())
+	return library.ReadLines(in, o.recordParser())
 }
 
-func (o *organizeRun) readLine() func(string) error {
+func (o *organizeRun) recordParser() func(string) error {
 	number := 0
 	bad := func(format string, what any) error {
 		return usagef("records are what anivault match --format ndjson prints, one a line", format, o.from, number, what)
@@ -183,7 +183,7 @@ func (o *organizeRun) readLine() func(string) error {
 	}
 }
 
-// unownedText lists the files that are in no unit, the most first: "3 .txt, 1 .url".
+// unownedText lists the files that are in no unit by extension, the most frequent first: "3 .txt, 1 .url".
 func unownedText(list []report.Unowned) string {
 	const most = 8
 	var parts []string
@@ -202,7 +202,7 @@ func unownedText(list []report.Unowned) string {
 	return strings.Join(parts, ", ")
 }
 
-func sayUnowned(f *factory, list []report.Unowned) {
+func printUnowned(f *factory, list []report.Unowned) {
 	if len(list) > 0 {
 		f.say("not in the plan, so they stay where they are: %s\n", unownedText(list))
 	}

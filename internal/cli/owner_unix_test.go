@@ -37,7 +37,7 @@ func TestAnotherUsersFileIsNamedAsSuch(t *testing.T) {
 		{"own", own, fs.ErrPermission, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			note := string(ownerNote(
+			note := string(otherOwnerNote(
 				fmt.Errorf("recall results: %w", &fs.PathError{Op: "open", Path: row.path, Err: row.cause})))
 			if got := strings.Contains(note, "belongs to another user") &&
 				strings.Contains(note, "ANIVAULT_CACHE_DIR"); got != row.want || !row.want && note != "" {
@@ -45,7 +45,7 @@ func TestAnotherUsersFileIsNamedAsSuch(t *testing.T) {
 			}
 		})
 	}
-	if note := ownerNote(fs.ErrPermission); note != "" {
+	if note := otherOwnerNote(fs.ErrPermission); note != "" {
 		t.Errorf("an error without a file has the note %q", note)
 	}
 }

@@ -23,22 +23,22 @@ func newParse(f *factory) *cobra.Command {
 		Short: "Print what the name parser reads from file names or paths",
 		Args:  cobra.ArbitraryArgs,
 	}
-	return f.leaf(cmd, organizeFormats, func(c call) error {
+	return f.setRun(cmd, organizeFormats, func(c invocation) error {
 		if len(c.args) == 0 && f.streams.InTTY {
 			return usagef(`for example: anivault parse "Some Title S2 - 03.mkv"`, "no NAME given, and stdin is a terminal")
 		}
-		defer debug.SetGCPercent(debug.SetGCPercent(400)) // a name leaves nothing behind
+		defer debug.SetGCPercent(debug.SetGCPercent(400)) // a name is garbage once it is printed
 		out := bufio.NewWriterSize(f.streams.Out, 64<<10)
-		render := ndjsonRelease
+		render := writeParsedNDJSON
 		if c.format == "table" {
-			render = tableRelease
+			render = writeParsedTable
 		}
 		return errors.Join(parseNames(c.args, f.streams.In, out, render), out.Flush())
 	})
 }
 
-// parseNames renders the arguments, or the lines of in if there are none. It flushes whenever in has nothing more
-// ready, so that a program can talk to it line by line.
+// parseNames renders the arguments, or the lines of in if there are no arguments. It flushes whenever the input buffer
+// is empty, so that a program can send a line and wait for its result.
 func parseNames(args []string, in io.Reader, out *bufio.Writer, render func(*bufio.Writer, string) error) error {
 	for _, name := range args {
 		if err := render(out, name); err != nil {
@@ -70,7 +70,7 @@ func parseNames(args []string, in io.Reader, out *bufio.Writer, render func(*buf
 	}
 }
 
-func ndjsonRelease(out *bufio.Writer, name string) error {
+func writeParsedNDJSON(out *bufio.Writer, name string) error {
 	record := report.ParseRecord{Name: name, Parsed: report.ParsedOf(release.Parse(name))}
 	line, err := report.AppendLine(out.AvailableBuffer(), &record)
 	if err != nil {
@@ -80,7 +80,7 @@ func ndjsonRelease(out *bufio.Writer, name string) error {
 	return err
 }
 
-func tableRelease(out *bufio.Writer, name string) error {
+func writeParsedTable(out *bufio.Writer, name string) error {
 	p := report.ParsedOf(release.Parse(name))
 	fmt.Fprintln(out, ui.Printable(name))
 	var fields rows
@@ -98,10 +98,10 @@ func tableRelease(out *bufio.Writer, name string) error {
 	field("kind", p.Kind)
 	field("season", joinNumbers(p.Seasons))
 	field("episode", joinNumbers(p.Episodes))
-	field("part", known(p.Part))
+	field("part", optionalNumber(p.Part))
 	field("special", p.Special)
 	field("episode title", p.EpisodeTitle)
-	field("year", known(p.Year))
+	field("year", optionalNumber(p.Year))
 	field("group", p.Group)
 	field("resolution", p.Resolution)
 	field("source", p.Source)
@@ -109,11 +109,11 @@ func tableRelease(out *bufio.Writer, name string) error {
 	field("audio", p.Audio)
 	field("edition", p.Edition)
 	field("checksum", p.Checksum)
-	field("version", known(p.Version))
+	field("version", optionalNumber(p.Version))
 	return fields.write(out, 0)
 }
 
-func known(n int) string {
+func optionalNumber(n int) string {
 	if n == 0 {
 		return ""
 	}

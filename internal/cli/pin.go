@@ -33,7 +33,7 @@ func newPin(f *factory) *cobra.Command {
 		Short: "Say which TMDB entry a folder, a file or a title is",
 		Args:  exactArgs("PATH|TITLE", "ENTRY"),
 	}
-	f.leaf(cmd, nil, func(c call) error {
+	f.setRun(cmd, nil, func(c invocation) error {
 		p, err := pinSubject(f, c.args[0])
 		if err != nil {
 			return err
@@ -69,17 +69,17 @@ func newPin(f *factory) *cobra.Command {
 	return cmd
 }
 
-// lookUpWait is how long a person waits at most to see the name of an entry: their word is taken anyway.
-const lookUpWait = 5 * time.Second
+// lookUpTimeout limits the wait for the name of an entry: the pin is saved even without it.
+const lookUpTimeout = 5 * time.Second
 
-// lookUpPin gives a pin the name of its entry, and warns if TMDB has no such entry or season. Without a key it looks at
-// the cache alone. The error is the configuration's.
+// lookUpPin sets the name of a pin, and warns if TMDB has no such entry or season. Without a key it uses only the
+// cache. It returns only errors of the configuration.
 func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error {
 	cfg, err := f.load(cmd)
 	if err != nil {
 		return err
 	}
-	cfg.Tuning.MaxWait = min(cfg.Tuning.MaxWait, lookUpWait)
+	cfg.Tuning.MaxWait = min(cfg.Tuning.MaxWait, lookUpTimeout)
 	offline = offline || cfg.LacksKey()
 	err = withApp(cmd.Context(), f, cfg, offline, func(run *app.App) error {
 		e, err := run.Entry(cmd.Context(), p.Kind, p.ID)
@@ -104,7 +104,7 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error 
 		f.warn("TMDB has no %s; %s", p.Entry(), hint)
 		return nil
 	})
-	if _, refused := errors.AsType[*failure](err); refused && cmd.Context().Err() == nil {
+	if _, refused := errors.AsType[*exitError](err); refused && cmd.Context().Err() == nil {
 		f.warn("can't check whether TMDB has %s: %v", p.Entry(), err)
 		return nil
 	}
@@ -123,13 +123,13 @@ func (f *factory) completePin(cmd *cobra.Command, args []string, _ string) ([]st
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	defer func() { _ = run.Close() }() // nothing was asked, so nothing is lost
+	defer func() { _ = run.Close() }() // it only reads the cache
 	var list []string
 	text := cmp.Or(release.Parse(filepath.ToSlash(args[0])).Title, args[0])
-	found, _, _ := run.Search(cmd.Context(), decide.Wanted{Text: text}) // what could not be asked is not offered
+	found, _, _ := run.Search(cmd.Context(), decide.Wanted{Text: text}) // after an error it offers the results so far
 	for _, f := range found {
-		called := ui.Escaped(title.WithYear(f.Hit.Title, f.Hit.Year))
-		list = append(list, fmt.Sprintf("%s/%d\t%s", f.Hit.Kind, f.Hit.ID, called))
+		label := ui.Escaped(title.WithYear(f.Hit.Title, f.Hit.Year))
+		list = append(list, fmt.Sprintf("%s/%d\t%s", f.Hit.Kind, f.Hit.ID, label))
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
@@ -139,13 +139,13 @@ func changePins(f *factory, cmd *cobra.Command, change func(*pins.Set) (lang.Tex
 	if err != nil {
 		return err
 	}
-	var said lang.Text
+	var message lang.Text
 	_, err = pins.Open(cfg.Dirs.Data).Update(context.WithoutCancel(cmd.Context()), func(s *pins.Set) error {
-		said, err = change(s)
+		message, err = change(s)
 		return err
 	})
 	if err == nil {
-		f.say("%s\n", said)
+		f.say("%s\n", message)
 	}
 	return err
 }
@@ -156,13 +156,13 @@ func describePin(p pins.Pin) lang.Text {
 		what = lang.Textf("the title %s", what)
 	}
 	if p.Name != "" {
-		return lang.Textf("%s: %s, %s", what, settingsOf(p), ui.Escaped(p.Name))
+		return lang.Textf("%s: %s, %s", what, pinTargetText(p), ui.Escaped(p.Name))
 	}
-	return lang.Textf("%s: %s", what, settingsOf(p))
+	return lang.Textf("%s: %s", what, pinTargetText(p))
 }
 
-// settingsOf is a pin without its subject: "tv/1 season 1 offset 12".
-func settingsOf(p pins.Pin) string {
+// pinTargetText returns the entry, season and offset of a pin: "tv/1 season 1 offset 12".
+func pinTargetText(p pins.Pin) string {
 	entry := p.Entry()
 	if p.Season != nil {
 		entry += " " + lang.Sprintf("season %d", *p.Season)
@@ -175,7 +175,7 @@ func settingsOf(p pins.Pin) string {
 
 func pinSubject(f *factory, arg string) (pins.Pin, error) {
 	arg = f.expandHome(arg)
-	if _, err := os.Lstat(arg); err != nil && !writtenAsPath(arg) {
+	if _, err := os.Lstat(arg); err != nil && !looksLikePath(arg) {
 		if strings.Contains(filepath.ToSlash(arg), "/") {
 			f.warn("%s is not a file or folder, so it is taken for a title; to pin a path that does not exist yet, write %s",
 				ui.ShellWord(arg), ui.ShellWord("."+string(filepath.Separator)+arg))
@@ -189,12 +189,12 @@ func pinSubject(f *factory, arg string) (pins.Pin, error) {
 	return pins.Pin{Path: path}, nil
 }
 
-// expandHome does what the shell does not do between quotation marks: ~/ is the home folder.
+// expandHome replaces a leading ~/ by the home folder, which the shell does not do within quotation marks.
 func (f *factory) expandHome(arg string) string {
 	rest, ok := strings.CutPrefix(filepath.ToSlash(arg), "~/")
 	home := f.getenv("HOME")
 	if home == "" { // Windows
-		home, _ = os.UserHomeDir() // without one the ~ stays
+		home, _ = os.UserHomeDir() // on an error home is ""
 	}
 	if !ok || home == "" {
 		return arg
@@ -202,8 +202,8 @@ func (f *factory) expandHome(arg string) string {
 	return filepath.Join(home, filepath.FromSlash(rest))
 }
 
-// writtenAsPath tells paths that do not exist (yet) from titles such as "Fate/stay night".
-func writtenAsPath(arg string) bool {
+// looksLikePath reports whether arg is a path, even if it does not exist, and not a title such as "Fate/stay night".
+func looksLikePath(arg string) bool {
 	slash := filepath.ToSlash(arg)
 	relative := strings.HasPrefix(slash, "./") || strings.HasPrefix(slash, "../")
 	return filepath.IsAbs(arg) || relative || strings.HasSuffix(slash, "/") || library.IsVideo(arg)
@@ -215,10 +215,10 @@ func newUnpin(f *factory) *cobra.Command {
 		Short: "Take back a pin",
 		Args:  atLeastOne("PATH or TITLE", "anivault pins lists what is pinned"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return f.pinned(cmd, args), cobra.ShellCompDirectiveNoFileComp
+			return f.completePinned(cmd, args), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	return f.leaf(cmd, nil, func(c call) error {
+	return f.setRun(cmd, nil, func(c invocation) error {
 		return changePins(f, c.Command, func(s *pins.Set) (lang.Text, error) {
 			var said []lang.Text
 			for _, arg := range c.args {
@@ -233,7 +233,7 @@ func newUnpin(f *factory) *cobra.Command {
 	})
 }
 
-func (f *factory) pinned(cmd *cobra.Command, args []string) (list []string) {
+func (f *factory) completePinned(cmd *cobra.Command, args []string) (list []string) {
 	cfg, err := f.load(cmd)
 	if err != nil {
 		return nil
@@ -264,7 +264,7 @@ func removePin(s *pins.Set, arg string) (*pins.Pin, error) {
 
 func newPins(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "pins", Short: "List what is pinned"}
-	return f.configured(cmd, textOrJSON, func(c call) error {
+	return f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
 		store := pins.Open(c.cfg.Dirs.Data)
 		set, err := store.Load()
 		if err != nil {

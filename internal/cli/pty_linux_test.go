@@ -18,17 +18,17 @@ import (
 )
 
 // openPTY opens a pseudo terminal: what a person sees and types on the one side, a terminal on the other.
-func openPTY(t *testing.T) (person, tty *os.File) {
+func openPTY(t *testing.T) (prompter, tty *os.File) {
 	t.Helper()
-	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	prompter, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("no pseudo terminals here: %v", err)
 	}
-	t.Cleanup(func() { _ = person.Close() })
-	if err := unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+	t.Cleanup(func() { _ = prompter.Close() })
+	if err := unix.IoctlSetPointerInt(int(prompter.Fd()), unix.TIOCSPTLCK, 0); err != nil {
 		t.Skipf("unlock the pseudo terminal: %v", err)
 	}
-	n, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	n, err := unix.IoctlGetInt(int(prompter.Fd()), unix.TIOCGPTN)
 	if err != nil {
 		t.Skipf("number of the pseudo terminal: %v", err)
 	}
@@ -37,16 +37,16 @@ func openPTY(t *testing.T) (person, tty *os.File) {
 		t.Skipf("open the pseudo terminal: %v", err)
 	}
 	t.Cleanup(func() { _ = tty.Close() })
-	return person, tty
+	return prompter, tty
 }
 
 // until reads what is shown until text is, and returns all of it.
-func until(t *testing.T, person io.Reader, text string) string {
+func until(t *testing.T, prompter io.Reader, text string) string {
 	t.Helper()
 	var shown bytes.Buffer
 	buf := make([]byte, 4096)
 	for !strings.Contains(shown.String(), text) {
-		n, err := person.Read(buf)
+		n, err := prompter.Read(buf)
 		shown.Write(buf[:n])
 		if err != nil {
 			t.Fatalf("%v; shown: %q", err, shown.String())
@@ -76,7 +76,7 @@ func TestInteractiveOnATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	person, tty := openPTY(t)
+	prompter, tty := openPTY(t)
 	cmd := exec.Command("anivault", "match", "--interactive", "--format", "ndjson", filepath.Join(dir, "lib"))
 	cmd.Env = []string{
 		"HOME=" + dir, "ANIVAULT_TMDB_TOKEN=a-token-of-tests", "ANIVAULT_TMDB_BASE_URL=" + server.URL(),
@@ -90,22 +90,22 @@ func TestInteractiveOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	const prompt = "s, q, ? > "
-	if shown := until(t, person, prompt); !strings.Contains(shown, "Aaa Nothing") {
+	if shown := until(t, prompter, prompt); !strings.Contains(shown, "Aaa Nothing") {
 		t.Errorf("asked: %q", shown)
 	}
-	if _, err := io.WriteString(person, "tv/30991\n"); err != nil {
+	if _, err := io.WriteString(prompter, "tv/30991\n"); err != nil {
 		t.Fatal(err)
 	}
-	if shown := until(t, person, "n, q, ? > "); !strings.Contains(shown, "->  S01E03") {
+	if shown := until(t, prompter, "n, q, ? > "); !strings.Contains(shown, "->  S01E03") {
 		t.Errorf("shown: %q", shown)
 	}
-	if _, err := io.WriteString(person, "\n"); err != nil {
+	if _, err := io.WriteString(prompter, "\n"); err != nil {
 		t.Fatal(err)
 	}
-	if shown := until(t, person, prompt); !strings.Contains(shown, "Bbb Nothing") {
+	if shown := until(t, prompter, prompt); !strings.Contains(shown, "Bbb Nothing") {
 		t.Errorf("asked: %q", shown)
 	}
-	if _, err := person.Write([]byte{3}); err != nil { // Ctrl-C
+	if _, err := prompter.Write([]byte{3}); err != nil { // Ctrl-C
 		t.Fatal(err)
 	}
 	err = cmd.Wait()

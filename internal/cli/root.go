@@ -1,8 +1,8 @@
-// Package cli is anivault's command line, a file for each noun (cache.go). A command parses its flags, calls what does
-// the work and renders the result; it decides nothing else.
+// Package cli is anivault's command line, with a file per command (cache.go). A command parses its flags, calls the
+// package that does the work, and prints the result.
 //
-// Output rules: stdout carries results only. Progress, logs and summaries for people go to stderr, and
-// only results may be parsed. An error is one line that begins with "anivault: ", with a hint below it.
+// Output rules: stdout has only results, which programs may parse. Progress, logs and summaries go to stderr. An error
+// is one line that begins with "anivault: ", with a hint below it.
 package cli
 
 import (
@@ -27,7 +27,7 @@ import (
 // Main runs anivault with the arguments after the program's name and returns the exit status.
 func Main(ctx context.Context, args []string, streams ui.Streams) (status int) {
 	defer func() {
-		if v := recover(); v != nil { // a panic's own status is the one of a wrong command line
+		if v := recover(); v != nil { // a panic would exit with 2, the status of a usage error
 			printError(streams, lang.Error("internal error: %v; please report it with the lines below", v))
 			_, _ = streams.Err.Write(debug.Stack())
 			status = exitInternal
@@ -39,7 +39,7 @@ func Main(ctx context.Context, args []string, streams ui.Streams) (status int) {
 	root := newRoot(f)
 	root.SetArgs(args)
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
-		plainUsages(root)
+		stripUsageBackticks(root)
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -47,37 +47,37 @@ func Main(ctx context.Context, args []string, streams ui.Streams) (status int) {
 	ctx, stop := withSignals(ctx)
 	defer stop()
 	err := root.ExecuteContext(ctx)
-	if err == nil && f.unprinted != nil {
-		f.started, err = true, f.unprinted // a help's own code has no place to return it
+	if err == nil && f.helpErr != nil {
+		f.started, err = true, f.helpErr // help functions return no error
 	}
 	if err != nil {
 		printError(streams, err)
 	}
-	if s := signalStatus(ctx); s != 0 && !f.drained {
+	if s := exitStatusOfSignal(ctx); s != 0 && !f.drained {
 		return s
 	}
-	return statusOf(err, f.started)
+	return exitStatusOf(err, f.started)
 }
 
-// plainUsages removes the backticks that mark the value's name for a help text: a shell would show them.
-func plainUsages(cmd *cobra.Command) {
+// stripUsageBackticks removes the backticks around the names of values, which shell completions would show.
+func stripUsageBackticks(cmd *cobra.Command) {
 	for _, set := range []*pflag.FlagSet{cmd.PersistentFlags(), cmd.Flags()} {
 		set.VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
 	}
 	for _, sub := range cmd.Commands() {
-		plainUsages(sub)
+		stripUsageBackticks(sub)
 	}
 }
 
-// factory holds what every command is made from: the streams, the environment and the flags of every command. It
-// reads the configuration, and tells the person what there is to tell.
+// factory has the streams, the environment and the global flags, from which all commands are built. It loads the
+// configuration and prints messages.
 type factory struct {
 	streams ui.Streams
 	environ []string
-	started bool // a command's own code has begun
-	drained bool // a service has ended as it was asked to, which is no failure
+	started bool // the command line is valid and the command has begun to run
+	drained bool // a service has shut down after a signal without an error
 
-	unprinted error // why a help text could not be written
+	helpErr error // of writing a help text
 
 	configFile string
 	verbose    int
@@ -117,7 +117,7 @@ func newRoot(f *factory) *cobra.Command {
 	root.SetHelpFunc(f.help)
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as anivault version does")
 	flags := root.PersistentFlags()
-	addSettings(root, flags, "log.level", "log.format", "log.file", "metrics.file", "metrics.textfile")
+	addSettingFlags(root, flags, "log.level", "log.format", "log.file", "metrics.file", "metrics.textfile")
 	flags.StringVar(&f.configFile, "config", "", "config `FILE` to read instead of the default one")
 	flags.CountVarP(&f.verbose, "verbose", "v", "log more: -v info, -vv debug")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress and no summary on stderr")
@@ -136,11 +136,11 @@ func newRoot(f *factory) *cobra.Command {
 	)
 	root.AddCommand(newTopics(f)...)
 	root.SetHelpCommand(newHelp(f))
-	describe(root)
+	setEnglishHelp(root)
 	return root
 }
 
-// language looks at --lang before the flags are parsed: errors about flags are in that language, too.
+// language finds --lang before the flags are parsed, so that errors about flags are in that language, too.
 func (f *factory) language(args []string) lang.Language {
 	for i, arg := range args {
 		if arg == "--" {
@@ -158,7 +158,7 @@ func (f *factory) language(args []string) lang.Language {
 }
 
 func flagError(cmd *cobra.Command, err error) error {
-	hint := seeHelp(cmd)
+	hint := helpHint(cmd)
 	for _, format := range []string{"unknown flag: %s", "flag needs an argument: %s"} {
 		if flag, ok := strings.CutPrefix(err.Error(), strings.TrimSuffix(format, "%s")); ok {
 			err = lang.Error(format, flag)
@@ -167,7 +167,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		hint = suggest(name, names, "--", hint)
+		hint = didYouMean(name, names, "--", hint)
 	}
 	return usagef(hint, "%s", err)
 }
@@ -180,11 +180,11 @@ func (f *factory) load(cmd *cobra.Command) (*config.Config, error) {
 	return cfg, cfg.CheckKeys()
 }
 
-// loadFrom is load with another config file; "" means the default one.
+// loadFrom is load with another config file ("" for the default one), and without the check of the keys.
 func (f *factory) loadFrom(cmd *cobra.Command, file string) (*config.Config, error) {
 	flags := map[string]config.Flag{}
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if key := flag.Annotations[settingKey]; key != nil {
+		if key := flag.Annotations[settingAnnotation]; key != nil {
 			value := flag.Value.String()
 			if list, ok := flag.Value.(pflag.SliceValue); ok {
 				value = strings.Join(list.GetSlice(), ",")
@@ -210,7 +210,7 @@ func (f *factory) loadFrom(cmd *cobra.Command, file string) (*config.Config, err
 }
 
 func (f *factory) warn(format string, args ...any) {
-	complain(f.streams, lang.Textf("warning: %s", lang.Textf(format, args...)))
+	printMessage(f.streams, lang.Textf("warning: %s", lang.Textf(format, args...)))
 }
 
 func (f *factory) colorPolicy() (bool, error) {
@@ -230,12 +230,12 @@ func (f *factory) getenv(name string) string {
 	return ""
 }
 
-// attribution is the notice that TMDB's terms ask for.
+// attribution is the notice that TMDB's terms require.
 const attribution = "This product uses the TMDB API but is not endorsed or certified by TMDB."
 
 func newVersion(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Print the version and TMDB's notice"}
-	return f.leaf(cmd, textOrJSON, func(c call) error {
+	return f.setRun(cmd, textOrJSON, func(c invocation) error {
 		if c.format == "json" {
 			return f.printJSON(version.Get())
 		}

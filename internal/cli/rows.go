@@ -29,19 +29,19 @@ func (r rows) write(out io.Writer, width int) error {
 	}
 	var b strings.Builder
 	for _, row := range r {
-		hang(&b, 2, lang.Say(row.label), labels+2, row.text, width)
+		writeHanging(&b, 2, lang.Say(row.label), labels+2, row.text, width)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-// hang writes head and beside it, from column at on, text in the person's language, wrapped to width; 0: never. A head
-// that leaves no gap before that column has a line of its own.
-func hang[T ~string](out io.Writer, gap int, head string, at int, text T, width int) {
-	hangAsIs(out, gap, head, at, lang.Say(text), width)
+// writeHanging writes head, and from column at on the translated text, wrapped to width (0: not wrapped). A head that
+// leaves less than gap before that column gets its own line.
+func writeHanging[T ~string](out io.Writer, gap int, head string, at int, text T, width int) {
+	writeHangingUntranslated(out, gap, head, at, lang.Say(text), width)
 }
 
-func hangAsIs(out io.Writer, gap int, head string, at int, text string, width int) {
+func writeHangingUntranslated(out io.Writer, gap int, head string, at int, text string, width int) {
 	if width > 0 {
 		width = max(width-at, 20)
 	}
@@ -55,7 +55,7 @@ func hangAsIs(out io.Writer, gap int, head string, at int, text string, width in
 	}
 }
 
-// jsonLines writes objects, a line each. After an error it writes nothing more; end returns the error.
+// jsonLines writes one JSON object per line. After an error it writes nothing more; flush returns the error.
 type jsonLines struct {
 	out *bufio.Writer
 	err error
@@ -74,15 +74,16 @@ func (l *jsonLines) put(v any) {
 	l.err = err
 }
 
-func (l *jsonLines) end() error {
+func (l *jsonLines) flush() error {
 	if l.err != nil {
 		return l.err
 	}
 	return l.out.Flush()
 }
 
-// listText writes a list, and a summary unless it is nil, as NDJSON or as one document: {"KEY":[...],"summary":{...}}.
-func listText[T any](format, key string, list []T, summary any) ([]byte, error) {
+// encodeList encodes a list, and a summary unless it is nil, as NDJSON or as one document:
+// {"KEY":[...],"summary":{...}}.
+func encodeList[T any](format, key string, list []T, summary any) ([]byte, error) {
 	values := make([]any, 0, len(list)+1)
 	for i := range list {
 		values = append(values, &list[i])

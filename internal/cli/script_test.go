@@ -105,7 +105,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"tmdb": startFake, "redis": startRedis, "becomes": become, "requests": countRequests, "status": exitStatus,
-			"sample": makeSample, "files": makeFiles, "signalled": signalled, "json": checkJSON, "lines": makeLines,
+			"sample": makeSample, "files": makeFiles, "signalled": signalError, "json": checkJSON, "lines": makeLines,
 			"rotated": checkRotated, "aged": ageAnswers,
 			"gateway": startGateway, "stopped": stopGateway, "fetch": fetch,
 		},
@@ -310,9 +310,9 @@ func makeFiles(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// signalled runs a command, waits until so many lines of its output say "matched", sends it a signal and wants
+// signalError runs a command, waits until so many lines of its output say "matched", sends it a signal and wants
 // its exit status. What it printed is in the files signalled.out and signalled.err.
-func signalled(ts *testscript.TestScript, _ bool, args []string) {
+func signalError(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 4 {
 		ts.Fatalf("usage: signalled INT|TERM N MATCHED CMD ARGS...")
 	}

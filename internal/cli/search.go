@@ -40,7 +40,7 @@ func newSearch(f *factory) *cobra.Command {
 		Short: "Search TMDB for a title; its words need no quotation marks",
 		Args:  atLeastOne("TITLE", "for example: anivault search frieren"),
 	}
-	f.leaf(cmd, []string{"table", "json", "ndjson"}, func(c call) error {
+	f.setRun(cmd, []string{"table", "json", "ndjson"}, func(c invocation) error {
 		w := decide.Wanted{Text: strings.Join(c.args, " "), Year: year}
 		const firstFilm, lastYear = 1874, 2200
 		switch {
@@ -61,8 +61,8 @@ func newSearch(f *factory) *cobra.Command {
 			return runSearch(c.Context(), f, run, w, c.format)
 		})
 	})
-	askSettings(cmd, &offline)
-	addSettings(cmd, cmd.Flags(), "match.type")
+	addRequestFlags(cmd, &offline)
+	addSettingFlags(cmd, cmd.Flags(), "match.type")
 	cmd.Flags().Lookup("type").Usage = "`KIND` to look for: auto (either), tv or movie"
 	cmd.Flags().IntVar(&year, "year", 0, "only works first shown in `YEAR`; for a series, any year in which an "+
 		"episode aired")
@@ -79,7 +79,7 @@ func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, 
 	}
 	var summary report.Summary
 	defer func() {
-		logs.end(summary, err)
+		logs.logEnd(summary, err)
 		err = errors.Join(err, logs.Close())
 	}()
 	run, err := app.Open(cfg, app.Options{Offline: offline, Warn: logs.warn, Log: logs.handler})
@@ -90,7 +90,7 @@ func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, 
 	summary = run.Summary(summary)
 	err = errors.Join(err, run.Close())
 	if refusal, ok := errors.AsType[*tmdb.UnauthorizedError](run.Unauthorized()); ok && ctx.Err() == nil {
-		return refused(cfg, refusal)
+		return keyRefusedError(cfg, refusal)
 	}
 	return err
 }
@@ -102,12 +102,12 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.Wanted, f
 	}
 	list := make([]wireFound, len(found))
 	for i, f := range found {
-		list[i] = wireOf(f)
+		list[i] = newWireFound(f)
 	}
 	text := []byte(foundTable(list, f.streams.OutWidth()))
 	if format != "table" {
 		var err error
-		if text, err = listText(format, "results", list, nil); err != nil {
+		if text, err = encodeList(format, "results", list, nil); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.Wanted, f
 	}
 	if failed != nil {
 		_, why := app.Explain(failed)
-		return unasked(f, w, len(found), why, run.Offline())
+		return incompleteSearchError(f, w, len(found), why, run.Offline())
 	}
 	if len(found) == 0 {
 		f.say("TMDB has nothing with the title %s\n", ui.Printable(w.Text))
@@ -127,19 +127,19 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.Wanted, f
 	return nil
 }
 
-func unasked(f *factory, w decide.Wanted, found int, why lang.Text, offline bool) error {
+func incompleteSearchError(f *factory, w decide.Wanted, found int, why lang.Text, offline bool) error {
 	switch {
 	case found > 0 && offline:
 		return nil
 	case found == 0 && offline:
-		return failf(exitIncomplete, "leave out --offline to ask TMDB",
+		return exitErrorf(exitIncomplete, "leave out --offline to ask TMDB",
 			"neither cache nor index knows the title %s", ui.Printable(w.Text))
 	}
-	return failf(exitIncomplete, "anivault status says how TMDB is doing",
+	return exitErrorf(exitIncomplete, "anivault status says how TMDB is doing",
 		"TMDB could not be asked for all results: %s", why)
 }
 
-func wireOf(f decide.Found) wireFound {
+func newWireFound(f decide.Found) wireFound {
 	seasons, episodes := f.Seasons()
 	w := wireFound{
 		Kind: string(f.Hit.Kind), TMDBID: f.Hit.ID, Year: f.Hit.Year, Title: f.Hit.Title, OriginalTitle: f.Hit.OriginalTitle,
@@ -151,7 +151,7 @@ func wireOf(f decide.Found) wireFound {
 	return w
 }
 
-// foundTable has lines such as "tv/209867  2023   1 season   Title  Original title".
+// foundTable returns lines such as "tv/209867  2023   1 season   Title  Original title".
 func foundTable(list []wireFound, width int) string {
 	ids := 0
 	for _, f := range list {

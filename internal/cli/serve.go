@@ -24,14 +24,14 @@ import (
 func newServe(f *factory) *cobra.Command {
 	var offline bool
 	cmd := &cobra.Command{Use: "serve", Short: "Answer GET /3/... for other programs, through limiter and cache"}
-	f.leaf(cmd, nil, func(c call) error {
+	f.setRun(cmd, nil, func(c invocation) error {
 		cfg, err := loadServe(f, c.Command, offline)
 		if err != nil {
 			return err
 		}
 		return runServe(f, c.Command, cfg, offline)
 	})
-	serveFlags(cmd, &offline)
+	addServeFlags(cmd, &offline)
 	cmd.AddCommand(newServeCheck(f), newServeToken(f))
 	return cmd
 }
@@ -39,7 +39,7 @@ func newServe(f *factory) *cobra.Command {
 func newServeCheck(f *factory) *cobra.Command {
 	var offline bool
 	cmd := &cobra.Command{Use: "check", Short: "Check all that serve checks before it listens"}
-	f.leaf(cmd, nil, func(c call) error {
+	f.setRun(cmd, nil, func(c invocation) error {
 		cfg, err := loadServe(f, c.Command, offline)
 		if err == nil {
 			err = gateway.Check(cfg)
@@ -51,16 +51,16 @@ func newServeCheck(f *factory) *cobra.Command {
 		_, err = io.WriteString(f.streams.Out, lang.Sprintf("ok: would listen on %s; %s\n", addresses, clients))
 		return err
 	})
-	serveFlags(cmd, &offline)
+	addServeFlags(cmd, &offline)
 	return cmd
 }
 
-func serveFlags(cmd *cobra.Command, offline *bool) {
+func addServeFlags(cmd *cobra.Command, offline *bool) {
 	flags := cmd.Flags()
 	flags.StringArray("listen", nil, "`ADDR` to listen on, host:port or unix:/path; may be repeated")
 	flags.Lookup("listen").DefValue = config.SettingOf("serve.listen").Default
-	_ = flags.SetAnnotation("listen", settingKey, []string{"serve.listen"}) // it is there
-	addSettings(cmd, flags, "serve.admin_listen")
+	_ = flags.SetAnnotation("listen", settingAnnotation, []string{"serve.listen"}) // the flag exists
+	addSettingFlags(cmd, flags, "serve.admin_listen")
 	flags.BoolVar(offline, "offline", false, "never touch the network; needs no key")
 }
 
@@ -97,14 +97,14 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) 
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
-	measuring, err := f.startMetrics(cfg, service.Upstream().Metrics())
+	metricsExport, err := f.startMetrics(cfg, service.Upstream().Metrics())
 	if err != nil {
 		if page != nil {
 			err = errors.Join(err, page.Close())
 		}
 		return errors.Join(err, service.Close())
 	}
-	for _, url := range urls { // only now can nothing be in the way
+	for _, url := range urls { // nothing can fail any more
 		f.say("listening on %s\n", url)
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
@@ -115,13 +115,13 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) 
 		f.say("admin page on %s\n", page.URL())
 		serving.Go(func() {
 			pageErr = page.Run(ctx)
-			cancel() // one without the other is no gateway
+			cancel() // the service ends with its admin page
 		})
 	}
 	err = service.Run(ctx)
 	cancel()
 	serving.Wait()
-	err = errors.Join(err, pageErr, measuring.stop())
+	err = errors.Join(err, pageErr, metricsExport.stop())
 	f.drained = err == nil
 	return err
 }
@@ -146,46 +146,46 @@ func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events 
 }
 
 func newServeToken(f *factory) *cobra.Command {
-	return group(&cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:   "token",
 		Short: "Make, list and revoke the tokens of the gateway's clients",
 	}, newServeTokenNew(f), newServeTokenList(f), newServeTokenRevoke(f))
 }
 
 func newServeTokenNew(f *factory) *cobra.Command {
-	made := config.Client{Weight: 1}
+	client := config.Client{Weight: 1}
 	cmd := &cobra.Command{Use: "new NAME", Short: "Make a client and print its token, once", Args: exactArgs("NAME")}
-	f.configured(cmd, nil, func(c call) error {
+	f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		var token string
-		made.Name, made.Made = c.args[0], time.Now().UTC().Truncate(time.Second)
-		token, made.TokenSHA256 = gateway.NewToken()
-		if err := made.Check(); err != nil {
+		client.Name, client.Made = c.args[0], time.Now().UTC().Truncate(time.Second)
+		token, client.TokenSHA256 = gateway.NewToken()
+		if err := client.Check(); err != nil {
 			return err
 		}
 		err := config.EditClients(c.Context(), c.cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
 			for _, other := range slices.Concat(c.cfg.Serve.Clients, list) {
-				if other.Name == made.Name {
+				if other.Name == client.Name {
 					return nil, usagef("revoke it first, or choose another name",
-						"there is already a client %q, at %s", made.Name, other.Place)
+						"there is already a client %q, at %s", client.Name, other.Place)
 				}
 			}
-			return append(list, made), nil
+			return append(list, client), nil
 		})
 		if err != nil {
 			return err
 		}
-		f.say("this is shown once and not stored; %s sends it instead of a TMDB token:\n", made.Name)
+		f.say("this is shown once and not stored; %s sends it instead of a TMDB token:\n", client.Name)
 		_, err = fmt.Fprintln(f.streams.Out, token)
 		return err
 	})
-	cmd.Flags().StringVar(&made.Class, "class", "interactive",
+	cmd.Flags().StringVar(&client.Class, "class", "interactive",
 		"the best `CLASS` that the client can have: interactive or batch")
-	cmd.Flags().BoolVar(&made.Admin, "admin", false, "may read /metrics, and log in to the admin page")
+	cmd.Flags().BoolVar(&client.Admin, "admin", false, "may read /metrics, and log in to the admin page")
 	completeWords(cmd, "class", "interactive", "batch")
 	return cmd
 }
 
-// wireClient has no hash of the token: nobody may see it.
+// wireClient is a client without the hash of its token, which is secret.
 type wireClient struct {
 	Name  string `json:"name" doc:"its name"`
 	Class string `json:"class" doc:"the best class it can have: interactive or batch"`
@@ -196,7 +196,7 @@ type wireClient struct {
 
 func newServeTokenList(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the gateway's clients"}
-	return f.configured(cmd, textOrJSON, func(c call) error {
+	return f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
 		clients, err := c.cfg.AllClients()
 		if err != nil {
 			return err
@@ -233,7 +233,7 @@ func newServeTokenRevoke(f *factory) *cobra.Command {
 		Short: "Revoke clients: the gateway no longer accepts their tokens",
 		Args:  atLeastOne("NAME", "see: anivault serve token list"),
 	}
-	return f.configured(cmd, nil, func(c call) error {
+	return f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		var left int
 		err := config.EditClients(c.Context(), c.cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
 			for _, name := range c.args {

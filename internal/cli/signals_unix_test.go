@@ -24,10 +24,10 @@ func TestTheStatusIsThatOfTheSignal(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-ctx.Done()
-			if got := signalStatus(ctx); got != row.want {
+			if got := exitStatusOfSignal(ctx); got != row.want {
 				t.Errorf("status %d, want %d", got, row.want)
 			}
-			if got := signalStatus(contextWithCause(fmt.Errorf("stop: %w", context.Cause(ctx)))); got != row.want {
+			if got := exitStatusOfSignal(contextWithCause(fmt.Errorf("stop: %w", context.Cause(ctx)))); got != row.want {
 				t.Errorf("wrapped: status %d, want %d", got, row.want)
 			}
 		})
@@ -37,14 +37,14 @@ func TestTheStatusIsThatOfTheSignal(t *testing.T) {
 		"another": context.DeadlineExceeded,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := signalStatus(contextWithCause(cause)); got != 0 {
+			if got := exitStatusOfSignal(contextWithCause(cause)); got != 0 {
 				t.Errorf("status %d", got)
 			}
 		})
 	}
 	ctx, stop := withSignals(t.Context())
 	stop()
-	if got := signalStatus(ctx); got != 0 || ctx.Err() == nil {
+	if got := exitStatusOfSignal(ctx); got != 0 || ctx.Err() == nil {
 		t.Errorf("after the end: status %d, %v", got, ctx.Err())
 	}
 }

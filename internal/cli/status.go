@@ -19,19 +19,19 @@ import (
 func newStatus(f *factory) *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{Use: "status", Short: "Show how TMDB, the limiter and the cache are doing"}
-	f.configured(cmd, textOrJSON, func(c call) error {
+	f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
 		store, done, err := app.OpenState(c.cfg, 0, func(err error) { f.warn("%v", err) })
 		if err != nil {
 			return err
 		}
-		defer func() { _ = done() }() // it has written nothing
+		defer func() { _ = done() }() // it only reads
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
 			view, err := readStatus(c.Context(), f, c.cfg, store)
 			switch {
 			case watch && c.Context().Err() != nil:
-				return nil // Ctrl-C is how a watch ends
+				return nil // Ctrl-C ends --watch without an error
 			case err != nil:
 				return err
 			case watch && c.format == "text" && f.streams.OutTTY:
@@ -53,11 +53,11 @@ func newStatus(f *factory) *cobra.Command {
 
 type statusView struct {
 	limiter ratelimit.Status
-	cache   *cache.Stats // nil where it can't be read
+	cache   *cache.Stats // nil if it can't be read
 	baseURL string
 
-	coordinator string            // the server that several machines share; "" for none
-	accounts    []app.AccountView // empty where there is only one
+	coordinator string            // the URL of the shared server; "" without one
+	accounts    []app.AccountView // nil unless there are several
 	runs        []unfinishedRun
 }
 
@@ -76,7 +76,7 @@ func readStatus(ctx context.Context, f *factory, cfg *config.Config, store ratel
 	if s, err := app.ReadCacheStats(ctx, cfg); err == nil {
 		view.cache = &s
 	}
-	if view.runs, err = lookUnfinished(ctx, cfg); err != nil && ctx.Err() == nil {
+	if view.runs, err = findUnfinishedRuns(ctx, cfg); err != nil && ctx.Err() == nil {
 		f.warn("%v", err)
 	}
 	return view, nil
@@ -86,7 +86,7 @@ func printStatus(f *factory, v statusView, format string) error {
 	if format == "json" {
 		return f.printJSON(v.wire())
 	}
-	for _, line := range ui.Wrap(lang.Say(inShort(v.limiter)), f.streams.OutWidth()) {
+	for _, line := range ui.Wrap(lang.Say(statusSentence(v.limiter)), f.streams.OutWidth()) {
 		if _, err := fmt.Fprintln(f.streams.Out, line); err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func printStatus(f *factory, v statusView, format string) error {
 	return v.rows().write(f.streams.Out, f.streams.OutWidth())
 }
 
-func inShort(s ratelimit.Status) lang.Text {
+func statusSentence(s ratelimit.Status) lang.Text {
 	underway := lang.Text("none under way")
 	if s.Running > 0 {
 		underway = lang.Textf("%d under way", s.Running)
@@ -102,7 +102,7 @@ func inShort(s ratelimit.Status) lang.Text {
 	pace := lang.Textf("%.3g requests a second allowed, %s", s.Rate, underway)
 	switch {
 	case s.State == ratelimit.CacheOnly:
-		return lang.Textf("%s; only the cache answers", stopped(s))
+		return lang.Textf("%s; only the cache answers", stoppedText(s))
 	case s.State == ratelimit.Sleep && s.Until.After(s.At):
 		return lang.Textf("%s; no requests are sent until %s", app.Why(s.Block), ui.Clock(s.Until))
 	case s.State == ratelimit.Sleep:
@@ -117,7 +117,7 @@ func inShort(s ratelimit.Status) lang.Text {
 	return lang.Textf("TMDB is fine; %s", pace)
 }
 
-// rows returns the texts of status, the most telling first.
+// rows returns the lines of status below its first sentence.
 func (v statusView) rows() rows {
 	s := v.limiter
 	state := lang.Text(s.State.String())
@@ -153,9 +153,9 @@ func (v statusView) rows() rows {
 	} else {
 		out.add("requests", "%d still under way, %d waiting", s.Running, s.Waiting)
 	}
-	out.add(lang.Say(judged(s)), "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
+	out.add(lang.Say(windowLabel(s)), "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
 		s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio)
-	for _, limit := range limits(s) {
+	for _, limit := range limitTexts(s) {
 		out = append(out, row{"limit", limit})
 	}
 	if s.Budget.On() {
@@ -180,7 +180,7 @@ func (v statusView) rows() rows {
 		out.add("override", "%s=%s %s", o.Key, o.Value, until)
 	}
 	for _, p := range s.Processes {
-		out.add("process", "%s: %d running, %d waiting, %s", ui.Printable(p.ID), p.Running, p.Waiting, pace(s, p))
+		out.add("process", "%s: %d running, %d waiting, %s", ui.Printable(p.ID), p.Running, p.Waiting, paceText(s, p))
 	}
 	if v.cache != nil {
 		out.add("cache", "%d answers (%d fresh, %d expired), %s of at most %s", v.cache.Entries, v.cache.Fresh,
@@ -191,8 +191,8 @@ func (v statusView) rows() rows {
 		switch r := &v.runs[i]; {
 		case r.Err != nil:
 			out.add("hint", "%s", journalHint(r.Err))
-		case !r.atWork:
-			out.add("hint", "%s", waysOn(r.ID))
+		case !r.running:
+			out.add("hint", "%s", continueOrUndoHint(r.ID))
 		}
 	}
 	if s.State == ratelimit.CacheOnly {
@@ -201,8 +201,8 @@ func (v statusView) rows() rows {
 	return out
 }
 
-// limits says which limits the upstream has stated, or taught by its 429s.
-func limits(s ratelimit.Status) (out []lang.Text) {
+// limitTexts describes the limits that the upstream stated in headers, and those learned from its 429s.
+func limitTexts(s ratelimit.Status) (out []lang.Text) {
 	if s.Stated.Requests > 0 {
 		out = append(out, lang.Textf("%d requests in %s, stated in the answers' RateLimit-Policy, last at %s",
 			s.Stated.Requests, ui.Period(s.Stated.Period), ui.Clock(s.Stated.Since)))
@@ -214,15 +214,15 @@ func limits(s ratelimit.Status) (out []lang.Text) {
 	return out
 }
 
-// judged says which answers are counted: every state begins without any.
-func judged(s ratelimit.Status) lang.Text {
+// windowLabel names the period of the counts: "last 30s", or "since Throttle began", because each state counts anew.
+func windowLabel(s ratelimit.Status) lang.Text {
 	if s.Cause != ratelimit.ReasonFresh && s.At.Sub(s.Since) < s.Tuning.Window {
 		return lang.Textf("since %s began", s.State)
 	}
 	return lang.Textf("last %s", ui.Countdown(s.Tuning.Window))
 }
 
-func pace(s ratelimit.Status, p ratelimit.ProcessStatus) lang.Text {
+func paceText(s ratelimit.Status, p ratelimit.ProcessStatus) lang.Text {
 	switch {
 	case s.Rate == 0:
 		return lang.Textf("sends nothing in %s", s.State)
@@ -232,7 +232,7 @@ func pace(s ratelimit.Status, p ratelimit.ProcessStatus) lang.Text {
 	return lang.Textf("at most %.3g requests a second", min(p.Rate, s.Rate))
 }
 
-// wireStatus is status --format json. Times are RFC 3339, left out if they do not apply; durations are seconds.
+// wireStatus is the output of status --format json. Times are RFC 3339, and absent if they do not apply.
 type wireStatus struct {
 	Upstream    string `json:"upstream" doc:"the base URL whose limiter this is"`
 	Coordinator string `json:"coordinator,omitempty" doc:"the server that several machines share, without its password"`
@@ -314,7 +314,7 @@ type wireProcess struct {
 func (v statusView) wire() wireStatus {
 	s := v.limiter
 	if !s.Until.After(s.At) {
-		s.Until = time.Time{} // over; the next request finds out
+		s.Until = time.Time{} // it is over, but the state changes only with the next request
 	}
 	out := wireStatus{
 		Upstream: v.baseURL, Coordinator: v.coordinator, State: s.State.String(), Cause: s.Cause.String(),
@@ -346,10 +346,10 @@ func (v statusView) wire() wireStatus {
 		if r.Err != nil {
 			stage = stageDamaged
 		}
-		out.Unfinished = append(out.Unfinished, wireUnfinished{r.ID, ui.Stamp(r.Begun), stage, r.atWork})
+		out.Unfinished = append(out.Unfinished, wireUnfinished{r.ID, ui.Stamp(r.Begun), stage, r.running})
 	}
 	if v.cache != nil {
-		out.Cache = wireCacheOf(*v.cache)
+		out.Cache = newWireCache(*v.cache)
 	}
 	return out
 }

@@ -159,7 +159,7 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 			var s ratelimit.Status
 			s.At, s.State, s.Cause, s.Rate = now, row.state, row.cause, row.rate
 			s.Running, s.Until, s.PauseUntil = row.running, row.until, row.pause
-			if got := inShort(s); got.String() != row.want {
+			if got := statusSentence(s); got.String() != row.want {
 				t.Errorf("%q", got)
 			}
 		})
@@ -169,11 +169,12 @@ func TestStatusBeginsWithASentence(t *testing.T) {
 // A full disk is not mended by rights or another kind of folder.
 func TestAFullDiskIsToldAsOne(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC}
-	if got := unlessFull(fmt.Errorf("can't be kept: %w", full), "make it writable"); !strings.HasPrefix(got.String(),
+	if got := fixUnlessDiskFull(fmt.Errorf("can't be kept: %w", full), "make it writable"); !strings.HasPrefix(
+		got.String(),
 		"free some space") {
 		t.Error(got)
 	}
-	if got := unlessFull(fs.ErrPermission, "make it writable"); got != "make it writable" {
+	if got := fixUnlessDiskFull(fs.ErrPermission, "make it writable"); got != "make it writable" {
 		t.Error(got)
 	}
 }

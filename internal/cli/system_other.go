@@ -6,8 +6,8 @@ import (
 	"os/exec"
 )
 
-// belongsToAnother is false: os.Stat does not tell a file's owner here.
-func belongsToAnother(string) bool { return false }
+// isOwnedByOther returns false, because os.Stat has no owner of a file on this system.
+func isOwnedByOther(string) bool { return false }
 
-// together does nothing: plans are not carried out on this system, so no program runs after one.
-func together(*exec.Cmd) {}
+// setProcessGroup does nothing: no program is run on this system, because no plan is carried out.
+func setProcessGroup(*exec.Cmd) {}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-func belongsToAnother(path string) bool {
+func isOwnedByOther(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {
 		return false
@@ -17,8 +17,8 @@ func belongsToAnother(path string) bool {
 	return ok && int(owner.Uid) != os.Getuid()
 }
 
-// together makes a program and everything it starts end together.
-func together(cmd *exec.Cmd) {
+// setProcessGroup gives a program a process group of its own, so that cancelling ends everything it started.
+func setProcessGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }

@@ -64,7 +64,7 @@ func TestEveryFieldIsExplained(t *testing.T) {
 
 // TestHelpAndManPageHaveEveryRow looks up every variable, exit status, error code and field in what a person reads.
 func TestHelpAndManPageHaveEveryRow(t *testing.T) {
-	man, err := pageOf(testRoot())
+	man, err := renderManPage(testRoot())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestFlagsAndSettingsAgree(t *testing.T) {
 	eachCommand(testRoot(), func(cmd *cobra.Command) {
 		for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
 			set.VisitAll(func(f *pflag.Flag) {
-				keys := f.Annotations[settingKey]
+				keys := f.Annotations[settingAnnotation]
 				if keys == nil {
 					return
 				}

@@ -19,11 +19,11 @@ import (
 // terminal is a pseudo terminal with a program in it. It knows what a real one would show: carriage return, line
 // feed, erase to the end of the line and colours are obeyed, any other control sequence is a fault.
 type terminal struct {
-	t      *testing.T
-	person *os.File
-	cmd    *exec.Cmd
-	cols   int
-	read   chan struct{} // closed when everything has been read
+	t        *testing.T
+	prompter *os.File
+	cmd      *exec.Cmd
+	cols     int
+	read     chan struct{} // closed when everything has been read
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and made anew with everything that arrives
@@ -33,13 +33,13 @@ type terminal struct {
 // onTerminal starts the program in a terminal of cols times rows. Its environment is env alone.
 func onTerminal(t *testing.T, cols, rows int, env []string, args ...string) *terminal {
 	t.Helper()
-	person, tty := openPTY(t)
+	prompter, tty := openPTY(t)
 	defer tty.Close()
 	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ,
 		&unix.Winsize{Col: uint16(cols), Row: uint16(rows)}); err != nil {
 		t.Fatal(err)
 	}
-	s := &terminal{t: t, person: person, cols: cols, read: make(chan struct{}), changed: make(chan struct{})}
+	s := &terminal{t: t, prompter: prompter, cols: cols, read: make(chan struct{}), changed: make(chan struct{})}
 	s.cmd = exec.Command("anivault", args...)
 	s.cmd.Env = env
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty
@@ -57,7 +57,7 @@ func (s *terminal) receive() {
 	defer close(s.read)
 	buf := make([]byte, 4096)
 	for {
-		n, err := s.person.Read(buf)
+		n, err := s.prompter.Read(buf)
 		s.mu.Lock()
 		s.raw.Write(buf[:n])
 		close(s.changed)
@@ -91,7 +91,7 @@ func (s *terminal) until(pattern string) {
 // press types a key.
 func (s *terminal) press(key byte) {
 	s.t.Helper()
-	if _, err := s.person.Write([]byte{key}); err != nil {
+	if _, err := s.prompter.Write([]byte{key}); err != nil {
 		s.t.Fatal(err)
 	}
 }

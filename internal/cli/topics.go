@@ -50,7 +50,7 @@ func newTopics(f *factory) []*cobra.Command {
 }
 
 func writeFlags(cmd *cobra.Command, out io.Writer, width int) {
-	fmt.Fprintf(out, "%s\n\n%s", lang.Say("Flags of every command:"), usages(cmd.InheritedFlags(), width))
+	fmt.Fprintf(out, "%s\n\n%s", lang.Say("Flags of every command:"), flagUsages(cmd.InheritedFlags(), width))
 }
 
 func writeEnvironment(_ *cobra.Command, out io.Writer, width int) {
@@ -60,26 +60,26 @@ func writeEnvironment(_ *cobra.Command, out io.Writer, width int) {
 		text := s.Doc
 		switch {
 		case s.Default != "" && len(head)+len(", )")+len(s.Default) > helpWidth:
-			// an address is not broken, and may need a line of its own
+			// an address is never wrapped, so it may need a line of its own
 			text = lang.Sprintf("%s Default: %s", lang.Text(text), s.Default)
 		case s.Default != "":
 			head += ", " + s.Default
 		}
-		entry(out, head+")", text, width)
+		writeEntry(out, head+")", text, width)
 	}
 	for _, v := range config.OtherVariables() {
-		entry(out, v.Name, v.Doc, width)
+		writeEntry(out, v.Name, v.Doc, width)
 	}
 }
 
-func entry(out io.Writer, head, text string, width int) {
+func writeEntry(out io.Writer, head, text string, width int) {
 	fmt.Fprintf(out, "\n%s\n", head)
-	hang(out, 0, "", 4, text, width)
+	writeHanging(out, 0, "", 4, text, width)
 }
 
 func writeExitCodes(_ *cobra.Command, out io.Writer, width int) {
 	for _, e := range exitCodes {
-		hang(out, 2, fmt.Sprintf("%3d", e.Code), 5, e.Meaning, width)
+		writeHanging(out, 2, fmt.Sprintf("%3d", e.Code), 5, e.Meaning, width)
 	}
 	fmt.Fprintln(out, lang.Say("\nWhere several hold, the first of 143, 130, 5, 2, 1, 4, 3, 0 is the status."))
 }
@@ -88,11 +88,11 @@ func writeLimiter(out io.Writer, width int) {
 	fmt.Fprintln(out, reflow(helpText("limiter_states", lang.Current()), width))
 	for _, r := range machine.Rules() {
 		text := lang.Say(r.Condition) + "; " + lang.Say(r.Confirmation.String())
-		entry(out, fmt.Sprintf("%s -> %s (%s)", strings.Join(fromStates(r), ", "), r.To, r.Reason), text, width)
+		writeEntry(out, fmt.Sprintf("%s -> %s (%s)", strings.Join(fromStateNames(r), ", "), r.To, r.Reason), text, width)
 	}
 	fmt.Fprintln(out, "\n"+lang.Say("Settings of the limiter, also keys of \"anivault limiter tune\":"))
 	for _, f := range ratelimit.Fields() {
-		entry(out, f.Key+" ("+cmp.Or(f.Default(), "-")+")", f.Doc, width)
+		writeEntry(out, f.Key+" ("+cmp.Or(f.Default(), "-")+")", f.Doc, width)
 	}
 }
 
@@ -101,7 +101,7 @@ func writeTemplates(_ *cobra.Command, out io.Writer, width int) {
 	fmt.Fprintln(out)
 	names, docs := organize.FieldNames()
 	for i, name := range names {
-		hang(out, 2, "  "+name, 18, docs[i], width)
+		writeHanging(out, 2, "  "+name, 18, docs[i], width)
 	}
 	for _, name := range organize.LayoutNames() {
 		t := organize.LayoutTemplates(name)
@@ -110,11 +110,11 @@ func writeTemplates(_ *cobra.Command, out io.Writer, width int) {
 	}
 	fmt.Fprint(out, lang.Say("\nWhy a file is left (\"error\":{\"code\":...})\n\n"))
 	for _, code := range organize.Codes() {
-		hang(out, 2, "  "+string(code), 18, code.Meaning(), width)
+		writeHanging(out, 2, "  "+string(code), 18, code.Meaning(), width)
 	}
 	fmt.Fprint(out, lang.Say("\nWhy a file is not put where a plan says, or not put back\n\n"))
 	for _, code := range apply.Codes() {
-		hang(out, 2, "  "+string(code), 23, apply.Meaning(code), width)
+		writeHanging(out, 2, "  "+string(code), 23, apply.Meaning(code), width)
 	}
 }
 
@@ -122,7 +122,7 @@ func writeFormats(_ *cobra.Command, out io.Writer, width int) {
 	section := func(title string, fields []report.Field) {
 		fmt.Fprintf(out, "%s\n\n", title)
 		for _, f := range fields {
-			hangAsIs(out, 2, "  "+f.Name, 18, f.Doc, width) // English, as all that is about what programs read
+			writeHangingUntranslated(out, 2, "  "+f.Name, 18, f.Doc, width) // texts about output for programs are not translated
 		}
 		fmt.Fprintln(out)
 	}
@@ -131,11 +131,11 @@ func writeFormats(_ *cobra.Command, out io.Writer, width int) {
 	}
 	fmt.Fprintf(out, "What \"status\" says of a file\n\n")
 	for _, s := range report.Statuses() {
-		hang(out, 2, "  "+string(s.Status), 18, s.Meaning, width)
+		writeHanging(out, 2, "  "+string(s.Status), 18, s.Meaning, width)
 	}
 	fmt.Fprintf(out, "\nError codes in \"error\":{\"code\":...}\n\n")
 	for _, c := range report.Codes() {
-		hang(out, 2, fmt.Sprintf("  %-18s  %s", c.Code, c.Status), 31, c.Meaning, width)
+		writeHanging(out, 2, fmt.Sprintf("  %-18s  %s", c.Code, c.Status), 31, c.Meaning, width)
 	}
 	const shapes = `. json is one document {"matches":[...],"summary":{...}}; csv has one row per file.`
 	fmt.Fprintln(out, "\n"+reflow("Formats: "+strings.Join(matchFormats, ", ")+shapes, width))
@@ -148,7 +148,7 @@ type output struct {
 	Fields []report.Field
 }
 
-// outputs is the table of all output for programs. Help, man page and reference are made from it.
+// outputs describes all output for programs. Help, man page and reference are generated from it.
 func outputs() []output {
 	out := []output{
 		{"match: one object per file", report.FieldsOf(reflect.TypeFor[report.Record](), reflect.TypeFor[report.Parsed]())},
@@ -161,7 +161,7 @@ func outputs() []output {
 		{"organize: the summary, also of apply and undo (and watch)", fieldsOf[report.OrganizeSummary]()},
 		{"parse", fieldsOf[report.ParseRecord]()},
 	}
-	for _, j := range jsonOutputs {
+	for _, j := range otherJSONOutputs {
 		out = append(out, output{j.name, report.FieldsOf(reflect.TypeOf(j.value), reflect.TypeFor[wireCache]())})
 	}
 	return append(out, output{"log lines", logFields()}, output{"--metrics-file: one object per snapshot", metricFields()})
@@ -169,7 +169,7 @@ func outputs() []output {
 
 func fieldsOf[T any]() []report.Field { return report.FieldsOf(reflect.TypeFor[T]()) }
 
-var jsonOutputs = []struct {
+var otherJSONOutputs = []struct {
 	name  string
 	value any
 }{
@@ -201,7 +201,7 @@ func logFields() []report.Field {
 	return out
 }
 
-// metricFields are the fields of a snapshot of the metrics. Prometheus' text has the same names with a prefix.
+// metricFields returns the fields of a metrics snapshot. Prometheus' text format has the same names with a prefix.
 func metricFields() []report.Field {
 	var out []report.Field
 	for _, f := range metrics.HeadFields() {

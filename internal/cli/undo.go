@@ -18,7 +18,7 @@ func newUndo(f *factory) *cobra.Command {
 	a := applyRun{f: f}
 	var yes bool
 	cmd := &cobra.Command{Use: "undo [ID]", Short: "Put back what a run of apply changed", Args: atMostOne("ID")}
-	f.configured(cmd, organizeFormats, func(c call) error {
+	f.setRunWithConfig(cmd, organizeFormats, func(c invocation) error {
 		a.format = c.format
 		return a.undo(c.Context(), c.cfg, c.args, yes)
 	})
@@ -26,35 +26,35 @@ func newUndo(f *factory) *cobra.Command {
 	flags.BoolVar(&a.dryRun, "dry-run", false, "say what would be put back, and change nothing")
 	flags.StringVar(&a.only, "only", "", "only units of which a path, or its last part, fits `GLOB`")
 	flags.DurationVar(&a.wait, "wait", 0, "wait up to `TIME` for another run to end")
-	yesFlag(cmd, &yes)
+	addYesFlag(cmd, &yes)
 	return cmd
 }
 
 func (a *applyRun) undo(ctx context.Context, cfg *config.Config, args []string, yes bool) error {
-	a.began, a.back = time.Now(), true
+	a.started, a.undoing = time.Now(), true
 	opts := apply.UndoOptions{DryRun: a.dryRun}
-	fitting := 0
+	matches := 0
 	if a.only != "" {
 		if _, err := path.Match(a.only, ""); err != nil {
 			return usagef("* stands for anything but a slash; quote the pattern for the shell",
 				"flag --only: %q is not a pattern", a.only)
 		}
 		opts.Only = func(source, target string) bool {
-			if fits(a.only, source) || fits(a.only, target) {
-				fitting++
+			if matchesGlob(a.only, source) || matchesGlob(a.only, target) {
+				matches++
 				return true
 			}
 			return false
 		}
 	}
-	return a.putBack(ctx, cfg, args, opts, &fitting, yes || a.dryRun || len(args) > 0)
+	return a.undoRun(ctx, cfg, args, opts, &matches, yes || a.dryRun || len(args) > 0)
 }
 
-func (a *applyRun) putBack(
-	ctx context.Context, cfg *config.Config, args []string, opts apply.UndoOptions, fitting *int, sure bool,
+func (a *applyRun) undoRun(
+	ctx context.Context, cfg *config.Config, args []string, opts apply.UndoOptions, matches *int, sure bool,
 ) error {
 	return a.withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
-		run, err := pickRun(e, args, anyRun)
+		run, err := findRun(e, args, anyRun)
 		switch {
 		case err != nil:
 			return nil, err
@@ -62,27 +62,27 @@ func (a *applyRun) putBack(
 			a.f.say("there is nothing to put back\n")
 			return nil, nil
 		case run.Err != nil:
-			return nil, explainRun(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
+			return nil, explainApplyError(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 		case a.only != "" && (run.Stage == apply.Planned || run.Stage == apply.Applying):
-			return nil, usagef(waysOn(run.ID),
+			return nil, usagef(continueOrUndoHint(run.ID),
 				"--only needs a run that has ended, but the run %s was interrupted; nothing was done", run.ID)
 		case run.Stage == apply.Undone:
 			a.f.say("the run %s has already been put back\n", run.ID)
-			return nil, nameOlder(a.f, e, args)
+			return nil, suggestOlderRun(a.f, e, args)
 		case run.Stage == apply.Abandoned && len(args) == 0:
 			a.f.say("the last run was abandoned; anivault undo %s puts back what it can reach\n", run.ID)
-			return nil, nameOlder(a.f, e, args)
+			return nil, suggestOlderRun(a.f, e, args)
 		}
-		if ok, err := a.f.confirmed(ctx, sure, undoQuestion(run, a.only), "nothing was changed\n"); !ok {
+		if ok, err := a.f.confirm(ctx, sure, undoQuestion(run, a.only), "nothing was changed\n"); !ok {
 			return nil, err
 		}
 		out, err := e.Undo(ctx, run.ID, opts)
 		if err != nil {
-			return nil, explainRun(ctx, err, out)
+			return nil, explainApplyError(ctx, err, out)
 		}
 		switch {
 		case a.only == "" || len(out.Results) > 0:
-		case *fitting == 0:
+		case *matches == 0:
 			return nil, usagef(lang.Textf("a pattern is compared with whole paths and with each part of them, "+
 				"old and new; anivault history %s lists them", run.ID),
 				"no file of the run %s fits %s; nothing was done", run.ID, ui.Printable(a.only))
@@ -103,21 +103,21 @@ func undoQuestion(r *apply.Run, only string) lang.Text {
 		ui.Printable(strings.Join(r.Targets, ", ")))
 }
 
-// nameOlder hints at the run that could be put back if the last one can't: undo never chooses it by itself.
-func nameOlder(f *factory, e *apply.Engine, args []string) error {
+// suggestOlderRun prints a hint with the newest run that can still be undone. Undo itself never skips the last run.
+func suggestOlderRun(f *factory, e *apply.Engine, args []string) error {
 	if len(args) > 0 {
 		return nil
 	}
-	older, err := pickRun(e, nil, func(r *apply.Run) bool {
+	older, err := findRun(e, nil, func(r *apply.Run) bool {
 		return r.Err == nil && r.Stage != apply.Undone && r.Stage != apply.Abandoned
 	})
 	if err == nil && older != nil {
-		advise(f.streams, lang.Textf("the one before it: anivault undo %s", older.ID))
+		printHint(f.streams, lang.Textf("the one before it: anivault undo %s", older.ID))
 	}
 	return err
 }
 
-func fits(glob, name string) bool {
+func matchesGlob(glob, name string) bool {
 	if whole, _ := path.Match(glob, name); whole {
 		return true
 	}
@@ -137,7 +137,7 @@ func newVerify(f *factory) *cobra.Command {
 		Short: "Check whether everything is where a run of apply left it",
 		Args:  atMostOne("ID"),
 	}
-	f.configured(cmd, organizeFormats, func(c call) error {
+	f.setRunWithConfig(cmd, organizeFormats, func(c invocation) error {
 		a.format = c.format
 		return a.verify(c.Context(), c.cfg, c.args, deep)
 	})
@@ -152,12 +152,12 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 	}
 	defer e.Journals.Close()
 	var run *apply.Run
-	_, atWork, err := standing(func() (runs []apply.Run, err error) {
-		if run, err = pickRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.Undone }); run != nil {
+	_, atWork, err := readRunsAndActivity(func() (runs []apply.Run, err error) {
+		if run, err = findRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.Undone }); run != nil {
 			runs = append(runs, *run)
 		}
 		return runs, err
-	}, func() bool { return isAtWork(ctx, cfg) })
+	}, func() bool { return isRunInProgress(ctx, cfg) })
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 	case run == nil:
 		return nothingToVerify(a.f, e)
 	case run.Err != nil:
-		return explainRun(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
+		return explainApplyError(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 	case run.Stage == apply.Undone:
 		a.f.say("the run %s has already been put back\n", run.ID)
 		return nil
@@ -175,16 +175,16 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 			a.f.warn("the run %s is at work", run.ID)
 		} else {
 			a.f.warn("the run %s was interrupted", run.ID)
-			advise(a.f.streams, waysOn(run.ID))
+			printHint(a.f.streams, continueOrUndoHint(run.ID))
 		}
 	}
 	out, err := e.Verify(ctx, run.ID, deep)
 	if err != nil {
-		return explainRun(ctx, err, nil)
+		return explainApplyError(ctx, err, nil)
 	}
-	warnOfDamage(a.f, out)
+	warnDamagedJournal(a.f, out)
 	if a.format == "ndjson" {
-		err = a.print(out, nil)
+		err = a.printRecords(out, nil)
 	} else {
 		err = printResults(a.f, "", out, func(r *apply.Result) string {
 			if r.Status == apply.StatusOK {
@@ -206,13 +206,13 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 		a.f.say("%s put back\n", lang.Count(undone, "file"))
 	}
 	if out.Count(apply.StatusFailed) > 0 {
-		return &failure{code: exitIncomplete}
+		return &exitError{code: exitIncomplete}
 	}
 	return nil
 }
 
 func nothingToVerify(f *factory, e *apply.Engine) error {
-	run, err := pickRun(e, nil, anyRun)
+	run, err := findRun(e, nil, anyRun)
 	switch {
 	case err != nil:
 		return err

@@ -35,30 +35,30 @@ type watchRun struct {
 	format    string
 	printUnit bool
 
-	path    string // what is watched, absolute, as it was named
+	path    string // the watched folder: the argument, made absolute
 	tree    *watch.Tree
-	targets []organize.Root // as they were when watching began
+	targets []organize.Root // the libraries, as they were at the start
 	state   *watch.State
-	told    map[string]bool   // troubles that last, which are told once
-	placed  map[string]placed // by run
+	warned  map[string]bool        // keys of warnOnce
+	placed  map[string]placedFiles // by run ID
 }
 
 func newWatch(f *factory) *cobra.Command {
-	w := watchRun{f: f, match: matchOptions{f: f}, told: map[string]bool{}, placed: map[string]placed{}}
+	w := watchRun{f: f, match: matchOptions{f: f}, warned: map[string]bool{}, placed: map[string]placedFiles{}}
 	cmd := &cobra.Command{
 		Use:   "watch PATH",
 		Short: "Organize files as they arrive in a folder, until stopped",
 		Args:  exactArgs("PATH"),
 	}
-	f.leaf(cmd, organizeFormats, func(c call) error {
+	f.setRun(cmd, organizeFormats, func(c invocation) error {
 		w.cmd, w.format = c.Command, c.format
 		return w.run(c.Context(), c.args)
 	})
 	flags := cmd.Flags()
-	planFlags(cmd)
-	addSettings(cmd, flags, "watch.settle", "watch.rescan", "watch.poll")
+	addPlanFlags(cmd)
+	addSettingFlags(cmd, flags, "watch.settle", "watch.rescan", "watch.poll")
 	flags.BoolVar(&w.printUnit, "print-unit", false, "print a unit for systemd that runs this command for you, and end")
-	matchSettings(cmd, &w.match)
+	addMatchFlags(cmd, &w.match)
 	return cmd
 }
 
@@ -72,21 +72,22 @@ func (w *watchRun) run(ctx context.Context, args []string) error {
 	}
 	name := sha256.Sum256([]byte(w.tree.Root().Path))
 	file := filepath.Join(dir, hex.EncodeToString(name[:8]))
-	release, err := w.claim(ctx, file+".lock")
+	release, err := w.lockFolder(ctx, file+".lock")
 	if err != nil {
 		return err
 	}
 	defer release()
-	if w.state, err = watch.ReadState(file+".json", w.asked()); err != nil {
+	if w.state, err = watch.ReadState(file+".json", w.settingsHash()); err != nil {
 		return err
 	}
 	conf := watch.Config{
 		Settle: w.cfg.Watch.Settle, Rescan: w.cfg.Watch.Rescan, Poll: w.cfg.Watch.Poll, State: w.state, Disk: w.tree,
-		Basis: w.basis, Batch: w.batch, OnEvent: w.say, Save: func() error { return w.state.Write(file + ".json") },
+		Basis: w.pinsAndIndexVersion, Batch: w.organizeBatch, OnEvent: w.printEvent,
+		Save: func() error { return w.state.Write(file + ".json") },
 	}
 	notices, err := watch.Listen(w.tree, w.cfg.Dirs.Data)
 	if err != nil {
-		w.say(watch.NoNotices, ".", err)
+		w.printEvent(watch.NoNotices, ".", err)
 	} else {
 		conf.Notices = notices
 		defer notices.Close()
@@ -95,7 +96,7 @@ func (w *watchRun) run(ctx context.Context, args []string) error {
 	w.resume(ctx)
 	err = watch.New(conf).Run(ctx)
 	if ctx.Err() != nil {
-		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
+		return &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 	}
 	return err
 }
@@ -111,7 +112,7 @@ func (w *watchRun) prepare(args []string) (err error) {
 		return err
 	}
 	if w.printUnit {
-		return w.unit()
+		return w.printSystemdUnit()
 	}
 	if err := checkHook(w.cfg); err != nil {
 		return err
@@ -136,26 +137,27 @@ func (w *watchRun) prepare(args []string) (err error) {
 
 func (w *watchRun) newRun() (*organizeRun, error) {
 	o := &organizeRun{
-		f: w.f, match: w.match, cfg: w.cfg, watched: true, yes: true, partial: true, format: w.format,
-		began: time.Now(), wait: time.Hour,
+		f: w.f, match: w.match, cfg: w.cfg, forWatch: true, yes: true, partial: true, format: w.format,
+		started: time.Now(), wait: time.Hour,
 	}
 	return o, o.prepare(w.cmd, []string{w.path})
 }
 
-func (w *watchRun) claim(ctx context.Context, file string) (release func(), err error) {
+func (w *watchRun) lockFolder(ctx context.Context, file string) (release func(), err error) {
 	release, err = lockfile.Acquire(ctx, file, lockfile.Exclusive, 0)
 	switch {
 	case errors.Is(err, lockfile.ErrBusy):
-		return nil, failf(exitIncomplete, "one process watches a folder",
-			"%s is already being watched: %s", ui.Printable(w.path), holderOf(file))
+		return nil, exitErrorf(exitIncomplete, "one process watches a folder",
+			"%s is already being watched: %s", ui.Printable(w.path), readLockHolder(file))
 	case err != nil:
 		return nil, err
 	}
-	return release, nameHolder(file)
+	return release, writeLockHolder(file)
 }
 
-// asked is a hash of what is watched and how it is organized: a state saved under other settings does not count.
-func (w *watchRun) asked() string {
+// settingsHash returns a hash of the watched folder and of all settings that change the result. A state that was saved
+// with another hash is not used.
+func (w *watchRun) settingsHash() string {
 	set := w.cfg.Organize
 	set.Exec = nil
 	text, err := json.Marshal([]any{w.tree.Root(), w.targets, set, w.cfg.Match, w.cfg.TMDB.Languages, w.match.exclude})
@@ -166,10 +168,10 @@ func (w *watchRun) asked() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// basis changes with the pins and the index.
-func (w *watchRun) basis() string {
+// pinsAndIndexVersion returns a text that changes whenever the pins or the index change.
+func (w *watchRun) pinsAndIndexVersion() string {
 	var parts []string
-	for _, file := range w.basisFiles() {
+	for _, file := range w.pinsAndIndexFiles() {
 		part := "none"
 		if info, err := os.Stat(file); err == nil {
 			part = fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())
@@ -179,11 +181,11 @@ func (w *watchRun) basis() string {
 	return strings.Join(parts, ", ")
 }
 
-func (w *watchRun) basisFiles() []string {
+func (w *watchRun) pinsAndIndexFiles() []string {
 	return []string{pins.Open(w.cfg.Dirs.Data).Path(), filepath.Join(w.cfg.Dirs.Data, index.FileName)}
 }
 
-func (w *watchRun) say(e watch.Event, name string, err error) {
+func (w *watchRun) printEvent(e watch.Event, name string, err error) {
 	where := ui.Printable(filepath.Join(w.path, filepath.FromSlash(name)))
 	switch e {
 	case watch.Lost:
@@ -193,7 +195,7 @@ func (w *watchRun) say(e watch.Event, name string, err error) {
 	case watch.NoNotices:
 		w.f.warn("%s sends no notifications (%v): it is scanned every %s", where, err, ui.Countdown(w.cfg.Watch.Poll))
 		if watch.IsLimit(err) {
-			advise(w.f.streams, "raise the limit: "+
+			printHint(w.f.streams, "raise the limit: "+
 				"sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512")
 		}
 	case watch.Unreadable:
@@ -203,9 +205,9 @@ func (w *watchRun) say(e watch.Event, name string, err error) {
 	}
 }
 
-// unitText is a unit for systemd's user manager. It has no settings that would put PATH and library on mounts of their
-// own: no hard link leads from one mount to another.
-const unitText = `# Puts what arrives in order: anivault watch. As %s:
+// systemdUnitText is a unit for systemd's user manager. It has no setting such as ReadWritePaths that gives PATH and
+// library mounts of their own, because no hard link can cross mounts.
+const systemdUnitText = `# Puts what arrives in order: anivault watch. As %s:
 #   systemctl --user daemon-reload && systemctl --user enable --now anivault-watch
 #   loginctl enable-linger        lets it run while you are not logged in
 # The key stands in the config file: anivault config init
@@ -236,7 +238,7 @@ SystemCallFilter=@system-service
 WantedBy=default.target
 `
 
-func (w *watchRun) unit() error {
+func (w *watchRun) printSystemdUnit() error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -253,29 +255,29 @@ func (w *watchRun) unit() error {
 		for _, v := range values {
 			names := slices.Contains(pathFlags, flag.Name) && (flag.Name != "exec" || strings.Contains(v, "/"))
 			if abs, err := filepath.Abs(v); err == nil && names {
-				v = abs // the service works in another folder
+				v = abs // the service has another working folder
 			}
 			words = append(words, "--"+flag.Name+"="+v)
 		}
 	})
 	for i := range words {
-		words[i] = unitWord(words[i], true)
+		words[i] = quoteUnitWord(words[i], true)
 	}
 	environment := ""
 	for _, kv := range withoutSecrets(w.f.environ) {
 		if strings.HasPrefix(kv, "ANIVAULT_") {
-			environment += "Environment=" + unitWord(kv, false) + "\n"
+			environment += "Environment=" + quoteUnitWord(kv, false) + "\n"
 		}
 	}
-	_, err = fmt.Fprintf(w.f.streams.Out, unitText, "~/.config/systemd/user/anivault-watch.service",
+	_, err = fmt.Fprintf(w.f.streams.Out, systemdUnitText, "~/.config/systemd/user/anivault-watch.service",
 		strings.ReplaceAll(w.path, "%", "%%"), environment, strings.Join(words, " "))
 	return err
 }
 
 var pathFlags = []string{"to", "to-tv", "to-movies", "exec", "config", "log-file", "metrics-file", "metrics-textfile"}
 
-// unitWord quotes a word for systemd, which replaces variables in a command.
-func unitWord(s string, command bool) string {
+// quoteUnitWord quotes a word for a systemd unit; in a command it also escapes $, which begins a variable.
+func quoteUnitWord(s string, command bool) string {
 	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "%", "%%").Replace(s)
 	if command {
 		s = strings.ReplaceAll(s, "$", "$$")

@@ -19,56 +19,56 @@ import (
 	"github.com/anivault/anivault/internal/watch"
 )
 
-func (w *watchRun) batch(ctx context.Context, dirs []string) watch.Result {
+func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Result {
 	if !w.targetsAreThere() || !w.resume(ctx) {
 		return watch.Result{Again: true}
 	}
 	o, err := w.newRun()
 	if err != nil {
-		return w.failed(ctx, err)
+		return w.handleError(ctx, err)
 	}
-	if o.options.Before, err = w.before(); err != nil {
-		return w.failed(ctx, err)
+	if o.options.Before, err = w.skipRule(); err != nil {
+		return w.handleError(ctx, err)
 	}
 	o.planner = organize.NewPlanner(o.options, &o.disk)
 	wanted := map[string]bool{}
 	for _, dir := range dirs {
 		wanted[dir] = true
 	}
-	o.match.records, o.match.folders = o, w.seen(wanted, o)
+	o.match.recordWriter, o.match.onFolder = o, w.recordFolders(wanted, o)
 	quiet := *w.f
 	quiet.quiet = true
 	o.match.f = &quiet
-	err = o.match.run(ctx, w.cfg, w.walk(wanted, &o.match))
-	if known, ok := errors.AsType[*failure](err); err != nil && (!ok || known.code != exitIncomplete) {
-		return w.failed(ctx, err)
+	err = o.match.run(ctx, w.cfg, w.walkFolders(wanted, &o.match))
+	if known, ok := errors.AsType[*exitError](err); err != nil && (!ok || known.code != exitIncomplete) {
+		return w.handleError(ctx, err)
 	}
 	plan := o.planner.Plan()
-	result := w.leave(plan)
+	result := w.recordSkipped(plan)
 	if len(plan.Units) > 0 {
 		err = o.apply(ctx, plan)
 	} else {
-		err = w.tellLeft(ctx, o, plan)
+		err = w.printSkipped(ctx, o, plan)
 	}
 	if err != nil {
-		done := w.failed(ctx, err)
+		done := w.handleError(ctx, err)
 		result.Again, result.Err = done.Again, done.Err
 	}
 	return result
 }
 
-func (w *watchRun) tellLeft(ctx context.Context, o *organizeRun, plan *organize.Result) error {
+func (w *watchRun) printSkipped(ctx context.Context, o *organizeRun, plan *organize.Result) error {
 	if w.format != "ndjson" {
 		if err := printTree(w.f, plan); err != nil {
 			return err
 		}
 	}
-	return o.applyRun(plan).tell(ctx, &apply.Outcome{Run: plan.ID})
+	return o.applyRun(plan).reportOutcome(ctx, &apply.Outcome{Run: plan.ID})
 }
 
-func (w *watchRun) seen(wanted map[string]bool, o *organizeRun) func(real string, entries []library.Entry) {
+func (w *watchRun) recordFolders(wanted map[string]bool, o *organizeRun) func(real string, entries []library.Entry) {
 	return func(real string, entries []library.Entry) {
-		dir := w.below(real)
+		dir := w.relativePath(real)
 		isVideo := func(e library.Entry) bool { return e.Info != nil }
 		if wanted[dir] || wanted[path.Dir(dir)] && !slices.ContainsFunc(entries, isVideo) {
 			o.disk.Seen(real, entries)
@@ -76,11 +76,11 @@ func (w *watchRun) seen(wanted map[string]bool, o *organizeRun) func(real string
 	}
 }
 
-func (w *watchRun) walk(wanted map[string]bool, o *matchOptions) run.Producer {
-	walk := run.Walk([]string{w.path}, library.Options{Excludes: o.exclude, Read: o.folders})
+func (w *watchRun) walkFolders(wanted map[string]bool, o *matchOptions) run.Producer {
+	walk := run.Walk([]string{w.path}, library.Options{Excludes: o.exclude, Read: o.onFolder})
 	return func(ctx context.Context, yield func(run.Batch) error) error {
 		return walk(ctx, func(b run.Batch) error {
-			if b.Err == nil && wanted[w.below(b.Abs)] { // what can't be read was told by the watch
+			if b.Err == nil && wanted[w.relativePath(b.Abs)] { // the watch reports unreadable folders
 				return yield(b)
 			}
 			return nil
@@ -88,8 +88,8 @@ func (w *watchRun) walk(wanted map[string]bool, o *matchOptions) run.Producer {
 	}
 }
 
-// below returns a path as the watch names it, relative to the watched folder; "" for a path elsewhere.
-func (w *watchRun) below(file string) string {
+// relativePath returns a path relative to the watched folder, with slashes; "" for a path outside of it.
+func (w *watchRun) relativePath(file string) string {
 	for _, root := range []string{w.path, w.tree.Root().Path} {
 		root = strings.TrimSuffix(filepath.ToSlash(root), "/") + "/"
 		if rest, ok := strings.CutPrefix(filepath.ToSlash(file)+"/", root); ok {
@@ -102,10 +102,10 @@ func (w *watchRun) below(file string) string {
 	return ""
 }
 
-func (w *watchRun) leave(plan *organize.Result) watch.Result {
+func (w *watchRun) recordSkipped(plan *organize.Result) watch.Result {
 	result := watch.Result{Later: map[string]bool{}, Left: map[string]bool{}}
 	plan.Left = slices.DeleteFunc(plan.Left, func(l organize.LeftFile) bool {
-		name := w.below(l.Path)
+		name := w.relativePath(l.Path)
 		version := "gone"
 		if info, err := os.Lstat(filepath.FromSlash(l.Path)); err == nil {
 			version = fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())
@@ -119,89 +119,92 @@ func (w *watchRun) leave(plan *organize.Result) watch.Result {
 	return result
 }
 
-// failed prints an error. Watching ends after a signal, when TMDB refuses the key, or when results can't be written.
-func (w *watchRun) failed(ctx context.Context, err error) watch.Result {
-	known, ok := errors.AsType[*failure](err)
+// handleError prints an error. Its result ends the watch after a signal, if TMDB refuses the key, or if results can't
+// be written.
+func (w *watchRun) handleError(ctx context.Context, err error) watch.Result {
+	known, ok := errors.AsType[*exitError](err)
 	switch {
 	case ctx.Err() != nil, ok && (known.code == exitUnauthorized || known.code == exitInternal):
 		return watch.Result{Err: err}
-	case ok && known.err == nil: // all was said
-		runs, err := w.unfinished(ctx)
+	case ok && known.err == nil: // the error is printed already
+		runs, err := w.unfinishedRuns(ctx)
 		return watch.Result{Again: err != nil || len(runs) > 0}
 	}
 	printError(w.f.streams, err)
 	return watch.Result{Again: true}
 }
 
-func (w *watchRun) unfinished(ctx context.Context) ([]unfinishedRun, error) {
-	runs, err := lookUnfinished(ctx, w.cfg)
-	// a damaged one can't be continued
+func (w *watchRun) unfinishedRuns(ctx context.Context) ([]unfinishedRun, error) {
+	runs, err := findUnfinishedRuns(ctx, w.cfg)
+	// damaged runs can't be continued
 	return slices.DeleteFunc(runs, func(r unfinishedRun) bool { return r.Err != nil }), err
 }
 
-// resume continues an interrupted run, and reports whether another one can begin. An interrupted undo is the person's.
+// resume continues an interrupted run, and reports whether another one can begin. It leaves an interrupted undo to the
+// user.
 func (w *watchRun) resume(ctx context.Context) bool {
-	runs, err := w.unfinished(ctx)
+	runs, err := w.unfinishedRuns(ctx)
 	if err != nil {
 		printError(w.f.streams, err)
 		return false
 	}
-	if len(runs) == 0 || runs[0].atWork {
-		return true // who is at work is waited for
+	if len(runs) == 0 || runs[0].running {
+		return true // the next run waits for the lock
 	}
 	r := &runs[0]
 	if r.Stage == apply.Undoing {
-		w.once("undo "+r.ID, func() {
+		w.warnOnce("undo "+r.ID, func() {
 			w.f.warn("the undo of the run %s was interrupted; watching waits until anivault undo %s finishes it", r.ID, r.ID)
 		})
 		return false
 	}
 	if !slices.Contains(r.Sources, w.tree.Root().Path) {
-		w.once("other "+r.ID, func() {
+		w.warnOnce("other "+r.ID, func() {
 			w.f.warn("the run %s, for another folder, was interrupted; "+
 				"watching waits until you continue it or put it back", r.ID)
-			advise(w.f.streams, waysOn(r.ID))
+			printHint(w.f.streams, continueOrUndoHint(r.ID))
 		})
 		return false
 	}
 	w.f.say("continuing the interrupted run %s\n", r.ID)
-	err = (&applyRun{f: w.f, format: w.format, wait: time.Hour, began: time.Now()}).resumeRun(ctx, w.cfg, []string{r.ID})
+	err = (&applyRun{f: w.f, format: w.format, wait: time.Hour, started: time.Now()}).resumeRun(ctx, w.cfg, []string{r.ID})
 	if err != nil {
 		printError(w.f.streams, err)
 	}
-	runs, err = w.unfinished(ctx)
+	runs, err = w.unfinishedRuns(ctx)
 	return err == nil && len(runs) == 0
 }
 
-// targetsAreThere also checks that the libraries are the same folders as at the beginning: if a disk is not mounted,
-// its empty mount point is no library.
+// targetsAvailable reports whether all libraries are the same folders as at the start: if a disk is not mounted, its
+// empty mount point must not become the library.
 func (w *watchRun) targetsAreThere() bool {
 	for _, root := range w.targets {
 		err := watch.Same(root)
 		if err != nil {
-			w.once(root.Path, func() { w.f.warn("%v; waiting until it is back", err) })
+			w.warnOnce(root.Path, func() { w.f.warn("%v; waiting until it is back", err) })
 			return false
 		}
-		delete(w.told, root.Path)
+		delete(w.warned, root.Path)
 	}
 	return true
 }
 
-func (w *watchRun) once(what string, tell func()) {
-	if !w.told[what] {
-		w.told[what] = true
-		tell()
+func (w *watchRun) warnOnce(key string, warn func()) {
+	if !w.warned[key] {
+		w.warned[key] = true
+		warn()
 	}
 }
 
-type placed struct {
+type placedFiles struct {
 	at    time.Time
 	files []apply.Placed
 }
 
-// before reports the files that stay because, since a pin or the index changed, an undo has put them back or somebody
-// has removed them from the library. It reads only journals that have changed.
-func (w *watchRun) before() (func(*organize.Item) organize.Code, error) {
+// skipRule returns a function that decides whether to skip a file because an undo has put it back, or because somebody
+// has removed it from the library. The last change of the pins or the index ends such a decision. Only journals that
+// have changed are read.
+func (w *watchRun) skipRule() (func(*organize.Item) organize.Code, error) {
 	e, err := openEngine(w.cfg)
 	if err != nil {
 		return nil, err
@@ -212,7 +215,7 @@ func (w *watchRun) before() (func(*organize.Item) organize.Code, error) {
 		return nil, err
 	}
 	var changed time.Time
-	for _, file := range w.basisFiles() {
+	for _, file := range w.pinsAndIndexFiles() {
 		if info, err := os.Stat(file); err == nil && info.ModTime().After(changed) {
 			changed = info.ModTime()
 		}
@@ -224,16 +227,16 @@ func (w *watchRun) before() (func(*organize.Item) organize.Code, error) {
 			!slices.Contains(r.Sources, w.tree.Root().Path) {
 			continue
 		}
-		of := w.placed[r.ID]
-		if !of.at.Equal(r.At) {
+		run := w.placed[r.ID]
+		if !run.at.Equal(r.At) {
 			files, err := e.Placed(r.ID)
 			if err != nil {
-				continue // it can't be told
+				continue // without its files, nothing is skipped because of it
 			}
-			of = placed{r.At, files}
-			w.placed[r.ID] = of
+			run = placedFiles{r.At, files}
+			w.placed[r.ID] = run
 		}
-		for _, p := range of.files {
+		for _, p := range run.files {
 			if _, newer := known[p.Source]; !newer {
 				known[p.Source] = p
 			}
