@@ -116,7 +116,7 @@ var extrasFolders = set(
 var seasonFolder = lazyregexp.New(
 	`(?i)^(?:season|series|saison|staffel|temporada|stagione|сезон|시즌|シーズン)[ ._-]*\d{1,4}\b|^s\d{1,2}$` +
 		`|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$` +
-		`|^(?:specials?|season 0+|ova|oad)$|\bseason \d{1,2}$`)
+		`|^(?:specials?|season 0+|ova|oad)$|\bseason\s(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)$`)
 
 // hiddenFolder returns why a folder is never entered unless it is named, "" if it is entered. A dot alone hides
 // nothing that reads like a title: the series ".hack//SIGN" lies in ".hack SIGN" or ".hack__SIGN".

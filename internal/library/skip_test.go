@@ -72,7 +72,7 @@ func TestFoldersThatAreNotEntered(t *testing.T) {
 func TestSeasonFolders(t *testing.T) {
 	for name, want := range map[string]bool{
 		"Season 1": true, "season_02": true, "Season 2019": true, "S01": true, "s1": true, "2nd Season": true,
-		"Show 2nd Season": true, "Show Season 2": true,
+		"Show 2nd Season": true, "Show Season 2": true, "Season One": true, "Season Onerous": false,
 		"第2期": true, "第二季": true, "시즌 2": true, "2기": true, "Specials": true, "OVA": true, "Staffel 3": true,
 		"Season of Love": false, "S": false, "Extras": false, "S01E01": false, "Summer": false, "Show": false,
 	} {

@@ -46,12 +46,10 @@ func parseFolderName(name string) (f folderName) {
 	f.title = name
 	for _, form := range idForms {
 		text, ok := strings.CutSuffix(name, form.end)
-		i := strings.LastIndex(text, form.begin)
-		if !ok || i < 0 {
-			continue
-		}
-		if id := text[i+len(form.begin):]; id != "" {
-			f.title, f.id = strings.TrimSpace(text[:i]), form.catalogue+"-"+strings.TrimLeft(id, "0")
+		i := strings.LastIndex(text, form.begin[:1])
+		if end := i + len(form.begin); ok && i >= 0 && end < len(text) && strings.EqualFold(text[i:end], form.begin) {
+			id := strings.TrimLeft(strings.ToLower(text[end:]), "0")
+			f.title, f.id = strings.TrimSpace(text[:i]), form.catalogue+"-"+id
 			break
 		}
 	}
@@ -65,7 +63,7 @@ func (v *video) ids() []string {
 		out = append(out, "tvdb-"+strconv.Itoa(id))
 	}
 	if id := v.facts.ids.IMDB; id != "" {
-		out = append(out, "imdb-"+id)
+		out = append(out, "imdb-"+strings.ToLower(id))
 	}
 	return out
 }
@@ -224,7 +222,8 @@ func (d *folders) season(show *folder, planned string, season int) (name string,
 	var found []string
 	for i := range show.items {
 		if item := &show.items[i]; item.Type != TypeRegular && library.IsSeasonFolder(item.Name) {
-			if of := release.Parse(item.Name + "/x.mkv").Folder.Seasons; len(of) == 1 && of[0] == season {
+			r := release.Parse(item.Name + "/x.mkv")
+			if of := r.Folder.Seasons; len(of) == 1 && of[0] == season && r.SeasonPart() == 0 {
 				found = append(found, item.Name)
 			}
 		}
@@ -246,19 +245,20 @@ func (o *Options) renamesInPlace(v *video) bool {
 	return IsBelow(source, target) || IsBelow(target, source)
 }
 
-// meetExisting compares each video with the folder it would get. A file that is there already under another name keeps
-// it, or is renamed. Another file of the same episode or film is a conflict.
+// meetExisting compares each video with the folders of its show or film. A file that is there already under another
+// name keeps it, or is renamed. Another file of the same episode or film is a conflict.
 func (p *Planner) meetExisting() (renamed []*video) {
 	for _, v := range p.videos {
 		if v.code != "" || v.kind != kindVideo || p.o.renamesInPlace(v) {
 			continue
 		}
-		dir := p.folders.contents(v.target, v.folder)
-		if name := p.nameThere(dir, v); name != "" {
+		searched := p.searched(v)
+		if at, name := p.nameThere(searched, v); name != "" {
+			dir := p.folders.contents(v.target, at)
 			if p.o.RenameExisting && name != path.Base(v.to) && dir.find(name).Type == TypeRegular {
-				renamed = append(renamed, p.rename(v, dir, name))
+				renamed = append(renamed, p.rename(v, at, name))
 			}
-			v.to = join(v.folder.path, name)
+			v.folder, v.to = at, join(at.path, name)
 			v.stem = len(v.to) - len(path.Ext(name))
 			v.there = true
 			continue
@@ -266,26 +266,54 @@ func (p *Planner) meetExisting() (renamed []*video) {
 		if !p.o.Layout.isOwnFolder(v.work.Kind) || v.entry.at.path == "." {
 			continue // other works may be there
 		}
-		others := dir.sameWork(v)
+		var others []existingVideo
+		for _, at := range searched {
+			others = append(others, p.folders.contents(v.target, at).sameWork(v, at == v.entry.at)...)
+		}
 		if len(others) == 0 || p.labelBeside(v, others) {
 			continue
 		}
-		v.skip(Exists, lang.Textf("%s", join(dir.path, others[0].name)))
+		v.skip(Exists, lang.Textf("%s", others[0].path))
 	}
 	p.videos = dropSkipped(p.videos)
 	return renamed
 }
 
+// searched returns the folders that may hold a video already: its own, and for a series with a folder of its own that
+// folder and all its seasons.
+func (p *Planner) searched(v *video) []*folderChoice {
+	e, out := v.entry, []*folderChoice{v.folder}
+	if v.work.Kind != "tv" || !p.o.Layout.isOwnFolder("tv") || e.at.path == "." {
+		return out
+	}
+	if e.folders == nil {
+		e.folders = []*folderChoice{e.at}
+		show := p.folders.contents(v.target, e.at)
+		for i := range show.items {
+			if item := &show.items[i]; item.Type == TypeDir && library.IsSeasonFolder(item.Name) {
+				e.folders = append(e.folders, p.folders.choose(v.target, join(e.at.path, item.Name)))
+			}
+		}
+	}
+	for _, at := range e.folders {
+		if at.path != v.folder.path {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
 // rename plans to give a library's file, and its sidecars, the name that it would get today. The target becomes a
 // source too.
-func (p *Planner) rename(v *video, dir *folder, name string) *video {
-	target := p.o.Targets[v.target]
+func (p *Planner) rename(v *video, at *folderChoice, name string) *video {
+	target, dir := p.o.Targets[v.target], p.folders.contents(v.target, at)
 	source := slices.IndexFunc(p.o.Sources, func(s Place) bool { return s.Path == target.Path })
 	if source < 0 {
 		source = len(p.o.Sources)
 		p.o.Sources = append(p.o.Sources, target)
 	}
 	r := *v
+	r.setTarget(at, strings.TrimSuffix(path.Base(v.base()), v.label))
 	r.renames, r.there, r.source = true, false, source
 	r.given, r.name, r.dir, r.item = dir.path+"/", name, dir, dir.find(name)
 	r.sidecars, dir.videos = nil, append(dir.videos, &r)
@@ -300,24 +328,28 @@ func (p *Planner) rename(v *video, dir *folder, name string) *video {
 	return &r
 }
 
-// nameThere returns the name that a video already has in its target folder; "" if it is not there.
-func (p *Planner) nameThere(dir *folder, v *video) string {
+// nameThere returns the name that a video already has in one of the folders; "" if it is not there. It prefers the
+// planned name.
+func (p *Planner) nameThere(searched []*folderChoice, v *video) (at *folderChoice, name string) {
 	planned, copies := path.Base(v.to), p.findsCopies(v, v.item)
-	if there, _ := p.folders.find(dir, v.dir, v.item, planned, copies); there {
-		return planned
-	}
-	for i := range dir.items {
-		item := &dir.items[i]
-		if p.folders.isThere(dir, v.dir, v.item, item, copies) && library.IsVideo(item.Name) {
-			return item.Name
+	for _, at := range searched {
+		dir := p.folders.contents(v.target, at)
+		if there, _ := p.folders.find(dir, v.dir, v.item, planned, copies); there {
+			return at, planned
+		}
+		for i := range dir.items {
+			item := &dir.items[i]
+			if p.folders.isThere(dir, v.dir, v.item, item, copies) && library.IsVideo(item.Name) {
+				return at, item.Name
+			}
 		}
 	}
-	return ""
+	return nil, ""
 }
 
 // existingVideo is a video in a target folder.
 type existingVideo struct {
-	name string
+	path string
 	release.Release
 }
 
@@ -329,7 +361,7 @@ func (f *folder) existingVideos() []existingVideo {
 			if item := &f.items[i]; item.Type != TypeDir && library.IsVideo(item.Name) {
 				r := release.Parse(path.Join(path.Base(f.path), item.Name))
 				if !r.Extra {
-					f.existing = append(f.existing, existingVideo{item.Name, r})
+					f.existing = append(f.existing, existingVideo{join(f.path, item.Name), r})
 				}
 			}
 		}
@@ -337,20 +369,25 @@ func (f *folder) existingVideos() []existingVideo {
 	return f.existing
 }
 
-// sameWork returns the videos of a folder with the same episode or film, but not its other parts.
-func (f *folder) sameWork(v *video) []existingVideo {
-	return slices.DeleteFunc(slices.Clone(f.existingVideos()), func(e existingVideo) bool {
-		if other := partOf(e.name, e.Part); v.label != "" && other > 0 && other != v.part() {
-			return true
+// sameWork returns the videos of a folder with the same episode or film, but not its other parts. A number without a
+// season counts as season 1 if the folder is the show's own.
+func (f *folder) sameWork(v *video, isShow bool) (out []existingVideo) {
+	for _, e := range f.existingVideos() {
+		if part := partOf(e.Name, e.Part); v.label != "" && part > 0 && part != v.part() {
+			continue
 		}
-		if v.work.Kind == "movie" {
-			return false
+		season, known := e.Season()
+		if !known && isShow {
+			season, known = 1, true
 		}
-		season, told := e.Season()
-		return !told || season != v.work.Season || !slices.ContainsFunc(e.Episodes, func(n float64) bool {
-			return slices.Contains(v.work.Episodes, int(n)) && n == float64(int(n))
-		})
-	})
+		if v.work.Kind == "movie" || known && season == v.work.Season &&
+			slices.ContainsFunc(e.Episodes, func(n float64) bool {
+				return n == float64(int(n)) && slices.Contains(v.work.Episodes, int(n))
+			}) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // labelBeside gives a video a label that distinguishes it from other versions, if the user wants versions and the

@@ -49,6 +49,48 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
 		},
 		{
+			"a part of a season is not the season's folder", nil, tree("/in/a.mkv", "/out/"+ours+"/Season 1 Part 2/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
+		},
+		{
+			"a season's number in a word", nil, tree("/in/a.mkv", "/out/"+ours+"/Season One/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season One/" + file},
+		},
+		{
+			"another release of the episode is in a show's folder without seasons", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/in/d.mkv",
+				"/out/"+ours+"/Show S01E01.mkv", "/out/"+ours+"/Show - 02.mkv"),
+			[]report.Record{
+				tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2), tv("/in/c.mkv", 2, 1), tv("/in/d.mkv", 2, 2),
+			},
+			[]string{
+				"link c.mkv > " + ours + "/Season 02/Show (2020) S02E01 - Title 1.mkv",
+				"link d.mkv > " + ours + "/Season 02/Show (2020) S02E02 - Title 2.mkv",
+				"exists /in/a.mkv (/out/" + ours + "/Show S01E01.mkv)",
+				"exists /in/b.mkv (/out/" + ours + "/Show - 02.mkv)",
+			},
+		},
+		{
+			"another release of the episode is in another season's folder", nil,
+			tree("/in/a.mkv", "/out/"+ours+"/Season 1 Part 2/Show S01E01.mkv", "/out/"+ours+"/extras/Show S01E01.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"exists /in/a.mkv (/out/" + ours + "/Season 1 Part 2/Show S01E01.mkv)"},
+		},
+		{
+			"the file is in the show's folder, where its subtitles go", nil,
+			tree("/in/a.mkv", "/in/a.ko.ass", "/out/"+ours+"/x.mkv = /in/a.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.ko.ass > " + ours + "/x.ko.ass", "in place: 1"},
+		},
+		{
+			"a file in the show's folder is renamed there", func(o *Options) { o.RenameExisting = true },
+			tree("/in/a.mkv", "/out/"+ours+"/x.mkv = /in/a.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"move " + ours + "/x.mkv > " + ours + "/" + file, "in place: 1"},
+		},
+		{
 			"two folders of one season", nil, tree("/in/a.mkv", "/out/"+ours+"/Season 1/", "/out/"+ours+"/S01/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"two_folders /in/a.mkv (S01 and Season 1)"},
@@ -62,6 +104,14 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			"a film's folder with IMDb's id", nil, tree("/in/a.mkv", "/out/Ein Film [imdbid-tt9]/"),
 			[]report.Record{ids(film("/in/a.mkv", 7))},
 			[]string{"link a.mkv > Ein Film [imdbid-tt9]/Ein Film [imdbid-tt9].mkv"},
+		},
+		{
+			"ids in other letters", nil, tree("/in/a.mkv", "/in/b.mkv", "/out/Serie [TMDBID-1]/", "/out/Ein Film [imdb-TT9]/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), ids(film("/in/b.mkv", 7))},
+			[]string{
+				"link a.mkv > Serie [TMDBID-1]/Season 01/" + file,
+				"link b.mkv > Ein Film [imdb-TT9]/Ein Film [imdb-TT9].mkv",
+			},
 		},
 		{
 			"an id of TMDB's wins", nil, tree("/in/a.mkv", "/out/Serie {tvdb-77}/", "/out/Reihe [tmdbid-1]/"),

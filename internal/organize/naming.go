@@ -18,12 +18,13 @@ type entryKey struct {
 }
 
 type entry struct {
-	at     *folderChoice // its folder
-	known  bool          // the folder exists, maybe under another name
-	code   Code
-	why    lang.Text
-	videos []*video
-	work   []*video // all files of a film, including other editions in other folders
+	at      *folderChoice // its folder
+	known   bool          // the folder exists, maybe under another name
+	code    Code
+	why     lang.Text
+	folders []*folderChoice // a series' folder and those of its seasons; nil: not listed yet
+	videos  []*video
+	work    []*video // all files of a film, including other editions in other folders
 }
 
 func (p *Planner) nameAll() {
