@@ -85,7 +85,7 @@ func (d *folders) existing(in *folder, v *video, edition string, titles bool) []
 	if !titles {
 		return nil
 	}
-	for _, title := range []string{v.facts.title, v.facts.original} {
+	for _, title := range []string{v.facts.title, v.facts.original, v.ownTitle} {
 		if titleKey(title, "") == "" {
 			continue
 		}

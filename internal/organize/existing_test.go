@@ -134,6 +134,12 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			[]string{"link a.mkv > Show/Season 1/" + file},
 		},
 		{
+			"a folder of the title in the file's name, which TMDB translates", nil,
+			tree("/in/Misemono - 01.mkv", "/out/Misemono/Season 1/x.mkv"),
+			[]report.Record{with(tv("/in/Misemono - 01.mkv", 1, 1), func(r *report.Record) { r.Parsed.Title = "Misemono" })},
+			[]string{"link Misemono - 01.mkv > Misemono/Season 1/" + file},
+		},
+		{
 			"a title alone tells nothing beside one with another year", nil,
 			tree("/in/a.mkv", "/out/Show/Season 1/x.mkv", "/out/Show (1999)/Season 1/x.mkv"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},

@@ -123,6 +123,7 @@ type video struct {
 	facts    *facts
 	tags     *tags  // nil: the name was not parsed
 	titles   string // of the episodes
+	ownTitle string // the title in the file's name
 	sidecars []sidecar
 	label    string        // distinguishes it from another version or part
 	folder   *folderChoice // its target folder

@@ -51,6 +51,7 @@ func (p *Planner) read(v *video, r *report.Record) {
 	}
 	v.facts = p.cleaned
 	if q := r.Parsed; q != nil {
+		v.ownTitle = strings.Clone(q.Title)
 		read := tags{
 			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio,
 			group: q.Group, edition: q.Edition, crc: q.Checksum,
