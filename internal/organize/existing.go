@@ -75,11 +75,11 @@ func (d *folders) existing(in *folder, v *video, edition string, titles bool) []
 		in.subfolders = subfolders(in)
 	}
 	for _, id := range v.ids() {
-		if found := d.those(in, v, in.subfolders[id], edition); len(found) > 0 {
+		if found := d.withEdition(in, v, in.subfolders[id], edition); len(found) > 0 {
 			return found
 		}
 	}
-	if found := d.those(in, v, d.named(in)[v.work.Entry], edition); len(found) > 0 {
+	if found := d.withEdition(in, v, d.named(in)[v.work.Entry], edition); len(found) > 0 {
 		return found
 	}
 	if !titles {
@@ -89,13 +89,18 @@ func (d *folders) existing(in *folder, v *video, edition string, titles bool) []
 		if titleKey(title, "") == "" {
 			continue
 		}
-		if found := d.those(in, v, in.subfolders[titleKey(title, number(v.facts.year))], edition); len(found) > 0 {
+		noOtherWork := func(key string) []string {
+			return slices.DeleteFunc(d.withEdition(in, v, in.subfolders[key], edition), func(name string) bool {
+				return d.namesOther(in, v.work.Entry, name)
+			})
+		}
+		if found := noOtherWork(titleKey(title, number(v.facts.year))); len(found) > 0 {
 			return found
 		}
 		if v.work.Kind != "tv" || in.hasYear(title) {
 			continue
 		}
-		if found := d.those(in, v, in.subfolders[titleKey(title, "")], edition); len(found) > 0 &&
+		if found := noOtherWork(titleKey(title, "")); len(found) > 0 &&
 			!d.hasOtherYear(join(in.path, found[0]), v.facts.year) {
 			d.byTitle = append(d.byTitle, found[0])
 			return found
@@ -168,9 +173,9 @@ func (d *folders) hasOtherYear(show string, year int) bool {
 	return false
 }
 
-// those returns the folders that have the edition and may hold the kind of work: a series and a film may have the same
-// ID.
-func (d *folders) those(in *folder, v *video, names []string, edition string) []string {
+// withEdition returns the folders that have the edition and may hold the kind of work: a series and a film may have the
+// same ID.
+func (d *folders) withEdition(in *folder, v *video, names []string, edition string) []string {
 	var out []string
 	for _, name := range names {
 		if parseFolderName(name).edition != edition {
@@ -194,11 +199,7 @@ func (d *folders) named(in *folder) map[Entry][]string {
 		if item.Type != TypeDir || parseFolderName(item.Name).id != "" {
 			continue
 		}
-		for _, file := range []struct{ name, kind string }{
-			{"tvshow.nfo", "tv"},
-			{"movie.nfo", "movie"},
-			{item.Name + ".nfo", "movie"},
-		} {
+		for _, file := range nfosOf(item.Name) {
 			text, err := d.disk.Ends(path.Join(in.path, item.Name, file.name))
 			if err != nil {
 				continue
@@ -211,6 +212,37 @@ func (d *folders) named(in *folder) map[Entry][]string {
 		}
 	}
 	return in.named
+}
+
+// nfoFile is an NFO about the work that a folder holds.
+type nfoFile struct{ name, kind string }
+
+func nfosOf(folder string) []nfoFile {
+	return []nfoFile{{"tvshow.nfo", "tv"}, {"movie.nfo", "movie"}, {folder + ".nfo", "movie"}}
+}
+
+// namesOther reports whether a folder without an ID in its name has an NFO about another work.
+func (d *folders) namesOther(in *folder, entry Entry, name string) bool {
+	for other, names := range d.named(in) {
+		if other != entry && slices.Contains(names, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// warnOfNFO warns of an NFO in a known folder that names another work: the folder's name decides.
+func (p *Planner) warnOfNFO(v *video, folder string) {
+	dir := p.folders.list(folder)
+	for _, file := range nfosOf(path.Base(folder)) {
+		if file.kind != v.work.Kind || dir.find(file.name) == nil {
+			continue
+		}
+		text, err := p.disk.Ends(join(folder, file.name))
+		if _, id := nfo.IsAbout(text, file.kind, 0); err == nil && id != 0 && id != v.work.ID {
+			p.isAbout(join(folder, file.name), v.work.Entry)
+		}
+	}
 }
 
 // season returns the folder of a season in a show's folder: the one with the planned name, else the only one with

@@ -21,6 +21,7 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 		return with(r, func(r *report.Record) { r.EpisodeTitles = []string{title} })
 	}
 	tvshow := `<tvshow><uniqueid type="tmdb">1</uniqueid></tvshow>`
+	other := `<tvshow><uniqueid type="tmdb">2</uniqueid></tvshow>`
 	for _, row := range []struct {
 		name    string
 		options func(*Options)
@@ -122,6 +123,20 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			"an NFO names the show", nil, tree("/in/a.mkv", "/out/쇼/tvshow.nfo: "+tvshow),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"link a.mkv > 쇼/Season 01/" + file},
+		},
+		{
+			"an NFO names another show of that title and year", nil,
+			tree("/in/a.mkv", "/out/Show (2020)/tvshow.nfo: "+other, "/out/Show/tvshow.nfo: "+other),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + ours + "/Season 01/" + file},
+		},
+		{
+			"an id in the folder's name wins over an NFO's", nil, tree("/in/a.mkv", "/out/"+ours+"/tvshow.nfo: "+other),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{
+				"link a.mkv > " + ours + "/Season 01/" + file,
+				"foreign_nfo: /out/" + ours + "/tvshow.nfo names TMDB's id 2, not tv/1, and stays as it is",
+			},
 		},
 		{
 			"a folder of that title and year without an id", nil, tree("/in/a.mkv", "/out/show! (2020)/Season 1/x.mkv"),

@@ -141,6 +141,7 @@ func (p *Planner) findFolder(e *entry, v *video, planned string) {
 		case 0:
 		case 1:
 			e.known, planned = true, path.Join(parent.path, known[0])
+			p.warnOfNFO(v, join(p.o.Targets[v.target].Path, planned))
 		default:
 			e.code, e.why = TwoFolders, lang.Textf("%s", strings.Join(known, " and "))
 			return

@@ -2,6 +2,7 @@ package organize
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
@@ -167,14 +168,14 @@ func (p *Planner) addNote(v *video, taken map[nameKey]string, at *folderChoice, 
 	key := nameKey{v.target, at.key, FoldName(name)}
 	if from, known := taken[key]; known {
 		if from != "" {
-			p.isAbout(from, n)
+			p.isAbout(from, n.Entry)
 		}
 		return
 	}
 	taken[key] = ""
 	dir := p.folders.contents(v.target, at)
 	if there := dir.alike(name); len(there) > 0 {
-		if p.isAbout(join(dir.path, there[0].Name), n) {
+		if p.isAbout(join(dir.path, there[0].Name), n.Entry) {
 			v.inPlace++
 		}
 		return
@@ -183,19 +184,22 @@ func (p *Planner) addNote(v *video, taken map[nameKey]string, at *folderChoice, 
 	v.ops = append(v.ops, Op{Verb: NFO, Note: n, To: to})
 }
 
-func (p *Planner) isAbout(file string, n *Note) bool {
+// isAbout reports whether an NFO is about the entry, and warns if it is not.
+func (p *Planner) isAbout(file string, entry Entry) bool {
 	text, err := p.disk.Ends(file)
 	about, named := false, 0
 	if err == nil {
-		about, named = nfo.IsAbout(text, n.Kind, n.ID)
+		about, named = nfo.IsAbout(text, entry.Kind, entry.ID)
 	}
 	if !about {
 		names := lang.Text("no TMDB id")
 		if named != 0 {
 			names = lang.Textf("TMDB's id %d", named)
 		}
-		p.foreign = append(p.foreign, lang.Textf("foreign_nfo: %s names %s, not %s, and stays as it is",
-			ui.Printable(file), names, n.Entry))
+		warning := lang.Textf("foreign_nfo: %s names %s, not %s, and stays as it is", ui.Printable(file), names, entry)
+		if !slices.Contains(p.foreign, warning) {
+			p.foreign = append(p.foreign, warning)
+		}
 	}
 	return about
 }

@@ -179,6 +179,9 @@ func planned(t *testing.T, o Options, d disk, records ...report.Record) []string
 		}
 		out = append(out, line)
 	}
+	for _, warning := range r.Foreign {
+		out = append(out, warning.String())
+	}
 	return out
 }
 
