@@ -40,23 +40,23 @@ func (e *DamageError) IsAbout(info fs.FileInfo) bool {
 	return e.file == nil || os.SameFile(info, e.file)
 }
 
-// Unsound is returned by a caller's function that finds invalid content in the database. View and Update turn it into a
-// *[DamageError].
-type Unsound struct{ Cause error }
+// ContentError is returned by a caller's function that finds invalid content in the database. View and Update turn it
+// into a *[DamageError].
+type ContentError struct{ Cause error }
 
-func (e *Unsound) Error() string { return e.Cause.Error() }
+func (e *ContentError) Error() string { return e.Cause.Error() }
 
 // Unwrap returns the cause.
-func (e *Unsound) Unwrap() error { return e.Cause }
+func (e *ContentError) Unwrap() error { return e.Cause }
 
-// Check says how thoroughly Open checks a file before bbolt reads it.
+// Check is how thoroughly Open checks a file before bbolt reads it.
 type Check uint8
 
 // The checks, quickest first.
 const (
-	Head   Check = iota // only the meta pages and the length: detects a truncated file
-	Walk                // also all page references, except in the leaves of buckets
-	Leaves              // also the leaves of buckets, which bbolt's Stats, Compact and Check read
+	CheckMeta   Check = iota // only the meta pages and the length: detects a truncated file
+	CheckTree                // also all page references, except in the leaves of buckets
+	CheckLeaves              // also the leaves of buckets, which bbolt's Stats, Compact and Check read
 )
 
 // Open opens the bbolt file at path, which must be a regular file. It reports damage as a *[DamageError]. A missing or
@@ -73,7 +73,7 @@ func Open(path string, o bolt.Options, check Check) (*DB, error) {
 			f.Close()
 			return nil, fmt.Errorf("%s is empty: %w", name, fs.ErrNotExist)
 		}
-		if err := look(f, info.Size(), check); err != nil {
+		if err := checkPages(f, info.Size(), check); err != nil {
 			f.Close()
 			return nil, &DamageError{Cause: err, file: info}
 		}
@@ -81,7 +81,7 @@ func Open(path string, o bolt.Options, check Check) (*DB, error) {
 		return f, nil
 	}
 	o.Logger = nil
-	err := guarded(func() (err error) {
+	err := recoverFaults(func() (err error) {
 		db.DB, err = bolt.Open(path, 0o600, &o)
 		return err
 	})
@@ -124,7 +124,7 @@ func (d *DB) Update(fn func(*bolt.Tx) error) error {
 
 // Guard runs fn, which uses the database without View or Update, and reports damage as a *[DamageError].
 func (d *DB) Guard(fn func() error) error {
-	err := guarded(fn)
+	err := recoverFaults(fn)
 	d.faulted = d.faulted || errors.As(err, new(*faultError))
 	if !isDamage(err) {
 		return err
@@ -137,7 +137,7 @@ func (d *DB) Guard(fn func() error) error {
 // file. That frees the file lock but leaks the memory mapping.
 func (d *DB) Close() error {
 	if !d.faulted {
-		err := guarded(d.DB.Close)
+		err := recoverFaults(d.DB.Close)
 		if !errors.As(err, new(*faultError)) {
 			return err
 		}
@@ -146,7 +146,7 @@ func (d *DB) Close() error {
 }
 
 func isDamage(err error) bool {
-	return errors.As(err, new(*faultError)) || errors.As(err, new(*Unsound)) || errors.Is(err, bolterr.ErrInvalid) ||
+	return errors.As(err, new(*faultError)) || errors.As(err, new(*ContentError)) || errors.Is(err, bolterr.ErrInvalid) ||
 		errors.Is(err, bolterr.ErrChecksum) || errors.Is(err, bolterr.ErrVersionMismatch) ||
 		errors.Is(err, bolterr.ErrIncompatibleValue)
 }
@@ -155,8 +155,8 @@ type faultError struct{ value any }
 
 func (e *faultError) Error() string { return fmt.Sprint("reading it fails: ", e.value) }
 
-// guarded turns panics and memory faults in fn into errors. fn must only use the database.
-func guarded(fn func() error) (err error) {
+// recoverFaults turns panics and memory faults in fn into errors. fn must only use the database.
+func recoverFaults(fn func() error) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)
 	defer func() {

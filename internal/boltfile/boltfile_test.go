@@ -57,7 +57,7 @@ func overwrite(t *testing.T, path string, b []byte) {
 
 func TestASoundFilePassesEveryCheck(t *testing.T) {
 	path, _ := manyPages(t)
-	for _, check := range []Check{Head, Walk, Leaves} {
+	for _, check := range []Check{CheckMeta, CheckTree, CheckLeaves} {
 		db, err := Open(path, bolt.Options{ReadOnly: true}, check)
 		if err != nil {
 			t.Fatalf("check %d: %v", check, err)
@@ -74,7 +74,7 @@ func TestDamagedPageReferencesAreAnErrorAndNoCrash(t *testing.T) {
 			path, file := manyPages(t)
 			spoil(t, file)
 			overwrite(t, path, file)
-			for _, check := range []Check{Walk, Leaves} {
+			for _, check := range []Check{CheckTree, CheckLeaves} {
 				db, err := Open(path, bolt.Options{ReadOnly: true}, check)
 				if !errors.As(err, new(*DamageError)) {
 					t.Fatalf("opened: %v", err)
@@ -90,7 +90,7 @@ func TestDamagedPageReferencesAreAnErrorAndNoCrash(t *testing.T) {
 func TestATruncatedFileIsDamaged(t *testing.T) {
 	path, file := manyPages(t)
 	overwrite(t, path, file[:4*boltdamage.PageSize])
-	if _, err := Open(path, bolt.Options{ReadOnly: true}, Head); !errors.As(err, new(*DamageError)) {
+	if _, err := Open(path, bolt.Options{ReadOnly: true}, CheckMeta); !errors.As(err, new(*DamageError)) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -98,19 +98,19 @@ func TestATruncatedFileIsDamaged(t *testing.T) {
 func TestOpenMakesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	for _, o := range []bolt.Options{{}, {ReadOnly: true}} {
-		if _, err := Open(path, o, Walk); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := Open(path, o, CheckTree); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("got %v", err)
 		}
 	}
 	overwrite(t, path, nil)
-	if _, err := Open(path, bolt.Options{}, Walk); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Open(path, bolt.Options{}, CheckTree); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("empty: %v", err)
 	}
 }
 
 func TestAFaultWhileReadingIsDamageAndNoCrash(t *testing.T) {
 	path, _ := manyPages(t)
-	db, err := Open(path, bolt.Options{ReadOnly: true}, Walk)
+	db, err := Open(path, bolt.Options{ReadOnly: true}, CheckTree)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,13 +133,13 @@ func TestAFaultWhileReadingIsDamageAndNoCrash(t *testing.T) {
 
 func TestWhatACallerFindsUnsoundIsDamage(t *testing.T) {
 	path, _ := manyPages(t)
-	db, err := Open(path, bolt.Options{ReadOnly: true}, Head)
+	db, err := Open(path, bolt.Options{ReadOnly: true}, CheckMeta)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	cause := errors.New("not ours")
-	err = db.View(func(*bolt.Tx) error { return &Unsound{cause} })
+	err = db.View(func(*bolt.Tx) error { return &ContentError{cause} })
 	info, statErr := os.Stat(path)
 	damage, ok := errors.AsType[*DamageError](err)
 	if !ok || !errors.Is(err, cause) || statErr != nil || !damage.IsAbout(info) {
@@ -155,10 +155,10 @@ func FuzzDatabasePages(f *testing.F) {
 	}
 	f.Add(good[boltdamage.PageSize:], false)
 	f.Fuzz(func(_ *testing.T, file []byte, leaves bool) {
-		check := Walk
+		check := CheckTree
 		if leaves {
-			check = Leaves
+			check = CheckLeaves
 		}
-		_ = look(strings.NewReader(string(file)), int64(len(file)), check)
+		_ = checkPages(strings.NewReader(string(file)), int64(len(file)), check)
 	})
 }

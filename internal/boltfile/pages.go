@@ -86,26 +86,27 @@ func parseMeta(b []byte) (boltMeta, bool) {
 		m.pageSize >= 1<<10 && m.pageSize <= 16<<20 && m.pageSize&(m.pageSize-1) == 0
 }
 
-type pageWalk struct {
+type pageChecker struct {
 	boltMeta
 	f      io.ReaderAt
 	leaves bool     // read the leaves of all trees, not only of the root tree, which lists the buckets
 	seen   []uint64 // one bit per page
 }
 
-func look(f io.ReaderAt, size int64, check Check) error {
+// checkPages returns an error if f has no valid meta page, or if check finds a bad page reference.
+func checkPages(f io.ReaderAt, size int64, check Check) error {
 	m, err := currentMeta(f, size)
-	if err != nil || check == Head {
+	if err != nil || check == CheckMeta {
 		return err
 	}
-	w := &pageWalk{boltMeta: m, f: f, leaves: check == Leaves, seen: make([]uint64, m.pages/64+1)}
+	w := &pageChecker{boltMeta: m, f: f, leaves: check == CheckLeaves, seen: make([]uint64, m.pages/64+1)}
 	if err := w.tree(m.root, true, 0); err != nil {
 		return err
 	}
 	return w.checkFreelist()
 }
 
-func (w *pageWalk) visit(id uint64) error {
+func (w *pageChecker) visit(id uint64) error {
 	if id < 2 || id >= w.pages {
 		return fmt.Errorf("reference to page %d of %d", id, w.pages)
 	}
@@ -121,7 +122,7 @@ type page struct {
 	length       int64 // including overflow pages
 }
 
-func (w *pageWalk) head(id uint64) (page, error) {
+func (w *pageChecker) header(id uint64) (page, error) {
 	var b [pageHead]byte
 	if _, err := w.f.ReadAt(b[:], int64(id)*w.pageSize); err != nil {
 		return page{}, fmt.Errorf("read page %d: %w", id, err)
@@ -136,7 +137,7 @@ func (w *pageWalk) head(id uint64) (page, error) {
 	return page{order.Uint16(b[8:]), order.Uint16(b[10:]), int64(overflow+1) * w.pageSize}, nil
 }
 
-func (w *pageWalk) body(id uint64, p page) ([]byte, error) {
+func (w *pageChecker) body(id uint64, p page) ([]byte, error) {
 	b := make([]byte, p.length)
 	if _, err := w.f.ReadAt(b, int64(id)*w.pageSize); err != nil {
 		return nil, fmt.Errorf("read page %d: %w", id, err)
@@ -145,14 +146,14 @@ func (w *pageWalk) body(id uint64, p page) ([]byte, error) {
 }
 
 // tree checks the tree with root page id. list is set for the root tree, whose leaves list the buckets.
-func (w *pageWalk) tree(id uint64, list bool, depth int) error {
+func (w *pageChecker) tree(id uint64, list bool, depth int) error {
 	if depth > maxTreeDepth {
 		return fmt.Errorf("the tree with page %d is deeper than %d pages", id, maxTreeDepth)
 	}
 	if err := w.visit(id); err != nil {
 		return err
 	}
-	p, err := w.head(id)
+	p, err := w.header(id)
 	if err != nil {
 		return err
 	}
@@ -180,7 +181,7 @@ func (w *pageWalk) tree(id uint64, list bool, depth int) error {
 	return nil
 }
 
-func (w *pageWalk) leaf(id uint64, b []byte, count int, list bool, depth int) error {
+func (w *pageChecker) leaf(id uint64, b []byte, count int, list bool, depth int) error {
 	if pageHead+elementSize*count > len(b) {
 		return fmt.Errorf("leaf page %d has %d elements", id, count)
 	}
@@ -219,7 +220,7 @@ func (w *pageWalk) leaf(id uint64, b []byte, count int, list bool, depth int) er
 }
 
 // checkFreelist checks that no page in use is listed as free: the next write would overwrite it.
-func (w *pageWalk) checkFreelist() error {
+func (w *pageChecker) checkFreelist() error {
 	id := w.freelist
 	if id == noFreelist {
 		return nil
@@ -227,7 +228,7 @@ func (w *pageWalk) checkFreelist() error {
 	if err := w.visit(id); err != nil {
 		return err
 	}
-	p, err := w.head(id)
+	p, err := w.header(id)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ type matchOptions struct {
 	csvBOM     bool
 	view       string
 	only       string
-	onlyFilter report.Only // parsed from only
+	onlyFilter report.StatusFilter // parsed from only
 
 	interactive bool
 	noInput     bool
@@ -94,12 +94,12 @@ func newMatch(f *factory) *cobra.Command {
 	flags.StringVar(&o.report, "report", "", "write a self-contained HTML page to `FILE`")
 	flags.StringVar(&o.view, "view", "",
 		"`VIEW` of tables: seasons, one line per season, or files (default: seasons on a terminal)")
-	flags.StringVar(&o.only, "only", "", fmt.Sprintf(onlyUsage, strings.Join(report.OnlyWords(), ", ")))
+	flags.StringVar(&o.only, "only", "", fmt.Sprintf(onlyUsage, strings.Join(report.FilterWords(), ", ")))
 	flags.BoolVar(&o.csvBOM, "csv-bom", false, "begin --format csv with a byte order mark, for spreadsheets")
 	flags.BoolVar(&o.refresh, "refresh", false,
 		"revalidate cached answers with TMDB (its own search answers may be 8 hours old)")
 	completeWords(cmd, "view", views...)
-	completeWords(cmd, "only", report.OnlyWords()...)
+	completeWords(cmd, "only", report.FilterWords()...)
 	return cmd
 }
 
@@ -183,8 +183,8 @@ func (o *matchOptions) checkView() (err error) {
 		return usagef("leave one of them out", "--explain is about files: it and --view seasons exclude each other")
 	}
 	if o.only != "" {
-		if o.onlyFilter, err = report.ParseOnly(o.only); err != nil {
-			return usagef(allowedHint(report.OnlyWords()), "flag --only: %v", err)
+		if o.onlyFilter, err = report.ParseFilter(o.only); err != nil {
+			return usagef(allowedHint(report.FilterWords()), "flag --only: %v", err)
 		}
 	}
 	return nil

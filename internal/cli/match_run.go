@@ -56,8 +56,8 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		here = ""
 	}
 	writer, err := o.writer(ctx, run, status.Writer(o.f.streams.Out), report.Options{
-		Resized: o.f.streams.OutWidth, Terminal: o.f.streams.OutTTY, Color: color, Here: here, Explain: o.explain,
-		Mark: o.csvBOM, Seasons: o.view == "seasons", Only: o.onlyFilter,
+		Resized: o.f.streams.OutWidth, Terminal: o.f.streams.OutTTY, Color: color, DefaultFolder: here, Explain: o.explain,
+		ByteOrderMark: o.csvBOM, Seasons: o.view == "seasons", Only: o.onlyFilter,
 	})
 	if err != nil {
 		return errors.Join(err, run.Close())
@@ -69,7 +69,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	progress := startProgress(o.f, run, status, cfg.Tuning.AutoRecover != 0)
 	progress.countFilesAhead(ctx, o.secondWalk)
 	var tally report.Tally
-	page := html.Page{Names: o.namesFrom != ""}
+	page := html.Page{NamesOnly: o.namesFrom != ""}
 	gaps := missingWriter{ctx: ctx, run: run}
 	matched := run.Match(ctx, produce, func(r report.Record) error {
 		tally.Add(r)
@@ -89,14 +89,14 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	if !o.f.quiet && !o.noSummary {
 		output = errors.Join(output, tally.Write(o.f.streams.Err, summary, report.Options{
 			Width: max(o.f.streams.ErrWidth(), o.f.streams.OutWidth()), Color: color && o.f.streams.ErrTTY,
-			Here: here, Ending: newEnding(ctx, cfg, run, o), Only: o.onlyFilter,
+			DefaultFolder: here, Ending: newEnding(ctx, cfg, run, o), Only: o.onlyFilter,
 		}))
 	}
 	if o.report != "" {
 		if ctx.Err() == nil { // an interrupted run has not seen all files
 			page.Gaps = slices.Concat(gaps.gaps(time.Now().Format(time.DateOnly))...)
 		}
-		page.Roots, page.Started, page.Version, page.Summary = o.roots, run.Started(), version.Get().Version, summary
+		page.Arguments, page.Started, page.Version, page.Summary = o.roots, run.Started(), version.Get().Version, summary
 		page.Timeline = run.Samples()
 		if err := html.WriteFile(o.report, page); err != nil {
 			output = errors.Join(output, lang.Error("write the report: %w", err))
@@ -154,20 +154,20 @@ func matchStatus(ctx context.Context, output, matched, refused error, s report.S
 func newEnding(ctx context.Context, cfg *config.Config, run *app.App, o *matchOptions) report.Ending {
 	at := run.Progress()
 	e := report.Ending{
-		Interrupted: ctx.Err() != nil, Found: int(at.Files), Searching: !at.Walked, Asked: o.interactive,
-		Names: o.namesFrom != "", Given: o.inputArgs(),
+		Interrupted: ctx.Err() != nil, FilesFound: int(at.Files), StillSearching: !at.Walked, Prompted: o.interactive,
+		NamesOnly: o.namesFrom != "", Arguments: o.inputArgs(),
 	}
 	if from := cfg.KeyOrigin(); strings.HasPrefix(from, "ANIVAULT_") {
 		e.KeyVariable = from
 	}
 	if o.refresh {
-		e.Unrefreshed = int(at.Stale)
+		e.NotRevalidated = int(at.Stale)
 	}
 	if o.offline {
 		return e
 	}
 	if st, err := run.Limiter(); err == nil {
-		e.Stopped = stoppedText(st)
+		e.CacheOnlyReason = stoppedText(st)
 	}
 	return e
 }

@@ -152,7 +152,7 @@ func (m *missingWriter) season(b *strings.Builder, g *report.Gap) {
 		m.line(b, len(head), head, lang.Textf("missing: %s", lang.Count(g.Aired, "episode")))
 	case len(g.Missing) > 0:
 		have := ui.Pad(lang.Sprintf("%d of %d", g.Here, g.Aired), counts)
-		m.line(b, len(head)+counts+2, head+have+"  ", lang.Textf("missing %s", g.MissingRuns()))
+		m.line(b, len(head)+counts+2, head+have+"  ", lang.Textf("missing %s", g.MissingRanges()))
 	}
 	for i, c := range g.Twice {
 		if i > 0 && g.Twice[i-1].Episode == c.Episode {

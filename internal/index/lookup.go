@@ -30,7 +30,7 @@ type Index struct{ db *boltfile.DB }
 // Open opens the index of a data folder for reading. Close it soon. The error is ErrNone where nothing was imported.
 func Open(dir string) (*Index, error) {
 	path := filepath.Join(dir, FileName)
-	db, err := boltfile.Open(path, bolt.Options{ReadOnly: true, Timeout: time.Second}, boltfile.Walk)
+	db, err := boltfile.Open(path, bolt.Options{ReadOnly: true, Timeout: time.Second}, boltfile.CheckTree)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, ErrNone

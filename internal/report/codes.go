@@ -7,11 +7,11 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// StatusInfo is a row of the table of statuses, which the summary, help texts and documents read.
+// StatusInfo is a row of the table of statuses, which the summary, help texts and documents use.
 type StatusInfo struct {
 	Status  Status
 	Meaning lang.Text // a clause without a full stop
-	Next    lang.Text // what a person does about it, PATH standing for where it is; "" where there is nothing to do
+	Next    lang.Text // what to do about it, with PATH for its place; "" if nothing
 }
 
 var statuses = []StatusInfo{
@@ -29,18 +29,18 @@ var statuses = []StatusInfo{
 	{Failed, "running again will not help", "see the error's message"},
 }
 
-var withoutEpisode = StatusInfo{
+var matchedWithoutEpisode = StatusInfo{
 	Matched, "the entry is known, but not the episode",
 	"`anivault match --explain PATH` shows why; `anivault pin` sets an entry, season or offset right",
 }
 
-const afterAsking = "`anivault pin` says which entry a file, a folder or a title is; " +
+const nextAfterPrompt = "`anivault pin` says which entry a file, a folder or a title is; " +
 	"`anivault match --explain PATH` shows what was asked and how it compares"
 
 // Statuses returns the table of statuses, in the order in which they are counted.
 func Statuses() []StatusInfo { return append([]StatusInfo(nil), statuses...) }
 
-// Info returns a status's row; an unknown status has an empty one under its own name.
+// Info returns a status's row; for an unknown status, a row with only its name.
 func (s Status) Info() StatusInfo {
 	for _, row := range statuses {
 		if row.Status == s {
@@ -50,14 +50,14 @@ func (s Status) Info() StatusInfo {
 	return StatusInfo{Status: s}
 }
 
-func withPath(next, words string) string {
+func replacePath(next, words string) string {
 	if words == "" {
 		return next
 	}
 	return strings.ReplaceAll(next, "PATH", words)
 }
 
-// Code names the reason why a file is pending or in error.
+// Code is the reason why a file is pending or in error.
 type Code string
 
 // The codes of docs/reference.md.
@@ -79,9 +79,9 @@ const (
 // CodeInfo is a row of the table of error codes.
 type CodeInfo struct {
 	Code    Code
-	Status  Status    // Pending or Failed: what a file with this code is
+	Status  Status    // Pending or Failed: the status of a file with this code
 	Meaning lang.Text // a clause without a full stop
-	Next    lang.Text // what a person does about it
+	Next    lang.Text // what to do about it
 }
 
 var codes = []CodeInfo{
@@ -130,7 +130,7 @@ var codes = []CodeInfo{
 // Codes returns the table of error codes, the ones that leave a file pending first.
 func Codes() []CodeInfo { return append([]CodeInfo(nil), codes...) }
 
-// Info returns a code's row; an unknown code is explained as an internal one under its own name.
+// Info returns a code's row; an unknown code gets the text of the internal error.
 func (c Code) Info() CodeInfo {
 	for _, row := range codes {
 		if row.Code == c {
@@ -142,14 +142,14 @@ func (c Code) Info() CodeInfo {
 	return row
 }
 
-// NoEpisode is the word for matched files without a known episode.
+// NoEpisode is the filter word for matched files without a known episode.
 const NoEpisode = "no-episode"
 
-// Only is a choice of records by the words of OnlyWords; the empty one is all of them.
-type Only []string
+// StatusFilter selects records by the words of FilterWords; an empty one selects all.
+type StatusFilter []string
 
-// OnlyWords are the words of a choice: the statuses, and no-episode for matched files without their episode.
-func OnlyWords() []string {
+// FilterWords returns the words of a filter: the statuses, and no-episode.
+func FilterWords() []string {
 	var words []string
 	for _, s := range statuses {
 		words = append(words, string(s.Status))
@@ -157,12 +157,12 @@ func OnlyWords() []string {
 	return append(words, NoEpisode)
 }
 
-// ParseOnly reads words with commas between them.
-func ParseOnly(text string) (Only, error) {
-	var o Only
+// ParseFilter parses a comma-separated list of words.
+func ParseFilter(text string) (StatusFilter, error) {
+	var o StatusFilter
 	for word := range strings.SplitSeq(text, ",") {
 		word = strings.TrimSpace(word)
-		if !slices.Contains(OnlyWords(), word) {
+		if !slices.Contains(FilterWords(), word) {
 			return nil, lang.Error("%q is not a status", word)
 		}
 		o = append(o, word)
@@ -170,14 +170,15 @@ func ParseOnly(text string) (Only, error) {
 	return o, nil
 }
 
-// Has reports whether the record is chosen.
-func (o Only) Has(r *Record) bool {
-	return len(o) == 0 || o.names(string(r.Status)) || o.names(NoEpisode) && r.LacksEpisode()
+// Has reports whether the filter selects the record.
+func (o StatusFilter) Has(r *Record) bool {
+	return len(o) == 0 || o.contains(string(r.Status)) || o.contains(NoEpisode) && r.LacksEpisode()
 }
 
-// lists reports whether the summary lists the files of a status. What running again may mend is always listed.
-func (o Only) lists(s Status) bool {
-	return len(o) == 0 || o.names(string(s)) || s == Matched && o.names(NoEpisode) || s == Pending || s == Failed
+// showsInSummary reports whether the summary lists the files of a status. It always lists those that running again may
+// fix.
+func (o StatusFilter) showsInSummary(s Status) bool {
+	return len(o) == 0 || o.contains(string(s)) || s == Matched && o.contains(NoEpisode) || s == Pending || s == Failed
 }
 
-func (o Only) names(word string) bool { return slices.Contains(o, word) }
+func (o StatusFilter) contains(word string) bool { return slices.Contains(o, word) }

@@ -11,16 +11,15 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-func estimate(c *float64) string {
+func formatConfidence(c *float64) string {
 	if c == nil {
 		return ""
 	}
 	return strconv.FormatFloat(*c, 'f', -1, 64)
 }
 
-// csvColumns are the columns and how a record fills them. Spreadsheets run a cell that begins with = + - @, a tab or CR
-// as a formula, and file names come from strangers: such a text cell gets a ' in front, and the path's exact bytes are
-// in path_base64.
+// csvColumns are the columns and how to fill them. Spreadsheets run a cell that starts with = + - @, a tab or CR as a
+// formula, and file names come from strangers. Such a text cell gets a leading ', and path_base64 has the exact path.
 var csvColumns = []struct {
 	name string
 	text bool // free text, guarded against formulas
@@ -28,12 +27,12 @@ var csvColumns = []struct {
 }{
 	{"path", true, func(r *Record) string { return r.Path }},
 	{"status", false, func(r *Record) string { return string(r.Status) }},
-	{"confidence", false, func(r *Record) string { return estimate(r.Confidence) }},
+	{"confidence", false, func(r *Record) string { return formatConfidence(r.Confidence) }},
 	{"kind", false, func(r *Record) string { return r.Kind }},
-	{"tmdb_id", false, func(r *Record) string { return positive(r.TMDBID) }},
+	{"tmdb_id", false, func(r *Record) string { return nonZero(r.TMDBID) }},
 	{"title", true, func(r *Record) string { return r.Title }},
 	{"original_title", true, func(r *Record) string { return r.OriginalTitle }},
-	{"year", false, func(r *Record) string { return positive(r.Year) }},
+	{"year", false, func(r *Record) string { return nonZero(r.Year) }},
 	{"season", false, func(r *Record) string {
 		if r.Season == nil {
 			return ""
@@ -58,19 +57,19 @@ var csvColumns = []struct {
 		}
 		return strings.Join(c, "; ")
 	}},
-	{"error_code", false, func(r *Record) string { return string(r.failure().Code) }},
-	{"error_message", true, func(r *Record) string { return r.failure().Message.String() }},
+	{"error_code", false, func(r *Record) string { return string(r.errorOrZero().Code) }},
+	{"error_message", true, func(r *Record) string { return r.errorOrZero().Message.String() }},
 	{"path_base64", false, func(r *Record) string {
-		if utf8.ValidString(r.Path) && !formula(r.Path) {
+		if utf8.ValidString(r.Path) && !isFormula(r.Path) {
 			return ""
 		}
 		return base64.StdEncoding.EncodeToString([]byte(r.Path))
 	}},
-	{"episode_confidence", false, func(r *Record) string { return estimate(r.EpisodeConfidence) }},
+	{"episode_confidence", false, func(r *Record) string { return formatConfidence(r.EpisodeConfidence) }},
 	{"air_date", false, func(r *Record) string { return r.AirDate }},
 }
 
-// CSVFields returns the columns in their order; a column with the name of a record's field means the same.
+// CSVFields returns the columns in order; a column with the name of a record's field has its meaning.
 func CSVFields() []Field {
 	docs := map[string]string{
 		"episodes": "TMDB's episode numbers, separated by spaces", "episode_titles": "their titles, separated by \" / \"",
@@ -91,14 +90,14 @@ func CSVFields() []Field {
 	return out
 }
 
-func (r *Record) failure() Error {
+func (r *Record) errorOrZero() Error {
 	if r.Error == nil {
 		return Error{}
 	}
 	return *r.Error
 }
 
-func positive(n int) string {
+func nonZero(n int) string {
 	if n == 0 {
 		return ""
 	}
@@ -106,13 +105,13 @@ func positive(n int) string {
 }
 
 type csvWriter struct {
-	*sink
-	terminal bool // what could move the cursor or reorder a line is escaped
+	*bufferedWriter
+	escape bool // escape characters that move the cursor or reorder a line
 }
 
 func newCSV(w io.Writer, opts Options) *csvWriter {
 	head := ""
-	if opts.Mark {
+	if opts.ByteOrderMark {
 		head = "\ufeff"
 	}
 	names := make([]string, len(csvColumns))
@@ -129,10 +128,10 @@ func (w *csvWriter) Match(r Record) error {
 			b.WriteByte(',')
 		}
 		cell := string([]rune(c.cell(&r))) // each byte that is not UTF-8 becomes U+FFFD
-		if c.text && formula(cell) {
+		if c.text && isFormula(cell) {
 			cell = "'" + cell
 		}
-		if w.terminal {
+		if w.escape {
 			cell = ui.Escaped(cell)
 		}
 		writeCell(&b, cell)
@@ -141,10 +140,10 @@ func (w *csvWriter) Match(r Record) error {
 	return w.write([]byte(b.String()))
 }
 
-func formula(s string) bool { return s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) }
+func isFormula(s string) bool { return s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) }
 
-// writeCell quotes only where RFC 4180 asks for it, and for outer spaces, which some readers drop. Line breaks
-// inside a cell stay the bytes they are; encoding/csv would turn them into CRLF.
+// writeCell quotes only where RFC 4180 requires it, and around outer spaces, which some readers drop. It keeps line
+// breaks in cells; encoding/csv would turn them into CRLF.
 func writeCell(b *strings.Builder, s string) {
 	if !strings.ContainsAny(s, ",\"\r\n") && strings.TrimSpace(s) == s {
 		b.WriteString(s)

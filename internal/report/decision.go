@@ -15,33 +15,33 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// ErrorFunc returns what an error of a Source means: a code, and a message for people, without secrets.
+// ErrorFunc returns the code and the message, without secrets, of an error from the matcher.
 type ErrorFunc func(error) (Code, lang.Text)
 
-// FromDecision returns the record of one file. code explains d.Err of a file that is pending or in error, and its row
-// decides which of the two it is. An ambiguous file has no entry: a script must not take a guess for a match.
+// FromDecision returns the record of one file. code classifies d.Err; the row of its result decides whether the file is
+// pending or in error. An ambiguous file gets no entry, so that no script takes a guess for a match.
 func FromDecision(path string, rel release.Release, d match.Decision, code ErrorFunc) Record {
 	parsed := ParsedOf(rel)
 	r := Record{
 		Path: path, Status: Status(d.Status), Reason: oneLine(d.Reason), Parsed: &parsed,
-		Candidates: candidates(d.Candidates), Steps: steps(d.Steps),
+		Candidates: candidateRows(d.Candidates), Steps: stepRows(d.Steps),
 	}
 	switch d.Status {
 	case match.Matched:
-		r.place(d)
+		r.setEntry(d)
 		r.Confidence = new(round4(d.Confidence))
-		r.origin(d)
+		r.setSource(d)
 	case match.Ambiguous:
 		r.Confidence = new(round4(d.Confidence))
-		r.origin(d)
+		r.setSource(d)
 	case match.Unmatched:
-		r.origin(d)
+		r.setSource(d)
 	case match.Skipped:
 	case match.Pending, match.Failed:
-		r.place(d)
-		r.fail(d.Err, code)
+		r.setEntry(d)
+		r.setError(d.Err, code)
 	default:
-		r.fail(lang.Error("no decision was made"), nil)
+		r.setError(lang.Error("no decision was made"), nil)
 	}
 	return r
 }
@@ -91,7 +91,7 @@ func idsOf(list []release.ID) *IDs {
 	return &ids
 }
 
-func (r *Record) place(d match.Decision) {
+func (r *Record) setEntry(d match.Decision) {
 	if d.ID == 0 {
 		return
 	}
@@ -106,11 +106,11 @@ func (r *Record) place(d match.Decision) {
 	}
 }
 
-func (r *Record) origin(d match.Decision) {
+func (r *Record) setSource(d match.Decision) {
 	r.Source, r.CachedAt = d.Source(), d.Origin.FetchedAt
 }
 
-func (r *Record) fail(err error, code ErrorFunc) {
+func (r *Record) setError(err error, code ErrorFunc) {
 	c, message := CodeInternal, lang.Text("no cause was given")
 	if err != nil {
 		message = lang.TextOf(err)
@@ -131,29 +131,29 @@ func oneLine(text lang.Text) lang.Text {
 }
 
 func round4(c float64) float64 {
-	return min(1, max(0, finite(c)))
+	return min(1, max(0, roundFinite(c)))
 }
 
-func candidates(in []match.Candidate) []Candidate {
+func candidateRows(in []match.Candidate) []Candidate {
 	var out []Candidate
 	for _, c := range in {
-		row := Candidate{string(c.Kind), c.ID, c.Title, c.Year, round4(c.Confidence), finite(c.Score), nil}
+		row := Candidate{string(c.Kind), c.ID, c.Title, c.Year, round4(c.Confidence), roundFinite(c.Score), nil}
 		for _, x := range c.Reasons {
-			row.Reasons = append(row.Reasons, Reason{Name: x.Name, Weight: finite(x.Weight), Detail: x.Detail})
+			row.Reasons = append(row.Reasons, Reason{Name: x.Name, Weight: roundFinite(x.Weight), Detail: x.Detail})
 		}
 		out = append(out, row)
 	}
 	return out
 }
 
-func finite(x float64) float64 {
+func roundFinite(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
 	}
 	return math.Round(x*1e4) / 1e4
 }
 
-func steps(in []match.Step) []Step {
+func stepRows(in []match.Step) []Step {
 	var out []Step
 	for _, s := range in {
 		row := Step{Stage: s.Stage, Detail: s.Detail}
@@ -166,7 +166,7 @@ func steps(in []match.Step) []Step {
 	return out
 }
 
-// Place returns season and episode as people write them: S01E03, S01E03-E05, S01E03,E07, or "movie".
+// Place formats season and episodes: S01E03, S01E03-E05, S01E03,E07, or "movie".
 func (r Record) Place() string {
 	if r.Kind == "movie" {
 		return "movie"
@@ -175,11 +175,11 @@ func (r Record) Place() string {
 	if r.Season != nil {
 		season = fmt.Sprintf("S%02d", *r.Season)
 	}
-	return season + runs("E%02d", r.Episodes)
+	return season + formatRanges("E%02d", r.Episodes)
 }
 
-// runs writes numbers in order, those that follow each other as a range: "1-12,14".
-func runs(format string, n []int) string {
+// formatRanges formats sorted numbers with ranges: "1-12,14".
+func formatRanges(format string, n []int) string {
 	var parts []string
 	for i := 0; i < len(n); {
 		last := i
@@ -196,10 +196,10 @@ func runs(format string, n []int) string {
 	return strings.Join(parts, ",")
 }
 
-// Entry names the TMDB entry of a matched file: "Title (1999)", or its id where it has no title.
+// Entry returns the TMDB entry as "Title (1999)", or its reference if it has no title.
 func (r Record) Entry() string { return entry(r.Kind, r.TMDBID, r.Title, r.Year) }
 
-// OtherTitle is the entry's original title where it says more than its title: "" where both are the same but for case.
+// OtherTitle returns the original title, or "" if it differs from the title only in case.
 func (r Record) OtherTitle() string {
 	if strings.EqualFold(r.Title, r.OriginalTitle) {
 		return ""
@@ -207,7 +207,7 @@ func (r Record) OtherTitle() string {
 	return r.OriginalTitle
 }
 
-// Ref is the short reference of an entry: "tv/26209".
+// Ref returns the short reference of the entry: "tv/26209".
 func (r Record) Ref() string { return ref(r.Kind, r.TMDBID) }
 
 func ref(kind string, id int) string { return kind + "/" + strconv.Itoa(id) }
@@ -219,13 +219,13 @@ func entry(kind string, id int, name string, year int) string {
 	return title.WithYear(name, year)
 }
 
-// Entry names a candidate as Record.Entry does.
+// Entry is Record.Entry for a candidate.
 func (c Candidate) Entry() string { return entry(c.Kind, c.TMDBID, c.Title, c.Year) }
 
-// Ref is a candidate's short reference: "tv/26209".
+// Ref returns the candidate's short reference: "tv/26209".
 func (c Candidate) Ref() string { return ref(c.Kind, c.TMDBID) }
 
-// Text says a reason with its weight, to a person: "title +0.62 (equals the original title)".
+// Text formats a reason and its weight for people: "title +0.62 (equals the original title)".
 func (x Reason) Text() string {
 	text := fmt.Sprintf("%s %+.2f", lang.Say(x.Name), x.Weight)
 	if x.Detail != "" {
@@ -234,16 +234,16 @@ func (x Reason) Text() string {
 	return text
 }
 
-// Percent says a confidence in whole percent, rounded down: 79.9 % is not 80 %.
+// Percent formats a confidence in whole percent, rounded down: 79.9 % is not 80 %.
 func Percent(c float64) string { return strconv.Itoa(int(math.Floor(c*100+1e-9))) + "%" }
 
-// LacksEpisode reports whether the series is known and the episode is not; an opening or a trailer has none.
+// LacksEpisode reports whether the series is known but not the episode. Openings and trailers have none to lack.
 func (r Record) LacksEpisode() bool {
 	extra := r.Parsed != nil && r.Parsed.Kind == "extra"
 	return r.Status == Matched && r.Kind != "movie" && len(r.Episodes) == 0 && !extra
 }
 
-// Why returns the reason why a file is not simply matched: its candidates, reason or error, on one line; else "".
+// Why explains on one line why a file is not simply matched: candidates, reason or error. It returns "" if it is.
 func (r Record) Why() lang.Text {
 	switch r.Status {
 	case Ambiguous:
@@ -252,7 +252,7 @@ func (r Record) Why() lang.Text {
 		}
 		var list []lang.Text
 		for i, c := range r.Candidates {
-			if i == 3 || i > 0 && c.Confidence < 0.01 { // what is surely not it is in the JSON
+			if i == 3 || i > 0 && c.Confidence < 0.01 { // the JSON lists the improbable ones too
 				list = append(list, lang.Textf("%d more", len(r.Candidates)-i))
 				break
 			}
@@ -276,8 +276,8 @@ func (r Record) Why() lang.Text {
 	return r.Reason
 }
 
-// Age returns where an answer came from, unless that was TMDB or a fresh cache.
-func (r Record) Age() lang.Text {
+// SourceNote returns a note if the answer is stale or comes from the title index or a pin, else "".
+func (r Record) SourceNote() lang.Text {
 	switch r.Source {
 	case "stale":
 		if r.CachedAt.IsZero() {
@@ -292,8 +292,8 @@ func (r Record) Age() lang.Text {
 	return ""
 }
 
-// Split parts the path into its folder, without a trailing separator unless it is the root, and its name.
-func (r Record) Split() (dir, name string) {
+// SplitPath splits the path into folder and name. The folder has no trailing separator unless it is the root.
+func (r Record) SplitPath() (dir, name string) {
 	path := r.Path
 	i := len(path) - 1
 	for i >= 0 && !os.IsPathSeparator(path[i]) {

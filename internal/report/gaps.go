@@ -8,7 +8,8 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// Gap is one season of a matched series that lacks an aired episode, or has one twice: one line of `missing`.
+// Gap is one season of a matched series in which an aired episode is missing or has several files: one line of
+// `missing`.
 type Gap struct {
 	_             struct{} `constant:"type=missing" doc:"always \"missing\""`
 	TMDBID        int      `json:"tmdb_id" doc:"the series on TMDB"`
@@ -27,7 +28,7 @@ type Gap struct {
 	_             struct{} `doc:"season that of the whole series"`
 }
 
-// Absent is an aired episode that is not there.
+// Absent is an aired episode without a file.
 type Absent struct {
 	Episode int    `json:"episode" doc:"TMDB's number"`
 	Title   string `json:"title,omitempty" doc:"its title"`
@@ -52,33 +53,33 @@ type GapSummary struct {
 	Unknown  int      `json:"unknown" doc:"series whose list of episodes is not at hand, in whole or in part"`
 }
 
-// Holdings are the episodes that are there, gathered from records. The zero value is ready.
+// Holdings collects which episodes have files, from records. The zero value is ready.
 type Holdings struct {
-	series []*seriesFiles // in the order in which they came
+	series []*seriesFiles // in the order of their first files
 	byID   map[int]*seriesFiles
 }
 
 type seriesFiles struct {
-	gap   Gap // what every gap of this series says
-	first map[place]string
-	more  []extra
+	template   Gap // the fields that all gaps of this series share
+	firstFile  map[episodeKey]string
+	duplicates []duplicateFile
 }
 
-type place struct{ season, episode int }
+type episodeKey struct{ season, episode int }
 
-type extra struct {
-	place
+type duplicateFile struct {
+	episodeKey
 	path string
 }
 
-// Add notes a matched series' file. It keeps nothing that r points to.
+// Add records a matched series' file. It keeps no reference to r.
 func (h *Holdings) Add(r *Record) {
 	if r.Status != Matched || r.Kind != string(match.TV) {
 		return
 	}
 	s := h.byID[r.TMDBID]
 	if s == nil {
-		s = &seriesFiles{first: map[place]string{}, gap: Gap{
+		s = &seriesFiles{firstFile: map[episodeKey]string{}, template: Gap{
 			TMDBID: r.TMDBID, Title: strings.Clone(r.Title), OriginalTitle: strings.Clone(r.OriginalTitle), Year: r.Year,
 		}}
 		if h.byID == nil {
@@ -87,40 +88,40 @@ func (h *Holdings) Add(r *Record) {
 		h.byID[r.TMDBID], h.series = s, append(h.series, s)
 	}
 	if r.LacksEpisode() && (r.Parsed == nil || r.Parsed.Kind != "special") {
-		s.gap.Unplaced++
+		s.template.Unplaced++
 	}
 	if r.Season == nil {
 		return
 	}
 	path := strings.Clone(r.Path)
 	for _, n := range r.Episodes {
-		at := place{*r.Season, n}
-		if _, there := s.first[at]; there {
-			s.more = append(s.more, extra{at, path})
+		at := episodeKey{*r.Season, n}
+		if _, there := s.firstFile[at]; there {
+			s.duplicates = append(s.duplicates, duplicateFile{at, path})
 			continue
 		}
-		s.first[at] = path
+		s.firstFile[at] = path
 	}
 }
 
-// Series returns the ids of the series that are there, in the order in which they came.
+// Series returns the ids of the series, in the order of their first files.
 func (h *Holdings) Series() []int {
 	ids := make([]int, len(h.series))
 	for i, s := range h.series {
-		ids[i] = s.gap.TMDBID
+		ids[i] = s.template.TMDBID
 	}
 	return ids
 }
 
-// Gaps compares a series with TMDB's seasons, nil if these are not at hand. today is YYYY-MM-DD. An episode has aired
-// if its date has come, or if it has none and a later one has aired.
+// Gaps compares a series with TMDB's seasons; nil seasons give a Gap with Unknown set. today is YYYY-MM-DD. An episode
+// has aired if its date has come, or if it has no date and a later one has aired.
 func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
 	s := h.byID[id]
 	if s == nil {
 		return nil
 	}
 	if seasons == nil {
-		g := s.gap
+		g := s.template
 		g.Unknown = true
 		return []Gap{g}
 	}
@@ -132,7 +133,7 @@ func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
 			out = append(out, g)
 		}
 	}
-	for _, e := range s.more { // of seasons that TMDB no longer lists
+	for _, e := range s.duplicates { // of seasons that TMDB no longer lists
 		if !listed[e.season] {
 			listed[e.season] = true
 			out = append(out, s.compare(match.Season{Number: e.season, Episodes: []match.Episode{}}, today))
@@ -143,14 +144,14 @@ func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
 }
 
 func (s *seriesFiles) compare(season match.Season, today string) Gap {
-	g := s.gap
+	g := s.template
 	g.Season, g.Unknown = &season.Number, season.Episodes == nil && season.Number > 0
-	g.Twice = s.twice(season.Number)
+	g.Twice = s.duplicatesIn(season.Number)
 	aired := false
 	for i := len(season.Episodes) - 1; i >= 0; i-- {
 		e := season.Episodes[i]
 		aired = e.AirDate != "" && e.AirDate <= today || e.AirDate == "" && aired
-		_, here := s.first[place{season.Number, e.Number}]
+		_, here := s.firstFile[episodeKey{season.Number, e.Number}]
 		switch {
 		case here:
 			g.Aired++
@@ -166,14 +167,14 @@ func (s *seriesFiles) compare(season match.Season, today string) Gap {
 	return g
 }
 
-func (s *seriesFiles) twice(season int) []Copy {
+func (s *seriesFiles) duplicatesIn(season int) []Copy {
 	var out []Copy
-	for _, e := range s.more {
+	for _, e := range s.duplicates {
 		if e.season != season {
 			continue
 		}
 		if !slices.ContainsFunc(out, func(c Copy) bool { return c.Episode == e.episode }) {
-			out = append(out, Copy{e.episode, s.first[e.place]})
+			out = append(out, Copy{e.episode, s.firstFile[e.episodeKey]})
 		}
 		out = append(out, Copy{e.episode, e.path})
 	}
@@ -181,7 +182,7 @@ func (s *seriesFiles) twice(season int) []Copy {
 	return out
 }
 
-// Add counts one series by its gaps.
+// Add counts the gaps of one series.
 func (s *GapSummary) Add(gaps []Gap) {
 	s.Series++
 	lacks, unknown := false, false
@@ -209,18 +210,18 @@ func (s *GapSummary) Add(gaps []Gap) {
 	}
 }
 
-// Entry names the series: "Title (1999)", or its id where it has no title.
+// Entry returns the series as "Title (1999)", or its reference if it has no title.
 func (g *Gap) Entry() string { return entry(string(match.TV), g.TMDBID, g.Title, g.Year) }
 
-// Ref is the short reference of the series: "tv/26209".
+// Ref returns the short reference of the series: "tv/26209".
 func (g *Gap) Ref() string { return ref(string(match.TV), g.TMDBID) }
 
-// MissingRuns are the numbers of what is not there: "3,17-24".
-func (g *Gap) MissingRuns() string {
+// MissingRanges returns the numbers of the missing episodes: "3,17-24".
+func (g *Gap) MissingRanges() string {
 	numbers := make([]int, len(g.Missing))
 	for i, e := range g.Missing {
 		numbers[i] = e.Episode
 	}
 	slices.Sort(numbers)
-	return runs("%d", numbers)
+	return formatRanges("%d", numbers)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// Status is what became of a file.
+// Status is the result for a file.
 type Status string
 
 // The statuses, in the order in which summaries count them.
@@ -74,7 +74,7 @@ type Reason struct {
 	Detail lang.Text `json:"detail,omitempty" doc:"the result, for people"`
 }
 
-// Error says why a file is pending or in error.
+// Error explains why a file is pending or in error.
 type Error struct {
 	Code    Code      `json:"code" doc:"one of the error codes"`
 	Message lang.Text `json:"message" doc:"the same for people"`
@@ -158,7 +158,7 @@ type Summary struct {
 	_            struct{} `doc:"of the run"`
 }
 
-// Op is one file of a plan and what became of it: one NDJSON line of `organize`, `apply`, `undo` and `history`.
+// Op is one file of a plan with its result: one NDJSON line of `organize`, `apply`, `undo` and `history`.
 type Op struct {
 	_          struct{}  `constant:"type=op" doc:"always \"op\""`
 	Run        string    `json:"run" doc:"the id of the plan, or of the run"`
@@ -180,13 +180,13 @@ type Op struct {
 	Error      *OpError  `json:"error,omitempty" doc:"with left, conflict, refused, failed and kept: why"`
 }
 
-// OpError says why a file was not put where it belongs.
+// OpError explains why a file was not put where it belongs.
 type OpError struct {
 	Code    string    `json:"code" doc:"one of the codes of plans"`
 	Message lang.Text `json:"message" doc:"the same for people"`
 }
 
-// OrganizeProgress says how far a run is, where it takes long.
+// OrganizeProgress is the progress of a long run.
 type OrganizeProgress struct {
 	_          struct{} `constant:"type=progress" doc:"always \"progress\""`
 	Run        string   `json:"run" doc:"the run's id"`
@@ -217,7 +217,7 @@ type OrganizeSummary struct {
 	ElapsedMS int64     `json:"elapsed_ms" doc:"duration in milliseconds"`
 }
 
-// Unowned is how many files of an extension are in no unit of a plan.
+// Unowned counts the files of an extension that belong to no unit of a plan.
 type Unowned struct {
 	Extension string `json:"extension" doc:"in lower case, with its dot; empty for files that have none"`
 	Files     int    `json:"files" doc:"how many"`

@@ -129,7 +129,7 @@ func TestNextStepsNameRealCommands(t *testing.T) {
 	for _, c := range Codes() {
 		next = append(next, c.Next.String())
 	}
-	next = append(next, withoutEpisode.Next.String())
+	next = append(next, matchedWithoutEpisode.Next.String())
 	for _, text := range next {
 		for i, part := range strings.Split(text, "`") {
 			if i%2 == 1 && !slices.Contains(known, part) {
@@ -156,9 +156,9 @@ func TestTallyCountsMissingEpisodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "5 files: 5 matched (2 without an episode)\n0 requests to TMDB, 0.0 s\n\n" +
-		"2 matched without an episode: " + withoutEpisode.Meaning.String() +
+		"2 matched without an episode: " + matchedWithoutEpisode.Meaning.String() +
 		"\n  a (2 files)\n    for example 1: no episode: it fits nowhere\n  next: " +
-		withPath(withoutEpisode.Next.String(), "a") +
+		replacePath(matchedWithoutEpisode.Next.String(), "a") +
 		"\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
@@ -178,7 +178,7 @@ func TestFilesWithoutFolder(t *testing.T) {
 			"a.mkv: nothing\n  next: `anivault match --interactive PATH` lets",
 	} {
 		var out, human strings.Builder
-		w, err := NewWriter(FormatTable, &out, Options{Here: here})
+		w, err := NewWriter(FormatTable, &out, Options{DefaultFolder: here})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,8 @@ func TestFilesWithoutFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(w.Close(tally.Counts()), tally.Write(&human, tally.Counts(), Options{Here: here})); err != nil {
+		opts := Options{DefaultFolder: here}
+		if err := errors.Join(w.Close(tally.Counts()), tally.Write(&human, tally.Counts(), opts)); err != nil {
 			t.Fatal(err)
 		}
 		table, summary, _ := strings.Cut(want, "|")

@@ -9,41 +9,42 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// seasons is the table with one line for all files of a season. Files that need a person stand below it, as in table. A
-// season is held until a folder of another entry begins, so a folder for each episode still makes one line.
-type seasons struct {
+// seasonTable is the table with one line for all files of a season. Files that need attention get their own lines
+// below, as in table. A season stays open until a folder of another entry begins, so one folder per episode still gives
+// one line.
+type seasonTable struct {
 	*table
-	last  string // the folder of the latest file
-	left  bool   // files that were left out are shown
-	held  []*season
-	files strings.Builder // the lines of single files
-	above block           // the block of the line above
+	lastDir      string // the folder of the last file
+	showSkipped  bool   // list skipped files too
+	openSeasons  []*seasonRow
+	pendingLines strings.Builder // lines of single files, written after the open seasons
+	lastBlock    blockKind       // the kind of the last line
 }
 
-type block uint8
+type blockKind uint8
 
 const (
-	nothing block = iota
-	seasonLines
-	fileLines
+	noBlock blockKind = iota
+	seasonBlock
+	fileBlock
 )
 
-type season struct {
-	key      seasonKey
-	title    string
-	episodes []int
-	files    int
-	least    float64
+type seasonRow struct {
+	key           seasonKey
+	title         string
+	episodes      []int
+	files         int
+	minConfidence float64
 }
 
 type seasonKey struct {
-	kind   string
-	id     int
-	season int // -1: none
-	age    lang.Text
+	kind       string
+	id         int
+	season     int // -1: none
+	sourceNote lang.Text
 }
 
-const heldSeasons = 64
+const maxOpenSeasons = 64
 
 const (
 	titleCol  = 60 // at most
@@ -51,92 +52,92 @@ const (
 	filesCol  = 10 // "1234 files"
 )
 
-func (s *seasons) Match(r Record) error {
-	if r.Status == Skipped && !s.left {
+func (s *seasonTable) Match(r Record) error {
+	if r.Status == Skipped && !s.showSkipped {
 		return nil
 	}
-	s.measure()
-	dir, name := r.Split()
-	if s.last != dir && !s.continues(&r) || len(s.held) >= heldSeasons {
-		if err := s.release(); err != nil {
+	s.updateWidth()
+	dir, name := r.SplitPath()
+	if s.lastDir != dir && !s.continuesSeason(&r) || len(s.openSeasons) >= maxOpenSeasons {
+		if err := s.writeHeld(); err != nil {
 			return err
 		}
 	}
-	s.last = dir
+	s.lastDir = dir
 	if r.Status == Matched && !r.LacksEpisode() {
-		s.hold(&r)
+		s.addToSeason(&r)
 	} else {
-		s.record(&s.files, r, dir, name)
+		s.writeRecord(&s.pendingLines, r, dir, name)
 	}
 	return nil
 }
 
-func (s *seasons) Close(Summary) error {
-	if err := s.release(); err != nil {
+func (s *seasonTable) Close(Summary) error {
+	if err := s.writeHeld(); err != nil {
 		return err
 	}
 	return s.Flush()
 }
 
-func (s *seasons) continues(r *Record) bool {
-	return r.Status == Matched && s.files.Len() == 0 && slices.ContainsFunc(s.held, func(h *season) bool {
+func (s *seasonTable) continuesSeason(r *Record) bool {
+	return r.Status == Matched && s.pendingLines.Len() == 0 && slices.ContainsFunc(s.openSeasons, func(h *seasonRow) bool {
 		return h.key.kind == r.Kind && h.key.id == r.TMDBID
 	})
 }
 
-func (s *seasons) hold(r *Record) {
-	key := seasonKey{kind: r.Kind, id: r.TMDBID, season: -1, age: r.Age()}
+func (s *seasonTable) addToSeason(r *Record) {
+	key := seasonKey{kind: r.Kind, id: r.TMDBID, season: -1, sourceNote: r.SourceNote()}
 	if r.Season != nil {
 		key.season = *r.Season
 	}
-	i := slices.IndexFunc(s.held, func(h *season) bool { return h.key == key })
+	i := slices.IndexFunc(s.openSeasons, func(h *seasonRow) bool { return h.key == key })
 	if i < 0 {
-		i = len(s.held)
-		s.held = append(s.held, &season{key: key, title: strings.Clone(r.Entry()), least: 1})
+		i = len(s.openSeasons)
+		s.openSeasons = append(s.openSeasons, &seasonRow{key: key, title: strings.Clone(r.Entry()), minConfidence: 1})
 	}
-	h := s.held[i]
+	h := s.openSeasons[i]
 	h.files++
 	h.episodes = append(h.episodes, r.Episodes...)
 	for _, least := range []*float64{r.Confidence, r.EpisodeConfidence} {
 		if least != nil {
-			h.least = min(h.least, *least)
+			h.minConfidence = min(h.minConfidence, *least)
 		}
 	}
 }
 
-func (s *seasons) release() error {
+func (s *seasonTable) writeHeld() error {
 	var b strings.Builder
-	if len(s.held) > 0 && s.above == fileLines {
+	if len(s.openSeasons) > 0 && s.lastBlock == fileBlock {
 		b.WriteByte('\n')
 	}
-	for _, h := range s.held {
-		s.above = seasonLines
-		s.lineOf(&b, h)
+	for _, h := range s.openSeasons {
+		s.lastBlock = seasonBlock
+		s.writeSeason(&b, h)
 	}
-	if s.files.Len() > 0 {
-		if s.above != nothing {
+	if s.pendingLines.Len() > 0 {
+		if s.lastBlock != noBlock {
 			b.WriteByte('\n')
 		}
-		s.above = fileLines
-		b.WriteString(s.files.String())
+		s.lastBlock = fileBlock
+		b.WriteString(s.pendingLines.String())
 	}
-	s.held, s.begun = nil, false
-	s.files.Reset()
+	s.openSeasons, s.started = nil, false
+	s.pendingLines.Reset()
 	return s.write([]byte(b.String()))
 }
 
-// lineOf writes one season: "Frieren (2023)  S01 1-28  28 files  99 %".
-func (s *seasons) lineOf(b *strings.Builder, h *season) {
-	title, places, files := ui.Printable(h.title), lang.Say(h.places()), lang.Say(lang.Count(h.files, "file"))
+// writeSeason writes one season: "Frieren (2023) S01 1-28 28 files 99 %".
+func (s *seasonTable) writeSeason(b *strings.Builder, h *seasonRow) {
+	title, places, files := ui.Printable(h.title), lang.Say(h.episodeRanges()), lang.Say(lang.Count(h.files, "file"))
 	width := s.opts.Width
 	if width > 0 {
 		files = strings.Repeat(" ", max(filesCol-ui.Width(files), 0)) + files
 	}
-	rest, age := fmt.Sprintf("  %s %3s %%", files, strings.TrimSuffix(Percent(h.least), "%")), ""
-	if h.key.age != "" {
-		age = "  [" + lang.Say(h.key.age) + "]"
+	rest, age := fmt.Sprintf("  %s %3s %%", files, strings.TrimSuffix(Percent(h.minConfidence), "%")), ""
+	if h.key.sourceNote != "" {
+		age = "  [" + lang.Say(h.key.sourceNote) + "]"
 	}
-	if width > 0 { // where there is no room, first the title gives way, then what it stands on
+	if width > 0 { // if there is no room, first cut the title, then the source note
 		at := min(placesCol, max((width-ui.Width(rest))/3, 8))
 		room := width - 2 - at - ui.Width(rest)
 		room = min(max(room-ui.Width(age), min(room, 12)), titleCol)
@@ -145,11 +146,11 @@ func (s *seasons) lineOf(b *strings.Builder, h *season) {
 	}
 	rest += age
 	b.WriteString(ui.Style(s.opts.Color, ui.Bold, title) + "  " + ui.Style(s.opts.Color, ui.Green, places))
-	s.line(b, ui.Dim, rest)
+	s.writeLine(b, ui.Dim, rest)
 }
 
-// places are the episodes of a season that are there: "S01 1-12,14".
-func (h *season) places() string {
+// episodeRanges returns the season and its episodes: "S01 1-12,14".
+func (h *seasonRow) episodeRanges() string {
 	switch {
 	case h.key.kind == "movie":
 		return "movie"
@@ -157,5 +158,5 @@ func (h *season) places() string {
 		return "extras"
 	}
 	slices.Sort(h.episodes)
-	return strings.TrimSuffix(fmt.Sprintf("S%02d %s", h.key.season, runs("%d", slices.Compact(h.episodes))), " ")
+	return strings.TrimSuffix(fmt.Sprintf("S%02d %s", h.key.season, formatRanges("%d", slices.Compact(h.episodes))), " ")
 }

@@ -78,7 +78,7 @@ func TestEachFileIsToldOnce(t *testing.T) {
 		}
 		opts := Options{Width: rapid.SampledFrom([]int{0, 40, 80, 200}).Draw(t, "width"), Seasons: true}
 		if rapid.Bool().Draw(t, "skipped too") {
-			opts.Only = Only{"skipped", "matched", "unmatched"}
+			opts.Only = StatusFilter{"skipped", "matched", "unmatched"}
 		}
 		var out strings.Builder
 		w, err := NewWriter(FormatTable, &out, opts)

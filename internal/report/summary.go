@@ -11,40 +11,40 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Write writes the summary for people: results and cost, then each kind of trouble with its folders, the reason, and
-// the command that comes next.
+// Write writes the summary for people: results and cost, then each kind of problem with its folders, the reason and the
+// next command.
 func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	var b strings.Builder
 	p := printer{&b, opts}
 	if opts.Width > 0 && s.Files > 0 { // on a terminal it follows the table
 		b.WriteByte('\n')
 	}
-	p.para(0, headline(s, t.episodeless, opts))
+	p.paragraph(0, headline(s, t.withoutEpisode, opts))
 	if opts.Ending.Interrupted {
-		p.para(0, interruption(s, opts.Ending))
+		p.paragraph(0, interruptionLine(s, opts.Ending))
 	}
-	p.para(0, effort(s))
-	if n := opts.Ending.Unrefreshed; n > 0 {
-		p.para(0, lang.Sprintf("%s of %d could not be revalidated: TMDB was not reached, using the cached answers",
+	p.paragraph(0, effortLine(s))
+	if n := opts.Ending.NotRevalidated; n > 0 {
+		p.paragraph(0, lang.Sprintf("%s of %d could not be revalidated: TMDB was not reached, using the cached answers",
 			lang.Count(n, "answer"), s.CacheHits+s.CacheMisses))
 	}
 	blocked := false
 	for _, status := range []Status{Matched, Ambiguous, Unmatched, Pending, Failed} {
-		for _, x := range t.troubles {
-			if x.status == status && opts.Only.lists(status) {
-				p.trouble(x, s.LimiterState == "offline")
+		for _, x := range t.problems {
+			if x.status == status && opts.Only.showsInSummary(status) {
+				p.writeProblem(x, s.LimiterState == "offline")
 				blocked = blocked || x.code == CodeBlocked
 			}
 		}
 	}
-	if opts.Ending.Stopped != "" && !blocked {
+	if opts.Ending.CacheOnlyReason != "" && !blocked {
 		b.WriteByte('\n')
-		p.para(0, lang.Sprintf("hint: %s; `anivault limiter resume` goes on", opts.Ending.Stopped))
+		p.paragraph(0, lang.Sprintf("hint: %s; `anivault limiter resume` goes on", opts.Ending.CacheOnlyReason))
 	}
-	return (&sink{w: w}).writeLast([]byte(b.String()))
+	return (&bufferedWriter{w: w}).writeLast([]byte(b.String()))
 }
 
-// headline is "38 files: 36 matched (2 without an episode), 1 ambiguous, 1 unmatched"; a count of zero is left out.
+// headline returns "38 files: 36 matched (2 without an episode), 1 ambiguous"; zero counts are left out.
 func headline(s Summary, episodeless int, opts Options) string {
 	var parts []string
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func headline(s Summary, episodeless int, opts Options) string {
 			if c.status == Failed && c.n == 1 {
 				word = "error"
 			}
-			part := ui.Style(opts.Color, hues[c.status], counted(c.n, word))
+			part := ui.Style(opts.Color, statusColors[c.status], countText(c.n, word))
 			if c.status == Matched && episodeless > 0 {
 				part = lang.Sprintf("%s (%d without an episode)", part, episodeless)
 			}
@@ -81,23 +81,23 @@ func headline(s Summary, episodeless int, opts Options) string {
 	return lang.Say(lang.Count(s.Files, "file")) + ": " + strings.Join(parts, ", ")
 }
 
-// counted is "36 matched". In Korean the number stands behind its noun.
-func counted(n int, word string) string {
+// countText returns "36 matched". In Korean, the number follows its noun.
+func countText(n int, word string) string {
 	if said := lang.Say(word); said != word {
 		return fmt.Sprintf("%s %d", said, n)
 	}
 	return fmt.Sprintf("%d %s", n, word)
 }
 
-func interruption(s Summary, e Ending) string {
-	found := fmt.Sprint(max(e.Found, s.Files))
-	if e.Searching {
+func interruptionLine(s Summary, e Ending) string {
+	found := fmt.Sprint(max(e.FilesFound, s.Files))
+	if e.StillSearching {
 		found = lang.Sprintf("%s or more", found)
 	}
 	return lang.Sprintf("interrupted: %d of %s files decided; the same command goes on from here", s.Files, found)
 }
 
-func effort(s Summary) string {
+func effortLine(s Summary) string {
 	parts := []string{lang.Sprintf("%s to TMDB", lang.Count(int(s.Requests), "request"))}
 	if s.Retries > 0 {
 		parts = append(parts, lang.Say(lang.Count(int(s.Retries), "retry")))
@@ -115,10 +115,10 @@ func effort(s Summary) string {
 	return strings.Join(parts, ", ")
 }
 
-func (p printer) trouble(x *trouble, offline bool) {
+func (p printer) writeProblem(x *problem, offline bool) {
 	p.b.WriteByte('\n')
 	what := x.info().Meaning
-	head := counted(x.files, string(x.status))
+	head := countText(x.files, string(x.status))
 	if x.status == Failed {
 		head = lang.Say(lang.Count(x.files, "error"))
 	}
@@ -129,49 +129,49 @@ func (p printer) trouble(x *trouble, offline bool) {
 		what = x.codeInfo(p.opts.Ending, offline).Meaning
 		head += " (" + string(x.code) + ")"
 	}
-	p.para(0, ui.Style(p.opts.Color, hues[x.status], head)+": "+lang.Say(what))
+	p.paragraph(0, ui.Style(p.opts.Color, statusColors[x.status], head)+": "+lang.Say(what))
 	lastWhy := ""
 	for _, f := range x.folders {
-		where := ui.Printable(cmp.Or(f.dir, p.opts.Here))
+		where := ui.Printable(cmp.Or(f.dir, p.opts.DefaultFolder))
 		if f.files == 1 || where == "" {
 			where = ui.Printable(f.path)
 		}
 		if f.files > 1 {
 			where = lang.Sprintf("%s (%d files)", where, f.files)
 		}
-		p.text(2, ui.CutLeft(where, p.room(2)))
+		p.line(2, ui.CutLeft(where, p.widthAfter(2)))
 		why := ui.Printable(lang.Say(f.why))
-		if f.differ || f.files > 1 && x.code == "" { // a code's message is about the run, not about a file
+		if f.reasonsDiffer || f.files > 1 && x.code == "" { // a code's message is about the run, not about a file
 			why = lang.Sprintf("for example %s", strings.TrimSuffix(ui.Printable(f.name)+": "+why, ": "))
 		}
 		if f.why != "" && why != lastWhy {
-			p.para(4, why)
+			p.paragraph(4, why)
 		}
 		lastWhy = why
 	}
-	if x.more > 0 {
-		p.text(2, lang.Sprintf("and in %s", lang.Count(x.more, "more folder")))
+	if x.moreFolders > 0 {
+		p.line(2, lang.Sprintf("and in %s", lang.Count(x.moreFolders, "more folder")))
 	}
-	p.para(2, lang.Sprintf("next: %s", x.next(p.opts, offline)))
+	p.paragraph(2, lang.Sprintf("next: %s", x.next(p.opts, offline)))
 }
 
-func (x *trouble) next(opts Options, offline bool) string {
+func (x *problem) next(opts Options, offline bool) string {
 	if x.code != "" {
 		return lang.Say(x.codeInfo(opts.Ending, offline).Next)
 	}
-	path := opts.Ending.Given
-	if folder := cmp.Or(x.folders[0].dir, opts.Here); len(x.folders) == 1 && x.more == 0 && !opts.Ending.Names &&
-		folder != "" {
+	path := opts.Ending.Arguments
+	folder := cmp.Or(x.folders[0].dir, opts.DefaultFolder)
+	if len(x.folders) == 1 && x.moreFolders == 0 && !opts.Ending.NamesOnly && folder != "" {
 		path = ui.ShellWord(folder)
 	}
 	next := x.info().Next
-	if x.status != Matched && opts.Ending.Asked {
-		next = afterAsking
+	if x.status != Matched && opts.Ending.Prompted {
+		next = nextAfterPrompt
 	}
-	return withPath(lang.Say(next), path)
+	return replacePath(lang.Say(next), path)
 }
 
-func (x *trouble) codeInfo(e Ending, offline bool) CodeInfo {
+func (x *problem) codeInfo(e Ending, offline bool) CodeInfo {
 	info := x.code.Info()
 	switch {
 	case x.code == CodeUnauthorized && e.KeyVariable != "": // what init would write does not win over it
@@ -179,16 +179,16 @@ func (x *trouble) codeInfo(e Ending, offline bool) CodeInfo {
 	case x.code != CodeBlocked:
 	case offline:
 		info.Meaning, info.Next = "offline, and nothing is cached", "run the same command without --offline"
-	case e.Stopped != "":
-		info.Meaning = lang.Textf("%s, and nothing is cached", e.Stopped)
+	case e.CacheOnlyReason != "":
+		info.Meaning = lang.Textf("%s, and nothing is cached", e.CacheOnlyReason)
 		info.Next = "`anivault limiter resume` goes on; then run the same command again"
 	}
 	return info
 }
 
-func (x *trouble) info() StatusInfo {
+func (x *problem) info() StatusInfo {
 	if x.status == Matched {
-		return withoutEpisode
+		return matchedWithoutEpisode
 	}
 	return x.status.Info()
 }
@@ -198,47 +198,46 @@ type printer struct {
 	opts Options
 }
 
-func (p printer) room(indent int) int {
+func (p printer) widthAfter(indent int) int {
 	if p.opts.Width <= 0 {
 		return 0
 	}
 	return max(p.opts.Width-indent, 20)
 }
 
-func (p printer) text(indent int, s string) {
+func (p printer) line(indent int, s string) {
 	p.b.WriteString(strings.Repeat(" ", indent) + s + "\n")
 }
 
-func (p printer) para(indent int, s string) {
-	for _, line := range ui.Wrap(s, p.room(indent)) {
-		p.text(indent, line)
+func (p printer) paragraph(indent int, s string) {
+	for _, line := range ui.Wrap(s, p.widthAfter(indent)) {
+		p.line(indent, line)
 	}
 }
 
 const shownFolders = 4
 
-// Tally counts records for the summary and keeps the first few folders of each kind of trouble. The zero value is
-// ready.
+// Tally counts records for the summary and keeps the first few folders of each problem. The zero value is ready.
 type Tally struct {
-	sum         Summary
-	episodeless int // matched files of which the entry is known and the episode is not
-	troubles    []*trouble
+	sum            Summary
+	withoutEpisode int // matched files without a known episode
+	problems       []*problem
 }
 
-type trouble struct {
-	status  Status
-	code    Code
-	files   int
-	folders []folderTrouble
-	more    int    // folders beyond shownFolders
-	last    string // the folder counted last: records come folder by folder
+type problem struct {
+	status      Status
+	code        Code
+	files       int
+	folders     []problemFolder
+	moreFolders int    // folders beyond shownFolders
+	lastDir     string // the folder of the last record: records come folder by folder
 }
 
-type folderTrouble struct {
+type problemFolder struct {
 	dir, name, path string
 	why             lang.Text
 	files           int
-	differ          bool
+	reasonsDiffer   bool
 }
 
 // Add counts one record.
@@ -250,7 +249,7 @@ func (t *Tally) Add(r Record) {
 		if !r.LacksEpisode() {
 			return
 		}
-		t.episodeless++
+		t.withoutEpisode++
 	case Skipped:
 		t.sum.Skipped++
 		return
@@ -263,43 +262,43 @@ func (t *Tally) Add(r Record) {
 	case Failed:
 		t.sum.Errors++
 	}
-	t.trouble(r).add(r)
+	t.problemOf(r).add(r)
 }
 
-// Counts returns the file counts so far; what is not about files (requests, cache, time, limiter) is zero.
+// Counts returns the file counts so far; requests, cache, time and limiter are zero.
 func (t *Tally) Counts() Summary { return t.sum }
 
-func (t *Tally) trouble(r Record) *trouble {
-	code := r.failure().Code
-	for _, x := range t.troubles {
+func (t *Tally) problemOf(r Record) *problem {
+	code := r.errorOrZero().Code
+	for _, x := range t.problems {
 		if x.status == r.Status && x.code == code {
 			return x
 		}
 	}
-	x := &trouble{status: r.Status, code: code}
-	t.troubles = append(t.troubles, x)
+	x := &problem{status: r.Status, code: code}
+	t.problems = append(t.problems, x)
 	return x
 }
 
-func (x *trouble) add(r Record) {
-	dir, name := r.Split()
-	again := x.files > 0 && dir == x.last
-	x.files, x.last = x.files+1, dir
+func (x *problem) add(r Record) {
+	dir, name := r.SplitPath()
+	again := x.files > 0 && dir == x.lastDir
+	x.files, x.lastDir = x.files+1, dir
 	if !again && len(x.folders) == shownFolders {
-		x.more++
+		x.moreFolders++
 	}
-	if x.more > 0 {
-		return // what is said of one file takes as long as to write its record
+	if x.moreFolders > 0 {
+		return // Why takes as long as writing the record
 	}
 	why := r.Why()
 	if r.Error != nil {
-		why = r.Error.Message // its code stands above
+		why = r.Error.Message // its code is shown above
 	}
 	if !again {
-		x.folders = append(x.folders, folderTrouble{dir: dir, name: name, path: r.Path, why: why, files: 1})
+		x.folders = append(x.folders, problemFolder{dir: dir, name: name, path: r.Path, why: why, files: 1})
 		return
 	}
 	f := &x.folders[len(x.folders)-1]
 	f.files++
-	f.differ = f.differ || f.why != why
+	f.reasonsDiffer = f.reasonsDiffer || f.why != why
 }

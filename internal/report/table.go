@@ -10,32 +10,32 @@ import (
 )
 
 const (
-	placeCol   = 12 // "S01E01-E12" and the longest status, with the indent of a series' files
-	sureCol    = 4  // "100%"
-	leadCols   = 2 + placeCol + 1 + sureCol + 2
-	minWidth   = leadCols + 15
-	titlesFrom = 100
+	placeCol          = 12 // "S01E01-E12" and the longest status, with the indent of a series' files
+	percentCol        = 4  // "100%"
+	columnsBeforeName = 2 + placeCol + 1 + percentCol + 2
+	minWidth          = columnsBeforeName + 15
+	minWidthForTitles = 100
 )
 
-// table prints a line for each file, and below it the reason why it is not simply matched, each thing once.
+// table prints a line for each file, and below it why it is not simply matched. It does not repeat equal lines.
 type table struct {
-	*sink
-	opts    Options
-	begun   bool
-	dir     string
-	series  string
-	why     string
-	group   string // what was weighed for the latest file
-	nameCol int    // 0: as long as it is
+	*bufferedWriter
+	opts            Options
+	started         bool
+	lastDir         string
+	lastEntry       string
+	lastReason      string
+	lastExplanation string // the explanation of the last file
+	nameCol         int    // 0: not cut
 }
 
 func newTable(w io.Writer, opts Options) *table {
-	t := &table{sink: newSink(w, ""), opts: opts}
-	t.measure()
+	t := &table{bufferedWriter: newSink(w, ""), opts: opts}
+	t.updateWidth()
 	return t
 }
 
-func (t *table) measure() {
+func (t *table) updateWidth() {
 	if t.opts.Resized != nil {
 		t.opts.Width = t.opts.Resized()
 	}
@@ -43,52 +43,52 @@ func (t *table) measure() {
 		return
 	}
 	t.opts.Width = max(t.opts.Width, minWidth)
-	t.nameCol = t.opts.Width - leadCols
-	if t.opts.Width >= titlesFrom {
+	t.nameCol = t.opts.Width - columnsBeforeName
+	if t.opts.Width >= minWidthForTitles {
 		t.nameCol = min(t.nameCol*3/5, 96)
 	}
 }
 
 func (t *table) Match(r Record) error {
-	t.measure()
+	t.updateWidth()
 	var b strings.Builder
-	dir, name := r.Split()
-	t.record(&b, r, dir, name)
+	dir, name := r.SplitPath()
+	t.writeRecord(&b, r, dir, name)
 	return t.write([]byte(b.String()))
 }
 
-func (t *table) record(b *strings.Builder, r Record, dir, name string) {
-	t.folder(b, dir)
-	t.entry(b, r)
+func (t *table) writeRecord(b *strings.Builder, r Record, dir, name string) {
+	t.writeFolder(b, dir)
+	t.writeEntry(b, r)
 	if t.opts.Explain {
-		t.weighed(b, r)
+		t.writeCandidates(b, r)
 	}
-	said := t.file(b, r, name)
-	t.reason(b, r, said)
-	if text := t.placed(r); text != "" && !said {
-		t.block(b, text)
+	said := t.writeFile(b, r, name)
+	t.writeReason(b, r, said)
+	if text := t.placementText(r); text != "" && !said {
+		t.writeIndented(b, text)
 	}
 }
 
-func (t *table) folder(b *strings.Builder, dir string) {
-	if t.begun && dir == t.dir {
+func (t *table) writeFolder(b *strings.Builder, dir string) {
+	if t.started && dir == t.lastDir {
 		return
 	}
-	if t.begun {
+	if t.started {
 		b.WriteByte('\n')
 	}
-	t.begun, t.dir, t.series, t.why, t.group = true, dir, "", "", ""
+	t.started, t.lastDir, t.lastEntry, t.lastReason, t.lastExplanation = true, dir, "", "", ""
 	if dir == "" {
-		dir = t.opts.Here
+		dir = t.opts.DefaultFolder
 	}
 	if dir != "" {
-		t.line(b, ui.Bold, ui.CutLeft(ui.Printable(dir), t.opts.Width))
+		t.writeLine(b, ui.Bold, ui.CutLeft(ui.Printable(dir), t.opts.Width))
 	}
 }
 
-func (t *table) entry(b *strings.Builder, r Record) {
+func (t *table) writeEntry(b *strings.Builder, r Record) {
 	if r.Status != Matched {
-		t.series = ""
+		t.lastEntry = ""
 		return
 	}
 	title, rest := ui.Printable(r.Entry()), "  "+r.Ref()
@@ -96,15 +96,15 @@ func (t *table) entry(b *strings.Builder, r Record) {
 	if r.OtherTitle() != "" {
 		original = "  " + ui.Printable(r.OtherTitle())
 	}
-	if said := r.Age(); said != "" {
+	if said := r.SourceNote(); said != "" {
 		age = "  [" + lang.Say(said) + "]"
 	}
 	key := title + rest + original + age
-	if key == t.series {
+	if key == t.lastEntry {
 		return
 	}
-	t.series, t.why = key, ""
-	if room := t.opts.Width - 2; room > 0 { // first the original title goes, then the title's end: the id stays
+	t.lastEntry, t.lastReason = key, ""
+	if room := t.opts.Width - 2; room > 0 { // first drop the original title, then cut the title: the id stays
 		if ui.Width(key) > room {
 			original = ""
 		}
@@ -114,10 +114,10 @@ func (t *table) entry(b *strings.Builder, r Record) {
 		}
 	}
 	b.WriteString("  " + ui.Style(t.opts.Color, ui.Bold, title))
-	t.line(b, ui.Dim, rest+original+age)
+	t.writeLine(b, ui.Dim, rest+original+age)
 }
 
-func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
+func (t *table) writeFile(b *strings.Builder, r Record, name string) (said bool) {
 	label, sure := lang.Say(string(r.Status)), ""
 	if r.Status == Matched {
 		label = "  " + lang.Say("matched")
@@ -128,19 +128,19 @@ func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 	if r.Confidence != nil {
 		sure = Percent(*r.Confidence)
 	}
-	if room := t.opts.Width; room > 0 { // a list of episodes may take a part of the name's room
+	if room := t.opts.Width; room > 0 { // a list of episodes may use part of the name's column
 		label = ui.Cut(label, placeCol+max(room-80, 0)/4)
 	}
 	b.WriteString("  ")
-	b.WriteString(ui.Style(t.opts.Color, hues[r.Status], label))
+	b.WriteString(ui.Style(t.opts.Color, statusColors[r.Status], label))
 	b.WriteString(strings.Repeat(" ", max(placeCol-ui.Width(label), 0)+1))
-	b.WriteString(strings.Repeat(" ", max(sureCol-len(sure), 0)) + sure + "  ")
+	b.WriteString(strings.Repeat(" ", max(percentCol-len(sure), 0)) + sure + "  ")
 
-	// A label that is longer than its column takes the room from the name.
+	// A label longer than its column shortens the name.
 	over := max(ui.Width(label)-placeCol, 0)
 	room, extra := t.opts.Width, ""
 	if room > 0 {
-		room -= leadCols + over
+		room -= columnsBeforeName + over
 	}
 	shown := ui.Printable(name)
 	switch {
@@ -150,10 +150,10 @@ func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 			extra, said = beside, true
 		}
 	case t.opts.Explain && r.Status == Matched:
-		if beside := t.placed(r); t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(beside) <= room {
+		if beside := t.placementText(r); t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(beside) <= room {
 			extra, said = beside, beside != ""
 		}
-	case r.Status == Matched && (t.opts.Width == 0 || t.opts.Width >= titlesFrom):
+	case r.Status == Matched && (t.opts.Width == 0 || t.opts.Width >= minWidthForTitles):
 		extra = ui.Printable(strings.Join(r.EpisodeTitles, " / "))
 	}
 	if extra == "" {
@@ -170,24 +170,24 @@ func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 	return said
 }
 
-func (t *table) reason(b *strings.Builder, r Record, said bool) {
+func (t *table) writeReason(b *strings.Builder, r Record, said bool) {
 	why := ""
 	if !said {
 		why = ui.Printable(lang.Say(r.Why()))
 	}
-	if why == t.why {
+	if why == t.lastReason {
 		return
 	}
-	t.why = why
+	t.lastReason = why
 	if why != "" {
-		t.block(b, why)
+		t.writeIndented(b, why)
 	}
 }
 
-func (t *table) weighed(b *strings.Builder, r Record) {
+func (t *table) writeCandidates(b *strings.Builder, r Record) {
 	var lines []string
 	for _, s := range r.Steps {
-		if s.Stage == placing {
+		if s.Stage == placeStage {
 			continue
 		}
 		text := lang.Say(s.Stage) + ": " + lang.Say(s.Detail)
@@ -208,24 +208,24 @@ func (t *table) weighed(b *strings.Builder, r Record) {
 		lines = append(lines, text)
 	}
 	group := strings.Join(lines, "\n")
-	if group == t.group {
+	if group == t.lastExplanation {
 		return
 	}
-	t.group = group
+	t.lastExplanation = group
 	for _, text := range lines {
-		t.block(b, ui.Printable(text))
+		t.writeIndented(b, ui.Printable(text))
 	}
 }
 
-const placing = "place"
+const placeStage = "place"
 
-func (t *table) placed(r Record) string {
+func (t *table) placementText(r Record) string {
 	var parts []lang.Text
 	if r.Status == Matched && r.Why() == "" && r.Reason != "" {
 		parts = append(parts, r.Reason)
 	}
 	for _, s := range r.Steps {
-		if s.Stage == placing && !slices.Contains(parts, s.Detail) {
+		if s.Stage == placeStage && !slices.Contains(parts, s.Detail) {
 			parts = append(parts, s.Detail)
 		}
 	}
@@ -235,7 +235,7 @@ func (t *table) placed(r Record) string {
 	return ui.Printable("-> " + lang.Say(lang.Join(parts, "; ")))
 }
 
-func (t *table) block(b *strings.Builder, text string) {
+func (t *table) writeIndented(b *strings.Builder, text string) {
 	const indent = 4
 	width := t.opts.Width
 	if width > 0 {
@@ -243,15 +243,15 @@ func (t *table) block(b *strings.Builder, text string) {
 	}
 	for _, line := range ui.Wrap(text, width) {
 		b.WriteString(strings.Repeat(" ", indent))
-		t.line(b, ui.Dim, line)
+		t.writeLine(b, ui.Dim, line)
 	}
 }
 
-func (t *table) line(b *strings.Builder, code, s string) {
+func (t *table) writeLine(b *strings.Builder, code, s string) {
 	b.WriteString(ui.Style(t.opts.Color, code, s))
 	b.WriteByte('\n')
 }
 
-var hues = map[Status]string{
+var statusColors = map[Status]string{
 	Matched: ui.Green, Ambiguous: ui.Yellow, Unmatched: ui.Red, Failed: ui.Red, Pending: ui.Cyan, Skipped: ui.Dim,
 }

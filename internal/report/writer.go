@@ -7,7 +7,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// Format names a form of output.
+// Format is the name of an output format.
 type Format string
 
 // The formats of --format.
@@ -23,42 +23,42 @@ func Formats() []string {
 	return []string{string(FormatTable), string(FormatJSON), string(FormatNDJSON), string(FormatCSV)}
 }
 
-// Options adapt a Writer to where it writes and to what was asked for.
+// Options configure a Writer.
 type Options struct {
-	Width    int        // table: of the terminal in cells; 0: lines are never cut
-	Resized  func() int // table: Width at this moment, for a terminal that is made narrower or wider; nil: it stays
-	Mark     bool       // csv: begins with a byte order mark, by which spreadsheets know UTF-8
-	Terminal bool       // csv: control and format characters are escaped, as the table always does
-	Color    bool       // table: ANSI colours, which never carry meaning alone
-	Here     string     // shown as the folder of a path that has none: "." where files were looked for, "" for mere names
-	Explain  bool       // steps, scores and reasons too; csv has no place for them
-	Seasons  bool       // table: a line a season
-	Only     Only       // table and summary for people: what was asked for; the caller leaves out the rest of the records
-	Ending   Ending     // summary for people: how the run ended
+	Width         int          // table: terminal width in cells; 0: lines are never cut
+	Resized       func() int   // table: the current Width, as terminals can be resized; nil: constant
+	ByteOrderMark bool         // csv: begins with a byte order mark, so that spreadsheets read UTF-8
+	Terminal      bool         // csv: control and format characters are escaped, as the table always does
+	Color         bool         // table: ANSI colours, which never carry meaning alone
+	DefaultFolder string       // shown for a path without a folder: "." for files, "" for names
+	Explain       bool         // also steps, scores and reasons; csv has none
+	Seasons       bool         // table: one line per season
+	Only          StatusFilter // table and summary: the selected statuses; the caller leaves out other records
+	Ending        Ending       // summary for people: how the run ended
 }
 
-// Ending says how a run ended, beside its counts. The zero value is a run that was neither interrupted nor stopped.
+// Ending describes how a run ended. The zero value is a run that was neither interrupted nor stopped.
 type Ending struct {
-	Interrupted bool
-	Found       int       // files found until then
-	Searching   bool      // there may be more of them
-	Stopped     lang.Text // since when and why only the cache answers; "" where the limiter is in another state
-	Asked       bool      // the person was asked about what is in doubt
-	Names       bool      // mere names were matched: their folders need not exist
-	KeyVariable string    // the variable that the key in force comes from; "" where it comes from a file
-	Given       string    // what was to be matched, as words of the command line; "" where that can't be typed again
-	Unrefreshed int       // answers that were to be revalidated and could not be
+	Interrupted     bool
+	FilesFound      int       // files found so far
+	StillSearching  bool      // the search for files was not complete
+	CacheOnlyReason lang.Text // since when and why only the cache is used; "" otherwise
+	Prompted        bool      // the user was asked about uncertain files
+	NamesOnly       bool      // names were matched: their folders need not exist
+	KeyVariable     string    // the environment variable with the key; "" if it comes from a file
+	Arguments       string    // the command line's paths or names; "" if they can't be typed again
+	NotRevalidated  int       // cached answers that could not be revalidated
 }
 
-// Writer writes records in order, and a summary at the end. A caller that is about to wait calls Flush first. After the
-// first error of the underlying writer every call returns it.
+// Writer writes records in order, then a summary. Call Flush before waiting. After the first error of the underlying
+// writer, every call returns that error.
 type Writer interface {
-	// Match writes one record, at the latest with the next Flush or Close; a season's line waits for the season's end.
+	// Match writes one record, at the latest with the next Flush or Close. A season's line is written at its end.
 	Match(Record) error
-	// Flush writes what was gathered.
+	// Flush writes the buffered output.
 	Flush() error
-	// Close ends the output with the summary. It does not close the underlying writer. A run that was cut short
-	// closes as well: the document stays whole.
+	// Close ends the output with the summary, also after an interrupted run, so that the document is complete. It
+	// does not close the underlying writer.
 	Close(Summary) error
 }
 
@@ -67,67 +67,69 @@ func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
 	switch format {
 	case FormatTable:
 		if opts.Seasons {
-			return &seasons{table: newTable(w, opts), left: opts.Only.names(string(Skipped))}, nil
+			return &seasonTable{table: newTable(w, opts), showSkipped: opts.Only.contains(string(Skipped))}, nil
 		}
 		return newTable(w, opts), nil
 	case FormatJSON:
 		return &jsonWriter{
-			sink: newSink(w, `{"matches":[`), explain: opts.Explain,
-			before: "\n", between: ",\n", above: "\n],\n\"summary\":", end: "}\n",
+			bufferedWriter: newSink(w, `{"matches":[`), explain: opts.Explain,
+			beforeRecord: "\n", betweenRecords: ",\n", beforeSummary: "\n],\n\"summary\":", afterSummary: "}\n",
 		}, nil
 	case FormatNDJSON:
-		return &jsonWriter{sink: newSink(w, ""), explain: opts.Explain, after: "\n", end: "\n"}, nil
+		return &jsonWriter{bufferedWriter: newSink(w, ""), explain: opts.Explain, afterRecord: "\n", afterSummary: "\n"}, nil
 	case FormatCSV:
 		return newCSV(w, opts), nil
 	}
 	return nil, lang.Error("%q is not a format: allowed are %s", string(format), strings.Join(Formats(), ", "))
 }
 
-// sink gathers what is written, and keeps the first error, so that a run whose reader is gone stops writing.
-type sink struct {
-	w    io.Writer
-	held []byte
-	err  error
+// bufferedWriter buffers output and keeps the first error, so that a run without a reader stops writing.
+type bufferedWriter struct {
+	w   io.Writer
+	buf []byte
+	err error
 }
 
-func newSink(w io.Writer, head string) *sink { return &sink{w: w, held: []byte(head)} }
+func newSink(w io.Writer, head string) *bufferedWriter {
+	return &bufferedWriter{w: w, buf: []byte(head)}
+}
 
-const heldBytes = 64 << 10
+const maxBuffered = 64 << 10
 
-func (s *sink) write(b []byte) error {
+func (s *bufferedWriter) write(b []byte) error {
 	if s.err != nil {
 		return s.err
 	}
-	if len(s.held)+len(b) > heldBytes {
+	if len(s.buf)+len(b) > maxBuffered {
 		if err := s.Flush(); err != nil {
 			return err
 		}
 	}
-	s.held = append(s.held, b...)
+	s.buf = append(s.buf, b...)
 	return nil
 }
 
-// Close writes no summary: where formats have none, people read it on stderr.
-func (s *sink) Close(Summary) error { return s.Flush() }
+// Close writes no summary: with such formats, it goes to stderr.
+func (s *bufferedWriter) Close(Summary) error { return s.Flush() }
 
-func (s *sink) writeLast(b []byte) error {
+func (s *bufferedWriter) writeLast(b []byte) error {
 	if err := s.write(b); err != nil {
 		return err
 	}
 	return s.Flush()
 }
 
-func (s *sink) Flush() error {
-	if s.err != nil || len(s.held) == 0 {
+func (s *bufferedWriter) Flush() error {
+	if s.err != nil || len(s.buf) == 0 {
 		return s.err
 	}
-	n, err := s.w.Write(s.held)
-	if err == nil && n < len(s.held) {
+	n, err := s.w.Write(s.buf)
+	if err == nil && n < len(s.buf) {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
 		s.err = lang.Error("write results: %w", err)
 	}
-	s.held = s.held[:0]
+	s.buf = s.buf[:0]
 	return s.err
 }

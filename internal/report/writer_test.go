@@ -127,37 +127,37 @@ func TestSummarySaysHowTheRunEnded(t *testing.T) {
 	}{
 		"to its end": {
 			[]Record{matched},
-			Ending{Found: 1},
+			Ending{FilesFound: 1},
 			[]string{"1 file: 1 matched\n"},
 			[]string{"interrupted", "hint", "revalidated"},
 		},
 		"interrupted": {
 			[]Record{matched},
-			Ending{Interrupted: true, Found: 9},
+			Ending{Interrupted: true, FilesFound: 9},
 			[]string{"1 file: 1 matched\ninterrupted: 1 of 9 files decided; the same command goes on from here\n"},
 			nil,
 		},
 		"interrupted in the walk": {
 			nil,
-			Ending{Interrupted: true, Found: 9, Searching: true},
+			Ending{Interrupted: true, FilesFound: 9, StillSearching: true},
 			[]string{"no file was decided\ninterrupted: 0 of 9 or more files"},
 			[]string{"no media"},
 		},
 		"stopped": {
 			[]Record{blocked},
-			Ending{Stopped: stopped},
+			Ending{CacheOnlyReason: stopped},
 			[]string{"1 pending (blocked): " + stopped + ", and nothing is cached\n", "next: `anivault limiter resume` goes on"},
 			[]string{"until when", "hint"},
 		},
 		"stopped, and all is cached": {
 			[]Record{matched},
-			Ending{Stopped: stopped},
+			Ending{CacheOnlyReason: stopped},
 			[]string{"\nhint: " + stopped + "; `anivault limiter resume` goes on\n"},
 			nil,
 		},
 		"not revalidated": {
 			[]Record{matched},
-			Ending{Unrefreshed: 2},
+			Ending{NotRevalidated: 2},
 			[]string{"2 answers of 38 could not be revalidated"},
 			nil,
 		},
@@ -356,7 +356,7 @@ func TestManyRecordsLeaveInWholeLinesAndFewWrites(t *testing.T) {
 	}
 	lines := 0
 	for _, c := range out {
-		if len(c) > heldBytes || !bytes.HasSuffix(c, []byte("}\n")) {
+		if len(c) > maxBuffered || !bytes.HasSuffix(c, []byte("}\n")) {
 			t.Errorf("a write of %d bytes ends in %q", len(c), c[len(c)-3:])
 		}
 		lines += bytes.Count(c, []byte("\n"))
@@ -384,7 +384,7 @@ func TestCSVReadsBack(t *testing.T) {
 			t.Errorf("row %d: status %q, want %q", i, row["status"], r.Status)
 		}
 		for name, cell := range row {
-			if formula(cell) {
+			if isFormula(cell) {
 				t.Errorf("row %d: a spreadsheet would run %s: %q", i, name, cell)
 			}
 		}

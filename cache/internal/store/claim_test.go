@@ -197,7 +197,7 @@ func TestADamagedFileIsSetAsideOnceByAllWhoFoundIt(t *testing.T) {
 	overwrite(t, a.db.path, []byte("garbage"))
 	var found [2]*boltfile.DamageError
 	for i, s := range []*Store{a, b} {
-		if _, _, err := s.db.open(bolt.Options{ReadOnly: true}, boltfile.Leaves); !errors.As(err, &found[i]) {
+		if _, _, err := s.db.open(bolt.Options{ReadOnly: true}, boltfile.CheckLeaves); !errors.As(err, &found[i]) {
 			t.Fatal(err)
 		}
 	}

@@ -109,11 +109,11 @@ func (e *newerError) Error() string {
 func readMeta(tx *bolt.Tx) (m dbMeta, err error) {
 	b := tx.Bucket([]byte(metaBucket))
 	if b == nil {
-		return m, &boltfile.Unsound{Cause: errors.New("it belongs to something else: no meta bucket")}
+		return m, &boltfile.ContentError{Cause: errors.New("it belongs to something else: no meta bucket")}
 	}
 	raw := b.Get([]byte(metaKey))
 	if err := json.Unmarshal(raw, &m); err != nil || m.Format != formatName {
-		return m, &boltfile.Unsound{Cause: fmt.Errorf("it belongs to something else: meta record %.40q", raw)}
+		return m, &boltfile.ContentError{Cause: fmt.Errorf("it belongs to something else: meta record %.40q", raw)}
 	}
 	return m, nil
 }
@@ -167,7 +167,7 @@ func (d *database) view(ctx context.Context, fn func(*bolt.Tx) error) error {
 }
 
 func (d *database) viewWith(ctx context.Context, opts bolt.Options, fn func(*bolt.Tx) error) error {
-	err := d.viewOnce(ctx, opts, boltfile.Head, fn)
+	err := d.viewOnce(ctx, opts, boltfile.CheckMeta, fn)
 	var damage *boltfile.DamageError
 	switch {
 	case errors.As(err, &damage):
@@ -199,7 +199,7 @@ func (d *database) viewOnce(
 		return err
 	}
 	if died {
-		check = max(check, boltfile.Walk)
+		check = max(check, boltfile.CheckTree)
 	}
 	db, meta, err := d.open(opts, check)
 	if errors.Is(err, fs.ErrPermission) {
@@ -276,7 +276,7 @@ func (d *database) exclusive(ctx context.Context, wait time.Duration) (release f
 // the exclusive lock.
 func (d *database) openExclusive(check boltfile.Check) (db *boltfile.DB, meta dbMeta, err error) {
 	if d.died.Load() {
-		check = max(check, boltfile.Walk)
+		check = max(check, boltfile.CheckTree)
 	}
 	for range 3 {
 		db, meta, err = d.open(bolt.Options{NoSync: d.opts.NoSync}, check)
@@ -297,7 +297,7 @@ func (d *database) openExclusive(check boltfile.Check) (db *boltfile.DB, meta db
 }
 
 func (d *database) update(fn func(*boltfile.DB, dbMeta) error) error {
-	db, meta, err := d.openExclusive(boltfile.Head)
+	db, meta, err := d.openExclusive(boltfile.CheckMeta)
 	if err != nil {
 		return err
 	}

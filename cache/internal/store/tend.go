@@ -70,7 +70,7 @@ type CompactResult struct {
 func (s *Store) Compact(ctx context.Context) (CompactResult, error) {
 	var res CompactResult
 	err := s.db.operate(ctx, func() error {
-		src, _, err := s.db.openExclusive(boltfile.Leaves) // the copy follows everything that looks like a bucket
+		src, _, err := s.db.openExclusive(boltfile.CheckLeaves) // the copy follows everything that looks like a bucket
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (s *Store) Verify(ctx context.Context, check func(Item) error) (VerifyRepor
 	var rep VerifyReport
 	add := func(where string, err error) { rep.Problems = append(rep.Problems, Problem{where, err.Error()}) }
 	// bbolt's own check runs in its own goroutine, where we can't recover from a fault.
-	err := s.db.viewOnce(ctx, bolt.Options{ReadOnly: true}, boltfile.Leaves, func(tx *bolt.Tx) error {
+	err := s.db.viewOnce(ctx, bolt.Options{ReadOnly: true}, boltfile.CheckLeaves, func(tx *bolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
 			bucket := string(name)
 			if bucket == metaBucket {

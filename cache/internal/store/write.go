@@ -229,7 +229,7 @@ func writeAll(tx *bolt.Tx, batch []change) error {
 func findAgain(tx *bolt.Tx, batch []change) error {
 	for _, c := range batch {
 		if found := tx.Bucket([]byte(c.bucket)).Get([]byte(c.key)) != nil; found != (c.value != nil) {
-			return &boltfile.Unsound{Cause: fmt.Errorf("what was written is not found again: %q in %s", c.key, c.bucket)}
+			return &boltfile.ContentError{Cause: fmt.Errorf("what was written is not found again: %q in %s", c.key, c.bucket)}
 		}
 	}
 	return nil

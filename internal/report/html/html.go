@@ -1,6 +1,6 @@
-// Package html writes the report page of `match --report FILE.html`: one self-contained file that shows a library the
-// way a person looks at it. It loads nothing, runs only its own script, and reads well without it. All text from
-// outside goes through html/template, and the page's policy allows only its own style and script, by their hashes.
+// Package html writes the report page of `match --report FILE.html`: one self-contained file. It loads nothing and
+// works without its script. All text from outside goes through html/template, and the Content-Security-Policy of the
+// page allows only its own style and script, by their hashes.
 package html
 
 import (
@@ -24,36 +24,36 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Page is all that the report shows.
+// Page is the content of the report.
 type Page struct {
-	Roots    []string // what was matched, as it was given
-	Names    bool     // names were matched of which nothing has to exist
-	Started  time.Time
-	Version  string          // of anivault
-	Records  []report.Record // in the order of the walk; with Reasons, which the page shows
-	Gaps     []report.Gap    // by series: what is missing, or there twice
-	Summary  report.Summary
-	Timeline []chart.Point // in time order; may be empty
+	Arguments []string // the paths or names that were matched, as given
+	NamesOnly bool     // names were matched, not files
+	Started   time.Time
+	Version   string          // of anivault
+	Records   []report.Record // in the order of the walk; with Reasons, which the page shows
+	Gaps      []report.Gap    // by series: missing episodes and duplicates
+	Summary   report.Summary
+	Timeline  []chart.Point // in time order; may be empty
 }
 
 //go:embed page.gohtml
 var pageText string
 
 //go:embed style.css
-var ownStyle string
+var pageStyle string
 
-var styleText = ownStyle + chart.Style
+var styleText = pageStyle + chart.Style
 
 //go:embed script.js
 var scriptText string
 
-var functions = template.FuncMap{
+var templateFuncs = template.FuncMap{
 	"url": url, "percent": report.Percent, "say": lang.Say[string], "sayf": lang.Sprintf,
 	"lang": lang.Current,
 }
 
 var page = sync.OnceValue(func() *template.Template {
-	return template.Must(template.Must(template.New("page").Funcs(functions).Parse(pageText)).Parse(chart.Template))
+	return template.Must(template.Must(template.New("page").Funcs(templateFuncs).Parse(pageText)).Parse(chart.Template))
 })
 
 func hash(s string) string {
@@ -80,14 +80,15 @@ func Write(w io.Writer, p Page) error {
 	return nil
 }
 
-// WriteFile writes the page to a file atomically. A new file's mode follows the umask: a page is made to be shared.
+// WriteFile writes the page to a file atomically. A new file's mode follows the umask, because the page is meant to be
+// shared.
 func WriteFile(path string, p Page) error {
 	return atomicfile.WriteByUmask(path, func(w io.Writer) error { return Write(w, p) })
 }
 
-const missing = "missing"
+const missingFilter = "missing"
 
-const titledUpTo = 12
+const maxMissingTitles = 12
 
 type gapCard struct {
 	Title, Ref, URL, Note string
@@ -97,10 +98,10 @@ type gapCard struct {
 type gapRow struct {
 	Label string   // S02
 	Text  string   // "11 of 12, missing 7"
-	Lines []string // titles of what is missing, files of what is there twice
+	Lines []string // titles of missing episodes, files of duplicates
 }
 
-func missingIn(gaps []report.Gap) (episodes int, shown bool) {
+func countMissing(gaps []report.Gap) (episodes int, shown bool) {
 	for _, g := range gaps {
 		episodes += len(g.Missing)
 		shown = shown || hasGap(&g)
@@ -125,20 +126,20 @@ func gapCards(gaps []report.Gap) []*gapCard {
 			out = append(out, c)
 		}
 		c := out[len(out)-1]
-		c.Rows = append(c.Rows, rowOf(g))
+		c.Rows = append(c.Rows, newGapRow(g))
 	}
 	return out
 }
 
-func rowOf(g *report.Gap) gapRow {
+func newGapRow(g *report.Gap) gapRow {
 	row := gapRow{Label: fmt.Sprintf("S%02d", *g.Season)}
 	switch {
 	case g.Here == 0 && len(g.Missing) > 0:
 		row.Text = lang.Sprintf("missing: %s", lang.Count(g.Aired, "episode"))
 	case len(g.Missing) > 0:
-		row.Text = lang.Sprintf("%d of %d", g.Here, g.Aired) + ", " + lang.Sprintf("missing %s", g.MissingRuns())
+		row.Text = lang.Sprintf("%d of %d", g.Here, g.Aired) + ", " + lang.Sprintf("missing %s", g.MissingRanges())
 	}
-	if n := len(g.Missing); n <= titledUpTo && g.Here > 0 {
+	if n := len(g.Missing); n <= maxMissingTitles && g.Here > 0 {
 		for _, e := range g.Missing {
 			line := fmt.Sprintf("E%02d", e.Episode)
 			for _, more := range []string{e.Title, e.AirDate} {
@@ -158,32 +159,33 @@ func rowOf(g *report.Gap) gapRow {
 	return row
 }
 
-// folders knows of each folder whether all files below it were weighed alike: only then may a pin name the folder.
-type folders map[string]*folder
+// folderSet holds, for each folder, whether all files below it have the same candidates. Only then may a pin name the
+// folder.
+type folderSet map[string]*folderEvidence
 
-type folder struct {
-	evidence string
-	files    int
-	mixed    bool
-	root     bool // named by the user: tomorrow it may hold anything
+type folderEvidence struct {
+	candidates string
+	files      int
+	mixed      bool
+	isArgument bool // given by the user: it may hold anything later
 }
 
-func foldersOf(records []report.Record, roots []string) folders {
-	all := folders{}
+func newFolderSet(records []report.Record, roots []string) folderSet {
+	all := folderSet{}
 	for i := range records {
 		if records[i].Status == report.Skipped {
 			continue
 		}
-		evidence := evidenceOf(&records[i])
-		dir, _ := records[i].Split()
+		evidence := candidateKey(&records[i])
+		dir, _ := records[i].SplitPath()
 		for dir != "" {
 			f := all[dir]
 			if f == nil {
-				f = &folder{evidence: evidence}
+				f = &folderEvidence{candidates: evidence}
 				all[dir] = f
 			}
 			f.files++
-			f.mixed = f.mixed || f.evidence != evidence
+			f.mixed = f.mixed || f.candidates != evidence
 			up := filepath.Dir(dir)
 			if up == dir || up == "." {
 				break
@@ -193,13 +195,13 @@ func foldersOf(records []report.Record, roots []string) folders {
 	}
 	for _, root := range roots {
 		if f := all[filepath.Clean(root)]; f != nil {
-			f.root = true
+			f.isArgument = true
 		}
 	}
 	return all
 }
 
-func evidenceOf(r *report.Record) string {
+func candidateKey(r *report.Record) string {
 	if len(r.Candidates) == 0 {
 		return r.Ref() + string(r.Reason)
 	}
@@ -210,28 +212,29 @@ func evidenceOf(r *report.Record) string {
 	return b.String()
 }
 
-// pinWords returns the arguments of `anivault pin` for files that were weighed alike: folders that hold nothing else,
-// else the title if all names have it, else each file. Paths stand as they were given: the page may be sent on.
-func (all folders) pinWords(records []*report.Record, names bool) []string {
+// pinArguments returns the arguments of `anivault pin` for files with the same candidates: folders that hold nothing
+// else, otherwise the title if all names have it, otherwise each file. Paths stay as they were given, because the page
+// may be shared.
+func (all folderSet) pinArguments(records []*report.Record, names bool) []string {
 	var words []string
 	var loose []*report.Record
 	last := ""
 	for _, r := range records {
-		dir, _ := r.Split()
+		dir, _ := r.SplitPath()
 		f := all[dir]
 		switch {
-		case names || f == nil || f.mixed || f.root || f.files < 2:
+		case names || f == nil || f.mixed || f.isArgument || f.files < 2:
 			loose = append(loose, r)
 		case dir != last:
 			last = dir
-			words = append(words, word(dir, true))
+			words = append(words, shellArgument(dir, true))
 		}
 	}
 	if t := sharedTitle(loose); t != "" && (names || len(loose) > 1) {
-		return append(words, word(t, false))
+		return append(words, shellArgument(t, false))
 	}
 	for _, r := range loose {
-		words = append(words, word(r.Path, false))
+		words = append(words, shellArgument(r.Path, false))
 	}
 	return words
 }
@@ -243,15 +246,15 @@ func sharedTitle(records []*report.Record) string {
 			return ""
 		}
 		shared = r.Parsed.Title
-		if _, name := r.Split(); !strings.Contains(title.Compact(name), title.Compact(shared)) {
+		if _, name := r.SplitPath(); !strings.Contains(title.Compact(name), title.Compact(shared)) {
 			return ""
 		}
 	}
 	return shared
 }
 
-// word is one word of a shell that no command takes for a flag, and pin takes for a folder if it is one.
-func word(s string, dir bool) string {
+// shellArgument quotes s so that it is not taken for a flag; a folder gets a trailing slash, by which pin knows it.
+func shellArgument(s string, dir bool) string {
 	if strings.HasPrefix(s, "-") {
 		s = "./" + s
 	}

@@ -106,7 +106,7 @@ func samplePage() Page {
 	s.Requests, s.Retries, s.HTTP429, s.CacheHits, s.CacheMisses, s.ElapsedMS, s.LimiterState = 41, 3, 2, 30, 12, 42_400,
 		"Throttle"
 	return Page{
-		Roots: []string{"/lib"}, Started: started, Version: "v0.1.0", Records: records, Summary: s,
+		Arguments: []string{"/lib"}, Started: started, Version: "v0.1.0", Records: records, Summary: s,
 		Timeline: sampleTimeline(), Gaps: sampleGaps(),
 	}
 }
@@ -231,7 +231,7 @@ func hostilePage() Page {
 			},
 			report.Record{Path: x, Status: report.Pending, Error: &report.Error{Code: report.Code(x), Message: lang.Text(x)}},
 		)
-		p.Roots = append(p.Roots, x)
+		p.Arguments = append(p.Arguments, x)
 		p.Timeline = append(p.Timeline, chart.Point{At: p.Timeline[len(p.Timeline)-1].At.Add(time.Second), State: x})
 	}
 	p.Version, p.Summary.LimiterState = hostile[0], hostile[1]

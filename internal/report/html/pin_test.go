@@ -23,14 +23,14 @@ func TestWhatAPinIsAbout(t *testing.T) {
 		want []string // of each list of candidates, in the page's order
 	}{
 		"one file": {Page{Records: []report.Record{doubt("lib/a.mkv", "a", 1)}}, []string{"lib/a.mkv"}},
-		"a folder that holds nothing else": {Page{Roots: []string{"lib"}, Records: []report.Record{
+		"a folder that holds nothing else": {Page{Arguments: []string{"lib"}, Records: []report.Record{
 			doubt("lib/One Piece/1.mkv", "One Piece", 1, 2), doubt("lib/One Piece/2.mkv", "One Piece", 1, 2),
 			{Path: "lib/One Piece/NCOP.mkv", Status: report.Skipped},
 		}}, []string{"'lib/One Piece/'"}},
-		"the folder named by the user may hold anything tomorrow": {Page{Roots: []string{"new/"}, Records: []report.Record{
+		"the folder given by the user may hold anything later": {Page{Arguments: []string{"new/"}, Records: []report.Record{
 			doubt("new/X 1.mkv", "X", 1), doubt("new/X 2.mkv", "X", 1),
 		}}, []string{"X"}},
-		"a title that not all names have": {Page{Roots: []string{"new"}, Records: []report.Record{
+		"a title that not all names have": {Page{Arguments: []string{"new"}, Records: []report.Record{
 			doubt("new/X 1.mkv", "X", 1), doubt("new/2.mkv", "X", 1),
 		}}, []string{"'new/X 1.mkv'|new/2.mkv"}},
 		"two series in a folder": {Page{Records: []report.Record{
@@ -54,7 +54,7 @@ func TestWhatAPinIsAbout(t *testing.T) {
 			},
 		}}, []string{"lib/X/S1/|lib/Y/1.mkv"}},
 		"names of what is elsewhere": {
-			Page{Names: true, Records: []report.Record{doubt("It's X - 1.mkv", "It's X", 1)}},
+			Page{NamesOnly: true, Records: []report.Record{doubt("It's X - 1.mkv", "It's X", 1)}},
 			[]string{`'It'\''s X'`},
 		},
 		"what a command takes for a flag": {

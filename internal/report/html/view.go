@@ -12,11 +12,11 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// A card with at most openUpTo files is open from the start. In a page of manyFiles or more, only cards that need
-// attention are: a browser needs long to lay out 100,000 open rows.
+// A card with at most maxOpenFiles files starts open. In a page of manyFiles or more, only cards that need attention
+// do, because a browser is slow to lay out 100,000 open rows.
 const (
-	openUpTo  = 12
-	manyFiles = 600
+	maxOpenFiles = 12
+	manyFiles    = 600
 )
 
 type view struct {
@@ -52,17 +52,17 @@ type card struct {
 
 type file struct {
 	Status     string
-	Also       string // no-episode, where it is matched without one
+	Also       string // no-episode for a match without one
 	Label      string // its place, else its status
 	Percent    string
 	Confidence float64
 	Name       string
-	Folder     string // where it differs from the row above
+	Folder     string // if it differs from the row above
 	Titles     string
 	Why        string
 	Weighed    []report.Candidate
 	Steps      []string
-	Pins       string // what a pin of one of Weighed is about, a word of a shell a line
+	Pins       string // the arguments of a pin command for a candidate, one per line
 
 	record *report.Record
 }
@@ -74,7 +74,7 @@ func newView(p Page) view {
 		Timeline: chart.NewTimeline(p.Timeline),
 	}
 	var roots []string
-	for _, r := range p.Roots {
+	for _, r := range p.Arguments {
 		roots = append(roots, ui.Printable(r))
 	}
 	if len(roots) > 0 {
@@ -108,7 +108,7 @@ func filters(p Page) []filter {
 			lacking++
 		}
 	}
-	absent, gaps := missingIn(p.Gaps)
+	absent, gaps := countMissing(p.Gaps)
 	var shown []filter
 	for _, row := range []struct {
 		filter
@@ -117,7 +117,7 @@ func filters(p Page) []filter {
 		{filter{"", "all", s.Files}, true},
 		{filter{string(report.Matched), "matched", s.Matched}, true},
 		{filter{report.NoEpisode, "no episode", lacking}, lacking > 0},
-		{filter{missing, "missing", absent}, gaps},
+		{filter{missingFilter, "missing", absent}, gaps},
 		{filter{string(report.Ambiguous), "ambiguous", s.Ambiguous}, true},
 		{filter{string(report.Unmatched), "unmatched", s.Unmatched}, true},
 		{filter{string(report.Pending), "pending", s.Pending}, true},
@@ -146,7 +146,7 @@ func cards(p Page) []*card {
 	}
 	for i := range p.Records {
 		r := &p.Records[i]
-		folder, name := r.Split()
+		folder, name := r.SplitPath()
 		folder = ui.Printable(folder)
 		var c *card
 		switch r.Status {
@@ -154,7 +154,7 @@ func cards(p Page) []*card {
 			c = group(&found, "entry "+r.Ref(), func() *card {
 				return &card{
 					Title: r.Entry(), Original: r.OtherTitle(), Ref: r.Ref(), URL: url(r.Kind, r.TMDBID),
-					Age: lang.Say(r.Age()),
+					Age: lang.Say(r.SourceNote()),
 				}
 			})
 		case report.Skipped:
@@ -167,10 +167,10 @@ func cards(p Page) []*card {
 		c.add(r, folder, name)
 	}
 	all := append(append(troubled, found...), skipped...)
-	folders := foldersOf(p.Records, p.Roots)
+	folders := newFolderSet(p.Records, p.Arguments)
 	for _, c := range all {
-		c.pins(folders, p.Names)
-		c.finish(len(p.Records) < manyFiles)
+		c.setPinArguments(folders, p.NamesOnly)
+		c.removeRepeats(len(p.Records) < manyFiles)
 	}
 	return all
 }
@@ -209,21 +209,21 @@ func (c *card) add(r *report.Record, folder, name string) {
 	c.Files = append(c.Files, f)
 }
 
-func (c *card) pins(all folders, names bool) {
+func (c *card) setPinArguments(all folderSet, names bool) {
 	for from := 0; from < len(c.Files); {
 		first := c.Files[from]
-		evidence := evidenceOf(first.record)
+		evidence := candidateKey(first.record)
 		records := []*report.Record{first.record}
-		for from++; from < len(c.Files) && evidenceOf(c.Files[from].record) == evidence; from++ {
+		for from++; from < len(c.Files) && candidateKey(c.Files[from].record) == evidence; from++ {
 			records = append(records, c.Files[from].record)
 		}
 		if len(first.Weighed) > 0 {
-			first.Pins = strings.Join(all.pinWords(records, names), "\n")
+			first.Pins = strings.Join(all.pinArguments(records, names), "\n")
 		}
 	}
 }
 
-func (c *card) finish(mayOpen bool) {
+func (c *card) removeRepeats(mayOpen bool) {
 	lowest, highest, lacking := 2.0, -1.0, 0
 	var folder, why, list, steps string
 	for i, f := range c.Files {
@@ -243,7 +243,7 @@ func (c *card) finish(mayOpen bool) {
 		} else {
 			why = own
 		}
-		if own := evidenceOf(f.record); i > 0 && own == list {
+		if own := candidateKey(f.record); i > 0 && own == list {
 			f.Weighed = nil
 		} else {
 			list = own
@@ -264,5 +264,5 @@ func (c *card) finish(mayOpen bool) {
 	if lacking > 0 {
 		c.Note = lang.Sprintf("%s, %d without an episode", c.Note, lacking)
 	}
-	c.Open = c.Problem || mayOpen && c.Ref != "" && len(c.Files) <= openUpTo
+	c.Open = c.Problem || mayOpen && c.Ref != "" && len(c.Files) <= maxOpenFiles
 }
