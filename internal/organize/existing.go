@@ -280,12 +280,13 @@ func (o *Options) renamesInPlace(v *video) bool {
 // meetExisting compares each video with the folders of its show or film. A file that is there already under another
 // name keeps it, or is renamed. Another file of the same episode or film is a conflict.
 func (p *Planner) meetExisting() (renamed []*video) {
+	sources := map[string]*video{} // by their paths in the library
+	var absent []*video
 	for _, v := range p.videos {
 		if v.code != "" || v.kind != kindVideo || p.o.renamesInPlace(v) {
 			continue
 		}
-		searched := p.searched(v)
-		if at, name := p.nameThere(searched, v); name != "" {
+		if at, name := p.nameThere(p.searched(v), v); name != "" {
 			dir := p.folders.contents(v.target, at)
 			if p.o.RenameExisting && name != path.Base(v.to) && dir.find(name).Type == TypeRegular {
 				renamed = append(renamed, p.rename(v, at, name))
@@ -293,16 +294,20 @@ func (p *Planner) meetExisting() (renamed []*video) {
 			v.folder, v.to = at, join(at.path, name)
 			v.stem = len(v.to) - len(path.Ext(name))
 			v.there = true
+			sources[join(dir.path, name)] = v
 			continue
 		}
+		absent = append(absent, v)
+	}
+	for _, v := range absent {
 		if !p.o.Layout.isOwnFolder(v.work.Kind) || v.entry.at.path == "." {
 			continue // other works may be there
 		}
 		var others []existingVideo
-		for _, at := range searched {
+		for _, at := range p.searched(v) {
 			others = append(others, p.folders.contents(v.target, at).sameWork(v, at == v.entry.at)...)
 		}
-		if len(others) == 0 || p.labelBeside(v, others) {
+		if len(others) == 0 || p.labelBeside(v, others, sources) {
 			continue
 		}
 		v.skip(Exists, lang.Textf("%s", others[0].path))
@@ -423,13 +428,17 @@ func (f *folder) sameWork(v *video, isShow bool) (out []existingVideo) {
 }
 
 // labelBeside gives a video a label that distinguishes it from other versions, if the user wants versions and the
-// server supports them.
-func (p *Planner) labelBeside(v *video, others []existingVideo) bool {
+// server supports them. The name of a video's source says more than its own.
+func (p *Planner) labelBeside(v *video, others []existingVideo, sources map[string]*video) bool {
 	if !p.o.Versions || v.work.Kind != "movie" && !p.o.Layout.versions {
 		return false
 	}
 	group := []*video{v}
 	for _, e := range others {
+		if source := sources[e.path]; source != nil {
+			group = append(group, source)
+			continue
+		}
 		group = append(group, &video{tags: p.namers[v.target].cleanTags(tags{
 			version: e.Version, edition: e.Edition, resolution: e.Resolution, source: e.Source, group: e.Group,
 		})})

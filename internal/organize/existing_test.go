@@ -268,7 +268,13 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			"a second version beside one that is there", func(o *Options) { o.Versions = true },
 			tree("/in/Film.1080p.mkv", "/in/Film.720p.mkv", "/out/Film (2001)/Film (2001).mkv = /in/Film.1080p.mkv"),
 			[]report.Record{film("/in/Film.1080p.mkv", 7), film("/in/Film.720p.mkv", 7)},
-			[]string{"in place: 1", "exists /in/Film.720p.mkv (/out/Film (2001)/Film (2001).mkv)"},
+			[]string{"link Film.720p.mkv > Film (2001)/Film (2001) - [720p].mkv", "in place: 1"},
+		},
+		{
+			"the same in the other order", func(o *Options) { o.Versions = true },
+			tree("/in/Film.1080p.mkv", "/in/Film.720p.mkv", "/out/Film (2001)/Film (2001).mkv = /in/Film.720p.mkv"),
+			[]report.Record{film("/in/Film.1080p.mkv", 7), film("/in/Film.720p.mkv", 7)},
+			[]string{"link Film.1080p.mkv > Film (2001)/Film (2001) - [1080p].mkv", "in place: 1"},
 		},
 		{
 			"a film's folder is no show's, whatever its file is called", nil, tree("/in/a.mkv", "/out/Show (2020)/whatever.mkv"),
