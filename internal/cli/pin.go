@@ -72,8 +72,8 @@ func newPin(f *factory) *cobra.Command {
 // lookUpTimeout limits the wait for the name of an entry: the pin is saved even without it.
 const lookUpTimeout = 5 * time.Second
 
-// lookUpPin sets the name of a pin, and warns if TMDB has no such entry or season. Without a key it uses only the
-// cache. It returns only errors of the configuration.
+// lookUpPin sets the name of a pin. It refuses an entry that TMDB does not have, and warns if it has no such season.
+// Without a key it uses only the cache, and only warns.
 func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error {
 	cfg, err := f.load(cmd)
 	if err != nil {
@@ -81,6 +81,7 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error 
 	}
 	cfg.Tuning.MaxWait = min(cfg.Tuning.MaxWait, lookUpTimeout)
 	offline = offline || cfg.LacksKey()
+	var absent error
 	err = withApp(cmd.Context(), f, cfg, offline, func(run *app.App) error {
 		e, err := run.Entry(cmd.Context(), p.Kind, p.ID)
 		if err == nil {
@@ -101,9 +102,16 @@ func lookUpPin(f *factory, cmd *cobra.Command, p *pins.Pin, offline bool) error 
 		if e, err := run.Entry(cmd.Context(), other, p.ID); err == nil {
 			hint = lang.Textf("%s/%d is %s", other, p.ID, ui.Printable(title.WithYear(e.Title, e.Year)))
 		}
-		f.warn("TMDB has no %s; %s", p.Entry(), hint)
+		if offline {
+			f.warn("TMDB has no %s; %s", p.Entry(), hint)
+			return nil
+		}
+		absent = usagef(hint, "TMDB has no %s; --offline pins it all the same", p.Entry())
 		return nil
 	})
+	if absent != nil {
+		return absent
+	}
 	if _, refused := errors.AsType[*exitError](err); refused && cmd.Context().Err() == nil {
 		f.warn("can't check whether TMDB has %s: %v", p.Entry(), err)
 		return nil
