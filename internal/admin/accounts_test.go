@@ -177,6 +177,10 @@ func TestSeed003ChangedLimitsHoldAtTheNextGrant(t *testing.T) {
 		}
 	}
 	arrived(1)
+	if _, text := x.admin("GET", "/", ""); !strings.Contains(text, "<dd>1 of 16; full: main</dd>") ||
+		!strings.Contains(text, "<dt>TMDB answers in</dt>") {
+		t.Errorf("the overview: %s", text)
+	}
 	if status, text := x.admin("PATCH", "/api/v1/accounts/main", `{"account_concurrency":2}`); status != 200 {
 		t.Fatalf("%d %s", status, text)
 	}

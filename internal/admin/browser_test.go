@@ -94,6 +94,15 @@ func TestPagesInARealBrowser(t *testing.T) {
 				if wide > width {
 					t.Errorf("%s at %d: %d pixels wide", p.name, width, wide)
 				}
+				var small, overlapping int
+				b.Eval(`(() => { const all = [...document.querySelectorAll("svg")].map((s) => [...s.querySelectorAll("text")]); `+
+					`window.boxes = all.map((s) => s.map((e) => e.getBoundingClientRect())); `+
+					`return boxes.flat().filter((b) => b.height < 12).length; })()`, &small)
+				b.Eval(`boxes.map((s) => s.filter((a, i) => s.some((b, j) => i < j && a.left < b.right && b.left < a.right && `+
+					`a.top + 2 < b.bottom && b.top + 2 < a.bottom)).length).reduce((a, b) => a + b, 0)`, &overlapping)
+				if small+overlapping > 0 {
+					t.Errorf("%s at %d: of the charts' labels %d are too small and %d overlap", p.name, width, small, overlapping)
+				}
 				if *pictures != "" {
 					b.Shoot(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", p.name, width, scheme)))
 				}

@@ -21,9 +21,9 @@ type curve struct {
 }
 
 const (
-	chartWide, chartTall = 600, 150
+	chartWide, chartTall = 320, 160
 	chartLeft, chartTop  = 44, 10
-	chartBottom          = chartTall - 22
+	chartBottom          = chartTall - 28
 )
 
 func drawn(title, unit string, list []sample, span time.Duration, curves ...curve) template.HTML {

@@ -26,6 +26,9 @@ type Status struct {
 	Granted     int                `json:"granted" doc:"permits in the last window of the ceiling, about a second"`
 	Running     int                `json:"running" doc:"requests under way, all processes together"`
 	Limit       int                `json:"limit" doc:"how many may be under way at once"`
+	Full        []string           `json:"full" doc:"accounts with as many requests under way as they may have"`
+	LatencyP50  float64            `json:"latency_p50_s" doc:"bound of the time of a half of TMDB's answers so far, seconds"`
+	LatencyP99  float64            `json:"latency_p99_s" doc:"of 99 in 100"`
 	Throttled   uint64             `json:"throttled" doc:"429 answers that this gateway has got"`
 	HitRatio    float64            `json:"hit_ratio" doc:"share of this gateway's answers from the cache, 0 to 1"`
 	Queue       []Queue            `json:"queue" doc:"questions that wait for their turn, by class"`
@@ -85,7 +88,14 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 		Throttled: uint64(snap.Value(metrics.Requests, "429")), Alone: st.Alone,
 		Coordinator: s.gateway.Config().Coordinator,
 		Quota:       app.ViewQuota(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews),
-		Queue:       []Queue{}, Processes: []Process{}, Overrides: app.ViewOverrides(st.Overrides),
+		Queue:       []Queue{}, Processes: []Process{}, Overrides: app.ViewOverrides(st.Overrides), Full: []string{},
+	}
+	latency := snap.Distribution(metrics.Latency)
+	out.LatencyP50, out.LatencyP99 = quantile(latency, .5)/1000, quantile(latency, .99)/1000
+	for _, a := range st.Accounts {
+		if a.Slots > 0 && a.Running >= a.Slots {
+			out.Full = append(out.Full, a.Name)
+		}
 	}
 	if st.Until.After(st.At) { // else it is over; the next request finds out
 		out.Until = ui.Stamp(st.Until)
