@@ -27,7 +27,7 @@ type Status struct {
 	Running     int                `json:"running" doc:"requests under way, all processes together"`
 	Limit       int                `json:"limit" doc:"how many may be under way at once"`
 	Full        []string           `json:"full" doc:"accounts with as many requests under way as they may have"`
-	LatencyP50  float64            `json:"latency_p50_s" doc:"bound of the time of a half of TMDB's answers so far, seconds"`
+	LatencyP50  float64            `json:"latency_p50_s" doc:"bound of the time of half of TMDB's answers, seconds"`
 	LatencyP99  float64            `json:"latency_p99_s" doc:"of 99 in 100"`
 	Throttled   uint64             `json:"throttled" doc:"429 answers that this gateway has got"`
 	HitRatio    float64            `json:"hit_ratio" doc:"share of this gateway's answers from the cache, 0 to 1"`
