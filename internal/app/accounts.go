@@ -19,25 +19,25 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// keyring has the keys of the configuration's accounts. It may be replaced while it is used.
+// keyring has the keys of all configured accounts. Its content may be replaced while it is used.
 type keyring struct {
-	keys    atomic.Pointer[map[ratelimit.Fingerprint]config.Key]
-	last    atomic.Pointer[tmdb.UnauthorizedError] // the last refusal that this process has met
-	another atomic.Pointer[attempt]                // nil: there are several keys
+	keys        atomic.Pointer[map[ratelimit.Fingerprint]config.Key]
+	lastRefusal atomic.Pointer[tmdb.UnauthorizedError] // the last one that this process received
+	onlyKey     atomic.Pointer[onlyKeyAttempt]         // nil if there are several keys
 }
 
-// attempt lets a process ask once with its only key although other processes met a refusal of it.
-type attempt struct {
+// onlyKeyAttempt lets a process try its only key once although TMDB refused it in another process.
+type onlyKeyAttempt struct {
 	ratelimit.Preference
 	begun atomic.Bool
 	ended chan struct{}
 }
 
-func newAttempt(p ratelimit.Preference) *attempt {
-	return &attempt{Preference: p, ended: make(chan struct{})}
+func newOnlyKeyAttempt(p ratelimit.Preference) *onlyKeyAttempt {
+	return &onlyKeyAttempt{Preference: p, ended: make(chan struct{})}
 }
 
-// replace adds the keys of accounts. Those from before stay: requests under way keep theirs.
+// replace adds the keys of accounts. It keeps the previous keys, because requests under way may still need them.
 func (k *keyring) replace(accounts []config.Account) {
 	keys := map[ratelimit.Fingerprint]config.Key{}
 	if before := k.keys.Load(); before != nil {
@@ -49,16 +49,16 @@ func (k *keyring) replace(accounts []config.Account) {
 		}
 	}
 	k.keys.Store(&keys)
-	k.another.Store(nil)
+	k.onlyKey.Store(nil)
 	if len(accounts) == 1 && len(accounts[0].Keys) == 1 {
 		only := ratelimit.Preference{Account: accounts[0].Name, Key: accounts[0].Account.Keys[0], Test: true}
-		k.another.Store(newAttempt(only))
+		k.onlyKey.Store(newOnlyKeyAttempt(only))
 	}
 }
 
-// signer puts the chosen key on each try: below the limiter, because only the grant says which one it is. Everything
-// above sees requests without keys. An answer is never changed: one that repeats the key is refused, so that the key
-// can't reach the cache, a log or a client.
+// signer adds the chosen key to each try. It runs below the limiter, which chooses the key, so that everything above it
+// sees requests without keys. It rejects an answer that contains the key, so that the key can't reach the cache, a log
+// or a client.
 type signer struct {
 	next http.RoundTripper
 	ring *keyring
@@ -67,14 +67,14 @@ type signer struct {
 func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	out, secret := req, ""
 	if choice, ok := ratelimit.ChoiceFrom(req.Context()); ok {
-		key := (*s.ring.keys.Load())[choice.Key] // the limiter knows only these
-		out, secret = signed(req, key), key.Secret().Reveal()
+		key := (*s.ring.keys.Load())[choice.Key] // the limiter chooses only among these
+		out, secret = withKey(req, key), key.Secret().Reveal()
 	}
 	resp, err := s.next.RoundTrip(out)
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(resp.Body) // from memory
+	body, err := io.ReadAll(resp.Body) // the body is in memory already
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +84,14 @@ func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	refusal := tmdb.RefusalOf(out, resp, body)
 	if refusal != nil {
-		s.ring.last.Store(refusal)
+		s.ring.lastRefusal.Store(refusal)
 	}
 	requestOf(req.Context()).refusal.Store(refusal)
 	resp.Request = req // without the key
 	return resp, nil
 }
 
-func signed(req *http.Request, key config.Key) *http.Request {
+func withKey(req *http.Request, key config.Key) *http.Request {
 	out := req.Clone(req.Context())
 	if key.Token.IsSet() {
 		out.Header.Set("Authorization", "Bearer "+key.Token.Reveal())
@@ -115,23 +115,23 @@ func keyVerdict(req *http.Request, _ *http.Response, _ []byte) ratelimit.KeyVerd
 	return ratelimit.KeyRefused
 }
 
-// refusals returns TMDB's refusal of the last key, as tmdb.KeyLatch does, and remembers it even if the cache then
-// answers.
-type refusals struct {
+// refusalTransport returns a *tmdb.UnauthorizedError for a request whose key TMDB refused, or if it has refused all
+// keys. It stores the first one in first, even if the cache then answers the request.
+type refusalTransport struct {
 	next  http.RoundTripper
 	ring  *keyring
 	first *atomic.Pointer[tmdb.UnauthorizedError]
 }
 
-func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
+func (r refusalTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req, x := withRequest(req)
 	resp, err := r.next.RoundTrip(req)
-	if keysAreOut(err) {
-		resp, err = r.once(req, err)
+	if allKeysRefused(err) {
+		resp, err = r.tryOnlyKey(req, err)
 	}
-	if keysAreOut(err) {
+	if allKeysRefused(err) {
 		refusal := tmdb.UnauthorizedError{}
-		if last := r.ring.last.Load(); last != nil {
+		if last := r.ring.lastRefusal.Load(); last != nil {
 			refusal = *last
 		}
 		refusal.Sent = false
@@ -143,18 +143,18 @@ func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// once asks with the only key although other processes met a refusal, if this process has not tried yet: the key may be
-// valid again, and a user with one key would never learn it otherwise. Later calls return out.
-func (r refusals) once(req *http.Request, out error) (*http.Response, error) {
-	a := r.ring.another.Load()
-	if a == nil || r.ring.last.Load() != nil {
-		return nil, out
+// tryOnlyKey sends the request with the only key if this process has not tried it yet, although TMDB refused it in
+// another process: the key may be valid again, which nothing else would detect. Later calls return refused.
+func (r refusalTransport) tryOnlyKey(req *http.Request, refused error) (*http.Response, error) {
+	a := r.ring.onlyKey.Load()
+	if a == nil || r.ring.lastRefusal.Load() != nil {
+		return nil, refused
 	}
 	if a.begun.CompareAndSwap(false, true) {
 		defer close(a.ended)
 		resp, err := r.next.RoundTrip(req.WithContext(ratelimit.With(req.Context(), ratelimit.Request{Prefer: a.Preference})))
-		if err == nil && r.ring.last.Load() == nil { // it is in; should others find it refused again, then so once more
-			r.ring.another.CompareAndSwap(a, newAttempt(a.Preference))
+		if err == nil && r.ring.lastRefusal.Load() == nil { // it is valid again, so allow another attempt after the next refusal
+			r.ring.onlyKey.CompareAndSwap(a, newOnlyKeyAttempt(a.Preference))
 		}
 		return resp, err
 	}
@@ -166,26 +166,26 @@ func (r refusals) once(req *http.Request, out error) (*http.Response, error) {
 	}
 }
 
-func keysAreOut(err error) bool {
+func allKeysRefused(err error) bool {
 	blocked, ok := errors.AsType[*ratelimit.BlockedError](err)
 	return ok && blocked.Cause == ratelimit.ReasonCredentials
 }
 
-func (r refusals) remember(refusal *tmdb.UnauthorizedError) error {
+func (r refusalTransport) remember(refusal *tmdb.UnauthorizedError) error {
 	r.first.CompareAndSwap(nil, refusal)
 	return refusal
 }
 
-// KeyTest is the result of asking one question with one key.
+// KeyTest is the result of one request with one key.
 type KeyTest struct {
-	Number  int       // of the key in the configuration
+	Number  int       // of the key in its account, from 1
 	Text    lang.Text // for people
 	Refused bool
-	Err     error // nil: it is accepted
+	Err     error // nil if it is accepted
 }
 
-// TestAccount asks TMDB one cheap question with each key of an account, past the cache but through the limiter. A key
-// that is accepted is in again.
+// TestAccount sends TMDB one cheap request with each key of an account, past the cache but through the limiter. A
+// refused key that is accepted now is used again.
 func (c *chain) TestAccount(ctx context.Context, account config.Account) (list []KeyTest) {
 	for n, key := range account.Account.Keys {
 		err := c.testKey(ctx, account.Name, key)
@@ -216,7 +216,7 @@ func (c *chain) testKey(ctx context.Context, account string, key ratelimit.Finge
 	return err
 }
 
-// AccountView is an account as commands, pages and API show it. Keys appear by number only.
+// AccountView is the state of an account for commands, pages and the API. It has no keys, only their numbers.
 type AccountView struct {
 	Name      string         `json:"name" doc:"its name"`
 	Priority  int            `json:"priority" doc:"smaller numbers are used first"`
@@ -234,7 +234,7 @@ type AccountView struct {
 	Overrides []OverrideView `json:"overrides" doc:"what operators have changed: key, value, until"`
 }
 
-// KeyView is a key of an account.
+// KeyView is the state of a key of an account.
 type KeyView struct {
 	Number   int    `json:"number" doc:"its number in the configuration"`
 	Standing string `json:"standing" doc:"in, unproven, refused or suspended"`
@@ -242,7 +242,7 @@ type KeyView struct {
 	Running  int    `json:"running" doc:"requests under way with it"`
 }
 
-// QuotaView is a number of requests in a period.
+// QuotaView is the state of a quota.
 type QuotaView struct {
 	Limit    int    `json:"limit" doc:"requests in a period"`
 	Period   string `json:"period" doc:"length of the period, such as 24h"`
@@ -258,7 +258,7 @@ type OverrideView struct {
 	Until string `json:"until,omitempty" doc:"until when, RFC 3339; absent: until an operator ends it"`
 }
 
-// ViewAccounts returns the accounts of a configuration as all processes know them.
+// ViewAccounts returns the state of all configured accounts, from the limiter's shared state.
 func ViewAccounts(cfg *config.Config, st ratelimit.Status) []AccountView {
 	list := []AccountView{}
 	for _, own := range cfg.Pool() {
@@ -292,7 +292,7 @@ func viewAccount(st ratelimit.Status, own ratelimit.Account) AccountView {
 	return out
 }
 
-// ViewQuota returns a budget as it is shown, nil for none.
+// ViewQuota returns the state of a budget, nil if there is none.
 func ViewQuota(b ratelimit.Budget, used, reserved int, renews time.Time) *QuotaView {
 	if !b.On() {
 		return nil
@@ -300,7 +300,7 @@ func ViewQuota(b ratelimit.Budget, used, reserved int, renews time.Time) *QuotaV
 	return &QuotaView{b.Requests, ui.Period(b.Period), used, reserved, ui.Stamp(renews)}
 }
 
-// ViewOverrides returns what operators have changed as it is shown.
+// ViewOverrides returns the settings that operators have changed.
 func ViewOverrides(list []ratelimit.Override) []OverrideView {
 	out := []OverrideView{}
 	for _, o := range list {

@@ -1,5 +1,5 @@
-// Package app wires the packages together: configuration in, results out. Open shows what a run is made of,
-// OpenUpstream the path of a request.
+// Package app connects the packages: Open builds a run of match from the configuration, OpenUpstream the path of a
+// request to TMDB.
 package app
 
 import (
@@ -28,23 +28,23 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Options are set by a command, beyond the configuration.
+// Options are what a command sets in addition to the configuration.
 type Options struct {
 	Offline bool // never touch the network
 	Refresh bool // revalidate cached answers
-	Anew    bool // decide everything again, because remembered decisions have no reasons to show
-	// Ask asks a person about what nothing else can decide; nil: nobody is asked.
+	Anew    bool // ignore cached decisions, which have no reasons to show
+	// Ask asks the user about files that can't be decided. It may be nil.
 	Ask decide.Asker
-	// Warn gets a one-line message for people about each problem that was worked around. Any goroutine may call it.
+	// Warn gets a one-line message about each problem that does not stop the run. Any goroutine may call it.
 	Warn func(error)
 	// Log gets log lines; nil for none.
 	Log slog.Handler
 
-	// Memory bounds the answers that the cache keeps decoded in memory, in bytes; 0: none are.
+	// Memory limits the decoded answers that the cache keeps in memory, in bytes; 0 keeps none.
 	Memory int64
-	// Queue orders the requests of this process in front of the limiter; nil: first come, first served.
+	// Queue orders the requests of this process that wait for the limiter; nil means first come, first served.
 	Queue ratelimit.Queue
-	// OnCacheWait is called before a question waits for another process in the cache. It may be nil.
+	// OnCacheWait is called before a request waits for the answer to another process. It may be nil.
 	OnCacheWait func(context.Context)
 	wrote       func(error) // called after each write of an answer
 	// AroundWire wraps each try at TMDB, up to its complete answer. It may be nil.
@@ -53,14 +53,14 @@ type Options struct {
 	AroundLimiter func(http.RoundTripper) http.RoundTripper
 }
 
-// App is one run: everything that was opened for it.
+// App is one run of a command, with everything that is open for it.
 type App struct {
 	chain
-	cfg      *config.Config
-	started  time.Time
-	deciders *decide.Deciders
-	counts   run.Counts
-	rows     map[int]*tmdb.MovieRow // films of cached searches; nil: nobody has asked
+	cfg          *config.Config
+	started      time.Time
+	deciders     *decide.Deciders
+	counts       run.Counts
+	cachedMovies map[int]*tmdb.MovieRow // loaded by Note on first use
 }
 
 // Open opens everything for a run. It sends nothing. The caller must close the App.
@@ -69,7 +69,7 @@ func Open(cfg *config.Config, opts Options) (*App, error) {
 	if err := a.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	client, err := newClient(cfg, cacheCounter{a.upstream, a.seen}, a.upstream.Forget)
+	client, err := newClient(cfg, cacheCounter{a.upstream, a.observer}, a.upstream.Forget)
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -97,7 +97,7 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 			if !a.limiter.Rationed() {
 				return ctx, func() {}
 			}
-			r, _ := a.limiter.Reserve(ctx, plannedRequests) // the refusal travels in the reservation
+			r, _ := a.limiter.Reserve(ctx, plannedRequests) // an error is in the reservation
 			return ratelimit.With(ctx, ratelimit.Request{Reservation: r}), r.Release
 		},
 		Why: func(err error) (text lang.Text, lasts bool) {
@@ -111,7 +111,7 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 	return nil
 }
 
-// Match decides what produce yields and calls emit with each record (see run.Run).
+// Match decides the files from produce and calls emit with each record (see run.Run).
 func (a *App) Match(
 	ctx context.Context, produce run.Producer, emit func(report.Record) error, pause func() error,
 ) error {
@@ -119,21 +119,21 @@ func (a *App) Match(
 		Decider: a.deciders, Underway: 2 * a.cfg.Tuning.Concurrency, Jobs: a.cfg.Match.Jobs, Memory: a.memory(),
 		Anew: a.opts.Refresh || a.opts.Anew, Explain: Explain, Counts: &a.counts, Warn: a.warn,
 	}
-	if a.opts.Ask == nil { // a person is asked about what is known now
-		var all ratelimit.Tries // a series may lie in many folders
+	if a.opts.Ask == nil { // otherwise questions do not wait for retries
+		var all ratelimit.Tries // shared, because a series may be in many folders
 		c.Patience = run.Patience{
 			Tries: func() run.Tries { return all.Share() }, Retries: max(a.cfg.Tuning.MaxRetries, 0),
 		}
 	}
 	if terminal := a.deciders.Terminal(); terminal != nil {
-		// Series that wait for the person must not keep others from being asked about.
-		c.Underway = max(c.Underway, underwayAsking)
+		// Series that wait for the user's answer must not delay the search of others.
+		c.Underway = max(c.Underway, minUnderwayInteractive)
 		emit, pause = betweenQuestions(terminal, emit, pause), nil
 	}
 	return run.Run(ctx, c, produce, emit, pause)
 }
 
-// betweenQuestions returns an emit that sends each record on at once and never into the middle of a question.
+// betweenQuestions returns an emit that prints each record at once, but not while a question is on the terminal.
 func betweenQuestions(
 	terminal sync.Locker, emit func(report.Record) error, pause func() error,
 ) func(report.Record) error {
@@ -175,10 +175,12 @@ func (a *App) newest(ctx context.Context, entries []results.Entry) ([]time.Time,
 	return a.cache.Newest(ctx, resources...)
 }
 
-// underwayAsking is the least number of series in progress while a person is asked. The limiter bounds their requests.
-const underwayAsking = 200
+// minUnderwayInteractive is the minimum number of series in progress if the user is asked. The limiter limits their
+// requests.
+const minUnderwayInteractive = 200
 
-// Entry returns an entry, a series with all its seasons, by the questions that are asked to match its files.
+// Entry returns an entry of TMDB, for a series with all its seasons. It sends the same requests as matching, so that
+// both share cached answers.
 func (a *App) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, error) {
 	e, _, err := a.deciders.Entry(ctx, kind, id)
 	return e, err
@@ -196,7 +198,7 @@ func (a *App) Seasons(ctx context.Context, id int) ([]match.Season, error) {
 // Offline reports whether the run may not use the network.
 func (a *App) Offline() bool { return a.opts.Offline }
 
-// Unauthorized returns TMDB's refusal of the key, nil if there was none.
+// Unauthorized returns the error of a refused key, nil if TMDB refused none.
 func (a *App) Unauthorized() error {
 	if u := a.upstream.refused.Load(); u != nil {
 		return u
@@ -204,10 +206,10 @@ func (a *App) Unauthorized() error {
 	return nil
 }
 
-// Summary completes the counts of files by those of requests, cache, time and limiter.
+// Summary adds the counts of requests and cache, the time and the limiter's state to the counts of files.
 func (a *App) Summary(s report.Summary) report.Summary {
-	s.Requests, s.Retries, s.HTTP429 = a.seen.requests.Load(), a.seen.retries.Load(), a.seen.throttled.Load()
-	s.CacheHits, s.CacheMisses = a.seen.hits.Load(), a.seen.misses.Load()
+	s.Requests, s.Retries, s.HTTP429 = a.observer.requests.Load(), a.observer.retries.Load(), a.observer.throttled.Load()
+	s.CacheHits, s.CacheMisses = a.observer.hits.Load(), a.observer.misses.Load()
 	s.ElapsedMS = time.Since(a.started).Milliseconds()
 	s.LimiterState = a.stateName()
 	return s
@@ -236,13 +238,13 @@ func (a *App) Started() time.Time { return a.started }
 
 // Timeline returns the limiter's events during the run.
 func (a *App) Timeline() []Moment {
-	a.seen.mu.Lock()
-	defer a.seen.mu.Unlock()
-	return append([]Moment(nil), a.seen.timeline...)
+	a.observer.mu.Lock()
+	defer a.observer.mu.Unlock()
+	return append([]Moment(nil), a.observer.timeline...)
 }
 
-// Search returns the entries for a title from TMDB and the title index, or from cached answers if TMDB can't be asked.
-// more reports that there are others. The error is why TMDB could not be asked for everything.
+// Search returns the entries for a title from TMDB and the title index, or from cached answers if a request fails. more
+// reports that there are further entries. The error is that of the failed request.
 func (a *App) Search(ctx context.Context, w decide.Wanted) (found []decide.Found, more bool, err error) {
 	found, more, err = a.deciders.Lookup(ctx, w)
 	if err == nil || ctx.Err() != nil {
@@ -271,22 +273,22 @@ func (a *App) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, er
 	if err == nil || kind != match.Movie || ctx.Err() != nil {
 		return n, err
 	}
-	if a.rows == nil {
-		a.rows = a.cachedFilms(ctx)
+	if a.cachedMovies == nil {
+		a.cachedMovies = a.cachedFilms(ctx)
 	}
-	if row := a.rows[id]; row != nil {
+	if row := a.cachedMovies[id]; row != nil {
 		return a.deciders.NoteOfRow(row), nil
 	}
 	return nil, err
 }
 
-// cachedFilms returns the films of all cached searches, this run's language first.
+// cachedFilms returns the films of all cached searches. It prefers results in the language of this run.
 func (a *App) cachedFilms(ctx context.Context) map[int]*tmdb.MovieRow {
 	mine := "language=" + a.cfg.TMDB.Languages[0]
 	out, asked := map[int]*tmdb.MovieRow{}, map[int]bool{}
 	a.rangeCached(ctx, "/3/search/movie", func(query string, e *cache.Entry) {
 		var page tmdb.SearchMoviePage
-		_ = json.Unmarshal(e.Body, &page) // one that can't be read has no rows
+		_ = json.Unmarshal(e.Body, &page) // invalid JSON gives no rows
 		own := strings.Contains(query, mine)
 		for i := range page.Results {
 			if row := &page.Results[i]; out[row.ID] == nil || own && !asked[row.ID] {
@@ -297,7 +299,7 @@ func (a *App) cachedFilms(ctx context.Context) map[int]*tmdb.MovieRow {
 	return out
 }
 
-// rangeCached calls f with each good answer to a question below a path of TMDB's, and what the question has behind it.
+// rangeCached calls f with each cached answer of status 200 whose URL begins with path, and the rest of its URL.
 func (a *App) rangeCached(ctx context.Context, path string, f func(question string, e *cache.Entry)) {
 	base := *a.cfg.TMDB.BaseURL
 	base.Path += path

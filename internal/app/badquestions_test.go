@@ -59,7 +59,7 @@ func TestABadQuestionIsRefusedForAMinute(t *testing.T) {
 				if refused("/3/b") || refused("/3/a?page=2") {
 					t.Error("another question was refused")
 				}
-				time.Sleep(badFor)
+				time.Sleep(badQuestionTTL)
 				if refused("/3/a") {
 					t.Error("still refused after a minute")
 				}
@@ -71,14 +71,14 @@ func TestABadQuestionIsRefusedForAMinute(t *testing.T) {
 func TestFewBadQuestionsAreRemembered(t *testing.T) {
 	var bad badQuestions
 	now := time.Now()
-	for i := range maxBad + 10 {
+	for i := range maxBadQuestions + 10 {
 		bad.remember(string(rune(i)), now)
 	}
-	if len(bad.until) != maxBad {
+	if len(bad.until) != maxBadQuestions {
 		t.Errorf("%d are remembered", len(bad.until))
 	}
-	bad.remember("later", now.Add(badFor))
-	if _, ok := bad.refused("later", now.Add(badFor)); !ok || len(bad.until) != 1 {
+	bad.remember("later", now.Add(badQuestionTTL))
+	if _, ok := bad.refused("later", now.Add(badQuestionTTL)); !ok || len(bad.until) != 1 {
 		t.Errorf("what is over takes room: %d", len(bad.until))
 	}
 }

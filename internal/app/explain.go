@@ -21,8 +21,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Explain returns the code of an error in a record, and a message for people without secrets: it never has the URL of a
-// request.
+// Explain returns the code of an error for records, and a message for people. The message has no URL, which may contain
+// a key.
 func Explain(err error) (report.Code, lang.Text) {
 	var (
 		unauthorized *tmdb.UnauthorizedError
@@ -45,29 +45,29 @@ func Explain(err error) (report.Code, lang.Text) {
 	case errors.As(err, &budget):
 		return report.CodeBudget, lang.TextOf(budget)
 	case errors.Is(err, ratelimit.ErrAcquireTimeout), errors.Is(err, cache.ErrWait):
-		return report.CodeAcquireTimeout, plain(err)
+		return report.CodeAcquireTimeout, textWithoutURL(err)
 	case errors.Is(err, ratelimit.ErrRequestTimeout):
-		return report.CodeRequestTimeout, plain(err)
+		return report.CodeRequestTimeout, textWithoutURL(err)
 	case errors.As(err, &garbled):
 		return report.CodeMalformedResponse, lang.TextOf(garbled)
 	case errors.Is(err, tmdb.ErrNotFound):
-		return report.CodeNotFound, plain(err)
+		return report.CodeNotFound, textWithoutURL(err)
 	case errors.As(err, &answer):
 		if answer.Outcome() == ratelimit.Client {
 			return report.CodeInternal, lang.TextOf(answer)
 		}
 		return report.CodeUpstream, lang.TextOf(answer)
 	case errors.Is(err, fs.ErrNotExist):
-		return report.CodeNotFound, plain(err)
+		return report.CodeNotFound, textWithoutURL(err)
 	case errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.SyscallError)) && !errors.As(err, &opErr):
-		return report.CodeUnreadable, plain(err)
+		return report.CodeUnreadable, textWithoutURL(err)
 	case errors.As(err, new(net.Error)), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
 		errors.Is(err, syscall.ECONNRESET): // the connection ended in the middle of an answer
-		return report.CodeNetwork, plain(err)
+		return report.CodeNetwork, textWithoutURL(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return report.CodeRequestTimeout, plain(err)
+		return report.CodeRequestTimeout, textWithoutURL(err)
 	}
-	return report.CodeInternal, plain(err)
+	return report.CodeInternal, textWithoutURL(err)
 }
 
 func refusal(u *tmdb.UnauthorizedError) lang.Text {
@@ -77,8 +77,8 @@ func refusal(u *tmdb.UnauthorizedError) lang.Text {
 	return "TMDB refused the key"
 }
 
-// Why says in words why the limiter is in Sleep or CacheOnly. A new reason gets its words here.
-func Why(b ratelimit.Block) lang.Text {
+// BlockText describes why the limiter is in Sleep or CacheOnly.
+func BlockText(b ratelimit.Block) lang.Text {
 	switch b.Cause {
 	case ratelimit.ReasonOperator:
 		return "you (an operator) stopped all requests"
@@ -108,7 +108,7 @@ func blockedText(b *ratelimit.BlockedError, now time.Time) lang.Text {
 		return "offline, and not in the cache"
 	}
 	ends := b.Until.After(now)
-	until := b.Until.Local().Format(time.TimeOnly) // and no countdown: it is read later
+	until := b.Until.Local().Format(time.TimeOnly) // no countdown, because the text is read later
 	switch {
 	case b.Cause == ratelimit.ReasonPause && ends:
 		return lang.Textf("TMDB asks everybody to wait until %s, longer than --max-wait allows", until)
@@ -120,17 +120,17 @@ func blockedText(b *ratelimit.BlockedError, now time.Time) lang.Text {
 	return lang.Textf("no requests are sent: %s (%s)", b.State, b.Cause)
 }
 
-// plain returns the error's text without the request's URL, which *url.Error repeats whole: it may contain a v3 key.
-func plain(err error) lang.Text {
+// textWithoutURL returns the text of an error without the URL of *url.Error, which may contain a v3 key.
+func textWithoutURL(err error) lang.Text {
 	var u *url.Error
 	if errors.As(err, &u) {
-		return plain(u.Err)
+		return textWithoutURL(u.Err)
 	}
 	return lang.TextOf(err)
 }
 
-// ErrorText returns what an error of the public packages, which know nothing of lang, tells people. It says in English
-// what Error does.
+// ErrorText returns the translatable text of an error of the public packages, which do not use lang. In English it
+// equals the text of Error.
 func ErrorText(err error) (lang.Text, bool) {
 	switch e := err.(type) { //nolint:errorlint // the error itself: lang.TextOf unwraps
 	case *ratelimit.BlockedError:
@@ -162,7 +162,7 @@ func ErrorText(err error) (lang.Text, bool) {
 		return lang.Textf("reserve %d of the request budget %s: %d used, %d reserved, renews at %s",
 			e.Requested, e.Budget, e.Used, e.Reserved, stamp(e.Renews)), true
 	case *ratelimit.TuningError:
-		return lang.Textf("%s: %s; %s", Tuned(e), lang.Text(e.Reason), config.RemedyText(e)), true
+		return lang.Textf("%s: %s; %s", TuningText(e), lang.Text(e.Reason), config.RemedyText(e)), true
 	case *ratelimit.StoreWarning:
 		format, args := e.Message()
 		return lang.Textf(format, args...), true
@@ -185,8 +185,8 @@ func ErrorText(err error) (lang.Text, bool) {
 	return "", false
 }
 
-// Tuned describes a refused change of settings: "rate_base=0 with ceiling=5".
-func Tuned(e *ratelimit.TuningError) string {
+// TuningText returns the settings of a rejected change: "rate_base=0 with ceiling=5".
+func TuningText(e *ratelimit.TuningError) string {
 	pairs := make([]string, len(e.Keys))
 	for i, key := range e.Keys {
 		pairs[i] = key + "=" + e.Values[i]

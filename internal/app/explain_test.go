@@ -16,7 +16,7 @@ func TestEachReasonToStopHasWords(t *testing.T) {
 			continue
 		}
 		t.Run(r.To.String()+" "+r.Reason.String(), func(t *testing.T) {
-			why := Why(ratelimit.Block{State: r.To, Cause: r.Reason}).String()
+			why := BlockText(ratelimit.Block{State: r.To, Cause: r.Reason}).String()
 			if strings.Contains(why, "("+r.Reason.String()+")") {
 				t.Errorf("Why says only %q: add a case to it", why)
 			}

@@ -20,32 +20,31 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// observer turns what limiter and cache report into counts, metrics, log lines and the timeline of the run.
-// It decides nothing.
+// observer turns events of limiter and cache into counts, metrics, log lines and the timeline of the run.
 type observer struct {
 	log     *slog.Logger
 	metrics *metrics.Metrics
 	warn    func(error)
-	cfg     func() *config.Config // in force
+	cfg     func() *config.Config // returns the current configuration
 
 	requests, retries, throttled, hits, misses, stale atomic.Int64
 	samples                                           sampler
-	serves                                            bool         // it is a gateway
-	here                                              atomic.Int32 // changes that this process is making itself
+	isGateway                                         bool
+	ownChanges                                        atomic.Int32 // changes that this process is making right now
 
 	unwritable atomic.Bool // the cache could not write to its disk
 
-	mu       sync.Mutex
-	gauges   ratelimit.Gauges
-	heard    bool            // gauges are known
-	state    ratelimit.State // that the log knows
-	known    bool            // there is one
-	heardAt  time.Time       // when
-	shared   Wait            // what held up every process at the last look
-	others   int             // how many looks in a row have found the run waiting for another process's answer
-	waiting  []ratelimit.WaitInfo
-	paused   int // the status of the answer that caused this process's latest pause
-	timeline []Moment
+	mu          sync.Mutex
+	gauges      ratelimit.Gauges
+	gaugesKnown bool
+	state       ratelimit.State // the last one logged
+	stateKnown  bool
+	gaugesAt    time.Time // the time of gauges
+	sharedWait  Wait      // from the last PollSharedState
+	awaitPolls  int       // polls in a row that found the run waiting for an answer to another process
+	waiting     []ratelimit.WaitInfo
+	pauseStatus int // the HTTP status that caused this process's latest pause
+	timeline    []Moment
 }
 
 // Moment is an event of the limiter during the run: a transition, a 429, a pause.
@@ -55,7 +54,7 @@ type Moment struct {
 	From   ratelimit.State // of a transition; State otherwise
 	Event  string          // "state_transition", "429", "pause", or an outcome
 	Reason string          // of a transition
-	Pause  time.Duration   // how long nobody sends; 0: no pause
+	Pause  time.Duration   // of all processes; 0 for no pause
 	Rate   float64         // requests a second from now on
 }
 
@@ -82,7 +81,7 @@ const maxMoments = 10_000
 
 func (o *observer) onOrphans(f ratelimit.Orphans) {
 	o.metrics.Add(metrics.Orphans, f.Requests)
-	// The budget had no room for it, so no account was chosen yet.
+	// Without room in the budget no account has been chosen.
 	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.String("account", o.cfg().OnlyAccount()),
 		slog.Int("requests", f.Requests), slog.Int("used", f.Used),
 		slog.Int("reserved", f.Reserved), slog.Int("limit", f.Limit))
@@ -106,56 +105,56 @@ func (o *observer) onTuned(c ratelimit.Tuned) {
 		slog.String("comp", "anivault"), slog.String("key", c.Key), slog.String("from", c.From), slog.String("to", c.To),
 		slog.String("until", until),
 	}
-	if o.serves && o.here.Load() == 0 {
+	if o.isGateway && o.ownChanges.Load() == 0 {
 		about = append(about, slog.String("by", "elsewhere"))
 	}
 	o.log.Info("tuned", about...)
 }
 
-// TellState logs a transition that another process or a command has made. One of the last second may be this process's
-// own, and waits for the next look.
-func (g *Gateway) TellState(st ratelimit.Status) {
-	o := g.seen
+// LogOthersStateChange logs a transition by another process or a command. A transition within the last second may be
+// this process's own, so it is logged only by a later call.
+func (g *Gateway) LogOthersStateChange(st ratelimit.Status) {
+	o := g.observer
 	o.mu.Lock()
-	from, known := o.state, o.known
+	from, known := o.state, o.stateKnown
 	if !known || st.At.Sub(st.Since) >= time.Second {
-		o.state, o.known = st.State, true
+		o.state, o.stateKnown = st.State, true
 	} else {
 		known = false
 	}
 	o.mu.Unlock()
 	if known && from != st.State {
-		o.line("state_transition", st.Gauges, max(st.Until.Sub(st.At), 0), slog.String("from", from.String()),
+		o.logEvent("state_transition", st.Gauges, max(st.Until.Sub(st.At), 0), slog.String("from", from.String()),
 			slog.String("to", st.State.String()), slog.String("reason", st.Cause.String()), slog.String("by", "elsewhere"))
 	}
 }
 
-// Changing says that this process makes a change until done is called, so that neither settings nor state are logged as
-// changed elsewhere: a request may see the change before it is complete.
+// Changing marks the beginning of a change by this process, and done its end. In between no change is logged as made
+// elsewhere, because a request may see the new settings or state before the change is complete.
 func (g *Gateway) Changing() (done func(context.Context)) {
-	g.seen.here.Add(1)
+	g.observer.ownChanges.Add(1)
 	return func(ctx context.Context) {
 		st, err := g.limiter.Status(ctx)
-		g.seen.here.Add(-1)
-		g.seen.mu.Lock()
-		defer g.seen.mu.Unlock()
+		g.observer.ownChanges.Add(-1)
+		g.observer.mu.Lock()
+		defer g.observer.mu.Unlock()
 		if err == nil {
-			g.seen.state, g.seen.known = st.State, true
+			g.observer.state, g.observer.stateKnown = st.State, true
 		}
 	}
 }
 
 func (o *observer) onTransition(t ratelimit.Transition) {
-	if t.Account != "" { // not the run's: others go on
+	if t.Account != "" { // only this account stops
 		o.log.Info("account_transition", slog.String("comp", "ratelimiter"), slog.String("account", t.Account),
 			slog.String("from", t.From.String()), slog.String("to", t.To.String()), slog.String("reason", t.Reason.String()))
 		return
 	}
-	o.see(t.Gauges)
+	o.setGauges(t.Gauges)
 	o.mu.Lock()
-	o.state, o.known = t.To, true
+	o.state, o.stateKnown = t.To, true
 	o.mu.Unlock()
-	o.mark(Moment{
+	o.addMoment(Moment{
 		At: t.At, State: t.To, From: t.From, Event: "state_transition", Reason: t.Reason.String(), Rate: t.Gauges.Rate,
 	})
 	o.samples.add(o.sample(t.At, t.To.String(), t.Gauges.Rate))
@@ -165,15 +164,15 @@ func (o *observer) onTransition(t ratelimit.Transition) {
 	}
 	gauges := t.Gauges
 	gauges.State = t.To
-	o.line("state_transition", gauges, sleep, slog.String("from", t.From.String()), slog.String("to", t.To.String()),
+	o.logEvent("state_transition", gauges, sleep, slog.String("from", t.From.String()), slog.String("to", t.To.String()),
 		slog.String("reason", t.Reason.String()))
 }
 
 func (o *observer) onAnswer(a ratelimit.Answer) {
-	o.see(a.Gauges)
-	o.keys(a)
+	o.setGauges(a.Gauges)
+	o.logKeyChanges(a)
 	if a.Outcome == ratelimit.Cancelled && a.Status == 0 {
-		return // given up before there was an answer
+		return // cancelled before the answer
 	}
 	o.requests.Add(1)
 	if a.Attempt > 1 {
@@ -197,12 +196,12 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	if !a.Outcome.Retryable() {
 		return
 	}
-	o.mark(Moment{
+	o.addMoment(Moment{
 		At: time.Now(), State: a.Gauges.State, From: a.Gauges.State, Event: event, Pause: a.Pause, Rate: a.Gauges.Rate,
 	})
 	if a.Pause > 0 {
 		o.mu.Lock()
-		o.paused = a.Status
+		o.pauseStatus = a.Status
 		o.mu.Unlock()
 	}
 	if event != "429" {
@@ -215,10 +214,10 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	if a.RetryAfter.Given && a.RetryAfter.For != 0 {
 		more = append(more, slog.Duration("retry_after", a.RetryAfter.For))
 	}
-	o.line(event, a.Gauges, a.Pause, more...)
+	o.logEvent(event, a.Gauges, a.Pause, more...)
 }
 
-func (o *observer) keys(a ratelimit.Answer) {
+func (o *observer) logKeyChanges(a ratelimit.Answer) {
 	for _, c := range a.Keys {
 		event, level := "key_in", slog.LevelInfo
 		if c.To.Unusable() {
@@ -231,7 +230,7 @@ func (o *observer) keys(a ratelimit.Answer) {
 }
 
 func (o *observer) onWait(w ratelimit.WaitInfo) {
-	o.see(w.Gauges)
+	o.setGauges(w.Gauges)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !w.Ended {
@@ -245,16 +244,16 @@ func (o *observer) onWait(w ratelimit.WaitInfo) {
 	}
 }
 
-func (o *observer) see(g ratelimit.Gauges) {
+func (o *observer) setGauges(g ratelimit.Gauges) {
 	o.mu.Lock()
-	o.gauges, o.heard, o.heardAt = g, true, time.Now()
+	o.gauges, o.gaugesKnown, o.gaugesAt = g, true, time.Now()
 	o.mu.Unlock()
 	o.metrics.Set(metrics.Rate, g.Rate)
 	o.metrics.Set(metrics.Concurrency, float64(g.OwnSlots))
 	o.metrics.Set(metrics.ErrRate, g.ErrRatio)
 }
 
-func (o *observer) mark(m Moment) {
+func (o *observer) addMoment(m Moment) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.timeline) < maxMoments {
@@ -268,7 +267,7 @@ func (o *observer) sample(at time.Time, state string, rate float64) chart.Point 
 	}
 }
 
-func (o *observer) line(event string, g ratelimit.Gauges, sleep time.Duration, more ...slog.Attr) {
+func (o *observer) logEvent(event string, g ratelimit.Gauges, sleep time.Duration, more ...slog.Attr) {
 	attrs := []slog.Attr{
 		slog.String("comp", logging.Ratelimiter), slog.String("state", g.State.String()), slog.Int("consec429", g.Streak429),
 		slog.Float64("err_rate_30s", g.ErrRatio), slog.Float64("rate", g.Rate), slog.Int("sem", g.OwnSlots),

@@ -12,75 +12,75 @@ import (
 
 // Progress is the current state of a run.
 type Progress struct {
-	// Files and Series are how many have been found so far; Walked reports that there will be no more.
+	// Files and Series have been found so far; Walked reports that the walk has ended.
 	Files, Series int64
 	Walked        bool
 
-	State        string  // a state's name, or "offline"; "" while it is not known
-	Rate         float64 // requests a second that this process may send now; 0 before the first
-	Hits, Misses int64
-	Stale        int64 // Hits with an expired answer, because TMDB could not be asked
-	Elapsed      time.Duration
-	Wait         Wait
-	Others       bool // waits for an answer that another process asks for
+	State              string  // the name of the limiter's state, or "offline"; "" if unknown
+	Rate               float64 // requests a second that this process may send; 0 before the first
+	Hits, Misses       int64
+	Stale              int64 // Hits with an expired answer, because TMDB could not be asked
+	Elapsed            time.Duration
+	Wait               Wait
+	AwaitsOtherProcess bool // for an answer that another process has requested
 }
 
-// Wait is what keeps the run from asking; the zero value is nothing.
+// Wait is what keeps the run from sending requests. The zero value means nothing does.
 type Wait struct {
 	ratelimit.Block
-	Status int // of a pause: of the answer that asked for it, 0 where another process got it
+	Status int // the HTTP status that caused a pause; 0 if another process received it
 }
 
 // On reports whether there is something to wait for.
-func (w Wait) On() bool { return reach(w.Block) > 0 }
+func (w Wait) On() bool { return severity(w.Block) > 0 }
 
 // Progress returns the run's current state from memory.
 func (a *App) Progress() Progress {
-	o := a.seen
+	o := a.observer
 	p := Progress{
 		Walked: a.counts.Walked.Load(), Files: a.counts.Files.Load(), Series: a.counts.Series.Load(),
 		Hits: o.hits.Load(), Misses: o.misses.Load(), Stale: o.stale.Load(), Elapsed: time.Since(a.started),
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p.Wait = gravest(o.waiting)
+	p.Wait = mostSevereWait(o.waiting)
 	switch {
 	case a.opts.Offline:
 		p.State = "offline"
-	case o.heard:
+	case o.gaugesKnown:
 		p.State, p.Rate = o.gauges.State.String(), o.gauges.Rate
 	}
 	if p.Wait.Cause == ratelimit.ReasonPause {
-		p.Wait.Status = o.paused
+		p.Wait.Status = o.pauseStatus
 	}
-	if !p.Wait.On() && o.shared.On() {
-		p.Wait = o.shared
+	if !p.Wait.On() && o.sharedWait.On() {
+		p.Wait = o.sharedWait
 	}
-	p.Others = o.others > 1
+	p.AwaitsOtherProcess = o.awaitPolls > 1
 	return p
 }
 
-// Look reads the shared state, for a run whose limiter reports nothing: one that has not sent a request yet, or waits
-// for another process's answer. It is meant to be called about once a second.
-func (a *App) Look() {
+// PollSharedState reads the shared state. It is called once a second, because the limiter reports nothing before the
+// first request and while the run waits for an answer to another process.
+func (a *App) PollSharedState() {
 	if a.opts.Offline {
 		return
 	}
 	asked := time.Now()
 	st, err := a.Limiter()
 	if err != nil {
-		return // a request that asks reports this itself
+		return // a request will report the same error
 	}
-	o := a.seen
+	o := a.observer
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.heard || o.heardAt.Before(asked) {
-		o.gauges, o.heard = st.Gauges, true
+	if !o.gaugesKnown || o.gaugesAt.Before(asked) {
+		o.gauges, o.gaugesKnown = st.Gauges, true
 	}
-	o.shared = sharedWait(st)
-	o.others++
+	o.sharedWait = sharedWait(st)
+	o.awaitPolls++
 	if a.cache.Awaiting() == 0 {
-		o.others = 0
+		o.awaitPolls = 0
 	}
 }
 
@@ -94,19 +94,18 @@ func sharedWait(st ratelimit.Status) Wait {
 	return Wait{}
 }
 
-// gravest picks of several waits the one that says most about all of them: what holds everybody up before what
-// holds up one request, and of equals the one that ends last.
-func gravest(waiting []ratelimit.WaitInfo) Wait {
+// mostSevereWait returns the wait that affects the most requests; of several such waits, the one that ends last.
+func mostSevereWait(waiting []ratelimit.WaitInfo) Wait {
 	if len(waiting) == 0 {
 		return Wait{}
 	}
 	w := slices.MaxFunc(waiting, func(a, b ratelimit.WaitInfo) int {
-		return cmp.Or(cmp.Compare(reach(a.Block), reach(b.Block)), a.Until.Compare(b.Until))
+		return cmp.Or(cmp.Compare(severity(a.Block), severity(b.Block)), a.Until.Compare(b.Until))
 	})
 	return Wait{Block: w.Block}
 }
 
-func reach(b ratelimit.Block) int {
+func severity(b ratelimit.Block) int {
 	switch {
 	case b.Cause == ratelimit.ReasonBackoff:
 		return 1
@@ -122,19 +121,19 @@ func reach(b ratelimit.Block) int {
 }
 
 const (
-	sampleEvery = 100 * time.Millisecond // at first; twice as long whenever there are too many
+	sampleEvery = 100 * time.Millisecond // doubled whenever there are maxSamples
 	maxSamples  = 4096
 )
 
-// sampler collects the course of a run: State and Rate hold from a point on, its counts are all answers so far. The
-// zero value is ready.
+// sampler records points of a run for its chart. State and Rate of a point hold until the next one; its counts are
+// totals so far. The zero value is ready.
 type sampler struct {
 	mu    sync.Mutex
 	every time.Duration
 	list  []chart.Point
 }
 
-// add keeps s where enough time has passed since the last one, and always where the state or the 429s have changed.
+// add records x if enough time has passed since the last point, or if the state or the number of 429s has changed.
 func (s *sampler) add(x chart.Point) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +142,7 @@ func (s *sampler) add(x chart.Point) {
 		switch {
 		case !x.At.Before(last.At):
 		case x.State == last.State:
-			return // two answers overtook each other; the counts come with the next
+			return // answers arrived out of order; the next point has the counts
 		default:
 			x.At = last.At
 		}
@@ -162,22 +161,22 @@ func (s *sampler) add(x chart.Point) {
 			kept = append(kept, x)
 		}
 	}
-	s.list = kept[:min(len(kept), maxSamples*3/4)] // of a run that does nothing but change its state, the beginning
+	s.list = kept[:min(len(kept), maxSamples*3/4)] // the limit matters only if almost all points change the state
 }
 
-// Samples returns the course of the run from its start until now, in time order, each point with the answers since the
-// one before; nil where nothing was asked.
+// Samples returns the points of the run from its start until now, in time order. The counts of a point are those since
+// the previous one. It returns nil if no request was sent.
 func (a *App) Samples() []chart.Point {
-	a.seen.samples.mu.Lock()
-	list := slices.Clone(a.seen.samples.list)
-	a.seen.samples.mu.Unlock()
+	a.observer.samples.mu.Lock()
+	list := slices.Clone(a.observer.samples.list)
+	a.observer.samples.mu.Unlock()
 	if len(list) == 0 {
 		return nil
 	}
 	first, last := list[0], list[len(list)-1]
 	list = slices.Concat(
 		[]chart.Point{{At: a.started, State: first.State, Rate: first.Rate}}, list,
-		[]chart.Point{a.seen.sample(time.Now(), last.State, last.Rate)})
+		[]chart.Point{a.observer.sample(time.Now(), last.State, last.Rate)})
 	for i := len(list) - 1; i > 0; i-- {
 		list[i].Requests -= list[i-1].Requests
 		list[i].Throttled -= list[i-1].Throttled

@@ -39,11 +39,11 @@ func TestTheGravestWaitIsTold(t *testing.T) {
 		{"CacheOnly before Sleep", []ratelimit.WaitInfo{sleep, cacheOnly}, cacheOnly},
 		{"the last to end", []ratelimit.WaitInfo{backoff, later}, later},
 	} {
-		if got := gravest(tt.waits); got.Block != tt.want.Block || !got.On() {
+		if got := mostSevereWait(tt.waits); got.Block != tt.want.Block || !got.On() {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
 	}
-	if gravest(nil).On() {
+	if mostSevereWait(nil).On() {
 		t.Error("nothing is waited for, and yet")
 	}
 }
@@ -51,7 +51,7 @@ func TestTheGravestWaitIsTold(t *testing.T) {
 // TestAPauseNamesTheAnswerThatAskedForIt follows a pause from the limiter's hooks to the status line's numbers.
 func TestAPauseNamesTheAnswerThatAskedForIt(t *testing.T) {
 	o := newTestObserver()
-	a := &App{chain: chain{seen: o}}
+	a := &App{chain: chain{observer: o}}
 	gauges := ratelimit.Gauges{Block: ratelimit.Block{State: ratelimit.Throttle}, Rate: 17.5}
 	o.onAnswer(ratelimit.Answer{
 		Event: ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429}, Pause: time.Minute,
@@ -92,9 +92,9 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer answers.Close()
-		a := &App{chain: chain{seen: newTestObserver(), limiter: limiter(), cache: answers}}
-		a.Look()
-		if p := a.Progress(); p.State != "Normal" || p.Rate != 35 || p.Wait.On() || p.Others {
+		a := &App{chain: chain{observer: newTestObserver(), limiter: limiter(), cache: answers}}
+		a.PollSharedState()
+		if p := a.Progress(); p.State != "Normal" || p.Rate != 35 || p.Wait.On() || p.AwaitsOtherProcess {
 			t.Errorf("before the outage: %+v", p)
 		}
 		first := limiter()
@@ -105,7 +105,7 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 			}
 			permit.Report(ratelimit.Event{Outcome: ratelimit.Server, Status: 503})
 		}
-		a.Look()
+		a.PollSharedState()
 		p := a.Progress()
 		if p.State != "Sleep" || p.Rate != 0 || p.Wait.State != ratelimit.Sleep ||
 			p.Wait.Cause != ratelimit.ReasonConsecutiveFailures || !p.Wait.Until.After(time.Now()) {
@@ -114,7 +114,7 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 		// What the limiter tells this process itself is of more weight.
 		block := ratelimit.Block{State: ratelimit.CacheOnly}
 		own := ratelimit.WaitInfo{Block: block, Gauges: ratelimit.Gauges{Block: block}}
-		a.seen.onWait(own)
+		a.observer.onWait(own)
 		if p := a.Progress(); p.Wait.State != ratelimit.CacheOnly || p.State != "CacheOnly" {
 			t.Errorf("told by the limiter: %+v", p)
 		}
@@ -122,8 +122,8 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 			t.Fatal(err)
 		}
 		own.Ended = true
-		a.seen.onWait(own)
-		a.Look()
+		a.observer.onWait(own)
+		a.PollSharedState()
 		if p := a.Progress(); p.Wait.State != ratelimit.CacheOnly || p.Wait.Cause != ratelimit.ReasonOperator {
 			t.Errorf("stopped by an operator: %+v", p)
 		}
@@ -131,9 +131,9 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 }
 
 func TestACacheThatCantBeWrittenIsKnownUntilItCan(t *testing.T) {
-	g := &Gateway{chain: chain{seen: newTestObserver()}}
+	g := &Gateway{chain: chain{observer: newTestObserver()}}
 	for _, err := range []error{nil, errors.New("no space left"), nil} {
-		if g.seen.wrote(err); g.CacheUnwritable() != (err != nil) {
+		if g.observer.wrote(err); g.CacheUnwritable() != (err != nil) {
 			t.Errorf("after %v: %v", err, g.CacheUnwritable())
 		}
 	}

@@ -24,9 +24,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// StateDir is the folder of the limiter's state for the configured upstream. TMDB's own lies in the state
-// folder itself; a stand-in's or a proxy's in a folder below it that is named after its address, so that its
-// trouble never puts the real API to sleep.
+// StateDir returns the folder of the limiter's state for the configured upstream: the state folder for TMDB, and for
+// other addresses a folder in it that is named after the address. So failures of a proxy never stop requests to TMDB.
 func StateDir(cfg *config.Config) string {
 	u := cfg.TMDB.BaseURL
 	if u.Scheme == "https" && u.Host == "api.themoviedb.org" {
@@ -41,9 +40,9 @@ func StateDir(cfg *config.Config) string {
 	return filepath.Join(cfg.Dirs.State, name)
 }
 
-// OpenState opens what the limiter shares: a file for all processes of the user, a coordinator for several machines, or
-// this process's memory. patience is how long it waits for the file before it goes on alone; 0: as a run does. The
-// caller calls done in the end.
+// OpenState opens the limiter's shared state: a file for all processes of the user, a coordinator for several machines,
+// or this process's memory. After patience without the file's lock it goes on alone; 0 means the default. The caller
+// must call done.
 func OpenState(
 	cfg *config.Config, patience time.Duration, warn func(error),
 ) (store ratelimit.Store, done func() error, err error) {
@@ -74,7 +73,7 @@ func withRemedy(err error) error {
 	return err
 }
 
-// OpenCache opens the cache that processes share. memory bounds the answers that are kept in memory, in bytes.
+// OpenCache opens the cache that all processes share. memory limits the answers that it keeps in memory, in bytes.
 func OpenCache(cfg *config.Config, memory int64, warn func(error)) (*cache.Store, error) {
 	return cache.Open(cfg.Dirs.Cache, cache.Options{
 		Class: tmdb.ClassOf, MaxSize: cfg.Cache.MaxSize, Memory: memory, OnWarning: func(w cache.Warning) { warn(w) },
@@ -105,8 +104,8 @@ func coordinatorOptions(cfg *config.Config) redisstore.Options {
 
 func machineDir(cfg *config.Config) string { return filepath.Join(StateDir(cfg), "coordinator") }
 
-// openCoordinator opens the state that several machines share. A coordinator that can't be reached now is a warning,
-// one that never will do with these settings is a [*config.Error].
+// openCoordinator opens the state that several machines share. If the coordinator can't be reached, it only warns; if
+// the settings can never work, it returns a [*config.Error].
 func openCoordinator(cfg *config.Config, warn func(error)) (_ ratelimit.Store, done func() error, err error) {
 	o := coordinatorOptions(cfg)
 	if _, err := redisstore.Check(context.Background(), o); err != nil {
@@ -118,9 +117,9 @@ func openCoordinator(cfg *config.Config, warn func(error)) (_ ratelimit.Store, d
 		warn(lang.Error("traffic to the coordinator at %s can be read on the network: use TLS (rediss://)",
 			o.Address.Place()))
 	}
-	told := func(err error) { warn(withRemedy(err)) }
+	warnWithRemedy := func(err error) { warn(withRemedy(err)) }
 	machine, err := ratelimit.OpenFileStore(machineDir(cfg), ratelimit.FileOptions{
-		Processes: cfg.Tuning.Processes, OnWarning: told,
+		Processes: cfg.Tuning.Processes, OnWarning: warnWithRemedy,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -130,7 +129,7 @@ func openCoordinator(cfg *config.Config, warn func(error)) (_ ratelimit.Store, d
 		return nil, nil, errors.Join(coordinatorError(cfg, err), machine.Close())
 	}
 	store := redisstore.NewStore(backend, redisstore.StoreOptions{
-		Place: o.Address.Place(), Fallback: machine, Processes: cfg.Tuning.Processes, OnWarning: told,
+		Place: o.Address.Place(), Fallback: machine, Processes: cfg.Tuning.Processes, OnWarning: warnWithRemedy,
 	})
 	return store, store.Close, nil
 }
@@ -150,7 +149,7 @@ func coordinatorError(cfg *config.Config, err error) error {
 	return cfg.Refuse(key, lang.Textf("%s; %s", f, fix))
 }
 
-// CoordinatorFix returns a hint that mends a fault.
+// CoordinatorFix returns how to fix a fault.
 func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) lang.Text {
 	switch f.Kind {
 	case redisstore.Password:
@@ -172,7 +171,7 @@ func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) lang.Text {
 	return "check ANIVAULT_COORDINATOR, the network and the server; until then each machine uses a part of the limits"
 }
 
-// CoordinatorRule is a sufficient ACL rule for the coordinator's user.
+// CoordinatorRule returns the Redis ACL rule with all permissions that the coordinator's user needs.
 func CoordinatorRule(cfg *config.Config) string {
 	return coordinatorOptions(cfg).Rule(cfg.Redis.Address.User())
 }
@@ -182,16 +181,16 @@ func CheckCoordinator(ctx context.Context, cfg *config.Config) (redisstore.Findi
 	return redisstore.Check(ctx, coordinatorOptions(cfg))
 }
 
-// chain connects a question with TMDB, for a run of match and for the gateway: stores, limiter, upstream, observer.
+// chain is the part that a run of match and the gateway share: stores, limiter, upstream and observer.
 type chain struct {
 	opts     Options
-	inForce  atomic.Pointer[config.Config] // a gateway may replace it
+	inForce  atomic.Pointer[config.Config] // the current one; a gateway may replace it
 	store    ratelimit.Store
 	limiter  *ratelimit.Limiter
 	cache    *cache.Store
 	upstream *Upstream
-	seen     *observer
-	closers  []func() error // in the order in which they were opened
+	observer *observer
+	closers  []func() error // in the order of opening
 	warned   warnOnce
 }
 
@@ -201,7 +200,7 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 	if opts.Log == nil {
 		opts.Log = slog.DiscardHandler
 	}
-	c.seen = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: c.warn, cfg: c.inForce.Load}
+	c.observer = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: c.warn, cfg: c.inForce.Load}
 	store, done, err := OpenState(cfg, 0, c.warn)
 	if err != nil {
 		return err
@@ -210,8 +209,8 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 	c.limiter, err = ratelimit.New(ratelimit.Config{
 		Store: store, Tuning: cfg.Tuning, Offline: opts.Offline, Queue: opts.Queue, Accounts: cfg.LimiterAccounts(),
 		Hooks: ratelimit.Hooks{
-			OnTransition: c.seen.onTransition, OnAnswer: c.seen.onAnswer, OnWait: c.seen.onWait, OnWarning: c.seen.warn,
-			OnTuned: c.seen.onTuned, OnOrphans: c.seen.onOrphans,
+			OnTransition: c.observer.onTransition, OnAnswer: c.observer.onAnswer, OnWait: c.observer.onWait, OnWarning: c.observer.warn,
+			OnTuned: c.observer.onTuned, OnOrphans: c.observer.onOrphans,
 		},
 	})
 	if err != nil {
@@ -222,7 +221,7 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 		return err
 	}
 	c.closers = append(c.closers, c.cache.Close)
-	opts.wrote = c.seen.wrote
+	opts.wrote = c.observer.wrote
 	if c.upstream, err = OpenUpstream(cfg, c.cache, c.limiter, opts); err != nil {
 		return err
 	}
@@ -231,7 +230,7 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 }
 
 func (c *chain) warn(err error) {
-	if !c.warned.first(err) {
+	if !c.warned.isNew(err) {
 		return
 	}
 	event, about := "warning", []any{slog.String("comp", "anivault"), slog.Any("error", err)}
@@ -244,14 +243,14 @@ func (c *chain) warn(err error) {
 			about = append(about, slog.Duration("alone", w.Alone.Round(time.Second)))
 		}
 	}
-	c.seen.log.Warn(event, about...)
+	c.observer.log.Warn(event, about...)
 	if c.opts.Warn != nil {
 		c.opts.Warn(err)
 	}
 }
 
-// Metrics returns what was counted so far.
-func (c *chain) Metrics() *metrics.Metrics { return c.seen.metrics }
+// Metrics returns the metrics of this process.
+func (c *chain) Metrics() *metrics.Metrics { return c.observer.metrics }
 
 // Close writes pending values and frees everything.
 func (c *chain) Close() error {
@@ -265,7 +264,7 @@ func (c *chain) Close() error {
 	return nil
 }
 
-// Gateway is the chain for questions of other programs. It is an http.RoundTripper for requests without a key.
+// Gateway serves requests of other programs. It is an http.RoundTripper for requests without a key.
 type Gateway struct{ chain }
 
 const gatewayMemory = 32 << 20
@@ -274,12 +273,12 @@ const gatewayMemory = 32 << 20
 func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 	g := &Gateway{}
 	around := opts.AroundLimiter
-	opts.AroundLimiter = func(next http.RoundTripper) http.RoundTripper { return through(around, ownAgent{next}) }
+	opts.AroundLimiter = func(next http.RoundTripper) http.RoundTripper { return wrapTransport(around, headerTransport{next}) }
 	opts.Memory = gatewayMemory
 	if err := g.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
-	g.seen.serves = true
+	g.observer.isGateway = true
 	return g, nil
 }
 
@@ -289,29 +288,29 @@ func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.upstream.RoundTrip(req)
 }
 
-// Stored returns the answer that the cache has for a question and its key, fresh or expired, nil if there is none. It
-// asks nobody.
+// Stored returns the cached answer to a URL and its cache key, fresh or expired; nil if there is none. It sends
+// nothing.
 func (g *Gateway) Stored(ctx context.Context, u *url.URL, key string) (*cache.Entry, cache.Info) {
 	return g.upstream.Stored(ctx, u, key)
 }
 
-// CacheUnwritable reports whether the newest answer could not be written to the disk.
-func (g *Gateway) CacheUnwritable() bool { return g.seen.unwritable.Load() }
+// CacheUnwritable reports whether the last write of an answer to the cache failed.
+func (g *Gateway) CacheUnwritable() bool { return g.observer.unwritable.Load() }
 
-// Limiter returns the limiter that all requests pass.
+// Limiter returns the limiter of all requests.
 func (g *Gateway) Limiter() *ratelimit.Limiter { return g.limiter }
 
-// Rate is how many requests a second the limiter let through when it was last asked.
+// Rate returns how many requests a second the limiter allowed at the last request.
 func (g *Gateway) Rate() float64 {
-	g.seen.mu.Lock()
-	defer g.seen.mu.Unlock()
-	if !g.seen.heard {
+	g.observer.mu.Lock()
+	defer g.observer.mu.Unlock()
+	if !g.observer.gaugesKnown {
 		return g.limiter.Tuning().RateBase
 	}
-	return g.seen.gauges.Rate
+	return g.observer.gauges.Rate
 }
 
-// Reconfigure takes another tuning and other keys, for requests from now on.
+// Reconfigure changes the tuning and the keys for all further requests.
 func (g *Gateway) Reconfigure(cfg *config.Config) error {
 	if err := g.limiter.Retune(cfg.Tuning); err != nil {
 		return err
@@ -321,28 +320,28 @@ func (g *Gateway) Reconfigure(cfg *config.Config) error {
 	return g.limiter.SetAccounts(cfg.LimiterAccounts())
 }
 
-type ownAgent struct{ next http.RoundTripper }
+type headerTransport struct{ next http.RoundTripper }
 
-func (n ownAgent) RoundTrip(req *http.Request) (*http.Response, error) {
+func (n headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	out := req.Clone(req.Context())
 	out.Header.Set("Accept", "application/json")
 	out.Header.Set("User-Agent", version.UserAgent())
 	return n.next.RoundTrip(out)
 }
 
-// Store returns the state that the limiter shares.
+// Store returns the shared state of the limiter.
 func (g *Gateway) Store() ratelimit.Store { return g.store }
 
-// warnOnce suppresses repeated warnings: one cause, such as a lock that can't be opened, often surfaces through many
-// callers.
-type warnOnce struct{ said sync.Map }
+// warnOnce suppresses repeated warnings, because one cause, such as a lock that can't be opened, is often reported by
+// many callers.
+type warnOnce struct{ causes sync.Map }
 
-// first reports whether a warning's cause is new: the failing of a file, where there is one, else the text.
-func (w *warnOnce) first(err error) bool {
+// isNew reports whether the cause of a warning is new. The cause is the *fs.PathError in err, else its text.
+func (w *warnOnce) isNew(err error) bool {
 	cause := err.Error()
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		cause = file.Error()
 	}
-	_, again := w.said.LoadOrStore(cause, true)
+	_, again := w.causes.LoadOrStore(cause, true)
 	return !again
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Upstream is the path of a request to TMDB: cache, bad questions, refusals, limiter, key, repair of TMDB's faults,
-// wire. It starts at the embedded transport.
+// Upstream is the path of a request to TMDB, a chain of transports: cache, badQuestions, refusalTransport, limiter,
+// signer, tmdb.NewWire and the network. The embedded transport is the first.
 type Upstream struct {
 	*cache.Transport
 	sender http.RoundTripper // without the cache
@@ -41,28 +41,28 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	var bad badQuestions
 	base := signer{tmdb.NewWire(wire), u.ring}
 	if !cfg.AsksTMDB() {
-		base.next = waitTeller{base.next, limiter}
+		base.next = preferWaitTransport{base.next, limiter}
 	}
 	transport := &ratelimit.Transport{
-		Base: through(opts.AroundWire, base), Limiter: limiter, MaxBody: tmdb.MaxBody, Verdict: keyVerdict,
+		Base: wrapTransport(opts.AroundWire, base), Limiter: limiter, MaxBody: tmdb.MaxBody, Verdict: keyVerdict,
 		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
 			o := tmdb.Classify(req, resp, body, err)
 			bad.observe(req.Context(), o)
 			return o
 		},
 	}
-	u.sender = refusals{transport, u.ring, &u.refused}
+	u.sender = refusalTransport{transport, u.ring, &u.refused}
 	bad.next = u.sender
 	u.Transport = tmdb.Transport(store, limiter)
-	u.Next, u.Age = through(opts.AroundLimiter, &bad), gatewayAge
+	u.Next, u.Age = wrapTransport(opts.AroundLimiter, &bad), gatewayAge
 	u.Waits, u.Wrote = opts.OnCacheWait, opts.wrote
 	u.Refresh, u.Offline = opts.Refresh, opts.Offline
 	return u, nil
 }
 
 type request struct {
-	serverTrouble, otherOutcome atomic.Bool // how its tries ended
-	// How the newest try was refused for its key: below the limiter the answer is still beside the key that asked.
+	serverTrouble, otherOutcome atomic.Bool // whether some try ended with a server error, or otherwise
+	// The refusal of the key of the last try; signer sets it, because only there the key is known.
 	refusal atomic.Pointer[tmdb.UnauthorizedError]
 }
 
@@ -80,23 +80,23 @@ func withRequest(req *http.Request) (*http.Request, *request) {
 	return req.WithContext(context.WithValue(req.Context(), requestKey{}, x)), x
 }
 
-func through(front func(http.RoundTripper) http.RoundTripper, next http.RoundTripper) http.RoundTripper {
+func wrapTransport(front func(http.RoundTripper) http.RoundTripper, next http.RoundTripper) http.RoundTripper {
 	if front == nil {
 		return next
 	}
 	return front(next)
 }
 
-// waitTeller sends every upstream except TMDB the time that a try may take. Otherwise a gateway that lets requests wait
-// would look like a dead network.
-type waitTeller struct {
+// preferWaitTransport sends every upstream except TMDB the time that a try may take. Otherwise a gateway that lets
+// requests wait would look like a dead network.
+type preferWaitTransport struct {
 	next    http.RoundTripper
 	limiter *ratelimit.Limiter
 }
 
-// RoundTrip sends the request with Prefer: wait (RFC 7240): two seconds less than the try may take, and no longer than
-// the request may still wait for permission. What waits at a gateway counts as sent here.
-func (p waitTeller) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip sends the request with Prefer: wait (RFC 7240): two seconds less than the timeout of the try, but no longer
+// than the request may still wait for permission. A request that waits at the gateway counts as sent here.
+func (p preferWaitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	wait := max(p.limiter.Tuning().RequestTimeout-2*time.Second, 0)
 	if left, ok := ratelimit.WaitLeft(req.Context()); ok {
 		wait = min(wait, left+time.Second-1) // in whole seconds, rounded up
@@ -106,7 +106,8 @@ func (p waitTeller) RoundTrip(req *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(out)
 }
 
-// gatewayAge is how old an answer was when an anivault gateway gave it; 0 for TMDB's, whose edges send an age as well.
+// gatewayAge returns the age of an answer from an anivault gateway. It is 0 for TMDB, whose edge servers send Age as
+// well.
 func gatewayAge(h http.Header) time.Duration {
 	if !strings.HasPrefix(h.Get("Cache-Status"), "anivault;") {
 		return 0
@@ -125,10 +126,10 @@ func (u *Upstream) Close() error {
 }
 
 func openWire(cfg *config.Config) (*http.Transport, error) {
-	// The request's own timeout ends first, and under its own name.
+	// A second more, so that the limiter's timeout ends a try first, with its own error.
 	options := tmdb.TransportOptions{Proxy: http.ProxyFromEnvironment, Timeout: cfg.Tuning.RequestTimeout + time.Second}
 	if !cfg.AsksTMDB() {
-		options.Connections = 256 // the largest concurrency_total: the slots in force bound them
+		options.Connections = 256 // the maximum of concurrency_total, which limits the requests
 	}
 	if caFile := cfg.TMDB.CAFile; caFile != "" {
 		pem, err := os.ReadFile(caFile)
@@ -142,15 +143,15 @@ func openWire(cfg *config.Config) (*http.Transport, error) {
 	return tmdb.NewHTTPTransport(options), nil
 }
 
-func newClient(cfg *config.Config, transport http.RoundTripper, undecodable func(*http.Request)) (*tmdb.Client, error) {
+func newClient(cfg *config.Config, transport http.RoundTripper, onUndecodable func(*http.Request)) (*tmdb.Client, error) {
 	return tmdb.New(tmdb.Options{
 		BaseURL: cfg.TMDB.BaseURL.String(), HTTPClient: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
-		OnUndecodable: undecodable,
+		OnUndecodable: onUndecodable,
 	})
 }
 
-// Probe asks TMDB one cheap question, past the cache but through the limiter. skew is how far TMDB's clock is
-// ahead of this machine's, 0 where TMDB did not say.
+// Probe sends TMDB one cheap request, past the cache but through the limiter. skew is how far TMDB's clock is ahead of
+// this machine's; 0 without a Date in the answer.
 func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
 	client, err := newClient(a.cfg, a.upstream.sender, nil)
 	if err != nil {
@@ -168,7 +169,7 @@ func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
 	return took, skew, nil
 }
 
-// BadQuestionError says that a question is not asked because TMDB has just failed to answer it, at every try.
+// BadQuestionError means that a request was not sent because TMDB has just failed to answer it at every try.
 type BadQuestionError struct{ Until time.Time }
 
 // Error implements error.
@@ -181,14 +182,15 @@ func (e *BadQuestionError) Text() lang.Text {
 }
 
 const (
-	// badFor is how long a bad question is refused.
-	badFor = time.Minute
-	// maxBad bounds how many are remembered. Beyond it they are asked again, and an outage is noticed by other means.
-	maxBad = 10_000
+	// badQuestionTTL is how long a bad question is rejected.
+	badQuestionTTL = time.Minute
+	// maxBadQuestions limits how many are remembered; further ones are sent again.
+	maxBadQuestions = 10_000
 )
 
-// badQuestions refuses for a minute, in this process, a question whose tries have all ended in trouble of the server.
-// Eight failures in a row are an outage, and one client that repeats one bad question must not look like one.
+// badQuestions rejects for a minute, in this process, a request whose tries have all ended in a server error. The
+// limiter takes eight failures in a row for an outage, and a client that repeats one bad request must not look like
+// one.
 type badQuestions struct {
 	next http.RoundTripper
 
@@ -205,9 +207,9 @@ func (*badQuestions) observe(ctx context.Context, o ratelimit.Outcome) {
 	}
 }
 
-// RoundTrip implements http.RoundTripper. A question that is refused is a *BadQuestionError.
+// RoundTrip implements http.RoundTripper. For a rejected request it returns a *BadQuestionError.
 func (b *badQuestions) RoundTrip(req *http.Request) (*http.Response, error) {
-	if ratelimit.AsksAgain(req.Context()) { // its later tries are no evidence
+	if ratelimit.AsksAgain(req.Context()) { // a retry says nothing about the request itself
 		return b.next.RoundTrip(req)
 	}
 	key := cache.KeyOf(req.Method, req.URL)
@@ -239,14 +241,14 @@ func (b *badQuestions) remember(key string, now time.Time) {
 	if b.until == nil {
 		b.until = map[string]time.Time{}
 	}
-	if len(b.until) >= maxBad {
+	if len(b.until) >= maxBadQuestions {
 		for k, until := range b.until {
 			if !now.Before(until) {
 				delete(b.until, k)
 			}
 		}
 	}
-	if len(b.until) < maxBad {
-		b.until[key] = now.Add(badFor)
+	if len(b.until) < maxBadQuestions {
+		b.until[key] = now.Add(badQuestionTTL)
 	}
 }

@@ -22,7 +22,7 @@ func TestACauseIsToldOnce(t *testing.T) {
 		{errors.New("another pin is odd"), true},
 		{errors.New("a pin is odd"), false},
 	} {
-		if got := seen.first(c.err); got != c.first {
+		if got := seen.isNew(c.err); got != c.first {
 			t.Errorf("%d: %v: first is %t", i, c.err, got)
 		}
 	}

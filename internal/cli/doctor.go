@@ -269,9 +269,9 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 		return finding{check: "limiter", state: state, fix: "anivault limiter resume"}
 	}
 	if st.State == ratelimit.Sleep {
-		state := lang.Textf("Sleep: %s, no requests are sent", app.Why(st.Block))
+		state := lang.Textf("Sleep: %s, no requests are sent", app.BlockText(st.Block))
 		if st.Until.After(st.At) {
-			state = lang.Textf("Sleep: %s, no requests are sent until %s", app.Why(st.Block), ui.Clock(st.Until))
+			state = lang.Textf("Sleep: %s, no requests are sent until %s", app.BlockText(st.Block), ui.Clock(st.Until))
 		}
 		return finding{check: "limiter", state: state, fix: "wait; until then cached answers serve, and a later run asks " +
 			"for the rest"}

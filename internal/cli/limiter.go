@@ -323,7 +323,7 @@ func durationText(d time.Duration) lang.Text {
 
 func tuningUsageError(err error) error {
 	if t, ok := errors.AsType[*ratelimit.TuningError](err); ok {
-		return usagef(config.RemedyText(t), "%s: %s", app.Tuned(t), lang.Text(t.Reason))
+		return usagef(config.RemedyText(t), "%s: %s", app.TuningText(t), lang.Text(t.Reason))
 	}
 	return err
 }

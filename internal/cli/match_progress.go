@@ -45,7 +45,7 @@ func startProgress(f *factory, a *app.App, status *ui.Status, waits bool) *progr
 	}
 	p.draw()
 	p.runEvery(100*time.Millisecond, p.draw)
-	p.runEvery(time.Second, p.run.Look) // while other processes send requests, only the shared state changes
+	p.runEvery(time.Second, p.run.PollSharedState) // while other processes send requests, only the shared state changes
 	return p
 }
 
@@ -58,9 +58,9 @@ func (o *outageLines) line(at app.Progress, now time.Time) lang.Text {
 	case o.since.IsZero() && stopped && isWaiting(w, now):
 		o.since = now
 		if w.Until.IsZero() {
-			return lang.Textf("waiting (%s): %s", w.State, app.Why(w.Block))
+			return lang.Textf("waiting (%s): %s", w.State, app.BlockText(w.Block))
 		}
-		return lang.Textf("waiting (%s): %s; next try at %s", w.State, app.Why(w.Block), ui.Clock(w.Until))
+		return lang.Textf("waiting (%s): %s; next try at %s", w.State, app.BlockText(w.Block), ui.Clock(w.Until))
 	case !o.since.IsZero() && (at.State == ratelimit.Normal.String() || at.State == ratelimit.Throttle.String()):
 		waited := ui.Countdown(now.Sub(o.since))
 		o.since = time.Time{}
@@ -265,7 +265,7 @@ func waitText(w app.Wait, now time.Time) lang.Text {
 	case w.Cause == ratelimit.ReasonBackoff:
 		return "trying one again"
 	}
-	text := app.Why(w.Block)
+	text := app.BlockText(w.Block)
 	if w.State == ratelimit.CacheOnly {
 		text = "only the cache answers"
 	}
@@ -276,7 +276,7 @@ func waitText(w app.Wait, now time.Time) lang.Text {
 }
 
 func otherProcessText(at app.Progress, now time.Time) lang.Text {
-	if !at.Others || waitText(at.Wait, now) != "" {
+	if !at.AwaitsOtherProcess || waitText(at.Wait, now) != "" {
 		return "" // the other process has the same wait
 	}
 	return "waiting for another anivault's answer"

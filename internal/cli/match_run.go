@@ -176,7 +176,7 @@ func stoppedText(st ratelimit.Status) lang.Text {
 	if st.State != ratelimit.CacheOnly {
 		return ""
 	}
-	text := app.Why(st.Block)
+	text := app.BlockText(st.Block)
 	if !st.Since.IsZero() {
 		text = lang.Textf("%s at %s", text, ui.Clock(st.Since))
 	}

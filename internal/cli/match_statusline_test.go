@@ -130,14 +130,14 @@ func TestTheStatusLineSaysHowARunStands(t *testing.T) {
 			Until: in(15 * time.Minute),
 		}}), report.Summary{}, 50, "only the cache answers, next try in 15m00s"},
 		{
-			"another's answer", with(func(p *app.Progress) { p.Others = true }),
+			"another's answer", with(func(p *app.Progress) { p.AwaitsOtherProcess = true }),
 			report.Summary{},
 			80,
 			"waiting for another anivault's answer · 0/120 files · Normal 35/s · cache 75%",
 		},
 		{
 			"another's answer in an outage", with(func(p *app.Progress) {
-				p.Others, p.Wait = true, app.Wait{Block: ratelimit.Block{
+				p.AwaitsOtherProcess, p.Wait = true, app.Wait{Block: ratelimit.Block{
 					State: ratelimit.Sleep, Cause: ratelimit.ReasonProbeFailed,
 					Until: in(9 * time.Second),
 				}}

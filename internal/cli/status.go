@@ -104,9 +104,9 @@ func statusSentence(s ratelimit.Status) lang.Text {
 	case s.State == ratelimit.CacheOnly:
 		return lang.Textf("%s; only the cache answers", stoppedText(s))
 	case s.State == ratelimit.Sleep && s.Until.After(s.At):
-		return lang.Textf("%s; no requests are sent until %s", app.Why(s.Block), ui.Clock(s.Until))
+		return lang.Textf("%s; no requests are sent until %s", app.BlockText(s.Block), ui.Clock(s.Until))
 	case s.State == ratelimit.Sleep:
-		return lang.Textf("%s; the next request tests whether it works again", app.Why(s.Block))
+		return lang.Textf("%s; the next request tests whether it works again", app.BlockText(s.Block))
 	case s.PauseUntil.After(s.At):
 		return lang.Textf("TMDB asks everybody to wait until %s", ui.Clock(s.PauseUntil))
 	case s.State == ratelimit.HalfOpen:

@@ -25,7 +25,7 @@ func (s *Service) lookElsewhere() {
 	if err != nil {
 		return
 	}
-	s.g.up.TellState(st)
+	s.g.up.LogOthersStateChange(st)
 	now := app.ViewAccounts(s.Config(), st)
 	before := s.accounts.Swap(&now)
 	if before == nil {
