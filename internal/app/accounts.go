@@ -153,7 +153,7 @@ func (r refusalTransport) tryOnlyKey(req *http.Request, refused error) (*http.Re
 	if a.begun.CompareAndSwap(false, true) {
 		defer close(a.ended)
 		resp, err := r.next.RoundTrip(req.WithContext(ratelimit.With(req.Context(), ratelimit.Request{Prefer: a.Preference})))
-		if err == nil && r.ring.lastRefusal.Load() == nil { // it is valid again, so allow another attempt after the next refusal
+		if err == nil && r.ring.lastRefusal.Load() == nil { // it is valid again: the next refusal allows another attempt
 			r.ring.onlyKey.CompareAndSwap(a, newOnlyKeyAttempt(a.Preference))
 		}
 		return resp, err

@@ -209,8 +209,9 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 	c.limiter, err = ratelimit.New(ratelimit.Config{
 		Store: store, Tuning: cfg.Tuning, Offline: opts.Offline, Queue: opts.Queue, Accounts: cfg.LimiterAccounts(),
 		Hooks: ratelimit.Hooks{
-			OnTransition: c.observer.onTransition, OnAnswer: c.observer.onAnswer, OnWait: c.observer.onWait, OnWarning: c.observer.warn,
-			OnTuned: c.observer.onTuned, OnOrphans: c.observer.onOrphans,
+			OnTransition: c.observer.onTransition, OnAnswer: c.observer.onAnswer, OnWait: c.observer.onWait,
+			OnWarning: c.observer.warn,
+			OnTuned:   c.observer.onTuned, OnOrphans: c.observer.onOrphans,
 		},
 	})
 	if err != nil {
@@ -273,7 +274,9 @@ const gatewayMemory = 32 << 20
 func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 	g := &Gateway{}
 	around := opts.AroundLimiter
-	opts.AroundLimiter = func(next http.RoundTripper) http.RoundTripper { return wrapTransport(around, headerTransport{next}) }
+	opts.AroundLimiter = func(next http.RoundTripper) http.RoundTripper {
+		return wrapTransport(around, headerTransport{next})
+	}
 	opts.Memory = gatewayMemory
 	if err := g.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, g.Close())

@@ -143,7 +143,9 @@ func openWire(cfg *config.Config) (*http.Transport, error) {
 	return tmdb.NewHTTPTransport(options), nil
 }
 
-func newClient(cfg *config.Config, transport http.RoundTripper, onUndecodable func(*http.Request)) (*tmdb.Client, error) {
+func newClient(
+	cfg *config.Config, transport http.RoundTripper, onUndecodable func(*http.Request),
+) (*tmdb.Client, error) {
 	return tmdb.New(tmdb.Options{
 		BaseURL: cfg.TMDB.BaseURL.String(), HTTPClient: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
 		OnUndecodable: onUndecodable,
