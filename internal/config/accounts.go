@@ -14,20 +14,20 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Account is one of the accounts through whose keys TMDB is asked. Its limits are the limiter's.
+// Account is an account of TMDB with its keys. The embedded ratelimit.Account has its limits.
 type Account struct {
 	ratelimit.Account
-	Keys  []Key  // in the order of the file; those of the embedded Account are their fingerprints
+	Keys  []Key  // in the order of the file; the embedded Account has their fingerprints
 	Place string // file and line
 }
 
 // Key is one key of an account: a token, or a v3 key.
 type Key struct {
 	Token, APIKey Secret
-	File          string // where it was read from; "" where it stands in the config file
+	File          string // the file it was read from; "" if it is in the config file
 }
 
-// Secret is the key itself, whatever its form.
+// Secret returns the token or the v3 key.
 func (k Key) Secret() Secret {
 	if k.Token.IsSet() {
 		return k.Token
@@ -35,10 +35,10 @@ func (k Key) Secret() Secret {
 	return k.APIKey
 }
 
-// Fingerprint names the key without telling it.
+// Fingerprint returns a hash that identifies the key without revealing it.
 func (k Key) Fingerprint() ratelimit.Fingerprint { return ratelimit.FingerprintOf(k.Secret().Reveal()) }
 
-// DefaultAccount is the name of the one account of a configuration without accounts.
+// DefaultAccount is the name of the account for the single key of a configuration without accounts.
 const DefaultAccount = "default"
 
 const (
@@ -47,7 +47,7 @@ const (
 	defaultPriority = 50
 )
 
-// HasKey reports whether there is anything to authenticate with.
+// HasKey reports whether there is a token or a key.
 func (c *Config) HasKey() bool { return c.TMDB.HasKey() || len(c.Accounts) > 0 }
 
 // Secrets returns all keys.
@@ -61,7 +61,7 @@ func (c *Config) Secrets() []Secret {
 	return slices.DeleteFunc(out, func(s Secret) bool { return !s.IsSet() })
 }
 
-// LimiterAccounts returns the accounts of the Pool as the limiter knows them.
+// LimiterAccounts returns the accounts of Pool for the limiter, which has only fingerprints of the keys.
 func (c *Config) LimiterAccounts() []ratelimit.Account {
 	var out []ratelimit.Account
 	for _, a := range c.Pool() {
@@ -70,7 +70,7 @@ func (c *Config) LimiterAccounts() []ratelimit.Account {
 	return out
 }
 
-// Pool returns the accounts, and for a configuration without any the one account of its one key.
+// Pool returns the configured accounts. A configuration without accounts has one for its single key.
 func (c *Config) Pool() []Account {
 	if len(c.Accounts) > 0 || !c.TMDB.HasKey() {
 		return c.Accounts
@@ -84,8 +84,7 @@ func (c *Config) Pool() []Account {
 	return []Account{a}
 }
 
-// OnlyAccount returns the name of the one account, "-" where there are several or none: the log's word for what is not
-// known.
+// OnlyAccount returns the name of the account for log lines; "-" unless there is exactly one.
 func (c *Config) OnlyAccount() string {
 	if pool := c.Pool(); len(pool) == 1 {
 		return pool[0].Name
@@ -93,7 +92,7 @@ func (c *Config) OnlyAccount() string {
 	return "-"
 }
 
-// KeyNumber returns the number of a key in the list of its account, from 1 on; 0 where the configuration has none.
+// KeyNumber returns the number of a key in its account, from 1; 0 if the configuration does not have it.
 func (c *Config) KeyNumber(account string, key ratelimit.Fingerprint) int {
 	for _, a := range c.Pool() {
 		if a.Name == account {
@@ -103,18 +102,18 @@ func (c *Config) KeyNumber(account string, key ratelimit.Fingerprint) int {
 	return 0
 }
 
-var accountRecord = record[Account]{
+var accountSchema = listSchema[Account]{
 	list: "accounts", form: "each account is a section with name and keys",
 	unknown: "is not a setting of an account; there are %s",
 	begin: func(place string) Account {
 		return Account{Account: ratelimit.Account{Priority: defaultPriority}, Place: place}
 	},
-	fields: func(r reader, a *Account) []recordField {
-		fields := []recordField{
-			{key: "name", allowed: "1 to 32 of a-z, 0-9 and -", set: matching(&a.Name, clientName)},
+	fields: func(r reader, a *Account) []schemaField {
+		fields := []schemaField{
+			{key: "name", allowed: "1 to 32 of a-z, 0-9 and -", set: storeAndMatch(&a.Name, clientName)},
 			{
 				key: "priority", allowed: "a whole number from 0 to 1000, smaller ones first",
-				set: into(&a.Priority, readWhole(0, 1000)),
+				set: parseInto(&a.Priority, readWhole(0, 1000)),
 			},
 			{key: "enabled", allowed: "true or false", set: func(v string) error {
 				on, err := strconv.ParseBool(v)
@@ -124,29 +123,29 @@ var accountRecord = record[Account]{
 		}
 		for _, f := range ratelimit.AccountFields() {
 			set := func(v string) error { return f.Set(&a.Account, v) }
-			fields = append(fields, recordField{key: f.Key, allowed: lang.Text(f.Allowed), set: set})
+			fields = append(fields, schemaField{key: f.Key, allowed: lang.Text(f.Allowed), set: set})
 		}
 		return append(fields,
-			recordField{key: "keys", read: func(v *yaml.Node) { a.Keys = r.keys(v) }},
-			recordField{key: "schedule", read: func(v *yaml.Node) { a.Schedule = scheduleRecord.readAll(r, v) }})
+			schemaField{key: "keys", read: func(v *yaml.Node) { a.Keys = r.readKeys(v) }},
+			schemaField{key: "schedule", read: func(v *yaml.Node) { a.Schedule = scheduleSchema.readAll(r, v) }})
 	},
 	check: func(r reader, item *yaml.Node, a *Account) {
 		for _, k := range a.Keys {
 			a.Account.Keys = append(a.Account.Keys, k.Fingerprint())
 		}
-		if keys, _ := child(item, "keys"); a.Name == "" || keys == nil {
+		if keys, _ := findKey(item, "keys"); a.Name == "" || keys == nil {
 			r.refuse(item, "accounts", a.Name, "an account needs name and keys")
 		}
 		if a.Slots > 0 && a.KeySlots > a.Slots {
-			_, v := child(item, "concurrency")
+			_, v := findKey(item, "concurrency")
 			r.refuse(v, "concurrency", strconv.Itoa(a.KeySlots), lang.Textf("is above account_concurrency %d, "+
 				"which all keys have together: lower it, or raise account_concurrency", a.Slots))
 		}
 	},
 }
 
-func readAccounts(in source, bad *faults) []Account {
-	at, node := child(in.top, "accounts")
+func readAccounts(in source, bad *errorList) []Account {
+	at, node := findKey(in.top, "accounts")
 	if at == nil {
 		return nil
 	}
@@ -160,15 +159,15 @@ func readAccounts(in source, bad *faults) []Account {
 		r.refuse(at, "accounts", strconv.Itoa(n), lang.Textf("at most %d accounts are allowed", maxAccounts))
 		return nil
 	}
-	out := accountRecord.readAll(r, node)
-	r.uniqueAccounts(out)
+	out := accountSchema.readAll(r, node)
+	r.checkUniqueAccounts(out)
 	return out
 }
 
 const keyForms = "token, token_file, api_key or api_key_file"
 
-// keys reads the keys of an account. No error shows what they hold.
-func (r reader) keys(node *yaml.Node) (out []Key) {
+// readKeys reads the keys of an account. Its errors never show a key.
+func (r reader) readKeys(node *yaml.Node) (out []Key) {
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 || len(node.Content) > maxAccountKeys {
 		r.refuse(node, "keys", "", lang.Textf(
 			"must be a list of 1 to %d keys, each with one of %s, such as [{token_file: /path}]", maxAccountKeys, keyForms))
@@ -180,14 +179,14 @@ func (r reader) keys(node *yaml.Node) (out []Key) {
 			continue
 		}
 		name, value := item.Content[0].Value, item.Content[1].Value
-		if k, ok := r.key(item, name, value); ok {
+		if k, ok := r.readKey(item, name, value); ok {
 			out = append(out, k)
 		}
 	}
 	return out
 }
 
-func (r reader) key(item *yaml.Node, name, value string) (k Key, ok bool) {
+func (r reader) readKey(item *yaml.Node, name, value string) (k Key, ok bool) {
 	form, isFile := strings.CutSuffix(name, "_file")
 	if form != "token" && form != "api_key" {
 		r.refuse(item, name, "", lang.Textf("is not a form of a key; there are %s", keyForms))
@@ -220,18 +219,18 @@ func (r reader) key(item *yaml.Node, name, value string) (k Key, ok bool) {
 
 const scheduleForm = `such as - {from: "08:00", to: "23:00", account_concurrency: 3}`
 
-var scheduleRecord = record[ratelimit.Period]{
+var scheduleSchema = listSchema[ratelimit.Period]{
 	list: "schedule", unknown: "is not a setting of a schedule; there are %s", prefix: "schedule.",
 	form:    "each part of the day has from, to and account_concurrency, " + scheduleForm,
 	notList: "must be a list of parts of the day, " + scheduleForm,
 	begin:   func(string) (p ratelimit.Period) { return p },
-	fields: func(_ reader, p *ratelimit.Period) []recordField {
-		return []recordField{
-			{key: "from", allowed: "a time of the day such as 08:00", set: into(&p.From, readClock)},
-			{key: "to", allowed: "a time of the day such as 08:00", set: into(&p.To, readClock)},
+	fields: func(_ reader, p *ratelimit.Period) []schemaField {
+		return []schemaField{
+			{key: "from", allowed: "a time of the day such as 08:00", set: parseInto(&p.From, readClock)},
+			{key: "to", allowed: "a time of the day such as 08:00", set: parseInto(&p.To, readClock)},
 			{
 				key: "account_concurrency", allowed: "a whole number from 0 (no limit) to 256",
-				set: into(&p.Slots, readWhole(0, 256)),
+				set: parseInto(&p.Slots, readWhole(0, 256)),
 			},
 		}
 	},
@@ -251,7 +250,7 @@ func readClock(v string) (time.Duration, error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, err
 }
 
-func (r reader) uniqueAccounts(list []Account) {
+func (r reader) checkUniqueAccounts(list []Account) {
 	type owner struct{ account, key int }
 	seen := map[ratelimit.Fingerprint]owner{}
 	for i, a := range list {
@@ -272,15 +271,15 @@ func (r reader) uniqueAccounts(list []Account) {
 	}
 }
 
-// chooseAccounts refuses accounts beside a key in the same file, and limits above the limiter's. A key in the
-// environment or in a flag replaces the accounts.
-func (c *Config) chooseAccounts(bad *faults) {
+// chooseAccounts adds errors for accounts together with a single key in the file, and for limits above the limiter's.
+// It removes the accounts if the environment or a flag has a key.
+func (c *Config) chooseAccounts(bad *errorList) {
 	if len(c.Accounts) == 0 {
 		return
 	}
-	_, section := child(c.in.top, "tmdb")
+	_, section := findKey(c.in.top, "tmdb")
 	for _, key := range []string{"token", "token_file", "api_key"} {
-		if k, _ := child(section, key); k != nil {
+		if k, _ := findKey(section, key); k != nil {
 			bad.refuse(c.in.at("tmdb."+key), "",
 				"stands beside accounts: move it into the keys of an account, or leave accounts out")
 			return
@@ -304,10 +303,10 @@ func (c *Config) chooseAccounts(bad *faults) {
 	}
 	for _, key := range []string{"tmdb.token", "tmdb.token_file", "tmdb.api_key"} {
 		if kind, where, _ := strings.Cut(c.value(key).Origin, " "); kind == "environment" || kind == "flag" {
-			c.overruled = cmp.Or(c.overruled, where)
+			c.accountsOverriddenBy = cmp.Or(c.accountsOverriddenBy, where)
 		}
 	}
-	if c.overruled != "" {
+	if c.accountsOverriddenBy != "" {
 		c.Accounts = nil
 	}
 }

@@ -18,7 +18,7 @@ func TestAddressesAreShownWithoutSecrets(t *testing.T) {
 		"https://u:SECRET@h/?api_key=SECRET#c": "https://[redacted]@h/?[redacted]",
 		"off":                                  "off",
 	} {
-		if got := shownAddress(text); got != want {
+		if got := redactAddress(text); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestNoAddressIsToldWhole(t *testing.T) {
 		cfg, _, err := Load(
 			Sources{Environ: []string{"HOME=" + t.TempDir(), "LocalAppData=" + t.TempDir(), "AppData=" + t.TempDir(), env}})
 		if err != nil {
-			if text := err.Error(); strings.Contains(text, "SECRET") || !strings.Contains(text, hidden) {
+			if text := err.Error(); strings.Contains(text, "SECRET") || !strings.Contains(text, redactedText) {
 				t.Errorf("%s: %s", env, text)
 			}
 			continue

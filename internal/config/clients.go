@@ -22,20 +22,20 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Client is who may ask the gateway. Its token is known by its hash alone.
+// Client is a program that may use the gateway. Only the hash of its token is stored.
 type Client struct {
 	Name        string
 	TokenSHA256 string // 64 hex digits
-	Class       string // "interactive" or "batch": the best it can have
-	Weight      int    // requests a turn, 1 to 100
+	Class       string // "interactive" or "batch": the highest class of its requests
+	Weight      int    // its share of requests compared with other clients, 1 to 100
 	Requests    ratelimit.Budget
 	Upstream    ratelimit.Budget // of its requests that go to TMDB
 	Admin       bool
-	Made        time.Time // zero where nobody noted it
+	Made        time.Time // zero if unknown
 	Place       string    // file and line
 }
 
-// TokenHash returns the hash by which a token is known: 64 lower-case hex digits.
+// TokenHash returns the SHA-256 of a token, in 64 lower-case hex digits.
 func TokenHash(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
@@ -47,32 +47,32 @@ var (
 	clientClass = regexp.MustCompile(`^(interactive|batch)$`)
 )
 
-// Anonymous is the name of all who ask without a token.
+// Anonymous is the name in logs and metrics of clients without a token.
 const Anonymous = "anonymous"
 
-var clientRecord = record[Client]{
+var clientSchema = listSchema[Client]{
 	list: "clients", unknown: "is not a setting of a client; there are %s",
 	notList: "must be a list of clients, such as - {name: bitmagnet, token_sha256: \"...\"}",
 	form:    "each client is a section with name and token_sha256; see: anivault serve token new",
 	begin:   func(place string) Client { return Client{Class: "interactive", Weight: 1, Place: place} },
-	fields: func(_ reader, c *Client) []recordField {
-		return []recordField{
+	fields: func(_ reader, c *Client) []schemaField {
+		return []schemaField{
 			{key: "name", allowed: "1 to 32 of a-z, 0-9 and -, not " + Anonymous, set: func(v string) error {
 				if v == Anonymous {
 					return strconv.ErrSyntax
 				}
-				return matching(&c.Name, clientName)(v)
+				return storeAndMatch(&c.Name, clientName)(v)
 			}},
 			{
 				key: "token_sha256", allowed: "64 lower-case hex digits, the SHA-256 of the token",
-				secret: true, // people put the token itself there
-				set:    matching(&c.TokenSHA256, clientHash),
+				secret: true, // users sometimes write the token itself
+				set:    storeAndMatch(&c.TokenSHA256, clientHash),
 			},
-			{key: "class", allowed: "interactive or batch", set: matching(&c.Class, clientClass)},
-			{key: "weight", allowed: "a whole number from 1 to 100", set: into(&c.Weight, readWhole(1, 100))},
-			{key: "requests", allowed: "a number in a time, such as 6000/1m, or off", set: into(&c.Requests, readLimit)},
-			{key: "upstream", allowed: "a number in a time, such as 600/1m, or off", set: into(&c.Upstream, readLimit)},
-			{key: "admin", allowed: "true or false", set: into(&c.Admin, strconv.ParseBool)},
+			{key: "class", allowed: "interactive or batch", set: storeAndMatch(&c.Class, clientClass)},
+			{key: "weight", allowed: "a whole number from 1 to 100", set: parseInto(&c.Weight, readWhole(1, 100))},
+			{key: "requests", allowed: "a number in a time, such as 6000/1m, or off", set: parseInto(&c.Requests, readLimit)},
+			{key: "upstream", allowed: "a number in a time, such as 600/1m, or off", set: parseInto(&c.Upstream, readLimit)},
+			{key: "admin", allowed: "true or false", set: parseInto(&c.Admin, strconv.ParseBool)},
 			{key: "made", allowed: "a time such as 2026-11-22T12:00:00Z", set: func(v string) (err error) {
 				c.Made, err = time.Parse(time.RFC3339, v)
 				return err
@@ -87,8 +87,8 @@ var clientRecord = record[Client]{
 	},
 }
 
-// matching stores a text even if it doesn't match: other errors name the account or client by it.
-func matching(to *string, form *regexp.Regexp) func(string) error {
+// storeAndMatch stores a text even if it doesn't match, because other errors name the account or client by it.
+func storeAndMatch(to *string, form *regexp.Regexp) func(string) error {
 	return func(v string) error {
 		*to = v
 		if !form.MatchString(v) {
@@ -105,10 +105,10 @@ func readLimit(v string) (ratelimit.Budget, error) {
 	return t.Budget, err
 }
 
-// Check returns an *Error for a client that could not stand in a file.
+// Check returns an *Error if the name, hash or class of a client is not valid.
 func (c Client) Check() error {
 	var copied Client
-	for _, f := range clientRecord.fields(reader{}, &copied)[:3] { // what serve token writes
+	for _, f := range clientSchema.fields(reader{}, &copied)[:3] { // name, token_sha256 and class
 		value := map[string]string{"name": c.Name, "token_sha256": c.TokenSHA256, "class": c.Class}[f.key]
 		if f.set(value) != nil {
 			return &Error{Name: f.key, Value: value, Reason: lang.Textf("must be %s", f.allowed)}
@@ -117,14 +117,14 @@ func (c Client) Check() error {
 	return nil
 }
 
-func readClients(in source, node *yaml.Node, bad *faults) []Client {
+func readClients(in source, node *yaml.Node, bad *errorList) []Client {
 	if node == nil || node.Tag == "!!null" {
 		return nil
 	}
-	return clientRecord.readAll(reader{in, bad}, node)
+	return clientSchema.readAll(reader{in, bad}, node)
 }
 
-func unique(clients []Client, bad *faults) {
+func checkUniqueClients(clients []Client, bad *errorList) {
 	for i, c := range clients {
 		for _, d := range clients[:i] {
 			switch {
@@ -138,32 +138,32 @@ func unique(clients []Client, bad *faults) {
 	}
 }
 
-// ClientsFile is the file of the clients that `serve token` makes, in the data folder.
+// ClientsFile returns the path of the file, in the data folder, with the clients made by `serve token`.
 func ClientsFile(dataDir string) string { return filepath.Join(dataDir, "clients.yaml") }
 
 const clientsVersion = 1
 
-func readClientsFile(path string, bad *faults) ([]Client, error) {
+func readClientsFile(path string, bad *errorList) ([]Client, error) {
 	raw, err := readText(path)
 	if err != nil || raw == nil {
 		return nil, err
 	}
-	in := source{path, document(raw)}
-	if _, version := child(in.top, "version"); version == nil || version.Value != strconv.Itoa(clientsVersion) {
+	in := source{path, parseYAMLNode(raw)}
+	if _, version := findKey(in.top, "version"); version == nil || version.Value != strconv.Itoa(clientsVersion) {
 		return nil, &Error{
 			Name:   path,
 			Reason: "is not a list of clients that this version can read; update anivault, or move the file away",
 		}
 	}
-	_, list := child(in.top, "clients")
+	_, list := findKey(in.top, "clients")
 	return readClients(in, list, bad), nil
 }
 
-// WithoutRevokedClients returns c without the clients that were taken out of clients.yaml since it was read, or c
-// itself where none was. Nothing else is read anew.
+// WithoutRevokedClients reads clients.yaml again and returns a copy of c without the clients that are no longer in it;
+// c itself if all are.
 func (c *Config) WithoutRevokedClients() (*Config, error) {
 	path := ClientsFile(c.Dirs.Data)
-	var bad faults
+	var bad errorList
 	now, err := readClientsFile(path, &bad)
 	if err = errors.Join(err, bad.err()); err != nil {
 		return c, err
@@ -181,7 +181,7 @@ func (c *Config) WithoutRevokedClients() (*Config, error) {
 }
 
 // EditClients changes clients.yaml: change gets its clients and returns the new list. The file is 0600,
-// written whole or not at all, and keeps its owner.
+// fileValue whole or not at all, and keeps its owner.
 func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]Client, error)) error {
 	path := ClientsFile(dataDir)
 	owner := ownerOf(path, dataDir, filepath.Dir(dataDir))
@@ -193,7 +193,7 @@ func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]C
 		return err
 	}
 	defer release()
-	var bad faults
+	var bad errorList
 	clients, err := readClientsFile(path, &bad)
 	if err = errors.Join(err, bad.err()); err != nil {
 		return err
@@ -204,7 +204,7 @@ func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]C
 	if err := writeFile(path, clientsText(clients)); err != nil {
 		return err
 	}
-	return errors.Join(owner.give(dataDir), owner.give(filepath.Join(dataDir, ".clients.lock")), owner.give(path))
+	return errors.Join(owner.chownTo(dataDir), owner.chownTo(filepath.Join(dataDir, ".clients.lock")), owner.chownTo(path))
 }
 
 func clientsText(clients []Client) []byte {
@@ -233,7 +233,7 @@ func clientsText(clients []Client) []byte {
 
 type reader struct {
 	in  source
-	bad *faults
+	bad *errorList
 }
 
 func (r reader) refuse(n *yaml.Node, key, value string, reason lang.Text) {
@@ -242,27 +242,28 @@ func (r reader) refuse(n *yaml.Node, key, value string, reason lang.Text) {
 
 func (r reader) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.in.path, n.Line) }
 
-type record[T any] struct {
+// listSchema describes a list of sections in the config file, such as accounts.
+type listSchema[T any] struct {
 	list    string    // the key of the list
-	notList lang.Text // the error where it is no list
-	form    lang.Text // what each item must be
-	unknown string    // the error of a key that is none of fields, a format for their names
+	notList lang.Text // the error if it is not a list
+	form    lang.Text // the error if an item is not a section
+	unknown string    // the error for an unknown key, a format for the names of fields
 	prefix  string    // of keys in errors
 	begin   func(place string) T
-	fields  func(reader, *T) []recordField
-	check   func(reader, *yaml.Node, *T) // of all fields together
+	fields  func(reader, *T) []schemaField
+	check   func(reader, *yaml.Node, *T) // checks all fields together
 }
 
-// recordField is a key of a record. It holds a single value, which set takes, or a list, which read takes.
-type recordField struct {
+// schemaField is a key of a list item. Its value is single and parsed by set, or a list and parsed by read.
+type schemaField struct {
 	key     string
 	allowed lang.Text
 	set     func(string) error
 	read    func(*yaml.Node)
-	secret  bool // no error shows what people put there
+	secret  bool // errors don't show the value
 }
 
-func (rec record[T]) readAll(r reader, list *yaml.Node) (out []T) {
+func (rec listSchema[T]) readAll(r reader, list *yaml.Node) (out []T) {
 	if list.Kind != yaml.SequenceNode {
 		r.refuse(list, rec.list, "", rec.notList)
 		return nil
@@ -283,7 +284,7 @@ func (rec record[T]) readAll(r reader, list *yaml.Node) (out []T) {
 	return out
 }
 
-func (rec record[T]) readField(r reader, fields []recordField, key, v *yaml.Node) {
+func (rec listSchema[T]) readField(r reader, fields []schemaField, key, v *yaml.Node) {
 	var known []string
 	for _, f := range fields {
 		known = append(known, f.key)

@@ -1,6 +1,6 @@
 // Package config turns flags, environment variables, the config file and defaults into one typed Config, in that order
-// of precedence. No other package reads any of them. An unknown key or a value that is not allowed is refused before
-// any work starts, with its name, the value and what is allowed.
+// of precedence. No other package reads any of them. Load returns an error for an unknown key or an invalid value, with
+// its name, the value and what is allowed.
 package config
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
 
-// Config is everything that can be set, checked and complete.
+// Config has the values of all settings.
 type Config struct {
 	TMDB        TMDB
 	Tuning      ratelimit.Tuning
@@ -31,28 +31,28 @@ type Config struct {
 	Serve       Serve
 	Organize    Organize
 	Watch       Watch
-	Accounts    []Account // empty: the one key of TMDB
+	Accounts    []Account // empty if there is a single key, in TMDB
 
-	overruled string // the variable or flag whose key stands in place of Accounts
-	values    []Value
-	in        source // the config file
+	accountsOverriddenBy string // the variable or flag whose key stands in place of Accounts
+	values               []Value
+	in                   source // the config file
 }
 
-// TMDB says how TMDB is reached. Of Token, TokenFile and APIKey the first that is set has been chosen:
-// after Load at most one of Token and APIKey is set.
+// TMDB has the settings for requests to TMDB. Load uses the first of Token, TokenFile and APIKey that is set, so that
+// at most one of Token and APIKey is set afterwards.
 type TMDB struct {
 	Token     Secret
 	TokenFile string
 	APIKey    Secret
 	BaseURL   *url.URL // without a trailing slash or /3
 	CAFile    string
-	Languages []string // "ko-KR", "en-US": of titles, the first that TMDB has
+	Languages []string // of titles, in order of preference: "ko-KR", "en-US"
 }
 
 // HasKey reports whether there is anything to authenticate with.
 func (t TMDB) HasKey() bool { return t.Token.IsSet() || t.APIKey.IsSet() }
 
-// Redis says how the coordinator is reached.
+// Redis has the settings for the coordinator.
 type Redis struct {
 	Address              redisstore.Address
 	PasswordFile, CAFile string
@@ -61,38 +61,38 @@ type Redis struct {
 	Prefix               string
 }
 
-// Dirs are the folders that outlive a run, and the config file that was or would be read.
+// Dirs are the folders for files that outlive a run, and the path of the config file, which need not exist.
 type Dirs struct {
 	State, Cache, Data string
 	ConfigFile         string
 }
 
-// Cache holds the cache's settings.
+// Cache has the settings of the cache.
 type Cache struct{ MaxSize int64 } // bytes
 
-// Match holds the defaults of the match command.
+// Match has the settings of the match command.
 type Match struct {
 	MinConfidence        float64
 	MinEpisodeConfidence float64
 	Type                 string // "auto", "tv" or "movie"
 	IncludeAdult         bool
-	Jobs                 int // 0: by CPU
+	Jobs                 int // 0: one per CPU
 }
 
-// Log says what is logged where.
+// Log has the settings of the log.
 type Log struct {
 	Level, Format, File string
 	MaxSize             int64 // bytes
 	MaxFiles            int
 }
 
-// Metrics says where metrics go.
+// Metrics has the files for metrics.
 type Metrics struct{ File, Textfile string }
 
-// Index says where `index update` fetches lists; an empty address is not fetched.
+// Index has the URLs of the lists for `index update`; empty ones are not fetched.
 type Index struct{ AnimeListsURL, AniDBTitlesURL, TMDBExportsURL, AnimeIDsURL string }
 
-// Value is one effective setting and where it came from.
+// Value is the effective value of a setting and its origin.
 type Value struct {
 	Setting Setting
 	Text    string // as written; "[set]" for a secret
@@ -102,8 +102,7 @@ type Value struct {
 // Values returns every setting's effective value, in the order of Settings.
 func (c *Config) Values() []Value { return c.values }
 
-// KeyOrigin returns where the token or key in force was written: a variable, or a file and its key. It is "" where
-// there is none.
+// KeyOrigin returns where the token or key was set: a variable, a flag, or a file and its key. It is "" without a key.
 func (c *Config) KeyOrigin() string {
 	if len(c.Accounts) > 0 {
 		return c.in.at("accounts")
@@ -111,7 +110,7 @@ func (c *Config) KeyOrigin() string {
 	if !c.TMDB.HasKey() {
 		return ""
 	}
-	// In the order in which they are chosen.
+	// In order of precedence.
 	for _, key := range []string{"tmdb.token", "tmdb.token_file", "tmdb.api_key"} {
 		switch v := c.value(key); {
 		case v.Text == "":
@@ -129,7 +128,7 @@ func (c *Config) KeyOrigin() string {
 func (c *Config) value(key string) Value {
 	i := slices.IndexFunc(c.values, func(v Value) bool { return v.Setting.Key == key })
 	if i < 0 {
-		return Value{Setting: Setting{Key: key}} // of a Config that was not loaded
+		return Value{Setting: Setting{Key: key}} // the Config was not loaded
 	}
 	return c.values[i]
 }
@@ -148,7 +147,7 @@ func (v Value) place(file source) string {
 
 func (c *Config) place(key string) string { return c.value(key).place(c.in) }
 
-// Refuse returns the error of a setting that proved to be wrong when it was used; key must be one of the table's.
+// Refuse returns an error for a setting whose value proved wrong when it was used. key must be one of Settings.
 func (c *Config) Refuse(key string, reason lang.Text) *Error {
 	v := c.value(key)
 	e := &Error{Name: v.place(c.in), Reason: reason}
@@ -158,10 +157,10 @@ func (c *Config) Refuse(key string, reason lang.Text) *Error {
 	return e
 }
 
-// Variable is an environment variable beside those of the settings.
+// Variable is an environment variable that is not a setting.
 type Variable struct{ Name, Doc string }
 
-// OtherVariables returns the variables that are read outside the table of settings.
+// OtherVariables returns the environment variables that anivault reads or sets besides those of the settings.
 func OtherVariables() []Variable {
 	return []Variable{
 		{"ANIVAULT_CONFIG", "The config file to read instead of the default one."},
@@ -186,19 +185,19 @@ func OtherVariables() []Variable {
 	}
 }
 
-// Error is a setting that can't be used.
+// Error is the error for a setting with an invalid value.
 type Error struct {
-	Name   string    // as the person wrote it: a flag, a variable, or a key with its file
+	Name   string    // as the user wrote it: a flag, a variable, or a key with its file
 	Value  string    // "" for secrets
 	Reason lang.Text // what is allowed, or what to do
 
-	Others []*Error // what else can't be used, for those who want to hear all at once
+	Others []*Error // further errors, for `config validate`
 }
 
-// Error implements error: name, value, remedy.
+// Error returns the text in English: name, value and reason.
 func (e *Error) Error() string { return e.Text().String() }
 
-// Text is what Error says, for people.
+// Text returns the translatable text of Error.
 func (e *Error) Text() lang.Text {
 	name := lang.Text(e.Name)
 	if e.Value == "" {
@@ -207,8 +206,8 @@ func (e *Error) Text() lang.Text {
 	return lang.Textf("%s: %q: %s", name, e.Value, e.Reason)
 }
 
-// standardDir is where files live unless a setting says otherwise: the XDG base directories on Unix (also on macOS,
-// where people who use a terminal expect ~/.config), %AppData% and %LocalAppData% on Windows.
+// standardDir is a default folder: an XDG base directory on Unix (also on macOS, where users of a terminal expect
+// ~/.config), %AppData% or %LocalAppData% on Windows.
 type standardDir struct{ xdg, belowHome, windows, sub string }
 
 var (

@@ -111,7 +111,7 @@ func TestFreshFileCanBeUncommented(t *testing.T) {
 			t.Errorf("%s is %q, by default %q", v.Setting.Key, v.Text, v.Setting.Default)
 		}
 	}
-	if said < len(everyday)-1 { // an empty path is as good as none
+	if said < len(newFileSettings)-1 { // an empty path is as good as none
 		t.Errorf("only %d settings in\n%s", said, text)
 	}
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// Existing is a config file that a person has written. A token changes or adds one line of it; all else stays as it is,
-// comments included.
+// Existing is a config file written by the user. PutToken changes or adds only the line of the token; everything else,
+// including comments, stays as it is.
 type Existing struct {
 	Path string
 	raw  []byte
 }
 
-// ReadExisting reads the config file at path; nil where there is none.
+// ReadExisting reads the config file at path. It returns nil if the file does not exist.
 func ReadExisting(path string) (*Existing, error) {
 	raw, err := readText(path)
 	if raw == nil {
@@ -35,7 +35,7 @@ func ReadExisting(path string) (*Existing, error) {
 	return &Existing{path, raw}, nil
 }
 
-// HoldsKey reports whether the file holds a token, a key or the name of a token's file. A file that can't be read may.
+// HoldsKey reports whether the file has a token, a key or a token_file. It returns true for invalid YAML, which may.
 func (e *Existing) HoldsKey() bool {
 	v, err := readYAML(e.raw)
 	if err != nil {
@@ -49,14 +49,13 @@ func (e *Existing) HoldsKey() bool {
 	return false
 }
 
-// CheckTokenFits returns the error that PutToken would return for any token, so that nobody is asked for one that can't
-// be stored.
+// CheckTokenFits returns the error that PutToken would return, so that the user is not asked for a token in vain.
 func (e *Existing) CheckTokenFits() error {
 	_, err := e.withToken("checked")
 	return err
 }
 
-// PutToken writes the file with tmdb.token set, readable by its owner alone. Everything else in it stays.
+// PutToken sets tmdb.token in the file and makes it readable only by its owner. Everything else in it stays.
 func (e *Existing) PutToken(token Secret) error {
 	text, err := e.withToken(token.Reveal())
 	if err != nil {
@@ -65,8 +64,8 @@ func (e *Existing) PutToken(token Secret) error {
 	return writeFile(e.Path, text)
 }
 
-// Backup copies the file to one beside it that only its owner can read, and returns its name. A backup that is there
-// already is kept.
+// Backup copies the file to config.yaml.bak, readable only by its owner, and returns the path. If that exists, it uses
+// .bak.1 and so on.
 func (e *Existing) Backup() (string, error) {
 	const most = 1000
 	for n := range most {
@@ -90,7 +89,7 @@ func (e *Existing) Backup() (string, error) {
 func (e *Existing) withToken(token string) ([]byte, error) {
 	before, err := readYAML(e.raw)
 	if err != nil {
-		return nil, fileError(e.Path, whyNotYAML(e.raw, err))
+		return nil, fileError(e.Path, yamlErrorText(e.raw, err))
 	}
 	text, line := insertToken(e.raw, token)
 	after, err := readYAML(text)
@@ -112,8 +111,8 @@ func withoutToken(v *viper.Viper) map[string]any {
 	return out
 }
 
-// insertToken changes the token's line, or adds one: at the head of the section, or with a section at the end. It
-// returns the line, counted from 1. The caller checks that nothing else has changed.
+// insertToken changes the line of the token, or adds one at the beginning of the section tmdb, or adds the section at
+// the end. It also returns the number of the line. The caller checks that nothing else has changed.
 func insertToken(raw []byte, token string) ([]byte, int) {
 	end := "\n"
 	if bytes.Contains(raw, []byte("\r\n")) {
@@ -123,7 +122,7 @@ func insertToken(raw []byte, token string) ([]byte, int) {
 	entry := func(indent int, comment string) string {
 		return strings.TrimRight(fmt.Sprintf("%stoken: %q  %s", strings.Repeat(" ", indent), token, comment), " ") + end
 	}
-	section, settings := child(document(raw), "tmdb")
+	section, settings := findKey(parseYAMLNode(raw), "tmdb")
 	if section == nil {
 		text := strings.TrimPrefix(string(raw), "\ufeff")
 		if text != "" && !strings.HasSuffix(text, "\n") {
@@ -131,11 +130,11 @@ func insertToken(raw []byte, token string) ([]byte, int) {
 		}
 		return []byte(text + "tmdb:" + end + entry(2, "")), len(lines)
 	}
-	at, indent := section.Line, section.Column+1 // a line more than its index: after the section's own
+	at, indent := section.Line, section.Column+1 // Line counts from 1, so this is the index of the next line
 	if settings.Kind == yaml.MappingNode && len(settings.Content) > 0 {
 		indent = settings.Content[0].Column - 1
 	}
-	if key, value := child(settings, "token"); key != nil {
+	if key, value := findKey(settings, "token"); key != nil {
 		lines[key.Line-1] = entry(indent, cmp.Or(value.LineComment, key.LineComment))
 		return []byte(strings.Join(lines, "")), key.Line
 	}
@@ -145,7 +144,7 @@ func insertToken(raw []byte, token string) ([]byte, int) {
 	return []byte(strings.Join(lines[:at], "") + entry(indent, "") + strings.Join(lines[at:], "")), at + 1
 }
 
-func document(raw []byte) *yaml.Node {
+func parseYAMLNode(raw []byte) *yaml.Node {
 	var top yaml.Node
 	if yaml.Unmarshal(raw, &top) != nil || len(top.Content) == 0 {
 		return nil
@@ -153,8 +152,8 @@ func document(raw []byte) *yaml.Node {
 	return top.Content[0]
 }
 
-// child finds a key of a section in any case, as viper does.
-func child(section *yaml.Node, name string) (key, value *yaml.Node) {
+// findKey finds a key of a section, ignoring case as viper does.
+func findKey(section *yaml.Node, name string) (key, value *yaml.Node) {
 	if section == nil || section.Kind != yaml.MappingNode {
 		return nil, nil
 	}
@@ -166,7 +165,7 @@ func child(section *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
-// FilePath returns the config file that Load would read: the flag's, ANIVAULT_CONFIG, or the default place.
+// FilePath returns the path of the config file that Load would read: flag, ANIVAULT_CONFIG, or the default.
 func FilePath(flag string, environ []string) (string, error) {
 	path, _, err := configFile(flag, environment(environ))
 	if err == nil && path == "" {
@@ -175,14 +174,14 @@ func FilePath(flag string, environ []string) (string, error) {
 	return path, err
 }
 
-var everyday = []string{
+var newFileSettings = []string{
 	"tmdb.language", "match.min_confidence", "match.type", "cache.max_size",
 	"limiter.rate_base", "limiter.concurrency", "limiter.max_wait", "limiter.auto_recover", "limiter.budget",
 	"log.level", "log.file",
 }
 
-// WriteFile writes a fresh config file, readable by its owner alone, whole or not at all. language is that of titles,
-// "" for the default. It replaces an existing file; see ReadExisting.
+// WriteFile writes a new config file atomically, readable only by its owner, and replaces an existing one. language is
+// the language of titles, "" for the default.
 func WriteFile(path string, token Secret, language string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return lang.Error("make the folder of %s: %w", path, err)
@@ -197,7 +196,7 @@ func writeFile(path string, text []byte) error {
 	})
 }
 
-// newConfigText returns a new config file in which every setting but token and language is a comment.
+// newConfigText returns the text of a new config file, in which all settings except token and language are comments.
 func newConfigText(token Secret, language string) string {
 	var b strings.Builder
 	b.WriteString(lang.Say("# anivault's settings; all of them: anivault config show") + "\n")
@@ -209,7 +208,7 @@ func newConfigText(token Secret, language string) string {
 		fmt.Fprintf(&b, "  # token: %q    # %s\n", "...", doc)
 	}
 	section := "tmdb"
-	for _, key := range everyday {
+	for _, key := range newFileSettings {
 		sec, name, _ := strings.Cut(key, ".")
 		if sec != section {
 			fmt.Fprintf(&b, "%s:\n", sec)

@@ -18,13 +18,13 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-func written(file *viper.Viper, in source, s Setting) (string, error) {
+func fileValue(file *viper.Viper, in source, s Setting) (string, error) {
 	raw := file.Get(s.Key)
 	if raw == nil {
 		return "", nil
 	}
 	kind := kindOf(raw)
-	if _, isText := raw.(string); s.Secret && kind == aValue && !isText {
+	if _, isText := raw.(string); s.Secret && kind == kindValue && !isText {
 		return "", &Error{Name: in.at(s.Key), Reason: "must be written in quotes, or YAML reads it as a number"}
 	}
 	if list, ok := raw.([]any); ok && s.Args {
@@ -32,7 +32,7 @@ func written(file *viper.Viper, in source, s Setting) (string, error) {
 		if err != nil || len(texts) == 0 || texts[0] == "" {
 			return "", &Error{Name: in.at(s.Key), Reason: lang.Textf("must be %s", s.Allowed)}
 		}
-		return strings.Join(texts, argEnd), nil
+		return strings.Join(texts, argSeparator), nil
 	}
 	if list, ok := raw.([]any); ok && s.List {
 		texts, err := cast.ToStringSliceE(list)
@@ -42,29 +42,29 @@ func written(file *viper.Viper, in source, s Setting) (string, error) {
 		return strings.Join(texts, ","), nil
 	}
 	text, err := cast.ToStringE(raw)
-	if err != nil || kind != aValue {
+	if err != nil || kind != kindValue {
 		return "", &Error{Name: in.at(s.Key), Reason: lang.Textf("is %s; write a single value there: %s", kind, s.Allowed)}
 	}
 	return text, nil
 }
 
 const (
-	aValue   lang.Text = "a single value"
-	aList    lang.Text = "a list"
-	aSection lang.Text = "a section"
+	kindValue   lang.Text = "a single value"
+	kindList    lang.Text = "a list"
+	kindSection lang.Text = "a section"
 )
 
 func kindOf(raw any) lang.Text {
 	switch raw.(type) {
 	case []any:
-		return aList
+		return kindList
 	case map[string]any, map[any]any:
-		return aSection
+		return kindSection
 	}
-	return aValue
+	return kindValue
 }
 
-// configFile reports with named that the person chose the file: then it must exist.
+// configFile returns the path of the config file. named is true if the user chose it, so that it must exist.
 func configFile(flag string, env map[string]string) (path string, named bool, err error) {
 	if flag != "" {
 		return flag, true, nil
@@ -74,7 +74,7 @@ func configFile(flag string, env map[string]string) (path string, named bool, er
 	}
 	dir, err := configDir.path(env)
 	if errors.Is(err, errNoHome) {
-		return "", false, nil // nothing to read; a folder that is needed will say so
+		return "", false, nil // the missing HOME is an error only if a folder needs it
 	}
 	return filepath.Join(dir, "config.yaml"), false, err
 }
@@ -83,13 +83,13 @@ const maxFile = 1 << 20
 
 type source struct {
 	path string
-	top  *yaml.Node // nil where there is nothing
+	top  *yaml.Node // nil for an empty or missing file
 }
 
 func (in source) at(key string) string {
 	line, section := 0, in.top
 	for name := range strings.SplitSeq(key, ".") {
-		k, v := child(section, name)
+		k, v := findKey(section, name)
 		if k == nil {
 			break
 		}
@@ -103,7 +103,7 @@ func (in source) at(key string) string {
 
 func readFile(path string, named bool) (*viper.Viper, source, error) {
 	in := source{path: path}
-	if path == "" || path == os.DevNull { // what people name to mean "none"
+	if path == "" || path == os.DevNull { // users name it to mean no file
 		return viper.New(), in, nil
 	}
 	raw, err := readText(path)
@@ -115,9 +115,9 @@ func readFile(path string, named bool) (*viper.Viper, source, error) {
 	}
 	file, err := readYAML(raw)
 	if err != nil {
-		return nil, in, fileError(path, whyNotYAML(raw, err))
+		return nil, in, fileError(path, yamlErrorText(raw, err))
 	}
-	in.top = document(raw)
+	in.top = parseYAMLNode(raw)
 	return file, in, nil
 }
 
@@ -127,13 +127,13 @@ func readYAML(raw []byte) (*viper.Viper, error) {
 	return v, v.ReadConfig(bytes.NewReader(raw))
 }
 
-// unknownKeys refuses keys that are no setting, and settings that are a section.
-func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad faults) {
+// unknownKeys returns errors for keys that are not settings, and for settings that are written as sections.
+func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad errorList) {
 	known := make([]string, 0, len(settings))
 	for _, s := range settings {
 		known = append(known, s.Key)
 	}
-	lists := []string{"serve.clients", "accounts"} // read by themselves
+	lists := []string{"serve.clients", "accounts"} // read by readClients and readAccounts
 	known = append(known, lists...)
 	for _, key := range slices.Sorted(slices.Values(file.AllKeys())) {
 		raw := file.Get(key)
@@ -141,14 +141,14 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad faults) 
 		// key lies in a setting
 		above := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(key, k+".") })
 		switch {
-		case above >= len(settings): // its reader says what it must be
+		case above >= len(settings): // their readers report it
 		case slices.Contains(known, key), inside >= 0 && raw == nil:
 		case inside >= 0:
 			bad.refuse(in.at(key), "", lang.Textf("must be a section, not %s; write its settings below it, indented, such "+
 				"as %s", kindOf(raw), strings.TrimPrefix(known[inside], key+".")))
 		case above >= 0:
 			bad.refuse(in.at(known[above]), "",
-				lang.Textf("is %s; write a single value there: %s", aSection, settings[above].Allowed))
+				lang.Textf("is %s; write a single value there: %s", kindSection, settings[above].Allowed))
 		default:
 			reason := lang.Text("is not a setting; see: anivault config show")
 			if near, ok := Nearest(key, known); ok {
@@ -163,7 +163,7 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad faults) 
 func readText(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
-	case err != nil: // reading says why
+	case err != nil: // ReadFile returns a better error
 	case info.IsDir():
 		file := filepath.Join(path, "config.yaml")
 		return nil, fileError(path, lang.Textf("is a folder; name the file in it, such as %s", file))
@@ -186,17 +186,17 @@ func fileError(path string, reason lang.Text) error {
 	return &Error{Name: "config file", Value: path, Reason: reason}
 }
 
-// whyNotYAML looks at the text itself, because the YAML library's errors are no messages for people.
-func whyNotYAML(raw []byte, cause error) lang.Text {
-	switch top := document(raw); {
+// yamlErrorText explains why the text is not a valid config file, because the YAML library's errors are hard to read.
+func yamlErrorText(raw []byte, cause error) lang.Text {
+	switch top := parseYAMLNode(raw); {
 	case top == nil:
 	case top.Kind == yaml.SequenceNode:
-		return lang.Textf("must hold sections such as \"tmdb:\", not %s; see: anivault config init", aList)
+		return lang.Textf("must hold sections such as \"tmdb:\", not %s; see: anivault config init", kindList)
 	case top.Kind != yaml.MappingNode:
-		return lang.Textf("must hold sections such as \"tmdb:\", not %s; see: anivault config init", aValue)
+		return lang.Textf("must hold sections such as \"tmdb:\", not %s; see: anivault config init", kindValue)
 	}
 	why := strings.TrimPrefix(rootCause(cause).String(), "yaml: ")
-	if wrong, ok := errors.AsType[*yaml.TypeError](cause); ok { // a key that is there twice
+	if wrong, ok := errors.AsType[*yaml.TypeError](cause); ok { // such as a duplicate key
 		why = strings.Join(wrong.Errors, "; ")
 	}
 	if hint := yamlHint(string(raw)); hint != "" {
@@ -233,9 +233,8 @@ func rootCause(err error) lang.Text {
 	return lang.TextOf(err)
 }
 
-// Nearest returns the candidate that differs from word by the fewest edits, and whether that is few enough to be worth
-// proposing: at most two edits, or a third of the word's length. What the word begins, from three letters on, is
-// proposed first.
+// Nearest returns the candidate most similar to word, and whether it is similar enough to suggest: it begins with word,
+// if that has at least three letters, or differs by at most two edits or a third of the length of word.
 func Nearest(word string, candidates []string) (string, bool) {
 	for _, c := range candidates {
 		if len(word) >= 3 && strings.HasPrefix(c, word) {

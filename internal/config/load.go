@@ -16,40 +16,39 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Sources is where settings may come from. Tests hand in their own.
+// Sources are the inputs of Load.
 type Sources struct {
-	// File is the config file that the person named with --config; "" means ANIVAULT_CONFIG or the
-	// default place, which need not exist.
+	// File is the argument of --config; "" means ANIVAULT_CONFIG or the default path, which need not exist.
 	File string
 	// Environ is the environment as os.Environ returns it.
 	Environ []string
-	// Flags are the flags that were given, by the setting they set.
+	// Flags are the flags on the command line, by the key of their setting.
 	Flags map[string]Flag
 }
 
-// Flag is a flag that was given on the command line.
+// Flag is a flag on the command line.
 type Flag struct{ Name, Value string }
 
-// Load reads all sources. The warnings are for the person and stop nothing. The error is an *Error where a setting is
-// wrong: the first such setting, with the others in it.
+// Load returns the configuration from all sources, and warnings for the user. For invalid settings it returns an *Error
+// for the first one, with the others in it.
 func Load(src Sources) (*Config, []lang.Text, error) {
 	env := environment(src.Environ)
 	path, named, err := configFile(src.File, env)
 	if err != nil {
 		return nil, nil, err
 	}
-	// viper only reads the file: by itself it would turn a malformed number into 0 and accept unknown keys. The table
-	// of settings has the variables, the defaults and the checks.
+	// Viper only reads the file: it would turn a malformed number into 0 and accept unknown keys. Variables, defaults
+	// and checks are in the table of settings.
 	file, in, err := readFile(path, named)
 	if err != nil {
 		return nil, nil, err
 	}
 	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}, in: in}
-	settings := settingsOf(cfg)
+	settings := newSettings(cfg)
 	bad := unknownKeys(file, in, settings)
 	for _, s := range settings {
-		val, err := effective(file, in, s, env, src.Flags)
-		if err == nil && (val.Text != "" || s.Default != "") { // an empty value is none of those that have a default
+		val, err := effectiveValue(file, in, s, env, src.Flags)
+		if err == nil && (val.Text != "" || s.Default != "") { // a setting with a default can't be empty
 			if err = s.set(val.Text); err != nil {
 				err = settingError(val, in, err)
 			}
@@ -58,11 +57,11 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 			bad.add(err)
 			continue
 		}
-		val.Text = s.shown(val.Text)
+		val.Text = s.displayText(val.Text)
 		cfg.values = append(cfg.values, val)
 	}
-	_, serve := child(in.top, "serve")
-	_, clients := child(serve, "clients")
+	_, serve := findKey(in.top, "serve")
+	_, clients := findKey(serve, "clients")
 	cfg.Serve.Clients = readClients(in, clients, &bad)
 	cfg.Accounts = readAccounts(in, &bad)
 	if err := bad.err(); err != nil {
@@ -77,20 +76,20 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 	return cfg, cfg.warnings(env), nil
 }
 
-type faults []*Error
+type errorList []*Error
 
-func (f *faults) add(err error) {
+func (f *errorList) add(err error) {
 	e, ok := errors.AsType[*Error](err)
 	if ok && !slices.ContainsFunc(*f, func(o *Error) bool { return o.Name == e.Name }) {
 		*f = append(*f, e)
 	}
 }
 
-func (f *faults) refuse(name, value string, reason lang.Text) {
+func (f *errorList) refuse(name, value string, reason lang.Text) {
 	f.add(&Error{Name: name, Value: value, Reason: reason})
 }
 
-func (f faults) err() error {
+func (f errorList) err() error {
 	if len(f) == 0 {
 		return nil
 	}
@@ -98,8 +97,10 @@ func (f faults) err() error {
 	return f[0]
 }
 
-func effective(file *viper.Viper, in source, s Setting, env map[string]string, flags map[string]Flag) (Value, error) {
-	text, err := written(file, in, s) // also where something else wins: it is wrong all the same
+func effectiveValue(
+	file *viper.Viper, in source, s Setting, env map[string]string, flags map[string]Flag,
+) (Value, error) {
+	text, err := fileValue(file, in, s) // an error counts even if a flag or variable overrides the value
 	if err != nil {
 		return Value{}, err
 	}
@@ -118,16 +119,16 @@ func effective(file *viper.Viper, in source, s Setting, env map[string]string, f
 func settingError(val Value, in source, reason error) error {
 	text := ""
 	if !val.Setting.Secret {
-		text = val.Setting.shown(val.Text)
+		text = val.Setting.displayText(val.Text)
 	}
 	why := lang.TextOf(reason)
-	if knob, ok := errors.AsType[*ratelimit.TuningError](reason); ok { // it names key and value itself
+	if knob, ok := errors.AsType[*ratelimit.TuningError](reason); ok { // its own text would repeat key and value
 		why = lang.Textf("%s; %s", lang.Text(knob.Reason), RemedyText(knob))
 	}
 	return &Error{Name: val.place(in), Value: text, Reason: why}
 }
 
-// RemedyText is what a setting's error allows, for people.
+// RemedyText returns the translatable text of what is allowed instead of an invalid setting.
 func RemedyText(e *ratelimit.TuningError) lang.Text {
 	if f, ok := ratelimit.FieldByKey(e.Keys[0]); ok && e.Remedy == "allowed is "+f.Range() {
 		return lang.Textf("allowed is %s", boundsText(f.Bounds()))
@@ -138,11 +139,11 @@ func RemedyText(e *ratelimit.TuningError) lang.Text {
 func boundsText(format string, args []any) lang.Text { return lang.Textf(format, args...) }
 
 func (c *Config) complete(env map[string]string) error {
-	if c.isDefault("limiter.concurrency") { // only the other one was chosen
+	if c.isDefault("limiter.concurrency") { // the user may have set only concurrency_total
 		c.Tuning.Concurrency = min(c.Tuning.Concurrency, c.Tuning.ConcurrencyTotal)
 	}
 	if err := cmp.Or(c.Tuning.Validate(), c.CheckSlots(c.Tuning)); err != nil {
-		return c.crossed(err)
+		return c.combinationError(err)
 	}
 	for _, d := range []struct {
 		dir      *string
@@ -163,10 +164,10 @@ func (c *Config) complete(env map[string]string) error {
 	if err := c.openRedis(); err != nil {
 		return err
 	}
-	return c.chooseKey()
+	return c.loadKey()
 }
 
-func (c *Config) crossed(err error) error {
+func (c *Config) combinationError(err error) error {
 	knob, ok := errors.AsType[*ratelimit.TuningError](err)
 	if !ok {
 		return err
@@ -210,7 +211,7 @@ func (c *Config) openRedis() error {
 	return nil
 }
 
-// firstLine reads a secret. The file may be a pipe.
+// firstLine returns the first line of a file with a secret. The file may be a pipe.
 func firstLine(file string) (string, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -220,7 +221,7 @@ func firstLine(file string) (string, error) {
 	return line, nil
 }
 
-func (c *Config) chooseKey() error {
+func (c *Config) loadKey() error {
 	if !c.TMDB.Token.IsSet() && c.TMDB.TokenFile != "" {
 		refuse := func(reason lang.Text) error {
 			return &Error{Name: "tmdb.token_file", Value: c.TMDB.TokenFile, Reason: reason}
@@ -239,7 +240,7 @@ func (c *Config) chooseKey() error {
 	if c.TMDB.Token.IsSet() {
 		c.TMDB.APIKey = Secret{}
 	}
-	c.dropNoKey()
+	c.clearNoKey()
 	return nil
 }
 
@@ -263,12 +264,12 @@ func (c *Config) warnings(env map[string]string) []lang.Text {
 	}
 	holdsKey(c.TMDB.TokenFile)
 	holdsKey(c.Serve.TLSKey)
-	if c.overruled != "" {
+	if c.accountsOverriddenBy != "" {
 		text := "%s wins over %s: its key alone is used"
 		if !c.HasKey() {
 			text = "%s wins over %s: no key is sent"
 		}
-		out = append(out, lang.Textf(text, c.overruled, c.in.at("accounts")))
+		out = append(out, lang.Textf(text, c.accountsOverriddenBy, c.in.at("accounts")))
 	}
 	if c.Redis.PasswordFile != "" && readableByOthers(c.Redis.PasswordFile) {
 		out = append(out, lang.Textf("%s holds a password and others can read it; run: chmod 600 %s",

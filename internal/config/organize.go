@@ -9,50 +9,54 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Organize holds the defaults of the organize command.
+// Organize has the settings of the organize command.
 type Organize struct {
 	To, ToTV, ToMovies string
 	Mode               organize.Mode
 	Or                 string // "copy" or ""
 	Layout             string
-	Template           organize.Templates // of the layout custom; "" for one that is not set
+	Template           organize.Templates // of the layout custom
 	MinConfidence      float64
 	OnConflict         string // "report" or "version"
 	Extras             string // "leave" or "follow"
 	NFO                string // "auto", "off", "ids" or "full"
 	AbsoluteLinks      bool
 	Replace            map[string]string
-	Exec               []string // a program and its arguments; empty: none
+	Exec               []string // a program and its arguments; may be empty
 }
 
-var standard = organize.LayoutTemplates("custom")
+var customTemplates = organize.LayoutTemplates("custom")
 
 func organizeSettings(c *Config) []Setting {
 	return []Setting{
-		pathTo("organize.to", "Where organize puts files.", &c.Organize.To),
-		pathTo("organize.to_tv", "Where it puts series, in place of organize.to.", &c.Organize.ToTV),
-		pathTo("organize.to_movies", "Where it puts films, in place of organize.to.", &c.Organize.ToMovies),
-		choice("organize.mode", "How files get to their new names.", (*string)(&c.Organize.Mode), "hardlink", "hardlink",
+		pathSetting("organize.to", "Where organize puts files.", &c.Organize.To),
+		pathSetting("organize.to_tv", "Where it puts series, in place of organize.to.", &c.Organize.ToTV),
+		pathSetting("organize.to_movies", "Where it puts films, in place of organize.to.", &c.Organize.ToMovies),
+		choiceSetting("organize.mode", "How files get to their new names.", (*string)(&c.Organize.Mode), "hardlink",
+			"hardlink",
 			"move", "symlink", "copy", "reflink"),
-		choice("organize.or", "What to do where the mode can't cross file systems: off skips the file.", &c.Organize.Or,
+		choiceSetting("organize.or", "What to do where the mode can't cross file systems: off skips the file.",
+			&c.Organize.Or,
 			"off", "off", "copy"),
-		choice("organize.layout", "Whose names files get.", &c.Organize.Layout, "jellyfin", organize.LayoutNames()...),
-		template("show", standard.Show, &c.Organize.Template.Show),
-		template("season", standard.Season, &c.Organize.Template.Season),
-		template("episode", standard.Episode, &c.Organize.Template.Episode),
-		template("movie", standard.Movie, &c.Organize.Template.Movie),
-		share("organize.min_confidence", "0.9", "Files with a lower confidence are skipped.", &c.Organize.MinConfidence),
-		choice("organize.on_conflict",
+		choiceSetting("organize.layout", "Whose names files get.", &c.Organize.Layout, "jellyfin", organize.LayoutNames()...),
+		templateSetting("show", customTemplates.Show, &c.Organize.Template.Show),
+		templateSetting("season", customTemplates.Season, &c.Organize.Template.Season),
+		templateSetting("episode", customTemplates.Episode, &c.Organize.Template.Episode),
+		templateSetting("movie", customTemplates.Movie, &c.Organize.Template.Movie),
+		ratioSetting("organize.min_confidence", "0.9", "Files with a lower confidence are skipped.",
+			&c.Organize.MinConfidence),
+		choiceSetting("organize.on_conflict",
 			"What to do with files that would get the same name: report skips all of them, version gives them labels.",
 			&c.Organize.OnConflict, "report", "report", "version"),
-		choice("organize.extras",
+		choiceSetting("organize.extras",
 			"What to do with extras, such as trailers and creditless openings; samples are always skipped.",
 			&c.Organize.Extras, "leave", "leave", "follow"),
-		choice("organize.nfo",
+		choiceSetting("organize.nfo",
 			"Which files for media servers are written: ids say which entry a folder is, full all that is known; auto is ids "+
 				"for kodi, else off.",
 			&c.Organize.NFO, "auto", "auto", "off", "ids", "full"),
-		yesNo("organize.absolute_links", "Symbolic links hold the whole path of their file, else the way from their folder.",
+		boolSetting("organize.absolute_links",
+			"Symbolic links hold the whole path of their file, else the way from their folder.",
 			&c.Organize.AbsoluteLinks),
 		{
 			Key: "organize.replace", List: true, Allowed: "pairs such as :=꞉, several with commas",
@@ -63,28 +67,30 @@ func organizeSettings(c *Config) []Setting {
 			Allowed: "a program; in the config file also a list, the program and its arguments",
 			Doc:     "What runs after a run that changed something, without a shell.",
 			set: func(v string) error {
-				c.Organize.Exec = strings.Split(v, argEnd)
+				c.Organize.Exec = strings.Split(v, argSeparator)
 				return nil
 			},
 		},
 	}
 }
 
-// Watch holds the times of the watch command.
+// Watch has the settings of the watch command.
 type Watch struct{ Settle, Rescan, Poll time.Duration }
 
 func watchSettings(c *Config) []Setting {
 	return []Setting{
-		period("watch.settle", "60s", "How long a folder must stay unchanged before it is organized.", &c.Watch.Settle),
-		period("watch.rescan", "10m",
+		durationSetting("watch.settle", "60s", "How long a folder must stay unchanged before it is organized.",
+			&c.Watch.Settle),
+		durationSetting("watch.rescan", "10m",
 			"How often the whole watched folder is scanned, in addition to the system's notifications.", &c.Watch.Rescan),
-		period("watch.poll", "1m", "How often it is scanned where the system sends no notifications.", &c.Watch.Poll),
+		durationSetting("watch.poll", "1m", "How often it is scanned where the system sends no notifications.",
+			&c.Watch.Poll),
 	}
 }
 
-func template(name, standard string, to *string) Setting {
-	return of("organize.template."+name, standard, "a template; see: anivault help templates",
-		fmt.Sprintf("The form of names in the layout custom: %s.", name), to, anything)
+func templateSetting(name, standard string, to *string) Setting {
+	return newSetting("organize.template."+name, standard, "a template; see: anivault help templates",
+		fmt.Sprintf("The form of names in the layout custom: %s.", name), to, acceptAny)
 }
 
 func (o *Organize) setReplace(v string) error {

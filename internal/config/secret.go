@@ -11,14 +11,14 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Secret is a value that never shows itself: every way of printing, formatting or encoding it gives
-// "[set]" or "" instead of the value. Reveal is the one way to the value.
+// Secret is a value that can't be printed by accident: printing, formatting and encoding give "[set]" or "". Only
+// Reveal returns the value.
 type Secret struct{ value string }
 
 // NewSecret wraps value.
 func NewSecret(value string) Secret { return Secret{value} }
 
-// Reveal returns the value. Call it only where the value is sent.
+// Reveal returns the value. Call it only to send the value.
 func (s Secret) Reveal() string { return s.value }
 
 // IsSet reports whether there is a value.
@@ -32,29 +32,29 @@ func (s Secret) String() string {
 	return "[set]"
 }
 
-// Format implements fmt.Formatter, so that %v, %+v, %#v, %q and %x are as silent as String.
+// Format implements fmt.Formatter, so that %v, %+v, %#v, %q and %x print the same as String.
 func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
 
 // MarshalText implements encoding.TextMarshaler without the value.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-const hidden = "[redacted]"
+const redactedText = "[redacted]"
 
-func (s Setting) shown(text string) string {
+func (s Setting) displayText(text string) string {
 	switch {
 	case s.Secret:
 		return NewSecret(text).String()
 	case strings.HasSuffix(s.Key, "_url"), s.Key == "coordinator":
-		return shownAddress(text)
+		return redactAddress(text)
 	case s.Args:
-		return strings.ReplaceAll(text, argEnd, " ")
+		return strings.ReplaceAll(text, argSeparator, " ")
 	}
 	return text
 }
 
-// shownAddress hides user, password and query. It parses nothing, because errors show text that is not a URL, too: it
-// hides too much rather than too little.
-func shownAddress(text string) string {
+// redactAddress replaces user, password and query of a URL. It works on any text, because errors also show invalid
+// URLs, and in doubt it hides too much.
+func redactAddress(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
 		scheme, rest = "", text
@@ -63,32 +63,32 @@ func shownAddress(text string) string {
 	}
 	user := ""
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		user, rest = hidden+"@", rest[at+1:]
+		user, rest = redactedText+"@", rest[at+1:]
 	}
 	if i := strings.IndexAny(rest, "?#"); i >= 0 && i+1 < len(rest) {
-		rest = rest[:i+1] + hidden
+		rest = rest[:i+1] + redactedText
 	}
 	return scheme + user + rest
 }
 
-// noKey stands for a token or key where none is sent. TMDB itself answers nobody without one.
-const noKey = "none"
+// noKeyValue stands for a token or key where none is sent. TMDB itself answers nobody without one.
+const noKeyValue = "none"
 
-// minKey is the length of the shortest key that is sent: a shorter one may appear in an answer by chance, and an answer
-// that holds the key is refused.
+// minKey is the minimum length of a key. An answer that contains the key is rejected, and a shorter key may appear in
+// an answer by chance.
 const minKey = 8
 
 var (
-	readTokenForm = regexp.MustCompile(`^eyJ[\w-]+\.[\w-]+\.[\w-]+$`) // a JSON Web Token
-	apiKeyForm    = regexp.MustCompile(`^[0-9a-fA-F]{32}$`)
+	tokenForm  = regexp.MustCompile(`^eyJ[\w-]+\.[\w-]+\.[\w-]+$`) // a JSON Web Token
+	apiKeyForm = regexp.MustCompile(`^[0-9a-fA-F]{32}$`)
 )
 
-// AsksTMDB reports whether requests go to TMDB's own address, which wants a key of TMDB's own form.
+// AsksTMDB reports whether requests go to TMDB itself, which needs a key in TMDB's format.
 func (c *Config) AsksTMDB() bool {
 	return c.TMDB.BaseURL.Hostname() == "api.themoviedb.org"
 }
 
-// CheckSlots returns a *ratelimit.TuningError for more slots than TMDB's own address allows connections.
+// CheckSlots returns a *ratelimit.TuningError if concurrency_total exceeds the connections that TMDB allows.
 func (c *Config) CheckSlots(t ratelimit.Tuning) error {
 	const key, most = "concurrency_total", 20
 	if t.ConcurrencyTotal <= most || !c.AsksTMDB() {
@@ -100,17 +100,17 @@ func (c *Config) CheckSlots(t ratelimit.Tuning) error {
 	}
 }
 
-// LacksKey reports whether nothing can be asked for want of a key. Other addresses, such as a gateway, may want none.
+// LacksKey reports whether a key is needed and missing. Only TMDB needs one; a gateway, for example, may not.
 func (c *Config) LacksKey() bool { return c.AsksTMDB() && !c.HasKey() }
 
-// CheckKeys returns an *Error for each token and key in force that can't be one, by its form alone.
+// CheckKeys returns an *Error if a token or key does not have the right format.
 func (c *Config) CheckKeys() error {
-	var bad faults
+	var bad errorList
 	check := func(name string, k Key) {
 		if !k.Secret().IsSet() {
 			return
 		}
-		if reason := c.wrongForm(k); reason != "" {
+		if reason := c.keyFormProblem(k); reason != "" {
 			bad.refuse(name, "", reason)
 		}
 	}
@@ -123,41 +123,41 @@ func (c *Config) CheckKeys() error {
 	return bad.err()
 }
 
-// ReadToken reads a token that a person gives, after the checks that are made of one in a configuration.
+// ReadToken returns the token that a user typed, with the same checks as for one in the configuration.
 func (c *Config) ReadToken(text string) (Secret, error) {
 	secret, err := readSecret(text)
 	if err != nil {
 		return Secret{}, &Error{Name: "TMDB token", Reason: lang.TextOf(err)}
 	}
-	if reason := c.wrongForm(Key{Token: secret}); secret.IsSet() && reason != "" {
+	if reason := c.keyFormProblem(Key{Token: secret}); secret.IsSet() && reason != "" {
 		return Secret{}, &Error{Name: "TMDB token", Reason: reason}
 	}
 	return secret, nil
 }
 
-// WithToken returns the configuration with another token in force, and nothing else to authenticate with.
+// WithToken returns a copy of the configuration with this token as the only key.
 func (c *Config) WithToken(token Secret) *Config {
 	out := *c
 	out.Accounts, out.TMDB.Token, out.TMDB.APIKey = nil, token, Secret{}
-	out.dropNoKey()
+	out.clearNoKey()
 	return &out
 }
 
-func (c *Config) dropNoKey() {
-	if key := cmp.Or(c.TMDB.Token, c.TMDB.APIKey); key.Reveal() == noKey && !c.AsksTMDB() {
+func (c *Config) clearNoKey() {
+	if key := cmp.Or(c.TMDB.Token, c.TMDB.APIKey); key.Reveal() == noKeyValue && !c.AsksTMDB() {
 		c.TMDB.Token, c.TMDB.APIKey = Secret{}, Secret{}
 	}
 }
 
-func (c *Config) wrongForm(k Key) lang.Text {
+func (c *Config) keyFormProblem(k Key) lang.Text {
 	const settings = "https://www.themoviedb.org/settings/api"
 	text := k.Secret().Reveal()
 	switch {
 	case !c.AsksTMDB():
-		if len(text) < minKey && text != noKey {
-			return lang.Textf("is too short: a key has at least %d characters; write %s to send no key", minKey, noKey)
+		if len(text) < minKey && text != noKeyValue {
+			return lang.Textf("is too short: a key has at least %d characters; write %s to send no key", minKey, noKeyValue)
 		}
-	case k.Token.IsSet() && !readTokenForm.MatchString(text):
+	case k.Token.IsSet() && !tokenForm.MatchString(text):
 		switch {
 		case apiKeyForm.MatchString(text):
 			return "looks like a v3 API key: set ANIVAULT_TMDB_API_KEY (tmdb.api_key) to it, or use the longer " +
@@ -168,7 +168,7 @@ func (c *Config) wrongForm(k Key) lang.Text {
 		return "is not a TMDB token, which begins with eyJ and has three parts with dots between them; copy the " +
 			"API Read Access Token from " + settings
 	case k.APIKey.IsSet() && !apiKeyForm.MatchString(text):
-		if readTokenForm.MatchString(text) {
+		if tokenForm.MatchString(text) {
 			return "looks like an API Read Access Token: set ANIVAULT_TMDB_TOKEN (tmdb.token) to it"
 		}
 		return "is not a TMDB API key (v3), which has 32 hexadecimal digits; copy it from " + settings

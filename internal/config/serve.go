@@ -13,64 +13,68 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// Serve holds the gateway's settings.
+// Serve has the settings of the gateway.
 type Serve struct {
 	Listen          []string // host:port, or unix:/path
 	AdminListen     string   // host:port; "" for none
 	TLSCert, TLSKey string   // PEM files; both or none
 	PlainHTTP       bool     // allow an address that is not loopback without TLS
-	Hosts           []string // further names that are answered without a token, lower case
+	Hosts           []string // further Host names that need no token, in lower case
 	TrustedProxies  []netip.Prefix
-	Anonymous       bool // with clients configured: also answer who has no token
+	Anonymous       bool // answer requests without a token even if there are clients
 	InteractivePatience,
 	BatchPatience time.Duration // longest wait for permission, by class
-	StaleAfter     time.Duration // when an expired answer is given; negative: only instead of an error
+	StaleAfter     time.Duration // wait before an expired answer is served; negative: only instead of an error
 	QueueMax       int
 	QueuePerClient int
 	DrainTimeout   time.Duration
 	SocketMode     fs.FileMode
-	SocketGroup    string // name or number; "": the process's
+	SocketGroup    string // name or number; "" for the group of the process
 	Sticky         Sticky
-	Clients        []Client // of the config file and of clients.yaml
+	Clients        []Client // of the config file; after ForServe also of clients.yaml
 }
 
-// Sticky lets clients keep their account and key.
+// Sticky has the settings that let clients keep their account and key.
 type Sticky struct {
 	Enabled bool
-	TTL     time.Duration // without a request
+	TTL     time.Duration // since the last request
 	Wait    time.Duration // longest wait for their slots
 }
 
 func serveSettings(c *Config) []Setting {
 	return []Setting{
-		listOf("serve.listen", "127.0.0.1:7373", "host:port or unix:/path, several with commas", "Where the gateway listens.",
+		listSetting("serve.listen", "127.0.0.1:7373", "host:port or unix:/path, several with commas",
+			"Where the gateway listens.",
 			&c.Serve.Listen, readAddress),
-		of("serve.admin_listen", "127.0.0.1:7374", "host:port, or off",
+		newSetting("serve.admin_listen", "127.0.0.1:7374", "host:port, or off",
 			"Where the page and the API for admins listen. An address that is not loopback needs serve.tls.",
 			&c.Serve.AdminListen, readAdminListen),
-		pathTo("serve.tls.cert", "PEM file with the gateway's certificate and its issuers.", &c.Serve.TLSCert),
-		pathTo("serve.tls.key", "PEM file of the certificate's key.", &c.Serve.TLSKey),
-		yesNo("serve.plain_http",
+		pathSetting("serve.tls.cert", "PEM file with the gateway's certificate and its issuers.", &c.Serve.TLSCert),
+		pathSetting("serve.tls.key", "PEM file of the certificate's key.", &c.Serve.TLSKey),
+		boolSetting("serve.plain_http",
 			"Allow an address that is not loopback without TLS: anyone on the network path can read the tokens.",
 			&c.Serve.PlainHTTP),
-		listOf("serve.hosts", "", "host names, several with commas", "Further Host names that are answered without a token.",
+		listSetting("serve.hosts", "", "host names, several with commas",
+			"Further Host names that are answered without a token.",
 			&c.Serve.Hosts, readHost),
-		listOf("serve.trusted_proxies", "", "addresses or networks such as 10.0.0.0/8, several with commas",
+		listSetting("serve.trusted_proxies", "", "addresses or networks such as 10.0.0.0/8, several with commas",
 			"Proxies whose X-Forwarded-For is believed.", &c.Serve.TrustedProxies, readProxy),
-		yesNo("serve.anonymous", "With clients configured: also answer requests without a token.", &c.Serve.Anonymous),
-		period("serve.acquire_timeout.interactive", "30s",
+		boolSetting("serve.anonymous", "With clients configured: also answer requests without a token.", &c.Serve.Anonymous),
+		durationSetting("serve.acquire_timeout.interactive", "30s",
 			"Longest time that a request of an interactive client waits for permission.", &c.Serve.InteractivePatience),
-		period("serve.acquire_timeout.batch", "500m", "Longest time that a request of a batch client waits for permission.",
+		durationSetting("serve.acquire_timeout.batch", "500m",
+			"Longest time that a request of a batch client waits for permission.",
 			&c.Serve.BatchPatience),
-		periodOrOff("serve.stale_after", "1s",
+		durationOrOffSetting("serve.stale_after", "1s",
 			"If permission takes longer, serve an expired answer; off: only instead of an error.", &c.Serve.StaleAfter),
-		whole("serve.queue.max", "1000", "How many questions may wait for permission.", "from 1 to 100000", 1, 100_000,
+		integerSetting("serve.queue.max", "1000", "How many questions may wait for permission.", "from 1 to 100000", 1,
+			100_000,
 			&c.Serve.QueueMax),
-		whole("serve.queue.per_client", "200", "How many questions of one client may wait for permission.",
+		integerSetting("serve.queue.per_client", "200", "How many questions of one client may wait for permission.",
 			"from 1 to 100000", 1, 100_000, &c.Serve.QueuePerClient),
-		period("serve.drain_timeout", "25s", "How long a stopping gateway may take to finish requests under way.",
+		durationSetting("serve.drain_timeout", "25s", "How long a stopping gateway may take to finish requests under way.",
 			&c.Serve.DrainTimeout),
-		of("serve.socket_mode", "0600", "an octal mode such as 0660", "Who may use a unix socket of serve.listen.",
+		newSetting("serve.socket_mode", "0600", "an octal mode such as 0660", "Who may use a unix socket of serve.listen.",
 			&c.Serve.SocketMode, func(v string) (fs.FileMode, error) {
 				mode, err := strconv.ParseUint(v, 8, 9)
 				if err != nil {
@@ -78,7 +82,8 @@ func serveSettings(c *Config) []Setting {
 				}
 				return fs.FileMode(mode), nil
 			}),
-		of("serve.socket_group", "", "a group's name or number", "Group of a unix socket; without one, the gateway's own.",
+		newSetting("serve.socket_group", "", "a group's name or number",
+			"Group of a unix socket; without one, the gateway's own.",
 			&c.Serve.SocketGroup, func(v string) (string, error) {
 				n, err := strconv.ParseInt(v, 10, 64)
 				if strings.ContainsAny(v, " /:") || err == nil && (n < 0 || n >= math.MaxUint32) {
@@ -86,12 +91,12 @@ func serveSettings(c *Config) []Setting {
 				}
 				return v, nil
 			}),
-		yesNo("serve.sticky.enabled",
+		boolSetting("serve.sticky.enabled",
 			"Clients keep their account and key: for upstreams that remember by account, which TMDB does not.",
 			&c.Serve.Sticky.Enabled),
-		period("serve.sticky.ttl", "1h", "How long a client that asks nothing keeps its account and key.",
+		durationSetting("serve.sticky.ttl", "1h", "How long a client that asks nothing keeps its account and key.",
 			&c.Serve.Sticky.TTL),
-		period("serve.sticky.wait", "1.2s", "Longest wait for slots of exactly those; then any account will do.",
+		durationSetting("serve.sticky.wait", "1.2s", "Longest wait for slots of exactly those; then any account will do.",
 			&c.Serve.Sticky.Wait),
 	}
 }
@@ -141,7 +146,7 @@ func readProxy(v string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-// NetworkOf returns the network of an address that is listened on: net.Listen would take 0.0.0.0 for IPv6, too.
+// NetworkOf returns the network for net.Listen: tcp4 for an IPv4 address, because with tcp 0.0.0.0 includes IPv6.
 func NetworkOf(addr string) string {
 	host, _, _ := net.SplitHostPort(addr)
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
@@ -155,9 +160,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// ForServe completes what the gateway alone needs: unless it was set, concurrency is concurrency_total, and the clients
-// of clients.yaml belong to those of the config file. Its error is an *Error with all that can't be used. See also
-// CheckExposure.
+// ForServe completes the settings of the gateway: concurrency defaults to concurrency_total, and the clients of
+// clients.yaml are added. It returns an *Error with all invalid settings. See also CheckExposure.
 func (c *Config) ForServe() error {
 	if c.isDefault("limiter.concurrency") {
 		c.Tuning.Concurrency = c.Tuning.ConcurrencyTotal
@@ -177,22 +181,22 @@ func (c *Config) ForServe() error {
 	return nil
 }
 
-// AllClients returns the clients of the config file and of clients.yaml, whose names and tokens are unique.
+// AllClients returns the clients of the config file and of clients.yaml. Duplicate names or tokens are an error.
 func (c *Config) AllClients() ([]Client, error) {
-	var bad faults
+	var bad errorList
 	made, err := readClientsFile(ClientsFile(c.Dirs.Data), &bad)
 	if err != nil {
 		return nil, err
 	}
 	all := slices.Concat(c.Serve.Clients, made)
-	unique(all, &bad)
+	checkUniqueClients(all, &bad)
 	return all, bad.err()
 }
 
-// CheckExposure returns an *Error where others than this machine's own programs would be answered without a token, or
-// tokens sent in the clear. closed allows that there is no client: then nobody may ask.
+// CheckExposure returns an *Error if other machines could use the gateway without a token, or would send tokens
+// unencrypted. With closed, a gateway without clients is allowed, because it then rejects every request.
 func (c *Config) CheckExposure(closed bool) error {
-	var bad faults
+	var bad errorList
 	s := &c.Serve
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		bad.refuse(c.place("serve.tls.cert"), s.TLSCert,
@@ -215,17 +219,17 @@ func (c *Config) CheckExposure(closed bool) error {
 		}
 	}
 	if len(s.Clients) == 0 && !closed {
-		for _, e := range c.exposed() {
+		for _, e := range c.exposureErrors() {
 			bad.add(e)
 		}
 	}
 	return bad.err()
 }
 
-// NeedsClient reports whether others than this machine's own programs may ask, which takes a token.
-func (c *Config) NeedsClient() bool { return len(c.exposed()) > 0 }
+// NeedsClient reports whether other machines can reach the gateway, so that clients need tokens.
+func (c *Config) NeedsClient() bool { return len(c.exposureErrors()) > 0 }
 
-func (c *Config) exposed() (out []*Error) {
+func (c *Config) exposureErrors() (out []*Error) {
 	s := &c.Serve
 	for _, addr := range s.Listen {
 		if !IsLocal(addr) {
@@ -252,7 +256,7 @@ func (c *Config) exposed() (out []*Error) {
 	return out
 }
 
-// Files returns the files that a gateway's configuration was read from, or would be.
+// Files returns the files of a gateway's configuration, which need not exist.
 func (c *Config) Files() []string {
 	all := []string{c.Dirs.ConfigFile, ClientsFile(c.Dirs.Data), c.TMDB.TokenFile, c.Serve.TLSCert, c.Serve.TLSKey}
 	for _, a := range c.Accounts {
@@ -263,7 +267,7 @@ func (c *Config) Files() []string {
 	return slices.DeleteFunc(all, func(path string) bool { return path == "" })
 }
 
-// IsLocal reports whether only programs of this machine reach an address.
+// IsLocal reports whether an address can be reached only from this machine.
 func IsLocal(addr string) bool {
 	if strings.HasPrefix(addr, "unix:") {
 		return true

@@ -13,30 +13,29 @@ import (
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
 
-// Setting describes one setting: where it may be written, its default, and how a written value becomes part of a
-// Config.
+// Setting describes a setting: its key and variable, its default, and what is allowed.
 type Setting struct {
 	Key     string    // the config file's key, with a dot between section and name
 	Env     string    // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
-	Default string    // as it would be written; "" for none
-	Allowed lang.Text // what may be written, for messages and documents
-	Words   []string  // the allowed words, if the value is one of a few
+	Default string    // as the user would write it; "" for none
+	Allowed lang.Text // the allowed values, for messages and documents
+	Words   []string  // the allowed words, if there are only a few
 	Doc     string    // one sentence
 	Secret  bool      // never shown
-	List    bool      // items with commas; in the file also a list
-	Args    bool      // a program; in the file also a list with its arguments, which set gets with argEnd between them
+	List    bool      // items with commas between them; in the file also a YAML list
+	Args    bool      // a program; in the file also a list with arguments, which set gets joined by argSeparator
 	set     func(string) error
 }
 
-// argEnd stands between a program and its arguments. No argument can hold it.
-const argEnd = "\x00"
+// argSeparator separates a program and its arguments. No argument can contain it.
+const argSeparator = "\x00"
 
-// Settings returns the table of all settings, in the order of the documents. Callers must not change it.
+// Settings returns all settings, in the order of the documents. Callers must not change them.
 func Settings() []Setting { return settings() }
 
-var settings = sync.OnceValue(func() []Setting { return settingsOf(new(Config)) })
+var settings = sync.OnceValue(func() []Setting { return newSettings(new(Config)) })
 
-func settingsOf(c *Config) []Setting {
+func newSettings(c *Config) []Setting {
 	all := slices.Concat(ownSettings(c), serveSettings(c), organizeSettings(c), watchSettings(c))
 	for i := range all {
 		all[i].Env = "ANIVAULT_" + strings.ToUpper(strings.ReplaceAll(all[i].Key, ".", "_"))
@@ -53,28 +52,30 @@ func settingsOf(c *Config) []Setting {
 // LimiterVariable returns the environment variable of a setting of the limiter: rate_base is ANIVAULT_RATE_BASE.
 func LimiterVariable(key string) string { return "ANIVAULT_" + strings.ToUpper(key) }
 
-// SettingOf returns a setting; key must be one of the table's.
+// SettingOf returns the setting with this key. It panics if there is none.
 func SettingOf(key string) Setting {
 	for _, s := range Settings() {
 		if s.Key == key {
 			return s
 		}
 	}
-	panic("no setting " + key) // a mistake of the caller's source
+	panic("no setting " + key) // a bug in the caller
 }
 
 func ownSettings(c *Config) []Setting {
 	return []Setting{
-		secret("tmdb.token", "a TMDB API Read Access Token",
+		secretSetting("tmdb.token", "a TMDB API Read Access Token",
 			"TMDB API Read Access Token (v4), sent as a Bearer header; none sends no key to an address that is not TMDB's.",
 			&c.TMDB.Token),
-		pathTo("tmdb.token_file", "File whose first line is the token; used when tmdb.token is not set.", &c.TMDB.TokenFile),
-		secret("tmdb.api_key", "a TMDB API key (v3)", "TMDB API key (v3); used when there is no token.", &c.TMDB.APIKey),
-		of("tmdb.base_url", "https://api.themoviedb.org", "an http or https URL",
+		pathSetting("tmdb.token_file", "File whose first line is the token; used when tmdb.token is not set.",
+			&c.TMDB.TokenFile),
+		secretSetting("tmdb.api_key", "a TMDB API key (v3)", "TMDB API key (v3); used when there is no token.",
+			&c.TMDB.APIKey),
+		newSetting("tmdb.base_url", "https://api.themoviedb.org", "an http or https URL",
 			"Where TMDB's API is; a trailing /3 is accepted. Each base URL has its own state and cache.", &c.TMDB.BaseURL,
 			readBaseURL),
-		pathTo("tmdb.ca_file", "PEM file of further certificate authorities to trust for the base URL.", &c.TMDB.CAFile),
-		of("tmdb.language", "en-US", "a language such as en-US, ko-KR or ja, or several with commas",
+		pathSetting("tmdb.ca_file", "PEM file of further certificate authorities to trust for the base URL.", &c.TMDB.CAFile),
+		newSetting("tmdb.language", "en-US", "a language such as en-US, ko-KR or ja, or several with commas",
 			"Language of titles and episode names, or a list such as ko-KR,en-US: titles are in the first that TMDB has, "+
 				"else in the original.",
 			&c.TMDB.Languages, readLanguages),
@@ -84,52 +85,58 @@ func ownSettings(c *Config) []Setting {
 			Doc: "Who shares the limiter: file, all of your processes on this machine; memory, this process alone; an " +
 				"address, all machines that name the same Redis or Valkey.",
 		},
-		pathTo("coordinator_password_file", "File whose first line is the coordinator's password.", &c.Redis.PasswordFile),
-		pathTo("coordinator_ca_file",
+		pathSetting("coordinator_password_file", "File whose first line is the coordinator's password.",
+			&c.Redis.PasswordFile),
+		pathSetting("coordinator_ca_file",
 			"PEM file of the certificate authorities to trust for a rediss:// coordinator, instead of the system's.",
 			&c.Redis.CAFile),
-		of("coordinator_prefix", "anivault", "letters, digits, dots, underscores, hyphens, colons",
+		newSetting("coordinator_prefix", "anivault", "letters, digits, dots, underscores, hyphens, colons",
 			"Prefix of all keys in the coordinator.", &c.Redis.Prefix, readPrefix),
-		pathTo("state_dir", "Where the limiter's shared state lives.", &c.Dirs.State),
-		pathTo("cache_dir", "Where TMDB's answers are kept.", &c.Dirs.Cache),
-		pathTo("data_dir", "Where pins and the title index live.", &c.Dirs.Data),
-		size("cache.max_size", "512MB", "Largest size of the cache: expired answers are removed first, then the oldest.",
+		pathSetting("state_dir", "Where the limiter's shared state lives.", &c.Dirs.State),
+		pathSetting("cache_dir", "Where TMDB's answers are kept.", &c.Dirs.Cache),
+		pathSetting("data_dir", "Where pins and the title index live.", &c.Dirs.Data),
+		sizeSetting("cache.max_size", "512MB",
+			"Largest size of the cache: expired answers are removed first, then the oldest.",
 			1<<20, &c.Cache.MaxSize),
-		share("match.min_confidence", "0.8", "Files with a lower confidence are ambiguous, never a silent guess.",
+		ratioSetting("match.min_confidence", "0.8", "Files with a lower confidence are ambiguous, never a silent guess.",
 			&c.Match.MinConfidence),
-		share("match.min_episode_confidence", "0.9",
+		ratioSetting("match.min_episode_confidence", "0.9",
 			"Files with a lower confidence have their entry, but no season and episode.", &c.Match.MinEpisodeConfidence),
-		choice("match.type", "What the files are.", &c.Match.Type, "auto", "auto", "tv", "movie"),
-		yesNo("match.include_adult", "Passed on to TMDB's search.", &c.Match.IncludeAdult),
-		whole("match.jobs", "0", "How many files are parsed at once; not the number of requests, which the limiter decides.",
+		choiceSetting("match.type", "What the files are.", &c.Match.Type, "auto", "auto", "tv", "movie"),
+		boolSetting("match.include_adult", "Passed on to TMDB's search.", &c.Match.IncludeAdult),
+		integerSetting("match.jobs", "0",
+			"How many files are parsed at once; not the number of requests, which the limiter decides.",
 			"from 0 (by CPU) to 256", 0, 256, &c.Match.Jobs),
-		address("index.anime_lists_url",
+		urlSetting("index.anime_lists_url",
 			"https://raw.githubusercontent.com/Anime-Lists/anime-lists/master/anime-list-master.xml",
 			"Where index update fetches Anime-Lists' XML.", &c.Index.AnimeListsURL),
-		address("index.anidb_titles_url", "https://anidb.net/api/anime-titles.xml.gz",
+		urlSetting("index.anidb_titles_url", "https://anidb.net/api/anime-titles.xml.gz",
 			"Where index update fetches AniDB's anime-titles, once a day at most.", &c.Index.AniDBTitlesURL),
-		address("index.tmdb_exports_url", "https://files.tmdb.org/p/exports",
+		urlSetting("index.tmdb_exports_url", "https://files.tmdb.org/p/exports",
 			"The folder in which index update finds TMDB's daily exports of ids.", &c.Index.TMDBExportsURL),
-		address("index.anime_ids_url", "https://raw.githubusercontent.com/Fribb/anime-lists/master/anime-list-full.json",
+		urlSetting("index.anime_ids_url", "https://raw.githubusercontent.com/Fribb/anime-lists/master/anime-list-full.json",
 			"Where index update fetches the ids of AniList and MyAnimeList.", &c.Index.AnimeIDsURL),
-		choice("log.level", "What is logged to stderr; a log file gets info and above at least.", &c.Log.Level, "warn",
+		choiceSetting("log.level", "What is logged to stderr; a log file gets info and above at least.", &c.Log.Level, "warn",
 			"error", "warn", "info", "debug"),
-		choice("log.format", "Form of log lines.", &c.Log.Format, "logfmt", "logfmt", "json"),
-		pathTo("log.file", "File to log to as well.", &c.Log.File),
-		size("log.max_size", "10MB", "Size at which the log file is rotated.", 4<<10, &c.Log.MaxSize),
-		whole("log.max_files", "4", "How many log files are kept, the current one included.", "from 1 to 100", 1, 100,
+		choiceSetting("log.format", "Form of log lines.", &c.Log.Format, "logfmt", "logfmt", "json"),
+		pathSetting("log.file", "File to log to as well.", &c.Log.File),
+		sizeSetting("log.max_size", "10MB", "Size at which the log file is rotated.", 4<<10, &c.Log.MaxSize),
+		integerSetting("log.max_files", "4", "How many log files are kept, the current one included.", "from 1 to 100", 1,
+			100,
 			&c.Log.MaxFiles),
-		of("metrics.file", "", "a path, or - for stdout where it carries no results",
-			"File that metrics are appended to as NDJSON.", &c.Metrics.File, anything),
-		pathTo("metrics.textfile", "File that metrics are written to in Prometheus' text format.", &c.Metrics.Textfile),
+		newSetting("metrics.file", "", "a path, or - for stdout where it carries no results",
+			"File that metrics are appended to as NDJSON.", &c.Metrics.File, acceptAny),
+		pathSetting("metrics.textfile", "File that metrics are written to in Prometheus' text format.", &c.Metrics.Textfile),
 	}
 }
 
-func of[T any](key, standard string, allowed lang.Text, doc string, to *T, read func(string) (T, error)) Setting {
-	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, set: into(to, read)}
+func newSetting[T any](
+	key, standard string, allowed lang.Text, doc string, to *T, read func(string) (T, error),
+) Setting {
+	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, set: parseInto(to, read)}
 }
 
-func into[T any](to *T, read func(string) (T, error)) func(string) error {
+func parseInto[T any](to *T, read func(string) (T, error)) func(string) error {
 	return func(v string) error {
 		value, err := read(v)
 		if err == nil {
@@ -139,8 +146,10 @@ func into[T any](to *T, read func(string) (T, error)) func(string) error {
 	}
 }
 
-func listOf[T any](key, standard string, allowed lang.Text, doc string, to *[]T, read func(string) (T, error)) Setting {
-	s := of(key, standard, allowed, doc, to, func(v string) (list []T, err error) {
+func listSetting[T any](
+	key, standard string, allowed lang.Text, doc string, to *[]T, read func(string) (T, error),
+) Setting {
+	s := newSetting(key, standard, allowed, doc, to, func(v string) (list []T, err error) {
 		for text := range strings.SplitSeq(v, ",") {
 			item, err := read(strings.TrimSpace(text))
 			if err != nil {
@@ -154,20 +163,22 @@ func listOf[T any](key, standard string, allowed lang.Text, doc string, to *[]T,
 	return s
 }
 
-func secret(key string, allowed lang.Text, doc string, to *Secret) Setting {
-	s := of(key, "", allowed, doc, to, readSecret)
+func secretSetting(key string, allowed lang.Text, doc string, to *Secret) Setting {
+	s := newSetting(key, "", allowed, doc, to, readSecret)
 	s.Secret = true
 	return s
 }
 
-func pathTo(key, doc string, to *string) Setting { return of(key, "", "a path", doc, to, anything) }
+func pathSetting(key, doc string, to *string) Setting {
+	return newSetting(key, "", "a path", doc, to, acceptAny)
+}
 
-func anything(v string) (string, error) { return v, nil }
+func acceptAny(v string) (string, error) { return v, nil }
 
-func choice(key, doc string, to *string, standard string, words ...string) Setting {
+func choiceSetting(key, doc string, to *string, standard string, words ...string) Setting {
 	last := len(words) - 1
 	allowed := lang.Textf("%s or %s", strings.Join(words[:last], ", "), words[last])
-	s := of(key, standard, allowed, doc, to, func(v string) (string, error) {
+	s := newSetting(key, standard, allowed, doc, to, func(v string) (string, error) {
 		if !slices.Contains(words, v) {
 			return "", lang.Error("must be one of %s", strings.Join(words, ", "))
 		}
@@ -177,8 +188,8 @@ func choice(key, doc string, to *string, standard string, words ...string) Setti
 	return s
 }
 
-func size(key, standard, doc string, least int64, to *int64) Setting {
-	return of(key, standard, lang.Textf("a size such as %s", standard), doc, to, func(v string) (int64, error) {
+func sizeSetting(key, standard, doc string, least int64, to *int64) Setting {
+	return newSetting(key, standard, lang.Textf("a size such as %s", standard), doc, to, func(v string) (int64, error) {
 		n, err := ParseSize(v)
 		if err == nil && n < least {
 			err = lang.Error("must be at least %d bytes", least)
@@ -187,8 +198,8 @@ func size(key, standard, doc string, least int64, to *int64) Setting {
 	})
 }
 
-func whole(key, standard, doc string, allowed lang.Text, least, most int, to *int) Setting {
-	return of(key, standard, lang.Textf("a whole number %s", allowed), doc, to, readWhole(least, most))
+func integerSetting(key, standard, doc string, allowed lang.Text, least, most int, to *int) Setting {
+	return newSetting(key, standard, lang.Textf("a whole number %s", allowed), doc, to, readWhole(least, most))
 }
 
 func readWhole(least, most int) func(string) (int, error) {
@@ -201,8 +212,8 @@ func readWhole(least, most int) func(string) (int, error) {
 	}
 }
 
-func yesNo(key, doc string, to *bool) Setting {
-	return of(key, "false", "true or false", doc, to, func(v string) (bool, error) {
+func boolSetting(key, doc string, to *bool) Setting {
+	return newSetting(key, "false", "true or false", doc, to, func(v string) (bool, error) {
 		b, err := strconv.ParseBool(v)
 		if err != nil {
 			err = lang.Error("must be true or false")
@@ -211,9 +222,9 @@ func yesNo(key, doc string, to *bool) Setting {
 	})
 }
 
-func share(key, standard, doc string, to *float64) Setting {
+func ratioSetting(key, standard, doc string, to *float64) Setting {
 	const allowed = "a number from 0 to 1, or a percentage such as 80%"
-	return of(key, standard, allowed, doc, to, func(v string) (float64, error) {
+	return newSetting(key, standard, allowed, doc, to, func(v string) (float64, error) {
 		number, percent := strings.CutSuffix(v, "%")
 		f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if percent {
@@ -226,9 +237,9 @@ func share(key, standard, doc string, to *float64) Setting {
 	})
 }
 
-func period(key, standard, doc string, to *time.Duration) Setting {
+func durationSetting(key, standard, doc string, to *time.Duration) Setting {
 	allowed := lang.Textf("a time such as %s, at most 24h", standard)
-	return of(key, standard, allowed, doc, to, func(v string) (time.Duration, error) {
+	return newSetting(key, standard, allowed, doc, to, func(v string) (time.Duration, error) {
 		var t ratelimit.Tuning
 		wait, _ := ratelimit.FieldByKey("max_wait")
 		if err := wait.Set(&t, v); err != nil || t.MaxWait <= 0 {
@@ -238,9 +249,9 @@ func period(key, standard, doc string, to *time.Duration) Setting {
 	})
 }
 
-// periodOrOff stores off as a negative time.
-func periodOrOff(key, standard, doc string, to *time.Duration) Setting {
-	s := period(key, standard, doc, to)
+// durationOrOffSetting is durationSetting that also accepts off, stored as a negative duration.
+func durationOrOffSetting(key, standard, doc string, to *time.Duration) Setting {
+	s := durationSetting(key, standard, doc, to)
 	s.Allowed = lang.Textf("%s, or off", s.Allowed)
 	set := s.set
 	s.set = func(v string) error {
@@ -253,10 +264,10 @@ func periodOrOff(key, standard, doc string, to *time.Duration) Setting {
 	return s
 }
 
-// address is where index update fetches a list: by https, so that nobody on the way changes it, or by http from this
-// machine. Off is "".
-func address(key, standard, doc string, to *string) Setting {
-	return of(key, standard, "an https URL, or off", doc, to, func(v string) (string, error) {
+// urlSetting is the URL of a list for index update. It must be https, so that nobody can change the list on the way, or
+// http on this machine. Off is stored as "".
+func urlSetting(key, standard, doc string, to *string) Setting {
+	return newSetting(key, standard, "an https URL, or off", doc, to, func(v string) (string, error) {
 		if v == "off" {
 			return "", nil
 		}
@@ -331,7 +342,7 @@ func readBaseURL(v string) (*url.URL, error) {
 func readLanguages(v string) (list []string, err error) {
 	for part := range strings.SplitSeq(v, ",") {
 		language, region, found := strings.Cut(strings.TrimSpace(part), "-")
-		if len(language) < 2 || len(language) > 3 || !latin(language) || found && (len(region) != 2 || !latin(region)) {
+		if len(language) < 2 || len(language) > 3 || !isLatin(language) || found && (len(region) != 2 || !isLatin(region)) {
 			return nil, lang.Error("must be a language such as en-US, ko-KR or ja, or several with commas")
 		}
 		tag := strings.ToLower(language)
@@ -345,7 +356,7 @@ func readLanguages(v string) (list []string, err error) {
 	return list, nil
 }
 
-func latin(s string) bool {
+func isLatin(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'z' || r > 'Z' && r < 'a' })
 }
 
