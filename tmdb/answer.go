@@ -10,51 +10,51 @@ import (
 	"strings"
 )
 
-// Valid returns nil when an answer is TMDB's own: a 2xx whose body decodes as what req asked for, an error status
-// with TMDB's error object, or a 304. Anything else (the page of a proxy or of TMDB's edge, JSON of another kind,
-// "success":false in a 200, an empty or cut body) is a [*DecodeError], an [*Error] or an [*UnauthorizedError], and
-// must not be stored. It decodes as the client does; the body must be unpacked already, as [NewWire] leaves it.
+// Valid returns nil if the response is TMDB's own: a 2xx whose body decodes as the type that req asks for, an error
+// status with TMDB's error object, or a 304. Anything else (a proxy's error page, JSON of another type, "success":false
+// in a 200, an empty or truncated body) gives a [*DecodeError], an [*Error] or an [*UnauthorizedError], and must not be
+// stored. The body must already be unpacked, as [NewWire] leaves it.
 func Valid(req *http.Request, resp *http.Response, body []byte) error {
 	if resp.StatusCode == http.StatusNotModified {
 		return nil
 	}
-	_, err := read(req, resp, body)
+	_, err := readResponse(req, resp, body)
 	if answer, ok := errors.AsType[*Error](err); ok && !isSuccess(resp) && answer.Foreign == "" {
 		return nil
 	}
 	return err
 }
 
-// read decodes an answer. A 2xx gives the value that was asked for, or else a *DecodeError; TMDB's error object and
-// every other status give an *Error, or an *UnauthorizedError when the key is refused.
-func read(req *http.Request, resp *http.Response, body []byte) (any, error) {
-	if err := errorAnswer(req, resp, body); err != nil {
+// readResponse decodes a response. A 2xx gives the decoded value or a *DecodeError. TMDB's error object and every other
+// status give an *Error, or an *UnauthorizedError if the key is refused.
+func readResponse(req *http.Request, resp *http.Response, body []byte) (any, error) {
+	if err := responseError(req, resp, body); err != nil {
 		return nil, err
 	}
-	return decode(req, resp, body)
+	return decodeResponse(req, resp, body)
 }
 
-// errorAnswer returns the *Error or *UnauthorizedError that an answer is, nil for a 2xx without an error object.
-func errorAnswer(req *http.Request, resp *http.Response, body []byte) error {
-	object, isError := readErrorObject(resp.StatusCode, body)
+// responseError returns the *Error or *UnauthorizedError for a response, nil for a 2xx without an error object.
+func responseError(req *http.Request, resp *http.Response, body []byte) error {
+	object, isError := parseErrorObject(resp.StatusCode, body)
 	if isSuccess(resp) && !isError {
 		return nil
 	}
 	e := &Error{
-		HTTPStatus: resp.StatusCode, Code: object.code, Message: scrub(req, object.message),
+		HTTPStatus: resp.StatusCode, Code: object.code, Message: redactSecrets(req, object.message),
 		Method: req.Method, Path: req.URL.Path, Gateway: object.gateway,
 	}
 	if !isError {
-		e.Code, e.Message, e.Gateway, e.Foreign = 0, "", false, foreign(body)
+		e.Code, e.Message, e.Gateway, e.Foreign = 0, "", false, foreignReason(body)
 	}
 	if e.keyRefused() {
-		return &UnauthorizedError{Cause: e, Sent: true, KeyAsToken: looksLikeKey(req)}
+		return &UnauthorizedError{Cause: e, Sent: true, KeyAsToken: isTokenLikeKey(req)}
 	}
 	return e
 }
 
-// foreign returns why the body of an answer that is no success is not TMDB's error object.
-func foreign(body []byte) Reason {
+// foreignReason returns why the body of an error response is not TMDB's error object.
+func foreignReason(body []byte) Reason {
 	if reason := sniffJSON(body); reason != "" {
 		return reason
 	}
@@ -66,24 +66,24 @@ func foreign(body []byte) Reason {
 
 func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
-func decode(req *http.Request, resp *http.Response, body []byte) (any, error) {
+func decodeResponse(req *http.Request, resp *http.Response, body []byte) (any, error) {
 	if reason := sniffJSON(body); reason != "" {
-		return nil, undecodable(req, resp, body, reason, nil)
+		return nil, newDecodeError(req, resp, body, reason, nil)
 	}
 	out, err := Decode(req.URL.Path, body)
 	switch {
 	case errors.As(err, new(*json.SyntaxError)):
-		return nil, undecodable(req, resp, body, ReasonCut, err)
+		return nil, newDecodeError(req, resp, body, ReasonCut, err)
 	case err != nil:
-		return nil, undecodable(req, resp, body, ReasonShape, err)
+		return nil, newDecodeError(req, resp, body, ReasonShape, err)
 	}
 	return out, nil
 }
 
-// Decode returns the value, such as a *[TVDetails], that a body holds as the answer to a path of TMDB's ("/3/tv/1"). It
-// refuses what is not an answer to that path.
+// Decode decodes the body of a response to path: for "/3/tv/1" it returns a *[TVDetails]. It fails if the body does not
+// have the type or the id that belongs to the path.
 func Decode(path string, body []byte) (any, error) {
-	out, ids := answerTo(path)
+	out, ids := newAnswerFor(path)
 	if err := json.Unmarshal(body, out); err != nil {
 		return nil, err
 	}
@@ -93,14 +93,14 @@ func Decode(path string, body []byte) (any, error) {
 	return out, nil
 }
 
-func undecodable(req *http.Request, resp *http.Response, body []byte, r Reason, cause error) *DecodeError {
+func newDecodeError(req *http.Request, resp *http.Response, body []byte, r Reason, cause error) *DecodeError {
 	return &DecodeError{
 		Path: req.URL.Path, Reason: r, ContentType: shortText(resp.Header.Get("Content-Type"), 64),
 		Size: len(body), Err: cause,
 	}
 }
 
-// sniffJSON returns why a body that begins like this one cannot be a JSON object or array, "" if it can.
+// sniffJSON looks at how a body begins and returns why it cannot be a JSON object or array, "" if it can.
 func sniffJSON(body []byte) Reason {
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
 	switch {
@@ -121,22 +121,21 @@ func sniffJSON(body []byte) Reason {
 type errorObject struct {
 	code    int
 	message string
-	gateway bool // an anivault gateway's own
+	gateway bool // an anivault gateway sent it, not TMDB
 }
 
-// maxErrorBody bounds what is read as an error object. Real ones are far smaller, and the details of a series are far
-// larger.
+// maxErrorBody is the size above which a body is not searched for an error object. Real ones are far smaller.
 const maxErrorBody = 64 << 10
 
-// readErrorObject reports whether a body is an error of TMDB's: it has a status_code, with or without success, or it
-// is the errors list of a 422. In a 2xx, where status_code 1 means success, "success" decides, and false is an error
-// without a code too.
-func readErrorObject(status int, body []byte) (e errorObject, ok bool) {
+// parseErrorObject reads TMDB's error object; ok is false if the body is none. An error object has a status_code, or is
+// the errors list of a 422. In a 2xx, status_code 1 means success, so "success":true decides there; "success":false is
+// an error even without a code.
+func parseErrorObject(status int, body []byte) (e errorObject, ok bool) {
 	if len(body) > maxErrorBody || !bytes.Contains(body, []byte(`"success"`)) &&
 		!bytes.Contains(body, []byte(`"status_code"`)) && !bytes.Contains(body, []byte(`"errors"`)) {
 		return e, false
 	}
-	// The fields are raw because neither their types nor their order can be relied upon.
+	// The fields are raw because their types vary.
 	var raw struct {
 		Success json.RawMessage `json:"success"`
 		Code    json.RawMessage `json:"status_code"`
@@ -188,8 +187,8 @@ func looseStrings(raw json.RawMessage) []string {
 	return slices.Clip(out)
 }
 
-// RefusalOf returns the refusal of the key that an answer is, nil where it is none. Its Cause is never nil.
+// RefusalOf returns an error if TMDB refused the key, nil otherwise. The error's Cause is never nil.
 func RefusalOf(req *http.Request, resp *http.Response, body []byte) *UnauthorizedError {
-	refusal, _ := errors.AsType[*UnauthorizedError](errorAnswer(req, resp, body))
+	refusal, _ := errors.AsType[*UnauthorizedError](responseError(req, resp, body))
 	return refusal
 }

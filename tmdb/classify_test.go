@@ -324,14 +324,14 @@ func TestEveryRuleDecidesSomeRow(t *testing.T) {
 	reached := map[string]bool{}
 	req := httptest.NewRequest(http.MethodGet, "https://api.example.org/3/tv/9000001", nil)
 	for _, row := range answerRows {
-		reached[decidingRule(req, &http.Response{StatusCode: row.status}, []byte(row.body), nil).name] = true
+		reached[findRule(req, &http.Response{StatusCode: row.status}, []byte(row.body), nil).name] = true
 	}
 	for _, row := range errorRows {
-		reached[decidingRule(req, nil, nil, row.err).name] = true
+		reached[findRule(req, nil, nil, row.err).name] = true
 	}
 	away := &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"https://evil.example.com/"}}}
-	reached[decidingRule(req, away, nil, nil).name] = true
-	for _, r := range append(slices.Clone(onError), onResponse...) {
+	reached[findRule(req, away, nil, nil).name] = true
+	for _, r := range append(slices.Clone(errorRules), responseRules...) {
 		if !reached[r.name] {
 			t.Errorf("no row reaches %q", r.name)
 		}

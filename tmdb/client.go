@@ -17,8 +17,8 @@ import (
 const (
 	// DefaultBaseURL is the API's official address.
 	DefaultBaseURL = "https://api.themoviedb.org"
-	// MaxBody bounds every body that is read, before and after decompression, in bytes. The largest real answer, a
-	// series with twenty appended seasons and all their credits, stays under a fifth of it.
+	// MaxBody is the largest body that is accepted, before and after decompression, in bytes. The largest real one, a
+	// series with twenty appended seasons and all their credits, is less than a fifth of it.
 	MaxBody = 32 << 20
 
 	defaultUserAgent = "anivault-tmdb"
@@ -26,36 +26,36 @@ const (
 	apiPrefix        = "/3"
 )
 
-// Options are the address, the credential and the transport of a client. The zero value asks TMDB without a
-// credential, which TMDB answers with 401: that is useful only where a cache answers.
+// Options are the address, the credential and the transport of a client. The zero value sends no credential, so TMDB
+// answers 401; it is useful only if a cache answers.
 type Options struct {
-	// BaseURL is scheme and host, with an optional path and an optional trailing "/3"; "" means DefaultBaseURL.
-	// Credentials, query and fragment are refused in it.
+	// BaseURL is scheme and host, with an optional path and an optional trailing "/3"; "" means DefaultBaseURL. It must
+	// not contain credentials, a query or a fragment.
 	BaseURL string
 	// Token is a v4 API read access token, sent as a Bearer header. Spaces around it are dropped.
 	Token string
-	// APIKey is a v3 key, sent as the query parameter api_key. It is not used at all when Token is set.
+	// APIKey is a v3 key, sent as the query parameter api_key. It is ignored if Token is set.
 	APIKey string
-	// HTTPClient carries the requests; nil means one with KeyLatch, Wire and HTTPTransport and a timeout of 30 s. It
-	// is copied; a nil CheckRedirect becomes this package's.
+	// HTTPClient sends the requests; nil means one with KeyLatch, Wire and HTTPTransport and a timeout of 30 s. It is
+	// copied; a nil CheckRedirect is replaced by this package's.
 	HTTPClient *http.Client
 	// UserAgent is sent with every request; "" means "anivault-tmdb".
 	UserAgent string
-	// OnUndecodable, if set, is called with a request whose 2xx answer could not be decoded, so that a cache can drop
-	// it. The request is a copy without credentials. It is called before the method returns, on the same goroutine.
+	// OnUndecodable, if set, is called with a request whose 2xx response could not be decoded, so that a cache can drop
+	// it. The request is a copy without credentials. The call happens before the method returns, on the same goroutine.
 	OnUndecodable func(*http.Request)
 }
 
 // Format prints the options without their credentials, whatever the verb.
-func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.redacted()) }
+func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.redactedString()) }
 
 // MarshalJSON writes the options without their credentials.
-func (o Options) MarshalJSON() ([]byte, error) { return json.Marshal(o.redacted()) }
+func (o Options) MarshalJSON() ([]byte, error) { return json.Marshal(o.redactedString()) }
 
-// LogValue returns for log/slog the options without their credentials.
-func (o Options) LogValue() slog.Value { return slog.StringValue(o.redacted()) }
+// LogValue gives log/slog the options without their credentials.
+func (o Options) LogValue() slog.Value { return slog.StringValue(o.redactedString()) }
 
-func (o Options) redacted() string {
+func (o Options) redactedString() string {
 	credential := "none"
 	switch {
 	case strings.TrimSpace(o.Token) != "":
@@ -72,7 +72,7 @@ func (o Options) redacted() string {
 	return fmt.Sprintf("tmdb.Options{BaseURL:%s Credential:%s}", host, credential)
 }
 
-// Client asks TMDB. It is made by New and safe for concurrent use.
+// Client calls TMDB's API. Make one with New; it is safe for concurrent use.
 type Client struct {
 	base          *url.URL
 	http          *http.Client
@@ -83,8 +83,8 @@ type Client struct {
 
 // New makes a client. It sends nothing.
 //
-// It fails with an *ArgumentError when the base URL is not usable or a credential has characters that cannot be sent;
-// the error does not repeat the credential.
+// It returns an *ArgumentError if the base URL is invalid or a credential has characters that cannot be sent; the error
+// does not repeat the credential.
 func New(o Options) (*Client, error) {
 	base, err := parseBaseURL(o.BaseURL)
 	if err != nil {
@@ -92,11 +92,11 @@ func New(o Options) (*Client, error) {
 	}
 	token, key := strings.TrimSpace(o.Token), strings.TrimSpace(o.APIKey)
 	switch {
-	case !sendable(token):
+	case !isSendable(token):
 		return nil, &ArgumentError{
 			Field: "Token", Reason: "has characters that no token has (spaces, quotes, control characters?)",
 		}
-	case !sendable(key):
+	case !isSendable(key):
 		return nil, &ArgumentError{
 			Field: "APIKey", Reason: "has characters that no key has (spaces, quotes, control characters?)",
 		}
@@ -119,19 +119,20 @@ func New(o Options) (*Client, error) {
 	}, nil
 }
 
-// String names the client by its address alone.
+// String returns the client's address, without the credential.
 func (c *Client) String() string { return "tmdb.Client(" + c.base.String() + ")" }
 
-// Format prints what String says, whatever the verb.
+// Format prints what String returns, whatever the verb.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// Response is the HTTP answer behind a value. Its body is read and closed, its Request is a copy without credentials;
-// the headers are as they came.
+// Response is the HTTP response behind a value. Its body is already read and closed, and its Request is a copy without
+// credentials; the headers are unchanged.
 type Response struct {
 	*http.Response
 }
 
-// fetch asks for a T. The table of endpoints knows that the answer to path is one.
+// fetch requests path and returns the decoded value, whose type T must be the one that the endpoints table has for
+// path.
 func fetch[T any](ctx context.Context, c *Client, path string, q *query) (*T, *Response, error) {
 	v, resp, err := c.get(ctx, path, q)
 	if err != nil {
@@ -147,7 +148,7 @@ func (c *Client) get(ctx context.Context, path string, q *query) (any, *Response
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, nil, c.failed(req, err)
+		return nil, nil, c.wrapRequestError(req, err)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
 	_ = resp.Body.Close()
@@ -155,14 +156,14 @@ func (c *Client) get(ctx context.Context, path string, q *query) (any, *Response
 	resp.Request = withoutCredentials(req)
 	answer := &Response{resp}
 	if err != nil && isSuccess(resp) {
-		if !isGarbledGzip(err) {
-			return nil, answer, c.failed(req, fmt.Errorf("read answer: %w", err))
+		if !isCorruptGzip(err) {
+			return nil, answer, c.wrapRequestError(req, fmt.Errorf("read answer: %w", err))
 		}
-		err = undecodable(req, resp, body, ReasonGzip, err)
+		err = newDecodeError(req, resp, body, ReasonGzip, err)
 	} else {
-		// Of any other status a broken body costs only the message.
+		// With an error status, a broken body only loses the message.
 		var v any
-		if v, err = read(req, resp, body); err == nil {
+		if v, err = readResponse(req, resp, body); err == nil {
 			return v, answer, nil
 		}
 	}

@@ -41,7 +41,8 @@ func (p reply) send(r *http.Request) (*http.Response, error) {
 	body := p.body
 	if p.echo != 0 { // what a careless server would do
 		body = fmt.Sprintf(
-			`{"success":false,"status_code":%d,"status_message":"refused %s"}`, p.echo, strings.Join(credentialsOf(r), " "),
+			`{"success":false,"status_code":%d,"status_message":"refused %s"}`, p.echo,
+			strings.Join(requestCredentials(r), " "),
 		)
 	}
 	resp := answer(r, p.status, jsonType, body)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Genre is an id and its name in the language that was asked for; some names are empty in some languages.
+// Genre is a genre, named in the requested language; TMDB leaves some names empty in some languages.
 type Genre struct {
 	ID   int    `json:"id"`
 	Name string `json:"name"`
@@ -29,11 +29,11 @@ type Company struct {
 	Name string `json:"name"`
 }
 
-// SeasonSummary is a season as the details of its series list it. AirDate is often "". EpisodeCount is a count, not
-// the last number: seasons may start at 62 and have gaps.
+// SeasonSummary is a season in the details of its series. AirDate is often "". EpisodeCount is not the last episode's
+// number: a season may start at 62 and have gaps.
 type SeasonSummary struct {
 	ID           int     `json:"id"`
-	SeasonNumber int     `json:"season_number"` // 0 holds the specials
+	SeasonNumber int     `json:"season_number"` // 0: the specials
 	Name         string  `json:"name"`
 	AirDate      string  `json:"air_date"`
 	EpisodeCount int     `json:"episode_count"`
@@ -41,8 +41,7 @@ type SeasonSummary struct {
 	PosterPath   *string `json:"poster_path"`
 }
 
-// TVDetails is a series. The fields after Seasons are nil unless they were appended (and, for a season, unless TMDB
-// has it).
+// TVDetails is a series. The fields after Seasons are nil unless they were appended.
 type TVDetails struct {
 	ID               int      `json:"id"`
 	Name             string   `json:"name"`
@@ -74,20 +73,20 @@ type TVDetails struct {
 	Translations      *Translations      `json:"translations"`
 	ExternalIDs       *ExternalIDs       `json:"external_ids"`
 	EpisodeGroups     *EpisodeGroups     `json:"episode_groups"`
-	// AppendedSeasons has the seasons of append_to_response=season/1,... by their number. A season that TMDB does not
-	// have is not in it.
+	// AppendedSeasons has the seasons appended by append_to_response=season/1,... by number, except those that TMDB does
+	// not have.
 	AppendedSeasons map[int]*Season `json:"-"`
 }
 
-const seasonKey = "season/"
+const seasonPrefix = "season/"
 
-// UnmarshalJSON reads the details and the appended seasons, whose keys ("season/1") no struct tag can name.
+// UnmarshalJSON decodes the details and the appended seasons. Their keys, such as "season/1", fit no struct tag.
 func (d *TVDetails) UnmarshalJSON(body []byte) error {
 	type plain TVDetails
 	if err := json.Unmarshal(body, (*plain)(d)); err != nil {
 		return err
 	}
-	if !bytes.Contains(body, []byte(`"`+seasonKey)) && !bytes.Contains(body, []byte(`"season\/`)) {
+	if !bytes.Contains(body, []byte(`"`+seasonPrefix)) && !bytes.Contains(body, []byte(`"season\/`)) {
 		return nil
 	}
 	var members map[string]json.RawMessage
@@ -95,7 +94,7 @@ func (d *TVDetails) UnmarshalJSON(body []byte) error {
 		return err
 	}
 	for name, raw := range members {
-		rest, ok := strings.CutPrefix(name, seasonKey)
+		rest, ok := strings.CutPrefix(name, seasonPrefix)
 		number, err := strconv.Atoi(rest)
 		if !ok || err != nil || number < 0 {
 			continue
@@ -105,7 +104,7 @@ func (d *TVDetails) UnmarshalJSON(body []byte) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if season == nil || season.Episodes == nil {
-			continue // null, or an error object in its place
+			continue // null, or an error object instead of a season
 		}
 		d.appendSeason(number, season)
 	}
@@ -114,22 +113,21 @@ func (d *TVDetails) UnmarshalJSON(body []byte) error {
 
 func (d *TVDetails) check(ids []string) error { return checkID(d.ID, ids[0]) }
 
-// DetailOptions is what the details of one thing can be asked with.
+// DetailOptions are the parameters of a request for details.
 type DetailOptions struct {
-	// Language is a tag such as "ko-KR"; "" means TMDB's default, en-US. TMDB has no fallback: what is not translated
-	// is "".
+	// Language is a tag such as "ko-KR"; "" means TMDB's default, en-US. TMDB sends "" for a text that is not
+	// translated; it does not fall back to another language.
 	Language string
 	Append   []string // at most MaxAppends items: AppendTranslations, AppendSeason(1), ...
 }
 
 func (o DetailOptions) query() *query {
-	return newQuery().language(o.Language).appends(o.Append)
+	return newQuery().setLanguage(o.Language).setAppends(o.Append)
 }
 
-// TV calls GET /3/tv/{id}. More than MaxAppends items to append are an *ArgumentError; TVComplete makes several
-// requests of them.
+// TV calls GET /3/tv/{id}. With more than MaxAppends items to append it returns an *ArgumentError; use TVComplete.
 func (c *Client) TV(ctx context.Context, id int, o DetailOptions) (*TVDetails, *Response, error) {
-	return fetch[TVDetails](ctx, c, fmt.Sprintf("/tv/%d", id), o.query().id(id))
+	return fetch[TVDetails](ctx, c, fmt.Sprintf("/tv/%d", id), o.query().requireID(id))
 }
 
 // MovieDetails is a film. The last three fields are nil unless appended.
@@ -161,18 +159,18 @@ func (d *MovieDetails) check(ids []string) error { return checkID(d.ID, ids[0]) 
 
 // Movie calls GET /3/movie/{id}.
 func (c *Client) Movie(ctx context.Context, id int, o DetailOptions) (*MovieDetails, *Response, error) {
-	return fetch[MovieDetails](ctx, c, fmt.Sprintf("/movie/%d", id), o.query().id(id))
+	return fetch[MovieDetails](ctx, c, fmt.Sprintf("/movie/%d", id), o.query().requireID(id))
 }
 
-// Episode is one episode. Cast and crew are left out: they are nine tenths of the bytes, and recognising a file needs
-// none of them.
+// Episode is one episode. Cast and crew are not decoded: they are nine tenths of the bytes and don't help to recognise
+// a file.
 type Episode struct {
 	ID            int    `json:"id"`
 	ShowID        int    `json:"show_id"` // 0 in older bodies
 	SeasonNumber  int    `json:"season_number"`
 	EpisodeNumber int    `json:"episode_number"`
 	EpisodeType   string `json:"episode_type"` // "standard", "mid_season", "finale"; "" in older bodies
-	Name          string `json:"name"`         // without a translation a placeholder such as "Episode 3"
+	Name          string `json:"name"`         // a placeholder such as "Episode 3" if not translated
 	AirDate       string `json:"air_date"`
 	Runtime       int    `json:"runtime"` // minutes; 0 means unknown
 	Overview      string `json:"overview"`
@@ -197,23 +195,22 @@ type Season struct {
 }
 
 func (s *Season) check(ids []string) error {
-	return cmp.Or(checkNumber(s.SeasonNumber, ids[1]), listOrError(s.Episodes))
+	return cmp.Or(checkNumber(s.SeasonNumber, ids[1]), checkList(s.Episodes))
 }
 
-// Season calls GET /3/tv/{id}/season/{number}. Season 0 holds the specials.
+// Season calls GET /3/tv/{id}/season/{number}. Season 0 contains the specials.
 func (c *Client) Season(ctx context.Context, id, number int, o DetailOptions) (*Season, *Response, error) {
-	q := o.query().id(id)
+	q := o.query().requireID(id)
 	if number < 0 {
-		q.refuse("season", "must not be negative")
+		q.reject("season", "must not be negative")
 	}
 	return fetch[Season](ctx, c, fmt.Sprintf("/tv/%d/season/%d", id, number), q)
 }
 
-// MaxAppends is how many items TMDB accepts in one append_to_response; more are answered with 400, code 27.
+// MaxAppends is how many items TMDB accepts in one append_to_response; it answers more with 400, code 27.
 const MaxAppends = 20
 
-// What can be appended and is decoded. Other items may be appended too; the answer then holds more than the types
-// here show.
+// The items for DetailOptions.Append that this package decodes. TMDB accepts others, which are not decoded.
 const (
 	AppendAlternativeTitles = "alternative_titles"
 	AppendTranslations      = "translations"
@@ -221,54 +218,53 @@ const (
 	AppendExternalIDs       = "external_ids"
 )
 
-// AppendSeason names season n of a series.
-func AppendSeason(n int) string { return seasonKey + strconv.Itoa(n) }
+// AppendSeason returns the item for DetailOptions.Append that appends season n of a series.
+func AppendSeason(n int) string { return seasonPrefix + strconv.Itoa(n) }
 
 // TVComplete reads a series with all its seasons, in as few requests as possible: one for a series of up to 20 −
-// len(o.Append) seasons, counting season 0. The first request asks for o.Append and, blindly, for the seasons from 0
-// on that still fit; TMDB leaves out those it does not have. What the answer then lists beyond them is asked for in
-// further requests, whose seasons are added to AppendedSeasons. A season that was asked for and left out is not asked
-// for again.
+// len(o.Append) seasons, counting season 0. The first request appends o.Append and, before knowing which exist, as many
+// seasons from 0 on as still fit; TMDB leaves out those it does not have. Further requests get the remaining seasons in
+// the answer's list and add them to AppendedSeasons. No season is requested twice.
 //
-// When a later request fails, the series as far as it was read comes back together with the error. The responses are
-// those of the requests made, in order; the last belongs to the error.
+// If a later request fails, the incomplete series is returned together with the error. The responses are those of the
+// requests made, in order; the last one belongs to the error.
 func (c *Client) TVComplete(ctx context.Context, id int, o DetailOptions) (*TVDetails, []*Response, error) {
-	items := dedupe(o.Append)
-	asked := make(map[string]bool)
+	items := withoutDuplicates(o.Append)
+	requested := make(map[string]bool)
 	for _, item := range items {
-		asked[item] = true
+		requested[item] = true
 	}
 	for n := 0; len(items) < MaxAppends; n++ {
-		if item := AppendSeason(n); !asked[item] {
+		if item := AppendSeason(n); !requested[item] {
 			items = append(items, item)
-			asked[item] = true
+			requested[item] = true
 		}
 	}
 
 	first, items := items[:MaxAppends], items[MaxAppends:]
-	whole, resp, err := c.TV(ctx, id, DetailOptions{Language: o.Language, Append: first})
+	show, resp, err := c.TV(ctx, id, DetailOptions{Language: o.Language, Append: first})
 	responses := []*Response{resp}
 	if err != nil {
 		return nil, responses, err
 	}
-	for _, s := range whole.Seasons {
-		if item := AppendSeason(s.SeasonNumber); s.SeasonNumber >= 0 && !asked[item] {
+	for _, s := range show.Seasons {
+		if item := AppendSeason(s.SeasonNumber); s.SeasonNumber >= 0 && !requested[item] {
 			items = append(items, item)
-			asked[item] = true
+			requested[item] = true
 		}
 	}
 	for part := range slices.Chunk(items, MaxAppends) {
 		more, resp, err := c.TV(ctx, id, DetailOptions{Language: o.Language, Append: part})
 		responses = append(responses, resp)
 		if err != nil {
-			return whole, responses, err
+			return show, responses, err
 		}
-		whole.add(more)
+		show.merge(more)
 	}
-	return whole, responses, nil
+	return show, responses, nil
 }
 
-func (d *TVDetails) add(more *TVDetails) {
+func (d *TVDetails) merge(more *TVDetails) {
 	for n, season := range more.AppendedSeasons {
 		d.appendSeason(n, season)
 	}
@@ -285,7 +281,7 @@ func (d *TVDetails) appendSeason(n int, season *Season) {
 	d.AppendedSeasons[n] = season
 }
 
-func dedupe(items []string) []string {
+func withoutDuplicates(items []string) []string {
 	var out []string
 	for _, item := range items {
 		if !slices.Contains(out, item) {

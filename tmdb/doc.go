@@ -13,36 +13,33 @@
 //	})
 //	if season, ok := show.AppendedSeasons[1]; ok { ... season.Episodes ... }
 //
-// Every call returns (value, *Response, error). The body is already read and closed; the Response is there for its
-// headers.
+// Every call returns (value, *Response, error). The body is already read and closed; use the Response for its headers.
 //
-// # What it takes care of
+// # Guarantees
 //
-// Answers. A field that TMDB leaves out, sends as null or sends as "" decodes to the same zero value; images alone
-// are pointers, because for them TMDB does distinguish null. Dates are strings as they came ("2023-09-29", or ""). A
-// 200 whose body is an HTML page, empty, truncated, JSON of another kind or another entry than the one asked for is a
-// [*DecodeError], never an answer. [Valid] is the same check for a cache.
+// Responses. A field that TMDB leaves out, sends as null or sends as "" decodes to the same zero value; only images
+// are pointers, because TMDB distinguishes null there. Dates are unchanged strings ("2023-09-29", or ""). A 200 whose
+// body is an HTML page, empty, truncated, JSON of another type or about another entry gives a [*DecodeError], never a
+// value. [Valid] is the same check for a cache.
 //
-// Errors. TMDB's own status code and message arrive as an [*Error] (use errors.As; errors.Is with [ErrNotFound] for
-// the common case), a refused key as an [*UnauthorizedError], a mistake of the setup that no retry can mend
-// (certificate, redirect to another server, TLS to a plain port) as a [*ConfigError], a call that could not have
-// worked as an [*ArgumentError]. An error status that is not TMDB's own, such as the page of a proxy, is an [*Error]
-// whose Foreign field says so.
+// Errors. TMDB's own status code and message give an [*Error] (use errors.As; errors.Is with [ErrNotFound] for the
+// common case), a refused key an [*UnauthorizedError], a wrong configuration that no retry can fix (certificate,
+// redirect to another server, TLS to a plain port) a [*ConfigError], an invalid argument an [*ArgumentError]. An error
+// status that is not TMDB's own, such as a proxy's error page, gives an [*Error] with the field Foreign set.
 //
-// Secrets. A token travels in the Authorization header only; a v3 key has to be a query parameter, and is left out of
+// Secrets. A token is sent only in the Authorization header; a v3 key has to be a query parameter, and is removed from
 // everything that this package returns or prints. No type of this package prints a credential with any fmt verb.
 //
 // # Transports
 //
-// The client takes an *http.Client and adds nothing to it but a refusal to follow redirects to other servers. What
-// belongs between the client and the network are round trippers, each usable alone:
+// The client takes an *http.Client and only makes it refuse redirects to other servers. Put round trippers between the
+// client and the network; each can be used alone:
 //
 //	cache (optional) -> [KeyLatch] -> rate limiter (optional) -> [NewWire] -> [NewHTTPTransport]
 //
-// [Transport] puts them together in this order, for a cache.Store and a ratelimit.Limiter. [NewWire] repairs a gzip
-// body that lost its header and bounds what is read. [KeyLatch] lets no request through whose key TMDB refused before.
-// [Classify] tells a rate limiter what an answer says about the upstream. With a nil HTTPClient, [New] builds latch,
-// wire and transport itself.
+// [Transport] combines them in this order, for a cache.Store and a ratelimit.Limiter. [NewWire] unpacks a gzip body
+// without a gzip header and limits the body's size. [KeyLatch] stops requests whose key TMDB has refused. [Classify]
+// translates a response for the rate limiter. With a nil HTTPClient, [New] builds latch, wire and transport itself.
 //
 // This product uses the TMDB API but is not endorsed or certified by TMDB.
 package tmdb

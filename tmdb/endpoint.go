@@ -12,28 +12,27 @@ import (
 	"github.com/anivault/anivault/cache"
 )
 
-// endpoints has every path behind "/3/" whose answers are cached or that this client asks for: its class, which decides
-// how long it is kept, and the type of its answer, by which the client's calls, [Valid] and [Classify] decode; nil
-// where any JSON array or object will do. "#" stands for a number, "*" for any one segment, "work" for tv or movie, and
-// "extra" for one of extras. The first row that fits decides.
+// endpoints has every path after "/3/" that is cached or called by this client, with its cache class and the type of
+// its response; nil accepts any JSON array or object. "#" stands for a number, "*" for any one segment, "work" for tv
+// or movie, and "extra" for one of extras. The first matching row decides.
 var endpoints = []endpoint{
-	{"search/tv", cache.Search, answerType[SearchTVPage]},
-	{"search/movie", cache.Search, answerType[SearchMoviePage]},
-	{"search/multi", cache.Search, answerType[SearchMultiPage]},
-	{"find/*", cache.Search, answerType[FindResults]},
-	{"tv/#", cache.TVDetails, answerType[TVDetails]},
-	{"tv/#/season/#", cache.SeasonDetails, answerType[Season]},
-	{"tv/#/season/#/episode/#", cache.SeasonDetails, answerType[Episode]},
-	{"tv/#/episode_groups", cache.EpisodeGroups, answerType[EpisodeGroups]},
-	{"tv/episode_group/*", cache.EpisodeGroups, answerType[EpisodeGroup]},
-	{"movie/#", cache.MovieDetails, answerType[MovieDetails]},
-	{"work/#/alternative_titles", cache.Titles, answerType[AlternativeTitles]},
-	{"work/#/translations", cache.Titles, answerType[Translations]},
-	{"work/#/external_ids", cache.Titles, answerType[ExternalIDs]},
-	{"work/changes", cache.Uncached, answerType[ChangesPage]},
-	{"configuration", cache.Reference, answerType[Configuration]},
+	{"search/tv", cache.Search, newAnswer[SearchTVPage]},
+	{"search/movie", cache.Search, newAnswer[SearchMoviePage]},
+	{"search/multi", cache.Search, newAnswer[SearchMultiPage]},
+	{"find/*", cache.Search, newAnswer[FindResults]},
+	{"tv/#", cache.TVDetails, newAnswer[TVDetails]},
+	{"tv/#/season/#", cache.SeasonDetails, newAnswer[Season]},
+	{"tv/#/season/#/episode/#", cache.SeasonDetails, newAnswer[Episode]},
+	{"tv/#/episode_groups", cache.EpisodeGroups, newAnswer[EpisodeGroups]},
+	{"tv/episode_group/*", cache.EpisodeGroups, newAnswer[EpisodeGroup]},
+	{"movie/#", cache.MovieDetails, newAnswer[MovieDetails]},
+	{"work/#/alternative_titles", cache.Titles, newAnswer[AlternativeTitles]},
+	{"work/#/translations", cache.Titles, newAnswer[Translations]},
+	{"work/#/external_ids", cache.Titles, newAnswer[ExternalIDs]},
+	{"work/changes", cache.Uncached, newAnswer[ChangesPage]},
+	{"configuration", cache.Reference, newAnswer[Configuration]},
 	{"configuration/*", cache.Reference, nil},
-	{"genre/work/list", cache.Reference, answerType[GenreList]},
+	{"genre/work/list", cache.Reference, newAnswer[GenreList]},
 	{"person/#", cache.People, nil},
 	{"collection/#", cache.People, nil},
 	{"work/#/extra", cache.Extras, nil},
@@ -55,7 +54,7 @@ var endpoints = []endpoint{
 	{"tv/airing_today", cache.Lists, nil},
 }
 
-// extras are the parts of a work, season, episode or person that change often.
+// extras are the subpaths of a work, season, episode or person whose content changes often.
 var extras = []string{
 	"credits", "aggregate_credits", "combined_credits", "movie_credits", "tv_credits", "images", "videos", "keywords",
 	"reviews", "recommendations", "similar", "release_dates", "content_ratings",
@@ -64,51 +63,52 @@ var extras = []string{
 type endpoint struct {
 	pattern string
 	class   cache.Class
-	answer  func() checked
+	answer  func() answerChecker // makes a value to decode into; nil for any JSON
 }
 
-// ClassOf returns the class of a request, by its method and path: [cache.Options].Class for TMDB. What is in no row,
-// such as the newest of everything, is not cached.
+// ClassOf returns the cache class of a request, by its method and path; use it as [cache.Options].Class for TMDB. Paths
+// that are not in the table, such as tv/latest, are not cached.
 func ClassOf(req *http.Request) cache.Class {
 	if req.Method != "" && req.Method != http.MethodGet {
 		return cache.Uncached
 	}
-	if e, _ := endpointOf(req.URL.Path); e != nil {
+	if e, _ := findEndpoint(req.URL.Path); e != nil {
 		return e.class
 	}
 	return cache.Uncached
 }
 
-// IsPath reports whether a path without its version ("tv/1") begins as one of TMDB's does.
+// IsPath reports whether a path without its version, such as "tv/1", begins like one of TMDB's.
 func IsPath(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return slices.ContainsFunc(endpoints, func(e endpoint) bool {
 		pattern, _, _ := strings.Cut(e.pattern, "/")
-		return fits(pattern, first)
+		return matchesSegment(pattern, first)
 	})
 }
 
-// checked is the type of an answer. check refuses a value decoded from JSON of another kind, or about something else
-// than the question: ids are the parts of the path in place of "#" and "*".
-type checked interface {
+// answerChecker is a type that responses are decoded into. check fails if the JSON was of another kind or is about
+// another entry; ids are the segments of the path that stand for "#" and "*".
+type answerChecker interface {
 	check(ids []string) error
 }
 
-func answerType[T any, P interface {
+func newAnswer[T any, P interface {
 	*T
-	checked
-}]() checked {
+	answerChecker
+}]() answerChecker {
 	return P(new(T))
 }
 
-// endpointOf returns the row of a path and the segments that stand for "#" and "*"; nil where there is none. A base URL
-// may have a path of its own before the version.
-func endpointOf(path string) (*endpoint, []string) {
+// findEndpoint returns the row for a path and the segments that stand for "#" and "*"; nil if there is none. The path
+// may have a prefix before the version, from the base URL.
+func findEndpoint(path string) (*endpoint, []string) {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	for i := range endpoints {
 		parts := strings.Split(endpoints[i].pattern, "/")
 		version := len(segments) - len(parts) - 1
-		if version < 0 || segments[version] != apiPrefix[1:] || !slices.EqualFunc(parts, segments[version+1:], fits) {
+		if version < 0 || segments[version] != apiPrefix[1:] ||
+			!slices.EqualFunc(parts, segments[version+1:], matchesSegment) {
 			continue
 		}
 		var ids []string
@@ -122,7 +122,7 @@ func endpointOf(path string) (*endpoint, []string) {
 	return nil, nil
 }
 
-func fits(pattern, segment string) bool {
+func matchesSegment(pattern, segment string) bool {
 	switch pattern {
 	case "*":
 		return segment != ""
@@ -136,18 +136,18 @@ func fits(pattern, segment string) bool {
 	return segment == pattern
 }
 
-// answerTo returns a zero answer of the type that a request for path gets, and the ids in path.
-func answerTo(path string) (checked, []string) {
-	if e, ids := endpointOf(path); e != nil && e.answer != nil {
+// newAnswerFor returns an empty value to decode the response for path into, and the ids in path.
+func newAnswerFor(path string) (answerChecker, []string) {
+	if e, ids := findEndpoint(path); e != nil && e.answer != nil {
 		return e.answer(), ids
 	}
-	return &document{}, nil
+	return &untypedAnswer{}, nil
 }
 
-// document is an answer to a path that is not in the table. Some of TMDB's are arrays, such as configuration/languages.
-type document struct{ json.RawMessage }
+// untypedAnswer is a response for a path without a type: any JSON array, or an object that has members.
+type untypedAnswer struct{ json.RawMessage }
 
-func (d *document) check([]string) error {
+func (d *untypedAnswer) check([]string) error {
 	var members map[string]json.RawMessage
 	if d.RawMessage[0] == '[' {
 		return nil
@@ -180,15 +180,15 @@ func checkNumber(got int, asked string) error {
 	return nil
 }
 
-// row is an element of a list, with an id of its own.
+// row is an element of a result list.
 type row interface{ rowID() int }
 
-// listWithIDs checks that a list is there, and that each of its rows has a positive id.
-func listWithIDs[T row](rows []T) error {
-	return cmp.Or(listOrError(rows), haveIDs(rows))
+// checkRows checks that the list is present and that each row has a positive id.
+func checkRows[T row](rows []T) error {
+	return cmp.Or(checkList(rows), checkRowIDs(rows))
 }
 
-func haveIDs[T row](rows []T) error {
+func checkRowIDs[T row](rows []T) error {
 	for _, r := range rows {
 		if r.rowID() <= 0 {
 			return errNoID
@@ -199,7 +199,7 @@ func haveIDs[T row](rows []T) error {
 
 var errNoList = errors.New("its list is missing")
 
-func listOrError[T any](list []T) error {
+func checkList[T any](list []T) error {
 	if list == nil {
 		return errNoList
 	}

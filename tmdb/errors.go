@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// ErrNotFound matches an *Error (with errors.Is) of TMDB's own that says 404, or has the code 6, 34 or 37: TMDB has
-// nothing under that id.
+// ErrNotFound matches (with errors.Is) an *Error from TMDB with status 404 or code 6, 34 or 37: TMDB has nothing under
+// that id.
 var ErrNotFound = errors.New("tmdb: not found")
 
-// Codes of TMDB's error table that decide something here.
+// Codes of TMDB's error table that this package treats specially.
 const (
 	CodeInvalidKey   = 7  // 401
 	CodeSuspendedKey = 10 // 401
@@ -26,23 +26,24 @@ const (
 	CodeSuspended    = 45 // 403, the account behind the key
 )
 
+// credentialCodes are TMDB's codes for a problem with the key or its account.
 var credentialCodes = []int{3, CodeInvalidKey, CodeSuspendedKey, 14, 16, 17, 30, 31, 32, 33, 35, 36, CodeSuspended}
 
-// Error is an answer without a value: a status other than 2xx, or TMDB's error object in a 2xx.
+// Error is an error response: a status other than 2xx, or TMDB's error object in a 2xx.
 type Error struct {
-	HTTPStatus int    // as sent
+	HTTPStatus int
 	Code       int    // TMDB's status_code; 0 when the body had none
 	Message    string // TMDB's status_message or its errors list; "" when it had none
 	Method     string
 	Path       string // without the query
-	// Foreign is why the body is not TMDB's error object: something between here and TMDB (its edge, a proxy, the
-	// login page of a network) may have answered. "" when the answer is TMDB's own.
+	// Foreign is why the body is not TMDB's error object; "" if it is. Something between here and TMDB (its edge, a proxy,
+	// a login page) may have answered.
 	Foreign Reason
-	// Gateway is true for an error that an anivault gateway answered itself, in TMDB's form.
+	// Gateway is true if an anivault gateway made the error itself, in TMDB's form.
 	Gateway bool
 }
 
-// Error returns one line with everything that the type holds.
+// Error returns one line with the status, the message, the code and Foreign.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tmdb: %s %s: HTTP %d", e.Method, e.Path, e.HTTPStatus)
@@ -61,23 +62,22 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Is makes errors.Is(err, ErrNotFound) true for what TMDB does not have.
+// Is makes errors.Is(err, ErrNotFound) true if TMDB does not have the entry.
 func (e *Error) Is(target error) bool {
 	return target == ErrNotFound && e.Foreign == "" &&
 		(e.HTTPStatus == http.StatusNotFound || e.Code == 6 || e.Code == CodeNotFound || e.Code == 37)
 }
 
-// UnauthorizedError says that TMDB refused the key. It unwraps to the *Error with TMDB's words.
+// UnauthorizedError means that TMDB refused the key. It unwraps to the *Error with TMDB's message.
 type UnauthorizedError struct {
 	Cause *Error
-	// Sent is true for the request that met the refusal, false for those that were stopped because of it.
+	// Sent is true for the request that TMDB refused, false for later ones, which are not sent.
 	Sent bool
-	// KeyAsToken is true when the token that was sent has the form of a v3 key, a common mistake: such a key belongs
-	// into Options.APIKey.
+	// KeyAsToken is true if the token has the form of a v3 key, a common mistake: it belongs in Options.APIKey.
 	KeyAsToken bool
 }
 
-// Error says who refused and why.
+// Error returns one line with TMDB's message.
 func (e *UnauthorizedError) Error() string {
 	if e.Cause == nil {
 		return "tmdb: the key was refused"
@@ -88,7 +88,7 @@ func (e *UnauthorizedError) Error() string {
 	return "tmdb: the key was refused: " + e.Cause.Error()
 }
 
-// Unwrap returns TMDB's own answer.
+// Unwrap returns TMDB's error.
 func (e *UnauthorizedError) Unwrap() error {
 	if e.Cause == nil {
 		return nil
@@ -96,10 +96,10 @@ func (e *UnauthorizedError) Unwrap() error {
 	return e.Cause
 }
 
-// Reason is why a body is not an answer of TMDB's.
+// Reason is why a body is not a valid response from TMDB.
 type Reason string
 
-// The reasons, in the order in which they are looked for. ReasonSecret is for a transport that puts a key on requests.
+// The reasons, in the order in which they are checked. ReasonSecret is for a transport that adds the key to requests.
 const (
 	ReasonGzip     Reason = "undecodable gzip"
 	ReasonTooLarge Reason = "too large"
@@ -111,14 +111,14 @@ const (
 	ReasonSecret   Reason = "a body that repeats the key"
 )
 
-// DecodeError is a 2xx whose body is not an answer to what was asked for: an error page, an empty or cut body, a
-// compressed one that cannot be read, JSON of another kind.
+// DecodeError is a 2xx whose body is not a valid response to the request: an error page, an empty, truncated or
+// unreadable body, or JSON of another type.
 type DecodeError struct {
 	Path        string // without the query
 	Reason      Reason
 	ContentType string // as sent, shortened
-	Size        int    // bytes that were read
-	Err         error  // what the decoder said; may be nil
+	Size        int    // bytes read
+	Err         error  // the decoder's error; may be nil
 }
 
 // Error returns one line; it never repeats the body.
@@ -134,46 +134,44 @@ func (e *DecodeError) Error() string {
 	return s
 }
 
-// Unwrap returns what the decoder said.
+// Unwrap returns the decoder's error.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// ArgumentError is a call that could not have worked; nothing was sent.
+// ArgumentError is a call with an invalid argument; nothing was sent.
 type ArgumentError struct {
 	Field  string // the field or parameter
 	Reason string // what is allowed
 }
 
-// Error names the field and what is allowed; it never repeats the value.
+// Error returns the field and what is allowed; it never repeats the value.
 func (e *ArgumentError) Error() string { return "tmdb: " + e.Field + " " + e.Reason }
 
-// failure is a request that got no answer. It keeps the cause for errors.As, and prints it without the request's
-// secrets.
-type failure struct {
+// requestError is a request without a response. It unwraps to the cause, but its text has no secrets.
+type requestError struct {
 	text string
 	err  error
 }
 
-func (f *failure) Error() string { return f.text }
-func (f *failure) Unwrap() error { return f.err }
+func (f *requestError) Error() string { return f.text }
+func (f *requestError) Unwrap() error { return f.err }
 
-// failed wraps what http.Client returned. A *url.Error is taken apart: it prints the whole URL, and with a v3 key the
-// URL has the key.
-func (c *Client) failed(req *http.Request, err error) error {
+// wrapRequestError wraps an error of http.Client and drops any *url.Error, because that prints the whole URL, which may
+// contain a v3 key.
+func (c *Client) wrapRequestError(req *http.Request, err error) error {
 	var urlErr *url.Error
 	for errors.As(err, &urlErr) {
 		err = urlErr.Err
 	}
 	text := err.Error()
-	if strings.HasPrefix(text, "tmdb: ") && scrub(req, text) == text {
-		return err // its text says already whose error it is
+	if strings.HasPrefix(text, "tmdb: ") && redactSecrets(req, text) == text {
+		return err // its text already has the prefix
 	}
-	text = strings.TrimPrefix(text, "tmdb: ")
-	return &failure{text: scrub(req, fmt.Sprintf("tmdb: %s %s: %s", req.Method, req.URL.Path, text)), err: err}
+	text = fmt.Sprintf("tmdb: %s %s: %s", req.Method, req.URL.Path, strings.TrimPrefix(text, "tmdb: "))
+	return &requestError{text: redactSecrets(req, text), err: err}
 }
 
-// keyRefused reports whether an error of TMDB's refuses the key: any 401, since nothing that this client asks for
-// needs more than a key, and TMDB's codes for credentials with another status. A 403 with none of them is a block at
-// the edge, which another key would meet too.
+// keyRefused reports whether TMDB refuses the key: with any 401, or with a credential code in a 403 or 2xx. A 403
+// without such a code is a block at TMDB's edge, which would block any other key too.
 func (e *Error) keyRefused() bool {
 	switch {
 	case e.Foreign != "" || e.Code == CodeOverLimit:
@@ -184,17 +182,16 @@ func (e *Error) keyRefused() bool {
 	return (e.HTTPStatus == http.StatusForbidden || e.HTTPStatus < 300) && slices.Contains(credentialCodes, e.Code)
 }
 
-// looksLikeKey reports whether the Bearer value has the form of a v3 key, 32 hexadecimal digits. A token is a JWT,
-// far longer and with dots.
-func looksLikeKey(req *http.Request) bool {
+// isTokenLikeKey reports whether the Bearer token has the form of a v3 key, 32 hexadecimal digits. A real token is a
+// JWT, far longer and with dots.
+func isTokenLikeKey(req *http.Request) bool {
 	token, ok := strings.CutPrefix(req.Header.Get("Authorization"), bearerPrefix)
 	return ok && len(token) == 32 && strings.Trim(strings.ToLower(token), "0123456789abcdef") == ""
 }
 
-// ConfigKind is what is wrong with the setup.
+// ConfigKind is what is wrong with the configuration.
 type ConfigKind string
 
-// The kinds of ConfigError.
 const (
 	ConfigUnknownCA   ConfigKind = "certificate of an unknown authority"
 	ConfigWrongName   ConfigKind = "certificate for another name"
@@ -208,11 +205,11 @@ const (
 	ConfigProxy       ConfigKind = "the proxy refused"
 )
 
-// ConfigError is a failure of the setup: certificate, address, proxy. It is not evidence about the upstream's health
-// and must not be retried.
+// ConfigError is a wrong configuration: certificate, address or proxy. It says nothing about TMDB's health and must not
+// be retried.
 type ConfigError struct {
 	Kind ConfigKind
-	Host string // who was asked, or for redirects where it led; host and port only
+	Host string // host and port that were called, or the target of the redirect
 	Err  error  // the cause; may be nil
 }
 
@@ -231,38 +228,39 @@ func (e *ConfigError) Error() string {
 // Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// setupErrors are the errors of net/http, crypto/tls and crypto/x509 that are mistakes of the setup. The first row
-// that matches decides; the last ones match texts, where Go has no type. No kind: not the setup's fault.
-var setupErrors = []struct {
+// configErrorRules recognise the errors of net/http, crypto/tls and crypto/x509 that come from a wrong configuration.
+// The first matching row decides; kind "" means that the configuration is not at fault. Texts are matched where Go has
+// no type.
+var configErrorRules = []struct {
 	kind    ConfigKind
 	matches func(err error) bool
 }{
-	{ConfigUnknownCA, isA[x509.UnknownAuthorityError]},
-	{ConfigUnknownCA, isA[x509.SystemRootsError]},
-	{ConfigWrongName, isA[x509.HostnameError]},
+	{ConfigUnknownCA, isErrorType[x509.UnknownAuthorityError]},
+	{ConfigUnknownCA, isErrorType[x509.SystemRootsError]},
+	{ConfigWrongName, isErrorType[x509.HostnameError]},
 	{ConfigExpired, func(err error) bool {
 		invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
 		return ok && invalid.Reason == x509.Expired
 	}},
-	{ConfigCertificate, isA[x509.CertificateInvalidError]},
-	{ConfigCertificate, isA[*tls.CertificateVerificationError]},
+	{ConfigCertificate, isErrorType[x509.CertificateInvalidError]},
+	{ConfigCertificate, isErrorType[*tls.CertificateVerificationError]},
 	{ConfigPlainPort, func(err error) bool { return errors.Is(err, http.ErrSchemeMismatch) }},
-	{ConfigPlainPort, isA[tls.RecordHeaderError]},
+	{ConfigPlainPort, isErrorType[tls.RecordHeaderError]},
 	{"", func(err error) bool { return isTLSAlert(err) && strings.Contains(err.Error(), "internal error") }},
 	{ConfigTLS, isTLSAlert},
-	{ConfigNotHTTP, contains("malformed HTTP")},
-	{ConfigNotHTTP, contains("malformed MIME header")},
-	{ConfigNotHTTP, contains("readLoopPeekFailLocked: %!w(<nil>)")}, // net/http's words for a server that speaks first
+	{ConfigNotHTTP, textContains("malformed HTTP")},
+	{ConfigNotHTTP, textContains("malformed MIME header")},
+	{ConfigNotHTTP, textContains("readLoopPeekFailLocked: %!w(<nil>)")}, // from net/http if the server speaks first
 	{ConfigTLS, func(err error) bool { return strings.HasPrefix(err.Error(), "tls: ") }},
-	{ConfigTLS, contains(": tls: ")},
+	{ConfigTLS, textContains(": tls: ")},
 }
 
-func isA[T error](err error) bool {
+func isErrorType[T error](err error) bool {
 	_, ok := errors.AsType[T](err)
 	return ok
 }
 
-func contains(text string) func(error) bool {
+func textContains(text string) func(error) bool {
 	return func(err error) bool { return strings.Contains(err.Error(), text) }
 }
 
@@ -272,14 +270,15 @@ func isTLSAlert(err error) bool {
 	return ok && op.Op == "remote error"
 }
 
+// asConfigError returns err as a *ConfigError; false if err does not come from a wrong configuration.
 func asConfigError(host string, err error) (*ConfigError, bool) {
 	if config, ok := errors.AsType[*ConfigError](err); ok {
 		return config, true
 	}
-	for _, row := range setupErrors {
+	for _, row := range configErrorRules {
 		switch {
 		case !row.matches(err):
-		case row.kind == ConfigNotHTTP: // whose text repeats what the server sent
+		case row.kind == ConfigNotHTTP: // the error's text repeats what the server sent
 			return &ConfigError{Kind: row.kind, Host: host, Err: errors.New("malformed HTTP response")}, true
 		case row.kind != "":
 			return &ConfigError{Kind: row.kind, Host: host, Err: err}, true

@@ -102,17 +102,17 @@ func TestErrorTexts(t *testing.T) {
 		"tmdb: redirect to another server (evil.example.com)": &ConfigError{
 			Kind: ConfigRedirect, Host: "evil.example.com",
 		},
-		"tmdb: Page must be 1 to 500": newQuery().page(
+		"tmdb: Page must be 1 to 500": newQuery().setPage(
 			-1,
 		).err,
 		"tmdb: TLS asked of a port that speaks plain HTTP (h:1): " +
 			"http: server gave HTTP response to HTTPS client": &ConfigError{
 			Kind: ConfigPlainPort, Host: "h:1", Err: http.ErrSchemeMismatch,
 		},
-		"tmdb: id may hold letters, digits, '-', '_' and '.' only": newQuery().segment(
+		"tmdb: id may hold letters, digits, '-', '_' and '.' only": newQuery().requireSegment(
 			"id", "a/b",
 		).err,
-		"tmdb: Append holds more than 20 items (TMDB answers 400); TVComplete makes several requests": newQuery().appends(
+		"tmdb: Append holds more than 20 items (TMDB answers 400); TVComplete makes several requests": newQuery().setAppends(
 			make([]string, 21),
 		).err,
 	}

@@ -12,11 +12,10 @@ import (
 	"unicode"
 )
 
-const redactedText = "[redacted]"
+const redactedPlaceholder = "[redacted]"
 
-// credentialsOf returns the secrets that a request carries: the Authorization value without its scheme, and the v3
-// key.
-func credentialsOf(req *http.Request) []string {
+// requestCredentials returns the secrets in a request: the Authorization value without "Bearer ", and the v3 key.
+func requestCredentials(req *http.Request) []string {
 	if req == nil {
 		return nil
 	}
@@ -32,19 +31,19 @@ func credentialsOf(req *http.Request) []string {
 	return found
 }
 
-// minSecret is the length below which a secret is not replaced in text: TMDB's have 32 characters and more, and a
-// short one would hit parts of words.
-const minSecret = 8
+// minSecretLength is the length below which a secret is not redacted, because a short one would match parts of words.
+// TMDB's have at least 32 characters.
+const minSecretLength = 8
 
-// scrub replaces the request's secrets in s, in plain form and as a URL escapes them.
-func scrub(req *http.Request, s string) string {
+// redactSecrets replaces the request's secrets in s, both plain and URL-escaped.
+func redactSecrets(req *http.Request, s string) string {
 	var pairs []string
-	for _, secret := range credentialsOf(req) {
-		if len(secret) < minSecret {
+	for _, secret := range requestCredentials(req) {
+		if len(secret) < minSecretLength {
 			continue
 		}
 		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
-			pairs = append(pairs, form, redactedText)
+			pairs = append(pairs, form, redactedPlaceholder)
 		}
 	}
 	return strings.NewReplacer(pairs...).Replace(s)
@@ -66,8 +65,8 @@ func withoutCredentials(req *http.Request) *http.Request {
 	return clean
 }
 
-// shortText returns text that an upstream sent as one line of a message: at most limit runes, without control
-// characters and invisible direction marks.
+// shortText makes an upstream's text fit for a message: one line of at most limit runes, without control characters and
+// invisible direction marks.
 func shortText(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -88,12 +87,12 @@ func shortText(s string, limit int) string {
 	return s
 }
 
-// KeyLatch is a round tripper that never uses a credential again that TMDB refused: a 401, or TMDB's codes for
-// credentials. The request that met the refusal fails with an *UnauthorizedError, and so does every later one with
-// that credential, without being sent. Those that are under way meanwhile are not stopped.
+// KeyLatch is a round tripper that stops using a credential once TMDB refused it, by a 401 or one of TMDB's codes for
+// credentials. That request and every later one with the credential fail with an *UnauthorizedError, and the later ones
+// are not sent. Requests already under way are not stopped.
 //
-// Credentials are told apart by a hash; a latch may serve several. It belongs above the rate limiter and below the
-// cache: a cached answer needs no key. It reads each body whole, at most MaxBody bytes.
+// One latch may serve several credentials. Put it above the rate limiter and below the cache, because a cached answer
+// needs no key. It reads the whole body, at most MaxBody bytes.
 type KeyLatch struct {
 	next    http.RoundTripper
 	refused sync.Map // SHA-256 of the credentials -> *UnauthorizedError
@@ -107,12 +106,12 @@ func NewKeyLatch(next http.RoundTripper) *KeyLatch {
 	return &KeyLatch{next: next}
 }
 
-// CloseIdleConnections passes the call on, so that http.Client's works.
+// CloseIdleConnections closes the idle connections of the wrapped round tripper.
 func (l *KeyLatch) CloseIdleConnections() { closeIdle(l.next) }
 
 // RoundTrip sends req unless its credential was refused.
 func (l *KeyLatch) RoundTrip(req *http.Request) (*http.Response, error) {
-	id := sha256.Sum256([]byte(strings.Join(credentialsOf(req), "\x00")))
+	id := sha256.Sum256([]byte(strings.Join(requestCredentials(req), "\x00")))
 	if before, ok := l.refused.Load(id); ok {
 		refusal := *before.(*UnauthorizedError)
 		refusal.Sent = false
@@ -120,7 +119,7 @@ func (l *KeyLatch) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := l.next.RoundTrip(req)
 	if err != nil {
-		if refusal, ok := errors.AsType[*UnauthorizedError](err); ok { // a transport below knows already
+		if refusal, ok := errors.AsType[*UnauthorizedError](err); ok { // a wrapped transport found out first
 			l.refused.Store(id, refusal)
 		}
 		return nil, err

@@ -8,20 +8,20 @@ import (
 	"fmt"
 )
 
-// AlternativeTitle is a further title.
+// AlternativeTitle is another title of a series or film.
 type AlternativeTitle struct {
 	Country string `json:"iso_3166_1"`
 	Title   string `json:"title"`
 	Type    string `json:"type"` // "romanization", "Romaji", ...; mostly ""
 }
 
-// AlternativeTitles is the list of them. ID is 0 where it was appended.
+// AlternativeTitles lists the other titles of a series or film. ID is 0 if the list was appended to details.
 type AlternativeTitles struct {
 	ID      int
 	Results []AlternativeTitle
 }
 
-// UnmarshalJSON reads the list of a series ("results") or a film ("titles").
+// UnmarshalJSON decodes the list of a series ("results") or a film ("titles").
 func (a *AlternativeTitles) UnmarshalJSON(body []byte) error {
 	var both struct {
 		ID      int                `json:"id"`
@@ -39,40 +39,41 @@ func (a *AlternativeTitles) UnmarshalJSON(body []byte) error {
 }
 
 func (a *AlternativeTitles) check(ids []string) error {
-	return cmp.Or(checkID(a.ID, ids[0]), listOrError(a.Results))
+	return cmp.Or(checkID(a.ID, ids[0]), checkList(a.Results))
 }
 
-// TranslationData is the text of one translation; whatever is not translated is "".
+// TranslationData is the text of one translation; a field is "" if it is not translated.
 type TranslationData struct {
 	Name     string `json:"name"`  // of a series
 	Title    string `json:"title"` // of a film
 	Overview string `json:"overview"`
 }
 
-// Label returns the translated name or title, whichever there is.
+// Label returns Name, or Title if Name is "".
 func (d TranslationData) Label() string {
 	return cmp.Or(d.Name, d.Title)
 }
 
-// Translation is one locale's translation.
+// Translation is a translation into one language of one country.
 type Translation struct {
 	Country  string          `json:"iso_3166_1"`
 	Language string          `json:"iso_639_1"`
-	Name     string          `json:"name"` // of the language, in itself
+	Name     string          `json:"name"` // of the language, such as "Deutsch"
 	Data     TranslationData `json:"data"`
 }
 
-// Translations is the list of them. ID is 0 where it was appended.
+// Translations lists the translations of a series or film. ID is 0 if the list was appended to details.
 type Translations struct {
 	ID           int           `json:"id"`
 	Translations []Translation `json:"translations"`
 }
 
 func (t *Translations) check(ids []string) error {
-	return cmp.Or(checkID(t.ID, ids[0]), listOrError(t.Translations))
+	return cmp.Or(checkID(t.ID, ids[0]), checkList(t.Translations))
 }
 
-// ExternalIDs is where else an entry is listed; "" and 0 where it is not. ID is 0 where it was appended.
+// ExternalIDs has an entry's ids on other sites; "" or 0 if it has none there. ID is 0 if they were appended to
+// details.
 type ExternalIDs struct {
 	ID         int    `json:"id"`
 	IMDbID     string `json:"imdb_id"`
@@ -82,7 +83,7 @@ type ExternalIDs struct {
 
 func (e *ExternalIDs) check(ids []string) error { return checkID(e.ID, ids[0]) }
 
-// GroupType is what an episode group orders by.
+// GroupType is the order of the episodes in an episode group.
 type GroupType int
 
 // The types of episode groups. A series may have several groups of one type, some of them out of date.
@@ -96,7 +97,7 @@ const (
 	GroupTV              GroupType = 7
 )
 
-// String names the type; unknown ones by their number.
+// String returns the type's name, or "type 8" for an unknown one.
 func (t GroupType) String() string {
 	names := [...]string{
 		1: "original air date", 2: "absolute", 3: "dvd", 4: "digital", 5: "story arc", 6: "production", 7: "tv",
@@ -107,7 +108,7 @@ func (t GroupType) String() string {
 	return fmt.Sprintf("type %d", int(t))
 }
 
-// EpisodeGroupSummary is a group as the list shows it.
+// EpisodeGroupSummary is an episode group without its episodes.
 type EpisodeGroupSummary struct {
 	ID           string    `json:"id"` // 24 hexadecimal digits
 	Name         string    `json:"name"`
@@ -118,23 +119,23 @@ type EpisodeGroupSummary struct {
 	Network      *Network  `json:"network"`
 }
 
-// EpisodeGroups is the list of a series' groups. ID is 0 where it was appended.
+// EpisodeGroups lists the episode groups of a series. ID is 0 if the list was appended to details.
 type EpisodeGroups struct {
 	ID      int                   `json:"id"`
 	Results []EpisodeGroupSummary `json:"results"`
 }
 
 func (g *EpisodeGroups) check(ids []string) error {
-	return cmp.Or(checkID(g.ID, ids[0]), listOrError(g.Results))
+	return cmp.Or(checkID(g.ID, ids[0]), checkList(g.Results))
 }
 
-// GroupEpisode is an episode in a group: its own season and number, and its place in the part.
+// GroupEpisode is an episode in an episode group: its ordinary season and number, and its place in the part.
 type GroupEpisode struct {
 	Episode
-	Order int `json:"order"` // from 0 in most groups
+	Order int `json:"order"` // starts at 0 in most groups
 }
 
-// GroupPart is one part of a group, a "season" of that order.
+// GroupPart is one part of an episode group, comparable to a season.
 type GroupPart struct {
 	ID       string         `json:"id"`
 	Name     string         `json:"name"`
@@ -142,7 +143,7 @@ type GroupPart struct {
 	Episodes []GroupEpisode `json:"episodes"`
 }
 
-// EpisodeGroup is a whole group.
+// EpisodeGroup is an episode group with its episodes.
 type EpisodeGroup struct {
 	EpisodeGroupSummary
 	Groups []GroupPart `json:"groups"`
@@ -152,21 +153,21 @@ func (g *EpisodeGroup) check(ids []string) error {
 	if g.ID != ids[0] {
 		return errOtherID
 	}
-	return listOrError(g.Groups)
+	return checkList(g.Groups)
 }
 
 // EpisodeGroup calls GET /3/tv/episode_group/{id}.
 func (c *Client) EpisodeGroup(ctx context.Context, id string, o DetailOptions) (*EpisodeGroup, *Response, error) {
-	return fetch[EpisodeGroup](ctx, c, "/tv/episode_group/"+id, o.query().segment("id", id))
+	return fetch[EpisodeGroup](ctx, c, "/tv/episode_group/"+id, o.query().requireSegment("id", id))
 }
 
-// ImageConfiguration is how an image's URL is made: SecureBaseURL + size, such as w500, + path.
+// ImageConfiguration has the base URLs of images. An image's URL is SecureBaseURL + size, such as w500, + path.
 type ImageConfiguration struct {
 	BaseURL       string `json:"base_url"`
 	SecureBaseURL string `json:"secure_base_url"`
 }
 
-// Configuration is TMDB's own; it is also the cheapest way to try a key.
+// Configuration is TMDB's API configuration. Getting it is the cheapest way to test a key.
 type Configuration struct {
 	Images ImageConfiguration `json:"images"`
 }
@@ -185,25 +186,25 @@ func (c *Client) Configuration(ctx context.Context) (*Configuration, *Response, 
 	return fetch[Configuration](ctx, c, "/configuration", newQuery())
 }
 
-// GenreList is the genres of a kind.
+// GenreList lists the genres of series or films.
 type GenreList struct {
 	Genres []Genre `json:"genres"`
 }
 
-func (g *GenreList) check([]string) error { return listOrError(g.Genres) }
+func (g *GenreList) check([]string) error { return checkList(g.Genres) }
 
-// Change is an entry that was edited.
+// Change is an entry that was edited recently.
 type Change struct {
 	ID    int  `json:"id"`
 	Adult bool `json:"adult"`
 }
 
-// ChangesPage is one page, 100 rows at most, of edited entries.
+// ChangesPage is one page, at most 100 rows, of edited entries.
 type ChangesPage struct {
 	Page
 	Results []Change `json:"results"`
 }
 
-func (p *ChangesPage) check([]string) error { return listWithIDs(p.Results) }
+func (p *ChangesPage) check([]string) error { return checkRows(p.Results) }
 
 func (c Change) rowID() int { return c.ID }

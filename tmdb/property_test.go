@@ -21,7 +21,7 @@ func TestQueriesSurviveTheirWriting(t *testing.T) {
 			}
 		}
 		items := rapid.SliceOfN(rapid.StringMatching(`[a-z_]{1,6}(/[0-9]{1,3})?`), 1, MaxAppends).Draw(t, "items")
-		if q.appends(items).err != nil {
+		if q.setAppends(items).err != nil {
 			t.Fatal(q.err)
 		}
 		want.Set(appendParameter, strings.Join(items, ","))

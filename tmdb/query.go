@@ -46,15 +46,15 @@ func parseBaseURL(raw string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: path}, nil
 }
 
-// sendable holds for "" and for printable ASCII without space and quotes.
-func sendable(secret string) bool {
+// isSendable reports whether a secret is "" or printable ASCII without spaces and quotes.
+func isSendable(secret string) bool {
 	return !strings.ContainsFunc(secret, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || r == '"' || r == '\''
 	})
 }
 
-// query collects the parameters of a request. A value that TMDB would refuse, or that could change the path, sets
-// err; the first one stays, and nothing is sent.
+// query collects the parameters of a request. A value that TMDB would refuse, or that could change the path, sets err,
+// and the request is not sent. The first error stays.
 type query struct {
 	values map[string]string
 	err    error
@@ -64,97 +64,98 @@ func newQuery() *query { return &query{values: map[string]string{}} }
 
 func (q *query) set(name, value string) *query { q.values[name] = value; return q }
 
-func (q *query) refuse(field, reason string) *query {
+func (q *query) reject(field, reason string) *query {
 	if q.err == nil {
 		q.err = &ArgumentError{Field: field, Reason: reason}
 	}
 	return q
 }
 
-func (q *query) text(name, value string) *query {
+// setText sets a parameter unless value is "".
+func (q *query) setText(name, value string) *query {
 	if value != "" {
 		q.set(name, value)
 	}
 	return q
 }
 
-// required refuses an empty value, which TMDB answers with 422.
-func (q *query) required(field, name, value string) *query {
+// setRequired rejects an empty value, because TMDB answers it with 422.
+func (q *query) setRequired(field, name, value string) *query {
 	if strings.TrimSpace(value) == "" {
-		return q.refuse(field, "must not be empty")
+		return q.reject(field, "must not be empty")
 	}
 	return q.set(name, value)
 }
 
-// within takes a number in a range; 0 sends nothing.
-func (q *query) within(field, name string, n, low, high int) *query {
+// setNumber sets a parameter unless n is 0, and rejects a number out of range.
+func (q *query) setNumber(field, name string, n, low, high int) *query {
 	switch {
 	case n == 0:
 		return q
 	case n < low || n > high:
-		return q.refuse(field, fmt.Sprintf("must be %d to %d", low, high))
+		return q.reject(field, fmt.Sprintf("must be %d to %d", low, high))
 	}
 	return q.set(name, strconv.Itoa(n))
 }
 
-// page takes what TMDB takes: beyond it the answer is 400 (code 22).
-func (q *query) page(page int) *query { return q.within("Page", "page", page, 1, 500) }
+// setPage accepts the pages that TMDB accepts: beyond 500 it answers 400 (code 22).
+func (q *query) setPage(page int) *query { return q.setNumber("Page", "page", page, 1, 500) }
 
-func (q *query) flag(name string, on bool) *query {
+func (q *query) setFlag(name string, on bool) *query {
 	if on {
 		q.set(name, "true")
 	}
 	return q
 }
 
-// language takes a tag such as "ko-KR"; "" leaves the choice to TMDB (en-US).
-func (q *query) language(tag string) *query {
-	if strings.ContainsFunc(tag, func(r rune) bool { return !isWord(r) && r != '-' }) {
-		return q.refuse("Language", "must be a tag such as en-US")
+// setLanguage accepts a tag such as "ko-KR"; with "" TMDB uses en-US.
+func (q *query) setLanguage(tag string) *query {
+	if strings.ContainsFunc(tag, func(r rune) bool { return !isWordRune(r) && r != '-' }) {
+		return q.reject("Language", "must be a tag such as en-US")
 	}
-	return q.text("language", tag)
+	return q.setText("language", tag)
 }
 
-func (q *query) appends(items []string) *query {
+func (q *query) setAppends(items []string) *query {
 	if len(items) == 0 {
 		return q
 	}
 	if len(items) > MaxAppends {
-		return q.refuse("Append", "holds more than "+strconv.Itoa(MaxAppends)+
+		return q.reject("Append", "holds more than "+strconv.Itoa(MaxAppends)+
 			" items (TMDB answers 400); TVComplete makes several requests")
 	}
 	for _, item := range items {
-		if item == "" || strings.ContainsFunc(item, func(r rune) bool { return !isWord(r) && r != '/' }) {
-			return q.refuse("Append", "has an item that is not a path (letters, digits, _ and / only)")
+		if item == "" || strings.ContainsFunc(item, func(r rune) bool { return !isWordRune(r) && r != '/' }) {
+			return q.reject("Append", "has an item that is not a path (letters, digits, _ and / only)")
 		}
 	}
 	return q.set(appendParameter, strings.Join(items, ","))
 }
 
-func (q *query) id(id int) *query {
+func (q *query) requireID(id int) *query {
 	if id <= 0 {
-		return q.refuse("id", "must be positive")
+		return q.reject("id", "must be positive")
 	}
 	return q
 }
 
-// segment refuses a path segment that the server could read as more than one: TMDB's edge percent-decodes once and
-// then resolves "..".
-func (q *query) segment(field, value string) *query {
+// requireSegment rejects a path segment that the server could read as more than one: TMDB's edge decodes percent signs
+// once and then resolves "..".
+func (q *query) requireSegment(field, value string) *query {
 	if value == "" || strings.Trim(value, ".") == "" ||
-		strings.ContainsFunc(value, func(r rune) bool { return !isWord(r) && r != '-' && r != '.' }) {
-		return q.refuse(field, "may hold letters, digits, '-', '_' and '.' only")
+		strings.ContainsFunc(value, func(r rune) bool { return !isWordRune(r) && r != '-' && r != '.' }) {
+		return q.reject(field, "may hold letters, digits, '-', '_' and '.' only")
 	}
 	return q
 }
 
-func isWord(r rune) bool {
+func isWordRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
 }
 
-// encode writes the parameters sorted by name, each escaped, except for append_to_response: url.Values would turn
-// "season/1,season/2" into "season%2F1%2Cseason%2F2", and TMDB was reported to drop such items. Its characters were
-// checked by appends.
+// encode writes the parameters sorted by name. It escapes all of them except append_to_response: url.Values would turn
+// "season/1,season/2" into "season%2F1%2Cseason%2F2", and users reported that TMDB drops such items. setAppends has
+// already checked its characters.
 func (q *query) encode() string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(q.values)) {

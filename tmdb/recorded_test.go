@@ -95,7 +95,8 @@ func recorded(path string, body []byte) (any, error) {
 		return nil, err
 	}
 	path = strings.ReplaceAll(path, "{id}", fmt.Sprint(entry.ID))
-	return read(httptest.NewRequest(http.MethodGet, "/3/"+path, nil), &http.Response{StatusCode: http.StatusOK}, body)
+	req := httptest.NewRequest(http.MethodGet, "/3/"+path, nil)
+	return readResponse(req, &http.Response{StatusCode: http.StatusOK}, body)
 }
 
 // recordedValue looks for what each kind must hold.

@@ -5,14 +5,14 @@ import (
 	"errors"
 )
 
-// TVRow is a series as search, find and lists show it.
+// TVRow is a series in search results and lists.
 type TVRow struct {
 	ID               int      `json:"id"`
 	Name             string   `json:"name"`
 	OriginalName     string   `json:"original_name"`
 	OriginalLanguage string   `json:"original_language"`
 	OriginCountry    []string `json:"origin_country"`
-	FirstAirDate     string   `json:"first_air_date"` // "2023-09-29", or "" when TMDB has none
+	FirstAirDate     string   `json:"first_air_date"` // "2023-09-29", or "" if TMDB has none
 	GenreIDs         []int    `json:"genre_ids"`      // 16 is Animation
 	Overview         string   `json:"overview"`
 	Popularity       float64  `json:"popularity"`
@@ -21,7 +21,7 @@ type TVRow struct {
 	BackdropPath     *string  `json:"backdrop_path"`
 }
 
-// MovieRow is a film as search, find and lists show it.
+// MovieRow is a film in search results and lists.
 type MovieRow struct {
 	ID               int     `json:"id"`
 	Title            string  `json:"title"`
@@ -37,40 +37,40 @@ type MovieRow struct {
 	BackdropPath     *string `json:"backdrop_path"`
 }
 
-// Page is the counting part of a page of results. A search that finds nothing has TotalResults 0 and TotalPages 1; a
-// page beyond the last has no results and keeps the totals.
+// Page has the page number and the totals of a result page. A search without results has TotalResults 0 and TotalPages
+// 1; a page after the last has no results but the same totals.
 type Page struct {
 	Page         int `json:"page"`
 	TotalPages   int `json:"total_pages"`
 	TotalResults int `json:"total_results"`
 }
 
-// SearchTVPage is one page, 20 rows at most, of series.
+// SearchTVPage is one page, at most 20 rows, of series.
 type SearchTVPage struct {
 	Page
 	Results []TVRow `json:"results"`
 }
 
-// SearchMoviePage is one page, 20 rows at most, of films.
+// SearchMoviePage is one page, at most 20 rows, of films.
 type SearchMoviePage struct {
 	Page
 	Results []MovieRow `json:"results"`
 }
 
-func (p *SearchTVPage) check([]string) error { return listWithIDs(p.Results) }
+func (p *SearchTVPage) check([]string) error { return checkRows(p.Results) }
 
 func (r TVRow) rowID() int { return r.ID }
 
-func (p *SearchMoviePage) check([]string) error { return listWithIDs(p.Results) }
+func (p *SearchMoviePage) check([]string) error { return checkRows(p.Results) }
 
 func (r MovieRow) rowID() int { return r.ID }
 
-// SearchTVOptions asks for series. TMDB wants every word of Query in a title (no tolerance for typing errors),
-// separated by spaces, in Unicode NFC.
+// SearchTVOptions are the parameters of SearchTV. TMDB finds a title only if it has every word of Query, spelled the
+// same. Separate words by spaces and use Unicode NFC.
 type SearchTVOptions struct {
 	Query            string
-	Year             int // any episode aired then; 0 means any year
-	FirstAirDateYear int // the first episode aired then: drops later seasons
+	Year             int // some episode aired in that year; 0 means any year
+	FirstAirDateYear int // the first episode aired in that year; 0 means any year
 	Language         string
 	Page             int // 1 to 500; 0 means the first
 	IncludeAdult     bool
@@ -78,18 +78,18 @@ type SearchTVOptions struct {
 
 // SearchTV calls GET /3/search/tv. An empty Query is an *ArgumentError.
 func (c *Client) SearchTV(ctx context.Context, o SearchTVOptions) (*SearchTVPage, *Response, error) {
-	q := newQuery().required("Query", "query", o.Query).
-		within("Year", "year", o.Year, 1000, 9999).
-		within("FirstAirDateYear", "first_air_date_year", o.FirstAirDateYear, 1000, 9999).
-		language(o.Language).page(o.Page).flag("include_adult", o.IncludeAdult)
+	q := newQuery().setRequired("Query", "query", o.Query).
+		setNumber("Year", "year", o.Year, 1000, 9999).
+		setNumber("FirstAirDateYear", "first_air_date_year", o.FirstAirDateYear, 1000, 9999).
+		setLanguage(o.Language).setPage(o.Page).setFlag("include_adult", o.IncludeAdult)
 	return fetch[SearchTVPage](ctx, c, "/search/tv", q)
 }
 
-// SearchMovieOptions asks for films; Query as in SearchTVOptions.
+// SearchMovieOptions are the parameters of SearchMovie; Query is as in SearchTVOptions.
 type SearchMovieOptions struct {
 	Query              string
-	Year               int // any release then
-	PrimaryReleaseYear int // the first release then
+	Year               int // some release was in that year
+	PrimaryReleaseYear int // the first release was in that year
 	Language           string
 	Region             string // ISO 3166-1, for the release dates shown
 	Page               int
@@ -98,15 +98,15 @@ type SearchMovieOptions struct {
 
 // SearchMovie calls GET /3/search/movie. An empty Query is an *ArgumentError.
 func (c *Client) SearchMovie(ctx context.Context, o SearchMovieOptions) (*SearchMoviePage, *Response, error) {
-	q := newQuery().required("Query", "query", o.Query).
-		within("Year", "year", o.Year, 1000, 9999).
-		within("PrimaryReleaseYear", "primary_release_year", o.PrimaryReleaseYear, 1000, 9999).
-		language(o.Language).text("region", o.Region).page(o.Page).flag("include_adult", o.IncludeAdult)
+	q := newQuery().setRequired("Query", "query", o.Query).
+		setNumber("Year", "year", o.Year, 1000, 9999).
+		setNumber("PrimaryReleaseYear", "primary_release_year", o.PrimaryReleaseYear, 1000, 9999).
+		setLanguage(o.Language).setText("region", o.Region).setPage(o.Page).setFlag("include_adult", o.IncludeAdult)
 	return fetch[SearchMoviePage](ctx, c, "/search/movie", q)
 }
 
-// MultiRow is a row of a mixed search. MediaType says which fields are filled: "tv" (Name), "movie" (Title), "person"
-// (Name).
+// MultiRow is a result of a search for series, films and people. MediaType decides which fields are set: "tv" (Name),
+// "movie" (Title) or "person" (Name).
 type MultiRow struct {
 	MediaType        string  `json:"media_type"`
 	ID               int     `json:"id"`
@@ -122,20 +122,20 @@ type MultiRow struct {
 	Adult            bool    `json:"adult"`
 }
 
-// SearchMultiPage is one page of a mixed search.
+// SearchMultiPage is one page of a search for series, films and people.
 type SearchMultiPage struct {
 	Page
 	Results []MultiRow `json:"results"`
 }
 
-func (p *SearchMultiPage) check([]string) error { return listWithIDs(p.Results) }
+func (p *SearchMultiPage) check([]string) error { return checkRows(p.Results) }
 
 func (r MultiRow) rowID() int { return r.ID }
 
-// Source is a site whose ids TMDB knows.
+// Source is a site whose ids TMDB knows; it is the external_source parameter of Find.
 type Source string
 
-// The sources that /3/find takes.
+// The sources that /3/find accepts.
 const (
 	SourceIMDb      Source = "imdb_id"
 	SourceTVDB      Source = "tvdb_id"
@@ -147,27 +147,27 @@ const (
 	SourceYouTube   Source = "youtube_id"
 )
 
-// FindEpisode is an episode found by its id.
+// FindEpisode is an episode found by an external id.
 type FindEpisode struct {
 	Episode
 	MediaType string `json:"media_type"`
 }
 
-// FindSeason is a season found by its id.
+// FindSeason is a season found by an external id.
 type FindSeason struct {
 	SeasonSummary
 	ShowID int `json:"show_id"`
 }
 
-// Person is somebody found by an id.
+// Person is a person found by an external id.
 type Person struct {
 	ID           int    `json:"id"`
 	Name         string `json:"name"`
 	OriginalName string `json:"original_name"`
 }
 
-// FindResults is everything under one external id, mostly one entry; several kinds may come for one id. All lists
-// empty means that TMDB knows nothing.
+// FindResults has everything that TMDB knows under one external id, usually one entry. If TMDB knows nothing, all lists
+// are empty.
 type FindResults struct {
 	Movies   []MovieRow    `json:"movie_results"`
 	TV       []TVRow       `json:"tv_results"`
@@ -180,7 +180,8 @@ func (r *FindResults) check([]string) error {
 	if r.Movies == nil && r.TV == nil && r.Episodes == nil && r.Seasons == nil && r.People == nil {
 		return errNoList
 	}
-	return errors.Join(haveIDs(r.Movies), haveIDs(r.TV), haveIDs(r.Episodes), haveIDs(r.Seasons), haveIDs(r.People))
+	return errors.Join(checkRowIDs(r.Movies), checkRowIDs(r.TV), checkRowIDs(r.Episodes), checkRowIDs(r.Seasons),
+		checkRowIDs(r.People))
 }
 
 func (e FindEpisode) rowID() int { return e.ID }
@@ -191,7 +192,7 @@ func (p Person) rowID() int      { return p.ID }
 func (c *Client) Find(
 	ctx context.Context, externalID string, source Source, language string,
 ) (*FindResults, *Response, error) {
-	q := newQuery().segment("external id", externalID).
-		required("source", "external_source", string(source)).language(language)
+	q := newQuery().requireSegment("external id", externalID).
+		setRequired("source", "external_source", string(source)).setLanguage(language)
 	return fetch[FindResults](ctx, c, "/find/"+externalID, q)
 }

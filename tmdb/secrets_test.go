@@ -124,7 +124,7 @@ func TestForeignErrorsAreScrubbed(t *testing.T) {
 			t, Options{APIKey: canaryKey}, func(*http.Request) (*http.Response, error) { return nil, errors.New(text) },
 		)
 		_, _, err := c.Configuration(t.Context())
-		if strings.Contains(err.Error(), canaryKey) || !strings.Contains(err.Error(), redactedText) {
+		if strings.Contains(err.Error(), canaryKey) || !strings.Contains(err.Error(), redactedPlaceholder) {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Transport returns the way of a request to TMDB, for the HTTPClient of [Options]: the cache, a [KeyLatch], the limiter
-// with [Classify], and [NewWire]. What the cache stores is [Valid], and waiting for another process's answer counts as
-// waiting for the limiter. Its fields may be changed before the first use; Next is the transport behind the cache. The
-// caller closes store and limiter. The store's class is [ClassOf].
+// Transport builds the transport for the HTTPClient of [Options]: the cache, a [KeyLatch], the limiter with [Classify],
+// and [NewWire]. It stores only what [Valid] accepts. Waiting for another process's request counts as waiting for the
+// limiter. You may change its fields before the first use; Next is the transport below the cache. Close store and
+// limiter yourself. The store's Class must be [ClassOf].
 func Transport(store *cache.Store, limiter *ratelimit.Limiter) *cache.Transport {
 	tuning := limiter.Tuning()
 	wire := NewWire(NewHTTPTransport(TransportOptions{Timeout: tuning.RequestTimeout + time.Second}))

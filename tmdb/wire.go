@@ -19,14 +19,13 @@ import (
 	"time"
 )
 
-// NewWire wraps the transport that does the sending; nil means http.DefaultTransport.
+// NewWire wraps the transport that sends the requests; nil means http.DefaultTransport.
 //
-// Every body is read to its end, at most MaxBody bytes, so what comes back holds no connection. A transfer that broke
-// off is an error (it unwraps to io.ErrUnexpectedEOF or the network's error). A body that starts with gzip's magic
-// bytes though no header announced it is unpacked once, within the same bound; one that is still compressed then, too
-// large, or damaged is a *DecodeError for a 2xx. For any other status the status is worth more than the body: what
-// could be read of it comes back. A redirect to another host or from https to http is a *ConfigError, as are
-// certificate and TLS errors.
+// It reads every body to its end, at most MaxBody bytes, so a response holds no connection. An interrupted transfer is
+// an error (it unwraps to io.ErrUnexpectedEOF or the network's error). If a body is gzip but no header says so, it is
+// unpacked once, within the same limit. A body that is then still compressed, too large or damaged gives a *DecodeError
+// for a 2xx; with any other status the readable part of the body is returned, because the status matters more. A
+// redirect to another host or from https to http gives a *ConfigError, as do certificate and TLS errors.
 func NewWire(next http.RoundTripper) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
@@ -36,7 +35,7 @@ func NewWire(next http.RoundTripper) http.RoundTripper {
 
 type wire struct{ next http.RoundTripper }
 
-// CloseIdleConnections passes the call on, so that http.Client's works.
+// CloseIdleConnections closes the idle connections of the wrapped transport.
 func (w *wire) CloseIdleConnections() { closeIdle(w.next) }
 
 func closeIdle(rt http.RoundTripper) {
@@ -45,7 +44,7 @@ func closeIdle(rt http.RoundTripper) {
 	}
 }
 
-// RoundTrip sends req and reads the whole answer.
+// RoundTrip sends req and reads the whole response.
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := w.next.RoundTrip(req)
 	if err != nil {
@@ -55,7 +54,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if to := redirectTarget(req, resp); to != nil {
-		if refused := refuseRedirect(req.URL, to); refused != nil {
+		if refused := redirectError(req.URL, to); refused != nil {
 			_ = resp.Body.Close()
 			return nil, refused
 		}
@@ -76,12 +75,12 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// readBody returns the body unpacked; with an error, what was read of it.
+// readBody returns the unpacked body; with an error, the bytes read so far.
 func readBody(req *http.Request, resp *http.Response) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
-	refuse := func(reason Reason, cause error) error { return undecodable(req, resp, raw, reason, cause) }
+	refuse := func(reason Reason, cause error) error { return newDecodeError(req, resp, raw, reason, cause) }
 	switch {
-	case err != nil && isGarbledGzip(err):
+	case err != nil && isCorruptGzip(err):
 		return raw, refuse(ReasonGzip, err) // announced as gzip, but not gzip
 	case err != nil:
 		return raw, fmt.Errorf("read answer: %w", err)
@@ -90,11 +89,11 @@ func readBody(req *http.Request, resp *http.Response) ([]byte, error) {
 	case !isGzip(raw):
 		return raw, nil
 	case resp.Uncompressed:
-		return raw, refuse(ReasonGzip, errTwice) // net/http has unpacked it once already
+		return raw, refuse(ReasonGzip, errDoubleGzip) // net/http already unpacked it once
 	}
 	text, err := gunzip(raw)
 	switch {
-	case errors.Is(err, errBomb):
+	case errors.Is(err, errUnpackedTooLarge):
 		return raw, refuse(ReasonTooLarge, err)
 	case err != nil:
 		return raw, refuse(ReasonGzip, err)
@@ -106,12 +105,12 @@ func readBody(req *http.Request, resp *http.Response) ([]byte, error) {
 }
 
 var (
-	errTwice = errors.New("compressed twice")
-	errBomb  = fmt.Errorf("more than %d bytes when unpacked", MaxBody)
+	errDoubleGzip       = errors.New("compressed twice")
+	errUnpackedTooLarge = fmt.Errorf("more than %d bytes when unpacked", MaxBody)
 )
 
-// isGzip reports whether a body starts with gzip's magic bytes and its one method (RFC 1952, section 2.3.1). No JSON
-// text does.
+// isGzip reports whether a body starts with gzip's magic bytes and its only method (RFC 1952, section 2.3.1). JSON
+// never does.
 func isGzip(body []byte) bool {
 	return len(body) >= 3 && body[0] == 0x1f && body[1] == 0x8b && body[2] == 8
 }
@@ -126,39 +125,37 @@ func gunzip(raw []byte) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case len(text) > MaxBody:
-		return nil, errBomb
+		return nil, errUnpackedTooLarge
 	case isGzip(text):
-		return nil, errTwice
+		return nil, errDoubleGzip
 	}
 	return text, nil
 }
 
-// isGarbledGzip reports whether gzip data are damaged. A transfer that broke off is io.ErrUnexpectedEOF instead.
-func isGarbledGzip(err error) bool {
+// isCorruptGzip reports whether err means damaged gzip data. An interrupted transfer is io.ErrUnexpectedEOF instead.
+func isCorruptGzip(err error) bool {
 	var corrupt flate.CorruptInputError
 	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt)
 }
 
-// TransportOptions is what differs between installations.
+// TransportOptions are the settings of NewHTTPTransport.
 type TransportOptions struct {
-	// RootCAs replaces the system's authorities; nil means the system's. CAPool makes one that has both.
+	// RootCAs replaces the system's certificate authorities; nil means the system's. CAPool returns a pool with both.
 	RootCAs *x509.CertPool
-	// Proxy chooses the proxy of a request; nil means none. http.ProxyFromEnvironment reads HTTPS_PROXY and NO_PROXY.
+	// Proxy returns the proxy for a request; nil means none. http.ProxyFromEnvironment reads HTTPS_PROXY and NO_PROXY.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Timeout is how long connecting and the TLS handshake may take each, at least 10 s.
+	// Timeout limits connecting and the TLS handshake, each; it is at least 10 s.
 	Timeout time.Duration
-	// Connections is how many there are at most; 0: 20, which TMDB allows from one address.
+	// Connections is the maximum number of connections; 0 means 20, which TMDB allows from one address.
 	Connections int
 }
 
-// maxConnections is TMDB's bound on connections from one address.
+// maxConnections is how many connections TMDB allows from one address.
 const maxConnections = 20
 
-// NewHTTPTransport makes a transport for TMDB. It speaks HTTP/2 where the server does, so that a process needs one
-// connection, and notices a dead one by a ping after 15 s of silence instead of waiting for the request to time out.
-// Connecting and the TLS handshake have limits of their own (TransportOptions.Timeout). How long a whole request may
-// take is for the caller's context or http.Client.Timeout: the header timeout of net/http would not cover a body that
-// drips.
+// NewHTTPTransport makes a transport for TMDB. It uses HTTP/2 if the server does, so one process needs one connection,
+// and pings it after 15 s of silence to notice a dead one early. Limit the duration of a whole request by its context
+// or by http.Client.Timeout: net/http's header timeout would not stop a body that arrives too slowly.
 func NewHTTPTransport(o TransportOptions) *http.Transport {
 	connect := max(o.Timeout, 10*time.Second)
 	connections := cmp.Or(o.Connections, maxConnections)
@@ -166,7 +163,7 @@ func NewHTTPTransport(o TransportOptions) *http.Transport {
 	return &http.Transport{
 		Proxy:       o.Proxy,
 		DialContext: dialer.DialContext,
-		// A DialContext or TLSClientConfig of one's own turns HTTP/2 off unless it is asked for.
+		// Setting DialContext or TLSClientConfig would turn HTTP/2 off.
 		ForceAttemptHTTP2:      true,
 		TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    connect,
@@ -177,13 +174,12 @@ func NewHTTPTransport(o TransportOptions) *http.Transport {
 		MaxConnsPerHost:        connections,
 		MaxResponseHeaderBytes: 256 << 10,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
-		OnProxyConnectResponse: checkProxyAnswer,
+		OnProxyConnectResponse: checkProxyResponse,
 	}
 }
 
-// checkProxyAnswer returns a *ConfigError for a proxy that refuses. One that failed (5xx) is trouble of the network,
-// which net/http reports.
-func checkProxyAnswer(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
+// checkProxyResponse returns a *ConfigError if the proxy refuses with a 4xx. net/http reports a 5xx as a network error.
+func checkProxyResponse(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode < 400 || resp.StatusCode >= 500 {
 		return nil
 	}
@@ -191,12 +187,12 @@ func checkProxyAnswer(_ context.Context, proxy *url.URL, _ *http.Request, resp *
 	return &ConfigError{Kind: ConfigProxy, Host: proxy.Host, Err: status}
 }
 
-// CAPool returns the system's certificate authorities and those of pem (one or more PEM blocks). It fails when pem
-// holds no certificate.
+// CAPool returns the system's certificate authorities and those of pem (one or more PEM blocks). It fails if pem
+// contains no certificate.
 func CAPool(pem []byte) (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
-		pool = x509.NewCertPool() // a system without any still has pem
+		pool = x509.NewCertPool() // the system has none, so use pem alone
 	}
 	if !pool.AppendCertsFromPEM(pem) {
 		return nil, &ArgumentError{Field: "CA file", Reason: "holds no PEM certificate"}
@@ -206,9 +202,9 @@ func CAPool(pem []byte) (*x509.CertPool, error) {
 
 const maxRedirects = 5
 
-// CheckRedirect is an http.Client.CheckRedirect that keeps a credential at the server it was meant for. It follows a
-// redirect on the same scheme, host and port, or from http to https on the same host and port (or from port 80 to
-// 443). Any other redirect, and the sixth in a row, is a *ConfigError.
+// CheckRedirect is for http.Client.CheckRedirect; it keeps a credential from reaching another server. It follows a
+// redirect on the same scheme, host and port, or from http to https on the same host and port (or from port 80 to 443).
+// Any other redirect, and the sixth in a row, gives a *ConfigError.
 func CheckRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) == 0 {
 		return nil
@@ -217,27 +213,31 @@ func CheckRedirect(req *http.Request, via []*http.Request) error {
 		err := fmt.Errorf("more than %d redirects in a row", maxRedirects)
 		return &ConfigError{Kind: ConfigRedirect, Host: req.URL.Host, Err: err}
 	}
-	if err := refuseRedirect(via[0].URL, req.URL); err != nil {
+	if err := redirectError(via[0].URL, req.URL); err != nil {
 		return err
 	}
 	return nil
 }
 
-func refuseRedirect(from, to *url.URL) *ConfigError {
+// redirectError returns an error if a redirect leads to another server or from https to http.
+func redirectError(from, to *url.URL) *ConfigError {
 	switch {
 	case !strings.EqualFold(from.Hostname(), to.Hostname()):
 		return &ConfigError{Kind: ConfigRedirect, Host: to.Host}
 	case from.Scheme == "https" && to.Scheme != "https":
 		return &ConfigError{Kind: ConfigDowngrade, Host: to.Host}
-	case portOf(from) != portOf(to) && !(isDefaultPort(from) && isDefaultPort(to)):
+	case effectivePort(from) != effectivePort(to) && !(isDefaultPort(from) && isDefaultPort(to)):
 		return &ConfigError{Kind: ConfigRedirect, Host: to.Host} // another port is another server
 	}
 	return nil
 }
 
-func isDefaultPort(u *url.URL) bool { return portOf(u) == portOf(&url.URL{Scheme: u.Scheme}) }
+func isDefaultPort(u *url.URL) bool {
+	return effectivePort(u) == effectivePort(&url.URL{Scheme: u.Scheme})
+}
 
-func portOf(u *url.URL) string {
+// effectivePort returns the URL's port, or its scheme's default port.
+func effectivePort(u *url.URL) string {
 	if port := u.Port(); port != "" {
 		return port
 	}
@@ -247,6 +247,7 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
+// redirectTarget returns the URL that a response redirects to, nil if it is no redirect.
 func redirectTarget(req *http.Request, resp *http.Response) *url.URL {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,

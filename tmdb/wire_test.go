@@ -81,12 +81,12 @@ func TestWireReadsBodies(t *testing.T) {
 			nil, ratelimit.OK,
 		},
 		{
-			"gzip twice without a header", send(200, gzipped(t, gzipped(t, []byte(good)))), "", ReasonGzip, errTwice,
+			"gzip twice without a header", send(200, gzipped(t, gzipped(t, []byte(good)))), "", ReasonGzip, errDoubleGzip,
 			ratelimit.Server,
 		},
 		{
 			"gzip twice with one header", send(200, gzipped(t, gzipped(t, []byte(good))), "Content-Encoding", "gzip"), "",
-			ReasonGzip, errTwice, ratelimit.Server,
+			ReasonGzip, errDoubleGzip, ratelimit.Server,
 		},
 		{
 			"header without gzip", send(200, []byte(good), "Content-Encoding", "gzip"), "", ReasonGzip, gzip.ErrHeader,
@@ -94,7 +94,7 @@ func TestWireReadsBodies(t *testing.T) {
 		},
 		{"cut gzip without a header", send(200, cut), "", ReasonGzip, io.ErrUnexpectedEOF, ratelimit.Server},
 		{"gzip with a wrong checksum", send(200, badSum), "", ReasonGzip, gzip.ErrChecksum, ratelimit.Server},
-		{"bomb", send(200, bomb), "", ReasonTooLarge, errBomb, ratelimit.Server},
+		{"bomb", send(200, bomb), "", ReasonTooLarge, errUnpackedTooLarge, ratelimit.Server},
 		{"bomb with its header", send(200, bomb, "Content-Encoding", "gzip"), "", ReasonTooLarge, nil, ratelimit.Server},
 		{"too large", send(200, bytes.Repeat([]byte(" "), MaxBody+1)), "", ReasonTooLarge, nil, ratelimit.Server},
 		{
