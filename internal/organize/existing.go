@@ -288,8 +288,8 @@ func (p *Planner) meetExisting() (renamed []*video) {
 		}
 		if at, name := p.nameThere(p.searched(v), v); name != "" {
 			dir := p.folders.contents(v.target, at)
-			if p.o.RenameExisting && name != path.Base(v.to) && dir.find(name).Type == TypeRegular {
-				renamed = append(renamed, p.rename(v, at, name))
+			if p.o.RenameExisting {
+				renamed = append(renamed, p.renameAll(v, at, name)...)
 			}
 			v.folder, v.to = at, join(at.path, name)
 			v.stem = len(v.to) - len(path.Ext(name))
@@ -340,6 +340,28 @@ func (p *Planner) searched(v *video) []*folderChoice {
 	return out
 }
 
+// renameAll plans to rename a video that is in a folder under a name. If that is the planned name, other names of the
+// video are only reported.
+func (p *Planner) renameAll(v *video, at *folderChoice, name string) (out []*video) {
+	dir := p.folders.contents(v.target, at)
+	if name != path.Base(v.to) {
+		if dir.find(name).Type == TypeRegular {
+			out = append(out, p.rename(v, at, name))
+		}
+		return out
+	}
+	for i := range dir.items {
+		item := &dir.items[i]
+		if item.Type == TypeRegular && item.Name != name && library.IsVideo(item.Name) &&
+			p.folders.isThere(dir, v.dir, v.item, item, p.findsCopies(v, v.item)) {
+			r := p.rename(v, at, item.Name)
+			r.skip(SameFile, lang.Textf("the same file as %s", join(dir.path, name)))
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // rename plans to give a library's file, and its sidecars, the name that it would get today. The target becomes a
 // source too.
 func (p *Planner) rename(v *video, at *folderChoice, name string) *video {
@@ -358,7 +380,10 @@ func (p *Planner) rename(v *video, at *folderChoice, name string) *video {
 	dir.videos = nil
 	r.labelSidecars()
 	for i := range r.sidecars { // rename existing NFOs without reading them again
-		if s := &r.sidecars[i]; RoleOf(s.item().Name) == RoleNFO {
+		switch s := &r.sidecars[i]; {
+		case s.item().Type != TypeRegular:
+			r.skip(NotRegular, lang.Textf("%s", join(s.dir.path, s.item().Name)))
+		case RoleOf(s.item().Name) == RoleNFO:
 			s.rest = s.item().Name[len(library.Stem(name)):]
 		}
 	}

@@ -330,6 +330,42 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			},
 		},
 		{
+			"its trailer and its previews are renamed too", func(o *Options) { o.RenameExisting = true },
+			tree("/in/a.mkv", "/in/b.mkv", "/out/"+ours+"/Season 01/Old 1.mkv = /in/a.mkv",
+				"/out/"+ours+"/Season 01/Old 1-trailer.mp4", "/out/"+ours+"/Season 01/Old 1.trickplay/320 - 10x10/0.jpg",
+				"/out/"+ours+"/Season 01/Old 2.mkv = /in/b.mkv", "/out/"+ours+"/Season 01/Old 2.trickplay/320 - 10x10/0.jpg"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
+			[]string{
+				"move " + ours + "/Season 01/Old 1.mkv > " + ours + "/Season 01/" + file,
+				"move " + ours + "/Season 01/Old 1-trailer.mp4 > " + ours +
+					"/Season 01/Show (2020) S01E01 - Title 1-trailer.mp4",
+				"move " + ours + "/Season 01/Old 1.trickplay/320 - 10x10/0.jpg > " + ours +
+					"/Season 01/Show (2020) S01E01 - Title 1.trickplay/320 - 10x10/0.jpg",
+				"move " + ours + "/Season 01/Old 2.mkv > " + ours + "/Season 01/Show (2020) S01E02 - Title 2.mkv",
+				"move " + ours + "/Season 01/Old 2.trickplay/320 - 10x10/0.jpg > " + ours +
+					"/Season 01/Show (2020) S01E02 - Title 2.trickplay/320 - 10x10/0.jpg",
+				"in place: 2",
+			},
+		},
+		{
+			"a symbolic link that belongs to it can't be moved", func(o *Options) { o.RenameExisting = true },
+			tree("/in/a.mkv", "/out/"+ours+"/Season 01/Old.mkv = /in/a.mkv", "/out/"+ours+"/Season 01/Old.ko.ass -> /x"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{
+				"in place: 1",
+				"not_regular /out/" + ours + "/Season 01/Old.mkv (/out/" + ours + "/Season 01/Old.ko.ass)",
+			},
+		},
+		{
+			"the old and the new name are there", func(o *Options) { o.RenameExisting = true },
+			tree("/in/a.mkv", "/out/"+ours+"/Season 01/Old.mkv = /in/a.mkv", "/out/"+ours+"/Season 01/"+file+" = /in/a.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{
+				"in place: 1",
+				"same_file /out/" + ours + "/Season 01/Old.mkv (the same file as /out/" + ours + "/Season 01/" + file + ")",
+			},
+		},
+		{
 			"names that change places", func(o *Options) { o.RenameExisting = true },
 			tree("/in/a.mkv", "/in/b.mkv", "/out/"+ours+"/Season 01/Show (2020) S01E01 - Title 1.mkv = /in/b.mkv",
 				"/out/"+ours+"/Season 01/Show (2020) S01E02 - Title 2.mkv = /in/a.mkv"),

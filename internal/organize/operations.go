@@ -42,7 +42,15 @@ func (p *Planner) operate(v *video) {
 }
 
 func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to string) bool {
-	dir := p.folders.contents(v.target, v.folder)
+	at := v.folder
+	if in := path.Dir(to); in != at.path {
+		at = p.folders.choose(v.target, in)
+	}
+	if at.code != "" {
+		v.skip(at.code, at.why)
+		return false
+	}
+	dir := p.folders.contents(v.target, at)
 	there, blockers := p.folders.find(dir, from, item, path.Base(to), p.findsCopies(v, item))
 	role := RoleOf(item.Name)
 	if there || len(blockers) > 0 && (role == RoleNFO || role == RoleImage) {

@@ -2,7 +2,6 @@ package organize
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -143,7 +142,7 @@ type nameKey struct {
 
 // key returns the key of a name in the video's target folder.
 func (v *video) key(to string) nameKey {
-	return nameKey{v.target, v.folder.key, FoldName(path.Base(to))}
+	return nameKey{v.target, v.folder.key, FoldName(strings.TrimPrefix(to, v.folder.path+"/"))}
 }
 
 type facts struct {
@@ -190,6 +189,7 @@ func (p *Planner) Plan() *Result {
 	p.skipSameFolders()
 	p.labelSameNames()
 	p.videos, p.all = append(p.videos, renamed...), append(p.all, renamed...)
+	p.videos = dropSkipped(p.videos)
 	p.follow()
 	for _, v := range p.videos {
 		p.operate(v)

@@ -12,6 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/release"
 )
 
 type sidecar struct {
@@ -30,7 +31,11 @@ func (s *sidecar) source() string { return join(s.below, s.item().Name) }
 
 func (s *sidecar) target(base string) string {
 	dir, stem := path.Split(base)
-	return dir + CleanName(stem+s.rest)
+	parts := strings.Split(stem+s.rest, "/")
+	for i, part := range parts {
+		parts[i] = CleanName(part)
+	}
+	return dir + path.Join(parts...)
 }
 
 type owner struct {
@@ -39,6 +44,8 @@ type owner struct {
 	all    *library.Videos
 	videos []*video // by number; nil: not planned
 	at     []int    // by index in dir: the video's number; -1: not a video
+
+	renames bool // the folder's one planned video is of the library: its extras and previews go with it
 }
 
 func (p *Planner) assignSidecars() {
@@ -71,13 +78,13 @@ func newOwner(p *Planner, dir *folder) *owner {
 	var names []string
 	planned := make(map[*Item]*video, len(dir.videos))
 	for _, v := range dir.videos {
-		planned[v.item] = v
+		planned[v.item], o.renames = v, v.renames
 	}
 	for i := range dir.items {
 		item := &dir.items[i]
 		v := planned[item] // a record may name a file without a video's extension
 		o.at[i] = -1
-		if v != nil || item.Type != TypeDir && library.IsVideo(item.Name) {
+		if v != nil || item.Type != TypeDir && library.IsVideo(item.Name) && !(o.renames && release.Parse(item.Name).Extra) {
 			o.at[i] = len(names)
 			names, o.videos = append(names, item.Name), append(o.videos, v)
 		}
@@ -91,7 +98,9 @@ func (o *owner) assign() {
 		switch item := &o.dir.items[i]; {
 		case item.Type == TypeDir && library.IsSubtitleFolder(item.Name):
 			o.assignSubtitles(o.p.folders.list(join(o.dir.path, item.Name)), item.Name)
-		case item.Type == TypeRegular && o.at[i] < 0 && !followsNobody(item.Name):
+		case item.Type == TypeDir && o.renames && strings.HasSuffix(item.Name, ".trickplay"):
+			o.assignPreviews(item.Name)
+		case (item.Type == TypeRegular || item.Type == TypeLink && o.renames) && o.at[i] < 0 && !followsNobody(item.Name):
 			if number, rest, ok := o.all.Owner(item.Name); ok {
 				o.assignTo(number, sidecar{dir: o.dir, index: i, rest: rest})
 			}
@@ -120,6 +129,22 @@ func (o *owner) assignSubtitles(dir *folder, below string) {
 			o.assignTo(number, sidecar{dir: dir, index: i, below: below, rest: rest, title: path.Base(below)})
 		} else {
 			o.assignTo(o.all.WithEpisodes(item.Name), byLanguage(dir, i, below))
+		}
+	}
+}
+
+// assignPreviews assigns the preview images that Jellyfin makes: "Film.trickplay/320 - 10x10/0.jpg".
+func (o *owner) assignPreviews(name string) {
+	number, rest, ok := o.all.Owner(name)
+	if !ok || rest != path.Ext(name) {
+		return
+	}
+	for _, size := range o.p.folders.list(join(o.dir.path, name)).items {
+		if below := join(name, size.Name); size.Type == TypeDir {
+			of := o.p.folders.list(join(o.dir.path, below))
+			for i := range of.items {
+				o.assignTo(number, sidecar{dir: of, index: i, below: below, rest: join(join(rest, size.Name), of.items[i].Name)})
+			}
 		}
 	}
 }
