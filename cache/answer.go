@@ -71,7 +71,7 @@ func (a answer) response(req *http.Request) *http.Response {
 	}
 }
 
-// Source tells where an answer came from.
+// Source is where an answer came from.
 type Source uint8
 
 // The sources, freshest first.
@@ -92,7 +92,7 @@ func (s Source) String() string {
 	return "unknown"
 }
 
-// Info tells where a response came from and how old it is.
+// Info is where a response came from and how old it is.
 type Info struct {
 	Source    Source
 	FetchedAt time.Time // when the upstream last sent or revalidated it

@@ -15,7 +15,7 @@ func afterAWrongClock(t *testing.T, wrong time.Duration, write func(*Store)) (*S
 	t.Helper()
 	dir, clk := t.TempDir(), newClock()
 	clk.advance(wrong)
-	s, err := openStore(dir, Options{Now: clk.Now, seams: noSync})
+	s, err := openStore(dir, Options{Now: clk.Now, testOptions: noSync})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,11 +24,11 @@ func TestEntryGivesBackItsAnswer(t *testing.T) {
 			).Draw(t, "body"),
 			FetchedAt: store.FromMilli(5), ExpiresAt: store.FromMilli(6),
 		}
-		payload := want.payload()
+		payload := want.encode()
 		if len(want.Body) > 1000 && bytes.HasPrefix(want.Body, []byte("abab")) && len(payload) > len(want.Body)/2 {
 			t.Fatalf("%d bytes were packed into %d", len(want.Body), len(payload))
 		}
-		got, err := entryOf(Item{Key: want.Key, Value: payload, FetchedAt: want.FetchedAt, ExpiresAt: want.ExpiresAt})
+		got, err := decodeEntry(Item{Key: want.Key, Value: payload, FetchedAt: want.FetchedAt, ExpiresAt: want.ExpiresAt})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,17 +40,17 @@ func TestEntryGivesBackItsAnswer(t *testing.T) {
 
 func FuzzEntry(f *testing.F) {
 	e := Entry{Status: 200, ETag: "x", Body: bytes.Repeat([]byte("ab"), 500)}
-	f.Add(e.payload())
-	f.Add([]byte{entryVersion, packFlate, 0, 200, 0, 0xff, 0xff, 0xff, 0x0f})
+	f.Add(e.encode())
+	f.Add([]byte{entryVersion, bodyFlate, 0, 200, 0, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		e, err := entryOf(Item{Key: "k", Value: payload})
+		e, err := decodeEntry(Item{Key: "k", Value: payload})
 		if err != nil {
 			if !errors.Is(err, errEntry) {
 				t.Fatal(err)
 			}
 			return
 		}
-		again, err := entryOf(Item{Key: "k", Value: e.payload()})
+		again, err := decodeEntry(Item{Key: "k", Value: e.encode()})
 		if err != nil || !bytes.Equal(again.Body, e.Body) || again.ETag != e.ETag || again.Status != e.Status {
 			t.Fatalf("%+v became %+v: %v", e, again, err)
 		}

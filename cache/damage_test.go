@@ -18,7 +18,7 @@ import (
 func manyPages(t testing.TB, now time.Time) (path string, file []byte) {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := openStore(dir, Options{Now: func() time.Time { return now }, seams: noSync})
+	s, err := openStore(dir, Options{Now: func() time.Time { return now }, testOptions: noSync})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func manyPages(t testing.TB, now time.Time) (path string, file []byte) {
 	var keys []string
 	for i := range 3000 {
 		e := Entry{Key: tvKey(fmt.Sprint(i)), Status: 200, Body: []byte(endedBody), FetchedAt: now, ExpiresAt: now.Add(day)}
-		items, keys = append(items, e.item()), append(keys, e.Key)
+		items, keys = append(items, e.toItem()), append(keys, e.Key)
 	}
 	if err := errors.Join(s.answers.Put(t.Context(), items...), s.Close()); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestADatabaseWithDamagedPagesIsSetAside(t *testing.T) {
 			for name, run := range operations {
 				t.Run(name, func(t *testing.T) {
 					var h heard
-					s := open(t, t.TempDir(), Options{OnWarning: h.hear, seams: noSync})
+					s := open(t, t.TempDir(), Options{OnWarning: h.hear, testOptions: noSync})
 					overwrite(t, dbPath(s), file)
 					rep, err := s.Verify(t.Context())
 					died(t, s)
@@ -131,7 +131,7 @@ func TestRandomDamageEndsNoRun(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		s, err := openStore(dir, Options{Now: clk.Now, seams: noSync})
+		s, err := openStore(dir, Options{Now: clk.Now, testOptions: noSync})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestWhatIsNotFoundAgainIsWrittenElsewhere(t *testing.T) {
 			_, file := manyPages(t, time.Now())
 			boltdamage.Disorder(t, file, flags, tvKey(""))
 			var h heard
-			s := open(t, t.TempDir(), Options{OnWarning: h.hear, seams: noSync})
+			s := open(t, t.TempDir(), Options{OnWarning: h.hear, testOptions: noSync})
 			overwrite(t, dbPath(s), file)
 			now := time.Now()
 			for i := range 50 {

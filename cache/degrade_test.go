@@ -225,7 +225,7 @@ func TestADamagedRecordIsIgnoredAndWrittenAnew(t *testing.T) {
 func TestWithoutLocksTheCacheIsPrivate(t *testing.T) {
 	dir, _ := filled(t)
 	var h heard
-	s, err := openStore(dir, Options{OnWarning: h.hear, seams: store.Options{NoLocks: true}})
+	s, err := openStore(dir, Options{OnWarning: h.hear, testOptions: store.Options{NoLocks: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	entryVersion = 1
-	packRaw      = 0
-	packFlate    = 1
-	packAbove    = 256
+	entryVersion  = 1
+	bodyRaw       = 0
+	bodyFlate     = 1
+	compressAbove = 256
 )
 
 // errEntry reports a payload that can't be decoded as an Entry.
@@ -55,7 +55,7 @@ func (e *Entry) Usable(now time.Time, keep time.Duration) bool {
 	return now.Sub(e.FetchedAt) < min(keep, KeepLimit)
 }
 
-var packers = sync.Pool{New: func() any {
+var compressors = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.BestSpeed)
 	if err != nil {
 		panic(err) // happens only for an invalid level
@@ -63,46 +63,46 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// unpackers is a pool because making a reader takes longer than unpacking most answers.
-var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+// decompressors is a pool because making a reader takes longer than unpacking most answers.
+var decompressors = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
-func (e *Entry) item() Item {
-	return Item{Key: e.Key, Value: e.payload(), FetchedAt: e.FetchedAt, ExpiresAt: e.ExpiresAt}
+func (e *Entry) toItem() Item {
+	return Item{Key: e.Key, Value: e.encode(), FetchedAt: e.FetchedAt, ExpiresAt: e.ExpiresAt}
 }
 
-func (e *Entry) payload() []byte {
+func (e *Entry) encode() []byte {
 	b := make([]byte, 0, 64+len(e.ETag)+len(e.Body)/3)
-	b = append(b, entryVersion, packRaw)
+	b = append(b, entryVersion, bodyRaw)
 	b = binary.BigEndian.AppendUint16(b, uint16(e.Status))
 	b = binary.AppendUvarint(b, uint64(len(e.ETag)))
 	b = append(b, e.ETag...)
 	b = binary.AppendUvarint(b, uint64(len(e.Body)))
-	if len(e.Body) > packAbove {
+	if len(e.Body) > compressAbove {
 		packed := bytes.NewBuffer(b)
-		w := packers.Get().(*flate.Writer)
+		w := compressors.Get().(*flate.Writer)
 		w.Reset(packed)
 		_, err1 := w.Write(e.Body)
 		err2 := w.Close()
-		packers.Put(w)
+		compressors.Put(w)
 		if err1 == nil && err2 == nil && packed.Len()-len(b) < len(e.Body) {
 			p := packed.Bytes()
-			p[1] = packFlate
+			p[1] = bodyFlate
 			return p
 		}
 	}
 	return append(b, e.Body...)
 }
 
-func statusOf(payload []byte) (int, error) {
+func decodeStatus(payload []byte) (int, error) {
 	if len(payload) < 4 || payload[0] != entryVersion {
 		return 0, fmt.Errorf("%w: unknown form", errEntry)
 	}
 	return int(binary.BigEndian.Uint16(payload[2:])), nil
 }
 
-func entryOf(it Item) (*Entry, error) {
+func decodeEntry(it Item) (*Entry, error) {
 	p := it.Value
-	status, err := statusOf(p)
+	status, err := decodeStatus(p)
 	if err != nil {
 		return nil, err
 	}
@@ -119,15 +119,15 @@ func entryOf(it Item) (*Entry, error) {
 	}
 	p = p[w:]
 	switch packing {
-	case packRaw:
+	case bodyRaw:
 		if uint64(len(p)) != size {
 			return nil, fmt.Errorf("%w: body has %d bytes instead of %d", errEntry, len(p), size)
 		}
 		e.Body = bytes.Clone(p)
-	case packFlate:
+	case bodyFlate:
 		e.Body = make([]byte, size)
-		zr := unpackers.Get().(io.ReadCloser)
-		defer unpackers.Put(zr)
+		zr := decompressors.Get().(io.ReadCloser)
+		defer decompressors.Put(zr)
 		if err := zr.(flate.Resetter).Reset(bytes.NewReader(p), nil); err != nil {
 			return nil, fmt.Errorf("%w: %w", errEntry, err)
 		}

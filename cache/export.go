@@ -171,7 +171,7 @@ func (s *Store) Import(
 	in := importer{store: s, valid: valid, pending: map[*Bucket][]Item{}}
 	in.buckets = map[string]*Bucket{exportAnswers: s.answers}
 	line := 0
-	err := eachLine(r, func(text []byte) error {
+	err := forEachLine(r, func(text []byte) error {
 		line++
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -180,7 +180,7 @@ func (s *Store) Import(
 		if err != nil {
 			return fmt.Errorf("line %d: %w: %w", line, ErrImport, err)
 		}
-		return in.take(ctx, l)
+		return in.addLine(ctx, l)
 	})
 	switch {
 	case err != nil || in.ended:
@@ -273,7 +273,7 @@ func (in *importer) check(l *exportLine) (err error) {
 	return checkBody([]byte(l.Body))
 }
 
-func (in *importer) refuses(l *exportLine) bool {
+func (in *importer) isRejected(l *exportLine) bool {
 	u, ok := keyURL(l.Key)
 	if !ok || in.valid == nil {
 		return !ok
@@ -291,7 +291,7 @@ func redact(key string) string {
 	return "(not a URL)"
 }
 
-func (in *importer) take(ctx context.Context, l exportLine) error {
+func (in *importer) addLine(ctx context.Context, l exportLine) error {
 	if l.Format != "" || l.End {
 		return nil
 	}
@@ -306,12 +306,12 @@ func (in *importer) take(ctx context.Context, l exportLine) error {
 	}
 	life := KeepLimit
 	if l.Bucket == exportAnswers {
-		if in.refuses(&l) {
+		if in.isRejected(&l) {
 			in.res.Refused++
 			return nil
 		}
 		e := Entry{Key: l.Key, Status: l.Status, ETag: l.ETag, Body: []byte(l.Body)}
-		it.Value = e.payload()
+		it.Value = e.encode()
 		life = defaultPolicy.Fresh(in.store.classOf(e.Key), e.Status, e.Body, it.FetchedAt)
 	}
 	if l.ExpiresAt != nil { // no longer than a network answer would be fresh
@@ -359,8 +359,8 @@ func (in *importer) flush(ctx context.Context) error {
 	return nil
 }
 
-// eachLine calls fn for each line of r. The last line may have no newline.
-func eachLine(r io.Reader, fn func([]byte) error) error {
+// forEachLine calls fn for each line of r. The last line may have no newline.
+func forEachLine(r io.Reader, fn func([]byte) error) error {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 0, 1<<16), maxLine)
 	n := 0

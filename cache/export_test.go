@@ -210,7 +210,7 @@ func FuzzImport(f *testing.F) {
 	f.Add(strings.Replace(text, `"status":200`, `"status":201`, 1))
 	f.Add("{}\n[]\n\n{\"end\":true}")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := openStore(t.TempDir(), Options{Now: clk.Now, seams: noSync})
+		s, err := openStore(t.TempDir(), Options{Now: clk.Now, testOptions: noSync})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func TestMemoryTellsNothingOlderThanTheDisk(t *testing.T) {
 		defer os.RemoveAll(dir)
 		clk := newClock()
 		open := func(memory int64) *Store {
-			s, err := openStore(dir, Options{Now: clk.Now, Memory: memory, seams: noSync})
+			s, err := openStore(dir, Options{Now: clk.Now, Memory: memory, testOptions: noSync})
 			if err != nil {
 				t.Fatal(err)
 			}

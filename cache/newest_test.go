@@ -52,7 +52,7 @@ func TestNewestIsTheLatestFetchOfAResource(t *testing.T) {
 					case "import":
 						writer = open(t, t.TempDir(), Options{Now: clk.Now})
 					case "memory":
-						reader = open(t, dir, Options{Now: clk.Now, seams: store.Options{NoLocks: true}})
+						reader = open(t, dir, Options{Now: clk.Now, testOptions: store.Options{NoLocks: true}})
 						writer = reader
 					}
 					for path, after := range r.put {

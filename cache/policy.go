@@ -144,8 +144,8 @@ func checkBody(body []byte) error {
 	return nil
 }
 
-// settled holds the series states after which details rarely change.
-var settled = map[string]bool{"Ended": true, "Canceled": true, "Cancelled": true}
+// endedStatuses holds the series states after which details rarely change.
+var endedStatuses = map[string]bool{"Ended": true, "Canceled": true, "Cancelled": true}
 
 // volatilityOf guesses from the body how soon an answer may change. It takes an unknown body as changing, because a
 // daily revalidation is cheap.
@@ -157,7 +157,7 @@ func volatilityOf(c Class, body []byte, now time.Time) volatility {
 		var tv struct {
 			Status *string `json:"status"`
 		}
-		if json.Unmarshal(body, &tv) != nil || tv.Status == nil || !settled[*tv.Status] {
+		if json.Unmarshal(body, &tv) != nil || tv.Status == nil || !endedStatuses[*tv.Status] {
 			return changingAnswer
 		}
 		return settledAnswer

@@ -42,7 +42,7 @@ type Options struct {
 	// goroutine.
 	OnWarning func(Warning)
 
-	seams store.Options // set by tests only
+	testOptions store.Options // set by tests only
 }
 
 // Validate rejects invalid settings.
@@ -120,9 +120,9 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	o = o.withDefaults()
 	s := &Store{opts: o, memory: memory{max: o.Memory}}
-	disk := o.seams
+	disk := o.testOptions
 	disk.MaxSize, disk.LockWait, disk.ClaimTimeout = o.MaxSize, o.LockWait, o.ClaimTimeout
-	disk.Now, disk.OnWarning, disk.Written = o.Now, o.OnWarning, s.memory.written
+	disk.Now, disk.OnWarning, disk.Written = o.Now, o.OnWarning, s.memory.dropWritten
 	s.disk = store.Open(dir, disk)
 	s.answers = s.disk.Answers()
 	return s, nil
@@ -156,9 +156,9 @@ func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err err
 	if !found {
 		return nil, false, err
 	}
-	e, bad := entryOf(it)
+	e, bad := decodeEntry(it)
 	if bad != nil {
-		s.answers.Damaged(key, bad)
+		s.answers.WarnDamaged(key, bad)
 		return nil, false, err
 	}
 	if !it.Ahead && generation != 0 && generation == s.answers.Generation(key) { // else it may have been replaced
@@ -171,9 +171,9 @@ func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err err
 // not see concurrent writes. It stops at the first error and returns it. fn may use the store.
 func (s *Store) Range(ctx context.Context, fn func(*Entry) error) error {
 	return s.answers.Range(ctx, func(it Item) error {
-		e, err := entryOf(it)
+		e, err := decodeEntry(it)
 		if err != nil {
-			s.answers.Damaged(it.Key, err)
+			s.answers.WarnDamaged(it.Key, err)
 			return nil
 		}
 		return fn(e)
@@ -193,7 +193,7 @@ func (s *Store) putChecked(ctx context.Context, e *Entry) error {
 	if len(e.Body) > store.MaxValue {
 		return fmt.Errorf("store %.80s: body is too long", e.Key)
 	}
-	return s.answers.Put(ctx, e.item())
+	return s.answers.Put(ctx, e.toItem())
 }
 
 // Delete removes answers by key. Its errors are those of Put.
@@ -233,7 +233,7 @@ func (s *Store) Compact(ctx context.Context) (CompactResult, error) { return s.d
 // processes can read meanwhile.
 func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	return s.disk.Verify(ctx, func(it Item) error {
-		e, err := entryOf(it)
+		e, err := decodeEntry(it)
 		if err != nil {
 			return err
 		}
@@ -268,7 +268,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	}
 	now := s.opts.Now()
 	err = s.answers.Range(ctx, func(it Item) error {
-		status, err := statusOf(it.Value)
+		status, err := decodeStatus(it.Value)
 		if err != nil {
 			return nil //nolint:nilerr // an unreadable record is Verify's business, not a failed count
 		}
@@ -343,9 +343,9 @@ func (m *memory) put(generation uint64, e *Entry) {
 	m.size += cost
 }
 
-// written drops the answers that this process has just written. It keeps the rest, because no other process wrote in
+// dropWritten drops the answers that this process has just written. It keeps the rest: no other process wrote in
 // between.
-func (m *memory) written(before, now uint64, keys []string) {
+func (m *memory) dropWritten(before, now uint64, keys []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if before != m.generation {

@@ -27,7 +27,7 @@ func TestStoresTogetherAreOneMap(t *testing.T) {
 		}
 		defer os.RemoveAll(dir)
 		clk := newClock()
-		options := Options{Now: clk.Now, seams: noSync}
+		options := Options{Now: clk.Now, testOptions: noSync}
 		openOne := func() *Store {
 			s, err := openStore(dir, options)
 			if err != nil {

@@ -59,10 +59,10 @@ type Transport struct {
 	// MaxBody limits the size of bodies; 0 means 32 MiB, which is also the maximum.
 	MaxBody int64
 
-	begin   sync.Once
-	since   time.Time
-	renewed sync.Map // keys that Refresh has already asked for
-	flights singleflight.Group
+	started        sync.Once
+	firstRequestAt time.Time
+	renewed        sync.Map // keys that Refresh has already asked for
+	flights        singleflight.Group
 }
 
 // RoundTrip answers a request. If no stored answer can serve, it returns errors of Next unchanged, ErrWait, or the
@@ -76,12 +76,12 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return resp, err
 	}
-	t.begin.Do(func() { t.since = t.Store.opts.Now().Truncate(time.Millisecond) })
+	t.started.Do(func() { t.firstRequestAt = t.Store.opts.Now().Truncate(time.Millisecond) })
 	if err := req.Context().Err(); err != nil {
 		return nil, err
 	}
-	q := question{req: req, key: KeyOf(req.Method, req.URL), class: class}
-	ans, err := t.share(q)
+	q := cacheRequest{req: req, key: KeyOf(req.Method, req.URL), class: class}
+	ans, err := t.answerShared(q)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +95,11 @@ func (t *Transport) Stored(ctx context.Context, u *url.URL, key string) (*Entry,
 	if class == Uncached {
 		return nil, Info{}
 	}
-	e, err := t.look(ctx, class, key)
+	e, err := t.readStored(ctx, class, key)
 	if err != nil || e == nil {
 		return nil, Info{}
 	}
-	info, _ := t.serves(class, e)
+	info, _ := t.servableInfo(class, e)
 	return e, info
 }
 
@@ -115,12 +115,12 @@ func (t *Transport) classOf(req *http.Request) Class {
 	return t.Store.opts.Class(req)
 }
 
-func (t *Transport) accepts(c Class, e *Entry) bool {
+func (t *Transport) isFreshEnough(c Class, e *Entry) bool {
 	if e == nil {
 		return false
 	}
 	now := t.Store.opts.Now()
-	if t.Refresh && e.FetchedAt.Before(t.since) {
+	if t.Refresh && e.FetchedAt.Before(t.firstRequestAt) {
 		if _, done := t.renewed.Load(e.Key); !done {
 			return false
 		}
@@ -137,97 +137,96 @@ func (t *Transport) policy() *Policy {
 
 var defaultPolicy = DefaultPolicy()
 
-type question struct {
+type cacheRequest struct {
 	req   *http.Request
 	key   string
 	class Class
 }
 
-func (t *Transport) answer(q question) (answer, error) {
+func (t *Transport) answer(q cacheRequest) (answer, error) {
 	ctx := q.req.Context()
-	e, err := t.look(ctx, q.class, q.key)
+	e, err := t.readStored(ctx, q.class, q.key)
 	switch {
 	case err != nil:
 		return answer{}, err
-	case t.accepts(q.class, e):
+	case t.isFreshEnough(q.class, e):
 		return t.fromEntry(e, Fresh), nil
 	}
 	if t.Offline {
-		return t.ask(q, e)
+		return t.askUpstream(q, e)
 	}
-	claim, err := t.claim(q)
+	claim, err := t.waitForClaim(q)
 	if err != nil {
 		return t.staleOrError(q, e, err)
 	}
 	defer claim.Release()
 	// The previous holder of the claim may have stored the answer.
-	switch e, err = t.look(ctx, q.class, q.key); {
+	switch e, err = t.readStored(ctx, q.class, q.key); {
 	case err != nil:
 		return answer{}, err
-	case t.accepts(q.class, e):
+	case t.isFreshEnough(q.class, e):
 		return t.fromEntry(e, Fresh), nil
 	}
 	if claim.Waited > 0 && t.Waited != nil {
 		q.req = q.req.WithContext(t.Waited(ctx, claim.Waited))
 	}
-	return t.ask(q, e)
+	return t.askUpstream(q, e)
 }
 
 type flightResult struct {
 	ans answer
 	err error
-	// again is set when the leader's context ended, so that another caller becomes the leader.
-	again    bool
+	// retry is set when the leader's context ended, so that another caller becomes the leader.
+	retry    bool
 	panicked any
 }
 
-// share answers simultaneous requests for a key once. Each caller waits as long as its own context allows. If the
-// leader's context ends, the next caller leads.
-func (t *Transport) share(q question) (answer, error) {
+// answerShared answers simultaneous requests for a key once. Each caller waits as long as its own context allows. If
+// the first caller's context ends, another one asks.
+func (t *Transport) answerShared(q cacheRequest) (answer, error) {
 	ctx := q.req.Context()
 	for {
-		flight := t.flights.DoChan(q.key, func() (any, error) { return t.lead(q), nil })
+		flight := t.flights.DoChan(q.key, func() (any, error) { return t.answerAsLeader(q), nil })
 		select {
 		case <-ctx.Done():
-			return answer{}, store.Ended(ctx)
+			return answer{}, store.ContextError(ctx)
 		case res := <-flight:
 			got := res.Val.(flightResult)
 			if got.panicked != nil {
 				panic(got.panicked)
 			}
-			if !got.again || ctx.Err() != nil {
+			if !got.retry || ctx.Err() != nil {
 				return got.ans, got.err
 			}
 		}
 	}
 }
 
-// lead runs in its own goroutine, where a panic would end the process. It passes the panic to the callers, who may
-// recover.
-func (t *Transport) lead(q question) (out flightResult) {
+// answerAsLeader runs in its own goroutine, where a panic would end the process. It passes the panic to the callers.
+func (t *Transport) answerAsLeader(q cacheRequest) (out flightResult) {
 	defer func() { out.panicked = recover() }()
 	out.ans, out.err = t.answer(q)
-	out.again = out.err != nil && q.req.Context().Err() != nil
+	out.retry = out.err != nil && q.req.Context().Err() != nil
 	return out
 }
 
-// look returns the stored answer, or nil if it may not be served. It fails only when ctx ends.
-func (t *Transport) look(ctx context.Context, class Class, key string) (*Entry, error) {
+// readStored returns the stored answer, or nil if it may not be served. It fails only when ctx ends.
+func (t *Transport) readStored(ctx context.Context, class Class, key string) (*Entry, error) {
 	begun := time.Now()
 	for {
 		e, _, err := t.Store.Get(ctx, key)
 		if ctx.Err() != nil {
-			return nil, store.Ended(ctx)
+			return nil, store.ContextError(ctx)
 		}
 		if e != nil && !e.Usable(t.Store.opts.Now(), t.policy().Keep(class)) {
 			e = nil
 		}
 		// Wait for another process's slow transaction: it may be storing this answer.
-		if t.accepts(class, e) || !errors.Is(err, store.ErrAtWork) || t.closed(ctx) {
+		if t.isFreshEnough(class, e) || !errors.Is(err, store.ErrHolderActive) || t.closed(ctx) {
 			return e, nil
 		}
-		t.waits(ctx)
-		if !store.AwaitWork(ctx, begun, t.Store.opts.ClaimTimeout) { // the same limit as for an inactive holder of a claim
+		t.notifyWaiting(ctx)
+		if !store.WaitForActiveHolder(ctx, begun, t.Store.opts.ClaimTimeout) {
 			return e, nil
 		}
 	}
@@ -237,27 +236,27 @@ func (t *Transport) closed(ctx context.Context) bool {
 	return t.Offline || t.Closed != nil && t.Closed(ctx)
 }
 
-// claim waits, up to MaxWait, for the exclusive right to ask the upstream about the key.
-func (t *Transport) claim(q question) (store.Claim, error) {
+// waitForClaim waits, up to MaxWait, for the exclusive right to ask the upstream about the key.
+func (t *Transport) waitForClaim(q cacheRequest) (store.Claim, error) {
 	ctx := q.req.Context()
 	if t.MaxWait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t.MaxWait, ErrWait)
 		defer cancel()
 	}
-	return t.Store.disk.Claim(ctx, q.key, func() { t.waits(ctx) })
+	return t.Store.disk.Claim(ctx, q.key, func() { t.notifyWaiting(ctx) })
 }
 
-func (t *Transport) waits(ctx context.Context) {
+func (t *Transport) notifyWaiting(ctx context.Context) {
 	if t.Waits != nil {
 		t.Waits(ctx)
 	}
 }
 
-func (t *Transport) ask(q question, e *Entry) (answer, error) {
+func (t *Transport) askUpstream(q cacheRequest, e *Entry) (answer, error) {
 	got, err := t.send(q.req, e)
-	if err == nil && got.status == http.StatusNotModified && !revalidates(e) {
-		err = fmt.Errorf("%w for %s", errUnasked304, q.key)
+	if err == nil && got.status == http.StatusNotModified && !canRevalidate(e) {
+		err = fmt.Errorf("%w for %s", errUnexpected304, q.key)
 	}
 	if err != nil {
 		return t.staleOrError(q, e, err)
@@ -269,9 +268,9 @@ func (t *Transport) ask(q question, e *Entry) (answer, error) {
 	case !t.isValid(q, got):
 		return t.staleOrAnswer(q, e, got), nil
 	case got.status == http.StatusNotModified:
-		return t.renew(q, e, got), nil
+		return t.renewEntry(q, e, got), nil
 	case got.status == http.StatusOK, got.status == http.StatusNotFound:
-		return t.keep(q, e, got), nil
+		return t.storeAnswer(q, e, got), nil
 	case got.status >= 500, got.status == http.StatusTooManyRequests, got.status == http.StatusRequestTimeout:
 		return t.staleOrAnswer(q, e, got), nil
 	}
@@ -279,7 +278,7 @@ func (t *Transport) ask(q question, e *Entry) (answer, error) {
 }
 
 // isValid reports whether got is an answer to the request, or a proper error of the upstream.
-func (t *Transport) isValid(q question, got answer) bool {
+func (t *Transport) isValid(q cacheRequest, got answer) bool {
 	switch got.status {
 	case http.StatusNotModified:
 		return true
@@ -291,9 +290,9 @@ func (t *Transport) isValid(q question, got answer) bool {
 	return t.Valid == nil || t.Valid(q.req, got.response(q.req), got.body) == nil
 }
 
-var errUnasked304 = errors.New("upstream answered 304 to an unconditional request")
+var errUnexpected304 = errors.New("upstream answered 304 to an unconditional request")
 
-func revalidates(e *Entry) bool {
+func canRevalidate(e *Entry) bool {
 	return e != nil && e.ETag != "" && e.Status == http.StatusOK
 }
 
@@ -302,7 +301,7 @@ func revalidates(e *Entry) bool {
 func (t *Transport) send(req *http.Request, e *Entry) (answer, error) {
 	for try := 0; ; try++ {
 		out := req.Clone(req.Context())
-		if revalidates(e) {
+		if canRevalidate(e) {
 			out.Header.Set("If-None-Match", e.ETag)
 		}
 		resp, err := t.Next.RoundTrip(out)
@@ -313,7 +312,7 @@ func (t *Transport) send(req *http.Request, e *Entry) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		if got.status == http.StatusNotModified && !revalidates(e) && try == 0 {
+		if got.status == http.StatusNotModified && !canRevalidate(e) && try == 0 {
 			continue
 		}
 		return got, nil
@@ -327,9 +326,9 @@ func (t *Transport) maxBody() int64 {
 	return store.MaxValue
 }
 
-// keep stores a 200 or a 404. If it is already expired and a newer answer is stored, the newer one is returned and
-// stays.
-func (t *Transport) keep(q question, e *Entry, got answer) answer {
+// storeAnswer stores a 200 or a 404. If it has expired already and the stored answer is newer, the newer one stays and
+// is returned.
+func (t *Transport) storeAnswer(q cacheRequest, e *Entry, got answer) answer {
 	now := t.Store.opts.Now()
 	at := now.Add(-got.age)
 	got.info = &Info{Source: Network, FetchedAt: at}
@@ -343,11 +342,11 @@ func (t *Transport) keep(q question, e *Entry, got answer) answer {
 	}
 	expired := !fresh.Fresh(now)
 	if expired && e != nil && at.Before(e.FetchedAt) {
-		if newer, ok := t.stored(q, e); ok {
+		if newer, ok := t.servable(q, e); ok {
 			return newer
 		}
 	}
-	if t.put(fresh) == nil || expired {
+	if t.storeEntry(fresh) == nil || expired {
 		got.info.ExpiresAt = fresh.ExpiresAt
 	}
 	if expired {
@@ -356,7 +355,7 @@ func (t *Transport) keep(q question, e *Entry, got answer) answer {
 	return got
 }
 
-func (t *Transport) renew(q question, e *Entry, got answer) answer {
+func (t *Transport) renewEntry(q cacheRequest, e *Entry, got answer) answer {
 	now := t.Store.opts.Now()
 	fresh := *e
 	if at := now.Add(-got.age); at.After(e.FetchedAt) || e.FetchedAt.After(now) {
@@ -367,14 +366,14 @@ func (t *Transport) renew(q question, e *Entry, got answer) answer {
 		fresh.ETag = tag
 	}
 	// If the write fails, the answer is still valid.
-	_ = t.put(&fresh)
+	_ = t.storeEntry(&fresh)
 	if !fresh.Fresh(now) {
 		return t.fromEntry(&fresh, Stale)
 	}
 	return t.fromEntry(&fresh, Revalidated)
 }
 
-func (t *Transport) put(e *Entry) error {
+func (t *Transport) storeEntry(e *Entry) error {
 	if t.Refresh {
 		t.renewed.Store(e.Key, nil)
 	}
@@ -389,36 +388,36 @@ func (t *Transport) put(e *Entry) error {
 }
 
 // staleOrError returns the stored answer if the upstream could not be asked, and the error otherwise.
-func (t *Transport) staleOrError(q question, e *Entry, err error) (answer, error) {
+func (t *Transport) staleOrError(q cacheRequest, e *Entry, err error) (answer, error) {
 	if errors.Is(q.req.Context().Err(), context.Canceled) {
 		return answer{}, err
 	}
 	if t.Blocked != nil && !errors.Is(err, ErrWait) && !t.Blocked(err) {
 		return answer{}, err
 	}
-	if ans, ok := t.stored(q, e); ok {
+	if ans, ok := t.servable(q, e); ok {
 		return ans, nil
 	}
 	return answer{}, err
 }
 
 // staleOrAnswer returns the stored answer, or the rejected one if none is stored.
-func (t *Transport) staleOrAnswer(q question, e *Entry, got answer) answer {
-	if ans, ok := t.stored(q, e); ok {
+func (t *Transport) staleOrAnswer(q cacheRequest, e *Entry, got answer) answer {
+	if ans, ok := t.servable(q, e); ok {
 		return ans
 	}
 	return got
 }
 
-func (t *Transport) stored(q question, e *Entry) (answer, bool) {
-	if info, ok := t.serves(q.class, e); ok {
+func (t *Transport) servable(q cacheRequest, e *Entry) (answer, bool) {
+	if info, ok := t.servableInfo(q.class, e); ok {
 		return t.fromEntry(e, info.Source), true
 	}
 	return answer{}, false
 }
 
-// serves reports whether a stored answer may be served without asking the upstream, and as what.
-func (t *Transport) serves(c Class, e *Entry) (Info, bool) {
+// servableInfo returns the Info of a stored answer, and whether it may be served without asking the upstream.
+func (t *Transport) servableInfo(c Class, e *Entry) (Info, bool) {
 	now := t.Store.opts.Now()
 	switch {
 	case e == nil || !e.Usable(now, t.policy().Keep(c)):

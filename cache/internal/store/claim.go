@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	touchEvery = time.Second
-	// forever is a lock timeout for waits that end by other means.
-	forever = 1 << 62
+	claimTouchInterval = time.Second
+	// noTimeout is a lock timeout for waits that end by other means.
+	noTimeout = 1 << 62
 )
 
 // Claim is the exclusive right to ask the upstream about a key.
@@ -33,8 +33,8 @@ type Claim struct {
 	Waited  time.Duration // how long other holders were waited for; 0 if it was free
 }
 
-// errStopped ends the wait for a claim whose holder shows no activity.
-var errStopped = errors.New("holder of the claim does not move")
+// errHolderStopped ends the wait for a claim whose holder shows no activity.
+var errHolderStopped = errors.New("holder of the claim does not move")
 
 type claims struct {
 	db       *database
@@ -49,13 +49,14 @@ type claims struct {
 // Claim waits until no other process has a claim on the key. It fails only when ctx ends, with its cause. If locks are
 // unavailable it returns an empty Claim, and the caller asks anyway. It calls waits before it waits.
 func (s *Store) Claim(ctx context.Context, key string, waits func()) (Claim, error) {
-	return s.claims.take(ctx, key, waits)
+	return s.claims.acquire(ctx, key, waits)
 }
 
 // Awaiting returns how many requests of this process wait for another process's answer.
 func (s *Store) Awaiting() int { return int(s.claims.awaiting.Load()) }
 
-func (c *claims) take(ctx context.Context, key string, waits func()) (Claim, error) {
+// acquire waits for the claim on a key; see Store.Claim.
+func (c *claims) acquire(ctx context.Context, key string, waits func()) (Claim, error) {
 	none := Claim{Release: func() {}}
 	if c.db.mode() != modeShared {
 		return none, nil
@@ -66,33 +67,33 @@ func (c *claims) take(ctx context.Context, key string, waits func()) (Claim, err
 	var waited time.Duration
 	if errors.Is(err, lockfile.ErrBusy) {
 		waits()
-		waited, err = c.await(ctx, lock)
+		waited, err = c.waitForHolder(ctx, lock)
 	}
 	if err == nil {
 		if waited > 0 {
 			touch(lock.Path()) // others may still be waiting
 		}
-		stop := pulse(lock.Path(), touchEvery)
+		stop := keepTouching(lock.Path(), claimTouchInterval)
 		return Claim{Waited: waited, Release: func() {
 			stop()
 			lock.Unlock()
-			c.leave(held, true)
+			c.dropUser(held, true)
 		}}, nil
 	}
-	c.leave(held, false)
+	c.dropUser(held, false)
 	switch {
-	case errors.Is(err, errStopped):
-		c.db.warned.say(Warning{Kind: WarnLocked, Path: lock.Path(), Err: err})
+	case errors.Is(err, errHolderStopped):
+		c.db.warnings.warn(Warning{Kind: WarnLocked, Path: lock.Path(), Err: err})
 		none.Waited = waited
 		return none, nil
 	case ctx.Err() != nil:
-		return none, Ended(ctx)
+		return none, ContextError(ctx)
 	case isUnlockable(err):
-		c.db.goPrivate(err)
+		c.db.stopUsingDisk(err)
 	case isReadOnly(err):
-		c.db.goReadOnly(err)
+		c.db.stopWriting(err)
 	default:
-		c.db.warned.say(Warning{Kind: WarnWrite, Path: lock.Path(), Err: err})
+		c.db.warnings.warn(Warning{Kind: WarnWrite, Path: lock.Path(), Err: err})
 	}
 	return none, nil
 }
@@ -116,9 +117,9 @@ func (c *claims) lock(key string) *claimLock {
 	return c.locks[path]
 }
 
-// leave forgets a lock that nobody uses. If a wait for it was abandoned, the lock stays until it has been free once:
-// the wait in the kernel goes on, and the next request must join it instead of starting another.
-func (c *claims) leave(l *claimLock, free bool) {
+// dropUser removes a lock without users. After an abandoned wait, the lock stays until it has been free once: the wait
+// in the kernel goes on, and the next request must join it.
+func (c *claims) dropUser(l *claimLock, free bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l.users--; l.users == 0 && free {
@@ -126,8 +127,8 @@ func (c *claims) leave(l *claimLock, free bool) {
 	}
 }
 
-// dropDead removes claim files left by dead processes, a day later.
-func (c *claims) dropDead() {
+// removeDeadClaims removes claim files that dead processes left a day ago or earlier.
+func (c *claims) removeDeadClaims() {
 	for _, name := range listFolder(c.dir) {
 		path := filepath.Join(c.dir, name)
 		if info, err := os.Lstat(path); err != nil || time.Since(info.ModTime()) < day {
@@ -139,9 +140,9 @@ func (c *claims) dropDead() {
 	}
 }
 
-// await waits for a claim that another holds, and returns how long it waited. It returns errStopped if the holder shows
-// no activity for ClaimTimeout.
-func (c *claims) await(ctx context.Context, lock *lockfile.Lock) (time.Duration, error) {
+// waitForHolder waits for a claim of another process, and returns how long it waited. It returns errHolderStopped if
+// the holder shows no activity for ClaimTimeout.
+func (c *claims) waitForHolder(ctx context.Context, lock *lockfile.Lock) (time.Duration, error) {
 	c.awaiting.Add(1)
 	defer c.awaiting.Add(-1)
 	begun := time.Now()
@@ -150,25 +151,25 @@ func (c *claims) await(ctx context.Context, lock *lockfile.Lock) (time.Duration,
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		if watchClaim(inner, lock.Path(), c.timeout) {
-			cancel(errStopped)
+		if holderStopped(inner, lock.Path(), c.timeout) {
+			cancel(errHolderStopped)
 		}
 	}()
-	err := lock.Lock(inner, lockfile.Exclusive, forever)
-	if err != nil && errors.Is(context.Cause(inner), errStopped) {
-		err = errStopped
+	err := lock.Lock(inner, lockfile.Exclusive, noTimeout)
+	if err != nil && errors.Is(context.Cause(inner), errHolderStopped) {
+		err = errHolderStopped
 	}
 	cancel(nil)
 	<-watched
 	return max(time.Since(begun), 1), err
 }
 
-// watchClaim returns true when a claim's holder has shown no activity for limit, and false when ctx ends first.
-func watchClaim(ctx context.Context, path string, limit time.Duration) bool {
-	life := pulseWatch{limit: limit, moved: time.Now()} // another goroutine may be about to create the file
+// holderStopped returns true once a claim's holder has shown no activity for limit, and false if ctx ends first.
+func holderStopped(ctx context.Context, path string, limit time.Duration) bool {
+	life := activityWatch{limit: limit, changedAt: time.Now()} // another goroutine may be about to create the file
 	tick := time.NewTicker(limit / 5)
 	defer tick.Stop()
-	for life.moves(touched(path), time.Now()) {
+	for life.isActive(touchTime(path), time.Now()) {
 		select {
 		case <-ctx.Done():
 			return false

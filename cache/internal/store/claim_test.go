@@ -21,13 +21,13 @@ import (
 
 func TestAClaimIsWaitedForUntilItIsGivenBack(t *testing.T) {
 	a, b := pair(t)
-	held, err := b.claims.take(t.Context(), "1", func() {})
+	held, err := b.claims.acquire(t.Context(), "1", func() {})
 	if err != nil || held.Waited != 0 {
 		t.Fatal(held.Waited, err)
 	}
 	got := make(chan Claim)
 	go func() {
-		c, err := a.claims.take(t.Context(), "1", func() {})
+		c, err := a.claims.acquire(t.Context(), "1", func() {})
 		if err != nil {
 			t.Error(err)
 		}
@@ -44,7 +44,7 @@ func TestAClaimIsWaitedForUntilItIsGivenBack(t *testing.T) {
 
 func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
 	a, b := pair(t)
-	held, err := b.claims.take(t.Context(), "1", func() {})
+	held, err := b.claims.acquire(t.Context(), "1", func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {
-		_, err := a.claims.take(ctx, "1", func() {})
+		_, err := a.claims.acquire(ctx, "1", func() {})
 		left <- err
 	}()
 	eventually(t, "one waits", func() bool { return a.Awaiting() == 1 })
@@ -72,7 +72,7 @@ func TestOneQuestionOneClaim(t *testing.T) {
 		if i%2 == 1 {
 			s = b
 		}
-		c, err := s.claims.take(t.Context(), fmt.Sprint(900000+i), never)
+		c, err := s.claims.acquire(t.Context(), fmt.Sprint(900000+i), never)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestManyWaitForOneClaim(t *testing.T) {
 			s = b
 		}
 		all.Go(func() {
-			c, err := s.claims.take(t.Context(), "1", func() {})
+			c, err := s.claims.acquire(t.Context(), "1", func() {})
 			if err != nil {
 				t.Error(err)
 				return
@@ -116,7 +116,7 @@ func TestManyWaitForOneClaim(t *testing.T) {
 // What a killed process has left in the claims' folder goes with a later prune, but not what is held.
 func TestFilesOfDeadClaimsGo(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
-	held, err := s.claims.take(t.Context(), "1", func() {})
+	held, err := s.claims.acquire(t.Context(), "1", func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestAClaimWhoseHolderDoesNotMoveIsDoneWithout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	c, err := s.claims.take(t.Context(), "1", func() {})
+	c, err := s.claims.acquire(t.Context(), "1", func() {})
 	if err != nil || c.Waited <= 0 || h.kinds() != "locked" {
 		t.Errorf("waited %v: %v, warned %q", c.Waited, err, h.kinds())
 	}
@@ -168,9 +168,9 @@ func TestAHolderThatMovesIsToldFromOneThatWasStopped(t *testing.T) {
 		"a clock elsewhere":  {{0, 1 << 60, true}, {4, -5, true}, {9, -5, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := pulseWatch{limit: 5 * time.Second}
+			w := activityWatch{limit: 5 * time.Second}
 			for _, l := range looks {
-				if got := w.moves(l.touched, newClock().Add(l.after*time.Second)); got != l.moves {
+				if got := w.isActive(l.touched, newClock().Add(l.after*time.Second)); got != l.moves {
 					t.Errorf("after %d s: %v", l.after, got)
 				}
 			}
@@ -185,7 +185,7 @@ func TestWithoutClaimsTheQuestionIsAsked(t *testing.T) {
 	if err := os.Mkdir(s.claims.lock("1").lock.Path(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.claims.take(t.Context(), "1", func() {})
+	c, err := s.claims.acquire(t.Context(), "1", func() {})
 	if err != nil || h.kinds() != "memory" {
 		t.Errorf("%v, warned %q", err, h.kinds())
 	}
@@ -201,9 +201,9 @@ func TestADamagedFileIsSetAsideOnceByAllWhoFoundIt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a.db.setAside(t.Context(), found[0])
+	a.db.renameDamaged(t.Context(), found[0])
 	put(t, a, "1")
-	b.db.setAside(t.Context(), found[1]) // comes late
+	b.db.renameDamaged(t.Context(), found[1]) // comes late
 	aside, err := filepath.Glob(a.db.path + ".corrupt-*")
 	if err != nil || len(aside) != 1 {
 		t.Errorf("%v %v", aside, err)

@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	guardTimeout = 5 * time.Second
-	// guardFloor exists because bbolt fails at once with a timeout of 50 ms or less.
-	guardFloor = 100 * time.Millisecond
+	boltTimeout = 5 * time.Second
+	// minBoltTimeout exists because bbolt fails at once with a timeout of 50 ms or less.
+	minBoltTimeout = 100 * time.Millisecond
 
 	metaBucket = "meta"
 	metaKey    = "cache"
@@ -51,25 +51,25 @@ const (
 )
 
 type database struct {
-	dir, path string
-	opts      Options
-	lock      dbLock
-	warned    warnings
-	died      atomic.Bool // a session died before the exclusive lock was taken; only the holder reads it
-	pruneDue  atomic.Bool // the last prune is more than a day ago
+	dir, path   string
+	opts        Options
+	lock        dbLock
+	warnings    warnings
+	sessionDied atomic.Bool // a session died before the exclusive lock was taken; only the holder reads it
+	pruneDue    atomic.Bool // the last prune is more than a day ago
 
 	// The holder of the exclusive lock sets these: the generation it began, and the previous one.
-	before, generation uint64
+	previousGeneration, generation uint64
 
-	mu  sync.Mutex
-	how mode
+	mu          sync.Mutex
+	currentMode mode
 }
 
 func newDatabase(dir string, o Options) *database {
-	d := &database{dir: dir, opts: o, warned: warnings{call: o.OnWarning}}
+	d := &database{dir: dir, opts: o, warnings: warnings{call: o.OnWarning}}
 	d.path = filepath.Join(dir, fmt.Sprintf("cache-v%d.db", formatVersion))
 	d.lock.lock = lockfile.New(filepath.Join(dir, "cache.lock"), lockfile.Options{})
-	d.lock.life.limit = cmp.Or(o.Silence, o.LockWait)
+	d.lock.holder.limit = cmp.Or(o.Silence, o.LockWait)
 	return d
 }
 
@@ -78,31 +78,31 @@ func (d *database) now() time.Time { return d.opts.Now() }
 func (d *database) mode() mode {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.how
+	return d.currentMode
 }
 
-// goPrivate stops using the directory for this run.
-func (d *database) goPrivate(cause error) {
+// stopUsingDisk keeps everything in memory for the rest of the run.
+func (d *database) stopUsingDisk(cause error) {
 	d.mu.Lock()
-	d.how = modeMemory
+	d.currentMode = modeMemory
 	d.mu.Unlock()
-	d.warned.say(Warning{Kind: WarnMemory, Path: d.dir, Err: cause})
+	d.warnings.warn(Warning{Kind: WarnMemory, Path: d.dir, Err: cause})
 }
 
-// goReadOnly stops writing for this run.
-func (d *database) goReadOnly(cause error) {
+// stopWriting stops writing to disk for the rest of the run.
+func (d *database) stopWriting(cause error) {
 	d.mu.Lock()
-	d.how = max(d.how, modeReadOnly)
+	d.currentMode = max(d.currentMode, modeReadOnly)
 	d.mu.Unlock()
-	d.warned.say(Warning{Kind: WarnReadOnly, Path: d.dir, Err: cause})
+	d.warnings.warn(Warning{Kind: WarnReadOnly, Path: d.dir, Err: cause})
 }
 
 // errNoDB reports that no database exists yet, which is normal.
 var errNoDB = errors.New("no database")
 
-type newerError struct{ version int }
+type newerFormatError struct{ version int }
 
-func (e *newerError) Error() string {
+func (e *newerFormatError) Error() string {
 	return fmt.Sprintf("cache database has version %d, which is newer than this program", e.version)
 }
 
@@ -133,7 +133,7 @@ func writeMeta(tx *bolt.Tx, m dbMeta) error {
 // open opens the database and reads its meta record. The caller holds the lock.
 func (d *database) open(o bolt.Options, check boltfile.Check) (*boltfile.DB, dbMeta, error) {
 	if o.Timeout == 0 {
-		o.Timeout = guardTimeout
+		o.Timeout = boltTimeout
 	}
 	db, err := boltfile.Open(d.path, o, check)
 	switch {
@@ -150,8 +150,8 @@ func (d *database) open(o bolt.Options, check boltfile.Check) (*boltfile.DB, dbM
 		return err
 	})
 	if err == nil && meta.Version > formatVersion {
-		err = &newerError{meta.Version}
-		d.goPrivate(err)
+		err = &newerFormatError{meta.Version}
+		d.stopUsingDisk(err)
 	}
 	if err != nil {
 		_ = db.Close()
@@ -163,7 +163,7 @@ func (d *database) open(o bolt.Options, check boltfile.Check) (*boltfile.DB, dbM
 // view runs fn in one read-only session, or not at all if there is no database. It returns ErrLocked if another process
 // holds the lock. It renames a damaged database and then acts as if there were none.
 func (d *database) view(ctx context.Context, fn func(*bolt.Tx) error) error {
-	return d.viewWith(ctx, bolt.Options{ReadOnly: true, Timeout: max(d.opts.LockWait, guardFloor)}, fn)
+	return d.viewWith(ctx, bolt.Options{ReadOnly: true, Timeout: max(d.opts.LockWait, minBoltTimeout)}, fn)
 }
 
 func (d *database) viewWith(ctx context.Context, opts bolt.Options, fn func(*bolt.Tx) error) error {
@@ -171,9 +171,9 @@ func (d *database) viewWith(ctx context.Context, opts bolt.Options, fn func(*bol
 	var damage *boltfile.DamageError
 	switch {
 	case errors.As(err, &damage):
-		d.setAside(ctx, damage)
+		d.renameDamaged(ctx, damage)
 		return nil
-	case errors.Is(err, errNoDB), errors.As(err, new(*newerError)):
+	case errors.Is(err, errNoDB), errors.As(err, new(*newerFormatError)):
 		return nil
 	}
 	return err
@@ -193,7 +193,7 @@ func (d *database) viewOnce(
 		// We can't create a lock file here, so no process of ours writes; bbolt's lock guards against other programs.
 		died = true
 	case isUnlockable(err):
-		d.goPrivate(err)
+		d.stopUsingDisk(err)
 		return errNoDB
 	default:
 		return err
@@ -203,7 +203,7 @@ func (d *database) viewOnce(
 	}
 	db, meta, err := d.open(opts, check)
 	if errors.Is(err, fs.ErrPermission) {
-		d.goPrivate(err)
+		d.stopUsingDisk(err)
 		return errNoDB
 	}
 	if err != nil {
@@ -218,56 +218,57 @@ func (d *database) viewOnce(
 // beginReading takes the lock for a read session and marks the session as running. died reports that an earlier session
 // never ended; then the lock is exclusive.
 func (d *database) beginReading(ctx context.Context) (release func(), died bool, err error) {
-	unlock, err := d.take(ctx, lockfile.Shared, d.opts.LockWait)
+	unlock, err := d.acquireLock(ctx, lockfile.Shared, d.opts.LockWait)
 	if err != nil {
 		return nil, false, err
 	}
-	was, err := d.lock.mark(true)
+	was, err := d.lock.setSessionByte(true)
 	if err != nil {
 		return unlock, true, nil //nolint:nilerr // the mark can't be read, so check the pages
 	}
 	if !was {
-		return d.unmarking(unlock), false, nil
+		return d.endSession(unlock), false, nil
 	}
 	unlock() // others are reading now, or one has died
-	alone, err := d.exclusive(ctx, 0)
+	alone, err := d.beginWriting(ctx, 0)
 	if err == nil {
-		return alone, d.died.Load(), nil
+		return alone, d.sessionDied.Load(), nil
 	}
 	if !errors.Is(err, ErrLocked) {
 		return nil, false, err
 	}
-	unlock, err = d.take(ctx, lockfile.Shared, d.opts.LockWait)
+	unlock, err = d.acquireLock(ctx, lockfile.Shared, d.opts.LockWait)
 	return unlock, false, err
 }
 
-func (d *database) unmarking(unlock func()) func() {
+// endSession returns a function that clears the session byte and unlocks.
+func (d *database) endSession(unlock func()) func() {
 	return func() {
-		_, _ = d.lock.mark(false) // if the mark stays, the next session checks the pages
+		_, _ = d.lock.setSessionByte(false) // if the mark stays, the next session checks the pages
 		unlock()
 	}
 }
 
-func (d *database) take(ctx context.Context, kind lockfile.Kind, wait time.Duration) (release func(), err error) {
+func (d *database) acquireLock(ctx context.Context, kind lockfile.Kind, wait time.Duration) (func(), error) {
 	if d.opts.NoLocks {
 		return nil, errors.ErrUnsupported
 	}
 	return d.lock.acquire(ctx, kind, wait)
 }
 
-func (d *database) exclusive(ctx context.Context, wait time.Duration) (release func(), err error) {
-	release, err = d.take(ctx, lockfile.Exclusive, wait)
+func (d *database) beginWriting(ctx context.Context, wait time.Duration) (release func(), err error) {
+	release, err = d.acquireLock(ctx, lockfile.Exclusive, wait)
 	switch {
 	case err == nil:
-		was, _ := d.lock.mark(true)
-		d.died.Store(was)
-		d.before, d.generation = d.lock.nextGeneration()
-		return d.unmarking(release), nil
+		was, _ := d.lock.setSessionByte(true)
+		d.sessionDied.Store(was)
+		d.previousGeneration, d.generation = d.lock.nextGeneration()
+		return d.endSession(release), nil
 	case errors.Is(err, ErrLocked):
 	case isUnlockable(err):
-		d.goPrivate(err)
+		d.stopUsingDisk(err)
 	case isReadOnly(err):
-		d.goReadOnly(err)
+		d.stopWriting(err)
 	}
 	return nil, err
 }
@@ -275,7 +276,7 @@ func (d *database) exclusive(ctx context.Context, wait time.Duration) (release f
 // openExclusive opens the database for writing. It creates a missing one and renames a damaged one. The caller holds
 // the exclusive lock.
 func (d *database) openExclusive(check boltfile.Check) (db *boltfile.DB, meta dbMeta, err error) {
-	if d.died.Load() {
+	if d.sessionDied.Load() {
 		check = max(check, boltfile.CheckTree)
 	}
 	for range 3 {
@@ -283,9 +284,9 @@ func (d *database) openExclusive(check boltfile.Check) (db *boltfile.DB, meta db
 		var damage *boltfile.DamageError
 		switch {
 		case errors.Is(err, errNoDB):
-			err = d.replace()
+			err = d.createEmpty()
 		case errors.As(err, &damage):
-			err = d.setAsideLocked(damage)
+			err = d.renameDamagedLocked(damage)
 		default:
 			return db, meta, err
 		}
@@ -304,14 +305,14 @@ func (d *database) update(fn func(*boltfile.DB, dbMeta) error) error {
 	return errors.Join(fn(db, meta), db.Close())
 }
 
-// replace creates an empty database under another name and renames it over the present one, so that no process sees a
-// partial file. The caller holds the exclusive lock.
-func (d *database) replace() error {
+// createEmpty creates an empty database in a temporary file and renames it over the present one, so that no process
+// sees a partial file. The caller holds the exclusive lock.
+func (d *database) createEmpty() error {
 	temp := d.path + ".new"
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}
-	db, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: guardTimeout, NoSync: d.opts.NoSync})
+	db, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: boltTimeout, NoSync: d.opts.NoSync})
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(temp))
 	}

@@ -30,8 +30,8 @@ type Item struct {
 	Ahead bool
 }
 
-// datedSensibly replaces dates in the future: the item counts as fetched now and expired.
-func (it Item) datedSensibly(now time.Time) Item {
+// withoutFutureDates corrects an item dated in the future: it counts as fetched now and expired.
+func (it Item) withoutFutureDates(now time.Time) Item {
 	if it.FetchedAt.After(now.Add(ClockSlack)) {
 		it.FetchedAt, it.ExpiresAt, it.Ahead = now, now, true
 	}
@@ -41,7 +41,7 @@ func (it Item) datedSensibly(now time.Time) Item {
 // The envelope of every stored value can be checked and aged without knowing what is inside:
 //
 //	crc32c (4, over bucket, 0, key and all that follows) · fetched (8) · expires (8) · value
-const itemHead = 4 + 8 + 8
+const itemHeaderSize = 4 + 8 + 8
 
 var (
 	castagnoli   = crc32.MakeTable(crc32.Castagnoli)
@@ -50,7 +50,7 @@ var (
 )
 
 func (it Item) encode(bucket string) []byte {
-	b := make([]byte, 4, itemHead+len(it.Value))
+	b := make([]byte, 4, itemHeaderSize+len(it.Value))
 	b = binary.BigEndian.AppendUint64(b, uint64(ToMilli(it.FetchedAt)))
 	b = binary.BigEndian.AppendUint64(b, uint64(ToMilli(it.ExpiresAt)))
 	b = append(b, it.Value...)
@@ -61,20 +61,20 @@ func (it Item) encode(bucket string) []byte {
 // decodeItem decodes the output of encode; the value aliases b. The checksum covers bucket and key, so it detects
 // values moved to another key as well as damaged bytes.
 func decodeItem(bucket, key string, b []byte) (Item, error) {
-	it, err := decodeHead(b)
+	it, err := decodeItemHeader(b)
 	if err != nil {
 		return Item{}, err
 	}
 	if binary.BigEndian.Uint32(b) != itemSum(bucket, key, b[4:]) {
 		return Item{}, errItemSum
 	}
-	it.Key, it.Value = key, b[itemHead:]
+	it.Key, it.Value = key, b[itemHeaderSize:]
 	return it, nil
 }
 
-// decodeHead reads the dates but does not verify the checksum, so that it need not touch the value's pages.
-func decodeHead(b []byte) (Item, error) {
-	if len(b) < itemHead {
+// decodeItemHeader reads the dates without the checksum, so that it need not touch the value's pages.
+func decodeItemHeader(b []byte) (Item, error) {
+	if len(b) < itemHeaderSize {
 		return Item{}, errItemShort
 	}
 	return Item{

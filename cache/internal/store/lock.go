@@ -23,19 +23,19 @@ import (
 var (
 	// ErrLocked reports that another process held the cache's lock for longer than the store waits.
 	ErrLocked = errors.New("cache is locked by another process")
-	// ErrAtWork is an ErrLocked whose holder has touched the lock file recently.
-	ErrAtWork = fmt.Errorf("%w that is at work", ErrLocked)
+	// ErrHolderActive is an ErrLocked whose holder has touched the lock file recently.
+	ErrHolderActive = fmt.Errorf("%w that is at work", ErrLocked)
 )
 
 const (
-	// pulseEvery is how often the holder of the exclusive lock touches the file.
-	pulseEvery = 50 * time.Millisecond
-	// workPause is the delay before the next look at a slow holder of the lock.
-	workPause = 10 * time.Millisecond
-	// markAt is the offset of the session byte; byte 0 is the one that Windows locks. The generation after it takes eight
-	// bytes.
-	markAt       = 1
-	generationAt = 8
+	// lockTouchInterval is how often the holder of the exclusive lock touches the file.
+	lockTouchInterval = 50 * time.Millisecond
+	// activeHolderPause is the delay before the next look at a slow holder of the lock.
+	activeHolderPause = 10 * time.Millisecond
+	// sessionOffset is the offset of the session byte; byte 0 is the one that Windows locks. The generation after it
+	// takes eight bytes.
+	sessionOffset = 1
+	generationAt  = 8
 )
 
 // isReadOnly reports whether err means that a place can be read but not written.
@@ -50,20 +50,20 @@ func isUnlockable(err error) bool {
 }
 
 type dbLock struct {
-	lock *lockfile.Lock
-	mu   sync.Mutex
-	life pulseWatch
-	file *lockfile.File // for the session byte
+	lock   *lockfile.Lock
+	mu     sync.Mutex
+	holder activityWatch
+	file   *lockfile.File // for the session byte
 }
 
-// acquire takes the lock within wait. Otherwise it returns ErrLocked, or ErrAtWork if the holder was active recently.
-// It waits without limit for a session of this process, which may be storing the very answer that is needed.
+// acquire takes the lock within wait. Otherwise it returns ErrLocked, or ErrHolderActive if the holder was recently
+// active. For a session of this process it waits without limit, because that may be storing the requested answer.
 func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Duration) (release func(), err error) {
 	unlock := l.lock.Unlock
 	err = l.lock.Lock(ctx, kind, 0)
 	if errors.Is(err, lockfile.ErrBusy) && wait > 0 {
-		_ = l.busy()
-		if wait <= l.life.limit {
+		_ = l.busyError()
+		if wait <= l.holder.limit {
 			err = l.lock.Lock(ctx, kind, wait)
 		} else { // the wait for sessions of this process does not count
 			unlock, err = lockfile.Acquire(ctx, l.lock.Path(), kind, wait)
@@ -71,43 +71,43 @@ func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Dura
 	}
 	switch {
 	case errors.Is(err, lockfile.ErrBusy):
-		return nil, l.busy()
+		return nil, l.busyError()
 	case ctx.Err() != nil && err != nil:
-		return nil, Ended(ctx)
+		return nil, ContextError(ctx)
 	case err != nil:
 		return nil, err
 	case kind == lockfile.Shared:
 		return unlock, nil
 	}
 	touch(l.lock.Path()) // keeps the file recent even if many quick holders follow one another
-	stop := pulse(l.lock.Path(), pulseEvery)
+	stop := keepTouching(l.lock.Path(), lockTouchInterval)
 	return func() {
 		stop()
 		unlock()
 	}, nil
 }
 
-func (l *dbLock) busy() error {
+func (l *dbLock) busyError() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.life.moves(touched(l.lock.Path()), time.Now()) {
-		return ErrAtWork
+	if l.holder.isActive(touchTime(l.lock.Path()), time.Now()) {
+		return ErrHolderActive
 	}
 	return ErrLocked
 }
 
-// mark sets or clears the session byte and returns whether it was set. It fails if the file can't be written.
-func (l *dbLock) mark(set bool) (was bool, err error) {
+// setSessionByte sets or clears the session byte and returns whether it was set. It fails if the file can't be written.
+func (l *dbLock) setSessionByte(set bool) (was bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.open(); err != nil {
 		return false, err
 	}
 	var b [1]byte
-	_, _ = l.file.ReadAt(b[:], markAt) // a missing byte counts as not set
+	_, _ = l.file.ReadAt(b[:], sessionOffset) // a missing byte counts as not set
 	if was = b[0] != 0; was != set {
 		b[0] ^= 1
-		_, err = l.file.WriteAt(b[:], markAt)
+		_, err = l.file.WriteAt(b[:], sessionOffset)
 	}
 	return was, err
 }
@@ -168,8 +168,8 @@ func touch(path string) {
 	_ = os.Chtimes(path, now, now)
 }
 
-// pulse touches a lock file at intervals until stop is called. Most locks are released before the first touch.
-func pulse(path string, every time.Duration) (stop func()) {
+// keepTouching touches a lock file at intervals until stop is called. Most locks are released before the first touch.
+func keepTouching(path string, every time.Duration) (stop func()) {
 	var mu sync.Mutex // held while touching, so that no touch follows stop
 	over := false
 	mu.Lock()
@@ -191,8 +191,8 @@ func pulse(path string, every time.Duration) (stop func()) {
 	}
 }
 
-// touched returns the modification time of a lock file, or 0 if it does not exist.
-func touched(path string) int64 {
+// touchTime returns the modification time of a lock file, or 0 if it does not exist.
+func touchTime(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
 		return 0
@@ -200,24 +200,24 @@ func touched(path string) int64 {
 	return info.ModTime().UnixNano()
 }
 
-// pulseWatch tells an active holder from a stopped one.
-type pulseWatch struct {
-	limit time.Duration // a holder with no touch for this long is stopped
-	seen  int64
-	moved time.Time
+// activityWatch detects a lock holder that has stopped.
+type activityWatch struct {
+	limit     time.Duration // a holder with no touch for this long is stopped
+	lastTouch int64
+	changedAt time.Time
 }
 
-// moves notes the time of the last touch and reports whether it changed within the limit. It measures with its own
+// isActive records the time of the last touch and reports whether it changed within the limit. It measures with its own
 // clock, because another machine may set the file's times.
-func (w *pulseWatch) moves(touched int64, now time.Time) bool {
-	if touched != w.seen {
-		w.seen, w.moved = touched, now
+func (w *activityWatch) isActive(touched int64, now time.Time) bool {
+	if touched != w.lastTouch {
+		w.lastTouch, w.changedAt = touched, now
 	}
-	return now.Sub(w.moved) < w.limit
+	return now.Sub(w.changedAt) < w.limit
 }
 
-// Ended returns why ctx ended: its cause, joined with [context.Canceled] if it was cancelled.
-func Ended(ctx context.Context) error {
+// ContextError returns why ctx ended: its cause, joined with [context.Canceled] if it was cancelled.
+func ContextError(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if err := ctx.Err(); errors.Is(err, context.Canceled) && !errors.Is(cause, err) {
 		return fmt.Errorf("%w: %w", err, cause)
@@ -225,12 +225,12 @@ func Ended(ctx context.Context) error {
 	return cause
 }
 
-// AwaitWork pauses for an active holder of the database's lock. It returns false if limit has passed since begun.
-func AwaitWork(ctx context.Context, begun time.Time, limit time.Duration) bool {
+// WaitForActiveHolder pauses while the database's lock is in use. It returns false if limit has passed since begun.
+func WaitForActiveHolder(ctx context.Context, begun time.Time, limit time.Duration) bool {
 	if time.Since(begun) >= limit {
 		return false
 	}
-	timer := time.NewTimer(workPause)
+	timer := time.NewTimer(activeHolderPause)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -18,7 +18,7 @@ func TestTheOwnLongSessionIsWaitedForInSilence(t *testing.T) {
 		var h heard
 		s := openStore(t.TempDir(), Options{OnWarning: h.hear, NoSync: true})
 		put(t, s, "1")
-		release, err := s.db.exclusive(t.Context(), 0)
+		release, err := s.db.beginWriting(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,11 +49,11 @@ func TestTheOwnLongSessionIsWaitedForInSilence(t *testing.T) {
 func TestTheHolderOfTheExclusiveLockGivesSignsOfLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openStore(t.TempDir(), Options{NoSync: true})
-		release, err := s.db.exclusive(t.Context(), 0)
+		release, err := s.db.beginWriting(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		life := func() int64 { return touched(s.db.lock.lock.Path()) }
+		life := func() int64 { return touchTime(s.db.lock.lock.Path()) }
 		seen := life()
 		for range 5 {
 			time.Sleep(lockWait)
@@ -77,9 +77,9 @@ func TestTheHolderOfTheExclusiveLockGivesSignsOfLife(t *testing.T) {
 // Where no sign can be given or seen the lock works as before.
 func TestASignOfLifeThatCannotBeGiven(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gone", "lock")
-	stop := pulse(path, pulseEvery)
+	stop := keepTouching(path, lockTouchInterval)
 	stop()
-	if touched(path) != 0 {
+	if touchTime(path) != 0 {
 		t.Error("life in a file that is not there")
 	}
 }

@@ -30,7 +30,7 @@ type PruneOptions struct {
 	MaxSize int64
 }
 
-// PruneResult tells what Prune removed.
+// PruneResult is the result of Prune.
 type PruneResult struct {
 	Removed int   // records
 	Used    int64 // bytes in use afterwards; Compact frees the rest
@@ -43,7 +43,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) 
 	if o.MaxSize == 0 {
 		o.MaxSize = s.opts.MaxSize
 	}
-	err := s.db.operate(ctx, func() error {
+	err := s.db.withExclusiveLock(ctx, func() error {
 		return s.db.update(func(db *boltfile.DB, meta dbMeta) (err error) {
 			res, err = s.prune(db, meta, o)
 			return err
@@ -79,7 +79,7 @@ func usedBytes(db *boltfile.DB) int64 {
 	return size - int64(st.FreePageN+st.PendingPageN)*int64(db.Info().PageSize)
 }
 
-type candidate struct {
+type pruneRecord struct {
 	bucket, key string
 	fetched     time.Time
 	expired     bool
@@ -88,9 +88,9 @@ type candidate struct {
 
 func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult, error) {
 	now := s.db.now()
-	s.db.dropOldAside()
-	s.claims.dropDead()
-	var doomed, ahead, rest []candidate
+	s.db.removeOldDamaged()
+	s.claims.removeDeadClaims()
+	var doomed, ahead, rest []pruneRecord
 	over := usedBytes(db) > o.MaxSize
 	err := db.View(func(tx *bolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
@@ -98,10 +98,10 @@ func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult
 				return nil
 			}
 			return b.ForEach(func(k, v []byte) error {
-				head, err := decodeHead(v)
-				dated := head.datedSensibly(now)
-				c := candidate{
-					bucket: string(name), key: string(k), size: footprint(len(k), len(v), db.Info().PageSize),
+				head, err := decodeItemHeader(v)
+				dated := head.withoutFutureDates(now)
+				c := pruneRecord{
+					bucket: string(name), key: string(k), size: recordSize(len(k), len(v), db.Info().PageSize),
 					fetched: dated.FetchedAt, expired: !dated.ExpiresAt.IsZero() && !now.Before(dated.ExpiresAt),
 				}
 				switch {
@@ -124,9 +124,9 @@ func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult
 		for _, c := range doomed {
 			used -= c.size
 		}
-		doomed = append(doomed, surplus(rest, used, o.MaxSize)...)
+		doomed = append(doomed, selectOverLimit(rest, used, o.MaxSize)...)
 	}
-	slices.SortFunc(doomed, func(a, b candidate) int {
+	slices.SortFunc(doomed, func(a, b pruneRecord) int {
 		return cmp.Or(strings.Compare(a.bucket, b.bucket), strings.Compare(a.key, b.key))
 	})
 	err = db.Update(func(tx *bolt.Tx) error {
@@ -136,7 +136,7 @@ func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult
 			}
 		}
 		for _, c := range ahead {
-			if err := redate(tx.Bucket([]byte(c.bucket)), c, now); err != nil {
+			if err := replaceFutureDates(tx.Bucket([]byte(c.bucket)), c, now); err != nil {
 				return err
 			}
 		}
@@ -146,19 +146,18 @@ func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult
 	return PruneResult{Removed: len(doomed), Used: usedBytes(db)}, err
 }
 
-// redate stores that a record dated in the future was fetched now, so that it is removed within 180 days.
-func redate(b *bolt.Bucket, c candidate, now time.Time) error {
+// replaceFutureDates stores a record dated in the future as fetched now, so that it is removed within 180 days.
+func replaceFutureDates(b *bolt.Bucket, c pruneRecord, now time.Time) error {
 	it, err := decodeItem(c.bucket, c.key, b.Get([]byte(c.key)))
 	if err != nil {
 		return b.Delete([]byte(c.key))
 	}
-	return b.Put([]byte(c.key), it.datedSensibly(now).encode(c.bucket))
+	return b.Put([]byte(c.key), it.withoutFutureDates(now).encode(c.bucket))
 }
 
-// surplus selects the records to remove until the used bytes are below the limit: expired ones first, then the ones
-// fetched longest ago.
-func surplus(rest []candidate, used, limit int64) []candidate {
-	slices.SortFunc(rest, func(a, b candidate) int {
+// selectOverLimit returns the records to remove until used is below the limit: expired ones first, then the oldest.
+func selectOverLimit(rest []pruneRecord, used, limit int64) []pruneRecord {
+	slices.SortFunc(rest, func(a, b pruneRecord) int {
 		if a.expired == b.expired {
 			return a.fetched.Compare(b.fetched)
 		}
@@ -176,8 +175,8 @@ func surplus(rest []candidate, used, limit int64) []candidate {
 	return rest[:n]
 }
 
-// footprint estimates the bytes that a record takes in the file: a leaf element, or whole pages if it has its own leaf.
-func footprint(key, value, page int) int64 {
+// recordSize estimates the bytes that a record takes in the file: a leaf element, or whole pages for a large one.
+func recordSize(key, value, page int) int64 {
 	n := 16 + key + value
 	if n > page/2 {
 		n = (n + 16 + page - 1) / page * page

@@ -29,7 +29,7 @@ func (s *Store) lookup(ctx context.Context, bucket string, keys []string) ([]Ite
 		if ctx.Err() != nil {
 			return append(items, make([]Item, len(keys)-len(items))...), context.Cause(ctx)
 		}
-		found, err := s.lookupSome(ctx, bucket, part)
+		found, err := s.lookupChunk(ctx, bucket, part)
 		items = append(items, found...)
 		if firstErr == nil {
 			firstErr = err
@@ -38,7 +38,7 @@ func (s *Store) lookup(ctx context.Context, bucket string, keys []string) ([]Ite
 	return items, firstErr
 }
 
-func (s *Store) lookupSome(ctx context.Context, bucket string, keys []string) ([]Item, error) {
+func (s *Store) lookupChunk(ctx context.Context, bucket string, keys []string) ([]Item, error) {
 	items, values, known := make([]Item, len(keys)), make([][]byte, len(keys)), make([]bool, len(keys))
 	s.mu.Lock()
 	if s.closed {
@@ -47,7 +47,7 @@ func (s *Store) lookupSome(ctx context.Context, bucket string, keys []string) ([
 	}
 	for i, k := range keys {
 		var c change
-		c, known[i] = s.pending.values[slot{bucket, k}]
+		c, known[i] = s.pending.values[valueKey{bucket, k}]
 		values[i] = c.value
 	}
 	s.mu.Unlock()
@@ -60,8 +60,8 @@ func (s *Store) lookupSome(ctx context.Context, bucket string, keys []string) ([
 		}
 		return nil
 	})
-	if errors.Is(err, ErrLocked) && !errors.Is(err, ErrAtWork) {
-		s.db.warned.say(Warning{Kind: WarnLocked, Path: s.db.dir, Err: err})
+	if errors.Is(err, ErrLocked) && !errors.Is(err, ErrHolderActive) {
+		s.db.warnings.warn(Warning{Kind: WarnLocked, Path: s.db.dir, Err: err})
 	}
 	now := s.db.now()
 	for i, k := range keys {
@@ -70,23 +70,23 @@ func (s *Store) lookupSome(ctx context.Context, bucket string, keys []string) ([
 		}
 		it, bad := decodeItem(bucket, k, values[i])
 		if bad != nil {
-			(&Bucket{s, bucket}).Damaged(k, bad)
-		} else if it = it.datedSensibly(now); now.Sub(it.FetchedAt) < KeepLimit {
+			(&Bucket{s, bucket}).WarnDamaged(k, bad)
+		} else if it = it.withoutFutureDates(now); now.Sub(it.FetchedAt) < KeepLimit {
 			items[i] = it
 		}
 	}
 	return items, err
 }
 
-// Damaged warns about a value that can't be decoded.
-func (b *Bucket) Damaged(key string, err error) {
+// WarnDamaged warns about a value that can't be decoded.
+func (b *Bucket) WarnDamaged(key string, err error) {
 	db := b.store.db
-	db.warned.say(Warning{Kind: WarnRecord, Path: db.dir, Err: fmt.Errorf("%q in %s: %w", key, b.name, err)})
+	db.warnings.warn(Warning{Kind: WarnRecord, Path: db.dir, Err: fmt.Errorf("%q in %s: %w", key, b.name, err)})
 }
 
-// walk calls fn for each item of a bucket, in key order, and holds no lock meanwhile: one session reads some hundred
-// keys, the next one their values.
-func (s *Store) walk(ctx context.Context, bucket string, fn func(Item) error) error {
+// forEachItem calls fn for each item of a bucket in key order. It holds no lock meanwhile: one session reads some
+// hundred keys, the next one their values.
+func (s *Store) forEachItem(ctx context.Context, bucket string, fn func(Item) error) error {
 	after, more := "", true
 	for more {
 		var keys []string
@@ -190,13 +190,13 @@ func (b *Bucket) Name() string { return b.name }
 // Newest returns when the newest answer about each resource was fetched, by any process; see cache.Store.Newest.
 func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, error) {
 	n := newest{
-		at: make(map[string]time.Time, len(resources)), now: s.db.now(), pending: s.pendingIn(answers),
+		byResource: make(map[string]time.Time, len(resources)), now: s.db.now(), pending: s.pendingIn(answers),
 	}
 	for _, r := range resources {
-		n.at[r] = time.Time{}
+		n.byResource[r] = time.Time{}
 	}
 	for key, value := range n.pending {
-		n.takePending(key, value)
+		n.addPending(key, value)
 	}
 	sorted := slices.Clone(resources) // sorted, so that the cursor reads each page once
 	slices.Sort(sorted)
@@ -207,7 +207,7 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 		}
 		err := s.db.view(ctx, func(tx *bolt.Tx) error {
 			if b := tx.Bucket([]byte(answers)); b != nil {
-				n.inDatabase(b.Cursor(), part)
+				n.addFromDatabase(b.Cursor(), part)
 			}
 			return nil
 		})
@@ -217,44 +217,44 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 	}
 	out := make([]time.Time, len(resources))
 	for i, r := range resources {
-		out[i] = n.at[r]
+		out[i] = n.byResource[r]
 	}
 	return out, firstErr
 }
 
 // newest collects fetch times by resource.
 type newest struct {
-	at      map[string]time.Time
-	now     time.Time
-	pending map[string][]byte // by key; these replace the values in the database
+	byResource map[string]time.Time
+	now        time.Time
+	pending    map[string][]byte // by key; these replace the values in the database
 }
 
-// take counts a value about a resource. It reads only the head and skips the checksum: comparing times does not need
+// add counts a value about a resource. It reads only the head and skips the checksum: comparing times does not need
 // the body, and a damaged head only makes a remembered result obsolete.
-func (n *newest) take(resource string, value []byte) {
-	it, err := decodeHead(value)
+func (n *newest) add(resource string, value []byte) {
+	it, err := decodeItemHeader(value)
 	if err != nil || n.now.Sub(it.FetchedAt) >= KeepLimit || it.FetchedAt.After(n.now.Add(ClockSlack)) {
 		return
 	}
-	if it.FetchedAt.After(n.at[resource]) {
-		n.at[resource] = it.FetchedAt
+	if it.FetchedAt.After(n.byResource[resource]) {
+		n.byResource[resource] = it.FetchedAt
 	}
 }
 
-func (n *newest) takePending(key string, value []byte) {
+func (n *newest) addPending(key string, value []byte) {
 	path, _, _ := strings.Cut(key, "?")
 	for end := len(path); end > 0; end = strings.LastIndexByte(path[:end], '/') {
-		if _, wanted := n.at[path[:end]]; wanted {
-			n.take(path[:end], value)
+		if _, wanted := n.byResource[path[:end]]; wanted {
+			n.add(path[:end], value)
 		}
 	}
 }
 
-func (n *newest) inDatabase(c *bolt.Cursor, resources []string) {
+func (n *newest) addFromDatabase(c *bolt.Cursor, resources []string) {
 	scan := func(resource, from string, belongs func(k []byte) bool) {
 		for k, v := c.Seek([]byte(from)); k != nil && belongs(k); k, v = c.Next() {
 			if _, changed := n.pending[string(k)]; !changed {
-				n.take(resource, v)
+				n.add(resource, v)
 			}
 		}
 	}

@@ -1,8 +1,8 @@
 // Package store keeps values for many short-lived processes in one folder: a bbolt file that is opened for one batch of
 // reads, or for one transaction, inside a file lock.
 //
-// A [Bucket] is a name space of [Item] values. [Store.Claim] is the right of one process to ask a question. Prune,
-// Clear, Compact and Verify tend the file.
+// A [Bucket] is a namespace of [Item] values. [Store.Claim] gives one process the right to send a request. Prune,
+// Clear, Compact and Verify maintain the file.
 package store
 
 import (
@@ -27,8 +27,8 @@ type Options struct {
 	// keys of the answers it changed. May be nil.
 	Written func(before, now uint64, answers []string)
 
-	// Test seams: a file system without locks; the disk is spared; called in each transaction that writes; how long a
-	// holder of the lock may give no sign of life, where that is not LockWait.
+	// For tests: no file locks; no fsync; called in each write transaction; how long a lock holder may be inactive, if not
+	// LockWait.
 	NoLocks   bool
 	NoSync    bool
 	Committed func()
@@ -42,11 +42,11 @@ type Store struct {
 	db     *database
 	claims *claims
 
-	committing sync.Mutex // held while writing the pending changes
+	commitMu sync.Mutex // held while writing the pending changes
 
 	mu      sync.Mutex // guards the fields below; never held while waiting
 	pending pending
-	retry   time.Time // no writes before this time, after the disk refused one
+	retryAt time.Time // no writes before this time, after the disk refused one
 	closing bool
 	closed  bool
 }
@@ -58,14 +58,14 @@ func Open(dir string, o Options) *Store {
 	s.claims = &claims{db: s.db, dir: filepath.Join(dir, "locks"), timeout: o.ClaimTimeout, locks: map[string]*claimLock{}}
 	if err := os.MkdirAll(s.claims.dir, 0o700); err != nil {
 		if _, e := os.Stat(s.db.path); e == nil {
-			s.db.goReadOnly(err)
+			s.db.stopWriting(err)
 		} else {
-			s.db.goPrivate(err)
+			s.db.stopUsingDisk(err)
 		}
 		return s
 	}
 	if err := ownedByOthers(dir, s.db.path); err != nil {
-		s.db.warned.say(Warning{Kind: WarnShared, Path: dir, Err: err})
+		s.db.warnings.warn(Warning{Kind: WarnShared, Path: dir, Err: err})
 	}
 	tag(dir)
 	removeOlder(dir, formatVersion)
@@ -99,8 +99,8 @@ func (s *Store) Close() {
 	s.closing = true
 	s.mu.Unlock()
 
-	s.committing.Lock()
-	defer s.committing.Unlock()
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
 	s.mu.Lock()
 	left := len(s.pending.values) > 0
 	s.mu.Unlock()
@@ -154,7 +154,7 @@ func (b *Bucket) GetBatch(ctx context.Context, keys []string) ([]Item, error) {
 // Range calls fn for each value in key order, fresh or expired, unless it is older than [KeepLimit]. It may or may not
 // see concurrent writes. It stops at the first error and returns it. fn may use the store.
 func (b *Bucket) Range(ctx context.Context, fn func(Item) error) error {
-	return b.store.walk(ctx, b.name, fn)
+	return b.store.forEachItem(ctx, b.name, fn)
 }
 
 // Put writes values in one transaction, possibly shared with other writes. If it returns nil they are on disk and
@@ -195,7 +195,7 @@ func (b *Bucket) Generation(key string) uint64 {
 		return 0
 	}
 	s.mu.Lock()
-	_, pending := s.pending.values[slot{b.name, key}]
+	_, pending := s.pending.values[valueKey{b.name, key}]
 	closed := s.closed
 	s.mu.Unlock()
 	if pending || closed {
@@ -259,7 +259,7 @@ type warnings struct {
 	said map[WarningKind]bool
 }
 
-func (ws *warnings) say(w Warning) {
+func (ws *warnings) warn(w Warning) {
 	ws.mu.Lock()
 	again := ws.said[w.Kind]
 	if ws.said == nil {

@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	failPause = time.Minute
+	retryPause = time.Minute
 	// a write waits this many times longer for an active holder of the lock than for a stopped one
-	workWaits    = 8
-	closeWait    = 5 * time.Second
-	pendingBytes = 64 << 20
+	activeWaitFactor = 8
+	closeWait        = 5 * time.Second
+	pendingBytes     = 64 << 20
 )
 
 // ErrPending reports a change that is kept in memory because the disk can't be written now. Reads see it, and the store
 // writes it with a later transaction. A kill -9 before that loses it.
 var ErrPending = errors.New("cache: not on disk yet, kept in memory")
 
-type slot struct{ bucket, key string }
+type valueKey struct{ bucket, key string }
 
 // change is a value that is not in the database yet; a nil value is a deletion.
 type change struct {
-	slot
+	valueKey
 	value  []byte
 	number uint64 // sequence number of the write
 }
@@ -41,19 +41,19 @@ type change struct {
 func (c change) size() int { return len(c.bucket) + 1 + len(c.key) + len(c.value) }
 
 type pending struct {
-	values  map[slot]change
-	size    int
-	last    uint64 // number of the newest write
-	tried   uint64 // number of the newest write that a transaction has attempted
-	done    uint64 // number of the newest write on disk, like all before it
-	dropped uint64 // number of the newest write that was dropped for lack of room
+	values    map[valueKey]change
+	size      int
+	last      uint64 // number of the newest write
+	attempted uint64 // number of the newest write that a transaction has attempted
+	committed uint64 // number of the newest write on disk, like all before it
+	dropped   uint64 // number of the newest write that was dropped for lack of room
 }
 
-func newPending() pending { return pending{values: map[slot]change{}} }
+func newPending() pending { return pending{values: map[valueKey]change{}} }
 
 // add appends a change, and drops the oldest ones above the limit.
-func (p *pending) add(at slot, value []byte) {
-	p.drop(at)
+func (p *pending) add(at valueKey, value []byte) {
+	p.discard(at)
 	p.last++
 	p.values[at] = change{at, value, p.last}
 	p.size += p.values[at].size()
@@ -65,19 +65,19 @@ func (p *pending) add(at slot, value []byte) {
 			}
 		}
 		p.dropped = max(p.dropped, oldest.number)
-		p.drop(oldest.slot)
+		p.discard(oldest.valueKey)
 	}
 }
 
-func (p *pending) drop(at slot) {
+func (p *pending) discard(at valueKey) {
 	if c, ok := p.values[at]; ok {
 		p.size -= c.size()
 		delete(p.values, at)
 	}
 }
 
-func (p *pending) take() []change {
-	p.tried = p.last
+func (p *pending) takeBatch() []change {
+	p.attempted = p.last
 	batch := make([]change, 0, len(p.values))
 	for _, c := range p.values {
 		batch = append(batch, c)
@@ -88,18 +88,18 @@ func (p *pending) take() []change {
 	return batch
 }
 
-func (p *pending) written(batch []change) {
-	p.done = p.tried
+func (p *pending) markCommitted(batch []change) {
+	p.committed = p.attempted
 	for _, c := range batch {
-		if p.values[c.slot].number == c.number {
-			p.drop(c.slot)
+		if p.values[c.valueKey].number == c.number {
+			p.discard(c.valueKey)
 		}
 	}
 }
 
 func (p *pending) clear() {
 	clear(p.values)
-	p.size, p.tried, p.done = 0, p.last, p.last
+	p.size, p.attempted, p.committed = 0, p.last, p.last
 }
 
 // put writes or deletes items. It returns when their transaction is committed, or with ErrPending if they stay in
@@ -122,22 +122,22 @@ func (s *Store) put(bucket string, items []Item, remove bool) error {
 			}
 			value = it.encode(bucket)
 		}
-		s.pending.add(slot{bucket, it.Key}, value)
+		s.pending.add(valueKey{bucket, it.Key}, value)
 	}
 	last := s.pending.last
 	s.mu.Unlock()
 
-	s.committing.Lock()
-	defer s.committing.Unlock()
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
 	s.mu.Lock()
-	due := s.pending.tried < last && !time.Now().Before(s.retry)
+	due := s.pending.attempted < last && !time.Now().Before(s.retryAt)
 	s.mu.Unlock()
 	if due && s.db.mode() == modeShared {
 		s.commit(s.opts.LockWait)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.pending.done < last || s.pending.dropped >= first {
+	if s.pending.committed < last || s.pending.dropped >= first {
 		return ErrPending
 	}
 	return nil
@@ -146,45 +146,45 @@ func (s *Store) put(bucket string, items []Item, remove bool) error {
 // commit writes the pending changes in one transaction if it gets the lock within wait. The caller holds s.committing.
 func (s *Store) commit(wait time.Duration) {
 	s.mu.Lock()
-	batch := s.pending.take()
+	batch := s.pending.takeBatch()
 	s.mu.Unlock()
 	s.db.pruneDue.Store(false)
 	ctx, begun := context.Background(), time.Now()
-	release, err := s.db.exclusive(ctx, wait)
-	for errors.Is(err, ErrAtWork) && wait < closeWait && AwaitWork(ctx, begun, workWaits*wait) {
-		release, err = s.db.exclusive(ctx, wait)
+	release, err := s.db.beginWriting(ctx, wait)
+	for errors.Is(err, ErrHolderActive) && wait < closeWait && WaitForActiveHolder(ctx, begun, activeWaitFactor*wait) {
+		release, err = s.db.beginWriting(ctx, wait)
 	}
 	if err == nil {
-		if err = s.writeDown(batch); err == nil && s.opts.Written != nil {
+		if err = s.writeBatch(batch); err == nil && s.opts.Written != nil {
 			var keys []string
 			for _, c := range batch {
 				if c.bucket == answers {
 					keys = append(keys, c.key)
 				}
 			}
-			s.opts.Written(s.db.before, s.db.generation, keys)
+			s.opts.Written(s.db.previousGeneration, s.db.generation, keys)
 		}
 		release()
 	}
 	s.mu.Lock()
 	if err == nil {
-		s.pending.written(batch)
+		s.pending.markCommitted(batch)
 	} else if !errors.Is(err, ErrLocked) {
-		s.retry = time.Now().Add(failPause)
+		s.retryAt = time.Now().Add(retryPause)
 	}
 	s.mu.Unlock()
 	switch {
-	case err == nil, errors.Is(err, ErrAtWork) && wait < closeWait, s.db.mode() != modeShared:
+	case err == nil, errors.Is(err, ErrHolderActive) && wait < closeWait, s.db.mode() != modeShared:
 	case errors.Is(err, ErrLocked):
-		s.db.warned.say(Warning{Kind: WarnLocked, Path: s.db.dir, Err: err})
+		s.db.warnings.warn(Warning{Kind: WarnLocked, Path: s.db.dir, Err: err})
 	default:
-		s.db.warned.say(Warning{Kind: WarnWrite, Path: s.db.dir, Err: err})
+		s.db.warnings.warn(Warning{Kind: WarnWrite, Path: s.db.dir, Err: err})
 	}
 }
 
-// writeDown writes a batch into the database. If that turns out to be damaged, it is renamed and a new one gets the
-// batch. The caller holds the exclusive lock.
-func (s *Store) writeDown(batch []change) error {
+// writeBatch writes a batch into the database. If the database is damaged, it renames it and writes into a new one. The
+// caller holds the exclusive lock.
+func (s *Store) writeBatch(batch []change) error {
 	for range 2 {
 		err := s.db.update(func(db *boltfile.DB, meta dbMeta) error {
 			if err := db.Update(func(tx *bolt.Tx) error { return writeAll(tx, batch) }); err != nil {
@@ -193,7 +193,7 @@ func (s *Store) writeDown(batch []change) error {
 			if s.opts.Committed != nil {
 				s.opts.Committed()
 			}
-			if err := db.View(func(tx *bolt.Tx) error { return findAgain(tx, batch) }); err != nil {
+			if err := db.View(func(tx *bolt.Tx) error { return verifyWritten(tx, batch) }); err != nil {
 				return err
 			}
 			return s.pruneIfDue(db, meta)
@@ -202,7 +202,7 @@ func (s *Store) writeDown(batch []change) error {
 		if !errors.As(err, &damage) {
 			return err
 		}
-		if err := s.db.setAsideLocked(damage); err != nil {
+		if err := s.db.renameDamagedLocked(damage); err != nil {
 			return err
 		}
 	}
@@ -224,9 +224,8 @@ func writeAll(tx *bolt.Tx, batch []change) error {
 	return nil
 }
 
-// findAgain looks up what was just written while it is still in memory: in a page with unordered keys a search fails,
-// and only a lookup detects that.
-func findAgain(tx *bolt.Tx, batch []change) error {
+// verifyWritten looks up each written key in the same session: if a page has its keys out of order, the lookup fails.
+func verifyWritten(tx *bolt.Tx, batch []change) error {
 	for _, c := range batch {
 		if found := tx.Bucket([]byte(c.bucket)).Get([]byte(c.key)) != nil; found != (c.value != nil) {
 			return &boltfile.ContentError{Cause: fmt.Errorf("what was written is not found again: %q in %s", c.key, c.bucket)}

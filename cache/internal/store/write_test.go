@@ -124,7 +124,7 @@ func TestTheLastWriteWaitsForTheLockForFiveSeconds(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer release()
-		s.pending.add(slot{"results", "k"}, []byte("v"))
+		s.pending.add(valueKey{"results", "k"}, []byte("v"))
 		begun := time.Now()
 		s.Close()
 		if took := time.Since(begun); took < closeWait || took > closeWait+time.Second || h.kinds() != "locked" {
@@ -136,14 +136,14 @@ func TestTheLastWriteWaitsForTheLockForFiveSeconds(t *testing.T) {
 func TestWhatIsPendingIsBounded(t *testing.T) {
 	p := newPending()
 	for i := range 40 {
-		p.add(slot{"b", fmt.Sprintf("k%02d", i)}, make([]byte, pendingBytes/20))
+		p.add(valueKey{"b", fmt.Sprintf("k%02d", i)}, make([]byte, pendingBytes/20))
 	}
-	_, first := p.values[slot{"b", "k00"}]
-	_, last := p.values[slot{"b", "k39"}]
+	_, first := p.values[valueKey{"b", "k00"}]
+	_, last := p.values[valueKey{"b", "k39"}]
 	if p.size > pendingBytes || first || !last {
 		t.Errorf("%d bytes, the first is there: %v, the last: %v", p.size, first, last)
 	}
-	p.written(p.take())
+	p.markCommitted(p.takeBatch())
 	if p.size != 0 || len(p.values) != 0 {
 		t.Errorf("%d bytes are left in %d values", p.size, len(p.values))
 	}
@@ -154,9 +154,9 @@ func TestASessionIsMarkedWhileItIsUnderWay(t *testing.T) {
 	a, b := pair(t)
 	put(t, a, "1")
 	marked := func() bool {
-		was, err := a.db.lock.mark(false)
+		was, err := a.db.lock.setSessionByte(false)
 		if err == nil && was {
-			_, err = a.db.lock.mark(true)
+			_, err = a.db.lock.setSessionByte(true)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func TestASessionIsMarkedWhileItIsUnderWay(t *testing.T) {
 	if marked() {
 		t.Error("marked after the session")
 	}
-	if _, err := a.db.lock.mark(true); err != nil { // as a process leaves it that dies in a session
+	if _, err := a.db.lock.setSessionByte(true); err != nil { // as a process leaves it that dies in a session
 		t.Fatal(err)
 	}
 	release, walk, err = b.db.beginReading(t.Context())

@@ -30,11 +30,11 @@ const (
 // ErrUnavailable reports that the operation can't use the directory. An earlier warning gave the reason.
 var ErrUnavailable = errors.New("cache directory can't be used")
 
-func (d *database) operate(ctx context.Context, fn func() error) error {
+func (d *database) withExclusiveLock(ctx context.Context, fn func() error) error {
 	if d.mode() != modeShared {
 		return fmt.Errorf("%s: %w", d.dir, ErrUnavailable)
 	}
-	release, err := d.exclusive(ctx, operatorWait)
+	release, err := d.beginWriting(ctx, operatorWait)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (d *database) operate(ctx context.Context, fn func() error) error {
 
 // Clear removes everything, in all buckets.
 func (s *Store) Clear(ctx context.Context) error {
-	err := s.db.operate(ctx, func() error {
+	err := s.db.withExclusiveLock(ctx, func() error {
 		// This renames a damaged file, and fails for a newer format.
 		if err := s.db.update(func(*boltfile.DB, dbMeta) error { return nil }); err != nil {
 			return err
@@ -52,7 +52,7 @@ func (s *Store) Clear(ctx context.Context) error {
 		s.mu.Lock()
 		s.pending.clear()
 		s.mu.Unlock()
-		return s.db.replace()
+		return s.db.createEmpty()
 	})
 	if err != nil {
 		return fmt.Errorf("clear the cache: %w", err)
@@ -69,7 +69,7 @@ type CompactResult struct {
 // space for the result. Meanwhile other processes wait, or go on without the cache.
 func (s *Store) Compact(ctx context.Context) (CompactResult, error) {
 	var res CompactResult
-	err := s.db.operate(ctx, func() error {
+	err := s.db.withExclusiveLock(ctx, func() error {
 		src, _, err := s.db.openExclusive(boltfile.CheckLeaves) // the copy follows everything that looks like a bucket
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func copyCompact(src *boltfile.DB, temp string) error {
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}
-	dst, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: guardTimeout})
+	dst, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: boltTimeout})
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ type Problem struct {
 
 func (p Problem) String() string { return p.Where + ": " + p.Message }
 
-// VerifyReport tells what Verify checked and found.
+// VerifyReport is the result of Verify.
 type VerifyReport struct {
 	Records  int
 	Problems []Problem
@@ -173,7 +173,7 @@ func (s *Store) Verify(ctx context.Context, check func(Item) error) (VerifyRepor
 
 var errDisorder = errors.New("it is out of order")
 
-// Usage is the disk space of a store.
+// Usage is the disk space that a store uses.
 type Usage struct {
 	FileSize int64    // size of the database file
 	Used     int64    // bytes in use; Compact frees the rest
@@ -182,7 +182,7 @@ type Usage struct {
 
 // Usage reads the sizes of the files.
 func (s *Store) Usage(ctx context.Context) (Usage, error) {
-	u := Usage{FileSize: fileSize(s.db.path), SetAside: s.db.setAsideFiles()}
+	u := Usage{FileSize: fileSize(s.db.path), SetAside: s.db.damagedFiles()}
 	opts := bolt.Options{ReadOnly: true, PreLoadFreelist: true}
 	err := s.db.viewWith(ctx, opts, func(tx *bolt.Tx) error {
 		u.Used = tx.Size() - int64(tx.DB().Stats().FreePageN)*int64(tx.DB().Info().PageSize)
@@ -193,24 +193,24 @@ func (s *Store) Usage(ctx context.Context) (Usage, error) {
 
 // The files of a cache directory. A damaged database is renamed, not deleted, and replaced by a new one.
 
-const keptAside = 2
+const maxDamagedKept = 2
 
-// setAside takes the lock and renames the damaged database, unless another process did so already.
-func (d *database) setAside(ctx context.Context, damage *boltfile.DamageError) {
-	release, err := d.exclusive(ctx, d.opts.LockWait)
+// renameDamaged takes the lock and renames the damaged database, unless another process already did.
+func (d *database) renameDamaged(ctx context.Context, damage *boltfile.DamageError) {
+	release, err := d.beginWriting(ctx, d.opts.LockWait)
 	if err != nil {
 		if d.mode() == modeShared {
-			d.warned.say(Warning{Kind: WarnLocked, Path: d.dir, Err: errors.Join(err, damage)})
+			d.warnings.warn(Warning{Kind: WarnLocked, Path: d.dir, Err: errors.Join(err, damage)})
 		}
 		return
 	}
 	defer release()
-	if err := d.setAsideLocked(damage); err != nil {
-		d.warned.say(Warning{Kind: WarnWrite, Path: d.dir, Err: err})
+	if err := d.renameDamagedLocked(damage); err != nil {
+		d.warnings.warn(Warning{Kind: WarnWrite, Path: d.dir, Err: err})
 	}
 }
 
-func (d *database) setAsideLocked(damage *boltfile.DamageError) error {
+func (d *database) renameDamagedLocked(damage *boltfile.DamageError) error {
 	now, err := os.Stat(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -221,11 +221,11 @@ func (d *database) setAsideLocked(damage *boltfile.DamageError) error {
 	if !damage.IsAbout(now) {
 		return nil // another process was faster
 	}
-	aside, err := d.renameAside(d.path)
+	aside, err := d.renameFile(d.path)
 	if err != nil {
 		return err
 	}
-	d.warned.say(Warning{Kind: WarnCorrupt, Path: aside, Err: damage})
+	d.warnings.warn(Warning{Kind: WarnCorrupt, Path: aside, Err: damage})
 	return nil
 }
 
@@ -259,8 +259,8 @@ func listFolder(path string) []string {
 	return names
 }
 
-// renameAside renames a damaged file to <path>.corrupt-<time>, with a number if that name is taken.
-func (d *database) renameAside(path string) (aside string, err error) {
+// renameFile renames a damaged file to <path>.corrupt-<time>, with a number if that name is taken.
+func (d *database) renameFile(path string) (aside string, err error) {
 	base := path + corruptMark + d.now().UTC().Format("20060102T150405Z")
 	aside = base
 	for i := 2; ; i++ {
@@ -271,17 +271,17 @@ func (d *database) renameAside(path string) (aside string, err error) {
 	}
 	if err := os.Rename(path, aside); err != nil {
 		if isReadOnly(err) {
-			d.goReadOnly(err)
+			d.stopWriting(err)
 		}
 		return "", fmt.Errorf("set a damaged file aside: %w", err)
 	}
-	d.dropOldAside()
+	d.removeOldDamaged()
 	return aside, nil
 }
 
 const corruptMark = ".corrupt-"
 
-func (d *database) setAsideFiles() []string {
+func (d *database) damagedFiles() []string {
 	var found []string
 	for _, name := range listFolder(d.dir) {
 		if strings.Contains(name, corruptMark) {
@@ -291,10 +291,10 @@ func (d *database) setAsideFiles() []string {
 	return found
 }
 
-// dropOldAside keeps the newest renamed databases, and none older than 180 days. It keeps folders that are not empty,
-// because they are not ours.
-func (d *database) dropOldAside() {
-	found := d.setAsideFiles()
+// removeOldDamaged keeps the newest renamed databases, and none older than 180 days. It keeps non-empty folders: they
+// are not ours.
+func (d *database) removeOldDamaged() {
+	found := d.damagedFiles()
 	age := map[string]time.Duration{}
 	for _, p := range found {
 		if info, err := os.Stat(p); err == nil {
@@ -303,7 +303,7 @@ func (d *database) dropOldAside() {
 	}
 	slices.SortFunc(found, func(a, b string) int { return cmp.Compare(age[a], age[b]) })
 	for i, p := range found {
-		if i >= keptAside || age[p] >= KeepLimit {
+		if i >= maxDamagedKept || age[p] >= KeepLimit {
 			os.Remove(p)
 		}
 	}
