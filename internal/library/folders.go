@@ -18,13 +18,13 @@ type listing struct {
 
 type item struct {
 	name  string
-	path  string // with the folder's before it; of videos alone
+	path  string // with its folder; set for videos only
 	isDir bool
 	link  bool
-	video bool // by its name, and no folder
+	video bool // its name is a video's, and it is no folder
 
-	info fsx.Info // of a video, or of a link's target, once it was asked about
-	err  error    // of asking
+	info fsx.Info // of a video, or of a link's target, after stat
+	err  error    // from stat
 }
 
 func (l *listing) open(path string) error {
@@ -45,7 +45,7 @@ func (l *listing) open(path string) error {
 	return err
 }
 
-func (l *listing) seen() []Entry {
+func (l *listing) entries() []Entry {
 	out := make([]Entry, len(l.items))
 	for i := range l.items {
 		it := &l.items[i]
@@ -69,15 +69,15 @@ func (l *listing) has(name string) bool {
 
 func (it *item) isFolder() bool { return it.isDir || it.link && it.err == nil && it.info.Type.IsDir() }
 
-// links decides which folders are read: each once, and a link to a folder that the walk comes to by itself not at
-// all, so that loops end.
+// links makes the walk read each folder once. It skips a link to a folder that the walk reaches anyway, so that loops
+// end.
 type links struct {
 	roots   []string // real paths of the roots that are folders
 	entered map[[16]byte]struct{}
-	named   map[[16]byte]struct{} // the files that were yielded because they were named
+	named   map[[16]byte]struct{} // files that are roots themselves
 }
 
-func folders(roots []string) (out []string) {
+func realFolders(roots []string) (out []string) {
 	for _, r := range roots {
 		abs, err := filepath.Abs(r)
 		if err != nil {
@@ -94,14 +94,14 @@ func folders(roots []string) (out []string) {
 	return out
 }
 
-// key identifies a path in 16 bytes, so that a library of a hundred thousand folders costs a few megabytes.
-func key(real string) [16]byte {
+// pathHash identifies a path in 16 bytes, so that a library of a hundred thousand folders costs a few megabytes.
+func pathHash(real string) [16]byte {
 	sum := sha256.Sum256([]byte(real))
 	return [16]byte(sum[:16])
 }
 
 func (l *links) enter(real string) bool {
-	k := key(real)
+	k := pathHash(real)
 	if _, seen := l.entered[k]; seen {
 		return false
 	}
@@ -109,10 +109,10 @@ func (l *links) enter(real string) bool {
 	return true
 }
 
-// follow reports whether to enter a link to the folder real: not if the walk has read it or comes to it anyway, nor if
-// it holds a root. The walk does not come to hidden places below a root.
+// follow reports whether to enter a link to the folder real. It is false if the walk has read the folder or will reach
+// it, or if the folder holds a root. The walk never reaches hidden folders below a root.
 func (l *links) follow(real string) bool {
-	if _, seen := l.entered[key(real)]; seen {
+	if _, seen := l.entered[pathHash(real)]; seen {
 		return false
 	}
 	for _, root := range l.roots {
@@ -142,18 +142,18 @@ func inHiddenFolder(rel string) bool {
 	return false
 }
 
-func (l *links) noteNamed(real string, video bool) bool {
+func (l *links) addNamed(real string, video bool) bool {
 	if l.namedBefore(real) {
 		return false
 	}
-	if _, seen := l.entered[key(filepath.Dir(real))]; seen && video {
+	if _, seen := l.entered[pathHash(filepath.Dir(real))]; seen && video {
 		return false
 	}
-	l.named[key(real)] = struct{}{}
+	l.named[pathHash(real)] = struct{}{}
 	return true
 }
 
 func (l *links) namedBefore(real string) bool {
-	_, seen := l.named[key(real)]
+	_, seen := l.named[pathHash(real)]
 	return seen
 }

@@ -27,7 +27,7 @@ type PatternError struct {
 // Error names the pattern and what is wrong with it.
 func (e *PatternError) Error() string { return e.Text().String() }
 
-// Text is what Error says, for people.
+// Text is the error's message for people.
 func (e *PatternError) Text() lang.Text {
 	return lang.Textf("exclude pattern %q %s", e.Pattern, e.Reason)
 }
@@ -36,11 +36,11 @@ func (e *PatternError) Text() lang.Text {
 // and "[...]" take a character where git takes a byte, and names are compared in Unicode NFC, because macOS
 // decomposes them (and without regard to case where file systems have none). The tests compare it with git itself.
 type pattern struct {
-	text    string         // as written, for reasons
+	text    string         // as written, for messages
 	line    int            // from 1; 0 for --exclude
-	form    *regexp.Regexp // of the whole path, or of its last name; nil where no path can match
-	end     string         // what every match ends with: most paths are told by it
-	byName  bool           // a name alone, which counts at any depth
+	regexp  *regexp.Regexp // for the whole path, or its last name if byName; nil if no path can match
+	end     string         // every match ends with it: a quick test for most paths
+	byName  bool           // it matches a name at any depth
 	negated bool
 	dirOnly bool
 }
@@ -53,7 +53,7 @@ type patterns struct {
 
 const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
-// canonical returns the form in which patterns and paths are compared. Each byte that is not UTF-8 becomes a character
+// canonical returns a pattern or path as they are compared. It replaces each byte that is not UTF-8 with a character
 // that no name has.
 func canonical(s string, fold bool) string {
 	if utf8.ValidString(s) {
@@ -104,16 +104,16 @@ func parsePattern(line string, fold bool) (p pattern, ok bool) {
 	rest = canonical(rest, fold)
 	p.end = rest[strings.LastIndexAny(rest, `*?[]\/`)+1:]
 	segments := strings.Split(rest, "/")
-	p.byName = !leading && len(segments) == 1 && !anyDepth(segments[0])
+	p.byName = !leading && len(segments) == 1 && !isDoubleStar(segments[0])
 	expression := "(?s)^"
 	for i, segment := range segments {
 		switch last := i == len(segments)-1; {
-		case anyDepth(segment) && last:
+		case isDoubleStar(segment) && last:
 			expression += ".+"
-		case anyDepth(segment):
+		case isDoubleStar(segment):
 			expression += "(?:.+/)?"
 		default:
-			name, ok := nameForm(segment)
+			name, ok := nameRegexp(segment)
 			if !ok {
 				return p, true
 			}
@@ -123,11 +123,11 @@ func parsePattern(line string, fold bool) (p pattern, ok bool) {
 			}
 		}
 	}
-	p.form, _ = regexp.Compile(expression + "$") // the error is a pattern too long to be one
+	p.regexp, _ = regexp.Compile(expression + "$") // the error is a pattern too long to be one
 	return p, true
 }
 
-func anyDepth(segment string) bool { return len(segment) > 1 && strings.Trim(segment, "*") == "" }
+func isDoubleStar(segment string) bool { return len(segment) > 1 && strings.Trim(segment, "*") == "" }
 
 func trimTrailingSpaces(s string) string {
 	trimmed := strings.TrimRight(s, " ")
@@ -145,20 +145,20 @@ func (p patterns) match(rel string, dir bool) (pattern, bool) {
 	rel = canonical(rel, p.fold)
 	name := rel[strings.LastIndexByte(rel, '/')+1:]
 	for _, one := range slices.Backward(p.list) {
-		if one.form == nil || one.dirOnly && !dir || !strings.HasSuffix(rel, one.end) {
+		if one.regexp == nil || one.dirOnly && !dir || !strings.HasSuffix(rel, one.end) {
 			continue
 		}
-		if one.byName && one.form.MatchString(name) || !one.byName && one.form.MatchString(rel) {
+		if one.byName && one.regexp.MatchString(name) || !one.byName && one.regexp.MatchString(rel) {
 			return one, true
 		}
 	}
 	return pattern{}, false
 }
 
-// nameForm returns the regular expression of one name: "*" any run, "?" one character, "[...]" a set, "\" takes the
-// next character as it is. It reports false for a set without an end and a "\" at the end: these match nothing, as in
-// git.
-func nameForm(segment string) (form string, ok bool) {
+// nameRegexp returns the regular expression of one name: "*" is any run, "?" one character, "[...]" a set, and "\"
+// makes the next character literal. ok is false for a set without an end or a "\" at the end: these match nothing, as
+// in git.
+func nameRegexp(segment string) (form string, ok bool) {
 	var b strings.Builder
 	for segment != "" {
 		c, size := utf8.DecodeRuneInString(segment)
@@ -168,7 +168,7 @@ func nameForm(segment string) (form string, ok bool) {
 		case '?':
 			b.WriteString("[^/]")
 		case '[':
-			if form, size, ok = setForm(segment); !ok {
+			if form, size, ok = setRegexp(segment); !ok {
 				return "", false
 			}
 			b.WriteString(form)
@@ -183,9 +183,9 @@ func nameForm(segment string) (form string, ok bool) {
 	return b.String(), true
 }
 
-// setForm returns the regular expression of the set that s begins with: "[abc]", "[a-z]", "[!a]", "[^a]" or
+// setRegexp returns the regular expression of the set at the start of s: "[abc]", "[a-z]", "[!a]", "[^a]" or
 // "[[:alpha:]]".
-func setForm(s string) (form string, size int, ok bool) {
+func setRegexp(s string) (form string, size int, ok bool) {
 	i, open := 1, "["
 	if strings.HasPrefix(s[i:], "!") || strings.HasPrefix(s[i:], "^") {
 		i, open = 2, "[^/"
@@ -218,7 +218,7 @@ func setForm(s string) (form string, size int, ok bool) {
 			}
 			i += 1 + size
 		}
-		// No set holds the slash.
+		// No set matches the slash.
 		writeRange(&b, low, min(high, '/'-1))
 		writeRange(&b, max(low, '/'+1), high)
 	}
@@ -260,7 +260,7 @@ func parseExcludes(globs []string, fold bool) (patterns, error) {
 		case !ok:
 			return p, &PatternError{Pattern: glob, Reason: "is empty"}
 		}
-		if one.form == nil {
+		if one.regexp == nil {
 			return p, &PatternError{Pattern: glob, Reason: "has a [ without its ], an unknown [:class:] or a \\ at its end"}
 		}
 		p.list = append(p.list, one)
@@ -268,7 +268,7 @@ func parseExcludes(globs []string, fold bool) (patterns, error) {
 	return p, nil
 }
 
-// IgnoreFile lists what to skip, in gitignore syntax, in its folder and all below it, even if the walk starts below it.
+// IgnoreFile is a file of gitignore patterns. It applies to its folder and all below, even if the walk starts below it.
 const IgnoreFile = ".anivaultignore"
 
 const maxIgnoreFile = 1 << 20 // bytes; a hand-written list has a few hundred
@@ -279,7 +279,7 @@ type scope struct {
 	above *scope
 }
 
-func (s *scope) verdict(path string, dir bool) (reason lang.Text, ignored bool) {
+func (s *scope) decide(path string, dir bool) (reason lang.Text, ignored bool) {
 	for ; s != nil; s = s.above {
 		rel, ok := strings.CutPrefix(path, s.base)
 		if !ok {
@@ -322,8 +322,8 @@ func readIgnoreFile(dir string, fold bool) (patterns, error) {
 	return parsePatterns(path, string(text), fold), nil
 }
 
-// scopeAbove reads the ignore files of the folders above dir, an absolute path. Those that cannot be read are passed
-// over: the user did not name these folders.
+// scopeAbove reads the ignore files of the folders above dir, an absolute path. It ignores those that it can't read:
+// the user did not name these folders.
 func scopeAbove(dir string, fold bool) *scope {
 	parent := filepath.Dir(dir)
 	if parent == dir {

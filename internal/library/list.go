@@ -9,14 +9,14 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// MaxLine bounds one entry of a list, in bytes. No path is a thousandth of it.
+// MaxLine is the longest entry of a list, in bytes. Paths are far shorter.
 const MaxLine = 1 << 20
 
-// ErrUTF16 says that a list is UTF-16, as PowerShell's ">" writes it.
+// ErrUTF16 means that a list is UTF-16, as PowerShell's ">" writes it.
 var ErrUTF16 = lang.Error("the list is UTF-16: write it as UTF-8 (PowerShell: | Out-File -Encoding utf8)")
 
-// ReadList calls fn with each path of a list: lines, or with null entries that end with a NUL byte. It skips empty
-// entries and keeps other bytes as they are. It stops at fn's first error.
+// ReadList calls fn with each path of a list. Entries are lines, or end with a NUL byte if null. It skips empty entries
+// and keeps other bytes as they are. It stops at fn's first error.
 func ReadList(r io.Reader, null bool, fn func(path string) error) error {
 	return readEntries(r, null, func(s string) error {
 		if s == "" {
@@ -26,7 +26,7 @@ func ReadList(r io.Reader, null bool, fn func(path string) error) error {
 	})
 }
 
-// ReadLines is ReadList for lines, empty ones included: one call per line.
+// ReadLines calls fn with each line of a list, empty ones included.
 func ReadLines(r io.Reader, fn func(line string) error) error { return readEntries(r, false, fn) }
 
 func readEntries(r io.Reader, null bool, fn func(string) error) error {

@@ -29,23 +29,23 @@ func extension(name string) string {
 // IsVideo reports whether a name has the extension of a video, in any case.
 func IsVideo(name string) bool { return videoFormats[extension(name)] }
 
-// IsSidecar reports whether a name is that of a file that belongs to a video: subtitles and ".nfo".
+// IsSidecar reports whether a name has the extension of subtitles or ".nfo".
 func IsSidecar(name string) bool { return IsSubtitle(name) || extension(name) == "nfo" }
 
 // IsSubtitle reports whether a name has the extension of subtitles, in any case.
 func IsSubtitle(name string) bool { return subtitleFormats[extension(name)] }
 
-// Videos are the videos of a folder, by number, and tell which of them another file belongs to.
+// Videos are the videos of a folder. They find the video that another file, such as a subtitle, belongs to.
 type Videos struct {
 	names    []string
-	stems    map[string]int    // their names without the extension
-	releases []release.Release // of the names, once one has to be compared
+	stems    map[string]int    // the index in names, by name without extension
+	releases []release.Release // the parsed names; nil until the first comparison
 }
 
-// TwoVideos is in the place of a video's number where a file may belong to none or to several.
+// TwoVideos stands for a video's index if a file may belong to none or to several.
 const TwoVideos = -1
 
-// NewVideos returns the videos of those names, numbered as given.
+// NewVideos returns the videos with these names.
 func NewVideos(names []string) *Videos {
 	v := &Videos{names: names, stems: make(map[string]int, len(names))}
 	for i, name := range names {
@@ -66,8 +66,9 @@ func Stem(name string) string {
 	return name
 }
 
-// Owner returns the video with the longest stem that a file's name begins with, up to one of ". - _ [ (" or a space,
-// and the rest of the name. The video is TwoVideos if two have that stem.
+// Owner returns the index of the video that a file belongs to, and the rest of the file's name: ".ko.srt" of
+// "Show 01.ko.srt". The file's name begins with the video's stem and goes on with ". - _ [ (" or a space; the longest
+// stem wins. The index is TwoVideos if two videos have that stem.
 func (v *Videos) Owner(name string) (video int, rest string, ok bool) {
 	for end := len(name); end > 0; end-- {
 		if end < len(name) && !strings.ContainsRune(".-_ [(", rune(name[end])) {
@@ -94,9 +95,9 @@ type subtitleFolder struct {
 	folders []subtitleFolder
 }
 
-// subtitlesOf returns the subtitles of each video, in byte order. One beside the videos belongs to the video with the
-// longest stem that its name begins with; in a folder of subtitles the season and episode count as well, and a folder
-// named like a video is that video's. What may belong to several videos belongs to none.
+// subtitlesOf returns the subtitles of each video, in byte order. A subtitle beside the videos needs a video's stem at
+// its start. In a folder of subtitles the same season and episode are enough, and a folder with a video's stem belongs
+// to that video. A subtitle that may belong to several videos belongs to none.
 func subtitlesOf(names, beside []string, folders []subtitleFolder) [][]string {
 	out := make([][]string, len(names))
 	videos := NewVideos(names)
@@ -132,7 +133,7 @@ func subtitlesOf(names, beside []string, folders []subtitleFolder) [][]string {
 	return out
 }
 
-// WithEpisodes returns the one video with a subtitle's episodes and season; TwoVideos for none or several.
+// WithEpisodes returns the index of the video with a subtitle's season and episodes; TwoVideos for none or several.
 func (v *Videos) WithEpisodes(subtitle string) int {
 	if v.releases == nil {
 		for _, video := range v.names {
@@ -182,7 +183,7 @@ func addSubtitles(files []File, path string, items []item) {
 
 func readSubtitles(dir, name string, deep bool) subtitleFolder {
 	out := subtitleFolder{name: name}
-	entries, _ := os.ReadDir(filepath.Join(dir, name)) // the walk reports it, where it enters it
+	entries, _ := os.ReadDir(filepath.Join(dir, name)) // the walk reports the error
 	for _, e := range entries {
 		switch {
 		case !e.IsDir():

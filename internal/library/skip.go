@@ -10,7 +10,7 @@ import (
 	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
-// The reasons that do not come from a pattern.
+// The reasons to skip a file or folder, except a pattern's.
 const (
 	SkipSample      = "sample"
 	SkipTrailer     = "trailer"
@@ -28,8 +28,7 @@ const (
 	SkipLinkLoop    = "link to a folder that is read at its own place"
 )
 
-// IsExtra reports whether a file that was left out for that reason is about the series or film around it, and no
-// episode.
+// IsExtra reports whether a file skipped for this reason is an extra of the series or film around it.
 func IsExtra(reason lang.Text) bool {
 	switch reason {
 	case SkipTrailer, SkipCreditless, SkipMenu, SkipExtra, SkipExtras, SkipSample:
@@ -44,11 +43,11 @@ func IsSample(path string) bool {
 	return folder == "sample" || folder == "samples" || skipByName(filepath.Base(path)) == SkipSample
 }
 
-// fileRules judge a name without its extension; the first that matches decides. Each row has names that must and must
-// not match in skip_test.go.
+// fileRules match names without their extension; the first match decides. skip_test.go has names that must and must
+// not match each row.
 var fileRules = []struct {
 	reason lang.Text
-	words  []string // in lower case: a name without any of them needs no look at the pattern
+	words  []string // in lower case; a name without any of them cannot match
 	stem   func() *regexp.Regexp
 }{
 	// "sample", "sample-grp-show", "show.s01e01-sample", "show [sample]". Not "Free Sample" nor "Sample - 01": a
@@ -70,8 +69,8 @@ var fileRules = []struct {
 		`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$`)},
 }
 
-// episodic matches the name of an episode, with the title before its number: in such a name " - Menu" is an episode's
-// title.
+// episodic matches the name of an episode, with the title before its number. In such a name " - Menu" is the
+// episode's title.
 var episodic = lazyregexp.New(`(?i)^(.*?)[ ._-]*(?:\bs\d{1,2}[ ._-]?e\d{1,4}|\b\d{1,2}x\d{2,3}\b)`)
 
 func skipByName(name string) lang.Text {
@@ -118,8 +117,8 @@ var seasonFolder = lazyregexp.New(
 		`|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$` +
 		`|^(?:specials?|season 0+|ova|oad)$|\bseason\s(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)$`)
 
-// hiddenFolder returns why a folder is never entered unless it is named, "" if it is entered. A dot alone hides
-// nothing that reads like a title: the series ".hack//SIGN" lies in ".hack SIGN" or ".hack__SIGN".
+// hiddenFolder returns why the walk skips a folder unless it is a root; "" if it reads it. A name that starts with a dot
+// but reads like a title is not hidden: the series ".hack//SIGN" may be in ".hack SIGN" or ".hack__SIGN".
 func hiddenFolder(name string) lang.Text {
 	switch {
 	case systemFolders[strings.ToLower(name)]:
@@ -135,12 +134,12 @@ func hiddenFolder(name string) lang.Text {
 	return SkipHidden
 }
 
-// surroundings are the facts about a folder that decide what the folders in it are. Its name alone would not do:
-// there are series called "Extras" and ".hack".
+// surroundings are the facts about a folder that decide whether a folder in it holds extras. The name is not enough:
+// there is a series called "Extras".
 type surroundings struct {
-	root    bool // a user named it
-	seasons bool // it has season folders: a series' folder
-	videos  bool // it has videos: a season's, a film's, or a flat library
+	root    bool // a root of the walk
+	seasons bool // it has season folders
+	videos  bool // it has videos
 }
 
 func surroundingsOf(items []item, root bool) surroundings {
@@ -152,9 +151,9 @@ func surroundingsOf(items []item, root bool) surroundings {
 	return s
 }
 
-// isExtras reports whether a folder holds the extras of what it lies in.
+// isExtras reports whether a folder holds the extras of the folder around it.
 //
-//   - Episodes in it that carry its own name ("Extras.S01E01"): a series.
+//   - With episodes of its own name in it ("Extras.S01E01"): a series.
 //   - Beside season folders: extras.
 //   - In a folder below a root: extras, unless it has season folders and no videos beside it.
 //   - Directly in a root that has videos but no season folders, a film's folder or a flat library: extras, unless it

@@ -1,10 +1,9 @@
 // Package library reads a media library: it walks folders, tells media from everything else, and says why it skips a
 // file or a folder.
 //
-// What a user names is taken at their word: a root is entered though it is hidden, called "Extras" or named in an
-// ignore file, as with fd and ripgrep. A file that is named goes through the rules that judge names (samples,
-// trailers, creditless openings, menus, --exclude), because a shell's *.mkv names files too, and has to be media;
-// ignore files do not apply to it.
+// A root is read even if it is hidden, called "Extras" or listed in an ignore file, as with fd and ripgrep. A root that
+// is a file must be media, and the rules for names apply to it (samples, trailers, creditless openings, menus,
+// --exclude), because a shell's *.mkv names files too; ignore files do not apply to it.
 package library
 
 import (
@@ -24,36 +23,36 @@ import (
 type Options struct {
 	// Excludes are patterns in gitignore syntax, relative to each root; they win over ignore files.
 	Excludes []string
-	// Read is told what each folder holds that is entered: its real path, and its entries by name in byte order. It is
-	// called from the walk's goroutine before the folder is yielded. nil: nobody wants to know.
+	// Read, if not nil, gets the real path of each folder that the walk reads, and its entries by name in byte order.
+	// The walk calls it in its own goroutine, before it yields the folder.
 	Read func(real string, entries []Entry)
 }
 
 // Entry is an entry of a folder as a walk saw it.
 type Entry struct {
 	Name string
-	Info *fsx.Info // of a regular file that is a video by its name; nil: it was not asked about
+	Info *fsx.Info // of a regular file with a video's name; nil for others
 }
 
-// File is a video, or something that was left out.
+// File is a video, or something that the walk skipped.
 type File struct {
 	Path    string // the root's path as given, joined with the names below it; bytes as on disk
 	Name    string // the last element
 	Size    int64  // bytes; of a link's target
 	ModTime time.Time
-	Skip    lang.Text // why it is left out; "" for media
-	IsDir   bool      // a folder that was not entered; Skip says why
-	// Subtitles are the names of the files that belong to it, with the folder in front of those in a folder of subtitles.
+	Skip    lang.Text // why it is skipped; "" for media
+	IsDir   bool      // a skipped folder
+	// Subtitles are the names of its subtitle files, with the folder for those in a folder of subtitles.
 	Subtitles []string
 }
 
 // Dir is a folder with its own files, without those of the folders in it.
 type Dir struct {
 	Path  string
-	Abs   string // where it is, links not resolved; "" with an Err that left nothing to read
+	Abs   string // absolute, links not resolved; "" if Err says that there is nothing to read
 	Files []File // by name, in byte order
-	Named bool   // its one file is a root; what else the folder holds was not looked at
-	Err   error  // what of the folder could not be read, or that a root does not exist
+	Named bool   // its one file is a root; the rest of the folder was not read
+	Err   error  // why the folder could not be read in full, or that a root does not exist
 }
 
 // Walk yields every folder below roots that has media or something skipped, in order: a folder's own files before its
@@ -64,7 +63,7 @@ func Walk(ctx context.Context, roots []string, o Options, yield func(Dir) error)
 	if err != nil {
 		return err
 	}
-	w.links.roots = folders(roots) // all of them: a link may lead to one whose turn comes later
+	w.links.roots = realFolders(roots) // all of them: a link may lead to one whose turn comes later
 	for _, root := range roots {
 		if err := w.root(ctx, root); err != nil {
 			return err
@@ -73,7 +72,7 @@ func Walk(ctx context.Context, roots []string, o Options, yield func(Dir) error)
 	return nil
 }
 
-// NewWalker returns a Walker, which is Walk for roots that come one by one. The error is a *PatternError.
+// NewWalker returns a Walker. The error is a *PatternError.
 func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 	excludes, err := parseExcludes(o.Excludes, foldCase)
 	if err != nil {
@@ -83,37 +82,37 @@ func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 	return &Walker{yield: yield, excludes: excludes, onRead: o.Read, links: links}, nil
 }
 
-// Root walks one more root. What was yielded for an earlier one is not yielded again.
+// Root walks one more root. It does not yield again what it yielded for an earlier root.
 func (w *Walker) Root(ctx context.Context, root string) error {
-	for _, real := range folders([]string{root}) {
-		if _, entered := w.links.entered[key(real)]; !entered {
+	for _, real := range realFolders([]string{root}) {
+		if _, entered := w.links.entered[pathHash(real)]; !entered {
 			w.links.roots = append(w.links.roots, real)
 		}
 	}
 	return w.root(ctx, root)
 }
 
-// Walker walks roots that come one by one. It is for one goroutine.
+// Walker is Walk for roots that arrive one by one. It is for one goroutine.
 type Walker struct {
 	yield    func(Dir) error
 	excludes patterns
-	onRead   func(real string, entries []Entry) // nil: nobody
+	onRead   func(real string, entries []Entry) // may be nil
 	links    *links
 	listing  listing // of the folder that is being read
-	// The subtitles of the latest named file's folder, by video: named files mostly come folder by folder.
+	// The subtitles in the folder of the latest root that is a file, by video: such roots often share a folder.
 	subtitlesDir string
 	subtitles    map[string][]string
 }
 
 type folder struct {
-	path  string // as the user will see it
-	abs   string // absolute, links not resolved: what patterns see
-	real  string // absolute, links resolved: what it is
+	path  string // as shown to the user
+	abs   string // absolute, links not resolved: patterns match it
+	real  string // absolute, links resolved
 	name  string
 	scope *scope
 	above surroundings
 	named bool      // a root
-	skip  lang.Text // the reason that everything in it inherits
+	skip  lang.Text // why everything in it is skipped; "" if it is not
 }
 
 func (w *Walker) root(ctx context.Context, root string) error {
@@ -153,7 +152,7 @@ func isLink(path string) bool {
 func (w *Walker) file(ctx context.Context, path, abs string, info fs.FileInfo) error {
 	name := filepath.Base(abs)
 	file := File{Path: path, Name: name, Size: info.Size(), ModTime: info.ModTime()}
-	switch reason, ignored := (*scope)(nil).with(w.excludes, filepath.Dir(abs)).verdict(abs, false); {
+	switch reason, ignored := (*scope)(nil).with(w.excludes, filepath.Dir(abs)).decide(abs, false); {
 	case ignored:
 		file.Skip = reason
 	case IsSidecar(name):
@@ -170,7 +169,7 @@ func (w *Walker) file(ctx context.Context, path, abs string, info fs.FileInfo) e
 
 func (w *Walker) named(ctx context.Context, path, abs string, file File) error {
 	real, err := filepath.EvalSymlinks(filepath.Dir(abs))
-	if err == nil && !w.links.noteNamed(filepath.Join(real, file.Name), IsVideo(file.Name)) {
+	if err == nil && !w.links.addNamed(filepath.Join(real, file.Name), IsVideo(file.Name)) {
 		return nil
 	}
 	out := Dir{Path: filepath.Dir(path), Abs: filepath.Dir(abs), Files: []File{file}, Named: true}
@@ -184,7 +183,7 @@ func (w *Walker) subtitlesOf(name, dir string) []string {
 	if w.subtitles == nil || w.subtitlesDir != dir {
 		w.subtitlesDir, w.subtitles = dir, map[string][]string{}
 		var list listing
-		_ = list.open(dir) // what can't be read has no subtitles
+		_ = list.open(dir) // a folder that can't be read has no subtitles
 		var videos []File
 		for i := range list.items {
 			if list.items[i].video {
@@ -232,7 +231,7 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 	if readErr != nil || list.has(IgnoreFile) {
 		patterns, err := readIgnoreFile(f.path, foldCase)
 		readErr = errors.Join(readErr, err)
-		scope = w.underExcludes(scope, patterns, f.abs)
+		scope = w.belowExcludes(scope, patterns, f.abs)
 	}
 	if f.skip == "" && !f.named && isExtras(f.name, list.items, f.above) {
 		f.skip = SkipExtras
@@ -255,7 +254,7 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 				path: path + it.name, abs: abs + it.name, real: real + it.name, name: it.name,
 				scope: scope, above: here, skip: f.skip,
 			}
-			if reason := w.notEntered(&child, it.link); reason != "" {
+			if reason := w.whyNotEntered(&child, it.link); reason != "" {
 				out.Files = append(out.Files, File{Path: child.path, Name: child.name, Skip: reason, IsDir: true})
 			} else {
 				below = append(below, child)
@@ -275,7 +274,7 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 	}
 	addSubtitles(out.Files, f.path, list.items)
 	if w.onRead != nil && readErr == nil {
-		w.onRead(f.real, list.seen())
+		w.onRead(f.real, list.entries())
 	}
 	return out, below, nil
 }
@@ -284,8 +283,8 @@ func inside(dir string) string {
 	return strings.TrimSuffix(filepath.Join(dir, "x"), "x")
 }
 
-func (w *Walker) notEntered(child *folder, link bool) lang.Text {
-	if reason, ignored := child.scope.verdict(child.abs, true); ignored {
+func (w *Walker) whyNotEntered(child *folder, link bool) lang.Text {
+	if reason, ignored := child.scope.decide(child.abs, true); ignored {
 		return reason
 	}
 	if reason := hiddenFolder(child.name); reason != "" {
@@ -310,10 +309,9 @@ func (w *Walker) notEntered(child *folder, link bool) lang.Text {
 
 func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, skip lang.Text) (ok bool) {
 	if len(w.links.named) > 0 && w.links.namedBefore(real+it.name) {
-		return false // because it was named
+		return false // a root already
 	}
 	if it.err != nil {
-		// The name counts, and is known also where size and time are not.
 		if it.link {
 			file.Skip = SkipBrokenLink
 			return true
@@ -325,7 +323,7 @@ func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, ski
 		file.Size, file.ModTime = it.info.Size, it.info.MTime
 	}
 	if scope != nil {
-		if reason, ignored := scope.verdict(abs+it.name, false); ignored {
+		if reason, ignored := scope.decide(abs+it.name, false); ignored {
 			file.Skip = reason
 			return true
 		}
@@ -341,7 +339,7 @@ func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, ski
 	return true
 }
 
-func (w *Walker) underExcludes(s *scope, list patterns, abs string) *scope {
+func (w *Walker) belowExcludes(s *scope, list patterns, abs string) *scope {
 	if len(w.excludes.list) == 0 {
 		return s.with(list, abs)
 	}
