@@ -114,7 +114,7 @@ func (w *watchRun) recordSkipped(plan *organize.Result) watch.Result {
 			result.Later[filepath.ToSlash(filepath.Dir(name))] = true
 		}
 		result.Left[name] = l.Code != organize.Extra && l.Code != organize.NotRegular && l.Code != organize.SameFile
-		return !w.state.Tell(name, string(l.Code)+" "+version)
+		return !w.state.ShouldReport(name, string(l.Code)+" "+version)
 	})
 	return result
 }
@@ -179,7 +179,7 @@ func (w *watchRun) resume(ctx context.Context) bool {
 // empty mount point must not become the library.
 func (w *watchRun) targetsAreThere() bool {
 	for _, root := range w.targets {
-		err := watch.Same(root)
+		err := watch.CheckSame(root)
 		if err != nil {
 			w.warnOnce(root.Path, func() { w.f.warn("%v; waiting until it is back", err) })
 			return false

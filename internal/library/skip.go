@@ -47,7 +47,7 @@ func IsSample(path string) bool {
 // not match each row.
 var fileRules = []struct {
 	reason lang.Text
-	words  []string // in lower case; a name without any of them cannot match
+	words  []string // lower case; a name without any cannot match
 	stem   func() *regexp.Regexp
 }{
 	// "sample", "sample-grp-show", "show.s01e01-sample", "show [sample]". Not "Free Sample" nor "Sample - 01": a
@@ -117,8 +117,8 @@ var seasonFolder = lazyregexp.New(
 		`|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$` +
 		`|^(?:specials?|season 0+|ova|oad)$|\bseason\s(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)$`)
 
-// hiddenFolder returns why the walk skips a folder unless it is a root; "" if it reads it. A name that starts with a dot
-// but reads like a title is not hidden: the series ".hack//SIGN" may be in ".hack SIGN" or ".hack__SIGN".
+// hiddenFolder returns why the walk skips a folder unless it is a root; "" if it reads it. A name that starts with a
+// dot but reads like a title is not hidden: the series ".hack//SIGN" may be in ".hack SIGN" or ".hack__SIGN".
 func hiddenFolder(name string) lang.Text {
 	switch {
 	case systemFolders[strings.ToLower(name)]:

@@ -1,8 +1,7 @@
-// Package watch waits until what arrives below a folder has settled, and then says which folders are to be put in
-// order.
+// Package watch finds new files below a folder and has them organized once they stop changing.
 //
-// [Machine] decides, from what scans have seen and when: it reads no clock and no file. [Watcher] is its hands: it
-// reads folders, hears the system's notices, and carries batches out. Notices only wake it; what a scan sees decides.
+// [Machine] decides which folders are ready. It knows only what scans saw and when, and reads no clock and no file.
+// [Watcher] scans folders, receives the system's notices of changes, and runs batches. A notice only starts a scan.
 package watch
 
 import (
@@ -26,7 +25,7 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Entry is a name in a folder as a scan has seen it. Of folders and links only the name counts.
+// Entry is an entry of a folder as a scan saw it. Folders and links have only a name.
 type Entry struct {
 	Name  string
 	Dir   bool
@@ -34,21 +33,21 @@ type Entry struct {
 	MTime int64 // nanoseconds
 }
 
-// Machine knows what was seen below a folder, and which folders have settled. Folders are named by their path below the
-// watched one, "." for itself.
+// Machine holds what scans saw below the watched folder, and decides which folders have settled. A folder's name is its
+// path below the watched one, which is ".".
 type Machine struct {
 	settle  time.Duration
 	state   *State
 	folders map[string]*folder
-	retries map[string]retry // groups that a batch could not deal with
+	retries map[string]retry // groups whose batch failed
 }
 
 type folder struct {
 	entries []Entry
 	sum     uint64    // of entries
-	since   time.Time // when it was first seen as it is
-	videos  bool      // it has a video, perhaps one that is not complete
-	busy    bool      // it has a file that is not complete
+	since   time.Time // the first scan with these entries
+	videos  bool      // it has a video, perhaps an incomplete one
+	busy    bool      // it has an incomplete file
 }
 
 type retry struct {
@@ -56,13 +55,13 @@ type retry struct {
 	times int
 }
 
-// NewMachine returns a machine that has seen nothing. It skips what the state says was dealt with until it changes.
+// NewMachine returns a machine before its first scan. It skips groups that the state lists as processed until they
+// change.
 func NewMachine(settle time.Duration, state *State) *Machine {
 	return &Machine{settle: settle, state: state, folders: map[string]*folder{}, retries: map[string]retry{}}
 }
 
-// Observe takes note of what a folder holds, by name in byte order, and returns the folders in it that were not seen
-// yet.
+// Observe records a folder's entries, by name in byte order, and returns the folders in it that are new.
 func (m *Machine) Observe(now time.Time, dir string, entries []Entry) (unseen []string) {
 	f := &folder{entries: entries, sum: sumOf(entries), since: now}
 	for _, e := range entries {
@@ -88,55 +87,55 @@ func (m *Machine) Observe(now time.Time, dir string, entries []Entry) (unseen []
 			_, found := slices.BinarySearchFunc(entries, e.Name,
 				func(e Entry, name string) int { return strings.Compare(e.Name, name) })
 			if e.Dir && !found {
-				m.Gone(below(dir, e.Name))
+				m.Remove(below(dir, e.Name))
 			}
 		}
 	}
 	return unseen
 }
 
-// Gone forgets a folder and all below it.
-func (m *Machine) Gone(dir string) {
+// Remove forgets a folder and all below it.
+func (m *Machine) Remove(dir string) {
 	maps.DeleteFunc(m.folders, func(name string, _ *folder) bool {
 		return name == dir ||
 			strings.HasPrefix(name, dir+"/")
 	})
 }
 
-// Touch takes note that a folder is being worked on: it has not settled before settle has passed from now.
-func (m *Machine) Touch(now time.Time, dir string) {
+// Postpone records that a folder is in use, so it settles at the earliest when settle has passed from now.
+func (m *Machine) Postpone(now time.Time, dir string) {
 	if f := m.folders[dir]; f != nil {
 		f.since = now
 	}
 }
 
-// Known reports whether a folder was seen.
+// Known reports whether a scan saw a folder.
 func (m *Machine) Known(dir string) bool { return m.folders[dir] != nil }
 
-// Folders returns all folders that were seen.
+// Folders returns all folders that scans saw.
 func (m *Machine) Folders() []string { return slices.Sorted(maps.Keys(m.folders)) }
 
-// Group is folders that settle and are dealt with together: one with videos, and what belongs to it below.
+// Group is folders that settle and are organized together: one with videos, and those below it without.
 type Group struct {
-	Dir     string // that has the videos
+	Dir     string // the folder with the videos
 	Folders []string
-	Print   string // of all that is in them
+	Print   string // a fingerprint of all entries
 	Since   time.Time
 	busy    bool
 }
 
-// Due returns the groups that have settled and are new, and when the next one may have; zero if none is waited for.
-// Settled groups below the same first folder are in beside: a season's poster is about the others, too.
+// Due returns the groups that have settled and are not processed yet, and when the next may settle; zero if there is
+// none. beside has the processed groups below the same top folder: a season's poster may concern them too.
 func (m *Machine) Due(now time.Time, basis string) (due, beside []Group, next time.Time) {
-	settled := map[string][]Group{} // by the first folder, those that are no news
+	settled := map[string][]Group{} // processed groups, by top folder
 	news := map[string]bool{}
 	for _, g := range m.groups() {
 		ready := g.Since.Add(m.settle)
 		top, _, _ := strings.Cut(g.Dir, "/")
 		switch {
 		case g.busy:
-			continue // it will be renamed, which is a notice
-		case m.state.dealtWith(&g, basis):
+			continue // renaming the incomplete file will cause a notice
+		case m.state.isProcessed(&g, basis):
 			if !now.Before(ready) {
 				settled[top] = append(settled[top], g)
 			}
@@ -164,24 +163,24 @@ func (m *Machine) Due(now time.Time, basis string) (due, beside []Group, next ti
 
 func (m *Machine) groups() []Group {
 	names := m.Folders()
-	holds := map[string]bool{} // folders with a video in them or below
+	hasVideos := map[string]bool{} // folders with a video in them or below
 	for i := len(names) - 1; i >= 0; i-- {
 		dir := names[i]
 		if m.folders[dir].videos {
-			holds[dir] = true
+			hasVideos[dir] = true
 		}
-		if holds[dir] && dir != "." {
-			holds[path.Dir(dir)] = true
+		if hasVideos[dir] && dir != "." {
+			hasVideos[path.Dir(dir)] = true
 		}
 	}
 	at := map[string]int{}
 	var out []Group
 	for _, dir := range names {
 		f, owner := m.folders[dir], dir
-		for owner != "." && !holds[owner] {
+		for owner != "." && !hasVideos[owner] {
 			above := path.Dir(owner)
 			if above == "." && !library.IsSubtitleFolder(path.Base(owner)) {
-				break // a folder of its own, which is about no file beside it
+				break // it does not belong to the files beside it
 			}
 			owner = above
 		}
@@ -217,7 +216,7 @@ func (m *Machine) print(folders []string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Entries returns what was seen in a folder.
+// Entries returns a folder's entries as of the last scan.
 func (m *Machine) Entries(dir string) []Entry {
 	if f := m.folders[dir]; f != nil {
 		return f.entries
@@ -225,23 +224,23 @@ func (m *Machine) Entries(dir string) []Entry {
 	return nil
 }
 
-// Dealt notes that a batch has dealt with a group; left: a part of it is tried again when the basis changes. The batch
-// has moved what has gone from the folders since the scan; what has come is news.
-func (m *Machine) Dealt(g *Group, before map[string][]Entry, basis string, left bool) {
+// Processed records that a batch has processed a group. left means that a part is tried again when the basis changes.
+// A file that is missing since the scan was moved by the batch; a new one makes the group settle again.
+func (m *Machine) Processed(g *Group, before map[string][]Entry, basis string, left bool) {
 	delete(m.retries, g.Dir)
 	for _, dir := range g.Folders {
 		if !isSubset(m.Entries(dir), before[dir]) {
-			return // it settles anew
+			return // it settles again
 		}
 	}
 	for _, now := range m.groups() {
 		if now.Dir == g.Dir {
-			m.state.Folders[g.Dir] = Dealt{Print: now.Print, Basis: basis, Left: left}
+			m.state.Folders[g.Dir] = Processed{Print: now.Print, Basis: basis, Left: left}
 		}
 	}
 }
 
-// RetryLater notes that a batch failed for a group, which is tried again, later each time, at most limit from now.
+// RetryLater records that a batch failed for a group. The delay before the next try doubles each time, up to limit.
 func (m *Machine) RetryLater(now time.Time, g *Group, first, limit time.Duration) {
 	h := m.retries[g.Dir]
 	wait := first << min(h.times, 16)
@@ -285,29 +284,29 @@ func below(dir, name string) string {
 	return dir + "/" + name
 }
 
-// State is what a watch remembers from one run of the program to the next.
+// State is what a watch keeps on disk from one run of the program to the next.
 type State struct {
-	Version int               `json:"version"`
-	Asked   string            `json:"asked"`   // what was watched, and how it was put in order
-	Folders map[string]Dealt  `json:"folders"` // groups that were dealt with, by their folder
-	Told    map[string]string `json:"told"`    // of files that stay where they are: what was told of them
+	Version  int                  `json:"version"`
+	Asked    string               `json:"asked"`   // the watched folder and the options of organize
+	Folders  map[string]Processed `json:"folders"` // by a group's folder
+	Reported map[string]string    `json:"told"`    // by skipped file: the reason that was reported
 }
 
-// Dealt is a group that was dealt with.
-type Dealt struct {
-	Print string `json:"print"`           // as it was
-	Basis string `json:"basis,omitempty"` // what decisions stood on: pins and index
-	Left  bool   `json:"left,omitempty"`  // something of it stays where it is
+// Processed is a group that a batch has processed.
+type Processed struct {
+	Print string `json:"print"`           // the group's fingerprint
+	Basis string `json:"basis,omitempty"` // the pins and the index that it was decided with
+	Left  bool   `json:"left,omitempty"`  // a file of it was skipped
 }
 
 const stateVersion = 1
 
 // NewState returns the state of a watch that has done nothing.
 func NewState(asked string) *State {
-	return &State{Version: stateVersion, Asked: asked, Folders: map[string]Dealt{}, Told: map[string]string{}}
+	return &State{Version: stateVersion, Asked: asked, Folders: map[string]Processed{}, Reported: map[string]string{}}
 }
 
-// ReadState returns the state that a file holds, a new one if that is missing, damaged or about another question.
+// ReadState reads a state file. It returns a new state if the file is missing, damaged, or is from other options.
 func ReadState(file, asked string) (*State, error) {
 	in, err := lockfile.Open(file, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -323,46 +322,46 @@ func ReadState(file, asked string) (*State, error) {
 	}
 	s := NewState(asked)
 	if json.Unmarshal(text, s) != nil || s.Version != stateVersion || s.Asked != asked || s.Folders == nil ||
-		s.Told == nil {
+		s.Reported == nil {
 		return NewState(asked), nil
 	}
 	return s, nil
 }
 
-// Write keeps the state in a file.
+// Write saves the state in a file.
 func (s *State) Write(file string) error {
 	return atomicfile.Write(file, 0o600, func(w io.Writer) error { return json.NewEncoder(w).Encode(s) })
 }
 
-func (s *State) dealtWith(g *Group, basis string) bool {
+func (s *State) isProcessed(g *Group, basis string) bool {
 	d, known := s.Folders[g.Dir]
 	return known && d.Print == g.Print && (!d.Left || d.Basis == basis)
 }
 
-// Tell reports whether to report something about a file: once for each reason.
-func (s *State) Tell(file, what string) bool {
-	if s.Told[file] == what {
+// ShouldReport reports whether a skipped file's reason is new, and remembers it.
+func (s *State) ShouldReport(file, reason string) bool {
+	if s.Reported[file] == reason {
 		return false
 	}
-	s.Told[file] = what
+	s.Reported[file] = reason
 	return true
 }
 
-// Forget drops groups that are gone, and files in the folders dealt with unless they are still left.
-func (s *State) Forget(seen func(dir string) bool, dealt []string, left map[string]bool) {
-	looked := map[string]bool{}
-	for _, dir := range dealt {
-		looked[dir] = true
+// Forget drops groups whose folder no longer exists, and files in processed folders that are no longer skipped.
+func (s *State) Forget(exists func(dir string) bool, processed []string, skipped map[string]bool) {
+	done := map[string]bool{}
+	for _, dir := range processed {
+		done[dir] = true
 	}
 	for dir := range s.Folders {
-		if !seen(dir) {
+		if !exists(dir) {
 			delete(s.Folders, dir)
 		}
 	}
-	for file := range s.Told {
+	for file := range s.Reported {
 		dir := path.Dir(file)
-		if _, stays := left[file]; !seen(dir) || looked[dir] && !stays {
-			delete(s.Told, file)
+		if _, stays := skipped[file]; !exists(dir) || done[dir] && !stays {
+			delete(s.Reported, file)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/anivault/anivault/internal/organize/disk"
 )
 
-// Tree is a folder of the system.
+// Tree is the watched folder on disk.
 type Tree struct{ root organize.Root }
 
 // Open returns the watched folder as it is now.
@@ -27,14 +27,14 @@ func Open(dir string) (*Tree, error) {
 	return &Tree{place.Root}, err
 }
 
-// Root returns what the folder is known by.
+// Root returns the folder's path and identity.
 func (t *Tree) Root() organize.Root { return t.root }
 
-// There implements Disk.
-func (t *Tree) There() error { return Same(t.root) }
+// Check implements Disk.
+func (t *Tree) Check() error { return CheckSame(t.root) }
 
-// Same is nil where a folder is there, and what it was.
-func Same(was organize.Root) error {
+// CheckSame returns an error unless a folder exists and is the same as before.
+func CheckSame(was organize.Root) error {
 	now, err := disk.Root(was.Path)
 	switch {
 	case err != nil:
@@ -59,7 +59,7 @@ func (t *Tree) Read(dir string) ([]Entry, error) {
 		if e.Type().IsRegular() {
 			info, err := e.Info()
 			if err != nil {
-				continue // it has gone meanwhile
+				continue // it was removed meanwhile
 			}
 			entry.Size, entry.MTime = info.Size(), info.ModTime().UnixNano()
 		}
@@ -79,17 +79,17 @@ var withoutNotices = map[string]bool{
 	"nfs": true, "cifs": true, "smb2": true, "fuse": true, "9p": true, "ceph": true,
 }
 
-// ErrNoNotices says that a file system tells nobody of changes.
+// ErrNoNotices means that the file system sends no notices of changes.
 var ErrNoNotices = lang.Error("its file system sends no notifications")
 
-// IsLimit reports whether the system gives no more notices because a limit of its own is met.
+// IsLimit reports whether an error means that the system's limit of watches is reached.
 func IsLimit(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) }
 
-// System are the notices of the system. It must be closed.
+// System receives the operating system's notices of changes. It must be closed.
 type System struct {
 	tree    *Tree
 	watcher *fsnotify.Watcher
-	extra   string // a folder elsewhere whose changes wake, too
+	extra   string // a folder elsewhere whose changes count too
 	woken   chan struct{}
 	done    sync.WaitGroup
 
@@ -98,7 +98,7 @@ type System struct {
 	all  bool
 }
 
-// Listen returns the system's notices of a tree, and of one folder elsewhere, or ErrNoNotices.
+// Listen starts to receive notices for a tree and for one folder elsewhere. It may return ErrNoNotices.
 func Listen(t *Tree, elsewhere string) (*System, error) {
 	if withoutNotices[t.root.Type] {
 		return nil, ErrNoNotices
@@ -108,12 +108,12 @@ func Listen(t *Tree, elsewhere string) (*System, error) {
 		return nil, err
 	}
 	s := &System{tree: t, watcher: watcher, extra: elsewhere, woken: make(chan struct{}, 1), dirs: map[string]bool{}}
-	_ = watcher.Add(elsewhere) // without it a rescan sees what has changed there
+	_ = watcher.Add(elsewhere) // on failure, a rescan finds its changes
 	s.done.Go(s.listen)
 	return s, nil
 }
 
-// Close ends the notices.
+// Close stops the notices.
 func (s *System) Close() {
 	_ = s.watcher.Close()
 	s.done.Wait()
@@ -127,28 +127,28 @@ func (s *System) listen() {
 				return
 			}
 			switch {
-			case e.Name == s.tree.root.Path && (e.Has(fsnotify.Rename) || e.Has(fsnotify.Remove)): // no more notices come of it
-				s.lost()
-			case e.Op != fsnotify.Chmod: // another name of a file is an attribute of it
-				s.note(filepath.Dir(e.Name))
+			case e.Name == s.tree.root.Path && (e.Has(fsnotify.Rename) || e.Has(fsnotify.Remove)): // it sends no more notices
+				s.markAll()
+			case e.Op != fsnotify.Chmod:
+				s.markDirty(filepath.Dir(e.Name))
 			}
 		case _, open := <-s.watcher.Errors:
 			if !open {
 				return
 			}
-			s.lost()
+			s.markAll()
 		}
 	}
 }
 
-func (s *System) lost() {
+func (s *System) markAll() {
 	s.mu.Lock()
 	s.all = true
 	s.mu.Unlock()
 	s.wake()
 }
 
-func (s *System) note(dir string) {
+func (s *System) markDirty(dir string) {
 	if dir != s.extra {
 		rest, within := strings.CutPrefix(dir+"/", strings.TrimSuffix(s.tree.root.Path, "/")+"/")
 		if !within {

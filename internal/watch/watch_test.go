@@ -98,7 +98,7 @@ func (a *attic) pass(d time.Duration) {
 	a.free(func() { time.Sleep(d) })
 }
 
-func (a *attic) note(what string) {
+func (a *attic) record(what string) {
 	a.log = append(a.log, strings.TrimSpace(time.Since(a.began).Truncate(time.Second).String()+" "+what))
 }
 
@@ -167,7 +167,7 @@ func (a *attic) Take() ([]string, bool) {
 }
 
 // There, Read and Writing are Disk.
-func (a *attic) There() error { return locked(a, func() error { return a.gone }) }
+func (a *attic) Check() error { return locked(a, func() error { return a.gone }) }
 
 func (a *attic) Read(dir string) ([]Entry, error) {
 	a.mu.Lock()
@@ -203,7 +203,7 @@ func (a *attic) Writing(dir, name string) bool {
 func (a *attic) batch(_ context.Context, dirs []string) Result {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.note("batch " + strings.Join(dirs, ", "))
+	a.record("batch " + strings.Join(dirs, ", "))
 	if a.during != nil {
 		a.during(dirs)
 	}
@@ -213,7 +213,7 @@ func (a *attic) batch(_ context.Context, dirs []string) Result {
 func (a *attic) say(e Event, name string, _ error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.note(map[Event]string{
+	a.record(map[Event]string{
 		Lost: "lost", Found: "found", NoNotices: "no notices", Unreadable: "unreadable",
 		Written: "written",
 	}[e] + " " + name)
@@ -373,8 +373,8 @@ func TestWatching(t *testing.T) {
 		{"after a restart what was dealt with is left in peace, and what stays is told once", func(a *attic) {
 			a.files["A/1.mkv"], a.files["B/1.mkv"] = 1, 1
 			a.result.Left = map[string]bool{"B/1.mkv": true, "A/sample.mkv": false}
-			if !a.state.Tell("B/1.mkv", "ambiguous") || !a.state.Tell("A/sample.mkv", "extra") ||
-				!a.state.Tell("B/gone.mkv", "ambiguous") {
+			if !a.state.ShouldReport("B/1.mkv", "ambiguous") || !a.state.ShouldReport("A/sample.mkv", "extra") ||
+				!a.state.ShouldReport("B/gone.mkv", "ambiguous") {
 				a.t.Error("it was not told")
 			}
 			a.watch()
@@ -394,9 +394,9 @@ func TestWatching(t *testing.T) {
 			a.write("A/2.mkv")
 			a.pass(time.Hour)
 			a.is("3m0s batch A")
-			if a.state.Tell("B/1.mkv", "ambiguous") || !a.state.Tell("B/1.mkv", "low_confidence") || len(a.state.Told) != 2 ||
-				a.state.Tell("A/sample.mkv", "extra") {
-				a.t.Error(a.state.Told)
+			if a.state.ShouldReport("B/1.mkv", "ambiguous") || !a.state.ShouldReport("B/1.mkv", "low_confidence") ||
+				len(a.state.Reported) != 2 || a.state.ShouldReport("A/sample.mkv", "extra") {
+				a.t.Error(a.state.Reported)
 			}
 			if other, _ := ReadState(file, "another library"); len(other.Folders) > 0 {
 				a.t.Error("what was done for another library is believed")

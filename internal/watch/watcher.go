@@ -13,67 +13,67 @@ import (
 
 // Disk is the watched folder. Folders are named as in a [Machine].
 type Disk interface {
-	// There is nil where the watched folder is there, and the same as when watching began.
-	There() error
-	// Read returns what a folder holds, by name in byte order.
+	// Check returns an error unless the watched folder exists and is the one that watching began with.
+	Check() error
+	// Read returns a folder's entries, by name in byte order.
 	Read(dir string) ([]Entry, error)
-	// Writing reports whether somebody has a file open for writing; false where that can't be known.
+	// Writing reports whether a process has a file open for writing; false if the system can't say.
 	Writing(dir, name string) bool
 }
 
-// Notices tell in which folders something has changed.
+// Notices name the folders in which something has changed.
 type Notices interface {
-	// Add asks for notices of a folder, once more does no harm. With an error none come from there.
+	// Add asks for notices of a folder. Repeating it does no harm. After an error the folder sends none.
 	Add(dir string) error
 	// Ready receives a value when Take has something to return.
 	Ready() <-chan struct{}
-	// Take returns the folders with notices; all says that some may be missing.
+	// Take returns the folders with notices. all means that notices were lost, so any folder may have changed.
 	Take() (dirs []string, all bool)
 }
 
-// Event is something that a person should know of.
+// Event is something to report to the user.
 type Event uint8
 
 // The events.
 const (
-	Lost       Event = iota // the watched folder is not there, or another one is
-	Found                   // it is there again
-	NoNotices               // the system gives no notices, or no more of them: folders are looked at in turn
+	Lost       Event = iota // the watched folder is missing or is another one
+	Found                   // the watched folder is back
+	NoNotices               // the system sends no notices, or no more: folders are polled
 	Unreadable              // a folder can't be read
-	Written                 // a video has not changed for long enough, but somebody has it open for writing
+	Written                 // a video has settled, but a process has it open for writing
 )
 
-// Result is what a batch has come to.
+// Result is the outcome of a batch.
 type Result struct {
-	Again bool            // nothing could be done: all is tried again later
-	Later map[string]bool // folders of which something could not be asked, and is tried again
-	// files that stay where they are, by their path below the watched folder; true: pins or index may change that
+	Again bool            // the batch failed: retry all of it later
+	Later map[string]bool // folders to retry later, because a question to TMDB failed
+	// skipped files, by their path below the watched folder; true: new pins or a new index may change that
 	Left map[string]bool
-	Err  error // with which watching ends
+	Err  error // ends the watch
 }
 
-// Config is what a Watcher works with.
+// Config holds the settings of a Watcher and what it works with.
 type Config struct {
 	Settle, Rescan, Poll time.Duration
 	State                *State
 	Disk                 Disk
-	Notices              Notices // nil: none come, and folders are looked at every Poll
-	// Basis says what decisions stand on besides the files. What was left is tried again when it changes.
+	Notices              Notices // nil: poll the folders instead, every Poll
+	// Basis identifies the pins and the index. Skipped files are tried again when it changes.
 	Basis func() string
-	// Batch puts folders in order.
+	// Batch organizes folders.
 	Batch func(ctx context.Context, dirs []string) Result
-	// Save keeps the state.
+	// Save writes the state to disk.
 	Save func() error
-	// OnEvent is called with each event, the folder or file it is about, and the error behind it, if any.
+	// OnEvent gets each event, the folder or file concerned, and the cause, if any.
 	OnEvent func(e Event, name string, err error)
 }
 
-// Watcher waits for what arrives below a folder, and has it put in order.
+// Watcher watches a folder and runs a batch for each group that has settled.
 type Watcher struct {
 	Config
 	machine    *Machine
-	dirty      map[string]time.Time // folders of which notices have come, and when they are looked at
-	now        time.Time            // of the look that is taken: what it sees is seen at one time
+	dirty      map[string]time.Time // folders with notices, and when to scan them
+	now        time.Time            // the time of the current scan
 	rescanAt   time.Time
 	polling    bool
 	lost       bool
@@ -81,7 +81,7 @@ type Watcher struct {
 	written    map[string]bool
 }
 
-// New returns a Watcher that has seen nothing yet.
+// New returns a Watcher before its first scan.
 func New(c Config) *Watcher {
 	return &Watcher{
 		Config: c, machine: NewMachine(c.Settle, c.State), dirty: map[string]time.Time{}, polling: c.Notices == nil,
@@ -91,16 +91,16 @@ func New(c Config) *Watcher {
 
 const retryFirst = time.Minute
 
-// presenceCheck is how soon a missing watched folder is noticed without a notice; searchInterval is how often Run then
-// looks for it.
+// presenceCheck is how often Run checks that the watched folder exists; searchInterval is how often it looks for it
+// while it is missing.
 const presenceCheck, searchInterval = time.Minute, 10 * time.Second
 
-const lookAfter = time.Second / 2
+const scanDelay = time.Second / 2
 
-// Run watches until ctx ends, whose error it then returns, or a batch says so.
+// Run watches until ctx ends, and returns its error, or until a batch returns an error.
 func (w *Watcher) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		w.lookAtDue()
+		w.scanDue()
 		due, next := w.settled()
 		if len(due.groups) > 0 {
 			if err := w.batch(ctx, due); err != nil {
@@ -142,15 +142,15 @@ func (w *Watcher) wait(ctx context.Context, until time.Time) {
 	dirs, all := w.Notices.Take()
 	for _, dir := range dirs {
 		if _, waits := w.dirty[dir]; !waits {
-			w.dirty[dir] = now.Add(min(lookAfter, w.Settle))
+			w.dirty[dir] = now.Add(min(scanDelay, w.Settle))
 		}
 	}
 	if all {
-		w.rescanAt = now.Add(min(lookAfter, w.Settle))
+		w.rescanAt = now.Add(min(scanDelay, w.Settle))
 	}
 }
 
-func (w *Watcher) lookAtDue() {
+func (w *Watcher) scanDue() {
 	w.now = time.Now()
 	if !w.now.Before(w.rescanAt) {
 		w.rescan()
@@ -166,13 +166,13 @@ func (w *Watcher) lookAtDue() {
 	slices.Sort(dirs)
 	if w.isPresent() {
 		for _, dir := range dirs {
-			w.look(dir, false)
+			w.scan(dir, false)
 		}
 	}
 }
 
 func (w *Watcher) isPresent() bool {
-	err := w.Disk.There()
+	err := w.Disk.Check()
 	switch {
 	case err != nil:
 		if !w.lost {
@@ -184,7 +184,7 @@ func (w *Watcher) isPresent() bool {
 	case w.lost:
 		w.lost = false
 		w.OnEvent(Found, ".", nil)
-		w.rescanAt = w.now // of what happened meanwhile no notice came
+		w.rescanAt = w.now // there were no notices meanwhile
 	}
 	return true
 }
@@ -198,10 +198,10 @@ func (w *Watcher) rescan() {
 		w.rescanAt = w.now.Add(w.Poll)
 	}
 	clear(w.dirty)
-	w.look(".", true)
+	w.scan(".", true)
 }
 
-func (w *Watcher) look(dir string, all bool) {
+func (w *Watcher) scan(dir string, all bool) {
 	if !w.polling {
 		if err := w.Notices.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			w.OnEvent(NoNotices, dir, err)
@@ -211,7 +211,7 @@ func (w *Watcher) look(dir string, all bool) {
 	}
 	entries, err := w.Disk.Read(dir)
 	if err != nil {
-		w.machine.Gone(dir)
+		w.machine.Remove(dir)
 		if !errors.Is(err, fs.ErrNotExist) && !w.unreadable[dir] {
 			w.unreadable[dir] = true
 			w.OnEvent(Unreadable, dir, err)
@@ -228,13 +228,13 @@ func (w *Watcher) look(dir string, all bool) {
 			}
 		}
 	}
-	for _, kid := range next {
-		w.look(kid, all)
+	for _, child := range next {
+		w.scan(child, all)
 	}
 }
 
 type work struct {
-	groups []Group // that have settled and are news
+	groups []Group // settled and not processed yet
 	dirs   []string
 	basis  string
 }
@@ -247,13 +247,13 @@ func (w *Watcher) settled() (work, time.Time) {
 	}
 	for _, g := range slices.Concat(due, beside) {
 		for _, dir := range g.Folders {
-			w.look(dir, false)
+			w.scan(dir, false)
 		}
 	}
 	due, beside, next = w.machine.Due(w.now, out.basis)
 	for _, g := range due {
 		if w.isWritten(&g) {
-			w.machine.Touch(w.now, g.Dir)
+			w.machine.Postpone(w.now, g.Dir)
 			if again := w.now.Add(w.Settle); next.IsZero() || again.Before(next) {
 				next = again
 			}
@@ -303,14 +303,14 @@ func (w *Watcher) batch(ctx context.Context, do work) error {
 	if w.isPresent() {
 		for _, dir := range do.dirs {
 			if w.machine.Known(dir) {
-				w.look(dir, false)
+				w.scan(dir, false)
 			}
 		}
 	}
-	hopeful := map[string]bool{} // folders of files that may be put in order another time
+	retryable := map[string]bool{} // folders with files to try again when the basis changes
 	for file, may := range result.Left {
 		if may {
-			hopeful[path.Dir(file)] = true
+			retryable[path.Dir(file)] = true
 		}
 	}
 	for i := range do.groups {
@@ -319,7 +319,7 @@ func (w *Watcher) batch(ctx context.Context, do work) error {
 			w.machine.RetryLater(w.now, g, retryFirst, max(w.Rescan, retryFirst))
 			continue
 		}
-		w.machine.Dealt(g, before, do.basis, anyOf(g.Folders, hopeful))
+		w.machine.Processed(g, before, do.basis, anyOf(g.Folders, retryable))
 	}
 	if !w.lost && !result.Again {
 		w.State.Forget(w.machine.Known, do.dirs, result.Left)
