@@ -52,6 +52,9 @@ func TestAccountsAreShownAndChanged(t *testing.T) {
 		!strings.Contains(text, `"key": "key 1"`) || !strings.Contains(text, `"to": "in"`) {
 		t.Errorf("tested: %d %s", status, text)
 	}
+	if _, text = x.admin("POST", "/api/v1/accounts/spare/test", ""); !strings.Contains(text, `"from": "in"`) {
+		t.Errorf("tested again: %s", text)
+	}
 	permit, err := x.service.Upstream().Limiter().Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -130,9 +133,9 @@ func TestAccountsAreShownAndChanged(t *testing.T) {
 			t.Errorf("%q is missing", want)
 		}
 	}
-	if lines := x.events.Last("spare", "admin_change"); len(lines) != 2 ||
+	if lines := x.events.Last("spare", "admin_change"); len(lines) != 3 ||
 		!strings.Contains(lines[0].Text, "what=account_concurrency from=0 to=4 for=1h") ||
-		!strings.Contains(lines[1].Text, "what=key 1 from=unproven to=in") {
+		!strings.Contains(lines[2].Text, "what=key 1 from=unproven to=in") {
 		t.Errorf("the log tells %+v", lines)
 	}
 }

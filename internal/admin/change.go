@@ -294,9 +294,8 @@ func (s *Server) test(r *http.Request, o order) (Answer, error) {
 	after, err := s.account(r)
 	a := Answer{Changed: []operate.Changed{}}
 	for i, k := range after.Keys[:min(len(after.Keys), len(before.Keys))] {
-		if was := before.Keys[i].Standing; was != k.Standing {
-			a.Changed = append(a.Changed, operate.Changed{Key: fmt.Sprintf("key %d", k.Number), From: was, To: k.Standing})
-		}
+		a.Changed = append(a.Changed,
+			operate.Changed{Key: fmt.Sprintf("key %d", k.Number), From: before.Keys[i].Standing, To: k.Standing})
 	}
 	return a, err
 }

@@ -234,6 +234,9 @@ func refusalOf(err error) *refusal {
 	case errors.As(err, &blocked):
 		r := refuse(blockedReason(blocked), "")
 		r.until = blocked.Until
+		if r.reason == reasonCacheOnly && !r.until.IsZero() {
+			r.text = "TMDB is not asked for a while; only what is stored is answered."
+		}
 		return r
 	case errors.As(err, &budget):
 		r := refuse(reasonQuota, "")

@@ -182,6 +182,21 @@ func TestExposure(t *testing.T) {
 	}
 }
 
+func TestAnAddressIsListedOnce(t *testing.T) {
+	for _, listen := range []string{"127.0.0.1:7373,127.0.0.1:7373", "127.0.0.1:7374"} {
+		dir := t.TempDir()
+		cfg, _, err := config.Load(config.Sources{Environ: []string{
+			"HOME=" + dir, "AppData=" + dir, "LocalAppData=" + dir, "ANIVAULT_SERVE_LISTEN=" + listen,
+		}})
+		if err == nil {
+			err = cfg.CheckExposure(false)
+		}
+		if err == nil || !strings.Contains(err.Error(), "listed twice") {
+			t.Errorf("%s: %v", listen, err)
+		}
+	}
+}
+
 // Every IPv4 address is told as that, and none of IPv6 is taken with it.
 func TestEveryIPv4AddressIsNoMore(t *testing.T) {
 	yaml, _ := withClients(map[string]string{"a": ""})

@@ -9,7 +9,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -129,5 +131,50 @@ func TestSlotLinesBearTheFiguresOfTheirAccount(t *testing.T) {
 		if !strings.Contains(b.log.String(), line) {
 			t.Errorf("the log lacks %s", line)
 		}
+	}
+}
+
+// Each of 48 questions is with TMDB at the same time: none waits for another one, whatever their hashes are.
+func TestUnrelatedQuestionsDoNotWaitForEachOther(t *testing.T) {
+	const all = 48
+	b := start(t, setup{yaml: fmt.Sprintf("limiter: {rate_base: 400, ceiling: 400, concurrency_total: %d}\n", all)})
+	b.must(200, "/3/configuration")
+	open := b.up.shut()
+	defer open()
+	var asked []<-chan answered
+	for id := range all {
+		asked = append(asked, b.later(tv(900000+id)))
+	}
+	eventually(t, "all are with TMDB", func() bool { return b.up.asked() == all+1 })
+	open()
+	for _, a := range asked {
+		<-a
+	}
+}
+
+func TestCacheOnlyThatEndsByItselfSaysSo(t *testing.T) {
+	b := start(t, setup{})
+	o := ratelimit.Operator{Store: b.service.g.up.Store()}
+	for lasts, want := range map[time.Duration]string{
+		0:         "until somebody says so",
+		time.Hour: "TMDB is not asked for a while",
+	} {
+		if _, _, err := o.ForceCacheOnly(t.Context(), lasts); err != nil {
+			t.Fatal(err)
+		}
+		if a := b.must(503, "/3/tv/1"); !strings.Contains(a.body, want) {
+			t.Errorf("for %s: %s", lasts, a.body)
+		}
+	}
+	b.up.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "4000")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	if _, _, err := o.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.get("/3/tv/2")
+	if a := b.must(200, "/readyz"); !strings.Contains(a.body, `"degraded":["cacheonly"]`) {
+		t.Error(a.body)
 	}
 }

@@ -176,7 +176,7 @@ func (x *exchange) health(ready bool) []byte {
 		holds bool
 	}{
 		{x.g.alone(), err != nil || st.Alone},
-		{"sleep", err == nil && (st.State == ratelimit.Sleep || st.PauseUntil.After(time.Now()))},
+		{"sleep", st.State == ratelimit.Sleep || st.State != ratelimit.CacheOnly && st.PauseUntil.After(time.Now())},
 		{"cacheonly", st.State == ratelimit.CacheOnly},
 		{"no_account", err == nil && x.g.noAccount(st)},
 		{"offline", st.Offline},
