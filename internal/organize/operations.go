@@ -65,8 +65,15 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 		v.skip(code, "--or copy copies it")
 		return false
 	}
-	if t := &p.o.Targets[v.target]; verb == Reflink && t.NoReflink && t.Device == v.folder.device {
-		v.skip(NoReflink, "")
+	switch t := &p.o.Targets[v.target]; {
+	case t.Device != v.folder.device: // of another file system nothing is known
+	case verb == Reflink && t.NoReflink:
+		code = NoReflink
+	case verb == Symlink && (t.Type == "vfat" || t.Type == "exfat"):
+		code = NoSymlink
+	}
+	if code != "" {
+		v.skip(code, "")
 		return false
 	}
 	if len(blockers) > 0 {

@@ -295,6 +295,7 @@ const (
 	NameTooLong   Code = "name_too_long"
 	CrossDevice   Code = "cross_device"
 	NoReflink     Code = "no_reflink"
+	NoSymlink     Code = "no_symlink"
 	PutBack       Code = "put_back"
 	TakenAway     Code = "taken_away"
 	Unreadable    Code = "io"
@@ -327,6 +328,7 @@ var meanings = []meaning{
 	{NameTooLong, "its name is too long", false},
 	{CrossDevice, "its target is on another file system", false},
 	{NoReflink, "the file system can't share blocks between files", false},
+	{NoSymlink, "the file system has no symbolic links", false},
 	{PutBack, "an undo put it back: watch skips it until it, a pin or the index changes", false},
 	{TakenAway, "somebody removed it from the library: watch skips it until it, a pin or the index changes", false},
 	{Unreadable, "it can't be read", false},

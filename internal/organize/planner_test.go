@@ -533,6 +533,12 @@ func TestPlans(t *testing.T) {
 			[]string{"no_reflink /in/a.mkv"},
 		},
 		{
+			"a file system without symbolic links", func(o *Options) { o.Mode, o.Targets[0].Type = ModeSymlink, "exfat" },
+			tree("/in/a.mkv", "/out/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"no_symlink /in/a.mkv"},
+		},
+		{
 			"another file system is none to a move", func(o *Options) { o.Mode = ModeMove }, tree("2|/in/a.mkv", "/out/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"move a.mkv > " + show + "S01E01 - Title 1.mkv"},
