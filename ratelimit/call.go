@@ -18,12 +18,12 @@ type call struct {
 	attempt int // from 1
 	excused int // tries that don't count against MaxRetries, because an outage made them fail
 
-	lastExcused bool          // the last try was excused
-	before      made          // earlier tries, where the caller repeats the request itself (Tries)
-	askings     int           // failed attempts of such a caller
-	hold        time.Duration // upper bound for how long the permit is needed; 0: unknown
-	since       time.Time     // start of the present wait, not yet in Waited; zero while the request is on the wire
-	insists     time.Duration // total time spent waiting for exactly the preferred account and key
+	lastExcused    bool          // the last try was excused
+	before         tryRecord     // earlier tries, where the caller repeats the request itself (Tries)
+	callerAttempts int           // failed attempts of such a caller
+	hold           time.Duration // upper bound for how long the permit is needed; 0: unknown
+	since          time.Time     // start of the present wait, not yet in Waited; zero while the request is on the wire
+	preferredWait  time.Duration // total time spent waiting for exactly the preferred account and key
 
 	// State of the present try:
 	ask     core.Ask
@@ -38,7 +38,7 @@ type call struct {
 const minStoreWait = 50 * time.Millisecond
 
 func newCall(ctx context.Context, l *Limiter, hold time.Duration) *call {
-	return &call{Request: carriedBy(ctx).Request, l: l, attempt: 1, hold: hold, since: time.Now()}
+	return &call{Request: requestFrom(ctx).Request, l: l, attempt: 1, hold: hold, since: time.Now()}
 }
 
 func (c *call) pauseClock()  { c.Waited, c.since = c.waitedTotal(), time.Time{} }
@@ -137,7 +137,7 @@ func (c *call) enter(ctx context.Context, p *place) error {
 	if l.queue != nil {
 		return c.enterQueue(ctx, p)
 	}
-	if l.gate.join(p) {
+	if l.localQueue.join(p) {
 		return nil
 	}
 	for {
@@ -161,21 +161,21 @@ func (c *call) enter(ctx context.Context, p *place) error {
 	}
 }
 
-// errPatience is the cause of a cancelled wait in a Queue: max-wait has passed.
-var errPatience = errors.New("max-wait has passed")
+// errMaxWait is the cause of a cancelled wait in a Queue: max-wait has passed.
+var errMaxWait = errors.New("max-wait has passed")
 
 func (c *call) enterQueue(ctx context.Context, p *place) error {
 	l := c.l
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	defer time.AfterFunc(c.left(), func() { end(errPatience) }).Stop()
+	defer time.AfterFunc(c.left(), func() { end(errMaxWait) }).Stop()
 	defer context.AfterFunc(l.life, func() { end(ErrClosed) })()
 	err := l.queue.Enter(inner)
 	switch cause := context.Cause(inner); {
 	case err == nil:
 		p.queued.Store(true)
 	case ctx.Err() != nil || inner.Err() == nil: // the error is the caller's or the queue's own
-	case errors.Is(cause, errPatience):
+	case errors.Is(cause, errMaxWait):
 		return c.timeout(ReasonTurn, State(l.state.Load()))
 	default:
 		return cause
@@ -185,7 +185,7 @@ func (c *call) enterQueue(ctx context.Context, p *place) error {
 
 func (l *Limiter) leave(p *place) bool {
 	if l.queue == nil {
-		return l.gate.leave(p)
+		return l.localQueue.leave(p)
 	}
 	held := p.queued.Swap(false)
 	if held {
@@ -196,12 +196,12 @@ func (l *Limiter) leave(p *place) bool {
 
 func (c *call) queueUp(ctx context.Context, reserved bool) error {
 	l := c.l
-	l.reap(ctx, reapAlways, c.patience())
+	l.reap(ctx, reapIntervalIdle, c.patience())
 	c.ask = core.Ask{
 		Owner: l.owner, Hold: c.hold, Reserved: reserved, Nap: l.nap, Again: c.before.tries+c.attempt > 1,
 	}
 	if c.hold == 0 && l.coordinated {
-		c.ask.Hold = leaseKept
+		c.ask.Hold = defaultLease
 	}
 	c.grant = core.Grant{}
 	granted := false
@@ -248,7 +248,7 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 		}
 		c.beginWait(g.Block, c.asked.gauges)
 		stalled := g.Cause == ReasonSlot && g.Head || g.Cause == core.ReasonAccount
-		reaped := stalled && l.reap(ctx, reapStalled, patience) || l.reap(ctx, reapWaiting, patience)
+		reaped := stalled && l.reap(ctx, reapIntervalStalled, patience) || l.reap(ctx, reapIntervalWaiting, patience)
 		if counts && c.left() <= 0 { // reap used some of the time for an update of its own
 			return c.timeout(g.Cause, g.State)
 		}
@@ -284,7 +284,7 @@ func (c *call) tryGrant(at Instant, s *Snapshot, t *Tuning) (Transition, bool, e
 		a.Nap = 0 // alone, no other process wakes this one, and asking is cheap
 	}
 	a.Accounts = l.ownAccounts()
-	if c.Prefer != (Preference{}) && (c.Prefer.Test || c.insists < c.PreferFor) {
+	if c.Prefer != (Preference{}) && (c.Prefer.Test || c.preferredWait < c.PreferFor) {
 		a.Prefer = &c.Prefer
 	}
 	c.grant = s.TryGrant(at, a)
@@ -302,7 +302,7 @@ func (c *call) sleep(ctx context.Context, counts bool, freed, moved <-chan struc
 		nap = min(nap, c.left())
 	}
 	if g.Pinned {
-		nap = min(nap, c.PreferFor-c.insists)
+		nap = min(nap, c.PreferFor-c.preferredWait)
 	}
 	if g.Cause != ReasonSlot && g.Cause != ReasonTurn && g.Cause != core.ReasonAccount {
 		freed = nil
@@ -310,7 +310,7 @@ func (c *call) sleep(ctx context.Context, counts bool, freed, moved <-chan struc
 	start := time.Now()
 	err := c.nap(ctx, nap, counts, freed, moved)
 	if g.Pinned {
-		c.insists += time.Since(start)
+		c.preferredWait += time.Since(start)
 	}
 	return err
 }
@@ -372,7 +372,7 @@ func (c *call) delay(e *Event) time.Duration {
 	if c.lastExcused {
 		return 0
 	}
-	return core.RetryDelay(c.askings+c.attempt-c.excused, e, c.l.draw())
+	return core.RetryDelay(c.callerAttempts+c.attempt-c.excused, e, c.l.draw())
 }
 
 func (c *call) retry(ctx context.Context, e *Event) error {

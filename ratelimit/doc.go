@@ -3,18 +3,17 @@
 //
 // # What most callers need
 //
-//   - To send requests over HTTP: a [Transport] in an http.Client. It waits for permission, sends, reads the answer
-//     whole, learns from it, and repeats what is worth repeating. A client of many hosts sets [Transport.PerHost].
-//   - To send anything else: [Limiter.Acquire] waits for a [Permit]; [Permit.Done] or [Permit.Fail] gives it back, or
-//     [Permit.Report] with an [Event] for what is neither.
+//   - To send requests over HTTP: a [Transport] in an http.Client. It waits for permission, sends, reads the whole
+//     response, learns from it, and retries if that makes sense. For many hosts set [Transport.PerHost].
+//   - To send anything else: [Limiter.Acquire] waits for a [Permit]; give it back with [Permit.Done] or [Permit.Fail],
+//     or with [Permit.Report] for other events, such as a 429.
 //   - To make a limiter: [New] and [Config], with [NewMemoryStore] for one process or [OpenFileStore] for all processes
 //     that use the same folder. [Tuning] has all settings; zero fields are the defaults.
-//   - To say more of a request: [With] and [Request] set how long it waits and who pays for it, such as a
-//     [Reservation].
-//   - When nothing passes: [BlockedError] says until when; [ErrAcquireTimeout] and [ErrRequestTimeout] are the two
-//     timeouts.
-//   - To see and steer it: [Hooks] report what happens, [Limiter.Status] shows it, [Operator] shows and changes it from
-//     outside.
+//   - To change the settings of one request: [With] and [Request] set how long it waits and which [Reservation] pays.
+//   - To handle errors: [BlockedError] has the end of the block; [ErrAcquireTimeout] and [ErrRequestTimeout] are the
+//     two timeouts.
+//   - To watch and control it: [Hooks] report events, [Limiter.Status] returns the present status, [Operator] shows and
+//     changes the limiter from outside.
 //
 // For example:
 //

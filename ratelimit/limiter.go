@@ -16,66 +16,65 @@ import (
 
 // Config configures a Limiter.
 type Config struct {
-	Store   Store          // required; all limiters with the same store share one upstream
-	Tuning  Tuning         // zero fields mean the defaults
-	Offline bool           // this process must not send; never written to the store
-	Rand    func() float64 // draws in [0,1) for all jitter; nil: math/rand/v2
-	Hooks   Hooks
-	Queue   Queue // in whose turn requests of this process ask; nil: first come, first served
-	// orders this process's requests; nil: first come, first served
+	Store    Store          // required; all limiters with the same store share one upstream
+	Tuning   Tuning         // zero fields mean the defaults
+	Offline  bool           // this process must not send; never written to the store
+	Rand     func() float64 // draws in [0,1) for all jitter; nil: math/rand/v2
+	Hooks    Hooks
+	Queue    Queue // orders this process's requests; nil: first come, first served
 	Accounts []Account
 }
 
-// Queue is the queue of one process in front of the shared one. At most Tuning.Concurrency requests should be inside at
-// a time: each holds a ticket of the shared queue, or a permit. What a request has to say of itself travels in its
-// context.
+// Queue is a process's own queue in front of the shared one. It should let at most Tuning.Concurrency requests in at a
+// time. Each of them has a ticket of the shared queue or a permit. The request's context carries what the queue needs
+// to know about it.
 type Queue interface {
-	// Enter returns when the request may ask for permission, or with ctx's error, or with one of its own, which is
-	// Acquire's then. A retry enters anew.
+	// Enter returns nil when the request may ask for permission, or ctx's error, or an error that Acquire then returns. A
+	// retry calls it again.
 	Enter(ctx context.Context) error
-	// Granted says that one request inside has its permit: it asks no longer.
+	// Granted means that one of the requests inside now has its permit.
 	Granted()
-	// Leave gives the place of one request back, which was granted or asked still.
+	// Leave frees the place of one request; granted is true if Granted was called for it.
 	Leave(granted bool)
 }
 
-// Limiter lets requests of one process through, together with those of all others that use the same
+// Limiter decides when the requests of this process may be sent, together with all other processes that use the same
 // store. Most callers want [Transport]; others use Acquire and Permit.Done. A Limiter is safe for concurrent use and
 // has no goroutines of its own.
 type Limiter struct {
-	store    Store
-	live     core.Liveness   // nil: no process can die unnoticed
-	process  string          // what live calls this process
-	owner    string          // this limiter in the snapshot
-	wake     <-chan struct{} // of the store; nil: it wakes nobody
-	nap      time.Duration   // the shortest between two asks for a turn
-	own      atomic.Pointer[Tuning]
-	accounts atomic.Pointer[[]Account] // nil: none were ever set
-	offline  bool
-	draw     func() float64
-	hooks    Hooks
-	gauged   bool // hooks want gauges
+	store       Store
+	live        core.Liveness   // nil: no process can die unnoticed
+	process     string          // this process's id in live
+	owner       string          // this limiter's id in the snapshot
+	wake        <-chan struct{} // the store's; nil if it wakes nobody
+	nap         time.Duration   // shortest time between two asks for a permit
+	own         atomic.Pointer[Tuning]
+	accounts    atomic.Pointer[[]Account] // nil: none were ever set
+	offline     bool
+	draw        func() float64
+	hooks       Hooks
+	wantsGauges bool // hooks want gauges
 
 	coordinated bool         // several machines share the store
 	breaker     localBreaker // these two only then
 	ceiling     localCeiling
 
-	gate      gate
-	queue     Queue       // in place of gate; may be nil
-	contended atomic.Bool // others stood in the shared queue
-	freed     bell        // a slot of this process is free
-	moved     bell        // the state has changed
-	life      context.Context
-	end       context.CancelFunc
-	tuned     atomic.Pointer[core.InForce]
-	state     atomic.Uint32 // State, as last seen
-	reaped    atomic.Int64  // when dead processes were last looked for, ns since start
-	start     time.Time
-	closed    atomic.Bool
-	out       atomic.Int64 // permits that have not been given back
+	localQueue localQueue
+	queue      Queue       // in place of localQueue; may be nil
+	contended  atomic.Bool // other processes were in the shared queue
+	freed      broadcaster // a slot of this process is free
+	moved      broadcaster // the state has changed
+	life       context.Context
+	end        context.CancelFunc
+	tuned      atomic.Pointer[core.InForce]
+	state      atomic.Uint32 // State, as last seen
+	reaped     atomic.Int64  // when dead processes were last looked for, ns since start
+	start      time.Time
+	closed     atomic.Bool
+	out        atomic.Int64 // permits that have not been given back
 }
 
-// New returns a limiter. It returns a *TuningError for a tuning that cannot be used.
+// New returns a limiter. It returns a *TuningError for an invalid tuning.
 func New(c Config) (*Limiter, error) {
 	if c.Store == nil {
 		return nil, errors.New("make limiter: no store")
@@ -94,7 +93,7 @@ func New(c Config) (*Limiter, error) {
 		}
 	}
 	l.life, l.end = context.WithCancel(context.Background())
-	l.gauged = c.Hooks.OnTransition != nil || c.Hooks.OnAnswer != nil || c.Hooks.OnWait != nil
+	l.wantsGauges = c.Hooks.OnTransition != nil || c.Hooks.OnAnswer != nil || c.Hooks.OnWait != nil
 	if l.draw == nil {
 		l.draw = rand.Float64
 	}
@@ -116,16 +115,16 @@ func New(c Config) (*Limiter, error) {
 	l.state.Store(uint32(Normal))
 	l.reaped.Store(-int64(time.Hour))
 	l.tuned.Store(&core.InForce{Tuning: c.Tuning})
-	l.gate.resize(c.Tuning.Concurrency)
+	l.localQueue.resize(c.Tuning.Concurrency)
 	return l, nil
 }
 
-// Tuning returns the tuning in force when the store was last asked: the configured one
-// with what operators have overridden, divided where processes cannot see each other.
+// Tuning returns the tuning in force at the last access to the store: the configured one with operators' overrides,
+// divided among processes that cannot see each other.
 func (l *Limiter) Tuning() Tuning { return l.tuned.Load().Tuning }
 
-// Retune replaces the process's own tuning, for what comes from now on. It returns a *TuningError for one that cannot
-// be used, and keeps the old one then.
+// Retune replaces this process's own tuning for later requests. For an invalid tuning it returns a *TuningError and
+// keeps the old one.
 func (l *Limiter) Retune(t Tuning) error {
 	t = t.WithDefaults()
 	if err := t.Validate(); err != nil {
@@ -135,24 +134,22 @@ func (l *Limiter) Retune(t Tuning) error {
 	return nil
 }
 
-// Acquire waits until a request may be sent and returns its permit, which has to be given
-// back with Done, Fail or Report. It waits for at most Tuning.MaxWait, and not at all if it is
-// clear that this is not enough.
+// Acquire waits until a request may be sent and returns its permit; give it back with Done, Fail or Report. It waits at
+// most Tuning.MaxWait, and fails at once if that is certainly not enough. A Reservation in ctx (see With) pays for the
+// request.
 //
-// Errors: *BlockedError, *AcquireTimeoutError, *BudgetError, ErrClosed, an error of
-// the store, or ctx's. An *AcquireTimeoutError is ctx's error as well where ctx's deadline ended the wait.
-// A Reservation in ctx (see With) pays for the request.
+// Errors: *BlockedError, *AcquireTimeoutError, *BudgetError, ErrClosed, an error of the store, or ctx's. If ctx's
+// deadline ended the wait, the *AcquireTimeoutError unwraps to ctx's error.
 func (l *Limiter) Acquire(ctx context.Context) (*Permit, error) {
 	return newCall(ctx, l, 0).acquire(ctx)
 }
 
-// Contended reports whether requests of other processes stood in the shared queue when this process last asked, and
-// with several machines always: then its part of the rate is that of its tickets. Else one request that asks is as
-// good as many.
+// Contended reports whether other processes had requests in the shared queue at this process's last ask; with several
+// machines it is always true. Then this process's share of the rate depends on how many requests it has queued there.
 func (l *Limiter) Contended() bool { return l.coordinated || l.contended.Load() }
 
-// Blocked returns the *BlockedError that Acquire would return at once, nil if it would wait for its turn. A caller with
-// a queue of its own asks before it lets a request wait there.
+// Blocked returns the *BlockedError that Acquire would return at once, nil if it would wait. A caller with its own
+// queue calls it before a request waits there.
 func (l *Limiter) Blocked(ctx context.Context) error {
 	if l.offline {
 		return &BlockedError{Block{State: CacheOnly, Cause: ReasonOffline}}
@@ -164,8 +161,8 @@ func (l *Limiter) Blocked(ctx context.Context) error {
 	return err
 }
 
-// Close ends all waiting, leaves the shared queue and gives reservations back. Permits that are still out
-// stay valid. Waiting and later calls of Acquire return ErrClosed.
+// Close ends all waiting, leaves the shared queue and releases reservations. Permits not yet given back stay valid.
+// Waiting and later calls of Acquire return ErrClosed.
 func (l *Limiter) Close() error {
 	if l.closed.Swap(true) {
 		return nil
@@ -193,30 +190,30 @@ func (l *Limiter) Close() error {
 type Permit struct {
 	l           *Limiter
 	place       place
-	lease       *time.Timer // gives the place back
+	lease       *time.Timer // gives the place back when it fires
 	pass        core.Pass
 	attempt     int
 	first       uint64 // the number of the first try's permit
 	probe       bool   // granted in HalfOpen
-	stopped     bool   // its answer has led to Sleep or CacheOnly
+	stopped     bool   // its response caused Sleep or CacheOnly
 	choice      Choice
 	granted     time.Time
-	booked      bool // it has a request of the budget
+	booked      bool // it has used one request of the budget
 	reservation *Reservation
 	done        atomic.Bool
 }
 
-// Pass names the permit.
+// Pass returns the permit's id.
 func (p *Permit) Pass() core.Pass { return p.pass }
 
-// Choice returns through which account and key the request goes, the zero Choice where the limiter has none.
+// Choice returns the account and key for the request, the zero Choice if the limiter has no accounts.
 func (p *Permit) Choice() Choice { return p.choice }
 
-// Done gives the permit back: the request was answered well. Of Done, Fail and Report only the first call counts.
+// Done gives the permit back after a successful request. Only the first call of Done, Fail or Report counts.
 func (p *Permit) Done() { p.Report(Event{Outcome: OK, Status: http.StatusOK}) }
 
-// Fail gives the permit back: the request failed, and err counts as [ClassifyStatus] counts an error. So a cancelled
-// context says nothing about the upstream, and most other errors are Network. Without an error Fail is Done.
+// Fail gives the permit back after a failed request and classifies err like [ClassifyStatus]: a cancelled context is no
+// evidence about the upstream, most other errors are Network. Fail(nil) is Done.
 func (p *Permit) Fail(err error) {
 	if err == nil {
 		p.Done()
@@ -225,8 +222,8 @@ func (p *Permit) Fail(err error) {
 	p.Report(Event{Outcome: classifyError(err)})
 }
 
-// Report gives the permit back and says how the request ended, for what is neither Done nor Fail, such as a 429.
-// Report(Event{}) says nothing about the upstream. Deferred, it gives the permit back after a panic.
+// Report gives the permit back with details such as a 429. Report(Event{}) is no evidence about the upstream; defer it
+// to give the permit back after a panic.
 func (p *Permit) Report(e Event) {
 	if p.done.Swap(true) {
 		return
@@ -258,7 +255,7 @@ func (l *Limiter) record(p *Permit, e Event) {
 	}
 	r.Report = core.Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw()}
 	if l.coordinated {
-		r.Event = l.shareOutcome(e)
+		r.Event = l.recordOutcome(e)
 		l.release(p.pass)
 	}
 	r.KeepBudget = e.Status == 0 && p.booked && p.reservation.put()
@@ -305,7 +302,7 @@ func (l *Limiter) do(ctx context.Context, u *update) error {
 			return err
 		}
 		u.state = s.State()
-		if l.gauged {
+		if l.wantsGauges {
 			u.gauges = s.Gauges(t)
 		}
 		return nil
@@ -329,7 +326,7 @@ func (l *Limiter) do(ctx context.Context, u *update) error {
 	return nil
 }
 
-// tune returns the tuning in force for a snapshot, which the caller has to adopt after the update.
+// tune returns the tuning in force for a snapshot. The caller must pass it to adopt after the update.
 func (l *Limiter) tune(at Instant, s *Snapshot) *core.InForce {
 	return s.InForce(at, *l.own.Load(), l.tuned.Load())
 }
@@ -339,18 +336,17 @@ func (l *Limiter) adopt(t *core.InForce) {
 		return
 	}
 	before := l.tuned.Swap(t)
-	l.gate.resize(t.Concurrency)
+	l.localQueue.resize(t.Concurrency)
 	if l.hooks.OnTuned != nil {
-		tellTuned(before, t, l.hooks.OnTuned)
+		notifyTuned(before, t, l.hooks.OnTuned)
 	}
 	for _, err := range t.Problems {
 		l.warn(err)
 	}
 }
 
-// tellTuned calls tell with each setting that operators have changed since before, and each of which a change has
-// ended.
-func tellTuned(before, now *core.InForce, tell func(Tuned)) {
+// notifyTuned calls tell for each setting whose value changes because an operator's override begins or ends.
+func notifyTuned(before, now *core.InForce, tell func(Tuned)) {
 	for _, f := range Fields() {
 		is := func(o Override) bool { return o.Key == f.Key }
 		i := slices.IndexFunc(now.Overrides, is)
@@ -373,8 +369,7 @@ func (l *Limiter) warn(err error) {
 	}
 }
 
-// SetAccounts replaces the accounts that the process's requests go through, from now on; none: requests have a key
-// already.
+// SetAccounts replaces the accounts for this process's later requests. Use none if requests already have a key.
 func (l *Limiter) SetAccounts(list []Account) error {
 	if err := core.CheckAccounts(list); err != nil {
 		return err
@@ -391,8 +386,7 @@ func (l *Limiter) ownAccounts() []Account {
 	return nil
 }
 
-// Rationed reports whether requests may have to be reserved before they wait: there is a budget, or a quota of an
-// account.
+// Rationed reports whether there is a budget or an account has a quota, so that requests may need a reservation.
 func (l *Limiter) Rationed() bool {
 	return l.tuned.Load().Budget.On() || slices.ContainsFunc(l.ownAccounts(), func(a Account) bool { return a.Quota.On() })
 }

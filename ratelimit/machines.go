@@ -9,22 +9,21 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// localBreaker is what one process knows of its own network, where several machines share the state. A machine
-// without a network must not put all others to Sleep, so requests without an answer count in their process alone: as
-// many in a row block it as would block everybody, for the same growing cooldown, and then one probe at a time finds
-// out.
+// localBreaker counts this process's requests without a response if several machines share the state: a machine without
+// a network must not put all others to Sleep. After Tuning.NFailures in a row it blocks this process, for the same
+// growing cooldown as Sleep, and then lets one probe through at a time.
 type localBreaker struct {
 	mu       sync.Mutex
 	failures int           // in a row
-	failing  time.Time     // since when
-	lost     uint64        // the connection lost last
+	failing  time.Time     // time of the first of them
+	lost     uint64        // the last failed connection
 	until    time.Time     // nothing is sent before
 	cooldown time.Duration // 0: not blocked
-	probing  time.Time     // until when a probe is waited for; zero: there is none
+	probing  time.Time     // how long a probe blocks the next one; zero: no probe
 }
 
-// enter reports whether a request may go, as a probe perhaps; else how long it waits before it asks again. since is
-// when the trouble began.
+// enter returns 0 if a request may be sent, perhaps as a probe, or else how long to wait before asking again. since is
+// when the failures began.
 func (k *localBreaker) enter(now time.Time) (wait time.Duration, since time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -40,8 +39,8 @@ func (k *localBreaker) enter(now time.Time) (wait time.Duration, since time.Time
 	return 0, k.failing
 }
 
-// record takes note of the end of a request, and returns the event as everybody may see it. It reports whether the
-// process is blocked from now on.
+// record counts the end of a request and returns the event for the shared state, without a local failure. blocked is
+// the cooldown if this request starts a block, else 0.
 func (k *localBreaker) record(now time.Time, e Event, t *Tuning, draw float64) (_ Event, blocked time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -70,7 +69,7 @@ func (k *localBreaker) record(now time.Time, e Event, t *Tuning, draw float64) (
 	case first:
 		k.cooldown = t.SleepMin
 	case now.Before(k.until):
-		return shared, 0 // it had left before
+		return shared, 0 // it was sent before the block
 	default:
 		longest := max(min(t.SleepMaxOutage, t.SleepMax), t.SleepMin)
 		k.cooldown = min(time.Duration(float64(k.cooldown)*t.CooldownFactor), longest)
@@ -106,7 +105,7 @@ func (c *call) awaitNetwork(ctx context.Context) error {
 	}
 }
 
-func (l *Limiter) shareOutcome(e Event) Event {
+func (l *Limiter) recordOutcome(e Event) Event {
 	t := &l.tuned.Load().Tuning
 	shared, blocked := l.breaker.record(time.Now(), e, t, l.draw())
 	if blocked > 0 {
@@ -117,32 +116,33 @@ func (l *Limiter) shareOutcome(e Event) Event {
 }
 
 const (
-	// lateGrant is how long ago a permit may have been decided on when it comes: by then others count it no more.
-	lateGrant = 250 * time.Millisecond
-	// leaseKept is the length of a lease of a coordinator whose holder did not say how long it needs it, and
-	// renewEvery how often it is renewed.
-	leaseKept  = 10 * time.Minute
-	renewEvery = 3 * time.Minute
+	// maxGrantAge is the age at which a permit expires unused: later, other processes no longer count it.
+	maxGrantAge = 250 * time.Millisecond
+	// defaultLease is how long a coordinator's lease lasts if its holder did not say how long it needs it.
+	// renewInterval is how often such a lease is renewed.
+	defaultLease  = 10 * time.Minute
+	renewInterval = 3 * time.Minute
 )
 
-// localCeiling keeps a process below the ceiling by its own count, whatever the store says: who can write to a
-// coordinator can stop or loosen the limit, not lift it. And it renews leases.
+// localCeiling keeps a process below the ceiling by its own count, so that even a manipulated coordinator cannot remove
+// the limit. It also renews leases.
 type localCeiling struct {
 	mu    sync.Mutex
 	sent  []time.Time
-	kept  map[core.Pass]time.Time // when permits of unknown length were granted
-	timer *time.Timer             // renews them
+	kept  map[core.Pass]time.Time // permits with a renewed lease, by the time of their grant
+	timer *time.Timer             // for the next renewal
 }
 
-// accept reports whether a permit that was decided on at a moment may be used; else how long to wait before the next.
+// accept reports whether a permit granted at decided may be used. If not, it returns how long to wait before the next
+// ask.
 func (g *localCeiling) accept(decided time.Time, t *Tuning) (wait time.Duration, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	if now.Sub(decided) >= lateGrant {
+	if now.Sub(decided) >= maxGrantAge {
 		return 0, false
 	}
-	window := t.CeilingWindow - t.CeilingWindow/20 // permits come more tightly than they were given
+	window := t.CeilingWindow - t.CeilingWindow/20 // permits arrive closer together than they were granted
 	for len(g.sent) > 0 && now.Sub(g.sent[0]) >= window {
 		g.sent = g.sent[1:]
 	}
@@ -162,7 +162,7 @@ func (l *Limiter) keep(p core.Pass) {
 	}
 	g.kept[p] = time.Now()
 	if g.timer == nil {
-		g.timer = time.AfterFunc(renewEvery, l.renew)
+		g.timer = time.AfterFunc(renewInterval, l.renew)
 	}
 }
 
@@ -172,7 +172,7 @@ func (l *Limiter) release(p core.Pass) {
 	l.ceiling.mu.Unlock()
 }
 
-// renew lengthens the leases that are kept, all in one update. A forgotten permit ends all the same.
+// renew extends the kept leases in one update, except those older than core.LeaseMax, which a caller has forgotten.
 func (l *Limiter) renew() {
 	g := &l.ceiling
 	g.mu.Lock()
@@ -186,16 +186,16 @@ func (l *Limiter) renew() {
 	}
 	g.timer = nil
 	if len(kept) > 0 && !l.closed.Load() {
-		g.timer = time.AfterFunc(renewEvery, l.renew)
+		g.timer = time.AfterFunc(renewInterval, l.renew)
 	}
 	g.mu.Unlock()
 	if len(kept) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), renewEvery)
+	ctx, cancel := context.WithTimeout(context.Background(), renewInterval)
 	defer cancel()
 	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
-		s.Renew(at, kept, leaseKept)
+		s.Renew(at, kept, defaultLease)
 		return nil
 	})
 	if err != nil {

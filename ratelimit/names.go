@@ -9,52 +9,52 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
-// What a caller sets and reads.
+// Types for callers.
 type (
-	// Tuning is every threshold of the limiter, in exported fields. A zero field means its default; where zero would be
-	// a choice, a negative value is it.
+	// Tuning has all settings of the limiter. A zero field means its default; a negative one means zero, where zero is
+	// allowed.
 	Tuning = core.Tuning
-	// TuningError says which setting has a value that cannot be used, alone or together with others.
+	// TuningError names a setting with an invalid value, by itself or together with others.
 	TuningError = core.TuningError
-	// Budget is a number of answered requests in a fixed period, such as 5000 a day.
+	// Budget is how many requests may be answered in a fixed period, such as 5000 a day.
 	Budget = core.Budget
-	// BudgetError says that a request or reservation does not fit into the budget. It is [ErrBudget].
+	// BudgetError means that a request or reservation exceeds the budget. It matches [ErrBudget].
 	BudgetError = core.BudgetError
-	// Event is what one request has shown: Outcome, Status and RetryAfter, mainly. Permit.Report takes it.
+	// Event is how a request ended: mainly Outcome, Status and RetryAfter. Permit.Report takes it.
 	Event = core.Event
-	// Outcome is what one answer, or the lack of one, says about the upstream.
+	// Outcome classifies a response or error as evidence about the upstream.
 	Outcome = core.Outcome
 	// Wait is a parsed Retry-After.
 	Wait = core.Wait
 	// State is one of the five states of the limiter.
 	State = core.State
-	// Reason says why the limiter is in its state, or why a request may not be sent.
+	// Reason is why the limiter is in its state, or why a request may not be sent.
 	Reason = core.Reason
-	// Block is a state of the limiter, and what keeps a request from being sent in it.
+	// Block is the limiter's state and the reason why a request may not be sent in it.
 	Block = core.Block
-	// Gauges are what goes with every event: the state and a few numbers.
+	// Gauges are the state and a few numbers that accompany every event.
 	Gauges = core.Gauges
 	// Transition is one change of state.
 	Transition = core.Transition
-	// Orphans are requests of the budget that were reserved and forgotten.
+	// Orphans are requests that were reserved in the budget but neither made nor released.
 	Orphans = core.Orphans
-	// Status is the limiter at one moment.
+	// Status describes the limiter at one moment.
 	Status = core.Status
 )
 
-// Accounts, through whose keys requests go.
+// Types for accounts, whose keys requests use.
 type (
-	// Account is an account of the upstream, as one process knows it.
+	// Account is an account of the upstream, as one process has it configured.
 	Account = core.Account
-	// Period is a part of the day with a limit of its own.
+	// Period is a part of the day with its own limit.
 	Period = core.Period
-	// Fingerprint names a key without telling it.
+	// Fingerprint identifies a key without revealing it.
 	Fingerprint = core.Fingerprint
-	// Preference is the account and key that a request would like to keep.
+	// Preference is the account and key that a request uses if possible.
 	Preference = core.Preference
-	// Choice is through which account and key a request goes.
+	// Choice is the account and key that a request uses.
 	Choice = core.Choice
-	// KeyVerdict is what an answer says about the key that asked for it.
+	// KeyVerdict is what a response means for the key of its request.
 	KeyVerdict = core.KeyVerdict
 )
 
@@ -62,13 +62,13 @@ type (
 type (
 	// Store keeps one Snapshot for everybody who shares an upstream.
 	Store = core.Store
-	// FileOptions tunes OpenFileStore. The zero value is what programs want.
+	// FileOptions tunes OpenFileStore. The zero value suits programs.
 	FileOptions = filestore.Options
-	// StoreWarning is what a store tells about trouble with its state.
+	// StoreWarning is a store's warning about a problem with its state.
 	StoreWarning = shared.StoreWarning
 	// Instant is one moment as a Store sees it.
 	Instant = core.Instant
-	// Snapshot is everything that the users of one upstream share, and the pure core of the limiter.
+	// Snapshot is the state that all users of one upstream share.
 	Snapshot = core.Snapshot
 	// Override is a setting that an operator has changed.
 	Override = core.Override
@@ -86,16 +86,16 @@ const (
 	HalfOpen  = core.HalfOpen  // one probe at a time
 	CacheOnly = core.CacheOnly // nothing until an operator or a timer resumes
 
-	// The outcomes. OK, Throttled, Server and Network are evidence; the others only give the slot back.
+	// The outcomes. OK, Throttled, Server and Network are evidence; the others only free the slot.
 
 	Cancelled     = core.Cancelled
 	OK            = core.OK            // 2xx, 304
 	Throttled     = core.Throttled     // 429
-	Server        = core.Server        // 5xx, 408, an answer that the client's own check refuses
+	Server        = core.Server        // 5xx, 408, a response that the client rejects
 	Network       = core.Network       // DNS, connect, reset, timeout, truncated 2xx
 	Client        = core.Client        // 4xx that are the request's own fault
 	Misconfigured = core.Misconfigured // certificates, TLS to a plain port, foreign redirects
-	Deferred      = core.Deferred      // an upstream that queues requests itself, and is well, asks to come later
+	Deferred      = core.Deferred      // a healthy upstream with its own queue asks to come back later
 
 	// The verdicts on a key.
 
@@ -152,13 +152,13 @@ func FingerprintOf(key string) Fingerprint { return core.FingerprintOf(key) }
 // NewMemoryStore returns an empty store for one process: its limiter starts in Normal with a full bucket.
 func NewMemoryStore() Store { return core.NewMemoryStore() }
 
-// OpenFileStore returns the store that all processes of a machine share in a folder; see docs/limiter.md,
-// "What survives". The folder is made when it is first used; one that can't be used is not an error but a warning: the
-// process goes on alone, with a part of everything. The only error is an empty dir.
+// OpenFileStore returns the store that all processes of a machine share in a folder; see docs/limiter.md, "What
+// survives". It makes the folder at the first use. If the folder is unusable, it warns, and the process goes on alone
+// with a part of all limits. The only error is an empty dir.
 func OpenFileStore(dir string, opts FileOptions) (*shared.Store, error) {
 	return filestore.Open(dir, opts)
 }
 
-// ParseRetryAfter reads the Retry-After (RFC 9110, section 10.2.3) of an answer that arrived at now. A value that
-// cannot be understood counts as none; the error is a warning then, and the returned Wait is valid in every case.
+// ParseRetryAfter parses the Retry-After header (RFC 9110, section 10.2.3) of a response that arrived at now. For an
+// invalid value it returns a Wait without a delay, and an error that is only a warning.
 func ParseRetryAfter(h http.Header, now time.Time) (Wait, error) { return core.ParseRetryAfter(h, now) }

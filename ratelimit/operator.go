@@ -8,9 +8,9 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// Operator shows and changes the limiter of a store from outside. Every process obeys at its next request.
+// Operator shows and changes the limiter of a store from outside. Every process follows at its next request.
 //
-// Methods that change something return ErrNotShared, with the cause, when the store has lost contact with the other
+// Methods that change something return ErrNotShared, with the cause, if the store has lost contact with the other
 // processes.
 type Operator struct{ Store Store }
 
@@ -35,14 +35,13 @@ func (o Operator) order(ctx context.Context, change func(Instant, *Snapshot) err
 	return nil
 }
 
-// Tune overrides settings by key for all running processes, for a time or, with
-// lasts 0, until ResetTuning. It returns a *TuningError, and changes nothing,
-// for a key that does not exist, a value that cannot be used, and values that cross each other.
+// Tune overrides settings by key for all running processes, for a time or, with lasts 0, until ResetTuning. It returns
+// a *TuningError and changes nothing if a key does not exist, or a value is invalid by itself or together with others.
 func (o Operator) Tune(ctx context.Context, values map[string]string, lasts time.Duration) error {
 	return o.order(ctx, func(at Instant, s *Snapshot) error { return s.Override(at, values, lasts) })
 }
 
-// ResetTuning ends the overrides of these keys, or all.
+// ResetTuning ends the overrides of these keys, or all overrides without keys.
 func (o Operator) ResetTuning(ctx context.Context, keys ...string) error {
 	return o.order(ctx, func(at Instant, s *Snapshot) error {
 		s.EndOverrides(at, keys...)
@@ -51,7 +50,7 @@ func (o Operator) ResetTuning(ctx context.Context, keys ...string) error {
 }
 
 // ForceCacheOnly stops all requests of all processes until Resume or, if autoRecover is not 0, for that long from now.
-// It returns the transition; there is none if an operator had done so before, but the end is the new one.
+// moved is false if an operator had already done so; the new end applies anyway.
 func (o Operator) ForceCacheOnly(ctx context.Context, autoRecover time.Duration) (tr Transition, moved bool,
 	err error,
 ) {
@@ -62,8 +61,8 @@ func (o Operator) ForceCacheOnly(ctx context.Context, autoRecover time.Duration)
 	return tr, moved, err
 }
 
-// Resume ends CacheOnly: through Sleep, which lasts until the end of a pause, to probing. It reports false if there
-// was nothing to resume.
+// Resume ends CacheOnly and starts probing, after a Sleep until the end of a pause. moved is false if the limiter was
+// not in CacheOnly.
 func (o Operator) Resume(ctx context.Context) (tr Transition, moved bool, err error) {
 	err = o.order(ctx, func(at Instant, s *Snapshot) error {
 		tr, moved = s.Resume(at)
@@ -72,9 +71,9 @@ func (o Operator) Resume(ctx context.Context) (tr Transition, moved bool, err er
 	return tr, moved, err
 }
 
-// Reset makes the limiter that of an unknown upstream: state,
-// evidence, cooldown, learned rate, budget and overrides are gone. A pause is kept unless force
-// is set. What is on the wire is kept: slots, bucket and the last second's permits.
+// Reset forgets everything about the upstream: state, evidence, cooldown, learned rate, budget and overrides. A pause
+// is kept unless force is set. Slots, bucket and the last second's permits are always kept, because requests may be
+// under way.
 func (o Operator) Reset(ctx context.Context, force bool) error {
 	return o.order(ctx, func(at Instant, s *Snapshot) error {
 		s.Reset(at, force)
@@ -82,15 +81,14 @@ func (o Operator) Reset(ctx context.Context, force bool) error {
 	})
 }
 
-// TuneAccount overrides limits of an account by their keys for all running processes, for a time or, with lasts 0,
-// until ResetAccount. It returns a *TuningError, and changes nothing, for a key that does not exist or a value that
-// cannot be used.
+// TuneAccount overrides limits of an account by key for all running processes, for a time or, with lasts 0, until
+// ResetAccount. It returns a *TuningError and changes nothing if a key does not exist or a value is invalid.
 func (o Operator) TuneAccount(ctx context.Context, name string, values map[string]string, lasts time.Duration) error {
 	return o.order(ctx, func(at Instant, s *Snapshot) error { return s.TuneAccount(at, name, values, lasts) })
 }
 
-// EnableAccount enables or disables an account, whatever the configuration of its processes says, for a time or, with
-// lasts 0, until the opposite. Keys of an enabled one that are out are tried again.
+// EnableAccount enables or disables an account whatever its processes have configured, for a time or, with lasts 0,
+// until the opposite. Enabling tries the account's refused keys again.
 func (o Operator) EnableAccount(ctx context.Context, name string, on bool, lasts time.Duration) error {
 	return o.order(ctx, func(at Instant, s *Snapshot) error {
 		s.EnableAccount(at, name, on, lasts)
@@ -98,7 +96,7 @@ func (o Operator) EnableAccount(ctx context.Context, name string, on bool, lasts
 	})
 }
 
-// ResetAccount ends the overrides of these limits of an account, or all.
+// ResetAccount ends the overrides of these limits of an account, or all of its overrides without keys.
 func (o Operator) ResetAccount(ctx context.Context, name string, keys ...string) error {
 	return o.order(ctx, func(at Instant, s *Snapshot) error {
 		s.ResetAccount(at, name, keys...)

@@ -208,8 +208,8 @@ func TestWhoeverLooksFirstAdoptsATuning(t *testing.T) {
 	if _, err := l.Status(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if l.gate.limit != 2 || odd != 1 || l.Tuning().RateBase != 40 {
-		t.Errorf("%d places, %d warnings, rate %v", l.gate.limit, odd, l.Tuning().RateBase)
+	if l.localQueue.limit != 2 || odd != 1 || l.Tuning().RateBase != 40 {
+		t.Errorf("%d places, %d warnings, rate %v", l.localQueue.limit, odd, l.Tuning().RateBase)
 	}
 }
 

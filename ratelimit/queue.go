@@ -10,24 +10,24 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// gate is the queue of one process in front of the shared one: at most Tuning.Concurrency of its requests may ask or
-// have a permit, the others wait here, first come first served.
-type gate struct {
+// localQueue is the queue of one process in front of the shared one. At most Tuning.Concurrency of its requests may ask
+// for a permit or have one; the others wait here, first come, first served.
+type localQueue struct {
 	mu     sync.Mutex
 	limit  int
 	inside int
 	queue  []*place
 }
 
-// place is a request at the gate, or in the queue that stands in its place.
+// place is one request's place in the localQueue, or in the Queue that replaces it.
 type place struct {
 	queued  atomic.Bool   // it is in a Queue
-	granted bool          // and has been granted
-	inside  bool          // the gate
-	ready   chan struct{} // closed when it is inside; nil if it was at once
+	granted bool          // it has a permit (only with a Queue)
+	inside  bool          // it has left the localQueue's waiting list
+	ready   chan struct{} // closed when inside becomes true; nil if it was true at once
 }
 
-func (g *gate) join(p *place) (inside bool) {
+func (g *localQueue) join(p *place) (inside bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.inside < g.limit && len(g.queue) == 0 {
@@ -40,8 +40,8 @@ func (g *gate) join(p *place) (inside bool) {
 	return false
 }
 
-// leave gives a place back, inside or in the queue. It reports false for a place that was given back before.
-func (g *gate) leave(p *place) bool {
+// leave gives up a place, inside or still waiting. It returns false if the place was given up before.
+func (g *localQueue) leave(p *place) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p.inside {
@@ -57,14 +57,14 @@ func (g *gate) leave(p *place) bool {
 	return i >= 0
 }
 
-func (g *gate) resize(limit int) {
+func (g *localQueue) resize(limit int) {
 	g.mu.Lock()
 	g.limit = limit
 	g.admit()
 	g.mu.Unlock()
 }
 
-func (g *gate) admit() {
+func (g *localQueue) admit() {
 	for g.inside < g.limit && len(g.queue) > 0 {
 		p := g.queue[0]
 		g.queue = slices.Delete(g.queue, 0, 1)
@@ -74,14 +74,14 @@ func (g *gate) admit() {
 	}
 }
 
-// bell wakes waiting requests of one process when the process gives something back, so that they need not poll the
-// store. They listen before they look whether they have to wait.
-type bell struct {
+// broadcaster wakes the waiting requests of a process when a slot becomes free, so that they need not poll the store.
+// Call listen before checking whether to wait.
+type broadcaster struct {
 	mu sync.Mutex
 	ch chan struct{}
 }
 
-func (b *bell) listen() <-chan struct{} {
+func (b *broadcaster) listen() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ch == nil {
@@ -90,7 +90,7 @@ func (b *bell) listen() <-chan struct{} {
 	return b.ch
 }
 
-func (b *bell) ring() {
+func (b *broadcaster) ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ch != nil {
@@ -100,22 +100,22 @@ func (b *bell) ring() {
 }
 
 const (
-	reapStalled = 5 * time.Millisecond // between looks for dead processes while one may hold a slot
-	reapWaiting = time.Second          // while waiting for anything else
-	reapAlways  = 10 * time.Second     // in any case
+	reapIntervalStalled = 5 * time.Millisecond // between looks for dead processes while one may hold a slot
+	reapIntervalWaiting = time.Second          // while waiting for anything else
+	reapIntervalIdle    = 10 * time.Second     // in any case
 )
 
-// reap looks for dead processes and drops what they held, unless that was done within the last every. It
-// waits at most patience for the store. It reports whether it has found any.
+// reap removes dead processes from the shared state, unless it has looked for them within the last interval every. It
+// waits at most patience for the store. It reports whether it has removed any.
 func (l *Limiter) reap(ctx context.Context, every, patience time.Duration) bool {
 	if l.live == nil {
 		return false
 	}
-	switch { // where each look is dear
+	switch { // with nap set, each look at the store is expensive
 	case l.nap == 0:
-	case every == reapStalled:
+	case every == reapIntervalStalled:
 		every = 2 * l.nap
-	case every == reapWaiting: // whoever is at the head looks
+	case every == reapIntervalWaiting: // the request at the head of the shared queue looks sooner
 		every = 20 * l.nap
 	}
 	now, last := int64(time.Since(l.start)), l.reaped.Load()
@@ -140,7 +140,7 @@ func (l *Limiter) reap(ctx context.Context, every, patience time.Duration) bool 
 	return err == nil
 }
 
-// Status returns the limiter as it is now, as this process sees it.
+// Status returns the limiter's present status, as this process sees it.
 func (l *Limiter) Status(ctx context.Context) (Status, error) {
 	at, s, err := core.Look(ctx, l.store)
 	if err != nil {

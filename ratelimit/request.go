@@ -8,55 +8,56 @@ import (
 	"time"
 )
 
-// Request is what a caller knows of its requests. A request's context is all that an http.Client hands on, so it
-// travels there, see [With]. The zero Request is any request.
+// Request has the settings of one request. Put it into the request's context by [With], because an http.Client passes
+// on nothing else. The zero Request uses the limiter's settings.
 type Request struct {
-	// MaxWait is how long it waits at most, in place of Tuning.MaxWait; 0: as the tuning says.
+	// MaxWait limits the request's waiting; 0 means Tuning.MaxWait.
 	MaxWait time.Duration
-	// Waited is what it has used of max-wait before it came to the limiter, such as in a queue of the caller's own.
+	// Waited is the time that the request has already waited before it called the limiter, such as in the caller's queue.
 	Waited time.Duration
-	// Reservation pays for it; nil: it is booked on its own.
+	// Reservation pays for the request; with nil the request takes from the budget itself.
 	Reservation *Reservation
-	// Prefer is the account and key that it goes through as long as those can be used; the zero Preference is any.
-	// Where their slots are full it waits for exactly them, at most PreferFor; then any will do.
+	// Prefer is the account and key to use as long as they are usable; the zero Preference means any. If their slots are
+	// full, the request waits for them at most PreferFor, then uses any.
 	Prefer    Preference
 	PreferFor time.Duration
-	// Tries are those of its caller, who asks again; nil: a Transport repeats it. See [Tries.With].
+	// Tries is set if the caller retries the request itself; with nil a Transport retries it. See [Tries.With].
 	Tries *Tries
 }
 
-// Tries is for a caller that repeats failed requests itself and does other work meanwhile. Only the first try of a
-// request is evidence about the upstream, so a request that always fails does not look like an outage. Tries is safe
-// for concurrent use, and its zero value is ready.
+// Tries is for a caller that retries failed requests itself and does other work in between. Only the first try of a
+// request counts as evidence about the upstream, so a request that always fails does not look like an outage. Tries is
+// safe for concurrent use; its zero value is ready.
 type Tries struct {
 	mu     sync.Mutex
-	made   *sync.Map // by method and URL: made
+	tried  *sync.Map // by method and URL: tryRecord
 	count  int       // failed attempts since Restart
 	failed bool      // a request of this attempt has failed
-	counts bool      // and count has it
-	due    time.Time // when the next attempt makes sense
+	counts bool      // count includes this attempt
+	due    time.Time // earliest sensible time of the next attempt
 }
 
-type made struct {
+// tryRecord has the earlier tries of one request.
+type tryRecord struct {
 	tries int
 	first uint64 // the number of the first permit
 }
 
-// Share returns another Tries with the same requests: one that was tried here is not new there.
+// Share returns a new Tries that knows the same requests: a request tried with one of them is a retry with the other.
 func (t *Tries) Share() *Tries {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.share()
-	return &Tries{made: t.made}
+	return &Tries{tried: t.tried}
 }
 
 func (t *Tries) share() {
-	if t.made == nil {
-		t.made = new(sync.Map)
+	if t.tried == nil {
+		t.tried = new(sync.Map)
 	}
 }
 
-// With begins an attempt: with the returned context, a [Transport] sends each request once.
+// With begins an attempt. With the returned context, a [Transport] sends each request only once.
 func (t *Tries) With(ctx context.Context) context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,8 +65,8 @@ func (t *Tries) With(ctx context.Context) context.Context {
 	return With(ctx, Request{Tries: t})
 }
 
-// Failed returns how many attempts have failed, 0 if this one has not, and when the next makes sense: after full
-// jitter, or the Retry-After of a 503.
+// Failed returns how many attempts have failed and the earliest time for the next one: after full jitter, or the
+// Retry-After of a 503. The count is 0 if the present attempt has not failed.
 func (t *Tries) Failed() (count int, due time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,33 +76,35 @@ func (t *Tries) Failed() (count int, due time.Time) {
 	return max(t.count, 1), t.due
 }
 
-// Restart sets the count back, and with it the jitter. A request that was tried stays one that was tried.
+// Restart sets the count of failed attempts, which determines the jitter, to 0. Requests tried before still count as
+// retries.
 func (t *Tries) Restart() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count = 0
 }
 
-// AsksAgain reports whether the caller of a request repeats it itself, by a [Tries].
-func AsksAgain(ctx context.Context) bool { return carriedBy(ctx).Tries != nil }
+// AsksAgain reports whether the caller of a request retries it itself, with a [Tries].
+func AsksAgain(ctx context.Context) bool { return requestFrom(ctx).Tries != nil }
 
-func (t *Tries) of(req *http.Request) (m made, before int) {
+// record returns the earlier tries of req and how many earlier attempts have failed.
+func (t *Tries) record(req *http.Request) (m tryRecord, before int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.share()
-	v, _ := t.made.Load(nameOf(req))
-	m, _ = v.(made)
+	v, _ := t.tried.Load(requestKeyOf(req))
+	m, _ = v.(tryRecord)
 	if before = t.count; t.counts {
 		before--
 	}
 	return m, before
 }
 
-// fail notes that a request has failed, and when to try it again. It does not count if an outage is to blame.
-func (t *Tries) fail(req *http.Request, m made, due time.Time, counts bool) {
+// fail records a failed request and when to retry it. counts is false if an outage made it fail.
+func (t *Tries) fail(req *http.Request, m tryRecord, due time.Time, counts bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.made.Store(nameOf(req), m)
+	t.tried.Store(requestKeyOf(req), m)
 	if t.failed = true; counts && !t.counts {
 		t.count++
 		t.counts = true
@@ -111,9 +114,9 @@ func (t *Tries) fail(req *http.Request, m made, due time.Time, counts bool) {
 	}
 }
 
-func nameOf(req *http.Request) string { return req.Method + " " + req.URL.String() }
+func requestKeyOf(req *http.Request) string { return req.Method + " " + req.URL.String() }
 
-type carried struct {
+type requestInfo struct {
 	Request
 	try    bool
 	left   time.Duration
@@ -122,14 +125,14 @@ type carried struct {
 
 type requestKey struct{}
 
-func carriedBy(ctx context.Context) carried {
-	c, _ := ctx.Value(requestKey{}).(carried)
+func requestFrom(ctx context.Context) requestInfo {
+	c, _ := ctx.Value(requestKey{}).(requestInfo)
 	return c
 }
 
-// With returns a context whose requests are as r says. What r leaves zero stays as ctx says; what was waited adds up.
+// With returns a context that applies r to its requests. Zero fields of r keep the values in ctx; Waited is added up.
 func With(ctx context.Context, r Request) context.Context {
-	c := carriedBy(ctx)
+	c := requestFrom(ctx)
 	c.Waited += r.Waited
 	c.MaxWait, c.Reservation = cmp.Or(r.MaxWait, c.MaxWait), cmp.Or(r.Reservation, c.Reservation)
 	c.Tries = cmp.Or(r.Tries, c.Tries)
@@ -140,21 +143,21 @@ func With(ctx context.Context, r Request) context.Context {
 }
 
 func withTry(ctx context.Context, left time.Duration, choice Choice) context.Context {
-	c := carriedBy(ctx)
+	c := requestFrom(ctx)
 	c.try, c.left, c.choice = true, left, choice
 	return context.WithValue(ctx, requestKey{}, c)
 }
 
-// WaitLeft returns how much of max-wait is left to the request whose try ctx is of, so that a server which lets
-// requests wait can be told how long it may; ok is false for any other context.
+// WaitLeft returns how much longer the request may wait, so that its Base can tell a server that queues requests. ok is
+// false unless ctx is the context of a request that a [Transport] sends.
 func WaitLeft(ctx context.Context) (left time.Duration, ok bool) {
-	c := carriedBy(ctx)
+	c := requestFrom(ctx)
 	return c.left, c.try
 }
 
-// ChoiceFrom returns through which account and key a try goes, as the Base of a [Transport] sees it. It isn't ok where
-// the limiter has no accounts.
+// ChoiceFrom returns the account and key that a [Transport] has chosen for a request; its Base calls it. It returns
+// false if the limiter has no accounts.
 func ChoiceFrom(ctx context.Context) (Choice, bool) {
-	c := carriedBy(ctx)
+	c := requestFrom(ctx)
 	return c.choice, c.choice.Account != ""
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// Reservation is a number of requests that fit into the budget for certain.
-// Requests made with it (see With) use it up; when more are needed they are booked
-// one by one. Release gives back what was not used.
+// Reservation is a number of requests booked in the budget in advance. Requests made with it (see With) use it up; any
+// more take from the budget one by one. Release returns the unused rest.
 type Reservation struct {
 	l *Limiter
 
@@ -21,11 +20,10 @@ type Reservation struct {
 	released bool
 }
 
-// Reserve books n requests of the budget and, where each account that could be used has a quota, of what those have
-// left together. It returns a *BudgetError when they do not all fit; a request that is made with the refused
-// reservation gets that error from Acquire. Without budget and quotas Reserve always succeeds. The reservation has to
-// be released. Reservations end with their process, and after Tuning.QuotaOrphanAfter in which the limiter asked for
-// nothing.
+// Reserve books n requests in the budget and, if every usable account has a quota, in the rest of those quotas
+// together. If they do not all fit, it returns a *BudgetError, and Acquire returns the same error to requests made with
+// that reservation. Without a budget and quotas it always succeeds. The caller must release the reservation. It ends
+// with its process, or after Tuning.QuotaOrphanAfter without any request.
 func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 	if n < 0 {
 		return nil, errors.New("reserve requests: negative number")
@@ -57,14 +55,14 @@ func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *
 	return refused, err
 }
 
-// Left returns how many of the booked requests have not been made.
+// Left returns how many of the booked requests are unused.
 func (r *Reservation) Left() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.left
 }
 
-// Release gives back what was not used. Only the first call does something.
+// Release returns the unused requests to the budget. Only the first call has an effect.
 func (r *Reservation) Release() {
 	r.mu.Lock()
 	n := r.left
@@ -85,6 +83,7 @@ func (l *Limiter) unreserve(n int) {
 	}
 }
 
+// take uses up one request of the reservation; false if there is none.
 func (r *Reservation) take() bool {
 	if r == nil {
 		return false
@@ -98,6 +97,7 @@ func (r *Reservation) take() bool {
 	return true
 }
 
+// put returns one request to the reservation; false if there is no reservation or it is released.
 func (r *Reservation) put() bool {
 	if r == nil {
 		return false

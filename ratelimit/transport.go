@@ -21,7 +21,7 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// timeoutGrace is what a permit outlives the request's timeout by, so that the report of a timeout still counts.
+// timeoutGrace is how much longer a permit lasts than the request's timeout, so that a timeout can still be reported.
 const timeoutGrace = time.Second
 
 // Transport is an http.RoundTripper that sends only what its limiter lets through.
@@ -37,15 +37,15 @@ const timeoutGrace = time.Second
 type Transport struct {
 	Base    http.RoundTripper // nil: http.DefaultTransport
 	Limiter *Limiter          // required, unless PerHost is set
-	// PerHost makes the limiter of a host, such as "https://api.example.org:443", at the first request to it. Then
-	// Limiter is not used, and trouble with one host stops no other. An error is the request's, and the next request to
-	// the host calls PerHost again.
+	// PerHost makes the limiter for a host, such as "https://api.example.org:443", at the first request to it. It replaces
+	// Limiter, so trouble with one host does not stop others. If it fails, the request fails, and the next request to the
+	// host calls PerHost again.
 	PerHost func(host string) (*Limiter, error)
-	// Classify says what an answer, or an error instead of one, counts as; nil: ClassifyStatus does. The response is nil
-	// if the error is not; the bytes are the whole body. It must not keep what it is given.
+	// Classify returns the outcome of a response or error; nil means ClassifyStatus. The response is nil if the error is
+	// not; the bytes are the whole body. It must not keep its arguments.
 	Classify func(*http.Request, *http.Response, []byte, error) Outcome
-	// Verdict says what an answer means for the key that asked; nil: nothing. A request whose key is refused is sent
-	// again with another, if there is one.
+	// Verdict returns what a response means for the key of its request; nil means nothing. If a key is refused, the
+	// request is sent again with another, if there is one.
 	Verdict func(*http.Request, *http.Response, []byte) KeyVerdict
 	MaxBody int64 // bytes; 0: 32 MiB
 
@@ -53,13 +53,13 @@ type Transport struct {
 	hosts sync.Map // with PerHost: by host, a func() (*Limiter, error)
 }
 
-// sentOnce is the empty body of a request that nothing below the limiter may repeat: over HTTP/1.1, net/http sends a
-// GET without a body again by itself when a kept connection closes before the answer, and that try would have no
-// permit. Over HTTP/2 it only repeats what the server says it has not looked at, and an empty body would cost a frame.
-type sentOnce struct{}
+// unrepeatableBody is an empty body that stops net/http from repeating a GET by itself. Over HTTP/1.1 it would if a
+// kept connection closes before the response, and that try would have no permit. Over HTTP/2 it repeats only requests
+// that the server has not processed, and an empty body would cost a frame.
+type unrepeatableBody struct{}
 
-func (sentOnce) Read([]byte) (int, error) { return 0, io.EOF }
-func (sentOnce) Close() error             { return nil }
+func (unrepeatableBody) Read([]byte) (int, error) { return 0, io.EOF }
+func (unrepeatableBody) Close() error             { return nil }
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -71,14 +71,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	c := newCall(ctx, l, l.Tuning().RequestTimeout+timeoutGrace)
 	if c.Tries != nil {
-		c.before, c.askings = c.Tries.of(req)
+		c.before, c.callerAttempts = c.Tries.record(req)
 	}
-	var refused *http.Response // the answer to the key before
+	var refused *http.Response // the response to the previous key
 	for {
 		permit, err := c.acquire(ctx)
 		if err != nil {
 			closeBody(req)
-			if refused != nil && noKey(err) {
+			if refused != nil && isNoUsableKey(err) {
 				return refused, nil
 			}
 			return nil, err
@@ -86,18 +86,18 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		c.pauseClock()
 		resp, e, err := t.send(c, permit, req)
 		outcome := e.Outcome
-		if e.Key != KeyUnknown && permit.choice.Account != "" && permit.choice.Why != core.ByTest && repeatable(req) {
-			next, againErr := again(req) // ends with the last key
+		if e.Key != KeyUnknown && permit.choice.Account != "" && permit.choice.Why != core.ByTest && isRepeatable(req) {
+			next, againErr := cloneForRetry(req) // ends with the last key
 			if againErr != nil {
 				return nil, againErr
 			}
 			req, refused = next, resp
 			continue
 		}
-		if !outcome.Retryable() || !repeatable(req) {
+		if !outcome.Retryable() || !isRepeatable(req) {
 			return resp, err
 		}
-		// Who waits an outage out must not spend its tries on finding out whether it is over.
+		// A request that waits until an outage ends must not use up its retries on probes.
 		if c.lastExcused = l.Tuning().AutoRecover != 0 && (permit.probe || permit.stopped); c.lastExcused {
 			c.excused++
 		}
@@ -108,14 +108,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if c.attempt-c.excused > l.Tuning().MaxRetries {
 			return resp, err
 		}
-		next, againErr := again(req)
+		next, againErr := cloneForRetry(req)
 		if againErr != nil {
 			return nil, againErr
 		}
 		if retryErr := c.retry(ctx, &e); retryErr != nil {
 			closeBody(next)
-			if ownDelay(retryErr) {
-				return resp, err // the upstream's answer says more than that there is no time to ask again
+			if isBackoffTooLong(retryErr) {
+				return resp, err // the upstream's response is more useful than "no time for a retry"
 			}
 			return nil, retryErr
 		}
@@ -145,7 +145,7 @@ func (t *Transport) limiterFor(u *url.URL) (*Limiter, error) {
 	return l, nil
 }
 
-// CloseIdleConnections closes those of Base, for http.Client.CloseIdleConnections.
+// CloseIdleConnections closes the idle connections of Base.
 func (t *Transport) CloseIdleConnections() {
 	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
@@ -159,14 +159,13 @@ func (t *Transport) base() http.RoundTripper {
 	return t.Base
 }
 
-func noKey(err error) bool {
+func isNoUsableKey(err error) bool {
 	var blocked *BlockedError
 	return errors.As(err, &blocked) && (blocked.Cause == ReasonCredentials || blocked.Cause == ReasonNoAccount)
 }
 
-// ownDelay reports whether a retry was given up because the request's own delay is longer than it may
-// still wait: nothing blocks the others, so its tries are simply spent.
-func ownDelay(err error) bool {
+// isBackoffTooLong reports whether there was no retry because its delay is longer than the request may still wait.
+func isBackoffTooLong(err error) bool {
 	var blocked *BlockedError
 	return errors.As(err, &blocked) && blocked.Cause == ReasonBackoff
 }
@@ -181,15 +180,15 @@ func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response,
 	resp, body, err := t.exchange(req.WithContext(ctx))
 	e := Event{Latency: time.Since(start)}
 	c.resumeClock()
-	given := req.Context().Err() // what the caller's context says
-	if err != nil && resp != nil && given == nil && !success(resp) {
-		err = nil // its status counts, and what could be read is its body
+	given := req.Context().Err()
+	if err != nil && resp != nil && given == nil && !isSuccess(resp) {
+		err = nil // keep the status and the part of the body that was read
 	}
 	if err != nil {
 		resp, body = nil, nil
 	}
 	switch {
-	case err != nil && errors.Is(given, context.DeadlineExceeded) && w.departed():
+	case err != nil && errors.Is(given, context.DeadlineExceeded) && w.wasSent():
 		err = given
 		e.Outcome = t.classify(req, nil, nil, err)
 	case err != nil && given != nil:
@@ -207,7 +206,7 @@ func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response,
 		}
 	}
 	if resp != nil {
-		resp.Request = req // not the one whose context is over
+		resp.Request = req // not the copy whose context has ended
 		e.Status = resp.StatusCode
 		e.RetryAfter = p.l.retryAfter(&e, resp)
 		e.Limits = core.ParseLimits(resp.Header, time.Now())
@@ -233,11 +232,11 @@ func (w *wire) trace(ctx context.Context) context.Context {
 	})
 }
 
-func (w *wire) departed() bool { return w.wrote.Load() || !w.traced.Load() }
+func (w *wire) wasSent() bool { return w.wrote.Load() || !w.traced.Load() }
 
 func (w *wire) connection() uint64 { return uint64(w.conn.Load()) }
 
-func success(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
+func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
 func (t *Transport) classify(req *http.Request, resp *http.Response, body []byte, err error) Outcome {
 	if t.Classify != nil {
@@ -246,7 +245,7 @@ func (t *Transport) classify(req *http.Request, resp *http.Response, body []byte
 	return ClassifyStatus(req, resp, body, err)
 }
 
-// retryAfter reads the header where it is obeyed, and warns of what it cannot understand.
+// retryAfter parses the Retry-After header if the outcome obeys it, and warns if it is invalid.
 func (l *Limiter) retryAfter(e *Event, resp *http.Response) Wait {
 	if !e.Obeyed() {
 		return Wait{}
@@ -258,11 +257,11 @@ func (l *Limiter) retryAfter(e *Event, resp *http.Response) Wait {
 	return wait
 }
 
-// exchange sends the request and reads the answer whole. With an answer whose body broke off or is too large it
-// returns both what there is of it and the error.
+// exchange sends the request and reads the whole response. If the body is interrupted or too large, it returns the part
+// that it has read together with the error.
 func (t *Transport) exchange(req *http.Request) (*http.Response, []byte, error) {
 	if _, ok := t.http2.Load(req.URL.Host); !ok && (req.Body == nil || req.Body == http.NoBody) {
-		req.Body, req.GetBody = sentOnce{}, nil
+		req.Body, req.GetBody = unrepeatableBody{}, nil
 	}
 	resp, err := t.base().RoundTrip(req)
 	if err != nil {
@@ -284,7 +283,7 @@ func (t *Transport) exchange(req *http.Request) (*http.Response, []byte, error) 
 	return resp, body, err
 }
 
-// readAll reads and closes a body. A close that fails after the last byte is no failure.
+// readAll reads and closes a body. It ignores an error of the close.
 func readAll(resp *http.Response, limit int64) ([]byte, error) {
 	defer resp.Body.Close()
 	var b bytes.Buffer
@@ -301,7 +300,7 @@ func readAll(resp *http.Response, limit int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func repeatable(req *http.Request) bool {
+func isRepeatable(req *http.Request) bool {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
 		return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
@@ -310,7 +309,7 @@ func repeatable(req *http.Request) bool {
 	}
 }
 
-func again(req *http.Request) (*http.Request, error) {
+func cloneForRetry(req *http.Request) (*http.Request, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, nil
 	}
@@ -329,9 +328,8 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// ClassifyStatus is the Transport.Classify of a service of which nothing else is known: 2xx
-// and 304 are OK, 429 is Throttled, 5xx and 408 are Server, any other status is Client, a
-// connection that cannot be trusted is Misconfigured, any other error is Network.
+// ClassifyStatus is the default for Transport.Classify. 2xx and 304 are OK, 429 is Throttled, 5xx and 408 are Server,
+// any other status is Client. A connection that cannot be trusted is Misconfigured, any other error Network.
 func ClassifyStatus(_ *http.Request, resp *http.Response, _ []byte, err error) Outcome {
 	if err != nil {
 		return classifyError(err)

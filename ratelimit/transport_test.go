@@ -472,7 +472,7 @@ func TestAStaleAnswerIsNoEvidence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, nil)
 		var answers []Answer
-		r.l.gauged = true
+		r.l.wantsGauges = true
 		r.l.hooks.OnAnswer = func(a Answer) { answers = append(answers, a) }
 		old, _ := r.l.Acquire(t.Context())
 		if _, moved, err := (Operator{r.l.store}).ForceCacheOnly(t.Context(), time.Second); err != nil || !moved {

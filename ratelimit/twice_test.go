@@ -178,7 +178,8 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 			err = l.Close()
 		}
 		raw := encoded(t, memory)
-		shown = append(shown, fmt.Sprintf("%v; told %q; inside %d of %d; %x", err, told, l.gate.inside, l.gate.limit,
+		shown = append(shown, fmt.Sprintf("%v; told %q; inside %d of %d; %x", err, told,
+			l.localQueue.inside, l.localQueue.limit,
 			raw))
 	}
 	return shown

@@ -1,6 +1,6 @@
-// Package machine is the pure core of package ratelimit, for simulations and tools: one value, the [Snapshot], and what
-// changes it. [Snapshot.TryGrant] and [Snapshot.Record] take the time and the random draw as arguments, so a program
-// can drive the real limiter in virtual time. [Rules] is the table of all its transitions, [Graph] draws it.
+// Package machine is the pure core of package ratelimit, for simulations and tools: the [Snapshot] and its methods.
+// [Snapshot.TryGrant] and [Snapshot.Record] take the time and the random draw as arguments, so a program can run the
+// real limiter in virtual time. [Rules] returns the table of all transitions, [Graph] draws it.
 package machine
 
 import (
@@ -10,13 +10,13 @@ import (
 )
 
 type (
-	// Snapshot is everything that the users of one upstream share.
+	// Snapshot is the state that all users of one upstream share.
 	Snapshot = core.Snapshot
-	// Ask is one try to get a permit of a Snapshot.
+	// Ask is one attempt to get a permit from a Snapshot.
 	Ask = core.Ask
-	// Pass names a permit.
+	// Pass is a permit's id.
 	Pass = core.Pass
-	// Report tells a Snapshot how a request ended that had a permit of it.
+	// Report is how a request with a permit ended; Snapshot.Record takes it.
 	Report = core.Report
 	// Rule is one row of the transition table.
 	Rule = core.Rule
@@ -25,7 +25,7 @@ type (
 // NewSnapshot returns the snapshot of an unknown upstream: Normal, full bucket.
 func NewSnapshot(now core.Instant) Snapshot { return core.NewSnapshot(now) }
 
-// RetryDelay returns how long a request waits before its n-th repetition after an answer, for a draw in [0,1).
+// RetryDelay returns how long a request waits before its n-th retry; after is the last response, draw is in [0,1).
 func RetryDelay(n int, after *core.Event, draw float64) time.Duration {
 	return core.RetryDelay(n, after, draw)
 }
