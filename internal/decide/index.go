@@ -115,7 +115,7 @@ func (i *indexed) likely(x *index.Index, s match.Series) error {
 	for _, by := range []struct {
 		texts []string
 		look  func(string) ([]index.Candidate, error)
-	}{{plainTitles(s), x.LookupLoosely}, {s.Parts(), x.Lookup}, {s.Parts(), x.LookupLoosely}} {
+	}{{plainTitles(s), x.LookupLoosely}, {s.ShorterTitles(), x.Lookup}, {s.ShorterTitles(), x.LookupLoosely}} {
 		for _, text := range by.texts {
 			if len(i.candidates) > 0 {
 				return nil

@@ -35,7 +35,8 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	switch {
 	case res.Status == match.Matched:
-		if res.Confidence < match.Convincing || !nearYear(res.Entry, s.Year) || !match.Whole(s.Series, res.Entry) {
+		if res.Confidence < match.ConvincingConfidence || !nearYear(res.Entry, s.Year) ||
+			!match.NamesWholeEntry(s.Series, res.Entry) {
 			break // the right work may be missing in the lists
 		}
 		// There is no namesake in the lists, as if a search without a year had shown none.
@@ -98,7 +99,7 @@ func (d *Deciders) byListsAlone(
 	s match.Series, c index.Candidate, siblings []index.Candidate, asked match.Resolution,
 ) (resolution, bool) {
 	e := &match.Entry{Kind: c.Kind, Title: c.Text, OriginalTitle: c.Original}
-	if s.Year != 0 && c.Anime == 0 || !match.Whole(s, e) {
+	if s.Year != 0 && c.Anime == 0 || !match.NamesWholeEntry(s, e) {
 		return resolution{}, false
 	}
 	confidence := indexConfidence

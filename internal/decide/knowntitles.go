@@ -149,7 +149,7 @@ func (k *knownTitles) only(s match.Series) (e knownEntry, ok bool) {
 			if s.Want == match.WantAny && as != visible {
 				continue
 			}
-			strong = strong || n >= leastLetters[as] && (i == 0 || n >= otherLetters && !match.PieceOf(s.Titles, i))
+			strong = strong || n >= leastLetters[as] && (i == 0 || n >= otherLetters && !match.IsPieceOfTitle(s.Titles, i))
 		}
 	}
 	return e, strong && k.fetched[e] && (s.Year != 0 || k.anyYear[e])
@@ -227,16 +227,16 @@ func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok 
 		return out, false
 	}
 	s.unlock = d.known.lockTitles(ctx, s.Series)
-	if len(s.IDs) > 0 || d.resolver.Options.MinConfidence > match.Convincing {
+	if len(s.IDs) > 0 || d.resolver.Options.MinConfidence > match.ConvincingConfidence {
 		return out, false
 	}
 	e, ok := d.known.only(s.Series)
 	want := d.resolver.Options.Kind
-	if !ok || e.kind != s.Likelier() || want != "" && want != e.kind || d.known.free(s.Series, want) {
+	if !ok || e.kind != s.LikelierKind() || want != "" && want != e.kind || d.known.free(s.Series, want) {
 		return out, false
 	}
 	res := d.resolver.ResolveAmong(ctx, s.Series, []match.Hit{{Kind: e.kind, ID: e.id}})
-	if res.Status != match.Matched || res.Confidence < match.Convincing || !beyondDoubt(s.Series, res) {
+	if res.Status != match.Matched || res.Confidence < match.ConvincingConfidence || !beyondDoubt(s.Series, res) {
 		return out, false
 	}
 	step := match.Step{

@@ -60,7 +60,7 @@ func TestWhatWasFetchedAnswersForItsOtherTitles(t *testing.T) {
 		)
 		s := seriesOf(c.file)
 		got := 0
-		if e, ok := k.only(s); ok && e.kind == s.Likelier() {
+		if e, ok := k.only(s); ok && e.kind == s.LikelierKind() {
 			got = e.id
 		}
 		if got != c.want {

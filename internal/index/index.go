@@ -179,7 +179,7 @@ func looseKeysOf(text string) []string {
 		out = append(out, plainMark+plain)
 	}
 	undated := yearAtEnd.ReplaceAllString(text, "")
-	head := title.Normalize(match.Before(undated, match.SubtitleMarks))
+	head := title.Normalize(match.TextBefore(undated, match.SubtitleMarks))
 	enough := strings.Contains(head, " ") || len(head) != utf8.RuneCountInString(head)
 	if head == "" && undated != text {
 		head, enough = title.Normalize(undated), true

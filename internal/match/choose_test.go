@@ -29,7 +29,7 @@ func TestTitlesThatDisagreeAreDoubted(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := decideOne(&world{entries: []*Entry{dragon, keeper}}, row.rel)
-			if d.Status != Matched || d.Confidence <= doubtful != row.doubt {
+			if d.Status != Matched || d.Confidence <= maxDoubtful != row.doubt {
 				t.Errorf("%s with %.2f: %s %v", outcome(d), d.Confidence, d.Reason, d.Steps)
 			}
 		})
@@ -63,7 +63,7 @@ func TestFilmsAreFoundAroundTheWordForAFilm(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := decideOne(&world{entries: append([]*Entry{boat, train, photo}, row.with...)}, row.rel)
-			if outcome(d) != row.want || d.Confidence > doubtful {
+			if outcome(d) != row.want || d.Confidence > maxDoubtful {
 				t.Errorf("%s with %.2f, want %s: %s %v", outcome(d), d.Confidence, row.want, d.Reason, d.Steps)
 			}
 		})
@@ -220,20 +220,20 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 func TestWords(t *testing.T) {
 	title := []release.Title{{Text: "Toradora!"}}
 	for got, want := range map[lang.Text]string{
-		numbers([]int{3}):             "3",
-		numbers([]int{101, 102}):      "101 and 102",
-		numbers([]int{1, 2, 3, 7}):    "1-3 and 7",
-		numbers([]int{1, 2, 5, 7, 8}): "1, 2, 5, 7 and 8",
-		numbers(nil):                  "",
+		numberList([]int{3}):             "3",
+		numberList([]int{101, 102}):      "101 and 102",
+		numberList([]int{1, 2, 3, 7}):    "1-3 and 7",
+		numberList([]int{1, 2, 5, 7, 8}): "1, 2, 5, 7 and 8",
+		numberList(nil):                  "",
 		(&placer{
 			season: 1,
-			eps: []int{
+			numbers: []int{
 				101,
 				102,
 			},
-		}).refusal(): "season 1 episodes 101 and 102 fit nowhere " +
+		}).notFoundReason(): "season 1 episodes 101 and 102 fit nowhere " +
 			"in TMDB's seasons",
-		(&placer{eps: []int{7}}).refusal(): "episode 7 fits nowhere in TMDB's seasons",
+		(&placer{numbers: []int{7}}).notFoundReason(): "episode 7 fits nowhere in TMDB's seasons",
 		seriesText(Series{
 			Titles: title,
 			Files:  make([]File, 1),
@@ -255,10 +255,10 @@ func TestWords(t *testing.T) {
 			Page: 2,
 		}): `movie "dune" of 1984, page 2`,
 		detailOf("title",
-			score(ask(Series{Titles: title}),
+			scoreContender(prepareSeries(Series{Titles: title}),
 				contender{hit: Hit{Kind: TV, Title: "Toradora!"}})): `"Toradora!" is one of its titles`,
 		detailOf("title",
-			score(ask(Series{Titles: title}),
+			scoreContender(prepareSeries(Series{Titles: title}),
 				contender{hit: Hit{Kind: TV, Title: "Toradora"}})): `"Toradora!" is like "Toradora"`,
 	} {
 		if got.String() != want {
@@ -268,7 +268,7 @@ func TestWords(t *testing.T) {
 }
 
 // detailOf is what a score says of one of its reasons.
-func detailOf(name string, s scored) lang.Text {
+func detailOf(name string, s scoredContender) lang.Text {
 	for _, r := range s.reasons {
 		if r.Name == name {
 			return r.Detail
@@ -303,7 +303,7 @@ func TestWholeNames(t *testing.T) {
 		for _, a := range c.also {
 			also(a)(&r)
 		}
-		if got := Whole(Group([]File{{Release: r}})[0], lantern); got != c.want {
+		if got := NamesWholeEntry(Group([]File{{Release: r}})[0], lantern); got != c.want {
 			t.Errorf("%s: %q is %v", c.what, c.name, got)
 		}
 	}

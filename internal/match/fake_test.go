@@ -33,7 +33,7 @@ func (f *fake) requests() int {
 
 func (f *fake) note(key string) { f.asked[key] = true }
 
-const pageRows = 20
+const rowsPerPage = 20
 
 func (f *fake) Search(_ context.Context, q match.Query) ([]match.Hit, match.Origin, error) {
 	f.mu.Lock()
@@ -41,8 +41,8 @@ func (f *fake) Search(_ context.Context, q match.Query) ([]match.Hit, match.Orig
 	f.note(fmt.Sprintf("search %s %s %d %d", q.Kind, strings.ToLower(q.Text), q.Year, q.Page))
 	works := f.cat.Search(tmdbfake.Kind(q.Kind), q.Text, tmdbfake.Filter{Year: q.Year}, f.rank, 7)
 	var out []match.Hit
-	from := min(len(works), pageRows*max(q.Page-1, 0))
-	for _, w := range works[from:min(len(works), from+pageRows)] {
+	from := min(len(works), rowsPerPage*max(q.Page-1, 0))
+	for _, w := range works[from:min(len(works), from+rowsPerPage)] {
 		f.rows[fmt.Sprint(w.Kind, w.ID)] = w
 		out = append(out, rowOf(w))
 	}

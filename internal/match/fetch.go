@@ -16,39 +16,39 @@ import (
 // The likeness that an entry may turn out to have when its details are fetched. A row that does not show why it was
 // found has a hidden title that may be the exact one; a row that does may still have a closer one.
 const (
-	potentialOther   = 1.02 // a hidden one of the other kind, where the name does not tell film from series
-	potentialHidden  = 0.98
-	potentialBegins  = potentialHidden // a visible one that begins with the exact title: "Title: A Subtitle"
-	potentialDated   = 1.00            // a visible one that is the exact title followed by the entry's year
-	potentialVisible = 0.95
-	potentialLeast   = 0.60
+	maxSimHiddenAnyKind = 1.02 // a hidden one of the other kind, where the name does not tell film from series
+	maxSimHidden        = 0.98
+	maxSimLonger        = maxSimHidden // a visible one that begins with the exact title: "Title: A Subtitle"
+	maxSimWithYear      = 1.00         // a visible one that is the exact title followed by the entry's year
+	maxSimVisible       = 0.95
+	minScoreToFetch     = 0.60
 )
 
-func (j *job) potential(c scored) float64 {
-	if c.known() {
+func (j *job) maxScore(c scoredContender) float64 {
+	if c.hasDetails() {
 		return c.score
 	}
-	least := potentialVisible
+	least := maxSimVisible
 	switch {
-	case !c.explained && j.s.Want == WantAny:
-		least = potentialOther
-	case !c.explained:
-		least = potentialHidden
-	case c.dated(j.s):
-		least = potentialDated
-	case c.begins(j.s):
-		least = potentialBegins
+	case !c.showsQuery && j.s.Want == WantAny:
+		least = maxSimHiddenAnyKind
+	case !c.showsQuery:
+		least = maxSimHidden
+	case c.hasTitleWithYear(j.s):
+		least = maxSimWithYear
+	case c.hasLongerTitle(j.s):
+		least = maxSimLonger
 	}
 	more := 0.0
 	if c.hit.Kind == TV && j.s.Want != WantAny {
-		more = weighEpisodes // only its seasons can tell; without an episode they tell nothing
+		more = weightEpisodes // only its seasons can tell; without an episode they tell nothing
 	}
-	best := more + max(c.score, c.score-c.like.sim+least)
+	best := more + max(c.score, c.score-c.match.sim+least)
 	for _, o := range j.pool {
-		if !o.known() || o.hit.Kind != c.hit.Kind || o.hit.Title == "" {
+		if !o.hasDetails() || o.hit.Kind != c.hit.Kind || o.hit.Title == "" {
 			continue
 		}
-		own, agreed := title.Normalize(o.hit.Title), o.like.title.norm
+		own, agreed := title.Normalize(o.hit.Title), o.match.title.norm
 		if own == title.Normalize(c.hit.Title) && agreed != own && agreed != title.Normalize(o.hit.OriginalTitle) {
 			best = max(best, o.score) // a namesake of one whose hidden title agreed may have that title too
 		}
@@ -56,35 +56,35 @@ func (j *job) potential(c scored) float64 {
 	return best
 }
 
-func (c scored) begins(s question) bool {
-	return slices.ContainsFunc(c.titles, func(t named) bool { return continues(t.norm, s.norm()) })
+func (c scoredContender) hasLongerTitle(s preparedSeries) bool {
+	return slices.ContainsFunc(c.titles, func(t entryTitle) bool { return hasWordPrefix(t.norm, s.norm()) })
 }
 
-func (c scored) dated(s question) bool {
-	return slices.ContainsFunc(c.titles, func(t named) bool {
+func (c scoredContender) hasTitleWithYear(s preparedSeries) bool {
+	return slices.ContainsFunc(c.titles, func(t entryTitle) bool {
 		return t.seq == Sequel{Year: c.hit.Year} && c.hit.Year != 0 && t.base == s.norm()
 	})
 }
 
-func (j *job) fetch(ctx context.Context) {
-	for j.fetched < j.r.Options.MaxEntries {
-		if i := j.nextFetch(); i < 0 || !j.fetchAt(ctx, i) {
+func (j *job) fetchDetails(ctx context.Context) {
+	for j.fetchCount < j.r.Options.MaxEntries {
+		if i := j.nextToFetch(); i < 0 || !j.fetchContender(ctx, i) {
 			return
 		}
 	}
 }
 
-func (j *job) nextFetch() int {
+func (j *job) nextToFetch() int {
 	next := -1
 	best := 0.0
-	spent := j.enoughFetched()
+	spent := j.fetchLimits()
 	for i, c := range j.pool {
-		if !c.known() && spent(c) {
+		if !c.hasDetails() && spent(c) {
 			continue
 		}
-		if c.known() || enoughSeen(c) {
+		if c.hasDetails() || rowSuffices(c) {
 			best = max(best, c.score)
-			if c.known() {
+			if c.hasDetails() {
 				continue
 			}
 		}
@@ -96,23 +96,23 @@ func (j *job) nextFetch() int {
 		return -1
 	}
 	c := j.pool[next]
-	if p := j.potential(c); p < potentialLeast || p+almost < best || enoughSeen(c) && !j.rivalled(next) {
-		return j.nextRival(spent)
+	if p := j.maxScore(c); p < minScoreToFetch || p+scoreStep < best || rowSuffices(c) && !j.hasCloseRival(next) {
+		return j.nextRivalToFetch(spent)
 	}
 	return next
 }
 
-// nextRival returns the contender whose hidden titles may include the title that the best contender shows, -1 for none.
-// It looks only if nothing but that title speaks for the best one.
-func (j *job) nextRival(spent func(scored) bool) int {
-	best := choose(j.pool).ranked[0]
-	looked := slices.ContainsFunc(j.pool, func(c scored) bool { return c.known() && !c.explained })
-	if j.s.Year != 0 || best.like.sim < simExact || best.like.agreed > 1 || looked {
+// nextRivalToFetch returns the contender whose hidden titles may include the title that the best contender shows, -1
+// for none. It looks only if nothing but that title speaks for the best one.
+func (j *job) nextRivalToFetch(spent func(scoredContender) bool) int {
+	best := rankContenders(j.pool).contenders[0]
+	looked := slices.ContainsFunc(j.pool, func(c scoredContender) bool { return c.hasDetails() && !c.showsQuery })
+	if j.s.Year != 0 || best.match.sim < simExact || best.match.scripts > 1 || looked {
 		return -1
 	}
 	next := -1
 	for i, c := range j.pool {
-		if !c.known() && !c.explained && c.whole && !spent(c) && j.potential(c) > best.score-farBehind &&
+		if !c.hasDetails() && !c.showsQuery && c.foundByWholeTitle && !spent(c) && j.maxScore(c) > best.score-maxRivalLag &&
 			(next < 0 || j.compareFetch(c, j.pool[next]) < 0) {
 			next = i
 		}
@@ -120,78 +120,78 @@ func (j *job) nextRival(spent func(scored) bool) int {
 	return next
 }
 
-const farBehind = 4 / calLead
+const maxRivalLag = 4 / calLead
 
-func (j *job) enoughFetched() func(scored) bool {
-	shown, parts, hidden, begun, doubted := j.shown(), 0, 0, 0, false
+func (j *job) fetchLimits() func(scoredContender) bool {
+	shown, parts, hidden, begun, doubted := j.showsExactTitle(), 0, 0, 0, false
 	for _, c := range j.pool {
-		if !c.known() {
+		if !c.hasDetails() {
 			continue
 		}
-		if !c.whole {
+		if !c.foundByWholeTitle {
 			parts++
 		}
 		switch against := func(r Reason) bool { return r.Weight < 0 }; {
-		case c.exact():
+		case c.showsExactTitle():
 			doubted = doubted || slices.ContainsFunc(c.reasons, against)
-		case c.explained:
+		case c.showsQuery:
 			begun++
 		}
-		if !c.explained {
+		if !c.showsQuery {
 			hidden++
 		}
 	}
-	return func(c scored) bool {
-		return !c.whole && parts >= mostParts ||
-			shown && !c.explained && hidden >= mostHidden ||
-			shown && !doubted && c.explained && !c.exact() && begun >= mostHidden
+	return func(c scoredContender) bool {
+		return !c.foundByWholeTitle && parts >= maxPartialFetches ||
+			shown && !c.showsQuery && hidden >= maxHiddenFetches ||
+			shown && !doubted && c.showsQuery && !c.showsExactTitle() && begun >= maxHiddenFetches
 	}
 }
 
-func (c scored) exact() bool {
-	return slices.ContainsFunc(hitTitles(c.hit), func(t named) bool {
-		return t.norm == c.like.title.norm
-	}) && c.like.sim >= simExact
+func (c scoredContender) showsExactTitle() bool {
+	return slices.ContainsFunc(hitTitles(c.hit), func(t entryTitle) bool {
+		return t.norm == c.match.title.norm
+	}) && c.match.sim >= simExact
 }
 
 const (
-	mostParts  = 2
-	mostHidden = 2
+	maxPartialFetches = 2
+	maxHiddenFetches  = 2
 )
 
-// enoughSeen reports whether a row alone can decide, as that of a film with the exact title can. A series always needs
+// rowSuffices reports whether a row alone can decide, as that of a film with the exact title can. A series always needs
 // its seasons.
-func enoughSeen(c scored) bool {
-	return c.hit.Kind == Movie && c.like.sim >= simExact
+func rowSuffices(c scoredContender) bool {
+	return c.hit.Kind == Movie && c.match.sim >= simExact
 }
 
-func (j *job) rivalled(i int) bool {
-	near := func(o scored) bool { return j.potential(o) > j.pool[i].score-0.1 }
+func (j *job) hasCloseRival(i int) bool {
+	near := func(o scoredContender) bool { return j.maxScore(o) > j.pool[i].score-0.1 }
 	return slices.ContainsFunc(j.pool[:i], near) || slices.ContainsFunc(j.pool[i+1:], near)
 }
 
-const almost = 0.01
+const scoreStep = 0.01
 
 // compareFetch orders contenders by the score that fetching them may give. A shorter original title goes first:
 // sequels, films and spin-offs have longer ones.
-func (j *job) compareFetch(a, b scored) int {
-	steps := func(c scored) float64 { return math.Round(j.potential(c) / almost) }
-	return cmp.Or(cmp.Compare(steps(b), steps(a)), cmp.Compare(b.points(j.s), a.points(j.s)),
+func (j *job) compareFetch(a, b scoredContender) int {
+	steps := func(c scoredContender) float64 { return math.Round(j.maxScore(c) / scoreStep) }
+	return cmp.Or(cmp.Compare(steps(b), steps(a)), cmp.Compare(b.fetchPriority(j.s), a.fetchPriority(j.s)),
 		cmp.Compare(utf8.RuneCountInString(a.hit.OriginalTitle), utf8.RuneCountInString(b.hit.OriginalTitle)),
 		cmp.Compare(b.hit.Popularity, a.hit.Popularity),
 		cmp.Compare(a.hit.Kind, b.hit.Kind), cmp.Compare(a.hit.ID, b.hit.ID))
 }
 
-func (c scored) points(s question) int {
-	if c.begins(s) || title.Reads(c.hit.OriginalTitle, s.Title()) {
+func (c scoredContender) fetchPriority(s preparedSeries) int {
+	if c.hasLongerTitle(s) || title.Reads(c.hit.OriginalTitle, s.Title()) {
 		return 1
 	}
 	return 0
 }
 
-func (j *job) fetchAt(ctx context.Context, i int) bool {
+func (j *job) fetchContender(ctx context.Context, i int) bool {
 	c := j.pool[i].contender
-	e, o, err := j.entry(ctx, c.hit.Kind, c.hit.ID)
+	e, o, err := j.fetchEntry(ctx, c.hit.Kind, c.hit.ID)
 	if errors.Is(err, ErrNoEntry) {
 		j.pool = slices.Delete(j.pool, i, i+1)
 		return true
@@ -200,39 +200,39 @@ func (j *job) fetchAt(ctx context.Context, i int) bool {
 		j.err = err
 		return false
 	}
-	j.fetched++
+	j.fetchCount++
 	c.entry = e
 	if c.hit.Title == e.OriginalTitle {
 		c.hit.Title = e.Title // the Source may know a translated one by the details
 	}
-	if c.given {
-		c.hit, c.entry = e.Hit(), withTitle(e, c.hit.Title)
+	if c.fromCaller {
+		c.hit, c.entry = e.Hit(), addTitle(e, c.hit.Title)
 	}
-	j.pool[i] = score(j.s, c)
-	j.step("entry", &o, "%s %d %q with score %.3f", c.hit.Kind, c.hit.ID, e.Title, j.pool[i].score)
+	j.pool[i] = scoreContender(j.s, c)
+	j.addStep("entry", &o, "%s %d %q with score %.3f", c.hit.Kind, c.hit.ID, e.Title, j.pool[i].score)
 	return true
 }
 
-func (j *job) byExternalID(ctx context.Context) (res Resolution, ok bool) {
+func (j *job) resolveExternalID(ctx context.Context) (res Resolution, ok bool) {
 	for _, id := range j.s.IDs {
 		if id.Source != "imdb" && id.Source != "tvdb" {
 			continue
 		}
 		hits, o, err := j.r.Source.Find(ctx, id.Source, id.Value)
 		if err != nil && !errors.Is(err, ErrNoEntry) {
-			j.step("search", nil, "%s id %s: %v", id.Source, id.Value, err)
-			return j.finish(Outcome{Status: Pending, Err: err, Reason: "the id in the path could not be looked up"}), true
+			j.addStep("search", nil, "%s id %s: %v", id.Source, id.Value, err)
+			return j.resolution(Outcome{Status: Pending, Err: err, Reason: "the id in the path could not be looked up"}), true
 		}
 		j.origin = j.origin.With(o)
-		j.step("search", &o, "%s id %s: %d rows", id.Source, id.Value, len(hits))
-		if h, found := j.meant(id, hits); found {
-			return j.byID(ctx, h.Kind, h.ID), true
+		j.addStep("search", &o, "%s id %s: %d rows", id.Source, id.Value, len(hits))
+		if h, found := j.hitOfKind(id, hits); found {
+			return j.resolveID(ctx, h.Kind, h.ID), true
 		}
 	}
 	return res, false
 }
 
-func (j *job) meant(id release.ID, hits []Hit) (Hit, bool) {
+func (j *job) hitOfKind(id release.ID, hits []Hit) (Hit, bool) {
 	want := j.r.Options.Kind
 	if want == "" && len(hits) > 1 {
 		want = j.kindOfID(id)
@@ -257,7 +257,7 @@ func (j *job) kindOfID(id release.ID) Kind {
 	return TV
 }
 
-func (j *job) explicitID() (Kind, int, bool) {
+func (j *job) tmdbID() (Kind, int, bool) {
 	for _, id := range j.s.IDs {
 		if id.Source != "tmdb" {
 			continue
@@ -269,23 +269,23 @@ func (j *job) explicitID() (Kind, int, bool) {
 	return "", 0, false
 }
 
-func (j *job) byID(ctx context.Context, kind Kind, id int) Resolution {
-	e, o, err := j.entry(ctx, kind, id)
+func (j *job) resolveID(ctx context.Context, kind Kind, id int) Resolution {
+	e, o, err := j.fetchEntry(ctx, kind, id)
 	if err != nil {
-		return j.finish(Outcome{
+		return j.resolution(Outcome{
 			Status: Pending, Kind: kind, ID: id, Err: err,
 			Reason: "the entry of the given id could not be fetched",
 		})
 	}
-	j.step("entry", &o, "%s %d %q, by the id given", kind, id, e.Title)
-	c := score(j.s, contender{hit: e.Hit(), entry: e})
-	return j.chosen(c, 1, nil, "the id was given")
+	j.addStep("entry", &o, "%s %d %q, by the id given", kind, id, e.Title)
+	c := scoreContender(j.s, contender{hit: e.Hit(), entry: e})
+	return j.accept(c, 1, nil, "the id was given")
 }
 
-func (j *job) entry(ctx context.Context, kind Kind, id int) (*Entry, Origin, error) {
+func (j *job) fetchEntry(ctx context.Context, kind Kind, id int) (*Entry, Origin, error) {
 	e, o, err := j.r.Source.Entry(ctx, kind, id)
 	if err != nil {
-		j.step("entry", nil, "%s %d: %v", kind, id, err)
+		j.addStep("entry", nil, "%s %d: %v", kind, id, err)
 		return nil, o, err
 	}
 	j.origin = j.origin.With(o)

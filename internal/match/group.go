@@ -63,7 +63,7 @@ func Group(files []File) []Series {
 	var out []Series
 	at := make(map[groupKey]int, len(files))
 	for _, f := range files {
-		key := keyOf(f)
+		key := groupKeyOf(f)
 		i, ok := at[key]
 		if !ok {
 			i = len(out)
@@ -71,7 +71,7 @@ func Group(files []File) []Series {
 			r := f.Release
 			s := Series{
 				Titles: distinctTitles(r), Year: r.Year, Part: r.SeasonPart(), Want: wantOf(f), Special: r.Special,
-				IDs: r.IDs, Folder: folderOf(r), Fansub: fansubStyled(r), Modern: modern(r),
+				IDs: r.IDs, Folder: folderOf(r), Fansub: looksLikeFansub(r), Modern: isModernRelease(r),
 			}
 			s.Season, s.HasSeason = r.Season()
 			out = append(out, s)
@@ -81,7 +81,7 @@ func Group(files []File) []Series {
 	}
 	dropSharedFolderTitles(out)
 	for i := range out {
-		out[i].count()
+		out[i].countEpisodes()
 	}
 	return out
 }
@@ -117,7 +117,7 @@ type groupKey struct {
 	want                                  Want
 }
 
-func keyOf(f File) groupKey {
+func groupKeyOf(f File) groupKey {
 	r := f.Release
 	k := groupKey{
 		folder: folderOf(r), title: title.Normalize(r.Title), ids: fmt.Sprint(r.IDs),
@@ -175,28 +175,28 @@ func withoutSpecialWords(titles []release.Title) []release.Title {
 
 const maxTitles = 8
 
-func (f File) extra() bool { return f.Release.Extra || f.Release.Kind == release.Extra }
+func (f File) isExtra() bool { return f.Release.Extra || f.Release.Kind == release.Extra }
 
-var wants = map[release.Kind]Want{
+var wantByKind = map[release.Kind]Want{
 	release.Unknown: WantAny, release.Movie: WantMovie, release.Special: WantSpecial,
 	release.Episode: WantTV, release.Batch: WantTV,
 }
 
 func wantOf(f File) Want {
-	if f.extra() {
+	if f.isExtra() {
 		if f.Media {
 			return WantWork
 		}
 		return WantNothing
 	}
-	return wants[f.Release.Kind]
+	return wantByKind[f.Release.Kind]
 }
 
-func fansubStyled(r release.Release) bool {
+func looksLikeFansub(r release.Release) bool {
 	return r.Checksum != "" || strings.HasPrefix(r.Name, "[") || strings.HasPrefix(r.Name, "【")
 }
 
-func modern(r release.Release) bool {
+func isModernRelease(r release.Release) bool {
 	return strings.HasPrefix(r.Source, "WEB") || r.Video == "H.265" || r.Video == "AV1"
 }
 
@@ -205,7 +205,7 @@ func folderOf(r release.Release) string {
 	return strings.TrimRight(r.Path[:max(strings.LastIndex(r.Path, r.Name), 0)], `/\`)
 }
 
-func (s *Series) count() {
+func (s *Series) countEpisodes() {
 	seen := make(map[float64]bool, len(s.Files))
 	for _, f := range s.Files {
 		for _, e := range f.Release.Episodes {
@@ -235,12 +235,12 @@ type filmForm struct {
 	head string // the text before the word; may be ""
 }
 
-type question struct {
+type preparedSeries struct {
 	Series
-	read, bracketless, numbered []reading
+	readings, withoutBrackets, withNumber []reading
 }
 
-func ask(s Series) question {
+func prepareSeries(s Series) preparedSeries {
 	prepare := func(titles []release.Title) []reading {
 		out := make([]reading, len(titles))
 		for i, t := range titles {
@@ -250,27 +250,30 @@ func ask(s Series) question {
 				r.film = filmForm{bare: withoutFilmWords(t.Text), head: beforeFilmWord(t.Text)}
 				r.film.base, r.film.seq = splitSequel(r.film.bare)
 			}
-			r.weight = r.weightBeside(title.Normalize(s.Title()))
+			r.weight = r.weightRelativeTo(title.Normalize(s.Title()))
 			out[i] = r
 		}
 		return out
 	}
-	q := question{s, prepare(s.Titles), prepare(bracketless(s.Titles)[len(s.Titles):]), prepare(s.numbered())}
-	if len(q.read) > 0 && q.read[0].From == release.FromName {
-		q.read[0].weight = 1
+	q := preparedSeries{
+		s, prepare(s.Titles), prepare(bracketless(s.Titles)[len(s.Titles):]),
+		prepare(s.titlesWithNumber()),
+	}
+	if len(q.readings) > 0 && q.readings[0].From == release.FromName {
+		q.readings[0].weight = 1
 	}
 	return q
 }
 
-func (q question) norm() string {
-	if len(q.read) == 0 {
+func (q preparedSeries) norm() string {
+	if len(q.readings) == 0 {
 		return ""
 	}
-	return q.read[0].norm
+	return q.readings[0].norm
 }
 
 // numbered returns the readings followed by the number of a special, as films are called: "Title 2", "Title OVA 2".
-func (s Series) numbered() []release.Title {
+func (s Series) titlesWithNumber() []release.Title {
 	if s.Want == WantMovie || s.Episodes != 1 || s.LastEpisode == 0 {
 		return nil
 	}
@@ -285,25 +288,25 @@ func (s Series) numbered() []release.Title {
 	return out
 }
 
-// weightBeside returns how far a reading is trusted beside the chosen one. A small fragment counts least: "SOS" out of
-// a long title is another work's title.
-func (r reading) weightBeside(chosen string) float64 {
+// weightRelativeTo returns how far a reading is trusted beside the chosen one. A small fragment counts least: "SOS" out
+// of a long title is another work's title.
+func (r reading) weightRelativeTo(chosen string) float64 {
 	switch {
 	case r.From == release.FromParent:
 		return 0.95
 	case r.From == release.FromFolder:
 		return 0.97
-	case continues(r.norm, chosen):
+	case hasWordPrefix(r.norm, chosen):
 		return 1 // the name itself, or more of it
 	}
 	first, part := strings.ReplaceAll(chosen, " ", ""), strings.ReplaceAll(r.norm, " ", "")
-	if strings.Contains(first, part) && letters(part)*3 < letters(first) {
+	if strings.Contains(first, part) && weightedLength(part)*3 < weightedLength(first) {
 		return 0.85
 	}
 	return 0.98
 }
 
-func letters(s string) int {
+func weightedLength(s string) int {
 	n := 0
 	for _, r := range s {
 		n++

@@ -7,9 +7,9 @@ import (
 )
 
 // numberings are the strategies that place all files of a folder, by group, season and part.
-type numberings map[numbered]numbering
+type numberings map[numberingKey]numbering
 
-type numbered struct {
+type numberingKey struct {
 	group        string
 	season, part int
 }
@@ -17,38 +17,38 @@ type numbered struct {
 // numbering is a strategy, -1 where none places all files, and the greatest number of them.
 type numbering struct{ strategy, last int }
 
-func (n numberings) of(files []File, p *placer) numbering {
-	key := numbered{p.rel.Group, p.season, p.part}
+func (n numberings) forFile(files []File, p *placer) numbering {
+	key := numberingKey{p.rel.Group, p.season, p.part}
 	if of, known := n[key]; known {
 		return of
 	}
 	all := *p
-	all.eps, all.together = nil, true
+	all.numbers, all.allOfFolder = nil, true
 	if folderOf(p.rel) == "" {
 		files = nil // a list of names, which are from anywhere
 	}
 	for _, f := range files {
 		o := placer{rel: f.Release}
-		o.season, o.part = p.says(f.Release)
-		if (numbered{f.Release.Group, o.season, o.part}) == key && !f.extra() && o.regular() {
-			all.eps = append(all.eps, whole(f.Release.Episodes)...)
+		o.season, o.part = p.seasonAndPart(f.Release)
+		if (numberingKey{f.Release.Group, o.season, o.part}) == key && !f.isExtra() && o.isRegular() {
+			all.numbers = append(all.numbers, toInts(f.Release.Episodes)...)
 		}
 	}
-	slices.Sort(all.eps)
-	all.eps = slices.Compact(all.eps)
+	slices.Sort(all.numbers)
+	all.numbers = slices.Compact(all.numbers)
 	out := numbering{strategy: -1}
-	if len(all.eps) > 0 {
-		out.last = slices.Max(all.eps)
-		all.last = out.last
+	if len(all.numbers) > 0 {
+		out.last = slices.Max(all.numbers)
+		all.folderLast = out.last
 	}
-	if len(all.eps) > 1 && len(files) > 1 && len(p.all) > 0 {
-		out.strategy, _ = all.try(-1)
+	if len(all.numbers) > 1 && len(files) > 1 && len(p.episodes) > 0 {
+		out.strategy, _ = all.tryStrategies(-1)
 	}
 	n[key] = out
 	return out
 }
 
-func doubtTwins(files []File, places []placement) {
+func doubtDuplicatePlaces(files []File, places []placement) {
 	type place struct {
 		group           string
 		season, episode int
@@ -70,37 +70,38 @@ func doubtTwins(files []File, places []placement) {
 	}
 	for i := range places {
 		if twins[files[i].Release.Group] {
-			places[i].trust *= trustTwins
+			places[i].trust *= trustDuplicates
 		}
 	}
 }
 
 const (
-	groupAbsolute = 2
-	groupSeasons  = 6
+	groupTypeAbsolute   = 2
+	groupTypeProduction = 6
 )
 
-func byGroup(p *placer) placement {
-	if p.season == 0 && p.part == 0 && literal(seasonSlots(p.all, 1), p.eps) == nil {
-		return byAbsoluteGroup(p)
+func placeByEpisodeGroup(p *placer) placement {
+	if p.season == 0 && p.part == 0 && slotsByNumber(seasonSlots(p.episodes, 1), p.numbers) == nil {
+		return placeByAbsoluteGroup(p)
 	}
 	if p.season == 0 {
 		return placement{}
 	}
-	g := p.group(groupSeasons)
+	g := p.fetchEpisodeGroup(groupTypeProduction)
 	if g == nil {
 		return placement{}
 	}
 	for _, part := range g.Groups {
 		if part.Order == p.season && len(part.Episodes) > 0 {
-			return p.found(p.groupSlots(part.Episodes), viaGroup, "by the episode group %q, part %q", g.Name, part.Name)
+			return p.placementAt(p.groupSlots(part.Episodes), viaEpisodeGroup, "by the episode group %q, part %q", g.Name,
+				part.Name)
 		}
 	}
 	return placement{}
 }
 
-func byAbsoluteGroup(p *placer) placement {
-	g := p.group(groupAbsolute)
+func placeByAbsoluteGroup(p *placer) placement {
+	g := p.fetchEpisodeGroup(groupTypeAbsolute)
 	if g == nil {
 		return placement{}
 	}
@@ -111,39 +112,39 @@ func byAbsoluteGroup(p *placer) placement {
 		}
 		all = append(all, part.Episodes...)
 	}
-	at := p.found(p.groupSlots(all), viaGroup, "by the episode group %q", g.Name)
-	byPos := p.found(positions(p.all, p.eps, 0), viaCounted, "")
-	if at.ok && byPos.ok && at.text() != byPos.text() {
-		p.note("the group %q says %s, the position over all seasons %s", g.Name, at.text(), byPos.text())
+	at := p.placementAt(p.groupSlots(all), viaEpisodeGroup, "by the episode group %q", g.Name)
+	byPos := p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition, "")
+	if at.ok && byPos.ok && at.label() != byPos.label() {
+		p.addStep("the group %q says %s, the position over all seasons %s", g.Name, at.label(), byPos.label())
 	}
 	return at
 }
 
 func (p *placer) groupSlots(list []GroupEpisode) []slot {
-	return pick(p.all, p.eps, func(n int) int {
+	return pickSlots(p.episodes, p.numbers, func(n int) int {
 		if n < 1 || n > len(list) {
 			return -1
 		}
-		return slices.IndexFunc(p.all, func(s slot) bool {
+		return slices.IndexFunc(p.episodes, func(s slot) bool {
 			return s.season == list[n-1].Season && s.episode.Number == list[n-1].Number
 		})
 	})
 }
 
-// group fetches the group of a type whose size is nearest to the show's. Much smaller ones are outdated.
-func (p *placer) group(kind int) *EpisodeGroup {
+// fetchEpisodeGroup fetches the group of a type whose size is nearest to the show's. Much smaller ones are outdated.
+func (p *placer) fetchEpisodeGroup(kind int) *EpisodeGroup {
 	var refs []GroupRef
 	for _, g := range p.e.Groups {
-		if g.Type == kind && g.Episodes*10 >= len(p.all)*9 {
+		if g.Type == kind && g.Episodes*10 >= len(p.episodes)*9 {
 			refs = append(refs, g)
 		}
 	}
 	if len(refs) == 0 {
 		return nil
 	}
-	size := len(p.all)
+	size := len(p.episodes)
 	slices.SortStableFunc(refs, func(a, b GroupRef) int {
-		return cmp.Or(cmp.Compare(distance(a.Episodes, size), distance(b.Episodes, size)), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(absDiff(a.Episodes, size), absDiff(b.Episodes, size)), cmp.Compare(a.ID, b.ID))
 	})
 	g, o, err := p.src.Group(p.ctx, refs[0].ID)
 	if errors.Is(err, ErrNoEntry) {
@@ -165,4 +166,4 @@ func (p *placer) group(kind int) *EpisodeGroup {
 	return &sorted
 }
 
-func distance(a, b int) int { return max(a-b, b-a) }
+func absDiff(a, b int) int { return max(a-b, b-a) }

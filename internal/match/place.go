@@ -20,12 +20,12 @@ func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []De
 	places := make([]placement, len(files))
 	numbering := numberings{}
 	for i, f := range files {
-		d, open := beforePlacing(f, res)
+		d, open := startDecision(f, res)
 		if out[i] = d; !open {
 			continue
 		}
 		p := newPlacer(ctx, r.Source, f.Release, res)
-		places[i] = p.place(numbering.of(files, p))
+		places[i] = p.place(numbering.forFile(files, p))
 		if p.err != nil {
 			out[i].Status, out[i].Err, out[i].Reason = Pending, p.err, "an episode group could not be asked for"
 			places[i] = placement{}
@@ -33,37 +33,37 @@ func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []De
 		for _, s := range p.steps {
 			out[i].Steps = append(out[i].Steps, Step{Stage: "place", Detail: s})
 		}
-		out[i].include(p.origin)
+		out[i].addOrigin(p.origin)
 	}
-	doubtTwins(files, places)
+	doubtDuplicatePlaces(files, places)
 	for i := range out {
-		if places[i].why != "" {
-			places[i].apply(&out[i], r.Options.MinEpisodeConfidence)
-			doubtFilm(&out[i], files[i].Release, places[i].ok, r.Options.MinConfidence)
+		if places[i].reason != "" {
+			places[i].applyTo(&out[i], r.Options.MinEpisodeConfidence)
+			doubtSeriesForFilm(&out[i], files[i].Release, places[i].ok, r.Options.MinConfidence)
 		}
 	}
 	return out
 }
 
-// filmOfSeries is the most confidence in a series that was found for a name that says a film: the film is an entry of
-// its own, or a special of the series.
-const filmOfSeries = 0.5
+// maxFilmAsSeries is the most confidence in a series that was found for a name that says a film: the film is an entry
+// of its own, or a special of the series.
+const maxFilmAsSeries = 0.5
 
-func doubtFilm(d *Decision, r release.Release, placed bool, least float64) {
+func doubtSeriesForFilm(d *Decision, r release.Release, placed bool, least float64) {
 	if r.Kind != release.Movie || placed || d.Confidence == 1 || len(d.Candidates) == 0 {
 		return
 	}
-	d.Confidence = min(d.Confidence, filmOfSeries)
+	d.Confidence = min(d.Confidence, maxFilmAsSeries)
 	if d.Confidence < least {
 		d.Status, d.Reason = Ambiguous, "the name says it is a film, but TMDB found a series"
 		d.Kind, d.ID, d.Title, d.OriginalTitle, d.Year, d.EpisodeConfidence = "", 0, "", "", 0, nil
 	}
 }
 
-func beforePlacing(f File, res Resolution) (d Decision, open bool) {
+func startDecision(f File, res Resolution) (d Decision, open bool) {
 	d.Outcome = res.Outcome
 	d.Steps = slices.Clip(res.Steps)
-	if f.extra() {
+	if f.isExtra() {
 		switch {
 		case !f.Media:
 			d.Outcome = Outcome{Status: Skipped, Reason: "an extra, not an episode"}
@@ -81,7 +81,7 @@ func beforePlacing(f File, res Resolution) (d Decision, open bool) {
 	return d, res.Kind == TV && res.Entry != nil
 }
 
-func (d *Decision) include(o Origin) {
+func (d *Decision) addOrigin(o Origin) {
 	d.Origin = d.Origin.With(o)
 	i := slices.IndexFunc(d.Seen, func(s Seen) bool { return s.Kind == d.Kind && s.ID == d.ID })
 	if i >= 0 && o.ReadAt.After(d.Seen[i].ReadAt) {
@@ -92,26 +92,26 @@ func (d *Decision) include(o Origin) {
 
 // placement is where a file belongs. trust is the chance that this is right; why says how it was found, or why not.
 type placement struct {
-	ok     bool
-	season int
-	slots  []slot
-	method *method
-	trust  float64
-	apart  bool // it is between episodes or in several seasons: no entry has a place for it
-	why    lang.Text
+	ok          bool
+	season      int
+	slots       []slot
+	method      *method
+	trust       float64
+	unplaceable bool // it is between episodes or in several seasons: no entry has a place for it
+	reason      lang.Text
 }
 
-func (at placement) apply(d *Decision, least float64) {
-	d.Reason, d.EpisodeConfidence = at.why, &at.trust
-	if (!at.ok || at.method == viaGuess || at.method == viaAtEnd) && !at.apart && d.Confidence < 1 {
-		d.Confidence = min(d.Confidence, doubtful)
+func (at placement) applyTo(d *Decision, least float64) {
+	d.Reason, d.EpisodeConfidence = at.reason, &at.trust
+	if (!at.ok || at.method == viaGuess || at.method == viaTrailingNumber) && !at.unplaceable && d.Confidence < 1 {
+		d.Confidence = min(d.Confidence, maxDoubtful)
 	}
 	switch {
 	case !at.ok:
 		at.trust = 0
 		return
 	case at.trust < least:
-		d.Reason = lang.Textf("%s; perhaps %s, %d %%", at.why, at.text(), int(100*at.trust))
+		d.Reason = lang.Textf("%s; perhaps %s, %d %%", at.reason, at.label(), int(100*at.trust))
 		return
 	}
 	d.Season = &at.season
@@ -132,31 +132,31 @@ type placer struct {
 	hint    Hint
 	mapping *Mapping
 	*layout
-	eps      []int // the numbers of the file
-	together bool  // they are those of all files of the folder
-	season   int   // the season that the name or the matched title says, 0 for none
-	part     int
-	last     int      // the greatest number of all files of the folder
-	year     int      // a year that is not the entry's first
-	arcWords []string // those of the title by which alone a season was found
-	steps    []lang.Text
-	origin   Origin
-	err      error
+	numbers     []int // the numbers of the file
+	allOfFolder bool  // they are those of all files of the folder
+	season      int   // the season that the name or the matched title says, 0 for none
+	part        int
+	folderLast  int      // the greatest number of all files of the folder
+	year        int      // a year that is not the entry's first
+	arcWords    []string // those of the title by which alone a season was found
+	steps       []lang.Text
+	origin      Origin
+	err         error
 }
 
 func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolution) *placer {
 	p := &placer{ctx: ctx, src: src, rel: rel, e: res.Entry, hint: res.Hint, mapping: res.Mapping, layout: res.layout}
 	if p.layout == nil {
-		p.layout = layoutOf(res.Entry)
+		p.layout = newLayout(res.Entry)
 	}
-	p.season, p.part = p.says(rel)
+	p.season, p.part = p.seasonAndPart(rel)
 	if y := res.Hint.Year; y != 0 && y != res.Entry.Year {
 		p.year = y
 	}
 	return p
 }
 
-func (p *placer) says(rel release.Release) (season, part int) {
+func (p *placer) seasonAndPart(rel release.Release) (season, part int) {
 	season, part = p.hint.Season, cmp.Or(rel.SeasonPart(), p.hint.Part)
 	if n, ok := rel.Season(); ok && n > 0 {
 		season = n
@@ -164,61 +164,61 @@ func (p *placer) says(rel release.Release) (season, part int) {
 	return season, part
 }
 
-// highest is the greatest number of the file and of the files next to it. A season that is too short for one of them is
-// not theirs.
-func (p *placer) highest() int { return max(slices.Max(p.eps), p.last) }
+// highestNumber is the greatest number of the file and of the files next to it. A season that is too short for one of
+// them is not theirs.
+func (p *placer) highestNumber() int { return max(slices.Max(p.numbers), p.folderLast) }
 
-func (p *placer) note(format string, args ...any) {
+func (p *placer) addStep(format string, args ...any) {
 	p.steps = append(p.steps, lang.Textf(format, args...))
 }
 
 // strategies place regular episodes, in the order of trust; each places all episodes of the file or none. If none can,
 // the file keeps its id: a wrong episode is worse than none.
 var strategies = []func(*placer) placement{
-	byMapping, byLaterCour, bySeason, byYear, byArc, byFinal,
-	byPart, byRuns, byGroup, byLength, byRest, byPosition,
+	placeByMapping, placeByLaterCour, placeBySeason, placeByYear, placeByArc, placeInFinalSeason,
+	placeByPart, placeByRuns, placeByEpisodeGroup, placeInOnlyLongSeason, placeInSecondSeason, placeByPosition,
 }
 
 func (p *placer) place(folder numbering) placement {
 	switch {
 	case len(p.rel.Seasons) > 1:
-		return placement{apart: true, why: "the name spans several seasons"}
-	case !p.regular():
-		at := p.special()
-		at.apart = p.half()
+		return placement{unplaceable: true, reason: "the name spans several seasons"}
+	case !p.isRegular():
+		at := p.placeSpecial()
+		at.unplaceable = p.hasFraction()
 		return at
 	}
-	p.eps, p.last = whole(p.rel.Episodes), folder.last
-	if len(p.eps) == 0 {
-		return p.whole()
+	p.numbers, p.folderLast = toInts(p.rel.Episodes), folder.last
+	if len(p.numbers) == 0 {
+		return p.placeWholeSeason()
 	}
-	if at := specialTitle(p); at.ok {
+	if at := placeBySpecialTitle(p); at.ok {
 		return at
 	}
-	if len(p.all) == 0 {
-		return placement{why: "TMDB lists no episodes for it yet"}
+	if len(p.episodes) == 0 {
+		return placement{reason: "TMDB lists no episodes for it yet"}
 	}
-	if at := byOverall(p); at.ok {
+	if at := placeByOverallNumber(p); at.ok {
 		return at
 	}
 	before := *p
-	_, at := p.try(folder.strategy)
+	_, at := p.tryStrategies(folder.strategy)
 	if !at.ok && folder.strategy >= 0 {
 		*p = before
-		_, at = p.try(-1)
+		_, at = p.tryStrategies(-1)
 	}
 	if !at.ok && p.err == nil {
-		at = onlyWork(p)
+		at = placeInOnlySpecialWork(p)
 	}
 	if !at.ok && p.err == nil {
-		at = p.guess()
+		at = p.guessPlace()
 	}
-	return p.withDoubts(at)
+	return p.applyDoubts(at)
 }
 
-// try returns the first strategy that finds a place, and the place. With only set to a strategy it accepts no other; -1
-// accepts any.
-func (p *placer) try(only int) (int, placement) {
+// tryStrategies returns the first strategy that finds a place, and the place. With only set to a strategy it accepts no
+// other; -1 accepts any.
+func (p *placer) tryStrategies(only int) (int, placement) {
 	for i, s := range strategies {
 		if at := s(p); p.err != nil || at.ok && (only < 0 || only == i) {
 			return i, at
@@ -227,13 +227,13 @@ func (p *placer) try(only int) (int, placement) {
 	return -1, placement{}
 }
 
-func (p *placer) regular() bool { return !p.half() && !p.isSpecial() }
+func (p *placer) isRegular() bool { return !p.hasFraction() && !p.isSpecial() }
 
-func (p *placer) half() bool {
+func (p *placer) hasFraction() bool {
 	return slices.ContainsFunc(p.rel.Episodes, func(e float64) bool { return e != math.Trunc(e) || e < 0 })
 }
 
-func whole(numbers []float64) []int {
+func toInts(numbers []float64) []int {
 	out := make([]int, 0, len(numbers))
 	for _, n := range numbers {
 		out = append(out, int(n))
@@ -241,65 +241,66 @@ func whole(numbers []float64) []int {
 	return out
 }
 
-func (p *placer) guess() placement {
+func (p *placer) guessPlace() placement {
 	if p.part > 0 || p.season > 0 {
-		return placement{why: p.refusal()}
+		return placement{reason: p.notFoundReason()}
 	}
-	at := either(
-		p.found(literal(seasonSlots(p.all, p.all[0].season), p.eps), viaGuess, "%s", p.refusal()),
-		p.found(positions(p.all, p.eps, 0), viaGuess, "%s", p.refusal()))
-	return either(at, placement{why: p.refusal()})
+	at := firstFound(
+		p.placementAt(slotsByNumber(seasonSlots(p.episodes, p.episodes[0].season), p.numbers), viaGuess, "%s",
+			p.notFoundReason()),
+		p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaGuess, "%s", p.notFoundReason()))
+	return firstFound(at, placement{reason: p.notFoundReason()})
 }
 
-func (p *placer) refusal() lang.Text {
+func (p *placer) notFoundReason() lang.Text {
 	switch {
-	case p.season > 0 && len(p.eps) == 1:
-		return lang.Textf("season %d episode %s fits nowhere in TMDB's seasons", p.season, numbers(p.eps))
+	case p.season > 0 && len(p.numbers) == 1:
+		return lang.Textf("season %d episode %s fits nowhere in TMDB's seasons", p.season, numberList(p.numbers))
 	case p.season > 0:
-		return lang.Textf("season %d episodes %s fit nowhere in TMDB's seasons", p.season, numbers(p.eps))
-	case p.year != 0 && !p.near(p.all):
+		return lang.Textf("season %d episodes %s fit nowhere in TMDB's seasons", p.season, numberList(p.numbers))
+	case p.year != 0 && !p.airedNearYear(p.episodes):
 		return lang.Textf("no regular episode aired in %d", p.year)
-	case p.part > 0 && len(p.eps) == 1:
-		return lang.Textf("part %d episode %s fits nowhere in TMDB's seasons", p.part, numbers(p.eps))
+	case p.part > 0 && len(p.numbers) == 1:
+		return lang.Textf("part %d episode %s fits nowhere in TMDB's seasons", p.part, numberList(p.numbers))
 	case p.part > 0:
-		return lang.Textf("part %d episodes %s fit nowhere in TMDB's seasons", p.part, numbers(p.eps))
-	case p.hint.Rest != "":
-		return lang.Textf("%q names a part of the show, and no season on TMDB has that name", p.hint.Rest)
-	case len(p.eps) == 1:
-		return lang.Textf("episode %s fits nowhere in TMDB's seasons", numbers(p.eps))
+		return lang.Textf("part %d episodes %s fit nowhere in TMDB's seasons", p.part, numberList(p.numbers))
+	case p.hint.Remainder != "":
+		return lang.Textf("%q names a part of the show, and no season on TMDB has that name", p.hint.Remainder)
+	case len(p.numbers) == 1:
+		return lang.Textf("episode %s fits nowhere in TMDB's seasons", numberList(p.numbers))
 	}
-	return lang.Textf("episodes %s fit nowhere in TMDB's seasons", numbers(p.eps))
+	return lang.Textf("episodes %s fit nowhere in TMDB's seasons", numberList(p.numbers))
 }
 
-func (p *placer) found(list []slot, by *method, why string, args ...any) placement {
+func (p *placer) placementAt(list []slot, by *method, why string, args ...any) placement {
 	another := func(s slot) bool { return s.season != list[0].season }
-	if len(list) == 0 || !p.together && slices.ContainsFunc(list, another) {
+	if len(list) == 0 || !p.allOfFolder && slices.ContainsFunc(list, another) {
 		return placement{}
 	}
 	return placement{
 		ok: true, season: list[len(list)-1].season, slots: list, method: by, trust: by.trust,
-		why: lang.Textf(why, args...),
+		reason: lang.Textf(why, args...),
 	}
 }
 
-func either(first, second placement) placement {
+func firstFound(first, second placement) placement {
 	if first.ok {
 		return first
 	}
 	return second
 }
 
-func literal(list []slot, eps []int) []slot {
-	return pick(list, eps, func(n int) int {
+func slotsByNumber(list []slot, eps []int) []slot {
+	return pickSlots(list, eps, func(n int) int {
 		return slices.IndexFunc(list, func(s slot) bool { return s.episode.Number == n })
 	})
 }
 
-func positions(list []slot, eps []int, offset int) []slot {
-	return pick(list, eps, func(n int) int { return n + offset - 1 })
+func slotsByPosition(list []slot, eps []int, offset int) []slot {
+	return pickSlots(list, eps, func(n int) int { return n + offset - 1 })
 }
 
-func pick(list []slot, eps []int, place func(n int) int) []slot {
+func pickSlots(list []slot, eps []int, place func(n int) int) []slot {
 	out := make([]slot, 0, len(eps))
 	for _, n := range eps {
 		i := place(n)
@@ -311,8 +312,8 @@ func pick(list []slot, eps []int, place func(n int) int) []slot {
 	return out
 }
 
-// text is the place for people: "S02E05", "S02E05-E06".
-func (at placement) text() string {
+// label is the place for people: "S02E05", "S02E05-E06".
+func (at placement) label() string {
 	text := fmt.Sprintf("S%02d", at.season)
 	if n := len(at.slots); n > 0 {
 		text += fmt.Sprintf("E%02d", at.slots[0].episode.Number)
@@ -323,8 +324,8 @@ func (at placement) text() string {
 	return text
 }
 
-// numbers lists episodes for people: "3", "101 and 102", "1-12 and 14".
-func numbers(eps []int) lang.Text {
+// numberList lists episodes for people: "3", "101 and 102", "1-12 and 14".
+func numberList(eps []int) lang.Text {
 	var runs []string
 	for i := 0; i < len(eps); {
 		last := i
@@ -347,7 +348,7 @@ func numbers(eps []int) lang.Text {
 
 func episodesText(eps []int) lang.Text {
 	if len(eps) == 1 {
-		return lang.Textf("episode %s", numbers(eps))
+		return lang.Textf("episode %s", numberList(eps))
 	}
-	return lang.Textf("episodes %s", numbers(eps))
+	return lang.Textf("episodes %s", numberList(eps))
 }

@@ -54,14 +54,14 @@ var (
 
 func shapes() *world {
 	grouped.Groups = []GroupRef{
-		{ID: "stale", Type: groupAbsolute, Episodes: 12},
-		{ID: "abs", Name: "Absolute", Type: groupAbsolute, Episodes: 50},
-		{ID: "seasons", Name: "Seasons", Type: groupSeasons, Episodes: 50},
+		{ID: "stale", Type: groupTypeAbsolute, Episodes: 12},
+		{ID: "abs", Name: "Absolute", Type: groupTypeAbsolute, Episodes: 50},
+		{ID: "seasons", Name: "Seasons", Type: groupTypeProduction, Episodes: 50},
 	}
 	abs := &EpisodeGroup{Name: "Absolute", Groups: []GroupPart{{Order: 1}}}
 	byYear := &EpisodeGroup{Name: "Seasons", Groups: make([]GroupPart, 5)}
 	n := 0
-	for _, s := range regular(grouped) {
+	for _, s := range regularSlots(grouped) {
 		e := GroupEpisode{Season: s.season, Number: s.episode.Number, Order: n}
 		abs.Groups[0].Episodes = append(abs.Groups[0].Episodes, e)
 		byYear.Groups[n/10].Order = n/10 + 1
@@ -223,11 +223,11 @@ func TestPlaceInvariants(t *testing.T) {
 		r := drawRelease(t)
 		hint := Hint{
 			Season: rapid.IntRange(0, 4).Draw(t, "hint"), Part: rapid.IntRange(0, 3).Draw(t, "part"),
-			Year: rapid.SampledFrom([]int{0, 2019, 2020}).Draw(t, "year"),
-			Rest: rapid.SampledFrom([]string{"", "episode name 2", "arc 1"}).Draw(t, "rest"),
+			Year:      rapid.SampledFrom([]int{0, 2019, 2020}).Draw(t, "year"),
+			Remainder: rapid.SampledFrom([]string{"", "episode name 2", "arc 1"}).Draw(t, "rest"),
 		}
-		if hint.Rest != "" {
-			hint.Arcs = []ArcText{{Text: "x " + hint.Rest, Rest: hint.Rest}}
+		if hint.Remainder != "" {
+			hint.Arcs = []ArcTitle{{Text: "x " + hint.Remainder, Remainder: hint.Remainder}}
 		}
 		res := Resolution{Outcome: Outcome{Status: Matched, Kind: TV, ID: 1}, Entry: e, Hint: hint}
 		d := (&Resolver{Source: &world{}, Options: DefaultOptions()}).Place(context.Background(), []File{{Release: r}},

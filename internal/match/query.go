@@ -16,16 +16,16 @@ import (
 // Queries lists the searches for a series, the likeliest to help first. Films and series are both asked for only if the
 // name does not tell which it is; the other kind comes last, in case the name lied.
 func Queries(s Series, want Kind) []Query {
-	first, second := kindsOf(s.Want)
-	if len(first) > 1 && s.Likelier() != first[0] {
+	first, second := kindsToSearch(s.Want)
+	if len(first) > 1 && s.LikelierKind() != first[0] {
 		slices.Reverse(first)
 	}
 	if want != "" {
 		first, second = []Kind{want}, nil
 	}
 	l := queryList{seen: map[Query]bool{}}
-	whole, bases, parts, pieces := variants(s.Titles)
-	likelyFirst(whole, s.Unlisted && s.Want != WantWork)
+	whole, bases, parts, pieces := searchTexts(s.Titles)
+	sortByLikelihood(whole, s.Unlisted && s.Want != WantWork)
 	likely, others := whole[:min(len(whole), 2)], whole[min(len(whole), 2):]
 	for _, text := range likely {
 		l.add(first, text, s.Year)
@@ -36,7 +36,7 @@ func Queries(s Series, want Kind) []Query {
 	}
 	if len(whole) > 0 {
 		l.add(second, whole[0], 0)
-		l.add(second, s.aroundFilm(), 0)
+		l.add(second, s.broaderFilmText(), 0)
 	}
 	for _, text := range others {
 		l.add(first, text, s.Year)
@@ -57,7 +57,7 @@ func Queries(s Series, want Kind) []Query {
 	return l.list
 }
 
-func (s Series) aroundFilm() string {
+func (s Series) broaderFilmText() string {
 	if s.Want != WantMovie || s.Year != 0 {
 		return ""
 	}
@@ -84,7 +84,7 @@ func (l *queryList) add(kinds []Kind, text string, year int) {
 	}
 }
 
-func kindsOf(w Want) (first, second []Kind) {
+func kindsToSearch(w Want) (first, second []Kind) {
 	switch w {
 	case WantMovie:
 		return []Kind{Movie}, []Kind{TV}
@@ -97,15 +97,16 @@ func kindsOf(w Want) (first, second []Kind) {
 	}
 }
 
-// Parts are shorter spellings that a list may have: without a sequel's number, a remark, a subtitle or another script.
-func (s Series) Parts() []string {
-	_, bases, parts, _ := variants(s.Titles)
+// ShorterTitles are shorter spellings that a list may have: without a sequel's number, a remark, a subtitle or another
+// script.
+func (s Series) ShorterTitles() []string {
+	_, bases, parts, _ := searchTexts(s.Titles)
 	return slices.Concat(bases, parts)
 }
 
-// Likelier is the kind to ask for first. A name that does not tell is likelier a film's if it is one media file's.
-func (s Series) Likelier() Kind {
-	first, _ := kindsOf(s.Want)
+// LikelierKind is the kind to ask for first. A name that does not tell is likelier a film's if it is one media file's.
+func (s Series) LikelierKind() Kind {
+	first, _ := kindsToSearch(s.Want)
 	if s.Want == WantAny && len(s.Files) == 1 && s.Files[0].Release.Extension != "" {
 		return Movie
 	}
@@ -115,9 +116,9 @@ func (s Series) Likelier() Kind {
 	return first[0]
 }
 
-// variants spells the titles as search texts: whole as read; bases without sequel words; parts without subtitle or in
-// one script; pieces of first words or without spaces.
-func variants(titles []release.Title) (whole, bases, parts, pieces []string) {
+// searchTexts spells the titles as search texts: whole as read; bases without sequel words; parts without subtitle or
+// in one script; pieces of first words or without spaces.
+func searchTexts(titles []release.Title) (whole, bases, parts, pieces []string) {
 	var out []string
 	seen := map[string]bool{}
 	add := func(t string) {
@@ -128,7 +129,7 @@ func variants(titles []release.Title) (whole, bases, parts, pieces []string) {
 		}
 	}
 	for i, t := range titles {
-		if !PieceOf(titles, i) {
+		if !IsPieceOfTitle(titles, i) {
 			add(t.Text)
 		}
 	}
@@ -143,12 +144,12 @@ func variants(titles []release.Title) (whole, bases, parts, pieces []string) {
 	}
 	m := len(out)
 	for i, t := range titles {
-		if PieceOf(titles, i) {
+		if IsPieceOfTitle(titles, i) {
 			add(t.Text)
 		}
 	}
 	for _, t := range titles {
-		for _, part := range scriptParts(t.Text) {
+		for _, part := range splitByScript(t.Text) {
 			add(part)
 		}
 		add(withoutSubtitle(t.Text))
@@ -159,17 +160,17 @@ func variants(titles []release.Title) (whole, bases, parts, pieces []string) {
 		add(firstWords(t.Text))
 	}
 	for _, t := range titles {
-		if text := searchText(t.Text); strings.Count(text, " ") < mostJoined {
+		if text := searchText(t.Text); strings.Count(text, " ") < maxJoinedSpaces {
 			add(strings.ReplaceAll(text, " ", ""))
 		}
 	}
 	return out[:n], out[n:m], out[m:k], out[k:]
 }
 
-const mostJoined = 4
+const maxJoinedSpaces = 4
 
-// PieceOf reports whether a reading of the name is only a piece of the likeliest one.
-func PieceOf(titles []release.Title, i int) bool {
+// IsPieceOfTitle reports whether a reading of the name is only a piece of the likeliest one.
+func IsPieceOfTitle(titles []release.Title, i int) bool {
 	return i > 0 && titles[i].From == release.FromName &&
 		strings.Contains(title.Compact(titles[0].Text), title.Compact(titles[i].Text))
 }
@@ -212,12 +213,12 @@ func searchable(t string) bool {
 // SubtitleMarks introduce a subtitle.
 var SubtitleMarks = []string{": ", "：", " - ", " – ", " — ", "～", "~", " −"}
 
-var remarkMarks = slices.Concat(SubtitleMarks, []string{"(", "（", "/", "|"})
+var subtitleOrRemarkMarks = slices.Concat(SubtitleMarks, []string{"(", "（", "/", "|"})
 
-func withoutSubtitle(s string) string { return Before(s, remarkMarks) }
+func withoutSubtitle(s string) string { return TextBefore(s, subtitleOrRemarkMarks) }
 
-// Before returns what a title has before the first of the marks, "" if it has none of them or nothing before it.
-func Before(s string, marks []string) string {
+// TextBefore returns what a title has before the first of the marks, "" if it has none of them or nothing before it.
+func TextBefore(s string, marks []string) string {
 	cut := len(s)
 	for _, mark := range marks {
 		if i := strings.Index(s, mark); i > 0 {
@@ -274,8 +275,8 @@ func firstWords(s string) string {
 	return ""
 }
 
-// scriptParts splits a title that is written in two scripts ("葬送 Title") into its parts.
-func scriptParts(s string) []string {
+// splitByScript splits a title that is written in two scripts ("葬送 Title") into its parts.
+func splitByScript(s string) []string {
 	var parts []string
 	start, cur := 0, -1
 	for i, r := range s {
@@ -307,18 +308,18 @@ func scriptClass(r rune) int {
 	return 0
 }
 
-// likelyFirst sorts readings by how likely a search finds them. Each Chinese region has its own titles; an unlisted
-// Latin title is likely misspelt; a search with a long vowel's mark does not find "ou"; "09EX" may be a number with a
-// remark.
-func likelyFirst(texts []string, unlisted bool) {
+// sortByLikelihood sorts readings by how likely a search finds them. Each Chinese region has its own titles; an
+// unlisted Latin title is likely misspelt; a search with a long vowel's mark does not find "ou"; "09EX" may be a number
+// with a remark.
+func sortByLikelihood(texts []string, unlisted bool) {
 	rank := func(t string) int {
 		script := title.Script(t)
 		after := script == "zh"
 		if unlisted {
-			after = script == "latin" || utf8.RuneCountInString(t) < leastPhrase
+			after = script == "latin" || utf8.RuneCountInString(t) < minPhraseLength
 		}
 		switch {
-		case remarked(t):
+		case isNumberWithRemark(t):
 			return 3
 		case strings.ContainsAny(t, "āīūēōĀĪŪĒŌ"):
 			return 2
@@ -330,10 +331,10 @@ func likelyFirst(texts []string, unlisted bool) {
 	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// leastPhrase is how many characters a title without spaces has that is more than a word, which works may share.
-const leastPhrase = 4
+// minPhraseLength is how many characters a title without spaces has that is more than a word, which works may share.
+const minPhraseLength = 4
 
-func remarked(t string) bool {
+func isNumberWithRemark(t string) bool {
 	rest := strings.TrimLeft(t, "0123456789")
 	return rest != t && rest != "" && !strings.Contains(t, " ") && title.Script(rest) == "latin"
 }

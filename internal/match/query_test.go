@@ -137,7 +137,7 @@ func TestPartsAreWhatAListMayKnowASeriesBy(t *testing.T) {
 		"灯守の町 Lantern":                       {"灯守の町", "Lantern"},
 		"Kono Minato wa Itsumo Shizuka desu": nil, // no list calls it by its first words
 	} {
-		got := Group([]File{{Release: rel(text, eps(1))}})[0].Parts()
+		got := Group([]File{{Release: rel(text, eps(1))}})[0].ShorterTitles()
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s:\n%s", text, diff)
 		}

@@ -46,168 +46,168 @@ type Resolution struct {
 	layout *layout // of Entry, prepared once
 }
 
-// doubtful is the most confidence in an entry that is of another kind than the name says, or that has no place for the
-// file: the right one may be missing.
-const doubtful = 0.85
+// maxDoubtful is the most confidence in an entry that is of another kind than the name says, or that has no place for
+// the file: the right one may be missing.
+const maxDoubtful = 0.85
 
-// Convincing is the confidence that ends the asking.
-const Convincing = 0.9
+// ConvincingConfidence is the confidence that ends the asking.
+const ConvincingConfidence = 0.9
 
 // Resolve searches and decides for one series. The result depends on the answers, not on their order.
 func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	if s.Want == WantNothing {
 		return Resolution{Outcome: Outcome{Status: Skipped, Reason: "an extra, not an episode"}}
 	}
-	j := &job{r: r, s: ask(s)}
-	j.step("group", nil, "%s", seriesText(s))
-	if kind, id, ok := j.explicitID(); ok {
-		return j.byID(ctx, kind, id)
+	j := &job{r: r, s: prepareSeries(s)}
+	j.addStep("group", nil, "%s", seriesText(s))
+	if kind, id, ok := j.tmdbID(); ok {
+		return j.resolveID(ctx, kind, id)
 	}
-	if res, ok := j.byExternalID(ctx); ok {
+	if res, ok := j.resolveExternalID(ctx); ok {
 		return res
 	}
 	if len(s.Titles) == 0 {
-		return j.finish(Outcome{Status: Unmatched, Reason: "no title could be read from the name"})
+		return j.resolution(Outcome{Status: Unmatched, Reason: "no title could be read from the name"})
 	}
-	j.search(ctx)
-	return j.result(ctx)
+	j.searchAndFetch(ctx)
+	return j.decide(ctx)
 }
 
 // ResolveAmong decides for one series among entries that the caller knows, without a search. The title of a hit, if it
 // has one, counts as a title of its entry.
 func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resolution {
-	j := &job{r: r, s: ask(s)}
-	j.step("group", nil, "%s", seriesText(s))
+	j := &job{r: r, s: prepareSeries(s)}
+	j.addStep("group", nil, "%s", seriesText(s))
 	for _, h := range hits {
 		if r.Options.Kind == "" || r.Options.Kind == h.Kind {
-			j.pool = append(j.pool, score(j.s, contender{hit: h, given: true, fallback: j.unlikely(h.Kind)}))
+			j.pool = append(j.pool, scoreContender(j.s, contender{hit: h, fromCaller: true, otherKind: j.isOtherKind(h.Kind)}))
 		}
 	}
 	for i := len(j.pool) - 1; i >= 0; i-- {
-		if !j.fetchAt(ctx, i) {
-			return j.finish(Outcome{Status: Pending, Err: j.err, Reason: "not everything could be asked"})
+		if !j.fetchContender(ctx, i) {
+			return j.resolution(Outcome{Status: Pending, Err: j.err, Reason: "not everything could be asked"})
 		}
 	}
-	return j.result(ctx)
+	return j.decide(ctx)
 }
 
 // ResolveID takes an entry by its id: no search, one details request.
 func (r *Resolver) ResolveID(ctx context.Context, s Series, kind Kind, id int) Resolution {
-	j := &job{r: r, s: ask(s)}
-	return j.byID(ctx, kind, id)
+	j := &job{r: r, s: prepareSeries(s)}
+	return j.resolveID(ctx, kind, id)
 }
 
 type job struct {
-	r       *Resolver
-	s       question
-	pool    []scored
-	fetched int
-	origin  Origin // of everything that was asked
-	seen    []Seen
-	steps   []Step
-	err     error
-	found   []Query // those with results
+	r               *Resolver
+	s               preparedSeries
+	pool            []scoredContender
+	fetchCount      int
+	origin          Origin // of everything that was asked
+	seen            []Seen
+	steps           []Step
+	err             error
+	queriesWithHits []Query // those with results
 }
 
-func (j *job) step(stage string, o *Origin, format string, args ...any) {
+func (j *job) addStep(stage string, o *Origin, format string, args ...any) {
 	j.steps = append(j.steps, Step{Stage: stage, Detail: lang.Textf(format, args...), Origin: o})
 }
 
-func (j *job) search(ctx context.Context) {
-	queries := j.withinBudget(Queries(j.s.Series, j.r.Options.Kind))
+func (j *job) searchAndFetch(ctx context.Context) {
+	queries := j.limitSearches(Queries(j.s.Series, j.r.Options.Kind))
 	var more []Query // second pages, for titles so short that the first was full of others
 	for i := 0; i < len(queries); i++ {
 		q := queries[i]
-		if j.idle(q) {
+		if j.isRedundant(q) {
 			continue
 		}
 		hits, o, err := j.r.Source.Search(ctx, q)
 		if err != nil {
 			j.err = err
-			j.step("search", nil, "%s %q: %v", q.Kind, q.Text, err)
+			j.addStep("search", nil, "%s %q: %v", q.Kind, q.Text, err)
 			return
 		}
 		j.origin = j.origin.With(o)
-		j.step("search", &o, "%s: %d entries found", queryText(q), len(hits))
+		j.addStep("search", &o, "%s: %d entries found", queryText(q), len(hits))
 		if len(hits) > 0 {
-			j.found = append(j.found, q)
+			j.queriesWithHits = append(j.queriesWithHits, q)
 		}
-		j.merge(q, hits)
-		if len(hits) >= pageRows && q.Page == 0 {
+		j.addHits(q, hits)
+		if len(hits) >= rowsPerPage && q.Page == 0 {
 			q.Page = 2
 			more = append(more, q)
 		}
 		both := j.s.Want == WantAny && i+1 < len(queries) && queries[i+1].Text == q.Text && queries[i+1].Year == q.Year
-		if both && !j.shown() && len(hits) != 1 {
+		if both && !j.showsExactTitle() && len(hits) != 1 {
 			continue // films and series are weighed together
 		}
-		if j.fetch(ctx); j.err != nil || j.converged() && !(both && !j.namesWholeEntry()) {
+		if j.fetchDetails(ctx); j.err != nil || j.isDecided() && !(both && !j.namesWholeEntry()) {
 			return
 		}
-		queries = j.withinBudget(slices.Insert(queries, i+1, more...))
+		queries = j.limitSearches(slices.Insert(queries, i+1, more...))
 		more = nil
 	}
 }
 
-// idle reports whether a search can find nothing new: the same text with spaces has found something.
-func (j *job) idle(q Query) bool {
-	return !strings.Contains(q.Text, " ") && slices.ContainsFunc(j.found, func(o Query) bool {
+// isRedundant reports whether a search can find nothing new: the same text with spaces has found something.
+func (j *job) isRedundant(q Query) bool {
+	return !strings.Contains(q.Text, " ") && slices.ContainsFunc(j.queriesWithHits, func(o Query) bool {
 		return o.Kind == q.Kind && o.Text != q.Text && o.Page == q.Page && strings.ReplaceAll(o.Text, " ", "") == q.Text
 	})
 }
 
-const pageRows = 20
+const rowsPerPage = 20
 
-func (j *job) withinBudget(queries []Query) []Query {
+func (j *job) limitSearches(queries []Query) []Query {
 	return queries[:min(len(queries), j.r.Options.MaxSearches)]
 }
 
-func (j *job) merge(q Query, hits []Hit) {
+func (j *job) addHits(q Query, hits []Hit) {
 	for _, h := range hits {
-		i := slices.IndexFunc(j.pool, func(c scored) bool { return c.hit.Kind == h.Kind && c.hit.ID == h.ID })
+		i := slices.IndexFunc(j.pool, func(c scoredContender) bool { return c.hit.Kind == h.Kind && c.hit.ID == h.ID })
 		if i < 0 {
-			j.pool = append(j.pool, scored{contender: contender{hit: h, fallback: j.unlikely(h.Kind)}})
+			j.pool = append(j.pool, scoredContender{contender: contender{hit: h, otherKind: j.isOtherKind(h.Kind)}})
 			i = len(j.pool) - 1
 		}
 		c := j.pool[i].contender
-		c.byYear = c.byYear || q.Year != 0
-		c.explained = c.explained || explains(q.Text, h)
-		c.whole = c.whole || j.whole(q)
-		j.pool[i] = score(j.s, c)
+		c.foundByYear = c.foundByYear || q.Year != 0
+		c.showsQuery = c.showsQuery || showsQuery(q.Text, h)
+		c.foundByWholeTitle = c.foundByWholeTitle || j.isWholeTitle(q)
+		j.pool[i] = scoreContender(j.s, c)
 	}
 }
 
-func (j *job) unlikely(k Kind) bool {
-	first, second := kindsOf(j.s.Want)
+func (j *job) isOtherKind(k Kind) bool {
+	first, second := kindsToSearch(j.s.Want)
 	if j.s.Want == WantSpecial || j.s.Want == WantWork {
 		first = append(first, second...)
 	}
 	return j.r.Options.Kind == "" && !slices.Contains(first, k)
 }
 
-func (j *job) shown() bool {
-	return slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
+func (j *job) showsExactTitle() bool {
+	return slices.ContainsFunc(j.pool, func(c scoredContender) bool { return c.showsQuery && c.match.sim >= simExact })
 }
 
 // namesWholeEntry reports whether the best title surely names the whole entry, not one of its films, specials or
 // sequels.
 func (j *job) namesWholeEntry() bool {
-	best := choose(j.pool).ranked[0]
-	return best.hit.Kind == Movie || best.like.title.primary || title.Reads(best.hit.OriginalTitle, best.like.title.text)
+	best := rankContenders(j.pool).contenders[0]
+	return best.hit.Kind == Movie || best.match.title.primary || title.Reads(best.hit.OriginalTitle, best.match.title.text)
 }
 
-func (j *job) whole(q Query) bool {
+func (j *job) isWholeTitle(q Query) bool {
 	for i, t := range j.s.Titles {
-		if searchText(t.Text) == q.Text && !PieceOf(j.s.Titles, i) {
+		if searchText(t.Text) == q.Text && !IsPieceOfTitle(j.s.Titles, i) {
 			return true
 		}
 	}
 	return false
 }
 
-// explains reports whether a row shows why it was found: each word of the query begins a word of one visible title, or
-// one holds the query without its spaces.
-func explains(query string, h Hit) bool {
+// showsQuery reports whether a row shows why it was found: each word of the query begins a word of one visible title,
+// or one holds the query without its spaces.
+func showsQuery(query string, h Hit) bool {
 	q := title.Normalize(query)
 	for _, t := range []string{h.Title, h.OriginalTitle} {
 		n := title.Normalize(t)
@@ -225,84 +225,88 @@ func explains(query string, h Hit) bool {
 	return false
 }
 
-func (j *job) converged() bool {
-	v := choose(j.pool)
-	exact := func(i int) bool { return i < len(v.ranked) && v.ranked[i].known() && v.ranked[i].like.sim >= simExact }
-	return len(v.ranked) > 0 && v.confidence >= max(Convincing, j.r.Options.MinConfidence) || exact(0) && exact(1)
+func (j *job) isDecided() bool {
+	v := rankContenders(j.pool)
+	exact := func(i int) bool {
+		return i < len(v.contenders) && v.contenders[i].hasDetails() && v.contenders[i].match.sim >= simExact
+	}
+	return len(v.contenders) > 0 && v.confidence >= max(ConvincingConfidence, j.r.Options.MinConfidence) || exact(0) &&
+		exact(1)
 }
 
-func (j *job) result(ctx context.Context) Resolution {
-	v := choose(j.pool)
-	if len(v.ranked) > 0 && v.ranked[0].hit.Kind == TV && !v.ranked[0].known() && j.err == nil {
-		top := v.ranked[0].hit
-		i := slices.IndexFunc(j.pool, func(c scored) bool { return c.hit.Kind == top.Kind && c.hit.ID == top.ID })
-		j.fetchAt(ctx, i)
-		v = choose(j.pool)
+func (j *job) decide(ctx context.Context) Resolution {
+	v := rankContenders(j.pool)
+	if len(v.contenders) > 0 && v.contenders[0].hit.Kind == TV && !v.contenders[0].hasDetails() && j.err == nil {
+		top := v.contenders[0].hit
+		i := slices.IndexFunc(j.pool, func(c scoredContender) bool { return c.hit.Kind == top.Kind && c.hit.ID == top.ID })
+		j.fetchContender(ctx, i)
+		v = rankContenders(j.pool)
 	}
-	out := Outcome{Status: Unmatched, Candidates: candidates(v.ranked)}
+	out := Outcome{Status: Unmatched, Candidates: candidates(v.contenders)}
 	switch {
 	case j.err != nil &&
-		(len(v.ranked) == 0 || v.confidence < Convincing || v.ranked[0].hit.Kind == TV && !v.ranked[0].known()):
+		(len(v.contenders) == 0 || v.confidence < ConvincingConfidence || v.contenders[0].hit.Kind == TV &&
+			!v.contenders[0].hasDetails()):
 		out.Status, out.Err, out.Reason = Pending, j.err, "not everything could be asked"
-	case len(v.ranked) == 0:
+	case len(v.contenders) == 0:
 		out.Reason = "TMDB found nothing for any spelling of the title"
-	case v.ranked[0].like.sim < leastAlike:
+	case v.contenders[0].match.sim < minSimilarity:
 		out.Reason = "TMDB found nothing with a similar title"
-	case v.ranked[0].likely() < leastLikely:
-		out.Reason = doubt(v)
-	case v.ranked[0].likely() < leastOfFolder && j.onlyFolderSays(v.ranked[0]):
+	case v.contenders[0].likelihood() < minLikelihood:
+		out.Reason = doubtReason(v)
+	case v.contenders[0].likelihood() < minLikelihoodByFolder && j.onlyFolderMatches(v.contenders[0]):
 		out.Reason = "the name says nothing, and no work has its folder's title"
 	case v.confidence < j.r.Options.MinConfidence:
-		out.Status, out.Confidence, out.Reason = Ambiguous, v.confidence, doubt(v)
+		out.Status, out.Confidence, out.Reason = Ambiguous, v.confidence, doubtReason(v)
 	default:
-		best := v.ranked[0]
-		return j.chosen(best, v.confidence, out.Candidates,
-			lang.Textf("%q is %q", best.like.read.Text, best.like.title.text))
+		best := v.contenders[0]
+		return j.accept(best, v.confidence, out.Candidates,
+			lang.Textf("%q is %q", best.match.reading.Text, best.match.title.text))
 	}
-	return j.finish(out)
+	return j.resolution(out)
 }
 
-// leastLikely is the chance below which the best contender is not even worth a question. Of many namesakes each is
+// minLikelihood is the chance below which the best contender is not even worth a question. Of many namesakes each is
 // likely by itself.
-const leastLikely = 0.05
+const minLikelihood = 0.05
 
-// leastOfFolder is the same chance where only the title of a folder speaks for it, and the file tells nothing at all
-// ("video.mp4").
-const leastOfFolder = 0.5
+// minLikelihoodByFolder is the same chance where only the title of a folder speaks for it, and the file tells nothing
+// at all ("video.mp4").
+const minLikelihoodByFolder = 0.5
 
-func (j *job) onlyFolderSays(c scored) bool {
+func (j *job) onlyFolderMatches(c scoredContender) bool {
 	says := func(f File) bool {
 		return len(f.Release.Episodes)+len(f.Release.Seasons) > 0 || f.Release.Special != ""
 	}
-	return c.like.read.From != release.FromName && j.s.Year == 0 && !slices.ContainsFunc(j.s.Files, says)
+	return c.match.reading.From != release.FromName && j.s.Year == 0 && !slices.ContainsFunc(j.s.Files, says)
 }
 
-const leastAlike = 0.55
+const minSimilarity = 0.55
 
-func (j *job) chosen(c scored, confidence float64, candidates []Candidate, why lang.Text) Resolution {
-	hint := hintOf(j.s, c)
-	otherFilm := c.hit.Kind == Movie && c.like.file.Season+c.like.file.Part > 0 // by its number
-	if c.fallback || hint.piece || otherFilm || c.contradicted(j.s) {
-		confidence = min(confidence, doubtful)
+func (j *job) accept(c scoredContender, confidence float64, candidates []Candidate, why lang.Text) Resolution {
+	hint := newHint(j.s, c)
+	otherFilm := c.hit.Kind == Movie && c.match.fileSequel.Season+c.match.fileSequel.Part > 0 // by its number
+	if c.otherKind || hint.matchedPiece || otherFilm || c.contradictedBy(j.s) {
+		confidence = min(confidence, maxDoubtful)
 	}
-	j.step("decide", nil, "%s %d %q with confidence %.3f", c.hit.Kind, c.hit.ID, c.hit.Title, confidence)
-	res := j.finish(Outcome{
+	j.addStep("decide", nil, "%s %d %q with confidence %.3f", c.hit.Kind, c.hit.ID, c.hit.Title, confidence)
+	res := j.resolution(Outcome{
 		Status: Matched, Confidence: confidence, Kind: c.hit.Kind, ID: c.hit.ID, Title: c.hit.Title,
 		OriginalTitle: c.hit.OriginalTitle, Year: c.hit.Year, Candidates: candidates, Reason: why,
 	})
 	res.Entry, res.Hint, res.Mapping = c.entry, hint, c.hit.Mapping
 	if c.entry != nil {
-		res.layout = layoutOf(c.entry)
+		res.layout = newLayout(c.entry)
 	}
 	return res
 }
 
-func (j *job) finish(o Outcome) Resolution {
+func (j *job) resolution(o Outcome) Resolution {
 	o.Origin, o.Seen, o.Steps = j.origin, j.seen, j.steps
 	return Resolution{Outcome: o}
 }
 
-func withTitle(e *Entry, text string) *Entry {
+func addTitle(e *Entry, text string) *Entry {
 	if text == "" {
 		return e
 	}

@@ -10,8 +10,8 @@ import (
 
 // Gaps between two air dates that end a run: a season usually pauses for two cours or more, a split season for one.
 const (
-	seasonGap = 140 * 24 * time.Hour
-	courGap   = 45 * 24 * time.Hour
+	seasonPause = 140 * 24 * time.Hour
+	courPause   = 45 * 24 * time.Hour
 )
 
 type slot struct {
@@ -21,36 +21,36 @@ type slot struct {
 }
 
 type layout struct {
-	all      []slot        // the regular episodes in order
-	specials []slot        // those of season 0
-	titles   []named       // of the entry
-	names    []specialName // the specials' titles; empty where TMDB has only a placeholder
+	episodes     []slot        // the regular episodes in order
+	specials     []slot        // those of season 0
+	titles       []entryTitle  // of the entry
+	specialNames []specialName // the specials' titles; empty where TMDB has only a placeholder
 }
 
-func layoutOf(e *Entry) *layout {
-	l := &layout{all: regular(e), titles: entryTitles(e)}
+func newLayout(e *Entry) *layout {
+	l := &layout{episodes: regularSlots(e), titles: entryTitles(e)}
 	if zero, ok := e.season(0); ok {
-		l.specials = slots(zero)
+		l.specials = slotsOf(zero)
 	}
 	for _, s := range l.specials {
-		l.names = append(l.names, specialNameOf(s.episode.Name))
+		l.specialNames = append(l.specialNames, parseSpecialName(s.episode.Name))
 	}
 	return l
 }
 
-func regular(e *Entry) []slot {
+func regularSlots(e *Entry) []slot {
 	var out []slot
 	seasons := slices.Clone(e.Seasons)
 	slices.SortStableFunc(seasons, func(a, b Season) int { return a.Number - b.Number })
 	for _, s := range seasons {
 		if s.Number > 0 {
-			out = append(out, slots(s)...)
+			out = append(out, slotsOf(s)...)
 		}
 	}
 	return out
 }
 
-func slots(s Season) []slot {
+func slotsOf(s Season) []slot {
 	out := make([]slot, 0, len(s.Episodes))
 	for _, ep := range s.Episodes {
 		aired, _ := time.Parse(time.DateOnly, ep.AirDate) // the zero time with an error
@@ -73,9 +73,9 @@ func (e *Entry) HasSeason(n int) bool {
 	return ok
 }
 
-// runs cuts a list at each new season, and where two air dates are more than gap apart. One date that does not fit its
-// neighbours (an error, a late broadcast) cuts nothing.
-func runs(list []slot, gap time.Duration) [][]slot {
+// splitRuns cuts a list at each new season, and where two air dates are more than gap apart. One date that does not fit
+// its neighbours (an error, a late broadcast) cuts nothing.
+func splitRuns(list []slot, gap time.Duration) [][]slot {
 	var out [][]slot
 	start := 0
 	last := -1 // the last episode with a date that fits in
@@ -87,8 +87,8 @@ func runs(list []slot, gap time.Duration) [][]slot {
 		if s.aired.IsZero() {
 			continue
 		}
-		if last >= 0 && apart(list[last], s) > gap {
-			if next := nextDated(list, i); next >= 0 && apart(list[last], list[next]) <= gap {
+		if last >= 0 && timeBetween(list[last], s) > gap {
+			if next := nextWithDate(list, i); next >= 0 && timeBetween(list[last], list[next]) <= gap {
 				continue // the outlier
 			}
 			out = append(out, list[start:i])
@@ -102,7 +102,7 @@ func runs(list []slot, gap time.Duration) [][]slot {
 	return out
 }
 
-func nextDated(list []slot, i int) int {
+func nextWithDate(list []slot, i int) int {
 	for k := i + 1; k < len(list) && list[k].season == list[i].season; k++ {
 		if !list[k].aired.IsZero() {
 			return k
@@ -111,16 +111,16 @@ func nextDated(list []slot, i int) int {
 	return -1
 }
 
-func apart(a, b slot) time.Duration { return b.aired.Sub(a.aired).Abs() }
+func timeBetween(a, b slot) time.Duration { return b.aired.Sub(a.aired).Abs() }
 
-func firstYear(list []slot) int {
+func firstAirYear(list []slot) int {
 	if i := slices.IndexFunc(list, func(s slot) bool { return !s.aired.IsZero() }); i >= 0 {
 		return list[i].aired.Year()
 	}
 	return 0
 }
 
-func airedIn(list []slot, year int) bool {
+func airedInYear(list []slot, year int) bool {
 	return slices.ContainsFunc(list, func(s slot) bool { return !s.aired.IsZero() && s.aired.Year() == year })
 }
 
@@ -133,95 +133,96 @@ func YearOf(date string) int {
 	return y
 }
 
-// byLaterCour finds, inside the season that the title names, the run of episodes that began in the year of the name:
-// "Title Third Beat (2022)" for a season that began earlier.
-func byLaterCour(p *placer) placement {
+// placeByLaterCour finds, inside the season that the title names, the run of episodes that began in the year of the
+// name: "Title Third Beat (2022)" for a season that began earlier.
+func placeByLaterCour(p *placer) placement {
 	n := p.hint.Arc
-	if n == 0 && !p.stated() {
+	if n == 0 && !p.statesSeason() {
 		n = p.season
 	}
 	if n == 0 || p.year == 0 || p.part > 0 {
 		return placement{}
 	}
-	list := seasonSlots(p.all, n)
-	hits := begunIn(p.year, runs(list, courGap))
-	if len(hits) != 1 || firstYear(list) == p.year {
+	list := seasonSlots(p.episodes, n)
+	hits := runsStartingIn(p.year, splitRuns(list, courPause))
+	if len(hits) != 1 || firstAirYear(list) == p.year {
 		return placement{}
 	}
 	first := hits[0][0]
-	return p.found(positions(hits[0], p.eps, 0), viaYear,
+	return p.placementAt(slotsByPosition(hits[0], p.numbers, 0), viaYearRun,
 		"by position in the run of season %d that begins with E%02d in %d", n, first.episode.Number, p.year)
 }
 
-func begunIn(year int, runs [][]slot) [][]slot {
-	return slices.DeleteFunc(runs, func(run []slot) bool { return firstYear(run) != year })
+func runsStartingIn(year int, runs [][]slot) [][]slot {
+	return slices.DeleteFunc(runs, func(run []slot) bool { return firstAirYear(run) != year })
 }
 
-func byYear(p *placer) placement {
+func placeByYear(p *placer) placement {
 	if p.year == 0 || p.season > 0 {
 		return placement{}
 	}
 	var hits [][]slot
-	for _, gap := range []time.Duration{1 << 62, courGap} {
-		if hits = begunIn(p.year, runs(p.all, gap)); len(hits) == 1 {
+	for _, gap := range []time.Duration{1 << 62, courPause} {
+		if hits = runsStartingIn(p.year, splitRuns(p.episodes, gap)); len(hits) == 1 {
 			break
 		}
 	}
 	if len(hits) == 0 {
-		if at := specialDate(p); at.ok {
+		if at := placeBySpecialDate(p); at.ok {
 			return at
 		}
 	}
 	if len(hits) != 1 {
-		p.note("%d runs of episodes begin in %d", len(hits), p.year)
+		p.addStep("%d runs of episodes begin in %d", len(hits), p.year)
 		return placement{}
 	}
 	run := hits[0]
 	if p.part > 0 {
 		p.season = run[0].season
-		return placement{} // byPart knows
+		return placement{} // placeByPart decides
 	}
-	return either(
-		p.found(positions(run, p.eps, 0), viaYear, "by position in the run that begins with S%02dE%02d in %d",
+	return firstFound(
+		p.placementAt(slotsByPosition(run, p.numbers, 0), viaYearRun,
+			"by position in the run that begins with S%02dE%02d in %d",
 			run[0].season, run[0].episode.Number, p.year),
-		p.found(literal(run, p.eps), viaYear, "the number is in the run that begins in %d", p.year))
+		p.placementAt(slotsByNumber(run, p.numbers), viaYearRun, "the number is in the run that begins in %d", p.year))
 }
 
-func byRuns(p *placer) placement {
+func placeByRuns(p *placer) placement {
 	if p.season == 0 {
 		return placement{}
 	}
 	if _, ok := p.e.season(p.season); ok {
 		return placement{}
 	}
-	seasons := len(runs(p.all, 1<<62))
+	seasons := len(splitRuns(p.episodes, 1<<62))
 	for _, gap := range []struct {
 		name string
 		list [][]slot
-	}{{"long", runs(p.all, seasonGap)}, {"short", runs(p.all, courGap)}} {
+	}{{"long", splitRuns(p.episodes, seasonPause)}, {"short", splitRuns(p.episodes, courPause)}} {
 		n := len(gap.list)
 		if n < p.season || seasons > 1 && n != p.season {
 			continue
 		}
 		run := gap.list[p.season-1]
 		if p.part > 0 {
-			parts := runs(run, courGap)
+			parts := splitRuns(run, courPause)
 			if p.part > len(parts) {
 				continue
 			}
 			run = parts[p.part-1]
 		}
 		why := "season %d is the run after a %s pause that begins with S%02dE%02d"
-		for _, list := range [][]slot{positions(run, p.eps, 0), literal(run, p.eps)} {
-			if at := p.found(list, viaRun, why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
+		for _, list := range [][]slot{slotsByPosition(run, p.numbers, 0), slotsByNumber(run, p.numbers)} {
+			if at := p.placementAt(list, viaRun, why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
 				return at
 			}
 		}
 	}
-	p.note("the pauses between air dates do not make %d seasons", p.season)
-	for _, gap := range []time.Duration{seasonGap, courGap} {
-		if list := runs(p.all, gap); len(list) >= p.season {
-			if at := p.found(literal(list[p.season-1], p.eps), viaRunNumber,
+	p.addStep("the pauses between air dates do not make %d seasons", p.season)
+	for _, gap := range []time.Duration{seasonPause, courPause} {
+		if list := splitRuns(p.episodes, gap); len(list) >= p.season {
+			if at := p.placementAt(slotsByNumber(list[p.season-1], p.numbers), viaRunNumber,
 				"the number lies in run %d of the episodes between pauses", p.season); at.ok {
 				return at
 			}
@@ -230,18 +231,18 @@ func byRuns(p *placer) placement {
 	return placement{}
 }
 
-// byLength is for a part that no season is named after: it takes the only season that is long enough.
-func byLength(p *placer) placement {
-	if p.season > 0 || p.part > 0 || p.hint.Rest == "" {
+// placeInOnlyLongSeason is for a part that no season is named after: it takes the only season that is long enough.
+func placeInOnlyLongSeason(p *placer) placement {
+	if p.season > 0 || p.part > 0 || p.hint.Remainder == "" {
 		return placement{}
 	}
-	last := p.highest()
+	last := p.highestNumber()
 	only := 0
-	for _, run := range runs(p.all, 1<<62) {
+	for _, run := range splitRuns(p.episodes, 1<<62) {
 		if len(run) < last {
 			continue
 		}
-		if only != 0 || len(runs(run, courGap)) > 1 {
+		if only != 0 || len(splitRuns(run, courPause)) > 1 {
 			return placement{}
 		}
 		only = run[0].season
@@ -249,37 +250,39 @@ func byLength(p *placer) placement {
 	if only == 0 || len(p.specials) >= last {
 		return placement{}
 	}
-	return p.found(literal(seasonSlots(p.all, only), p.eps), viaLength, "only season %d has as many episodes", only)
+	return p.placementAt(slotsByNumber(seasonSlots(p.episodes, only), p.numbers), viaOnlyLongSeason,
+		"only season %d has as many episodes", only)
 }
 
-// comparable reports whether a season's name begins with the same unofficial title as a reading. Both are in one
-// language then, and the right season would have matched.
-func (p *placer) comparable(season string) bool {
-	plain := leadingTitle(title.Normalize(season), p.titles)
-	return !official(p.titles, plain) && slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool {
-		return leadingTitle(a.Text, p.titles) == plain
+// sharesUnofficialTitle reports whether a season's name begins with the same unofficial title as a reading. Both are in
+// one language then, and the right season would have matched.
+func (p *placer) sharesUnofficialTitle(season string) bool {
+	plain := longestTitlePrefix(title.Normalize(season), p.titles)
+	return !isOfficialTitle(p.titles, plain) && slices.ContainsFunc(p.hint.Arcs, func(a ArcTitle) bool {
+		return longestTitlePrefix(a.Text, p.titles) == plain
 	})
 }
 
-// byRest is for a part that no season is named after, of a show with two seasons: it takes the second.
-func byRest(p *placer) placement {
-	if p.season > 0 || p.part > 0 || p.hint.Rest == "" || p.hint.Arc > 0 || p.year != 0 {
+// placeInSecondSeason is for a part that no season is named after, of a show with two seasons: it takes the second.
+func placeInSecondSeason(p *placer) placement {
+	if p.season > 0 || p.part > 0 || p.hint.Remainder == "" || p.hint.Arc > 0 || p.year != 0 {
 		return placement{}
 	}
-	seasons := runs(p.all, 1<<62)
-	if len(seasons) != 2 || len(runs(seasons[0], courGap)) > 1 || len(p.specials) >= p.highest() {
+	seasons := splitRuns(p.episodes, 1<<62)
+	if len(seasons) != 2 || len(splitRuns(seasons[0], courPause)) > 1 || len(p.specials) >= p.highestNumber() {
 		return placement{}
 	}
 	if p.showHasSubtitle() {
 		return placement{} // the first season has the name of a part as well
 	}
-	ofShow := func(a ArcText) bool { return p.isShowTitle(leadingTitle(a.Text, p.titles), title.Reads) }
+	ofShow := func(a ArcTitle) bool { return p.isShowTitle(longestTitlePrefix(a.Text, p.titles), title.Reads) }
 	if len(p.hint.Arcs) > 0 && !slices.ContainsFunc(p.hint.Arcs, ofShow) {
 		return placement{} // after a short form of the title, where the rest of it may stand
 	}
 	n := seasons[1][0].season
-	if s, _ := p.e.season(n); p.comparable(s.Name) {
+	if s, _ := p.e.season(n); p.sharesUnofficialTitle(s.Name) {
 		return placement{} // its name would be told again
 	}
-	return p.found(literal(seasonSlots(p.all, n), p.eps), viaRest, "only season %d has another title than the show", n)
+	return p.placementAt(slotsByNumber(seasonSlots(p.episodes, n), p.numbers), viaSecondSeason,
+		"only season %d has another title than the show", n)
 }

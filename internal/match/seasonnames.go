@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	arcLeast  = 0.9
-	nameLeast = 0.97
+	minArcSimilarity  = 0.9
+	minNameSimilarity = 0.97
 )
 
 type namedSeason struct {
@@ -24,34 +24,34 @@ type namedSeason struct {
 func (e *Entry) namedSeasons() []namedSeason {
 	var out []namedSeason
 	for _, s := range e.Seasons {
-		if n := title.Normalize(s.Name); s.Number != 0 && n != "" && !placeholderSeason(n) {
+		if n := title.Normalize(s.Name); s.Number != 0 && n != "" && !isPlaceholderSeason(n) {
 			out = append(out, namedSeason{s, n})
 		}
 	}
 	return out
 }
 
-func arcOf(e *Entry, titles []named, text, norm, rest string) int {
+func seasonNamedIn(e *Entry, titles []entryTitle, text, norm, rest string) int {
 	best, bestSim := 0, 0.0
 	for _, s := range e.namedSeasons() {
 		n := s.norm
-		if plainName(e, s.Name, text) {
+		if isShowName(e, s.Name, text) {
 			continue
 		}
 		sim := max(title.Similarity(n, norm), title.Similarity(withoutArticles(n), withoutArticles(norm)))
-		if sim < nameLeast {
+		if sim < minNameSimilarity {
 			sim = 0
 		}
 		if title.Plain(n) == title.Plain(norm) {
-			sim = max(sim, nameLeast)
+			sim = max(sim, minNameSimilarity)
 		}
 		if rest != "" {
-			own := afterTitle(n, titles)
+			own := textAfterTitle(n, titles)
 			if alike := title.Plain(withoutArcWord(own)); alike != "" && alike == title.Plain(withoutArcWord(rest)) {
-				sim = max(sim, arcLeast)
+				sim = max(sim, minArcSimilarity)
 			}
 			if part := max(title.Similarity(own, rest),
-				title.Similarity(withoutArcWord(own), withoutArcWord(rest))); part >= arcLeast {
+				title.Similarity(withoutArcWord(own), withoutArcWord(rest))); part >= minArcSimilarity {
 				sim = max(sim, part)
 			}
 		}
@@ -62,9 +62,9 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 	return best
 }
 
-// arcRead finds the season whose Japanese name reads like the rest of the title; 0 if another Japanese title fits
-// better.
-func arcRead(e *Entry, titles []named, rest string) int {
+// seasonByJapaneseReading finds the season whose Japanese name reads like the rest of the title; 0 if another Japanese
+// title fits better.
+func seasonByJapaneseReading(e *Entry, titles []entryTitle, rest string) int {
 	type japanese struct {
 		season int
 		text   string
@@ -72,7 +72,7 @@ func arcRead(e *Entry, titles []named, rest string) int {
 	}
 	var all []japanese
 	add := func(season int, norm string) {
-		own := afterTitle(norm, titles)
+		own := textAfterTitle(norm, titles)
 		misfit, ok := title.MayRead(own, rest)
 		known := func(o japanese) bool { return o.text == own }
 		if own != "" && (own != norm || season > 0) && ok && !slices.ContainsFunc(all, known) {
@@ -86,7 +86,7 @@ func arcRead(e *Entry, titles []named, rest string) int {
 		return 0
 	}
 	for _, t := range titles {
-		if title.Script(t.text) == "ja" || t.alt.Region == "JP" && spaceless(t.norm) {
+		if title.Script(t.text) == "ja" || t.alt.Region == "JP" && hasSpacelessScript(t.norm) {
 			add(0, t.norm)
 		}
 	}
@@ -94,24 +94,27 @@ func arcRead(e *Entry, titles []named, rest string) int {
 		return cmp.Compare(a.misfit, b.misfit)
 	})
 	best := all[0]
-	if slices.ContainsFunc(all[1:], func(o japanese) bool { return o.season > 0 && o.misfit-best.misfit < surelyRead }) {
+	if slices.ContainsFunc(all[1:], func(o japanese) bool {
+		return o.season > 0 &&
+			o.misfit-best.misfit < minMisfitLead
+	}) {
 		return 0
 	}
 	return best.season
 }
 
-const surelyRead = 0.5
+const minMisfitLead = 0.5
 
-// eastAsian reports whether all names of seasons are in East Asian letters, because TMDB was asked in such a language.
-// Most seasons have a name in English alone.
-func eastAsian(e *Entry) bool {
+// hasEastAsianNames reports whether all names of seasons are in East Asian letters, because TMDB was asked in such a
+// language. Most seasons have a name in English alone.
+func hasEastAsianNames(e *Entry) bool {
 	named := slices.DeleteFunc(slices.Clone(e.Seasons), func(s Season) bool { return s.Name == "" })
 	other := func(s Season) bool { return !slices.Contains([]string{"ja", "ko", "zh"}, title.Script(s.Name)) }
 	return len(named) > 0 && !slices.ContainsFunc(named, other)
 }
 
-// arcLanguage returns the reading that may name a season in another language, and that language; "" for none.
-func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {
+// foreignArcTitle returns the reading that may name a season in another language, and that language; "" for none.
+func foreignArcTitle(arcs []ArcTitle, titles []entryTitle) (ArcTitle, string) {
 	for _, a := range arcs {
 		switch title.Script(a.Text) {
 		case "ja":
@@ -119,29 +122,30 @@ func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {
 		case "ko":
 			return a, "ko-KR"
 		case "zh":
-			return a, chineseOf(titles)
+			return a, chineseLanguage(titles)
 		}
 	}
-	return ArcText{}, ""
+	return ArcTitle{}, ""
 }
 
-// chineseOf returns the Chinese in which the seasons more likely have names. One is enough, because traditional and
-// simplified characters compare alike.
-func chineseOf(titles []named) string {
+// chineseLanguage returns the Chinese in which the seasons more likely have names. One is enough, because traditional
+// and simplified characters compare alike.
+func chineseLanguage(titles []entryTitle) string {
 	for _, region := range []string{"CN", "TW", "HK"} {
-		if slices.ContainsFunc(titles, func(t named) bool { return t.alt.Region == region }) {
+		if slices.ContainsFunc(titles, func(t entryTitle) bool { return t.alt.Region == region }) {
 			return "zh-" + region
 		}
 	}
 	return "zh-CN"
 }
 
-// plainName reports whether a season is named like the show. If only signs tell them apart ("Title!" and "Title!!"),
+// isShowName reports whether a season is named like the show. If only signs tell them apart ("Title!" and "Title!!"),
 // the text decides.
-func plainName(e *Entry, season, text string) bool {
+func isShowName(e *Entry, season, text string) bool {
 	for _, t := range []string{e.Title, e.OriginalTitle} {
 		base, _ := splitSequel(title.Normalize(t))
-		if title.Similarity(base, season) >= nameLeast && (!strings.EqualFold(season, text) || strings.EqualFold(t, text)) {
+		if title.Similarity(base, season) >= minNameSimilarity &&
+			(!strings.EqualFold(season, text) || strings.EqualFold(t, text)) {
 			return true
 		}
 	}
@@ -153,7 +157,7 @@ var placeholderSeasonRE = sync.OnceValue(func() *regexp.Regexp {
 		`第 ?\d+ ?(?:季|期|シーズン)|\d+ (?:seria|sezon|сезон|series))$`)
 })
 
-func placeholderSeason(norm string) bool { return placeholderSeasonRE().MatchString(norm) }
+func isPlaceholderSeason(norm string) bool { return placeholderSeasonRE().MatchString(norm) }
 
 func withoutArticles(norm string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(norm, " the ", " "), "the ")
@@ -166,23 +170,23 @@ func withoutArcWord(s string) string {
 	return s
 }
 
-// bySeasonName is for seasons that the name counts within a part: "Title Arc Season 3" is the season of that name,
+// placeBySeasonName is for seasons that the name counts within a part: "Title Arc Season 3" is the season of that name,
 // whatever its number, and "題 第五季 / Title Arc" the one named like the title without a number.
-func bySeasonName(p *placer) placement {
-	if !p.stated() || !p.severalSeasons() {
+func placeBySeasonName(p *placer) placement {
+	if !p.statesSeason() || !p.severalSeasons() {
 		return placement{}
 	}
 	n := seasonByNumberedName(p, p.e)
 	if n == 0 {
 		n = seasonByOtherTitle(p)
 	}
-	if n == 0 && slices.ContainsFunc(p.e.Seasons, func(s Season) bool { return p.statesNumber(s) != "" }) {
-		readings := make([]ArcText, len(p.rel.Titles))
+	if n == 0 && slices.ContainsFunc(p.e.Seasons, func(s Season) bool { return p.nameBeforeNumber(s) != "" }) {
+		readings := make([]ArcTitle, len(p.rel.Titles))
 		for i, t := range p.rel.Titles {
 			readings[i].Text = t.Text
 		}
-		if _, language := arcLanguage(readings, p.titles); language != "" {
-			if e := p.calledIn(language); e != nil {
+		if _, language := foreignArcTitle(readings, p.titles); language != "" {
+			if e := p.withSeasonNamesIn(language); e != nil {
 				n = seasonByNumberedName(p, e)
 			}
 		}
@@ -190,13 +194,14 @@ func bySeasonName(p *placer) placement {
 	if n == 0 || n == p.season {
 		return placement{}
 	}
-	return p.found(literal(seasonSlots(p.all, n), p.eps), viaName, "season %d has %s", n, inTitle(viaName))
+	return p.placementAt(slotsByNumber(seasonSlots(p.episodes, n), p.numbers), viaSeasonName, "season %d has %s", n,
+		nameEvidence(viaSeasonName))
 }
 
-func (p *placer) statesNumber(s Season) string {
+func (p *placer) nameBeforeNumber(s Season) string {
 	base, seq := splitSequel(title.Normalize(s.Name))
 	if s.Number == 0 || s.Number == p.season || seq != (Sequel{Season: p.season}) ||
-		placeholderSeason(base) || p.isShowTitle(base, nil) {
+		isPlaceholderSeason(base) || p.isShowTitle(base, nil) {
 		return ""
 	}
 	return base
@@ -205,8 +210,8 @@ func (p *placer) statesNumber(s Season) string {
 func seasonByNumberedName(p *placer, e *Entry) int {
 	found := 0
 	for _, s := range e.Seasons {
-		base := p.statesNumber(s)
-		if base == "" || !p.hasReading(base) {
+		base := p.nameBeforeNumber(s)
+		if base == "" || !p.hasTitle(base) {
 			continue
 		}
 		if found != 0 {
@@ -220,11 +225,11 @@ func seasonByNumberedName(p *placer, e *Entry) int {
 // seasonByOtherTitle returns the season named like one title while the stated number may belong to another; 0 for none.
 func seasonByOtherTitle(p *placer) int {
 	stated, ok := p.e.season(p.season)
-	if !ok || placeholderSeason(title.Normalize(stated.Name)) || p.hasReading(title.Normalize(stated.Name)) {
+	if !ok || isPlaceholderSeason(title.Normalize(stated.Name)) || p.hasTitle(title.Normalize(stated.Name)) {
 		return 0
 	}
 	for _, s := range p.e.namedSeasons() {
-		if p.isShowTitle(s.norm, nil) || !p.hasReading(s.norm) {
+		if p.isShowTitle(s.norm, nil) || !p.hasTitle(s.norm) {
 			continue
 		}
 		inOther := func(t release.Title) bool { return title.Script(t.Text) != title.Script(s.Name) }
@@ -235,7 +240,7 @@ func seasonByOtherTitle(p *placer) int {
 	return 0
 }
 
-func (p *placer) hasReading(norm string) bool {
+func (p *placer) hasTitle(norm string) bool {
 	return slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
 		return title.Plain(title.Normalize(t.Text)) == title.Plain(norm)
 	})

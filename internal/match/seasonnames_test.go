@@ -8,8 +8,8 @@ func TestSeasonsNamesAreComparedInOneChinese(t *testing.T) {
 	e.Seasons[1].Name, e.Seasons[2].Name = "守灯人 阵营编", "守灯人 游郭篇"
 	titles := entryTitles(e)
 	for text, want := range map[string]int{"守燈人 陣營編": 2, "守燈人 陣營篇": 2, "守灯人 游郭篇": 3, "守燈人 遊廓篇": 0, "守燈人": 0} {
-		arc := ArcText{Text: text, Rest: afterTitle(text, titles)}
-		if got := arcOf(e, titles, arc.Text, arc.Text, arc.Rest); got != want {
+		arc := ArcTitle{Text: text, Remainder: textAfterTitle(text, titles)}
+		if got := seasonNamedIn(e, titles, arc.Text, arc.Text, arc.Remainder); got != want {
 			t.Errorf("%s is season %d, want %d", text, got, want)
 		}
 	}
@@ -27,11 +27,11 @@ func TestSeasonsNamesAreAskedForInOneChinese(t *testing.T) {
 		{"no land", []string{"US"}, "zh-CN"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			var titles []named
+			var titles []entryTitle
 			for _, region := range row.regions {
-				titles = append(titles, named{alt: AltTitle{Region: region}})
+				titles = append(titles, entryTitle{alt: AltTitle{Region: region}})
 			}
-			if _, got := arcLanguage([]ArcText{{Text: "守燈人 陣營篇", Rest: "陣營篇"}}, titles); got != row.want {
+			if _, got := foreignArcTitle([]ArcTitle{{Text: "守燈人 陣營篇", Remainder: "陣營篇"}}, titles); got != row.want {
 				t.Errorf("asked in %s, want %s", got, row.want)
 			}
 		})

@@ -26,14 +26,14 @@ type Sequel struct {
 func (s Sequel) Zero() bool { return s == Sequel{} }
 
 var (
-	ordinalRE = lazyregexp.New(`^(\d{1,2})(?:st|nd|rd|th)$`)
-	shortRE   = lazyregexp.New(`^(?:s|season)(\d{1,2})$`)
-	hanTailRE = lazyregexp.New(`^(.*?) ?(?:` +
+	ordinalRE       = lazyregexp.New(`^(\d{1,2})(?:st|nd|rd|th)$`)
+	shortSeasonRE   = lazyregexp.New(`^(?:s|season)(\d{1,2})$`)
+	eastAsianTailRE = lazyregexp.New(`^(.*?) ?(?:` +
 		`第 ?(\d{1,2}|[一二三四五六七八九十]{1,2}|[弐贰貳参壱]) ?(季|期|シーズン|部|クール|シリーズ)|` +
 		`(\d{1,2}) ?(기|期|シーズン|쿨)|시즌 ?(\d{1,2})|シーズン ?(\d{1,2}))$`)
-	hanFinalRE = lazyregexp.New(`^(.+?)(?: 더)? ?(?:파이널 ?시즌|최종 ?시즌)$`)
-	joinedTail = lazyregexp.New(`^(.*?)(\d{1,2}|i{2,3}|iv|vi{1,3}|ix)$`)
-	yearTailRE = lazyregexp.New(`^(.+) ((?:19[3-9]|20[0-4])\d)$`)
+	koreanFinalRE  = lazyregexp.New(`^(.+?)(?: 더)? ?(?:파이널 ?시즌|최종 ?시즌)$`)
+	joinedNumberRE = lazyregexp.New(`^(.*?)(\d{1,2}|i{2,3}|iv|vi{1,3}|ix)$`)
+	yearTailRE     = lazyregexp.New(`^(.+) ((?:19[3-9]|20[0-4])\d)$`)
 )
 
 // splitSequel cuts the sequel marker off a normalised title. A title that is nothing but a number is its own base.
@@ -81,21 +81,21 @@ var placeholderRE = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?:` + words().episode + `) ?\d+|第 ?\d+ ?[話话集回]|\d+)$`)
 })
 
-type tail struct {
+type titleEnd struct {
 	text       string
 	words      []string
 	prev, last string
 }
 
-func tailOf(norm string) *tail {
-	t := &tail{text: norm, words: strings.Fields(norm)}
+func newTitleEnd(norm string) *titleEnd {
+	t := &titleEnd{text: norm, words: strings.Fields(norm)}
 	if n := len(t.words); n > 1 {
 		t.prev, t.last = t.words[n-2], t.words[n-1]
 	}
 	return t
 }
 
-func (t *tail) before(n int) string {
+func (t *titleEnd) textBefore(n int) string {
 	end := len(t.text)
 	for _, w := range t.words[len(t.words)-n:] {
 		end -= len(w) + 1
@@ -103,111 +103,112 @@ func (t *tail) before(n int) string {
 	return strings.TrimSuffix(t.text[:max(end, 0)], " the")
 }
 
-func (t *tail) word(n int) string { return t.words[len(t.words)-n] }
+func (t *titleEnd) wordFromEnd(n int) string { return t.words[len(t.words)-n] }
 
-func (t *tail) numberBefore(words map[string]bool) int {
+func (t *titleEnd) numberBefore(words map[string]bool) int {
 	if !words[t.last] {
 		return 0
 	}
 	return smallNumber(t.prev)
 }
 
-func (t *tail) numberAfter(words map[string]bool) int {
+func (t *titleEnd) numberAfter(words map[string]bool) int {
 	if !words[t.prev] {
 		return 0
 	}
 	return sequelNumber(t.last)
 }
 
-func none() (string, Sequel) { return "", Sequel{} }
+func noSequel() (string, Sequel) { return "", Sequel{} }
 
-// markers are the ways in which a title ends in a sequel's mark, tried from the top. A rule needs that many words; cut
-// returns the title without the mark and what the mark says. Each row has an example and what is read from it.
-var markers = []struct {
+// sequelMarkers are the ways in which a title ends in a sequel's mark, tried from the top. A rule needs that many
+// words; cut returns the title without the mark and what the mark says. Each row has an example and what is read from
+// it.
+var sequelMarkers = []struct {
 	name    string
 	words   int
-	cut     func(t *tail) (base string, seq Sequel)
+	cut     func(t *titleEnd) (base string, seq Sequel)
 	example string
 	base    string
 	seq     Sequel
 }{
 	{"a year", 2, cutYear, "salt harbor 2019", "salt harbor", Sequel{Year: 2019}},
-	{"East Asian words for season and part", 1, cutHan, "塩港 第二季", "塩港", Sequel{Season: 2}},
-	{"the Korean final season", 2, func(t *tail) (string, Sequel) {
-		m := hanFinalRE().FindStringSubmatch(t.text)
+	{"East Asian words for season and part", 1, cutEastAsian, "塩港 第二季", "塩港", Sequel{Season: 2}},
+	{"the Korean final season", 2, func(t *titleEnd) (string, Sequel) {
+		m := koreanFinalRE().FindStringSubmatch(t.text)
 		if m == nil {
-			return none()
+			return noSequel()
 		}
 		return m[1], Sequel{Final: true}
 	}, "소금항 파이널 시즌", "소금항", Sequel{Final: true}},
 	{"a number joined to East Asian letters", 1, cutJoinedNumber, "塩港2", "塩港", Sequel{Season: 2}},
-	{"the final season", 2, func(t *tail) (string, Sequel) {
+	{"the final season", 2, func(t *titleEnd) (string, Sequel) {
 		if t.prev != "final" || !words().seasonAfter[t.last] {
-			return none()
+			return noSequel()
 		}
-		return t.before(2), Sequel{Final: true}
+		return t.textBefore(2), Sequel{Final: true}
 	}, "salt harbor the final season", "salt harbor", Sequel{Final: true}},
-	{"a numbered season", 2, func(t *tail) (string, Sequel) {
+	{"a numbered season", 2, func(t *titleEnd) (string, Sequel) {
 		cut := 2
-		if len(t.words) > 3 && (t.word(3) == "dai" || t.word(3) == "di") {
+		if len(t.words) > 3 && (t.wordFromEnd(3) == "dai" || t.wordFromEnd(3) == "di") {
 			cut = 3
 		}
-		return t.before(cut), Sequel{Season: t.numberBefore(words().seasonAfter)}
+		return t.textBefore(cut), Sequel{Season: t.numberBefore(words().seasonAfter)}
 	}, "shio no minato dai 2 ki", "shio no minato", Sequel{Season: 2}},
-	{"a numbered part", 2, func(t *tail) (string, Sequel) {
-		return t.before(2), Sequel{Part: t.numberBefore(words().partAfter)}
+	{"a numbered part", 2, func(t *titleEnd) (string, Sequel) {
+		return t.textBefore(2), Sequel{Part: t.numberBefore(words().partAfter)}
 	}, "salt harbor 2nd cour", "salt harbor", Sequel{Part: 2}},
-	{"dai N bu: the N-th part", 4, func(t *tail) (string, Sequel) {
-		if t.last != "bu" || t.word(3) != "dai" {
-			return none()
+	{"dai N bu: the N-th part", 4, func(t *titleEnd) (string, Sequel) {
+		if t.last != "bu" || t.wordFromEnd(3) != "dai" {
+			return noSequel()
 		}
-		return t.before(3), Sequel{Part: smallNumber(t.prev)}
+		return t.textBefore(3), Sequel{Part: smallNumber(t.prev)}
 	}, "shio no minato dai 2 bu", "shio no minato", Sequel{Part: 2}},
-	{"sono ni: number two", 3, func(t *tail) (string, Sequel) {
+	{"sono ni: number two", 3, func(t *titleEnd) (string, Sequel) {
 		if t.prev != "sono" || t.last != "ni" && t.last != "san" && t.last != "yon" {
-			return none()
+			return noSequel()
 		}
-		return t.before(2), Sequel{Part: smallNumber(t.last)}
+		return t.textBefore(2), Sequel{Part: smallNumber(t.last)}
 	}, "shio no minato sono ni", "shio no minato", Sequel{Part: 2}},
-	{"ni no shou: the second chapter", 4, func(t *tail) (string, Sequel) {
+	{"ni no shou: the second chapter", 4, func(t *titleEnd) (string, Sequel) {
 		if t.last != "shou" || t.prev != "no" {
-			return none()
+			return noSequel()
 		}
-		return t.before(3), Sequel{Season: smallNumber(t.word(3))}
+		return t.textBefore(3), Sequel{Season: smallNumber(t.wordFromEnd(3))}
 	}, "shio no minato ni no shou", "shio no minato", Sequel{Season: 2}},
-	{"season N", 2, func(t *tail) (string, Sequel) {
-		return t.before(2), Sequel{Season: t.numberAfter(words().seasonBefore)}
+	{"season N", 2, func(t *titleEnd) (string, Sequel) {
+		return t.textBefore(2), Sequel{Season: t.numberAfter(words().seasonBefore)}
 	}, "salt harbor season 2", "salt harbor", Sequel{Season: 2}},
-	{"part N", 2, func(t *tail) (string, Sequel) {
-		return t.before(2), Sequel{Part: t.numberAfter(words().partBefore)}
+	{"part N", 2, func(t *titleEnd) (string, Sequel) {
+		return t.textBefore(2), Sequel{Part: t.numberAfter(words().partBefore)}
 	}, "salt harbor part 2", "salt harbor", Sequel{Part: 2}},
-	{"a bare number", 2, func(t *tail) (string, Sequel) {
+	{"a bare number", 2, func(t *titleEnd) (string, Sequel) {
 		if _, err := strconv.Atoi(t.last); err != nil && !words().alone[t.last] {
-			return none()
+			return noSequel()
 		}
-		return t.before(1), Sequel{Season: sequelNumber(t.last)}
+		return t.textBefore(1), Sequel{Season: sequelNumber(t.last)}
 	}, "salt harbor ii", "salt harbor", Sequel{Season: 2}},
-	{"sN", 2, func(t *tail) (string, Sequel) {
-		m := shortRE().FindStringSubmatch(t.last)
+	{"sN", 2, func(t *titleEnd) (string, Sequel) {
+		m := shortSeasonRE().FindStringSubmatch(t.last)
 		if m == nil {
-			return none()
+			return noSequel()
 		}
 		n, _ := strconv.Atoi(m[1])
-		return t.before(1), Sequel{Season: n}
+		return t.textBefore(1), Sequel{Season: n}
 	}, "salt harbor s3", "salt harbor", Sequel{Season: 3}},
-	{"an ordinal and one more word", 3, func(t *tail) (string, Sequel) {
+	{"an ordinal and one more word", 3, func(t *titleEnd) (string, Sequel) {
 		n := smallNumber(t.prev)
 		if n < 2 || n > 5 || t.last == "bu" || t.last == "shou" ||
 			!ordinalRE().MatchString(t.prev) && !words().ordinals[t.prev] {
-			return none()
+			return noSequel()
 		}
-		return t.before(2), Sequel{Season: n}
+		return t.textBefore(2), Sequel{Season: n}
 	}, "salt harbor the second tide", "salt harbor", Sequel{Season: 2}},
 }
 
 func cutMarker(norm string) (string, Sequel) {
-	t := tailOf(norm)
-	for _, m := range markers {
+	t := newTitleEnd(norm)
+	for _, m := range sequelMarkers {
 		if len(t.words) < m.words {
 			continue
 		}
@@ -218,26 +219,26 @@ func cutMarker(norm string) (string, Sequel) {
 	return norm, Sequel{}
 }
 
-func cutYear(t *tail) (string, Sequel) {
+func cutYear(t *titleEnd) (string, Sequel) {
 	if !endsInDigit(t.text) {
-		return none()
+		return noSequel()
 	}
 	m := yearTailRE().FindStringSubmatch(t.text)
 	if m == nil {
-		return none()
+		return noSequel()
 	}
 	y, _ := strconv.Atoi(m[2])
 	return m[1], Sequel{Year: y}
 }
 
-func cutHan(t *tail) (string, Sequel) {
+func cutEastAsian(t *titleEnd) (string, Sequel) {
 	s := t.text
 	if s[len(s)-1] < 0x80 && (!endsInDigit(s) || !strings.Contains(s, "시즌") && !strings.Contains(s, "シーズン")) {
-		return none()
+		return noSequel()
 	}
-	m := hanTailRE().FindStringSubmatch(s)
+	m := eastAsianTailRE().FindStringSubmatch(s)
 	if m == nil {
-		return none()
+		return noSequel()
 	}
 	digits := m[2] + m[4] + m[6] + m[7]
 	n, ok := words().han[digits]
@@ -251,13 +252,13 @@ func cutHan(t *tail) (string, Sequel) {
 }
 
 // cutJoinedNumber handles "ばらかもん2" and "ばらかもんⅡ". Words of Latin letters such as "11eyes" or "x1" keep their number.
-func cutJoinedNumber(t *tail) (string, Sequel) {
-	m := joinedTail().FindStringSubmatch(t.text)
+func cutJoinedNumber(t *titleEnd) (string, Sequel) {
+	m := joinedNumberRE().FindStringSubmatch(t.text)
 	if m == nil {
-		return none()
+		return noSequel()
 	}
 	if before, _ := utf8.DecodeLastRuneInString(m[1]); scriptClass(before) != 1 && before != 'ー' {
-		return none()
+		return noSequel()
 	}
 	return m[1], Sequel{Season: sequelNumber(m[2])}
 }
@@ -298,19 +299,19 @@ var words = sync.OnceValue(func() *vocabulary {
 		season:          strings.Join(list.Words("season"), "|"), episode: strings.Join(list.Words("episode"), "|"),
 	}
 	for _, w := range list.Words("film") {
-		if !spaceless(w) {
+		if !hasSpacelessScript(w) {
 			w = " " + w + " "
 		}
 		v.films = append(v.films, w)
 	}
 	for _, w := range list.Words("arc") {
-		if !spaceless(w) {
+		if !hasSpacelessScript(w) {
 			w = " " + w
 		}
 		v.arcs = append(v.arcs, w)
 	}
 	for w := range v.filmsOrSpecials {
-		if spaceless(w) {
+		if hasSpacelessScript(w) {
 			v.filmsOrSpecialsWithin = append(v.filmsOrSpecialsWithin, title.Normalize(w))
 		}
 	}

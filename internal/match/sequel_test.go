@@ -64,10 +64,10 @@ func TestSplitSequel(t *testing.T) {
 
 // The example of each rule is what that rule, and none before it, takes off.
 func TestEachMarkerHasAnExample(t *testing.T) {
-	for i, m := range markers {
+	for i, m := range sequelMarkers {
 		t.Run(m.name, func(t *testing.T) {
-			end := tailOf(m.example)
-			for _, before := range markers[:i] {
+			end := newTitleEnd(m.example)
+			for _, before := range sequelMarkers[:i] {
 				if len(end.words) < before.words {
 					continue
 				}

@@ -22,7 +22,7 @@ const (
 	simExact    = 0.985 // and above is the same title
 )
 
-type named struct {
+type entryTitle struct {
 	text string
 	norm string
 	base string // norm without its sequel marker
@@ -34,30 +34,30 @@ type named struct {
 	primary bool // names the show as a whole: its name, original or translated title
 }
 
-func name(text string, alt AltTitle) named {
-	n := named{text: text, norm: title.Normalize(text), alt: alt}
+func newEntryTitle(text string, alt AltTitle) entryTitle {
+	n := entryTitle{text: text, norm: title.Normalize(text), alt: alt}
 	n.base, n.seq = splitSequel(n.norm)
 	n.head = title.Normalize(withoutSubtitle(text))
 	return n
 }
 
-func hitTitles(h Hit) []named {
-	return distinctNames([]AltTitle{{Text: h.Title}, {Text: h.OriginalTitle, Language: h.OriginalLanguage}}, 2)
+func hitTitles(h Hit) []entryTitle {
+	return distinctEntryTitles([]AltTitle{{Text: h.Title}, {Text: h.OriginalTitle, Language: h.OriginalLanguage}}, 2)
 }
 
-func entryTitles(e *Entry) []named {
+func entryTitles(e *Entry) []entryTitle {
 	all := make([]AltTitle, 0, len(e.Titles)+2)
 	all = append(all, AltTitle{Text: e.Title}, AltTitle{Text: e.OriginalTitle, Language: e.OriginalLanguage})
-	return distinctNames(append(all, e.Titles...), 2)
+	return distinctEntryTitles(append(all, e.Titles...), 2)
 }
 
-// distinctNames prepares titles, each once, and adds the romanised form of those in kana or hangul.
+// distinctEntryTitles prepares titles, each once, and adds the romanised form of those in kana or hangul.
 // The first own of them, and translations, are primary.
-func distinctNames(all []AltTitle, own int) []named {
-	out := make([]named, 0, len(all)+1)
+func distinctEntryTitles(all []AltTitle, own int) []entryTitle {
+	out := make([]entryTitle, 0, len(all)+1)
 	seen := make(map[string]bool, len(all)+1)
 	add := func(i int, text string, alt AltTitle) {
-		n := name(text, alt)
+		n := newEntryTitle(text, alt)
 		n.primary = i < own || alt.Language != ""
 		if n.norm != "" && !seen[n.norm] {
 			seen[n.norm] = true
@@ -76,50 +76,51 @@ func distinctNames(all []AltTitle, own int) []named {
 	return out
 }
 
-type likeness struct {
-	sim    float64
-	read   reading // the one that agrees best
-	title  named   // with this title
-	file   Sequel  // the marker that only the reading carries
-	agreed int     // readings in different scripts that agree
+type titleMatch struct {
+	sim        float64
+	reading    reading    // the one that agrees best
+	title      entryTitle // with this title
+	fileSequel Sequel     // the marker that only the reading carries
+	scripts    int        // readings in different scripts that agree
 }
 
-// compare tries equal titles first, which is cheap and usual, and the likeness of all pairs only if there are none.
-func compare(readings []reading, w wanted, titles []named) likeness {
+// bestTitleMatch tries equal titles first, which is cheap and usual, and the likeness of all pairs only if there are
+// none.
+func bestTitleMatch(readings []reading, w nameFacts, titles []entryTitle) titleMatch {
 	equal := func(a, b string) float64 {
 		if a == b {
 			return 1
 		}
 		return 0
 	}
-	best := comparePairs(readings, w, titles, equal)
+	best := bestPairMatch(readings, w, titles, equal)
 	for _, alike := range []func(a, b string) float64{sameSpelling, title.Similarity} {
-		if best.sim >= almostExact {
+		if best.sim >= simAlmostExact {
 			break
 		}
-		if near := comparePairs(readings, w, titles, alike); near.sim > best.sim {
+		if near := bestPairMatch(readings, w, titles, alike); near.sim > best.sim {
 			best = near
 		}
 	}
 	return best
 }
 
-// Whole reports whether the whole name is a title of the entry: "Title Gaiden" is not "Title".
-func Whole(s Series, e *Entry) bool {
+// NamesWholeEntry reports whether the whole name is a title of the entry: "Title Gaiden" is not "Title".
+func NamesWholeEntry(s Series, e *Entry) bool {
 	var readings []release.Title
 	for i, t := range s.Titles {
-		if !PieceOf(s.Titles, i) {
+		if !IsPieceOfTitle(s.Titles, i) {
 			readings = append(readings, t)
 		}
 	}
-	q, titles := ask(Series{Titles: readings}), entryTitles(e)
+	q, titles := prepareSeries(Series{Titles: readings}), entryTitles(e)
 	heads := e.Kind == Movie && e.Year == s.Year && s.Year != 0
-	want := wanted{season: s.Season, part: s.Part, year: s.Year, heads: heads}
-	best := compare(slices.Concat(q.read, q.bracketless), want, titles)
-	return compareParts(q.read, e, titles, best).sim >= simHead
+	want := nameFacts{season: s.Season, part: s.Part, year: s.Year, ignoreSubtitles: heads}
+	best := bestTitleMatch(slices.Concat(q.readings, q.withoutBrackets), want, titles)
+	return matchPartNames(q.readings, e, titles, best).sim >= simHead
 }
 
-const almostExact = 0.94
+const simAlmostExact = 0.94
 
 // sameSpelling is for romanised Japanese: "yuusha wo" and "yusha o".
 func sameSpelling(a, b string) float64 {
@@ -129,19 +130,21 @@ func sameSpelling(a, b string) float64 {
 	return 0
 }
 
-func comparePairs(readings []reading, want wanted, titles []named, alike func(a, b string) float64) likeness {
-	var best likeness
+func bestPairMatch(readings []reading, want nameFacts, titles []entryTitle,
+	alike func(a, b string) float64,
+) titleMatch {
+	var best titleMatch
 	scripts := map[bool]bool{}
 	for _, r := range readings {
 		film := filmForm{}
-		if want.film {
+		if want.isFilm {
 			film = r.film
 		}
 		head := cmp.Or(r.head, film.head)
 		top := 0.0
 		for _, t := range titles {
-			sim, file := pair(r, want, t, alike)
-			if want.heads && t.head != "" {
+			sim, file := comparePair(r, want, t, alike)
+			if want.ignoreSubtitles && t.head != "" {
 				if s := simHead * max(alike(r.norm, t.head), simHeads*alike(head, t.head)); s > sim {
 					sim, file = s, Sequel{}
 				}
@@ -159,18 +162,18 @@ func comparePairs(readings []reading, want wanted, titles []named, alike func(a,
 			top = max(top, sim)
 			// Of equal ones a plain title is safer: it says nothing about a season.
 			if s := sim * r.weight; s > best.sim || sim > 0 && s == best.sim && t.seq.Zero() && !best.title.seq.Zero() {
-				best = likeness{sim: s, read: r, title: t, file: file}
+				best = titleMatch{sim: s, reading: r, title: t, fileSequel: file}
 			}
 		}
 		if top >= simExact {
-			scripts[spaceless(r.norm)] = true
+			scripts[hasSpacelessScript(r.norm)] = true
 		}
 	}
-	best.agreed = len(scripts)
+	best.scripts = len(scripts)
 	return best
 }
 
-func pair(r reading, w wanted, t named, alike func(a, b string) float64) (float64, Sequel) {
+func comparePair(r reading, w nameFacts, t entryTitle, alike func(a, b string) float64) (float64, Sequel) {
 	best, file := alike(r.norm, t.norm), Sequel{}
 	if best == 1 {
 		return best, file
@@ -190,7 +193,7 @@ func pair(r reading, w wanted, t named, alike func(a, b string) float64) (float6
 
 // markerWeight returns how far a title counts if the reading lacks its marker: a year may be there to tell namesakes
 // apart.
-func markerWeight(q Sequel, w wanted) float64 {
+func markerWeight(q Sequel, w nameFacts) float64 {
 	switch {
 	case q.Zero():
 		return 0
@@ -203,15 +206,15 @@ func markerWeight(q Sequel, w wanted) float64 {
 	return 0
 }
 
-// wanted is what a name states besides its title. heads says that titles may agree without their subtitles, because
+// nameFacts is what a name states besides its title. heads says that titles may agree without their subtitles, because
 // the year agrees.
-type wanted struct {
+type nameFacts struct {
 	season, part, year int
-	heads              bool
-	film               bool // the name says a film, and these are the titles of one
+	ignoreSubtitles    bool
+	isFilm             bool // the name says a film, and these are the titles of one
 }
 
-func spaceless(s string) bool {
+func hasSpacelessScript(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return scriptClass(r) == 1 })
 }
 
@@ -219,38 +222,38 @@ func spaceless(s string) bool {
 // specials, or is such a name by itself.
 const simPart = 0.98
 
-// compareParts finds readings that name a season or a special besides the entry: "Title Second Arc".
-func compareParts(readings []reading, e *Entry, titles []named, best likeness) likeness {
+// matchPartNames finds readings that name a season or a special besides the entry: "Title Second Arc".
+func matchPartNames(readings []reading, e *Entry, titles []entryTitle, best titleMatch) titleMatch {
 	if best.sim >= simPart {
 		return best
 	}
-	better := func(sim float64, r reading, t named) {
+	better := func(sim float64, r reading, t entryTitle) {
 		if sim = sim * simPart * r.weight; sim > best.sim {
-			best = likeness{sim: sim, read: r, title: t, agreed: best.agreed}
+			best = titleMatch{sim: sim, reading: r, title: t, scripts: best.scripts}
 		}
 	}
 	for _, r := range readings {
-		rest := afterTitle(r.norm, titles)
-		double := func(t named) bool { return t.norm == rest && rest != r.norm } // "Gin no Michi Silver Rail"
+		rest := textAfterTitle(r.norm, titles)
+		double := func(t entryTitle) bool { return t.norm == rest && rest != r.norm } // "Gin no Michi Silver Rail"
 		if i := slices.IndexFunc(titles, double); i >= 0 {
 			better(1, r, titles[i])
 		}
 	}
-	var parts []named
+	var parts []entryTitle
 	specials, _ := e.season(0)
 	for _, ep := range specials.Episodes {
-		if n := name(ep.Name, AltTitle{}); n.norm != "" && !placeholderEpisode(n.norm) {
+		if n := newEntryTitle(ep.Name, AltTitle{}); n.norm != "" && !isPlaceholderEpisode(n.norm) {
 			parts = append(parts, n)
 		}
 	}
 	for _, s := range e.namedSeasons() {
-		parts = append(parts, name(s.Name, AltTitle{}))
+		parts = append(parts, newEntryTitle(s.Name, AltTitle{}))
 	}
 	for _, r := range readings {
-		rest := afterTitle(r.norm, titles)
+		rest := textAfterTitle(r.norm, titles)
 		for _, p := range parts {
 			sim := title.Similarity(r.norm, p.norm)
-			if own := afterTitle(p.norm, titles); rest != r.norm {
+			if own := textAfterTitle(p.norm, titles); rest != r.norm {
 				sim = max(sim, title.Similarity(rest, own), title.Similarity(withoutArcWord(rest), withoutArcWord(own)))
 			}
 			better(sim, r, p)
@@ -259,6 +262,6 @@ func compareParts(readings []reading, e *Entry, titles []named, best likeness) l
 	return best
 }
 
-func official(titles []named, norm string) bool {
-	return slices.ContainsFunc(titles, func(t named) bool { return t.primary && t.norm == norm })
+func isOfficialTitle(titles []entryTitle, norm string) bool {
+	return slices.ContainsFunc(titles, func(t entryTitle) bool { return t.primary && t.norm == norm })
 }
