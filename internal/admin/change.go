@@ -25,8 +25,8 @@ type order struct {
 
 // Answer lists the values that changed.
 type Answer struct {
-	Changed []operate.Changed `json:"changed" doc:"values before and now"`
-	For     string            `json:"for,omitempty" doc:"how long the change lasts: a time, or always"`
+	Changed []operate.ChangedValue `json:"changed" doc:"values before and now"`
+	For     string                 `json:"for,omitempty" doc:"how long the change lasts: a time, or always"`
 }
 
 type failed struct {
@@ -152,7 +152,7 @@ func readForm(r *http.Request) (order, error) {
 }
 
 func (o order) period() (time.Duration, error) {
-	d, ok := operate.Period(cmp.Or(o.lasts, "1h"))
+	d, ok := operate.ParseDuration(cmp.Or(o.lasts, "1h"))
 	if !ok {
 		return 0, refuse(http.StatusUnprocessableEntity, "for: must be a time such as 30m or 8h, or always")
 	}
@@ -204,8 +204,8 @@ func (s *Server) target(r *http.Request) operate.Target {
 }
 
 func (s *Server) tune(r *http.Request, o order) (a Answer, err error) {
-	do := operate.Order{Set: map[string]string{}}
-	if do.Lasts, err = o.period(); err != nil {
+	do := operate.Change{Set: map[string]string{}}
+	if do.Duration, err = o.period(); err != nil {
 		return a, err
 	}
 	for key, value := range o.values {
@@ -219,7 +219,7 @@ func (s *Server) tune(r *http.Request, o order) (a Answer, err error) {
 		return a, refuse(http.StatusUnprocessableEntity, "nothing is named that should change")
 	}
 	if len(do.Set) > 0 {
-		a.For = lastsText(do.Lasts)
+		a.For = lastsText(do.Duration)
 	}
 	a.Changed, err = s.target(r).Tune(r.Context(), do)
 	return a, err
@@ -231,7 +231,7 @@ func (s *Server) cacheOnly(r *http.Request, o order) (Answer, error) {
 }
 
 func (s *Server) resume(r *http.Request, o order) (Answer, error) {
-	a, err := o.steer(r, func(ctx context.Context, _ time.Duration) (operate.Changed, error) {
+	a, err := o.steer(r, func(ctx context.Context, _ time.Duration) (operate.ChangedValue, error) {
 		return s.target(r).Resume(ctx)
 	})
 	a.For = ""
@@ -241,7 +241,7 @@ func (s *Server) resume(r *http.Request, o order) (Answer, error) {
 func enable(on bool) func(*Server, *http.Request, order) (Answer, error) {
 	return func(s *Server, r *http.Request, o order) (Answer, error) {
 		t := s.target(r)
-		a, err := o.steer(r, func(ctx context.Context, lasts time.Duration) (operate.Changed, error) {
+		a, err := o.steer(r, func(ctx context.Context, lasts time.Duration) (operate.ChangedValue, error) {
 			return t.Enable(ctx, on, lasts)
 		})
 		if t.Configured(on) { // the change that ends had a time; the configuration has none
@@ -252,7 +252,7 @@ func enable(on bool) func(*Server, *http.Request, order) (Answer, error) {
 }
 
 func (o order) steer(
-	r *http.Request, do func(context.Context, time.Duration) (operate.Changed, error),
+	r *http.Request, do func(context.Context, time.Duration) (operate.ChangedValue, error),
 ) (Answer, error) {
 	if err := o.without(); err != nil {
 		return Answer{}, err
@@ -262,7 +262,7 @@ func (o order) steer(
 		return Answer{}, err
 	}
 	changed, err := do(r.Context(), lasts)
-	return Answer{[]operate.Changed{changed}, lastsText(lasts)}, err
+	return Answer{[]operate.ChangedValue{changed}, lastsText(lasts)}, err
 }
 
 const testPatience = 10 * time.Second
@@ -292,10 +292,10 @@ func (s *Server) test(r *http.Request, o order) (Answer, error) {
 		return Answer{}, refuse(http.StatusBadGateway, "%s", strings.Join(bad, "; "))
 	}
 	after, err := s.account(r)
-	a := Answer{Changed: []operate.Changed{}}
+	a := Answer{Changed: []operate.ChangedValue{}}
 	for i, k := range after.Keys[:min(len(after.Keys), len(before.Keys))] {
 		a.Changed = append(a.Changed,
-			operate.Changed{Key: fmt.Sprintf("key %d", k.Number), From: before.Keys[i].Standing, To: k.Standing})
+			operate.ChangedValue{Key: fmt.Sprintf("key %d", k.Number), From: before.Keys[i].Standing, To: k.Standing})
 	}
 	return a, err
 }

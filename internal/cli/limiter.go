@@ -227,16 +227,16 @@ func (f *factory) setTuneRun(cmd *cobra.Command, example, resetUsage lang.Text, 
 		if perAccount {
 			account, args = args[0], args[1:]
 		}
-		period, ok := operate.Period(duration)
-		order := operate.Order{Reset: args, ResetAll: len(args) == 0}
+		period, ok := operate.ParseDuration(duration)
+		change := operate.Change{Reset: args, ResetAll: len(args) == 0}
 		if !reset {
 			values, err := parseTuningArgs(account, args, example)
 			if err != nil {
 				return err
 			}
-			order = operate.Order{Set: values, Lasts: period}
+			change = operate.Change{Set: values, Duration: period}
 		}
-		for _, key := range order.Reset {
+		for _, key := range change.Reset {
 			if err := checkTuningKey(account, key); err != nil {
 				return err
 			}
@@ -245,7 +245,7 @@ func (f *factory) setTuneRun(cmd *cobra.Command, example, resetUsage lang.Text, 
 			return usagef("allowed: a time such as 30m or 8h, or always", "flag --for: %q is not a time", duration)
 		}
 		return f.withTarget(c.Command, account, func(ctx context.Context, target operate.Target) error {
-			if _, err := target.Tune(ctx, order); err != nil {
+			if _, err := target.Tune(ctx, change); err != nil {
 				return tuningUsageError(err)
 			}
 			what, all := strings.Join(args, " "), cmp.Or(strings.Join(args, ", "), "all changes")
@@ -256,7 +256,7 @@ func (f *factory) setTuneRun(cmd *cobra.Command, example, resetUsage lang.Text, 
 				f.say("reset %s\n", all)
 			case perAccount:
 				f.say("tuned %s of %s %s\n", what, account, durationText(period))
-				return f.warnIfRateTooHigh(ctx, target, order.Set["rate"])
+				return f.warnIfRateTooHigh(ctx, target, change.Set["rate"])
 			default:
 				f.say("tuned %s %s\n", what, durationText(period))
 			}

@@ -1,5 +1,5 @@
-// Package operate changes a running limiter, for the terminal and the admin page: settings and limits, for a time or
-// for good, the state, and which accounts are used. Every process obeys at its next request.
+// Package operate changes the shared limiter, for commands and the admin page: settings, limits, the state, and which
+// accounts are used. Every process applies a change at its next request.
 package operate
 
 import (
@@ -18,29 +18,29 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Target is the limiter that all processes share, or one account of it.
+// Target is what a change applies to: the limiter that all processes share, or one account of it.
 type Target struct {
 	ratelimit.Operator
-	Config  *config.Config // the caller's
-	Account string         // of the configuration; "": the limiter
+	Config  *config.Config
+	Account string // "" for the limiter itself
 }
 
-// Order is a change.
-type Order struct {
+// Change is a change of settings.
+type Change struct {
 	Set      map[string]string // values by key
-	Reset    []string          // keys whose changes end
+	Reset    []string          // keys whose earlier changes end
 	ResetAll bool
-	Lasts    time.Duration // how long Set holds; 0: until a reset
+	Duration time.Duration // of Set; 0 until a reset
 }
 
-// Changed is a changed value.
-type Changed struct {
+// ChangedValueValue is a value before and after a change.
+type ChangedValue struct {
 	Key  string `json:"key" doc:"the setting"`
 	From string `json:"from" doc:"its value before"`
 	To   string `json:"to" doc:"its value now"`
 }
 
-// UnknownAccountError names an account that the configuration does not have.
+// UnknownAccountError means that the configuration does not have the account.
 type UnknownAccountError struct{ Name string }
 
 // Error implements error.
@@ -48,8 +48,8 @@ func (e *UnknownAccountError) Error() string {
 	return fmt.Sprintf("there is no account %q", ui.Escaped(e.Name))
 }
 
-// Period reads how long a change lasts: a time, or always, which is 0. It reports false for anything else.
-func Period(text string) (time.Duration, bool) {
+// ParseDuration parses how long a change lasts: a time, or always, which gives 0. It returns false for anything else.
+func ParseDuration(text string) (time.Duration, bool) {
 	if text == "always" {
 		return 0, true
 	}
@@ -72,10 +72,10 @@ func (t Target) Keys() (keys []string) {
 	return keys
 }
 
-// Tune obeys an order and returns the values that it names, sorted by key. It changes nothing and returns a
-// *ratelimit.TuningError for a key or a value that can't be used, or that contradicts the values in force here: a
-// process whose own values they contradict would clamp them and warn.
-func (t Target) Tune(ctx context.Context, o Order) ([]Changed, error) {
+// Tune makes a change and returns the values of its keys, sorted by key. For an invalid key or value, or one that
+// conflicts with another setting of this process, it changes nothing and returns a *ratelimit.TuningError. In another
+// process with conflicting settings, the limiter clamps the value and warns.
+func (t Target) Tune(ctx context.Context, o Change) ([]ChangedValue, error) {
 	named := slices.AppendSeq(slices.Clone(o.Reset), maps.Keys(o.Set))
 	slices.Sort(named)
 	known := t.Keys()
@@ -110,16 +110,16 @@ func (t Target) Tune(ctx context.Context, o Order) ([]Changed, error) {
 		}
 	}
 	after, err := t.status(ctx)
-	changed := []Changed{}
+	changed := []ChangedValue{}
 	for _, key := range named {
-		changed = append(changed, Changed{key, t.value(before, key), t.value(after, key)})
+		changed = append(changed, ChangedValue{key, t.value(before, key), t.value(after, key)})
 	}
 	return changed, err
 }
 
-func (t Target) set(ctx context.Context, inForce ratelimit.Tuning, o Order) error {
+func (t Target) set(ctx context.Context, inForce ratelimit.Tuning, o Change) error {
 	if t.Account != "" {
-		return t.TuneAccount(ctx, t.Account, o.Set, o.Lasts)
+		return t.TuneAccount(ctx, t.Account, o.Set, o.Duration)
 	}
 	for key, value := range o.Set {
 		f, _ := ratelimit.FieldByKey(key)
@@ -130,18 +130,18 @@ func (t Target) set(ctx context.Context, inForce ratelimit.Tuning, o Order) erro
 	if err := cmp.Or(inForce.Validate(), t.Config.CheckSlots(inForce)); err != nil {
 		return err
 	}
-	return t.Operator.Tune(ctx, o.Set, o.Lasts)
+	return t.Operator.Tune(ctx, o.Set, o.Duration)
 }
 
-// Enable lets an account be used, or no longer, for a time or, with 0, for good. Where the configuration says the same
-// nothing is kept, so the configuration can change it again.
-func (t Target) Enable(ctx context.Context, on bool, lasts time.Duration) (Changed, error) {
+// Enable enables or disables an account for a time; 0 is forever. If the configuration has the same value, the change
+// is not stored, so that a later change of the configuration has an effect.
+func (t Target) Enable(ctx context.Context, on bool, duration time.Duration) (ChangedValue, error) {
 	before, err := t.status(ctx)
 	if err != nil {
-		return Changed{}, err
+		return ChangedValue{}, err
 	}
-	changed := Changed{"enabled", strconv.FormatBool(t.view(before).Enabled), strconv.FormatBool(on)}
-	err = t.EnableAccount(ctx, t.Account, on, lasts)
+	changed := ChangedValue{"enabled", strconv.FormatBool(t.view(before).Enabled), strconv.FormatBool(on)}
+	err = t.EnableAccount(ctx, t.Account, on, duration)
 	if err == nil && t.Configured(on) {
 		err = t.ResetAccount(ctx, t.Account, "enabled")
 	}
@@ -155,35 +155,35 @@ func (t Target) Configured(on bool) bool {
 	})
 }
 
-// CacheOnly stops all requests of all processes, for a time or, with 0, until somebody resumes.
-func (t Target) CacheOnly(ctx context.Context, lasts time.Duration) (Changed, error) {
-	return t.steer(ctx, func() error {
-		_, _, err := t.ForceCacheOnly(ctx, lasts)
+// CacheOnly stops all requests of all processes for a time; 0 is until Resume.
+func (t Target) CacheOnly(ctx context.Context, duration time.Duration) (ChangedValue, error) {
+	return t.changeState(ctx, func() error {
+		_, _, err := t.ForceCacheOnly(ctx, duration)
 		return err
 	})
 }
 
 // Resume ends CacheOnly. In any other state it changes nothing.
-func (t Target) Resume(ctx context.Context) (Changed, error) {
-	return t.steer(ctx, func() error {
+func (t Target) Resume(ctx context.Context) (ChangedValue, error) {
+	return t.changeState(ctx, func() error {
 		_, _, err := t.Operator.Resume(ctx)
 		return err
 	})
 }
 
-func (t Target) steer(ctx context.Context, do func() error) (Changed, error) {
+func (t Target) changeState(ctx context.Context, do func() error) (ChangedValue, error) {
 	before, err := t.status(ctx)
 	if err == nil {
 		err = do()
 	}
 	if err != nil {
-		return Changed{}, err
+		return ChangedValue{}, err
 	}
 	after, err := t.status(ctx)
-	return Changed{"state", before.State.String(), after.State.String()}, err
+	return ChangedValue{"state", before.State.String(), after.State.String()}, err
 }
 
-// status looks at the limiter. Its error is an *UnknownAccountError where the configuration does not have the account.
+// status returns the limiter's status, or an *UnknownAccountError if the configuration does not have the account.
 func (t Target) status(ctx context.Context) (ratelimit.Status, error) {
 	known := func(a config.Account) bool { return a.Name == t.Account }
 	if t.Account != "" && !slices.ContainsFunc(t.Config.Pool(), known) {
@@ -205,7 +205,7 @@ func (t Target) value(st ratelimit.Status, key string) string {
 	return f.Get(st.Tuning)
 }
 
-// Limit returns a limit of an account as text, by its key.
+// Limit returns the limit with this key as text, "off" if there is none.
 func Limit(a app.AccountView, key string) string {
 	switch key {
 	case "account_concurrency":
