@@ -4,5 +4,5 @@ package ui
 
 import "os"
 
-// sequences reports that a terminal takes control sequences. System looks at TERM.
-func sequences(*os.File) bool { return true }
+// enableControlSequences returns true: terminals support control sequences, unless TERM says otherwise.
+func enableControlSequences(*os.File) bool { return true }

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// sequences turns a console's control sequences on. Consoles before Windows 10 1607 have none.
-func sequences(f *os.File) bool {
+// enableControlSequences enables the control sequences of a console and reports whether it has any. Consoles before
+// Windows 10 1607 have none.
+func enableControlSequences(f *os.File) bool {
 	h := windows.Handle(f.Fd())
 	var mode uint32
 	if err := windows.GetConsoleMode(h, &mode); err != nil {

@@ -1,6 +1,6 @@
-// Package ui has all that turns values into text for people: streams, colour and the status line, escaping (Printable,
-// Escaped), cells (Width, Cut, Pad, Wrap), and words for durations, sizes, counts and shell arguments. Results have a
-// package of their own, report.
+// Package ui prints text for people: streams, colour and the status line, escaping (Printable, Escaped), layout in
+// terminal cells (Width, Cut, Pad, Wrap), and formats for durations, sizes and shell arguments. Package report prints
+// results.
 package ui
 
 import (
@@ -13,16 +13,16 @@ import (
 	"golang.org/x/term"
 )
 
-// Streams are a command's standard streams and what is known of them. Commands get them injected, so a test can play
-// a terminal or a pipe.
+// Streams are a command's standard streams and their properties. They are passed to commands, so that a test can
+// simulate a terminal or a pipe.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 
 	InTTY, OutTTY, ErrTTY bool
-	// Width is the terminal's width in cells; 0 where neither Out nor Err is a terminal.
+	// Width is the terminal's width in cells; 0 if neither Out nor Err is a terminal.
 	Width int
-	// Dumb is set for a terminal that takes no control sequences: TERM=dumb, or an old Windows console.
+	// Dumb means that the terminal does not support control sequences: TERM=dumb, or an old Windows console.
 	Dumb bool
 }
 
@@ -42,21 +42,20 @@ func System() Streams {
 	}
 	s.Dumb = os.Getenv("TERM") == "dumb"
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
-		if term.IsTerminal(int(f.Fd())) && !sequences(f) {
+		if term.IsTerminal(int(f.Fd())) && !enableControlSequences(f) {
 			s.Dumb = true
 		}
 	}
 	return s
 }
 
-// OutWidth returns how wide a line of prose on Out may be now (a person may resize the terminal); 0 where Out is not a
-// terminal, so that lines are never wrapped.
-func (s Streams) OutWidth() int { return s.present(s.Out, s.OutTTY) }
+// OutWidth returns the current width of the terminal on Out; 0 if Out is not a terminal, where lines are not wrapped.
+func (s Streams) OutWidth() int { return s.currentWidth(s.Out, s.OutTTY) }
 
-// ErrWidth is OutWidth for Err.
-func (s Streams) ErrWidth() int { return s.present(s.Err, s.ErrTTY) }
+// ErrWidth returns the current width of the terminal on Err; 0 if Err is not a terminal.
+func (s Streams) ErrWidth() int { return s.currentWidth(s.Err, s.ErrTTY) }
 
-func (s Streams) present(stream io.Writer, tty bool) int {
+func (s Streams) currentWidth(stream io.Writer, tty bool) int {
 	if !tty {
 		return 0
 	}
@@ -68,9 +67,8 @@ func (s Streams) present(stream io.Writer, tty bool) int {
 	return s.Width
 }
 
-// Color decides whether one stream gets colour. mode is the value of --color, which wins: always or never. With auto
-// colour needs a terminal that is not dumb, and no NO_COLOR that is set to something (https://no-color.org). getenv
-// returns "" for a variable that is not set.
+// Color reports whether to print colours on a stream. mode is the value of --color: always, never or auto. Auto needs a
+// terminal that is not dumb, and an unset or empty NO_COLOR (https://no-color.org).
 func Color(mode string, tty bool, getenv func(string) string) (bool, error) {
 	switch mode {
 	case "always":
@@ -93,7 +91,7 @@ const (
 	Cyan   = "36"
 )
 
-// Style wraps s in an ANSI attribute, or returns it unchanged where colour is off.
+// Style wraps s in an ANSI attribute, or returns it unchanged if on is false.
 func Style(on bool, attribute, s string) string {
 	if !on || attribute == "" || s == "" {
 		return s
@@ -103,9 +101,9 @@ func Style(on bool, attribute, s string) string {
 
 const eraseLine = "\r\x1b[K"
 
-// Status is one line at the bottom of a terminal, redrawn in place with each Set. Everything else that is written to
-// the terminal goes through Writer, which removes the line until the next Set. Where there is no terminal it does
-// nothing. All methods are safe for concurrent use.
+// Status is a status line at the bottom of a terminal; Set redraws it. All other output to the terminal must go through
+// Writer, which removes the line until the next Set. Without a terminal it does nothing. All methods are safe for
+// concurrent use.
 type Status struct {
 	on    bool
 	out   io.Writer
@@ -113,12 +111,12 @@ type Status struct {
 	width func() int
 
 	mu      sync.Mutex
-	shown   string // what the terminal shows; "" for nothing
-	midLine bool   // other output has not ended its line
+	shown   string // the line on the terminal; "" for none
+	midLine bool   // the last other output did not end with a newline
 }
 
-// NewStatus makes a status line on s.Err. It draws only if wanted is set and s.Err is a terminal that takes control
-// sequences.
+// NewStatus returns a status line on s.Err. It draws only if wanted is set and s.Err is a terminal that supports
+// control sequences.
 func NewStatus(s Streams, wanted bool) *Status {
 	st := &Status{out: s.Err, on: wanted && s.ErrTTY && !s.Dumb, width: s.width}
 	if !s.OutTTY {
@@ -131,11 +129,11 @@ func NewStatus(s Streams, wanted bool) *Status {
 // would wrap, and erasing the line would leave its first row on the screen.
 func (s *Status) Room() int { return max(s.width()-1, 0) }
 
-// Enabled reports whether anything is ever drawn.
+// Enabled reports whether Set draws.
 func (s *Status) Enabled() bool { return s.on }
 
-// Set replaces the line by text, escaped and cut to the terminal's width; "" shows nothing. It is never drawn into a
-// line that other output has not ended. A line that can't be drawn is not worth an error.
+// Set draws line, escaped and cut to the terminal's width; "" removes it. It does not draw after other output that did
+// not end with a newline. Errors of writing are ignored.
 func (s *Status) Set(line string) {
 	if !s.on {
 		return
@@ -157,21 +155,21 @@ func (s *Status) Set(line string) {
 // Clear removes the line until the next Set.
 func (s *Status) Clear() { s.Set("") }
 
-// Writer returns a writer to w, which may be the same terminal: the line is removed before each write, and comes
-// back with the first Set after a line end. Writing to a pipe leaves the line alone.
+// Writer returns a writer to w that removes the status line before each write, because w may be the same terminal. If w
+// is a pipe, it returns w.
 func (s *Status) Writer(w io.Writer) io.Writer {
-	if !s.on || same(w, s.pipe) {
+	if !s.on || sameWriter(w, s.pipe) {
 		return w
 	}
-	return &aside{s, w}
+	return &statusWriter{s, w}
 }
 
-type aside struct {
+type statusWriter struct {
 	s *Status
 	w io.Writer
 }
 
-func (a *aside) Write(p []byte) (int, error) {
+func (a *statusWriter) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return a.w.Write(p)
 	}
@@ -185,12 +183,12 @@ func (a *aside) Write(p []byte) (int, error) {
 	return a.w.Write(p)
 }
 
-func same(a, b io.Writer) bool {
+func sameWriter(a, b io.Writer) bool {
 	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
 func (s Streams) width() int {
-	if w := s.present(s.Err, true); w > 0 {
+	if w := s.currentWidth(s.Err, true); w > 0 {
 		return w
 	}
 	return 80

@@ -12,19 +12,19 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// Dangerous reports whether a terminal or a page may act on r instead of showing it: control and format characters
-// (every direction mark, override and isolate among them) and the line separators. The two joiners are not dangerous:
-// Persian and Indic names and many emoji need them, and they move nothing. The program has no other such list.
+// Dangerous reports whether a terminal or a page might interpret r instead of showing it: control characters, format
+// characters such as direction overrides, and line separators. The two joiners are not dangerous: Persian and Indic
+// names and many emoji need them.
 func Dangerous(r rune) bool {
 	const zwnj, zwj = '\u200c', '\u200d'
-	if r <= unicode.MaxASCII { // most of all text, where the tables take ten times as long
+	if r <= unicode.MaxASCII { // fast path: the tables take ten times as long
 		return r < ' ' || r == '\x7f'
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != zwnj && r != zwj
 }
 
-// Printable returns s unchanged if a terminal shows it harmlessly, else quoted like a Go string: dangerous runes and
-// bytes that are not UTF-8 become escapes.
+// Printable returns s unchanged if it has no dangerous runes or invalid UTF-8, else quoted and escaped like a Go
+// string.
 func Printable(s string) string {
 	if escaped := Escaped(s); escaped == s {
 		return s
@@ -32,17 +32,17 @@ func Printable(s string) string {
 	return `"` + escape(s, `"\`, "") + `"`
 }
 
-// Escaped is Printable without the quotes, for text inside a sentence: only what is dangerous changes.
+// Escaped is Printable without the quotes, for text inside a sentence.
 func Escaped(s string) string { return escape(s, "", "") }
 
-// EscapedLines is Escaped for a text of several lines: tabs and line ends stay.
+// EscapedLines is Escaped for a text of several lines: it keeps tabs and newlines.
 func EscapedLines(s string) string { return escape(s, "", "\t\n") }
 
-// escape replaces dangerous runes, bytes that are not UTF-8, and the ASCII characters in also by Go's escapes, except
-// those in but.
-func escape(s, also, but string) string {
+// escape replaces dangerous runes, invalid UTF-8, and the ASCII characters in extra by Go's escapes. It keeps the
+// characters in except.
+func escape(s, extra, except string) string {
 	change := func(r rune) bool {
-		return (Dangerous(r) || r == utf8.RuneError || strings.ContainsRune(also, r)) && !strings.ContainsRune(but, r)
+		return (Dangerous(r) || r == utf8.RuneError || strings.ContainsRune(extra, r)) && !strings.ContainsRune(except, r)
 	}
 	if !strings.ContainsFunc(s, change) {
 		return s
@@ -53,7 +53,7 @@ func escape(s, also, but string) string {
 		switch {
 		case r == utf8.RuneError && size > 1, !change(r):
 			b.WriteString(s[:size])
-		case strings.ContainsRune(also, r):
+		case strings.ContainsRune(extra, r):
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		default:
@@ -71,11 +71,11 @@ func OneLine(s string) string {
 	return strings.Join(fields, " ")
 }
 
-// ShellWord returns s as one word of a shell, to be pasted into a command. A word with dangerous runes is written in
-// the $'...' form of bash and zsh, so that it is harmless to print.
+// ShellWord quotes s as one word for a shell if necessary. For dangerous runes it uses the $'...' form of bash and zsh,
+// which is safe to print.
 func ShellWord(s string) string {
 	const plain = "/._-+:,@%=~"
-	special := func(r rune) bool { // no shell treats a character beyond Latin-1's controls and spaces specially
+	special := func(r rune) bool { // characters from U+00A1 on are never special
 		return r < 0xa1 && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(plain, r)
 	}
 	switch {
@@ -87,14 +87,14 @@ func ShellWord(s string) string {
 	return s
 }
 
-// cells measures text. It does not depend on the locale, because current terminals draw ambiguous characters one cell
-// wide in CJK locales too.
+// cells measures text. It ignores the locale, because current terminals draw ambiguous characters one cell wide even in
+// CJK locales.
 var cells = &runewidth.Condition{StrictEmojiNeutral: true}
 
 var attribute = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // Width returns the number of terminal cells that s takes: two for a Hangul or kanji character, none for a combining
-// mark or an attribute of Style. Text from outside has to be Printable's or Escaped's.
+// mark or an attribute of Style. s must be the result of Printable or Escaped if it comes from outside.
 func Width(s string) int {
 	if strings.Contains(s, "\x1b") {
 		s = attribute.ReplaceAllString(s, "")
@@ -107,10 +107,10 @@ func Cut(s string, width int) string {
 	if width <= 0 || Width(s) <= width {
 		return s
 	}
-	return head(s, width, "…")
+	return truncate(s, width, "…")
 }
 
-// CutLeft shortens s from its beginning: the end of a path says more.
+// CutLeft shortens s to at most width cells by replacing its beginning by "…", for paths, whose end is important.
 func CutLeft(s string, width int) string {
 	if width <= 0 || Width(s) <= width {
 		return s
@@ -123,9 +123,9 @@ func CutLeft(s string, width int) string {
 	return "…"
 }
 
-// head returns the beginning of s with tail behind it, in at most width cells. It cuts between characters as people see
-// them; if one is wider than width, between code points.
-func head(s string, width int, tail string) string {
+// truncate returns the beginning of s followed by tail, in at most width cells. It cuts between grapheme clusters, or
+// between code points if the first cluster is wider than width.
+func truncate(s string, width int, tail string) string {
 	if h := cells.Truncate(s, width, tail); Width(h) <= width && h != tail {
 		return h
 	}
@@ -145,8 +145,8 @@ func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Width(s)))
 }
 
-// Wrap breaks s between words into lines of at most width cells, one line at least. A word that is longer is broken
-// too, unless it is an address, which has to stay whole to be of use. A width of 0 or less gives one line.
+// Wrap breaks s between words into lines of at most width cells. It also breaks longer words, except URLs. A width of 0
+// or less gives one line.
 func Wrap(s string, width int) []string {
 	if width <= 0 {
 		return []string{s}
@@ -162,7 +162,7 @@ func Wrap(s string, width int) []string {
 			lines = append(lines, line)
 		}
 		for Width(word) > width && !strings.Contains(word, "://") {
-			first := head(word, width, "")
+			first := truncate(word, width, "")
 			if first == "" { // one code point wider than the line
 				break
 			}
@@ -177,8 +177,8 @@ func Wrap(s string, width int) []string {
 	return lines
 }
 
-// Hanging wraps each line of s that is too long; the lines that follow from it are indented. A width of 0 or less wraps
-// nothing.
+// Hanging wraps each line of s that is longer than width, and indents its continuation lines. A width of 0 or less
+// wraps nothing.
 func Hanging(s string, width, indent int) string {
 	if width <= 0 {
 		return s
@@ -197,7 +197,7 @@ func Hanging(s string, width, indent int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Duration returns d as people read it: "0.4 s", "12 s", "3m20s", "2h05m", "3d04h". It is cut, not rounded up.
+// Duration formats d for people, rounded down: "0.4 s", "12 s", "3m20s", "2h05m", "3d04h".
 func Duration(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch d = max(d, 0); {
@@ -213,7 +213,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
 }
 
-// Countdown returns the time left in whole seconds, rounded up: "42 s", "3m20s".
+// Countdown formats a remaining time in whole seconds, rounded up: "42 s", "3m20s".
 func Countdown(d time.Duration) string {
 	d = (d + time.Second - 1).Truncate(time.Second)
 	if d < 10*time.Second {
@@ -222,7 +222,7 @@ func Countdown(d time.Duration) string {
 	return Duration(d)
 }
 
-// Period returns d exactly, in the form that settings are written in and without units that are zero: "1h", "1m30s".
+// Period formats d exactly, as in settings, without trailing zero units: "1h", "1m30s".
 func Period(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -234,7 +234,7 @@ func Period(d time.Duration) string {
 	return s
 }
 
-// Clock returns the local time of day, with its date where that is not today.
+// Clock formats the local time of day, with the date if that is not today.
 func Clock(t time.Time) string {
 	t = t.Local()
 	if t.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
@@ -243,7 +243,7 @@ func Clock(t time.Time) string {
 	return t.Format(time.DateTime)
 }
 
-// Stamp returns t as programs read it, RFC 3339 in UTC; "" for the zero time.
+// Stamp formats t for programs, as RFC 3339 in UTC; "" for the zero time.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -251,7 +251,7 @@ func Stamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// Size returns n bytes in powers of 1000, like the settings: "999 B", "1.5 kB".
+// Size formats a number of bytes in powers of 1000, as in settings: "999 B", "1.5 kB".
 func Size(n int64) string {
 	const step = 1000
 	if n < step {
@@ -265,8 +265,8 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f %s", value, []string{"kB", "MB", "GB", "TB"}[unit])
 }
 
-// Offset returns a time since the beginning of something, to a tenth of a second, from ten minutes on to a second:
-// "5s", "12.3s", "1m30s".
+// Offset formats a time since the start, in tenths of a second, and from ten minutes on in seconds: "5s", "12.3s",
+// "1m30s".
 func Offset(d time.Duration) string {
 	unit := 100 * time.Millisecond
 	if d >= 10*time.Minute {
