@@ -1,5 +1,5 @@
-// Package demo provides what `anivault demo` needs: a sample library with the awkward names of real ones
-// ([MakeLibrary]), and the stand-in for TMDB on loopback, which limits and fails a little ([Start]).
+// Package demo has the parts of `anivault demo`: a sample library with typical difficult file names ([MakeLibrary]),
+// and a fake TMDB server on loopback that limits requests and sometimes fails ([Start]).
 package demo
 
 import (
@@ -17,10 +17,10 @@ import (
 //go:embed library.txt
 var library string
 
-// ignore is the content of the sample's .anivaultignore.
-const ignore = "# not sorted yet\nincoming/\n"
+// ignoreFile is the content of .anivaultignore in the sample library.
+const ignoreFile = "# not sorted yet\nincoming/\n"
 
-// MakeLibrary creates the sample library below root: about 40 files, all empty but the ignore file.
+// MakeLibrary creates the sample library in root: about 40 files, all empty except the ignore file.
 func MakeLibrary(root string) error {
 	for name := range strings.Lines(library) {
 		if name = strings.TrimSpace(name); name == "" || name[0] == '#' {
@@ -32,7 +32,7 @@ func MakeLibrary(root string) error {
 		}
 		content := ""
 		if filepath.Base(path) == ".anivaultignore" {
-			content = ignore
+			content = ignoreFile
 		}
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			return fmt.Errorf("make sample library: %w", err)
@@ -41,20 +41,20 @@ func MakeLibrary(root string) error {
 	return nil
 }
 
-// faults are what goes wrong: the stand-in refuses a few requests below the limit, fails once, and resets one
-// connection. TMDB has done all of it.
+// faults is the scenario of the server: it refuses a few requests below the limit, fails once, and resets one
+// connection. All of these have happened with TMDB.
 //
 //go:embed faults.json
 var faults string
 
-// Server is the running stand-in.
+// Server is a running fake of TMDB.
 type Server struct {
 	fake   *tmdbfake.Fake
 	server *tmdbfake.Server
 }
 
-// Start serves the authored catalogue on loopback: at most 40 requests a second, as TMDB's documents say,
-// with the faults of the demo. Close ends it.
+// Start starts a server on loopback that allows 40 requests a second, as TMDB documents, and fails as the demo's
+// scenario says. The caller must close it.
 func Start() (*Server, error) {
 	limits, err := upstream.ParseLimits("sliding:40/1s")
 	if err != nil {
@@ -78,8 +78,8 @@ func Start() (*Server, error) {
 	return &Server{fake, server}, nil
 }
 
-// URL is the stand-in's base URL.
+// URL returns the base URL of the server.
 func (s *Server) URL() string { return s.server.URL() }
 
-// Close stops the stand-in.
+// Close stops the server.
 func (s *Server) Close() error { return s.server.Close() }

@@ -1,8 +1,8 @@
-// Package lang says to people in their language what the program has to tell them. English stands where it is said, as
-// everywhere in Go, and is the key; the catalogue (ko.po) has the same in Korean. What programs read never comes here:
-// fields, codes, log keys, and the reasons in NDJSON, JSON and CSV.
+// Package lang translates messages for people. The source code has the English text, which is also the key of its
+// translation in the catalogue ko.po. Output for programs is never translated: fields, codes, log keys, and the reasons
+// in NDJSON, JSON and CSV.
 //
-// The language belongs to the process, as LC_MESSAGES does: Use sets it before anything is said.
+// The language is one for the whole process. Main sets it with Use before it prints anything.
 package lang
 
 import (
@@ -18,19 +18,20 @@ import (
 	"sync/atomic"
 )
 
-// Language is one that the program speaks.
+// Language is a language of messages.
 type Language string
 
-// The languages. English needs no catalogue, and loads none.
+// The languages. English needs no catalogue.
 const (
 	English Language = "en"
 	Korean  Language = "ko"
 )
 
-// Names are what --lang takes.
+// Names returns the values of --lang.
 func Names() []string { return []string{string(English), string(Korean)} }
 
-// Of returns the language of an environment: that of LC_ALL, LC_MESSAGES or LANG, whichever is set first, or English.
+// Of returns the language of the environment, from the first of LC_ALL, LC_MESSAGES and LANG that is set; English by
+// default.
 func Of(getenv func(string) string) Language {
 	if code, _, _ := strings.Cut(strings.ToLower(Tag(getenv)), "-"); code == string(Korean) {
 		return Korean
@@ -40,7 +41,7 @@ func Of(getenv func(string) string) Language {
 
 var locale = regexp.MustCompile(`^([a-z]{2,3})(?:_([A-Z]{2}))?(?:[.@].*)?$`)
 
-// Tag returns the environment's language and country, such as ko-KR or ja; "" where it names none.
+// Tag returns language and country from the environment, such as ko-KR or ja; "" if it has none.
 func Tag(getenv func(string) string) string {
 	m := locale.FindStringSubmatch(cmp.Or(getenv("LC_ALL"), getenv("LC_MESSAGES"), getenv("LANG")))
 	switch {
@@ -52,11 +53,11 @@ func Tag(getenv func(string) string) string {
 	return m[1] + "-" + m[2]
 }
 
-// current has the translations of the language in use by their English; nil: English.
+// current maps English texts to translations; nil means English.
 var current atomic.Pointer[map[string]string]
 
-// typed returns the texts of errors from packages that don't know this one.
-var typed atomic.Pointer[func(error) (Text, bool)]
+// foreignErrorText is the function set by UseErrors.
+var foreignErrorText atomic.Pointer[func(error) (Text, bool)]
 
 // Use makes l the language of the process.
 func Use(l Language) {
@@ -68,11 +69,11 @@ func Use(l Language) {
 	current.Store(&own)
 }
 
-// UseErrors lets TextOf ask text what an error of another package says. It looks at the error itself, not at what that
-// wraps.
-func UseErrors(text func(error) (Text, bool)) { typed.Store(&text) }
+// UseErrors sets a function that returns the texts of errors of packages that don't use lang. TextOf calls it with each
+// error of a chain, so it must not unwrap.
+func UseErrors(text func(error) (Text, bool)) { foreignErrorText.Store(&text) }
 
-// Current is the language of the process.
+// Current returns the language of the process.
 func Current() Language {
 	if current.Load() == nil {
 		return English
@@ -80,8 +81,8 @@ func Current() Language {
 	return Korean
 }
 
-// Sprintf is fmt.Sprintf in the language of the process. Texts and errors among args are translated too; all other
-// arguments are shown as they are: a path may read like a message.
+// Sprintf is fmt.Sprintf in the language of the process. It also translates args that are Texts or errors, but no
+// strings, because a path may look like a message.
 func Sprintf(format string, args ...any) string {
 	if current.Load() == nil {
 		return fmt.Sprintf(format, args...)
@@ -89,16 +90,16 @@ func Sprintf(format string, args ...any) string {
 	return Say(Textf(format, args...))
 }
 
-// Say returns a text in the language of the process. What the catalogue does not have stays as it is.
+// Say translates a text into the language of the process. A text without a translation stays English.
 func Say[T ~string](text T) string {
 	if own := current.Load(); own != nil {
-		return Text(text).in(*own)
+		return Text(text).translate(*own)
 	}
 	return Text(text).String()
 }
 
-// koPO is the Korean catalogue: msgid is an English text or format as it stands in the source, msgstr what is said in
-// its place. Poedit opens it.
+// koPO is the Korean catalogue, in the format of gettext: msgid is an English text or format of the source, msgstr its
+// translation.
 //
 //go:embed ko.po
 var koPO string
@@ -108,7 +109,7 @@ type message struct{ id, text string }
 var korean = sync.OnceValue(func() map[string]string {
 	messages, err := readPO(strings.NewReader(koPO))
 	if err != nil {
-		panic("ko.po: " + err.Error()) // a test reads it
+		panic("ko.po: " + err.Error()) // a bug: tests parse it
 	}
 	own := make(map[string]string, len(messages))
 	for _, m := range messages {
@@ -117,8 +118,8 @@ var korean = sync.OnceValue(func() map[string]string {
 	return own
 })
 
-// readPO returns the messages of a PO file in order, without the header. It knows what ko.po needs: comments, msgid and
-// msgstr, each a quoted string that may continue on the lines below.
+// readPO returns the messages of a PO file in order, without the header. It supports comments, msgid and msgstr, whose
+// quoted strings may continue on the next lines.
 func readPO(in io.Reader) ([]message, error) {
 	var messages []message
 	var into *string

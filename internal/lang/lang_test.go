@@ -161,7 +161,7 @@ func verbsOf(t *testing.T, format string) map[int]string {
 	verbs := map[int]string{}
 	_, list := parse(format)
 	for _, v := range list {
-		verb := v.plain()
+		verb := v.withoutIndex()
 		if v.letter == 's' { // %v and %w too
 			verb = verb[:len(verb)-1] + "s"
 		}
@@ -267,7 +267,7 @@ func TestCount(t *testing.T) {
 // parse cuts a format into its verbs and what stands before, between and behind them: one text more than verbs.
 func parse(format string) (texts []string, verbs []verb) {
 	before := ""
-	for text, v := range pieces(format) {
+	for text, v := range splitFormat(format) {
 		before += text
 		if v.letter != 0 {
 			texts, verbs = append(texts, before), append(verbs, v)

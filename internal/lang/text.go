@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// Text is a message for people that is not said yet: an English text, or a format with its arguments, as Textf puts
-// them together. It can be compared and stored. String says it in English, as records and logs have it, Say in the
-// language of the process. A constant is a Text without arguments.
+// Text is a translatable message: an English text, or a format with its arguments, encoded by Textf. It can be compared
+// and stored. String returns it in English, for records and logs; Say in the language of the process.
 type Text string
 
-// Textf returns the message that format makes of args. An argument that is a Text or an error is said in the language
-// of the message, unless its verb quotes it; all others, such as names and titles, are shown as they are. The verbs are
-// fmt's; an argument that is shown twice is shown alike.
+// Textf returns a message from a format with the verbs of fmt. Arguments that are Texts or errors are translated with
+// the message, unless the verb quotes them; all others, such as names and titles, are not. An argument that is used
+// twice must have the same verb.
 func Textf(format string, args ...any) Text {
 	if len(args) == 0 && strings.IndexByte(format, '%') < 0 {
 		return Text(format)
@@ -26,15 +25,15 @@ func Textf(format string, args ...any) Text {
 		}
 	}
 	shown := make([]string, len(args))
-	for _, v := range pieces(format) {
+	for _, v := range splitFormat(format) {
 		if v.letter == 0 {
 			continue
 		}
 		if v.arg >= len(args) {
-			return plain(fmt.Sprintf(format, args...))
+			return literalText(fmt.Sprintf(format, args...))
 		}
 		arg := args[v.arg]
-		if v.whole() {
+		if v.isUnformatted() {
 			switch arg := arg.(type) {
 			case Text:
 				shown[v.arg] = "t" + string(arg)
@@ -44,7 +43,7 @@ func Textf(format string, args ...any) Text {
 				continue
 			}
 		}
-		shown[v.arg] = "s" + fmt.Sprintf(v.plain(), arg)
+		shown[v.arg] = "s" + fmt.Sprintf(v.withoutIndex(), arg)
 	}
 	var b strings.Builder
 	b.WriteByte(mark)
@@ -54,18 +53,18 @@ func Textf(format string, args ...any) Text {
 	return Text(b.String())
 }
 
-// mark begins a Text that has arguments. Format and arguments follow, each with its length in front. An argument begins
-// with t if it is a Text, and with s if it is shown as it is.
+// mark is the first byte of a Text with arguments. Format and arguments follow, each after its length. An argument
+// begins with t if it is a Text, and with s if it is not translated.
 const mark = 0
 
-func plain(s string) Text {
+func literalText(s string) Text {
 	if strings.IndexByte(s, mark) == 0 {
 		return Textf("%s", s)
 	}
 	return Text(s)
 }
 
-func (t Text) parts(parts []string) (format string, args []string, ok bool) {
+func (t Text) decode(parts []string) (format string, args []string, ok bool) {
 	if t == "" || t[0] != mark {
 		return "", nil, false
 	}
@@ -73,7 +72,7 @@ func (t Text) parts(parts []string) (format string, args []string, ok bool) {
 		size, behind, _ := strings.Cut(rest, ":")
 		n, err := strconv.Atoi(size)
 		if err != nil || n < 0 || n > len(behind) {
-			return "", nil, false // not of Textf
+			return "", nil, false // not encoded by Textf
 		}
 		parts, rest = append(parts, behind[:n]), behind[n:]
 	}
@@ -83,27 +82,27 @@ func (t Text) parts(parts []string) (format string, args []string, ok bool) {
 	return parts[0], parts[1:], true
 }
 
-// in returns the text in the language of own; nil: in English.
-func (t Text) in(own map[string]string) string {
-	format, args, ok := t.parts(make([]string, 0, 4)) // which needs no memory of its own
+// translate returns the text with the translations of catalogue; in English if that is nil.
+func (t Text) translate(catalogue map[string]string) string {
+	format, args, ok := t.decode(make([]string, 0, 4)) // on the stack
 	if !ok {
-		if said, ok := own[string(t)]; ok {
-			return said
+		if translated, ok := catalogue[string(t)]; ok {
+			return translated
 		}
 		return string(t)
 	}
-	if said, ok := own[format]; ok {
-		format = said
+	if translated, ok := catalogue[format]; ok {
+		format = translated
 	}
 	var b strings.Builder
 	b.Grow(len(t))
-	for text, v := range pieces(format) {
+	for text, v := range splitFormat(format) {
 		b.WriteString(text)
 		if v.letter == 0 || v.arg >= len(args) {
 			continue
 		}
 		if arg, isText := strings.CutPrefix(args[v.arg], "t"); isText {
-			b.WriteString(Text(arg).in(own))
+			b.WriteString(Text(arg).translate(catalogue))
 		} else {
 			b.WriteString(strings.TrimPrefix(arg, "s"))
 		}
@@ -111,13 +110,13 @@ func (t Text) in(own map[string]string) string {
 	return b.String()
 }
 
-// String is the text in English.
-func (t Text) String() string { return t.in(nil) }
+// String returns the text in English.
+func (t Text) String() string { return t.translate(nil) }
 
-// MarshalText gives programs the English.
+// MarshalText returns the text in English, because programs read it.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// Count is "1 file" or "3 files". The plural is regular; a noun in -y takes -ies, one in -s -es.
+// Count returns "1 file" or "3 files". It knows only regular plurals, with -ies for -y and -es for -s.
 func Count(n int, noun string) Text {
 	switch {
 	case n == 1:
@@ -132,7 +131,7 @@ func Count(n int, noun string) Text {
 	return Textf("%d "+noun, n)
 }
 
-// Join puts texts together, with a separator that is said as it is.
+// Join joins texts with a separator, which is not translated.
 func Join(texts []Text, separator string) Text {
 	args := make([]any, len(texts))
 	for i, t := range texts {
@@ -145,12 +144,12 @@ func Join(texts []Text, separator string) Text {
 }
 
 type verb struct {
-	text   string // as it is written: "%-8s", "%[2]d"
+	text   string // "%-8s", "%[2]d"
 	letter byte   // 's' for %v and %w too
-	arg    int    // which argument, from 0
+	arg    int    // the index of its argument
 }
 
-func (v verb) plain() string {
+func (v verb) withoutIndex() string {
 	text := v.text
 	if i := strings.IndexByte(text, '['); i >= 0 {
 		text = text[:i] + text[strings.IndexByte(text, ']')+1:]
@@ -158,13 +157,13 @@ func (v verb) plain() string {
 	return strings.ReplaceAll(text, "w", "v")
 }
 
-func (v verb) whole() bool {
+func (v verb) isUnformatted() bool {
 	return v.letter == 's' && (len(v.text) == 2 || strings.Contains(v.text, "]") && v.text[1] == '[')
 }
 
-// pieces yields the texts of a format, each with the verb behind it. The last one has none, nor has one that ends with
-// "%%".
-func pieces(format string) iter.Seq2[string, verb] {
+// splitFormat yields the literal texts of a format, each with the verb that follows. The verb is empty after the last
+// text, and after one that ends with "%%".
+func splitFormat(format string) iter.Seq2[string, verb] {
 	return func(yield func(string, verb) bool) {
 		start, next := 0, 0
 		for i := 0; i < len(format); i++ {
@@ -184,7 +183,7 @@ func pieces(format string) iter.Seq2[string, verb] {
 				end++
 			}
 			if end == len(format) || !isLetter(format[end]) {
-				continue // a percent sign of the text
+				continue // a literal percent sign
 			}
 			v := verb{text: format[i : end+1], letter: format[end], arg: next}
 			if open := strings.IndexByte(v.text, '['); open >= 0 {
@@ -207,37 +206,37 @@ func pieces(format string) iter.Seq2[string, verb] {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-type said struct {
-	error  // as fmt.Errorf makes it
+type formattedError struct {
+	error  // of fmt.Errorf
 	format string
 	args   []any
 }
 
-// Error is fmt.Errorf for an error shown to people: Error() is English, and TextOf keeps format and arguments, so Say
-// can translate it.
+// Error is fmt.Errorf for a translatable error: its Error method returns English, and TextOf returns a Text with format
+// and arguments.
 func Error(format string, args ...any) error {
-	return &said{fmt.Errorf(format, args...), format, args}
+	return &formattedError{fmt.Errorf(format, args...), format, args}
 }
 
-func (e *said) Unwrap() error { return e.error }
-func (e *said) Text() Text    { return Textf(e.format, e.args...) }
+func (e *formattedError) Unwrap() error { return e.error }
+func (e *formattedError) Text() Text    { return Textf(e.format, e.args...) }
 
-// TextOf returns an error's message. An error from Error, or with a method Text, keeps its arguments and can be
-// translated; words wrapped around it, and any other error, stay English.
+// TextOf returns the message of an error. It is translatable if the error comes from Error, has a method Text, or is
+// known to UseErrors; other errors, and what they add to a wrapped error, stay English.
 func TextOf(err error) Text {
-	switch e := err.(type) { //nolint:errorlint // this very layer: what it wraps is looked at below
+	switch e := err.(type) { //nolint:errorlint // wrapped errors are handled below
 	case nil:
 		return ""
 	case interface{ Text() Text }:
 		return e.Text()
 	}
-	if foreign := typed.Load(); foreign != nil {
+	if foreign := foreignErrorText.Load(); foreign != nil {
 		if text, ok := (*foreign)(err); ok {
 			return text
 		}
 	}
 	whole := err.Error()
-	switch e := err.(type) { //nolint:errorlint // the layers are taken off one by one
+	switch e := err.(type) { //nolint:errorlint // one layer at a time
 	case interface{ Unwrap() error }:
 		if cause := e.Unwrap(); cause != nil {
 			if before, ok := strings.CutSuffix(whole, cause.Error()); ok && before != "" {
@@ -257,5 +256,5 @@ func TextOf(err error) Text {
 			}
 		}
 	}
-	return plain(whole)
+	return literalText(whole)
 }
