@@ -12,7 +12,6 @@ import (
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/ratelimit"
-	"github.com/anivault/anivault/tmdb"
 )
 
 type asker struct {
@@ -116,9 +115,7 @@ func (g *Gateway) begin(req *http.Request, key string, a *asker, patience time.D
 	}
 	f := &flight{
 		key: key, req: req, by: *a,
-		ticket:   ticket{client: a.client.Name, weight: a.client.Weight, class: a.class},
-		storable: tmdb.ClassOf(req) != cache.Uncached,
-		budgeted: g.up.Limiter().Rationed(),
+		ticket: ticket{client: a.client.Name, weight: a.client.Weight, class: a.class},
 	}
 	f.by.patience = patience
 	if wait := g.lineFor(&f.ticket); wait > patience {

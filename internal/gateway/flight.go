@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
@@ -18,15 +19,13 @@ import (
 // flight is one question to TMDB, shared by all clients that ask it. It lives as long as a client waits. Once it is
 // sent, it also lives until the answer arrives, if the cache can store it.
 type flight struct {
-	key      string
-	req      *http.Request
-	by       asker // the client that began it; it counts against this client's limits
-	ticket   ticket
-	budgeted bool
-	storable bool
-	began    time.Time
-	cancel   context.CancelCauseFunc
-	choice   atomic.Pointer[ratelimit.Choice] // of the newest try; see through
+	key    string
+	req    *http.Request
+	by     asker // the client that began it; it counts against this client's limits
+	ticket ticket
+	began  time.Time
+	cancel context.CancelCauseFunc
+	choice atomic.Pointer[ratelimit.Choice] // of the newest try; see through
 
 	// Guarded by flights.mu until the flight is over. Then nothing changes any more.
 	waiters    int
@@ -119,7 +118,7 @@ func (fs *flights) leave(f *flight) {
 }
 
 func (fs *flights) endIfUnused(f *flight) {
-	if f.waiters > 0 || f.background || f.over || f.onWire && f.storable {
+	if f.waiters > 0 || f.background || f.over || f.onWire && tmdb.ClassOf(f.req) != cache.Uncached {
 		return
 	}
 	f.cancel(errNobodyWaits)
@@ -248,7 +247,7 @@ func (g *Gateway) fly(ctx context.Context, f *flight) {
 
 func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 	ctx = withFlight(ratelimit.With(ctx, ratelimit.Request{MaxWait: f.by.patience}), f)
-	if f.budgeted {
+	if g.up.Limiter().Rationed() {
 		r, err := g.up.Limiter().Reserve(ctx, 1)
 		if err != nil {
 			return nil, err
@@ -261,11 +260,7 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 		ctx = ratelimit.With(ctx, ratelimit.Request{Reservation: r})
 	}
 	start := time.Now()
-	level := slog.LevelDebug
-	if running, limit := g.slots(f); running >= limit {
-		level = g.fullLevel()
-	}
-	g.logSlot(level, "slot_wait", f)
+	g.logSlot(slog.LevelDebug, "slot_wait", f)
 	patient, cancel := context.WithTimeout(ctx, f.by.patience)
 	err := g.queue.enter(patient, &f.ticket, false)
 	cancel()

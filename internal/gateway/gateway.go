@@ -262,11 +262,15 @@ func (x *exchange) finish() {
 // The log never has a client's credentials or the values of a query.
 
 func (g *Gateway) logSlot(level slog.Level, event string, f *flight, more ...slog.Attr) {
-	if !g.log.Enabled(context.Background(), level) {
+	waits := event == "slot_wait"
+	if !waits && !g.log.Enabled(context.Background(), level) {
 		return
 	}
 	running, limit := g.slots(f)
-	if event == "slot_released" { // the slot is free in a moment
+	switch {
+	case waits && running >= limit:
+		level = g.fullLevel()
+	case event == "slot_released": // the slot is free in a moment
 		running = max(running-1, 0)
 	}
 	attrs := []slog.Attr{slog.String("account", g.accountOf(f))}

@@ -41,30 +41,32 @@ type Service struct {
 
 // Check returns why a gateway could not start with this configuration. It does not try the addresses.
 func Check(cfg *config.Config) error {
+	_, err := check(cfg)
+	return err
+}
+
+// check also returns the certificate, nil for plain HTTP.
+func check(cfg *config.Config) (*certificate, error) {
 	if err := cfg.CheckExposure(false); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := groupOf(&cfg.Serve); err != nil {
-		return cfg.Refuse("serve.socket_group", lang.Textf("cannot be used: %s", err))
+		return nil, cfg.Refuse("serve.socket_group", lang.Textf("cannot be used: %s", err))
 	}
 	if cfg.Serve.TLSCert == "" {
-		return nil
+		return nil, nil
 	}
-	return new(certificate).load(cfg)
+	cert := &certificate{}
+	return cert, cert.load(cfg)
 }
 
 // Listen opens a gateway and its addresses. say is called with each, as a URL with the real port.
 func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, error) {
-	s := &Service{o: o, hup: make(chan os.Signal, 1)}
-	if err := cfg.CheckExposure(false); err != nil {
+	cert, err := check(cfg)
+	if err != nil {
 		return nil, err
 	}
-	if cfg.Serve.TLSCert != "" {
-		s.cert = &certificate{}
-		if err := s.cert.load(cfg); err != nil {
-			return nil, err
-		}
-	}
+	s := &Service{o: o, cert: cert, hup: make(chan os.Signal, 1)}
 	if o.Reload != nil {
 		signal.Notify(s.hup, syscall.SIGHUP) // before say announces the gateway, so no early signal ends the process
 	}
@@ -80,7 +82,6 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 		}
 		s.listeners = append(s.listeners, l)
 	}
-	var err error
 	if s.g, err = New(cfg, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
