@@ -324,6 +324,26 @@ func TestAFullDiskStopsTheRun(t *testing.T) {
 	c.ends(s, undo, "given up")
 }
 
+// A file system without symbolic links refuses each of them, and the run ends.
+func TestAFileSystemHasNoSymbolicLinks(t *testing.T) {
+	s := drawn(traits{}, "/lib", "1 2 3 4", "1 @ a; 2 @ b; 3 @ c; 4 @ d")
+	s.sim.fail = func(effect string) error {
+		if strings.HasPrefix(effect, "symlink") {
+			return syscall.ENOSYS
+		}
+		return nil
+	}
+	apply, _, _ := s.actions()
+	out, err := apply.do(s.sim)
+	if err != nil || out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	want := "1 refused no_symlink, 2 refused no_symlink, 3 refused no_symlink, 4 refused no_symlink"
+	if diff := cmp.Diff(want, said(out)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A move to a disk that is full leaves the source: where it is seen before, and where it is found out while copying.
 func TestTheSourceStaysWhereTheTargetIsFull(t *testing.T) {
 	for name, full := range map[string]func(s *sim){

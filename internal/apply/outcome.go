@@ -236,6 +236,7 @@ var meanings = []struct {
 	{NotCached, "what TMDB says about it is no longer in the cache"},
 	{ForeignNFO, "another file is there, about something else"},
 	{organize.NoReflink, "the file system can't share blocks between files"},
+	{organize.NoSymlink, "the file system has no symbolic links"},
 	{Unproven, "nothing proves that this copy is the run's"},
 	{Gone, "it is no longer there: somebody moved or removed it"},
 	{Replaced, "something else is there now"},

@@ -230,10 +230,12 @@ func (w *worker) symlink(o *op) *Problem {
 		return failed(err)
 	}
 	err = into.Symlink(w.run.leads(o), o.To.Name)
-	if errors.Is(err, syscall.EPERM) {
+	switch {
+	case errors.Is(err, syscall.EPERM):
 		return &Problem{Code: NotPermitted, Err: err}
-	}
-	if err != nil {
+	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EOPNOTSUPP):
+		return &Problem{Code: organize.NoSymlink, Err: err}
+	case err != nil:
 		if s, looked := w.see(o, o.To); looked != nil || s.what != same {
 			return failed(err)
 		}
