@@ -17,12 +17,12 @@ import (
 	"github.com/anivault/anivault/internal/atomicfile"
 )
 
-// Sink takes a snapshot; final marks the last one of a run.
+// Sink writes a snapshot; final is true for the last one of a run.
 type Sink func(s Snapshot, at time.Time, final bool) error
 
-// NDJSON returns a sink that writes one object per snapshot, each with one write: the fields of HeadFields, then every
-// metric of the table by its name. A histogram is an object of count, sum and buckets; a bucket counts what is at most
-// its upper bound le, as in Prometheus.
+// NDJSON returns a sink that writes each snapshot as one JSON object with a single write: HeadFields, then every metric
+// by name. A histogram is an object with count, sum and buckets. As in Prometheus, a bucket counts all values up to its
+// bound le.
 func NDJSON(w io.Writer, pid int) Sink {
 	return func(s Snapshot, at time.Time, final bool) error {
 		line, err := appendJSON(nil, &s, at, pid, final)
@@ -36,8 +36,8 @@ func NDJSON(w io.Writer, pid int) Sink {
 	}
 }
 
-// Textfile returns a sink that replaces the file at path, atomically, with Prometheus text for node exporter's textfile
-// collector. The file is readable by all: the collector is another user.
+// Textfile returns a sink that atomically replaces the file at path with Prometheus text for node exporter's textfile
+// collector. Everybody may read the file, because the collector runs as another user.
 func Textfile(path string) Sink {
 	return func(s Snapshot, _ time.Time, _ bool) error {
 		return atomicfile.Write(path, 0o644, func(w io.Writer) error { return Prometheus(w, s) })
@@ -73,15 +73,15 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byt
 			return nil, err
 		}
 	}
-	for _, d := range s.rows() {
+	for _, d := range s.definitions() {
 		var v any = s.values[d]
 		switch {
 		case d.Kind == Histogram && d.Label == "":
-			v = s.Distribution(d).json()
+			v = s.Distribution(d).toJSON()
 		case d.Kind == Histogram:
 			byLabel := map[string]jsonHistogram{}
 			for label, h := range s.distributions[d] {
-				byLabel[label] = h.json()
+				byLabel[label] = h.toJSON()
 			}
 			v = byLabel
 		case d.Label == "":
@@ -94,28 +94,28 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byt
 	return append(b, "}\n"...), nil
 }
 
-func (s *Snapshot) rows() []*Definition {
+func (s *Snapshot) definitions() []*Definition {
 	return slices.DeleteFunc(Table(), func(d *Definition) bool { return d.gateway && !s.gateway })
 }
 
-// Prometheus writes the snapshot in the text exposition format 0.0.4, every name with Prefix.
+// Prometheus writes the snapshot in the text exposition format 0.0.4; every name begins with Prefix.
 func Prometheus(w io.Writer, s Snapshot) error {
 	var b bytes.Buffer
-	for _, d := range s.rows() {
+	for _, d := range s.definitions() {
 		name := Prefix + d.Name
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, helpEscaper.Replace(d.Help), name, d.Kind)
 		switch {
 		case d.Kind == Histogram && d.Label == "":
-			s.Distribution(d).prometheus(&b, name, "")
+			s.Distribution(d).writePrometheus(&b, name, "")
 		case d.Kind == Histogram:
 			for _, label := range slices.Sorted(maps.Keys(s.distributions[d])) {
-				s.distributions[d][label].prometheus(&b, name, d.labels(label))
+				s.distributions[d][label].writePrometheus(&b, name, d.labels(label))
 			}
 		case d.Label == "":
-			fmt.Fprintf(&b, "%s %s\n", name, number(s.Value(d)))
+			fmt.Fprintf(&b, "%s %s\n", name, formatNumber(s.Value(d)))
 		default:
 			for _, label := range slices.Sorted(maps.Keys(s.values[d])) {
-				fmt.Fprintf(&b, "%s{%s} %s\n", name, d.labels(label), number(s.values[d][label]))
+				fmt.Fprintf(&b, "%s{%s} %s\n", name, d.labels(label), formatNumber(s.values[d][label]))
 			}
 		}
 	}
@@ -134,19 +134,19 @@ func (d *Definition) labels(values string) string {
 	return strings.Join(out, ",")
 }
 
-func (d Distribution) prometheus(b *bytes.Buffer, name, labels string) {
+func (d Distribution) writePrometheus(b *bytes.Buffer, name, labels string) {
 	more, all := "", ""
 	if labels != "" {
 		more, all = labels+",", "{"+labels+"}"
 	}
 	d.cumulative(func(le float64, n uint64) {
-		fmt.Fprintf(b, "%s_bucket{%sle=\"%s\"} %d\n", name, more, number(le), n)
+		fmt.Fprintf(b, "%s_bucket{%sle=\"%s\"} %d\n", name, more, formatNumber(le), n)
 	})
 	fmt.Fprintf(b, "%s_bucket{%sle=\"+Inf\"} %d\n", name, more, d.Count)
-	fmt.Fprintf(b, "%s_sum%s %s\n%s_count%s %d\n", name, all, number(d.Sum), name, all, d.Count)
+	fmt.Fprintf(b, "%s_sum%s %s\n%s_count%s %d\n", name, all, formatNumber(d.Sum), name, all, d.Count)
 }
 
-func (d Distribution) json() jsonHistogram {
+func (d Distribution) toJSON() jsonHistogram {
 	out := jsonHistogram{Count: d.Count, Sum: d.Sum}
 	d.cumulative(func(le float64, n uint64) { out.Buckets = append(out.Buckets, jsonBucket{le, n}) })
 	return out
@@ -157,7 +157,7 @@ var (
 	labelEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-func number(v float64) string {
+func formatNumber(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strconv.FormatInt(int64(v), 10)
 	}
@@ -172,20 +172,20 @@ func (d Distribution) cumulative(f func(le float64, n uint64)) {
 	}
 }
 
-const every = 10 * time.Second
+const snapshotInterval = 10 * time.Second
 
-// Reporter writes a process's metrics to sinks. An error of a sink never ends a run: OnError gets the first
-// of each sink, and the sink is tried again the next time.
+// Reporter writes a process's metrics to sinks. A sink's error never ends a run: OnError gets the first error of each
+// sink, and the sink is tried again with the next snapshot.
 type Reporter struct {
 	Metrics *Metrics
 	Sinks   []Sink
 	OnError func(error) // may be nil
 }
 
-// Run writes a snapshot every ten seconds, and the final one when ctx ends. It returns after that with the first
-// error of each sink, joined; nil where all went well.
+// Run writes a snapshot every ten seconds and the final one when ctx ends. Then it returns the first error of each
+// sink, joined, or nil.
 func (r *Reporter) Run(ctx context.Context) error {
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(snapshotInterval)
 	defer tick.Stop()
 	failed := make([]error, len(r.Sinks))
 	for {
