@@ -14,22 +14,23 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// patience is how long a line waits for the lock: a stopped process that holds it must not freeze the others.
-const patience = 250 * time.Millisecond
+// lockTimeout is how long a line waits for the lock, so that a stopped process that holds it does not freeze the
+// others.
+const lockTimeout = 250 * time.Millisecond
 
-// FileOptions bound a log file. In all at most MaxSize × (Keep + 1) bytes are kept, unless a single line is longer than
-// MaxSize.
+// FileOptions limit a log file. All its files together have at most MaxSize × (Keep + 1) bytes, unless a single line is
+// longer than MaxSize.
 type FileOptions struct {
 	MaxSize int64 // bytes of one file
 	Keep    int   // rotated files besides the current one
-	// OnError gets the first error of a write; the run goes on without its log. It may be nil.
+	// OnError gets the first error of a write; the run goes on without a log. It may be nil.
 	OnError func(error)
 }
 
-// File is a log file: an io.Writer of whole lines, safe for concurrent use, also by other processes. Each line is
-// appended under a lock beside the file, by a descriptor that is opened for that line, so that nobody keeps a file open
-// that another process rotates (Windows would refuse that). A line that would make the file too long rotates it first:
-// NAME becomes NAME.1, and so on to NAME.<Keep>. No other name is touched.
+// File is a log file: an io.Writer of whole lines, safe for concurrent use, also by several processes. Each line opens
+// the file, appends under a lock file beside it, and closes it again, because Windows cannot rotate a file that another
+// process has open. A line that would make the file too long rotates it first: NAME becomes NAME.1, and so on up to
+// NAME.<Keep>.
 type File struct {
 	path string
 	opts FileOptions
@@ -40,8 +41,8 @@ type File struct {
 	failed  bool     // OnError was called
 }
 
-// OpenFile prepares the log file at path, creating it with mode 0600 where it is missing. Its error says why the file
-// can't be written.
+// OpenFile prepares the log file at path and creates it with mode 0600 if it is missing. It fails if the file cannot be
+// written.
 func OpenFile(path string, opts FileOptions) (*File, error) {
 	f := &File{path: path, opts: opts}
 	out, err := f.open()
@@ -49,7 +50,7 @@ func OpenFile(path string, opts FileOptions) (*File, error) {
 	case errors.As(err, new(*lockfile.NotRegularError)):
 		f.through, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	case err == nil:
-		f.lock = lockfile.New(lockName(path), lockfile.Options{})
+		f.lock = lockfile.New(lockPath(path), lockfile.Options{})
 		err = out.Close()
 	}
 	if err != nil {
@@ -58,8 +59,8 @@ func OpenFile(path string, opts FileOptions) (*File, error) {
 	return f, nil
 }
 
-// lockName returns the lock's file beside path: ".anivault.log.lock" for "anivault.log".
-func lockName(path string) string {
+// lockPath returns the path of the lock file: ".anivault.log.lock" for "anivault.log".
+func lockPath(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".lock")
 }
 
@@ -67,7 +68,7 @@ func (f *File) open() (*lockfile.File, error) {
 	return lockfile.Open(f.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// Write appends line, which should be one whole line.
+// Write appends line, which must be one whole line.
 func (f *File) Write(line []byte) (int, error) {
 	f.mu.Lock()
 	n, err := f.write(line)
@@ -77,10 +78,10 @@ func (f *File) Write(line []byte) (int, error) {
 	if first && f.opts.OnError != nil {
 		f.opts.OnError(err)
 	}
-	return n, err // it names the file
+	return n, err
 }
 
-// Close frees what the File holds.
+// Close closes the lock, or the pipe or device.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,8 +96,8 @@ func (f *File) write(line []byte) (int, error) {
 	if f.through != nil {
 		return f.through.Write(line)
 	}
-	// Without the lock the line is appended all the same: one append is whole by itself.
-	locked := f.lock.Lock(context.Background(), lockfile.Exclusive, patience) == nil
+	// Without the lock, the line is appended anyway: a single append is atomic.
+	locked := f.lock.Lock(context.Background(), lockfile.Exclusive, lockTimeout) == nil
 	if locked {
 		defer f.lock.Unlock()
 		if err := f.rotate(int64(len(line))); err != nil {
@@ -108,7 +109,7 @@ func (f *File) write(line []byte) (int, error) {
 		return 0, err
 	}
 	n, err := out.Write(line)
-	if err != nil && n > 0 && locked { // a full disk took a part of the line: it must not stay
+	if err != nil && n > 0 && locked { // a full disk: remove the incomplete line
 		if info, stat := out.Stat(); stat == nil && out.Truncate(info.Size()-int64(n)) == nil {
 			n = 0
 		}
@@ -116,7 +117,7 @@ func (f *File) write(line []byte) (int, error) {
 	return n, errors.Join(err, out.Close())
 }
 
-// rotate makes room for next bytes. The caller holds the lock.
+// rotate renames the files if next more bytes would make the current one too long. The caller must hold the lock.
 func (f *File) rotate(next int64) error {
 	info, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -189,7 +189,7 @@ func TestAStoppedLockHolderFreezesNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	release, err := lockfile.Acquire(t.Context(), lockName(path), lockfile.Exclusive, 0)
+	release, err := lockfile.Acquire(t.Context(), lockPath(path), lockfile.Exclusive, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestDevicesAreWrittenThrough(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(lockName(os.DevNull)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(lockPath(os.DevNull)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a lock beside a device: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Format is the form of log lines.
+// Format is the format of log lines.
 type Format string
 
 // The formats of --log-format.
@@ -26,16 +26,16 @@ const (
 	JSON   Format = "json"
 )
 
-// Options shape a Handler. The zero value is logfmt from Info up, without known secrets.
+// Options configure a Handler. The zero value writes logfmt from level Info, without known secrets.
 type Options struct {
 	Level    slog.Leveler // nil: Info
 	Format   Format       // "": Logfmt
 	Redactor *Redactor    // nil: only what looks like a secret is hidden
 }
 
-// Handler is a slog.Handler: slog's own one of the format, with a line's parts in a fixed order. The message is the
-// line's event; the attribute comp names the component, and that of Ratelimiter always writes all of LimiterKeys. No
-// line of this program has groups: a group's name is not written.
+// Handler is a slog.Handler that writes slog's text or JSON format with the keys in a fixed order. The message becomes
+// the key event; the attribute comp names the component. A line with comp=ratelimiter always has all of LimiterKeys.
+// Groups are ignored.
 type Handler struct {
 	next  slog.Handler
 	attrs []slog.Attr
@@ -43,7 +43,7 @@ type Handler struct {
 
 // NewHandler returns a handler that writes to w, one line per write.
 func NewHandler(w io.Writer, opts Options) *Handler {
-	f := form{json: opts.Format == JSON, redactor: opts.Redactor}
+	f := attrFormatter{json: opts.Format == JSON, redactor: opts.Redactor}
 	if f.redactor == nil {
 		f.redactor = NewRedactor()
 	}
@@ -72,7 +72,7 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 		attrs = append(attrs, a)
 		return true
 	})
-	comp := take(&attrs, "comp")
+	comp := removeAttr(&attrs, "comp")
 	if comp.Equal(slog.Attr{Key: "comp"}) {
 		comp.Value = slog.StringValue("anivault")
 	}
@@ -83,7 +83,7 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 		out.AddAttrs(event)
 	} else {
 		for _, k := range limiterKeys {
-			a := take(&attrs, k.Name)
+			a := removeAttr(&attrs, k.Name)
 			if k.Name == "event" && r.Message != "" {
 				a = event
 			}
@@ -94,7 +94,7 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, out)
 }
 
-func take(attrs *[]slog.Attr, key string) slog.Attr {
+func removeAttr(attrs *[]slog.Attr, key string) slog.Attr {
 	found := slog.Attr{Key: key}
 	*attrs = slices.DeleteFunc(*attrs, func(a slog.Attr) bool {
 		if a.Key == key {
@@ -105,31 +105,31 @@ func take(attrs *[]slog.Attr, key string) slog.Attr {
 	return found
 }
 
-type form struct {
+type attrFormatter struct {
 	json     bool
 	redactor *Redactor
 }
 
-func (f form) replace(_ []string, a slog.Attr) slog.Attr {
+func (f attrFormatter) replace(_ []string, a slog.Attr) slog.Attr {
 	switch {
 	case a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime:
-		return slog.String("ts", stamp(a.Value.Time()))
+		return slog.String("ts", formatTime(a.Value.Time()))
 	case a.Key == slog.LevelKey:
 		return slog.String("lvl", a.Value.String())
 	case a.Key == slog.MessageKey:
-		return slog.Attr{} // it is written behind comp, as event
+		return slog.Attr{} // Handle writes it as event
 	case a.Value.Equal(slog.Value{}):
-		if !f.json { // there it is null
-			a.Value = slog.StringValue(none)
+		if !f.json { // JSON writes null
+			a.Value = slog.StringValue(notApplicable)
 		}
 		return a
 	}
-	form, ok := forms[a.Key]
+	format, ok := valueFormats[a.Key]
 	if !ok {
 		a.Value = f.value(a.Value)
 		return a
 	}
-	switch text, number, ok := form(a.Value); {
+	switch text, number, ok := format(a.Value); {
 	case !ok:
 		a.Value = f.value(a.Value)
 	case f.json:
@@ -140,33 +140,33 @@ func (f form) replace(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-func (f form) value(v slog.Value) slog.Value {
+func (f attrFormatter) value(v slog.Value) slog.Value {
 	switch v.Kind() {
 	case slog.KindBool, slog.KindInt64, slog.KindUint64:
 		return v
 	case slog.KindFloat64:
-		if finite(v.Float64()) {
+		if isFinite(v.Float64()) {
 			return v
 		}
 	case slog.KindDuration:
-		return slog.StringValue(short(v.Duration()).String())
+		return slog.StringValue(roundDuration(v.Duration()).String())
 	case slog.KindTime:
-		return slog.StringValue(stamp(v.Time()))
+		return slog.StringValue(formatTime(v.Time()))
 	default:
 	}
-	text := cut(f.redactor.String(v.String()))
-	// The one control character that slog does not escape.
+	text := truncate(f.redactor.String(v.String()))
+	// DEL is the only control character that slog does not escape.
 	return slog.StringValue(strings.ReplaceAll(text, "\x7f", "\ufffd"))
 }
 
-// maxText bounds a text in bytes, so that one log call does not fill a log file.
-const maxText = 4 << 10
+// maxTextSize is the longest text in bytes, so that one log call does not fill a log file.
+const maxTextSize = 4 << 10
 
-func cut(s string) string {
-	if len(s) <= maxText {
+func truncate(s string) string {
+	if len(s) <= maxTextSize {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxText], "") + "...(cut)"
+	return strings.ToValidUTF8(s[:maxTextSize], "") + "...(cut)"
 }
 
 // Key is one key of a log line. docs/reference.md lists the keys in their order; scripts rely on them.
@@ -175,15 +175,15 @@ type Key struct {
 	Doc  string
 }
 
-var forms = map[string]func(slog.Value) (text string, number float64, ok bool){
+var valueFormats = map[string]func(slog.Value) (text string, number float64, ok bool){
 	"sleep": seconds, "retry_after": seconds, "alone": seconds, "elapsed": seconds, "err_rate_30s": ratio, "rate": rate,
 }
 
-// Ratelimiter is the component whose lines always have all of LimiterKeys.
+// Ratelimiter is the component whose lines always have all LimiterKeys.
 const Ratelimiter = "ratelimiter"
 
-// none stands in logfmt for a key that does not apply. JSON has null there.
-const none = "-"
+// notApplicable is what logfmt writes for a key that does not apply; JSON writes null.
+const notApplicable = "-"
 
 //go:embed keys.txt
 var keysText string
@@ -204,52 +204,53 @@ func readKeys(section string) []Key {
 // HeadKeys returns the keys that begin every line, in order.
 func HeadKeys() []Key { return slices.Clone(headKeys) }
 
-// LimiterKeys returns the keys that every limiter line has behind the head, in order.
+// LimiterKeys returns the keys that follow the HeadKeys in every line of the limiter, in order.
 func LimiterKeys() []Key { return slices.Clone(limiterKeys) }
 
-// OtherKeys returns the keys that only some lines have, behind all others.
+// OtherKeys returns the keys that only some lines have, after all others.
 func OtherKeys() []Key { return slices.Clone(otherKeys) }
 
 func seconds(v slog.Value) (string, float64, bool) {
 	if v.Kind() != slog.KindDuration {
 		return "", 0, false
 	}
-	return short(v.Duration()).String(), v.Duration().Seconds(), true
+	return roundDuration(v.Duration()).String(), v.Duration().Seconds(), true
 }
 
 func ratio(v slog.Value) (string, float64, bool) {
-	if v.Kind() != slog.KindFloat64 || !finite(v.Float64()) {
+	if v.Kind() != slog.KindFloat64 || !isFinite(v.Float64()) {
 		return "", 0, false
 	}
 	return strconv.FormatFloat(v.Float64(), 'f', 2, 64), math.Round(v.Float64()*1e4) / 1e4, true
 }
 
 func rate(v slog.Value) (string, float64, bool) {
-	if v.Kind() != slog.KindFloat64 || !finite(v.Float64()) {
+	if v.Kind() != slog.KindFloat64 || !isFinite(v.Float64()) {
 		return "", 0, false
 	}
 	perSecond := math.Round(v.Float64()*100) / 100
 	return strconv.FormatFloat(perSecond, 'f', -1, 64) + "rps", perSecond, true
 }
 
-func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-// short drops what nobody reads: microseconds of anything longer than 10 ms.
-func short(d time.Duration) time.Duration {
+// roundDuration rounds to milliseconds from 10 ms on, else to microseconds.
+func roundDuration(d time.Duration) time.Duration {
 	if d.Abs() >= 10*time.Millisecond {
 		return d.Round(time.Millisecond)
 	}
 	return d.Round(time.Microsecond)
 }
 
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 const redacted = "[redacted]"
 
-// shortest is the length from which a known secret is looked for: replacing every "a" would hide the log itself.
-const shortest = 6
+// minSecretLength is the length below which a secret is not redacted: replacing every "a" would make the log
+// unreadable.
+const minSecretLength = 6
 
-// patterns find unknown secrets by the text around them. The part before the secret is kept.
+// patterns find unknown secrets by the text around them. The first group, the text before the secret, is kept.
 var patterns = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)((?:api[_-]?key|access[_-]?token|token|session_id|password|passwd|secret)` +
 		`["']?\s*[=:]\s*["']?)[^\s&"',;}\]]+`),
@@ -261,12 +262,12 @@ var patterns = []*regexp.Regexp{
 // Redactor replaces secrets in text. It is safe for concurrent use.
 type Redactor struct{ known *strings.Replacer }
 
-// NewRedactor returns a redactor for these secrets, in every form in which they travel, and for all that looks like a
-// key or a token. Empty and very short secrets are ignored.
+// NewRedactor returns a redactor for these secrets, also URL-escaped or in Base64, and for anything that looks like a
+// key or a token. It ignores secrets shorter than minSecretLength.
 func NewRedactor(secrets ...string) *Redactor {
 	var forms []string
 	for _, s := range secrets {
-		if len(s) < shortest {
+		if len(s) < minSecretLength {
 			continue
 		}
 		forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte(s)))

@@ -219,7 +219,7 @@ func TestALineIsBounded(t *testing.T) {
 	huge := strings.Repeat("語", 100_000)
 	for _, format := range []Format{Logfmt, JSON} {
 		line := logged(t, Options{Format: format}, slog.LevelInfo, huge, nil, slog.String("a", huge), slog.String("b", huge))
-		if len(line) > 4*maxText || !strings.Contains(line, "(cut)") ||
+		if len(line) > 4*maxTextSize || !strings.Contains(line, "(cut)") ||
 			!strings.HasSuffix(strings.TrimSuffix(line, "}\n"), `"`) && format == JSON {
 			t.Errorf("%s: %d bytes, ends in %q", format, len(line), line[len(line)-20:])
 		}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Seldom lets through one line a minute of each kind, and counts the others. The zero Seldom is ready. Kinds have to be
-// few: they are kept.
+// Seldom limits log lines to one per minute and kind, and counts the suppressed ones. The zero Seldom is ready. It
+// keeps every kind in memory, so use few.
 type Seldom struct {
 	mu    sync.Mutex
 	kinds map[string]*seldomKind
@@ -17,7 +17,7 @@ type seldomKind struct {
 	count int
 }
 
-// Due counts an event of a kind. It reports whether its line is due, and of how many events since the one before.
+// Due counts an event. due reports whether to log it now; count is the number of events since the last logged one.
 func (s *Seldom) Due(kind string, now time.Time) (count int, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
