@@ -46,82 +46,82 @@ type Episode struct {
 	Plot    string
 }
 
-const images = "https://image.tmdb.org/t/p/original"
+const imageURL = "https://image.tmdb.org/t/p/original"
 
-const page = "https://www.themoviedb.org/"
+const pageURL = "https://www.themoviedb.org/"
 
-type work struct {
+type workXML struct {
 	XMLName       xml.Name
-	Title         string    `xml:"title,omitempty"`
-	OriginalTitle string    `xml:"originaltitle,omitempty"`
-	Year          int       `xml:"year,omitempty"`
-	Plot          string    `xml:"plot,omitempty"`
-	Premiered     string    `xml:"premiered,omitempty"`
-	Runtime       int       `xml:"runtime,omitempty"`
-	Genres        []string  `xml:"genre,omitempty"`
-	Studios       []string  `xml:"studio,omitempty"`
-	Status        string    `xml:"status,omitempty"`
-	IDs           []otherID `xml:"uniqueid"`
-	Posters       []thumb   `xml:"thumb"`
-	Fanart        *fanart   `xml:"fanart"`
+	Title         string     `xml:"title,omitempty"`
+	OriginalTitle string     `xml:"originaltitle,omitempty"`
+	Year          int        `xml:"year,omitempty"`
+	Plot          string     `xml:"plot,omitempty"`
+	Premiered     string     `xml:"premiered,omitempty"`
+	Runtime       int        `xml:"runtime,omitempty"`
+	Genres        []string   `xml:"genre,omitempty"`
+	Studios       []string   `xml:"studio,omitempty"`
+	Status        string     `xml:"status,omitempty"`
+	IDs           []idXML    `xml:"uniqueid"`
+	Posters       []thumbXML `xml:"thumb"`
+	Fanart        *fanartXML `xml:"fanart"`
 }
 
-type episode struct {
-	XMLName xml.Name  `xml:"episodedetails"`
-	Title   string    `xml:"title,omitempty"`
-	Season  int       `xml:"season"`
-	Number  int       `xml:"episode"`
-	Aired   string    `xml:"aired,omitempty"`
-	Runtime int       `xml:"runtime,omitempty"`
-	Plot    string    `xml:"plot,omitempty"`
-	IDs     []otherID `xml:"uniqueid"`
+type episodeXML struct {
+	XMLName xml.Name `xml:"episodedetails"`
+	Title   string   `xml:"title,omitempty"`
+	Season  int      `xml:"season"`
+	Number  int      `xml:"episode"`
+	Aired   string   `xml:"aired,omitempty"`
+	Runtime int      `xml:"runtime,omitempty"`
+	Plot    string   `xml:"plot,omitempty"`
+	IDs     []idXML  `xml:"uniqueid"`
 }
 
-type otherID struct {
+type idXML struct {
 	Type    string `xml:"type,attr"`
 	Default bool   `xml:"default,attr,omitempty"`
 	ID      string `xml:",chardata"`
 }
 
-type thumb struct {
+type thumbXML struct {
 	Aspect  string `xml:"aspect,attr,omitempty"`
 	Address string `xml:",chardata"`
 }
 
-type fanart struct {
-	Thumbs []thumb `xml:"thumb"`
+type fanartXML struct {
+	Thumbs []thumbXML `xml:"thumb"`
 }
 
-// IDs returns an NFO with only the IDs of an entry. The address of its TMDB page follows the XML, which makes Kodi get
-// the rest with its own scraper.
+// IDs returns an NFO with only the titles, year and IDs of an entry. The address of its TMDB page follows the
+// XML, so Kodi gets the rest with its own scraper.
 func IDs(e *Entry) []byte {
-	return append(write(e.named()), page+e.Kind+"/"+strconv.Itoa(e.ID)+"\n"...)
+	return append(encode(e.newWork()), pageURL+e.Kind+"/"+strconv.Itoa(e.ID)+"\n"...)
 }
 
-// Full returns an NFO with everything known about an entry. With it, Kodi asks no scraper.
+// Full returns an NFO with everything known about an entry, so Kodi needs no scraper.
 func Full(e *Entry) []byte {
-	w := e.named()
+	w := e.newWork()
 	w.Plot, w.Premiered, w.Runtime, w.Status = e.Plot, e.Premiered, e.Runtime, e.Status
 	w.Genres, w.Studios = e.Genres, e.Studios
 	if e.Poster != "" {
-		w.Posters = []thumb{{"poster", images + e.Poster}}
+		w.Posters = []thumbXML{{"poster", imageURL + e.Poster}}
 	}
 	if e.Fanart != "" {
-		w.Fanart = &fanart{[]thumb{{"", images + e.Fanart}}}
+		w.Fanart = &fanartXML{[]thumbXML{{"", imageURL + e.Fanart}}}
 	}
-	return write(w)
+	return encode(w)
 }
 
-// Episodes returns the NFO of a video that holds these episodes of a season, one XML element per episode. It returns
-// nil if an episode is unknown.
+// Episodes returns the NFO of a video with these episodes of a season, one XML element per episode. It returns nil if
+// the entry lacks one of them.
 func Episodes(e *Entry, season int, numbers []int) []byte {
 	var all []any
 	for _, number := range numbers {
 		for i := range e.Episodes {
 			if of := &e.Episodes[i]; of.Season == season && of.Number == number {
-				all = append(all, episode{
+				all = append(all, episodeXML{
 					Title: of.Title, Season: season, Number: number, Aired: of.Aired, Runtime: of.Runtime, Plot: of.Plot,
-					IDs: ownID(of.ID),
+					IDs: tmdbID(of.ID),
 				})
 				break
 			}
@@ -130,18 +130,18 @@ func Episodes(e *Entry, season int, numbers []int) []byte {
 	if len(all) < len(numbers) || len(all) == 0 {
 		return nil
 	}
-	return write(all...)
+	return encode(all...)
 }
 
-func (e *Entry) named() work {
-	w := work{Title: e.Title, OriginalTitle: e.OriginalTitle, Year: e.Year, IDs: ownID(e.ID)}
-	w.XMLName.Local = rootOf(e.Kind)
-	for _, id := range []otherID{
+func (e *Entry) newWork() workXML {
+	w := workXML{Title: e.Title, OriginalTitle: e.OriginalTitle, Year: e.Year, IDs: tmdbID(e.ID)}
+	w.XMLName.Local = rootElement(e.Kind)
+	for _, id := range []idXML{
 		{Type: "imdb", ID: e.IMDB},
-		{Type: "tvdb", ID: digits(e.TVDB)},
-		{Type: "anidb", ID: digits(e.AniDB)},
-		{Type: "anilist", ID: digits(e.AniList)},
-		{Type: "myanimelist", ID: digits(e.MAL)},
+		{Type: "tvdb", ID: formatID(e.TVDB)},
+		{Type: "anidb", ID: formatID(e.AniDB)},
+		{Type: "anilist", ID: formatID(e.AniList)},
+		{Type: "myanimelist", ID: formatID(e.MAL)},
 	} {
 		if id.ID != "" {
 			w.IDs = append(w.IDs, id)
@@ -150,29 +150,29 @@ func (e *Entry) named() work {
 	return w
 }
 
-func rootOf(kind string) string {
+func rootElement(kind string) string {
 	if kind == "tv" {
 		return "tvshow"
 	}
 	return "movie"
 }
 
-func ownID(id int) []otherID {
+func tmdbID(id int) []idXML {
 	if id == 0 {
 		return nil
 	}
-	return []otherID{{"tmdb", true, digits(id)}}
+	return []idXML{{"tmdb", true, formatID(id)}}
 }
 
-func digits(id int) string {
+func formatID(id int) string {
 	if id == 0 {
 		return ""
 	}
 	return strconv.Itoa(id)
 }
 
-// write encodes elements as XML. It never fails, because xml replaces invalid characters.
-func write(elements ...any) []byte {
+// encode encodes elements as XML. It never fails, because xml replaces invalid characters.
+func encode(elements ...any) []byte {
 	var b bytes.Buffer
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8" standalone="yes"?>` + "\n")
 	for _, e := range elements {
@@ -213,26 +213,26 @@ func Root(text []byte) string {
 	}
 }
 
-// forms match the TMDB ID in an NFO, the most reliable first: the current element, the one of older servers, an
-// address.
-var forms = []func() *regexp.Regexp{
+// idPatterns match the TMDB ID in an NFO, the most reliable first: the present element, the element of older servers,
+// an address.
+var idPatterns = []func() *regexp.Regexp{
 	lazyregexp.New(`(?i)<uniqueid\s[^>]*type=["']tmdb["'][^>]*>\s*(\d{1,9})\s*<`),
 	lazyregexp.New(`(?i)<tmdbid>\s*(\d{1,9})\s*<`),
 	lazyregexp.New(`(?i)themoviedb\.org/(?:tv|movie)/(\d{1,9})`),
 }
 
-// IsAbout reports whether any program's NFO is about the entry, and returns the TMDB ID in it, or 0. An episode's NFO
-// has the episode's ID, so IsAbout accepts it for every series.
+// IsAbout reports whether an NFO from any program is about the entry. named is the TMDB ID in it, or 0. An episode's
+// NFO has the episode's ID, so IsAbout accepts it for every series.
 func IsAbout(text []byte, kind string, id int) (about bool, named int) {
 	root := Root(text)
 	if root == "episodedetails" {
 		return kind == "tv", 0
 	}
-	for _, form := range forms {
+	for _, form := range idPatterns {
 		if m := form().FindSubmatch(text); m != nil {
 			named, _ = strconv.Atoi(string(m[1]))
 			break
 		}
 	}
-	return named == id && (root == "" || root == rootOf(kind)), named
+	return named == id && (root == "" || root == rootElement(kind)), named
 }
