@@ -11,25 +11,25 @@ import (
 	"path/filepath"
 )
 
-// Write replaces the file at path with what fill writes. It writes a temporary file beside it, syncs it, sets its mode
-// and renames it to path. On an error it removes the temporary file and leaves path unchanged. Write follows a symbolic
-// link. It writes directly to anything that is not a regular file, such as /dev/stdout or a pipe.
+// Write replaces the file at path with the content that fill writes. It writes a temporary file in the same folder,
+// syncs it, sets its mode and renames it to path. On an error it removes the temporary file and leaves path unchanged.
+// It follows a symbolic link. It writes directly to anything that is not a regular file, such as /dev/stdout or a pipe.
 func Write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
-	return write(path, &mode, fill)
+	return replace(path, &mode, fill)
 }
 
 // WriteByUmask is like Write, but keeps the mode of an existing file. A new file gets mode 0666 minus the umask.
-func WriteByUmask(path string, fill func(io.Writer) error) error { return write(path, nil, fill) }
+func WriteByUmask(path string, fill func(io.Writer) error) error { return replace(path, nil, fill) }
 
 // WriteNew is like Write, but never replaces a file: if one exists, the error wraps [fs.ErrExist].
 func WriteNew(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	switch info, err := os.Stat(path); {
 	case err == nil && !info.Mode().IsRegular():
-		return writeThrough(path, fill)
+		return writeDirectly(path, fill)
 	case err == nil:
 		return fmt.Errorf("write %s: %w", path, fs.ErrExist)
 	}
-	return place(path, &mode, fill, func(from, to string) error {
+	return writeAndRename(path, &mode, fill, func(from, to string) error {
 		claim, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func WriteNew(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	})
 }
 
-func write(path string, mode *fs.FileMode, fill func(io.Writer) error) error {
+func replace(path string, mode *fs.FileMode, fill func(io.Writer) error) error {
 	target, err := filepath.EvalSymlinks(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -53,16 +53,17 @@ func write(path string, mode *fs.FileMode, fill func(io.Writer) error) error {
 	}
 	switch info, err := os.Stat(target); {
 	case err == nil && !info.Mode().IsRegular():
-		return writeThrough(target, fill)
+		return writeDirectly(target, fill)
 	case err == nil && mode == nil:
 		mode = new(info.Mode().Perm())
 	}
-	return place(target, mode, fill, os.Rename)
+	return writeAndRename(target, mode, fill, os.Rename)
 }
 
-// place writes a temporary file beside path and calls rename to move it there. On an error it removes the file.
-func place(path string, mode *fs.FileMode, fill func(io.Writer) error, rename func(from, to string) error) (err error) {
-	f, err := createBeside(path, mode)
+// writeAndRename writes a temporary file beside path and moves it there by rename. On an error it removes the file.
+func writeAndRename(path string, mode *fs.FileMode, fill func(io.Writer) error, rename func(from, to string) error,
+) (err error) {
+	f, err := createTemp(path, mode)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -90,9 +91,9 @@ func place(path string, mode *fs.FileMode, fill func(io.Writer) error, rename fu
 	return rename(f.Name(), path)
 }
 
-// createBeside creates a temporary file in the folder of path. If a mode follows later, only the owner can read it
-// until then.
-func createBeside(path string, mode *fs.FileMode) (*os.File, error) {
+// createTemp creates a temporary file in the folder of path. If mode is set later, only the owner can read it until
+// then.
+func createTemp(path string, mode *fs.FileMode) (*os.File, error) {
 	dir, name := filepath.Dir(path), "."+filepath.Base(path)+".tmp-"
 	if mode != nil {
 		return os.CreateTemp(dir, name+"*")
@@ -100,7 +101,7 @@ func createBeside(path string, mode *fs.FileMode) (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, name+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // minus the umask
 }
 
-func writeThrough(path string, fill func(io.Writer) error) error {
+func writeDirectly(path string, fill func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
