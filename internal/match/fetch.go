@@ -24,6 +24,7 @@ const (
 	minScoreToFetch     = 0.60
 )
 
+// maxScore returns the highest score that a contender may have once its details are fetched.
 func (j *job) maxScore(c scoredContender) float64 {
 	if c.hasDetails() {
 		return c.score
@@ -74,6 +75,7 @@ func (j *job) fetchDetails(ctx context.Context) {
 	}
 }
 
+// nextToFetch returns the index of the contender whose details may change the result most, -1 if none can.
 func (j *job) nextToFetch() int {
 	next := -1
 	best := 0.0
@@ -122,6 +124,7 @@ func (j *job) nextRivalToFetch(spent func(scoredContender) bool) int {
 
 const maxRivalLag = 4 / calLead
 
+// fetchLimits returns a function that reports whether enough contenders like this one were fetched already.
 func (j *job) fetchLimits() func(scoredContender) bool {
 	shown, parts, hidden, begun, doubted := j.showsExactTitle(), 0, 0, 0, false
 	for _, c := range j.pool {
@@ -172,7 +175,7 @@ func (j *job) hasCloseRival(i int) bool {
 
 const scoreStep = 0.01
 
-// compareFetch orders contenders by the score that fetching them may give. A shorter original title goes first:
+// compareFetch orders contenders by the score that they may reach. A shorter original title goes first, because
 // sequels, films and spin-offs have longer ones.
 func (j *job) compareFetch(a, b scoredContender) int {
 	steps := func(c scoredContender) float64 { return math.Round(j.maxScore(c) / scoreStep) }
@@ -232,6 +235,7 @@ func (j *job) resolveExternalID(ctx context.Context) (res Resolution, ok bool) {
 	return res, false
 }
 
+// hitOfKind returns the first hit of the kind that the id or the settings ask for.
 func (j *job) hitOfKind(id release.ID, hits []Hit) (Hit, bool) {
 	want := j.r.Options.Kind
 	if want == "" && len(hits) > 1 {

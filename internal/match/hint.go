@@ -10,8 +10,9 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Hint is what the titles of a name say besides the entry. Arc is the season whose name is in a title, 0 for none. Rest
-// is what the matched reading has after the entry's own title; Arcs are all readings with such a rest.
+// Hint is what the titles of a name say beyond which entry it is. Arc is the season whose name is in a title, 0 for
+// none. Remainder is the text of the matched title after the entry's own title. Arcs lists all titles that have such a
+// text.
 type Hint struct {
 	Season    int
 	Part      int
@@ -28,18 +29,20 @@ type Hint struct {
 	lacksSeason  bool       // the title ends in a season that the entry does not have
 }
 
-// ArcTitle is a reading, normalised, and its Rest after the entry's own title.
+// ArcTitle is a normalised title of the name. Remainder is its text after the entry's own title.
 type ArcTitle struct {
 	Text, Remainder string
 
 	signs string // of the reading, which its normal form lacks
 }
 
+// fillFrom copies the numbers that the hint does not have yet.
 func (h *Hint) fillFrom(q Sequel) {
 	h.Season, h.Part, h.Year = cmp.Or(h.Season, q.Season), cmp.Or(h.Part, q.Part), cmp.Or(h.Year, q.Year)
 	h.Final = h.Final || q.Final
 }
 
+// newHint collects season, part, year and arc from all titles of the name, the matched title first.
 func newHint(s preparedSeries, c scoredContender) Hint {
 	h := Hint{matched: c.match.title, twoScripts: c.match.scripts > 1, saysFinal: c.match.fileSequel.Final}
 	file := c.match.fileSequel
@@ -74,6 +77,7 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 	return h
 }
 
+// findArcs sets Arc, Arcs and Remainder. A text that only repeats or translates the show's title is no arc.
 func (h *Hint) findArcs(others []reading, c scoredContender) {
 	agreed := c.match.title
 	for i, r := range slices.Concat([]reading{c.match.reading}, others) {
@@ -96,8 +100,8 @@ func (h *Hint) findArcs(others []reading, c scoredContender) {
 	}
 }
 
-// confirmedSequel is the sequel marker of a reading or of the title it matched. It counts only if the entry also has a
-// title without it: the 2 of a show called "Title 2" is no season.
+// confirmedSequel returns the sequel marker of a title only if the entry also has a title without that marker. The 2 of
+// a show called "Title 2" is not a season.
 func confirmedSequel(norm string, matched entryTitle, titles []entryTitle) Sequel {
 	base, seq := splitSequel(norm)
 	if seq.Zero() {
@@ -116,11 +120,13 @@ func confirmedSequel(norm string, matched entryTitle, titles []entryTitle) Seque
 	return Sequel{}
 }
 
+// longerTitlesShare: a text names the whole show if at least one in so many longer titles begins with it.
 const longerTitlesShare = 8
 
-// namesWholeShow reports whether a text names the whole show although the entry has a shorter title that it begins
-// with: it is an official title, two titles in a row, or the beginning of an eighth of the longer titles. Beside an
-// official short title only titles with a season after the text count: others may belong to one part of the show.
+// namesWholeShow reports whether a text names the whole show although it begins with a shorter title of the entry. It
+// does if it is an official title, two titles in a row, or how at least one in eight of the longer titles begins. If
+// the shorter title is official, only titles with a season number after the text count, because others may name one
+// part of the show.
 func namesWholeShow(text string, matched entryTitle, titles []entryTitle) bool {
 	if matched.primary && title.Similarity(text, matched.norm) >= 0.97 {
 		return true
@@ -143,8 +149,8 @@ func namesWholeShow(text string, matched entryTitle, titles []entryTitle) bool {
 	return longerThanText > 0 && longerThanText*longerTitlesShare >= longer
 }
 
-// distinguishingSigns returns the signs by which alone a title differs from the show's own: "Title!!", "Title'", "Title
-// √A".
+// distinguishingSigns returns the signs of a title if only they tell it from the show's own: "Title!!", "Title'",
+// "Title √A". Otherwise it returns "".
 func distinguishingSigns(text string, e *Entry) string {
 	folded, own := title.Normalize(text), title.Signs(text)
 	if own == "" {
@@ -167,16 +173,19 @@ func distinguishingSigns(text string, e *Entry) string {
 	return own
 }
 
-// isTranslation reports whether a rest repeats the title before it in another script and names no part: "Title 標題".
+// isTranslation reports whether the text after a title repeats that title in another script: "Title 標題". A text that
+// ends in a word for an arc does not.
 func isTranslation(base, rest string) bool {
 	return hasSpacelessScript(rest) && !hasSpacelessScript(strings.TrimSuffix(base, rest)) && withoutArcWord(rest) == rest
 }
 
+// hasWordPrefix reports whether norm is longer than text and begins with it at a word boundary.
 func hasWordPrefix(norm, text string) bool {
 	return text != "" && len(norm) > len(text) && strings.HasPrefix(norm, text) &&
 		(norm[len(text)] == ' ' || norm[len(text)] >= utf8.RuneSelf) // scripts without spaces have words everywhere
 }
 
+// longestTitlePrefix returns the longest title with which the text begins, "" for none.
 func longestTitlePrefix(text string, titles []entryTitle) string {
 	best := ""
 	for _, t := range titles {
@@ -191,9 +200,9 @@ func textAfterTitle(text string, titles []entryTitle) string {
 	return strings.TrimSpace(strings.TrimPrefix(text, longestTitlePrefix(text, titles)))
 }
 
-// seasonBySharedWord finds the only season whose name shares a word with the title: "Title Minami Hen" is the season
-// "Title: Minami Saga", because translations keep names. The first season mostly has no name, so the subtitles of the
-// show stand for it. 0 for none, or for several.
+// seasonBySharedWord returns the only season whose name shares a word with the title, because translations keep names:
+// "Title Minami Hen" is the season "Title: Minami Saga". The first season mostly has no name, so the show's subtitles
+// stand for it. It returns 0 for none or several.
 func seasonBySharedWord(p *placer) int {
 	seasons := map[string][]int{} // whose names have a word
 	var withShow []int            // whose names have the show's title as well
@@ -245,14 +254,15 @@ func (p *placer) showHasSubtitle() bool {
 	return slices.ContainsFunc(p.titles, func(t entryTitle) bool { return t.primary && subtitleOf(t, p.titles) != "" })
 }
 
-// distinctiveWords drops the words of a subtitle that the show has: "Minami Kitan" says no more than "Minami" if the
-// show is "Title: Kitan" as well. Subtitles that end in a word for an arc are the text, translated.
+// distinctiveWords returns the words of a subtitle that are not in the show's own subtitle: if the show is "Title:
+// Kitan", "Minami Kitan" gives "minami". Subtitles that end in a word for an arc are ignored, because they are
+// translations.
 func distinctiveWords(p *placer, text string) []string {
 	words := significantWords(text)
 	for _, t := range p.titles {
 		rest := subtitleOf(t, p.titles)
 		own := significantWords(rest)
-		if len(own) < len(words) && containsAll(own, words) && withoutArcWord(rest) == rest &&
+		if len(own) < len(words) && isSubset(own, words) && withoutArcWord(rest) == rest &&
 			(hasSpacelessScript(text) || !hasSpacelessScript(rest)) {
 			words = removeWords(words, own)
 		}
@@ -260,6 +270,7 @@ func distinctiveWords(p *placer, text string) []string {
 	return words
 }
 
+// seasonNameWords returns the words of a season's name without those of the show's title.
 func seasonNameWords(p *placer, norm string) []string {
 	if rest := textAfterTitle(norm, p.titles); rest != norm {
 		return significantWords(rest)
@@ -267,13 +278,14 @@ func seasonNameWords(p *placer, norm string) []string {
 	words := significantWords(norm)
 	for _, t := range p.titles {
 		own := significantWords(t.norm)
-		if t.primary && containsAll(own, words) {
+		if t.primary && isSubset(own, words) {
 			return removeWords(words, own)
 		}
 	}
 	return words
 }
 
+// arcTexts returns the texts that may name an arc, and whether they follow a title of the show.
 func arcTexts(p *placer) (texts []string, afterShow bool) {
 	for _, a := range p.hint.Arcs {
 		texts = append(texts, a.Remainder+a.signs)
@@ -294,7 +306,8 @@ func (p *placer) matchedShowTitle() bool {
 	return t.norm == "" || t.primary || title.Script(t.norm) == "latin" && p.isShowTitle(t.norm, title.Reads)
 }
 
-func containsAll(some, others []string) bool {
+// isSubset reports whether some is not empty and all of its words are in others.
+func isSubset(some, others []string) bool {
 	return len(some) > 0 && len(removeWords(some, others)) == 0
 }
 
@@ -310,11 +323,12 @@ func addSeasonWords(to map[string][]int, words []string, season int) {
 	}
 }
 
-// minWordLength is how many letters a word has at least that may be a name: shorter ones are particles.
+// minWordLength is the number of letters of the shortest word that may be a name. Shorter ones are particles.
 const minWordLength = 3
 
 var signReplacer = strings.NewReplacer("+", " plus ", "♥", " heart ", "♡", " heart ")
 
+// significantWords returns the words that may be names: no numbers, particles or common words.
 func significantWords(norm string) []string {
 	var out []string
 	for _, w := range strings.Fields(signReplacer.Replace(norm)) {
@@ -327,6 +341,7 @@ func significantWords(norm string) []string {
 	return out
 }
 
+// nameEvidence returns the text that explains how a season was recognised by its name.
 func nameEvidence(by *method) lang.Text {
 	if by == viaSharedWord {
 		return "a word of the title in its name"

@@ -60,6 +60,7 @@ func doubtSeriesForFilm(d *Decision, r release.Release, placed bool, least float
 	}
 }
 
+// startDecision copies the series' result to a file's decision. open is true if its episode is still to be found.
 func startDecision(f File, res Resolution) (d Decision, open bool) {
 	d.Outcome = res.Outcome
 	d.Steps = slices.Clip(res.Steps)
@@ -164,8 +165,7 @@ func (p *placer) seasonAndPart(rel release.Release) (season, part int) {
 	return season, part
 }
 
-// highestNumber is the greatest number of the file and of the files next to it. A season that is too short for one of
-// them is not theirs.
+// highestNumber is the greatest number in the folder. A season that is too short for it is the wrong one.
 func (p *placer) highestNumber() int { return max(slices.Max(p.numbers), p.folderLast) }
 
 func (p *placer) addStep(format string, args ...any) {
@@ -229,6 +229,7 @@ func (p *placer) tryStrategies(only int) (int, placement) {
 
 func (p *placer) isRegular() bool { return !p.hasFraction() && !p.isSpecial() }
 
+// hasFraction reports whether an episode number is negative or not whole, such as 12.5.
 func (p *placer) hasFraction() bool {
 	return slices.ContainsFunc(p.rel.Episodes, func(e float64) bool { return e != math.Trunc(e) || e < 0 })
 }
@@ -272,6 +273,7 @@ func (p *placer) notFoundReason() lang.Text {
 	return lang.Textf("episodes %s fit nowhere in TMDB's seasons", numberList(p.numbers))
 }
 
+// placementAt returns the placement of a file at these slots; none if they are in different seasons.
 func (p *placer) placementAt(list []slot, by *method, why string, args ...any) placement {
 	another := func(s slot) bool { return s.season != list[0].season }
 	if len(list) == 0 || !p.allOfFolder && slices.ContainsFunc(list, another) {
@@ -300,6 +302,7 @@ func slotsByPosition(list []slot, eps []int, offset int) []slot {
 	return pickSlots(list, eps, func(n int) int { return n + offset - 1 })
 }
 
+// pickSlots returns the slots at the positions that place gives for the numbers; nil if one is outside the list.
 func pickSlots(list []slot, eps []int, place func(n int) int) []slot {
 	out := make([]slot, 0, len(eps))
 	for _, n := range eps {

@@ -10,7 +10,7 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// method is how a place was found, and how often that is right. docs/matching.md has the measured confidences.
+// method is a way to find an episode. trust is how often it is right, as measured (docs/matching.md).
 type method struct{ trust float64 }
 
 var (
@@ -41,13 +41,13 @@ var (
 	viaGuess           = &method{0.15}  // nothing else applies
 )
 
-// trustDuplicates is for a folder in which two numbers have one place.
+// trustDuplicates lowers the trust of all files of a folder if two different numbers got the same episode.
 const trustDuplicates = 0.5
 
-// doubts make a place less certain: each that applies multiplies its trust.
+// doubts are reasons to trust a place less. Each that applies multiplies the trust by its factor.
 var doubts = []struct {
 	why     lang.Text
-	times   float64
+	factor  float64
 	applies func(*placer, placement) bool
 }{
 	{"the title may be that of another season", 0.4, func(p *placer, at placement) bool {
@@ -144,10 +144,12 @@ var doubts = []struct {
 
 func (p *placer) enoughSpecials() bool { return len(p.specials) >= p.highestNumber() }
 
+// specialSharesWords reports whether a special may be meant by the words that selected the season. A special without a
+// real title may always be.
 func specialSharesWords(p *placer) bool {
 	return slices.ContainsFunc(p.specialNames, func(n specialName) bool {
 		return n.norm == "" || !hasPieceWord(n.norm) &&
-			(len(p.arcWords) == 0 || containsAll(p.arcWords, significantWords(n.norm)))
+			(len(p.arcWords) == 0 || isSubset(p.arcWords, significantWords(n.norm)))
 	})
 }
 
@@ -155,7 +157,7 @@ func hasPieceWord(norm string) bool {
 	return slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().pieces[w] })
 }
 
-// hasFilmWord reports whether a title has a word for a film or a special; those of scripts without spaces may stand
+// hasFilmWord reports whether a title has a word for a film or a special. In scripts without spaces it may stand
 // anywhere.
 func hasFilmWord(text string) bool {
 	norm := title.Normalize(text)
@@ -170,9 +172,9 @@ func (p *placer) applyDoubts(at placement) placement {
 	}
 	for _, d := range doubts {
 		if d.applies(p, at) {
-			p.addStep("%s: %.2f times as certain", d.why, d.times)
-			at.trust *= d.times
-			if d.times < 0.9 {
+			p.addStep("%s: %.2f times as certain", d.why, d.factor)
+			at.trust *= d.factor
+			if d.factor < 0.9 {
 				at.reason = lang.Textf("%s, but %s", at.reason, d.why)
 			}
 		}
@@ -180,8 +182,8 @@ func (p *placer) applyDoubts(at placement) placement {
 	return at
 }
 
-// mayBeOtherSeason reports whether the title may mean another season: the name states neither season nor year, and TMDB
-// has the title only as an alternative one, without saying which season's it is.
+// mayBeOtherSeason reports whether the title may mean another season: the name states neither season nor year, and on
+// TMDB the title is only an alternative one that does not say which season it belongs to.
 func mayBeOtherSeason(p *placer, at placement) bool {
 	t := p.hint.matched
 	if t.norm == "" || at.method != viaFirstSeason && at.method != viaOverallPosition || p.statesSeason() ||
@@ -203,6 +205,7 @@ func mayBeOtherSeason(p *placer, at placement) bool {
 	})
 }
 
+// yearSelectsSeason reports whether the episodes aired in the year of the name, and no other long enough season did.
 func yearSelectsSeason(p *placer, at placement) bool {
 	if p.rel.Year == 0 || !airedInYear(at.slots, p.rel.Year) {
 		return false
@@ -212,8 +215,10 @@ func yearSelectsSeason(p *placer, at placement) bool {
 	})
 }
 
+// minLongerTitles is how many alternative titles must begin with the text, if no official one does.
 const minLongerTitles = 2
 
+// longerTitlesExist reports whether longer titles of the show begin with the text, so it names the whole show.
 func longerTitlesExist(p *placer, norm string) bool {
 	longer := 0
 	for _, t := range p.titles {
@@ -228,6 +233,8 @@ func longerTitlesExist(p *placer, norm string) bool {
 	return longer >= minLongerTitles
 }
 
+// isShowTitle reports whether a text is an official title of the show. reads, unless nil, also accepts the Latin
+// spelling of a Japanese title.
 func (p *placer) isShowTitle(norm string, reads func(japanese, latin string) bool) bool {
 	return slices.ContainsFunc(p.titles, func(t entryTitle) bool {
 		return t.primary && (title.Similarity(t.norm, norm) >= simAlmostExact ||
