@@ -66,7 +66,7 @@ func (m Moment) Text() lang.Text {
 	case m.Event == "429" && m.Pause > 0:
 		return lang.Textf("429: all processes pause for %s", m.Pause.Round(time.Millisecond))
 	case m.Event == "429":
-		return "429, for a request sent before"
+		return "429, for a request sent earlier"
 	case m.Pause > 0:
 		return lang.Textf("server error: all processes pause for %s", m.Pause.Round(time.Millisecond))
 	case m.Event == ratelimit.Network.String():

@@ -173,7 +173,7 @@ func (m *manText) commonSections() {
 var manFiles = [][2]string{
 	{"~/.config/anivault/config.yaml", "The configuration."},
 	{"~/.local/state/anivault", "The limiter's state, which all processes share."},
-	{"~/.cache/anivault", "TMDB's answers, and what was decided from them."},
+	{"~/.cache/anivault", "TMDB's answers and decisions based on them."},
 	{"~/.local/share/anivault", "Pins and the title index."},
 	{library.IgnoreFile, "In any folder: what is left out there and below, in the syntax of .gitignore."},
 }

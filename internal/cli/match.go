@@ -228,7 +228,7 @@ func checkPaths(f *factory, cmd *cobra.Command, args []string) error {
 	if flag := cmd.Flags().Lookup("auto-recover"); flag.Changed {
 		if _, err := os.Lstat(flag.Value.String()); err == nil {
 			value := ui.ShellWord(flag.Value.String())
-			return usagef(lang.Textf("write the period behind a =: %s", "anivault match --auto-recover=15m "+value),
+			return usagef(lang.Textf("write the period after a =: %s", "anivault match --auto-recover=15m "+value),
 				"no PATH given: --auto-recover took %s for its PERIOD", value)
 		}
 	}
