@@ -83,7 +83,7 @@ func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	}
 	defer x.close()
 	out := &Outcome{Run: id, Results: x.results()}
-	if err := x.w.dirs.redress(); err != nil {
+	if err := x.w.dirs.resetModes(); err != nil {
 		return nil, failed(err)
 	}
 	err = x.apply(ctx)

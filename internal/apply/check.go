@@ -11,19 +11,19 @@ import (
 
 // check turns a plan into a run. It looks at every file and folder, and changes nothing.
 type check struct {
-	ctx     context.Context
-	engine  *Engine
-	plan    *organize.Plan
-	run     *run
-	items   []item // in the plan's order, including refused ones
-	first   []int  // the index of each unit's first item
-	seen    []seenFolder
-	dirs    map[string]int
-	parts   map[[2]string]int // index in run.Dirs, by root and by folder below it
-	apart   bool              // the targets lie apart from the sources, so no move frees a name that another one takes
-	folders folders
-	moves   map[place]*item     // by the name that the move frees
-	inodes  map[[2]uint64]*item // by device and inode of the file to move
+	ctx      context.Context
+	engine   *Engine
+	plan     *organize.Plan
+	run      *run
+	items    []item // in the plan's order, including refused ones
+	first    []int  // the index of each unit's first item
+	seen     []seenFolder
+	dirs     map[string]int
+	parts    map[[2]string]int // index in run.Dirs, by root and by folder below it
+	separate bool              // no target overlaps a source, so no move frees a name that another takes
+	folders  folders
+	moves    map[place]*item     // by the name that the move frees
+	inodes   map[[2]uint64]*item // by device and inode of the file to move
 }
 
 type item struct {
@@ -50,7 +50,7 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 		}
 	}
 	c := &check{
-		ctx: ctx, engine: e, plan: p, apart: organize.Apart(p.Sources, p.Targets),
+		ctx: ctx, engine: e, plan: p, separate: organize.Separate(p.Sources, p.Targets),
 		dirs: map[string]int{}, parts: map[[2]string]int{}, moves: map[place]*item{}, inodes: map[[2]uint64]*item{},
 	}
 	c.run = &run{runHeader: runHeader{
@@ -173,7 +173,7 @@ func (c *check) sources() {
 	for i := range c.items {
 		if it := &c.items[i]; it.problem == nil && it.op.Verb == organize.Move {
 			from := it.op.From
-			if !c.apart {
+			if !c.separate {
 				c.moves[from] = it
 				c.inodes[[2]uint64{c.seen[from.Dir].info.Device, inodes[i]}] = it
 			}
@@ -205,7 +205,7 @@ func (c *check) source(it *item, open *folders) (inode uint64, _ *Problem) {
 	case info.Size != o.Size || info.MTime != o.MTime || o.Inode != 0 && info.Inode != o.Inode:
 		return 0, problem(Changed)
 	}
-	if !isFirm(it.source) {
+	if !hasStableInodes(it.source) {
 		if o.Sum, err = ends(dir, o.From.Name, info.Size); err != nil {
 			return 0, failed(err)
 		}

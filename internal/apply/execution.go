@@ -322,7 +322,7 @@ func (x *execution) settle(times bool) error {
 			return err
 		}
 		if m.folders[i].lost {
-			if err := dress(dir, d.Mode, d.UID, d.GID, x.w.dirs.asRoot); err != nil {
+			if err := setModeAndOwner(dir, d.Mode, d.UID, d.GID, x.w.dirs.asRoot); err != nil {
 				return err
 			}
 		}
@@ -425,5 +425,5 @@ func (r *run) independent() bool {
 			ended[o.Bundle] = true
 		}
 	}
-	return !moves || organize.Apart(r.Sources, r.Targets)
+	return !moves || organize.Separate(r.Sources, r.Targets)
 }

@@ -137,11 +137,11 @@ func (f *folders) inherit(i int, dir Dir) error {
 	if err != nil {
 		return err
 	}
-	return dress(dir, info.Mode, info.UID, info.GID, f.asRoot)
+	return setModeAndOwner(dir, info.Mode, info.UID, info.GID, f.asRoot)
 }
 
-// redress sets the modes of the new folders again: an interruption may have left some without.
-func (f *folders) redress() error {
+// resetModes sets the modes of the new folders again: an interruption may have left some without.
+func (f *folders) resetModes() error {
 	for i := range f.run.Dirs {
 		if !f.run.Dirs[i].New {
 			continue
@@ -158,7 +158,7 @@ func (f *folders) redress() error {
 	return nil
 }
 
-func dress(dir Dir, mode, uid, gid uint32, owner bool) error {
+func setModeAndOwner(dir Dir, mode, uid, gid uint32, owner bool) error {
 	info, err := dir.Stat()
 	if err != nil {
 		return err

@@ -142,15 +142,17 @@ func (x *execution) unprobe() {
 	}
 }
 
-// firm lists the file systems that keep the inodes of their files. On others, a run also records a sum of each file's
-// ends.
-var firm = map[string]bool{
+// stableInodes lists the file systems that keep the inodes of their files. On others, a run also records a sum of each
+// file's first and last bytes.
+var stableInodes = map[string]bool{
 	"ext4": true, "xfs": true, "btrfs": true, "tmpfs": true, "f2fs": true, "zfs": true, "bcachefs": true,
 	"ramfs": true, "nfs": true,
 	"overlay": true, "ecryptfs": true, "ceph": true,
 }
 
-func isFirm(r *organize.Root) bool { return firm[strings.ToLower(r.Type)] && r.Inode != 0 }
+func hasStableInodes(r *organize.Root) bool {
+	return stableInodes[strings.ToLower(r.Type)] && r.Inode != 0
+}
 
 // Abilities are what the file system of a folder supports, found by trying.
 type Abilities struct {

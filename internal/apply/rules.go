@@ -52,7 +52,7 @@ func (w *worker) see(o *op, at place) (observation, error) {
 	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
 		var text string
 		text, err = dir.Readlink(at.Name)
-		if s.what = edited; text == w.run.leads(o) {
+		if s.what = edited; text == w.run.linkText(o) {
 			s.what = same
 		}
 	case o.Verb == organize.NFO:

@@ -229,7 +229,7 @@ func (w *worker) symlink(o *op) *Problem {
 	if err != nil {
 		return failed(err)
 	}
-	err = into.Symlink(w.run.leads(o), o.To.Name)
+	err = into.Symlink(w.run.linkText(o), o.To.Name)
 	switch {
 	case errors.Is(err, syscall.EPERM):
 		return &Problem{Code: NotPermitted, Err: err}
@@ -243,8 +243,8 @@ func (w *worker) symlink(o *op) *Problem {
 	return nil
 }
 
-// leads returns the text of an operation's symbolic link.
-func (r *run) leads(o *op) string {
+// linkText returns the text of an operation's symbolic link.
+func (r *run) linkText(o *op) string {
 	source := r.pathOf(o.From)
 	if !r.Absolute {
 		if relative, err := filepath.Rel(r.path(o.To.Dir), source); err == nil {

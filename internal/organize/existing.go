@@ -374,7 +374,7 @@ func (p *Planner) rename(v *video, at *folderChoice, name string) *video {
 	r := *v
 	r.setTarget(at, strings.TrimSuffix(path.Base(v.base()), v.label))
 	r.renames, r.there, r.source = true, false, source
-	r.given, r.name, r.dir, r.item = dir.path+"/", name, dir, dir.find(name)
+	r.recordDir, r.name, r.dir, r.item = dir.path+"/", name, dir, dir.find(name)
 	r.sidecars, dir.videos = nil, append(dir.videos, &r)
 	newOwner(p, dir).assign()
 	dir.videos = nil
@@ -384,7 +384,7 @@ func (p *Planner) rename(v *video, at *folderChoice, name string) *video {
 		case s.item().Type != TypeRegular:
 			r.skip(NotRegular, lang.Textf("%s", join(s.dir.path, s.item().Name)))
 		case RoleOf(s.item().Name) == RoleNFO:
-			s.rest = s.item().Name[len(library.Stem(name)):]
+			s.suffix = s.item().Name[len(library.Stem(name)):]
 		}
 	}
 	return &r
@@ -475,5 +475,5 @@ func (p *Planner) labelBeside(v *video, others []existingVideo, sources map[stri
 	stem := strings.TrimSuffix(path.Base(v.base()), v.label)
 	v.label += labels[0]
 	v.setTarget(v.folder, stem)
-	return len(stem)+v.tail() <= p.namers[v.target].max
+	return len(stem)+v.suffixLen() <= p.namers[v.target].max
 }

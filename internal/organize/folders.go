@@ -38,14 +38,14 @@ func TypeOf(mode fs.FileMode) ItemType {
 
 // Item is an entry of a folder. Symbolic links are not followed.
 type Item struct {
-	Name   string
-	Type   ItemType
-	Size   int64 // bytes
-	MTime  Stamp
-	Device uint64 // of the file system; for a mount point, of the mounted one
-	Inode  uint64 // 0 if inodes are not stable
-	Links  uint64 // the number of hard links
-	Leads  string // the text of a symbolic link
+	Name     string
+	Type     ItemType
+	Size     int64 // bytes
+	MTime    Stamp
+	Device   uint64 // of the file system; for a mount point, of the mounted one
+	Inode    uint64 // 0 if inodes are not stable
+	Links    uint64 // the number of hard links
+	LinkText string // the text of a symbolic link
 }
 
 // Disk reads the file system for planning. Paths are absolute and have slashes.
@@ -192,7 +192,7 @@ func (d *folders) chooseIn(target int, parent *folderChoice, name string) *folde
 		case TypeDir:
 			out.device = there[0].Device
 		case TypeLink: // carrying out the plan follows no links
-			out.code, out.why = OutsideRoot, lang.Textf("%s is a link to %s", join(f.path, there[0].Name), there[0].Leads)
+			out.code, out.why = OutsideRoot, lang.Textf("%s is a link to %s", join(f.path, there[0].Name), there[0].LinkText)
 		case TypeRegular, TypeOther:
 			out.code, out.why = Exists, lang.Textf("%s is not a folder", join(f.path, there[0].Name))
 		}

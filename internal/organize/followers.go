@@ -66,7 +66,7 @@ func (p *Planner) findFolderWide() {
 
 func (p *Planner) findFolderWideIn(f *folder, source int) {
 	add := func(of *folder, item *Item) {
-		v := &video{kind: kindFolderWide, given: of.path + "/", name: item.Name, dir: of, item: item, source: source}
+		v := &video{kind: kindFolderWide, recordDir: of.path + "/", name: item.Name, dir: of, item: item, source: source}
 		p.byNeighbour, p.all = append(p.byNeighbour, v), append(p.all, v)
 	}
 	for i := range f.items {
@@ -90,7 +90,7 @@ func (p *Planner) recordsByItem() map[*Item]*video {
 	for _, v := range p.all {
 		item := v.item
 		if item == nil {
-			if at := p.origin(v.given); at.err == nil {
+			if at := p.origin(v.recordDir); at.err == nil {
 				item = at.dir.find(v.name)
 			}
 		}
@@ -142,7 +142,7 @@ func (f *follower) follow(v *video) {
 		v.skip(at.code, at.why)
 	case name == "":
 		v.skip(BadName, "")
-	case max(len(name), len(library.Stem(name))+v.tail()) > most:
+	case max(len(name), len(library.Stem(name))+v.suffixLen()) > most:
 		v.skip(NameTooLong, "")
 	}
 }

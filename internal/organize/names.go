@@ -191,10 +191,10 @@ var braces = strings.NewReplacer("{", "(", "}", ")")
 
 var shortened = []field{fieldEpisodeTitle, fieldOriginalTitle, fieldTitle}
 
-// path renders a template and cleans each component. tail is how many bytes the last one must leave free for the label
-// and the longest suffix of the unit. The code is "" on success.
-func (n *namer) path(t Template, v *values, tail int) (string, Code) {
-	path, excess := n.render(t, v, tail)
+// path renders a template and cleans each component. suffixLen is how many bytes the last one must leave free for the
+// label and the longest suffix of the unit. The code is "" on success.
+func (n *namer) path(t Template, v *values, suffixLen int) (string, Code) {
+	path, excess := n.render(t, v, suffixLen)
 	if excess > 0 {
 		less := *v
 		for _, f := range shortened {
@@ -206,19 +206,19 @@ func (n *namer) path(t Template, v *values, tail int) (string, Code) {
 				break
 			}
 			less[f] = cut
-			path, excess = n.render(t, &less, tail)
+			path, excess = n.render(t, &less, suffixLen)
 		}
 	}
 	switch {
 	case path == "":
 		return "", BadName
-	case excess > 0 || len(path)+tail > n.longest:
+	case excess > 0 || len(path)+suffixLen > n.longest:
 		return "", NameTooLong
 	}
 	return path, ""
 }
 
-func (n *namer) render(t Template, v *values, tail int) (path string, excess int) {
+func (n *namer) render(t Template, v *values, suffixLen int) (path string, excess int) {
 	components := strings.Split(t.render(v), "/")
 	for i, c := range components {
 		if components[i] = CleanName(c); components[i] == "" {
@@ -226,7 +226,7 @@ func (n *namer) render(t Template, v *values, tail int) (path string, excess int
 		}
 		size := len(components[i])
 		if i == len(components)-1 {
-			size += tail
+			size += suffixLen
 		}
 		excess = max(excess, size-n.max)
 	}

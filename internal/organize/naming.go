@@ -75,11 +75,11 @@ func (p *Planner) nameShow(e *entry, v *video) {
 }
 
 func (p *Planner) nameFilms(work []*video) {
-	tail := 0
+	suffixLen := 0
 	for _, v := range work {
 		if v.code == "" {
 			v.labelSinglePart()
-			tail = max(tail, v.tail())
+			suffixLen = max(suffixLen, v.suffixLen())
 		}
 	}
 	entries := map[string]*entry{}
@@ -89,7 +89,7 @@ func (p *Planner) nameFilms(work []*video) {
 		}
 		n := &p.namers[v.target]
 		values := p.values(v)
-		planned, code := n.path(p.o.Layout.Movie, &values, tail)
+		planned, code := n.path(p.o.Layout.Movie, &values, suffixLen)
 		if code == "" && v.facts.title == "" {
 			code = BadName
 		}
@@ -111,7 +111,7 @@ func (p *Planner) nameFilms(work []*video) {
 			continue
 		}
 		if e.known && path.Base(folder) == file {
-			if file = path.Base(e.at.path); len(file)+tail > n.max {
+			if file = path.Base(e.at.path); len(file)+suffixLen > n.max {
 				v.skip(NameTooLong, "")
 				continue
 			}
@@ -166,7 +166,7 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 		v.skip(code, "")
 		return
 	}
-	file, code := n.path(p.o.Layout.Episode, &values, v.tail())
+	file, code := n.path(p.o.Layout.Episode, &values, v.suffixLen())
 	if code != "" {
 		v.skip(code, "")
 		return
@@ -190,12 +190,12 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 	v.setTarget(in, file)
 }
 
-func (v *video) tail() int {
-	tail := max(len(path.Ext(v.item.Name)), len(".nfo"))
+func (v *video) suffixLen() int {
+	suffixLen := max(len(path.Ext(v.item.Name)), len(".nfo"))
 	for i := range v.sidecars {
-		tail = max(tail, len(v.sidecars[i].rest))
+		suffixLen = max(suffixLen, len(v.sidecars[i].suffix))
 	}
-	return tail + len(v.label)
+	return suffixLen + len(v.label)
 }
 
 func (p *Planner) values(v *video) values {

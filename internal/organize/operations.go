@@ -83,7 +83,7 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 		v.parted++
 	}
 	op := Op{Verb: verb, Size: item.Size, MTime: item.MTime, Inode: item.Inode, Source: source, To: to}
-	if p.o.Sources[v.source].Adrift {
+	if p.o.Sources[v.source].UnstableInodes {
 		op.Inode = 0
 	}
 	v.ops = append(v.ops, op)
@@ -118,7 +118,7 @@ func (d *folders) find(dir, from *folder, item *Item, name string, copies bool) 
 func (d *folders) isThere(dir, from *folder, item, other *Item, copies bool) bool {
 	switch {
 	case other.Type == TypeLink:
-		return LeadsTo(dir.path, other.Leads) == join(from.path, item.Name)
+		return LeadsTo(dir.path, other.LinkText) == join(from.path, item.Name)
 	case other.Type != TypeRegular:
 		return false
 	case item.Inode != 0 && item.Inode == other.Inode && item.Device == other.Device:

@@ -25,9 +25,9 @@ type Step struct {
 // TempName returns the plan's nth temporary name.
 func TempName(id string, n int) string { return ".anivault-" + id + "-" + strconv.Itoa(n) }
 
-// Apart reports whether no source root contains or equals a target root, or the reverse, ignoring case. Then no move
+// Separate reports whether no source root contains or equals a target root, or the reverse, ignoring case. Then no move
 // frees a name that the plan needs.
-func Apart(sources, targets []Root) bool {
+func Separate(sources, targets []Root) bool {
 	for _, s := range sources {
 		for _, t := range targets {
 			a, b := FoldName(s.Path), FoldName(t.Path)
@@ -60,7 +60,7 @@ type place struct{ unit, op int }
 // frees returns the moves by the folded path that they free. It is empty if no other file can need these paths.
 func frees(p *Plan) map[string][]place {
 	out := map[string][]place{}
-	if Apart(p.Sources, p.Targets) {
+	if Separate(p.Sources, p.Targets) {
 		return out
 	}
 	for u := range p.Units {

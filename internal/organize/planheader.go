@@ -49,8 +49,8 @@ func (p *parser) readHeader(word string) bool {
 }
 
 func (p *parser) readID() {
-	if p.plan.ID = p.rest; !IsID(p.rest) {
-		p.problem("%s is not a plan ID, such as 20261122-020431-k3f9", shown(p.rest, 40))
+	if p.plan.ID = p.unread; !IsID(p.unread) {
+		p.problem("%s is not a plan ID, such as 20261122-020431-k3f9", shown(p.unread, 40))
 	}
 }
 
@@ -61,19 +61,19 @@ func IsID(s string) bool { return idForm().MatchString(s) }
 
 func (p *parser) readMade() {
 	var err error
-	if p.plan.Made, err = time.Parse(time.RFC3339, p.rest); err != nil {
-		p.problem("%s is not a time, such as 2026-11-22T02:04:31Z", shown(p.rest, 40))
+	if p.plan.Made, err = time.Parse(time.RFC3339, p.unread); err != nil {
+		p.problem("%s is not a time, such as 2026-11-22T02:04:31Z", shown(p.unread, 40))
 	}
 }
 
 func (p *parser) readMode() {
-	if p.plan.Mode = Mode(p.rest); p.plan.Mode.Verb() == None {
-		p.problem("%s is not a mode: hardlink, move, symlink, copy, reflink", shown(p.rest, 40))
+	if p.plan.Mode = Mode(p.unread); p.plan.Mode.Verb() == None {
+		p.problem("%s is not a mode: hardlink, move, symlink, copy, reflink", shown(p.unread, 40))
 	}
 }
 
 func (p *parser) readLayout() {
-	if p.plan.Layout = p.rest; p.rest == "" {
+	if p.plan.Layout = p.unread; p.unread == "" {
 		p.problem("the layout is missing")
 	}
 }
@@ -88,8 +88,8 @@ func (p *parser) readRoot(roots *[]Root) {
 
 func (s *scanner) root() Root {
 	r := Root{Type: s.word(), Inode: s.inode()}
-	if born, rest := cutWord(s.rest); born == "-" {
-		s.rest = rest
+	if born, rest := cutWord(s.unread); born == "-" {
+		s.unread = rest
 	} else {
 		r.Birth = s.stamp()
 	}
@@ -106,7 +106,7 @@ func (r Root) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (r *Root) UnmarshalText(text []byte) error {
-	s := scanner{line: 1, rest: string(text)}
+	s := scanner{line: 1, unread: string(text)}
 	*r = s.root()
 	return s.err()
 }

@@ -16,8 +16,8 @@ type Place struct {
 	Given   string // the path as the user wrote it; "" if it was not given
 	Device  uint64
 	NameMax int // most bytes of a name that the file system allows
-	// Adrift is set if inodes change when the file system is mounted again. Plans then leave them out.
-	Adrift bool
+	// UnstableInodes is set if inodes change when the file system is mounted again. Plans then leave them out.
+	UnstableInodes bool
 	// NoReflink is set if the file system can't share blocks between files.
 	NoReflink bool
 }
@@ -79,7 +79,7 @@ type Planner struct {
 	o           Options
 	disk        Disk
 	namers      []namer // by target
-	given       facts   // of the last record, as given
+	record      facts   // of the last record, uncleaned
 	cleaned     *facts
 	folders     folders
 	origins     map[string]*origin
@@ -95,42 +95,42 @@ type Planner struct {
 }
 
 type origin struct {
-	given string  // the folder's name with a slash
-	dir   *folder // nil with an error
-	err   error
+	recordDir string  // the folder's name with a slash
+	dir       *folder // nil with an error
+	err       error
 }
 
 type identity struct{ device, inode uint64 }
 
 type video struct {
-	given    string // the folder as the record names it, with a slash
-	name     string // of the file
-	kind     kind
-	code     Code // why it is skipped; "" while it is planned
-	why      lang.Text
-	dir      *folder
-	item     *Item
-	source   int
-	target   int
-	stem     int  // the length of to without its extension
-	renames  bool // a file of the library that gets another name
-	there    bool // it is already in its folder, under the name in to
-	inPlace  int  // files that are in place already
-	parted   int  // hard-linked files that move to another file system
-	entry    *entry
-	work     Work
-	facts    *facts
-	tags     *tags  // nil: the name was not parsed
-	titles   string // of the episodes
-	ownTitle string // the title in the file's name
-	sidecars []sidecar
-	label    string        // distinguishes it from another version or part
-	folder   *folderChoice // its target folder
-	to       string        // its target path
-	ops      []Op
+	recordDir string // the folder as the record names it, with a slash
+	name      string // of the file
+	kind      kind
+	code      Code // why it is skipped; "" while it is planned
+	why       lang.Text
+	dir       *folder
+	item      *Item
+	source    int
+	target    int
+	stem      int  // the length of to without its extension
+	renames   bool // a file of the library that gets another name
+	there     bool // it is already in its folder, under the name in to
+	inPlace   int  // files that are in place already
+	parted    int  // hard-linked files that move to another file system
+	entry     *entry
+	work      Work
+	facts     *facts
+	tags      *tags  // nil: the name was not parsed
+	titles    string // of the episodes
+	ownTitle  string // the title in the file's name
+	sidecars  []sidecar
+	label     string        // distinguishes it from another version or part
+	folder    *folderChoice // its target folder
+	to        string        // its target path
+	ops       []Op
 }
 
-func (v *video) path() string { return v.given + v.name }
+func (v *video) path() string { return v.recordDir + v.name }
 
 func (v *video) base() string { return v.to[:v.stem] }
 

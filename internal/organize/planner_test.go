@@ -81,7 +81,7 @@ func (d disk) List(dir string) ([]Item, error) {
 		}
 		item := Item{
 			Name: path.Base(name), Type: TypeRegular, Size: int64(len(f.content)), Device: f.device, Inode: f.inode,
-			Links: f.links, Leads: f.leads,
+			Links: f.links, LinkText: f.leads,
 		}
 		if f.folder {
 			item.Type = TypeDir

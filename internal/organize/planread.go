@@ -80,7 +80,7 @@ type claim struct {
 func (p *parser) read(text string) {
 	for line := range strings.Lines(text) {
 		p.line++
-		p.rest = strings.TrimLeft(strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), " \t")
+		p.unread = strings.TrimLeft(strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), " \t")
 		if p.ended {
 			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 				p.behindEnd()
@@ -105,12 +105,12 @@ func (p *parser) behindEnd() {
 
 func (p *parser) readLine() {
 	if p.line == 1 {
-		if strings.TrimRight(p.rest, " \t") != version {
-			p.problem("a plan begins with %q, not with %s", version, shown(p.rest, 60))
+		if strings.TrimRight(p.unread, " \t") != version {
+			p.problem("a plan begins with %q, not with %s", version, shown(p.unread, 60))
 		}
 		return
 	}
-	if p.rest == "" || p.rest[0] == '#' {
+	if p.unread == "" || p.unread[0] == '#' {
 		return
 	}
 	word := p.word()
@@ -137,7 +137,7 @@ func (p *parser) readLine() {
 	case "nfo":
 		p.readNFO()
 	case "end":
-		if strings.TrimSpace(p.rest) != "" {
+		if strings.TrimSpace(p.unread) != "" {
 			p.behindEnd()
 		}
 		p.ended = true
@@ -194,8 +194,8 @@ func (p *parser) readWith() {
 		return
 	}
 	verb := u.Ops[0].Verb
-	if word, rest := cutWord(p.rest); VerbOf(word) != None {
-		verb, p.rest = VerbOf(word), rest
+	if word, rest := cutWord(p.unread); VerbOf(word) != None {
+		verb, p.unread = VerbOf(word), rest
 	} else if verb == NFO {
 		p.problem("\"with\" continues a unit of a video, and none stands before it")
 		return
@@ -242,11 +242,11 @@ func (p *parser) note() *Note {
 		p.problem("%s is not an entry, such as tv/209867 or movie/129", shown(entry, 40))
 	}
 	n := &Note{Entry: Entry{Kind: kind, ID: id}}
-	for p.rest != "" {
+	for p.unread != "" {
 		switch word := p.word(); {
 		case word == "full" && len(n.Episodes) == 0:
 			n.Full = true
-		case word == "in" && p.rest != "":
+		case word == "in" && p.unread != "":
 			n.Languages = p.word()
 		case kind == "tv" && !n.Full && len(n.Episodes) == 0 && n.readEpisodes(word):
 			n.Full = true

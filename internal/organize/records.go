@@ -18,7 +18,7 @@ func (p *Planner) From(sources []Place) { p.o.Sources = sources }
 // Add adds a record. It copies what it keeps, because the caller reuses the record's memory.
 func (p *Planner) Add(r *report.Record) {
 	v := &video{}
-	v.given, v.name = path.Split(r.Path)
+	v.recordDir, v.name = path.Split(r.Path)
 	p.all = append(p.all, v)
 	v.code, v.why = p.o.judge(r)
 	if p.o.Follow && v.code == Extra && library.IsExtra(v.why) && !library.IsSample(r.Path) {
@@ -46,8 +46,8 @@ func (p *Planner) read(v *video, r *report.Record) {
 	if r.IDs != nil {
 		of.ids = *r.IDs
 	}
-	if of != p.given { // records of one work come one after another
-		p.given, p.cleaned = of, n.cleanFacts(of)
+	if of != p.record { // records of one work come one after another
+		p.record, p.cleaned = of, n.cleanFacts(of)
 	}
 	v.facts = p.cleaned
 	if q := r.Parsed; q != nil {
@@ -157,7 +157,7 @@ func numbers(list []int) string {
 func (v *video) skip(code Code, why lang.Text) { v.code, v.why = code, why }
 
 func (p *Planner) locate(v *video) {
-	at := p.origin(v.given)
+	at := p.origin(v.recordDir)
 	if at.err != nil {
 		v.skip(Unreadable, lang.TextOf(at.err))
 		return
@@ -175,19 +175,19 @@ func (p *Planner) locate(v *video) {
 		if p.o.Before != nil {
 			v.code = p.o.Before(v.item)
 		}
-		v.given, v.name = at.given, v.item.Name // lets the record's memory be freed
+		v.recordDir, v.name = at.recordDir, v.item.Name // lets the record's memory be freed
 	}
 }
 
-func (p *Planner) origin(given string) *origin {
-	at, known := p.origins[given]
+func (p *Planner) origin(recordDir string) *origin {
+	at, known := p.origins[recordDir]
 	if !known {
-		at = &origin{given: strings.Clone(given)}
+		at = &origin{recordDir: strings.Clone(recordDir)}
 		var real string
-		if real, at.err = p.disk.Real(cmp.Or(given, ".")); at.err == nil {
+		if real, at.err = p.disk.Real(cmp.Or(recordDir, ".")); at.err == nil {
 			at.dir = p.folders.list(real)
 		}
-		p.origins[at.given] = at
+		p.origins[at.recordDir] = at
 	}
 	return at
 }

@@ -123,7 +123,7 @@ func (p *Planner) listLeft(r *Result, v *video) {
 		case at != nil:
 			l.Real = join(at.path, v.name)
 		default:
-			if of := p.origin(v.given); of.err == nil {
+			if of := p.origin(v.recordDir); of.err == nil {
 				l.Real = join(of.dir.path, v.name)
 			}
 		}

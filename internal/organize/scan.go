@@ -14,7 +14,7 @@ import (
 
 type scanner struct {
 	line     int
-	rest     string // the unread rest of the line
+	unread   string // the part of the line that is not read yet
 	problems []Problem
 }
 
@@ -40,12 +40,12 @@ func cutWord(line string) (word, rest string) {
 }
 
 func (s *scanner) word() (word string) {
-	word, s.rest = cutWord(s.rest)
+	word, s.unread = cutWord(s.unread)
 	return word
 }
 
 func (s *scanner) name() string {
-	name, err := Unquote(s.rest)
+	name, err := Unquote(s.unread)
 	if err != nil {
 		s.problem("%v", err)
 	}

@@ -16,13 +16,13 @@ import (
 )
 
 type sidecar struct {
-	dir   *folder
-	index int    // in dir
-	below string // dir relative to the video's folder; "" for that folder itself
-	rest  string // what follows the video's stem in the name
-	title string // distinguishes it from another sidecar with the same rest
-	code  Code   // why only this sidecar is skipped
-	why   lang.Text
+	dir    *folder
+	index  int    // in dir
+	below  string // dir relative to the video's folder; "" for that folder itself
+	suffix string // what follows the video's stem in the name
+	title  string // distinguishes it from another sidecar with the same rest
+	code   Code   // why only this sidecar is skipped
+	why    lang.Text
 }
 
 func (s *sidecar) item() *Item { return &s.dir.items[s.index] }
@@ -31,7 +31,7 @@ func (s *sidecar) source() string { return join(s.below, s.item().Name) }
 
 func (s *sidecar) target(base string) string {
 	dir, stem := path.Split(base)
-	parts := strings.Split(stem+s.rest, "/")
+	parts := strings.Split(stem+s.suffix, "/")
 	for i, part := range parts {
 		parts[i] = CleanName(part)
 	}
@@ -102,7 +102,7 @@ func (o *owner) assign() {
 			o.assignPreviews(item.Name)
 		case (item.Type == TypeRegular || item.Type == TypeLink && o.renames) && o.at[i] < 0 && !followsNobody(item.Name):
 			if number, rest, ok := o.all.Owner(item.Name); ok {
-				o.assignTo(number, sidecar{dir: o.dir, index: i, rest: rest})
+				o.assignTo(number, sidecar{dir: o.dir, index: i, suffix: rest})
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (o *owner) assignSubtitles(dir *folder, below string) {
 			continue
 		}
 		if number, rest, ok := o.all.Owner(item.Name); ok {
-			o.assignTo(number, sidecar{dir: dir, index: i, below: below, rest: rest, title: path.Base(below)})
+			o.assignTo(number, sidecar{dir: dir, index: i, below: below, suffix: rest, title: path.Base(below)})
 		} else {
 			o.assignTo(o.all.WithEpisodes(item.Name), byLanguage(dir, i, below))
 		}
@@ -143,7 +143,7 @@ func (o *owner) assignPreviews(name string) {
 		if below := join(name, size.Name); size.Type == TypeDir {
 			of := o.p.folders.list(join(o.dir.path, below))
 			for i := range of.items {
-				o.assignTo(number, sidecar{dir: of, index: i, below: below, rest: join(join(rest, size.Name), of.items[i].Name)})
+				o.assignTo(number, sidecar{dir: of, index: i, below: below, suffix: join(join(rest, size.Name), of.items[i].Name)})
 			}
 		}
 	}
@@ -159,9 +159,9 @@ func byLanguage(dir *folder, index int, below string) sidecar {
 	name := dir.items[index].Name
 	left, rest := languageSuffix(library.Stem(name))
 	if rest == "" {
-		return sidecar{dir: dir, index: index, below: below, rest: "." + name}
+		return sidecar{dir: dir, index: index, below: below, suffix: "." + name}
 	}
-	return sidecar{dir: dir, index: index, below: below, rest: rest + path.Ext(name), title: strings.TrimSpace(left)}
+	return sidecar{dir: dir, index: index, below: below, suffix: rest + path.Ext(name), title: strings.TrimSpace(left)}
 }
 
 func (o *owner) assignTo(number int, s sidecar) {
@@ -175,13 +175,13 @@ func (o *owner) assignTo(number int, s sidecar) {
 	if v == nil {
 		return
 	}
-	if RoleOf(s.item().Name) == RoleNFO && s.rest != "" {
+	if RoleOf(s.item().Name) == RoleNFO && s.suffix != "" {
 		text, err := o.p.disk.Ends(join(s.dir.path, s.item().Name))
 		switch root := nfo.Root(text); {
 		case err != nil:
 			s.code, s.why = Unreadable, lang.TextOf(err)
 		case root != "movie" && root != "tvshow" && root != "episodedetails":
-			s.rest = ".release.nfo"
+			s.suffix = ".release.nfo"
 		}
 	}
 	if s.dir == o.dir {
@@ -205,23 +205,23 @@ func (v *video) labelSidecars() {
 			}
 			for k, text := range differences(titles) {
 				if text = strings.Trim(cleanText(text), ". "); text != "" {
-					group[k].rest = "." + text + group[k].rest
+					group[k].suffix = "." + text + group[k].suffix
 				}
 			}
 		}
 	}
 	taken := map[string]bool{}
 	for i := range v.sidecars {
-		taken[restKey(v.sidecars[i].rest)] = true
+		taken[restKey(v.sidecars[i].suffix)] = true
 	}
 	for _, group := range v.sameRests() {
 		n := 2
 		for _, s := range group[1:] {
-			for taken[restKey("."+strconv.Itoa(n)+s.rest)] {
+			for taken[restKey("."+strconv.Itoa(n)+s.suffix)] {
 				n++
 			}
-			s.rest = "." + strconv.Itoa(n) + s.rest
-			taken[restKey(s.rest)] = true
+			s.suffix = "." + strconv.Itoa(n) + s.suffix
+			taken[restKey(s.suffix)] = true
 		}
 	}
 }
@@ -262,7 +262,7 @@ func (v *video) sameRests() [][]*sidecar {
 	for i := range v.sidecars {
 		all[i] = &v.sidecars[i]
 	}
-	return groups(all, func(s *sidecar) string { return restKey(s.rest) })
+	return groups(all, func(s *sidecar) string { return restKey(s.suffix) })
 }
 
 func extension(name string) string {

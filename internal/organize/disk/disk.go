@@ -139,7 +139,7 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 			Device: info.Device, Inode: info.Inode, Links: info.Links,
 		}
 		if item.Type == organize.TypeLink {
-			item.Leads, _ = os.Readlink(filepath.Join(dir, e.Name)) // a link that is gone has no text
+			item.LinkText, _ = os.Readlink(filepath.Join(dir, e.Name)) // a link that is gone has no text
 		}
 		items = append(items, item)
 	}
@@ -187,9 +187,9 @@ func Root(dir string) (organize.Place, error) {
 	place := organize.Place{
 		Root:   organize.Root{Type: holds.Type, Inode: info.Inode, Path: path},
 		Device: info.Device, NameMax: holds.NameMax,
-		Adrift: holds.Type == "vfat" || holds.Type == "exfat", // they assign inodes when they are mounted
+		UnstableInodes: holds.Type == "vfat" || holds.Type == "exfat", // they assign inodes when they are mounted
 	}
-	if place.Adrift {
+	if place.UnstableInodes {
 		place.Inode = 0
 	}
 	if !info.Birth.IsZero() {
