@@ -88,9 +88,13 @@ func (g *Gateway) askOrWait(
 		out, err := g.await(ctx, f, a, &left, expired)
 		out.collapsed = joined
 		out.waited += time.Since(start) - out.upstream
-		if err == nil || !joined || left <= 0 || !ranOut(err) {
-			return out, err
+		if err != nil && joined && left > 0 && ranOut(err) {
+			continue
 		}
+		if err != nil && ctx.Err() == nil && refusalOf(err).reason == reasonAcquireTimeout {
+			g.logSlot(slog.LevelError, "slot_timeout", f, slog.Duration("waited", a.patience))
+		}
+		return out, err
 	}
 }
 
@@ -185,7 +189,6 @@ func (g *Gateway) await(ctx context.Context, f *flight, a *asker, left *time.Dur
 			return found{reply: expired, origin: origin{detail: g.state(ctx)}}, nil
 		case *left <= 0:
 			g.flights.leave(f)
-			g.logSlot(slog.LevelError, "slot_timeout", f, slog.Duration("waited", a.patience))
 			return found{}, g.full(reasonAcquireTimeout, &f.ticket)
 		}
 	}
