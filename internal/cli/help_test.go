@@ -239,6 +239,20 @@ func TestHelpThatCannotBeWrittenFails(t *testing.T) {
 	}
 }
 
+// A panic has its own exit status: 2 would mean a mistake of the user's.
+func TestAPanicIsReportedAsAnInternalError(t *testing.T) {
+	var errs bytes.Buffer
+	status := Main(t.Context(), []string{"help"}, ui.Streams{In: strings.NewReader(""), Out: panics{}, Err: &errs})
+	if status != exitInternal || !strings.HasPrefix(errs.String(), "anivault: internal error: no luck; please report it") {
+		t.Errorf("exit status %d, %q", status, errs.String())
+	}
+}
+
+// panics is a writer that panics.
+type panics struct{}
+
+func (panics) Write([]byte) (int, error) { panic("no luck") }
+
 // full takes nothing.
 type full struct{}
 
