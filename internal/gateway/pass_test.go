@@ -117,6 +117,9 @@ func TestOddRequestsOnABareConnection(t *testing.T) {
 			"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
 			"400",
 		},
+		"two equal lengths are one": { // RFC 9110, section 8.6
+			"GET /robots.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n", "200",
+		},
 		"length and chunks": {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: " +
 			"chunked\r\n\r\n0\r\n\r\n", "4"},
 		"a body":                  {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx", "413"},
