@@ -1,8 +1,8 @@
 // Package redisstore keeps the limiter's state in Redis or Valkey, so that several machines share one limit. [Open]
-// returns the Backend for a [NewStore]; [Backend.Check] looks whether a server will do.
+// returns the Backend for [NewStore]; [Check] tests whether a server is suitable.
 //
-// All that is decided is decided in Go, on the one value that the processes exchange. Redis only says whose turn it is,
-// keeps the value and supplies the time.
+// All decisions are made in Go, on the one value that the processes exchange. Redis only grants turns, keeps the value
+// and supplies the time.
 package redisstore
 
 import (
@@ -27,40 +27,40 @@ const maxRounds = 20
 // Backend is a [shared.Backend] on a server that several machines share. It is a [core.Liveness], a
 // [shared.Waker], a [shared.Pacer] and a [shared.Coordinator] as well, and safe for concurrent use.
 type Backend struct {
-	client *redis.Client
-	opts   Options
-	base   string // of all keys
-	names  names
-	owner  string // <machine>-<process>
-	writer uint64
-	clock  clock
-	home   home
-	keeper keeper
-	trips  atomic.Int64 // scripts run and values read
-	lost   time.Time    // when what has had no answer was sent; zero: the server answers
+	client      *redis.Client
+	opts        Options
+	base        string // the prefix of all keys
+	commands    commands
+	owner       string // <machine>-<process>
+	writer      uint64
+	clock       clock
+	local       localProcesses
+	heartbeat   heartbeat
+	trips       atomic.Int64 // round trips: scripts run and values read
+	silentSince time.Time    // when the first unanswered command was sent; zero: the server answers
 
-	turn chan struct{} // a token while an Exchange is under way
+	turn chan struct{} // holds a token during an Exchange
 
-	// These belong to the Exchange under way.
-	cached   frame // the newest state that was read or written; without snapshot where there is none
-	read     bool  // cached is what the server had
-	closed   bool
-	known    version // the newest state before which nothing was lost
-	knows    bool    // there was one
-	aside    string
-	cause    error
-	rouse    string        // whose request is to be woken
-	rouseIn  time.Duration // and when
-	buffer   []byte
-	payload  []byte // the frame that cached was made of
-	writers  []byte // of the frame that is being made
-	line     *redis.Conn
-	exchange exchange
-	life     string // the name of lived
-	lived    generation
+	// These belong to the Exchange that holds the token.
+	cached     frame // the newest state that was read or written; its snapshot is empty if there is none
+	read       bool  // cached is valid
+	closed     bool
+	trusted    version // the newest state that continues everything this process knows
+	hasTrusted bool    // trusted is set
+	aside      string
+	cause      error
+	wakeOwner  string        // the process whose request to wake
+	wakeIn     time.Duration // and the delay
+	buffer     []byte
+	payload    []byte // the bytes that cached was decoded from
+	writers    []byte // the writers of the next frame
+	conn       *redis.Conn
+	exchange   exchange
+	bootID     string
+	bootIDOf   generation // the generation that bootID is for
 }
 
-// Open returns the backend on a server. It connects when it is first used. The error is about the options.
+// Open returns the backend on a server. It connects on first use. The error is about the options.
 func Open(o Options) (*Backend, error) {
 	o.complete()
 	client, err := o.client()
@@ -71,10 +71,10 @@ func Open(o Options) (*Backend, error) {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	b.writer = binary.LittleEndian.Uint64(id[8:])
-	b.home.open(o.Dir, id[:8])
-	b.owner = b.home.machine + "-" + b.home.process
+	b.local.open(o.Dir, id[:8])
+	b.owner = b.local.machine + "-" + b.local.process
 	b.name(o.base())
-	b.keeper.init(b)
+	b.heartbeat.init(b)
 	return b, nil
 }
 
@@ -83,7 +83,7 @@ func (b *Backend) key(name string) string { return b.base + name }
 // Exchange implements [shared.Backend].
 func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
 	select {
-	case b.turn <- struct{}{}: // to ask ctx for its end may make a timer
+	case b.turn <- struct{}{}: // first without ctx.Done, which may start a timer
 	default:
 		select {
 		case b.turn <- struct{}{}:
@@ -93,26 +93,27 @@ func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 	}
 	defer func() { <-b.turn }()
 	e := &b.exchange
-	*e = exchange{Backend: b, change: change, absent: b.keeper.absent.Load()}
+	*e = exchange{Backend: b, change: change, silentBefore: b.heartbeat.silentSince.Load()}
 	err := e.do(ctx)
 	e.change = nil
 	if e.fence != 0 {
-		b.leave(e.fence)
+		b.giveUpTurn(e.fence)
 	}
-	givenUp, own := ctx.Err() != nil && errors.Is(err, ctx.Err()), e.own != nil && errors.Is(err, e.own)
+	givenUp, own := ctx.Err() != nil && errors.Is(err, ctx.Err()), e.changeErr != nil && errors.Is(err, e.changeErr)
 	if err == nil || givenUp || own || errors.Is(err, shared.ErrNewer) {
 		return err
 	}
 	b.read = false
-	b.keeper.lose()
+	b.heartbeat.markLost()
 	if isReply(err) && strings.Contains(err.Error(), "WRONGTYPE") {
-		b.mend()
+		b.removeWrongTypes()
 	}
 	return b.explain(err)
 }
 
-// mend sets aside what is no state at all, and removes what is no turn and no line: keys of other kinds.
-func (b *Backend) mend() {
+// removeWrongTypes deletes the keys turn and line, and renames state if its value is no string: another program has
+// written values of the wrong type.
+func (b *Backend) removeWrongTypes() {
 	ctx, cancel := context.WithTimeout(context.Background(), b.opts.Timeout)
 	defer cancel()
 	b.client.Del(ctx, b.key("turn"), b.key("line"))
@@ -122,40 +123,40 @@ func (b *Backend) mend() {
 	}
 }
 
-// asideFor is how long a damaged state is kept; scriptHead has it in seconds.
+// asideFor is how long a damaged state is kept. scriptHead repeats it in seconds.
 const asideFor = 7 * 24 * time.Hour
 
 type exchange struct {
 	*Backend
-	change func(ratelimit.Instant, []byte) ([]byte, error)
-	own    error // of change
-	fence  int64 // of the turn; 0: not held
-	next   frame
-	value  []byte
-	at     time.Duration // time since boot when value was decided; 0: it is old
-	damage error         // of what would be replaced
-	absent int64         // of the keeper, when it began
-	asked  version       // whose writing was asked for without a reply; it may still be done
+	change       func(ratelimit.Instant, []byte) ([]byte, error)
+	changeErr    error // of change
+	fence        int64 // the fence of the turn; 0: not held
+	next         frame
+	value        []byte
+	decidedAt    time.Duration // time since boot when value was made; 0: too long ago
+	damage       error         // why the server's state can't be read; nil: it can
+	silentBefore int64         // the heartbeat's silentSince when this exchange began
+	unconfirmed  version       // a write without a reply, which may have happened
 }
 
 func (e *exchange) do(ctx context.Context) error {
 	b := e.Backend
 	if !b.read {
-		if err := b.look(ctx, e); err != nil {
+		if err := b.readState(ctx, e); err != nil {
 			return err
 		}
 	}
-	write, err := e.apply()
-	if err == nil && !write || err != nil && e.own != nil { // of what is there now, not of what this process saw last
-		if err := b.look(ctx, e); err != nil {
+	write, err := e.decide()
+	if err == nil && !write || err != nil && e.changeErr != nil { // decide again on fresh state
+		if err := b.readState(ctx, e); err != nil {
 			return err
 		}
-		write, err = e.apply()
+		write, err = e.decide()
 	}
 	if err != nil || !write {
 		return err
 	}
-	if err := b.keeper.start(ctx); err != nil {
+	if err := b.heartbeat.start(ctx); err != nil {
 		return err
 	}
 	for range maxRounds {
@@ -167,81 +168,81 @@ func (e *exchange) do(ctx context.Context) error {
 	return fmt.Errorf("%w: the state is replaced all the time", shared.ErrBusy)
 }
 
-// round writes what was decided, or gets the turn and decides anew. It isn't done where others were faster.
+// round writes the decision, or gets the turn and decides again. done is false if another process wrote first.
 func (e *exchange) round(ctx context.Context) (done bool, err error) {
 	b := e.Backend
-	o := order{value: e.value, aside: e.damage != nil, rouse: e.others(), in: e.rouseIn, sent: e.at}
-	e.at = 0
-	var v verdict
+	o := scriptCall{value: e.value, aside: e.damage != nil, wake: e.ownerToWake(), wakeIn: e.wakeIn, sent: e.decidedAt}
+	e.decidedAt = 0
+	var v scriptReply
 	if e.fence != 0 {
-		o.with = fmt.Sprint(e.fence)
-		v, err = b.run(commit, o)
+		o.expected = fmt.Sprint(e.fence)
+		v, err = b.run(commitScript, o)
 		e.fence = 0
 	} else {
 		if len(b.cached.snapshot) > 0 || e.damage != nil {
-			o.with = b.cached.version().String()
+			o.expected = b.cached.version().String()
 		}
-		b.keeper.drain()
-		v, err = b.run(try, o)
+		b.heartbeat.dropTurn()
+		v, err = b.run(tryScript, o)
 	}
 	switch {
 	case err != nil:
-		return e.settle(ctx, err)
+		return e.resolveLostReply(ctx, err)
 	case v.kind == "done":
-		e.keep()
+		e.cacheWritten()
 		return true, nil
 	case v.kind == "late":
 		b.read = false
-		if err := b.look(ctx, e); err != nil {
+		if err := b.readState(ctx, e); err != nil {
 			return false, err
 		}
 	case v.kind == "wait":
-		if v, err = b.await(ctx, v.wait); err != nil {
+		if v, err = b.awaitTurn(ctx, v.wait); err != nil {
 			return false, err
 		}
 		fallthrough
 	case v.kind == "turn":
 		e.fence = v.fence
-		if err := e.take(v.value); err != nil {
+		if err := e.adopt(v.value); err != nil {
 			return false, err
 		}
-		if e.late() {
+		if e.wasWritten() {
 			return true, nil
 		}
 	}
-	write, err := e.apply()
+	write, err := e.decide()
 	return err == nil && !write, err
 }
 
-// settle finds out what became of a script whose reply did not come.
-func (e *exchange) settle(ctx context.Context, err error) (done bool, _ error) {
+// resolveLostReply finds out whether a script whose reply was lost has written.
+func (e *exchange) resolveLostReply(ctx context.Context, err error) (done bool, _ error) {
 	if isReply(err) {
 		return false, err
 	}
-	e.asked = e.next.version()
-	if e.look(context.WithoutCancel(ctx), e) != nil {
+	e.unconfirmed = e.next.version()
+	if e.readState(context.WithoutCancel(ctx), e) != nil {
 		return false, err
 	}
-	if e.late() {
+	if e.wasWritten() {
 		return true, nil
 	}
-	if now := &e.cached; now.generation != e.asked.generation || now.sequence >= e.asked.sequence+writersKept {
-		return false, err // too much has happened since
+	if now := &e.cached; now.generation != e.unconfirmed.generation || now.sequence >= e.unconfirmed.sequence+writersKept {
+		return false, err // too many writes since then to know
 	}
-	write, err := e.apply()
+	write, err := e.decide()
 	return err == nil && !write, err
 }
 
-// late reports whether what was asked for without a reply has been written after all.
-func (e *exchange) late() bool {
-	if e.asked.sequence == 0 || !e.cached.wrote(e.writer, e.asked.generation, e.asked.sequence) {
+// wasWritten reports whether the unconfirmed write happened after all.
+func (e *exchange) wasWritten() bool {
+	if e.unconfirmed.sequence == 0 || !e.cached.wrote(e.writer, e.unconfirmed.generation, e.unconfirmed.sequence) {
 		return false
 	}
-	e.written()
+	e.afterWrite()
 	return true
 }
 
-func (e *exchange) apply() (write bool, err error) {
+func (e *exchange) decide() (write bool, err error) {
 	b := e.Backend
 	var old []byte
 	lost := false
@@ -249,34 +250,34 @@ func (e *exchange) apply() (write bool, err error) {
 		old, lost = b.cached.snapshot, b.lostBefore(&b.cached)
 	}
 	e.next = frame{generation: b.cached.generation, sequence: b.cached.sequence + 1}
-	switch k := &b.known; {
-	case old == nil && b.knows:
+	switch k := &b.trusted; {
+	case old == nil && b.hasTrusted:
 		e.next.generation, e.next.sequence = k.generation, k.sequence+1
 	case old == nil:
 		_, _ = rand.Read(e.next.generation[:])
 	case lost && k.generation == b.cached.generation:
 		e.next.sequence = max(e.next.sequence, k.sequence+1)
 	}
-	e.at = b.clock.boot()
-	now, bias := b.clock.now(e.at)
-	if b.life == "" || b.lived != e.next.generation {
-		b.lived, b.life = e.next.generation, life(e.next.generation)
+	e.decidedAt = b.clock.boot()
+	now, bias := b.clock.now(e.decidedAt)
+	if b.bootID == "" || b.bootIDOf != e.next.generation {
+		b.bootIDOf, b.bootID = e.next.generation, bootIDFor(e.next.generation)
 	}
 	at := ratelimit.Instant{
-		Wall: time.Unix(0, int64(now)), Boot: now, BootID: b.life, Lost: lost || e.damage != nil,
+		Wall: time.Unix(0, int64(now)), Boot: now, BootID: b.bootID, Lost: lost || e.damage != nil,
 	}
-	b.rouse = ""
+	b.wakeOwner = ""
 	next, err := e.change(at, old)
 	if errors.Is(err, shared.ErrDamaged) {
 		e.damage, at.Lost = err, true
 		next, err = e.change(at, nil)
 	}
-	e.own = err
+	e.changeErr = err
 	if err != nil || next == nil {
 		return false, err
 	}
 	e.next.time, e.next.bias, e.next.snapshot = now, bias, next
-	e.next.follow(&b.cached, b.writer, b.writers)
+	e.next.setWriters(&b.cached, b.writer, b.writers)
 	b.writers = e.next.writers
 	if size := e.next.size(); size > maxFrame {
 		return false, fmt.Errorf("write limiter state: %d bytes, room for %d", size, maxFrame)
@@ -286,50 +287,50 @@ func (e *exchange) apply() (write bool, err error) {
 	return true, nil
 }
 
-// lostBefore reports whether something that this process knows of was lost before f was written.
+// lostBefore reports whether f lacks a write that this process knows of.
 func (b *Backend) lostBefore(f *frame) bool {
-	k := &b.known
-	return b.knows && (f.generation != k.generation || f.sequence < k.sequence ||
+	k := &b.trusted
+	return b.hasTrusted && (f.generation != k.generation || f.sequence < k.sequence ||
 		f.sequence == k.sequence && f.check != k.check)
 }
 
-func (e *exchange) keep() {
+func (e *exchange) cacheWritten() {
 	b := e.Backend
 	if e.damage != nil {
 		b.aside, b.cause, e.damage = b.opts.Address.Place()+" ("+b.key("state:corrupt")+")", e.damage, nil
 	}
 	b.cached = e.next
-	b.cached.within(b.buffer) // what is written is kept, not copied
+	b.cached.sliceFrom(b.buffer) // it refers to the written bytes instead of a copy
 	b.buffer, b.payload = b.payload, b.buffer
 	b.read = true
-	e.written()
+	e.afterWrite()
 }
 
-func (e *exchange) written() {
-	e.trust()
-	e.tellOwn()
-	e.keeper.absent.CompareAndSwap(e.absent, 0)
+func (e *exchange) afterWrite() {
+	e.trustCached()
+	e.wakeSelf()
+	e.heartbeat.silentSince.CompareAndSwap(e.silentBefore, 0)
 }
 
-func (b *Backend) trust() {
-	b.known, b.knows = b.cached.version(), true
+func (b *Backend) trustCached() {
+	b.trusted, b.hasTrusted = b.cached.version(), true
 }
 
-func (e *exchange) others() string {
-	if e.rouse == e.owner {
+func (e *exchange) ownerToWake() string {
+	if e.wakeOwner == e.owner {
 		return ""
 	}
-	return e.rouse
+	return e.wakeOwner
 }
 
-func (e *exchange) tellOwn() {
-	if e.rouse == e.owner {
-		e.keeper.ringIn(e.rouseIn)
+func (e *exchange) wakeSelf() {
+	if e.wakeOwner == e.owner {
+		e.heartbeat.wakeAfter(e.wakeIn)
 	}
 }
 
-// take makes value the newest state that is known. The error is [shared.ErrNewer].
-func (e *exchange) take(value []byte) error {
+// adopt caches a value that the server returned. The error is [shared.ErrNewer].
+func (e *exchange) adopt(value []byte) error {
 	b := e.Backend
 	b.read, e.damage = true, nil
 	if value == nil {
@@ -345,16 +346,16 @@ func (e *exchange) take(value []byte) error {
 		}
 		return nil
 	}
-	b.clock.join(&f)
+	b.clock.adopt(&f)
 	b.payload = value
 	b.cached = f
 	if !b.lostBefore(&f) {
-		b.trust()
+		b.trustCached()
 	}
 	return nil
 }
 
-func (b *Backend) look(ctx context.Context, e *exchange) error {
+func (b *Backend) readState(ctx context.Context, e *exchange) error {
 	ctx, cancel := context.WithTimeout(ctx, b.opts.Timeout)
 	defer cancel()
 	b.trips.Add(1)
@@ -365,39 +366,40 @@ func (b *Backend) look(ctx context.Context, e *exchange) error {
 		sent  time.Duration
 	)
 	asked := time.Now()
-	err := persist(func() error {
+	err := retryIfClosed(func() error {
 		pipe := b.client.Pipeline()
 		now, value, there = pipe.Time(ctx), pipe.GetRange(ctx, b.key("state"), 0, maxFrame), pipe.Exists(ctx, b.key("state"))
 		sent = b.clock.boot()
 		_, err := pipe.Exec(ctx)
 		return err
 	})
-	if b.answered(asked, err); err != nil {
+	if b.recordAnswer(asked, err); err != nil {
 		return err
 	}
-	b.clock.look(sent, b.clock.boot(), time.Duration(now.Val().UnixNano()))
-	v := presence(value.Val())
+	b.clock.observe(sent, b.clock.boot(), time.Duration(now.Val().UnixNano()))
+	v := nilIfEmpty(value.Val())
 	if v == nil && there.Val() > 0 {
 		v = []byte(" ")
 	}
-	return e.take(v)
+	return e.adopt(v)
 }
 
-// await waits in line for the turn. It asks again when the turn before should have ended: a message may be lost.
-func (b *Backend) await(ctx context.Context, wait time.Duration) (verdict, error) {
+// awaitTurn waits in line for the turn. It asks again when the current turn should have ended, in case the message was
+// lost.
+func (b *Backend) awaitTurn(ctx context.Context, wait time.Duration) (scriptReply, error) {
 	for {
 		timer := time.NewTimer(max(wait, 0) + time.Millisecond)
 		select {
-		case v := <-b.keeper.turns:
+		case v := <-b.heartbeat.turns:
 			timer.Stop()
 			return v, nil
 		case <-ctx.Done():
 			timer.Stop()
-			b.leave(0)
-			return verdict{}, ctx.Err()
+			b.giveUpTurn(0)
+			return scriptReply{}, ctx.Err()
 		case <-timer.C:
 		}
-		v, err := b.run(try, order{})
+		v, err := b.run(tryScript, scriptCall{})
 		if err != nil || v.kind == "turn" {
 			return v, err
 		}
@@ -405,28 +407,28 @@ func (b *Backend) await(ctx context.Context, wait time.Duration) (verdict, error
 	}
 }
 
-// leave gives the turn, or the place in line, back. It is tried once: both end by themselves.
-func (b *Backend) leave(fence int64) {
-	o := order{}
+// giveUpTurn releases the turn or the place in line. It tries once, because both expire.
+func (b *Backend) giveUpTurn(fence int64) {
+	o := scriptCall{}
 	if fence != 0 {
-		o.with = fmt.Sprint(fence)
+		o.expected = fmt.Sprint(fence)
 	}
-	_, _ = b.run(commit, o)
+	_, _ = b.run(commitScript, o)
 }
 
-// answered takes note of whether the server has done what it was asked for.
-func (b *Backend) answered(asked time.Time, err error) {
+// recordAnswer records whether the server answered a command.
+func (b *Backend) recordAnswer(asked time.Time, err error) {
 	switch {
 	case err == nil:
-		b.lost = time.Time{}
-		b.keeper.heard.Store(time.Now().UnixNano())
-	case b.lost.IsZero():
-		b.lost = asked
+		b.silentSince = time.Time{}
+		b.heartbeat.answeredAt.Store(time.Now().UnixNano())
+	case b.silentSince.IsZero():
+		b.silentSince = asked
 	}
 }
 
 // Wake implements [shared.Waker].
-func (b *Backend) Wake() <-chan struct{} { return b.keeper.wake }
+func (b *Backend) Wake() <-chan struct{} { return b.heartbeat.wake }
 
 // Nap implements [shared.Pacer].
 func (b *Backend) Nap() time.Duration { return b.opts.Turn }
@@ -435,22 +437,22 @@ func (b *Backend) Nap() time.Duration { return b.opts.Turn }
 func (b *Backend) Aside() (place string, cause error) { return b.aside, b.cause }
 
 // WakeNext implements [shared.Coordinator].
-func (b *Backend) WakeNext(owner string, in time.Duration) { b.rouse, b.rouseIn = owner, in }
+func (b *Backend) WakeNext(owner string, in time.Duration) { b.wakeOwner, b.wakeIn = owner, in }
 
 // Back implements [shared.Coordinator].
-func (b *Backend) Back() bool { return b.keeper.up.Load() }
+func (b *Backend) Back() bool { return b.heartbeat.up.Load() }
 
-// Lost implements [shared.Coordinator]. A server that dies closes the connection that listens before anything is asked.
+// Lost implements [shared.Coordinator]. A server that dies closes the subscription before the next command fails.
 func (b *Backend) Lost() time.Time {
-	if ns := b.keeper.deaf.Load(); ns != 0 && (b.lost.IsZero() || time.Unix(0, ns).Before(b.lost)) {
+	if ns := b.heartbeat.deafSince.Load(); ns != 0 && (b.silentSince.IsZero() || time.Unix(0, ns).Before(b.silentSince)) {
 		return time.Unix(0, ns)
 	}
-	return b.lost
+	return b.silentSince
 }
 
 // Missed implements [shared.Coordinator].
 func (b *Backend) Missed() time.Time {
-	if ns := b.keeper.absent.Load(); ns != 0 {
+	if ns := b.heartbeat.silentSince.Load(); ns != 0 {
 		return time.Unix(0, ns)
 	}
 	return time.Time{}
@@ -461,7 +463,7 @@ func (b *Backend) Owner() string { return b.owner }
 
 // Machines implements [shared.Coordinator].
 func (b *Backend) Machines(ids []string) int {
-	seen := []string{b.home.machine}
+	seen := []string{b.local.machine}
 	for _, id := range ids {
 		if m := machineOf(id); !slices.Contains(seen, m) {
 			seen = append(seen, m)
@@ -475,10 +477,10 @@ func machineOf(owner string) string {
 	return machine
 }
 
-// Trips returns how many round trips updates and questions have taken.
+// Trips returns the number of round trips to the server.
 func (b *Backend) Trips() int64 { return b.trips.Load() }
 
-// Close gives everything back. It waits for an Exchange that is under way.
+// Close releases the turn, files and connections. It waits for the current Exchange.
 func (b *Backend) Close() error {
 	b.turn <- struct{}{}
 	defer func() { <-b.turn }()
@@ -486,8 +488,8 @@ func (b *Backend) Close() error {
 		return nil
 	}
 	b.closed = true
-	b.keeper.stop()
-	b.home.close()
-	b.hangUp()
+	b.heartbeat.stop()
+	b.local.close()
+	b.closeConn()
 	return b.client.Close()
 }

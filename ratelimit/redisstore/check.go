@@ -15,29 +15,29 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
-// Rule is the ACL rule that is enough for a user, to be completed by a password.
+// Rule returns the ACL rule with the rights that a user needs. PASSWORD in it stands for the password.
 func (o Options) Rule(user string) string {
 	o.complete()
 	return fmt.Sprintf("ACL SETUSER %s on >PASSWORD resetkeys ~%s:* resetchannels &%s:* -@all %s",
 		user, o.Prefix, o.Prefix, rights)
 }
 
-// rights are all commands that are sent, those of the scripts included.
+// rights are all commands that this package and its scripts send.
 const rights = "+hello +auth +select +ping +info +time +getrange +set +del +exists +expire +rename +eval +evalsha " +
 	"+hset +hmget +lpos +rpush +lrem +lpop +llen +publish +subscribe +unsubscribe +pubsub|channels"
 
-// Findings is what Check learns of a server that can be used.
+// Findings is what Check learns about a suitable server.
 type Findings struct {
-	Server   string        // such as Redis 7.0.15; "" where it doesn't tell
+	Server   string        // such as Redis 7.0.15; "" if unknown
 	Trip     time.Duration // of the fastest answer
-	Skew     time.Duration // by how much the wall clock of this machine is ahead of the server's
-	Evicts   string        // the policy by which it throws away keys that do not expire; "": it keeps them
-	Forgets  bool          // it has no append-only file: a restart forgets
-	Unlisted bool          // it doesn't say what INFO would
+	Skew     time.Duration // how far this machine's wall clock is ahead of the server's
+	Evicts   string        // its eviction policy for keys without expiry; "": it evicts none
+	Forgets  bool          // it has no append-only file, so a restart loses the state
+	Unlisted bool          // this user may not run INFO
 }
 
-// Check looks whether a server will do: it connects, reads, and does under names of its own what the limiter does. It
-// leaves the limiter's state alone. The error is a [*Fault].
+// Check tests whether a server is suitable: it connects, reads, and runs the limiter's commands on keys of its own. It
+// does not touch the limiter's state. The error is a [*Fault].
 func Check(ctx context.Context, o Options) (Findings, error) {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -48,9 +48,9 @@ func Check(ctx context.Context, o Options) (Findings, error) {
 	}
 	defer func() { _ = b.Close() }()
 	e := exchange{Backend: b}
-	if err := b.look(ctx, &e); err != nil && e.damage == nil {
+	if err := b.readState(ctx, &e); err != nil && e.damage == nil {
 		err = b.explain(err)
-		if f, ok := errors.AsType[*Fault](err); ok && f.Kind == Unreachable && b.speaksPlainly(ctx) {
+		if f, ok := errors.AsType[*Fault](err); ok && f.Kind == Unreachable && b.answersWithoutTLS(ctx) {
 			f.Kind, f.Text = Certificate, "does not speak TLS on this port"
 		}
 		return Findings{}, err
@@ -67,9 +67,9 @@ func Check(ctx context.Context, o Options) (Findings, error) {
 	return f, nil
 }
 
-// speaksPlainly reports whether the address is one for TLS and the server answers without it. It waits in silence for
-// the rest of what it takes for a command. Nothing secret is sent.
-func (b *Backend) speaksPlainly(ctx context.Context) bool {
+// answersWithoutTLS reports whether the address asks for TLS but the server answers a plain PING. A server that took a
+// TLS hello for a command stays silent, so the TLS error alone does not show it. Nothing secret is sent.
+func (b *Backend) answersWithoutTLS(ctx context.Context) bool {
 	a := b.opts.Address
 	if !a.tls {
 		return false
@@ -95,18 +95,18 @@ func (b *Backend) rehearse(ctx context.Context) error {
 		defer cancel()
 		b.client.Del(ctx, b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt"))
 	}()
-	if err := b.keeper.start(ctx); err != nil {
+	if err := b.heartbeat.start(ctx); err != nil {
 		return err
 	}
 	const value = "a rehearsal"
-	if _, err := b.run(try, order{value: []byte(value), rouse: b.owner}); err != nil {
+	if _, err := b.run(tryScript, scriptCall{value: []byte(value), wake: b.owner}); err != nil {
 		return err
 	}
-	v, err := b.run(try, order{value: []byte(value), with: "of another version"})
+	v, err := b.run(tryScript, scriptCall{value: []byte(value), expected: "of another version"})
 	if err != nil {
 		return err
 	}
-	_, err = b.run(commit, order{value: []byte(value), aside: true, with: strconv.FormatInt(v.fence, 10)})
+	_, err = b.run(commitScript, scriptCall{value: []byte(value), aside: true, expected: strconv.FormatInt(v.fence, 10)})
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (b *Backend) rehearse(ctx context.Context) error {
 	return nil
 }
 
-// info asks the server about itself. A user who may not ask is no fault.
+// info runs INFO. A user without the right to do so is no fault.
 func (b *Backend) info(ctx context.Context) (Findings, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.opts.Timeout)
 	defer cancel()

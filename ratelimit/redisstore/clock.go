@@ -10,32 +10,33 @@ import (
 
 const (
 	sampleFor = 30 * time.Second
-	// leap is what two looks at the server's clock may differ by: by more, it was set, or it is another server.
+	// leap is the largest difference between two readings of the server's clock that counts as jitter. If it is larger,
+	// the clock was set or this is another server.
 	leap = 2 * time.Second
 )
 
-// clock is shared time: that of the server's clock, plus a bias that is 0 until that clock leaps. A process adds its
-// own time since boot to the look at the server's clock that took the shortest way, so shared time is wrong by half a
-// round trip at most, and the machine's wall clock has no part in it. Where the server's clock leaps, shared time goes
-// on by the time since boot, and the bias, which is in the state, tells the others.
+// clock computes shared time: the server's clock plus a bias, which is 0 until that clock leaps. A process takes the
+// reading of the server's clock with the shortest round trip and adds the time since boot that has passed, so it is
+// wrong by half a round trip at most and needs no wall clock. If the server's clock leaps, shared time continues by the
+// time since boot; the other processes learn the new bias from the state.
 type clock struct {
 	boot func() time.Duration // time since boot
 
 	mu      sync.Mutex
-	samples []sample // of the last sampleFor, each with a shorter round trip than all after it
+	samples []sample // from the last sampleFor, each with a shorter round trip than all later ones
 	bias    time.Duration
-	joined  bool          // bias was compared with that of a state
-	last    time.Duration // the newest shared time that was told or read
+	joined  bool          // bias was compared with a state's
+	last    time.Duration // the newest shared time that was returned or read
 }
 
 type sample struct {
 	at     time.Duration // time since boot
-	offset time.Duration // by how much the server's clock is ahead of the time since boot
+	offset time.Duration // the server's clock minus the time since boot
 	trip   time.Duration
 }
 
-// look takes note of the server's time in a reply: sent and received are times since boot.
-func (c *clock) look(sent, received, server time.Duration) {
+// observe records the server's time in a reply. sent and received are times since boot.
+func (c *clock) observe(sent, received, server time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := sample{at: received, trip: received - sent, offset: server - sent - (received-sent)/2}
@@ -55,8 +56,8 @@ func (c *clock) look(sent, received, server time.Duration) {
 	}
 }
 
-// join takes note of a state: its bias, where both agree about the time, and its time, which is never gone back behind.
-func (c *clock) join(f *frame) {
+// adopt takes over a state's bias if both agree about the time. Shared time never falls behind the state's.
+func (c *clock) adopt(f *frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if d := f.bias - c.bias; !c.joined || d.Abs() <= leap {
@@ -76,7 +77,7 @@ func (c *clock) shared(boot time.Duration) time.Duration {
 	return boot + c.samples[0].offset + c.bias
 }
 
-// now returns the shared time at a time since boot, which never goes back, and its bias.
+// now returns the shared time at a time since boot, and its bias. Shared time never goes back.
 func (c *clock) now(boot time.Duration) (shared, bias time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,6 +94,6 @@ func (c *clock) skew(wall time.Time) time.Duration {
 	return time.Duration(wall.UnixNano()) - c.boot() - c.samples[0].offset
 }
 
-func life(g generation) string { return "redis-" + hex.EncodeToString(g[:]) }
+func bootIDFor(g generation) string { return "redis-" + hex.EncodeToString(g[:]) }
 
 func sinceBoot() time.Duration { return core.SystemInstant().Boot }

@@ -31,7 +31,7 @@ func (w *clockWorld) look(c *clock, trip time.Duration) {
 	w.pass(trip / 2)
 	server := w.server
 	w.pass(trip - trip/2)
-	c.look(sent, *w.boot[c], server)
+	c.observe(sent, *w.boot[c], server)
 }
 
 func newClockWorld() *clockWorld {
@@ -67,7 +67,7 @@ func TestTheShortestWayCounts(t *testing.T) {
 	lopsided := func(trip time.Duration) { // all of the way is the way back
 		sent, server := *w.boot[c], w.server
 		w.pass(trip)
-		c.look(sent, *w.boot[c], server)
+		c.observe(sent, *w.boot[c], server)
 	}
 	w.look(c, time.Millisecond)
 	w.pass(20 * time.Second)
@@ -110,7 +110,7 @@ func TestALeapOfTheServersClockIsNotBelieved(t *testing.T) {
 			before = w.server
 			w.look(b, time.Millisecond)
 			truth += w.server - before
-			b.join(&f)
+			b.adopt(&f)
 			got, _ = b.now(b.boot())
 			near(t, "who has it from the state", got, truth, 5*time.Millisecond)
 			// Somebody who knew nothing before learns it from the state.
@@ -118,7 +118,7 @@ func TestALeapOfTheServersClockIsNotBelieved(t *testing.T) {
 			before = w.server
 			w.look(c, time.Millisecond)
 			truth += w.server - before
-			c.join(&f)
+			c.adopt(&f)
 			got, _ = c.now(c.boot())
 			near(t, "who is new", got, truth, 5*time.Millisecond)
 		})
@@ -131,7 +131,7 @@ func TestSharedTimeNeverGoesBack(t *testing.T) {
 	c := w.machine(time.Hour)
 	w.look(c, time.Millisecond)
 	ahead := w.server + time.Minute
-	c.join(&frame{time: ahead})
+	c.adopt(&frame{time: ahead})
 	got, _ := c.now(c.boot())
 	near(t, "at once", got, ahead, time.Microsecond)
 	w.pass(time.Second)

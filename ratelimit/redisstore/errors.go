@@ -15,35 +15,35 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Fault is what keeps a server from being used.
+// Fault is a reason why a server can't be used.
 type Fault struct {
 	Kind  Kind
 	Place string // host and port, or the socket's path
-	Text  string // in a clause
+	Text  string // a predicate, such as "is out of memory"
 	Err   error
 }
 
-// Kind is what a fault is about. The zero value is a server that can't be reached.
+// Kind is the kind of a [Fault].
 type Kind int
 
-// The kinds of faults. Unreachable and Refusing may pass; the others need a person.
+// The kinds of faults. Unreachable and Refusing may pass; the others need somebody to act.
 const (
 	Unreachable Kind = iota // no connection, or no answer in time
-	Refusing                // it answers, but does not write: loading, read only, out of memory, disk full, busy
-	Password                // it wants another user or password
+	Refusing                // it answers but can't write: loading, read-only, out of memory, disk full, busy
+	Password                // the user or password is wrong or missing
 	Certificate             // TLS fails
-	Rights                  // the user may not do what is needed
+	Rights                  // the user lacks a right
 	TooOld                  // its version is too old
 	Database                // it has no database with this number
 )
 
-// Error implements error: what and where, never with user or password.
+// Error names the server and the problem, never the user or password.
 func (f *Fault) Error() string { return "Redis at " + f.Place + " " + f.Text }
 
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Lasting reports whether only a person can mend it.
+// Lasting reports whether the fault stays until somebody acts.
 func (f *Fault) Lasting() bool { return f.Kind != Unreachable && f.Kind != Refusing }
 
 func isReply(err error) bool {
@@ -51,16 +51,16 @@ func isReply(err error) bool {
 	return errors.As(err, &reply) || errors.Is(err, errReply)
 }
 
-// isCut reports whether a connection ended that had worked: the server may be well.
-func isCut(err error) bool {
+// isConnClosed reports whether an open connection was closed, which a healthy server may do.
+func isConnClosed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		errors.Is(err, net.ErrClosed)
 }
 
-// persist asks again, once and at once, where the connection was cut: over another one.
-func persist(ask func() error) error {
+// retryIfClosed calls ask again, once and at once, if the connection was closed: the pool then uses another one.
+func retryIfClosed(ask func() error) error {
 	err := ask()
-	if isCut(err) {
+	if isConnClosed(err) {
 		err = ask()
 	}
 	return err
@@ -71,7 +71,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout() || errors.Is(err, context.DeadlineExceeded)
 }
 
-// replies are the errors that servers answer with, by how they begin.
+// replies are the error replies of servers, by their first words.
 var replies = []struct {
 	begins string
 	kind   Kind
@@ -94,8 +94,8 @@ var replies = []struct {
 	{"ERR unknown command", TooOld, "does not know a command that is needed: 6.2 is the oldest that will do"},
 }
 
-// explain returns the *Fault for an error of the client library, with words of our own: those of the library and the
-// server may hold names of keys and users.
+// explain returns the *Fault for an error of the client library. It never quotes the library or the server, whose words
+// may contain names of keys and users.
 func (b *Backend) explain(err error) error {
 	if f := (*Fault)(nil); errors.As(err, &f) {
 		return err
@@ -140,7 +140,7 @@ func (b *Backend) explain(err error) error {
 		f.Text = "refuses the connection"
 	case errors.Is(err, os.ErrNotExist):
 		f.Text = "is not there: no such socket"
-	case isCut(err):
+	case isConnClosed(err):
 		f.Text = "has closed the connection"
 	case errors.Is(err, errReply):
 		f.Kind, f.Text = Refusing, "gives answers that make no sense"

@@ -14,9 +14,8 @@ import (
 const (
 	frameMagic   = "AVcoord\n"
 	frameVersion = 1
-	// writersKept is how many of the newest writers a frame names. A writer whose reply was lost finds itself among
-	// them, or was not heard: at 300 updates a second they are those of the last 0.4 s, longer than any reply is
-	// waited for.
+	// writersKept is how many of the newest writes a frame names the writer of. A process whose reply was lost finds its
+	// write there, or it did not happen. At 300 updates a second they cover 0.4 s, longer than the wait for a reply.
 	writersKept = 128
 	frameHeader = 62 // without the writers
 	runSize     = 5
@@ -27,10 +26,10 @@ const (
 	versionFrom, versionTo = 16, 36
 )
 
-// errGarbled: the bytes are no frame.
+// errGarbled means that the bytes are no frame.
 var errGarbled = errors.New("no valid limiter state")
 
-// generation names one life of the state: from a beginning without any state on.
+// generation identifies a state from its creation on. A state that was lost and created again has another one.
 type generation [8]byte
 
 // frame is the value of the state's key. Its layout, all integers little endian:
@@ -88,13 +87,13 @@ func (f *frame) append(b []byte) []byte {
 
 func (f *frame) size() int { return frameHeader + len(f.writers) + len(f.snapshot) }
 
-// within makes writers and snapshot parts of b, which the frame was encoded to.
-func (f *frame) within(b []byte) {
+// sliceFrom makes writers and snapshot slices of b, the encoded frame.
+func (f *frame) sliceFrom(b []byte) {
 	from := frameHeader + len(f.writers)
 	f.writers, f.snapshot = b[frameHeader:from], b[from:]
 }
 
-// decodeFrame reads a frame; its writers and its snapshot are parts of b. The error is [shared.ErrNewer] or errGarbled.
+// decodeFrame reads a frame. Its writers and snapshot are slices of b. The error is [shared.ErrNewer] or errGarbled.
 func decodeFrame(b []byte) (frame, error) {
 	switch {
 	case len(b) > maxFrame:
@@ -124,7 +123,7 @@ func decodeFrame(b []byte) (frame, error) {
 	}
 	copy(f.generation[:], b[16:])
 	f.writers = b[frameHeader : frameHeader+runs*runSize]
-	f.within(b)
+	f.sliceFrom(b)
 	return f, nil
 }
 
@@ -136,7 +135,7 @@ type version struct {
 
 func (f *frame) version() version { return version{f.generation, f.sequence, f.check} }
 
-// String returns the bytes of the frame that say it.
+// String returns the bytes at versionFrom to versionTo of the frame.
 func (v version) String() string {
 	var b [versionTo - versionFrom]byte
 	copy(b[:], v.generation[:])
@@ -161,8 +160,8 @@ func (f *frame) wrote(writer uint64, g generation, sequence uint64) bool {
 	return false
 }
 
-// follow makes f the frame after another one, by writer. Its writers take the place of those in b.
-func (f *frame) follow(before *frame, writer uint64, b []byte) {
+// setWriters adds writer to the writers of the frame before f. b is memory to reuse.
+func (f *frame) setWriters(before *frame, writer uint64, b []byte) {
 	f.writer = writer
 	var older []byte
 	if before.generation == f.generation && before.sequence+1 == f.sequence {

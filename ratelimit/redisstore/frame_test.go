@@ -18,7 +18,7 @@ func sampleFrame(snapshot []byte) frame {
 	f := frame{
 		generation: generation{1, 2, 3}, sequence: 7, time: 1234 * time.Second, bias: -time.Minute, snapshot: snapshot,
 	}
-	f.follow(&frame{generation: f.generation, sequence: 6, writers: []byte{11, 0, 0, 0, 1, 12, 0, 0, 0, 3}},
+	f.setWriters(&frame{generation: f.generation, sequence: 6, writers: []byte{11, 0, 0, 0, 1, 12, 0, 0, 0, 3}},
 		0xdead00000005, nil)
 	return f
 }
@@ -82,7 +82,7 @@ func TestAWriterFindsItself(t *testing.T) {
 		f := frame{}
 		for n, writer := range who {
 			next := frame{generation: g, sequence: uint64(n + 1)}
-			next.follow(&f, writer, nil)
+			next.setWriters(&f, writer, nil)
 			f = next
 		}
 		if len(f.writers) > runSize*writersKept {
@@ -120,6 +120,6 @@ func FuzzParseTurn(f *testing.F) {
 	f.Add([]byte("rouse 17"))
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		_, _ = parseTurn(b)
-		_, _ = parseRouse(b)
+		_, _ = parseWake(b)
 	})
 }

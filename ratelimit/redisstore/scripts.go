@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The scripts take turns and know nothing of the limiter. Their keys are state, turn, line and state:corrupt. What they
-// share stands in scriptArgs and scriptHead: the time, the arguments, and what is done to write and to wake. Where a
-// value is written, or nothing was to be, the reply is the time alone, in microseconds; else it says what comes now.
+// The scripts grant turns and know nothing about the limiter. Their keys are state, turn, line and state:corrupt.
+// scriptArgs and scriptHead are common to both. After a write, or if there was nothing to write, the reply is the time
+// alone, in microseconds; otherwise it is an array that begins with "wait", "turn" or "late".
 const scriptArgs = `
 local time = redis.call('TIME')
 local me, value, aside, rouse, wakes = ARGV[1], ARGV[4], ARGV[5] == '1', ARGV[6], ARGV[3]
@@ -43,10 +43,10 @@ local function read() -- an empty value, which is damaged, reads as a blank
 end
 `
 
-// try writes a value if the state is still the expected version and nobody has or wants the turn. Else it takes the
-// turn if that is free, or stands in line. An empty value only asks for the turn. What comes first is for a process
-// that is alone, as most are most of the time: where nobody holds the turn nobody waits for it.
-var try = redis.NewScript(scriptArgs + `
+// tryScript writes a value if the state still has the expected version and nobody holds or awaits the turn. Otherwise
+// it takes the turn if that is free, or joins the line. An empty value only asks for the turn. The first branch is a
+// short path for a process without competition: if nobody holds the turn, nobody waits for it.
+var tryScript = redis.NewScript(scriptArgs + `
 local expected = ARGV[7]
 if holder == '' and value ~= '' and expected ~= '' and not aside
     and redis.call('GETRANGE', KEYS[1], 16, 35) == expected then
@@ -70,9 +70,9 @@ give(me)
 return {'turn', time[1], time[2], fence, read()}
 `)
 
-// commit writes a value if the fence is still this one (any, where it is empty) and hands the turn to the first in line
-// that listens. It leaves the line; an empty value writes nothing.
-var commit = redis.NewScript(scriptArgs + scriptHead + `
+// commitScript writes a value if the turn still has this fence (any fence, if that is empty) and hands the turn to the
+// first subscribed process in line. The caller leaves the line. An empty value writes nothing.
+var commitScript = redis.NewScript(scriptArgs + scriptHead + `
 redis.call('LREM', KEYS[3], 0, me)
 if holder ~= me or (ARGV[7] ~= '' and tonumber(ARGV[7]) ~= fence) then return {'late', time[1], time[2]} end
 if value ~= '' then write() end
@@ -87,49 +87,49 @@ redis.call('HSET', KEYS[2], 'holder', '', 'until', 0)
 return time[1] * 1000000 + time[2]
 `)
 
-type verdict struct {
+type scriptReply struct {
 	kind  string // "done", "wait", "turn" or "late"
 	wait  time.Duration
 	fence int64
 	value []byte // with "turn"; nil: there is no state
 }
 
-type order struct {
-	value []byte
-	aside bool          // the state is damaged: it is set aside
-	rouse string        // whose request's turn comes with the value
-	in    time.Duration // so long after it
-	with  string        // the expected version of try, the fence of commit
-	sent  time.Duration // time since boot a moment ago; 0: not known
+type scriptCall struct {
+	value    []byte
+	aside    bool          // rename the damaged state first
+	wake     string        // the process whose request to wake
+	wakeIn   time.Duration // and the delay
+	expected string        // tryScript: the version; commitScript: the fence
+	sent     time.Duration // time since boot just before; 0: unknown
 }
 
-type names struct {
-	keys  []string
-	words map[*redis.Script][]any // how a command begins; each command's own words follow
+type commands struct {
+	keys   []string
+	prefix map[*redis.Script][]any // a command up to its arguments
 }
 
-// firstArg is where a command's arguments follow its name, its script and its keys.
+// firstArg is the index of the first argument, behind the command, the script, and the keys with their number.
 const firstArg = 3 + 4
 
 func (b *Backend) name(base string) {
 	b.base = base
 	keys := []string{b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt")}
-	b.names = names{keys, map[*redis.Script][]any{}}
-	for _, script := range []*redis.Script{try, commit} {
+	b.commands = commands{keys, map[*redis.Script][]any{}}
+	for _, script := range []*redis.Script{tryScript, commitScript} {
 		words := []any{"evalsha", script.Hash(), len(keys)}
 		for _, key := range keys {
 			words = append(words, key)
 		}
 		words = append(words, b.owner, b.opts.Turn.Milliseconds(), b.key("wake:"))
-		b.names.words[script] = slices.Clip(words)
+		b.commands.prefix[script] = slices.Clip(words)
 	}
 }
 
-// errReply: the server has answered what it never should.
+// errReply means that a script's reply makes no sense.
 var errReply = errors.New("unexpected reply")
 
-// run runs a script and takes note of the server's time. Nobody's end takes back what is sent: it may be done.
-func (b *Backend) run(script *redis.Script, o order) (verdict, error) {
+// run runs a script and records the server's time. It takes no context, because a script that was sent may have run.
+func (b *Backend) run(script *redis.Script, o scriptCall) (scriptReply, error) {
 	aside := "0"
 	if o.aside {
 		aside = "1"
@@ -139,44 +139,44 @@ func (b *Backend) run(script *redis.Script, o order) (verdict, error) {
 	if sent == 0 {
 		sent = b.clock.boot()
 	}
-	if b.line == nil {
-		b.line = b.client.Conn()
+	if b.conn == nil {
+		b.conn = b.client.Conn()
 	}
 	asked := time.Now()
 	ctx, cancel := context.WithDeadline(context.Background(), asked.Add(b.opts.Timeout))
 	defer cancel()
-	words := append(b.names.words[script], o.value, aside, o.rouse, o.with, rousing(o.in))
-	reply, err := b.line.Do(ctx, words...).Result()
-	if isCut(err) && len(o.value) == 0 { // nothing can have been written
-		b.hangUp()
-		b.line, sent = b.client.Conn(), b.clock.boot()
-		reply, err = b.line.Do(ctx, words...).Result()
+	words := append(b.commands.prefix[script], o.value, aside, o.wake, o.expected, wakeMessage(o.wakeIn))
+	reply, err := b.conn.Do(ctx, words...).Result()
+	if isConnClosed(err) && len(o.value) == 0 { // nothing can have been written
+		b.closeConn()
+		b.conn, sent = b.client.Conn(), b.clock.boot()
+		reply, err = b.conn.Do(ctx, words...).Result()
 	}
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = script.Eval(ctx, b.line, b.names.keys, words[firstArg:]...).Result()
+		reply, err = script.Eval(ctx, b.conn, b.commands.keys, words[firstArg:]...).Result()
 	}
-	if b.answered(asked, err); err != nil {
-		b.hangUp()
-		return verdict{}, err
+	if b.recordAnswer(asked, err); err != nil {
+		b.closeConn()
+		return scriptReply{}, err
 	}
-	v, server, err := parseVerdict(reply)
+	v, server, err := parseReply(reply)
 	if err == nil {
-		b.clock.look(sent, b.clock.boot(), server)
+		b.clock.observe(sent, b.clock.boot(), server)
 	}
 	return v, err
 }
 
-// hangUp gives back the connection that scripts go through. It is kept from one to the next: to take one from the pool,
-// which looks whether it is alive, is a part of an update. What became of a script on one that died is found out, see
-// settle, and done again on another.
-func (b *Backend) hangUp() {
-	if b.line != nil {
-		_ = b.line.Close()
-		b.line = nil
+// closeConn closes the connection for scripts. It is kept between scripts, because taking one from the pool, which
+// tests it first, is a measurable part of an update. [exchange.resolveLostReply] handles a script whose connection
+// died.
+func (b *Backend) closeConn() {
+	if b.conn != nil {
+		_ = b.conn.Close()
+		b.conn = nil
 	}
 }
 
-func parseVerdict(answer any) (v verdict, server time.Duration, err error) {
+func parseReply(answer any) (v scriptReply, server time.Duration, err error) {
 	if us, ok := answer.(int64); ok && us >= 0 && us < 1<<33*1e6 {
 		v.kind = "done"
 		return v, time.Duration(us) * time.Microsecond, nil
@@ -205,14 +205,14 @@ func parseVerdict(answer any) (v verdict, server time.Duration, err error) {
 		if !ok || !isText {
 			return v, 0, errReply
 		}
-		v.fence, v.value = fence, presence(value)
+		v.fence, v.value = fence, nilIfEmpty(value)
 		return v, server, nil
 	}
 	return v, 0, errReply
 }
 
-// presence returns the value of a key, nil for an empty one: GETRANGE says the same of a key that does not exist.
-func presence(value string) []byte {
+// nilIfEmpty returns a key's value, nil if it is empty: GETRANGE returns "" for a missing key.
+func nilIfEmpty(value string) []byte {
 	if value == "" {
 		return nil
 	}

@@ -2,9 +2,9 @@ package redisstore
 
 import "github.com/anivault/anivault/ratelimit/internal/shared"
 
-// Store is a [ratelimit.Store] for the processes of several machines. It never fails for reasons of its own: what goes
-// wrong with the server is a warning, and the machine goes on alone, with a part of everything, until the server can be
-// used again.
+// Store is a [ratelimit.Store] for the processes of several machines. It never fails because
+// of the server: trouble is a warning, and the machine goes on alone, with its share of the limits, until the server
+// works again.
 type Store = shared.Store
 
 // StoreOptions tunes a [Store]: Place names the server in warnings, Fallback is the store that the processes of this

@@ -23,38 +23,38 @@ const (
 	stateName   = "ratelimit.state"
 	alivePrefix = "alive-"
 
-	proveEvery = time.Second
-	sweepEvery = time.Hour
+	aliveCheckInterval = time.Second
+	sweepInterval      = time.Hour
 )
 
-// Backend is a [Backend] in a folder: one lock file and one small state file, both kept open. Each process that
-// takes part holds alive-<id> there. It is safe for concurrent use.
+// Backend is a [shared.Backend] in a folder with one lock file and one small state file, both kept open. Each process
+// also holds a lock on alive-<id> there. It is safe for concurrent use.
 type Backend struct {
-	dir      string
-	patience time.Duration
-	now      func() core.Instant
-	owner    string
-	mode     fs.FileMode // of the files
-	lock     *lockfile.Lock
+	dir         string
+	lockTimeout time.Duration
+	now         func() core.Instant
+	owner       string
+	mode        fs.FileMode // of the files
+	lock        *lockfile.Lock
 
-	// These belong to the holder of the lock.
-	alive   *lockfile.Alive
-	proveAt time.Duration  // when to look whether the alive file is still there
-	sweepAt time.Duration  // when to clear away what dead processes have left
-	state   *lockfile.File // nil: not open
-	copies  copies
-	aside   string
-	cause   error
+	// The holder of the lock may use these.
+	alive        *lockfile.Alive
+	aliveCheckAt time.Duration  // when to check that the alive file still exists
+	sweepAt      time.Duration  // when to remove the files of dead processes
+	state        *lockfile.File // nil: not open
+	copies       copies
+	movedTo      string
+	damage       error
 }
 
-// NewBackend returns the backend in dir. It touches nothing yet. Exchange waits for the lock for at most patience.
-// All processes that share a folder must use the same clock.
+// NewBackend returns the backend in dir, without creating anything yet. Exchange waits for the lock for at most
+// lockTimeout. All processes that share a folder must use the same clock.
 func NewBackend(dir string, patience time.Duration, now func() core.Instant) *Backend {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	dir = filepath.Clean(dir)
-	b := &Backend{dir: dir, patience: patience, now: now, owner: hex.EncodeToString(id[:8]), mode: fileModeIn(dir)}
-	b.lock = lockfile.New(filepath.Join(dir, lockName), lockfile.Options{Mode: b.mode, LastUse: b.written})
+	b := &Backend{dir: dir, lockTimeout: patience, now: now, owner: hex.EncodeToString(id[:8]), mode: fileModeIn(dir)}
+	b.lock = lockfile.New(filepath.Join(dir, lockName), lockfile.Options{Mode: b.mode, LastUse: b.lastWrite})
 	b.alive = lockfile.NewAlive(b.alivePath(b.owner), b.mode)
 	b.copies.writer = binary.LittleEndian.Uint64(id[8:])
 	return b
@@ -62,7 +62,7 @@ func NewBackend(dir string, patience time.Duration, now func() core.Instant) *Ba
 
 // Exchange implements [Backend].
 func (b *Backend) Exchange(ctx context.Context, change func(core.Instant, []byte) ([]byte, error)) error {
-	if err := b.take(ctx); err != nil {
+	if err := b.lockFolder(ctx); err != nil {
 		return err
 	}
 	defer b.lock.Unlock()
@@ -80,7 +80,7 @@ func (b *Backend) Exchange(ctx context.Context, change func(core.Instant, []byte
 	if err != nil || next == nil {
 		return err
 	}
-	if b.state == nil || damage != nil || b.unproven(at.Boot) {
+	if b.state == nil || damage != nil || b.needsAliveCheck(at.Boot) {
 		if err := b.prepare(next, at, damage); err != nil {
 			return err
 		}
@@ -93,10 +93,10 @@ func (b *Backend) Exchange(ctx context.Context, change func(core.Instant, []byte
 	return b.copies.store(next)
 }
 
-// prepare does what takes time: it makes this process's alive file, and a state file with next. What was decided before
-// is decided once more after it, because a request leaves by the clock of its permit.
+// prepare does the slow work: it creates this process's alive file, and a state file with next. The caller then decides
+// again, because a permit holds for the time at which it was decided.
 func (b *Backend) prepare(next []byte, at core.Instant, damage error) error {
-	if err := b.prove(at.Boot); err != nil {
+	if err := b.ensureAlive(at.Boot); err != nil {
 		return err
 	}
 	if b.state != nil && damage == nil {
@@ -109,7 +109,7 @@ func (b *Backend) prepare(next []byte, at core.Instant, damage error) error {
 	return errors.Join(damage, err)
 }
 
-func (b *Backend) written() time.Time {
+func (b *Backend) lastWrite() time.Time {
 	info, err := os.Stat(b.statePath())
 	if err != nil {
 		return time.Time{}
@@ -117,11 +117,11 @@ func (b *Backend) written() time.Time {
 	return info.ModTime()
 }
 
-func (b *Backend) take(ctx context.Context) error {
-	err := b.lock.Lock(ctx, lockfile.Exclusive, b.patience)
-	if errors.Is(err, fs.ErrNotExist) { // there is no folder, or no longer
+func (b *Backend) lockFolder(ctx context.Context) error {
+	err := b.lock.Lock(ctx, lockfile.Exclusive, b.lockTimeout)
+	if errors.Is(err, fs.ErrNotExist) { // the folder is missing
 		if err = makeDir(b.dir); err == nil {
-			err = b.lock.Lock(ctx, lockfile.Exclusive, b.patience)
+			err = b.lock.Lock(ctx, lockfile.Exclusive, b.lockTimeout)
 		}
 	}
 	return err
@@ -147,8 +147,8 @@ func (b *Backend) load() (old []byte, damage, err error) {
 		b.copies = copies{file: f, writer: b.copies.writer, payload: b.copies.payload, buf: b.copies.buf}
 	}
 	old, err = b.copies.load()
-	if errors.Is(err, errFrameGarbled) {
-		if !b.state.InPlace() { // somebody has set it aside already
+	if errors.Is(err, errNoValidCopy) {
+		if !b.state.InPlace() { // another process has moved it already
 			b.closeState()
 			return b.load()
 		}
@@ -157,19 +157,19 @@ func (b *Backend) load() (old []byte, damage, err error) {
 	return old, nil, err
 }
 
-func (b *Backend) unproven(boot time.Duration) bool {
-	return boot >= b.proveAt || boot < b.proveAt-proveEvery
+func (b *Backend) needsAliveCheck(boot time.Duration) bool {
+	return boot >= b.aliveCheckAt || boot < b.aliveCheckAt-aliveCheckInterval
 }
 
-// prove makes sure that the others see this process live, before they see what it writes. So a living process and no
-// state mean that the state was removed.
-func (b *Backend) prove(boot time.Duration) error {
+// ensureAlive creates this process's alive file before the others can see its first write. So a living process without
+// a state file means that somebody removed the state.
+func (b *Backend) ensureAlive(boot time.Duration) error {
 	if err := b.alive.Ensure(); err != nil {
 		return err
 	}
-	b.proveAt = boot + proveEvery
-	if boot >= b.sweepAt || boot < b.sweepAt-sweepEvery {
-		b.sweepAt = boot + sweepEvery
+	b.aliveCheckAt = boot + aliveCheckInterval
+	if boot >= b.sweepAt || boot < b.sweepAt-sweepInterval {
+		b.sweepAt = boot + sweepInterval
 		b.sweep()
 	}
 	return nil
@@ -200,21 +200,21 @@ func (b *Backend) aliveNames() []string {
 // Owner implements [Liveness].
 func (b *Backend) Owner() string { return b.owner }
 
-// Dead implements [Liveness]: a process is dead when nobody holds its alive file. Where nothing can be learnt it counts
-// as living.
+// Dead implements [Liveness]: a process is dead if nobody holds a lock on its alive file. On an error it counts as
+// living.
 func (b *Backend) Dead(ids []string) []string {
 	var dead []string
 	for _, id := range ids {
-		if id != b.owner && b.bury(id) {
+		if id != b.owner && b.removeIfDead(id) {
 			dead = append(dead, id)
 		}
 	}
 	return dead
 }
 
-func (b *Backend) bury(id string) bool {
+func (b *Backend) removeIfDead(id string) bool {
 	if !validID(id) {
-		return true // no process ever had it
+		return true // no process has such an id
 	}
 	dead, err := lockfile.TakeOver(b.alivePath(id))
 	if err == nil {
@@ -234,9 +234,9 @@ func (b *Backend) Living() int {
 	return n
 }
 
-// Leave implements [Leaver]. A copy that is being written meanwhile fails its checksum, and the other one serves.
+// Leave implements [Leaver]. If a process is writing one copy, its checksum fails and the other copy is returned.
 func (b *Backend) Leave() []byte {
-	_ = b.alive.Ensure() // a folder that can't be written has other troubles
+	_ = b.alive.Ensure() // if the folder can't be written, nothing helps
 	f, err := lockfile.OpenNoFollow(b.statePath(), os.O_RDONLY, 0)
 	if err != nil {
 		return nil
@@ -251,9 +251,9 @@ func (b *Backend) Leave() []byte {
 }
 
 // Aside implements [Quarantine].
-func (b *Backend) Aside() (place string, cause error) { return b.aside, b.cause }
+func (b *Backend) Aside() (place string, cause error) { return b.movedTo, b.damage }
 
-// Close gives everything back. It waits for an Exchange that is under way.
+// Close closes all files. It waits for the current Exchange.
 func (b *Backend) Close() error {
 	b.lock.Close()
 	b.closeState()
@@ -272,18 +272,18 @@ func (b *Backend) statePath() string { return filepath.Join(b.dir, stateName) }
 
 func (b *Backend) alivePath(id string) string { return filepath.Join(b.dir, alivePrefix+id) }
 
-// validID guards the paths that are made of ids found in shared files.
+// validID protects the paths that are made from ids in shared files.
 func validID(id string) bool {
 	b, err := hex.DecodeString(id)
 	return err == nil && len(b) == 8
 }
 
-// Options tunes [Open]. The zero value is what programs want.
+// Options are the settings of [Open]. The zero value suits most programs.
 type Options struct {
-	// Processes is by how much everything is divided when the folder can't be used at all and nobody knows who else
-	// is there; 0 means 2.
+	// Processes is the number of processes to share the limits with if the folder can't be used and nobody can count
+	// them; 0 means 2.
 	Processes int
-	// Now supplies the present moment; nil means [SystemInstant]. All processes that share a folder must use the same
+	// Now returns the current time; nil means [SystemInstant]. All processes that share a folder must use the same
 	// clock.
 	Now func() core.Instant
 	// Patience is how long an update waits for the lock before it goes on alone; 0 means 250 ms.
@@ -292,12 +292,12 @@ type Options struct {
 	OnWarning func(error)
 }
 
-// Open returns the store that all processes of a machine share in a folder; see docs/limiter.md,
-// "What survives". The folder is made when it is first used; one that can't be used is not an error but a warning, see
-// [SharedStore]. The only error is an empty dir.
+// Open returns the store that all processes of a machine share in a folder; see docs/limiter.md, "What survives". It
+// creates the folder on first use. A folder that can't be used causes a warning, not an error, see [SharedStore]. The
+// only error is an empty dir.
 //
-// Files: ratelimit.lock, ratelimit.state, alive-<id> for each process, and ratelimit.state.corrupt-<time> for what
-// could not be read.
+// Files: ratelimit.lock, ratelimit.state, alive-<id> for each process, and ratelimit.state.corrupt-<time> for a damaged
+// state.
 func Open(dir string, opts Options) (*shared.Store, error) {
 	if dir == "" {
 		return nil, errors.New("open limiter store: no folder given")

@@ -10,9 +10,9 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
-// The state lies on disk as two slots of a fixed size, which are written in turn. A commit overwrites the older copy
-// with one write, so a process that is killed at any byte leaves the newer copy as it was. Both slots are allocated
-// when the file is made, so a disk that fills up later can't stop a commit halfway.
+// The state file has two slots of a fixed size. Each write replaces the older copy, so a process that is killed at any
+// byte leaves the newer copy intact. Both slots are allocated when the file is created, so a disk that fills up later
+// can't interrupt a write.
 const (
 	frameMagic   = "AVlimit\n"
 	frameVersion = 1
@@ -23,7 +23,7 @@ const (
 	framePayload = frameSlot - frameHeader
 )
 
-var errFrameGarbled = errors.New("no valid copy of the limiter state")
+var errNoValidCopy = errors.New("no valid copy of the limiter state")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -31,15 +31,15 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 //
 //	 0  magic            8 bytes
 //	 8  version          uint32
-//	12  check of 0..11   uint32   this much is the same in every version
+//	12  check of 0..11   uint32   up to here the same in every version
 //	16  sequence         uint64
-//	24  writer           uint64   which store wrote it
+//	24  writer           uint64   the store that wrote it
 //	32  payload length   uint32
 //	36  payload check    uint32
 //	40  reserved         20 bytes of zero
 //	60  check of 0..59   uint32
 //
-// The checks are CRC-32C. The first one lets an older program tell a newer file, which it must leave alone, from
+// The checks are CRC-32C. By the first one an older program distinguishes a newer file, which it must not touch, from
 // garbage, which it may replace.
 type header struct {
 	sequence uint64
@@ -65,18 +65,18 @@ func appendFrame(dst []byte, sequence, writer uint64, payload []byte) []byte {
 // decodeHeader reads the first frameHeader bytes of a copy. The error is ErrNewer or errFrameGarbled.
 func decodeHeader(b []byte) (header, error) {
 	if len(b) < frameHeader || string(b[:8]) != frameMagic {
-		return header{}, errFrameGarbled
+		return header{}, errNoValidCopy
 	}
 	if binary.LittleEndian.Uint32(b[12:]) != crc32.Checksum(b[:12], castagnoli) {
-		return header{}, errFrameGarbled
+		return header{}, errNoValidCopy
 	}
 	if v := binary.LittleEndian.Uint32(b[8:]); v > frameVersion {
 		return header{}, shared.ErrNewer
 	} else if v != frameVersion {
-		return header{}, errFrameGarbled
+		return header{}, errNoValidCopy
 	}
 	if binary.LittleEndian.Uint32(b[60:]) != crc32.Checksum(b[:60], castagnoli) {
-		return header{}, errFrameGarbled
+		return header{}, errNoValidCopy
 	}
 	h := header{
 		sequence: binary.LittleEndian.Uint64(b[16:]),
@@ -85,13 +85,13 @@ func decodeHeader(b []byte) (header, error) {
 		check:    binary.LittleEndian.Uint32(b[36:]),
 	}
 	if h.length > framePayload {
-		return header{}, errFrameGarbled
+		return header{}, errNoValidCopy
 	}
 	return h, nil
 }
 
-// copies reads and writes the two copies of one open file, and remembers the newest: a payload that nobody else has
-// replaced is not read again. The caller holds the lock; without it a copy may be damaged. It isn't safe for
+// copies reads and writes the two copies in an open file. It remembers the newest payload, and reads it again only if
+// another process has replaced it. The caller holds the lock; without it a copy may be damaged. It isn't safe for
 // concurrent use.
 type copies struct {
 	file interface {
@@ -100,10 +100,10 @@ type copies struct {
 	}
 	writer uint64
 
-	slot    int    // where the newest copy lies
+	slot    int    // of the newest copy
 	last    header // its header
-	known   bool   // payload holds what slot and last describe
-	damaged bool   // load has met a copy, newer perhaps, that is neither valid nor unused
+	known   bool   // payload belongs to slot and last
+	damaged bool   // load found a copy, perhaps a newer one, that is neither valid nor unused
 	payload []byte
 	buf     []byte
 	head    [frameHeader]byte
@@ -143,7 +143,7 @@ func (c *copies) load() ([]byte, error) {
 		}
 		c.damaged = true
 	}
-	return nil, errFrameGarbled
+	return nil, errNoValidCopy
 }
 
 func (c *copies) read(i int, h header) (bool, error) {
@@ -184,7 +184,7 @@ func (c *copies) store(payload []byte) error {
 	return nil
 }
 
-// firstFile returns the bytes of a new state file: one copy with the payload, and the second slot empty but there.
+// firstFile returns the bytes of a new state file: one copy with the payload, and a second slot of zeros.
 func firstFile(writer uint64, payload []byte) ([]byte, error) {
 	if len(payload) > framePayload {
 		return nil, fmt.Errorf("write limiter state: %d bytes, room for %d", len(payload), framePayload)

@@ -161,7 +161,7 @@ func TestUnusableFilesAreGarbled(t *testing.T) {
 		"text":        []byte("this is not a state file at all, but it is longer than one header is"),
 	} {
 		c := copies{file: &disk{b: b, limit: -1}}
-		if _, err := c.load(); !errors.Is(err, errFrameGarbled) {
+		if _, err := c.load(); !errors.Is(err, errNoValidCopy) {
 			t.Errorf("%s: load = %v, want errFrameGarbled", name, err)
 		}
 	}
@@ -237,7 +237,7 @@ func FuzzDecodeFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, payload, err := decodeFrame(b)
 		if err != nil {
-			if !errors.Is(err, errFrameGarbled) && !errors.Is(err, shared.ErrNewer) {
+			if !errors.Is(err, errNoValidCopy) && !errors.Is(err, shared.ErrNewer) {
 				t.Fatalf("unknown error %v", err)
 			}
 			return

@@ -14,8 +14,8 @@ import (
 
 const keepCorrupt = 4
 
-// fileModeIn returns the permissions of files in dir, which need not exist yet: theirs who own it alone, or the group's
-// where a folder hands its group on (setgid), which is how several users share one state.
+// fileModeIn returns the permissions for files in dir, which need not exist yet. Only the owner has access, or also the
+// group if the folder is setgid, which is how several users share one state.
 func fileModeIn(dir string) fs.FileMode {
 	if setgid(dir) {
 		return 0o660
@@ -23,7 +23,7 @@ func fileModeIn(dir string) fs.FileMode {
 	return 0o600
 }
 
-// setgid reports whether dir hands its group on or, where there is no such folder yet, the one that it will lie in.
+// setgid reports whether dir is setgid or, if it does not exist, the closest folder above it that does.
 func setgid(dir string) bool {
 	for {
 		if info, err := os.Stat(dir); err == nil {
@@ -52,7 +52,7 @@ func makeDir(dir string) error {
 	}
 	err := os.Mkdir(dir, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was faster; what isn't a folder is seen by who opens files in it
+		return nil // another process was faster; if it is no folder, opening a file in it fails
 	}
 	if err == nil && mode&fs.ModeSetgid != 0 {
 		err = os.Chmod(dir, mode) // against the umask
@@ -60,8 +60,8 @@ func makeDir(dir string) error {
 	return err
 }
 
-// create puts a new state file in place, complete or not at all: a process that is killed here leaves no half of a
-// file. What lies there damaged is set aside at the last moment.
+// create creates the state file, complete or not at all, even if the process is killed. It renames a damaged one as
+// late as possible.
 func (b *Backend) create(payload []byte, at core.Instant, damage error) error {
 	content, err := firstFile(b.copies.writer, payload)
 	if err != nil {
@@ -69,8 +69,8 @@ func (b *Backend) create(payload []byte, at core.Instant, damage error) error {
 	}
 	b.closeState() // Windows renames no open file
 	temp := b.statePath() + ".new"
-	os.Remove(temp)       // what a killed process has left
-	defer os.Remove(temp) // still there unless it was renamed
+	os.Remove(temp)       // left by a killed process
+	defer os.Remove(temp) // after an error
 	if err = writeNew(temp, content, b.mode); err == nil && damage != nil {
 		err = b.setAside(at, damage)
 	}
@@ -101,8 +101,7 @@ func writeNew(path string, content []byte, mode fs.FileMode) error {
 	return err
 }
 
-// overwrite puts the content into the file that is there, because Windows replaces no file that another process has
-// open.
+// overwrite writes into the existing file, because Windows can't replace a file that another process has open.
 func overwrite(path string, content []byte) error {
 	f, err := lockfile.OpenNoFollow(path, os.O_RDWR, 0)
 	if err != nil {
@@ -120,8 +119,8 @@ func (b *Backend) setAside(at core.Instant, cause error) error {
 	if err := rename(b.statePath(), aside); err != nil {
 		return fmt.Errorf("set the damaged one aside: %w", err)
 	}
-	b.aside, b.cause = aside, cause
-	entries, _ := os.ReadDir(b.dir) // sorted, and so by time, as it is in the names
+	b.movedTo, b.damage = aside, cause
+	entries, _ := os.ReadDir(b.dir) // sorted by name, so by time
 	var old []string
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), stateName+".corrupt-") {
@@ -129,12 +128,12 @@ func (b *Backend) setAside(at core.Instant, cause error) error {
 		}
 	}
 	for _, name := range old[:max(len(old)-keepCorrupt, 0)] {
-		os.Remove(filepath.Join(b.dir, name)) // a folder that isn't empty stays
+		os.Remove(filepath.Join(b.dir, name)) // fails for a folder that isn't empty
 	}
 	return nil
 }
 
-// rename renames a file or, where a process that has it open stands in the way (Windows), moves its content.
+// rename renames a file. If another process has it open on Windows, it moves the content instead.
 func rename(path, aside string) error {
 	err := os.Rename(path, aside)
 	if err == nil {

@@ -13,8 +13,8 @@ const (
 	FrameVersion = frameVersion
 	FrameHeader  = frameHeader
 	KeepCorrupt  = keepCorrupt
-	ProveEvery   = proveEvery
-	SweepEvery   = sweepEvery
+	ProveEvery   = aliveCheckInterval
+	SweepEvery   = sweepInterval
 )
 
 var (

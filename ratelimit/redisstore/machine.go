@@ -16,21 +16,21 @@ import (
 
 const (
 	seedName     = "coordinator-machine" // a random number
-	herePrefix   = "coordinator-"        // and the id of a process: it holds the file while it lives
+	herePrefix   = "coordinator-"        // before a process's id: it holds a lock on the file while it runs
 	machineBytes = 6
 )
 
-// home is where the processes of one machine know each other: a folder with a file for each that it holds locked. The
-// machine's name is made of a random number in the folder and of the boot id: a cloned image is another machine, a
-// container with the same folder is the same. Without a folder each process is a machine.
-type home struct {
-	dir     string // "": none
+// localProcesses knows the processes of this machine by a folder in which each holds a lock on a file of its own. The
+// machine's name is a hash of a random number in the folder and of the boot id, so a cloned image is another machine,
+// and containers that share the folder are one. Without a folder each process counts as a machine.
+type localProcesses struct {
+	dir     string // "" without a folder
 	machine string
 	process string
-	alive   *lockfile.Alive // nil: none
+	alive   *lockfile.Alive // nil without a folder
 }
 
-func (h *home) open(dir string, id []byte) {
+func (h *localProcesses) open(dir string, id []byte) {
 	h.process = hex.EncodeToString(id)
 	seed := id
 	if dir != "" && os.MkdirAll(dir, 0o700) == nil {
@@ -47,8 +47,8 @@ func (h *home) open(dir string, id []byte) {
 	h.machine = hex.EncodeToString(sum[:machineBytes])
 }
 
-// machineSeed returns the random number in a file, and makes it where there is none. The file is complete when it has
-// its name.
+// machineSeed returns the random number in a file, and creates the file if it is missing. A link gives the file its
+// name only when it is complete.
 func machineSeed(path string) ([]byte, error) {
 	for range 2 {
 		text, err := os.ReadFile(path)
@@ -66,15 +66,15 @@ func machineSeed(path string) ([]byte, error) {
 		if err := os.WriteFile(temp, []byte(hex.EncodeToString(seed[:])+"\n"), 0o600); err != nil {
 			return nil, err
 		}
-		_ = os.Link(temp, path) // the first one stays
+		_ = os.Link(temp, path) // it fails if another process was faster
 		os.Remove(temp)
 	}
 	return nil, fs.ErrInvalid
 }
 
-func (h *home) path(process string) string { return filepath.Join(h.dir, herePrefix+process) }
+func (h *localProcesses) path(process string) string { return filepath.Join(h.dir, herePrefix+process) }
 
-func (h *home) dead(owner string) bool {
+func (h *localProcesses) dead(owner string) bool {
 	_, process, _ := strings.Cut(owner, "-")
 	if id, err := hex.DecodeString(process); h.dir == "" || err != nil || len(id) != 8 {
 		return false
@@ -86,7 +86,7 @@ func (h *home) dead(owner string) bool {
 	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
-func (h *home) close() {
+func (h *localProcesses) close() {
 	if h.alive != nil {
 		h.alive.Close()
 	}
