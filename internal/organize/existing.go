@@ -303,7 +303,7 @@ func (p *Planner) meetExisting() (renamed []*video) {
 		if !p.o.Layout.isOwnFolder(v.work.Kind) || v.entry.at.path == "." {
 			continue // other works may be there
 		}
-		var others []existingVideo
+		var others []*existingVideo
 		for _, at := range p.searched(v) {
 			others = append(others, p.folders.contents(v.target, at).sameWork(v, at == v.entry.at)...)
 		}
@@ -433,28 +433,37 @@ func (f *folder) existingVideos() []existingVideo {
 
 // sameWork returns the videos of a folder with the same episode or film, but not its other parts. A number without a
 // season counts as season 1 if the folder is the show's own.
-func (f *folder) sameWork(v *video, isShow bool) (out []existingVideo) {
-	for _, e := range f.existingVideos() {
-		if part := partOf(e.Name, e.Part); v.label != "" && part > 0 && part != v.part() {
-			continue
-		}
-		season, known := e.Season()
-		if !known && isShow {
-			season, known = 1, true
-		}
-		if v.work.Kind == "movie" || known && season == v.work.Season &&
-			slices.ContainsFunc(e.Episodes, func(n float64) bool {
+func (f *folder) sameWork(v *video, isShow bool) (out []*existingVideo) {
+	videos := f.existingVideos()
+	for i := range videos {
+		e := &videos[i]
+		if v.work.Kind == "tv" {
+			if !slices.ContainsFunc(e.Episodes, func(n float64) bool {
 				return n == float64(int(n)) && slices.Contains(v.work.Episodes, int(n))
 			}) {
-			out = append(out, e)
+				continue
+			}
+			season, known := e.Season()
+			if !known && isShow {
+				season, known = 1, true
+			}
+			if !known || season != v.work.Season {
+				continue
+			}
 		}
+		if v.label != "" {
+			if part := partOf(e.Name, e.Part); part > 0 && part != v.part() {
+				continue
+			}
+		}
+		out = append(out, e)
 	}
 	return out
 }
 
 // labelBeside gives a video a label that distinguishes it from other versions, if the user wants versions and the
 // server supports them. The name of a video's source says more than its own.
-func (p *Planner) labelBeside(v *video, others []existingVideo, sources map[string]*video) bool {
+func (p *Planner) labelBeside(v *video, others []*existingVideo, sources map[string]*video) bool {
 	if !p.o.Versions || v.work.Kind != "movie" && !p.o.Layout.versions {
 		return false
 	}
