@@ -1,6 +1,7 @@
 package organize
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -344,7 +345,7 @@ func (p *Planner) searched(v *video) []*folderChoice {
 // video are only reported.
 func (p *Planner) renameAll(v *video, at *folderChoice, name string) (out []*video) {
 	dir := p.folders.contents(v.target, at)
-	if name != path.Base(v.to) {
+	if name != v.stemWithoutLabel()+v.labelOf(name)+path.Ext(v.to) {
 		if dir.find(name).Type == TypeRegular {
 			out = append(out, p.rename(v, at, name))
 		}
@@ -362,6 +363,16 @@ func (p *Planner) renameAll(v *video, at *folderChoice, name string) (out []*vid
 	return out
 }
 
+func (v *video) stemWithoutLabel() string { return strings.TrimSuffix(path.Base(v.base()), v.label) }
+
+// labelOf returns the label that a video keeps when a name in the library changes: its own, else the one in the name.
+func (v *video) labelOf(name string) string {
+	return cmp.Or(v.label, labelAtEnd().FindString(library.Stem(name)))
+}
+
+// labelAtEnd matches the label of a version or a part: "Film - [720p]", "Film - part2".
+var labelAtEnd = lazyregexp.New(` - (?:\[[^\[\]]+\]|part\d{1,2})$`)
+
 // rename plans to give a library's file, and its sidecars, the name that it would get today. The target becomes a
 // source too.
 func (p *Planner) rename(v *video, at *folderChoice, name string) *video {
@@ -372,7 +383,8 @@ func (p *Planner) rename(v *video, at *folderChoice, name string) *video {
 		p.o.Sources = append(p.o.Sources, target)
 	}
 	r := *v
-	r.setTarget(at, strings.TrimSuffix(path.Base(v.base()), v.label))
+	r.label = v.labelOf(name)
+	r.setTarget(at, v.stemWithoutLabel())
 	r.renames, r.there, r.source = true, false, source
 	r.recordDir, r.name, r.dir, r.item = dir.path+"/", name, dir, dir.find(name)
 	r.sidecars, dir.videos = nil, append(dir.videos, &r)
@@ -481,7 +493,7 @@ func (p *Planner) labelBeside(v *video, others []*existingVideo, sources map[str
 	if labels == nil {
 		return false
 	}
-	stem := strings.TrimSuffix(path.Base(v.base()), v.label)
+	stem := v.stemWithoutLabel()
 	v.label += labels[0]
 	v.setTarget(v.folder, stem)
 	return len(stem)+v.suffixLen() <= p.namers[v.target].max

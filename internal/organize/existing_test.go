@@ -348,6 +348,15 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			},
 		},
 		{
+			"a version and a part keep their labels", func(o *Options) { o.RenameExisting = true },
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/Film (2001)/Film (2001) - [720p].mkv = /in/a.mkv",
+				"/out/Film (2001)/Old - [1080p].mkv = /in/b.mkv", "/out/Film (2001)/Film (2001) - part2.mkv = /in/c.mkv"),
+			[]report.Record{film("/in/a.mkv", 7), film("/in/b.mkv", 7), film("/in/c.mkv", 7)},
+			[]string{
+				"move Film (2001)/Old - [1080p].mkv > Film (2001)/Film (2001) - [1080p].mkv", "in place: 3",
+			},
+		},
+		{
 			"a symbolic link that belongs to it can't be moved", func(o *Options) { o.RenameExisting = true },
 			tree("/in/a.mkv", "/out/"+ours+"/Season 01/Old.mkv = /in/a.mkv", "/out/"+ours+"/Season 01/Old.ko.ass -> /x"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
