@@ -370,8 +370,8 @@ func (v *video) labelOf(name string) string {
 	return cmp.Or(v.label, labelAtEnd().FindString(library.Stem(name)))
 }
 
-// labelAtEnd matches the label of a version or a part: "Film - [720p]", "Film - part2".
-var labelAtEnd = lazyregexp.New(` - (?:\[[^\[\]]+\]|part\d{1,2})$`)
+// labelAtEnd matches the labels of a version or a part: "Film - [Extended] - [720p]", "Film - part2".
+var labelAtEnd = lazyregexp.New(`(?: - (?:\[[^\[\]]+\]|part\d{1,2}))+$`)
 
 // rename plans to give a library's file, and its sidecars, the name that it would get today. The target becomes a
 // source too.

@@ -350,10 +350,12 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 		{
 			"a version and a part keep their labels", func(o *Options) { o.RenameExisting = true },
 			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/Film (2001)/Film (2001) - [720p].mkv = /in/a.mkv",
-				"/out/Film (2001)/Old - [1080p].mkv = /in/b.mkv", "/out/Film (2001)/Film (2001) - part2.mkv = /in/c.mkv"),
+				"/out/Film (2001)/Old - [Extended] - [1080p].mkv = /in/b.mkv",
+				"/out/Film (2001)/Film (2001) - part2.mkv = /in/c.mkv"),
 			[]report.Record{film("/in/a.mkv", 7), film("/in/b.mkv", 7), film("/in/c.mkv", 7)},
 			[]string{
-				"move Film (2001)/Old - [1080p].mkv > Film (2001)/Film (2001) - [1080p].mkv", "in place: 3",
+				"move Film (2001)/Old - [Extended] - [1080p].mkv > Film (2001)/Film (2001) - [Extended] - [1080p].mkv",
+				"in place: 3",
 			},
 		},
 		{
