@@ -26,7 +26,7 @@ type call struct {
 	preferredWait  time.Duration // total time spent waiting for exactly the preferred account and key
 
 	// State of the present try:
-	ask     core.Ask
+	ask     core.PermitRequest
 	asked   update
 	grant   core.Grant // the store's last answer
 	decided time.Time  // when grant was given; set only where several machines share the store
@@ -121,10 +121,10 @@ func (c *call) await(ctx context.Context) (*Permit, error) {
 		l.keep(g.Pass)
 	}
 	p.probe = c.grant.State == HalfOpen
-	p.pass, p.booked, p.choice, p.granted = g.Pass, g.Booked, g.Choice, time.Now()
+	p.pass, p.booked, p.choice, p.granted = g.Pass, g.HasBudget, g.Choice, time.Now()
 	c.before.first = cmp.Or(c.before.first, g.Pass.Number)
 	p.first = c.before.first
-	p.lease = time.AfterFunc(g.Hold, p.leave) // a forgotten permit frees its place when its lease ends
+	p.lease = time.AfterFunc(g.Lease, p.leave) // a forgotten permit frees its place when its lease ends
 	if p.place.queued.Load() {
 		p.place.granted = true
 		l.queue.Granted()
@@ -142,8 +142,8 @@ func (c *call) enter(ctx context.Context, p *place) error {
 	}
 	for {
 		// The requests ahead wait until an outage ends, so this wait doesn't count against max-wait either.
-		counts := !core.WaitsOut(&l.tuned.Load().Tuning, State(l.state.Load()))
-		nap := core.MaxNap
+		counts := !core.WaitsWithoutLimit(&l.tuned.Load().Tuning, State(l.state.Load()))
+		nap := core.MaxRetryWait
 		if counts {
 			nap = min(nap, c.left())
 		}
@@ -197,11 +197,11 @@ func (l *Limiter) leave(p *place) bool {
 func (c *call) queueUp(ctx context.Context, reserved bool) error {
 	l := c.l
 	l.reap(ctx, reapIntervalIdle, c.patience())
-	c.ask = core.Ask{
-		Owner: l.owner, Hold: c.hold, Reserved: reserved, Nap: l.nap, Again: c.before.tries+c.attempt > 1,
+	c.ask = core.PermitRequest{
+		Owner: l.owner, Lease: c.hold, HasReservation: reserved, MinWait: l.nap, Retry: c.before.tries+c.attempt > 1,
 	}
 	if c.hold == 0 && l.coordinated {
-		c.ask.Hold = defaultLease
+		c.ask.Lease = defaultLease
 	}
 	c.grant = core.Grant{}
 	granted := false
@@ -242,12 +242,12 @@ func (c *call) askUntilGranted(ctx context.Context) error {
 		case g.Refused:
 			return &BlockedError{g.Block}
 		}
-		counts, patience := !core.WaitsOut(&l.tuned.Load().Tuning, g.State), c.left()
+		counts, patience := !core.WaitsWithoutLimit(&l.tuned.Load().Tuning, g.State), c.left()
 		if counts && patience <= 0 {
 			return c.timeout(g.Cause, g.State)
 		}
 		c.beginWait(g.Block, c.asked.gauges)
-		stalled := g.Cause == ReasonSlot && g.Head || g.Cause == core.ReasonAccount
+		stalled := g.Cause == ReasonSlot && g.First || g.Cause == core.ReasonAccount
 		reaped := stalled && l.reap(ctx, reapIntervalStalled, patience) || l.reap(ctx, reapIntervalWaiting, patience)
 		if counts && c.left() <= 0 { // reap used some of the time for an update of its own
 			return c.timeout(g.Cause, g.State)
@@ -279,9 +279,9 @@ func (c *call) tryGrant(at Instant, s *Snapshot, t *Tuning) (Transition, bool, e
 		return Transition{}, false, ErrClosed
 	}
 	a := c.ask
-	a.Tuning, a.Budget, a.Patience = t, t.Budget.On(), c.left()
+	a.Tuning, a.NeedsBudget, a.MaxWait = t, t.Budget.On(), c.left()
 	if at.Parts > 1 {
-		a.Nap = 0 // alone, no other process wakes this one, and asking is cheap
+		a.MinWait = 0 // alone, no other process wakes this one, and asking is cheap
 	}
 	a.Accounts = l.ownAccounts()
 	if c.Prefer != (Preference{}) && (c.Prefer.Test || c.preferredWait < c.PreferFor) {
@@ -292,7 +292,7 @@ func (c *call) tryGrant(at Instant, s *Snapshot, t *Tuning) (Transition, bool, e
 	if l.coordinated {
 		c.decided = time.Now()
 	}
-	return c.grant.Transition, c.grant.Moved, nil
+	return c.grant.Transition, c.grant.Transitioned, nil
 }
 
 func (c *call) sleep(ctx context.Context, counts bool, freed, moved <-chan struct{}) error {
@@ -323,7 +323,7 @@ func (c *call) accepted(ctx context.Context) (bool, error) {
 	if ok {
 		return true, nil
 	}
-	state, pass, reserved := c.grant.State, c.grant.Pass, c.ask.Reserved
+	state, pass, reserved := c.grant.State, c.grant.Pass, c.ask.HasReservation
 	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
 		s.Record(at, core.Report{Owner: l.owner, Tuning: &l.tune(at, s).Tuning, Pass: pass, KeepBudget: reserved})
 		return nil
@@ -397,7 +397,7 @@ func (c *call) retry(ctx context.Context, e *Event) error {
 
 func (c *call) blocked(ctx context.Context) (block Block, refused bool, gauges Gauges, err error) {
 	l := c.l
-	ask := core.Ask{Owner: l.owner, Tuning: &l.tuned.Load().Tuning, Patience: c.left()}
+	ask := core.PermitRequest{Owner: l.owner, Tuning: &l.tuned.Load().Tuning, MaxWait: c.left()}
 	err = l.store.Update(ctx, func(at Instant, s *Snapshot) error {
 		block, refused = s.Blocked(at, ask)
 		gauges = s.Gauges(ask.Tuning)

@@ -66,7 +66,7 @@ type Limiter struct {
 	moved      broadcaster // the state has changed
 	life       context.Context
 	end        context.CancelFunc
-	tuned      atomic.Pointer[core.InForce]
+	tuned      atomic.Pointer[core.EffectiveTuning]
 	state      atomic.Uint32 // State, as last seen
 	reaped     atomic.Int64  // when dead processes were last looked for, ns since start
 	start      time.Time
@@ -114,7 +114,7 @@ func New(c Config) (*Limiter, error) {
 	}
 	l.state.Store(uint32(Normal))
 	l.reaped.Store(-int64(time.Hour))
-	l.tuned.Store(&core.InForce{Tuning: c.Tuning})
+	l.tuned.Store(&core.EffectiveTuning{Tuning: c.Tuning})
 	l.localQueue.resize(c.Tuning.Concurrency)
 	return l, nil
 }
@@ -191,7 +191,7 @@ type Permit struct {
 	l           *Limiter
 	place       place
 	lease       *time.Timer // gives the place back when it fires
-	pass        core.Pass
+	pass        core.PermitID
 	attempt     int
 	first       uint64 // the number of the first try's permit
 	probe       bool   // granted in HalfOpen
@@ -204,7 +204,7 @@ type Permit struct {
 }
 
 // Pass returns the permit's id.
-func (p *Permit) Pass() core.Pass { return p.pass }
+func (p *Permit) Pass() core.PermitID { return p.pass }
 
 // Choice returns the account and key for the request, the zero Choice if the limiter has no accounts.
 func (p *Permit) Choice() Choice { return p.choice }
@@ -250,7 +250,7 @@ func (l *Limiter) record(p *Permit, e Event) {
 	defer p.leave() // if a hook panics
 	var r struct {
 		core.Report
-		core.Recorded
+		core.RecordResult
 		update
 	}
 	r.Report = core.Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw()}
@@ -261,15 +261,15 @@ func (l *Limiter) record(p *Permit, e Event) {
 	r.KeepBudget = e.Status == 0 && p.booked && p.reservation.put()
 	r.step = func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
 		r.Report.Tuning = t
-		r.Recorded = s.Record(at, r.Report)
+		r.RecordResult = s.Record(at, r.Report)
 		if l.closed.Load() {
 			s.Leave(at, l.owner)
 		}
-		return r.Recorded.Transition, r.Recorded.Moved, nil
+		return r.RecordResult.Transition, r.RecordResult.Transitioned, nil
 	}
 	err := l.do(context.Background(), &r.update)
 	p.leave()
-	p.stopped = r.Moved && (r.Transition.To == Sleep || r.Transition.To == CacheOnly)
+	p.stopped = r.Transitioned && (r.Transition.To == Sleep || r.Transition.To == CacheOnly)
 	if err != nil {
 		l.warn(fmt.Errorf("record answer: %w", err))
 	}
@@ -284,7 +284,7 @@ type update struct {
 	// step returns the transition that it has made, if any. It may be called several times; the last call counts.
 	step func(Instant, *Snapshot, *Tuning) (tr Transition, moved bool, err error)
 
-	tuning     *core.InForce
+	tuning     *core.EffectiveTuning
 	transition Transition
 	moved      bool
 	orphans    Orphans
@@ -327,11 +327,11 @@ func (l *Limiter) do(ctx context.Context, u *update) error {
 }
 
 // tune returns the tuning in force for a snapshot. The caller must pass it to adopt after the update.
-func (l *Limiter) tune(at Instant, s *Snapshot) *core.InForce {
+func (l *Limiter) tune(at Instant, s *Snapshot) *core.EffectiveTuning {
 	return s.InForce(at, *l.own.Load(), l.tuned.Load())
 }
 
-func (l *Limiter) adopt(t *core.InForce) {
+func (l *Limiter) adopt(t *core.EffectiveTuning) {
 	if t == l.tuned.Load() {
 		return
 	}
@@ -346,7 +346,7 @@ func (l *Limiter) adopt(t *core.InForce) {
 }
 
 // notifyTuned calls tell for each setting whose value changes because an operator's override begins or ends.
-func notifyTuned(before, now *core.InForce, tell func(Tuned)) {
+func notifyTuned(before, now *core.EffectiveTuning, tell func(Tuned)) {
 	for _, f := range Fields() {
 		is := func(o Override) bool { return o.Key == f.Key }
 		i := slices.IndexFunc(now.Overrides, is)

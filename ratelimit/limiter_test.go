@@ -368,7 +368,7 @@ func TestThreeHours(t *testing.T) {
 // encoded returns what a store holds.
 func encoded(t *testing.T, store Store) []byte {
 	t.Helper()
-	_, s, err := core.Look(t.Context(), store)
+	_, s, err := core.ReadSnapshot(t.Context(), store)
 	must(t, err)
 	raw, _ := s.AppendBinary(nil)
 	return raw

@@ -33,9 +33,9 @@ func (k *localBreaker) enter(now time.Time) (wait time.Duration, since time.Time
 	case now.Before(k.until):
 		return k.until.Sub(now), k.failing
 	case now.Before(k.probing):
-		return core.ProbeNap, k.failing
+		return core.ProbeRetryWait, k.failing
 	}
-	k.probing = now.Add(core.ProbeHold)
+	k.probing = now.Add(core.MaxProbeLease)
 	return 0, k.failing
 }
 
@@ -99,7 +99,7 @@ func (c *call) awaitNetwork(ctx context.Context) error {
 				Until: time.Now().Add(wait),
 			}}
 		}
-		if err := c.nap(ctx, min(wait, core.MaxNap), true, nil, nil); err != nil {
+		if err := c.nap(ctx, min(wait, core.MaxRetryWait), true, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -129,8 +129,8 @@ const (
 type localCeiling struct {
 	mu    sync.Mutex
 	sent  []time.Time
-	kept  map[core.Pass]time.Time // permits with a renewed lease, by the time of their grant
-	timer *time.Timer             // for the next renewal
+	kept  map[core.PermitID]time.Time // permits with a renewed lease, by the time of their grant
+	timer *time.Timer                 // for the next renewal
 }
 
 // accept reports whether a permit granted at decided may be used. If not, it returns how long to wait before the next
@@ -153,12 +153,12 @@ func (g *localCeiling) accept(decided time.Time, t *Tuning) (wait time.Duration,
 	return 0, true
 }
 
-func (l *Limiter) keep(p core.Pass) {
+func (l *Limiter) keep(p core.PermitID) {
 	g := &l.ceiling
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.kept == nil {
-		g.kept = map[core.Pass]time.Time{}
+		g.kept = map[core.PermitID]time.Time{}
 	}
 	g.kept[p] = time.Now()
 	if g.timer == nil {
@@ -166,7 +166,7 @@ func (l *Limiter) keep(p core.Pass) {
 	}
 }
 
-func (l *Limiter) release(p core.Pass) {
+func (l *Limiter) release(p core.PermitID) {
 	l.ceiling.mu.Lock()
 	delete(l.ceiling.kept, p)
 	l.ceiling.mu.Unlock()
@@ -176,7 +176,7 @@ func (l *Limiter) release(p core.Pass) {
 func (l *Limiter) renew() {
 	g := &l.ceiling
 	g.mu.Lock()
-	kept := make(map[core.Pass]bool, len(g.kept))
+	kept := make(map[core.PermitID]bool, len(g.kept))
 	for p, since := range g.kept {
 		if time.Since(since) >= core.LeaseMax {
 			delete(g.kept, p)

@@ -16,7 +16,7 @@ type Operator struct{ Store Store }
 
 // Status returns the status of the limiter as a process with this tuning and these accounts would see it.
 func (o Operator) Status(ctx context.Context, t Tuning, accounts ...Account) (Status, error) {
-	at, s, err := core.Look(ctx, o.Store)
+	at, s, err := core.ReadSnapshot(ctx, o.Store)
 	if err != nil {
 		return Status{}, err
 	}

@@ -122,9 +122,9 @@ func (l *Limiter) reap(ctx context.Context, every, patience time.Duration) bool 
 	if now-last < int64(every) || !l.reaped.CompareAndSwap(last, now) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, min(patience, core.MaxNap))
+	ctx, cancel := context.WithTimeout(ctx, min(patience, core.MaxRetryWait))
 	defer cancel()
-	_, s, err := core.Look(ctx, l.store)
+	_, s, err := core.ReadSnapshot(ctx, l.store)
 	others := slices.DeleteFunc(s.Users(), func(id string) bool { return id == l.process })
 	if err != nil || len(others) == 0 {
 		return false // the next ask meets the same error and reports it
@@ -142,7 +142,7 @@ func (l *Limiter) reap(ctx context.Context, every, patience time.Duration) bool 
 
 // Status returns the limiter's present status, as this process sees it.
 func (l *Limiter) Status(ctx context.Context) (Status, error) {
-	at, s, err := core.Look(ctx, l.store)
+	at, s, err := core.ReadSnapshot(ctx, l.store)
 	if err != nil {
 		return Status{Offline: l.offline}, err
 	}

@@ -33,7 +33,7 @@ func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 		return r, nil
 	}
 	refused, err := l.reserve(ctx, r, n)
-	if err == nil && refused != nil && l.reap(ctx, 0, core.MaxNap) {
+	if err == nil && refused != nil && l.reap(ctx, 0, core.MaxRetryWait) {
 		refused, err = l.reserve(ctx, r, n)
 	}
 	if err == nil && refused != nil {

@@ -34,7 +34,7 @@ func others(at Instant) map[string]Snapshot {
 	all := map[string]Snapshot{}
 	tu := Default()
 	tu.Budget = Budget{Requests: 1000, Period: time.Hour}
-	ask := core.Ask{Owner: "stranger", Tuning: &tu, Patience: time.Minute}
+	ask := core.PermitRequest{Owner: "stranger", Tuning: &tu, MaxWait: time.Minute}
 	for name, change := range map[string]func(s *Snapshot){
 		"fresh":     func(*Snapshot) {},
 		"blocked":   func(s *Snapshot) { s.ForceCacheOnly(at, 0) },

@@ -84,15 +84,15 @@ func (p *process) leave() {
 func (r *request) ask() {
 	p, w := r.process, r.process.world
 	g := w.snapshot.TryGrant(w.now(), machine.Ask{
-		Owner: p.id, Tuning: &p.tuning, Ticket: r.ticket, Patience: r.left(), Hold: p.tuning.RequestTimeout + time.Second,
-		Again: r.attempt > 1,
+		Owner: p.id, Tuning: &p.tuning, Ticket: r.ticket, MaxWait: r.left(), Lease: p.tuning.RequestTimeout + time.Second,
+		Retry: r.attempt > 1,
 	})
 	r.ticket = g.Ticket
 	if !p.known {
 		p.known = true
 		w.grants.unknown--
 	}
-	if g.Moved {
+	if g.Transitioned {
 		w.moved(g.Transition)
 		p.wake(func(*request) bool { return true })
 	}
@@ -183,7 +183,7 @@ func (r *request) answered(a answer) {
 	out := w.snapshot.Record(w.now(), machine.Report{
 		Owner: p.id, Tuning: &p.tuning, Pass: r.pass, Event: e, Draw: w.chance.Float64(),
 	})
-	if out.Moved {
+	if out.Transitioned {
 		w.moved(out.Transition)
 		p.wake(func(*request) bool { return true })
 	}

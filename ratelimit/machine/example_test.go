@@ -14,7 +14,7 @@ func ExampleSnapshot() {
 	tuning := ratelimit.Default()
 	now := ratelimit.Instant{Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), BootID: "virtual"}
 	snapshot := machine.NewSnapshot(now)
-	ask := machine.Ask{Owner: "client", Tuning: &tuning, Patience: time.Hour}
+	ask := machine.Ask{Owner: "client", Tuning: &tuning, MaxWait: time.Hour}
 	sent := 0
 	for now.Boot < time.Minute {
 		grant := snapshot.TryGrant(now, ask)
@@ -27,7 +27,7 @@ func ExampleSnapshot() {
 				event = ratelimit.Event{Outcome: ratelimit.Server, Status: 503}
 			}
 			report := machine.Report{Owner: "client", Tuning: &tuning, Pass: grant.Pass, Event: event}
-			if done := snapshot.Record(now, report); done.Moved {
+			if done := snapshot.Record(now, report); done.Transitioned {
 				fmt.Println(now.Boot, done.Transition.From, "to", done.Transition.To, done.Transition.Reason)
 			}
 			step = 100 * time.Millisecond

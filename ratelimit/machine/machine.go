@@ -13,9 +13,9 @@ type (
 	// Snapshot is the state that all users of one upstream share.
 	Snapshot = core.Snapshot
 	// Ask is one attempt to get a permit from a Snapshot.
-	Ask = core.Ask
+	Ask = core.PermitRequest
 	// Pass is a permit's id.
-	Pass = core.Pass
+	Pass = core.PermitID
 	// Report is how a request with a permit ended; Snapshot.Record takes it.
 	Report = core.Report
 	// Rule is one row of the transition table.

@@ -5,74 +5,74 @@ import (
 	"time"
 )
 
-// Absence is the limiter's state in a process that can't reach the others.
-type Absence struct {
+// Isolation is the limiter's state in a process that can't reach the others.
+type Isolation struct {
 	Snapshot    Snapshot
 	Coordinated bool // the others are on other machines
 
 	// since is when Snapshot began as a copy of the shared one; 0: this process had never seen that. By then granted was
 	// the newest permit, and used and quotas were used of the budget and of the accounts' quotas.
-	since   Stamp
-	granted Stamp
-	used    int
-	quotas  map[string]int
+	since        Stamp
+	lastGrant    Stamp
+	usedBefore   int
+	quotasBefore map[string]int
 
-	mine *Deeds // what this process did, where others of its machine share Snapshot; nil: all of it is its own
+	ownChanges *Changes // what this process did, where others of its machine share Snapshot; nil: all of it is its own
 }
 
 const (
-	refuseFor = 10 * time.Minute
-	recently  = time.Minute
+	refusalPeriod = 10 * time.Minute
+	recently      = time.Minute
 )
 
-// Deeds are what one process has done on a snapshot that it shares with others.
-type Deeds struct {
+// Changes are what one process has done on a snapshot that it shares with others.
+type Changes struct {
 	grants []Stamp
 	used   int            // of the budget
 	quotas map[string]int // of each account's
 }
 
-// NewAbsence starts one from the last that was seen of the shared snapshot, nil when nothing ever was. State,
+// NewIsolation starts one from the last that was seen of the shared snapshot, nil when nothing ever was. State,
 // pause, bucket, ceiling and budget are kept, tickets and slots of others are not. The numbers of its permits and
 // tickets are above all others: episode, which is never the same twice, is in them. So none is taken for another's.
-func NewAbsence(last *Snapshot, now Instant, owner string, episode uint64) *Absence {
-	a := &Absence{}
+func NewIsolation(last *Snapshot, now Instant, owner string, episode uint64) *Isolation {
+	a := &Isolation{}
 	s := &a.Snapshot
 	if last != nil {
 		*s = last.Clone()
 		a.since = s.advance(now)
 		if n := len(s.ceiling.grants); n > 0 {
-			a.granted = s.ceiling.grants[n-1]
+			a.lastGrant = s.ceiling.grants[n-1]
 		}
-		a.used, a.quotas = s.address.quota.used, s.accounts.used(nil)
+		a.usedBefore, a.quotasBefore = s.address.quota.used, s.accounts.usedSince(nil)
 		s.dropProcesses(func(process string) bool { return process != owner })
 	}
-	s.address.machine.permits = firstAlone + episode<<32
+	s.address.machine.permits = firstIsolatedNumber + episode<<32
 	s.queue.seq = s.address.machine.permits
 	return a
 }
 
-// firstAlone is the smallest number of a permit or ticket that is granted alone.
-const firstAlone = 1 << 62
+// firstIsolatedNumber is the smallest number of a permit or ticket that is granted alone.
+const firstIsolatedNumber = 1 << 62
 
 func (s *Snapshot) dropProcesses(which func(process string) bool) {
 	s.processes.list = slices.DeleteFunc(s.processes.list, func(p process) bool { return which(processOf(p.id)) })
-	s.queue.forget(func(owner uint64) bool { return s.processes.byKey(owner) == nil })
+	s.queue.dropOwners(func(owner uint64) bool { return s.processes.byKey(owner) == nil })
 }
 
 // MoveTo goes on in the machine's own state, with what was last seen of the shared one, that long ago, nil if nothing
 // ever was, unless another process of the machine has gone there with newer knowledge. silent is for how long nobody
 // has known of grants; elsewhere says which processes are on other machines.
-func (a *Absence) MoveTo(
+func (a *Isolation) MoveTo(
 	there *Snapshot, at Instant, last *Snapshot, ago, silent time.Duration, elsewhere func(process string) bool,
 ) {
-	a.mine = &Deeds{}
+	a.ownChanges = &Changes{}
 	before := there.clock.now
 	a.since = there.advance(at)
 	m := &there.address.machine
 	switch {
 	case last == nil:
-	case m.permits >= firstAlone && before > last.clock.now:
+	case m.permits >= firstIsolatedNumber && before > last.clock.now:
 		m.pauseUntil = max(m.pauseUntil, last.address.machine.pauseUntil)
 	default:
 		// The moment at which it was seen, by the clock of this machine: another count of time would be a reboot.
@@ -85,24 +85,24 @@ func (a *Absence) MoveTo(
 		there.dropProcesses(elsewhere)
 		m.permits = 0
 	}
-	if m.permits < firstAlone {
+	if m.permits < firstIsolatedNumber {
 		m.permits = a.Snapshot.address.machine.permits // above all others, see NewAbsence
 		there.queue.seq = m.permits
 	}
 }
 
-// Look makes what the processes of the machine share now the state of the absence.
-func (a *Absence) Look(at Instant, there Snapshot) {
+// Refresh makes what the processes of the machine share now the state of the absence.
+func (a *Isolation) Refresh(at Instant, there Snapshot) {
 	there.advance(at)
 	a.Snapshot = there
 }
 
-// Watch calls do, which changes a snapshot, and returns what it did.
-func Watch(s *Snapshot, do func()) Deeds {
+// TrackChanges calls do, which changes a snapshot, and returns what it did.
+func TrackChanges(s *Snapshot, do func()) Changes {
 	m := &s.address.machine
-	permits, used, quotas := m.permits, s.address.quota.used, s.accounts.used(nil)
+	permits, used, quotas := m.permits, s.address.quota.used, s.accounts.usedSince(nil)
 	do()
-	d := Deeds{used: max(s.address.quota.used-used, 0), quotas: s.accounts.used(quotas)}
+	d := Changes{used: max(s.address.quota.used-used, 0), quotas: s.accounts.usedSince(quotas)}
 	if n := len(s.ceiling.grants); m.permits > permits {
 		d.grants = slices.Clone(s.ceiling.grants[max(n-int(m.permits-permits), 0):])
 	}
@@ -110,27 +110,27 @@ func Watch(s *Snapshot, do func()) Deeds {
 }
 
 // Add notes what this process did.
-func (a *Absence) Add(d Deeds) {
-	a.mine.used += d.used
+func (a *Isolation) Add(d Changes) {
+	a.ownChanges.used += d.used
 	for name, n := range d.quotas {
-		if a.mine.quotas == nil {
-			a.mine.quotas = map[string]int{}
+		if a.ownChanges.quotas == nil {
+			a.ownChanges.quotas = map[string]int{}
 		}
-		a.mine.quotas[name] += n
+		a.ownChanges.quotas[name] += n
 	}
-	a.mine.grants = append(a.mine.grants, d.grants...)
-	a.mine.grants = slices.Delete(a.mine.grants, 0, max(len(a.mine.grants)-maxGrants, 0))
+	a.ownChanges.grants = append(a.ownChanges.grants, d.grants...)
+	a.ownChanges.grants = slices.Delete(a.ownChanges.grants, 0, max(len(a.ownChanges.grants)-maxGrants, 0))
 }
 
-func (a *Absence) deeds() Deeds {
-	if a.mine != nil {
-		return *a.mine
+func (a *Isolation) changes() Changes {
+	if a.ownChanges != nil {
+		return *a.ownChanges
 	}
 	s := &a.Snapshot
-	return Deeds{
-		grants: slices.DeleteFunc(slices.Clone(s.ceiling.grants), func(g Stamp) bool { return g <= a.granted }),
-		used:   max(s.address.quota.used-a.used, 0),
-		quotas: s.accounts.used(a.quotas),
+	return Changes{
+		grants: slices.DeleteFunc(slices.Clone(s.ceiling.grants), func(g Stamp) bool { return g <= a.lastGrant }),
+		used:   max(s.address.quota.used-a.usedBefore, 0),
+		quotas: s.accounts.usedSince(a.quotasBefore),
 	}
 }
 
@@ -139,10 +139,10 @@ func (a *Absence) deeds() Deeds {
 //
 // Other machines may be alone still. So the first of them that finds a coordinator again is silent for a window, in
 // which all others find it. Who comes into the traffic of those that were before needs not be.
-func (a *Absence) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
+func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 	wrote := s.clock.now
 	now := s.advance(at)
-	if a.mine == nil {
+	if a.ownChanges == nil {
 		a.Snapshot.advance(at)
 	} // else it has just been looked at, by another clock
 	alone := &a.Snapshot
@@ -153,19 +153,19 @@ func (a *Absence) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 		}
 		return t.add(shift)
 	}
-	s.address.learn(&alone.address, carried)
-	s.address.machine.learned.lowerOf(alone.address.machine.learned, carried)
+	s.address.merge(&alone.address, carried)
+	s.address.machine.learned.mergeLower(alone.address.machine.learned, carried)
 	if !a.Coordinated {
-		s.doubt(now, carried(a.since), owner, parts)
-	} else if s.ceiling.doubted <= carried(a.since) || now.sub(wrote) >= trafficGap {
-		s.foundAgain(at)
+		s.reserveForOthers(now, carried(a.since), owner, parts)
+	} else if s.ceiling.othersReservedAt <= carried(a.since) || now.sub(wrote) >= trafficGap {
+		s.pauseForOthers(at)
 	}
-	did := a.deeds()
+	did := a.changes()
 	for _, g := range did.grants {
 		s.ceiling.grants = append(s.ceiling.grants, carried(g))
 	}
 	slices.Sort(s.ceiling.grants)
-	s.ceiling.bound()
+	s.ceiling.trim()
 	for i := range alone.accounts.list {
 		theirs := &alone.accounts.list[i]
 		ours := s.accounts.byName(theirs.name)
@@ -173,12 +173,12 @@ func (a *Absence) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 			continue
 		}
 		if a.since != 0 {
-			ours.learn(theirs, carried)
-			ours.machine.learned.lowerOf(theirs.machine.learned, carried)
+			ours.merge(theirs, carried)
+			ours.machine.learned.mergeLower(theirs.machine.learned, carried)
 		}
 		if n := did.quotas[theirs.name]; n > 0 {
 			if ours.quota.since == 0 {
-				ours.quota = use{since: carried(theirs.quota.since), period: theirs.quota.period}
+				ours.quota = usage{since: carried(theirs.quota.since), period: theirs.quota.period}
 			}
 			ours.quota.used += n
 		}
@@ -191,13 +191,16 @@ func (a *Absence) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 	}
 	for _, p := range s.processes.list {
 		if processOf(p.id) == owner {
-			s.queue.keepHeld(p.key, &alone.queue)
+			s.queue.dropReleased(p.key, &alone.queue)
 		}
 	}
 }
 
-func (q *queue) keepHeld(owner uint64, held *queue) {
-	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return t.owner == owner && held.find(t.number) < 0 })
+func (q *queue) dropReleased(owner uint64, held *queue) {
+	q.tickets = slices.DeleteFunc(
+		q.tickets,
+		func(t ticket) bool { return t.owner == owner && held.ticketIndex(t.number) < 0 },
+	)
 	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool {
 		return l.owner == owner && !slices.ContainsFunc(held.leases, func(h lease) bool {
 			return h.permit == l.permit && h.epoch == l.epoch
@@ -205,11 +208,11 @@ func (q *queue) keepHeld(owner uint64, held *queue) {
 	})
 }
 
-// Uncertain makes the snapshot careful where nobody knows what was granted: nothing is granted for one ceiling_window.
-// That is so at most once at a time: what is pending is not renewed.
-func Uncertain(s *Snapshot, at Instant) {
+// MarkUncertain makes the snapshot careful where nobody knows what was granted: nothing is granted for one
+// ceiling_window. That is so at most once at a time: what is pending is not renewed.
+func MarkUncertain(s *Snapshot, at Instant) {
 	now := s.advance(at)
-	_, window, _ := s.processes.limits()
+	_, window, _ := s.processes.commonLimits()
 	if c := &s.ceiling; c.unknownSince == 0 || now.sub(c.unknownSince) >= window {
 		c.unknownSince = now
 	}
@@ -220,44 +223,44 @@ func (s *Snapshot) Silent(at Instant, ago time.Duration) {
 	s.ceiling.unknownSince = s.advance(at).add(-ago)
 }
 
-// foundAgain makes the snapshot silent for a window, in which all that are alone find the coordinator again.
-func (s *Snapshot) foundAgain(at Instant) {
+// pauseForOthers makes the snapshot silent for a window, in which all that are alone find the coordinator again.
+func (s *Snapshot) pauseForOthers(at Instant) {
 	s.Silent(at, 0)
-	s.ceiling.doubted = s.clock.now
+	s.ceiling.othersReservedAt = s.clock.now
 }
 
-// Missed does so where nobody was heard of since the coordinator was lost, that long ago, by a process that had nothing
-// to ask meanwhile: it is not alone, others may be. It reports whether that is so.
-func Missed(s *Snapshot, at Instant, ago time.Duration) bool {
+// PauseAfterOutage does so where nobody was heard of since the coordinator was lost, that long ago, by a process that
+// had nothing to ask meanwhile: it is not alone, others may be. It reports whether that is so.
+func PauseAfterOutage(s *Snapshot, at Instant, ago time.Duration) bool {
 	wrote := s.clock.now
 	now := s.advance(at)
-	if s.ceiling.doubted > now.add(-ago) || now.sub(wrote) < trafficGap || len(s.Users()) < 2 {
+	if s.ceiling.othersReservedAt > now.add(-ago) || now.sub(wrote) < trafficGap || len(s.Users()) < 2 {
 		return false
 	}
-	s.foundAgain(at)
+	s.pauseForOthers(at)
 	return true
 }
 
 // trafficGap is how long nobody writes while several machines send. After it the coordinator may have been lost again.
 const trafficGap = 100 * time.Millisecond
 
-// Doubt makes room under the ceiling for what others may have granted since a moment, in which the update of this
-// process kept them waiting.
-func Doubt(s *Snapshot, at Instant, since Stamp, owner string) {
-	s.doubt(s.advance(at), since, owner, max(len(s.Users()), 1))
+// ReserveForOthers makes room under the ceiling for what others may have granted since a moment, in which the update of
+// this process kept them waiting.
+func ReserveForOthers(s *Snapshot, at Instant, since Stamp, owner string) {
+	s.reserveForOthers(s.advance(at), since, owner, max(len(s.Users()), 1))
 }
 
-// doubt makes room under the ceiling for what others may have granted alone, from since on, when the shared state could
-// not be reached: none of them has told it yet.
+// reserveForOthers makes room under the ceiling for what others may have granted alone, from since on, when the shared
+// state could not be reached: none of them has told it yet.
 //
 // Who is alone grants its part of the ceiling, and counts against it what was granted before. So where the last window
 // held more than that part when the trouble began, nobody can have granted anything, and nobody is held up now. Once a
 // doubt is noted, those who come back later from the same trouble add none.
-func (s *Snapshot) doubt(now, since Stamp, owner string, parts int) {
-	if s.ceiling.doubted > since || len(s.processes.list) == 0 {
+func (s *Snapshot) reserveForOthers(now, since Stamp, owner string, parts int) {
+	if s.ceiling.othersReservedAt > since || len(s.processes.list) == 0 {
 		return
 	}
-	limit, window, _ := s.processes.limits()
+	limit, window, _ := s.processes.commonLimits()
 	heard := []string{owner} // of the processes, since then
 	for _, p := range s.processes.list {
 		if id := processOf(p.id); p.seen > since && !slices.Contains(heard, id) {
@@ -270,20 +273,20 @@ func (s *Snapshot) doubt(now, since Stamp, owner string, parts int) {
 			known++
 		}
 	}
-	s.ceiling.doubted = now
+	s.ceiling.othersReservedAt = now
 	for range max(parts-len(heard), 0) * max(limit/parts-known, 0) {
 		s.ceiling.grants = append(s.ceiling.grants, now)
 	}
-	s.ceiling.bound()
+	s.ceiling.trim()
 }
 
-func (c *ceiling) bound() {
+func (c *ceiling) trim() {
 	c.grants = slices.Delete(c.grants, 0, max(len(c.grants)-maxGrants, 0))
 }
 
-// Recall brings back what this process knew of the state before something was lost. Where it knew more than the others,
-// all of it counts; else what must not be forgotten.
-func Recall(s, last *Snapshot, at Instant, owner string) {
+// RestoreLost brings back what this process knew of the state before something was lost. Where it knew more than the
+// others, all of it counts; else what must not be forgotten.
+func RestoreLost(s, last *Snapshot, at Instant, owner string) {
 	m := &s.address.machine
 	ignorant := m.reason == ReasonFresh && m.since.sub(last.clock.now) < recently // who made it knew nothing
 	newer := last.clock.now >= s.clock.now || ignorant
@@ -297,13 +300,13 @@ func Recall(s, last *Snapshot, at Instant, owner string) {
 		return
 	}
 	same := func(t Stamp) Stamp { return t }
-	s.address.learn(&last.address, same)
-	s.address.quota.recall(last.address.quota)
+	s.address.merge(&last.address, same)
+	s.address.quota.mergeMax(last.address.quota)
 	for i := range last.accounts.list {
 		theirs := &last.accounts.list[i]
 		if ours := s.accounts.byName(theirs.name); ours != nil {
-			ours.learn(theirs, same)
-			ours.quota.recall(theirs.quota)
+			ours.merge(theirs, same)
+			ours.quota.mergeMax(theirs.quota)
 		}
 	}
 	for _, p := range last.processes.list {
@@ -316,26 +319,26 @@ func Recall(s, last *Snapshot, at Instant, owner string) {
 		s.processes.list = append(s.processes.list, p)
 		for _, l := range last.queue.leases {
 			if l.owner == key && now < l.until {
-				l.owner, l.key = p.key, s.accounts.sameKey(&last.accounts, l.key)
+				l.owner, l.key = p.key, s.accounts.translateKey(&last.accounts, l.key)
 				s.queue.leases = append(s.queue.leases, l)
 			}
 		}
 	}
 }
 
-func (u *use) recall(last use) {
+func (u *usage) mergeMax(last usage) {
 	if u.since == last.since {
 		u.used = max(u.used, last.used)
 	}
 }
 
-func (l *accounts) sameKey(others *accounts, id uint64) uint64 {
-	theirs, k := others.key(id)
+func (l *accounts) translateKey(others *accounts, id uint64) uint64 {
+	theirs, k := others.keyByID(id)
 	if k == nil {
 		return 0
 	}
 	if a := l.byName(theirs.name); a != nil {
-		if ours := a.key(k.print); ours != nil {
+		if ours := a.findKey(k.fingerprint); ours != nil {
 			return ours.id
 		}
 	}
@@ -345,27 +348,27 @@ func (l *accounts) sameKey(others *accounts, id uint64) uint64 {
 // NewRestoredSnapshot returns the snapshot that replaces a removed one of which last was seen: with care.
 func NewRestoredSnapshot(last *Snapshot, at Instant) Snapshot {
 	s := last.Clone()
-	Uncertain(&s, at)
+	MarkUncertain(&s, at)
 	s.address.bucket.empty(s.clock.now)
 	return s
 }
 
 // IsRefused reports whether several machines have used the state of late, so that none may.
 func IsRefused(s *Snapshot, at Instant) bool {
-	left := time.Unix(0, s.clock.refused).Sub(at.Wall)
-	return left > 0 && left <= refuseFor
+	left := time.Unix(0, s.clock.refusedUntil).Sub(at.Wall)
+	return left > 0 && left <= refusalPeriod
 }
 
 // Refuse notes that several machines use the state.
-func Refuse(s *Snapshot, at Instant) { s.clock.refused = at.Wall.Add(refuseFor).UnixNano() }
+func Refuse(s *Snapshot, at Instant) { s.clock.refusedUntil = at.Wall.Add(refusalPeriod).UnixNano() }
 
 // IsForeign reports whether another machine, or another boot of this one, has just written the state.
 func IsForeign(s *Snapshot, at Instant) bool {
-	return s.clock.foreign(at) && at.Wall.Sub(time.Unix(0, s.clock.wall)) < recently
+	return s.clock.writtenElsewhere(at) && at.Wall.Sub(time.Unix(0, s.clock.wall)) < recently
 }
 
-// IsOf reports whether a machine has written the state, as far as is known.
-func IsOf(s *Snapshot, machine string) bool {
+// IsWrittenBy reports whether a machine has written the state, as far as is known.
+func IsWrittenBy(s *Snapshot, machine string) bool {
 	return s.clock.machine == machine || s.clock.machine == ""
 }
 

@@ -22,13 +22,13 @@ func TestRejoinTellsTheOthers(t *testing.T) {
 	}
 	shared.queue.tickets = []ticket{{number: 5, owner: me}, {number: 6, owner: other}}
 	shared.queue.seq = 6
-	shared.address.quota = use{since: now, used: 10}
+	shared.address.quota = usage{since: now, used: 10}
 	shared.ceiling.grants = []Stamp{now - 5}
 
-	a := NewAbsence(&shared, clock.now(), "me", 1)
+	a := NewIsolation(&shared, clock.now(), "me", 1)
 	clock.pass(time.Second)
 	alone := a.Snapshot.advance(clock.now())
-	a.Snapshot.queue.release(Pass{1, 1})
+	a.Snapshot.queue.release(PermitID{1, 1})
 	a.Snapshot.queue.withdraw(5)
 	a.Snapshot.ceiling.add(alone, time.Minute)
 	a.Snapshot.address.quota.used += 2
@@ -85,20 +85,20 @@ func TestRoomIsKeptForThoseWhoAreStillAlone(t *testing.T) {
 			for range c.before {
 				shared.ceiling.add(since, tuning.CeilingWindow)
 			}
-			mine, late := NewAbsence(&shared, clock.now(), "me", 1), NewAbsence(&shared, clock.now(), "c", 2)
+			mine, late := NewIsolation(&shared, clock.now(), "me", 1), NewIsolation(&shared, clock.now(), "c", 2)
 			clock.pass(300 * time.Millisecond)
 			now := shared.advance(clock.now())
 			for _, id := range []string{"a", "b", "c"}[:c.heard] {
 				shared.at(now, &tuning).join(id)
 			}
 			mine.Rejoin(&shared, clock.now(), "me", 4)
-			if got := tuning.Ceiling - shared.ceiling.within(now, tuning.CeilingWindow); got != c.want {
+			if got := tuning.Ceiling - shared.ceiling.grantsWithin(now, tuning.CeilingWindow); got != c.want {
 				t.Errorf("room for %d, want %d", got, c.want)
 			}
 			clock.pass(tuning.CeilingWindow)
 			now = shared.advance(clock.now())
 			late.Rejoin(&shared, clock.now(), "c", 4)
-			if got := shared.ceiling.within(now, tuning.CeilingWindow); got != 0 {
+			if got := shared.ceiling.grantsWithin(now, tuning.CeilingWindow); got != 0 {
 				t.Errorf("the same trouble counts twice: %d", got)
 			}
 		})
@@ -116,7 +116,7 @@ func TestAccountsOfAProcessThatWasAlone(t *testing.T) {
 	list := pool(Account{Name: "a2", Quota: Budget{100, time.Hour}})
 	one := func(s *Snapshot, e Event) {
 		t.Helper()
-		g := s.TryGrant(later(time.Second), Ask{Owner: "p", Tuning: &tu, Patience: time.Hour, Accounts: list})
+		g := s.TryGrant(later(time.Second), PermitRequest{Owner: "p", Tuning: &tu, MaxWait: time.Hour, Accounts: list})
 		if !g.Granted {
 			t.Fatalf("%+v", g)
 		}
@@ -124,7 +124,7 @@ func TestAccountsOfAProcessThatWasAlone(t *testing.T) {
 	}
 	s := NewSnapshot(at)
 	one(&s, ok())
-	a := NewAbsence(&s, later(time.Second), "p", 1)
+	a := NewIsolation(&s, later(time.Second), "p", 1)
 	for range 4 {
 		one(&a.Snapshot, ok())
 	}
@@ -148,15 +148,15 @@ func TestTheLowerOfTwoLearnedLimitsHolds(t *testing.T) {
 		clock, tu := newFakeClock(), Default()
 		tu.LimitedBy = ByAccount
 		s := NewSnapshot(clock.now())
-		ask := Ask{Owner: "me", Tuning: &tu, Patience: time.Hour, Accounts: pool(Account{Name: "a1"})}
+		ask := PermitRequest{Owner: "me", Tuning: &tu, MaxWait: time.Hour, Accounts: pool(Account{Name: "a1"})}
 		s.TryGrant(clock.now(), ask)
-		a := NewAbsence(&s, clock.now(), "me", 1)
-		both := func(s *Snapshot) []*learned {
-			return []*learned{&s.address.machine.learned, &s.accounts.list[0].machine.learned}
+		a := NewIsolation(&s, clock.now(), "me", 1)
+		both := func(s *Snapshot) []*learnedLimit {
+			return []*learnedLimit{&s.address.machine.learned, &s.accounts.list[0].machine.learned}
 		}
 		for i := range both(&s) {
-			*both(&s)[i] = learned{answers: c.ours, window: tu.CeilingWindow, refusal: s.clock.now}
-			*both(&a.Snapshot)[i] = learned{answers: c.alone, window: tu.CeilingWindow, refusal: s.clock.now}
+			*both(&s)[i] = learnedLimit{answers: c.ours, window: tu.CeilingWindow, last429: s.clock.now}
+			*both(&a.Snapshot)[i] = learnedLimit{answers: c.alone, window: tu.CeilingWindow, last429: s.clock.now}
 		}
 		clock.pass(time.Second)
 		a.Rejoin(&s, clock.now(), "me", 1)

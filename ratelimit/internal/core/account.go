@@ -30,7 +30,7 @@ type Period struct {
 	Slots    int           // 0: no limit
 }
 
-func (p Period) covers(clock time.Duration) bool {
+func (p Period) contains(clock time.Duration) bool {
 	if p.From <= p.To {
 		return p.From <= clock && clock < p.To
 	}
@@ -51,34 +51,34 @@ func (f Fingerprint) String() string { return fmt.Sprintf("%016x", uint64(f)) }
 
 const (
 	// maxAccounts and maxKeys bound what is remembered of accounts, and of the keys of one. Configurations have fewer.
-	maxAccounts = 64
-	maxKeys     = 32
-	accountKept = 30 * 24 * time.Hour
-	seenEvery   = time.Minute
-	// aloneFor is how long an unproven key is used by one request alone. One without an answer is then joined by the
-	// next: a dead upstream must not be asked one timeout after the other.
-	aloneFor = 3 * time.Second
+	maxAccounts        = 64
+	maxKeys            = 32
+	forgetAccountAfter = 30 * 24 * time.Hour
+	seenInterval       = time.Minute
+	// unprovenTimeout is how long an unproven key is used by one request alone. One without an answer is then joined by
+	// the next: a dead upstream must not be asked one timeout after the other.
+	unprovenTimeout = 3 * time.Second
 )
 
 type account struct {
 	scope
-	id     uint64 // processes refer to it
-	name   string
-	limits accountLimits // as the process that asked last knows them
-	seen   Stamp         // when a process last brought it
-	last   Stamp         // its newest grant
-	keys   []accountKey
-	tuned  []override // by operators; the keys are those of accountFields, and enabledKey
+	id        uint64 // processes refer to it
+	name      string
+	limits    accountLimits // as the process that asked last knows them
+	seen      Stamp         // when a process last brought it
+	lastGrant Stamp         // its newest grant
+	keys      []accountKey
+	overrides []override // by operators; the keys are those of accountFields, and enabledKey
 }
 
 type accountKey struct {
-	id    uint64 // leases refer to it
-	print Fingerprint
-	seen  Stamp
-	last  Stamp // its newest grant
+	id          uint64 // leases refer to it
+	fingerprint Fingerprint
+	seen        Stamp
+	lastGrant   Stamp // its newest grant
 
-	standing Standing
-	since    Stamp // of the standing
+	standing      Standing
+	standingSince Stamp // of the standing
 }
 
 // Standing is whether a key may be used.
@@ -95,7 +95,7 @@ const (
 var standingNames = [...]string{Unproven: "unproven", Proven: "in", Refused: "refused", Suspended: "suspended"}
 
 // String returns the word that people read.
-func (s Standing) String() string { return nameOf(s, standingNames[:], "Standing") }
+func (s Standing) String() string { return enumName(s, standingNames[:], "Standing") }
 
 // Unusable reports whether the key may not be used.
 func (s Standing) Unusable() bool { return s == Refused || s == Suspended }
@@ -120,7 +120,7 @@ func (l *accounts) byName(name string) *account {
 	return nil
 }
 
-func (l *accounts) key(id uint64) (*account, *accountKey) {
+func (l *accounts) keyByID(id uint64) (*account, *accountKey) {
 	for i := range l.list {
 		for j := range l.list[i].keys {
 			if k := &l.list[i].keys[j]; id != 0 && k.id == id {
@@ -131,7 +131,7 @@ func (l *accounts) key(id uint64) (*account, *accountKey) {
 	return nil, nil
 }
 
-func (l *accounts) known(now Stamp, name string) *account {
+func (l *accounts) getOrAdd(now Stamp, name string) *account {
 	if a := l.byName(name); a != nil {
 		return a
 	}
@@ -140,29 +140,29 @@ func (l *accounts) known(now Stamp, name string) *account {
 	return &l.list[len(l.list)-1]
 }
 
-// declare notes what accounts a process has, and their limits at this time of the day. It returns their numbers.
-func (l *accounts) declare(now Stamp, list []Account, wall time.Time, q *queue) []uint64 {
+// register notes what accounts a process has, and their limits at this time of the day. It returns their numbers.
+func (l *accounts) register(now Stamp, list []Account, wall time.Time, q *queue) []uint64 {
 	if len(list) == 0 {
 		return nil
 	}
 	ids := make([]uint64, len(list))
 	for i := range list {
-		a := l.known(now, list[i].Name)
+		a := l.getOrAdd(now, list[i].Name)
 		ids[i], a.limits = a.id, list[i].limitsAt(wall)
-		if now.sub(a.seen) >= seenEvery {
+		if now.sub(a.seen) >= seenInterval {
 			a.seen = now
 		}
 		for _, print := range list[i].Keys {
-			k := a.key(print)
+			k := a.findKey(print)
 			if k == nil {
 				l.seq++
-				a.keys = append(a.keys, accountKey{id: l.seq, print: print, seen: now, since: now})
-			} else if now.sub(k.seen) >= seenEvery {
+				a.keys = append(a.keys, accountKey{id: l.seq, fingerprint: print, seen: now, standingSince: now})
+			} else if now.sub(k.seen) >= seenInterval {
 				k.seen = now
 			}
 		}
 	}
-	l.forget(now, q)
+	l.dropOld(now, q)
 	return ids
 }
 
@@ -170,26 +170,26 @@ func (a *Account) limitsAt(wall time.Time) accountLimits {
 	limits := accountLimits{a.Slots, a.KeySlots, a.Rate, a.Quota}
 	h, m, s := wall.Clock()
 	clock := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(s)*time.Second
-	if i := slices.IndexFunc(a.Schedule, func(p Period) bool { return p.covers(clock) }); i >= 0 {
+	if i := slices.IndexFunc(a.Schedule, func(p Period) bool { return p.contains(clock) }); i >= 0 {
 		limits.slots = a.Schedule[i].Slots
 	}
 	return limits
 }
 
-// forget drops what no process has brought for long, and the oldest where there are too many. What is in use stays.
-func (l *accounts) forget(now Stamp, q *queue) {
+// dropOld drops what no process has brought for long, and the oldest where there are too many. What is in use stays.
+func (l *accounts) dropOld(now Stamp, q *queue) {
 	for i := range l.list {
 		a := &l.list[i]
 		for len(a.keys) > 0 {
 			k := slices.MinFunc(a.keys, func(x, y accountKey) int { return cmp.Compare(x.seen, y.seen) })
-			if len(a.keys) <= maxKeys && now.sub(k.seen) < accountKept || q.withKey(k.id) > 0 {
+			if len(a.keys) <= maxKeys && now.sub(k.seen) < forgetAccountAfter || q.leasesOfKey(k.id) > 0 {
 				break
 			}
 			a.keys = slices.DeleteFunc(a.keys, func(o accountKey) bool { return o.id == k.id })
 		}
 	}
 	l.list = slices.DeleteFunc(l.list, func(a account) bool {
-		return now.sub(a.seen) >= accountKept && q.with(&a) == 0
+		return now.sub(a.seen) >= forgetAccountAfter && q.leasesOfAccount(&a) == 0
 	})
 	for len(l.list) > maxAccounts {
 		oldest := slices.MinFunc(l.list, func(a, b account) int { return cmp.Compare(a.seen, b.seen) }).id
@@ -197,7 +197,7 @@ func (l *accounts) forget(now Stamp, q *queue) {
 	}
 }
 
-func (l *accounts) used(before map[string]int) map[string]int {
+func (l *accounts) usedSince(before map[string]int) map[string]int {
 	if len(l.list) == 0 {
 		return nil
 	}
@@ -209,43 +209,43 @@ func (l *accounts) used(before map[string]int) map[string]int {
 	return m
 }
 
-func (a *account) key(print Fingerprint) *accountKey {
+func (a *account) findKey(print Fingerprint) *accountKey {
 	for i := range a.keys {
-		if a.keys[i].print == print {
+		if a.keys[i].fingerprint == print {
 			return &a.keys[i]
 		}
 	}
 	return nil
 }
 
-func (a *account) owns(key uint64) bool {
+func (a *account) hasKey(key uint64) bool {
 	return slices.ContainsFunc(a.keys, func(k accountKey) bool { return k.id == key })
 }
 
 func (a *account) retryKeys(now Stamp) {
 	for i := range a.keys {
 		if k := &a.keys[i]; k.standing.Unusable() {
-			k.standing, k.since = Unproven, now
+			k.standing, k.standingSince = Unproven, now
 		}
 	}
 }
 
-func (a *account) judge(now Stamp, k *accountKey, what onKeys, l *lease) (changes []KeyChange) {
+func (a *account) updateKeys(now Stamp, k *accountKey, what keyEffect, l *lease) (changes []KeyChange) {
 	set := func(k *accountKey, to Standing) {
 		if k.standing != to {
-			changes = append(changes, KeyChange{a.name, k.print, k.standing, to})
-			k.standing, k.since = to, now
+			changes = append(changes, KeyChange{a.name, k.fingerprint, k.standing, to})
+			k.standing, k.standingSince = to, now
 		}
 	}
 	switch what {
-	case keepsKeys:
-	case provesKey:
+	case leaveKeys:
+	case proveKey:
 		if !k.standing.Unusable() || l.test { // else it was sent before the refusal
 			set(k, Proven)
 		}
-	case endsKey:
+	case refuseKey:
 		set(k, Refused)
-	case endsAll:
+	case suspendAllKeys:
 		for i := range a.keys {
 			set(&a.keys[i], Suspended)
 		}
@@ -253,35 +253,35 @@ func (a *account) judge(now Stamp, k *accountKey, what onKeys, l *lease) (change
 	return changes
 }
 
-// learn takes over what another copy knows of it: pauses, the use of the bucket, and the standing of keys where it is
+// merge takes over what another copy knows of it: pauses, the use of the bucket, and the standing of keys where it is
 // newer.
-func (a *account) learn(from *account, carried func(Stamp) Stamp) {
-	a.scope.learn(&from.scope, carried)
+func (a *account) merge(from *account, carried func(Stamp) Stamp) {
+	a.scope.merge(&from.scope, carried)
 	for i := range from.keys {
 		theirs := &from.keys[i]
-		if k := a.key(theirs.print); k != nil && carried(theirs.since) > k.since {
-			k.standing, k.since = theirs.standing, carried(theirs.since)
+		if k := a.findKey(theirs.fingerprint); k != nil && carried(theirs.standingSince) > k.standingSince {
+			k.standing, k.standingSince = theirs.standing, carried(theirs.standingSince)
 		}
 	}
 }
 
 type limits struct {
 	accountLimits
-	enabled *bool    // an operator's word; nil: none
-	machine *machine // whose state it obeys
-	own     bool     // that is its own: the upstream limits by account
+	enabledOverride *bool    // an operator's word; nil: none
+	machine         *machine // whose state it obeys
+	ownMachine      bool     // that is its own: the upstream limits by account
 }
 
 // limitsOf returns what holds for an account: its limits under what operators say, as a part of it where the state
 // isn't shared with all, and as the state of its machine leaves it.
 func (v view) limitsOf(a *account) limits {
 	l := limits{accountLimits: a.limits, machine: &v.s.address.machine}
-	if l.own = v.t.LimitedBy == ByAccount && a.machine.epoch != 0; l.own {
+	if l.ownMachine = v.t.LimitedBy == ByAccount && a.machine.epoch != 0; l.ownMachine {
 		l.machine = &a.machine
 	}
-	for _, o := range a.tuned {
+	for _, o := range a.overrides {
 		if on := o.value == "true"; o.key == enabledKey {
-			l.enabled = &on
+			l.enabledOverride = &on
 			continue
 		}
 		_ = setAccountField(&l.accountLimits, o.key, o.value) // it was checked when it was written
@@ -290,11 +290,11 @@ func (v view) limitsOf(a *account) limits {
 		l.slots, l.keySlots = divided(l.slots, v.parts), divided(l.keySlots, v.parts)
 		l.rate /= float64(v.parts)
 	}
-	if r := l.machine.regime(); r.share > 0 { // else it is blocked
+	if r := l.machine.allowance(); r.share > 0 { // else it is blocked
 		if l.slots > 0 {
 			l.slots = min(l.slots, r.slotsOf(l.slots))
 		}
-		if l.own && l.machine.probing() {
+		if l.ownMachine && l.machine.probing() {
 			l.slots = r.slots
 		}
 	}
@@ -308,7 +308,7 @@ func divided(limit, parts int) int {
 	return max(1, limit/parts)
 }
 
-func (l *limits) normal(t *Tuning) pace {
+func (l *limits) normalPace(t *Tuning) pace {
 	rate := t.RateBase
 	if l.rate > 0 {
 		rate = min(rate, l.rate)
@@ -318,13 +318,13 @@ func (l *limits) normal(t *Tuning) pace {
 
 // pace returns an account's pace, the zero pace where the address's is all there is.
 func (l *limits) pace(t *Tuning, now Stamp) pace {
-	if l.rate == 0 && !l.own {
+	if l.rate == 0 && !l.ownMachine {
 		return pace{}
 	}
-	return l.machine.pace(l.normal(t), t, now)
+	return l.machine.pace(l.normalPace(t), t, now)
 }
 
-func (v view) untilPace(a *account, l *limits) time.Duration {
+func (v view) paceWait(a *account, l *limits) time.Duration {
 	p := l.pace(v.t, v.now)
 	if p.rate == 0 {
 		return 0
@@ -333,54 +333,54 @@ func (v view) untilPace(a *account, l *limits) time.Duration {
 }
 
 func (v view) keyFree(k *accountKey, l *limits) bool {
-	running := v.s.queue.withKey(k.id)
-	if k.standing == Unproven && running > 0 && v.now.sub(k.last) < aloneFor {
+	running := v.s.queue.leasesOfKey(k.id)
+	if k.standing == Unproven && running > 0 && v.now.sub(k.lastGrant) < unprovenTimeout {
 		return false
 	}
 	return l.keySlots == 0 || running < l.keySlots
 }
 
-// left returns how many requests of its quota an account has left; running ones count.
-func (v view) left(a *account, l *limits) int {
-	return max(l.quota.Requests-a.quota.at(v.now).used-v.s.queue.with(a), 0)
+// quotaLeft returns how many requests of its quota an account has left; running ones count.
+func (v view) quotaLeft(a *account, l *limits) int {
+	return max(l.quota.Requests-a.quota.current(v.now).used-v.s.queue.leasesOfAccount(a), 0)
 }
 
 // tick lets time pass in all machines: at most one transition.
 func (v view) tick() (Transition, bool) {
-	tr, moved := v.step(move{on: onClock})
+	tr, moved := v.step(stepInput{trigger: onClock})
 	for i := 0; i < len(v.s.accounts.list) && !moved && v.t.LimitedBy == ByAccount; i++ {
 		a := &v.s.accounts.list[i]
 		if a.machine.epoch == 0 {
-			a.machine.begin(v.now, ReasonFresh)
+			a.machine.start(v.now, ReasonFresh)
 			a.machine.permits = v.s.address.machine.permits
 		}
-		tr, moved = v.stepAccount(a, move{on: onClock})
+		tr, moved = v.stepAccount(a, stepInput{trigger: onClock})
 	}
 	return tr, moved
 }
 
-func (v view) step(m move) (Transition, bool) {
-	_, _, total := v.s.processes.limits()
-	tr, moved := v.s.address.step(v.now, v.t, m, v.normalPace(), regimes[Throttle].slotsOf(total))
-	return v.dated(tr, moved, &v.s.address.machine), moved
+func (v view) step(m stepInput) (Transition, bool) {
+	_, _, total := v.s.processes.commonLimits()
+	tr, moved := v.s.address.step(v.now, v.t, m, v.normalPace(), allowances[Throttle].slotsOf(total))
+	return v.withTimes(tr, moved, &v.s.address.machine), moved
 }
 
-func (v view) stepAccount(a *account, m move) (Transition, bool) {
+func (v view) stepAccount(a *account, m stepInput) (Transition, bool) {
 	l := v.whole().limitsOf(a)
 	slots := l.slots
 	if slots == 0 {
-		_, _, slots = v.s.processes.limits()
+		_, _, slots = v.s.processes.commonLimits()
 	}
-	tr, moved := a.scope.step(v.now, v.t, m, l.normal(v.t), slots)
+	tr, moved := a.scope.step(v.now, v.t, m, l.normalPace(v.t), slots)
 	if moved {
 		tr.Account = a.name
 	}
-	return v.dated(tr, moved, &a.machine), moved
+	return v.withTimes(tr, moved, &a.machine), moved
 }
 
-func (v view) dated(tr Transition, moved bool, m *machine) Transition {
+func (v view) withTimes(tr Transition, moved bool, m *machine) Transition {
 	if moved {
-		tr.At, tr.Until = v.s.clock.time(v.now), v.s.clock.time(m.until(v.now))
+		tr.At, tr.Until = v.s.clock.time(v.now), v.s.clock.time(m.blockEnd(v.now))
 	}
 	return tr
 }
@@ -410,12 +410,12 @@ func CheckAccounts(list []Account) error {
 	for i, a := range list {
 		switch {
 		case a.Name == "" || len(a.Name) > maxText:
-			return fmt.Errorf("use accounts: name %q: 1 to %d bytes are allowed", clip(a.Name), maxText)
+			return fmt.Errorf("use accounts: name %q: 1 to %d bytes are allowed", truncate(a.Name), maxText)
 		case slices.ContainsFunc(list[:i], func(b Account) bool { return b.Name == a.Name }):
 			return fmt.Errorf("use accounts: there are two named %q", a.Name)
 		case len(a.Keys) == 0 || len(a.Keys) > maxKeys:
 			return fmt.Errorf("use accounts: %q has %d keys, allowed are 1 to %d", a.Name, len(a.Keys), maxKeys)
-		case a.Slots < 0 || a.KeySlots < 0 || !rate(a.Rate):
+		case a.Slots < 0 || a.KeySlots < 0 || !isRate(a.Rate):
 			return fmt.Errorf("use accounts: %q has a negative limit", a.Name)
 		}
 	}

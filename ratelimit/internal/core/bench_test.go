@@ -31,20 +31,20 @@ func busySnapshot(tb testing.TB) *Snapshot {
 	for i := range 4000 {
 		now.Wall, now.Boot = now.Wall.Add(28_571_429), now.Boot+28_571_429
 		owner := fmt.Sprintf("0123456789abcdef-%d", i%8)
-		g := s.TryGrant(now, Ask{Owner: owner, Tuning: &tu, Patience: time.Hour})
+		g := s.TryGrant(now, PermitRequest{Owner: owner, Tuning: &tu, MaxWait: time.Hour})
 		if g.Granted && len(s.queue.leases) > 14 {
 			e := Event{Outcome: OK, Status: 200}
 			if i%40 == 0 {
 				e = Event{Outcome: Network}
 			}
 			l := s.queue.leases[0]
-			s.Record(now, Report{Owner: s.ownerOf(l.owner), Tuning: &tu, Pass: Pass{l.permit, l.epoch}, Event: e})
+			s.Record(now, Report{Owner: s.ownerOf(l.owner), Tuning: &tu, Pass: PermitID{l.permit, l.epoch}, Event: e})
 		}
 	}
 	for len(s.queue.tickets) < 32 {
-		s.TryGrant(now, Ask{
+		s.TryGrant(now, PermitRequest{
 			Owner: fmt.Sprintf("0123456789abcdef-%d", len(s.queue.tickets)%8), Tuning: &tu,
-			Patience: time.Hour,
+			MaxWait: time.Hour,
 		})
 	}
 	if len(s.address.machine.window.records) != tu.WindowRecords || len(s.queue.leases) < 10 {

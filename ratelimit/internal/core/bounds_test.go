@@ -27,11 +27,11 @@ func recoveryBound(t Tuning, learned float64, blocked, hold, latency time.Durati
 	if learned > 0 {
 		rate = min(rate, learned)
 	}
-	throttled, probing := regimes[Throttle].pace(rate, t.bucketCap()), regimes[HalfOpen].pace(rate, 1)
+	throttled, probing := allowances[Throttle].pace(rate, t.bucketCap()), allowances[HalfOpen].pace(rate, 1)
 	debt := max(time.Second, probing.interval())
-	return blocked + MaxNap + hold + debt + t.CeilingWindow + t.Window +
+	return blocked + MaxRetryWait + hold + debt + t.CeilingWindow + t.Window +
 		time.Duration(t.SRecover+t.Hysteresis)*(throttled.interval()+latency) +
-		2*min(hold, ProbeHold) + time.Duration(1+t.ProbeSuccess)*(probing.interval()+latency)
+		2*min(hold, MaxProbeLease) + time.Duration(1+t.ProbeSuccess)*(probing.interval()+latency)
 }
 
 // learnedBound returns how long it takes at most until a learned rate is gone, from the moment at which the upstream
@@ -41,7 +41,7 @@ func recoveryBound(t Tuning, learned float64, blocked, hold, latency time.Durati
 func learnedBound(t Tuning) time.Duration {
 	t = t.WithDefaults()
 	window := t.CeilingWindow.Seconds()
-	floor := float64(floorIn(t.CeilingWindow, t.RateBase)) / window
+	floor := float64(minAnswers(t.CeilingWindow, t.RateBase)) / window
 	raises := math.Ceil(math.Log2(max(t.RateBase-floor, 0)*window + 1))
 	return time.Duration((float64(t.RampAfter)/floor + raises*window) * float64(time.Second))
 }

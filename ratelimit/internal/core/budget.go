@@ -24,22 +24,22 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%d/%s", b.Requests, FormatDuration(b.Period))
 }
 
-type use struct {
+type usage struct {
 	since  Stamp // of the first counted request; 0: none yet
 	period time.Duration
 	used   int
 }
 
-// at returns the use at a moment: none once the period has passed. A period that has begun keeps its length,
+// current returns the use at a moment: none once the period has passed. A period that has begun keeps its length,
 // whatever the asking process's own is.
-func (u use) at(now Stamp) use {
+func (u usage) current(now Stamp) usage {
 	if u.since != 0 && now >= u.ends() {
-		return use{}
+		return usage{}
 	}
 	return u
 }
 
-func (u use) ends() Stamp {
+func (u usage) ends() Stamp {
 	if u.since == 0 {
 		return 0
 	}
@@ -47,8 +47,8 @@ func (u use) ends() Stamp {
 }
 
 // count counts an answered request. A period begins only where there is a budget.
-func (u *use) count(now Stamp, b Budget) {
-	*u = u.at(now)
+func (u *usage) count(now Stamp, b Budget) {
+	*u = u.current(now)
 	if u.since == 0 {
 		if !b.On() {
 			return
@@ -58,20 +58,20 @@ func (u *use) count(now Stamp, b Budget) {
 	u.used++
 }
 
-// held returns how many requests a process has reserved: of an orphaned reservation those under way.
-func (v view) held(p *process) int {
+// activeReservation returns how many requests a process has reserved: of an orphaned reservation those under way.
+func (v view) activeReservation(p *process) int {
 	if p.reserved > 0 && v.now.sub(p.reservedAt) >= v.t.QuotaOrphanAfter {
-		return min(p.reserved, v.s.queue.booked(p.key))
+		return min(p.reserved, v.s.queue.budgetLeases(p.key))
 	}
 	return p.reserved
 }
 
-func (v view) reserved() (sum, unassigned int) {
+func (v view) totalReserved() (sum, unassigned int) {
 	for i := range v.s.processes.list {
 		p := &v.s.processes.list[i]
-		held := v.held(p)
+		held := v.activeReservation(p)
 		sum += held
-		unassigned += max(held-v.s.queue.booked(p.key), 0)
+		unassigned += max(held-v.s.queue.budgetLeases(p.key), 0)
 	}
 	return sum, unassigned
 }
@@ -82,41 +82,41 @@ func (s *Snapshot) FreeOrphans(t *Tuning) Orphans { return view{s, s.clock.now, 
 func (v view) freeOrphans() (o Orphans) {
 	for i := range v.s.processes.list {
 		p := &v.s.processes.list[i]
-		if held := v.held(p); held < p.reserved {
+		if held := v.activeReservation(p); held < p.reserved {
 			o.Requests += p.reserved - held
 			p.reserved = held
 		}
 	}
 	if o.Requests > 0 {
-		o.Used, o.Limit = v.s.address.quota.at(v.now).used, v.t.Budget.Requests
-		o.Reserved, _ = v.reserved()
+		o.Used, o.Limit = v.s.address.quota.current(v.now).used, v.t.Budget.Requests
+		o.Reserved, _ = v.totalReserved()
 	}
 	return o
 }
 
-func (v view) fits(n int, quotas []candidate) bool {
-	if !v.inBudget(n) {
+func (v view) fitsBudget(n int, quotas []candidate) bool {
+	if !v.fitsAddressBudget(n) {
 		return false
 	}
-	_, unassigned := v.reserved()
+	_, unassigned := v.totalReserved()
 	left := -unassigned
 	for i := range quotas {
-		left += v.left(quotas[i].account, &quotas[i].limits)
+		left += v.quotaLeft(quotas[i].account, &quotas[i].limits)
 	}
 	return len(quotas) == 0 || n <= left
 }
 
-func (v view) inBudget(n int) bool {
-	reserved, _ := v.reserved()
-	return !v.t.Budget.On() || v.s.address.quota.at(v.now).used+reserved+n <= v.t.Budget.Requests
+func (v view) fitsAddressBudget(n int) bool {
+	reserved, _ := v.totalReserved()
+	return !v.t.Budget.On() || v.s.address.quota.current(v.now).used+reserved+n <= v.t.Budget.Requests
 }
 
-func (v view) renews(n int, quotas []candidate) (first Stamp) {
-	if !v.inBudget(n) {
-		return v.s.address.quota.at(v.now).ends()
+func (v view) budgetRenewal(n int, quotas []candidate) (first Stamp) {
+	if !v.fitsAddressBudget(n) {
+		return v.s.address.quota.current(v.now).ends()
 	}
 	for i := range quotas {
-		if end := quotas[i].account.quota.at(v.now).ends(); sooner(end, first) {
+		if end := quotas[i].account.quota.current(v.now).ends(); sooner(end, first) {
 			first = end
 		}
 	}
@@ -134,14 +134,14 @@ func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts 
 		return 0, nil
 	}
 	p := v.join(owner)
-	p.accounts = s.accounts.declare(v.now, accounts, at.Wall, &s.queue)
-	quotas := v.quotas(accounts)
+	p.accounts = s.accounts.register(v.now, accounts, at.Wall, &s.queue)
+	quotas := v.quotaCandidates(accounts)
 	if !t.Budget.On() && len(quotas) == 0 {
 		return 0, nil
 	}
 	v.freeOrphans()
-	if !v.fits(n, quotas) {
-		return 0, v.spent(n, quotas)
+	if !v.fitsBudget(n, quotas) {
+		return 0, v.budgetError(n, quotas)
 	}
 	p.reserved += n
 	p.reservedAt = v.now
@@ -152,11 +152,11 @@ func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts 
 func (s *Snapshot) Unreserve(at Instant, owner string, n int) {
 	s.advance(at)
 	if p := s.processes.byID(owner); p != nil {
-		p.settle(n)
+		p.releaseReserved(n)
 	}
 }
 
-func (p *process) settle(n int) { p.reserved = max(p.reserved-n, 0) }
+func (p *process) releaseReserved(n int) { p.reserved = max(p.reserved-n, 0) }
 
 // Orphans are requests of the budget that were reserved and forgotten.
 type Orphans struct {
@@ -195,20 +195,20 @@ func (e *BudgetError) Error() string {
 // Is reports whether target is ErrBudget.
 func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 
-func (v view) spent(n int, quotas []candidate) *BudgetError {
+func (v view) budgetError(n int, quotas []candidate) *BudgetError {
 	clock := &v.s.clock
-	reserved, unassigned := v.reserved()
-	if len(quotas) == 0 || !v.inBudget(n) {
-		use := v.s.address.quota.at(v.now)
+	reserved, unassigned := v.totalReserved()
+	if len(quotas) == 0 || !v.fitsAddressBudget(n) {
+		use := v.s.address.quota.current(v.now)
 		return &BudgetError{
 			Budget: v.t.Budget, Used: use.used, Reserved: reserved, Requested: n, Renews: clock.time(use.ends()),
 		}
 	}
-	e := &BudgetError{Accounts: true, Reserved: unassigned, Requested: n, Renews: clock.time(v.renews(n, quotas))}
+	e := &BudgetError{Accounts: true, Reserved: unassigned, Requested: n, Renews: clock.time(v.budgetRenewal(n, quotas))}
 	for i := range quotas {
 		a, q := quotas[i].account, quotas[i].limits.quota
 		e.Budget = Budget{e.Budget.Requests + q.Requests, max(e.Budget.Period, q.Period)}
-		e.Used, e.Reserved = e.Used+a.quota.at(v.now).used, e.Reserved+quotas[i].running
+		e.Used, e.Reserved = e.Used+a.quota.current(v.now).used, e.Reserved+quotas[i].running
 	}
 	return e
 }

@@ -22,7 +22,7 @@ func Choose(list []Option) int {
 	var candidates []candidate
 	for _, o := range list {
 		c := candidate{
-			own: &Account{Priority: o.Priority}, account: &account{last: o.Last}, running: o.Running, limit: o.Limit,
+			config: &Account{Priority: o.Priority}, account: &account{lastGrant: o.Last}, running: o.Running, limit: o.Limit,
 		}
 		if !o.Usable {
 			c.cause = ReasonAccount
@@ -33,7 +33,7 @@ func Choose(list []Option) int {
 		candidates = append(candidates, c)
 	}
 	best := choose(candidates)
-	return slices.IndexFunc(candidates, func(c candidate) bool { return best != nil && c.own == best.own })
+	return slices.IndexFunc(candidates, func(c candidate) bool { return best != nil && c.config == best.config })
 }
 
 func TestChoose(t *testing.T) {
@@ -145,7 +145,7 @@ func TestPeriodsOfTheDay(t *testing.T) {
 			return time.Duration(rapid.IntRange(0, 1439).Draw(t, "minute")) * time.Minute
 		})
 		from, to, clock := minute.Draw(t, "from"), minute.Draw(t, "to"), minute.Draw(t, "clock")
-		if from != to && (Period{From: from, To: to}).covers(clock) == (Period{From: to, To: from}).covers(clock) {
+		if from != to && (Period{From: from, To: to}).contains(clock) == (Period{From: to, To: from}).contains(clock) {
 			t.Fatalf("%s of %s to %s", clock, from, to)
 		}
 	})
@@ -153,7 +153,7 @@ func TestPeriodsOfTheDay(t *testing.T) {
 
 func TestWhoseEvidenceAnAnswerIs(t *testing.T) {
 	type want struct {
-		keys             onKeys
+		keys             keyEffect
 		account, address bool
 	}
 	for _, tt := range []struct {
@@ -162,30 +162,30 @@ func TestWhoseEvidenceAnAnswerIs(t *testing.T) {
 		by    LimitedBy
 		want  want
 	}{
-		{"an answer", Event{Outcome: OK, Status: 200}, ByAddress, want{provesKey, false, true}},
-		{"an answer", Event{Outcome: OK, Status: 200}, ByAccount, want{provesKey, true, true}},
-		{"a 429", Event{Outcome: Throttled, Status: 429}, ByAddress, want{keepsKeys, false, true}},
-		{"a 429", Event{Outcome: Throttled, Status: 429}, ByAccount, want{keepsKeys, true, false}},
-		{"a 500", Event{Outcome: Server, Status: 500}, ByAddress, want{keepsKeys, false, true}},
-		{"a 500", Event{Outcome: Server, Status: 500}, ByAccount, want{keepsKeys, false, true}},
-		{"no answer", Event{Outcome: Network}, ByAccount, want{keepsKeys, false, true}},
-		{"a refused key", Event{Outcome: Client, Status: 401, Key: KeyRefused}, ByAddress, want{endsKey, false, false}},
-		{"a refused key", Event{Outcome: Client, Status: 401, Key: KeyRefused}, ByAccount, want{endsKey, false, false}},
+		{"an answer", Event{Outcome: OK, Status: 200}, ByAddress, want{proveKey, false, true}},
+		{"an answer", Event{Outcome: OK, Status: 200}, ByAccount, want{proveKey, true, true}},
+		{"a 429", Event{Outcome: Throttled, Status: 429}, ByAddress, want{leaveKeys, false, true}},
+		{"a 429", Event{Outcome: Throttled, Status: 429}, ByAccount, want{leaveKeys, true, false}},
+		{"a 500", Event{Outcome: Server, Status: 500}, ByAddress, want{leaveKeys, false, true}},
+		{"a 500", Event{Outcome: Server, Status: 500}, ByAccount, want{leaveKeys, false, true}},
+		{"no answer", Event{Outcome: Network}, ByAccount, want{leaveKeys, false, true}},
+		{"a refused key", Event{Outcome: Client, Status: 401, Key: KeyRefused}, ByAddress, want{refuseKey, false, false}},
+		{"a refused key", Event{Outcome: Client, Status: 401, Key: KeyRefused}, ByAccount, want{refuseKey, false, false}},
 		{
 			"a suspended account",
 			Event{Outcome: Client, Status: 403, Key: KeySuspended},
 			ByAccount,
-			want{endsAll, false, false},
+			want{suspendAllKeys, false, false},
 		},
-		{"a 404", Event{Outcome: Client, Status: 404}, ByAddress, want{provesKey, false, true}},
-		{"a 404", Event{Outcome: Client, Status: 404}, ByAccount, want{provesKey, true, true}},
-		{"a 403 about something else", Event{Outcome: Client, Status: 403}, ByAddress, want{keepsKeys, false, true}},
-		{"come later", Event{Outcome: Deferred, Status: 503}, ByAccount, want{keepsKeys, true, true}},
-		{"given up", Event{Outcome: Cancelled}, ByAccount, want{keepsKeys, false, true}},
-		{"certificate", Event{Outcome: Misconfigured}, ByAccount, want{keepsKeys, false, true}},
+		{"a 404", Event{Outcome: Client, Status: 404}, ByAddress, want{proveKey, false, true}},
+		{"a 404", Event{Outcome: Client, Status: 404}, ByAccount, want{proveKey, true, true}},
+		{"a 403 about something else", Event{Outcome: Client, Status: 403}, ByAddress, want{leaveKeys, false, true}},
+		{"come later", Event{Outcome: Deferred, Status: 503}, ByAccount, want{leaveKeys, true, true}},
+		{"given up", Event{Outcome: Cancelled}, ByAccount, want{leaveKeys, false, true}},
+		{"certificate", Event{Outcome: Misconfigured}, ByAccount, want{leaveKeys, false, true}},
 	} {
 		t.Run(fmt.Sprint(tt.name, " by ", tt.by), func(t *testing.T) {
-			row := evidenceOf(&tt.event, tt.by)
+			row := evidenceFor(&tt.event, tt.by)
 			if got := (want{row.keys, row.account, row.address}); got != tt.want {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
@@ -194,8 +194,8 @@ func TestWhoseEvidenceAnAnswerIs(t *testing.T) {
 	for o := Cancelled; o <= Deferred; o++ { // each outcome has its row
 		for _, by := range []LimitedBy{ByAddress, ByAccount} {
 			found := false
-			for _, row := range evidences {
-				found = found || slices.Contains(row.outcomes, o) && (row.any || row.by == by)
+			for _, row := range evidenceRules {
+				found = found || slices.Contains(row.outcomes, o) && (row.anyLimit || row.limitedBy == by)
 			}
 			if !found {
 				t.Errorf("no row for %s by %s", o, by)

@@ -60,12 +60,12 @@ const clockSlack = 2 * time.Second
 // It never runs backwards. All times in a snapshot are shared times: setting the clock neither frees a flood of
 // tokens nor blocks anybody for hours.
 type timeline struct {
-	now     Stamp
-	wall    int64 // unix nanoseconds
-	boot    time.Duration
-	bootID  string
-	machine string
-	refused int64 // unix nanoseconds until which no machine uses this state, because several did
+	now          Stamp
+	wall         int64 // unix nanoseconds
+	boot         time.Duration
+	bootID       string
+	machine      string
+	refusedUntil int64 // unix nanoseconds until which no machine uses this state, because several did
 }
 
 func (l *timeline) advance(at Instant) (rebooted bool) {
@@ -88,8 +88,9 @@ func (l *timeline) advance(at Instant) (rebooted bool) {
 	return rebooted
 }
 
-// foreign reports whether at is of another boot than the last update, or of another machine where boots have no names.
-func (l *timeline) foreign(at Instant) bool {
+// writtenElsewhere reports whether at is of another boot than the last update, or of another machine where boots have
+// no names.
+func (l *timeline) writtenElsewhere(at Instant) bool {
 	return l.now != 0 && (at.BootID != l.bootID || at.BootID == "" && at.Machine != l.machine)
 }
 

@@ -24,7 +24,13 @@ func TestSettingTheClockChangesNothing(t *testing.T) {
 				{Outcome: Server, Status: 500},
 				{Outcome: Throttled, Status: 429},
 			}).Draw(t, "answer")
-			a, b := calm.TryGrant(now, Ask{Owner: "p", Tuning: &tu}), wild.TryGrant(elsewhere, Ask{Owner: "p", Tuning: &tu})
+			a, b := calm.TryGrant(
+				now,
+				PermitRequest{Owner: "p", Tuning: &tu},
+			), wild.TryGrant(
+				elsewhere,
+				PermitRequest{Owner: "p", Tuning: &tu},
+			)
 			if a.Granted != b.Granted || a.Wait != b.Wait || a.State != b.State {
 				t.Fatalf("%+v and %+v", a, b)
 			}
@@ -43,7 +49,7 @@ func TestARebootKeepsBlocksAndVoidsSlots(t *testing.T) {
 		block := w.s.address.machine.sleepUntil.sub(w.s.clock.now)
 		w.run("ok*5 429/50s")
 		pause := w.s.address.machine.pauseUntil.sub(w.s.clock.now)
-		w.s.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning, Patience: time.Hour})
+		w.s.TryGrant(w.now, PermitRequest{Owner: w.owner, Tuning: &w.tuning, MaxWait: time.Hour})
 		if block <= 0 || pause != 50*time.Second || len(w.s.queue.tickets) != 1 {
 			t.Fatal(block, pause)
 		}
@@ -65,7 +71,7 @@ func TestNoFloodAfterALongRest(t *testing.T) {
 	w.sleep(1000 * time.Hour)
 	granted := 0
 	for start := w.now.Boot; w.now.Boot-start < time.Second; {
-		g := w.s.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning, Patience: time.Hour})
+		g := w.s.TryGrant(w.now, PermitRequest{Owner: w.owner, Tuning: &w.tuning, MaxWait: time.Hour})
 		if g.Granted {
 			granted++
 			w.record(g.Pass, Event{Outcome: OK, Status: 200})

@@ -18,8 +18,8 @@ const SnapshotVersion = 4
 
 // The version before had a number of its own where there were no accounts.
 const (
-	accountsVersion = 3
-	plainVersion    = 2
+	versionWithAccounts    = 3
+	versionWithoutAccounts = 2
 )
 
 // ErrSnapshotCorrupt is what Decode returns for bytes that are not a snapshot.
@@ -56,13 +56,13 @@ func (s *Snapshot) AppendBinary(b []byte) ([]byte, error) {
 func (s *Snapshot) Decode(b []byte) error {
 	r := codec{Codec: wire.Reader(b)}
 	r.Uint64(&r.version)
-	known := r.version >= plainVersion && r.version <= SnapshotVersion
+	known := r.version >= versionWithoutAccounts && r.version <= SnapshotVersion
 	if !r.Bad() && !known && r.version < 1<<16 {
 		*s = Snapshot{}
 		return &SnapshotVersionError{int(r.version)}
 	}
 	s.code(&r)
-	if r.Bad() || len(r.Left()) != 0 || !known || !s.sound() {
+	if r.Bad() || len(r.Left()) != 0 || !known || !s.valid() {
 		*s = Snapshot{}
 		return ErrSnapshotCorrupt
 	}
@@ -71,12 +71,12 @@ func (s *Snapshot) Decode(b []byte) error {
 
 type codec struct {
 	wire.Codec
-	version  uint64
-	now      Stamp  // times are coded by their distance from it
-	accounts uint64 // numbers of accounts and keys are coded by their distance from it
+	version       uint64
+	now           Stamp  // times are coded by their distance from it
+	newestAccount uint64 // numbers of accounts and keys are coded by their distance from it
 }
 
-func (c *codec) all(fields ...any) {
+func (c *codec) codeAll(fields ...any) {
 	for _, field := range fields {
 		switch v := field.(type) {
 		case *Stamp:
@@ -108,19 +108,19 @@ func (c *codec) all(fields ...any) {
 func (s *Snapshot) code(c *codec) {
 	wire.Int(&c.Codec, &s.clock.now)
 	wire.Int(&c.Codec, &s.clock.wall)
-	c.all(&s.clock.boot, &s.clock.bootID, &s.clock.machine)
-	wire.Int(&c.Codec, &s.clock.refused)
+	c.codeAll(&s.clock.boot, &s.clock.bootID, &s.clock.machine)
+	wire.Int(&c.Codec, &s.clock.refusedUntil)
 	c.now = s.clock.now
 	c.Uint64(&s.processes.seq)
-	if c.version == plainVersion {
+	if c.version == versionWithoutAccounts {
 		s.accounts.seq = 0
 	} else {
 		c.Uint64(&s.accounts.seq)
 	}
-	c.accounts = s.accounts.seq
+	c.newestAccount = s.accounts.seq
 
 	c.machine(&s.address.machine)
-	c.all(&s.address.bucket.full, &s.ceiling.unknownSince, &s.ceiling.doubted)
+	c.codeAll(&s.address.bucket.full, &s.ceiling.unknownSince, &s.ceiling.othersReservedAt)
 	wire.Resize(&c.Codec, &s.ceiling.grants, maxGrants)
 	last := c.now
 	for i := range s.ceiling.grants {
@@ -130,7 +130,7 @@ func (s *Snapshot) code(c *codec) {
 		s.ceiling.grants[i] = last
 	}
 	c.queue(s)
-	c.all(&s.address.quota.since, &s.address.quota.used, &s.address.quota.period, &s.overrides.seq)
+	c.codeAll(&s.address.quota.since, &s.address.quota.used, &s.address.quota.period, &s.overrides.seq)
 	c.overrides(&s.overrides.list)
 	wire.Resize(&c.Codec, &s.processes.list, maxProcesses)
 	for i := range s.processes.list {
@@ -140,14 +140,14 @@ func (s *Snapshot) code(c *codec) {
 	if c.Reading() { // what was there must not shine through
 		s.accounts.list = nil
 	}
-	if c.version == plainVersion {
+	if c.version == versionWithoutAccounts {
 		return
 	}
 	wire.Resize(&c.Codec, &s.accounts.list, maxAccounts)
 	for i := range s.accounts.list {
 		c.account(&s.accounts.list[i])
 	}
-	if c.version == accountsVersion { // sets of limits, which the next ask of each process says anew
+	if c.version == versionWithAccounts { // sets of limits, which the next ask of each process says anew
 		for range c.Count(0, maxAccounts) {
 			c.accountNumber(new(uint64))
 			for range c.Count(0, maxAccounts) {
@@ -159,22 +159,22 @@ func (s *Snapshot) code(c *codec) {
 }
 
 func (c *codec) machine(m *machine) {
-	c.all(&m.state, &m.epoch, &m.since, &m.reason)
+	c.codeAll(&m.state, &m.epoch, &m.since, &m.reason)
 	if int(m.reason) >= len(reasonNames) {
 		m.reason = ReasonNone // a newer build's, which says why, not what
 	}
-	c.all(&m.permits, &m.sleepUntil, &m.pauseUntil, &m.cooldown, &m.exhausted, &m.streak429, &m.overrun, &m.overrunWait,
-		&m.failures, &m.successes, &m.armed, &m.armedPermit, &m.sustained)
-	if l := &m.learned; c.version > accountsVersion {
-		c.all(&l.answers, &l.met, &l.proven, &l.step, &l.left, &l.window, &l.since, &l.refusal, &l.unlearned,
-			&m.from, &m.lastGood, &m.faltering, &m.firstTry, &m.easing, &m.seen429,
+	c.codeAll(&m.permits, &m.sleepUntil, &m.pauseUntil, &m.cooldown, &m.exhausted, &m.streak429, &m.last429Permit,
+		&m.last429Wait, &m.failures, &m.successes, &m.confirmations, &m.confirmedPermit, &m.highRatioSince)
+	if l := &m.learned; c.version > versionWithAccounts {
+		c.codeAll(&l.answers, &l.count429, &l.provenAnswers, &l.trialRaise, &l.untilRaise, &l.window, &l.since, &l.last429,
+			&l.noLearningUntil, &m.from, &m.lastGoodPermit, &m.probingAfter, &m.firstTry, &m.easingSince, &m.seen429,
 			&m.stated.quota, &m.stated.period, &m.stated.since)
 	} else { // a ramp in place of a learned limit; its HalfOpen did not know the state before
-		c.all(new(float64), new(Stamp), new(bool), &m.seen429, new(float64))
-		m.learned, m.stated, m.from, m.lastGood, m.faltering = learned{}, stated{}, Sleep, 0, 0
-		m.firstTry, m.easing = 0, c.now
+		c.codeAll(new(float64), new(Stamp), new(bool), &m.seen429, new(float64))
+		m.learned, m.stated, m.from, m.lastGoodPermit, m.probingAfter = learnedLimit{}, statedLimit{}, Sleep, 0, 0
+		m.firstTry, m.easingSince = 0, c.now
 	}
-	c.all(&m.blockUntil, &m.failing, &m.lastTokenShortage, &m.lost, &m.lostPermit)
+	c.codeAll(&m.blockUntil, &m.failingSince, &m.lastTokenShortage, &m.lostConnection, &m.lostPermit)
 	c.window(&m.window)
 }
 
@@ -198,24 +198,24 @@ func (c *codec) queue(s *Snapshot) {
 	wire.Resize(&c.Codec, &q.tickets, maxTickets)
 	for i := range q.tickets {
 		t := &q.tickets[i]
-		c.below(q.seq, &t.number)
-		c.below(owners, &t.owner)
-		c.stamp(&t.due)
+		c.distanceBelow(q.seq, &t.number)
+		c.distanceBelow(owners, &t.owner)
+		c.stamp(&t.retryAt)
 		c.accountNumber(&t.key)
 	}
 	wire.Resize(&c.Codec, &q.leases, maxTickets)
 	for i := range q.leases {
 		l := &q.leases[i]
-		c.below(m.permits, &l.permit)
-		c.below(m.epoch, &l.epoch)
-		c.below(owners, &l.owner)
-		c.all(&l.until, &l.budget)
+		c.distanceBelow(m.permits, &l.permit)
+		c.distanceBelow(m.epoch, &l.epoch)
+		c.distanceBelow(owners, &l.owner)
+		c.codeAll(&l.until, &l.budget)
 		c.accountNumber(&l.key)
-		if c.version == plainVersion {
+		if c.version == versionWithoutAccounts {
 			l.accountEpoch, l.test = 0, false
 			continue
 		}
-		c.all(&l.accountEpoch, &l.test)
+		c.codeAll(&l.accountEpoch, &l.test)
 	}
 }
 
@@ -223,16 +223,16 @@ func (c *codec) overrides(list *[]override) {
 	wire.Resize(&c.Codec, list, maxOverrides)
 	for i := range *list {
 		o := &(*list)[i]
-		c.all(&o.key, &o.value, &o.until)
+		c.codeAll(&o.key, &o.value, &o.until)
 	}
 }
 
 func (c *codec) process(p *process, newest uint64) {
 	c.Text(&p.id, maxText)
-	c.below(newest, &p.key)
-	c.all(&p.seen, &p.normal.rate, &p.normal.burst, &p.own.full, &p.ceiling, &p.window, &p.slots, &p.total,
+	c.distanceBelow(newest, &p.key)
+	c.codeAll(&p.seen, &p.normalPace.rate, &p.normalPace.burst, &p.bucket.full, &p.ceiling, &p.window, &p.slots, &p.total,
 		&p.reserved, &p.reservedAt)
-	if c.version <= accountsVersion { // it names a set of limits instead
+	if c.version <= versionWithAccounts { // it names a set of limits instead
 		p.accounts = nil
 		c.accountNumber(new(uint64))
 		return
@@ -246,17 +246,17 @@ func (c *codec) process(p *process, newest uint64) {
 func (c *codec) account(a *account) {
 	c.accountNumber(&a.id)
 	c.Text(&a.name, maxText)
-	if c.version > accountsVersion {
+	if c.version > versionWithAccounts {
 		c.limits(&a.limits)
 	}
-	c.all(&a.seen, &a.last, &a.bucket.full, &a.quota.since, &a.quota.period, &a.quota.used)
+	c.codeAll(&a.seen, &a.lastGrant, &a.bucket.full, &a.quota.since, &a.quota.period, &a.quota.used)
 	wire.Resize(&c.Codec, &a.keys, maxKeys)
 	for i := range a.keys {
 		k := &a.keys[i]
 		c.accountNumber(&k.id)
-		c.all((*uint64)(&k.print), &k.seen, &k.last, &k.standing, &k.since)
+		c.codeAll((*uint64)(&k.fingerprint), &k.seen, &k.lastGrant, &k.standing, &k.standingSince)
 	}
-	c.overrides(&a.tuned)
+	c.overrides(&a.overrides)
 	limited := a.machine.epoch != 0
 	if c.Bool(&limited); limited {
 		c.machine(&a.machine)
@@ -265,10 +265,10 @@ func (c *codec) account(a *account) {
 
 func (c *codec) limits(l *accountLimits) {
 	limited := l.rate != 0
-	if c.all(&l.slots, &l.keySlots, &limited); limited {
+	if c.codeAll(&l.slots, &l.keySlots, &limited); limited {
 		c.Float(&l.rate)
 	}
-	c.all(&l.quota.Requests, &l.quota.Period)
+	c.codeAll(&l.quota.Requests, &l.quota.Period)
 }
 
 // stamp codes a time by its distance from now; the zero Stamp stays one.
@@ -290,7 +290,7 @@ func (c *codec) stamp(v *Stamp) {
 	}
 }
 
-func (c *codec) below(top uint64, v *uint64) {
+func (c *codec) distanceBelow(top uint64, v *uint64) {
 	x := int64(top - *v)
 	c.Int64(&x)
 	*v = top - uint64(x)
@@ -298,48 +298,48 @@ func (c *codec) below(top uint64, v *uint64) {
 
 // accountNumber codes the number of an account or a key; 0 is none.
 func (c *codec) accountNumber(v *uint64) {
-	if c.version == plainVersion {
+	if c.version == versionWithoutAccounts {
 		*v = 0
 		return
 	}
 	x := uint64(0)
 	if *v != 0 {
-		x = c.accounts - *v + 1
+		x = c.newestAccount - *v + 1
 	}
-	if c.Uint64(&x); x == 0 || x > c.accounts {
+	if c.Uint64(&x); x == 0 || x > c.newestAccount {
 		*v = 0
 		return
 	}
-	*v = c.accounts - x + 1
+	*v = c.newestAccount - x + 1
 }
 
-func rate(v float64) bool { return v >= 0 && v <= math.MaxFloat64 } // false for NaN
+func isRate(v float64) bool { return v >= 0 && v <= math.MaxFloat64 } // false for NaN
 
-func (s *Snapshot) sound() bool {
-	return s.address.sound() && !slices.ContainsFunc(s.accounts.list, func(a account) bool { return !a.sound() }) &&
-		!slices.ContainsFunc(s.processes.list, func(p process) bool { return !p.sound() })
+func (s *Snapshot) valid() bool {
+	return s.address.valid() && !slices.ContainsFunc(s.accounts.list, func(a account) bool { return !a.valid() }) &&
+		!slices.ContainsFunc(s.processes.list, func(p process) bool { return !p.valid() })
 }
 
-func (c *scope) sound() bool {
+func (c *scope) valid() bool {
 	m, l := &c.machine, &c.machine.learned
 	return c.quota.period >= 0 && c.quota.used >= 0 && int(max(m.state, m.from)) < len(stateNames) &&
 		l.window >= 0 && (l.window > 0 || l.answers == 0) &&
 		m.stated.quota >= 0 && (m.stated.period > 0 || m.stated.quota == 0) &&
-		min(l.answers, l.met, l.proven, l.step) >= 0 && max(l.answers, l.step) <= maxGrants &&
-		min(m.cooldown, m.exhausted, m.overrunWait) >= 0 &&
-		min(m.streak429, m.failures, m.successes, m.armed) >= 0
+		min(l.answers, l.count429, l.provenAnswers, l.trialRaise) >= 0 && max(l.answers, l.trialRaise) <= maxGrants &&
+		min(m.cooldown, m.exhausted, m.last429Wait) >= 0 &&
+		min(m.streak429, m.failures, m.successes, m.confirmations) >= 0
 }
 
-func (p *process) sound() bool {
-	return rate(p.normal.rate) && rate(p.normal.burst) && p.ceiling >= 1 && p.ceiling <= maxGrants && p.window > 0 &&
-		p.slots >= 1 && p.total >= 1 && p.reserved >= 0
+func (p *process) valid() bool {
+	return isRate(p.normalPace.rate) && isRate(p.normalPace.burst) && p.ceiling >= 1 && p.ceiling <= maxGrants &&
+		p.window > 0 && p.slots >= 1 && p.total >= 1 && p.reserved >= 0
 }
 
-func (a *account) sound() bool {
+func (a *account) valid() bool {
 	l := &a.limits
-	return a.id != 0 && a.scope.sound() && rate(l.rate) &&
+	return a.id != 0 && a.scope.valid() && isRate(l.rate) &&
 		min(l.slots, l.keySlots, l.quota.Requests) >= 0 && l.quota.Period >= 0 &&
-		!slices.ContainsFunc(a.tuned, func(o override) bool {
+		!slices.ContainsFunc(a.overrides, func(o override) bool {
 			return o.key != enabledKey && setAccountField(new(accountLimits), o.key, o.value) != nil
 		}) &&
 		!slices.ContainsFunc(a.keys, func(k accountKey) bool { return k.id == 0 || int(k.standing) >= len(standingNames) })

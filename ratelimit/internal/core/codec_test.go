@@ -48,7 +48,10 @@ func accountsSnapshot(t testing.TB) Snapshot {
 		Account{Name: "b2", KeySlots: 2, Priority: 3})
 	for i := range 30 {
 		now.Wall, now.Boot = now.Wall.Add(time.Second), now.Boot+time.Second
-		g := s.TryGrant(now, Ask{Owner: fmt.Sprint("p", i%3), Tuning: &tu, Patience: time.Hour, Accounts: list[:1+i%2]})
+		g := s.TryGrant(
+			now,
+			PermitRequest{Owner: fmt.Sprint("p", i%3), Tuning: &tu, MaxWait: time.Hour, Accounts: list[:1+i%2]},
+		)
 		e := []Event{
 			{Outcome: OK, Status: 200},
 			{Outcome: Throttled, Status: 429},
@@ -59,10 +62,10 @@ func accountsSnapshot(t testing.TB) Snapshot {
 		}
 	}
 	a := s.accounts.byName("a3")
-	a.override(s.clock.now, "quota", "7/1h", time.Hour)
-	a.override(s.clock.now, enabledKey, "false", 0)
+	a.setOverride(s.clock.now, "quota", "7/1h", time.Hour)
+	a.setOverride(s.clock.now, enabledKey, "false", 0)
 	s.queue.tickets = append(s.queue.tickets, ticket{
-		number: s.queue.seq, owner: s.processes.list[0].key, due: s.clock.now,
+		number: s.queue.seq, owner: s.processes.list[0].key, retryAt: s.clock.now,
 		key: a.keys[0].id,
 	})
 	if s.processes.list[1].accounts == nil || len(s.queue.leases) == 0 || a.machine.epoch == 0 ||

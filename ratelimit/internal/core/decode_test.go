@@ -29,8 +29,8 @@ func FuzzDecode(f *testing.F) {
 		now := Instant{Wall: time.Unix(1_800_000_000, 0), Boot: time.Hour, BootID: "x"}
 		tu := Default()
 		tu.LimitedBy = LimitedBy(len(b) % 2)
-		g := s.TryGrant(now, Ask{
-			Owner: "p", Tuning: &tu, Patience: time.Hour,
+		g := s.TryGrant(now, PermitRequest{
+			Owner: "p", Tuning: &tu, MaxWait: time.Hour,
 			Accounts: pool(Account{Name: "a3", Slots: 2}, Account{Name: "z1"}),
 		})
 		s.Record(now, Report{Owner: "p", Tuning: &tu, Pass: g.Pass, Event: Event{Outcome: Throttled, Status: 429}})

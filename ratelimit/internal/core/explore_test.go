@@ -46,15 +46,15 @@ func coarse(d time.Duration) uint8 {
 
 func shapeOf(s *Snapshot, t *Tuning) shape {
 	m, now := &s.address.machine, s.clock.now
-	n := m.window.counts(now, t)
+	n := m.window.count(now, t)
 	v := shape{
 		state: m.state, streak: clipped(m.streak429, t.NCacheOnly), fails: clipped(m.failures, 3*t.NFailures),
-		good: clipped(m.successes, t.ProbeSuccess), armed: clipped(m.armed,
+		good: clipped(m.successes, t.ProbeSuccess), armed: clipped(m.confirmations,
 			1), cooldown: coarse(m.clampedCooldown(t)), rounds: clipped(int(m.exhausted/t.SleepMax), 2),
 		ok: clipped(n.OK, t.MinSamples), bad: clipped(n.Errors(), t.MinSamples), pause: coarse(m.pauseUntil.sub(now)),
-		full: s.ceiling.within(now, t.CeilingWindow) >= t.Ceiling, faltering: m.faltering != 0,
-		learned: learnedOf(m, t), met: clipped(m.learned.met, t.NThrottle), trial: m.learned.step > 0,
-		unlearned: m.learned.unlearned > now,
+		full: s.ceiling.grantsWithin(now, t.CeilingWindow) >= t.Ceiling, faltering: m.probingAfter != 0,
+		learned: learnedOf(m, t), met: clipped(m.learned.count429, t.NThrottle), trial: m.learned.trialRaise > 0,
+		unlearned: m.learned.noLearningUntil > now,
 		waiting:   clipped(len(s.queue.tickets), 1),
 	}
 	if m.state == HalfOpen || m.state == Normal {
@@ -85,7 +85,7 @@ func learnedOf(m *machine, t *Tuning) uint8 {
 	switch {
 	case m.learned.answers == 0:
 		return 0
-	case m.learned.answers == floorIn(t.CeilingWindow, t.RateBase):
+	case m.learned.answers == minAnswers(t.CeilingWindow, t.RateBase):
 		return 1
 	default:
 		return 2
@@ -183,9 +183,9 @@ func (x *explorer) ask(n *node, owner string, ticket uint64) {
 	before := n.s.Clone()
 	now := before.advance(n.now)
 	before.at(now, &x.tuning).expire()
-	g := n.s.TryGrant(n.now, Ask{
-		Owner: owner, Tuning: &x.tuning, Ticket: ticket, Patience: 10 * time.Second,
-		Hold: 20 * time.Second,
+	g := n.s.TryGrant(n.now, PermitRequest{
+		Owner: owner, Tuning: &x.tuning, Ticket: ticket, MaxWait: 10 * time.Second,
+		Lease: 20 * time.Second,
 	})
 	if !g.Granted {
 		return
@@ -199,18 +199,18 @@ func (x *explorer) ask(n *node, owner string, ticket uint64) {
 			x.t.Fatalf("%d probes in flight", got)
 		}
 	case Normal, Throttle:
-		if most := regimes[m.state].slotsOf(x.tuning.ConcurrencyTotal); before.queue.running(0) >= most {
+		if most := allowances[m.state].slotsOf(x.tuning.ConcurrencyTotal); before.queue.running(0) >= most {
 			x.t.Fatalf("granted in %s with %d of %d running", m.state, before.queue.running(0), most)
 		}
 	}
 	if m.pauseUntil > now {
 		x.t.Fatal("granted in a pause")
 	}
-	got := n.s.ceiling.within(now, x.tuning.CeilingWindow)
+	got := n.s.ceiling.grantsWithin(now, x.tuning.CeilingWindow)
 	if most := m.learned.answers; got > x.tuning.Ceiling || most > 0 && got > most {
 		x.t.Fatalf("%d grants in a window, learned %d", got, most)
 	}
-	if before.address.machine.faltering != 0 && before.queue.probes(&before.address.machine) > 0 {
+	if before.address.machine.probingAfter != 0 && before.queue.runningProbes(&before.address.machine) > 0 {
 		x.t.Fatal("granted beside another probe while all fails")
 	}
 }
@@ -231,13 +231,13 @@ func (x *explorer) answer(n *node, i int, e Event) {
 	l := n.s.queue.leases[i]
 	current := l.epoch == n.s.address.machine.epoch
 	r := n.s.Record(n.now, Report{
-		Owner: n.s.ownerOf(l.owner), Tuning: &x.tuning, Pass: Pass{l.permit, l.epoch}, Event: e,
+		Owner: n.s.ownerOf(l.owner), Tuning: &x.tuning, Pass: PermitID{l.permit, l.epoch}, Event: e,
 		Draw: 0.5,
 	})
 	if r.Late == current {
 		x.t.Fatalf("late %v, but of the present epoch %v", r.Late, current)
 	}
-	if r.Moved && !current {
+	if r.Transitioned && !current {
 		x.t.Fatal("an older epoch has moved the machine")
 	}
 }
@@ -245,15 +245,15 @@ func (x *explorer) answer(n *node, i int, e Event) {
 // stray is an answer whose permit nobody knows any more.
 func (x *explorer) stray(n *node, e Event) {
 	r := n.s.Record(n.now, Report{
-		Owner: "p", Tuning: &x.tuning, Pass: Pass{1, n.s.address.machine.epoch}, Event: e, Draw: 0.5,
+		Owner: "p", Tuning: &x.tuning, Pass: PermitID{1, n.s.address.machine.epoch}, Event: e, Draw: 0.5,
 	})
-	if r.Moved || !r.Late {
+	if r.Transitioned || !r.Late {
 		x.t.Fatal("a permit that has run out has moved the machine")
 	}
 }
 
 func (x *explorer) command(n *node, c command, period time.Duration) {
-	n.s.at(n.s.advance(n.now), &x.tuning).step(move{on: onOperator, command: c, period: period})
+	n.s.at(n.s.advance(n.now), &x.tuning).step(stepInput{trigger: onOperator, command: c, period: period})
 }
 
 // recovers plays on with good answers only and returns how long Normal takes.
@@ -272,7 +272,7 @@ func (x *explorer) recovers(n node) (took, bound time.Duration) {
 	case Normal, Throttle, HalfOpen:
 	}
 	bound = recoveryBound(x.tuning, m.learned.rate(), blocked, 20*time.Second, latency)
-	ask := Ask{Owner: "r", Tuning: &x.tuning, Patience: 48 * time.Hour, Hold: 20 * time.Second}
+	ask := PermitRequest{Owner: "r", Tuning: &x.tuning, MaxWait: 48 * time.Hour, Lease: 20 * time.Second}
 	start := n.now.Boot
 	for n.s.State() != Normal {
 		if n.now.Boot-start > bound {
@@ -371,12 +371,12 @@ func (x *explorer) check(event string, a, b *Snapshot) {
 		fail("the pause was shortened")
 	}
 	x.checkLearned(event, a, b, fail)
-	if faltering := o.state == Throttle && o.failures >= x.tuning.NFailures; (o.faltering != 0) != faltering {
-		fail("faltering %v after %d failures in %s", o.faltering != 0, o.failures, o.state)
+	if faltering := o.state == Throttle && o.failures >= x.tuning.NFailures; (o.probingAfter != 0) != faltering {
+		fail("faltering %v after %d failures in %s", o.probingAfter != 0, o.failures, o.state)
 	}
-	if p := o.pace(x.tuning.normal(), &x.tuning, b.clock.now); o.state == Throttle && o.faltering == 0 {
+	if p := o.pace(x.tuning.normalPace(), &x.tuning, b.clock.now); o.state == Throttle && o.probingAfter == 0 {
 		normal := o.learned.atMost(x.tuning.RateBase)
-		if least := regimes[Throttle].pace(normal, x.tuning.bucketCap()); p.rate < least.rate || p.rate > normal {
+		if least := allowances[Throttle].pace(normal, x.tuning.bucketCap()); p.rate < least.rate || p.rate > normal {
 			fail("%.2f requests a second, allowed are %.2f to %.2f", p.rate, least.rate, normal)
 		}
 	}
@@ -420,17 +420,17 @@ func (x *explorer) checkLearned(event string, a, b *Snapshot, fail func(string, 
 	was, is := m.learned, o.learned
 	refused, good := strings.Contains(event, "throttled"), strings.Contains(event, "ok")
 	switch {
-	case is.answers != 0 && (is.answers < floorIn(is.window, x.tuning.RateBase) || is.rate() >= x.tuning.RateBase):
+	case is.answers != 0 && (is.answers < minAnswers(is.window, x.tuning.RateBase) || is.rate() >= x.tuning.RateBase):
 		fail("learned %.2f/s", is.rate())
 	case is.answers != 0 && (was.answers == 0 || is.answers < was.answers) && !refused:
 		fail("learned %d after %d without a 429", is.answers, was.answers)
 	case was.answers != 0 && is.answers > was.answers && (!good || m.state != Normal):
 		fail("raised from %d to %d", was.answers, is.answers)
-	case was.answers != 0 && is.answers == 0 && !good && !refused && now.sub(was.refusal) < learnedFor:
+	case was.answers != 0 && is.answers == 0 && !good && !refused && now.sub(was.last429) < learnedLifetime:
 		fail("forgotten")
-	case was.answers != 0 && is.answers == 0 && refused && is.unlearned <= now:
+	case was.answers != 0 && is.answers == 0 && refused && is.noLearningUntil <= now:
 		fail("forgotten for no time")
-	case was.answers == 0 && is.answers != 0 && was.unlearned > now:
+	case was.answers == 0 && is.answers != 0 && was.noLearningUntil > now:
 		fail("learned what was to be forgotten")
 	}
 }

@@ -58,7 +58,7 @@ var fields = []Field{
 		"time without a request after which a run's reserved budget is free again",
 	},
 	{
-		"limited_by", word, 0, 1,
+		"limited_by", choice, 0, 1,
 		"whom a 429 throttles: the address, or the account of the key (TMDB limits by address)",
 	},
 	{"processes", integer, 1, 1000, "processes to divide the rate by where they cannot see each other"},
@@ -66,14 +66,14 @@ var fields = []Field{
 
 // Field is one setting of a [Tuning], for configurations, help and operators.
 type Field struct {
-	Key       string // "rate_base"
-	kind      kind
-	low, high float64
-	Doc       string // one line
+	Key      string // "rate_base"
+	kind     kind
+	min, max float64
+	Doc      string // one line
 }
 
-// places are the fields of Tuning by their names in lower case: that of rate_base is ratebase.
-var places = func() map[string]int {
+// fieldIndexes are the fields of Tuning by their names in lower case: that of rate_base is ratebase.
+var fieldIndexes = func() map[string]int {
 	t, m := reflect.TypeFor[Tuning](), map[string]int{}
 	for i := range t.NumField() {
 		m[strings.ToLower(t.Field(i).Name)] = i
@@ -81,8 +81,8 @@ var places = func() map[string]int {
 	return m
 }()
 
-func (f Field) at(t *Tuning) any {
-	place := places[strings.ReplaceAll(f.Key, "_", "")]
+func (f Field) pointer(t *Tuning) any {
+	place := fieldIndexes[strings.ReplaceAll(f.Key, "_", "")]
 	return reflect.ValueOf(t).Elem().Field(place).Addr().Interface()
 }
 
@@ -94,7 +94,7 @@ const (
 	seconds             // 90s, 2m, or bare seconds
 	minutes             // off, 15m, or bare minutes
 	quota               // off, or 5000/24h
-	word                // address or account
+	choice              // address or account
 )
 
 // Fields returns all settings in the order of the documentation.
@@ -126,8 +126,8 @@ func (f Field) set(t *Tuning, text string) error {
 	b, err := t.Budget, error(nil)
 	switch f.kind {
 	case quota:
-		b, err = parseBudget(text, f.high)
-	case word:
+		b, err = parseBudget(text, f.max)
+	case choice:
 		i := slices.Index(limitedByNames[:], text)
 		if v = float64(i); i < 0 {
 			err = errors.New("neither address nor account")
@@ -137,17 +137,17 @@ func (f Field) set(t *Tuning, text string) error {
 	}
 	switch {
 	case err != nil:
-		return f.refuse(strconv.Quote(clip(text)), err.Error())
+		return f.tuningError(strconv.Quote(truncate(text)), err.Error())
 	case f.kind == quota:
 		t.Budget = b
 		return nil
 	case !f.inRange(v):
-		return f.refuse(clip(text), "out of range")
+		return f.tuningError(truncate(text), "out of range")
 	}
 	if v == 0 && f.value(&defaults) != 0 {
 		v = -1 // chosen, not the default
 	}
-	switch p := f.at(t).(type) {
+	switch p := f.pointer(t).(type) {
 	case *float64:
 		*p = v
 	case *int:
@@ -181,7 +181,7 @@ func (f Field) parse(text string) (float64, error) {
 // value returns the setting in the unit of the range; a chosen zero is 0.
 func (f Field) value(t *Tuning) float64 {
 	var v float64
-	switch p := f.at(t).(type) {
+	switch p := f.pointer(t).(type) {
 	case *float64:
 		v = *p
 	case *int:
@@ -191,7 +191,7 @@ func (f Field) value(t *Tuning) float64 {
 	case *LimitedBy:
 		v = float64(*p)
 	}
-	if f.low == 0 {
+	if f.min == 0 {
 		v = max(v, 0)
 	}
 	return v
@@ -210,21 +210,21 @@ func (f Field) text(t *Tuning) string {
 		}
 	case quota:
 		return t.Budget.String()
-	case word:
+	case choice:
 		return t.LimitedBy.String()
 	case seconds:
 	}
 	return FormatDuration(time.Duration(math.Round(f.value(t) * float64(time.Second))))
 }
 
-func (f Field) fill(t *Tuning) {
-	switch p := f.at(t).(type) {
+func (f Field) setDefault(t *Tuning) {
+	switch p := f.pointer(t).(type) {
 	case *float64:
-		*p = cmp.Or(*p, *f.at(&defaults).(*float64))
+		*p = cmp.Or(*p, *f.pointer(&defaults).(*float64))
 	case *int:
-		*p = cmp.Or(*p, *f.at(&defaults).(*int))
+		*p = cmp.Or(*p, *f.pointer(&defaults).(*int))
 	case *time.Duration:
-		*p = cmp.Or(*p, *f.at(&defaults).(*time.Duration))
+		*p = cmp.Or(*p, *f.pointer(&defaults).(*time.Duration))
 	}
 }
 
@@ -232,19 +232,19 @@ func (f Field) fill(t *Tuning) {
 func (f Field) check(t *Tuning) error {
 	ok := f.value(t) == 0 && f.value(&defaults) == 0 || f.inRange(f.value(t))
 	if f.kind == quota {
-		ok = t.Budget == Budget{} || t.Budget.valid(f.high)
+		ok = t.Budget == Budget{} || t.Budget.valid(f.max)
 	}
 	if ok {
 		return nil
 	}
-	return f.refuse(f.text(t), "out of range")
+	return f.tuningError(f.text(t), "out of range")
 }
 
-func (f Field) refuse(value, reason string) *TuningError {
+func (f Field) tuningError(value, reason string) *TuningError {
 	return &TuningError{Keys: []string{f.Key}, Values: []string{value}, Reason: reason, Remedy: "allowed is " + f.Range()}
 }
 
-func (f Field) inRange(v float64) bool { return v >= f.low && v <= f.high } // false for NaN
+func (f Field) inRange(v float64) bool { return v >= f.min && v <= f.max } // false for NaN
 
 // Range describes for people what is allowed.
 func (f Field) Range() string {
@@ -256,17 +256,17 @@ func (f Field) Range() string {
 func (f Field) Bounds() (format string, args []any) {
 	switch f.kind {
 	case integer:
-		return "a whole number from %s to %s", []any{formatFloat(f.low), formatFloat(f.high)}
+		return "a whole number from %s to %s", []any{formatFloat(f.min), formatFloat(f.max)}
 	case seconds:
-		return "a time from %s to %s, as in 90s, 2m or bare seconds", []any{formatSeconds(f.low), formatSeconds(f.high)}
+		return "a time from %s to %s, as in 90s, 2m or bare seconds", []any{formatSeconds(f.min), formatSeconds(f.max)}
 	case minutes:
-		return "off, or a time up to %s, as in 15m or bare minutes", []any{formatSeconds(f.high)}
-	case word:
+		return "off, or a time up to %s, as in 15m or bare minutes", []any{formatSeconds(f.max)}
+	case choice:
 		return "address or account", nil
 	case quota:
 		return "off, or a number of requests and a period, as in 5000/24h", nil
 	default:
-		return "a number from %s to %s", []any{formatFloat(f.low), formatFloat(f.high)}
+		return "a number from %s to %s", []any{formatFloat(f.min), formatFloat(f.max)}
 	}
 }
 
@@ -300,7 +300,7 @@ func parseBudget(text string, most float64) (Budget, error) {
 	return b, nil
 }
 
-func clip(s string) string {
+func truncate(s string) string {
 	if len(s) > 40 {
 		return s[:40] + "..."
 	}

@@ -125,9 +125,15 @@ func TestOneRefusalTooManyIsForgotten(t *testing.T) {
 	w := newWorld(t)
 	m := &w.s.address.machine
 	w.run("ok")
-	m.learned = learned{answers: 12, window: w.tuning.CeilingWindow, proven: 24, left: 400, refusal: w.s.clock.now}
+	m.learned = learnedLimit{
+		answers:       12,
+		window:        w.tuning.CeilingWindow,
+		provenAnswers: 24,
+		untilRaise:    400,
+		last429:       w.s.clock.now,
+	}
 	w.run("429") // 11 of 24
-	if l := m.learned; l.answers != 0 || l.unlearned <= w.s.clock.now {
+	if l := m.learned; l.answers != 0 || l.noLearningUntil <= w.s.clock.now {
 		t.Fatalf("%+v", l)
 	}
 	w.run("ok*20 429*3 ok*30")
@@ -140,9 +146,16 @@ func TestARaiseOnTrialIsTakenBack(t *testing.T) {
 	w := newWorld(t)
 	m := &w.s.address.machine
 	w.run("ok")
-	m.learned = learned{answers: 20, window: w.tuning.CeilingWindow, proven: 20, step: 4, left: 3, refusal: w.s.clock.now}
+	m.learned = learnedLimit{
+		answers:       20,
+		window:        w.tuning.CeilingWindow,
+		provenAnswers: 20,
+		trialRaise:    4,
+		untilRaise:    3,
+		last429:       w.s.clock.now,
+	}
 	w.run("429")
-	if l := m.learned; l.answers != 16 || l.step != 0 || l.left != w.tuning.RampAfter {
+	if l := m.learned; l.answers != 16 || l.trialRaise != 0 || l.untilRaise != w.tuning.RampAfter {
 		t.Errorf("%+v", l)
 	}
 }

@@ -28,14 +28,14 @@ const (
 // strictest counts. What is malformed, doubled, negative or absurd counts as absent.
 func ParseLimits(h http.Header, now time.Time) Limits {
 	var l Limits
-	for _, p := range listOf(h, "RateLimit-Policy") {
-		l.bound(p["q"], p["w"])
+	for _, p := range parseItems(h, "RateLimit-Policy") {
+		l.addQuota(p["q"], p["w"])
 	}
 	windows := map[string]int{}
-	for _, p := range listOf(h, "RateLimit-Policy") {
+	for _, p := range parseItems(h, "RateLimit-Policy") {
 		windows[p.name()] = p["w"]
 	}
-	for _, p := range listOf(h, "RateLimit") {
+	for _, p := range parseItems(h, "RateLimit") {
 		remaining, said := p["r"]
 		reset := p["t"]
 		if !said {
@@ -46,12 +46,12 @@ func ParseLimits(h http.Header, now time.Time) Limits {
 			reset = windows[p.name()]
 		}
 		if said && remaining == 0 {
-			l.spent(reset)
+			l.addWait(reset)
 		}
 	}
 	for _, prefix := range []string{"X-RateLimit-", "RateLimit-"} {
-		remaining, said := single(h, prefix+"Remaining")
-		reset, known := single(h, prefix+"Reset")
+		remaining, said := singleNumber(h, prefix+"Remaining")
+		reset, known := singleNumber(h, prefix+"Reset")
 		if reset >= epochFrom {
 			if sent, err := http.ParseTime(h.Get("Date")); err == nil && sent.Sub(now).Abs() <= maxSkew {
 				now = sent
@@ -59,13 +59,13 @@ func ParseLimits(h http.Header, now time.Time) Limits {
 			reset = int(time.Unix(int64(reset), 0).Sub(now) / time.Second)
 		}
 		if said && known && remaining == 0 {
-			l.spent(reset)
+			l.addWait(reset)
 		}
 	}
 	return l
 }
 
-func (l *Limits) bound(quota, seconds int) {
+func (l *Limits) addQuota(quota, seconds int) {
 	window := time.Duration(seconds) * time.Second
 	if quota < 1 || quota > maxQuota || window <= 0 || window > maxRetryAfter {
 		return
@@ -75,14 +75,14 @@ func (l *Limits) bound(quota, seconds int) {
 	}
 }
 
-func (l *Limits) spent(seconds int) {
+func (l *Limits) addWait(seconds int) {
 	if wait := time.Duration(seconds) * time.Second; wait > 0 && wait <= maxRetryAfter {
 		l.Spent = max(l.Spent, wait)
 	}
 }
 
-// in returns how many requests the quota allows in a window: its share, rounded up.
-func (l *Limits) in(window time.Duration) int {
+// allowedIn returns how many requests the quota allows in a window: its share, rounded up.
+func (l *Limits) allowedIn(window time.Duration) int {
 	return min(max(1, int(math.Ceil(float64(l.Quota)*window.Seconds()/l.Window.Seconds()-1e-9))), maxGrants)
 }
 
@@ -98,8 +98,8 @@ func (p params) name() string {
 	return ""
 }
 
-// listOf returns the items of a field: "name";q=100;w=60, or limit=100, remaining=50, reset=5, which are one item.
-func listOf(h http.Header, field string) (items []params) {
+// parseItems returns the items of a field: "name";q=100;w=60, or limit=100, remaining=50, reset=5, which are one item.
+func parseItems(h http.Header, field string) (items []params) {
 	text := strings.Join(h.Values(field), ",")
 	if text == "" || len(text) > maxLimitsLen {
 		return nil
@@ -137,7 +137,7 @@ func (p params) set(text string) {
 	p[key] = n
 }
 
-func single(h http.Header, field string) (int, bool) {
+func singleNumber(h http.Header, field string) (int, bool) {
 	values := h.Values(field)
 	if len(values) != 1 {
 		return 0, false

@@ -96,7 +96,7 @@ func FuzzParseLimits(f *testing.F) {
 		if l.Spent < 0 || l.Spent > maxRetryAfter || l.Quota < 0 || l.Quota > maxQuota || (l.Quota > 0) != (l.Window > 0) {
 			t.Errorf("%+v", l)
 		}
-		if n := l.in(time.Second); l.Quota > 0 && (n < 1 || n > maxGrants) {
+		if n := l.allowedIn(time.Second); l.Quota > 0 && (n < 1 || n > maxGrants) {
 			t.Errorf("%d in a second of %+v", n, l)
 		}
 	})
@@ -129,7 +129,7 @@ func TestStatedLimitsOnlyEverMakeItSlower(t *testing.T) {
 	}
 	w.sleep(2 * time.Second)
 	ask(1, Event{Outcome: OK, Status: 200, Limits: Limits{Quota: 10_000, Window: time.Second}})
-	if got := w.s.ceiling.within(w.s.clock.now, w.tuning.CeilingWindow); got > w.tuning.Ceiling {
+	if got := w.s.ceiling.grantsWithin(w.s.clock.now, w.tuning.CeilingWindow); got > w.tuning.Ceiling {
 		t.Errorf("%d in a window", got)
 	}
 	ask(1, Event{Outcome: OK, Status: 200, Limits: Limits{Spent: 20 * time.Second}})

@@ -24,27 +24,27 @@ type machine struct {
 	cooldown   time.Duration // 0: sleep_min
 	exhausted  time.Duration // sum of the failed rounds at the longest cooldown
 
-	window      window
-	streak429   int
-	overrun     uint64        // newest permit when the last 429 was counted
-	overrunWait time.Duration // the wait drawn for that overrun
-	failures    int           // streak of 5xx and network errors
-	failing     Stamp         // since when nothing was answered well; 0: the last answer was good
-	lastGood    uint64        // newest permit at the last good answer
-	faltering   uint64        // newest permit when the streak in Throttle reached n_failures; 0: it is shorter
-	lost        uint64        // the connection lost last, 0 for none
-	lostPermit  uint64        // newest permit when that was counted
-	successes   int           // since the state was entered
+	window         window
+	streak429      int
+	last429Permit  uint64        // newest permit when the last 429 was counted
+	last429Wait    time.Duration // the wait drawn for that overrun
+	failures       int           // streak of 5xx and network errors
+	failingSince   Stamp         // since when nothing was answered well; 0: the last answer was good
+	lastGoodPermit uint64        // newest permit at the last good answer
+	probingAfter   uint64        // newest permit when the streak in Throttle reached n_failures; 0: it is shorter
+	lostConnection uint64        // the connection lost last, 0 for none
+	lostPermit     uint64        // newest permit when that was counted
+	successes      int           // since the state was entered
 
-	armed       int    // times in a row the state's statistical row has held
-	armedPermit uint64 // newest permit when it last did
-	sustained   Stamp  // since when every judged ratio was too high
+	confirmations   int    // times in a row the state's statistical row has held
+	confirmedPermit uint64 // newest permit when it last did
+	highRatioSince  Stamp  // since when every judged ratio was too high
 
-	easing            Stamp   // since when Throttle's rate has risen
-	learned           learned // the upstream's limit, where it is below rate_base
-	stated            stated  // the limit that its answers state
-	lastTokenShortage Stamp   // when a request last had to wait for a token or for room in Normal
-	seen429           bool    // a 429 since Normal was left, or most errors before it were 429s
+	easingSince       Stamp        // since when Throttle's rate has risen
+	learned           learnedLimit // the upstream's limit, where it is below rate_base
+	stated            statedLimit  // the limit that its answers state
+	lastTokenShortage Stamp        // when a request last had to wait for a token or for room in Normal
+	seen429           bool         // a 429 since Normal was left, or most errors before it were 429s
 }
 
 // Event is what one request has shown. Permit.Report takes it.
@@ -78,7 +78,7 @@ func (e *Event) alive() bool {
 	return e.Outcome == Deferred || e.Outcome == Client && e.Status != 401 && e.Status != 403
 }
 
-func (m *machine) begin(now Stamp, why Reason) {
+func (m *machine) start(now Stamp, why Reason) {
 	if m.reason == ReasonNone {
 		m.state, m.from, m.reason = Normal, Normal, why
 	}
@@ -93,15 +93,15 @@ func (m *machine) reset(now Stamp, pause bool) {
 	old := *m
 	*m = machine{
 		state: Normal, from: Normal, epoch: old.epoch + 1, since: now, reason: ReasonReset,
-		permits: old.permits, overrun: old.permits,
+		permits: old.permits, last429Permit: old.permits,
 	}
 	if pause {
 		m.pauseUntil = old.pauseUntil
 	}
 }
 
-type move struct {
-	on      trigger
+type stepInput struct {
+	trigger trigger
 	event   Event  // the answer
 	permit  uint64 // its permit
 	command command
@@ -120,41 +120,41 @@ const (
 	resumeCommand
 )
 
-func (m *machine) step(t *Tuning, now Stamp, v move) (Transition, bool) {
+func (m *machine) step(t *Tuning, now Stamp, v stepInput) (Transition, bool) {
 	m.learned.expire(now)
-	if v.on == onAnswer && !m.remember(t, now, &v) {
+	if v.trigger == onAnswer && !m.recordAnswer(t, now, &v) {
 		return Transition{}, false
 	}
-	f := facts{move: v, m: m, t: t, now: now}
-	if v.on == onAnswer {
-		f.counts = m.window.counts(now, t)
-		f.sustained = m.sustain(t, now, f.counts)
-		if m.sustained != 0 {
-			m.easing = now // so many errors may come from the rate
+	f := facts{stepInput: v, m: m, t: t, now: now}
+	if v.trigger == onAnswer {
+		f.counts = m.window.count(now, t)
+		f.ratioSustained = m.ratioSustained(t, now, f.counts)
+		if m.highRatioSince != 0 {
+			m.easingSince = now // so many errors may come from the rate
 		}
 	}
 	for i := range rules {
 		r := &rules[i]
-		if r.on == v.on && r.appliesIn(m.state) && m.confirmed(r, &f) {
+		if r.trigger == v.trigger && r.appliesIn(m.state) && m.confirmed(r, &f) {
 			return m.enter(r, &f), true
 		}
 	}
 	return Transition{}, false
 }
 
-func (m *machine) remember(t *Tuning, now Stamp, v *move) bool {
-	evidence := m.count(t, now, v)
-	m.falter(t)
+func (m *machine) recordAnswer(t *Tuning, now Stamp, v *stepInput) bool {
+	evidence := m.countAnswer(t, now, v)
+	m.updateProbing(t)
 	return evidence
 }
 
-func (m *machine) count(t *Tuning, now Stamp, v *move) bool {
+func (m *machine) countAnswer(t *Tuning, now Stamp, v *stepInput) bool {
 	e := &v.event
 	if e.Connection != 0 && e.Outcome == Network {
-		if e.Connection == m.lost && v.permit <= m.lostPermit {
+		if e.Connection == m.lostConnection && v.permit <= m.lostPermit {
 			return false // lost together with the one that was counted
 		}
-		m.lost, m.lostPermit = e.Connection, m.permits
+		m.lostConnection, m.lostPermit = e.Connection, m.permits
 	}
 	if e.Attempt > 1 && m.state != HalfOpen {
 		if evidence, counted := m.countRetry(t, now, e); counted {
@@ -165,15 +165,15 @@ func (m *machine) count(t *Tuning, now Stamp, v *move) bool {
 	case OK:
 		m.successes++
 		m.streak429 = 0
-		m.answered()
-		m.learned.good(m, t, now, v.rate)
+		m.markAlive()
+		m.learned.onGoodAnswer(m, t, now, v.rate)
 	case Throttled:
 		m.failures = 0
 		m.seen429 = m.seen429 || m.state != Normal
-		if v.permit > m.overrun {
+		if v.permit > m.last429Permit {
 			m.streak429++
-			m.overrun = m.permits
-			m.learned.refused(m, t, now, v.rate)
+			m.last429Permit = m.permits
+			m.learned.on429(m, t, now, v.rate)
 		}
 	case Server:
 		m.failures++
@@ -185,13 +185,13 @@ func (m *machine) count(t *Tuning, now Stamp, v *move) bool {
 			return false
 		}
 		m.successes++
-		m.answered()
+		m.markAlive()
 		return true
 	case Cancelled, Misconfigured:
 		return false
 	}
-	if e.Outcome.failed() && m.failing == 0 {
-		m.failing = now
+	if e.Outcome.failed() && m.failingSince == 0 {
+		m.failingSince = now
 	}
 	m.window.add(now, e.Outcome, t)
 	return true
@@ -202,41 +202,41 @@ func (m *machine) count(t *Tuning, now Stamp, v *move) bool {
 func (m *machine) countRetry(t *Tuning, now Stamp, e *Event) (evidence, counted bool) {
 	switch {
 	case e.Outcome == OK && (m.state != Throttle || now.sub(m.firstTry) < t.ThrottleEase):
-		m.answered() // the upstream lives; how well it does first tries show
+		m.markAlive() // the upstream lives; how well it does first tries show
 		return false, true
 	case e.Outcome != Server && e.Outcome != Network:
 		return false, false
-	case e.First <= m.lastGood:
+	case e.First <= m.lastGoodPermit:
 		return false, true // the request fails, the upstream does not
 	}
 	m.failures++
 	return true, true
 }
 
-// answered notes that the upstream lives. A round of probes with one good answer is no failed round.
-func (m *machine) answered() {
-	m.failures, m.failing, m.lastGood = 0, 0, m.permits
+// markAlive notes that the upstream lives. A round of probes with one good answer is no failed round.
+func (m *machine) markAlive() {
+	m.failures, m.failingSince, m.lastGoodPermit = 0, 0, m.permits
 	if m.state == HalfOpen {
 		m.cooldown, m.exhausted = 0, 0
 	}
 }
 
-func (m *machine) falter(t *Tuning) {
+func (m *machine) updateProbing(t *Tuning) {
 	switch {
 	case m.state != Throttle || m.failures < t.NFailures:
-		m.faltering = 0
-	case m.faltering == 0:
-		m.faltering = m.permits
+		m.probingAfter = 0
+	case m.probingAfter == 0:
+		m.probingAfter = m.permits
 	}
 }
 
-func (m *machine) probing() bool { return m.state == HalfOpen || m.faltering != 0 }
+func (m *machine) probing() bool { return m.state == HalfOpen || m.probingAfter != 0 }
 
-// pause delays every process after an answer that asks for it, of whatever epoch, and returns what its Retry-After
+// applyPause delays every process after an answer that asks for it, of whatever epoch, and returns what its Retry-After
 // asks of everybody. It has to be called before step, which counts the answer.
-func (m *machine) pause(t *Tuning, now Stamp, answer *move, current bool) time.Duration {
+func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, current bool) time.Duration {
 	e := &answer.event
-	m.stated.hear(now, &e.Limits)
+	m.stated.update(now, &e.Limits)
 	asked, given := e.wait()
 	if spent := e.Limits.Spent; spent > 0 {
 		if !given && e.Obeyed() && spent > t.SleepMax {
@@ -246,14 +246,14 @@ func (m *machine) pause(t *Tuning, now Stamp, answer *move, current bool) time.D
 	}
 	wait := asked
 	switch {
-	case given && e.Outcome == Server && !m.concernsAll(t, current):
+	case given && e.Outcome == Server && !m.pausesEverybody(t, current):
 		return 0
 	case given:
 	case e.Outcome == Throttled:
-		if answer.permit > m.overrun || m.overrunWait == 0 {
-			m.overrunWait = m.drawPause(current, answer.draw)
+		if answer.permit > m.last429Permit || m.last429Wait == 0 {
+			m.last429Wait = m.randomPause(current, answer.draw)
 		}
-		wait = m.overrunWait
+		wait = m.last429Wait
 	default:
 		return 0
 	}
@@ -261,13 +261,13 @@ func (m *machine) pause(t *Tuning, now Stamp, answer *move, current bool) time.D
 	return asked
 }
 
-// concernsAll reports whether a 503's Retry-After speaks for everybody: one bad backend's names its own request.
-func (m *machine) concernsAll(t *Tuning, current bool) bool {
+// pausesEverybody reports whether a 503's Retry-After speaks for everybody: one bad backend's names its own request.
+func (m *machine) pausesEverybody(t *Tuning, current bool) bool {
 	return m.failures+1 >= t.NFailures || current && m.state == HalfOpen && m.from != Throttle
 }
 
-// drawPause returns the pause after a 429 without a header: full jitter, from the second in a row at least minPause.
-func (m *machine) drawPause(current bool, draw float64) time.Duration {
+// randomPause returns the pause after a 429 without a header: full jitter, from the second in a row at least minPause.
+func (m *machine) randomPause(current bool, draw float64) time.Duration {
 	streak := m.streak429
 	if current {
 		streak++
@@ -278,18 +278,18 @@ func (m *machine) drawPause(current bool, draw float64) time.Duration {
 	return max(minPause, fullJitter(streak, draw))
 }
 
-func (m *machine) sustain(t *Tuning, now Stamp, n Counts) bool {
+func (m *machine) ratioSustained(t *Tuning, now Stamp, n Counts) bool {
 	switch {
 	case n.Total() < t.MinSamples:
 		return false
 	case n.Ratio() < sustainedRatio:
-		m.sustained = 0
+		m.highRatioSince = 0
 		return false
-	case m.sustained == 0:
-		m.sustained = now
+	case m.highRatioSince == 0:
+		m.highRatioSince = now
 		return false
 	}
-	return now.sub(m.sustained) >= sustainedFor
+	return now.sub(m.highRatioSince) >= sustainedFor
 }
 
 // confirmed reports whether a row holds and is confirmed: a statistical
@@ -301,13 +301,13 @@ func (m *machine) confirmed(r *Rule, f *facts) bool {
 	}
 	switch {
 	case !holds:
-		m.armed = 0
+		m.confirmations = 0
 		return false
-	case m.armed == 0 || f.permit > m.armedPermit:
-		m.armed++
-		m.armedPermit = m.permits
+	case m.confirmations == 0 || f.permit > m.confirmedPermit:
+		m.confirmations++
+		m.confirmedPermit = m.permits
 	}
-	return m.armed >= f.t.Hysteresis
+	return m.confirmations >= f.t.Hysteresis
 }
 
 func (m *machine) enter(r *Rule, f *facts) Transition {
@@ -316,22 +316,22 @@ func (m *machine) enter(r *Rule, f *facts) Transition {
 		m.seen429 = f.counts.Throttled > 0 && 2*f.counts.Throttled >= f.counts.Errors()
 	}
 	if r.To == Throttle && (m.state != HalfOpen || m.from != Throttle) {
-		m.easing = f.now
+		m.easingSince = f.now
 	}
 	m.state, m.from, m.reason, m.since = r.To, m.state, r.Reason, f.now
 	m.epoch++
-	m.falter(f.t)
+	m.updateProbing(f.t)
 	m.window.records = m.window.records[:0]
-	m.successes, m.armed, m.armedPermit, m.sustained = 0, 0, 0, 0
+	m.successes, m.confirmations, m.confirmedPermit, m.highRatioSince = 0, 0, 0, 0
 	if r.enter != nil {
 		r.enter(*f)
 	}
 	return tr
 }
 
-// longest returns the longest cooldown: an outage without 429s says nothing about the limit, and a probe
+// maxCooldown returns the longest cooldown: an outage without 429s says nothing about the limit, and a probe
 // every 10 s costs the upstream nothing.
-func (m *machine) longest(t *Tuning) time.Duration {
+func (m *machine) maxCooldown(t *Tuning) time.Duration {
 	if m.seen429 {
 		return t.SleepMax
 	}
@@ -339,25 +339,26 @@ func (m *machine) longest(t *Tuning) time.Duration {
 }
 
 func (m *machine) clampedCooldown(t *Tuning) time.Duration {
-	return min(max(m.cooldown, t.SleepMin), m.longest(t))
+	return min(max(m.cooldown, t.SleepMin), m.maxCooldown(t))
 }
 
-// after returns the moment d from s, 0 for no d: a block without an end.
-func (s Stamp) after(d time.Duration) Stamp {
+// deadlineAfter returns the moment d from s, 0 for no d: a block without an end.
+func (s Stamp) deadlineAfter(d time.Duration) Stamp {
 	if d <= 0 {
 		return 0
 	}
 	return s.add(d)
 }
 
-func (m *machine) blockedBy(r Reason) bool {
+func (m *machine) blockedAtLeastBy(r Reason) bool {
 	return m.state == CacheOnly && m.reason.rank() >= r.rank()
 }
 
-func (m *machine) blockOver(now Stamp) bool { return m.blockUntil != 0 && now >= m.blockUntil }
+func (m *machine) blockEnded(now Stamp) bool { return m.blockUntil != 0 && now >= m.blockUntil }
 
-// volunteer lets a process that recovers automatically give CacheOnly an end for all, but not against an operator.
-func (m *machine) volunteer(t *Tuning, now Stamp) {
+// applyAutoRecover lets a process that recovers automatically give CacheOnly an end for all, but not against an
+// operator.
+func (m *machine) applyAutoRecover(t *Tuning, now Stamp) {
 	if t.AutoRecover == 0 || m.state != CacheOnly || m.reason != ReasonPolicy {
 		return
 	}
@@ -366,22 +367,22 @@ func (m *machine) volunteer(t *Tuning, now Stamp) {
 	}
 }
 
-func (m *machine) regime() *regime {
-	if m.faltering != 0 {
-		return &regimes[HalfOpen]
+func (m *machine) allowance() *allowance {
+	if m.probingAfter != 0 {
+		return &allowances[HalfOpen]
 	}
-	return &regimes[m.state]
+	return &allowances[m.state]
 }
 
 // pace returns what the present state leaves of a pace in Normal. Throttle begins with its share and doubles it every
 // throttle_ease: errors that a lower rate does not cure do not come from the rate.
 func (m *machine) pace(normal pace, t *Tuning, now Stamp) pace {
 	rate := m.learned.atMost(normal.rate)
-	p := m.regime().pace(rate, normal.burst)
-	if m.state != Throttle || m.faltering != 0 || p.rate <= 0 {
+	p := m.allowance().pace(rate, normal.burst)
+	if m.state != Throttle || m.probingAfter != 0 || p.rate <= 0 {
 		return p
 	}
-	doublings := max(now.sub(m.easing), 0).Seconds() / t.ThrottleEase.Seconds()
+	doublings := max(now.sub(m.easingSince), 0).Seconds() / t.ThrottleEase.Seconds()
 	return newPace(min(rate, p.rate*math.Exp2(doublings)), normal.burst)
 }
 
@@ -399,8 +400,8 @@ func (m *machine) blocked(now Stamp) (cause Reason, until Stamp, blocked bool) {
 	}
 }
 
-// until returns when the present block or pause ends by itself, 0 if there is none or it does not.
-func (m *machine) until(now Stamp) Stamp {
+// blockEnd returns when the present block or pause ends by itself, 0 if there is none or it does not.
+func (m *machine) blockEnd(now Stamp) Stamp {
 	switch {
 	case m.state == Sleep:
 		return max(m.sleepUntil, m.pauseUntil)
@@ -413,7 +414,7 @@ func (m *machine) until(now Stamp) Stamp {
 }
 
 func (m *machine) block(l *timeline) Block {
-	return Block{m.state, m.reason, l.time(m.since), l.time(m.until(l.now))}
+	return Block{m.state, m.reason, l.time(m.since), l.time(m.blockEnd(l.now))}
 }
 
 // record is one answer. It has milliseconds only, which keeps a full window small.
@@ -465,14 +466,14 @@ func (w *window) add(now Stamp, o Outcome, t *Tuning) {
 	w.records = append(w.records[drop:], record{millis(now), o})
 }
 
-// counts counts the answers that are both younger than Tuning.Window and among
+// count counts the answers that are both younger than Tuning.Window and among
 // the newest Tuning.WindowRecords.
-func (w *window) counts(now Stamp, t *Tuning) Counts {
-	return w.newest(now, t, t.WindowRecords)
+func (w *window) count(now Stamp, t *Tuning) Counts {
+	return w.countNewest(now, t, t.WindowRecords)
 }
 
-// newest counts the same, of the newest most at most.
-func (w *window) newest(now Stamp, t *Tuning, most int) Counts {
+// countNewest counts the same, of the newest most at most.
+func (w *window) countNewest(now Stamp, t *Tuning, most int) Counts {
 	oldest := millis(now) - t.Window.Milliseconds()
 	first := max(len(w.records)-min(most, t.WindowRecords), 0)
 	good, bad := 0, [len(outcomeNames)]int{}

@@ -11,7 +11,7 @@ import (
 func TestHysteresisWantsANewerPermit(t *testing.T) {
 	w := newWorld(t)
 	w.run("ok*16")
-	var old []Pass
+	var old []PermitID
 	for range 8 {
 		w.tuning.Concurrency, w.tuning.ConcurrencyTotal = 16, 16
 		old = append(old, w.acquire())
@@ -40,7 +40,7 @@ func TestOlderPermitsDisarm(t *testing.T) {
 	w.tuning.Concurrency, w.tuning.PThrottle = 16, 0.25
 	w.run("ok*15")
 	fail, fine := Event{Outcome: Server, Status: 500}, Event{Outcome: OK, Status: 200}
-	var old []Pass
+	var old []PermitID
 	for range 6 {
 		old = append(old, w.acquire())
 	}
@@ -122,7 +122,7 @@ func TestPolicyAfterSixTimesTheLongestSleep(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.run(tt.trouble)
-			if m := &w.s.address.machine; m.clampedCooldown(&w.tuning) != m.longest(&w.tuning) || m.exhausted != 0 {
+			if m := &w.s.address.machine; m.clampedCooldown(&w.tuning) != m.maxCooldown(&w.tuning) || m.exhausted != 0 {
 				t.Fatalf("cooldown %s, exhausted %s", m.clampedCooldown(&w.tuning), m.exhausted)
 			}
 			w.run(tt.rounds)
@@ -141,7 +141,7 @@ func TestCacheOnlyByPolicyEndsForThoseWhoRecover(t *testing.T) {
 	w := newWorld(t)
 	w.run("500*8 500*183")
 	// It has no end: a request is refused.
-	g := w.s.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning, Patience: 48 * time.Hour})
+	g := w.s.TryGrant(w.now, PermitRequest{Owner: w.owner, Tuning: &w.tuning, MaxWait: 48 * time.Hour})
 	if !g.Refused || !g.Until.IsZero() || g.Cause != ReasonPolicy {
 		t.Errorf("%+v", g)
 	}
@@ -169,7 +169,7 @@ func TestAutoRecoverDoesNotOverruleAnOperator(t *testing.T) {
 	w.run("cacheonly")
 	w.tuning.AutoRecover = time.Minute
 	w.sleep(time.Hour)
-	g := w.s.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning, Patience: 48 * time.Hour})
+	g := w.s.TryGrant(w.now, PermitRequest{Owner: w.owner, Tuning: &w.tuning, MaxWait: 48 * time.Hour})
 	if !g.Refused || g.State != CacheOnly || g.Cause != ReasonOperator {
 		t.Errorf("%+v", g)
 	}
@@ -184,12 +184,12 @@ func TestAutoRecoverDoesNotOverruleAnOperator(t *testing.T) {
 func TestLongRetryAfterEndsByItself(t *testing.T) {
 	w := newWorld(t)
 	w.run("429/20m")
-	g := w.s.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning, Patience: time.Hour})
+	g := w.s.TryGrant(w.now, PermitRequest{Owner: w.owner, Tuning: &w.tuning, MaxWait: time.Hour})
 	if want := w.now.Wall.Add(20 * time.Minute); !g.Refused || !g.Until.Equal(want) {
 		t.Fatalf("%+v", g)
 	}
 	w.sleep(20*time.Minute - time.Nanosecond)
-	if g := w.s.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning, Patience: time.Hour}); g.Moved {
+	if g := w.s.TryGrant(w.now, PermitRequest{Owner: w.owner, Tuning: &w.tuning, MaxWait: time.Hour}); g.Transitioned {
 		t.Fatalf("left too early: %+v", g)
 	}
 	w.sleep(time.Nanosecond)
@@ -228,13 +228,13 @@ func (w *world) recover(hold time.Duration) {
 func TestALongOutageRefusesWhoCouldOnlyWaitForAProbe(t *testing.T) {
 	w := newWorld(t)
 	ask := func() Grant {
-		return w.s.TryGrant(w.now, Ask{Owner: "q", Tuning: &w.tuning, Patience: w.tuning.MaxWait})
+		return w.s.TryGrant(w.now, PermitRequest{Owner: "q", Tuning: &w.tuning, MaxWait: w.tuning.MaxWait})
 	}
 	w.run("500*8")
 	if g := ask(); g.Refused {
 		t.Errorf("refused at once: %+v", g)
 	}
-	for w.s.clock.now.sub(w.s.address.machine.failing) <= w.tuning.MaxWait {
+	for w.s.clock.now.sub(w.s.address.machine.failingSince) <= w.tuning.MaxWait {
 		w.run("500")
 	}
 	if g := ask(); !g.Refused || g.State != Sleep || g.Until.IsZero() {
@@ -256,8 +256,8 @@ func TestPermitsGrantedApartHaveNumbersOfTheirOwn(t *testing.T) {
 	w.acquire()
 	seen := map[uint64]bool{}
 	for episode := range uint64(3) {
-		apart := NewAbsence(&w.s, w.now, w.owner, episode)
-		g := apart.Snapshot.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning})
+		apart := NewIsolation(&w.s, w.now, w.owner, episode)
+		g := apart.Snapshot.TryGrant(w.now, PermitRequest{Owner: w.owner, Tuning: &w.tuning})
 		if !g.Granted || seen[g.Pass.Number] {
 			t.Errorf("%+v", g)
 		}
@@ -358,7 +358,7 @@ func TestReset(t *testing.T) {
 func TestALateTicketIsPassed(t *testing.T) {
 	w := newWorld(t)
 	w.tuning.Concurrency, w.tuning.ConcurrencyTotal = 8, 4
-	stopped := Ask{Owner: "stopped", Tuning: &w.tuning, Patience: time.Hour}
+	stopped := PermitRequest{Owner: "stopped", Tuning: &w.tuning, MaxWait: time.Hour}
 	for range 4 {
 		w.s.TryGrant(w.now, stopped)
 	}
@@ -366,13 +366,16 @@ func TestALateTicketIsPassed(t *testing.T) {
 	for range 3 {
 		tickets = append(tickets, w.s.TryGrant(w.now, stopped).Ticket)
 	}
-	live := Ask{Owner: "live", Tuning: &w.tuning, Patience: time.Hour}
+	live := PermitRequest{Owner: "live", Tuning: &w.tuning, MaxWait: time.Hour}
 	g := w.s.TryGrant(w.now, live)
-	if g.Granted || g.Head {
+	if g.Granted || g.First {
 		t.Fatalf("%+v", g)
 	}
 	for i := range 4 { // the answers come, the tickets do not
-		w.record(Pass{w.s.address.machine.permits - uint64(3-i), w.s.address.machine.epoch}, Event{Outcome: OK, Status: 200})
+		w.record(
+			PermitID{w.s.address.machine.permits - uint64(3-i), w.s.address.machine.epoch},
+			Event{Outcome: OK, Status: 200},
+		)
 	}
 	live.Ticket = g.Ticket
 	if g = w.s.TryGrant(w.now, live); g.Granted || g.Cause != ReasonTurn {

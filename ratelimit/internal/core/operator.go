@@ -15,7 +15,7 @@ type Override struct {
 	Until      time.Time // zero: always
 }
 
-const atStart = "processes"
+const processesKey = "processes"
 
 // override is a setting that an operator has changed for all processes. It is obeyed at their next
 // request, over everything else, while it lasts.
@@ -29,14 +29,14 @@ type overrides struct {
 	seq  uint64 // changes whenever they do, so that readers can cache
 }
 
-func (l *timeline) public(list []override) (out []Override) {
+func (l *timeline) publicOverrides(list []override) (out []Override) {
 	for _, o := range list {
 		out = append(out, Override{o.key, o.value, l.time(o.until)})
 	}
 	return out
 }
 
-func (l *overrides) applied(own Tuning) (Tuning, []error) {
+func (l *overrides) applyTo(own Tuning) (Tuning, []error) {
 	t := own
 	var problems []error
 	for _, o := range l.list {
@@ -57,7 +57,7 @@ func (l *overrides) applied(own Tuning) (Tuning, []error) {
 	return t, problems
 }
 
-func (l *overrides) drop(ends func(override) bool) {
+func (l *overrides) dropWhere(ends func(override) bool) {
 	before := len(l.list)
 	l.list = slices.DeleteFunc(l.list, ends)
 	l.seq += uint64(before - len(l.list))
@@ -68,7 +68,7 @@ func (l *overrides) set(values []override) error {
 	for _, o := range slices.Concat(l.list, values) {
 		next[o.key] = o
 	}
-	if err := uncrossed(next); err != nil {
+	if err := checkOverrides(next); err != nil {
 		return err
 	}
 	l.list = slices.SortedFunc(maps.Values(next), func(a, b override) int { return strings.Compare(a.key, b.key) })
@@ -78,15 +78,15 @@ func (l *overrides) set(values []override) error {
 
 func (s *Snapshot) dropOverrides(now Stamp) {
 	ended := func(o override) bool { return o.until != 0 && o.until <= now }
-	s.overrides.drop(ended)
+	s.overrides.dropWhere(ended)
 	for i := range s.accounts.list {
 		a := &s.accounts.list[i]
-		a.tuned = slices.DeleteFunc(a.tuned, ended)
+		a.overrides = slices.DeleteFunc(a.overrides, ended)
 	}
 }
 
-// InForce is the tuning in force for a process: its own, divided, with operators' overrides.
-type InForce struct {
+// EffectiveTuning is the tuning in force for a process: its own, divided, with operators' overrides.
+type EffectiveTuning struct {
 	Tuning
 	Own       Tuning  // the process's own
 	Problems  []error // values that had to give way
@@ -98,15 +98,20 @@ type InForce struct {
 
 // InForce returns the tuning in force for a process with this tuning of its own. It is before, which it was the last
 // time, where that still holds.
-func (s *Snapshot) InForce(at Instant, own Tuning, before *InForce) *InForce {
+func (s *Snapshot) InForce(at Instant, own Tuning, before *EffectiveTuning) *EffectiveTuning {
 	s.dropOverrides(s.advance(at))
 	parts := max(at.Parts, 1)
 	if before != nil && before.Own == own && before.seq == s.overrides.seq && before.parts == parts {
 		return before
 	}
-	t := &InForce{Own: own, Overrides: s.clock.public(s.overrides.list), seq: s.overrides.seq, parts: parts}
-	t.Tuning, t.Problems = s.overrides.applied(own)
-	t.Tuning = t.divided(parts)
+	t := &EffectiveTuning{
+		Own:       own,
+		Overrides: s.clock.publicOverrides(s.overrides.list),
+		seq:       s.overrides.seq,
+		parts:     parts,
+	}
+	t.Tuning, t.Problems = s.overrides.applyTo(own)
+	t.Tuning = t.dividedBy(parts)
 	return t
 }
 
@@ -117,7 +122,7 @@ func (s *Snapshot) Override(at Instant, values map[string]string, lasts time.Dur
 	s.dropOverrides(now)
 	var list []override
 	for k, v := range values {
-		list = append(list, override{k, v, now.after(lasts)})
+		list = append(list, override{k, v, now.deadlineAfter(lasts)})
 	}
 	if err := s.overrides.set(list); err != nil {
 		return err
@@ -130,20 +135,20 @@ func (s *Snapshot) Override(at Instant, values map[string]string, lasts time.Dur
 func (s *Snapshot) EndOverrides(at Instant, keys ...string) {
 	now := s.advance(at)
 	s.dropOverrides(now)
-	s.overrides.drop(func(o override) bool { return len(keys) == 0 || slices.Contains(keys, o.key) })
+	s.overrides.dropWhere(func(o override) bool { return len(keys) == 0 || slices.Contains(keys, o.key) })
 }
 
 // ForceCacheOnly blocks everything until Resume or, if period is not 0, for that long from now.
 func (s *Snapshot) ForceCacheOnly(at Instant, period time.Duration) (Transition, bool) {
 	v := view{s, s.advance(at), &defaults, 1}
-	tr, moved := v.step(move{on: onOperator, command: forceCacheOnly, period: period})
-	s.address.machine.blockUntil = v.now.after(period)
+	tr, moved := v.step(stepInput{trigger: onOperator, command: forceCacheOnly, period: period})
+	s.address.machine.blockUntil = v.now.deadlineAfter(period)
 	return tr, moved
 }
 
 // Resume ends CacheOnly.
 func (s *Snapshot) Resume(at Instant) (Transition, bool) {
-	return view{s, s.advance(at), &defaults, 1}.step(move{on: onOperator, command: resumeCommand})
+	return view{s, s.advance(at), &defaults, 1}.step(stepInput{trigger: onOperator, command: resumeCommand})
 }
 
 // Reset makes the snapshot that of an unknown upstream. A pause is kept unless force is set, and so is what is on the
@@ -154,7 +159,7 @@ func (s *Snapshot) Reset(at Instant, force bool) {
 	for i := range s.accounts.list {
 		a := &s.accounts.list[i]
 		a.reset(now, !force)
-		a.bucket, a.tuned = bucket{}, nil
+		a.bucket, a.overrides = bucket{}, nil
 		a.retryKeys(now)
 	}
 	s.overrides.list = nil
@@ -164,19 +169,19 @@ func (s *Snapshot) Reset(at Instant, force bool) {
 	}
 }
 
-// uncrossed refuses overrides that cross each other. How they go with a
+// checkOverrides refuses overrides that cross each other. How they go with a
 // process's own values is seen there.
-func uncrossed(overrides map[string]override) error {
+func checkOverrides(overrides map[string]override) error {
 	t := Default()
 	for _, o := range overrides {
 		f, ok := FieldByKey(o.key)
 		if !ok {
 			return &TuningError{
-				Keys: []string{clip(o.key)}, Values: []string{"?"},
+				Keys: []string{truncate(o.key)}, Values: []string{"?"},
 				Reason: "there is no such setting", Remedy: "see Fields for all settings",
 			}
 		}
-		if f.Key == atStart {
+		if f.Key == processesKey {
 			return &TuningError{
 				Keys: []string{f.Key}, Values: []string{o.value},
 				Reason: "is read when a process starts", Remedy: "change it in the configuration and start the process again",
@@ -186,7 +191,7 @@ func uncrossed(overrides map[string]override) error {
 			return err
 		}
 	}
-	for _, c := range crossings {
+	for _, c := range constraints {
 		_, one := overrides[c.key]
 		_, other := overrides[c.other]
 		if one && other && !c.ok(&t) {
@@ -219,13 +224,13 @@ func setAccountField(l *accountLimits, key, value string) error {
 			keys = append(keys, f.Key)
 		}
 		return &TuningError{
-			Keys: []string{clip(key)}, Values: []string{clip(value)}, Reason: "there is no such limit of an account",
+			Keys: []string{truncate(key)}, Values: []string{truncate(value)}, Reason: "there is no such limit of an account",
 			Remedy: "there are " + strings.Join(keys, ", "),
 		}
 	}
 	if f := accountFields[i]; !l.set(key, strings.TrimSpace(value)) {
 		return &TuningError{
-			Keys: []string{key}, Values: []string{strconv.Quote(clip(value))}, Reason: "cannot be used",
+			Keys: []string{key}, Values: []string{strconv.Quote(truncate(value))}, Reason: "cannot be used",
 			Remedy: "allowed is " + f.Allowed,
 		}
 	}
@@ -281,9 +286,9 @@ func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string
 		}
 	}
 	now := s.advance(at)
-	a := s.accounts.known(now, name)
+	a := s.accounts.getOrAdd(now, name)
 	for k, v := range values {
-		a.override(now, k, v, lasts)
+		a.setOverride(now, k, v, lasts)
 	}
 	return nil
 }
@@ -292,8 +297,8 @@ func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string
 // that are out are tried again.
 func (s *Snapshot) EnableAccount(at Instant, name string, on bool, lasts time.Duration) {
 	now := s.advance(at)
-	a := s.accounts.known(now, name)
-	a.override(now, enabledKey, strconv.FormatBool(on), lasts)
+	a := s.accounts.getOrAdd(now, name)
+	a.setOverride(now, enabledKey, strconv.FormatBool(on), lasts)
 	if on {
 		a.retryKeys(now)
 	}
@@ -303,15 +308,15 @@ func (s *Snapshot) EnableAccount(at Instant, name string, on bool, lasts time.Du
 func (s *Snapshot) ResetAccount(at Instant, name string, keys ...string) {
 	s.advance(at)
 	if a := s.accounts.byName(name); a != nil {
-		a.tuned = slices.DeleteFunc(a.tuned, func(o override) bool {
+		a.overrides = slices.DeleteFunc(a.overrides, func(o override) bool {
 			return len(keys) == 0 || slices.Contains(keys, o.key)
 		})
 	}
 }
 
-func (a *account) override(now Stamp, key, value string, lasts time.Duration) {
-	o := override{key, strings.TrimSpace(value), now.after(lasts)}
-	a.tuned = slices.DeleteFunc(a.tuned, func(b override) bool { return b.key == key })
-	a.tuned = append(a.tuned, o)
-	slices.SortFunc(a.tuned, func(x, y override) int { return strings.Compare(x.key, y.key) })
+func (a *account) setOverride(now Stamp, key, value string, lasts time.Duration) {
+	o := override{key, strings.TrimSpace(value), now.deadlineAfter(lasts)}
+	a.overrides = slices.DeleteFunc(a.overrides, func(b override) bool { return b.key == key })
+	a.overrides = append(a.overrides, o)
+	slices.SortFunc(a.overrides, func(x, y override) int { return strings.Compare(x.key, y.key) })
 }

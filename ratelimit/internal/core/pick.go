@@ -15,13 +15,13 @@ type Preference struct {
 }
 
 type candidate struct {
-	own     *Account
+	config  *Account
 	account *account // nil: it is unknown
 	limits  limits
 	key     *accountKey // a free one
 	running int         // requests under way
 	limit   int         // how many there may be
-	in      bool        // enabled, and not all its keys are out
+	usable  bool        // enabled, and not all its keys are out
 	wait    time.Duration
 
 	cause Reason // why it cannot take a request; ReasonNone: it can
@@ -29,33 +29,33 @@ type candidate struct {
 }
 
 func (v view) candidate(own *Account) candidate {
-	c := candidate{own: own, account: v.s.accounts.byName(own.Name), cause: ReasonNoAccount}
+	c := candidate{config: own, account: v.s.accounts.byName(own.Name), cause: ReasonNoAccount}
 	a := c.account
 	if a == nil {
 		return c
 	}
-	c.limits, c.running = v.limitsOf(a), v.s.queue.with(a)
-	c.cause = own.barred(c.limits.enabled, func(print Fingerprint) bool {
-		k := a.key(print)
+	c.limits, c.running = v.limitsOf(a), v.s.queue.leasesOfAccount(a)
+	c.cause = own.unusableReason(c.limits.enabledOverride, func(print Fingerprint) bool {
+		k := a.findKey(print)
 		return k == nil || k.standing.Unusable()
 	})
-	if c.in = c.cause == ReasonNone; !c.in {
+	if c.usable = c.cause == ReasonNone; !c.usable {
 		return c
 	}
 	running := c.running
-	if c.limits.own {
+	if c.limits.ownMachine {
 		if cause, until, blocked := a.machine.blocked(v.now); blocked {
 			c.cause, c.until = cause, until
 			return c
 		}
 		if a.machine.state == HalfOpen {
 			epoch := a.machine.epoch
-			running = v.s.queue.count(func(l *lease) bool { return l.accountEpoch == epoch && a.owns(l.key) })
+			running = v.s.queue.countLeases(func(l *lease) bool { return l.accountEpoch == epoch && a.hasKey(l.key) })
 		}
 	}
 	switch {
-	case c.limits.quota.On() && v.left(a, &c.limits) < 1:
-		c.cause, c.until = ReasonBudget, a.quota.at(v.now).ends()
+	case c.limits.quota.On() && v.quotaLeft(a, &c.limits) < 1:
+		c.cause, c.until = ReasonBudget, a.quota.current(v.now).ends()
 	case c.limits.slots > 0 && running >= c.limits.slots:
 		c.cause = ReasonAccount
 	default:
@@ -70,13 +70,13 @@ func (v view) candidate(own *Account) candidate {
 // longest; nil if none is free.
 func (v view) freeKey(c *candidate) (best *accountKey) {
 	least := 0
-	for _, print := range c.own.Keys {
-		k := c.account.key(print)
+	for _, print := range c.config.Keys {
+		k := c.account.findKey(print)
 		if k == nil || k.standing.Unusable() || !v.keyFree(k, &c.limits) {
 			continue
 		}
-		n := v.s.queue.withKey(k.id)
-		if best == nil || n < least || n == least && k.last < best.last {
+		n := v.s.queue.leasesOfKey(k.id)
+		if best == nil || n < least || n == least && k.lastGrant < best.lastGrant {
 			best, least = k, n
 		}
 	}
@@ -92,22 +92,22 @@ func (v view) accountReady(p *process) bool {
 		}
 		own := Account{Name: a.name}
 		for j := range a.keys {
-			own.Keys = append(own.Keys, a.keys[j].print)
+			own.Keys = append(own.Keys, a.keys[j].fingerprint)
 		}
-		if c := v.candidate(&own); c.cause == ReasonNone && v.untilPace(a, &c.limits) == 0 {
+		if c := v.candidate(&own); c.cause == ReasonNone && v.paceWait(a, &c.limits) == 0 {
 			return true
 		}
 	}
 	return len(p.accounts) == 0
 }
 
-// quotas returns the accounts of an ask that can be used, nil unless each of them has a quota: then no request may wait
-// that has none left.
-func (v view) quotas(list []Account) (in []candidate) {
+// quotaCandidates returns the accounts of an ask that can be used, nil unless each of them has a quota: then no request
+// may wait that has none left.
+func (v view) quotaCandidates(list []Account) (in []candidate) {
 	for i := range list {
 		c := v.candidate(&list[i])
 		switch {
-		case !c.in:
+		case !c.usable:
 		case !c.limits.quota.On():
 			return nil
 		default:
@@ -135,7 +135,7 @@ type pick struct {
 	pinned *accountKey // it waits for the slot of its preference alone
 }
 
-func (v view) pick(ask *Ask) pick {
+func (v view) pick(ask *PermitRequest) pick {
 	candidates := make([]candidate, len(ask.Accounts))
 	for i := range ask.Accounts {
 		candidates[i] = v.candidate(&ask.Accounts[i])
@@ -145,70 +145,70 @@ func (v view) pick(ask *Ask) pick {
 			return p
 		}
 	}
-	_, _, total := v.s.processes.limits()
+	_, _, total := v.s.processes.commonLimits()
 	var p pick
 	for i := range candidates {
 		c := &candidates[i]
-		if !c.in {
+		if !c.usable {
 			continue
 		}
 		c.limit = cmp.Or(c.limits.slots, total)
-		c.account.bucket.bound(v.now, c.limits.pace(v.t, v.now))
-		c.wait = v.untilPace(c.account, &c.limits)
+		c.account.bucket.capDebt(v.now, c.limits.pace(v.t, v.now))
+		c.wait = v.paceWait(c.account, &c.limits)
 		if c.cause == ReasonAccount {
-			p.full = append(p.full, c.own.Name)
+			p.full = append(p.full, c.config.Name)
 		}
 	}
 	best := choose(candidates)
 	if best == nil {
-		p.waitFor(candidates)
+		p.setWaitReason(candidates)
 		return p
 	}
-	p.take(best)
+	p.useCandidate(best)
 	p.wait = best.wait
 	for i := range candidates {
 		c := &candidates[i]
-		if c.own.Priority < best.own.Priority && c.in {
+		if c.config.Priority < best.config.Priority && c.usable {
 			p.why = BySpill
 		}
-		if c.cause == ReasonNone && c.own.Priority == best.own.Priority { // whoever of its group is ready first
+		if c.cause == ReasonNone && c.config.Priority == best.config.Priority { // whoever of its group is ready first
 			p.wait = min(p.wait, c.wait)
 		}
 	}
 	return p
 }
 
-func (p *pick) take(c *candidate) {
+func (p *pick) useCandidate(c *candidate) {
 	p.account, p.key, p.limits, p.running = c.account, c.key, c.limits, c.running
 }
 
 // preferred is pick for a request that would like to keep its account and key. It isn't ok where those are out,
 // blocked, disabled or without quota: then the choice is free.
 func (v view) preferred(want *Preference, candidates []candidate) (p pick, ok bool) {
-	i := slices.IndexFunc(candidates, func(c candidate) bool { return c.own.Name == want.Account })
-	if i < 0 || !slices.Contains(candidates[i].own.Keys, want.Key) || candidates[i].account == nil {
+	i := slices.IndexFunc(candidates, func(c candidate) bool { return c.config.Name == want.Account })
+	if i < 0 || !slices.Contains(candidates[i].config.Keys, want.Key) || candidates[i].account == nil {
 		return p, false
 	}
 	c := &candidates[i]
-	c.key = c.account.key(want.Key)
+	c.key = c.account.findKey(want.Key)
 	switch {
 	case want.Test:
-		p.take(c)
+		p.useCandidate(c)
 		p.why = ByTest
-	case !c.in || c.key == nil || c.key.standing.Unusable() || c.cause != ReasonNone && c.cause != ReasonAccount:
+	case !c.usable || c.key == nil || c.key.standing.Unusable() || c.cause != ReasonNone && c.cause != ReasonAccount:
 		return p, false
 	case c.cause == ReasonAccount || !v.keyFree(c.key, &c.limits):
-		p = pick{cause: ReasonAccount, state: v.s.address.machine.state, pinned: c.key, full: []string{c.own.Name}}
+		p = pick{cause: ReasonAccount, state: v.s.address.machine.state, pinned: c.key, full: []string{c.config.Name}}
 	default:
-		p.take(c)
-		p.why, p.wait = BySticky, v.untilPace(c.account, &c.limits)
+		p.useCandidate(c)
+		p.why, p.wait = BySticky, v.paceWait(c.account, &c.limits)
 	}
 	return p, true
 }
 
-// waitFor says what a request without an account waits for: for a slot where one is in and only full, else for the
-// first that is no longer blocked or has a quota again; where none is in, for nothing.
-func (p *pick) waitFor(candidates []candidate) {
+// setWaitReason says what a request without an account waits for: for a slot where one is in and only full, else for
+// the first that is no longer blocked or has a quota again; where none is in, for nothing.
+func (p *pick) setWaitReason(candidates []candidate) {
 	p.cause, p.refuse = ReasonNoAccount, true
 	for i := range candidates {
 		c := &candidates[i]
@@ -216,7 +216,7 @@ func (p *pick) waitFor(candidates []candidate) {
 		case c.cause == ReasonAccount:
 			p.cause, p.refuse = ReasonAccount, false
 			return
-		case !c.in:
+		case !c.usable:
 			if c.cause == ReasonCredentials && p.refuse {
 				p.cause = ReasonCredentials
 			}
@@ -230,18 +230,18 @@ func (p *pick) waitFor(candidates []candidate) {
 // sooner compares ends of which 0 is none.
 func sooner(a, b Stamp) bool { return a != 0 && (b == 0 || a < b) }
 
-func (v view) use(p *pick, l *lease) Choice {
+func (v view) takeKey(p *pick, l *lease) Choice {
 	a, k := p.account, p.key
-	a.last, k.last = v.now, v.now
+	a.lastGrant, k.lastGrant = v.now, v.now
 	if pace := p.limits.pace(v.t, v.now); pace.rate > 0 {
 		a.bucket.take(v.now, pace)
 	}
 	l.key, l.test = k.id, p.why == ByTest
-	if p.limits.own {
+	if p.limits.ownMachine {
 		a.machine.permits = max(a.machine.permits, l.permit)
 		l.accountEpoch = a.machine.epoch
 	}
-	return Choice{a.name, k.print, p.why, p.running + 1, p.limits.slots, p.full}
+	return Choice{a.name, k.fingerprint, p.why, p.running + 1, p.limits.slots, p.full}
 }
 
 // choose returns which account takes a request, nil where none can: of the usable ones those with the smallest priority
@@ -250,24 +250,24 @@ func (v view) use(p *pick, l *lease) Choice {
 // one whose rate allows nothing for the moment is waited for. Where the chosen one isn't ready, none of its group is.
 func choose(list []candidate) (best *candidate) {
 	for i := range list {
-		if c := &list[i]; c.cause == ReasonNone && (best == nil || c.before(best)) {
+		if c := &list[i]; c.cause == ReasonNone && (best == nil || c.betterThan(best)) {
 			best = c
 		}
 	}
 	return best
 }
 
-func (c *candidate) before(o *candidate) bool {
+func (c *candidate) betterThan(o *candidate) bool {
 	mine, theirs := c.running*max(o.limit, 1), o.running*max(c.limit, 1)
 	switch {
-	case c.own.Priority != o.own.Priority:
-		return c.own.Priority < o.own.Priority
+	case c.config.Priority != o.config.Priority:
+		return c.config.Priority < o.config.Priority
 	case (c.wait == 0) != (o.wait == 0):
 		return c.wait == 0
 	case mine != theirs:
 		return mine < theirs
 	}
-	return c.account.last < o.account.last
+	return c.account.lastGrant < o.account.lastGrant
 }
 
 // Why says why a request went through its account.
@@ -284,4 +284,4 @@ const (
 var whyNames = [...]string{ByPriority: "priority", BySpill: "spill", BySticky: "sticky", ByTest: "test"}
 
 // String returns the word of logs and metrics.
-func (w Why) String() string { return nameOf(w, whyNames[:], "Why") }
+func (w Why) String() string { return enumName(w, whyNames[:], "Why") }

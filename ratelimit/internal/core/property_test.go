@@ -47,7 +47,7 @@ func TestWindowCountsWhatIsYoungAndNew(t *testing.T) {
 				want.Network++
 			}
 		}
-		if got := w.counts(now, &tu); got != want {
+		if got := w.count(now, &tu); got != want {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
 		if len(w.records) > max(tu.WindowRecords, defaults.WindowRecords) {
@@ -109,7 +109,7 @@ func TestACarriedBucketGainsNothing(t *testing.T) {
 		b := bucket{full: Stamp(time.Hour).add(drawDuration(t, "debt", 2*time.Second))}
 		now := Stamp(time.Hour).add(drawDuration(t, "now", 3*time.Second))
 		before := b.tokens(now, from)
-		b.carry(now, from, to)
+		b.changePace(now, from, to)
 		if got, want := b.tokens(now, to), min(before, to.burst); math.Abs(got-want) > 1e-5 {
 			t.Fatalf("%v tokens, had %v, capacity %v", got, before, to.burst)
 		}
@@ -146,7 +146,7 @@ type crowd struct {
 	now     Instant
 	tuning  Tuning
 	waiting map[string][]uint64
-	out     map[string][]Pass
+	out     map[string][]PermitID
 }
 
 var crowdNames = []string{"a", "b", "c"}
@@ -154,9 +154,9 @@ var crowdNames = []string{"a", "b", "c"}
 func (c *crowd) pass(d time.Duration) { c.now.Wall, c.now.Boot = c.now.Wall.Add(d), c.now.Boot+d }
 
 func (c *crowd) ask(owner string, place int) {
-	a := Ask{
-		Owner: owner, Tuning: &c.tuning, Patience: time.Hour, Budget: c.tuning.Budget.On(),
-		Reserved: rapid.Bool().Draw(c.T, "reserved"),
+	a := PermitRequest{
+		Owner: owner, Tuning: &c.tuning, MaxWait: time.Hour, NeedsBudget: c.tuning.Budget.On(),
+		HasReservation: rapid.Bool().Draw(c.T, "reserved"),
 	}
 	if place < len(c.waiting[owner]) {
 		a.Ticket = c.waiting[owner][place]
@@ -172,28 +172,28 @@ func (c *crowd) ask(owner string, place int) {
 	case g.Refused && g.Cause != ReasonBudget:
 		c.Fatalf("%+v", g)
 	case g.Refused:
-		reserved, _ := c.s.at(now, &c.tuning).reserved()
-		if used := c.s.address.quota.at(now).used; used+reserved < c.tuning.Budget.Requests {
+		reserved, _ := c.s.at(now, &c.tuning).totalReserved()
+		if used := c.s.address.quota.current(now).used; used+reserved < c.tuning.Budget.Requests {
 			c.Fatalf("refused with %d used and %d reserved", used, reserved)
 		}
 	case g.Granted:
 		c.granted(&before, now, owner, a, g)
 	case a.Ticket == 0:
 		c.waiting[owner] = append(c.waiting[owner], g.Ticket)
-	case g.Ticket != a.Ticket && before.queue.find(a.Ticket) >= 0:
+	case g.Ticket != a.Ticket && before.queue.ticketIndex(a.Ticket) >= 0:
 		c.Fatalf("ticket %d became %d", a.Ticket, g.Ticket)
 	default:
 		c.waiting[owner][place] = g.Ticket
 	}
 }
 
-func (c *crowd) granted(before *Snapshot, now Stamp, owner string, a Ask, g Grant) {
+func (c *crowd) granted(before *Snapshot, now Stamp, owner string, a PermitRequest, g Grant) {
 	c.out[owner] = append(c.out[owner], g.Pass)
 	for _, tk := range before.queue.tickets {
 		if tk.number == a.Ticket {
 			break
 		}
-		if now.sub(tk.due) <= lateAfter && before.queue.held(tk.owner) < c.tuning.Concurrency {
+		if now.sub(tk.retryAt) <= lateAfter && before.queue.leasesOf(tk.owner) < c.tuning.Concurrency {
 			c.Fatalf("%s was served before ticket %d", owner, tk.number)
 		}
 	}
@@ -237,14 +237,14 @@ func (c *crowd) invariant() {
 	if got := len(c.s.queue.tickets); got > waiting {
 		c.Fatalf("%d tickets for %d who wait", got, waiting)
 	}
-	reserved, _ := c.s.at(c.s.clock.now, &c.tuning).reserved()
-	used := c.s.address.quota.at(c.s.clock.now).used
+	reserved, _ := c.s.at(c.s.clock.now, &c.tuning).totalReserved()
+	used := c.s.address.quota.current(c.s.clock.now).used
 	if b := c.tuning.Budget; b.On() && used+reserved > b.Requests {
 		c.Fatalf("budget: %d used, %d reserved of %d", used, reserved, b.Requests)
 	}
 	for i := range c.s.processes.list {
-		if p := &c.s.processes.list[i]; p.reserved < c.s.queue.booked(p.key) {
-			c.Fatalf("%d reserved of %s, %d of them under way", p.reserved, p.id, c.s.queue.booked(p.key))
+		if p := &c.s.processes.list[i]; p.reserved < c.s.queue.budgetLeases(p.key) {
+			c.Fatalf("%d reserved of %s, %d of them under way", p.reserved, p.id, c.s.queue.budgetLeases(p.key))
 		}
 	}
 	raw, _ := c.s.AppendBinary(nil)
@@ -261,7 +261,7 @@ func (c *crowd) invariant() {
 func TestACrowdIsServedInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &crowd{T: t, tuning: Default(), now: Instant{Wall: time.Unix(1_800_000_000, 0), Boot: time.Hour, BootID: "x"}}
-		c.waiting, c.out = map[string][]uint64{}, map[string][]Pass{}
+		c.waiting, c.out = map[string][]uint64{}, map[string][]PermitID{}
 		c.tuning.Concurrency = rapid.IntRange(1, 3).Draw(t, "concurrency")
 		c.tuning.ConcurrencyTotal = rapid.IntRange(c.tuning.Concurrency, 5).Draw(t, "total")
 		if rapid.Bool().Draw(t, "with a budget") {

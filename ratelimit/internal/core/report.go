@@ -10,7 +10,7 @@ import (
 type Report struct {
 	Owner  string
 	Tuning *Tuning
-	Pass   Pass
+	Pass   PermitID
 	Event  Event
 	Draw   float64 // in [0,1), for waits that are drawn by lot
 	// KeepBudget keeps the permit's share of the budget reserved if the request
@@ -18,23 +18,23 @@ type Report struct {
 	KeepBudget bool
 }
 
-// Recorded is what a report has changed.
-type Recorded struct {
-	Late       bool          // of an older epoch, or after the permit had run out: no evidence
-	Pause      time.Duration // every process is delayed for so long from now; 0: no pause
-	Transition Transition
-	Moved      bool        // whether there was a transition
-	Keys       []KeyChange // keys that are in or out from now on
+// RecordResult is what a report has changed.
+type RecordResult struct {
+	Late         bool          // of an older epoch, or after the permit had run out: no evidence
+	Pause        time.Duration // every process is delayed for so long from now; 0: no pause
+	Transition   Transition
+	Transitioned bool        // whether there was a transition
+	Keys         []KeyChange // keys that are in or out from now on
 }
 
 // Record ends a request: its slot is free, its budget settled, and what it
 // says about the upstream is evidence if it belongs to the present epoch.
-func (s *Snapshot) Record(at Instant, r Report) Recorded {
+func (s *Snapshot) Record(at Instant, r Report) RecordResult {
 	v := view{s, s.advance(at), r.Tuning, 1}
 	now, m, e := v.now, &s.address.machine, &r.Event
 	p := v.join(r.Owner)
 	held, ok := s.queue.release(r.Pass)
-	account, key := s.accounts.key(held.key)
+	account, key := s.accounts.keyByID(held.key)
 	answered := e.Status > 0
 	if answered {
 		s.address.quota.count(now, r.Tuning.Budget)
@@ -43,24 +43,24 @@ func (s *Snapshot) Record(at Instant, r Report) Recorded {
 		}
 	}
 	if held.budget && (answered || !r.KeepBudget) {
-		p.settle(1)
+		p.releaseReserved(1)
 	}
 	if e.Connection != 0 {
 		e.Connection = e.Connection*31 + p.key // numbers of two processes may be the same
 	}
 
-	out := Recorded{Late: !ok || r.Pass.Epoch != m.epoch}
-	answer := move{on: onAnswer, event: *e, permit: r.Pass.Number, draw: r.Draw}
-	row := evidence{address: true}
+	out := RecordResult{Late: !ok || r.Pass.Epoch != m.epoch}
+	answer := stepInput{trigger: onAnswer, event: *e, permit: r.Pass.Number, draw: r.Draw}
+	row := evidenceRule{address: true}
 	if account != nil {
-		row = evidenceOf(e, r.Tuning.LimitedBy)
-		out.Keys = account.judge(now, key, row.keys, &held)
+		row = evidenceFor(e, r.Tuning.LimitedBy)
+		out.Keys = account.updateKeys(now, key, row.keys, &held)
 	}
 	if row.account {
 		current := held.accountEpoch == account.machine.epoch
-		answer.pause = account.machine.pause(r.Tuning, now, &answer, current)
+		answer.pause = account.machine.applyPause(r.Tuning, now, &answer, current)
 		if current {
-			out.Transition, out.Moved = v.stepAccount(account, answer)
+			out.Transition, out.Transitioned = v.stepAccount(account, answer)
 		}
 	}
 	if !row.address {
@@ -69,12 +69,12 @@ func (s *Snapshot) Record(at Instant, r Report) Recorded {
 	if account != nil && r.Tuning.LimitedBy == ByAccount {
 		answer.event.Limits = Limits{} // they are the account's
 	}
-	answer.pause = m.pause(r.Tuning, now, &answer, !out.Late)
+	answer.pause = m.applyPause(r.Tuning, now, &answer, !out.Late)
 	if e.Outcome == Throttled || answer.pause > 0 {
 		out.Pause = max(m.pauseUntil.sub(now), 0)
 	}
-	if !out.Late && !out.Moved { // one transition an event
-		out.Transition, out.Moved = v.step(answer)
+	if !out.Late && !out.Transitioned { // one transition an event
+		out.Transition, out.Transitioned = v.step(answer)
 	}
 	return out
 }
@@ -108,56 +108,56 @@ const (
 	KeySuspended                   // the account behind the key is suspended
 )
 
-type onKeys uint8
+type keyEffect uint8
 
 const (
-	keepsKeys onKeys = iota
-	provesKey        // it may be used by many at once, and is in again
-	endsKey          // it is out
-	endsAll          // all keys of the account are out
+	leaveKeys      keyEffect = iota
+	proveKey                 // it may be used by many at once, and is in again
+	refuseKey                // it is out
+	suspendAllKeys           // all keys of the account are out
 )
 
-// evidence is a row of the table of whose evidence an answer is. The first row that fits decides.
-type evidence struct {
-	outcomes []Outcome
-	status   int        // of the answer; 0: any
-	verdict  KeyVerdict // of the answer; KeyUnknown: any
-	by       LimitedBy
-	any      bool // whomever the upstream limits
+// evidenceRule is a row of the table of whose evidence an answer is. The first row that fits decides.
+type evidenceRule struct {
+	outcomes  []Outcome
+	status    int        // of the answer; 0: any
+	verdict   KeyVerdict // of the answer; KeyUnknown: any
+	limitedBy LimitedBy
+	anyLimit  bool // whomever the upstream limits
 
-	keys    onKeys
+	keys    keyEffect
 	account bool // it is evidence in the account's machine, with its pause
 	address bool // in the address's
 }
 
-var evidences = []evidence{
-	{verdict: KeyRefused, any: true, keys: endsKey},
-	{verdict: KeySuspended, any: true, keys: endsAll},
-	{outcomes: []Outcome{OK}, by: ByAddress, keys: provesKey, address: true},
-	{outcomes: []Outcome{OK}, by: ByAccount, keys: provesKey, account: true, address: true},
-	{outcomes: []Outcome{Throttled}, by: ByAddress, address: true},
-	{outcomes: []Outcome{Throttled}, by: ByAccount, account: true},
+var evidenceRules = []evidenceRule{
+	{verdict: KeyRefused, anyLimit: true, keys: refuseKey},
+	{verdict: KeySuspended, anyLimit: true, keys: suspendAllKeys},
+	{outcomes: []Outcome{OK}, limitedBy: ByAddress, keys: proveKey, address: true},
+	{outcomes: []Outcome{OK}, limitedBy: ByAccount, keys: proveKey, account: true, address: true},
+	{outcomes: []Outcome{Throttled}, limitedBy: ByAddress, address: true},
+	{outcomes: []Outcome{Throttled}, limitedBy: ByAccount, account: true},
 	// There is one upstream: an outage must not be learnt once per account.
-	{outcomes: []Outcome{Server, Network}, any: true, address: true},
+	{outcomes: []Outcome{Server, Network}, anyLimit: true, address: true},
 	// An upstream that queues requests itself, such as a gateway, has a limit for each of its clients.
-	{outcomes: []Outcome{Deferred}, status: http.StatusTooManyRequests, by: ByAccount, account: true},
+	{outcomes: []Outcome{Deferred}, status: http.StatusTooManyRequests, limitedBy: ByAccount, account: true},
 	// A refusal of the one request: it ends nothing but HalfOpen, for it proves that the upstream lives.
-	{outcomes: []Outcome{Client, Deferred}, by: ByAddress, address: true},
-	{outcomes: []Outcome{Client, Deferred}, by: ByAccount, account: true, address: true},
-	{outcomes: []Outcome{Cancelled, Misconfigured}, any: true, address: true},
+	{outcomes: []Outcome{Client, Deferred}, limitedBy: ByAddress, address: true},
+	{outcomes: []Outcome{Client, Deferred}, limitedBy: ByAccount, account: true, address: true},
+	{outcomes: []Outcome{Cancelled, Misconfigured}, anyLimit: true, address: true},
 }
 
-func evidenceOf(e *Event, by LimitedBy) evidence {
-	for i := range evidences {
-		row := &evidences[i]
-		if (row.any || row.by == by) && (row.status == 0 || row.status == e.Status) &&
+func evidenceFor(e *Event, by LimitedBy) evidenceRule {
+	for i := range evidenceRules {
+		row := &evidenceRules[i]
+		if (row.anyLimit || row.limitedBy == by) && (row.status == 0 || row.status == e.Status) &&
 			(row.verdict != KeyUnknown && row.verdict == e.Key || slices.Contains(row.outcomes, e.Outcome)) {
 			out := *row
 			if e.Outcome == Client && e.alive() { // a 404 is given to a key that is known
-				out.keys = provesKey
+				out.keys = proveKey
 			}
 			return out
 		}
 	}
-	return evidence{address: true}
+	return evidenceRule{address: true}
 }

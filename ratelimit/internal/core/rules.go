@@ -15,8 +15,8 @@ const (
 // transition. A row is looked at when an answer arrives, and is confirmed at once, unless it says otherwise.
 var rules = []Rule{
 	{
-		From: anyState, To: CacheOnly, on: onOperator, Reason: ReasonOperator, Condition: "an operator says so",
-		holds: func(f facts) bool { return f.command == forceCacheOnly && !f.m.blockedBy(ReasonOperator) },
+		From: anyState, To: CacheOnly, trigger: onOperator, Reason: ReasonOperator, Condition: "an operator says so",
+		holds: func(f facts) bool { return f.command == forceCacheOnly && !f.m.blockedAtLeastBy(ReasonOperator) },
 		enter: facts.blockForPeriod,
 	}, {
 		From: anyState, To: CacheOnly, Reason: ReasonRetryAfterLong,
@@ -27,12 +27,12 @@ var rules = []Rule{
 		From: in(HalfOpen), To: CacheOnly, Reason: ReasonPolicy,
 		Condition: "the first probe of a round from Sleep fails, and such rounds at the longest cooldown add up to " +
 			"cacheonly_after * sleep_max",
-		holds: func(f facts) bool { return f.roundFailed() && f.m.exhausted+f.lastRound() >= f.t.exhaustion() },
+		holds: func(f facts) bool { return f.roundFailed() && f.m.exhausted+f.lastRound() >= f.t.cacheOnlyThreshold() },
 		enter: facts.blockForAutoRecover,
 	}, {
 		From: in(Normal), To: Sleep, Reason: ReasonConsecutiveFailures,
 		Condition: "n_failures 5xx or network errors in a row, unless it is a relapse",
-		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures && !f.relapse() },
+		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures && !f.isRelapse() },
 		enter:     facts.sleep,
 	}, {
 		From: in(Throttle), To: Sleep, Reason: ReasonConsecutiveFailures,
@@ -46,7 +46,7 @@ var rules = []Rule{
 	}, {
 		From: in(Throttle), To: Sleep, Reason: ReasonSustainedErrors, Confirmation: lasting,
 		Condition: "error ratio >= 0.60 for 5 min",
-		holds:     func(f facts) bool { return f.sustained },
+		holds:     func(f facts) bool { return f.ratioSustained },
 		enter:     facts.sleep,
 	}, {
 		From: in(HalfOpen), To: Sleep, Reason: ReasonProbeFailed,
@@ -58,18 +58,18 @@ var rules = []Rule{
 		holds: func(f facts) bool { return f.failed() && f.m.from != Throttle },
 		enter: facts.sleep,
 	}, {
-		From: in(CacheOnly), To: Sleep, on: onOperator, Reason: ReasonResume, Condition: "an operator resumes",
+		From: in(CacheOnly), To: Sleep, trigger: onOperator, Reason: ReasonResume, Condition: "an operator resumes",
 		holds: func(f facts) bool { return f.command == resumeCommand },
 		enter: facts.resume,
 	}, {
-		From: in(CacheOnly), To: Sleep, on: onClock, Reason: ReasonAutoRecover,
+		From: in(CacheOnly), To: Sleep, trigger: onClock, Reason: ReasonAutoRecover,
 		Condition: "the auto-recover period has passed",
-		holds:     func(f facts) bool { return f.m.blockOver(f.now) && f.m.reason != ReasonRetryAfterLong },
+		holds:     func(f facts) bool { return f.m.blockEnded(f.now) && f.m.reason != ReasonRetryAfterLong },
 		enter:     facts.wake,
 	}, {
-		From: in(CacheOnly), To: Sleep, on: onClock, Reason: ReasonRetryAfterElapsed,
+		From: in(CacheOnly), To: Sleep, trigger: onClock, Reason: ReasonRetryAfterElapsed,
 		Condition: "the long Retry-After has passed",
-		holds:     func(f facts) bool { return f.m.blockOver(f.now) && f.m.reason == ReasonRetryAfterLong },
+		holds:     func(f facts) bool { return f.m.blockEnded(f.now) && f.m.reason == ReasonRetryAfterLong },
 		enter:     facts.wake,
 	}, {
 		From: in(Normal), To: Throttle, Reason: ReasonErrorRatio, Confirmation: hysteresis,
@@ -81,16 +81,16 @@ var rules = []Rule{
 	}, {
 		From: in(Normal), To: Throttle, Reason: ReasonConsecutiveFailures,
 		Condition: "n_failures 5xx or network errors in a row in a relapse: after HalfOpen, before min_samples good answers",
-		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures && f.relapse() },
+		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures && f.isRelapse() },
 	}, {
 		From: in(HalfOpen), To: Throttle, Reason: ReasonProbeFailed, Condition: "a probe of a round from Throttle fails",
 		holds: func(f facts) bool { return f.failed() && f.m.from == Throttle },
 	}, {
 		From: in(Throttle), To: HalfOpen, Reason: ReasonSuccessWindowOK, Confirmation: hysteresis,
 		Condition: "s_recover successes since entering, and error ratio of the newest 50 < p_recover",
-		holds:     func(f facts) bool { return f.m.successes >= f.t.SRecover && f.recentlyWell() },
+		holds:     func(f facts) bool { return f.m.successes >= f.t.SRecover && f.recentRatioOK() },
 	}, {
-		From: in(Sleep), To: HalfOpen, on: onClock, Reason: ReasonSleepElapsed, Condition: "now >= sleep_until",
+		From: in(Sleep), To: HalfOpen, trigger: onClock, Reason: ReasonSleepElapsed, Condition: "now >= sleep_until",
 		holds: func(f facts) bool { return f.now >= f.m.sleepUntil },
 	}, {
 		From: in(HalfOpen), To: Normal, Reason: ReasonProbeOK, Condition: "probe_success good probes",
@@ -99,12 +99,12 @@ var rules = []Rule{
 	},
 }
 
-// regimes is what each state lets through, and what entering it does to the bucket. share is of rate and slots; the
+// allowances is what each state lets through, and what entering it does to the bucket. share is of rate and slots; the
 // rate is at least floor, if it was before, and at most most.
-var regimes = [...]regime{
+var allowances = [...]allowance{
 	Normal:    {share: 1},
-	Throttle:  {share: 0.5, floor: 5, empties: true},
-	HalfOpen:  {share: 1, most: 3, burst: 1, slots: 1},
+	Throttle:  {share: 0.5, minRate: 5, emptiesBucket: true},
+	HalfOpen:  {share: 1, maxRate: 3, burst: 1, slots: 1},
 	Sleep:     {},
 	CacheOnly: {},
 }
@@ -123,12 +123,12 @@ func (f facts) sleepLonger() {
 }
 
 func (f facts) blockForPause()  { f.m.blockUntil = f.m.pauseUntil }
-func (f facts) blockForPeriod() { f.m.blockUntil = f.now.after(f.period) }
+func (f facts) blockForPeriod() { f.m.blockUntil = f.now.deadlineAfter(f.period) }
 func (f facts) blockForAutoRecover() {
 	f.m.exhausted += f.lastRound()
-	f.m.blockUntil = f.now.after(f.t.AutoRecover)
+	f.m.blockUntil = f.now.deadlineAfter(f.t.AutoRecover)
 }
-func (f facts) wake()    { f.m.sleepUntil, f.m.failing = max(f.now, f.m.pauseUntil), 0 }
+func (f facts) wake()    { f.m.sleepUntil, f.m.failingSince = max(f.now, f.m.pauseUntil), 0 }
 func (f facts) resume()  { f.m.cooldown, f.m.exhausted = 0, 0; f.wake() }
 func (f facts) recover() { f.m.seen429 = false }
 
@@ -139,21 +139,21 @@ func (f facts) failed() bool { return f.event.Outcome.failed() }
 // roundFailed reports that the upstream is down: it has answered none of a round of probes well.
 func (f facts) roundFailed() bool { return f.failed() && f.m.from != Throttle && f.m.successes == 0 }
 
-// relapse reports that the trouble before has hardly ended: who answers on and off is not down.
-func (f facts) relapse() bool { return f.m.from == HalfOpen && f.m.successes < f.t.MinSamples }
+// isRelapse reports that the trouble before has hardly ended: who answers on and off is not down.
+func (f facts) isRelapse() bool { return f.m.from == HalfOpen && f.m.successes < f.t.MinSamples }
 
 // lastRound is the length of the round that has just failed if it was one at the longest cooldown, else 0.
 func (f facts) lastRound() time.Duration {
-	if d := f.m.clampedCooldown(f.t); d >= f.m.longest(f.t) {
+	if d := f.m.clampedCooldown(f.t); d >= f.m.maxCooldown(f.t) {
 		return d
 	}
 	return 0
 }
 
-// recentlyWell judges the newest answers: the errors of Throttle's first seconds must not outvote what works now.
+// recentRatioOK judges the newest answers: the errors of Throttle's first seconds must not outvote what works now.
 // s_recover of them are enough, or fewer if all are good, because a process that asks rarely must recover too.
-func (f facts) recentlyWell() bool {
-	n := f.m.window.newest(f.now, f.t, recentAnswers)
+func (f facts) recentRatioOK() bool {
+	n := f.m.window.countNewest(f.now, f.t, recentAnswers)
 	enough := n.Total() >= f.t.SRecover || n.Errors() == 0
 	return enough && n.Ratio() < f.t.PRecover
 }

@@ -9,25 +9,25 @@ import (
 type scope struct {
 	machine machine // its epoch is 0 where there is none: an account of an upstream that limits by address
 	bucket  bucket
-	quota   use
+	quota   usage
 }
 
 // step makes the machine's step for a pace and a number of slots in Normal, and keeps the bucket in step with it.
-func (c *scope) step(now Stamp, t *Tuning, v move, normal pace, slots int) (Transition, bool) {
+func (c *scope) step(now Stamp, t *Tuning, v stepInput, normal pace, slots int) (Transition, bool) {
 	m := &c.machine
 	v.rate, v.slots = normal.rate, slots
 	before, probing := m.pace(normal, t, now), m.probing()
 	tr, moved := m.step(t, now, v)
 	switch {
 	case !moved && m.probing() != probing:
-		c.bucket.carry(now, before, m.pace(normal, t, now))
+		c.bucket.changePace(now, before, m.pace(normal, t, now))
 		return tr, false
 	case !moved:
 		return tr, false
-	case regimes[m.state].empties:
+	case allowances[m.state].emptiesBucket:
 		c.bucket.empty(now)
 	case before.rate > 0:
-		c.bucket.carry(now, before, m.pace(normal, t, now))
+		c.bucket.changePace(now, before, m.pace(normal, t, now))
 	case m.state == HalfOpen: // a probe is due when Sleep ends
 		c.bucket.full = min(c.bucket.full, now)
 	}
@@ -36,14 +36,14 @@ func (c *scope) step(now Stamp, t *Tuning, v move, normal pace, slots int) (Tran
 }
 
 func (c *scope) reset(now Stamp, keepPause bool) {
-	c.quota = use{}
+	c.quota = usage{}
 	if c.machine.epoch != 0 {
 		c.machine.reset(now, keepPause)
 	}
 }
 
-// learn takes over what another copy knows of pauses and the use of the bucket.
-func (c *scope) learn(from *scope, carried func(Stamp) Stamp) {
+// merge takes over what another copy knows of pauses and the use of the bucket.
+func (c *scope) merge(from *scope, carried func(Stamp) Stamp) {
 	if c.machine.epoch != 0 {
 		c.machine.pauseUntil = max(c.machine.pauseUntil, carried(from.machine.pauseUntil))
 	}
@@ -86,8 +86,9 @@ func (b *bucket) wait(now Stamp, p pace) time.Duration {
 	return max(b.full.sub(now)-slack, 0)
 }
 
-// bound leaves a bucket no emptier than empty at this pace: what was taken at a lower rate cost more than it would now.
-func (b *bucket) bound(now Stamp, p pace) {
+// capDebt leaves a bucket no emptier than empty at this pace: what was taken at a lower rate cost more than it would
+// now.
+func (b *bucket) capDebt(now Stamp, p pace) {
 	if p.rate > 0 {
 		b.full = min(b.full, now.add(time.Duration(p.burst*float64(p.interval()))))
 	}
@@ -106,9 +107,9 @@ func (b *bucket) tokens(now Stamp, p pace) float64 {
 	return p.burst - float64(debt)/float64(p.interval())
 }
 
-// carry changes the pace: tokens above the new capacity are lost, and none
+// changePace changes the pace: tokens above the new capacity are lost, and none
 // appear that were not there before.
-func (b *bucket) carry(now Stamp, from, to pace) {
+func (b *bucket) changePace(now Stamp, from, to pace) {
 	if to.rate <= 0 {
 		return // the next state that lets requests through decides
 	}
@@ -138,8 +139,8 @@ type ceiling struct {
 	// unknownSince is the moment up to which grants may be missing, 0 if none are. Nothing is granted until those have
 	// left the window.
 	unknownSince Stamp
-	// doubted is when room was last made for what processes may have granted alone, see doubt.
-	doubted Stamp
+	// othersReservedAt is when room was last made for what processes may have granted alone, see doubt.
+	othersReservedAt Stamp
 }
 
 func (c *ceiling) wait(now Stamp, limit int, window time.Duration) time.Duration {
@@ -167,7 +168,7 @@ func (c *ceiling) add(now Stamp, window time.Duration) {
 	}
 }
 
-func (c *ceiling) within(now Stamp, window time.Duration) int {
+func (c *ceiling) grantsWithin(now Stamp, window time.Duration) int {
 	n := 0
 	for i := len(c.grants) - 1; i >= 0 && now.sub(c.grants[i]) < window; i-- {
 		n++

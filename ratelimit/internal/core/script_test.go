@@ -27,7 +27,7 @@ type world struct {
 	owner  string
 	draw   float64
 
-	old   Pass
+	old   PermitID
 	again bool // the next permit is for a later try
 	path  []string
 	why   []string
@@ -39,7 +39,7 @@ func newWorld(t *testing.T) *world {
 	w.now = Instant{Wall: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), Boot: time.Hour, BootID: "boot"}
 	w.s = NewSnapshot(w.now)
 	w.path = []string{w.s.State().String()}
-	w.old = Pass{1, 1}
+	w.old = PermitID{1, 1}
 	return w
 }
 
@@ -56,12 +56,12 @@ func (w *world) moved(tr Transition, ok bool) {
 }
 
 // acquire waits for a permit in virtual time.
-func (w *world) acquire() Pass {
+func (w *world) acquire() PermitID {
 	w.t.Helper()
-	a := Ask{Owner: w.owner, Tuning: &w.tuning, Patience: 48 * time.Hour, Again: w.again}
+	a := PermitRequest{Owner: w.owner, Tuning: &w.tuning, MaxWait: 48 * time.Hour, Retry: w.again}
 	for range 200_000 {
 		g := w.s.TryGrant(w.now, a)
-		w.moved(g.Transition, g.Moved)
+		w.moved(g.Transition, g.Transitioned)
 		if g.Granted {
 			return g.Pass
 		}
@@ -77,12 +77,12 @@ func (w *world) acquire() Pass {
 		w.sleep(g.Wait)
 	}
 	w.t.Fatalf("no permit after %s", w.trace())
-	return Pass{}
+	return PermitID{}
 }
 
-func (w *world) record(p Pass, e Event) Recorded {
+func (w *world) record(p PermitID, e Event) RecordResult {
 	r := w.s.Record(w.now, Report{Owner: w.owner, Tuning: &w.tuning, Pass: p, Event: e, Draw: w.draw})
-	w.moved(r.Transition, r.Moved)
+	w.moved(r.Transition, r.Transitioned)
 	return r
 }
 
@@ -120,7 +120,7 @@ func (w *world) run(script string) {
 func (w *world) burst(word string) {
 	w.t.Helper()
 	e, n := events(w.t, word)
-	passes := make([]Pass, n)
+	passes := make([]PermitID, n)
 	for i := range passes {
 		passes[i] = w.acquire()
 	}
@@ -134,10 +134,11 @@ func (w *world) command(word string) {
 	period, _ := time.ParseDuration(arg)
 	switch name {
 	case "cacheonly":
-		tr, ok := w.s.at(w.s.advance(w.now), &w.tuning).step(move{on: onOperator, command: forceCacheOnly, period: period})
+		tr, ok := w.s.at(w.s.advance(w.now), &w.tuning).
+			step(stepInput{trigger: onOperator, command: forceCacheOnly, period: period})
 		w.moved(tr, ok)
 	case "resume":
-		tr, ok := w.s.at(w.s.advance(w.now), &w.tuning).step(move{on: onOperator, command: resumeCommand})
+		tr, ok := w.s.at(w.s.advance(w.now), &w.tuning).step(stepInput{trigger: onOperator, command: resumeCommand})
 		w.moved(tr, ok)
 	}
 }

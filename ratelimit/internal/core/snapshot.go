@@ -63,7 +63,7 @@ func (s *Snapshot) Clone() Snapshot {
 	c.accounts.list = append([]account(nil), s.accounts.list...)
 	for i := range c.accounts.list {
 		a := &c.accounts.list[i]
-		a.keys, a.tuned = slices.Clone(a.keys), slices.Clone(a.tuned)
+		a.keys, a.overrides = slices.Clone(a.keys), slices.Clone(a.overrides)
 		a.machine.window.records = append([]record(nil), a.machine.window.records...)
 	}
 	return c
@@ -94,10 +94,10 @@ func (s *Snapshot) advance(at Instant) Stamp {
 	rebooted := s.clock.advance(at)
 	now, m := s.clock.now, &s.address.machine
 	if end := m.pauseUntil; before < end && end <= now {
-		s.address.bucket.drain(end, s.processes.fastest(end).rate)
+		s.address.bucket.drain(end, s.processes.fastestPace(end).rate)
 	}
 	if m.epoch == 0 {
-		m.begin(now, ReasonFresh)
+		m.start(now, ReasonFresh)
 	}
 	if rebooted {
 		s.queue = queue{seq: s.queue.seq}

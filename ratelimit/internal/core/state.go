@@ -27,9 +27,9 @@ var stateNames = [...]string{
 func States() []State { return []State{Normal, Throttle, HalfOpen, Sleep, CacheOnly} }
 
 // String returns the state's name as logs, documents and the CLI print it.
-func (s State) String() string { return nameOf(s, stateNames[:], "State") }
+func (s State) String() string { return enumName(s, stateNames[:], "State") }
 
-func nameOf[T ~uint8](v T, names []string, kind string) string {
+func enumName[T ~uint8](v T, names []string, kind string) string {
 	if int(v) < len(names) {
 		return names[v]
 	}
@@ -59,11 +59,11 @@ var outcomeNames = [...]string{
 }
 
 // String returns the outcome's name in lower case.
-func (o Outcome) String() string { return nameOf(o, outcomeNames[:], "Outcome") }
+func (o Outcome) String() string { return enumName(o, outcomeNames[:], "Outcome") }
 
-func (o Outcome) counts() bool { return o >= OK && o <= Network }
+func (o Outcome) isEvidence() bool { return o >= OK && o <= Network }
 
-func (o Outcome) failed() bool { return o.counts() && o != OK }
+func (o Outcome) failed() bool { return o.isEvidence() && o != OK }
 
 // Retryable reports whether a request with this outcome is worth repeating.
 func (o Outcome) Retryable() bool { return o.failed() || o == Deferred }
@@ -123,7 +123,7 @@ var reasonNames = [...]string{
 }
 
 // String returns the reason key as logs and the table print it.
-func (r Reason) String() string { return nameOf(r, reasonNames[:], "Reason") }
+func (r Reason) String() string { return enumName(r, reasonNames[:], "Reason") }
 
 // IsCommon reports whether single requests wait for it all the time, so that nobody is told.
 func (r Reason) IsCommon() bool { return r >= ReasonSlot && r <= ReasonAccount }

@@ -78,22 +78,22 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 	v := view{s, s.advance(at), &t, at.Parts}
 	now, clock, m := v.now, &s.clock, &s.address.machine
 	for i := range accounts {
-		s.accounts.known(now, accounts[i].Name).limits = accounts[i].limitsAt(at.Wall)
+		s.accounts.getOrAdd(now, accounts[i].Name).limits = accounts[i].limitsAt(at.Wall)
 	}
 	v.expire()
 	limit, window, total := t.Ceiling, t.CeilingWindow, t.ConcurrencyTotal
 	if len(s.processes.list) > 0 {
-		c, w, n := s.processes.limits()
+		c, w, n := s.processes.commonLimits()
 		limit, window, total = min(limit, c), max(window, w), min(total, n)
 	}
-	burst := m.pace(t.normal(), &t, now).burst
+	burst := m.pace(t.normalPace(), &t, now).burst
 	st := Status{
 		At: at.Wall, Alone: at.Parts > 1, Gauges: s.Gauges(&t), Epoch: m.epoch,
 		Burst: burst, Tokens: min(s.address.bucket.tokens(now, v.commonPace()), burst),
-		Ceiling: limit, CeilingWindow: window, Granted: s.ceiling.within(now, window),
-		Running: len(s.queue.leases), Slots: m.regime().slotsOf(total), Waiting: len(s.queue.tickets),
-		Counts: m.window.counts(now, &t), Failures: m.failures, Successes: m.successes, Cooldown: m.clampedCooldown(&t),
-		Budget: t.Budget, Tuning: t, Accounts: v.accountStatuses(), Overrides: clock.public(s.overrides.list),
+		Ceiling: limit, CeilingWindow: window, Granted: s.ceiling.grantsWithin(now, window),
+		Running: len(s.queue.leases), Slots: m.allowance().slotsOf(total), Waiting: len(s.queue.tickets),
+		Counts: m.window.count(now, &t), Failures: m.failures, Successes: m.successes, Cooldown: m.clampedCooldown(&t),
+		Budget: t.Budget, Tuning: t, Accounts: v.accountStatuses(), Overrides: clock.publicOverrides(s.overrides.list),
 	}
 	if m.state == CacheOnly && m.blockUntil != 0 && m.reason != ReasonRetryAfterLong {
 		st.AutoRecover = m.blockUntil.sub(m.since)
@@ -102,21 +102,21 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 		st.PauseUntil = clock.time(m.pauseUntil)
 	}
 	if rate := m.learned.rate(); rate > 0 && rate < t.RateBase {
-		st.Learned = LearnedLimit{rate, clock.time(m.learned.since), clock.time(m.learned.refusal)}
+		st.Learned = LearnedLimit{rate, clock.time(m.learned.since), clock.time(m.learned.last429)}
 	}
-	if l := &m.stated; l.holds(now) {
+	if l := &m.stated; l.active(now) {
 		st.Stated = StatedLimit{l.quota, l.period, clock.time(l.since)}
 	}
 	if t.Budget.On() {
-		use := s.address.quota.at(now)
+		use := s.address.quota.current(now)
 		st.BudgetUsed, st.BudgetRenews = use.used, clock.time(use.ends())
-		st.BudgetHeld, _ = v.reserved()
+		st.BudgetHeld, _ = v.totalReserved()
 	}
 	for i := range s.processes.list {
 		p := &s.processes.list[i]
 		ps := ProcessStatus{
-			ID: p.id, Own: p.id == owner, Running: s.queue.held(p.key), Reserved: p.reserved,
-			Rate: p.normal.rate, Seen: clock.time(p.seen),
+			ID: p.id, Own: p.id == owner, Running: s.queue.leasesOf(p.key), Reserved: p.reserved,
+			Rate: p.normalPace.rate, Seen: clock.time(p.seen),
 		}
 		for _, ticket := range s.queue.tickets {
 			if ticket.owner == p.key {
@@ -141,8 +141,8 @@ type Gauges struct {
 func (s *Snapshot) Gauges(t *Tuning) Gauges {
 	m, now := &s.address.machine, s.clock.now
 	return Gauges{
-		m.block(&s.clock), m.streak429, m.window.counts(now, t).Ratio(), m.pace(t.normal(), t, now).rate,
-		m.regime().slotsOf(t.Concurrency),
+		m.block(&s.clock), m.streak429, m.window.count(now, t).Ratio(), m.pace(t.normalPace(), t, now).rate,
+		m.allowance().slotsOf(t.Concurrency),
 	}
 }
 
@@ -183,21 +183,21 @@ func (v view) accountStatuses() (list []AccountStatus) {
 	clock, q := &v.s.clock, &v.s.queue
 	for i := range v.s.accounts.list {
 		a := &v.s.accounts.list[i]
-		l, use, running := v.limitsOf(a), a.quota.at(v.now), q.with(a)
+		l, use, running := v.limitsOf(a), a.quota.current(v.now), q.leasesOfAccount(a)
 		st := AccountStatus{
-			Name: a.name, Enabled: l.enabled == nil || *l.enabled, Told: l.enabled != nil, Limited: l.own,
-			Running: running, Rate: l.pace(v.t, v.now).rate, Slots: l.slots, KeySlots: l.keySlots,
+			Name: a.name, Enabled: l.enabledOverride == nil || *l.enabledOverride, Told: l.enabledOverride != nil,
+			Limited: l.ownMachine, Running: running, Rate: l.pace(v.t, v.now).rate, Slots: l.slots, KeySlots: l.keySlots,
 			Quota: l.quota, QuotaUsed: use.used, QuotaReserved: running, QuotaRenews: clock.time(use.ends()),
-			Overrides: clock.public(a.tuned),
+			Overrides: clock.publicOverrides(a.overrides),
 		}
 		if st.Rate == 0 { // a block leaves the account its rate
 			st.Rate = min(l.rate, v.t.RateBase)
 		}
-		if l.own {
+		if l.ownMachine {
 			st.Block = l.machine.block(clock)
 		}
 		for _, k := range a.keys {
-			st.Keys = append(st.Keys, KeyStatus{k.print, k.standing, clock.time(k.since), q.withKey(k.id)})
+			st.Keys = append(st.Keys, KeyStatus{k.fingerprint, k.standing, clock.time(k.standingSince), q.leasesOfKey(k.id)})
 		}
 		list = append(list, st)
 	}
@@ -223,7 +223,7 @@ func (st *Status) View(own Account) AccountStatus {
 	if v.Told {
 		told = &v.Enabled
 	}
-	v.Barred = own.barred(told, func(print Fingerprint) bool {
+	v.Barred = own.unusableReason(told, func(print Fingerprint) bool {
 		return v.Keys[slices.Index(own.Keys, print)].Standing.Unusable()
 	})
 	v.Enabled = v.Barred != ReasonNoAccount
@@ -241,9 +241,9 @@ func (st *AccountStatus) Standing() (best KeyStatus) {
 	return best
 }
 
-// barred returns why an account may not be used whatever the time, ReasonNone where it may. told is an operator's word
-// whether it is enabled, nil for none; out says of a key whether it may not be used.
-func (a *Account) barred(told *bool, out func(Fingerprint) bool) Reason {
+// unusableReason returns why an account may not be used whatever the time, ReasonNone where it may. told is an
+// operator's word whether it is enabled, nil for none; out says of a key whether it may not be used.
+func (a *Account) unusableReason(told *bool, out func(Fingerprint) bool) Reason {
 	disabled := a.Disabled
 	if told != nil {
 		disabled = !*told

@@ -97,8 +97,8 @@ func processOf(owner string) string {
 	return id
 }
 
-// Look returns a copy of the snapshot in a store, and the present moment. It writes nothing.
-func Look(ctx context.Context, store Store) (at Instant, s Snapshot, err error) {
+// ReadSnapshot returns a copy of the snapshot in a store, and the present moment. It writes nothing.
+func ReadSnapshot(ctx context.Context, store Store) (at Instant, s Snapshot, err error) {
 	err = store.Update(ctx, func(now Instant, shared *Snapshot) error {
 		at, s = now, shared.Clone()
 		return ErrUnchanged

@@ -28,7 +28,7 @@ const (
 var confirmationNames = [...]string{atOnce: "at once", hysteresis: "hysteresis", lasting: "its own duration"}
 
 // String returns "at once", "hysteresis" or "its own duration".
-func (c Confirmation) String() string { return nameOf(c, confirmationNames[:], "Confirmation") }
+func (c Confirmation) String() string { return enumName(c, confirmationNames[:], "Confirmation") }
 
 // Rule is one row of the transition table.
 type Rule struct {
@@ -38,9 +38,9 @@ type Rule struct {
 	Condition    string // for people, in the names of the settings
 	Confirmation Confirmation
 
-	on    trigger
-	holds func(facts) bool
-	enter func(facts) // nil: nothing else happens
+	trigger trigger
+	holds   func(facts) bool
+	enter   func(facts) // nil: nothing else happens
 }
 
 // Transition is one change of state.
@@ -57,12 +57,12 @@ type Transition struct {
 // facts is everything a row may look at. Only a row's enter changes the machine. It is handed on as a value: where it
 // is behind a pointer, each answer allocates one.
 type facts struct {
-	move
-	m         *machine
-	t         *Tuning
-	now       Stamp
-	counts    Counts // of the window, the present answer included
-	sustained bool   // the ratio has been too high for sustainedFor
+	stepInput
+	m              *machine
+	t              *Tuning
+	now            Stamp
+	counts         Counts // of the window, the present answer included
+	ratioSustained bool   // the ratio has been too high for sustainedFor
 }
 
 var anyState []State
@@ -74,28 +74,28 @@ func (r *Rule) appliesIn(s State) bool { return r.From == nil || slices.Contains
 // canLeave reports whether the row can lead out of a state: answers of the present epoch exist only where requests
 // pass.
 func (r *Rule) canLeave(from State) bool {
-	return r.appliesIn(from) && (r.on != onAnswer || regimes[from].share > 0)
+	return r.appliesIn(from) && (r.trigger != onAnswer || allowances[from].share > 0)
 }
 
-type regime struct {
-	share   float64 // of rate and slots; 0: nothing passes
-	floor   float64 // the rate is at least this, if it was before
-	most    float64 // the rate is at most this; 0: no bound
-	burst   float64 // exactly this burst; 0: the tuning's
-	slots   int     // exactly this many slots over all processes; 0: a share
-	empties bool    // entering it empties the bucket: near the ceiling a full burst would go into the trouble
+type allowance struct {
+	share         float64 // of rate and slots; 0: nothing passes
+	minRate       float64 // the rate is at least this, if it was before
+	maxRate       float64 // the rate is at most this; 0: no bound
+	burst         float64 // exactly this burst; 0: the tuning's
+	slots         int     // exactly this many slots over all processes; 0: a share
+	emptiesBucket bool    // entering it empties the bucket: near the ceiling a full burst would go into the trouble
 }
 
-func (r *regime) pace(normal, capacity float64) pace {
+func (r *allowance) pace(normal, capacity float64) pace {
 	if r.share == 0 {
 		return pace{}
 	}
 	rate := normal
 	if r.share < 1 {
-		rate = min(normal, max(r.floor, math.Floor(normal*r.share)))
+		rate = min(normal, max(r.minRate, math.Floor(normal*r.share)))
 	}
-	if r.most > 0 {
-		rate = min(rate, r.most)
+	if r.maxRate > 0 {
+		rate = min(rate, r.maxRate)
 	}
 	if r.burst > 0 {
 		capacity = r.burst
@@ -103,7 +103,7 @@ func (r *regime) pace(normal, capacity float64) pace {
 	return newPace(rate, capacity)
 }
 
-func (r *regime) slotsOf(slots int) int {
+func (r *allowance) slotsOf(slots int) int {
 	switch {
 	case r.share == 0:
 		return 0

@@ -69,15 +69,17 @@ func Default() Tuning { return defaults }
 // WithDefaults returns the tuning with the default in place of every zero field.
 func (t Tuning) WithDefaults() Tuning {
 	for i := range fields {
-		fields[i].fill(&t)
+		fields[i].setDefault(&t)
 	}
 	return t
 }
 
-// exhaustion is what failed rounds at the longest cooldown add up to before CacheOnly.
-func (t *Tuning) exhaustion() time.Duration { return time.Duration(t.CacheOnlyAfter) * t.SleepMax }
+// cacheOnlyThreshold is what failed rounds at the longest cooldown add up to before CacheOnly.
+func (t *Tuning) cacheOnlyThreshold() time.Duration {
+	return time.Duration(t.CacheOnlyAfter) * t.SleepMax
+}
 
-func (t *Tuning) normal() pace { return pace{t.RateBase, t.bucketCap()} }
+func (t *Tuning) normalPace() pace { return pace{t.RateBase, t.bucketCap()} }
 
 func (t *Tuning) bucketCap() float64 {
 	if t.BucketCap == 0 {
@@ -108,8 +110,8 @@ func (e *TuningError) Error() string {
 	return b.String()
 }
 
-// crossing is a pair of settings whose values must agree.
-type crossing struct {
+// constraint is a pair of settings whose values must agree.
+type constraint struct {
 	key, other string
 	ok         func(t *Tuning) bool
 	reason     string
@@ -117,7 +119,7 @@ type crossing struct {
 	clamp      func(t *Tuning) // makes it agree by giving way to the smaller load
 }
 
-var crossings = []crossing{
+var constraints = []constraint{
 	{
 		"p_recover", "p_throttle", func(t *Tuning) bool { return t.PRecover < t.PThrottle },
 		"recovery would be declared while throttling is due", "set p_recover below p_throttle",
@@ -164,7 +166,7 @@ func (t Tuning) Validate() error {
 			return err
 		}
 	}
-	for _, c := range crossings {
+	for _, c := range constraints {
 		if !c.ok(&t) {
 			return c.error(&t)
 		}
@@ -172,7 +174,7 @@ func (t Tuning) Validate() error {
 	return nil
 }
 
-func (c *crossing) error(t *Tuning) *TuningError {
+func (c *constraint) error(t *Tuning) *TuningError {
 	e := &TuningError{Keys: []string{c.key, c.other}, Reason: c.reason, Remedy: c.remedy}
 	for _, key := range e.Keys {
 		f, _ := FieldByKey(key)
@@ -183,7 +185,7 @@ func (c *crossing) error(t *Tuning) *TuningError {
 
 func (t *Tuning) clamp() []*TuningError {
 	var changed []*TuningError
-	for _, c := range crossings {
+	for _, c := range constraints {
 		if !c.ok(t) {
 			changed = append(changed, c.error(t))
 			c.clamp(t)
@@ -192,7 +194,7 @@ func (t *Tuning) clamp() []*TuningError {
 	return changed
 }
 
-func (t Tuning) divided(n int) Tuning {
+func (t Tuning) dividedBy(n int) Tuning {
 	if n <= 1 {
 		return t
 	}

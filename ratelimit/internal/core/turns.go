@@ -6,29 +6,29 @@ import (
 )
 
 const (
-	unseenAfter = time.Hour
-	activeFor   = 10 * time.Second
+	forgetProcessAfter = time.Hour
+	activeFor          = 10 * time.Second
 	// lateAfter is how much later than promised a ticket's owner may ask again. After that others pass the ticket
 	// until its owner asks: its process is stopped or dead.
-	lateAfter = 100 * time.Millisecond
-	lostAfter = 30 * time.Second
+	lateAfter       = 100 * time.Millisecond
+	dropTicketAfter = 30 * time.Second
 	// LeaseMax is the length of a lease whose holder did not say how long it needs it.
 	LeaseMax = time.Hour
 )
 
 // process is one participant: a limiter. Leases and tickets refer to it by its key.
 type process struct {
-	id   string
-	key  uint64
-	seen Stamp
-	own  bucket // its own pace
+	id     string
+	key    uint64
+	seen   Stamp
+	bucket bucket // its own pace
 
 	// What it brings to the common limits.
-	normal  pace          // what it would like to send in Normal
-	ceiling int           // the smallest of all holds
-	window  time.Duration // of the ceiling; the longest of all holds
-	slots   int           // its own concurrency in Normal
-	total   int           // the smallest of all holds
+	normalPace pace          // what it would like to send in Normal
+	ceiling    int           // the smallest of all holds
+	window     time.Duration // of the ceiling; the longest of all holds
+	slots      int           // its own concurrency in Normal
+	total      int           // the smallest of all holds
 
 	accounts []uint64 // the numbers of those it has
 
@@ -59,15 +59,15 @@ func (l *processes) byKey(key uint64) *process {
 	return nil
 }
 
-// fastest returns the largest rate and burst in Normal among the processes that have asked of late, or among
+// fastestPace returns the largest rate and burst in Normal among the processes that have asked of late, or among
 // all if none has; the zero pace without any process.
-func (l *processes) fastest(now Stamp) pace {
+func (l *processes) fastestPace(now Stamp) pace {
 	var active, all pace
 	for i := range l.list {
 		p := &l.list[i]
-		all = pace{max(all.rate, p.normal.rate), max(all.burst, p.normal.burst)}
+		all = pace{max(all.rate, p.normalPace.rate), max(all.burst, p.normalPace.burst)}
 		if now.sub(p.seen) <= activeFor {
-			active = pace{max(active.rate, p.normal.rate), max(active.burst, p.normal.burst)}
+			active = pace{max(active.rate, p.normalPace.rate), max(active.burst, p.normalPace.burst)}
 		}
 	}
 	if active.rate == 0 {
@@ -76,8 +76,9 @@ func (l *processes) fastest(now Stamp) pace {
 	return active
 }
 
-// limits returns what holds for all: the smallest ceiling over the longest window, and the smallest number of slots.
-func (l *processes) limits() (ceiling int, window time.Duration, total int) {
+// commonLimits returns what holds for all: the smallest ceiling over the longest window, and the smallest number of
+// slots.
+func (l *processes) commonLimits() (ceiling int, window time.Duration, total int) {
 	ceiling, total = maxGrants, maxTickets
 	for i := range l.list {
 		p := &l.list[i]
@@ -92,16 +93,16 @@ func (v view) join(id string) *process {
 	p := l.byID(id)
 	known := p != nil
 	if !known {
-		v.s.forgetUnseen(v.now)
+		v.s.dropUnseenProcesses(v.now)
 		l.seq++
 		l.list = append(l.list, process{id: id, key: l.seq})
 		p = &l.list[len(l.list)-1]
 	}
-	p.seen, p.normal = v.now, v.t.normal()
+	p.seen, p.normalPace = v.now, v.t.normalPace()
 	p.ceiling, p.window, p.slots, p.total = v.t.Ceiling, v.t.CeilingWindow, v.t.Concurrency, v.t.ConcurrencyTotal
 	if !known {
 		c := &v.s.address
-		p.own.start(v.now, c.machine.pace(p.normal, v.t, v.now), c.bucket.tokens(v.now, v.commonPace()))
+		p.bucket.start(v.now, c.machine.pace(p.normalPace, v.t, v.now), c.bucket.tokens(v.now, v.commonPace()))
 	}
 	return p
 }
@@ -109,16 +110,16 @@ func (v view) join(id string) *process {
 // normalPace returns the pace of the shared bucket in Normal: the fastest process's, or that of the tuning where no
 // process takes part.
 func (v view) normalPace() pace {
-	if p := v.s.processes.fastest(v.now); p.rate > 0 {
+	if p := v.s.processes.fastestPace(v.now); p.rate > 0 {
 		return p
 	}
-	return v.t.normal()
+	return v.t.normalPace()
 }
 
 func (v view) commonPace() pace { return v.s.address.machine.pace(v.normalPace(), v.t, v.now) }
 
-func (s *Snapshot) forgetUnseen(now Stamp) {
-	s.removeProcesses(func(p *process) bool { return now.sub(p.seen) >= unseenAfter })
+func (s *Snapshot) dropUnseenProcesses(now Stamp) {
+	s.removeProcesses(func(p *process) bool { return now.sub(p.seen) >= forgetProcessAfter })
 	if n := len(s.processes.list) - maxProcesses; n >= 0 {
 		oldest := s.processes.list[n].key
 		s.removeProcesses(func(p *process) bool { return p.key <= oldest })
@@ -135,7 +136,7 @@ func (s *Snapshot) removeProcesses(which func(*process) bool) {
 	s.processes.list = slices.DeleteFunc(s.processes.list, func(p process) bool {
 		gone := which(&p)
 		if gone {
-			s.queue.forget(func(owner uint64) bool { return owner == p.key })
+			s.queue.dropOwners(func(owner uint64) bool { return owner == p.key })
 		}
 		return gone
 	})
@@ -148,11 +149,11 @@ func (s *Snapshot) Leave(at Instant, owner string) {
 	p := s.processes.byID(owner)
 	switch {
 	case p == nil:
-	case s.queue.held(p.key) == 0:
+	case s.queue.leasesOf(p.key) == 0:
 		s.removeProcesses(func(o *process) bool { return o.id == owner })
 	default:
 		s.queue.dropTickets(func(key uint64) bool { return key == p.key })
-		p.reserved = s.queue.booked(p.key)
+		p.reserved = s.queue.budgetLeases(p.key)
 	}
 }
 
@@ -164,29 +165,29 @@ func (v view) expire() {
 			return false
 		}
 		if p := v.s.processes.byKey(l.owner); l.budget && p != nil {
-			p.settle(1)
+			p.releaseReserved(1)
 		}
 		return true
 	})
 	v.freeOrphans()
-	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return v.now.sub(t.due) >= lostAfter })
+	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return v.now.sub(t.retryAt) >= dropTicketAfter })
 }
 
 // Renew lengthens the leases of these permits.
-func (s *Snapshot) Renew(at Instant, kept map[Pass]bool, by time.Duration) {
+func (s *Snapshot) Renew(at Instant, kept map[PermitID]bool, by time.Duration) {
 	until := s.advance(at).add(by)
 	for i := range s.queue.leases {
-		if l := &s.queue.leases[i]; kept[Pass{l.permit, l.epoch}] {
+		if l := &s.queue.leases[i]; kept[PermitID{l.permit, l.epoch}] {
 			l.until = max(l.until, until)
 		}
 	}
 }
 
 type ticket struct {
-	number uint64
-	owner  uint64 // process key
-	due    Stamp  // when its owner promised to ask again
-	key    uint64 // of an account, for whose slot alone it waits; 0: for any
+	number  uint64
+	owner   uint64 // process key
+	retryAt Stamp  // when its owner promised to ask again
+	key     uint64 // of an account, for whose slot alone it waits; 0: for any
 }
 
 type lease struct {
@@ -209,7 +210,7 @@ type queue struct {
 	seq     uint64 // the newest ticket
 }
 
-func (q *queue) find(number uint64) int {
+func (q *queue) ticketIndex(number uint64) int {
 	return slices.IndexFunc(q.tickets, func(t ticket) bool { return t.number == number })
 }
 
@@ -220,13 +221,13 @@ func (q *queue) enqueue(owner uint64) int {
 }
 
 func (q *queue) withdraw(number uint64) {
-	if i := q.find(number); i >= 0 {
+	if i := q.ticketIndex(number); i >= 0 {
 		q.tickets = slices.Delete(q.tickets, i, i+1)
 	}
 }
 
 // release ends a lease. It reports false if the lease had ended before.
-func (q *queue) release(p Pass) (lease, bool) {
+func (q *queue) release(p PermitID) (lease, bool) {
 	for i, l := range q.leases {
 		if l.permit == p.Number && l.epoch == p.Epoch {
 			q.leases = slices.Delete(q.leases, i, i+1)
@@ -236,7 +237,7 @@ func (q *queue) release(p Pass) (lease, bool) {
 	return lease{}, false
 }
 
-func (q *queue) count(fits func(*lease) bool) int {
+func (q *queue) countLeases(fits func(*lease) bool) int {
 	n := 0
 	for i := range q.leases {
 		if fits(&q.leases[i]) {
@@ -246,65 +247,65 @@ func (q *queue) count(fits func(*lease) bool) int {
 	return n
 }
 
-func (q *queue) probes(m *machine) int {
-	return q.count(func(l *lease) bool { return l.epoch == m.epoch && l.permit > m.faltering })
+func (q *queue) runningProbes(m *machine) int {
+	return q.countLeases(func(l *lease) bool { return l.epoch == m.epoch && l.permit > m.probingAfter })
 }
 
-func (q *queue) held(owner uint64) int {
-	return q.count(func(l *lease) bool { return l.owner == owner })
+func (q *queue) leasesOf(owner uint64) int {
+	return q.countLeases(func(l *lease) bool { return l.owner == owner })
 }
 
-func (q *queue) booked(owner uint64) int {
-	return q.count(func(l *lease) bool { return l.owner == owner && l.budget })
+func (q *queue) budgetLeases(owner uint64) int {
+	return q.countLeases(func(l *lease) bool { return l.owner == owner && l.budget })
 }
 
-func (q *queue) withKey(key uint64) int {
-	return q.count(func(l *lease) bool { return l.key == key })
+func (q *queue) leasesOfKey(key uint64) int {
+	return q.countLeases(func(l *lease) bool { return l.key == key })
 }
 
-func (q *queue) with(a *account) int {
-	return q.count(func(l *lease) bool { return l.key != 0 && a.owns(l.key) })
+func (q *queue) leasesOfAccount(a *account) int {
+	return q.countLeases(func(l *lease) bool { return l.key != 0 && a.hasKey(l.key) })
 }
 
 func (q *queue) dropTickets(whose func(owner uint64) bool) {
 	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return whose(t.owner) })
 }
 
-func (q *queue) forget(whose func(owner uint64) bool) {
+func (q *queue) dropOwners(whose func(owner uint64) bool) {
 	q.dropTickets(whose)
 	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool { return whose(l.owner) })
 }
 
-// ahead counts the tickets that have to be served before a place, -1 for somebody new. Late tickets, and tickets
+// ticketsAhead counts the tickets that have to be served before a place, -1 for somebody new. Late tickets, and tickets
 // of processes that are at their slot limit or whose own pace is not due, are passed and keep their places.
-func (v view) ahead(place int) int {
+func (v view) ticketsAhead(place int) int {
 	tickets := v.s.queue.tickets
 	if place >= 0 {
 		tickets = tickets[:place]
 	}
 	n := 0
 	for i := range tickets {
-		if v.mayGo(&tickets[i]) {
+		if v.canBeServed(&tickets[i]) {
 			n++
 		}
 	}
 	return n
 }
 
-func (v view) mayGo(waits *ticket) bool {
-	if v.now.sub(waits.due) > lateAfter {
+func (v view) canBeServed(waits *ticket) bool {
+	if v.now.sub(waits.retryAt) > lateAfter {
 		return false
 	}
 	v = v.whole()
 	q, m := &v.s.queue, &v.s.address.machine
-	if a, k := v.s.accounts.key(waits.key); k != nil {
-		if l := v.limitsOf(a); !v.keyFree(k, &l) || l.slots > 0 && q.with(a) >= l.slots {
+	if a, k := v.s.accounts.keyByID(waits.key); k != nil {
+		if l := v.limitsOf(a); !v.keyFree(k, &l) || l.slots > 0 && q.leasesOfAccount(a) >= l.slots {
 			return false // it waits for this slot alone
 		}
 	}
 	p := v.s.processes.byKey(waits.owner)
-	return p != nil && (m.probing() || q.held(p.key) < m.regime().slotsOf(p.slots)) &&
-		p.own.wait(v.now, m.pace(p.normal, v.t, v.now)) == 0 && v.accountReady(p)
+	return p != nil && (m.probing() || q.leasesOf(p.key) < m.allowance().slotsOf(p.slots)) &&
+		p.bucket.wait(v.now, m.pace(p.normalPace, v.t, v.now)) == 0 && v.accountReady(p)
 }
 
 // slotFree reports whether there is a slot: one of all and, for a process, one of its own. Probes are alone among
@@ -312,41 +313,41 @@ func (v view) mayGo(waits *ticket) bool {
 func (v view) slotFree(p *process, total int) bool {
 	q, m := &v.s.queue, &v.s.address.machine
 	if m.probing() {
-		return q.probes(m) == 0
+		return q.runningProbes(m) == 0
 	}
-	r := m.regime()
-	return len(q.leases) < r.slotsOf(total) && (p == nil || q.held(p.key) < r.slotsOf(p.slots))
+	r := m.allowance()
+	return len(q.leases) < r.slotsOf(total) && (p == nil || q.leasesOf(p.key) < r.slotsOf(p.slots))
 }
 
-// enoughFor reports whether slots, tokens and room under the ceiling are there for n requests at once. Then one that
+// hasRoomFor reports whether slots, tokens and room under the ceiling are there for n requests at once. Then one that
 // asks takes nothing from those ahead of it: over a network the first in line may be on its way for a while.
-func (v view) enoughFor(n int) bool {
+func (v view) hasRoomFor(n int) bool {
 	s, m := v.s, &v.s.address.machine
-	limit, window, total := s.processes.limits()
-	return !m.probing() && len(s.queue.leases)+n <= m.regime().slotsOf(total) &&
-		s.ceiling.within(v.now, window)+n <= limit && s.address.bucket.tokens(v.now, v.commonPace()) >= float64(n)
+	limit, window, total := s.processes.commonLimits()
+	return !m.probing() && len(s.queue.leases)+n <= m.allowance().slotsOf(total) &&
+		s.ceiling.grantsWithin(v.now, window)+n <= limit && s.address.bucket.tokens(v.now, v.commonPace()) >= float64(n)
 }
 
-// UpNext returns the first ticket in the queue, its process, and how long until it can be let go, if that is before it
-// asks again; 0 if not.
-func UpNext(s *Snapshot, at Instant) (ticket uint64, process string, in time.Duration) {
+// NextToWake returns the first ticket in the queue, its process, and how long until it can be let go, if that is before
+// it asks again; 0 if not.
+func NextToWake(s *Snapshot, at Instant) (ticket uint64, process string, in time.Duration) {
 	clock := s.clock
 	clock.advance(at)
 	now := clock.now
 	v := view{s, now, &defaults, 1}
-	limit, window, total := s.processes.limits()
+	limit, window, total := s.processes.commonLimits()
 	if _, _, blocked := s.address.machine.blocked(now); blocked || !v.slotFree(nil, total) {
 		return 0, "", 0
 	}
 	in = max(s.address.bucket.wait(now, v.commonPace()), s.ceiling.wait(now, limit, window),
-		s.address.machine.learned.room(now, &s.ceiling), s.address.machine.stated.room(now, &s.ceiling, window))
+		s.address.machine.learned.wait(now, &s.ceiling), s.address.machine.stated.wait(now, &s.ceiling, window))
 	due := now.add(in)
 	for i := range s.queue.tickets {
 		q := &s.queue.tickets[i]
-		if !v.mayGo(q) {
+		if !v.canBeServed(q) {
 			continue
 		}
-		if q.due.sub(due) < wakeFor {
+		if q.retryAt.sub(due) < minWakeGain {
 			return 0, "", 0 // it comes by itself
 		}
 		return q.number, processOf(s.processes.byKey(q.owner).id), in
@@ -354,5 +355,5 @@ func UpNext(s *Snapshot, at Instant) (ticket uint64, process string, in time.Dur
 	return 0, "", 0
 }
 
-// wakeFor is by how much earlier than by itself a request must be able to go to be woken.
-const wakeFor = 5 * time.Millisecond
+// minWakeGain is by how much earlier than by itself a request must be able to go to be woken.
+const minWakeGain = 5 * time.Millisecond

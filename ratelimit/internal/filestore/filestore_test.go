@@ -146,7 +146,7 @@ func (s storeUnderTest) silent() bool {
 	s.t.Helper()
 	snap, _ := s.look()
 	t := ratelimit.Default()
-	g := snap.TryGrant(s.clock.now(), machine.Ask{Owner: "p", Tuning: &t, Patience: time.Minute})
+	g := snap.TryGrant(s.clock.now(), machine.Ask{Owner: "p", Tuning: &t, MaxWait: time.Minute})
 	return !g.Granted && g.Cause == ratelimit.ReasonCeiling
 }
 
@@ -340,7 +340,7 @@ func TestBlockOutlivesTheBoot(t *testing.T) {
 	before := openTest(t, dir, filestore.Options{})
 	err := before.Update(context.Background(), func(now ratelimit.Instant, s *ratelimit.Snapshot) error {
 		tu := ratelimit.Default()
-		s.TryGrant(now, machine.Ask{Owner: "p", Tuning: &tu, Hold: time.Hour})
+		s.TryGrant(now, machine.Ask{Owner: "p", Tuning: &tu, Lease: time.Hour})
 		pauseFor(now, s, 10*time.Minute)
 		return nil
 	})

@@ -175,17 +175,17 @@ func (c *caller) run(until int) {
 
 func (c *caller) ask() (g core.Grant, replied bool) {
 	replied = c.draw.IntN(20) > 0
-	a := core.Ask{Owner: c.owner, Tuning: &c.h.tuning, Ticket: c.ticket, Patience: time.Minute, Hold: hold}
+	a := core.PermitRequest{Owner: c.owner, Tuning: &c.h.tuning, Ticket: c.ticket, MaxWait: time.Minute, Lease: hold}
 	if !replied {
-		a.Hold = lostHold
+		a.Lease = lostHold
 	}
 	c.h.update(c.st, func(at core.Instant, s *core.Snapshot) entry {
 		g = s.TryGrant(at, a)
-		e := entry{machine: c.machine, woke: g.Moved}
+		e := entry{machine: c.machine, woke: g.Transitioned}
 		switch {
 		case g.Granted:
-			e.what, e.id, e.arg, e.flag = "grant", g.Pass.Number, g.Hold, replied
-		case g.Moved:
+			e.what, e.id, e.arg, e.flag = "grant", g.Pass.Number, g.Lease, replied
+		case g.Transitioned:
 			e.what = "time"
 		}
 		return e
@@ -193,7 +193,7 @@ func (c *caller) ask() (g core.Grant, replied bool) {
 	return g, replied
 }
 
-func (c *caller) answer(pass core.Pass) {
+func (c *caller) answer(pass core.PermitID) {
 	r := core.Report{Owner: c.owner, Tuning: &c.h.tuning, Pass: pass, Draw: c.draw.Float64()}
 	what := "ok"
 	r.Event = core.Event{Outcome: core.OK, Status: 200}
@@ -396,9 +396,9 @@ func TestTamperedHistories(t *testing.T) {
 		h.see(&e, at, s)
 		h.entries = append(h.entries, e)
 	}
-	grant := func() core.Pass {
-		g := s.TryGrant(at, core.Ask{Owner: "a", Tuning: &h.tuning, Patience: time.Minute, Hold: hold})
-		note(entry{what: "grant", machine: "a", id: g.Pass.Number, arg: g.Hold, flag: true})
+	grant := func() core.PermitID {
+		g := s.TryGrant(at, core.PermitRequest{Owner: "a", Tuning: &h.tuning, MaxWait: time.Minute, Lease: hold})
+		note(entry{what: "grant", machine: "a", id: g.Pass.Number, arg: g.Lease, flag: true})
 		return g.Pass
 	}
 	const wait = 50 * time.Millisecond

@@ -9,7 +9,7 @@ import (
 )
 
 type detached struct {
-	*core.Absence
+	*core.Isolation
 	why     error         // the last cause
 	retryAt time.Duration // when it is worth trying again, since boot
 	parts   int           // in how many parts everything is divided
@@ -55,7 +55,7 @@ func (s *Store) goAlone(why error, last *core.Snapshot) {
 
 func (s *Store) detach(last *core.Snapshot, now core.Instant) {
 	s.episodes++
-	a := &detached{Absence: core.NewAbsence(last, now, s.owner, s.episodes), parts: 1, began: time.Now()}
+	a := &detached{Isolation: core.NewIsolation(last, now, s.owner, s.episodes), parts: 1, began: time.Now()}
 	s.alone = a
 	if s.coordinator == nil {
 		return
@@ -127,8 +127,8 @@ func (a *detached) look(ctx context.Context) {
 	if a.store == nil {
 		return
 	}
-	if at, there, err := core.Look(ctx, a.store); err == nil {
-		a.Look(at, there)
+	if at, there, err := core.ReadSnapshot(ctx, a.store); err == nil {
+		a.Refresh(at, there)
 	}
 }
 
@@ -150,11 +150,11 @@ var errRefused = errors.New("function has panicked")
 // runThere does the updates of a batch on the machine's own state, and notes what this process has to bring along.
 func (a *detached) runThere(ctx context.Context, batch []*request) {
 	for _, r := range batch {
-		var did core.Deeds
+		var did core.Changes
 		err := a.store.Update(ctx, func(at core.Instant, there *core.Snapshot) error {
 			at.Parts = max(at.Parts, 1) * a.parts
 			r.err, r.panicked = nil, nil
-			if did = core.Watch(there, func() { r.call(at, there) }); r.panicked != nil {
+			if did = core.TrackChanges(there, func() { r.call(at, there) }); r.panicked != nil {
 				return errRefused
 			}
 			return r.err
@@ -173,7 +173,7 @@ func (s *Store) upNext(at core.Instant) uint64 {
 	if s.coordinator == nil {
 		return 0
 	}
-	ticket, _, _ := core.UpNext(&s.snap, at)
+	ticket, _, _ := core.NextToWake(&s.snap, at)
 	return ticket
 }
 
@@ -183,7 +183,7 @@ func (s *Store) wakeNext(at core.Instant, before uint64) {
 	if s.coordinator == nil {
 		return
 	}
-	ticket, process, in := core.UpNext(&s.snap, at)
+	ticket, process, in := core.NextToWake(&s.snap, at)
 	if ticket == before {
 		process = ""
 	}

@@ -136,10 +136,10 @@ func (s *Store) apply(at core.Instant, batch []*request) (changed, ok bool) {
 		s.alone.Rejoin(&s.snap, at, s.owner, s.alone.parts)
 	case s.coordinator != nil:
 		if missed := s.coordinator.Missed(); !missed.IsZero() {
-			asked = !core.Missed(&s.snap, at, time.Since(missed)) && asked
+			asked = !core.PauseAfterOutage(&s.snap, at, time.Since(missed)) && asked
 		}
 	case s.stalled != 0:
-		core.Doubt(&s.snap, at, s.stalled, s.owner)
+		core.ReserveForOthers(&s.snap, at, s.stalled, s.owner)
 	}
 	for _, r := range batch {
 		if r.failed() {
@@ -177,10 +177,10 @@ func (s *Store) load(at core.Instant, old []byte, lives peers) (done result, err
 	}
 	if at.Lost {
 		if s.before != nil {
-			core.Recall(&s.snap, s.before, at, s.owner)
+			core.RestoreLost(&s.snap, s.before, at, s.owner)
 			done.recalled = true
 		}
-		core.Uncertain(&s.snap, at)
+		core.MarkUncertain(&s.snap, at)
 		s.decoded = false
 	}
 	return done, nil
@@ -218,7 +218,7 @@ func (s *Store) first(at core.Instant, lives peers) (recalled bool) {
 	}
 	s.snap = core.NewSnapshot(at)
 	if lives.others {
-		core.Uncertain(&s.snap, at) // they have sent something; the state was removed behind their backs
+		core.MarkUncertain(&s.snap, at) // they have sent something; the state was removed behind their backs
 	}
 	return false
 }
@@ -238,7 +238,7 @@ func (s *Store) refuses(at core.Instant, lives peers) (bool, error) {
 		if !lives.known {
 			return false, errWhoLives
 		}
-		if !lives.users && core.IsOf(&s.snap, at.Machine) {
+		if !lives.users && core.IsWrittenBy(&s.snap, at.Machine) {
 			return false, nil
 		}
 	}

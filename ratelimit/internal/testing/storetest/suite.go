@@ -60,7 +60,7 @@ func tuning() ratelimit.Tuning {
 
 // grant takes a permit with the snapshot's own means, which leaves a mark: permits are numbered.
 func grant(at ratelimit.Instant, s *ratelimit.Snapshot, tu *ratelimit.Tuning) uint64 {
-	g := s.TryGrant(at, machine.Ask{Owner: "0123456789abcdef", Tuning: tu, Patience: time.Hour})
+	g := s.TryGrant(at, machine.Ask{Owner: "0123456789abcdef", Tuning: tu, MaxWait: time.Hour})
 	return g.Pass.Number
 }
 
