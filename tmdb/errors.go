@@ -192,6 +192,7 @@ func isTokenLikeKey(req *http.Request) bool {
 // ConfigKind is what is wrong with the configuration.
 type ConfigKind string
 
+// The kinds of ConfigError.
 const (
 	ConfigUnknownCA   ConfigKind = "certificate of an unknown authority"
 	ConfigWrongName   ConfigKind = "certificate for another name"

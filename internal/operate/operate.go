@@ -33,7 +33,7 @@ type Change struct {
 	Duration time.Duration // of Set; 0 until a reset
 }
 
-// ChangedValueValue is a value before and after a change.
+// ChangedValue is a value before and after a change.
 type ChangedValue struct {
 	Key  string `json:"key" doc:"the setting"`
 	From string `json:"from" doc:"its value before"`
