@@ -254,9 +254,9 @@ func (a *App) Search(ctx context.Context, w decide.Wanted) (found []decide.Found
 	now := time.Now()
 	a.rangeCached(ctx, "/3/", func(question string, e *cache.Entry) {
 		if e.Usable(now, cache.KeepLimit) {
-			origin := match.Origin{From: match.FromStale, FetchedAt: e.FetchedAt}
+			origin := match.Origin{Freshness: match.FromStale, FetchedAt: e.FetchedAt}
 			if e.Fresh(now) {
-				origin.From = match.FromCache
+				origin.Freshness = match.FromCache
 			}
 			path, query, _ := strings.Cut(question, "?")
 			cached.Add(path, query, e.Body, origin)

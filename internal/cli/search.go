@@ -143,10 +143,10 @@ func newWireFound(f decide.Found) wireFound {
 	seasons, episodes := f.Seasons()
 	w := wireFound{
 		Kind: string(f.Hit.Kind), TMDBID: f.Hit.ID, Year: f.Hit.Year, Title: f.Hit.Title, OriginalTitle: f.Hit.OriginalTitle,
-		Seasons: seasons, Episodes: episodes, Source: f.Origin.From.String(), CachedAt: f.Origin.FetchedAt,
+		Seasons: seasons, Episodes: episodes, Source: f.Origin.Freshness.String(), CachedAt: f.Origin.FetchedAt,
 	}
 	if f.Index {
-		w.Source = string(match.ByIndex)
+		w.Source = string(match.DecidedByIndex)
 	}
 	return w
 }

@@ -170,8 +170,8 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 				if x.Status == match.Matched {
 					got[f.Index] = fmt.Sprintf("%s/%d E%d", x.Kind, x.ID, slices.Max(append([]int{0}, x.Episodes...)))
 				}
-				if x.By != "" {
-					got[f.Index] += " " + string(x.By)
+				if x.DecidedBy != "" {
+					got[f.Index] += " " + string(x.DecidedBy)
 				}
 			})
 			if diff := cmp.Diff(c.want, got) + cmp.Diff(

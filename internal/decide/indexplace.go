@@ -47,7 +47,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 		}
 		c := rivals[slices.IndexFunc(rivals, func(c index.Candidate) bool { return c.Kind == res.Kind && c.ID == res.ID })]
 		m := mapped{c, res.Entry, said.siblings[c.ID]}.ofYear(s.Year)
-		res.Mapping, res.By = m.mapping(s.Series), match.ByIndex
+		res.Mapping, res.DecidedBy = m.mapping(s.Series), match.DecidedByIndex
 		if c.Kind != match.TV {
 			return resolution{Resolution: res}, true
 		}
@@ -108,7 +108,8 @@ func (d *Deciders) byListsAlone(
 	}
 	out := resolution{Resolution: match.Resolution{Outcome: match.Outcome{
 		Status: match.Matched, Confidence: confidence, Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original,
-		By: match.ByIndex, Reason: "by the title index alone; TMDB could not be asked", Steps: asked.Steps, Err: asked.Err,
+		DecidedBy: match.DecidedByIndex, Reason: "by the title index alone; TMDB could not be asked",
+		Steps: asked.Steps, Err: asked.Err,
 	}}}
 	if c.Kind != match.TV {
 		return out, true

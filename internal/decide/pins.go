@@ -101,7 +101,7 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	}
 	pin := *s.pin
 	res := d.resolver.ResolveID(ctx, s.Series, pin.Kind, pin.ID)
-	res.By = match.ByPin
+	res.DecidedBy = match.DecidedByPin
 	step := match.Step{Stage: "pin", Detail: lang.Textf("the user's choice: %s", pin.String())}
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	out := resolution{read: func(r release.Release) []release.Release { return []release.Release{corrected(r, pin)} }}
@@ -181,7 +181,7 @@ func unverified(d match.Decision, r release.Release, p pins.Pin, cause error) ma
 		return d
 	}
 	out := match.Decision{Outcome: match.Outcome{
-		Status: match.Matched, Confidence: 1, Kind: p.Kind, ID: p.ID, By: match.ByPin,
+		Status: match.Matched, Confidence: 1, Kind: p.Kind, ID: p.ID, DecidedBy: match.DecidedByPin,
 		Reason: "the user's choice; TMDB could not be asked, so titles are missing", Steps: d.Steps, Err: cause,
 	}}
 	if p.Kind == match.Movie {

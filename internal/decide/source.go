@@ -159,9 +159,9 @@ func originOf(resp *tmdb.Response) match.Origin {
 	}
 	switch info, _ := cache.InfoFrom(resp.Response); info.Source {
 	case cache.Fresh:
-		o.From, o.FetchedAt = match.FromCache, info.FetchedAt
+		o.Freshness, o.FetchedAt = match.FromCache, info.FetchedAt
 	case cache.Stale:
-		o.From, o.FetchedAt = match.FromStale, info.FetchedAt
+		o.Freshness, o.FetchedAt = match.FromStale, info.FetchedAt
 	default:
 		if resp.Header.Get("Age") != "0" { // a gateway's cache had it
 			o.FetchedAt = info.FetchedAt

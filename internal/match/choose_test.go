@@ -29,7 +29,7 @@ func TestTitlesThatDisagreeAreDoubted(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := decideOne(&world{entries: []*Entry{dragon, keeper}}, row.rel)
-			if d.Status != Matched || d.Confidence <= maxDoubtful != row.doubt {
+			if d.Status != Matched || d.Confidence <= maxDoubtfulConfidence != row.doubt {
 				t.Errorf("%s with %.2f: %s %v", outcome(d), d.Confidence, d.Reason, d.Steps)
 			}
 		})
@@ -63,7 +63,7 @@ func TestFilmsAreFoundAroundTheWordForAFilm(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := decideOne(&world{entries: append([]*Entry{boat, train, photo}, row.with...)}, row.rel)
-			if outcome(d) != row.want || d.Confidence > maxDoubtful {
+			if outcome(d) != row.want || d.Confidence > maxDoubtfulConfidence {
 				t.Errorf("%s with %.2f, want %s: %s %v", outcome(d), d.Confidence, row.want, d.Reason, d.Steps)
 			}
 		})

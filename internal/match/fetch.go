@@ -293,6 +293,6 @@ func (j *job) fetchEntry(ctx context.Context, kind Kind, id int) (*Entry, Origin
 		return nil, o, err
 	}
 	j.origin = j.origin.With(o)
-	j.seen = append(j.seen, Seen{Kind: kind, ID: id, ReadAt: o.ReadAt})
+	j.usedEntries = append(j.usedEntries, UsedEntry{Kind: kind, ID: id, ReadAt: o.ReadAt})
 	return e, o, nil
 }

@@ -86,8 +86,8 @@ func Group(files []File) []Series {
 	return out
 }
 
-// sharedFolderTitles is how many titles a folder has at least if no single work owns it.
-const sharedFolderTitles = 4
+// minSharedFolderTitles is how many titles a folder has at least if no single work owns it.
+const minSharedFolderTitles = 4
 
 // dropSharedFolderTitles drops the title of a folder that holds many works: "lib" would be searched for first.
 func dropSharedFolderTitles(all []Series) {
@@ -102,7 +102,7 @@ func dropSharedFolderTitles(all []Series) {
 		}
 	}
 	for i := range all {
-		if s := &all[i]; named(s) && len(own[s.Folder]) >= sharedFolderTitles {
+		if s := &all[i]; named(s) && len(own[s.Folder]) >= minSharedFolderTitles {
 			s.Titles = slices.DeleteFunc(slices.Clone(s.Titles), func(t release.Title) bool {
 				return t.From == release.FromFolder
 			})
@@ -165,7 +165,7 @@ func withoutSpecialWords(titles []release.Title) []release.Title {
 		if len(w) < 2 {
 			continue
 		}
-		if words().specials[strings.ToLower(w[len(w)-1])] {
+		if words().specialWords[strings.ToLower(w[len(w)-1])] {
 			t.Text = strings.Join(w[:len(w)-1], " ")
 			out = append(out, t)
 		}
@@ -220,19 +220,19 @@ func (s *Series) countEpisodes() {
 
 type reading struct {
 	release.Title
-	norm   string
-	base   string // norm without its sequel marker
-	seq    Sequel
-	head   string // norm without its subtitle, "" if it has none
-	film   filmForm
-	weight float64 // how far it is trusted
+	norm            string
+	base            string // norm without its sequel marker
+	seq             Sequel
+	withoutSubtitle string // norm without its subtitle, "" if it has none
+	film            filmSpellings
+	weight          float64 // how far it is trusted
 }
 
-type filmForm struct {
-	bare string // "" where it has none
-	base string // bare without its sequel marker
-	seq  Sequel
-	head string // the text before the word; may be ""
+type filmSpellings struct {
+	withoutFilmWords string // "" if it has no film word
+	base             string // withoutFilmWords without its sequel marker
+	seq              Sequel
+	beforeFilmWord   string // the text before the first film word; may be ""
 }
 
 type preparedSeries struct {
@@ -244,11 +244,11 @@ func prepareSeries(s Series) preparedSeries {
 	prepare := func(titles []release.Title) []reading {
 		out := make([]reading, len(titles))
 		for i, t := range titles {
-			r := reading{Title: t, norm: title.Normalize(t.Text), head: title.Normalize(withoutSubtitle(t.Text))}
+			r := reading{Title: t, norm: title.Normalize(t.Text), withoutSubtitle: title.Normalize(withoutSubtitle(t.Text))}
 			r.base, r.seq = splitSequel(r.norm)
 			if s.Want == WantMovie {
-				r.film = filmForm{bare: withoutFilmWords(t.Text), head: beforeFilmWord(t.Text)}
-				r.film.base, r.film.seq = splitSequel(r.film.bare)
+				r.film = filmSpellings{withoutFilmWords: withoutFilmWords(t.Text), beforeFilmWord: beforeFilmWord(t.Text)}
+				r.film.base, r.film.seq = splitSequel(r.film.withoutFilmWords)
 			}
 			r.weight = r.weightRelativeTo(title.Normalize(s.Title()))
 			out[i] = r

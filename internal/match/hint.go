@@ -64,7 +64,7 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 	}
 	own := confirmedSequel(matched, c.match.title, c.titles)
 	if own.Season == 1 ||
-		c.match.fileSequel.Zero() && own.Season > 0 && len(c.entry.Seasons) < 2 &&
+		c.match.fileSequel.IsZero() && own.Season > 0 && len(c.entry.Seasons) < 2 &&
 			!c.hasSeason(own.Season, regularSlots(c.entry)) {
 		h.lacksSeason = own.Season > 1
 		own.Season = 0 // the number is part of the show's title, or says nothing
@@ -82,7 +82,7 @@ func (h *Hint) findArcs(others []reading, c scoredContender) {
 	agreed := c.match.title
 	for i, r := range slices.Concat([]reading{c.match.reading}, others) {
 		rest := textAfterTitle(r.base, c.titles)
-		if rest == r.base || words().whole[rest] || isTranslation(r.base, rest) ||
+		if rest == r.base || words().wholeShowWords[rest] || isTranslation(r.base, rest) ||
 			namesWholeShow(r.base, agreed, c.titles) || namesWholeShow(r.norm, agreed, c.titles) {
 			rest = ""
 		}
@@ -104,16 +104,16 @@ func (h *Hint) findArcs(others []reading, c scoredContender) {
 // a show called "Title 2" is not a season.
 func confirmedSequel(norm string, matched entryTitle, titles []entryTitle) Sequel {
 	base, seq := splitSequel(norm)
-	if seq.Zero() {
+	if seq.IsZero() {
 		base, seq = matched.base, matched.seq
 	}
-	if seq.Zero() || isOfficialTitle(titles, norm) {
+	if seq.IsZero() || isOfficialTitle(titles, norm) {
 		return Sequel{}
 	}
 	if slices.ContainsFunc(titles, func(t entryTitle) bool {
 		other := t.seq.Season != seq.Season || t.seq.Part != seq.Part ||
 			t.seq.Year != seq.Year && seq.Season+seq.Part == 0
-		return other && (t.base == base || t.seq.Zero() && title.Similarity(t.norm, base) >= simExact)
+		return other && (t.base == base || t.seq.IsZero() && title.Similarity(t.norm, base) >= simExact)
 	}) {
 		return seq
 	}
@@ -139,7 +139,8 @@ func namesWholeShow(text string, matched entryTitle, titles []entryTitle) bool {
 			return true
 		case hasWordPrefix(t.norm, text):
 			longer++
-			if !words().pieces[strings.TrimSpace(t.norm[len(text):])] && !(ofShow && (t.base != text || t.seq.Season == 0)) {
+			if !words().derivedWorkWords[strings.TrimSpace(t.norm[len(text):])] &&
+				!(ofShow && (t.base != text || t.seq.Season == 0)) {
 				longerThanText++
 			}
 		case hasWordPrefix(t.norm, short) && t.norm != text:
@@ -244,10 +245,10 @@ func subtitleOf(t entryTitle, titles []entryTitle) string {
 	if rest := textAfterTitle(t.norm, titles); rest != t.norm {
 		return rest
 	}
-	if t.head == "" || t.head == t.norm {
+	if t.withoutSubtitle == "" || t.withoutSubtitle == t.norm {
 		return ""
 	}
-	return strings.TrimSpace(strings.TrimPrefix(t.norm, t.head))
+	return strings.TrimSpace(strings.TrimPrefix(t.norm, t.withoutSubtitle))
 }
 
 func (p *placer) showHasSubtitle() bool {
@@ -333,7 +334,7 @@ func significantWords(norm string) []string {
 	var out []string
 	for _, w := range strings.Fields(signReplacer.Replace(norm)) {
 		w = title.Plain(w)
-		if utf8.RuneCountInString(w) >= minWordLength && !words().common[w] && smallNumber(w) == 0 &&
+		if utf8.RuneCountInString(w) >= minWordLength && !words().commonWords[w] && parseSmallNumber(w) == 0 &&
 			strings.Trim(w, "0123456789") != "" {
 			out = append(out, w)
 		}

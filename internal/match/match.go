@@ -43,17 +43,17 @@ type File struct {
 	Media   bool
 }
 
-// By says who decided, where that was not TMDB's answers alone.
-type By string
+// Decider says who decided, where that was not TMDB's answers alone.
+type Decider string
 
 // Who can decide besides TMDB's answers.
 const (
-	ByIndex By = "index" // the local title index
-	ByPin   By = "pin"   // the user's own choice
+	DecidedByIndex Decider = "index" // the local title index
+	DecidedByPin   Decider = "pin"   // the user's own choice
 )
 
-// Seen is an entry whose details a decision stands on, and when this process read the last answer about it.
-type Seen struct {
+// UsedEntry is an entry whose details a decision stands on, and when this process read the last answer about it.
+type UsedEntry struct {
 	Kind   Kind
 	ID     int
 	ReadAt time.Time
@@ -69,9 +69,9 @@ type Outcome struct {
 	Title         string
 	OriginalTitle string
 	Year          int
-	By            By
+	DecidedBy     Decider
 	Origin        Origin // of all answers that it stands on
-	Seen          []Seen
+	UsedEntries   []UsedEntry
 	Reason        lang.Text
 	Candidates    []Candidate
 	Steps         []Step
@@ -99,10 +99,10 @@ type IDs struct {
 
 // Source is what records call the decision's source: who decided, unless an answer that it stands on had expired.
 func (o Outcome) Source() string {
-	if o.By != "" && o.Origin.From != FromStale {
-		return string(o.By)
+	if o.DecidedBy != "" && o.Origin.Freshness != FromStale {
+		return string(o.DecidedBy)
 	}
-	return o.Origin.From.String()
+	return o.Origin.Freshness.String()
 }
 
 // Candidate is an entry that was weighed. Confidence is its own estimate; Reasons hold the parts of its score, the
@@ -165,32 +165,32 @@ type Query struct {
 	Page int
 }
 
-// From says where an answer came from, the freshest first, so that of several the greatest is the least fresh.
-type From uint8
+// Freshness says where an answer came from, the freshest first, so that of several the greatest is the least fresh.
+type Freshness uint8
 
 // The places that an answer can come from.
 const (
-	FromNetwork From = iota // TMDB gave the answer just now
-	FromCache               // a cached answer within its time
-	FromStale               // an expired answer, used because TMDB could not be asked
+	FromNetwork Freshness = iota // TMDB gave the answer just now
+	FromCache                    // a cached answer within its time
+	FromStale                    // an expired answer, used because TMDB could not be asked
 )
 
-var fromNames = [...]string{"network", "cache", "stale"}
+var freshnessNames = [...]string{"network", "cache", "stale"}
 
 // String is the name that records carry in their field "source".
-func (f From) String() string { return fromNames[f] }
+func (f Freshness) String() string { return freshnessNames[f] }
 
 // Origin is where answers came from: From is the least fresh, FetchedAt the time of the oldest cached one, ReadAt when
 // this process read the last.
 type Origin struct {
-	From      From
+	Freshness Freshness
 	FetchedAt time.Time
 	ReadAt    time.Time
 }
 
 // With returns the origin of the answers of both.
 func (o Origin) With(p Origin) Origin {
-	o.From = max(o.From, p.From)
+	o.Freshness = max(o.Freshness, p.Freshness)
 	if o.FetchedAt.IsZero() || !p.FetchedAt.IsZero() && p.FetchedAt.Before(o.FetchedAt) {
 		o.FetchedAt = p.FetchedAt
 	}

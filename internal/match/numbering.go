@@ -15,7 +15,7 @@ type numberingKey struct {
 }
 
 // numbering is a strategy, -1 where none places all files, and the greatest number of them.
-type numbering struct{ strategy, last int }
+type numbering struct{ strategy, lastNumber int }
 
 func (n numberings) forFile(files []File, p *placer) numbering {
 	key := numberingKey{p.rel.Group, p.season, p.part}
@@ -38,8 +38,8 @@ func (n numberings) forFile(files []File, p *placer) numbering {
 	all.numbers = slices.Compact(all.numbers)
 	out := numbering{strategy: -1}
 	if len(all.numbers) > 0 {
-		out.last = slices.Max(all.numbers)
-		all.folderLast = out.last
+		out.lastNumber = slices.Max(all.numbers)
+		all.folderLast = out.lastNumber
 	}
 	if len(all.numbers) > 1 && len(files) > 1 && len(p.episodes) > 0 {
 		out.strategy, _ = all.tryStrategies(-1)

@@ -45,15 +45,15 @@ func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []De
 	return out
 }
 
-// maxFilmAsSeries is the most confidence in a series that was found for a name that says a film: the film is an entry
-// of its own, or a special of the series.
-const maxFilmAsSeries = 0.5
+// maxFilmAsSeriesConfidence limits the confidence in a series found for a film's name. The film is probably an entry of
+// its own or a special of the series.
+const maxFilmAsSeriesConfidence = 0.5
 
 func doubtSeriesForFilm(d *Decision, r release.Release, placed bool, least float64) {
 	if r.Kind != release.Movie || placed || d.Confidence == 1 || len(d.Candidates) == 0 {
 		return
 	}
-	d.Confidence = min(d.Confidence, maxFilmAsSeries)
+	d.Confidence = min(d.Confidence, maxFilmAsSeriesConfidence)
 	if d.Confidence < least {
 		d.Status, d.Reason = Ambiguous, "the name says it is a film, but TMDB found a series"
 		d.Kind, d.ID, d.Title, d.OriginalTitle, d.Year, d.EpisodeConfidence = "", 0, "", "", 0, nil
@@ -84,10 +84,10 @@ func startDecision(f File, res Resolution) (d Decision, open bool) {
 
 func (d *Decision) addOrigin(o Origin) {
 	d.Origin = d.Origin.With(o)
-	i := slices.IndexFunc(d.Seen, func(s Seen) bool { return s.Kind == d.Kind && s.ID == d.ID })
-	if i >= 0 && o.ReadAt.After(d.Seen[i].ReadAt) {
-		d.Seen = slices.Clone(d.Seen)
-		d.Seen[i].ReadAt = o.ReadAt
+	i := slices.IndexFunc(d.UsedEntries, func(s UsedEntry) bool { return s.Kind == d.Kind && s.ID == d.ID })
+	if i >= 0 && o.ReadAt.After(d.UsedEntries[i].ReadAt) {
+		d.UsedEntries = slices.Clone(d.UsedEntries)
+		d.UsedEntries[i].ReadAt = o.ReadAt
 	}
 }
 
@@ -105,7 +105,7 @@ type placement struct {
 func (at placement) applyTo(d *Decision, least float64) {
 	d.Reason, d.EpisodeConfidence = at.reason, &at.trust
 	if (!at.ok || at.method == viaGuess || at.method == viaTrailingNumber) && !at.unplaceable && d.Confidence < 1 {
-		d.Confidence = min(d.Confidence, maxDoubtful)
+		d.Confidence = min(d.Confidence, maxDoubtfulConfidence)
 	}
 	switch {
 	case !at.ok:
@@ -132,7 +132,7 @@ type placer struct {
 	e       *Entry
 	hint    Hint
 	mapping *Mapping
-	*layout
+	*preparedEntry
 	numbers     []int // the numbers of the file
 	allOfFolder bool  // they are those of all files of the folder
 	season      int   // the season that the name or the matched title says, 0 for none
@@ -146,9 +146,11 @@ type placer struct {
 }
 
 func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolution) *placer {
-	p := &placer{ctx: ctx, src: src, rel: rel, e: res.Entry, hint: res.Hint, mapping: res.Mapping, layout: res.layout}
-	if p.layout == nil {
-		p.layout = newLayout(res.Entry)
+	p := &placer{
+		ctx: ctx, src: src, rel: rel, e: res.Entry, hint: res.Hint, mapping: res.Mapping, preparedEntry: res.prepared,
+	}
+	if p.preparedEntry == nil {
+		p.preparedEntry = prepareEntry(res.Entry)
 	}
 	p.season, p.part = p.seasonAndPart(rel)
 	if y := res.Hint.Year; y != 0 && y != res.Entry.Year {
@@ -188,7 +190,7 @@ func (p *placer) place(folder numbering) placement {
 		at.unplaceable = p.hasFraction()
 		return at
 	}
-	p.numbers, p.folderLast = toInts(p.rel.Episodes), folder.last
+	p.numbers, p.folderLast = toInts(p.rel.Episodes), folder.lastNumber
 	if len(p.numbers) == 0 {
 		return p.placeWholeSeason()
 	}

@@ -135,7 +135,7 @@ func searchTexts(titles []release.Title) (whole, bases, parts, pieces []string) 
 	}
 	n := len(out)
 	for _, t := range titles {
-		if base, seq := splitSequel(title.Normalize(t.Text)); !seq.Zero() {
+		if base, seq := splitSequel(title.Normalize(t.Text)); !seq.IsZero() {
 			add(base)
 		}
 	}
@@ -236,7 +236,7 @@ func TextBefore(s string, marks []string) string {
 func beforeFilmWord(s string) string {
 	n := " " + title.Normalize(s) + " "
 	cut := len(n)
-	for _, w := range words().films {
+	for _, w := range words().filmWords {
 		if i := strings.Index(n, w); i >= 0 {
 			cut = min(cut, i)
 		}
@@ -250,7 +250,7 @@ func beforeFilmWord(s string) string {
 func withoutFilmWords(s string) string {
 	n := title.Normalize(s)
 	cut := " " + n + " "
-	for _, w := range words().films {
+	for _, w := range words().filmWords {
 		cut = strings.ReplaceAll(cut, w, " ")
 	}
 	if cut = strings.TrimSpace(cut); cut == n {

@@ -43,12 +43,12 @@ type Resolution struct {
 	Hint    Hint
 	Mapping *Mapping
 
-	layout *layout // of Entry, prepared once
+	prepared *preparedEntry // of Entry, prepared once
 }
 
-// maxDoubtful is the most confidence in an entry that is of another kind than the name says, or that has no place for
-// the file: the right one may be missing.
-const maxDoubtful = 0.85
+// maxDoubtfulConfidence limits the confidence in an entry that is not of the kind the name says, or that has no place
+// for the file. The right entry may be missing.
+const maxDoubtfulConfidence = 0.85
 
 // ConvincingConfidence is the confidence that ends the asking.
 const ConvincingConfidence = 0.9
@@ -103,7 +103,7 @@ type job struct {
 	pool            []scoredContender
 	fetchCount      int
 	origin          Origin // of everything that was asked
-	seen            []Seen
+	usedEntries     []UsedEntry
 	steps           []Step
 	err             error
 	queriesWithHits []Query // those with results
@@ -287,7 +287,7 @@ func (j *job) accept(c scoredContender, confidence float64, candidates []Candida
 	hint := newHint(j.s, c)
 	otherFilm := c.hit.Kind == Movie && c.match.fileSequel.Season+c.match.fileSequel.Part > 0 // by its number
 	if c.otherKind || hint.matchedPiece || otherFilm || c.contradictedBy(j.s) {
-		confidence = min(confidence, maxDoubtful)
+		confidence = min(confidence, maxDoubtfulConfidence)
 	}
 	j.addStep("decide", nil, "%s %d %q with confidence %.3f", c.hit.Kind, c.hit.ID, c.hit.Title, confidence)
 	res := j.resolution(Outcome{
@@ -296,13 +296,13 @@ func (j *job) accept(c scoredContender, confidence float64, candidates []Candida
 	})
 	res.Entry, res.Hint, res.Mapping = c.entry, hint, c.hit.Mapping
 	if c.entry != nil {
-		res.layout = newLayout(c.entry)
+		res.prepared = prepareEntry(c.entry)
 	}
 	return res
 }
 
 func (j *job) resolution(o Outcome) Resolution {
-	o.Origin, o.Seen, o.Steps = j.origin, j.seen, j.steps
+	o.Origin, o.UsedEntries, o.Steps = j.origin, j.usedEntries, j.steps
 	return Resolution{Outcome: o}
 }
 

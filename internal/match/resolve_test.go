@@ -298,7 +298,7 @@ func TestResolveDropsAnEntryThatIsGone(t *testing.T) {
 
 func TestResolveTellsTheLeastFreshOrigin(t *testing.T) {
 	got := decideOne(kin(), rel("Corner Store 2", eps(3)))
-	if want := (Origin{From: FromCache, FetchedAt: time.Unix(1000, 0)}); got.Origin != want {
+	if want := (Origin{Freshness: FromCache, FetchedAt: time.Unix(1000, 0)}); got.Origin != want {
 		t.Errorf("got %+v, want the cached entry's %+v", got.Origin, want)
 	}
 }
@@ -307,17 +307,17 @@ func TestResolveTellsTheLeastFreshOrigin(t *testing.T) {
 func TestOriginsOfSeveralAnswers(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
 	network := Origin{ReadAt: at(50)}
-	fresh := Origin{From: FromCache, FetchedAt: at(10), ReadAt: at(40)}
-	stale := Origin{From: FromStale, FetchedAt: at(20), ReadAt: at(30)}
+	fresh := Origin{Freshness: FromCache, FetchedAt: at(10), ReadAt: at(40)}
+	stale := Origin{Freshness: FromStale, FetchedAt: at(20), ReadAt: at(30)}
 	for _, row := range []struct {
 		name string
 		a, b Origin
 		want Origin
 	}{
 		{"nothing yet", Origin{}, fresh, fresh},
-		{"network and cache", network, fresh, Origin{From: FromCache, FetchedAt: at(10), ReadAt: at(50)}},
-		{"stale, though another is older", fresh, stale, Origin{From: FromStale, FetchedAt: at(10), ReadAt: at(40)}},
-		{"network and stale", network, stale, Origin{From: FromStale, FetchedAt: at(20), ReadAt: at(50)}},
+		{"network and cache", network, fresh, Origin{Freshness: FromCache, FetchedAt: at(10), ReadAt: at(50)}},
+		{"stale, though another is older", fresh, stale, Origin{Freshness: FromStale, FetchedAt: at(10), ReadAt: at(40)}},
+		{"network and stale", network, stale, Origin{Freshness: FromStale, FetchedAt: at(20), ReadAt: at(50)}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if diff := cmp.Diff(row.want, row.a.With(row.b)) + cmp.Diff(row.want, row.b.With(row.a)); diff != "" {
@@ -333,7 +333,7 @@ func TestAnIDIsTakenAsGiven(t *testing.T) {
 	s := Group([]File{{Release: rel("Completely Unknown Words", eps(3))}})[0]
 	d := r.Place(context.Background(), s.Files[:1], r.ResolveID(context.Background(), s, TV, 26))[0]
 	if outcome(d) != "tv 26 S01E03" || d.Confidence != 1 {
-		t.Errorf("got %s from %s with %v", outcome(d), d.Origin.From, d.Confidence)
+		t.Errorf("got %s from %s with %v", outcome(d), d.Origin.Freshness, d.Confidence)
 	}
 	if diff := cmp.Diff([]string{"entry tv 26"}, w.asked); diff != "" {
 		t.Error(diff)

@@ -20,15 +20,15 @@ type slot struct {
 	aired   time.Time // zero when unknown
 }
 
-type layout struct {
+type preparedEntry struct {
 	episodes     []slot        // the regular episodes in order
 	specials     []slot        // those of season 0
 	titles       []entryTitle  // of the entry
 	specialNames []specialName // the specials' titles; empty where TMDB has only a placeholder
 }
 
-func newLayout(e *Entry) *layout {
-	l := &layout{episodes: regularSlots(e), titles: entryTitles(e)}
+func prepareEntry(e *Entry) *preparedEntry {
+	l := &preparedEntry{episodes: regularSlots(e), titles: entryTitles(e)}
 	if zero, ok := e.season(0); ok {
 		l.specials = slotsOf(zero)
 	}

@@ -76,7 +76,7 @@ func scoreContender(s preparedSeries, c contender) scoredContender {
 		c.hit.Year == s.Year, isFilm: film && s.Want == WantMovie}
 	if want.isFilm {
 		for i := range out.titles {
-			out.titles[i].bare = withoutFilmWords(out.titles[i].text)
+			out.titles[i].withoutFilmWords = withoutFilmWords(out.titles[i].text)
 		}
 	}
 	out.match = bestTitleMatch(readings, want, out.titles)

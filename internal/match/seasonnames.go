@@ -153,7 +153,7 @@ func isShowName(e *Entry, season, text string) bool {
 }
 
 var placeholderSeasonRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:(?:` + words().season + `) ?\d*|specials?|extras|` +
+	return regexp.MustCompile(`^(?:(?:` + words().seasonPattern + `) ?\d*|specials?|extras|` +
 		`第 ?\d+ ?(?:季|期|シーズン)|\d+ (?:seria|sezon|сезон|series))$`)
 })
 
@@ -164,7 +164,7 @@ func withoutArticles(norm string) string {
 }
 
 func withoutArcWord(s string) string {
-	for _, w := range words().arcs {
+	for _, w := range words().arcWords {
 		s = strings.TrimSuffix(s, w)
 	}
 	return s

@@ -22,8 +22,8 @@ type Sequel struct {
 	Final  bool
 }
 
-// Zero reports whether the title ends plainly.
-func (s Sequel) Zero() bool { return s == Sequel{} }
+// IsZero reports whether the title ends plainly.
+func (s Sequel) IsZero() bool { return s == Sequel{} }
 
 var (
 	ordinalRE       = lazyregexp.New(`^(\d{1,2})(?:st|nd|rd|th)$`)
@@ -41,7 +41,7 @@ func splitSequel(norm string) (string, Sequel) {
 	base, seq := norm, Sequel{}
 	for range 3 { // year, part and season may follow one another
 		cut, more := cutMarker(base)
-		if more.Zero() || cut == "" {
+		if more.IsZero() || cut == "" {
 			break
 		}
 		if seq.Season > 0 && more.Season > 0 || seq.Part > 0 && more.Part > 0 || seq.Year > 0 && more.Year > 0 {
@@ -62,8 +62,8 @@ func BaseTitle(norm string) string {
 	return base
 }
 
-// smallNumber reads "2", "2nd", "second", "ii" and the like; 0 when it is none.
-func smallNumber(w string) int {
+// parseSmallNumber reads "2", "2nd", "second", "ii" and the like; 0 when it is none.
+func parseSmallNumber(w string) int {
 	if n, ok := words().numbers[w]; ok {
 		return n
 	}
@@ -78,7 +78,7 @@ func smallNumber(w string) int {
 
 // placeholderRE matches names such as "Episode 3", "第3話" and "에피소드 3" in normalised spelling.
 var placeholderRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:(?:` + words().episode + `) ?\d+|第 ?\d+ ?[話话集回]|\d+)$`)
+	return regexp.MustCompile(`^(?:(?:` + words().episodePattern + `) ?\d+|第 ?\d+ ?[話话集回]|\d+)$`)
 })
 
 type titleEnd struct {
@@ -109,14 +109,14 @@ func (t *titleEnd) numberBefore(words map[string]bool) int {
 	if !words[t.last] {
 		return 0
 	}
-	return smallNumber(t.prev)
+	return parseSmallNumber(t.prev)
 }
 
 func (t *titleEnd) numberAfter(words map[string]bool) int {
 	if !words[t.prev] {
 		return 0
 	}
-	return sequelNumber(t.last)
+	return parseSequelNumber(t.last)
 }
 
 func noSequel() (string, Sequel) { return "", Sequel{} }
@@ -143,7 +143,7 @@ var sequelMarkers = []struct {
 	}, "소금항 파이널 시즌", "소금항", Sequel{Final: true}},
 	{"a number joined to East Asian letters", 1, cutJoinedNumber, "塩港2", "塩港", Sequel{Season: 2}},
 	{"the final season", 2, func(t *titleEnd) (string, Sequel) {
-		if t.prev != "final" || !words().seasonAfter[t.last] {
+		if t.prev != "final" || !words().seasonAfterNumber[t.last] {
 			return noSequel()
 		}
 		return t.textBefore(2), Sequel{Final: true}
@@ -153,40 +153,40 @@ var sequelMarkers = []struct {
 		if len(t.words) > 3 && (t.wordFromEnd(3) == "dai" || t.wordFromEnd(3) == "di") {
 			cut = 3
 		}
-		return t.textBefore(cut), Sequel{Season: t.numberBefore(words().seasonAfter)}
+		return t.textBefore(cut), Sequel{Season: t.numberBefore(words().seasonAfterNumber)}
 	}, "shio no minato dai 2 ki", "shio no minato", Sequel{Season: 2}},
 	{"a numbered part", 2, func(t *titleEnd) (string, Sequel) {
-		return t.textBefore(2), Sequel{Part: t.numberBefore(words().partAfter)}
+		return t.textBefore(2), Sequel{Part: t.numberBefore(words().partAfterNumber)}
 	}, "salt harbor 2nd cour", "salt harbor", Sequel{Part: 2}},
 	{"dai N bu: the N-th part", 4, func(t *titleEnd) (string, Sequel) {
 		if t.last != "bu" || t.wordFromEnd(3) != "dai" {
 			return noSequel()
 		}
-		return t.textBefore(3), Sequel{Part: smallNumber(t.prev)}
+		return t.textBefore(3), Sequel{Part: parseSmallNumber(t.prev)}
 	}, "shio no minato dai 2 bu", "shio no minato", Sequel{Part: 2}},
 	{"sono ni: number two", 3, func(t *titleEnd) (string, Sequel) {
 		if t.prev != "sono" || t.last != "ni" && t.last != "san" && t.last != "yon" {
 			return noSequel()
 		}
-		return t.textBefore(2), Sequel{Part: smallNumber(t.last)}
+		return t.textBefore(2), Sequel{Part: parseSmallNumber(t.last)}
 	}, "shio no minato sono ni", "shio no minato", Sequel{Part: 2}},
 	{"ni no shou: the second chapter", 4, func(t *titleEnd) (string, Sequel) {
 		if t.last != "shou" || t.prev != "no" {
 			return noSequel()
 		}
-		return t.textBefore(3), Sequel{Season: smallNumber(t.wordFromEnd(3))}
+		return t.textBefore(3), Sequel{Season: parseSmallNumber(t.wordFromEnd(3))}
 	}, "shio no minato ni no shou", "shio no minato", Sequel{Season: 2}},
 	{"season N", 2, func(t *titleEnd) (string, Sequel) {
-		return t.textBefore(2), Sequel{Season: t.numberAfter(words().seasonBefore)}
+		return t.textBefore(2), Sequel{Season: t.numberAfter(words().seasonBeforeNumber)}
 	}, "salt harbor season 2", "salt harbor", Sequel{Season: 2}},
 	{"part N", 2, func(t *titleEnd) (string, Sequel) {
-		return t.textBefore(2), Sequel{Part: t.numberAfter(words().partBefore)}
+		return t.textBefore(2), Sequel{Part: t.numberAfter(words().partBeforeNumber)}
 	}, "salt harbor part 2", "salt harbor", Sequel{Part: 2}},
 	{"a bare number", 2, func(t *titleEnd) (string, Sequel) {
-		if _, err := strconv.Atoi(t.last); err != nil && !words().alone[t.last] {
+		if _, err := strconv.Atoi(t.last); err != nil && !words().sequelWords[t.last] {
 			return noSequel()
 		}
-		return t.textBefore(1), Sequel{Season: sequelNumber(t.last)}
+		return t.textBefore(1), Sequel{Season: parseSequelNumber(t.last)}
 	}, "salt harbor ii", "salt harbor", Sequel{Season: 2}},
 	{"sN", 2, func(t *titleEnd) (string, Sequel) {
 		m := shortSeasonRE().FindStringSubmatch(t.last)
@@ -197,9 +197,9 @@ var sequelMarkers = []struct {
 		return t.textBefore(1), Sequel{Season: n}
 	}, "salt harbor s3", "salt harbor", Sequel{Season: 3}},
 	{"an ordinal and one more word", 3, func(t *titleEnd) (string, Sequel) {
-		n := smallNumber(t.prev)
+		n := parseSmallNumber(t.prev)
 		if n < 2 || n > 5 || t.last == "bu" || t.last == "shou" ||
-			!ordinalRE().MatchString(t.prev) && !words().ordinals[t.prev] {
+			!ordinalRE().MatchString(t.prev) && !words().ordinalWords[t.prev] {
 			return noSequel()
 		}
 		return t.textBefore(2), Sequel{Season: n}
@@ -212,7 +212,7 @@ func cutMarker(norm string) (string, Sequel) {
 		if len(t.words) < m.words {
 			continue
 		}
-		if base, seq := m.cut(t); !seq.Zero() {
+		if base, seq := m.cut(t); !seq.IsZero() {
 			return base, seq
 		}
 	}
@@ -241,7 +241,7 @@ func cutEastAsian(t *titleEnd) (string, Sequel) {
 		return noSequel()
 	}
 	digits := m[2] + m[4] + m[6] + m[7]
-	n, ok := words().han[digits]
+	n, ok := words().hanNumerals[digits]
 	if !ok {
 		n, _ = strconv.Atoi(digits)
 	}
@@ -260,7 +260,7 @@ func cutJoinedNumber(t *titleEnd) (string, Sequel) {
 	if before, _ := utf8.DecodeLastRuneInString(m[1]); scriptClass(before) != 1 && before != 'ー' {
 		return noSequel()
 	}
-	return m[1], Sequel{Season: sequelNumber(m[2])}
+	return m[1], Sequel{Season: parseSequelNumber(m[2])}
 }
 
 func endsInDigit(s string) bool {
@@ -268,8 +268,8 @@ func endsInDigit(s string) bool {
 	return end >= '0' && end <= '9'
 }
 
-func sequelNumber(w string) int {
-	if n := smallNumber(w); n <= 30 {
+func parseSequelNumber(w string) int {
+	if n := parseSmallNumber(w); n <= 30 {
 		return n
 	}
 	return 0
@@ -279,40 +279,44 @@ func sequelNumber(w string) int {
 var wordsText string
 
 type vocabulary struct {
-	numbers, han                                     map[string]int
-	alone, ordinals, whole, pieces, specials, common map[string]bool
-	seasonAfter, seasonBefore, partAfter, partBefore map[string]bool
-	films, arcs                                      []string // as they stand in a title: with a blank before Latin ones
-	filmsOrSpecials                                  map[string]bool
-	filmsOrSpecialsWithin                            []string // in scripts without spaces
-	season, episode                                  string   // alternatives of a regular expression
+	numbers, hanNumerals map[string]int
+
+	sequelWords, ordinalWords, wholeShowWords, derivedWorkWords, specialWords, commonWords map[string]bool
+	seasonAfterNumber, seasonBeforeNumber, partAfterNumber, partBeforeNumber               map[string]bool
+
+	filmWords, arcWords         []string // Latin ones have a space before them, film words also after
+	filmOrSpecialWords          map[string]bool
+	spacelessFilmOrSpecialWords []string
+	seasonPattern               string // alternatives of a regular expression
+	episodePattern              string
 }
 
 var words = sync.OnceValue(func() *vocabulary {
 	list := wordlist.Parse(wordsText)
 	v := &vocabulary{
-		numbers: list.Numbers("number"), han: list.Numbers("han"),
-		alone: list.Set("alone"), ordinals: list.Set("ordinal"), whole: list.Set("whole"), pieces: list.Set("piece"),
-		specials: list.Set("special"), common: list.Set("common"), seasonAfter: list.Set("seasonafter"),
-		seasonBefore: list.Set("seasonbefore"), partAfter: list.Set("partafter"), partBefore: list.Set("partbefore"),
-		filmsOrSpecials: list.Set("filmorspecial"),
-		season:          strings.Join(list.Words("season"), "|"), episode: strings.Join(list.Words("episode"), "|"),
+		numbers: list.Numbers("number"), hanNumerals: list.Numbers("han"),
+		sequelWords: list.Set("alone"), ordinalWords: list.Set("ordinal"), wholeShowWords: list.Set("whole"),
+		derivedWorkWords: list.Set("piece"), specialWords: list.Set("special"), commonWords: list.Set("common"),
+		seasonAfterNumber: list.Set("seasonafter"), seasonBeforeNumber: list.Set("seasonbefore"),
+		partAfterNumber: list.Set("partafter"), partBeforeNumber: list.Set("partbefore"),
+		filmOrSpecialWords: list.Set("filmorspecial"), seasonPattern: strings.Join(list.Words("season"), "|"),
+		episodePattern: strings.Join(list.Words("episode"), "|"),
 	}
 	for _, w := range list.Words("film") {
 		if !hasSpacelessScript(w) {
 			w = " " + w + " "
 		}
-		v.films = append(v.films, w)
+		v.filmWords = append(v.filmWords, w)
 	}
 	for _, w := range list.Words("arc") {
 		if !hasSpacelessScript(w) {
 			w = " " + w
 		}
-		v.arcs = append(v.arcs, w)
+		v.arcWords = append(v.arcWords, w)
 	}
-	for w := range v.filmsOrSpecials {
+	for w := range v.filmOrSpecialWords {
 		if hasSpacelessScript(w) {
-			v.filmsOrSpecialsWithin = append(v.filmsOrSpecialsWithin, title.Normalize(w))
+			v.spacelessFilmOrSpecialWords = append(v.spacelessFilmOrSpecialWords, title.Normalize(w))
 		}
 	}
 	return v

@@ -71,7 +71,7 @@ func TestEachMarkerHasAnExample(t *testing.T) {
 				if len(end.words) < before.words {
 					continue
 				}
-				if _, seq := before.cut(end); !seq.Zero() {
+				if _, seq := before.cut(end); !seq.IsZero() {
 					t.Errorf("%q takes it before", before.name)
 				}
 			}
@@ -94,7 +94,7 @@ func TestSplitSequelKeepsABase(t *testing.T) {
 		}
 		in = title.Normalize(in)
 		base, seq := splitSequel(in)
-		if base == "" || len(base) > len(in) || seq.Zero() != (base == in) {
+		if base == "" || len(base) > len(in) || seq.IsZero() != (base == in) {
 			t.Fatalf("%q became %q and %+v", in, base, seq)
 		}
 	})

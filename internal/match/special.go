@@ -107,7 +107,7 @@ func (p *placer) partNames() []string {
 	}
 	var out []string
 	for _, a := range p.hint.Arcs {
-		if _, seq := splitSequel("x " + a.Remainder); seq.Zero() && len(significantWords(a.Remainder)) > 0 {
+		if _, seq := splitSequel("x " + a.Remainder); seq.IsZero() && len(significantWords(a.Remainder)) > 0 {
 			out = append(out, title.Plain(withoutArcWord(a.Remainder)))
 		}
 	}
@@ -124,7 +124,7 @@ func (p *placer) possibleSpecialTitles() []string {
 	add(p.rel.EpisodeTitle)
 	for _, a := range p.hint.Arcs {
 		add(a.Text)
-		if _, seq := splitSequel("x " + a.Remainder); seq.Zero() {
+		if _, seq := splitSequel("x " + a.Remainder); seq.IsZero() {
 			add(a.Remainder)
 		}
 	}
@@ -219,7 +219,7 @@ func placeInOnlySpecial(p *placer) placement {
 	}
 	rest := textAfterTitle(p.hint.matched.norm, p.titles)
 	if !p.severalSeasons() && !p.matchedShowTitle() && !p.isShowTitle(p.hint.matched.norm, title.Reads) &&
-		rest != p.hint.matched.norm && !words().whole[rest] {
+		rest != p.hint.matched.norm && !words().wholeShowWords[rest] {
 		return p.placementAt(p.specials, viaOnlySpecial, "%q is one file, and there is only one special", p.hint.matched.text)
 	}
 	if p.hint.Remainder == "" || p.showHasSubtitle() {

@@ -260,7 +260,7 @@ func (p *placer) saysFinal() bool { return p.hint.Final || p.hint.saysFinal }
 
 // placeByPosition is for a plain number: the first season's episode, else the n-th over all seasons.
 func placeByPosition(p *placer) placement {
-	if p.part > 0 || p.season > 0 && (p.statesSeason() || slices.Max(p.numbers) <= longest(p.episodes)) {
+	if p.part > 0 || p.season > 0 && (p.statesSeason() || slices.Max(p.numbers) <= longestSeason(p.episodes)) {
 		return placement{}
 	}
 	if p.year != 0 && !p.airedNearYear(p.episodes) {
@@ -270,7 +270,7 @@ func placeByPosition(p *placer) placement {
 	if p.hint.Remainder != "" &&
 		(p.severalSeasons() || len(p.specials) > 0 ||
 			len(splitRuns(p.episodes, courPause)) > 1 && withoutArcWord(p.hint.Remainder) != p.hint.Remainder) &&
-		slices.Max(p.numbers) <= longest(p.episodes) {
+		slices.Max(p.numbers) <= longestSeason(p.episodes) {
 		p.addStep("%q names a part of the show, and no season has that name", p.hint.Remainder)
 		return placement{}
 	}
@@ -285,7 +285,7 @@ func placeByPosition(p *placer) placement {
 		p.episodes[0].season); at.ok {
 		return at
 	}
-	if rolling(p.episodes) {
+	if numbersNeverRestart(p.episodes) {
 		return p.placementAt(slotsByNumber(p.episodes, p.numbers), viaOverallPosition, "numbers roll on through the seasons")
 	}
 	return p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition, "counted over all seasons")
@@ -298,7 +298,7 @@ func (p *placer) airedNearYear(list []slot) bool {
 	return !slices.ContainsFunc(list, dated) || slices.ContainsFunc(list, near)
 }
 
-func longest(list []slot) int {
+func longestSeason(list []slot) int {
 	most := 0
 	for _, run := range splitRuns(list, 1<<62) {
 		most = max(most, len(run))
@@ -306,7 +306,7 @@ func longest(list []slot) int {
 	return most
 }
 
-func rolling(all []slot) bool {
+func numbersNeverRestart(all []slot) bool {
 	several := false
 	for i := 1; i < len(all); i++ {
 		if all[i].episode.Number <= all[i-1].episode.Number {

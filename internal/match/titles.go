@@ -11,25 +11,24 @@ import (
 
 // How much a likeness counts that is not between whole titles.
 const (
-	simAgain    = 0.03  // a second reading, in another script, agrees as well
-	simSequel   = 0.97  // equal but for a sequel marker that the name carries and the entry's title does not
-	simStated   = 0.995 // equal but for a year or a season that the name states elsewhere
-	simYearOnly = 0.845 // equal but for a year that tells namesakes apart
-	simSpelling = 0.975
-	simHead     = 0.93  // equal but for a subtitle, in a film of the very year
-	simHeads    = 0.85  // what of that is left where both have subtitles
-	simFilm     = 0.96  // equal but for a word for a film, where the name says that it is one
-	simExact    = 0.985 // and above is the same title
+	simSequel           = 0.97  // equal but for a sequel marker that the name carries and the entry's title does not
+	simStated           = 0.995 // equal but for a year or a season that the name states elsewhere
+	simYearOnly         = 0.845 // equal but for a year that tells namesakes apart
+	simSpelling         = 0.975
+	simWithoutSubtitle  = 0.93  // equal but for a subtitle, in a film of the very year
+	factorBothSubtitles = 0.85  // what of that is left where both have subtitles
+	simFilm             = 0.96  // equal but for a word for a film, where the name says that it is one
+	simExact            = 0.985 // and above is the same title
 )
 
 type entryTitle struct {
-	text string
-	norm string
-	base string // norm without its sequel marker
-	seq  Sequel
-	head string // norm without its subtitle, "" if it has none
-	bare string // norm without words for a film, "" if it has none or nobody wants a film
-	alt  AltTitle
+	text             string
+	norm             string
+	base             string // norm without its sequel marker
+	seq              Sequel
+	withoutSubtitle  string // norm without its subtitle, "" if it has none
+	withoutFilmWords string // norm without words for a film, "" if it has none or nobody wants a film
+	alt              AltTitle
 
 	primary bool // names the show as a whole: its name, original or translated title
 }
@@ -37,7 +36,7 @@ type entryTitle struct {
 func newEntryTitle(text string, alt AltTitle) entryTitle {
 	n := entryTitle{text: text, norm: title.Normalize(text), alt: alt}
 	n.base, n.seq = splitSequel(n.norm)
-	n.head = title.Normalize(withoutSubtitle(text))
+	n.withoutSubtitle = title.Normalize(withoutSubtitle(text))
 	return n
 }
 
@@ -117,7 +116,7 @@ func NamesWholeEntry(s Series, e *Entry) bool {
 	heads := e.Kind == Movie && e.Year == s.Year && s.Year != 0
 	want := nameFacts{season: s.Season, part: s.Part, year: s.Year, ignoreSubtitles: heads}
 	best := bestTitleMatch(slices.Concat(q.readings, q.withoutBrackets), want, titles)
-	return matchPartNames(q.readings, e, titles, best).sim >= simHead
+	return matchPartNames(q.readings, e, titles, best).sim >= simWithoutSubtitle
 }
 
 const simAlmostExact = 0.94
@@ -136,32 +135,33 @@ func bestPairMatch(readings []reading, want nameFacts, titles []entryTitle,
 	var best titleMatch
 	scripts := map[bool]bool{}
 	for _, r := range readings {
-		film := filmForm{}
+		film := filmSpellings{}
 		if want.isFilm {
 			film = r.film
 		}
-		head := cmp.Or(r.head, film.head)
+		head := cmp.Or(r.withoutSubtitle, film.beforeFilmWord)
 		top := 0.0
 		for _, t := range titles {
 			sim, file := comparePair(r, want, t, alike)
-			if want.ignoreSubtitles && t.head != "" {
-				if s := simHead * max(alike(r.norm, t.head), simHeads*alike(head, t.head)); s > sim {
+			if want.ignoreSubtitles && t.withoutSubtitle != "" {
+				alone := max(alike(r.norm, t.withoutSubtitle), factorBothSubtitles*alike(head, t.withoutSubtitle))
+				if s := simWithoutSubtitle * alone; s > sim {
 					sim, file = s, Sequel{}
 				}
 			}
-			if film.bare != t.bare {
-				if s := simFilm * alike(cmp.Or(film.bare, r.norm), cmp.Or(t.bare, t.norm)); s > sim {
+			if film.withoutFilmWords != t.withoutFilmWords {
+				if s := simFilm * alike(cmp.Or(film.withoutFilmWords, r.norm), cmp.Or(t.withoutFilmWords, t.norm)); s > sim {
 					sim, file = s, Sequel{}
 				}
 			}
 			if film.seq != (Sequel{}) && film.seq == (Sequel{Part: film.seq.Part}) {
-				if s := simFilm * simSequel * alike(film.base, cmp.Or(t.bare, t.norm)); s > sim {
+				if s := simFilm * simSequel * alike(film.base, cmp.Or(t.withoutFilmWords, t.norm)); s > sim {
 					sim, file = s, film.seq
 				}
 			}
 			top = max(top, sim)
 			// Of equal ones a plain title is safer: it says nothing about a season.
-			if s := sim * r.weight; s > best.sim || sim > 0 && s == best.sim && t.seq.Zero() && !best.title.seq.Zero() {
+			if s := sim * r.weight; s > best.sim || sim > 0 && s == best.sim && t.seq.IsZero() && !best.title.seq.IsZero() {
 				best = titleMatch{sim: s, reading: r, title: t, fileSequel: file}
 			}
 		}
@@ -178,7 +178,7 @@ func comparePair(r reading, w nameFacts, t entryTitle, alike func(a, b string) f
 	if best == 1 {
 		return best, file
 	}
-	if !r.seq.Zero() {
+	if !r.seq.IsZero() {
 		if sim := simSequel * alike(r.base, t.norm); sim > best {
 			best, file = sim, r.seq
 		}
@@ -195,7 +195,7 @@ func comparePair(r reading, w nameFacts, t entryTitle, alike func(a, b string) f
 // apart.
 func markerWeight(q Sequel, w nameFacts) float64 {
 	switch {
-	case q.Zero():
+	case q.IsZero():
 		return 0
 	case w.season > 0 && q == Sequel{Season: w.season}, w.part > 0 && q == Sequel{Part: w.part}, w.year > 0 &&
 		q == Sequel{Year: w.year}:

@@ -55,7 +55,7 @@ var doubts = []struct {
 			return false
 		}
 		others := slices.DeleteFunc(slices.Clone(p.episodes), func(s slot) bool { return s.season == at.season })
-		return longest(others) >= p.highestNumber()
+		return longestSeason(others) >= p.highestNumber()
 	}},
 	{"the title may be that of a later cour", 0.8, func(p *placer, at placement) bool {
 		return at.method == viaFirstSeason && mayBeOtherSeason(p, at) &&
@@ -118,7 +118,7 @@ var doubts = []struct {
 		return over.ok && over.label() != at.label()
 	}},
 	{"the title says that it is a film or a special", 0.5, func(p *placer, _ placement) bool {
-		special := func(a ArcTitle) bool { return hasPieceWord(a.Remainder) || hasFilmWord(a.Remainder) }
+		special := func(a ArcTitle) bool { return hasDerivedWorkWord(a.Remainder) || hasFilmWord(a.Remainder) }
 		return slices.ContainsFunc(p.hint.Arcs, special) ||
 			slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
 				return hasFilmWord(t.Text) && !p.isShowTitle(title.Normalize(t.Text), nil)
@@ -148,22 +148,23 @@ func (p *placer) enoughSpecials() bool { return len(p.specials) >= p.highestNumb
 // real title may always be.
 func specialSharesWords(p *placer) bool {
 	return slices.ContainsFunc(p.specialNames, func(n specialName) bool {
-		return n.norm == "" || !hasPieceWord(n.norm) &&
+		return n.norm == "" || !hasDerivedWorkWord(n.norm) &&
 			(len(p.arcWords) == 0 || isSubset(p.arcWords, significantWords(n.norm)))
 	})
 }
 
-func hasPieceWord(norm string) bool {
-	return slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().pieces[w] })
+func hasDerivedWorkWord(norm string) bool {
+	return slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().derivedWorkWords[w] })
 }
 
 // hasFilmWord reports whether a title has a word for a film or a special. In scripts without spaces it may stand
 // anywhere.
 func hasFilmWord(text string) bool {
 	norm := title.Normalize(text)
-	return slices.ContainsFunc(words().filmsOrSpecialsWithin, func(w string) bool { return strings.Contains(norm, w) }) ||
-		slices.ContainsFunc(strings.Fields(norm),
-			func(w string) bool { return words().filmsOrSpecials[w] && !hasSpacelessScript(w) })
+	within := func(w string) bool { return strings.Contains(norm, w) }
+	isWord := func(w string) bool { return words().filmOrSpecialWords[w] && !hasSpacelessScript(w) }
+	return slices.ContainsFunc(words().spacelessFilmOrSpecialWords, within) ||
+		slices.ContainsFunc(strings.Fields(norm), isWord)
 }
 
 func (p *placer) applyDoubts(at placement) placement {
@@ -201,7 +202,7 @@ func mayBeOtherSeason(p *placer, at placement) bool {
 		return false
 	}
 	return !slices.ContainsFunc(p.titles, func(o entryTitle) bool {
-		return !o.seq.Zero() && o.base == t.norm && o.seq.Year == 0
+		return !o.seq.IsZero() && o.base == t.norm && o.seq.Year == 0
 	})
 }
 
@@ -222,7 +223,7 @@ const minLongerTitles = 2
 func longerTitlesExist(p *placer, norm string) bool {
 	longer := 0
 	for _, t := range p.titles {
-		if !hasWordPrefix(t.norm, norm) || t.base == norm || words().pieces[strings.TrimSpace(t.norm[len(norm):])] {
+		if !hasWordPrefix(t.norm, norm) || t.base == norm || words().derivedWorkWords[strings.TrimSpace(t.norm[len(norm):])] {
 			continue
 		}
 		if t.primary {

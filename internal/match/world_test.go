@@ -59,7 +59,7 @@ func (w *world) Entry(_ context.Context, kind Kind, id int) (*Entry, Origin, err
 	}
 	for _, e := range w.entries {
 		if e.Kind == kind && e.ID == id {
-			return e, Origin{From: FromCache, FetchedAt: time.Unix(1000, 0)}, nil
+			return e, Origin{Freshness: FromCache, FetchedAt: time.Unix(1000, 0)}, nil
 		}
 	}
 	return nil, Origin{}, fmt.Errorf("%s %d: %w", kind, id, ErrNoEntry)

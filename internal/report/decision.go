@@ -158,7 +158,7 @@ func stepRows(in []match.Step) []Step {
 	for _, s := range in {
 		row := Step{Stage: s.Stage, Detail: s.Detail}
 		if s.Origin != nil {
-			row.Source = s.Origin.From.String()
+			row.Source = s.Origin.Freshness.String()
 			row.CachedAt = ui.Stamp(s.Origin.FetchedAt)
 		}
 		out = append(out, row)

@@ -221,16 +221,16 @@ func TestFromDecision(t *testing.T) {
 		{
 			"a pin stands on answers too",
 			match.Decision{Outcome: match.Outcome{
-				Status: match.Matched, Kind: match.TV, ID: 5, By: match.ByPin,
-				Origin: match.Origin{From: match.FromCache, FetchedAt: fetched},
+				Status: match.Matched, Kind: match.TV, ID: 5, DecidedBy: match.DecidedByPin,
+				Origin: match.Origin{Freshness: match.FromCache, FetchedAt: fetched},
 			}},
 			Record{Status: Matched, Confidence: ptr(0.0), Kind: "tv", TMDBID: 5, Source: "pin", CachedAt: fetched, Parsed: none},
 		},
 		{
 			"an index's decision on an expired answer is stale",
 			match.Decision{Outcome: match.Outcome{
-				Status: match.Matched, Kind: match.TV, ID: 5, By: match.ByIndex,
-				Origin: match.Origin{From: match.FromStale, FetchedAt: fetched},
+				Status: match.Matched, Kind: match.TV, ID: 5, DecidedBy: match.DecidedByIndex,
+				Origin: match.Origin{Freshness: match.FromStale, FetchedAt: fetched},
 			}},
 			Record{
 				Status: Matched, Confidence: ptr(0.0), Kind: "tv", TMDBID: 5, Source: "stale", CachedAt: fetched,
@@ -243,7 +243,7 @@ func TestFromDecision(t *testing.T) {
 				Outcome: match.Outcome{
 					Status: match.Ambiguous, Confidence: 0.5, Kind: match.TV, ID: 5, Title: "T", Year: 1999,
 					Candidates: []match.Candidate{{Kind: match.TV, ID: 5, Confidence: 0.123456, Score: math.Inf(1)}},
-					Origin:     match.Origin{From: match.FromStale, FetchedAt: fetched},
+					Origin:     match.Origin{Freshness: match.FromStale, FetchedAt: fetched},
 				},
 				Season: ptr(1),
 			},
@@ -261,7 +261,7 @@ func TestFromDecision(t *testing.T) {
 			"unmatched says who said so",
 			match.Decision{Outcome: match.Outcome{
 				Status: match.Unmatched, Confidence: 0.1, Reason: "a\nb",
-				Origin: match.Origin{From: match.FromCache, FetchedAt: fetched},
+				Origin: match.Origin{Freshness: match.FromCache, FetchedAt: fetched},
 			}},
 			Record{Status: Unmatched, Source: "cache", CachedAt: fetched, Reason: "a b", Parsed: none},
 		},
@@ -285,7 +285,7 @@ func TestFromDecision(t *testing.T) {
 			match.Decision{Outcome: match.Outcome{Status: match.Unmatched, Steps: []match.Step{
 				{Stage: "query", Detail: "q"}, {
 					Stage: "search", Detail: "s",
-					Origin: &match.Origin{From: match.FromCache, FetchedAt: fetched},
+					Origin: &match.Origin{Freshness: match.FromCache, FetchedAt: fetched},
 				},
 			}}},
 			Record{Status: Unmatched, Source: "network", Parsed: none, Steps: []Step{

@@ -39,7 +39,7 @@ func (c *counter) Decide(_ context.Context, s match.Series, _ decide.Turn, decid
 	for _, f := range s.Files {
 		d := match.Decision{Outcome: match.Outcome{
 			Status: match.Matched, Confidence: 0.9, Kind: match.TV,
-			ID: max(c.id, len(s.Files)), Title: s.Title(), By: match.ByIndex,
+			ID: max(c.id, len(s.Files)), Title: s.Title(), DecidedBy: match.DecidedByIndex,
 		}}
 		if s.Title() == c.pending {
 			d = match.Decision{Outcome: match.Outcome{Status: match.Pending, Err: errors.New("down")}}

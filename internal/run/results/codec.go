@@ -29,7 +29,7 @@ type blocks struct {
 	lists      []string
 	candidates []report.Candidate
 	works      []report.WorkIDs
-	seen       []match.Seen
+	seen       []match.UsedEntry
 }
 
 func writer() *codec { return &codec{refs: map[string]int{}} }
@@ -217,7 +217,7 @@ func (c *codec) parsed(p *report.Parsed) {
 	})
 }
 
-func (c *codec) seen(s *match.Seen) {
+func (c *codec) seen(s *match.UsedEntry) {
 	c.text((*string)(&s.Kind))
 	c.int(&s.ID)
 	c.time(&s.ReadAt)

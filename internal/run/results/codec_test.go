@@ -131,7 +131,7 @@ func anyRecord(t *rapid.T) report.Record {
 func anyDecided(t *rapid.T) *Decided {
 	var d Decided
 	for range rapid.IntRange(0, 4).Draw(t, "entries") {
-		d.Seen = append(d.Seen, match.Seen{
+		d.Seen = append(d.Seen, match.UsedEntry{
 			Kind: rapid.SampledFrom([]match.Kind{match.TV, match.Movie}).Draw(t, "kind"), ID: rapid.Int().Draw(t, "id"),
 			ReadAt: anyTime(t, "read at"),
 		})
@@ -199,7 +199,7 @@ func reads(b []byte, files []library.File, series []int) bool {
 func FuzzDecode(f *testing.F) {
 	show := folder(3)
 	m := New(&shelf{}, nothingNewer, question, basis)
-	d := Decided{Records: decided(show), Seen: []match.Seen{{Kind: match.TV, ID: 26209, ReadAt: now}}}
+	d := Decided{Records: decided(show), Seen: []match.UsedEntry{{Kind: match.TV, ID: 26209, ReadAt: now}}}
 	files, series := filesOf(&d)
 	f.Add(encode(&d, now, now.Add(time.Hour)))
 	f.Add(m.item(&show, listOf(m, show, series), now).Value)
@@ -226,7 +226,7 @@ func TestWritingLeavesTheValuesAlone(t *testing.T) {
 			Candidates: []report.Candidate{{Kind: "tv", TMDBID: 1, Year: 2019}},
 			Parsed:     &report.Parsed{Title: "Lantern Keepers", Absolute: true, Part: 2, IDs: &report.IDs{TMDB: 1}},
 		}},
-		Seen: []match.Seen{{Kind: match.TV, ID: 1, ReadAt: now}},
+		Seen: []match.UsedEntry{{Kind: match.TV, ID: 1, ReadAt: now}},
 	}
 	var all sync.WaitGroup
 	for range 2 {

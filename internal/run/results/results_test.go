@@ -113,7 +113,7 @@ func listOf(m *Memory, f Folder, series ...[]int) *List {
 }
 
 // remember remembers a folder of three files and a sample as two series: the first two files, and the others.
-func remember(t *testing.T, m *Memory, f Folder, records []report.Record, seen ...match.Seen) *List {
+func remember(t *testing.T, m *Memory, f Folder, records []report.Record, seen ...match.UsedEntry) *List {
 	t.Helper()
 	l := listOf(m, f, []int{0, 1}, []int{2, 3})
 	var d []Decided
@@ -282,7 +282,7 @@ func TestAnotherSeriesHasAnotherKey(t *testing.T) {
 // Whoever has stored a newer answer about an entry, what stands on the older one is void.
 func TestANewerAnswerVoidsADecision(t *testing.T) {
 	read := now.Add(-time.Minute)
-	seen := []match.Seen{
+	seen := []match.UsedEntry{
 		{Kind: match.TV, ID: 26209, ReadAt: read},
 		{Kind: match.Movie, ID: 5, ReadAt: read.Add(-time.Hour)},
 	}
@@ -317,8 +317,8 @@ func TestANewerAnswerVoidsADecision(t *testing.T) {
 }
 
 func TestHowLongADecisionHolds(t *testing.T) {
-	answered := func(from match.From, age time.Duration) match.Origin {
-		return match.Origin{From: from, FetchedAt: now.Add(-age)}
+	answered := func(from match.Freshness, age time.Duration) match.Origin {
+		return match.Origin{Freshness: from, FetchedAt: now.Add(-age)}
 	}
 	for _, c := range []struct {
 		name   string

@@ -19,19 +19,19 @@ type Decided struct {
 	Key     Key
 	Records []report.Record
 	Origin  match.Origin
-	Seen    []match.Seen
+	Seen    []match.UsedEntry
 }
 
 // StandOn adds what the decision of a file stands on.
 func (d *Decided) StandOn(x match.Decision) {
 	d.Origin = d.Origin.With(x.Origin)
-	for _, s := range x.Seen {
+	for _, s := range x.UsedEntries {
 		d.see(s)
 	}
 }
 
-func (d *Decided) see(s match.Seen) {
-	i := slices.IndexFunc(d.Seen, func(o match.Seen) bool { return o.Kind == s.Kind && o.ID == s.ID })
+func (d *Decided) see(s match.UsedEntry) {
+	i := slices.IndexFunc(d.Seen, func(o match.UsedEntry) bool { return o.Kind == s.Kind && o.ID == s.ID })
 	if i < 0 {
 		d.Seen = append(d.Seen, s)
 		return
@@ -44,7 +44,7 @@ func (d *Decided) see(s match.Seen) {
 // Known is what is remembered of a series.
 type Known struct {
 	at, until time.Time
-	seen      []match.Seen
+	seen      []match.UsedEntry
 	texts     []string
 	count     int    // of records
 	records   []byte // still encoded
@@ -163,7 +163,7 @@ func (d *Decided) term(now time.Time) (until, oldest time.Time, ok bool) {
 		lifetime = min(lifetime, l)
 	}
 	until = oldest.Add(lifetime)
-	return until, oldest, d.Origin.From != match.FromStale && until.After(now)
+	return until, oldest, d.Origin.Freshness != match.FromStale && until.After(now)
 }
 
 func (c *codec) header(k *Known) {
