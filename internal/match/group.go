@@ -11,26 +11,26 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Want is what the names of a series say they are.
+// Want says what to look for, judging by the names of a series.
 type Want uint8
 
-// What names can say; two of them are for extras.
+// What to look for.
 const (
-	WantAny     Want = iota // the names do not tell a film from a series
-	WantTV                  // numbered episodes or a batch of them
+	WantAny     Want = iota // a film or a series; the names do not show which
+	WantTV                  // a series: the names have episode numbers or are a batch
 	WantMovie               // a film
-	WantSpecial             // a special or an OVA: usually season 0 of a series, sometimes a film
-	WantNothing             // extras, which are skipped
-	WantWork                // extras whose work is asked for, of either kind
+	WantSpecial             // a special or an OVA: usually in season 0 of a series, sometimes a film
+	WantNothing             // nothing: extras are skipped
+	WantWork                // the series or film that extras belong to
 )
 
 var wantNames = [...]string{"any", "tv", "movie", "special", "nothing", "the work of an extra"}
 
-// String is the word used in explanations.
+// String returns the name used in explanations.
 func (w Want) String() string { return wantNames[w] }
 
-// Series is what the names of some files in one folder say. Titles are the readings, the likeliest first; Episodes is
-// how many different numbers there are, LastEpisode the greatest.
+// Series is a set of files in one folder that belong together, and what their names state. Titles are the possible
+// titles, the likeliest first. Episodes counts the distinct episode numbers; LastEpisode is the greatest.
 type Series struct {
 	Titles      []release.Title
 	Season      int
@@ -42,14 +42,14 @@ type Series struct {
 	IDs         []release.ID
 	Folder      string
 	Fansub      bool
-	Modern      bool // released as nothing was before about 2010
-	Unlisted    bool // the title index has none of the titles
+	Modern      bool // released in a way that did not exist before about 2010
+	Unlisted    bool // none of the titles is in the title index
 	LastEpisode float64
 	Episodes    int
 	Files       []File
 }
 
-// Title is the likeliest reading of the name, for people.
+// Title returns the likeliest title, for display.
 func (s Series) Title() string {
 	if len(s.Titles) == 0 {
 		return ""
@@ -57,8 +57,8 @@ func (s Series) Title() string {
 	return s.Titles[0].Text
 }
 
-// Group sorts files into series, in the order in which each series is first seen, in time linear in the number of
-// files. Files keep their order inside a series.
+// Group sorts files into series, in the order of their first files. Files keep their order within a series. It takes
+// linear time.
 func Group(files []File) []Series {
 	var out []Series
 	at := make(map[groupKey]int, len(files))
@@ -86,10 +86,10 @@ func Group(files []File) []Series {
 	return out
 }
 
-// minSharedFolderTitles is how many titles a folder has at least if no single work owns it.
+// minSharedFolderTitles is how many different titles show that a folder does not belong to one work.
 const minSharedFolderTitles = 4
 
-// dropSharedFolderTitles drops the title of a folder that holds many works: "lib" would be searched for first.
+// dropSharedFolderTitles removes titles taken from the names of folders with many works, such as "lib".
 func dropSharedFolderTitles(all []Series) {
 	own := map[string]map[string]bool{}
 	named := func(s *Series) bool { return len(s.Titles) > 0 && s.Titles[0].From == release.FromName }
@@ -156,8 +156,8 @@ func distinctTitles(r release.Release) []release.Title {
 	return out
 }
 
-// withoutSpecialWords adds the titles without a last word that only repeats that the file is a special: "Title
-// Special".
+// withoutSpecialWords adds a copy of each title that ends in a word for a special, without that word: "Title" for
+// "Title Special".
 func withoutSpecialWords(titles []release.Title) []release.Title {
 	out := slices.Clip(titles)
 	for _, t := range titles {
@@ -200,7 +200,7 @@ func isModernRelease(r release.Release) bool {
 	return strings.HasPrefix(r.Source, "WEB") || r.Video == "H.265" || r.Video == "AV1"
 }
 
-// folderOf is the path before the name. A slash between two titles of a name ends no folder.
+// folderOf returns the path before the name. A name may itself contain a slash, between two titles.
 func folderOf(r release.Release) string {
 	return strings.TrimRight(r.Path[:max(strings.LastIndex(r.Path, r.Name), 0)], `/\`)
 }
@@ -225,7 +225,7 @@ type reading struct {
 	seq             Sequel
 	withoutSubtitle string // norm without its subtitle, "" if it has none
 	film            filmSpellings
-	weight          float64 // how far it is trusted
+	weight          float64 // 0 to 1; the likeliest reading has 1
 }
 
 type filmSpellings struct {
@@ -272,7 +272,8 @@ func (q preparedSeries) norm() string {
 	return q.readings[0].norm
 }
 
-// numbered returns the readings followed by the number of a special, as films are called: "Title 2", "Title OVA 2".
+// titlesWithNumber returns the titles followed by the only episode number, because a film may be called "Title 2" or
+// "Title OVA 2".
 func (s Series) titlesWithNumber() []release.Title {
 	if s.Want == WantMovie || s.Episodes != 1 || s.LastEpisode == 0 {
 		return nil
@@ -288,8 +289,8 @@ func (s Series) titlesWithNumber() []release.Title {
 	return out
 }
 
-// weightRelativeTo returns how far a reading is trusted beside the chosen one. A small fragment counts least: "SOS" out
-// of a long title is another work's title.
+// weightRelativeTo returns the weight of a reading next to the chosen one. A small piece of a long title weighs least,
+// because "SOS" may be the title of another work.
 func (r reading) weightRelativeTo(chosen string) float64 {
 	switch {
 	case r.From == release.FromParent:
@@ -297,7 +298,7 @@ func (r reading) weightRelativeTo(chosen string) float64 {
 	case r.From == release.FromFolder:
 		return 0.97
 	case hasWordPrefix(r.norm, chosen):
-		return 1 // the name itself, or more of it
+		return 1 // longer than the chosen reading
 	}
 	first, part := strings.ReplaceAll(chosen, " ", ""), strings.ReplaceAll(r.norm, " ", "")
 	if strings.Contains(first, part) && weightedLength(part)*3 < weightedLength(first) {
@@ -317,8 +318,8 @@ func weightedLength(s string) int {
 	return n
 }
 
-// bracketless adds the readings that end in a bracket without it: "Title (Uncut)", "標題（僅限…）". The bracket may be part
-// of the title or a remark.
+// bracketless adds a copy of each reading that ends in brackets, without them: "Title" for "Title (Uncut)". The
+// brackets may be part of the title or a remark.
 func bracketless(readings []release.Title) []release.Title {
 	out := readings
 	for _, r := range readings {

@@ -1,17 +1,16 @@
-// Package match finds the TMDB entry, season and episode of a file from what its name says.
+// Package match finds the TMDB entry, season and episode of a file from its parsed name.
 //
-// It is pure: the only I/O is the Source that the caller hands in. A batch of names goes one way: Group sorts files
-// into series (group.go), Queries lists what to search for (query.go), Resolve asks (resolve.go), fetches the few
-// entries that matter (fetch.go), scores them (score.go, titles.go) and accepts the best or says that it is ambiguous
-// (choose), and Place finds the season and episode of each file (place.go, numbering.go, strategies.go, special.go),
-// how far that may be trusted (trust.go), or why it can't. What was seen and weighed is in the Reasons and Steps of a
-// Decision.
+// All I/O goes through the caller's Source. Group sorts files into series (group.go). Queries lists the searches for a
+// series (query.go). Resolve runs them (resolve.go), fetches details of the few entries that matter (fetch.go), scores
+// them (score.go, titles.go), and accepts the best one or reports the series as ambiguous. Place finds the season and
+// episode of each file (place.go, numbering.go, strategies.go, special.go) and how certain they are (trust.go). The
+// Reasons and Steps of a Decision explain the result.
 //
-// Most callers want Group, Resolver.Resolve and Resolver.Place; Resolver.ResolveAmong and Resolver.ResolveID are for
-// who knows the entries.
+// Most callers need Group, Resolver.Resolve and Resolver.Place. Resolver.ResolveAmong and Resolver.ResolveID are for
+// callers that already know the entries.
 //
-// Two rules hold throughout. A wrong silent match costs more than an honest "ambiguous", and an id without an
-// episode is better than a wrong episode. And nothing depends on the order in which TMDB lists what it found.
+// Two rules always hold. "Ambiguous" is better than a wrong match, and no episode is better than a wrong episode.
+// Second, the order of TMDB's search results never matters.
 package match
 
 import (
@@ -22,45 +21,45 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// Status says how a file came out. The zero value is not a status; Decisions always carry one of these.
+// Status is the result of matching a file. Every Decision has one of the constants below, never the zero value.
 type Status string
 
-// How a file can come out.
+// The possible results for a file.
 const (
-	Matched   Status = "matched"   // the id is believed; season and episode may still be missing, with the Reason
+	Matched   Status = "matched"   // the entry is accepted; if season or episode is missing, Reason says why
 	Ambiguous Status = "ambiguous" // no candidate is certain enough; Candidates lists them
-	Unmatched Status = "unmatched" // TMDB was asked and knows nothing that fits
-	Pending   Status = "pending"   // something could not be asked now; running again may tell
+	Unmatched Status = "unmatched" // TMDB has nothing that fits
+	Pending   Status = "pending"   // a request failed; another run may succeed
 	Skipped   Status = "skipped"   // an extra (a creditless opening, a trailer, a sample), which is not matched
-	Failed    Status = "error"     // asking failed in a way that running again will not mend
+	Failed    Status = "error"     // a request failed, and another run will not help
 )
 
-// File is one name to match. Index is the caller's own. Media: somebody listed the name, so an extra is matched to its
-// work.
+// File is one name to match. Index is for the caller's use. If Media is true, an extra is matched to its work instead
+// of skipped.
 type File struct {
 	Index   int
 	Release release.Release
 	Media   bool
 }
 
-// Decider says who decided, where that was not TMDB's answers alone.
+// Decider names what decided on an entry, if it was not TMDB's responses alone.
 type Decider string
 
-// Who can decide besides TMDB's answers.
+// The possible deciders besides TMDB.
 const (
 	DecidedByIndex Decider = "index" // the local title index
 	DecidedByPin   Decider = "pin"   // the user's own choice
 )
 
-// UsedEntry is an entry whose details a decision stands on, and when this process read the last answer about it.
+// UsedEntry is an entry whose details a decision depends on. ReadAt is when this process last read them.
 type UsedEntry struct {
 	Kind   Kind
 	ID     int
 	ReadAt time.Time
 }
 
-// Outcome is the entry of a series and what it stands on. Confidence, 0 to 1, estimates that Kind and ID are right. Err
-// is the Source's error, untouched, if that kept the series pending.
+// Outcome is the entry found for a series, with the evidence. Confidence is the estimated probability that Kind and ID
+// are right. Err is the Source's own error if the series is pending because of it.
 type Outcome struct {
 	Status        Status
 	Confidence    float64
@@ -70,7 +69,7 @@ type Outcome struct {
 	OriginalTitle string
 	Year          int
 	DecidedBy     Decider
-	Origin        Origin // of all answers that it stands on
+	Origin        Origin // of all responses that the decision depends on
 	UsedEntries   []UsedEntry
 	Reason        lang.Text
 	Candidates    []Candidate
@@ -78,26 +77,28 @@ type Outcome struct {
 	Err           error
 }
 
-// Decision is the answer for one file. Season is nil and Episodes empty if unknown: 0 is a value. EpisodeConfidence
-// estimates that both are right if the entry is; nil if no place was looked for.
+// Decision is the result for one file. If unknown, Season is nil (0 is a real season) and Episodes is empty.
+// EpisodeConfidence is the estimated probability that both are right, given the right entry. It is nil if they were not
+// looked for.
 type Decision struct {
 	Outcome
 
 	Season            *int
 	Episodes          []int
 	EpisodeTitles     []string
-	AirDate           string // of the first of Episodes, YYYY-MM-DD; "" where TMDB has none
+	AirDate           string // of the first of Episodes, YYYY-MM-DD; "" if unknown
 	EpisodeConfidence *float64
 	IDs               IDs // of a matched file
 }
 
-// IDs are the ids of an entry, or of the part of it that a file is, in other catalogues.
+// IDs are the ids that other catalogues have for an entry, or for the part of it that the file belongs to.
 type IDs struct {
 	IMDb                      string
 	TVDB, AniDB, AniList, MAL int
 }
 
-// Source is what records call the decision's source: who decided, unless an answer that it stands on had expired.
+// Source returns the "source" field of records: the decider if there is one and no response was stale, otherwise the
+// freshness.
 func (o Outcome) Source() string {
 	if o.DecidedBy != "" && o.Origin.Freshness != FromStale {
 		return string(o.DecidedBy)
@@ -105,8 +106,8 @@ func (o Outcome) Source() string {
 	return o.Origin.Freshness.String()
 }
 
-// Candidate is an entry that was weighed. Confidence is its own estimate; Reasons hold the parts of its score, the
-// heaviest first.
+// Candidate is a scored entry. Confidence is the estimated probability that it is the right one. Reasons add up to its
+// score, the heaviest first.
 type Candidate struct {
 	Kind       Kind
 	ID         int
@@ -117,22 +118,21 @@ type Candidate struct {
 	Reasons    []Reason
 }
 
-// Reason is one component of a score: what was seen and what it weighed. Detail is for people.
+// Reason is one piece of evidence in a score. Detail explains it to the user.
 type Reason struct {
 	Name   string
 	Weight float64
 	Detail lang.Text
 }
 
-// Step is one thing the matcher did, for --explain. Stage is group, query, search, entry, score, decide or place.
+// Step is one action of the matcher, shown by --explain. Stage is group, search, entry, decide or place.
 type Step struct {
 	Stage  string
 	Detail lang.Text
 	Origin *Origin
 }
 
-// Kind says whether an entry is a television series or a film. TMDB numbers the two apart: an id means
-// nothing without its kind.
+// Kind says whether an entry is a series or a film. A series and a film may have the same TMDB id.
 type Kind string
 
 // The kinds of entries.
@@ -141,23 +141,22 @@ const (
 	Movie Kind = "movie" // a film
 )
 
-// Source answers the matcher's questions; it is the only step with I/O. Goroutines share it.
+// Source fetches data for the matcher, which does no other I/O. It must be safe for concurrent use.
 type Source interface {
-	// Search returns the rows that TMDB's search for the query's kind gives, in TMDB's order.
-	// The order carries no weight.
+	// Search returns TMDB's search results for the query, in any order.
 	Search(ctx context.Context, q Query) ([]Hit, Origin, error)
-	// Entry returns everything about one entry: titles, seasons with their episodes, episode group references.
+	// Entry returns the details of one entry: titles, seasons with their episodes, episode group references.
 	Entry(ctx context.Context, kind Kind, id int) (*Entry, Origin, error)
-	// Group returns one episode group of a series by the id from its GroupRef.
+	// Group returns the episode group with the id of a GroupRef.
 	Group(ctx context.Context, id string) (*EpisodeGroup, Origin, error)
-	// Find returns the rows under another site's id: site is "imdb" ("tt0903747") or "tvdb" ("81189").
+	// Find returns the entries with an id of another site: site is "imdb" ("tt0903747") or "tvdb" ("81189").
 	Find(ctx context.Context, site, id string) ([]Hit, Origin, error)
-	// SeasonNames returns the season names of a series by season number in another language, such as "zh-CN".
+	// SeasonNames returns the season names of a series in a language such as "zh-CN", by season number.
 	SeasonNames(ctx context.Context, id int, language string) (map[int]string, Origin, error)
 }
 
-// Query is one search. Text is NFC with single spaces; Year is 0 for none, for a series any year in which it aired;
-// Page is 0 or 1 for the first.
+// Query is one search. Text is NFC with single spaces. Year is 0 for any; for a series it may be any year in which it
+// aired. Page is 0 or 1 for the first page.
 type Query struct {
 	Kind Kind
 	Text string
@@ -165,30 +164,30 @@ type Query struct {
 	Page int
 }
 
-// Freshness says where an answer came from, the freshest first, so that of several the greatest is the least fresh.
+// Freshness says where a response came from. A greater value is less fresh.
 type Freshness uint8
 
-// The places that an answer can come from.
+// Where a response can come from, the freshest first.
 const (
-	FromNetwork Freshness = iota // TMDB gave the answer just now
-	FromCache                    // a cached answer within its time
-	FromStale                    // an expired answer, used because TMDB could not be asked
+	FromNetwork Freshness = iota // TMDB, just now
+	FromCache                    // the cache, not expired
+	FromStale                    // the cache, expired, because TMDB could not be reached
 )
 
 var freshnessNames = [...]string{"network", "cache", "stale"}
 
-// String is the name that records carry in their field "source".
+// String returns the name used in the "source" field of records.
 func (f Freshness) String() string { return freshnessNames[f] }
 
-// Origin is where answers came from: From is the least fresh, FetchedAt the time of the oldest cached one, ReadAt when
-// this process read the last.
+// Origin describes where one or more responses came from. Freshness is that of the least fresh, FetchedAt the fetch
+// time of the oldest cached one, ReadAt when this process read the latest.
 type Origin struct {
 	Freshness Freshness
 	FetchedAt time.Time
 	ReadAt    time.Time
 }
 
-// With returns the origin of the answers of both.
+// With returns the combined origin of both.
 func (o Origin) With(p Origin) Origin {
 	o.Freshness = max(o.Freshness, p.Freshness)
 	if o.FetchedAt.IsZero() || !p.FetchedAt.IsZero() && p.FetchedAt.Before(o.FetchedAt) {
@@ -200,7 +199,7 @@ func (o Origin) With(p Origin) Origin {
 	return o
 }
 
-// Hit is a row of a search answer. Year is that of the first air date or the release, 0 if unknown.
+// Hit is one search result. Year is the year of the first broadcast or the release, 0 if unknown.
 type Hit struct {
 	Kind             Kind
 	ID               int
@@ -210,18 +209,18 @@ type Hit struct {
 	Year             int
 	Genres           []int
 	Popularity       float64
-	Mapping          *Mapping // what a local index says of the title asked for, if it was found there
+	Mapping          *Mapping // from the local title index, if the title was found there
 }
 
-// Mapping is what Anime-Lists say of a title: its season, and how many of that season's episodes come before its first.
-// Absolute counts over all seasons from 1 on.
+// Mapping says where an anime title starts in a series, according to Anime-Lists: in Season, after Offset episodes. If
+// Absolute is true, Offset counts the episodes of all regular seasons.
 type Mapping struct {
 	Season   int
 	Offset   int
 	Absolute bool
 }
 
-// Entry is what one details request tells about a series or a film. EpisodeCount is TMDB's own number, 0 if unknown.
+// Entry holds the details of a series or film. EpisodeCount is TMDB's total, 0 if unknown.
 type Entry struct {
 	Kind             Kind
 	ID               int
@@ -235,18 +234,18 @@ type Entry struct {
 	Genres           []int
 	Popularity       float64
 	EpisodeCount     int
-	IDs              IDs // IMDb's and TheTVDB's
+	IDs              IDs // only IMDb and TheTVDB
 }
 
-// AltTitle is an alternative or translated title. Language is ISO 639-1 and Region ISO 3166-1, where known.
+// AltTitle is an alternative or translated title. Language (ISO 639-1) and Region (ISO 3166-1) may be empty.
 type AltTitle struct {
 	Text     string
 	Language string
 	Region   string
 }
 
-// Season is one season of a series; number 0 holds the specials. AirDate is YYYY-MM-DD or empty. Episodes is nil
-// when they were not loaded.
+// Season is one season of a series; season 0 holds the specials. AirDate is YYYY-MM-DD or empty. Episodes is nil if
+// they were not loaded.
 type Season struct {
 	Number   int
 	Name     string
@@ -254,15 +253,14 @@ type Season struct {
 	Episodes []Episode
 }
 
-// Episode is one episode under TMDB's own number, which need not start at 1 nor be without gaps. AirDate is
-// YYYY-MM-DD or empty.
+// Episode is one episode. TMDB's numbers may start above 1 and have gaps. AirDate is YYYY-MM-DD or empty.
 type Episode struct {
 	Number  int
 	Name    string
 	AirDate string
 }
 
-// GroupRef names an episode group. Type is TMDB's: 1 original air date, 2 absolute, 3 DVD, 4 digital, 5 story arc, 6
+// GroupRef refers to an episode group. TMDB's types: 1 original air date, 2 absolute, 3 DVD, 4 digital, 5 story arc, 6
 // production, 7 TV.
 type GroupRef struct {
 	ID       string
@@ -271,20 +269,20 @@ type GroupRef struct {
 	Episodes int
 }
 
-// EpisodeGroup is another ordering of a series' episodes.
+// EpisodeGroup is an alternative ordering of a series' episodes.
 type EpisodeGroup struct {
 	Name   string
 	Groups []GroupPart
 }
 
-// GroupPart is one part of an episode group, such as a season of it. Order is its place.
+// GroupPart is one part of an episode group, such as a season. Order is its position in the group.
 type GroupPart struct {
 	Name     string
 	Order    int
 	Episodes []GroupEpisode
 }
 
-// GroupEpisode is an episode inside a GroupPart: its Season and Number on TMDB, and its Order within the part.
+// GroupEpisode is an episode of a GroupPart. Season and Number are TMDB's regular ones, Order its position in the part.
 type GroupEpisode struct {
 	Season int
 	Number int

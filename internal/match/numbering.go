@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// numberings are the strategies that place all files of a folder, by group, season and part.
+// numberings caches the numbering of a folder's files by release group, season and part.
 type numberings map[numberingKey]numbering
 
 type numberingKey struct {
@@ -14,7 +14,8 @@ type numberingKey struct {
 	season, part int
 }
 
-// numbering is a strategy, -1 where none places all files, and the greatest number of them.
+// numbering holds the index of the strategy that places all files of a group (-1 for none) and their greatest episode
+// number.
 type numbering struct{ strategy, lastNumber int }
 
 func (n numberings) forFile(files []File, p *placer) numbering {
@@ -25,7 +26,7 @@ func (n numberings) forFile(files []File, p *placer) numbering {
 	all := *p
 	all.numbers, all.allOfFolder = nil, true
 	if folderOf(p.rel) == "" {
-		files = nil // a list of names, which are from anywhere
+		files = nil // names without a folder may be unrelated
 	}
 	for _, f := range files {
 		o := placer{rel: f.Release}
@@ -48,6 +49,7 @@ func (n numberings) forFile(files []File, p *placer) numbering {
 	return out
 }
 
+// doubtDuplicatePlaces lowers the trust of a release group's files if two of its numbers got the same episode.
 func doubtDuplicatePlaces(files []File, places []placement) {
 	type place struct {
 		group           string
@@ -131,7 +133,8 @@ func (p *placer) groupSlots(list []GroupEpisode) []slot {
 	})
 }
 
-// fetchEpisodeGroup fetches the group of a type whose size is nearest to the show's. Much smaller ones are outdated.
+// fetchEpisodeGroup fetches the group of the type whose size is nearest to the show's. It ignores much smaller groups,
+// which are outdated.
 func (p *placer) fetchEpisodeGroup(kind int) *EpisodeGroup {
 	var refs []GroupRef
 	for _, g := range p.e.Groups {

@@ -8,7 +8,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Gaps between two air dates that end a run: a season usually pauses for two cours or more, a split season for one.
+// Gaps between air dates that end a run of episodes. Between seasons there are usually two cours or more without
+// episodes, within a split season only one.
 const (
 	seasonPause = 140 * 24 * time.Hour
 	courPause   = 45 * 24 * time.Hour
@@ -20,11 +21,12 @@ type slot struct {
 	aired   time.Time // zero when unknown
 }
 
+// preparedEntry holds sorted episodes and normalised titles of an entry.
 type preparedEntry struct {
-	episodes     []slot        // the regular episodes in order
-	specials     []slot        // those of season 0
-	titles       []entryTitle  // of the entry
-	specialNames []specialName // the specials' titles; empty where TMDB has only a placeholder
+	episodes     []slot        // all episodes except those of season 0, in order
+	specials     []slot        // the episodes of season 0
+	titles       []entryTitle  // of the show
+	specialNames []specialName // parallel to specials; empty for placeholder names
 }
 
 func prepareEntry(e *Entry) *preparedEntry {
@@ -67,18 +69,18 @@ func (e *Entry) season(n int) (Season, bool) {
 	return Season{}, false
 }
 
-// HasSeason reports whether TMDB has a season of that number.
+// HasSeason reports whether the series has a season with that number.
 func (e *Entry) HasSeason(n int) bool {
 	_, ok := e.season(n)
 	return ok
 }
 
-// splitRuns cuts a list at each new season, and where two air dates are more than gap apart. One date that does not fit
-// its neighbours (an error, a late broadcast) cuts nothing.
+// splitRuns splits a list at each new season and wherever two air dates are more than gap apart. It ignores a single
+// date that does not fit its neighbours (an error or a late broadcast).
 func splitRuns(list []slot, gap time.Duration) [][]slot {
 	var out [][]slot
 	start := 0
-	last := -1 // the last episode with a date that fits in
+	last := -1 // the last episode with a date that fits its neighbours
 	for i, s := range list {
 		if i > start && s.season != list[i-1].season {
 			out = append(out, list[start:i])
@@ -124,7 +126,7 @@ func airedInYear(list []slot, year int) bool {
 	return slices.ContainsFunc(list, func(s slot) bool { return !s.aired.IsZero() && s.aired.Year() == year })
 }
 
-// YearOf returns the year of a date that begins with one, as TMDB's do; 0 for any other text.
+// YearOf returns the year of a date such as "2019-04-01", 0 for other text.
 func YearOf(date string) int {
 	if len(date) < 4 {
 		return 0
@@ -133,8 +135,8 @@ func YearOf(date string) int {
 	return y
 }
 
-// placeByLaterCour finds, inside the season that the title names, the run of episodes that began in the year of the
-// name: "Title Third Beat (2022)" for a season that began earlier.
+// placeByLaterCour handles a name whose year is later than the start of the season it names. It takes the run of
+// episodes in that season that began in that year.
 func placeByLaterCour(p *placer) placement {
 	n := p.hint.Arc
 	if n == 0 && !p.statesSeason() {
@@ -157,6 +159,7 @@ func runsStartingIn(year int, runs [][]slot) [][]slot {
 	return slices.DeleteFunc(runs, func(run []slot) bool { return firstAirYear(run) != year })
 }
 
+// placeByYear takes the only run of episodes that began in the year of the name.
 func placeByYear(p *placer) placement {
 	if p.year == 0 || p.season > 0 {
 		return placement{}
@@ -188,6 +191,7 @@ func placeByYear(p *placer) placement {
 		p.placementAt(slotsByNumber(run, p.numbers), viaYearRun, "the number is in the run that begins in %d", p.year))
 }
 
+// placeByRuns handles a season number that TMDB lacks. It takes pauses between air dates as the ends of seasons.
 func placeByRuns(p *placer) placement {
 	if p.season == 0 {
 		return placement{}
@@ -231,7 +235,7 @@ func placeByRuns(p *placer) placement {
 	return placement{}
 }
 
-// placeInOnlyLongSeason is for a part that no season is named after: it takes the only season that is long enough.
+// placeInOnlyLongSeason handles a subtitle that no season has as its name: it takes the only season long enough.
 func placeInOnlyLongSeason(p *placer) placement {
 	if p.season > 0 || p.part > 0 || p.hint.Remainder == "" {
 		return placement{}
@@ -254,8 +258,8 @@ func placeInOnlyLongSeason(p *placer) placement {
 		"only season %d has as many episodes", only)
 }
 
-// sharesUnofficialTitle reports whether a season's name begins with the same unofficial title as a reading. Both are in
-// one language then, and the right season would have matched.
+// sharesUnofficialTitle reports whether a season's name begins with the same unofficial title as the file's name. Both
+// are then in one language, so the season's name would have matched if it were the right one.
 func (p *placer) sharesUnofficialTitle(season string) bool {
 	plain := longestTitlePrefix(title.Normalize(season), p.titles)
 	return !isOfficialTitle(p.titles, plain) && slices.ContainsFunc(p.hint.Arcs, func(a ArcTitle) bool {
@@ -263,7 +267,8 @@ func (p *placer) sharesUnofficialTitle(season string) bool {
 	})
 }
 
-// placeInSecondSeason is for a part that no season is named after, of a show with two seasons: it takes the second.
+// placeInSecondSeason handles a subtitle that no season has as its name. If the show has two seasons, it takes the
+// second.
 func placeInSecondSeason(p *placer) placement {
 	if p.season > 0 || p.part > 0 || p.hint.Remainder == "" || p.hint.Arc > 0 || p.year != 0 {
 		return placement{}
@@ -273,15 +278,15 @@ func placeInSecondSeason(p *placer) placement {
 		return placement{}
 	}
 	if p.showHasSubtitle() {
-		return placement{} // the first season has the name of a part as well
+		return placement{} // the subtitle may belong to the first season
 	}
 	ofShow := func(a ArcTitle) bool { return p.isShowTitle(longestTitlePrefix(a.Text, p.titles), title.Reads) }
 	if len(p.hint.Arcs) > 0 && !slices.ContainsFunc(p.hint.Arcs, ofShow) {
-		return placement{} // after a short form of the title, where the rest of it may stand
+		return placement{} // the subtitle follows a short title, so it may be the rest of the full title
 	}
 	n := seasons[1][0].season
 	if s, _ := p.e.season(n); p.sharesUnofficialTitle(s.Name) {
-		return placement{} // its name would be told again
+		return placement{} // see sharesUnofficialTitle
 	}
 	return p.placementAt(slotsByNumber(seasonSlots(p.episodes, n), p.numbers), viaSecondSeason,
 		"only season %d has another title than the show", n)
