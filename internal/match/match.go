@@ -125,7 +125,8 @@ type Reason struct {
 	Detail lang.Text
 }
 
-// Step is one action of the matcher, shown by --explain. Stage is group, search, entry, decide or place.
+// Step is one action of the matcher, shown by --explain. Stage is pin, group, index, known, search, entry, decide or
+// place.
 type Step struct {
 	Stage  string
 	Detail lang.Text

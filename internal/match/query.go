@@ -13,8 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Queries lists the searches for a series, the likeliest to help first. Films and series are both asked for only if the
-// name does not tell which it is; the other kind comes last, in case the name lied.
+// Queries lists the searches for a series, the most promising first. If the name does not show the kind, it searches
+// for films and series alike; otherwise the other kind comes late, in case the name is wrong.
 func Queries(s Series, want Kind) []Query {
 	first, second := kindsToSearch(s.Want)
 	if len(first) > 1 && s.LikelierKind() != first[0] {
@@ -43,7 +43,7 @@ func Queries(s Series, want Kind) []Query {
 		l.add(first, text, 0)
 	}
 	if s.Want == WantWork {
-		return l.list // what only a part of the name finds is not certain enough for an extra
+		return l.list // a part of the title is not certain enough for an extra
 	}
 	for _, text := range parts {
 		l.add(first, text, 0)
@@ -57,6 +57,7 @@ func Queries(s Series, want Kind) []Query {
 	return l.list
 }
 
+// broaderFilmText returns the search text for the series that a film without a year may belong to, "" for none.
 func (s Series) broaderFilmText() string {
 	if s.Want != WantMovie || s.Year != 0 {
 		return ""
@@ -84,6 +85,7 @@ func (l *queryList) add(kinds []Kind, text string, year int) {
 	}
 }
 
+// kindsToSearch returns the kinds to search for first, and those to try if that finds nothing.
 func kindsToSearch(w Want) (first, second []Kind) {
 	switch w {
 	case WantMovie:
@@ -97,14 +99,14 @@ func kindsToSearch(w Want) (first, second []Kind) {
 	}
 }
 
-// ShorterTitles are shorter spellings that a list may have: without a sequel's number, a remark, a subtitle or another
-// script.
+// ShorterTitles returns the titles without their sequel number, bracketed remark, subtitle or second script.
 func (s Series) ShorterTitles() []string {
 	_, bases, parts, _ := searchTexts(s.Titles)
 	return slices.Concat(bases, parts)
 }
 
-// LikelierKind is the kind to ask for first. A name that does not tell is likelier a film's if it is one media file's.
+// LikelierKind returns the kind to search for first, "" for none. If the name does not show the kind, a single media
+// file is probably a film.
 func (s Series) LikelierKind() Kind {
 	first, _ := kindsToSearch(s.Want)
 	if s.Want == WantAny && len(s.Files) == 1 && s.Files[0].Release.Extension != "" {
@@ -116,8 +118,8 @@ func (s Series) LikelierKind() Kind {
 	return first[0]
 }
 
-// searchTexts spells the titles as search texts: whole as read; bases without sequel words; parts without subtitle or
-// in one script; pieces of first words or without spaces.
+// searchTexts returns search texts for the titles: whole titles; bases, without sequel words or brackets; parts,
+// without subtitle or in one script; pieces, which are first words or titles without spaces.
 func searchTexts(titles []release.Title) (whole, bases, parts, pieces []string) {
 	var out []string
 	seen := map[string]bool{}
@@ -169,14 +171,14 @@ func searchTexts(titles []release.Title) (whole, bases, parts, pieces []string) 
 
 const maxJoinedSpaces = 4
 
-// IsPieceOfTitle reports whether a reading of the name is only a piece of the likeliest one.
+// IsPieceOfTitle reports whether title i, as read from the name, is only a piece of the likeliest one.
 func IsPieceOfTitle(titles []release.Title, i int) bool {
 	return i > 0 && titles[i].From == release.FromName &&
 		strings.Contains(title.Compact(titles[0].Text), title.Compact(titles[i].Text))
 }
 
-// searchText returns a text as TMDB's search wants it: NFC, words separated by single spaces. Apostrophes inside a word
-// stay, because they belong to it.
+// searchText returns a text in the form for TMDB's search: NFC, with single spaces and without signs. Apostrophes
+// inside words stay.
 func searchText(s string) string {
 	s = norm.NFC.String(s)
 	var b strings.Builder
@@ -204,20 +206,20 @@ func searchText(s string) string {
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == '‘' || r == '`' }
 
-// searchable reports whether a text is more than one Latin letter, which would find everything and nothing.
+// searchable reports whether a text is long enough to search for. A single Latin letter is not.
 func searchable(t string) bool {
-	word := func(r rune) bool { return r > unicode.MaxLatin1 } // as one Han character is
+	word := func(r rune) bool { return r > unicode.MaxLatin1 } // one Han character may be a word
 	return utf8.RuneCountInString(t) >= 2 || strings.ContainsFunc(t, word)
 }
 
-// SubtitleMarks introduce a subtitle.
+// SubtitleMarks separate a title from its subtitle.
 var SubtitleMarks = []string{": ", "：", " - ", " – ", " — ", "～", "~", " −"}
 
 var subtitleOrRemarkMarks = slices.Concat(SubtitleMarks, []string{"(", "（", "/", "|"})
 
 func withoutSubtitle(s string) string { return TextBefore(s, subtitleOrRemarkMarks) }
 
-// TextBefore returns what a title has before the first of the marks, "" if it has none of them or nothing before it.
+// TextBefore returns the text before the first of the marks, "" if there is no mark or no text before it.
 func TextBefore(s string, marks []string) string {
 	cut := len(s)
 	for _, mark := range marks {
@@ -231,8 +233,8 @@ func TextBefore(s string, marks []string) string {
 	return s[:cut]
 }
 
-// beforeFilmWord is what a title has before the first word for a film, normalised: "Silver Road Movie 2 Night Boat". ""
-// for one without.
+// beforeFilmWord returns the normalised text before the first word for a film, "" if there is none: "silver road" for
+// "Silver Road Movie 2 Night Boat".
 func beforeFilmWord(s string) string {
 	n := " " + title.Normalize(s) + " "
 	cut := len(n)
@@ -247,6 +249,7 @@ func beforeFilmWord(s string) string {
 	return strings.TrimSpace(n[:cut])
 }
 
+// withoutFilmWords returns the normalised title without words for a film, "" if it has none.
 func withoutFilmWords(s string) string {
 	n := title.Normalize(s)
 	cut := " " + n + " "
@@ -259,6 +262,7 @@ func withoutFilmWords(s string) string {
 	return cut
 }
 
+// firstWords returns the first half of a title of four or more words, "" if it is too short to search for.
 func firstWords(s string) string {
 	w := strings.Fields(searchText(s))
 	if len(w) < 4 {
@@ -275,7 +279,7 @@ func firstWords(s string) string {
 	return ""
 }
 
-// splitByScript splits a title that is written in two scripts ("葬送 Title") into its parts.
+// splitByScript splits a title in two scripts ("葬送 Title") into its parts. It drops parts of one or two characters.
 func splitByScript(s string) []string {
 	var parts []string
 	start, cur := 0, -1
@@ -297,7 +301,7 @@ func splitByScript(s string) []string {
 	return slices.DeleteFunc(parts, func(p string) bool { return utf8.RuneCountInString(strings.TrimSpace(p)) < 3 })
 }
 
-// scriptClass returns 1 for a letter of a script without spaces, 0 for any other letter, -1 for other characters.
+// scriptClass returns 1 for an East Asian letter, 0 for any other letter, -1 for other characters.
 func scriptClass(r rune) int {
 	switch {
 	case !unicode.IsLetter(r):
@@ -308,9 +312,9 @@ func scriptClass(r rune) int {
 	return 0
 }
 
-// sortByLikelihood sorts readings by how likely a search finds them. Each Chinese region has its own titles; an
-// unlisted Latin title is likely misspelt; a search with a long vowel's mark does not find "ou"; "09EX" may be a number
-// with a remark.
+// sortByLikelihood sorts titles by how likely a search finds them. These come later: Chinese titles, because each
+// region has its own; Latin titles that the index lacks, which may be misspelt; titles with macrons, because "ō" does
+// not find "ou"; and texts such as "09EX", which may be a number with a remark.
 func sortByLikelihood(texts []string, unlisted bool) {
 	rank := func(t string) int {
 		script := title.Script(t)
@@ -331,7 +335,8 @@ func sortByLikelihood(texts []string, unlisted bool) {
 	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// minPhraseLength is how many characters a title without spaces has that is more than a word, which works may share.
+// minPhraseLength is the least length, in characters, of an East Asian title that is probably unique. Several works may
+// share a shorter one.
 const minPhraseLength = 4
 
 func isNumberWithRemark(t string) bool {

@@ -10,32 +10,32 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// ErrNoEntry is what a Source wraps when an entry does not exist (any more). That contender is dropped and the others
-// are weighed. Every other error ends the series.
+// ErrNoEntry is wrapped by a Source's error if the entry does not exist (any more). The matcher then drops that
+// contender. Any other error ends the work on the series.
 var ErrNoEntry = lang.Error("no such entry")
 
 // Options are the settings of the matcher.
 type Options struct {
-	Kind                 Kind    // search for this kind only; "": the kind that the names suggest
-	MinConfidence        float64 // below it a series is ambiguous, 0 to 1
-	MinEpisodeConfidence float64 // below it a file has no season and episode, 0 to 1
-	MaxSearches          int     // search requests for one series at most
-	MaxEntries           int     // details requests for one series at most
+	Kind                 Kind    // search for this kind only; "" to follow the names
+	MinConfidence        float64 // 0 to 1; a series below it is ambiguous
+	MinEpisodeConfidence float64 // 0 to 1; a file below it gets no season and episode
+	MaxSearches          int     // limit of search requests per series
+	MaxEntries           int     // limit of details requests per series
 }
 
-// DefaultOptions are the measured defaults (docs/matching.md).
+// DefaultOptions returns the defaults, which were measured (docs/matching.md).
 func DefaultOptions() Options {
 	return Options{MinConfidence: 0.8, MinEpisodeConfidence: 0.9, MaxSearches: 6, MaxEntries: 8}
 }
 
-// Resolver finds the entry of a series. It holds no state of its own and is shared by many goroutines.
+// Resolver finds the entry of a series. It has no state and is safe for concurrent use.
 type Resolver struct {
 	Source  Source
 	Options Options
 }
 
-// Resolution is the result of Resolve, and the input of Place. Entry is nil if no entry was chosen; it may also be nil
-// for a film, where the search result was enough and its details were not fetched.
+// Resolution is the result of Resolve and the input of Place. Entry is nil if no entry was chosen, or if it is a film
+// whose search result was enough.
 type Resolution struct {
 	Outcome
 
@@ -43,17 +43,17 @@ type Resolution struct {
 	Hint    Hint
 	Mapping *Mapping
 
-	prepared *preparedEntry // of Entry, prepared once
+	prepared *preparedEntry // from Entry; nil if Place has to prepare it
 }
 
 // maxDoubtfulConfidence limits the confidence in an entry that is not of the kind the name says, or that has no place
 // for the file. The right entry may be missing.
 const maxDoubtfulConfidence = 0.85
 
-// ConvincingConfidence is the confidence that ends the asking.
+// ConvincingConfidence is the confidence at which no more requests are made.
 const ConvincingConfidence = 0.9
 
-// Resolve searches and decides for one series. The result depends on the answers, not on their order.
+// Resolve searches for one series and decides which entry it is. The order of search results does not matter.
 func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	if s.Want == WantNothing {
 		return Resolution{Outcome: Outcome{Status: Skipped, Reason: "an extra, not an episode"}}
@@ -73,8 +73,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	return j.decide(ctx)
 }
 
-// ResolveAmong decides for one series among entries that the caller knows, without a search. The title of a hit, if it
-// has one, counts as a title of its entry.
+// ResolveAmong chooses among the given entries without a search. A hit's title counts as a title of its entry.
 func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resolution {
 	j := &job{r: r, s: prepareSeries(s)}
 	j.addStep("group", nil, "%s", seriesText(s))
@@ -91,22 +90,23 @@ func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resol
 	return j.decide(ctx)
 }
 
-// ResolveID takes an entry by its id: no search, one details request.
+// ResolveID accepts the entry with the id after one details request, without a search.
 func (r *Resolver) ResolveID(ctx context.Context, s Series, kind Kind, id int) Resolution {
 	j := &job{r: r, s: prepareSeries(s)}
 	return j.resolveID(ctx, kind, id)
 }
 
+// job is the state of one call of Resolve, ResolveAmong or ResolveID.
 type job struct {
 	r               *Resolver
 	s               preparedSeries
 	pool            []scoredContender
 	fetchCount      int
-	origin          Origin // of everything that was asked
+	origin          Origin // combined, of all responses
 	usedEntries     []UsedEntry
 	steps           []Step
 	err             error
-	queriesWithHits []Query // those with results
+	queriesWithHits []Query
 }
 
 func (j *job) addStep(stage string, o *Origin, format string, args ...any) {
@@ -115,7 +115,7 @@ func (j *job) addStep(stage string, o *Origin, format string, args ...any) {
 
 func (j *job) searchAndFetch(ctx context.Context) {
 	queries := j.limitSearches(Queries(j.s.Series, j.r.Options.Kind))
-	var more []Query // second pages, for titles so short that the first was full of others
+	var more []Query // second pages, where the first page was full
 	for i := 0; i < len(queries); i++ {
 		q := queries[i]
 		if j.isRedundant(q) {
@@ -139,7 +139,7 @@ func (j *job) searchAndFetch(ctx context.Context) {
 		}
 		both := j.s.Want == WantAny && i+1 < len(queries) && queries[i+1].Text == q.Text && queries[i+1].Year == q.Year
 		if both && !j.showsExactTitle() && len(hits) != 1 {
-			continue // films and series are weighed together
+			continue // search for the other kind too before fetching details
 		}
 		if j.fetchDetails(ctx); j.err != nil || j.isDecided() && !(both && !j.namesWholeEntry()) {
 			return
@@ -149,7 +149,7 @@ func (j *job) searchAndFetch(ctx context.Context) {
 	}
 }
 
-// isRedundant reports whether a search can find nothing new: the same text with spaces has found something.
+// isRedundant reports whether a search is unnecessary because the same text with spaces already had results.
 func (j *job) isRedundant(q Query) bool {
 	return !strings.Contains(q.Text, " ") && slices.ContainsFunc(j.queriesWithHits, func(o Query) bool {
 		return o.Kind == q.Kind && o.Text != q.Text && o.Page == q.Page && strings.ReplaceAll(o.Text, " ", "") == q.Text
@@ -177,6 +177,7 @@ func (j *job) addHits(q Query, hits []Hit) {
 	}
 }
 
+// isOtherKind reports whether the name suggests another kind than k.
 func (j *job) isOtherKind(k Kind) bool {
 	first, second := kindsToSearch(j.s.Want)
 	if j.s.Want == WantSpecial || j.s.Want == WantWork {
@@ -189,8 +190,8 @@ func (j *job) showsExactTitle() bool {
 	return slices.ContainsFunc(j.pool, func(c scoredContender) bool { return c.showsQuery && c.match.sim >= simExact })
 }
 
-// namesWholeEntry reports whether the best title surely names the whole entry, not one of its films, specials or
-// sequels.
+// namesWholeEntry reports whether the title of the best contender names the whole entry, not just one of its specials
+// or sequels.
 func (j *job) namesWholeEntry() bool {
 	best := rankContenders(j.pool).contenders[0]
 	return best.hit.Kind == Movie || best.match.title.primary || title.Reads(best.hit.OriginalTitle, best.match.title.text)
@@ -205,8 +206,8 @@ func (j *job) isWholeTitle(q Query) bool {
 	return false
 }
 
-// showsQuery reports whether a row shows why it was found: each word of the query begins a word of one visible title,
-// or one holds the query without its spaces.
+// showsQuery reports whether a visible title of the hit explains why it was found: each word of the query begins one of
+// its words, or it contains the query if spaces are ignored.
 func showsQuery(query string, h Hit) bool {
 	q := title.Normalize(query)
 	for _, t := range []string{h.Title, h.OriginalTitle} {
@@ -225,6 +226,7 @@ func showsQuery(query string, h Hit) bool {
 	return false
 }
 
+// isDecided reports whether more requests are useless: one contender convinces, or two have exactly the title.
 func (j *job) isDecided() bool {
 	v := rankContenders(j.pool)
 	exact := func(i int) bool {
@@ -266,12 +268,12 @@ func (j *job) decide(ctx context.Context) Resolution {
 	return j.resolution(out)
 }
 
-// minLikelihood is the chance below which the best contender is not even worth a question. Of many namesakes each is
-// likely by itself.
+// minLikelihood is the likelihood that the best contender needs for "ambiguous" instead of "unmatched". Each of many
+// namesakes is likely by itself.
 const minLikelihood = 0.05
 
-// minLikelihoodByFolder is the same chance where only the title of a folder speaks for it, and the file tells nothing
-// at all ("video.mp4").
+// minLikelihoodByFolder is the same limit if only a folder's title matches and the file's name has no information
+// ("video.mp4").
 const minLikelihoodByFolder = 0.5
 
 func (j *job) onlyFolderMatches(c scoredContender) bool {
@@ -285,7 +287,7 @@ const minSimilarity = 0.55
 
 func (j *job) accept(c scoredContender, confidence float64, candidates []Candidate, why lang.Text) Resolution {
 	hint := newHint(j.s, c)
-	otherFilm := c.hit.Kind == Movie && c.match.fileSequel.Season+c.match.fileSequel.Part > 0 // by its number
+	otherFilm := c.hit.Kind == Movie && c.match.fileSequel.Season+c.match.fileSequel.Part > 0 // of the same film series
 	if c.otherKind || hint.matchedPiece || otherFilm || c.contradictedBy(j.s) {
 		confidence = min(confidence, maxDoubtfulConfidence)
 	}
@@ -315,7 +317,7 @@ func addTitle(e *Entry, text string) *Entry {
 	return &with
 }
 
-// Hit is the row that an entry would have in a search.
+// Hit returns the entry in the form of a search result.
 func (e *Entry) Hit() Hit {
 	return Hit{
 		Kind: e.Kind, ID: e.ID, Title: e.Title, OriginalTitle: e.OriginalTitle, OriginalLanguage: e.OriginalLanguage,

@@ -12,42 +12,43 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// weights of the evidence besides the title, which weighs 0 to 1 by its likeness.
+// Weights of the evidence. The similarity of the titles adds 0 to 1.
 const (
-	weightTwoScripts         = 0.03  // readings in two scripts agree
-	weightSpelling           = 0.03  // the title is the same in its signs too: "K-Off!" is not "K-Off!!"
-	weightLongerReading      = 0.06  // a reading that takes in more of the name is a title to the letter
-	weightYear               = 0.10  // the year of the name is a year of the entry
-	weightYearInTitle        = 0.03  // what it is called states it: "Title (2018)"
-	weightYearNear           = 0.02  // it is next to one
-	weightYearTwoOff         = -0.22 // it is two years off
-	weightYearFar            = -0.35 // it is farther off
-	weightEpisodes           = 0.04  // the season and the episodes exist there
-	weightEpisodesOverall    = 0.02  // they do if they count over all seasons
-	weightTooFewEpisodes     = -0.10 // the entry has fewer episodes than the files count
-	weightNoEpisodes         = -0.15 // the entry has none at all
-	weightNoSeason           = -0.05 // the season of the name exists in no way
-	weightNoSequelSeason     = -0.20 // nor does the one that the end of the title says
-	weightOtherKind          = -0.12 // a film where the name says series, or the other way round
-	weightFilmForSeries      = -0.35 // a film where the name says a season or a second episode, and not in its title
+	weightTwoScripts         = 0.03  // titles in two scripts match
+	weightSpelling           = 0.03  // the signs match too: "K-Off!" is not "K-Off!!"
+	weightLongerReading      = 0.06  // the exact title is longer than the likeliest reading
+	weightYear               = 0.10  // the entry has the year of the name
+	weightYearInTitle        = 0.03  // and an official title contains it: "Title (2018)"
+	weightYearNear           = 0.02  // the entry's year is one year off
+	weightYearTwoOff         = -0.22 // the entry's year is two years off
+	weightYearFar            = -0.35 // the entry's year is farther off
+	weightEpisodes           = 0.04  // the entry has the season and the episode
+	weightEpisodesOverall    = 0.02  // it has the episode if numbers count over all seasons
+	weightTooFewEpisodes     = -0.10 // the entry has fewer episodes than the files' greatest number
+	weightNoEpisodes         = -0.15 // the entry has no episodes at all
+	weightNoSeason           = -0.05 // the entry lacks the season
+	weightNoSequelSeason     = -0.20 // the entry lacks the season at the end of the title
+	weightOtherKind          = -0.12 // a film for a series' name, or a series for a film's
+	weightFilmForSeries      = -0.35 // a film for a name with a season or an episode above 1
 	weightSingleFilm         = 0.08  // a film, and the name has no episode
 	weightAnimation          = 0.03  // animation
 	weightNotAnimation       = -0.10 // not animation
-	weightNotAnimationFansub = -0.20 // not animation, and the name is styled as only anime is
-	weightTooOld             = -0.04 // it ended before releases were made like this one
-	weightLanguage           = 0.01  // made in a language of anime
-	weightPopularity         = 0.002 // per tenfold popularity: breaks ties, nothing more
+	weightNotAnimationFansub = -0.20 // not animation, for a name in fansub style
+	weightTooOld             = -0.04 // it ended before this form of release existed
+	weightLanguage           = 0.01  // original language is Japanese, Korean or Chinese
+	weightPopularity         = 0.002 // per power of ten of popularity; only breaks ties
 	genreAnimation           = 16
 )
 
+// contender is an entry that may be the right one. entry is nil until its details are fetched.
 type contender struct {
 	hit               Hit
 	entry             *Entry
-	foundByYear       bool // found by a query that named the year
-	showsQuery        bool // its visible titles show why it was found
-	foundByWholeTitle bool // found by a query for a whole reading
-	fromCaller        bool // known to the caller, not found by a search
-	otherKind         bool // found among the other kind than the name says
+	foundByYear       bool // found by a query with a year
+	showsQuery        bool // a visible title contains the query
+	foundByWholeTitle bool // found by a query for a whole title
+	fromCaller        bool // given by the caller, not found by a search
+	otherKind         bool // not of the kind that the name suggests
 }
 
 type scoredContender struct {
@@ -142,6 +143,7 @@ func (c *scoredContender) weighYear(s Series) {
 	}
 }
 
+// yearDistance returns how many years y is from the nearest year of the entry, -1 if unknown.
 func (c *scoredContender) yearDistance(y int) int {
 	own := c.match.title.base // a title of the entry may state the year: "Title (2014)"
 	if slices.ContainsFunc(c.titles, func(t entryTitle) bool { return t.seq.Year == y && t.base == own }) {
@@ -177,7 +179,7 @@ func (e *Entry) airYears() []int {
 	return years
 }
 
-// firstModernYear is when streams of broadcasts, and soon after today's codecs, came up.
+// firstModernYear is about when web releases, and soon after today's codecs, appeared.
 const firstModernYear = 2010
 
 func (c *scoredContender) lastAirYear() int {
@@ -251,7 +253,7 @@ func (c *scoredContender) weighSeason(s Series, last int, all []slot) {
 	}
 }
 
-// hasSeason reports whether a season exists, or as many runs of episodes between pauses.
+// hasSeason reports whether the entry has season n, or at least n runs of episodes between pauses.
 func (c *scoredContender) hasSeason(n int, all []slot) bool {
 	_, ok := c.entry.season(n)
 	return ok || len(splitRuns(all, courPause)) >= n
@@ -276,18 +278,17 @@ func (c *scoredContender) weighStyle(s Series) {
 	}
 }
 
-// The calibration has two parts that are multiplied. The first is the chance that an entry of this score is right at
-// all: a logistic curve over the score, lower where no title is equal. The second is the contender's share among all,
-// where a lead of 1/calLead over a rival is worth a factor of e. With no lead over one equal rival the share is a half:
-// then it is a guess, however good the title.
+// Confidence is the product of two factors. The first is the likelihood of an entry with this score by itself: a
+// logistic curve, lower if no title matches exactly. The second compares the contender with its rivals: a lead of
+// 1/calLead is worth a factor of e. With one equal rival it is a half, however good the title.
 //
-// The numbers were fitted by maximum likelihood on the development names, once as they are and once with every right
-// entry hidden from the search, so that three in a hundred titles are ones that TMDB lacks. Then they were rounded to
-// the cautious side (docs/matching.md has the table of predicted and measured confidences).
+// The constants were fitted by maximum likelihood on the development names, with and without the right entries, so that
+// TMDB lacks three in a hundred titles. Then they were rounded to the cautious side (docs/matching.md compares
+// predicted and measured confidences).
 const (
 	calIntercept      = -12.2
 	calSlope          = 17.0
-	calMaxScore       = 1.2 // a higher score proves nothing
+	calMaxScore       = 1.2 // a higher score adds nothing
 	calLead           = 21.0
 	calInexactPenalty = 2.0
 )
@@ -297,8 +298,7 @@ type ranking struct {
 	confidence float64
 }
 
-// rankContenders ranks the contenders by score, then popularity, then id, never by TMDB's order, and estimates the
-// confidence of the first one.
+// rankContenders sorts the contenders by score, popularity, kind and id, and estimates the confidence of the first.
 func rankContenders(all []scoredContender) ranking {
 	v := ranking{contenders: slices.Clone(all)}
 	slices.SortStableFunc(v.contenders, func(a, b scoredContender) int {
@@ -322,6 +322,7 @@ func confidenceAt(ranked []scoredContender, i int) float64 {
 	return ranked[i].likelihood() / rivals
 }
 
+// likelihood estimates how likely the contender is the right entry, apart from its rivals.
 func (c scoredContender) likelihood() float64 {
 	x := calIntercept + calSlope*min(c.score, calMaxScore)
 	if c.match.sim < simAlmostExact {
@@ -330,8 +331,8 @@ func (c scoredContender) likelihood() float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// contradictedBy reports whether one of a name's titles, in another script, is like none of the entry's, while works
-// may share the title that agrees: one short word, or a piece of a longer title.
+// contradictedBy reports whether the matched title is weak evidence (a short word, or a piece of a longer title) while
+// the name's title in another script resembles no title of the entry.
 func (c scoredContender) contradictedBy(s preparedSeries) bool {
 	read := c.match.reading.Text
 	own := hasSpacelessScript(read)

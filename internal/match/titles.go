@@ -9,28 +9,29 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// How much a likeness counts that is not between whole titles.
+// Limits of similarity, and factors for titles that match only in part.
 const (
-	simSequel           = 0.97  // equal but for a sequel marker that the name carries and the entry's title does not
-	simStated           = 0.995 // equal but for a year or a season that the name states elsewhere
-	simYearOnly         = 0.845 // equal but for a year that tells namesakes apart
-	simSpelling         = 0.975
-	simWithoutSubtitle  = 0.93  // equal but for a subtitle, in a film of the very year
-	factorBothSubtitles = 0.85  // what of that is left where both have subtitles
-	simFilm             = 0.96  // equal but for a word for a film, where the name says that it is one
-	simExact            = 0.985 // and above is the same title
+	simSequel           = 0.97  // same title, but only the file's has a sequel marker
+	simStated           = 0.995 // same title, but the entry's adds a year or season stated elsewhere in the name
+	simYearOnly         = 0.845 // same title, but the entry's adds a year
+	simSpelling         = 0.975 // same title in another romanisation
+	simWithoutSubtitle  = 0.93  // same title without a subtitle, for a film of the right year
+	factorBothSubtitles = 0.85  // applies as well if both titles have a subtitle
+	simFilm             = 0.96  // same title without words for a film, for a film
+	simExact            = 0.985 // titles at least this similar are the same
 )
 
+// entryTitle is a title of an entry, with its normalised forms.
 type entryTitle struct {
 	text             string
 	norm             string
 	base             string // norm without its sequel marker
 	seq              Sequel
 	withoutSubtitle  string // norm without its subtitle, "" if it has none
-	withoutFilmWords string // norm without words for a film, "" if it has none or nobody wants a film
+	withoutFilmWords string // norm without words for a film, "" if it has none or no film is wanted
 	alt              AltTitle
 
-	primary bool // names the show as a whole: its name, original or translated title
+	primary bool // the entry's name, original title or a translation
 }
 
 func newEntryTitle(text string, alt AltTitle) entryTitle {
@@ -50,8 +51,8 @@ func entryTitles(e *Entry) []entryTitle {
 	return distinctEntryTitles(append(all, e.Titles...), 2)
 }
 
-// distinctEntryTitles prepares titles, each once, and adds the romanised form of those in kana or hangul.
-// The first own of them, and translations, are primary.
+// distinctEntryTitles normalises titles, drops duplicates, and adds romanised forms of titles in kana or hangul.
+// Translations and the first own titles are primary.
 func distinctEntryTitles(all []AltTitle, own int) []entryTitle {
 	out := make([]entryTitle, 0, len(all)+1)
 	seen := make(map[string]bool, len(all)+1)
@@ -65,7 +66,7 @@ func distinctEntryTitles(all []AltTitle, own int) []entryTitle {
 	}
 	for i, a := range all {
 		add(i, a.Text, a)
-		if strings.Contains(a.Text, "(TV)") { // which tells a series from its film, and no name has
+		if strings.Contains(a.Text, "(TV)") { // TMDB's mark for a series with a film of that title; names lack it
 			add(i, strings.Replace(a.Text, "(TV)", "", 1), a)
 		}
 		if r := title.Romanize(a.Text); r != a.Text {
@@ -77,14 +78,14 @@ func distinctEntryTitles(all []AltTitle, own int) []entryTitle {
 
 type titleMatch struct {
 	sim        float64
-	reading    reading    // the one that agrees best
-	title      entryTitle // with this title
-	fileSequel Sequel     // the marker that only the reading carries
-	scripts    int        // readings in different scripts that agree
+	reading    reading    // the best matching title of the name
+	title      entryTitle // the entry's title that it matches
+	fileSequel Sequel     // a sequel marker that only the reading has
+	scripts    int        // in how many scripts a reading matches exactly
 }
 
-// bestTitleMatch tries equal titles first, which is cheap and usual, and the likeness of all pairs only if there are
-// none.
+// bestTitleMatch returns the most similar pair of titles. It looks for equal titles first, because that is fast and
+// usually enough.
 func bestTitleMatch(readings []reading, w nameFacts, titles []entryTitle) titleMatch {
 	equal := func(a, b string) float64 {
 		if a == b {
@@ -104,7 +105,7 @@ func bestTitleMatch(readings []reading, w nameFacts, titles []entryTitle) titleM
 	return best
 }
 
-// NamesWholeEntry reports whether the whole name is a title of the entry: "Title Gaiden" is not "Title".
+// NamesWholeEntry reports whether a whole title of the name is a title of the entry: "Title Gaiden" is not "Title".
 func NamesWholeEntry(s Series, e *Entry) bool {
 	var readings []release.Title
 	for i, t := range s.Titles {
@@ -121,7 +122,7 @@ func NamesWholeEntry(s Series, e *Entry) bool {
 
 const simAlmostExact = 0.94
 
-// sameSpelling is for romanised Japanese: "yuusha wo" and "yusha o".
+// sameSpelling returns simSpelling if two romanisations of Japanese are equal ("yuusha wo" and "yusha o"), otherwise 0.
 func sameSpelling(a, b string) float64 {
 	if title.Plain(a) == title.Plain(b) {
 		return simSpelling
@@ -160,7 +161,7 @@ func bestPairMatch(readings []reading, want nameFacts, titles []entryTitle,
 				}
 			}
 			top = max(top, sim)
-			// Of equal ones a plain title is safer: it says nothing about a season.
+			// Of equally similar titles one without a sequel marker is safer.
 			if s := sim * r.weight; s > best.sim || sim > 0 && s == best.sim && t.seq.IsZero() && !best.title.seq.IsZero() {
 				best = titleMatch{sim: s, reading: r, title: t, fileSequel: file}
 			}
@@ -173,6 +174,7 @@ func bestPairMatch(readings []reading, want nameFacts, titles []entryTitle,
 	return best
 }
 
+// comparePair returns the similarity of two titles, and the sequel marker that only the reading has.
 func comparePair(r reading, w nameFacts, t entryTitle, alike func(a, b string) float64) (float64, Sequel) {
 	best, file := alike(r.norm, t.norm), Sequel{}
 	if best == 1 {
@@ -191,8 +193,8 @@ func comparePair(r reading, w nameFacts, t entryTitle, alike func(a, b string) f
 	return best, file
 }
 
-// markerWeight returns how far a title counts if the reading lacks its marker: a year may be there to tell namesakes
-// apart.
+// markerWeight returns the factor for an entry's title whose sequel marker the reading lacks, 0 for no match. A year
+// may only distinguish namesakes.
 func markerWeight(q Sequel, w nameFacts) float64 {
 	switch {
 	case q.IsZero():
@@ -206,23 +208,22 @@ func markerWeight(q Sequel, w nameFacts) float64 {
 	return 0
 }
 
-// nameFacts is what a name states besides its title. heads says that titles may agree without their subtitles, because
-// the year agrees.
+// nameFacts holds what a name states besides its title. With ignoreSubtitles, titles may match without their subtitles.
 type nameFacts struct {
 	season, part, year int
 	ignoreSubtitles    bool
-	isFilm             bool // the name says a film, and these are the titles of one
+	isFilm             bool // both the name and the entry are a film's
 }
 
 func hasSpacelessScript(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return scriptClass(r) == 1 })
 }
 
-// simPart is the likeness of a reading that is a title of the entry followed by the name of one of its seasons or
-// specials, or is such a name by itself.
+// simPart is the similarity of a reading that contains the name of a season or special of the entry.
 const simPart = 0.98
 
-// matchPartNames finds readings that name a season or a special besides the entry: "Title Second Arc".
+// matchPartNames improves a match with readings that name a season or special, such as "Title Second Arc", or repeat
+// the title in another language.
 func matchPartNames(readings []reading, e *Entry, titles []entryTitle, best titleMatch) titleMatch {
 	if best.sim >= simPart {
 		return best
