@@ -13,14 +13,14 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// The likeness that an entry may turn out to have when its details are fetched. A row that does not show why it was
-// found has a hidden title that may be the exact one; a row that does may still have a closer one.
+// The title similarity that a contender may reach once its details are fetched. If no visible title shows why it was
+// found, a hidden one matches the query and may be exact.
 const (
-	maxSimHiddenAnyKind = 1.02 // a hidden one of the other kind, where the name does not tell film from series
-	maxSimHidden        = 0.98
-	maxSimLonger        = maxSimHidden // a visible one that begins with the exact title: "Title: A Subtitle"
-	maxSimWithYear      = 1.00         // a visible one that is the exact title followed by the entry's year
-	maxSimVisible       = 0.95
+	maxSimHiddenAnyKind = 1.02         // a hidden title, if the name does not show the kind
+	maxSimHidden        = 0.98         // a hidden title
+	maxSimLonger        = maxSimHidden // a visible title begins with the exact one: "Title: A Subtitle"
+	maxSimWithYear      = 1.00         // a visible title is the exact one with the entry's year
+	maxSimVisible       = 0.95         // any other visible title
 	minScoreToFetch     = 0.60
 )
 
@@ -42,7 +42,7 @@ func (j *job) maxScore(c scoredContender) float64 {
 	}
 	more := 0.0
 	if c.hit.Kind == TV && j.s.Want != WantAny {
-		more = weightEpisodes // only its seasons can tell; without an episode they tell nothing
+		more = weightEpisodes // its seasons may confirm the episode
 	}
 	best := more + max(c.score, c.score-c.match.sim+least)
 	for _, o := range j.pool {
@@ -51,7 +51,7 @@ func (j *job) maxScore(c scoredContender) float64 {
 		}
 		own, agreed := title.Normalize(o.hit.Title), o.match.title.norm
 		if own == title.Normalize(c.hit.Title) && agreed != own && agreed != title.Normalize(o.hit.OriginalTitle) {
-			best = max(best, o.score) // a namesake of one whose hidden title agreed may have that title too
+			best = max(best, o.score) // a hidden title of a namesake matched; this one may have it too
 		}
 	}
 	return best
@@ -75,7 +75,7 @@ func (j *job) fetchDetails(ctx context.Context) {
 	}
 }
 
-// nextToFetch returns the index of the contender whose details may change the result most, -1 if none can.
+// nextToFetch returns the index of the contender whose details can change the result most, -1 for none.
 func (j *job) nextToFetch() int {
 	next := -1
 	best := 0.0
@@ -104,8 +104,8 @@ func (j *job) nextToFetch() int {
 	return next
 }
 
-// nextRivalToFetch returns the contender whose hidden titles may include the title that the best contender shows, -1
-// for none. It looks only if nothing but that title speaks for the best one.
+// nextRivalToFetch returns the index of a contender whose hidden titles may equal the best contender's title, -1 for
+// none. It looks for one only if that title is the only evidence.
 func (j *job) nextRivalToFetch(spent func(scoredContender) bool) int {
 	best := rankContenders(j.pool).contenders[0]
 	looked := slices.ContainsFunc(j.pool, func(c scoredContender) bool { return c.hasDetails() && !c.showsQuery })
@@ -124,7 +124,7 @@ func (j *job) nextRivalToFetch(spent func(scoredContender) bool) int {
 
 const maxRivalLag = 4 / calLead
 
-// fetchLimits returns a function that reports whether enough contenders like this one were fetched already.
+// fetchLimits returns a function that reports whether enough similar contenders were fetched already.
 func (j *job) fetchLimits() func(scoredContender) bool {
 	shown, parts, hidden, begun, doubted := j.showsExactTitle(), 0, 0, 0, false
 	for _, c := range j.pool {
@@ -162,8 +162,8 @@ const (
 	maxHiddenFetches  = 2
 )
 
-// rowSuffices reports whether a row alone can decide, as that of a film with the exact title can. A series always needs
-// its seasons.
+// rowSuffices reports whether a contender can be accepted without its details: a film with the exact title can. A
+// series always needs its seasons.
 func rowSuffices(c scoredContender) bool {
 	return c.hit.Kind == Movie && c.match.sim >= simExact
 }
@@ -175,8 +175,8 @@ func (j *job) hasCloseRival(i int) bool {
 
 const scoreStep = 0.01
 
-// compareFetch orders contenders by the score that they may reach. A shorter original title goes first, because
-// sequels, films and spin-offs have longer ones.
+// compareFetch compares contenders by the score that they may reach. Of equals, the one with the shorter original title
+// is first, because sequels, films and spin-offs have longer ones.
 func (j *job) compareFetch(a, b scoredContender) int {
 	steps := func(c scoredContender) float64 { return math.Round(j.maxScore(c) / scoreStep) }
 	return cmp.Or(cmp.Compare(steps(b), steps(a)), cmp.Compare(b.fetchPriority(j.s), a.fetchPriority(j.s)),
@@ -206,7 +206,7 @@ func (j *job) fetchContender(ctx context.Context, i int) bool {
 	j.fetchCount++
 	c.entry = e
 	if c.hit.Title == e.OriginalTitle {
-		c.hit.Title = e.Title // the Source may know a translated one by the details
+		c.hit.Title = e.Title // the details may have a translated title
 	}
 	if c.fromCaller {
 		c.hit, c.entry = e.Hit(), addTitle(e, c.hit.Title)
@@ -235,7 +235,7 @@ func (j *job) resolveExternalID(ctx context.Context) (res Resolution, ok bool) {
 	return res, false
 }
 
-// hitOfKind returns the first hit of the kind that the id or the settings ask for.
+// hitOfKind returns the first hit of the kind that the settings, the id or the name require.
 func (j *job) hitOfKind(id release.ID, hits []Hit) (Hit, bool) {
 	want := j.r.Options.Kind
 	if want == "" && len(hits) > 1 {

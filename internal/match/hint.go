@@ -10,9 +10,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Hint is what the titles of a name say beyond which entry it is. Arc is the season whose name is in a title, 0 for
-// none. Remainder is the text of the matched title after the entry's own title. Arcs lists all titles that have such a
-// text.
+// Hint is what the titles of a name state besides the entry. Arc is the season whose name is in a title, 0 for none.
+// Remainder is the text of the matched title after the entry's own title. Arcs lists all titles with such a text.
 type Hint struct {
 	Season    int
 	Part      int
@@ -22,9 +21,9 @@ type Hint struct {
 	Remainder string
 	Arcs      []ArcTitle
 
-	matched      entryTitle // the entry's title that agreed
-	twoScripts   bool       // readings in two scripts agreed
-	matchedPiece bool       // the reading that agreed is a piece of another one, and lacks the Rest of that
+	matched      entryTitle // the entry's title that matched
+	twoScripts   bool       // titles in two scripts matched
+	matchedPiece bool       // the matched title of the name is the beginning of a longer one
 	saysFinal    bool       // the name says "final", and no title of the entry does
 	lacksSeason  bool       // the title ends in a season that the entry does not have
 }
@@ -33,7 +32,7 @@ type Hint struct {
 type ArcTitle struct {
 	Text, Remainder string
 
-	signs string // of the reading, which its normal form lacks
+	signs string // signs of the title, which Text lacks
 }
 
 // fillFrom copies the numbers that the hint does not have yet.
@@ -186,7 +185,7 @@ func hasWordPrefix(norm, text string) bool {
 		(norm[len(text)] == ' ' || norm[len(text)] >= utf8.RuneSelf) // scripts without spaces have words everywhere
 }
 
-// longestTitlePrefix returns the longest title with which the text begins, "" for none.
+// longestTitlePrefix returns the longest title that the text begins with, "" for none.
 func longestTitlePrefix(text string, titles []entryTitle) string {
 	best := ""
 	for _, t := range titles {
@@ -205,12 +204,12 @@ func textAfterTitle(text string, titles []entryTitle) string {
 // "Title Minami Hen" is the season "Title: Minami Saga". The first season mostly has no name, so the show's subtitles
 // stand for it. It returns 0 for none or several.
 func seasonBySharedWord(p *placer) int {
-	seasons := map[string][]int{} // whose names have a word
-	var withShow []int            // whose names have the show's title as well
+	seasons := map[string][]int{} // by a word of their names
+	var withShow []int            // seasons whose names contain the show's title
 	for _, s := range p.e.namedSeasons() {
 		rest := seasonNameWords(p, s.norm)
 		if len(rest) < len(significantWords(s.norm)) && !strings.ContainsAny(s.norm, "0123456789") {
-			withShow = append(withShow, s.Number) // without a number, by which alone similar names may differ
+			withShow = append(withShow, s.Number) // similar names may differ only in a number
 		}
 		addSeasonWords(seasons, rest, s.Number)
 	}

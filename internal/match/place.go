@@ -13,8 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// Place decides the files of one series in one folder, in their order and with one numbering. It asks for at most two
-// episode groups, and only for numbers that the seasons lack.
+// Place returns one decision for each of files, which are of one series in one folder. It fetches at most two
+// episode groups, and only if the seasons lack the numbers.
 func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []Decision {
 	out := make([]Decision, len(files))
 	places := make([]placement, len(files))
@@ -60,7 +60,7 @@ func doubtSeriesForFilm(d *Decision, r release.Release, placed bool, least float
 	}
 }
 
-// startDecision copies the series' result to a file's decision. open is true if its episode is still to be found.
+// startDecision copies the series' result to a file's decision. open is true if the episode must still be found.
 func startDecision(f File, res Resolution) (d Decision, open bool) {
 	d.Outcome = res.Outcome
 	d.Steps = slices.Clip(res.Steps)
@@ -91,14 +91,15 @@ func (d *Decision) addOrigin(o Origin) {
 	}
 }
 
-// placement is where a file belongs. trust is the chance that this is right; why says how it was found, or why not.
+// placement is the season and episodes of a file. trust is the probability that they are right. reason explains how
+// they were found, or why not.
 type placement struct {
 	ok          bool
 	season      int
 	slots       []slot
 	method      *method
 	trust       float64
-	unplaceable bool // it is between episodes or in several seasons: no entry has a place for it
+	unplaceable bool // the number has a fraction, or there are several seasons
 	reason      lang.Text
 }
 
@@ -125,21 +126,22 @@ func (at placement) applyTo(d *Decision, least float64) {
 	}
 }
 
+// placer finds the place of one file.
 type placer struct {
-	ctx     context.Context //nolint:containedctx // lives as long as one call of Place
+	ctx     context.Context //nolint:containedctx // used only during one call of Place
 	src     Source
 	rel     release.Release
 	e       *Entry
 	hint    Hint
 	mapping *Mapping
 	*preparedEntry
-	numbers     []int // the numbers of the file
-	allOfFolder bool  // they are those of all files of the folder
-	season      int   // the season that the name or the matched title says, 0 for none
+	numbers     []int // the file's episode numbers, or those of all files of its folder
+	allOfFolder bool  // numbers are those of all files of the folder
+	season      int   // stated by the name or the matched title, 0 for none
 	part        int
-	folderLast  int      // the greatest number of all files of the folder
-	year        int      // a year that is not the entry's first
-	arcWords    []string // those of the title by which alone a season was found
+	folderLast  int      // the greatest episode number in the folder
+	year        int      // in the name, if it is not the entry's first year
+	arcWords    []string // the words of the title that selected the season
 	steps       []lang.Text
 	origin      Origin
 	err         error
@@ -167,15 +169,14 @@ func (p *placer) seasonAndPart(rel release.Release) (season, part int) {
 	return season, part
 }
 
-// highestNumber is the greatest number in the folder. A season that is too short for it is the wrong one.
+// highestNumber returns the greatest episode number in the folder. A shorter season is the wrong one.
 func (p *placer) highestNumber() int { return max(slices.Max(p.numbers), p.folderLast) }
 
 func (p *placer) addStep(format string, args ...any) {
 	p.steps = append(p.steps, lang.Textf(format, args...))
 }
 
-// strategies place regular episodes, in the order of trust; each places all episodes of the file or none. If none can,
-// the file keeps its id: a wrong episode is worse than none.
+// strategies are the ways to place regular episodes, tried in this order. Each places all episodes of a file or none.
 var strategies = []func(*placer) placement{
 	placeByMapping, placeByLaterCour, placeBySeason, placeByYear, placeByArc, placeInFinalSeason,
 	placeByPart, placeByRuns, placeByEpisodeGroup, placeInOnlyLongSeason, placeInSecondSeason, placeByPosition,
@@ -218,8 +219,8 @@ func (p *placer) place(folder numbering) placement {
 	return p.applyDoubts(at)
 }
 
-// tryStrategies returns the first strategy that finds a place, and the place. With only set to a strategy it accepts no
-// other; -1 accepts any.
+// tryStrategies returns the index of the first strategy that finds a place, and the place. Unless only is -1, it
+// accepts only that strategy.
 func (p *placer) tryStrategies(only int) (int, placement) {
 	for i, s := range strategies {
 		if at := s(p); p.err != nil || at.ok && (only < 0 || only == i) {
@@ -275,7 +276,7 @@ func (p *placer) notFoundReason() lang.Text {
 	return lang.Textf("episodes %s fit nowhere in TMDB's seasons", numberList(p.numbers))
 }
 
-// placementAt returns the placement of a file at these slots; none if they are in different seasons.
+// placementAt places the file at these slots. It fails if they are in different seasons.
 func (p *placer) placementAt(list []slot, by *method, why string, args ...any) placement {
 	another := func(s slot) bool { return s.season != list[0].season }
 	if len(list) == 0 || !p.allOfFolder && slices.ContainsFunc(list, another) {
@@ -304,7 +305,7 @@ func slotsByPosition(list []slot, eps []int, offset int) []slot {
 	return pickSlots(list, eps, func(n int) int { return n + offset - 1 })
 }
 
-// pickSlots returns the slots at the positions that place gives for the numbers; nil if one is outside the list.
+// pickSlots returns the slot at position place(n) for each number n, nil if a position is outside the list.
 func pickSlots(list []slot, eps []int, place func(n int) int) []slot {
 	out := make([]slot, 0, len(eps))
 	for _, n := range eps {
@@ -317,7 +318,7 @@ func pickSlots(list []slot, eps []int, place func(n int) int) []slot {
 	return out
 }
 
-// label is the place for people: "S02E05", "S02E05-E06".
+// label formats the place for the user: "S02E05", "S02E05-E06".
 func (at placement) label() string {
 	text := fmt.Sprintf("S%02d", at.season)
 	if n := len(at.slots); n > 0 {
@@ -329,7 +330,7 @@ func (at placement) label() string {
 	return text
 }
 
-// numberList lists episodes for people: "3", "101 and 102", "1-12 and 14".
+// numberList formats episode numbers for the user: "3", "101 and 102", "1-12 and 14".
 func numberList(eps []int) lang.Text {
 	var runs []string
 	for i := 0; i < len(eps); {
@@ -337,7 +338,7 @@ func numberList(eps []int) lang.Text {
 		for last+1 < len(eps) && eps[last+1] == eps[last]+1 {
 			last++
 		}
-		if last < i+2 { // one or two are listed one by one
+		if last < i+2 { // a run of one or two is no range
 			last = i
 			runs = append(runs, strconv.Itoa(eps[i]))
 		} else {

@@ -16,6 +16,7 @@ const (
 	minNameSimilarity = 0.97
 )
 
+// namedSeason is a season whose name is not a placeholder; norm is the normalised name.
 type namedSeason struct {
 	Season
 	norm string
@@ -31,6 +32,8 @@ func (e *Entry) namedSeasons() []namedSeason {
 	return out
 }
 
+// seasonNamedIn returns the number of the season whose name best matches a title, or the text rest after the show's own
+// title; 0 for none.
 func seasonNamedIn(e *Entry, titles []entryTitle, text, norm, rest string) int {
 	best, bestSim := 0, 0.0
 	for _, s := range e.namedSeasons() {
@@ -62,8 +65,8 @@ func seasonNamedIn(e *Entry, titles []entryTitle, text, norm, rest string) int {
 	return best
 }
 
-// seasonByJapaneseReading finds the season whose Japanese name reads like the rest of the title; 0 if another Japanese
-// title fits better.
+// seasonByJapaneseReading returns the season whose Japanese name may be pronounced like rest; 0 if there is none,
+// another title fits better, or another season about as well.
 func seasonByJapaneseReading(e *Entry, titles []entryTitle, rest string) int {
 	type japanese struct {
 		season int
@@ -90,7 +93,7 @@ func seasonByJapaneseReading(e *Entry, titles []entryTitle, rest string) int {
 			add(0, t.norm)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b japanese) int { // those of seasons stand first
+	slices.SortStableFunc(all, func(a, b japanese) int { // the seasons were added first
 		return cmp.Compare(a.misfit, b.misfit)
 	})
 	best := all[0]
@@ -105,15 +108,15 @@ func seasonByJapaneseReading(e *Entry, titles []entryTitle, rest string) int {
 
 const minMisfitLead = 0.5
 
-// hasEastAsianNames reports whether all names of seasons are in East Asian letters, because TMDB was asked in such a
-// language. Most seasons have a name in English alone.
+// hasEastAsianNames reports whether all season names are in East Asian scripts, because the details were fetched in
+// such a language. Most seasons have only an English name.
 func hasEastAsianNames(e *Entry) bool {
 	named := slices.DeleteFunc(slices.Clone(e.Seasons), func(s Season) bool { return s.Name == "" })
 	other := func(s Season) bool { return !slices.Contains([]string{"ja", "ko", "zh"}, title.Script(s.Name)) }
 	return len(named) > 0 && !slices.ContainsFunc(named, other)
 }
 
-// foreignArcTitle returns the reading that may name a season in another language, and that language; "" for none.
+// foreignArcTitle returns the first East Asian title that may name a season, with its language; "" for none.
 func foreignArcTitle(arcs []ArcTitle, titles []entryTitle) (ArcTitle, string) {
 	for _, a := range arcs {
 		switch title.Script(a.Text) {
@@ -128,8 +131,8 @@ func foreignArcTitle(arcs []ArcTitle, titles []entryTitle) (ArcTitle, string) {
 	return ArcTitle{}, ""
 }
 
-// chineseLanguage returns the Chinese in which the seasons more likely have names. One is enough, because traditional
-// and simplified characters compare alike.
+// chineseLanguage returns the Chinese language that is likelier to have season names. One is enough, because the
+// comparison ignores the difference between traditional and simplified characters.
 func chineseLanguage(titles []entryTitle) string {
 	for _, region := range []string{"CN", "TW", "HK"} {
 		if slices.ContainsFunc(titles, func(t entryTitle) bool { return t.alt.Region == region }) {
@@ -139,8 +142,8 @@ func chineseLanguage(titles []entryTitle) string {
 	return "zh-CN"
 }
 
-// isShowName reports whether a season is named like the show. If only signs tell them apart ("Title!" and "Title!!"),
-// the text decides.
+// isShowName reports whether a season has the show's name. If the names differ only in signs ("Title!" and "Title!!"),
+// it depends on which of them text equals.
 func isShowName(e *Entry, season, text string) bool {
 	for _, t := range []string{e.Title, e.OriginalTitle} {
 		base, _ := splitSequel(title.Normalize(t))
@@ -170,8 +173,8 @@ func withoutArcWord(s string) string {
 	return s
 }
 
-// placeBySeasonName is for seasons that the name counts within a part: "Title Arc Season 3" is the season of that name,
-// whatever its number, and "題 第五季 / Title Arc" the one named like the title without a number.
+// placeBySeasonName handles a season number that counts within an arc: "Title Arc Season 3" is the season with that
+// name, whatever its number, and "題 第五季 / Title Arc" the season called "Title Arc".
 func placeBySeasonName(p *placer) placement {
 	if !p.statesSeason() || !p.severalSeasons() {
 		return placement{}
@@ -198,6 +201,8 @@ func placeBySeasonName(p *placer) placement {
 		nameEvidence(viaSeasonName))
 }
 
+// nameBeforeNumber returns the name of a season that ends in the number of the file's season, without that number; ""
+// for other seasons.
 func (p *placer) nameBeforeNumber(s Season) string {
 	base, seq := splitSequel(title.Normalize(s.Name))
 	if s.Number == 0 || s.Number == p.season || seq != (Sequel{Season: p.season}) ||
@@ -222,7 +227,8 @@ func seasonByNumberedName(p *placer, e *Entry) int {
 	return found
 }
 
-// seasonByOtherTitle returns the season named like one title while the stated number may belong to another; 0 for none.
+// seasonByOtherTitle returns the season whose name is one of the file's titles, if the stated number may come from
+// another title; 0 for none.
 func seasonByOtherTitle(p *placer) int {
 	stated, ok := p.e.season(p.season)
 	if !ok || isPlaceholderSeason(title.Normalize(stated.Name)) || p.hasTitle(title.Normalize(stated.Name)) {

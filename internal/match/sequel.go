@@ -13,8 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/wordlist"
 )
 
-// Sequel is what the end of a title says: "2nd Season", "II", "Part 2", "第二季", "(2016)". Fields are 0 if it says
-// nothing.
+// Sequel is the sequel marker at the end of a title: "2nd Season", "II", "Part 2", "第二季", "(2016)". Missing fields are
+// 0.
 type Sequel struct {
 	Season int
 	Part   int
@@ -22,7 +22,7 @@ type Sequel struct {
 	Final  bool
 }
 
-// IsZero reports whether the title ends plainly.
+// IsZero reports whether there is no sequel marker.
 func (s Sequel) IsZero() bool { return s == Sequel{} }
 
 var (
@@ -36,7 +36,7 @@ var (
 	yearTailRE     = lazyregexp.New(`^(.+) ((?:19[3-9]|20[0-4])\d)$`)
 )
 
-// splitSequel cuts the sequel marker off a normalised title. A title that is nothing but a number is its own base.
+// splitSequel splits a normalised title into its base and its sequel marker. A title that is only a number is a base.
 func splitSequel(norm string) (string, Sequel) {
 	base, seq := norm, Sequel{}
 	for range 3 { // year, part and season may follow one another
@@ -56,13 +56,13 @@ func splitSequel(norm string) (string, Sequel) {
 	return base, seq
 }
 
-// BaseTitle is a normalised title without what its end says of season, part and year.
+// BaseTitle returns a normalised title without its sequel marker.
 func BaseTitle(norm string) string {
 	base, _ := splitSequel(norm)
 	return base
 }
 
-// parseSmallNumber reads "2", "2nd", "second", "ii" and the like; 0 when it is none.
+// parseSmallNumber parses words such as "2", "2nd", "second" and "ii"; 0 for other words.
 func parseSmallNumber(w string) int {
 	if n, ok := words().numbers[w]; ok {
 		return n
@@ -76,11 +76,12 @@ func parseSmallNumber(w string) int {
 	return 0
 }
 
-// placeholderRE matches names such as "Episode 3", "第3話" and "에피소드 3" in normalised spelling.
+// placeholderRE matches normalised episode names such as "Episode 3", "第3話" and "에피소드 3".
 var placeholderRE = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?:` + words().episodePattern + `) ?\d+|第 ?\d+ ?[話话集回]|\d+)$`)
 })
 
+// titleEnd is a normalised title split into words. prev and last are the last two words, empty for a single word.
 type titleEnd struct {
 	text       string
 	words      []string
@@ -95,6 +96,7 @@ func newTitleEnd(norm string) *titleEnd {
 	return t
 }
 
+// textBefore returns the title without its last n words.
 func (t *titleEnd) textBefore(n int) string {
 	end := len(t.text)
 	for _, w := range t.words[len(t.words)-n:] {
@@ -105,6 +107,7 @@ func (t *titleEnd) textBefore(n int) string {
 
 func (t *titleEnd) wordFromEnd(n int) string { return t.words[len(t.words)-n] }
 
+// numberBefore returns the number before the last word if that is one of the words, otherwise 0.
 func (t *titleEnd) numberBefore(words map[string]bool) int {
 	if !words[t.last] {
 		return 0
@@ -112,6 +115,7 @@ func (t *titleEnd) numberBefore(words map[string]bool) int {
 	return parseSmallNumber(t.prev)
 }
 
+// numberAfter returns the last word as a number if the word before it is one of the words, otherwise 0.
 func (t *titleEnd) numberAfter(words map[string]bool) int {
 	if !words[t.prev] {
 		return 0
@@ -121,9 +125,8 @@ func (t *titleEnd) numberAfter(words map[string]bool) int {
 
 func noSequel() (string, Sequel) { return "", Sequel{} }
 
-// sequelMarkers are the ways in which a title ends in a sequel's mark, tried from the top. A rule needs that many
-// words; cut returns the title without the mark and what the mark says. Each row has an example and what is read from
-// it.
+// sequelMarkers are the rules for the ends of titles, tried in this order. A rule applies to titles of at least words
+// words. Each has an example for the test, with the expected base and sequel.
 var sequelMarkers = []struct {
 	name    string
 	words   int
@@ -251,7 +254,7 @@ func cutEastAsian(t *titleEnd) (string, Sequel) {
 	return strings.TrimSpace(m[1]), Sequel{Season: n}
 }
 
-// cutJoinedNumber handles "ばらかもん2" and "ばらかもんⅡ". Words of Latin letters such as "11eyes" or "x1" keep their number.
+// cutJoinedNumber handles "ばらかもん2" and "ばらかもんⅡ". Latin words such as "x1" keep their number.
 func cutJoinedNumber(t *titleEnd) (string, Sequel) {
 	m := joinedNumberRE().FindStringSubmatch(t.text)
 	if m == nil {
@@ -278,6 +281,7 @@ func parseSequelNumber(w string) int {
 //go:embed words.txt
 var wordsText string
 
+// vocabulary holds the words of words.txt, which explains each list.
 type vocabulary struct {
 	numbers, hanNumerals map[string]int
 

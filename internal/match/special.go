@@ -10,8 +10,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// isSpecial reports whether the name says that it is no regular episode. A word that is in the entry's own title says
-// nothing if a season follows: "Title OVA S01E02".
+// isSpecial reports whether the name states that the file is a special. In "Title OVA S01E02", "OVA" does not count if
+// the entry's own title contains it.
 func (p *placer) isSpecial() bool {
 	if n, one := p.rel.Season(); p.e != nil && one && n > 0 && p.rel.Special != "" &&
 		slices.Contains(strings.Fields(strings.ToUpper(p.e.Title)), p.rel.Special) {
@@ -51,6 +51,7 @@ const (
 	minWholeSimilarity   = 0.97
 )
 
+// specialName is the name of a special. withoutNumber is norm without a number at its end.
 type specialName struct {
 	entryTitle
 	withoutNumber string
@@ -71,8 +72,8 @@ func parseSpecialName(text string) specialName {
 	return n
 }
 
-// placeBySpecialTitle finds the one special with the file's title or episode title, or with the same part after a title
-// of the show: "Title: Part" and "題 Part".
+// placeBySpecialTitle finds the one special with the file's title or episode title, or with the same subtitle after any
+// title of the show: "Title: Part" and "題 Part".
 func placeBySpecialTitle(p *placer) placement {
 	if len(p.specials) == 0 {
 		return placement{}
@@ -101,6 +102,7 @@ func similarToAny(texts []string, least float64) func(name string) bool {
 	}
 }
 
+// partNames returns the texts after the show's title that may name a special.
 func (p *placer) partNames() []string {
 	if p.hint.Arc > 0 {
 		return nil
@@ -131,6 +133,8 @@ func (p *placer) possibleSpecialTitles() []string {
 	return texts
 }
 
+// wholeTitles returns the file's titles, also with the word for a special or the year, that are not titles of the show
+// or of a season.
 func (p *placer) wholeTitles() []string {
 	if n, stated := p.rel.Season(); stated && n > 0 {
 		return nil
@@ -161,6 +165,8 @@ func (t entryTitle) matches(norm string) bool {
 		t.seq == Sequel{Year: t.seq.Year} && title.Similarity(t.base, norm) >= simExact
 }
 
+// specialsWhere returns the specials with a matching name. If there are none, the name may match without its number if
+// that is the file's episode number.
 func (p *placer) specialsWhere(like func(name string) bool) []slot {
 	var whole, stem []slot
 	for i, s := range p.specials {
@@ -181,6 +187,7 @@ func (p *placer) specialsWhere(like func(name string) bool) []slot {
 	return whole
 }
 
+// singleSpecial places the file at the only hit, or at the hit with its episode number.
 func (p *placer) singleSpecial(hits []slot, why lang.Text) placement {
 	numbers, n := p.rel.Episodes, 0
 	if len(numbers) == 1 {
@@ -202,6 +209,7 @@ func (p *placer) numberInName(special slot) int {
 	})].number
 }
 
+// placeBySpecialDate takes the special of the year in the name, if no regular episode aired in that year.
 func placeBySpecialDate(p *placer) placement {
 	if p.year == 0 || len(p.rel.Episodes) > 1 || airedInYear(p.episodes, p.year) {
 		return placement{}
@@ -212,7 +220,7 @@ func placeBySpecialDate(p *placer) placement {
 	return p.singleSpecial(hits, lang.Textf("the specials of %d", p.year))
 }
 
-// placeInOnlySpecial takes the only special for a file without a number that names a part of the show.
+// placeInOnlySpecial takes the only special for a file whose title goes on after the show's own title.
 func placeInOnlySpecial(p *placer) placement {
 	if len(p.specials) != 1 || p.rel.Extension == "" || p.hint.Arc > 0 || p.part > 0 {
 		return placement{}
@@ -229,8 +237,8 @@ func placeInOnlySpecial(p *placer) placement {
 		p.hint.Remainder)
 }
 
-// placeInOnlySpecialWork takes the special with the file's number if the show has one season and all specials are
-// numbered parts of one work.
+// placeInOnlySpecialWork takes the special with the file's number, if the show has one season and all specials have the
+// same name except for their numbers.
 func placeInOnlySpecialWork(p *placer) placement {
 	if len(p.specials) < 2 || len(p.numbers) != 1 || p.severalSeasons() || p.hint.Remainder == "" || p.hint.Arc > 0 ||
 		p.part > 0 ||

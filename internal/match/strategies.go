@@ -11,7 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// placeByMapping uses the imported lists. A season that the name states and TMDB has wins over them.
+// placeByMapping uses the imported mapping, unless TMDB has the season and the numbers that the name states.
 func placeByMapping(p *placer) placement {
 	if p.mapping == nil {
 		return placement{}
@@ -36,8 +36,8 @@ func placeByMapping(p *placer) placement {
 		"by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
 }
 
-// placeByOverallNumber uses a number over all seasons beside the season's own, "38 (S02E14)". If both lie in one
-// season, that season's number is believed.
+// placeByOverallNumber handles a name with a number over all seasons besides the season's own: "38 (S02E14)". If the
+// two are different episodes of one season, it finds no place, so the season's own number counts.
 func placeByOverallNumber(p *placer) placement {
 	if len(p.rel.Overall) == 0 || len(p.rel.Overall) != len(p.numbers) || slices.Equal(toInts(p.rel.Overall), p.numbers) {
 		return placement{}
@@ -54,8 +54,8 @@ func placeByOverallNumber(p *placer) placement {
 
 func (p *placer) statesSeason() bool { return len(p.rel.Seasons) > 0 }
 
-// placeBySeason takes the season of the name as TMDB's. Numbers that it lacks count from the first season if that leads
-// into the same season, or are positions in a season that does not start at 1.
+// placeBySeason takes the season in the name as TMDB's. If that season lacks the numbers, they may count over all
+// seasons, be positions in a season that does not start at 1, or run on into the next season.
 func placeBySeason(p *placer) placement {
 	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || p.namedSeasonHasParts(p.season)) {
 		return placement{}
@@ -93,10 +93,10 @@ func placeBySeason(p *placer) placement {
 	return placement{}
 }
 
-// placeAfterNamedSeason is for a second season of a named season: "Title Arc 2nd Season" is the one after "Title Arc".
+// placeAfterNamedSeason handles "Title Arc 2nd Season": it takes the season after the one called "Title Arc".
 func placeAfterNamedSeason(p *placer) placement {
 	arc := p.hint.Arc
-	// else there is no such season, and nothing to ask
+	// a show with fewer seasons needs no request
 	if arc == 0 && p.season == 2 && p.statesSeason() && p.episodes[len(p.episodes)-1].season > 3 {
 		arc = seasonByEnglishName(p)
 	}
@@ -107,13 +107,13 @@ func placeAfterNamedSeason(p *placer) placement {
 		"season %d follows season %d, whose name is in the title", arc+1, arc)
 }
 
-// namedSeasonHasParts reports whether the named season is not the n-th and has exactly n parts: "Title Arc 2nd Season"
-// is then its second part.
+// namedSeasonHasParts reports whether the season named in the title is not the n-th and has exactly n parts. "Title Arc
+// 2nd Season" is then its second part.
 func (p *placer) namedSeasonHasParts(n int) bool {
 	return n > 1 && p.hint.Arc != n && len(splitRuns(seasonSlots(p.episodes, p.hint.Arc), courPause)) == n
 }
 
-// placeByArc takes the season whose name is in the title: "Title Arc 2nd Season" is the arc's second part.
+// placeByArc takes the season whose name is in the title. "Title Arc 2nd Season" is the second part of that season.
 func placeByArc(p *placer) placement {
 	arc, by := p.hint.Arc, viaSeasonName
 	if arc == 0 && p.season == 0 && p.part == 0 {
@@ -141,6 +141,7 @@ func placeByArc(p *placer) placement {
 			nameEvidence(by)))
 }
 
+// seasonByForeignName looks for the title among the season names in other languages; 0 for none.
 func seasonByForeignName(p *placer) (season int, by *method) {
 	if season = seasonByEnglishName(p); season != 0 || p.err != nil {
 		return season, viaSeasonName
@@ -166,7 +167,7 @@ func seasonByForeignName(p *placer) (season int, by *method) {
 	return season, viaJapaneseReading
 }
 
-// seasonByEnglishName looks for the arc among the English season names, if TMDB was asked in a language that has none.
+// seasonByEnglishName looks for a Latin title among the English season names, if the entry only has East Asian ones.
 func seasonByEnglishName(p *placer) int {
 	arcs := p.hint.Arcs
 	if !p.matchedShowTitle() {
@@ -183,6 +184,7 @@ func seasonByEnglishName(p *placer) int {
 	return seasonNamedIn(e, p.titles, arcs[i].Text, arcs[i].Text, arcs[i].Remainder)
 }
 
+// withSeasonNamesIn returns a copy of the entry with season names in another language, nil if they can't be fetched.
 func (p *placer) withSeasonNamesIn(language string) *Entry {
 	names, o, err := p.src.SeasonNames(p.ctx, p.e.ID, language)
 	if errors.Is(err, ErrNoEntry) {
@@ -206,12 +208,13 @@ func (p *placer) severalSeasons() bool {
 	return len(p.episodes) > 0 && p.episodes[len(p.episodes)-1].season != p.episodes[0].season
 }
 
+// placeByPart takes the part between pauses that has the number in the name.
 func placeByPart(p *placer) placement {
 	if p.part == 0 {
 		return placement{}
 	}
 	if p.season == 0 && (p.saysFinal() || p.hint.Remainder != "" && p.severalSeasons()) {
-		return placement{} // a part of an arc that is no season's name, or of a season that is not there
+		return placement{} // the part belongs to an arc or final season that TMDB lacks
 	}
 	list := p.episodes
 	if p.season > 0 {
@@ -236,7 +239,7 @@ func placeByPart(p *placer) placement {
 		p.placementAt(slotsByNumber(part, p.numbers), viaPartNumber, "part %d has the number", p.part))
 }
 
-// placeInFinalSeason takes "Final Season" as the last of several, with more trust if a title of the entry says so too.
+// placeInFinalSeason takes the last season for "Final Season". It is more certain if a title of the entry has the word.
 func placeInFinalSeason(p *placer) placement {
 	last := p.episodes[len(p.episodes)-1].season
 	if !p.saysFinal() || p.season > 0 || last == p.episodes[0].season {
@@ -256,9 +259,11 @@ func placeInFinalSeason(p *placer) placement {
 		p.placementAt(slotsByPosition(list, p.numbers, 0), by, "by position in season %d, the final one", last))
 }
 
+// saysFinal reports whether a title of the file or its match says "final".
 func (p *placer) saysFinal() bool { return p.hint.Final || p.hint.saysFinal }
 
-// placeByPosition is for a plain number: the first season's episode, else the n-th over all seasons.
+// placeByPosition handles a number without a season: it takes that episode of the first season, or else the n-th of all
+// seasons.
 func placeByPosition(p *placer) placement {
 	if p.part > 0 || p.season > 0 && (p.statesSeason() || slices.Max(p.numbers) <= longestSeason(p.episodes)) {
 		return placement{}
@@ -291,13 +296,15 @@ func placeByPosition(p *placer) placement {
 	return p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition, "counted over all seasons")
 }
 
-// airedNearYear reports whether episodes aired in the year of the name or next to it; also if no date is known.
+// airedNearYear reports whether an episode aired at most one year from the year of the name. It is true if no air date
+// is known.
 func (p *placer) airedNearYear(list []slot) bool {
 	dated := func(s slot) bool { return !s.aired.IsZero() }
 	near := func(s slot) bool { return dated(s) && absDiff(s.aired.Year(), p.year) <= 1 }
 	return !slices.ContainsFunc(list, dated) || slices.ContainsFunc(list, near)
 }
 
+// longestSeason returns the number of episodes of the longest season.
 func longestSeason(list []slot) int {
 	most := 0
 	for _, run := range splitRuns(list, 1<<62) {
@@ -306,6 +313,7 @@ func longestSeason(list []slot) int {
 	return most
 }
 
+// numbersNeverRestart reports whether there are several seasons and the episode numbers rise through all of them.
 func numbersNeverRestart(all []slot) bool {
 	several := false
 	for i := 1; i < len(all); i++ {
@@ -324,6 +332,7 @@ func seasonSlots(all []slot, n int) []slot {
 	return all[from:to:to]
 }
 
+// placeWholeSeason places a file without an episode number.
 func (p *placer) placeWholeSeason() placement {
 	if at := placeByTrailingNumber(p); at.ok {
 		return at
@@ -349,8 +358,8 @@ func (p *placer) placeWholeSeason() placement {
 	return placement{ok: true, season: n, method: by, trust: by.trust, reason: "a whole season"}
 }
 
-// placeByTrailingNumber takes the number at the end of a single file's title, "Title 2.mkv", if the show has one
-// season.
+// placeByTrailingNumber takes the number at the end of a title ("Title 2.mkv") as the episode, if the show has one
+// season without pauses.
 func placeByTrailingNumber(p *placer) placement {
 	if p.rel.Kind != release.Unknown || p.rel.Extension == "" || p.statesSeason() || p.part > 0 || p.severalSeasons() ||
 		len(splitRuns(p.episodes, courPause)) != 1 || len(p.rel.Titles) == 0 || placeBySpecialTitle(p).ok {

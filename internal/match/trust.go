@@ -14,30 +14,30 @@ import (
 type method struct{ trust float64 }
 
 var (
-	viaSeason          = &method{0.99}  // the season of the name has the number
-	viaFirstSeason     = &method{0.995} // so has the first season, and the name states no other
+	viaSeason          = &method{0.99}  // the season in the name has the number
+	viaFirstSeason     = &method{0.995} // the name has no season, and the first season has the number
 	viaSeasonName      = &method{0.95}  // the season whose name is in the title
 	viaSharedWord      = &method{0.93}  // the season whose name shares a word with the title
-	viaJapaneseReading = &method{0.91}  // the season whose Japanese name may be read like the title
-	viaFinalSeason     = &method{0.91}  // the last season, where the name says "final"
-	viaMapping         = &method{0.97}  // an imported list
-	viaOverallNumber   = &method{0.97}  // a number over all seasons beside the season's
-	viaOverallPosition = &method{0.99}  // counted over all seasons
+	viaJapaneseReading = &method{0.91}  // the season whose Japanese name may be pronounced like the title
+	viaFinalSeason     = &method{0.91}  // the last season, because the name says "final"
+	viaMapping         = &method{0.97}  // an imported mapping
+	viaOverallNumber   = &method{0.97}  // the name has a number over all seasons besides the season's
+	viaOverallPosition = &method{0.99}  // the number counts over all seasons
 	viaEpisodeGroup    = &method{0.95}  // an episode group
-	viaYearRun         = &method{0.97}  // the run that began in the year of the name
+	viaYearRun         = &method{0.97}  // the run of episodes that began in the year of the name
 	viaPart            = &method{0.95}  // by position in a part between pauses
 	viaPartNumber      = &method{0.95}  // a part between pauses has the number
 	viaRun             = &method{0.94}  // by position in a season that is a run between pauses
-	viaRunNumber       = &method{0.95}  // such a run has the number
+	viaRunNumber       = &method{0.95}  // a run between pauses has the number
 	viaOnlyLongSeason  = &method{0.97}  // no other season is long enough
 	viaSecondSeason    = &method{0.91}  // the only season besides the first
 	viaBatch           = &method{0.97}  // a batch of a season
-	viaSeasonOnly      = &method{0.7}   // a file that says a season and nothing else
+	viaSeasonOnly      = &method{0.7}   // a single file that states only a season
 	viaTrailingNumber  = &method{0.91}  // a number after the title that no season and no special has
 	viaSpecialNumber   = &method{0.93}  // season 0 has the number
 	viaSpecialTitle    = &method{0.97}  // a special has the title
-	viaSpecialOrder    = &method{0.92}  // several have it, and the name counts them
-	viaOnlySpecial     = &method{0.91}  // there is no other
+	viaSpecialOrder    = &method{0.92}  // several specials have the title; the number selects one
+	viaOnlySpecial     = &method{0.91}  // the only special
 	viaGuess           = &method{0.15}  // nothing else applies
 )
 
