@@ -164,7 +164,7 @@ func (i *indexed) enough(s match.Series) []index.Candidate {
 	}
 	switch {
 	case len(known) > 0:
-		if len(known) <= maxRivals && (len(others) == 0 || s.Fansub) {
+		if len(known) <= maxRivals && (len(others) == 0 || s.FansubStyle) {
 			return known
 		}
 	case len(others) > 0:
@@ -172,7 +172,7 @@ func (i *indexed) enough(s match.Series) []index.Candidate {
 			return others
 		}
 	case len(short) > 0:
-		if len(short) == 1 && s.Fansub {
+		if len(short) == 1 && s.FansubStyle {
 			return short
 		}
 	}

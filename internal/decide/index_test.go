@@ -55,7 +55,7 @@ func TestFewEntriesAreEnough(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			said := indexed{candidates: c.found}
 			var got []int
-			for _, c := range said.enough(match.Series{Want: c.want, Fansub: c.fansub}) {
+			for _, c := range said.enough(match.Series{Want: c.want, FansubStyle: c.fansub}) {
 				got = append(got, c.ID)
 			}
 			if diff := cmp.Diff(c.ids, got); diff != "" {

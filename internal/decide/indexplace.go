@@ -19,7 +19,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 		return resolution{}, false
 	}
 	said := d.index.find(s.Series)
-	s.Unlisted = len(said.candidates) == 0
+	s.NotInIndex = len(said.candidates) == 0
 	rivals := said.enough(s.Series)
 	if len(rivals) == 0 {
 		return resolution{}, false
@@ -62,7 +62,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 // The lists may confuse a remake with the older work of the same name: AniDB and TMDB title the two differently.
 func (d *Deciders) orNamesake(ctx context.Context, s match.Series, listed resolution) resolution {
 	// Fansubs count a sequel on from the season before.
-	if s.Fansub || beyondDoubt(s, listed.Resolution) || !d.nowhere(ctx, s, listed) {
+	if s.FansubStyle || beyondDoubt(s, listed.Resolution) || !d.nowhere(ctx, s, listed) {
 		return listed
 	}
 	once := d.resolver

@@ -111,7 +111,7 @@ func (d *Deciders) details(ctx context.Context, found []Found) error {
 			e, origin, err := d.Entry(ctx, f.Hit.Kind, f.Hit.ID)
 			if err == nil {
 				f.Entry, f.Hit, f.Index = e, e.Hit(), false
-				f.Origin = f.Origin.With(origin)
+				f.Origin = f.Origin.CombinedWith(origin)
 				return nil
 			}
 			if errors.Is(err, match.ErrNoEntry) {

@@ -179,5 +179,5 @@ func (d *Deciders) name(ctx context.Context, res *match.Resolution) {
 	if err != nil {
 		return
 	}
-	res.Title, res.Origin = e.Title, res.Origin.With(origin)
+	res.Title, res.Origin = e.Title, res.Origin.CombinedWith(origin)
 }

@@ -75,7 +75,7 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 		}
 		var origin match.Origin
 		for _, r := range responses {
-			origin = origin.With(originOf(r))
+			origin = origin.CombinedWith(originOf(r))
 		}
 		e := s.shown.named(tvEntry(d))
 		s.known.learn(e)

@@ -25,7 +25,7 @@ const (
 )
 
 // maxScore returns the highest score that a contender may have once its details are fetched.
-func (j *job) maxScore(c scoredContender) float64 {
+func (j *resolveJob) maxScore(c scoredContender) float64 {
 	if c.hasDetails() {
 		return c.score
 	}
@@ -58,16 +58,16 @@ func (j *job) maxScore(c scoredContender) float64 {
 }
 
 func (c scoredContender) hasLongerTitle(s preparedSeries) bool {
-	return slices.ContainsFunc(c.titles, func(t entryTitle) bool { return hasWordPrefix(t.norm, s.norm()) })
+	return slices.ContainsFunc(c.titles, func(t entryTitle) bool { return hasWordPrefix(t.norm, s.normalizedTitle()) })
 }
 
 func (c scoredContender) hasTitleWithYear(s preparedSeries) bool {
 	return slices.ContainsFunc(c.titles, func(t entryTitle) bool {
-		return t.seq == Sequel{Year: c.hit.Year} && c.hit.Year != 0 && t.base == s.norm()
+		return t.seq == Sequel{Year: c.hit.Year} && c.hit.Year != 0 && t.base == s.normalizedTitle()
 	})
 }
 
-func (j *job) fetchDetails(ctx context.Context) {
+func (j *resolveJob) fetchDetails(ctx context.Context) {
 	for j.fetchCount < j.r.Options.MaxEntries {
 		if i := j.nextToFetch(); i < 0 || !j.fetchContender(ctx, i) {
 			return
@@ -76,7 +76,7 @@ func (j *job) fetchDetails(ctx context.Context) {
 }
 
 // nextToFetch returns the index of the contender whose details can change the result most, -1 for none.
-func (j *job) nextToFetch() int {
+func (j *resolveJob) nextToFetch() int {
 	next := -1
 	best := 0.0
 	spent := j.fetchLimits()
@@ -84,7 +84,7 @@ func (j *job) nextToFetch() int {
 		if !c.hasDetails() && spent(c) {
 			continue
 		}
-		if c.hasDetails() || rowSuffices(c) {
+		if c.hasDetails() || decidableWithoutDetails(c) {
 			best = max(best, c.score)
 			if c.hasDetails() {
 				continue
@@ -98,7 +98,8 @@ func (j *job) nextToFetch() int {
 		return -1
 	}
 	c := j.pool[next]
-	if p := j.maxScore(c); p < minScoreToFetch || p+scoreStep < best || rowSuffices(c) && !j.hasCloseRival(next) {
+	unnecessary := decidableWithoutDetails(c) && !j.hasCloseRival(next)
+	if p := j.maxScore(c); p < minScoreToFetch || p+fetchScoreStep < best || unnecessary {
 		return j.nextRivalToFetch(spent)
 	}
 	return next
@@ -106,7 +107,7 @@ func (j *job) nextToFetch() int {
 
 // nextRivalToFetch returns the index of a contender whose hidden titles may equal the best contender's title, -1 for
 // none. It looks for one only if that title is the only evidence.
-func (j *job) nextRivalToFetch(spent func(scoredContender) bool) int {
+func (j *resolveJob) nextRivalToFetch(spent func(scoredContender) bool) int {
 	best := rankContenders(j.pool).contenders[0]
 	looked := slices.ContainsFunc(j.pool, func(c scoredContender) bool { return c.hasDetails() && !c.showsQuery })
 	if j.s.Year != 0 || best.match.sim < simExact || best.match.scripts > 1 || looked {
@@ -122,10 +123,10 @@ func (j *job) nextRivalToFetch(spent func(scoredContender) bool) int {
 	return next
 }
 
-const maxRivalLag = 4 / calLead
+const maxRivalLag = 4 / calLead // how far the score of such a rival may be below the best
 
 // fetchLimits returns a function that reports whether enough similar contenders were fetched already.
-func (j *job) fetchLimits() func(scoredContender) bool {
+func (j *resolveJob) fetchLimits() func(scoredContender) bool {
 	shown, parts, hidden, begun, doubted := j.showsExactTitle(), 0, 0, 0, false
 	for _, c := range j.pool {
 		if !c.hasDetails() {
@@ -152,33 +153,32 @@ func (j *job) fetchLimits() func(scoredContender) bool {
 }
 
 func (c scoredContender) showsExactTitle() bool {
-	return slices.ContainsFunc(hitTitles(c.hit), func(t entryTitle) bool {
-		return t.norm == c.match.title.norm
-	}) && c.match.sim >= simExact
+	matched := func(t entryTitle) bool { return t.norm == c.match.title.norm }
+	return c.match.sim >= simExact && slices.ContainsFunc(hitTitles(c.hit), matched)
 }
 
 const (
-	maxPartialFetches = 2
-	maxHiddenFetches  = 2
+	maxPartialFetches = 2 // details of contenders found by a part of the title
+	maxHiddenFetches  = 2 // details of other contenders once one shows the exact title
 )
 
-// rowSuffices reports whether a contender can be accepted without its details: a film with the exact title can. A
-// series always needs its seasons.
-func rowSuffices(c scoredContender) bool {
+// decidableWithoutDetails reports whether a contender can be accepted without its details: a film with the exact title
+// can. A series always needs its seasons.
+func decidableWithoutDetails(c scoredContender) bool {
 	return c.hit.Kind == Movie && c.match.sim >= simExact
 }
 
-func (j *job) hasCloseRival(i int) bool {
+func (j *resolveJob) hasCloseRival(i int) bool {
 	near := func(o scoredContender) bool { return j.maxScore(o) > j.pool[i].score-0.1 }
 	return slices.ContainsFunc(j.pool[:i], near) || slices.ContainsFunc(j.pool[i+1:], near)
 }
 
-const scoreStep = 0.01
+const fetchScoreStep = 0.01 // scores closer than this count as equal
 
 // compareFetch compares contenders by the score that they may reach. Of equals, the one with the shorter original title
 // is first, because sequels, films and spin-offs have longer ones.
-func (j *job) compareFetch(a, b scoredContender) int {
-	steps := func(c scoredContender) float64 { return math.Round(j.maxScore(c) / scoreStep) }
+func (j *resolveJob) compareFetch(a, b scoredContender) int {
+	steps := func(c scoredContender) float64 { return math.Round(j.maxScore(c) / fetchScoreStep) }
 	return cmp.Or(cmp.Compare(steps(b), steps(a)), cmp.Compare(b.fetchPriority(j.s), a.fetchPriority(j.s)),
 		cmp.Compare(utf8.RuneCountInString(a.hit.OriginalTitle), utf8.RuneCountInString(b.hit.OriginalTitle)),
 		cmp.Compare(b.hit.Popularity, a.hit.Popularity),
@@ -192,7 +192,7 @@ func (c scoredContender) fetchPriority(s preparedSeries) int {
 	return 0
 }
 
-func (j *job) fetchContender(ctx context.Context, i int) bool {
+func (j *resolveJob) fetchContender(ctx context.Context, i int) bool {
 	c := j.pool[i].contender
 	e, o, err := j.fetchEntry(ctx, c.hit.Kind, c.hit.ID)
 	if errors.Is(err, ErrNoEntry) {
@@ -209,14 +209,14 @@ func (j *job) fetchContender(ctx context.Context, i int) bool {
 		c.hit.Title = e.Title // the details may have a translated title
 	}
 	if c.fromCaller {
-		c.hit, c.entry = e.Hit(), addTitle(e, c.hit.Title)
+		c.hit, c.entry = e.Hit(), withTitle(e, c.hit.Title)
 	}
 	j.pool[i] = scoreContender(j.s, c)
 	j.addStep("entry", &o, "%s %d %q with score %.3f", c.hit.Kind, c.hit.ID, e.Title, j.pool[i].score)
 	return true
 }
 
-func (j *job) resolveExternalID(ctx context.Context) (res Resolution, ok bool) {
+func (j *resolveJob) resolveExternalID(ctx context.Context) (res Resolution, ok bool) {
 	for _, id := range j.s.IDs {
 		if id.Source != "imdb" && id.Source != "tvdb" {
 			continue
@@ -226,7 +226,7 @@ func (j *job) resolveExternalID(ctx context.Context) (res Resolution, ok bool) {
 			j.addStep("search", nil, "%s id %s: %v", id.Source, id.Value, err)
 			return j.resolution(Outcome{Status: Pending, Err: err, Reason: "the id in the path could not be looked up"}), true
 		}
-		j.origin = j.origin.With(o)
+		j.origin = j.origin.CombinedWith(o)
 		j.addStep("search", &o, "%s id %s: %d rows", id.Source, id.Value, len(hits))
 		if h, found := j.hitOfKind(id, hits); found {
 			return j.resolveID(ctx, h.Kind, h.ID), true
@@ -236,7 +236,7 @@ func (j *job) resolveExternalID(ctx context.Context) (res Resolution, ok bool) {
 }
 
 // hitOfKind returns the first hit of the kind that the settings, the id or the name require.
-func (j *job) hitOfKind(id release.ID, hits []Hit) (Hit, bool) {
+func (j *resolveJob) hitOfKind(id release.ID, hits []Hit) (Hit, bool) {
 	want := j.r.Options.Kind
 	if want == "" && len(hits) > 1 {
 		want = j.kindOfID(id)
@@ -247,7 +247,7 @@ func (j *job) hitOfKind(id release.ID, hits []Hit) (Hit, bool) {
 	return Hit{}, false
 }
 
-func (j *job) kindOfID(id release.ID) Kind {
+func (j *resolveJob) kindOfID(id release.ID) Kind {
 	switch {
 	case id.Kind == string(TV), id.Kind == string(Movie):
 		return Kind(id.Kind)
@@ -261,7 +261,7 @@ func (j *job) kindOfID(id release.ID) Kind {
 	return TV
 }
 
-func (j *job) tmdbID() (Kind, int, bool) {
+func (j *resolveJob) tmdbID() (Kind, int, bool) {
 	for _, id := range j.s.IDs {
 		if id.Source != "tmdb" {
 			continue
@@ -273,7 +273,7 @@ func (j *job) tmdbID() (Kind, int, bool) {
 	return "", 0, false
 }
 
-func (j *job) resolveID(ctx context.Context, kind Kind, id int) Resolution {
+func (j *resolveJob) resolveID(ctx context.Context, kind Kind, id int) Resolution {
 	e, o, err := j.fetchEntry(ctx, kind, id)
 	if err != nil {
 		return j.resolution(Outcome{
@@ -286,13 +286,13 @@ func (j *job) resolveID(ctx context.Context, kind Kind, id int) Resolution {
 	return j.accept(c, 1, nil, "the id was given")
 }
 
-func (j *job) fetchEntry(ctx context.Context, kind Kind, id int) (*Entry, Origin, error) {
+func (j *resolveJob) fetchEntry(ctx context.Context, kind Kind, id int) (*Entry, Origin, error) {
 	e, o, err := j.r.Source.Entry(ctx, kind, id)
 	if err != nil {
 		j.addStep("entry", nil, "%s %d: %v", kind, id, err)
 		return nil, o, err
 	}
-	j.origin = j.origin.With(o)
+	j.origin = j.origin.CombinedWith(o)
 	j.usedEntries = append(j.usedEntries, UsedEntry{Kind: kind, ID: id, ReadAt: o.ReadAt})
 	return e, o, nil
 }

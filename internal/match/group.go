@@ -32,21 +32,21 @@ func (w Want) String() string { return wantNames[w] }
 // Series is a set of files in one folder that belong together, and what their names state. Titles are the possible
 // titles, the likeliest first. Episodes counts the distinct episode numbers; LastEpisode is the greatest.
 type Series struct {
-	Titles      []release.Title
-	Season      int
-	HasSeason   bool
-	Part        int
-	Year        int
-	Want        Want
-	Special     string
-	IDs         []release.ID
-	Folder      string
-	Fansub      bool
-	Modern      bool // released in a way that did not exist before about 2010
-	Unlisted    bool // none of the titles is in the title index
-	LastEpisode float64
-	Episodes    int
-	Files       []File
+	Titles        []release.Title
+	Season        int
+	HasSeason     bool
+	Part          int
+	Year          int
+	Want          Want
+	Special       string
+	IDs           []release.ID
+	Folder        string
+	FansubStyle   bool
+	ModernRelease bool // released in a way that did not exist before about 2010
+	NotInIndex    bool // none of the titles is in the title index
+	LastEpisode   float64
+	Episodes      int
+	Files         []File
 }
 
 // Title returns the likeliest title, for display.
@@ -71,7 +71,7 @@ func Group(files []File) []Series {
 			r := f.Release
 			s := Series{
 				Titles: distinctTitles(r), Year: r.Year, Part: r.SeasonPart(), Want: wantOf(f), Special: r.Special,
-				IDs: r.IDs, Folder: folderOf(r), Fansub: looksLikeFansub(r), Modern: isModernRelease(r),
+				IDs: r.IDs, Folder: folderOf(r), FansubStyle: looksLikeFansub(r), ModernRelease: isModernRelease(r),
 			}
 			s.Season, s.HasSeason = r.Season()
 			out = append(out, s)
@@ -265,7 +265,7 @@ func prepareSeries(s Series) preparedSeries {
 	return q
 }
 
-func (q preparedSeries) norm() string {
+func (q preparedSeries) normalizedTitle() string {
 	if len(q.readings) == 0 {
 		return ""
 	}

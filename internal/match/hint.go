@@ -35,8 +35,8 @@ type ArcTitle struct {
 	signs string // signs of the title, which Text lacks
 }
 
-// fillFrom copies the numbers that the hint does not have yet.
-func (h *Hint) fillFrom(q Sequel) {
+// fillMissing copies the numbers that the hint does not have yet.
+func (h *Hint) fillMissing(q Sequel) {
 	h.Season, h.Part, h.Year = cmp.Or(h.Season, q.Season), cmp.Or(h.Part, q.Part), cmp.Or(h.Year, q.Year)
 	h.Final = h.Final || q.Final
 }
@@ -46,7 +46,7 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 	h := Hint{matched: c.match.title, twoScripts: c.match.scripts > 1, saysFinal: c.match.fileSequel.Final}
 	file := c.match.fileSequel
 	file.Final = false
-	h.fillFrom(file)
+	h.fillMissing(file)
 	if c.entry == nil {
 		return h
 	}
@@ -68,9 +68,9 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 		h.lacksSeason = own.Season > 1
 		own.Season = 0 // the number is part of the show's title, or says nothing
 	}
-	h.fillFrom(own)
+	h.fillMissing(own)
 	for _, r := range others {
-		h.fillFrom(confirmedSequel(r.norm, entryTitle{}, c.titles))
+		h.fillMissing(confirmedSequel(r.norm, entryTitle{}, c.titles))
 	}
 	h.Year = cmp.Or(h.Year, s.Year)
 	return h
@@ -119,13 +119,12 @@ func confirmedSequel(norm string, matched entryTitle, titles []entryTitle) Seque
 	return Sequel{}
 }
 
-// longerTitlesShare: a text names the whole show if at least one in so many longer titles begins with it.
-const longerTitlesShare = 8
+const oneInLongerTitles = 8 // see namesWholeShow
 
 // namesWholeShow reports whether a text names the whole show although it begins with a shorter title of the entry. It
-// does if it is an official title, two titles in a row, or how at least one in eight of the longer titles begins. If
-// the shorter title is official, only titles with a season number after the text count, because others may name one
-// part of the show.
+// does if it is an official title, consists of two titles, or begins at least one in eight of the longer titles. If the
+// shorter title is official, only titles with a season number after the text count, because others may name one part of
+// the show.
 func namesWholeShow(text string, matched entryTitle, titles []entryTitle) bool {
 	if matched.primary && title.Similarity(text, matched.norm) >= 0.97 {
 		return true
@@ -146,7 +145,7 @@ func namesWholeShow(text string, matched entryTitle, titles []entryTitle) bool {
 			longer++
 		}
 	}
-	return longerThanText > 0 && longerThanText*longerTitlesShare >= longer
+	return longerThanText > 0 && longerThanText*oneInLongerTitles >= longer
 }
 
 // distinguishingSigns returns the signs of a title if only they tell it from the show's own: "Title!!", "Title'",
@@ -201,8 +200,8 @@ func textAfterTitle(text string, titles []entryTitle) string {
 }
 
 // seasonBySharedWord returns the only season whose name shares a word with the title, because translations keep names:
-// "Title Minami Hen" is the season "Title: Minami Saga". The first season mostly has no name, so the show's subtitles
-// stand for it. It returns 0 for none or several.
+// "Title Minami Hen" is the season "Title: Minami Saga". The first season usually has no name, so the show's subtitles
+// are used for it. It returns 0 for none or several.
 func seasonBySharedWord(p *placer) int {
 	seasons := map[string][]int{} // by a word of their names
 	var withShow []int            // seasons whose names contain the show's title
@@ -222,7 +221,7 @@ func seasonBySharedWord(p *placer) int {
 		}
 	}
 	found := 0
-	p.arcWords = nil
+	p.selectingWords = nil
 	texts, afterShow := arcTexts(p)
 	for _, text := range texts {
 		for _, w := range distinctiveWords(p, text) {
@@ -234,7 +233,7 @@ func seasonBySharedWord(p *placer) int {
 				return 0
 			}
 			found = in[0]
-			p.arcWords = append(p.arcWords, w)
+			p.selectingWords = append(p.selectingWords, w)
 		}
 	}
 	return found
@@ -291,7 +290,7 @@ func arcTexts(p *placer) (texts []string, afterShow bool) {
 		texts = append(texts, a.Remainder+a.signs)
 	}
 	if p.hint.Remainder != "" && len(texts) == 0 {
-		texts = append(texts, p.hint.Remainder) // signs alone
+		texts = append(texts, p.hint.Remainder) // the remainder is only signs
 	}
 	if p.matchedShowTitle() || len(texts) > 0 {
 		return texts, true

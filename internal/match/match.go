@@ -188,8 +188,8 @@ type Origin struct {
 	ReadAt    time.Time
 }
 
-// With returns the combined origin of both.
-func (o Origin) With(p Origin) Origin {
+// CombinedWith returns the combined origin of both.
+func (o Origin) CombinedWith(p Origin) Origin {
 	o.Freshness = max(o.Freshness, p.Freshness)
 	if o.FetchedAt.IsZero() || !p.FetchedAt.IsZero() && p.FetchedAt.Before(o.FetchedAt) {
 		o.FetchedAt = p.FetchedAt

@@ -157,7 +157,7 @@ func (p *placer) fetchEpisodeGroup(kind int) *EpisodeGroup {
 		p.err = err
 		return nil
 	}
-	p.origin = p.origin.With(o)
+	p.origin = p.origin.CombinedWith(o)
 	sorted := *g
 	sorted.Groups = slices.Clone(g.Groups)
 	slices.SortStableFunc(sorted.Groups, func(a, b GroupPart) int { return cmp.Compare(a.Order, b.Order) })

@@ -83,7 +83,7 @@ func startDecision(f File, res Resolution) (d Decision, open bool) {
 }
 
 func (d *Decision) addOrigin(o Origin) {
-	d.Origin = d.Origin.With(o)
+	d.Origin = d.Origin.CombinedWith(o)
 	i := slices.IndexFunc(d.UsedEntries, func(s UsedEntry) bool { return s.Kind == d.Kind && s.ID == d.ID })
 	if i >= 0 && o.ReadAt.After(d.UsedEntries[i].ReadAt) {
 		d.UsedEntries = slices.Clone(d.UsedEntries)
@@ -135,16 +135,16 @@ type placer struct {
 	hint    Hint
 	mapping *Mapping
 	*preparedEntry
-	numbers     []int // the file's episode numbers, or those of all files of its folder
-	allOfFolder bool  // numbers are those of all files of the folder
-	season      int   // stated by the name or the matched title, 0 for none
-	part        int
-	folderLast  int      // the greatest episode number in the folder
-	year        int      // in the name, if it is not the entry's first year
-	arcWords    []string // the words of the title that selected the season
-	steps       []lang.Text
-	origin      Origin
-	err         error
+	numbers        []int // the file's episode numbers, or those of all files of its folder
+	allOfFolder    bool  // numbers are those of all files of the folder
+	season         int   // stated by the name or the matched title, 0 for none
+	part           int
+	folderLast     int      // the greatest episode number in the folder
+	year           int      // in the name, if it is not the entry's first year
+	selectingWords []string // the words of the title that selected the season
+	steps          []lang.Text
+	origin         Origin
+	err            error
 }
 
 func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolution) *placer {

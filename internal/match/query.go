@@ -25,7 +25,7 @@ func Queries(s Series, want Kind) []Query {
 	}
 	l := queryList{seen: map[Query]bool{}}
 	whole, bases, parts, pieces := searchTexts(s.Titles)
-	sortByLikelihood(whole, s.Unlisted && s.Want != WantWork)
+	sortByLikelihood(whole, s.NotInIndex && s.Want != WantWork)
 	likely, others := whole[:min(len(whole), 2)], whole[min(len(whole), 2):]
 	for _, text := range likely {
 		l.add(first, text, s.Year)
@@ -125,7 +125,7 @@ func searchTexts(titles []release.Title) (whole, bases, parts, pieces []string) 
 	seen := map[string]bool{}
 	add := func(t string) {
 		t = searchText(t)
-		if k := strings.ToLower(t); t != "" && !seen[k] && (searchable(t) || len(titles) == 1 && len(out) == 0) {
+		if k := strings.ToLower(t); t != "" && !seen[k] && (isSearchable(t) || len(titles) == 1 && len(out) == 0) {
 			seen[k] = true
 			out = append(out, t)
 		}
@@ -169,7 +169,7 @@ func searchTexts(titles []release.Title) (whole, bases, parts, pieces []string) 
 	return out[:n], out[n:m], out[m:k], out[k:]
 }
 
-const maxJoinedSpaces = 4
+const maxJoinedSpaces = 4 // titles with fewer spaces are also searched without them
 
 // IsPieceOfTitle reports whether title i, as read from the name, is only a piece of the likeliest one.
 func IsPieceOfTitle(titles []release.Title, i int) bool {
@@ -206,8 +206,8 @@ func searchText(s string) string {
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == '‘' || r == '`' }
 
-// searchable reports whether a text is long enough to search for. A single Latin letter is not.
-func searchable(t string) bool {
+// isSearchable reports whether a text is long enough to search for. A single Latin letter is not.
+func isSearchable(t string) bool {
 	word := func(r rune) bool { return r > unicode.MaxLatin1 } // one Han character may be a word
 	return utf8.RuneCountInString(t) >= 2 || strings.ContainsFunc(t, word)
 }

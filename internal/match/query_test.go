@@ -123,7 +123,7 @@ func TestWhatNoListHasIsAskedForInAnotherScriptFirst(t *testing.T) {
 			if got := Queries(s, ""); got[0].Text != "Toumori no Siro" {
 				t.Errorf("listed: %v", got)
 			}
-			s.Unlisted = true
+			s.NotInIndex = true
 			if got := Queries(s, ""); got[0].Text != row.first {
 				t.Errorf("unlisted: %v", got)
 			}

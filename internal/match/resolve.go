@@ -58,7 +58,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	if s.Want == WantNothing {
 		return Resolution{Outcome: Outcome{Status: Skipped, Reason: "an extra, not an episode"}}
 	}
-	j := &job{r: r, s: prepareSeries(s)}
+	j := &resolveJob{r: r, s: prepareSeries(s)}
 	j.addStep("group", nil, "%s", seriesText(s))
 	if kind, id, ok := j.tmdbID(); ok {
 		return j.resolveID(ctx, kind, id)
@@ -75,7 +75,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 
 // ResolveAmong chooses among the given entries without a search. A hit's title counts as a title of its entry.
 func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resolution {
-	j := &job{r: r, s: prepareSeries(s)}
+	j := &resolveJob{r: r, s: prepareSeries(s)}
 	j.addStep("group", nil, "%s", seriesText(s))
 	for _, h := range hits {
 		if r.Options.Kind == "" || r.Options.Kind == h.Kind {
@@ -92,12 +92,12 @@ func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resol
 
 // ResolveID accepts the entry with the id after one details request, without a search.
 func (r *Resolver) ResolveID(ctx context.Context, s Series, kind Kind, id int) Resolution {
-	j := &job{r: r, s: prepareSeries(s)}
+	j := &resolveJob{r: r, s: prepareSeries(s)}
 	return j.resolveID(ctx, kind, id)
 }
 
-// job is the state of one call of Resolve, ResolveAmong or ResolveID.
-type job struct {
+// resolveJob is the state of one call of Resolve, ResolveAmong or ResolveID.
+type resolveJob struct {
 	r               *Resolver
 	s               preparedSeries
 	pool            []scoredContender
@@ -109,11 +109,11 @@ type job struct {
 	queriesWithHits []Query
 }
 
-func (j *job) addStep(stage string, o *Origin, format string, args ...any) {
+func (j *resolveJob) addStep(stage string, o *Origin, format string, args ...any) {
 	j.steps = append(j.steps, Step{Stage: stage, Detail: lang.Textf(format, args...), Origin: o})
 }
 
-func (j *job) searchAndFetch(ctx context.Context) {
+func (j *resolveJob) searchAndFetch(ctx context.Context) {
 	queries := j.limitSearches(Queries(j.s.Series, j.r.Options.Kind))
 	var more []Query // second pages, where the first page was full
 	for i := 0; i < len(queries); i++ {
@@ -127,7 +127,7 @@ func (j *job) searchAndFetch(ctx context.Context) {
 			j.addStep("search", nil, "%s %q: %v", q.Kind, q.Text, err)
 			return
 		}
-		j.origin = j.origin.With(o)
+		j.origin = j.origin.CombinedWith(o)
 		j.addStep("search", &o, "%s: %d entries found", queryText(q), len(hits))
 		if len(hits) > 0 {
 			j.queriesWithHits = append(j.queriesWithHits, q)
@@ -150,19 +150,19 @@ func (j *job) searchAndFetch(ctx context.Context) {
 }
 
 // isRedundant reports whether a search is unnecessary because the same text with spaces already had results.
-func (j *job) isRedundant(q Query) bool {
+func (j *resolveJob) isRedundant(q Query) bool {
 	return !strings.Contains(q.Text, " ") && slices.ContainsFunc(j.queriesWithHits, func(o Query) bool {
 		return o.Kind == q.Kind && o.Text != q.Text && o.Page == q.Page && strings.ReplaceAll(o.Text, " ", "") == q.Text
 	})
 }
 
-const rowsPerPage = 20
+const rowsPerPage = 20 // of TMDB's search results
 
-func (j *job) limitSearches(queries []Query) []Query {
+func (j *resolveJob) limitSearches(queries []Query) []Query {
 	return queries[:min(len(queries), j.r.Options.MaxSearches)]
 }
 
-func (j *job) addHits(q Query, hits []Hit) {
+func (j *resolveJob) addHits(q Query, hits []Hit) {
 	for _, h := range hits {
 		i := slices.IndexFunc(j.pool, func(c scoredContender) bool { return c.hit.Kind == h.Kind && c.hit.ID == h.ID })
 		if i < 0 {
@@ -178,7 +178,7 @@ func (j *job) addHits(q Query, hits []Hit) {
 }
 
 // isOtherKind reports whether the name suggests another kind than k.
-func (j *job) isOtherKind(k Kind) bool {
+func (j *resolveJob) isOtherKind(k Kind) bool {
 	first, second := kindsToSearch(j.s.Want)
 	if j.s.Want == WantSpecial || j.s.Want == WantWork {
 		first = append(first, second...)
@@ -186,18 +186,18 @@ func (j *job) isOtherKind(k Kind) bool {
 	return j.r.Options.Kind == "" && !slices.Contains(first, k)
 }
 
-func (j *job) showsExactTitle() bool {
+func (j *resolveJob) showsExactTitle() bool {
 	return slices.ContainsFunc(j.pool, func(c scoredContender) bool { return c.showsQuery && c.match.sim >= simExact })
 }
 
 // namesWholeEntry reports whether the title of the best contender names the whole entry, not just one of its specials
 // or sequels.
-func (j *job) namesWholeEntry() bool {
+func (j *resolveJob) namesWholeEntry() bool {
 	best := rankContenders(j.pool).contenders[0]
 	return best.hit.Kind == Movie || best.match.title.primary || title.Reads(best.hit.OriginalTitle, best.match.title.text)
 }
 
-func (j *job) isWholeTitle(q Query) bool {
+func (j *resolveJob) isWholeTitle(q Query) bool {
 	for i, t := range j.s.Titles {
 		if searchText(t.Text) == q.Text && !IsPieceOfTitle(j.s.Titles, i) {
 			return true
@@ -227,16 +227,16 @@ func showsQuery(query string, h Hit) bool {
 }
 
 // isDecided reports whether more requests are useless: one contender convinces, or two have exactly the title.
-func (j *job) isDecided() bool {
+func (j *resolveJob) isDecided() bool {
 	v := rankContenders(j.pool)
 	exact := func(i int) bool {
 		return i < len(v.contenders) && v.contenders[i].hasDetails() && v.contenders[i].match.sim >= simExact
 	}
-	return len(v.contenders) > 0 && v.confidence >= max(ConvincingConfidence, j.r.Options.MinConfidence) || exact(0) &&
-		exact(1)
+	convincing := len(v.contenders) > 0 && v.confidence >= max(ConvincingConfidence, j.r.Options.MinConfidence)
+	return convincing || exact(0) && exact(1)
 }
 
-func (j *job) decide(ctx context.Context) Resolution {
+func (j *resolveJob) decide(ctx context.Context) Resolution {
 	v := rankContenders(j.pool)
 	if len(v.contenders) > 0 && v.contenders[0].hit.Kind == TV && !v.contenders[0].hasDetails() && j.err == nil {
 		top := v.contenders[0].hit
@@ -276,16 +276,16 @@ const minLikelihood = 0.05
 // ("video.mp4").
 const minLikelihoodByFolder = 0.5
 
-func (j *job) onlyFolderMatches(c scoredContender) bool {
+func (j *resolveJob) onlyFolderMatches(c scoredContender) bool {
 	says := func(f File) bool {
 		return len(f.Release.Episodes)+len(f.Release.Seasons) > 0 || f.Release.Special != ""
 	}
 	return c.match.reading.From != release.FromName && j.s.Year == 0 && !slices.ContainsFunc(j.s.Files, says)
 }
 
-const minSimilarity = 0.55
+const minSimilarity = 0.55 // a less similar title does not match at all
 
-func (j *job) accept(c scoredContender, confidence float64, candidates []Candidate, why lang.Text) Resolution {
+func (j *resolveJob) accept(c scoredContender, confidence float64, candidates []Candidate, why lang.Text) Resolution {
 	hint := newHint(j.s, c)
 	otherFilm := c.hit.Kind == Movie && c.match.fileSequel.Season+c.match.fileSequel.Part > 0 // of the same film series
 	if c.otherKind || hint.matchedPiece || otherFilm || c.contradictedBy(j.s) {
@@ -303,12 +303,12 @@ func (j *job) accept(c scoredContender, confidence float64, candidates []Candida
 	return res
 }
 
-func (j *job) resolution(o Outcome) Resolution {
+func (j *resolveJob) resolution(o Outcome) Resolution {
 	o.Origin, o.UsedEntries, o.Steps = j.origin, j.usedEntries, j.steps
 	return Resolution{Outcome: o}
 }
 
-func addTitle(e *Entry, text string) *Entry {
+func withTitle(e *Entry, text string) *Entry {
 	if text == "" {
 		return e
 	}

@@ -320,7 +320,8 @@ func TestOriginsOfSeveralAnswers(t *testing.T) {
 		{"network and stale", network, stale, Origin{Freshness: FromStale, FetchedAt: at(20), ReadAt: at(50)}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if diff := cmp.Diff(row.want, row.a.With(row.b)) + cmp.Diff(row.want, row.b.With(row.a)); diff != "" {
+			if diff := cmp.Diff(row.want, row.a.CombinedWith(row.b)) +
+				cmp.Diff(row.want, row.b.CombinedWith(row.a)); diff != "" {
 				t.Error(diff)
 			}
 		})

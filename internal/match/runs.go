@@ -218,7 +218,7 @@ func placeByRuns(p *placer) placement {
 		}
 		why := "season %d is the run after a %s pause that begins with S%02dE%02d"
 		for _, list := range [][]slot{slotsByPosition(run, p.numbers, 0), slotsByNumber(run, p.numbers)} {
-			if at := p.placementAt(list, viaRun, why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
+			if at := p.placementAt(list, viaRunPosition, why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
 				return at
 			}
 		}

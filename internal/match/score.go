@@ -89,10 +89,10 @@ func scoreContender(s preparedSeries, c contender) scoredContender {
 		likeness = lang.Textf("%q is one of its titles", out.match.reading.Text)
 	}
 	out.addReason("title", out.match.sim, likeness)
-	if sameLetters(out.match.reading.Text, out.match.title.text) {
+	if equalIgnoringCaseAndSpaces(out.match.reading.Text, out.match.title.text) {
 		out.addReason("spelling", weightSpelling, "spelled exactly the same")
 	}
-	if out.match.sim >= simExact && len(s.Titles) > 0 && hasWordPrefix(out.match.reading.norm, s.norm()) {
+	if out.match.sim >= simExact && len(s.Titles) > 0 && hasWordPrefix(out.match.reading.norm, s.normalizedTitle()) {
 		out.addReason("longer", weightLongerReading, "it takes in more of the name")
 	}
 	if out.match.scripts > 1 {
@@ -102,7 +102,7 @@ func scoreContender(s preparedSeries, c contender) scoredContender {
 	out.weighEpisodes(s.Series)
 	out.weighKind(s.Series)
 	out.weighStyle(s.Series)
-	if last := out.lastAirYear(); s.Modern && last != 0 && last < firstModernYear {
+	if last := out.lastAirYear(); s.ModernRelease && last != 0 && last < firstModernYear {
 		out.addReason("era", weightTooOld, lang.Textf("it ended in %d", last))
 	}
 	out.score += weightPopularity * math.Log10(1+max(c.hit.Popularity, 0))
@@ -114,7 +114,7 @@ func (c *scoredContender) addReason(name string, w float64, detail lang.Text) {
 	c.reasons = append(c.reasons, Reason{Name: name, Weight: w, Detail: detail})
 }
 
-func sameLetters(a, b string) bool {
+func equalIgnoringCaseAndSpaces(a, b string) bool {
 	return a != "" && strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
 }
 
@@ -267,7 +267,7 @@ func (c *scoredContender) weighStyle(s Series) {
 	switch {
 	case slices.Contains(genres, genreAnimation):
 		c.addReason("animation", weightAnimation, "animation")
-	case len(genres) > 0 && s.Fansub:
+	case len(genres) > 0 && s.FansubStyle:
 		c.addReason("animation", weightNotAnimationFansub, "not animation, against the name's style")
 	case len(genres) > 0:
 		c.addReason("animation", weightNotAnimation, "not animation")

@@ -97,16 +97,14 @@ func seasonByJapaneseReading(e *Entry, titles []entryTitle, rest string) int {
 		return cmp.Compare(a.misfit, b.misfit)
 	})
 	best := all[0]
-	if slices.ContainsFunc(all[1:], func(o japanese) bool {
-		return o.season > 0 &&
-			o.misfit-best.misfit < minMisfitLead
-	}) {
+	rival := func(o japanese) bool { return o.season > 0 && o.misfit-best.misfit < minMisfitLead }
+	if slices.ContainsFunc(all[1:], rival) {
 		return 0
 	}
 	return best.season
 }
 
-const minMisfitLead = 0.5
+const minMisfitLead = 0.5 // how much better the best season must fit than any other
 
 // hasEastAsianNames reports whether all season names are in East Asian scripts, because the details were fetched in
 // such a language. Most seasons have only an English name.
@@ -176,7 +174,7 @@ func withoutArcWord(s string) string {
 // placeBySeasonName handles a season number that counts within an arc: "Title Arc Season 3" is the season with that
 // name, whatever its number, and "題 第五季 / Title Arc" the season called "Title Arc".
 func placeBySeasonName(p *placer) placement {
-	if !p.statesSeason() || !p.severalSeasons() {
+	if !p.statesSeason() || !p.hasSeveralSeasons() {
 		return placement{}
 	}
 	n := seasonByNumberedName(p, p.e)

@@ -226,7 +226,7 @@ func placeInOnlySpecial(p *placer) placement {
 		return placement{}
 	}
 	rest := textAfterTitle(p.hint.matched.norm, p.titles)
-	if !p.severalSeasons() && !p.matchedShowTitle() && !p.isShowTitle(p.hint.matched.norm, title.Reads) &&
+	if !p.hasSeveralSeasons() && !p.matchedShowTitle() && !p.isShowTitle(p.hint.matched.norm, title.Reads) &&
 		rest != p.hint.matched.norm && !words().wholeShowWords[rest] {
 		return p.placementAt(p.specials, viaOnlySpecial, "%q is one file, and there is only one special", p.hint.matched.text)
 	}
@@ -240,7 +240,7 @@ func placeInOnlySpecial(p *placer) placement {
 // placeInOnlySpecialWork takes the special with the file's number, if the show has one season and all specials have the
 // same name except for their numbers.
 func placeInOnlySpecialWork(p *placer) placement {
-	if len(p.specials) < 2 || len(p.numbers) != 1 || p.severalSeasons() || p.hint.Remainder == "" || p.hint.Arc > 0 ||
+	if len(p.specials) < 2 || len(p.numbers) != 1 || p.hasSeveralSeasons() || p.hint.Remainder == "" || p.hint.Arc > 0 ||
 		p.part > 0 ||
 		p.season > 0 || p.showHasSubtitle() ||
 		slices.ContainsFunc(p.specialNames,

@@ -42,9 +42,9 @@ func placeByOverallNumber(p *placer) placement {
 	if len(p.rel.Overall) == 0 || len(p.rel.Overall) != len(p.numbers) || slices.Equal(toInts(p.rel.Overall), p.numbers) {
 		return placement{}
 	}
-	at := p.placementAt(slotsByPosition(p.episodes, toInts(p.rel.Overall), 0), viaOverallNumber,
-		"number %s over all seasons",
-		numberList(toInts(p.rel.Overall)))
+	overall := toInts(p.rel.Overall)
+	at := p.placementAt(slotsByPosition(p.episodes, overall, 0), viaOverallNumber, "number %s over all seasons",
+		numberList(overall))
 	stated := p.placementAt(slotsByNumber(seasonSlots(p.episodes, p.season), p.numbers), viaSeason, "")
 	if stated.ok && stated.season == at.season && stated.label() != at.label() {
 		return placement{}
@@ -76,15 +76,13 @@ func placeBySeason(p *placer) placement {
 		return at
 	}
 	p.addStep("season %d holds no %s", p.season, episodesText(p.numbers))
-	if at := p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition,
-		"counted from the first season"); at.ok &&
-		at.season == p.season {
+	at := p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaOverallPosition, "counted from the first season")
+	if at.ok && at.season == p.season {
 		return at
 	}
 	if list[0].episode.Number > 1 {
 		return p.placementAt(slotsByPosition(list, p.numbers, 0), viaSeason, "by position: season %d starts at episode %d",
-			p.season,
-			list[0].episode.Number)
+			p.season, list[0].episode.Number)
 	}
 	if next, ok := p.e.season(p.season + 1); ok {
 		return p.placementAt(slotsByPosition(slices.Concat(list, slotsOf(next)), p.numbers, 0), viaOverallPosition,
@@ -146,7 +144,7 @@ func seasonByForeignName(p *placer) (season int, by *method) {
 	if season = seasonByEnglishName(p); season != 0 || p.err != nil {
 		return season, viaSeasonName
 	}
-	if p.season > 0 || p.part > 0 || !p.severalSeasons() {
+	if p.season > 0 || p.part > 0 || !p.hasSeveralSeasons() {
 		return 0, nil
 	}
 	if arc, language := foreignArcTitle(p.hint.Arcs, p.titles); language != "" {
@@ -174,7 +172,7 @@ func seasonByEnglishName(p *placer) int {
 		arcs = append(slices.Clip(arcs), ArcTitle{Text: p.hint.matched.norm})
 	}
 	i := slices.IndexFunc(arcs, func(a ArcTitle) bool { return title.Script(a.Text) == "latin" })
-	if i < 0 || !p.severalSeasons() || !hasEastAsianNames(p.e) {
+	if i < 0 || !p.hasSeveralSeasons() || !hasEastAsianNames(p.e) {
 		return 0
 	}
 	e := p.withSeasonNamesIn("en-US")
@@ -194,7 +192,7 @@ func (p *placer) withSeasonNamesIn(language string) *Entry {
 		p.err = err
 		return nil
 	}
-	p.origin = p.origin.With(o)
+	p.origin = p.origin.CombinedWith(o)
 	local := *p.e
 	local.Seasons = slices.Clone(p.e.Seasons)
 	for i := range local.Seasons {
@@ -204,7 +202,7 @@ func (p *placer) withSeasonNamesIn(language string) *Entry {
 	return &local
 }
 
-func (p *placer) severalSeasons() bool {
+func (p *placer) hasSeveralSeasons() bool {
 	return len(p.episodes) > 0 && p.episodes[len(p.episodes)-1].season != p.episodes[0].season
 }
 
@@ -213,7 +211,7 @@ func placeByPart(p *placer) placement {
 	if p.part == 0 {
 		return placement{}
 	}
-	if p.season == 0 && (p.saysFinal() || p.hint.Remainder != "" && p.severalSeasons()) {
+	if p.season == 0 && (p.saysFinal() || p.hint.Remainder != "" && p.hasSeveralSeasons()) {
 		return placement{} // the part belongs to an arc or final season that TMDB lacks
 	}
 	list := p.episodes
@@ -233,9 +231,8 @@ func placeByPart(p *placer) placement {
 	}
 	part := parts[p.part-1]
 	return firstFound(
-		p.placementAt(slotsByPosition(part, p.numbers, 0), viaPart, "by position in part %d, which begins with S%02dE%02d",
-			p.part,
-			part[0].season, part[0].episode.Number),
+		p.placementAt(slotsByPosition(part, p.numbers, 0), viaPartPosition,
+			"by position in part %d, which begins with S%02dE%02d", p.part, part[0].season, part[0].episode.Number),
 		p.placementAt(slotsByNumber(part, p.numbers), viaPartNumber, "part %d has the number", p.part))
 }
 
@@ -273,21 +270,19 @@ func placeByPosition(p *placer) placement {
 		return placement{}
 	}
 	if p.hint.Remainder != "" &&
-		(p.severalSeasons() || len(p.specials) > 0 ||
+		(p.hasSeveralSeasons() || len(p.specials) > 0 ||
 			len(splitRuns(p.episodes, courPause)) > 1 && withoutArcWord(p.hint.Remainder) != p.hint.Remainder) &&
 		slices.Max(p.numbers) <= longestSeason(p.episodes) {
 		p.addStep("%q names a part of the show, and no season has that name", p.hint.Remainder)
 		return placement{}
 	}
-	if list := slotsByNumber(seasonSlots(p.episodes, p.episodes[0].season), p.numbers); list != nil && p.year != 0 &&
-		!p.airedNearYear(list) &&
-		p.airedNearYear(p.episodes) {
+	first := p.episodes[0].season
+	list := slotsByNumber(seasonSlots(p.episodes, first), p.numbers)
+	if list != nil && p.year != 0 && !p.airedNearYear(list) {
 		p.addStep("the first season's %s aired in another year than %d", episodesText(p.numbers), p.year)
 		return placement{}
 	}
-	if at := p.placementAt(slotsByNumber(seasonSlots(p.episodes, p.episodes[0].season), p.numbers), viaFirstSeason,
-		"season %d has the number",
-		p.episodes[0].season); at.ok {
+	if at := p.placementAt(list, viaFirstSeason, "season %d has the number", first); at.ok {
 		return at
 	}
 	if numbersNeverRestart(p.episodes) {
@@ -342,7 +337,7 @@ func (p *placer) placeWholeSeason() placement {
 			placement{reason: "the name says no episode"})
 	}
 	n := p.season
-	if n == 0 && p.severalSeasons() {
+	if n == 0 && p.hasSeveralSeasons() {
 		return placement{reason: "the name says no season, and there are several"}
 	}
 	if n == 0 && len(p.episodes) > 0 {
@@ -361,7 +356,7 @@ func (p *placer) placeWholeSeason() placement {
 // placeByTrailingNumber takes the number at the end of a title ("Title 2.mkv") as the episode, if the show has one
 // season without pauses.
 func placeByTrailingNumber(p *placer) placement {
-	if p.rel.Kind != release.Unknown || p.rel.Extension == "" || p.statesSeason() || p.part > 0 || p.severalSeasons() ||
+	if p.rel.Kind != release.Unknown || p.rel.Extension == "" || p.statesSeason() || p.part > 0 || p.hasSeveralSeasons() ||
 		len(splitRuns(p.episodes, courPause)) != 1 || len(p.rel.Titles) == 0 || placeBySpecialTitle(p).ok {
 		return placement{}
 	}

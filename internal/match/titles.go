@@ -11,14 +11,14 @@ import (
 
 // Limits of similarity, and factors for titles that match only in part.
 const (
-	simSequel           = 0.97  // same title, but only the file's has a sequel marker
-	simStated           = 0.995 // same title, but the entry's adds a year or season stated elsewhere in the name
-	simYearOnly         = 0.845 // same title, but the entry's adds a year
-	simSpelling         = 0.975 // same title in another romanisation
-	simWithoutSubtitle  = 0.93  // same title without a subtitle, for a film of the right year
-	factorBothSubtitles = 0.85  // applies as well if both titles have a subtitle
-	simFilm             = 0.96  // same title without words for a film, for a film
-	simExact            = 0.985 // titles at least this similar are the same
+	simWithoutSequel     = 0.97  // same title, but only the file's has a sequel marker
+	simWithStatedMarker  = 0.995 // same title, but the entry's adds a year or season stated elsewhere in the name
+	simWithExtraYear     = 0.845 // same title, but the entry's adds a year
+	simOtherRomanisation = 0.975 // same title in another romanisation
+	simWithoutSubtitle   = 0.93  // same title without a subtitle, for a film of the right year
+	factorBothSubtitles  = 0.85  // applies as well if both titles have a subtitle
+	simWithoutFilmWords  = 0.96  // same title without words for a film, for a film
+	simExact             = 0.985 // titles at least this similar are the same
 )
 
 // entryTitle is a title of an entry, with its normalised forms.
@@ -94,7 +94,7 @@ func bestTitleMatch(readings []reading, w nameFacts, titles []entryTitle) titleM
 		return 0
 	}
 	best := bestPairMatch(readings, w, titles, equal)
-	for _, alike := range []func(a, b string) float64{sameSpelling, title.Similarity} {
+	for _, alike := range []func(a, b string) float64{compareRomanisations, title.Similarity} {
 		if best.sim >= simAlmostExact {
 			break
 		}
@@ -122,10 +122,11 @@ func NamesWholeEntry(s Series, e *Entry) bool {
 
 const simAlmostExact = 0.94
 
-// sameSpelling returns simSpelling if two romanisations of Japanese are equal ("yuusha wo" and "yusha o"), otherwise 0.
-func sameSpelling(a, b string) float64 {
+// compareRomanisations returns simOtherRomanisation if two romanisations of Japanese are equal ("yuusha wo" and "yusha
+// o"), otherwise 0.
+func compareRomanisations(a, b string) float64 {
 	if title.Plain(a) == title.Plain(b) {
-		return simSpelling
+		return simOtherRomanisation
 	}
 	return 0
 }
@@ -151,12 +152,13 @@ func bestPairMatch(readings []reading, want nameFacts, titles []entryTitle,
 				}
 			}
 			if film.withoutFilmWords != t.withoutFilmWords {
-				if s := simFilm * alike(cmp.Or(film.withoutFilmWords, r.norm), cmp.Or(t.withoutFilmWords, t.norm)); s > sim {
+				own, other := cmp.Or(film.withoutFilmWords, r.norm), cmp.Or(t.withoutFilmWords, t.norm)
+				if s := simWithoutFilmWords * alike(own, other); s > sim {
 					sim, file = s, Sequel{}
 				}
 			}
 			if film.seq != (Sequel{}) && film.seq == (Sequel{Part: film.seq.Part}) {
-				if s := simFilm * simSequel * alike(film.base, cmp.Or(t.withoutFilmWords, t.norm)); s > sim {
+				if s := simWithoutFilmWords * simWithoutSequel * alike(film.base, cmp.Or(t.withoutFilmWords, t.norm)); s > sim {
 					sim, file = s, film.seq
 				}
 			}
@@ -181,7 +183,7 @@ func comparePair(r reading, w nameFacts, t entryTitle, alike func(a, b string) f
 		return best, file
 	}
 	if !r.seq.IsZero() {
-		if sim := simSequel * alike(r.base, t.norm); sim > best {
+		if sim := simWithoutSequel * alike(r.base, t.norm); sim > best {
 			best, file = sim, r.seq
 		}
 	}
@@ -201,9 +203,9 @@ func markerWeight(q Sequel, w nameFacts) float64 {
 		return 0
 	case w.season > 0 && q == Sequel{Season: w.season}, w.part > 0 && q == Sequel{Part: w.part}, w.year > 0 &&
 		q == Sequel{Year: w.year}:
-		return simStated
+		return simWithStatedMarker
 	case q == Sequel{Year: q.Year}:
-		return simYearOnly
+		return simWithExtraYear
 	}
 	return 0
 }
@@ -219,17 +221,17 @@ func hasSpacelessScript(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return scriptClass(r) == 1 })
 }
 
-// simPart is the similarity of a reading that contains the name of a season or special of the entry.
-const simPart = 0.98
+// simWithPartName is the similarity of a reading that contains the name of a season or special of the entry.
+const simWithPartName = 0.98
 
 // matchPartNames improves a match with readings that name a season or special, such as "Title Second Arc", or repeat
 // the title in another language.
 func matchPartNames(readings []reading, e *Entry, titles []entryTitle, best titleMatch) titleMatch {
-	if best.sim >= simPart {
+	if best.sim >= simWithPartName {
 		return best
 	}
 	better := func(sim float64, r reading, t entryTitle) {
-		if sim = sim * simPart * r.weight; sim > best.sim {
+		if sim = sim * simWithPartName * r.weight; sim > best.sim {
 			best = titleMatch{sim: sim, reading: r, title: t, scripts: best.scripts}
 		}
 	}

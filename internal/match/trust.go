@@ -25,9 +25,9 @@ var (
 	viaOverallPosition = &method{0.99}  // the number counts over all seasons
 	viaEpisodeGroup    = &method{0.95}  // an episode group
 	viaYearRun         = &method{0.97}  // the run of episodes that began in the year of the name
-	viaPart            = &method{0.95}  // by position in a part between pauses
+	viaPartPosition    = &method{0.95}  // by position in a part between pauses
 	viaPartNumber      = &method{0.95}  // a part between pauses has the number
-	viaRun             = &method{0.94}  // by position in a season that is a run between pauses
+	viaRunPosition     = &method{0.94}  // by position in a season that is a run between pauses
 	viaRunNumber       = &method{0.95}  // a run between pauses has the number
 	viaOnlyLongSeason  = &method{0.97}  // no other season is long enough
 	viaSecondSeason    = &method{0.91}  // the only season besides the first
@@ -41,8 +41,7 @@ var (
 	viaGuess           = &method{0.15}  // nothing else applies
 )
 
-// trustDuplicates lowers the trust of all files of a folder if two different numbers got the same episode.
-const trustDuplicates = 0.5
+const trustDuplicates = 0.5 // see doubtDuplicatePlaces
 
 // doubts are reasons to trust a place less. Each that applies multiplies the trust by its factor.
 var doubts = []struct {
@@ -62,23 +61,23 @@ var doubts = []struct {
 			len(splitRuns(seasonSlots(p.episodes, at.season), courPause)) > 1
 	}},
 	{"the title may be that of a special", 0.6, func(p *placer, at placement) bool {
-		return p.enoughSpecials() && mayBeOtherSeason(p, at) && longestTitlePrefix(p.hint.matched.norm, p.titles) != ""
+		return p.hasEnoughSpecials() && mayBeOtherSeason(p, at) && longestTitlePrefix(p.hint.matched.norm, p.titles) != ""
 	}},
 	{"there are as many specials", 0.8, func(p *placer, at placement) bool {
-		return p.enoughSpecials() &&
+		return p.hasEnoughSpecials() &&
 			(at.method == viaSharedWord && specialSharesWords(p) || at.method == viaJapaneseReading || mayBeOtherSeason(p, at))
 	}},
 	{"a special has that title too", 0.5, func(p *placer, at placement) bool {
 		called := func(n specialName) bool {
 			return n.matches(p.hint.matched.norm) || n.number > 0 && n.withoutNumber == p.hint.matched.norm
 		}
-		return at.method == viaFirstSeason && !p.statesSeason() && p.enoughSpecials() &&
+		return at.method == viaFirstSeason && !p.statesSeason() && p.hasEnoughSpecials() &&
 			slices.ContainsFunc(p.specialNames, called)
 	}},
 	{"a special may be of that year", 0.6, func(p *placer, at placement) bool {
 		mayBe := func(s slot) bool { return s.aired.IsZero() || s.aired.Year() == p.rel.Year }
 		return (at.method == viaFirstSeason || at.method == viaYearRun) && p.rel.Year != 0 && !p.statesSeason() &&
-			p.enoughSpecials() && slices.ContainsFunc(p.specials, mayBe)
+			p.hasEnoughSpecials() && slices.ContainsFunc(p.specials, mayBe)
 	}},
 	{"the year may be that of a later season or cour", 0.5, func(p *placer, at placement) bool {
 		if at.method != viaFirstSeason && at.method != viaYearRun || p.rel.Year == 0 || p.statesSeason() ||
@@ -107,8 +106,8 @@ var doubts = []struct {
 	}},
 	{"the part may be one of another season", 0.6, func(p *placer, at placement) bool {
 		t := p.hint.matched
-		return at.method == viaPart && p.season == 0 && p.hint.Arc == 0 && !p.statesSeason() && p.severalSeasons() &&
-			longestTitlePrefix(t.base, p.titles) != "" && !p.isShowTitle(t.base, title.Reads)
+		return at.method == viaPartPosition && p.season == 0 && p.hint.Arc == 0 && !p.statesSeason() &&
+			p.hasSeveralSeasons() && longestTitlePrefix(t.base, p.titles) != "" && !p.isShowTitle(t.base, title.Reads)
 	}},
 	{"the number may count over all seasons", 0.5, func(p *placer, at placement) bool {
 		if at.method != viaPartNumber {
@@ -127,7 +126,9 @@ var doubts = []struct {
 	{"the title ends in a season that TMDB does not have", 0.6, func(p *placer, _ placement) bool {
 		return p.hint.lacksSeason && !p.statesSeason()
 	}},
-	{"TMDB has no final season", 0.5, func(p *placer, _ placement) bool { return p.saysFinal() && !p.severalSeasons() }},
+	{"TMDB has no final season", 0.5, func(p *placer, _ placement) bool {
+		return p.saysFinal() && !p.hasSeveralSeasons()
+	}},
 	{"an earlier season has several cours", 0.5, func(p *placer, at placement) bool {
 		first := seasonSlots(p.episodes, p.episodes[0].season)
 		return p.statesSeason() && at.season == p.season && at.season > first[0].season && !p.hint.matched.primary &&
@@ -138,18 +139,19 @@ var doubts = []struct {
 		return at.method == viaSecondSeason && !isPlaceholderSeason(title.Normalize(s.Name))
 	}},
 	{"TMDB has it in another season", 0.9, func(p *placer, at placement) bool {
-		return at.method == viaRun && p.severalSeasons() && len(splitRuns(seasonSlots(p.episodes, at.season), courPause)) == 1
+		return at.method == viaRunPosition && p.hasSeveralSeasons() &&
+			len(splitRuns(seasonSlots(p.episodes, at.season), courPause)) == 1
 	}},
 }
 
-func (p *placer) enoughSpecials() bool { return len(p.specials) >= p.highestNumber() }
+func (p *placer) hasEnoughSpecials() bool { return len(p.specials) >= p.highestNumber() }
 
-// specialSharesWords reports whether a special may be meant by the words that selected the season. A special without a
-// real title may always be.
+// specialSharesWords reports whether a special's name also has the words that selected the season. A special without a
+// real name counts too.
 func specialSharesWords(p *placer) bool {
 	return slices.ContainsFunc(p.specialNames, func(n specialName) bool {
 		return n.norm == "" || !hasDerivedWorkWord(n.norm) &&
-			(len(p.arcWords) == 0 || isSubset(p.arcWords, significantWords(n.norm)))
+			(len(p.selectingWords) == 0 || isSubset(p.selectingWords, significantWords(n.norm)))
 	})
 }
 
@@ -216,10 +218,10 @@ func yearSelectsSeason(p *placer, at placement) bool {
 	})
 }
 
-// minLongerTitles is how many alternative titles must begin with the text, if no official one does.
-const minLongerTitles = 2
+const minLongerTitles = 2 // see longerTitlesExist
 
-// longerTitlesExist reports whether longer titles of the show begin with the text, so it names the whole show.
+// longerTitlesExist reports whether the text begins a longer official title, or several alternative ones. It then names
+// the whole show.
 func longerTitlesExist(p *placer, norm string) bool {
 	longer := 0
 	for _, t := range p.titles {

@@ -24,7 +24,7 @@ type Decided struct {
 
 // StandOn adds what the decision of a file stands on.
 func (d *Decided) StandOn(x match.Decision) {
-	d.Origin = d.Origin.With(x.Origin)
+	d.Origin = d.Origin.CombinedWith(x.Origin)
 	for _, s := range x.UsedEntries {
 		d.see(s)
 	}
