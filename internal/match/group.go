@@ -218,6 +218,7 @@ func (s *Series) countEpisodes() {
 	s.Episodes = len(seen)
 }
 
+// reading is a possible title of the files, with its normalised forms.
 type reading struct {
 	release.Title
 	norm            string
@@ -228,6 +229,7 @@ type reading struct {
 	weight          float64 // 0 to 1; the likeliest reading has 1
 }
 
+// filmSpellings are forms of a film's title without its word for a film.
 type filmSpellings struct {
 	withoutFilmWords string // "" if it has no film word
 	base             string // withoutFilmWords without its sequel marker
@@ -235,6 +237,7 @@ type filmSpellings struct {
 	beforeFilmWord   string // the text before the first film word; may be ""
 }
 
+// preparedSeries is a series with its readings, and variants of them without brackets or with the episode number.
 type preparedSeries struct {
 	Series
 	readings, withoutBrackets, withNumber []reading

@@ -45,10 +45,9 @@ func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []De
 	return out
 }
 
-// maxFilmAsSeriesConfidence limits the confidence in a series found for a film's name. The film is probably an entry of
-// its own or a special of the series.
-const maxFilmAsSeriesConfidence = 0.5
+const maxFilmAsSeriesConfidence = 0.5 // see doubtSeriesForFilm
 
+// doubtSeriesForFilm lowers the confidence in a series found for a film's name if the film has no place in it.
 func doubtSeriesForFilm(d *Decision, r release.Release, placed bool, least float64) {
 	if r.Kind != release.Movie || placed || d.Confidence == 1 || len(d.Candidates) == 0 {
 		return

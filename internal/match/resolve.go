@@ -226,7 +226,8 @@ func showsQuery(query string, h Hit) bool {
 	return false
 }
 
-// isDecided reports whether more requests are useless: one contender convinces, or two have exactly the title.
+// isDecided reports whether more requests would not help: the best contender is convincing, or the two best both have
+// the exact title.
 func (j *resolveJob) isDecided() bool {
 	v := rankContenders(j.pool)
 	exact := func(i int) bool {
@@ -268,8 +269,8 @@ func (j *resolveJob) decide(ctx context.Context) Resolution {
 	return j.resolution(out)
 }
 
-// minLikelihood is the likelihood that the best contender needs for "ambiguous" instead of "unmatched". Each of many
-// namesakes is likely by itself.
+// minLikelihood is the likelihood that the best contender needs for "ambiguous" instead of "unmatched". It
+// ignores rivals, so that several namesakes are ambiguous.
 const minLikelihood = 0.05
 
 // minLikelihoodByFolder is the same limit if only a folder's title matches and the file's name has no information

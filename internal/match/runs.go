@@ -15,6 +15,7 @@ const (
 	courPause   = 45 * 24 * time.Hour
 )
 
+// slot is an episode with its season and parsed air date.
 type slot struct {
 	season  int
 	episode Episode

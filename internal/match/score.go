@@ -293,6 +293,7 @@ const (
 	calInexactPenalty = 2.0
 )
 
+// ranking holds contenders from the best to the worst, and the confidence in the first.
 type ranking struct {
 	contenders []scoredContender
 	confidence float64

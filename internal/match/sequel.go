@@ -13,8 +13,7 @@ import (
 	"github.com/anivault/anivault/internal/wordlist"
 )
 
-// Sequel is the sequel marker at the end of a title: "2nd Season", "II", "Part 2", "第二季", "(2016)". Missing fields are
-// 0.
+// Sequel is the sequel marker at the end of a title, such as "2nd Season", "II", "Part 2", "第二季" or "(2016)".
 type Sequel struct {
 	Season int
 	Part   int
@@ -96,7 +95,7 @@ func newTitleEnd(norm string) *titleEnd {
 	return t
 }
 
-// textBefore returns the title without its last n words.
+// textBefore returns the title without its last n words and without "the" before them.
 func (t *titleEnd) textBefore(n int) string {
 	end := len(t.text)
 	for _, w := range t.words[len(t.words)-n:] {
@@ -125,8 +124,8 @@ func (t *titleEnd) numberAfter(words map[string]bool) int {
 
 func noSequel() (string, Sequel) { return "", Sequel{} }
 
-// sequelMarkers are the rules for the ends of titles, tried in this order. A rule applies to titles of at least words
-// words. Each has an example for the test, with the expected base and sequel.
+// sequelMarkers are the rules for the ends of titles, tried in this order. The field words is the least length of a
+// title for a rule. Each rule has an example for the test, with the expected base and sequel.
 var sequelMarkers = []struct {
 	name    string
 	words   int

@@ -76,12 +76,13 @@ func distinctEntryTitles(all []AltTitle, own int) []entryTitle {
 	return out
 }
 
+// titleMatch is the best matching pair of a reading and a title of an entry. sim is their similarity.
 type titleMatch struct {
 	sim        float64
-	reading    reading    // the best matching title of the name
-	title      entryTitle // the entry's title that it matches
-	fileSequel Sequel     // a sequel marker that only the reading has
-	scripts    int        // in how many scripts a reading matches exactly
+	reading    reading
+	title      entryTitle
+	fileSequel Sequel // a sequel marker that only the reading has
+	scripts    int    // in how many scripts a reading matches exactly
 }
 
 // bestTitleMatch returns the most similar pair of titles. It looks for equal titles first, because that is fast and
