@@ -245,14 +245,14 @@ func toInts(numbers []float64) []int {
 }
 
 func (p *placer) guessPlace() placement {
+	why := p.notFoundReason()
 	if p.part > 0 || p.season > 0 {
-		return placement{reason: p.notFoundReason()}
+		return placement{reason: why}
 	}
-	at := firstFound(
-		p.placementAt(slotsByNumber(seasonSlots(p.episodes, p.episodes[0].season), p.numbers), viaGuess, "%s",
-			p.notFoundReason()),
-		p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaGuess, "%s", p.notFoundReason()))
-	return firstFound(at, placement{reason: p.notFoundReason()})
+	first := seasonSlots(p.episodes, p.episodes[0].season)
+	at := firstFound(p.placementAt(slotsByNumber(first, p.numbers), viaGuess, "%s", why),
+		p.placementAt(slotsByPosition(p.episodes, p.numbers, 0), viaGuess, "%s", why))
+	return firstFound(at, placement{reason: why})
 }
 
 func (p *placer) notFoundReason() lang.Text {

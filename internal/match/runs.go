@@ -187,8 +187,7 @@ func placeByYear(p *placer) placement {
 	}
 	return firstFound(
 		p.placementAt(slotsByPosition(run, p.numbers, 0), viaYearRun,
-			"by position in the run that begins with S%02dE%02d in %d",
-			run[0].season, run[0].episode.Number, p.year),
+			"by position in the run that begins with S%02dE%02d in %d", run[0].season, run[0].episode.Number, p.year),
 		p.placementAt(slotsByNumber(run, p.numbers), viaYearRun, "the number is in the run that begins in %d", p.year))
 }
 

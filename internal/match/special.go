@@ -241,10 +241,11 @@ func placeInOnlySpecial(p *placer) placement {
 // same name except for their numbers.
 func placeInOnlySpecialWork(p *placer) placement {
 	if len(p.specials) < 2 || len(p.numbers) != 1 || p.hasSeveralSeasons() || p.hint.Remainder == "" || p.hint.Arc > 0 ||
-		p.part > 0 ||
-		p.season > 0 || p.showHasSubtitle() ||
-		slices.ContainsFunc(p.specialNames,
-			func(n specialName) bool { return n.number == 0 || n.withoutNumber != p.specialNames[0].withoutNumber }) {
+		p.part > 0 || p.season > 0 || p.showHasSubtitle() {
+		return placement{}
+	}
+	other := func(n specialName) bool { return n.number == 0 || n.withoutNumber != p.specialNames[0].withoutNumber }
+	if slices.ContainsFunc(p.specialNames, other) {
 		return placement{}
 	}
 	i := slices.IndexFunc(p.specialNames, func(n specialName) bool { return n.number == p.numbers[0] })
@@ -252,8 +253,7 @@ func placeInOnlySpecialWork(p *placer) placement {
 		return placement{}
 	}
 	return p.placementAt(p.specials[i:i+1], viaOnlySpecial,
-		"%q names a part of the show, and the specials are of one work",
-		p.hint.Remainder)
+		"%q names a part of the show, and the specials are of one work", p.hint.Remainder)
 }
 
 func isPlaceholderEpisode(norm string) bool { return placeholderRE().MatchString(norm) }
