@@ -10,33 +10,33 @@ import (
 
 type detached struct {
 	*core.Isolation
-	why     error         // the last cause
-	retryAt time.Duration // when it is worth trying again, since boot
-	parts   int           // in how many parts everything is divided
+	why     error         // the latest cause
+	retryAt time.Duration // when to try the shared state again, since boot
+	parts   int           // the number of parts that the limits are divided into
 	began   time.Time
-	told    bool       // that it is alone
-	store   core.Store // where the snapshot really is, shared by the processes of the machine; nil: here
+	warned  bool       // the user was warned
+	store   core.Store // where the snapshot is, shared by the processes of this machine; nil: in memory
 }
 
-// goAlone leaves the shared state because of why, with what was last seen of it (nil if nothing). Called again while
-// alone, it only notes the new cause.
+// goAlone leaves the shared state because of why and continues from last, its newest known snapshot; nil if there is
+// none. While alone it only records the new cause.
 func (s *Store) goAlone(why error, last *core.Snapshot) {
 	now := s.opts.Now()
 	w := &StoreWarning{Event: s.eventOf(why), Path: s.opts.Place, Err: why}
 	same := s.alone != nil && s.eventOf(s.alone.why) == w.Event
-	if same && !s.alone.due(now) {
+	if same && !s.alone.retryDue(now) {
 		s.alone.why = why
 		return
 	}
 	switch w.Event {
 	case "coordinator_lost":
-		w.Parts = s.machines(last)
+		w.Parts = s.machineCount(last)
 	case "lock_degraded":
 		w.Parts = max(s.living(), 2)
 	case "state_newer":
 		w.Parts = 2
 		if s.coordinator != nil {
-			w.Parts = s.machines(last)
+			w.Parts = s.machineCount(last)
 		}
 	case "state_shared":
 		w.Parts = max(s.living(), s.opts.Processes)
@@ -48,8 +48,8 @@ func (s *Store) goAlone(why error, last *core.Snapshot) {
 	}
 	a := s.alone
 	a.why, a.parts, a.retryAt = why, w.Parts, now.Boot+RetryEvery
-	if !same || !a.told {
-		a.told = s.notes.warn(w)
+	if !same || !a.warned {
+		a.warned = s.warnings.warn(w)
 	}
 }
 
@@ -62,7 +62,7 @@ func (s *Store) detach(last *core.Snapshot, now core.Instant) {
 	}
 	a.Coordinated = true
 	if last != nil {
-		a.Snapshot.Silent(now, s.lostFor())
+		a.Snapshot.Silent(now, s.outageDuration())
 	}
 	if s.opts.Fallback == nil {
 		return
@@ -70,7 +70,7 @@ func (s *Store) detach(last *core.Snapshot, now core.Instant) {
 	a.store = s.opts.Fallback
 	elsewhere := func(process string) bool { return s.coordinator.Machines([]string{process}) > 1 }
 	_ = a.store.Update(context.Background(), func(at core.Instant, there *core.Snapshot) error {
-		a.MoveTo(there, at, last, time.Since(s.seenAt), s.lostFor(), elsewhere)
+		a.MoveTo(there, at, last, time.Since(s.seenAt), s.outageDuration(), elsewhere)
 		return nil
 	})
 }
@@ -82,24 +82,24 @@ func (s *Store) living() int {
 	return s.opts.Processes
 }
 
-// mayReturn reports whether it is worth trying the shared state again. Whether a lock is free is seen at once.
-func (s *Store) mayReturn() bool {
+// shouldRetryShared reports whether to try the shared state again. A busy lock costs nothing to try.
+func (s *Store) shouldRetryShared() bool {
 	if s.coordinator != nil && !errors.Is(s.alone.why, ErrNewer) {
 		return s.coordinator.Back()
 	}
-	return errors.Is(s.alone.why, ErrBusy) || s.alone.due(s.opts.Now())
+	return errors.Is(s.alone.why, ErrBusy) || s.alone.retryDue(s.opts.Now())
 }
 
-func (a *detached) due(now core.Instant) bool {
+func (a *detached) retryDue(now core.Instant) bool {
 	return now.Boot >= a.retryAt || now.Boot < a.retryAt-RetryEvery
 }
 
-// lastSeen returns the newest snapshot that can be had without the backend's consent, nil if there is none.
-func (s *Store) lastSeen() *core.Snapshot {
+// lastSnapshot returns the newest snapshot known without an Exchange, nil if there is none.
+func (s *Store) lastSnapshot() *core.Snapshot {
 	if s.alone != nil {
 		return nil
 	}
-	if s.before != nil { // newer than what is there
+	if s.before != nil { // newer than the shared state
 		last := s.before.Clone()
 		return &last
 	}
@@ -109,21 +109,21 @@ func (s *Store) lastSeen() *core.Snapshot {
 			return &last
 		}
 	}
-	if s.seen && last.Decode(s.known) == nil {
+	if s.hasSeen && last.Decode(s.knownBytes) == nil {
 		return &last
 	}
 	return nil
 }
 
-// lostFor returns for how long the coordinator has not answered. Nobody here knows what the others were given before.
-func (s *Store) lostFor() time.Duration {
+// outageDuration returns how long the coordinator has not answered. What it granted to others in that time is unknown.
+func (s *Store) outageDuration() time.Duration {
 	if lost := s.coordinator.Lost(); !lost.IsZero() {
 		return time.Since(lost)
 	}
 	return 0
 }
 
-func (a *detached) look(ctx context.Context) {
+func (a *detached) refreshFallback(ctx context.Context) {
 	if a.store == nil {
 		return
 	}
@@ -132,8 +132,9 @@ func (a *detached) look(ctx context.Context) {
 	}
 }
 
-// machines returns in how many parts everything is divided without the coordinator: one for each machine last seen.
-func (s *Store) machines(last *core.Snapshot) int {
+// machineCount returns the number of parts that the limits are divided into without the coordinator: one for each
+// machine that was last seen.
+func (s *Store) machineCount(last *core.Snapshot) int {
 	switch {
 	case s.alone != nil:
 		return s.alone.parts
@@ -145,17 +146,17 @@ func (s *Store) machines(last *core.Snapshot) int {
 	return max(s.coordinator.Machines(last.Users()), 2)
 }
 
-var errRefused = errors.New("function has panicked")
+var errPanicked = errors.New("function has panicked")
 
-// runThere does the updates of a batch on the machine's own state, and notes what this process has to bring along.
-func (a *detached) runThere(ctx context.Context, batch []*request) {
+// runOnFallback runs a batch on the machine's own state, and records the changes to merge into the shared state later.
+func (a *detached) runOnFallback(ctx context.Context, batch []*request) {
 	for _, r := range batch {
 		var did core.Changes
 		err := a.store.Update(ctx, func(at core.Instant, there *core.Snapshot) error {
 			at.Parts = max(at.Parts, 1) * a.parts
 			r.err, r.panicked = nil, nil
 			if did = core.TrackChanges(there, func() { r.call(at, there) }); r.panicked != nil {
-				return errRefused
+				return errPanicked
 			}
 			return r.err
 		})
@@ -168,8 +169,8 @@ func (a *detached) runThere(ctx context.Context, batch []*request) {
 	}
 }
 
-// upNext returns the ticket that is next at an instant, where a coordinator wants to know whose turn it is.
-func (s *Store) upNext(at core.Instant) uint64 {
+// nextTicket returns the ticket that is next; 0 without a coordinator.
+func (s *Store) nextTicket(at core.Instant) uint64 {
 	if s.coordinator == nil {
 		return 0
 	}
@@ -177,9 +178,8 @@ func (s *Store) upNext(at core.Instant) uint64 {
 	return ticket
 }
 
-// wakeNext tells the coordinator whose turn comes with what is about to be kept. before is the ticket that was next
-// already.
-func (s *Store) wakeNext(at core.Instant, before uint64) {
+// announceNext tells the coordinator which process is next after this update, unless it was next before already.
+func (s *Store) announceNext(at core.Instant, before uint64) {
 	if s.coordinator == nil {
 		return
 	}

@@ -10,72 +10,71 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// Backend keeps the bytes of one snapshot for several processes. It has no policy: what a [Store] does with the
-// bytes, and without them, is the same for all backends. A Backend may implement [Liveness], [Waker], [Pacer],
+// Backend keeps the bytes of one snapshot for several processes. It has no policy: a [Store] works the same over all
+// backends. A Backend may implement [Liveness], [Waker], [Pacer],
 // [Leaver], [Quarantine], [Coordinator] and io.Closer as well.
 type Backend interface {
-	// Exchange replaces old by what change makes of it, as one step: no other Exchange on the same bytes happens in
-	// between. change is pure and may be called several times; its last call counts. It gets
-	//   - old nil where there are no bytes yet,
-	//   - old nil and at.Lost where the bytes can't be trusted, and
-	//   - at.Lost where they can, but newer ones may be missing.
-	// It returns what to keep, nil for nothing. When it returns [ErrDamaged], Exchange calls it again with nil and
-	// at.Lost; any other error ends Exchange, which returns it. Damaged bytes are set aside before others take
-	// their place. The bytes on both sides are valid until change or Exchange returns.
+	// Exchange replaces old by the result of change in one atomic step. change is pure; Exchange may call it several
+	// times, and the last call counts. It gets
+	//   - old nil if there are no bytes yet,
+	//   - old nil and at.Lost if the bytes can't be trusted, and
+	//   - old and at.Lost if newer bytes may be missing.
+	// It returns the bytes to write, nil for none. If it returns [ErrDamaged], Exchange calls it again with nil and
+	// at.Lost; any other error ends Exchange, which returns it. Exchange keeps a copy of damaged bytes before it replaces
+	// them. The bytes on both sides are valid until change or Exchange returns.
 	//
-	// Other errors are [ErrBusy], [ErrNewer], ctx's and what the system says. After one of them nothing is kept,
-	// as far as is known.
+	// Other errors are [ErrBusy], [ErrNewer], ctx's and the system's. After one of them nothing was written, as far as
+	// is known.
 	Exchange(ctx context.Context, change func(at core.Instant, old []byte) (next []byte, err error)) error
 }
 
-// Waker is an optional interface of a [Store] or [Backend] that hears of changes.
+// Waker is an optional interface of a [Store] or [Backend] that is notified of changes.
 type Waker interface {
-	// Wake returns a channel that gets a value when the turn of a request of this process may have come; nil if it
-	// never does.
+	// Wake returns a channel that gets a value when a request of this process may be next; nil if it never does.
 	Wake() <-chan struct{}
 }
 
-// Pacer is an optional interface of a [Store] or [Backend] to which each question is dear.
+// Pacer is an optional interface of a [Store] or [Backend] whose updates are expensive.
 type Pacer interface {
-	// Nap returns the shortest time between two questions of a request that waits for its turn, if it isn't woken.
+	// Nap returns the shortest time between two tries of a waiting request that isn't woken.
 	Nap() time.Duration
 }
 
 // Leaver is an optional interface of a [Backend].
 type Leaver interface {
-	// Leave is called when this process goes on alone. From then on the others count it among the living. It returns
-	// the newest bytes that can be had while Exchange fails, nil if there are none. It must not wait.
+	// Leave is called when this process goes on alone. Other processes still count it as living. It returns the newest
+	// bytes available although Exchange fails, nil if there are none. It must not wait.
 	Leave() []byte
 }
 
 // Coordinator is an optional interface of a [Backend] on a server that several machines share.
 type Coordinator interface {
-	// Machines returns on how many machines these processes run, this one included.
+	// Machines returns the number of machines that these processes and this one run on.
 	Machines(owners []string) int
-	// Back reports whether Exchange, which has failed, is worth another try. It must not wait.
+	// Back reports whether to try Exchange again after a failure. It must not wait.
 	Back() bool
-	// Lost returns since when the server has left this process without an answer, once Exchange has failed: what the
-	// others were given until then, this process may not know. Zero: since just now.
+	// Lost returns when the server stopped answering, after Exchange has failed. This process may not know what the
+	// server granted to others since then. Zero means just now.
 	Lost() time.Time
-	// Missed returns since when the server had left this process without an answer, although no Exchange has failed, the
-	// first time since Exchange has last written; zero: it always had one. Others may have gone on alone meanwhile.
+	// Missed returns when the server first failed to answer since the last write, although no Exchange has failed; zero
+	// if it always answered. Other machines may have worked alone meanwhile.
 	Missed() time.Time
-	// WakeNext is called by change each time before it returns something to keep. With that the turn of a request of this
-	// process, which sleeps, is so far away; "" where nobody has to be woken.
+	// WakeNext is called each time before change returns bytes to write. After the write, wake the owner's sleeping
+	// request in this time; owner "" means nobody.
 	WakeNext(owner string, in time.Duration)
 }
 
-// Quarantine is an optional interface of a [Backend] that sets damaged bytes aside.
+// Quarantine is an optional interface of a [Backend] that keeps a copy of damaged bytes.
 type Quarantine interface {
-	// Aside returns where the last ones are now, and what was wrong with them.
+	// Aside returns where the latest copy is, and why the bytes were damaged.
 	Aside() (place string, cause error)
 }
 
 var (
-	// ErrBusy is what Exchange returns when another process held the bytes for longer than this one's patience.
+	// ErrBusy means that another process held the lock for longer than Patience.
 	ErrBusy = lockfile.ErrBusy
-	// ErrNewer is what Exchange returns for bytes that a newer version of the program has written.
+	// ErrNewer means that a newer version of the program has written the bytes.
 	ErrNewer = errors.New("limiter state was written by a newer version")
-	// ErrDamaged is what change returns for bytes that it can't read.
+	// ErrDamaged means that the bytes can't be decoded.
 	ErrDamaged = errors.New("limiter state is damaged")
 )

@@ -1,5 +1,5 @@
-// Package shared is a store for several processes over any [Backend]. All that is hard is here, once: patience, going
-// on alone, coming back, damage, versions and warnings.
+// Package shared is a store for several processes over any [Backend]. It handles lock timeouts, working alone, coming
+// back, damage, versions and warnings for all of them.
 package shared
 
 import (
@@ -14,74 +14,73 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// Options tunes a [Store]. The zero value is what programs want.
+// Options are the settings of a [Store]. The zero value suits most programs.
 type Options struct {
 	Place string // the folder or address of the backend, for warnings
-	// Fallback is where the process goes on while a [Coordinator] can't be used: the store that all processes of this
-	// machine share. Nil: in memory. Close closes one that is an [io.Closer].
+	// Fallback is the store to use while a [Coordinator] can't be used, shared by all processes of this machine; nil: in
+	// memory. Close closes it if it is an [io.Closer].
 	Fallback  core.Store
-	Processes int                 // to divide by when the backend can't be used and nobody knows who else is there; 0: 2
-	Patience  time.Duration       // how long the others wait for an update before they go on alone; 0: 250 ms
-	Now       func() core.Instant // the present moment while the process is on its own; nil: [SystemInstant]
-	// OnWarning is told, with no lock held, that something is wrong and has been dealt with. The error is a
-	// [*StoreWarning]. It may use the store. Nil drops the warnings.
+	Processes int                 // to divide by if the backend can't be used and can't count them; 0: 2
+	Patience  time.Duration       // how long a process waits for an update before it goes on alone; 0: 250 ms
+	Now       func() core.Instant // the current time while the process is alone; nil: [SystemInstant]
+	// OnWarning gets each [*StoreWarning], with no lock held, so it may use the store. Nil drops them.
 	OnWarning func(error)
 }
 
 const (
 	defaultProcesses = 2
-	// DefaultPatience is how long others wait for an update before they go on alone.
+	// DefaultPatience is how long a process waits for an update before it goes on alone.
 	DefaultPatience = 250 * time.Millisecond
-	// RetryEvery is how often a store that is alone tries to get back.
+	// RetryEvery is how often a store that is alone tries the shared state.
 	RetryEvery = time.Second
-	// shareFrom is how long an Exchange must have taken for the next one to be shared by all callers that wait. Where
-	// it is fast each does its own: it leaves as soon as it was let go, while others have to be woken first, which
-	// takes tens of milliseconds on a busy machine and lets requests of two windows arrive in one.
-	shareFrom = 5 * time.Millisecond
+	// batchThreshold is the duration of an Exchange from which on the next one serves all callers that wait. Below it
+	// each caller does its own, because waking the others takes tens of milliseconds on a busy machine, after which
+	// their requests would arrive in the next window.
+	batchThreshold = 5 * time.Millisecond
 )
 
 // Store is a [Store] for several processes over a [Backend]. It is a [Liveness] and a [Sharing] as well, and safe
 // for concurrent use.
 //
-// It never fails for reasons of its own: what goes wrong with the backend is a warning, and the process goes on alone,
-// with a part of everything ([Instant.Parts]), until the backend can be used again. Then it brings along what it did.
-// Where Exchange is slow, callers that wait at one moment share one.
+// It never fails because of the backend: trouble is a warning, and the process goes on alone, with its share of the
+// limits ([Instant.Parts]), until the backend works again. Then it merges what it did alone. If Exchange is slow,
+// waiting callers share one.
 type Store struct {
 	backend     Backend
-	live        core.Liveness // nil: nobody can die unnoticed
-	coordinator Coordinator   // nil: the backend is of this machine
+	live        core.Liveness // nil: the backend can't tell who is alive
+	coordinator Coordinator   // nil: the backend is local
 	owner       string
 	opts        Options
 
-	turn    chan struct{} // holds a token while it is somebody's turn
+	turn    chan struct{} // holds a token while a caller has the turn
 	mu      sync.Mutex
 	waiting []*request // for the next Exchange, in order of arrival; guarded by mu
 
-	// What follows belongs to the one whose turn it is.
+	// The caller that has the turn may use these.
 
-	closed bool
-	took   time.Duration // by the last Exchange
-	alone  *detached     // nil: in contact
-	notes  notes
+	closed       bool
+	lastDuration time.Duration // of the last Exchange
+	alone        *detached     // nil: the shared state is in use
+	warnings     warningLog
 
-	snap    core.Snapshot
-	decoded bool      // snap is what known says
-	known   []byte    // the newest bytes that were the shared state
-	spare   []byte    // the buffer for the next ones
-	seen    bool      // there was a shared state
-	seenAt  time.Time // when this process first saw known
-	wrote   bool      // this process has written the shared state
+	snap       core.Snapshot
+	decoded    bool      // snap is what known says
+	knownBytes []byte    // the newest bytes of the shared state
+	spareBytes []byte    // the buffer for the next bytes
+	hasSeen    bool      // this process has seen a shared state
+	seenAt     time.Time // when it first saw knownBytes
+	wrote      bool      // this process has written the shared state
 
-	before   *core.Snapshot // what was known before something was lost; nil: nothing was, or it is written
-	stalled  core.Stamp     // when an update began that took longer than the others' patience; 0: none
-	episodes uint64         // of being alone
+	before   *core.Snapshot // the snapshot before a loss; nil: no loss, or it is restored
+	stalled  core.Stamp     // when an update began that outlasted Patience; 0: none
+	episodes uint64         // how often this process went alone, from a random start
 }
 
 type request struct {
 	fn       func(core.Instant, *core.Snapshot) error
 	err      error
 	panicked any
-	done     chan struct{} // gets a value when somebody else has done it
+	done     chan struct{} // gets a value when another caller has run it
 }
 
 // New returns a store over a backend. Close closes a backend that is an [io.Closer].
@@ -153,7 +152,7 @@ func (s *Store) Apart() error {
 	return s.alone.why
 }
 
-// Close gives everything back. It waits for an update that is under way.
+// Close closes the backend and the fallback. It waits for the current update.
 func (s *Store) Close() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
@@ -178,7 +177,7 @@ func (s *Store) Update(ctx context.Context, fn func(now core.Instant, s *core.Sn
 	r := &request{fn: fn, done: make(chan struct{}, 1)}
 	select {
 	case s.turn <- struct{}{}:
-		return s.lead(ctx, r, false)
+		return s.leadBatch(ctx, r, false)
 	default:
 	}
 	s.mu.Lock()
@@ -186,13 +185,13 @@ func (s *Store) Update(ctx context.Context, fn func(now core.Instant, s *core.Sn
 	s.mu.Unlock()
 	select {
 	case s.turn <- struct{}{}:
-		return s.lead(ctx, r, true)
+		return s.leadBatch(ctx, r, true)
 	case <-r.done:
 	case <-ctx.Done():
 		if s.withdraw(r) {
 			return ctx.Err()
 		}
-		<-r.done // somebody is at it
+		<-r.done // another caller is running it
 	}
 	return r.result()
 }
@@ -205,16 +204,16 @@ func (s *Store) withdraw(r *request) bool {
 	return len(s.waiting) < waiting
 }
 
-// lead does the update of r and, where the backend is slow, of all others that wait. It has the turn and gives it back.
-func (s *Store) lead(ctx context.Context, r *request, waited bool) error {
+// leadBatch runs the update of r and, if the backend is slow, all waiting ones. It holds the turn and releases it.
+func (s *Store) leadBatch(ctx context.Context, r *request, waited bool) error {
 	select {
-	case <-r.done: // somebody else has done it in this very moment
+	case <-r.done: // another caller has just run it
 		<-s.turn
 		return r.result()
 	default:
 	}
 	var batch []*request
-	if s.took >= shareFrom || s.coordinator != nil {
+	if s.lastDuration >= batchThreshold || s.coordinator != nil {
 		s.mu.Lock()
 		batch, s.waiting = s.waiting, nil
 		s.mu.Unlock()
@@ -225,18 +224,18 @@ func (s *Store) lead(ctx context.Context, r *request, waited bool) error {
 		batch = append(batch, r)
 	}
 	s.run(ctx, batch)
-	warnings := s.notes.take()
+	warnings := s.warnings.take()
 	for _, other := range batch {
 		if other != r {
 			other.done <- struct{}{}
 		}
 	}
 	<-s.turn
-	s.tell(warnings)
+	s.sendWarnings(warnings)
 	return r.result()
 }
 
-// result is what Update returns; a panic of fn goes on in its own goroutine.
+// result returns the result of Update. A panic of fn continues in the caller's goroutine.
 func (r *request) result() error {
 	if r.panicked != nil {
 		panic(r.panicked)
@@ -264,15 +263,15 @@ func (s *Store) run(ctx context.Context, batch []*request) {
 	if len(batch) > 1 {
 		ctx = context.WithoutCancel(ctx) // the others have not given up
 	}
-	if s.alone == nil || s.mayReturn() {
+	if s.alone == nil || s.shouldRetryShared() {
 		trouble := s.runShared(ctx, batch)
 		if trouble == nil {
 			return
 		}
-		s.goAlone(trouble, s.lastSeen())
+		s.goAlone(trouble, s.lastSnapshot())
 	}
 	if s.alone.store != nil {
-		s.alone.runThere(ctx, batch)
+		s.alone.runOnFallback(ctx, batch)
 		return
 	}
 	now := s.opts.Now()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// StoreWarning is what a [Store] tells about trouble with its state.
+// StoreWarning is a [Store]'s warning about its state.
 type StoreWarning struct {
 	// Event is the kind: "lock_degraded" (another process holds the lock and does not run), "lock_slow" (updates take
 	// long), "state_corrupt" (the state was damaged and has been replaced), "state_newer" (a newer version owns the
@@ -17,9 +17,9 @@ type StoreWarning struct {
 	// and "coordinator_slow".
 	Event string
 	Path  string        // the folder, file or address concerned; for state_corrupt where the damaged file is now
-	Parts int           // in how many parts the limits are divided from now on, 0 if they are not
+	Parts int           // the number of parts that the limits are divided into from now on; 0: one
 	Alone time.Duration // for coordinator_back: how long this process was on its own
-	P99   time.Duration // for lock_slow and coordinator_slow: how long the slowest update of a hundred takes at least
+	P99   time.Duration // for lock_slow and coordinator_slow: the 99th percentile of updates
 	Err   error         // the cause
 }
 
@@ -29,7 +29,7 @@ func (w *StoreWarning) Error() string {
 	return fmt.Sprintf(format, args...)
 }
 
-// Message returns what Error says as a format of package fmt and its arguments, so that a program can translate it.
+// Message returns the text of Error as a format of package fmt and its arguments, so that a program can translate it.
 func (w *StoreWarning) Message() (format string, args []any) {
 	switch w.Event {
 	case "lock_degraded":
@@ -81,23 +81,23 @@ func (s *Store) eventOf(trouble error) string {
 const (
 	warnAgainAfter = time.Minute
 	slowPeriod     = 10 * time.Second
-	// slowCoordinator is what an update on another machine may take.
+	// slowCoordinator is how long an update on a coordinator may take without a warning.
 	slowCoordinator = 50 * time.Millisecond
 )
 
-type notes struct {
-	list   []error
-	warned map[string]time.Time
-	aside  string // the last damaged state that was told
+type warningLog struct {
+	list        []error
+	warned      map[string]time.Time
+	lastCorrupt string // the last damaged state in a warning
 
-	updates int             // since when
-	since   time.Time       //
-	slow    []time.Duration // those of them that were slow
-	isSlow  bool            // and this was told
+	updates int // since the time below
+	since   time.Time
+	slow    []time.Duration // the durations of slow ones
+	isSlow  bool            // and there was a warning
 }
 
-// warn keeps a warning to be told, unless one of its kind was told of late. It reports whether it will be told.
-func (n *notes) warn(w *StoreWarning) bool {
+// warn queues a warning, unless there was one of its kind within warnAgainAfter. It reports whether it did.
+func (n *warningLog) warn(w *StoreWarning) bool {
 	if last, ok := n.warned[w.Event]; ok && time.Since(last) < warnAgainAfter {
 		return false
 	}
@@ -109,13 +109,13 @@ func (n *notes) warn(w *StoreWarning) bool {
 	return true
 }
 
-func (n *notes) take() []error {
+func (n *warningLog) take() []error {
 	list := n.list
 	n.list = nil
 	return list
 }
 
-func (s *Store) tell(warnings []error) {
+func (s *Store) sendWarnings(warnings []error) {
 	if s.opts.OnWarning == nil {
 		return
 	}
@@ -124,17 +124,17 @@ func (s *Store) tell(warnings []error) {
 	}
 }
 
-func (s *Store) noteAside(q Quarantine) {
-	if place, cause := q.Aside(); place != s.notes.aside {
-		s.notes.aside = place
-		s.notes.warn(&StoreWarning{Event: "state_corrupt", Path: place, Err: cause})
+func (s *Store) warnCorrupt(q Quarantine) {
+	if place, cause := q.Aside(); place != s.warnings.lastCorrupt {
+		s.warnings.lastCorrupt = place
+		s.warnings.warn(&StoreWarning{Event: "state_corrupt", Path: place, Err: cause})
 	}
 }
 
-// slow notes how long an update took, and warns when the slowest of a hundred took more than the others' patience for
-// a while.
-func (s *Store) slow(start, end time.Time) {
-	n, limit, event := &s.notes, s.opts.Patience, "lock_slow"
+// recordDuration records the duration of an update, and warns if more than one in a hundred took longer than Patience
+// over slowPeriod.
+func (s *Store) recordDuration(start, end time.Time) {
+	n, limit, event := &s.warnings, s.opts.Patience, "lock_slow"
 	if s.coordinator != nil {
 		limit, event = slowCoordinator, "coordinator_slow"
 	}
@@ -148,7 +148,7 @@ func (s *Store) slow(start, end time.Time) {
 	if end.Sub(n.since) < slowPeriod {
 		return
 	}
-	fast := n.updates/100 >= len(n.slow) // of those that count
+	fast := n.updates/100 >= len(n.slow) // at most one in a hundred was slow
 	if !fast && len(n.slow) > 1 && !n.isSlow {
 		slices.Sort(n.slow)
 		n.warn(&StoreWarning{Event: event, Path: s.opts.Place, P99: n.slow[len(n.slow)-1-n.updates/100]})
