@@ -24,21 +24,21 @@ type Asker interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 	// Confirm shows what a choice leads to and asks whether to keep it.
 	Confirm(ctx context.Context, c Choice) (Verdict, error)
-	// Kept shows which pins a choice has become.
+	// Kept shows the pins that were saved for a choice.
 	Kept(c Choice)
 }
 
-// Question is about one series. When it is asked again, Note says what became of the last answer.
+// Question is about one series. When it is repeated, Note explains why the last answer did not settle it.
 type Question struct {
 	Title      string
 	Year       int
-	Files      []string // as they were given
+	Files      []string // as the user named them
 	Reason     lang.Text
 	Candidates []match.Candidate
 	Note       lang.Text
 }
 
-// Action is what a person wants done.
+// Action is how a person answers a question.
 type Action uint8
 
 const (
@@ -60,40 +60,40 @@ type Answer struct {
 	Text string
 }
 
-// Scope says how far a choice reaches.
+// Scope is the set of files that a choice applies to.
 type Scope string
 
-// How far a choice can reach, the widest first.
+// The scopes, widest first.
 const (
 	ByTitle  Scope = "title"  // every file whose name has the title, wherever it is
 	ByFolder Scope = "folder" // every file in the folder
 	ByFiles  Scope = "files"  // the files of the series, each by its path
-	ByFirst  Scope = "first"  // the first of them
+	ByFirst  Scope = "first"  // only the first file of the series
 )
 
-// Choice is an answer that is about to be kept. Season, Offset and Scope are what a person may change.
+// Choice is an answer that is about to be saved as pins. The person may still change its Reach.
 type Choice struct {
 	Entry  *match.Entry // nil where TMDB could not be asked
-	Scopes []Scope      // those that make sense
+	Scopes []Scope      // the scopes that suit these files
 	Pins   []pins.Pin
 	Leads  []Lead
 	Reach
 }
 
-// Reach is what a person may change of a choice. Season is nil for what the names say; Offset is added to the numbers.
+// Reach is the adjustable part of a choice. If Season is nil, file names decide it; Offset is added to episode numbers.
 type Reach struct {
 	Season *int
 	Offset int
 	Scope  Scope
 }
 
-// Lead is what a choice makes of one file.
+// Lead is the decision about one file if a choice is saved.
 type Lead struct {
 	Path     string
 	Decision match.Decision
 }
 
-// Verdict is what a person says of a choice. Without Keep, Back and Quit it is shown again, with Reach.
+// Verdict is a person's reply to a choice. Without Keep, Back or Quit, the choice is shown again with the new Reach.
 type Verdict struct {
 	Keep, Back, Quit bool
 	Reach            Reach
@@ -106,7 +106,7 @@ type person struct {
 	quit     atomic.Bool
 }
 
-// Terminal is locked while a question is put to the person; nil where nobody is asked.
+// Terminal returns the lock that is held while a question is on the terminal; nil if nobody is asked.
 func (d *Deciders) Terminal() sync.Locker {
 	if d.person == nil {
 		return nil
@@ -115,7 +115,7 @@ func (d *Deciders) Terminal() sync.Locker {
 }
 
 func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok bool) {
-	res := *s.left
+	res := *s.searchResult
 	given := resolution{Resolution: res}
 	hopeless := func(c match.Candidate) bool { return c.Confidence < 0.01 }
 	res.Candidates = slices.DeleteFunc(slices.Clone(res.Candidates), hopeless)
@@ -192,7 +192,7 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note l
 	c := Choice{Entry: res.Entry, Scopes: scopesOf(s), Reach: Reach{Scope: usualScope(s, a.Kind)}}
 	for {
 		c.Pins = pinsFor(s, a, c.Reach, name)
-		c.Leads = d.leads(ctx, s, c.Pins)
+		c.Leads = d.previewDecisions(ctx, s, c.Pins)
 		v, err := d.confirm(ctx, c)
 		switch {
 		case err != nil:
@@ -203,7 +203,7 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note l
 		case v.Back:
 			return "", false, nil
 		case v.Keep:
-			return d.keep(ctx, c)
+			return d.savePins(ctx, c)
 		}
 		c.Reach = v.Reach
 	}
@@ -215,7 +215,7 @@ func (d *Deciders) confirm(ctx context.Context, c Choice) (Verdict, error) {
 	return d.person.asker.Confirm(ctx, c)
 }
 
-func (d *Deciders) keep(ctx context.Context, c Choice) (note lang.Text, kept bool, err error) {
+func (d *Deciders) savePins(ctx context.Context, c Choice) (note lang.Text, kept bool, err error) {
 	for _, p := range c.Pins {
 		if err := d.choices.add(ctx, p); err != nil {
 			return lang.Textf("the choice could not be kept: %s", err), false, nil
@@ -227,7 +227,7 @@ func (d *Deciders) keep(ctx context.Context, c Choice) (note lang.Text, kept boo
 	return "", true, nil
 }
 
-func (d *Deciders) leads(ctx context.Context, s match.Series, list []pins.Pin) (leads []Lead) {
+func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []pins.Pin) (leads []Lead) {
 	for i, p := range list {
 		part := series{Series: s, pin: &p}
 		if p.Path != "" && len(list) > 1 {
@@ -261,8 +261,7 @@ func scopesOf(s match.Series) (list []Scope) {
 	return append(list, ByFirst)
 }
 
-// usualScope is how far a choice reaches by default. A title that only a folder has ("amb") may mean anything
-// elsewhere.
+// usualScope returns the default scope. A title found only in a folder name may mean another work elsewhere.
 func usualScope(s match.Series, kind match.Kind) Scope {
 	if title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName {
 		return ByTitle

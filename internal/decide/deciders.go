@@ -20,18 +20,18 @@ import (
 // Config is what deciders need. Asker may be nil: then nobody is asked.
 type Config struct {
 	Client    *tmdb.Client
-	Languages []string // of titles, the first that TMDB has
+	Languages []string // for titles; the first that TMDB has is used
 	Adult     bool     // searches include adult titles
 	Options   match.Options
 	Pins      *pins.Store
 	IndexDir  string // the folder of the title index
 	Asker     Asker
 
-	// Reserve books the requests of one series; release gives back what was not used.
+	// Reserve reserves the requests of one series; release returns the unused ones.
 	Reserve func(ctx context.Context) (reserved context.Context, release func())
-	// Why says in words for a person why TMDB could not be asked, and whether that lasts for the rest of the run.
+	// Why explains to a person why a TMDB request failed, and whether the cause lasts for the rest of the run.
 	Why func(err error) (text lang.Text, lasts bool)
-	// Warn is called with what was worked around, from any goroutine.
+	// Warn reports a problem that did not stop the run. Any goroutine may call it.
 	Warn func(error)
 }
 
@@ -59,22 +59,21 @@ var deciders = []func(*Deciders, context.Context, *series) (resolution, bool){
 
 type series struct {
 	match.Series
-	turn   Turn
-	pin    *pins.Pin         // the user's choice for these files; nil: none
-	unlock func()            // after the search: lets series that share a title go on
-	left   *match.Resolution // what the search has left undecided; then only the person is asked
+	turn         Turn
+	pin          *pins.Pin         // the user's choice for these files; nil: none
+	unlock       func()            // after the search: lets series that share a title go on
+	searchResult *match.Resolution // an undecided search result; then only the person is asked
 }
 
 type resolution struct {
 	match.Resolution
-	// read returns the readings of a name, of which the first that has a place counts; nil: as it is.
-	read func(release.Release) []release.Release
-	// finish completes the decision of a placed file; nil: it stands.
-	finish func(match.Decision, release.Release) match.Decision
+	// readings returns the possible interpretations of a file name, best first; nil: only the name itself.
+	readings func(release.Release) []release.Release
+	// adjust changes the decision of a placed file; nil: no change.
+	adjust func(match.Decision, release.Release) match.Decision
 }
 
-// New returns the deciders of one run. It fails where the user's pins can't be read: files would be decided against
-// them.
+// New returns the deciders of one run. It fails if the pins can't be read, because decisions could contradict them.
 func New(c Config) (*Deciders, error) {
 	user, err := openChoices(c.Pins, c.Warn)
 	if err != nil {
@@ -91,10 +90,10 @@ func New(c Config) (*Deciders, error) {
 	return d, nil
 }
 
-// Basis returns digests of the pins and the title index, which differ whenever what they say differs.
+// Basis returns digests of the pins and the title index; they change whenever the contents do.
 func (d *Deciders) Basis() (pins, index string) { return d.choices.digest, d.index.digest() }
 
-// Entry returns an entry of TMDB's, a series with all its seasons, by the same questions that decide about files.
+// Entry returns a TMDB entry, with all seasons of a series. It sends the same requests as Decide, so they are cached.
 func (d *Deciders) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, match.Origin, error) {
 	return d.resolver.Source.Entry(ctx, kind, id)
 }
@@ -130,20 +129,20 @@ func (d *Deciders) decide(ctx context.Context, s *series) (res resolution, ok bo
 			break
 		}
 	}
-	d.name(ctx, &res.Resolution)
+	d.translateTitle(ctx, &res.Resolution)
 	return res, ok
 }
 
 func (d *Deciders) place(
 	ctx context.Context, files []match.File, res resolution, decided func(match.File, match.Decision),
 ) {
-	elsewhere := d.index.elsewhere(res.Resolution)
+	elsewhere := d.index.animeIDs(res.Resolution)
 	for round := 0; len(files) > 0; round++ {
 		read := slices.Clone(files)
 		more := make([]bool, len(files))
 		for i := range read {
-			if res.read != nil {
-				readings := res.read(read[i].Release)
+			if res.readings != nil {
+				readings := res.readings(read[i].Release)
 				read[i].Release, more[i] = readings[round], round+1 < len(readings)
 			}
 		}
@@ -153,8 +152,8 @@ func (d *Deciders) place(
 				open = append(open, files[i])
 				continue
 			}
-			if res.finish != nil {
-				out = res.finish(out, read[i].Release)
+			if res.adjust != nil {
+				out = res.adjust(out, read[i].Release)
 			}
 			if out.Status == match.Matched {
 				out.IDs = elsewhere(out)
@@ -166,35 +165,35 @@ func (d *Deciders) place(
 }
 
 func (d *Deciders) bySearch(ctx context.Context, s *series) (resolution, bool) {
-	if s.left != nil {
+	if s.searchResult != nil {
 		return resolution{}, false
 	}
 	res := d.resolver.Resolve(ctx, s.Series)
 	s.unlock()
 	if d.person != nil && (res.Status == match.Ambiguous || res.Status == match.Unmatched) {
-		s.left = &res
+		s.searchResult = &res
 		return resolution{}, false
 	}
 	return resolution{Resolution: res}, true
 }
 
 type turns struct {
-	mu   sync.Mutex
-	open []chan struct{} // of turns that are not over, the earliest first; closed at their end
+	mu         sync.Mutex
+	unfinished []chan struct{} // the done channels of turns that have not ended, earliest first
 }
 
 // Turn is the place of one series in the order in which a person is asked. The zero value waits for nothing.
 type Turn struct {
-	of      *turns
+	queue   *turns
 	earlier []chan struct{}
-	over    chan struct{}
+	done    chan struct{}
 }
 
 func (t *turns) next() Turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	mine := Turn{t, slices.Clone(t.open), make(chan struct{})}
-	t.open = append(t.open, mine.over)
+	mine := Turn{t, slices.Clone(t.unfinished), make(chan struct{})}
+	t.unfinished = append(t.unfinished, mine.done)
 	return mine
 }
 
@@ -211,11 +210,11 @@ func (t Turn) wait(ctx context.Context) error {
 
 // End ends the turn, once.
 func (t Turn) End() {
-	if t.of == nil {
+	if t.queue == nil {
 		return
 	}
-	t.of.mu.Lock()
-	defer t.of.mu.Unlock()
-	t.of.open = slices.DeleteFunc(t.of.open, func(c chan struct{}) bool { return c == t.over })
-	close(t.over)
+	t.queue.mu.Lock()
+	defer t.queue.mu.Unlock()
+	t.queue.unfinished = slices.DeleteFunc(t.queue.unfinished, func(c chan struct{}) bool { return c == t.done })
+	close(t.done)
 }

@@ -152,8 +152,8 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 				reserve: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
 			}
 			if c.fetched != nil {
-				d.known.learn(c.fetched)
-				d.known.show(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: c.fetched.ID, Title: c.fetched.Title}})
+				d.known.addEntry(c.fetched)
+				d.known.addHits(match.Query{}, []match.Hit{{Kind: match.TV, ID: c.fetched.ID, Title: c.fetched.Title}})
 			}
 			who := &answers{list: c.answers, reach: c.reach}
 			if c.answers != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-func (t *titleIndex) elsewhere(res match.Resolution) func(match.Decision) match.IDs {
+func (t *titleIndex) animeIDs(res match.Resolution) func(match.Decision) match.IDs {
 	e := res.Entry
 	switch {
 	case e != nil:
@@ -16,11 +16,11 @@ func (t *titleIndex) elsewhere(res match.Resolution) func(match.Decision) match.
 	default:
 		return func(match.Decision) match.IDs { return match.IDs{} }
 	}
-	var anime holders
+	var anime animeOfEntry
 	known := map[int]index.IDs{}
 	if t != nil {
-		t.ask(func(x *index.Index) (err error) {
-			if anime, err = holdersOf(x, e); err != nil {
+		t.withIndex(func(x *index.Index) (err error) {
+			if anime, err = findAnimeOfEntry(x, e); err != nil {
 				return err
 			}
 			for _, c := range anime.siblings {
@@ -33,20 +33,20 @@ func (t *titleIndex) elsewhere(res match.Resolution) func(match.Decision) match.
 	}
 	return func(d match.Decision) match.IDs {
 		ids := e.IDs
-		if one := known[anime.animeOf(d)]; one.AniDB != 0 {
+		if one := known[anime.forDecision(d)]; one.AniDB != 0 {
 			ids.AniDB, ids.AniList, ids.MAL = one.AniDB, one.AniList, one.MAL
 		}
 		return ids
 	}
 }
 
-type holders struct {
-	mapped   // of a series; its candidate is empty
-	siblings []index.Candidate
+type animeOfEntry struct {
+	indexMapping // its candidate is empty
+	siblings     []index.Candidate
 }
 
-func holdersOf(x *index.Index, e *match.Entry) (holders, error) {
-	h := holders{mapped: mapped{entry: e}}
+func findAnimeOfEntry(x *index.Index, e *match.Entry) (animeOfEntry, error) {
+	h := animeOfEntry{indexMapping: indexMapping{entry: e}}
 	if e.Kind == match.TV {
 		var err error
 		h.siblings, err = x.Siblings(e.ID)
@@ -59,7 +59,7 @@ func holdersOf(x *index.Index, e *match.Entry) (holders, error) {
 	return h, err
 }
 
-func (h holders) animeOf(d match.Decision) int {
+func (h animeOfEntry) forDecision(d match.Decision) int {
 	switch {
 	case h.entry == nil:
 		return 0
@@ -71,11 +71,11 @@ func (h holders) animeOf(d match.Decision) int {
 	case d.Season == nil:
 		return 0
 	case len(d.Episodes) == 0:
-		return h.ofSeason(*d.Season)
+		return h.forSeason(*d.Season)
 	}
 	one := 0
 	for _, n := range d.Episodes {
-		a := h.ofEpisode(*d.Season, n)
+		a := h.forEpisode(*d.Season, n)
 		if a == 0 || one != 0 && a != one {
 			return 0
 		}
@@ -84,10 +84,10 @@ func (h holders) animeOf(d match.Decision) int {
 	return one
 }
 
-func (h holders) ofSeason(season int) int {
+func (h animeOfEntry) forSeason(season int) int {
 	one := 0
 	for _, c := range h.siblings {
-		if c.Season == nil || *c.Season == season || len(c.Ranges) > 0 || h.folded(c) {
+		if c.Season == nil || *c.Season == season || len(c.Ranges) > 0 || h.seasonMissing(c) {
 			if one != 0 {
 				return 0
 			}
@@ -97,13 +97,13 @@ func (h holders) ofSeason(season int) int {
 	return one
 }
 
-func (h holders) folded(c index.Candidate) bool {
+func (h animeOfEntry) seasonMissing(c index.Candidate) bool {
 	return c.Season != nil && *c.Season > 0 && len(h.episodes(*c.Season)) == 0
 }
 
-// ofEpisode returns the one anime that holds an episode. The lists do not say where an anime ends: the last that begins
-// before an episode holds it, and the last special holds one episode alone.
-func (h holders) ofEpisode(season, episode int) int {
+// forEpisode returns the only anime with an episode, or 0. The lists have no ends: an episode belongs to the last anime
+// that begins before it, and the last special has a single episode.
+func (h animeOfEntry) forEpisode(season, episode int) int {
 	list := h.episodes(season)
 	at := slices.Index(list, episode) + 1 // the lists count inside the season
 	if at == 0 {
@@ -124,8 +124,8 @@ func (h holders) ofEpisode(season, episode int) int {
 		}
 	}
 	for _, c := range h.siblings {
-		offset, holds := h.begins(c, season, at, episode)
-		if h.folded(c) && season > 0 {
+		offset, holds := h.startOffset(c, season, at, episode)
+		if h.seasonMissing(c) && season > 0 {
 			return 0
 		}
 		if holds {
@@ -138,7 +138,7 @@ func (h holders) ofEpisode(season, episode int) int {
 	return best.Anime
 }
 
-func (h holders) begins(c index.Candidate, season, at, episode int) (offset int, holds bool) {
+func (h animeOfEntry) startOffset(c index.Candidate, season, at, episode int) (offset int, holds bool) {
 	for _, r := range c.Ranges {
 		if r.Season != season {
 			continue

@@ -50,8 +50,8 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 		{"nothing", nil, 1, []int{3}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := holders{mapped{entry: series}, c.siblings}
-			if got := h.animeOf(match.Decision{Season: &c.season, Episodes: c.episodes}); got != c.want {
+			h := animeOfEntry{indexMapping{entry: series}, c.siblings}
+			if got := h.forDecision(match.Decision{Season: &c.season, Episodes: c.episodes}); got != c.want {
 				t.Errorf("anime %d holds it, want %d", got, c.want)
 			}
 		})
@@ -71,20 +71,20 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 		{"nothing", nil, series, 0},
 	} {
 		t.Run("whole: "+c.name, func(t *testing.T) {
-			if got := (holders{mapped{entry: c.entry}, c.siblings}).whole(); got != c.want {
+			if got := (animeOfEntry{indexMapping{entry: c.entry}, c.siblings}).onlyAnime(); got != c.want {
 				t.Errorf("anime %d is all of it, want %d", got, c.want)
 			}
 		})
 	}
 	t.Run("without a place", func(t *testing.T) {
-		if got := (holders{mapped{entry: series}, cours[2:]}).animeOf(match.Decision{}); got != 0 {
+		if got := (animeOfEntry{indexMapping{entry: series}, cours[2:]}).forDecision(match.Decision{}); got != 0 {
 			t.Errorf("anime %d holds it, want none", got)
 		}
 	})
 	film := &match.Entry{Kind: match.Movie}
 	for n, want := range []int{0, 50, 0} {
 		two := []index.Candidate{{Anime: 50}, {Anime: 51}}
-		if got := (holders{mapped{entry: film}, two[:n]}).animeOf(match.Decision{}); got != want {
+		if got := (animeOfEntry{indexMapping{entry: film}, two[:n]}).forDecision(match.Decision{}); got != want {
 			t.Errorf("of %d anime of a film it is %d, want %d", n, got, want)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // titleIndex is the title index of a run. It is opened for each series and closed at once, so that an import may
-// replace it meanwhile. A nil *titleIndex knows nothing.
+// replace it meanwhile. A nil *titleIndex has no titles.
 type titleIndex struct {
 	dir    string
 	warn   func(error)
@@ -36,7 +36,7 @@ func (t *titleIndex) digest() string {
 	return index.Digest(t.dir)
 }
 
-func (t *titleIndex) ask(do func(*index.Index) error) {
+func (t *titleIndex) withIndex(do func(*index.Index) error) {
 	x, err := index.Open(t.dir)
 	if errors.Is(err, index.ErrNone) {
 		return
@@ -49,18 +49,18 @@ func (t *titleIndex) ask(do func(*index.Index) error) {
 	}
 }
 
-type indexed struct {
+type indexResult struct {
 	candidates []index.Candidate
-	siblings   map[int][]index.Candidate // of the series among them
+	siblings   map[int][]index.Candidate // by the TMDB id of each series
 }
 
-// find looks up each title, first with the season that the name states: sequels have titles of their own in the index.
-func (t *titleIndex) find(s match.Series) indexed {
-	out := indexed{siblings: map[int][]index.Candidate{}}
+// find looks up titles with a year, special or season first, such as "Title 2nd Season", then the plain titles.
+func (t *titleIndex) find(s match.Series) indexResult {
+	out := indexResult{siblings: map[int][]index.Candidate{}}
 	if t == nil || s.Want == match.WantNothing {
 		return out
 	}
-	t.ask(func(x *index.Index) error {
+	t.withIndex(func(x *index.Index) error {
 		sequels := sequelTitles(s)
 		sequel := s.HasSeason && s.Season != 1 || s.Part > 1
 		for _, texts := range [][]string{ownTitles(s), sequels, slices.Concat(plainTitles(s), namesakes(s))} {
@@ -70,18 +70,18 @@ func (t *titleIndex) find(s match.Series) indexed {
 					return err
 				}
 				for _, c := range found {
-					if sequel && !slices.Contains(sequels, text) || lacksSigns(c, text, s) {
+					if sequel && !slices.Contains(sequels, text) || lacksSequelMarks(c, text, s) {
 						c.Season, c.Absolute, c.Offset, c.Ranges = nil, false, 0, nil
 					}
 					out.add(c, s.Special == "")
 				}
 			}
-			// "Title 2" may be another work than the second season of "Title": then both are in question.
+			// "Title 2" may be another work than the second season of "Title": then both are candidates.
 			if len(out.candidates) > 0 && !slices.Equal(texts, sequelTitles(s)) {
 				break
 			}
 		}
-		if err := out.likely(x, s); err != nil {
+		if err := out.addLooseMatches(x, s); err != nil {
 			return err
 		}
 		for _, c := range out.candidates {
@@ -99,8 +99,8 @@ func (t *titleIndex) find(s match.Series) indexed {
 	return out
 }
 
-// lacksSigns reports whether the name has signs of a sequel that the listed title lacks: "Title +" is not "Title".
-func lacksSigns(c index.Candidate, text string, s match.Series) bool {
+// lacksSequelMarks reports whether a file's title has sequel marks that the listed one lacks: "Title +" is not "Title".
+func lacksSequelMarks(c index.Candidate, text string, s match.Series) bool {
 	if len(s.Titles) > 0 && strings.Contains(title.Compact(s.Titles[0].Text), title.Compact(text)) {
 		text = s.Titles[0].Text
 	}
@@ -108,7 +108,7 @@ func lacksSigns(c index.Candidate, text string, s match.Series) bool {
 	return own != "" && own != title.Signs(c.Text)
 }
 
-func (i *indexed) likely(x *index.Index, s match.Series) error {
+func (i *indexResult) addLooseMatches(x *index.Index, s match.Series) error {
 	if s.Want == match.WantWork || s.Want == match.WantSpecial {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (i *indexed) likely(x *index.Index, s match.Series) error {
 	return nil
 }
 
-func (i *indexed) add(c index.Candidate, regular bool) {
+func (i *indexResult) add(c index.Candidate, regular bool) {
 	k := slices.IndexFunc(i.candidates, func(o index.Candidate) bool { return o.Kind == c.Kind && o.ID == c.ID })
 	switch {
 	case k < 0:
@@ -147,9 +147,9 @@ func special(c index.Candidate) bool { return c.Season != nil && *c.Season == 0 
 
 const maxRivals = 3
 
-// enough returns the candidates that may replace a search: the only entries with the title, known to AniDB. An
-// abbreviation is enough only in names styled as anime's are, and only if nothing else has it.
-func (i *indexed) enough(s match.Series) []index.Candidate {
+// searchReplacements returns the candidates that make a search unnecessary. An abbreviation is enough only in a
+// name in fansub style, and only if no other entry has it.
+func (i *indexResult) searchReplacements(s match.Series) []index.Candidate {
 	var known, others, short []index.Candidate
 	for _, c := range i.candidates {
 		switch {
@@ -179,7 +179,7 @@ func (i *indexed) enough(s match.Series) []index.Candidate {
 	return nil
 }
 
-// nearYear accepts the years beside: names of releases, and countries, differ by one.
+// nearYear allows a difference of one year, because file names and countries often differ by one.
 func nearYear(e *match.Entry, year int) bool {
 	return year == 0 || ofYear(e, year-1) || ofYear(e, year) || ofYear(e, year+1)
 }
@@ -201,7 +201,7 @@ func plainTitles(s match.Series) []string {
 	return out
 }
 
-// namesakes returns the readings as AniDB writes a series that has a namesake; names do not write them so.
+// namesakes returns "Title (TV)", which is how AniDB writes a series that shares its title with another work.
 func namesakes(s match.Series) []string {
 	var out []string
 	if s.Want == match.WantTV {

@@ -53,9 +53,9 @@ func TestFewEntriesAreEnough(t *testing.T) {
 		{"an abbreviation and a namesake", []index.Candidate{short, export}, match.WantTV, true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			said := indexed{candidates: c.found}
+			said := indexResult{candidates: c.found}
 			var got []int
-			for _, c := range said.enough(match.Series{Want: c.want, FansubStyle: c.fansub}) {
+			for _, c := range said.searchReplacements(match.Series{Want: c.want, FansubStyle: c.fansub}) {
 				got = append(got, c.ID)
 			}
 			if diff := cmp.Diff(c.ids, got); diff != "" {
@@ -96,7 +96,7 @@ func TestEpisodesByTheListsAlone(t *testing.T) {
 		{"a stated special", "Title S00E03.mkv", plain, []index.Candidate{first, specials}, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := placeUnasked(
+			d := placeOffline(
 				match.Decision{Outcome: match.Outcome{Status: match.Matched}}, release.Parse(c.file), c.of, c.siblings,
 			)
 			got := "none"
@@ -163,7 +163,7 @@ func TestListsAreOtherReadingsOfAName(t *testing.T) {
 		{"a stated season beats the special", "Lantern Mini S01E05.mkv", mini, nil, "[1] [5]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := mapped{c.of, entry, c.siblings}
+			m := indexMapping{c.of, entry, c.siblings}
 			var got []string
 			for _, r := range m.readings(release.Parse(c.file)) {
 				if isSpecial(r) && len(r.Seasons) == 0 {
@@ -202,7 +202,7 @@ func TestASpecialGivesWayToTheSeries(t *testing.T) {
 		{"a name that says special", []index.Candidate{special, series}, false, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var said indexed
+			var said indexResult
 			for _, f := range c.found {
 				said.add(f, c.regular)
 			}
@@ -235,7 +235,7 @@ func TestMappingOfTheLists(t *testing.T) {
 		{"specials", index.Candidate{Season: ptr(0)}, match.Series{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, mapped{Candidate: c.of}.mapping(c.series)); diff != "" {
+			if diff := cmp.Diff(c.want, indexMapping{Candidate: c.of}.mapping(c.series)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -274,7 +274,7 @@ func TestAYearNamesTheBeginning(t *testing.T) {
 		{"the first season", 1, 0, 2011, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := mapped{Candidate: index.Candidate{Season: &c.season, Offset: c.offset}, entry: entry}.ofYear(c.year)
+			m := indexMapping{index.Candidate{Season: &c.season, Offset: c.offset}, entry, nil}.forYear(c.year)
 			if kept := m.Season != nil; kept != c.kept {
 				t.Errorf("the season is kept: %t, want %t", kept, c.kept)
 			}
@@ -299,7 +299,7 @@ func TestSignsThatTheListsLack(t *testing.T) {
 	} {
 		t.Run(c.listed+", "+c.text+" of "+c.first, func(t *testing.T) {
 			s := match.Series{Titles: []release.Title{{Text: c.first}, {Text: c.text}}}
-			if got := lacksSigns(index.Candidate{Text: c.listed}, c.text, s); got != c.lacks {
+			if got := lacksSequelMarks(index.Candidate{Text: c.listed}, c.text, s); got != c.lacks {
 				t.Error(got)
 			}
 		})
@@ -343,7 +343,7 @@ func TestTheListsEntryNeedsAPlaceForTheFiles(t *testing.T) {
 				Source: &catalogue{entries: map[string]*match.Entry{"Night Bureau": listed}}, Options: match.DefaultOptions(),
 			}
 			d := &Deciders{resolver: match.Resolver{Source: &catalogue{entries: c.others}, Options: match.DefaultOptions()}}
-			if got := d.orNamesake(t.Context(), s, resolution{Resolution: lists.Resolve(t.Context(), s)}); got.ID != c.want {
+			if got := d.tryNamesake(t.Context(), s, resolution{Resolution: lists.Resolve(t.Context(), s)}); got.ID != c.want {
 				t.Errorf("%s is %d, want %d: %s", c.file, got.ID, c.want, got.Reason)
 			}
 		})

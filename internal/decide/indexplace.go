@@ -15,12 +15,12 @@ import (
 )
 
 func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
-	if d.index == nil || len(s.IDs) > 0 || s.left != nil {
+	if d.index == nil || len(s.IDs) > 0 || s.searchResult != nil {
 		return resolution{}, false
 	}
 	said := d.index.find(s.Series)
 	s.NotInIndex = len(said.candidates) == 0
-	rivals := said.enough(s.Series)
+	rivals := said.searchReplacements(s.Series)
 	if len(rivals) == 0 {
 		return resolution{}, false
 	}
@@ -37,44 +37,44 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	case res.Status == match.Matched:
 		if res.Confidence < match.ConvincingConfidence || !nearYear(res.Entry, s.Year) ||
 			!match.NamesWholeEntry(s.Series, res.Entry) {
-			break // the right work may be missing in the lists
+			break // the right work may be missing from the lists
 		}
-		// There is no namesake in the lists, as if a search without a year had shown none.
+		// The lists have no other work of this title, so record it like a search without a year.
 		if len(hits) == 1 {
-			d.known.show(match.Query{Kind: res.Kind}, []match.Hit{{
+			d.known.addHits(match.Query{Kind: res.Kind}, []match.Hit{{
 				Kind: res.Kind, ID: res.ID, Title: res.Title, OriginalTitle: res.OriginalTitle, Year: res.Year,
 			}})
 		}
 		c := rivals[slices.IndexFunc(rivals, func(c index.Candidate) bool { return c.Kind == res.Kind && c.ID == res.ID })]
-		m := mapped{c, res.Entry, said.siblings[c.ID]}.ofYear(s.Year)
+		m := indexMapping{c, res.Entry, said.siblings[c.ID]}.forYear(s.Year)
 		res.Mapping, res.DecidedBy = m.mapping(s.Series), match.DecidedByIndex
 		if c.Kind != match.TV {
 			return resolution{Resolution: res}, true
 		}
-		return d.orNamesake(ctx, s.Series, resolution{Resolution: res, read: m.readings}), true
+		return d.tryNamesake(ctx, s.Series, resolution{Resolution: res, readings: m.readings}), true
 	case len(hits) == 1 && res.Err != nil && ctx.Err() == nil && !errors.Is(res.Err, match.ErrNoEntry):
-		return d.byListsAlone(s.Series, rivals[0], said.siblings[rivals[0].ID], res)
+		return d.resolveOffline(s.Series, rivals[0], said.siblings[rivals[0].ID], res)
 	}
 	return resolution{}, false
 }
 
-// orNamesake returns listed, unless it has no place for the files' numbers and a TMDB search finds an entry that has.
-// The lists may confuse a remake with the older work of the same name: AniDB and TMDB title the two differently.
-func (d *Deciders) orNamesake(ctx context.Context, s match.Series, listed resolution) resolution {
-	// Fansubs count a sequel on from the season before.
-	if s.FansubStyle || beyondDoubt(s, listed.Resolution) || !d.nowhere(ctx, s, listed) {
+// tryNamesake returns listed, unless only another entry, found by a TMDB search, has the files' episode numbers.
+// The lists may confuse a remake with an older work, because AniDB and TMDB title the two differently.
+func (d *Deciders) tryNamesake(ctx context.Context, s match.Series, listed resolution) resolution {
+	// Fansubs often continue the episode numbers of the previous season.
+	if s.FansubStyle || noContraryEvidence(s, listed.Resolution) || !d.unplaced(ctx, s, listed) {
 		return listed
 	}
 	once := d.resolver
 	once.Options.MaxSearches = 1 // the title is known to be right
 	found := resolution{Resolution: once.Resolve(ctx, s)}
-	if found.Status != match.Matched || found.Kind == listed.Kind && found.ID == listed.ID || d.nowhere(ctx, s, found) {
+	if found.Status != match.Matched || found.Kind == listed.Kind && found.ID == listed.ID || d.unplaced(ctx, s, found) {
 		return listed
 	}
 	return found
 }
 
-func (d *Deciders) nowhere(ctx context.Context, s match.Series, res resolution) bool {
+func (d *Deciders) unplaced(ctx context.Context, s match.Series, res resolution) bool {
 	files := slices.DeleteFunc(slices.Clone(s.Files), func(f match.File) bool {
 		n, stated := f.Release.Season()
 		_, whole := wholeEpisodes(f.Release)
@@ -95,7 +95,7 @@ func listsText(season, offset int) lang.Text {
 	return lang.Textf("by the lists: season %d; unchecked, because TMDB could not be asked", season)
 }
 
-func (d *Deciders) byListsAlone(
+func (d *Deciders) resolveOffline(
 	s match.Series, c index.Candidate, siblings []index.Candidate, asked match.Resolution,
 ) (resolution, bool) {
 	e := &match.Entry{Kind: c.Kind, Title: c.Text, OriginalTitle: c.Original}
@@ -104,7 +104,7 @@ func (d *Deciders) byListsAlone(
 	}
 	confidence := indexConfidence
 	if s.Year != 0 && !strings.Contains(c.Text, strconv.Itoa(s.Year)) {
-		confidence = yearUnseen
+		confidence = yearUnverifiedConfidence
 	}
 	out := resolution{Resolution: match.Resolution{Outcome: match.Outcome{
 		Status: match.Matched, Confidence: confidence, Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original,
@@ -115,9 +115,9 @@ func (d *Deciders) byListsAlone(
 		return out, true
 	}
 	_, lasts := d.why(asked.Err)
-	out.finish = func(d match.Decision, r release.Release) match.Decision {
-		d = placeUnasked(d, r, c, siblings)
-		if d.Status == match.Matched && d.Season == nil && !lasts { // asking again soon may give a whole answer
+	out.adjust = func(d match.Decision, r release.Release) match.Decision {
+		d = placeOffline(d, r, c, siblings)
+		if d.Status == match.Matched && d.Season == nil && !lasts { // a retry may soon succeed
 			d.Status, d.Reason = match.Pending, "the title index knows the entry, but its seasons could not be asked for"
 		}
 		return d
@@ -126,8 +126,8 @@ func (d *Deciders) byListsAlone(
 }
 
 const (
-	indexConfidence = 0.9
-	yearUnseen      = 0.82
+	indexConfidence          = 0.9
+	yearUnverifiedConfidence = 0.82
 )
 
 func placeAll(c index.Candidate, eps []int) (season int, numbers []int, ok bool) {
@@ -142,12 +142,12 @@ func placeAll(c index.Candidate, eps []int) (season int, numbers []int, ok bool)
 	return season, numbers, true
 }
 
-var unaskedPlace = 0.9
+var offlineScore = 0.9
 
-const surelyInFirst = 12
+const minSeasonLength = 12
 
-// placeUnasked places a file by the lists alone. The decision keeps its error, so the next run asks TMDB.
-func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblings []index.Candidate) match.Decision {
+// placeOffline places a file by the lists alone. The decision keeps its error, so the next run asks TMDB.
+func placeOffline(d match.Decision, r release.Release, c index.Candidate, siblings []index.Candidate) match.Decision {
 	if d.Status != match.Matched {
 		return d
 	}
@@ -161,7 +161,7 @@ func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblin
 			return o.Season != nil && *o.Season == n && o.Offset == 0
 		})
 		if c.Season == nil && known && n > 0 {
-			d.Season, d.Episodes, d.EpisodeConfidence = &n, eps, &unaskedPlace
+			d.Season, d.Episodes, d.EpisodeConfidence = &n, eps, &offlineScore
 			d.Reason = lang.Textf("the lists know a season %d; unchecked, because TMDB could not be asked", n)
 			return d
 		}
@@ -171,7 +171,7 @@ func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblin
 	}
 	sequels := func(n int) bool { return mayBelongToSequel(n, c, siblings) }
 	if season, numbers, ok := placeAll(c, eps); ok && (len(c.Ranges) > 0 || !slices.ContainsFunc(eps, sequels)) {
-		d.Season, d.Episodes, d.Reason, d.EpisodeConfidence = &season, numbers, listsText(season, c.Offset), &unaskedPlace
+		d.Season, d.Episodes, d.Reason, d.EpisodeConfidence = &season, numbers, listsText(season, c.Offset), &offlineScore
 	}
 	return d
 }
@@ -183,28 +183,28 @@ func mayBelongToSequel(n int, c index.Candidate, siblings []index.Candidate) boo
 		case o.Season == nil || o.Anime == c.Anime || *o.Season == 0 && *c.Season != 0:
 		case *o.Season == *c.Season && o.Offset > c.Offset && n+c.Offset > o.Offset:
 			return true
-		case *o.Season > *c.Season && n > surelyInFirst:
+		case *o.Season > *c.Season && n > minSeasonLength:
 			return true
 		}
 	}
 	return false
 }
 
-// mapped is what the lists say of a title. Their numbers count inside the season that they name, and nowhere else.
-type mapped struct {
+// indexMapping is the listed mapping of a title to a season. Its episode numbers count inside that season only.
+type indexMapping struct {
 	index.Candidate
 	entry    *match.Entry
 	siblings []index.Candidate
 }
 
-func (m mapped) ofYear(year int) mapped {
+func (m indexMapping) forYear(year int) indexMapping {
 	if year != 0 && m.entry.Year == year && m.Season != nil && (*m.Season != 1 || m.Offset != 0) {
 		m.Season, m.Offset = nil, 0
 	}
 	return m
 }
 
-func (m mapped) mapping(s match.Series) *match.Mapping {
+func (m indexMapping) mapping(s match.Series) *match.Mapping {
 	switch {
 	case m.Absolute && len(m.Ranges) == 0 && (!s.HasSeason || s.Season <= 1):
 		return &match.Mapping{Absolute: true, Offset: m.Offset}
@@ -214,20 +214,20 @@ func (m mapped) mapping(s match.Series) *match.Mapping {
 	return nil
 }
 
-// readings returns how a name may be read; the first reading that has a place at TMDB counts.
-func (m mapped) readings(r release.Release) []release.Release {
+// readings returns the possible interpretations of a file name; the first with an episode at TMDB is used.
+func (m indexMapping) readings(r release.Release) []release.Release {
 	season, stated := r.Season()
 	special := special(m.Candidate)
 	switch {
-	case len(r.Seasons) > 1, !special && len(m.Ranges) == 0, stated && (season != 1 || m.has(season, r.Episodes)):
+	case len(r.Seasons) > 1, !special && len(m.Ranges) == 0, stated && (season != 1 || m.hasEpisodes(season, r.Episodes)):
 		return []release.Release{r}
 	case special && !isSpecial(r) && m.isOfTheSeries():
-		return []release.Release{r} // it bears the series' own title, which the file has as well
+		return []release.Release{r} // a special listed under the series' own title: the file may be a regular episode
 	case special:
 		named := r
 		named.Kind, named.Seasons = release.Special, nil
 		out := append([]release.Release{named}, m.amongSpecials(r)...)
-		if !isSpecial(r) && len(r.Episodes) > 0 && int(slices.Max(r.Episodes))+m.Offset > m.last(0) {
+		if !isSpecial(r) && len(r.Episodes) > 0 && int(slices.Max(r.Episodes))+m.Offset > m.lastEpisode(0) {
 			out = append(out, r) // more episodes than there are specials
 		}
 		return out
@@ -251,14 +251,14 @@ func numbered(r release.Release, season int, numbers []int) release.Release {
 }
 
 // isOfTheSeries ignores alternative titles: they may be those of specials.
-func (m mapped) isOfTheSeries() bool {
+func (m indexMapping) isOfTheSeries() bool {
 	norm := title.Normalize(m.Text)
 	same := func(text string) bool { return title.Normalize(text) == norm }
 	return same(m.entry.Title) || same(m.entry.OriginalTitle) ||
 		slices.ContainsFunc(m.entry.Titles, func(t match.AltTitle) bool { return t.Language != "" && same(t.Text) })
 }
 
-func (m mapped) amongSpecials(r release.Release) []release.Release {
+func (m indexMapping) amongSpecials(r release.Release) []release.Release {
 	next := 0 // where the list's next special begins
 	for _, o := range m.siblings {
 		if !special(o) || o.Anime == m.Anime {
@@ -273,7 +273,7 @@ func (m mapped) amongSpecials(r release.Release) []release.Release {
 	}
 	r.Kind, r.Special = release.Episode, ""
 	eps, ok := wholeEpisodes(r)
-	if !ok && len(r.Episodes) == 0 && (next == m.Offset+1 || next == 0 && m.last(0) == m.Offset+1) {
+	if !ok && len(r.Episodes) == 0 && (next == m.Offset+1 || next == 0 && m.lastEpisode(0) == m.Offset+1) {
 		eps, ok = []int{1}, true
 	}
 	if !ok || next > 0 && slices.Max(eps)+m.Offset > next {
@@ -286,7 +286,7 @@ func (m mapped) amongSpecials(r release.Release) []release.Release {
 }
 
 // inRange returns TMDB's numbers. The lists count from the first of a season, TMDB may count on from the season before.
-func (m mapped) inRange(eps []int) (season int, numbers []int, ok bool) {
+func (m indexMapping) inRange(eps []int) (season int, numbers []int, ok bool) {
 	season, numbers, ok = placeAll(index.Candidate{Ranges: m.Ranges}, eps)
 	list := m.episodes(season)
 	if !ok || len(list) == 0 {
@@ -303,7 +303,7 @@ func (m mapped) inRange(eps []int) (season int, numbers []int, ok bool) {
 	return season, numbers, true
 }
 
-func (m mapped) episodes(season int) []int {
+func (m indexMapping) episodes(season int) []int {
 	var out []int
 	for _, s := range m.entry.Seasons {
 		if s.Number == season {
@@ -316,14 +316,14 @@ func (m mapped) episodes(season int) []int {
 	return out
 }
 
-func (m mapped) last(season int) int {
+func (m indexMapping) lastEpisode(season int) int {
 	if list := m.episodes(season); len(list) > 0 {
 		return list[len(list)-1]
 	}
 	return 0
 }
 
-func (m mapped) has(season int, numbers []float64) bool {
+func (m indexMapping) hasEpisodes(season int, numbers []float64) bool {
 	list := m.episodes(season)
 	return !slices.ContainsFunc(numbers, func(n float64) bool { return !slices.Contains(list, int(n)) })
 }

@@ -16,13 +16,13 @@ import (
 
 // knownTitles indexes the entries of this run by title: all titles of fetched ones, the visible titles of search
 // results. A library names one series in several spellings, and TMDB's details hold all of them. It must answer as a
-// search would, so it says nothing where a namesake may be hidden.
+// search would, so it gives no result if there may be an unseen namesake.
 type knownTitles struct {
 	mu       sync.Mutex
-	called   map[string]map[knownEntry]titleRole // by plain title
+	byTitle  map[string]map[knownEntry]titleRole // by plain title
 	fetched  map[knownEntry]bool
-	anyYear  map[knownEntry]bool      // shown by a search without a year, which shows namesakes too
-	searched map[match.Query]bool     // searches that found something, which cost nothing now
+	anyYear  map[knownEntry]bool      // found by a search without a year, which finds namesakes too
+	searched map[match.Query]bool     // searches with results, which are cached now
 	locked   map[string]chan struct{} // by plain title: closed when it is unlocked
 }
 
@@ -34,57 +34,57 @@ type knownEntry struct {
 type titleRole uint8
 
 const (
-	dated       titleRole = iota // followed by its first year, as namesakes are told apart
+	dated       titleRole = iota // with its first year appended, to distinguish namesakes
 	alternative                  // one of the titles that anybody may add
 	translated
 	visible // its name or its original name
 )
 
-// leastLetters is how long a title must be to identify an entry: short titles are often shared.
-var leastLetters = map[titleRole]int{visible: 4, translated: 7, alternative: 9, dated: math.MaxInt}
+// minLetters is the length at which a title identifies an entry; short titles are often shared.
+var minLetters = map[titleRole]int{visible: 4, translated: 7, alternative: 9, dated: math.MaxInt}
 
-const otherLetters = 8
+const minOtherTitleLetters = 8
 
-const knownSize = 100_000
+const maxKnownTitles = 100_000
 
-func (k *knownTitles) learn(e *match.Entry) {
+func (k *knownTitles) addEntry(e *match.Entry) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	key := knownEntry{e.Kind, e.ID}
 	if k.fetched[key] {
 		return
 	}
-	k.room()
+	k.resetIfFull()
 	k.fetched[key] = true
-	k.name(key, visible, e.Year, e.Title, e.OriginalTitle)
+	k.addTitles(key, visible, e.Year, e.Title, e.OriginalTitle)
 	for _, t := range e.Titles {
 		role := alternative
 		if t.Language != "" {
 			role = translated
 		}
-		k.name(key, role, e.Year, t.Text)
+		k.addTitles(key, role, e.Year, t.Text)
 	}
 }
 
-func (k *knownTitles) show(q match.Query, hits []match.Hit) {
+func (k *knownTitles) addHits(q match.Query, hits []match.Hit) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.room()
+	k.resetIfFull()
 	if len(hits) > 0 {
 		k.searched[searchKey(q)] = true
 	}
 	for _, h := range hits {
 		key := knownEntry{h.Kind, h.ID}
-		k.name(key, visible, h.Year, h.Title, h.OriginalTitle)
+		k.addTitles(key, visible, h.Year, h.Title, h.OriginalTitle)
 		if q.Year == 0 {
 			k.anyYear[key] = true
 		}
 	}
 }
 
-func (k *knownTitles) room() {
-	if k.called == nil || len(k.called) > knownSize {
-		k.called, k.fetched, k.anyYear = map[string]map[knownEntry]titleRole{}, map[knownEntry]bool{}, map[knownEntry]bool{}
+func (k *knownTitles) resetIfFull() {
+	if k.byTitle == nil || len(k.byTitle) > maxKnownTitles {
+		k.byTitle, k.fetched, k.anyYear = map[string]map[knownEntry]titleRole{}, map[knownEntry]bool{}, map[knownEntry]bool{}
 		k.searched = map[match.Query]bool{}
 	}
 }
@@ -93,42 +93,42 @@ func searchKey(q match.Query) match.Query {
 	return match.Query{Kind: q.Kind, Text: strings.ToLower(q.Text), Year: q.Year}
 }
 
-func (k *knownTitles) free(s match.Series, want match.Kind) bool {
+func (k *knownTitles) searchIsCached(s match.Series, want match.Kind) bool {
 	queries := match.Queries(s, want)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(queries) > 0 && k.searched[searchKey(queries[0])]
 }
 
-func (k *knownTitles) name(e knownEntry, as titleRole, year int, titles ...string) {
+func (k *knownTitles) addTitles(e knownEntry, as titleRole, year int, titles ...string) {
 	for _, t := range titles {
 		norm := title.Normalize(t)
-		k.call(e, as, norm)
+		k.addTitle(e, as, norm)
 		if plain, ok := strings.CutSuffix(norm, " "+strconv.Itoa(year)); ok {
-			k.call(e, dated, plain)
+			k.addTitle(e, dated, plain)
 		} else if base := match.BaseTitle(norm); base != norm && as != visible {
-			k.call(e, alternative, base) // a season's own title contains the work's
+			k.addTitle(e, alternative, base) // a season's own title contains the work's
 		}
 		if r := title.Romanize(t); r != t {
-			k.call(e, min(as, translated), title.Normalize(r))
+			k.addTitle(e, min(as, translated), title.Normalize(r))
 		}
 	}
 }
 
-func (k *knownTitles) call(e knownEntry, as titleRole, norm string) {
+func (k *knownTitles) addTitle(e knownEntry, as titleRole, norm string) {
 	plain := title.Plain(norm)
 	if plain == "" {
 		return
 	}
-	if k.called[plain] == nil {
-		k.called[plain] = map[knownEntry]titleRole{}
+	if k.byTitle[plain] == nil {
+		k.byTitle[plain] = map[knownEntry]titleRole{}
 	}
-	if before, ok := k.called[plain][e]; !ok || before != dated && as > before || as == dated {
-		k.called[plain][e] = as
+	if before, ok := k.byTitle[plain][e]; !ok || before != dated && as > before || as == dated {
+		k.byTitle[plain][e] = as
 	}
 }
 
-func (k *knownTitles) only(s match.Series) (e knownEntry, ok bool) {
+func (k *knownTitles) onlyEntry(s match.Series) (e knownEntry, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	strong := false // one title is long enough
@@ -137,7 +137,7 @@ func (k *knownTitles) only(s match.Series) (e knownEntry, ok bool) {
 			continue
 		}
 		norm := title.Normalize(t.Text)
-		for o, as := range k.called[title.Plain(norm)] {
+		for o, as := range k.byTitle[title.Plain(norm)] {
 			if e != (knownEntry{}) && o != e {
 				return e, false
 			}
@@ -145,25 +145,25 @@ func (k *knownTitles) only(s match.Series) (e knownEntry, ok bool) {
 			if as == dated && s.Year != 0 {
 				as = translated
 			}
-			n := weightOf(norm)
+			n := titleLength(norm)
 			if s.Want == match.WantAny && as != visible {
 				continue
 			}
-			strong = strong || n >= leastLetters[as] && (i == 0 || n >= otherLetters && !match.IsPieceOfTitle(s.Titles, i))
+			strong = strong || n >= minLetters[as] && (i == 0 || n >= minOtherTitleLetters && !match.IsPieceOfTitle(s.Titles, i))
 		}
 	}
 	return e, strong && k.fetched[e] && (s.Year != 0 || k.anyYear[e])
 }
 
-// weightOf measures a title in Latin letters: an East Asian character counts twice, a letter of a single word two
+// titleLength measures a title in Latin letters: an East Asian character counts twice, a letter of a single word two
 // thirds.
-func weightOf(norm string) int {
+func titleLength(norm string) int {
 	n, plain := 0, true
 	for _, r := range norm {
 		switch {
 		case r == ' ':
 			plain = false
-		case r >= firstWide:
+		case r >= firstEastAsian:
 			n += 2
 			plain = false
 		default:
@@ -176,7 +176,7 @@ func weightOf(norm string) int {
 	return n
 }
 
-const firstWide = 0x2e80
+const firstEastAsian = 0x2e80
 
 // lockTitles waits while another series with one of the titles is being decided: its answer may be this one's. Holders
 // never wait for titles, so there is no deadlock. When ctx ends, nothing is locked.
@@ -196,7 +196,7 @@ func (k *knownTitles) lockTitles(ctx context.Context, s match.Series) (unlock fu
 		k.mu.Unlock()
 		select {
 		case <-other:
-			i = -1 // all are looked at again
+			i = -1 // check all titles again
 		case <-ctx.Done():
 			return func() {}
 		}
@@ -223,20 +223,20 @@ func (k *knownTitles) lockTitles(ctx context.Context, s match.Series) (unlock fu
 // byMemory takes the only fetched entry with the title. It does not see rivals, so it leaves a series to the search if
 // anything speaks against the entry, or if more confidence is wanted than ends a search.
 func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok bool) {
-	if s.left != nil {
+	if s.searchResult != nil {
 		return out, false
 	}
 	s.unlock = d.known.lockTitles(ctx, s.Series)
 	if len(s.IDs) > 0 || d.resolver.Options.MinConfidence > match.ConvincingConfidence {
 		return out, false
 	}
-	e, ok := d.known.only(s.Series)
+	e, ok := d.known.onlyEntry(s.Series)
 	want := d.resolver.Options.Kind
-	if !ok || e.kind != s.LikelierKind() || want != "" && want != e.kind || d.known.free(s.Series, want) {
+	if !ok || e.kind != s.LikelierKind() || want != "" && want != e.kind || d.known.searchIsCached(s.Series, want) {
 		return out, false
 	}
 	res := d.resolver.ResolveAmong(ctx, s.Series, []match.Hit{{Kind: e.kind, ID: e.id}})
-	if res.Status != match.Matched || res.Confidence < match.ConvincingConfidence || !beyondDoubt(s.Series, res) {
+	if res.Status != match.Matched || res.Confidence < match.ConvincingConfidence || !noContraryEvidence(s.Series, res) {
 		return out, false
 	}
 	step := match.Step{
@@ -247,8 +247,8 @@ func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok 
 	return resolution{Resolution: res}, true
 }
 
-// beyondDoubt reports whether neither a year nor a reason with a negative weight speaks against an entry.
-func beyondDoubt(s match.Series, res match.Resolution) bool {
+// noContraryEvidence reports whether neither a year nor a reason with a negative weight speaks against an entry.
+func noContraryEvidence(s match.Series, res match.Resolution) bool {
 	if !ofYear(res.Entry, s.Year) {
 		return false
 	}

@@ -49,9 +49,9 @@ func TestWhatWasFetchedAnswersForItsOtherTitles(t *testing.T) {
 		{"with that year", "[G] Night Bureau (2021) - 03 [1080p].mkv", 2},
 	} {
 		k := new(knownTitles)
-		k.learn(lantern)
-		k.learn(remake)
-		k.show(
+		k.addEntry(lantern)
+		k.addEntry(remake)
+		k.addHits(
 			all,
 			[]match.Hit{
 				{Kind: match.TV, ID: 1, Title: "Lantern Keepers", Year: 2019},
@@ -60,7 +60,7 @@ func TestWhatWasFetchedAnswersForItsOtherTitles(t *testing.T) {
 		)
 		s := seriesOf(c.file)
 		got := 0
-		if e, ok := k.only(s); ok && e.kind == s.LikelierKind() {
+		if e, ok := k.onlyEntry(s); ok && e.kind == s.LikelierKind() {
 			got = e.id
 		}
 		if got != c.want {
@@ -75,17 +75,17 @@ func TestANamesakeThatWasOnlyShownIsEnoughToAsk(t *testing.T) {
 	row := match.Hit{Kind: match.TV, ID: 1, Title: "Lantern Keepers", Year: 2019}
 
 	k := new(knownTitles)
-	k.show(match.Query{Kind: match.TV, Year: 2019}, []match.Hit{row})
-	k.learn(one)
-	if _, ok := k.only(s); ok {
+	k.addHits(match.Query{Kind: match.TV, Year: 2019}, []match.Hit{row})
+	k.addEntry(one)
+	if _, ok := k.onlyEntry(s); ok {
 		t.Error("a search for one year has not shown the namesakes of others")
 	}
-	k.show(match.Query{Kind: match.TV}, []match.Hit{row})
-	if _, ok := k.only(s); !ok {
+	k.addHits(match.Query{Kind: match.TV}, []match.Hit{row})
+	if _, ok := k.onlyEntry(s); !ok {
 		t.Error("a search without a year has")
 	}
-	k.show(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: 9, Title: "Lantern Keepers"}})
-	if _, ok := k.only(s); ok {
+	k.addHits(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: 9, Title: "Lantern Keepers"}})
+	if _, ok := k.onlyEntry(s); ok {
 		t.Error("there is a namesake")
 	}
 }
@@ -148,8 +148,8 @@ func TestDoubtIsForTheSearch(t *testing.T) {
 		choices: choicesOf(t),
 	}
 	for _, e := range lib.entries {
-		m.known.learn(e)
-		m.known.show(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: e.ID, Title: e.Title, Year: 2019}})
+		m.known.addEntry(e)
+		m.known.addHits(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: e.ID, Title: e.Title, Year: 2019}})
 	}
 	for _, c := range []struct {
 		name, file string
@@ -204,9 +204,9 @@ func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
 			m := &Deciders{
 				resolver: match.Resolver{Source: lib, Options: options}, known: new(knownTitles), choices: choicesOf(t),
 			}
-			m.known.learn(e)
-			m.known.show(match.Query{Kind: match.TV}, row) // by another title
-			m.known.show(c.asked, c.found)
+			m.known.addEntry(e)
+			m.known.addHits(match.Query{Kind: match.TV}, row) // by another title
+			m.known.addHits(c.asked, c.found)
 			resolveWith(t, m, s)
 			if (lib.searches > 0) != c.searched {
 				t.Errorf("%d searches", lib.searches)

@@ -18,7 +18,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Wanted is what a person looks for: words of a title, and kind and year where they matter.
+// Wanted is a search by a person: words of a title, with an optional kind and year.
 type Wanted struct {
 	Text string
 	Kind match.Kind // "": either
@@ -30,7 +30,7 @@ type Found struct {
 	Hit    match.Hit
 	Entry  *match.Entry
 	Origin match.Origin
-	Index  bool // found in the title index, and not asked about
+	Index  bool // found in the title index; its details were not fetched
 }
 
 // Seasons returns how many seasons a series has, without the specials, and how many episodes; 0 where that is not
@@ -47,7 +47,7 @@ func (f Found) Seasons() (seasons, episodes int) {
 	return seasons, f.Entry.EpisodeCount
 }
 
-const mostFound = 20
+const maxFound = 20
 
 // Lookup returns what TMDB and the title index have under a title, the likeliest first; more says that there are
 // others. With an error, some of TMDB's entries may be missing.
@@ -65,8 +65,8 @@ func (d *Deciders) Lookup(ctx context.Context, w Wanted) (found []Found, more bo
 		}
 	}
 	byLikeness(found, w.Text)
-	if more = len(found) > mostFound; more {
-		found = found[:mostFound]
+	if more = len(found) > maxFound; more {
+		found = found[:maxFound]
 	}
 	err = cmp.Or(err, d.details(ctx, found))
 	found = slices.DeleteFunc(found, func(f Found) bool { return f.Hit.ID == 0 })
@@ -124,7 +124,7 @@ func (d *Deciders) details(ctx context.Context, found []Found) error {
 			return nil
 		})
 	}
-	_ = group.Wait() // what could not be asked for is in first
+	_ = group.Wait() // the functions return nil; the error is in first
 	return first
 }
 
@@ -136,14 +136,14 @@ func (d *Deciders) indexHits(w Wanted) (found []Found) {
 	if d.index == nil {
 		return nil
 	}
-	d.index.ask(func(x *index.Index) error {
+	d.index.withIndex(func(x *index.Index) error {
 		for _, look := range []func(string) ([]index.Candidate, error){x.Lookup, x.LookupLoosely} {
 			candidates, err := look(w.Text)
 			if err != nil {
 				return err
 			}
 			for _, c := range candidates {
-				if (w.Kind == "" || w.Kind == c.Kind) && w.Year == 0 && len(found) < mostFound {
+				if (w.Kind == "" || w.Kind == c.Kind) && w.Year == 0 && len(found) < maxFound {
 					found = addFound(found, Found{Index: true, Hit: hitOf(c)})
 				}
 			}
@@ -162,23 +162,23 @@ type Cached struct {
 	words  []string
 	shown  languages
 	found  []Found
-	titled map[knownEntry]bool // in the language of this run
+	titled map[knownEntry]bool // whether its title is in the language of this run
 }
 
-// NewCached returns one that has found something already.
+// NewCached returns a Cached that starts with the given results.
 func NewCached(w Wanted, shown []string, found []Found) *Cached {
 	return &Cached{
 		wanted: w, words: strings.Fields(title.Normalize(w.Text)), shown: shown, found: found, titled: map[knownEntry]bool{},
 	}
 }
 
-// Add looks at one cached answer: path (without /3) and query of its question, its body, and its origin.
+// Add adds the matching entries of one cached answer. The path and query are those of its request, without /3.
 func (c *Cached) Add(path, query string, body []byte, origin match.Origin) {
 	inLanguage := false
 	if q, err := url.ParseQuery(query); err == nil {
 		inLanguage = q.Get("language") == c.shown.first()
 	}
-	answer, _ := tmdb.Decode("/3/"+strings.TrimPrefix(path, "/"), body) // what can't be decoded tells nothing
+	answer, _ := tmdb.Decode("/3/"+strings.TrimPrefix(path, "/"), body) // ignore an answer that can't be decoded
 	var hits []match.Hit
 	switch a := answer.(type) {
 	case *tmdb.SearchTVPage:
@@ -231,8 +231,8 @@ func (c *Cached) keep(f Found, inLanguage bool) {
 	}
 }
 
-// Found returns what was found, the likeliest first, at most mostFound, and whether there is more.
+// Found returns at most maxFound entries, likeliest first, and whether there are more.
 func (c *Cached) Found() (found []Found, more bool) {
 	byLikeness(c.found, c.wanted.Text)
-	return c.found[:min(len(c.found), mostFound)], len(c.found) > mostFound
+	return c.found[:min(len(c.found), maxFound)], len(c.found) > maxFound
 }

@@ -74,10 +74,10 @@ func TestCachedAnswersAreFoundByTheirTitles(t *testing.T) {
 
 func TestNoMoreIsFoundThanIsShown(t *testing.T) {
 	c := NewCached(Wanted{Text: "trigun"}, []string{"en-US"}, nil)
-	for id := range mostFound + 1 {
+	for id := range maxFound + 1 {
 		c.Add(fmt.Sprintf("movie/%d", id+1), "", []byte(fmt.Sprintf(`{"id":%d,"title":"Trigun"}`, id+1)), match.Origin{})
 	}
-	if found, more := c.Found(); len(found) != mostFound || !more {
+	if found, more := c.Found(); len(found) != maxFound || !more {
 		t.Error(len(found), more)
 	}
 }

@@ -11,52 +11,52 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Note returns what media servers read about an entry. AniDB's id is there only if one anime is the whole entry.
+// Note returns the NFO data of an entry. It has an AniDB id only if one anime covers the whole entry.
 func (d *Deciders) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, error) {
 	if kind == match.Movie {
 		film, _, err := d.source.film(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		return d.complete(filmNote(film), movieEntry(film)), nil
+		return d.addTitleAndIDs(filmNote(film), movieEntry(film)), nil
 	}
 	series, _, err := d.source.series(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return d.complete(seriesNote(series), tvEntry(series)), nil
+	return d.addTitleAndIDs(seriesNote(series), tvEntry(series)), nil
 }
 
-// NoteOfRow is Note for a film of which only a row of a search is known.
+// NoteOfRow returns the NFO data of a film from its search result alone.
 func (d *Deciders) NoteOfRow(r *tmdb.MovieRow) *nfo.Entry {
 	n := &nfo.Entry{
 		Kind: string(match.Movie), ID: r.ID, OriginalTitle: r.OriginalTitle, Plot: r.Overview, Premiered: r.ReleaseDate,
-		Poster: pathOr(r.PosterPath), Fanart: pathOr(r.BackdropPath),
+		Poster: stringOrEmpty(r.PosterPath), Fanart: stringOrEmpty(r.BackdropPath),
 	}
 	e := &match.Entry{
 		Kind: match.Movie, ID: r.ID, Title: r.Title, OriginalTitle: r.OriginalTitle, Year: match.YearOf(r.ReleaseDate),
 	}
-	return d.complete(n, e)
+	return d.addTitleAndIDs(n, e)
 }
 
-func (d *Deciders) complete(n *nfo.Entry, e *match.Entry) *nfo.Entry {
+func (d *Deciders) addTitleAndIDs(n *nfo.Entry, e *match.Entry) *nfo.Entry {
 	n.Title, n.Year, n.IMDB, n.TVDB = d.source.shown.named(e).Title, e.Year, e.IDs.IMDb, e.IDs.TVDB
 	if d.index == nil {
 		return n
 	}
-	d.index.ask(func(x *index.Index) error {
-		anime, err := holdersOf(x, e)
-		if err != nil || anime.whole() == 0 {
+	d.index.withIndex(func(x *index.Index) error {
+		anime, err := findAnimeOfEntry(x, e)
+		if err != nil || anime.onlyAnime() == 0 {
 			return err
 		}
-		ids, err := x.IDsOf(anime.whole())
-		n.AniDB, n.AniList, n.MAL = anime.whole(), ids.AniList, ids.MAL
+		ids, err := x.IDsOf(anime.onlyAnime())
+		n.AniDB, n.AniList, n.MAL = anime.onlyAnime(), ids.AniList, ids.MAL
 		return err
 	})
 	return n
 }
 
-func (h holders) whole() int {
+func (h animeOfEntry) onlyAnime() int {
 	if len(h.siblings) != 1 {
 		return 0
 	}
@@ -77,7 +77,7 @@ func filmNote(d *tmdb.MovieDetails) *nfo.Entry {
 		Kind: string(match.Movie), ID: d.ID, OriginalTitle: d.OriginalTitle, Plot: d.Overview, Premiered: d.ReleaseDate,
 		Runtime: d.Runtime, Genres: namesOf(d.Genres, genreName), Studios: namesOf(d.ProductionCompanies, companyName),
 		Status: d.Status,
-		Poster: pathOr(d.PosterPath), Fanart: pathOr(d.BackdropPath),
+		Poster: stringOrEmpty(d.PosterPath), Fanart: stringOrEmpty(d.BackdropPath),
 	}
 }
 
@@ -85,7 +85,7 @@ func seriesNote(d *tmdb.TVDetails) *nfo.Entry {
 	n := &nfo.Entry{
 		Kind: string(match.TV), ID: d.ID, OriginalTitle: d.OriginalName, Plot: d.Overview, Premiered: d.FirstAirDate,
 		Genres: namesOf(d.Genres, genreName), Studios: namesOf(d.ProductionCompanies, companyName), Status: d.Status,
-		Poster: pathOr(d.PosterPath), Fanart: pathOr(d.BackdropPath),
+		Poster: stringOrEmpty(d.PosterPath), Fanart: stringOrEmpty(d.BackdropPath),
 	}
 	if len(d.EpisodeRunTime) > 0 {
 		n.Runtime = d.EpisodeRunTime[0]
@@ -115,14 +115,14 @@ func genreName(g tmdb.Genre) string { return g.Name }
 
 func companyName(c tmdb.Company) string { return c.Name }
 
-func pathOr(p *string) string {
+func stringOrEmpty(p *string) string {
 	if p == nil {
 		return ""
 	}
 	return *p
 }
 
-// languages are those to show titles in, such as "ko-KR", best first; TMDB is asked in the first.
+// languages are the preferred languages of titles, such as "ko-KR", best first. TMDB is asked in the first.
 type languages []string
 
 func (l languages) first() string {
@@ -169,8 +169,8 @@ func translationOf(e *match.Entry, language, region string) string {
 	return other
 }
 
-// name asks for the details of an entry that a search row alone decided: the row may show the original title.
-func (d *Deciders) name(ctx context.Context, res *match.Resolution) {
+// translateTitle fetches the title of an entry whose search result may have only the original one.
+func (d *Deciders) translateTitle(ctx context.Context, res *match.Resolution) {
 	if len(d.shown) < 2 || res.Status != match.Matched || res.Entry != nil || res.ID == 0 ||
 		res.Title != res.OriginalTitle {
 		return

@@ -15,13 +15,13 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// choices are the pins of the file when the run began, and those made since by a person's answers.
+// choices are the pins in the file at the start of the run, and those added since by a person's answers.
 type choices struct {
 	store *pins.Store
 
 	mu     sync.RWMutex
 	set    *pins.Set
-	digest string // of the file when the run began
+	digest string // of the file at the start of the run
 }
 
 func openChoices(store *pins.Store, warn func(error)) (*choices, error) {
@@ -104,24 +104,26 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	res.DecidedBy = match.DecidedByPin
 	step := match.Step{Stage: "pin", Detail: lang.Textf("the user's choice: %s", pin.String())}
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
-	out := resolution{read: func(r release.Release) []release.Release { return []release.Release{corrected(r, pin)} }}
+	out := resolution{readings: func(r release.Release) []release.Release { return []release.Release{applyPin(r, pin)} }}
 	switch gone := errors.Is(res.Err, match.ErrNoEntry); {
 	case gone:
-		res.Err = &pinnedToNothing{pin, res.Err}
+		res.Err = &pinnedEntryMissing{pin, res.Err}
 	case res.Err != nil && ctx.Err() == nil:
-		out.finish = func(d match.Decision, r release.Release) match.Decision { return unverified(d, r, pin, res.Err) }
+		out.adjust = func(d match.Decision, r release.Release) match.Decision {
+			return decideByPinOffline(d, r, pin, res.Err)
+		}
 	case pin.Season != nil:
-		out.finish = func(d match.Decision, _ release.Release) match.Decision { return within(d, pin, res.Entry) }
+		out.adjust = func(d match.Decision, _ release.Release) match.Decision { return limitToSeason(d, pin, res.Entry) }
 	}
 	if pin.Season != nil || pin.Offset != 0 {
-		res.Hint = match.Hint{} // the user has corrected what the titles say of seasons
+		res.Hint = match.Hint{} // the pin overrides the season in the titles
 	}
 	out.Resolution = res
 	return out, true
 }
 
-// within refuses a place outside the season that a pin names. Specials that a folder's or a title's pin finds stay.
-func within(d match.Decision, pin pins.Pin, e *match.Entry) match.Decision {
+// limitToSeason clears a season and episode outside the pinned season, except those of specials.
+func limitToSeason(d match.Decision, pin pins.Pin, e *match.Entry) match.Decision {
 	season := *pin.Season
 	if d.Season != nil && (*d.Season == season || *d.Season == 0) {
 		return d
@@ -139,23 +141,23 @@ func within(d match.Decision, pin pins.Pin, e *match.Entry) match.Decision {
 	return d
 }
 
-type pinnedToNothing struct {
+type pinnedEntryMissing struct {
 	pin   pins.Pin
 	cause error
 }
 
-func (e *pinnedToNothing) Error() string { return e.Text().String() }
+func (e *pinnedEntryMissing) Error() string { return e.Text().String() }
 
-func (e *pinnedToNothing) Text() lang.Text {
+func (e *pinnedEntryMissing) Text() lang.Text {
 	return lang.Textf("pinned to %s, which TMDB does not have; take it back with: anivault unpin %s",
 		e.pin.Entry(), ui.ShellWord(e.pin.What()))
 }
 
-func (e *pinnedToNothing) Unwrap() error { return e.cause }
+func (e *pinnedEntryMissing) Unwrap() error { return e.cause }
 
-// corrected applies the season and offset of a pin. The pin of a single file also turns a special into a regular
+// applyPin applies the season and offset of a pin. The pin of a single file also turns a special into a regular
 // episode.
-func corrected(r release.Release, p pins.Pin) release.Release {
+func applyPin(r release.Release, p pins.Pin) release.Release {
 	single := p.Path != "" && filepath.Clean(p.Path) == absolutePath(r.Path)
 	if p.Season != nil {
 		r.Seasons, r.Part, r.Absolute = []int{*p.Season}, 0, false
@@ -175,8 +177,8 @@ func corrected(r release.Release, p pins.Pin) release.Release {
 	return r
 }
 
-// unverified decides a file by the pin alone. The decision keeps the error, so the next run fills in the titles.
-func unverified(d match.Decision, r release.Release, p pins.Pin, cause error) match.Decision {
+// decideByPinOffline decides a file by the pin alone. It keeps the error, so the next run fills in the titles.
+func decideByPinOffline(d match.Decision, r release.Release, p pins.Pin, cause error) match.Decision {
 	if d.Status != match.Pending {
 		return d
 	}

@@ -141,7 +141,7 @@ func TestAPinCorrectsTheReadingOfAName(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			before := release.Parse(c.path)
 			kept := append([]float64(nil), before.Episodes...)
-			r := corrected(before, c.pin)
+			r := applyPin(before, c.pin)
 			got := reading{r.Seasons, r.Episodes, r.Special != "" || r.Kind == release.Special}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)

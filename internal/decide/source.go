@@ -18,11 +18,11 @@ import (
 // source is a match.Source over a TMDB client.
 type source struct {
 	client   *tmdb.Client
-	language string    // in which TMDB is asked
+	language string    // of requests to TMDB
 	shown    languages // of titles
 	adult    bool
 	memo     memo
-	known    *knownTitles // learns what is answered
+	known    *knownTitles // gets the titles of entries and search results
 }
 
 func newSource(client *tmdb.Client, shown languages, adult bool) *source {
@@ -33,7 +33,7 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 	number := max(q.Page, 1)
 	q.Text = strings.ToLower(q.Text) // case makes no difference to TMDB, but would to the cache
 	key := "search/" + string(q.Kind) + "/" + strconv.Itoa(q.Year) + "/" + strconv.Itoa(number) + "/" + q.Text
-	return once(&s.memo, key, func() ([]match.Hit, match.Origin, error) {
+	return memoized(&s.memo, key, func() ([]match.Hit, match.Origin, error) {
 		if q.Kind == match.Movie {
 			page, resp, err := s.client.SearchMovie(ctx, tmdb.SearchMovieOptions{
 				Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.adult,
@@ -42,7 +42,7 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 				return nil, match.Origin{}, err
 			}
 			hits := movieHits(page.Results)
-			s.known.show(q, hits)
+			s.known.addHits(q, hits)
 			return hits, originOf(resp), nil
 		}
 		page, resp, err := s.client.SearchTV(ctx, tmdb.SearchTVOptions{
@@ -52,21 +52,21 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 			return nil, match.Origin{}, err
 		}
 		hits := tvHits(page.Results)
-		s.known.show(q, hits)
+		s.known.addHits(q, hits)
 		return hits, originOf(resp), nil
 	})
 }
 
 func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, match.Origin, error) {
 	key := "entry/" + string(kind) + "/" + strconv.Itoa(id)
-	return once(&s.memo, key, func() (*match.Entry, match.Origin, error) {
+	return memoized(&s.memo, key, func() (*match.Entry, match.Origin, error) {
 		if kind == match.Movie {
 			d, resp, err := s.film(ctx, id)
 			if err != nil {
 				return nil, match.Origin{}, err
 			}
 			e := s.shown.named(movieEntry(d))
-			s.known.learn(e)
+			s.known.addEntry(e)
 			return e, originOf(resp), nil
 		}
 		d, responses, err := s.series(ctx, id)
@@ -78,7 +78,7 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 			origin = origin.CombinedWith(originOf(r))
 		}
 		e := s.shown.named(tvEntry(d))
-		s.known.learn(e)
+		s.known.addEntry(e)
 		return e, origin, nil
 	})
 }
@@ -104,7 +104,7 @@ func (s *source) series(ctx context.Context, id int) (*tmdb.TVDetails, []*tmdb.R
 var sites = map[string]tmdb.Source{"imdb": tmdb.SourceIMDb, "tvdb": tmdb.SourceTVDB}
 
 func (s *source) Find(ctx context.Context, site, id string) ([]match.Hit, match.Origin, error) {
-	return once(&s.memo, "find/"+site+"/"+id, func() ([]match.Hit, match.Origin, error) {
+	return memoized(&s.memo, "find/"+site+"/"+id, func() ([]match.Hit, match.Origin, error) {
 		found, resp, err := s.client.Find(ctx, id, sites[site], s.language)
 		if err != nil {
 			return nil, match.Origin{}, asNoEntry(err)
@@ -114,7 +114,7 @@ func (s *source) Find(ctx context.Context, site, id string) ([]match.Hit, match.
 }
 
 func (s *source) SeasonNames(ctx context.Context, id int, language string) (map[int]string, match.Origin, error) {
-	return once(&s.memo, "seasons/"+strconv.Itoa(id)+"/"+language, func() (map[int]string, match.Origin, error) {
+	return memoized(&s.memo, "seasons/"+strconv.Itoa(id)+"/"+language, func() (map[int]string, match.Origin, error) {
 		d, resp, err := s.client.TV(ctx, id, tmdb.DetailOptions{Language: language})
 		if err != nil {
 			return nil, match.Origin{}, asNoEntry(err)
@@ -135,7 +135,7 @@ func asNoEntry(err error) error {
 }
 
 func (s *source) Group(ctx context.Context, id string) (*match.EpisodeGroup, match.Origin, error) {
-	return once(&s.memo, "group/"+id, func() (*match.EpisodeGroup, match.Origin, error) {
+	return memoized(&s.memo, "group/"+id, func() (*match.EpisodeGroup, match.Origin, error) {
 		g, resp, err := s.client.EpisodeGroup(ctx, id, tmdb.DetailOptions{Language: s.language})
 		if err != nil {
 			return nil, match.Origin{}, asNoEntry(err)
@@ -244,7 +244,7 @@ func externalIDs(ids *tmdb.ExternalIDs) match.IDs {
 	return match.IDs{IMDb: ids.IMDbID, TVDB: ids.TVDBID}
 }
 
-// titlesOf puts translations first: what is decided must not depend on the language in which TMDB was asked.
+// titlesOf puts translations first: decisions must not depend on the language of the requests.
 func titlesOf(alternative *tmdb.AlternativeTitles, translated *tmdb.Translations) []match.AltTitle {
 	var out []match.AltTitle
 	if translated != nil {
@@ -272,7 +272,7 @@ func genresOf(genres []tmdb.Genre) []int {
 	return ids
 }
 
-// memo keeps decoded answers for one run. Beyond memoSize all go: the cache has them.
+// memo keeps decoded answers for one run. At memoSize it is emptied, because the cache still has them.
 type memo struct {
 	mu      sync.Mutex
 	answers map[string]decoded
@@ -285,7 +285,7 @@ type decoded struct {
 
 const memoSize = 1024
 
-func once[T any](m *memo, key string, ask func() (T, match.Origin, error)) (T, match.Origin, error) {
+func memoized[T any](m *memo, key string, ask func() (T, match.Origin, error)) (T, match.Origin, error) {
 	m.mu.Lock()
 	d, ok := m.answers[key]
 	m.mu.Unlock()
