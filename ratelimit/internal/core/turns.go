@@ -8,32 +8,32 @@ import (
 const (
 	forgetProcessAfter = time.Hour
 	activeFor          = 10 * time.Second
-	// lateAfter is how much later than promised a ticket's owner may ask again. After that others pass the ticket
-	// until its owner asks: its process is stopped or dead.
+	// lateAfter is how late a ticket's owner may ask again. After that other tickets go first until it asks, because its
+	// process is probably stopped or dead.
 	lateAfter       = 100 * time.Millisecond
 	dropTicketAfter = 30 * time.Second
-	// LeaseMax is the length of a lease whose holder did not say how long it needs it.
+	// LeaseMax is the length of a lease whose holder states none.
 	LeaseMax = time.Hour
 )
 
-// process is one participant: a limiter. Leases and tickets refer to it by its key.
+// process is one limiter that shares the snapshot. Leases and tickets refer to it by its key.
 type process struct {
 	id     string
 	key    uint64
 	seen   Stamp
 	bucket bucket // its own pace
 
-	// What it brings to the common limits.
-	normalPace pace          // what it would like to send in Normal
-	ceiling    int           // the smallest of all holds
-	window     time.Duration // of the ceiling; the longest of all holds
-	slots      int           // its own concurrency in Normal
-	total      int           // the smallest of all holds
+	// Its settings. Of ceiling and total the smallest of all processes applies, of window the longest.
+	normalPace pace          // in Normal
+	ceiling    int           // requests in window
+	window     time.Duration // ceiling_window
+	slots      int           // concurrency, in Normal
+	total      int           // concurrency_total
 
-	accounts []uint64 // the numbers of those it has
+	accounts []uint64 // the numbers of its accounts
 
-	reserved   int   // requests reserved from the budget, those under way included
-	reservedAt Stamp // when it last asked
+	reserved   int   // requests reserved from the budget, running ones included
+	reservedAt Stamp // when it last reserved
 }
 
 type processes struct {
@@ -59,8 +59,8 @@ func (l *processes) byKey(key uint64) *process {
 	return nil
 }
 
-// fastestPace returns the largest rate and burst in Normal among the processes that have asked of late, or among
-// all if none has; the zero pace without any process.
+// fastestPace returns the largest rate and burst in Normal among the recently active processes, or among all if none is
+// active. It returns the zero pace without processes.
 func (l *processes) fastestPace(now Stamp) pace {
 	var active, all pace
 	for i := range l.list {
@@ -76,8 +76,8 @@ func (l *processes) fastestPace(now Stamp) pace {
 	return active
 }
 
-// commonLimits returns what holds for all: the smallest ceiling over the longest window, and the smallest number of
-// slots.
+// commonLimits returns the limits for all processes together: the smallest ceiling, the longest window and the smallest
+// concurrency_total.
 func (l *processes) commonLimits() (ceiling int, window time.Duration, total int) {
 	ceiling, total = maxGrants, maxTickets
 	for i := range l.list {
@@ -87,7 +87,7 @@ func (l *processes) commonLimits() (ceiling int, window time.Duration, total int
 	return ceiling, window, total
 }
 
-// join notes that a process asks. A new one starts with what the shared bucket holds.
+// join adds a process that asks for a permit, or updates its settings. A new one starts with the shared bucket's tokens.
 func (v view) join(id string) *process {
 	l := &v.s.processes
 	p := l.byID(id)
@@ -107,8 +107,8 @@ func (v view) join(id string) *process {
 	return p
 }
 
-// normalPace returns the pace of the shared bucket in Normal: the fastest process's, or that of the tuning where no
-// process takes part.
+// normalPace returns the shared bucket's pace in Normal: that of the fastest process, or of the tuning if there is no
+// process.
 func (v view) normalPace() pace {
 	if p := v.s.processes.fastestPace(v.now); p.rate > 0 {
 		return p
@@ -126,7 +126,7 @@ func (s *Snapshot) dropUnseenProcesses(now Stamp) {
 	}
 }
 
-// Bury drops what the limiters of these processes held: tickets, slots and reservations.
+// Bury removes dead processes with their tickets, slots and reservations.
 func (s *Snapshot) Bury(at Instant, ids []string) {
 	s.advance(at)
 	s.removeProcesses(func(p *process) bool { return slices.Contains(ids, processOf(p.id)) })
@@ -142,8 +142,7 @@ func (s *Snapshot) removeProcesses(which func(*process) bool) {
 	})
 }
 
-// Leave takes a process that says goodbye out of the snapshot: its tickets and
-// reservations at once, itself when its last permit is back.
+// Leave removes the tickets and reservations of a process that ends, and the process once its last permit is done.
 func (s *Snapshot) Leave(at Instant, owner string) {
 	s.advance(at)
 	p := s.processes.byID(owner)
@@ -157,7 +156,7 @@ func (s *Snapshot) Leave(at Instant, owner string) {
 	}
 }
 
-// expire ends leases that have run out, drops abandoned tickets and frees orphaned reservations.
+// expire ends expired leases, and drops abandoned tickets and reservations.
 func (v view) expire() {
 	q := &v.s.queue
 	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool {
@@ -173,7 +172,7 @@ func (v view) expire() {
 	q.tickets = slices.DeleteFunc(q.tickets, func(t ticket) bool { return v.now.sub(t.retryAt) >= dropTicketAfter })
 }
 
-// Renew lengthens the leases of these permits.
+// Renew extends the leases of these permits.
 func (s *Snapshot) Renew(at Instant, kept map[PermitID]bool, by time.Duration) {
 	until := s.advance(at).add(by)
 	for i := range s.queue.leases {
@@ -186,28 +185,28 @@ func (s *Snapshot) Renew(at Instant, kept map[PermitID]bool, by time.Duration) {
 type ticket struct {
 	number  uint64
 	owner   uint64 // process key
-	retryAt Stamp  // when its owner promised to ask again
-	key     uint64 // of an account, for whose slot alone it waits; 0: for any
+	retryAt Stamp  // when its owner will ask again
+	key     uint64 // the only key whose slot it waits for; 0: any
 }
 
 type lease struct {
 	permit uint64
 	epoch  uint64
 	owner  uint64 // process key
-	until  Stamp  // when it ends by itself
+	until  Stamp  // when it expires
 	budget bool   // it holds one reserved request of its owner's budget
 
-	key          uint64 // of an account; 0: none
-	accountEpoch uint64 // of the account's machine, when it was granted
-	test         bool   // it finds out whether the key is accepted
+	key          uint64 // the account's key; 0: none
+	accountEpoch uint64 // the epoch of the account's machine at the grant
+	test         bool   // its answer shows whether the key is accepted
 }
 
-// queue is the requests of all processes: those under way hold a lease, those that wait a ticket. Tickets are
-// served in order of arrival, and nothing but a lease is ever held while waiting for something else.
+// queue holds the requests of all processes: running ones have a lease, waiting ones a ticket. Tickets are served in
+// order of arrival. A waiting request holds nothing else.
 type queue struct {
 	tickets []ticket // in order of arrival
 	leases  []lease
-	seq     uint64 // the newest ticket
+	seq     uint64 // the number of the newest ticket
 }
 
 func (q *queue) ticketIndex(number uint64) int {
@@ -276,8 +275,8 @@ func (q *queue) dropOwners(whose func(owner uint64) bool) {
 	q.leases = slices.DeleteFunc(q.leases, func(l lease) bool { return whose(l.owner) })
 }
 
-// ticketsAhead counts the tickets that have to be served before a place, -1 for somebody new. Late tickets, and tickets
-// of processes that are at their slot limit or whose own pace is not due, are passed and keep their places.
+// ticketsAhead counts the tickets to serve before the one at an index, or before a new one if the index is -1. It skips
+// tickets that can't be served now: late ones, and those of processes without a free slot or token.
 func (v view) ticketsAhead(place int) int {
 	tickets := v.s.queue.tickets
 	if place >= 0 {
@@ -300,7 +299,7 @@ func (v view) canBeServed(waits *ticket) bool {
 	q, m := &v.s.queue, &v.s.address.machine
 	if a, k := v.s.accounts.keyByID(waits.key); k != nil {
 		if l := v.limitsOf(a); !v.keyFree(k, &l) || l.slots > 0 && q.leasesOfAccount(a) >= l.slots {
-			return false // it waits for this slot alone
+			return false // it waits for this key only
 		}
 	}
 	p := v.s.processes.byKey(waits.owner)
@@ -308,8 +307,8 @@ func (v view) canBeServed(waits *ticket) bool {
 		p.bucket.wait(v.now, m.pace(p.normalPace, v.t, v.now)) == 0 && v.accountReady(p)
 }
 
-// slotFree reports whether there is a slot: one of all and, for a process, one of its own. Probes are alone among
-// themselves; permits of before still count everywhere else.
+// slotFree reports whether a slot is free: one of the common ones and, if p is not nil, one of the process's own. While
+// probing only one probe may run; older permits do not count then.
 func (v view) slotFree(p *process, total int) bool {
 	q, m := &v.s.queue, &v.s.address.machine
 	if m.probing() {
@@ -319,8 +318,8 @@ func (v view) slotFree(p *process, total int) bool {
 	return len(q.leases) < r.slotsOf(total) && (p == nil || q.leasesOf(p.key) < r.slotsOf(p.slots))
 }
 
-// hasRoomFor reports whether slots, tokens and room under the ceiling are there for n requests at once. Then one that
-// asks takes nothing from those ahead of it: over a network the first in line may be on its way for a while.
+// hasRoomFor reports whether n requests can go at once. Then a request need not wait for tickets ahead of it, whose
+// owners may take a while to ask over a network.
 func (v view) hasRoomFor(n int) bool {
 	s, m := v.s, &v.s.address.machine
 	limit, window, total := s.processes.commonLimits()
@@ -328,8 +327,8 @@ func (v view) hasRoomFor(n int) bool {
 		s.ceiling.grantsWithin(v.now, window)+n <= limit && s.address.bucket.tokens(v.now, v.commonPace()) >= float64(n)
 }
 
-// NextToWake returns the first ticket in the queue, its process, and how long until it can be let go, if that is before
-// it asks again; 0 if not.
+// NextToWake returns the first ticket that can be served before its owner asks again, its process, and the time until
+// then. It returns 0 if there is none.
 func NextToWake(s *Snapshot, at Instant) (ticket uint64, process string, in time.Duration) {
 	clock := s.clock
 	clock.advance(at)
@@ -348,12 +347,12 @@ func NextToWake(s *Snapshot, at Instant) (ticket uint64, process string, in time
 			continue
 		}
 		if q.retryAt.sub(due) < minWakeGain {
-			return 0, "", 0 // it comes by itself
+			return 0, "", 0 // its owner will ask soon enough
 		}
 		return q.number, processOf(s.processes.byKey(q.owner).id), in
 	}
 	return 0, "", 0
 }
 
-// minWakeGain is by how much earlier than by itself a request must be able to go to be woken.
+// minWakeGain is the least time by which waking a request must help.
 const minWakeGain = 5 * time.Millisecond

@@ -10,14 +10,12 @@ type Isolation struct {
 	Snapshot    Snapshot
 	Coordinated bool // the others are on other machines
 
-	// since is when Snapshot began as a copy of the shared one; 0: this process had never seen that. By then granted was
-	// the newest permit, and used and quotas were used of the budget and of the accounts' quotas.
-	since        Stamp
-	lastGrant    Stamp
-	usedBefore   int
-	quotasBefore map[string]int
+	since        Stamp          // when Snapshot was copied from the shared one; 0: that was never seen
+	lastGrant    Stamp          // the newest permit then
+	usedBefore   int            // the budget's use then
+	quotasBefore map[string]int // the use of the accounts' quotas then
 
-	ownChanges *Changes // what this process did, where others of its machine share Snapshot; nil: all of it is its own
+	ownChanges *Changes // of this process, if others of its machine share Snapshot; nil: all changes are its own
 }
 
 const (
@@ -25,16 +23,16 @@ const (
 	recently      = time.Minute
 )
 
-// Changes are what one process has done on a snapshot that it shares with others.
+// Changes are one process's grants and its use of budget and quotas, on a snapshot that it shares.
 type Changes struct {
 	grants []Stamp
-	used   int            // of the budget
-	quotas map[string]int // of each account's
+	used   int            // requests used of the budget
+	quotas map[string]int // requests used of each account's quota
 }
 
-// NewIsolation starts one from the last that was seen of the shared snapshot, nil when nothing ever was. State,
-// pause, bucket, ceiling and budget are kept, tickets and slots of others are not. The numbers of its permits and
-// tickets are above all others: episode, which is never the same twice, is in them. So none is taken for another's.
+// NewIsolation starts an Isolation from the last shared snapshot that the process saw; nil if it never saw one. It keeps
+// state, pause, bucket, ceiling and budget, and drops the tickets and slots of others. Its permits and tickets get
+// numbers above all shared ones, made unique by episode, so that none is mistaken for another.
 func NewIsolation(last *Snapshot, now Instant, owner string, episode uint64) *Isolation {
 	a := &Isolation{}
 	s := &a.Snapshot
@@ -52,7 +50,7 @@ func NewIsolation(last *Snapshot, now Instant, owner string, episode uint64) *Is
 	return a
 }
 
-// firstIsolatedNumber is the smallest number of a permit or ticket that is granted alone.
+// firstIsolatedNumber is the smallest number of a permit or ticket granted in isolation.
 const firstIsolatedNumber = 1 << 62
 
 func (s *Snapshot) dropProcesses(which func(process string) bool) {
@@ -60,9 +58,9 @@ func (s *Snapshot) dropProcesses(which func(process string) bool) {
 	s.queue.dropOwners(func(owner uint64) bool { return s.processes.byKey(owner) == nil })
 }
 
-// MoveTo goes on in the machine's own state, with what was last seen of the shared one, that long ago, nil if nothing
-// ever was, unless another process of the machine has gone there with newer knowledge. silent is for how long nobody
-// has known of grants; elsewhere says which processes are on other machines.
+// MoveTo continues in the machine's own state, there. It replaces it with the last shared snapshot, seen ago, unless
+// that is nil or another process of the machine has moved there with a newer one. silent is how long the grants of
+// others have been unknown; elsewhere reports whether a process is on another machine.
 func (a *Isolation) MoveTo(
 	there *Snapshot, at Instant, last *Snapshot, ago, silent time.Duration, elsewhere func(process string) bool,
 ) {
@@ -75,7 +73,7 @@ func (a *Isolation) MoveTo(
 	case m.permits >= firstIsolatedNumber && before > last.clock.now:
 		m.pauseUntil = max(m.pauseUntil, last.address.machine.pauseUntil)
 	default:
-		// The moment at which it was seen, by the clock of this machine: another count of time would be a reboot.
+		// The time at which it was seen, by this machine's clock: another count of time would look like a reboot.
 		clock := there.clock
 		clock.now, clock.boot, clock.wall = last.clock.now, clock.boot-ago, clock.wall-int64(ago)
 		*there = last.Clone()
@@ -86,18 +84,18 @@ func (a *Isolation) MoveTo(
 		m.permits = 0
 	}
 	if m.permits < firstIsolatedNumber {
-		m.permits = a.Snapshot.address.machine.permits // above all others, see NewAbsence
+		m.permits = a.Snapshot.address.machine.permits // above all shared numbers, see NewIsolation
 		there.queue.seq = m.permits
 	}
 }
 
-// Refresh makes what the processes of the machine share now the state of the absence.
+// Refresh replaces the isolated state with what the processes of the machine share now.
 func (a *Isolation) Refresh(at Instant, there Snapshot) {
 	there.advance(at)
 	a.Snapshot = there
 }
 
-// TrackChanges calls do, which changes a snapshot, and returns what it did.
+// TrackChanges calls do and returns its changes to a snapshot.
 func TrackChanges(s *Snapshot, do func()) Changes {
 	m := &s.address.machine
 	permits, used, quotas := m.permits, s.address.quota.used, s.accounts.usedSince(nil)
@@ -109,7 +107,7 @@ func TrackChanges(s *Snapshot, do func()) Changes {
 	return d
 }
 
-// Add notes what this process did.
+// Add adds changes of this process.
 func (a *Isolation) Add(d Changes) {
 	a.ownChanges.used += d.used
 	for name, n := range d.quotas {
@@ -134,19 +132,19 @@ func (a *Isolation) changes() Changes {
 	}
 }
 
-// Rejoin brings into the shared snapshot what the process did alone: the pauses it met, the grants that count against
-// the ceiling, the use of the bucket and the budget, and the slots that it gave back meanwhile.
+// Rejoin merges into the shared snapshot what the process did alone: pauses, grants under the ceiling, use of the bucket
+// and the budget, and released slots.
 //
-// Other machines may be alone still. So the first of them that finds a coordinator again is silent for a window, in
-// which all others find it. Who comes into the traffic of those that were before needs not be.
+// Other machines may still be alone. So the first machine back at a coordinator sends nothing for one window, in which
+// all others return. A machine that finds traffic there does not wait.
 func (a *Isolation) Rejoin(s *Snapshot, at Instant, owner string, parts int) {
 	wrote := s.clock.now
 	now := s.advance(at)
 	if a.ownChanges == nil {
 		a.Snapshot.advance(at)
-	} // else it has just been looked at, by another clock
+	} // otherwise Refresh has just done it, by another clock
 	alone := &a.Snapshot
-	shift := now.sub(alone.clock.now) // the same moment in both
+	shift := now.sub(alone.clock.now) // the difference between the two clocks
 	carried := func(t Stamp) Stamp {
 		if t == 0 {
 			return 0
@@ -208,8 +206,8 @@ func (q *queue) dropReleased(owner uint64, held *queue) {
 	})
 }
 
-// MarkUncertain makes the snapshot careful where nobody knows what was granted: nothing is granted for one
-// ceiling_window. That is so at most once at a time: what is pending is not renewed.
+// MarkUncertain stops grants for one ceiling_window, because recent grants are unknown. It does not extend a window that
+// is already running.
 func MarkUncertain(s *Snapshot, at Instant) {
 	now := s.advance(at)
 	_, window, _ := s.processes.commonLimits()
@@ -218,19 +216,19 @@ func MarkUncertain(s *Snapshot, at Instant) {
 	}
 }
 
-// Silent makes the snapshot uncertain since ago.
+// Silent does as [MarkUncertain], for a window that began ago.
 func (s *Snapshot) Silent(at Instant, ago time.Duration) {
 	s.ceiling.unknownSince = s.advance(at).add(-ago)
 }
 
-// pauseForOthers makes the snapshot silent for a window, in which all that are alone find the coordinator again.
+// pauseForOthers stops grants for a window, in which all machines that are alone return to the coordinator.
 func (s *Snapshot) pauseForOthers(at Instant) {
 	s.Silent(at, 0)
 	s.ceiling.othersReservedAt = s.clock.now
 }
 
-// PauseAfterOutage does so where nobody was heard of since the coordinator was lost, that long ago, by a process that
-// had nothing to ask meanwhile: it is not alone, others may be. It reports whether that is so.
+// PauseAfterOutage does as pauseForOthers, for a process that had no request during an outage that began ago: it did not
+// go alone, but others may have. It does nothing and returns false if another process has written since.
 func PauseAfterOutage(s *Snapshot, at Instant, ago time.Duration) bool {
 	wrote := s.clock.now
 	now := s.advance(at)
@@ -241,27 +239,27 @@ func PauseAfterOutage(s *Snapshot, at Instant, ago time.Duration) bool {
 	return true
 }
 
-// trafficGap is how long nobody writes while several machines send. After it the coordinator may have been lost again.
+// trafficGap is the longest time between two writes while several machines send. A longer one may be an outage.
 const trafficGap = 100 * time.Millisecond
 
-// ReserveForOthers makes room under the ceiling for what others may have granted since a moment, in which the update of
-// this process kept them waiting.
+// ReserveForOthers counts against the ceiling what others may have granted alone since this process's update kept them
+// waiting.
 func ReserveForOthers(s *Snapshot, at Instant, since Stamp, owner string) {
 	s.reserveForOthers(s.advance(at), since, owner, max(len(s.Users()), 1))
 }
 
-// reserveForOthers makes room under the ceiling for what others may have granted alone, from since on, when the shared
-// state could not be reached: none of them has told it yet.
+// reserveForOthers counts against the ceiling what others may have granted alone since the shared state became
+// unreachable, and have not merged yet.
 //
-// Who is alone grants its part of the ceiling, and counts against it what was granted before. So where the last window
-// held more than that part when the trouble began, nobody can have granted anything, and nobody is held up now. Once a
-// doubt is noted, those who come back later from the same trouble add none.
+// A process that is alone may grant its share of the ceiling, less what was granted in the window before. So if that
+// window was fuller than a share, nobody has granted anything, and nothing is reserved. Processes that come back later
+// from the same outage reserve nothing more.
 func (s *Snapshot) reserveForOthers(now, since Stamp, owner string, parts int) {
 	if s.ceiling.othersReservedAt > since || len(s.processes.list) == 0 {
 		return
 	}
 	limit, window, _ := s.processes.commonLimits()
-	heard := []string{owner} // of the processes, since then
+	heard := []string{owner} // the processes seen since then
 	for _, p := range s.processes.list {
 		if id := processOf(p.id); p.seen > since && !slices.Contains(heard, id) {
 			heard = append(heard, id)
@@ -284,11 +282,11 @@ func (c *ceiling) trim() {
 	c.grants = slices.Delete(c.grants, 0, max(len(c.grants)-maxGrants, 0))
 }
 
-// RestoreLost brings back what this process knew of the state before something was lost. Where it knew more than the
-// others, all of it counts; else what must not be forgotten.
+// RestoreLost restores what this process knew before a part of the state was lost: all of it if it is newer than the
+// state, otherwise pauses, use and leases.
 func RestoreLost(s, last *Snapshot, at Instant, owner string) {
 	m := &s.address.machine
-	ignorant := m.reason == ReasonFresh && m.since.sub(last.clock.now) < recently // who made it knew nothing
+	ignorant := m.reason == ReasonFresh && m.since.sub(last.clock.now) < recently // its creator knew nothing
 	newer := last.clock.now >= s.clock.now || ignorant
 	now := s.advance(at)
 	if newer {
@@ -345,7 +343,7 @@ func (l *accounts) translateKey(others *accounts, id uint64) uint64 {
 	return 0
 }
 
-// NewRestoredSnapshot returns the snapshot that replaces a removed one of which last was seen: with care.
+// NewRestoredSnapshot returns a cautious snapshot to replace a removed one that was last seen as last.
 func NewRestoredSnapshot(last *Snapshot, at Instant) Snapshot {
 	s := last.Clone()
 	MarkUncertain(&s, at)
@@ -353,13 +351,13 @@ func NewRestoredSnapshot(last *Snapshot, at Instant) Snapshot {
 	return s
 }
 
-// IsRefused reports whether several machines have used the state of late, so that none may.
+// IsRefused reports whether several machines have used the state recently, so that none may.
 func IsRefused(s *Snapshot, at Instant) bool {
 	left := time.Unix(0, s.clock.refusedUntil).Sub(at.Wall)
 	return left > 0 && left <= refusalPeriod
 }
 
-// Refuse notes that several machines use the state.
+// Refuse marks the state as used by several machines.
 func Refuse(s *Snapshot, at Instant) { s.clock.refusedUntil = at.Wall.Add(refusalPeriod).UnixNano() }
 
 // IsForeign reports whether another machine, or another boot of this one, has just written the state.
@@ -372,5 +370,5 @@ func IsWrittenBy(s *Snapshot, machine string) bool {
 	return s.clock.machine == machine || s.clock.machine == ""
 }
 
-// Touch lets time pass, so that who writes is seen, whatever it wrote.
+// Touch advances the clock, so that the snapshot names its writer whatever it wrote.
 func (s *Snapshot) Touch(at Instant) { s.advance(at) }
