@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// Account is an account of the upstream, as one process knows it. Processes know the same account by its name; where
-// they know different limits of it those of the last to ask hold.
+// Account is an account of the upstream in one process's configuration. Processes share accounts by name. If their
+// limits differ, those of the last process to ask for a permit apply.
 type Account struct {
 	Name     string
 	Priority int           // smaller first
 	Keys     []Fingerprint // at least one
-	Slots    int           // requests under way with all its keys together; 0: no limit
-	KeySlots int           // with each key; 0: no limit
-	Rate     float64       // requests a second; 0: as the tuning's RateBase
+	Slots    int           // requests running at once with all its keys; 0: no limit
+	KeySlots int           // requests running at once with each key; 0: no limit
+	Rate     float64       // requests a second; 0: the tuning's RateBase
 	Quota    Budget
 	Disabled bool
-	Schedule []Period // the first that fits gives Slots
+	Schedule []Period // the first period with the present time sets Slots
 }
 
-// Period is a part of the day with a limit of its own, in local time: From is included, To is not. One that ends
-// before it begins lasts over midnight.
+// Period is a part of the day with its own limit, in local time. It includes From but not To. If To is before From, it
+// spans midnight.
 type Period struct {
 	From, To time.Duration // since midnight
 	Slots    int           // 0: no limit
@@ -37,7 +37,7 @@ func (p Period) contains(clock time.Duration) bool {
 	return clock >= p.From || clock < p.To
 }
 
-// Fingerprint names a key without telling it.
+// Fingerprint identifies a key without revealing it.
 type Fingerprint uint64
 
 // FingerprintOf returns the fingerprint of a key: the first 8 bytes of a SHA-256.
@@ -50,35 +50,35 @@ func FingerprintOf(key string) Fingerprint {
 func (f Fingerprint) String() string { return fmt.Sprintf("%016x", uint64(f)) }
 
 const (
-	// maxAccounts and maxKeys bound what is remembered of accounts, and of the keys of one. Configurations have fewer.
+	// maxAccounts bounds the accounts in the state, and maxKeys the keys of each. Configurations have fewer.
 	maxAccounts        = 64
 	maxKeys            = 32
 	forgetAccountAfter = 30 * 24 * time.Hour
 	seenInterval       = time.Minute
-	// unprovenTimeout is how long an unproven key is used by one request alone. One without an answer is then joined by
-	// the next: a dead upstream must not be asked one timeout after the other.
+	// unprovenTimeout is how long one request has an unproven key to itself. After that the next may use it, because a
+	// dead upstream must not cost one timeout after the other.
 	unprovenTimeout = 3 * time.Second
 )
 
 type account struct {
 	scope
-	id        uint64 // processes refer to it
+	id        uint64 // by which processes refer to it
 	name      string
-	limits    accountLimits // as the process that asked last knows them
-	seen      Stamp         // when a process last brought it
-	lastGrant Stamp         // its newest grant
+	limits    accountLimits // those of the process that asked last
+	seen      Stamp         // when a process last configured it
+	lastGrant Stamp
 	keys      []accountKey
-	overrides []override // by operators; the keys are those of accountFields, and enabledKey
+	overrides []override // by operators; their keys are those of accountFields, and enabledKey
 }
 
 type accountKey struct {
-	id          uint64 // leases refer to it
+	id          uint64 // by which leases refer to it
 	fingerprint Fingerprint
 	seen        Stamp
-	lastGrant   Stamp // its newest grant
+	lastGrant   Stamp
 
 	standing      Standing
-	standingSince Stamp // of the standing
+	standingSince Stamp
 }
 
 // Standing is whether a key may be used.
@@ -86,15 +86,15 @@ type Standing uint8
 
 // The standings. They are stored by number.
 const (
-	Unproven  Standing = iota // by one request at a time, until one is answered
-	Proven                    // yes
-	Refused                   // no: the upstream refused it
-	Suspended                 // no: the upstream suspended the account behind it
+	Unproven  Standing = iota // one request at a time may use it, until one is answered
+	Proven                    // accepted
+	Refused                   // refused by the upstream
+	Suspended                 // the upstream suspended its account
 )
 
 var standingNames = [...]string{Unproven: "unproven", Proven: "in", Refused: "refused", Suspended: "suspended"}
 
-// String returns the word that people read.
+// String returns the word shown to people.
 func (s Standing) String() string { return enumName(s, standingNames[:], "Standing") }
 
 // Unusable reports whether the key may not be used.
@@ -140,7 +140,7 @@ func (l *accounts) getOrAdd(now Stamp, name string) *account {
 	return &l.list[len(l.list)-1]
 }
 
-// register notes what accounts a process has, and their limits at this time of the day. It returns their numbers.
+// register records a process's accounts and their limits at this time of the day. It returns the accounts' numbers.
 func (l *accounts) register(now Stamp, list []Account, wall time.Time, q *queue) []uint64 {
 	if len(list) == 0 {
 		return nil
@@ -176,7 +176,8 @@ func (a *Account) limitsAt(wall time.Time) accountLimits {
 	return limits
 }
 
-// dropOld drops what no process has brought for long, and the oldest where there are too many. What is in use stays.
+// dropOld drops accounts and keys that no process has configured for long, and the oldest if there are too many. It
+// keeps those in use.
 func (l *accounts) dropOld(now Stamp, q *queue) {
 	for i := range l.list {
 		a := &l.list[i]
@@ -240,7 +241,7 @@ func (a *account) updateKeys(now Stamp, k *accountKey, what keyEffect, l *lease)
 	switch what {
 	case leaveKeys:
 	case proveKey:
-		if !k.standing.Unusable() || l.test { // else it was sent before the refusal
+		if !k.standing.Unusable() || l.test { // otherwise the request was sent before the refusal
 			set(k, Proven)
 		}
 	case refuseKey:
@@ -253,8 +254,7 @@ func (a *account) updateKeys(now Stamp, k *accountKey, what keyEffect, l *lease)
 	return changes
 }
 
-// merge takes over what another copy knows of it: pauses, the use of the bucket, and the standing of keys where it is
-// newer.
+// merge takes over pauses, bucket use and newer standings of keys from another copy. carried translates its times.
 func (a *account) merge(from *account, carried func(Stamp) Stamp) {
 	a.scope.merge(&from.scope, carried)
 	for i := range from.keys {
@@ -267,13 +267,13 @@ func (a *account) merge(from *account, carried func(Stamp) Stamp) {
 
 type limits struct {
 	accountLimits
-	enabledOverride *bool    // an operator's word; nil: none
-	machine         *machine // whose state it obeys
-	ownMachine      bool     // that is its own: the upstream limits by account
+	enabledOverride *bool    // an operator's override; nil: none
+	machine         *machine // whose state applies
+	ownMachine      bool     // machine is the account's own: the upstream limits by account
 }
 
-// limitsOf returns what holds for an account: its limits under what operators say, as a part of it where the state
-// isn't shared with all, and as the state of its machine leaves it.
+// limitsOf returns the limits of an account: those configured, with the overrides of operators, divided among the parts
+// if the state isn't shared, and reduced by the state of its machine.
 func (v view) limitsOf(a *account) limits {
 	l := limits{accountLimits: a.limits, machine: &v.s.address.machine}
 	if l.ownMachine = v.t.LimitedBy == ByAccount && a.machine.epoch != 0; l.ownMachine {
@@ -284,13 +284,13 @@ func (v view) limitsOf(a *account) limits {
 			l.enabledOverride = &on
 			continue
 		}
-		_ = setAccountField(&l.accountLimits, o.key, o.value) // it was checked when it was written
+		_ = setAccountField(&l.accountLimits, o.key, o.value) // it was validated when it was set
 	}
 	if v.parts > 1 {
 		l.slots, l.keySlots = divided(l.slots, v.parts), divided(l.keySlots, v.parts)
 		l.rate /= float64(v.parts)
 	}
-	if r := l.machine.allowance(); r.share > 0 { // else it is blocked
+	if r := l.machine.allowance(); r.share > 0 { // otherwise the machine is blocked
 		if l.slots > 0 {
 			l.slots = min(l.slots, r.slotsOf(l.slots))
 		}
@@ -316,7 +316,7 @@ func (l *limits) normalPace(t *Tuning) pace {
 	return pace{rate, min(t.bucketCap(), max(rate, 1))}
 }
 
-// pace returns an account's pace, the zero pace where the address's is all there is.
+// pace returns an account's pace, or the zero pace if only the address has one.
 func (l *limits) pace(t *Tuning, now Stamp) pace {
 	if l.rate == 0 && !l.ownMachine {
 		return pace{}
@@ -345,7 +345,7 @@ func (v view) quotaLeft(a *account, l *limits) int {
 	return max(l.quota.Requests-a.quota.current(v.now).used-v.s.queue.leasesOfAccount(a), 0)
 }
 
-// tick lets time pass in all machines: at most one transition.
+// tick runs the transitions of all machines that time alone causes, at most one.
 func (v view) tick() (Transition, bool) {
 	tr, moved := v.step(stepInput{trigger: onClock})
 	for i := 0; i < len(v.s.accounts.list) && !moved && v.t.LimitedBy == ByAccount; i++ {
@@ -385,24 +385,24 @@ func (v view) withTimes(tr Transition, moved bool, m *machine) Transition {
 	return tr
 }
 
-// Choice is through which account and key a request goes. The zero Choice is none.
+// Choice is the account and key for a request. The zero Choice is none.
 type Choice struct {
 	Account string
 	Key     Fingerprint
 	Why     Why
-	Running int      // requests of the account under way, this one included
-	Limit   int      // how many there may be; 0: no limit
+	Running int      // running requests of the account, this one included
+	Limit   int      // the most that may run; 0: no limit
 	Full    []string // accounts that were full
 }
 
-// KeyChange says that a key is in or out from now on.
+// KeyChange is a change of a key's standing.
 type KeyChange struct {
 	Account  string
 	Key      Fingerprint
 	From, To Standing
 }
 
-// CheckAccounts refuses what the shared state has no room for.
+// CheckAccounts returns an error for accounts that the shared state can't hold.
 func CheckAccounts(list []Account) error {
 	if len(list) > maxAccounts {
 		return fmt.Errorf("use accounts: %d of them, at most %d", len(list), maxAccounts)

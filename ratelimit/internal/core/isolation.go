@@ -30,9 +30,9 @@ type Changes struct {
 	quotas map[string]int // requests used of each account's quota
 }
 
-// NewIsolation starts an Isolation from the last shared snapshot that the process saw; nil if it never saw one. It keeps
-// state, pause, bucket, ceiling and budget, and drops the tickets and slots of others. Its permits and tickets get
-// numbers above all shared ones, made unique by episode, so that none is mistaken for another.
+// NewIsolation starts an Isolation from the last shared snapshot that the process saw; nil if it never saw one. It
+// keeps state, pause, bucket, ceiling and budget, and drops the tickets and slots of others. Its permits and tickets
+// get numbers above all shared ones, made unique by episode, so that none is mistaken for another.
 func NewIsolation(last *Snapshot, now Instant, owner string, episode uint64) *Isolation {
 	a := &Isolation{}
 	s := &a.Snapshot
@@ -132,8 +132,8 @@ func (a *Isolation) changes() Changes {
 	}
 }
 
-// Rejoin merges into the shared snapshot what the process did alone: pauses, grants under the ceiling, use of the bucket
-// and the budget, and released slots.
+// Rejoin merges into the shared snapshot what the process did alone: pauses, grants under the ceiling, use of the
+// bucket and the budget, and released slots.
 //
 // Other machines may still be alone. So the first machine back at a coordinator sends nothing for one window, in which
 // all others return. A machine that finds traffic there does not wait.
@@ -206,8 +206,8 @@ func (q *queue) dropReleased(owner uint64, held *queue) {
 	})
 }
 
-// MarkUncertain stops grants for one ceiling_window, because recent grants are unknown. It does not extend a window that
-// is already running.
+// MarkUncertain stops grants for one ceiling_window, because recent grants are unknown. It does not extend a window
+// that is already running.
 func MarkUncertain(s *Snapshot, at Instant) {
 	now := s.advance(at)
 	_, window, _ := s.processes.commonLimits()
@@ -227,8 +227,8 @@ func (s *Snapshot) pauseForOthers(at Instant) {
 	s.ceiling.othersReservedAt = s.clock.now
 }
 
-// PauseAfterOutage does as pauseForOthers, for a process that had no request during an outage that began ago: it did not
-// go alone, but others may have. It does nothing and returns false if another process has written since.
+// PauseAfterOutage does as pauseForOthers, for a process that had no request during an outage that began ago: it did
+// not go alone, but others may have. It does nothing and returns false if another process has written since.
 func PauseAfterOutage(s *Snapshot, at Instant, ago time.Duration) bool {
 	wrote := s.clock.now
 	now := s.advance(at)

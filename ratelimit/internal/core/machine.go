@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// machine is the state machine with all its evidence. It is a plain value;
-// step is the only thing that changes its state.
+// machine is the state machine with all its evidence. Only step changes its state.
 type machine struct {
 	state  State
 	from   State  // the state before
-	epoch  uint64 // changes with every transition
+	epoch  uint64 // grows with every transition
 	since  Stamp  // when the state was entered
-	reason Reason // why
+	reason Reason // of the last transition
 
 	permits  uint64 // number of the newest permit
 	firstTry Stamp  // when the newest permit of a request's first try was granted
@@ -22,45 +21,45 @@ type machine struct {
 	pauseUntil Stamp
 	blockUntil Stamp         // end of CacheOnly; 0: none
 	cooldown   time.Duration // 0: sleep_min
-	exhausted  time.Duration // sum of the failed rounds at the longest cooldown
+	exhausted  time.Duration // the total length of failed rounds at the longest cooldown
 
 	window         window
 	streak429      int
 	last429Permit  uint64        // newest permit when the last 429 was counted
-	last429Wait    time.Duration // the wait drawn for that overrun
+	last429Wait    time.Duration // the random pause after that 429
 	failures       int           // streak of 5xx and network errors
-	failingSince   Stamp         // since when nothing was answered well; 0: the last answer was good
+	failingSince   Stamp         // the first failure since the last good answer; 0: none
 	lastGoodPermit uint64        // newest permit at the last good answer
 	probingAfter   uint64        // newest permit when the streak in Throttle reached n_failures; 0: it is shorter
-	lostConnection uint64        // the connection lost last, 0 for none
-	lostPermit     uint64        // newest permit when that was counted
+	lostConnection uint64        // the last lost connection, 0 for none
+	lostPermit     uint64        // newest permit when that loss was counted
 	successes      int           // since the state was entered
 
-	confirmations   int    // times in a row the state's statistical row has held
-	confirmedPermit uint64 // newest permit when it last did
-	highRatioSince  Stamp  // since when every judged ratio was too high
+	confirmations   int    // how often in a row a rule with hysteresis has held
+	confirmedPermit uint64 // newest permit when it last held
+	highRatioSince  Stamp  // since when the error ratio has been too high; 0: it is not
 
 	easingSince       Stamp        // since when Throttle's rate has risen
-	learned           learnedLimit // the upstream's limit, where it is below rate_base
+	learned           learnedLimit // the upstream's limit, if it is below rate_base
 	stated            statedLimit  // the limit that its answers state
-	lastTokenShortage Stamp        // when a request last had to wait for a token or for room in Normal
-	seen429           bool         // a 429 since Normal was left, or most errors before it were 429s
+	lastTokenShortage Stamp        // when a request in Normal last waited for a token or the ceiling
+	seen429           bool         // a 429 since the machine left Normal, or most errors before that were 429s
 }
 
-// Event is what one request has shown. Permit.Report takes it.
+// Event is the outcome of one request, for Permit.Report.
 type Event struct {
 	Outcome    Outcome
 	Status     int           // HTTP status, 0 if there was no answer
-	RetryAfter Wait          // looked at for Throttled and Deferred, and for Server with status 503
-	Limits     Limits        // what the answer's rate-limit fields say
-	Connection uint64        // names the one that broke; several requests that it broke under are one failure
-	Key        KeyVerdict    // what the answer says about the key that asked
+	RetryAfter Wait          // used for Throttled and Deferred, and for Server with status 503
+	Limits     Limits        // from the answer's rate-limit fields
+	Connection uint64        // identifies a broken connection: all requests on it count as one failure
+	Key        KeyVerdict    // the answer's verdict on the key
 	Latency    time.Duration // of the try, for hooks only
-	Attempt    int           // counts the tries of one request from 1; only a first try is evidence
-	First      uint64        // number of the permit of its first try; 0: unknown, or this is it
+	Attempt    int           // the number of the try, from 1; mostly only the first is evidence
+	First      uint64        // the permit number of the first try; 0: unknown, or this is the first
 }
 
-// Obeyed reports whether a Retry-After of the answer has to be obeyed.
+// Obeyed reports whether the limiter obeys a Retry-After of the answer.
 func (e *Event) Obeyed() bool {
 	return e.Outcome == Throttled || e.Outcome == Deferred || e.Outcome == Server &&
 		e.Status == http.StatusServiceUnavailable
@@ -73,7 +72,7 @@ func (e *Event) wait() (time.Duration, bool) {
 	return 0, false
 }
 
-// alive reports whether the answer proves that the upstream lives, though it is a refusal of this one request.
+// alive reports whether the answer refuses this one request but shows that the upstream works.
 func (e *Event) alive() bool {
 	return e.Outcome == Deferred || e.Outcome == Client && e.Status != 401 && e.Status != 403
 }
@@ -82,13 +81,13 @@ func (m *machine) start(now Stamp, why Reason) {
 	if m.reason == ReasonNone {
 		m.state, m.from, m.reason = Normal, Normal, why
 	}
-	// Never the numbers of an earlier life, whose permits may still be out.
+	// Start above the numbers of an earlier state, whose permits may still be in use.
 	m.epoch = uint64(millis(now))
 	m.permits = m.epoch
 	m.since = now
 }
 
-// reset makes the machine that of an unknown upstream, with numbers above those of before. A pause may be kept.
+// reset forgets everything about the upstream, and perhaps keeps the pause. Numbers continue from the old machine's.
 func (m *machine) reset(now Stamp, pause bool) {
 	old := *m
 	*m = machine{
@@ -102,14 +101,14 @@ func (m *machine) reset(now Stamp, pause bool) {
 
 type stepInput struct {
 	trigger trigger
-	event   Event  // the answer
-	permit  uint64 // its permit
+	event   Event
+	permit  uint64 // the answer's permit
 	command command
 	period  time.Duration // the operator's auto-recover period; 0: no end
 	draw    float64       // in [0,1)
-	rate    float64       // the largest rate in Normal of all processes
-	slots   int           // how many requests Throttle lets run at once
-	pause   time.Duration // for which the answer asks everybody to wait
+	rate    float64       // the largest rate of all processes in Normal
+	slots   int           // the slots in Throttle
+	pause   time.Duration // that the answer asks of all requests
 }
 
 type command uint8
@@ -130,7 +129,7 @@ func (m *machine) step(t *Tuning, now Stamp, v stepInput) (Transition, bool) {
 		f.counts = m.window.count(now, t)
 		f.ratioSustained = m.ratioSustained(t, now, f.counts)
 		if m.highRatioSince != 0 {
-			m.easingSince = now // so many errors may come from the rate
+			m.easingSince = now // a ratio this high may come from the rate
 		}
 	}
 	for i := range rules {
@@ -152,7 +151,7 @@ func (m *machine) countAnswer(t *Tuning, now Stamp, v *stepInput) bool {
 	e := &v.event
 	if e.Connection != 0 && e.Outcome == Network {
 		if e.Connection == m.lostConnection && v.permit <= m.lostPermit {
-			return false // lost together with the one that was counted
+			return false // the loss of this connection was counted
 		}
 		m.lostConnection, m.lostPermit = e.Connection, m.permits
 	}
@@ -197,23 +196,23 @@ func (m *machine) countAnswer(t *Tuning, now Stamp, v *stepInput) bool {
 	return true
 }
 
-// countRetry counts an answer to a later try where it does not count as a first one's. Only its failure is evidence,
-// and only where nothing was answered well since the first try.
+// countRetry counts the answer to a second or later try. A failure is evidence only if there was no good answer since
+// the first try. counted is false if the answer counts like a first one.
 func (m *machine) countRetry(t *Tuning, now Stamp, e *Event) (evidence, counted bool) {
 	switch {
 	case e.Outcome == OK && (m.state != Throttle || now.sub(m.firstTry) < t.ThrottleEase):
-		m.markAlive() // the upstream lives; how well it does first tries show
+		m.markAlive() // it shows that the upstream works, not how well
 		return false, true
 	case e.Outcome != Server && e.Outcome != Network:
 		return false, false
 	case e.First <= m.lastGoodPermit:
-		return false, true // the request fails, the upstream does not
+		return false, true // the request is at fault, not the upstream
 	}
 	m.failures++
 	return true, true
 }
 
-// markAlive notes that the upstream lives. A round of probes with one good answer is no failed round.
+// markAlive ends the streak of failures. One good answer makes a round of probes a success.
 func (m *machine) markAlive() {
 	m.failures, m.failingSince, m.lastGoodPermit = 0, 0, m.permits
 	if m.state == HalfOpen {
@@ -232,8 +231,8 @@ func (m *machine) updateProbing(t *Tuning) {
 
 func (m *machine) probing() bool { return m.state == HalfOpen || m.probingAfter != 0 }
 
-// applyPause delays every process after an answer that asks for it, of whatever epoch, and returns what its Retry-After
-// asks of everybody. It has to be called before step, which counts the answer.
+// applyPause pauses all processes if an answer asks for it, even one of an earlier epoch. It returns the wait that its
+// Retry-After asks of all requests. Call it before step, which counts the answer.
 func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, current bool) time.Duration {
 	e := &answer.event
 	m.stated.update(now, &e.Limits)
@@ -261,12 +260,14 @@ func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, current bo
 	return asked
 }
 
-// pausesEverybody reports whether a 503's Retry-After speaks for everybody: one bad backend's names its own request.
+// pausesEverybody reports whether a 503's Retry-After applies to all requests. A lone one may come from one bad backend
+// and applies to its own request only.
 func (m *machine) pausesEverybody(t *Tuning, current bool) bool {
 	return m.failures+1 >= t.NFailures || current && m.state == HalfOpen && m.from != Throttle
 }
 
-// randomPause returns the pause after a 429 without a header: full jitter, from the second in a row at least minPause.
+// randomPause returns the pause after a 429 without Retry-After: full jitter, and at least minPause from the second 429
+// in a row on.
 func (m *machine) randomPause(current bool, draw float64) time.Duration {
 	streak := m.streak429
 	if current {
@@ -292,8 +293,8 @@ func (m *machine) ratioSustained(t *Tuning, now Stamp, n Counts) bool {
 	return now.sub(m.highRatioSince) >= sustainedFor
 }
 
-// confirmed reports whether a row holds and is confirmed: a statistical
-// one has to be seen several times in a row, each time by a newer permit.
+// confirmed reports whether a rule holds and is confirmed. One with hysteresis has to hold several times in a row, each
+// time with a newer permit.
 func (m *machine) confirmed(r *Rule, f *facts) bool {
 	holds := r.holds(*f)
 	if r.Confirmation != hysteresis {
@@ -329,8 +330,8 @@ func (m *machine) enter(r *Rule, f *facts) Transition {
 	return tr
 }
 
-// maxCooldown returns the longest cooldown: an outage without 429s says nothing about the limit, and a probe
-// every 10 s costs the upstream nothing.
+// maxCooldown returns the longest cooldown. It is shorter in an outage without 429s, where a probe every 10 s does no
+// harm.
 func (m *machine) maxCooldown(t *Tuning) time.Duration {
 	if m.seen429 {
 		return t.SleepMax
@@ -342,7 +343,7 @@ func (m *machine) clampedCooldown(t *Tuning) time.Duration {
 	return min(max(m.cooldown, t.SleepMin), m.maxCooldown(t))
 }
 
-// deadlineAfter returns the moment d from s, 0 for no d: a block without an end.
+// deadlineAfter returns the time d after s, or 0, which means no end, if d is 0.
 func (s Stamp) deadlineAfter(d time.Duration) Stamp {
 	if d <= 0 {
 		return 0
@@ -356,8 +357,7 @@ func (m *machine) blockedAtLeastBy(r Reason) bool {
 
 func (m *machine) blockEnded(now Stamp) bool { return m.blockUntil != 0 && now >= m.blockUntil }
 
-// applyAutoRecover lets a process that recovers automatically give CacheOnly an end for all, but not against an
-// operator.
+// applyAutoRecover sets an end of CacheOnly for all processes, unless an operator ordered CacheOnly.
 func (m *machine) applyAutoRecover(t *Tuning, now Stamp) {
 	if t.AutoRecover == 0 || m.state != CacheOnly || m.reason != ReasonPolicy {
 		return
@@ -374,8 +374,8 @@ func (m *machine) allowance() *allowance {
 	return &allowances[m.state]
 }
 
-// pace returns what the present state leaves of a pace in Normal. Throttle begins with its share and doubles it every
-// throttle_ease: errors that a lower rate does not cure do not come from the rate.
+// pace returns a pace in Normal as reduced by the present state. Throttle starts with a share of the rate and doubles it
+// every throttle_ease: errors that a lower rate does not cure do not come from the rate.
 func (m *machine) pace(normal pace, t *Tuning, now Stamp) pace {
 	rate := m.learned.atMost(normal.rate)
 	p := m.allowance().pace(rate, normal.burst)
@@ -386,7 +386,7 @@ func (m *machine) pace(normal pace, t *Tuning, now Stamp) pace {
 	return newPace(min(rate, p.rate*math.Exp2(doublings)), normal.burst)
 }
 
-// blocked reports whether something keeps every request from leaving now, why, and until when (0: without an end).
+// blocked reports whether all requests are blocked now, why, and until when (0: without an end).
 func (m *machine) blocked(now Stamp) (cause Reason, until Stamp, blocked bool) {
 	switch {
 	case m.state == CacheOnly:
@@ -400,7 +400,7 @@ func (m *machine) blocked(now Stamp) (cause Reason, until Stamp, blocked bool) {
 	}
 }
 
-// blockEnd returns when the present block or pause ends by itself, 0 if there is none or it does not.
+// blockEnd returns when the present block or pause ends, 0 if there is none or it has no end.
 func (m *machine) blockEnd(now Stamp) Stamp {
 	switch {
 	case m.state == Sleep:
@@ -417,7 +417,7 @@ func (m *machine) block(l *timeline) Block {
 	return Block{m.state, m.reason, l.time(m.since), l.time(m.blockEnd(l.now))}
 }
 
-// record is one answer. It has milliseconds only, which keeps a full window small.
+// record is one answer. Milliseconds are enough and keep a full window small.
 type record struct {
 	at      int64 // shared time in ms
 	outcome Outcome
@@ -427,12 +427,11 @@ type window struct {
 	records []record
 }
 
-// Counts are the answers in a window by kind. Client errors are not among
-// them: they say nothing about the upstream.
+// Counts are the answers in a window by kind, without client errors, which say nothing about the upstream.
 type Counts struct {
 	OK        int // 2xx, 304
 	Throttled int // 429
-	Server    int // 5xx, 408, answers that the client's own check refuses
+	Server    int // 5xx, 408, answers that the client's own check rejects
 	Network   int // no answer
 }
 
@@ -452,9 +451,8 @@ func (c Counts) Ratio() float64 {
 
 func millis(at Stamp) int64 { return int64(at) / int64(time.Millisecond) }
 
-// add appends an answer and forgets those that neither the tuning nor the
-// defaults still look at. The defaults keep their share so that a process with
-// a short memory does not take the others' evidence away.
+// add appends an answer and drops those too old for both the tuning and the defaults. The defaults count, so that a
+// process with a short window does not drop the evidence of others.
 func (w *window) add(now Stamp, o Outcome, t *Tuning) {
 	d := &defaults
 	age, size := max(t.Window, d.Window), max(t.WindowRecords, d.WindowRecords)
@@ -466,13 +464,12 @@ func (w *window) add(now Stamp, o Outcome, t *Tuning) {
 	w.records = append(w.records[drop:], record{millis(now), o})
 }
 
-// count counts the answers that are both younger than Tuning.Window and among
-// the newest Tuning.WindowRecords.
+// count counts the answers that are both younger than Tuning.Window and among the newest Tuning.WindowRecords.
 func (w *window) count(now Stamp, t *Tuning) Counts {
 	return w.countNewest(now, t, t.WindowRecords)
 }
 
-// countNewest counts the same, of the newest most at most.
+// countNewest does as count, but among at most the newest most answers.
 func (w *window) countNewest(now Stamp, t *Tuning, most int) Counts {
 	oldest := millis(now) - t.Window.Milliseconds()
 	first := max(len(w.records)-min(most, t.WindowRecords), 0)

@@ -5,7 +5,7 @@
 //	turns.go, ask.go                 who takes part, who is next, what a request waits for
 //	account.go, pick.go              accounts and keys, and which of them a request goes through
 //	budget.go, report.go             what was reserved and used; what an answer says
-//	absence.go, operator.go          going on alone; what operators change
+//	isolation.go, operator.go        going on alone; what operators change
 //
 // Every step takes the moment and the random draw as arguments; nothing here waits, locks, reads a clock or does I/O,
 // but for [MemoryStore] and [SystemInstant], which callers hand in.

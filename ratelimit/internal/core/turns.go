@@ -87,7 +87,8 @@ func (l *processes) commonLimits() (ceiling int, window time.Duration, total int
 	return ceiling, window, total
 }
 
-// join adds a process that asks for a permit, or updates its settings. A new one starts with the shared bucket's tokens.
+// join adds a process that asks for a permit, or updates its settings. A new one starts with the shared bucket's
+// tokens.
 func (v view) join(id string) *process {
 	l := &v.s.processes
 	p := l.byID(id)
