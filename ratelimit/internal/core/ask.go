@@ -6,63 +6,62 @@ import (
 )
 
 const (
-	// MaxRetryWait is the longest time between two asks: clocks jump and operators act.
+	// MaxRetryWait is the longest time between two tries, because clocks jump and operators change things.
 	MaxRetryWait  = time.Second
 	slotRetryWait = 10 * time.Millisecond
-	// ProbeRetryWait is the same for requests behind a probe: it may end the trouble.
+	// ProbeRetryWait is the longest time between two tries behind a probe, which may end the trouble.
 	ProbeRetryWait = 100 * time.Millisecond
-	// MaxProbeLease is the longest life of a probe's permit. It ends earlier with its owner's process.
+	// MaxProbeLease is the longest lease of a probe. It ends earlier if its process dies.
 	MaxProbeLease = 10 * time.Minute
 )
 
 // PermitRequest is one try to get a permit.
 type PermitRequest struct {
-	Owner          string        // the limiter that asks
-	Tuning         *Tuning       // its tuning
-	Ticket         uint64        // Grant.Ticket of the try before, 0 the first time
+	Owner          string // the limiter that asks
+	Tuning         *Tuning
+	Ticket         uint64        // Grant.Ticket of the last try; 0 on the first
 	MaxWait        time.Duration // how long the request can still wait
-	Lease          time.Duration // how long the permit is needed at most; 0: unknown
+	Lease          time.Duration // the longest time that the permit is needed; 0: unknown
 	NeedsBudget    bool          // the permit needs one request of the budget
-	HasReservation bool          // that one was reserved before
-	Retry          bool          // it is not the first try of its request
-	MinWait        time.Duration // how long it sleeps at least where it can be woken
+	HasReservation bool          // the budget's request is reserved already
+	Retry          bool          // for a second or later try of an HTTP request
+	MinWait        time.Duration // the shortest wait between tries of a caller that can be woken
 
-	Accounts []Account   // through whose keys it may go; none: it has a key already
-	Prefer   *Preference // the account and key that it would like to keep; nil: any
+	Accounts []Account   // whose keys it may use; none: it has a key already
+	Prefer   *Preference // the preferred account and key; nil: any
 }
 
-// PermitID names a permit.
+// PermitID identifies a permit.
 type PermitID struct {
-	Number uint64 // counts all permits, in the order in which they are granted
+	Number uint64 // counts all permits, in the order of grants
 	Epoch  uint64 // counts transitions
 }
 
-// Grant answers an [Ask]: granted, refused, or to be asked again after Wait.
-// A caller that gives up waiting withdraws the ticket.
+// Grant is the result of a [PermitRequest]: granted, refused, or to try again after Wait. A caller that gives up calls
+// Withdraw with the ticket.
 type Grant struct {
 	Granted   bool
 	Pass      PermitID
-	Lease     time.Duration // how long the permit lives at most
-	HasBudget bool          // it has a request of the budget
+	Lease     time.Duration // when the permit expires, counted from now
+	HasBudget bool          // it includes a request of the budget
 	Choice
 
 	Block
-	Refused bool // it makes no sense to wait: Until is beyond patience
+	Refused bool // waiting is pointless: Until is beyond MaxWait
 	Wait    time.Duration
 	Ticket  uint64
-	First   bool // the first in the queue
-	Pinned  bool // it waits for the slot of its preference alone
+	First   bool // it is the first in the queue
+	Pinned  bool // it waits for its preferred key only
 
-	Contended bool         // others stand in the queue
-	Spent     *BudgetError // where the cause is ReasonBudget
+	Contended bool         // other processes wait in the queue
+	Spent     *BudgetError // if Cause is ReasonBudget
 
-	Transition   Transition // made by the time that has passed
-	Transitioned bool       // whether there was one
+	Transition   Transition // caused by time alone
+	Transitioned bool       // whether there is one
 }
 
-// TryGrant answers an ask at one moment. A permit is granted at once and
-// whole: no block, no pause, the ask's turn, a slot, a token, the process's own pace and room
-// under the ceiling; else nothing is taken but a ticket.
+// TryGrant grants a permit if there is no block or pause, it is the request's turn, and a slot, tokens and room under the
+// ceiling are free. Otherwise it takes nothing but a ticket.
 func (s *Snapshot) TryGrant(at Instant, ask PermitRequest) Grant {
 	v := view{s, s.advance(at), ask.Tuning, at.Parts}
 	a := attempt{view: v, ask: ask, p: v.join(ask.Owner)}
@@ -75,14 +74,14 @@ func (s *Snapshot) TryGrant(at Instant, ask PermitRequest) Grant {
 	return a.grant
 }
 
-// attempt is a TryGrant under way. Each step either ends it, by one of admit, later and refuse, or leads to the next.
+// attempt is one call of TryGrant. Each step calls the next one, or ends with grantPermit, waitAndRetry or refuse.
 type attempt struct {
 	view           view
 	ask            PermitRequest
-	p              *process // that asks
+	p              *process
 	quotas         []candidate
 	needsBudget    bool // the permit needs one request of the budget
-	hasReservation bool // which was reserved before
+	hasReservation bool // it is reserved already
 	pick           pick
 	grant          Grant
 }
@@ -148,8 +147,8 @@ func (a *attempt) chooseAccount() {
 	}
 }
 
-// takeTurn lets the request go, or says what it waits for where nothing blocks: each of address, process and account
-// has its pace, and the longest wait counts; then a slot; then those ahead of it.
+// takeTurn grants the permit, or returns what the request waits for if nothing is blocked: a token or the ceiling (of
+// address, process and account the longest wait counts), then a slot, then its turn.
 func (a *attempt) takeTurn() {
 	v, s, now, g := a.view, a.view.s, a.view.now, &a.grant
 	m, nap := &s.address.machine, a.ask.MinWait
@@ -182,7 +181,7 @@ func (a *attempt) takeTurn() {
 		if room > token {
 			g.Cause = ReasonCeiling
 		}
-		if nap > 0 { // it is woken when its turn comes before
+		if nap > 0 { // it is woken if its turn comes earlier
 			wait += behind / 4
 		}
 	case !free:
@@ -231,7 +230,7 @@ func (a *attempt) grantPermit() {
 
 func (a *attempt) waitAndRetry(wait time.Duration) {
 	q, g := &a.view.s.queue, &a.grant
-	if a.ask.MaxWait <= 0 && !WaitsWithoutLimit(a.view.t, g.State) { // it won't come again
+	if a.ask.MaxWait <= 0 && !WaitsWithoutLimit(a.view.t, g.State) { // it won't try again
 		q.withdraw(a.ask.Ticket)
 		return
 	}
@@ -253,14 +252,14 @@ func (a *attempt) refuse(cause Reason, until Stamp) {
 	a.grant.Refused, a.grant.Cause, a.grant.Until = true, cause, a.view.s.clock.time(until)
 }
 
-// Withdraw takes the ticket of a request that gives up out of the queue.
+// Withdraw removes the ticket of a request that gives up.
 func (s *Snapshot) Withdraw(at Instant, number uint64) {
 	s.advance(at)
 	s.queue.withdraw(number)
 }
 
-// Blocked reports whether an ask would be refused now because of a block, and returns the block. It
-// changes nothing. A block whose end has come refuses nobody: the next ask ends it.
+// Blocked reports whether a block would refuse a request now, and returns the block. It changes nothing. A block that
+// has run out does not refuse: the next request ends it.
 func (s *Snapshot) Blocked(at Instant, a PermitRequest) (Block, bool) {
 	clock, m := s.clock, &s.address.machine
 	clock.advance(at)
@@ -271,8 +270,8 @@ func (s *Snapshot) Blocked(at Instant, a PermitRequest) (Block, bool) {
 	return b, blocked && !over && view{s, now, a.Tuning, at.Parts}.mustRefuse(a.MaxWait, until)
 }
 
-// WaitsWithoutLimit reports whether a request waits in a state for as long as it takes: those of a process that
-// recovers automatically do while nothing but probes passes. Such waits are not taken from max-wait.
+// WaitsWithoutLimit reports whether requests wait in a state without regard to max_wait: those of a process with
+// auto_recover do, in the states that only let probes pass.
 func WaitsWithoutLimit(t *Tuning, s State) bool {
 	return t.AutoRecover != 0 && (s == Sleep || s == HalfOpen || s == CacheOnly)
 }
@@ -280,7 +279,7 @@ func WaitsWithoutLimit(t *Tuning, s State) bool {
 func (v view) mustRefuse(patience time.Duration, until Stamp) bool {
 	switch state := v.s.address.machine.state; {
 	case WaitsWithoutLimit(v.t, state):
-		return until == 0 // an operator's word without an end
+		return until == 0 // an operator's command without an end
 	case state == CacheOnly:
 		return true
 	default:
@@ -288,8 +287,8 @@ func (v view) mustRefuse(patience time.Duration, until Stamp) bool {
 	}
 }
 
-// failedForLong reports whether the upstream has failed for longer than a request may wait: with short
-// cooldowns a batch would else wait for the probe with each request of a long outage.
+// failedForLong reports whether the upstream has failed for longer than max_wait. Without it, each request of a batch
+// would wait for the next probe of a long outage.
 func (v view) failedForLong() bool {
 	since := v.s.address.machine.failingSince
 	return v.t.AutoRecover == 0 && since != 0 && v.now.sub(since) > max(v.t.MaxWait, 0)

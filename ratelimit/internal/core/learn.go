@@ -6,26 +6,26 @@ import (
 )
 
 const (
-	// learnWindow is how far back the busiest window of good answers is looked for. A 429 that asks for a pause this
-	// long is no limit per second, and teaches nothing.
+	// learnWindow is how far back to look for the busiest window of good answers. A 429 that asks for a pause this long
+	// is not about a limit per second, so nothing is learned from it.
 	learnWindow     = 10 * time.Second
 	relearnDelay    = 5 * time.Minute
 	learnedLifetime = 24 * time.Hour
 )
 
-// learnedLimit is the upstream's limit where it is below rate_base: how many answers it gives in one window. The first
-// 429s take it from what was answered just before, each later one takes one away, and good answers raise it again.
+// learnedLimit is the upstream's limit, if it is below rate_base, as a number of answers in one window. The first 429s
+// set it from the answers just before them, each later 429 lowers it by one, and good answers raise it again.
 type learnedLimit struct {
 	answers int           // in a window; 0: no limit is known
 	window  time.Duration // the ceiling_window of the process that learned it
 	since   Stamp         // when it was learned
-	last429 Stamp         // the last 429
+	last429 Stamp
 
 	count429        int   // 429s without a whole window of good answers between them
-	provenAnswers   int   // the limit before the last series of raises, or the one that was learned first
-	trialRaise      int   // the raise that is on trial; 0: none
+	provenAnswers   int   // the limit before the last series of raises, or the first learned one
+	trialRaise      int   // the size of the latest raise, while it is on trial; 0: none
 	untilRaise      int   // good answers until the next raise
-	noLearningUntil Stamp // until when nothing is learned
+	noLearningUntil Stamp // learning is suspended until then
 }
 
 func (l *learnedLimit) rate() float64 {
@@ -42,15 +42,15 @@ func (l *learnedLimit) atMost(wish float64) float64 {
 	return min(wish, l.rate())
 }
 
-// learnedFloor is the lowest limit that can be learned: an upstream that refuses a tenth of everything, whatever the
-// rate, must not drive the rate towards nothing.
+// learnedFloor is the lowest rate that can be learned, so that an upstream that refuses a tenth of all requests at any
+// rate does not drive the rate to zero.
 func learnedFloor(rate float64) float64 { return min(rate, max(5, rate/8)) }
 
 func minAnswers(window time.Duration, wish float64) int {
 	return int(math.Ceil(learnedFloor(wish)*window.Seconds() - 1e-9))
 }
 
-// on429 is what a 429 that begins an overrun teaches, before the window has it.
+// on429 learns from the first 429 of an overrun. The window does not include it yet.
 func (l *learnedLimit) on429(m *machine, t *Tuning, now Stamp, wish float64) {
 	l.count429++
 	l.last429 = now
@@ -65,7 +65,7 @@ func (l *learnedLimit) on429(m *machine, t *Tuning, now Stamp, wish float64) {
 	}
 }
 
-// learn takes one less than the most that was answered well in one window.
+// learn sets the limit to one less than the most good answers in one window.
 func (l *learnedLimit) learn(t *Tuning, now Stamp, most int, wish float64) {
 	answers := max(most-1, minAnswers(t.CeilingWindow, wish))
 	if most < 2 || float64(answers)/t.CeilingWindow.Seconds() >= l.atMost(wish) {
@@ -77,8 +77,8 @@ func (l *learnedLimit) learn(t *Tuning, now Stamp, most int, wish float64) {
 	l.answers, l.window, l.trialRaise, l.untilRaise = answers, t.CeilingWindow, 0, answers
 }
 
-// lower takes back the raise on trial, or one. If less than half of the proven limit is still refused, the 429s do not
-// come from the rate, and what was learned is forgotten.
+// lower undoes the raise on trial, or lowers the limit by one. If even half of the proven limit meets 429s, they do not
+// come from the rate, and the limit is forgotten.
 func (l *learnedLimit) lower(t *Tuning, now Stamp, wish float64) {
 	l.answers = max(l.answers-max(l.trialRaise, 1), minAnswers(l.window, wish))
 	l.trialRaise, l.untilRaise = 0, t.RampAfter
@@ -87,8 +87,7 @@ func (l *learnedLimit) lower(t *Tuning, now Stamp, wish float64) {
 	}
 }
 
-// onGoodAnswer is what a good answer teaches: after enough of them, while requests had to wait, the limit rises by one,
-// then by two, four and so on.
+// onGoodAnswer raises the limit after enough good answers, if requests had to wait: by one, then by two, four and so on.
 func (l *learnedLimit) onGoodAnswer(m *machine, t *Tuning, now Stamp, wish float64) {
 	if now.sub(m.pauseUntil) >= t.CeilingWindow {
 		l.count429 = 0
@@ -124,8 +123,8 @@ func (l *learnedLimit) wait(now Stamp, c *ceiling) time.Duration {
 	return c.wait(now, l.answers, l.window)
 }
 
-// statedLimit is the limit that the upstream's answers state in their fields. It holds for its own period after the
-// last answer that stated it.
+// statedLimit is the limit in the upstream's rate-limit fields. It applies for its own period after the last answer with
+// it.
 type statedLimit struct {
 	quota  int // 0: none
 	period time.Duration

@@ -374,8 +374,8 @@ func (m *machine) allowance() *allowance {
 	return &allowances[m.state]
 }
 
-// pace returns a pace in Normal as reduced by the present state. Throttle starts with a share of the rate and doubles it
-// every throttle_ease: errors that a lower rate does not cure do not come from the rate.
+// pace returns a pace in Normal as reduced by the present state. Throttle starts with a share of the rate and doubles
+// it every throttle_ease: errors that a lower rate does not cure do not come from the rate.
 func (m *machine) pace(normal pace, t *Tuning, now Stamp) pace {
 	rate := m.learned.atMost(normal.rate)
 	p := m.allowance().pace(rate, normal.burst)

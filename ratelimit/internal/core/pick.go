@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Preference is the account and key that a request would like to keep.
+// Preference is the account and key that a request prefers, such as those of an earlier try.
 type Preference struct {
 	Account string
 	Key     Fingerprint
-	// Test asks with exactly this key, also where it is out, disabled or without quota.
+	// Test uses exactly this key, even if it is refused, disabled or without quota.
 	Test bool
 }
 
 type candidate struct {
 	config  *Account
-	account *account // nil: it is unknown
+	account *account // nil: unknown to the state
 	limits  limits
-	key     *accountKey // a free one
-	running int         // requests under way
-	limit   int         // how many there may be
-	usable  bool        // enabled, and not all its keys are out
+	key     *accountKey // a free key
+	running int         // running requests
+	limit   int         // the most that may run
+	usable  bool        // enabled, with at least one key not refused
 	wait    time.Duration
 
-	cause Reason // why it cannot take a request; ReasonNone: it can
+	cause Reason // why it can't take a request; ReasonNone: it can
 	until Stamp
 }
 
@@ -66,8 +66,8 @@ func (v view) candidate(own *Account) candidate {
 	return c
 }
 
-// freeKey returns the key of the process with the fewest requests under way, and among them the one that is idle for
-// longest; nil if none is free.
+// freeKey returns the free key with the fewest running requests, and of those the one that was idle for longest; nil if
+// none is free.
 func (v view) freeKey(c *candidate) (best *accountKey) {
 	least := 0
 	for _, print := range c.config.Keys {
@@ -83,7 +83,7 @@ func (v view) freeKey(c *candidate) (best *accountKey) {
 	return best
 }
 
-// accountReady reports whether one of the accounts of a process could take a request now, with whichever key.
+// accountReady reports whether any account of a process can take a request now.
 func (v view) accountReady(p *process) bool {
 	for i := range v.s.accounts.list {
 		a := &v.s.accounts.list[i]
@@ -101,8 +101,8 @@ func (v view) accountReady(p *process) bool {
 	return len(p.accounts) == 0
 }
 
-// quotaCandidates returns the accounts of an ask that can be used, nil unless each of them has a quota: then no request
-// may wait that has none left.
+// quotaCandidates returns the usable accounts if each of them has a quota, otherwise nil. With quotas alone, a request
+// must not wait when all are used up.
 func (v view) quotaCandidates(list []Account) (in []candidate) {
 	for i := range list {
 		c := v.candidate(&list[i])
@@ -123,15 +123,15 @@ type pick struct {
 	limits  limits
 	running int // of the account
 	why     Why
-	wait    time.Duration // until the account's own pace allows it
-	full    []string      // accounts that were passed by because all their slots are taken
+	wait    time.Duration // until the account's own pace allows the request
+	full    []string      // accounts that were skipped because all their slots are taken
 
-	// Where none can take it:
+	// If no account can take it:
 
 	cause  Reason
 	state  State
-	until  Stamp       // when one is expected; 0: unknown
-	refuse bool        // none will be, whatever the time
+	until  Stamp       // when one is expected to; 0: unknown
+	refuse bool        // none ever will
 	pinned *accountKey // it waits for the slot of its preference alone
 }
 

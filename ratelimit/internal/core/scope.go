@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// scope is what the upstream limits as one: its address or, where it limits by account, an account.
+// scope is a subject of the upstream's limits: its address or, if it limits by account, an account.
 type scope struct {
-	machine machine // its epoch is 0 where there is none: an account of an upstream that limits by address
+	machine machine // unused if its epoch is 0: the upstream limits by address, and this is an account
 	bucket  bucket
 	quota   usage
 }
 
-// step makes the machine's step for a pace and a number of slots in Normal, and keeps the bucket in step with it.
+// step steps the machine, with the pace and the slots in Normal, and adjusts the bucket to the new state.
 func (c *scope) step(now Stamp, t *Tuning, v stepInput, normal pace, slots int) (Transition, bool) {
 	m := &c.machine
 	v.rate, v.slots = normal.rate, slots
@@ -42,7 +42,7 @@ func (c *scope) reset(now Stamp, keepPause bool) {
 	}
 }
 
-// merge takes over what another copy knows of pauses and the use of the bucket.
+// merge takes over the pause and the bucket use of another copy. carried translates its times.
 func (c *scope) merge(from *scope, carried func(Stamp) Stamp) {
 	if c.machine.epoch != 0 {
 		c.machine.pauseUntil = max(c.machine.pauseUntil, carried(from.machine.pauseUntil))
@@ -50,7 +50,7 @@ func (c *scope) merge(from *scope, carried func(Stamp) Stamp) {
 	c.bucket.full = max(c.bucket.full, carried(from.bucket.full))
 }
 
-// pace is a rate with its burst. The zero pace lets nothing through.
+// pace is a rate with its burst. The zero pace allows nothing.
 type pace struct {
 	rate  float64 // requests a second
 	burst float64 // capacity in tokens, at least 1 where rate > 0
@@ -63,15 +63,15 @@ func newPace(rate, capacity float64) pace {
 	return pace{rate, max(1, min(capacity, rate))}
 }
 
-// interval is what one token costs. Rounded up: never faster than the rate.
+// interval is the time for one token, rounded up, so that the rate is never exceeded.
 func (p pace) interval() time.Duration {
 	return time.Duration(math.Ceil(float64(time.Second) / p.rate))
 }
 
-// bucket is a token bucket, kept as a theoretical arrival time (GCRA, ITU-T I.371). One is shared by all
-// processes and runs at the pace of the fastest; each process has one of its own as well, at its own pace.
+// bucket is a token bucket, stored as a theoretical arrival time (GCRA, ITU-T I.371). All processes share one, at the
+// pace of the fastest, and each also has its own, at its own pace.
 type bucket struct {
-	full Stamp // when the bucket is full again; in the past: it is full
+	full Stamp // when the bucket will be full; in the past: it is full
 }
 
 func (b *bucket) start(now Stamp, p pace, tokens float64) {
@@ -86,8 +86,7 @@ func (b *bucket) wait(now Stamp, p pace) time.Duration {
 	return max(b.full.sub(now)-slack, 0)
 }
 
-// capDebt leaves a bucket no emptier than empty at this pace: what was taken at a lower rate cost more than it would
-// now.
+// capDebt limits the bucket's debt to an empty bucket at this pace, because tokens taken at a lower rate cost more.
 func (b *bucket) capDebt(now Stamp, p pace) {
 	if p.rate > 0 {
 		b.full = min(b.full, now.add(time.Duration(p.burst*float64(p.interval()))))
@@ -98,7 +97,7 @@ func (b *bucket) take(now Stamp, p pace) {
 	b.full = max(b.full, now).add(p.interval())
 }
 
-// tokens returns how many tokens are there at this pace; negative is debt.
+// tokens returns the number of tokens at this pace. A negative number is debt.
 func (b *bucket) tokens(now Stamp, p pace) float64 {
 	if p.rate <= 0 {
 		return 0
@@ -107,20 +106,19 @@ func (b *bucket) tokens(now Stamp, p pace) float64 {
 	return p.burst - float64(debt)/float64(p.interval())
 }
 
-// changePace changes the pace: tokens above the new capacity are lost, and none
-// appear that were not there before.
+// changePace changes the pace and keeps the number of tokens, up to the new capacity.
 func (b *bucket) changePace(now Stamp, from, to pace) {
 	if to.rate <= 0 {
-		return // the next state that lets requests through decides
+		return // the next state that allows requests sets it
 	}
 	tokens := min(b.tokens(now, from), to.burst)
 	b.full = now.add(time.Duration((to.burst - tokens) * float64(to.interval())))
 }
 
-// empty leaves no token for anybody: a burst is never more than a second's worth.
+// empty removes all tokens of any pace: a burst is never more than a second's worth.
 func (b *bucket) empty(now Stamp) { b.full = max(b.full, now.add(time.Second)) }
 
-// drain leaves at most one token at this rate, and none at a lower one.
+// drain leaves at most one token at this rate, and none at a lower rate.
 func (b *bucket) drain(now Stamp, rate float64) {
 	full := now.add(time.Second)
 	if p := newPace(rate, rate); p.rate > 0 {
@@ -129,17 +127,17 @@ func (b *bucket) drain(now Stamp, rate float64) {
 	b.full = max(b.full, full)
 }
 
-// maxGrants is the largest number of grants that are remembered, and so the largest Tuning.Ceiling.
+// maxGrants is the number of grants to remember, and so the largest Tuning.Ceiling.
 const maxGrants = 400
 
-// ceiling is the limit on the permits of any rolling window, whatever the bucket holds. A bucket of 35 that refills at
-// 35 a second lets 70 requests through in its first second; the upstream does not.
+// ceiling limits the permits in any sliding window, because a bucket of 35 that refills at 35 a second lets 70 requests
+// through in its first second, and the upstream does not.
 type ceiling struct {
 	grants []Stamp // the newest grants, oldest first
-	// unknownSince is the moment up to which grants may be missing, 0 if none are. Nothing is granted until those have
-	// left the window.
+	// unknownSince is the time up to which grants may be missing; 0 if none are. Nothing is granted until they have left
+	// the window.
 	unknownSince Stamp
-	// othersReservedAt is when room was last made for what processes may have granted alone, see doubt.
+	// othersReservedAt is when reserveForOthers last reserved room.
 	othersReservedAt Stamp
 }
 

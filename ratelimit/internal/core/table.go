@@ -11,18 +11,18 @@ import (
 type trigger uint8
 
 const (
-	onAnswer   trigger = iota // an answer of the present epoch
-	onClock                   // a request asks, and time has passed
+	onAnswer   trigger = iota // an answer in the present epoch
+	onClock                   // time has passed; checked at each request
 	onOperator                // an operator's command
 )
 
-// Confirmation is what a row needs to count.
+// Confirmation is how a rule's condition is confirmed.
 type Confirmation uint8
 
 const (
-	atOnce     Confirmation = iota // the streak or the moment is its own confirmation
-	hysteresis                     // the same condition again, seen by a newer permit
-	lasting                        // the time it takes is the confirmation
+	atOnce     Confirmation = iota // it applies immediately
+	hysteresis                     // it has to hold again at a newer permit
+	lasting                        // it includes a duration
 )
 
 var confirmationNames = [...]string{atOnce: "at once", hysteresis: "hysteresis", lasting: "its own duration"}
@@ -40,28 +40,28 @@ type Rule struct {
 
 	trigger trigger
 	holds   func(facts) bool
-	enter   func(facts) // nil: nothing else happens
+	enter   func(facts) // changes the machine further; may be nil
 }
 
-// Transition is one change of state.
+// Transition is a change of state.
 type Transition struct {
 	From, To State
 	Reason   Reason
-	Account  string // whose transition it is; "": the address's
+	Account  string // "" for the address's machine
 	At       time.Time
-	Until    time.Time // end of the block the new state is, zero if it is none or has no end
-	Epoch    uint64    // the number of the period that begins
-	Gauges   Gauges    // after it
+	Until    time.Time // when the new state's block ends; zero if it is no block or has no end
+	Epoch    uint64    // the new epoch
+	Gauges   Gauges    // after the transition
 }
 
-// facts is everything a row may look at. Only a row's enter changes the machine. It is handed on as a value: where it
-// is behind a pointer, each answer allocates one.
+// facts is the input of a rule. Only a rule's enter changes the machine. It is passed by value, because a pointer would
+// cost an allocation for each answer.
 type facts struct {
 	stepInput
 	m              *machine
 	t              *Tuning
 	now            Stamp
-	counts         Counts // of the window, the present answer included
+	counts         Counts // of the window, including the present answer
 	ratioSustained bool   // the ratio has been too high for sustainedFor
 }
 
@@ -71,19 +71,18 @@ func in(states ...State) []State { return states }
 
 func (r *Rule) appliesIn(s State) bool { return r.From == nil || slices.Contains(r.From, s) }
 
-// canLeave reports whether the row can lead out of a state: answers of the present epoch exist only where requests
-// pass.
+// canLeave reports whether a rule can apply in a state. Rules for answers can only in states that let requests pass.
 func (r *Rule) canLeave(from State) bool {
 	return r.appliesIn(from) && (r.trigger != onAnswer || allowances[from].share > 0)
 }
 
 type allowance struct {
-	share         float64 // of rate and slots; 0: nothing passes
-	minRate       float64 // the rate is at least this, if it was before
-	maxRate       float64 // the rate is at most this; 0: no bound
+	share         float64 // of rate and slots; 0: no requests
+	minRate       float64 // the share's lower bound, unless the rate is lower
+	maxRate       float64 // 0: no bound
 	burst         float64 // exactly this burst; 0: the tuning's
 	slots         int     // exactly this many slots over all processes; 0: a share
-	emptiesBucket bool    // entering it empties the bucket: near the ceiling a full burst would go into the trouble
+	emptiesBucket bool    // on entering, because a full burst would make the trouble worse
 }
 
 func (r *allowance) pace(normal, capacity float64) pace {
@@ -116,8 +115,7 @@ func (r *allowance) slotsOf(slots int) int {
 	}
 }
 
-// Rules returns the transition table in the order in which its rows are tried:
-// the first that holds is an event's only transition.
+// Rules returns the transition table. An event causes at most one transition: that of the first rule that holds.
 func Rules() []Rule {
 	list := slices.Clone(rules)
 	for i := range list {
@@ -126,8 +124,8 @@ func Rules() []Rule {
 	return list
 }
 
-// Graph returns the transition table as a Mermaid state diagram. Rows from any
-// state are drawn from the states that they can lead out of.
+// Graph returns the transition table as a Mermaid state diagram. It draws a rule for any state from each state that it
+// can leave.
 func Graph() string {
 	var b strings.Builder
 	b.WriteString("stateDiagram-v2\n    [*] --> Normal\n")
