@@ -60,8 +60,8 @@ type Grant struct {
 	Transitioned bool       // whether there is one
 }
 
-// TryGrant grants a permit if there is no block or pause, it is the request's turn, and a slot, tokens and room under the
-// ceiling are free. Otherwise it takes nothing but a ticket.
+// TryGrant grants a permit if there is no block or pause, it is the request's turn, and a slot, tokens and room under
+// the ceiling are free. Otherwise it takes nothing but a ticket.
 func (s *Snapshot) TryGrant(at Instant, ask PermitRequest) Grant {
 	v := view{s, s.advance(at), ask.Tuning, at.Parts}
 	a := attempt{view: v, ask: ask, p: v.join(ask.Owner)}

@@ -87,7 +87,8 @@ func (l *learnedLimit) lower(t *Tuning, now Stamp, wish float64) {
 	}
 }
 
-// onGoodAnswer raises the limit after enough good answers, if requests had to wait: by one, then by two, four and so on.
+// onGoodAnswer raises the limit after enough good answers, if requests had to wait: by one, then by two, four and so
+// on.
 func (l *learnedLimit) onGoodAnswer(m *machine, t *Tuning, now Stamp, wish float64) {
 	if now.sub(m.pauseUntil) >= t.CeilingWindow {
 		l.count429 = 0
@@ -123,8 +124,8 @@ func (l *learnedLimit) wait(now Stamp, c *ceiling) time.Duration {
 	return c.wait(now, l.answers, l.window)
 }
 
-// statedLimit is the limit in the upstream's rate-limit fields. It applies for its own period after the last answer with
-// it.
+// statedLimit is the limit in the upstream's rate-limit fields. It applies for its own period after the last answer
+// with it.
 type statedLimit struct {
 	quota  int // 0: none
 	period time.Duration

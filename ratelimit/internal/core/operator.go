@@ -12,21 +12,21 @@ import (
 // Override is a setting that an operator has changed.
 type Override struct {
 	Key, Value string
-	Until      time.Time // zero: always
+	Until      time.Time // zero: no end
 }
 
 const processesKey = "processes"
 
-// override is a setting that an operator has changed for all processes. It is obeyed at their next
-// request, over everything else, while it lasts.
+// override is a setting that an operator has changed for all processes. It takes precedence from their next request
+// until it ends.
 type override struct {
 	key, value string
-	until      Stamp // 0: always
+	until      Stamp // 0: no end
 }
 
 type overrides struct {
 	list []override
-	seq  uint64 // changes whenever they do, so that readers can cache
+	seq  uint64 // grows with each change of list, so that readers can cache
 }
 
 func (l *timeline) publicOverrides(list []override) (out []Override) {
@@ -85,19 +85,19 @@ func (s *Snapshot) dropOverrides(now Stamp) {
 	}
 }
 
-// EffectiveTuning is the tuning in force for a process: its own, divided, with operators' overrides.
+// EffectiveTuning is the tuning that applies to a process: its own with operators' overrides, divided if it is alone.
 type EffectiveTuning struct {
 	Tuning
 	Own       Tuning  // the process's own
-	Problems  []error // values that had to give way
+	Problems  []error // overrides that can't be applied as they are
 	Overrides []Override
 
-	seq   uint64 // of the overrides
+	seq   uint64 // of the overrides in the snapshot
 	parts int
 }
 
-// InForce returns the tuning in force for a process with this tuning of its own. It is before, which it was the last
-// time, where that still holds.
+// InForce returns the tuning that applies to a process. before is the last result, which it returns again if nothing
+// has changed.
 func (s *Snapshot) InForce(at Instant, own Tuning, before *EffectiveTuning) *EffectiveTuning {
 	s.dropOverrides(s.advance(at))
 	parts := max(at.Parts, 1)
@@ -115,8 +115,8 @@ func (s *Snapshot) InForce(at Instant, own Tuning, before *EffectiveTuning) *Eff
 	return t
 }
 
-// Override changes settings for all processes, for a time or, with 0, for good. It returns a *TuningError, and changes
-// nothing, for a key that does not exist, a value that cannot be used, and values that cross each other.
+// Override changes settings for all processes, for a time or, with 0, without an end. For an unknown key, a bad value
+// or contradicting values it changes nothing and returns a *TuningError.
 func (s *Snapshot) Override(at Instant, values map[string]string, lasts time.Duration) error {
 	now := s.advance(at)
 	s.dropOverrides(now)
@@ -131,14 +131,14 @@ func (s *Snapshot) Override(at Instant, values map[string]string, lasts time.Dur
 	return nil
 }
 
-// EndOverrides ends the overrides of these keys, or all.
+// EndOverrides ends the overrides of these keys; without keys, all.
 func (s *Snapshot) EndOverrides(at Instant, keys ...string) {
 	now := s.advance(at)
 	s.dropOverrides(now)
 	s.overrides.dropWhere(func(o override) bool { return len(keys) == 0 || slices.Contains(keys, o.key) })
 }
 
-// ForceCacheOnly blocks everything until Resume or, if period is not 0, for that long from now.
+// ForceCacheOnly blocks all requests until Resume, or for period if that is not 0.
 func (s *Snapshot) ForceCacheOnly(at Instant, period time.Duration) (Transition, bool) {
 	v := view{s, s.advance(at), &defaults, 1}
 	tr, moved := v.step(stepInput{trigger: onOperator, command: forceCacheOnly, period: period})
@@ -151,8 +151,8 @@ func (s *Snapshot) Resume(at Instant) (Transition, bool) {
 	return view{s, s.advance(at), &defaults, 1}.step(stepInput{trigger: onOperator, command: resumeCommand})
 }
 
-// Reset makes the snapshot that of an unknown upstream. A pause is kept unless force is set, and so is what is on the
-// wire: slots, bucket and the last second's permits.
+// Reset forgets everything about the upstream. It keeps what protects it: slots, bucket, recent permits and, unless
+// force is set, the pause.
 func (s *Snapshot) Reset(at Instant, force bool) {
 	now := s.advance(at)
 	s.address.reset(now, !force)
@@ -169,8 +169,8 @@ func (s *Snapshot) Reset(at Instant, force bool) {
 	}
 }
 
-// checkOverrides refuses overrides that cross each other. How they go with a
-// process's own values is seen there.
+// checkOverrides returns an error for overrides that contradict each other. [overrides.applyTo] checks them against a
+// process's own values.
 func checkOverrides(overrides map[string]override) error {
 	t := Default()
 	for _, o := range overrides {
@@ -237,7 +237,7 @@ func setAccountField(l *accountLimits, key, value string) error {
 	return nil
 }
 
-// Set reads a limit into an account. It returns a *TuningError for what can't be used.
+// Set parses a limit into an account. It returns a *TuningError for a bad value.
 func (f AccountField) Set(a *Account, value string) error {
 	l := accountLimits{a.Slots, a.KeySlots, a.Rate, a.Quota}
 	if err := setAccountField(&l, f.Key, value); err != nil {
@@ -277,8 +277,8 @@ func (l *accountLimits) set(key, value string) (ok bool) {
 	return ok
 }
 
-// TuneAccount overrides limits of an account by their keys, for a time or, with lasts 0, for good. It returns a
-// *TuningError, and changes nothing, for a key that does not exist or a value that cannot be used.
+// TuneAccount overrides limits of an account, for a time or, with 0, without an end. For an unknown key or a bad value
+// it changes nothing and returns a *TuningError.
 func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string, lasts time.Duration) error {
 	for k, v := range values {
 		if err := setAccountField(new(accountLimits), k, v); err != nil {
@@ -293,8 +293,8 @@ func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string
 	return nil
 }
 
-// EnableAccount enables or disables an account, for a time or, with lasts 0, until the opposite. Keys of an enabled one
-// that are out are tried again.
+// EnableAccount enables or disables an account, for a time or, with 0, without an end. Enabling also retries its
+// refused keys.
 func (s *Snapshot) EnableAccount(at Instant, name string, on bool, lasts time.Duration) {
 	now := s.advance(at)
 	a := s.accounts.getOrAdd(now, name)
@@ -304,7 +304,7 @@ func (s *Snapshot) EnableAccount(at Instant, name string, on bool, lasts time.Du
 	}
 }
 
-// ResetAccount ends the overrides of these limits of an account, or all.
+// ResetAccount ends the overrides of these limits of an account; without keys, all.
 func (s *Snapshot) ResetAccount(at Instant, name string, keys ...string) {
 	s.advance(at)
 	if a := s.accounts.byName(name); a != nil {

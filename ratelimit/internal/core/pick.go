@@ -171,7 +171,7 @@ func (v view) pick(ask *PermitRequest) pick {
 		if c.config.Priority < best.config.Priority && c.usable {
 			p.why = BySpill
 		}
-		if c.cause == ReasonNone && c.config.Priority == best.config.Priority { // whoever of its group is ready first
+		if c.cause == ReasonNone && c.config.Priority == best.config.Priority { // the first account of the group to be ready
 			p.wait = min(p.wait, c.wait)
 		}
 	}
@@ -182,8 +182,8 @@ func (p *pick) useCandidate(c *candidate) {
 	p.account, p.key, p.limits, p.running = c.account, c.key, c.limits, c.running
 }
 
-// preferred is pick for a request that would like to keep its account and key. It isn't ok where those are out,
-// blocked, disabled or without quota: then the choice is free.
+// preferred is pick for a request with a preferred account and key. ok is false if those are refused, blocked, disabled
+// or without quota: then any account will do.
 func (v view) preferred(want *Preference, candidates []candidate) (p pick, ok bool) {
 	i := slices.IndexFunc(candidates, func(c candidate) bool { return c.config.Name == want.Account })
 	if i < 0 || !slices.Contains(candidates[i].config.Keys, want.Key) || candidates[i].account == nil {
@@ -206,8 +206,8 @@ func (v view) preferred(want *Preference, candidates []candidate) (p pick, ok bo
 	return p, true
 }
 
-// setWaitReason says what a request without an account waits for: for a slot where one is in and only full, else for
-// the first that is no longer blocked or has a quota again; where none is in, for nothing.
+// setWaitReason sets what a request waits for if no account can take it: a slot, if an account is only full; otherwise
+// the first end of a block or renewal of a quota. If no account is usable, it sets refuse.
 func (p *pick) setWaitReason(candidates []candidate) {
 	p.cause, p.refuse = ReasonNoAccount, true
 	for i := range candidates {
@@ -227,7 +227,7 @@ func (p *pick) setWaitReason(candidates []candidate) {
 	}
 }
 
-// sooner compares ends of which 0 is none.
+// sooner reports whether a is before b. 0 means never.
 func sooner(a, b Stamp) bool { return a != 0 && (b == 0 || a < b) }
 
 func (v view) takeKey(p *pick, l *lease) Choice {
@@ -244,10 +244,10 @@ func (v view) takeKey(p *pick, l *lease) Choice {
 	return Choice{a.name, k.fingerprint, p.why, p.running + 1, p.limits.slots, p.full}
 }
 
-// choose returns which account takes a request, nil where none can: of the usable ones those with the smallest priority
-// number; among them one that is ready before one that is not; then the one with the smallest share of its limit in
-// use; then the one whose last request left longest ago. So a group that is full spills over at once, and only then:
-// one whose rate allows nothing for the moment is waited for. Where the chosen one isn't ready, none of its group is.
+// choose returns the account for a request, nil if none can take it: of those that can, the one with the smallest
+// priority number; then one whose pace allows the request now; then the one with the smallest share of its limit in
+// use; then the one that was idle for longest. So requests spill over to the next priority only if the slots of the
+// first are full, not if its pace makes them wait.
 func choose(list []candidate) (best *candidate) {
 	for i := range list {
 		if c := &list[i]; c.cause == ReasonNone && (best == nil || c.betterThan(best)) {
@@ -270,18 +270,18 @@ func (c *candidate) betterThan(o *candidate) bool {
 	return c.account.lastGrant < o.account.lastGrant
 }
 
-// Why says why a request went through its account.
+// Why is why a request uses its account.
 type Why uint8
 
 // The reasons of a choice.
 const (
-	ByPriority Why = iota // the first group that counts
-	BySpill               // those before it could take none
-	BySticky              // its session's
-	ByTest                // an operator tests the key
+	ByPriority Why = iota // its priority is the first with a free account
+	BySpill               // accounts of smaller priority numbers are full
+	BySticky              // its session uses it
+	ByTest                // an operator is testing the key
 )
 
 var whyNames = [...]string{ByPriority: "priority", BySpill: "spill", BySticky: "sticky", ByTest: "test"}
 
-// String returns the word of logs and metrics.
+// String returns the word in logs and metrics.
 func (w Why) String() string { return enumName(w, whyNames[:], "Why") }

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Status is the limiter at one moment.
+// Status is a copy of the limiter's state for display.
 type Status struct {
 	At      time.Time
-	Offline bool // this process does not send, whatever the state
-	Alone   bool // others can't be seen: this process has a part of everything
+	Offline bool // this process sends nothing
+	Alone   bool // this process can't reach the others and has a share of the limits
 	Gauges
 	Epoch uint64
 
 	Burst  float64
-	Tokens float64 // in the bucket now, negative when it is in debt
+	Tokens float64 // in the bucket now; negative is debt
 
 	Ceiling       int // the smallest of all processes
 	CeilingWindow time.Duration
 	Granted       int // permits within the present CeilingWindow
 
-	Running   int // permits that are out
-	Slots     int // of all processes, in this state
+	Running   int // permits in use
+	Slots     int // for all processes, in this state
 	Waiting   int // tickets in the shared queue
 	Processes []ProcessStatus
 
@@ -31,36 +31,36 @@ type Status struct {
 	Cooldown   time.Duration
 	PauseUntil time.Time
 
-	AutoRecover time.Duration // from Since to the end that an auto-recover period gives CacheOnly, 0 for none
-	Learned     LearnedLimit  // the limit that 429s have taught, where it is below RateBase
-	Stated      StatedLimit   // the limit that the upstream's newest answers state, while it holds
+	AutoRecover time.Duration // CacheOnly's length by auto_recover; 0: none
+	Learned     LearnedLimit  // the limit learned from 429s, if it is below RateBase
+	Stated      StatedLimit   // the limit in the upstream's newest answers, while it applies
 
 	Budget       Budget
 	BudgetUsed   int
 	BudgetHeld   int // reserved
 	BudgetRenews time.Time
 
-	Accounts []AccountStatus // in the order in which they were first brought
+	Accounts []AccountStatus // in order of first use
 
 	Overrides []Override
-	Tuning    Tuning // in force for this process
+	Tuning    Tuning // as it applies to this process
 }
 
-// StatedLimit is a limit that the upstream's answers state in RateLimit-Policy. The zero StatedLimit is none.
+// StatedLimit is the limit in the RateLimit-Policy field of the upstream's answers. The zero StatedLimit is none.
 type StatedLimit struct {
 	Requests int
 	Period   time.Duration
-	Since    time.Time // when the newest answer stated it
+	Since    time.Time // the time of the newest answer with it
 }
 
-// LearnedLimit is a limit of the upstream that nobody has configured.
+// LearnedLimit is a limit that was learned from 429s.
 type LearnedLimit struct {
-	Rate    float64   // requests a second; 0: none is known
+	Rate    float64   // requests a second; 0: none
 	Since   time.Time // when it was learned
 	Refused time.Time // the last 429
 }
 
-// ProcessStatus is one process that takes part in the limiter.
+// ProcessStatus is one process that shares the limiter.
 type ProcessStatus struct {
 	ID       string
 	Own      bool
@@ -71,7 +71,7 @@ type ProcessStatus struct {
 	Seen     time.Time
 }
 
-// Status returns what a process with this tuning and these accounts sees. It changes nothing.
+// Status returns the limiter's status for a process with this tuning and these accounts. It changes nothing.
 func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Account) Status {
 	copied := s.Clone()
 	s = &copied
@@ -128,16 +128,16 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 	return st
 }
 
-// Gauges are what goes with every event: the state, why and since when it is, the end of its block, and numbers.
+// Gauges are the figures that every event reports: the state with its reason and times, and numbers.
 type Gauges struct {
 	Block
 	Streak429 int
 	ErrRatio  float64 // of the window
-	Rate      float64 // requests a second that this process may send now
-	OwnSlots  int     // of this process, now
+	Rate      float64 // requests a second allowed to this process now
+	OwnSlots  int     // for this process, now
 }
 
-// Gauges returns the numbers as a process with this tuning sees them.
+// Gauges returns the figures for a process with this tuning.
 func (s *Snapshot) Gauges(t *Tuning) Gauges {
 	m, now := &s.address.machine, s.clock.now
 	return Gauges{
@@ -146,22 +146,22 @@ func (s *Snapshot) Gauges(t *Tuning) Gauges {
 	}
 }
 
-// AccountStatus is an account at one moment. Those of a [Status] are as all processes know them; View returns one as a
-// configuration has it.
+// AccountStatus is the status of an account. Those in a [Status] are the shared ones; View adds a process's own
+// configuration.
 type AccountStatus struct {
 	Name string
-	// Enabled is an operator's word where Told is set, else the configuration's.
+	// Enabled is set by an operator if Told is true, otherwise by the configuration.
 	Enabled bool
 	Told    bool
-	// Barred is why no request may go through it, whatever the time: ReasonNoAccount where it is disabled,
-	// ReasonCredentials where each of its keys is out; ReasonNone where it is in. Only View sets it.
+	// Barred is why the account is unusable: ReasonNoAccount if it is disabled, ReasonCredentials if all its keys are
+	// refused, ReasonNone if it is usable. Only View sets it.
 	Barred Reason
 
-	Block                 // of its own machine; the zero Block where the upstream limits by address
+	Block                 // of its own machine; zero if the upstream limits by address
 	Limited       bool    // it has a machine of its own
-	Rate          float64 // requests a second; 0: as the address
+	Rate          float64 // requests a second; 0: the address's
 	Running       int
-	Slots         int // limits in force; 0: none
+	Slots         int // limits that apply; 0: none
 	KeySlots      int
 	Quota         Budget
 	QuotaUsed     int
@@ -171,11 +171,11 @@ type AccountStatus struct {
 	Overrides     []Override
 }
 
-// KeyStatus is one of its keys.
+// KeyStatus is the status of one key of an account.
 type KeyStatus struct {
 	Key      Fingerprint
 	Standing Standing
-	Since    time.Time // zero: it was never used
+	Since    time.Time // zero: never used
 	Running  int
 }
 
@@ -190,7 +190,7 @@ func (v view) accountStatuses() (list []AccountStatus) {
 			Quota: l.quota, QuotaUsed: use.used, QuotaReserved: running, QuotaRenews: clock.time(use.ends()),
 			Overrides: clock.publicOverrides(a.overrides),
 		}
-		if st.Rate == 0 { // a block leaves the account its rate
+		if st.Rate == 0 { // show the configured rate during a block
 			st.Rate = min(l.rate, v.t.RateBase)
 		}
 		if l.ownMachine {
@@ -204,7 +204,7 @@ func (v view) accountStatuses() (list []AccountStatus) {
 	return list
 }
 
-// View returns an account of a configuration: with its keys, in its order, and whether it may be used.
+// View returns the status of a configured account, with the keys in the configuration's order, and Barred.
 func (st *Status) View(own Account) AccountStatus {
 	v := AccountStatus{Name: own.Name}
 	if i := slices.IndexFunc(st.Accounts, func(a AccountStatus) bool { return a.Name == own.Name }); i >= 0 {
@@ -230,7 +230,7 @@ func (st *Status) View(own Account) AccountStatus {
 	return v
 }
 
-// Standing is that of the account's best key: in before unproven, and either before one that is out.
+// Standing returns the account's best key: a proven one, else an unproven, a suspended or a refused one.
 func (st *AccountStatus) Standing() (best KeyStatus) {
 	order := []Standing{Proven, Unproven, Suspended, Refused}
 	for i, k := range st.Keys {
@@ -241,8 +241,8 @@ func (st *AccountStatus) Standing() (best KeyStatus) {
 	return best
 }
 
-// unusableReason returns why an account may not be used whatever the time, ReasonNone where it may. told is an
-// operator's word whether it is enabled, nil for none; out says of a key whether it may not be used.
+// unusableReason returns why an account can't be used, ReasonNone if it can. told is an operator's override of
+// Disabled, nil for none. out reports whether a key is refused or suspended.
 func (a *Account) unusableReason(told *bool, out func(Fingerprint) bool) Reason {
 	disabled := a.Disabled
 	if told != nil {
