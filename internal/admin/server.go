@@ -132,16 +132,18 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle(pattern,
 			s.page(func(w http.ResponseWriter, r *http.Request, _ string) { s.show(w, r, p, http.StatusOK, "") }))
 	}
-	mux.Handle("GET /api/v1/status", s.api(func(r *http.Request, _ string) (any, error) { return s.status(r.Context()) }))
-	mux.Handle("GET /api/v1/accounts", s.api(func(r *http.Request, _ string) (any, error) {
+	mux.Handle("GET /api/v1/status", s.jsonHandler(func(r *http.Request, _ string) (any, error) {
+		return s.status(r.Context())
+	}))
+	mux.Handle("GET /api/v1/accounts", s.jsonHandler(func(r *http.Request, _ string) (any, error) {
 		return s.accounts(r.Context())
 	}))
-	mux.Handle("GET /api/v1/clients", s.api(func(*http.Request, string) (any, error) { return s.clients(), nil }))
-	mux.Handle("GET /api/v1/log", s.api(func(r *http.Request, _ string) (any, error) {
+	mux.Handle("GET /api/v1/clients", s.jsonHandler(func(*http.Request, string) (any, error) { return s.clients(), nil }))
+	mux.Handle("GET /api/v1/log", s.jsonHandler(func(r *http.Request, _ string) (any, error) {
 		return s.events.Last(r.FormValue("account"), r.FormValue("event")), nil
 	}))
 	for _, c := range changes {
-		mux.Handle(c.method+" /api/v1"+c.path, s.api(func(r *http.Request, who string) (any, error) {
+		mux.Handle(c.method+" /api/v1"+c.path, s.jsonHandler(func(r *http.Request, who string) (any, error) {
 			o, err := readJSON(r)
 			if err != nil {
 				return nil, err
@@ -192,7 +194,7 @@ func challenge(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="anivault admin"`)
 }
 
-func (s *Server) api(next func(*http.Request, string) (any, error)) http.Handler {
+func (s *Server) jsonHandler(next func(*http.Request, string) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, may := s.who(r)
 		switch may {

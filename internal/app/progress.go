@@ -17,7 +17,7 @@ type Progress struct {
 	Walked        bool
 
 	State              string  // the name of the limiter's state, or "offline"; "" if unknown
-	Rate               float64 // requests a second that this process may send; 0 before the first
+	Rate               float64 // requests a second that this process may send; 0 before the first request
 	Hits, Misses       int64
 	Stale              int64 // Hits with an expired answer, because TMDB could not be asked
 	Elapsed            time.Duration

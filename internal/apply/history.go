@@ -14,19 +14,19 @@ import (
 
 // Run summarizes a run for the history.
 type Run struct {
-	ID      string
-	Begun   time.Time
-	Mode    organize.Mode
-	Stage   Stage
-	At      time.Time // when the stage began
-	Files   int
-	Refused int // files that were not carried out
-	Kept    int // files that could not be put back
-	Undone  int // files that were put back
-	Sources []string
-	Targets []string
-	Damaged int   // unreadable marks of the journal
-	Err     error // a *JournalError: the run must not be acted on
+	ID          string
+	Begun       time.Time
+	Mode        organize.Mode
+	Stage       Stage
+	At          time.Time // when the stage began
+	Files       int
+	Refused     int // files that were not carried out
+	NotRestored int // files that could not be put back
+	Undone      int // files that were put back
+	Sources     []string
+	Targets     []string
+	Damaged     int   // unreadable marks of the journal
+	Err         error // a *JournalError: the run must not be acted on
 
 	roots []organize.Root
 }
@@ -100,7 +100,7 @@ func (p *progress) summary(of runHeader) Run {
 			r.Refused++
 		}
 		if f.kept != "" {
-			r.Kept++
+			r.NotRestored++
 		}
 		if f.back {
 			r.Undone++

@@ -58,7 +58,7 @@ func told(t *testing.T, s *sim, id string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%s %d undone %d kept: %s; %s", run.Stage, run.Undone, run.Kept, said(shown), said(verified))
+	return fmt.Sprintf("%s %d undone %d kept: %s; %s", run.Stage, run.Undone, run.NotRestored, said(shown), said(verified))
 }
 
 // What was put back stays put back: history and verify say so, and neither the rest of the undo nor another run's files
@@ -158,7 +158,7 @@ func TestKilledBehindAFileThatIsKept(t *testing.T) {
 			run.Undone == 0 {
 			t.Errorf("%s: %+v %v", when, run, err)
 		}
-		kept += run.Kept
+		kept += run.NotRestored
 	})
 	if kept == 0 {
 		t.Error("never killed behind it")

@@ -178,8 +178,8 @@ func runLine(r *apply.Run, atWork bool) string {
 	case r.Stage == apply.Undone && r.Undone+r.Refused < r.Files:
 		line += ", " + lang.Sprintf("%d of them had been moved", r.Undone)
 	}
-	if r.Kept > 0 {
-		line += ", " + lang.Sprintf("%d kept", r.Kept)
+	if r.NotRestored > 0 {
+		line += ", " + lang.Sprintf("%d kept", r.NotRestored)
 	}
 	return line + "  " + ui.Printable(strings.Join(r.Targets, ", "))
 }
@@ -190,7 +190,7 @@ func printRuns(f *factory, runs []apply.Run, atWork bool) error {
 		r := &runs[i]
 		line := wireRun{
 			Run: r.ID, Begun: ui.Stamp(r.Begun), Mode: string(r.Mode), Stage: string(r.Stage),
-			Files: r.Files, Refused: r.Refused, Kept: r.Kept, Undone: r.Undone, Targets: r.Targets,
+			Files: r.Files, Refused: r.Refused, Kept: r.NotRestored, Undone: r.Undone, Targets: r.Targets,
 			AtWork: atWork && r.Err == nil && r.Stage.Unfinished(),
 		}
 		if r.Err != nil {

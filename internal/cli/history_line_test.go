@@ -32,7 +32,7 @@ func TestALineOfTheHistory(t *testing.T) {
 		t.Run(row.want, func(t *testing.T) {
 			r := apply.Run{
 				ID: "20261122-020431-k3f9", Begun: time.Now(), Mode: organize.ModeMove, Stage: row.stage,
-				Files: 9, Refused: row.refused, Kept: row.kept,
+				Files: 9, Refused: row.refused, NotRestored: row.kept,
 				Undone: row.undone, Targets: []string{"/out"},
 			}
 			begin, end := r.ID+"  ", "  move  9 files  "+row.want+"  /out"

@@ -191,7 +191,7 @@ func (c *Cached) Add(path, query string, body []byte, origin match.Origin) {
 		c.entry(movieEntry(a), origin, inLanguage)
 	}
 	for _, h := range hits {
-		if c.wants(h.Kind, h.Year, h.Title, h.OriginalTitle) {
+		if c.mayContain(h.Kind, h.Year, h.Title, h.OriginalTitle) {
 			c.keep(Found{Hit: h, Origin: origin}, inLanguage)
 		}
 	}
@@ -202,12 +202,12 @@ func (c *Cached) entry(e *match.Entry, origin match.Origin, inLanguage bool) {
 	for _, t := range e.Titles {
 		titles = append(titles, t.Text)
 	}
-	if c.wants(e.Kind, e.Year, titles...) {
+	if c.mayContain(e.Kind, e.Year, titles...) {
 		c.keep(Found{Hit: c.shown.named(e).Hit(), Entry: e, Origin: origin}, inLanguage)
 	}
 }
 
-func (c *Cached) wants(kind match.Kind, year int, titles ...string) bool {
+func (c *Cached) mayContain(kind match.Kind, year int, titles ...string) bool {
 	if c.wanted.Kind != "" && c.wanted.Kind != kind || c.wanted.Year != 0 && c.wanted.Year != year || len(c.words) == 0 {
 		return false
 	}

@@ -123,7 +123,7 @@ func (g *Gateway) begin(req *http.Request, key string, a *asker, patience time.D
 	}
 	f.by.patience = patience
 	if wait := g.lineFor(&f.ticket); wait > patience {
-		return nil, g.full(reasonQueueFull, &f.ticket)
+		return nil, g.refuseFull(reasonQueueFull, &f.ticket)
 	}
 	if r := a.client.allow(a.client.upstream, time.Now()); r != nil {
 		return nil, r
@@ -144,7 +144,7 @@ func (g *Gateway) lineFor(t *ticket) time.Duration {
 	return 0
 }
 
-func (g *Gateway) full(why *reason, t *ticket) *refusal {
+func (g *Gateway) refuseFull(why *reason, t *ticket) *refusal {
 	r := refuse(why, "")
 	r.wait = max(g.lineFor(t), time.Second)
 	return r
@@ -189,7 +189,7 @@ func (g *Gateway) await(ctx context.Context, f *flight, a *asker, left *time.Dur
 			return found{reply: expired, origin: origin{detail: g.state(ctx)}}, nil
 		case *left <= 0:
 			g.flights.leave(f)
-			return found{}, g.full(reasonAcquireTimeout, &f.ticket)
+			return found{}, g.refuseFull(reasonAcquireTimeout, &f.ticket)
 		}
 	}
 }

@@ -94,9 +94,9 @@ func (fs *flights) begin(f *flight) (begun bool, err error) {
 	case fs.closed:
 		return false, errDrained
 	case fs.waiting >= s.QueueMax:
-		return false, fs.g.full(reasonQueueFull, &f.ticket)
+		return false, fs.g.refuseFull(reasonQueueFull, &f.ticket)
 	case fs.perClient[name] >= s.QueuePerClient:
-		return false, fs.g.full(reasonClientQueueFull, &f.ticket)
+		return false, fs.g.refuseFull(reasonClientQueueFull, &f.ticket)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f.cancel, f.waiters, f.began = cancel, 1, time.Now()
@@ -266,7 +266,7 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 	cancel()
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, g.full(reasonAcquireTimeout, &f.ticket)
+		return nil, g.refuseFull(reasonAcquireTimeout, &f.ticket)
 	case err != nil:
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 var umask sync.Mutex
 
-// listenUnix makes a Unix socket that only its owner can use from the start.
+// listenUnix creates a Unix socket that only its owner can use from the moment it exists.
 func listenUnix(path string) (net.Listener, error) {
 	umask.Lock()
 	defer umask.Unlock()

@@ -72,9 +72,9 @@ func (it *item) isFolder() bool { return it.isDir || it.link && it.err == nil &&
 // links makes the walk read each folder once. It skips a link to a folder that the walk reaches anyway, so that loops
 // end.
 type links struct {
-	roots   []string // real paths of the roots that are folders
-	entered map[[16]byte]struct{}
-	named   map[[16]byte]struct{} // files that are roots themselves
+	roots     []string // real paths of the roots that are folders
+	entered   map[[16]byte]struct{}
+	rootFiles map[[16]byte]struct{} // files given as roots, by pathHash
 }
 
 func realFolders(roots []string) (out []string) {
@@ -142,18 +142,18 @@ func inHiddenFolder(rel string) bool {
 	return false
 }
 
-func (l *links) addNamed(real string, video bool) bool {
-	if l.namedBefore(real) {
+func (l *links) addRootFile(real string, video bool) bool {
+	if l.isRootFile(real) {
 		return false
 	}
 	if _, seen := l.entered[pathHash(filepath.Dir(real))]; seen && video {
 		return false
 	}
-	l.named[pathHash(real)] = struct{}{}
+	l.rootFiles[pathHash(real)] = struct{}{}
 	return true
 }
 
-func (l *links) namedBefore(real string) bool {
-	_, seen := l.named[pathHash(real)]
+func (l *links) isRootFile(real string) bool {
+	_, seen := l.rootFiles[pathHash(real)]
 	return seen
 }

@@ -42,8 +42,8 @@ type Videos struct {
 	releases []release.Release // the parsed names; nil until the first comparison
 }
 
-// TwoVideos stands for a video's index if a file may belong to none or to several.
-const TwoVideos = -1
+// NoSingleVideo stands for a video's index if a file may belong to none or to several.
+const NoSingleVideo = -1
 
 // NewVideos returns the videos with these names.
 func NewVideos(names []string) *Videos {
@@ -51,7 +51,7 @@ func NewVideos(names []string) *Videos {
 	for i, name := range names {
 		stem := Stem(name)
 		if _, taken := v.stems[stem]; taken {
-			i = TwoVideos
+			i = NoSingleVideo
 		}
 		v.stems[stem] = i
 	}
@@ -68,7 +68,7 @@ func Stem(name string) string {
 
 // Owner returns the index of the video that a file belongs to, and the rest of the file's name: ".ko.srt" of
 // "Show 01.ko.srt". The file's name begins with the video's stem and goes on with ". - _ [ (" or a space; the longest
-// stem wins. The index is TwoVideos if two videos have that stem.
+// stem wins. The index is NoSingleVideo if two videos have that stem.
 func (v *Videos) Owner(name string) (video int, rest string, ok bool) {
 	for end := len(name); end > 0; end-- {
 		if end < len(name) && !strings.ContainsRune(".-_ [(", rune(name[end])) {
@@ -102,7 +102,7 @@ func subtitlesOf(names, beside []string, folders []subtitleFolder) [][]string {
 	out := make([][]string, len(names))
 	videos := NewVideos(names)
 	add := func(video int, path ...string) {
-		if name := path[len(path)-1]; video != TwoVideos && IsSubtitle(name) {
+		if name := path[len(path)-1]; video != NoSingleVideo && IsSubtitle(name) {
 			out[video] = append(out[video], filepath.Join(path...))
 		}
 	}
@@ -133,21 +133,21 @@ func subtitlesOf(names, beside []string, folders []subtitleFolder) [][]string {
 	return out
 }
 
-// WithEpisodes returns the index of the video with a subtitle's season and episodes; TwoVideos for none or several.
+// WithEpisodes returns the index of the video with a subtitle's season and episodes; NoSingleVideo for none or several.
 func (v *Videos) WithEpisodes(subtitle string) int {
 	if v.releases == nil {
 		for _, video := range v.names {
 			v.releases = append(v.releases, release.Parse(video))
 		}
 	}
-	found, name := TwoVideos, release.Parse(subtitle)
+	found, name := NoSingleVideo, release.Parse(subtitle)
 	for i, v := range v.releases {
 		if len(name.Episodes) == 0 || !slices.Equal(name.Episodes, v.Episodes) ||
 			len(name.Seasons) > 0 && len(v.Seasons) > 0 && !slices.Equal(name.Seasons, v.Seasons) {
 			continue
 		}
-		if found != TwoVideos {
-			return TwoVideos
+		if found != NoSingleVideo {
+			return NoSingleVideo
 		}
 		found = i
 	}

@@ -21,7 +21,7 @@ func TestAFileBelongsToTheVideoWithTheLongestStem(t *testing.T) {
 		{"Show - 01", 0, "", true},
 		{"Show - 012.srt", 0, "", false},
 		{"Show - 10.srt", 0, "", false},
-		{"Same.srt", TwoVideos, ".srt", true},
+		{"Same.srt", NoSingleVideo, ".srt", true},
 		{"show - 01.srt", 0, "", false},
 		{".hidden.srt", 5, ".srt", true},
 		{"", 0, "", false},

@@ -78,7 +78,7 @@ func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 	if err != nil {
 		return nil, err
 	}
-	links := &links{entered: map[[16]byte]struct{}{}, named: map[[16]byte]struct{}{}}
+	links := &links{entered: map[[16]byte]struct{}{}, rootFiles: map[[16]byte]struct{}{}}
 	return &Walker{yield: yield, excludes: excludes, onRead: o.Read, links: links}, nil
 }
 
@@ -169,7 +169,7 @@ func (w *Walker) file(ctx context.Context, path, abs string, info fs.FileInfo) e
 
 func (w *Walker) named(ctx context.Context, path, abs string, file File) error {
 	real, err := filepath.EvalSymlinks(filepath.Dir(abs))
-	if err == nil && !w.links.addNamed(filepath.Join(real, file.Name), IsVideo(file.Name)) {
+	if err == nil && !w.links.addRootFile(filepath.Join(real, file.Name), IsVideo(file.Name)) {
 		return nil
 	}
 	out := Dir{Path: filepath.Dir(path), Abs: filepath.Dir(abs), Files: []File{file}, Named: true}
@@ -308,7 +308,7 @@ func (w *Walker) whyNotEntered(child *folder, link bool) lang.Text {
 }
 
 func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, skip lang.Text) (ok bool) {
-	if len(w.links.named) > 0 && w.links.namedBefore(real+it.name) {
+	if len(w.links.rootFiles) > 0 && w.links.isRootFile(real+it.name) {
 		return false // a root already
 	}
 	if it.err != nil {

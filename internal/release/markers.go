@@ -7,22 +7,22 @@ import (
 
 // markForms are tried in this order at every token; the first marker of a name wins.
 var markForms = []tokenForm[markerStage]{
-	{"S01E02", "Silver Rail S01E02.mkv -> Silver Rail s1 e2 episode", onMixed | onAlpha, markSeasonEpisode},
-	{"1x02", "Silver Rail 1x02.mkv -> Silver Rail s1 e2 episode", onMixed, markCross},
+	{"S01E02", "Silver Rail S01E02.mkv -> Silver Rail s1 e2 episode", classMixed | classAlpha, markSeasonEpisode},
+	{"1x02", "Silver Rail 1x02.mkv -> Silver Rail s1 e2 episode", classMixed, markCross},
 	{
 		"2nd Season", "Silver Rail 2nd Season.mkv -> Silver Rail s2 batch",
-		onMixed | onNumber | onAlpha, markOrdinalSeason,
+		classMixed | classNumber | classAlpha, markOrdinalSeason,
 	},
-	{"Season 2", "Silver Rail Season 2.mkv -> Silver Rail s2 batch", onAlpha | onMixed, markSeasonWord},
-	{"Episode 7", "Silver Rail Episode 7.mkv -> Silver Rail e7 episode", onAlpha | onMixed, markEpisodeWord},
-	{"7 of 9", "Silver Rail 7 of 9.mkv -> Silver Rail e7 episode", onNumber | onMixed, markCount},
-	{"7. Bölüm", "Silver Rail 7. Bölüm.mkv -> Silver Rail e7 episode", onNumber, markCounted},
-	{"#7", "Silver Rail #7.mkv -> Silver Rail e7 episode", onNumber | onMixed, markHash},
-	{"Part 2", "Silver Rail Part 2.mkv -> Silver Rail Part 2 part2", onAlpha | onMixed, markPart},
-	{"2nd Part", "Silver Rail 2nd Part.mkv -> Silver Rail 2nd Part part2", onAlpha | onMixed, markOrdinalPart},
-	{"Dai 2 Bu", "Silver Rail Dai 2 Bu.mkv -> Silver Rail Dai 2 Bu part2", onNumber, markDaiPart},
-	{"rail07", "silverrail07.mkv -> silverrail e7 episode", onMixed, markGluedNumber},
-	{"TV01", "[Quiet] Silver Rail [TV01-12].mkv -> Silver Rail e1-12 batch", onMixed, markTV},
+	{"Season 2", "Silver Rail Season 2.mkv -> Silver Rail s2 batch", classAlpha | classMixed, markSeasonWord},
+	{"Episode 7", "Silver Rail Episode 7.mkv -> Silver Rail e7 episode", classAlpha | classMixed, markEpisodeWord},
+	{"7 of 9", "Silver Rail 7 of 9.mkv -> Silver Rail e7 episode", classNumber | classMixed, markCount},
+	{"7. Bölüm", "Silver Rail 7. Bölüm.mkv -> Silver Rail e7 episode", classNumber, markCounted},
+	{"#7", "Silver Rail #7.mkv -> Silver Rail e7 episode", classNumber | classMixed, markHash},
+	{"Part 2", "Silver Rail Part 2.mkv -> Silver Rail Part 2 part2", classAlpha | classMixed, markPart},
+	{"2nd Part", "Silver Rail 2nd Part.mkv -> Silver Rail 2nd Part part2", classAlpha | classMixed, markOrdinalPart},
+	{"Dai 2 Bu", "Silver Rail Dai 2 Bu.mkv -> Silver Rail Dai 2 Bu part2", classNumber, markDaiPart},
+	{"rail07", "silverrail07.mkv -> silverrail e7 episode", classMixed, markGluedNumber},
+	{"TV01", "[Quiet] Silver Rail [TV01-12].mkv -> Silver Rail e1-12 batch", classMixed, markTV},
 }
 
 func (p *markerStage) findMarkers() {

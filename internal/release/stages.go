@@ -179,7 +179,7 @@ func tryForms[P any](forms []tokenForm[P], p *P, i int, t *token) {
 type classes uint8
 
 const (
-	onAlpha classes = 1 << iota
-	onNumber
-	onMixed
+	classAlpha classes = 1 << iota
+	classNumber
+	classMixed
 )

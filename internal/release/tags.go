@@ -2,16 +2,16 @@ package release
 
 // tagForms are the tags that words.txt cannot list, in the order they are tried.
 var tagForms = []tokenForm[tagStage]{
-	{"checksum", "Silver Rail [ABCD1234].mkv -> Silver Rail", onAlpha | onNumber | onMixed, readChecksum},
-	{"catalogue id", "Silver Rail [tmdbid-12].mkv -> Silver Rail", onAlpha | onMixed, readCatalogueID},
-	{"resolution", "Silver Rail 1080p.mkv -> Silver Rail", onMixed | onNumber, readHeight},
-	{"two words", "Silver Rail Blu-ray.mkv -> Silver Rail", onAlpha, readPair},
-	{"quantity", "Silver Rail [700 MB].mkv -> Silver Rail", onMixed | onNumber, readQuantity},
-	{"audio with channels", "Silver Rail AAC2.0.mkv -> Silver Rail", onMixed, readAudioChannels},
-	{"version", "Silver Rail - 07 v2.mkv -> Silver Rail e7 v2 episode", onMixed, readVersion},
-	{"disc", "Silver Rail CD1.mkv -> Silver Rail", onAlpha | onMixed, readDisc},
-	{"extra with number", "Silver Rail NCOP2.mkv -> Silver Rail e2 NCOP extra", onMixed, readNumberedExtra},
-	{"site", "www.site.com - Silver Rail.mkv -> Silver Rail", onAlpha | onMixed, readSite},
+	{"checksum", "Silver Rail [ABCD1234].mkv -> Silver Rail", classAlpha | classNumber | classMixed, readChecksum},
+	{"catalogue id", "Silver Rail [tmdbid-12].mkv -> Silver Rail", classAlpha | classMixed, readCatalogueID},
+	{"resolution", "Silver Rail 1080p.mkv -> Silver Rail", classMixed | classNumber, readHeight},
+	{"two words", "Silver Rail Blu-ray.mkv -> Silver Rail", classAlpha, readPair},
+	{"quantity", "Silver Rail [700 MB].mkv -> Silver Rail", classMixed | classNumber, readQuantity},
+	{"audio with channels", "Silver Rail AAC2.0.mkv -> Silver Rail", classMixed, readAudioChannels},
+	{"version", "Silver Rail - 07 v2.mkv -> Silver Rail e7 v2 episode", classMixed, readVersion},
+	{"disc", "Silver Rail CD1.mkv -> Silver Rail", classAlpha | classMixed, readDisc},
+	{"extra with number", "Silver Rail NCOP2.mkv -> Silver Rail e2 NCOP extra", classMixed, readNumberedExtra},
+	{"site", "www.site.com - Silver Rail.mkv -> Silver Rail", classAlpha | classMixed, readSite},
 }
 
 func (p *tagStage) findTags() {

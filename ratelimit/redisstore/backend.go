@@ -282,7 +282,7 @@ func (e *exchange) decide() (write bool, err error) {
 	if size := e.next.size(); size > maxFrame {
 		return false, fmt.Errorf("write limiter state: %d bytes, room for %d", size, maxFrame)
 	}
-	b.buffer = e.next.append(b.buffer[:0])
+	b.buffer = e.next.appendTo(b.buffer[:0])
 	e.value = b.buffer
 	return true, nil
 }

@@ -65,7 +65,7 @@ func checksum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[:32], castagnoli), castagnoli, b[36:])
 }
 
-func (f *frame) append(b []byte) []byte {
+func (f *frame) appendTo(b []byte) []byte {
 	b = slices.Grow(b, f.size())
 	start := len(b)
 	b = append(b, frameMagic...)

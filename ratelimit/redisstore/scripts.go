@@ -11,9 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The scripts grant turns and know nothing about the limiter. Their keys are state, turn, line and state:corrupt.
-// scriptArgs and scriptHead are common to both. After a write, or if there was nothing to write, the reply is the time
-// alone, in microseconds; otherwise it is an array that begins with "wait", "turn" or "late".
+// scriptArgs and scriptHead are common to tryScript and commitScript. The scripts know nothing about the limiter. Their
+// keys are state (the value), turn (whose turn it is to write), line (who waits for it) and state:corrupt. After a
+// write, or if there was nothing to write, the reply is the server's time in microseconds; otherwise it is an array
+// that begins with "wait" (for the turn), "turn" (granted) or "late" (the fence is no longer valid).
 const scriptArgs = `
 local time = redis.call('TIME')
 local me, value, aside, rouse, wakes = ARGV[1], ARGV[4], ARGV[5] == '1', ARGV[6], ARGV[3]

@@ -34,7 +34,7 @@ func SystemInstant() Instant {
 
 // machineID is the system's own id, hashed: the id itself is nobody's business (machine-id(5)).
 var machineID = sync.OnceValue(func() string {
-	id := systemID()
+	id := rawMachineID()
 	if id == "" {
 		return ""
 	}

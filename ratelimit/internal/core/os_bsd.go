@@ -19,7 +19,7 @@ func sinceBoot() (time.Duration, bool) {
 // bootID is unknown here: a count that went back means a restart.
 func bootID() string { return "" }
 
-func systemID() string {
+func rawMachineID() string {
 	for _, name := range []string{"kern.hostuuid", "hw.uuid"} {
 		if id, err := unix.Sysctl(name); err == nil && id != "" {
 			return id

@@ -27,7 +27,7 @@ var bootID = sync.OnceValue(func() string {
 	return id
 })
 
-func systemID() string {
+func rawMachineID() string {
 	var id [16]byte
 	wait := unix.Timespec{Sec: 1}
 	_, _, errno := unix.Syscall(unix.SYS_GETHOSTUUID, uintptr(unsafe.Pointer(&id)), uintptr(unsafe.Pointer(&wait)), 0)

@@ -19,7 +19,7 @@ func sinceBoot() (time.Duration, bool) {
 
 var bootID = sync.OnceValue(func() string { return firstLine("/proc/sys/kernel/random/boot_id") })
 
-func systemID() string {
+func rawMachineID() string {
 	if id := firstLine("/etc/machine-id"); id != "" {
 		return id
 	}

@@ -9,4 +9,4 @@ func sinceBoot() (time.Duration, bool) { return 0, false }
 
 func bootID() string { return "" }
 
-func systemID() string { return "" }
+func rawMachineID() string { return "" }

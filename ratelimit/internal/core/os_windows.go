@@ -44,7 +44,7 @@ var bootID = sync.OnceValue(func() string {
 	return strconv.FormatInt(t.BootTime-int64(t.BootTimeBias), 36)
 })
 
-func systemID() string {
+func rawMachineID() string {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Cryptography`,
 		registry.QUERY_VALUE|registry.WOW64_64KEY)
 	if err != nil {
