@@ -44,7 +44,7 @@ type organizeRun struct {
 	options organize.Options
 	disk    disk.Disk
 	planner *organize.Planner
-	folders folderRoots // the source roots if there is no PATH argument
+	folders folderRoots // the source roots without a PATH argument
 	started time.Time
 }
 

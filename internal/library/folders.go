@@ -21,7 +21,7 @@ type item struct {
 	path  string // with its folder; set for videos only
 	isDir bool
 	link  bool
-	video bool // its name is a video's, and it is no folder
+	video bool // its name is a video's, and it is not a folder
 
 	info fsx.Info // of a video, or of a link's target, after stat
 	err  error    // from stat

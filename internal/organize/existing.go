@@ -354,7 +354,7 @@ func (p *Planner) renameAll(v *video, at *folderChoice, name string) (out []*vid
 	for i := range dir.items {
 		item := &dir.items[i]
 		if item.Type == TypeRegular && item.Name != name && library.IsVideo(item.Name) &&
-			p.folders.isThere(dir, v.dir, v.item, item, p.findsCopies(v, v.item)) {
+			p.folders.isThere(dir, v.dir, v.item, item, p.o.findsCopies(v, v.item)) {
 			r := p.rename(v, at, item.Name)
 			r.skip(SameFile, lang.Textf("the same file as %s", join(dir.path, name)))
 			out = append(out, r)
@@ -405,7 +405,7 @@ func (p *Planner) rename(v *video, at *folderChoice, name string) *video {
 // nameThere returns the name that a video already has in one of the folders; "" if it is not there. It prefers the
 // planned name.
 func (p *Planner) nameThere(searched []*folderChoice, v *video) (at *folderChoice, name string) {
-	planned, copies := path.Base(v.to), p.findsCopies(v, v.item)
+	planned, copies := path.Base(v.to), p.o.findsCopies(v, v.item)
 	for _, at := range searched {
 		dir := p.folders.contents(v.target, at)
 		if there, _ := p.folders.find(dir, v.dir, v.item, planned, copies); there {

@@ -51,7 +51,7 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 		return false
 	}
 	dir := p.folders.contents(v.target, at)
-	there, blockers := p.folders.find(dir, from, item, path.Base(to), p.findsCopies(v, item))
+	there, blockers := p.folders.find(dir, from, item, path.Base(to), p.o.findsCopies(v, item))
 	role := RoleOf(item.Name)
 	if there || len(blockers) > 0 && (role == RoleNFO || role == RoleImage) {
 		v.inPlace++ // keep the existing file, maybe the server's own, and leave ours
@@ -92,9 +92,9 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 
 // findsCopies reports whether a copy of a file in the library counts as the file. Empty files are all alike, so one
 // counts only if the mode makes copies.
-func (p *Planner) findsCopies(v *video, item *Item) bool {
-	makesCopies := p.o.Mode == ModeCopy || p.o.Mode == ModeReflink
-	return !v.renames && !p.o.renamesInPlace(v) && (item.Size > 0 || makesCopies)
+func (o *Options) findsCopies(v *video, item *Item) bool {
+	makesCopies := o.Mode == ModeCopy || o.Mode == ModeReflink
+	return !v.renames && !o.renamesInPlace(v) && (item.Size > 0 || makesCopies)
 }
 
 // find reports whether a file is in a folder under a name already, or returns the other files in its way. With copies,

@@ -184,7 +184,7 @@ func (p *Planner) Plan() *Result {
 		return v.kind == kindExtra
 	})
 	p.nameAll()
-	p.disk.Ahead(p.unlisted())
+	p.disk.Ahead(p.folders.unlisted(p.videos))
 	renamed := p.meetExisting()
 	p.skipSameFolders()
 	p.labelSameNames()
@@ -241,15 +241,15 @@ func dropSkipped(videos []*video) []*video {
 	return slices.DeleteFunc(videos, func(v *video) bool { return v.code != "" })
 }
 
-func (p *Planner) unlisted() []string {
+func (d *folders) unlisted(videos []*video) []string {
 	var dirs []string
 	seen := map[string]bool{}
-	for _, v := range p.videos {
+	for _, v := range videos {
 		if v.folder == nil || v.folder.dir != nil { // nil: the video is about to be skipped
 			continue
 		}
-		dir := join(p.o.Targets[v.target].Path, v.folder.path)
-		if _, known := p.folders.listed[dir]; !known && !seen[dir] {
+		dir := join(d.targets[v.target].Path, v.folder.path)
+		if _, known := d.listed[dir]; !known && !seen[dir] {
 			seen[dir] = true
 			dirs = append(dirs, dir)
 		}

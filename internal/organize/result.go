@@ -79,7 +79,7 @@ func (p *Planner) result() *Result {
 			s := &v.sidecars[i]
 			p.reported[s.item()] = true
 			if s.code != "" {
-				r.Left = append(r.Left, p.leftFile(s.dir, s.item().Name, s.code, s.why))
+				r.Left = append(r.Left, p.o.leftFile(s.dir, s.item().Name, s.code, s.why))
 			}
 		}
 		if len(v.ops) > 0 {
@@ -100,10 +100,10 @@ func (p *Planner) result() *Result {
 	return r
 }
 
-func (p *Planner) leftFile(dir *folder, name string, code Code, why lang.Text) LeftFile {
+func (o *Options) leftFile(dir *folder, name string, code Code, why lang.Text) LeftFile {
 	shown := dir.path
-	if source := p.o.sourceOf(dir.path); source >= 0 {
-		if root := &p.o.Sources[source]; root.Given != "" {
+	if source := o.sourceOf(dir.path); source >= 0 {
+		if root := &o.Sources[source]; root.Given != "" {
 			shown = join(root.Given, below(dir.path, root.Path))
 		}
 	}
@@ -119,7 +119,7 @@ func (p *Planner) listLeft(r *Result, v *video) {
 		l := LeftFile{Path: v.path(), Code: v.code, Why: v.why}
 		switch at := v.dir; {
 		case v.kind == kindFolderWide:
-			l = p.leftFile(v.dir, v.name, v.code, v.why)
+			l = p.o.leftFile(v.dir, v.name, v.code, v.why)
 		case at != nil:
 			l.Real = join(at.path, v.name)
 		default:

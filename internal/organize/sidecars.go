@@ -167,7 +167,7 @@ func byLanguage(dir *folder, index int, below string) sidecar {
 func (o *owner) assignTo(number int, s sidecar) {
 	if number == library.NoSingleVideo {
 		o.p.reported[s.item()] = true
-		o.p.unowned = append(o.p.unowned, o.p.leftFile(s.dir, s.item().Name, NoOwner,
+		o.p.unowned = append(o.p.unowned, o.p.o.leftFile(s.dir, s.item().Name, NoOwner,
 			"no video, or more than one, could own it"))
 		return
 	}

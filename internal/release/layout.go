@@ -324,7 +324,7 @@ func (p *words) outermostBracket(i int) int {
 	return g
 }
 
-// titlesAreInBrackets reports whether the text after the brackets is no title: "[中文][Romaji][2022][1080p] more".
+// titlesAreInBrackets reports whether the text after the brackets is not a title: "[中文][Romaji][2022][1080p] more".
 func (p *layoutStage) titlesAreInBrackets(top int) bool {
 	texts := 0
 	for _, s := range p.segments[:top] {

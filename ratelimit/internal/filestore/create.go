@@ -52,7 +52,7 @@ func makeDir(dir string) error {
 	}
 	err := os.Mkdir(dir, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was faster; if it is no folder, opening a file in it fails
+		return nil // another process was faster; if it is not a folder, opening a file in it fails
 	}
 	if err == nil && mode&fs.ModeSetgid != 0 {
 		err = os.Chmod(dir, mode) // against the umask
