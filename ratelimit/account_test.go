@@ -247,6 +247,34 @@ func TestDisabledAccounts(t *testing.T) {
 	})
 }
 
+// With limited_by account, a limit that an account's answers state slows that account only.
+func TestALimitStatedToOneAccountSlowsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limited(t, NewMemoryStore(), Tuning{LimitedBy: core.ByAccount, MaxWait: time.Hour},
+			Account{Name: "a1", Rate: 10}, Account{Name: "b1", Rate: 10})
+		prove(t, l)
+		counts := map[string]int{}
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+			p, err := l.Acquire(t.Context())
+			must(t, err)
+			e := ok()
+			if p.Choice().Account == "a1" {
+				e.Limits = core.Limits{Quota: 2, Window: time.Second}
+			}
+			counts[p.Choice().Account]++
+			p.Report(e)
+		}
+		if a, b := counts["a1"], counts["b1"]; a < 100 || a > 122 || b < 60*10*95/100 {
+			t.Errorf("%d for the account that may send 120, %d for the one that may send 600", a, b)
+		}
+		st, err := l.Status(t.Context())
+		must(t, err)
+		if a, b := st.Accounts[0].Rate, st.Accounts[1].Rate; a != 2 || b != 10 {
+			t.Errorf("status: %g/s and %g/s", a, b)
+		}
+	})
+}
+
 // A gets only 429s: with limited_by account it sleeps alone, and B keeps its rate.
 func TestAnAccountThatSleepsStopsNoOther(t *testing.T) {
 	run := func(t *testing.T, by core.LimitedBy) (b int, states map[string]State) {

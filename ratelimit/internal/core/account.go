@@ -321,7 +321,11 @@ func (l *limits) pace(t *Tuning, now Stamp) pace {
 	if l.rate == 0 && !l.ownMachine {
 		return pace{}
 	}
-	return l.machine.pace(l.normalPace(t), t, now)
+	p := l.machine.pace(l.normalPace(t), t, now)
+	if st := &l.machine.stated; l.ownMachine && st.active(now) {
+		p = newPace(min(p.rate, float64(st.quota)/st.period.Seconds()), p.burst)
+	}
+	return p
 }
 
 func (v view) paceWait(a *account, l *limits) time.Duration {
