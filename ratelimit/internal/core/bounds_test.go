@@ -41,7 +41,7 @@ func recoveryBound(t Tuning, learned float64, blocked, hold, latency time.Durati
 func learnedBound(t Tuning) time.Duration {
 	t = t.WithDefaults()
 	window := t.CeilingWindow.Seconds()
-	floor := float64(minAnswers(t.CeilingWindow, t.RateBase)) / window
+	floor := learnedFloor(t.RateBase)
 	raises := math.Ceil(math.Log2(max(t.RateBase-floor, 0)*window + 1))
 	return time.Duration((float64(t.RampAfter)/floor + raises*window) * float64(time.Second))
 }

@@ -39,6 +39,9 @@ func (l *learnedLimit) atMost(wish float64) float64 {
 	if l.answers == 0 {
 		return wish
 	}
+	if l.answers <= minAnswers(l.window, wish) { // a whole number: up to one answer a window too many
+		return learnedFloor(wish)
+	}
 	return min(wish, l.rate())
 }
 

@@ -43,7 +43,7 @@ func (w *world) ask(u *sliding, d time.Duration, refuse func() bool) (good, refu
 }
 
 func TestALowerLimitIsLearned(t *testing.T) {
-	for _, limit := range []int{10, 20, 30} {
+	for _, limit := range []int{5, 10, 20, 30} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			w := newWorld(t)
 			u := &sliding{limit: limit}

@@ -101,7 +101,7 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 	if m.pauseUntil > now {
 		st.PauseUntil = clock.time(m.pauseUntil)
 	}
-	if rate := m.learned.rate(); rate > 0 && rate < t.RateBase {
+	if rate := m.learned.atMost(t.RateBase); rate < t.RateBase {
 		st.Learned = LearnedLimit{rate, clock.time(m.learned.since), clock.time(m.learned.last429)}
 	}
 	if l := &m.stated; l.active(now) {
