@@ -15,11 +15,12 @@ type Engine struct {
 	System   FS
 	Journals Dir
 	Now      func() time.Time
-	AsRoot   bool           // a new folder gets the owner of its parent folder
+	AsRoot   bool           // give new folders the owner of their parent folder
 	Workers  int            // how many files may be moved or linked at once; 0 means 1
 	Progress func(Progress) // called after each file; may be nil
-	// Note returns the content of an NFO file, using cached data only. It returns nil if the cache doesn't hold enough.
-	Note func(ctx context.Context, n *organize.Note) []byte
+	// NFOContent returns the content of an NFO file, using only cached data. It returns nil if the cache lacks some of
+	// that data.
+	NFOContent func(ctx context.Context, n *organize.Note) []byte
 }
 
 // Progress is how far a run has come.
@@ -31,23 +32,22 @@ type Progress struct {
 
 // Options control how Apply carries out a plan.
 type Options struct {
-	Absolute bool // symbolic links hold absolute paths
-	Partial  bool // carry out the units that can be carried out, and skip the others
-	DryRun   bool // only check the plan
+	AbsoluteLinks bool // create symbolic links with absolute paths
+	Partial       bool // carry out the units that are possible, and skip the others
+	DryRun        bool // only check the plan
 }
 
-// Apply checks a plan and carries it out. If any part of it can't be carried out, Apply changes nothing, unless
-// opts.Partial is set. Apply returns an *UnfinishedError, a *MountError or an error about the journal only if it
-// changed nothing.
+// Apply checks a plan and carries it out. If any part of it is impossible, Apply changes nothing, unless opts.Partial
+// is set. If Apply returns an *UnfinishedError, a *MountError or an error about the journal, it has changed nothing.
 func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Outcome, error) {
-	if err := e.free(); err != nil {
+	if err := e.requireNoUnfinished(); err != nil {
 		return nil, err
 	}
-	c, err := e.check(ctx, p, opts.Absolute)
+	c, err := e.checkPlan(ctx, p, opts.AbsoluteLinks)
 	if err != nil {
 		return nil, err
 	}
-	refused := c.refuse()
+	refused := c.fillResults()
 	out := &Outcome{Results: make([]Result, 0, len(c.items))}
 	for i := range c.items {
 		out.Results = append(out.Results, c.items[i].result)
@@ -55,44 +55,46 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	if opts.DryRun || refused && !opts.Partial || len(c.run.Ops) == 0 {
 		return out, nil
 	}
-	ids, err := e.ids()
+	ids, err := e.runIDs()
 	if err != nil {
 		return nil, err
 	}
-	for slices.Contains(ids, c.run.ID) { // the plan was carried out before
+	for slices.Contains(ids, c.run.ID) { // an earlier run of this plan has the ID
 		c.run.ID = NewID(e.Now())
 	}
-	c.run.Plan, c.run.Begun, c.run.Parts = p.ID, e.Now().UTC(), NewID(e.Now())
+	c.run.PlanID, c.run.Begun, c.run.PartPrefix = p.ID, e.Now().UTC(), NewID(e.Now())
 	j, err := newJournal(e.Journals, c.run)
 	if err != nil {
 		return nil, lang.Error("write the journal: %w", err)
 	}
-	x := e.open(j)
+	x := e.newExecution(j)
 	defer x.close()
 	out.Run = c.run.ID
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)
-	return x.outcome(out, err)
+	return x.completeOutcome(out, err)
 }
 
-// Resume finishes an interrupted run. If the run's undo was interrupted, Resume applies the run again.
+// Resume finishes an interrupted run. If the interruption happened while the run was being undone, Resume applies the
+// run again.
 func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
-	x, err := e.reopen(id)
+	x, err := e.openExecution(id)
 	if err != nil {
 		return nil, err
 	}
 	defer x.close()
 	out := &Outcome{Run: id, Results: x.results()}
-	if err := x.w.dirs.resetModes(); err != nil {
-		return nil, failed(err)
+	if err := x.w.dirs.restoreModes(); err != nil {
+		return nil, asProblem(err)
 	}
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)
-	return x.outcome(out, err)
+	return x.completeOutcome(out, err)
 }
 
-// mounted returns an error if root is not the folder that the plan was made with, such as an empty mount point.
-func (e *Engine) mounted(root organize.Root) *MountError {
+// checkRoot returns an error if the folder at root.Path is not the one that the plan was made with, such as an empty
+// mount point.
+func (e *Engine) checkRoot(root organize.Root) *MountError {
 	now, err := e.System.Root(root.Path)
 	if err != nil || now != root {
 		return &MountError{Path: root.Path, Err: err}

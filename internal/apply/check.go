@@ -9,92 +9,93 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// check turns a plan into a run. It looks at every file and folder, and changes nothing.
-type check struct {
-	ctx      context.Context
-	engine   *Engine
-	plan     *organize.Plan
-	run      *run
-	items    []item // in the plan's order, including refused ones
-	first    []int  // the index of each unit's first item
-	seen     []seenFolder
-	dirs     map[string]int
-	parts    map[[2]string]int // index in run.Dirs, by root and by folder below it
-	separate bool              // no target overlaps a source, so no move frees a name that another takes
-	folders  folders
-	moves    map[place]*item     // by the name that the move frees
-	inodes   map[[2]uint64]*item // by device and inode of the file to move
+// planChecker turns a plan into a run. It looks at every file and folder, and changes nothing.
+type planChecker struct {
+	ctx           context.Context
+	engine        *Engine
+	plan          *organize.Plan
+	run           *run
+	items         []plannedOp // the plan's operations in order, including refused ones
+	firstItems    []int       // by unit: the index of its first item
+	folderStates  []folderState
+	dirIndexes    map[string]int    // index in run.Dirs, by path
+	dirCache      map[[2]string]int // index in run.Dirs, by root path and path below the root
+	rootsSeparate bool              // no target overlaps a source, so no move frees a name that another takes
+	folders       folderCache
+	moveBySource  map[place]*plannedOp     // the moves, by the name that each one frees
+	moveByInode   map[[2]uint64]*plannedOp // the moves, by device and inode of the source
 }
 
-type item struct {
-	op      op
-	line    *organize.Op
-	source  *organize.Root
-	problem *Problem
-	inPlace bool // carried out by an earlier run
-	result  Result
+type plannedOp struct {
+	op         op
+	planOp     *organize.Op
+	sourceRoot *organize.Root
+	problem    *Problem
+	inPlace    bool // an earlier run has already carried it out
+	result     Result
 }
 
-type seenFolder struct {
-	info    Info     // if the folder exists
-	problem *Problem // why the folder can't be used
-	asked   bool     // refused is known
-	refused *Problem // why no names can be created in it
+type folderState struct {
+	info            Info     // zero if the folder does not exist
+	problem         *Problem // why the folder can't be used
+	writableChecked bool     // writeProblem is known
+	writeProblem    *Problem // why names can't be created in it; nil if they can
 }
 
-func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*check, error) {
+func (e *Engine) checkPlan(ctx context.Context, p *organize.Plan, absolute bool) (*planChecker, error) {
 	roots := slices.Concat(p.Sources, p.Targets)
 	for _, root := range roots {
-		if gone := e.mounted(root); gone != nil {
+		if gone := e.checkRoot(root); gone != nil {
 			return nil, gone
 		}
 	}
-	c := &check{
-		ctx: ctx, engine: e, plan: p, separate: organize.Separate(p.Sources, p.Targets),
-		dirs: map[string]int{}, parts: map[[2]string]int{}, moves: map[place]*item{}, inodes: map[[2]uint64]*item{},
+	c := &planChecker{
+		ctx: ctx, engine: e, plan: p, rootsSeparate: organize.Separate(p.Sources, p.Targets),
+		dirIndexes: map[string]int{}, dirCache: map[[2]string]int{},
+		moveBySource: map[place]*plannedOp{}, moveByInode: map[[2]uint64]*plannedOp{},
 	}
 	c.run = &run{runHeader: runHeader{
-		ID: p.ID, Mode: p.Mode, Layout: p.Layout, Absolute: absolute, Sources: p.Sources, Targets: p.Targets,
+		ID: p.ID, Mode: p.Mode, Layout: p.Layout, AbsoluteLinks: absolute, Sources: p.Sources, Targets: p.Targets,
 	}}
-	c.folders = folders{system: e.System, run: c.run, open: map[int]Dir{}}
+	c.folders = folderCache{system: e.System, run: c.run, open: map[int]Dir{}}
 	defer c.folders.close()
 	for _, root := range roots {
-		c.dir(root.Path, -1, root.Path)
+		c.addDir(root.Path, -1, root.Path)
 	}
-	c.gather(organize.Bundles(p))
-	c.sources()
+	c.addItems(organize.Bundles(p))
+	c.checkSources()
 	for i := range c.items {
 		if it := &c.items[i]; it.problem == nil {
-			it.problem = c.target(it)
+			it.problem = c.checkTarget(it)
 		}
 	}
-	c.spellings()
-	c.space()
-	c.spread()
-	c.compile()
+	c.checkSpellings()
+	c.checkSpace()
+	c.refuseBundles()
+	c.buildSteps()
 	return c, nil
 }
 
-func (c *check) gather(bundles []int) {
+func (c *planChecker) addItems(bundles []int) {
 	n := 0
 	for u := range c.plan.Units {
 		n += len(c.plan.Units[u].Ops)
 	}
-	c.items = make([]item, 0, n)
+	c.items = make([]plannedOp, 0, n)
 	for u := range c.plan.Units {
 		unit := &c.plan.Units[u]
-		c.first = append(c.first, len(c.items))
+		c.firstItems = append(c.firstItems, len(c.items))
 		for k := range unit.Ops {
 			line, n := &unit.Ops[k], len(c.items)+1
 			o := op{
 				N: n, Unit: u + 1, Bundle: bundles[u] + 1, Verb: line.Verb, Size: line.Size, MTime: line.MTime,
-				Inode: line.Inode, To: c.place(c.plan.Targets[unit.Target].Path, "", line.To),
+				Inode: line.Inode, To: c.resolvePlace(c.plan.Targets[unit.Target].Path, "", line.To),
 			}
 			o.From = o.To
 			if line.Verb != organize.NFO {
-				o.From = c.place(c.plan.Sources[unit.Source].Path, unit.Dir, line.Source)
+				o.From = c.resolvePlace(c.plan.Sources[unit.Source].Path, unit.Dir, line.Source)
 			}
-			c.items = append(c.items, item{op: o, line: line, source: &c.plan.Sources[unit.Source], result: Result{
+			c.items = append(c.items, plannedOp{op: o, planOp: line, sourceRoot: &c.plan.Sources[unit.Source], result: Result{
 				N: n, Unit: u + 1, Verb: line.Verb, Size: line.Size,
 				Source: c.plan.SourcePath(unit, line), Target: c.plan.TargetPath(unit, line),
 			}})
@@ -102,7 +103,8 @@ func (c *check) gather(bundles []int) {
 	}
 }
 
-func (c *check) place(root, folder, below string) place {
+// resolvePlace returns the place of a path below a folder of a root, and adds its folders to run.Dirs.
+func (c *planChecker) resolvePlace(root, folder, below string) place {
 	dir, name := path.Split(below)
 	if dir != "" && folder != "" {
 		folder = path.Join(folder, dir)
@@ -110,34 +112,35 @@ func (c *check) place(root, folder, below string) place {
 		folder = dir
 	}
 	key := [2]string{root, folder}
-	at, known := c.parts[key]
+	at, known := c.dirCache[key]
 	if known {
 		return place{at, name}
 	}
-	at = c.dirs[root]
+	at = c.dirIndexes[root]
 	full := root
 	for part := range strings.SplitSeq(strings.TrimSuffix(folder, "/"), "/") {
 		if part == "" || part == "." {
 			continue
 		}
 		full = path.Join(full, part)
-		at = c.dir(full, at, part)
+		at = c.addDir(full, at, part)
 	}
-	c.parts[key] = at
+	c.dirCache[key] = at
 	return place{at, name}
 }
 
-func (c *check) dir(full string, parent int, name string) int {
-	if i, known := c.dirs[full]; known {
+// addDir returns the index of a folder in run.Dirs. If the folder is not listed yet, addDir examines and adds it.
+func (c *planChecker) addDir(full string, parent int, name string) int {
+	if i, known := c.dirIndexes[full]; known {
 		return i
 	}
 	i := len(c.run.Dirs)
-	c.dirs[full] = i
+	c.dirIndexes[full] = i
 	c.run.Dirs = append(c.run.Dirs, folder{Parent: parent, Name: name})
-	c.seen = append(c.seen, seenFolder{})
+	c.folderStates = append(c.folderStates, folderState{})
 	d := &c.run.Dirs[i]
-	if parent >= 0 && (c.seen[parent].problem != nil || c.run.Dirs[parent].New) {
-		c.seen[i].problem, d.New = c.seen[parent].problem, true
+	if parent >= 0 && (c.folderStates[parent].problem != nil || c.run.Dirs[parent].New) {
+		c.folderStates[i].problem, d.New = c.folderStates[parent].problem, true
 		return i
 	}
 	c.folders.trim()
@@ -149,109 +152,109 @@ func (c *check) dir(full string, parent int, name string) int {
 	switch {
 	case err == nil:
 		d.Mode, d.UID, d.GID, d.MTime = info.Mode, info.UID, info.GID, info.MTime
-		c.seen[i].info = info
+		c.folderStates[i].info = info
 	case isMissing(err):
 		d.New = true
 	default:
-		c.seen[i].problem, d.New = failed(err), true
+		c.folderStates[i].problem, d.New = asProblem(err), true
 	}
 	return i
 }
 
-// sources checks all sources, with several workers, and then records the names that the moves free.
-func (c *check) sources() {
+// checkSources checks all sources, using several workers, and then records the names that the moves free.
+func (c *planChecker) checkSources() {
 	inodes := make([]uint64, len(c.items))
-	parallel(split(len(c.items), c.engine.Workers), func(_, first, end int) {
-		open := folders{system: c.folders.system, run: c.run, open: map[int]Dir{}}
+	parallel(splitRange(len(c.items), c.engine.Workers), func(_, first, end int) {
+		open := folderCache{system: c.folders.system, run: c.run, open: map[int]Dir{}}
 		defer open.close()
 		for i := first; i < end; i++ {
 			if it := &c.items[i]; it.problem == nil && it.op.Verb != organize.NFO {
-				inodes[i], it.problem = c.source(it, &open)
+				inodes[i], it.problem = c.checkSource(it, &open)
 			}
 		}
 	})
 	for i := range c.items {
 		if it := &c.items[i]; it.problem == nil && it.op.Verb == organize.Move {
 			from := it.op.From
-			if !c.separate {
-				c.moves[from] = it
-				c.inodes[[2]uint64{c.seen[from.Dir].info.Device, inodes[i]}] = it
+			if !c.rootsSeparate {
+				c.moveBySource[from] = it
+				c.moveByInode[[2]uint64{c.folderStates[from.Dir].info.Device, inodes[i]}] = it
 			}
-			it.problem = c.writable(from.Dir)
+			it.problem = c.checkWritable(from.Dir)
 		}
 	}
 }
 
-// source compares a source with the plan and returns its current inode.
-func (c *check) source(it *item, open *folders) (inode uint64, _ *Problem) {
+// checkSource compares a source with the plan and returns its current inode.
+func (c *planChecker) checkSource(it *plannedOp, open *folderCache) (inode uint64, _ *Problem) {
 	o := &it.op
-	if p := c.seen[o.From.Dir].problem; p != nil {
+	if p := c.folderStates[o.From.Dir].problem; p != nil {
 		return 0, p
 	}
 	if c.run.Dirs[o.From.Dir].New {
-		return 0, problem(Changed)
+		return 0, newProblem(CodeChanged)
 	}
 	open.trim()
 	dir, err := open.get(o.From.Dir)
 	if err != nil {
-		return 0, failed(err)
+		return 0, asProblem(err)
 	}
 	info, err := dir.Lstat(o.From.Name)
 	switch {
 	case err != nil:
-		return 0, failed(err)
+		return 0, asProblem(err)
 	case info.Type != organize.TypeRegular:
-		return 0, problem(organize.NotRegular)
+		return 0, newProblem(organize.NotRegular)
 	case info.Size != o.Size || info.MTime != o.MTime || o.Inode != 0 && info.Inode != o.Inode:
-		return 0, problem(Changed)
+		return 0, newProblem(CodeChanged)
 	}
-	if !hasStableInodes(it.source) {
-		if o.Sum, err = ends(dir, o.From.Name, info.Size); err != nil {
-			return 0, failed(err)
+	if !hasStableInodes(it.sourceRoot) {
+		if o.EndsSum, err = hashEnds(dir, o.From.Name, info.Size); err != nil {
+			return 0, asProblem(err)
 		}
 	}
-	o.Inode, o.Birth = info.Inode, info.Birth
-	if it.source.Inode == 0 {
+	o.Inode, o.BirthTime = info.Inode, info.BirthTime
+	if it.sourceRoot.Inode == 0 {
 		o.Inode = 0
 	}
 	if o.Verb == organize.Link && !c.engine.System.MayLink(info) {
-		return 0, problem(NotPermitted)
+		return 0, newProblem(CodeNotPermitted)
 	}
 	return info.Inode, nil
 }
 
-func (c *check) writable(dir int) *Problem {
-	dir = c.run.base(dir)
-	if seen := &c.seen[dir]; !seen.asked {
-		seen.refused, seen.asked = c.folders.writable(dir), true
+func (c *planChecker) checkWritable(dir int) *Problem {
+	dir = c.run.existingBase(dir)
+	if seen := &c.folderStates[dir]; !seen.writableChecked {
+		seen.writeProblem, seen.writableChecked = c.folders.checkWritable(dir), true
 	}
-	return c.seen[dir].refused
+	return c.folderStates[dir].writeProblem
 }
 
-// spread refuses the whole bundle of each file that can't be carried out.
-func (c *check) spread() {
+// refuseBundles refuses every operation whose bundle contains one that can't be carried out.
+func (c *planChecker) refuseBundles() {
 	bad := map[int]bool{}
 	for i := range c.items {
-		if it := &c.items[i]; it.problem != nil && !it.problem.isLeft() {
+		if it := &c.items[i]; it.problem != nil && !it.problem.skipsNFO() {
 			bad[it.op.Bundle] = true
 		}
 	}
 	for i := range c.items {
 		if it := &c.items[i]; it.problem == nil && bad[it.op.Bundle] {
-			it.problem = problem(WithAnother)
+			it.problem = newProblem(CodeWithAnother)
 		}
 	}
 }
 
-// refuse fills in the results and reports whether anything can't be carried out.
-func (c *check) refuse() bool {
+// fillResults sets the results and reports whether any operation was refused.
+func (c *planChecker) fillResults() bool {
 	any := false
 	for i := range c.items {
 		it := &c.items[i]
 		it.result.Problem = it.problem
 		switch {
-		case it.problem != nil && it.problem.isLeft():
-			it.result.Status = StatusLeft
+		case it.problem != nil && it.problem.skipsNFO():
+			it.result.Status = StatusSkipped
 		case it.problem != nil:
 			it.result.Status, any = StatusRefused, true
 		case it.inPlace:
@@ -263,23 +266,24 @@ func (c *check) refuse() bool {
 	return any
 }
 
-func (c *check) compile() {
+// buildSteps fills in the run's operations and steps. Refused operations and those already in place get none.
+func (c *planChecker) buildSteps() {
 	temps := 0
-	aside := map[*item]int{} // index of the step, for moves through a temporary name
+	aside := map[*plannedOp]int{} // for moves through a temporary name: the index of their first step
 	steps := organize.Order(c.plan)
 	c.run.Ops, c.run.Steps = make([]op, 0, len(c.items)), make([]step, 0, len(steps))
 	for _, s := range steps {
 		temps = max(temps, s.Temp)
-		if it := &c.items[c.first[s.Unit]+s.Op]; s.Leg != organize.Whole && it.problem == nil {
+		if it := &c.items[c.firstItems[s.Unit]+s.Op]; s.Leg != organize.Whole && it.problem == nil {
 			it.op.Temp = s.Temp
 		}
 	}
 	for _, s := range steps {
-		it := &c.items[c.first[s.Unit]+s.Op]
+		it := &c.items[c.firstItems[s.Unit]+s.Op]
 		if it.problem != nil || it.inPlace {
 			continue
 		}
-		alone := it.op.Temp < 0 // a rename that changes only the spelling: its own source has the target's name
+		alone := it.op.Temp < 0 // only the spelling changes, so the source itself occupies the target's name
 		if alone {
 			temps++
 			it.op.Temp, s.Leg = temps, organize.Home
@@ -298,12 +302,12 @@ func (c *check) compile() {
 		}
 		c.run.Steps = append(c.run.Steps, step{it.op.Index, s.Leg})
 	}
-	c.leaves()
+	c.markRemovable()
 }
 
-// leaves marks the folders to remove once the moves have emptied them: folders below a source root that contain no
-// root.
-func (c *check) leaves() {
+// markRemovable marks the folders that the run removes once its moves have emptied them: folders below a source root
+// that contain no other root.
+func (c *planChecker) markRemovable() {
 	holds := make([]bool, len(c.run.Dirs))
 	below := make([]bool, len(c.run.Dirs))
 	for i := range c.run.Dirs {
@@ -316,7 +320,7 @@ func (c *check) leaves() {
 			below[i] = below[i] || organize.IsBelow(d.Name, s.Path)
 		}
 		for name := path.Dir(d.Name); len(name) > 1; name = path.Dir(name) {
-			if above, known := c.dirs[name]; known {
+			if above, known := c.dirIndexes[name]; known {
 				holds[above] = true
 			}
 		}

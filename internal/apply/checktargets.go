@@ -10,72 +10,72 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-func (c *check) target(it *item) *Problem {
+func (c *planChecker) checkTarget(it *plannedOp) *Problem {
 	o := &it.op
-	if p := c.seen[o.To.Dir].problem; p != nil {
+	if p := c.folderStates[o.To.Dir].problem; p != nil {
 		switch holder := c.fileInTheWay(o.To.Dir); holder {
 		case nil:
 			return p
 		case it:
-			o.Temp = -1 // the file's own name becomes the name of its folder
+			o.Temp = -1 // the file moves into a folder that gets the file's old name
 		}
-		return c.compose(it)
+		return c.prepareNFO(it)
 	}
-	base := c.run.base(o.To.Dir)
-	if o.Verb != organize.NFO && c.seen[base].info.Device != c.seen[o.From.Dir].info.Device {
+	base := c.run.existingBase(o.To.Dir)
+	if o.Verb != organize.NFO && c.folderStates[base].info.Device != c.folderStates[o.From.Dir].info.Device {
 		if o.Verb == organize.Link || o.Verb == organize.Reflink {
-			return problem(organize.CrossDevice)
+			return newProblem(organize.CrossDevice)
 		}
 		o.Across = o.Verb == organize.Move
 	}
-	if p := c.writable(o.To.Dir); p != nil {
+	if p := c.checkWritable(o.To.Dir); p != nil {
 		return p
 	}
-	if p := c.fits(o.To, base); p != nil {
+	if p := c.checkNameLengths(o.To, base); p != nil {
 		return p
 	}
 	if c.run.Dirs[o.To.Dir].New {
-		return c.compose(it)
+		return c.prepareNFO(it)
 	}
 	c.folders.trim()
 	dir, err := c.folders.get(o.To.Dir)
 	if err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
 	info, err := dir.Lstat(o.To.Name)
 	if isMissing(err) {
-		return c.compose(it)
+		return c.prepareNFO(it)
 	}
 	if err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
 	switch o.Verb {
 	case organize.NFO:
-		return c.noteThere(it, dir, o.To.Name, info)
+		return c.checkExistingNFO(it, dir, o.To.Name, info)
 	case organize.Move, organize.Link:
-		return c.taken(it, dir, info)
+		return c.checkExisting(it, dir, info)
 	case organize.None, organize.Copy, organize.Symlink, organize.Reflink:
 	}
-	return c.copyThere(it, dir, info)
+	return c.checkExistingCopy(it, dir, info)
 }
 
-// surelyFits is a name length in bytes that every supported file system allows. Encrypting ones have the lowest limit,
-// 143.
-const surelyFits = 128
+// safeNameLength is a name length in bytes that every supported file system allows. Encrypting file systems have the
+// lowest limit, 143.
+const safeNameLength = 128
 
-func (c *check) fits(to place, base int) *Problem {
+func (c *planChecker) checkNameLengths(to place, base int) *Problem {
 	if to.Dir == base {
-		return nil // Lstat of the name itself reports it
+		return nil // the caller's Lstat of the name reports the error
 	}
 	dir, err := c.folders.get(base)
 	if err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
 	name := to.Name
 	for d := to.Dir; ; d = c.run.Dirs[d].Parent {
-		if len(name) > surelyFits {
+		if len(name) > safeNameLength {
 			if _, err := dir.Lstat(name); errors.Is(err, syscall.ENAMETOOLONG) {
-				return failed(err)
+				return asProblem(err)
 			}
 		}
 		if d == base {
@@ -85,144 +85,148 @@ func (c *check) fits(to place, base int) *Problem {
 	}
 }
 
-func (c *check) taken(it *item, dir Dir, info Info) *Problem {
+// checkExisting decides whether an existing file at the target is a problem: not if it is the operation's own file, or
+// if another move takes it away first.
+func (c *planChecker) checkExisting(it *plannedOp, dir Dir, info Info) *Problem {
 	o := &it.op
-	itself := info.Type == organize.TypeRegular && info.Inode == o.Inode && info.Birth == o.Birth && o.Inode != 0
+	itself := info.Type == organize.TypeRegular && info.Inode == o.Inode && info.BirthTime == o.BirthTime && o.Inode != 0
 	if itself && o.Verb == organize.Link {
 		it.inPlace = true
 		return nil
 	}
-	holder := c.moves[o.To]
-	if holder == nil { // a case-insensitive file system has the file under another spelling
-		holder = c.inodes[[2]uint64{info.Device, info.Inode}]
+	holder := c.moveBySource[o.To]
+	if holder == nil { // on a case-insensitive file system, the name may have another spelling
+		holder = c.moveByInode[[2]uint64{info.Device, info.Inode}]
 	}
 	switch {
 	case holder == nil || holder.op.From.Dir != o.To.Dir:
-		return problem(organize.Exists)
+		return newProblem(organize.Exists)
 	case holder == it:
 		names, err := dir.Names()
 		if err != nil {
-			return failed(err)
+			return asProblem(err)
 		}
 		if slices.Contains(names, o.From.Name) && slices.Contains(names, o.To.Name) {
-			return problem(organize.Exists) // two hard links of one file
+			return newProblem(organize.Exists) // two hard links of one file
 		}
-		o.Temp = -1 // one entry under two spellings: rename it through a temporary name
-	case o.Inode == holder.op.Inode && o.Sum == holder.op.Sum:
-		return problem(organize.SameFile)
+		o.Temp = -1 // both names are one directory entry: rename it through a temporary name
+	case o.Inode == holder.op.Inode && o.EndsSum == holder.op.EndsSum:
+		return newProblem(organize.SameFile)
 	}
 	return nil
 }
 
-func (c *check) copyThere(it *item, dir Dir, info Info) *Problem {
+func (c *planChecker) checkExistingCopy(it *plannedOp, dir Dir, info Info) *Problem {
 	o := &it.op
 	switch {
 	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
 		if text, err := dir.Readlink(o.To.Name); err == nil &&
-			organize.LeadsTo(c.run.path(o.To.Dir), text) == c.run.pathOf(o.From) {
+			organize.LeadsTo(c.run.dirPath(o.To.Dir), text) == c.run.pathOf(o.From) {
 			it.inPlace = true
 			return nil
 		}
 	case o.Verb != organize.Symlink && info.Type == organize.TypeRegular && info.Size == o.Size && info.MTime == o.MTime:
 		from, err := c.folders.get(o.From.Dir)
 		if err != nil {
-			return failed(err)
+			return asProblem(err)
 		}
-		source, err := ends(from, o.From.Name, o.Size)
+		source, err := hashEnds(from, o.From.Name, o.Size)
 		if err != nil {
-			return failed(err)
+			return asProblem(err)
 		}
-		if target, err := ends(dir, o.To.Name, o.Size); err == nil && source == target {
+		if target, err := hashEnds(dir, o.To.Name, o.Size); err == nil && source == target {
 			it.inPlace = true
 			return nil
 		}
 	}
-	return c.taken(it, dir, info)
+	return c.checkExisting(it, dir, info)
 }
 
-func (c *check) space() {
+// checkSpace refuses copies for which the file system has too little free space, keeping a reserve of 1 %.
+func (c *planChecker) checkSpace() {
 	need := map[uint64]int64{}
 	for i := range c.items {
 		it := &c.items[i]
-		if it.problem != nil || it.inPlace || !it.op.copies() || it.op.Verb == organize.Reflink {
+		if it.problem != nil || it.inPlace || !it.op.copiesContent() || it.op.Verb == organize.Reflink {
 			continue
 		}
 		c.folders.trim()
-		base := c.run.base(it.op.To.Dir)
+		base := c.run.existingBase(it.op.To.Dir)
 		dir, err := c.folders.get(base)
 		var free uint64
 		if err == nil {
 			free, err = dir.Free()
 		}
-		device := c.seen[base].info.Device
+		device := c.folderStates[base].info.Device
 		wanted := need[device] + it.op.Size
 		if err == nil && uint64(wanted+wanted/100) > free {
-			it.problem = problem(NoSpace)
+			it.problem = newProblem(CodeNoSpace)
 			continue
 		}
 		need[device] = wanted
 	}
 }
 
-// fileInTheWay returns the move of a file whose name is needed for a folder; nil if there is none.
-func (c *check) fileInTheWay(dir int) *item {
+// fileInTheWay returns the move of a file that occupies the name of a folder or of one of its parents; nil if there is
+// none.
+func (c *planChecker) fileInTheWay(dir int) *plannedOp {
 	for d := dir; c.run.Dirs[d].Parent >= 0; d = c.run.Dirs[d].Parent {
-		if holder := c.moves[place{c.run.Dirs[d].Parent, c.run.Dirs[d].Name}]; holder != nil && holder.problem == nil {
+		if holder := c.moveBySource[place{c.run.Dirs[d].Parent, c.run.Dirs[d].Name}]; holder != nil && holder.problem == nil {
 			return holder
 		}
 	}
 	return nil
 }
 
-// spellings refuses a new name that differs only in case or Unicode normalization from an existing one. On a
+// checkSpellings refuses a new name that differs only in case or Unicode normalization from an existing one. On a
 // case-sensitive file system both can exist, but some clients would see only one of them. Planning has checked this
-// too, so such a name was created since then. Each folder is listed once.
-func (c *check) spellings() {
-	fresh := map[int][]freshName{} // by existing folder
+// too, so only names created since then can be refused. It lists each folder once.
+func (c *planChecker) checkSpellings() {
+	fresh := map[int][]newName{} // by existing folder
 	for i := range c.items {
 		if it := &c.items[i]; it.problem == nil && !it.inPlace {
 			at := it.op.To
-			for c.run.Dirs[at.Dir].New { // the topmost new folder is created first
+			for c.run.Dirs[at.Dir].New { // check the topmost new folder: only its name meets existing ones
 				at = place{c.run.Dirs[at.Dir].Parent, c.run.Dirs[at.Dir].Name}
 			}
-			fresh[at.Dir] = append(fresh[at.Dir], freshName{at.Name, it})
+			fresh[at.Dir] = append(fresh[at.Dir], newName{at.Name, it})
 		}
 	}
-	emptied := c.emptied()
+	emptied := c.emptiedFolders()
 	for _, at := range slices.Sorted(maps.Keys(fresh)) {
 		c.folders.trim()
 		dir, err := c.folders.get(at)
 		if err != nil {
-			continue // its operations are refused elsewhere
+			continue // checkTarget has refused the operations in this folder
 		}
 		names, err := dir.Names()
 		if err != nil || len(names) == 0 {
 			continue // a folder may be writable but not readable
 		}
-		byKey := map[string][]freshName{}
+		byKey := map[string][]newName{}
 		for _, f := range fresh[at] {
 			key := organize.FoldName(f.name)
 			byKey[key] = append(byKey[key], f)
 		}
 		for _, name := range names {
 			for _, f := range byKey[organize.FoldName(name)] {
-				if name != f.name && f.problem == nil && !f.inPlace && !c.givesWay(at, name, emptied) {
-					f.problem = c.alike(f.item, dir, name)
+				if name != f.name && f.problem == nil && !f.inPlace && !c.willBeFree(at, name, emptied) {
+					f.problem = c.checkSimilarName(f.plannedOp, dir, name)
 				}
 			}
 		}
 	}
 }
 
-// freshName is a name that the run creates in an existing folder, and the item that needs it.
-type freshName struct {
+// newName is a name that the run creates in an existing folder, and the operation that needs it.
+type newName struct {
 	name string
-	*item
+	*plannedOp
 }
 
-func (c *check) emptied() map[int]bool {
+func (c *planChecker) emptiedFolders() map[int]bool {
 	out := map[int]bool{}
-	for from := range c.moves {
+	for from := range c.moveBySource {
 		for at := from.Dir; at >= 0 && !out[at]; at = c.run.Dirs[at].Parent {
 			out[at] = true
 		}
@@ -230,8 +234,9 @@ func (c *check) emptied() map[int]bool {
 	return out
 }
 
-func (c *check) givesWay(dir int, name string, emptied map[int]bool) bool {
-	if holder := c.moves[place{dir, name}]; holder != nil {
+// willBeFree reports whether moves take away the file with the name, or files from the folder with the name.
+func (c *planChecker) willBeFree(dir int, name string, emptied map[int]bool) bool {
+	if holder := c.moveBySource[place{dir, name}]; holder != nil {
 		return holder.problem == nil
 	}
 	for i := range emptied {
@@ -242,50 +247,52 @@ func (c *check) givesWay(dir int, name string, emptied map[int]bool) bool {
 	return false
 }
 
-func (c *check) alike(it *item, dir Dir, name string) *Problem {
+func (c *planChecker) checkSimilarName(it *plannedOp, dir Dir, name string) *Problem {
 	if it.op.Verb == organize.NFO && !c.run.Dirs[it.op.To.Dir].New {
 		info, err := dir.Lstat(name)
 		if err != nil {
-			return failed(err)
+			return asProblem(err)
 		}
-		return c.noteThere(it, dir, name, info)
+		return c.checkExistingNFO(it, dir, name, info)
 	}
 	return &Problem{Code: organize.Exists, Err: errors.New(name)}
 }
 
-func (c *check) compose(it *item) *Problem {
+// prepareNFO renders the content of an NFO file. It does nothing for other operations.
+func (c *planChecker) prepareNFO(it *plannedOp) *Problem {
 	o := &it.op
 	if o.Verb != organize.NFO {
 		return nil
 	}
 	var text []byte
-	if c.engine.Note != nil {
-		text = c.engine.Note(c.ctx, it.line.Note)
+	if c.engine.NFOContent != nil {
+		text = c.engine.NFOContent(c.ctx, it.planOp.Note)
 	}
 	if len(text) == 0 {
-		return problem(NotCached)
+		return newProblem(CodeNotCached)
 	}
 	o.Text, o.Size = string(text), int64(len(text))
 	it.result.Size = o.Size
 	return nil
 }
 
-const mostNote = 1 << 20
+const maxNFOSize = 1 << 20
 
-func (c *check) noteThere(it *item, dir Dir, name string, info Info) *Problem {
-	if holder := c.moves[it.op.To]; holder != nil && holder.problem == nil {
-		return c.compose(it)
+// checkExistingNFO accepts an existing NFO file as in place if it is about the same series, film or episode.
+func (c *planChecker) checkExistingNFO(it *plannedOp, dir Dir, name string, info Info) *Problem {
+	if holder := c.moveBySource[it.op.To]; holder != nil && holder.problem == nil {
+		return c.prepareNFO(it)
 	}
 	if info.Type == organize.TypeRegular {
-		text, err := readUpTo(dir, name, mostNote)
+		text, err := readUpTo(dir, name, maxNFOSize)
 		if err != nil {
-			return failed(err)
+			return asProblem(err)
 		}
-		of := it.line.Note
+		of := it.planOp.Note
 		if about, _ := nfo.IsAbout(text, of.Kind, of.ID); about {
 			it.inPlace = true
 			return nil
 		}
 	}
-	return problem(ForeignNFO)
+	return newProblem(CodeForeignNFO)
 }

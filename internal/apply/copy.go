@@ -14,56 +14,60 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-func (m *copyMark) is(info Info, unstable bool) bool {
+// identifies reports whether a file is the marked copy, edited or not. If inodes are unstable, only an unchanged copy
+// can be recognized.
+func (m *copyMark) identifies(info Info, unstable bool) bool {
 	if unstable {
-		return m.matches(info)
+		return m.isUnchanged(info)
 	}
-	return info.Type == organize.TypeRegular && info.Inode == m.Inode && info.Birth == m.Birth
+	return info.Type == organize.TypeRegular && info.Inode == m.Inode && info.BirthTime == m.BirthTime
 }
 
-func (m *copyMark) matches(info Info) bool {
+func (m *copyMark) isUnchanged(info Info) bool {
 	return info.Type == organize.TypeRegular && info.Size == m.Size && info.MTime == m.MTime
 }
 
-// part is the temporary name of an unfinished copy. It is random, so a file with that name can only be the run's. A
-// copy back to the source gets another suffix.
-func (r *run) part(i int, at place, back bool) place {
+// partPlace returns the temporary name of an unfinished copy. The name has a random prefix, so only the run can have
+// created such a file. A copy back to the source has its own suffix.
+func (r *run) partPlace(i int, at place, back bool) place {
 	suffix := ".part"
 	if back {
 		suffix = ".back.part"
 	}
-	return place{at.Dir, organize.TempName(r.Parts, i+1) + suffix}
+	return place{at.Dir, organize.TempName(r.PartPrefix, i+1) + suffix}
 }
 
-func (w *worker) duplicate(
+// copyFile copies a file to a temporary name, records the copy in the journal, and gives it its final name. known is
+// the copy that an interrupted run has recorded; nil if there is none.
+func (w *worker) copyFile(
 	o *op, dir Dir, from, to place, seen Info, known *copyMark, back bool,
 ) (*copyMark, *Problem) {
-	into, err := w.dirs.make(to.Dir)
+	into, err := w.dirs.openOrCreate(to.Dir)
 	if err != nil {
-		return nil, failed(err)
+		return nil, asProblem(err)
 	}
-	part := w.run.part(o.Index, to, back)
+	part := w.run.partPlace(o.Index, to, back)
 	unstable := w.journal.progress.UnstableInodes
 	info, err := into.Lstat(part.Name)
 	there := err == nil
 	switch {
 	case err != nil && !isMissing(err):
-		return nil, failed(err)
-	case known != nil && !there: // the copy has its final name already, or was lost before it was durable
-		if now, err := into.Lstat(to.Name); err == nil && known.is(now, unstable) && known.matches(now) {
-			return known, failed(into.Sync())
+		return nil, asProblem(err)
+	case known != nil && !there: // the copy already has its final name, or a power loss destroyed it
+		if now, err := into.Lstat(to.Name); err == nil && known.identifies(now, unstable) && known.isUnchanged(now) {
+			return known, asProblem(into.Sync())
 		}
 		known = nil
-	case there && (known == nil || !known.is(info, unstable) || !known.matches(info)):
-		if err := into.Unlink(part.Name); err != nil { // an interrupted copy
-			return nil, failed(err)
+	case there && (known == nil || !known.identifies(info, unstable) || !known.isUnchanged(info)):
+		if err := into.Unlink(part.Name); err != nil { // remove an incomplete copy
+			return nil, asProblem(err)
 		}
 		known = nil
 	}
 	if known == nil {
 		var p *Problem
-		if known, p = w.fill(o, dir, from, into, part, seen, back); p != nil {
-			if left := remove(into, part.Name); left != nil {
+		if known, p = w.createCopy(o, dir, from, into, part, seen, back); p != nil {
+			if left := removeFile(into, part.Name); left != nil {
 				return nil, left
 			}
 			return nil, p
@@ -72,60 +76,63 @@ func (w *worker) duplicate(
 		if back {
 			word = markReturned
 		}
-		w.journal.mark(mark{Mark: word, File: new(o.Index), Copy: known})
+		w.journal.appendMark(mark{Mark: word, File: new(o.Index), Copy: known})
 		if err := w.journal.sync(); err != nil {
-			return nil, failed(err)
+			return nil, asProblem(err)
 		}
 	}
 	if p := w.publish(known, into, part, to); p != nil {
 		return nil, p
 	}
-	return known, failed(into.Sync())
+	return known, asProblem(into.Sync())
 }
 
 // publish gives a finished copy its final name. It never replaces a file.
 func (w *worker) publish(known *copyMark, into Dir, part, to place) *Problem {
-	linked, err := rename(into, part.Name, into, to.Name, w.journal.progress.MoveByLink)
+	linked, err := renameExclusive(into, part.Name, into, to.Name, w.journal.progress.MoveByLink)
 	if linked && err == nil {
 		err = into.Unlink(part.Name)
 	}
 	now, looked := into.Lstat(to.Name)
-	isOurs := looked == nil && known.is(now, w.journal.progress.UnstableInodes)
+	isOurs := looked == nil && known.identifies(now, w.journal.progress.UnstableInodes)
 	switch {
-	case err == nil && looked == nil && !isOurs: // somebody replaced the temporary file: give it its name back
+	case err == nil && looked == nil && !isOurs: // another program replaced the temporary file: restore that file's name
 		if !linked {
 			_ = into.Rename(to.Name, into, part.Name)
 		} else if now.Links > 1 {
 			_ = into.Unlink(to.Name)
 		}
-		return problem(Changed)
+		return newProblem(CodeChanged)
 	case err == nil:
 		return nil
 	}
-	if left := remove(into, part.Name); left != nil || isOurs { // if it has the final name, drop the temporary one
+	if left := removeFile(into, part.Name); left != nil || isOurs { // isOurs: the copy already has its final name
 		return left
 	}
-	return failed(err)
+	return asProblem(err)
 }
 
-// fill copies a file with its times, mode and owner. It fails if the source changes meanwhile. A file that comes back
-// unchanged gets its original time: the other file system may have rounded it.
-func (w *worker) fill(o *op, dir Dir, from place, into Dir, part place, seen Info, back bool) (*copyMark, *Problem) {
-	source, err := dir.Read(from.Name)
+// createCopy copies a file with its times, mode and owner to the name of part. It fails if the source changes
+// meanwhile. When an unchanged copy goes back to its source, the new file gets the original time, because the other
+// file system may have rounded it.
+func (w *worker) createCopy(
+	o *op, dir Dir, from place, into Dir, part place, seen Info, back bool,
+) (*copyMark, *Problem) {
+	source, err := dir.OpenForReading(from.Name)
 	if err != nil {
-		return nil, failed(err)
+		return nil, asProblem(err)
 	}
 	defer source.Close()
 	before, err := source.Stat()
 	if err != nil {
-		return nil, failed(err)
+		return nil, asProblem(err)
 	}
-	if !isAsBefore(seen, before) {
-		return nil, problem(Changed)
+	if !isUnmodified(seen, before) {
+		return nil, newProblem(CodeChanged)
 	}
 	target, err := into.Create(part.Name)
 	if err != nil {
-		return nil, failed(err)
+		return nil, asProblem(err)
 	}
 	defer target.Close()
 	sum := uint64(0)
@@ -145,10 +152,10 @@ func (w *worker) fill(o *op, dir Dir, from place, into Dir, part place, seen Inf
 			w.onCopied(at)
 		}
 	}); err != nil {
-		return nil, failed(err)
+		return nil, asProblem(err)
 	}
 	meta := before
-	if gone := w.journal.progress.files[o.Index].copy; back && gone != nil && gone.matches(before) {
+	if gone := w.journal.progress.files[o.Index].targetCopy; back && gone != nil && gone.isUnchanged(before) {
 		meta.MTime = o.MTime
 		if gone.Mode != 0 {
 			meta.Mode = gone.Mode
@@ -156,21 +163,21 @@ func (w *worker) fill(o *op, dir Dir, from place, into Dir, part place, seen Inf
 	}
 	whole, err := target.CopyMetadata(source, meta, w.dirs.asRoot)
 	if err != nil {
-		return nil, failed(err)
+		return nil, asProblem(err)
 	}
 	if err := target.Sync(); err != nil {
-		return nil, failed(err)
+		return nil, asProblem(err)
 	}
 	after, err := source.Stat()
 	if err != nil {
-		return nil, failed(err)
+		return nil, asProblem(err)
 	}
-	if !isAsBefore(before, after) {
-		return nil, problem(Changed)
+	if !isUnmodified(before, after) {
+		return nil, newProblem(CodeChanged)
 	}
 	made, err := target.Stat()
 	if err != nil {
-		return nil, failed(err)
+		return nil, asProblem(err)
 	}
 	if !whole {
 		w.journal.progress.files[o.Index].lostAttributes = true
@@ -179,25 +186,25 @@ func (w *worker) fill(o *op, dir Dir, from place, into Dir, part place, seen Inf
 		w.journal.progress.files[o.Index].badCRC = true
 	}
 	return &copyMark{
-		Inode: made.Inode, Size: made.Size, MTime: made.MTime, Birth: made.Birth, Sum: sum,
+		Inode: made.Inode, Size: made.Size, MTime: made.MTime, BirthTime: made.BirthTime, Sum: sum,
 		Mode: before.Mode,
 	}, nil
 }
 
-func isAsBefore(before, now Info) bool {
+func isUnmodified(before, now Info) bool {
 	return now.Size == before.Size && now.MTime == before.MTime && now.Inode == before.Inode
 }
 
-func proven(known *copyMark, dir Dir, name string) *Problem {
-	f, err := dir.Read(name)
+func verifyCopy(known *copyMark, dir Dir, name string) *Problem {
+	f, err := dir.OpenForReading(name)
 	if err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
 	defer f.Close()
 	f.DropCache()
 	sum := xxhash.New()
 	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, known.Size+1)); err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
 	if sum.Sum64() != known.Sum {
 		return &Problem{Code: organize.Unreadable, Err: syscall.EIO}
@@ -205,82 +212,84 @@ func proven(known *copyMark, dir Dir, name string) *Problem {
 	return nil
 }
 
-func (w *worker) copyTo(o *op, source lazyObservation, from, to place) *Problem {
-	known, p := w.duplicate(o, source.dir, from, to, source.info, w.journal.progress.files[o.Index].copy, false)
+func (w *worker) copyToTarget(o *op, source lazyObservation, from, to place) *Problem {
+	known, p := w.copyFile(o, source.dir, from, to, source.info, w.journal.progress.files[o.Index].targetCopy, false)
 	if p != nil || o.Verb != organize.Move {
 		return p
 	}
-	// Remove the source only if the copy is verified and the source still unchanged.
-	into, p := w.provenAt(known, to)
+	// Remove the source only if the copy is verified and the source is still unchanged.
+	into, p := w.verifyCopyAt(known, to)
 	if p != nil {
 		return p
 	}
-	if now, err := into.Lstat(to.Name); err != nil || !known.is(now, w.journal.progress.UnstableInodes) ||
-		!known.matches(now) {
-		return problem(Changed)
+	if now, err := into.Lstat(to.Name); err != nil || !known.identifies(now, w.journal.progress.UnstableInodes) ||
+		!known.isUnchanged(now) {
+		return newProblem(CodeChanged)
 	}
-	s, err := w.see(o, from)
+	s, err := w.observe(o, from)
 	switch {
 	case err != nil:
-		return failed(err)
-	case s.what == nothing:
+		return asProblem(err)
+	case s.state == stateMissing:
 		return nil
-	case s.what&(same|returned) == 0:
-		return problem(Changed)
+	case s.state&(stateSame|stateReturned) == 0:
+		return newProblem(CodeChanged)
 	}
-	return remove(s.dir, from.Name)
+	return removeFile(s.dir, from.Name)
 }
 
-func (w *worker) fetch(o *op, target lazyObservation, from, to place) *Problem {
-	known, p := w.duplicate(o, target.dir, to, from, target.info, w.journal.progress.files[o.Index].returned, true)
+// copyBack copies a file from the target back to the source, verifies the copy, and removes the file at the target.
+func (w *worker) copyBack(o *op, target lazyObservation, from, to place) *Problem {
+	known, p := w.copyFile(o, target.dir, to, from, target.info, w.journal.progress.files[o.Index].returnedCopy, true)
 	if p != nil {
 		if p.Code == organize.Exists {
-			p.Code = Occupied
+			p.Code = CodeOccupied
 		}
 		return p
 	}
-	if _, p := w.provenAt(known, from); p != nil {
+	if _, p := w.verifyCopyAt(known, from); p != nil {
 		return p
 	}
-	if p := remove(target.dir, to.Name); p != nil {
+	if p := removeFile(target.dir, to.Name); p != nil {
 		return p
 	}
-	return w.discard(o.Index, from, true)
+	return w.removePart(o.Index, from, true)
 }
 
-func (w *worker) provenAt(known *copyMark, at place) (Dir, *Problem) {
+func (w *worker) verifyCopyAt(known *copyMark, at place) (Dir, *Problem) {
 	dir, err := w.dirs.get(at.Dir)
 	if err != nil {
-		return nil, failed(err)
+		return nil, asProblem(err)
 	}
-	if p := proven(known, dir, at.Name); p != nil {
+	if p := verifyCopy(known, dir, at.Name); p != nil {
 		return nil, p
 	}
-	return dir, failed(dir.Sync())
+	return dir, asProblem(dir.Sync())
 }
 
-func (w *worker) discard(i int, at place, back bool) *Problem {
+// removePart removes the unfinished copy that an interrupted run may have left beside a place.
+func (w *worker) removePart(i int, at place, back bool) *Problem {
 	dir, err := w.dirs.get(at.Dir)
 	if err == nil {
-		part := w.run.part(i, at, back).Name
+		part := w.run.partPlace(i, at, back).Name
 		if _, err = dir.Lstat(part); err == nil {
 			err = dir.Unlink(part)
 		}
 	}
-	if err != nil && !isMissing(err) && !isElse(err) {
-		return failed(err)
+	if err != nil && !isMissing(err) && !isNotFolder(err) {
+		return asProblem(err)
 	}
 	return nil
 }
 
 var errOriginalEdited = lang.Error("the original, not the copy")
 
-const chunk = 256 << 10 // fits a CPU's cache: with 1 MiB copying takes 50% longer
+const copyChunkSize = 256 << 10 // fits a CPU cache; with 1 MiB, copying takes 50% longer
 
-// copyContent copies the content without its holes and returns its XXH64. It passes each piece and the piece's end to
-// seen.
+// copyContent copies a file's content, leaving out blocks of zeros, and returns its XXH64. It calls seen with each
+// piece and the offset of the piece's end.
 func copyContent(ctx context.Context, from, to File, size int64, seen func(read []byte, at int64)) (uint64, error) {
-	sum, buffer := xxhash.New(), make([]byte, min(chunk, max(size, 1)))
+	sum, buffer := xxhash.New(), make([]byte, min(copyChunkSize, max(size, 1)))
 	for at := int64(0); ; {
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
@@ -288,8 +297,8 @@ func copyContent(ctx context.Context, from, to File, size int64, seen func(read 
 		n, err := from.ReadAt(buffer, at)
 		piece := buffer[:n]
 		_, _ = sum.Write(piece)
-		if !isZero(piece) {
-			if err := writeAt(to, piece, at); err != nil {
+		if !isAllZero(piece) {
+			if err := writeFullAt(to, piece, at); err != nil {
 				return 0, err
 			}
 		}
@@ -304,7 +313,7 @@ func copyContent(ctx context.Context, from, to File, size int64, seen func(read 
 	}
 }
 
-func writeAt(f File, p []byte, at int64) error {
+func writeFullAt(f File, p []byte, at int64) error {
 	n, err := f.WriteAt(p, at)
 	if err == nil && n < len(p) {
 		return io.ErrShortWrite
@@ -312,7 +321,7 @@ func writeAt(f File, p []byte, at int64) error {
 	return err
 }
 
-func isZero(b []byte) bool {
+func isAllZero(b []byte) bool {
 	for _, c := range b {
 		if c != 0 {
 			return false
@@ -322,7 +331,7 @@ func isZero(b []byte) bool {
 }
 
 func readUpTo(dir Dir, name string, most int64) ([]byte, error) {
-	f, err := dir.Read(name)
+	f, err := dir.OpenForReading(name)
 	if err != nil {
 		return nil, err
 	}
@@ -330,45 +339,45 @@ func readUpTo(dir Dir, name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, 0, most))
 }
 
-func (w *worker) compareNote(o *op, dir Dir, info Info) (fileState, error) {
+func (w *worker) compareNFO(o *op, dir Dir, info Info) (fileState, error) {
 	if info.Type == organize.TypeRegular && info.Size == o.Size {
 		text, err := readUpTo(dir, o.To.Name, o.Size+1)
 		if err != nil || string(text) == o.Text {
-			return same, err
+			return stateSame, err
 		}
 	}
 	switch {
-	case w.isHome(o.To):
-		return nothing, nil // it was never written
+	case w.isUnmovedSource(o.To):
+		return stateMissing, nil // the NFO was never written: another file still has its name
 	case info.Type == organize.TypeRegular:
-		return edited, nil
+		return stateEdited, nil
 	}
-	return other, nil
+	return stateOther, nil
 }
 
-// write writes an NFO file under a temporary name and renames it once it is durable. The file gets the mode of its
-// folder and the time of the run, so a resumed run gives the same result.
-func (w *worker) write(o *op) *Problem {
-	into, err := w.dirs.make(o.To.Dir)
+// writeNFO creates an NFO file: under a temporary name at first, and renamed once its content is durable. The file gets
+// the mode of its folder and the time of the run, so resuming the run gives the same result.
+func (w *worker) writeNFO(o *op) *Problem {
+	into, err := w.dirs.openOrCreate(o.To.Dir)
 	if err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
-	part := w.run.part(o.Index, o.To, false)
-	known, err := w.fillNote(o, into, part)
+	part := w.run.partPlace(o.Index, o.To, false)
+	known, err := w.createNFO(o, into, part)
 	if err != nil {
-		if left := remove(into, part.Name); left != nil {
+		if left := removeFile(into, part.Name); left != nil {
 			return left
 		}
-		return failed(err)
+		return asProblem(err)
 	}
 	p := w.publish(known, into, part, o.To)
 	if p != nil && p.Code == organize.Exists {
-		return problem(ForeignNFO) // somebody created it just now
+		return newProblem(CodeForeignNFO) // another program created it just now
 	}
 	return p
 }
 
-func (w *worker) fillNote(o *op, into Dir, part place) (_ *copyMark, err error) {
+func (w *worker) createNFO(o *op, into Dir, part place) (_ *copyMark, err error) {
 	folder, err := into.Stat()
 	if err != nil {
 		return nil, err
@@ -378,7 +387,7 @@ func (w *worker) fillNote(o *op, into Dir, part place) (_ *copyMark, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if err := writeAt(file, []byte(o.Text), 0); err != nil {
+	if err := writeFullAt(file, []byte(o.Text), 0); err != nil {
 		return nil, err
 	}
 	info, err := file.Stat()
@@ -395,15 +404,16 @@ func (w *worker) fillNote(o *op, into Dir, part place) (_ *copyMark, err error) 
 	if info, err = file.Stat(); err != nil {
 		return nil, err
 	}
-	return &copyMark{Inode: info.Inode, Size: info.Size, MTime: info.MTime, Birth: info.Birth}, nil
+	return &copyMark{Inode: info.Inode, Size: info.Size, MTime: info.MTime, BirthTime: info.BirthTime}, nil
 }
 
-func (w *worker) isHome(at place) bool {
+// isUnmovedSource reports whether a place still holds a file that the run moves away.
+func (w *worker) isUnmovedSource(at place) bool {
 	return slices.ContainsFunc(w.run.Ops, func(o op) bool {
 		if o.Verb != organize.Move || o.From != at {
 			return false
 		}
-		s, err := w.see(&o, at)
-		return err == nil && s.what&ours != 0
+		s, err := w.observe(&o, at)
+		return err == nil && s.state&stateOurs != 0
 	})
 }

@@ -46,11 +46,12 @@ func (f *ram) Extend(size int64) error {
 // Whatever the size, what is copied is what is read, in order, whole pieces of zeros are left out, and seen gets every
 // piece once.
 func TestPour(t *testing.T) {
-	for _, size := range []int{0, 1, chunk - 1, chunk, chunk + 1, 3 * chunk, 9*chunk + 17} {
+	const whole = copyChunkSize
+	for _, size := range []int{0, 1, whole - 1, whole, whole + 1, 3 * whole, 9*whole + 17} {
 		data := make([]byte, size)
 		for i := range data {
-			if i/chunk != 4 {
-				data[i] = byte(i/chunk) ^ byte(i) | 1
+			if i/copyChunkSize != 4 {
+				data[i] = byte(i/copyChunkSize) ^ byte(i) | 1
 			}
 		}
 		from, to := &ram{data: data}, &ram{}
@@ -64,7 +65,7 @@ func TestPour(t *testing.T) {
 			t.Errorf("%d: %v, %d bytes, sum %x", size, err, len(to.data), sum)
 		}
 		for _, w := range to.written {
-			if w[0] == 4*chunk {
+			if w[0] == 4*copyChunkSize {
 				t.Errorf("%d: zeros were written: %v", size, to.written)
 			}
 		}
@@ -79,16 +80,16 @@ func TestPourEnds(t *testing.T) {
 		cancelAt    int64
 		want        error
 	}{
-		"reading fails":   {read: 3 * chunk, want: syscall.EIO},
-		"writing fails":   {write: 3 * chunk, want: syscall.ENOSPC},
-		"given up":        {cancelAt: 2 * chunk, want: stopped},
+		"reading fails":   {read: 3 * copyChunkSize, want: syscall.EIO},
+		"writing fails":   {write: 3 * copyChunkSize, want: syscall.ENOSPC},
+		"given up":        {cancelAt: 2 * copyChunkSize, want: stopped},
 		"the first fails": {read: 1, want: syscall.EIO},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			defer cancel(nil)
-			from := &ram{data: bytes.Repeat([]byte("x"), 8*chunk), failRead: row.read}
-			_, err := copyContent(ctx, from, &ram{stuck: row.write}, 8*chunk, func(_ []byte, at int64) {
+			from := &ram{data: bytes.Repeat([]byte("x"), 8*copyChunkSize), failRead: row.read}
+			_, err := copyContent(ctx, from, &ram{stuck: row.write}, 8*copyChunkSize, func(_ []byte, at int64) {
 				if at == row.cancelAt {
 					cancel(stopped)
 				}

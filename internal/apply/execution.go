@@ -10,55 +10,55 @@ import (
 )
 
 type execution struct {
-	w        worker
-	now      func() time.Time
-	progress func(Progress)
-	workers  int // how many steps may run at once
-	touched  []bool
-	codes    []*Problem // by operation: why it failed or was skipped; nil if it succeeded
-	wanted   []bool     // by operation: whether an undo puts it back
-	cameBack []int      // operations that an undo has put back, if others still stand
+	w           worker
+	now         func() time.Time
+	progress    func(Progress)
+	workers     int        // how many steps may run at once
+	touchedDirs []bool     // by folder: whether the run changes its time
+	problems    []*Problem // by operation: why it failed or was skipped; nil if it succeeded
+	toUndo      []bool     // by operation: whether the undo puts it back; nil outside an undo
+	undoneOps   []int      // operations that a partial undo has put back
 
-	mu      sync.Mutex // guards the fields below between workers
-	inPlace int        // files done so far
-	total   int        // files to do
-	copied  int64      // bytes so far
-	toCopy  int64      // bytes in all
-	stopped error      // why the run stopped early
+	mu          sync.Mutex // guards the fields below, which all workers use
+	filesDone   int        // finished files
+	filesTotal  int        // all files to apply or undo
+	bytesCopied int64      // bytes of the finished copies
+	bytesTotal  int64      // bytes of all copies
+	stopCause   error      // why the run stopped early
 }
 
-func (e *Engine) open(j *journal) *execution {
-	x := &execution{now: e.Now, progress: e.Progress, workers: e.Workers, total: len(j.run.Ops)}
-	j.run.findPaths()
+func (e *Engine) newExecution(j *journal) *execution {
+	x := &execution{now: e.Now, progress: e.Progress, workers: e.Workers, filesTotal: len(j.run.Ops)}
+	j.run.indexPaths()
 	x.w = worker{
-		dirs: folders{system: e.System, run: j.run, open: map[int]Dir{}, making: &sync.Mutex{}, asRoot: e.AsRoot},
+		dirs: folderCache{system: e.System, run: j.run, open: map[int]Dir{}, mkdirMutex: &sync.Mutex{}, asRoot: e.AsRoot},
 		run:  j.run, journal: j,
 	}
 	if e.Progress != nil {
-		x.w.onCopied = x.copying
+		x.w.onCopied = x.reportProgress
 		for i := range j.run.Ops {
-			if o := &j.run.Ops[i]; o.copies() {
-				x.toCopy += o.Size
+			if o := &j.run.Ops[i]; o.copiesContent() {
+				x.bytesTotal += o.Size
 			}
 		}
 	}
-	x.touched, x.codes = j.run.touched(), make([]*Problem, len(j.run.Ops))
+	x.touchedDirs, x.problems = j.run.touchedDirs(), make([]*Problem, len(j.run.Ops))
 	return x
 }
 
-func (e *Engine) reopen(id string) (*execution, error) {
+func (e *Engine) openExecution(id string) (*execution, error) {
 	j, err := openJournal(e.Journals, id, true)
 	if err != nil {
 		return nil, err
 	}
 	for _, root := range slices.Concat(j.run.Sources, j.run.Targets) {
-		if gone := e.mounted(root); gone != nil {
+		if gone := e.checkRoot(root); gone != nil {
 			j.close()
-			gone.Run, gone.Cut = id, j.progress.stage.Unfinished()
+			gone.Run, gone.Interrupted = id, j.progress.stage.IsUnfinished()
 			return nil, gone
 		}
 	}
-	return e.open(j), nil
+	return e.newExecution(j), nil
 }
 
 func (x *execution) close() {
@@ -68,44 +68,44 @@ func (x *execution) close() {
 
 func (x *execution) apply(ctx context.Context) error {
 	x.w.ctx = ctx
-	if err := x.begin(); err != nil {
+	if err := x.ensureProbed(); err != nil {
 		return err
 	}
-	if err := x.w.journal.enter(Applying, x.now()); err != nil {
+	if err := x.w.journal.enterStage(StageApplying, x.now()); err != nil {
 		return err
 	}
-	x.inParallel(func(w *worker, first, end int) { x.takeSteps(w, first, end, false) })
-	if x.stopped != nil {
+	x.runInParallel(func(w *worker, first, end int) { x.runSteps(w, first, end, false) })
+	if x.stopCause != nil {
 		return x.w.journal.sync()
 	}
-	x.w.dirs.sweep(x.emptied())
-	used, anything := x.used()
-	_ = x.w.dirs.prune(used) // an extra folder does no harm
-	x.unprobe()
+	x.w.dirs.removeEmptied(x.emptiedDirs())
+	used, anything := x.usedDirs()
+	_ = x.w.dirs.removeCreated(used) // a leftover empty folder does no harm
+	x.clearProbes()
 	if !anything {
-		if err := x.settle(true); err != nil {
-			x.stopped = failed(err)
+		if err := x.restoreFolders(true); err != nil {
+			x.stopCause = asProblem(err)
 			return x.w.journal.sync()
 		}
 	}
-	return x.finish(Done)
+	return x.finish(StageDone)
 }
 
-func (x *execution) emptied() []bool {
+func (x *execution) emptiedDirs() []bool {
 	out := make([]bool, len(x.w.run.Dirs))
 	for i := range x.w.run.Ops {
-		if o := &x.w.run.Ops[i]; o.Verb == organize.Move && x.codes[i] == nil {
+		if o := &x.w.run.Ops[i]; o.Verb == organize.Move && x.problems[i] == nil {
 			out[o.From.Dir] = true
 		}
 	}
 	return out
 }
 
-func (x *execution) used() (used []bool, anything bool) {
+func (x *execution) usedDirs() (used []bool, anything bool) {
 	used = make([]bool, len(x.w.run.Dirs))
 	for i := range x.w.run.Ops {
-		anything = anything || x.codes[i] == nil
-		if x.codes[i] != nil || x.w.journal.progress.files[i].back {
+		anything = anything || x.problems[i] == nil
+		if x.problems[i] != nil || x.w.journal.progress.files[i].undone {
 			continue
 		}
 		for d := x.w.run.Ops[i].To.Dir; d >= 0 && !used[d]; d = x.w.run.Dirs[d].Parent {
@@ -115,22 +115,25 @@ func (x *execution) used() (used []bool, anything bool) {
 	return used, anything
 }
 
-func (x *execution) begin() error {
+func (x *execution) ensureProbed() error {
 	if x.w.journal.progress.probed {
 		return nil
 	}
-	found, err := x.probe()
+	found, err := x.probeRoots()
 	if err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
-	x.w.journal.mark(mark{Mark: markProbe, Probe: &found})
+	x.w.journal.appendMark(mark{Mark: markProbe, Probe: &found})
 	return nil
 }
 
-const maxTroubles = 3
+// maxDiskFailures is how many disk failures in a row stop a run.
+const maxDiskFailures = 3
 
-func (x *execution) takeSteps(w *worker, first, end int, back bool) {
-	half := organize.Aside // the step after which a file has only its temporary name
+// runSteps carries out or undoes a range of steps. When applying, it rolls back the bundle of each operation that
+// fails.
+func (x *execution) runSteps(w *worker, first, end int, back bool) {
+	half := organize.Aside // after this step, a file is still under its temporary name
 	if back {
 		half = organize.Home
 	}
@@ -142,19 +145,19 @@ func (x *execution) takeSteps(w *worker, first, end int, back bool) {
 			at, rest = end-1-n, x.w.run.Steps[first:end-n]
 		}
 		s := x.w.run.Steps[at]
-		if why := x.cause(); why != nil {
+		if why := x.stopReason(); why != nil {
 			x.stop(rest, half, why)
 			return
 		}
-		if back && !x.wanted[s.Op] || !back && (out[x.w.run.Ops[s.Op].Bundle] || x.w.journal.progress.files[s.Op].back) {
+		if back && !x.toUndo[s.Op] || !back && (out[x.w.run.Ops[s.Op].Bundle] || x.w.journal.progress.files[s.Op].undone) {
 			continue
 		}
 		w.dirs.trim()
-		p := w.take(s, back)
+		p := w.runStep(s, back)
 		if p == nil {
 			troubles = 0
-			if s.Leg != half && x.codes[s.Op] == nil {
-				x.arrived(s.Op)
+			if s.Leg != half && x.problems[s.Op] == nil {
+				x.reportDone(s.Op)
 			}
 			continue
 		}
@@ -164,19 +167,19 @@ func (x *execution) takeSteps(w *worker, first, end int, back bool) {
 		}
 		switch {
 		case back:
-			x.keep(w, s, p)
-		case p.isLeft():
-			x.codes[s.Op] = p
-			x.w.journal.markFile(s.Op, markNotDone, p.Code)
+			x.keepFile(w, s, p)
+		case p.skipsNFO():
+			x.problems[s.Op] = p
+			x.w.journal.appendFileMark(s.Op, markNotDone, p.Code)
 			continue
 		default:
 			out[x.w.run.Ops[s.Op].Bundle] = true
-			stuck = !x.rollBack(w, at, s.Op, p)
+			stuck = !x.rollBackBundle(w, at, s.Op, p)
 		}
-		if troubles++; !p.isTrouble() {
+		if troubles++; !p.isDiskFailure() {
 			troubles = 0
 		}
-		if stuck || troubles == maxTroubles && w.preview == nil {
+		if stuck || troubles == maxDiskFailures && w.preview == nil {
 			if back {
 				rest = rest[:len(rest)-1]
 			} else {
@@ -188,69 +191,72 @@ func (x *execution) takeSteps(w *worker, first, end int, back bool) {
 	}
 }
 
-// cause returns why the run must stop; nil if it may go on.
-func (x *execution) cause() error {
+// stopReason returns why the run must stop; nil if it may continue.
+func (x *execution) stopReason() error {
 	if x.w.ctx.Err() != nil {
 		return context.Cause(x.w.ctx)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.stopped
+	return x.stopCause
 }
 
 func (x *execution) stop(rest []step, half organize.Leg, why error) {
 	x.mu.Lock()
-	if x.stopped == nil {
-		x.stopped = why
+	if x.stopCause == nil {
+		x.stopCause = why
 	}
 	x.mu.Unlock()
 	for _, s := range rest {
-		if s.Leg != half && x.codes[s.Op] == nil {
-			x.codes[s.Op] = problem(NotReached)
+		if s.Leg != half && x.problems[s.Op] == nil {
+			x.problems[s.Op] = newProblem(CodeNotReached)
 		}
 	}
 }
 
-func (x *execution) arrived(i int) {
+func (x *execution) reportDone(i int) {
 	if x.w.preview != nil {
 		return
 	}
-	if f := x.w.journal.progress.files[i]; f.notDone != "" && x.wanted == nil || f.kept != "" && x.wanted != nil {
-		x.w.journal.markFile(i, markOK, "")
+	if f := x.w.journal.progress.files[i]; f.notDone != "" && x.toUndo == nil || f.kept != "" && x.toUndo != nil {
+		x.w.journal.appendFileMark(i, markOK, "")
 	}
 	if x.progress == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.inPlace++
-	if x.wanted != nil {
-		x.progress(Progress{Run: x.w.run.ID, Files: x.inPlace, FilesTotal: x.total})
+	x.filesDone++
+	if x.toUndo != nil {
+		x.progress(Progress{Run: x.w.run.ID, Files: x.filesDone, FilesTotal: x.filesTotal})
 		return
 	}
-	if o := &x.w.run.Ops[i]; o.copies() {
-		x.copied += o.Size
+	if o := &x.w.run.Ops[i]; o.copiesContent() {
+		x.bytesCopied += o.Size
 	}
-	x.copying(0)
+	x.reportProgress(0)
 }
 
-func (x *execution) copying(at int64) {
-	if x.w.journal.progress.stage != Applying {
+// reportProgress calls the progress callback. at is the number of bytes of the current copy.
+func (x *execution) reportProgress(at int64) {
+	if x.w.journal.progress.stage != StageApplying {
 		return
 	}
 	x.progress(Progress{
-		Run: x.w.run.ID, Files: x.inPlace, FilesTotal: x.total, Bytes: x.copied + at, BytesTotal: x.toCopy,
+		Run: x.w.run.ID, Files: x.filesDone, FilesTotal: x.filesTotal, Bytes: x.bytesCopied + at, BytesTotal: x.bytesTotal,
 	})
 }
 
-func (x *execution) rollBack(w *worker, at, cause int, p *Problem) bool {
+// rollBackBundle undoes the steps of a bundle after one of its operations failed. It returns false if a file could not
+// be put back.
+func (x *execution) rollBackBundle(w *worker, at, cause int, p *Problem) bool {
 	bundle, whole := x.w.run.Ops[cause].Bundle, true
 	for i := at; i >= 0; i-- {
 		s := x.w.run.Steps[i]
 		if x.w.run.Ops[s.Op].Bundle != bundle {
 			continue
 		}
-		if back := w.take(s, true); back != nil && back.Code != MovedOn && back.Code != OriginalGone {
+		if back := w.runStep(s, true); back != nil && back.Code != CodeMovedOn && back.Code != CodeOriginalGone {
 			whole = false
 		}
 	}
@@ -258,12 +264,12 @@ func (x *execution) rollBack(w *worker, at, cause int, p *Problem) bool {
 		if x.w.run.Ops[i].Bundle != bundle {
 			continue
 		}
-		x.codes[i] = problem(WithAnother)
+		x.problems[i] = newProblem(CodeWithAnother)
 		if i == cause {
-			x.codes[i] = p
+			x.problems[i] = p
 		}
 		if whole {
-			x.w.journal.markFile(i, markNotDone, x.codes[i].Code)
+			x.w.journal.appendFileMark(i, markNotDone, x.problems[i].Code)
 		}
 	}
 	return whole
@@ -279,54 +285,55 @@ func (x *execution) finish(s Stage) error {
 			err = dir.SyncFS()
 		}
 		if err != nil {
-			x.stopped = failed(err)
-			return nil // without its mark, the run counts as unfinished
+			x.stopCause = asProblem(err)
+			return nil // the journal lacks the final stage, so the run counts as unfinished
 		}
 	}
-	if s == Done {
-		x.remember()
+	if s == StageDone {
+		x.recordFolderTimes()
 	}
-	for _, i := range x.cameBack {
-		x.w.journal.markFile(i, markBack, "")
+	for _, i := range x.undoneOps {
+		x.w.journal.appendFileMark(i, markUndone, "")
 	}
-	return x.w.journal.enter(s, x.now())
+	return x.w.journal.enterStage(s, x.now())
 }
 
-func (x *execution) remember() {
-	for i, touched := range x.touched {
+func (x *execution) recordFolderTimes() {
+	for i, touched := range x.touchedDirs {
 		if !touched || x.w.run.Dirs[i].New {
 			continue
 		}
 		x.w.dirs.trim()
 		if dir, err := x.w.dirs.get(i); err == nil {
 			if info, err := dir.Stat(); err == nil {
-				x.w.journal.mark(mark{Mark: markAfter, Folder: new(i), Time: &info.MTime})
+				x.w.journal.appendMark(mark{Mark: markEndTime, Folder: new(i), Time: &info.MTime})
 			}
 		}
 	}
 }
 
-func (x *execution) settle(times bool) error {
+// restoreFolders gives existing folders their original times, and recreated ones also their mode and owner.
+func (x *execution) restoreFolders(times bool) error {
 	m := &x.w.journal.progress
 	for i := len(x.w.run.Dirs) - 1; i >= 0; i-- {
 		d := &x.w.run.Dirs[i]
-		if d.New || !x.touched[i] && !m.folders[i].lost {
+		if d.New || !x.touchedDirs[i] && !m.folders[i].missing {
 			continue
 		}
 		x.w.dirs.trim()
 		dir, err := x.w.dirs.get(i)
 		if err != nil {
-			if isMissing(err) || isElse(err) {
-				continue // nothing in it was put back
+			if isMissing(err) || isNotFolder(err) {
+				continue // nothing was put back into this folder
 			}
 			return err
 		}
-		if m.folders[i].lost {
+		if m.folders[i].missing {
 			if err := setModeAndOwner(dir, d.Mode, d.UID, d.GID, x.w.dirs.asRoot); err != nil {
 				return err
 			}
 		}
-		if !times || m.folders[i].changed {
+		if !times || m.folders[i].changedSince {
 			continue
 		}
 		info, err := dir.Stat()
@@ -342,13 +349,13 @@ func (x *execution) settle(times bool) error {
 	return nil
 }
 
-// fewest is the minimum number of steps per worker. Fewer steps are as quick with one worker.
-const fewest = 64
+// minStepsPerWorker is the least number of steps that justifies another worker.
+const minStepsPerWorker = 64
 
-func workersFor(workers, steps int) int { return max(1, min(workers, steps/fewest)) }
+func workerCount(workers, steps int) int { return max(1, min(workers, steps/minStepsPerWorker)) }
 
-func split(n, parts int) [][2]int {
-	parts = workersFor(parts, n)
+func splitRange(n, parts int) [][2]int {
+	parts = workerCount(parts, n)
 	out := make([][2]int, parts)
 	for i := range out {
 		out[i] = [2]int{n * i / parts, n * (i + 1) / parts}
@@ -356,7 +363,8 @@ func split(n, parts int) [][2]int {
 	return out
 }
 
-// parallel runs do on all parts at the same time and waits for them. It panics in the caller if one of them panics.
+// parallel calls do for all parts at the same time and waits for the calls to return. If one of them panics, parallel
+// panics too.
 func parallel(parts [][2]int, do func(part, first, end int)) {
 	if len(parts) == 1 {
 		do(0, parts[0][0], parts[0][1])
@@ -378,8 +386,8 @@ func parallel(parts [][2]int, do func(part, first, end int)) {
 	}
 }
 
-func (x *execution) inParallel(do func(w *worker, first, end int)) {
-	parts := x.w.run.parts(workersFor(x.workers, len(x.w.run.Steps)))
+func (x *execution) runInParallel(do func(w *worker, first, end int)) {
+	parts := x.w.run.independentParts(workerCount(x.workers, len(x.w.run.Steps)))
 	if len(parts) < 2 {
 		do(&x.w, 0, len(x.w.run.Steps))
 		return
@@ -392,10 +400,10 @@ func (x *execution) inParallel(do func(w *worker, first, end int)) {
 	})
 }
 
-// parts splits the steps into at most n parts that don't depend on each other. It returns nil if they may: copies, NFO
-// files, and names that one file frees and another takes need their order.
-func (r *run) parts(n int) [][2]int {
-	if n < 2 || !r.independent() {
+// independentParts splits the steps into at most n parts that don't depend on each other. It returns nil if that is
+// impossible: copies, NFO files, and moves that need a name freed by another move must keep their order.
+func (r *run) independentParts(n int) [][2]int {
+	if n < 2 || !r.isIndependent() {
 		return nil
 	}
 	var out [][2]int
@@ -412,7 +420,7 @@ func (r *run) parts(n int) [][2]int {
 
 func (r *run) bundleAt(step int) int { return r.Ops[r.Steps[step].Op].Bundle }
 
-func (r *run) independent() bool {
+func (r *run) isIndependent() bool {
 	ended := map[int]bool{}
 	moves := false
 	for i, s := range r.Steps {

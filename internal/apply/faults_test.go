@@ -309,7 +309,7 @@ func TestAFullDiskStopsTheRun(t *testing.T) {
 		return nil
 	}
 	out, err := apply.do(s)
-	if err != nil || !out.Unfinished || failed(out.Why).Code != NoSpace {
+	if err != nil || !out.Unfinished || asProblem(out.StopCause).Code != CodeNoSpace {
 		t.Fatalf("%+v %v", out, err)
 	}
 	want := "1 done, 2 done, 3 failed no_space, 4 failed no_space, 5 failed no_space, 6 planned"
@@ -361,7 +361,8 @@ func TestTheSourceStaysWhereTheTargetIsFull(t *testing.T) {
 		s := sc.clone()
 		full(s)
 		out, err := engineOf(s).Apply(context.Background(), sc.plan, Options{})
-		if err != nil || len(out.Results) != 1 || out.Results[0].Problem == nil || out.Results[0].Problem.Code != NoSpace {
+		if err != nil || len(out.Results) != 1 || out.Results[0].Problem == nil ||
+			out.Results[0].Problem.Code != CodeNoSpace {
 			t.Errorf("%s: %+v %v", name, out, err)
 		}
 		if diff := cmp.Diff(all(sc.sim, false), all(s, false)); diff != "" {
@@ -706,7 +707,7 @@ func TestVerifyOfWhatWasCutOff(t *testing.T) {
 				}
 				seen[r.Status]++
 			}
-			if !j.progress.stage.Unfinished() {
+			if !j.progress.stage.IsUnfinished() {
 				return
 			}
 			if err := e.Abandon(sc.plan.ID); err != nil {

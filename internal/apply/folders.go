@@ -8,17 +8,18 @@ import (
 	"syscall"
 )
 
-const maxOpen = 64
+const maxOpenFolders = 64
 
-type folders struct {
-	system FS
-	run    *run
-	open   map[int]Dir
-	making *sync.Mutex // held while a folder is created, so that workers don't see one without its mode
-	asRoot bool
+// folderCache keeps the folders of a run open, by index in run.Dirs.
+type folderCache struct {
+	system     FS
+	run        *run
+	open       map[int]Dir
+	mkdirMutex *sync.Mutex // held while creating a folder and setting its mode, which other workers must not see half done
+	asRoot     bool
 }
 
-func (f *folders) get(i int) (Dir, error) {
+func (f *folderCache) get(i int) (Dir, error) {
 	if d, open := f.open[i]; open {
 		return d, nil
 	}
@@ -40,7 +41,8 @@ func (f *folders) get(i int) (Dir, error) {
 	return dir, nil
 }
 
-func (f *folders) nearest(i int) (int, Dir, error) {
+// nearestExisting opens a folder, or its nearest parent that exists, and returns its index.
+func (f *folderCache) nearestExisting(i int) (int, Dir, error) {
 	dir, err := f.get(i)
 	for isMissing(err) && f.run.Dirs[i].Parent >= 0 {
 		i = f.run.Dirs[i].Parent
@@ -49,19 +51,20 @@ func (f *folders) nearest(i int) (int, Dir, error) {
 	return i, dir, err
 }
 
-func (f *folders) writable(i int) *Problem {
+func (f *folderCache) checkWritable(i int) *Problem {
 	f.trim()
 	dir, err := f.get(i)
 	if err == nil {
-		err = dir.Writable()
+		err = dir.CheckWritable()
 	}
 	if err != nil {
-		return failed(fmt.Errorf("%s: %w", f.run.path(i), err))
+		return asProblem(fmt.Errorf("%s: %w", f.run.dirPath(i), err))
 	}
 	return nil
 }
 
-func (f *folders) forget(gone int) {
+// closeTree closes a folder and all folders below it.
+func (f *folderCache) closeTree(gone int) {
 	for i, dir := range f.open {
 		for at := i; at >= 0; at = f.run.Dirs[at].Parent {
 			if at == gone {
@@ -73,10 +76,10 @@ func (f *folders) forget(gone int) {
 	}
 }
 
-// trim closes all folders but the roots if too many are open. Roots stay open, because reopening one by its path could
-// open another folder. No folder may be in use.
-func (f *folders) trim() {
-	if len(f.open) <= maxOpen {
+// trim closes all folders except roots if too many are open. Roots stay open because their paths may meanwhile lead to
+// other folders. The caller must not use any folder that it got before.
+func (f *folderCache) trim() {
+	if len(f.open) <= maxOpenFolders {
 		return
 	}
 	for i, dir := range f.open {
@@ -87,7 +90,7 @@ func (f *folders) trim() {
 	}
 }
 
-func (f *folders) close() {
+func (f *folderCache) close() {
 	for i, dir := range f.open {
 		dir.Close()
 		delete(f.open, i)
@@ -96,39 +99,42 @@ func (f *folders) close() {
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// isElse reports whether the error says that something other than a folder is at a path: a file, or a symbolic link.
-func isElse(err error) bool { return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) }
-
-func (f *folders) make(i int) (Dir, error) {
-	if f.run.Dirs[i].New { // no other worker sees the folder before it has its mode
-		f.making.Lock()
-		defer f.making.Unlock()
-	}
-	return f.makeDir(i)
+// isNotFolder reports whether the error says that a file or a symbolic link is where a folder should be.
+func isNotFolder(err error) bool {
+	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
 }
 
-func (f *folders) makeDir(i int) (Dir, error) {
+// openOrCreate opens a folder, and creates it and its parents if they are missing.
+func (f *folderCache) openOrCreate(i int) (Dir, error) {
+	if f.run.Dirs[i].New {
+		f.mkdirMutex.Lock()
+		defer f.mkdirMutex.Unlock()
+	}
+	return f.createPath(i)
+}
+
+func (f *folderCache) createPath(i int) (Dir, error) {
 	d := &f.run.Dirs[i]
 	if dir, err := f.get(i); err == nil || !isMissing(err) || d.Parent < 0 {
 		return dir, err
 	}
-	parent, err := f.makeDir(d.Parent)
+	parent, err := f.createPath(d.Parent)
 	if err != nil {
 		return nil, err
 	}
 	err = parent.Mkdir(d.Name)
-	theirs := errors.Is(err, syscall.EEXIST) // somebody created it just now
+	theirs := errors.Is(err, syscall.EEXIST) // another program created it just now
 	if err != nil && !theirs {
 		return nil, err
 	}
 	dir, err := f.get(i)
-	if err == nil && d.New && !theirs { // an existing folder gets its mode in settle
-		err = f.inherit(i, dir)
+	if err == nil && d.New && !theirs { // restoreFolders sets the mode of a folder that existed before the run
+		err = f.inheritMode(i, dir)
 	}
 	return dir, err
 }
 
-func (f *folders) inherit(i int, dir Dir) error {
+func (f *folderCache) inheritMode(i int, dir Dir) error {
 	parent, err := f.get(f.run.Dirs[i].Parent)
 	if err != nil {
 		return err
@@ -140,8 +146,8 @@ func (f *folders) inherit(i int, dir Dir) error {
 	return setModeAndOwner(dir, info.Mode, info.UID, info.GID, f.asRoot)
 }
 
-// resetModes sets the modes of the new folders again: an interruption may have left some without.
-func (f *folders) resetModes() error {
+// restoreModes sets the modes of the new folders again, because an interrupted run may not have set all of them.
+func (f *folderCache) restoreModes() error {
 	for i := range f.run.Dirs {
 		if !f.run.Dirs[i].New {
 			continue
@@ -149,9 +155,9 @@ func (f *folders) resetModes() error {
 		f.trim()
 		dir, err := f.get(i)
 		if err == nil {
-			err = f.inherit(i, dir)
+			err = f.inheritMode(i, dir)
 		}
-		if err != nil && !isMissing(err) && !isElse(err) {
+		if err != nil && !isMissing(err) && !isNotFolder(err) {
 			return err
 		}
 	}
@@ -174,23 +180,24 @@ func setModeAndOwner(dir Dir, mode, uid, gid uint32, owner bool) error {
 	return nil
 }
 
-func (f *folders) sweep(emptied []bool) {
+// removeEmptied removes the removable folders among the emptied ones, and their parents if these become empty too.
+func (f *folderCache) removeEmptied(emptied []bool) {
 	for i := len(f.run.Dirs) - 1; i >= 0; i-- {
 		f.trim()
 		if emptied[i] && f.run.Dirs[i].Removable {
-			gone, _ := f.remove(i) // a folder that can't be removed stays
+			gone, _ := f.removeIfEmpty(i) // a folder that can't be removed stays
 			emptied[f.run.Dirs[i].Parent] = emptied[f.run.Dirs[i].Parent] || gone
 		}
 	}
 }
 
-// prune removes the empty folders that the run created, children first. It skips the used ones; nil means that none is
-// used. No folder may be in use by a worker. It returns an error if an empty folder can't be removed.
-func (f *folders) prune(used []bool) (failed error) {
+// removeCreated removes the empty folders that the run created, children first. It keeps the used ones; nil means that
+// no folder is used. No worker may be using a folder. It returns an error if it could not remove an empty folder.
+func (f *folderCache) removeCreated(used []bool) (failed error) {
 	for i := len(f.run.Dirs) - 1; i >= 0; i-- {
 		if f.run.Dirs[i].New && (used == nil || !used[i]) {
 			f.trim()
-			if _, err := f.remove(i); err != nil {
+			if _, err := f.removeIfEmpty(i); err != nil {
 				failed = err
 			}
 		}
@@ -198,15 +205,15 @@ func (f *folders) prune(used []bool) (failed error) {
 	return failed
 }
 
-func (f *folders) pruneFrom(first int) {
+func (f *folderCache) removeCreatedFrom(first int) {
 	for i := len(f.run.Dirs) - 1; i >= first; i-- {
 		if f.run.Dirs[i].New {
-			_, _ = f.remove(i) // a folder that stays makes the rename fail
+			_, _ = f.removeIfEmpty(i) // if a folder remains, the following rename fails
 		}
 	}
 }
 
-func (f *folders) remove(i int) (gone bool, _ error) {
+func (f *folderCache) removeIfEmpty(i int) (gone bool, _ error) {
 	d := &f.run.Dirs[i]
 	parent, err := f.get(d.Parent)
 	if err != nil {
@@ -215,19 +222,19 @@ func (f *folders) remove(i int) (gone bool, _ error) {
 	if !isEmpty(parent, d.Name) {
 		return false, nil
 	}
-	f.forget(i)
+	f.closeTree(i)
 	err = parent.Rmdir(d.Name)
 	switch {
 	case err == nil, isMissing(err):
 		return true, nil
 	case errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, syscall.EEXIST), errors.Is(err, syscall.EBUSY):
-		return false, nil // somebody uses it
+		return false, nil // another program uses the folder
 	}
 	return false, err
 }
 
-// isEmpty reports whether a folder is empty or missing. The system would refuse to remove a folder that is not empty,
-// but trying may change the folder's times.
+// isEmpty reports whether a folder is empty or missing. Trying to remove a folder that is not empty would fail, but may
+// change the folder's times.
 func isEmpty(parent Dir, name string) bool {
 	dir, err := parent.OpenDir(name)
 	if err != nil {

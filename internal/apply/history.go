@@ -14,50 +14,50 @@ import (
 
 // Run summarizes a run for the history.
 type Run struct {
-	ID          string
-	Begun       time.Time
-	Mode        organize.Mode
-	Stage       Stage
-	At          time.Time // when the stage began
-	Files       int
-	Refused     int // files that were not carried out
-	NotRestored int // files that could not be put back
-	Undone      int // files that were put back
-	Sources     []string
-	Targets     []string
-	Damaged     int   // unreadable marks of the journal
-	Err         error // a *JournalError: the run must not be acted on
+	ID           string
+	Begun        time.Time
+	Mode         organize.Mode
+	Stage        Stage
+	StageBegun   time.Time // when the stage began
+	Files        int
+	Refused      int // files that the run did not carry out because of a problem
+	NotRestored  int // files that could not be put back
+	Undone       int // files that were put back
+	Sources      []string
+	Targets      []string
+	DamagedMarks int   // unreadable lines of the journal
+	Err          error // a *JournalError if the journal is unusable: the run can be neither resumed nor undone
 
 	roots []organize.Root
 }
 
-// History returns all runs, newest first. A run whose journal can't be trusted has Err set.
-func (e *Engine) History() ([]Run, error) { return e.runs(true) }
+// History returns all runs, newest first. If a run's journal can't be trusted, its Err is set.
+func (e *Engine) History() ([]Run, error) { return e.listRuns(true) }
 
-// Runs is like History, but does not verify checksums.
-func (e *Engine) Runs() ([]Run, error) { return e.runs(false) }
+// Runs is like History, but does not verify the checksums of journals.
+func (e *Engine) Runs() ([]Run, error) { return e.listRuns(false) }
 
-// Unfinished returns the runs that are interrupted or still at work, and the runs with damaged journals, which may be
-// either. The newest come first.
+// Unfinished returns the runs that are interrupted or in progress, and those with damaged journals, whose state is
+// unknown. The newest come first.
 func (e *Engine) Unfinished() (unfinished, damaged []Run, err error) {
 	runs, err := e.Runs()
 	for i := range runs {
 		r := &runs[i]
-		if r.Err == nil && r.Stage.Unfinished() {
+		if r.Err == nil && r.Stage.IsUnfinished() {
 			_, r.Err = readSummary(e.Journals, r.ID, true)
 		}
 		switch {
 		case r.Err != nil:
 			damaged = append(damaged, *r)
-		case r.Stage.Unfinished():
+		case r.Stage.IsUnfinished():
 			unfinished = append(unfinished, *r)
 		}
 	}
 	return unfinished, damaged, err
 }
 
-func (e *Engine) runs(check bool) ([]Run, error) {
-	ids, err := e.ids()
+func (e *Engine) listRuns(check bool) ([]Run, error) {
+	ids, err := e.runIDs()
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +67,14 @@ func (e *Engine) runs(check bool) ([]Run, error) {
 		if isMissing(err) {
 			continue
 		}
-		if errors.Is(err, errNotRegular) { // something other than a journal has the name
+		if errors.Is(err, errNotRegular) { // a folder, link or the like has the name of a journal
 			r, err = &Run{}, &JournalError{Why: lang.TextOf(errNotRegular)}
 		}
 		if _, broken := errors.AsType[*JournalError](err); err != nil && !broken {
 			return nil, err
 		}
 		r.ID, r.Err = id, err
-		if r.Begun.IsZero() { // a damaged journal counts as begun when it was last written
+		if r.Begun.IsZero() { // for a damaged journal, take the time of its last change
 			if info, err := e.Journals.Lstat(journalName(id)); err == nil {
 				r.Begun = time.Unix(info.MTime.Sec, int64(info.MTime.Nsec))
 			}
@@ -87,8 +87,9 @@ func (e *Engine) runs(check bool) ([]Run, error) {
 
 func (p *progress) summary(of runHeader) Run {
 	r := Run{
-		ID: of.ID, Begun: of.Begun, Mode: of.Mode, Stage: p.stage, At: p.at, Files: len(p.files), Damaged: p.damaged,
-		roots: slices.Concat(of.Sources, of.Targets),
+		ID: of.ID, Begun: of.Begun, Mode: of.Mode, Stage: p.stage, StageBegun: p.stageBegun, Files: len(p.files),
+		DamagedMarks: p.damagedMarks,
+		roots:        slices.Concat(of.Sources, of.Targets),
 	}
 	notDone := 0
 	for i := range p.files {
@@ -96,17 +97,17 @@ func (p *progress) summary(of runHeader) Run {
 		if f.notDone != "" {
 			notDone++
 		}
-		if f.notDone != "" && f.notDone != NotReached {
+		if f.notDone != "" && f.notDone != CodeNotReached {
 			r.Refused++
 		}
 		if f.kept != "" {
 			r.NotRestored++
 		}
-		if f.back {
+		if f.undone {
 			r.Undone++
 		}
 	}
-	if p.stage == Undone {
+	if p.stage == StageUndone {
 		r.Undone = r.Files - notDone
 	}
 	for _, s := range of.Sources {
@@ -118,7 +119,7 @@ func (p *progress) summary(of runHeader) Run {
 	return r
 }
 
-func (e *Engine) ids() ([]string, error) {
+func (e *Engine) runIDs() ([]string, error) {
 	names, err := e.Journals.Names()
 	if err != nil {
 		return nil, err
@@ -132,14 +133,16 @@ func (e *Engine) ids() ([]string, error) {
 	return ids, nil
 }
 
-func (e *Engine) free() error {
+// requireNoUnfinished returns an *UnfinishedError if a run is unfinished. It also removes journals that were never
+// completed.
+func (e *Engine) requireNoUnfinished() error {
 	names, err := e.Journals.Names()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
 		if id, ok := strings.CutSuffix(strings.TrimPrefix(name, "."), ".journal.new"); ok && organize.IsID(id) &&
-			name == unwritten(id) {
+			name == newJournalName(id) {
 			if err := e.Journals.Unlink(name); err != nil && !isMissing(err) {
 				return err
 			}
@@ -152,93 +155,93 @@ func (e *Engine) free() error {
 	r := &runs[0]
 	cut := &UnfinishedError{Run: r.ID, Stage: r.Stage}
 	for _, root := range r.roots {
-		if gone := e.mounted(root); gone != nil && cut.Gone == nil {
-			cut.Gone = gone
+		if gone := e.checkRoot(root); gone != nil && cut.MountErr == nil {
+			cut.MountErr = gone
 		}
 	}
 	return cut
 }
 
-// Show returns a run and the status of each of its files. For an interrupted run it looks at the files themselves.
+// Show returns a run and the status of each of its files. For an interrupted run it examines the files.
 func (e *Engine) Show(id string) (Run, *Outcome, error) {
 	j, err := openJournal(e.Journals, id, false)
 	if err != nil {
 		return Run{}, nil, err
 	}
-	x := e.open(j)
+	x := e.newExecution(j)
 	defer x.close()
 	m := &j.progress
-	out := &Outcome{Run: id, Results: x.results(), Unfinished: m.stage.Unfinished(), Damaged: m.damaged}
+	out := &Outcome{Run: id, Results: x.results(), Unfinished: m.stage.IsUnfinished(), DamagedMarks: m.damagedMarks}
 	for i := range out.Results {
 		r, p := &out.Results[i], m.files[i].kept
 		switch {
 		case m.files[i].notDone != "":
-			r.Problem = problem(m.files[i].notDone)
+			r.Problem = newProblem(m.files[i].notDone)
 			r.Status = r.Problem.status()
-		case m.files[i].back:
+		case m.files[i].undone:
 			r.Status = StatusUndone
 		case p != "":
-			r.Status, r.Problem = StatusKept, problem(p)
-		case m.stage == Done:
+			r.Status, r.Problem = StatusKept, newProblem(p)
+		case m.stage == StageDone:
 			r.Status = StatusDone
-		case m.stage == Undone, m.stage == Kept:
+		case m.stage == StageUndone, m.stage == StageKept:
 			r.Status = StatusUndone
 		default:
-			r.Status = x.where(i)
+			r.Status = x.currentStatus(i)
 		}
 	}
 	return m.summary(j.run.runHeader), out, nil
 }
 
-func (x *execution) where(i int) Status {
+func (x *execution) currentStatus(i int) Status {
 	o := &x.w.run.Ops[i]
 	x.w.dirs.trim()
-	if target, err := x.w.see(o, o.To); err == nil && (target.what == same || target.what == edited &&
+	if target, err := x.w.observe(o, o.To); err == nil && (target.state == stateSame || target.state == stateEdited &&
 		o.Verb != organize.NFO && o.Verb != organize.Symlink) {
 		return StatusDone
 	}
-	return x.w.journal.progress.elsewhere()
+	return x.w.journal.progress.sourceStatus()
 }
 
-func (p *progress) elsewhere() Status {
+func (p *progress) sourceStatus() Status {
 	if p.undoing {
 		return StatusUndone
 	}
 	return StatusPlanned
 }
 
-// Identity identifies a file.
-type Identity struct {
+// FileIdentity identifies a file.
+type FileIdentity struct {
 	Inode uint64
 	Size  int64
 	MTime organize.Stamp
 }
 
-// Placed is a file that a run put into a library.
-type Placed struct {
-	Source Identity
+// PlacedFile is a file that a run put into a library.
+type PlacedFile struct {
+	Source FileIdentity
 	Target string // its new path
 	Undone bool   // an undo has put it back
 }
 
-// Placed returns the files that a run put into a library and whose sources still exist, if the file system keeps
-// inodes.
-func (e *Engine) Placed(id string) ([]Placed, error) {
+// PlacedFiles returns the files that a run put into a library and whose sources still exist. It omits files on file
+// systems that don't keep inodes.
+func (e *Engine) PlacedFiles(id string) ([]PlacedFile, error) {
 	j, err := openJournal(e.Journals, id, false)
 	if err != nil {
 		return nil, err
 	}
 	j.close()
 	m := &j.progress
-	var out []Placed
+	var out []PlacedFile
 	for i := range j.run.Ops {
 		o, at := &j.run.Ops[i], &m.files[i]
-		p := Placed{
-			Source: Identity{o.Inode, o.Size, o.MTime}, Target: path.Join(j.run.path(o.To.Dir), o.To.Name),
-			Undone: at.back || m.stage == Undone,
+		p := PlacedFile{
+			Source: FileIdentity{o.Inode, o.Size, o.MTime}, Target: path.Join(j.run.dirPath(o.To.Dir), o.To.Name),
+			Undone: at.undone || m.stage == StageUndone,
 		}
-		if back := at.returned; p.Undone && back != nil { // copied back from another file system
-			p.Source = Identity{back.Inode, back.Size, back.MTime}
+		if back := at.returnedCopy; p.Undone && back != nil { // copied back from another file system
+			p.Source = FileIdentity{back.Inode, back.Size, back.MTime}
 		}
 		if at.notDone == "" && p.Source.Inode != 0 && o.Verb != organize.NFO && (p.Undone || o.Verb != organize.Move) {
 			out = append(out, p)
@@ -247,7 +250,8 @@ func (e *Engine) Placed(id string) ([]Placed, error) {
 	return out, nil
 }
 
-// Prune removes the journals of runs that ended before a time, so they can no longer be undone, and returns their IDs.
+// Prune removes the journals of runs that ended before a time, and returns the IDs of these runs. They can no longer be
+// undone.
 func (e *Engine) Prune(before time.Time) ([]string, error) {
 	runs, err := e.History()
 	if err != nil {
@@ -256,7 +260,7 @@ func (e *Engine) Prune(before time.Time) ([]string, error) {
 	var gone []string
 	for i := range runs {
 		r := &runs[i]
-		if r.Err != nil || r.Stage.Unfinished() || r.Stage == Abandoned || !r.At.Before(before) {
+		if r.Err != nil || r.Stage.IsUnfinished() || r.Stage == StageAbandoned || !r.StageBegun.Before(before) {
 			continue
 		}
 		if err := e.Journals.Unlink(journalName(r.ID)); err != nil {
@@ -267,28 +271,29 @@ func (e *Engine) Prune(before time.Time) ([]string, error) {
 	return gone, e.Journals.Sync()
 }
 
-// Abandon lets new runs begin although this one was interrupted. It undoes nothing and keeps the journal, so the run
-// can still be resumed or undone.
+// Abandon gives up an interrupted run, so that new runs may begin. It undoes nothing and keeps the journal: the run can
+// still be resumed or undone.
 func (e *Engine) Abandon(id string) error {
 	j, err := openJournal(e.Journals, id, true)
 	if err != nil {
 		return err
 	}
 	defer j.close()
-	return j.enter(Abandoned, e.Now())
+	return j.enterStage(StageAbandoned, e.Now())
 }
 
-// nameLater finds the later run that moved a file away from where this run put it.
-func (e *Engine) nameLater(out *Outcome, begun time.Time) {
+// findLaterMoves looks for later runs that moved this run's files elsewhere, and names them in the results.
+func (e *Engine) findLaterMoves(out *Outcome, begun time.Time) {
 	gone := map[string]*Result{}
 	for i := range out.Results {
 		r := &out.Results[i]
-		kept := r.Problem != nil && (r.Problem.Code == MovedOn || r.Problem.Code == Gone || r.Problem.Code == Replaced)
+		kept := r.Problem != nil &&
+			(r.Problem.Code == CodeMovedOn || r.Problem.Code == CodeGone || r.Problem.Code == CodeReplaced)
 		if kept || r.Status == StatusGone || r.Status == StatusReplaced {
 			gone[r.Target] = r
 		}
 	}
-	ids, err := e.ids()
+	ids, err := e.runIDs()
 	if err != nil || len(gone) == 0 {
 		return
 	}
@@ -298,15 +303,15 @@ func (e *Engine) nameLater(out *Outcome, begun time.Time) {
 			continue // skip a damaged journal
 		}
 		j.close()
-		if id == out.Run || j.run.Begun.Before(begun) || j.progress.stage == Undone {
+		if id == out.Run || j.run.Begun.Before(begun) || j.progress.stage == StageUndone {
 			continue
 		}
 		for i := range j.run.Ops {
-			if j.progress.files[i].back || j.run.Ops[i].Verb != organize.Move {
+			if j.progress.files[i].undone || j.run.Ops[i].Verb != organize.Move {
 				continue
 			}
 			if r := gone[j.run.pathOf(j.run.Ops[i].From)]; r != nil {
-				r.Problem = &Problem{Code: MovedOn, Run: id}
+				r.Problem = &Problem{Code: CodeMovedOn, Run: id}
 				if r.Status != StatusKept {
 					r.Status = StatusMovedOn
 				}

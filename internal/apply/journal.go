@@ -17,32 +17,32 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// journalFormat must rise whenever the content of journals changes: other formats are refused.
+// journalFormat must be raised whenever the content of journals changes. Journals in other formats are refused.
 const journalFormat = 3
 
-// header is the first line of a journal. Then come one line per folder, one per step, and the SHA-256 of all lines so
-// far; together they are the journal's fixed part. The marks follow. Each line is a JSON object.
+// header is the first line of a journal. It is followed by one line per folder, one line per step, and the SHA-256 of
+// all these lines; together they are the fixed part. The marks come last. Each line is a JSON object.
 type header struct {
 	Format int `json:"anivault_journal"`
 	runHeader
 	Folders int `json:"folders"`
 	Files   int `json:"files"`
-	Bytes   int `json:"bytes"` // from the end of this line to the marks
+	Bytes   int `json:"bytes"` // the length of the fixed part after this line
 }
 
-// field is a field of a step's JSON object. The fields have a fixed order and are written and read without reflection,
-// which would take three times as long: there is a line for each file.
-type field struct {
-	name  string // with quotes and colon
+// stepField is a field of a step's JSON object. Steps are written and read without reflection, with their fields in a
+// fixed order, because reflection takes three times as long and there is a line for each file.
+type stepField struct {
+	name  string // with its quotes and colon
 	value any
 }
 
-// quoted is a name that [organize.Quote] escapes: JSON must be UTF-8, but file names need not be.
-type quoted string
+// quotedString is a string that is escaped by [organize.Quote], because file names need not be UTF-8 but JSON must be.
+type quotedString string
 
-// fields lists the fields of a step's line. The line of an operation's first step (aside) leaves most of them out.
-func (o *op) fields(aside *bool) []field {
-	return []field{
+// fields lists the fields of a step. In the first of two steps (aside), most of them are zero and so not written.
+func (o *op) fields(aside *bool) []stepField {
+	return []stepField{
 		{`"aside":`, aside},
 		{`"verb":`, &o.Verb},
 		{`"file":`, &o.Index},
@@ -52,14 +52,14 @@ func (o *op) fields(aside *bool) []field {
 		{`"across":`, &o.Across},
 		{`"size":`, &o.Size},
 		{`"mtime":`, &o.MTime},
-		{`"birth":`, &o.Birth},
+		{`"birth":`, &o.BirthTime},
 		{`"inode":`, &o.Inode},
-		{`"ends":`, &o.Sum},
+		{`"ends":`, &o.EndsSum},
 		{`"from_folder":`, &o.From.Dir},
-		{`"from":`, (*quoted)(&o.From.Name)},
+		{`"from":`, (*quotedString)(&o.From.Name)},
 		{`"to_folder":`, &o.To.Dir},
-		{`"to":`, (*quoted)(&o.To.Name)},
-		{`"text":`, (*quoted)(&o.Text)},
+		{`"to":`, (*quotedString)(&o.To.Name)},
+		{`"text":`, (*quotedString)(&o.Text)},
 		{`"temp":`, &o.Temp},
 	}
 }
@@ -69,8 +69,8 @@ var (
 	unescapeJSON = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
 )
 
-// appendFields appends a line. It leaves out zero fields.
-func appendFields(b []byte, fields []field) []byte {
+// appendFields appends the JSON line of a step. It leaves out zero fields.
+func appendFields(b []byte, fields []stepField) []byte {
 	b = append(b, '{')
 	for _, f := range fields {
 		start, zero := len(b), false
@@ -88,7 +88,7 @@ func appendFields(b []byte, fields []field) []byte {
 			b, zero = append(v.Append(append(b, '"')), '"'), *v == organize.Stamp{}
 		case *organize.Verb:
 			b, zero = append(append(append(b, '"'), v.String()...), '"'), *v == organize.None
-		case *quoted:
+		case *quotedString:
 			if zero = *v == ""; !zero {
 				b = append(append(append(b, '"'), escapeJSON.Replace(organize.Quote(string(*v)))...), '"')
 			}
@@ -101,12 +101,12 @@ func appendFields(b []byte, fields []field) []byte {
 	return append(b, '\n')
 }
 
-var errNoStep = lang.Error("it is not a step")
+var errNotStep = lang.Error("it is not a step")
 
-func readFields(line []byte, fields []field) error {
+func readFields(line []byte, fields []stepField) error {
 	rest, end := bytes.CutPrefix(line, []byte("{"))
 	if !end {
-		return errNoStep
+		return errNotStep
 	}
 	for _, f := range fields {
 		after, there := bytes.CutPrefix(rest, []byte(f.name))
@@ -115,16 +115,16 @@ func readFields(line []byte, fields []field) error {
 		}
 		var value []byte
 		if value, rest = cutValue(after); len(rest) == 0 {
-			return errNoStep
+			return errNotStep
 		}
-		if err := f.read(string(value)); err != nil {
+		if err := f.parse(string(value)); err != nil {
 			return err
 		}
 		end = rest[0] == '}'
 		rest = rest[1:]
 	}
 	if !end || len(rest) > 0 {
-		return errNoStep
+		return errNotStep
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func cutValue(text []byte) (value, rest []byte) {
 	return nil, nil
 }
 
-func (f field) read(s string) (err error) {
+func (f stepField) parse(s string) (err error) {
 	switch v := f.value.(type) {
 	case *bool:
 		*v, err = strconv.ParseBool(s)
@@ -163,30 +163,30 @@ func (f field) read(s string) (err error) {
 		} else if *v = organize.VerbOf(s); *v == organize.None {
 			return lang.Error("%q is not a verb", s)
 		}
-	case *quoted:
+	case *quotedString:
 		if strings.Contains(s, `\`) {
 			s = unescapeJSON.Replace(s)
 		}
 		s, err = organize.Unquote(s)
-		*v = quoted(s)
+		*v = quotedString(s)
 	}
 	return err
 }
 
-func sumLine(text []byte) []byte {
+func checksumLine(text []byte) []byte {
 	sum := sha256.Sum256(text)
 	return fmt.Appendf(nil, "{\"sha256\":\"%s\"}\n", hex.EncodeToString(sum[:]))
 }
 
-func (r *run) text() []byte {
+func (r *run) encode() []byte {
 	var folders bytes.Buffer
-	encoder := newEncoder(&folders)
+	encoder := newJSONEncoder(&folders)
 	for i := range r.Dirs {
 		d := r.Dirs[i]
 		d.Name = organize.Quote(d.Name)
 		_ = encoder.Encode(d) // a folder always has a JSON form
 	}
-	parts := split(len(r.Steps), runtime.GOMAXPROCS(0))
+	parts := splitRange(len(r.Steps), runtime.GOMAXPROCS(0))
 	steps := make([][]byte, len(parts))
 	parallel(parts, func(part, first, end int) {
 		var o op
@@ -205,37 +205,37 @@ func (r *run) text() []byte {
 		}
 		steps[part] = text
 	})
-	h := header{journalFormat, r.runHeader, len(r.Dirs), len(r.Ops), folders.Len() + len(sumLine(nil))}
+	h := header{journalFormat, r.runHeader, len(r.Dirs), len(r.Ops), folders.Len() + len(checksumLine(nil))}
 	for i := range steps {
 		h.Bytes += len(steps[i])
 	}
 	var b bytes.Buffer
 	b.Grow(h.Bytes + 4096)
-	_ = newEncoder(&b).Encode(h)
+	_ = newJSONEncoder(&b).Encode(h)
 	b.Write(folders.Bytes())
 	for i := range steps {
 		b.Write(steps[i])
 	}
-	b.Write(sumLine(b.Bytes()))
+	b.Write(checksumLine(b.Bytes()))
 	return b.Bytes()
 }
 
-func newEncoder(w io.Writer) *json.Encoder {
+func newJSONEncoder(w io.Writer) *json.Encoder {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e
 }
 
-// JournalError reports a journal that must not be acted on.
+// JournalError reports a journal that can't be trusted, so its run can be neither resumed nor undone.
 type JournalError struct {
-	Line  int // from 1; 0: the whole journal
+	Line  int // from 1; 0 for the whole journal
 	Why   lang.Text
 	Newer bool // a newer version of anivault wrote it
 }
 
 func (e *JournalError) Error() string { return e.Text().String() }
 
-// Text includes the line number.
+// Text returns the reason and the line number.
 func (e *JournalError) Text() lang.Text {
 	if e.Line == 0 {
 		return lang.Textf("the journal can't be trusted: %s", e.Why)
@@ -243,7 +243,7 @@ func (e *JournalError) Text() lang.Text {
 	return lang.Textf("the journal can't be trusted: line %d: %s", e.Line, e.Why)
 }
 
-// readHeader reads the first line and returns its length. If it fails, it still returns the header fields that it could
+// readHeader reads the first line and returns its length. With an error, it returns the header fields that it could
 // read.
 func readHeader(text []byte) (h header, length int, err error) {
 	line, _, whole := bytes.Cut(text, []byte("\n"))
@@ -258,7 +258,7 @@ func readHeader(text []byte) (h header, length int, err error) {
 		return h, 0, &JournalError{Line: 1, Why: "a newer version of anivault wrote it", Newer: true}
 	case err != nil || !whole || h.Format != journalFormat:
 		return h, 0, &JournalError{Line: 1, Why: "it is not a journal"}
-	case !organize.IsID(h.ID) || !organize.IsID(h.Plan) || !organize.IsID(h.Parts):
+	case !organize.IsID(h.ID) || !organize.IsID(h.PlanID) || !organize.IsID(h.PartPrefix):
 		return h, 0, &JournalError{Line: 1, Why: "it has no id"}
 	case h.Begun.IsZero() || h.Mode.Verb() == organize.None || len(h.Sources) == 0 || len(h.Targets) == 0:
 		return h, 0, &JournalError{Line: 1, Why: "its header is not complete"}
@@ -270,18 +270,18 @@ func readHeader(text []byte) (h header, length int, err error) {
 
 func (h *header) checkFixedPart(text []byte, length int) (sum, marks int, err error) {
 	marks = length + h.Bytes
-	sum = marks - len(sumLine(nil))
+	sum = marks - len(checksumLine(nil))
 	switch {
 	case marks > len(text) || sum < length:
 		return 0, 0, &JournalError{Why: "its end is missing"}
-	case !bytes.Equal(text[sum:marks], sumLine(text[:sum])):
+	case !bytes.Equal(text[sum:marks], checksumLine(text[:sum])):
 		return 0, 0, &JournalError{Why: "its checksum is wrong"}
 	}
 	return sum, marks, nil
 }
 
-// readRun reads a journal's fixed part and returns the offset of its marks. If it fails, the run holds only the header:
-// it may be shown, but not acted on.
+// readRun reads a journal's fixed part and returns the offset of its marks. With an error, the run holds only the
+// header, which is good only for display.
 func readRun(text []byte) (r *run, marks int, err error) {
 	h, length, err := readHeader(text)
 	r = &run{runHeader: h.runHeader}
@@ -325,7 +325,7 @@ func (r *run) readFolder(line []byte) error {
 		return lang.Error("its folder is not there")
 	case d.Parent < 0 && (d.New || d.Removable || !slices.ContainsFunc(slices.Concat(r.Sources, r.Targets), isRoot)):
 		return lang.Error("it is none of the roots")
-	case d.Parent >= 0 && !isComponent(d.Name):
+	case d.Parent >= 0 && !isPathComponent(d.Name):
 		return lang.Error("%q is not a name", d.Name)
 	}
 	r.Dirs = append(r.Dirs, d)
@@ -333,8 +333,8 @@ func (r *run) readFolder(line []byte) error {
 }
 
 func (r *run) readSteps(lines [][]byte, number int) error {
-	ops := make([]op, len(lines)) // an operation's first step has no verb here
-	parts := split(len(lines), runtime.GOMAXPROCS(0))
+	ops := make([]op, len(lines)) // the first of an operation's two steps has no verb
+	parts := splitRange(len(lines), runtime.GOMAXPROCS(0))
 	problems := make([]error, len(parts))
 	parallel(parts, func(part, first, end int) {
 		var o op
@@ -345,7 +345,7 @@ func (r *run) readSteps(lines [][]byte, number int) error {
 			err := readFields(lines[i], fields)
 			switch {
 			case err == nil && aside != (o.Verb == organize.None):
-				err = errNoStep
+				err = errNotStep
 			case o.Verb == organize.NFO:
 				o.From = o.To
 			}
@@ -359,7 +359,7 @@ func (r *run) readSteps(lines [][]byte, number int) error {
 			return err
 		}
 	}
-	temps := map[int]int{} // by operation: its temporary name
+	temps := map[int]int{} // by operation: the number of its temporary name
 	r.Ops, r.Steps = ops[:0], make([]step, 0, len(lines))
 	for i := range ops {
 		if err := r.addStep(ops[i], temps); err != nil {
@@ -388,7 +388,7 @@ func (r *run) addStep(o op, temps map[int]int) error {
 		return lang.Error("its temporary name is wrong")
 	case min(o.From.Dir, o.To.Dir) < 0 || max(o.From.Dir, o.To.Dir) >= len(r.Dirs):
 		return lang.Error("its folder is not there")
-	case !isComponent(o.From.Name) || !isComponent(o.To.Name):
+	case !isPathComponent(o.From.Name) || !isPathComponent(o.To.Name):
 		return lang.Error("it has no name")
 	case o.Size < 0 || o.Verb == organize.NFO && o.Size != int64(len(o.Text)):
 		return lang.Error("its size is wrong")
@@ -402,6 +402,6 @@ func (r *run) addStep(o op, temps map[int]int) error {
 	return nil
 }
 
-func isComponent(s string) bool {
+func isPathComponent(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\x00")
 }

@@ -17,8 +17,8 @@ import (
 func sampleRun() *run {
 	return &run{
 		runHeader: runHeader{
-			ID: "20261122-020431-k3f9", Plan: "20261122-020431-abcd", Begun: time.Unix(1_800_000_000, 123456789).UTC(),
-			Mode: organize.ModeMove, Layout: "my layout", Absolute: true, Parts: "20261122-020431-p4r7",
+			ID: "20261122-020431-k3f9", PlanID: "20261122-020431-abcd", Begun: time.Unix(1_800_000_000, 123456789).UTC(),
+			Mode: organize.ModeMove, Layout: "my layout", AbsoluteLinks: true, PartPrefix: "20261122-020431-p4r7",
 			Sources: []organize.Root{{Type: "ext4", Inode: 2, Birth: organize.Stamp{Sec: 9, Nsec: 5}, Path: "/src"}},
 			Targets: []organize.Root{{Type: "-", Path: "/lib of mine"}},
 		},
@@ -30,11 +30,11 @@ func sampleRun() *run {
 		},
 		Ops: []op{
 			{
-				N: 2, Unit: 2, Bundle: 1, Verb: organize.Move, Size: 5, Inode: 77, Sum: 0xabc, From: place{2, "\xff.mkv"},
+				N: 2, Unit: 2, Bundle: 1, Verb: organize.Move, Size: 5, Inode: 77, EndsSum: 0xabc, From: place{2, "\xff.mkv"},
 				To: place{3, "x y.mkv"},
 			},
 			{
-				Index: 1, N: 1, Unit: 1, Bundle: 1, Verb: organize.Move, Across: true, Inode: 78, Birth: organize.Stamp{Sec: 1},
+				Index: 1, N: 1, Unit: 1, Bundle: 1, Verb: organize.Move, Across: true, Inode: 78, BirthTime: organize.Stamp{Sec: 1},
 				From: place{0, `"`}, To: place{1, "z"}, Temp: 4,
 			},
 			{
@@ -50,7 +50,7 @@ func sampleRun() *run {
 
 func TestJournalsComeBack(t *testing.T) {
 	r := sampleRun()
-	text := r.text()
+	text := r.encode()
 	got, at, err := readRun(append(bytes.Clone(text), "marks"...))
 	if err != nil || at != len(text) {
 		t.Fatal(at, err)
@@ -79,7 +79,7 @@ func TestTheHistoryIsInOrder(t *testing.T) {
 
 // A journal of which one byte is another, or one is missing, is never acted on.
 func TestADamagedJournalIsRefused(t *testing.T) {
-	text := sampleRun().text()
+	text := sampleRun().encode()
 	for i := range text {
 		bad := bytes.Clone(text)
 		bad[i] ^= 1
@@ -108,13 +108,13 @@ func TestAJournalOfAnotherVersionIsRefused(t *testing.T) {
 // What stands for the ends of a file is one sum in all journals.
 func TestTheSumOfAFilesEnds(t *testing.T) {
 	s := newSim()
-	s.add("/src/a", strings.Repeat("a", sumOfEnds)+"between"+strings.Repeat("b", sumOfEnds))
+	s.add("/src/a", strings.Repeat("a", hashedEndSize)+"between"+strings.Repeat("b", hashedEndSize))
 	s.add("/src/b", "short")
 	dir, _ := s.Open("/src")
-	for name, want := range map[string]uint64{"a": xxhash.Sum64String(strings.Repeat("a", sumOfEnds) + strings.Repeat("b",
-		sumOfEnds)), "b": xxhash.Sum64String("short")} {
+	both := strings.Repeat("a", hashedEndSize) + strings.Repeat("b", hashedEndSize)
+	for name, want := range map[string]uint64{"a": xxhash.Sum64String(both), "b": xxhash.Sum64String("short")} {
 		info, _ := dir.Lstat(name)
-		if got, err := ends(dir, name, info.Size); err != nil || got != want {
+		if got, err := hashEnds(dir, name, info.Size); err != nil || got != want {
 			t.Errorf("%s: %#x %v", name, got, err)
 		}
 	}
@@ -130,15 +130,15 @@ func marked(t *testing.T) (s *sim, dir Dir, r *run, begins, ends int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begins = int(j.end)
-	_ = j.enter(Applying, time.Unix(1, 0))
-	j.markFile(0, markNotDone, organize.Exists)
-	j.mark(mark{Mark: markCopied, File: new(1), Copy: &copyMark{
+	begins = int(j.nextOffset)
+	_ = j.enterStage(StageApplying, time.Unix(1, 0))
+	j.appendFileMark(0, markNotDone, organize.Exists)
+	j.appendMark(mark{Mark: markCopied, File: new(1), Copy: &copyMark{
 		Inode: 9, Size: 5,
 		MTime: organize.Stamp{Sec: -1, Nsec: 5e8},
 	}})
-	_ = j.enter(Done, time.Unix(2, 0))
-	return s, dir, r, begins, int(j.end)
+	_ = j.enterStage(StageDone, time.Unix(2, 0))
+	return s, dir, r, begins, int(j.nextOffset)
 }
 
 // Wherever the last mark is torn, those before it are read, and new ones take its place.
@@ -152,14 +152,14 @@ func TestATornMarkIsNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if torn.progress.stage == Done || torn.progress.damaged > 0 {
+		if torn.progress.stage == StageDone || torn.progress.damagedMarks > 0 {
 			t.Fatalf("cut at %d: %+v", cut-begins, torn.progress)
 		}
-		if err := torn.enter(Undoing, time.Unix(3, 0)); err != nil {
+		if err := torn.enterStage(StageUndoing, time.Unix(3, 0)); err != nil {
 			t.Fatal(err)
 		}
 		again, err := openJournal(dir, r.ID, false)
-		if err != nil || again.progress.stage != Undoing || again.progress.damaged > 0 {
+		if err != nil || again.progress.stage != StageUndoing || again.progress.damagedMarks > 0 {
 			t.Fatalf("cut at %d, then marked: %+v %v", cut-begins, again.progress, err)
 		}
 	}
@@ -182,14 +182,15 @@ func TestADamagedMarkStays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p := &j.progress; p.stage != Done || p.damaged == 0 || p.files[0].notDone == "" && p.files[1].copy == nil {
+			if p := &j.progress; p.stage != StageDone || p.damagedMarks == 0 ||
+				p.files[0].notDone == "" && p.files[1].targetCopy == nil {
 				t.Fatalf("byte %d: %+v", at-begins, j.progress)
 			}
-			if err := j.enter(Undoing, time.Unix(3, 0)); err != nil {
+			if err := j.enterStage(StageUndoing, time.Unix(3, 0)); err != nil {
 				t.Fatal(err)
 			}
 			again, err := openJournal(dir, r.ID, false)
-			if err != nil || again.progress.stage != Undoing || again.progress.damaged != j.progress.damaged ||
+			if err != nil || again.progress.stage != StageUndoing || again.progress.damagedMarks != j.progress.damagedMarks ||
 				node.data[:ends] != damaged {
 				t.Fatalf("byte %d, then marked: %+v %v", at-begins, again.progress, err)
 			}
@@ -200,17 +201,17 @@ func TestADamagedMarkStays(t *testing.T) {
 // Nothing that stands in a journal makes reading it fail otherwise than by an error, and what is accepted is written as
 // it was.
 func FuzzJournal(f *testing.F) {
-	whole := string(sampleRun().text())
-	f.Add(whole[:len(whole)-len(sumLine(nil))])
+	whole := string(sampleRun().encode())
+	f.Add(whole[:len(whole)-len(checksumLine(nil))])
 	f.Add("anivault journal 2\nid x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		if first, rest, found := strings.Cut(text, "\n"); found { // give it the length and the checksum that it lacks
 			var h map[string]any
 			if json.Unmarshal([]byte(first), &h) == nil && h != nil {
-				h["bytes"] = len(rest) + len(sumLine(nil))
+				h["bytes"] = len(rest) + len(checksumLine(nil))
 				line, _ := json.Marshal(h)
 				text = string(line) + "\n" + rest
-				text += string(sumLine([]byte(text)))
+				text += string(checksumLine([]byte(text)))
 			}
 		}
 		r, at, err := readRun([]byte(text))
@@ -220,10 +221,10 @@ func FuzzJournal(f *testing.F) {
 		for _, o := range r.Ops {
 			_, _ = r.pathOf(o.From), r.pathOf(o.To)
 		}
-		_ = r.touched()
-		again, _, err := readRun(r.text())
+		_ = r.touchedDirs()
+		again, _, err := readRun(r.encode())
 		if err != nil {
-			t.Fatalf("%v:\n%s\nwritten as\n%s", err, text[:at], r.text())
+			t.Fatalf("%v:\n%s\nwritten as\n%s", err, text[:at], r.encode())
 		}
 		if diff := cmp.Diff(r, again, cmp.AllowUnexported(run{})); diff != "" {
 			t.Fatal(diff)

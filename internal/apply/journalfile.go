@@ -10,21 +10,22 @@ import (
 )
 
 type journal struct {
-	run      *run
-	progress progress
-	file     File
-	end      int64 // where the next mark goes
-	unsynced bool
-	err      error // the first write error of a mark
-	mu       sync.Mutex
+	run        *run
+	progress   progress
+	file       File
+	nextOffset int64 // offset of the next mark
+	unsynced   bool  // marks were written since the last sync
+	err        error // the first error of writing a mark; sync returns it
+	mu         sync.Mutex
 }
 
 func journalName(id string) string { return id + ".journal" }
 
-func unwritten(id string) string { return "." + id + ".journal.new" }
+// newJournalName returns the name of a journal until it is completely written.
+func newJournalName(id string) string { return "." + id + ".journal.new" }
 
 func newJournal(dir Dir, r *run) (_ *journal, err error) {
-	name := unwritten(r.ID)
+	name := newJournalName(r.ID)
 	file, err := dir.Create(name)
 	if err != nil {
 		return nil, err
@@ -32,23 +33,23 @@ func newJournal(dir Dir, r *run) (_ *journal, err error) {
 	defer func() {
 		if err != nil {
 			file.Close()
-			_ = dir.Unlink(name) // it was incomplete, so nothing was changed yet
+			_ = dir.Unlink(name) // the journal is incomplete, so the run has not changed anything yet
 		}
 	}()
 	if err := file.Lock(); err != nil {
 		return nil, err
 	}
-	text := r.text()
+	text := r.encode()
 	if _, err := file.WriteAt(text, 0); err != nil {
 		return nil, err
 	}
-	if err := file.Allocate(int64(len(text)) + r.room()); err != nil {
+	if err := file.Allocate(int64(len(text)) + r.reservedBytes()); err != nil {
 		return nil, err
 	}
 	if err := file.Sync(); err != nil {
 		return nil, err
 	}
-	linked, err := rename(dir, name, dir, journalName(r.ID), false)
+	linked, err := renameExclusive(dir, name, dir, journalName(r.ID), false)
 	if linked && err == nil {
 		err = dir.Unlink(name)
 	}
@@ -58,15 +59,15 @@ func newJournal(dir Dir, r *run) (_ *journal, err error) {
 	if err := dir.Sync(); err != nil {
 		return nil, err
 	}
-	return &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file, end: int64(len(text))}, nil
+	return &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file, nextOffset: int64(len(text))}, nil
 }
 
-// openJournal reads a whole journal. A writable one is locked; if another process holds the lock, the error is
+// openJournal reads a whole journal. A writable one is also locked; if another process holds the lock, the error is
 // ErrAtWork. If the journal can't be trusted, the error wraps a *JournalError.
 func openJournal(dir Dir, id string, writable bool) (_ *journal, err error) {
-	open := dir.Read
+	open := dir.OpenForReading
 	if writable {
-		open = dir.Edit
+		open = dir.OpenForWriting
 	}
 	file, err := open(journalName(id))
 	if err != nil {
@@ -86,7 +87,7 @@ func openJournal(dir Dir, id string, writable bool) (_ *journal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := readPart(file, 0, info.Size)
+	text, err := readRange(file, 0, info.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -98,14 +99,14 @@ func openJournal(dir Dir, id string, writable bool) (_ *journal, err error) {
 		return nil, lang.Error("the run %s: %w", id, err)
 	}
 	j := &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file}
-	j.end = int64(at + j.progress.replay(text[at:]))
-	if int64(len(text)) < int64(at)+r.room() {
-		j.progress.damaged++ // it was allocated at its full length, and truncated since
+	j.nextOffset = int64(at + j.progress.replay(text[at:]))
+	if int64(len(text)) < int64(at)+r.reservedBytes() {
+		j.progress.damagedMarks++ // journals are created at their full length, so this one was truncated
 	}
 	return j, nil
 }
 
-func readPart(f File, from, to int64) ([]byte, error) {
+func readRange(f File, from, to int64) ([]byte, error) {
 	text := make([]byte, to-from)
 	n, err := f.ReadAt(text, from)
 	if errors.Is(err, io.EOF) {
@@ -114,10 +115,11 @@ func readPart(f File, from, to int64) ([]byte, error) {
 	return text[:n], err
 }
 
-// readSummary reads only a journal's header and marks, so a run of 100,000 files costs no more than a run of one. With
-// check it verifies the checksum too. If the error is a *JournalError, the Run holds what could be read.
+// readSummary reads only a journal's header and marks, so its cost does not depend on the number of files. With check
+// it also reads the rest to verify the checksum. If the error is a *JournalError, the Run holds the information that
+// could be read.
 func readSummary(dir Dir, id string, check bool) (*Run, error) {
-	file, err := dir.Read(journalName(id))
+	file, err := dir.OpenForReading(journalName(id))
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +147,7 @@ func readSummary(dir Dir, id string, check bool) (*Run, error) {
 		return &out, &JournalError{Why: "its end is missing"}
 	}
 	if check {
-		text, err = readPart(file, 0, marks)
+		text, err = readRange(file, 0, marks)
 		if err == nil {
 			_, _, err = h.checkFixedPart(text, length)
 		}
@@ -153,7 +155,7 @@ func readSummary(dir Dir, id string, check bool) (*Run, error) {
 			return &out, err
 		}
 	}
-	text, err = readPart(file, marks, info.Size)
+	text, err = readRange(file, marks, info.Size)
 	p = newProgress(h.Files, h.Folders)
 	p.replay(text)
 	out = p.summary(h.runHeader)

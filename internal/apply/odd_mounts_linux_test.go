@@ -106,8 +106,13 @@ type mortalDir struct {
 }
 
 func (d mortalDir) OpenDir(name string) (Dir, error) { return d.life.dir(d.Dir.OpenDir(name)) }
-func (d mortalDir) Read(name string) (File, error)   { return d.life.file(d.Dir.Read(name)) }
-func (d mortalDir) Edit(name string) (File, error)   { return d.life.file(d.Dir.Edit(name)) }
+func (d mortalDir) OpenForReading(name string) (File, error) {
+	return d.life.file(d.Dir.OpenForReading(name))
+}
+
+func (d mortalDir) OpenForWriting(name string) (File, error) {
+	return d.life.file(d.Dir.OpenForWriting(name))
+}
 
 func (d mortalDir) Create(name string) (File, error) {
 	d.life.spend()

@@ -16,38 +16,38 @@ type Status string
 
 // The statuses of files.
 const (
-	StatusPlanned Status = "planned"  // it can be carried out
-	StatusInPlace Status = "in_place" // an earlier run has carried it out
-	StatusLeft    Status = "left"     // an NFO file that is not written; its unit goes on without it
+	StatusPlanned Status = "planned"  // the file can be placed, or waits for its turn
+	StatusInPlace Status = "in_place" // an earlier run has placed the file
+	StatusSkipped Status = "left"     // an NFO file that is not written; the rest of its unit is
 	StatusDone    Status = "done"
-	StatusRefused Status = "refused" // it can't be carried out
-	StatusFailed  Status = "failed"  // it failed, and its bundle was rolled back
+	StatusRefused Status = "refused" // the operation is impossible, or part of a bundle that is
+	StatusFailed  Status = "failed"  // the operation failed, and its bundle was rolled back
 	StatusUndone  Status = "undone"
-	StatusKept    Status = "kept" // it can't be put back safely
+	StatusKept    Status = "kept" // the undo can't put the file back safely
 )
 
 // Result is the result for one file.
 type Result struct {
-	N, Unit        int // in the plan, from 1
+	N, Unit        int // the numbers of the file and its unit in the plan, from 1
 	Verb           organize.Verb
 	Source, Target string
 	Size           int64
-	Copied         bool // with StatusDone: the file was copied
+	Copied         bool // with StatusDone: the content was copied, not renamed or linked
 	Status         Status
-	Problem        *Problem // set if Status is left, refused, failed or kept
+	Problem        *Problem // set if Status is StatusSkipped, StatusRefused, StatusFailed or StatusKept
 }
 
 // Outcome is the result of a run.
 type Outcome struct {
 	Run        string // "" if no run began
 	Results    []Result
-	Unfinished bool // it was interrupted: Resume finishes it, Undo puts it back
-	Why        error
-	// The folders of series and films that changed, if the run has finished.
-	Changed        []string
+	Unfinished bool  // the run was interrupted and can be resumed or undone
+	StopCause  error // why the run ended early; nil if it did not
+	// ChangedFolders are the folders of series and films that changed. It is empty for an unfinished run.
+	ChangedFolders []string
 	BadCRC         []string // copied files whose content doesn't match the CRC-32 in their name
 	LostAttributes []string // copies that could not keep all extended attributes or the access list
-	Damaged        int      // unreadable marks of the journal
+	DamagedMarks   int      // unreadable lines of the journal
 }
 
 // Count returns how many files have the status.
@@ -61,37 +61,37 @@ func (o *Outcome) Count(s Status) int {
 	return n
 }
 
-// UnfinishedError reports that an interrupted run must be finished, undone or abandoned first.
+// UnfinishedError reports an interrupted run that must be finished, undone or abandoned before another can begin.
 type UnfinishedError struct {
-	Run   string
-	Stage Stage
-	Gone  error // a *MountError if one of its folders is missing
+	Run      string
+	Stage    Stage
+	MountErr error // a *MountError if one of the run's folders is missing
 }
 
-// ErrAtWork reports that another process works on the run.
+// ErrAtWork reports that another process is working on the run.
 var ErrAtWork = lang.Error("another process works on this run")
 
 func (e *UnfinishedError) Error() string { return e.Text().String() }
 
-// Text includes the run's ID.
+// Text names the run.
 func (e *UnfinishedError) Text() lang.Text { return lang.Textf("the run %s was interrupted", e.Run) }
 
-// MountError reports that a root is missing, or is not the folder that the plan was made with.
+// MountError reports that a root folder is missing, or is not the one that the plan was made with.
 type MountError struct {
-	Path string
-	Err  error  // nil if another folder is there
-	Run  string // the run that needs the folder; "" for a plan
-	Cut  bool   // the run was interrupted
+	Path        string
+	Err         error  // nil if another folder has the path
+	Run         string // the run that needs the folder; "" for a plan
+	Interrupted bool   // the run was interrupted
 }
 
 func (e *MountError) Error() string { return e.Text().String() }
 
-// Text includes the folder's path.
+// Text names the folder.
 func (e *MountError) Text() lang.Text {
 	if e.Err != nil {
 		err := e.Err
 		if of, ok := errors.AsType[*fs.PathError](err); ok {
-			err = of.Err // the message has the path already
+			err = of.Err // the message already has the path
 		}
 		return lang.Textf("%s is not there: %v", e.Path, err)
 	}
@@ -101,8 +101,9 @@ func (e *MountError) Text() lang.Text {
 // Unwrap returns the system's error.
 func (e *MountError) Unwrap() error { return e.Err }
 
-func (x *execution) outcome(out *Outcome, err error) (*Outcome, error) {
-	out.Unfinished, out.Why, out.Damaged = x.w.journal.progress.stage.Unfinished(), x.stopped, x.w.journal.progress.damaged
+func (x *execution) completeOutcome(out *Outcome, err error) (*Outcome, error) {
+	p := &x.w.journal.progress
+	out.Unfinished, out.StopCause, out.DamagedMarks = p.stage.IsUnfinished(), x.stopCause, p.damagedMarks
 	for i, f := range x.w.journal.progress.files {
 		if f.badCRC {
 			out.BadCRC = append(out.BadCRC, x.w.run.pathOf(x.w.run.Ops[i].From))
@@ -111,8 +112,8 @@ func (x *execution) outcome(out *Outcome, err error) (*Outcome, error) {
 			out.LostAttributes = append(out.LostAttributes, x.w.run.pathOf(x.w.run.Ops[i].To))
 		}
 	}
-	if x.w.journal.progress.stage == Done {
-		out.Changed = x.changedFolders()
+	if x.w.journal.progress.stage == StageDone {
+		out.ChangedFolders = x.changedFolders()
 	}
 	return out, err
 }
@@ -122,12 +123,13 @@ func (x *execution) results() []Result {
 	for i := range x.w.run.Ops {
 		o := &x.w.run.Ops[i]
 		out[i] = Result{
-			N: o.N, Unit: o.Unit, Verb: o.Verb, Source: x.w.run.sourceOf(o), Target: x.w.run.pathOf(o.To), Size: o.Size,
+			N: o.N, Unit: o.Unit, Verb: o.Verb, Source: x.w.run.sourcePath(o), Target: x.w.run.pathOf(o.To), Size: o.Size,
 		}
 	}
 	return out
 }
 
+// fillStatuses sets the statuses of the results. Operations without a problem get the status done.
 func (x *execution) fillStatuses(out *Outcome, done Status) {
 	byN := map[int]int{}
 	for i := range x.w.run.Ops {
@@ -139,15 +141,15 @@ func (x *execution) fillStatuses(out *Outcome, done Status) {
 		if !mine {
 			continue
 		}
-		p := x.codes[i]
+		p := x.problems[i]
 		switch {
-		case x.w.journal.progress.files[i].back:
+		case x.w.journal.progress.files[i].undone:
 			r.Status = StatusUndone
 		case p == nil:
-			r.Status, r.Copied = done, x.w.run.Ops[i].copies()
-		case p.Code == NotReached:
+			r.Status, r.Copied = done, x.w.run.Ops[i].copiesContent()
+		case p.Code == CodeNotReached:
 			r.Status = StatusPlanned
-		case done == StatusUndone && !p.isLeft():
+		case done == StatusUndone && !p.skipsNFO():
 			r.Status, r.Problem = StatusKept, p
 		default:
 			r.Status, r.Problem = p.status(), p
@@ -158,7 +160,7 @@ func (x *execution) fillStatuses(out *Outcome, done Status) {
 func (x *execution) changedFolders() []string {
 	used := map[int]bool{}
 	for i := range x.w.run.Ops {
-		if o := &x.w.run.Ops[i]; x.codes[i] == nil {
+		if o := &x.w.run.Ops[i]; x.problems[i] == nil {
 			used[o.To.Dir] = true
 			if o.Verb == organize.Move {
 				used[o.From.Dir] = true
@@ -174,89 +176,89 @@ func (x *execution) changedFolders() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// entryFolder returns the path of the series or film folder that contains a folder; "" outside the target roots. A
-// custom template may nest folders in any way, so entryFolder then returns the folder itself.
+// entryFolder returns the path of the series or film folder that contains a folder; "" outside the target roots. With
+// custom templates the nesting is unknown, so it returns the path of the folder itself.
 func (r *run) entryFolder(dir int) string {
 	entry := dir
 	for at := dir; at >= 0; at = r.Dirs[at].Parent {
-		if r.isTarget(at) {
+		if r.isTargetRoot(at) {
 			if r.Layout == organize.Custom {
 				entry = dir
 			}
-			return r.path(entry)
+			return r.dirPath(entry)
 		}
 		entry = at
 	}
 	return ""
 }
 
-// The codes of this package, in addition to those of planning.
+// The codes of carrying out and undoing, in addition to those of planning.
 const (
-	Changed      organize.Code = "changed"
-	NotPermitted organize.Code = "not_permitted"
-	TooManyLinks organize.Code = "too_many_links"
-	NoSpace      organize.Code = "no_space"
-	Occupied     organize.Code = "occupied"
-	MovedOn      organize.Code = "moved_on"
-	Edited       organize.Code = "edited"
-	OriginalGone organize.Code = "original_gone"
-	NotMounted   organize.Code = "not_mounted"
-	NoExclusive  organize.Code = "no_exclusive_rename"
-	WithAnother  organize.Code = "with_another"
-	NotCached    organize.Code = "not_cached"
-	ForeignNFO   organize.Code = "foreign_nfo"
-	NotReached   organize.Code = "not_reached"
-	Unproven     organize.Code = "unproven"
-	Gone         organize.Code = "gone"
-	Replaced     organize.Code = "replaced"
+	CodeChanged      organize.Code = "changed"
+	CodeNotPermitted organize.Code = "not_permitted"
+	CodeTooManyLinks organize.Code = "too_many_links"
+	CodeNoSpace      organize.Code = "no_space"
+	CodeOccupied     organize.Code = "occupied"
+	CodeMovedOn      organize.Code = "moved_on"
+	CodeEdited       organize.Code = "edited"
+	CodeOriginalGone organize.Code = "original_gone"
+	CodeNotMounted   organize.Code = "not_mounted"
+	CodeNoExclusive  organize.Code = "no_exclusive_rename"
+	CodeWithAnother  organize.Code = "with_another"
+	CodeNotCached    organize.Code = "not_cached"
+	CodeForeignNFO   organize.Code = "foreign_nfo"
+	CodeNotReached   organize.Code = "not_reached"
+	CodeUnproven     organize.Code = "unproven"
+	CodeGone         organize.Code = "gone"
+	CodeReplaced     organize.Code = "replaced"
 
-	originalEdited organize.Code = "original_edited" // shown as Edited, with another text
+	codeOriginalEdited organize.Code = "original_edited" // shown as CodeEdited, with another text
 )
 
-var meanings = []struct {
+var codeMeanings = []struct {
 	code organize.Code
 	text string
 }{
-	{Changed, "it is not the file that was planned: gone, changed or replaced since"},
+	{CodeChanged, "it is not the file that was planned: gone, changed or replaced since"},
 	{organize.Exists, "something else is there"},
 	{organize.CrossDevice, "its target is on another file system"},
-	{NotPermitted, "the system does not allow it"},
-	{TooManyLinks, "the file system allows no more hard links to it"},
-	{NoSpace, "the disk or the quota is full"},
+	{CodeNotPermitted, "the system does not allow it"},
+	{CodeTooManyLinks, "the file system allows no more hard links to it"},
+	{CodeNoSpace, "the disk or the quota is full"},
 	{organize.NameTooLong, "its name is too long"},
 	{organize.OutsideRoot, "a link, or something that is not a folder, is in the way: name the real folder with --to"},
-	{Occupied, "something else has its old name"},
-	{MovedOn, "it is no longer where the run left it"},
-	{Edited, "it was changed since"},
-	{OriginalGone, "the original is gone: this is its last name"},
-	{NotMounted, "the folder is missing, or is a different one: a disk may not be mounted"},
-	{NoExclusive, "the file system can't rename without replacing"},
+	{CodeOccupied, "something else has its old name"},
+	{CodeMovedOn, "it is no longer where the run left it"},
+	{CodeEdited, "it was changed since"},
+	{CodeOriginalGone, "the original is gone: this is its last name"},
+	{CodeNotMounted, "the folder is missing, or is a different one: a disk may not be mounted"},
+	{CodeNoExclusive, "the file system can't rename without replacing"},
 	{organize.SameFile, "it takes the name of another name of the same file"},
-	{WithAnother, "it belongs to a file that can't be carried out"},
-	{NotCached, "what TMDB says about it is no longer in the cache"},
-	{ForeignNFO, "another file is there, about something else"},
+	{CodeWithAnother, "it belongs to a file that can't be carried out"},
+	{CodeNotCached, "what TMDB says about it is no longer in the cache"},
+	{CodeForeignNFO, "another file is there, about something else"},
 	{organize.NoReflink, "the file system can't share blocks between files"},
 	{organize.NoSymlink, "the file system has no symbolic links"},
-	{Unproven, "nothing proves that this copy is the run's"},
-	{Gone, "it is no longer there: somebody moved or removed it"},
-	{Replaced, "something else is there now"},
-	{NotReached, "the run ended before it"},
+	{CodeUnproven, "nothing proves that this copy is the run's"},
+	{CodeGone, "it is no longer there: somebody moved or removed it"},
+	{CodeReplaced, "something else is there now"},
+	{CodeNotReached, "the run ended before it"},
 	{organize.NotRegular, "not a regular file"},
 	{organize.Unreadable, "the system failed"},
 }
 
-// Codes returns all codes that a Problem may have.
+// Codes returns all codes that a Problem can have.
 func Codes() []organize.Code {
 	var out []organize.Code
-	for _, m := range meanings {
+	for _, m := range codeMeanings {
 		out = append(out, m.code)
 	}
 	return out
 }
 
-// Meaning returns the text of a code, as a clause.
+// Meaning returns the explanation of a code as a clause, such as "the disk or the quota is full".
 func Meaning(c organize.Code) string {
-	for _, m := range meanings {
+	for _, m := range codeMeanings {
 		if m.code == c {
 			return m.text
 		}
@@ -264,16 +266,16 @@ func Meaning(c organize.Code) string {
 	return c.Meaning()
 }
 
-// Problem says why an operation was not carried out or not put back.
+// Problem says why an operation was not carried out or not undone.
 type Problem struct {
 	Code organize.Code
-	Err  error  // the system's error; nil if there is none
-	Run  string // with MovedOn: the later run that moved the file; "" if unknown
+	Err  error  // the system's error, if any
+	Run  string // with CodeMovedOn: the later run that moved the file; "" if unknown
 }
 
 func (p *Problem) Error() string { return p.Text().String() }
 
-// Text returns the code's meaning and the system's error.
+// Text returns the meaning of the code, and the system's error if there is one.
 func (p *Problem) Text() lang.Text {
 	switch {
 	case p.Run != "":
@@ -287,25 +289,25 @@ func (p *Problem) Text() lang.Text {
 // Unwrap returns the system's error.
 func (p *Problem) Unwrap() error { return p.Err }
 
-func problem(c organize.Code) *Problem { return &Problem{Code: c} }
+func newProblem(c organize.Code) *Problem { return &Problem{Code: c} }
 
-// errnos maps system errors to codes. Any other error is organize.Unreadable.
-var errnos = []struct {
+// errnoCodes maps system errors to codes. All other errors get organize.Unreadable.
+var errnoCodes = []struct {
 	code   organize.Code
 	errnos []syscall.Errno
 }{
 	{organize.Exists, []syscall.Errno{syscall.EEXIST, syscall.ENOTEMPTY, syscall.EISDIR}},
 	{organize.CrossDevice, []syscall.Errno{syscall.EXDEV}},
-	{TooManyLinks, []syscall.Errno{syscall.EMLINK}},
-	{NotPermitted, []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EROFS}},
-	{NoSpace, []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT}},
+	{CodeTooManyLinks, []syscall.Errno{syscall.EMLINK}},
+	{CodeNotPermitted, []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EROFS}},
+	{CodeNoSpace, []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT}},
 	{organize.NameTooLong, []syscall.Errno{syscall.ENAMETOOLONG}},
 	{organize.OutsideRoot, []syscall.Errno{syscall.ELOOP, syscall.ENOTDIR}},
-	{Changed, []syscall.Errno{syscall.ENOENT}},
+	{CodeChanged, []syscall.Errno{syscall.ENOENT}},
 }
 
-// failed converts an error to a Problem; nil stays nil.
-func failed(err error) *Problem {
+// asProblem converts an error to a Problem, and nil to nil.
+func asProblem(err error) *Problem {
 	if err == nil {
 		return nil
 	}
@@ -314,7 +316,7 @@ func failed(err error) *Problem {
 	}
 	code := organize.Unreadable
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
-		for _, row := range errnos {
+		for _, row := range errnoCodes {
 			if slices.Contains(row.errnos, errno) {
 				code = row.code
 			}
@@ -323,20 +325,22 @@ func failed(err error) *Problem {
 	return &Problem{Code: code, Err: err}
 }
 
-func (p *Problem) isLeft() bool { return p.Code == NotCached || p.Code == ForeignNFO }
+// skipsNFO reports whether the problem only prevents an NFO file, without which the rest of its unit is carried out.
+func (p *Problem) skipsNFO() bool { return p.Code == CodeNotCached || p.Code == CodeForeignNFO }
 
 // status returns the status of a file that was not carried out.
 func (p *Problem) status() Status {
 	switch {
-	case p.isTrouble():
+	case p.isDiskFailure():
 		return StatusFailed
-	case p.isLeft():
-		return StatusLeft
-	case p.Code == NotReached:
+	case p.skipsNFO():
+		return StatusSkipped
+	case p.Code == CodeNotReached:
 		return StatusPlanned
 	}
 	return StatusRefused
 }
 
-// isTrouble reports whether the disk rather than the file has a problem, so other files will probably fail too.
-func (p *Problem) isTrouble() bool { return p.Code == NoSpace || p.Code == organize.Unreadable }
+// isDiskFailure reports whether the problem is with the disk rather than the file, so other files will probably fail
+// too.
+func (p *Problem) isDiskFailure() bool { return p.Code == CodeNoSpace || p.Code == organize.Unreadable }

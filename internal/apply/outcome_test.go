@@ -30,7 +30,7 @@ func TestChangedFoldersAreTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(row.want, out.Changed); diff != "" {
+			if diff := cmp.Diff(row.want, out.ChangedFolders); diff != "" {
 				t.Errorf("(-want +got):\n%s\n%+v", diff, out)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 
 func (r *run) probeName() string { return ".anivault-" + r.ID + "-probe" }
 
-func (x *execution) probe() (found findings, _ error) {
+func (x *execution) probeRoots() (found probeResults, _ error) {
 	for i := range x.w.run.Dirs {
 		if !x.w.run.isProbed(i) {
 			continue
@@ -20,14 +20,14 @@ func (x *execution) probe() (found findings, _ error) {
 		var way string
 		var unstable bool
 		if err == nil {
-			err = inProbe(root, x.w.run.probeName(), func(dir Dir) (err error) {
+			err = withProbeFolder(root, x.w.run.probeName(), func(dir Dir) (err error) {
 				way, unstable, err = probeMoves(dir)
 				return err
 			})
 		}
 		switch {
-		case !x.w.run.isTarget(i): // a source that can't be probed stays unknown
-			found.OneWay = found.OneWay || err == nil && way == "none"
+		case !x.w.run.isTargetRoot(i): // a source that can't be probed is assumed to work
+			found.CannotMoveBack = found.CannotMoveBack || err == nil && way == "none"
 			continue
 		case err != nil:
 			return found, err
@@ -38,8 +38,9 @@ func (x *execution) probe() (found findings, _ error) {
 	return found, nil
 }
 
+// isProbed reports whether a folder is a target root, or a source root whose files move to another file system.
 func (r *run) isProbed(dir int) bool {
-	return r.isTarget(dir) || r.Dirs[dir].Parent < 0 &&
+	return r.isTargetRoot(dir) || r.Dirs[dir].Parent < 0 &&
 		slices.ContainsFunc(r.Ops, func(o op) bool { return o.Across && r.rootOf(o.From.Dir) == dir })
 }
 
@@ -50,9 +51,9 @@ func (r *run) rootOf(dir int) int {
 	return dir
 }
 
-// inProbe creates a folder, calls do with it, and removes it with its content.
-func inProbe(root Dir, name string, do func(Dir) error) error {
-	clearProbe(root, name) // of an interrupted run
+// withProbeFolder creates a folder, calls do with it, and removes the folder and its content.
+func withProbeFolder(root Dir, name string, do func(Dir) error) error {
+	clearProbe(root, name) // an interrupted run may have left it
 	if err := root.Mkdir(name); err != nil {
 		return err
 	}
@@ -65,9 +66,10 @@ func inProbe(root Dir, name string, do func(Dir) error) error {
 	return do(dir)
 }
 
-// probeMoves finds out how the file system can move files, and whether a moved file keeps its inode.
+// probeMoves finds out how a file system can move files without replacing others, and whether a moved file gets another
+// inode. way is "rename", "link" or "none".
 func probeMoves(dir Dir) (way string, unstable bool, err error) {
-	var opened Info // on mergerfs, an open file may have another inode number than its name
+	var opened Info // on mergerfs, Stat of an open file may return another inode than Lstat of its name
 	for _, file := range []string{"b", "a"} {
 		f, err := dir.Create(file)
 		if err == nil {
@@ -85,23 +87,23 @@ func probeMoves(dir Dir) (way string, unstable bool, err error) {
 	way, now := "rename", "c"
 	switch err := dir.Rename("a", dir, "b"); {
 	case errors.Is(err, syscall.EEXIST):
-		err = dir.Rename("a", dir, "c") // the kernel checks this before it asks the file system: try a free name
+		err = dir.Rename("a", dir, "c") // the kernel refuses taken names itself: only a free one tests the file system
 		switch {
-		case cantExclude(err):
+		case lacksExclusiveRename(err):
 			way, now = "link", "a"
 		case err != nil:
 			return "", false, err
 		}
-	case err == nil: // the file system accepts the flag but replaces the file
+	case err == nil: // the file system ignores the flag and has replaced the file
 		way, now = "link", "b"
-	case cantExclude(err):
+	case lacksExclusiveRename(err):
 		way, now = "link", "a"
 	default:
 		return "", false, err
 	}
 	if way == "link" {
-		if links(dir, now) {
-			now = "d" // links creates it
+		if canLink(dir, now) {
+			now = "d" // canLink has created it
 		} else {
 			way = "none"
 		}
@@ -110,7 +112,8 @@ func probeMoves(dir Dir) (way string, unstable bool, err error) {
 	return way, info.Inode != before.Inode || opened.Inode != before.Inode, err
 }
 
-func links(dir Dir, name string) bool {
+// canLink reports whether the file system supports hard links and counts them. It links the file to "d".
+func canLink(dir Dir, name string) bool {
 	if dir.Link(name, dir, "d") != nil {
 		return false
 	}
@@ -125,13 +128,13 @@ func clearProbe(root Dir, name string) {
 	}
 	names, _ := dir.Names()
 	for _, n := range names {
-		_ = dir.Unlink(n) // a file that stays only keeps the folder
+		_ = dir.Unlink(n) // if this fails, the probe folder remains
 	}
 	dir.Close()
 	_ = root.Rmdir(name)
 }
 
-func (x *execution) unprobe() {
+func (x *execution) clearProbes() {
 	for i := range x.w.run.Dirs {
 		if !x.w.run.isProbed(i) {
 			continue
@@ -142,8 +145,8 @@ func (x *execution) unprobe() {
 	}
 }
 
-// stableInodes lists the file systems that keep the inodes of their files. On others, a run also records a sum of each
-// file's first and last bytes.
+// stableInodes lists the file systems whose files keep their inodes. On others, a run also records a hash of the first
+// and last bytes of each file.
 var stableInodes = map[string]bool{
 	"ext4": true, "xfs": true, "btrfs": true, "tmpfs": true, "f2fs": true, "zfs": true, "bcachefs": true,
 	"ramfs": true, "nfs": true,
@@ -154,19 +157,20 @@ func hasStableInodes(r *organize.Root) bool {
 	return stableInodes[strings.ToLower(r.Type)] && r.Inode != 0
 }
 
-// Abilities are what the file system of a folder supports, found by trying.
-type Abilities struct {
-	// Rename is how files are moved: "rename" (the kernel renames without replacing), "link", or "none".
-	Rename    string
-	HardLinks bool
-	Reflinks  bool
-	FoldsCase bool // names that differ only in case are the same
-	Inodes    bool // a renamed file keeps its inode
+// Capabilities says what the file system of a folder supports, as found by trying.
+type Capabilities struct {
+	// RenameMethod is how files are moved: "rename" (the kernel renames without replacing), "link" (a hard link, and then
+	// the old name is removed), or "none".
+	RenameMethod string
+	HardLinks    bool
+	Reflinks     bool
+	FoldsCase    bool // names that differ only in case belong to the same file
+	StableInodes bool // a renamed file keeps its inode
 }
 
-// Examine tries out what the file system of a folder supports, in a temporary folder that it removes again. It restores
-// the folder's time.
-func Examine(system FS, path, id string) (a Abilities, err error) {
+// ProbeCapabilities finds out what the file system of a folder supports, using a temporary folder that it removes
+// afterwards. It restores the folder's time.
+func ProbeCapabilities(system FS, path, id string) (a Capabilities, err error) {
 	root, err := system.Open(path)
 	if err != nil {
 		return a, err
@@ -177,18 +181,18 @@ func Examine(system FS, path, id string) (a Abilities, err error) {
 		return a, err
 	}
 	name := (&run{runHeader: runHeader{ID: id}}).probeName()
-	err = inProbe(root, name, func(dir Dir) error {
+	err = withProbeFolder(root, name, func(dir Dir) error {
 		way, unstable, err := probeMoves(dir)
-		a.Rename, a.Inodes = way, !unstable
+		a.RenameMethod, a.StableInodes = way, !unstable
 		return err
 	})
 	if err == nil {
-		err = inProbe(root, name, a.tryLinks)
+		err = withProbeFolder(root, name, a.probeLinks)
 	}
 	return a, errors.Join(err, root.SetMTime(before.MTime))
 }
 
-func (a *Abilities) tryLinks(dir Dir) error {
+func (a *Capabilities) probeLinks(dir Dir) error {
 	file, err := dir.Create("a")
 	if err != nil {
 		return err
@@ -203,7 +207,7 @@ func (a *Abilities) tryLinks(dir Dir) error {
 	case !errors.Is(err, syscall.ENOENT):
 		return err
 	}
-	a.HardLinks = links(dir, "a")
+	a.HardLinks = canLink(dir, "a")
 	twin, err := dir.Create("twin")
 	if err != nil {
 		return err

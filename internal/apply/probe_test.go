@@ -10,33 +10,35 @@ import (
 func TestAbilitiesAreTriedOut(t *testing.T) {
 	for name, row := range map[string]struct {
 		world traits
-		want  Abilities
+		want  Capabilities
 	}{
-		"all": {traits{}, Abilities{Rename: "rename", HardLinks: true, Reflinks: true, Inodes: true}},
+		"all": {traits{}, Capabilities{RenameMethod: "rename", HardLinks: true, Reflinks: true, StableInodes: true}},
 		"no rename": {
 			traits{noRename: true},
-			Abilities{Rename: "link", HardLinks: true, Reflinks: true, Inodes: true},
+			Capabilities{RenameMethod: "link", HardLinks: true, Reflinks: true, StableInodes: true},
 		},
 		"it takes the flag": {
 			traits{replaces: true},
-			Abilities{Rename: "link", HardLinks: true, Reflinks: true, Inodes: true},
+			Capabilities{RenameMethod: "link", HardLinks: true, Reflinks: true, StableInodes: true},
 		},
 		"neither": {
 			traits{noRename: true, noLinks: true},
-			Abilities{Rename: "none", Reflinks: true, Inodes: true},
+			Capabilities{RenameMethod: "none", Reflinks: true, StableInodes: true},
 		},
-		"no links, no clones": {traits{noLinks: true, noClones: true}, Abilities{Rename: "rename", Inodes: true}},
+		"no links, no clones": {
+			traits{noLinks: true, noClones: true}, Capabilities{RenameMethod: "rename", StableInodes: true},
+		},
 		"folding, new inodes": {
 			traits{fold: true, loose: true},
-			Abilities{Rename: "rename", HardLinks: true, Reflinks: true, FoldsCase: true},
+			Capabilities{RenameMethod: "rename", HardLinks: true, Reflinks: true, FoldsCase: true},
 		},
 		"as on a Mac, coarse": {
 			traits{nfd: true, fold: true, coarse: true},
-			Abilities{Rename: "rename", HardLinks: true, Reflinks: true, FoldsCase: true, Inodes: true},
+			Capabilities{RenameMethod: "rename", HardLinks: true, Reflinks: true, FoldsCase: true, StableInodes: true},
 		},
-		"names of an old disk": {traits{nameMax: 64}, Abilities{
-			Rename: "rename", HardLinks: true, Reflinks: true,
-			Inodes: true,
+		"names of an old disk": {traits{nameMax: 64}, Capabilities{
+			RenameMethod: "rename", HardLinks: true, Reflinks: true,
+			StableInodes: true,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +47,7 @@ func TestAbilitiesAreTriedOut(t *testing.T) {
 			target := "/lib"
 			s.add(target+"/Show/1.mkv", "x")
 			before := s.tree(target, true)
-			got, err := Examine(s, target, "20261122-020431-k3f9")
+			got, err := ProbeCapabilities(s, target, "20261122-020431-k3f9")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +78,7 @@ func TestUnfinishedRunsAreFoundAgain(t *testing.T) {
 		t.Fatal("nobody was killed")
 	}
 	s.killAt = 0
-	if runs, _, err := e.Unfinished(); len(runs) != 1 || runs[0].Stage != Undoing || err != nil {
+	if runs, _, err := e.Unfinished(); len(runs) != 1 || runs[0].Stage != StageUndoing || err != nil {
 		t.Error(runs, err)
 	}
 }

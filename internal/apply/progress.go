@@ -10,133 +10,137 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Stage is how far a run has come.
+// Stage is the state of a run.
 type Stage string
 
-// The stages. A run in Applying or Undoing is at work or was interrupted.
+// The stages. A run in StageApplying or StageUndoing is in progress, or was interrupted.
 const (
-	Planned  Stage = "planned" // the journal is written, nothing is changed
-	Applying Stage = "apply"   // at work, or interrupted
-	Done     Stage = "done"    // finished
-	Undoing  Stage = "undo"    // being undone, or interrupted while being undone
-	Undone   Stage = "undone"  // everything is put back
-	Kept     Stage = "kept"    // undone, except for files that could not be put back safely
-	// Abandoned is an interrupted run that the user gave up. New runs may begin.
-	Abandoned Stage = "abandoned"
+	StagePlanned  Stage = "planned" // the journal is written; no file has been changed
+	StageApplying Stage = "apply"
+	StageDone     Stage = "done" // finished
+	StageUndoing  Stage = "undo"
+	StageUndone   Stage = "undone" // all files are put back
+	StageKept     Stage = "kept"   // undone, except for files that could not be put back safely
+	// StageAbandoned is an interrupted run that the user gave up, so that new runs may begin.
+	StageAbandoned Stage = "abandoned"
 )
 
-// Unfinished reports whether a run is at work or was interrupted.
-func (s Stage) Unfinished() bool { return s == Planned || s == Applying || s == Undoing }
+// IsUnfinished reports whether a run is in progress or was interrupted.
+func (s Stage) IsUnfinished() bool {
+	return s == StagePlanned || s == StageApplying || s == StageUndoing
+}
 
-// progress is the content of a journal's marks. They don't record which steps were done; the file system shows that.
+// progress is the information in a journal's marks. They don't record which steps were done: the file system shows
+// that.
 type progress struct {
-	stage   Stage
-	undoing bool      // the interrupted stage is an undo
-	at      time.Time // when the stage began
-	findings
-	probed    bool
-	files     []fileProgress
-	folders   []folderProgress
-	returning []int // put back by an undo that has not finished yet
-	damaged   int   // unreadable marks before the last line
+	stage      Stage
+	undoing    bool      // the current or abandoned stage is an undo
+	stageBegun time.Time // when the stage began
+	probeResults
+	probed        bool
+	files         []fileProgress
+	folders       []folderProgress
+	pendingUndone []int // operations put back by an undo whose final stage has not been read yet
+	damagedMarks  int   // unreadable lines, except an incomplete last one
 }
 
 type fileProgress struct {
-	copy     *copyMark     // identifies the copy at the target
-	returned *copyMark     // identifies the copy that came back to the source
-	notDone  organize.Code // why it was not carried out
-	kept     organize.Code // why it was not put back
-	back     bool          // a finished undo has put it back; no later run of Resume or Undo touches it
+	targetCopy   *copyMark     // identifies the copy at the target
+	returnedCopy *copyMark     // identifies the copy back at the source
+	notDone      organize.Code // why it was not carried out; "" if it was
+	kept         organize.Code // why it could not be put back; "" if it could
+	undone       bool          // a finished undo has put it back, so Resume and Undo ignore it
 
 	lostAttributes bool // the copy could not keep all attributes; not in the journal
 	badCRC         bool // the content doesn't match the CRC-32 in the name; not in the journal
 }
 
 type folderProgress struct {
-	after   organize.Stamp // its time when the run ended; zero: unknown
-	changed bool           // somebody else has changed it since, so its time is not restored
-	lost    bool           // it did not exist when the undo began
+	endTime      organize.Stamp // modification time when the run ended; zero if unknown
+	changedSince bool           // another program changed it after the run, so its time is not restored
+	missing      bool           // it did not exist when the undo began
 }
 
-// mark is one line after a journal's fixed part. In the file, each line ends with a CRC-32C of the rest.
+// mark is one line after a journal's fixed part. In the file, each line ends with a CRC-32C of the rest of the line.
 type mark struct {
 	Mark   string          `json:"mark"`
-	At     time.Time       `json:"at,omitzero"` // of stages only
+	At     time.Time       `json:"at,omitzero"` // set only for stages
 	File   *int            `json:"file,omitempty"`
 	Folder *int            `json:"folder,omitempty"`
 	Code   organize.Code   `json:"code,omitempty"`
 	Time   *organize.Stamp `json:"time,omitempty"`
 	Copy   *copyMark       `json:"copy,omitempty"`
-	Probe  *findings       `json:"probe,omitempty"`
+	Probe  *probeResults   `json:"probe,omitempty"`
 }
 
-// copyMark identifies a copy that the run made. It is written before the copy gets its final name, so it proves that a
-// file is the run's.
+// copyMark identifies a copy that the run made. It is written before the copy gets its final name, and so proves later
+// that the file is the run's.
 type copyMark struct {
-	Inode uint64         `json:"inode"`
-	Size  int64          `json:"size"`
-	MTime organize.Stamp `json:"mtime"`
-	Birth organize.Stamp `json:"birth,omitzero"`
-	Sum   uint64         `json:"xxh64,omitempty"` // of the content; 0 for a reflink
-	Mode  uint32         `json:"mode,omitempty"`  // of the original
+	Inode     uint64         `json:"inode"`
+	Size      int64          `json:"size"`
+	MTime     organize.Stamp `json:"mtime"`
+	BirthTime organize.Stamp `json:"birth,omitzero"`
+	Sum       uint64         `json:"xxh64,omitempty"` // of the content; 0 for a reflink
+	Mode      uint32         `json:"mode,omitempty"`  // of the original
 }
 
-// findings are the results of probing the file systems.
-type findings struct {
+// probeResults are the results of probing the file systems of the roots.
+type probeResults struct {
 	MoveByLink     bool `json:"move_by_link,omitempty"`    // the file system can't rename without replacing
 	UnstableInodes bool `json:"unstable_inodes,omitempty"` // a renamed file gets another inode
-	OneWay         bool `json:"one_way,omitempty"`         // a source's file system can't take files back
+	CannotMoveBack bool `json:"one_way,omitempty"`         // a source's file system can neither rename nor link
 }
 
-// The kinds of marks, besides the stages.
+// The kinds of marks. The names of stages are used as well.
 const (
 	markProbe    = "probe"
-	markAfter    = "after"    // a folder's time at the end of the run
-	markChanged  = "changed"  // a folder that somebody else changed
-	markLost     = "lost"     // a folder that no longer exists
-	markCopied   = "copied"   // a copy at the target
-	markReturned = "returned" // a copy back at the source
+	markEndTime  = "after"    // the time of a folder at the end of the run
+	markChanged  = "changed"  // another program has changed the folder
+	markMissing  = "lost"     // the folder no longer exists
+	markCopied   = "copied"   // identifies a copy at the target
+	markReturned = "returned" // identifies a copy back at the source
 	markNotDone  = "not_done"
 	markKept     = "kept"
-	markBack     = "back"
+	markUndone   = "back"
 	markOK       = "ok" // clears an earlier not_done or kept
 )
 
 func newProgress(files, folders int) progress {
-	return progress{stage: Planned, files: make([]fileProgress, files), folders: make([]folderProgress, folders)}
+	return progress{stage: StagePlanned, files: make([]fileProgress, files), folders: make([]folderProgress, folders)}
 }
 
-// room is how many bytes are reserved for marks, including those of an undo, so a full disk can't stop it.
-func (r *run) room() int64 {
+// reservedBytes is how many bytes the journal reserves for marks, including those of an undo, which a full disk must
+// not prevent.
+func (r *run) reservedBytes() int64 {
 	room := 4096 + 96*int64(len(r.Ops)) + 220*int64(len(r.Dirs))
 	for i := range r.Ops {
-		if r.Ops[i].copies() {
+		if r.Ops[i].copiesContent() {
 			room += 400
 		}
 	}
 	return room
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var crc32cTable = crc32.MakeTable(crc32.Castagnoli)
 
 const crcFormat = `,"crc":"%08x"}`
 
-func (m *mark) line() []byte {
+func (m *mark) encode() []byte {
 	text, _ := json.Marshal(m) // a mark always has a JSON form
 	text = text[:len(text)-1]
-	return append(fmt.Appendf(text, crcFormat, crc32.Checksum(text, castagnoli)), '\n')
+	return append(fmt.Appendf(text, crcFormat, crc32.Checksum(text, crc32cTable)), '\n')
 }
 
 func readMark(line []byte) (m mark, whole bool) {
 	at := len(line) - len(fmt.Sprintf(crcFormat, 0))
-	if at < 0 || string(line[at:]) != fmt.Sprintf(crcFormat, crc32.Checksum(line[:at], castagnoli)) {
+	if at < 0 || string(line[at:]) != fmt.Sprintf(crcFormat, crc32.Checksum(line[:at], crc32cTable)) {
 		return m, false
 	}
 	return m, json.Unmarshal(line, &m) == nil
 }
 
-// replay reads the marks and returns the offset for the next one. An incomplete last line is a torn write: the next
-// mark overwrites it. Other unreadable lines are counted as damaged and skipped.
+// replay applies the marks and returns the offset for the next one. An incomplete last line comes from an interrupted
+// write, and the next mark overwrites it. Other unreadable lines are counted as damaged and skipped.
 func (p *progress) replay(text []byte) (end int) {
 	text = bytes.TrimRight(text, "\x00")
 	for {
@@ -146,45 +150,45 @@ func (p *progress) replay(text []byte) (end int) {
 		}
 		end += len(line) + 1
 		if m, ok := readMark(line); ok {
-			p.take(&m)
+			p.applyMark(&m)
 		} else {
-			p.damaged++
+			p.damagedMarks++
 		}
 	}
 }
 
-func (p *progress) take(m *mark) {
+func (p *progress) applyMark(m *mark) {
 	switch {
 	case !m.At.IsZero():
-		p.enter(Stage(m.Mark), m.At)
+		p.enterStage(Stage(m.Mark), m.At)
 	case m.Probe != nil:
-		p.probed, p.findings = true, *m.Probe
+		p.probed, p.probeResults = true, *m.Probe
 	case m.Folder != nil && *m.Folder >= 0 && *m.Folder < len(p.folders):
 		switch f := &p.folders[*m.Folder]; m.Mark {
-		case markAfter:
+		case markEndTime:
 			if m.Time != nil {
-				f.after = *m.Time
+				f.endTime = *m.Time
 			}
 		case markChanged:
-			f.changed = true
-		case markLost:
-			f.lost = true
+			f.changedSince = true
+		case markMissing:
+			f.missing = true
 		}
 	case m.File != nil && *m.File >= 0 && *m.File < len(p.files):
-		p.takeFile(*m.File, m)
+		p.applyFileMark(*m.File, m)
 	}
 }
 
-func (p *progress) takeFile(i int, m *mark) {
-	if m.Mark == markBack {
-		p.returning = append(p.returning, i)
+func (p *progress) applyFileMark(i int, m *mark) {
+	if m.Mark == markUndone {
+		p.pendingUndone = append(p.pendingUndone, i)
 		return
 	}
 	switch f := &p.files[i]; m.Mark {
 	case markCopied:
-		f.copy = m.Copy
+		f.targetCopy = m.Copy
 	case markReturned:
-		f.returned = m.Copy
+		f.returnedCopy = m.Copy
 	case markNotDone:
 		f.notDone = m.Code
 	case markKept:
@@ -194,40 +198,43 @@ func (p *progress) takeFile(i int, m *mark) {
 	}
 }
 
-func (p *progress) enter(s Stage, at time.Time) {
-	p.stage, p.at = s, at
-	p.undoing = s == Undoing || s == Abandoned && p.undoing
-	for _, i := range p.returning {
-		if s.Unfinished() {
-			break // the undo was interrupted while writing these marks
+func (p *progress) enterStage(s Stage, at time.Time) {
+	p.stage, p.stageBegun = s, at
+	p.undoing = s == StageUndoing || s == StageAbandoned && p.undoing
+	for _, i := range p.pendingUndone {
+		if s.IsUnfinished() {
+			break // the undo was interrupted before its final stage
 		}
-		p.files[i].back, p.files[i].kept = true, ""
+		p.files[i].undone, p.files[i].kept = true, ""
 	}
-	p.returning = nil
+	p.pendingUndone = nil
 }
 
-// mark appends a line. If writing it fails, the next sync returns the error.
-func (j *journal) mark(m mark) {
+// appendMark writes a mark. If that fails, the next sync returns the error.
+func (j *journal) appendMark(m mark) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.progress.take(&m)
-	text := m.line()
-	if _, err := j.file.WriteAt(text, j.end); err != nil {
+	j.progress.applyMark(&m)
+	text := m.encode()
+	if _, err := j.file.WriteAt(text, j.nextOffset); err != nil {
 		if j.err == nil {
 			j.err = err
 		}
 		return
 	}
 	j.unsynced = true
-	j.end += int64(len(text))
+	j.nextOffset += int64(len(text))
 }
 
-func (j *journal) markFile(i int, word string, code organize.Code) {
-	j.mark(mark{Mark: word, File: new(i), Code: code})
+func (j *journal) appendFileMark(i int, word string, code organize.Code) {
+	j.appendMark(mark{Mark: word, File: new(i), Code: code})
 }
 
-func (j *journal) markFolder(i int, word string) { j.mark(mark{Mark: word, Folder: new(i)}) }
+func (j *journal) appendFolderMark(i int, word string) {
+	j.appendMark(mark{Mark: word, Folder: new(i)})
+}
 
+// sync flushes the journal to the disk and returns the first error of writing a mark.
 func (j *journal) sync() error {
 	if err := j.file.Sync(); err != nil {
 		return err
@@ -237,15 +244,15 @@ func (j *journal) sync() error {
 	return err
 }
 
-// enter begins a stage durably. It first makes all earlier marks durable, so a power loss can't lose one of them and
-// keep the stage.
-func (j *journal) enter(s Stage, now time.Time) error {
+// enterStage begins a stage and flushes the journal. It flushes the earlier marks first, so that after a power loss the
+// journal can't have the stage without them.
+func (j *journal) enterStage(s Stage, now time.Time) error {
 	if j.unsynced {
 		if err := j.sync(); err != nil {
 			return err
 		}
 	}
-	j.mark(mark{Mark: string(s), At: now.UTC().Truncate(time.Second)})
+	j.appendMark(mark{Mark: string(s), At: now.UTC().Truncate(time.Second)})
 	return j.sync()
 }
 

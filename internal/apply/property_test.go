@@ -34,7 +34,7 @@ func engineOf(s *sim) *Engine {
 	}
 	return &Engine{
 		System: s, Journals: dir, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, AsRoot: true,
-		Note: noteOf,
+		NFOContent: noteOf,
 	}
 }
 
@@ -439,13 +439,13 @@ func TestKilledInHardPlans(t *testing.T) {
 // Symbolic links can hold whole paths; one that leads to its file already is in place, whichever way it says so.
 func TestAbsoluteLinks(t *testing.T) {
 	sc := drawn(traits{}, "/far", "d/a b", "d/a @ x/y/1; b @ 2")
-	sc.opts.Absolute = true
+	sc.opts.AbsoluteLinks = true
 	if _, files := killEverywhere(t, "absolute links", sc); files != 2 {
 		t.Errorf("%d files were put in place", files)
 	}
 	for _, absolute := range []bool{true, false} {
 		s := sc.clone()
-		out, err := engineOf(s).Apply(context.Background(), sc.plan, Options{Absolute: absolute})
+		out, err := engineOf(s).Apply(context.Background(), sc.plan, Options{AbsoluteLinks: absolute})
 		if err != nil || out.Count(StatusDone) != 2 {
 			t.Fatalf("%+v %v", out, err)
 		}
@@ -456,7 +456,7 @@ func TestAbsoluteLinks(t *testing.T) {
 		if got := s.nodes[s.at("/far/x/y/1")].data; got != want {
 			t.Errorf("it leads to %s, not to %s", got, want)
 		}
-		if out, err = engineOf(s).Apply(context.Background(), sc.plan, Options{Absolute: !absolute}); err != nil ||
+		if out, err = engineOf(s).Apply(context.Background(), sc.plan, Options{AbsoluteLinks: !absolute}); err != nil ||
 			out.Count(StatusInPlace) != 2 {
 			t.Errorf("%+v %v", out, err)
 		}

@@ -2,125 +2,125 @@ package apply
 
 import "github.com/anivault/anivault/internal/organize"
 
-// fileState is what a worker finds at a place, compared with the file that the run knows. The values are bits, so a
-// rule can accept several.
+// fileState says what a worker has found at a place, compared with the file that the run knows. The values are bits, so
+// that a rule can accept several.
 type fileState uint8
 
 const (
-	nothing  fileState = 1 << iota
-	same               // the run's file, unchanged
-	edited             // the run's file, changed since
-	returned           // the run's file, copied back from another file system
-	alike              // looks like the run's copy, but the journal has no mark that proves it
-	other              // another file
+	stateMissing  fileState = 1 << iota
+	stateSame               // the run's file, unchanged
+	stateEdited             // the run's file, changed by another program
+	stateReturned           // a copy of the run's file, moved back from another file system
+	stateUnproven           // a file like the run's copy, which no mark of the journal proves to be it
+	stateOther              // another file
 
-	ours     = same | edited | returned
-	notOurs  = nothing | alike | other
-	anything = ours | notOurs
+	stateOurs    = stateSame | stateEdited | stateReturned
+	stateNotOurs = stateMissing | stateUnproven | stateOther
+	stateAny     = stateOurs | stateNotOurs
 )
 
 type observation struct {
-	what fileState
-	dir  Dir // the folder; nil if it does not exist
-	info Info
+	state fileState
+	dir   Dir // the folder that contains the place; nil if it does not exist
+	info  Info
 }
 
-func (w *worker) see(o *op, at place) (observation, error) {
+func (w *worker) observe(o *op, at place) (observation, error) {
 	if w.preview != nil {
-		if s, known := w.preview.see(o, at); known {
+		if s, known := w.preview.observe(o, at); known {
 			return s, nil
 		}
 	}
 	dir, err := w.dirs.get(at.Dir)
-	s := observation{what: nothing, dir: dir}
+	s := observation{state: stateMissing, dir: dir}
 	if err == nil {
 		s.info, err = dir.Lstat(at.Name)
 	}
-	if isMissing(err) || isElse(err) {
+	if isMissing(err) || isNotFolder(err) {
 		return s, nil
 	}
 	if err != nil {
 		return s, err
 	}
 	info := s.info
-	s.what = other
+	s.state = stateOther
 	switch {
 	case at != o.To || o.Verb == organize.Link || o.Verb == organize.Move && !o.Across:
-		err = w.compare(o, at, &s)
-	case o.copies():
-		s.what = w.compareCopy(o, info)
+		err = w.compareFile(o, at, &s)
+	case o.copiesContent():
+		s.state = w.compareCopy(o, info)
 	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
 		var text string
 		text, err = dir.Readlink(at.Name)
-		if s.what = edited; text == w.run.linkText(o) {
-			s.what = same
+		if s.state = stateEdited; text == w.run.linkText(o) {
+			s.state = stateSame
 		}
 	case o.Verb == organize.NFO:
-		s.what, err = w.compareNote(o, dir, info)
+		s.state, err = w.compareNFO(o, dir, info)
 	}
-	if w.preview != nil && s.what == other && w.preview.goes(at, info) {
-		s.what = nothing
+	if w.preview != nil && s.state == stateOther && w.preview.willBeGone(at, info) {
+		s.state = stateMissing
 	}
 	return s, err
 }
 
-func (w *worker) compare(o *op, at place, s *observation) error {
+func (w *worker) compareFile(o *op, at place, s *observation) error {
 	if s.info.Type != organize.TypeRegular {
 		return nil
 	}
 	marks := &w.journal.progress
 	isSame := s.info.Size == o.Size && s.info.MTime == o.MTime
-	if marks.UnstableInodes && o.Sum != 0 || o.Inode == 0 { // without a sum, the file system keeps inodes
+	if marks.UnstableInodes && o.EndsSum != 0 || o.Inode == 0 { // EndsSum is 0 if inodes are stable
 		if !isSame {
-			return nil // without inodes, an edited file can't be told from another one
+			return nil // without stable inodes, an edited file looks like any other file
 		}
-		sum, err := ends(s.dir, at.Name, s.info.Size)
-		if err == nil && sum == o.Sum {
-			s.what = same
+		sum, err := hashEnds(s.dir, at.Name, s.info.Size)
+		if err == nil && sum == o.EndsSum {
+			s.state = stateSame
 		}
 		return err
 	}
-	back := marks.files[o.Index].returned
+	back := marks.files[o.Index].returnedCopy
 	switch {
-	case s.info.Inode == o.Inode && s.info.Birth == o.Birth:
-		if s.what = edited; isSame {
-			s.what = same
+	case s.info.Inode == o.Inode && s.info.BirthTime == o.BirthTime:
+		if s.state = stateEdited; isSame {
+			s.state = stateSame
 		}
-	case back != nil && back.is(s.info, false):
-		if s.what = edited; back.matches(s.info) {
-			s.what = returned
+	case back != nil && back.identifies(s.info, false):
+		if s.state = stateEdited; back.isUnchanged(s.info) {
+			s.state = stateReturned
 		}
 	}
 	return nil
 }
 
 func (w *worker) compareCopy(o *op, info Info) fileState {
-	known := w.journal.progress.files[o.Index].copy
+	known := w.journal.progress.files[o.Index].targetCopy
 	switch {
 	case known == nil && info.Type == organize.TypeRegular && info.Size == o.Size && info.MTime == o.MTime:
-		return alike
-	case known == nil || !known.is(info, w.journal.progress.UnstableInodes):
-		return other
-	case known.matches(info):
-		return same
+		return stateUnproven
+	case known == nil || !known.identifies(info, w.journal.progress.UnstableInodes):
+		return stateOther
+	case known.isUnchanged(info):
+		return stateSame
 	}
-	return edited
+	return stateEdited
 }
 
-type kind uint8
+type opKind uint8
 
 const (
-	kindLink kind = 1 << iota
+	kindLink opKind = 1 << iota
 	kindSymlink
 	kindNFO
-	kindCopy   // a copy or a clone
+	kindCopy   // a copy or a reflink
 	kindAcross // a move to another file system
 	kindMove   // a rename
 	kindAside  // the first step of a move through a temporary name
 	kindAny    = kindLink | kindSymlink | kindNFO | kindCopy | kindAcross | kindMove | kindAside
 )
 
-func kindOf(o *op, leg organize.Leg) kind {
+func kindOf(o *op, leg organize.Leg) opKind {
 	switch {
 	case leg == organize.Aside:
 		return kindAside
@@ -138,118 +138,123 @@ func kindOf(o *op, leg organize.Leg) kind {
 	return kindCopy
 }
 
-type act uint8
+type ruleAction uint8
 
 const (
-	actStay    act = iota // nothing: the file is where it should be
-	actRefuse             // nothing, because of the rule's code
-	actLink               // create a hard link
-	actSymlink            // create a symbolic link
-	actWrite              // write an NFO file
-	actCopyTo             // copy to the target; a move then removes the source
-	actRename             // rename to the target, or back to the source
-	actUnlink             // remove the name at the target
-	actFetch              // copy back to the source, and remove the file at the target
+	actStay     ruleAction = iota // do nothing: the file is where it should be
+	actRefuse                     // do nothing, and report the rule's code
+	actLink                       // create a hard link
+	actSymlink                    // create a symbolic link
+	actWriteNFO                   // write an NFO file
+	actCopy                       // copy to the target; a move then removes the source
+	actRename                     // rename to the target, or back to the source
+	actUnlink                     // remove the name at the target
+	actCopyBack                   // copy back to the source, and remove the file at the target
 )
 
-// rule says what to do with a file in one direction, given what is at its source and at its target. The first rule that
-// matches applies. The engine looks at a place only if a rule asks about it.
+// rule says what to do with a file in one direction, given the states of its source and its target. The first rule that
+// matches applies. A place is examined only if a rule needs its state.
 type rule struct {
-	kinds          kind
+	kinds          opKind
 	source, target fileState
-	never          bool // matches only a file that the run did not carry out
-	ended          bool // matches only if the run had finished, so the undo has not removed anything yet
-	damaged        bool // matches only if a mark of the journal is damaged: it may have been the copy's mark
-	act            act
+	notDone        bool // matches only if the run did not carry out the operation
+	runFinished    bool // matches only if the run had finished, so nothing has been undone yet
+	journalDamaged bool // matches only if the journal has damaged marks, one of which may be that of the copy
+	act            ruleAction
 	code           organize.Code
 }
 
 var forwardRules = []rule{
-	{kinds: kindLink, source: anything, target: anything, act: actLink}, // worker.link checks the new name itself
-	{kinds: kindSymlink | kindNFO, source: anything, target: same, act: actStay},
-	{kinds: kindSymlink, source: same, target: anything, act: actSymlink},
-	{kinds: kindNFO, source: anything, target: anything, act: actWrite},
-	{kinds: kindCopy | kindAcross, source: anything, target: alike, damaged: true, act: actRefuse, code: Unproven},
-	{kinds: kindCopy | kindAcross, source: same | returned, target: anything, act: actCopyTo},
-	{kinds: kindMove | kindAside, source: same | returned, target: anything, act: actRename},
-	{kinds: kindCopy | kindAcross | kindMove | kindAside, source: anything, target: ours, act: actStay},
-	{kinds: kindAny, source: anything, target: anything, act: actRefuse, code: Changed},
+	{kinds: kindLink, source: stateAny, target: stateAny, act: actLink}, // worker.link checks the new name itself
+	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateSame, act: actStay},
+	{kinds: kindSymlink, source: stateSame, target: stateAny, act: actSymlink},
+	{kinds: kindNFO, source: stateAny, target: stateAny, act: actWriteNFO},
+	{
+		kinds: kindCopy | kindAcross, source: stateAny, target: stateUnproven, journalDamaged: true,
+		act: actRefuse, code: CodeUnproven,
+	},
+	{kinds: kindCopy | kindAcross, source: stateSame | stateReturned, target: stateAny, act: actCopy},
+	{kinds: kindMove | kindAside, source: stateSame | stateReturned, target: stateAny, act: actRename},
+	{kinds: kindCopy | kindAcross | kindMove | kindAside, source: stateAny, target: stateOurs, act: actStay},
+	{kinds: kindAny, source: stateAny, target: stateAny, act: actRefuse, code: CodeChanged},
 }
 
-var backRules = []rule{
-	{kinds: kindLink, source: anything, target: nothing, ended: true, act: actRefuse, code: Gone},
-	{kinds: kindLink, source: anything, target: nothing, act: actStay},
-	{kinds: kindLink, source: ours, target: ours, act: actUnlink},
-	{kinds: kindLink, source: notOurs, target: ours, act: actRefuse, code: OriginalGone},
-	{kinds: kindLink, source: ours, target: notOurs, ended: true, act: actRefuse, code: Replaced},
-	{kinds: kindLink, source: ours, target: notOurs, act: actStay}, // everything that was there before still is
-	{kinds: kindLink, source: notOurs, target: notOurs, act: actRefuse, code: MovedOn},
+var backwardRules = []rule{
+	{kinds: kindLink, source: stateAny, target: stateMissing, runFinished: true, act: actRefuse, code: CodeGone},
+	{kinds: kindLink, source: stateAny, target: stateMissing, act: actStay},
+	{kinds: kindLink, source: stateOurs, target: stateOurs, act: actUnlink},
+	{kinds: kindLink, source: stateNotOurs, target: stateOurs, act: actRefuse, code: CodeOriginalGone},
+	{kinds: kindLink, source: stateOurs, target: stateNotOurs, runFinished: true, act: actRefuse, code: CodeReplaced},
+	{kinds: kindLink, source: stateOurs, target: stateNotOurs, act: actStay}, // the original still exists
+	{kinds: kindLink, source: stateNotOurs, target: stateNotOurs, act: actRefuse, code: CodeMovedOn},
 
-	{kinds: kindSymlink | kindNFO, source: anything, target: same, act: actUnlink},
-	{kinds: kindSymlink | kindNFO, source: anything, target: anything, never: true, act: actStay},
-	{kinds: kindSymlink, source: anything, target: edited, act: actRefuse, code: MovedOn},
-	{kinds: kindSymlink, source: anything, target: notOurs, act: actStay}, // nothing of the run's is left
-	{kinds: kindNFO, source: anything, target: nothing, act: actStay},
-	{kinds: kindNFO, source: anything, target: edited, act: actRefuse, code: Edited},
-	{kinds: kindNFO, source: anything, target: notOurs, act: actRefuse, code: MovedOn},
+	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateSame, act: actUnlink},
+	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateAny, notDone: true, act: actStay},
+	{kinds: kindSymlink, source: stateAny, target: stateEdited, act: actRefuse, code: CodeMovedOn},
+	{kinds: kindSymlink, source: stateAny, target: stateNotOurs, act: actStay}, // the run's link is gone
+	{kinds: kindNFO, source: stateAny, target: stateMissing, act: actStay},
+	{kinds: kindNFO, source: stateAny, target: stateEdited, act: actRefuse, code: CodeEdited},
+	{kinds: kindNFO, source: stateAny, target: stateNotOurs, act: actRefuse, code: CodeMovedOn},
 
-	{kinds: kindAcross, source: returned, target: ours, act: actUnlink},
-	{kinds: kindCopy | kindAcross, source: ours, target: edited, act: actRefuse, code: Edited},
-	{kinds: kindCopy | kindAcross, source: edited, target: same, act: actRefuse, code: originalEdited},
-	{kinds: kindCopy | kindAcross, source: same, target: same, act: actUnlink},
-	{kinds: kindCopy, source: notOurs, target: ours, act: actRefuse, code: OriginalGone},
-	{kinds: kindAcross, source: nothing, target: ours, act: actFetch}, // edited or not
-	{kinds: kindAcross, source: notOurs, target: ours, act: actRefuse, code: Occupied},
-	{kinds: kindCopy | kindAcross, source: anything, target: notOurs, never: true, act: actStay},
-	{kinds: kindCopy | kindAcross, source: anything, target: alike, act: actRefuse, code: Unproven},
-	{kinds: kindCopy, source: anything, target: nothing, ended: true, act: actRefuse, code: Gone},
-	{kinds: kindCopy, source: ours, target: notOurs, ended: true, act: actRefuse, code: Replaced},
-	{kinds: kindCopy | kindAcross, source: ours, target: notOurs, act: actStay},
-	{kinds: kindCopy, source: anything, target: nothing, act: actStay},
+	{kinds: kindAcross, source: stateReturned, target: stateOurs, act: actUnlink},
+	{kinds: kindCopy | kindAcross, source: stateOurs, target: stateEdited, act: actRefuse, code: CodeEdited},
+	{kinds: kindCopy | kindAcross, source: stateEdited, target: stateSame, act: actRefuse, code: codeOriginalEdited},
+	{kinds: kindCopy | kindAcross, source: stateSame, target: stateSame, act: actUnlink},
+	{kinds: kindCopy, source: stateNotOurs, target: stateOurs, act: actRefuse, code: CodeOriginalGone},
+	{kinds: kindAcross, source: stateMissing, target: stateOurs, act: actCopyBack}, // whether edited or not
+	{kinds: kindAcross, source: stateNotOurs, target: stateOurs, act: actRefuse, code: CodeOccupied},
+	{kinds: kindCopy | kindAcross, source: stateAny, target: stateNotOurs, notDone: true, act: actStay},
+	{kinds: kindCopy | kindAcross, source: stateAny, target: stateUnproven, act: actRefuse, code: CodeUnproven},
+	{kinds: kindCopy, source: stateAny, target: stateMissing, runFinished: true, act: actRefuse, code: CodeGone},
+	{kinds: kindCopy, source: stateOurs, target: stateNotOurs, runFinished: true, act: actRefuse, code: CodeReplaced},
+	{kinds: kindCopy | kindAcross, source: stateOurs, target: stateNotOurs, act: actStay},
+	{kinds: kindCopy, source: stateAny, target: stateMissing, act: actStay},
 
-	{kinds: kindMove | kindAside, source: anything, target: ours, act: actRename}, // edited or not
-	{kinds: kindMove | kindAside, source: ours, target: notOurs, act: actStay},
-	{kinds: kindMove, source: anything, target: notOurs, never: true, act: actStay},
-	{kinds: kindAside, source: anything, target: notOurs, act: actStay}, // the second step has reported where it stays
-	{kinds: kindAny, source: anything, target: anything, act: actRefuse, code: MovedOn},
+	{kinds: kindMove | kindAside, source: stateAny, target: stateOurs, act: actRename}, // whether edited or not
+	{kinds: kindMove | kindAside, source: stateOurs, target: stateNotOurs, act: actStay},
+	{kinds: kindMove, source: stateAny, target: stateNotOurs, notDone: true, act: actStay},
+	{kinds: kindAside, source: stateAny, target: stateNotOurs, act: actStay}, // the second step has reported it
+	{kinds: kindAny, source: stateAny, target: stateAny, act: actRefuse, code: CodeMovedOn},
 }
 
+// lazyObservation examines its places only when a rule needs their state. If the first place does not hold the file, it
+// takes the next one that does.
 type lazyObservation struct {
 	observation
-	places []place
-	done   bool
+	places   []place
+	observed bool
 }
 
-func (g *lazyObservation) is(w *worker, o *op, wanted fileState) (bool, error) {
-	if wanted == anything {
+func (g *lazyObservation) isIn(w *worker, o *op, wanted fileState) (bool, error) {
+	if wanted == stateAny {
 		return true, nil
 	}
-	if !g.done {
+	if !g.observed {
 		for i, at := range g.places {
-			s, err := w.see(o, at)
+			s, err := w.observe(o, at)
 			if err != nil {
 				return false, err
 			}
-			if i == 0 || s.what&ours != 0 {
+			if i == 0 || s.state&stateOurs != 0 {
 				g.observation = s
 			}
-			if s.what&ours != 0 {
+			if s.state&stateOurs != 0 {
 				break
 			}
 		}
-		g.done = true
+		g.observed = true
 	}
-	return g.what&wanted != 0, nil
+	return g.state&wanted != 0, nil
 }
 
-func (w *worker) choose(s step, back bool) (chosen rule, source, target lazyObservation, _ error) {
+func (w *worker) chooseRule(s step, back bool) (chosen rule, source, target lazyObservation, _ error) {
 	o := &w.run.Ops[s.Op]
-	from, to := w.run.ends(s)
+	from, to := w.run.stepPlaces(s)
 	source, target = lazyObservation{places: []place{from}}, lazyObservation{places: []place{to}}
 	rules := forwardRules
 	switch {
 	case back:
-		rules = backRules
+		rules = backwardRules
 		if from != o.From {
 			source.places = append(source.places, o.From)
 		}
@@ -257,82 +262,84 @@ func (w *worker) choose(s step, back bool) (chosen rule, source, target lazyObse
 		target.places = append(target.places, o.To)
 	}
 	why := w.journal.progress.files[s.Op].notDone
-	k, never := kindOf(o, s.Leg), why != "" && why != Unproven // an unproven file may be the run's
+	k, never := kindOf(o, s.Leg), why != "" && why != CodeUnproven // an unproven copy may be the run's
 	for _, r := range rules {
-		if r.kinds&k == 0 || r.never && !never || r.ended && (never || !w.ended) ||
-			r.damaged && w.journal.progress.damaged == 0 {
+		if r.kinds&k == 0 || r.notDone && !never || r.runFinished && (never || !w.runFinished) ||
+			r.journalDamaged && w.journal.progress.damagedMarks == 0 {
 			continue
 		}
-		if fits, err := source.is(w, o, r.source); err != nil {
+		if fits, err := source.isIn(w, o, r.source); err != nil {
 			return r, source, target, err
 		} else if !fits {
 			continue
 		}
-		if fits, err := target.is(w, o, r.target); err != nil || fits {
+		if fits, err := target.isIn(w, o, r.target); err != nil || fits {
 			return r, source, target, err
 		}
 	}
 	return rule{act: actStay}, source, target, nil
 }
 
-func (w *worker) take(s step, back bool) *Problem {
+// runStep carries out a step, or undoes it. With a preview it only simulates that.
+func (w *worker) runStep(s step, back bool) *Problem {
 	o := &w.run.Ops[s.Op]
-	from, to := w.run.ends(s)
-	if p := w.clean(o, s, back); p != nil {
+	from, to := w.run.stepPlaces(s)
+	if p := w.removeOldParts(o, s, back); p != nil {
 		return p
 	}
-	r, source, target, err := w.choose(s, back)
+	r, source, target, err := w.chooseRule(s, back)
 	switch {
 	case err != nil:
-		return failed(err)
-	case r.code == originalEdited:
-		return &Problem{Code: Edited, Err: errOriginalEdited}
+		return asProblem(err)
+	case r.code == codeOriginalEdited:
+		return &Problem{Code: CodeEdited, Err: errOriginalEdited}
 	case r.act == actRefuse:
-		return problem(r.code)
+		return newProblem(r.code)
 	case w.preview != nil:
-		return w.preview.take(s.Op, r.act, from, to, target.info)
+		return w.preview.simulate(s.Op, r.act, from, to, target.info)
 	}
 	switch r.act {
 	case actLink:
 		return w.link(o, from, to)
 	case actSymlink:
 		return w.symlink(o)
-	case actWrite:
-		return w.write(o)
-	case actCopyTo:
-		return w.copyTo(o, source, from, to)
+	case actWriteNFO:
+		return w.writeNFO(o)
+	case actCopy:
+		return w.copyToTarget(o, source, from, to)
 	case actRename:
 		if back {
 			return w.renameBack(o, target.dir, from, to)
 		}
-		into, err := w.dirs.make(to.Dir)
+		into, err := w.dirs.openOrCreate(to.Dir)
 		if err != nil {
-			return failed(err)
+			return asProblem(err)
 		}
 		return w.rename(o, source.dir, from, into, to, true)
 	case actUnlink:
-		return w.unlink(o, source, target, from, to)
-	case actFetch:
-		return w.fetch(o, target, from, to)
+		return w.removeTarget(o, source, target, from, to)
+	case actCopyBack:
+		return w.copyBack(o, target, from, to)
 	case actStay, actRefuse:
 	}
-	if back && o.copies() && s.Leg != organize.Aside {
-		return w.discard(s.Op, from, true)
+	if back && o.copiesContent() && s.Leg != organize.Aside {
+		return w.removePart(s.Op, from, true)
 	}
 	return nil
 }
 
-func (w *worker) clean(o *op, s step, back bool) *Problem {
-	from, to := w.run.ends(s)
+// removeOldParts removes unfinished copies that an interrupted run or undo of the step may have left.
+func (w *worker) removeOldParts(o *op, s step, back bool) *Problem {
+	from, to := w.run.stepPlaces(s)
 	switch {
-	case o.Across && !back && w.journal.progress.OneWay:
-		return problem(NoExclusive)
+	case o.Across && !back && w.journal.progress.CannotMoveBack:
+		return newProblem(CodeNoExclusive)
 	case w.preview != nil || s.Leg == organize.Aside:
 		return nil
-	case o.Verb == organize.NFO || o.copies() && back:
-		return w.discard(s.Op, to, false)
-	case o.copies():
-		return w.discard(s.Op, from, true)
+	case o.Verb == organize.NFO || o.copiesContent() && back:
+		return w.removePart(s.Op, to, false)
+	case o.copiesContent():
+		return w.removePart(s.Op, from, true)
 	}
 	return nil
 }

@@ -9,30 +9,30 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// run is the fixed part of a journal: everything to do, and the state of the files and folders before it.
+// run is the fixed part of a journal: everything to do, and the state of files and folders before the run.
 type run struct {
 	runHeader
-	Dirs  []folder      // parents come before their children
-	Ops   []op          // in the order in which they finish
-	Steps []step        // in the order of execution
-	Paths []string      // of Dirs; set by findPaths
-	Made  map[place]int // the folders to create, by place; set by findPaths
+	Dirs       []folder      // parents come before their children
+	Ops        []op          // in the order of their last steps
+	Steps      []step        // in the order of execution
+	Paths      []string      // by index in Dirs; set by indexPaths
+	NewFolders map[place]int // index in Dirs of the folders that the run creates, by place; set by indexPaths
 }
 
 type runHeader struct {
-	ID       string          `json:"id"` // the plan's, unless another run has that ID
-	Plan     string          `json:"plan"`
-	Begun    time.Time       `json:"begun"`
-	Mode     organize.Mode   `json:"mode"`
-	Layout   string          `json:"layout"`
-	Absolute bool            `json:"absolute_links,omitempty"` // symbolic links hold absolute paths
-	Parts    string          `json:"parts"`                    // random; the names of unfinished copies begin with it
-	Sources  []organize.Root `json:"sources"`
-	Targets  []organize.Root `json:"targets"`
+	ID            string          `json:"id"` // the plan's ID, unless another run has it
+	PlanID        string          `json:"plan"`
+	Begun         time.Time       `json:"begun"`
+	Mode          organize.Mode   `json:"mode"`
+	Layout        string          `json:"layout"`
+	AbsoluteLinks bool            `json:"absolute_links,omitempty"` // create symbolic links with absolute paths
+	PartPrefix    string          `json:"parts"`                    // random; in the names of unfinished copies
+	Sources       []organize.Root `json:"sources"`
+	Targets       []organize.Root `json:"targets"`
 }
 
 type folder struct {
-	Name      string         `json:"folder"`              // a root's is its path
+	Name      string         `json:"folder"`              // of a root: its path
 	Parent    int            `json:"parent"`              // index in Dirs; -1 for a root
 	New       bool           `json:"new,omitempty"`       // the run creates it
 	Removable bool           `json:"removable,omitempty"` // the run removes it once it is empty
@@ -43,27 +43,29 @@ type folder struct {
 }
 
 type op struct {
-	Index  int // index in Ops
-	N      int // in the plan, from 1
-	Unit   int // in the plan, from 1
-	Bundle int // the first unit of those that must be carried out together
-	Verb   organize.Verb
-	Across bool // a move to another file system
-	Size   int64
-	MTime  organize.Stamp
-	Birth  organize.Stamp
-	Inode  uint64
-	Sum    uint64 // of both ends of the file, if its file system may not keep inodes; 0: unknown
-	From   place  // an NFO file's is the same as To
-	To     place
-	Text   string // the content of an NFO file
-	Temp   int    // the number of the temporary name, in the source's folder, that a move goes through; 0: none
+	Index     int // index in Ops
+	N         int // in the plan, from 1
+	Unit      int // in the plan, from 1
+	Bundle    int // the first of the units that are carried out or rolled back together, from 1
+	Verb      organize.Verb
+	Across    bool // a move to another file system
+	Size      int64
+	MTime     organize.Stamp
+	BirthTime organize.Stamp
+	Inode     uint64
+	EndsSum   uint64 // hash of both ends of the file, if its inode may change; 0 if not computed
+	From      place  // for an NFO file, the same as To
+	To        place
+	Text      string // the content of an NFO file
+	Temp      int    // the number of the move's temporary name in the source's folder; 0 if it needs none
 }
 
-func (o *op) copies() bool { return o.Verb == organize.Copy || o.Verb == organize.Reflink || o.Across }
+func (o *op) copiesContent() bool {
+	return o.Verb == organize.Copy || o.Verb == organize.Reflink || o.Across
+}
 
 type place struct {
-	Dir  int
+	Dir  int // index in Dirs
 	Name string
 }
 
@@ -72,7 +74,7 @@ type step struct {
 	Leg organize.Leg
 }
 
-func (r *run) path(dir int) string {
+func (r *run) dirPath(dir int) string {
 	if dir < len(r.Paths) {
 		return r.Paths[dir]
 	}
@@ -80,53 +82,54 @@ func (r *run) path(dir int) string {
 	if d.Parent < 0 {
 		return d.Name
 	}
-	return path.Join(r.path(d.Parent), d.Name)
+	return path.Join(r.dirPath(d.Parent), d.Name)
 }
 
-func (r *run) findPaths() {
-	r.Paths, r.Made = nil, map[place]int{}
+func (r *run) indexPaths() {
+	r.Paths, r.NewFolders = nil, map[place]int{}
 	for i := range r.Dirs {
-		r.Paths = append(r.Paths, r.path(i))
+		r.Paths = append(r.Paths, r.dirPath(i))
 		if d := &r.Dirs[i]; d.New {
-			r.Made[place{d.Parent, d.Name}] = i
+			r.NewFolders[place{d.Parent, d.Name}] = i
 		}
 	}
 }
 
-func (r *run) base(dir int) int {
+// existingBase returns the nearest parent of a folder, or the folder itself, that existed before the run.
+func (r *run) existingBase(dir int) int {
 	for r.Dirs[dir].New {
 		dir = r.Dirs[dir].Parent
 	}
 	return dir
 }
 
-func (r *run) sourceOf(o *op) string {
+func (r *run) sourcePath(o *op) string {
 	if o.Verb == organize.NFO {
 		return ""
 	}
 	return r.pathOf(o.From)
 }
 
-func (r *run) pathOf(p place) string { return strings.TrimSuffix(r.path(p.Dir), "/") + "/" + p.Name }
+func (r *run) pathOf(p place) string { return strings.TrimSuffix(r.dirPath(p.Dir), "/") + "/" + p.Name }
 
-func (r *run) temp(o *op) place {
+func (r *run) tempPlace(o *op) place {
 	return place{o.From.Dir, organize.TempName(r.ID, o.Temp)}
 }
 
-func (r *run) ends(s step) (from, to place) {
+func (r *run) stepPlaces(s step) (from, to place) {
 	o := &r.Ops[s.Op]
 	from, to = o.From, o.To
 	switch s.Leg {
 	case organize.Aside:
-		to = r.temp(o)
+		to = r.tempPlace(o)
 	case organize.Home:
-		from = r.temp(o)
+		from = r.tempPlace(o)
 	case organize.Whole:
 	}
 	return from, to
 }
 
-func (r *run) touched() []bool {
+func (r *run) touchedDirs() []bool {
 	out := make([]bool, len(r.Dirs))
 	for i := range r.Ops {
 		o := &r.Ops[i]
@@ -146,7 +149,7 @@ func (r *run) touched() []bool {
 	return out
 }
 
-func (r *run) isTarget(dir int) bool {
+func (r *run) isTargetRoot(dir int) bool {
 	d := &r.Dirs[dir]
 	if d.Parent >= 0 {
 		return false

@@ -469,9 +469,9 @@ type simDir struct {
 	id int
 }
 
-func (d *simDir) Close() error        { d.s.opened[0]--; return nil }
-func (d *simDir) Writable() error     { return d.s.sealedBy(d.id) }
-func (d *simDir) Stat() (Info, error) { return d.s.info(d.id), nil }
+func (d *simDir) Close() error         { d.s.opened[0]--; return nil }
+func (d *simDir) CheckWritable() error { return d.s.sealedBy(d.id) }
+func (d *simDir) Stat() (Info, error)  { return d.s.info(d.id), nil }
 func (d *simDir) Names() ([]string, error) {
 	return slices.Sorted(maps.Keys(d.s.nodes[d.id].kids)), nil
 }
@@ -487,7 +487,7 @@ func (s *sim) info(id int) Info {
 	}
 	return Info{
 		Type: n.typ, Mode: n.mode, UID: n.uid, GID: n.gid, Size: int64(len(n.data)), MTime: organize.Stamp{Sec: t},
-		Birth: organize.Stamp{Sec: n.birth}, Inode: n.ino, Device: n.dev, Links: uint64(n.links),
+		BirthTime: organize.Stamp{Sec: n.birth}, Inode: n.ino, Device: n.dev, Links: uint64(n.links),
 	}
 }
 
@@ -664,12 +664,12 @@ func (d *simDir) Create(name string) (File, error) {
 	return &simFile{d.s, id}, err
 }
 
-func (d *simDir) Edit(name string) (File, error) {
+func (d *simDir) OpenForWriting(name string) (File, error) {
 	id, _, err := d.s.look(d.id, name)
 	return &simFile{d.s, id}, err
 }
 
-func (d *simDir) Read(name string) (File, error) { return d.Edit(name) }
+func (d *simDir) OpenForReading(name string) (File, error) { return d.OpenForWriting(name) }
 
 type simFile struct {
 	s  *sim

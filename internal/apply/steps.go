@@ -13,26 +13,27 @@ import (
 )
 
 type worker struct {
-	ctx      context.Context // of Apply or Undo; canceling it stops the current copy
-	dirs     folders
-	run      *run
-	journal  *journal
-	preview  *undoPreview // nil: carry out the steps
-	ended    bool         // the run had finished when its undo began
-	onCopied func(at int64)
+	ctx         context.Context // canceling it stops the current copy
+	dirs        folderCache
+	run         *run
+	journal     *journal
+	preview     *undoPreview   // simulates an undo; nil to carry out the steps
+	runFinished bool           // the run had finished when the undo began
+	onCopied    func(at int64) // called with the number of copied bytes; may be nil
 }
 
-// sumOfEnds is how many bytes of each end are hashed to identify a file whose inode may change.
-const sumOfEnds = 64 << 10
+// hashedEndSize is how many bytes of each end are hashed, to identify a file whose inode may change.
+const hashedEndSize = 64 << 10
 
-func ends(dir Dir, name string, size int64) (uint64, error) {
-	f, err := dir.Read(name)
+// hashEnds returns the XXH64 of a file's first and last bytes. It is never 0.
+func hashEnds(dir Dir, name string, size int64) (uint64, error) {
+	f, err := dir.OpenForReading(name)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
 	sum := xxhash.New()
-	for _, part := range [][2]int64{{0, min(size, sumOfEnds)}, {max(size-sumOfEnds, sumOfEnds), size}} {
+	for _, part := range [][2]int64{{0, min(size, hashedEndSize)}, {max(size-hashedEndSize, hashedEndSize), size}} {
 		if part[1] <= part[0] {
 			continue
 		}
@@ -43,201 +44,203 @@ func ends(dir Dir, name string, size int64) (uint64, error) {
 	return max(sum.Sum64(), 1), nil
 }
 
-// link creates a hard link. It checks the file under the new name, because the old name may have been replaced
-// meanwhile.
+// link creates a hard link. Afterwards it checks which file has the new name, because another program may have replaced
+// the source meanwhile.
 func (w *worker) link(o *op, from, to place) *Problem {
 	dir, err := w.dirs.get(from.Dir)
-	if isMissing(err) || isElse(err) {
-		if s, err := w.see(o, to); err != nil || s.what&ours != 0 {
-			return failed(err)
+	if isMissing(err) || isNotFolder(err) {
+		if s, err := w.observe(o, to); err != nil || s.state&stateOurs != 0 {
+			return asProblem(err)
 		}
-		return problem(Changed)
+		return newProblem(CodeChanged)
 	}
 	if err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
-	into, err := w.dirs.make(to.Dir)
+	into, err := w.dirs.openOrCreate(to.Dir)
 	if err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
 	err = dir.Link(from.Name, into, to.Name)
-	target, looked := w.see(o, to)
+	target, looked := w.observe(o, to)
 	switch {
-	case err == nil && target.what == same, errors.Is(err, syscall.EEXIST) && target.what&ours != 0:
+	case err == nil && target.state == stateSame, errors.Is(err, syscall.EEXIST) && target.state&stateOurs != 0:
 		return nil
 	case err != nil:
-		if source, err := w.see(o, from); err == nil && source.what != same {
-			return problem(Changed)
+		if source, err := w.observe(o, from); err == nil && source.state != stateSame {
+			return newProblem(CodeChanged)
 		}
-		return failed(err)
+		return asProblem(err)
 	case looked != nil:
-		return failed(looked)
+		return asProblem(looked)
 	}
-	// The source was replaced: remove the new name if the file has another one.
-	if target.what != nothing && target.info.Links > 1 {
+	// The source was replaced. Remove the new name, unless it is the only name of that file.
+	if target.state != stateMissing && target.info.Links > 1 {
 		if err := into.Unlink(to.Name); err != nil {
-			return failed(err)
+			return asProblem(err)
 		}
 	}
-	return problem(Changed)
+	return newProblem(CodeChanged)
 }
 
 func (w *worker) renameBack(o *op, dir Dir, from, to place) *Problem {
-	into, err := w.dirs.make(from.Dir)
+	into, err := w.dirs.openOrCreate(from.Dir)
 	if err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
-	if i, made := w.run.Made[from]; made {
-		w.dirs.pruneFrom(i) // a folder that took the file's name
+	if i, made := w.run.NewFolders[from]; made {
+		w.dirs.removeCreatedFrom(i) // the run has created a folder with the file's old name
 	}
 	p := w.rename(o, dir, to, into, from, false)
 	if p != nil && p.Code == organize.Exists {
-		p.Code = Occupied
+		p.Code = CodeOccupied
 	}
 	return p
 }
 
-// rename renames a file, in one step or by a hard link, and never replaces one. With asPlanned, the file must have its
-// planned size and time.
+// rename renames a file in one step, or by a hard link, and never replaces another. With asPlanned, the file must have
+// its planned size and time.
 func (w *worker) rename(o *op, dir Dir, from place, into Dir, to place, asPlanned bool) *Problem {
-	byLink, err := rename(dir, from.Name, into, to.Name, w.journal.progress.MoveByLink)
-	target, looked := w.see(o, to)
-	isOurs := target.what&ours != 0
+	byLink, err := renameExclusive(dir, from.Name, into, to.Name, w.journal.progress.MoveByLink)
+	target, looked := w.observe(o, to)
+	isOurs := target.state&stateOurs != 0
 	switch {
 	case looked != nil:
-		return failed(looked)
-	case err == nil && isOurs && (target.what != edited || !asPlanned):
+		return asProblem(looked)
+	case err == nil && isOurs && (target.state != stateEdited || !asPlanned):
 		if byLink {
-			return w.dropOldName(o, dir, from, into, to)
+			return w.removeOldName(o, dir, from, into, to)
 		}
 		return nil
 	case err == nil && byLink:
-		if target.what != nothing && target.info.Links > 1 { // as in link
+		if target.state != stateMissing && target.info.Links > 1 { // see link
 			err = into.Unlink(to.Name)
 		}
 	case err == nil:
-		err = into.Rename(to.Name, dir, from.Name) // the source was replaced just now: rename that file back
-	case isOurs: // interrupted in between, or a file server wrongly reported a failure
-		source, looked := w.see(o, from)
+		err = into.Rename(to.Name, dir, from.Name) // another program replaced the source just now: rename its file back
+	case isOurs: // the file has the new name: an earlier attempt was interrupted, or the error is wrong
+		source, looked := w.observe(o, from)
 		switch {
 		case looked != nil:
-			return failed(looked)
-		case source.what&ours == 0:
+			return asProblem(looked)
+		case source.state&stateOurs == 0:
 			return nil
-		case w.journal.progress.UnstableInodes && !source.info.isAlso(target.info):
-			return failed(err) // they may be two files with equal content
+		case w.journal.progress.UnstableInodes && !source.info.isHardLinkOf(target.info):
+			return asProblem(err) // the two names may belong to different files with equal content
 		}
-		return w.dropOldName(o, dir, from, into, to)
+		return w.removeOldName(o, dir, from, into, to)
 	}
 	if err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
-	return problem(Changed)
+	return newProblem(CodeChanged)
 }
 
-// rename renames a file without replacing one. If the file system can't do that in one step, or byLink is set, it
-// creates a hard link instead and keeps the old name.
-func rename(dir Dir, from string, into Dir, to string, byLink bool) (linked bool, err error) {
+// renameExclusive renames a file without replacing another. If the file system can't do that in one step, or byLink is
+// set, it creates a hard link instead and keeps the old name: linked is then true.
+func renameExclusive(dir Dir, from string, into Dir, to string, byLink bool) (linked bool, err error) {
 	if !byLink {
-		if err = dir.Rename(from, into, to); !cantExclude(err) {
+		if err = dir.Rename(from, into, to); !lacksExclusiveRename(err) {
 			return false, err
 		}
 	}
 	err = dir.Link(from, into, to)
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP) {
-		err = &Problem{Code: NoExclusive, Err: err} // no hard links either
+		err = &Problem{Code: CodeNoExclusive, Err: err} // the file system has no hard links either
 	}
 	return true, err
 }
 
-func cantExclude(err error) bool {
+// lacksExclusiveRename reports whether the error says that the file system can't rename without replacing.
+func lacksExclusiveRename(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
-// isAlso reports whether two names with equal content are hard links of one file. If each name has its own inode
-// number, as on some FUSE file systems, an equal ctime tells: creating the link sets it for both.
-func (i Info) isAlso(other Info) bool {
-	one := i.Inode == other.Inode || i.Changed.Nsec != 0 && i.Changed == other.Changed
+// isHardLinkOf reports whether two names with equal content are hard links of one file. Some FUSE file systems give
+// each name its own inode number. Then the ctime decides: creating the link sets it for both names.
+func (i Info) isHardLinkOf(other Info) bool {
+	one := i.Inode == other.Inode || i.CTime.Nsec != 0 && i.CTime == other.CTime
 	return one && i.Links > 1 && i.Links == other.Links
 }
 
-// dropOldName removes the old name of a file once the new one is durable.
-func (w *worker) dropOldName(o *op, dir Dir, from place, into Dir, to place) *Problem {
+// removeOldName removes the old name of a file after making the new one durable.
+func (w *worker) removeOldName(o *op, dir Dir, from place, into Dir, to place) *Problem {
 	if err := into.Sync(); err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
-	kept, err := w.see(o, to)
+	kept, err := w.observe(o, to)
 	if err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
-	gone, err := w.see(o, from)
+	gone, err := w.observe(o, from)
 	switch {
 	case err != nil:
-		return failed(err)
-	case gone.what == nothing:
+		return asProblem(err)
+	case gone.state == stateMissing:
 		return nil
-	case kept.what&ours == 0 || gone.what&ours == 0 || gone.info.Links < 2:
-		return problem(Changed)
+	case kept.state&stateOurs == 0 || gone.state&stateOurs == 0 || gone.info.Links < 2:
+		return newProblem(CodeChanged)
 	}
-	if from.Dir == to.Dir { // on a case-insensitive file system, two names may be one entry
+	if from.Dir == to.Dir { // on a case-insensitive file system, both names may be one directory entry
 		names, err := dir.Names()
 		if err != nil {
-			return failed(err)
+			return asProblem(err)
 		}
 		n := 0
 		for _, name := range names {
-			if s, err := w.see(o, place{from.Dir, name}); err == nil && s.what&ours != 0 {
+			if s, err := w.observe(o, place{from.Dir, name}); err == nil && s.state&stateOurs != 0 {
 				n++
 			}
 		}
 		if n < 2 {
-			return problem(organize.Exists)
+			return newProblem(organize.Exists)
 		}
 	}
-	return remove(dir, from.Name)
+	return removeFile(dir, from.Name)
 }
 
-func remove(dir Dir, name string) *Problem {
+func removeFile(dir Dir, name string) *Problem {
 	err := dir.Unlink(name)
 	if isMissing(err) {
 		return nil
 	}
-	return failed(err)
+	return asProblem(err)
 }
 
-func (w *worker) unlink(o *op, source, target lazyObservation, from, to place) *Problem {
+// removeTarget removes the name at the target. The caller has found the original at the source.
+func (w *worker) removeTarget(o *op, source, target lazyObservation, from, to place) *Problem {
 	if o.Verb == organize.Link && target.info.Links < 2 {
-		return problem(OriginalGone)
+		return newProblem(CodeOriginalGone)
 	}
-	if back := w.journal.progress.files[o.Index].returned; o.Across && back != nil &&
-		back.is(source.info, w.journal.progress.UnstableInodes) {
-		if p := proven(back, source.dir, from.Name); p != nil {
+	if back := w.journal.progress.files[o.Index].returnedCopy; o.Across && back != nil &&
+		back.identifies(source.info, w.journal.progress.UnstableInodes) {
+		if p := verifyCopy(back, source.dir, from.Name); p != nil {
 			return p
 		}
 		if err := source.dir.Sync(); err != nil {
-			return failed(err)
+			return asProblem(err)
 		}
 	}
-	if p := remove(target.dir, to.Name); p != nil || !o.copies() {
+	if p := removeFile(target.dir, to.Name); p != nil || !o.copiesContent() {
 		return p
 	}
-	return w.discard(o.Index, from, true)
+	return w.removePart(o.Index, from, true)
 }
 
 func (w *worker) symlink(o *op) *Problem {
-	into, err := w.dirs.make(o.To.Dir)
+	into, err := w.dirs.openOrCreate(o.To.Dir)
 	if err != nil {
-		return failed(err)
+		return asProblem(err)
 	}
 	err = into.Symlink(w.run.linkText(o), o.To.Name)
 	switch {
 	case errors.Is(err, syscall.EPERM):
-		return &Problem{Code: NotPermitted, Err: err}
+		return &Problem{Code: CodeNotPermitted, Err: err}
 	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EOPNOTSUPP):
 		return &Problem{Code: organize.NoSymlink, Err: err}
 	case err != nil:
-		if s, looked := w.see(o, o.To); looked != nil || s.what != same {
-			return failed(err)
+		if s, looked := w.observe(o, o.To); looked != nil || s.state != stateSame {
+			return asProblem(err)
 		}
 	}
 	return nil
@@ -246,8 +249,8 @@ func (w *worker) symlink(o *op) *Problem {
 // linkText returns the text of an operation's symbolic link.
 func (r *run) linkText(o *op) string {
 	source := r.pathOf(o.From)
-	if !r.Absolute {
-		if relative, err := filepath.Rel(r.path(o.To.Dir), source); err == nil {
+	if !r.AbsoluteLinks {
+		if relative, err := filepath.Rel(r.dirPath(o.To.Dir), source); err == nil {
 			return relative
 		}
 	}

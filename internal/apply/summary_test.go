@@ -49,14 +49,14 @@ func TestASummaryTellsWhatTheWholeDoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			begins := int(j.end)
-			_ = j.enter(Applying, time.Unix(1, 0))
-			j.markFile(len(r.Ops)-1, markNotDone, organize.Exists)
-			_ = j.enter(Done, time.Unix(2, 0))
-			j.markFile(0, markKept, Occupied)
-			_ = j.enter(Kept, time.Unix(3, 0))
+			begins := int(j.nextOffset)
+			_ = j.enterStage(StageApplying, time.Unix(1, 0))
+			j.appendFileMark(len(r.Ops)-1, markNotDone, organize.Exists)
+			_ = j.enterStage(StageDone, time.Unix(2, 0))
+			j.appendFileMark(0, markKept, CodeOccupied)
+			_ = j.enterStage(StageKept, time.Unix(3, 0))
 			node := s.nodes[s.at("/data/history/"+journalName(r.ID))]
-			whole, ends := node.data, int(j.end)
+			whole, ends := node.data, int(j.nextOffset)
 			step := 1
 			if len(whole) > 64<<10 {
 				step = (ends - begins) / 4 // reading these whole takes its time
@@ -94,7 +94,7 @@ func TestASummaryOfADamagedJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := s.nodes[s.at("/data/history/"+journalName(r.ID))]
-	whole, fixed := node.data, len(r.text())
+	whole, fixed := node.data, len(r.encode())
 	refused := func(what string, check bool) {
 		t.Helper()
 		_, err := readSummary(dir, r.ID, check)

@@ -30,15 +30,17 @@ func (System) Root(path string) (organize.Root, error) {
 	return p.Root, err
 }
 
-func named(what, name string, err error) error {
+func wrapPathError(what, name string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return &os.PathError{Op: what, Path: name, Err: err}
 }
 
-// call makes a system call, again if a signal interrupts it.
-func call(what, name string, do func() error) error { return named(what, name, fsx.Again(do)) }
+// retrySyscall makes a system call, and repeats it if a signal interrupts it.
+func retrySyscall(what, name string, do func() error) error {
+	return wrapPathError(what, name, fsx.Again(do))
+}
 
 // Open implements FS.
 func (System) Open(path string) (Dir, error) { return openDir(unix.AT_FDCWD, path) }
@@ -51,9 +53,9 @@ func openDir(at int, name string) (Dir, error) {
 	return &linuxDir{fd}, nil
 }
 
-// protected reports whether fs.protected_hardlinks is set: users may then link only to files that they own or may
-// write.
-var protected = sync.OnceValue(func() bool {
+// hardlinksProtected reports whether fs.protected_hardlinks is set. Users may then link only to files that they own or
+// may write.
+var hardlinksProtected = sync.OnceValue(func() bool {
 	text, err := os.ReadFile("/proc/sys/fs/protected_hardlinks")
 	if err != nil {
 		return false
@@ -70,7 +72,7 @@ var (
 // MayLink implements FS. It follows the rules of protected_hardlinks in proc(5), for users without capabilities.
 func (System) MayLink(info Info) bool {
 	uid := euid()
-	if uid == 0 || info.UID == uint32(uid) || !protected() {
+	if uid == 0 || info.UID == uint32(uid) || !hardlinksProtected() {
 		return true
 	}
 	const both = 0o6
@@ -94,28 +96,28 @@ func (d *linuxDir) Lstat(name string) (Info, error) {
 }
 
 func statx(at int, name string, flags int) (Info, error) {
-	// FUSE and NFS cache the number of links.
+	// AT_STATX_FORCE_SYNC is needed because FUSE and NFS cache the number of links.
 	s, err := fsx.Statx(at, name, flags|unix.AT_STATX_FORCE_SYNC)
 	if err != nil {
 		return Info{}, err
 	}
 	i := Info{
 		Mode: s.Mode, UID: s.UID, GID: s.GID, Size: s.Size, Inode: s.Inode, Links: s.Links, Device: s.Device,
-		MTime: organize.StampOf(s.MTime), Changed: organize.StampOf(s.Changed), Type: organize.TypeOf(s.Type),
+		MTime: organize.StampOf(s.MTime), CTime: organize.StampOf(s.Changed), Type: organize.TypeOf(s.Type),
 	}
 	if !s.Birth.IsZero() {
-		i.Birth = organize.StampOf(s.Birth)
+		i.BirthTime = organize.StampOf(s.Birth)
 	}
 	return i, nil
 }
 
-func (d *linuxDir) Writable() error {
+func (d *linuxDir) CheckWritable() error {
 	return fsx.Again(func() error { return unix.Faccessat(d.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) })
 }
 
 func (d *linuxDir) Names() (names []string, err error) {
 	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
-		return nil, named("list", ".", err)
+		return nil, wrapPathError("list", ".", err)
 	}
 	err = fsx.Each(d.fd, func(name []byte, _ fs.FileMode) { names = append(names, string(name)) })
 	return names, err
@@ -124,46 +126,46 @@ func (d *linuxDir) Names() (names []string, err error) {
 func (d *linuxDir) OpenDir(name string) (Dir, error) { return openDir(d.fd, name) }
 
 func (d *linuxDir) Mkdir(name string) error {
-	return call("make", name, func() error { return unix.Mkdirat(d.fd, name, 0o700) })
+	return retrySyscall("make", name, func() error { return unix.Mkdirat(d.fd, name, 0o700) })
 }
 
 func (d *linuxDir) Rmdir(name string) error {
-	return call("remove", name, func() error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) })
+	return retrySyscall("remove", name, func() error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) })
 }
 
 func (d *linuxDir) Unlink(name string) error {
-	return call("remove", name, func() error { return unix.Unlinkat(d.fd, name, 0) })
+	return retrySyscall("remove", name, func() error { return unix.Unlinkat(d.fd, name, 0) })
 }
 
 func (d *linuxDir) Link(name string, to Dir, as string) error {
 	into := to.(*linuxDir).fd
-	return call("link", as, func() error { return unix.Linkat(d.fd, name, into, as, 0) })
+	return retrySyscall("link", as, func() error { return unix.Linkat(d.fd, name, into, as, 0) })
 }
 
 func (d *linuxDir) Rename(name string, to Dir, as string) error {
 	into := to.(*linuxDir).fd
-	return call("rename", as, func() error { return unix.Renameat2(d.fd, name, into, as, unix.RENAME_NOREPLACE) })
+	return retrySyscall("rename", as, func() error { return unix.Renameat2(d.fd, name, into, as, unix.RENAME_NOREPLACE) })
 }
 
 func (d *linuxDir) SetMode(mode uint32) error {
-	return call("chmod", ".", func() error { return unix.Fchmod(d.fd, mode) })
+	return retrySyscall("chmod", ".", func() error { return unix.Fchmod(d.fd, mode) })
 }
 
 func (d *linuxDir) SetOwner(uid, gid uint32) error {
-	return call("chown", ".", func() error { return unix.Fchown(d.fd, int(uid), int(gid)) })
+	return retrySyscall("chown", ".", func() error { return unix.Fchown(d.fd, int(uid), int(gid)) })
 }
 
 func (d *linuxDir) SetMTime(t organize.Stamp) error {
-	times, err := timesOf(d.fd, t)
+	times, err := newTimes(d.fd, t)
 	if err != nil {
-		return named("set the time of", ".", err)
+		return wrapPathError("set the time of", ".", err)
 	}
-	return call("set the time of", ".", func() error { return unix.UtimesNanoAt(d.fd, ".", times, 0) })
+	return retrySyscall("set the time of", ".", func() error { return unix.UtimesNanoAt(d.fd, ".", times, 0) })
 }
 
-// timesOf returns an open file's access time and the new modification time. Callers set both: older FUSE file systems
-// silently ignore a change of one of them.
-func timesOf(fd int, mtime organize.Stamp) ([]unix.Timespec, error) {
+// newTimes returns an open file's access time and the given modification time. Callers set both, because older FUSE
+// file systems silently ignore a change of only one of them.
+func newTimes(fd int, mtime organize.Stamp) ([]unix.Timespec, error) {
 	var s unix.Statx_t
 	if err := fsx.Again(func() error { return unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_ATIME, &s) }); err != nil {
 		return nil, err
@@ -176,27 +178,27 @@ func timesOf(fd int, mtime organize.Stamp) ([]unix.Timespec, error) {
 	return []unix.Timespec{access, change}, err
 }
 
-// Sync implements Dir. A file system that can't sync folders is no error.
+// Sync implements Dir. It succeeds on file systems that can't sync folders.
 func (d *linuxDir) Sync() error {
 	err := fsx.Again(func() error { return unix.Fsync(d.fd) })
 	if errors.Is(err, unix.EINVAL) {
 		return nil
 	}
-	return named("sync", ".", err)
+	return wrapPathError("sync", ".", err)
 }
 
 func (d *linuxDir) SyncFS() error {
-	return call("sync", ".", func() error { return unix.Syncfs(d.fd) })
+	return retrySyscall("sync", ".", func() error { return unix.Syncfs(d.fd) })
 }
 
 func (d *linuxDir) Symlink(text, name string) error {
-	return call("symlink", name, func() error { return unix.Symlinkat(text, d.fd, name) })
+	return retrySyscall("symlink", name, func() error { return unix.Symlinkat(text, d.fd, name) })
 }
 
 func (d *linuxDir) Readlink(name string) (string, error) {
 	text := make([]byte, unix.PathMax)
 	n := 0
-	err := call("readlink", name, func() (err error) {
+	err := retrySyscall("readlink", name, func() (err error) {
 		n, err = unix.Readlinkat(d.fd, name, text)
 		return err
 	})
@@ -205,32 +207,32 @@ func (d *linuxDir) Readlink(name string) (string, error) {
 
 func (d *linuxDir) Free() (uint64, error) {
 	var s unix.Statfs_t
-	err := call("statfs", ".", func() error { return unix.Fstatfs(d.fd, &s) })
+	err := retrySyscall("statfs", ".", func() error { return unix.Fstatfs(d.fd, &s) })
 	return s.Bavail * uint64(s.Bsize), err
 }
 
 func (d *linuxDir) Create(name string) (File, error) {
-	return d.file(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+	return d.openFile(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 }
 
-func (d *linuxDir) Edit(name string) (File, error) { return d.file(name, unix.O_RDWR) }
+func (d *linuxDir) OpenForWriting(name string) (File, error) { return d.openFile(name, unix.O_RDWR) }
 
-func (d *linuxDir) Read(name string) (File, error) { return d.file(name, unix.O_RDONLY) }
+func (d *linuxDir) OpenForReading(name string) (File, error) { return d.openFile(name, unix.O_RDONLY) }
 
-// file opens a regular file. O_NONBLOCK keeps it from waiting on a pipe that has taken the file's place.
-func (d *linuxDir) file(name string, flags int) (File, error) {
+// openFile opens a regular file. Without O_NONBLOCK, the call would wait if a pipe had the name.
+func (d *linuxDir) openFile(name string, flags int) (File, error) {
 	fd := -1
 	err := fsx.Again(func() (err error) {
 		fd, err = unix.Openat(d.fd, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600)
 		return err
 	})
 	if err != nil {
-		return nil, named("open", name, err)
+		return nil, wrapPathError("open", name, err)
 	}
 	f := &linuxFile{os.NewFile(uintptr(fd), name)}
 	if info, err := f.Stat(); err != nil || info.Type != organize.TypeRegular {
 		f.Close()
-		return nil, errors.Join(err, named("open", name, errNotRegular))
+		return nil, errors.Join(err, wrapPathError("open", name, errNotRegular))
 	}
 	return f, nil
 }
@@ -245,45 +247,46 @@ func (f *linuxFile) Lock() error {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return ErrAtWork
 	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOSYS):
-		return nil // no lock support here: the data folder's lock keeps processes apart
+		return nil // the file system has no locks, but the data folder's lock already excludes other processes
 	}
-	return named("lock", f.Name(), err)
+	return wrapPathError("lock", f.Name(), err)
 }
 
 func (f *linuxFile) Extend(size int64) error { return f.Truncate(size) }
 
 func (f *linuxFile) Clone(from File) error {
 	source := int(from.(*linuxFile).Fd())
-	return call("clone", f.Name(), func() error { return unix.IoctlFileClone(int(f.Fd()), source) })
+	return retrySyscall("clone", f.Name(), func() error { return unix.IoctlFileClone(int(f.Fd()), source) })
 }
 
 func (f *linuxFile) CopyMetadata(from File, info Info, owner bool) (whole bool, err error) {
 	fd := int(f.Fd())
 	whole = copyAttributes(int(from.(*linuxFile).Fd()), fd)
 	if owner {
-		err := call("chown", f.Name(), func() error { return unix.Fchown(fd, int(info.UID), int(info.GID)) })
+		err := retrySyscall("chown", f.Name(), func() error { return unix.Fchown(fd, int(info.UID), int(info.GID)) })
 		if err != nil {
 			return false, err
 		}
 	}
-	if err := call("chmod", f.Name(), func() error { return unix.Fchmod(fd, info.Mode) }); err != nil {
+	if err := retrySyscall("chmod", f.Name(), func() error { return unix.Fchmod(fd, info.Mode) }); err != nil {
 		return false, err
 	}
-	times, err := timesOf(fd, info.MTime)
+	times, err := newTimes(fd, info.MTime)
 	if err != nil {
-		return false, named("set the time of", f.Name(), err)
+		return false, wrapPathError("set the time of", f.Name(), err)
 	}
 	path := "/proc/self/fd/" + strconv.Itoa(fd)
-	return whole, call("set the time of", f.Name(), func() error {
+	return whole, retrySyscall("set the time of", f.Name(), func() error {
 		return unix.UtimesNanoAt(unix.AT_FDCWD, path, times, 0)
 	})
 }
 
+// copyAttributes copies the user's extended attributes and the access list. It reports whether all of them were copied.
 func copyAttributes(from, to int) (whole bool) {
 	list := make([]byte, 64<<10)
 	n, err := unix.Flistxattr(from, list)
 	if err != nil {
-		return errors.Is(err, unix.EOPNOTSUPP) // the file system has no attributes
+		return errors.Is(err, unix.EOPNOTSUPP) // the file system has no extended attributes, so there are none to copy
 	}
 	whole = true
 	value := make([]byte, 64<<10)
@@ -300,11 +303,12 @@ func copyAttributes(from, to int) (whole bool) {
 	return whole
 }
 
-// WriteAt implements File. It makes the disk begin to write a big piece at once, so a later Sync has less to wait for.
+// WriteAt implements File. After a full chunk, it makes the kernel start writing to the disk, so that a later Sync
+// takes less time.
 func (f *linuxFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.File.WriteAt(p, off)
-	if n == chunk {
-		_ = unix.SyncFileRange(int(f.Fd()), off, int64(n), unix.SYNC_FILE_RANGE_WRITE) // Sync reports errors
+	if n == copyChunkSize {
+		_ = unix.SyncFileRange(int(f.Fd()), off, int64(n), unix.SYNC_FILE_RANGE_WRITE) // a later Sync reports errors
 	}
 	return n, err
 }
@@ -316,7 +320,7 @@ func (f *linuxFile) Allocate(size int64) error {
 	fd := int(f.Fd())
 	err := fsx.Again(func() error { return unix.Fallocate(fd, 0, 0, size) })
 	if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENOSYS) {
-		return named("set room aside for", f.Name(), err)
+		return wrapPathError("set room aside for", f.Name(), err)
 	}
 	info, err := f.Stat()
 	if err != nil {

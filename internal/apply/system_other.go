@@ -8,10 +8,11 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Supported reports whether this system can carry out plans. Only Linux can: no other system has passed the kill tests.
+// Supported reports whether this system can carry out plans. Only Linux can, because the kill tests pass on no other
+// system.
 const Supported = false
 
-// System is the file system of this machine. It changes nothing on this system.
+// System is the file system of this machine. On this system, it does nothing and returns errors.
 type System struct{}
 
 // Root implements FS.

@@ -8,32 +8,34 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// UndoOptions control what Undo puts back.
+// UndoOptions control an undo.
 type UndoOptions struct {
-	Only   func(source, target string) bool // put back only bundles with such a file; nil: everything
+	Only   func(source, target string) bool // selects files, with all of their bundles; nil for everything
 	DryRun bool
 }
 
-// Undo puts back what a run has changed. It keeps each file that it can't put back safely, and reports the reason.
+// Undo puts the files of a run back. It leaves each file that it can't put back safely where it is, and reports the
+// reason.
 func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcome, error) {
-	x, err := e.reopen(id)
+	x, err := e.openExecution(id)
 	if err != nil {
 		return nil, err
 	}
 	defer x.close()
 	out := &Outcome{Run: id, Results: x.results()}
-	stayed := x.stayed()
-	x.w.ended = x.w.journal.progress.stage == Done || x.w.journal.progress.stage == Kept
-	wanted, part := x.choice(opts.Only)
+	stayed := x.unreachedOps()
+	x.w.runFinished = x.w.journal.progress.stage == StageDone || x.w.journal.progress.stage == StageKept
+	wanted, part := x.selectOps(opts.Only)
 	if opts.Only == nil || slices.Contains(wanted, true) {
-		x.wanted = slices.Clone(wanted)
+		x.toUndo = slices.Clone(wanted)
 		err = x.undo(ctx, opts.DryRun, part, stayed)
 	}
 	x.fillStatuses(out, StatusUndone)
-	e.nameLater(out, x.w.run.Begun)
+	e.findLaterMoves(out, x.w.run.Begun)
 	told := out.Results[:0]
 	for i := range x.w.run.Ops {
-		never := x.codes[i] == nil && (x.w.journal.progress.files[i].notDone != "" || stayed[i]) // it was not carried out
+		never := x.problems[i] == nil &&
+			(x.w.journal.progress.files[i].notDone != "" || stayed[i]) // the run did not carry it out
 		if r := &out.Results[i]; opts.DryRun && r.Status == StatusUndone {
 			r.Status = StatusPlanned
 		}
@@ -42,61 +44,62 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 		}
 	}
 	out.Results = told
-	out, err = x.outcome(out, err)
-	out.Unfinished = out.Unfinished && !opts.DryRun // a dry run leaves nothing unfinished
+	out, err = x.completeOutcome(out, err)
+	out.Unfinished = out.Unfinished && !opts.DryRun // a dry run can't be interrupted
 	return out, err
 }
 
-func (x *execution) choice(only func(source, target string) bool) (wanted []bool, part bool) {
+// selectOps returns the operations to undo, and whether others stay as they are.
+func (x *execution) selectOps(only func(source, target string) bool) (wanted []bool, part bool) {
 	bundles := map[int]bool{}
 	for i := range x.w.run.Ops {
-		if o := &x.w.run.Ops[i]; only == nil || only(x.w.run.sourceOf(o), x.w.run.pathOf(o.To)) {
+		if o := &x.w.run.Ops[i]; only == nil || only(x.w.run.sourcePath(o), x.w.run.pathOf(o.To)) {
 			bundles[o.Bundle] = true
 		}
 	}
 	wanted = make([]bool, len(x.w.run.Ops))
 	for i := range x.w.run.Ops {
-		back := x.w.journal.progress.files[i].back
+		back := x.w.journal.progress.files[i].undone
 		wanted[i] = bundles[x.w.run.Ops[i].Bundle] && !back
 		part = part || !wanted[i] && !back && x.w.journal.progress.files[i].notDone == ""
 	}
 	return wanted, part
 }
 
-// stayed returns the operations that an interrupted run had not reached. The undo writes them to the journal before its
-// first change, because afterwards they look like files that were put back.
-func (x *execution) stayed() map[int]bool {
-	if s := x.w.journal.progress.stage; s != Planned && s != Applying && s != Abandoned {
+// unreachedOps returns the operations that an interrupted run had not reached; nil for a run that was not interrupted.
+// The undo records them before its first change, because afterwards they look like operations that were undone.
+func (x *execution) unreachedOps() map[int]bool {
+	if s := x.w.journal.progress.stage; s != StagePlanned && s != StageApplying && s != StageAbandoned {
 		return nil
 	}
 	out := map[int]bool{}
 	for i := range x.w.run.Ops {
 		x.w.dirs.trim()
-		out[i] = x.waits(&x.w.run.Ops[i], x.w.run.Ops[i].From)
+		out[i] = x.isStillAt(&x.w.run.Ops[i], x.w.run.Ops[i].From)
 	}
 	return out
 }
 
-// waits reports whether a file is not at its target but at the given place. An NFO file waits if it is not at its
-// target.
-func (x *execution) waits(o *op, at place) bool {
-	target, err := x.w.see(o, o.To)
-	if err != nil || target.what&(ours|alike) != 0 || o.Verb == organize.NFO {
-		return err == nil && target.what == nothing
+// isStillAt reports whether a file is at the given place and not at its target. For an NFO file it reports whether the
+// target is missing.
+func (x *execution) isStillAt(o *op, at place) bool {
+	target, err := x.w.observe(o, o.To)
+	if err != nil || target.state&(stateOurs|stateUnproven) != 0 || o.Verb == organize.NFO {
+		return err == nil && target.state == stateMissing
 	}
-	home, err := x.w.see(o, at)
-	return err == nil && home.what&ours != 0
+	home, err := x.w.observe(o, at)
+	return err == nil && home.state&stateOurs != 0
 }
 
-func (x *execution) noteStayed(stayed map[int]bool) {
+func (x *execution) markUnreached(stayed map[int]bool) {
 	m := &x.w.journal.progress
 	for i := range x.w.run.Ops {
 		switch {
 		case stayed == nil:
 		case stayed[i] && m.files[i].notDone == "":
-			x.w.journal.markFile(i, markNotDone, NotReached)
-		case !stayed[i] && m.files[i].notDone == NotReached:
-			x.w.journal.markFile(i, markOK, "") // the run was resumed since
+			x.w.journal.appendFileMark(i, markNotDone, CodeNotReached)
+		case !stayed[i] && m.files[i].notDone == CodeNotReached:
+			x.w.journal.appendFileMark(i, markOK, "") // the run was resumed in the meantime
 		}
 	}
 }
@@ -105,59 +108,60 @@ func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]boo
 	x.w.ctx = ctx
 	if dry {
 		x.w.preview = &undoPreview{&x.w, map[place]int{}, map[uint64]bool{}, map[int]*Problem{}}
-		x.dropTooBig()
-		x.takeSteps(&x.w, 0, len(x.w.run.Steps), true)
+		x.refuseTooBig()
+		x.runSteps(&x.w, 0, len(x.w.run.Steps), true)
 		return nil
 	}
-	if err := x.begin(); err != nil {
+	if err := x.ensureProbed(); err != nil {
 		return err
 	}
 	x.compareFolders()
-	x.noteStayed(stayed)
-	if err := x.w.journal.enter(Undoing, x.now()); err != nil {
+	x.markUnreached(stayed)
+	if err := x.w.journal.enterStage(StageUndoing, x.now()); err != nil {
 		return err
 	}
-	for _, i := range x.dropTooBig() {
-		x.w.journal.markFile(i, markKept, NoSpace)
+	for _, i := range x.refuseTooBig() {
+		x.w.journal.appendFileMark(i, markKept, CodeNoSpace)
 	}
-	x.total = 0
-	for _, wanted := range x.wanted {
+	x.filesTotal = 0
+	for _, wanted := range x.toUndo {
 		if wanted {
-			x.total++
+			x.filesTotal++
 		}
 	}
-	x.inParallel(func(w *worker, first, end int) { x.takeSteps(w, first, end, true) })
-	if x.stopped != nil {
+	x.runInParallel(func(w *worker, first, end int) { x.runSteps(w, first, end, true) })
+	if x.stopCause != nil {
 		return x.w.journal.sync()
 	}
-	err := x.w.dirs.prune(nil)
-	x.unprobe()
+	err := x.w.dirs.removeCreated(nil)
+	x.clearProbes()
 	if err == nil {
-		err = x.settle(!part)
+		err = x.restoreFolders(!part)
 	}
 	if err != nil {
-		x.stopped = failed(err)
+		x.stopCause = asProblem(err)
 		return x.w.journal.sync()
 	}
-	return x.finish(x.ended())
+	return x.finish(x.finalStage())
 }
 
-func (x *execution) ended() Stage {
-	m, s := &x.w.journal.progress, Undone
+// finalStage returns the stage after the undo, and sets undoneOps if the undo is partial.
+func (x *execution) finalStage() Stage {
+	m, s := &x.w.journal.progress, StageUndone
 	for i := range x.w.run.Ops {
 		switch {
-		case x.codes[i] == nil && m.files[i].notDone != "": // it was never carried out
-		case x.wanted[i] && x.codes[i] == nil:
-			x.cameBack = append(x.cameBack, i)
-		case m.files[i].back:
+		case x.problems[i] == nil && m.files[i].notDone != "": // the run did not carry it out
+		case x.toUndo[i] && x.problems[i] == nil:
+			x.undoneOps = append(x.undoneOps, i)
+		case m.files[i].undone:
 		case m.files[i].kept == "":
-			s = Done // this file still stands
-		case s == Undone:
-			s = Kept
+			s = StageDone // this file is still at its target
+		case s == StageUndone:
+			s = StageKept
 		}
 	}
-	if s == Undone {
-		x.cameBack = nil // the stage says it
+	if s == StageUndone {
+		x.undoneOps = nil // the stage implies it for all operations
 	}
 	return s
 }
@@ -171,59 +175,62 @@ func (x *execution) compareFolders() {
 		x.w.dirs.trim()
 		dir, err := x.w.dirs.get(i)
 		if err != nil {
-			if isMissing(err) && !m.folders[i].lost {
-				x.w.journal.markFolder(i, markLost)
+			if isMissing(err) && !m.folders[i].missing {
+				x.w.journal.appendFolderMark(i, markMissing)
 			}
 			continue
 		}
 		info, err := dir.Stat()
-		if err != nil || !x.touched[i] {
+		if err != nil || !x.touchedDirs[i] {
 			continue
 		}
-		after := m.folders[i].after
-		if m.stage == Done && after != (organize.Stamp{}) && info.MTime != after && !m.folders[i].changed {
-			x.w.journal.markFolder(i, markChanged)
+		after := m.folders[i].endTime
+		if m.stage == StageDone && after != (organize.Stamp{}) && info.MTime != after && !m.folders[i].changedSince {
+			x.w.journal.appendFolderMark(i, markChanged)
 		}
 	}
 }
 
-func (x *execution) keep(w *worker, s step, p *Problem) {
-	if x.codes[s.Op] == nil {
-		x.codes[s.Op] = p
+// keepFile records that an operation can't be undone. If that left the file under its temporary name, it goes back to
+// its target.
+func (x *execution) keepFile(w *worker, s step, p *Problem) {
+	if x.problems[s.Op] == nil {
+		x.problems[s.Op] = p
 		if w.preview == nil {
-			x.w.journal.markFile(s.Op, markKept, p.Code)
+			x.w.journal.appendFileMark(s.Op, markKept, p.Code)
 		}
 	}
 	if w.preview != nil || s.Leg != organize.Aside {
 		return
 	}
 	o := &x.w.run.Ops[s.Op]
-	temp := x.w.run.temp(o)
-	found, err := w.see(o, temp)
-	if err != nil || found.what&ours == 0 {
+	temp := x.w.run.tempPlace(o)
+	found, err := w.observe(o, temp)
+	if err != nil || found.state&stateOurs == 0 {
 		return
 	}
-	if into, err := w.dirs.make(o.To.Dir); err == nil {
-		_ = w.rename(o, found.dir, temp, into, o.To, false) // the problem is recorded already
+	if into, err := w.dirs.openOrCreate(o.To.Dir); err == nil {
+		_ = w.rename(o, found.dir, temp, into, o.To, false) // the caller has already recorded a problem
 	}
 }
 
-func (x *execution) dropTooBig() []int {
+// refuseTooBig excludes moved files from the undo if their old file system has too little free space, and returns them.
+func (x *execution) refuseTooBig() []int {
 	need, free, on := map[uint64]int64{}, map[uint64]uint64{}, map[int]uint64{}
 	for i := range x.w.run.Ops {
 		o := &x.w.run.Ops[i]
-		if !x.wanted[i] || !o.Across {
+		if !x.toUndo[i] || !o.Across {
 			continue
 		}
 		x.w.dirs.trim()
-		target, err := x.w.see(o, o.To)
-		if err != nil || target.what&ours == 0 {
+		target, err := x.w.observe(o, o.To)
+		if err != nil || target.state&stateOurs == 0 {
 			continue
 		}
-		if source, err := x.w.see(o, o.From); err != nil || source.what != nothing {
+		if source, err := x.w.observe(o, o.From); err != nil || source.state != stateMissing {
 			continue
 		}
-		_, dir, err := x.w.dirs.nearest(o.From.Dir)
+		_, dir, err := x.w.dirs.nearestExisting(o.From.Dir)
 		if err != nil {
 			continue
 		}
@@ -239,43 +246,43 @@ func (x *execution) dropTooBig() []int {
 	for _, i := range slices.Sorted(maps.Keys(on)) {
 		if n := need[on[i]]; uint64(n+n/100) > free[on[i]] {
 			out = append(out, i)
-			x.codes[i], x.wanted[i] = problem(NoSpace), false
+			x.problems[i], x.toUndo[i] = newProblem(CodeNoSpace), false
 		}
 	}
 	return out
 }
 
-// undoPreview simulates an undo: it records what each name would hold and changes nothing.
+// undoPreview simulates an undo. It records what each name would hold, and changes nothing.
 type undoPreview struct {
-	w       *worker
-	holds   map[place]int    // the operation whose file a name would hold; -1: none
-	left    map[uint64]bool  // inodes of files that would have moved away
-	refused map[int]*Problem // by folder: why its names can't be changed
+	w             *worker
+	holders       map[place]int    // by name: the operation whose file it would hold; -1 for none
+	movedInodes   map[uint64]bool  // inodes of files that would be moved away
+	writeProblems map[int]*Problem // by folder: why its names can't be changed; nil if they can
 }
 
-func (v *undoPreview) see(o *op, at place) (observation, bool) {
-	holder, known := v.holds[at]
+func (v *undoPreview) observe(o *op, at place) (observation, bool) {
+	holder, known := v.holders[at]
 	switch {
 	case !known:
 		return observation{}, false
 	case holder < 0:
-		return observation{what: nothing}, true
+		return observation{state: stateMissing}, true
 	case holder == o.Index:
-		return observation{what: same}, true
+		return observation{state: stateSame}, true
 	}
-	return observation{what: other}, true
+	return observation{state: stateOther}, true
 }
 
-// goes reports whether the undo would have removed what is now at a place: a folder that the run created, or a file
-// under another spelling.
-func (v *undoPreview) goes(at place, info Info) bool {
-	if i, made := v.w.run.Made[at]; made && info.Type == organize.TypeDir {
-		return v.emptied(i)
+// willBeGone reports whether the undo would already have removed the thing at a place: a folder that the run created,
+// or a file that has another spelling of the name.
+func (v *undoPreview) willBeGone(at place, info Info) bool {
+	if i, made := v.w.run.NewFolders[at]; made && info.Type == organize.TypeDir {
+		return v.willBeEmpty(i)
 	}
-	return v.left[info.Inode]
+	return v.movedInodes[info.Inode]
 }
 
-func (v *undoPreview) emptied(i int) bool {
+func (v *undoPreview) willBeEmpty(i int) bool {
 	dir, err := v.w.dirs.get(i)
 	if err != nil {
 		return isMissing(err)
@@ -283,51 +290,51 @@ func (v *undoPreview) emptied(i int) bool {
 	names, err := dir.Names()
 	for _, name := range names {
 		at := place{i, name}
-		holder, known := v.holds[at]
-		below, made := v.w.run.Made[at]
-		if !(known && holder < 0) && !(made && v.emptied(below)) {
+		holder, known := v.holders[at]
+		below, made := v.w.run.NewFolders[at]
+		if !(known && holder < 0) && !(made && v.willBeEmpty(below)) {
 			return false
 		}
 	}
 	return err == nil
 }
 
-func (v *undoPreview) take(i int, a act, from, to place, info Info) *Problem {
+func (v *undoPreview) simulate(i int, a ruleAction, from, to place, info Info) *Problem {
 	switch a {
 	case actUnlink:
-		v.holds[to] = -1
-		return v.writable(to.Dir)
+		v.holders[to] = -1
+		return v.checkWritable(to.Dir)
 	case actRename:
-		if s, err := v.w.see(&v.w.run.Ops[i], from); err != nil {
-			return failed(err)
-		} else if s.what&(nothing|ours) == 0 {
-			return problem(Occupied)
+		if s, err := v.w.observe(&v.w.run.Ops[i], from); err != nil {
+			return asProblem(err)
+		} else if s.state&(stateMissing|stateOurs) == 0 {
+			return newProblem(CodeOccupied)
 		}
-	case actFetch:
+	case actCopyBack:
 	default:
 		return nil
 	}
 	for _, dir := range []int{to.Dir, from.Dir} {
-		if p := v.writable(dir); p != nil {
+		if p := v.checkWritable(dir); p != nil {
 			return p
 		}
 	}
-	v.holds[to], v.holds[from] = -1, i
+	v.holders[to], v.holders[from] = -1, i
 	if info.Links == 1 {
-		v.left[info.Inode] = true
+		v.movedInodes[info.Inode] = true
 	}
 	return nil
 }
 
-func (v *undoPreview) writable(dir int) *Problem {
-	dir, _, err := v.w.dirs.nearest(dir)
-	if isElse(err) {
-		return nil // a file that the undo moves away first
+func (v *undoPreview) checkWritable(dir int) *Problem {
+	dir, _, err := v.w.dirs.nearestExisting(dir)
+	if isNotFolder(err) {
+		return nil // a file has the folder's name; the undo moves it away first
 	}
-	p, known := v.refused[dir]
+	p, known := v.writeProblems[dir]
 	if !known {
-		p = v.w.dirs.writable(dir)
-		v.refused[dir] = p
+		p = v.w.dirs.checkWritable(dir)
+		v.writeProblems[dir] = p
 	}
 	return p
 }

@@ -88,11 +88,11 @@ func TestAPartIsPutBack(t *testing.T) {
 		if diff := cmp.Diff(row.told, told(t, s, id)); diff != "" {
 			t.Errorf("%s: %s", row.only, diff)
 		}
-		placed, err := engineOf(s).Placed(id)
+		placed, err := engineOf(s).PlacedFiles(id)
 		var got []string
 		for _, p := range placed {
 			for _, name := range []string{"a", "b", "c", "d"} {
-				if i := s.info(s.at("/src/" + name)); p.Source == (Identity{i.Inode, i.Size, i.MTime}) {
+				if i := s.info(s.at("/src/" + name)); p.Source == (FileIdentity{i.Inode, i.Size, i.MTime}) {
 					got = append(got, fmt.Sprint(name, " ", p.Target, " ", p.Undone))
 				}
 			}
@@ -154,7 +154,7 @@ func TestKilledBehindAFileThatIsKept(t *testing.T) {
 	kept := 0
 	c.kills(s, undo, "b kept", func(s *sim, when string) {
 		run, out, err := engineOf(s).Show(sc.plan.ID)
-		if err != nil || out.Unfinished != run.Stage.Unfinished() || run.Stage != Undoing && run.Stage != Done &&
+		if err != nil || out.Unfinished != run.Stage.IsUnfinished() || run.Stage != StageUndoing && run.Stage != StageDone &&
 			run.Undone == 0 {
 			t.Errorf("%s: %+v %v", when, run, err)
 		}
@@ -181,8 +181,8 @@ func TestKilledWhileAPartIsPutBack(t *testing.T) {
 		part := action{"undo of a part", func(s *sim) (*Outcome, error) { return undoOnly(s, sc.plan.ID, "a", false) }}
 		c.kills(whole, part, plan, func(s *sim, when string) {
 			c.ends(s, undo, when)
-			if j, err := openJournal(engineOf(s).Journals, sc.plan.ID, false); err == nil && j.progress.stage == Undoing {
-				if !slices.ContainsFunc(j.progress.files, func(f fileProgress) bool { return f.back }) {
+			if j, err := openJournal(engineOf(s).Journals, sc.plan.ID, false); err == nil && j.progress.stage == StageUndoing {
+				if !slices.ContainsFunc(j.progress.files, func(f fileProgress) bool { return f.undone }) {
 					c.ends(s, resume, when)
 				}
 			}
@@ -328,11 +328,11 @@ func TestARunIsGivenUp(t *testing.T) {
 	delete(s.nodes[1].kids, "far")
 	_, err := engineOf(s).Apply(context.Background(), next, Options{})
 	cut, ok := errors.AsType[*UnfinishedError](err)
-	if !ok || cut.Run != sc.plan.ID || cut.Gone == nil {
+	if !ok || cut.Run != sc.plan.ID || cut.MountErr == nil {
 		t.Fatalf("%v", err)
 	}
 	_, err = undo.do(s)
-	if gone, ok := errors.AsType[*MountError](err); !ok || gone.Run != sc.plan.ID || !gone.Cut {
+	if gone, ok := errors.AsType[*MountError](err); !ok || gone.Run != sc.plan.ID || !gone.Interrupted {
 		t.Fatalf("%v", err)
 	}
 	if err := engineOf(s).Abandon(sc.plan.ID); err != nil {
@@ -434,7 +434,7 @@ func TestWhatNeverLeftIsNotPutBack(t *testing.T) {
 						t.Errorf("%s: %s says that %d are back, %d were done", when, what, n, done)
 					}
 				}
-				if run.Stage != Undone || run.Refused > 0 {
+				if run.Stage != StageUndone || run.Refused > 0 {
 					t.Errorf("%s: %+v", when, run)
 				}
 			})
@@ -537,7 +537,7 @@ func TestACopyWithADamagedMarkIsKept(t *testing.T) {
 	for _, undoes := range []func(*sim) (*Outcome, error){
 		func(s *sim) (*Outcome, error) { return foresee(s, sc.plan.ID, nil) }, undo.do,
 	} {
-		if out, err := undoes(s); err != nil || said(out) != "a kept unproven, b undone" || out.Damaged != 1 {
+		if out, err := undoes(s); err != nil || said(out) != "a kept unproven, b undone" || out.DamagedMarks != 1 {
 			t.Errorf("%+v %v", out, err)
 		}
 	}
@@ -582,7 +582,7 @@ func TestACopyWithADamagedMarkIsNotTakenForAnothers(t *testing.T) {
 			node := s.nodes[s.at("/data/history/"+journalName(sc.plan.ID))]
 			node.data = damage(node.data)
 			out, err := resume.do(s)
-			if err != nil || !strings.Contains(said(out), "a refused unproven") || out.Damaged == 0 {
+			if err != nil || !strings.Contains(said(out), "a refused unproven") || out.DamagedMarks == 0 {
 				t.Errorf("%+v %v", out, err)
 			}
 			if out, err = undo.do(s); err != nil || !strings.Contains(said(out), "a kept unproven") || s.at("/lib/x") == 0 {
@@ -606,7 +606,7 @@ func TestAnUndoThatCanNotRemoveAFolderIsNotAtItsEnd(t *testing.T) {
 		}
 		return nil
 	}
-	if out, err := undo.do(s); err != nil || !out.Unfinished || !errors.Is(out.Why, syscall.EIO) {
+	if out, err := undo.do(s); err != nil || !out.Unfinished || !errors.Is(out.StopCause, syscall.EIO) {
 		t.Errorf("%+v %v", out, err)
 	}
 	s.fail = nil

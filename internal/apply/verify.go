@@ -13,80 +13,81 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Statuses that only Verify gives.
+// Statuses that only Verify returns.
 const (
 	StatusOK       Status = "ok"       // unchanged at its target
-	StatusEdited   Status = "edited"   // at its target, but changed since
+	StatusEdited   Status = "edited"   // at its target, but changed after the run
 	StatusMovedOn  Status = "moved_on" // a later run has moved it
 	StatusGone     Status = "gone"     // nothing is at its target
 	StatusReplaced Status = "replaced" // another file is at its target
 	StatusBadCRC   Status = "bad_crc"  // its content doesn't match the CRC-32 in its name
 )
 
-// Verify checks that each file is where a run put it. It skips files that an undo has put back. For an interrupted run
-// it also reports which files are still at their source. With deep it reads and checks copies, and files with a CRC-32
-// in their name.
+// Verify checks that each file is still where the run put it. It skips files that were put back. For an interrupted
+// run, it also reports which files are still at their source. With deep, it reads copies and files with a CRC-32 in
+// their name, and checks their content.
 func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, error) {
 	j, err := openJournal(e.Journals, id, false)
 	if err != nil {
 		return nil, err
 	}
-	x := e.open(j)
+	x := e.newExecution(j)
 	defer x.close()
 	for _, root := range j.run.Targets {
-		if gone := e.mounted(root); gone != nil {
+		if gone := e.checkRoot(root); gone != nil {
 			return nil, gone
 		}
 	}
-	out := &Outcome{Run: id, Results: x.results(), Damaged: j.progress.damaged}
+	out := &Outcome{Run: id, Results: x.results(), DamagedMarks: j.progress.damagedMarks}
 	stands := out.Results[:0]
 	for i, r := range out.Results {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if j.progress.files[i].back || j.progress.stage == Undone {
+		if j.progress.files[i].undone || j.progress.stage == StageUndone {
 			continue
 		}
 		if code := j.progress.files[i].notDone; code != "" {
-			r.Problem = problem(code)
+			r.Problem = newProblem(code)
 			if r.Status = r.Problem.status(); r.Status == StatusFailed {
-				r.Status = StatusRefused // it failed during the run, not now
+				r.Status = StatusRefused // StatusFailed would mean that Verify failed
 			}
 		} else if r.Status, err = x.verify(&j.run.Ops[i], deep); err != nil {
-			r.Status, r.Problem = StatusFailed, failed(err)
+			r.Status, r.Problem = StatusFailed, asProblem(err)
 		}
 		stands = append(stands, r)
 	}
 	out.Results = stands
-	e.nameLater(out, j.run.Begun)
+	e.findLaterMoves(out, j.run.Begun)
 	return out, nil
 }
 
 func (x *execution) verify(o *op, deep bool) (Status, error) {
 	x.w.dirs.trim()
-	target, err := x.w.see(o, o.To)
+	target, err := x.w.observe(o, o.To)
 	p := &x.w.journal.progress
-	interrupted := p.stage.Unfinished() || p.stage == Abandoned
+	interrupted := p.stage.IsUnfinished() || p.stage == StageAbandoned
 	switch {
 	case err != nil:
 		return "", err
-	case interrupted && (x.waits(o, o.From) || o.Temp > 0 && x.waits(o, x.w.run.temp(o))):
-		return p.elsewhere(), nil
-	case target.what == nothing:
+	case interrupted && (x.isStillAt(o, o.From) || o.Temp > 0 && x.isStillAt(o, x.w.run.tempPlace(o))):
+		return p.sourceStatus(), nil
+	case target.state == stateMissing:
 		return StatusGone, nil
-	case target.what == edited && o.Verb != organize.Symlink:
+	case target.state == stateEdited && o.Verb != organize.Symlink:
 		return StatusEdited, nil
-	case target.what != same:
+	case target.state != stateSame:
 		return StatusReplaced, nil
 	case !deep || o.Verb == organize.Symlink || o.Verb == organize.NFO:
 		return StatusOK, nil
 	}
-	return x.read(o)
+	return x.verifyContent(o)
 }
 
-func (x *execution) read(o *op) (Status, error) {
+// verifyContent compares a file's content with the checksum of its copy and with the CRC-32 in its name.
+func (x *execution) verifyContent(o *op) (Status, error) {
 	wanted, named := namedCRC(o)
-	known := x.w.journal.progress.files[o.Index].copy
+	known := x.w.journal.progress.files[o.Index].targetCopy
 	if !named && (known == nil || known.Sum == 0) {
 		return StatusOK, nil
 	}
@@ -94,7 +95,7 @@ func (x *execution) read(o *op) (Status, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := dir.Read(o.To.Name)
+	f, err := dir.OpenForReading(o.To.Name)
 	if err != nil {
 		return "", err
 	}
@@ -115,8 +116,8 @@ func (x *execution) read(o *op) (Status, error) {
 
 var crcInName = lazyregexp.New(`[\[(]([0-9A-Fa-f]{8})[\])]`)
 
-// namedCRC returns the CRC-32 in a video's name, such as "[8D7F2A11]". It skips eight decimal digits, which may be a
-// date, and files other than videos: a subtitle's name carries the CRC-32 of its video.
+// namedCRC returns the CRC-32 in a video's name, such as "[8D7F2A11]". It ignores eight decimal digits, which may be a
+// date. It also ignores files other than videos, because the name of a subtitle carries the CRC-32 of its video.
 func namedCRC(o *op) (crc uint32, named bool) {
 	if organize.RoleOf(o.From.Name) != organize.RoleVideo {
 		return 0, false

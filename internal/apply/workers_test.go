@@ -103,7 +103,9 @@ func (d guardedDir) SetOwner(uid, gid uint32) (err error) {
 }
 
 func (d guardedDir) Create(name string) (File, error) { return d.file(d.Dir.Create(name)) }
-func (d guardedDir) Edit(name string) (File, error)   { return d.file(d.Dir.Edit(name)) }
+func (d guardedDir) OpenForWriting(name string) (File, error) {
+	return d.file(d.Dir.OpenForWriting(name))
+}
 
 func (d guardedDir) file(f File, err error) (File, error) { return guardedFile{f, d.g}, err }
 
@@ -152,7 +154,7 @@ func manyFiles(verb organize.Verb, files int) scene {
 func TestWorkers(t *testing.T) {
 	for _, verb := range []organize.Verb{organize.Link, organize.Move} {
 		t.Run(verb.String(), func(t *testing.T) {
-			sc := manyFiles(verb, 3*fewest)
+			sc := manyFiles(verb, 3*minStepsPerWorker)
 			if n := len(mustParts(t, sc)); n != 3 {
 				t.Fatalf("%d lanes", n)
 			}
@@ -170,12 +172,12 @@ func TestWorkers(t *testing.T) {
 			}}
 			one, three := sc.clone(), sc.clone()
 			inOne, _, _ := sc.actions()
-			if out, err := inOne.do(one); err != nil || out.Count(StatusDone) != 3*fewest {
+			if out, err := inOne.do(one); err != nil || out.Count(StatusDone) != 3*minStepsPerWorker {
 				t.Fatalf("%+v %v", out, err)
 			}
 			c.after = all(one, false)
 			c.ends(three, apply, "undisturbed")
-			if out, err := apply.do(three); err != nil || out.Count(StatusDone) != 3*fewest {
+			if out, err := apply.do(three); err != nil || out.Count(StatusDone) != 3*minStepsPerWorker {
 				t.Fatalf("%+v %v", out, err)
 			}
 			c.ends(three, undo, "undisturbed")
@@ -194,7 +196,7 @@ func TestWorkers(t *testing.T) {
 				c.ends(s, resume, when)
 				c.ends(s, undo, when)
 				again := s.clone()
-				again.killAt = 1 + at%(2*fewest)
+				again.killAt = 1 + at%(2*minStepsPerWorker)
 				dies(func() { _, _ = undo.do(again) })
 				c.lost(again, when+", and then undo")
 				c.ends(again, resume, when+", and then undo")
@@ -216,7 +218,7 @@ func mustParts(t *testing.T, sc scene) [][2]int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return j.run.parts(len(j.run.Steps) / fewest)
+	return j.run.independentParts(len(j.run.Steps) / minStepsPerWorker)
 }
 
 // What has to be in order is not done by several workers; bundles are never divided.
@@ -246,7 +248,7 @@ func TestWhatIsDoneInParallel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(row.want, j.run.parts(2)); diff != "" {
+		if diff := cmp.Diff(row.want, j.run.independentParts(2)); diff != "" {
 			t.Errorf("%s (-want +got): %s", row.what, diff)
 		}
 	}
@@ -254,7 +256,7 @@ func TestWhatIsDoneInParallel(t *testing.T) {
 
 // A disk that fails stops all workers, and what was not reached is said of each.
 func TestWorkersStopTogether(t *testing.T) {
-	sc := manyFiles(organize.Link, 3*fewest)
+	sc := manyFiles(organize.Link, 3*minStepsPerWorker)
 	sc.fail = func(name string) error {
 		if len(name) > 5 && name[:5] == "link " {
 			return syscall.EIO
@@ -262,11 +264,11 @@ func TestWorkersStopTogether(t *testing.T) {
 		return nil
 	}
 	out, err := inWorkers(sc.sim).Apply(context.Background(), sc.plan, Options{})
-	if err != nil || !out.Unfinished || out.Why == nil {
+	if err != nil || !out.Unfinished || out.StopCause == nil {
 		t.Fatalf("%+v %v", out, err)
 	}
-	if failed, left := out.Count(StatusFailed), out.Count(StatusPlanned); failed == 0 || failed > 3*maxTroubles ||
-		failed+left != 3*fewest {
+	if failed, left := out.Count(StatusFailed), out.Count(StatusPlanned); failed == 0 || failed > 3*maxDiskFailures ||
+		failed+left != 3*minStepsPerWorker {
 		t.Errorf("%d failed, %d not reached", failed, left)
 	}
 }
@@ -275,7 +277,7 @@ func TestWorkersStopTogether(t *testing.T) {
 func TestFewFoldersAreOpen(t *testing.T) {
 	for _, verb := range []organize.Verb{organize.Link, organize.Move, organize.Copy} {
 		sc := manyFiles(verb, 10)
-		for i := range 3 * maxOpen {
+		for i := range 3 * maxOpenFolders {
 			dir, name := fmt.Sprintf("e%d", i), fmt.Sprintf("%d.mkv", i)
 			info := sc.info(sc.add("/src/"+dir+"/"+name, fmt.Sprint("content ", i)))
 			sc.add(fmt.Sprintf("/lib/There %d/theirs", i), "theirs")
@@ -295,7 +297,7 @@ func TestFewFoldersAreOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if most := sc.opened[1]; most > 2*maxOpen+20 {
+		if most := sc.opened[1]; most > 2*maxOpenFolders+20 {
 			t.Errorf("%s: %d folders were open at a time", verb, most)
 		}
 	}

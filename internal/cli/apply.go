@@ -144,9 +144,9 @@ func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organ
 	defer n.close()
 	var out *apply.Outcome
 	err := a.withEngine(ctx, cfg, func(e *apply.Engine) (_ *apply.Outcome, err error) {
-		e.Note = n.build
+		e.NFOContent = n.build
 		out, err = e.Apply(ctx, plan, apply.Options{
-			Partial: a.partial, DryRun: a.dryRun, Absolute: cfg.Organize.AbsoluteLinks,
+			Partial: a.partial, DryRun: a.dryRun, AbsoluteLinks: cfg.Organize.AbsoluteLinks,
 		})
 		if err != nil {
 			return nil, explainApplyError(ctx, err, out)
@@ -165,7 +165,7 @@ func (a *applyRun) resumeRun(ctx context.Context, cfg *config.Config, args []str
 	}
 	var out *apply.Outcome
 	err := a.withEngine(ctx, cfg, func(e *apply.Engine) (*apply.Outcome, error) {
-		run, err := findRun(e, args, func(r *apply.Run) bool { return r.Err != nil || r.Stage.Unfinished() })
+		run, err := findRun(e, args, func(r *apply.Run) bool { return r.Err != nil || r.Stage.IsUnfinished() })
 		switch {
 		case err != nil:
 			return nil, err
@@ -174,7 +174,7 @@ func (a *applyRun) resumeRun(ctx context.Context, cfg *config.Config, args []str
 			return nil, nil
 		case run.Err != nil:
 			return nil, explainApplyError(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
-		case !run.Stage.Unfinished() && run.Stage != apply.Abandoned:
+		case !run.Stage.IsUnfinished() && run.Stage != apply.StageAbandoned:
 			a.f.say("the run %s was not interrupted: there is nothing to continue\n", run.ID)
 			return nil, nil
 		}

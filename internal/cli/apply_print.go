@@ -53,8 +53,8 @@ func (a *applyRun) reportOutcome(ctx context.Context, out *apply.Outcome) error 
 
 func (a *applyRun) printSummary(out *apply.Outcome, s *report.OrganizeSummary) {
 	if out.Unfinished {
-		if out.Why != nil {
-			a.f.warn("the run %s was interrupted: %v", out.Run, out.Why)
+		if out.StopCause != nil {
+			a.f.warn("the run %s was interrupted: %v", out.Run, out.StopCause)
 		} else {
 			a.f.warn("the run %s was interrupted", out.Run)
 		}
@@ -114,7 +114,7 @@ func (a *applyRun) printSummary(out *apply.Outcome, s *report.OrganizeSummary) {
 func summarizeRun(a *applyRun, out *apply.Outcome) report.OrganizeSummary {
 	s := report.OrganizeSummary{
 		Run: out.Run, Planned: len(out.Results), InPlace: out.Count(apply.StatusInPlace),
-		Left: out.Count(apply.StatusLeft), Done: out.Count(apply.StatusDone),
+		Left: out.Count(apply.StatusSkipped), Done: out.Count(apply.StatusDone),
 		Refused: out.Count(apply.StatusRefused), Failed: out.Count(apply.StatusFailed), Undone: out.Count(apply.StatusUndone),
 		Kept: out.Count(apply.StatusKept), ElapsedMS: time.Since(a.started).Milliseconds(),
 	}
@@ -146,7 +146,7 @@ func printResults(f *factory, indent string, out *apply.Outcome, text func(*appl
 	return w.Flush()
 }
 
-var problemStatuses = []apply.Status{apply.StatusLeft, apply.StatusRefused, apply.StatusFailed, apply.StatusKept}
+var problemStatuses = []apply.Status{apply.StatusSkipped, apply.StatusRefused, apply.StatusFailed, apply.StatusKept}
 
 // problemLine returns the paths of a file that was not put where it belongs, else "". For undo --dry-run it also
 // returns files that would be put back: for apply, the plan has listed them.
@@ -214,8 +214,9 @@ func describeUnit(op *report.Op, u *organize.Unit) {
 }
 
 func warnDamagedJournal(f *factory, out *apply.Outcome) {
-	if out.Damaged > 0 {
-		f.warn("%d lines of the journal are damaged: what they said is not known, and they stay as they are", out.Damaged)
+	if out.DamagedMarks > 0 {
+		f.warn("%d lines of the journal are damaged: what they said is not known, and they stay as they are",
+			out.DamagedMarks)
 	}
 }
 
@@ -236,12 +237,12 @@ func checkHook(cfg *config.Config) error {
 // runHook runs the program of organize.exec if a run has changed something. It returns runErr, the error of the run
 // itself, rather than one of the program.
 func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Outcome, runErr error) error {
-	if len(cfg.Organize.Exec) == 0 || out == nil || len(out.Changed) == 0 {
+	if len(cfg.Organize.Exec) == 0 || out == nil || len(out.ChangedFolders) == 0 {
 		return runErr
 	}
 	h := hook{
 		argv: cfg.Organize.Exec, env: hookEnv(f.environ, out), timeout: hookTimeout,
-		streams: f.streams, changed: out.Changed,
+		streams: f.streams, changed: out.ChangedFolders,
 	}
 	if err := h.run(ctx); err != nil {
 		f.warn("%v; what the run %s did stays as it is", err, out.Run)

@@ -114,16 +114,16 @@ func openEngine(cfg *config.Config) (*apply.Engine, error) {
 
 func explainApplyError(ctx context.Context, err error, out *apply.Outcome) error {
 	if unfinished, ok := errors.AsType[*apply.UnfinishedError](err); ok {
-		if unfinished.Gone != nil {
+		if unfinished.MountErr != nil {
 			return usagef(missingDiskHint(unfinished.Run), "the run %s was interrupted, and %v; nothing was done",
-				unfinished.Run, unfinished.Gone)
+				unfinished.Run, unfinished.MountErr)
 		}
 		return usagef(continueOrUndoHint(unfinished.Run), "the run %s was interrupted; nothing was done", unfinished.Run)
 	}
 	if gone, ok := errors.AsType[*apply.MountError](err); ok {
 		hint := lang.Text("mount the disk, or make the plan again; nothing was done")
 		switch {
-		case gone.Cut:
+		case gone.Interrupted:
 			hint = missingDiskHint(gone.Run)
 		case gone.Run != "":
 			hint = "mount the disk; nothing was done"
@@ -217,8 +217,8 @@ func readRunsAndActivity(
 		}
 		var now []stage
 		for i := range runs {
-			if r := &runs[i]; r.Err == nil && r.Stage.Unfinished() {
-				now = append(now, stage{r.ID, r.Stage, r.At})
+			if r := &runs[i]; r.Err == nil && r.Stage.IsUnfinished() {
+				now = append(now, stage{r.ID, r.Stage, r.StageBegun})
 			}
 		}
 		switch {
@@ -277,7 +277,7 @@ func checkLibraryFolder(dir string) finding {
 	if !apply.Supported {
 		return finding{check: what, state: lang.Textf("%s", place.Path)}
 	}
-	can, err := apply.Examine(apply.System{}, place.Path, apply.NewID(time.Now()))
+	can, err := apply.ProbeCapabilities(apply.System{}, place.Path, apply.NewID(time.Now()))
 	if err != nil {
 		return failedFinding(what, lang.Textf("%s: %s", dir, err), fixUnlessDiskFull(err, "make it writable for you"))
 	}
@@ -288,7 +288,7 @@ func checkLibraryFolder(dir string) finding {
 	}{
 		{can.HardLinks, "hard links", "no hard links"},
 		{can.Reflinks, "reflinks", "no reflinks"},
-		{can.Rename == "rename", "renames without replacing", "can't rename without replacing"},
+		{can.RenameMethod == "rename", "renames without replacing", "can't rename without replacing"},
 		{can.FoldsCase, "a and A are one name", "a and A are two names"},
 	} {
 		text := p.no
@@ -299,7 +299,7 @@ func checkLibraryFolder(dir string) finding {
 	}
 	parts = append(parts, lang.Textf("names of %d bytes", place.NameMax))
 	state := lang.Textf("%s: %s", dir, lang.Join(parts, ", "))
-	if can.Rename == "none" {
+	if can.RenameMethod == "none" {
 		return failedFinding(what, state,
 			"name a folder on another file system: plans for this one are refused (no_exclusive_rename)")
 	}

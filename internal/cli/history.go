@@ -88,7 +88,7 @@ func newHistoryAbandon(f *factory) *cobra.Command {
 				return nil, err
 			case run.Err != nil:
 				return nil, explainApplyError(c.Context(), run.Err, nil)
-			case !run.Stage.Unfinished():
+			case !run.Stage.IsUnfinished():
 				if _, _, err := e.Show(run.ID); err != nil { // a damaged journal may hide an interruption
 					return nil, explainApplyError(c.Context(), err, nil)
 				}
@@ -143,16 +143,17 @@ type wireRun struct {
 }
 
 var stageTexts = map[apply.Stage]string{
-	apply.Planned: "interrupted before it began", apply.Applying: "interrupted", apply.Done: "done",
-	apply.Undoing: "interrupted while being put back", apply.Undone: "put back", apply.Kept: "put back, but for some",
-	apply.Abandoned: "interrupted, and abandoned",
+	apply.StagePlanned: "interrupted before it began", apply.StageApplying: "interrupted", apply.StageDone: "done",
+	apply.StageUndoing: "interrupted while being put back", apply.StageUndone: "put back",
+	apply.StageKept:      "put back, but for some",
+	apply.StageAbandoned: "interrupted, and abandoned",
 }
 
 func stageText(s apply.Stage, atWork bool) string {
 	switch {
-	case atWork && s == apply.Undoing:
+	case atWork && s == apply.StageUndoing:
 		return lang.Say("being put back")
-	case atWork && s.Unfinished():
+	case atWork && s.IsUnfinished():
 		return lang.Say("at work")
 	}
 	return lang.Say(stageTexts[s])
@@ -173,9 +174,9 @@ func runLine(r *apply.Run, atWork bool) string {
 		line += ", " + lang.Sprintf("%d refused", r.Refused)
 	}
 	switch {
-	case r.Undone > 0 && r.Stage != apply.Undone:
+	case r.Undone > 0 && r.Stage != apply.StageUndone:
 		line += ", " + lang.Sprintf("%d put back", r.Undone)
-	case r.Stage == apply.Undone && r.Undone+r.Refused < r.Files:
+	case r.Stage == apply.StageUndone && r.Undone+r.Refused < r.Files:
 		line += ", " + lang.Sprintf("%d of them had been moved", r.Undone)
 	}
 	if r.NotRestored > 0 {
@@ -191,7 +192,7 @@ func printRuns(f *factory, runs []apply.Run, atWork bool) error {
 		line := wireRun{
 			Run: r.ID, Begun: ui.Stamp(r.Begun), Mode: string(r.Mode), Stage: string(r.Stage),
 			Files: r.Files, Refused: r.Refused, Kept: r.NotRestored, Undone: r.Undone, Targets: r.Targets,
-			AtWork: atWork && r.Err == nil && r.Stage.Unfinished(),
+			AtWork: atWork && r.Err == nil && r.Stage.IsUnfinished(),
 		}
 		if r.Err != nil {
 			line.Stage, line.Error = stageDamaged, r.Err.Error()

@@ -16,18 +16,18 @@ func TestALineOfTheHistory(t *testing.T) {
 		atWork                bool
 		want                  string
 	}{
-		{stage: apply.Done, want: "done"},
-		{stage: apply.Done, refused: 1, undone: 2, want: "done, 1 refused, 2 put back"},
-		{stage: apply.Applying, want: "interrupted"},
-		{stage: apply.Applying, atWork: true, want: "at work"},
-		{stage: apply.Planned, want: "interrupted before it began"},
-		{stage: apply.Undoing, want: "interrupted while being put back"},
-		{stage: apply.Undoing, atWork: true, want: "being put back"},
-		{stage: apply.Done, atWork: true, want: "done"},
-		{stage: apply.Undone, undone: 9, want: "put back"},
-		{stage: apply.Undone, refused: 1, undone: 8, want: "put back, 1 refused"},
-		{stage: apply.Undone, undone: 3, want: "put back, 3 of them had been moved"},
-		{stage: apply.Kept, kept: 1, undone: 8, want: "put back, but for some, 8 put back, 1 kept"},
+		{stage: apply.StageDone, want: "done"},
+		{stage: apply.StageDone, refused: 1, undone: 2, want: "done, 1 refused, 2 put back"},
+		{stage: apply.StageApplying, want: "interrupted"},
+		{stage: apply.StageApplying, atWork: true, want: "at work"},
+		{stage: apply.StagePlanned, want: "interrupted before it began"},
+		{stage: apply.StageUndoing, want: "interrupted while being put back"},
+		{stage: apply.StageUndoing, atWork: true, want: "being put back"},
+		{stage: apply.StageDone, atWork: true, want: "done"},
+		{stage: apply.StageUndone, undone: 9, want: "put back"},
+		{stage: apply.StageUndone, refused: 1, undone: 8, want: "put back, 1 refused"},
+		{stage: apply.StageUndone, undone: 3, want: "put back, 3 of them had been moved"},
+		{stage: apply.StageKept, kept: 1, undone: 8, want: "put back, but for some, 8 put back, 1 kept"},
 	} {
 		t.Run(row.want, func(t *testing.T) {
 			r := apply.Run{
@@ -53,15 +53,19 @@ func TestOnlyARunThatNobodyWorksOnWasCutOff(t *testing.T) {
 		want   apply.Stage
 		busy   bool
 	}{
-		"done":                {[]apply.Stage{apply.Done}, nil, apply.Done, false},
-		"at work":             {[]apply.Stage{apply.Applying}, []bool{true}, apply.Applying, true},
-		"interrupted":         {[]apply.Stage{apply.Applying, apply.Applying}, []bool{false}, apply.Applying, false},
-		"ends meanwhile":      {[]apply.Stage{apply.Applying, apply.Done}, []bool{false}, apply.Done, false},
-		"is undone meanwhile": {[]apply.Stage{apply.Applying, apply.Undoing}, []bool{false, true}, apply.Undoing, true},
+		"done":    {[]apply.Stage{apply.StageDone}, nil, apply.StageDone, false},
+		"at work": {[]apply.Stage{apply.StageApplying}, []bool{true}, apply.StageApplying, true},
+		"interrupted": {
+			[]apply.Stage{apply.StageApplying, apply.StageApplying}, []bool{false}, apply.StageApplying, false,
+		},
+		"ends meanwhile": {[]apply.Stage{apply.StageApplying, apply.StageDone}, []bool{false}, apply.StageDone, false},
+		"is undone meanwhile": {
+			[]apply.Stage{apply.StageApplying, apply.StageUndoing}, []bool{false, true}, apply.StageUndoing, true,
+		},
 		"goes on, is cut off": {
-			[]apply.Stage{apply.Applying, apply.Undoing, apply.Undoing},
+			[]apply.Stage{apply.StageApplying, apply.StageUndoing, apply.StageUndoing},
 			[]bool{false, false},
-			apply.Undoing, false,
+			apply.StageUndoing, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

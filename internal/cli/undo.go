@@ -63,13 +63,13 @@ func (a *applyRun) undoRun(
 			return nil, nil
 		case run.Err != nil:
 			return nil, explainApplyError(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
-		case a.only != "" && (run.Stage == apply.Planned || run.Stage == apply.Applying):
+		case a.only != "" && (run.Stage == apply.StagePlanned || run.Stage == apply.StageApplying):
 			return nil, usagef(continueOrUndoHint(run.ID),
 				"--only needs a run that has ended, but the run %s was interrupted; nothing was done", run.ID)
-		case run.Stage == apply.Undone:
+		case run.Stage == apply.StageUndone:
 			a.f.say("the run %s has already been put back\n", run.ID)
 			return nil, suggestOlderRun(a.f, e, args)
-		case run.Stage == apply.Abandoned && len(args) == 0:
+		case run.Stage == apply.StageAbandoned && len(args) == 0:
 			a.f.say("the last run was abandoned; anivault undo %s puts back what it can reach\n", run.ID)
 			return nil, suggestOlderRun(a.f, e, args)
 		}
@@ -109,7 +109,7 @@ func suggestOlderRun(f *factory, e *apply.Engine, args []string) error {
 		return nil
 	}
 	older, err := findRun(e, nil, func(r *apply.Run) bool {
-		return r.Err == nil && r.Stage != apply.Undone && r.Stage != apply.Abandoned
+		return r.Err == nil && r.Stage != apply.StageUndone && r.Stage != apply.StageAbandoned
 	})
 	if err == nil && older != nil {
 		printHint(f.streams, lang.Textf("the one before it: anivault undo %s", older.ID))
@@ -153,7 +153,7 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 	defer e.Journals.Close()
 	var run *apply.Run
 	_, atWork, err := readRunsAndActivity(func() (runs []apply.Run, err error) {
-		if run, err = findRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.Undone }); run != nil {
+		if run, err = findRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.StageUndone }); run != nil {
 			runs = append(runs, *run)
 		}
 		return runs, err
@@ -166,11 +166,11 @@ func (a *applyRun) verify(ctx context.Context, cfg *config.Config, args []string
 		return nothingToVerify(a.f, e)
 	case run.Err != nil:
 		return explainApplyError(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
-	case run.Stage == apply.Undone:
+	case run.Stage == apply.StageUndone:
 		a.f.say("the run %s has already been put back\n", run.ID)
 		return nil
 	}
-	if run.Stage.Unfinished() {
+	if run.Stage.IsUnfinished() {
 		if atWork {
 			a.f.warn("the run %s is at work", run.ID)
 		} else {

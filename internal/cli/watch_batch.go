@@ -152,7 +152,7 @@ func (w *watchRun) resume(ctx context.Context) bool {
 		return true // the next run waits for the lock
 	}
 	r := &runs[0]
-	if r.Stage == apply.Undoing {
+	if r.Stage == apply.StageUndoing {
 		w.warnOnce("undo "+r.ID, func() {
 			w.f.warn("the undo of the run %s was interrupted; watching waits until anivault undo %s finishes it", r.ID, r.ID)
 		})
@@ -198,7 +198,7 @@ func (w *watchRun) warnOnce(key string, warn func()) {
 
 type placedFiles struct {
 	at    time.Time
-	files []apply.Placed
+	files []apply.PlacedFile
 }
 
 // skipRule returns a function that decides whether to skip a file because an undo has put it back, or because somebody
@@ -220,20 +220,20 @@ func (w *watchRun) skipRule() (func(*organize.Item) organize.Code, error) {
 			changed = info.ModTime()
 		}
 	}
-	known := map[apply.Identity]apply.Placed{}
+	known := map[apply.FileIdentity]apply.PlacedFile{}
 	for i := range runs {
 		r := &runs[i]
-		if r.Err != nil || r.Stage.Unfinished() || r.Stage == apply.Abandoned || r.At.Before(changed) ||
+		if r.Err != nil || r.Stage.IsUnfinished() || r.Stage == apply.StageAbandoned || r.StageBegun.Before(changed) ||
 			!slices.Contains(r.Sources, w.tree.Root().Path) {
 			continue
 		}
 		run := w.placed[r.ID]
-		if !run.at.Equal(r.At) {
-			files, err := e.Placed(r.ID)
+		if !run.at.Equal(r.StageBegun) {
+			files, err := e.PlacedFiles(r.ID)
 			if err != nil {
 				continue // without its files, nothing is skipped because of it
 			}
-			run = placedFiles{r.At, files}
+			run = placedFiles{r.StageBegun, files}
 			w.placed[r.ID] = run
 		}
 		for _, p := range run.files {
@@ -243,7 +243,7 @@ func (w *watchRun) skipRule() (func(*organize.Item) organize.Code, error) {
 		}
 	}
 	return func(item *organize.Item) organize.Code {
-		p, found := known[apply.Identity{Inode: item.Inode, Size: item.Size, MTime: item.MTime}]
+		p, found := known[apply.FileIdentity{Inode: item.Inode, Size: item.Size, MTime: item.MTime}]
 		if !found {
 			return ""
 		}
