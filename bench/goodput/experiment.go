@@ -30,8 +30,8 @@ type column struct {
 	of   func(*trial) float64
 }
 
-// experiments returns all of them, with their times multiplied.
-func experiments(scale float64) []experiment {
+// experiments returns all of them, with their times multiplied, and one for each share of lasting errors.
+func experiments(scale float64, shares []float64) []experiment {
 	times := func(d time.Duration) time.Duration { return time.Duration(scale * float64(d)) }
 	second := func(n int) upstream.Duration { return upstream.Duration(times(time.Duration(n) * time.Second)) }
 	gauntlet, err := upstream.Preset("gauntlet")
@@ -51,7 +51,7 @@ func experiments(scale float64) []experiment {
 	short := span{times(5 * time.Second), times(17 * time.Second)}
 	after := span{times(65 * time.Second), times(85 * time.Second)}
 	half := span{times(20 * time.Second), times(40 * time.Second)}
-	return []experiment{
+	list := []experiment{
 		{
 			name: "script", title: "The whole script", scenario: gauntlet, length: times(80 * time.Second),
 			processes: []int{1, 4},
@@ -69,15 +69,6 @@ func experiments(scale float64) []experiment {
 				{"good, second half", "/s", func(t *trial) float64 { return t.rate(half) }},
 				{"429s of sent", "%", func(t *trial) float64 { return percent(float64(t.refused()), float64(t.sent(t.all()))) }},
 				{"fairness", "", func(t *trial) float64 { return t.fairness(half) }},
-			},
-		},
-		{
-			name: "errors", title: "A quarter of all answers are errors", scenario: fault(5, 65, 0.25, 500),
-			length: times(65 * time.Second), processes: []int{1, 4},
-			columns: []column{
-				{"good", "/s", func(t *trial) float64 { return t.rate(bad) }},
-				{"wasted", "%", func(t *trial) float64 { return t.wasted(bad) }},
-				{"failed", "", func(t *trial) float64 { return float64(t.failed) }},
 			},
 		},
 		{
@@ -99,6 +90,19 @@ func experiments(scale float64) []experiment {
 			},
 		},
 	}
+	for _, share := range shares {
+		list = append(list, experiment{
+			name: "errors", title: fmt.Sprintf("%g %% of all answers are errors", 100*share),
+			scenario: fault(5, 65, share, 500), length: times(65 * time.Second), processes: []int{1, 4},
+			columns: []column{
+				{"of the possible", "%", func(t *trial) float64 { return percent(float64(t.good(t.all())), t.possible) }},
+				{"good", "/s", func(t *trial) float64 { return t.rate(bad) }},
+				{"wasted", "%", func(t *trial) float64 { return t.wasted(bad) }},
+				{"failed", "", func(t *trial) float64 { return float64(t.failed) }},
+			},
+		})
+	}
+	return list
 }
 
 // run runs the experiment and prints its table: a row for each client and number

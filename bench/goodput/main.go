@@ -1,12 +1,13 @@
 // Command goodput measures what clients of a limited upstream get done when it has trouble: the limiter of this project
 // beside well-known ones.
 //
-//	go run -C bench ./goodput [-clients ours,...] [-only script,steady,errors,outage,restart] [-seeds 3] [-scale 0.25]
+//	go run -C bench ./goodput [-clients ours,...] [-only script,steady,outage,restart,errors] [-seeds 3] [-scale 0.25]
 //	go run -C bench ./goodput -virtual [-clients rate+backoff,...] [-only TEXT] [-seeds 2] [-for 10m] [-tuned]
 //
 // The first form runs real processes against one stand-in each. The second runs the same code in virtual time against
 // simulated upstreams, with failed items set aside as a run of anivault does, and compares each share with its goal.
-// -only picks the upstreams with a text in their name; -tuned lets all send 45 a second.
+// -only picks the upstreams with a text in their name; -tuned lets all send 45 a second. -errors 20,25 are the lasting
+// errors of the first form, in percent.
 //
 // The upstream allows 50 requests in a sliding second and answers after 20 to 60 ms, where nothing else is said. Every
 // process has four slots on the wire and eight workers, each with one item at a time. Peers give an item up after 6
@@ -22,6 +23,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +37,7 @@ type options struct {
 	scale   float64
 	seeds   int
 	length  time.Duration
+	errors  []float64 // shares of the answers that are errors
 	tuned   bool
 }
 
@@ -48,6 +51,7 @@ func main() {
 	only := flag.String("only", "", "experiments to run, separated by commas; with -virtual a part of their names")
 	other := flag.String("other", "", "goodput of another version: its clients \"ours\" and \"ours-tuned\" run too")
 	scale := flag.Float64("scale", 1, "factor on all times; below 1 for a quick look, whose figures mean little")
+	errors := flag.String("errors", "20,25", "`percentages` of errors, an experiment each, separated by commas")
 	seeds := flag.Int("seeds", 0, "runs of each client, each with another seed (default: 1; -virtual: 2)")
 	inVirtual := flag.Bool("virtual", false, "virtual time, simulated upstreams")
 	length := flag.Duration("for", 10*time.Minute, "virtual time of each upstream")
@@ -56,6 +60,13 @@ func main() {
 	o := options{other: *other, scale: *scale, seeds: *seeds, length: *length, tuned: *tuned}
 	if *clients != "" {
 		o.clients = strings.Split(*clients, ",")
+	}
+	for text := range strings.SplitSeq(*errors, ",") {
+		percentage, err := strconv.ParseFloat(text, 64)
+		if err != nil || percentage <= 0 || percentage > 100 {
+			exit(fmt.Errorf("-errors %q: not a percentage", text))
+		}
+		o.errors = append(o.errors, percentage/100)
 	}
 	if *inVirtual {
 		exit(inVirtualTime(o, *only))
@@ -90,7 +101,7 @@ func run(o options, only string) error {
 	}
 	o.seeds = max(1, o.seeds)
 	fmt.Printf("%s, scale %g\n", kit.Machine(), o.scale)
-	for _, e := range experiments(o.scale) {
+	for _, e := range experiments(o.scale, o.errors) {
 		if only != "" && !slices.Contains(strings.Split(only, ","), e.name) {
 			continue
 		}
