@@ -119,3 +119,11 @@ func word(i int) string {
 	}
 	return b.String()
 }
+
+// Title returns a made-up title that no other number below ten thousand has.
+func Title(n int) string {
+	syllables := []string{"ba", "ke", "lo", "mi", "nu", "ra", "se", "to", "vi", "zu"}
+	at := func(digit int) string { return syllables[digit%10] }
+	first, second := at(n/1000)+at(n/100)+"dor", at(n/10)+at(n)+"shima"
+	return strings.ToUpper(first[:1]) + first[1:] + " " + strings.ToUpper(second[:1]) + second[1:]
+}

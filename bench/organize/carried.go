@@ -227,7 +227,7 @@ func (b bench) cutOff(files int) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(small, "[G] "+name(0)+" - S01E01 [1080p].mkv")
+	file := filepath.Join(small, "[G] "+kit.Title(0)+" - S01E01 [1080p].mkv")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		return err
 	}

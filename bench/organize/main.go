@@ -221,7 +221,7 @@ func (b bench) link() (result, error) {
 func fill(lib string, shows, episodes int) (*tmdbfake.Catalogue, error) {
 	var lines strings.Builder
 	for i := range shows {
-		title := name(i)
+		title := kit.Title(i)
 		fmt.Fprintf(&lines,
 			`{"kind":"tv","tmdb_id":%d,"titles":[{"lang":"en","type":"main","title":%q}],`+
 				`"year":%d,"seasons":[{"season":1,"episodes":%d}]}`+"\n",
@@ -238,12 +238,4 @@ func fill(lib string, shows, episodes int) (*tmdbfake.Catalogue, error) {
 		}
 	}
 	return catalogfile.Read(strings.NewReader(lines.String()))
-}
-
-// name returns a made-up title that no other number below ten thousand has.
-func name(n int) string {
-	syllables := []string{"ba", "ke", "lo", "mi", "nu", "ra", "se", "to", "vi", "zu"}
-	at := func(digit int) string { return syllables[digit%10] }
-	first, second := at(n/1000)+at(n/100)+"dor", at(n/10)+at(n)+"shima"
-	return strings.ToUpper(first[:1]) + first[1:] + " " + strings.ToUpper(second[:1]) + second[1:]
 }
