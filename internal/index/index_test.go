@@ -40,7 +40,8 @@ const (
   <anime anidbid="106" tvdbid="5003" tmdbtv="9003" tmdbseason="1">
     <name>Wakareta Machi</name>
     <mapping-list>` +
-		`<mapping anidbseason="1" tmdbseason="2" start="14" end="26" offset="-13">;1-5;2-6+7;3-0;</mapping></mapping-list>
+		`<mapping anidbseason="1" tmdbseason="2" start="14" end="26" offset="-13">;1-5;2-6+7;3-0;9-8;9-9;</mapping>` +
+		`</mapping-list>
   </anime>
   <anime anidbid="107" tvdbid="unknown" tmdbtv="unknown" tmdbid="?"><name>Nothing Known &amp; Nowhere</name></anime>
   <anime anidbid="" tvdbid=""><name></name></anime>
@@ -196,6 +197,7 @@ func TestEpisodesAreMapped(t *testing.T) {
 		{"Garasu no Kidou OVA", 1, 0, []int{4}},
 		{"Wakareta Machi", 1, 2, []int{5}},
 		{"Wakareta Machi", 2, 2, []int{6, 7}},
+		{"Wakareta Machi", 9, 2, []int{8, 9}},
 		{"Wakareta Machi", 3, 0, nil},
 		{"Wakareta Machi", 4, 1, []int{4}},
 		{"Wakareta Machi", 14, 2, []int{1}},

@@ -132,7 +132,8 @@ const (
 	maxPairs  = 5000
 )
 
-// pairsOf reads ";1-5;2-6+7;3-0;": an episode of the anime, and its episodes on TMDB, 0 for none.
+// pairsOf reads ";1-5;2-6+7;3-0;": an episode of the anime, and its episodes on TMDB, 0 for none. Some lists write
+// ";2-6;2-7;" for two.
 func pairsOf(s string) map[int]Target {
 	var out map[int]Target
 	for p := range strings.SplitSeq(s, ";") {
@@ -150,7 +151,7 @@ func pairsOf(s string) map[int]Target {
 		if out == nil {
 			out = map[int]Target{}
 		}
-		out[n] = t
+		out[n] = append(out[n], t...)
 	}
 	return out
 }
