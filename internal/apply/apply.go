@@ -20,7 +20,7 @@ type Engine struct {
 	Progress func(Progress) // called after each file; may be nil
 	// NFOContent returns the content of an NFO file, using only cached data. It returns nil if the cache lacks some of
 	// that data.
-	NFOContent func(ctx context.Context, n *organize.Note) []byte
+	NFOContent func(ctx context.Context, n *organize.NFOSpec) []byte
 }
 
 // Progress is how far a run has come.

@@ -20,7 +20,7 @@ type planChecker struct {
 	folderStates  []folderState
 	dirIndexes    map[string]int    // index in run.Dirs, by path
 	dirCache      map[[2]string]int // index in run.Dirs, by root path and path below the root
-	rootsSeparate bool              // no target overlaps a source, so no move frees a name that another takes
+	rootsDisjoint bool              // no target overlaps a source, so no move frees a name that another takes
 	folders       folderCache
 	moveBySource  map[place]*plannedOp     // the moves, by the name that each one frees
 	moveByInode   map[[2]uint64]*plannedOp // the moves, by device and inode of the source
@@ -50,7 +50,7 @@ func (e *Engine) checkPlan(ctx context.Context, p *organize.Plan, absolute bool)
 		}
 	}
 	c := &planChecker{
-		ctx: ctx, engine: e, plan: p, rootsSeparate: organize.Separate(p.Sources, p.Targets),
+		ctx: ctx, engine: e, plan: p, rootsDisjoint: organize.RootsDisjoint(p.Sources, p.Targets),
 		dirIndexes: map[string]int{}, dirCache: map[[2]string]int{},
 		moveBySource: map[place]*plannedOp{}, moveByInode: map[[2]uint64]*plannedOp{},
 	}
@@ -92,7 +92,7 @@ func (c *planChecker) addItems(bundles []int) {
 				Inode: line.Inode, To: c.resolvePlace(c.plan.Targets[unit.Target].Path, "", line.To),
 			}
 			o.From = o.To
-			if line.Verb != organize.NFO {
+			if line.Verb != organize.VerbNFO {
 				o.From = c.resolvePlace(c.plan.Sources[unit.Source].Path, unit.Dir, line.Source)
 			}
 			c.items = append(c.items, plannedOp{op: o, planOp: line, sourceRoot: &c.plan.Sources[unit.Source], result: Result{
@@ -168,15 +168,15 @@ func (c *planChecker) checkSources() {
 		open := folderCache{system: c.folders.system, run: c.run, open: map[int]Dir{}}
 		defer open.close()
 		for i := first; i < end; i++ {
-			if it := &c.items[i]; it.problem == nil && it.op.Verb != organize.NFO {
+			if it := &c.items[i]; it.problem == nil && it.op.Verb != organize.VerbNFO {
 				inodes[i], it.problem = c.checkSource(it, &open)
 			}
 		}
 	})
 	for i := range c.items {
-		if it := &c.items[i]; it.problem == nil && it.op.Verb == organize.Move {
+		if it := &c.items[i]; it.problem == nil && it.op.Verb == organize.VerbMove {
 			from := it.op.From
-			if !c.rootsSeparate {
+			if !c.rootsDisjoint {
 				c.moveBySource[from] = it
 				c.moveByInode[[2]uint64{c.folderStates[from.Dir].info.Device, inodes[i]}] = it
 			}
@@ -204,7 +204,7 @@ func (c *planChecker) checkSource(it *plannedOp, open *folderCache) (inode uint6
 	case err != nil:
 		return 0, asProblem(err)
 	case info.Type != organize.TypeRegular:
-		return 0, newProblem(organize.NotRegular)
+		return 0, newProblem(organize.CodeNotRegular)
 	case info.Size != o.Size || info.MTime != o.MTime || o.Inode != 0 && info.Inode != o.Inode:
 		return 0, newProblem(CodeChanged)
 	}
@@ -217,7 +217,7 @@ func (c *planChecker) checkSource(it *plannedOp, open *folderCache) (inode uint6
 	if it.sourceRoot.Inode == 0 {
 		o.Inode = 0
 	}
-	if o.Verb == organize.Link && !c.engine.System.MayLink(info) {
+	if o.Verb == organize.VerbLink && !c.engine.System.MayLink(info) {
 		return 0, newProblem(CodeNotPermitted)
 	}
 	return info.Inode, nil
@@ -270,12 +270,12 @@ func (c *planChecker) fillResults() bool {
 func (c *planChecker) buildSteps() {
 	temps := 0
 	aside := map[*plannedOp]int{} // for moves through a temporary name: the index of their first step
-	steps := organize.Order(c.plan)
+	steps := organize.OrderSteps(c.plan)
 	c.run.Ops, c.run.Steps = make([]op, 0, len(c.items)), make([]step, 0, len(steps))
 	for _, s := range steps {
-		temps = max(temps, s.Temp)
-		if it := &c.items[c.firstItems[s.Unit]+s.Op]; s.Leg != organize.Whole && it.problem == nil {
-			it.op.Temp = s.Temp
+		temps = max(temps, s.TempNumber)
+		if it := &c.items[c.firstItems[s.Unit]+s.Op]; s.Kind != organize.StepDirect && it.problem == nil {
+			it.op.TempNumber = s.TempNumber
 		}
 	}
 	for _, s := range steps {
@@ -283,16 +283,16 @@ func (c *planChecker) buildSteps() {
 		if it.problem != nil || it.inPlace {
 			continue
 		}
-		alone := it.op.Temp < 0 // only the spelling changes, so the source itself occupies the target's name
+		alone := it.op.TempNumber < 0 // only the spelling changes, so the source itself occupies the target's name
 		if alone {
 			temps++
-			it.op.Temp, s.Leg = temps, organize.Home
+			it.op.TempNumber, s.Kind = temps, organize.StepFromTemp
 		}
-		if alone || s.Leg == organize.Aside {
+		if alone || s.Kind == organize.StepToTemp {
 			aside[it] = len(c.run.Steps)
-			c.run.Steps = append(c.run.Steps, step{Leg: organize.Aside})
+			c.run.Steps = append(c.run.Steps, step{Kind: organize.StepToTemp})
 		}
-		if s.Leg == organize.Aside {
+		if s.Kind == organize.StepToTemp {
 			continue
 		}
 		it.op.Index = len(c.run.Ops)
@@ -300,7 +300,7 @@ func (c *planChecker) buildSteps() {
 		if first, two := aside[it]; two {
 			c.run.Steps[first].Op = it.op.Index
 		}
-		c.run.Steps = append(c.run.Steps, step{it.op.Index, s.Leg})
+		c.run.Steps = append(c.run.Steps, step{it.op.Index, s.Kind})
 	}
 	c.markRemovable()
 }
@@ -327,7 +327,7 @@ func (c *planChecker) markRemovable() {
 	}
 	for i := range c.run.Ops {
 		o := &c.run.Ops[i]
-		if o.Verb != organize.Move {
+		if o.Verb != organize.VerbMove {
 			continue
 		}
 		for at := o.From.Dir; at >= 0; at = c.run.Dirs[at].Parent {

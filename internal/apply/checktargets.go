@@ -17,16 +17,16 @@ func (c *planChecker) checkTarget(it *plannedOp) *Problem {
 		case nil:
 			return p
 		case it:
-			o.Temp = -1 // the file moves into a folder that gets the file's old name
+			o.TempNumber = -1 // the file moves into a folder that gets the file's old name
 		}
 		return c.prepareNFO(it)
 	}
 	base := c.run.existingBase(o.To.Dir)
-	if o.Verb != organize.NFO && c.folderStates[base].info.Device != c.folderStates[o.From.Dir].info.Device {
-		if o.Verb == organize.Link || o.Verb == organize.Reflink {
-			return newProblem(organize.CrossDevice)
+	if o.Verb != organize.VerbNFO && c.folderStates[base].info.Device != c.folderStates[o.From.Dir].info.Device {
+		if o.Verb == organize.VerbLink || o.Verb == organize.VerbReflink {
+			return newProblem(organize.CodeCrossDevice)
 		}
-		o.Across = o.Verb == organize.Move
+		o.Across = o.Verb == organize.VerbMove
 	}
 	if p := c.checkWritable(o.To.Dir); p != nil {
 		return p
@@ -50,11 +50,11 @@ func (c *planChecker) checkTarget(it *plannedOp) *Problem {
 		return asProblem(err)
 	}
 	switch o.Verb {
-	case organize.NFO:
+	case organize.VerbNFO:
 		return c.checkExistingNFO(it, dir, o.To.Name, info)
-	case organize.Move, organize.Link:
+	case organize.VerbMove, organize.VerbLink:
 		return c.checkExisting(it, dir, info)
-	case organize.None, organize.Copy, organize.Symlink, organize.Reflink:
+	case organize.VerbNone, organize.VerbCopy, organize.VerbSymlink, organize.VerbReflink:
 	}
 	return c.checkExistingCopy(it, dir, info)
 }
@@ -90,7 +90,7 @@ func (c *planChecker) checkNameLengths(to place, base int) *Problem {
 func (c *planChecker) checkExisting(it *plannedOp, dir Dir, info Info) *Problem {
 	o := &it.op
 	itself := info.Type == organize.TypeRegular && info.Inode == o.Inode && info.BirthTime == o.BirthTime && o.Inode != 0
-	if itself && o.Verb == organize.Link {
+	if itself && o.Verb == organize.VerbLink {
 		it.inPlace = true
 		return nil
 	}
@@ -100,18 +100,18 @@ func (c *planChecker) checkExisting(it *plannedOp, dir Dir, info Info) *Problem 
 	}
 	switch {
 	case holder == nil || holder.op.From.Dir != o.To.Dir:
-		return newProblem(organize.Exists)
+		return newProblem(organize.CodeExists)
 	case holder == it:
 		names, err := dir.Names()
 		if err != nil {
 			return asProblem(err)
 		}
 		if slices.Contains(names, o.From.Name) && slices.Contains(names, o.To.Name) {
-			return newProblem(organize.Exists) // two hard links of one file
+			return newProblem(organize.CodeExists) // two hard links of one file
 		}
-		o.Temp = -1 // both names are one directory entry: rename it through a temporary name
+		o.TempNumber = -1 // both names are one directory entry: rename it through a temporary name
 	case o.Inode == holder.op.Inode && o.EndsSum == holder.op.EndsSum:
-		return newProblem(organize.SameFile)
+		return newProblem(organize.CodeSameFile)
 	}
 	return nil
 }
@@ -119,13 +119,14 @@ func (c *planChecker) checkExisting(it *plannedOp, dir Dir, info Info) *Problem 
 func (c *planChecker) checkExistingCopy(it *plannedOp, dir Dir, info Info) *Problem {
 	o := &it.op
 	switch {
-	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
+	case o.Verb == organize.VerbSymlink && info.Type == organize.TypeLink:
 		if text, err := dir.Readlink(o.To.Name); err == nil &&
-			organize.LeadsTo(c.run.dirPath(o.To.Dir), text) == c.run.pathOf(o.From) {
+			organize.LinkTarget(c.run.dirPath(o.To.Dir), text) == c.run.pathOf(o.From) {
 			it.inPlace = true
 			return nil
 		}
-	case o.Verb != organize.Symlink && info.Type == organize.TypeRegular && info.Size == o.Size && info.MTime == o.MTime:
+	case o.Verb != organize.VerbSymlink && info.Type == organize.TypeRegular &&
+		info.Size == o.Size && info.MTime == o.MTime:
 		from, err := c.folders.get(o.From.Dir)
 		if err != nil {
 			return asProblem(err)
@@ -147,7 +148,7 @@ func (c *planChecker) checkSpace() {
 	need := map[uint64]int64{}
 	for i := range c.items {
 		it := &c.items[i]
-		if it.problem != nil || it.inPlace || !it.op.copiesContent() || it.op.Verb == organize.Reflink {
+		if it.problem != nil || it.inPlace || !it.op.copiesContent() || it.op.Verb == organize.VerbReflink {
 			continue
 		}
 		c.folders.trim()
@@ -248,25 +249,25 @@ func (c *planChecker) willBeFree(dir int, name string, emptied map[int]bool) boo
 }
 
 func (c *planChecker) checkSimilarName(it *plannedOp, dir Dir, name string) *Problem {
-	if it.op.Verb == organize.NFO && !c.run.Dirs[it.op.To.Dir].New {
+	if it.op.Verb == organize.VerbNFO && !c.run.Dirs[it.op.To.Dir].New {
 		info, err := dir.Lstat(name)
 		if err != nil {
 			return asProblem(err)
 		}
 		return c.checkExistingNFO(it, dir, name, info)
 	}
-	return &Problem{Code: organize.Exists, Err: errors.New(name)}
+	return &Problem{Code: organize.CodeExists, Err: errors.New(name)}
 }
 
 // prepareNFO renders the content of an NFO file. It does nothing for other operations.
 func (c *planChecker) prepareNFO(it *plannedOp) *Problem {
 	o := &it.op
-	if o.Verb != organize.NFO {
+	if o.Verb != organize.VerbNFO {
 		return nil
 	}
 	var text []byte
 	if c.engine.NFOContent != nil {
-		text = c.engine.NFOContent(c.ctx, it.planOp.Note)
+		text = c.engine.NFOContent(c.ctx, it.planOp.NFO)
 	}
 	if len(text) == 0 {
 		return newProblem(CodeNotCached)
@@ -288,7 +289,7 @@ func (c *planChecker) checkExistingNFO(it *plannedOp, dir Dir, name string, info
 		if err != nil {
 			return asProblem(err)
 		}
-		of := it.planOp.Note
+		of := it.planOp.NFO
 		if about, _ := nfo.IsAbout(text, of.Kind, of.ID); about {
 			it.inPlace = true
 			return nil

@@ -139,9 +139,9 @@ func (w *worker) createCopy(
 	crc, named := namedCRC(o)
 	named = named && from == o.From
 	check := crc32.NewIEEE()
-	if o.Verb == organize.Reflink {
+	if o.Verb == organize.VerbReflink {
 		if err := target.Clone(source); err != nil {
-			return nil, &Problem{Code: organize.NoReflink, Err: err}
+			return nil, &Problem{Code: organize.CodeNoReflink, Err: err}
 		}
 		named = false
 	} else if sum, err = copyContent(w.ctx, source, target, before.Size, func(read []byte, at int64) {
@@ -207,14 +207,14 @@ func verifyCopy(known *copyMark, dir Dir, name string) *Problem {
 		return asProblem(err)
 	}
 	if sum.Sum64() != known.Sum {
-		return &Problem{Code: organize.Unreadable, Err: syscall.EIO}
+		return &Problem{Code: organize.CodeUnreadable, Err: syscall.EIO}
 	}
 	return nil
 }
 
 func (w *worker) copyToTarget(o *op, source lazyObservation, from, to place) *Problem {
 	known, p := w.copyFile(o, source.dir, from, to, source.info, w.journal.progress.files[o.Index].targetCopy, false)
-	if p != nil || o.Verb != organize.Move {
+	if p != nil || o.Verb != organize.VerbMove {
 		return p
 	}
 	// Remove the source only if the copy is verified and the source is still unchanged.
@@ -242,7 +242,7 @@ func (w *worker) copyToTarget(o *op, source lazyObservation, from, to place) *Pr
 func (w *worker) copyBack(o *op, target lazyObservation, from, to place) *Problem {
 	known, p := w.copyFile(o, target.dir, to, from, target.info, w.journal.progress.files[o.Index].returnedCopy, true)
 	if p != nil {
-		if p.Code == organize.Exists {
+		if p.Code == organize.CodeExists {
 			p.Code = CodeOccupied
 		}
 		return p
@@ -371,7 +371,7 @@ func (w *worker) writeNFO(o *op) *Problem {
 		return asProblem(err)
 	}
 	p := w.publish(known, into, part, o.To)
-	if p != nil && p.Code == organize.Exists {
+	if p != nil && p.Code == organize.CodeExists {
 		return newProblem(CodeForeignNFO) // another program created it just now
 	}
 	return p
@@ -410,7 +410,7 @@ func (w *worker) createNFO(o *op, into Dir, part place) (_ *copyMark, err error)
 // isUnmovedSource reports whether a place still holds a file that the run moves away.
 func (w *worker) isUnmovedSource(at place) bool {
 	return slices.ContainsFunc(w.run.Ops, func(o op) bool {
-		if o.Verb != organize.Move || o.From != at {
+		if o.Verb != organize.VerbMove || o.From != at {
 			return false
 		}
 		s, err := w.observe(&o, at)

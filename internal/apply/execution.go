@@ -94,7 +94,7 @@ func (x *execution) apply(ctx context.Context) error {
 func (x *execution) emptiedDirs() []bool {
 	out := make([]bool, len(x.w.run.Dirs))
 	for i := range x.w.run.Ops {
-		if o := &x.w.run.Ops[i]; o.Verb == organize.Move && x.problems[i] == nil {
+		if o := &x.w.run.Ops[i]; o.Verb == organize.VerbMove && x.problems[i] == nil {
 			out[o.From.Dir] = true
 		}
 	}
@@ -133,9 +133,9 @@ const maxDiskFailures = 3
 // runSteps carries out or undoes a range of steps. When applying, it rolls back the bundle of each operation that
 // fails.
 func (x *execution) runSteps(w *worker, first, end int, back bool) {
-	half := organize.Aside // after this step, a file is still under its temporary name
+	half := organize.StepToTemp // after this step, a file is still under its temporary name
 	if back {
-		half = organize.Home
+		half = organize.StepFromTemp
 	}
 	troubles, stuck := 0, false
 	out := map[int]bool{} // bundles that were rolled back
@@ -156,7 +156,7 @@ func (x *execution) runSteps(w *worker, first, end int, back bool) {
 		p := w.runStep(s, back)
 		if p == nil {
 			troubles = 0
-			if s.Leg != half && x.problems[s.Op] == nil {
+			if s.Kind != half && x.problems[s.Op] == nil {
 				x.reportDone(s.Op)
 			}
 			continue
@@ -201,14 +201,14 @@ func (x *execution) stopReason() error {
 	return x.stopCause
 }
 
-func (x *execution) stop(rest []step, half organize.Leg, why error) {
+func (x *execution) stop(rest []step, half organize.StepKind, why error) {
 	x.mu.Lock()
 	if x.stopCause == nil {
 		x.stopCause = why
 	}
 	x.mu.Unlock()
 	for _, s := range rest {
-		if s.Leg != half && x.problems[s.Op] == nil {
+		if s.Kind != half && x.problems[s.Op] == nil {
 			x.problems[s.Op] = newProblem(CodeNotReached)
 		}
 	}
@@ -425,13 +425,13 @@ func (r *run) isIndependent() bool {
 	moves := false
 	for i, s := range r.Steps {
 		o := &r.Ops[s.Op]
-		moves = moves || o.Verb == organize.Move
-		if o.Verb != organize.Link && o.Verb != organize.Move || o.Across || o.Temp != 0 || ended[o.Bundle] {
+		moves = moves || o.Verb == organize.VerbMove
+		if o.Verb != organize.VerbLink && o.Verb != organize.VerbMove || o.Across || o.TempNumber != 0 || ended[o.Bundle] {
 			return false
 		}
 		if i+1 < len(r.Steps) && r.bundleAt(i+1) != o.Bundle {
 			ended[o.Bundle] = true
 		}
 	}
-	return !moves || organize.Separate(r.Sources, r.Targets)
+	return !moves || organize.RootsDisjoint(r.Sources, r.Targets)
 }

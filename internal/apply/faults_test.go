@@ -258,7 +258,7 @@ func TestWhatSomebodyElseWritesStays(t *testing.T) {
 		for k := 1; ; k++ {
 			sc := drawn(world, "/lib", "a", "a = x/1, ! x/n.nfo; ! n.nfo")
 			if world.loose {
-				sc.plan.Units[0].Ops[0].Verb, sc.plan.Units[0].Ops[0].Inode = organize.Move, 0
+				sc.plan.Units[0].Ops[0].Verb, sc.plan.Units[0].Ops[0].Inode = organize.VerbMove, 0
 			}
 			apply, _, undo := sc.actions()
 			s := sc.clone()
@@ -649,7 +649,7 @@ func TestALaterRunIsNamed(t *testing.T) {
 		Sources: []organize.Root{root}, Targets: []organize.Root{root},
 	}
 	second.Units = []organize.Unit{{Dir: ".", Ops: []organize.Op{{
-		Verb: organize.Move, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: "x", To: "y",
+		Verb: organize.VerbMove, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: "x", To: "y",
 	}}}}
 	e := engineOf(s)
 	e.Now = func() time.Time { return time.Unix(1_800_000_100, 0) }

@@ -197,7 +197,7 @@ func (x *execution) currentStatus(i int) Status {
 	o := &x.w.run.Ops[i]
 	x.w.dirs.trim()
 	if target, err := x.w.observe(o, o.To); err == nil && (target.state == stateSame || target.state == stateEdited &&
-		o.Verb != organize.NFO && o.Verb != organize.Symlink) {
+		o.Verb != organize.VerbNFO && o.Verb != organize.VerbSymlink) {
 		return StatusDone
 	}
 	return x.w.journal.progress.sourceStatus()
@@ -243,7 +243,8 @@ func (e *Engine) PlacedFiles(id string) ([]PlacedFile, error) {
 		if back := at.returnedCopy; p.Undone && back != nil { // copied back from another file system
 			p.Source = FileIdentity{back.Inode, back.Size, back.MTime}
 		}
-		if at.notDone == "" && p.Source.Inode != 0 && o.Verb != organize.NFO && (p.Undone || o.Verb != organize.Move) {
+		if at.notDone == "" && p.Source.Inode != 0 && o.Verb != organize.VerbNFO &&
+			(p.Undone || o.Verb != organize.VerbMove) {
 			out = append(out, p)
 		}
 	}
@@ -307,7 +308,7 @@ func (e *Engine) findLaterMoves(out *Outcome, begun time.Time) {
 			continue
 		}
 		for i := range j.run.Ops {
-			if j.progress.files[i].undone || j.run.Ops[i].Verb != organize.Move {
+			if j.progress.files[i].undone || j.run.Ops[i].Verb != organize.VerbMove {
 				continue
 			}
 			if r := gone[j.run.pathOf(j.run.Ops[i].From)]; r != nil {

@@ -60,7 +60,7 @@ func (o *op) fields(aside *bool) []stepField {
 		{`"to_folder":`, &o.To.Dir},
 		{`"to":`, (*quotedString)(&o.To.Name)},
 		{`"text":`, (*quotedString)(&o.Text)},
-		{`"temp":`, &o.Temp},
+		{`"temp":`, &o.TempNumber},
 	}
 }
 
@@ -87,7 +87,7 @@ func appendFields(b []byte, fields []stepField) []byte {
 		case *organize.Stamp:
 			b, zero = append(v.Append(append(b, '"')), '"'), *v == organize.Stamp{}
 		case *organize.Verb:
-			b, zero = append(append(append(b, '"'), v.String()...), '"'), *v == organize.None
+			b, zero = append(append(append(b, '"'), v.String()...), '"'), *v == organize.VerbNone
 		case *quotedString:
 			if zero = *v == ""; !zero {
 				b = append(append(append(b, '"'), escapeJSON.Replace(organize.Quote(string(*v)))...), '"')
@@ -158,9 +158,9 @@ func (f stepField) parse(s string) (err error) {
 	case *organize.Stamp:
 		*v, err = organize.ParseStamp(s)
 	case *organize.Verb:
-		if s == organize.NFO.String() {
-			*v = organize.NFO
-		} else if *v = organize.VerbOf(s); *v == organize.None {
+		if s == organize.VerbNFO.String() {
+			*v = organize.VerbNFO
+		} else if *v = organize.ParseVerb(s); *v == organize.VerbNone {
 			return lang.Error("%q is not a verb", s)
 		}
 	case *quotedString:
@@ -196,9 +196,9 @@ func (r *run) encode() []byte {
 		text := make([]byte, 0, (end-first)*usual)
 		for _, s := range r.Steps[first:end] {
 			o = r.Ops[s.Op]
-			if aside = s.Leg == organize.Aside; aside {
-				o = op{Index: o.Index, Temp: o.Temp}
-			} else if o.Verb == organize.NFO {
+			if aside = s.Kind == organize.StepToTemp; aside {
+				o = op{Index: o.Index, TempNumber: o.TempNumber}
+			} else if o.Verb == organize.VerbNFO {
 				o.From = place{}
 			}
 			text = appendFields(text, fields)
@@ -260,7 +260,7 @@ func readHeader(text []byte) (h header, length int, err error) {
 		return h, 0, &JournalError{Line: 1, Why: "it is not a journal"}
 	case !organize.IsID(h.ID) || !organize.IsID(h.PlanID) || !organize.IsID(h.PartPrefix):
 		return h, 0, &JournalError{Line: 1, Why: "it has no id"}
-	case h.Begun.IsZero() || h.Mode.Verb() == organize.None || len(h.Sources) == 0 || len(h.Targets) == 0:
+	case h.Begun.IsZero() || h.Mode.Verb() == organize.VerbNone || len(h.Sources) == 0 || len(h.Targets) == 0:
 		return h, 0, &JournalError{Line: 1, Why: "its header is not complete"}
 	case h.Bytes < 0 || h.Bytes > math.MaxInt32 || h.Folders < 0 || h.Files < 0 || max(h.Folders, h.Files) > h.Bytes:
 		return h, 0, &JournalError{Line: 1, Why: "its header is not possible"}
@@ -344,9 +344,9 @@ func (r *run) readSteps(lines [][]byte, number int) error {
 			o, aside = op{}, false
 			err := readFields(lines[i], fields)
 			switch {
-			case err == nil && aside != (o.Verb == organize.None):
+			case err == nil && aside != (o.Verb == organize.VerbNone):
 				err = errNotStep
-			case o.Verb == organize.NFO:
+			case o.Verb == organize.VerbNFO:
 				o.From = o.To
 			}
 			if ops[i] = o; err != nil {
@@ -373,29 +373,29 @@ func (r *run) readSteps(lines [][]byte, number int) error {
 }
 
 func (r *run) addStep(o op, temps map[int]int) error {
-	if o.Verb == organize.None {
-		if o.Temp < 1 || temps[o.Index] != 0 {
+	if o.Verb == organize.VerbNone {
+		if o.TempNumber < 1 || temps[o.Index] != 0 {
 			return lang.Error("it is not a temporary name")
 		}
-		temps[o.Index] = o.Temp
-		r.Steps = append(r.Steps, step{o.Index, organize.Aside})
+		temps[o.Index] = o.TempNumber
+		r.Steps = append(r.Steps, step{o.Index, organize.StepToTemp})
 		return nil
 	}
 	switch {
 	case o.Index != len(r.Ops):
 		return lang.Error("its number is wrong")
-	case o.Temp != temps[o.Index]:
+	case o.TempNumber != temps[o.Index]:
 		return lang.Error("its temporary name is wrong")
 	case min(o.From.Dir, o.To.Dir) < 0 || max(o.From.Dir, o.To.Dir) >= len(r.Dirs):
 		return lang.Error("its folder is not there")
 	case !isPathComponent(o.From.Name) || !isPathComponent(o.To.Name):
 		return lang.Error("it has no name")
-	case o.Size < 0 || o.Verb == organize.NFO && o.Size != int64(len(o.Text)):
+	case o.Size < 0 || o.Verb == organize.VerbNFO && o.Size != int64(len(o.Text)):
 		return lang.Error("its size is wrong")
 	}
 	s := step{Op: o.Index}
-	if o.Temp > 0 {
-		s.Leg = organize.Home
+	if o.TempNumber > 0 {
+		s.Kind = organize.StepFromTemp
 		delete(temps, o.Index)
 	}
 	r.Ops, r.Steps = append(r.Ops, o), append(r.Steps, s)

@@ -30,21 +30,25 @@ func sampleRun() *run {
 		},
 		Ops: []op{
 			{
-				N: 2, Unit: 2, Bundle: 1, Verb: organize.Move, Size: 5, Inode: 77, EndsSum: 0xabc, From: place{2, "\xff.mkv"},
+				N: 2, Unit: 2, Bundle: 1, Verb: organize.VerbMove, Size: 5, Inode: 77, EndsSum: 0xabc, From: place{2, "\xff.mkv"},
 				To: place{3, "x y.mkv"},
 			},
 			{
-				Index: 1, N: 1, Unit: 1, Bundle: 1, Verb: organize.Move, Across: true, Inode: 78, BirthTime: organize.Stamp{Sec: 1},
-				From: place{0, `"`}, To: place{1, "z"}, Temp: 4,
+				Index: 1, N: 1, Unit: 1, Bundle: 1, Verb: organize.VerbMove, Across: true, Inode: 78,
+				BirthTime: organize.Stamp{Sec: 1},
+				From:      place{0, `"`}, To: place{1, "z"}, TempNumber: 4,
 			},
 			{
-				Index: 2, N: 3, Unit: 1, Bundle: 1, Verb: organize.NFO, Text: "<a>\n\xff \"b\" </a>\n", Size: 15, From: place{
-					3,
-					"x.nfo",
-				}, To: place{3, "x.nfo"},
+				Index: 2, N: 3, Unit: 1, Bundle: 1, Verb: organize.VerbNFO, Text: "<a>\n\xff \"b\" </a>\n", Size: 15,
+				From: place{3, "x.nfo"}, To: place{3, "x.nfo"},
 			},
 		},
-		Steps: []step{{1, organize.Aside}, {0, organize.Whole}, {1, organize.Home}, {2, organize.Whole}},
+		Steps: []step{
+			{1, organize.StepToTemp},
+			{0, organize.StepDirect},
+			{1, organize.StepFromTemp},
+			{2, organize.StepDirect},
+		},
 	}
 }
 
@@ -132,7 +136,7 @@ func marked(t *testing.T) (s *sim, dir Dir, r *run, begins, ends int) {
 	}
 	begins = int(j.nextOffset)
 	_ = j.enterStage(StageApplying, time.Unix(1, 0))
-	j.appendFileMark(0, markNotDone, organize.Exists)
+	j.appendFileMark(0, markNotDone, organize.CodeExists)
 	j.appendMark(mark{Mark: markCopied, File: new(1), Copy: &copyMark{
 		Inode: 9, Size: 5,
 		MTime: organize.Stamp{Sec: -1, Nsec: 5e8},

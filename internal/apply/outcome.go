@@ -162,7 +162,7 @@ func (x *execution) changedFolders() []string {
 	for i := range x.w.run.Ops {
 		if o := &x.w.run.Ops[i]; x.problems[i] == nil {
 			used[o.To.Dir] = true
-			if o.Verb == organize.Move {
+			if o.Verb == organize.VerbMove {
 				used[o.From.Dir] = true
 			}
 		}
@@ -220,31 +220,31 @@ var codeMeanings = []struct {
 	text string
 }{
 	{CodeChanged, "it is not the file that was planned: gone, changed or replaced since"},
-	{organize.Exists, "something else is there"},
-	{organize.CrossDevice, "its target is on another file system"},
+	{organize.CodeExists, "something else is there"},
+	{organize.CodeCrossDevice, "its target is on another file system"},
 	{CodeNotPermitted, "the system does not allow it"},
 	{CodeTooManyLinks, "the file system allows no more hard links to it"},
 	{CodeNoSpace, "the disk or the quota is full"},
-	{organize.NameTooLong, "its name is too long"},
-	{organize.OutsideRoot, "a link, or something that is not a folder, is in the way: name the real folder with --to"},
+	{organize.CodeNameTooLong, "its name is too long"},
+	{organize.CodeOutsideRoot, "a link, or something that is not a folder, is in the way: name the real folder with --to"},
 	{CodeOccupied, "something else has its old name"},
 	{CodeMovedOn, "it is no longer where the run left it"},
 	{CodeEdited, "it was changed since"},
 	{CodeOriginalGone, "the original is gone: this is its last name"},
 	{CodeNotMounted, "the folder is missing, or is a different one: a disk may not be mounted"},
 	{CodeNoExclusive, "the file system can't rename without replacing"},
-	{organize.SameFile, "it takes the name of another name of the same file"},
+	{organize.CodeSameFile, "it takes the name of another name of the same file"},
 	{CodeWithAnother, "it belongs to a file that can't be carried out"},
 	{CodeNotCached, "what TMDB says about it is no longer in the cache"},
 	{CodeForeignNFO, "another file is there, about something else"},
-	{organize.NoReflink, "the file system can't share blocks between files"},
-	{organize.NoSymlink, "the file system has no symbolic links"},
+	{organize.CodeNoReflink, "the file system can't share blocks between files"},
+	{organize.CodeNoSymlink, "the file system has no symbolic links"},
 	{CodeUnproven, "nothing proves that this copy is the run's"},
 	{CodeGone, "it is no longer there: somebody moved or removed it"},
 	{CodeReplaced, "something else is there now"},
 	{CodeNotReached, "the run ended before it"},
-	{organize.NotRegular, "not a regular file"},
-	{organize.Unreadable, "the system failed"},
+	{organize.CodeNotRegular, "not a regular file"},
+	{organize.CodeUnreadable, "the system failed"},
 }
 
 // Codes returns all codes that a Problem can have.
@@ -296,13 +296,13 @@ var errnoCodes = []struct {
 	code   organize.Code
 	errnos []syscall.Errno
 }{
-	{organize.Exists, []syscall.Errno{syscall.EEXIST, syscall.ENOTEMPTY, syscall.EISDIR}},
-	{organize.CrossDevice, []syscall.Errno{syscall.EXDEV}},
+	{organize.CodeExists, []syscall.Errno{syscall.EEXIST, syscall.ENOTEMPTY, syscall.EISDIR}},
+	{organize.CodeCrossDevice, []syscall.Errno{syscall.EXDEV}},
 	{CodeTooManyLinks, []syscall.Errno{syscall.EMLINK}},
 	{CodeNotPermitted, []syscall.Errno{syscall.EPERM, syscall.EACCES, syscall.EROFS}},
 	{CodeNoSpace, []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT}},
-	{organize.NameTooLong, []syscall.Errno{syscall.ENAMETOOLONG}},
-	{organize.OutsideRoot, []syscall.Errno{syscall.ELOOP, syscall.ENOTDIR}},
+	{organize.CodeNameTooLong, []syscall.Errno{syscall.ENAMETOOLONG}},
+	{organize.CodeOutsideRoot, []syscall.Errno{syscall.ELOOP, syscall.ENOTDIR}},
 	{CodeChanged, []syscall.Errno{syscall.ENOENT}},
 }
 
@@ -314,7 +314,7 @@ func asProblem(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	code := organize.Unreadable
+	code := organize.CodeUnreadable
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		for _, row := range errnoCodes {
 			if slices.Contains(row.errnos, errno) {
@@ -343,4 +343,6 @@ func (p *Problem) status() Status {
 
 // isDiskFailure reports whether the problem is with the disk rather than the file, so other files will probably fail
 // too.
-func (p *Problem) isDiskFailure() bool { return p.Code == CodeNoSpace || p.Code == organize.Unreadable }
+func (p *Problem) isDiskFailure() bool {
+	return p.Code == CodeNoSpace || p.Code == organize.CodeUnreadable
+}

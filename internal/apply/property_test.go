@@ -45,7 +45,7 @@ const notCached = 404
 const written = "<tvshow>\n"
 
 // noteOf is what files for media servers hold in tests.
-func noteOf(_ context.Context, n *organize.Note) []byte {
+func noteOf(_ context.Context, n *organize.NFOSpec) []byte {
 	if n.ID == notCached {
 		return nil
 	}
@@ -106,7 +106,7 @@ func newScene(seed uint64, world traits) scene {
 // randomPlan takes new names and, where it moves, names that others have.
 func randomPlan(r *rand.Rand, s *sim, files []string, target string, inPlace bool) *organize.Plan {
 	p := &organize.Plan{
-		ID: "20261122-020431-k3f9", Made: time.Unix(1_790_000_000, 0).UTC(), Mode: organize.ModeMove,
+		ID: "20261122-020431-k3f9", Created: time.Unix(1_790_000_000, 0).UTC(), Mode: organize.ModeMove,
 		Layout: "jellyfin",
 	}
 	for i, root := range []string{"/src", target} {
@@ -121,8 +121,8 @@ func randomPlan(r *rand.Rand, s *sim, files []string, target string, inPlace boo
 		}
 	}
 	verbs := []organize.Verb{
-		organize.Link, organize.Move, organize.Move, organize.Copy, organize.Symlink,
-		organize.Reflink,
+		organize.VerbLink, organize.VerbMove, organize.VerbMove, organize.VerbCopy, organize.VerbSymlink,
+		organize.VerbReflink,
 	}
 	switch {
 	case inPlace:
@@ -170,14 +170,14 @@ func randomPlan(r *rand.Rand, s *sim, files []string, target string, inPlace boo
 		}
 		if r.IntN(4) == 0 {
 			last := &p.Units[len(p.Units)-1]
-			note := &organize.Note{
+			note := &organize.NFOSpec{
 				Entry: organize.Entry{Kind: "tv", ID: []int{7, 8, notCached}[r.IntN(3)]},
 				Full:  r.IntN(2) == 0,
 			}
 			to := fmt.Sprintf("New %d/tvshow %d.nfo", r.IntN(3), len(p.Units))
 			if !taken[to] {
 				taken[to] = true
-				last.Ops = append(last.Ops, organize.Op{Verb: organize.NFO, Note: note, To: to})
+				last.Ops = append(last.Ops, organize.Op{Verb: organize.VerbNFO, NFO: note, To: to})
 			}
 		}
 	}
@@ -340,17 +340,24 @@ func drawn(world traits, target, files, plan string) scene {
 		for line := range strings.SplitSeq(unit, ",") {
 			w := strings.Fields(line)
 			if about, is := strings.CutPrefix(w[0], "!"); is {
-				note := &organize.Note{Entry: organize.Entry{Kind: "tv", ID: 7}}
+				note := &organize.NFOSpec{Entry: organize.Entry{Kind: "tv", ID: 7}}
 				if id, err := strconv.Atoi(about); err == nil {
 					note.ID = id
 				}
-				u.Ops = append(u.Ops, organize.Op{Verb: organize.NFO, Note: note, To: w[1]})
+				u.Ops = append(u.Ops, organize.Op{Verb: organize.VerbNFO, NFO: note, To: w[1]})
 				continue
 			}
 			info := s.info(s.at(path.Join("/src", w[0])))
-			op := organize.Op{Verb: organize.Move, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: w[0], To: w[2]}
+			op := organize.Op{
+				Verb:   organize.VerbMove,
+				Size:   info.Size,
+				MTime:  info.MTime,
+				Inode:  info.Inode,
+				Source: w[0],
+				To:     w[2],
+			}
 			if verb, known := map[string]organize.Verb{
-				"=": organize.Link, ":": organize.Copy, "~": organize.Reflink, "@": organize.Symlink,
+				"=": organize.VerbLink, ":": organize.VerbCopy, "~": organize.VerbReflink, "@": organize.VerbSymlink,
 			}[w[1]]; known {
 				op.Verb = verb
 			}

@@ -48,7 +48,7 @@ func realTree(t *testing.T, root string) []string {
 // realPlan writes the files of a folder, and a plan of "a > b" and "a = b".
 func realPlan(t *testing.T, root, target string, rows ...string) *organize.Plan {
 	t.Helper()
-	p := &organize.Plan{ID: NewID(time.Now()), Made: time.Now().UTC(), Mode: organize.ModeMove, Layout: "jellyfin"}
+	p := &organize.Plan{ID: NewID(time.Now()), Created: time.Now().UTC(), Mode: organize.ModeMove, Layout: "jellyfin"}
 	for i, dir := range []string{"src", target} {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(root, dir)
@@ -56,7 +56,7 @@ func realPlan(t *testing.T, root, target string, rows ...string) *organize.Plan 
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		place, err := disk.Root(dir)
+		place, err := disk.RootOf(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,16 +90,23 @@ func realPlan(t *testing.T, root, target string, rows ...string) *organize.Plan 
 		if err != nil {
 			t.Fatal(err)
 		}
-		op := organize.Op{Verb: organize.Move, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: f[0], To: f[2]}
+		op := organize.Op{
+			Verb:   organize.VerbMove,
+			Size:   info.Size,
+			MTime:  info.MTime,
+			Inode:  info.Inode,
+			Source: f[0],
+			To:     f[2],
+		}
 		switch f[1] {
 		case "=":
-			op.Verb = organize.Link
+			op.Verb = organize.VerbLink
 		case ":":
-			op.Verb = organize.Copy
+			op.Verb = organize.VerbCopy
 		case "~":
-			op.Verb = organize.Reflink
+			op.Verb = organize.VerbReflink
 		case "@":
-			op.Verb = organize.Symlink
+			op.Verb = organize.VerbSymlink
 		}
 		p.Units = append(p.Units, organize.Unit{Dir: ".", Ops: []organize.Op{op}})
 	}

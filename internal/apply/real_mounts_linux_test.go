@@ -112,11 +112,11 @@ func TestEveryModeBetweenMountedFileSystems(t *testing.T) {
 				within     organize.Code // why it is refused in one file system
 				between    organize.Code // and between two
 			}{
-				{"hardlink", "=", "", organize.CrossDevice},
+				{"hardlink", "=", "", organize.CodeCrossDevice},
 				{"move", ">", "", ""},
 				{"symlink", "@", "", ""},
 				{"copy", ":", "", ""},
-				{"reflink", "~", organize.NoReflink, organize.CrossDevice},
+				{"reflink", "~", organize.CodeNoReflink, organize.CodeCrossDevice},
 			} {
 				t.Run(from.name+" to "+to.name+" "+row.mode, func(t *testing.T) {
 					want := row.between
@@ -157,7 +157,7 @@ func tryMode(t *testing.T, from, to, sign string, want organize.Code) {
 				t.Fatalf("%s: %s %v, not refused with %s", r.Source, r.Status, r.Problem, want)
 			}
 		}
-		if want == organize.NoReflink && strings.HasSuffix(to, "fuse") {
+		if want == organize.CodeNoReflink && strings.HasSuffix(to, "fuse") {
 			// libfuse keeps a file that was removed while it was open under a hidden name for a while, and its folder.
 			return
 		}

@@ -45,17 +45,17 @@ func (w *worker) observe(o *op, at place) (observation, error) {
 	info := s.info
 	s.state = stateOther
 	switch {
-	case at != o.To || o.Verb == organize.Link || o.Verb == organize.Move && !o.Across:
+	case at != o.To || o.Verb == organize.VerbLink || o.Verb == organize.VerbMove && !o.Across:
 		err = w.compareFile(o, at, &s)
 	case o.copiesContent():
 		s.state = w.compareCopy(o, info)
-	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
+	case o.Verb == organize.VerbSymlink && info.Type == organize.TypeLink:
 		var text string
 		text, err = dir.Readlink(at.Name)
 		if s.state = stateEdited; text == w.run.linkText(o) {
 			s.state = stateSame
 		}
-	case o.Verb == organize.NFO:
+	case o.Verb == organize.VerbNFO:
 		s.state, err = w.compareNFO(o, dir, info)
 	}
 	if w.preview != nil && s.state == stateOther && w.preview.willBeGone(at, info) {
@@ -116,23 +116,23 @@ const (
 	kindCopy   // a copy or a reflink
 	kindAcross // a move to another file system
 	kindMove   // a rename
-	kindAside  // the first step of a move through a temporary name
-	kindAny    = kindLink | kindSymlink | kindNFO | kindCopy | kindAcross | kindMove | kindAside
+	kindToTemp // the first step of a move through a temporary name
+	kindAny    = kindLink | kindSymlink | kindNFO | kindCopy | kindAcross | kindMove | kindToTemp
 )
 
-func kindOf(o *op, leg organize.Leg) opKind {
+func kindOf(o *op, leg organize.StepKind) opKind {
 	switch {
-	case leg == organize.Aside:
-		return kindAside
+	case leg == organize.StepToTemp:
+		return kindToTemp
 	case o.Across:
 		return kindAcross
-	case o.Verb == organize.Move:
+	case o.Verb == organize.VerbMove:
 		return kindMove
-	case o.Verb == organize.Link:
+	case o.Verb == organize.VerbLink:
 		return kindLink
-	case o.Verb == organize.Symlink:
+	case o.Verb == organize.VerbSymlink:
 		return kindSymlink
-	case o.Verb == organize.NFO:
+	case o.Verb == organize.VerbNFO:
 		return kindNFO
 	}
 	return kindCopy
@@ -174,8 +174,8 @@ var forwardRules = []rule{
 		act: actRefuse, code: CodeUnproven,
 	},
 	{kinds: kindCopy | kindAcross, source: stateSame | stateReturned, target: stateAny, act: actCopy},
-	{kinds: kindMove | kindAside, source: stateSame | stateReturned, target: stateAny, act: actRename},
-	{kinds: kindCopy | kindAcross | kindMove | kindAside, source: stateAny, target: stateOurs, act: actStay},
+	{kinds: kindMove | kindToTemp, source: stateSame | stateReturned, target: stateAny, act: actRename},
+	{kinds: kindCopy | kindAcross | kindMove | kindToTemp, source: stateAny, target: stateOurs, act: actStay},
 	{kinds: kindAny, source: stateAny, target: stateAny, act: actRefuse, code: CodeChanged},
 }
 
@@ -210,10 +210,10 @@ var backwardRules = []rule{
 	{kinds: kindCopy | kindAcross, source: stateOurs, target: stateNotOurs, act: actStay},
 	{kinds: kindCopy, source: stateAny, target: stateMissing, act: actStay},
 
-	{kinds: kindMove | kindAside, source: stateAny, target: stateOurs, act: actRename}, // whether edited or not
-	{kinds: kindMove | kindAside, source: stateOurs, target: stateNotOurs, act: actStay},
+	{kinds: kindMove | kindToTemp, source: stateAny, target: stateOurs, act: actRename}, // whether edited or not
+	{kinds: kindMove | kindToTemp, source: stateOurs, target: stateNotOurs, act: actStay},
 	{kinds: kindMove, source: stateAny, target: stateNotOurs, notDone: true, act: actStay},
-	{kinds: kindAside, source: stateAny, target: stateNotOurs, act: actStay}, // the second step has reported it
+	{kinds: kindToTemp, source: stateAny, target: stateNotOurs, act: actStay}, // the second step has reported it
 	{kinds: kindAny, source: stateAny, target: stateAny, act: actRefuse, code: CodeMovedOn},
 }
 
@@ -262,7 +262,7 @@ func (w *worker) chooseRule(s step, back bool) (chosen rule, source, target lazy
 		target.places = append(target.places, o.To)
 	}
 	why := w.journal.progress.files[s.Op].notDone
-	k, never := kindOf(o, s.Leg), why != "" && why != CodeUnproven // an unproven copy may be the run's
+	k, never := kindOf(o, s.Kind), why != "" && why != CodeUnproven // an unproven copy may be the run's
 	for _, r := range rules {
 		if r.kinds&k == 0 || r.notDone && !never || r.runFinished && (never || !w.runFinished) ||
 			r.journalDamaged && w.journal.progress.damagedMarks == 0 {
@@ -322,7 +322,7 @@ func (w *worker) runStep(s step, back bool) *Problem {
 		return w.copyBack(o, target, from, to)
 	case actStay, actRefuse:
 	}
-	if back && o.copiesContent() && s.Leg != organize.Aside {
+	if back && o.copiesContent() && s.Kind != organize.StepToTemp {
 		return w.removePart(s.Op, from, true)
 	}
 	return nil
@@ -334,9 +334,9 @@ func (w *worker) removeOldParts(o *op, s step, back bool) *Problem {
 	switch {
 	case o.Across && !back && w.journal.progress.CannotMoveBack:
 		return newProblem(CodeNoExclusive)
-	case w.preview != nil || s.Leg == organize.Aside:
+	case w.preview != nil || s.Kind == organize.StepToTemp:
 		return nil
-	case o.Verb == organize.NFO || o.copiesContent() && back:
+	case o.Verb == organize.VerbNFO || o.copiesContent() && back:
 		return w.removePart(s.Op, to, false)
 	case o.copiesContent():
 		return w.removePart(s.Op, from, true)

@@ -43,25 +43,25 @@ type folder struct {
 }
 
 type op struct {
-	Index     int // index in Ops
-	N         int // in the plan, from 1
-	Unit      int // in the plan, from 1
-	Bundle    int // the first of the units that are carried out or rolled back together, from 1
-	Verb      organize.Verb
-	Across    bool // a move to another file system
-	Size      int64
-	MTime     organize.Stamp
-	BirthTime organize.Stamp
-	Inode     uint64
-	EndsSum   uint64 // hash of both ends of the file, if its inode may change; 0 if not computed
-	From      place  // for an NFO file, the same as To
-	To        place
-	Text      string // the content of an NFO file
-	Temp      int    // the number of the move's temporary name in the source's folder; 0 if it needs none
+	Index      int // index in Ops
+	N          int // in the plan, from 1
+	Unit       int // in the plan, from 1
+	Bundle     int // the first of the units that are carried out or rolled back together, from 1
+	Verb       organize.Verb
+	Across     bool // a move to another file system
+	Size       int64
+	MTime      organize.Stamp
+	BirthTime  organize.Stamp
+	Inode      uint64
+	EndsSum    uint64 // hash of both ends of the file, if its inode may change; 0 if not computed
+	From       place  // for an NFO file, the same as To
+	To         place
+	Text       string // the content of an NFO file
+	TempNumber int    // the number of the move's temporary name in the source's folder; 0 if it needs none
 }
 
 func (o *op) copiesContent() bool {
-	return o.Verb == organize.Copy || o.Verb == organize.Reflink || o.Across
+	return o.Verb == organize.VerbCopy || o.Verb == organize.VerbReflink || o.Across
 }
 
 type place struct {
@@ -70,8 +70,8 @@ type place struct {
 }
 
 type step struct {
-	Op  int // index in Ops
-	Leg organize.Leg
+	Op   int // index in Ops
+	Kind organize.StepKind
 }
 
 func (r *run) dirPath(dir int) string {
@@ -104,7 +104,7 @@ func (r *run) existingBase(dir int) int {
 }
 
 func (r *run) sourcePath(o *op) string {
-	if o.Verb == organize.NFO {
+	if o.Verb == organize.VerbNFO {
 		return ""
 	}
 	return r.pathOf(o.From)
@@ -113,18 +113,18 @@ func (r *run) sourcePath(o *op) string {
 func (r *run) pathOf(p place) string { return strings.TrimSuffix(r.dirPath(p.Dir), "/") + "/" + p.Name }
 
 func (r *run) tempPlace(o *op) place {
-	return place{o.From.Dir, organize.TempName(r.ID, o.Temp)}
+	return place{o.From.Dir, organize.TempName(r.ID, o.TempNumber)}
 }
 
 func (r *run) stepPlaces(s step) (from, to place) {
 	o := &r.Ops[s.Op]
 	from, to = o.From, o.To
-	switch s.Leg {
-	case organize.Aside:
+	switch s.Kind {
+	case organize.StepToTemp:
 		to = r.tempPlace(o)
-	case organize.Home:
+	case organize.StepFromTemp:
 		from = r.tempPlace(o)
-	case organize.Whole:
+	case organize.StepDirect:
 	}
 	return from, to
 }
@@ -134,7 +134,7 @@ func (r *run) touchedDirs() []bool {
 	for i := range r.Ops {
 		o := &r.Ops[i]
 		out[o.To.Dir] = true
-		if o.Verb == organize.Move {
+		if o.Verb == organize.VerbMove {
 			out[o.From.Dir] = true
 		}
 	}

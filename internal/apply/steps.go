@@ -92,7 +92,7 @@ func (w *worker) renameBack(o *op, dir Dir, from, to place) *Problem {
 		w.dirs.removeCreatedFrom(i) // the run has created a folder with the file's old name
 	}
 	p := w.rename(o, dir, to, into, from, false)
-	if p != nil && p.Code == organize.Exists {
+	if p != nil && p.Code == organize.CodeExists {
 		p.Code = CodeOccupied
 	}
 	return p
@@ -193,7 +193,7 @@ func (w *worker) removeOldName(o *op, dir Dir, from place, into Dir, to place) *
 			}
 		}
 		if n < 2 {
-			return newProblem(organize.Exists)
+			return newProblem(organize.CodeExists)
 		}
 	}
 	return removeFile(dir, from.Name)
@@ -209,7 +209,7 @@ func removeFile(dir Dir, name string) *Problem {
 
 // removeTarget removes the name at the target. The caller has found the original at the source.
 func (w *worker) removeTarget(o *op, source, target lazyObservation, from, to place) *Problem {
-	if o.Verb == organize.Link && target.info.Links < 2 {
+	if o.Verb == organize.VerbLink && target.info.Links < 2 {
 		return newProblem(CodeOriginalGone)
 	}
 	if back := w.journal.progress.files[o.Index].returnedCopy; o.Across && back != nil &&
@@ -237,7 +237,7 @@ func (w *worker) symlink(o *op) *Problem {
 	case errors.Is(err, syscall.EPERM):
 		return &Problem{Code: CodeNotPermitted, Err: err}
 	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EOPNOTSUPP):
-		return &Problem{Code: organize.NoSymlink, Err: err}
+		return &Problem{Code: organize.CodeNoSymlink, Err: err}
 	case err != nil:
 		if s, looked := w.observe(o, o.To); looked != nil || s.state != stateSame {
 			return asProblem(err)

@@ -17,12 +17,12 @@ func longRun(files int, note string) *run {
 	r := sampleRun()
 	for i := len(r.Ops); i < files; i++ {
 		o := op{
-			Index: i, N: i + 1, Unit: i, Bundle: i, Verb: organize.Link, From: place{2, fmt.Sprintf("%d\n  to.mkv", i)},
+			Index: i, N: i + 1, Unit: i, Bundle: i, Verb: organize.VerbLink, From: place{2, fmt.Sprintf("%d\n  to.mkv", i)},
 			To: place{3, fmt.Sprint(i)},
 		}
 		if i == files-1 && note != "" {
 			o = op{
-				Index: i, N: i + 1, Unit: i, Bundle: i, Verb: organize.NFO, Text: note, Size: int64(len(note)),
+				Index: i, N: i + 1, Unit: i, Bundle: i, Verb: organize.VerbNFO, Text: note, Size: int64(len(note)),
 				From: place{3, "n"}, To: place{3, "n"},
 			}
 		}
@@ -51,7 +51,7 @@ func TestASummaryTellsWhatTheWholeDoes(t *testing.T) {
 			}
 			begins := int(j.nextOffset)
 			_ = j.enterStage(StageApplying, time.Unix(1, 0))
-			j.appendFileMark(len(r.Ops)-1, markNotDone, organize.Exists)
+			j.appendFileMark(len(r.Ops)-1, markNotDone, organize.CodeExists)
 			_ = j.enterStage(StageDone, time.Unix(2, 0))
 			j.appendFileMark(0, markKept, CodeOccupied)
 			_ = j.enterStage(StageKept, time.Unix(3, 0))

@@ -26,7 +26,7 @@ type System struct{}
 
 // Root implements FS.
 func (System) Root(path string) (organize.Root, error) {
-	p, err := disk.Root(path)
+	p, err := disk.RootOf(path)
 	return p.Root, err
 }
 

@@ -84,7 +84,7 @@ func (x *execution) unreachedOps() map[int]bool {
 // target is missing.
 func (x *execution) isStillAt(o *op, at place) bool {
 	target, err := x.w.observe(o, o.To)
-	if err != nil || target.state&(stateOurs|stateUnproven) != 0 || o.Verb == organize.NFO {
+	if err != nil || target.state&(stateOurs|stateUnproven) != 0 || o.Verb == organize.VerbNFO {
 		return err == nil && target.state == stateMissing
 	}
 	home, err := x.w.observe(o, at)
@@ -200,7 +200,7 @@ func (x *execution) keepFile(w *worker, s step, p *Problem) {
 			x.w.journal.appendFileMark(s.Op, markKept, p.Code)
 		}
 	}
-	if w.preview != nil || s.Leg != organize.Aside {
+	if w.preview != nil || s.Kind != organize.StepToTemp {
 		return
 	}
 	o := &x.w.run.Ops[s.Op]

@@ -70,15 +70,15 @@ func (x *execution) verify(o *op, deep bool) (Status, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case interrupted && (x.isStillAt(o, o.From) || o.Temp > 0 && x.isStillAt(o, x.w.run.tempPlace(o))):
+	case interrupted && (x.isStillAt(o, o.From) || o.TempNumber > 0 && x.isStillAt(o, x.w.run.tempPlace(o))):
 		return p.sourceStatus(), nil
 	case target.state == stateMissing:
 		return StatusGone, nil
-	case target.state == stateEdited && o.Verb != organize.Symlink:
+	case target.state == stateEdited && o.Verb != organize.VerbSymlink:
 		return StatusEdited, nil
 	case target.state != stateSame:
 		return StatusReplaced, nil
-	case !deep || o.Verb == organize.Symlink || o.Verb == organize.NFO:
+	case !deep || o.Verb == organize.VerbSymlink || o.Verb == organize.VerbNFO:
 		return StatusOK, nil
 	}
 	return x.verifyContent(o)

@@ -152,7 +152,7 @@ func manyFiles(verb organize.Verb, files int) scene {
 // Lanes that come in any order end where one worker ends. Killed at any effect, nothing is lost, and what was begun can
 // be gone on with and put back, by several workers again.
 func TestWorkers(t *testing.T) {
-	for _, verb := range []organize.Verb{organize.Link, organize.Move} {
+	for _, verb := range []organize.Verb{organize.VerbLink, organize.VerbMove} {
 		t.Run(verb.String(), func(t *testing.T) {
 			sc := manyFiles(verb, 3*minStepsPerWorker)
 			if n := len(mustParts(t, sc)); n != 3 {
@@ -256,7 +256,7 @@ func TestWhatIsDoneInParallel(t *testing.T) {
 
 // A disk that fails stops all workers, and what was not reached is said of each.
 func TestWorkersStopTogether(t *testing.T) {
-	sc := manyFiles(organize.Link, 3*minStepsPerWorker)
+	sc := manyFiles(organize.VerbLink, 3*minStepsPerWorker)
 	sc.fail = func(name string) error {
 		if len(name) > 5 && name[:5] == "link " {
 			return syscall.EIO
@@ -275,7 +275,7 @@ func TestWorkersStopTogether(t *testing.T) {
 
 // However many folders a run is about, few of them are open at a time.
 func TestFewFoldersAreOpen(t *testing.T) {
-	for _, verb := range []organize.Verb{organize.Link, organize.Move, organize.Copy} {
+	for _, verb := range []organize.Verb{organize.VerbLink, organize.VerbMove, organize.VerbCopy} {
 		sc := manyFiles(verb, 10)
 		for i := range 3 * maxOpenFolders {
 			dir, name := fmt.Sprintf("e%d", i), fmt.Sprintf("%d.mkv", i)

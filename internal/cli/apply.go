@@ -39,7 +39,7 @@ type applyRun struct {
 
 	// The plan, if this run made it itself.
 	units       []organize.Unit
-	skipped     []organize.LeftFile
+	skipped     []organize.SkippedFile
 	planSummary *report.OrganizeSummary
 }
 
@@ -83,10 +83,10 @@ func (a *applyRun) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !plan.KeepsMode() {
+	if !plan.UsesMode() {
 		a.f.warn("the plan's mode is %s, and no line of a video says so; what the lines say counts", plan.Mode)
 	}
-	if strays := plan.Strays(); len(strays) > 0 {
+	if strays := plan.StraySidecars(); len(strays) > 0 {
 		a.f.warn("%d of the plan's files are no longer named like their video, so servers won't find them: %s",
 			len(strays), ui.Printable(strays[0]))
 	}
@@ -258,10 +258,10 @@ type nfoBuilder struct {
 	warn      func(error)
 	runs      map[string]*app.App // by languages; nil if it could not be opened
 	lastEntry *nfo.Entry
-	lastNote  organize.Note // the note that lastEntry was built for
+	lastNote  organize.NFOSpec // the note that lastEntry was built for
 }
 
-func (n *nfoBuilder) build(ctx context.Context, note *organize.Note) []byte {
+func (n *nfoBuilder) build(ctx context.Context, note *organize.NFOSpec) []byte {
 	if n.lastEntry == nil || n.lastNote.Entry != note.Entry || n.lastNote.Languages != note.Languages {
 		n.lastEntry, n.lastNote = n.entry(ctx, note), *note
 	}
@@ -276,7 +276,7 @@ func (n *nfoBuilder) build(ctx context.Context, note *organize.Note) []byte {
 	return nfo.IDs(n.lastEntry)
 }
 
-func (n *nfoBuilder) entry(ctx context.Context, note *organize.Note) *nfo.Entry {
+func (n *nfoBuilder) entry(ctx context.Context, note *organize.NFOSpec) *nfo.Entry {
 	run := n.open(note.Languages)
 	if run == nil {
 		return nil

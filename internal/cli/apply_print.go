@@ -205,7 +205,7 @@ func (a *applyRun) printRecords(out *apply.Outcome, s *report.OrganizeSummary) e
 func describeUnit(op *report.Op, u *organize.Unit) {
 	w := &u.Work
 	op.Kind, op.TMDBID, op.Episodes = w.Kind, w.ID, w.Episodes
-	if !u.Follows {
+	if !u.FollowsNeighbours {
 		op.Confidence = &w.Confidence
 	}
 	if len(w.Episodes) > 0 {

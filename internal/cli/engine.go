@@ -269,7 +269,7 @@ func checkUnfinishedRuns(ctx context.Context, cfg *config.Config) finding {
 
 func checkLibraryFolder(dir string) finding {
 	const what = "library"
-	place, err := disk.Root(dir)
+	place, err := disk.RootOf(dir)
 	if err != nil {
 		return failedFinding(what, lang.Textf("%s: %s", dir, err),
 			"make the folder, or correct organize.to: a disk may not be mounted")

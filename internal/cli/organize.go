@@ -97,7 +97,7 @@ func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 	if o.from != "" {
 		o.cfg, err = o.f.load(cmd)
 	} else {
-		o.match.onFolder = o.disk.Seen
+		o.match.onFolder = o.disk.AddWalked
 		o.cfg, produce, err = o.match.open(cmd, args)
 	}
 	if err != nil {
@@ -161,17 +161,17 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 	}
 	rename, _ := cmd.Flags().GetBool(renameExisting) // false for a command without this flag
 	o.options = organize.Options{
-		ID: apply.NewID(o.started), Made: o.started, Mode: set.Mode, OrCopy: set.Or == "copy", Layout: layout,
-		MinConfidence: set.MinConfidence, Versions: set.OnConflict == "version", Follow: set.Extras == "follow",
+		ID: apply.NewID(o.started), Created: o.started, Mode: set.Mode, FallBackToCopy: set.Or == "copy", Layout: layout,
+		MinConfidence: set.MinConfidence, LabelVersions: set.OnConflict == "version", PlaceExtras: set.Extras == "follow",
 		RenameExisting: rename,
 		Replace:        set.Replace,
-		Notes: organize.Notes{
-			Wanted: set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && set.Layout == "kodi",
-			Full:   set.NFO == "full",
+		NFO: organize.NFOOptions{
+			Enabled: set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && set.Layout == "kodi",
+			Full:    set.NFO == "full",
 		},
 	}
 	if cmd.Flags().Changed("language") { // apply has no such flag, so the plan has to name them
-		o.options.Notes.Languages = strings.Join(o.cfg.TMDB.Languages, ",")
+		o.options.NFO.Languages = strings.Join(o.cfg.TMDB.Languages, ",")
 	}
 	if o.inPlace && o.options.Mode != organize.ModeMove {
 		if cmd.Flags().Changed("mode") {
@@ -198,7 +198,7 @@ func (o *organizeRun) templateError(err error) error {
 			key = "organize.template." + name
 		}
 	}
-	reason := lang.Textf("%s, at character %d", bad.Problem, bad.At)
+	reason := lang.Textf("%s, at character %d", bad.Problem, bad.Position)
 	if bad.Field != "" {
 		names, _ := organize.FieldNames()
 		if near, found := config.Nearest(bad.Field, names); found {
@@ -229,14 +229,14 @@ func (o *organizeRun) finish(ctx context.Context, incomplete error) error {
 		if err != nil {
 			return err
 		}
-		o.planner.From(roots)
+		o.planner.SetSources(roots)
 	}
 	if ctx.Err() != nil {
 		return &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}
 	}
 	result := o.planner.Plan()
-	if o.from == "" && len(o.disk.Walked()) == 0 {
-		result.Unowned = nil // the user named files, not their folders
+	if o.from == "" && len(o.disk.WalkedFolders()) == 0 {
+		result.UnownedByExtension = nil // the user named files, not their folders
 	}
 	o.planner = nil // frees half of the memory
 	var err error
@@ -268,7 +268,7 @@ func (o *organizeRun) strictError(r *organize.Result, incomplete error) error {
 	switch {
 	case incomplete != nil:
 		return incomplete
-	case o.strict && len(r.Left) > 0:
+	case o.strict && len(r.Skipped) > 0:
 		return &exitError{code: exitStrict}
 	}
 	return nil
@@ -293,7 +293,7 @@ func writePlan(out io.Writer, r *organize.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := organize.Check(text); err != nil {
+	if err := organize.CheckText(text); err != nil {
 		return lang.Error("read back what was planned: %w", err)
 	}
 	_, err = io.WriteString(out, text)
@@ -312,8 +312,8 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 		o.f.say("%s of files that take each other's names: one of each waits as %s meanwhile\n",
 			lang.Count(n, "cycle"), organize.TempName(r.ID, 1))
 	}
-	sameTarget := func(l organize.LeftFile) bool { return l.Code == organize.SameTarget }
-	if !o.f.quiet && !o.options.Versions && slices.ContainsFunc(r.Left, sameTarget) {
+	sameTarget := func(l organize.SkippedFile) bool { return l.Code == organize.CodeSameTarget }
+	if !o.f.quiet && !o.options.LabelVersions && slices.ContainsFunc(r.Skipped, sameTarget) {
 		printHint(o.f.streams, "--on-conflict version keeps several versions of one episode or film side by side, "+
 			"where their names tell them apart")
 	}
@@ -329,8 +329,8 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 
 func countRenameCycles(r *organize.Result) int {
 	n := 0
-	for _, step := range organize.Order(&r.Plan) {
-		n = max(n, step.Temp)
+	for _, step := range organize.OrderSteps(&r.Plan) {
+		n = max(n, step.TempNumber)
 	}
 	return n
 }

@@ -44,7 +44,7 @@ func (o *organizeRun) apply(ctx context.Context, r *organize.Result) error {
 func (o *organizeRun) applyRun(r *organize.Result) *applyRun {
 	a := &applyRun{f: o.f, partial: o.partial, wait: o.wait, format: o.format, started: o.started, units: r.Units}
 	s := summarize(o, r)
-	a.skipped, a.planSummary = r.Left, &s
+	a.skipped, a.planSummary = r.Skipped, &s
 	return a
 }
 
@@ -239,17 +239,18 @@ func planExistsError(path string) error {
 
 func summarize(o *organizeRun, r *organize.Result) report.OrganizeSummary {
 	s := report.OrganizeSummary{
-		Run: r.ID, InPlace: r.InPlace, Unowned: sortUnowned(r.Unowned), ElapsedMS: time.Since(o.started).Milliseconds(),
+		Run: r.ID, InPlace: r.InPlace, Unowned: sortUnowned(r.UnownedByExtension),
+		ElapsedMS: time.Since(o.started).Milliseconds(),
 	}
 	for i := range r.Units {
 		s.Planned += len(r.Units[i].Ops)
 		for k := range r.Units[i].Ops {
-			if op := &r.Units[i].Ops[k]; op.Verb == organize.Copy {
+			if op := &r.Units[i].Ops[k]; op.Verb == organize.VerbCopy {
 				s.Bytes += op.Size
 			}
 		}
 	}
-	for _, l := range r.Left {
+	for _, l := range r.Skipped {
 		if l.Code.IsConflict() {
 			s.Conflicts++
 		} else {
@@ -287,8 +288,8 @@ func (o *organizeRun) printOps(r *organize.Result) error {
 	return a.printRecords(out, a.planSummary)
 }
 
-func skippedOp(run string, l *organize.LeftFile) report.Op {
-	source := l.Real
+func skippedOp(run string, l *organize.SkippedFile) report.Op {
+	source := l.RealPath
 	if source == "" {
 		source = absSlashPath(l.Path)
 	}
@@ -335,7 +336,7 @@ func printTree(f *factory, r *organize.Result) error {
 	}
 	for _, conflicts := range []bool{true, false} {
 		heading := map[bool]string{true: "in conflict", false: "left"}[conflicts]
-		for _, l := range r.Left {
+		for _, l := range r.Skipped {
 			if l.Code.IsConflict() != conflicts {
 				continue
 			}
@@ -364,7 +365,7 @@ func targetLines(r *organize.Result) []targetLine {
 		u := &r.Units[i]
 		for k := range u.Ops {
 			source := path.Join(u.Dir, u.Ops[k].Source)
-			if note := u.Ops[k].Note; note != nil {
+			if note := u.Ops[k].NFO; note != nil {
 				source = note.String()
 			}
 			lines = append(lines, targetLine{u.Target, u.Ops[k].To, source})

@@ -51,20 +51,25 @@ func newShelf(t *testing.T, files int) *shelf { return shelfOf(t, files, "in pla
 func shelfOf(t *testing.T, files int, kind string) *shelf {
 	t.Helper()
 	s := &shelf{t: t, dir: t.TempDir()}
-	p := &organize.Plan{ID: apply.NewID(time.Now()), Made: time.Now().UTC(), Mode: organize.ModeMove, Layout: "jellyfin"}
+	p := &organize.Plan{
+		ID:      apply.NewID(time.Now()),
+		Created: time.Now().UTC(),
+		Mode:    organize.ModeMove,
+		Layout:  "jellyfin",
+	}
 	s.id = p.ID
 	for _, dir := range []string{"src", "lib"} {
 		if err := os.Mkdir(filepath.Join(s.dir, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	place, err := disk.Root(s.dir)
+	place, err := disk.RootOf(s.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.dir = place.Path
 	for _, dir := range []string{"src", "lib"} {
-		place, err := disk.Root(filepath.Join(s.dir, dir))
+		place, err := disk.RootOf(filepath.Join(s.dir, dir))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +105,7 @@ func shelfOf(t *testing.T, files int, kind string) *shelf {
 	for i := range files {
 		dir := fmt.Sprintf("pack %d", i%9)
 		op := organize.Op{
-			Verb: organize.Move, Source: fmt.Sprintf("%d.mkv", i),
+			Verb: organize.VerbMove, Source: fmt.Sprintf("%d.mkv", i),
 			To: fmt.Sprintf("Show %d/Season 01/%d.mkv", i%7, i),
 		}
 		item := known[op.Source]
@@ -117,12 +122,12 @@ func shelfOf(t *testing.T, files int, kind string) *shelf {
 			}
 			u.Target, op.To = 0, fmt.Sprintf("pack %d/%d.mkv", next%9, next)
 		case i%3 == 1:
-			op.Verb = organize.Link
+			op.Verb = organize.VerbLink
 		}
 		u.Ops = []organize.Op{op}
 		if kind == "nfo" && i%10 == 0 {
 			u.Ops = append(u.Ops, organize.Op{
-				Verb: organize.NFO, Note: &organize.Note{Entry: organize.Entry{Kind: "tv", ID: 1}},
+				Verb: organize.VerbNFO, NFO: &organize.NFOSpec{Entry: organize.Entry{Kind: "tv", ID: 1}},
 				To: fmt.Sprintf("Show %d/%d.nfo", i%7, i),
 			})
 		}

@@ -31,8 +31,8 @@ func (o *organizeRun) openRoots(args []string) error {
 	for _, to := range []struct {
 		dir, flag string
 		index     *int
-	}{{tv, "--to-tv", &o.options.TV}, {movies, "--to-movies", &o.options.Movies}} {
-		place, err := disk.Root(to.dir)
+	}{{tv, "--to-tv", &o.options.TVTarget}, {movies, "--to-movies", &o.options.MovieTarget}} {
+		place, err := disk.RootOf(to.dir)
 		if of, ok := errors.AsType[*fs.PathError](err); ok { // its path may be a parent of the folder
 			err = fmt.Errorf("%s: %w", ui.Printable(to.dir), of.Err)
 		}
@@ -54,21 +54,21 @@ func (o *organizeRun) openRoots(args []string) error {
 		if !info.IsDir() {
 			dir = filepath.Dir(arg)
 		}
-		place, err := disk.Root(dir)
+		place, err := disk.RootOf(dir)
 		if err != nil {
 			return &exitError{code: exitUsage, err: err}
 		}
 		if err := o.checkNoOverlap(place.Path, info.IsDir(), arg); err != nil {
 			return err
 		}
-		place.Given = filepath.ToSlash(filepath.Clean(dir))
+		place.GivenPath = filepath.ToSlash(filepath.Clean(dir))
 		addRoot(&o.options.Sources, place)
 	}
 	return nil
 }
 
-func addRoot(roots *[]organize.Place, p organize.Place) int {
-	if i := slices.IndexFunc(*roots, func(r organize.Place) bool { return r.Path == p.Path }); i >= 0 {
+func addRoot(roots *[]organize.RootInfo, p organize.RootInfo) int {
+	if i := slices.IndexFunc(*roots, func(r organize.RootInfo) bool { return r.Path == p.Path }); i >= 0 {
 		return i
 	}
 	*roots = append(*roots, p)
@@ -108,7 +108,7 @@ func (f *folderRoots) add(o *organizeRun, dir string) error {
 		f.seen, f.common = map[string]bool{}, map[uint64]string{}
 	}
 	f.seen[dir] = true
-	place, err := disk.Root(dir)
+	place, err := disk.RootOf(dir)
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
@@ -127,10 +127,10 @@ func (f *folderRoots) add(o *organizeRun, dir string) error {
 	return nil
 }
 
-func (f *folderRoots) roots() ([]organize.Place, error) {
-	var out []organize.Place
+func (f *folderRoots) roots() ([]organize.RootInfo, error) {
+	var out []organize.RootInfo
 	for _, device := range f.devices {
-		place, err := disk.Root(f.common[device])
+		place, err := disk.RootOf(f.common[device])
 		if err != nil {
 			return nil, err
 		}

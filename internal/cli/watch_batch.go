@@ -27,7 +27,7 @@ func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Resul
 	if err != nil {
 		return w.handleError(ctx, err)
 	}
-	if o.options.Before, err = w.skipRule(); err != nil {
+	if o.options.SkipCode, err = w.skipRule(); err != nil {
 		return w.handleError(ctx, err)
 	}
 	o.planner = organize.NewPlanner(o.options, &o.disk)
@@ -71,7 +71,7 @@ func (w *watchRun) recordFolders(wanted map[string]bool, o *organizeRun) func(re
 		dir := w.relativePath(real)
 		isVideo := func(e library.Entry) bool { return e.Info != nil }
 		if wanted[dir] || wanted[path.Dir(dir)] && !slices.ContainsFunc(entries, isVideo) {
-			o.disk.Seen(real, entries)
+			o.disk.AddWalked(real, entries)
 		}
 	}
 }
@@ -104,16 +104,17 @@ func (w *watchRun) relativePath(file string) string {
 
 func (w *watchRun) recordSkipped(plan *organize.Result) watch.Result {
 	result := watch.Result{Later: map[string]bool{}, Left: map[string]bool{}}
-	plan.Left = slices.DeleteFunc(plan.Left, func(l organize.LeftFile) bool {
+	plan.Skipped = slices.DeleteFunc(plan.Skipped, func(l organize.SkippedFile) bool {
 		name := w.relativePath(l.Path)
 		version := "gone"
 		if info, err := os.Lstat(filepath.FromSlash(l.Path)); err == nil {
 			version = fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())
 		}
-		if l.Code == organize.Pending {
+		if l.Code == organize.CodePending {
 			result.Later[filepath.ToSlash(filepath.Dir(name))] = true
 		}
-		result.Left[name] = l.Code != organize.Extra && l.Code != organize.NotRegular && l.Code != organize.SameFile
+		result.Left[name] = l.Code != organize.CodeExtra && l.Code != organize.CodeNotRegular &&
+			l.Code != organize.CodeSameFile
 		return !w.state.ShouldReport(name, string(l.Code)+" "+version)
 	})
 	return result
@@ -248,10 +249,10 @@ func (w *watchRun) skipRule() (func(*organize.Item) organize.Code, error) {
 			return ""
 		}
 		if p.Undone {
-			return organize.PutBack
+			return organize.CodePutBack
 		}
 		if _, err := os.Lstat(filepath.FromSlash(p.Target)); errors.Is(err, fs.ErrNotExist) {
-			return organize.TakenAway
+			return organize.CodeTakenAway
 		}
 		return ""
 	}, nil

@@ -187,7 +187,7 @@ func TestDecisionsAreTheSameWhateverWasAskedBefore(t *testing.T) {
 // oneFile is a disk that holds one file, and an empty library at /out.
 type oneFile string
 
-func (oneFile) Real(dir string) (string, error) { return path.Clean(dir), nil }
+func (oneFile) RealPath(dir string) (string, error) { return path.Clean(dir), nil }
 
 func (f oneFile) List(dir string) ([]organize.Item, error) {
 	if dir != "/in" {
@@ -196,10 +196,10 @@ func (f oneFile) List(dir string) ([]organize.Item, error) {
 	return []organize.Item{{Name: string(f), Type: organize.TypeRegular, Links: 1}}, nil
 }
 
-func (oneFile) Ends(string) ([]byte, error) { return nil, nil }
+func (oneFile) ReadEnds(string) ([]byte, error) { return nil, nil }
 
-func (oneFile) Ahead([]string)   {}
-func (oneFile) Walked() []string { return nil }
+func (oneFile) Prefetch([]string)       {}
+func (oneFile) WalkedFolders() []string { return nil }
 
 // What organize names is matched again to the same id, season and episodes, by names alone.
 func TestAnOrganizedLibraryIsMatchedToTheSame(t *testing.T) {
@@ -273,10 +273,12 @@ func work(d match.Decision) string {
 
 // targetOf returns what organize calls a file, "" where it leaves it.
 func targetOf(layout organize.Layout, name string, d match.Decision) string {
-	place := func(dir string) organize.Place { return organize.Place{Root: organize.Root{Path: dir}, NameMax: 255} }
+	place := func(dir string) organize.RootInfo {
+		return organize.RootInfo{Root: organize.Root{Path: dir}, NameMax: 255}
+	}
 	p := organize.NewPlanner(organize.Options{
-		Mode: organize.ModeHardlink, Layout: layout, MinConfidence: 0.9, Sources: []organize.Place{place("/in")},
-		Targets: []organize.Place{place("/out")},
+		Mode: organize.ModeHardlink, Layout: layout, MinConfidence: 0.9, Sources: []organize.RootInfo{place("/in")},
+		Targets: []organize.RootInfo{place("/out")},
 	}, oneFile(path.Base(name)))
 	p.Add(&report.Record{
 		Path: path.Join("/in", path.Base(name)), Status: report.Status(d.Status), Kind: string(d.Kind), TMDBID: d.ID,

@@ -58,7 +58,7 @@ func TestFilesThatAreAboutAFolder(t *testing.T) {
 			if got := len(r.Units) == 2; got != want {
 				t.Errorf("it follows: %v", got)
 			}
-			if stays := len(r.Unowned) == 1; stays == want {
+			if stays := len(r.UnownedByExtension) == 1; stays == want {
 				t.Errorf("it is counted as in no unit: %v", stays)
 			}
 		})
@@ -94,7 +94,7 @@ func TestVersions(t *testing.T) {
 			for _, kind := range []string{"movie", "tv"} {
 				t.Run(row.name+" "+layout+" "+kind, func(t *testing.T) {
 					o := options(t, layout)
-					o.Versions = true
+					o.LabelVersions = true
 					a, b := film(one, 7), film(two, 7)
 					if kind == "tv" {
 						a, b = tv(one, 1, 1), tv(two, 1, 1)
@@ -113,13 +113,14 @@ func TestVersions(t *testing.T) {
 						want = ""
 					}
 					if want == "" {
-						if len(r.Units) > 0 || len(r.Left) != 2 || r.Left[0].Code != SameTarget || r.Left[1].Code != SameTarget {
-							t.Fatalf("%+v, left: %+v", r.Units, r.Left)
+						if len(r.Units) > 0 || len(r.Skipped) != 2 || r.Skipped[0].Code != CodeSameTarget ||
+							r.Skipped[1].Code != CodeSameTarget {
+							t.Fatalf("%+v, left: %+v", r.Units, r.Skipped)
 						}
 						return
 					}
 					if len(r.Units) != 2 {
-						t.Fatalf("%+v", r.Left)
+						t.Fatalf("%+v", r.Skipped)
 					}
 					label := func(i int) string {
 						name := strings.TrimSuffix(r.Units[i].Ops[0].To, ".mkv")
@@ -144,8 +145,9 @@ func TestFoldersThatDifferInCaseAlone(t *testing.T) {
 		a, b := tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)
 		a.Title, b.Title, b.TMDBID = titles[0], titles[1], 2
 		r := planOf(o, tree(a.Path, b.Path, "/out/"), a, b)
-		if len(r.Units) > 0 || len(r.Left) != 2 || r.Left[0].Code != SameFolder || r.Left[1].Code != SameFolder {
-			t.Errorf("%q: %+v, left: %+v", titles, r.Units, r.Left)
+		if len(r.Units) > 0 || len(r.Skipped) != 2 || r.Skipped[0].Code != CodeSameFolder ||
+			r.Skipped[1].Code != CodeSameFolder {
+			t.Errorf("%q: %+v, left: %+v", titles, r.Units, r.Skipped)
 		}
 	}
 }

@@ -12,20 +12,20 @@ import (
 )
 
 func (p *Planner) skipSameFolders() {
-	holders := map[nameKey]*entry{}
+	holders := map[nameKey]*plannedEntry{}
 	for _, v := range p.videos {
 		e := v.entry
-		if v.code != "" || e.code != "" || e.videos[0] != v || !p.o.Layout.isOwnFolder(v.work.Kind) {
+		if v.code != "" || e.code != "" || e.videos[0] != v || !p.opts.Layout.hasOwnFolder(v.work.Kind) {
 			continue
 		}
-		key := nameKey{v.target, e.at.key, ""}
+		key := nameKey{v.target, e.folder.key, ""}
 		if first := holders[key]; first != nil {
-			why := lang.Textf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.at.path)
+			why := lang.Textf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.folder.path)
 			for _, other := range slices.Concat(first.videos, e.videos) {
 				if other.code == "" {
-					other.skip(SameFolder, why)
+					other.skip(CodeSameFolder, why)
 				}
-				p.conflicts.join(first.videos[0], other)
+				p.conflicts.merge(first.videos[0], other)
 			}
 			continue
 		}
@@ -34,9 +34,10 @@ func (p *Planner) skipSameFolders() {
 	p.videos = dropSkipped(p.videos)
 }
 
-type conflicts map[*video]*[]*video
+// conflictGroups maps each video to the group of videos that it conflicts with, itself included.
+type conflictGroups map[*video]*[]*video
 
-func (c conflicts) join(a, b *video) {
+func (c conflictGroups) merge(a, b *video) {
 	of, with := c[a], c[b]
 	if of == nil {
 		of = &[]*video{a}
@@ -56,35 +57,36 @@ func (c conflicts) join(a, b *video) {
 }
 
 func (p *Planner) labelSameNames() {
-	groups := sameNames(p.videos)
+	groups := groupSameNames(p.videos)
 	if len(groups) == 0 {
 		return
 	}
 	for _, group := range groups {
-		p.label(group)
+		p.labelGroup(group)
 	}
 	p.videos = dropSkipped(p.videos)
-	for _, group := range sameNames(p.videos) {
+	for _, group := range groupSameNames(p.videos) {
 		var all []string
 		for _, v := range group {
-			all = append(all, v.path())
+			all = append(all, v.recordPath())
 		}
 		for i, v := range group {
 			others := slices.Delete(slices.Clone(all), i, i+1)
-			v.skip(SameTarget, lang.Textf("would be %s, and so would %s", path.Base(v.base()), strings.Join(others, ", ")))
-			p.conflicts.join(group[0], v)
+			v.skip(CodeSameTarget, lang.Textf("would be %s, and so would %s",
+				path.Base(v.targetStem()), strings.Join(others, ", ")))
+			p.conflicts.merge(group[0], v)
 		}
 	}
 	p.videos = dropSkipped(p.videos)
 }
 
-func sameNames(videos []*video) [][]*video {
-	named := slices.DeleteFunc(slices.Clone(videos), func(v *video) bool { return v.there })
-	return groups(named, func(v *video) nameKey { return v.key(v.base()) })
+func groupSameNames(videos []*video) [][]*video {
+	named := slices.DeleteFunc(slices.Clone(videos), func(v *video) bool { return v.isInPlace })
+	return groupDuplicates(named, func(v *video) nameKey { return v.nameKeyOf(v.targetStem()) })
 }
 
-// groups returns the groups of items that share a key, in the order of their first items.
-func groups[T any, K comparable](items []T, keyOf func(T) K) [][]T {
+// groupDuplicates returns the groups of two or more items with the same key, in the order of their first items.
+func groupDuplicates[T any, K comparable](items []T, keyOf func(T) K) [][]T {
 	at := make(map[K]int, len(items))
 	var out [][]T
 	for _, item := range items {
@@ -99,11 +101,11 @@ func groups[T any, K comparable](items []T, keyOf func(T) K) [][]T {
 	return slices.DeleteFunc(out, func(group []T) bool { return len(group) < 2 })
 }
 
-func (p *Planner) label(group []*video) {
-	labels := parts(group)
+func (p *Planner) labelGroup(group []*video) {
+	labels := partLabels(group)
 	kind := group[0].work.Kind
-	if labels == nil && p.o.Versions && (kind == "movie" || p.o.Layout.versions) {
-		labels = versions(group)
+	if labels == nil && p.opts.LabelVersions && (kind == "movie" || p.opts.Layout.supportsVersions) {
+		labels = versionLabels(group)
 	}
 	if labels == nil {
 		return
@@ -112,7 +114,7 @@ func (p *Planner) label(group []*video) {
 		v.label += labels[i]
 	}
 	if kind == "movie" {
-		p.nameFilms(group[0].entry.work)
+		p.nameFilms(group[0].entry.filmVideos)
 		return
 	}
 	for _, v := range group {
@@ -120,40 +122,41 @@ func (p *Planner) label(group []*video) {
 	}
 }
 
-func parts(group []*video) []string {
+func partLabels(group []*video) []string {
 	var labels []string
 	for _, v := range group {
-		part := v.part()
+		part := v.partNumber()
 		if part <= 0 {
 			return nil
 		}
 		labels = append(labels, " - part"+strconv.Itoa(part))
 	}
-	return distinct(labels)
+	return labelsIfDistinct(labels)
 }
 
-func (v *video) part() int {
+func (v *video) partNumber() int {
 	read := 0
 	if v.tags != nil {
 		read = v.tags.part
 	}
-	return partOf(v.item.Name, read)
+	return partInName(v.item.Name, read)
 }
 
-func partOf(name string, read int) int {
-	if m := disc().FindStringSubmatch(library.Stem(name)); read <= 0 && m != nil {
+func partInName(name string, read int) int {
+	if m := discPattern().FindStringSubmatch(library.Stem(name)); read <= 0 && m != nil {
 		read, _ = strconv.Atoi(m[1])
 	}
 	return read
 }
 
-// singleDisc matches a disc number, or a part as plans write it. Either shows that a file holds only part of a film or
-// episode.
-var singleDisc = lazyregexp.New(
+// singleDiscPattern matches a disc number, or a part number as plans write it. Either shows that a file holds only a
+// part of a film or episode.
+var singleDiscPattern = lazyregexp.New(
 	`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck])[ ._-]?(\d{1,2})(?:$|[ ._)\]-])|(?-i: - part(\d{1,2})$)`)
 
-// singlePart matches a part number directly after the episode's number. It may also be the episode's title.
-var singlePart = lazyregexp.New(`(?i)S\d{1,2}E\d{1,4}[ ._-]+(?:part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
+// singlePartPattern matches "part 2" directly after the number of an episode, where it may also be the title of the
+// episode.
+var singlePartPattern = lazyregexp.New(`(?i)S\d{1,2}E\d{1,4}[ ._-]+(?:part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
 func (v *video) labelSinglePart() {
 	if v.label != "" {
@@ -163,14 +166,14 @@ func (v *video) labelSinglePart() {
 	lower := strings.ToLower(stem)
 	inName := func(word string) bool { return strings.Contains(lower, word) }
 	if !slices.ContainsFunc([]string{"cd", "di", "part", "pt"}, inName) {
-		return // most files: this check is quicker than the expressions
+		return // a quick check that excludes most files before the slower expressions
 	}
-	if m := singleDisc().FindStringSubmatch(stem); m != nil {
+	if m := singleDiscPattern().FindStringSubmatch(stem); m != nil {
 		n, _ = strconv.Atoi(m[1] + m[2])
-	} else if m := singlePart().FindStringSubmatch(stem); m != nil && v.work.Kind == "tv" {
+	} else if m := singlePartPattern().FindStringSubmatch(stem); m != nil && v.work.Kind == "tv" {
 		n, _ = strconv.Atoi(m[1])
-		if slices.Contains(v.work.Episodes, n) || strings.Contains(v.titles, strconv.Itoa(n)) {
-			n = 0 // "S01E02 Part 2"
+		if slices.Contains(v.work.Episodes, n) || strings.Contains(v.episodeTitles, strconv.Itoa(n)) {
+			n = 0 // "Part 2" is the title, as in "S01E02 Part 2"
 		}
 	}
 	if n > 0 {
@@ -178,27 +181,28 @@ func (v *video) labelSinglePart() {
 	}
 }
 
-var disc = lazyregexp.New(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck]|dvd|part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
+var discPattern = lazyregexp.New(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck]|dvd|part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
-var versionFields = []func(*tags) string{
-	func(t *tags) string { return t.edition },
-	func(t *tags) string { return t.resolution },
-	func(t *tags) string { return t.source },
-	func(t *tags) string { return t.group },
-	func(t *tags) string { return "v" + strconv.Itoa(max(t.version, 1)) },
+var versionFields = []func(*releaseTags) string{
+	func(t *releaseTags) string { return t.edition },
+	func(t *releaseTags) string { return t.resolution },
+	func(t *releaseTags) string { return t.source },
+	func(t *releaseTags) string { return t.group },
+	func(t *releaseTags) string { return "v" + strconv.Itoa(max(t.version, 1)) },
 }
 
-// versions returns labels such as " - [1080p]", from the first field that differs in all files, or from the first two
-// that do together: " - [Director's Cut 1080p]". A file without an edition gets no label for it.
-func versions(group []*video) []string {
+// versionLabels returns labels such as " - [1080p]". They contain the first field that differs in all files, or else
+// the first two fields that differ together, as in " - [Director's Cut 1080p]". A file without an edition needs no
+// label for it.
+func versionLabels(group []*video) []string {
 	for i := range versionFields {
-		if labels := labelsBy(group, i, i); labels != nil {
+		if labels := labelsFromFields(group, i, i); labels != nil {
 			return labels
 		}
 	}
 	for i := range versionFields {
 		for k := i + 1; k < len(versionFields); k++ {
-			if labels := labelsBy(group, i, k); labels != nil {
+			if labels := labelsFromFields(group, i, k); labels != nil {
 				return labels
 			}
 		}
@@ -206,7 +210,7 @@ func versions(group []*video) []string {
 	return nil
 }
 
-func labelsBy(group []*video, first, second int) []string {
+func labelsFromFields(group []*video, first, second int) []string {
 	var labels []string
 	for _, v := range group {
 		var words []string
@@ -228,10 +232,11 @@ func labelsBy(group []*video, first, second int) []string {
 		}
 		labels = append(labels, label)
 	}
-	return distinct(labels)
+	return labelsIfDistinct(labels)
 }
 
-func distinct(labels []string) []string {
+// labelsIfDistinct returns the labels; nil if two of them are equal.
+func labelsIfDistinct(labels []string) []string {
 	seen := map[string]bool{}
 	for _, l := range labels {
 		if seen[FoldName(l)] {
@@ -242,25 +247,25 @@ func distinct(labels []string) []string {
 	return labels
 }
 
-// skipCollisions skips units whose targets are taken, and units with the same target. It repeats that until nothing
-// changes, because a skipped file keeps its name.
+// skipCollisions skips units whose targets are taken, and units with equal targets. A skipped file keeps its old name,
+// which may be the target of another unit, so this is repeated until nothing changes.
 func (p *Planner) skipCollisions() {
 	for changed := true; changed; {
 		p.videos = dropSkipped(p.videos)
-		changed = p.skipTaken()
+		changed = p.skipBlocked()
 		changed = p.skipSameTargets() || changed
 	}
 }
 
-func (p *Planner) skipTaken() (changed bool) {
+func (p *Planner) skipBlocked() (changed bool) {
 	var moves map[string]bool
-	for v, blockers := range p.waitsFor {
+	for v, blockers := range p.blockers {
 		for _, blocker := range blockers {
 			if moves == nil {
-				moves = freed(p.videos)
+				moves = freedPaths(p.videos)
 			}
 			if v.code == "" && !moves[blocker] {
-				v.skip(Exists, lang.Textf("%s", blocker))
+				v.skip(CodeExists, lang.Textf("%s", blocker))
 				changed = true
 			}
 		}
@@ -268,12 +273,12 @@ func (p *Planner) skipTaken() (changed bool) {
 	return changed
 }
 
-func freed(videos []*video) map[string]bool {
+func freedPaths(videos []*video) map[string]bool {
 	out := map[string]bool{}
 	for _, v := range videos {
 		for i := range v.ops {
-			if v.ops[i].Verb == Move {
-				out[join(v.dir.path, v.ops[i].Source)] = true
+			if v.ops[i].Verb == VerbMove {
+				out[joinPath(v.dir.path, v.ops[i].Source)] = true
 			}
 		}
 	}
@@ -287,7 +292,7 @@ func (p *Planner) skipSameTargets() (changed bool) {
 			continue
 		}
 		for i := range v.ops {
-			key := v.key(v.ops[i].To)
+			key := v.nameKeyOf(v.ops[i].To)
 			first := wanted[key]
 			if first == nil {
 				wanted[key] = v
@@ -295,9 +300,9 @@ func (p *Planner) skipSameTargets() (changed bool) {
 			}
 			const why = "a file of its unit would be %s, and so would one of %s"
 			name := path.Base(v.ops[i].To)
-			v.skip(SameTarget, lang.Textf(why, name, first.path()))
-			first.skip(SameTarget, lang.Textf(why, name, v.path()))
-			p.conflicts.join(first, v)
+			v.skip(CodeSameTarget, lang.Textf(why, name, first.recordPath()))
+			first.skip(CodeSameTarget, lang.Textf(why, name, v.recordPath()))
+			p.conflicts.merge(first, v)
 			changed = true
 		}
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// A target rarely starts empty. Folders and files from Sonarr, FileBot, Plex or an earlier run keep their names, so a
-// show never gets a second folder, nor an episode a second file.
+// This file finds folders and files that Sonarr, FileBot, Plex or an earlier run has put into a target. They keep their
+// names, so no show gets a second folder and no episode a second file.
 
-// idForms are the ways in which a folder's name ends with an ID.
-var idForms = []struct{ begin, end, catalogue string }{
+// folderIDForms are the forms of an ID at the end of a folder's name.
+var folderIDForms = []struct{ begin, end, catalogue string }{
 	{"[tmdbid-", "]", "tmdb"},
 	{"[tmdbid=", "]", "tmdb"},
 	{"{tmdb-", "}", "tmdb"},
@@ -31,10 +31,10 @@ var idForms = []struct{ begin, end, catalogue string }{
 	{"{imdb-", "}", "imdb"},
 }
 
-// folderName is a folder's name in parts: "Show (2020) {tvdb-77} {edition-Extended}".
+// folderName holds the parts of a folder's name, such as "Show (2020) {tvdb-77} {edition-Extended}".
 type folderName struct {
-	title   string // with the year
-	id      string // "tvdb-77"; "" for none
+	title   string // including the year
+	id      string // such as "tvdb-77"; "" if the name has none
 	edition string
 }
 
@@ -45,7 +45,7 @@ func parseFolderName(name string) (f folderName) {
 		}
 	}
 	f.title = name
-	for _, form := range idForms {
+	for _, form := range folderIDForms {
 		text, ok := strings.CutSuffix(name, form.end)
 		i := strings.LastIndex(text, form.begin[:1])
 		if end := i + len(form.begin); ok && i >= 0 && end < len(text) && strings.EqualFold(text[i:end], form.begin) {
@@ -57,7 +57,7 @@ func parseFolderName(name string) (f folderName) {
 	return f
 }
 
-// ids returns a work's IDs as parseFolderName does, the most reliable first.
+// ids returns the IDs of a work in the format of folderName.id, the most reliable first.
 func (v *video) ids() []string {
 	out := []string{"tmdb-" + strconv.Itoa(v.work.ID)}
 	if id := v.facts.ids.TVDB; id > 0 {
@@ -69,49 +69,50 @@ func (v *video) ids() []string {
 	return out
 }
 
-// existing returns the folders in a folder that hold a work. It looks for an ID in the name, then an NFO that names the
-// work, then the title and year, then a show's title alone, and stops at the first match.
-func (d *folders) existing(in *folder, v *video, edition string, titles bool) []string {
+// findWorkFolders returns the subfolders that hold a work. It searches for an ID in the name, then for an NFO about the
+// work, then for the title and year, and for a show also for the title alone. It stops at the first of these that finds
+// any folder.
+func (d *folderIndex) findWorkFolders(in *folder, v *video, edition string, titles bool) []string {
 	if in.subfolders == nil {
-		in.subfolders = subfolders(in)
+		in.subfolders = indexSubfolders(in)
 	}
 	for _, id := range v.ids() {
-		if found := d.withEdition(in, v, in.subfolders[id], edition); len(found) > 0 {
+		if found := d.filterByEdition(in, v, in.subfolders[id], edition); len(found) > 0 {
 			return found
 		}
 	}
-	if found := d.withEdition(in, v, d.named(in)[v.work.Entry], edition); len(found) > 0 {
+	if found := d.filterByEdition(in, v, d.foldersByNFO(in)[v.work.Entry], edition); len(found) > 0 {
 		return found
 	}
 	if !titles {
 		return nil
 	}
-	for _, title := range []string{v.facts.title, v.facts.original, v.ownTitle} {
+	for _, title := range []string{v.facts.title, v.facts.originalTitle, v.titleInName} {
 		if titleKey(title, "") == "" {
 			continue
 		}
 		noOtherWork := func(key string) []string {
-			return slices.DeleteFunc(d.withEdition(in, v, in.subfolders[key], edition), func(name string) bool {
-				return d.namesOther(in, v.work.Entry, name)
+			return slices.DeleteFunc(d.filterByEdition(in, v, in.subfolders[key], edition), func(name string) bool {
+				return d.hasNFOOfOther(in, v.work.Entry, name)
 			})
 		}
-		if found := noOtherWork(titleKey(title, number(v.facts.year))); len(found) > 0 {
+		if found := noOtherWork(titleKey(title, numberOrEmpty(v.facts.year))); len(found) > 0 {
 			return found
 		}
-		if v.work.Kind != "tv" || in.hasYear(title) {
+		if v.work.Kind != "tv" || in.hasTitleWithYear(title) {
 			continue
 		}
 		if found := noOtherWork(titleKey(title, "")); len(found) > 0 &&
-			!d.hasOtherYear(join(in.path, found[0]), v.facts.year) {
-			d.byTitle = append(d.byTitle, found[0])
+			!d.hasOtherYear(joinPath(in.path, found[0]), v.facts.year) {
+			d.matchedByTitle = append(d.matchedByTitle, found[0])
 			return found
 		}
 	}
 	return nil
 }
 
-// subfolders returns the folders in a folder by ID, or by title if they have no ID.
-func subfolders(in *folder) map[string][]string {
+// indexSubfolders returns the names of the subfolders by ID, or by title if they have no ID.
+func indexSubfolders(in *folder) map[string][]string {
 	out := map[string][]string{}
 	for i := range in.items {
 		if item := &in.items[i]; item.Type == TypeDir || item.Type == TypeLink {
@@ -119,7 +120,7 @@ func subfolders(in *folder) map[string][]string {
 			key := name.id
 			if key == "" {
 				title, year := name.title, ""
-				if m := yearAtEnd().FindStringSubmatch(title); m != nil {
+				if m := yearSuffix().FindStringSubmatch(title); m != nil {
 					title, year = m[1], m[2]
 				}
 				key = titleKey(title, year)
@@ -130,7 +131,7 @@ func subfolders(in *folder) map[string][]string {
 	return out
 }
 
-// titleKey returns a title's letters and digits, because programs write punctuation differently, with its year. It
+// titleKey returns the letters and digits of a title, because programs write punctuation differently, and the year. It
 // returns "" for a title without letters and digits.
 func titleKey(title, year string) string {
 	letters := strings.Map(func(r rune) rune {
@@ -145,11 +146,12 @@ func titleKey(title, year string) string {
 	return letters + "|" + year
 }
 
-// yearAtEnd matches the year after a folder's title.
-var yearAtEnd = lazyregexp.New(`^(.+) \((\d{4})\)$`)
+// yearSuffix matches a folder's title and the year after it.
+var yearSuffix = lazyregexp.New(`^(.+) \((\d{4})\)$`)
 
-// hasYear reports whether a folder without an ID has the title and a year: the title alone is then ambiguous.
-func (f *folder) hasYear(title string) bool {
+// hasTitleWithYear reports whether a subfolder without an ID has the title and a year. Then the title alone is
+// ambiguous.
+func (f *folder) hasTitleWithYear(title string) bool {
 	bare := titleKey(title, "")
 	for key := range f.subfolders {
 		if bare != "" && key != bare && strings.HasPrefix(key, bare) {
@@ -159,13 +161,13 @@ func (f *folder) hasYear(title string) bool {
 	return false
 }
 
-// hasOtherYear reports whether a show's folder has a season with a video whose name has another year.
-func (d *folders) hasOtherYear(show string, year int) bool {
+// hasOtherYear reports whether any season in a show's folder has a video with another year in its name.
+func (d *folderIndex) hasOtherYear(show string, year int) bool {
 	for _, season := range d.list(show).items {
 		if season.Type != TypeDir || !library.IsSeasonFolder(season.Name) {
 			continue
 		}
-		for _, e := range d.list(join(show, season.Name)).existingVideos() {
+		for _, e := range d.list(joinPath(show, season.Name)).existingVideos() {
 			if e.Year > 0 && e.Year != year {
 				return true
 			}
@@ -174,57 +176,57 @@ func (d *folders) hasOtherYear(show string, year int) bool {
 	return false
 }
 
-// withEdition returns the folders that have the edition and may hold the kind of work: a series and a film may have the
-// same ID.
-func (d *folders) withEdition(in *folder, v *video, names []string, edition string) []string {
+// filterByEdition returns the folders with the given edition that may hold a work of this kind. The kind matters
+// because a series and a film can have the same ID.
+func (d *folderIndex) filterByEdition(in *folder, v *video, names []string, edition string) []string {
 	var out []string
 	for _, name := range names {
 		if parseFolderName(name).edition != edition {
 			continue
 		}
-		if kind := d.kindOf(in.path, name); kind == v.work.Kind || kind == "" {
+		if kind := d.workKindOf(in.path, name); kind == v.work.Kind || kind == "" {
 			out = append(out, name)
 		}
 	}
 	return out
 }
 
-// named returns the folders without an ID in their names, by the work that an NFO in them names.
-func (d *folders) named(in *folder) map[Entry][]string {
-	if in.named != nil {
-		return in.named
+// foldersByNFO returns the subfolders without an ID in their names, by the work that their NFO is about.
+func (d *folderIndex) foldersByNFO(in *folder) map[Entry][]string {
+	if in.byNFO != nil {
+		return in.byNFO
 	}
-	in.named = map[Entry][]string{}
+	in.byNFO = map[Entry][]string{}
 	for i := range in.items {
 		item := &in.items[i]
 		if item.Type != TypeDir || parseFolderName(item.Name).id != "" {
 			continue
 		}
-		for _, file := range nfosOf(item.Name) {
-			text, err := d.disk.Ends(path.Join(in.path, item.Name, file.name))
+		for _, file := range workNFOs(item.Name) {
+			text, err := d.disk.ReadEnds(path.Join(in.path, item.Name, file.name))
 			if err != nil {
 				continue
 			}
 			if _, id := nfo.IsAbout(text, file.kind, 0); id > 0 {
 				entry := Entry{Kind: file.kind, ID: id}
-				in.named[entry] = append(in.named[entry], item.Name)
+				in.byNFO[entry] = append(in.byNFO[entry], item.Name)
 				break
 			}
 		}
 	}
-	return in.named
+	return in.byNFO
 }
 
-// nfoFile is an NFO about the work that a folder holds.
+// nfoFile is an NFO about the work in its folder.
 type nfoFile struct{ name, kind string }
 
-func nfosOf(folder string) []nfoFile {
+func workNFOs(folder string) []nfoFile {
 	return []nfoFile{{"tvshow.nfo", "tv"}, {"movie.nfo", "movie"}, {folder + ".nfo", "movie"}}
 }
 
-// namesOther reports whether a folder without an ID in its name has an NFO about another work.
-func (d *folders) namesOther(in *folder, entry Entry, name string) bool {
-	for other, names := range d.named(in) {
+// hasNFOOfOther reports whether a folder without an ID in its name has an NFO about another work.
+func (d *folderIndex) hasNFOOfOther(in *folder, entry Entry, name string) bool {
+	for other, names := range d.foldersByNFO(in) {
 		if other != entry && slices.Contains(names, name) {
 			return true
 		}
@@ -232,24 +234,27 @@ func (d *folders) namesOther(in *folder, entry Entry, name string) bool {
 	return false
 }
 
-// warnOfNFO warns of an NFO in a known folder that names another work: the folder's name decides.
-func (p *Planner) warnOfNFO(v *video, folder string) {
+// warnOfOtherNFO warns if the NFO in an existing folder is about another work. The folder is used nevertheless, because
+// its name takes precedence.
+func (p *Planner) warnOfOtherNFO(v *video, folder string) {
 	dir := p.folders.list(folder)
-	for _, file := range nfosOf(path.Base(folder)) {
+	for _, file := range workNFOs(path.Base(folder)) {
 		if file.kind != v.work.Kind || dir.find(file.name) == nil {
 			continue
 		}
-		text, err := p.disk.Ends(join(folder, file.name))
+		text, err := p.disk.ReadEnds(joinPath(folder, file.name))
 		if _, id := nfo.IsAbout(text, file.kind, 0); err == nil && id != 0 && id != v.work.ID {
-			p.isAbout(join(folder, file.name), v.work.Entry)
+			p.checkNFO(joinPath(folder, file.name), v.work.Entry)
 		}
 	}
 }
 
-// season returns the folder of a season in a show's folder: the one with the planned name, else the only one with
-// another name for the season, such as "Season 1", "Specials" or "S01".
-func (d *folders) season(show *folder, planned string, season int) (name string, code Code, why lang.Text) {
-	if planned == "." || strings.Contains(planned, "/") || len(show.alike(planned)) > 0 {
+// findSeasonFolder returns the name of a season's folder in a show's folder. That is the planned name if it exists.
+// Otherwise it is the only folder with another name for the season, such as "Season 1", "Specials" or "S01".
+func (d *folderIndex) findSeasonFolder(
+	show *folder, planned string, season int,
+) (name string, code Code, why lang.Text) {
+	if planned == "." || strings.Contains(planned, "/") || len(show.findSimilar(planned)) > 0 {
 		return planned, "", ""
 	}
 	var found []string
@@ -267,69 +272,69 @@ func (d *folders) season(show *folder, planned string, season int) (name string,
 	case 1:
 		return found[0], "", ""
 	default:
-		return planned, TwoFolders, lang.Textf("%s", strings.Join(found, " and "))
+		return planned, CodeTwoFolders, lang.Textf("%s", strings.Join(found, " and "))
 	}
 }
 
-// renamesInPlace reports whether a video's source and target contain each other. Such a plan renames a library's own
-// files, so existing names must not decide the new ones.
+// renamesInPlace reports whether a video's source root contains its target root, or the reverse. Such a plan renames
+// the library's own files, so their existing names must not determine the new ones.
 func (o *Options) renamesInPlace(v *video) bool {
 	source, target := o.Sources[v.source].Path, o.Targets[v.target].Path
 	return IsBelow(source, target) || IsBelow(target, source)
 }
 
-// meetExisting compares each video with the folders of its show or film. A file that is there already under another
-// name keeps it, or is renamed. Another file of the same episode or film is a conflict.
-func (p *Planner) meetExisting() (renamed []*video) {
-	sources := map[string]*video{} // by their paths in the library
+// compareWithExisting compares each video with the existing folders of its show or film. If the same file is there
+// under another name, it keeps that name or is renamed. A different file of the same episode or film is a conflict.
+func (p *Planner) compareWithExisting() (renamed []*video) {
+	sources := map[string]*video{} // planned videos that are in the library, by their paths there
 	var absent []*video
 	for _, v := range p.videos {
-		if v.code != "" || v.kind != kindVideo || p.o.renamesInPlace(v) {
+		if v.code != "" || v.kind != kindVideo || p.opts.renamesInPlace(v) {
 			continue
 		}
-		if at, name := p.nameThere(p.searched(v), v); name != "" {
+		if at, name := p.findExisting(p.searchFolders(v), v); name != "" {
 			dir := p.folders.contents(v.target, at)
-			if p.o.RenameExisting {
-				renamed = append(renamed, p.renameAll(v, at, name)...)
+			if p.opts.RenameExisting {
+				renamed = append(renamed, p.planRenames(v, at, name)...)
 			}
-			v.folder, v.to = at, join(at.path, name)
-			v.stem = len(v.to) - len(path.Ext(name))
-			v.there = true
-			sources[join(dir.path, name)] = v
+			v.folder, v.targetPath = at, joinPath(at.path, name)
+			v.stemLength = len(v.targetPath) - len(path.Ext(name))
+			v.isInPlace = true
+			sources[joinPath(dir.path, name)] = v
 			continue
 		}
 		absent = append(absent, v)
 	}
 	for _, v := range absent {
-		if !p.o.Layout.isOwnFolder(v.work.Kind) || v.entry.at.path == "." {
-			continue // other works may be there
+		if !p.opts.Layout.hasOwnFolder(v.work.Kind) || v.entry.folder.path == "." {
+			continue // the folder may hold other works too
 		}
 		var others []*existingVideo
-		for _, at := range p.searched(v) {
-			others = append(others, p.folders.contents(v.target, at).sameWork(v, at == v.entry.at)...)
+		for _, at := range p.searchFolders(v) {
+			others = append(others, p.folders.contents(v.target, at).videosOfSameWork(v, at == v.entry.folder)...)
 		}
-		if len(others) == 0 || p.labelBeside(v, others, sources) {
+		if len(others) == 0 || p.labelAsVersion(v, others, sources) {
 			continue
 		}
-		v.skip(Exists, lang.Textf("%s", others[0].path))
+		v.skip(CodeExists, lang.Textf("%s", others[0].path))
 	}
 	p.videos = dropSkipped(p.videos)
 	return renamed
 }
 
-// searched returns the folders that may hold a video already: its own, and for a series with a folder of its own that
-// folder and all its seasons.
-func (p *Planner) searched(v *video) []*folderChoice {
-	e, out := v.entry, []*folderChoice{v.folder}
-	if v.work.Kind != "tv" || !p.o.Layout.isOwnFolder("tv") || e.at.path == "." {
+// searchFolders returns the folders that may already hold a video: its target folder, and for a series with its own
+// folder also that folder and those of all seasons.
+func (p *Planner) searchFolders(v *video) []*targetFolder {
+	e, out := v.entry, []*targetFolder{v.folder}
+	if v.work.Kind != "tv" || !p.opts.Layout.hasOwnFolder("tv") || e.folder.path == "." {
 		return out
 	}
 	if e.folders == nil {
-		e.folders = []*folderChoice{e.at}
-		show := p.folders.contents(v.target, e.at)
+		e.folders = []*targetFolder{e.folder}
+		show := p.folders.contents(v.target, e.folder)
 		for i := range show.items {
 			if item := &show.items[i]; item.Type == TypeDir && library.IsSeasonFolder(item.Name) {
-				e.folders = append(e.folders, p.folders.choose(v.target, join(e.at.path, item.Name)))
+				e.folders = append(e.folders, p.folders.chooseTarget(v.target, joinPath(e.folder.path, item.Name)))
 			}
 		}
 	}
@@ -341,60 +346,64 @@ func (p *Planner) searched(v *video) []*folderChoice {
 	return out
 }
 
-// renameAll plans to rename a video that is in a folder under a name. If that is the planned name, other names of the
-// video are only reported.
-func (p *Planner) renameAll(v *video, at *folderChoice, name string) (out []*video) {
+// planRenames plans to rename a video that is in a library folder. If it already has the planned name, its other names
+// in that folder are only reported.
+func (p *Planner) planRenames(v *video, at *targetFolder, name string) (out []*video) {
 	dir := p.folders.contents(v.target, at)
-	if name != v.stemWithoutLabel()+v.labelOf(name)+path.Ext(v.to) {
+	if name != v.stemWithoutLabel()+v.keptLabel(name)+path.Ext(v.targetPath) {
 		if dir.find(name).Type == TypeRegular {
-			out = append(out, p.rename(v, at, name))
+			out = append(out, p.planRename(v, at, name))
 		}
 		return out
 	}
 	for i := range dir.items {
 		item := &dir.items[i]
 		if item.Type == TypeRegular && item.Name != name && library.IsVideo(item.Name) &&
-			p.folders.isThere(dir, v.dir, v.item, item, p.o.findsCopies(v, v.item)) {
-			r := p.rename(v, at, item.Name)
-			r.skip(SameFile, lang.Textf("the same file as %s", join(dir.path, name)))
+			p.folders.isSameFile(dir, v.dir, v.item, item, p.opts.acceptsCopies(v, v.item)) {
+			r := p.planRename(v, at, item.Name)
+			r.skip(CodeSameFile, lang.Textf("the same file as %s", joinPath(dir.path, name)))
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-func (v *video) stemWithoutLabel() string { return strings.TrimSuffix(path.Base(v.base()), v.label) }
-
-// labelOf returns the label that a video keeps when a name in the library changes: its own, else the one in the name.
-func (v *video) labelOf(name string) string {
-	return cmp.Or(v.label, labelAtEnd().FindString(library.Stem(name)))
+func (v *video) stemWithoutLabel() string {
+	return strings.TrimSuffix(path.Base(v.targetStem()), v.label)
 }
 
-// labelAtEnd matches the labels of a version or a part: "Film - [Extended] - [720p]", "Film - part2".
-var labelAtEnd = lazyregexp.New(`(?: - (?:\[[^\[\]]+\]|part\d{1,2}))+$`)
+// keptLabel returns the label that a video gets when it is renamed in the library: the new one, or else the one in its
+// present name.
+func (v *video) keptLabel(name string) string {
+	return cmp.Or(v.label, labelSuffix().FindString(library.Stem(name)))
+}
 
-// rename plans to give a library's file, and its sidecars, the name that it would get today. The target becomes a
-// source too.
-func (p *Planner) rename(v *video, at *folderChoice, name string) *video {
-	target, dir := p.o.Targets[v.target], p.folders.contents(v.target, at)
-	source := slices.IndexFunc(p.o.Sources, func(s Place) bool { return s.Path == target.Path })
+// labelSuffix matches the labels of versions and parts at the end of a name, as in "Film - [Extended] - [720p]" or
+// "Film - part2".
+var labelSuffix = lazyregexp.New(`(?: - (?:\[[^\[\]]+\]|part\d{1,2}))+$`)
+
+// planRename plans to rename a file of the library, and its sidecars, to the name that it would get today. The target
+// folder becomes a source too.
+func (p *Planner) planRename(v *video, at *targetFolder, name string) *video {
+	target, dir := p.opts.Targets[v.target], p.folders.contents(v.target, at)
+	source := slices.IndexFunc(p.opts.Sources, func(s RootInfo) bool { return s.Path == target.Path })
 	if source < 0 {
-		source = len(p.o.Sources)
-		p.o.Sources = append(p.o.Sources, target)
+		source = len(p.opts.Sources)
+		p.opts.Sources = append(p.opts.Sources, target)
 	}
 	r := *v
-	r.label = v.labelOf(name)
+	r.label = v.keptLabel(name)
 	r.setTarget(at, v.stemWithoutLabel())
-	r.renames, r.there, r.source = true, false, source
+	r.isRename, r.isInPlace, r.source = true, false, source
 	r.recordDir, r.name, r.dir, r.item = dir.path+"/", name, dir, dir.find(name)
 	r.sidecars, dir.videos = nil, append(dir.videos, &r)
-	newOwner(p, dir).assign()
+	newSidecarAssigner(p, dir).assign()
 	dir.videos = nil
 	r.labelSidecars()
 	for i := range r.sidecars { // rename existing NFOs without reading them again
 		switch s := &r.sidecars[i]; {
 		case s.item().Type != TypeRegular:
-			r.skip(NotRegular, lang.Textf("%s", join(s.dir.path, s.item().Name)))
+			r.skip(CodeNotRegular, lang.Textf("%s", joinPath(s.dir.path, s.item().Name)))
 		case RoleOf(s.item().Name) == RoleNFO:
 			s.suffix = s.item().Name[len(library.Stem(name)):]
 		}
@@ -402,18 +411,18 @@ func (p *Planner) rename(v *video, at *folderChoice, name string) *video {
 	return &r
 }
 
-// nameThere returns the name that a video already has in one of the folders; "" if it is not there. It prefers the
+// findExisting returns the folder and name under which a video already exists; "" if it does not. It prefers the
 // planned name.
-func (p *Planner) nameThere(searched []*folderChoice, v *video) (at *folderChoice, name string) {
-	planned, copies := path.Base(v.to), p.o.findsCopies(v, v.item)
+func (p *Planner) findExisting(searched []*targetFolder, v *video) (at *targetFolder, name string) {
+	planned, copies := path.Base(v.targetPath), p.opts.acceptsCopies(v, v.item)
 	for _, at := range searched {
 		dir := p.folders.contents(v.target, at)
-		if there, _ := p.folders.find(dir, v.dir, v.item, planned, copies); there {
+		if there, _ := p.folders.findFile(dir, v.dir, v.item, planned, copies); there {
 			return at, planned
 		}
 		for i := range dir.items {
 			item := &dir.items[i]
-			if p.folders.isThere(dir, v.dir, v.item, item, copies) && library.IsVideo(item.Name) {
+			if p.folders.isSameFile(dir, v.dir, v.item, item, copies) && library.IsVideo(item.Name) {
 				return at, item.Name
 			}
 		}
@@ -427,25 +436,25 @@ type existingVideo struct {
 	release.Release
 }
 
-// existingVideos returns the videos of a folder, except extras and samples.
+// existingVideos returns the videos in a folder, except extras and samples.
 func (f *folder) existingVideos() []existingVideo {
-	if f.existing == nil {
-		f.existing = []existingVideo{}
+	if f.parsedVideos == nil {
+		f.parsedVideos = []existingVideo{}
 		for i := range f.items {
 			if item := &f.items[i]; item.Type != TypeDir && library.IsVideo(item.Name) {
 				r := release.Parse(path.Join(path.Base(f.path), item.Name))
 				if !r.Extra {
-					f.existing = append(f.existing, existingVideo{join(f.path, item.Name), r})
+					f.parsedVideos = append(f.parsedVideos, existingVideo{joinPath(f.path, item.Name), r})
 				}
 			}
 		}
 	}
-	return f.existing
+	return f.parsedVideos
 }
 
-// sameWork returns the videos of a folder with the same episode or film, but not its other parts. A number without a
-// season counts as season 1 if the folder is the show's own.
-func (f *folder) sameWork(v *video, isShow bool) (out []*existingVideo) {
+// videosOfSameWork returns the videos in a folder that hold the same episode or film. It omits other parts of it. In
+// the show's own folder, a number without a season counts as season 1.
+func (f *folder) videosOfSameWork(v *video, isShow bool) (out []*existingVideo) {
 	videos := f.existingVideos()
 	for i := range videos {
 		e := &videos[i]
@@ -464,7 +473,7 @@ func (f *folder) sameWork(v *video, isShow bool) (out []*existingVideo) {
 			}
 		}
 		if v.label != "" {
-			if part := partOf(e.Name, e.Part); part > 0 && part != v.part() {
+			if part := partInName(e.Name, e.Part); part > 0 && part != v.partNumber() {
 				continue
 			}
 		}
@@ -473,10 +482,10 @@ func (f *folder) sameWork(v *video, isShow bool) (out []*existingVideo) {
 	return out
 }
 
-// labelBeside gives a video a label that distinguishes it from other versions, if the user wants versions and the
-// server supports them. The name of a video's source says more than its own.
-func (p *Planner) labelBeside(v *video, others []*existingVideo, sources map[string]*video) bool {
-	if !p.o.Versions || v.work.Kind != "movie" && !p.o.Layout.versions {
+// labelAsVersion labels a video so that it differs from other versions, if the user wants versions and the media server
+// supports them. For a video that comes from a planned source, it reads the tags from the source's name.
+func (p *Planner) labelAsVersion(v *video, others []*existingVideo, sources map[string]*video) bool {
+	if !p.opts.LabelVersions || v.work.Kind != "movie" && !p.opts.Layout.supportsVersions {
 		return false
 	}
 	group := []*video{v}
@@ -485,16 +494,16 @@ func (p *Planner) labelBeside(v *video, others []*existingVideo, sources map[str
 			group = append(group, source)
 			continue
 		}
-		group = append(group, &video{tags: p.namers[v.target].cleanTags(tags{
+		group = append(group, &video{tags: p.namers[v.target].cleanTags(releaseTags{
 			version: e.Version, edition: e.Edition, resolution: e.Resolution, source: e.Source, group: e.Group,
 		})})
 	}
-	labels := versions(group)
+	labels := versionLabels(group)
 	if labels == nil {
 		return false
 	}
 	stem := v.stemWithoutLabel()
 	v.label += labels[0]
 	v.setTarget(v.folder, stem)
-	return len(stem)+v.suffixLen() <= p.namers[v.target].max
+	return len(stem)+v.suffixLen() <= p.namers[v.target].maxName
 }

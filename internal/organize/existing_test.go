@@ -233,7 +233,7 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			[]string{"exists /in/a.mkv (/out/Film (2001)/film.720p.mp4)"},
 		},
 		{
-			"as a version of it", func(o *Options) { o.Versions = true },
+			"as a version of it", func(o *Options) { o.LabelVersions = true },
 			tree("/in/Film.1080p.mkv", "/out/Film (2001)/Film (2001) - 720p.mkv"),
 			[]report.Record{film("/in/Film.1080p.mkv", 7)},
 			[]string{"link Film.1080p.mkv > Film (2001)/Film (2001) - [1080p].mkv"},
@@ -265,13 +265,13 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			[]string{"link a.mkv > Film (2001) [tmdbid-7]/Film (2001) [tmdbid-7].mkv"},
 		},
 		{
-			"a second version beside one that is there", func(o *Options) { o.Versions = true },
+			"a second version beside one that is there", func(o *Options) { o.LabelVersions = true },
 			tree("/in/Film.1080p.mkv", "/in/Film.720p.mkv", "/out/Film (2001)/Film (2001).mkv = /in/Film.1080p.mkv"),
 			[]report.Record{film("/in/Film.1080p.mkv", 7), film("/in/Film.720p.mkv", 7)},
 			[]string{"link Film.720p.mkv > Film (2001)/Film (2001) - [720p].mkv", "in place: 1"},
 		},
 		{
-			"the same in the other order", func(o *Options) { o.Versions = true },
+			"the same in the other order", func(o *Options) { o.LabelVersions = true },
 			tree("/in/Film.1080p.mkv", "/in/Film.720p.mkv", "/out/Film (2001)/Film (2001).mkv = /in/Film.720p.mkv"),
 			[]report.Record{film("/in/Film.1080p.mkv", 7), film("/in/Film.720p.mkv", 7)},
 			[]string{"link Film.1080p.mkv > Film (2001)/Film (2001) - [1080p].mkv", "in place: 1"},
@@ -401,7 +401,7 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 		},
 		{
 			"in place the point is another name",
-			func(o *Options) { o.Mode, o.Sources = ModeMove, []Place{o.Targets[0]} },
+			func(o *Options) { o.Mode, o.Sources = ModeMove, []RootInfo{o.Targets[0]} },
 			tree("/out/Show/Season 1/a.mkv"),
 			[]report.Record{tv("/out/Show/Season 1/a.mkv", 1, 1)},
 			[]string{"move Show/Season 1/a.mkv > " + ours + "/Season 01/" + file},

@@ -11,7 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// ItemType is the type of a folder's entry. Plans never touch entries of the zero type.
+// ItemType is the type of a folder's entry. Plans never change entries of the zero type.
 type ItemType uint8
 
 // The types of entries.
@@ -42,7 +42,7 @@ type Item struct {
 	Type     ItemType
 	Size     int64 // bytes
 	MTime    Stamp
-	Device   uint64 // of the file system; for a mount point, of the mounted one
+	Device   uint64 // of the file system; for a mount point, of the mounted file system
 	Inode    uint64 // 0 if inodes are not stable
 	Links    uint64 // the number of hard links
 	LinkText string // the text of a symbolic link
@@ -50,30 +50,31 @@ type Item struct {
 
 // Disk reads the file system for planning. Paths are absolute and have slashes.
 type Disk interface {
-	// Real returns the folder's path with symbolic links resolved.
-	Real(dir string) (string, error)
-	// List returns a folder's entries, sorted by name in byte order. A folder that does not exist gives no entries and no
-	// error.
+	// RealPath returns a folder's absolute path with symbolic links resolved.
+	RealPath(dir string) (string, error)
+	// List returns a folder's entries, sorted by name in byte order. For a folder that does not exist, it returns no
+	// entries and no error.
 	List(dir string) ([]Item, error)
-	// Ends returns the first and the last 64 KiB of a file, or all of a smaller one.
-	Ends(file string) ([]byte, error)
-	// Ahead announces the folders that List will be called with next, so they can be read in parallel.
-	Ahead(dirs []string)
-	// Walked returns the folders that a walk has read, if there was one.
-	Walked() []string
+	// ReadEnds returns the first and last 64 KiB of a file, or the whole content of a smaller file.
+	ReadEnds(file string) ([]byte, error)
+	// Prefetch announces the folders that List will be called with next, so that they can be read in parallel.
+	Prefetch(dirs []string)
+	// WalkedFolders returns the folders that an earlier walk has read; none if there was no walk.
+	WalkedFolders() []string
 }
 
+// folder is a listed folder.
 type folder struct {
-	path  string
-	items []Item
-	err   error
-	names map[string][]*Item // by FoldName; nil: not built yet
+	path         string
+	items        []Item
+	err          error
+	byFoldedName map[string][]*Item // by FoldName; nil until it is needed
 
-	subfolders map[string][]string // names of folders by ID, or by title without one; nil: not built yet
-	named      map[Entry][]string  // names of folders without an ID, by the work that an NFO in them names
-	existing   []existingVideo     // nil: not built yet
+	subfolders   map[string][]string // names by ID, or by title if they have none; nil until it is needed
+	byNFO        map[Entry][]string  // names of folders without an ID, by the work in their NFO; nil until it is needed
+	parsedVideos []existingVideo     // nil until it is needed
 
-	videos []*video // the planned videos in it
+	videos []*video // the planned videos whose source is this folder
 }
 
 func (f *folder) find(name string) *Item {
@@ -85,40 +86,43 @@ func (f *folder) find(name string) *Item {
 	return &f.items[i]
 }
 
-func (f *folder) alike(name string) []*Item {
-	if f.names == nil {
-		f.names = make(map[string][]*Item, len(f.items))
+// findSimilar returns the entries whose names are equal to name after FoldName.
+func (f *folder) findSimilar(name string) []*Item {
+	if f.byFoldedName == nil {
+		f.byFoldedName = make(map[string][]*Item, len(f.items))
 		for i := range f.items {
 			key := FoldName(f.items[i].Name)
-			f.names[key] = append(f.names[key], &f.items[i])
+			f.byFoldedName[key] = append(f.byFoldedName[key], &f.items[i])
 		}
 	}
-	return f.names[FoldName(name)]
+	return f.byFoldedName[FoldName(name)]
 }
 
-type folderChoice struct {
-	path   string // below the target, with existing names; "." for the target itself
-	key    string // the folded path
+// targetFolder is an existing or new folder for planned files.
+type targetFolder struct {
+	path   string // relative to the target root, with the existing spelling; "." for the root
+	key    string // path after FoldName
 	device uint64
-	code   Code
+	code   Code // why the folder can't be used; "" if it can
 	why    lang.Text
-	dir    *folder // nil: not listed yet
+	dir    *folder // nil until it is listed
 }
 
-type choiceKey struct {
+type targetFolderKey struct {
 	target int
 	path   string
 }
 
-type folders struct {
-	disk    Disk
-	targets []Place
-	listed  map[string]*folder
-	chosen  map[choiceKey]*folderChoice
-	byTitle []string // folders of shows that were found by title alone
+// folderIndex lists and remembers the folders that planning looks at.
+type folderIndex struct {
+	disk           Disk
+	targets        []RootInfo
+	listed         map[string]*folder
+	chosen         map[targetFolderKey]*targetFolder
+	matchedByTitle []string // folders of shows that were found by title alone
 }
 
-func (d *folders) list(dir string) *folder {
+func (d *folderIndex) list(dir string) *folder {
 	f, known := d.listed[dir]
 	if !known {
 		f = &folder{path: dir}
@@ -128,15 +132,17 @@ func (d *folders) list(dir string) *folder {
 	return f
 }
 
-func (d *folders) contents(target int, at *folderChoice) *folder {
+func (d *folderIndex) contents(target int, at *targetFolder) *folder {
 	if at.dir == nil {
-		at.dir = d.list(join(d.targets[target].Path, at.path))
+		at.dir = d.list(joinPath(d.targets[target].Path, at.path))
 	}
 	return at.dir
 }
 
-func (d *folders) kindOf(parent, name string) string {
-	items := d.list(join(parent, name)).items
+// workKindOf guesses from the content of a folder whether it holds a series ("tv") or a film ("movie"); "" if it is
+// unclear.
+func (d *folderIndex) workKindOf(parent, name string) string {
+	items := d.list(joinPath(parent, name)).items
 	if slices.ContainsFunc(items, func(item Item) bool {
 		return item.Type == TypeDir && library.IsSeasonFolder(item.Name)
 	}) {
@@ -154,27 +160,27 @@ func (d *folders) kindOf(parent, name string) string {
 	return ""
 }
 
-func (d *folders) choose(target int, planned string) *folderChoice {
-	key := choiceKey{target, planned}
+func (d *folderIndex) chooseTarget(target int, planned string) *targetFolder {
+	key := targetFolderKey{target, planned}
 	if s, known := d.chosen[key]; known {
 		return s
 	}
-	var at *folderChoice
+	var at *targetFolder
 	if planned == "." {
-		at = &folderChoice{path: ".", device: d.targets[target].Device}
-	} else if at = d.choose(target, path.Dir(planned)); at.code == "" {
-		at = d.chooseIn(target, at, path.Base(planned))
+		at = &targetFolder{path: ".", device: d.targets[target].Device}
+	} else if at = d.chooseTarget(target, path.Dir(planned)); at.code == "" {
+		at = d.chooseSubfolder(target, at, path.Base(planned))
 	}
 	at.key = FoldName(at.path)
 	d.chosen[key] = at
 	return at
 }
 
-func (d *folders) chooseIn(target int, parent *folderChoice, name string) *folderChoice {
+func (d *folderIndex) chooseSubfolder(target int, parent *targetFolder, name string) *targetFolder {
 	f := d.contents(target, parent)
-	out := &folderChoice{path: join(parent.path, name), device: parent.device}
+	out := &targetFolder{path: joinPath(parent.path, name), device: parent.device}
 	var there []*Item
-	for _, item := range f.alike(name) {
+	for _, item := range f.findSimilar(name) {
 		if item.Name == name {
 			there = []*Item{item}
 			break
@@ -183,18 +189,19 @@ func (d *folders) chooseIn(target int, parent *folderChoice, name string) *folde
 	}
 	switch {
 	case f.err != nil:
-		out.code, out.why = Unreadable, lang.TextOf(f.err)
+		out.code, out.why = CodeUnreadable, lang.TextOf(f.err)
 	case len(there) > 1:
-		out.code, out.why = TwoFolders, lang.Textf("%s and %s", there[0].Name, there[len(there)-1].Name)
+		out.code, out.why = CodeTwoFolders, lang.Textf("%s and %s", there[0].Name, there[len(there)-1].Name)
 	case len(there) == 1:
-		out.path = join(parent.path, there[0].Name)
+		out.path = joinPath(parent.path, there[0].Name)
 		switch there[0].Type {
 		case TypeDir:
 			out.device = there[0].Device
-		case TypeLink: // carrying out the plan follows no links
-			out.code, out.why = OutsideRoot, lang.Textf("%s is a link to %s", join(f.path, there[0].Name), there[0].LinkText)
+		case TypeLink: // apply follows no links
+			out.code, out.why = CodeOutsideRoot, lang.Textf("%s is a link to %s",
+				joinPath(f.path, there[0].Name), there[0].LinkText)
 		case TypeRegular, TypeOther:
-			out.code, out.why = Exists, lang.Textf("%s is not a folder", join(f.path, there[0].Name))
+			out.code, out.why = CodeExists, lang.Textf("%s is not a folder", joinPath(f.path, there[0].Name))
 		}
 	}
 	return out

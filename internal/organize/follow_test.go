@@ -100,7 +100,7 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 			[]string{units[0], "extra /in/Show/NCOP.mkv (" + library.SkipCreditless + ")"},
 		},
 		{
-			"extras with what belongs to them", func(o *Options) { o.Follow = true },
+			"extras with what belongs to them", func(o *Options) { o.PlaceExtras = true },
 			tree("/in/Show/Extras/NCOP.mkv", "/in/Show/Extras/NCOP.ass", "/in/Show/Extras/PV/PV 1.mkv",
 				"/in/Show/Extras/NCOP-sample.mkv", "/in/Show/Sample/x.mkv", one.Path, "/out/"),
 			[]report.Record{
@@ -118,7 +118,7 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 			},
 		},
 		{
-			"extras in a folder of several shows", func(o *Options) { o.Follow = true },
+			"extras in a folder of several shows", func(o *Options) { o.PlaceExtras = true },
 			tree("/in/NCOP.mkv", "/in/01.mkv", "/in/Film.mkv", "/out/"),
 			[]report.Record{tv("/in/01.mkv", 1, 1), film("/in/Film.mkv", 7), skipped("/in/NCOP.mkv", library.SkipCreditless)},
 			[]string{
@@ -130,7 +130,7 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 			"extras of plex, and two that would be one",
 			func(o *Options) {
 				l, _ := NewLayout("plex", Templates{})
-				o.Follow, o.Layout = true, l
+				o.PlaceExtras, o.Layout = true, l
 			},
 			tree("/in/Show/A/NCED.mkv", "/in/Show/B/NCED.mkv", "/in/Show/NCOP.mkv", one.Path, "/out/"),
 			[]report.Record{

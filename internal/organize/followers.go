@@ -8,52 +8,54 @@ import (
 	"github.com/anivault/anivault/internal/library"
 )
 
-type kind uint8
+type fileKind uint8
 
 const (
-	kindVideo      kind = iota
-	kindExtra           // a trailer, a creditless opening and so on: it goes with the videos around it
-	kindFolderWide      // a file about a whole folder, such as a poster or a font
+	kindVideo      fileKind = iota
+	kindExtra               // a trailer, a creditless opening and so on, which goes where the videos around it go
+	kindFolderWide          // a file about a whole folder, such as a poster or a font
 )
 
-var folderWide = lazyregexp.New(`^(?:(?:tvshow|season)\.nfo|theme\.mp3|` +
+var folderWidePattern = lazyregexp.New(`^(?:(?:tvshow|season)\.nfo|theme\.mp3|` +
 	`(?:poster|fanart|banner|clearlogo|landscape|logo|folder|cover|season\d{1,4}-poster)\.(?:jpg|png|webp))$`)
 
-const fonts = "fonts"
+const fontsFolder = "fonts"
 
+// destination says where the videos in a folder and below it go.
 type destination struct {
-	entry  *entry        // nil: no videos, or videos of several entries
-	folder *folderChoice // the only folder they go to; nil: several
-	mixed  bool
+	entry  *plannedEntry // nil if there are no videos, or videos of several entries
+	folder *targetFolder // nil if they go to several folders
+	mixed  bool          // they belong to several entries, or some are skipped
 }
 
-type follower struct {
-	p       *Planner
-	records map[*Item]*video
-	known   map[*folder]destination
+// extraPlacer plans extras and files about whole folders.
+type extraPlacer struct {
+	planner      *Planner
+	videoByItem  map[*Item]*video
+	destinations map[*folder]destination
 }
 
-func (p *Planner) follow() {
-	p.findFolderWide()
-	if len(p.byNeighbour) == 0 {
+func (p *Planner) placeExtras() {
+	p.findFolderWideFiles()
+	if len(p.neighbourFiles) == 0 {
 		return
 	}
-	f := follower{p: p, records: p.recordsByItem(), known: map[*folder]destination{}}
-	for _, v := range p.byNeighbour {
-		f.follow(v)
+	f := extraPlacer{planner: p, videoByItem: p.recordsByItem(), destinations: map[*folder]destination{}}
+	for _, v := range p.neighbourFiles {
+		f.placeExtra(v)
 		if v.code == "" {
 			p.videos = append(p.videos, v)
 		}
 	}
 }
 
-func (p *Planner) findFolderWide() {
+func (p *Planner) findFolderWideFiles() {
 	seen := map[string]bool{}
 	for _, v := range p.videos {
-		if v.renames {
-			continue // files about its folder are in place
+		if v.isRename {
+			continue // the files about its folder are already in place
 		}
-		root := p.o.Sources[v.source].Path
+		root := p.opts.Sources[v.source].Path
 		for dir := v.dir.path; IsBelow(dir, root) && !seen[dir]; dir = path.Dir(dir) {
 			seen[dir] = true
 			p.findFolderWideIn(p.folders.list(dir), v.source)
@@ -67,17 +69,18 @@ func (p *Planner) findFolderWide() {
 func (p *Planner) findFolderWideIn(f *folder, source int) {
 	add := func(of *folder, item *Item) {
 		v := &video{kind: kindFolderWide, recordDir: of.path + "/", name: item.Name, dir: of, item: item, source: source}
-		p.byNeighbour, p.all = append(p.byNeighbour, v), append(p.all, v)
+		p.neighbourFiles, p.allFiles = append(p.neighbourFiles, v), append(p.allFiles, v)
 	}
 	for i := range f.items {
 		item := &f.items[i]
 		switch name := item.Name; {
-		case item.Type == TypeRegular && len(name) <= 32 && !p.owned[item] && folderWide().MatchString(strings.ToLower(name)):
+		case item.Type == TypeRegular && len(name) <= 32 && !p.ownedFiles[item] &&
+			folderWidePattern().MatchString(strings.ToLower(name)):
 			add(f, item)
-		case item.Type == TypeDir && strings.EqualFold(name, fonts):
-			of := p.folders.list(join(f.path, name))
+		case item.Type == TypeDir && strings.EqualFold(name, fontsFolder):
+			of := p.folders.list(joinPath(f.path, name))
 			for k := range of.items {
-				if of.items[k].Type == TypeRegular && !followsNobody(of.items[k].Name) {
+				if of.items[k].Type == TypeRegular && !isNeverSidecar(of.items[k].Name) {
 					add(of, &of.items[k])
 				}
 			}
@@ -86,11 +89,11 @@ func (p *Planner) findFolderWideIn(f *folder, source int) {
 }
 
 func (p *Planner) recordsByItem() map[*Item]*video {
-	out := make(map[*Item]*video, len(p.all))
-	for _, v := range p.all {
+	out := make(map[*Item]*video, len(p.allFiles))
+	for _, v := range p.allFiles {
 		item := v.item
 		if item == nil {
-			if at := p.origin(v.recordDir); at.err == nil {
+			if at := p.recordFolderOf(v.recordDir); at.err == nil {
 				item = at.dir.find(v.name)
 			}
 		}
@@ -101,17 +104,18 @@ func (p *Planner) recordsByItem() map[*Item]*video {
 	return out
 }
 
-func (f *follower) follow(v *video) {
-	p := f.p
-	code := NoOwner
+func (f *extraPlacer) placeExtra(v *video) {
+	p := f.planner
+	code := CodeNoOwner
 	of := v.dir
 	if v.kind == kindExtra {
-		code = Extra
-	} else if strings.EqualFold(path.Base(of.path), fonts) && !folderWide().MatchString(strings.ToLower(v.name)) {
+		code = CodeExtra
+	} else if strings.EqualFold(path.Base(of.path), fontsFolder) &&
+		!folderWidePattern().MatchString(strings.ToLower(v.name)) {
 		of = p.folders.list(path.Dir(of.path))
 	}
 	s := f.destinationOf(of)
-	for root := p.o.Sources[v.source].Path; v.kind == kindExtra && s.entry == nil && !s.mixed && of.path != root; {
+	for root := p.opts.Sources[v.source].Path; v.kind == kindExtra && s.entry == nil && !s.mixed && of.path != root; {
 		of = p.folders.list(path.Dir(of.path))
 		s = f.destinationOf(of)
 	}
@@ -120,39 +124,39 @@ func (f *follower) follow(v *video) {
 		return
 	}
 	first := s.entry.videos[0]
-	if s.entry.at.path == "." || !p.o.Layout.isOwnFolder(first.work.Kind) {
+	if s.entry.folder.path == "." || !p.opts.Layout.hasOwnFolder(first.work.Kind) {
 		v.skip(code, "what it belongs to gets no folder of its own")
 		return
 	}
 	v.entry, v.target, v.work.Entry = s.entry, first.target, first.work.Entry
-	at := s.entry.at
+	at := s.entry.folder
 	switch {
 	case v.kind == kindExtra:
-		at = p.folders.choose(v.target, join(at.path, p.o.Layout.extras))
+		at = p.folders.chooseTarget(v.target, joinPath(at.path, p.opts.Layout.extrasFolder))
 	case of != v.dir:
-		at = p.folders.choose(v.target, join(at.path, CleanName(path.Base(v.dir.path))))
+		at = p.folders.chooseTarget(v.target, joinPath(at.path, CleanName(path.Base(v.dir.path))))
 	case s.folder != nil && (library.IsSeasonFolder(path.Base(of.path)) || p.folders.contents(v.target, s.folder) == of):
-		at = s.folder // a season's own poster, or in place already
+		at = s.folder // a poster of the season, or a file that is already in place
 	}
 	name := CleanName(v.item.Name)
-	v.folder, v.to = at, join(at.path, name)
-	v.stem = len(v.to) - len(path.Ext(name))
-	switch most := p.namers[v.target].max; {
+	v.folder, v.targetPath = at, joinPath(at.path, name)
+	v.stemLength = len(v.targetPath) - len(path.Ext(name))
+	switch most := p.namers[v.target].maxName; {
 	case at.code != "":
 		v.skip(at.code, at.why)
 	case name == "":
-		v.skip(BadName, "")
+		v.skip(CodeBadName, "")
 	case max(len(name), len(library.Stem(name))+v.suffixLen()) > most:
-		v.skip(NameTooLong, "")
+		v.skip(CodeNameTooLong, "")
 	}
 }
 
-func (f *follower) destinationOf(dir *folder) destination {
-	if s, is := f.known[dir]; is {
+func (f *extraPlacer) destinationOf(dir *folder) destination {
+	if s, is := f.destinations[dir]; is {
 		return s
 	}
 	var out destination
-	add := func(e *entry, at *folderChoice) {
+	add := func(e *plannedEntry, at *targetFolder) {
 		switch {
 		case out.entry == nil:
 			out.entry, out.folder = e, at
@@ -165,15 +169,15 @@ func (f *follower) destinationOf(dir *folder) destination {
 	for i := range dir.items {
 		switch item := &dir.items[i]; {
 		case item.Type == TypeDir:
-			s := f.destinationOf(f.p.folders.list(join(dir.path, item.Name)))
+			s := f.destinationOf(f.planner.folders.list(joinPath(dir.path, item.Name)))
 			if out.mixed = out.mixed || s.mixed; s.entry != nil {
 				add(s.entry, s.folder)
 			}
-		case !library.IsVideo(item.Name) && f.records[item] == nil || strings.HasPrefix(item.Name, "._"):
+		case !library.IsVideo(item.Name) && f.videoByItem[item] == nil || strings.HasPrefix(item.Name, "._"):
 		default:
-			v := f.records[item]
+			v := f.videoByItem[item]
 			switch {
-			case v != nil && (v.kind == kindExtra || v.code == SameFile || v.code == Extra && library.IsExtra(v.why)):
+			case v != nil && (v.kind == kindExtra || v.code == CodeSameFile || v.code == CodeExtra && library.IsExtra(v.why)):
 			case v == nil || v.code != "":
 				out.mixed = true
 			default:
@@ -184,6 +188,6 @@ func (f *follower) destinationOf(dir *folder) destination {
 	if out.mixed || dir.err != nil {
 		out = destination{mixed: true}
 	}
-	f.known[dir] = out
+	f.destinations[dir] = out
 	return out
 }

@@ -8,58 +8,59 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// Layout describes the library of a media server: the templates of its names, and its differences from other servers.
+// Layout describes the library of a media server: the templates of its names, and how the server differs from others.
 type Layout struct {
 	Name    string
 	Show    Template // a show's folder
 	Season  Template // a season's folder in it
-	Episode Template // an episode's file in the season's folder, without extension
-	Movie   Template // a film's folder and file, without extension
+	Episode Template // an episode's file in the season's folder, without the extension
+	Movie   Template // a film's folder and file, without the extension
 
-	between  string // separates the numbers of several episodes
-	gaps     bool   // the server reads lists of episodes with gaps
-	versions bool   // the server supports several versions of an episode
-	extras   string // the folder of an entry's extras
+	episodeSeparator string // between the numbers of several episodes in one file
+	allowsGaps       bool   // the server understands a file with episodes that are not consecutive
+	supportsVersions bool   // the server supports several versions of an episode
+	extrasFolder     string // the name of the folder for extras
 }
 
-// Templates are a layout's four templates as text.
+// Templates are the four templates of a layout as text.
 type Templates struct{ Show, Season, Episode, Movie string }
 
-// layoutTable lists the layouts. The last one, Custom, has the defaults for the user's own templates.
+// layoutTable lists the layouts. Custom, the last one, has the defaults for templates that the user sets.
 var layoutTable = []struct {
 	name      string
 	templates Templates
 	layout    Layout
 }{
-	{"jellyfin", jellyfin, Layout{between: "-E", extras: "extras"}},
+	{"jellyfin", jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
 	{"plex", Templates{
 		Show:    "{title}< ({year})> {{tmdb-{tmdb}}}",
 		Season:  "Season {season:2}",
 		Episode: "{title}< ({year})> - S{season:2}E{episode:2}< - {episode_title}>",
-		Movie:   twice("{title}< ({year})> {{tmdb-{tmdb}}}< {{edition-{edition}}}>"),
-	}, Layout{between: "-E", versions: true, extras: "Other"}},
+		Movie:   folderAndFile("{title}< ({year})> {{tmdb-{tmdb}}}< {{edition-{edition}}}>"),
+	}, Layout{episodeSeparator: "-E", supportsVersions: true, extrasFolder: "Other"}},
 	{"kodi", Templates{
 		Show:    "{title}< ({year})>",
 		Season:  "Season {season:2}",
 		Episode: "{title} S{season:2}E{episode:2}< - {episode_title}>",
-		Movie:   twice("{title}< ({year})>"),
-	}, Layout{between: "E", gaps: true, extras: "extras"}},
-	{"emby", jellyfin, Layout{between: "-E", extras: "extras"}},
-	{Custom, jellyfin, Layout{between: "-E", extras: "extras"}},
+		Movie:   folderAndFile("{title}< ({year})>"),
+	}, Layout{episodeSeparator: "E", allowsGaps: true, extrasFolder: "extras"}},
+	{"emby", jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
+	{Custom, jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
 }
 
 // Custom is the layout whose templates the user sets.
 const Custom = "custom"
 
-var jellyfin = Templates{
+var jellyfinTemplates = Templates{
 	Show:    "{title}< ({year})> [tmdbid-{tmdb}]",
 	Season:  "Season {season:2}",
 	Episode: "{title}< ({year})> S{season:2}E{episode:2}< - {episode_title}>",
-	Movie:   twice("{title}< ({year})> [tmdbid-{tmdb}]"),
+	Movie:   folderAndFile("{title}< ({year})> [tmdbid-{tmdb}]"),
 }
 
-// twice returns a film's path. The file must have its folder's name, or servers take versions for separate films.
-func twice(name string) string { return name + "/" + name }
+// folderAndFile returns a film's template. The folder and the file must have the same name, or media servers take
+// versions for separate films.
+func folderAndFile(name string) string { return name + "/" + name }
 
 // LayoutNames returns the names of the layouts.
 func LayoutNames() []string {
@@ -80,8 +81,8 @@ func LayoutTemplates(name string) Templates {
 	return Templates{}
 }
 
-// NewLayout returns the named layout. For "custom", non-empty templates of own replace the defaults. If a template is
-// invalid, the error is a *TemplateError.
+// NewLayout returns the layout with the name. For Custom, the non-empty templates in own replace the defaults. If a
+// template is invalid, the error is a *TemplateError.
 func NewLayout(name string, own Templates) (Layout, error) {
 	i := slices.Index(LayoutNames(), name)
 	if i < 0 {
@@ -110,18 +111,19 @@ func NewLayout(name string, own Templates) (Layout, error) {
 		return Layout{}, errs[slices.IndexFunc(errs, func(e error) bool { return e != nil })]
 	}
 	e := layout.Episode
-	if !e.has(fieldName) && (!e.has(fieldSeason) || !e.has(fieldEpisode)) {
+	if !e.hasField(fieldName) && (!e.hasField(fieldSeason) || !e.hasField(fieldEpisode)) {
 		return Layout{}, &TemplateError{
-			Template: e.text, At: 1,
+			Template: e.text, Position: 1,
 			Problem: "the name of an episode needs {season} and {episode}, or {name}: something is missing",
 		}
 	}
 	return layout, nil
 }
 
-func (l *Layout) isOwnFolder(kind string) bool {
+// hasOwnFolder reports whether each work of this kind gets a folder of its own.
+func (l *Layout) hasOwnFolder(kind string) bool {
 	if kind == "tv" {
-		return names(l.Show.nodes)
+		return identifiesWork(l.Show.nodes)
 	}
 	text := l.Movie.text
 	slash := strings.LastIndexByte(text, '/')
@@ -129,12 +131,12 @@ func (l *Layout) isOwnFolder(kind string) bool {
 		return false
 	}
 	folder, err := ParseTemplate(text[:slash])
-	return err == nil && names(folder.nodes)
+	return err == nil && identifiesWork(folder.nodes)
 }
 
-func names(nodes []node) bool {
+func identifiesWork(nodes []node) bool {
 	return slices.ContainsFunc([]field{fieldTitle, fieldOriginalTitle, fieldTMDB, fieldTVDB, fieldIMDB},
 		func(f field) bool {
-			return has(nodes, f)
+			return hasField(nodes, f)
 		})
 }

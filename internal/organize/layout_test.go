@@ -21,8 +21,8 @@ func parsed(t *testing.T, text string) Template {
 	return tmpl
 }
 
-func frieren() *values {
-	return &values{
+func frieren() *fieldValues {
+	return &fieldValues{
 		fieldTitle: "Frieren", fieldYear: "2023", fieldTMDB: "209867", fieldSeason: "1", fieldEpisode: "1",
 		fieldEpisodeTitle: "One",
 		fieldResolution:   "1080p", fieldName: "[G] Frieren - 01",
@@ -176,15 +176,15 @@ func TestLongNamesLoseTheEpisodesTitleFirst(t *testing.T) {
 		{"the episode's title", "Show", "The Journey's End", 36, 4, "Show (2023) S01E01 - The Jour…", ""},
 		{"the episode's title goes", "Show", "The Journey's End", 26, 4, "Show (2023) S01E01", ""},
 		{"then the title", "A very long show", "One", 30, 4, "A very… (2023) S01E01", ""},
-		{"never the number", "Show", "One", 16, 4, "", NameTooLong},
-		{"a path that is too long", "A show", strings.Repeat("One", 30), 240, 4, "", NameTooLong},
+		{"never the number", "Show", "One", 16, 4, "", CodeNameTooLong},
+		{"a path that is too long", "A show", strings.Repeat("One", 30), 240, 4, "", CodeNameTooLong},
 		{"nothing is left of the title", "", "One", 240, 4, "(2023) S01E01 - One", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			n := namer{max: row.max, longest: 100}
+			n := namer{maxName: row.max, maxPath: 100}
 			v := frieren()
 			v[fieldTitle], v[fieldEpisodeTitle] = row.title, row.episode
-			got, code := n.path(l.Episode, v, row.tail)
+			got, code := n.renderPath(l.Episode, v, row.tail)
 			if got != row.want || code != row.code {
 				t.Errorf("got %q %s, want %q %s", got, code, row.want, row.code)
 			}
@@ -208,11 +208,11 @@ func FuzzPath(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := namer{max: int(limit), longest: longestPath}
+			n := namer{maxName: int(limit), maxPath: maxPathBytes}
 			v := frieren()
-			v[fieldTitle], v[fieldEpisodeTitle] = n.text(title), n.text(episode)
+			v[fieldTitle], v[fieldEpisodeTitle] = n.clean(title), n.clean(episode)
 			for _, tmpl := range []Template{l.Show, l.Episode, l.Movie} {
-				got, code := n.path(tmpl, v, 4)
+				got, code := n.renderPath(tmpl, v, 4)
 				if code != "" {
 					continue
 				}
@@ -221,14 +221,14 @@ func FuzzPath(f *testing.F) {
 				}
 				components := strings.Split(got, "/")
 				for i, c := range components {
-					if len(c) > n.max || i == len(components)-1 && len(c)+4 > n.max {
+					if len(c) > n.maxName || i == len(components)-1 && len(c)+4 > n.maxName {
 						t.Fatalf("%s: %q is too long for %d", name, got, limit)
 					}
 				}
 				if want := strings.Count(tmpl.text, "/") + 1; len(components) != want {
 					t.Fatalf("%s: %q has %d components, not %d", name, got, len(components), want)
 				}
-				if tmpl.has(fieldSeason) && !strings.Contains(got, "S01E01") || tmpl.has(fieldTMDB) &&
+				if tmpl.hasField(fieldSeason) && !strings.Contains(got, "S01E01") || tmpl.hasField(fieldTMDB) &&
 					!strings.Contains(got, "209867") {
 					t.Fatalf("%s: %q lost its number", name, got)
 				}

@@ -12,18 +12,18 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// CleanName turns a path component into one that every system can store. It normalizes to NFC, and removes or replaces
-// separators, forbidden characters, control and zero-width characters, and dots and spaces at both ends. It returns ""
-// if nothing remains. The result is the same on every system, and cleaning it again changes nothing.
+// CleanName turns a path component into a name that every system can store. It normalizes to NFC, and removes or
+// replaces separators, forbidden characters, control and zero-width characters, and dots and spaces at both ends. It
+// returns "" if nothing remains. The result is the same on every system, and cleaning it again changes nothing.
 func CleanName(s string) string {
-	return reserved(cleanText(s))
+	return escapeReserved(cleanText(s))
 }
 
 func cleanText(s string) string {
 	if s == "" || isPlain(s) {
 		return s
 	}
-	// Removing characters can bring combining ones together, so repeat until nothing changes.
+	// Removing a character can make a combining character follow another one, so repeat until nothing changes.
 	for {
 		next := cleanOnce(s)
 		if next == s {
@@ -33,20 +33,21 @@ func cleanText(s string) string {
 	}
 }
 
-// isPlain reports whether s is ASCII that needs no cleaning, except for reserved names. Most names are.
+// isPlain reports whether s is ASCII that needs no cleaning, except for reserved names. This is the quick path for most
+// names.
 func isPlain(s string) bool {
 	if s == "" || s[0] == '.' || s[0] == ' ' || s[len(s)-1] == '.' || s[len(s)-1] == ' ' {
 		return false
 	}
 	for i := 0; i < len(s); i++ {
-		if c := s[i]; !plain[c] || c == ' ' && s[i-1] == ' ' {
+		if c := s[i]; !isPlainByte[c] || c == ' ' && s[i-1] == ' ' {
 			return false
 		}
 	}
 	return true
 }
 
-var plain = func() (table [256]bool) {
+var isPlainByte = func() (table [256]bool) {
 	for c := ' '; c < 0x7f; c++ {
 		table[c] = !strings.ContainsRune(`/\|:"?*<>`, c)
 	}
@@ -73,14 +74,14 @@ func cleanOnce(s string) string {
 			}
 		}
 	}
-	return strings.TrimRightFunc(strings.TrimLeftFunc(oneSpace(b.String()), isEnd), isEnd)
+	return strings.TrimRightFunc(strings.TrimLeftFunc(collapseSpaces(b.String()), isTrimmed), isTrimmed)
 }
 
 const zwnj, zwj = '\u200c', '\u200d'
 
-func isEnd(r rune) bool { return r == '.' || r == zwnj || r == zwj || unicode.IsSpace(r) }
+func isTrimmed(r rune) bool { return r == '.' || r == zwnj || r == zwj || unicode.IsSpace(r) }
 
-func oneSpace(s string) string {
+func collapseSpaces(s string) string {
 	var b strings.Builder
 	before := rune(0)
 	for i, r := range s {
@@ -91,7 +92,7 @@ func oneSpace(s string) string {
 				continue
 			}
 			if unicode.IsSpace(next) {
-				r = ' ' // a single space of another width stays
+				r = ' ' // only single spaces may keep another width
 			}
 		}
 		b.WriteRune(r)
@@ -100,17 +101,18 @@ func oneSpace(s string) string {
 	return b.String()
 }
 
-// reserved adds "_" to the device names of Windows, also before an extension: "CON.txt" becomes "CON_.txt".
-func reserved(s string) string {
+// escapeReserved appends "_" to the device names of Windows. An extension does not matter: "CON.txt" becomes
+// "CON_.txt".
+func escapeReserved(s string) string {
 	stem, _, _ := strings.Cut(s, ".")
 	stem = strings.TrimRightFunc(stem, unicode.IsSpace)
-	if n := utf8.RuneCountInString(stem); n < 3 || n > 7 || !isDevice(strings.ToUpper(stem)) {
+	if n := utf8.RuneCountInString(stem); n < 3 || n > 7 || !isDeviceName(strings.ToUpper(stem)) {
 		return s
 	}
 	return stem + "_" + s[len(stem):]
 }
 
-func isDevice(s string) bool {
+func isDeviceName(s string) bool {
 	switch s {
 	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
 		return true
@@ -122,7 +124,7 @@ func isDevice(s string) bool {
 	return ok && utf8.RuneCountInString(number) == 1 && strings.Contains("0123456789¹²³", number)
 }
 
-// isLocal reports whether s is a clean relative path without "..". The root itself is ".".
+// isLocal reports whether s is a clean relative path without "..", or "." for the root.
 func isLocal(s string) bool {
 	return s != "" && s[0] != '/' && path.Clean(s) == s && s != ".." && !strings.HasPrefix(s, "../") &&
 		strings.IndexByte(s, 0) < 0
@@ -130,8 +132,8 @@ func isLocal(s string) bool {
 
 const ellipsis = "…"
 
-// shorten cuts s to at most limit bytes and adds "…". It cuts between words if that loses less than half of it, else
-// between characters. It returns "" if there is no room for one character.
+// shorten cuts s to at most limit bytes, including the "…" that it adds. It cuts between words if that loses less than
+// half of s, and otherwise between characters. It returns "" if not even one character fits.
 func shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -140,7 +142,7 @@ func shorten(s string, limit int) string {
 	if budget <= 0 {
 		return ""
 	}
-	cut := s[:boundary(s, budget)]
+	cut := s[:lastBoundary(s, budget)]
 	next, _ := utf8.DecodeRuneInString(s[len(cut):])
 	if space := strings.LastIndexFunc(cut, unicode.IsSpace); space > len(cut)/2 && !unicode.IsSpace(next) {
 		cut = cut[:space]
@@ -153,9 +155,9 @@ func shorten(s string, limit int) string {
 	return cut + ellipsis
 }
 
-// boundary returns the last offset up to limit where s can be cut without separating a character from its combining
+// lastBoundary returns the last offset up to limit where s can be cut without separating a character from its combining
 // marks or joiners.
-func boundary(s string, limit int) int {
+func lastBoundary(s string, limit int) int {
 	best := 0
 	joined := false
 	for i, r := range s {
@@ -174,31 +176,33 @@ func isCombining(r rune) bool {
 	return r == zwj || r == zwnj || unicode.In(r, unicode.M, unicode.Variation_Selector) || r >= 0x1f3fb && r <= 0x1f3ff
 }
 
+// namer makes the names in one target.
 type namer struct {
-	max     int               // most bytes of a component; leaves room for the suffixes of servers
-	longest int               // most bytes of the path below the root
-	replace *strings.Replacer // the user's replacements, applied first; nil: none
+	maxName  int               // maximum bytes of a component; less than the limit, because servers add suffixes
+	maxPath  int               // maximum bytes of the path below the root
+	replacer *strings.Replacer // the user's replacements, applied before cleaning; nil for none
 }
 
-func (n *namer) text(s string) string {
-	if n.replace != nil {
-		s = n.replace.Replace(s)
+func (n *namer) clean(s string) string {
+	if n.replacer != nil {
+		s = n.replacer.Replace(s)
 	}
-	return cleanText(braces.Replace(s))
+	return cleanText(braceReplacer.Replace(s))
 }
 
-var braces = strings.NewReplacer("{", "(", "}", ")")
+var braceReplacer = strings.NewReplacer("{", "(", "}", ")")
 
-var shortened = []field{fieldEpisodeTitle, fieldOriginalTitle, fieldTitle}
+// shortenableFields are the fields that may be cut to make a name fit, in this order.
+var shortenableFields = []field{fieldEpisodeTitle, fieldOriginalTitle, fieldTitle}
 
-// path renders a template and cleans each component. suffixLen is how many bytes the last one must leave free for the
-// label and the longest suffix of the unit. The code is "" on success.
-func (n *namer) path(t Template, v *values, suffixLen int) (string, Code) {
-	path, excess := n.render(t, v, suffixLen)
+// renderPath renders a template and cleans each component. The last component must leave suffixLen bytes free for the
+// label and the longest suffix of the unit. If all is well, the code is "".
+func (n *namer) renderPath(t Template, v *fieldValues, suffixLen int) (string, Code) {
+	path, excess := n.renderComponents(t, v, suffixLen)
 	if excess > 0 {
 		less := *v
-		for _, f := range shortened {
-			if excess <= 0 || !t.has(f) || less[f] == "" {
+		for _, f := range shortenableFields {
+			if excess <= 0 || !t.hasField(f) || less[f] == "" {
 				continue
 			}
 			cut := shorten(less[f], max(len(less[f])-excess, 0))
@@ -206,19 +210,20 @@ func (n *namer) path(t Template, v *values, suffixLen int) (string, Code) {
 				break
 			}
 			less[f] = cut
-			path, excess = n.render(t, &less, suffixLen)
+			path, excess = n.renderComponents(t, &less, suffixLen)
 		}
 	}
 	switch {
 	case path == "":
-		return "", BadName
-	case excess > 0 || len(path)+suffixLen > n.longest:
-		return "", NameTooLong
+		return "", CodeBadName
+	case excess > 0 || len(path)+suffixLen > n.maxPath:
+		return "", CodeNameTooLong
 	}
 	return path, ""
 }
 
-func (n *namer) render(t Template, v *values, suffixLen int) (path string, excess int) {
+// renderComponents returns the cleaned path, and by how many bytes its longest component is too long.
+func (n *namer) renderComponents(t Template, v *fieldValues, suffixLen int) (path string, excess int) {
 	components := strings.Split(t.render(v), "/")
 	for i, c := range components {
 		if components[i] = CleanName(c); components[i] == "" {
@@ -228,18 +233,18 @@ func (n *namer) render(t Template, v *values, suffixLen int) (path string, exces
 		if i == len(components)-1 {
 			size += suffixLen
 		}
-		excess = max(excess, size-n.max)
+		excess = max(excess, size-n.maxName)
 	}
 	return strings.Join(components, "/"), excess
 }
 
-// FoldName returns a key for comparing names. Names with equal keys are the same on some file system: they differ only
-// in case, Unicode normalization or invisible characters.
+// FoldName returns a key for comparing names. If two names differ only in case, Unicode normalization or invisible
+// characters, some file system takes them for the same name, and their keys are equal.
 func FoldName(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
-	// The library swaps the two cases of Cherokee, so both have to be lower case first.
+	// Fold maps lower-case Cherokee to upper case and the reverse, so convert to lower case first.
 	s = norm.NFD.String(cases.Fold().String(strings.ToLower(norm.NFD.String(s))))
 	return strings.Map(func(r rune) rune {
 		if r == zwj || r == zwnj {

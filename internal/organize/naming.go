@@ -17,23 +17,24 @@ type entryKey struct {
 	target int
 }
 
-type entry struct {
-	at      *folderChoice // its folder
-	known   bool          // the folder exists, maybe under another name
-	code    Code
-	why     lang.Text
-	folders []*folderChoice // a series' folder and those of its seasons; nil: not listed yet
-	videos  []*video
-	work    []*video // all files of a film, including other editions in other folders
+// plannedEntry is a series, or a film edition, with its target folder.
+type plannedEntry struct {
+	folder     *targetFolder // the target folder
+	exists     bool          // the folder already exists, perhaps under another name
+	code       Code
+	why        lang.Text
+	folders    []*targetFolder // the folders of a series and its seasons; nil until they are listed
+	videos     []*video
+	filmVideos []*video // all files of the film, including editions in other folders
 }
 
-func (p *Planner) nameAll() {
-	var order []*entry
-	entries := map[entryKey]*entry{}
+func (p *Planner) nameVideos() {
+	var order []*plannedEntry
+	entries := map[entryKey]*plannedEntry{}
 	for _, v := range p.videos {
 		key := entryKey{v.work.Entry, v.target}
 		if v.entry = entries[key]; v.entry == nil {
-			v.entry = &entry{}
+			v.entry = &plannedEntry{}
 			entries[key] = v.entry
 			order = append(order, v.entry)
 		}
@@ -51,21 +52,21 @@ func (p *Planner) nameAll() {
 	}
 }
 
-func (v *video) setTarget(at *folderChoice, stem string) {
-	if v.there {
+func (v *video) setTarget(at *targetFolder, stem string) {
+	if v.isInPlace {
 		return
 	}
 	ext := path.Ext(v.item.Name)
 	v.folder = at
-	v.to = join(at.path, stem+v.label+ext)
-	v.stem = len(v.to) - len(ext)
+	v.targetPath = joinPath(at.path, stem+v.label+ext)
+	v.stemLength = len(v.targetPath) - len(ext)
 }
 
-func (p *Planner) nameShow(e *entry, v *video) {
-	values := p.values(v)
-	planned, code := p.namers[v.target].path(p.o.Layout.Show, &values, 0)
+func (p *Planner) nameShow(e *plannedEntry, v *video) {
+	values := p.fieldValues(v)
+	planned, code := p.namers[v.target].renderPath(p.opts.Layout.Show, &values, 0)
 	if code == "" && v.facts.title == "" {
-		code = BadName
+		code = CodeBadName
 	}
 	if code != "" {
 		e.code = code
@@ -82,16 +83,16 @@ func (p *Planner) nameFilms(work []*video) {
 			suffixLen = max(suffixLen, v.suffixLen())
 		}
 	}
-	entries := map[string]*entry{}
+	entries := map[string]*plannedEntry{}
 	for _, v := range work {
 		if v.code != "" {
 			continue
 		}
 		n := &p.namers[v.target]
-		values := p.values(v)
-		planned, code := n.path(p.o.Layout.Movie, &values, suffixLen)
+		values := p.fieldValues(v)
+		planned, code := n.renderPath(p.opts.Layout.Movie, &values, suffixLen)
 		if code == "" && v.facts.title == "" {
-			code = BadName
+			code = CodeBadName
 		}
 		if code != "" {
 			v.skip(code, "")
@@ -101,7 +102,7 @@ func (p *Planner) nameFilms(work []*video) {
 		folder = cmp.Or(strings.TrimSuffix(folder, "/"), ".")
 		e := entries[folder]
 		if e == nil {
-			e = &entry{work: work}
+			e = &plannedEntry{filmVideos: work}
 			entries[folder] = e
 			p.findFolder(e, v, folder)
 		}
@@ -110,48 +111,48 @@ func (p *Planner) nameFilms(work []*video) {
 			v.skip(e.code, e.why)
 			continue
 		}
-		if e.known && path.Base(folder) == file {
-			if file = path.Base(e.at.path); len(file)+suffixLen > n.max {
-				v.skip(NameTooLong, "")
+		if e.exists && path.Base(folder) == file {
+			if file = path.Base(e.folder.path); len(file)+suffixLen > n.maxName {
+				v.skip(CodeNameTooLong, "")
 				continue
 			}
 		}
-		v.setTarget(e.at, file)
+		v.setTarget(e.folder, file)
 	}
 }
 
-func (p *Planner) findFolder(e *entry, v *video, planned string) {
+func (p *Planner) findFolder(e *plannedEntry, v *video, planned string) {
 	if planned == "." {
-		e.at = p.folders.choose(v.target, planned)
+		e.folder = p.folders.chooseTarget(v.target, planned)
 		return
 	}
-	parent := p.folders.choose(v.target, path.Dir(planned))
+	parent := p.folders.chooseTarget(v.target, path.Dir(planned))
 	if parent.code != "" {
 		e.code, e.why = parent.code, parent.why
 		return
 	}
-	template := p.o.Layout.Movie
+	template := p.opts.Layout.Movie
 	if v.work.Kind == "tv" {
-		template = p.o.Layout.Show
+		template = p.opts.Layout.Show
 	}
-	if template.has(fieldTMDB) {
+	if template.hasField(fieldTMDB) {
 		edition := parseFolderName(path.Base(planned)).edition
-		known := p.folders.existing(p.folders.contents(v.target, parent), v, edition, !p.o.renamesInPlace(v))
+		known := p.folders.findWorkFolders(p.folders.contents(v.target, parent), v, edition, !p.opts.renamesInPlace(v))
 		switch len(known) {
 		case 0:
 		case 1:
-			e.known, planned = true, path.Join(parent.path, known[0])
-			p.warnOfNFO(v, join(p.o.Targets[v.target].Path, planned))
+			e.exists, planned = true, path.Join(parent.path, known[0])
+			p.warnOfOtherNFO(v, joinPath(p.opts.Targets[v.target].Path, planned))
 		default:
-			e.code, e.why = TwoFolders, lang.Textf("%s", strings.Join(known, " and "))
+			e.code, e.why = CodeTwoFolders, lang.Textf("%s", strings.Join(known, " and "))
 			return
 		}
 	}
-	e.at = p.folders.choose(v.target, planned)
-	e.code, e.why = e.at.code, e.at.why
+	e.folder = p.folders.chooseTarget(v.target, planned)
+	e.code, e.why = e.folder.code, e.folder.why
 }
 
-func (p *Planner) nameEpisode(e *entry, v *video) {
+func (p *Planner) nameEpisode(e *plannedEntry, v *video) {
 	if e.code != "" && v.code == "" {
 		v.skip(e.code, e.why)
 	}
@@ -160,29 +161,29 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 	}
 	v.labelSinglePart()
 	n := &p.namers[v.target]
-	values := p.values(v)
-	season, code := n.path(p.o.Layout.Season, &values, 0)
+	values := p.fieldValues(v)
+	season, code := n.renderPath(p.opts.Layout.Season, &values, 0)
 	if code != "" {
 		v.skip(code, "")
 		return
 	}
-	file, code := n.path(p.o.Layout.Episode, &values, v.suffixLen())
+	file, code := n.renderPath(p.opts.Layout.Episode, &values, v.suffixLen())
 	if code != "" {
 		v.skip(code, "")
 		return
 	}
 	if folder, name := path.Split(file); folder != "" {
-		season, file = join(season, strings.TrimSuffix(folder, "/")), name
+		season, file = joinPath(season, strings.TrimSuffix(folder, "/")), name
 	}
-	if !p.o.renamesInPlace(v) {
+	if !p.opts.renamesInPlace(v) {
 		var why lang.Text
-		season, code, why = p.folders.season(p.folders.contents(v.target, e.at), season, v.work.Season)
+		season, code, why = p.folders.findSeasonFolder(p.folders.contents(v.target, e.folder), season, v.work.Season)
 		if code != "" {
 			v.skip(code, why)
 			return
 		}
 	}
-	in := p.folders.choose(v.target, join(e.at.path, season))
+	in := p.folders.chooseTarget(v.target, joinPath(e.folder.path, season))
 	if in.code != "" {
 		v.skip(in.code, in.why)
 		return
@@ -198,39 +199,41 @@ func (v *video) suffixLen() int {
 	return suffixLen + len(v.label)
 }
 
-func (p *Planner) values(v *video) values {
+func (p *Planner) fieldValues(v *video) fieldValues {
 	n, w, f := &p.namers[v.target], &v.work, v.facts
-	out := values{
-		fieldTitle: f.title, fieldOriginalTitle: f.original, fieldYear: number(f.year), fieldTMDB: number(w.ID),
+	out := fieldValues{
+		fieldTitle: f.title, fieldOriginalTitle: f.originalTitle,
+		fieldYear: numberOrEmpty(f.year), fieldTMDB: numberOrEmpty(w.ID),
 	}
-	if p.o.Layout.Name == Custom { // only custom layouts have this field
-		out[fieldName] = n.text(library.Stem(v.item.Name))
+	if p.opts.Layout.Name == Custom { // only custom layouts use this field
+		out[fieldName] = n.clean(library.Stem(v.item.Name))
 	}
 	if w.Kind == "tv" {
 		out[fieldSeason] = strconv.Itoa(w.Season)
-		out[fieldEpisode] = p.o.Layout.episodes(w.Episodes)
-		out[fieldEpisodeTitle] = n.text(v.titles)
+		out[fieldEpisode] = p.opts.Layout.formatEpisodes(w.Episodes)
+		out[fieldEpisodeTitle] = n.clean(v.episodeTitles)
 	}
-	out[fieldTVDB], out[fieldIMDB] = number(f.ids.TVDB), f.ids.IMDB
-	out[fieldAniDB], out[fieldAniList], out[fieldMAL] = number(f.ids.AniDB), number(f.ids.AniList), number(f.ids.MAL)
+	out[fieldTVDB], out[fieldIMDB] = numberOrEmpty(f.ids.TVDB), f.ids.IMDB
+	out[fieldAniDB], out[fieldAniList] = numberOrEmpty(f.ids.AniDB), numberOrEmpty(f.ids.AniList)
+	out[fieldMAL] = numberOrEmpty(f.ids.MAL)
 	if t := v.tags; t != nil {
-		out[fieldPart], out[fieldVersion], out[fieldAbsolute], out[fieldEdition] = number(t.part), number(t.version),
-			t.absolute, t.edition
+		out[fieldPart], out[fieldVersion] = numberOrEmpty(t.part), numberOrEmpty(t.version)
+		out[fieldAbsolute], out[fieldEdition] = t.absolute, t.edition
 		out[fieldResolution], out[fieldSource], out[fieldVideo] = t.resolution, t.source, t.video
 		out[fieldAudio], out[fieldGroup], out[fieldCRC] = t.audio, t.group, t.crc
 	}
 	return out
 }
 
-func number(n int) string {
+func numberOrEmpty(n int) string {
 	if n <= 0 {
 		return ""
 	}
 	return strconv.Itoa(n)
 }
 
-// absolute formats the numbers as in names: "12.5", or "3-4" for several.
-func absolute(list []float64) string {
+// formatAbsolute formats absolute episode numbers: "12.5", or "3-4" for several.
+func formatAbsolute(list []float64) string {
 	var out []string
 	for _, n := range list {
 		out = append(out, strconv.FormatFloat(n, 'f', -1, 64))
@@ -238,32 +241,36 @@ func absolute(list []float64) string {
 	return strings.Join(out, "-")
 }
 
-// episodes formats the episode numbers of one file: "1-E3" for a range, or "1E3" if the layout's server reads lists.
-func (l *Layout) episodes(list []int) string {
+// formatEpisodes formats the numbers of the episodes in one file: "1-E3" for a range, or "1E2E3" for a server that
+// reads lists.
+func (l *Layout) formatEpisodes(list []int) string {
 	if len(list) == 1 {
 		return strconv.Itoa(list[0])
 	}
-	if l.between != "E" && len(list) > 1 {
+	if l.episodeSeparator != "E" && len(list) > 1 {
 		list = []int{list[0], list[len(list)-1]}
 	}
 	var b strings.Builder
 	for i, n := range list {
 		if i > 0 {
-			b.WriteString(l.between)
+			b.WriteString(l.episodeSeparator)
 		}
 		b.WriteString(strconv.Itoa(n))
 	}
 	return b.String()
 }
 
-var countingTitle = lazyregexp.New(`(?i)^(?:` +
+// genericTitle matches titles that only number the episode, such as "Episode 5", or are "TBA".
+var genericTitle = lazyregexp.New(`(?i)^(?:` +
 	`(?:episode|ep\.?|épisode|episodio|episódio|folge|aflevering|odcinek|эпизод|серия|エピソード|에피소드) ?\d+` +
 	`|[제第]? ?\d+ ?[화회話话集回]|\d+\. ?bölüm|tb[ad])$`)
 
+// episodeTitle joins up to three episode titles. It returns "" if one is missing or generic.
 func episodeTitle(titles []string, episodes int) string {
 	if len(titles) != episodes || episodes > 3 || slices.ContainsFunc(titles, func(title string) bool {
-		mayCount := len(title) == len("TBA") || strings.ContainsAny(title, "0123456789") // the expression takes longer
-		return title == "" || mayCount && countingTitle().MatchString(title)
+		mayCount := len(title) == len("TBA") ||
+			strings.ContainsAny(title, "0123456789") // a quick check before the slower expression
+		return title == "" || mayCount && genericTitle().MatchString(title)
 	}) {
 		return ""
 	}

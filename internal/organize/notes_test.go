@@ -17,12 +17,12 @@ func noted(o Options, d disk, records ...report.Record) []string {
 	var out []string
 	for i := range r.Units {
 		for k := range r.Units[i].Ops {
-			if op := &r.Units[i].Ops[k]; op.Verb == NFO {
-				out = append(out, fmt.Sprintf("%s > %s", op.Note, op.To))
+			if op := &r.Units[i].Ops[k]; op.Verb == VerbNFO {
+				out = append(out, fmt.Sprintf("%s > %s", op.NFO, op.To))
 			}
 		}
 	}
-	for _, text := range r.Foreign {
+	for _, text := range r.ForeignNFOs {
 		out = append(out, text.String())
 	}
 	return out
@@ -43,7 +43,7 @@ func TestFilesForMediaServers(t *testing.T) {
 		want    []string
 	}{
 		{
-			"not wanted", "jellyfin", func(o *Options) { o.Notes = Notes{} }, tree(one.Path, "/out/"),
+			"not wanted", "jellyfin", func(o *Options) { o.NFO = NFOOptions{} }, tree(one.Path, "/out/"),
 			[]report.Record{one},
 			nil,
 		},
@@ -53,7 +53,7 @@ func TestFilesForMediaServers(t *testing.T) {
 			[]string{"tv/1 > " + entry + "tvshow.nfo", "movie/7 > " + mine + ".nfo"},
 		},
 		{
-			"all that is known", "jellyfin", func(o *Options) { o.Notes.Full = true },
+			"all that is known", "jellyfin", func(o *Options) { o.NFO.Full = true },
 			tree(one.Path, two.Path, "/in/Film.mkv", "/out/"),
 			[]report.Record{one, two, film("/in/Film.mkv", 7)},
 			[]string{
@@ -62,19 +62,19 @@ func TestFilesForMediaServers(t *testing.T) {
 			},
 		},
 		{
-			"in another language than that of the settings", "kodi", func(o *Options) { o.Notes.Languages = "ko-KR" },
+			"in another language than that of the settings", "kodi", func(o *Options) { o.NFO.Languages = "ko-KR" },
 			tree(one.Path, "/out/"),
 			[]report.Record{one},
 			[]string{"tv/1 in ko-KR > Show (2020)/tvshow.nfo"},
 		},
 		{
-			"beside videos that are where they belong", "jellyfin", func(o *Options) { o.Notes.Full = true },
+			"beside videos that are where they belong", "jellyfin", func(o *Options) { o.NFO.Full = true },
 			tree("/out/"+show+"S01E01 - Title 1.mkv", one.Path+" = /out/"+show+"S01E01 - Title 1.mkv"),
 			[]report.Record{one},
 			[]string{"tv/1 full > " + entry + "tvshow.nfo", "tv/1 S01E01 > " + show + "S01E01 - Title 1.nfo"},
 		},
 		{
-			"what follows a video stands for ours", "jellyfin", func(o *Options) { o.Notes.Full = true },
+			"what follows a video stands for ours", "jellyfin", func(o *Options) { o.NFO.Full = true },
 			tree(one.Path, "/in/01.nfo: <episodedetails/>", "/in/tvshow.nfo: "+own, "/out/"),
 			[]report.Record{one},
 			nil,
@@ -90,7 +90,7 @@ func TestFilesForMediaServers(t *testing.T) {
 			},
 		},
 		{
-			"what is there about the same stays", "jellyfin", func(o *Options) { o.Notes.Full = true },
+			"what is there about the same stays", "jellyfin", func(o *Options) { o.NFO.Full = true },
 			tree(one.Path, "/out/"+entry+"TVShow.nfo: "+own,
 				"/out/"+show+"S01E01 - Title 1.nfo: <episodedetails><title>theirs</title></episodedetails>"),
 			[]report.Record{one},
@@ -126,7 +126,7 @@ func TestFilesForMediaServers(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := options(t, row.layout)
-			o.Notes.Wanted = true
+			o.NFO.Enabled = true
 			if row.change != nil {
 				row.change(&o)
 			}
@@ -140,15 +140,16 @@ func TestFilesForMediaServers(t *testing.T) {
 // A file that is written comes back from a plan's text, also without a video before it.
 func TestNotesComeBackFromAPlan(t *testing.T) {
 	p := examplePlan()
-	p.Left, p.Units = nil, nil
-	for _, n := range []Note{
+	p.Skipped, p.Units = nil, nil
+	for _, n := range []NFOSpec{
 		{Entry: Entry{"tv", 2}},
 		{Entry: Entry{"movie", 129}, Full: true},
 		{Entry: Entry{"tv", 2}, Full: true, Languages: "ko-KR,en-US"},
 		{Entry: Entry{"tv", 2}, Full: true, Season: 1, Episodes: []int{2, 103}, Languages: "ko-KR"},
 		{Entry: Entry{"tv", 2}, Full: true, Episodes: []int{1}},
 	} {
-		p.Units = append(p.Units, Unit{Dir: ".", Ops: []Op{{Verb: NFO, Note: &n, To: fmt.Sprintf("%d.nfo", len(p.Units))}}})
+		to := fmt.Sprintf("%d.nfo", len(p.Units))
+		p.Units = append(p.Units, Unit{Dir: ".", Ops: []Op{{Verb: VerbNFO, NFO: &n, To: to}}})
 	}
 	var text bytes.Buffer
 	if err := p.Write(&text); err != nil {

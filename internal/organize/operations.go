@@ -10,115 +10,119 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// verb returns what to do with a file: the mode's verb, or Copy if the user allows that and the mode can't cross file
-// systems. NFOs and images are always copied instead of linked, because servers write to them.
-func (o *Options) verb(item *Item, device uint64) (Verb, Code) {
+// chooseVerb returns what to do with a file: the mode's verb, or VerbCopy if the mode can't cross file systems and the
+// user allows copies. NFOs and images are always copied instead of linked, because servers overwrite them.
+func (o *Options) chooseVerb(item *Item, device uint64) (Verb, Code) {
 	verb := o.Mode.Verb()
-	if role := RoleOf(item.Name); (verb == Link || verb == Symlink) && (role == RoleNFO || role == RoleImage) {
-		return Copy, ""
+	if role := RoleOf(item.Name); (verb == VerbLink || verb == VerbSymlink) && (role == RoleNFO || role == RoleImage) {
+		return VerbCopy, ""
 	}
-	if item.Device != device && (verb == Link || verb == Reflink) {
-		if !o.OrCopy {
-			return None, CrossDevice
+	if item.Device != device && (verb == VerbLink || verb == VerbReflink) {
+		if !o.FallBackToCopy {
+			return VerbNone, CodeCrossDevice
 		}
-		verb = Copy
+		verb = VerbCopy
 	}
 	return verb, ""
 }
 
-func (p *Planner) operate(v *video) {
+func (p *Planner) addOps(v *video) {
 	v.ops = make([]Op, 0, 1+len(v.sidecars))
-	if v.there {
-		v.inPlace++
-	} else if !p.operateOn(v, v.dir, v.item, v.item.Name, v.to) {
+	if v.isInPlace {
+		v.filesInPlace++
+	} else if !p.addOp(v, v.dir, v.item, v.item.Name, v.targetPath) {
 		return
 	}
 	for i := range v.sidecars {
 		s := &v.sidecars[i]
-		if s.code == "" && !p.operateOn(v, s.dir, s.item(), s.source(), s.target(v.base())) {
+		if s.code == "" && !p.addOp(v, s.dir, s.item(), s.source(), s.target(v.targetStem())) {
 			return
 		}
 	}
 }
 
-func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to string) bool {
+func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) bool {
 	at := v.folder
 	if in := path.Dir(to); in != at.path {
-		at = p.folders.choose(v.target, in)
+		at = p.folders.chooseTarget(v.target, in)
 	}
 	if at.code != "" {
 		v.skip(at.code, at.why)
 		return false
 	}
 	dir := p.folders.contents(v.target, at)
-	there, blockers := p.folders.find(dir, from, item, path.Base(to), p.o.findsCopies(v, item))
+	there, blockers := p.folders.findFile(dir, from, item, path.Base(to), p.opts.acceptsCopies(v, item))
 	role := RoleOf(item.Name)
 	if there || len(blockers) > 0 && (role == RoleNFO || role == RoleImage) {
-		v.inPlace++ // keep the existing file, maybe the server's own, and leave ours
+		v.filesInPlace++ // keep the existing file, which the server may have written
 		return true
 	}
-	verb, code := p.o.verb(item, v.folder.device)
-	if v.renames {
-		verb, code = Move, ""
+	verb, code := p.opts.chooseVerb(item, v.folder.device)
+	if v.isRename {
+		verb, code = VerbMove, ""
 	}
 	if code != "" {
 		v.skip(code, "--or copy copies it")
 		return false
 	}
-	switch t := &p.o.Targets[v.target]; {
-	case t.Device != v.folder.device: // of another file system nothing is known
-	case verb == Reflink && t.NoReflink:
-		code = NoReflink
-	case verb == Symlink && (t.Type == "vfat" || t.Type == "exfat"):
-		code = NoSymlink
+	switch t := &p.opts.Targets[v.target]; {
+	case t.Device != v.folder.device: // the folder is on another file system than the root, which is unknown
+	case verb == VerbReflink && t.NoReflink:
+		code = CodeNoReflink
+	case verb == VerbSymlink && (t.Type == "vfat" || t.Type == "exfat"):
+		code = CodeNoSymlink
 	}
 	if code != "" {
 		v.skip(code, "")
 		return false
 	}
 	if len(blockers) > 0 {
-		p.waitsFor[v] = append(p.waitsFor[v], blockers...)
+		p.blockers[v] = append(p.blockers[v], blockers...)
 	}
-	if verb == Move && item.Links > 1 && item.Device != v.folder.device {
-		v.parted++
+	if verb == VerbMove && item.Links > 1 && item.Device != v.folder.device {
+		v.splitLinks++
 	}
 	op := Op{Verb: verb, Size: item.Size, MTime: item.MTime, Inode: item.Inode, Source: source, To: to}
-	if p.o.Sources[v.source].UnstableInodes {
+	if p.opts.Sources[v.source].UnstableInodes {
 		op.Inode = 0
 	}
 	v.ops = append(v.ops, op)
 	return true
 }
 
-// findsCopies reports whether a copy of a file in the library counts as the file. Empty files are all alike, so one
-// counts only if the mode makes copies.
-func (o *Options) findsCopies(v *video, item *Item) bool {
+// acceptsCopies reports whether a copy of a file in the library counts as the file itself. Empty files all look alike,
+// so they count only if the mode makes copies.
+func (o *Options) acceptsCopies(v *video, item *Item) bool {
 	makesCopies := o.Mode == ModeCopy || o.Mode == ModeReflink
-	return !v.renames && !o.renamesInPlace(v) && (item.Size > 0 || makesCopies)
+	return !v.isRename && !o.renamesInPlace(v) && (item.Size > 0 || makesCopies)
 }
 
-// find reports whether a file is in a folder under a name already, or returns the other files in its way. With copies,
-// a copy of the file is the file.
-func (d *folders) find(dir, from *folder, item *Item, name string, copies bool) (there bool, blockers []string) {
-	for _, other := range dir.alike(name) {
+// findFile reports whether a file is already in a folder under the given name. Otherwise it returns the paths of other
+// files that block the name. With copies, a copy counts as the file itself.
+func (d *folderIndex) findFile(
+	dir, from *folder, item *Item, name string, copies bool,
+) (there bool, blockers []string) {
+	for _, other := range dir.findSimilar(name) {
 		switch {
 		case other == item:
 			if name == item.Name {
 				return true, nil
 			}
-		case d.isThere(dir, from, item, other, copies):
+		case d.isSameFile(dir, from, item, other, copies):
 			return true, nil
 		default:
-			blockers = append(blockers, join(dir.path, other.Name))
+			blockers = append(blockers, joinPath(dir.path, other.Name))
 		}
 	}
 	return false, blockers
 }
 
-func (d *folders) isThere(dir, from *folder, item, other *Item, copies bool) bool {
+// isSameFile reports whether an entry of a folder is the file: a link to it, another name of it, or with copies also a
+// copy.
+func (d *folderIndex) isSameFile(dir, from *folder, item, other *Item, copies bool) bool {
 	switch {
 	case other.Type == TypeLink:
-		return LeadsTo(dir.path, other.LinkText) == join(from.path, item.Name)
+		return LinkTarget(dir.path, other.LinkText) == joinPath(from.path, item.Name)
 	case other.Type != TypeRegular:
 		return false
 	case item.Inode != 0 && item.Inode == other.Inode && item.Device == other.Device:
@@ -126,46 +130,46 @@ func (d *folders) isThere(dir, from *folder, item, other *Item, copies bool) boo
 	case !copies, item.Size != other.Size, item.MTime != other.MTime:
 		return false
 	}
-	a, errA := d.disk.Ends(join(from.path, item.Name))
-	b, errB := d.disk.Ends(join(dir.path, other.Name))
+	a, errA := d.disk.ReadEnds(joinPath(from.path, item.Name))
+	b, errB := d.disk.ReadEnds(joinPath(dir.path, other.Name))
 	return errA == nil && errB == nil && string(a) == string(b)
 }
 
-// LeadsTo returns where a symbolic link in a folder leads, by its text.
-func LeadsTo(folder, text string) string {
+// LinkTarget returns the path that a symbolic link in a folder points to. text is the text of the link.
+func LinkTarget(folder, text string) string {
 	if path.IsAbs(text) {
 		return path.Clean(text)
 	}
 	return path.Join(folder, text)
 }
 
-func (p *Planner) addNotes() {
-	if !p.o.Notes.Wanted {
+func (p *Planner) addNFOs() {
+	if !p.opts.NFO.Enabled {
 		return
 	}
-	taken := map[nameKey]string{} // the names of such files, and which file gets each; "": it is written
+	taken := map[nameKey]string{} // by target name of an NFO: the source that is copied there; "" if the NFO is new
 	for _, v := range p.videos {
 		for i := range v.ops {
 			if strings.HasSuffix(strings.ToLower(v.ops[i].To), ".nfo") {
-				taken[v.key(v.ops[i].To)] = join(v.dir.path, v.ops[i].Source)
+				taken[v.nameKeyOf(v.ops[i].To)] = joinPath(v.dir.path, v.ops[i].Source)
 			}
 		}
 	}
-	shows := map[*entry]bool{}
+	shows := map[*plannedEntry]bool{}
 	for _, v := range p.videos {
 		if v.kind != kindVideo {
 			continue
 		}
-		own := p.o.Layout.isOwnFolder(v.work.Kind)
-		if v.work.Kind == "tv" && own && v.entry.at.path != "." && !shows[v.entry] {
+		own := p.opts.Layout.hasOwnFolder(v.work.Kind)
+		if v.work.Kind == "tv" && own && v.entry.folder.path != "." && !shows[v.entry] {
 			shows[v.entry] = true
-			p.addNote(v, taken, v.entry.at, "tvshow.nfo", &Note{Entry: v.work.Entry, Full: p.o.Notes.Full})
+			p.addNFO(v, taken, v.entry.folder, "tvshow.nfo", &NFOSpec{Entry: v.work.Entry, Full: p.opts.NFO.Full})
 		}
-		switch name := path.Base(v.base()) + ".nfo"; {
+		switch name := path.Base(v.targetStem()) + ".nfo"; {
 		case v.work.Kind == "movie" && !v.isLaterPart():
-			p.addNote(v, taken, v.folder, name, &Note{Entry: v.work.Entry, Full: p.o.Notes.Full})
-		case v.work.Kind == "tv" && p.o.Notes.Full:
-			p.addNote(v, taken, v.folder, name, &Note{
+			p.addNFO(v, taken, v.folder, name, &NFOSpec{Entry: v.work.Entry, Full: p.opts.NFO.Full})
+		case v.work.Kind == "tv" && p.opts.NFO.Full:
+			p.addNFO(v, taken, v.folder, name, &NFOSpec{
 				Entry: v.work.Entry, Full: true, Season: v.work.Season,
 				Episodes: v.work.Episodes,
 			})
@@ -173,35 +177,36 @@ func (p *Planner) addNotes() {
 	}
 }
 
-// isLaterPart reports whether a file is a second or later part of a film: servers read the NFO beside the first one.
+// isLaterPart reports whether a file is the second or a later part of a film. Media servers read only the NFO of the
+// first part.
 func (v *video) isLaterPart() bool {
-	return strings.Contains(v.label, " - part") && v.part() > 1
+	return strings.Contains(v.label, " - part") && v.partNumber() > 1
 }
 
-func (p *Planner) addNote(v *video, taken map[nameKey]string, at *folderChoice, name string, n *Note) {
-	to := join(at.path, name)
+func (p *Planner) addNFO(v *video, taken map[nameKey]string, at *targetFolder, name string, n *NFOSpec) {
+	to := joinPath(at.path, name)
 	key := nameKey{v.target, at.key, FoldName(name)}
 	if from, known := taken[key]; known {
 		if from != "" {
-			p.isAbout(from, n.Entry)
+			p.checkNFO(from, n.Entry)
 		}
 		return
 	}
 	taken[key] = ""
 	dir := p.folders.contents(v.target, at)
-	if there := dir.alike(name); len(there) > 0 {
-		if p.isAbout(join(dir.path, there[0].Name), n.Entry) {
-			v.inPlace++
+	if there := dir.findSimilar(name); len(there) > 0 {
+		if p.checkNFO(joinPath(dir.path, there[0].Name), n.Entry) {
+			v.filesInPlace++
 		}
 		return
 	}
-	n.Languages = p.o.Notes.Languages
-	v.ops = append(v.ops, Op{Verb: NFO, Note: n, To: to})
+	n.Languages = p.opts.NFO.Languages
+	v.ops = append(v.ops, Op{Verb: VerbNFO, NFO: n, To: to})
 }
 
-// isAbout reports whether an NFO is about the entry, and warns if it is not.
-func (p *Planner) isAbout(file string, entry Entry) bool {
-	text, err := p.disk.Ends(file)
+// checkNFO reports whether an NFO is about the entry, and adds a warning if it is not.
+func (p *Planner) checkNFO(file string, entry Entry) bool {
+	text, err := p.disk.ReadEnds(file)
 	about, named := false, 0
 	if err == nil {
 		about, named = nfo.IsAbout(text, entry.Kind, entry.ID)
@@ -212,8 +217,8 @@ func (p *Planner) isAbout(file string, entry Entry) bool {
 			names = lang.Textf("TMDB's id %d", named)
 		}
 		warning := lang.Textf("foreign_nfo: %s names %s, not %s, and stays as it is", ui.Printable(file), names, entry)
-		if !slices.Contains(p.foreign, warning) {
-			p.foreign = append(p.foreign, warning)
+		if !slices.Contains(p.foreignNFOs, warning) {
+			p.foreignNFOs = append(p.foreignNFOs, warning)
 		}
 	}
 	return about

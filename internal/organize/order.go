@@ -5,29 +5,29 @@ import (
 	"strconv"
 )
 
-// Leg says which part of an operation a step is.
-type Leg uint8
+// StepKind says whether a step is a whole operation or one half of it.
+type StepKind uint8
 
-// The legs of an operation.
+// The kinds of steps.
 const (
-	Whole Leg = iota // from source to target
-	Aside            // a move's source goes to a temporary name in its folder, to free its name
-	Home             // from the temporary name to the target
+	StepDirect   StepKind = iota // from source to target
+	StepToTemp                   // from a move's source to a temporary name in its folder, to free its name
+	StepFromTemp                 // from the temporary name to the target
 )
 
-// Step is one operation, or half of one, in the order of execution.
+// Step is one operation, or half of one. Steps are listed in the order of execution.
 type Step struct {
-	Unit, Op int // of the plan
-	Leg      Leg
-	Temp     int // with Aside and Home: the number of the temporary name, from 1
+	Unit, Op   int // indexes in the plan and the unit
+	Kind       StepKind
+	TempNumber int // the number of the temporary name, from 1; 0 with StepDirect
 }
 
-// TempName returns the plan's nth temporary name.
+// TempName returns the nth temporary name of a plan.
 func TempName(id string, n int) string { return ".anivault-" + id + "-" + strconv.Itoa(n) }
 
-// Separate reports whether no source root contains or equals a target root, or the reverse, ignoring case. Then no move
-// frees a name that the plan needs.
-func Separate(sources, targets []Root) bool {
+// RootsDisjoint reports whether no source root contains or equals a target root, or the reverse, ignoring case. If so,
+// no move frees a name that the plan needs.
+func RootsDisjoint(sources, targets []Root) bool {
 	for _, s := range sources {
 		for _, t := range targets {
 			a, b := FoldName(s.Path), FoldName(t.Path)
@@ -39,35 +39,38 @@ func Separate(sources, targets []Root) bool {
 	return true
 }
 
-// Order returns the steps of a plan in an order in which each target is free. A target that a move frees waits for that
-// move, and a cycle of moves goes through a temporary name. Otherwise the plan's order is kept.
-func Order(p *Plan) []Step {
-	o := orderer{plan: p, frees: frees(p), states: make([][]opState, len(p.Units))}
+// OrderSteps returns the steps of a plan in an order in which each target is free when its turn comes. A target that
+// another move frees waits for that move. In a cycle of moves, one of them goes through a temporary name. Apart from
+// that, the plan's order is kept.
+func OrderSteps(p *Plan) []Step {
+	o := orderer{plan: p, movesByFreedPath: movesByFreedPath(p), states: make([][]opState, len(p.Units))}
 	for u := range p.Units {
 		o.states[u] = make([]opState, len(p.Units[u].Ops))
 	}
 	o.steps = make([]Step, 0, len(p.Units))
 	for u := range p.Units {
 		for i := range p.Units[u].Ops {
-			o.emit(place{u, i})
+			o.addSteps(opIndex{u, i})
 		}
 	}
 	return o.steps
 }
 
-type place struct{ unit, op int }
+// opIndex identifies an operation of the plan.
+type opIndex struct{ unit, op int }
 
-// frees returns the moves by the folded path that they free. It is empty if no other file can need these paths.
-func frees(p *Plan) map[string][]place {
-	out := map[string][]place{}
-	if Separate(p.Sources, p.Targets) {
+// movesByFreedPath returns the moves by the path that they free, after FoldName. It is empty if the roots are disjoint,
+// because then no other file needs these paths.
+func movesByFreedPath(p *Plan) map[string][]opIndex {
+	out := map[string][]opIndex{}
+	if RootsDisjoint(p.Sources, p.Targets) {
 		return out
 	}
 	for u := range p.Units {
 		for i := range p.Units[u].Ops {
-			if op := &p.Units[u].Ops[i]; op.Verb == Move {
+			if op := &p.Units[u].Ops[i]; op.Verb == VerbMove {
 				key := FoldName(p.SourcePath(&p.Units[u], op))
-				out[key] = append(out[key], place{u, i})
+				out[key] = append(out[key], opIndex{u, i})
 			}
 		}
 	}
@@ -77,62 +80,63 @@ func frees(p *Plan) map[string][]place {
 type opState struct {
 	begun bool
 	done  bool
-	temp  int // the number of the source's temporary name; 0: none
+	temp  int // the number of the source's temporary name; 0 for none
 }
 
 type orderer struct {
-	plan   *Plan
-	frees  map[string][]place // by folded path: the moves that free it
-	states [][]opState
-	steps  []Step
-	temps  int
+	plan             *Plan
+	movesByFreedPath map[string][]opIndex // by the path that they free, after FoldName
+	states           [][]opState
+	steps            []Step
+	tempCount        int
 }
 
-func (o *orderer) emit(at place) {
+// addSteps adds the step of an operation, after those of the moves that it has to wait for.
+func (o *orderer) addSteps(at opIndex) {
 	state := &o.states[at.unit][at.op]
 	if state.begun {
 		return
 	}
 	state.begun = true
 	unit := &o.plan.Units[at.unit]
-	if len(o.frees) > 0 {
+	if len(o.movesByFreedPath) > 0 {
 		to := FoldName(o.plan.TargetPath(unit, &unit.Ops[at.op]))
-		o.await(at, to)
+		o.waitFor(at, to)
 		for folder := path.Dir(to); len(folder) > 1 && folder != path.Dir(folder); folder = path.Dir(folder) {
-			o.await(at, folder) // a file whose name is needed for a folder
+			o.waitFor(at, folder) // a file may occupy the name of a target's folder
 		}
 	}
 	step := Step{Unit: at.unit, Op: at.op}
 	if state.temp > 0 {
-		step.Leg, step.Temp = Home, state.temp
+		step.Kind, step.TempNumber = StepFromTemp, state.temp
 	}
 	o.steps = append(o.steps, step)
 	state.done = true
 }
 
-func (o *orderer) await(at place, name string) {
-	for _, holder := range o.frees[name] {
+func (o *orderer) waitFor(at opIndex, name string) {
+	for _, holder := range o.movesByFreedPath[name] {
 		if holder == at {
-			continue // it only changes the case or normalization of its own name
+			continue // the move only changes the case or normalization of the name
 		}
 		state := &o.states[holder.unit][holder.op]
 		if !state.begun {
-			o.emit(holder)
+			o.addSteps(holder)
 			continue
 		}
 		if !state.done && state.temp == 0 {
-			o.temps++
-			state.temp = o.temps
-			o.steps = append(o.steps, Step{Unit: holder.unit, Op: holder.op, Leg: Aside, Temp: o.temps})
+			o.tempCount++
+			state.temp = o.tempCount
+			o.steps = append(o.steps, Step{Unit: holder.unit, Op: holder.op, Kind: StepToTemp, TempNumber: o.tempCount})
 		}
 	}
 }
 
-// Bundles returns for each unit the first unit of its bundle. Two units are in one bundle if one needs a name that the
-// other frees; a bundle is carried out, and undone, as a whole.
+// Bundles returns, for each unit, the index of the first unit in its bundle. A bundle is carried out, and undone, as a
+// whole. Two units are in one bundle if one needs a name that the other frees.
 func Bundles(p *Plan) []int {
 	parent := make([]int, len(p.Units))
-	frees := frees(p)
+	frees := movesByFreedPath(p)
 	for u := range p.Units {
 		parent[u] = u
 	}

@@ -16,7 +16,7 @@ func renames(rows ...string) *Plan {
 		unit := Unit{Dir: "."}
 		for part := range strings.SplitSeq(row, ", ") {
 			f := strings.Fields(part)
-			unit.Ops = append(unit.Ops, Op{Verb: map[string]Verb{">": Move, "=": Link}[f[1]], Source: f[0], To: f[2]})
+			unit.Ops = append(unit.Ops, Op{Verb: map[string]Verb{">": VerbMove, "=": VerbLink}[f[1]], Source: f[0], To: f[2]})
 		}
 		p.Units = append(p.Units, unit)
 	}
@@ -25,15 +25,15 @@ func renames(rows ...string) *Plan {
 
 func script(p *Plan) []string {
 	var out []string
-	for _, s := range Order(p) {
+	for _, s := range OrderSteps(p) {
 		op := p.Units[s.Unit].Ops[s.Op]
 		from, to := op.Source, op.To
-		switch s.Leg {
-		case Aside:
-			to = fmt.Sprintf("~%d", s.Temp)
-		case Home:
-			from = fmt.Sprintf("~%d", s.Temp)
-		case Whole:
+		switch s.Kind {
+		case StepToTemp:
+			to = fmt.Sprintf("~%d", s.TempNumber)
+		case StepFromTemp:
+			from = fmt.Sprintf("~%d", s.TempNumber)
+		case StepDirect:
 		}
 		out = append(out, from+">"+to)
 	}

@@ -1,8 +1,8 @@
-// Package organize plans how a library is organized: it turns the matches of files into a plan of new names. It reads
+// Package organize plans how to organize a library: it turns the matches of files into a plan of new names. It reads
 // the file system only through a [Disk], and changes nothing.
 //
-// A [Plan] is a list of units, each a video and the files that belong to it. Its text ([Plan.Write], [Parse]) can be
-// read, edited and compared, and is what gets carried out. [Order] returns the order in which that is possible.
+// A [Plan] is a list of units. A unit is a video with the files that belong to it. Users can read, edit and compare the
+// text of a plan ([Plan.Write], [Parse]), and package apply carries it out. [OrderSteps] orders its steps.
 package organize
 
 import (
@@ -15,23 +15,23 @@ import (
 	"github.com/anivault/anivault/internal/library"
 )
 
-// Verb is what a plan does with a file. The zero value is no verb.
+// Verb is what a plan does with a file. The zero value is VerbNone.
 type Verb uint8
 
-// The verbs, by their words in a plan.
+// The verbs. String returns their words in a plan.
 const (
-	None    Verb = iota
-	Link         // a hard link
-	Copy         // a copy with the source's times and mode
-	Move         // a rename; across file systems, a verified copy that then removes the source
-	Symlink      // a symbolic link to the source
-	Reflink      // a copy that shares its blocks with the source
-	NFO          // an NFO file for media servers; it has no source
+	VerbNone    Verb = iota
+	VerbLink         // a hard link
+	VerbCopy         // a copy with the source's times and mode
+	VerbMove         // a rename; between file systems, a verified copy and then the removal of the source
+	VerbSymlink      // a symbolic link to the source
+	VerbReflink      // a copy that shares its blocks with the source
+	VerbNFO          // an NFO file for media servers; it has no source
 )
 
 var verbs = [...]string{
-	None: "", Link: "link", Copy: "copy", Move: "move", Symlink: "symlink", Reflink: "reflink",
-	NFO: "nfo",
+	VerbNone: "", VerbLink: "link", VerbCopy: "copy", VerbMove: "move", VerbSymlink: "symlink", VerbReflink: "reflink",
+	VerbNFO: "nfo",
 }
 
 // String returns the verb's word in a plan.
@@ -42,14 +42,14 @@ func (v Verb) String() string {
 	return verbs[v]
 }
 
-// VerbOf returns the verb with the word, except NFO; None if there is none.
-func VerbOf(word string) Verb {
-	for v := Link; v < NFO; v++ {
+// ParseVerb returns the verb with the given word, except VerbNFO. It returns VerbNone for other words.
+func ParseVerb(word string) Verb {
+	for v := VerbLink; v < VerbNFO; v++ {
 		if verbs[v] == word {
 			return v
 		}
 	}
-	return None
+	return VerbNone
 }
 
 // Mode is what a plan does with videos by default: the value of --mode.
@@ -65,14 +65,14 @@ const (
 )
 
 var modes = map[Mode]Verb{
-	ModeHardlink: Link, ModeMove: Move, ModeSymlink: Symlink, ModeCopy: Copy, ModeReflink: Reflink,
+	ModeHardlink: VerbLink, ModeMove: VerbMove, ModeSymlink: VerbSymlink, ModeCopy: VerbCopy, ModeReflink: VerbReflink,
 }
 
-// Verb returns what the mode does with a video; None for an unknown mode.
+// Verb returns what the mode does with a video; VerbNone for an unknown mode.
 func (m Mode) Verb() Verb { return modes[m] }
 
-// Stamp is a file system's timestamp: seconds since 1970, which may be negative, and nanoseconds from 0 to 999,999,999
-// after that second. The zero value may mean "unknown".
+// Stamp is a time in a file system: seconds since 1970, which may be negative, and the nanoseconds after that second.
+// The zero value often means "unknown".
 type Stamp struct {
 	Sec  int64
 	Nsec int32
@@ -81,111 +81,112 @@ type Stamp struct {
 // StampOf returns t as a Stamp.
 func StampOf(t time.Time) Stamp { return Stamp{Sec: t.Unix(), Nsec: int32(t.Nanosecond())} }
 
-// Root is a source or target folder. It is identified by its file system's type, its inode and its birth time, because
-// device numbers and paths change.
+// Root is a source or target folder. The type of its file system, its inode and its birth time identify it. Device
+// numbers and paths can't, because they change.
 type Root struct {
 	Type  string // of the file system, such as "ext4"; "-" if unknown
 	Inode uint64 // of the folder; 0 if inodes are not stable
 	Birth Stamp  // of the folder; zero if the file system doesn't record it
-	Path  string // absolute, links resolved
+	Path  string // absolute, with symbolic links resolved
 }
 
 // Op is one operation of a unit.
 type Op struct {
 	Verb   Verb
-	Size   int64  // bytes of the source
-	MTime  Stamp  // of the source
-	Inode  uint64 // of the source; 0 if inodes are not stable
-	Source string // relative to the unit's folder, with slashes; "" for NFO
-	Note   *Note  // the content of an NFO
-	To     string // relative to the unit's target root, with slashes
-	Line   int    // the line in the text, from 1
+	Size   int64    // bytes of the source
+	MTime  Stamp    // of the source
+	Inode  uint64   // of the source; 0 if inodes are not stable
+	Source string   // path relative to the unit's folder, with slashes; "" for VerbNFO
+	NFO    *NFOSpec // the content of an NFO; nil for other verbs
+	To     string   // target path relative to the unit's target root, with slashes
+	Line   int      // the operation's line in the plan's text, from 1
 }
 
-// Note is the content of an NFO file: the IDs of an entry, everything known about it (Full), or the episodes of a
-// video.
-type Note struct {
+// NFOSpec says what an NFO file contains: the IDs of a series or film, everything known about it (Full), or a video's
+// episodes.
+type NFOSpec struct {
 	Entry
 	Full      bool
 	Season    int
-	Episodes  []int  // empty for the entry itself
-	Languages string // of titles, such as "ko-KR,en-US"; "" for those of the settings
+	Episodes  []int  // empty if the NFO is about the series or film itself
+	Languages string // languages of titles, such as "ko-KR,en-US"; "" for those in the settings
 }
 
-// Entry names a series or film of TMDB.
+// Entry identifies a series or film of TMDB.
 type Entry struct {
 	Kind string // "tv" or "movie"
 	ID   int
 }
 
-// Unit is a video and the files that belong to it. It is carried out completely or not at all. The first of Ops is the
-// video, unless that is in place already.
+// Unit is a video with the files that belong to it. It is carried out completely or not at all. Its first operation is
+// the video, unless the video is already in place.
 type Unit struct {
-	Source int    // index of the plan's source
-	Target int    // index of the plan's target
-	Dir    string // the sources' folder relative to the source root, with slashes; "." for the root itself
+	Source int    // index in Plan.Sources
+	Target int    // index in Plan.Targets
+	Dir    string // the folder of the source files, relative to the source root, with slashes; "." for the root
 	Ops    []Op
-	Work   Work // Parse does not read it
-	// Follows is set if the unit is an extra or a file about a whole folder, which goes where the videos around it go. It
-	// is not part of the text.
-	Follows bool
+	Work   Work // Parse leaves it empty
+	// FollowsNeighbours is set for an extra, and for a file about a whole folder. Both go where the videos around them go.
+	// The text of a plan does not contain it.
+	FollowsNeighbours bool
 }
 
-// Work identifies a unit's video, for display and events. In a plan's text it is a comment.
+// Work identifies the content of a unit's video, for display and events. In a plan's text it is a comment.
 type Work struct {
 	Entry
 	Season     int
-	Episodes   []int   // none for a film
-	Confidence float64 // 0 to 1, the lower one of the entry and the episode; 0 if there is no video
+	Episodes   []int   // empty for a film
+	Confidence float64 // from 0 to 1: the lower of those of entry and episode; 0 if there is no video
 }
 
-// LeftFile is a file that the plan skips. In a plan's text it is a comment.
-type LeftFile struct {
-	Path string // as given to match
-	Real string // absolute, with the folder's symbolic links resolved; "" if unknown
-	Code Code
-	Why  lang.Text // details; "" if the code says everything
+// SkippedFile is a file that the plan skips. In a plan's text it is a comment.
+type SkippedFile struct {
+	Path     string // as in the match's record
+	RealPath string // absolute, with the folder's symbolic links resolved; "" if unknown
+	Code     Code
+	Why      lang.Text // details that the code does not express; may be ""
 }
 
-// Plan says what to do with the files of a library, and which ones to skip.
+// Plan says what to do with the files of a library, and which files to skip.
 type Plan struct {
 	ID      string // the time and four random characters: "20261122-020431-k3f9"
-	Made    time.Time
+	Created time.Time
 	Mode    Mode
 	Layout  string
 	Sources []Root
 	Targets []Root
-	// Folders are existing target folders whose names are too long or would be changed by CleanName. Targets below them
+	// Folders are existing target folders with names that are too long, or that CleanName would change. Targets below them
 	// keep these names.
 	Folders []Folder
 	Units   []Unit
-	Left    []LeftFile // Parse does not read it
+	Skipped []SkippedFile // Parse leaves it empty
 }
 
-// KeepsMode reports whether a plan uses the verb of its mode for at least one video, or moves no videos. Users may edit
-// each line, and a copy may replace a mode that can't cross file systems.
-func (p *Plan) KeepsMode() bool {
+// UsesMode reports whether at least one video uses the verb of the plan's mode, or no unit has a video. Users may edit
+// the verb of each line. A copy counts as the mode's verb, except for moves, because it may replace a mode that can't
+// cross file systems.
+func (p *Plan) UsesMode() bool {
 	moved := false
 	for i := range p.Units {
 		switch verb := p.Units[i].Ops[0].Verb; {
-		case verb == p.Mode.Verb(), verb == Copy && p.Mode != ModeMove:
+		case verb == p.Mode.Verb(), verb == VerbCopy && p.Mode != ModeMove:
 			return true
-		case verb != NFO:
+		case verb != VerbNFO:
 			moved = true
 		}
 	}
 	return !moved
 }
 
-// Strays returns the targets of sidecars that no longer begin with their video's name, because somebody edited only the
-// video's line. Servers would not find them.
-func (p *Plan) Strays() []string {
+// StraySidecars returns the targets of sidecars whose names don't begin with their video's name, because the user
+// edited only the video's line. Media servers would not find them.
+func (p *Plan) StraySidecars() []string {
 	var out []string
 	for i := range p.Units {
 		ops := p.Units[i].Ops
 		stem := strings.TrimSuffix(ops[0].To, path.Ext(ops[0].To))
 		for k := range ops[1:] {
-			if op := &ops[1+k]; ops[0].Verb != NFO && op.Verb != NFO && !strings.HasPrefix(op.To, stem) {
+			if op := &ops[1+k]; ops[0].Verb != VerbNFO && op.Verb != VerbNFO && !strings.HasPrefix(op.To, stem) {
 				out = append(out, op.To)
 			}
 		}
@@ -195,21 +196,21 @@ func (p *Plan) Strays() []string {
 
 // Folder is an existing folder below a target root.
 type Folder struct {
-	Target int
+	Target int    // index in Plan.Targets
 	Path   string // relative to the target root, with slashes
 }
 
-// SourcePath returns the path of an operation's source, or "" for an NFO. The part below the source root has slashes on
-// every system.
+// SourcePath returns the path of an operation's source, or "" for an NFO. On every system, the part below the source
+// root has slashes.
 func (p *Plan) SourcePath(u *Unit, op *Op) string {
-	if op.Verb == NFO {
+	if op.Verb == VerbNFO {
 		return ""
 	}
-	return join(join(p.Sources[u.Source].Path, u.Dir), op.Source)
+	return joinPath(joinPath(p.Sources[u.Source].Path, u.Dir), op.Source)
 }
 
-// TargetPath returns the path of an operation's target. The part below the target root has slashes on every system.
-func (p *Plan) TargetPath(u *Unit, op *Op) string { return join(p.Targets[u.Target].Path, op.To) }
+// TargetPath returns the path of an operation's target. On every system, the part below the target root has slashes.
+func (p *Plan) TargetPath(u *Unit, op *Op) string { return joinPath(p.Targets[u.Target].Path, op.To) }
 
 // Role says what a file is in a library.
 type Role string
@@ -249,12 +250,13 @@ func RoleOf(name string) Role {
 	return RoleOther
 }
 
-func followsNobody(name string) bool {
-	return IsUnfinished(name) || strings.EqualFold(path.Ext(name), ".torrent")
+// isNeverSidecar reports whether the name is that of an unfinished download or a torrent.
+func isNeverSidecar(name string) bool {
+	return IsUnfinishedDownload(name) || strings.EqualFold(path.Ext(name), ".torrent")
 }
 
-// IsUnfinished reports whether the name is that of an incomplete download, such as "x.mkv.part".
-func IsUnfinished(name string) bool {
+// IsUnfinishedDownload reports whether the name has the extension of an unfinished download, as in "x.mkv.part".
+func IsUnfinishedDownload(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".part", ".!qb", ".crdownload", ".aria2", ".partial", ".tmp", ".unfinished":
 		return true
@@ -262,9 +264,9 @@ func IsUnfinished(name string) bool {
 	return false
 }
 
-// RoleIn returns the role of an operation's file.
+// RoleIn returns the role of an operation's file in its unit.
 func (u *Unit) RoleIn(op *Op) Role {
-	if role := RoleOf(op.To); role != RoleVideo || !u.Follows {
+	if role := RoleOf(op.To); role != RoleVideo || !u.FollowsNeighbours {
 		return role
 	}
 	return RoleExtra
@@ -275,83 +277,83 @@ type Code string
 
 // The codes of planning.
 const (
-	LowConfidence Code = "low_confidence"
-	Ambiguous     Code = "ambiguous"
-	Unmatched     Code = "unmatched"
-	Pending       Code = "pending"
-	NoEpisode     Code = "no_episode"
-	Extra         Code = "extra"
-	NotContiguous Code = "not_contiguous"
-	NotRegular    Code = "not_regular"
-	SameTarget    Code = "same_target"
-	SameFile      Code = "same_file"
-	SameFolder    Code = "same_folder"
-	TwoFolders    Code = "two_folders"
-	NoOwner       Code = "no_owner"
-	OutsidePath   Code = "outside_path"
-	Exists        Code = "exists"
-	OutsideRoot   Code = "outside_root"
-	BadName       Code = "bad_name"
-	NameTooLong   Code = "name_too_long"
-	CrossDevice   Code = "cross_device"
-	NoReflink     Code = "no_reflink"
-	NoSymlink     Code = "no_symlink"
-	PutBack       Code = "put_back"
-	TakenAway     Code = "taken_away"
-	Unreadable    Code = "io"
+	CodeLowConfidence Code = "low_confidence"
+	CodeAmbiguous     Code = "ambiguous"
+	CodeUnmatched     Code = "unmatched"
+	CodePending       Code = "pending"
+	CodeNoEpisode     Code = "no_episode"
+	CodeExtra         Code = "extra"
+	CodeNotContiguous Code = "not_contiguous"
+	CodeNotRegular    Code = "not_regular"
+	CodeSameTarget    Code = "same_target"
+	CodeSameFile      Code = "same_file"
+	CodeSameFolder    Code = "same_folder"
+	CodeTwoFolders    Code = "two_folders"
+	CodeNoOwner       Code = "no_owner"
+	CodeOutsidePath   Code = "outside_path"
+	CodeExists        Code = "exists"
+	CodeOutsideRoot   Code = "outside_root"
+	CodeBadName       Code = "bad_name"
+	CodeNameTooLong   Code = "name_too_long"
+	CodeCrossDevice   Code = "cross_device"
+	CodeNoReflink     Code = "no_reflink"
+	CodeNoSymlink     Code = "no_symlink"
+	CodePutBack       Code = "put_back"
+	CodeTakenAway     Code = "taken_away"
+	CodeUnreadable    Code = "io"
 )
 
-type meaning struct {
+type codeMeaning struct {
 	code     Code
 	text     string
 	conflict bool
 }
 
-var meanings = []meaning{
-	{LowConfidence, "not sure enough", false},
-	{Ambiguous, "no entry fits certainly enough", false},
-	{Unmatched, "TMDB knows nothing that fits", false},
-	{Pending, "TMDB could not be asked", false},
-	{NoEpisode, "its episode is not known", false},
-	{Extra, "an extra, a trailer or a sample", false},
-	{NotContiguous, "its episodes are not consecutive", false},
-	{NotRegular, "not a regular file", false},
-	{SameTarget, "two files would get the same name", true},
-	{SameFile, "another hard link to a file in the plan", false},
-	{SameFolder, "two works would get the same folder", true},
-	{TwoFolders, "it already has two folders", true},
-	{NoOwner, "its video is not known", false},
-	{OutsidePath, "it is not below PATH", false},
-	{Exists, "something else is there", true},
-	{OutsideRoot, "a link is in the way, and links are not followed: name the real folder with --to", false},
-	{BadName, "its name would be empty", false},
-	{NameTooLong, "its name is too long", false},
-	{CrossDevice, "its target is on another file system", false},
-	{NoReflink, "the file system can't share blocks between files", false},
-	{NoSymlink, "the file system has no symbolic links", false},
-	{PutBack, "an undo put it back: watch skips it until it, a pin or the index changes", false},
-	{TakenAway, "somebody removed it from the library: watch skips it until it, a pin or the index changes", false},
-	{Unreadable, "it can't be read", false},
+var codeMeanings = []codeMeaning{
+	{CodeLowConfidence, "not sure enough", false},
+	{CodeAmbiguous, "no entry fits certainly enough", false},
+	{CodeUnmatched, "TMDB knows nothing that fits", false},
+	{CodePending, "TMDB could not be asked", false},
+	{CodeNoEpisode, "its episode is not known", false},
+	{CodeExtra, "an extra, a trailer or a sample", false},
+	{CodeNotContiguous, "its episodes are not consecutive", false},
+	{CodeNotRegular, "not a regular file", false},
+	{CodeSameTarget, "two files would get the same name", true},
+	{CodeSameFile, "another hard link to a file in the plan", false},
+	{CodeSameFolder, "two works would get the same folder", true},
+	{CodeTwoFolders, "it already has two folders", true},
+	{CodeNoOwner, "its video is not known", false},
+	{CodeOutsidePath, "it is not below PATH", false},
+	{CodeExists, "something else is there", true},
+	{CodeOutsideRoot, "a link is in the way, and links are not followed: name the real folder with --to", false},
+	{CodeBadName, "its name would be empty", false},
+	{CodeNameTooLong, "its name is too long", false},
+	{CodeCrossDevice, "its target is on another file system", false},
+	{CodeNoReflink, "the file system can't share blocks between files", false},
+	{CodeNoSymlink, "the file system has no symbolic links", false},
+	{CodePutBack, "an undo put it back: watch skips it until it, a pin or the index changes", false},
+	{CodeTakenAway, "somebody removed it from the library: watch skips it until it, a pin or the index changes", false},
+	{CodeUnreadable, "it can't be read", false},
 }
 
 // Codes returns the codes of planning.
 func Codes() []Code {
 	var out []Code
-	for _, m := range meanings {
+	for _, m := range codeMeanings {
 		out = append(out, m.code)
 	}
 	return out
 }
 
-// Meaning returns the text of the code, as a clause.
+// Meaning returns the explanation of the code as a clause, such as "its name is too long".
 func (c Code) Meaning() string { return c.meaning().text }
 
-// IsConflict reports whether the code means that names collide.
+// IsConflict reports whether the code means that two files need the same name.
 func (c Code) IsConflict() bool { return c.meaning().conflict }
 
-func (c Code) meaning() (m meaning) {
-	if i := slices.IndexFunc(meanings, func(m meaning) bool { return m.code == c }); i >= 0 {
-		m = meanings[i]
+func (c Code) meaning() (m codeMeaning) {
+	if i := slices.IndexFunc(codeMeanings, func(m codeMeaning) bool { return m.code == c }); i >= 0 {
+		m = codeMeanings[i]
 	}
 	return m
 }

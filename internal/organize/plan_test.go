@@ -48,7 +48,7 @@ end
 
 func examplePlan() *Plan {
 	return &Plan{
-		ID: "20261122-020431-k3f9", Made: time.Date(2026, 11, 22, 2, 4, 31, 0, time.UTC), Mode: ModeHardlink,
+		ID: "20261122-020431-k3f9", Created: time.Date(2026, 11, 22, 2, 4, 31, 0, time.UTC), Mode: ModeHardlink,
 		Layout:  "jellyfin",
 		Sources: []Root{{Type: "ext4", Inode: 131073, Birth: Stamp{1700000000, 250000000}, Path: "/srv/incoming"}},
 		Targets: []Root{
@@ -59,27 +59,30 @@ func examplePlan() *Plan {
 		Units: []Unit{
 			{Dir: "[Group] Show (01-28)", Work: Work{Entry{"tv", 1}, 1, []int{1}, 0.99}, Ops: []Op{
 				{
-					Verb: Link, Size: 1410021733, MTime: Stamp{1763661791, 123456789}, Inode: 11534384,
+					Verb: VerbLink, Size: 1410021733, MTime: Stamp{1763661791, 123456789}, Inode: 11534384,
 					Source: "[Group] Show - 01 (1080p) [8D7F2A11].mkv",
 					To:     "Show (2023) [tmdbid-1]/Season 01/Show (2023) S01E01 - One.mkv",
 				},
 				{
-					Verb: Link, Size: 41022, MTime: Stamp{1763661791, 500000000}, Inode: 11534385,
+					Verb: VerbLink, Size: 41022, MTime: Stamp{1763661791, 500000000}, Inode: 11534385,
 					Source: "[Group] Show - 01 (1080p) [8D7F2A11].ko.ass",
 					To:     "Show (2023) [tmdbid-1]/Season 01/Show (2023) S01E01 - One.ko.ass",
 				},
 				{
-					Verb: Copy, Size: 7, MTime: Stamp{-2, 500000000}, Source: "Subs/new\nline \xff \".nfo",
+					Verb: VerbCopy, Size: 7, MTime: Stamp{-2, 500000000}, Source: "Subs/new\nline \xff \".nfo",
 					To: "Show (2023) [tmdbid-1]/Season 01/Show (2023) S01E01 - One.nfo",
 				},
-				{Verb: NFO, Note: &Note{Entry: Entry{"tv", 1}}, To: "Show (2023) [tmdbid-1]/tvshow.nfo"},
+				{Verb: VerbNFO, NFO: &NFOSpec{Entry: Entry{"tv", 1}}, To: "Show (2023) [tmdbid-1]/tvshow.nfo"},
 			}},
-			{Dir: ".", Ops: []Op{{Verb: Move, Inode: 5, Source: "a.mkv", To: "Show: A [tmdbid-2]/Season 01/A S01E02E03.mkv"}}},
+			{
+				Dir: ".",
+				Ops: []Op{{Verb: VerbMove, Inode: 5, Source: "a.mkv", To: "Show: A [tmdbid-2]/Season 01/A S01E02E03.mkv"}},
+			},
 			{Dir: ".", Target: 1, Work: Work{Entry: Entry{"movie", 129}, Confidence: 1}, Ops: []Op{
-				{Verb: Copy, Size: 1, MTime: Stamp{Sec: 1}, Inode: 6, Source: "b.mkv", To: "B (2001)/B (2001).mkv"},
+				{Verb: VerbCopy, Size: 1, MTime: Stamp{Sec: 1}, Inode: 6, Source: "b.mkv", To: "B (2001)/B (2001).mkv"},
 			}},
 		},
-		Left: []LeftFile{{Path: "x - 04.mkv", Code: Ambiguous, Why: "tv/1 41 %, tv/2 40 %"}},
+		Skipped: []SkippedFile{{Path: "x - 04.mkv", Code: CodeAmbiguous, Why: "tv/1 41 %, tv/2 40 %"}},
 	}
 }
 
@@ -90,19 +93,19 @@ func TestPlansKeepTheirModeWhereALineDoes(t *testing.T) {
 		want  bool
 	}{
 		{ModeHardlink, nil, true},
-		{ModeHardlink, []Verb{NFO}, true},
-		{ModeHardlink, []Verb{Link, Move}, true},
-		{ModeHardlink, []Verb{Copy}, true},
-		{ModeHardlink, []Verb{Move, Move}, false},
-		{ModeMove, []Verb{NFO, Link}, false},
-		{ModeMove, []Verb{Copy}, false},
-		{ModeMove, []Verb{Move}, true},
+		{ModeHardlink, []Verb{VerbNFO}, true},
+		{ModeHardlink, []Verb{VerbLink, VerbMove}, true},
+		{ModeHardlink, []Verb{VerbCopy}, true},
+		{ModeHardlink, []Verb{VerbMove, VerbMove}, false},
+		{ModeMove, []Verb{VerbNFO, VerbLink}, false},
+		{ModeMove, []Verb{VerbCopy}, false},
+		{ModeMove, []Verb{VerbMove}, true},
 	} {
 		p := &Plan{Mode: row.mode}
 		for _, verb := range row.verbs {
 			p.Units = append(p.Units, Unit{Ops: []Op{{Verb: verb}}})
 		}
-		if got := p.KeepsMode(); got != row.want {
+		if got := p.UsesMode(); got != row.want {
 			t.Errorf("%s with %v: %v", row.mode, row.verbs, got)
 		}
 	}
@@ -119,8 +122,8 @@ func write(t interface{ Fatal(...any) }, p *Plan) string {
 // bare returns what a text keeps of a plan: no comments, and the lines are forgotten.
 func bare(p *Plan) *Plan {
 	out := *p
-	out.Made = p.Made.UTC()
-	out.Left, out.Units = nil, nil
+	out.Created = p.Created.UTC()
+	out.Skipped, out.Units = nil, nil
 	for _, u := range p.Units {
 		u.Work, u.Ops = Work{}, append([]Op(nil), u.Ops...)
 		for i := range u.Ops {
@@ -166,7 +169,7 @@ func TestAnEditedPlanIsRead(t *testing.T) {
 			}
 			want := bare(examplePlan())
 			if row.name == "another verb" {
-				want.Units[1].Ops[0].Verb = Link
+				want.Units[1].Ops[0].Verb = VerbLink
 			}
 			if diff := cmp.Diff(want, bare(got)); diff != "" {
 				t.Error(diff)

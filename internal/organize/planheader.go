@@ -9,11 +9,11 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-const version = "anivault plan 1"
+const planVersion = "anivault plan 1"
 
-// headers lists the lines of the header in their order. A line with repeats may occur several times. A plan without
+// headerLines lists the lines of the header in order. A line with repeats may occur several times. Only a plan without
 // units may have no source.
-var headers = []struct {
+var headerLines = []struct {
 	word            string
 	repeats, needed bool
 	read            func(*parser)
@@ -28,75 +28,76 @@ var headers = []struct {
 }
 
 func (p *parser) readHeader(word string) bool {
-	for i, h := range headers {
+	for i, h := range headerLines {
 		switch {
-		case h.word == word && i < p.header:
-			p.problem("the header has its line %q further up: delete this one, or move it there", word)
+		case h.word == word && i < p.nextHeader:
+			p.addProblem("the header has its line %q further up: delete this one, or move it there", word)
 			return true
 		case h.word == word:
-			p.header = i
+			p.nextHeader = i
 			if !h.repeats {
-				p.header++
+				p.nextHeader++
 			}
 			h.read(p)
 			return true
-		case i >= p.header && h.needed && (h.word != "target" || len(p.plan.Targets) == 0):
-			p.problem("the header's line %q is missing: put it back, or make the plan again", h.word)
+		case i >= p.nextHeader && h.needed && (h.word != "target" || len(p.plan.Targets) == 0):
+			p.addProblem("the header's line %q is missing: put it back, or make the plan again", h.word)
 		}
 	}
-	p.header = len(headers)
+	p.nextHeader = len(headerLines)
 	return false
 }
 
 func (p *parser) readID() {
 	if p.plan.ID = p.unread; !IsID(p.unread) {
-		p.problem("%s is not a plan ID, such as 20261122-020431-k3f9", shown(p.unread, 40))
+		p.addProblem("%s is not a plan ID, such as 20261122-020431-k3f9", excerpt(p.unread, 40))
 	}
 }
 
-var idForm = lazyregexp.New(`^\d{8}-\d{6}-[0-9a-z]{4}$`)
+var idPattern = lazyregexp.New(`^\d{8}-\d{6}-[0-9a-z]{4}$`)
 
-// IsID reports whether s is a plan's ID, such as "20261122-020431-k3f9". IDs are parts of file names.
-func IsID(s string) bool { return idForm().MatchString(s) }
+// IsID reports whether s has the form of a plan's ID, such as "20261122-020431-k3f9". It is important that nothing else
+// passes, because IDs become parts of file names.
+func IsID(s string) bool { return idPattern().MatchString(s) }
 
 func (p *parser) readMade() {
 	var err error
-	if p.plan.Made, err = time.Parse(time.RFC3339, p.unread); err != nil {
-		p.problem("%s is not a time, such as 2026-11-22T02:04:31Z", shown(p.unread, 40))
+	if p.plan.Created, err = time.Parse(time.RFC3339, p.unread); err != nil {
+		p.addProblem("%s is not a time, such as 2026-11-22T02:04:31Z", excerpt(p.unread, 40))
 	}
 }
 
 func (p *parser) readMode() {
-	if p.plan.Mode = Mode(p.unread); p.plan.Mode.Verb() == None {
-		p.problem("%s is not a mode: hardlink, move, symlink, copy, reflink", shown(p.unread, 40))
+	if p.plan.Mode = Mode(p.unread); p.plan.Mode.Verb() == VerbNone {
+		p.addProblem("%s is not a mode: hardlink, move, symlink, copy, reflink", excerpt(p.unread, 40))
 	}
 }
 
 func (p *parser) readLayout() {
 	if p.plan.Layout = p.unread; p.unread == "" {
-		p.problem("the layout is missing")
+		p.addProblem("the layout is missing")
 	}
 }
 
 func (p *parser) readRoot(roots *[]Root) {
-	number, want := p.word(), strconv.Itoa(len(*roots)+1)
-	*roots = append(*roots, p.root())
+	number, want := p.scanWord(), strconv.Itoa(len(*roots)+1)
+	*roots = append(*roots, p.scanRoot())
 	if number != want {
-		p.problem("the number is %s, not %s", want, shown(number, 20))
+		p.addProblem("the number is %s, not %s", want, excerpt(number, 20))
 	}
 }
 
-func (s *scanner) root() Root {
-	r := Root{Type: s.word(), Inode: s.inode()}
+func (s *scanner) scanRoot() Root {
+	r := Root{Type: s.scanWord(), Inode: s.scanInode()}
 	if born, rest := cutWord(s.unread); born == "-" {
 		s.unread = rest
 	} else {
-		r.Birth = s.stamp()
+		r.Birth = s.scanStamp()
 	}
-	r.Path = s.name()
+	r.Path = s.scanName()
 	// Accept the absolute paths of other systems too.
 	if p := r.Path; !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, `\\`) && (len(p) < 3 || p[1] != ':') {
-		s.problem("the path is not absolute: %s", ui.Printable(p))
+		s.addProblem("the path is not absolute: %s", ui.Printable(p))
 	}
 	return r
 }
@@ -107,14 +108,14 @@ func (r Root) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (r *Root) UnmarshalText(text []byte) error {
 	s := scanner{line: 1, unread: string(text)}
-	*r = s.root()
+	*r = s.scanRoot()
 	return s.err()
 }
 
 func (p *parser) readFolder() {
-	f := Folder{Target: p.index(len(p.plan.Targets), "target"), Path: p.name()}
+	f := Folder{Target: p.scanIndex(len(p.plan.Targets), "target"), Path: p.scanName()}
 	if f.Path == "." || !isLocal(f.Path) {
-		p.problem("%s is not a folder below the target", ui.Printable(f.Path))
+		p.addProblem("%s is not a folder below the target", ui.Printable(f.Path))
 	}
 	p.plan.Folders = append(p.plan.Folders, f)
 	p.folders[f] = true

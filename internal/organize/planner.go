@@ -10,13 +10,13 @@ import (
 	"github.com/anivault/anivault/internal/report"
 )
 
-// Place is a root and the properties of its file system.
-type Place struct {
+// RootInfo is a root folder with the properties of its file system.
+type RootInfo struct {
 	Root
-	Given   string // the path as the user wrote it; "" if it was not given
-	Device  uint64
-	NameMax int // most bytes of a name that the file system allows
-	// UnstableInodes is set if inodes change when the file system is mounted again. Plans then leave them out.
+	GivenPath string // the path as the user wrote it; "" if the user did not give it
+	Device    uint64
+	NameMax   int // maximum bytes of a name on the file system
+	// UnstableInodes is set if inodes change each time the file system is mounted. Plans then omit them.
 	UnstableInodes bool
 	// NoReflink is set if the file system can't share blocks between files.
 	NoReflink bool
@@ -25,206 +25,210 @@ type Place struct {
 // Options control how a library is organized.
 type Options struct {
 	ID             string
-	Made           time.Time
+	Created        time.Time
 	Mode           Mode
-	OrCopy         bool // copy if the mode can't cross file systems
+	FallBackToCopy bool // copy a file if the mode can't take it to another file system
 	Layout         Layout
 	MinConfidence  float64
-	Versions       bool // label several files of one episode or film as versions
-	Follow         bool // extras go with their series or film
-	RenameExisting bool // give the library's own files the names that they would get today
-	Notes          Notes
+	LabelVersions  bool // label several files of one episode or film as versions, instead of skipping them
+	PlaceExtras    bool // put extras into the folder of their series or film
+	RenameExisting bool // rename the library's own files to the names that they would get today
+	NFO            NFOOptions
 	Replace        map[string]string
-	Before         func(*Item) Code // returns why a file that an earlier run placed is skipped; may be nil
+	SkipCode       func(*Item) Code // says whether to skip a file that an earlier run placed, and why; may be nil
 
-	Sources []Place
-	Targets []Place
-	TV      int // which target gets series
-	Movies  int // which target gets films
+	Sources     []RootInfo
+	Targets     []RootInfo
+	TVTarget    int // index of the target for series
+	MovieTarget int // index of the target for films
 }
 
-// Notes says which NFO files are written.
-type Notes struct {
-	Wanted    bool
-	Full      bool   // everything known, and NFOs of episodes; otherwise only the entry's IDs
-	Languages string // if they differ from the settings; see Note
+// NFOOptions says which NFO files a plan contains.
+type NFOOptions struct {
+	Enabled   bool
+	Full      bool   // everything known, and NFOs for episodes; otherwise only IDs
+	Languages string // "" for those in the settings; see NFOSpec
 }
 
-// reservedBytes is the longest suffix that media servers add to a file's name: "-landscape.jpg".
-const reservedBytes = 15
+// serverSuffixBytes is the length of the longest suffix that media servers append to a name: "-landscape.jpg".
+const serverSuffixBytes = 15
 
-// longestName is the most bytes of a name on any file system, so that a library can be copied to another one.
-const longestName = 255
+// maxNameBytes is the maximum length of a name. No target may exceed it, even if its file system allows more, so that
+// libraries can be copied to other file systems.
+const maxNameBytes = 255
 
-// longestPath is the most bytes of a path: Linux's PATH_MAX without the final zero.
-const longestPath = 4095
+// maxPathBytes is the maximum length of a path: Linux's PATH_MAX without the final zero.
+const maxPathBytes = 4095
 
-func (o *Options) namer(target int) namer {
+func (o *Options) newNamer(target int) namer {
 	n := namer{
-		max:     min(o.Targets[target].NameMax, longestName) - reservedBytes,
-		longest: longestPath - len(o.Targets[target].Path) - 1,
+		maxName: min(o.Targets[target].NameMax, maxNameBytes) - serverSuffixBytes,
+		maxPath: maxPathBytes - len(o.Targets[target].Path) - 1,
 	}
 	if len(o.Replace) > 0 {
 		var pairs []string
 		for _, from := range slices.Sorted(maps.Keys(o.Replace)) {
 			pairs = append(pairs, from, o.Replace[from])
 		}
-		n.replace = strings.NewReplacer(pairs...)
+		n.replacer = strings.NewReplacer(pairs...)
 	}
 	return n
 }
 
-// Planner makes a plan from records. It is not safe for concurrent use.
+// Planner makes a plan from the records of a match. It is not safe for concurrent use.
 type Planner struct {
-	o           Options
-	disk        Disk
-	namers      []namer // by target
-	record      facts   // of the last record, uncleaned
-	cleaned     *facts
-	folders     folders
-	origins     map[string]*origin
-	byNeighbour []*video       // extras and files about a whole folder: they go where the videos around them go
-	owned       map[*Item]bool // files that look as if they were about a folder, but belong to a video
-	unowned     []LeftFile     // sidecars without a certain video
-	reported    map[*Item]bool // files other than videos that are in a unit or listed as left
-	foreign     []lang.Text    // warnings about existing NFOs of other entries
-	videos      []*video
-	all         []*video            // videos and skipped files, in the order of the records
-	waitsFor    map[*video][]string // paths that other moves of the plan must free first
-	conflicts   conflicts
+	opts           Options
+	disk           Disk
+	namers         []namer    // by target
+	lastFacts      workFacts  // of the last record, before cleaning
+	lastCleaned    *workFacts // lastFacts after cleaning
+	folders        folderIndex
+	recordFolders  map[string]*recordFolder // by the path in records
+	neighbourFiles []*video                 // extras and files about a whole folder: they go where neighbouring videos go
+	ownedFiles     map[*Item]bool           // files in the folder of their video that are its sidecars
+	unowned        []SkippedFile            // sidecars whose video is uncertain
+	reported       map[*Item]bool           // files other than videos that are in a unit or listed as skipped
+	foreignNFOs    []lang.Text              // warnings about existing NFOs that are about other works
+	videos         []*video                 // that the plan places
+	allFiles       []*video                 // videos and skipped files, in the order of the records
+	blockers       map[*video][]string      // paths that other moves of the plan must free first
+	conflicts      conflictGroups
 }
 
-type origin struct {
-	recordDir string  // the folder's name with a slash
-	dir       *folder // nil with an error
+// recordFolder is a folder that contains files of records.
+type recordFolder struct {
+	recordDir string  // the path as in records, with a final slash
+	dir       *folder // nil if err is set
 	err       error
 }
 
-type identity struct{ device, inode uint64 }
+type fileIdentity struct{ device, inode uint64 }
 
+// video is a file from a record, or an extra, that a plan places or skips.
 type video struct {
-	recordDir string // the folder as the record names it, with a slash
-	name      string // of the file
-	kind      kind
-	code      Code // why it is skipped; "" while it is planned
-	why       lang.Text
-	dir       *folder
-	item      *Item
-	source    int
-	target    int
-	stem      int  // the length of to without its extension
-	renames   bool // a file of the library that gets another name
-	there     bool // it is already in its folder, under the name in to
-	inPlace   int  // files that are in place already
-	parted    int  // hard-linked files that move to another file system
-	entry     *entry
-	work      Work
-	facts     *facts
-	tags      *tags  // nil: the name was not parsed
-	titles    string // of the episodes
-	ownTitle  string // the title in the file's name
-	sidecars  []sidecar
-	label     string        // distinguishes it from another version or part
-	folder    *folderChoice // its target folder
-	to        string        // its target path
-	ops       []Op
+	recordDir     string // the folder's path as in the record, with a final slash
+	name          string // the name of the file
+	kind          fileKind
+	code          Code // why it is skipped; "" if it is not
+	why           lang.Text
+	dir           *folder
+	item          *Item
+	source        int
+	target        int
+	stemLength    int  // the length of targetPath without the extension
+	isRename      bool // a file of the library that is renamed
+	isInPlace     bool // the file is already in the library, at targetPath
+	filesInPlace  int  // the number of files of the unit that are already in place
+	splitLinks    int  // the number of hard-linked files that move to another file system
+	entry         *plannedEntry
+	work          Work
+	facts         *workFacts
+	tags          *releaseTags // nil if the name was not parsed
+	episodeTitles string       // the titles of the episodes, joined
+	titleInName   string       // the title in the file's name
+	sidecars      []sidecar
+	label         string        // part of the name that distinguishes versions or parts
+	folder        *targetFolder // the target folder
+	targetPath    string        // relative to the target root
+	ops           []Op
 }
 
-func (v *video) path() string { return v.recordDir + v.name }
+func (v *video) recordPath() string { return v.recordDir + v.name }
 
-func (v *video) base() string { return v.to[:v.stem] }
+func (v *video) targetStem() string { return v.targetPath[:v.stemLength] }
 
-// nameKey is a name in a target folder. Two names with equal keys are the same name on some file system.
+// nameKey identifies a name in a target folder. If two keys are equal, some file system takes the names for the same
+// name.
 type nameKey struct {
 	target       int
 	folder, name string
 }
 
-// key returns the key of a name in the video's target folder.
-func (v *video) key(to string) nameKey {
+// nameKeyOf returns the key of a path in the video's target folder.
+func (v *video) nameKeyOf(to string) nameKey {
 	return nameKey{v.target, v.folder.key, FoldName(strings.TrimPrefix(to, v.folder.path+"/"))}
 }
 
-type facts struct {
-	title, original string
-	year            int
-	ids             report.WorkIDs
+type workFacts struct {
+	title, originalTitle string
+	year                 int
+	ids                  report.WorkIDs
 }
 
-type tags struct {
+type releaseTags struct {
 	part, version                                                   int
 	absolute, edition, resolution, source, video, audio, group, crc string
 }
 
-// NewPlanner returns a Planner without records.
+// NewPlanner returns a Planner. Call Add for each record, and then Plan.
 func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
-		o: o, disk: disk,
-		folders: folders{
-			disk: disk, targets: o.Targets, listed: map[string]*folder{}, chosen: map[choiceKey]*folderChoice{},
+		opts: o, disk: disk,
+		folders: folderIndex{
+			disk: disk, targets: o.Targets, listed: map[string]*folder{}, chosen: map[targetFolderKey]*targetFolder{},
 		},
-		origins: map[string]*origin{}, reported: map[*Item]bool{}, cleaned: &facts{},
-		waitsFor: map[*video][]string{}, conflicts: conflicts{}, owned: map[*Item]bool{},
+		recordFolders: map[string]*recordFolder{}, reported: map[*Item]bool{}, lastCleaned: &workFacts{},
+		blockers: map[*video][]string{}, conflicts: conflictGroups{}, ownedFiles: map[*Item]bool{},
 	}
 	for i := range o.Targets {
-		p.namers = append(p.namers, o.namer(i))
+		p.namers = append(p.namers, o.newNamer(i))
 	}
 	return p
 }
 
-// Plan makes the plan for all records.
+// Plan makes the plan for the added records.
 func (p *Planner) Plan() *Result {
-	p.skipOutside()
-	p.skipSecondNames()
+	p.skipOutsideSources()
+	p.skipSecondHardLinks()
 	p.assignSidecars()
 	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool {
-		if v.kind == kindExtra { // its place depends on the videos around it
-			p.byNeighbour = append(p.byNeighbour, v)
+		if v.kind == kindExtra { // its target depends on those of the videos around it
+			p.neighbourFiles = append(p.neighbourFiles, v)
 		}
 		return v.kind == kindExtra
 	})
-	p.nameAll()
-	p.disk.Ahead(p.folders.unlisted(p.videos))
-	renamed := p.meetExisting()
+	p.nameVideos()
+	p.disk.Prefetch(p.folders.unlistedFolders(p.videos))
+	renamed := p.compareWithExisting()
 	p.skipSameFolders()
 	p.labelSameNames()
-	p.videos, p.all = append(p.videos, renamed...), append(p.all, renamed...)
+	p.videos, p.allFiles = append(p.videos, renamed...), append(p.allFiles, renamed...)
 	p.videos = dropSkipped(p.videos)
-	p.follow()
+	p.placeExtras()
 	for _, v := range p.videos {
-		p.operate(v)
+		p.addOps(v)
 	}
 	p.skipCollisions()
-	p.addNotes()
+	p.addNFOs()
 	return p.result()
 }
 
-func (p *Planner) skipSecondNames() {
-	firsts := map[identity]*video{}
+func (p *Planner) skipSecondHardLinks() {
+	firsts := map[fileIdentity]*video{}
 	for _, v := range p.videos {
 		if v.item.Links < 2 || v.item.Inode == 0 {
 			continue
 		}
-		key := identity{v.item.Device, v.item.Inode}
+		key := fileIdentity{v.item.Device, v.item.Inode}
 		first, known := firsts[key]
 		switch {
 		case !known:
 			firsts[key] = v
 		case first.item == v.item:
-			v.skip(SameFile, "it was named before")
-		case first.at() < v.at():
-			v.skip(SameFile, lang.Textf("the same file as %s", first.path()))
+			v.skip(CodeSameFile, "it was named before")
+		case first.realPath() < v.realPath():
+			v.skip(CodeSameFile, lang.Textf("the same file as %s", first.recordPath()))
 		default:
-			first.skip(SameFile, lang.Textf("the same file as %s", v.path()))
+			first.skip(CodeSameFile, lang.Textf("the same file as %s", v.recordPath()))
 			firsts[key] = v
 		}
 	}
 	p.videos = dropSkipped(p.videos)
 }
 
-func (v *video) at() string { return join(v.dir.path, v.item.Name) }
+func (v *video) realPath() string { return joinPath(v.dir.path, v.item.Name) }
 
-func join(dir, name string) string {
+func joinPath(dir, name string) string {
 	switch {
 	case dir == "." || dir == "":
 		return name
@@ -236,19 +240,19 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// dropSkipped returns the videos that the plan still places.
+// dropSkipped returns the videos that are not skipped.
 func dropSkipped(videos []*video) []*video {
 	return slices.DeleteFunc(videos, func(v *video) bool { return v.code != "" })
 }
 
-func (d *folders) unlisted(videos []*video) []string {
+func (d *folderIndex) unlistedFolders(videos []*video) []string {
 	var dirs []string
 	seen := map[string]bool{}
 	for _, v := range videos {
-		if v.folder == nil || v.folder.dir != nil { // nil: the video is about to be skipped
+		if v.folder == nil || v.folder.dir != nil { // without a target folder, the video will be skipped
 			continue
 		}
-		dir := join(d.targets[v.target].Path, v.folder.path)
+		dir := joinPath(d.targets[v.target].Path, v.folder.path)
 		if _, known := d.listed[dir]; !known && !seen[dir] {
 			seen[dir] = true
 			dirs = append(dirs, dir)

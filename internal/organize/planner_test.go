@@ -66,7 +66,7 @@ func tree(paths ...string) disk {
 
 func (d disk) deviceAbove(_ string, device uint64) uint64 { return device }
 
-func (d disk) Real(dir string) (string, error) {
+func (d disk) RealPath(dir string) (string, error) {
 	if f, known := d[path.Clean(dir)]; !known || !f.folder {
 		return "", &fs.PathError{Op: "open", Path: dir, Err: fs.ErrNotExist}
 	}
@@ -95,10 +95,10 @@ func (d disk) List(dir string) ([]Item, error) {
 	return out, nil
 }
 
-func (disk) Ahead([]string)     {}
-func (d disk) Walked() []string { return nil }
+func (disk) Prefetch([]string)         {}
+func (d disk) WalkedFolders() []string { return nil }
 
-func (d disk) Ends(name string) ([]byte, error) { return []byte(d[name].content), nil }
+func (d disk) ReadEnds(name string) ([]byte, error) { return []byte(d[name].content), nil }
 
 func share(x float64) *float64 { return &x }
 
@@ -144,10 +144,12 @@ func options(t *testing.T, layout string) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := func(dir string) Place { return Place{Root: Root{Type: "ext4", Path: dir}, Device: 1, NameMax: 255} }
+	place := func(dir string) RootInfo {
+		return RootInfo{Root: Root{Type: "ext4", Path: dir}, Device: 1, NameMax: 255}
+	}
 	return Options{
-		ID: "20261122-020431-k3f9", Made: time.Unix(1795312800, 0), Mode: ModeHardlink, Layout: l, MinConfidence: 0.9,
-		Sources: []Place{place("/in")}, Targets: []Place{place("/out")},
+		ID: "20261122-020431-k3f9", Created: time.Unix(1795312800, 0), Mode: ModeHardlink, Layout: l, MinConfidence: 0.9,
+		Sources: []RootInfo{place("/in")}, Targets: []RootInfo{place("/out")},
 	}
 }
 
@@ -166,20 +168,21 @@ func planned(t *testing.T, o Options, d disk, records ...report.Record) []string
 		u := &r.Units[i]
 		for k := range u.Ops {
 			op := &u.Ops[k]
-			out = append(out, fmt.Sprintf("%s %s > %s", op.Verb, below(r.SourcePath(u, op), r.Sources[u.Source].Path), op.To))
+			from := relativeTo(r.SourcePath(u, op), r.Sources[u.Source].Path)
+			out = append(out, fmt.Sprintf("%s %s > %s", op.Verb, from, op.To))
 		}
 	}
 	if r.InPlace > 0 {
 		out = append(out, fmt.Sprint("in place: ", r.InPlace))
 	}
-	for _, l := range r.Left {
+	for _, l := range r.Skipped {
 		line := string(l.Code) + " " + l.Path
 		if l.Why != "" {
 			line += " (" + l.Why.String() + ")"
 		}
 		out = append(out, line)
 	}
-	for _, warning := range r.Foreign {
+	for _, warning := range r.ForeignNFOs {
 		out = append(out, warning.String())
 	}
 	return out
@@ -198,7 +201,7 @@ func (d disk) after(r *Result) disk {
 	out := maps.Clone(d)
 	for i := range r.Units {
 		for k := range r.Units[i].Ops {
-			if op := &r.Units[i].Ops[k]; op.Verb == Move {
+			if op := &r.Units[i].Ops[k]; op.Verb == VerbMove {
 				delete(out, r.SourcePath(&r.Units[i], op))
 			}
 		}
@@ -210,11 +213,11 @@ func (d disk) after(r *Result) disk {
 			source, target := r.SourcePath(u, op), r.TargetPath(u, op)
 			f := d[source]
 			switch op.Verb {
-			case Symlink:
+			case VerbSymlink:
 				f = file{device: f.device, leads: source}
-			case Copy, Reflink:
+			case VerbCopy, VerbReflink:
 				f.inode++
-			case Move:
+			case VerbMove:
 			default:
 				f.links++
 				out[source] = f
@@ -284,7 +287,7 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
-			"editions as versions", func(o *Options) { o.Versions = true },
+			"editions as versions", func(o *Options) { o.LabelVersions = true },
 			tree("/in/Film 2001 Director's Cut 1080p.mkv", "/in/Film 2001 Extended 720p.mkv", "/in/Film 2001.mkv", "/out/"),
 			[]report.Record{
 				film("/in/Film 2001 Director's Cut 1080p.mkv", 7), film("/in/Film 2001 Extended 720p.mkv", 7),
@@ -418,7 +421,8 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
-			"two files of one episode as versions: Jellyfin would show both as episodes", func(o *Options) { o.Versions = true },
+			"two files of one episode as versions: Jellyfin would show both as episodes",
+			func(o *Options) { o.LabelVersions = true },
 			tree("/in/[A] Show - 01 [1080p].mkv", "/in/[A] Show - 01 [720p].mkv", "/out/"),
 			[]report.Record{tv("/in/[A] Show - 01 [1080p].mkv", 1, 1), tv("/in/[A] Show - 01 [720p].mkv", 1, 1)},
 			[]string{
@@ -429,7 +433,7 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
-			"versions that only two fields tell apart", func(o *Options) { o.Versions = true },
+			"versions that only two fields tell apart", func(o *Options) { o.LabelVersions = true },
 			tree("/in/a.1080p.mkv", "/in/b.720p.mkv", "/in/c.Director's.Cut.1080p.mkv", "/out/"),
 			[]report.Record{film("/in/a.1080p.mkv", 7), film("/in/b.720p.mkv", 7), film("/in/c.Director's.Cut.1080p.mkv", 7)},
 			[]string{
@@ -439,7 +443,7 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
-			"versions that differ in their group alone", func(o *Options) { o.Versions = true },
+			"versions that differ in their group alone", func(o *Options) { o.LabelVersions = true },
 			tree("/in/[A] Film [1080p].mkv", "/in/[B] Film [1080p].mkv", "/out/"),
 			[]report.Record{film("/in/[A] Film [1080p].mkv", 7), film("/in/[B] Film [1080p].mkv", 7)},
 			[]string{"link [A] Film [1080p].mkv > " + mine + " - [A].mkv", "link [B] Film [1080p].mkv > " + mine + " - [B].mkv"},
@@ -522,7 +526,8 @@ func TestPlans(t *testing.T) {
 			[]string{"cross_device /in/a.mkv (--or copy copies it)"},
 		},
 		{
-			"another file system, and copying is wanted", func(o *Options) { o.OrCopy = true }, tree("2|/in/a.mkv", "/out/"),
+			"another file system, and copying is wanted", func(o *Options) { o.FallBackToCopy = true },
+			tree("2|/in/a.mkv", "/out/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"copy a.mkv > " + show + "S01E01 - Title 1.mkv"},
 		},
@@ -545,8 +550,8 @@ func TestPlans(t *testing.T) {
 		},
 		{
 			"roots of their own", func(o *Options) {
-				o.Targets = append(o.Targets, Place{Root: Root{Path: "/films"}, Device: 1, NameMax: 255})
-				o.Movies = 1
+				o.Targets = append(o.Targets, RootInfo{Root: Root{Path: "/films"}, Device: 1, NameMax: 255})
+				o.MovieTarget = 1
 			},
 			tree("/in/a.mkv", "/in/b.mkv", "/out/", "/films/Old [tmdbid-7]/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1), film("/in/b.mkv", 7)},
@@ -658,7 +663,7 @@ func TestPlansInPlace(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := options(t, "jellyfin")
-			o.Mode, o.Sources, o.Follow = ModeMove, o.Targets, true
+			o.Mode, o.Sources, o.PlaceExtras = ModeMove, o.Targets, true
 			if diff := cmp.Diff(row.want, planned(t, o, row.disk, row.records...)); diff != "" {
 				t.Error(diff)
 			}
@@ -906,13 +911,13 @@ type walked struct {
 	dirs []string
 }
 
-func (w walked) Walked() []string { return w.dirs }
+func (w walked) WalkedFolders() []string { return w.dirs }
 
 // What is in no unit and has no reason is counted, by extension: of what a walk has read, or planning where none was
 // made.
 func TestWhatIsInNoUnitIsCounted(t *testing.T) {
 	o := options(t, "jellyfin")
-	o.Sources[0].Given = "in"
+	o.Sources[0].GivenPath = "in"
 	there := tree(
 		"/in/S/a.mkv", "/in/S/a.srt", "/in/S/a.torrent", "/in/S/b.mkv.!qB", "/in/S/notes.TXT", "/in/S/Subs/x 07.srt",
 		"/in/S/Subs/readme", "/in/S/poster.jpg",
@@ -937,21 +942,21 @@ func TestWhatIsInNoUnitIsCounted(t *testing.T) {
 				p.Add(&r)
 			}
 			r := p.Plan()
-			if diff := cmp.Diff(row.want, r.Unowned); diff != "" {
+			if diff := cmp.Diff(row.want, r.UnownedByExtension); diff != "" {
 				t.Error(diff)
 			}
-			left := []LeftFile{ // named as PATH was, and with the path that programs want
-				{Path: "/in/f.mkv", Real: "/in/f.mkv", Code: Unmatched},
+			left := []SkippedFile{ // named as PATH was, and with the path that programs want
+				{Path: "/in/f.mkv", RealPath: "/in/f.mkv", Code: CodeUnmatched},
 				{
-					Path: "in/cover.jpg", Real: "/in/cover.jpg", Code: NoOwner,
+					Path: "in/cover.jpg", RealPath: "/in/cover.jpg", Code: CodeNoOwner,
 					Why: "the videos beside and below it don't all go to one folder",
 				},
 				{
-					Path: "in/S/Subs/x 07.srt", Real: "/in/S/Subs/x 07.srt", Code: NoOwner,
+					Path: "in/S/Subs/x 07.srt", RealPath: "/in/S/Subs/x 07.srt", Code: CodeNoOwner,
 					Why: "no video, or more than one, could own it",
 				},
 			}
-			if diff := cmp.Diff(left, r.Left); diff != "" {
+			if diff := cmp.Diff(left, r.Skipped); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -10,13 +10,13 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// PlanError lists everything that is wrong with a plan's text, in the order of its lines.
+// PlanError lists all problems in a plan's text, in the order of its lines.
 type PlanError struct {
-	Problems []Problem
+	Problems []LineProblem
 }
 
-// Problem is an error in one line.
-type Problem struct {
+// LineProblem is a problem in one line of a plan's text.
+type LineProblem struct {
 	Line int // from 1
 	Text lang.Text
 }
@@ -32,18 +32,19 @@ func (e *PlanError) Text() lang.Text {
 	return text
 }
 
-// Parse parses a plan's text and checks it: the header, each line, that no source or target occurs twice, and that
-// CleanName would not change any target. (Names of folders in the header are exempt.) The error is a *PlanError.
+// Parse parses and checks a plan's text. It requires a complete header and valid lines. No source or target may occur
+// twice, and CleanName must leave each target unchanged, except for folders that the header lists. The error is a
+// *PlanError.
 func Parse(text string) (*Plan, error) { return parse(text, false) }
 
-// Check returns the error of Parse, in two thirds of the memory.
-func Check(text string) error {
+// CheckText returns the error of Parse, but needs only two thirds of the memory.
+func CheckText(text string) error {
 	_, err := parse(text, true)
 	return err
 }
 
 func parse(text string, checkOnly bool) (*Plan, error) {
-	files := strings.Count(text, "\n") / 2 // preallocated, because growing maps take 50% longer for a big plan
+	files := strings.Count(text, "\n") / 2 // an estimate: growing the maps would take 50% longer for a big plan
 	p := parser{
 		plan: &Plan{}, sources: make(map[string]int, files), targets: make(map[string]claim, files),
 		folders: map[Folder]bool{}, checkOnly: checkOnly,
@@ -51,81 +52,82 @@ func parse(text string, checkOnly bool) (*Plan, error) {
 	if !checkOnly {
 		p.plan.Units = make([]Unit, 0, files)
 	}
-	p.read(strings.TrimPrefix(text, "\ufeff"))
+	p.readLines(strings.TrimPrefix(text, "\ufeff"))
 	return p.plan, p.err()
 }
 
 type parser struct {
 	scanner
-	plan      *Plan
-	header    int   // index in headers of the next allowed row
-	in        *Unit // the last "in" line: source, target and folder of the units after it
-	begun     bool  // a unit has begun since the last "in" line
-	open      *Op   // the operation that still needs its "to" line
-	unknown   bool  // the last line began with an unknown word, so its "to" is skipped
-	ended     bool
-	checkOnly bool             // keep only the last unit
-	sources   map[string]int   // path -> the line that names it
-	targets   map[string]claim // by folded path: every target and its parent folders
-	into      Folder           // the folder of the last target, with a slash: most targets share it with the next
-	above     string           // its folded path, with the root
-	folders   map[Folder]bool  // the folders of the header
+	plan          *Plan
+	nextHeader    int              // index in headerLines of the next line that may occur
+	inLine        *Unit            // the last "in" line: where the files of the following units are; nil before the first
+	unitBegun     bool             // a unit has begun since the last "in" line
+	pendingOp     *Op              // the operation that still needs its "to" line; nil for none
+	skipNextTo    bool             // the last line began with an unknown word, so skip its "to" line
+	endReached    bool             // the line "end" has been read
+	checkOnly     bool             // keep only the last unit in memory
+	sources       map[string]int   // by path: the line that names it
+	targets       map[string]claim // every target and its parent folders, by path after FoldName
+	lastFolder    Folder           // the folder of the last target, with a final slash; the next target is often in it too
+	lastFolderKey string           // full path of lastFolder after FoldName
+	folders       map[Folder]bool  // the folders that the header lists
 }
 
+// claim says that a path of a target is used.
 type claim struct {
-	line   int // 0: a root, or a folder above one
-	folder bool
+	line     int // the first line that uses it; 0 for a root or a folder above one
+	isFolder bool
 }
 
-func (p *parser) read(text string) {
+func (p *parser) readLines(text string) {
 	for line := range strings.Lines(text) {
 		p.line++
 		p.unread = strings.TrimLeft(strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), " \t")
-		if p.ended {
+		if p.endReached {
 			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-				p.behindEnd()
+				p.rejectAfterEnd()
 				return
 			}
 			continue
 		}
 		p.readLine()
 		if p.line == 1 && len(p.problems) > 0 {
-			return // not a plan: skip the rest
+			return // not a plan, so other problems don't matter
 		}
 	}
-	if !p.ended {
+	if !p.endReached {
 		p.line++
-		p.problem("the line \"end\" is missing, so the plan is incomplete: make it again")
+		p.addProblem("the line \"end\" is missing, so the plan is incomplete: make it again")
 	}
 }
 
-func (p *parser) behindEnd() {
-	p.problem("nothing may stand behind \"end\": delete it, or move \"end\" down")
+func (p *parser) rejectAfterEnd() {
+	p.addProblem("nothing may stand behind \"end\": delete it, or move \"end\" down")
 }
 
 func (p *parser) readLine() {
 	if p.line == 1 {
-		if strings.TrimRight(p.unread, " \t") != version {
-			p.problem("a plan begins with %q, not with %s", version, shown(p.unread, 60))
+		if strings.TrimRight(p.unread, " \t") != planVersion {
+			p.addProblem("a plan begins with %q, not with %s", planVersion, excerpt(p.unread, 60))
 		}
 		return
 	}
 	if p.unread == "" || p.unread[0] == '#' {
 		return
 	}
-	word := p.word()
+	word := p.scanWord()
 	if p.readHeader(word) {
 		return
 	}
-	unknown := p.unknown
-	if p.unknown = false; unknown && word == "to" {
+	unknown := p.skipNextTo
+	if p.skipNextTo = false; unknown && word == "to" {
 		return
 	}
 	if word != "to" {
-		if p.open != nil {
-			p.problem("a line \"to\" must follow line %d", p.open.Line)
+		if p.pendingOp != nil {
+			p.addProblem("a line \"to\" must follow line %d", p.pendingOp.Line)
 		}
-		p.open = nil
+		p.pendingOp = nil
 	}
 	switch word {
 	case "in":
@@ -138,34 +140,34 @@ func (p *parser) readLine() {
 		p.readNFO()
 	case "end":
 		if strings.TrimSpace(p.unread) != "" {
-			p.behindEnd()
+			p.rejectAfterEnd()
 		}
-		p.ended = true
+		p.endReached = true
 	default:
-		if verb := VerbOf(word); verb != None {
-			if p.in == nil {
-				p.problem("a line \"in\" must come first: it says where the files are")
-				p.in = &Unit{Dir: "."}
+		if verb := ParseVerb(word); verb != VerbNone {
+			if p.inLine == nil {
+				p.addProblem("a line \"in\" must come first: it says where the files are")
+				p.inLine = &Unit{Dir: "."}
 			}
 			p.beginUnit()
 			p.readSource(verb)
 			return
 		}
-		p.unknown = true
-		p.problem("%s is not a word of a plan: in, %s, with, nfo, to, end", shown(word, 40),
-			strings.Join(verbs[Link:NFO], ", "))
+		p.skipNextTo = true
+		p.addProblem("%s is not a word of a plan: in, %s, with, nfo, to, end", excerpt(word, 40),
+			strings.Join(verbs[VerbLink:VerbNFO], ", "))
 	}
 }
 
 func (p *parser) readIn() {
-	p.in = &Unit{
-		Source: p.index(len(p.plan.Sources), "source"),
-		Target: p.index(len(p.plan.Targets), "target"),
-		Dir:    p.name(),
+	p.inLine = &Unit{
+		Source: p.scanIndex(len(p.plan.Sources), "source"),
+		Target: p.scanIndex(len(p.plan.Targets), "target"),
+		Dir:    p.scanName(),
 	}
-	p.begun = false
-	if !isLocal(p.in.Dir) {
-		p.problem("%s is not a folder below the source: give its path from there, without ..", ui.Printable(p.in.Dir))
+	p.unitBegun = false
+	if !isLocal(p.inLine.Dir) {
+		p.addProblem("%s is not a folder below the source: give its path from there, without ..", ui.Printable(p.inLine.Dir))
 	}
 }
 
@@ -173,31 +175,31 @@ func (p *parser) beginUnit() {
 	if p.checkOnly {
 		p.plan.Units = p.plan.Units[:0]
 	}
-	p.plan.Units = append(p.plan.Units, *p.in)
-	p.begun = true
+	p.plan.Units = append(p.plan.Units, *p.inLine)
+	p.unitBegun = true
 }
 
-func (p *parser) unit() *Unit {
+func (p *parser) lastUnit() *Unit {
 	if len(p.plan.Units) == 0 {
 		return nil
 	}
 	return &p.plan.Units[len(p.plan.Units)-1]
 }
 
-const noUnit = "no unit that this could belong to stands before it: " +
+const noUnitMessage = "no unit that this could belong to stands before it: " +
 	"begin one with link, copy, move, symlink or reflink"
 
 func (p *parser) readWith() {
-	u := p.unit()
+	u := p.lastUnit()
 	if u == nil {
-		p.problem(noUnit)
+		p.addProblem(noUnitMessage)
 		return
 	}
 	verb := u.Ops[0].Verb
-	if word, rest := cutWord(p.unread); VerbOf(word) != None {
-		verb, p.unread = VerbOf(word), rest
-	} else if verb == NFO {
-		p.problem("\"with\" continues a unit of a video, and none stands before it")
+	if word, rest := cutWord(p.unread); ParseVerb(word) != VerbNone {
+		verb, p.unread = ParseVerb(word), rest
+	} else if verb == VerbNFO {
+		p.addProblem("\"with\" continues a unit of a video, and none stands before it")
 		return
 	}
 	p.readSource(verb)
@@ -205,62 +207,62 @@ func (p *parser) readWith() {
 
 func (p *parser) readSource(verb Verb) {
 	op := Op{Verb: verb, Line: p.line}
-	op.Size, op.MTime, op.Inode, op.Source = p.size(), p.stamp(), p.inode(), p.name()
-	u := p.unit()
+	op.Size, op.MTime, op.Inode, op.Source = p.scanSize(), p.scanStamp(), p.scanInode(), p.scanName()
+	u := p.lastUnit()
 	if op.Source == "." || !isLocal(op.Source) {
-		p.problem("%s is not a name below the folder of \"in\": give its path from there, without ..",
+		p.addProblem("%s is not a name below the folder of \"in\": give its path from there, without ..",
 			ui.Printable(op.Source))
 	} else if u.Source < len(p.plan.Sources) {
 		from := p.plan.SourcePath(u, &op)
 		if first, twice := p.sources[from]; twice {
-			p.problem("the source of line %d is named again: delete one of them", first)
+			p.addProblem("the source of line %d is named again: delete one of them", first)
 		}
 		p.sources[from] = p.line
 	}
-	p.begin(op)
+	p.addOp(op)
 }
 
-// readNFO reads a line "nfo". After a video it belongs to that video's unit; after "in" it is a unit of its own, for a
-// video that is in place.
+// readNFO reads a line "nfo". After a video, the NFO belongs to the unit of that video. After "in", it is a unit of its
+// own, whose video is already in place.
 func (p *parser) readNFO() {
-	if p.in == nil {
-		p.problem(noUnit)
+	if p.inLine == nil {
+		p.addProblem(noUnitMessage)
 		return
 	}
-	if !p.begun {
+	if !p.unitBegun {
 		p.beginUnit()
 	}
-	p.begin(Op{Verb: NFO, Note: p.note(), Line: p.line})
+	p.addOp(Op{Verb: VerbNFO, NFO: p.scanNFO(), Line: p.line})
 }
 
-// note reads "tv/209867 full in ko-KR".
-func (p *parser) note() *Note {
-	entry := p.word()
+// scanNFO reads the rest of a line "nfo", such as "tv/209867 full in ko-KR".
+func (p *parser) scanNFO() *NFOSpec {
+	entry := p.scanWord()
 	kind, number, _ := strings.Cut(entry, "/")
 	id, err := strconv.Atoi(number)
 	if err != nil || id < 1 || kind != "tv" && kind != "movie" {
-		p.problem("%s is not an entry, such as tv/209867 or movie/129", shown(entry, 40))
+		p.addProblem("%s is not an entry, such as tv/209867 or movie/129", excerpt(entry, 40))
 	}
-	n := &Note{Entry: Entry{Kind: kind, ID: id}}
+	n := &NFOSpec{Entry: Entry{Kind: kind, ID: id}}
 	for p.unread != "" {
-		switch word := p.word(); {
+		switch word := p.scanWord(); {
 		case word == "full" && len(n.Episodes) == 0:
 			n.Full = true
 		case word == "in" && p.unread != "":
-			n.Languages = p.word()
+			n.Languages = p.scanWord()
 		case kind == "tv" && !n.Full && len(n.Episodes) == 0 && n.readEpisodes(word):
 			n.Full = true
 		default:
-			p.problem("%s is not what a line \"nfo\" may say behind the entry: "+
-				"full, or episodes as S01E01, and in with a language", shown(word, 40))
+			p.addProblem("%s is not what a line \"nfo\" may say behind the entry: "+
+				"full, or episodes as S01E01, and in with a language", excerpt(word, 40))
 			return n
 		}
 	}
 	return n
 }
 
-// readEpisodes reads "S01E01E02".
-func (n *Note) readEpisodes(word string) bool {
+// readEpisodes parses "S01E01E02". It returns false if the word has another form.
+func (n *NFOSpec) readEpisodes(word string) bool {
 	for i, part := range strings.Split(strings.TrimPrefix(word, "S"), "E") {
 		number, err := strconv.ParseUint(part, 10, 31)
 		switch {
@@ -275,26 +277,27 @@ func (n *Note) readEpisodes(word string) bool {
 	return word[0] == 'S' && len(n.Episodes) > 0
 }
 
-func (p *parser) begin(op Op) {
-	u := p.unit()
+func (p *parser) addOp(op Op) {
+	u := p.lastUnit()
 	u.Ops = append(u.Ops, op)
-	p.open = &u.Ops[len(u.Ops)-1]
+	p.pendingOp = &u.Ops[len(u.Ops)-1]
 }
 
 func (p *parser) readTo() {
-	if p.open == nil {
-		p.problem("\"to\" follows a line that names a file, and only once: delete this line")
+	if p.pendingOp == nil {
+		p.addProblem("\"to\" follows a line that names a file, and only once: delete this line")
 		return
 	}
-	op, u := p.open, p.unit()
-	p.open = nil
-	op.To = p.name()
-	if u.Target < len(p.plan.Targets) && p.isTarget(u.Target, op.To) {
-		p.claim(u.Target, op.To)
+	op, u := p.pendingOp, p.lastUnit()
+	p.pendingOp = nil
+	op.To = p.scanName()
+	if u.Target < len(p.plan.Targets) && p.isValidTarget(u.Target, op.To) {
+		p.claimTarget(u.Target, op.To)
 	}
 }
 
-func (p *parser) ownPart(root int, to string) string {
+// newPart returns the part of a target that is not in an existing folder of the header.
+func (p *parser) newPart(root int, to string) string {
 	if len(p.folders) == 0 || !isLocal(to) {
 		return to
 	}
@@ -306,13 +309,13 @@ func (p *parser) ownPart(root int, to string) string {
 	return to
 }
 
-func (p *parser) isTarget(root int, to string) bool {
-	own := p.ownPart(root, to)
-	if folder, name := path.Split(to); (Folder{root, folder}) == p.into {
+func (p *parser) isValidTarget(root int, to string) bool {
+	own := p.newPart(root, to)
+	if folder, name := path.Split(to); (Folder{root, folder}) == p.lastFolder {
 		own = name
 	}
 	if own == "" {
-		return false // the name was refused already
+		return false // scanName has already reported the problem
 	}
 	names := strings.Split(own, "/")
 	if slices.ContainsFunc(names, func(name string) bool { return name == "" || CleanName(name) != name }) {
@@ -322,23 +325,23 @@ func (p *parser) isTarget(root int, to string) bool {
 		allowed := strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), "/")
 		switch {
 		case allowed == "":
-			p.problem("%s can't be a name on every system: write another one", ui.Printable(own))
+			p.addProblem("%s can't be a name on every system: write another one", ui.Printable(own))
 		case FoldName(own) == FoldName(allowed):
-			p.problem("%s is not in the normal form of names: write it as composed characters (NFC)", ui.Printable(own))
+			p.addProblem("%s is not in the normal form of names: write it as composed characters (NFC)", ui.Printable(own))
 		default:
-			p.problem("%s can't be a name on every system; allowed is %s", ui.Printable(own), ui.Printable(allowed))
+			p.addProblem("%s can't be a name on every system; allowed is %s", ui.Printable(own), ui.Printable(allowed))
 		}
 		return false
 	}
-	if size := len(p.plan.Targets[root].Path) + 1 + len(to); size > longestPath {
-		p.problem("the path has %d bytes with its root, and %d is the most that programs can open: "+
-			"shorten its names, or take folders out", size, longestPath)
+	if size := len(p.plan.Targets[root].Path) + 1 + len(to); size > maxPathBytes {
+		p.addProblem("the path has %d bytes with its root, and %d is the most that programs can open: "+
+			"shorten its names, or take folders out", size, maxPathBytes)
 		return false
 	}
-	const most = longestName - reservedBytes
+	const most = maxNameBytes - serverSuffixBytes
 	for _, name := range names {
 		if len(name) > most {
-			p.problem("the name has %d bytes, but at most %d leave room for the files that servers add: %s",
+			p.addProblem("the name has %d bytes, but at most %d leave room for the files that servers add: %s",
 				len(name), most, ui.Printable(name))
 			return false
 		}
@@ -346,43 +349,43 @@ func (p *parser) isTarget(root int, to string) bool {
 	return true
 }
 
-func (p *parser) claim(root int, to string) {
+func (p *parser) claimTarget(root int, to string) {
 	if len(p.targets) == 0 {
 		for _, root := range p.plan.Targets {
 			key := FoldName(path.Clean(root.Path))
-			p.targets[key] = claim{folder: true}
+			p.targets[key] = claim{isFolder: true}
 			p.claimFolders(path.Dir(key), 0)
 		}
 	}
 	folder, name := path.Split(to)
-	if at := (Folder{root, folder}); p.above == "" || at != p.into {
+	if at := (Folder{root, folder}); p.lastFolderKey == "" || at != p.lastFolder {
 		key := FoldName(path.Join(p.plan.Targets[root].Path, folder))
 		p.claimFolders(key, p.line)
-		p.into, p.above = at, strings.TrimSuffix(key, "/")+"/"
+		p.lastFolder, p.lastFolderKey = at, strings.TrimSuffix(key, "/")+"/"
 	}
-	key := p.above + FoldName(name)
+	key := p.lastFolderKey + FoldName(name)
 	switch first, taken := p.targets[key]; {
 	case !taken:
 		p.targets[key] = claim{line: p.line}
-	case !first.folder:
-		p.problem("%s is the target of line %d too: give one of them another name, different in more than case",
+	case !first.isFolder:
+		p.addProblem("%s is the target of line %d too: give one of them another name, different in more than case",
 			ui.Printable(to), first.line)
 	case first.line == 0:
-		p.problem("the target is a folder that the header names: give the file another name")
+		p.addProblem("the target is a folder that the header names: give the file another name")
 	default:
-		p.problem("the target is the folder of line %d's: give one of them another name", first.line)
+		p.addProblem("the target is the folder of line %d's: give one of them another name", first.line)
 	}
 }
 
 func (p *parser) claimFolders(dir string, line int) {
 	for ; ; dir = path.Dir(dir) {
 		first, taken := p.targets[dir]
-		if taken && first.folder {
-			return // so are its parents
+		if taken && first.isFolder {
+			return // then its parents are claimed too
 		}
 		if taken {
-			p.problem("the target lies below that of line %d, which is a file: give one of them another name", first.line)
+			p.addProblem("the target lies below that of line %d, which is a file: give one of them another name", first.line)
 		}
-		p.targets[dir] = claim{line: line, folder: true}
+		p.targets[dir] = claim{line: line, isFolder: true}
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Write writes the plan as text. Equal plans give equal text.
+// Write writes the plan as text. Equal plans result in equal text.
 func (p *Plan) Write(w io.Writer) error {
 	out := textWriter{Writer: bufio.NewWriter(w)}
-	out.line(version)
+	out.line(planVersion)
 	out.line("id", p.ID)
-	out.line("made", ui.Stamp(p.Made))
+	out.line("made", ui.Stamp(p.Created))
 	out.line("mode", string(p.Mode))
 	out.line("layout", p.Layout)
 	for i, r := range p.Sources {
@@ -29,7 +29,7 @@ func (p *Plan) Write(w io.Writer) error {
 	var in *Unit
 	for i := range p.Units {
 		u := &p.Units[i]
-		alone := u.Ops[0].Verb == NFO // without "in" it would belong to the previous unit
+		alone := u.Ops[0].Verb == VerbNFO // it needs an "in" line, or it would belong to the previous unit
 		if in == nil || alone || in.Source != u.Source || in.Target != u.Target || in.Dir != u.Dir {
 			out.line()
 			out.line("in", strconv.Itoa(u.Source+1), strconv.Itoa(u.Target+1), Quote(u.Dir))
@@ -37,10 +37,10 @@ func (p *Plan) Write(w io.Writer) error {
 		}
 		out.unit(u)
 	}
-	if len(p.Left) > 0 {
+	if len(p.Skipped) > 0 {
 		out.line()
-		out.line("# left:", strconv.Itoa(len(p.Left)))
-		for _, l := range p.Left {
+		out.line("# left:", strconv.Itoa(len(p.Skipped)))
+		for _, l := range p.Skipped {
 			out.left(l)
 		}
 	}
@@ -48,7 +48,7 @@ func (p *Plan) Write(w io.Writer) error {
 	return out.Flush()
 }
 
-// textWriter writes lines of words. The bufio.Writer keeps errors until Flush.
+// textWriter writes lines of words. It ignores errors, because the bufio.Writer returns them from Flush.
 type textWriter struct {
 	*bufio.Writer
 	scratch []byte
@@ -78,8 +78,8 @@ func (w *textWriter) unit(u *Unit) {
 }
 
 func (w *textWriter) op(op *Op, first Verb, with bool) {
-	if op.Verb == NFO {
-		w.line("nfo", op.Note.String())
+	if op.Verb == VerbNFO {
+		w.line("nfo", op.NFO.String())
 		w.line("  to", Quote(op.To))
 		return
 	}
@@ -94,14 +94,14 @@ func (w *textWriter) op(op *Op, first Verb, with bool) {
 	}
 	b = append(strconv.AppendInt(b, op.Size, 10), ' ')
 	b = append(op.MTime.Append(b), ' ')
-	b = append(append(b, inode(op.Inode)...), ' ')
+	b = append(append(b, formatInode(op.Inode)...), ' ')
 	b = append(append(b, Quote(op.Source)...), "\n  to "...)
 	b = append(append(b, Quote(op.To)...), '\n')
 	_, _ = w.Write(b)
 	w.scratch = b
 }
 
-func (w *textWriter) left(l LeftFile) {
+func (w *textWriter) left(l SkippedFile) {
 	words := []string{"#", string(l.Code), "", ui.Printable(l.Path)}
 	if l.Why != "" {
 		words = append(words, "", "("+ui.Escaped(ui.OneLine(l.Why.String()))+")")
@@ -112,20 +112,20 @@ func (w *textWriter) left(l LeftFile) {
 // String formats the entry as "tv/209867".
 func (e Entry) String() string { return e.Kind + "/" + strconv.Itoa(e.ID) }
 
-// String formats the work for people: "99% tv/209867 S01E01".
+// String formats the work for people, as in "99% tv/209867 S01E01".
 func (w Work) String() string {
 	s := w.Entry.String()
 	if w.Confidence > 0 {
 		s = strconv.Itoa(int(w.Confidence*100)) + "% " + s
 	}
 	if len(w.Episodes) > 0 {
-		s += " " + numbered(w.Season, w.Episodes)
+		s += " " + formatEpisodeNumbers(w.Season, w.Episodes)
 	}
 	return s
 }
 
-// numbered formats episodes as "S01E01E02".
-func numbered(season int, episodes []int) string {
+// formatEpisodeNumbers formats episodes as "S01E01E02".
+func formatEpisodeNumbers(season int, episodes []int) string {
 	s := fmt.Sprintf("S%02d", season)
 	for _, e := range episodes {
 		s += fmt.Sprintf("E%02d", e)
@@ -133,11 +133,11 @@ func numbered(season int, episodes []int) string {
 	return s
 }
 
-// String formats the note as in a plan: "tv/209867", "movie/129 full", "tv/209867 S01E01 in ko-KR".
-func (n *Note) String() string {
+// String formats the NFO as in a plan: "tv/209867", "movie/129 full" or "tv/209867 S01E01 in ko-KR".
+func (n *NFOSpec) String() string {
 	s := n.Entry.String()
 	if len(n.Episodes) > 0 {
-		s += " " + numbered(n.Season, n.Episodes)
+		s += " " + formatEpisodeNumbers(n.Season, n.Episodes)
 	} else if n.Full {
 		s += " full"
 	}
@@ -147,7 +147,7 @@ func (n *Note) String() string {
 	return s
 }
 
-func inode(n uint64) string {
+func formatInode(n uint64) string {
 	if n == 0 {
 		return "-"
 	}
@@ -160,5 +160,5 @@ func (r Root) String() string {
 	if r.Birth != (Stamp{}) {
 		born = r.Birth.String()
 	}
-	return r.Type + " " + inode(r.Inode) + " " + born + " " + Quote(r.Path)
+	return r.Type + " " + formatInode(r.Inode) + " " + born + " " + Quote(r.Path)
 }

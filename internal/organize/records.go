@@ -12,23 +12,23 @@ import (
 	"github.com/anivault/anivault/internal/report"
 )
 
-// From sets the source roots, if Options did not know them.
-func (p *Planner) From(sources []Place) { p.o.Sources = sources }
+// SetSources sets the source roots. It is needed if they were not yet known for Options.
+func (p *Planner) SetSources(sources []RootInfo) { p.opts.Sources = sources }
 
-// Add adds a record. It copies what it keeps, because the caller reuses the record's memory.
+// Add adds a record. It copies what it needs, because the caller reuses the memory of the record.
 func (p *Planner) Add(r *report.Record) {
 	v := &video{}
 	v.recordDir, v.name = path.Split(r.Path)
-	p.all = append(p.all, v)
-	v.code, v.why = p.o.judge(r)
-	if p.o.Follow && v.code == Extra && library.IsExtra(v.why) && !library.IsSample(r.Path) {
+	p.allFiles = append(p.allFiles, v)
+	v.code, v.why = p.opts.skipReason(r)
+	if p.opts.PlaceExtras && v.code == CodeExtra && library.IsExtra(v.why) && !library.IsSample(r.Path) {
 		v.kind, v.code, v.why = kindExtra, "", ""
 	}
 	if v.code != "" {
 		return
 	}
 	if v.kind == kindVideo {
-		p.read(v, r)
+		p.readRecord(v, r)
 	}
 	p.locate(v)
 	if v.code == "" {
@@ -36,55 +36,55 @@ func (p *Planner) Add(r *report.Record) {
 	}
 }
 
-func (p *Planner) read(v *video, r *report.Record) {
-	v.target = p.o.Movies
+func (p *Planner) readRecord(v *video, r *report.Record) {
+	v.target = p.opts.MovieTarget
 	if r.Kind == "tv" {
-		v.target = p.o.TV
+		v.target = p.opts.TVTarget
 	}
-	n := &p.namers[0] // replacements are the same for all targets
-	of := facts{title: r.Title, original: r.OriginalTitle, year: r.Year}
+	n := &p.namers[0] // the replacements are the same for all targets
+	of := workFacts{title: r.Title, originalTitle: r.OriginalTitle, year: r.Year}
 	if r.IDs != nil {
 		of.ids = *r.IDs
 	}
-	if of != p.record { // records of one work come one after another
-		p.record, p.cleaned = of, n.cleanFacts(of)
+	if of != p.lastFacts { // records of the same work follow one another
+		p.lastFacts, p.lastCleaned = of, n.cleanFacts(of)
 	}
-	v.facts = p.cleaned
+	v.facts = p.lastCleaned
 	if q := r.Parsed; q != nil {
-		v.ownTitle = strings.Clone(q.Title)
-		read := tags{
+		v.titleInName = strings.Clone(q.Title)
+		read := releaseTags{
 			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio,
 			group: q.Group, edition: q.Edition, crc: q.Checksum,
 		}
 		if q.Absolute {
-			read.absolute = absolute(q.Episodes)
+			read.absolute = formatAbsolute(q.Episodes)
 		}
 		v.tags = n.cleanTags(read)
 	}
-	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Confidence: certainty(r)}
+	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Confidence: lowestConfidence(r)}
 	v.work.Episodes = slices.Clone(r.Episodes)
 	if r.Season != nil {
 		v.work.Season = *r.Season
 	}
-	v.titles = episodeTitle(r.EpisodeTitles, len(r.Episodes))
+	v.episodeTitles = episodeTitle(r.EpisodeTitles, len(r.Episodes))
 }
 
-func (n *namer) cleanFacts(f facts) *facts {
-	f.title, f.original, f.ids.IMDB = n.text(f.title), n.text(f.original), n.text(f.ids.IMDB)
-	if year := " (" + number(f.year) + ")"; f.year > 0 { // some TMDB titles end with the year, which templates add too
-		f.title, f.original = strings.TrimSuffix(f.title, year), strings.TrimSuffix(f.original, year)
+func (n *namer) cleanFacts(f workFacts) *workFacts {
+	f.title, f.originalTitle, f.ids.IMDB = n.clean(f.title), n.clean(f.originalTitle), n.clean(f.ids.IMDB)
+	if year := " (" + numberOrEmpty(f.year) + ")"; f.year > 0 { // some TMDB titles end with the year, but templates add it
+		f.title, f.originalTitle = strings.TrimSuffix(f.title, year), strings.TrimSuffix(f.originalTitle, year)
 	}
 	return &f
 }
 
-func (n *namer) cleanTags(t tags) *tags {
+func (n *namer) cleanTags(t releaseTags) *releaseTags {
 	for _, text := range []*string{&t.edition, &t.resolution, &t.source, &t.video, &t.audio, &t.group, &t.crc} {
-		*text = n.text(*text)
+		*text = n.clean(*text)
 	}
 	return &t
 }
 
-func certainty(r *report.Record) float64 {
+func lowestConfidence(r *report.Record) float64 {
 	c := 1.0
 	for _, estimate := range []*float64{r.Confidence, r.EpisodeConfidence} {
 		if estimate != nil {
@@ -94,50 +94,50 @@ func certainty(r *report.Record) float64 {
 	return c
 }
 
-func (o *Options) judge(r *report.Record) (Code, lang.Text) {
+func (o *Options) skipReason(r *report.Record) (Code, lang.Text) {
 	switch r.Status {
 	case report.Matched:
 	case report.Ambiguous:
-		return Ambiguous, lang.Text(contenders(r))
+		return CodeAmbiguous, lang.Text(formatCandidates(r))
 	case report.Unmatched:
-		return Unmatched, ""
+		return CodeUnmatched, ""
 	case report.Pending:
-		return Pending, r.Reason
+		return CodePending, r.Reason
 	case report.Skipped:
 		switch r.Reason {
 		case library.SkipIrregular:
-			return NotRegular, "" // the code says it
+			return CodeNotRegular, "" // the code says it all
 		case library.SkipBrokenLink:
-			return NotRegular, r.Reason
+			return CodeNotRegular, r.Reason
 		}
-		return Extra, r.Reason
+		return CodeExtra, r.Reason
 	case report.Failed:
-		return Unreadable, r.Reason
+		return CodeUnreadable, r.Reason
 	}
 	switch {
 	case r.TMDBID <= 0 || r.Kind != "tv" && r.Kind != "movie":
-		return Unmatched, "the record names no entry"
+		return CodeUnmatched, "the record names no entry"
 	case r.Kind == "tv" && (r.Season == nil || len(r.Episodes) == 0):
-		return NoEpisode, r.Reason
-	case certainty(r) < o.MinConfidence && r.Source != "pin":
-		return LowConfidence, lang.Text(percent(certainty(r)) + " " + Entry{r.Kind, r.TMDBID}.String())
-	case r.Kind == "tv" && !o.Layout.gaps && !contiguous(r.Episodes):
-		return NotContiguous, lang.Text(numbers(r.Episodes))
+		return CodeNoEpisode, r.Reason
+	case lowestConfidence(r) < o.MinConfidence && r.Source != "pin":
+		return CodeLowConfidence, lang.Text(formatPercent(lowestConfidence(r)) + " " + Entry{r.Kind, r.TMDBID}.String())
+	case r.Kind == "tv" && !o.Layout.allowsGaps && !areContiguous(r.Episodes):
+		return CodeNotContiguous, lang.Text(formatNumbers(r.Episodes))
 	}
 	return "", ""
 }
 
-func percent(x float64) string { return strconv.Itoa(int(x*100)) + " %" }
+func formatPercent(x float64) string { return strconv.Itoa(int(x*100)) + " %" }
 
-func contenders(r *report.Record) string {
+func formatCandidates(r *report.Record) string {
 	var out []string
 	for _, c := range r.Candidates[:min(2, len(r.Candidates))] {
-		out = append(out, Entry{c.Kind, c.TMDBID}.String()+" "+percent(c.Confidence))
+		out = append(out, Entry{c.Kind, c.TMDBID}.String()+" "+formatPercent(c.Confidence))
 	}
 	return strings.Join(out, ", ")
 }
 
-func contiguous(episodes []int) bool {
+func areContiguous(episodes []int) bool {
 	for i := 1; i < len(episodes); i++ {
 		if episodes[i] != episodes[i-1]+1 {
 			return false
@@ -146,7 +146,7 @@ func contiguous(episodes []int) bool {
 	return true
 }
 
-func numbers(list []int) string {
+func formatNumbers(list []int) string {
 	var out []string
 	for _, n := range list {
 		out = append(out, strconv.Itoa(n))
@@ -157,57 +157,57 @@ func numbers(list []int) string {
 func (v *video) skip(code Code, why lang.Text) { v.code, v.why = code, why }
 
 func (p *Planner) locate(v *video) {
-	at := p.origin(v.recordDir)
+	at := p.recordFolderOf(v.recordDir)
 	if at.err != nil {
-		v.skip(Unreadable, lang.TextOf(at.err))
+		v.skip(CodeUnreadable, lang.TextOf(at.err))
 		return
 	}
 	v.dir = at.dir
 	v.item = v.dir.find(v.name)
 	switch {
 	case v.dir.err != nil:
-		v.skip(Unreadable, lang.TextOf(v.dir.err))
+		v.skip(CodeUnreadable, lang.TextOf(v.dir.err))
 	case v.item == nil:
-		v.skip(Unreadable, "it no longer exists")
+		v.skip(CodeUnreadable, "it no longer exists")
 	case v.item.Type != TypeRegular:
-		v.skip(NotRegular, "")
+		v.skip(CodeNotRegular, "")
 	default:
-		if p.o.Before != nil {
-			v.code = p.o.Before(v.item)
+		if p.opts.SkipCode != nil {
+			v.code = p.opts.SkipCode(v.item)
 		}
-		v.recordDir, v.name = at.recordDir, v.item.Name // lets the record's memory be freed
+		v.recordDir, v.name = at.recordDir, v.item.Name // no longer refer to the record's memory
 	}
 }
 
-func (p *Planner) origin(recordDir string) *origin {
-	at, known := p.origins[recordDir]
+func (p *Planner) recordFolderOf(recordDir string) *recordFolder {
+	at, known := p.recordFolders[recordDir]
 	if !known {
-		at = &origin{recordDir: strings.Clone(recordDir)}
+		at = &recordFolder{recordDir: strings.Clone(recordDir)}
 		var real string
-		if real, at.err = p.disk.Real(cmp.Or(recordDir, ".")); at.err == nil {
+		if real, at.err = p.disk.RealPath(cmp.Or(recordDir, ".")); at.err == nil {
 			at.dir = p.folders.list(real)
 		}
-		p.origins[at.recordDir] = at
+		p.recordFolders[at.recordDir] = at
 	}
 	return at
 }
 
-func (p *Planner) skipOutside() {
+func (p *Planner) skipOutsideSources() {
 	sources := map[*folder]int{}
 	for _, v := range p.videos {
 		source, known := sources[v.dir]
 		if !known {
-			source = p.o.sourceOf(v.dir.path)
+			source = p.opts.sourceIndex(v.dir.path)
 			sources[v.dir] = source
 		}
 		if v.source = source; source < 0 {
-			v.skip(OutsidePath, lang.Textf("%s", v.dir.path))
+			v.skip(CodeOutsidePath, lang.Textf("%s", v.dir.path))
 		}
 	}
 	p.videos = dropSkipped(p.videos)
 }
 
-func (o *Options) sourceOf(dir string) int {
+func (o *Options) sourceIndex(dir string) int {
 	best := -1
 	for i := range o.Sources {
 		root := o.Sources[i].Path
@@ -218,13 +218,13 @@ func (o *Options) sourceOf(dir string) int {
 	return best
 }
 
-// IsBelow reports whether a path is the folder or is inside it.
+// IsBelow reports whether name is the path of the folder or of something inside it.
 func IsBelow(name, folder string) bool {
 	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(folder, "/"))
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-func below(name, folder string) string {
+func relativeTo(name, folder string) string {
 	rest := strings.TrimPrefix(name[len(strings.TrimSuffix(folder, "/")):], "/")
 	return cmp.Or(rest, ".")
 }

@@ -12,14 +12,15 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
+// scanner reads the words of a line and collects problems.
 type scanner struct {
 	line     int
-	unread   string // the part of the line that is not read yet
-	problems []Problem
+	unread   string // the rest of the line
+	problems []LineProblem
 }
 
-func (s *scanner) problem(format string, args ...any) {
-	s.problems = append(s.problems, Problem{Line: s.line, Text: lang.Textf(format, args...)})
+func (s *scanner) addProblem(format string, args ...any) {
+	s.problems = append(s.problems, LineProblem{Line: s.line, Text: lang.Textf(format, args...)})
 }
 
 func (s *scanner) err() error {
@@ -29,7 +30,7 @@ func (s *scanner) err() error {
 	return &PlanError{Problems: s.problems}
 }
 
-func shown(text string, most int) string { return ui.Printable(ui.Cut(text, most)) }
+func excerpt(text string, most int) string { return ui.Printable(ui.Cut(text, most)) }
 
 func cutWord(line string) (word, rest string) {
 	i := strings.IndexAny(line, " \t")
@@ -39,70 +40,70 @@ func cutWord(line string) (word, rest string) {
 	return line[:i], strings.TrimLeft(line[i:], " \t")
 }
 
-func (s *scanner) word() (word string) {
+func (s *scanner) scanWord() (word string) {
 	word, s.unread = cutWord(s.unread)
 	return word
 }
 
-func (s *scanner) name() string {
+func (s *scanner) scanName() string {
 	name, err := Unquote(s.unread)
 	if err != nil {
-		s.problem("%v", err)
+		s.addProblem("%v", err)
 	}
 	return name
 }
 
-func (s *scanner) index(n int, what string) int {
-	word := s.word()
+func (s *scanner) scanIndex(n int, what string) int {
+	word := s.scanWord()
 	i, err := strconv.Atoi(word)
 	switch {
 	case n == 0:
-		s.problem("the header's line %q is missing: put it back, or make the plan again", what)
+		s.addProblem("the header's line %q is missing: put it back, or make the plan again", what)
 		return 0
 	case err != nil || i < 1 || i > n:
-		s.problem("the header has no %s %s: take one from 1 to %d", what, shown(word, 20), n)
+		s.addProblem("the header has no %s %s: take one from 1 to %d", what, excerpt(word, 20), n)
 		return 0
 	}
 	return i - 1
 }
 
-func (s *scanner) size() int64 {
-	word := s.word()
+func (s *scanner) scanSize() int64 {
+	word := s.scanWord()
 	n, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || n < 0 {
-		s.problem("%s is not a size in bytes; don't edit size, time and inode", shown(word, 40))
+		s.addProblem("%s is not a size in bytes; don't edit size, time and inode", excerpt(word, 40))
 	}
 	return n
 }
 
-func (s *scanner) inode() uint64 {
-	word := s.word()
+func (s *scanner) scanInode() uint64 {
+	word := s.scanWord()
 	if word == "-" {
 		return 0
 	}
 	n, err := strconv.ParseUint(word, 10, 64)
 	if err != nil || n == 0 {
-		s.problem("%s is not an inode; don't edit size, time and inode", shown(word, 40))
+		s.addProblem("%s is not an inode; don't edit size, time and inode", excerpt(word, 40))
 	}
 	return n
 }
 
-func (s *scanner) stamp() Stamp {
-	word := s.word()
+func (s *scanner) scanStamp() Stamp {
+	word := s.scanWord()
 	t, err := ParseStamp(word)
 	if err != nil {
-		s.problem("%s is not a time in seconds, such as 1763661791.5; don't edit size, time and inode", shown(word, 40))
+		s.addProblem("%s is not a time in seconds, such as 1763661791.5; don't edit size, time and inode", excerpt(word, 40))
 	}
 	return t
 }
 
-// String formats the seconds with as many decimals as needed: "1763661791.5".
+// String formats the time in seconds, with as many decimals as needed: "1763661791.5".
 func (s Stamp) String() string { return string(s.Append(nil)) }
 
-// Append appends the text of String to b.
+// Append appends the result of String to b.
 func (s Stamp) Append(b []byte) []byte {
 	sec, nsec := s.Sec, int64(s.Nsec)
-	if sec < 0 && nsec > 0 { // -1.5 is second -2 and half a second
+	if sec < 0 && nsec > 0 { // -1.5 is Sec -2 and Nsec 500,000,000
 		sec, nsec = sec+1, int64(time.Second)-nsec
 		if sec == 0 {
 			b = append(b, '-')
@@ -125,7 +126,7 @@ func (s *Stamp) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ParseStamp is the inverse of Stamp.String.
+// ParseStamp parses the result of Stamp.String.
 func ParseStamp(word string) (Stamp, error) {
 	digits, negative := strings.CutPrefix(word, "-")
 	whole, fraction, point := strings.Cut(digits, ".")
@@ -150,8 +151,8 @@ func ParseStamp(word string) (Stamp, error) {
 	return s, nil
 }
 
-// Quote returns a name as plans write it at the end of a line: unchanged, or in double quotes with the escapes \n,
-// \xNN, \" and \\ if it would be ambiguous or not display correctly.
+// Quote formats a name for the end of a line in a plan. If the name would be ambiguous or not display correctly, Quote
+// puts it in double quotes with the escapes \n, \xNN, \" and \\. Otherwise it returns the name unchanged.
 func Quote(name string) string {
 	if !needsQuotes(name) {
 		return name
@@ -184,14 +185,14 @@ func needsQuotes(s string) bool {
 		return true
 	}
 	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' { // most names are of ASCII that shows
+		if s[i] < ' ' || s[i] > '~' { // printable ASCII, as in most names, needs no further check
 			return !utf8.ValidString(s) || strings.ContainsFunc(s, ui.Dangerous)
 		}
 	}
 	return false
 }
 
-// Unquote is the inverse of Quote. It rejects an unquoted name that Quote would have quoted.
+// Unquote reverses Quote. It rejects an unquoted name that Quote would have quoted.
 func Unquote(text string) (string, error) {
 	if !strings.HasPrefix(text, `"`) {
 		switch {
@@ -217,7 +218,7 @@ func Unquote(text string) (string, error) {
 			}
 			return b.String(), nil
 		case '\\':
-			decoded, size := escaped(text[i+1:])
+			decoded, size := decodeEscape(text[i+1:])
 			if size == 0 {
 				return "", lang.Error(`in quotes a backslash begins \n, \xNN, \" or \\, not %s`,
 					ui.Printable(text[i:min(i+2, len(text))]))
@@ -231,7 +232,7 @@ func Unquote(text string) (string, error) {
 	return "", lang.Error("the closing quote is missing")
 }
 
-func escaped(s string) (decoded byte, size int) {
+func decodeEscape(s string) (decoded byte, size int) {
 	if s == "" {
 		return 0, 0
 	}

@@ -15,19 +15,20 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
+// sidecar is a file that belongs to a video, such as a subtitle.
 type sidecar struct {
-	dir    *folder
-	index  int    // in dir
-	below  string // dir relative to the video's folder; "" for that folder itself
-	suffix string // what follows the video's stem in the name
-	title  string // distinguishes it from another sidecar with the same rest
-	code   Code   // why only this sidecar is skipped
-	why    lang.Text
+	dir       *folder
+	index     int    // of the file in dir.items
+	subfolder string // dir relative to the video's folder; "" for that folder itself
+	suffix    string // the part of the target name after the video's stem
+	title     string // distinguishes sidecars with the same suffix, such as "Commentary"
+	code      Code   // why the sidecar is skipped; "" if it is not
+	why       lang.Text
 }
 
 func (s *sidecar) item() *Item { return &s.dir.items[s.index] }
 
-func (s *sidecar) source() string { return join(s.below, s.item().Name) }
+func (s *sidecar) source() string { return joinPath(s.subfolder, s.item().Name) }
 
 func (s *sidecar) target(base string) string {
 	dir, stem := path.Split(base)
@@ -38,14 +39,15 @@ func (s *sidecar) target(base string) string {
 	return dir + path.Join(parts...)
 }
 
-type owner struct {
-	p      *Planner
-	dir    *folder
-	all    *library.Videos
-	videos []*video // by number; nil: not planned
-	at     []int    // by index in dir: the video's number; -1: not a video
+// sidecarAssigner finds the sidecars of the videos in one folder.
+type sidecarAssigner struct {
+	planner      *Planner
+	dir          *folder
+	matcher      *library.Videos
+	videos       []*video // by number in matcher; nil for a video that is not planned
+	videoNumbers []int    // by index in dir.items: the number of the video; -1 if the file is no video
 
-	renames bool // the folder's one planned video is of the library: its extras and previews go with it
+	isRename bool // for the rename of one video in the library; its extras and previews go with it
 }
 
 func (p *Planner) assignSidecars() {
@@ -57,8 +59,8 @@ func (p *Planner) assignSidecars() {
 		v.dir.videos = append(v.dir.videos, v)
 	}
 	for _, dir := range order {
-		if dir.hasOthers() {
-			newOwner(p, dir).assign()
+		if dir.mayHaveSidecars() {
+			newSidecarAssigner(p, dir).assign()
 		}
 	}
 	for _, v := range p.videos {
@@ -66,108 +68,111 @@ func (p *Planner) assignSidecars() {
 	}
 }
 
-func (f *folder) hasOthers() bool {
+func (f *folder) mayHaveSidecars() bool {
 	return slices.ContainsFunc(f.items, func(item Item) bool {
 		return item.Type == TypeDir && library.IsSubtitleFolder(item.Name) || item.Type == TypeRegular &&
 			!library.IsVideo(item.Name)
 	})
 }
 
-func newOwner(p *Planner, dir *folder) *owner {
-	o := &owner{p: p, dir: dir, at: make([]int, len(dir.items))}
+func newSidecarAssigner(p *Planner, dir *folder) *sidecarAssigner {
+	o := &sidecarAssigner{planner: p, dir: dir, videoNumbers: make([]int, len(dir.items))}
 	var names []string
 	planned := make(map[*Item]*video, len(dir.videos))
 	for _, v := range dir.videos {
-		planned[v.item], o.renames = v, v.renames
+		planned[v.item], o.isRename = v, v.isRename
 	}
 	for i := range dir.items {
 		item := &dir.items[i]
-		v := planned[item] // a record may name a file without a video's extension
-		o.at[i] = -1
-		if v != nil || item.Type != TypeDir && library.IsVideo(item.Name) && !(o.renames && release.Parse(item.Name).Extra) {
-			o.at[i] = len(names)
+		v := planned[item] // a record's file may lack the extension of a video
+		o.videoNumbers[i] = -1
+		if v != nil || item.Type != TypeDir && library.IsVideo(item.Name) && !(o.isRename && release.Parse(item.Name).Extra) {
+			o.videoNumbers[i] = len(names)
 			names, o.videos = append(names, item.Name), append(o.videos, v)
 		}
 	}
-	o.all = library.NewVideos(names)
+	o.matcher = library.NewVideos(names)
 	return o
 }
 
-func (o *owner) assign() {
+func (o *sidecarAssigner) assign() {
 	for i := range o.dir.items {
 		switch item := &o.dir.items[i]; {
 		case item.Type == TypeDir && library.IsSubtitleFolder(item.Name):
-			o.assignSubtitles(o.p.folders.list(join(o.dir.path, item.Name)), item.Name)
-		case item.Type == TypeDir && o.renames && strings.HasSuffix(item.Name, ".trickplay"):
+			o.assignSubtitles(o.planner.folders.list(joinPath(o.dir.path, item.Name)), item.Name)
+		case item.Type == TypeDir && o.isRename && strings.HasSuffix(item.Name, ".trickplay"):
 			o.assignPreviews(item.Name)
-		case (item.Type == TypeRegular || item.Type == TypeLink && o.renames) && o.at[i] < 0 && !followsNobody(item.Name):
-			if number, rest, ok := o.all.Owner(item.Name); ok {
+		case (item.Type == TypeRegular || item.Type == TypeLink && o.isRename) &&
+			o.videoNumbers[i] < 0 && !isNeverSidecar(item.Name):
+			if number, rest, ok := o.matcher.Owner(item.Name); ok {
 				o.assignTo(number, sidecar{dir: o.dir, index: i, suffix: rest})
 			}
 		}
 	}
 }
 
-func (o *owner) assignSubtitles(dir *folder, below string) {
+func (o *sidecarAssigner) assignSubtitles(dir *folder, below string) {
 	for i := range dir.items {
 		item := &dir.items[i]
 		if item.Type == TypeDir {
-			if number, rest, ok := o.all.Owner(item.Name); ok && rest == "" {
-				of := o.p.folders.list(join(dir.path, item.Name))
+			if number, rest, ok := o.matcher.Owner(item.Name); ok && rest == "" {
+				of := o.planner.folders.list(joinPath(dir.path, item.Name))
 				for k := range of.items {
-					if isTrack(&of.items[k]) {
-						o.assignTo(number, byLanguage(of, k, path.Join(below, item.Name)))
+					if isSubtitleOrAudio(&of.items[k]) {
+						o.assignTo(number, sidecarByLanguage(of, k, path.Join(below, item.Name)))
 					}
 				}
 			}
 			continue
 		}
-		if !isTrack(item) {
+		if !isSubtitleOrAudio(item) {
 			continue
 		}
-		if number, rest, ok := o.all.Owner(item.Name); ok {
-			o.assignTo(number, sidecar{dir: dir, index: i, below: below, suffix: rest, title: path.Base(below)})
+		if number, rest, ok := o.matcher.Owner(item.Name); ok {
+			o.assignTo(number, sidecar{dir: dir, index: i, subfolder: below, suffix: rest, title: path.Base(below)})
 		} else {
-			o.assignTo(o.all.WithEpisodes(item.Name), byLanguage(dir, i, below))
+			o.assignTo(o.matcher.WithEpisodes(item.Name), sidecarByLanguage(dir, i, below))
 		}
 	}
 }
 
-// assignPreviews assigns the preview images that Jellyfin makes: "Film.trickplay/320 - 10x10/0.jpg".
-func (o *owner) assignPreviews(name string) {
-	number, rest, ok := o.all.Owner(name)
+// assignPreviews assigns the preview images that Jellyfin creates, such as "Film.trickplay/320 - 10x10/0.jpg".
+func (o *sidecarAssigner) assignPreviews(name string) {
+	number, rest, ok := o.matcher.Owner(name)
 	if !ok || rest != path.Ext(name) {
 		return
 	}
-	for _, size := range o.p.folders.list(join(o.dir.path, name)).items {
-		if below := join(name, size.Name); size.Type == TypeDir {
-			of := o.p.folders.list(join(o.dir.path, below))
+	for _, size := range o.planner.folders.list(joinPath(o.dir.path, name)).items {
+		if below := joinPath(name, size.Name); size.Type == TypeDir {
+			of := o.planner.folders.list(joinPath(o.dir.path, below))
 			for i := range of.items {
-				o.assignTo(number, sidecar{dir: of, index: i, below: below, suffix: join(join(rest, size.Name), of.items[i].Name)})
+				suffix := joinPath(joinPath(rest, size.Name), of.items[i].Name)
+				o.assignTo(number, sidecar{dir: of, index: i, subfolder: below, suffix: suffix})
 			}
 		}
 	}
 }
 
-func isTrack(item *Item) bool {
+func isSubtitleOrAudio(item *Item) bool {
 	role := RoleOf(item.Name)
 	return item.Type == TypeRegular && (role == RoleSubtitle || role == RoleAudio)
 }
 
-// byLanguage returns a sidecar with only the language and flags of its name, or the whole name if it has none.
-func byLanguage(dir *folder, index int, below string) sidecar {
+// sidecarByLanguage returns a sidecar that keeps only the language and flags of its name. If the name has none, it
+// keeps the whole name.
+func sidecarByLanguage(dir *folder, index int, below string) sidecar {
 	name := dir.items[index].Name
 	left, rest := languageSuffix(library.Stem(name))
 	if rest == "" {
-		return sidecar{dir: dir, index: index, below: below, suffix: "." + name}
+		return sidecar{dir: dir, index: index, subfolder: below, suffix: "." + name}
 	}
-	return sidecar{dir: dir, index: index, below: below, suffix: rest + path.Ext(name), title: strings.TrimSpace(left)}
+	return sidecar{dir: dir, index: index, subfolder: below, suffix: rest + path.Ext(name), title: strings.TrimSpace(left)}
 }
 
-func (o *owner) assignTo(number int, s sidecar) {
+func (o *sidecarAssigner) assignTo(number int, s sidecar) {
 	if number == library.NoSingleVideo {
-		o.p.reported[s.item()] = true
-		o.p.unowned = append(o.p.unowned, o.p.o.leftFile(s.dir, s.item().Name, NoOwner,
+		o.planner.reported[s.item()] = true
+		o.planner.unowned = append(o.planner.unowned, o.planner.opts.skippedFile(s.dir, s.item().Name, CodeNoOwner,
 			"no video, or more than one, could own it"))
 		return
 	}
@@ -176,16 +181,16 @@ func (o *owner) assignTo(number int, s sidecar) {
 		return
 	}
 	if RoleOf(s.item().Name) == RoleNFO && s.suffix != "" {
-		text, err := o.p.disk.Ends(join(s.dir.path, s.item().Name))
+		text, err := o.planner.disk.ReadEnds(joinPath(s.dir.path, s.item().Name))
 		switch root := nfo.Root(text); {
 		case err != nil:
-			s.code, s.why = Unreadable, lang.TextOf(err)
+			s.code, s.why = CodeUnreadable, lang.TextOf(err)
 		case root != "movie" && root != "tvshow" && root != "episodedetails":
 			s.suffix = ".release.nfo"
 		}
 	}
 	if s.dir == o.dir {
-		o.p.owned[s.item()] = true
+		o.planner.ownedFiles[s.item()] = true
 	}
 	v.sidecars = append(v.sidecars, s)
 }
@@ -196,14 +201,14 @@ func (v *video) labelSidecars() {
 	}
 	for _, title := range []func(*sidecar) string{
 		func(s *sidecar) string { return s.title },
-		func(s *sidecar) string { return strings.ReplaceAll(s.below, "/", " ") },
+		func(s *sidecar) string { return strings.ReplaceAll(s.subfolder, "/", " ") },
 	} {
-		for _, group := range v.sameRests() {
+		for _, group := range v.sameSuffixes() {
 			titles := make([]string, len(group))
 			for k, s := range group {
 				titles[k] = title(s)
 			}
-			for k, text := range differences(titles) {
+			for k, text := range distinctWords(titles) {
 				if text = strings.Trim(cleanText(text), ". "); text != "" {
 					group[k].suffix = "." + text + group[k].suffix
 				}
@@ -212,24 +217,24 @@ func (v *video) labelSidecars() {
 	}
 	taken := map[string]bool{}
 	for i := range v.sidecars {
-		taken[restKey(v.sidecars[i].suffix)] = true
+		taken[suffixKey(v.sidecars[i].suffix)] = true
 	}
-	for _, group := range v.sameRests() {
+	for _, group := range v.sameSuffixes() {
 		n := 2
 		for _, s := range group[1:] {
-			for taken[restKey("."+strconv.Itoa(n)+s.suffix)] {
+			for taken[suffixKey("."+strconv.Itoa(n)+s.suffix)] {
 				n++
 			}
 			s.suffix = "." + strconv.Itoa(n) + s.suffix
-			taken[restKey(s.suffix)] = true
+			taken[suffixKey(s.suffix)] = true
 		}
 	}
 }
 
-func restKey(rest string) string { return FoldName(cleanText("x" + rest)) }
+func suffixKey(rest string) string { return FoldName(cleanText("x" + rest)) }
 
-// differences returns the words that distinguish each text, without the words that all texts begin or end with.
-func differences(texts []string) []string {
+// distinctWords returns each text without the words that all texts begin or end with.
+func distinctWords(texts []string) []string {
 	words := make([][]string, len(texts))
 	for i, text := range texts {
 		words[i] = strings.FieldsFunc(text, isSeparator)
@@ -257,12 +262,12 @@ func differences(texts []string) []string {
 	return out
 }
 
-func (v *video) sameRests() [][]*sidecar {
+func (v *video) sameSuffixes() [][]*sidecar {
 	all := make([]*sidecar, len(v.sidecars))
 	for i := range v.sidecars {
 		all[i] = &v.sidecars[i]
 	}
-	return groups(all, func(s *sidecar) string { return restKey(s.suffix) })
+	return groupDuplicates(all, func(s *sidecar) string { return suffixKey(s.suffix) })
 }
 
 func extension(name string) string {
@@ -272,17 +277,18 @@ func extension(name string) string {
 	return ""
 }
 
-// languages maps the words for languages in subtitle names to the code that servers read. Each row of languages.txt
-// starts with the code; ISO 639 codes and names in English and the language itself follow.
+// languagesText has a row for each language: the code that media servers read, other ISO 639 codes, and the names of
+// the language in English and in the language itself.
 //
 //go:embed languages.txt
 var languagesText string
 
-var languages = rows(strings.Split(strings.TrimSpace(languagesText), "\n")...)
+// languages maps the words of each row, in lower case, to the code.
+var languages = indexWords(strings.Split(strings.TrimSpace(languagesText), "\n")...)
 
-var flags = rows("forced", "sdh", "cc", "hi", "default", "signs")
+var subtitleFlags = indexWords("forced", "sdh", "cc", "hi", "default", "signs")
 
-func rows(list ...string) map[string]string {
+func indexWords(list ...string) map[string]string {
 	m := map[string]string{}
 	for _, row := range list {
 		words := strings.Fields(row)
@@ -293,8 +299,8 @@ func rows(list ...string) map[string]string {
 	return m
 }
 
-// languageSuffix splits the language and flags off the end of a stem: "2_English (SDH)" gives "2" and ".en.sdh". rest
-// is "" if there are none.
+// languageSuffix splits the language and flags off the end of a stem: "2_English (SDH)" results in "2" and ".en.sdh".
+// If there are none, rest is "".
 func languageSuffix(stem string) (left, rest string) {
 	var language string
 	var said []string
@@ -309,13 +315,13 @@ func languageSuffix(stem string) (left, rest string) {
 		low := strings.ToLower(word)
 		switch {
 		case word == "":
-			return stem, suffix(language, said)
-		case flags[low] != "" && !slices.Contains(said, low):
+			return stem, formatSuffix(language, said)
+		case subtitleFlags[low] != "" && !slices.Contains(said, low):
 			said = append(said, low)
 		case languages[low] != "" && language == "":
 			language = languages[low]
 		default:
-			return stem, suffix(language, said)
+			return stem, formatSuffix(language, said)
 		}
 		stem = strings.TrimSuffix(stem, word)
 	}
@@ -330,7 +336,7 @@ func lastWord(s string) string {
 	return s[i+size:]
 }
 
-func suffix(language string, said []string) string {
+func formatSuffix(language string, said []string) string {
 	rest := ""
 	if language != "" {
 		rest = "." + language

@@ -7,18 +7,19 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// Template is the pattern of a path: fields in braces, and optional pieces in angle brackets. A piece is left out if
-// one of its fields is empty.
+// Template is the pattern of a path. It has fields in braces, and optional pieces in angle brackets. A piece is omitted
+// if one of its fields is empty.
 type Template struct {
 	text  string
 	nodes []node
 }
 
+// node is a field, an optional piece, or literal text.
 type node struct {
-	text     string
-	field    field
-	width    int    // the minimum number of digits
-	optional []node // not nil: an optional piece
+	text      string
+	field     field
+	minDigits int    // to which a number is padded with zeros; 0 for no padding
+	optional  []node // the nodes of an optional piece; nil for other nodes
 }
 
 type field uint8
@@ -48,10 +49,10 @@ const (
 	fieldVersion
 	fieldCRC
 	fieldName
-	fields // the number of fields
+	fieldCount // the number of constants above
 )
 
-var fieldTable = [fields]struct {
+var fieldTable = [fieldCount]struct {
 	name   string
 	number bool
 	doc    string
@@ -81,7 +82,7 @@ var fieldTable = [fields]struct {
 	fieldName:          {"name", false, "the source's name without its extension"},
 }
 
-// FieldNames returns the names and descriptions of a template's fields.
+// FieldNames returns the names of the fields and their descriptions.
 func FieldNames() (names, docs []string) {
 	for _, f := range fieldTable[1:] {
 		names, docs = append(names, f.name), append(docs, f.doc)
@@ -92,22 +93,22 @@ func FieldNames() (names, docs []string) {
 // TemplateError is a syntax error in a template.
 type TemplateError struct {
 	Template string
-	At       int       // in characters, from 1
+	Position int       // in characters, from 1
 	Problem  lang.Text // a clause
 	Field    string    // the unknown field; "" for other problems
 }
 
 func (e *TemplateError) Error() string { return e.Text().String() }
 
-// Text says what is wrong and where.
+// Text returns the problem and its position.
 func (e *TemplateError) Text() lang.Text {
-	return lang.Textf("template %q: %s at character %d", e.Template, e.Problem, e.At)
+	return lang.Textf("template %q: %s at character %d", e.Template, e.Problem, e.Position)
 }
 
 // ParseTemplate parses a template. The error is a *TemplateError.
 func ParseTemplate(text string) (Template, error) {
 	p := templateParser{text: text}
-	nodes, err := p.sequence(false)
+	nodes, err := p.parseSequence(false)
 	if err != nil {
 		return Template{}, err
 	}
@@ -115,16 +116,16 @@ func ParseTemplate(text string) (Template, error) {
 }
 
 type templateParser struct {
-	text string
-	at   int // in bytes
+	text   string
+	offset int // in bytes
 }
 
-func (p *templateParser) fail(at int, format string, args ...any) *TemplateError {
-	return &TemplateError{Template: p.text, At: len([]rune(p.text[:at])) + 1, Problem: lang.Textf(format, args...)}
+func (p *templateParser) errorAt(at int, format string, args ...any) *TemplateError {
+	return &TemplateError{Template: p.text, Position: len([]rune(p.text[:at])) + 1, Problem: lang.Textf(format, args...)}
 }
 
-func (p *templateParser) sequence(optional bool) ([]node, error) {
-	begin := p.at - 1
+func (p *templateParser) parseSequence(optional bool) ([]node, error) {
+	begin := p.offset - 1
 	nodes := []node{}
 	var literal strings.Builder
 	flush := func() {
@@ -133,67 +134,67 @@ func (p *templateParser) sequence(optional bool) ([]node, error) {
 			literal.Reset()
 		}
 	}
-	for p.at < len(p.text) {
-		c := p.text[p.at]
-		doubled := p.at+1 < len(p.text) && p.text[p.at+1] == c
+	for p.offset < len(p.text) {
+		c := p.text[p.offset]
+		doubled := p.offset+1 < len(p.text) && p.text[p.offset+1] == c
 		switch {
 		case (c == '{' || c == '}') && doubled:
 			literal.WriteByte(c)
-			p.at += 2
+			p.offset += 2
 		case c == '{':
 			flush()
-			n, err := p.field()
+			n, err := p.parseField()
 			if err != nil {
 				return nil, err
 			}
 			nodes = append(nodes, n)
 		case c == '}':
-			return nil, p.fail(p.at, "a } that closes nothing; }} stands for the sign")
+			return nil, p.errorAt(p.offset, "a } that closes nothing; }} stands for the sign")
 		case c == '<' && optional:
-			return nil, p.fail(p.at, "a < within < >")
+			return nil, p.errorAt(p.offset, "a < within < >")
 		case c == '<':
 			flush()
-			p.at++
-			inner, err := p.sequence(true)
+			p.offset++
+			inner, err := p.parseSequence(true)
 			if err != nil {
 				return nil, err
 			}
 			nodes = append(nodes, node{optional: inner})
 		case c == '>' && optional:
 			flush()
-			p.at++
+			p.offset++
 			return nodes, nil
 		case c == '>':
-			return nil, p.fail(p.at, "a > that closes nothing")
+			return nil, p.errorAt(p.offset, "a > that closes nothing")
 		default:
 			literal.WriteByte(c)
-			p.at++
+			p.offset++
 		}
 	}
 	if optional {
-		return nil, p.fail(begin, "a < that is not closed")
+		return nil, p.errorAt(begin, "a < that is not closed")
 	}
 	flush()
 	return nodes, nil
 }
 
-// field reads "{name}" or "{name:2}".
-func (p *templateParser) field() (node, error) {
-	begin := p.at
+// parseField parses "{name}" or "{name:2}".
+func (p *templateParser) parseField() (node, error) {
+	begin := p.offset
 	end := strings.IndexByte(p.text[begin:], '}')
 	if end < 0 {
-		return node{}, p.fail(begin, "a { that is not closed; {{ stands for the sign")
+		return node{}, p.errorAt(begin, "a { that is not closed; {{ stands for the sign")
 	}
-	p.at = begin + end + 1
+	p.offset = begin + end + 1
 	name, width, padded := strings.Cut(p.text[begin+1:begin+end], ":")
 	n := node{}
-	for f := noField + 1; f < fields; f++ {
+	for f := noField + 1; f < fieldCount; f++ {
 		if fieldTable[f].name == name {
 			n.field = f
 		}
 	}
 	if n.field == noField {
-		err := p.fail(begin, "there is no field %q", name)
+		err := p.errorAt(begin, "there is no field %q", name)
 		err.Field = name
 		return node{}, err
 	}
@@ -203,39 +204,39 @@ func (p *templateParser) field() (node, error) {
 	w, err := strconv.Atoi(width)
 	switch {
 	case err != nil || w < 1 || w > 9:
-		return node{}, p.fail(begin, "%q is not a number of digits from 1 to 9", width)
+		return node{}, p.errorAt(begin, "%q is not a number of digits from 1 to 9", width)
 	case !fieldTable[n.field].number:
-		return node{}, p.fail(begin, "%s is not a number: it has no digits to pad", name)
+		return node{}, p.errorAt(begin, "%s is not a number: it has no digits to pad", name)
 	}
-	n.width = w
+	n.minDigits = w
 	return n, nil
 }
 
-func (t Template) has(f field) bool { return has(t.nodes, f) }
+func (t Template) hasField(f field) bool { return hasField(t.nodes, f) }
 
-func has(nodes []node, f field) bool {
+func hasField(nodes []node, f field) bool {
 	for _, n := range nodes {
-		if n.field == f || has(n.optional, f) {
+		if n.field == f || hasField(n.optional, f) {
 			return true
 		}
 	}
 	return false
 }
 
-// values holds the text of each field: clean names and unpadded numbers. "" is an empty field.
-type values [fields]string
+// fieldValues holds the text of each field: cleaned names and unpadded numbers. Empty fields are "".
+type fieldValues [fieldCount]string
 
-func (t Template) render(v *values) string { return string(render(nil, t.nodes, v)) }
+func (t Template) render(v *fieldValues) string { return string(appendNodes(nil, t.nodes, v)) }
 
-func render(b []byte, nodes []node, v *values) []byte {
+func appendNodes(b []byte, nodes []node, v *fieldValues) []byte {
 	for i := range nodes {
 		switch n := &nodes[i]; {
 		case n.optional != nil:
-			if complete(n.optional, v) {
-				b = render(b, n.optional, v)
+			if isComplete(n.optional, v) {
+				b = appendNodes(b, n.optional, v)
 			}
 		case n.field != noField:
-			b = pad(b, v[n.field], n.width)
+			b = appendPadded(b, v[n.field], n.minDigits)
 		default:
 			b = append(b, n.text...)
 		}
@@ -243,7 +244,7 @@ func render(b []byte, nodes []node, v *values) []byte {
 	return b
 }
 
-func complete(nodes []node, v *values) bool {
+func isComplete(nodes []node, v *fieldValues) bool {
 	for i := range nodes {
 		if f := nodes[i].field; f != noField && v[f] == "" {
 			return false
@@ -252,8 +253,8 @@ func complete(nodes []node, v *values) bool {
 	return true
 }
 
-// pad pads each number in s, as in "1-E2", to at least width digits.
-func pad(b []byte, s string, width int) []byte {
+// appendPadded appends s, with each number in it padded to at least width digits: "1-E2" becomes "01-E02".
+func appendPadded(b []byte, s string, width int) []byte {
 	for s != "" && width > 0 {
 		digits := 0
 		for digits < len(s) && s[digits] >= '0' && s[digits] <= '9' {

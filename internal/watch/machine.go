@@ -70,7 +70,7 @@ func (m *Machine) Observe(now time.Time, dir string, entries []Entry) (unseen []
 			if _, known := m.folders[below(dir, e.Name)]; !known {
 				unseen = append(unseen, below(dir, e.Name))
 			}
-		case organize.IsUnfinished(e.Name):
+		case organize.IsUnfinishedDownload(e.Name):
 			f.busy = true
 			f.videos = f.videos || library.IsVideo(library.Stem(e.Name))
 		default:

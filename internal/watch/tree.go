@@ -23,7 +23,7 @@ type Tree struct{ root organize.Root }
 
 // Open returns the watched folder as it is now.
 func Open(dir string) (*Tree, error) {
-	place, err := disk.Root(dir)
+	place, err := disk.RootOf(dir)
 	return &Tree{place.Root}, err
 }
 
@@ -35,7 +35,7 @@ func (t *Tree) Check() error { return CheckSame(t.root) }
 
 // CheckSame returns an error unless a folder exists and is the same as before.
 func CheckSame(was organize.Root) error {
-	now, err := disk.Root(was.Path)
+	now, err := disk.RootOf(was.Path)
 	switch {
 	case err != nil:
 		return err

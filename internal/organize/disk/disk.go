@@ -22,16 +22,16 @@ import (
 
 // Disk is the file system of this machine. The zero value is ready to use, and safe for concurrent use.
 type Disk struct {
-	mu    sync.Mutex
-	seen  map[string][]library.Entry // by real path: the result of a walk; nil once List has used it
-	ahead map[string]listing         // by path: folders that are being listed in advance
+	mu         sync.Mutex
+	walked     map[string][]library.Entry // results of a walk by real path; nil once List has returned them
+	prefetched map[string]listFunc        // folders that are being listed in advance, by path
 }
 
-type listing func() ([]organize.Item, error)
+type listFunc func() ([]organize.Item, error)
 
-// Ahead lists folders in parallel, for later calls of List.
-func (d *Disk) Ahead(dirs []string) {
-	ahead, queue := make(map[string]listing, len(dirs)), make(chan listing, len(dirs))
+// Prefetch lists folders in parallel for later calls of List.
+func (d *Disk) Prefetch(dirs []string) {
+	ahead, queue := make(map[string]listFunc, len(dirs)), make(chan listFunc, len(dirs))
 	for _, dir := range dirs {
 		list := sync.OnceValues(func() ([]organize.Item, error) { return d.list(dir) })
 		ahead[dir] = list
@@ -39,7 +39,7 @@ func (d *Disk) Ahead(dirs []string) {
 	}
 	close(queue)
 	d.mu.Lock()
-	d.ahead = ahead
+	d.prefetched = ahead
 	d.mu.Unlock()
 	const listers = 4
 	for range min(runtime.GOMAXPROCS(0), listers) {
@@ -51,35 +51,35 @@ func (d *Disk) Ahead(dirs []string) {
 	}
 }
 
-// Seen remembers the entries that a walk has read, so that List need not read them again.
-func (d *Disk) Seen(real string, entries []library.Entry) {
+// AddWalked stores the entries of a folder that a walk has read, so that List need not read them again.
+func (d *Disk) AddWalked(real string, entries []library.Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.seen == nil {
-		d.seen = map[string][]library.Entry{}
+	if d.walked == nil {
+		d.walked = map[string][]library.Entry{}
 	}
-	d.seen[filepath.ToSlash(real)] = entries
+	d.walked[filepath.ToSlash(real)] = entries
 }
 
-func (d *Disk) take(dir string) []library.Entry {
+func (d *Disk) takeWalked(dir string) []library.Entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	entries, walked := d.seen[dir]
+	entries, walked := d.walked[dir]
 	if walked {
-		d.seen[dir] = nil
+		d.walked[dir] = nil
 	}
 	return entries
 }
 
-// Walked returns the real paths of the folders passed to Seen, in byte order.
-func (d *Disk) Walked() []string {
+// WalkedFolders returns the real paths of the folders passed to AddWalked, in byte order.
+func (d *Disk) WalkedFolders() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Sorted(maps.Keys(d.seen))
+	return slices.Sorted(maps.Keys(d.walked))
 }
 
-// Real returns the absolute path of a folder with symbolic links resolved, with slashes.
-func (*Disk) Real(dir string) (string, error) {
+// RealPath returns the absolute path of a folder with slashes and with symbolic links resolved.
+func (*Disk) RealPath(dir string) (string, error) {
 	abs, err := filepath.Abs(filepath.FromSlash(dir))
 	if err != nil {
 		return "", err
@@ -88,12 +88,12 @@ func (*Disk) Real(dir string) (string, error) {
 	return filepath.ToSlash(real), err
 }
 
-// List returns a folder's entries, sorted by name in byte order. It does not follow links. A folder that does not exist
-// gives no entries and no error.
+// List returns a folder's entries, sorted by name in byte order. It does not follow links. For a folder that does not
+// exist, it returns no entries and no error.
 func (d *Disk) List(dir string) ([]organize.Item, error) {
 	d.mu.Lock()
-	list := d.ahead[dir]
-	delete(d.ahead, dir) // a second call reads the folder again
+	list := d.prefetched[dir]
+	delete(d.prefetched, dir) // a second call reads the folder again
 	d.mu.Unlock()
 	if list == nil {
 		return d.list(dir)
@@ -110,7 +110,7 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 		return nil, err
 	}
 	defer in.Close()
-	entries := d.take(dir)
+	entries := d.takeWalked(dir)
 	if entries == nil {
 		err := in.Each(func(name []byte, _ fs.FileMode) {
 			entries = append(entries, library.Entry{Name: string(name)})
@@ -134,22 +134,22 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 			info = &now
 		}
 		item := organize.Item{
-			Name: strings.Clone(e.Name), // releases the full path that it may be part of
+			Name: strings.Clone(e.Name), // Name may be part of a full path, which this lets the garbage collector free
 			Type: organize.TypeOf(info.Type), Size: info.Size, MTime: organize.StampOf(info.MTime),
 			Device: info.Device, Inode: info.Inode, Links: info.Links,
 		}
 		if item.Type == organize.TypeLink {
-			item.LinkText, _ = os.Readlink(filepath.Join(dir, e.Name)) // a link that is gone has no text
+			item.LinkText, _ = os.Readlink(filepath.Join(dir, e.Name)) // "" if the link was removed meanwhile
 		}
 		items = append(items, item)
 	}
 	return items, nil
 }
 
-const end = 64 << 10
+const endSize = 64 << 10
 
-// Ends returns the first and the last 64 KiB of a regular file, or all of a smaller one.
-func (*Disk) Ends(file string) ([]byte, error) {
+// ReadEnds returns the first and last 64 KiB of a regular file, or the whole content of a smaller file.
+func (*Disk) ReadEnds(file string) ([]byte, error) {
 	in, err := lockfile.Open(filepath.FromSlash(file), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
@@ -159,35 +159,35 @@ func (*Disk) Ends(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() <= 2*end {
-		return io.ReadAll(io.LimitReader(in, 2*end))
+	if info.Size() <= 2*endSize {
+		return io.ReadAll(io.LimitReader(in, 2*endSize))
 	}
-	out := make([]byte, 2*end)
-	if _, err := in.ReadAt(out[:end], 0); err != nil {
+	out := make([]byte, 2*endSize)
+	if _, err := in.ReadAt(out[:endSize], 0); err != nil {
 		return nil, err
 	}
-	_, err = in.ReadAt(out[end:], info.Size()-end)
+	_, err = in.ReadAt(out[endSize:], info.Size()-endSize)
 	return out, err
 }
 
-// Root describes a root folder. Its path has symbolic links resolved.
-func Root(dir string) (organize.Place, error) {
-	path, err := new(Disk).Real(dir)
+// RootOf describes a root folder. Symbolic links in its path are resolved.
+func RootOf(dir string) (organize.RootInfo, error) {
+	path, err := new(Disk).RealPath(dir)
 	if err != nil {
-		return organize.Place{}, err
+		return organize.RootInfo{}, err
 	}
 	info, err := fsx.Stat(filepath.FromSlash(path))
 	if err != nil {
-		return organize.Place{}, err
+		return organize.RootInfo{}, err
 	}
 	if info.Type != fs.ModeDir {
-		return organize.Place{}, lang.Error("%s is not a folder", path)
+		return organize.RootInfo{}, lang.Error("%s is not a folder", path)
 	}
 	holds, err := fsx.FileSystemOf(filepath.FromSlash(path))
-	place := organize.Place{
+	place := organize.RootInfo{
 		Root:   organize.Root{Type: holds.Type, Inode: info.Inode, Path: path},
 		Device: info.Device, NameMax: holds.NameMax,
-		UnstableInodes: holds.Type == "vfat" || holds.Type == "exfat", // they assign inodes when they are mounted
+		UnstableInodes: holds.Type == "vfat" || holds.Type == "exfat", // these assign new inodes when they are mounted
 	}
 	if place.UnstableInodes {
 		place.Inode = 0

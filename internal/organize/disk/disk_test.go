@@ -31,7 +31,7 @@ func TestAFolderThatAWalkHasReadIsAsItIs(t *testing.T) {
 		t.Skip("no links here: ", err)
 	}
 	var asked, told Disk
-	real, err := asked.Real(root)
+	real, err := asked.RealPath(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestAFolderThatAWalkHasReadIsAsItIs(t *testing.T) {
 	if err != nil || len(want) != 6 {
 		t.Fatal(want, err)
 	}
-	if err := library.Walk(context.Background(), []string{root}, library.Options{Read: told.Seen},
+	if err := library.Walk(context.Background(), []string{root}, library.Options{Read: told.AddWalked},
 		func(library.Dir) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestFoldersThatAreListedAhead(t *testing.T) {
 		}
 	}
 	var asked, ahead Disk
-	ahead.Ahead(dirs)
+	ahead.Prefetch(dirs)
 	for _, dir := range dirs {
 		want, err := asked.List(dir)
 		if err != nil {
