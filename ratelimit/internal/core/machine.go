@@ -205,7 +205,7 @@ func (m *machine) countRetry(t *Tuning, now Stamp, e *Event) (evidence, counted 
 		return false, true
 	case e.Outcome != Server && e.Outcome != Network:
 		return false, false
-	case e.First <= m.lastGoodPermit:
+	case m.answeredSince(e.First):
 		return false, true // the request is at fault, not the upstream
 	}
 	m.failures++
@@ -245,7 +245,7 @@ func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, current bo
 	}
 	wait := asked
 	switch {
-	case given && e.Outcome == Server && !m.pausesEverybody(t, current):
+	case given && e.Outcome == Server && !m.pausesEverybody(t, e, current):
 		return 0
 	case given:
 	case e.Outcome == Throttled:
@@ -262,9 +262,16 @@ func (m *machine) applyPause(t *Tuning, now Stamp, answer *stepInput, current bo
 
 // pausesEverybody reports whether a 503's Retry-After applies to all requests. A lone one may come from one bad backend
 // and applies to its own request only.
-func (m *machine) pausesEverybody(t *Tuning, current bool) bool {
-	return m.failures+1 >= t.NFailures || current && m.state == HalfOpen && m.from != Throttle
+func (m *machine) pausesEverybody(t *Tuning, e *Event, current bool) bool {
+	streak := m.failures
+	if current && (e.Attempt <= 1 || m.state == HalfOpen || !m.answeredSince(e.First)) {
+		streak++ // this one
+	}
+	return streak >= t.NFailures || current && m.state == HalfOpen && m.from != Throttle
 }
+
+// answeredSince reports whether there was a good answer since that permit of a request's first try.
+func (m *machine) answeredSince(first uint64) bool { return first <= m.lastGoodPermit }
 
 // randomPause returns the pause after a 429 without Retry-After: full jitter, and at least minPause from the second 429
 // in a row on.
