@@ -109,6 +109,8 @@ type stepInput struct {
 	rate    float64       // the largest rate of all processes in Normal
 	slots   int           // the slots in Throttle
 	pause   time.Duration // that the answer asks of all requests
+
+	streakOnly bool // the answer is not in the window, so it confirms no ratio
 }
 
 type command uint8
@@ -127,7 +129,7 @@ func (m *machine) step(t *Tuning, now Stamp, v stepInput) (Transition, bool) {
 	f := facts{stepInput: v, m: m, t: t, now: now}
 	if v.trigger == onAnswer {
 		f.counts = m.window.count(now, t)
-		f.ratioSustained = m.ratioSustained(t, now, f.counts)
+		f.ratioSustained = !v.streakOnly && m.ratioSustained(t, now, f.counts)
 		if m.highRatioSince != 0 {
 			m.easingSince = now // a ratio this high may come from the rate
 		}
@@ -157,6 +159,7 @@ func (m *machine) countAnswer(t *Tuning, now Stamp, v *stepInput) bool {
 	}
 	if e.Attempt > 1 && m.state != HalfOpen {
 		if evidence, counted := m.countRetry(t, now, e); counted {
+			v.streakOnly = evidence
 			return evidence
 		}
 	}
@@ -306,6 +309,9 @@ func (m *machine) confirmed(r *Rule, f *facts) bool {
 	holds := r.holds(*f)
 	if r.Confirmation != hysteresis {
 		return holds
+	}
+	if f.streakOnly {
+		return false
 	}
 	switch {
 	case !holds:

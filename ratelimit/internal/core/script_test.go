@@ -284,6 +284,7 @@ func TestScripts(t *testing.T) {
 		{script: "alone:500*7 again:ok alone:500*7", path: "Normal"},
 		{script: "ok*32 500*7 ok*7 again:500*40", path: "Normal"},
 		{script: "ok*32 500*7 ok*7 500*3 again:ok*200 500", path: "Normal>Throttle", why: "error_ratio"},
+		{script: "ok*32 500*7 ok*7 500*3 alone:500", path: "Normal"}, // it is in the streak only, and confirms no ratio
 		{script: "again:429*3", path: "Normal>Throttle", why: "consecutive_429"},
 		{script: "500*8 again:500", path: "Normal>Sleep>HalfOpen>Sleep"},
 		{script: "500*8 again:ok*5", path: "Normal>Sleep>HalfOpen>Normal"},
