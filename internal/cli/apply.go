@@ -37,6 +37,8 @@ type applyRun struct {
 	lastProgress time.Time  // when progress was last shown or written
 	statusLine   *ui.Status // nil unless a run is going on
 
+	onNotDone func(source string) // called for each file that was refused or rolled back; may be nil
+
 	// The plan, if this run made it itself.
 	units       []organize.Unit
 	skipped     []organize.SkippedFile
@@ -153,6 +155,11 @@ func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organ
 		}
 		if out.Run == "" {
 			out.Run = plan.ID
+		}
+		for _, r := range out.Results {
+			if a.onNotDone != nil && (r.Status == apply.StatusRefused || r.Status == apply.StatusFailed) {
+				a.onNotDone(r.Source)
+			}
 		}
 		return out, nil
 	})

@@ -40,6 +40,8 @@ type organizeRun struct {
 	wait     time.Duration
 	format   string
 
+	onNotDone func(source string) // see applyRun
+
 	cfg     *config.Config
 	options organize.Options
 	disk    disk.Disk

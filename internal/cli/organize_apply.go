@@ -42,7 +42,10 @@ func (o *organizeRun) apply(ctx context.Context, r *organize.Result) error {
 }
 
 func (o *organizeRun) applyRun(r *organize.Result) *applyRun {
-	a := &applyRun{f: o.f, partial: o.partial, wait: o.wait, format: o.format, started: o.started, units: r.Units}
+	a := &applyRun{
+		f: o.f, partial: o.partial, wait: o.wait, format: o.format, started: o.started, units: r.Units,
+		onNotDone: o.onNotDone,
+	}
 	s := summarize(o, r)
 	a.skipped, a.planSummary = r.Skipped, &s
 	return a

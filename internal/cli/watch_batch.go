@@ -45,6 +45,11 @@ func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Resul
 	}
 	plan := o.planner.Plan()
 	result := w.recordSkipped(plan)
+	o.onNotDone = func(source string) { // later the disk may have space, or the library other rights
+		if name := w.relativePath(source); name != "" {
+			result.Later[path.Dir(name)] = true
+		}
+	}
 	if len(plan.Units) > 0 {
 		err = o.apply(ctx, plan)
 	} else {

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/upstream"
 )
@@ -326,6 +328,49 @@ func TestWhatWasRemovedFromTheLibraryStaysAway(t *testing.T) {
 	w.file("Cowboy Bebop - 06.mkv")
 	if s := w.summary(); s.Done != 1 || s.Left != 1 || w.linked() != 1 {
 		t.Errorf("%+v, %d files in the library", s, w.linked())
+	}
+	w.stop()
+}
+
+// What can't be carried out is tried again, by the next process too: the library may get other rights, or space.
+func TestWhatWasRefusedIsTriedAgain(t *testing.T) {
+	w := newWatched(t)
+	season := filepath.Join(w.out, "Cowboy Bebop (1998)", "Season 01")
+	if err := os.MkdirAll(season, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	protect := func(on bool) error { return os.Chmod(season, map[bool]fs.FileMode{true: 0o555, false: 0o755}[on]) }
+	if os.Geteuid() == 0 { // rights don't stop root
+		protect = func(on bool) error {
+			dir, err := os.Open(season)
+			if err != nil {
+				return err
+			}
+			defer dir.Close()
+			const immutable = 0x10
+			flags, err := unix.IoctlGetInt(int(dir.Fd()), unix.FS_IOC_GETFLAGS)
+			if flags &^= immutable; on {
+				flags |= immutable
+			}
+			return errors.Join(err, unix.IoctlSetPointerInt(int(dir.Fd()), unix.FS_IOC_SETFLAGS, flags))
+		}
+	}
+	if err := protect(true); err != nil {
+		t.Skip("a folder can't be protected here: ", err)
+	}
+	t.Cleanup(func() { _ = protect(false) })
+	w.file("Cowboy Bebop - 05.mkv")
+	w.start()
+	if s := w.summary(); s.Refused != 1 || s.Done != 0 {
+		t.Fatalf("%+v", s)
+	}
+	w.stop()
+	if err := protect(false); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	if s := w.summary(); s.Done != 1 || s.Refused != 0 {
+		t.Errorf("%+v", s)
 	}
 	w.stop()
 }

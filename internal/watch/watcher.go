@@ -46,7 +46,7 @@ const (
 // Result is the outcome of a batch.
 type Result struct {
 	Again bool            // the batch failed: retry all of it later
-	Later map[string]bool // folders to retry later, because a question to TMDB failed
+	Later map[string]bool // folders to retry later: TMDB could not be asked, or apply refused a file
 	// skipped files, by their path below the watched folder; true: new pins or a new index may change that
 	Left map[string]bool
 	Err  error // ends the watch
