@@ -100,7 +100,7 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 			r, _ := a.limiter.Reserve(ctx, plannedRequests) // an error is in the reservation
 			return ratelimit.With(ctx, ratelimit.Request{Reservation: r}), r.Release
 		},
-		Why: func(err error) (text lang.Text, lasts bool) {
+		ExplainError: func(err error) (text lang.Text, lasts bool) {
 			code, text := Explain(err)
 			return text, code == report.CodeBlocked || code == report.CodeUnauthorized || code == report.CodeBudget
 		},
@@ -157,7 +157,7 @@ func (a *App) memory() *results.Memory {
 		a.warn(err)
 		return nil
 	}
-	pins, index := a.deciders.Basis()
+	pins, index := a.deciders.InputDigests()
 	return results.New(bucket, a.newest, results.Question{
 		Upstream: a.cfg.TMDB.BaseURL.String(), Language: strings.Join(a.cfg.TMDB.Languages, ","), Type: a.cfg.Match.Type,
 		MinConfidence: a.cfg.Match.MinConfidence, MinEpisodeConfidence: a.cfg.Match.MinEpisodeConfidence,
@@ -245,12 +245,12 @@ func (a *App) Timeline() []Moment {
 
 // Search returns the entries for a title from TMDB and the title index, or from cached answers if a request fails. more
 // reports that there are further entries. The error is that of the failed request.
-func (a *App) Search(ctx context.Context, w decide.Wanted) (found []decide.Found, more bool, err error) {
+func (a *App) Search(ctx context.Context, w decide.TitleSearch) (found []decide.SearchResult, more bool, err error) {
 	found, more, err = a.deciders.Lookup(ctx, w)
 	if err == nil || ctx.Err() != nil {
 		return found, more, err
 	}
-	cached := decide.NewCached(w, a.cfg.TMDB.Languages, found)
+	cached := decide.NewCachedSearch(w, a.cfg.TMDB.Languages, found)
 	now := time.Now()
 	a.rangeCached(ctx, "/3/", func(question string, e *cache.Entry) {
 		if e.Usable(now, cache.KeepLimit) {
@@ -262,14 +262,14 @@ func (a *App) Search(ctx context.Context, w decide.Wanted) (found []decide.Found
 			cached.Add(path, query, e.Body, origin)
 		}
 	})
-	found, more = cached.Found()
+	found, more = cached.Results()
 	return found, more, err
 }
 
 // Note returns an entry's data for an NFO file. A search result may have matched a film without its details; if they
 // can't be fetched, any cached search result of the film is used.
 func (a *App) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, error) {
-	n, err := a.deciders.Note(ctx, kind, id)
+	n, err := a.deciders.NFO(ctx, kind, id)
 	if err == nil || kind != match.Movie || ctx.Err() != nil {
 		return n, err
 	}
@@ -277,7 +277,7 @@ func (a *App) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, er
 		a.cachedMovies = a.cachedFilms(ctx)
 	}
 	if row := a.cachedMovies[id]; row != nil {
-		return a.deciders.NoteOfRow(row), nil
+		return a.deciders.NFOFromSearchRow(row), nil
 	}
 	return nil, err
 }

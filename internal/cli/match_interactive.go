@@ -144,41 +144,41 @@ func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, pr
 		if text == "" {
 			return a, "the quotation marks are empty"
 		}
-		return decide.Answer{Do: decide.Search, Text: text}, ""
+		return decide.Answer{Action: decide.Search, Text: text}, ""
 	}
 	switch strings.ToLower(text) {
 	case "":
 		return a, "type a number, an id, a title, s or q"
 	case "s":
-		return decide.Answer{Do: decide.Skip}, ""
+		return decide.Answer{Action: decide.Skip}, ""
 	case "q":
-		return decide.Answer{Do: decide.Quit}, ""
+		return decide.Answer{Action: decide.Quit}, ""
 	}
 	if n, err := strconv.Atoi(text); err == nil {
 		if n < 1 || n > len(candidates) {
 			return a, lang.Textf("there is no candidate %d; \"%s\" in quotation marks searches for it as a title", n, text)
 		}
 		c := candidates[n-1]
-		return decide.Answer{Do: decide.Choose, Kind: c.Kind, ID: c.ID}, ""
+		return decide.Answer{Action: decide.Choose, Kind: c.Kind, ID: c.ID}, ""
 	}
 	kind, id, err := pins.ParseEntry(text)
 	switch {
 	case err == nil:
-		return decide.Answer{Do: decide.Choose, Kind: kind, ID: id}, ""
+		return decide.Answer{Action: decide.Choose, Kind: kind, ID: id}, ""
 	case strings.Contains(text, "://"), strings.HasPrefix(text, "tv/"), strings.HasPrefix(text, "movie/"):
 		return a, lang.TextOf(err)
 	}
-	return decide.Answer{Do: decide.Search, Text: text}, ""
+	return decide.Answer{Action: decide.Search, Text: text}, ""
 }
 
 var scopeKeys = map[decide.Scope]struct {
 	key   string
 	reach lang.Text
 }{
-	decide.ByTitle:  {"t", "every file whose name has it, wherever it is"},
-	decide.ByFolder: {"d", "every file in it"},
-	decide.ByFiles:  {"a", "these alone, by their paths"},
-	decide.ByFirst:  {"f", "this file alone"},
+	decide.ByTitle:     {"t", "every file whose name has it, wherever it is"},
+	decide.ByFolder:    {"d", "every file in it"},
+	decide.ByFiles:     {"a", "these alone, by their paths"},
+	decide.ByFirstFile: {"f", "this file alone"},
 }
 
 var confirmHelp = []lang.Text{
@@ -222,7 +222,7 @@ func (p *prompter) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict
 }
 
 func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.Text) {
-	v.Reach = c.Reach
+	v.Options = c.ChoiceOptions
 	word, number, _ := strings.Cut(strings.ToLower(strings.Join(strings.Fields(text), " ")), " ")
 	switch word {
 	case "", "y", "yes":
@@ -239,7 +239,7 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem lang.
 	}
 	for _, s := range c.Scopes {
 		if number == "" && (word == scopeKeys[s].key || word == string(s)) {
-			v.Reach.Scope = s
+			v.Options.Scope = s
 			return v, ""
 		}
 	}
@@ -252,17 +252,17 @@ func changeSeasonOrOffset(v decide.Verdict, word, number string, c decide.Choice
 	case c.Pins[0].Kind == match.Movie:
 		return v, "a film has no season and no offset"
 	case word == "season" && number == "":
-		v.Reach.Season = nil
+		v.Options.Season = nil
 		return v, ""
 	case err != nil:
 		return v, lang.Textf("%s wants a whole number, such as: %s 2", word, word)
 	case word == "season":
-		v.Reach.Season = &n
+		v.Options.Season = &n
 	default:
-		v.Reach.Offset = n
+		v.Options.Offset = n
 	}
 	would := c.Pins[0]
-	would.Season, would.Offset = v.Reach.Season, v.Reach.Offset
+	would.Season, would.Offset = v.Options.Season, v.Options.Offset
 	if err := would.Validate(); err != nil {
 		return v, lang.TextOf(err)
 	}
@@ -277,10 +277,10 @@ func choicePreview(c decide.Choice, width int) string {
 		name = title.WithYear(ui.Printable(c.Entry.Title), c.Entry.Year)
 	}
 	fmt.Fprintf(&b, "  -> %s  %s\n", name, c.Pins[0].Entry())
-	for i, l := range c.Leads {
-		if i == most && len(c.Leads) > most+1 {
-			last := c.Leads[len(c.Leads)-1]
-			fmt.Fprintf(&b, "     %s\n", lang.Sprintf("and %d more, the last: %s", len(c.Leads)-most, previewText(last)))
+	for i, l := range c.Preview {
+		if i == most && len(c.Preview) > most+1 {
+			last := c.Preview[len(c.Preview)-1]
+			fmt.Fprintf(&b, "     %s\n", lang.Sprintf("and %d more, the last: %s", len(c.Preview)-most, previewText(last)))
 			break
 		}
 		text := previewText(l)
@@ -293,7 +293,7 @@ func choicePreview(c decide.Choice, width int) string {
 }
 
 // previewText is where a choice puts one file: "S01E03", or why it has no episode.
-func previewText(l decide.Lead) string {
+func previewText(l decide.FilePreview) string {
 	d := l.Decision
 	r := report.Record{Kind: string(d.Kind), Season: d.Season, Episodes: d.Episodes}
 	switch place := r.Place(); {
@@ -315,12 +315,12 @@ func scopeTexts(c decide.Choice) (what, reach lang.Text) {
 		what = lang.Textf("the folder %s", name)
 	case decide.ByFiles:
 		what = lang.Count(len(c.Pins), "file")
-	case decide.ByFirst:
+	case decide.ByFirstFile:
 	}
 	return what, reach
 }
 
-func (p *prompter) Kept(c decide.Choice) {
+func (p *prompter) ShowSavedPins(c decide.Choice) {
 	what, reach := scopeTexts(c)
 	p.printf("  %s\n", lang.Textf("pinned %s: %s (%s)", what, pinTargetText(c.Pins[0]), reach))
 }

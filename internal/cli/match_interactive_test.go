@@ -21,13 +21,15 @@ import (
 func TestAnswersAreRead(t *testing.T) {
 	candidates := []match.Candidate{{Kind: match.TV, ID: 11}, {Kind: match.Movie, ID: 22}}
 	for in, want := range map[string]decide.Answer{
-		"1": {Do: decide.Choose, Kind: match.TV, ID: 11}, "2": {Do: decide.Choose, Kind: match.Movie, ID: 22},
-		`"86"`: {Do: decide.Search, Text: "86"}, `"1"`: {Do: decide.Search, Text: "1"}, `"s"`: {Do: decide.Search, Text: "s"},
-		"s": {Do: decide.Skip}, "S": {Do: decide.Skip}, "q": {Do: decide.Quit},
-		"tv/123": {Do: decide.Choose, Kind: match.TV, ID: 123}, "movie/9": {Do: decide.Choose, Kind: match.Movie, ID: 9},
-		"https://www.themoviedb.org/tv/30991-x": {Do: decide.Choose, Kind: match.TV, ID: 30991},
-		"Some Title":                            {Do: decide.Search, Text: "Some Title"},
-		"Fate/stay night":                       {Do: decide.Search, Text: "Fate/stay night"},
+		"1": {Action: decide.Choose, Kind: match.TV, ID: 11}, "2": {Action: decide.Choose, Kind: match.Movie, ID: 22},
+		`"86"`: {Action: decide.Search, Text: "86"}, `"1"`: {Action: decide.Search, Text: "1"},
+		`"s"`: {Action: decide.Search, Text: "s"},
+		"s":   {Action: decide.Skip}, "S": {Action: decide.Skip}, "q": {Action: decide.Quit},
+		"tv/123":                                {Action: decide.Choose, Kind: match.TV, ID: 123},
+		"movie/9":                               {Action: decide.Choose, Kind: match.Movie, ID: 9},
+		"https://www.themoviedb.org/tv/30991-x": {Action: decide.Choose, Kind: match.TV, ID: 30991},
+		"Some Title":                            {Action: decide.Search, Text: "Some Title"},
+		"Fate/stay night":                       {Action: decide.Search, Text: "Fate/stay night"},
 	} {
 		got, problem := parseAnswer(in, candidates)
 		if diff := cmp.Diff(want, got); diff != "" || problem != "" {

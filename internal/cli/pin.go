@@ -134,7 +134,7 @@ func (f *factory) completePin(cmd *cobra.Command, args []string, _ string) ([]st
 	defer func() { _ = run.Close() }() // it only reads the cache
 	var list []string
 	text := cmp.Or(release.Parse(filepath.ToSlash(args[0])).Title, args[0])
-	found, _, _ := run.Search(cmd.Context(), decide.Wanted{Text: text}) // after an error it offers the results so far
+	found, _, _ := run.Search(cmd.Context(), decide.TitleSearch{Text: text}) // after an error it offers the results so far
 	for _, f := range found {
 		label := ui.Escaped(title.WithYear(f.Hit.Title, f.Hit.Year))
 		list = append(list, fmt.Sprintf("%s/%d\t%s", f.Hit.Kind, f.Hit.ID, label))

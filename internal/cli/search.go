@@ -41,7 +41,7 @@ func newSearch(f *factory) *cobra.Command {
 		Args:  atLeastOne("TITLE", "for example: anivault search frieren"),
 	}
 	f.setRun(cmd, []string{"table", "json", "ndjson"}, func(c invocation) error {
-		w := decide.Wanted{Text: strings.Join(c.args, " "), Year: year}
+		w := decide.TitleSearch{Text: strings.Join(c.args, " "), Year: year}
 		const firstFilm, lastYear = 1874, 2200
 		switch {
 		case strings.TrimSpace(w.Text) == "":
@@ -95,7 +95,7 @@ func withApp(ctx context.Context, f *factory, cfg *config.Config, offline bool, 
 	return err
 }
 
-func runSearch(ctx context.Context, f *factory, run *app.App, w decide.Wanted, format string) error {
+func runSearch(ctx context.Context, f *factory, run *app.App, w decide.TitleSearch, format string) error {
 	found, more, failed := run.Search(ctx, w)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -127,7 +127,7 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.Wanted, f
 	return nil
 }
 
-func incompleteSearchError(f *factory, w decide.Wanted, found int, why lang.Text, offline bool) error {
+func incompleteSearchError(f *factory, w decide.TitleSearch, found int, why lang.Text, offline bool) error {
 	switch {
 	case found > 0 && offline:
 		return nil
@@ -139,13 +139,13 @@ func incompleteSearchError(f *factory, w decide.Wanted, found int, why lang.Text
 		"TMDB could not be asked for all results: %s", why)
 }
 
-func newWireFound(f decide.Found) wireFound {
-	seasons, episodes := f.Seasons()
+func newWireFound(f decide.SearchResult) wireFound {
+	seasons, episodes := f.SeasonAndEpisodeCount()
 	w := wireFound{
 		Kind: string(f.Hit.Kind), TMDBID: f.Hit.ID, Year: f.Hit.Year, Title: f.Hit.Title, OriginalTitle: f.Hit.OriginalTitle,
 		Seasons: seasons, Episodes: episodes, Source: f.Origin.Freshness.String(), CachedAt: f.Origin.FetchedAt,
 	}
-	if f.Index {
+	if f.FromIndex {
 		w.Source = string(match.DecidedByIndex)
 	}
 	return w

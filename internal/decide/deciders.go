@@ -1,8 +1,8 @@
-// Package decide decides which TMDB entry a series of files is and where in it each file belongs.
+// Package decide decides which TMDB entry a series of files is, and which of its episodes each file is.
 //
-// Who decides is one table, deciders below: the user's pins, the imported title index, the titles of entries that this
-// run has seen, TMDB's search, and a person at a terminal. They are tried in turn; the first that answers decides.
-// Callers want New, Deciders.Turn and Deciders.Decide.
+// The table deciders below lists what can decide: the user's pins, the imported title index, the titles of entries that
+// this run has seen, TMDB's search, and a person at a terminal. They are tried in turn until one answers. Callers use
+// New, Deciders.Turn and Deciders.Decide.
 package decide
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Config is what deciders need. Asker may be nil: then nobody is asked.
+// Config configures New. If Asker is nil, nobody is asked.
 type Config struct {
 	Client    *tmdb.Client
 	Languages []string // for titles; the first that TMDB has is used
@@ -27,42 +27,43 @@ type Config struct {
 	IndexDir  string // the folder of the title index
 	Asker     Asker
 
-	// Reserve reserves the requests of one series; release returns the unused ones.
+	// Reserve reserves the requests that one series may need; release returns those that it did not use.
 	Reserve func(ctx context.Context) (reserved context.Context, release func())
 	// Why explains to a person why a TMDB request failed, and whether the cause lasts for the rest of the run.
-	Why func(err error) (text lang.Text, lasts bool)
+	ExplainError func(err error) (text lang.Text, lasts bool)
 	// Warn reports a problem that did not stop the run. Any goroutine may call it.
 	Warn func(error)
 }
 
 // Deciders decides series. It is safe for concurrent use.
 type Deciders struct {
-	resolver match.Resolver
-	shown    languages
-	reserve  func(ctx context.Context) (context.Context, func())
-	why      func(err error) (text lang.Text, lasts bool)
-	choices  *choices
-	index    *titleIndex // nil: nothing was imported
-	known    *knownTitles
-	source   *source
-	person   *person // nil: nobody is asked
+	resolver       match.Resolver
+	titleLanguages languages
+	reserve        func(ctx context.Context) (context.Context, func())
+	explainError   func(err error) (text lang.Text, lasts bool)
+	pins           *runPins
+	index          *titleIndex // nil if nothing was imported
+	known          *knownTitles
+	source         *source
+	dialog         *dialog // nil if nobody is asked
 }
 
-// deciders are tried in order. The last one always answers or makes a pin, after which the series begins again.
+// deciders are tried in order until one answers. The last one either answers or saves a pin; after a pin, Decide starts
+// again with the files of the series.
 var deciders = []func(*Deciders, context.Context, *series) (resolution, bool){
-	(*Deciders).byPin,    // the user's own choice
-	(*Deciders).byIndex,  // the imported lists
-	(*Deciders).byMemory, // titles of the entries that this run has fetched or seen in search results
-	(*Deciders).bySearch, // TMDB's search
-	(*Deciders).byPerson, // the choice at a terminal
+	(*Deciders).byPin,         // the user's own choice
+	(*Deciders).byIndex,       // the imported lists
+	(*Deciders).byKnownTitles, // titles of the entries that this run has fetched or seen in search results
+	(*Deciders).bySearch,      // TMDB's search
+	(*Deciders).byPerson,      // the choice at a terminal
 }
 
 type series struct {
 	match.Series
 	turn         Turn
-	pin          *pins.Pin         // the user's choice for these files; nil: none
-	unlock       func()            // after the search: lets series that share a title go on
-	searchResult *match.Resolution // an undecided search result; then only the person is asked
+	pin          *pins.Pin         // the user's choice for these files; nil if there is none
+	unlock       func()            // unlocks the titles; called after the search
+	searchResult *match.Resolution // the result of an undecided search; then only the person is asked
 }
 
 type resolution struct {
@@ -75,48 +76,51 @@ type resolution struct {
 
 // New returns the deciders of one run. It fails if the pins can't be read, because decisions could contradict them.
 func New(c Config) (*Deciders, error) {
-	user, err := openChoices(c.Pins, c.Warn)
+	user, err := loadPins(c.Pins, c.Warn)
 	if err != nil {
 		return nil, err
 	}
 	src := newSource(c.Client, c.Languages, c.Adult)
 	d := &Deciders{
-		resolver: match.Resolver{Source: src, Options: c.Options}, shown: c.Languages, reserve: c.Reserve, why: c.Why,
-		choices: user, index: openIndex(c.IndexDir, c.Warn), known: src.known, source: src,
+		resolver: match.Resolver{
+			Source:  src,
+			Options: c.Options,
+		}, titleLanguages: c.Languages, reserve: c.Reserve, explainError: c.ExplainError,
+		pins: user, index: openIndex(c.IndexDir, c.Warn), known: src.known, source: src,
 	}
 	if c.Asker != nil {
-		d.person = &person{asker: c.Asker, turns: new(turns)}
+		d.dialog = &dialog{asker: c.Asker, turns: new(turns)}
 	}
 	return d, nil
 }
 
-// Basis returns digests of the pins and the title index; they change whenever the contents do.
-func (d *Deciders) Basis() (pins, index string) { return d.choices.digest, d.index.digest() }
+// InputDigests returns digests of the pins and the title index. Each changes whenever its contents change.
+func (d *Deciders) InputDigests() (pins, index string) { return d.pins.digest, d.index.digest() }
 
-// Entry returns a TMDB entry, with all seasons of a series. It sends the same requests as Decide, so they are cached.
+// Entry returns a TMDB entry; a series has all its seasons. It sends the same requests as Decide, which are cached.
 func (d *Deciders) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, match.Origin, error) {
 	return d.resolver.Source.Entry(ctx, kind, id)
 }
 
-// Turn returns the next place in the order in which a person is asked. The caller must end it.
+// Turn reserves the next place in the order in which a person is asked about series. The caller must call End on it.
 func (d *Deciders) Turn() Turn {
-	if d.person == nil {
+	if d.dialog == nil {
 		return Turn{}
 	}
-	return d.person.turns.next()
+	return d.dialog.turns.next()
 }
 
-// Decide decides each file of a series exactly once, in any order, and may call decided after a long wait. A series
-// that the budget has no room for is still decided where the cache knows all of it.
+// Decide calls decided exactly once for each file of a series, in any order and possibly after a long wait. A series
+// that exceeds the request budget is still decided if the cache has all the answers it needs.
 func (d *Deciders) Decide(ctx context.Context, s match.Series, t Turn, decided func(match.File, match.Decision)) {
 	ctx, release := d.reserve(ctx)
 	defer release()
-	for open := d.choices.split(series{Series: s, turn: t}); len(open) > 0; {
+	for open := d.pins.splitByPin(series{Series: s, turn: t}); len(open) > 0; {
 		part := open[0]
 		open = open[1:]
 		res, ok := d.decide(ctx, &part)
 		if !ok {
-			open = append(d.choices.split(part), open...)
+			open = append(d.pins.splitByPin(part), open...)
 			continue
 		}
 		d.place(ctx, part.Files, res, decided)
@@ -170,7 +174,7 @@ func (d *Deciders) bySearch(ctx context.Context, s *series) (resolution, bool) {
 	}
 	res := d.resolver.Resolve(ctx, s.Series)
 	s.unlock()
-	if d.person != nil && (res.Status == match.Ambiguous || res.Status == match.Unmatched) {
+	if d.dialog != nil && (res.Status == match.Ambiguous || res.Status == match.Unmatched) {
 		s.searchResult = &res
 		return resolution{}, false
 	}
@@ -182,7 +186,8 @@ type turns struct {
 	unfinished []chan struct{} // the done channels of turns that have not ended, earliest first
 }
 
-// Turn is the place of one series in the order in which a person is asked. The zero value waits for nothing.
+// Turn is the place of one series in the order in which a person is asked about series. The zero Turn waits for
+// nothing.
 type Turn struct {
 	queue   *turns
 	earlier []chan struct{}
@@ -208,7 +213,7 @@ func (t Turn) wait(ctx context.Context) error {
 	return nil
 }
 
-// End ends the turn, once.
+// End ends the turn. It must be called only once.
 func (t Turn) End() {
 	if t.queue == nil {
 		return

@@ -16,14 +16,14 @@ import (
 type answers struct {
 	list  []Answer
 	asked []string
-	reach Reach    // what they say of the first choice that is shown, where it has a scope
-	shown []string // what the choices led to
+	reach ChoiceOptions // what they say of the first choice that is shown, where it has a scope
+	shown []string      // what the choices led to
 }
 
 func (a *answers) Ask(_ context.Context, q Question) (Answer, error) {
 	a.asked = append(a.asked, fmt.Sprintf("%s (%d files)", q.Title, len(q.Files)))
 	if len(a.list) == 0 {
-		return Answer{Do: Quit}, nil
+		return Answer{Action: Quit}, nil
 	}
 	next := a.list[0]
 	a.list = a.list[1:]
@@ -33,17 +33,17 @@ func (a *answers) Ask(_ context.Context, q Question) (Answer, error) {
 // Confirm keeps a choice, once the first reach that it was told of is the choice's.
 func (a *answers) Confirm(_ context.Context, c Choice) (Verdict, error) {
 	if a.reach.Scope != "" && c.Scope != a.reach.Scope {
-		return Verdict{Reach: a.reach}, nil
+		return Verdict{Options: a.reach}, nil
 	}
 	var leads []string
-	for _, l := range c.Leads {
+	for _, l := range c.Preview {
 		leads = append(leads, fmt.Sprintf("%s %d", l.Decision.Status, l.Decision.Episodes))
 	}
 	a.shown = append(a.shown, fmt.Sprintf("%s %s", c.Scope, leads))
 	return Verdict{Keep: true}, nil
 }
 
-func (a *answers) Kept(Choice) {}
+func (a *answers) ShowSavedPins(Choice) {}
 
 // Pins come before everything, then what the run has fetched, then the search, and a person is asked about the rest
 // alone.
@@ -57,7 +57,7 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 	files := func(title string) []string {
 		return []string{"lib/[G] " + title + " - 01 [1080p].mkv", "lib/[G] " + title + " - 02 [1080p].mkv"}
 	}
-	bureauIs := Answer{Do: Choose, Kind: match.TV, ID: 2}
+	bureauIs := Answer{Action: Choose, Kind: match.TV, ID: 2}
 	for _, c := range []struct {
 		name    string
 		files   []string
@@ -67,10 +67,10 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 		want    []string // by file
 		asked   []string
 		search  bool
-		reach   Reach
+		reach   ChoiceOptions
 		shown   []string
 	}{
-		{"the search", files("Night Bureau"), nil, nil, nil, []string{"tv/2 E1", "tv/2 E2"}, nil, true, Reach{}, nil},
+		{"the search", files("Night Bureau"), nil, nil, nil, []string{"tv/2 E1", "tv/2 E2"}, nil, true, ChoiceOptions{}, nil},
 		{
 			"a pin before the search", files("Night Bureau"),
 			[]pins.Pin{{Title: "night bureau", Kind: match.TV, ID: 1}},
@@ -78,14 +78,14 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 			nil,
 			[]string{"tv/1 E1 pin", "tv/1 E2 pin"},
 			nil, false,
-			Reach{},
+			ChoiceOptions{},
 			nil,
 		},
 		{
 			"what the run has fetched", files("Toumori no Machi"), nil, keepers, nil,
 			[]string{"tv/1 E1", "tv/1 E2"},
 			nil, false,
-			Reach{},
+			ChoiceOptions{},
 			nil,
 		},
 		{
@@ -94,16 +94,16 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 			[]string{"unmatched", "unmatched"},
 			[]string{"Salt Harbor (2 files)"},
 			true,
-			Reach{},
+			ChoiceOptions{},
 			nil,
 		},
 		{
 			"a person, who skips", files("Salt Harbor"), nil, nil,
-			[]Answer{{Do: Skip}},
+			[]Answer{{Action: Skip}},
 			[]string{"unmatched", "unmatched"},
 			[]string{"Salt Harbor (2 files)"},
 			true,
-			Reach{},
+			ChoiceOptions{},
 			nil,
 		},
 		{
@@ -112,16 +112,16 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 			[]string{"tv/2 E1 pin", "tv/2 E2 pin"},
 			[]string{"Salt Harbor (2 files)"},
 			true,
-			Reach{},
+			ChoiceOptions{},
 			[]string{"title [matched [1] matched [2]]"},
 		},
 		{
 			"a person, who knows the first", files("Salt Harbor"), nil, nil,
-			[]Answer{bureauIs, {Do: Skip}},
+			[]Answer{bureauIs, {Action: Skip}},
 			[]string{"tv/2 E1 pin", "unmatched"},
 			[]string{"Salt Harbor (2 files)", "Salt Harbor (1 files)"},
 			true,
-			Reach{Scope: ByFirst},
+			ChoiceOptions{Scope: ByFirstFile},
 			[]string{"first [matched [1]]"},
 		},
 		{
@@ -130,16 +130,16 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 			[]string{"tv/2 E2 pin", "tv/2 E3 pin"},
 			[]string{"Salt Harbor (2 files)"},
 			true,
-			Reach{Scope: ByFiles, Season: new(1), Offset: 1},
+			ChoiceOptions{Scope: ByFiles, Season: new(1), Offset: 1},
 			[]string{"files [matched [2] matched [3]]"},
 		},
 		{
 			"a person, who is wrong", files("Salt Harbor"), nil, nil,
-			[]Answer{{Do: Choose, Kind: match.TV, ID: 99}, bureauIs},
+			[]Answer{{Action: Choose, Kind: match.TV, ID: 99}, bureauIs},
 			[]string{"tv/2 E1 pin", "tv/2 E2 pin"},
 			[]string{"Salt Harbor (2 files)", "Salt Harbor (2 files)"},
 			true,
-			Reach{},
+			ChoiceOptions{},
 			[]string{"title [matched [1] matched [2]]"},
 		},
 	} {
@@ -148,7 +148,7 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 			d := &Deciders{
 				resolver: match.Resolver{
 					Source: lib, Options: match.DefaultOptions(),
-				}, known: new(knownTitles), choices: choicesOf(t, c.pins...),
+				}, known: new(knownTitles), pins: choicesOf(t, c.pins...),
 				reserve: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
 			}
 			if c.fetched != nil {
@@ -157,7 +157,7 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 			}
 			who := &answers{list: c.answers, reach: c.reach}
 			if c.answers != nil {
-				d.person = &person{asker: who, turns: new(turns)}
+				d.dialog = &dialog{asker: who, turns: new(turns)}
 			}
 			got := make([]string, len(c.files))
 			turn := d.Turn()

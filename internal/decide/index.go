@@ -14,8 +14,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// titleIndex is the title index of a run. It is opened for each series and closed at once, so that an import may
-// replace it meanwhile. A nil *titleIndex has no titles.
+// titleIndex reads the imported title index. It opens the index for each series and closes it afterwards, so an import
+// can replace it during a run. A nil *titleIndex has no titles.
 type titleIndex struct {
 	dir    string
 	warn   func(error)
@@ -63,7 +63,7 @@ func (t *titleIndex) find(s match.Series) indexResult {
 	t.withIndex(func(x *index.Index) error {
 		sequels := sequelTitles(s)
 		sequel := s.HasSeason && s.Season != 1 || s.Part > 1
-		for _, texts := range [][]string{ownTitles(s), sequels, slices.Concat(plainTitles(s), namesakes(s))} {
+		for _, texts := range [][]string{qualifiedTitles(s), sequels, slices.Concat(plainTitles(s), tvTitles(s))} {
 			for _, text := range texts {
 				found, err := x.Lookup(text)
 				if err != nil {
@@ -76,7 +76,7 @@ func (t *titleIndex) find(s match.Series) indexResult {
 					out.add(c, s.Special == "")
 				}
 			}
-			// "Title 2" may be another work than the second season of "Title": then both are candidates.
+			// "Title 2" may be a work of that name or the second season of "Title": then both are candidates.
 			if len(out.candidates) > 0 && !slices.Equal(texts, sequelTitles(s)) {
 				break
 			}
@@ -138,18 +138,19 @@ func (i *indexResult) add(c index.Candidate, regular bool) {
 	switch {
 	case k < 0:
 		i.candidates = append(i.candidates, c)
-	case regular && special(i.candidates[k]) && !special(c):
+	case regular && mapsToSpecials(i.candidates[k]) && !mapsToSpecials(c):
 		i.candidates[k] = c
 	}
 }
 
-func special(c index.Candidate) bool { return c.Season != nil && *c.Season == 0 }
+func mapsToSpecials(c index.Candidate) bool { return c.Season != nil && *c.Season == 0 }
 
+// maxRivals is how many entries of the index with the same title are compared without a search.
 const maxRivals = 3
 
-// searchReplacements returns the candidates that make a search unnecessary. An abbreviation is enough only in a
-// name in fansub style, and only if no other entry has it.
-func (i *indexResult) searchReplacements(s match.Series) []index.Candidate {
+// sufficientCandidates returns the candidates that make a search unnecessary. An abbreviation is enough only in a name
+// in fansub style, and only if no other entry has it.
+func (i *indexResult) sufficientCandidates(s match.Series) []index.Candidate {
 	var known, others, short []index.Candidate
 	for _, c := range i.candidates {
 		switch {
@@ -179,12 +180,13 @@ func (i *indexResult) searchReplacements(s match.Series) []index.Candidate {
 	return nil
 }
 
-// nearYear allows a difference of one year, because file names and countries often differ by one.
-func nearYear(e *match.Entry, year int) bool {
-	return year == 0 || ofYear(e, year-1) || ofYear(e, year) || ofYear(e, year+1)
+// hasYearNearby is hasYear with a tolerance of one year, because file names and countries often differ by one.
+func hasYearNearby(e *match.Entry, year int) bool {
+	return year == 0 || hasYear(e, year-1) || hasYear(e, year) || hasYear(e, year+1)
 }
 
-func ofYear(e *match.Entry, year int) bool {
+// hasYear reports whether an entry or one of its seasons is of the year. Year 0 fits every entry.
+func hasYear(e *match.Entry, year int) bool {
 	if year == 0 || e.Year == year {
 		return true
 	}
@@ -201,8 +203,8 @@ func plainTitles(s match.Series) []string {
 	return out
 }
 
-// namesakes returns "Title (TV)", which is how AniDB writes a series that shares its title with another work.
-func namesakes(s match.Series) []string {
+// tvTitles returns "Title (TV)", which is how AniDB writes a series that shares its title with another work.
+func tvTitles(s match.Series) []string {
 	var out []string
 	if s.Want == match.WantTV {
 		for _, t := range plainTitles(s) {
@@ -212,7 +214,7 @@ func namesakes(s match.Series) []string {
 	return out
 }
 
-func ownTitles(s match.Series) []string {
+func qualifiedTitles(s match.Series) []string {
 	var out []string
 	for _, t := range plainTitles(s) {
 		if s.Year != 0 {
@@ -241,7 +243,7 @@ func sequelTitles(s match.Series) []string {
 			}
 			out = append(out,
 				fmt.Sprintf("%s %s Season", t, ordinal(n)), fmt.Sprintf("%s Season %d", t, n), fmt.Sprintf("%s %d", t, n),
-				fmt.Sprintf("%s S%d", t, n), fmt.Sprintf("%s 第%d期", t, n), fmt.Sprintf("%s 第%s季", t, chinese(n)),
+				fmt.Sprintf("%s S%d", t, n), fmt.Sprintf("%s 第%d期", t, n), fmt.Sprintf("%s 第%s季", t, chineseNumeral(n)),
 				fmt.Sprintf("%s %d기", t, n))
 			if n <= 5 {
 				out = append(out, t+" "+[]string{"", "", "II", "III", "IV", "V"}[n])
@@ -267,7 +269,7 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%dth", n)
 }
 
-func chinese(n int) string {
+func chineseNumeral(n int) string {
 	if digits := []rune("零一二三四五六七八九十"); n < len(digits) {
 		return string(digits[n])
 	}

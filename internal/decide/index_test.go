@@ -55,7 +55,7 @@ func TestFewEntriesAreEnough(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			said := indexResult{candidates: c.found}
 			var got []int
-			for _, c := range said.searchReplacements(match.Series{Want: c.want, FansubStyle: c.fansub}) {
+			for _, c := range said.sufficientCandidates(match.Series{Want: c.want, FansubStyle: c.fansub}) {
 				got = append(got, c.ID)
 			}
 			if diff := cmp.Diff(c.ids, got); diff != "" {
@@ -250,7 +250,7 @@ func TestAYearMayBeOneOff(t *testing.T) {
 	for year, want := range map[int]bool{
 		0: true, 2009: false, 2010: true, 2011: true, 2012: true, 2013: false, 2014: true, 2016: true,
 	} {
-		if got := nearYear(entry, year); got != want {
+		if got := hasYearNearby(entry, year); got != want {
 			t.Errorf("%d: %v", year, got)
 		}
 	}
@@ -274,7 +274,7 @@ func TestAYearNamesTheBeginning(t *testing.T) {
 		{"the first season", 1, 0, 2011, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := indexMapping{index.Candidate{Season: &c.season, Offset: c.offset}, entry, nil}.forYear(c.year)
+			m := indexMapping{index.Candidate{Season: &c.season, Offset: c.offset}, entry, nil}.withoutLaterSeason(c.year)
 			if kept := m.Season != nil; kept != c.kept {
 				t.Errorf("the season is kept: %t, want %t", kept, c.kept)
 			}

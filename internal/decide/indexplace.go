@@ -20,7 +20,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	}
 	said := d.index.find(s.Series)
 	s.NotInIndex = len(said.candidates) == 0
-	rivals := said.searchReplacements(s.Series)
+	rivals := said.sufficientCandidates(s.Series)
 	if len(rivals) == 0 {
 		return resolution{}, false
 	}
@@ -35,7 +35,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	switch {
 	case res.Status == match.Matched:
-		if res.Confidence < match.ConvincingConfidence || !nearYear(res.Entry, s.Year) ||
+		if res.Confidence < match.ConvincingConfidence || !hasYearNearby(res.Entry, s.Year) ||
 			!match.NamesWholeEntry(s.Series, res.Entry) {
 			break // the right work may be missing from the lists
 		}
@@ -46,7 +46,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 			}})
 		}
 		c := rivals[slices.IndexFunc(rivals, func(c index.Candidate) bool { return c.Kind == res.Kind && c.ID == res.ID })]
-		m := indexMapping{c, res.Entry, said.siblings[c.ID]}.forYear(s.Year)
+		m := indexMapping{c, res.Entry, said.siblings[c.ID]}.withoutLaterSeason(s.Year)
 		res.Mapping, res.DecidedBy = m.mapping(s.Series), match.DecidedByIndex
 		if c.Kind != match.TV {
 			return resolution{Resolution: res}, true
@@ -58,23 +58,24 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	return resolution{}, false
 }
 
-// tryNamesake returns listed, unless only another entry, found by a TMDB search, has the files' episode numbers.
-// The lists may confuse a remake with an older work, because AniDB and TMDB title the two differently.
+// tryNamesake returns listed unless it lacks the files' episode numbers and another entry, found by a TMDB search, has
+// them. The lists may confuse a remake with an older work, because AniDB and TMDB title the two differently.
 func (d *Deciders) tryNamesake(ctx context.Context, s match.Series, listed resolution) resolution {
 	// Fansubs often continue the episode numbers of the previous season.
-	if s.FansubStyle || noContraryEvidence(s, listed.Resolution) || !d.unplaced(ctx, s, listed) {
+	if s.FansubStyle || noContraryEvidence(s, listed.Resolution) || !d.placesNoFile(ctx, s, listed) {
 		return listed
 	}
 	once := d.resolver
 	once.Options.MaxSearches = 1 // the title is known to be right
 	found := resolution{Resolution: once.Resolve(ctx, s)}
-	if found.Status != match.Matched || found.Kind == listed.Kind && found.ID == listed.ID || d.unplaced(ctx, s, found) {
+	if found.Status != match.Matched || found.Kind == listed.Kind && found.ID == listed.ID ||
+		d.placesNoFile(ctx, s, found) {
 		return listed
 	}
 	return found
 }
 
-func (d *Deciders) unplaced(ctx context.Context, s match.Series, res resolution) bool {
+func (d *Deciders) placesNoFile(ctx context.Context, s match.Series, res resolution) bool {
 	files := slices.DeleteFunc(slices.Clone(s.Files), func(f match.File) bool {
 		n, stated := f.Release.Season()
 		_, whole := wholeEpisodes(f.Release)
@@ -87,7 +88,7 @@ func (d *Deciders) unplaced(ctx context.Context, s match.Series, res resolution)
 	return none
 }
 
-func listsText(season, offset int) lang.Text {
+func offlineReason(season, offset int) lang.Text {
 	if offset > 0 {
 		return lang.Textf("by the lists: season %d, counted on from episode %d; unchecked, because TMDB could not be asked",
 			season, offset)
@@ -114,7 +115,7 @@ func (d *Deciders) resolveOffline(
 	if c.Kind != match.TV {
 		return out, true
 	}
-	_, lasts := d.why(asked.Err)
+	_, lasts := d.explainError(asked.Err)
 	out.adjust = func(d match.Decision, r release.Release) match.Decision {
 		d = placeOffline(d, r, c, siblings)
 		if d.Status == match.Matched && d.Season == nil && !lasts { // a retry may soon succeed
@@ -130,7 +131,7 @@ const (
 	yearUnverifiedConfidence = 0.82
 )
 
-func placeAll(c index.Candidate, eps []int) (season int, numbers []int, ok bool) {
+func placeEpisodes(c index.Candidate, eps []int) (season int, numbers []int, ok bool) {
 	season = -1
 	for _, n := range eps {
 		to, more, ok := c.Place(n)
@@ -142,11 +143,11 @@ func placeAll(c index.Candidate, eps []int) (season int, numbers []int, ok bool)
 	return season, numbers, true
 }
 
-var offlineScore = 0.9
+var offlineEpisodeConfidence = 0.9
 
 const minSeasonLength = 12
 
-// placeOffline places a file by the lists alone. The decision keeps its error, so the next run asks TMDB.
+// placeOffline places a file by the lists alone. The decision keeps the request's error, so the next run asks TMDB.
 func placeOffline(d match.Decision, r release.Release, c index.Candidate, siblings []index.Candidate) match.Decision {
 	if d.Status != match.Matched {
 		return d
@@ -161,7 +162,7 @@ func placeOffline(d match.Decision, r release.Release, c index.Candidate, siblin
 			return o.Season != nil && *o.Season == n && o.Offset == 0
 		})
 		if c.Season == nil && known && n > 0 {
-			d.Season, d.Episodes, d.EpisodeConfidence = &n, eps, &offlineScore
+			d.Season, d.Episodes, d.EpisodeConfidence = &n, eps, &offlineEpisodeConfidence
 			d.Reason = lang.Textf("the lists know a season %d; unchecked, because TMDB could not be asked", n)
 			return d
 		}
@@ -170,8 +171,11 @@ func placeOffline(d match.Decision, r release.Release, c index.Candidate, siblin
 		}
 	}
 	sequels := func(n int) bool { return mayBelongToSequel(n, c, siblings) }
-	if season, numbers, ok := placeAll(c, eps); ok && (len(c.Ranges) > 0 || !slices.ContainsFunc(eps, sequels)) {
-		d.Season, d.Episodes, d.Reason, d.EpisodeConfidence = &season, numbers, listsText(season, c.Offset), &offlineScore
+	if season, numbers, ok := placeEpisodes(c, eps); ok && (len(c.Ranges) > 0 || !slices.ContainsFunc(eps, sequels)) {
+		d.Season, d.Episodes, d.Reason, d.EpisodeConfidence = &season, numbers, offlineReason(
+			season,
+			c.Offset,
+		), &offlineEpisodeConfidence
 	}
 	return d
 }
@@ -190,14 +194,15 @@ func mayBelongToSequel(n int, c index.Candidate, siblings []index.Candidate) boo
 	return false
 }
 
-// indexMapping is the listed mapping of a title to a season. Its episode numbers count inside that season only.
+// indexMapping maps a title of the index to a season of its entry. Its episode numbers count from that season's start.
 type indexMapping struct {
 	index.Candidate
 	entry    *match.Entry
 	siblings []index.Candidate
 }
 
-func (m indexMapping) forYear(year int) indexMapping {
+// withoutLaterSeason drops the mapping to a later season if the file's year is the entry's first year.
+func (m indexMapping) withoutLaterSeason(year int) indexMapping {
 	if year != 0 && m.entry.Year == year && m.Season != nil && (*m.Season != 1 || m.Offset != 0) {
 		m.Season, m.Offset = nil, 0
 	}
@@ -217,24 +222,24 @@ func (m indexMapping) mapping(s match.Series) *match.Mapping {
 // readings returns the possible interpretations of a file name; the first with an episode at TMDB is used.
 func (m indexMapping) readings(r release.Release) []release.Release {
 	season, stated := r.Season()
-	special := special(m.Candidate)
+	special := mapsToSpecials(m.Candidate)
 	switch {
 	case len(r.Seasons) > 1, !special && len(m.Ranges) == 0, stated && (season != 1 || m.hasEpisodes(season, r.Episodes)):
 		return []release.Release{r}
-	case special && !isSpecial(r) && m.isOfTheSeries():
+	case special && !isSpecial(r) && m.isMainTitle():
 		return []release.Release{r} // a special listed under the series' own title: the file may be a regular episode
 	case special:
 		named := r
 		named.Kind, named.Seasons = release.Special, nil
-		out := append([]release.Release{named}, m.amongSpecials(r)...)
+		out := append([]release.Release{named}, m.specialReadings(r)...)
 		if !isSpecial(r) && len(r.Episodes) > 0 && int(slices.Max(r.Episodes))+m.Offset > m.lastEpisode(0) {
 			out = append(out, r) // more episodes than there are specials
 		}
 		return out
 	}
 	if eps, ok := wholeEpisodes(r); ok {
-		if season, numbers, ok := m.inRange(eps); ok {
-			return []release.Release{numbered(r, season, numbers), r}
+		if season, numbers, ok := m.placeByRanges(eps); ok {
+			return []release.Release{withEpisodes(r, season, numbers), r}
 		}
 	}
 	return []release.Release{r}
@@ -242,7 +247,7 @@ func (m indexMapping) readings(r release.Release) []release.Release {
 
 func isSpecial(r release.Release) bool { return r.Kind == release.Special || r.Special != "" }
 
-func numbered(r release.Release, season int, numbers []int) release.Release {
+func withEpisodes(r release.Release, season int, numbers []int) release.Release {
 	r.Seasons, r.Episodes, r.Absolute, r.Part = []int{season}, make([]float64, len(numbers)), false, 0
 	for i, n := range numbers {
 		r.Episodes[i] = float64(n)
@@ -250,18 +255,19 @@ func numbered(r release.Release, season int, numbers []int) release.Release {
 	return r
 }
 
-// isOfTheSeries ignores alternative titles: they may be those of specials.
-func (m indexMapping) isOfTheSeries() bool {
+// isMainTitle reports whether the listed title is the entry's own title in some language. Alternative titles don't
+// count, because they may name specials.
+func (m indexMapping) isMainTitle() bool {
 	norm := title.Normalize(m.Text)
 	same := func(text string) bool { return title.Normalize(text) == norm }
 	return same(m.entry.Title) || same(m.entry.OriginalTitle) ||
 		slices.ContainsFunc(m.entry.Titles, func(t match.AltTitle) bool { return t.Language != "" && same(t.Text) })
 }
 
-func (m indexMapping) amongSpecials(r release.Release) []release.Release {
-	next := 0 // where the list's next special begins
+func (m indexMapping) specialReadings(r release.Release) []release.Release {
+	next := 0 // the offset at which the next listed special begins
 	for _, o := range m.siblings {
-		if !special(o) || o.Anime == m.Anime {
+		if !mapsToSpecials(o) || o.Anime == m.Anime {
 			continue
 		}
 		if o.Offset == m.Offset {
@@ -282,13 +288,14 @@ func (m indexMapping) amongSpecials(r release.Release) []release.Release {
 	for i := range eps {
 		eps[i] += m.Offset
 	}
-	return []release.Release{numbered(r, 0, eps)}
+	return []release.Release{withEpisodes(r, 0, eps)}
 }
 
-// inRange returns TMDB's numbers. The lists count from the first of a season, TMDB may count on from the season before.
-func (m indexMapping) inRange(eps []int) (season int, numbers []int, ok bool) {
-	season, numbers, ok = placeAll(index.Candidate{Ranges: m.Ranges}, eps)
-	list := m.episodes(season)
+// placeByRanges returns TMDB's season and episode numbers. The lists number each season from 1, but TMDB may continue
+// the numbers of the season before.
+func (m indexMapping) placeByRanges(eps []int) (season int, numbers []int, ok bool) {
+	season, numbers, ok = placeEpisodes(index.Candidate{Ranges: m.Ranges}, eps)
+	list := m.episodeNumbers(season)
 	if !ok || len(list) == 0 {
 		return 0, nil, false
 	}
@@ -303,7 +310,7 @@ func (m indexMapping) inRange(eps []int) (season int, numbers []int, ok bool) {
 	return season, numbers, true
 }
 
-func (m indexMapping) episodes(season int) []int {
+func (m indexMapping) episodeNumbers(season int) []int {
 	var out []int
 	for _, s := range m.entry.Seasons {
 		if s.Number == season {
@@ -317,13 +324,13 @@ func (m indexMapping) episodes(season int) []int {
 }
 
 func (m indexMapping) lastEpisode(season int) int {
-	if list := m.episodes(season); len(list) > 0 {
+	if list := m.episodeNumbers(season); len(list) > 0 {
 		return list[len(list)-1]
 	}
 	return 0
 }
 
 func (m indexMapping) hasEpisodes(season int, numbers []float64) bool {
-	list := m.episodes(season)
+	list := m.episodeNumbers(season)
 	return !slices.ContainsFunc(numbers, func(n float64) bool { return !slices.Contains(list, int(n)) })
 }

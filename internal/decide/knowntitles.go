@@ -14,16 +14,16 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// knownTitles indexes the entries of this run by title: all titles of fetched ones, the visible titles of search
-// results. A library names one series in several spellings, and TMDB's details hold all of them. It must answer as a
-// search would, so it gives no result if there may be an unseen namesake.
+// knownTitles indexes the entries that this run has seen by title: fetched entries by all their titles, search results
+// by the titles in the result. It saves searches when a library spells one series in several ways. It must answer as a
+// search would, so it gives no result if an entry of the same title may be missing.
 type knownTitles struct {
-	mu       sync.Mutex
-	byTitle  map[string]map[knownEntry]titleRole // by plain title
-	fetched  map[knownEntry]bool
-	anyYear  map[knownEntry]bool      // found by a search without a year, which finds namesakes too
-	searched map[match.Query]bool     // searches with results, which are cached now
-	locked   map[string]chan struct{} // by plain title: closed when it is unlocked
+	mu               sync.Mutex
+	byTitle          map[string]map[knownEntry]titleRole // the key is a plain title
+	fetched          map[knownEntry]bool
+	foundWithoutYear map[knownEntry]bool      // found by a search without a year, which also finds namesakes
+	searched         map[match.Query]bool     // searches that had results; their answers are cached
+	locked           map[string]chan struct{} // the key is a plain title; unlocking it closes the channel
 }
 
 type knownEntry struct {
@@ -34,15 +34,16 @@ type knownEntry struct {
 type titleRole uint8
 
 const (
-	dated       titleRole = iota // with its first year appended, to distinguish namesakes
-	alternative                  // one of the titles that anybody may add
-	translated
-	visible // its name or its original name
+	datedTitle       titleRole = iota // without the year that TMDB appends to distinguish namesakes
+	alternativeTitle                  // one of TMDB's alternative titles, which anybody may add
+	translatedTitle
+	mainTitle // the entry's title or its original title
 )
 
-// minLetters is the length at which a title identifies an entry; short titles are often shared.
-var minLetters = map[titleRole]int{visible: 4, translated: 7, alternative: 9, dated: math.MaxInt}
+// minLetters is how long a title must be, by its role, to identify an entry. Short titles are often shared.
+var minLetters = map[titleRole]int{mainTitle: 4, translatedTitle: 7, alternativeTitle: 9, datedTitle: math.MaxInt}
 
+// minOtherTitleLetters is how long a file name's second or later title must be to identify an entry.
 const minOtherTitleLetters = 8
 
 const maxKnownTitles = 100_000
@@ -56,11 +57,11 @@ func (k *knownTitles) addEntry(e *match.Entry) {
 	}
 	k.resetIfFull()
 	k.fetched[key] = true
-	k.addTitles(key, visible, e.Year, e.Title, e.OriginalTitle)
+	k.addTitles(key, mainTitle, e.Year, e.Title, e.OriginalTitle)
 	for _, t := range e.Titles {
-		role := alternative
+		role := alternativeTitle
 		if t.Language != "" {
-			role = translated
+			role = translatedTitle
 		}
 		k.addTitles(key, role, e.Year, t.Text)
 	}
@@ -75,17 +76,17 @@ func (k *knownTitles) addHits(q match.Query, hits []match.Hit) {
 	}
 	for _, h := range hits {
 		key := knownEntry{h.Kind, h.ID}
-		k.addTitles(key, visible, h.Year, h.Title, h.OriginalTitle)
+		k.addTitles(key, mainTitle, h.Year, h.Title, h.OriginalTitle)
 		if q.Year == 0 {
-			k.anyYear[key] = true
+			k.foundWithoutYear[key] = true
 		}
 	}
 }
 
 func (k *knownTitles) resetIfFull() {
 	if k.byTitle == nil || len(k.byTitle) > maxKnownTitles {
-		k.byTitle, k.fetched, k.anyYear = map[string]map[knownEntry]titleRole{}, map[knownEntry]bool{}, map[knownEntry]bool{}
-		k.searched = map[match.Query]bool{}
+		k.byTitle, k.fetched = map[string]map[knownEntry]titleRole{}, map[knownEntry]bool{}
+		k.foundWithoutYear, k.searched = map[knownEntry]bool{}, map[match.Query]bool{}
 	}
 }
 
@@ -105,12 +106,12 @@ func (k *knownTitles) addTitles(e knownEntry, as titleRole, year int, titles ...
 		norm := title.Normalize(t)
 		k.addTitle(e, as, norm)
 		if plain, ok := strings.CutSuffix(norm, " "+strconv.Itoa(year)); ok {
-			k.addTitle(e, dated, plain)
-		} else if base := match.BaseTitle(norm); base != norm && as != visible {
-			k.addTitle(e, alternative, base) // a season's own title contains the work's
+			k.addTitle(e, datedTitle, plain)
+		} else if base := match.BaseTitle(norm); base != norm && as != mainTitle {
+			k.addTitle(e, alternativeTitle, base) // a season's own title contains the work's
 		}
 		if r := title.Romanize(t); r != t {
-			k.addTitle(e, min(as, translated), title.Normalize(r))
+			k.addTitle(e, min(as, translatedTitle), title.Normalize(r))
 		}
 	}
 }
@@ -123,15 +124,15 @@ func (k *knownTitles) addTitle(e knownEntry, as titleRole, norm string) {
 	if k.byTitle[plain] == nil {
 		k.byTitle[plain] = map[knownEntry]titleRole{}
 	}
-	if before, ok := k.byTitle[plain][e]; !ok || before != dated && as > before || as == dated {
+	if before, ok := k.byTitle[plain][e]; !ok || before != datedTitle && as > before || as == datedTitle {
 		k.byTitle[plain][e] = as
 	}
 }
 
-func (k *knownTitles) onlyEntry(s match.Series) (e knownEntry, ok bool) {
+func (k *knownTitles) uniqueEntry(s match.Series) (e knownEntry, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	strong := false // one title is long enough
+	strong := false // whether a title is long enough
 	for i, t := range s.Titles {
 		if i > 0 && t.From != release.FromName {
 			continue
@@ -142,28 +143,28 @@ func (k *knownTitles) onlyEntry(s match.Series) (e knownEntry, ok bool) {
 				return e, false
 			}
 			e = o
-			if as == dated && s.Year != 0 {
-				as = translated
+			if as == datedTitle && s.Year != 0 {
+				as = translatedTitle
 			}
 			n := titleLength(norm)
-			if s.Want == match.WantAny && as != visible {
+			if s.Want == match.WantAny && as != mainTitle {
 				continue
 			}
 			strong = strong || n >= minLetters[as] && (i == 0 || n >= minOtherTitleLetters && !match.IsPieceOfTitle(s.Titles, i))
 		}
 	}
-	return e, strong && k.fetched[e] && (s.Year != 0 || k.anyYear[e])
+	return e, strong && k.fetched[e] && (s.Year != 0 || k.foundWithoutYear[e])
 }
 
-// titleLength measures a title in Latin letters: an East Asian character counts twice, a letter of a single word two
-// thirds.
+// titleLength returns the length of a title in Latin letters. An East Asian character counts as two letters. A title of
+// a single Latin word counts as two thirds of its length.
 func titleLength(norm string) int {
 	n, plain := 0, true
 	for _, r := range norm {
 		switch {
 		case r == ' ':
 			plain = false
-		case r >= firstEastAsian:
+		case r >= firstEastAsianRune:
 			n += 2
 			plain = false
 		default:
@@ -176,10 +177,11 @@ func titleLength(norm string) int {
 	return n
 }
 
-const firstEastAsian = 0x2e80
+const firstEastAsianRune = 0x2e80
 
-// lockTitles waits while another series with one of the titles is being decided: its answer may be this one's. Holders
-// never wait for titles, so there is no deadlock. When ctx ends, nothing is locked.
+// lockTitles locks the titles of a series. It waits for other series that have locked one of them, because their answer
+// may be this one's too. A series that holds titles never waits for more, so there is no deadlock. If ctx ends, nothing
+// is locked.
 func (k *knownTitles) lockTitles(ctx context.Context, s match.Series) (unlock func()) {
 	var titles []string
 	for _, t := range plainTitles(s) {
@@ -220,9 +222,9 @@ func (k *knownTitles) lockTitles(ctx context.Context, s match.Series) (unlock fu
 	}
 }
 
-// byMemory takes the only fetched entry with the title. It does not see rivals, so it leaves a series to the search if
-// anything speaks against the entry, or if more confidence is wanted than ends a search.
-func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok bool) {
+// byKnownTitles chooses the only fetched entry with the title. It does not see rivals, so it leaves a series to the
+// search if anything speaks against the entry, or if the user wants more confidence than a search needs to stop.
+func (d *Deciders) byKnownTitles(ctx context.Context, s *series) (out resolution, ok bool) {
 	if s.searchResult != nil {
 		return out, false
 	}
@@ -230,7 +232,7 @@ func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok 
 	if len(s.IDs) > 0 || d.resolver.Options.MinConfidence > match.ConvincingConfidence {
 		return out, false
 	}
-	e, ok := d.known.onlyEntry(s.Series)
+	e, ok := d.known.uniqueEntry(s.Series)
 	want := d.resolver.Options.Kind
 	if !ok || e.kind != s.LikelierKind() || want != "" && want != e.kind || d.known.searchIsCached(s.Series, want) {
 		return out, false
@@ -249,7 +251,7 @@ func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok 
 
 // noContraryEvidence reports whether neither a year nor a reason with a negative weight speaks against an entry.
 func noContraryEvidence(s match.Series, res match.Resolution) bool {
-	if !ofYear(res.Entry, s.Year) {
+	if !hasYear(res.Entry, s.Year) {
 		return false
 	}
 	for _, c := range res.Candidates {

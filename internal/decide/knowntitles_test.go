@@ -60,7 +60,7 @@ func TestWhatWasFetchedAnswersForItsOtherTitles(t *testing.T) {
 		)
 		s := seriesOf(c.file)
 		got := 0
-		if e, ok := k.onlyEntry(s); ok && e.kind == s.LikelierKind() {
+		if e, ok := k.uniqueEntry(s); ok && e.kind == s.LikelierKind() {
 			got = e.id
 		}
 		if got != c.want {
@@ -77,15 +77,15 @@ func TestANamesakeThatWasOnlyShownIsEnoughToAsk(t *testing.T) {
 	k := new(knownTitles)
 	k.addHits(match.Query{Kind: match.TV, Year: 2019}, []match.Hit{row})
 	k.addEntry(one)
-	if _, ok := k.onlyEntry(s); ok {
+	if _, ok := k.uniqueEntry(s); ok {
 		t.Error("a search for one year has not shown the namesakes of others")
 	}
 	k.addHits(match.Query{Kind: match.TV}, []match.Hit{row})
-	if _, ok := k.onlyEntry(s); !ok {
+	if _, ok := k.uniqueEntry(s); !ok {
 		t.Error("a search without a year has")
 	}
 	k.addHits(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: 9, Title: "Lantern Keepers"}})
-	if _, ok := k.onlyEntry(s); ok {
+	if _, ok := k.uniqueEntry(s); ok {
 		t.Error("there is a namesake")
 	}
 }
@@ -145,7 +145,7 @@ func TestDoubtIsForTheSearch(t *testing.T) {
 	lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e, "night bureau": &paused}}
 	m := &Deciders{
 		resolver: match.Resolver{Source: lib, Options: match.DefaultOptions()}, known: new(knownTitles),
-		choices: choicesOf(t),
+		pins: choicesOf(t),
 	}
 	for _, e := range lib.entries {
 		m.known.addEntry(e)
@@ -202,7 +202,7 @@ func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
 			options := match.DefaultOptions()
 			options.MinConfidence = c.atLeast
 			m := &Deciders{
-				resolver: match.Resolver{Source: lib, Options: options}, known: new(knownTitles), choices: choicesOf(t),
+				resolver: match.Resolver{Source: lib, Options: options}, known: new(knownTitles), pins: choicesOf(t),
 			}
 			m.known.addEntry(e)
 			m.known.addHits(match.Query{Kind: match.TV}, row) // by another title

@@ -33,7 +33,7 @@ func TestTitlesAreInTheFirstLanguageThatTMDBHas(t *testing.T) {
 		{"none asked for", nil, original, "灯守の町"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := row.asked.named(&row.entry).Title; got != row.want {
+			if got := row.asked.localize(&row.entry).Title; got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})

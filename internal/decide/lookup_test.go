@@ -34,24 +34,24 @@ func TestCachedAnswersAreFoundByTheirTitles(t *testing.T) {
 	}
 	for _, row := range []struct {
 		name   string
-		wanted Wanted
+		wanted TitleSearch
 		want   []string
 	}{
 		{
 			"a word",
-			Wanted{Text: "trigun"},
+			TitleSearch{Text: "trigun"},
 			[]string{"tv/7 1 Trigun", "movie/9 0 Trigun: Badlands Rumble", "tv/8 0 Trigun Stampede"},
 		},
-		{"several words, in any order", Wanted{Text: "rumble TRIGUN"}, []string{"movie/9 0 Trigun: Badlands Rumble"}},
-		{"a translation", Wanted{Text: "트라이건"}, []string{"tv/7 1 Trigun"}},
-		{"a kind", Wanted{Text: "trigun", Kind: match.Movie}, []string{"movie/9 0 Trigun: Badlands Rumble"}},
-		{"a year", Wanted{Text: "trigun", Year: 2023}, []string{"tv/8 0 Trigun Stampede"}},
-		{"no word at all", Wanted{Text: "!"}, nil},
-		{"another word", Wanted{Text: "gungrave"}, nil},
+		{"several words, in any order", TitleSearch{Text: "rumble TRIGUN"}, []string{"movie/9 0 Trigun: Badlands Rumble"}},
+		{"a translation", TitleSearch{Text: "트라이건"}, []string{"tv/7 1 Trigun"}},
+		{"a kind", TitleSearch{Text: "trigun", Kind: match.Movie}, []string{"movie/9 0 Trigun: Badlands Rumble"}},
+		{"a year", TitleSearch{Text: "trigun", Year: 2023}, []string{"tv/8 0 Trigun Stampede"}},
+		{"no word at all", TitleSearch{Text: "!"}, nil},
+		{"another word", TitleSearch{Text: "gungrave"}, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			for _, backwards := range []bool{false, true} {
-				c := NewCached(row.wanted, []string{"en-US"}, nil)
+				c := NewCachedSearch(row.wanted, []string{"en-US"}, nil)
 				for i := range answers {
 					if backwards {
 						i = len(answers) - 1 - i
@@ -59,9 +59,9 @@ func TestCachedAnswersAreFoundByTheirTitles(t *testing.T) {
 					c.Add(answers[i][0], answers[i][1], []byte(answers[i][2]), match.Origin{})
 				}
 				var got []string
-				found, more := c.Found()
+				found, more := c.Results()
 				for _, f := range found {
-					seasons, _ := f.Seasons()
+					seasons, _ := f.SeasonAndEpisodeCount()
 					got = append(got, fmt.Sprintf("%s/%d %d %s", f.Hit.Kind, f.Hit.ID, seasons, f.Hit.Title))
 				}
 				if diff := cmp.Diff(row.want, got); diff != "" || more {
@@ -73,11 +73,11 @@ func TestCachedAnswersAreFoundByTheirTitles(t *testing.T) {
 }
 
 func TestNoMoreIsFoundThanIsShown(t *testing.T) {
-	c := NewCached(Wanted{Text: "trigun"}, []string{"en-US"}, nil)
-	for id := range maxFound + 1 {
+	c := NewCachedSearch(TitleSearch{Text: "trigun"}, []string{"en-US"}, nil)
+	for id := range maxResults + 1 {
 		c.Add(fmt.Sprintf("movie/%d", id+1), "", []byte(fmt.Sprintf(`{"id":%d,"title":"Trigun"}`, id+1)), match.Origin{})
 	}
-	if found, more := c.Found(); len(found) != maxFound || !more {
+	if found, more := c.Results(); len(found) != maxResults || !more {
 		t.Error(len(found), more)
 	}
 }

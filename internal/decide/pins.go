@@ -15,8 +15,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// choices are the pins in the file at the start of the run, and those added since by a person's answers.
-type choices struct {
+// runPins holds the pins of a run: those in the file when it started, and those added since by a person's answers.
+type runPins struct {
 	store *pins.Store
 
 	mu     sync.RWMutex
@@ -24,7 +24,7 @@ type choices struct {
 	digest string // of the file at the start of the run
 }
 
-func openChoices(store *pins.Store, warn func(error)) (*choices, error) {
+func loadPins(store *pins.Store, warn func(error)) (*runPins, error) {
 	set, err := store.Load()
 	if err != nil {
 		return nil, err
@@ -32,10 +32,10 @@ func openChoices(store *pins.Store, warn func(error)) (*choices, error) {
 	for _, warning := range set.Warnings(store.Path()) {
 		warn(warning)
 	}
-	return &choices{store: store, set: set, digest: set.Digest()}, nil
+	return &runPins{store: store, set: set, digest: set.Digest()}, nil
 }
 
-func (c *choices) add(ctx context.Context, p pins.Pin) error {
+func (c *runPins) add(ctx context.Context, p pins.Pin) error {
 	set, err := c.store.Update(ctx, func(s *pins.Set) error {
 		_, err := s.Put(p)
 		return err
@@ -57,13 +57,13 @@ func absolutePath(path string) string {
 	return path
 }
 
-func (c *choices) split(s series) []series {
+func (c *runPins) splitByPin(s series) []series {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.set.Len() == 0 || s.Want == match.WantNothing {
 		return []series{s}
 	}
-	byTitle := c.ofTitle(s.Series)
+	byTitle := c.forTitle(s.Series)
 	var parts []series
 	for _, f := range s.Files {
 		pin := byTitle
@@ -83,7 +83,7 @@ func (c *choices) split(s series) []series {
 	return parts
 }
 
-func (c *choices) ofTitle(s match.Series) *pins.Pin {
+func (c *runPins) forTitle(s match.Series) *pins.Pin {
 	for i, t := range s.Titles {
 		if i > 0 && t.From != release.FromName {
 			continue

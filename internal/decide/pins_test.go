@@ -15,10 +15,10 @@ import (
 func ptr(n int) *int { return &n }
 
 // choicesOf are the choices of a run whose file holds the pins.
-func choicesOf(t *testing.T, list ...pins.Pin) *choices {
+func choicesOf(t *testing.T, list ...pins.Pin) *runPins {
 	t.Helper()
 	store := pins.Open(t.TempDir())
-	c := &choices{store: store, set: &pins.Set{}}
+	c := &runPins{store: store, set: &pins.Set{}}
 	for _, p := range list {
 		if err := c.add(context.Background(), p); err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func TestASeriesIsSplitByPins(t *testing.T) {
 	} {
 		s := seriesOf("lib/show/Title - 01.mkv", file, "lib/show/Title - 03.mkv")
 		got := ""
-		for _, p := range choicesOf(t, c.pins...).split(series{Series: s}) {
+		for _, p := range choicesOf(t, c.pins...).splitByPin(series{Series: s}) {
 			if got != "" {
 				got += " "
 			}

@@ -15,18 +15,24 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// source is a match.Source over a TMDB client.
+// source implements match.Source with a TMDB client.
 type source struct {
-	client   *tmdb.Client
-	language string    // of requests to TMDB
-	shown    languages // of titles
-	adult    bool
-	memo     memo
-	known    *knownTitles // gets the titles of entries and search results
+	client         *tmdb.Client
+	language       string // of requests to TMDB
+	titleLanguages languages
+	includeAdult   bool
+	memo           memo
+	known          *knownTitles // receives the titles of fetched entries and search results
 }
 
 func newSource(client *tmdb.Client, shown languages, adult bool) *source {
-	return &source{client: client, language: shown.first(), shown: shown, adult: adult, known: new(knownTitles)}
+	return &source{
+		client:         client,
+		language:       shown.primary(),
+		titleLanguages: shown,
+		includeAdult:   adult,
+		known:          new(knownTitles),
+	}
 }
 
 func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.Origin, error) {
@@ -36,7 +42,7 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 	return memoized(&s.memo, key, func() ([]match.Hit, match.Origin, error) {
 		if q.Kind == match.Movie {
 			page, resp, err := s.client.SearchMovie(ctx, tmdb.SearchMovieOptions{
-				Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.adult,
+				Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.includeAdult,
 			})
 			if err != nil {
 				return nil, match.Origin{}, err
@@ -46,7 +52,7 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 			return hits, originOf(resp), nil
 		}
 		page, resp, err := s.client.SearchTV(ctx, tmdb.SearchTVOptions{
-			Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.adult,
+			Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.includeAdult,
 		})
 		if err != nil {
 			return nil, match.Origin{}, err
@@ -61,15 +67,15 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 	key := "entry/" + string(kind) + "/" + strconv.Itoa(id)
 	return memoized(&s.memo, key, func() (*match.Entry, match.Origin, error) {
 		if kind == match.Movie {
-			d, resp, err := s.film(ctx, id)
+			d, resp, err := s.movieDetails(ctx, id)
 			if err != nil {
 				return nil, match.Origin{}, err
 			}
-			e := s.shown.named(movieEntry(d))
+			e := s.titleLanguages.localize(movieEntry(d))
 			s.known.addEntry(e)
 			return e, originOf(resp), nil
 		}
-		d, responses, err := s.series(ctx, id)
+		d, responses, err := s.seriesDetails(ctx, id)
 		if err != nil {
 			return nil, match.Origin{}, err
 		}
@@ -77,37 +83,37 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 		for _, r := range responses {
 			origin = origin.CombinedWith(originOf(r))
 		}
-		e := s.shown.named(tvEntry(d))
+		e := s.titleLanguages.localize(tvEntry(d))
 		s.known.addEntry(e)
 		return e, origin, nil
 	})
 }
 
-func (s *source) film(ctx context.Context, id int) (*tmdb.MovieDetails, *tmdb.Response, error) {
+func (s *source) movieDetails(ctx context.Context, id int) (*tmdb.MovieDetails, *tmdb.Response, error) {
 	d, resp, err := s.client.Movie(ctx, id, tmdb.DetailOptions{
 		Language: s.language,
 		Append:   []string{tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendExternalIDs},
 	})
-	return d, resp, asNoEntry(err)
+	return d, resp, wrapNotFound(err)
 }
 
-func (s *source) series(ctx context.Context, id int) (*tmdb.TVDetails, []*tmdb.Response, error) {
+func (s *source) seriesDetails(ctx context.Context, id int) (*tmdb.TVDetails, []*tmdb.Response, error) {
 	d, responses, err := s.client.TVComplete(ctx, id, tmdb.DetailOptions{
 		Language: s.language,
 		Append: []string{
 			tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendEpisodeGroups, tmdb.AppendExternalIDs,
 		},
 	})
-	return d, responses, asNoEntry(err)
+	return d, responses, wrapNotFound(err)
 }
 
-var sites = map[string]tmdb.Source{"imdb": tmdb.SourceIMDb, "tvdb": tmdb.SourceTVDB}
+var externalSources = map[string]tmdb.Source{"imdb": tmdb.SourceIMDb, "tvdb": tmdb.SourceTVDB}
 
 func (s *source) Find(ctx context.Context, site, id string) ([]match.Hit, match.Origin, error) {
 	return memoized(&s.memo, "find/"+site+"/"+id, func() ([]match.Hit, match.Origin, error) {
-		found, resp, err := s.client.Find(ctx, id, sites[site], s.language)
+		found, resp, err := s.client.Find(ctx, id, externalSources[site], s.language)
 		if err != nil {
-			return nil, match.Origin{}, asNoEntry(err)
+			return nil, match.Origin{}, wrapNotFound(err)
 		}
 		return append(tvHits(found.TV), movieHits(found.Movies)...), originOf(resp), nil
 	})
@@ -117,7 +123,7 @@ func (s *source) SeasonNames(ctx context.Context, id int, language string) (map[
 	return memoized(&s.memo, "seasons/"+strconv.Itoa(id)+"/"+language, func() (map[int]string, match.Origin, error) {
 		d, resp, err := s.client.TV(ctx, id, tmdb.DetailOptions{Language: language})
 		if err != nil {
-			return nil, match.Origin{}, asNoEntry(err)
+			return nil, match.Origin{}, wrapNotFound(err)
 		}
 		names := map[int]string{}
 		for _, season := range d.Seasons {
@@ -127,7 +133,7 @@ func (s *source) SeasonNames(ctx context.Context, id int, language string) (map[
 	})
 }
 
-func asNoEntry(err error) error {
+func wrapNotFound(err error) error {
 	if errors.Is(err, tmdb.ErrNotFound) {
 		return fmt.Errorf("%w: %w", match.ErrNoEntry, err)
 	}
@@ -138,7 +144,7 @@ func (s *source) Group(ctx context.Context, id string) (*match.EpisodeGroup, mat
 	return memoized(&s.memo, "group/"+id, func() (*match.EpisodeGroup, match.Origin, error) {
 		g, resp, err := s.client.EpisodeGroup(ctx, id, tmdb.DetailOptions{Language: s.language})
 		if err != nil {
-			return nil, match.Origin{}, asNoEntry(err)
+			return nil, match.Origin{}, wrapNotFound(err)
 		}
 		out := &match.EpisodeGroup{Name: g.Name}
 		for _, part := range g.Groups {
@@ -163,7 +169,7 @@ func originOf(resp *tmdb.Response) match.Origin {
 	case cache.Stale:
 		o.Freshness, o.FetchedAt = match.FromStale, info.FetchedAt
 	default:
-		if resp.Header.Get("Age") != "0" { // a gateway's cache had it
+		if resp.Header.Get("Age") != "0" { // the answer came from a gateway's cache
 			o.FetchedAt = info.FetchedAt
 		}
 	}
@@ -244,7 +250,8 @@ func externalIDs(ids *tmdb.ExternalIDs) match.IDs {
 	return match.IDs{IMDb: ids.IMDbID, TVDB: ids.TVDBID}
 }
 
-// titlesOf puts translations first: decisions must not depend on the language of the requests.
+// titlesOf returns the titles of an entry in all languages, translations first. Without them, decisions would depend on
+// the language of the requests.
 func titlesOf(alternative *tmdb.AlternativeTitles, translated *tmdb.Translations) []match.AltTitle {
 	var out []match.AltTitle
 	if translated != nil {
@@ -272,13 +279,13 @@ func genresOf(genres []tmdb.Genre) []int {
 	return ids
 }
 
-// memo keeps decoded answers for one run. At memoSize it is emptied, because the cache still has them.
+// memo keeps decoded answers during a run. It is emptied when it holds memoSize of them; the cache still has them.
 type memo struct {
 	mu      sync.Mutex
-	answers map[string]decoded
+	answers map[string]memoizedAnswer
 }
 
-type decoded struct {
+type memoizedAnswer struct {
 	value  any
 	origin match.Origin
 }
@@ -299,8 +306,8 @@ func memoized[T any](m *memo, key string, ask func() (T, match.Origin, error)) (
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.answers == nil || len(m.answers) >= memoSize {
-		m.answers = map[string]decoded{}
+		m.answers = map[string]memoizedAnswer{}
 	}
-	m.answers[key] = decoded{value, origin}
+	m.answers[key] = memoizedAnswer{value, origin}
 	return value, origin, nil
 }

@@ -11,7 +11,7 @@ func (t *titleIndex) animeIDs(res match.Resolution) func(match.Decision) match.I
 	e := res.Entry
 	switch {
 	case e != nil:
-	case res.Kind == match.Movie: // a row of a search can be enough to match a film
+	case res.Kind == match.Movie: // a search result can be enough to match a film
 		e = &match.Entry{Kind: res.Kind, ID: res.ID}
 	default:
 		return func(match.Decision) match.IDs { return match.IDs{} }
@@ -41,7 +41,7 @@ func (t *titleIndex) animeIDs(res match.Resolution) func(match.Decision) match.I
 }
 
 type animeOfEntry struct {
-	indexMapping // its candidate is empty
+	indexMapping // only its entry is set
 	siblings     []index.Candidate
 }
 
@@ -98,14 +98,15 @@ func (h animeOfEntry) forSeason(season int) int {
 }
 
 func (h animeOfEntry) seasonMissing(c index.Candidate) bool {
-	return c.Season != nil && *c.Season > 0 && len(h.episodes(*c.Season)) == 0
+	return c.Season != nil && *c.Season > 0 && len(h.episodeNumbers(*c.Season)) == 0
 }
 
-// forEpisode returns the only anime with an episode, or 0. The lists have no ends: an episode belongs to the last anime
-// that begins before it, and the last special has a single episode.
+// forEpisode returns the AniDB id of the only anime that has an episode, or 0. The lists say only where an anime
+// begins, so an episode belongs to the last anime that begins before it. The last special is taken to have a single
+// episode.
 func (h animeOfEntry) forEpisode(season, episode int) int {
-	list := h.episodes(season)
-	at := slices.Index(list, episode) + 1 // the lists count inside the season
+	list := h.episodeNumbers(season)
+	at := slices.Index(list, episode) + 1 // the lists count from the start of the season
 	if at == 0 {
 		return 0
 	}

@@ -18,17 +18,17 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Asker asks a person and waits for the answer. It is called by one goroutine at a time. An error ends the questions,
-// not the run.
+// Asker asks a person questions and waits for the answers. Only one goroutine calls it at a time. After an error, no
+// more questions are asked, but the run goes on.
 type Asker interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 	// Confirm shows what a choice leads to and asks whether to keep it.
 	Confirm(ctx context.Context, c Choice) (Verdict, error)
-	// Kept shows the pins that were saved for a choice.
-	Kept(c Choice)
+	// ShowSavedPins shows the pins that were saved for a choice.
+	ShowSavedPins(c Choice)
 }
 
-// Question is about one series. When it is repeated, Note explains why the last answer did not settle it.
+// Question asks which TMDB entry a series is. When it is repeated, Note explains why the last answer did not settle it.
 type Question struct {
 	Title      string
 	Year       int
@@ -54,10 +54,10 @@ const (
 
 // Answer is a person's answer.
 type Answer struct {
-	Do   Action
-	Kind match.Kind
-	ID   int
-	Text string
+	Action Action
+	Kind   match.Kind
+	ID     int
+	Text   string
 }
 
 // Scope is the set of files that a choice applies to.
@@ -65,53 +65,56 @@ type Scope string
 
 // The scopes, widest first.
 const (
-	ByTitle  Scope = "title"  // every file whose name has the title, wherever it is
-	ByFolder Scope = "folder" // every file in the folder
-	ByFiles  Scope = "files"  // the files of the series, each by its path
-	ByFirst  Scope = "first"  // only the first file of the series
+	ByTitle     Scope = "title"  // every file whose name has the title, wherever it is
+	ByFolder    Scope = "folder" // every file in the folder
+	ByFiles     Scope = "files"  // the files of the series, each by its path
+	ByFirstFile Scope = "first"  // only the first file of the series
 )
 
-// Choice is an answer that is about to be saved as pins. The person may still change its Reach.
+// Choice is an answer that is about to be saved as pins. The person may still change its ChoiceOptions.
 type Choice struct {
-	Entry  *match.Entry // nil where TMDB could not be asked
-	Scopes []Scope      // the scopes that suit these files
-	Pins   []pins.Pin
-	Leads  []Lead
-	Reach
+	Entry   *match.Entry // nil if TMDB could not be asked
+	Scopes  []Scope      // the scopes that suit these files
+	Pins    []pins.Pin
+	Preview []FilePreview
+	ChoiceOptions
 }
 
-// Reach is the adjustable part of a choice. If Season is nil, file names decide it; Offset is added to episode numbers.
-type Reach struct {
+// ChoiceOptions is the part of a choice that the person may change. If Season is nil, the file names give the season.
+// Offset is added to episode numbers.
+type ChoiceOptions struct {
 	Season *int
 	Offset int
 	Scope  Scope
 }
 
-// Lead is the decision about one file if a choice is saved.
-type Lead struct {
+// FilePreview is the decision that one file would get if a choice were saved.
+type FilePreview struct {
 	Path     string
 	Decision match.Decision
 }
 
-// Verdict is a person's reply to a choice. Without Keep, Back or Quit, the choice is shown again with the new Reach.
+// Verdict is a person's reply to a choice: save it (Keep), ask the question again (Back) or stop asking (Quit). If all
+// three are false, the choice is shown again with the new Options.
 type Verdict struct {
 	Keep, Back, Quit bool
-	Reach            Reach
+	Options          ChoiceOptions
 }
 
-type person struct {
+// dialog is the conversation with the person at the terminal.
+type dialog struct {
 	asker    Asker
 	turns    *turns
-	terminal sync.Mutex // held while a question is on it
+	terminal sync.Mutex // held while a question is shown
 	quit     atomic.Bool
 }
 
 // Terminal returns the lock that is held while a question is on the terminal; nil if nobody is asked.
 func (d *Deciders) Terminal() sync.Locker {
-	if d.person == nil {
+	if d.dialog == nil {
 		return nil
 	}
-	return &d.person.terminal
+	return &d.dialog.terminal
 }
 
 func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok bool) {
@@ -122,47 +125,52 @@ func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok 
 	if s.turn.wait(ctx) != nil {
 		return given, true
 	}
-	if parts := d.choices.split(*s); len(parts) != 1 || parts[0].pin != nil {
+	if parts := d.pins.splitByPin(*s); len(parts) != 1 || parts[0].pin != nil {
 		return out, false
 	}
 	var note lang.Text
-	for !d.person.quit.Load() && ctx.Err() == nil {
-		answer, err := d.question(ctx, s.Series, res, note)
+	for !d.dialog.quit.Load() && ctx.Err() == nil {
+		answer, err := d.askQuestion(ctx, s.Series, res, note)
 		if err != nil {
-			d.person.quit.Store(true)
+			d.dialog.quit.Store(true)
 			break
 		}
-		switch answer.Do {
+		switch answer.Action {
 		case Skip:
 			return given, true
 		case Quit:
-			d.person.quit.Store(true)
+			d.dialog.quit.Store(true)
 		case Search:
-			res, note = d.searchFor(ctx, s.Series, res, answer.Text)
+			res, note = d.searchText(ctx, s.Series, res, answer.Text)
 		case Choose:
 			kept := false
 			if note, kept, err = d.choose(ctx, s.Series, answer); kept {
 				return out, false
 			}
 			if err != nil {
-				d.person.quit.Store(true)
+				d.dialog.quit.Store(true)
 			}
 		}
 	}
 	return given, true
 }
 
-func (d *Deciders) question(ctx context.Context, s match.Series, res match.Resolution, note lang.Text) (Answer, error) {
+func (d *Deciders) askQuestion(
+	ctx context.Context,
+	s match.Series,
+	res match.Resolution,
+	note lang.Text,
+) (Answer, error) {
 	q := Question{Title: s.Title(), Year: s.Year, Reason: res.Reason, Candidates: res.Candidates, Note: note}
 	for _, f := range s.Files {
 		q.Files = append(q.Files, f.Release.Path)
 	}
-	d.person.terminal.Lock()
-	defer d.person.terminal.Unlock()
-	return d.person.asker.Ask(ctx, q)
+	d.dialog.terminal.Lock()
+	defer d.dialog.terminal.Unlock()
+	return d.dialog.asker.Ask(ctx, q)
 }
 
-func (d *Deciders) searchFor(
+func (d *Deciders) searchText(
 	ctx context.Context, s match.Series, before match.Resolution, text string,
 ) (match.Resolution, lang.Text) {
 	s.Titles = []release.Title{{Text: text}}
@@ -170,7 +178,7 @@ func (d *Deciders) searchFor(
 	res := d.resolver.Resolve(ctx, s)
 	switch {
 	case res.Err != nil:
-		why, _ := d.why(res.Err)
+		why, _ := d.explainError(res.Err)
 		return res, lang.Textf("TMDB could not be asked: %s", why)
 	case len(res.Candidates) == 0:
 		return before, lang.Textf("nothing found for %q", text)
@@ -189,45 +197,45 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note l
 	if res.Entry != nil {
 		name = title.WithYear(res.Entry.Title, res.Entry.Year)
 	}
-	c := Choice{Entry: res.Entry, Scopes: scopesOf(s), Reach: Reach{Scope: usualScope(s, a.Kind)}}
+	c := Choice{Entry: res.Entry, Scopes: availableScopes(s), ChoiceOptions: ChoiceOptions{Scope: defaultScope(s, a.Kind)}}
 	for {
-		c.Pins = pinsFor(s, a, c.Reach, name)
-		c.Leads = d.previewDecisions(ctx, s, c.Pins)
+		c.Pins = pinsFor(s, a, c.ChoiceOptions, name)
+		c.Preview = d.previewDecisions(ctx, s, c.Pins)
 		v, err := d.confirm(ctx, c)
 		switch {
 		case err != nil:
 			return "", false, err
 		case v.Quit:
-			d.person.quit.Store(true)
+			d.dialog.quit.Store(true)
 			return "", false, nil
 		case v.Back:
 			return "", false, nil
 		case v.Keep:
 			return d.savePins(ctx, c)
 		}
-		c.Reach = v.Reach
+		c.ChoiceOptions = v.Options
 	}
 }
 
 func (d *Deciders) confirm(ctx context.Context, c Choice) (Verdict, error) {
-	d.person.terminal.Lock()
-	defer d.person.terminal.Unlock()
-	return d.person.asker.Confirm(ctx, c)
+	d.dialog.terminal.Lock()
+	defer d.dialog.terminal.Unlock()
+	return d.dialog.asker.Confirm(ctx, c)
 }
 
 func (d *Deciders) savePins(ctx context.Context, c Choice) (note lang.Text, kept bool, err error) {
 	for _, p := range c.Pins {
-		if err := d.choices.add(ctx, p); err != nil {
+		if err := d.pins.add(ctx, p); err != nil {
 			return lang.Textf("the choice could not be kept: %s", err), false, nil
 		}
 	}
-	d.person.terminal.Lock()
-	defer d.person.terminal.Unlock()
-	d.person.asker.Kept(c)
+	d.dialog.terminal.Lock()
+	defer d.dialog.terminal.Unlock()
+	d.dialog.asker.ShowSavedPins(c)
 	return "", true, nil
 }
 
-func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []pins.Pin) (leads []Lead) {
+func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []pins.Pin) (leads []FilePreview) {
 	for i, p := range list {
 		part := series{Series: s, pin: &p}
 		if p.Path != "" && len(list) > 1 {
@@ -238,7 +246,7 @@ func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []
 		res, _ := d.byPin(ctx, &part)
 		at := len(leads)
 		for _, f := range part.Files {
-			leads = append(leads, Lead{Path: f.Release.Path})
+			leads = append(leads, FilePreview{Path: f.Release.Path})
 		}
 		d.place(ctx, part.Files, res, func(f match.File, out match.Decision) {
 			n := slices.IndexFunc(part.Files, func(o match.File) bool { return o.Index == f.Index })
@@ -248,34 +256,35 @@ func (d *Deciders) previewDecisions(ctx context.Context, s match.Series, list []
 	return leads
 }
 
-func scopesOf(s match.Series) (list []Scope) {
+func availableScopes(s match.Series) (list []Scope) {
 	if title.Normalize(s.Title()) != "" {
 		list = append(list, ByTitle)
 	}
-	if _, ok := folderOf(s.Files); ok {
+	if _, ok := commonFolder(s.Files); ok {
 		list = append(list, ByFolder)
 	}
 	if len(s.Files) > 1 {
 		list = append(list, ByFiles)
 	}
-	return append(list, ByFirst)
+	return append(list, ByFirstFile)
 }
 
-// usualScope returns the default scope. A title found only in a folder name may mean another work elsewhere.
-func usualScope(s match.Series, kind match.Kind) Scope {
+// defaultScope returns the scope that is suggested first. It is not ByTitle if only a folder's name has the title,
+// which may mean another work elsewhere.
+func defaultScope(s match.Series, kind match.Kind) Scope {
 	if title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName {
 		return ByTitle
 	}
 	switch {
-	case kind == match.TV && folderOfItsOwn(s.Files):
+	case kind == match.TV && hasOwnFolder(s.Files):
 		return ByFolder
 	case len(s.Files) > 1:
 		return ByFiles
 	}
-	return ByFirst
+	return ByFirstFile
 }
 
-func pinsFor(s match.Series, a Answer, r Reach, name string) []pins.Pin {
+func pinsFor(s match.Series, a Answer, r ChoiceOptions, name string) []pins.Pin {
 	p := pins.Pin{Kind: a.Kind, ID: a.ID, Season: r.Season, Offset: r.Offset, Name: name}
 	files := s.Files
 	switch r.Scope {
@@ -286,9 +295,9 @@ func pinsFor(s match.Series, a Answer, r Reach, name string) []pins.Pin {
 		}
 		return []pins.Pin{p}
 	case ByFolder:
-		p.Path, _ = folderOf(files)
+		p.Path, _ = commonFolder(files)
 		return []pins.Pin{p}
-	case ByFirst:
+	case ByFirstFile:
 		files = files[:1]
 	case ByFiles:
 	}
@@ -301,7 +310,7 @@ func pinsFor(s match.Series, a Answer, r Reach, name string) []pins.Pin {
 	return slices.Clip(out)
 }
 
-func folderOf(files []match.File) (dir string, ok bool) {
+func commonFolder(files []match.File) (dir string, ok bool) {
 	for i, f := range files {
 		in := filepath.Dir(absolutePath(f.Release.Path))
 		if i > 0 && in != dir {
@@ -312,8 +321,8 @@ func folderOf(files []match.File) (dir string, ok bool) {
 	return dir, true
 }
 
-func folderOfItsOwn(files []match.File) bool {
-	dir, ok := folderOf(files)
+func hasOwnFolder(files []match.File) bool {
+	dir, ok := commonFolder(files)
 	if !ok || len(files) < 2 {
 		return false
 	}

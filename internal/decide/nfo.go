@@ -11,24 +11,24 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Note returns the NFO data of an entry. It has an AniDB id only if one anime covers the whole entry.
-func (d *Deciders) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, error) {
+// NFO returns the NFO data of an entry. It has an AniDB id only if one anime covers the whole entry.
+func (d *Deciders) NFO(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, error) {
 	if kind == match.Movie {
-		film, _, err := d.source.film(ctx, id)
+		film, _, err := d.source.movieDetails(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		return d.addTitleAndIDs(filmNote(film), movieEntry(film)), nil
+		return d.addTitleAndIDs(movieNFO(film), movieEntry(film)), nil
 	}
-	series, _, err := d.source.series(ctx, id)
+	series, _, err := d.source.seriesDetails(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return d.addTitleAndIDs(seriesNote(series), tvEntry(series)), nil
+	return d.addTitleAndIDs(seriesNFO(series), tvEntry(series)), nil
 }
 
-// NoteOfRow returns the NFO data of a film from its search result alone.
-func (d *Deciders) NoteOfRow(r *tmdb.MovieRow) *nfo.Entry {
+// NFOFromSearchRow returns the NFO data of a film from its search result alone.
+func (d *Deciders) NFOFromSearchRow(r *tmdb.MovieRow) *nfo.Entry {
 	n := &nfo.Entry{
 		Kind: string(match.Movie), ID: r.ID, OriginalTitle: r.OriginalTitle, Plot: r.Overview, Premiered: r.ReleaseDate,
 		Poster: stringOrEmpty(r.PosterPath), Fanart: stringOrEmpty(r.BackdropPath),
@@ -40,7 +40,7 @@ func (d *Deciders) NoteOfRow(r *tmdb.MovieRow) *nfo.Entry {
 }
 
 func (d *Deciders) addTitleAndIDs(n *nfo.Entry, e *match.Entry) *nfo.Entry {
-	n.Title, n.Year, n.IMDB, n.TVDB = d.source.shown.named(e).Title, e.Year, e.IDs.IMDb, e.IDs.TVDB
+	n.Title, n.Year, n.IMDB, n.TVDB = d.source.titleLanguages.localize(e).Title, e.Year, e.IDs.IMDb, e.IDs.TVDB
 	if d.index == nil {
 		return n
 	}
@@ -72,7 +72,7 @@ func (h animeOfEntry) onlyAnime() int {
 	return only.Anime
 }
 
-func filmNote(d *tmdb.MovieDetails) *nfo.Entry {
+func movieNFO(d *tmdb.MovieDetails) *nfo.Entry {
 	return &nfo.Entry{
 		Kind: string(match.Movie), ID: d.ID, OriginalTitle: d.OriginalTitle, Plot: d.Overview, Premiered: d.ReleaseDate,
 		Runtime: d.Runtime, Genres: namesOf(d.Genres, genreName), Studios: namesOf(d.ProductionCompanies, companyName),
@@ -81,7 +81,7 @@ func filmNote(d *tmdb.MovieDetails) *nfo.Entry {
 	}
 }
 
-func seriesNote(d *tmdb.TVDetails) *nfo.Entry {
+func seriesNFO(d *tmdb.TVDetails) *nfo.Entry {
 	n := &nfo.Entry{
 		Kind: string(match.TV), ID: d.ID, OriginalTitle: d.OriginalName, Plot: d.Overview, Premiered: d.FirstAirDate,
 		Genres: namesOf(d.Genres, genreName), Studios: namesOf(d.ProductionCompanies, companyName), Status: d.Status,
@@ -122,19 +122,20 @@ func stringOrEmpty(p *string) string {
 	return *p
 }
 
-// languages are the preferred languages of titles, such as "ko-KR", best first. TMDB is asked in the first.
+// languages are the preferred languages of titles, such as "ko-KR", best first. Requests to TMDB use the
+// first.
 type languages []string
 
-func (l languages) first() string {
+func (l languages) primary() string {
 	if len(l) == 0 {
 		return ""
 	}
 	return l[0]
 }
 
-// named gives an entry its title in the first language that has one. TMDB knows one language per request, and falls
-// back to the original title.
-func (l languages) named(e *match.Entry) *match.Entry {
+// localize gives an entry its title in the first preferred language that has one. TMDB answers in one language only,
+// and falls back to the original title.
+func (l languages) localize(e *match.Entry) *match.Entry {
 	for i, tag := range l {
 		if len(l) == 1 {
 			break // TMDB has chosen already
@@ -169,9 +170,9 @@ func translationOf(e *match.Entry, language, region string) string {
 	return other
 }
 
-// translateTitle fetches the title of an entry whose search result may have only the original one.
+// translateTitle fetches the translated title of an entry whose search result may have only the original title.
 func (d *Deciders) translateTitle(ctx context.Context, res *match.Resolution) {
-	if len(d.shown) < 2 || res.Status != match.Matched || res.Entry != nil || res.ID == 0 ||
+	if len(d.titleLanguages) < 2 || res.Status != match.Matched || res.Entry != nil || res.ID == 0 ||
 		res.Title != res.OriginalTitle {
 		return
 	}
