@@ -174,7 +174,7 @@ func lastsText(d time.Duration) string {
 }
 
 func (s *Server) change(r *http.Request, c changeKind, who string, o order) (Answer, error) {
-	done := s.gateway.Changing()
+	done := s.gateway.BeginChange()
 	a, err := c.do(s, r, o)
 	done(r.Context())
 	if err != nil {

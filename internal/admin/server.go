@@ -54,7 +54,7 @@ func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, 
 		return nil, err
 	}
 	s := New(g, events)
-	s.listener, s.secure = g.BoundAdmin(l), conf != nil
+	s.listener, s.secure = g.LimitAdminConns(l), conf != nil
 	if _, port, err := net.SplitHostPort(l.Addr().String()); err == nil {
 		s.port = port
 	}
@@ -223,10 +223,10 @@ type Gateway interface {
 	Upstream() *app.Gateway
 	// ClientUse returns how many questions of a client wait, and when it last asked, zero for never.
 	ClientUse(name string) (waiting int, last time.Time)
-	// Changing says that this process makes a change until done is called.
-	Changing() (done func(context.Context))
-	// BoundAdmin bounds the connections of a listener.
-	BoundAdmin(l net.Listener) net.Listener
+	// BeginChange marks the start of a change that this process makes; the caller calls done at its end.
+	BeginChange() (done func(context.Context))
+	// LimitAdminConns limits the number of a listener's connections.
+	LimitAdminConns(l net.Listener) net.Listener
 }
 
 const (

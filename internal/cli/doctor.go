@@ -320,7 +320,7 @@ func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	running, err := gateway.FindRunning(ctx, &own)
-	if other, ok := errors.AsType[*gateway.NotOursError](err); ok {
+	if other, ok := errors.AsType[*gateway.OtherProgramError](err); ok {
 		f.state = lang.Textf("%s; %s", f.state, other)
 		f.fix = "to run a gateway, name another address: serve.listen, or anivault serve --listen ADDR"
 		return f

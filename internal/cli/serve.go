@@ -87,7 +87,7 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) 
 	events := admin.NewEvents(logs.handler, logs.redact)
 	var urls []string
 	service, err := gateway.Listen(cfg, gateway.Options{
-		Offline: offline, Log: events.Handler(), Notify: f.getenv("NOTIFY_SOCKET"),
+		Offline: offline, Log: events.Handler(), NotifySocket: f.getenv("NOTIFY_SOCKET"),
 		Reload: func() (*config.Config, error) { return loadServe(f, cmd, offline) },
 	}, func(url string) { urls = append(urls, url) })
 	if err != nil {

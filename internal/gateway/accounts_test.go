@@ -44,7 +44,7 @@ func withAccounts(t *testing.T, o setup) *bench {
 		for _, key := range a.Account.Keys {
 			ctx := ratelimit.With(t.Context(),
 				ratelimit.Request{Prefer: ratelimit.Preference{Account: a.Name, Key: key, Test: true}})
-			p, err := b.service.g.up.Limiter().Acquire(ctx)
+			p, err := b.service.g.upstream.Limiter().Acquire(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +135,7 @@ func TestSeed000AccountSlotsOverKeySlots(t *testing.T) {
 				<-b.up.arrived
 			}
 			eventually(t, "the rest wait", func() bool {
-				st, err := b.service.g.up.Limiter().Status(t.Context())
+				st, err := b.service.g.upstream.Limiter().Status(t.Context())
 				return err == nil && st.Waiting == tt.asked-tt.through
 			})
 			if n := b.up.asked() - from; n != tt.through {
@@ -189,7 +189,7 @@ func TestSeed002TheDoorIsTheSumOfTheAccountsQuotas(t *testing.T) {
 		}
 	}
 	b.idle()
-	st, err := b.service.g.up.Limiter().Status(t.Context())
+	st, err := b.service.g.upstream.Limiter().Status(t.Context())
 	if err != nil || st.Accounts[0].QuotaUsed != 3 || st.Accounts[1].QuotaUsed != 4 {
 		t.Errorf("%+v %v", st.Accounts, err)
 	}
@@ -241,7 +241,7 @@ func TestSeed003SpillOverAndReturn(t *testing.T) {
 	}
 	ask(1)
 	eventually(t, "the fourteenth waits", func() bool {
-		st, err := b.service.g.up.Limiter().Status(t.Context())
+		st, err := b.service.g.upstream.Limiter().Status(t.Context())
 		return err == nil && st.Waiting == 1
 	})
 	if err := (ratelimit.Operator{Store: b.store(t)}).TuneAccount(t.Context(), "two",
@@ -337,7 +337,7 @@ func TestAccountsOfWhichOneIsRefusedOneSuspendedOneSlow(t *testing.T) {
 				}
 			}
 			b.idle()
-			st, err := b.service.g.up.Limiter().Status(t.Context())
+			st, err := b.service.g.upstream.Limiter().Status(t.Context())
 			if err != nil || st.Accounts[0].Keys[0].Standing != ratelimit.Refused ||
 				st.Accounts[1].Keys[0].Standing != ratelimit.Suspended || st.State != ratelimit.Normal {
 				t.Errorf("%+v %v", st.Accounts, err)
@@ -454,10 +454,10 @@ func TestReloadedAccounts(t *testing.T) {
 }
 
 func TestSessionsThatAskedLongestAgoAreForgotten(t *testing.T) {
-	var s sticky
+	var s stickySessions
 	now := time.Now()
 	for i := range 2 * maxSessions {
-		s.keep(strconv.Itoa(i), ratelimit.Preference{Account: "main"}, now)
+		s.put(strconv.Itoa(i), ratelimit.Preference{Account: "main"}, now)
 	}
 	_, newest := s.get(strconv.Itoa(2*maxSessions-1), time.Hour, now)
 	_, within := s.get(strconv.Itoa(2*maxSessions-maxSessions/2), time.Hour, now)

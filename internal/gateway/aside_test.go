@@ -50,7 +50,7 @@ func TestAFailingQuestionGoesBehindTheOthers(t *testing.T) {
 			if diff := cmp.Diff(want, tries); diff != "" {
 				t.Error(diff)
 			}
-			st, err := b.service.g.up.Limiter().Status(t.Context())
+			st, err := b.service.g.upstream.Limiter().Status(t.Context())
 			if err != nil || st.Cause != ratelimit.ReasonFresh {
 				t.Errorf("%s because of %s, %v", st.State, st.Cause, err)
 			}

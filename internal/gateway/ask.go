@@ -14,81 +14,81 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-type asker struct {
-	settings *settings
-	id       string // of the request
-	client   *client
-	class    class
-	patience time.Duration // longest wait for permission
-	cached   bool          // only-if-cached
-	session  string        // who keeps using one account: a client, or one of its sessions
-	via      []string      // the gateways in front of this one
+type requester struct {
+	settings     *settings
+	requestID    string // goes into the response and the log
+	client       *client
+	class        class
+	patience     time.Duration // how long it waits for permission to ask TMDB
+	onlyIfCached bool          // it wants no answer from TMDB
+	session      string        // whose requests use the same account if possible: a client, or one of its sessions
+	via          []string      // Via entries of the gateways in front of this one
 }
 
-type found struct {
+type result struct {
 	*reply
-	origin
+	provenance
 	waited, upstream time.Duration
-	account          string // used to ask TMDB
-	sent             bool   // TMDB was asked for it
+	account          string // TMDB account that was used
+	sentUpstream     bool   // a request was sent to TMDB
 }
 
-// get finds the answer to a question: a fresh one from the cache, or TMDB's, or an expired one if TMDB fails. The error
-// is for refusalOf, or the context's.
-func (g *Gateway) get(ctx context.Context, u *url.URL, key string, a *asker) (found, error) {
+// get returns the answer to a question: a fresh one from the cache, else TMDB's, else an expired one if TMDB fails. Its
+// error is the context's, or one for refusalOf.
+func (g *Gateway) get(ctx context.Context, u *url.URL, key string, a *requester) (result, error) {
 	var expired *reply
-	if e, info := g.up.Stored(ctx, u, key); e != nil {
-		r := &reply{status: e.Status, contentType: jsonType, etag: e.ETag, body: e.Body, info: info, known: true}
+	if e, info := g.upstream.Stored(ctx, u, key); e != nil {
+		r := &reply{status: e.Status, contentType: jsonType, etag: e.ETag, body: e.Body, cacheInfo: info, hasCacheInfo: true}
 		if info.Source == cache.Fresh {
-			return found{reply: r}, nil
+			return result{reply: r}, nil
 		}
 		expired = r
 	}
 	req := &http.Request{
 		Method: http.MethodGet, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Via": {strings.Join(append(a.via, g.via), ", ")}},
+		Header: http.Header{"Via": {strings.Join(append(a.via, g.viaEntry), ", ")}},
 	}
 	out, err := g.askOrWait(ctx, req, key, a, expired)
 	if err == nil || ctx.Err() != nil || expired == nil {
 		return out, err
 	}
-	out.reply, out.detail = expired, refusalOf(err).name
+	out.reply, out.staleReason = expired, refusalOf(err).name
 	return out, nil
 }
 
-// askOrWait joins the question's flight or begins one, and waits for it. A request that has more patience than the one
-// that began a flight begins another when that one has run out.
+// askOrWait joins the question's flight or begins one, and waits for it. If the flight ran out of its initiator's
+// patience and this request has more, it begins another.
 func (g *Gateway) askOrWait(
-	ctx context.Context, req *http.Request, key string, a *asker, expired *reply,
-) (found, error) {
+	ctx context.Context, req *http.Request, key string, a *requester, expired *reply,
+) (result, error) {
 	left := a.patience
 	for {
 		if err := ctx.Err(); err != nil {
-			return found{}, err
+			return result{}, err
 		}
-		if a.cached {
-			return found{}, refuse(reasonNotCached, "")
+		if a.onlyIfCached {
+			return result{}, refuse(reasonNotCached, "")
 		}
 		f, joined := g.flights.join(key, a)
 		if !joined {
 			var err error
-			if f, err = g.begin(req, key, a, left); err != nil {
-				return found{}, err
+			if f, err = g.beginFlight(req, key, a, left); err != nil {
+				return result{}, err
 			}
 			if f == nil {
-				continue // somebody else was faster
+				continue // another request has just begun one; join it
 			}
-		} else if onWire, _ := g.flights.state(f); !onWire {
-			if err := g.blocked(ctx, left); err != nil {
+		} else if onWire, _ := g.flights.wireState(f); !onWire {
+			if err := g.checkBlocked(ctx, left); err != nil {
 				g.flights.leave(f)
-				return found{}, err
+				return result{}, err
 			}
 		}
 		start := time.Now()
 		out, err := g.await(ctx, f, a, &left, expired)
 		out.collapsed = joined
 		out.waited += time.Since(start) - out.upstream
-		if err != nil && joined && left > 0 && ranOut(err) {
+		if err != nil && joined && left > 0 && patienceRanOut(err) {
 			continue
 		}
 		if err != nil && ctx.Err() == nil && refusalOf(err).reason == reasonAcquireTimeout {
@@ -98,31 +98,31 @@ func (g *Gateway) askOrWait(
 	}
 }
 
-func ranOut(err error) bool {
+func patienceRanOut(err error) bool {
 	r := refusalOf(err).reason
 	return r == reasonAcquireTimeout || r == reasonSleep || r == reasonPause
 }
 
-func (g *Gateway) blocked(ctx context.Context, patience time.Duration) error {
-	err := g.up.Limiter().Blocked(ratelimit.With(ctx, ratelimit.Request{MaxWait: patience}))
+func (g *Gateway) checkBlocked(ctx context.Context, patience time.Duration) error {
+	err := g.upstream.Limiter().Blocked(ratelimit.With(ctx, ratelimit.Request{MaxWait: patience}))
 	if err == nil || errors.As(err, new(*ratelimit.BlockedError)) || ctx.Err() != nil {
 		return err
 	}
 	return &limiterError{err}
 }
 
-// begin starts a flight unless its wait is known to be hopeless. It returns nil where another request has just begun
-// one.
-func (g *Gateway) begin(req *http.Request, key string, a *asker, patience time.Duration) (*flight, error) {
-	if err := g.blocked(context.Background(), patience); err != nil {
+// beginFlight begins a flight unless it would have to wait longer than patience. It returns nil if another request has
+// just begun one for the same question.
+func (g *Gateway) beginFlight(req *http.Request, key string, a *requester, patience time.Duration) (*flight, error) {
+	if err := g.checkBlocked(context.Background(), patience); err != nil {
 		return nil, err
 	}
 	f := &flight{
-		key: key, req: req, by: *a,
+		key: key, req: req, initiator: *a,
 		ticket: ticket{client: a.client.Name, weight: a.client.Weight, class: a.class},
 	}
-	f.by.patience = patience
-	if wait := g.lineFor(&f.ticket); wait > patience {
+	f.initiator.patience = patience
+	if wait := g.queueWait(&f.ticket); wait > patience {
 		return nil, g.refuseFull(reasonQueueFull, &f.ticket)
 	}
 	if r := a.client.allow(a.client.upstream, time.Now()); r != nil {
@@ -130,15 +130,15 @@ func (g *Gateway) begin(req *http.Request, key string, a *asker, patience time.D
 	}
 	ok, err := g.flights.begin(f)
 	if err != nil || !ok {
-		a.client.undo(a.client.upstream)
+		a.client.refund(a.client.upstream)
 		return nil, err
 	}
 	return f, nil
 }
 
-func (g *Gateway) lineFor(t *ticket) time.Duration {
-	if ahead := g.queue.ahead(t); ahead > 0 {
-		rate := max(g.up.Rate(), 0.1) // at least one in ten seconds
+func (g *Gateway) queueWait(t *ticket) time.Duration {
+	if ahead := g.queue.countAhead(t); ahead > 0 {
+		rate := max(g.upstream.Rate(), 0.1) // requests per second: at least one in ten seconds
 		return time.Duration(float64(ahead) / rate * float64(time.Second))
 	}
 	return 0
@@ -146,19 +146,26 @@ func (g *Gateway) lineFor(t *ticket) time.Duration {
 
 func (g *Gateway) refuseFull(why *reason, t *ticket) *refusal {
 	r := refuse(why, "")
-	r.wait = max(g.lineFor(t), time.Second)
+	r.retryIn = max(g.queueWait(t), time.Second)
 	return r
 }
 
-// await waits for a flight's answer: for permission only as long as the request has patience, and for TMDB without one
-// of its own, since the limiter bounds each try. left is reduced by what was waited for permission.
-func (g *Gateway) await(ctx context.Context, f *flight, a *asker, left *time.Duration, expired *reply) (found, error) {
-	stale := time.Duration(math.MaxInt64) // until an expired answer is given
+// await waits for a flight's answer. While the flight waits for permission to ask TMDB, this request's patience
+// applies, and await takes the time off left. While TMDB is being asked there is no such limit, because the limiter
+// bounds each try.
+func (g *Gateway) await(
+	ctx context.Context,
+	f *flight,
+	a *requester,
+	left *time.Duration,
+	expired *reply,
+) (result, error) {
+	stale := time.Duration(math.MaxInt64) // time until the client gets the expired answer instead
 	if after := a.settings.StaleAfter; expired != nil && after >= 0 {
 		stale = after
 	}
 	for {
-		onWire, changed := g.flights.state(f)
+		onWire, changed := g.flights.wireState(f)
 		start := time.Now()
 		over := false
 		var up <-chan time.Time
@@ -172,37 +179,37 @@ func (g *Gateway) await(ctx context.Context, f *flight, a *asker, left *time.Dur
 		case <-up:
 		case <-ctx.Done():
 			g.flights.leave(f)
-			return found{}, ctx.Err()
+			return result{}, ctx.Err()
 		}
 		if !onWire {
 			spent := time.Since(start)
 			*left -= spent
 			stale -= spent
-			onWire, _ = g.flights.state(f) // by now
+			onWire, _ = g.flights.wireState(f) // it may have changed
 		}
 		switch {
 		case over:
-			return landed(f, expired)
+			return flightResult(f, expired)
 		case onWire:
 		case stale <= 0:
-			g.flights.continueBehind(f)
-			return found{reply: expired, origin: origin{detail: g.state(ctx)}}, nil
+			g.flights.continueInBackground(f)
+			return result{reply: expired, provenance: provenance{staleReason: g.waitReason(ctx)}}, nil
 		case *left <= 0:
 			g.flights.leave(f)
-			return found{}, g.refuseFull(reasonAcquireTimeout, &f.ticket)
+			return result{}, g.refuseFull(reasonAcquireTimeout, &f.ticket)
 		}
 	}
 }
 
-func landed(f *flight, expired *reply) (found, error) {
-	out := found{reply: f.answer, upstream: f.upstream, sent: !f.sentAt.IsZero(), account: f.through().Account}
-	out.forward = "miss"
+func flightResult(f *flight, expired *reply) (result, error) {
+	out := result{reply: f.answer, upstream: f.upstream, sentUpstream: !f.sentAt.IsZero(), account: f.lastChoice().Account}
+	out.forwardReason = "miss"
 	if expired != nil {
-		out.forward = "stale"
+		out.forwardReason = "stale"
 	}
 	out.upstreamStatus = f.result.status
-	if f.answer != nil && f.answer.known && f.answer.info.Source == cache.Stale {
-		out.detail = f.result.whyStale()
+	if f.answer != nil && f.answer.hasCacheInfo && f.answer.cacheInfo.Source == cache.Stale {
+		out.staleReason = f.result.whyStale()
 	}
 	return out, f.err
 }
@@ -215,8 +222,8 @@ func (r *upstreamResult) whyStale() string {
 		return reasonPause.name
 	case r.status >= 400:
 		return reasonUpstream.name
-	case r.detail != "":
-		return r.detail
+	case r.staleReason != "":
+		return r.staleReason
 	case r.status == 0:
 		return ""
 	}

@@ -332,7 +332,7 @@ func TestAddressBehindProxies(t *testing.T) {
 		if row.forwarded != "" {
 			r.Header.Set("X-Forwarded-For", row.forwarded)
 		}
-		if got := cfg.addressOf(r); got != row.want {
+		if got := cfg.clientAddress(r); got != row.want {
 			t.Errorf("%s for %q: %s, want %s", row.peer, row.forwarded, got, row.want)
 		}
 	}

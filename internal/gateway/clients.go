@@ -22,51 +22,51 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// settings are replaced as a whole by a reload. A running request keeps those it began with.
+// settings are replaced as a whole when the configuration is reloaded. A running request keeps those it began with.
 type settings struct {
 	config.Serve
-	cfg       *config.Config
-	byHash    map[string]*client
-	anonymous *client
-	closed    bool // tokens are required, but all were revoked
+	cfg           *config.Config
+	clientsByHash map[string]*client
+	anonymous     *client
+	allRevoked    bool // tokens are required, but all tokens were revoked
 }
 
 type client struct {
 	config.Client
-	class class
-	used  *atomic.Int64 // when it last asked, in nanoseconds of Unix; 0: never
+	class    class
+	lastUsed *atomic.Int64 // time of the client's last request, Unix time in nanoseconds; 0: never
 
 	mu                 *sync.Mutex
 	requests, upstream *window
 }
 
 func newSettings(cfg *config.Config, before *settings) *settings {
-	s := &settings{Serve: cfg.Serve, cfg: cfg, byHash: map[string]*client{}}
+	s := &settings{Serve: cfg.Serve, cfg: cfg, clientsByHash: map[string]*client{}}
 	known := map[string]*client{}
 	if before != nil {
 		known[config.Anonymous] = before.anonymous
-		for _, c := range before.byHash {
+		for _, c := range before.clientsByHash {
 			known[c.Name] = c
 		}
 	}
 	for _, c := range cfg.Serve.Clients {
-		s.byHash[c.TokenSHA256] = newClient(c, known[c.Name])
+		s.clientsByHash[c.TokenSHA256] = newClient(c, known[c.Name])
 	}
-	s.closed = len(s.byHash) == 0 && cfg.NeedsClient()
+	s.allRevoked = len(s.clientsByHash) == 0 && cfg.NeedsClient()
 	anonymous := config.Client{Name: config.Anonymous, Class: interactive.String(), Weight: 1}
 	s.anonymous = newClient(anonymous, known[config.Anonymous])
 	return s
 }
 
 func newClient(c config.Client, before *client) *client {
-	out := &client{Client: c, mu: &sync.Mutex{}, used: &atomic.Int64{}}
+	out := &client{Client: c, mu: &sync.Mutex{}, lastUsed: &atomic.Int64{}}
 	if c.Class == batch.String() {
 		out.class = batch
 	}
 	out.requests = &window{limit: c.Requests.Requests, span: c.Requests.Period}
 	out.upstream = &window{limit: c.Upstream.Requests, span: c.Upstream.Period}
 	if before != nil {
-		out.used = before.used
+		out.lastUsed = before.lastUsed
 	}
 	if before != nil && before.Requests == c.Requests && before.Upstream == c.Upstream {
 		out.mu, out.requests, out.upstream = before.mu, before.requests, before.upstream
@@ -83,93 +83,94 @@ func (c *client) allow(w *window, now time.Time) *refusal {
 		return nil
 	}
 	r := refuse(reasonClientLimit, "")
-	r.wait = wait
+	r.retryIn = wait
 	return r
 }
 
-func (c *client) undo(w *window) {
+func (c *client) refund(w *window) {
 	c.mu.Lock()
-	w.undo()
+	w.refund()
 	c.mu.Unlock()
 }
 
-// tellLimit adds the fields of draft-ietf-httpapi-ratelimit-headers-10: the client's window, and what is left of it.
-func (c *client) tellLimit(h http.Header, now time.Time) {
+// setLimitHeaders adds the header fields of draft-ietf-httpapi-ratelimit-headers-10: the client's limit, and how many
+// requests it has left.
+func (c *client) setLimitHeaders(h http.Header, now time.Time) {
 	w := c.requests
 	if w.limit <= 0 {
 		return
 	}
 	c.mu.Lock()
-	left, until := w.left(now)
+	left, until := w.remaining(now)
 	c.mu.Unlock()
 	h.Set("RateLimit-Policy", fmt.Sprintf(`"client";q=%d;w=%d`, w.limit, wholeSeconds(w.span)))
 	h.Set("RateLimit", fmt.Sprintf(`"client";r=%d;t=%d`, left, wholeSeconds(until)))
 }
 
-// window counts requests in a sliding span of time by two cells: the present one, and the rest of the one before,
-// as if its requests had been spread evenly. Pure.
+// window is a sliding-window rate limit. It counts requests in the current span and in the one before; the older count
+// fades linearly, as if those requests had been evenly spread.
 type window struct {
-	limit     int // 0: none
-	span      time.Duration
-	began     time.Time // start of the current cell
-	now, last int
+	limit             int // 0: no limit
+	span              time.Duration
+	start             time.Time // of the current span
+	current, previous int
 }
 
-// allow counts a request if there is room for it, else it returns how long until there is. What is refused does not
-// count.
+// allow counts a request if the limit permits it. Otherwise it returns the time until the limit permits one, and does
+// not count it.
 func (w *window) allow(at time.Time) (wait time.Duration, ok bool) {
 	if w.limit <= 0 {
 		return 0, true
 	}
-	if left, until := w.left(at); left == 0 {
+	if left, until := w.remaining(at); left == 0 {
 		return until, false
 	}
-	w.now++
+	w.current++
 	return 0, true
 }
 
-// left returns how many requests there is room for, and how long that holds: until the next cell or, where there is
-// none, until there is room for one.
-func (w *window) left(at time.Time) (requests int, until time.Duration) {
-	w.slide(at)
-	end := w.began.Add(w.span)
-	if room := float64(w.limit) - w.weight(at); room > 0 {
+// remaining returns how many requests are left, and the time until the next span. If none is left, it returns the time
+// until there is one.
+func (w *window) remaining(at time.Time) (requests int, until time.Duration) {
+	w.advance(at)
+	end := w.start.Add(w.span)
+	if room := float64(w.limit) - w.estimate(at); room > 0 {
 		return int(math.Ceil(room)), end.Sub(at)
 	}
-	if w.now >= w.limit {
-		// In the next cell this one counts in full at first, and falls below the limit with the first moment.
-		over := float64(w.now-w.limit)/float64(w.now)*float64(w.span) + 1
+	if w.current >= w.limit {
+		// Requests of this span alone use up the limit. In the next span they fade as the older count.
+		over := float64(w.current-w.limit)/float64(w.current)*float64(w.span) + 1
 		return 0, end.Sub(at) + time.Duration(over)
 	}
-	// Here the cell before has to fade until its rest is below the room.
-	faded := float64(w.last-(w.limit-w.now))/float64(w.last)*float64(w.span) + 1
-	return 0, w.began.Add(time.Duration(faded)).Sub(at)
+	// The older count must fade until it leaves room for one request.
+	faded := float64(w.previous-(w.limit-w.current))/float64(w.previous)*float64(w.span) + 1
+	return 0, w.start.Add(time.Duration(faded)).Sub(at)
 }
 
-func (w *window) undo() { w.now = max(w.now-1, 0) }
+func (w *window) refund() { w.current = max(w.current-1, 0) }
 
-func (w *window) slide(at time.Time) {
-	switch gone := at.Sub(w.began); {
+func (w *window) advance(at time.Time) {
+	switch gone := at.Sub(w.start); {
 	case gone >= 2*w.span || gone < 0:
-		w.began, w.now, w.last = at, 0, 0
+		w.start, w.current, w.previous = at, 0, 0
 	case gone >= w.span:
-		w.began, w.now, w.last = w.began.Add(w.span), 0, w.now
+		w.start, w.current, w.previous = w.start.Add(w.span), 0, w.current
 	}
 }
 
-func (w *window) weight(at time.Time) float64 {
-	left := 1 - float64(at.Sub(w.began))/float64(w.span)
-	return float64(w.now) + float64(w.last)*left
+func (w *window) estimate(at time.Time) float64 {
+	left := 1 - float64(at.Sub(w.start))/float64(w.span)
+	return float64(w.current) + float64(w.previous)*left
 }
 
-// tokenPrefix is how a client's token begins. Any other bearer token or api_key is ignored, not refused: many programs
-// always send an API key of their own.
+// tokenPrefix is how a client's token begins. The gateway ignores any other bearer token or api_key, because many
+// programs always send their own TMDB key.
 const tokenPrefix = "anv_"
 
-// NewToken makes a client's token, and the hash by which it is known.
+// NewToken returns a random client token, and its hash for the configuration.
 func NewToken() (token, hash string) {
 	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // it never fails
+	_, _ = rand.Read(secret[:]) // never fails
 	token = tokenPrefix + base64.RawURLEncoding.EncodeToString(secret[:])
 	return token, config.TokenHash(token)
 }
@@ -191,22 +192,22 @@ func tokenOf(r *http.Request, t target) string {
 func (s *settings) clientOf(token string) (*client, *refusal) {
 	switch {
 	case token != "":
-		if c := s.byHash[config.TokenHash(token)]; c != nil {
+		if c := s.clientsByHash[config.TokenHash(token)]; c != nil {
 			return c, nil
 		}
 		return nil, refuse(reasonUnauthorized, "This client token is not known.")
-	case s.closed, len(s.byHash) > 0 && !s.Anonymous:
+	case s.allRevoked, len(s.clientsByHash) > 0 && !s.Anonymous:
 		return nil, refuse(reasonUnauthorized,
 			"A client token is needed: Authorization: Bearer anv_..., or api_key=anv_...")
 	}
 	return s.anonymous, nil
 }
 
-// checkOrigin refuses what a page in a browser might send. Without a token the Host must be one that no stranger's name
-// leads to; with or without, a page of another origin gets no answer.
+// checkOrigin refuses requests that a web page in a browser may have caused. Without a token, the Host must be known,
+// which stops DNS rebinding. With or without a token, pages of other origins are refused.
 func (s *settings) checkOrigin(r *http.Request, hasToken bool) *refusal {
 	_, onUnixSocket := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr)
-	if !hasToken && !onUnixSocket && !s.knownHost(r.Host) {
+	if !hasToken && !onUnixSocket && !s.isKnownHost(r.Host) {
 		return refuse(reasonHost, "")
 	}
 	switch site := r.Header.Get("Sec-Fetch-Site"); {
@@ -227,7 +228,7 @@ func (s *settings) checkOrigin(r *http.Request, hasToken bool) *refusal {
 	return nil
 }
 
-func (s *settings) knownHost(host string) bool {
+func (s *settings) isKnownHost(host string) bool {
 	name := strings.ToLower(host)
 	if h, _, err := net.SplitHostPort(name); err == nil {
 		name = h
@@ -238,11 +239,11 @@ func (s *settings) knownHost(host string) bool {
 	return name == "localhost" || slices.Contains(s.Hosts, name)
 }
 
-// addressOf is the client's address for the log: the peer's, or behind trusted proxies the last one that is none of
-// them.
-func (s *settings) addressOf(r *http.Request) string {
+// clientAddress returns the client's address for the log: the peer's, or behind trusted proxies the last forwarded
+// address that is not a trusted proxy.
+func (s *settings) clientAddress(r *http.Request) string {
 	peer := hostOf(r.RemoteAddr)
-	if !s.trusts(peer) {
+	if !s.trustsProxy(peer) {
 		return peer
 	}
 	list := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -251,14 +252,14 @@ func (s *settings) addressOf(r *http.Request) string {
 		if err != nil {
 			break
 		}
-		if peer = addr.Unmap().String(); !s.trusts(peer) {
+		if peer = addr.Unmap().String(); !s.trustsProxy(peer) {
 			break
 		}
 	}
 	return peer
 }
 
-func (s *settings) trusts(host string) bool {
+func (s *settings) trustsProxy(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil &&
 		slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
@@ -273,27 +274,27 @@ func hostOf(addr string) string {
 
 const maxSessions = 10_000
 
-type sticky struct {
+type stickySessions struct {
 	mu            sync.Mutex
-	recent, older map[string]session // by name; at most a half of maxSessions each
+	recent, older map[string]session // by session name; each has at most maxSessions/2, and a full recent becomes older
 }
 
 type session struct {
 	ratelimit.Preference
-	asked time.Time
+	askedAt time.Time
 }
 
-func (s *sticky) get(name string, ttl time.Duration, now time.Time) (ratelimit.Preference, bool) {
+func (s *stickySessions) get(name string, ttl time.Duration, now time.Time) (ratelimit.Preference, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept, ok := s.recent[name]
 	if !ok {
 		kept, ok = s.older[name]
 	}
-	return kept.Preference, ok && now.Sub(kept.asked) < ttl
+	return kept.Preference, ok && now.Sub(kept.askedAt) < ttl
 }
 
-func (s *sticky) keep(name string, p ratelimit.Preference, now time.Time) {
+func (s *stickySessions) put(name string, p ratelimit.Preference, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.recent == nil || len(s.recent) >= maxSessions/2 {
@@ -302,25 +303,25 @@ func (s *sticky) keep(name string, p ratelimit.Preference, now time.Time) {
 	s.recent[name] = session{p, now}
 }
 
-func (g *Gateway) sticking(ctx context.Context, f *flight, s config.Sticky) context.Context {
-	if !s.Enabled || f.by.session == "" {
+func (g *Gateway) preferSessionAccount(ctx context.Context, f *flight, s config.Sticky) context.Context {
+	if !s.Enabled || f.initiator.session == "" {
 		return ctx
 	}
-	if p, ok := g.sticky.get(f.by.session, s.TTL, time.Now()); ok {
+	if p, ok := g.sessions.get(f.initiator.session, s.TTL, time.Now()); ok {
 		return ratelimit.With(ctx, ratelimit.Request{Prefer: p, PreferFor: s.Wait})
 	}
 	return ctx
 }
 
-func (g *Gateway) chosen(f *flight, c ratelimit.Choice) {
+func (g *Gateway) recordChoice(f *flight, c ratelimit.Choice) {
 	s := g.settings.Load()
 	f.choice.Store(&c)
-	if s.Sticky.Enabled && f.by.session != "" {
-		g.sticky.keep(f.by.session, ratelimit.Preference{Account: c.Account, Key: c.Key}, time.Now())
+	if s.Sticky.Enabled && f.initiator.session != "" {
+		g.sessions.put(f.initiator.session, ratelimit.Preference{Account: c.Account, Key: c.Key}, time.Now())
 	}
-	g.up.Metrics().Add(metrics.AccountChosen, 1, c.Account, c.Why.String())
+	g.upstream.Metrics().Add(metrics.AccountChosen, 1, c.Account, c.Why.String())
 	for _, full := range c.Full {
-		g.log.LogAttrs(context.Background(), g.fullLevel(), "slot_skipped", slog.String("account", full),
-			slog.String("request_id", f.by.id))
+		g.log.LogAttrs(context.Background(), g.fullWarnLevel(), "slot_skipped", slog.String("account", full),
+			slog.String("request_id", f.initiator.requestID))
 	}
 }

@@ -179,7 +179,7 @@ func TestSeed002AnOrphanIsFreeAfterItsHour(t *testing.T) {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 		other, err := ratelimit.New(
-			ratelimit.Config{Store: b.service.g.up.Store(), Tuning: b.service.g.up.Limiter().Tuning()})
+			ratelimit.Config{Store: b.service.g.upstream.Store(), Tuning: b.service.g.upstream.Limiter().Tuning()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func TestSeed002AnOrphanIsFreeAfterItsHour(t *testing.T) {
 		if !refused(4) {
 			t.Error("beyond the budget")
 		}
-		if n := b.service.g.up.Metrics().Snapshot().Value(metrics.Orphans); n != 3 {
+		if n := b.service.g.upstream.Metrics().Snapshot().Value(metrics.Orphans); n != 3 {
 			t.Errorf("%v orphans are counted", n)
 		}
 	})

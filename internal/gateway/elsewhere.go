@@ -12,22 +12,22 @@ import (
 	"github.com/anivault/anivault/internal/operate"
 )
 
-// lookElsewhere logs what commands and other processes have changed since the last look. The limiter itself tells of
-// settings as soon as it sees them.
-func (s *Service) lookElsewhere() {
-	if !s.changing.TryLock() {
-		return // the next look will do
+// logOtherChanges logs what commands and other processes have changed in the accounts since the last call. The limiter
+// itself logs changed settings when it sees them.
+func (s *Service) logOtherChanges() {
+	if !s.changeMu.TryLock() {
+		return // this process is making a change: look again next time
 	}
-	defer s.changing.Unlock()
+	defer s.changeMu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	st, err := s.g.up.Limiter().Status(ctx)
+	st, err := s.g.upstream.Limiter().Status(ctx)
 	if err != nil {
 		return
 	}
-	s.g.up.LogOthersStateChange(st)
+	s.g.upstream.LogOthersStateChange(st)
 	now := app.ViewAccounts(s.Config(), st)
-	before := s.accounts.Swap(&now)
+	before := s.lastAccounts.Swap(&now)
 	if before == nil {
 		return
 	}
@@ -57,20 +57,21 @@ func limitText(a app.AccountView, key string) string {
 	return operate.Limit(a, key)
 }
 
-// Changing says that this process makes a change until done is called, so that it is not logged as made elsewhere.
-func (s *Service) Changing() (done func(context.Context)) {
-	s.changing.RLock()
-	known := s.g.up.Changing()
+// BeginChange marks the start of a change that this process makes; the caller calls done at its end. In between,
+// logOtherChanges does not run, so the change is not logged as another process's.
+func (s *Service) BeginChange() (done func(context.Context)) {
+	s.changeMu.RLock()
+	known := s.g.upstream.Changing()
 	return func(ctx context.Context) {
 		known(ctx)
-		s.accounts.Store(nil)
-		s.changing.RUnlock()
+		s.lastAccounts.Store(nil)
+		s.changeMu.RUnlock()
 	}
 }
 
-// sayOverrides warns after a reload where an operator's change wins over the configuration.
-func (s *Service) sayOverrides() {
-	st, err := s.g.up.Limiter().Status(context.Background())
+// warnOverrides warns of each setting where an operator's change takes precedence over the reloaded configuration.
+func (s *Service) warnOverrides() {
+	st, err := s.g.upstream.Limiter().Status(context.Background())
 	if err != nil {
 		return
 	}

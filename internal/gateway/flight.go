@@ -16,60 +16,60 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// flight is one question to TMDB, shared by all clients that ask it. It lives as long as a client waits. Once it is
-// sent, it also lives until the answer arrives, if the cache can store it.
+// flight is one question to TMDB, shared by all clients that ask it. It is cancelled when no client waits any more,
+// unless it has already been sent and the cache can store the answer.
 type flight struct {
-	key    string
-	req    *http.Request
-	by     asker // the client that began it; it counts against this client's limits
-	ticket ticket
-	began  time.Time
-	cancel context.CancelCauseFunc
-	choice atomic.Pointer[ratelimit.Choice] // of the newest try; see through
+	key       string
+	req       *http.Request
+	initiator requester // the request that began it; it counts against this client's limits
+	ticket    ticket
+	began     time.Time
+	cancel    context.CancelCauseFunc
+	choice    atomic.Pointer[ratelimit.Choice] // account of the latest try; see lastChoice
 
-	// Guarded by flights.mu until the flight is over. Then nothing changes any more.
+	// The next fields are guarded by flights.mu until the flight has ended, and don't change after that.
 	waiters    int
-	background bool          // its waiters got expired answers; it goes on to refresh the cache
+	background bool          // a waiter got an expired answer; the flight goes on to refresh the cache
 	onWire     bool          // a request to TMDB is running
 	changed    chan struct{} // closed when onWire changes
-	sentAt     time.Time     // when the first try was sent; zero before it
-	upstream   time.Duration // time that TMDB took, all tries together
+	sentAt     time.Time     // when the first try was sent; zero: not yet
+	upstream   time.Duration // time that TMDB took, summed over all tries
 	result     upstreamResult
-	over       bool
+	ended      bool
 
-	done   chan struct{} // closed when it is over
+	done   chan struct{} // closed when the flight has ended
 	answer *reply
 	err    error
 }
 
 type upstreamResult struct {
-	status int
-	detail string // why a gateway behind this one gave an expired answer
-	err    error
+	status      int
+	staleReason string // why the next gateway, if TMDB is behind one, gave an expired answer
+	err         error
 }
 
 type flights struct {
 	g *Gateway
 
-	mu         sync.Mutex
-	byKey      map[string]*flight
-	waiting    int            // flights not sent yet
-	perClient  map[string]int // of these, by client
-	background int
-	closed     bool
-	running    sync.WaitGroup
+	mu               sync.Mutex
+	byKey            map[string]*flight
+	waiting          int            // number of flights not sent yet
+	waitingPerClient map[string]int // the same by client
+	backgroundCount  int
+	closed           bool
+	running          sync.WaitGroup
 }
 
-const maxBackground = 64
+const maxBackgroundFlights = 64
 
 var (
 	errNobodyWaits = errors.New("nobody waits for the answer any more")
 	errDrained     = refuse(reasonShuttingDown, "")
 )
 
-// join returns the flight of a question, and whether another request began it. A flight that waits as batch moves into
-// the line of an interactive request.
-func (fs *flights) join(key string, a *asker) (f *flight, joined bool) {
+// join returns the running flight of a question, if there is one, and adds a waiter to it. If an interactive request
+// joins a flight that waits as batch, the flight moves to the interactive queue.
+func (fs *flights) join(key string, a *requester) (f *flight, joined bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f = fs.byKey[key]
@@ -78,9 +78,9 @@ func (fs *flights) join(key string, a *asker) (f *flight, joined bool) {
 	}
 	f.waiters++
 	if a.class == interactive && f.ticket.class == batch && f.sentAt.IsZero() {
-		fs.perClient[f.ticket.client]--
-		fs.perClient[a.client.Name]++
-		fs.g.queue.move(&f.ticket, a.client.Name, a.client.Weight, interactive)
+		fs.waitingPerClient[f.ticket.client]--
+		fs.waitingPerClient[a.client.Name]++
+		fs.g.queue.requeue(&f.ticket, a.client.Name, a.client.Weight, interactive)
 	}
 	return f, true
 }
@@ -88,14 +88,14 @@ func (fs *flights) join(key string, a *asker) (f *flight, joined bool) {
 func (fs *flights) begin(f *flight) (begun bool, err error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	switch name, s := f.ticket.client, f.by.settings; {
+	switch name, s := f.ticket.client, f.initiator.settings; {
 	case fs.byKey[f.key] != nil:
 		return false, nil
 	case fs.closed:
 		return false, errDrained
 	case fs.waiting >= s.QueueMax:
 		return false, fs.g.refuseFull(reasonQueueFull, &f.ticket)
-	case fs.perClient[name] >= s.QueuePerClient:
+	case fs.waitingPerClient[name] >= s.QueuePerClient:
 		return false, fs.g.refuseFull(reasonClientQueueFull, &f.ticket)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -103,13 +103,13 @@ func (fs *flights) begin(f *flight) (begun bool, err error) {
 	f.changed, f.done = make(chan struct{}), make(chan struct{})
 	fs.byKey[f.key] = f
 	fs.waiting++
-	fs.perClient[f.ticket.client]++
-	fs.running.Go(func() { fs.g.fly(ctx, f) })
+	fs.waitingPerClient[f.ticket.client]++
+	fs.running.Go(func() { fs.g.runFlight(ctx, f) })
 	return true, nil
 }
 
-// leave is called by who waits no longer. A flight that nobody waits for ends, but for one that is with TMDB and whose
-// answer can be stored.
+// leave removes a waiter. A flight without waiters is cancelled, unless it is at TMDB and the cache can store
+// the answer.
 func (fs *flights) leave(f *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -118,7 +118,7 @@ func (fs *flights) leave(f *flight) {
 }
 
 func (fs *flights) endIfUnused(f *flight) {
-	if f.waiters > 0 || f.background || f.over || f.onWire && tmdb.ClassOf(f.req) != cache.Uncached {
+	if f.waiters > 0 || f.background || f.ended || f.onWire && tmdb.ClassOf(f.req) != cache.Uncached {
 		return
 	}
 	f.cancel(errNobodyWaits)
@@ -127,26 +127,26 @@ func (fs *flights) endIfUnused(f *flight) {
 	}
 }
 
-// continueBehind lets a flight go on as batch while its waiter gets an expired answer. Where too many do already it
-// ends with its last waiter.
-func (fs *flights) continueBehind(f *flight) {
+// continueInBackground removes a waiter that got an expired answer, and lets the flight go on as batch to refresh the
+// cache. If too many flights already do so, this one is cancelled with its last waiter.
+func (fs *flights) continueInBackground(f *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if f.waiters--; !f.background && !f.over && fs.background < maxBackground {
+	if f.waiters--; !f.background && !f.ended && fs.backgroundCount < maxBackgroundFlights {
 		f.background = true
-		fs.background++
+		fs.backgroundCount++
 	}
 	if f.waiters == 0 && f.background && f.sentAt.IsZero() && f.ticket.class == interactive {
-		fs.g.queue.move(&f.ticket, f.ticket.client, f.ticket.weight, batch)
+		fs.g.queue.requeue(&f.ticket, f.ticket.client, f.ticket.weight, batch)
 	}
 	fs.endIfUnused(f)
 }
 
-// sent notes that a try is with TMDB, and returned that it no longer is. The cache may send what was given up at that
-// moment.
-func (fs *flights) sent(f *flight) {
+// markSent notes that a try was sent to TMDB; markReturned notes that it returned. The cache may still send a request
+// whose flight has just ended; markSent ignores it.
+func (fs *flights) markSent(f *flight) {
 	fs.mu.Lock()
-	if f.over {
+	if f.ended {
 		fs.mu.Unlock()
 		return
 	}
@@ -154,7 +154,7 @@ func (fs *flights) sent(f *flight) {
 	first := f.sentAt.IsZero()
 	if first {
 		f.sentAt = now
-		fs.waitsNoMore(f)
+		fs.removeWaiting(f)
 	}
 	f.setOnWire(true)
 	fs.mu.Unlock()
@@ -162,19 +162,19 @@ func (fs *flights) sent(f *flight) {
 		return
 	}
 	waited, level := now.Sub(f.began), slog.LevelDebug
-	if waited >= noticeable {
+	if waited >= noticeableWait {
 		level = slog.LevelInfo
 	}
-	fs.g.up.Metrics().Observe(metrics.GatewayWait, waited, f.ticket.class.String())
+	fs.g.upstream.Metrics().Observe(metrics.GatewayWait, waited, f.ticket.class.String())
 	fs.g.logSlot(level, "slot_acquired", f, slog.Duration("waited", waited))
 }
 
-func (fs *flights) returned(f *flight, sent time.Time, answered bool) {
+func (fs *flights) markReturned(f *flight, sent time.Time, answered bool) {
 	fs.mu.Lock()
-	if !f.over {
+	if !f.ended {
 		f.upstream += time.Since(sent)
 		f.setOnWire(false)
-		if !answered { // the limiter would try again
+		if !answered { // the limiter would send it again
 			fs.endIfUnused(f)
 		}
 	}
@@ -188,32 +188,32 @@ func (f *flight) setOnWire(on bool) {
 	f.changed = make(chan struct{})
 }
 
-func (fs *flights) waitsNoMore(f *flight) {
+func (fs *flights) removeWaiting(f *flight) {
 	fs.waiting--
 	name := f.ticket.client
-	if fs.perClient[name]--; fs.perClient[name] <= 0 {
-		delete(fs.perClient, name)
+	if fs.waitingPerClient[name]--; fs.waitingPerClient[name] <= 0 {
+		delete(fs.waitingPerClient, name)
 	}
 }
 
 func (fs *flights) end(f *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	f.over = true
+	f.ended = true
 	if fs.byKey[f.key] == f {
 		delete(fs.byKey, f.key)
 	}
 	if f.sentAt.IsZero() {
-		fs.waitsNoMore(f)
-		f.by.client.undo(f.by.client.upstream)
+		fs.removeWaiting(f)
+		f.initiator.client.refund(f.initiator.client.upstream)
 	}
 	if f.background {
-		fs.background--
+		fs.backgroundCount--
 	}
 	close(f.done)
 }
 
-func (fs *flights) state(f *flight) (onWire bool, changed <-chan struct{}) {
+func (fs *flights) wireState(f *flight) (onWire bool, changed <-chan struct{}) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	return f.onWire, f.changed
@@ -230,13 +230,13 @@ func (fs *flights) close(all bool) {
 	}
 }
 
-func (g *Gateway) fly(ctx context.Context, f *flight) {
+func (g *Gateway) runFlight(ctx context.Context, f *flight) {
 	defer f.cancel(nil)
 	defer g.flights.end(f)
 	defer func() {
 		if p := recover(); p != nil {
 			f.err = &panicError{p}
-			g.logPanic(f.by.id, p)
+			g.logPanic(f.initiator.requestID, p)
 		}
 		if f.err != nil && errors.Is(context.Cause(ctx), errDrained) {
 			f.err = errDrained
@@ -246,9 +246,9 @@ func (g *Gateway) fly(ctx context.Context, f *flight) {
 }
 
 func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
-	ctx = withFlight(ratelimit.With(ctx, ratelimit.Request{MaxWait: f.by.patience}), f)
-	if g.up.Limiter().Rationed() {
-		r, err := g.up.Limiter().Reserve(ctx, 1)
+	ctx = withFlight(ratelimit.With(ctx, ratelimit.Request{MaxWait: f.initiator.patience}), f)
+	if g.upstream.Limiter().Rationed() {
+		r, err := g.upstream.Limiter().Reserve(ctx, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -261,8 +261,8 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 	}
 	start := time.Now()
 	g.logSlot(slog.LevelDebug, "slot_wait", f)
-	patient, cancel := context.WithTimeout(ctx, f.by.patience)
-	err := g.queue.enter(patient, &f.ticket, false)
+	patient, cancel := context.WithTimeout(ctx, f.initiator.patience)
+	err := g.queue.waitTurn(patient, &f.ticket, false)
 	cancel()
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -270,9 +270,9 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 	case err != nil:
 		return nil, err
 	}
-	defer g.queue.giveBack(&f.ticket)
-	ctx = g.sticking(ctx, f, g.settings.Load().Sticky)
-	resp, err := g.up.RoundTrip(f.req.WithContext(ratelimit.With(ctx, ratelimit.Request{Waited: time.Since(start)})))
+	defer g.queue.releaseIfAdmitted(&f.ticket)
+	ctx = g.preferSessionAccount(ctx, f, g.settings.Load().Sticky)
+	resp, err := g.upstream.RoundTrip(f.req.WithContext(ratelimit.With(ctx, ratelimit.Request{Waited: time.Since(start)})))
 	if err != nil {
 		return nil, err
 	}
@@ -280,11 +280,11 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 	if err != nil || answer.fromCache() {
 		return answer, err
 	}
-	return answer, judge(f.req, resp, answer)
+	return answer, checkReply(f.req, resp, answer)
 }
 
-// judge returns why an answer of the network is not TMDB's, and not to be passed on.
-func judge(req *http.Request, resp *http.Response, r *reply) error {
+// checkReply returns an error if a response from the network is not a valid answer of TMDB's and must not be passed on.
+func checkReply(req *http.Request, resp *http.Response, r *reply) error {
 	err := tmdb.Valid(req, resp, r.body)
 	foreign, isAnswer := errors.AsType[*tmdb.Error](err)
 	switch {
@@ -320,11 +320,11 @@ func (g *Gateway) observeUpstream(next http.RoundTripper) http.RoundTripper {
 		}
 		answered := false
 		if c, ok := ratelimit.ChoiceFrom(req.Context()); ok {
-			g.chosen(f, c)
+			g.recordChoice(f, c)
 		}
 		start := time.Now()
-		g.flights.sent(f)
-		defer func() { g.flights.returned(f, start, answered) }()
+		g.flights.markSent(f)
+		defer func() { g.flights.markReturned(f, start, answered) }()
 		resp, err := next.RoundTrip(req)
 		answered = err == nil && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests
 		return resp, err
@@ -343,12 +343,12 @@ func (g *Gateway) observeLimiter(next http.RoundTripper) http.RoundTripper {
 			result.status = resp.StatusCode
 			_, why, _ := strings.Cut(resp.Header.Get("Cache-Status"), "; detail=")
 			if strings.Trim(why, "abcdefghijklmnopqrstuvwxyz_") == "" {
-				result.detail = why
+				result.staleReason = why
 			}
 		}
 		g.flights.mu.Lock()
 		defer g.flights.mu.Unlock()
-		if !f.over {
+		if !f.ended {
 			f.result = result
 		}
 		return resp, err

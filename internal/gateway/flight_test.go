@@ -26,7 +26,7 @@ func (b *bench) idle() {
 	b.t.Helper()
 	eventually(b.t, "nothing is on its way", func() bool {
 		all, waiting, inside := b.counts()
-		st, err := b.service.g.up.Limiter().Status(b.t.Context())
+		st, err := b.service.g.upstream.Limiter().Status(b.t.Context())
 		return all == 0 && waiting == 0 && inside == 0 && err == nil && st.Running == 0 && st.Waiting == 0
 	})
 }
@@ -88,10 +88,10 @@ func TestWhoGoesAwayLeavesNothingBehind(t *testing.T) {
 	leaveSent, sent := ask("/3/tv/9000001")
 	<-b.up.arrived
 	leaveWaiting, waiting := ask("/3/tv/9000002")
-	eventually(t, "one waits in the queue", func() bool { return b.service.g.queue.waiting()[interactive] == 1 })
+	eventually(t, "one waits in the queue", func() bool { return b.service.g.queue.waitingByClass()[interactive] == 1 })
 	leaveWaiting()
 	<-waiting
-	eventually(t, "it has left the queue", func() bool { return b.service.g.queue.waiting()[interactive] == 0 })
+	eventually(t, "it has left the queue", func() bool { return b.service.g.queue.waitingByClass()[interactive] == 0 })
 	leaveSent()
 	<-sent
 	open()
@@ -121,7 +121,7 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 	sent := b.later("/3/tv/9000001")
 	<-b.up.arrived
 	waiting := b.later("/3/tv/9000002")
-	eventually(t, "one waits", func() bool { return b.service.g.queue.waiting()[interactive] == 1 })
+	eventually(t, "one waits", func() bool { return b.service.g.queue.waitingByClass()[interactive] == 1 })
 	ended := make(chan error, 1)
 	go func() { ended <- b.stop() }()
 	if a := <-waiting; a.status != 503 || a.own.Code != "1008" || a.Header.Get("Retry-After") == "" {
@@ -149,7 +149,7 @@ func TestStateNamesNobodyAfterTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := start(t, setup{dir: b.dir, yaml: "limiter: {budget: 100/1h}\n"})
-	st, err := next.service.g.up.Limiter().Status(t.Context())
+	st, err := next.service.g.upstream.Limiter().Status(t.Context())
 	if err != nil || st.Running != 0 || st.Waiting != 0 || st.BudgetHeld != 0 {
 		t.Errorf("%+v, %v", st, err)
 	}
@@ -165,8 +165,8 @@ func TestAPanicBelowLosesNoSlot(t *testing.T) {
 	b.must(200, "/3/configuration")
 	done := make(chan struct{})
 	s := b.service.g.settings.Load()
-	by := asker{settings: s, client: s.anonymous, patience: time.Second}
-	f := &flight{ticket: ticket{client: "a", weight: 1}, by: by}
+	by := requester{settings: s, client: s.anonymous, patience: time.Second}
+	f := &flight{ticket: ticket{client: "a", weight: 1}, initiator: by}
 	// Without a request to send, the transports below panic.
 	begun, err := b.service.g.flights.begin(f)
 	if err != nil || !begun {

@@ -1,17 +1,18 @@
-// Package gateway answers GET /3/... for other programs as TMDB does, through anivault's cache and limiter: one limit,
-// one cache and one key for every program that can be pointed at an address.
+// Package gateway answers GET /3/... for other programs as TMDB does, through anivault's cache and limiter. Every
+// program that can be pointed at its address shares one rate limit, one cache and one TMDB key.
 //
-// A [Service] listens and runs one. A request goes through
+// A [Service] listens for requests and runs a [Gateway]. A request passes through these files:
 //
 //	request.go    is the request well formed?
 //	clients.go    who asks, from where, and too often?
-//	routes.go     where does it go?
-//	ask.go        stored and fresh? else the question's flight
-//	flight.go     one for all clients that ask the same: quota, queue, cache, limiter, TMDB
+//	routes.go     which route answers it?
+//	ask.go        is a fresh answer in the cache? If not, join or begin the question's flight.
+//	flight.go     one per question, for all its clients: quota, queue, cache, limiter, TMDB
 //	queue.go      whose turn is it?
-//	answer.go     the response, or a refusal
+//	answer.go     write the response, or an error
 //
-// serve.go and reload.go run the process: listeners, draining, a new configuration.
+// serve.go and reload.go run the process: they open the listeners, drain them at the end, and load a changed
+// configuration.
 package gateway
 
 import (
@@ -34,61 +35,61 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Options are set by the command, beyond the configuration.
+// Options are what the command sets in addition to the configuration.
 type Options struct {
 	Offline bool
-	Log     slog.Handler // nil: none
-	// Reload reads the configuration anew; nil: it never changes.
+	Log     slog.Handler // nil: no log
+	// Reload reads the configuration again; nil: the configuration never changes.
 	Reload func() (*config.Config, error)
-	// Notify is systemd's socket for sd_notify(3); "" for none.
-	Notify string
+	// NotifySocket is systemd's socket for sd_notify(3); "" for none.
+	NotifySocket string
 
-	// wire replaces the network in tests with virtual time; nil: the network.
-	wire http.RoundTripper
+	// transport replaces the network in tests that use virtual time; nil: the real network.
+	transport http.RoundTripper
 }
 
-// Gateway is an http.Handler. It is made by New and must be closed.
+// Gateway is an http.Handler. New makes one, and its owner must close it.
 type Gateway struct {
-	up       *app.Gateway
-	queue    *queue
-	flights  *flights
-	sticky   sticky
-	settings atomic.Pointer[settings]
-	log      *slog.Logger
-	via      string // "1.1 anivault-<8 hex>", new at each start
-	draining atomic.Bool
-	conns    *conns // of the gateway's addresses
-	admins   *conns
+	upstream   *app.Gateway
+	queue      *queue
+	flights    *flights
+	sessions   stickySessions
+	settings   atomic.Pointer[settings]
+	log        *slog.Logger
+	viaEntry   string // this process's entry in Via: "1.1 anivault-<8 hex digits>", random at each start
+	draining   atomic.Bool
+	conns      *connCounter // connections to the addresses that serve requests
+	adminConns *connCounter
 
-	seldom     logging.Seldom
-	fullWarned atomic.Int64 // when an account was last said to be full, in nanoseconds of Unix
+	warnThrottle logging.Seldom
+	fullWarnedAt atomic.Int64 // when the log last warned of an account without a free slot; Unix time in nanoseconds
 }
 
-// New opens cache, limiter and upstream. It does not listen.
+// New opens the cache, the limiter and the path to TMDB. It does not listen.
 func New(cfg *config.Config, o Options) (*Gateway, error) {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
-	g := &Gateway{via: "1.1 anivault-" + hex.EncodeToString(id[:])}
-	g.conns, g.admins = newConns(g, "gateway"), newConns(g, "admin")
+	g := &Gateway{viaEntry: "1.1 anivault-" + hex.EncodeToString(id[:])}
+	g.conns, g.adminConns = newConns(g, "gateway"), newConns(g, "admin")
 	g.queue = &queue{
-		slots: func() int { return g.up.Limiter().Tuning().Concurrency },
-		contended: func() bool { // a client that keeps one account may wait for its slots while others go on
-			return g.settings.Load().Sticky.Enabled || g.up.Limiter().Contended()
+		slots: func() int { return g.upstream.Limiter().Tuning().Concurrency },
+		contended: func() bool { // with sticky sessions, a request may wait for its account's slots while others go on
+			return g.settings.Load().Sticky.Enabled || g.upstream.Limiter().Contended()
 		},
 	}
-	g.flights = &flights{g: g, byKey: map[string]*flight{}, perClient: map[string]int{}}
+	g.flights = &flights{g: g, byKey: map[string]*flight{}, waitingPerClient: map[string]int{}}
 	if o.Log == nil {
 		o.Log = slog.DiscardHandler
 	}
 	g.log = slog.New(o.Log).With(slog.String("comp", "gateway"))
 	g.settings.Store(newSettings(cfg, nil))
 	var err error
-	g.up, err = app.OpenGateway(cfg, app.Options{
-		Offline: o.Offline, Log: o.Log, Queue: g.queue, OnCacheWait: g.queue.waitsElsewhere,
+	g.upstream, err = app.OpenGateway(cfg, app.Options{
+		Offline: o.Offline, Log: o.Log, Queue: g.queue, OnCacheWait: g.queue.yieldLimiter,
 		AroundLimiter: g.observeLimiter,
 		AroundWire: func(network http.RoundTripper) http.RoundTripper {
-			if o.wire != nil {
-				network = o.wire
+			if o.transport != nil {
+				network = o.transport
 			}
 			return g.observeUpstream(network)
 		},
@@ -96,19 +97,19 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the gateway: %w", err)
 	}
-	g.up.Metrics().ForGateway(g.setGauges)
+	g.upstream.Metrics().ForGateway(g.setGauges)
 	return g, nil
 }
 
-// Close cancels running requests and frees everything.
+// Close cancels running requests and frees all resources.
 func (g *Gateway) Close() error {
 	g.flights.close(true)
 	g.flights.running.Wait()
-	return g.up.Close()
+	return g.upstream.Close()
 }
 
-func (g *Gateway) state(ctx context.Context) string {
-	st, err := g.up.Limiter().Status(ctx)
+func (g *Gateway) waitReason(ctx context.Context) string {
+	st, err := g.upstream.Limiter().Status(ctx)
 	switch {
 	case err != nil:
 		return "limiter"
@@ -124,16 +125,22 @@ func (g *Gateway) state(ctx context.Context) string {
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{g: g, w: w, r: r, began: time.Now(), asker: asker{settings: g.settings.Load(), id: requestID(r)}}
+	x := &exchange{
+		g:         g,
+		w:         w,
+		r:         r,
+		began:     time.Now(),
+		requester: requester{settings: g.settings.Load(), requestID: requestID(r)},
+	}
 	defer x.finish()
-	w.Header().Set("X-Request-Id", x.id)
-	if err := x.serve(); err != nil && !x.gone {
+	w.Header().Set("X-Request-Id", x.requestID)
+	if err := x.serve(); err != nil && !x.clientGone {
 		x.fail(err)
 	}
 }
 
 type exchange struct {
-	asker
+	requester
 	g      *Gateway
 	w      http.ResponseWriter
 	r      *http.Request
@@ -141,14 +148,14 @@ type exchange struct {
 	target target
 
 	status, bytes int
-	cache         string  // fresh, stale, revalidated, network or none
-	refused       *reason // nil: it was answered
-	found         found
-	gone          bool // the client closed the connection
+	cache         string  // where the answer came from: fresh, stale, revalidated, network or none
+	refusalReason *reason // nil: the request was not refused
+	result        result
+	clientGone    bool // the client closed the connection
 }
 
 func (x *exchange) serve() error {
-	if otherMethod(x.r.Method, target{}) { // of CONNECT not even the target is a path
+	if isUnsupportedMethod(x.r.Method, target{}) { // the target of CONNECT is not even a path
 		return routeOf(x.r.Method, target{}).refusal
 	}
 	t, refused := readTarget(x.r)
@@ -161,52 +168,52 @@ func (x *exchange) serve() error {
 		return refused
 	}
 	route := routeOf(x.r.Method, t)
-	if !route.open {
+	if !route.public {
 		if x.client, refused = x.settings.clientOf(token); refused != nil {
 			return refused
 		}
-		x.client.used.Store(x.began.UnixNano())
+		x.client.lastUsed.Store(x.began.UnixNano())
 	}
 	switch {
 	case route.refusal != nil:
 		return route.refusal
 	case x.r.Method == http.MethodOptions:
-		x.w.Header().Set("Allow", allowed)
+		x.w.Header().Set("Allow", allowedMethods)
 		x.w.WriteHeader(http.StatusNoContent)
 		x.status = http.StatusNoContent
 		return nil
 	case route.to != toTMDB:
-		return x.own(route.to)
+		return x.serveOwn(route.to)
 	}
-	if via := viaGateways(x.r.Header.Values("Via")); slices.Contains(via, x.g.via) || len(via) >= mostGateways {
+	if via := viaGateways(x.r.Header.Values("Via")); slices.Contains(via, x.g.viaEntry) || len(via) >= maxGateways {
 		return refuse(reasonLoop, "")
 	}
 	now := time.Now()
 	refused = x.client.allow(x.client.requests, now)
-	if x.client.tellLimit(x.w.Header(), now); refused != nil {
+	if x.client.setLimitHeaders(x.w.Header(), now); refused != nil {
 		return refused
 	}
-	return x.pass()
+	return x.serveTMDB()
 }
 
-func (x *exchange) pass() error {
-	x.readWishes()
-	u, key := x.target.question(x.settings.cfg.TMDB.BaseURL)
+func (x *exchange) serveTMDB() error {
+	x.readPreferences()
+	u, key := x.target.urlAndKey(x.settings.cfg.TMDB.BaseURL)
 	var err error
-	x.found, err = x.g.get(x.r.Context(), u, key, &x.asker)
-	if x.gone = x.r.Context().Err() != nil; err != nil {
+	x.result, err = x.g.get(x.r.Context(), u, key, &x.requester)
+	if x.clientGone = x.r.Context().Err() != nil; err != nil {
 		return err
 	}
-	x.cache = x.found.kind()
-	x.status, x.bytes = x.found.write(x.w, x.r, x.found.origin, time.Now())
+	x.cache = x.result.sourceName()
+	x.status, x.bytes = x.result.write(x.w, x.r, x.result.provenance, time.Now())
 	return nil
 }
 
-const leastPatience = 100 * time.Millisecond
+const minPatience = 100 * time.Millisecond
 
-func (x *exchange) readWishes() {
+func (x *exchange) readPreferences() {
 	h := x.r.Header
-	if x.class = x.client.class; urgency(h.Values("Priority")) >= lowUrgency {
+	if x.class = x.client.class; urgency(h.Values("Priority")) >= batchUrgency {
 		x.class = batch
 	}
 	x.patience = x.settings.InteractivePatience
@@ -214,24 +221,24 @@ func (x *exchange) readWishes() {
 		x.patience = x.settings.BatchPatience
 	}
 	if wait, ok := preferredWait(h.Values("Prefer")); ok {
-		x.patience = min(x.patience, max(wait, leastPatience))
+		x.patience = min(x.patience, max(wait, minPatience))
 	}
 	x.session = x.client.Name
-	if id := h.Get("X-Anivault-Session"); goodID(id) {
+	if id := h.Get("X-Anivault-Session"); isSafeID(id) {
 		x.session += " " + id
 	}
 	x.via = viaGateways(h.Values("Via"))
-	x.cached = onlyIfCached(h.Values("Cache-Control"))
+	x.onlyIfCached = onlyIfCached(h.Values("Cache-Control"))
 }
 
 func (x *exchange) fail(err error) {
 	r := refusalOf(err)
-	x.refused = r.reason
-	x.bytes = r.write(x.w, x.r, x.id, time.Now())
+	x.refusalReason = r.reason
+	x.bytes = r.write(x.w, x.r, x.requestID, time.Now())
 	x.status = r.status
 }
 
-// loggedPath is the path without what may be a query whose '?' is missing.
+// loggedPath is the path up to the first "=". If a client forgot the "?", the rest may be a query with a key in it.
 func (x *exchange) loggedPath() string {
 	path, _, _ := strings.Cut(x.r.URL.Path, "=")
 	return path
@@ -246,49 +253,49 @@ func (x *exchange) clientName() string {
 
 func (x *exchange) finish() {
 	if p := recover(); p != nil {
-		if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+		if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it with == too
 			panic(p)
 		}
-		x.g.logPanic(x.id, p)
+		x.g.logPanic(x.requestID, p)
 		if x.status == 0 {
 			x.fail(&panicError{p})
 		}
 	}
 	x.g.logRequest(x)
 	x.g.logRefusal(x)
-	x.g.count(x)
+	x.g.countRequest(x)
 }
 
-// The log never has a client's credentials or the values of a query.
+// The log never contains a client's credentials or the values of a query.
 
 func (g *Gateway) logSlot(level slog.Level, event string, f *flight, more ...slog.Attr) {
 	waits := event == "slot_wait"
 	if !waits && !g.log.Enabled(context.Background(), level) {
 		return
 	}
-	running, limit := g.slots(f)
+	running, limit := g.slotUse(f)
 	switch {
 	case waits && running >= limit:
-		level = g.fullLevel()
-	case event == "slot_released": // the slot is free in a moment
+		level = g.fullWarnLevel()
+	case event == "slot_released": // this slot is about to be free
 		running = max(running-1, 0)
 	}
 	attrs := []slog.Attr{slog.String("account", g.accountOf(f))}
-	if c := f.through(); c.Account != "" {
+	if c := f.lastChoice(); c.Account != "" {
 		attrs = append(attrs, slog.Int("key", g.settings.Load().cfg.KeyNumber(c.Account, c.Key)))
 	}
 	attrs = append(attrs, slog.Int("running", running), slog.Int("limit", limit),
 		slog.Int("available", max(limit-running, 0)))
 	attrs = append(attrs, more...)
-	g.log.LogAttrs(context.Background(), level, event, append(attrs, slog.String("request_id", f.by.id))...)
+	g.log.LogAttrs(context.Background(), level, event, append(attrs, slog.String("request_id", f.initiator.requestID))...)
 }
 
-// slots returns how many slots of a flight's account are in use, and how many it has; this process's where the account
-// has no limit, or is not chosen yet.
-func (g *Gateway) slots(f *flight) (running, limit int) {
+// slotUse returns how many slots of the flight's account are in use, and how many it has. If the account has no limit,
+// or none is chosen yet, it returns the numbers of this process's queue.
+func (g *Gateway) slotUse(f *flight) (running, limit int) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if st, err := g.up.Limiter().Status(ctx); err == nil {
+	if st, err := g.upstream.Limiter().Status(ctx); err == nil {
 		for _, a := range st.Accounts {
 			if a.Name == g.accountOf(f) && a.Slots > 0 {
 				return a.Running, a.Slots
@@ -298,7 +305,7 @@ func (g *Gateway) slots(f *flight) (running, limit int) {
 	return g.queue.running()
 }
 
-func (f *flight) through() (c ratelimit.Choice) {
+func (f *flight) lastChoice() (c ratelimit.Choice) {
 	if p := f.choice.Load(); p != nil {
 		c = *p
 	}
@@ -306,24 +313,24 @@ func (f *flight) through() (c ratelimit.Choice) {
 }
 
 func (g *Gateway) accountOf(f *flight) string {
-	return cmp.Or(f.through().Account, g.settings.Load().cfg.OnlyAccount())
+	return cmp.Or(f.lastChoice().Account, g.settings.Load().cfg.OnlyAccount())
 }
 
-func (g *Gateway) fullLevel() slog.Level {
+func (g *Gateway) fullWarnLevel() slog.Level {
 	now := time.Now().UnixNano()
-	if last := g.fullWarned.Load(); now-last >= int64(time.Second) && g.fullWarned.CompareAndSwap(last, now) {
+	if last := g.fullWarnedAt.Load(); now-last >= int64(time.Second) && g.fullWarnedAt.CompareAndSwap(last, now) {
 		return slog.LevelWarn
 	}
 	return slog.LevelDebug
 }
 
-const noticeable = 100 * time.Millisecond
+const noticeableWait = 100 * time.Millisecond
 
 func (g *Gateway) logQuota(ctx context.Context, event string, f *flight) {
 	if !g.log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
-	st, err := g.up.Limiter().Status(ctx)
+	st, err := g.upstream.Limiter().Status(ctx)
 	if err != nil {
 		return
 	}
@@ -334,7 +341,7 @@ func (g *Gateway) logQuota(ctx context.Context, event string, f *flight) {
 		}
 	}
 	g.log.Debug(event, slog.String("account", g.accountOf(f)), slog.Int("requests", 1), slog.Int("used", used),
-		slog.Int("reserved", held), slog.Int("limit", limit), slog.String("request_id", f.by.id))
+		slog.Int("reserved", held), slog.Int("limit", limit), slog.String("request_id", f.initiator.requestID))
 }
 
 func (g *Gateway) logPanic(id string, value any) {
@@ -342,21 +349,22 @@ func (g *Gateway) logPanic(id string, value any) {
 		slog.String("request_id", id))
 }
 
-// logRefusal warns of requests that a client should not have sent: their line is info, which nobody sees by default.
+// logRefusal warns of requests that a client should not have sent. logRequest logs them too, but at level info, which
+// is off by default.
 func (g *Gateway) logRefusal(x *exchange) {
-	switch x.refused {
+	switch x.refusalReason {
 	case reasonUnauthorized, reasonNoAdmin, reasonPrivate, reasonCrossSite, reasonNotFound, reasonClientLimit,
 		reasonShuttingDown:
-		if count, due := g.seldom.Due(x.clientName()+" "+x.refused.name, time.Now()); due {
-			g.log.Warn("refused", slog.String("client", x.clientName()), slog.String("reason", x.refused.name),
-				slog.Int("count", count), slog.String("path", x.loggedPath()), slog.String("addr", x.settings.addressOf(x.r)))
+		if count, due := g.warnThrottle.Due(x.clientName()+" "+x.refusalReason.name, time.Now()); due {
+			g.log.Warn("refused", slog.String("client", x.clientName()), slog.String("reason", x.refusalReason.name),
+				slog.Int("count", count), slog.String("path", x.loggedPath()), slog.String("addr", x.settings.clientAddress(x.r)))
 		}
 	}
 }
 
 func (g *Gateway) logRequest(x *exchange) {
 	level := slog.LevelDebug
-	if x.found.sent || x.status >= 400 || x.gone {
+	if x.result.sentUpstream || x.status >= 400 || x.clientGone {
 		level = slog.LevelInfo
 	}
 	if !g.log.Enabled(context.Background(), level) {
@@ -369,12 +377,12 @@ func (g *Gateway) logRequest(x *exchange) {
 	if x.cache != "" {
 		attrs = append(attrs, slog.String("cache", x.cache))
 	}
-	if x.refused != nil {
-		attrs = append(attrs, slog.String("reason", x.refused.name))
+	if x.refusalReason != nil {
+		attrs = append(attrs, slog.String("reason", x.refusalReason.name))
 	}
-	attrs = append(attrs, slog.String("account", cmp.Or(x.found.account, "-")),
-		slog.Int64("wait_ms", x.found.waited.Milliseconds()),
-		slog.Int64("upstream_ms", x.found.upstream.Milliseconds()), slog.Int("bytes", x.bytes),
-		slog.String("addr", x.settings.addressOf(x.r)), slog.String("request_id", x.id))
+	attrs = append(attrs, slog.String("account", cmp.Or(x.result.account, "-")),
+		slog.Int64("wait_ms", x.result.waited.Milliseconds()),
+		slog.Int64("upstream_ms", x.result.upstream.Milliseconds()), slog.Int("bytes", x.bytes),
+		slog.String("addr", x.settings.clientAddress(x.r)), slog.String("request_id", x.requestID))
 	g.log.LogAttrs(context.Background(), level, "request", attrs...)
 }

@@ -154,11 +154,15 @@ func start(t *testing.T, o setup) *bench {
 		t.Fatal(err)
 	}
 	log := logging.NewHandler(b.log, logging.Options{Level: slog.LevelDebug})
-	b.service, err = Listen(cfg, Options{Offline: o.offline, Log: log, Reload: read, Notify: o.notify}, func(url string) {
-		if b.url = url; o.listens != nil {
-			o.listens()
-		}
-	})
+	b.service, err = Listen(
+		cfg,
+		Options{Offline: o.offline, Log: log, Reload: read, NotifySocket: o.notify},
+		func(url string) {
+			if b.url = url; o.listens != nil {
+				o.listens()
+			}
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +236,7 @@ type answered struct {
 	*http.Response
 	status int
 	body   string
-	own    errorOwn // of an error of the gateway's
+	own    errorDetail // of an error of the gateway's
 }
 
 // transport keeps its connections: who makes one for each request soon has more than one peer may have.
@@ -259,8 +263,8 @@ func (b *bench) request(ctx context.Context, method, path string, headers ...str
 	body, err := io.ReadAll(resp.Body)
 	a := answered{Response: resp, status: resp.StatusCode, body: string(body)}
 	var e errorBody
-	if json.Unmarshal(body, &e) == nil && e.Own != nil {
-		a.own = *e.Own
+	if json.Unmarshal(body, &e) == nil && e.Detail != nil {
+		a.own = *e.Detail
 	}
 	return a, err
 }

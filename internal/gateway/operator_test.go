@@ -66,13 +66,13 @@ func TestAConnectionTooManyIsTold(t *testing.T) {
 	eventually(t, "it is told", func() bool {
 		return strings.Contains(b.log.String(), "event=connection_refused listener=gateway why=peer addr=127.0.0.1")
 	})
-	admins := b.service.g.admins
+	admins := b.service.g.adminConns
 	for range maxConnsPerPeer {
-		if !admins.take("192.0.2.1") {
+		if !admins.acquire("192.0.2.1") {
 			t.Fatal("the admin address has too little room")
 		}
 	}
-	if admins.take("192.0.2.1") {
+	if admins.acquire("192.0.2.1") {
 		t.Error("the admin address has no bound")
 	}
 }
@@ -154,7 +154,7 @@ func TestUnrelatedQuestionsDoNotWaitForEachOther(t *testing.T) {
 
 func TestCacheOnlyThatEndsByItselfSaysSo(t *testing.T) {
 	b := start(t, setup{})
-	o := ratelimit.Operator{Store: b.service.g.up.Store()}
+	o := ratelimit.Operator{Store: b.service.g.upstream.Store()}
 	for lasts, want := range map[time.Duration]string{
 		0:         "until somebody says so",
 		time.Hour: "TMDB is not asked for a while",

@@ -55,7 +55,7 @@ func TestWhatIsPassedAndWhatIsNot(t *testing.T) {
 		{"an escaped slash", "GET", "/3/tv%2F1", "", 400, "bad_request", ""},
 		{"an escaped backslash", "GET", "/3/tv%5c1", "", 400, "bad_request", ""},
 		{"an escaped NUL", "GET", "/3/tv%00", "", 400, "bad_request", ""},
-		{"a long address", "GET", "/3/tv/1?a=" + strings.Repeat("x", maxTarget), "", 414, "too_large", ""},
+		{"a long address", "GET", "/3/tv/1?a=" + strings.Repeat("x", maxTargetBytes), "", 414, "too_large", ""},
 		{"POST", "POST", "/3/tv/1", "", 405, "method", "nothing is written"},
 		{"PUT", "PUT", "/3/tv/1", "", 405, "method", ""},
 		{"DELETE", "DELETE", "/3/tv/1", "", 405, "method", ""},
@@ -73,7 +73,7 @@ func TestWhatIsPassedAndWhatIsNot(t *testing.T) {
 		{"robots", "GET", "/robots.txt", "", 200, "", "Disallow: /"},
 		{"health", "GET", "/healthz", "", 200, "", `"ready":true`},
 		{"readiness", "GET", "/readyz", "", 200, "", `"state":"Normal"`},
-		{"through itself", "GET", "/3/tv/1", "Via: 1.1 other, " + b.service.g.via, 508, "loop", ""},
+		{"through itself", "GET", "/3/tv/1", "Via: 1.1 other, " + b.service.g.viaEntry, 508, "loop", ""},
 		{"through another", "GET", "/3/tv/9000001", "Via: 1.1 anivault-00000000", 200, "", ""},
 		{"a Host of its own", "GET", "/3/tv/1", "Host: attacker.example", 421, "host", ""},
 		{"localhost", "GET", "/3/tv/9000001", "Host: LOCALHOST:80", 200, "", ""},
@@ -96,7 +96,7 @@ func TestWhatIsPassedAndWhatIsNot(t *testing.T) {
 			if a.status != row.status || a.own.Reason != row.reason || !strings.Contains(a.body, row.says) {
 				t.Errorf("%d %q: %s", a.status, a.own.Reason, a.body)
 			}
-			if a.status == 405 && a.Header.Get("Allow") != allowed {
+			if a.status == 405 && a.Header.Get("Allow") != allowedMethods {
 				t.Errorf("Allow: %s", a.Header.Get("Allow"))
 			}
 			if row.reason != "" && a.own.RequestID != a.Header.Get("X-Request-Id") {
@@ -176,7 +176,7 @@ func TestOnlyTheQuestionGoesUpstream(t *testing.T) {
 		"Authorization: Bearer program-token-12345", "Cookie: a=b", "User-Agent: curl/8", "X-Forwarded-For: 10.1.2.3",
 		"Accept-Language: ko", "Referer: http://x/", "X-Request-Id: mine", "Accept: text/html")
 	got := b.up.headers[0]
-	if len(got["Via"]) != 1 || got.Get("Via") != b.service.g.via {
+	if len(got["Via"]) != 1 || got.Get("Via") != b.service.g.viaEntry {
 		t.Errorf("Via: %q", got["Via"])
 	}
 	got.Del("Via")

@@ -11,45 +11,46 @@ type class uint8
 const (
 	interactive class = iota
 	batch
-	classes = iota
+	classCount = iota
 )
 
-var classNames = [classes]string{interactive: "interactive", batch: "batch"}
+var classNames = [classCount]string{interactive: "interactive", batch: "batch"}
 
 func (c class) String() string { return classNames[c] }
 
-const aBatchAfter = 8
+const interactivePerBatch = 8
 
 type ticket struct {
 	client string
-	weight int // requests that the client has in one turn
+	weight int // requests per turn of its client
 	class  class
 
-	ready     chan struct{} // closed when it is let in; nil while it does not wait
-	held      bool          // it has a place, but has not asked the limiter yet
-	inLimiter bool          // it asks the limiter now
+	ready     chan struct{} // closed when it is admitted; nil while it does not wait
+	admitted  bool          // it uses a place, but has not asked the limiter yet
+	inLimiter bool          // it is asking the limiter for a permit
 }
 
-// fair is whose turn it is: of the classes, batch gets every ninth turn while interactive waits; of the clients of a
-// class, each has as many requests a turn as its weight; of one client, first come, first served. Pure.
-type fair struct {
-	lines [classes][]*line // clients that wait, the first one has its turn
-	since int              // turns of interactive since the last one of batch, while batch waited
+// fairOrder is the order in which waiting tickets are admitted. While interactive tickets wait, every ninth turn is a
+// batch one. Within a class the clients take turns, each with as many requests per turn as its weight. Within a client
+// it is first come, first served.
+type fairOrder struct {
+	lines            [classCount][]*line // clients with waiting tickets; the first one's turn is next
+	interactiveTurns int                 // interactive turns since the last batch turn, while batch tickets waited
 }
 
 type line struct {
-	client  string
-	weight  int
-	left    int // requests left in this turn
-	waiting []*ticket
+	client    string
+	weight    int
+	turnsLeft int // requests left in this turn
+	waiting   []*ticket
 }
 
-func (f *fair) push(t *ticket, head bool) {
+func (f *fairOrder) push(t *ticket, head bool) {
 	lines := &f.lines[t.class]
 	i := slices.IndexFunc(*lines, func(l *line) bool { return l.client == t.client })
 	if i < 0 {
 		i = len(*lines)
-		*lines = append(*lines, &line{client: t.client, weight: t.weight, left: t.weight})
+		*lines = append(*lines, &line{client: t.client, weight: t.weight, turnsLeft: t.weight})
 	}
 	l := (*lines)[i]
 	if head {
@@ -59,15 +60,15 @@ func (f *fair) push(t *ticket, head bool) {
 	}
 }
 
-func (f *fair) pop() *ticket {
+func (f *fairOrder) pop() *ticket {
 	c := interactive
 	switch {
 	case len(f.lines[batch]) == 0:
-		f.since = 0
-	case len(f.lines[interactive]) == 0 || f.since >= aBatchAfter:
-		c, f.since = batch, 0
+		f.interactiveTurns = 0
+	case len(f.lines[interactive]) == 0 || f.interactiveTurns >= interactivePerBatch:
+		c, f.interactiveTurns = batch, 0
 	default:
-		f.since++
+		f.interactiveTurns++
 	}
 	lines := f.lines[c]
 	if len(lines) == 0 {
@@ -76,19 +77,19 @@ func (f *fair) pop() *ticket {
 	l := lines[0]
 	t := l.waiting[0]
 	l.waiting = slices.Delete(l.waiting, 0, 1)
-	l.left--
+	l.turnsLeft--
 	switch {
 	case len(l.waiting) == 0:
 		f.lines[c] = slices.Delete(lines, 0, 1)
-	case l.left == 0:
-		l.left = l.weight
+	case l.turnsLeft == 0:
+		l.turnsLeft = l.weight
 		copy(lines, lines[1:])
 		lines[len(lines)-1] = l
 	}
 	return t
 }
 
-func (f *fair) remove(t *ticket) bool {
+func (f *fairOrder) remove(t *ticket) bool {
 	lines := &f.lines[t.class]
 	for i, l := range *lines {
 		j := slices.Index(l.waiting, t)
@@ -103,14 +104,14 @@ func (f *fair) remove(t *ticket) bool {
 	return false
 }
 
-func (f *fair) count(c class) (n int) {
+func (f *fairOrder) count(c class) (n int) {
 	for _, l := range f.lines[c] {
 		n += len(l.waiting)
 	}
 	return n
 }
 
-func (f *fair) ahead(t *ticket) int {
+func (f *fairOrder) countAhead(t *ticket) int {
 	own := 0
 	for _, l := range f.lines[t.class] {
 		if l.client == t.client {
@@ -124,39 +125,39 @@ func (f *fair) ahead(t *ticket) int {
 		}
 	}
 	if t.class == batch {
-		return n + min(f.count(interactive), (n+1)*aBatchAfter)
+		return n + min(f.count(interactive), (n+1)*interactivePerBatch)
 	}
-	return n + min(f.count(batch), n/aBatchAfter)
+	return n + min(f.count(batch), n/interactivePerBatch)
 }
 
-// queue is fair with as many places as the limiter has slots for this process. It is the limiter's own queue in front
-// of the shared one (ratelimit.Queue). A question takes its place before it takes a claim: whoever waits here holds
-// nothing.
+// queue admits as many questions at a time as the limiter has slots for this process, in fairOrder. It implements
+// ratelimit.Queue, the limiter's local queue in front of the one shared by all processes. A question is admitted before
+// it claims its key in the cache, so questions that wait here block nobody.
 //
-// The limiter's own line knows no turns. So only one question of this queue waits there at a time, while the others
-// have their permits; where other processes wait too, a process gets its share by the number of its tickets, so all
-// wait.
+// The limiter's shared queue is first come, first served and knows no turns. Therefore only one of the admitted
+// questions asks the limiter at a time. If other processes wait too, all admitted questions ask at once, since the
+// limiter shares permits by the number of tickets.
 type queue struct {
 	slots     func() int
-	contended func() bool // nil: it is
+	contended func() bool // whether other processes wait too; nil: always
 
-	mu        sync.Mutex
-	fair      fair
-	inside    int
-	inLimiter int // tickets that ask the limiter now
+	mu         sync.Mutex
+	order      fairOrder
+	placesUsed int
+	inLimiter  int // tickets that are asking the limiter
 }
 
-// Enter implements ratelimit.Queue. A question's first request has the place that the question holds, and a retry takes
-// one at the head of its client's line.
+// Enter implements ratelimit.Queue. A question's first request uses the place that waitTurn got for it. A retry gets a
+// new place, ahead of its client's other requests.
 func (q *queue) Enter(ctx context.Context) error {
 	t := &ticket{weight: 1}
 	if f := flightFrom(ctx); f != nil {
 		t = &f.ticket
 	}
 	q.mu.Lock()
-	have := t.held
-	t.held = false
-	if have && !t.inLimiter { // it waited for a claim in the cache
+	have := t.admitted
+	t.admitted = false
+	if have && !t.inLimiter { // yieldLimiter took it out while it waited for a claim in the cache
 		t.inLimiter = true
 		q.inLimiter++
 	}
@@ -164,11 +165,11 @@ func (q *queue) Enter(ctx context.Context) error {
 	if have {
 		return nil
 	}
-	if err := q.enter(ctx, t, true); err != nil {
+	if err := q.waitTurn(ctx, t, true); err != nil {
 		return err
 	}
 	q.mu.Lock()
-	t.held = false
+	t.admitted = false
 	q.mu.Unlock()
 	return nil
 }
@@ -183,33 +184,33 @@ func (q *queue) Granted() {
 func (q *queue) Leave(granted bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.inside--
+	q.placesUsed--
 	if !granted {
 		q.inLimiter--
 	}
 	q.admit()
 }
 
-// waitsElsewhere lets another ask while the question of ctx, which has a place, waits for something else than the
-// limiter.
-func (q *queue) waitsElsewhere(ctx context.Context) {
+// yieldLimiter lets another question ask the limiter while the admitted question of ctx waits for something else, such
+// as a claim in the cache.
+func (q *queue) yieldLimiter(ctx context.Context) {
 	f := flightFrom(ctx)
 	if f == nil {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if t := &f.ticket; t.held && t.inLimiter {
+	if t := &f.ticket; t.admitted && t.inLimiter {
 		t.inLimiter = false
 		q.inLimiter--
 		q.admit()
 	}
 }
 
-// letGo takes a ticket out of those inside that was let in and never came to the limiter. q.mu is held.
-func (q *queue) letGo(t *ticket) {
-	t.held = false
-	q.inside--
+// release gives up the place of a ticket that was admitted but never asked the limiter. The caller holds q.mu.
+func (q *queue) release(t *ticket) {
+	t.admitted = false
+	q.placesUsed--
 	if t.inLimiter {
 		t.inLimiter = false
 		q.inLimiter--
@@ -217,11 +218,11 @@ func (q *queue) letGo(t *ticket) {
 	q.admit()
 }
 
-func (q *queue) enter(ctx context.Context, t *ticket, head bool) error {
+func (q *queue) waitTurn(ctx context.Context, t *ticket, head bool) error {
 	ready := make(chan struct{})
 	q.mu.Lock()
-	t.ready, t.held = ready, false
-	q.fair.push(t, head)
+	t.ready, t.admitted = ready, false
+	q.order.push(t, head)
 	q.admit()
 	q.mu.Unlock()
 	select {
@@ -231,62 +232,62 @@ func (q *queue) enter(ctx context.Context, t *ticket, head bool) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.fair.remove(t) { // it was let in just now
-		q.letGo(t)
+	if !q.order.remove(t) { // it has just been admitted
+		q.release(t)
 	}
 	t.ready = nil
 	return ctx.Err()
 }
 
-func (q *queue) giveBack(t *ticket) {
+func (q *queue) releaseIfAdmitted(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if t.held {
-		q.letGo(t)
+	if t.admitted {
+		q.release(t)
 	}
 }
 
 func (q *queue) admit() {
-	for q.inside < q.slots() && (q.inLimiter == 0 || q.contended == nil || q.contended()) {
-		t := q.fair.pop()
+	for q.placesUsed < q.slots() && (q.inLimiter == 0 || q.contended == nil || q.contended()) {
+		t := q.order.pop()
 		if t == nil {
 			return
 		}
-		q.inside++
+		q.placesUsed++
 		q.inLimiter++
-		t.held, t.inLimiter = true, true
+		t.admitted, t.inLimiter = true, true
 		close(t.ready)
 		t.ready = nil
 	}
 }
 
-func (q *queue) move(t *ticket, client string, weight int, c class) {
+func (q *queue) requeue(t *ticket, client string, weight int, c class) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	waits := q.fair.remove(t)
+	waits := q.order.remove(t)
 	t.client, t.weight, t.class = client, weight, c
 	if waits {
-		q.fair.push(t, false)
+		q.order.push(t, false)
 	}
 }
 
-func (q *queue) ahead(t *ticket) int {
+func (q *queue) countAhead(t *ticket) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.fair.ahead(t)
+	return q.order.countAhead(t)
 }
 
 func (q *queue) running() (inside, places int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.inside, q.slots()
+	return q.placesUsed, q.slots()
 }
 
-func (q *queue) waiting() (n [classes]int) {
+func (q *queue) waitingByClass() (n [classCount]int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for c := range classes {
-		n[c] = q.fair.count(class(c))
+	for c := range classCount {
+		n[c] = q.order.count(class(c))
 	}
 	return n
 }

@@ -55,7 +55,7 @@ func many9(client string, n int) string {
 }
 
 func turns(script string) (out []string) {
-	var f fair
+	var f fairOrder
 	tickets, names := map[string]*ticket{}, map[*ticket]string{}
 	for word := range strings.FieldsSeq(script) {
 		var n int
@@ -92,7 +92,7 @@ func turns(script string) (out []string) {
 // say, within one request.
 func TestTurnsAreFair(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		var f fair
+		var f fairOrder
 		clients := rapid.IntRange(1, 6).Draw(r, "clients")
 		weights := make([]int, clients)
 		for c := range weights {
@@ -141,18 +141,18 @@ func TestTurnsAreFair(t *testing.T) {
 // ahead is never less than what is really let in before, if nobody else comes.
 func TestAheadIsABound(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		var f fair
+		var f fairOrder
 		for range rapid.IntRange(0, 40).Draw(r, "waiting") {
 			c := rapid.IntRange(0, 4).Draw(r, "client")
 			f.push(&ticket{client: fmt.Sprint(c), weight: c%3 + 1, class: class(rapid.IntRange(0, 1).Draw(r, "class"))}, false)
 		}
 		c := rapid.IntRange(0, 5).Draw(r, "new client")
 		tk := &ticket{client: fmt.Sprint(c), weight: c%3 + 1, class: class(rapid.IntRange(0, 1).Draw(r, "new class"))}
-		bound := f.ahead(tk)
+		bound := f.countAhead(tk)
 		f.push(tk, false)
 		for n := 0; ; n++ {
 			if f.pop() == tk {
-				if n > bound+aBatchAfter { // a turn of batch may be under way
+				if n > bound+interactivePerBatch { // a turn of batch may be under way
 					r.Fatalf("%d were ahead, said were %d", n, bound)
 				}
 				return
@@ -185,12 +185,12 @@ func TestQueueLosesNoPlace(t *testing.T) {
 			wg.Go(func() {
 				f := &flight{ticket: ticket{client: fmt.Sprint(i % 3), weight: 1, class: class(i % 2)}}
 				tk := &f.ticket
-				if q.enter(ctx, tk, false) != nil {
+				if q.waitTurn(ctx, tk, false) != nil {
 					return
 				}
-				defer q.giveBack(tk)
+				defer q.releaseIfAdmitted(tk)
 				if elsewhere {
-					q.waitsElsewhere(withFlight(ctx, f))
+					q.yieldLimiter(withFlight(ctx, f))
 				}
 				change := func(in, asks int) {
 					mu.Lock()
@@ -219,10 +219,17 @@ func TestQueueLosesNoPlace(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n, _ := q.running(); n != 0 || q.inLimiter != 0 || most > places || q.waiting() != [classes]int{} ||
+		if n, _ := q.running(); n != 0 || q.inLimiter != 0 || most > places || q.waitingByClass() != [classCount]int{} ||
 			alone && mostAsking > 1 {
-			r.Fatalf("%d inside, %d ask, %v wait; at most %d of %d were inside, %d asked", n, q.inLimiter, q.waiting(), most,
-				places, mostAsking)
+			r.Fatalf(
+				"%d inside, %d ask, %v wait; at most %d of %d were inside, %d asked",
+				n,
+				q.inLimiter,
+				q.waitingByClass(),
+				most,
+				places,
+				mostAsking,
+			)
 		}
 	})
 }
@@ -236,11 +243,11 @@ func TestATicketMovesIntoAnotherLine(t *testing.T) {
 		enter := func(name, client string, c class) *ticket {
 			tk := &ticket{client: client, weight: 1, class: c}
 			go func() {
-				if q.enter(t.Context(), tk, false) == nil {
+				if q.waitTurn(t.Context(), tk, false) == nil {
 					mu.Lock()
 					order = append(order, name)
 					mu.Unlock()
-					q.giveBack(tk)
+					q.releaseIfAdmitted(tk)
 				}
 			}()
 			synctest.Wait()
@@ -249,7 +256,7 @@ func TestATicketMovesIntoAnotherLine(t *testing.T) {
 		enter("a1", "a", interactive)
 		late := enter("b1", "b", batch)
 		enter("a2", "a", interactive)
-		q.move(late, "c", 1, interactive)
+		q.requeue(late, "c", 1, interactive)
 		places = 1
 		q.mu.Lock()
 		q.admit()

@@ -41,7 +41,7 @@ func TestARunningGatewayIsFound(t *testing.T) {
 			cfg := &config.Config{}
 			cfg.Serve.Listen = row.listen
 			found, err := FindRunning(t.Context(), cfg)
-			if errors.As(err, new(*NotOursError)) != row.bad {
+			if errors.As(err, new(*OtherProgramError)) != row.bad {
 				t.Fatal(err)
 			}
 			if row.addr == "" {
@@ -66,7 +66,7 @@ func TestAGatewayOnItsOwnSaysSo(t *testing.T) {
 		cfg.Coordinator = coordinator
 		s.cfg = &cfg
 		b.service.g.settings.Store(&s)
-		if got := b.service.g.alone(); got != want {
+		if got := b.service.g.aloneReason(); got != want {
 			t.Errorf("%s: %s", coordinator, got)
 		}
 	}

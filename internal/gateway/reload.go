@@ -11,31 +11,32 @@ import (
 	"github.com/anivault/anivault/internal/config"
 )
 
-// lookEvery is how often the files are looked at. Looking costs nothing, and follows links, mounts and editors'
-// renames.
-const lookEvery = 2 * time.Second
+// pollInterval is how often the configuration's files are checked for changes. Unlike notifications of the file system,
+// polling also sees changes through links, mounts and editors that rename files.
+const pollInterval = 2 * time.Second
 
-// restart are settings that only a restart changes: addresses, folders, how TMDB is reached, where it is logged.
-var restart = []string{
+// restartSettings are the settings that take effect only after a restart: addresses, folders, how TMDB is reached,
+// where the log goes.
+var restartSettings = []string{
 	"serve.listen", "serve.admin_listen", "serve.socket_mode", "serve.socket_group",
 	"tmdb.base_url", "tmdb.ca_file", "coordinator",
 	"state_dir", "cache_dir", "data_dir", "cache.max_size",
 	"log.level", "log.format", "log.file", "log.max_size", "log.max_files", "metrics.file", "metrics.textfile",
 }
 
-// watcher reads the configuration again on a signal, or when one of its files differs at two looks in a row, so that no
-// half-written file is read.
-type watcher struct {
-	s    *Service
-	read func() (*config.Config, error)
-	now  files // of the configuration in force
-	next files // at the last look, if they differed
+// configWatcher reloads the configuration on SIGHUP, or when one of its files has changed. It waits until two checks in
+// a row see the same files, so it never reads one that is half written.
+type configWatcher struct {
+	s          *Service
+	readConfig func() (*config.Config, error)
+	current    fileStates // files of the current configuration
+	pending    fileStates // files at the last check, if they had changed
 }
 
-type files map[string]os.FileInfo
+type fileStates map[string]os.FileInfo
 
-func (w *watcher) run(done <-chan struct{}, hup <-chan os.Signal) {
-	tick := time.NewTicker(lookEvery)
+func (w *configWatcher) run(done <-chan struct{}, hup <-chan os.Signal) {
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -44,26 +45,26 @@ func (w *watcher) run(done <-chan struct{}, hup <-chan os.Signal) {
 		case <-hup:
 			w.reload()
 		case <-tick.C:
-			w.look()
-			w.s.lookElsewhere()
+			w.checkFiles()
+			w.s.logOtherChanges()
 		}
 	}
 }
 
-func (w *watcher) look() {
-	files := look(w.s.g.settings.Load().cfg)
+func (w *configWatcher) checkFiles() {
+	files := statFiles(w.s.g.settings.Load().cfg)
 	switch {
-	case same(files, w.now):
-		w.next = nil
-	case same(files, w.next):
+	case sameFiles(files, w.current):
+		w.pending = nil
+	case sameFiles(files, w.pending):
 		w.reload()
 	default:
-		w.next = files
+		w.pending = files
 	}
 }
 
-func look(cfg *config.Config) files {
-	out := files{}
+func statFiles(cfg *config.Config) fileStates {
+	out := fileStates{}
 	for _, path := range cfg.Files() {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -74,7 +75,7 @@ func look(cfg *config.Config) files {
 	return out
 }
 
-func same(a, b files) bool {
+func sameFiles(a, b fileStates) bool {
 	return maps.EqualFunc(a, b, func(x, y os.FileInfo) bool {
 		if x == nil || y == nil {
 			return x == nil && y == nil
@@ -83,40 +84,41 @@ func same(a, b files) bool {
 	})
 }
 
-// reload takes a new configuration as a whole, or not at all. A token that was revoked is refused in any case.
-func (w *watcher) reload() {
+// reload applies a new configuration as a whole, or not at all. Even if it is invalid, tokens that it revokes are
+// refused from now on.
+func (w *configWatcher) reload() {
 	g := w.s.g
 	old := g.settings.Load()
-	before := look(old.cfg)
-	w.now, w.next = before, nil // in any case, so that a refused configuration is not read again and again
-	cfg, err := w.read()
+	before := statFiles(old.cfg)
+	w.current, w.pending = before, nil // even if it is refused, or it would be read again at every check
+	cfg, err := w.readConfig()
 	if err == nil {
-		err = w.s.take(cfg, old)
+		err = w.s.applyConfig(cfg, old)
 	}
 	if err != nil {
 		g.log.Warn("reload_refused", slog.Any("error", err))
-		w.s.revoke(old)
+		w.s.applyRevocations(old)
 		return
 	}
-	w.now = look(cfg)
-	for path := range w.now {
+	w.current = statFiles(cfg)
+	for path := range w.current {
 		if info, ok := before[path]; ok {
-			w.now[path] = info // it may have changed since it was read
+			w.current[path] = info // it may have changed after it was read
 		}
 	}
 	g.log.Info("reloaded")
-	w.s.accounts.Store(nil)
-	w.s.sayOverrides()
+	w.s.lastAccounts.Store(nil)
+	w.s.warnOverrides()
 }
 
-func (s *Service) take(cfg *config.Config, old *settings) error {
+func (s *Service) applyConfig(cfg *config.Config, old *settings) error {
 	var stays []string
 	before := map[string]string{}
 	for _, v := range old.cfg.Values() {
 		before[v.Setting.Key] = v.Text
 	}
 	for _, v := range cfg.Values() {
-		if slices.Contains(restart, v.Setting.Key) && v.Text != before[v.Setting.Key] {
+		if slices.Contains(restartSettings, v.Setting.Key) && v.Text != before[v.Setting.Key] {
 			stays = append(stays, v.Setting.Key)
 		}
 	}
@@ -126,7 +128,8 @@ func (s *Service) take(cfg *config.Config, old *settings) error {
 	}
 	cfg.Serve.Listen, cfg.Serve.AdminListen = old.Listen, old.AdminListen
 	cfg.TMDB.BaseURL, cfg.Dirs = old.cfg.TMDB.BaseURL, old.cfg.Dirs
-	// Judged by the addresses in use. If tokens were required before, the last one was revoked.
+	// The check uses the addresses in use. If the old configuration required tokens and the new one has none, the last
+	// token was revoked: the gateway must not become open to everybody.
 	if err := cfg.CheckExposure(old.cfg.NeedsClient()); err != nil {
 		return err
 	}
@@ -135,25 +138,25 @@ func (s *Service) take(cfg *config.Config, old *settings) error {
 			return err
 		}
 	}
-	if err := s.g.up.Reconfigure(cfg); err != nil {
+	if err := s.g.upstream.Reconfigure(cfg); err != nil {
 		return err
 	}
-	s.put(newSettings(cfg, old))
+	s.useSettings(newSettings(cfg, old))
 	if len(stays) > 0 {
 		s.g.log.Warn("restart_needed", slog.String("keys", strings.Join(stays, ",")))
 	}
 	return nil
 }
 
-func (s *Service) revoke(old *settings) {
+func (s *Service) applyRevocations(old *settings) {
 	if cfg, err := old.cfg.WithoutRevokedClients(); err == nil && cfg != old.cfg {
-		s.put(newSettings(cfg, old))
+		s.useSettings(newSettings(cfg, old))
 	}
 }
 
-func (s *Service) put(taken *settings) {
+func (s *Service) useSettings(taken *settings) {
 	s.g.settings.Store(taken)
-	if taken.closed {
+	if taken.allRevoked {
 		s.g.log.Warn("no_clients", slog.String("error", "the last client was revoked: nobody may ask"))
 	}
 }

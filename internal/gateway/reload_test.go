@@ -19,7 +19,7 @@ import (
 
 // reread reads the configuration anew, as SIGHUP does.
 func (b *bench) reread() {
-	w := watcher{s: b.service, read: b.service.o.Reload}
+	w := configWatcher{s: b.service, readConfig: b.service.o.Reload}
 	w.reload()
 }
 
@@ -33,7 +33,7 @@ func TestAReloadIsTakenAsAWholeOrNotAtAll(t *testing.T) {
 	b.reread()
 	b.must(401, "/3/tv/9000001")
 	b.must(200, "/3/tv/9000001", as)
-	if st, err := b.service.g.up.Limiter().Status(t.Context()); err != nil || st.Rate != 7 {
+	if st, err := b.service.g.upstream.Limiter().Status(t.Context()); err != nil || st.Rate != 7 {
 		t.Errorf("rate %v, %v", st.Rate, err)
 	}
 
@@ -136,9 +136,9 @@ func portOf(addr net.Addr) string {
 
 func TestAChangedFileIsReadWhenItStandsStill(t *testing.T) {
 	b := start(t, setup{})
-	w := watcher{s: b.service, read: b.service.o.Reload}
-	w.now = look(b.service.g.settings.Load().cfg)
-	looks := func() int { w.look(); return strings.Count(b.log.String(), "event=reloaded") }
+	w := configWatcher{s: b.service, readConfig: b.service.o.Reload}
+	w.current = statFiles(b.service.g.settings.Load().cfg)
+	looks := func() int { w.checkFiles(); return strings.Count(b.log.String(), "event=reloaded") }
 	if looks() != 0 {
 		t.Error("nothing has changed")
 	}
@@ -160,7 +160,7 @@ func TestAChangedFileIsReadWhenItStandsStill(t *testing.T) {
 	if n := looks(); n != 1 {
 		t.Errorf("read %d times", n)
 	}
-	if n := looks(); n != 1 || len(b.service.g.settings.Load().byHash) != 1 {
+	if n := looks(); n != 1 || len(b.service.g.settings.Load().clientsByHash) != 1 {
 		t.Errorf("read %d times", n)
 	}
 	if runtime.GOOS != "windows" {
@@ -173,18 +173,18 @@ func TestAChangedFileIsReadWhenItStandsStill(t *testing.T) {
 // What is written while the files are read is read as well.
 func TestNoChangeIsOverlooked(t *testing.T) {
 	b := start(t, setup{})
-	w := watcher{s: b.service, now: look(b.service.Config())}
+	w := configWatcher{s: b.service, current: statFiles(b.service.Config())}
 	b.configure("limiter: {rate_base: 8}\n")
-	w.read = func() (*config.Config, error) {
+	w.readConfig = func() (*config.Config, error) {
 		cfg, err := b.service.o.Reload()
-		w.read = b.service.o.Reload
+		w.readConfig = b.service.o.Reload
 		b.configure("limiter: {rate_base: 11}\n")
 		return cfg, err
 	}
 	for range 4 {
-		w.look()
+		w.checkFiles()
 	}
-	if st, err := b.service.g.up.Limiter().Status(t.Context()); err != nil || st.Rate != 11 {
+	if st, err := b.service.g.upstream.Limiter().Status(t.Context()); err != nil || st.Rate != 11 {
 		t.Errorf("rate %v, %v", st.Rate, err)
 	}
 }
@@ -276,14 +276,14 @@ func TestSystemdHears(t *testing.T) {
 // What a command changes, a running gateway logs; what an operator has changed, it says after a reload.
 func TestChangesFromElsewhereAreLogged(t *testing.T) {
 	b := start(t, setup{})
-	o := ratelimit.Operator{Store: b.service.g.up.Store()}
+	o := ratelimit.Operator{Store: b.service.g.upstream.Store()}
 	logs := func(lines ...string) {
 		t.Helper()
 		for _, line := range lines {
 			eventually(t, line, func() bool { return strings.Contains(b.log.String(), line) })
 		}
 	}
-	eventually(t, "it has looked", func() bool { return b.service.accounts.Load() != nil })
+	eventually(t, "it has looked", func() bool { return b.service.lastAccounts.Load() != nil })
 	_, _, err := o.ForceCacheOnly(t.Context(), 0)
 	if err = errors.Join(err, o.Tune(t.Context(), map[string]string{"rate_base": "7"}, 0),
 		o.EnableAccount(t.Context(), "default", false, 0)); err != nil {
@@ -292,10 +292,10 @@ func TestChangesFromElsewhereAreLogged(t *testing.T) {
 	logs("event=tuned key=rate_base from=35 to=7 until=always by=elsewhere",
 		"event=account_changed account=default key=enabled from=true to=false by=elsewhere",
 		"event=state_transition", "to=CacheOnly reason=operator by=elsewhere")
-	done := b.service.Changing()
+	done := b.service.BeginChange()
 	err = o.Tune(t.Context(), map[string]string{"rate_base": "8"}, 0)
 	if err == nil {
-		_, err = b.service.g.up.Limiter().Status(t.Context()) // as a request sees it
+		_, err = b.service.g.upstream.Limiter().Status(t.Context()) // as a request sees it
 	}
 	done(t.Context())
 	line := "event=tuned key=rate_base from=7 to=8 until=always\n"

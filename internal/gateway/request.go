@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	maxTarget = 8 << 10 // bytes of path and query
-	maxHeader = 16 << 10
+	maxTargetBytes = 8 << 10 // of path and query
+	maxHeaderBytes = 16 << 10
 )
 
 type target struct {
@@ -26,14 +26,14 @@ type target struct {
 	query url.Values // decoded
 }
 
-// readTarget checks the form of a request before anything else looks at it: net/http would answer "//" by a redirect
-// and let an escaped slash through.
+// readTarget checks the form of a request before any other code looks at it. Without it, net/http would redirect a path
+// with "//" and accept an escaped slash.
 func readTarget(r *http.Request) (target, *refusal) {
 	raw := r.RequestURI
 	switch {
-	case len(raw) > maxTarget:
+	case len(raw) > maxTargetBytes:
 		return target{}, refuse(reasonTooLong, "")
-	case len(r.Header["Content-Length"]) > 1: // over HTTP/1 net/http has refused it
+	case len(r.Header["Content-Length"]) > 1: // net/http itself refuses this over HTTP/1
 		return target{}, refuse(reasonBadRequest, "a request has one length")
 	case r.ContentLength != 0:
 		return target{}, refuse(reasonTooLarge, "")
@@ -41,14 +41,14 @@ func readTarget(r *http.Request) (target, *refusal) {
 		return target{}, refuse(reasonBadRequest, "the request's target is not a path")
 	}
 	escaped := strings.ToLower(r.URL.EscapedPath())
-	clean := path.Clean(r.URL.Path) == r.URL.Path || r.URL.Path == "/3/" // which is not there, rather than odd
+	clean := path.Clean(r.URL.Path) == r.URL.Path || r.URL.Path == "/3/" // not a clean, but gets "not found"
 	for _, odd := range [...]string{"%2f", "%5c", "%00", `\`} {
 		clean = clean && !strings.Contains(escaped, odd)
 	}
 	if !clean && strings.Contains(r.URL.Path, "//") {
 		return target{}, refuse(reasonBadRequest, "two slashes in a row: does the base URL end with one too many?")
 	}
-	if strings.Contains(r.URL.Path, "=") { // no path of TMDB's has one; it may be a key
+	if strings.Contains(r.URL.Path, "=") { // TMDB's paths never contain "="; the text after it may be a key
 		return target{}, refuse(reasonBadRequest, "a '?' is missing between the path and the query")
 	}
 	if !clean {
@@ -67,9 +67,10 @@ func readTarget(r *http.Request) (target, *refusal) {
 	return target{r.URL.Path, query}, nil
 }
 
-// question is a request as it is asked upstream and stored: the decoded path, escaped anew, and the sorted query
-// without anything that says who asks. It and the cache's key are made of the same text, so they can't differ.
-func (t target) question(base *url.URL) (*url.URL, string) {
+// urlAndKey returns the URL to ask TMDB at, and the cache's key. The URL has the decoded path, escaped again, and the
+// sorted query without credentials. Both are made from the same text, so two questions with the same key always ask for
+// the same URL.
+func (t target) urlAndKey(base *url.URL) (*url.URL, string) {
 	u := *base
 	u.Path, u.RawPath = base.Path+t.path, ""
 	u.RawQuery = t.query.Encode()
@@ -77,7 +78,7 @@ func (t target) question(base *url.URL) (*url.URL, string) {
 	_, u.RawQuery, _ = strings.Cut(key, "?")
 	parts := strings.Split(u.RawQuery, "&")
 	for i, p := range parts {
-		if strings.HasPrefix(p, "append_to_response=") { // TMDB was reported to drop items that are escaped
+		if strings.HasPrefix(p, "append_to_response=") { // TMDB is said to ignore items with an escaped comma or slash
 			parts[i] = strings.NewReplacer("%2C", ",", "%2F", "/").Replace(p)
 		}
 	}
@@ -85,28 +86,28 @@ func (t target) question(base *url.URL) (*url.URL, string) {
 	return &u, key
 }
 
-func (t target) appends(item string) bool {
+func (t target) hasAppend(item string) bool {
 	list := strings.Split(strings.Join(t.query["append_to_response"], ","), ",")
 	return slices.ContainsFunc(list, func(s string) bool { return path.Base(strings.TrimSpace(s)) == item })
 }
 
-// Header fields that set a request's urgency and patience. Malformed ones are ignored.
+// The functions below read the header fields that set a request's urgency and patience. They ignore malformed fields.
 
-var idForm = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// goodID reports whether a client's own id is safe to repeat in logs and answers.
-func goodID(id string) bool { return len(id) <= 64 && idForm.MatchString(id) }
+// isSafeID reports whether an id that a client chose is safe to repeat in logs and responses.
+func isSafeID(id string) bool { return len(id) <= 64 && idPattern.MatchString(id) }
 
 func requestID(r *http.Request) string {
-	if id := r.Header.Get("X-Request-Id"); goodID(id) {
+	if id := r.Header.Get("X-Request-Id"); isSafeID(id) {
 		return id
 	}
 	var id [8]byte
-	binary.BigEndian.PutUint64(id[:], rand.Uint64()) // a name, no secret
+	binary.BigEndian.PutUint64(id[:], rand.Uint64()) // it need not be secret
 	return hex.EncodeToString(id[:])
 }
 
-func fieldItems(values []string) []string {
+func listItems(values []string) []string {
 	var out []string
 	for _, v := range values {
 		for item := range strings.SplitSeq(v, ",") {
@@ -117,14 +118,15 @@ func fieldItems(values []string) []string {
 }
 
 const (
-	usualUrgency = 3
-	lowUrgency   = 5
+	defaultUrgency = 3
+	batchUrgency   = 5
 )
 
-// urgency reads Priority (RFC 9218): 0 to 7, the last u counts.
+// urgency reads the urgency from the Priority fields (RFC 9218): 0 to 7, lower is more urgent. If there are several,
+// the last one counts.
 func urgency(values []string) int {
-	u := usualUrgency
-	for _, item := range fieldItems(values) {
+	u := defaultUrgency
+	for _, item := range listItems(values) {
 		item, _, _ = strings.Cut(item, ";")
 		if v, ok := strings.CutPrefix(strings.TrimSpace(item), "u="); ok && len(v) == 1 && v >= "0" && v <= "7" {
 			u = int(v[0] - '0')
@@ -133,9 +135,10 @@ func urgency(values []string) int {
 	return u
 }
 
-// preferredWait reads the wait of Prefer (RFC 7240, section 4.3): whole seconds, the first one counts.
+// preferredWait reads "wait" from the Prefer fields (RFC 7240, section 4.3), in whole seconds. If there are several,
+// the first one counts.
 func preferredWait(values []string) (time.Duration, bool) {
-	for _, item := range fieldItems(values) {
+	for _, item := range listItems(values) {
 		item, _, _ = strings.Cut(item, ";")
 		name, v, ok := strings.Cut(item, "=")
 		if !ok || !strings.EqualFold(strings.TrimSpace(name), "wait") {
@@ -150,10 +153,10 @@ func preferredWait(values []string) (time.Duration, bool) {
 	return 0, false
 }
 
-// onlyIfCached reads the one directive of Cache-Control that counts. The others would let each reload in a browser cost
-// everybody a request.
+// onlyIfCached reports whether Cache-Control has only-if-cached, the one directive that the gateway obeys. If it obeyed
+// no-cache, each reload in a browser would cost a request to TMDB.
 func onlyIfCached(values []string) bool {
-	for _, item := range fieldItems(values) {
+	for _, item := range listItems(values) {
 		if strings.EqualFold(item, "only-if-cached") {
 			return true
 		}
@@ -161,12 +164,12 @@ func onlyIfCached(values []string) bool {
 	return false
 }
 
-const mostGateways = 16
+const maxGateways = 16
 
-var gatewayName = regexp.MustCompile(`^1\.1 anivault-[0-9a-f]{8}$`)
+var gatewayPattern = regexp.MustCompile(`^1\.1 anivault-[0-9a-f]{8}$`)
 
-// viaGateways are the gateways that a request has come through. They are sent to the next one, else two that are
-// pointed at each other would not see it; nothing else of Via goes on.
+// viaGateways returns the Via entries of the gateways that a request has passed through. A gateway sends only these on:
+// the next one needs them to detect a loop.
 func viaGateways(values []string) []string {
-	return slices.DeleteFunc(fieldItems(values), func(item string) bool { return !gatewayName.MatchString(item) })
+	return slices.DeleteFunc(listItems(values), func(item string) bool { return !gatewayPattern.MatchString(item) })
 }

@@ -27,12 +27,12 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-type to uint8
+type destination uint8
 
 const (
-	toTMDB to = iota
-	toSuccess
-	toPage
+	toTMDB destination = iota
+	toAuthCheck
+	toFrontPage
 	toRobots
 	toHealth
 	toReady
@@ -40,40 +40,40 @@ const (
 )
 
 type route struct {
-	fits    func(method string, t target) bool
-	to      to
-	open    bool     // needs no token
-	refusal *refusal // answered instead of to
+	matches func(method string, t target) bool
+	to      destination
+	public  bool     // no token is needed
+	refusal *refusal // the answer, instead of to's
 }
 
 const (
-	ciphertext = "a proxy that is spoken to by CONNECT sees ciphertext only: " +
+	connectRefusal = "a proxy that is spoken to by CONNECT sees ciphertext only: " +
 		"set the program's TMDB address to this gateway instead"
-	allowed = "GET, HEAD, OPTIONS"
+	allowedMethods = "GET, HEAD, OPTIONS"
 )
 
 var routes = []route{
-	{method("CONNECT", "TRACE"), 0, true, refuse(reasonMethod, ciphertext)},
-	{otherMethod, 0, true, refuse(reasonMethod, "nothing is written through the gateway's keys")},
-	{at("/"), toPage, true, nil},
-	{at("/robots.txt"), toRobots, true, nil},
-	{at("/healthz"), toHealth, true, nil},
-	{at("/readyz"), toReady, true, nil},
-	{at("/metrics"), toMetrics, false, nil},
-	{at("/3/authentication"), toSuccess, false, nil},
-	{private, 0, false, refuse(reasonPrivate, "")},
-	{at("/3", "/3/"), 0, false, notFound("ask for a path below /3, such as /3/configuration")},
-	{below("/3/"), toTMDB, false, nil},
-	{joined, 0, false, notFound("a slash is missing behind /3: end the base URL with one")},
-	{below("/t/p/"), 0, false, notFound("images come from image.tmdb.org, not from here")},
-	{below("/4/"), 0, false, notFound("there is no version 4 here, only /3")},
-	{knownPath, 0, false, notFound("/3 is missing in front of the path")},
-	{below(""), 0, false, notFound("there is only /3 here; images come from image.tmdb.org")},
+	{methodIs("CONNECT", "TRACE"), 0, true, refuse(reasonMethod, connectRefusal)},
+	{isUnsupportedMethod, 0, true, refuse(reasonMethod, "nothing is written through the gateway's keys")},
+	{pathIs("/"), toFrontPage, true, nil},
+	{pathIs("/robots.txt"), toRobots, true, nil},
+	{pathIs("/healthz"), toHealth, true, nil},
+	{pathIs("/readyz"), toReady, true, nil},
+	{pathIs("/metrics"), toMetrics, false, nil},
+	{pathIs("/3/authentication"), toAuthCheck, false, nil},
+	{isPrivate, 0, false, refuse(reasonPrivate, "")},
+	{pathIs("/3", "/3/"), 0, false, notFound("ask for a path below /3, such as /3/configuration")},
+	{pathBelow("/3/"), toTMDB, false, nil},
+	{slashMissing, 0, false, notFound("a slash is missing behind /3: end the base URL with one")},
+	{pathBelow("/t/p/"), 0, false, notFound("images come from image.tmdb.org, not from here")},
+	{pathBelow("/4/"), 0, false, notFound("there is no version 4 here, only /3")},
+	{isTMDBPath, 0, false, notFound("/3 is missing in front of the path")},
+	{pathBelow(""), 0, false, notFound("there is only /3 here; images come from image.tmdb.org")},
 }
 
 func routeOf(methodName string, t target) *route {
 	for i := range routes {
-		if routes[i].fits(methodName, t) {
+		if routes[i].matches(methodName, t) {
 			return &routes[i]
 		}
 	}
@@ -82,35 +82,37 @@ func routeOf(methodName string, t target) *route {
 
 func notFound(why string) *refusal { return refuse(reasonNotFound, why) }
 
-func method(names ...string) func(string, target) bool {
+func methodIs(names ...string) func(string, target) bool {
 	return func(m string, _ target) bool { return slices.Contains(names, m) }
 }
 
-func otherMethod(m string, _ target) bool {
+func isUnsupportedMethod(m string, _ target) bool {
 	return m != http.MethodGet && m != http.MethodHead && m != http.MethodOptions
 }
 
-func at(paths ...string) func(string, target) bool {
+func pathIs(paths ...string) func(string, target) bool {
 	return func(_ string, t target) bool { return slices.Contains(paths, t.path) }
 }
 
-func below(prefix string) func(string, target) bool {
+func pathBelow(prefix string) func(string, target) bool {
 	return func(_ string, t target) bool { return strings.HasPrefix(t.path, prefix) }
 }
 
-// joined reports whether a client put the path behind a base URL without a slash between them: /3search/tv.
-func joined(_ string, t target) bool { return below("/3")("", t) && tmdb.IsPath("/"+t.path[2:]) }
+// slashMissing reports whether a client joined its base URL and the path without a slash, as in /3search/tv.
+func slashMissing(_ string, t target) bool {
+	return pathBelow("/3")("", t) && tmdb.IsPath("/"+t.path[2:])
+}
 
-func knownPath(_ string, t target) bool { return tmdb.IsPath(t.path) }
+func isTMDBPath(_ string, t target) bool { return tmdb.IsPath(t.path) }
 
-func private(_ string, t target) bool {
+func isPrivate(_ string, t target) bool {
 	within := func(prefix string) bool { return strings.HasPrefix(t.path, prefix) }
 	return within("/3/account") || within("/3/authentication/") || within("/3/guest_session") ||
-		within("/3/") && (strings.Contains(t.path, "/account_states") || t.appends("account_states") ||
+		within("/3/") && (strings.Contains(t.path, "/account_states") || t.hasAppend("account_states") ||
 			t.query.Has("session_id") || t.query.Has("guest_session_id"))
 }
 
-const page = `anivault, a gateway to TMDB
+const frontPage = `anivault, a gateway to TMDB
 
 Ask it as you would ask TMDB: GET /3/tv/1399, GET /3/search/tv?query=...
 It answers from its cache what it can, and asks TMDB for the rest at a rate
@@ -122,26 +124,26 @@ anv_..., or api_key=anv_... Images are at image.tmdb.org, not here.
 This product uses the TMDB API but is not endorsed or certified by TMDB.
 `
 
-func (x *exchange) own(where to) error {
+func (x *exchange) serveOwn(where destination) error {
 	h := x.w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	x.status = http.StatusOK
 	switch where {
-	case toSuccess:
+	case toAuthCheck:
 		h.Set("Content-Type", jsonType)
-		x.bytes = send(x.w, x.r, x.status, []byte(`{"success":true,"status_code":1,"status_message":"Success."}`))
-	case toPage:
-		x.bytes = send(x.w, x.r, x.status, []byte(page+"\nanivault "+version.Get().Version+"\n"))
+		x.bytes = writeBody(x.w, x.r, x.status, []byte(`{"success":true,"status_code":1,"status_message":"Success."}`))
+	case toFrontPage:
+		x.bytes = writeBody(x.w, x.r, x.status, []byte(frontPage+"\nanivault "+version.Get().Version+"\n"))
 	case toRobots:
-		x.bytes = send(x.w, x.r, x.status, []byte("User-agent: *\nDisallow: /\n"))
+		x.bytes = writeBody(x.w, x.r, x.status, []byte("User-agent: *\nDisallow: /\n"))
 	case toHealth, toReady:
 		h.Set("Content-Type", jsonType)
 		ready := !x.g.draining.Load()
 		if where == toReady && !ready {
 			x.status = http.StatusServiceUnavailable
 		}
-		x.bytes = send(x.w, x.r, x.status, x.health(ready))
+		x.bytes = writeBody(x.w, x.r, x.status, x.health(ready))
 	case toMetrics:
 		return x.metrics()
 	case toTMDB:
@@ -149,25 +151,25 @@ func (x *exchange) own(where to) error {
 	return nil
 }
 
-func (g *Gateway) alone() string {
+func (g *Gateway) aloneReason() string {
 	if g.settings.Load().cfg.Coordinator == "redis" {
 		return "coordinator_lost"
 	}
 	return "store_alone"
 }
 
-func (g *Gateway) noAccount(st ratelimit.Status) bool {
+func (g *Gateway) allAccountsBarred(st ratelimit.Status) bool {
 	pool := g.settings.Load().cfg.Pool()
 	return len(pool) > 0 && !slices.ContainsFunc(pool, func(a config.Account) bool {
 		return st.View(a.Account).Barred == ratelimit.ReasonNone
 	})
 }
 
-// health says how the gateway is. It never fails because TMDB does: a balancer that took every gateway out then would
-// turn a slow hour into an outage, while the cache answers.
+// health returns the body of /healthz and /readyz. Trouble at TMDB does not make the gateway unready: a load balancer
+// would take out every gateway, although they can still answer from their caches.
 func (x *exchange) health(ready bool) []byte {
 	view := Health{ready, "unknown", []string{}}
-	st, err := x.g.up.Limiter().Status(x.r.Context())
+	st, err := x.g.upstream.Limiter().Status(x.r.Context())
 	if err == nil {
 		view.State = st.State.String()
 	}
@@ -175,12 +177,12 @@ func (x *exchange) health(ready bool) []byte {
 		name  string
 		holds bool
 	}{
-		{x.g.alone(), err != nil || st.Alone},
+		{x.g.aloneReason(), err != nil || st.Alone},
 		{"sleep", st.State == ratelimit.Sleep || st.State != ratelimit.CacheOnly && st.PauseUntil.After(time.Now())},
 		{"cacheonly", st.State == ratelimit.CacheOnly},
-		{"no_account", err == nil && x.g.noAccount(st)},
+		{"no_account", err == nil && x.g.allAccountsBarred(st)},
 		{"offline", st.Offline},
-		{"cache_unwritable", x.g.up.CacheUnwritable()},
+		{"cache_unwritable", x.g.upstream.CacheUnwritable()},
 	} {
 		if d.holds {
 			view.Degraded = append(view.Degraded, d.name)
@@ -195,33 +197,35 @@ func (x *exchange) health(ready bool) []byte {
 
 // Health is the body of /readyz and /healthz.
 type Health struct {
-	Ready    bool     `json:"ready"` // false while it drains
-	State    string   `json:"state"` // the limiter's
+	Ready    bool     `json:"ready"` // false while the process is shutting down
+	State    string   `json:"state"` // the limiter's state
 	Degraded []string `json:"degraded"`
 }
 
-// Running is a gateway found at one of the configured addresses.
-type Running struct {
+// RunningGateway is a gateway that answered at one of the configured addresses.
+type RunningGateway struct {
 	Health
 	Addr string // as configured
 }
 
-// NotOursError says that another program listens at a gateway's address.
-type NotOursError struct{ Addr string }
+// OtherProgramError means that another program listens at a gateway's address.
+type OtherProgramError struct{ Addr string }
 
-func (e *NotOursError) Error() string { return e.Addr + " is taken by something that is no gateway" }
+func (e *OtherProgramError) Error() string {
+	return e.Addr + " is taken by something that is no gateway"
+}
 
 // FindRunning asks each configured address for /readyz. It returns the first gateway that answers, or nil if nothing
-// does. If something else answers first, it returns a *NotOursError.
-func FindRunning(ctx context.Context, cfg *config.Config) (*Running, error) {
+// does. If another program answers first, it returns an *OtherProgramError.
+func FindRunning(ctx context.Context, cfg *config.Config) (*RunningGateway, error) {
 	for _, addr := range cfg.Serve.Listen {
 		scheme, transport := "http", &http.Transport{DisableKeepAlives: true}
-		network, to := "tcp", reachable(addr)
+		network, to := "tcp", dialAddress(addr)
 		if path, ok := strings.CutPrefix(addr, "unix:"); ok {
 			network, to = "unix", path
 		} else if cfg.Serve.TLSCert != "" {
 			scheme = "https"
-			// The address is this machine's own, but its certificate has another name. No secret is sent.
+			// The address belongs to this machine, but the certificate is for another name. No secret is sent.
 			transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
 		}
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -232,16 +236,16 @@ func FindRunning(ctx context.Context, cfg *config.Config) (*Running, error) {
 		case err == nil:
 			found.Addr = addr
 			return found, nil
-		case errors.Is(err, errOther):
-			return nil, &NotOursError{addr}
+		case errors.Is(err, errNotGateway):
+			return nil, &OtherProgramError{addr}
 		}
 	}
 	return nil, nil
 }
 
-var errOther = errors.New("no gateway")
+var errNotGateway = errors.New("no gateway")
 
-func askReady(ctx context.Context, transport http.RoundTripper, scheme string) (*Running, error) {
+func askReady(ctx context.Context, transport http.RoundTripper, scheme string) (*RunningGateway, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://localhost/readyz", nil)
 	if err != nil {
 		return nil, fmt.Errorf("ask for /readyz: %w", err)
@@ -251,15 +255,15 @@ func askReady(ctx context.Context, transport http.RoundTripper, scheme string) (
 		return nil, fmt.Errorf("ask for /readyz: %w", err)
 	}
 	defer resp.Body.Close()
-	found := &Running{}
-	if json.NewDecoder(io.LimitReader(resp.Body, maxTarget)).Decode(&found.Health) != nil || found.State == "" {
-		return nil, errOther
+	found := &RunningGateway{}
+	if json.NewDecoder(io.LimitReader(resp.Body, maxTargetBytes)).Decode(&found.Health) != nil || found.State == "" {
+		return nil, errNotGateway
 	}
 	return found, nil
 }
 
-// reachable returns the address to reach a listener at: the loopback address for one on all interfaces.
-func reachable(addr string) string {
+// dialAddress returns an address at which a listener can be reached: localhost for one that listens on all interfaces.
+func dialAddress(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return addr
@@ -270,14 +274,14 @@ func reachable(addr string) string {
 	return net.JoinHostPort(host, port)
 }
 
-func (g *Gateway) count(x *exchange) {
-	m, cached := g.up.Metrics(), cmp.Or(x.cache, "-")
+func (g *Gateway) countRequest(x *exchange) {
+	m, cached := g.upstream.Metrics(), cmp.Or(x.cache, "-")
 	m.Add(metrics.GatewayRequests, 1, x.clientName(), strconv.Itoa(x.status), cached)
 	m.Observe(metrics.GatewayTook, time.Since(x.began), cached)
-	if x.refused != nil {
-		m.Add(metrics.GatewayRefused, 1, x.clientName(), x.refused.name)
+	if x.refusalReason != nil {
+		m.Add(metrics.GatewayRefused, 1, x.clientName(), x.refusalReason.name)
 	}
-	switch x.refused {
+	switch x.refusalReason {
 	case reasonAcquireTimeout:
 		m.Add(metrics.GatewayTimeouts, 1, "acquire")
 	case reasonRequestTimeout:
@@ -285,19 +289,19 @@ func (g *Gateway) count(x *exchange) {
 	}
 }
 
-// setGauges sets the numbers of the moment, also those of each account that the configuration has. The budget bounds
-// all accounts together: with one account it is shown as its quota.
+// setGauges sets the metrics that are read at the moment of a scrape, also per configured account. The budget applies
+// to all accounts together; with a single account it is shown as its quota.
 func (g *Gateway) setGauges(set metrics.Setter) {
-	for c, n := range g.queue.waiting() {
+	for c, n := range g.queue.waitingByClass() {
 		set(metrics.GatewayQueue, float64(n), class(c).String())
 	}
-	for _, c := range []*conns{g.conns, g.admins} {
+	for _, c := range []*connCounter{g.conns, g.adminConns} {
 		set(metrics.GatewayConnections, c.open(), c.listener)
 	}
-	setProcess(set)
+	setProcessGauges(set)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	st, err := g.up.Limiter().Status(ctx)
+	st, err := g.upstream.Limiter().Status(ctx)
 	if err == nil {
 		for _, s := range []ratelimit.State{
 			ratelimit.Normal, ratelimit.Throttle, ratelimit.HalfOpen, ratelimit.Sleep, ratelimit.CacheOnly,
@@ -331,13 +335,13 @@ func (g *Gateway) setGauges(set metrics.Setter) {
 	}
 }
 
-var began = time.Now()
+var processStart = time.Now()
 
-// setProcess sets the metrics of this process: memory, open files, start time.
-func setProcess(set metrics.Setter) {
+// setProcessGauges sets the metrics of this process: memory, open files, start time.
+func setProcessGauges(set metrics.Setter) {
 	v := version.Get()
 	set(metrics.BuildInfo, 1, v.Version, v.Commit, v.Go)
-	set(metrics.Started, float64(began.Unix()))
+	set(metrics.Started, float64(processStart.Unix()))
 	if files, err := os.ReadDir("/proc/self/fd"); err == nil {
 		set(metrics.OpenFDs, float64(len(files)))
 	}
@@ -354,14 +358,14 @@ func setProcess(set metrics.Setter) {
 	}
 }
 
-// ClientUse returns how many questions of a client wait now, and when it last asked, zero for never.
+// ClientUse returns how many questions of a client are waiting now, and when its last request came; zero: never.
 func (s *Service) ClientUse(name string) (waiting int, last time.Time) {
 	s.g.flights.mu.Lock()
-	waiting = s.g.flights.perClient[name]
+	waiting = s.g.flights.waitingPerClient[name]
 	s.g.flights.mu.Unlock()
 	now := s.g.settings.Load()
-	for _, c := range append(slices.Collect(maps.Values(now.byHash)), now.anonymous) {
-		if at := c.used.Load(); c.Name == name && at != 0 {
+	for _, c := range append(slices.Collect(maps.Values(now.clientsByHash)), now.anonymous) {
+		if at := c.lastUsed.Load(); c.Name == name && at != 0 {
 			last = time.Unix(0, at)
 		}
 	}
@@ -373,10 +377,10 @@ func (x *exchange) metrics() error {
 		return refuse(reasonNoAdmin, "")
 	}
 	var b bytes.Buffer
-	if err := metrics.Prometheus(&b, x.g.up.Metrics().Snapshot()); err != nil {
+	if err := metrics.Prometheus(&b, x.g.upstream.Metrics().Snapshot()); err != nil {
 		return err
 	}
 	x.w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	x.bytes = send(x.w, x.r, x.status, b.Bytes())
+	x.bytes = writeBody(x.w, x.r, x.status, b.Bytes())
 	return nil
 }

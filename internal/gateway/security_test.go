@@ -216,7 +216,7 @@ func FuzzTarget(f *testing.F) {
 			strings.Contains(target.path, "\x00") {
 			t.Errorf("%q is not clean: %q", raw, target.path)
 		}
-		asked, key := target.question(base)
+		asked, key := target.urlAndKey(base)
 		_, stored, _ := strings.Cut(key, "?")
 		if keyInQuery.MatchString(asked.RawQuery) || keyInQuery.MatchString(stored) {
 			t.Errorf("%q asks with a key: %s", raw, asked)
@@ -226,7 +226,7 @@ func FuzzTarget(f *testing.F) {
 			t.Errorf("%q is asked as %s, %v", raw, asked, err)
 			return
 		}
-		_, second := target.question(base)
+		_, second := target.urlAndKey(base)
 		if key != second {
 			t.Errorf("%q has two keys: %s and %s", raw, key, second)
 		}

@@ -43,7 +43,7 @@ func TestSeed000OneSlotServesOneAfterTheOther(t *testing.T) {
 				<-b.up.arrived
 			}
 			want := 2 - together
-			eventually(t, "the other one waits", func() bool { return b.service.g.queue.waiting()[interactive] == want })
+			eventually(t, "the other one waits", func() bool { return b.service.g.queue.waitingByClass()[interactive] == want })
 			open()
 			if a, c := <-first, <-second; a.status != 200 || c.status != 200 {
 				t.Errorf("%d %d", a.status, c.status)
@@ -161,7 +161,7 @@ func TestSeed002TheQuotaIsNeverExceeded(t *testing.T) {
 		}
 	}
 	b.idle()
-	st, err := b.service.g.up.Limiter().Status(t.Context())
+	st, err := b.service.g.upstream.Limiter().Status(t.Context())
 	if err != nil || st.BudgetUsed != 5 || st.BudgetHeld != 0 {
 		t.Errorf("used %d, held %d, %v", st.BudgetUsed, st.BudgetHeld, err)
 	}
@@ -211,7 +211,7 @@ func TestPreferAndPriority(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 	low := b.later("/3/tv/9000002", "Priority: u=6")
-	waits := func(c class) func() bool { return func() bool { return b.service.g.queue.waiting()[c] == 1 } }
+	waits := func(c class) func() bool { return func() bool { return b.service.g.queue.waitingByClass()[c] == 1 } }
 	eventually(t, "it waits as batch", waits(batch))
 	high := b.later("/3/tv/9000002")
 	eventually(t, "it has moved into the line of who is in a hurry", waits(interactive))
@@ -315,7 +315,7 @@ func TestAnExpiredAnswerIsGivenWhenPermissionTakesLong(t *testing.T) {
 	if age := a.Header.Get("Age"); len(age) < 6 {
 		t.Errorf("Age %s", age)
 	}
-	if n := b.service.g.queue.waiting(); n[batch] != 1 {
+	if n := b.service.g.queue.waitingByClass(); n[batch] != 1 {
 		t.Errorf("the question does not go on behind it: %v wait", n)
 	}
 	open()

@@ -28,29 +28,29 @@ import (
 
 // Service is a gateway that listens.
 type Service struct {
-	g         *Gateway
-	o         Options
-	listeners []net.Listener
-	servers   []*http.Server
-	cert      *certificate // nil: plain HTTP
-	watcher   watcher
-	accounts  atomic.Pointer[[]app.AccountView] // at the last look; nil before the first
-	changing  sync.RWMutex                      // held for reading while this process makes a change
-	hup       chan os.Signal
+	g            *Gateway
+	o            Options
+	listeners    []net.Listener
+	servers      []*http.Server
+	cert         *certificate // nil: plain HTTP
+	watcher      configWatcher
+	lastAccounts atomic.Pointer[[]app.AccountView] // accounts at the last check; nil before the first
+	changeMu     sync.RWMutex                      // read-locked while this process makes a change
+	hup          chan os.Signal
 }
 
-// Check returns why a gateway could not start with this configuration. It does not try the addresses.
+// Check returns an error if a gateway could not start with this configuration. It does not try to listen.
 func Check(cfg *config.Config) error {
 	_, err := check(cfg)
 	return err
 }
 
-// check also returns the certificate, nil for plain HTTP.
+// check does the same, and also returns the certificate, nil for plain HTTP.
 func check(cfg *config.Config) (*certificate, error) {
 	if err := cfg.CheckExposure(false); err != nil {
 		return nil, err
 	}
-	if _, err := groupOf(&cfg.Serve); err != nil {
+	if _, err := socketGroup(&cfg.Serve); err != nil {
 		return nil, cfg.Refuse("serve.socket_group", lang.Textf("cannot be used: %s", err))
 	}
 	if cfg.Serve.TLSCert == "" {
@@ -60,7 +60,7 @@ func check(cfg *config.Config) (*certificate, error) {
 	return cert, cert.load(cfg)
 }
 
-// Listen opens a gateway and its addresses. say is called with each, as a URL with the real port.
+// Listen opens a gateway and its addresses. It calls say with each address as a URL, with the actual port.
 func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, error) {
 	cert, err := check(cfg)
 	if err != nil {
@@ -68,7 +68,7 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 	}
 	s := &Service{o: o, cert: cert, hup: make(chan os.Signal, 1)}
 	if o.Reload != nil {
-		signal.Notify(s.hup, syscall.SIGHUP) // before say announces the gateway, so no early signal ends the process
+		signal.Notify(s.hup, syscall.SIGHUP) // before say announces the gateway, so an early SIGHUP does not end the process
 	}
 	for _, addr := range cfg.Serve.Listen {
 		l, err := listen(addr, &cfg.Serve)
@@ -85,7 +85,7 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 	if s.g, err = New(cfg, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.watcher = watcher{s: s, read: o.Reload, now: look(cfg)} // later changes cause a reload
+	s.watcher = configWatcher{s: s, readConfig: o.Reload, current: statFiles(cfg)} // later changes cause a reload
 	for _, l := range s.listeners {
 		url := s.url(l.Addr())
 		s.g.log.Info("listening", slog.String("addr", url))
@@ -94,13 +94,13 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 	return s, nil
 }
 
-// Config returns the configuration in force.
+// Config returns the current configuration.
 func (s *Service) Config() *config.Config { return s.g.settings.Load().cfg }
 
-// Upstream returns the path of all requests to TMDB.
-func (s *Service) Upstream() *app.Gateway { return s.g.up }
+// Upstream returns the path that all requests to TMDB take.
+func (s *Service) Upstream() *app.Gateway { return s.g.upstream }
 
-// TLS returns the configuration of the gateway's TLS listeners, nil without a certificate.
+// TLS returns the TLS configuration of the gateway's listeners, nil without a certificate.
 func (s *Service) TLS() *tls.Config {
 	if s.cert == nil {
 		return nil
@@ -127,16 +127,16 @@ func listen(addr string, s *config.Serve) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := share(path, s); err != nil {
+	if err := setSocketAccess(path, s); err != nil {
 		l.Close()
 		return nil, err
 	}
 	return l, nil
 }
 
-// share sets a socket's group and mode, which only its owner can use until then.
-func share(path string, s *config.Serve) error {
-	gid, err := groupOf(s)
+// setSocketAccess sets a socket's group and mode. Until then only its owner can use it.
+func setSocketAccess(path string, s *config.Serve) error {
+	gid, err := socketGroup(s)
 	if err == nil {
 		err = os.Chown(path, -1, gid) // -1 changes nothing
 	}
@@ -146,8 +146,8 @@ func share(path string, s *config.Serve) error {
 	return os.Chmod(path, s.SocketMode)
 }
 
-// groupOf returns the number of a socket's group, -1 for the process's own.
-func groupOf(s *config.Serve) (int, error) {
+// socketGroup returns the group id for a socket, -1 for the process's own group.
+func socketGroup(s *config.Serve) (int, error) {
 	if s.SocketGroup == "" {
 		return -1, nil
 	}
@@ -171,41 +171,41 @@ func (s *Service) url(addr net.Addr) string {
 	return "http://" + addr.String()
 }
 
-// Run serves until ctx ends, and then drains: requests at TMDB are finished, those that wait go on within the drain's
-// time, the rest is refused with shutting_down. It frees everything.
+// Run serves until ctx ends. Then it drains: requests that are at TMDB are finished, those that wait may go on for the
+// drain timeout, and the rest is refused with shutting_down. In the end it frees all resources.
 func (s *Service) Run(ctx context.Context) error {
 	var serving sync.WaitGroup
 	failed := make(chan error, len(s.listeners))
 	for _, l := range s.listeners {
-		srv := s.server()
+		srv := s.newServer()
 		s.servers = append(s.servers, srv)
 		serving.Go(func() {
 			var err error
 			if s.cert != nil && l.Addr().Network() != "unix" {
-				err = srv.ServeTLS(bounded{l, s.g.conns}, "", "")
+				err = srv.ServeTLS(boundedListener{l, s.g.conns}, "", "")
 			} else {
-				err = srv.Serve(bounded{l, s.g.conns})
+				err = srv.Serve(boundedListener{l, s.g.conns})
 			}
 			if !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("serve on %s: %w", l.Addr(), err)
 			}
 		})
 	}
-	notify(s.o.Notify, "READY=1")
-	watching := s.watch()
+	notify(s.o.NotifySocket, "READY=1")
+	watching := s.startWatcher()
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
 	watching()
-	notify(s.o.Notify, "STOPPING=1")
+	notify(s.o.NotifySocket, "STOPPING=1")
 	s.drain()
 	serving.Wait()
 	return errors.Join(err, s.g.Close())
 }
 
-func (s *Service) watch() (stop func()) {
+func (s *Service) startWatcher() (stop func()) {
 	if s.o.Reload == nil {
 		return func() {}
 	}
@@ -219,21 +219,21 @@ func (s *Service) watch() (stop func()) {
 	}
 }
 
-func (s *Service) server() *http.Server {
+func (s *Service) newServer() *http.Server {
 	srv := &http.Server{
-		Handler: s.g, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: maxHeader,
+		Handler: s.g, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: maxHeaderBytes,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
-		// Otherwise net/http would answer "OPTIONS *" itself, unlike the routes' table.
+		// Otherwise net/http would answer "OPTIONS *" itself, bypassing the routes.
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     log.New(serverErrors{s.g.log}, "", 0),
+		ErrorLog:                     log.New(serverErrorLog{s.g.log}, "", 0),
 	}
 	srv.TLSConfig = s.TLS()
 	return srv
 }
 
-type serverErrors struct{ log *slog.Logger }
+type serverErrorLog struct{ log *slog.Logger }
 
-func (e serverErrors) Write(line []byte) (int, error) {
+func (e serverErrorLog) Write(line []byte) (int, error) {
 	e.log.Debug("connection", slog.String("error", strings.TrimSpace(string(line))))
 	return len(line), nil
 }
@@ -245,9 +245,9 @@ func (s *Service) drain() {
 	g.log.Info("draining", slog.Duration("timeout", cfg.DrainTimeout))
 	patient, cancel := context.WithTimeout(context.Background(), cfg.DrainTimeout)
 	defer cancel()
-	context.AfterFunc(patient, func() { g.flights.close(false) }) // also when all is done
-	// Requests at TMDB are finished: that takes at most the request timeout and a moment to write the answer.
-	longest := cfg.DrainTimeout + g.up.Limiter().Tuning().RequestTimeout + time.Second
+	context.AfterFunc(patient, func() { g.flights.close(false) }) // it also runs when drain returns
+	// Requests that are at TMDB may finish: that takes at most the request timeout, and a moment to write the answer.
+	longest := cfg.DrainTimeout + g.upstream.Limiter().Tuning().RequestTimeout + time.Second
 	last, stop := context.WithTimeout(context.Background(), longest)
 	defer stop()
 	var closing sync.WaitGroup
@@ -262,7 +262,7 @@ func (s *Service) drain() {
 	closing.Wait()
 }
 
-// Close frees everything that Listen opened. Call it if Run is not called.
+// Close frees everything that Listen opened. Call it only if Run is not called.
 func (s *Service) Close() error {
 	signal.Stop(s.hup)
 	for _, l := range s.listeners {
@@ -292,30 +292,33 @@ const (
 	maxConnsPerPeer = 64
 )
 
-// conns counts the connections of all listeners. A connection over the bound is closed at once.
-type conns struct {
+// connCounter counts and limits the connections of one kind of listener. Connections above the limit are closed at
+// once.
+type connCounter struct {
 	g        *Gateway
-	listener string // for metrics and log
+	listener string // its name in metrics and the log
 
 	mu      sync.Mutex
 	total   int
 	perPeer map[string]int
 }
 
-func newConns(g *Gateway, listener string) *conns {
-	return &conns{g: g, listener: listener, perPeer: map[string]int{}}
+func newConns(g *Gateway, listener string) *connCounter {
+	return &connCounter{g: g, listener: listener, perPeer: map[string]int{}}
 }
 
-// BoundAdmin bounds the admin address's connections as the gateway's own are.
-func (s *Service) BoundAdmin(l net.Listener) net.Listener { return bounded{l, s.g.admins} }
+// LimitAdminConns limits the number of connections to the admin address, as the gateway's own listeners do.
+func (s *Service) LimitAdminConns(l net.Listener) net.Listener {
+	return boundedListener{l, s.g.adminConns}
+}
 
-func (c *conns) take(peer string) bool {
+func (c *connCounter) acquire(peer string) bool {
 	why := ""
 	c.mu.Lock()
 	switch {
 	case c.total >= maxConns:
 		why = "total"
-	case c.perPeer[peer] >= maxConnsPerPeer && peer != "" && !c.g.settings.Load().trusts(peer):
+	case c.perPeer[peer] >= maxConnsPerPeer && peer != "" && !c.g.settings.Load().trustsProxy(peer):
 		why = "peer"
 	default:
 		c.total++
@@ -326,21 +329,21 @@ func (c *conns) take(peer string) bool {
 	if why == "" {
 		return true
 	}
-	c.g.up.Metrics().Add(metrics.GatewayConnectionsRefused, 1, c.listener, why)
-	if count, due := c.g.seldom.Due(c.listener+" "+why, time.Now()); due {
+	c.g.upstream.Metrics().Add(metrics.GatewayConnectionsRefused, 1, c.listener, why)
+	if count, due := c.g.warnThrottle.Due(c.listener+" "+why, time.Now()); due {
 		c.g.log.Warn("connection_refused", slog.String("listener", c.listener), slog.String("why", why),
 			slog.String("addr", peer), slog.Int("open", open), slog.Int("count", count))
 	}
 	return false
 }
 
-func (c *conns) open() float64 {
+func (c *connCounter) open() float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return float64(c.total)
 }
 
-func (c *conns) give(peer string) {
+func (c *connCounter) release(peer string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.total--
@@ -349,13 +352,13 @@ func (c *conns) give(peer string) {
 	}
 }
 
-type bounded struct {
+type boundedListener struct {
 	net.Listener
-	conns *conns
+	conns *connCounter
 }
 
-// Accept returns the next connection within the bound; it closes those above it.
-func (b bounded) Accept() (net.Conn, error) {
+// Accept returns the next connection within the limit, and closes those above it.
+func (b boundedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := b.Listener.Accept()
 		if err != nil {
@@ -365,20 +368,20 @@ func (b bounded) Accept() (net.Conn, error) {
 		if _, unix := conn.RemoteAddr().(*net.UnixAddr); !unix {
 			peer = hostOf(conn.RemoteAddr().String())
 		}
-		if b.conns.take(peer) {
-			return &counted{Conn: conn, end: sync.OnceFunc(func() { b.conns.give(peer) })}, nil
+		if b.conns.acquire(peer) {
+			return &countedConn{Conn: conn, release: sync.OnceFunc(func() { b.conns.release(peer) })}, nil
 		}
 		conn.Close()
 	}
 }
 
-type counted struct {
+type countedConn struct {
 	net.Conn
-	end func()
+	release func()
 }
 
-func (c *counted) Close() error {
-	defer c.end()
+func (c *countedConn) Close() error {
+	defer c.release()
 	return c.Conn.Close()
 }
 
@@ -392,7 +395,7 @@ func notify(socket, state string) {
 	}
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {
-		return // systemd is gone
+		return // systemd does not listen
 	}
 	_, _ = conn.Write([]byte(state))
 	_ = conn.Close()

@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-var umask sync.Mutex
+var umaskMu sync.Mutex
 
 // listenUnix creates a Unix socket that only its owner can use from the moment it exists.
 func listenUnix(path string) (net.Listener, error) {
-	umask.Lock()
-	defer umask.Unlock()
+	umaskMu.Lock()
+	defer umaskMu.Unlock()
 	before := syscall.Umask(0o177)
 	defer syscall.Umask(before)
 	return net.Listen("unix", path)

@@ -47,7 +47,7 @@ func begin(t *testing.T, dir, yaml string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := New(cfg, Options{wire: keyed{wire}})
+	g, err := New(cfg, Options{transport: keyed{wire}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestAWeekWithoutTMDB(t *testing.T) {
 				t.Fatalf("hour %d, not stored: %d %s", hour, a.status, a.body)
 			}
 			after, err := strconv.Atoi(a.Header.Get("Retry-After"))
-			st, stErr := b.service.g.up.Limiter().Status(t.Context())
+			st, stErr := b.service.g.upstream.Limiter().Status(t.Context())
 			if err != nil || stErr != nil || after < 1 {
 				t.Fatalf("hour %d: Retry-After %q, %v", hour, a.Header.Get("Retry-After"), stErr)
 			}
@@ -207,12 +207,12 @@ func TestThreeHoursOfTrafficLeaveNothingBehind(t *testing.T) {
 			t.Errorf("%d bytes are held, %d after a third of the time", ended, begun)
 		}
 		f := b.service.g.flights
-		if inside, _ := b.service.g.queue.running(); len(f.byKey) != 0 || len(f.perClient) != 0 || f.waiting != 0 ||
-			f.background != 0 || inside != 0 {
-			t.Errorf("left: %d flights, %v waiting (%d), %d behind, %d places", len(f.byKey), f.perClient, f.waiting,
-				f.background, inside)
+		if inside, _ := b.service.g.queue.running(); len(f.byKey) != 0 || len(f.waitingPerClient) != 0 || f.waiting != 0 ||
+			f.backgroundCount != 0 || inside != 0 {
+			t.Errorf("left: %d flights, %v waiting (%d), %d behind, %d places", len(f.byKey), f.waitingPerClient, f.waiting,
+				f.backgroundCount, inside)
 		}
-		st, err := b.service.g.up.Limiter().Status(t.Context())
+		st, err := b.service.g.upstream.Limiter().Status(t.Context())
 		if err != nil || st.Running != 0 || st.Waiting != 0 {
 			t.Errorf("%d run, %d wait, %v", st.Running, st.Waiting, err)
 		}
@@ -220,7 +220,7 @@ func TestThreeHoursOfTrafficLeaveNothingBehind(t *testing.T) {
 			t.Errorf("%d journals", len(names))
 		}
 		series := 0
-		for range b.service.g.up.Metrics().Snapshot().Values(metrics.GatewayRequests) {
+		for range b.service.g.upstream.Metrics().Snapshot().Values(metrics.GatewayRequests) {
 			series++
 		}
 		if series > 20 {

@@ -27,10 +27,11 @@ func TestWindowAgainstAListOfAll(t *testing.T) {
 				}
 				later := w
 				if _, ok := later.allow(now.Add(wait)); !ok {
-					r.Fatalf("no room after the wait of %s: %+v at %s", wait, w, now.Sub(w.began))
+					r.Fatalf("no room after the wait of %s: %+v at %s", wait, w, now.Sub(w.start))
 				}
-				if _, ok := (&window{limit, span, w.began, w.now, w.last}).allow(now.Add(wait / 2)); ok && wait > time.Second &&
-					w.now < w.limit && w.last == 0 {
+				early := &window{limit, span, w.start, w.current, w.previous}
+				if _, ok := early.allow(now.Add(wait / 2)); ok && wait > time.Second &&
+					w.current < w.limit && w.previous == 0 {
 					r.Fatal("it told to wait for too long")
 				}
 			}
@@ -43,8 +44,8 @@ func TestWindowAgainstAListOfAll(t *testing.T) {
 			if within > 2*limit {
 				r.Fatalf("%d within a span, limit %d", within, limit)
 			}
-			if ok && w.weight(now) > float64(limit)+1 {
-				r.Fatalf("weight %f", w.weight(now))
+			if ok && w.estimate(now) > float64(limit)+1 {
+				r.Fatalf("weight %f", w.estimate(now))
 			}
 		}
 	})
@@ -72,7 +73,7 @@ func TestWindowCountsWhatPassed(t *testing.T) {
 			t.Errorf("after %s: %v", row.at, got)
 		}
 	}
-	w.undo()
+	w.refund()
 	if !at(3*time.Minute + 2*time.Second) {
 		t.Error("what was taken back counts")
 	}
