@@ -31,7 +31,7 @@ var fields = []Field{
 	{"p_recover", number, 0.001, 1, "error ratio below which Throttle may end"},
 	{"n_throttle", integer, 1, 1000, "429s in a row that lead from Normal to Throttle"},
 	{"n_cacheonly", integer, 1, 1000, "429s in a row that lead from Throttle to Sleep"},
-	{"n_failures", integer, 1, 1000, "5xx and network errors in a row that lead to Sleep"},
+	{"n_failures", integer, 1, 1000, "5xx and network errors in a row that lead from Normal to Sleep"},
 	{"s_recover", integer, 1, 2000, "successes in Throttle before it may end"},
 	{"sleep_min", seconds, 0.001, day, "first Sleep"},
 	{"sleep_max", seconds, 0.001, day, "longest Sleep; a longer Retry-After leads to CacheOnly"},

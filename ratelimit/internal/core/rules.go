@@ -36,7 +36,7 @@ var rules = []Rule{
 		enter:     facts.sleep,
 	}, {
 		From: in(Throttle), To: Sleep, Reason: ReasonConsecutiveFailures,
-		Condition: "3 * n_failures 5xx or network errors in a row, or n_failures more than there are slots",
+		Condition: "5xx or network errors in a row: 3 * n_failures, or n_failures + slots where that is more",
 		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures+max(2*f.t.NFailures, f.slots) },
 		enter:     facts.sleep,
 	}, {

@@ -22,7 +22,7 @@ type Tuning struct {
 	PRecover   float64 // error ratio below which Throttle may end
 	NThrottle  int     // 429s in a row that lead to Throttle
 	NCacheOnly int     // 429s in a row that lead from Throttle to Sleep
-	NFailures  int     // 5xx and network errors in a row that lead to Sleep
+	NFailures  int     // 5xx and network errors in a row that lead from Normal to Sleep
 	SRecover   int     // successes before Throttle may end
 
 	SleepMin       time.Duration // first cooldown
