@@ -258,18 +258,27 @@ func (p *Planner) skipCollisions() {
 }
 
 func (p *Planner) skipBlocked() (changed bool) {
-	var moves map[string]bool
+	if len(p.blockers)+len(p.optionalOps) == 0 {
+		return false
+	}
+	moves := freedPaths(p.videos)
 	for v, blockers := range p.blockers {
 		for _, blocker := range blockers {
-			if moves == nil {
-				moves = freedPaths(p.videos)
-			}
 			if v.code == "" && !moves[blocker] {
 				v.skip(CodeExists, lang.Textf("%s", blocker))
 				changed = true
 			}
 		}
 	}
+	p.optionalOps = slices.DeleteFunc(p.optionalOps, func(o optionalOp) bool {
+		if !slices.ContainsFunc(o.blockers, func(blocker string) bool { return !moves[blocker] }) {
+			return false
+		}
+		o.v.ops = slices.DeleteFunc(o.v.ops, func(op Op) bool { return op.To == o.to })
+		o.v.filesInPlace++
+		changed = true
+		return true
+	})
 	return changed
 }
 

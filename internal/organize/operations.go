@@ -41,6 +41,14 @@ func (p *Planner) addOps(v *video) {
 	}
 }
 
+// optionalOp is the operation of an NFO file or an image whose name is taken. Unless the plan moves the existing file
+// away, that one is kept, because the server may have written it.
+type optionalOp struct {
+	v        *video
+	to       string
+	blockers []string
+}
+
 func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) bool {
 	at := v.folder
 	if in := path.Dir(to); in != at.path {
@@ -52,9 +60,8 @@ func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) b
 	}
 	dir := p.folders.contents(v.target, at)
 	there, blockers := p.folders.findFile(dir, from, item, path.Base(to), p.opts.acceptsCopies(v, item))
-	role := RoleOf(item.Name)
-	if there || len(blockers) > 0 && (role == RoleNFO || role == RoleImage) {
-		v.filesInPlace++ // keep the existing file, which the server may have written
+	if there {
+		v.filesInPlace++
 		return true
 	}
 	verb, code := p.opts.chooseVerb(item, v.folder.device)
@@ -76,7 +83,11 @@ func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) b
 		v.skip(code, "")
 		return false
 	}
-	if len(blockers) > 0 {
+	switch role := RoleOf(item.Name); {
+	case len(blockers) == 0:
+	case role == RoleNFO || role == RoleImage:
+		p.optionalOps = append(p.optionalOps, optionalOp{v, to, blockers})
+	default:
 		p.blockers[v] = append(p.blockers[v], blockers...)
 	}
 	if verb == VerbMove && item.Links > 1 && item.Device != v.folder.device {

@@ -92,6 +92,7 @@ type Planner struct {
 	videos         []*video                 // that the plan places
 	allFiles       []*video                 // videos and skipped files, in the order of the records
 	blockers       map[*video][]string      // paths that other moves of the plan must free first
+	optionalOps    []optionalOp
 	conflicts      conflictGroups
 }
 

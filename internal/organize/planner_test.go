@@ -623,6 +623,8 @@ func TestPlans(t *testing.T) {
 func TestPlansInPlace(t *testing.T) {
 	dir := "/out/Show (2020) [tmdbid-1]/Season 01"
 	name := func(n int) string { return fmt.Sprintf("%s/Show (2020) S01E%02d - Title %d.mkv", dir, n, n) }
+	const nfo = ".nfo: <episodedetails>"
+	of := func(n int, rest string) string { return strings.TrimSuffix(name(n), ".mkv") + rest }
 	for _, row := range []struct {
 		name    string
 		disk    disk
@@ -649,6 +651,24 @@ func TestPlansInPlace(t *testing.T) {
 			"a swap", tree(name(1), name(2)),
 			[]report.Record{tv(name(1), 1, 2), tv(name(2), 1, 1)},
 			[]string{"move " + name(1)[5:] + " > " + name(2)[5:], "move " + name(2)[5:] + " > " + name(1)[5:]},
+		},
+		{
+			"NFO files and images move with their videos", tree(name(1), of(1, nfo), of(1, "-thumb.jpg"), name(2), of(2, nfo),
+				of(2, "-thumb.jpg")),
+			[]report.Record{tv(name(1), 1, 2), tv(name(2), 1, 3)},
+			[]string{
+				"move " + name(1)[5:] + " > " + name(2)[5:], "move " + of(1, "-thumb.jpg")[5:] + " > " + of(2, "-thumb.jpg")[5:],
+				"move " + of(1, ".nfo")[5:] + " > " + of(2, ".nfo")[5:],
+				"move " + name(2)[5:] + " > " + name(3)[5:], "move " + of(2, "-thumb.jpg")[5:] + " > " + of(3, "-thumb.jpg")[5:],
+				"move " + of(2, ".nfo")[5:] + " > " + of(3, ".nfo")[5:],
+			},
+		},
+		{
+			"an NFO file whose new name is not freed", tree(name(1), of(1, nfo), of(2, nfo), name(3), of(3, nfo)),
+			[]report.Record{tv(name(3), 1, 1), tv(name(1), 1, 2)},
+			[]string{
+				"move " + name(3)[5:] + " > " + name(1)[5:], "move " + name(1)[5:] + " > " + name(2)[5:], "in place: 2",
+			},
 		},
 		{
 			"a chain whose last name is taken", tree(name(1), name(2), name(3)),
