@@ -39,7 +39,7 @@ func wrapPathError(what, name string, err error) error {
 
 // retrySyscall makes a system call, and repeats it if a signal interrupts it.
 func retrySyscall(what, name string, do func() error) error {
-	return wrapPathError(what, name, fsx.Again(do))
+	return wrapPathError(what, name, fsx.RetryEINTR(do))
 }
 
 // Open implements FS.
@@ -103,23 +103,23 @@ func statx(at int, name string, flags int) (Info, error) {
 	}
 	i := Info{
 		Mode: s.Mode, UID: s.UID, GID: s.GID, Size: s.Size, Inode: s.Inode, Links: s.Links, Device: s.Device,
-		MTime: organize.StampOf(s.MTime), CTime: organize.StampOf(s.Changed), Type: organize.TypeOf(s.Type),
+		MTime: organize.StampOf(s.MTime), CTime: organize.StampOf(s.CTime), Type: organize.TypeOf(s.Type),
 	}
-	if !s.Birth.IsZero() {
-		i.BirthTime = organize.StampOf(s.Birth)
+	if !s.BirthTime.IsZero() {
+		i.BirthTime = organize.StampOf(s.BirthTime)
 	}
 	return i, nil
 }
 
 func (d *linuxDir) CheckWritable() error {
-	return fsx.Again(func() error { return unix.Faccessat(d.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) })
+	return fsx.RetryEINTR(func() error { return unix.Faccessat(d.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) })
 }
 
 func (d *linuxDir) Names() (names []string, err error) {
 	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
 		return nil, wrapPathError("list", ".", err)
 	}
-	err = fsx.Each(d.fd, func(name []byte, _ fs.FileMode) { names = append(names, string(name)) })
+	err = fsx.EachEntry(d.fd, func(name []byte, _ fs.FileMode) { names = append(names, string(name)) })
 	return names, err
 }
 
@@ -167,7 +167,8 @@ func (d *linuxDir) SetMTime(t organize.Stamp) error {
 // file systems silently ignore a change of only one of them.
 func newTimes(fd int, mtime organize.Stamp) ([]unix.Timespec, error) {
 	var s unix.Statx_t
-	if err := fsx.Again(func() error { return unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_ATIME, &s) }); err != nil {
+	err := fsx.RetryEINTR(func() error { return unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_ATIME, &s) })
+	if err != nil {
 		return nil, err
 	}
 	access, err := unix.TimeToTimespec(time.Unix(s.Atime.Sec, int64(s.Atime.Nsec)))
@@ -180,7 +181,7 @@ func newTimes(fd int, mtime organize.Stamp) ([]unix.Timespec, error) {
 
 // Sync implements Dir. It succeeds on file systems that can't sync folders.
 func (d *linuxDir) Sync() error {
-	err := fsx.Again(func() error { return unix.Fsync(d.fd) })
+	err := fsx.RetryEINTR(func() error { return unix.Fsync(d.fd) })
 	if errors.Is(err, unix.EINVAL) {
 		return nil
 	}
@@ -222,7 +223,7 @@ func (d *linuxDir) OpenForReading(name string) (File, error) { return d.openFile
 // openFile opens a regular file. Without O_NONBLOCK, the call would wait if a pipe had the name.
 func (d *linuxDir) openFile(name string, flags int) (File, error) {
 	fd := -1
-	err := fsx.Again(func() (err error) {
+	err := fsx.RetryEINTR(func() (err error) {
 		fd, err = unix.Openat(d.fd, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600)
 		return err
 	})
@@ -242,7 +243,7 @@ type linuxFile struct{ *os.File }
 func (f *linuxFile) Stat() (Info, error) { return statx(int(f.Fd()), "", unix.AT_EMPTY_PATH) }
 
 func (f *linuxFile) Lock() error {
-	err := fsx.Again(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+	err := fsx.RetryEINTR(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return ErrAtWork
@@ -318,7 +319,7 @@ func (f *linuxFile) DropCache() { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_
 // Allocate implements File. If the file system can't reserve space, Allocate writes zeros.
 func (f *linuxFile) Allocate(size int64) error {
 	fd := int(f.Fd())
-	err := fsx.Again(func() error { return unix.Fallocate(fd, 0, 0, size) })
+	err := fsx.RetryEINTR(func() error { return unix.Fallocate(fd, 0, 0, size) })
 	if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENOSYS) {
 		return wrapPathError("set room aside for", f.Name(), err)
 	}

@@ -1,4 +1,4 @@
-// Package atomicfile replaces files atomically: a reader sees the old content or the new, never a mix.
+// Package atomicfile replaces files atomically: readers see either the old content or the new one, never a mix.
 package atomicfile
 
 import (
@@ -11,17 +11,18 @@ import (
 	"path/filepath"
 )
 
-// Write replaces the file at path with the content that fill writes. It writes a temporary file in the same folder,
-// syncs it, sets its mode and renames it to path. On an error it removes the temporary file and leaves path unchanged.
-// It follows a symbolic link. It writes directly to anything that is not a regular file, such as /dev/stdout or a pipe.
+// Write replaces the file at path with the content that fill writes. To do so, it writes a temporary file in the same
+// folder, syncs it, sets its mode, and renames it to path. If there is an error, it removes the temporary file and
+// leaves path unchanged. It follows a symbolic link. If path is not a regular file, such as /dev/stdout or a pipe,
+// Write writes to it directly.
 func Write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	return replace(path, &mode, fill)
 }
 
-// WriteByUmask is like Write, but keeps the mode of an existing file. A new file gets mode 0666 minus the umask.
-func WriteByUmask(path string, fill func(io.Writer) error) error { return replace(path, nil, fill) }
+// WriteKeepMode is like Write, but keeps the mode of an existing file. A new file gets mode 0666 minus the umask.
+func WriteKeepMode(path string, fill func(io.Writer) error) error { return replace(path, nil, fill) }
 
-// WriteNew is like Write, but never replaces a file: if one exists, the error wraps [fs.ErrExist].
+// WriteNew is like Write, but never replaces a file. If one exists, the error wraps [fs.ErrExist].
 func WriteNew(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	switch info, err := os.Stat(path); {
 	case err == nil && !info.Mode().IsRegular():
@@ -60,7 +61,8 @@ func replace(path string, mode *fs.FileMode, fill func(io.Writer) error) error {
 	return writeAndRename(target, mode, fill, os.Rename)
 }
 
-// writeAndRename writes a temporary file beside path and moves it there by rename. On an error it removes the file.
+// writeAndRename writes a temporary file in the same folder and moves it to path with rename. If there is an error, it
+// removes the temporary file.
 func writeAndRename(path string, mode *fs.FileMode, fill func(io.Writer) error, rename func(from, to string) error,
 ) (err error) {
 	f, err := createTemp(path, mode)
@@ -91,8 +93,8 @@ func writeAndRename(path string, mode *fs.FileMode, fill func(io.Writer) error, 
 	return rename(f.Name(), path)
 }
 
-// createTemp creates a temporary file in the folder of path. If mode is set later, only the owner can read it until
-// then.
+// createTemp creates a temporary file in the folder of path. If the caller sets a mode later, only the owner can read
+// the file until then.
 func createTemp(path string, mode *fs.FileMode) (*os.File, error) {
 	dir, name := filepath.Dir(path), "."+filepath.Base(path)+".tmp-"
 	if mode != nil {

@@ -1,5 +1,5 @@
-// Package boltfile opens bbolt files and reports damage as an error. bbolt itself crashes or hangs on a damaged page,
-// because it maps its file into memory and trusts every page reference.
+// Package boltfile opens bbolt files and reports damage as an error. On damaged pages, bbolt itself crashes or hangs,
+// because it maps the file into memory and trusts every page reference.
 package boltfile
 
 import (
@@ -19,15 +19,15 @@ import (
 type DB struct {
 	*bolt.DB
 	file *os.File
-	// faulted is set after a panic inside bbolt, which may have left bbolt's locks taken.
-	faulted bool
+	// hasPanicked is set after a panic inside bbolt. bbolt's locks may then still be taken.
+	hasPanicked bool
 }
 
 // DamageError reports a file that is not a valid database: truncated, with circular page references, or not a regular
 // file.
 type DamageError struct {
 	Cause error
-	file  fs.FileInfo // nil: unknown
+	file  fs.FileInfo // nil if unknown
 }
 
 func (e *DamageError) Error() string { return "the database is damaged: " + e.Cause.Error() }
@@ -35,13 +35,14 @@ func (e *DamageError) Error() string { return "the database is damaged: " + e.Ca
 // Unwrap returns the cause.
 func (e *DamageError) Unwrap() error { return e.Cause }
 
-// IsAbout reports whether the damage may be in this file. It lets only one of several processes replace a damaged file.
-func (e *DamageError) IsAbout(info fs.FileInfo) bool {
+// MayConcern reports whether the damage may be in the given file. Before a process replaces a damaged file, it checks
+// that no other process has already done so.
+func (e *DamageError) MayConcern(info fs.FileInfo) bool {
 	return e.file == nil || os.SameFile(info, e.file)
 }
 
-// ContentError is returned by a caller's function that finds invalid content in the database. View and Update turn it
-// into a *[DamageError].
+// ContentError is the error that a function passed to View or Update returns for invalid content in the database. View
+// and Update turn it into a *[DamageError].
 type ContentError struct{ Cause error }
 
 func (e *ContentError) Error() string { return e.Cause.Error() }
@@ -49,20 +50,20 @@ func (e *ContentError) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *ContentError) Unwrap() error { return e.Cause }
 
-// Check is how thoroughly Open checks a file before bbolt reads it.
-type Check uint8
+// CheckLevel says how thoroughly Open checks a file before bbolt reads it.
+type CheckLevel uint8
 
-// The checks, quickest first.
+// The levels, quickest first.
 const (
-	CheckMeta   Check = iota // only the meta pages and the length: detects a truncated file
-	CheckTree                // also all page references, except in the leaves of buckets
-	CheckLeaves              // also the leaves of buckets, which bbolt's Stats, Compact and Check read
+	CheckMeta   CheckLevel = iota // only the meta pages and the length: detects a truncated file
+	CheckTree                     // also all page references, except in the leaves of buckets
+	CheckLeaves                   // also the leaves of buckets, which bbolt's Stats, Compact and Check read
 )
 
-// Open opens the bbolt file at path, which must be a regular file. It reports damage as a *[DamageError]. A missing or
-// empty file gives an error that wraps [fs.ErrNotExist]; Open never creates one. If another process holds the lock, the
-// error is bbolt's ErrTimeout.
-func Open(path string, o bolt.Options, check Check) (*DB, error) {
+// Open opens the bbolt file at path, which must be a regular file. It reports damage as a *[DamageError]. If the file
+// is missing or empty, the error wraps [fs.ErrNotExist]; Open never creates a file. If another process holds the lock,
+// the error is the ErrTimeout of bbolt.
+func Open(path string, o bolt.Options, check CheckLevel) (*DB, error) {
 	db := &DB{}
 	var info fs.FileInfo
 	o.OpenFile = func(name string, flag int, _ os.FileMode) (f *os.File, err error) {
@@ -112,20 +113,20 @@ func openRegular(path string, flag int) (*os.File, fs.FileInfo, error) {
 	return f.File, info, err
 }
 
-// View is [bolt.DB.View], but reports damage as a *[DamageError].
+// View is like [bolt.DB.View], but reports damage as a *[DamageError].
 func (d *DB) View(fn func(*bolt.Tx) error) error {
 	return d.Guard(func() error { return d.DB.View(fn) })
 }
 
-// Update is [bolt.DB.Update], but reports damage as a *[DamageError].
+// Update is like [bolt.DB.Update], but reports damage as a *[DamageError].
 func (d *DB) Update(fn func(*bolt.Tx) error) error {
 	return d.Guard(func() error { return d.DB.Update(fn) })
 }
 
-// Guard runs fn, which uses the database without View or Update, and reports damage as a *[DamageError].
+// Guard calls fn, which uses the database without View or Update, and reports damage as a *[DamageError].
 func (d *DB) Guard(fn func() error) error {
 	err := recoverFaults(fn)
-	d.faulted = d.faulted || errors.As(err, new(*faultError))
+	d.hasPanicked = d.hasPanicked || errors.As(err, new(*faultError))
 	if !isDamage(err) {
 		return err
 	}
@@ -133,10 +134,10 @@ func (d *DB) Guard(fn func() error) error {
 	return &DamageError{Cause: err, file: info}
 }
 
-// Close closes the file. After a panic, bbolt's own Close could wait forever for a lock, so Close then closes only the
-// file. That frees the file lock but leaks the memory mapping.
+// Close closes the file. After a panic, it does not call bbolt's Close, which could wait forever for a lock. It then
+// releases the file lock but not the memory mapping.
 func (d *DB) Close() error {
-	if !d.faulted {
+	if !d.hasPanicked {
 		err := recoverFaults(d.DB.Close)
 		if !errors.As(err, new(*faultError)) {
 			return err
@@ -155,7 +156,7 @@ type faultError struct{ value any }
 
 func (e *faultError) Error() string { return fmt.Sprint("reading it fails: ", e.value) }
 
-// recoverFaults turns panics and memory faults in fn into errors. fn must only use the database.
+// recoverFaults calls fn and turns panics and memory faults into errors. fn must do nothing but use the database.
 func recoverFaults(fn func() error) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)

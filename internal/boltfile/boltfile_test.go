@@ -57,7 +57,7 @@ func overwrite(t *testing.T, path string, b []byte) {
 
 func TestASoundFilePassesEveryCheck(t *testing.T) {
 	path, _ := manyPages(t)
-	for _, check := range []Check{CheckMeta, CheckTree, CheckLeaves} {
+	for _, check := range []CheckLevel{CheckMeta, CheckTree, CheckLeaves} {
 		db, err := Open(path, bolt.Options{ReadOnly: true}, check)
 		if err != nil {
 			t.Fatalf("check %d: %v", check, err)
@@ -74,7 +74,7 @@ func TestDamagedPageReferencesAreAnErrorAndNoCrash(t *testing.T) {
 			path, file := manyPages(t)
 			spoil(t, file)
 			overwrite(t, path, file)
-			for _, check := range []Check{CheckTree, CheckLeaves} {
+			for _, check := range []CheckLevel{CheckTree, CheckLeaves} {
 				db, err := Open(path, bolt.Options{ReadOnly: true}, check)
 				if !errors.As(err, new(*DamageError)) {
 					t.Fatalf("opened: %v", err)
@@ -142,7 +142,7 @@ func TestWhatACallerFindsUnsoundIsDamage(t *testing.T) {
 	err = db.View(func(*bolt.Tx) error { return &ContentError{cause} })
 	info, statErr := os.Stat(path)
 	damage, ok := errors.AsType[*DamageError](err)
-	if !ok || !errors.Is(err, cause) || statErr != nil || !damage.IsAbout(info) {
+	if !ok || !errors.Is(err, cause) || statErr != nil || !damage.MayConcern(info) {
 		t.Errorf("got %v, %v", err, statErr)
 	}
 }
@@ -150,7 +150,7 @@ func TestWhatACallerFindsUnsoundIsDamage(t *testing.T) {
 // FuzzDatabasePages: whatever a file is made of, looking at it ends.
 func FuzzDatabasePages(f *testing.F) {
 	_, good := manyPages(f)
-	for _, n := range []int{len(good), 3 * boltdamage.PageSize, 2 * boltdamage.PageSize, pageHead + metaSize, 0} {
+	for _, n := range []int{len(good), 3 * boltdamage.PageSize, 2 * boltdamage.PageSize, pageHeaderSize + metaSize, 0} {
 		f.Add(good[:n], true)
 	}
 	f.Add(good[boltdamage.PageSize:], false)

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Again repeats a system call while a signal interrupts it.
-func Again(call func() error) error {
+// RetryEINTR makes a system call, and repeats it as long as a signal interrupts it.
+func RetryEINTR(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, unix.EINTR) {
 			return err
@@ -22,9 +22,9 @@ func Again(call func() error) error {
 	}
 }
 
-// OpenAt opens a folder by its name in an open folder, or by path if at is unix.AT_FDCWD.
+// OpenAt opens a folder by its name in an open folder, or by its path if at is unix.AT_FDCWD.
 func OpenAt(at int, name string, flags int) (fd int, err error) {
-	err = Again(func() error {
+	err = RetryEINTR(func() error {
 		fd, err = unix.Openat(at, name, flags|unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		return err
 	})
@@ -34,11 +34,11 @@ func OpenAt(at int, name string, flags int) (fd int, err error) {
 	return fd, nil
 }
 
-// Statx describes a name in an open folder; flags are those of statx(2). Kernels before 4.11, and sandboxes that refuse
-// statx, give no birth time.
+// Statx describes a file by its name in an open folder. The flags are those of statx(2). On kernels before 4.11, and in
+// sandboxes that refuse statx, the birth time is missing.
 func Statx(at int, name string, flags int) (Info, error) {
 	var s unix.Statx_t
-	err := Again(func() error {
+	err := RetryEINTR(func() error {
 		return unix.Statx(at, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &s)
 	})
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
@@ -50,23 +50,23 @@ func Statx(at int, name string, flags int) (Info, error) {
 	i := Info{
 		Type: typeOf(uint32(s.Mode)), Mode: uint32(s.Mode) & 0o7777, UID: s.Uid, GID: s.Gid, Size: int64(s.Size),
 		Inode: s.Ino, Links: uint64(s.Nlink), Device: unix.Mkdev(s.Dev_major, s.Dev_minor),
-		MTime: time.Unix(s.Mtime.Sec, int64(s.Mtime.Nsec)), Changed: time.Unix(s.Ctime.Sec, int64(s.Ctime.Nsec)),
+		MTime: time.Unix(s.Mtime.Sec, int64(s.Mtime.Nsec)), CTime: time.Unix(s.Ctime.Sec, int64(s.Ctime.Nsec)),
 	}
 	if s.Mask&unix.STATX_BTIME != 0 {
-		i.Birth = time.Unix(s.Btime.Sec, int64(s.Btime.Nsec))
+		i.BirthTime = time.Unix(s.Btime.Sec, int64(s.Btime.Nsec))
 	}
 	return i, nil
 }
 
 func fstatat(at int, name string, flags int) (Info, error) {
 	var s unix.Stat_t
-	if err := Again(func() error { return unix.Fstatat(at, name, &s, flags) }); err != nil {
+	if err := RetryEINTR(func() error { return unix.Fstatat(at, name, &s, flags) }); err != nil {
 		return Info{}, &os.PathError{Op: "lstat", Path: name, Err: err}
 	}
 	return Info{
 		Type: typeOf(s.Mode), Mode: s.Mode & 0o7777, UID: s.Uid, GID: s.Gid, Size: s.Size, Inode: s.Ino,
 		Links: uint64(s.Nlink), Device: uint64(s.Dev), //nolint:unconvert // smaller on some machines
-		MTime: time.Unix(s.Mtim.Unix()), Changed: time.Unix(s.Ctim.Unix()),
+		MTime: time.Unix(s.Mtim.Unix()), CTime: time.Unix(s.Ctim.Unix()),
 	}, nil
 }
 
@@ -85,8 +85,8 @@ func typeOf(mode uint32) fs.FileMode {
 // Stat describes the file at a path. It follows symbolic links.
 func Stat(path string) (Info, error) { return Statx(unix.AT_FDCWD, path, 0) }
 
-// Dir reads one folder at a time; after Close it can open another one. The zero value is ready to use. It is not safe
-// for concurrent use. Package os would make four times as many system calls and keep an entry for each name.
+// Dir reads a folder. After Close it can open another one. The zero value is ready to use. Dir is not safe for
+// concurrent use. Package os would need four times as many system calls and an allocation for each name.
 type Dir struct {
 	fd   int
 	open bool
@@ -102,27 +102,29 @@ func (d *Dir) Open(path string) error {
 // Close closes the folder, if it is open.
 func (d *Dir) Close() {
 	if d.open {
-		_ = unix.Close(d.fd) // nothing was written
+		_ = unix.Close(d.fd) // closing a folder loses no data
 	}
 	d.open = false
 }
 
-// Lstat describes a name in the folder. It does not follow symbolic links.
+// Lstat describes a file in the folder. It does not follow symbolic links.
 func (d *Dir) Lstat(name string) (Info, error) { return Statx(d.fd, name, unix.AT_SYMLINK_NOFOLLOW) }
 
-// Each calls yield with each name in the folder and its type, in no order, and stops at an error. The name is valid
-// only until yield returns.
-func (d *Dir) Each(yield func(name []byte, kind fs.FileMode)) error { return Each(d.fd, yield) }
+// EachEntry calls yield with the name and type of each entry of the folder, in no particular order. It stops at the
+// first error. The name is valid only until yield returns.
+func (d *Dir) EachEntry(yield func(name []byte, kind fs.FileMode)) error {
+	return EachEntry(d.fd, yield)
+}
 
-var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+var direntBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// Each is like Dir.Each for a folder's descriptor. It continues at the descriptor's position.
-func Each(fd int, yield func(name []byte, kind fs.FileMode)) error {
-	buf := buffers.Get().(*[32 << 10]byte)
-	defer buffers.Put(buf)
+// EachEntry is like Dir.EachEntry, but reads from a file descriptor, starting at its current position.
+func EachEntry(fd int, yield func(name []byte, kind fs.FileMode)) error {
+	buf := direntBuffers.Get().(*[32 << 10]byte)
+	defer direntBuffers.Put(buf)
 	for {
 		n := 0
-		err := Again(func() (err error) {
+		err := RetryEINTR(func() (err error) {
 			n, err = unix.ReadDirent(fd, buf[:])
 			return err
 		})
@@ -132,12 +134,12 @@ func Each(fd int, yield func(name []byte, kind fs.FileMode)) error {
 		if n <= 0 {
 			return nil
 		}
-		entries(fd, buf[:n], yield)
+		eachDirent(fd, buf[:n], yield)
 	}
 }
 
-// entries calls yield for the entries in a buffer of getdents64(2).
-func entries(fd int, b []byte, yield func(name []byte, kind fs.FileMode)) {
+// eachDirent calls yield for each entry in a buffer filled by getdents64(2).
+func eachDirent(fd int, b []byte, yield func(name []byte, kind fs.FileMode)) {
 	const size, kind, start = 16, 18, 19
 	for len(b) > start {
 		n := int(binary.NativeEndian.Uint16(b[size:]))
@@ -158,7 +160,7 @@ func entries(fd int, b []byte, yield func(name []byte, kind fs.FileMode)) {
 			of = fs.ModeDir
 		case unix.DT_LNK:
 			of = fs.ModeSymlink
-		case unix.DT_UNKNOWN: // some file systems don't report types here
+		case unix.DT_UNKNOWN: // some file systems don't report types in getdents64
 			info, err := Statx(fd, string(name), unix.AT_SYMLINK_NOFOLLOW)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
@@ -174,10 +176,10 @@ func entries(fd int, b []byte, yield func(name []byte, kind fs.FileMode)) {
 // FileSystemOf describes the file system of a folder.
 func FileSystemOf(path string) (FileSystem, error) {
 	var s unix.Statfs_t
-	if err := Again(func() error { return unix.Statfs(path, &s) }); err != nil {
+	if err := RetryEINTR(func() error { return unix.Statfs(path, &s) }); err != nil {
 		return FileSystem{}, &os.PathError{Op: "statfs", Path: path, Err: err}
 	}
-	kind, known := types[int64(s.Type)] //nolint:unconvert // smaller on some machines
+	kind, known := fsTypeNames[int64(s.Type)] //nolint:unconvert // smaller on some machines
 	if !known {
 		kind = fmt.Sprintf("0x%x", uint32(s.Type))
 	}
@@ -187,8 +189,8 @@ func FileSystemOf(path string) (FileSystem, error) {
 	return FileSystem{Type: kind, NameMax: int(s.Namelen)}, nil
 }
 
-// types maps the magic numbers of statfs(2) to names. ext2 and ext3 have the same number as ext4.
-var types = map[int64]string{
+// fsTypeNames maps the magic numbers of statfs(2) to names. ext2 and ext3 have the same magic number as ext4.
+var fsTypeNames = map[int64]string{
 	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs",
 	unix.TMPFS_MAGIC: "tmpfs", unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.NFS_SUPER_MAGIC: "nfs",
 	unix.CIFS_SUPER_MAGIC: "cifs", unix.SMB2_SUPER_MAGIC: "smb2", unix.FUSE_SUPER_MAGIC: "fuse",
@@ -197,16 +199,16 @@ var types = map[int64]string{
 	0x5346544e: "ntfs", 0x7366746e: "ntfs3", 0xca451a4e: "bcachefs", 0xc36400: "ceph",
 }
 
-// CantReflink reports whether the file system of a folder is known not to share blocks between files. It tries with
-// unnamed files, so the folder does not change.
+// CantReflink reports whether the file system of a folder certainly can't share blocks between files. It tries with
+// unnamed files, which leave no trace in the folder.
 func CantReflink(dir string) bool {
 	var fds [2]int
 	for i := range fds {
 		fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 		if err != nil {
-			return false // unknown
+			return false // no unnamed files, so it can't find out
 		}
-		defer func() { _ = unix.Close(fd) }() // the file has no name, so it disappears
+		defer func() { _ = unix.Close(fd) }() // closing an unnamed file removes it
 		fds[i] = fd
 	}
 	if _, err := unix.Write(fds[0], make([]byte, 4096)); err != nil {

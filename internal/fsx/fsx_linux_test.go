@@ -39,12 +39,12 @@ func TestAnEntryOfUnknownKindIsAskedAbout(t *testing.T) {
 		b = append(b, one...)
 	}
 	got := map[string]fs.FileMode{}
-	entries(d.fd, b, func(name []byte, kind fs.FileMode) { got[string(name)] = kind })
+	eachDirent(d.fd, b, func(name []byte, kind fs.FileMode) { got[string(name)] = kind })
 	want := map[string]fs.FileMode{"folder": fs.ModeDir, "file": 0, "link": fs.ModeSymlink}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	entries(d.fd, b[:30], func(name []byte, _ fs.FileMode) {
+	eachDirent(d.fd, b[:30], func(name []byte, _ fs.FileMode) {
 		if string(name) != "." {
 			t.Errorf("half an entry is taken for %q", name)
 		}
@@ -60,7 +60,7 @@ func TestTheOlderCallSaysTheSame(t *testing.T) {
 	for _, name := range []string{dir, filepath.Join(dir, "file"), filepath.Join(dir, "none")} {
 		today, err := Statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_FORCE_SYNC)
 		older, olderErr := fstatat(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW)
-		today.Birth = time.Time{}
+		today.BirthTime = time.Time{}
 		if diff := cmp.Diff(today, older); diff != "" || errors.Is(err, fs.ErrNotExist) != errors.Is(olderErr,
 			fs.ErrNotExist) {
 			t.Errorf("%s: %v, %v\n%s", name, err, olderErr, diff)

@@ -22,7 +22,7 @@ func infoOf(info fs.FileInfo, err error) (Info, error) {
 // Stat describes the file at a path. It follows symbolic links.
 func Stat(path string) (Info, error) { return infoOf(os.Stat(path)) }
 
-// Dir reads one folder at a time; after Close it can open another one. The zero value is ready to use.
+// Dir reads a folder. After Close it can open another one. The zero value is ready to use.
 type Dir struct{ dir *os.File }
 
 // Open opens a folder. The caller must close it.
@@ -33,17 +33,18 @@ func (d *Dir) Open(path string) (err error) {
 
 // Close closes the folder, if it is open.
 func (d *Dir) Close() {
-	d.dir.Close() // closing a nil file does no harm
+	d.dir.Close() // closing a nil file only returns an error
 	d.dir = nil
 }
 
-// Lstat describes a name in the folder. It does not follow symbolic links.
+// Lstat describes a file in the folder. It does not follow symbolic links.
 func (d *Dir) Lstat(name string) (Info, error) {
 	return infoOf(os.Lstat(filepath.Join(d.dir.Name(), name)))
 }
 
-// Each calls yield with each name in the folder and its type, in no order, and stops at an error.
-func (d *Dir) Each(yield func(name []byte, kind fs.FileMode)) error {
+// EachEntry calls yield with the name and type of each entry of the folder, in no particular order. It stops at the
+// first error.
+func (d *Dir) EachEntry(yield func(name []byte, kind fs.FileMode)) error {
 	entries, err := d.dir.ReadDir(-1)
 	for _, e := range entries {
 		yield([]byte(e.Name()), e.Type())
@@ -51,8 +52,9 @@ func (d *Dir) Each(yield func(name []byte, kind fs.FileMode)) error {
 	return err
 }
 
-// FileSystemOf describes the file system of a folder. Its type is unknown on this system.
+// FileSystemOf describes the file system of a folder. On this system, its type is always "-".
 func FileSystemOf(string) (FileSystem, error) { return FileSystem{Type: "-", NameMax: 255}, nil }
 
-// CantReflink reports whether the file system of a folder is known not to share blocks between files.
+// CantReflink reports whether the file system of a folder certainly can't share blocks between files. On this system,
+// that is never certain.
 func CantReflink(string) bool { return false }

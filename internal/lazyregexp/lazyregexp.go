@@ -1,5 +1,5 @@
-// Package lazyregexp compiles regular expressions on first use, because most commands use none of them and compiling
-// all of them would slow every start.
+// Package lazyregexp compiles regular expressions on first use. Most commands need none of them, and compiling all
+// would slow down every start of the program.
 package lazyregexp
 
 import (

@@ -33,7 +33,7 @@ func (l *listing) open(path string) error {
 		return err
 	}
 	folder := inside(path)
-	err := l.dir.Each(func(name []byte, kind fs.FileMode) {
+	err := l.dir.EachEntry(func(name []byte, kind fs.FileMode) {
 		it := item{name: string(name), isDir: kind == fs.ModeDir, link: kind == fs.ModeSymlink}
 		if it.video = !it.isDir && IsVideo(it.name); it.video {
 			it.path = folder + it.name

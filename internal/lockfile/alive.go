@@ -9,43 +9,46 @@ import (
 	"time"
 )
 
-// Alive is a locked file that shows that its process is running: the process holds the lock until it ends. On Unix the
-// file is created and locked under another name ([Alive.TempPath]) and then renamed, so under its own name it is either
-// locked or left by a dead process. Alive is safe for concurrent use.
-//
-// On Windows other processes can't read, rename or remove a locked file, so data for them must be in another file.
-type Alive struct {
+// LivenessFile is a file that a process keeps locked until it ends, to show that it is running. On Unix, the file is
+// created and locked under another name ([LivenessFile.TempPath]) and then renamed. Under its final name it is
+// therefore either locked or left over from a dead process. LivenessFile is safe for concurrent use. On Windows, other
+// processes can't read, rename or remove a locked file, so data for them must be in another file.
+type LivenessFile struct {
 	path string
 	mode fs.FileMode
 	mu   sync.Mutex
-	file *File // nil: not locked
+	file *File // nil while it is not locked
 }
 
-// NewAlive returns an Alive for path, which no other process may use. It creates no file before Ensure.
-func NewAlive(path string, mode fs.FileMode) *Alive { return &Alive{path: path, mode: mode} }
+// NewLivenessFile returns a LivenessFile with the given path, which must be unique to this process. Ensure creates the
+// file.
+func NewLivenessFile(path string, mode fs.FileMode) *LivenessFile {
+	return &LivenessFile{path: path, mode: mode}
+}
 
-// TempPath returns the file's path until it is locked. A process killed at that moment leaves the file there.
-func (a *Alive) TempPath() string { return a.path + ".new" }
+// TempPath returns the path that the file has until it is locked. If the process is killed before that, the file stays
+// there.
+func (a *LivenessFile) TempPath() string { return a.path + ".new" }
 
 // File returns the open file while it is locked, and nil otherwise.
-func (a *Alive) File() *File {
+func (a *LivenessFile) File() *File {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.file
 }
 
-// Ensure creates and locks the file if it isn't locked, or if another process has removed it.
-func (a *Alive) Ensure() error {
+// Ensure creates and locks the file, unless it is already locked and still at its path.
+func (a *LivenessFile) Ensure() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.file != nil && a.file.InPlace() {
+	if a.file != nil && a.file.IsAtPath() {
 		return nil
 	}
 	a.drop()
-	// A process that cleans up after dead ones may take the file before it is locked. Try again with growing pauses,
-	// because that process may be slow.
+	// Another process may take the file for that of a dead process, and lock or remove it before this one has locked it.
+	// Try again with growing pauses, because that process may be slow.
 	for pause := time.Millisecond; ; pause *= 2 {
-		f, err := makeAlive(a.path, a.TempPath(), a.mode)
+		f, err := createLivenessFile(a.path, a.TempPath(), a.mode)
 		if a.file = f; err == nil {
 			return nil
 		}
@@ -60,29 +63,29 @@ func (a *Alive) Ensure() error {
 var errTaken = errors.New("somebody else has it")
 
 // Close removes the file and unlocks it.
-func (a *Alive) Close() {
+func (a *LivenessFile) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.file == nil {
 		return
 	}
-	os.Remove(a.path) // while locked, so no other process can take it first
+	os.Remove(a.path) // while it is locked, no other process can take the file over
 	a.drop()
-	if !renamesLocked {
+	if !canRenameLocked {
 		os.Remove(a.path)
 	}
 }
 
-func (a *Alive) drop() {
+func (a *LivenessFile) drop() {
 	if a.file != nil {
 		a.file.Close()
 		a.file = nil
 	}
 }
 
-// Lives reports whether a process holds the lock of the file at path. It changes nothing. If it can't find out, it
-// returns true.
-func Lives(path string) bool {
+// IsOwnerAlive reports whether a process holds the lock of the file at path. It changes nothing. If it can't find out,
+// it returns true.
+func IsOwnerAlive(path string) bool {
 	f, err := OpenNoFollow(path, os.O_RDONLY, 0)
 	if notRegular := (*NotRegularError)(nil); errors.Is(err, fs.ErrNotExist) || errors.As(err, &notRegular) {
 		return false
@@ -94,44 +97,44 @@ func Lives(path string) bool {
 	return !free || err != nil
 }
 
-// TakeOver locks the file of a dead process, so that only the caller cleans up after it. Close then removes the file.
-// Errors: [ErrBusy] if the process is alive, [fs.ErrNotExist] if there is no file, [*NotRegularError], and system
-// errors.
-func TakeOver(path string) (*Alive, error) {
-	f, err := openLock(path, 0, 0)
+// TakeOver locks the file of a dead process, so that only one process cleans up after it. Close then removes the file.
+// The error is [ErrBusy] if the process is alive, [fs.ErrNotExist] if there is no file, a [*NotRegularError], or a
+// system error.
+func TakeOver(path string) (*LivenessFile, error) {
+	f, err := openLockFile(path, 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	if err := lockHere(f); err != nil {
+	if err := lockInPlace(f); err != nil {
 		f.Close()
 		return nil, err
 	}
-	return &Alive{path: path, file: f}, nil
+	return &LivenessFile{path: path, file: f}, nil
 }
 
-func lockHere(f *File) error {
+func lockInPlace(f *File) error {
 	ok, err := tryLockFile(f.File, Exclusive)
 	switch {
 	case err != nil:
 		return fmt.Errorf("lock %s: %w", f.path, err)
 	case !ok:
 		return fmt.Errorf("lock %s: %w", f.path, ErrBusy)
-	case !f.InPlace():
+	case !f.IsAtPath():
 		return fmt.Errorf("lock %s: %w", f.path, fs.ErrNotExist)
 	}
 	return nil
 }
 
-func makeAlive(path, temp string, mode fs.FileMode) (*File, error) {
+func createLivenessFile(path, temp string, mode fs.FileMode) (*File, error) {
 	at := path
-	if renamesLocked {
+	if canRenameLocked {
 		at = temp
 	}
 	f, err := OpenNoFollow(at, os.O_RDWR|os.O_CREATE, mode)
 	if err != nil {
 		return nil, err
 	}
-	if err = lockHere(f); err == nil && at != path {
+	if err = lockInPlace(f); err == nil && at != path {
 		err = os.Rename(at, path)
 	}
 	if err != nil {

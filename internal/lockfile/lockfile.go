@@ -1,8 +1,8 @@
-// Package lockfile lets processes share files. A [Lock] gives access to one process at a time, an [Alive] file shows
-// whether a process is running, and [Open] opens only regular files.
+// Package lockfile coordinates processes that share files. A [Lock] gives access to one process at a time. A
+// [LivenessFile] shows whether a process is running. [Open] opens only regular files.
 //
-// All locks are advisory and belong to an open file: flock(2) on Unix, LockFileEx on Windows. The system frees them
-// when their process ends, however it ends. Where a system or file system has no locks, errors wrap
+// All locks are advisory and belong to an open file: flock(2) on Unix, LockFileEx on Windows. The system releases them
+// when their process ends, even if it crashes. If a system or file system has no locks, errors wrap
 // [errors.ErrUnsupported].
 package lockfile
 
@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// ErrBusy means that another process held the lock for too long.
+// ErrBusy means that another process held the lock until the patience of the caller ran out.
 var ErrBusy = errors.New("lock is held by another process")
 
-// Kind says who may hold a lock at the same time.
+// Kind says whether a lock can have several holders at the same time.
 type Kind uint8
 
 // The kinds of lock.
@@ -31,57 +31,58 @@ const (
 )
 
 const (
-	// spins is how often Lock tries before it waits in the kernel's queue. A short critical section takes about 10 µs, as
-	// long as switching between goroutines.
-	spins = 4
-	// asleepFor is the delay of a timer that shows that this process was suspended.
-	asleepFor = 100 * time.Millisecond
-	// maxReopen limits how often one call reopens a file that was replaced. With Options.Remove that happens once for each
-	// earlier holder.
-	maxReopen = 1000
+	// maxSpins is how often Lock tries to get the lock before it waits in the kernel's queue. A short critical section
+	// takes about 10 µs, no longer than switching to another goroutine.
+	maxSpins = 4
+	// suspendedDelay is the delay of a timer from which Lock concludes that this process was suspended.
+	suspendedDelay = 100 * time.Millisecond
+	// maxReopens limits how often one call reopens a file that was replaced. With Options.RemoveOnUnlock, this happens
+	// once for each earlier holder.
+	maxReopens = 1000
 )
 
-// Options tunes a [Lock].
+// Options configure a [Lock].
 type Options struct {
 	Mode fs.FileMode // mode of a new file; 0 means 0600
-	// Remove makes Unlock close and remove the file. It is for many locks that are each used once. Otherwise the file
-	// stays open, which saves three system calls each time but takes a descriptor.
-	Remove bool
-	// LastUse returns when a holder last did something, such as the modification time of the guarded file; nil: unknown.
-	// When it changes, patience starts again, because a holder is then working and not stopped.
+	// RemoveOnUnlock makes Unlock close and remove the file. It is meant for many locks that are each used only once. By
+	// default the file stays open: that saves three system calls per use, but occupies a file descriptor.
+	RemoveOnUnlock bool
+	// LastUse returns when any holder was last active, such as the modification time of the guarded file. It may be nil.
+	// Each time it changes, the patience of waiting callers starts again, because the holder is still working.
 	LastUse func() time.Time
 }
 
-// Lock is a lock between processes and between the goroutines of this process. It is safe for concurrent use, and any
-// goroutine may unlock it. The first call of Lock creates the file, which stays unless Options.Remove is set.
+// Lock is a lock between processes, and between the goroutines of this process. It is safe for concurrent use, and any
+// goroutine may unlock it. The first call of Lock creates the file, which remains unless Options.RemoveOnUnlock is set.
 //
-// Lock waits in the kernel's queue, which is fair and wakes it immediately; polling would starve under load. Such a
-// wait can't be canceled, so a goroutine does it. If its caller gives up, the goroutine unlocks the lock as soon as it
-// gets it. A Lock has at most one such goroutine.
+// Lock waits in the kernel's queue, which is fair and wakes it immediately; polling could wait forever under load. Such
+// a wait can't be canceled, so a goroutine does it. If the caller gives up, the goroutine unlocks the lock as soon as
+// it gets it. A Lock has at most one such goroutine.
 type Lock struct {
 	path string
 	opts Options
 
-	turn chan struct{} // holds a token while no goroutine of this process has the turn
-	held atomic.Bool   // the goroutine with the turn holds the lock
+	turn chan struct{} // holds a token, except while a goroutine of this process has the turn
+	held atomic.Bool   // whether the goroutine with the turn holds the lock
 
-	// Only the goroutine with the turn uses these.
+	// Only the goroutine with the turn uses file and closed.
 	file   *File
 	closed bool
 
 	mu   sync.Mutex
-	wait *wait // the wait in the kernel; nil: none
+	wait *kernelWait // the current wait in the kernel; nil if there is none
 }
 
-type wait struct {
+// kernelWait is a wait for the lock in the kernel, done by a goroutine.
+type kernelWait struct {
 	kind Kind
 	file *File
-	done chan struct{} // closed at the end of the wait
-	err  error         // why the wait failed; valid after done
+	done chan struct{} // closed when the wait ends
+	err  error         // why the wait failed; set before done is closed
 
-	// Guarded by Lock.mu.
-	wanted  bool // a caller still waits
-	expired bool // a caller's patience has run out
+	// Lock.mu guards wanted and expired.
+	wanted  bool // a caller is still waiting
+	expired bool // the patience of a caller has run out
 }
 
 // New returns the lock on the file at path. It does not create the file.
@@ -97,13 +98,13 @@ func New(path string, opts Options) *Lock {
 // Path returns the file's path.
 func (l *Lock) Path() string { return l.path }
 
-// Lock takes the lock. It waits at most patience for other processes (0: no waiting). If a goroutine of this process
-// holds the lock, it waits until ctx ends, because that goroutine is working.
+// Lock takes the lock. It waits for other processes until patience has passed, and not at all if patience is 0. It
+// waits for other goroutines of this process until ctx ends, because a goroutine that holds the lock is surely working.
 //
-// After patience has run out once, later calls fail at once until the lock is free, so a stopped process costs patience
-// only once.
+// Once the patience of a caller has run out, later calls fail immediately until the lock is free. A stopped process
+// thus costs patience only once.
 //
-// Errors: [ErrBusy], ctx's error, [fs.ErrClosed] after Close, [*NotRegularError], and system errors.
+// The error is [ErrBusy], that of ctx, [fs.ErrClosed] after Close, a [*NotRegularError], or a system error.
 func (l *Lock) Lock(ctx context.Context, kind Kind, patience time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -111,7 +112,7 @@ func (l *Lock) Lock(ctx context.Context, kind Kind, patience time.Duration) erro
 	if err := l.takeTurn(ctx, patience); err != nil {
 		return err
 	}
-	if err := l.take(ctx, kind, patience); err != nil {
+	if err := l.acquire(ctx, kind, patience); err != nil {
 		l.turn <- struct{}{}
 		return err
 	}
@@ -121,21 +122,21 @@ func (l *Lock) Lock(ctx context.Context, kind Kind, patience time.Duration) erro
 
 // Unlock unlocks the lock. The caller must hold it.
 func (l *Lock) Unlock() {
-	if l.opts.Remove && renamesLocked {
-		os.Remove(l.path) // while locked; waiters then see that the file is gone
+	if l.opts.RemoveOnUnlock && canRenameLocked {
+		os.Remove(l.path) // while it is locked; waiting processes then notice that the file is gone
 	}
-	if l.opts.Remove || unlockFile(l.file.File) != nil {
+	if l.opts.RemoveOnUnlock || unlockFile(l.file.File) != nil {
 		l.closeFile() // closing the file also unlocks it
 	}
-	if l.opts.Remove && !renamesLocked {
-		os.Remove(l.path) // fails if another process has opened the file, which then removes it
+	if l.opts.RemoveOnUnlock && !canRenameLocked {
+		os.Remove(l.path) // fails if another process has opened the file, and will remove it
 	}
 	l.held.Store(false)
 	l.turn <- struct{}{}
 }
 
-// Close waits until the lock is unlocked, and closes the file. Later calls of Lock return [fs.ErrClosed]. A goroutine
-// that waits in the kernel ends as soon as it gets the lock.
+// Close waits until the lock is unlocked, and closes the file. Later calls of Lock return [fs.ErrClosed]. If a
+// goroutine is waiting in the kernel, it ends as soon as it gets the lock.
 func (l *Lock) Close() {
 	<-l.turn
 	l.closed = true
@@ -156,7 +157,7 @@ func (l *Lock) takeTurn(ctx context.Context, patience time.Duration) error {
 		return nil
 	default:
 	}
-	ends := l.newPatience(patience)
+	ends := l.newPatienceTimer(patience)
 	defer ends.timer.Stop()
 	for {
 		select {
@@ -165,25 +166,26 @@ func (l *Lock) takeTurn(ctx context.Context, patience time.Duration) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ends.timer.C:
-			working := l.held.Load() || !l.waits()
-			if patience <= 0 || !ends.renewed() && !working {
-				return l.busy()
+			working := l.held.Load() || !l.isWaiting()
+			if patience <= 0 || !ends.shouldRestart() && !working {
+				return l.busyError()
 			}
 			ends.timer.Reset(patience)
 		}
 	}
 }
 
-type patience struct {
-	of      time.Duration
-	lock    *Lock
-	timer   *time.Timer
-	due     time.Time // when the timer fires
-	lastUse time.Time
+// patienceTimer fires when the patience of a caller has run out.
+type patienceTimer struct {
+	duration time.Duration
+	lock     *Lock
+	timer    *time.Timer
+	due      time.Time // when the timer fires
+	lastUse  time.Time
 }
 
-func (l *Lock) newPatience(of time.Duration) *patience {
-	return &patience{of: of, lock: l, timer: time.NewTimer(of), due: time.Now().Add(of), lastUse: l.lastUse()}
+func (l *Lock) newPatienceTimer(of time.Duration) *patienceTimer {
+	return &patienceTimer{duration: of, lock: l, timer: time.NewTimer(of), due: time.Now().Add(of), lastUse: l.lastUse()}
 }
 
 func (l *Lock) lastUse() time.Time {
@@ -193,34 +195,34 @@ func (l *Lock) lastUse() time.Time {
 	return l.opts.LastUse()
 }
 
-// renewed reports whether patience starts again: the lock was used meanwhile, or this process was suspended, so the
-// wait says nothing about the holder.
-func (p *patience) renewed() bool {
-	before, late := p.lastUse, time.Since(p.due) > max(p.of/2, asleepFor)
-	p.lastUse, p.due = p.lock.lastUse(), time.Now().Add(p.of)
+// shouldRestart reports whether patience starts again. It does if the lock was used meanwhile. It also does if this
+// process was suspended, because the time that passed says nothing about the holder.
+func (p *patienceTimer) shouldRestart() bool {
+	before, late := p.lastUse, time.Since(p.due) > max(p.duration/2, suspendedDelay)
+	p.lastUse, p.due = p.lock.lastUse(), time.Now().Add(p.duration)
 	return late || !p.lastUse.Equal(before)
 }
 
-func (l *Lock) take(ctx context.Context, kind Kind, patience time.Duration) error {
+func (l *Lock) acquire(ctx context.Context, kind Kind, patience time.Duration) error {
 	if l.closed {
 		return fmt.Errorf("lock %s: %w", l.path, fs.ErrClosed)
 	}
-	for range maxReopen {
+	for range maxReopens {
 		if l.file == nil {
-			f, err := openLock(l.path, os.O_CREATE, l.opts.Mode)
+			f, err := openLockFile(l.path, os.O_CREATE, l.opts.Mode)
 			if err != nil {
 				return err
 			}
 			l.file = f
 		}
-		ok, err := l.try(kind)
+		ok, err := l.tryLock(kind)
 		if err == nil && !ok {
 			err = l.waitInKernel(ctx, kind, patience)
 		}
 		if err != nil {
 			return err
 		}
-		if l.file.StaysInPlace() {
+		if l.file.IsAtPathCached() {
 			return nil
 		}
 		l.closeFile() // another process has removed or replaced it
@@ -228,51 +230,51 @@ func (l *Lock) take(ctx context.Context, kind Kind, patience time.Duration) erro
 	return fmt.Errorf("lock %s: file is replaced all the time", l.path)
 }
 
-func (l *Lock) try(kind Kind) (bool, error) {
-	for i := range spins {
+func (l *Lock) tryLock(kind Kind) (bool, error) {
+	for i := range maxSpins {
 		if i > 0 {
 			runtime.Gosched()
 		}
 		if ok, err := tryLockFile(l.file.File, kind); ok || err != nil {
-			return ok, l.failed(err)
+			return ok, l.wrapError(err)
 		}
 	}
 	return false, nil
 }
 
-// waitInKernel waits for the lock in the kernel, or joins the wait of a canceled caller.
+// waitInKernel waits for the lock in the kernel, or joins the wait that an earlier caller has given up.
 func (l *Lock) waitInKernel(ctx context.Context, kind Kind, patience time.Duration) error {
 	if patience <= 0 {
-		return l.busy()
+		return l.busyError()
 	}
-	ends := l.newPatience(patience)
+	ends := l.newPatienceTimer(patience)
 	defer ends.timer.Stop()
 	for {
-		w, mine := l.join(kind)
+		w, mine := l.joinWait(kind)
 		if w == nil {
-			return l.busy()
+			return l.busyError()
 		}
-		cause := l.await(ctx, w, ends)
+		cause := l.awaitWait(ctx, w, ends)
 		switch {
-		case l.leave(w, mine, cause):
+		case l.leaveWait(w, mine, cause):
 			return cause
 		case mine:
 			<-w.done
 			if w.err != nil {
 				w.file.Close()
-				return l.failed(w.err)
+				return l.wrapError(w.err)
 			}
 			l.closeFile()
 			l.file = w.file
 			return nil
 		}
-		if ok, err := l.try(kind); ok || err != nil {
+		if ok, err := l.tryLock(kind); ok || err != nil {
 			return err
 		}
 	}
 }
 
-func (l *Lock) await(ctx context.Context, w *wait, ends *patience) error {
+func (l *Lock) awaitWait(ctx context.Context, w *kernelWait, ends *patienceTimer) error {
 	for {
 		select {
 		case <-w.done:
@@ -280,24 +282,24 @@ func (l *Lock) await(ctx context.Context, w *wait, ends *patience) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ends.timer.C:
-			if !ends.renewed() {
-				return l.busy()
+			if !ends.shouldRestart() {
+				return l.busyError()
 			}
-			ends.timer.Reset(ends.of)
+			ends.timer.Reset(ends.duration)
 		}
 	}
 }
 
-// join starts or joins a wait in the kernel. It returns nil if an earlier caller's patience has run out. mine reports
-// whether the wait is for this kind of lock; a wait for the other kind must end first.
-func (l *Lock) join(kind Kind) (w *wait, mine bool) {
+// joinWait starts or joins a wait in the kernel. It returns nil if the patience of an earlier caller has run out. mine
+// is true if the wait is for the same kind of lock. A wait for the other kind must end first.
+func (l *Lock) joinWait(kind Kind) (w *kernelWait, mine bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.wait == nil:
-		l.wait = &wait{kind: kind, file: l.file, done: make(chan struct{}), wanted: true}
+		l.wait = &kernelWait{kind: kind, file: l.file, done: make(chan struct{}), wanted: true}
 		l.file = nil
-		go l.finish(l.wait)
+		go l.finishWait(l.wait)
 		return l.wait, true
 	case l.wait.expired:
 		return nil, false
@@ -308,13 +310,14 @@ func (l *Lock) join(kind Kind) (w *wait, mine bool) {
 	return l.wait, false
 }
 
-func (l *Lock) waits() bool {
+func (l *Lock) isWaiting() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.wait != nil
 }
 
-func (l *Lock) leave(w *wait, mine bool, cause error) bool {
+// leaveWait stops waiting because of cause. It returns false if the wait has ended already.
+func (l *Lock) leaveWait(w *kernelWait, mine bool, cause error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if cause == nil || (mine && l.wait != w) {
@@ -327,8 +330,8 @@ func (l *Lock) leave(w *wait, mine bool, cause error) bool {
 	return true
 }
 
-// finish waits in the kernel, and closes the file if no caller wants the lock any more.
-func (l *Lock) finish(w *wait) {
+// finishWait waits in the kernel. It closes the file, which unlocks it, if no caller wants the lock any longer.
+func (l *Lock) finishWait(w *kernelWait) {
 	w.err = waitLockFile(w.file.File, w.kind)
 	l.mu.Lock()
 	l.wait = nil
@@ -339,17 +342,17 @@ func (l *Lock) finish(w *wait) {
 	close(w.done)
 }
 
-func (l *Lock) busy() error { return fmt.Errorf("lock %s: %w", l.path, ErrBusy) }
+func (l *Lock) busyError() error { return fmt.Errorf("lock %s: %w", l.path, ErrBusy) }
 
-func (l *Lock) failed(err error) error {
+func (l *Lock) wrapError(err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("lock %s: %w", l.path, err)
 }
 
-// openLock opens a file to lock. A read-only file can be locked too.
-func openLock(path string, flag int, mode fs.FileMode) (*File, error) {
+// openLockFile opens a file in order to lock it. A read-only file can be locked too.
+func openLockFile(path string, flag int, mode fs.FileMode) (*File, error) {
 	f, err := OpenNoFollow(path, os.O_RDWR|flag, mode)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errReadOnlyVolume) {
 		if f, rerr := OpenNoFollow(path, os.O_RDONLY, 0); rerr == nil {

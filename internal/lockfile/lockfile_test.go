@@ -27,7 +27,7 @@ func must(t *testing.T, err error) {
 // hold takes the lock of path with an open file of its own, as another process would.
 func hold(t *testing.T, path string, kind Kind) (release func()) {
 	t.Helper()
-	f, err := openLock(path, os.O_CREATE, 0o600)
+	f, err := openLockFile(path, os.O_CREATE, 0o600)
 	must(t, err)
 	must(t, waitLockFile(f.File, kind))
 	t.Cleanup(func() { f.Close() })
@@ -67,7 +67,7 @@ func TestKindsExcludeEachOther(t *testing.T) {
 }
 
 func TestGoroutinesOfOneProcessTakeTurns(t *testing.T) {
-	for name, opts := range map[string]Options{"kept open": {}, "removed": {Remove: true}} {
+	for name, opts := range map[string]Options{"kept open": {}, "removed": {RemoveOnUnlock: true}} {
 		t.Run(name, func(t *testing.T) {
 			l := New(filepath.Join(t.TempDir(), "lock"), opts)
 			defer l.Close()
@@ -126,7 +126,7 @@ func TestPatienceEndsOnceForAStoppedHolder(t *testing.T) {
 		}
 	}
 	release()
-	eventually(t, "the wait that was left behind ends", func() bool { return !l.waits() })
+	eventually(t, "the wait that was left behind ends", func() bool { return !l.isWaiting() })
 	must(t, l.Lock(t.Context(), Exclusive, long))
 	l.Unlock()
 	hold(t, path, Exclusive)() // nobody else holds it
@@ -178,12 +178,12 @@ func TestCancelledWaitIsTakenOver(t *testing.T) {
 			if err := l.Lock(ctx, c.first, long); !errors.Is(err, context.Canceled) {
 				t.Fatalf("lock = %v, want canceled", err)
 			}
-			if !l.waits() {
+			if !l.isWaiting() {
 				t.Fatal("nobody waits in the kernel")
 			}
 			time.AfterFunc(5*time.Millisecond, release)
 			must(t, l.Lock(t.Context(), c.second, long))
-			if l.waits() {
+			if l.isWaiting() {
 				t.Error("somebody still waits in the kernel")
 			}
 			other := New(path, Options{})
@@ -224,12 +224,12 @@ func TestClosedLockLetsGoOfAWaitLeftBehind(t *testing.T) {
 		t.Errorf("lock of a closed one = %v", err)
 	}
 	release()
-	eventually(t, "the wait ends", func() bool { return !l.waits() })
+	eventually(t, "the wait ends", func() bool { return !l.isWaiting() })
 	must(t, New(path, Options{}).Lock(t.Context(), Exclusive, 0))
 }
 
 func TestRemovedLockFileIsMadeAgain(t *testing.T) {
-	if !renamesLocked {
+	if !canRenameLocked {
 		t.Skip("an open file can't be removed here")
 	}
 	path := filepath.Join(t.TempDir(), "lock")
@@ -256,7 +256,7 @@ func TestReadOnlyLockFileCanBeLocked(t *testing.T) {
 
 func TestAliveFileTellsTheLivingFromTheDead(t *testing.T) {
 	dir := t.TempDir()
-	a := NewAlive(filepath.Join(dir, "alive-a"), 0o600)
+	a := NewLivenessFile(filepath.Join(dir, "alive-a"), 0o600)
 	must(t, a.Ensure())
 	must(t, a.Ensure())
 	left := filepath.Join(dir, "alive-left")
@@ -265,7 +265,7 @@ func TestAliveFileTellsTheLivingFromTheDead(t *testing.T) {
 		a.path: true, left: false, filepath.Join(dir, "alive-never"): false,
 		dir: false,
 	} {
-		if got := Lives(path); got != want {
+		if got := IsOwnerAlive(path); got != want {
 			t.Errorf("%s lives: %t, want %t", filepath.Base(path), got, want)
 		}
 	}
@@ -288,17 +288,17 @@ func TestAliveFileTellsTheLivingFromTheDead(t *testing.T) {
 }
 
 func TestRemovedAliveFileIsMadeAgain(t *testing.T) {
-	if !renamesLocked {
+	if !canRenameLocked {
 		t.Skip("an open file can't be removed here")
 	}
-	a := NewAlive(filepath.Join(t.TempDir(), "alive-a"), 0o600)
+	a := NewLivenessFile(filepath.Join(t.TempDir(), "alive-a"), 0o600)
 	must(t, a.Ensure())
 	must(t, os.Remove(a.path))
-	if Lives(a.path) {
+	if IsOwnerAlive(a.path) {
 		t.Error("lives without a file")
 	}
 	must(t, a.Ensure())
-	if !Lives(a.path) {
+	if !IsOwnerAlive(a.path) {
 		t.Error("dead after the file was made again")
 	}
 	a.Close()
@@ -311,7 +311,7 @@ func TestFoldersAndLinksAreNoFiles(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip(err)
 	}
-	if f, err := Open(link, os.O_RDONLY, 0); err != nil || !f.InPlace() {
+	if f, err := Open(link, os.O_RDONLY, 0); err != nil || !f.IsAtPath() {
 		t.Errorf("a link is not followed: %v", err)
 	}
 	wantNotRegular(t, "a folder", func() error { _, err := Open(dir, os.O_RDONLY, 0); return err })
@@ -328,7 +328,7 @@ func wantNotRegular(t *testing.T, kind string, open func() error) {
 }
 
 func TestCreatedFileGetsTheGroupsBits(t *testing.T) {
-	if !renamesLocked {
+	if !canRenameLocked {
 		t.Skip("permissions are lists here")
 	}
 	path := filepath.Join(t.TempDir(), "file")
@@ -352,7 +352,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	case "alive":
-		if err := NewAlive(path, 0o600).Ensure(); err != nil {
+		if err := NewLivenessFile(path, 0o600).Ensure(); err != nil {
 			panic(err)
 		}
 	default:
@@ -401,11 +401,11 @@ func TestKilledProcessHoldsNothing(t *testing.T) {
 func TestKilledProcessIsDead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "alive-child")
 	child := startChild(t, "alive", path)
-	if !Lives(path) {
+	if !IsOwnerAlive(path) {
 		t.Error("dead while it runs")
 	}
 	kill(child)
-	if Lives(path) {
+	if IsOwnerAlive(path) {
 		t.Error("lives after it was killed")
 	}
 	dead, err := TakeOver(path)

@@ -28,7 +28,7 @@ func TestPipesAndSocketsAreRefusedAtOnce(t *testing.T) {
 			}
 			wantNotRegular(t, kind, func() error { return New(path, Options{}).Lock(t.Context(), Exclusive, 0) })
 			wantNotRegular(t, kind, func() error { _, err := TakeOver(path); return err })
-			if Lives(path) {
+			if IsOwnerAlive(path) {
 				t.Error("lives")
 			}
 		})
@@ -85,14 +85,14 @@ func TestAliveIsMadeBesideThoseWhoClearAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "alive")
 			synctest.Test(t, func(t *testing.T) {
-				a := NewAlive(path, 0o600)
+				a := NewLivenessFile(path, 0o600)
 				over := clearing(a.TempPath())
 				go func() {
 					time.Sleep(200 * time.Millisecond)
 					over()
 				}()
 				must(t, a.Ensure())
-				if !Lives(path) {
+				if !IsOwnerAlive(path) {
 					t.Error("it counts as dead")
 				}
 				a.Close()

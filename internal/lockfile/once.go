@@ -12,13 +12,12 @@ import (
 
 const pollInterval = 10 * time.Millisecond
 
-// Acquire takes a lock that is needed rarely and held for long, such as that of an import. It opens the file, tries
-// until patience has passed (0: once), and closes the file on release. For frequent use there is [Lock], which keeps
-// its file open and waits in the kernel. The two exclude each other.
-//
-// Errors: [ErrBusy], ctx's error, [*NotRegularError], and system errors.
+// Acquire takes a lock that is rarely needed and held for a long time, such as that of an import. It opens the file,
+// tries until patience has passed (only once if it is 0), and closes the file on release. For frequent use there is
+// [Lock], which keeps its file open and waits in the kernel. Acquire and Lock exclude each other on the same file. The
+// error is [ErrBusy], that of ctx, a [*NotRegularError], or a system error.
 func Acquire(ctx context.Context, path string, kind Kind, patience time.Duration) (release func(), err error) {
-	f, err := Open(path, os.O_RDWR|os.O_CREATE, 0o600) // flock must not open a pipe
+	f, err := Open(path, os.O_RDWR|os.O_CREATE, 0o600) // fails for a pipe, which package flock would wait for
 	if err != nil {
 		return nil, err
 	}

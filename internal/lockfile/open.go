@@ -10,7 +10,7 @@ import (
 // NotRegularError reports a folder, pipe, device, socket, or a symbolic link that may not be followed.
 type NotRegularError struct {
 	Path string
-	Mode fs.FileMode // the type bits
+	Mode fs.FileMode // only the type bits
 }
 
 // Error implements error.
@@ -38,22 +38,22 @@ func (e *NotRegularError) Kind() string {
 // File is an open regular file that can check whether it is still at its path.
 type File struct {
 	*os.File
-	path   string
-	id     fileID    // of the opened file
-	looked time.Time // when the path was last checked
+	path        string
+	id          fileID    // of the open file
+	lastChecked time.Time // when the path was last checked
 }
 
-// Open opens a regular file like [os.OpenFile]. It follows a symbolic link.
+// Open opens a regular file like [os.OpenFile]. It follows symbolic links. For anything else it returns a
+// [*NotRegularError].
 //
-// It never hangs, although opening a pipe waits for the other end: it checks the type, opens without waiting, and
-// checks again. Anything but a regular file gives a [*NotRegularError]. A new file gets the group bits of mode whatever
-// the umask is.
+// It never hangs, although opening a pipe normally waits for the other end: it checks the type, opens without waiting,
+// and checks the type again. A new file gets the group bits of mode regardless of the umask.
 func Open(path string, flag int, mode fs.FileMode) (*File, error) {
 	return open(path, flag, mode, os.Stat)
 }
 
-// OpenNoFollow is like Open, but a symbolic link gives a [*NotRegularError]. It is for files that other users may have
-// replaced.
+// OpenNoFollow is like Open, but returns a [*NotRegularError] for a symbolic link. Use it for files that other users
+// may have replaced.
 func OpenNoFollow(path string, flag int, mode fs.FileMode) (*File, error) {
 	return open(path, flag|noFollow, mode, os.Lstat)
 }
@@ -75,29 +75,30 @@ func open(path string, flag int, mode fs.FileMode, stat func(string) (fs.FileInf
 		return nil, err
 	}
 	if group := mode.Perm() & 0o070; flag&os.O_CREATE != 0 && info.Mode().Perm()&group != group {
-		// Only the owner can do this, and only the owner's file needs it.
+		// This fails if another user owns the file, but then the process of that user has set the bits.
 		_ = f.Chmod(info.Mode().Perm() | group)
 	}
 	return &File{File: f, path: path, id: idOf(info)}, nil
 }
 
-// InPlace reports whether the path still leads to this file: neither the file nor a folder above it was removed,
+// IsAtPath reports whether the path still leads to this file. It does not if the file or a folder above it was removed,
 // replaced or renamed.
-func (f *File) InPlace() bool { return f.id.isAt(f.path) }
+func (f *File) IsAtPath() bool { return f.id.isAt(f.path) }
 
-const lookEvery = 10 * time.Millisecond
+const pathCheckInterval = 10 * time.Millisecond
 
-// StaysInPlace is a quick InPlace for frequent calls. It notices at once if the file was removed or replaced, and
-// within lookEvery if the file or a folder above it was renamed. It is not safe for concurrent use.
-func (f *File) StaysInPlace() bool {
+// IsAtPathCached is a quicker IsAtPath for frequent calls. It notices immediately that the file was removed or
+// replaced, but only within pathCheckInterval that the file or a folder above it was renamed. It is not safe for
+// concurrent use.
+func (f *File) IsAtPathCached() bool {
 	if !stillLinked(f.File) {
 		return false
 	}
-	if now := time.Now(); now.Sub(f.looked) > lookEvery {
-		if !f.InPlace() {
+	if now := time.Now(); now.Sub(f.lastChecked) > pathCheckInterval {
+		if !f.IsAtPath() {
 			return false
 		}
-		f.looked = now
+		f.lastChecked = now
 	}
 	return true
 }

@@ -8,12 +8,12 @@ import (
 	"os"
 )
 
-// This system has no locks on open files.
+// Systems other than Unix and Windows have no locks on open files.
 
 const (
-	noFollow      = 0
-	noWait        = 0
-	renamesLocked = false
+	noFollow        = 0
+	noWait          = 0
+	canRenameLocked = false
 )
 
 var errReadOnlyVolume = fs.ErrPermission
@@ -24,7 +24,7 @@ func waitLockFile(*os.File, Kind) error { return errors.ErrUnsupported }
 
 func unlockFile(*os.File) error { return errors.ErrUnsupported }
 
-// fileID is empty: an open file can't be renamed or removed on this system.
+// fileID is empty, because on this system an open file can't be renamed or removed.
 type fileID struct{}
 
 func idOf(fs.FileInfo) fileID { return fileID{} }

@@ -14,26 +14,26 @@ import (
 const (
 	noFollow = unix.O_NOFOLLOW // opening a symbolic link fails
 	noWait   = unix.O_NONBLOCK // opening a pipe does not wait
-	// renamesLocked reports whether an open, locked file can be renamed and removed.
-	renamesLocked = true
+	// canRenameLocked says that an open, locked file can be renamed and removed.
+	canRenameLocked = true
 )
 
 var errReadOnlyVolume error = unix.EROFS
 
 func tryLockFile(f *os.File, kind Kind) (bool, error) {
-	err := flockFile(f, kind.how()|unix.LOCK_NB)
+	err := flockFile(f, kind.lockFlag()|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// waitLockFile waits for the lock. It can't be canceled.
-func waitLockFile(f *os.File, kind Kind) error { return flockFile(f, kind.how()) }
+// waitLockFile waits for the lock. The wait can't be canceled.
+func waitLockFile(f *os.File, kind Kind) error { return flockFile(f, kind.lockFlag()) }
 
 func unlockFile(f *os.File) error { return flockFile(f, unix.LOCK_UN) }
 
-func (k Kind) how() int {
+func (k Kind) lockFlag() int {
 	if k == Shared {
 		return unix.LOCK_SH
 	}
@@ -44,7 +44,7 @@ type fileID struct{ dev, ino uint64 }
 
 func idOf(info fs.FileInfo) fileID {
 	st := info.Sys().(*syscall.Stat_t)
-	return fileID{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // their types differ between systems
+	return fileID{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // the types of the fields differ between systems
 }
 
 func (id fileID) isAt(path string) bool {
@@ -60,7 +60,7 @@ func stillLinked(f *os.File) bool {
 func flockFile(f *os.File, how int) error {
 	for {
 		err := unix.Flock(int(f.Fd()), how)
-		if errors.Is(err, unix.ENOLCK) { // a network file system without a lock manager
+		if errors.Is(err, unix.ENOLCK) { // on a network file system without a lock manager
 			return errors.Join(errors.ErrUnsupported, err)
 		}
 		if !errors.Is(err, unix.EINTR) {

@@ -27,7 +27,7 @@ type localProcesses struct {
 	dir     string // "" without a folder
 	machine string
 	process string
-	alive   *lockfile.Alive // nil without a folder
+	alive   *lockfile.LivenessFile // nil without a folder
 }
 
 func (h *localProcesses) open(dir string, id []byte) {
@@ -36,7 +36,7 @@ func (h *localProcesses) open(dir string, id []byte) {
 	if dir != "" && os.MkdirAll(dir, 0o700) == nil {
 		if s, err := machineSeed(filepath.Join(dir, seedName)); err == nil {
 			h.dir, seed = dir, s
-			h.alive = lockfile.NewAlive(h.path(h.process), 0o600)
+			h.alive = lockfile.NewLivenessFile(h.path(h.process), 0o600)
 			if h.alive.Ensure() != nil {
 				h.dir, h.alive, seed = "", nil, id
 			}

@@ -111,7 +111,7 @@ func (c *claims) lock(key string) *claimLock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.locks[path] == nil {
-		c.locks[path] = &claimLock{lock: lockfile.New(path, lockfile.Options{Remove: true})}
+		c.locks[path] = &claimLock{lock: lockfile.New(path, lockfile.Options{RemoveOnUnlock: true})}
 	}
 	c.locks[path].users++
 	return c.locks[path]

@@ -131,7 +131,7 @@ func writeMeta(tx *bolt.Tx, m dbMeta) error {
 }
 
 // open opens the database and reads its meta record. The caller holds the lock.
-func (d *database) open(o bolt.Options, check boltfile.Check) (*boltfile.DB, dbMeta, error) {
+func (d *database) open(o bolt.Options, check boltfile.CheckLevel) (*boltfile.DB, dbMeta, error) {
 	if o.Timeout == 0 {
 		o.Timeout = boltTimeout
 	}
@@ -180,7 +180,7 @@ func (d *database) viewWith(ctx context.Context, opts bolt.Options, fn func(*bol
 }
 
 func (d *database) viewOnce(
-	ctx context.Context, opts bolt.Options, check boltfile.Check, fn func(*bolt.Tx) error,
+	ctx context.Context, opts bolt.Options, check boltfile.CheckLevel, fn func(*bolt.Tx) error,
 ) error {
 	if d.mode() == modeMemory {
 		return errNoDB
@@ -275,7 +275,7 @@ func (d *database) beginWriting(ctx context.Context, wait time.Duration) (releas
 
 // openExclusive opens the database for writing. It creates a missing one and renames a damaged one. The caller holds
 // the exclusive lock.
-func (d *database) openExclusive(check boltfile.Check) (db *boltfile.DB, meta dbMeta, err error) {
+func (d *database) openExclusive(check boltfile.CheckLevel) (db *boltfile.DB, meta dbMeta, err error) {
 	if d.sessionDied.Load() {
 		check = max(check, boltfile.CheckTree)
 	}

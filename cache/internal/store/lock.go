@@ -113,7 +113,7 @@ func (l *dbLock) setSessionByte(set bool) (was bool, err error) {
 }
 
 func (l *dbLock) open() (err error) {
-	if l.file != nil && l.file.StaysInPlace() {
+	if l.file != nil && l.file.IsAtPathCached() {
 		return nil
 	}
 	if l.file != nil {

@@ -218,7 +218,7 @@ func (d *database) renameDamagedLocked(damage *boltfile.DamageError) error {
 	if err != nil {
 		return err
 	}
-	if !damage.IsAbout(now) {
+	if !damage.MayConcern(now) {
 		return nil // another process was faster
 	}
 	aside, err := d.renameFile(d.path)

@@ -112,7 +112,7 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 	defer in.Close()
 	entries := d.takeWalked(dir)
 	if entries == nil {
-		err := in.Each(func(name []byte, _ fs.FileMode) {
+		err := in.EachEntry(func(name []byte, _ fs.FileMode) {
 			entries = append(entries, library.Entry{Name: string(name)})
 		})
 		if err != nil {
@@ -192,8 +192,8 @@ func RootOf(dir string) (organize.RootInfo, error) {
 	if place.UnstableInodes {
 		place.Inode = 0
 	}
-	if !info.Birth.IsZero() {
-		place.Birth = organize.StampOf(info.Birth)
+	if !info.BirthTime.IsZero() {
+		place.Birth = organize.StampOf(info.BirthTime)
 	}
 	return place, err
 }

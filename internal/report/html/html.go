@@ -83,7 +83,7 @@ func Write(w io.Writer, p Page) error {
 // WriteFile writes the page to a file atomically. A new file's mode follows the umask, because the page is meant to be
 // shared.
 func WriteFile(path string, p Page) error {
-	return atomicfile.WriteByUmask(path, func(w io.Writer) error { return Write(w, p) })
+	return atomicfile.WriteKeepMode(path, func(w io.Writer) error { return Write(w, p) })
 }
 
 const missingFilter = "missing"

@@ -38,7 +38,7 @@ type Backend struct {
 	lock        *lockfile.Lock
 
 	// The holder of the lock may use these.
-	alive        *lockfile.Alive
+	alive        *lockfile.LivenessFile
 	aliveCheckAt time.Duration  // when to check that the alive file still exists
 	sweepAt      time.Duration  // when to remove the files of dead processes
 	state        *lockfile.File // nil: not open
@@ -55,7 +55,7 @@ func NewBackend(dir string, patience time.Duration, now func() core.Instant) *Ba
 	dir = filepath.Clean(dir)
 	b := &Backend{dir: dir, lockTimeout: patience, now: now, owner: hex.EncodeToString(id[:8]), mode: fileModeIn(dir)}
 	b.lock = lockfile.New(filepath.Join(dir, lockName), lockfile.Options{Mode: b.mode, LastUse: b.lastWrite})
-	b.alive = lockfile.NewAlive(b.alivePath(b.owner), b.mode)
+	b.alive = lockfile.NewLivenessFile(b.alivePath(b.owner), b.mode)
 	b.copies.writer = binary.LittleEndian.Uint64(id[8:])
 	return b
 }
@@ -128,7 +128,7 @@ func (b *Backend) lockFolder(ctx context.Context) error {
 }
 
 func (b *Backend) load() (old []byte, damage, err error) {
-	if b.state != nil && !b.state.StaysInPlace() {
+	if b.state != nil && !b.state.IsAtPathCached() {
 		b.closeState()
 	}
 	if b.state == nil {
@@ -148,7 +148,7 @@ func (b *Backend) load() (old []byte, damage, err error) {
 	}
 	old, err = b.copies.load()
 	if errors.Is(err, errNoValidCopy) {
-		if !b.state.InPlace() { // another process has moved it already
+		if !b.state.IsAtPath() { // another process has moved it already
 			b.closeState()
 			return b.load()
 		}
@@ -227,7 +227,7 @@ func (b *Backend) removeIfDead(id string) bool {
 func (b *Backend) Living() int {
 	n := 1
 	for _, name := range b.aliveNames() {
-		if name != alivePrefix+b.owner && lockfile.Lives(filepath.Join(b.dir, name)) {
+		if name != alivePrefix+b.owner && lockfile.IsOwnerAlive(filepath.Join(b.dir, name)) {
 			n++
 		}
 	}
