@@ -1,12 +1,12 @@
 // Command runs measures whether runs of anivault end well, and in time, where the limiter has it hard: one `anivault
 // match` over a library of which some series always fail, and very many `anivault match` at once that share one state.
 //
-//	go run -C bench ./runs [-series 900] [-broken 0,2,5] [-processes 200] [-bin FILE]
+//	go run -C bench ./runs [-series 900] [-broken 0,2,5] [-errors 20] [-processes 200] [-bin FILE]
 //
 // The stand-in allows 50 requests in a sliding second and answers after 20 to 60 ms. A broken series is found, but each
-// question about it is answered with 500. Each of the many processes has a library of two files. Good series that are
-// not matched, 429s, more requests in a second than the ceiling (40), more at once than there are slots (16) and
-// processes that take the lock for lost should all be none.
+// question about it is answered with 500. Errors are 500s at random, of all answers. Each of the many processes has a
+// library of two files. Good series that are not matched, 429s, more requests in a second than the ceiling (40), more
+// at once than there are slots (16) and processes that take the lock for lost should all be none.
 package main
 
 import (
@@ -36,25 +36,32 @@ import (
 func main() {
 	series := flag.Int("series", 900, "series of the library that one process matches")
 	broken := flag.String("broken", "0,2,5", "`percentages` of its series that always fail, a run each")
+	random := flag.String("errors", "20", "`percentages` of all answers that are errors, a run each")
 	processes := flag.Int("processes", 200, "processes that run at once; 0: none")
 	bin := flag.String("bin", "", "program to measure (default: build it)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *series, *broken, *processes, *bin); err != nil {
+	if err := run(ctx, *series, *broken, *random, *processes, *bin); err != nil {
 		fmt.Fprintln(os.Stderr, "runs:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, series int, broken string, processes int, bin string) error {
+func run(ctx context.Context, series int, broken, random string, processes int, bin string) error {
 	var trials []*trial
-	for text := range strings.SplitSeq(broken, ",") {
-		percentage, err := strconv.ParseFloat(text, 64)
-		if err != nil || percentage < 0 || percentage > 100 {
-			return fmt.Errorf("-broken %q: not a percentage", text)
-		}
-		trials = append(trials, &trial{processes: 1, series: series, broken: int(percentage * float64(series) / 100)})
+	shares, err := percentages("-broken", broken)
+	if err != nil {
+		return err
+	}
+	for _, share := range shares {
+		trials = append(trials, &trial{processes: 1, series: series, broken: int(share * float64(series))})
+	}
+	if shares, err = percentages("-errors", random); err != nil {
+		return err
+	}
+	for _, share := range shares {
+		trials = append(trials, &trial{processes: 1, series: series, errors: share})
 	}
 	if processes > 0 {
 		trials = append(trials, &trial{processes: processes, series: 2})
@@ -67,15 +74,16 @@ func run(ctx context.Context, series int, broken string, processes int, bin stri
 	if bin, err = kit.Anivault(ctx, dir, bin); err != nil {
 		return err
 	}
-	const row = "%9v %7v %7v %8v %8v %14v %9v %11v %8v %5v %10v\n"
-	fmt.Printf("%s\n\n"+row, kit.Machine(), "processes", "series", "broken", "seconds", "matched", "good, missed",
-		"requests", "in a second", "at once", "429s", "lock lost")
+	const row = "%9v %7v %7v %7v %8v %8v %14v %9v %11v %8v %5v %10v\n"
+	fmt.Printf("%s\n\n"+row, kit.Machine(), "processes", "series", "broken", "errors", "seconds", "matched",
+		"good, missed", "requests", "in a second", "at once", "429s", "lock lost")
 	for i, t := range trials {
 		t.program, t.dir = bin, filepath.Join(dir, strconv.Itoa(i))
 		if err := t.run(ctx); err != nil {
 			return err
 		}
-		fmt.Printf(row, t.processes, t.processes*t.series, t.broken, fmt.Sprintf("%.1f", t.took.Seconds()),
+		fmt.Printf(row, t.processes, t.processes*t.series, t.broken, fmt.Sprintf("%g %%", 100*t.errors),
+			fmt.Sprintf("%.1f", t.took.Seconds()),
 			t.matched.Load(), int64(t.processes*t.series-t.broken)-t.matched.Load(), t.seen.Requests, t.most,
 			t.seen.MaxInFlight, t.seen.Limited, t.lost.Load())
 	}
@@ -83,12 +91,28 @@ func run(ctx context.Context, series int, broken string, processes int, bin stri
 	return nil
 }
 
+// percentages reads a list such as "0,2,5" as shares.
+func percentages(name, list string) (shares []float64, err error) {
+	for text := range strings.SplitSeq(list, ",") {
+		if list == "" {
+			break
+		}
+		percentage, err := strconv.ParseFloat(text, 64)
+		if err != nil || percentage < 0 || percentage > 100 {
+			return nil, fmt.Errorf("%s %q: not a percentage", name, text)
+		}
+		shares = append(shares, percentage/100)
+	}
+	return shares, nil
+}
+
 // trial is a number of processes with a library each.
 type trial struct {
 	program, dir string
 	processes    int
-	series       int // of each process
-	broken       int // of all
+	series       int     // of each process
+	broken       int     // of all
+	errors       float64 // the share of all answers that are errors
 
 	took          time.Duration
 	matched, lost atomic.Int64 // lost: processes that say that nobody who runs holds the lock
@@ -108,6 +132,9 @@ func (t *trial) run(ctx context.Context) error {
 		faults = append(faults, upstream.Fault{
 			Match: upstream.Match{Path: fmt.Sprintf("/3/tv/%d*", id)}, Do: upstream.Action{Kind: "status", Status: 500},
 		})
+	}
+	if t.errors > 0 {
+		faults = append(faults, upstream.Fault{P: t.errors, Do: upstream.Action{Kind: "status", Status: 500}})
 	}
 	fake, server, err := kit.StandIn(tmdbfake.Config{
 		Catalogue: catalogue, Scenario: upstream.Scenario{Faults: faults},
@@ -160,8 +187,10 @@ func (t *trial) match(ctx context.Context, process int, url string) error {
 	cmd.Env, cmd.Stderr = kit.Env(t.dir, url), &told
 	out, err := cmd.Output()
 	const pending = 4
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == pending && t.broken > 0 {
-		err = nil
+	if t.broken > 0 || t.errors > 0 {
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == pending {
+			err = nil
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("process %d: %w: %s", process+1, err, told.Bytes())
