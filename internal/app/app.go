@@ -116,18 +116,18 @@ func (a *App) Match(
 	ctx context.Context, produce run.Producer, emit func(report.Record) error, pause func() error,
 ) error {
 	c := run.Config{
-		Decider: a.deciders, Underway: 2 * a.cfg.Tuning.Concurrency, Jobs: a.cfg.Match.Jobs, Memory: a.memory(),
-		Anew: a.opts.Refresh || a.opts.Anew, Explain: Explain, Counts: &a.counts, Warn: a.warn,
+		Decider: a.deciders, MaxConcurrent: 2 * a.cfg.Tuning.Concurrency, ParseJobs: a.cfg.Match.Jobs, Memory: a.memory(),
+		Refresh: a.opts.Refresh || a.opts.Anew, ExplainError: Explain, Counts: &a.counts, Warn: a.warn,
 	}
 	if a.opts.Ask == nil { // otherwise questions do not wait for retries
 		var all ratelimit.Tries // shared, because a series may be in many folders
-		c.Patience = run.Patience{
-			Tries: func() run.Tries { return all.Share() }, Retries: max(a.cfg.Tuning.MaxRetries, 0),
+		c.Retry = run.RetryPolicy{
+			NewCounter: func() run.AttemptCounter { return all.Share() }, MaxRetries: max(a.cfg.Tuning.MaxRetries, 0),
 		}
 	}
 	if terminal := a.deciders.Terminal(); terminal != nil {
 		// Series that wait for the user's answer must not delay the search of others.
-		c.Underway = max(c.Underway, minUnderwayInteractive)
+		c.MaxConcurrent = max(c.MaxConcurrent, minUnderwayInteractive)
 		emit, pause = betweenQuestions(terminal, emit, pause), nil
 	}
 	return run.Run(ctx, c, produce, emit, pause)
@@ -158,11 +158,11 @@ func (a *App) memory() *results.Memory {
 		return nil
 	}
 	pins, index := a.deciders.InputDigests()
-	return results.New(bucket, a.newest, results.Question{
+	return results.New(bucket, a.newest, results.Settings{
 		Upstream: a.cfg.TMDB.BaseURL.String(), Language: strings.Join(a.cfg.TMDB.Languages, ","), Type: a.cfg.Match.Type,
 		MinConfidence: a.cfg.Match.MinConfidence, MinEpisodeConfidence: a.cfg.Match.MinEpisodeConfidence,
 		IncludeAdult: a.cfg.Match.IncludeAdult,
-	}, results.Basis{Program: version.Build(), Pins: pins, Index: index})
+	}, results.LocalInputs{Program: version.Build(), Pins: pins, Index: index})
 }
 
 func (a *App) newest(ctx context.Context, entries []results.Entry) ([]time.Time, error) {

@@ -85,7 +85,7 @@ func (w *watchRun) walkFolders(wanted map[string]bool, o *matchOptions) run.Prod
 	walk := run.Walk([]string{w.path}, library.Options{Excludes: o.exclude, Read: o.onFolder})
 	return func(ctx context.Context, yield func(run.Batch) error) error {
 		return walk(ctx, func(b run.Batch) error {
-			if b.Err == nil && wanted[w.relativePath(b.Abs)] { // the watch reports unreadable folders
+			if b.Err == nil && wanted[w.relativePath(b.AbsDir)] { // the watch reports unreadable folders
 				return yield(b)
 			}
 			return nil

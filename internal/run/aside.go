@@ -10,47 +10,48 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// When a request about a series fails, the run sets the series aside and goes on with others; no worker waits. It asks
-// again when the request's own delay is over, and after its last retry once more at the end of the list. So entries
-// that TMDB never answers do not slow the others down, and a short outage does not use up the retries of everything.
+// When a request about a series fails, the run defers the series and goes on with others; no worker waits for it. It
+// decides the series again when the retry delay is over. After the last retry it tries once more when all other series
+// are decided. Series that TMDB never answers thus don't slow the others down, and a short outage does not use up every
+// series' retries.
 
-// Tries counts the failures of one series.
-type Tries interface {
-	// With returns a context for one attempt: each request is sent once, and not repeated.
+// AttemptCounter counts the failed attempts at one series.
+type AttemptCounter interface {
+	// With returns a context for one attempt, in which each request is sent once and not repeated.
 	With(context.Context) context.Context
-	// Failed returns how many attempts have failed, 0 if the last did not, and when to try again.
+	// Failed returns how many attempts have failed in a row, 0 if the last one succeeded, and when to try again.
 	Failed() (count int, due time.Time)
-	// Restart sets the count back.
+	// Restart sets the count to 0.
 	Restart()
 }
 
-// Patience says how a run sets series aside. The zero Patience never does.
-type Patience struct {
-	Tries   func() Tries
-	Retries int // of a series, and as many again at the end of the list
+// RetryPolicy says how often a run tries a series whose requests fail. The zero RetryPolicy never retries.
+type RetryPolicy struct {
+	NewCounter func() AttemptCounter
+	MaxRetries int // per series; after the last one, the series gets as many again at the end of the run
 }
 
-type question struct {
-	b     *intake
-	g     *group
-	keep  *recorder
-	tries Tries // nil: it is asked once
-	last  bool  // the second round
-	due   time.Time
+type seriesTask struct {
+	batch       *batchState
+	group       *group
+	recorder    *recorder
+	attempts    AttemptCounter // nil: only one attempt
+	inLastRound bool           // it is tried again at the end of the run
+	due         time.Time
 }
 
-type aside struct {
-	mu       sync.Mutex
-	waiting  []*question // each until it is due
-	atTheEnd []*question // until there is nothing else to ask
-	underway int         // questions under way
-	walked   bool        // every series was asked about once
-	full     bool        // the walk waits for room in the output
-	closed   bool        // the run ends: nothing more is asked
-	changed  chan struct{}
+type deferredQueue struct {
+	mu         sync.Mutex
+	waiting    []*seriesTask // deferred until their due times
+	lastRound  []*seriesTask // deferred until all other series are decided
+	inFlight   int           // series that are being decided
+	walkDone   bool          // no new series will come
+	outputFull bool          // the walk waits until the output has room
+	closed     bool          // the run is ending: nothing is tried again
+	changed    chan struct{}
 }
 
-func (a *aside) change(f func()) {
+func (a *deferredQueue) update(f func()) {
 	a.mu.Lock()
 	f()
 	a.mu.Unlock()
@@ -60,59 +61,59 @@ func (a *aside) change(f func()) {
 	}
 }
 
-func (a *aside) put(q *question, retries int) (later bool) {
-	a.change(func() {
-		a.underway--
-		if q.tries == nil || a.closed {
+func (a *deferredQueue) putBack(q *seriesTask, retries int) (later bool) {
+	a.update(func() {
+		a.inFlight--
+		if q.attempts == nil || a.closed {
 			return
 		}
-		count, due := q.tries.Failed()
+		count, due := q.attempts.Failed()
 		q.due = due
 		switch {
 		case count == 0:
 		case count <= retries:
 			a.waiting, later = append(a.waiting, q), true
-		case !q.last:
-			q.last, later = true, true
-			q.tries.Restart()
-			a.atTheEnd = append(a.atTheEnd, q)
+		case !q.inLastRound:
+			q.inLastRound, later = true, true
+			q.attempts.Restart()
+			a.lastRound = append(a.lastRound, q)
 		}
 	})
 	return later
 }
 
-func (a *aside) next() (q *question, wait time.Duration, over bool) {
+func (a *deferredQueue) next() (q *seriesTask, wait time.Duration, over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	idle := len(a.waiting) == 0 && a.underway == 0
-	if idle && (a.walked || a.full) {
-		a.waiting, a.atTheEnd = a.atTheEnd, nil
+	idle := len(a.waiting) == 0 && a.inFlight == 0
+	if idle && (a.walkDone || a.outputFull) {
+		a.waiting, a.lastRound = a.lastRound, nil
 	}
 	if len(a.waiting) == 0 {
-		return nil, 0, idle && a.walked
+		return nil, 0, idle && a.walkDone
 	}
-	first := slices.MinFunc(a.waiting, func(x, y *question) int { return x.due.Compare(y.due) })
+	first := slices.MinFunc(a.waiting, func(x, y *seriesTask) int { return x.due.Compare(y.due) })
 	if wait = time.Until(first.due); wait > 0 {
 		return nil, wait, false
 	}
-	a.waiting = slices.DeleteFunc(a.waiting, func(o *question) bool { return o == first })
-	a.underway++
+	a.waiting = slices.DeleteFunc(a.waiting, func(o *seriesTask) bool { return o == first })
+	a.inFlight++
 	return first, 0, false
 }
 
-func (a *aside) rest() []*question {
+func (a *deferredQueue) closeAndDrain() []*seriesTask {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	left := append(a.waiting, a.atTheEnd...)
-	a.waiting, a.atTheEnd, a.closed = nil, nil, true
+	left := append(a.waiting, a.lastRound...)
+	a.waiting, a.lastRound, a.closed = nil, nil, true
 	return left
 }
 
-func (p *pipeline) askAgain(ctx context.Context, slots chan struct{}) {
+func (p *pipeline) runDeferred(ctx context.Context, slots chan struct{}) {
 	var resolving sync.WaitGroup
 	defer resolving.Wait()
 	for {
-		q, wait, over := p.aside.next()
+		q, wait, over := p.deferred.next()
 		if over {
 			return
 		}
@@ -120,9 +121,9 @@ func (p *pipeline) askAgain(ctx context.Context, slots chan struct{}) {
 			select {
 			case slots <- struct{}{}:
 				t := p.decider.Turn()
-				resolving.Go(func() { p.ask(ctx, q, t, slots) })
+				resolving.Go(func() { p.decideSeries(ctx, q, t, slots) })
 			case <-ctx.Done():
-				p.settle(ctx, q.keep, q.b, q.g)
+				p.finishGroup(ctx, q.recorder, q.batch, q.group)
 			}
 			continue
 		}
@@ -132,10 +133,10 @@ func (p *pipeline) askAgain(ctx context.Context, slots chan struct{}) {
 		}
 		select {
 		case <-timer.C:
-		case <-p.aside.changed:
+		case <-p.deferred.changed:
 		case <-ctx.Done():
-			for _, q := range p.aside.rest() {
-				p.settle(ctx, q.keep, q.b, q.g)
+			for _, q := range p.deferred.closeAndDrain() {
+				p.finishGroup(ctx, q.recorder, q.batch, q.group)
 			}
 			return
 		}
@@ -143,15 +144,16 @@ func (p *pipeline) askAgain(ctx context.Context, slots chan struct{}) {
 	}
 }
 
-func (p *pipeline) ask(ctx context.Context, q *question, t decide.Turn, slots <-chan struct{}) {
+func (p *pipeline) decideSeries(ctx context.Context, q *seriesTask, t decide.Turn, slots <-chan struct{}) {
 	asked := ctx
-	if q.tries != nil {
-		asked = q.tries.With(ctx)
+	if q.attempts != nil {
+		asked = q.attempts.With(ctx)
 	}
-	p.decider.Decide(asked, *q.g.series, t, func(f match.File, d match.Decision) { q.b.lines[f.Index].Decision = d })
+	keep := func(f match.File, d match.Decision) { q.batch.lines[f.Index].Decision = d }
+	p.decider.Decide(asked, *q.group.series, t, keep)
 	t.End()
 	<-slots
-	if !p.aside.put(q, p.patience.Retries) {
-		p.settle(ctx, q.keep, q.b, q.g)
+	if !p.deferred.putBack(q, p.retry.MaxRetries) {
+		p.finishGroup(ctx, q.recorder, q.batch, q.group)
 	}
 }

@@ -73,7 +73,7 @@ func tried(
 	}
 	statuses = map[string]match.Status{}
 	start := time.Now()
-	p := &pipeline{decider: d, underway: 1, patience: Patience{func() Tries { return new(oneTry) }, 2}}
+	p := &pipeline{decider: d, maxConcurrent: 1, retry: RetryPolicy{func() AttemptCounter { return new(oneTry) }, 2}}
 	err := p.run(t.Context(), produce(batches...), func(l *Line) error {
 		statuses[strings.TrimSuffix(l.File.Name, " - 01.mkv")] = l.Decision.Status
 		return nil
@@ -123,7 +123,7 @@ func TestAFullOutputDoesNotWaitForTheEndOfTheList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &flaky{fails: map[string]int{"Amber": 4}}
 		titles := []string{"Amber"}
-		for range heldLines + 500 {
+		for range maxHeldLines + 500 {
 			titles = append(titles, "Birch")
 		}
 		asked, statuses, _ := tried(t, d, titles)
@@ -141,7 +141,7 @@ func TestARunThatIsInterruptedWaitsForNoSeriesThatIsSetAside(t *testing.T) {
 		d := &flaky{fails: map[string]int{"Amber": 99}}
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		p := &pipeline{decider: d, underway: 1, patience: Patience{func() Tries { return new(oneTry) }, 2}}
+		p := &pipeline{decider: d, maxConcurrent: 1, retry: RetryPolicy{func() AttemptCounter { return new(oneTry) }, 2}}
 		var got []match.Status
 		err := p.run(ctx, produce(batchOf("lib", "Amber - 01.mkv", "Birch - 01.mkv")), func(l *Line) error {
 			got = append(got, l.Decision.Status)

@@ -1,9 +1,9 @@
-// Package run carries files from a walk or a list through the deciders to records, in the order in which the files
-// came.
+// Package run takes files from a walk or a list, has the deciders decide them, and emits one record per file, in the
+// files' order.
 //
-// A directory is read (produce.go). If nothing of it has changed since it was decided, its records are replayed from
-// the memory of results (recall.go). Otherwise its names are parsed and grouped into series, each series is decided
-// once, each file is placed, and the records are written (pipeline.go).
+// A producer yields the files of a directory (produce.go). If nothing in the directory has changed since it was last
+// decided, its records are replayed from the memory of results (recall.go). Otherwise the run parses the names and
+// groups them into series, decides each series once, places each file in it, and emits the records (pipeline.go).
 package run
 
 import (
@@ -23,56 +23,56 @@ import (
 )
 
 const (
-	heldLines = 3000
-	// window bounds how many files of one directory are decided together. It is below heldLines, or a large directory
-	// could never be admitted.
-	window = 500
-	// Batches are looked up in the cache together, because a session costs as much as reading a small directory: at most
-	// maxBatches of them, until they have enoughFiles files, or the first has waited for batchWait.
-	maxBatches  = 200
-	enoughFiles = 2000
-	batchWait   = 5 * time.Millisecond
+	maxHeldLines = 3000
+	// maxBatchFiles is the most files of one directory that are decided together. It is below maxHeldLines, because a
+	// larger batch could never start.
+	maxBatchFiles = 500
+	// Batches are looked up in the memory of results together, because one lookup costs as much as reading a small
+	// directory. A lookup starts when maxLookupBatches or lookupFiles are there, or lookupWait after the first batch.
+	maxLookupBatches = 200
+	lookupFiles      = 2000
+	lookupWait       = 5 * time.Millisecond
 )
 
 // Line is one file and its decision.
 type Line struct {
 	Path     string
-	Name     string // the part of the path that was read
+	Name     string // the part of the path that was parsed
 	Release  release.Release
 	Decision match.Decision
 	File     library.File
 
-	replayed *report.Record // replayed; nil: Decision says what became of the file
-	done     chan struct{}
+	storedRecord *report.Record // record of an earlier run that is replayed; nil: Decision is the result
+	done         chan struct{}
 }
 
 func (l *Line) record(explain report.ErrorFunc) report.Record {
-	if l.replayed != nil {
-		return *l.replayed
+	if l.storedRecord != nil {
+		return *l.storedRecord
 	}
 	r := report.FromDecision(l.Path, l.Release, l.Decision, explain)
 	r.Subtitles = l.File.Subtitles
 	return r
 }
 
-// Decider decides the files of one series. One that needs a person waits for its turn, which follows the order of
-// files.
+// Decider decides the files of one series. A decider that asks the user does so when its Turn comes; turns follow the
+// order of the files.
 type Decider interface {
 	Turn() decide.Turn
 	Decide(ctx context.Context, s match.Series, t decide.Turn, decided func(match.File, match.Decision))
 }
 
-// Config is what a run needs.
+// Config configures a run.
 type Config struct {
-	Decider  Decider
-	Underway int              // how many series are decided at the same time
-	Patience Patience         // with series whose requests fail
-	Jobs     int              // how many names are parsed at the same time; 0: one per CPU
-	Memory   *results.Memory  // of decisions; nil: none
-	Anew     bool             // decide everything anew, and remember it
-	Explain  report.ErrorFunc // what errors are called in records
-	Counts   *Counts          // nil: nobody asks how far the run is
-	Warn     func(error)      // called from any goroutine
+	Decider       Decider
+	MaxConcurrent int              // how many series may be decided at the same time
+	Retry         RetryPolicy      // for series whose requests fail
+	ParseJobs     int              // how many names may be parsed at the same time; 0: one per CPU
+	Memory        *results.Memory  // earlier decisions; nil: neither replayed nor stored
+	Refresh       bool             // ignore earlier decisions, and replace them
+	ExplainError  report.ErrorFunc // describes errors in records
+	Counts        *Counts          // updated while the run goes on; may be nil
+	Warn          func(error)      // reports a problem that does not stop the run; called from any goroutine
 }
 
 // Counts are what a run has found so far.
@@ -81,65 +81,66 @@ type Counts struct {
 	Walked        atomic.Bool // all folders have been read
 }
 
-// Run decides what produce yields and calls emit with each record, in order, from one goroutine; what a record points
-// to is valid during the call only. It calls pause, if not nil, whenever the next record has to be waited for. When ctx
-// ends, it emits what was decided by then and returns the context's cause.
+// Run decides the files that produce yields and calls emit with each record, in order, from one goroutine; what a
+// record points to is valid only during the call. Before it has to wait for the next record, it calls pause, if not
+// nil. When ctx ends, it emits the records decided by then and returns the context's cause.
 func Run(ctx context.Context, c Config, produce Producer, emit func(report.Record) error, pause func() error) error {
 	p := &pipeline{
-		decider: c.Decider, underway: c.Underway, jobs: c.Jobs, emitRecord: emit, pause: pause,
-		counts: c.Counts, patience: c.Patience,
+		decider: c.Decider, maxConcurrent: c.MaxConcurrent, parseJobs: c.ParseJobs, emitRecord: emit, pause: pause,
+		counts: c.Counts, retry: c.Retry,
 	}
 	if c.Memory != nil {
-		p.remember = &runMemory{memory: c.Memory, recall: !c.Anew, warn: c.Warn}
+		p.memory = &runMemory{results: c.Memory, mayRecall: !c.Refresh, warn: c.Warn}
 	}
-	return p.run(ctx, produce, func(l *Line) error { return emit(l.record(c.Explain)) })
+	return p.run(ctx, produce, func(l *Line) error { return emit(l.record(c.ExplainError)) })
 }
 
-// pipeline is one run: one goroutine reads directories, one recalls or decides them, one writes. At most heldLines
-// lines wait, so memory does not grow with the library and output starts before the walk ends.
+// pipeline is the state of one run: one goroutine reads directories, one replays or decides them, one emits records. At
+// most maxHeldLines lines wait to be emitted, so memory does not grow with the library and output starts before the
+// walk ends.
 type pipeline struct {
-	decider    Decider
-	underway   int
-	jobs       int
-	patience   Patience
-	aside      *aside
-	remember   *runMemory
-	emitRecord func(report.Record) error // gets the records of directories that are remembered whole, in place of emit
-	pause      func() error              // called before the next line has to be waited for; nil: nobody wants to know
-	counts     *Counts
-	spare      sync.Pool // of *results.Records that have been written: a library is replayed a quarter slower without
+	decider       Decider
+	maxConcurrent int
+	parseJobs     int
+	retry         RetryPolicy
+	deferred      *deferredQueue
+	memory        *runMemory
+	emitRecord    func(report.Record) error // called instead of emit for directories that are replayed as a whole
+	pause         func() error              // called before waiting for the next line; may be nil
+	counts        *Counts
+	buffers       sync.Pool // of *results.RecordBuffer; without reuse, replaying a library takes a quarter longer
 }
 
 func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) error) error {
 	if p.counts == nil {
 		p.counts = new(Counts)
 	}
-	p.aside = &aside{changed: make(chan struct{}, 1)}
+	p.deferred = &deferredQueue{changed: make(chan struct{}, 1)}
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
-	held := semaphore.NewWeighted(heldLines)
-	found := make(chan Batch, heldLines) // never blocks: each holds at least one place of held
-	out := make(chan portion, heldLines)
+	held := semaphore.NewWeighted(maxHeldLines)
+	found := make(chan Batch, maxHeldLines) // sending never blocks: each batch holds at least one of held's places
+	out := make(chan outputPart, maxHeldLines)
 
-	var failure error // of produce; read when out is closed
+	var failure error // produce's error; read after out is closed
 	go func() {
 		defer close(found)
 		defer p.counts.Walked.Store(true)
 		failure = produce(work, func(b Batch) error {
-			for _, part := range windows(b) {
+			for _, part := range splitBatch(b) {
 				if len(part.Files) == 0 && part.Err == nil {
 					continue
 				}
 				places := max(1, int64(len(part.Files)))
 				if !held.TryAcquire(places) {
-					p.aside.change(func() { p.aside.full = true })
+					p.deferred.update(func() { p.deferred.outputFull = true })
 					err := held.Acquire(work, places)
-					p.aside.change(func() { p.aside.full = false })
+					p.deferred.update(func() { p.deferred.outputFull = false })
 					if err != nil {
 						return err
 					}
 				}
-				p.counts.Files.Add(max(1, int64(len(part.Files)))) // before the walk can end
+				p.counts.Files.Add(max(1, int64(len(part.Files)))) // before Walked can become true
 				found <- part
 			}
 			return work.Err()
@@ -159,39 +160,39 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 	return failure
 }
 
-func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<- portion) {
-	series := make(chan struct{}, max(1, p.underway))
+func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<- outputPart) {
+	series := make(chan struct{}, max(1, p.maxConcurrent))
 	var resolving sync.WaitGroup
-	resolving.Go(func() { p.askAgain(ctx, series) })
+	resolving.Go(func() { p.runDeferred(ctx, series) })
 	defer resolving.Wait()
-	defer p.aside.change(func() { p.aside.walked = true })
-	batches := make([]Batch, 0, maxBatches)
+	defer p.deferred.update(func() { p.deferred.walkDone = true })
+	batches := make([]Batch, 0, maxLookupBatches)
 	for {
-		batches = p.gather(found, batches[:0])
+		batches = p.gatherBatches(found, batches[:0])
 		if len(batches) == 0 {
 			return
 		}
-		for _, b := range p.recall(ctx, batches) {
+		for _, b := range p.recallBatches(ctx, batches) {
 			if ctx.Err() != nil {
-				break // the reader of directories stops by itself
+				break // the producer sees ctx too, and stops
 			}
-			p.admit(ctx, b, out, series, &resolving)
+			p.startBatch(ctx, b, out, series, &resolving)
 		}
 	}
 }
 
-func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
+func (p *pipeline) gatherBatches(found <-chan Batch, batches []Batch) []Batch {
 	b, ok := <-found
 	if !ok {
 		return batches
 	}
 	batches = append(batches, b)
-	if p.remember == nil || !p.remember.recall {
+	if p.memory == nil || !p.memory.mayRecall {
 		return batches
 	}
-	enough := time.NewTimer(batchWait)
+	enough := time.NewTimer(lookupWait)
 	defer enough.Stop()
-	for files := len(b.Files); files < enoughFiles && len(batches) < maxBatches; files += len(b.Files) {
+	for files := len(b.Files); files < lookupFiles && len(batches) < maxLookupBatches; files += len(b.Files) {
 		select {
 		case b, ok = <-found:
 			if !ok {
@@ -205,41 +206,41 @@ func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
 	return batches
 }
 
-func undecided(l *Line) bool { return errors.Is(l.Decision.Err, context.Canceled) }
+func isUndecided(l *Line) bool { return errors.Is(l.Decision.Err, context.Canceled) }
 
-func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, series chan struct{},
+func (p *pipeline) startBatch(ctx context.Context, b *batchState, out chan<- outputPart, series chan struct{},
 	resolving *sync.WaitGroup,
 ) {
 	if b.Err != nil {
-		out <- portion{lines: []*Line{failedLine(b.Batch)}} // out never blocks: it has as many places as lines may be held
+		out <- outputPart{lines: []*Line{failedLine(b.Batch)}} // out has a place for every held line: never blocks
 		return
 	}
-	records, ok := p.spare.Get().(*results.RecordBuffer)
+	records, ok := p.buffers.Get().(*results.RecordBuffer)
 	if !ok {
 		records = new(results.RecordBuffer)
 	}
-	if b.replay(records) {
-		p.counts.Series.Add(b.series())
-		out <- portion{replayed: records}
+	if b.replayAll(records) {
+		p.counts.Series.Add(b.countSeries())
+		out <- outputPart{replayed: records}
 		return
 	}
-	p.spare.Put(records)
+	p.buffers.Put(records)
 	if b.lines == nil {
-		p.read(b)
+		p.readNames(b)
 	}
-	p.counts.Series.Add(b.series())
-	out <- portion{lines: b.lines}
-	keep := p.remember.recorder(b)
+	p.counts.Series.Add(b.countSeries())
+	out <- outputPart{lines: b.lines}
+	keep := p.memory.recorder(b)
 	for _, g := range b.groups {
 		if b.replayGroup(g) {
-			p.settle(ctx, keep, b, g)
+			p.finishGroup(ctx, keep, b, g)
 			continue
 		}
 		if g.series == nil {
 			for _, i := range g.files {
 				b.lines[i].Decision = match.Decision{Outcome: match.Outcome{Status: match.Skipped, Reason: b.lines[i].File.Skip}}
 			}
-			p.settle(ctx, keep, b, g)
+			p.finishGroup(ctx, keep, b, g)
 			continue
 		}
 		select {
@@ -248,21 +249,21 @@ func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, ser
 			for _, i := range g.files {
 				b.lines[i].Decision.Err = context.Canceled
 			}
-			p.settle(ctx, keep, b, g)
+			p.finishGroup(ctx, keep, b, g)
 			continue
 		}
-		q := &question{b: b, g: g, keep: keep}
-		if p.patience.Tries != nil {
-			q.tries = p.patience.Tries()
+		q := &seriesTask{batch: b, group: g, recorder: keep}
+		if p.retry.NewCounter != nil {
+			q.attempts = p.retry.NewCounter()
 		}
-		p.aside.change(func() { p.aside.underway++ })
+		p.deferred.update(func() { p.deferred.inFlight++ })
 		t := p.decider.Turn()
-		resolving.Go(func() { p.ask(ctx, q, t, series) })
+		resolving.Go(func() { p.decideSeries(ctx, q, t, series) })
 	}
 }
 
-func (p *pipeline) settle(ctx context.Context, keep *recorder, b *intake, g *group) {
-	keep.settled(ctx, g)
+func (p *pipeline) finishGroup(ctx context.Context, keep *recorder, b *batchState, g *group) {
+	keep.finishGroup(ctx, g)
 	for _, i := range g.files {
 		close(b.lines[i].done)
 	}
@@ -277,12 +278,12 @@ func failedLine(b Batch) *Line {
 	return l
 }
 
-type portion struct {
+type outputPart struct {
 	lines    []*Line
 	replayed *results.RecordBuffer
 }
 
-func (p *pipeline) write(out <-chan portion, emit func(*Line) error, written func(lines int), cancel func()) error {
+func (p *pipeline) write(out <-chan outputPart, emit func(*Line) error, written func(lines int), cancel func()) error {
 	var failed error
 	fail := func(err error) {
 		if failed == nil && err != nil {
@@ -296,7 +297,7 @@ func (p *pipeline) write(out <-chan portion, emit func(*Line) error, written fun
 		}
 	}
 	for {
-		var next portion
+		var next outputPart
 		var ok bool
 		select {
 		case next, ok = <-out:
@@ -308,13 +309,13 @@ func (p *pipeline) write(out <-chan portion, emit func(*Line) error, written fun
 			return failed
 		}
 		if next.replayed != nil {
-			for i := range next.replayed.List {
+			for i := range next.replayed.Records {
 				if failed == nil {
-					fail(p.emitRecord(next.replayed.List[i]))
+					fail(p.emitRecord(next.replayed.Records[i]))
 				}
 			}
-			written(len(next.replayed.List))
-			p.spare.Put(next.replayed)
+			written(len(next.replayed.Records))
+			p.buffers.Put(next.replayed)
 		}
 		for _, line := range next.lines {
 			select {
@@ -323,7 +324,7 @@ func (p *pipeline) write(out <-chan portion, emit func(*Line) error, written fun
 				rest()
 				<-line.done
 			}
-			if failed == nil && !undecided(line) {
+			if failed == nil && !isUndecided(line) {
 				fail(emit(line))
 			}
 			written(1)

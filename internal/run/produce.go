@@ -15,30 +15,31 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Producer yields what is to be matched, in the order of the results. It stops at the first error that yield returns.
+// Producer calls yield with the files to match, in the order in which results are wanted. It stops at the first error
+// that yield returns.
 type Producer func(ctx context.Context, yield func(Batch) error) error
 
 // Walk produces the media files below paths, directory by directory.
 func Walk(paths []string, options library.Options) Producer {
 	return func(ctx context.Context, yield func(Batch) error) error {
-		read := readFrom(paths)
+		read := parsedNames(paths)
 		return library.Walk(ctx, paths, options, func(d library.Dir) error {
 			return yieldDir(d, read, yield)
 		})
 	}
 }
 
-func viewOf(f library.File, read func(string) string) string {
+func namePrefixOf(f library.File, read func(string) string) string {
 	return strings.TrimSuffix(read(f.Path), f.Name)
 }
 
 func yieldDir(d library.Dir, read func(string) string, yield func(Batch) error) error {
-	// A folder that is not entered (hidden, a recycle bin) gets no record.
+	// A folder that is skipped as a whole (hidden, a recycle bin) gets no record.
 	d.Files = slices.DeleteFunc(d.Files, func(f library.File) bool { return f.IsDir })
 	if len(d.Files) > 0 {
-		b := Batch{Files: d.Files, Path: d.Path, Abs: d.Abs, View: viewOf(d.Files[0], read)}
+		b := Batch{Files: d.Files, Path: d.Path, AbsDir: d.Abs, NamePrefix: namePrefixOf(d.Files[0], read)}
 		if d.Named {
-			b.Part = "file " + d.Files[0].Name
+			b.PartID = "file " + d.Files[0].Name
 		}
 		if err := yield(b); err != nil {
 			return err
@@ -50,13 +51,13 @@ func yieldDir(d library.Dir, read func(string) string, yield func(Batch) error) 
 	return nil
 }
 
-// Files produces the paths of a list; neighbours in one directory are decided together. A directory is walked, and
-// files in it that the list names later are not produced again.
+// Files produces the paths of a list. Adjacent paths in the same directory are decided together. A directory in the
+// list is walked; if the list also names files in it later, they are not produced again.
 func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 	return func(ctx context.Context, yield func(Batch) error) error {
 		defer list.Close()
 		var together Batch
-		alone := readFrom(nil)
+		alone := parsedNames(nil)
 		flush := func() error {
 			b := together
 			together = Batch{}
@@ -65,18 +66,23 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 			}
 			return yield(b)
 		}
-		listed := "" // the path of the list that is being walked
+		listed := "" // the list's entry that is being walked
 		walker, err := library.NewWalker(options, func(d library.Dir) error {
-			if !d.Named || d.Path != together.Path || len(together.Files) >= window {
+			if !d.Named || d.Path != together.Path || len(together.Files) >= maxBatchFiles {
 				if err := flush(); err != nil {
 					return err
 				}
 			}
 			if !d.Named {
-				return yieldDir(d, readFrom([]string{listed}), yield)
+				return yieldDir(d, parsedNames([]string{listed}), yield)
 			}
 			if len(together.Files) == 0 {
-				together = Batch{Path: d.Path, Abs: d.Abs, View: viewOf(d.Files[0], alone), Part: "list " + d.Files[0].Name}
+				together = Batch{
+					Path:       d.Path,
+					AbsDir:     d.Abs,
+					NamePrefix: namePrefixOf(d.Files[0], alone),
+					PartID:     "list " + d.Files[0].Name,
+				}
 			}
 			together.Files = append(together.Files, d.Files[0])
 			return nil
@@ -92,18 +98,18 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 	}
 }
 
-// Names produces the lines of a list; nothing has to exist and every line is media.
+// Names produces the lines of a list as file names. The files need not exist, and every name counts as media.
 func Names(list io.ReadCloser) Producer {
 	return func(_ context.Context, yield func(Batch) error) error {
 		defer list.Close()
-		b := Batch{Media: true}
+		b := Batch{ListedAsMedia: true}
 		err := library.ReadLines(list, func(name string) error {
 			b.Files = append(b.Files, library.File{Path: name, Name: filepath.Base(name)})
-			if len(b.Files) < window {
+			if len(b.Files) < maxBatchFiles {
 				return nil
 			}
 			full := b
-			b = Batch{Media: true}
+			b = Batch{ListedAsMedia: true}
 			return yield(full)
 		})
 		if err == nil && len(b.Files) > 0 {
@@ -113,30 +119,31 @@ func Names(list io.ReadCloser) Producer {
 	}
 }
 
-// Batch is files that are decided together: the media files of one directory, or a part of a list.
+// Batch is a set of files that are decided together: the media files of one directory, or part of a list.
 type Batch struct {
 	Files []library.File
-	// Err is a directory that could not be read, or a path that does not exist, named by Path.
+	// Err is why Path could not be read, or that it does not exist; then Files is empty.
 	Err  error
 	Path string
 
-	// Abs is the directory of all files, View the text that is read in front of each file's name, Part which of the
-	// directory's files these are. Names without a directory have no Abs; their whole path is read.
-	Abs, View, Part string
-	// Media says that somebody listed the names as media.
-	Media bool
+	// AbsDir is the directory of all files, NamePrefix the text parsed in front of each file's name, and PartID says which
+	// part of the directory's files this is, "" for all. Names without a directory have no AbsDir, and their whole path is
+	// parsed.
+	AbsDir, NamePrefix, PartID string
+	// ListedAsMedia means that the user listed the names as media.
+	ListedAsMedia bool
 }
 
-func windows(b Batch) []Batch {
-	if len(b.Files) <= window {
+func splitBatch(b Batch) []Batch {
+	if len(b.Files) <= maxBatchFiles {
 		return []Batch{b}
 	}
 	var parts []Batch
-	for files := range slices.Chunk(b.Files, window) {
+	for files := range slices.Chunk(b.Files, maxBatchFiles) {
 		part := b
 		part.Files = files
 		if len(parts) > 0 {
-			part.Part += " " + strconv.Itoa(len(parts))
+			part.PartID += " " + strconv.Itoa(len(parts))
 		}
 		parts = append(parts, part)
 	}
@@ -148,14 +155,14 @@ func (p *pipeline) parse(b Batch) []*Line {
 	one := func(i int) {
 		f := b.Files[i]
 		name, parse := filepath.ToSlash(f.Path), release.Parse
-		if b.Abs != "" {
-			name, parse = b.View+f.Name, release.ParseFile
+		if b.AbsDir != "" {
+			name, parse = b.NamePrefix+f.Name, release.ParseFile
 		}
 		lines[i] = &Line{Path: f.Path, Name: name, File: f, Release: parse(name), done: make(chan struct{})}
-		lines[i].Release.Path = f.Path // pins and groups depend on where the file is
+		lines[i].Release.Path = f.Path // pins and grouping need the full path
 	}
-	const together = 64 // names that one goroutine parses
-	jobs := p.jobs
+	const together = 64 // names parsed by one goroutine in a row
+	jobs := p.parseJobs
 	if jobs == 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
@@ -169,20 +176,21 @@ func (p *pipeline) parse(b Batch) []*Line {
 			return nil
 		})
 	}
-	_ = g.Wait() // one never fails
+	_ = g.Wait() // parsing never fails
 	return lines
 }
 
-// readFrom cuts a path to the part that is read: from its root on, or from its own folder, or one above if that is only
-// a season. A login name must not become a title that TMDB is asked about, and a result must not depend on how the path
-// was spelled.
-func readFrom(roots []string) func(string) string {
+// parsedNames returns a function that cuts a path to the part that is parsed. That part begins at the path's root, or
+// without a root at the file's folder; if that folder only names a season, at the folder above. The folders further up
+// are left out: a login name must not become a title that TMDB is asked about, and the result must not depend on how
+// the path was written.
+func parsedNames(roots []string) func(string) string {
 	last, front := "", ""
 	return func(path string) string {
 		from := filepath.Dir(path)
 		for _, r := range roots {
 			r = filepath.Clean(r)
-			if r != filepath.Clean(path) && below(path, r) && len(r) <= len(from) {
+			if r != filepath.Clean(path) && isBelow(path, r) && len(r) <= len(from) {
 				from = r
 			}
 		}
@@ -192,7 +200,7 @@ func readFrom(roots []string) func(string) string {
 		}
 		if from != last || front == "" {
 			last, front = from, folderName(from)
-			if onlySeason(front) {
+			if isOnlySeason(front) {
 				front = filepath.Join(folderName(filepath.Join(from, "..")), front)
 			}
 		}
@@ -200,7 +208,7 @@ func readFrom(roots []string) func(string) string {
 	}
 }
 
-func below(path, root string) bool {
+func isBelow(path, root string) bool {
 	if root == "." {
 		return !filepath.IsAbs(path) && !strings.HasPrefix(path, "..")
 	}
@@ -218,8 +226,8 @@ func folderName(dir string) string {
 	return ""
 }
 
-// onlySeason reports whether a folder's name has a season and no title, such as "Season 2".
-func onlySeason(name string) bool {
+// isOnlySeason reports whether a folder's name has a season and no title, such as "Season 2".
+func isOnlySeason(name string) bool {
 	f := release.Parse(name + "/x.mkv").Folder
 	return f.Title == "" && len(f.Seasons) > 0
 }

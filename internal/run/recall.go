@@ -13,70 +13,70 @@ import (
 	"github.com/anivault/anivault/internal/run/results"
 )
 
-type intake struct {
+type batchState struct {
 	Batch
-	lasting bool     // it can be recognised by a later run
-	lines   []*Line  // by file; nil: no name has been read
-	groups  []*group // every file is in one
-	listed  bool     // the groups are those of the folder's list: nothing in the folder has changed
+	rememberable bool     // a later run can recognise it, so its decisions can be stored
+	lines        []*Line  // one per file; nil: the names are not parsed yet
+	groups       []*group // each file is in exactly one
+	unchanged    bool     // nothing in the folder has changed, and groups is the stored list
 }
 
 type group struct {
 	files  []int
 	key    results.Key
-	known  *results.Known // what is remembered of it; nil: nothing that holds
-	series *match.Series  // nil: its names have not been read, or the walk left its files out
+	stored *results.StoredSeries // its stored decisions; nil: none that are valid
+	series *match.Series         // nil: its names are not parsed, or its files are skipped
 }
 
-func (p *pipeline) recall(ctx context.Context, batches []Batch) []*intake {
-	in := make([]*intake, len(batches))
+func (p *pipeline) recallBatches(ctx context.Context, batches []Batch) []*batchState {
+	in := make([]*batchState, len(batches))
 	var folders []results.Folder
-	var of []*intake
+	var of []*batchState
 	for i, b := range batches {
-		in[i] = &intake{Batch: b, lasting: p.remember != nil && b.lasting()}
-		if in[i].lasting && b.Abs != "" && p.remember.recall {
+		in[i] = &batchState{Batch: b, rememberable: p.memory != nil && b.isRememberable()}
+		if in[i].rememberable && b.AbsDir != "" && p.memory.mayRecall {
 			folders, of = append(folders, b.folder()), append(of, in[i])
 		}
 	}
 	if len(folders) > 0 {
-		lists, err := p.remember.memory.Lists(ctx, folders)
-		p.remember.warnOf(ctx, err)
+		lists, err := p.memory.results.Lists(ctx, folders)
+		p.memory.warnUnlessLocked(ctx, err)
 		for i, l := range lists {
 			if l != nil {
-				of[i].list(l)
+				of[i].useList(l)
 			}
 		}
 	}
 	var keys []results.Key
 	var groups []*group
 	for _, b := range in {
-		if !b.listed && b.Err == nil {
-			p.read(b)
+		if !b.unchanged && b.Err == nil {
+			p.readNames(b)
 		}
-		if b.lasting && p.remember.recall {
+		if b.rememberable && p.memory.mayRecall {
 			for _, g := range b.groups {
 				keys, groups = append(keys, g.key), append(groups, g)
 			}
 		}
 	}
 	if len(keys) > 0 {
-		known, err := p.remember.memory.Recall(ctx, time.Now(), keys)
-		p.remember.warnOf(ctx, err)
+		known, err := p.memory.results.Recall(ctx, time.Now(), keys)
+		p.memory.warnUnlessLocked(ctx, err)
 		for i, k := range known {
-			groups[i].known = k
+			groups[i].stored = k
 		}
 	}
 	return in
 }
 
-func (b *intake) list(l *results.List) {
-	b.listed = true
+func (b *batchState) useList(l *results.SeriesList) {
+	b.unchanged = true
 	for i, k := range l.Keys {
 		b.groups = append(b.groups, &group{files: l.Files[i], key: k})
 	}
 }
 
-func (p *pipeline) read(b *intake) {
+func (p *pipeline) readNames(b *batchState) {
 	before := b.groups
 	b.groups = nil
 	b.lines = p.parse(b.Batch)
@@ -87,7 +87,7 @@ func (p *pipeline) read(b *intake) {
 			leftOut = append(leftOut, i)
 			continue
 		}
-		media = append(media, match.File{Index: i, Release: l.Release, Media: b.Media})
+		media = append(media, match.File{Index: i, Release: l.Release, Media: b.ListedAsMedia})
 	}
 	if len(leftOut) > 0 {
 		b.groups = append(b.groups, &group{files: leftOut})
@@ -99,19 +99,19 @@ func (p *pipeline) read(b *intake) {
 		}
 		b.groups = append(b.groups, g)
 	}
-	if !b.lasting {
+	if !b.rememberable {
 		return
 	}
 	files := b.folder().Files
 	for _, g := range b.groups {
-		g.key = p.remember.memory.Key(files, g.files)
+		g.key = p.memory.results.Key(files, g.files)
 		if i := slices.IndexFunc(before, func(o *group) bool { return o.key == g.key }); i >= 0 {
-			g.known = before[i].known
+			g.stored = before[i].stored
 		}
 	}
 }
 
-func (b *intake) series() int64 {
+func (b *batchState) countSeries() int64 {
 	n := int64(0)
 	for _, g := range b.groups {
 		if b.Files[g.files[0]].Skip == "" {
@@ -121,105 +121,109 @@ func (b *intake) series() int64 {
 	return n
 }
 
-func (b *intake) replay(r *results.RecordBuffer) bool {
+func (b *batchState) replayAll(r *results.RecordBuffer) bool {
 	r.Reset(len(b.Files))
 	for _, g := range b.groups {
-		if g.known == nil || !g.known.Into(r, b.Files, g.files) {
+		if g.stored == nil || !g.stored.ReadRecords(r, b.Files, g.files) {
 			return false
 		}
 	}
 	return true
 }
 
-func (b *intake) replayGroup(g *group) bool {
-	if g.known == nil {
+func (b *batchState) replayGroup(g *group) bool {
+	if g.stored == nil {
 		return false
 	}
 	var r results.RecordBuffer
 	r.Reset(len(b.Files))
-	if !g.known.Into(&r, b.Files, g.files) {
+	if !g.stored.ReadRecords(&r, b.Files, g.files) {
 		return false
 	}
 	for _, i := range g.files {
-		b.lines[i].replayed = &r.List[i]
+		b.lines[i].storedRecord = &r.Records[i]
 	}
 	return true
 }
 
-// runMemory is the memory of decisions in one run, and never stops it. A nil *runMemory remembers nothing.
+// runMemory is one run's access to stored decisions. Its failures never stop the run. A nil *runMemory stores nothing.
 type runMemory struct {
-	memory *results.Memory
-	recall bool // false: everything is decided anew, and then remembered
-	warn   func(error)
+	results   *results.Memory
+	mayRecall bool // false: every series is decided again, and stored
+	warn      func(error)
 }
 
-func (r *runMemory) warnOf(ctx context.Context, err error) {
+func (r *runMemory) warnUnlessLocked(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrLocked) {
 		r.warn(err)
 	}
 }
 
 func (b *Batch) folder() results.Folder {
-	return results.Folder{Files: results.Files{Abs: b.Abs, View: b.View, Media: b.Media, List: b.Files}, Part: b.Part}
+	return results.Folder{
+		Files:  results.Files{AbsDir: b.AbsDir, NamePrefix: b.NamePrefix, ListedAsMedia: b.ListedAsMedia, List: b.Files},
+		PartID: b.PartID,
+	}
 }
 
-func (b *Batch) lasting() bool {
+func (b *Batch) isRememberable() bool {
 	for i := range b.Files {
-		if b.Abs != "" && b.Files[i].Skip == "" && b.Files[i].ModTime.IsZero() {
+		if b.AbsDir != "" && b.Files[i].Skip == "" && b.Files[i].ModTime.IsZero() {
 			return false
 		}
 	}
 	return len(b.Files) > 0
 }
 
-// recorder remembers a batch once all of it is decided: a folder costs one write, however many series it holds.
+// recorder stores the decisions of a batch when all its groups are finished: one write per folder, however many series
+// it has.
 type recorder struct {
 	memory *runMemory
-	batch  *intake
+	batch  *batchState
 
-	mu    sync.Mutex
-	open  int               // groups that are not settled
-	fresh []results.Decided // groups that were decided now
+	mu           sync.Mutex
+	unfinished   int                     // number of groups that are not finished
+	newlyDecided []results.DecidedSeries // groups decided in this run
 }
 
-func (r *runMemory) recorder(b *intake) *recorder {
-	if r == nil || !b.lasting {
+func (r *runMemory) recorder(b *batchState) *recorder {
+	if r == nil || !b.rememberable {
 		return nil
 	}
-	return &recorder{memory: r, batch: b, open: len(b.groups)}
+	return &recorder{memory: r, batch: b, unfinished: len(b.groups)}
 }
 
-func (k *recorder) settled(ctx context.Context, g *group) {
+func (k *recorder) finishGroup(ctx context.Context, g *group) {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if d, ok := k.batch.decided(g); ok {
-		k.fresh = append(k.fresh, d)
+	if d, ok := k.batch.decidedSeries(g); ok {
+		k.newlyDecided = append(k.newlyDecided, d)
 	}
-	if k.open--; k.open > 0 || k.batch.listed && len(k.fresh) == 0 {
+	if k.unfinished--; k.unfinished > 0 || k.batch.unchanged && len(k.newlyDecided) == 0 {
 		return
 	}
-	var l results.List
+	var l results.SeriesList
 	for _, g := range k.batch.groups {
 		l.Add(g.key, g.files)
 	}
 	folder := k.batch.folder()
-	if err := k.memory.memory.Remember(context.WithoutCancel(ctx), time.Now(), &folder, &l, k.fresh); err != nil {
+	if err := k.memory.results.Remember(context.WithoutCancel(ctx), time.Now(), &folder, &l, k.newlyDecided); err != nil {
 		k.memory.warn(err)
 	}
 }
 
-func (b *intake) decided(g *group) (d results.Decided, ok bool) {
-	d = results.Decided{Key: g.key, Records: make([]report.Record, len(g.files))}
+func (b *batchState) decidedSeries(g *group) (d results.DecidedSeries, ok bool) {
+	d = results.DecidedSeries{Key: g.key, Records: make([]report.Record, len(g.files))}
 	for n, i := range g.files {
 		l := b.lines[i]
-		if l.replayed != nil || l.Decision.Err != nil {
+		if l.storedRecord != nil || l.Decision.Err != nil {
 			return d, false
 		}
 		d.Records[n] = l.record(nil)
-		d.StandOn(l.Decision)
+		d.AddSources(l.Decision)
 	}
 	return d, true
 }

@@ -75,7 +75,7 @@ func newRerun(t *testing.T) *rerun {
 	}
 	return &rerun{
 		t: t, root: t.TempDir(),
-		memory: results.New(bucket, noNewer, results.Question{Language: "en-US"}, results.Basis{Program: "1"}),
+		memory: results.New(bucket, noNewer, results.Settings{Language: "en-US"}, results.LocalInputs{Program: "1"}),
 	}
 }
 
@@ -99,8 +99,8 @@ func (r *rerun) run(produce Producer) (told, asked []string) {
 		return nil
 	}
 	p := &pipeline{
-		decider: &r.c, underway: 3,
-		remember: &runMemory{memory: r.memory, recall: !r.anew, warn: func(err error) { r.t.Error(err) }}, emitRecord: tell,
+		decider: &r.c, maxConcurrent: 3,
+		memory: &runMemory{results: r.memory, mayRecall: !r.anew, warn: func(err error) { r.t.Error(err) }}, emitRecord: tell,
 	}
 	if err := p.run(r.t.Context(), produce, func(l *Line) error { return tell(l.record(nil)) }); err != nil {
 		r.t.Fatal(err)
@@ -246,7 +246,7 @@ func (nopCloser) Close() error { return nil }
 func TestALargeFolderIsRememberedInParts(t *testing.T) {
 	r := newRerun(t)
 	var names []string
-	for i := range 2*window + 7 {
+	for i := range 2*maxBatchFiles + 7 {
 		names = append(names, fmt.Sprintf("Naruto/Naruto - %04d.mkv", i))
 	}
 	r.add(names...)

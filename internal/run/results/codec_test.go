@@ -128,10 +128,10 @@ func anyRecord(t *rapid.T) report.Record {
 }
 
 // anyDecided draws a series of some files.
-func anyDecided(t *rapid.T) *Decided {
-	var d Decided
+func anyDecided(t *rapid.T) *DecidedSeries {
+	var d DecidedSeries
 	for range rapid.IntRange(0, 4).Draw(t, "entries") {
-		d.Seen = append(d.Seen, match.UsedEntry{
+		d.UsedEntries = append(d.UsedEntries, match.UsedEntry{
 			Kind: rapid.SampledFrom([]match.Kind{match.TV, match.Movie}).Draw(t, "kind"), ID: rapid.Int().Draw(t, "id"),
 			ReadAt: anyTime(t, "read at"),
 		})
@@ -143,7 +143,7 @@ func anyDecided(t *rapid.T) *Decided {
 }
 
 // filesOf are as many files as a series has records, and which of them are the series.
-func filesOf(d *Decided) (files []library.File, series []int) {
+func filesOf(d *DecidedSeries) (files []library.File, series []int) {
 	for i := range d.Records {
 		files, series = append(files, library.File{}), append(series, i)
 	}
@@ -162,19 +162,19 @@ func TestCodecRoundTrip(t *testing.T) {
 			want[i] = r
 		}
 		files, series := filesOf(d)
-		b := encode(d, now, now.Add(time.Hour))
-		k := decode(b, now)
+		b := encodeSeries(d, now, now.Add(time.Hour))
+		k := decodeSeries(b, now)
 		if k == nil {
 			t.Fatal("what was written is not read")
 		}
-		if diff := cmp.Diff(d.Seen, k.seen, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(d.UsedEntries, k.usedEntries, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatal(diff)
 		}
 		// The second time with blocks that hold another folder's.
 		for range 2 {
 			again.Reset(len(files))
-			ok := k.Into(&again, files, series)
-			if diff := cmp.Diff(want, again.List, cmpopts.EquateEmpty()); diff != "" || !ok {
+			ok := k.ReadRecords(&again, files, series)
+			if diff := cmp.Diff(want, again.Records, cmpopts.EquateEmpty()); diff != "" || !ok {
 				t.Fatal(ok, diff)
 			}
 		}
@@ -186,23 +186,23 @@ func TestCodecRoundTrip(t *testing.T) {
 }
 
 func reads(b []byte, files []library.File, series []int) bool {
-	k := decode(b, now)
+	k := decodeSeries(b, now)
 	if k == nil {
 		return false
 	}
 	var r RecordBuffer
 	r.Reset(len(files))
-	return k.Into(&r, files, series)
+	return k.ReadRecords(&r, files, series)
 }
 
 // Whatever the store holds is read without harm.
 func FuzzDecode(f *testing.F) {
 	show := folder(3)
 	m := New(&shelf{}, nothingNewer, question, basis)
-	d := Decided{Records: decided(show), Seen: []match.UsedEntry{{Kind: match.TV, ID: 26209, ReadAt: now}}}
+	d := DecidedSeries{Records: decided(show), UsedEntries: []match.UsedEntry{{Kind: match.TV, ID: 26209, ReadAt: now}}}
 	files, series := filesOf(&d)
-	f.Add(encode(&d, now, now.Add(time.Hour)))
-	f.Add(m.item(&show, listOf(m, show, series), now).Value)
+	f.Add(encodeSeries(&d, now, now.Add(time.Hour)))
+	f.Add(m.folderItem(&show, listOf(m, show, series), now).Value)
 	f.Add([]byte{})
 	f.Add([]byte{2, 2, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -220,17 +220,17 @@ func FuzzDecode(f *testing.F) {
 // What is remembered is being printed at the same time: the race detector sees a writer that touches it.
 func TestWritingLeavesTheValuesAlone(t *testing.T) {
 	season, confidence := 2, 0.97
-	d := Decided{
+	d := DecidedSeries{
 		Records: []report.Record{{
 			Status: report.Matched, Season: &season, Episodes: []int{3}, Confidence: &confidence, EpisodeTitles: []string{"Oil"},
 			Candidates: []report.Candidate{{Kind: "tv", TMDBID: 1, Year: 2019}},
 			Parsed:     &report.Parsed{Title: "Lantern Keepers", Absolute: true, Part: 2, IDs: &report.IDs{TMDB: 1}},
 		}},
-		Seen: []match.UsedEntry{{Kind: match.TV, ID: 1, ReadAt: now}},
+		UsedEntries: []match.UsedEntry{{Kind: match.TV, ID: 1, ReadAt: now}},
 	}
 	var all sync.WaitGroup
 	for range 2 {
-		all.Go(func() { encode(&d, now, now.Add(time.Hour)) })
+		all.Go(func() { encodeSeries(&d, now, now.Add(time.Hour)) })
 	}
 	all.Wait()
 }

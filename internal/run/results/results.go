@@ -1,10 +1,10 @@
-// Package results remembers what was decided for which files, so that a library that has not changed is replayed at the
-// speed of walking it.
+// Package results stores what was decided for which files, so that an unchanged library is replayed as fast as it can
+// be walked.
 //
-// A decision is remembered per series. Its key is a digest of the series' files (path, size, time of change), of the
-// question (the settings that matter) and of the basis (program, title index, pins); folders only list their series. A
-// decision is void under another key, when an answer that it stands on has expired, and when the cache has a newer
-// answer about such an entry, whichever process stored it. Losing the memory only costs time.
+// Decisions are stored per series. The key is a digest of the series' files (path, size, modification time), of the
+// settings that matter, and of the local inputs (program, title index, pins). A folder has a list of its series. A
+// stored decision is void if its key differs, if an answer that it used has expired, or if the cache now has a newer
+// answer about a TMDB entry that it used, whichever process stored it. Losing the store only costs time.
 package results
 
 import (
@@ -25,10 +25,11 @@ import (
 	"github.com/anivault/anivault/internal/wire"
 )
 
-// Bucket is the name of the memory's bucket in the cache.
+// Bucket is the name of the cache's bucket that has the stored decisions.
 const Bucket = "results"
 
-// Store keeps values by key. GetBatch returns one item per key in order, without a Key for none, perhaps with an error.
+// Store keeps values by key. GetBatch returns one item per key, in order; a missing one has an empty Key. It may return
+// items and an error.
 type Store interface {
 	GetBatch(ctx context.Context, keys []string) ([]cache.Item, error)
 	Put(ctx context.Context, items ...cache.Item) error
@@ -40,12 +41,12 @@ type Entry struct {
 	ID   int
 }
 
-// Newest returns when the newest cached answer about each entry was fetched, zero where there is none.
-type Newest func(ctx context.Context, entries []Entry) ([]time.Time, error)
+// NewestAnswers returns, for each entry, when its newest cached answer was fetched; zero if there is none.
+type NewestAnswers func(ctx context.Context, entries []Entry) ([]time.Time, error)
 
-// Question is what a run asks of a file. Runs with different questions remember side by side.
-type Question struct {
-	Upstream             string // base URL
+// Settings are the settings that a decision depends on. Decisions under different settings are stored side by side.
+type Settings struct {
+	Upstream             string // TMDB's base URL
 	Language             string
 	Type                 string // auto, tv or movie
 	MinConfidence        float64
@@ -53,24 +54,25 @@ type Question struct {
 	IncludeAdult         bool
 }
 
-// Basis is what decisions stand on besides TMDB's answers: texts that differ whenever the thing differs.
-type Basis struct {
-	Program string // the matcher's version
-	Index   string // the title index's
-	Pins    string // the pins'
+// LocalInputs are what decisions depend on besides settings and TMDB's answers. Each text changes whenever the input
+// does.
+type LocalInputs struct {
+	Program string // version of the matcher
+	Index   string // digest of the title index
+	Pins    string // digest of the pins
 }
 
-// Memory remembers decisions in a store. It is safe for concurrent use if the store is.
+// Memory reads and writes decisions in a Store. It is safe for concurrent use if the Store is.
 type Memory struct {
-	store  Store
-	newest Newest
-	scope  string // digest of version, question and basis
+	store         Store
+	newestAnswers NewestAnswers
+	scopeDigest   string // digest of layout version, settings and local inputs
 }
 
-// New returns the memory of runs that ask question on basis.
-func New(store Store, newest Newest, question Question, basis Basis) *Memory {
+// New returns the memory of runs with the given settings and local inputs.
+func New(store Store, newest NewestAnswers, question Settings, basis LocalInputs) *Memory {
 	var d digest
-	d.number(version)
+	d.number(layoutVersion)
 	for _, text := range []string{
 		question.Upstream, question.Language, question.Type,
 		fmt.Sprint(question.MinConfidence, question.MinEpisodeConfidence), fmt.Sprint(question.IncludeAdult), basis.Program,
@@ -79,42 +81,44 @@ func New(store Store, newest Newest, question Question, basis Basis) *Memory {
 		d.text(text)
 	}
 	scope := d.sum()
-	return &Memory{store: store, newest: newest, scope: string(scope[:])}
+	return &Memory{store: store, newestAnswers: newest, scopeDigest: string(scope[:])}
 }
 
-// Key names a series or a folder, the question and the basis. It holds no path in the clear.
+// Key identifies a series or a folder under given settings and local inputs. It is a digest, so the stored keys reveal
+// no paths.
 type Key [24]byte
 
-func (k Key) text() string { return base64.RawURLEncoding.EncodeToString(k[:]) }
+func (k Key) storeKey() string { return base64.RawURLEncoding.EncodeToString(k[:]) }
 
-// Files are files of one folder, or names without one.
+// Files are files of one folder, or names without a folder.
 type Files struct {
-	Abs   string // where the folder is; "" for names
-	View  string // what is read in front of each name: the same folder asked for from elsewhere may read differently
-	Media bool   // somebody listed the names as media
-	List  []library.File
+	AbsDir        string // absolute path of the folder; "" for names
+	NamePrefix    string // text parsed in front of each name; it depends on where the walk began
+	ListedAsMedia bool   // the user listed the names as media
+	List          []library.File
 }
 
-// Key is the key of the series that some of the files make: indices into List, in order.
+// Key returns the key of the series that consists of the files with the given indices in List.
 func (m *Memory) Key(f Files, series []int) Key {
-	d := m.digest("series", f)
+	d := m.newDigest("series", f)
 	for _, i := range series {
 		d.file(&f.List[i])
 	}
 	return d.sum()
 }
 
-func (m *Memory) digest(what string, f Files) *digest {
+func (m *Memory) newDigest(what string, f Files) *digest {
 	d := new(digest)
-	d.text(m.scope)
+	d.text(m.scopeDigest)
 	d.text(what)
-	d.text(f.Abs)
-	d.text(f.View)
-	d.bool(f.Media)
+	d.text(f.AbsDir)
+	d.text(f.NamePrefix)
+	d.bool(f.ListedAsMedia)
 	return d
 }
 
-// digest is what a sum is made of. Each text has its length, so no two different lists are the same bytes.
+// digest collects the bytes to be hashed. Each text is preceded by its length, so different lists of texts never give
+// the same bytes.
 type digest []byte
 
 func (d *digest) number(n int64) { *d = binary.AppendVarint(*d, n) }
@@ -151,29 +155,31 @@ func (d *digest) sum() (k Key) {
 	return k
 }
 
-// Folder is files of one folder that are grouped together. Part says which of its files, if not all.
+// Folder is a set of files of one folder that are grouped together. PartID says which part of the folder's files it is;
+// "" means all.
 type Folder struct {
 	Files
-	Part string
+	PartID string
 }
 
-// List is the series of a folder: for each its key, and which of the folder's files it is made of.
-type List struct {
+// SeriesList is the list of a folder's series: for each series its key, and the indices of its files.
+type SeriesList struct {
 	Keys  []Key
 	Files [][]int
 }
 
 // Add adds a series.
-func (l *List) Add(k Key, files []int) {
+func (l *SeriesList) Add(k Key, files []int) {
 	l.Keys, l.Files = append(l.Keys, k), append(l.Files, files)
 }
 
-// Lists returns the lists of folders, nil if anything in a folder has changed. They are usable even with an error.
-func (m *Memory) Lists(ctx context.Context, folders []Folder) ([]*List, error) {
-	lists := make([]*List, len(folders))
+// Lists returns the stored lists of folders; a list is nil if there is none, or if anything in its folder has changed.
+// Even with an error, the lists returned are valid.
+func (m *Memory) Lists(ctx context.Context, folders []Folder) ([]*SeriesList, error) {
+	lists := make([]*SeriesList, len(folders))
 	keys := make([]string, len(folders))
 	for i := range folders {
-		keys[i] = m.folderKey(&folders[i]).text()
+		keys[i] = m.folderKey(&folders[i]).storeKey()
 	}
 	items, err := m.store.GetBatch(ctx, keys)
 	for i, item := range items {
@@ -188,21 +194,21 @@ func (m *Memory) Lists(ctx context.Context, folders []Folder) ([]*List, error) {
 }
 
 func (m *Memory) folderKey(f *Folder) Key {
-	d := m.digest("folder", f.Files)
-	d.text(f.Part)
+	d := m.newDigest("folder", f.Files)
+	d.text(f.PartID)
 	return d.sum()
 }
 
-func (m *Memory) content(f *Folder) Key {
-	d := m.digest("content", f.Files)
+func (m *Memory) contentDigest(f *Folder) Key {
+	d := m.newDigest("content", f.Files)
 	for i := range f.List {
 		d.file(&f.List[i])
 	}
 	return d.sum()
 }
 
-func (m *Memory) item(f *Folder, l *List, now time.Time) cache.Item {
-	content := m.content(f)
+func (m *Memory) folderItem(f *Folder, l *SeriesList, now time.Time) cache.Item {
+	content := m.contentDigest(f)
 	w := wire.Writer(content[:])
 	w.Count(len(l.Keys), math.MaxInt)
 	for _, k := range l.Keys {
@@ -217,17 +223,17 @@ func (m *Memory) item(f *Folder, l *List, now time.Time) cache.Item {
 	for i := range series {
 		wire.Int(&w, &series[i])
 	}
-	return cache.Item{Key: m.folderKey(f).text(), Value: w.Bytes(), FetchedAt: now, ExpiresAt: now.Add(longest)}
+	return cache.Item{Key: m.folderKey(f).storeKey(), Value: w.Bytes(), FetchedAt: now, ExpiresAt: now.Add(maxLifetime)}
 }
 
-func (m *Memory) decodeList(b []byte, f *Folder) *List {
+func (m *Memory) decodeList(b []byte, f *Folder) *SeriesList {
 	r := wire.Reader(b)
-	content := m.content(f)
+	content := m.contentDigest(f)
 	if !bytes.Equal(r.Take(len(content)), content[:]) {
 		return nil
 	}
 	n := r.Count(0, math.MaxInt)
-	l := &List{Keys: make([]Key, n), Files: make([][]int, n)}
+	l := &SeriesList{Keys: make([]Key, n), Files: make([][]int, n)}
 	for i := range l.Keys {
 		copy(l.Keys[i][:], r.Take(len(Key{})))
 	}

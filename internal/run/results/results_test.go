@@ -53,8 +53,8 @@ func (s *shelf) Put(_ context.Context, items ...cache.Item) error {
 }
 
 var (
-	question = Question{Upstream: "https://api.themoviedb.org", Language: "en-US", Type: "auto", MinConfidence: 0.8}
-	basis    = Basis{Program: "1", Index: "2", Pins: "3"}
+	question = Settings{Upstream: "https://api.themoviedb.org", Language: "en-US", Type: "auto", MinConfidence: 0.8}
+	basis    = LocalInputs{Program: "1", Index: "2", Pins: "3"}
 )
 
 // nothingNewer is a cache without answers.
@@ -66,7 +66,7 @@ func ptr[T any](v T) *T { return &v }
 
 // folder has the episodes 1 to n of a show, and a sample.
 func folder(n int) Folder {
-	f := Folder{Files: Files{Abs: "/lib/Show", View: "Show/"}}
+	f := Folder{Files: Files{AbsDir: "/lib/Show", NamePrefix: "Show/"}}
 	for i := range n {
 		name := fmt.Sprintf("Show - %02d.mkv", i+1)
 		f.List = append(f.List, library.File{
@@ -104,8 +104,8 @@ func decided(f Folder) []report.Record {
 }
 
 // listOf is the list of a folder whose series are some of its files each.
-func listOf(m *Memory, f Folder, series ...[]int) *List {
-	var l List
+func listOf(m *Memory, f Folder, series ...[]int) *SeriesList {
+	var l SeriesList
 	for _, files := range series {
 		l.Add(m.Key(f.Files, files), files)
 	}
@@ -113,12 +113,12 @@ func listOf(m *Memory, f Folder, series ...[]int) *List {
 }
 
 // remember remembers a folder of three files and a sample as two series: the first two files, and the others.
-func remember(t *testing.T, m *Memory, f Folder, records []report.Record, seen ...match.UsedEntry) *List {
+func remember(t *testing.T, m *Memory, f Folder, records []report.Record, seen ...match.UsedEntry) *SeriesList {
 	t.Helper()
 	l := listOf(m, f, []int{0, 1}, []int{2, 3})
-	var d []Decided
+	var d []DecidedSeries
 	for n, files := range l.Files {
-		one := Decided{Key: l.Keys[n], Seen: seen}
+		one := DecidedSeries{Key: l.Keys[n], UsedEntries: seen}
 		for _, i := range files {
 			one.Records = append(one.Records, records[i])
 		}
@@ -131,7 +131,7 @@ func remember(t *testing.T, m *Memory, f Folder, records []report.Record, seen .
 }
 
 // recall returns which series are known, and the records of those that are.
-func recall(t *testing.T, m *Memory, at time.Time, f Folder, l *List) (known []bool, records []report.Record) {
+func recall(t *testing.T, m *Memory, at time.Time, f Folder, l *SeriesList) (known []bool, records []report.Record) {
 	t.Helper()
 	found, err := m.Recall(t.Context(), at, l.Keys)
 	if err != nil {
@@ -140,9 +140,9 @@ func recall(t *testing.T, m *Memory, at time.Time, f Folder, l *List) (known []b
 	var r RecordBuffer
 	r.Reset(len(f.List))
 	for n, k := range found {
-		known = append(known, k != nil && k.Into(&r, f.List, l.Files[n]))
+		known = append(known, k != nil && k.ReadRecords(&r, f.List, l.Files[n]))
 	}
-	return known, r.List
+	return known, r.Records
 }
 
 func TestWhatWasRememberedIsRecalled(t *testing.T) {
@@ -195,7 +195,7 @@ func TestWhatWasRememberedIsRecalled(t *testing.T) {
 				t.Error(diff)
 			}
 			lists, err := m.Lists(t.Context(), []Folder{{}, f})
-			if diff := cmp.Diff([]*List{nil, l}, lists); diff != "" || err != nil {
+			if diff := cmp.Diff([]*SeriesList{nil, l}, lists); diff != "" || err != nil {
 				t.Error(err, diff)
 			}
 		})
@@ -232,10 +232,10 @@ func TestAnotherSeriesHasAnotherKey(t *testing.T) {
 			"how the path was spelt", func(f *Folder) []int { f.List[0].Path = "/lib/Show/Show - 01.mkv"; return []int{0, 1} },
 			true, true,
 		},
-		{"the view", func(f *Folder) []int { f.View = ""; return []int{0, 1} }, false, false},
-		{"the folder", func(f *Folder) []int { f.Abs = "/lib/Other"; return []int{0, 1} }, false, false},
-		{"the part", func(f *Folder) []int { f.Part = "1"; return []int{0, 1} }, true, false},
-		{"listed as media", func(f *Folder) []int { f.Media = true; return []int{0, 1} }, false, false},
+		{"the view", func(f *Folder) []int { f.NamePrefix = ""; return []int{0, 1} }, false, false},
+		{"the folder", func(f *Folder) []int { f.AbsDir = "/lib/Other"; return []int{0, 1} }, false, false},
+		{"the part", func(f *Folder) []int { f.PartID = "1"; return []int{0, 1} }, true, false},
+		{"listed as media", func(f *Folder) []int { f.ListedAsMedia = true; return []int{0, 1} }, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := folder(3)
@@ -249,7 +249,7 @@ func TestAnotherSeriesHasAnotherKey(t *testing.T) {
 			}
 		})
 	}
-	for name, b := range map[string]Basis{
+	for name, b := range map[string]LocalInputs{
 		"program": {"9", "2", "3"}, "index": {"1", "9", "3"}, "pins": {"1", "2", "9"},
 		"shift": {"12", "", "3"},
 	} {
@@ -358,10 +358,10 @@ func TestHowLongADecisionHolds(t *testing.T) {
 			f := folder(3)
 			l := listOf(m, f, []int{0, 1}, []int{2, 3})
 			// the first alone would hold for a day
-			d := Decided{Key: l.Keys[0], Records: []report.Record{{Status: report.Matched}, c.r}}
-			d.StandOn(match.Decision{})
-			d.StandOn(match.Decision{Outcome: match.Outcome{Origin: c.origin}})
-			if err := m.Remember(t.Context(), now, &f, l, []Decided{d}); err != nil {
+			d := DecidedSeries{Key: l.Keys[0], Records: []report.Record{{Status: report.Matched}, c.r}}
+			d.AddSources(match.Decision{})
+			d.AddSources(match.Decision{Outcome: match.Outcome{Origin: c.origin}})
+			if err := m.Remember(t.Context(), now, &f, l, []DecidedSeries{d}); err != nil {
 				t.Fatal(err)
 			}
 			at := func(d time.Duration) bool {
@@ -375,7 +375,7 @@ func TestHowLongADecisionHolds(t *testing.T) {
 			if at(-time.Hour) {
 				t.Error("known before it was remembered: the clock went back, and nothing tells how far")
 			}
-			if it := store.items[l.Keys[0].text()]; c.holds > 0 &&
+			if it := store.items[l.Keys[0].storeKey()]; c.holds > 0 &&
 				(!it.ExpiresAt.Equal(now.Add(c.holds)) || it.FetchedAt.After(now)) {
 				t.Errorf("stored as of %v until %v", it.FetchedAt, it.ExpiresAt)
 			}
@@ -398,9 +398,9 @@ func TestWhatIsPendingLeavesTheRestKnown(t *testing.T) {
 func TestNamesWithoutAFolderHaveNoList(t *testing.T) {
 	store := &shelf{}
 	m := New(store, nothingNewer, question, basis)
-	f := Folder{Files: Files{Media: true, List: []library.File{{Path: "a/Show - 01.mkv", Name: "Show - 01.mkv"}}}}
+	f := Folder{Files: Files{ListedAsMedia: true, List: []library.File{{Path: "a/Show - 01.mkv", Name: "Show - 01.mkv"}}}}
 	l := listOf(m, f, []int{0})
-	d := []Decided{{Key: l.Keys[0], Records: []report.Record{{Status: report.Matched, Source: "network"}}}}
+	d := []DecidedSeries{{Key: l.Keys[0], Records: []report.Record{{Status: report.Matched, Source: "network"}}}}
 	if err := m.Remember(t.Context(), now, &f, l, d); err != nil || len(store.items) != 1 {
 		t.Errorf("%d items, %v", len(store.items), err)
 	}
@@ -447,7 +447,7 @@ func TestInTheCache(t *testing.T) {
 		m := New(bucket, nothingNewer, question, basis)
 		if run == 0 {
 			l := listOf(m, f, []int{0, 1, 2, 3})
-			d := []Decided{{Key: l.Keys[0], Records: decided(f)}}
+			d := []DecidedSeries{{Key: l.Keys[0], Records: decided(f)}}
 			for i := range d[0].Records {
 				d[0].Records[i].CachedAt = time.Now().Round(0)
 			}
@@ -478,7 +478,7 @@ func BenchmarkRecall(b *testing.B) {
 		files[i] = i
 	}
 	l := listOf(m, f, files)
-	if err := m.Remember(b.Context(), now, &f, l, []Decided{{Key: l.Keys[0], Records: records}}); err != nil {
+	if err := m.Remember(b.Context(), now, &f, l, []DecidedSeries{{Key: l.Keys[0], Records: records}}); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
@@ -493,7 +493,7 @@ func BenchmarkRecall(b *testing.B) {
 			b.Fatal(err)
 		}
 		r.Reset(len(f.List))
-		if !known[0].Into(&r, f.List, lists[0].Files[0]) {
+		if !known[0].ReadRecords(&r, f.List, lists[0].Files[0]) {
 			b.Fatal("not known")
 		}
 	}

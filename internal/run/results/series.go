@@ -14,53 +14,55 @@ import (
 	"github.com/anivault/anivault/internal/wire"
 )
 
-// Decided is a series that was decided just now: one record per file, and what the decisions stand on.
-type Decided struct {
-	Key     Key
-	Records []report.Record
-	Origin  match.Origin
-	Seen    []match.UsedEntry
+// DecidedSeries is a series that was just decided: one record per file, and the answers of TMDB that the decisions
+// used.
+type DecidedSeries struct {
+	Key         Key
+	Records     []report.Record
+	Origin      match.Origin
+	UsedEntries []match.UsedEntry
 }
 
-// StandOn adds what the decision of a file stands on.
-func (d *Decided) StandOn(x match.Decision) {
+// AddSources adds the answers that one file's decision used.
+func (d *DecidedSeries) AddSources(x match.Decision) {
 	d.Origin = d.Origin.CombinedWith(x.Origin)
 	for _, s := range x.UsedEntries {
-		d.see(s)
+		d.addUsedEntry(s)
 	}
 }
 
-func (d *Decided) see(s match.UsedEntry) {
-	i := slices.IndexFunc(d.Seen, func(o match.UsedEntry) bool { return o.Kind == s.Kind && o.ID == s.ID })
+func (d *DecidedSeries) addUsedEntry(s match.UsedEntry) {
+	i := slices.IndexFunc(d.UsedEntries, func(o match.UsedEntry) bool { return o.Kind == s.Kind && o.ID == s.ID })
 	if i < 0 {
-		d.Seen = append(d.Seen, s)
+		d.UsedEntries = append(d.UsedEntries, s)
 		return
 	}
-	if s.ReadAt.After(d.Seen[i].ReadAt) {
-		d.Seen[i].ReadAt = s.ReadAt
+	if s.ReadAt.After(d.UsedEntries[i].ReadAt) {
+		d.UsedEntries[i].ReadAt = s.ReadAt
 	}
 }
 
-// Known is what is remembered of a series.
-type Known struct {
-	at, until time.Time
-	seen      []match.UsedEntry
-	texts     []string
-	count     int    // of records
-	records   []byte // still encoded
+// StoredSeries is what the store has about a series.
+type StoredSeries struct {
+	storedAt, validUntil time.Time
+	usedEntries          []match.UsedEntry
+	texts                []string
+	recordCount          int    // number of records
+	records              []byte // encoded
 }
 
-// lifetimes is how long a decision holds at most, after its oldest answer. Other statuses are never remembered.
+// lifetimes are how long decisions stay valid, counted from the oldest answer that they used. Decisions with other
+// statuses are never stored.
 var lifetimes = map[report.Status]time.Duration{
-	report.Matched:   longest,
-	report.Ambiguous: longest,
+	report.Matched:   maxLifetime,
+	report.Ambiguous: maxLifetime,
 	report.Unmatched: 8 * time.Hour,
-	report.Skipped:   longest, // an extra by its name: nobody was asked
+	report.Skipped:   maxLifetime, // skipped because of its name, without asking TMDB
 }
 
 const (
-	longest    = 24 * time.Hour
-	clockSlack = time.Minute
+	maxLifetime = 24 * time.Hour
+	clockSlack  = time.Minute
 )
 
 var (
@@ -68,20 +70,21 @@ var (
 	cacheSource   = match.FromCache.String()
 )
 
-// Recall returns what is remembered under each key and still holds. The results are usable even with an error.
-func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*Known, error) {
-	known := make([]*Known, len(keys))
+// Recall returns what is stored under each key and still valid, nil for the rest. Even with an error, the results are
+// valid.
+func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*StoredSeries, error) {
+	known := make([]*StoredSeries, len(keys))
 	if len(keys) == 0 {
 		return known, nil
 	}
 	texts := make([]string, len(keys))
 	for i, k := range keys {
-		texts[i] = k.text()
+		texts[i] = k.storeKey()
 	}
 	items, err := m.store.GetBatch(ctx, texts)
 	for i, item := range items {
 		if i < len(keys) && item.Key == texts[i] {
-			known[i] = decode(item.Value, now)
+			known[i] = decodeSeries(item.Value, now)
 		}
 	}
 	err = errors.Join(err, m.dropOutdated(ctx, known))
@@ -91,14 +94,14 @@ func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*Know
 	return known, nil
 }
 
-func (m *Memory) dropOutdated(ctx context.Context, known []*Known) error {
+func (m *Memory) dropOutdated(ctx context.Context, known []*StoredSeries) error {
 	var entries []Entry
 	at := map[Entry]int{}
 	for _, k := range known {
 		if k == nil {
 			continue
 		}
-		for _, s := range k.seen {
+		for _, s := range k.usedEntries {
 			e := Entry{s.Kind, s.ID}
 			if _, ok := at[e]; !ok {
 				at[e] = len(entries)
@@ -109,12 +112,12 @@ func (m *Memory) dropOutdated(ctx context.Context, known []*Known) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	newest, err := m.newest(ctx, entries)
+	newest, err := m.newestAnswers(ctx, entries)
 	for i, k := range known {
 		if k == nil {
 			continue
 		}
-		for _, s := range k.seen {
+		for _, s := range k.usedEntries {
 			if err != nil || newest[at[Entry{s.Kind, s.ID}]].After(s.ReadAt) {
 				known[i] = nil
 			}
@@ -123,38 +126,38 @@ func (m *Memory) dropOutdated(ctx context.Context, known []*Known) error {
 	return err
 }
 
-// Remember keeps what was decided of a folder's series. It skips series with a file that must be asked again: one that
-// is pending, has failed, or stands on an expired answer.
-func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *List, decided []Decided) error {
+// Remember stores the decided series of a folder. It skips a series if a file in it is pending, has failed, or was
+// decided by an expired answer: such a series must be decided again.
+func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *SeriesList, decided []DecidedSeries) error {
 	items := make([]cache.Item, 0, len(decided)+1)
 	for i := range decided {
 		d := &decided[i]
-		if until, fetched, ok := d.term(now); ok {
+		if until, fetched, ok := d.validity(now); ok {
 			items = append(items, cache.Item{
-				Key: d.Key.text(), Value: encode(d, now, until), FetchedAt: fetched,
+				Key: d.Key.storeKey(), Value: encodeSeries(d, now, until), FetchedAt: fetched,
 				ExpiresAt: until,
 			})
 		}
 	}
-	if f.Abs != "" {
-		items = append(items, m.item(f, l, now))
+	if f.AbsDir != "" {
+		items = append(items, m.folderItem(f, l, now))
 	}
 	if len(items) == 0 {
 		return nil
 	}
-	// What is only in memory yet, and lost by a kill, is decided again.
+	// ErrPending: the items are not on disk yet. If the process is killed, they are decided again.
 	if err := m.store.Put(ctx, items...); err != nil && !errors.Is(err, cache.ErrPending) {
 		return lang.Error("remember results: %w", err)
 	}
 	return nil
 }
 
-func (d *Decided) term(now time.Time) (until, oldest time.Time, ok bool) {
+func (d *DecidedSeries) validity(now time.Time) (until, oldest time.Time, ok bool) {
 	oldest = now
 	if at := d.Origin.FetchedAt; !at.IsZero() && at.Before(now) {
 		oldest = at
 	}
-	lifetime := longest
+	lifetime := maxLifetime
 	for i := range d.Records {
 		l, known := lifetimes[d.Records[i].Status]
 		if !known || d.Records[i].Error != nil {
@@ -166,48 +169,49 @@ func (d *Decided) term(now time.Time) (until, oldest time.Time, ok bool) {
 	return until, oldest, d.Origin.Freshness != match.FromStale && until.After(now)
 }
 
-func (c *codec) header(k *Known) {
-	c.time(&k.at)
-	c.time(&k.until)
-	list(c, &c.blocks.seen, &k.seen, (*codec).seen)
+func (c *codec) header(k *StoredSeries) {
+	c.time(&k.storedAt)
+	c.time(&k.validUntil)
+	codeList(c, &c.blocks.usedEntries, &k.usedEntries, (*codec).usedEntry)
 }
 
-func encode(d *Decided, now, until time.Time) []byte {
-	body := writer()
-	body.header(&Known{at: now, until: until, seen: d.Seen})
+func encodeSeries(d *DecidedSeries, now, until time.Time) []byte {
+	body := newWriter()
+	body.header(&StoredSeries{storedAt: now, validUntil: until, usedEntries: d.UsedEntries})
 	body.count(len(d.Records))
 	for i := range d.Records {
-		r := replayed(d.Records[i], now)
+		r := forReplay(d.Records[i], now)
 		body.record(&r)
 	}
-	w := writer()
-	w.dictionary(body.words)
+	w := newWriter()
+	w.dictionary(body.texts)
 	return append(w.Bytes(), body.Bytes()...)
 }
 
-// decode returns nil for what is damaged or has expired. What is from the future is not believed: the clock went back.
-func decode(b []byte, now time.Time) *Known {
+// decodeSeries returns nil for data that is damaged or expired, or that is from the future because the clock was set
+// back.
+func decodeSeries(b []byte, now time.Time) *StoredSeries {
 	c := codec{Codec: wire.Reader(b)}
-	c.words = c.dictionary(nil)
-	k := &Known{texts: c.words}
+	c.texts = c.dictionary(nil)
+	k := &StoredSeries{texts: c.texts}
 	c.header(k)
-	k.count = c.count(0)
+	k.recordCount = c.count(0)
 	k.records = c.Left()
-	if c.Bad() || !now.Before(k.until) || now.Before(k.at.Add(-clockSlack)) {
+	if c.Bad() || !now.Before(k.validUntil) || now.Before(k.storedAt.Add(-clockSlack)) {
 		return nil
 	}
 	return k
 }
 
-// Into reads the records of some files into r.List. It returns false for damaged ones.
-func (k *Known) Into(r *RecordBuffer, files []library.File, series []int) bool {
-	if k.count != len(series) {
+// ReadRecords reads the records of the series' files into r.Records. It returns false if they are damaged.
+func (k *StoredSeries) ReadRecords(r *RecordBuffer, files []library.File, series []int) bool {
+	if k.recordCount != len(series) {
 		return false
 	}
-	r.words, r.Codec = k.texts, wire.Reader(k.records)
-	reserve(&r.blocks.parsed, k.count) // nearly every record has it
+	r.texts, r.Codec = k.texts, wire.Reader(k.records)
+	reserve(&r.blocks.parsed, k.recordCount) // nearly every record has one
 	for _, i := range series {
-		one := &r.List[i]
+		one := &r.Records[i]
 		*one = report.Record{Path: files[i].Path, Subtitles: files[i].Subtitles}
 		r.record(one)
 		if _, ok := lifetimes[one.Status]; !ok || r.Bad() {
