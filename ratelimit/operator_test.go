@@ -292,7 +292,7 @@ func TestGraphDrawsTheTable(t *testing.T) {
 	}
 	for _, arrow := range []string{
 		"Normal --> Throttle: error_ratio, consecutive_429", "Sleep --> CacheOnly: operator\n",
-		"HalfOpen --> Normal: probe_ok",
+		"HalfOpen --> Normal: probe_ok", "HalfOpen --> Sleep: probe_failed\n",
 		"CacheOnly --> Sleep: resume, auto_recover, retry_after_elapsed",
 	} {
 		if !strings.Contains(g, "    "+arrow) {

@@ -134,8 +134,9 @@ func Graph() string {
 			var reasons []string
 			for i := range rules {
 				r := &rules[i]
-				if from != to && r.To == to && r.canLeave(from) {
-					reasons = append(reasons, r.Reason.String())
+				reason := r.Reason.String() // two rules may have the same
+				if from != to && r.To == to && r.canLeave(from) && !slices.Contains(reasons, reason) {
+					reasons = append(reasons, reason)
 				}
 			}
 			if len(reasons) > 0 {
