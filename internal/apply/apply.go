@@ -69,6 +69,12 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	}
 	x := e.newExecution(j)
 	defer x.close()
+	if err := x.ensureProbed(); err != nil { // the run has not begun, so it must not count as interrupted
+		x.clearProbes()
+		_ = x.restoreFolders(true)
+		_ = e.Journals.Unlink(journalName(c.run.ID))
+		return nil, err
+	}
 	out.Run = c.run.ID
 	err = x.apply(ctx)
 	x.fillStatuses(out, StatusDone)

@@ -57,6 +57,8 @@ func TestEveryEffectFails(t *testing.T) {
 					}
 					if s.has(sc.plan.ID) {
 						c.ends(s, undo, when)
+					} else if diff := cmp.Diff(c.before, all(s, true)); diff != "" {
+						t.Fatalf("%s: there is no run, and (-before +after):\n%s", when, diff)
 					}
 				}
 				if !reached {
@@ -64,6 +66,31 @@ func TestEveryEffectFails(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A run whose target can't be tried out has not begun: it stands in nobody's way.
+func TestARunThatCantBeginIsNone(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a b", "a > x;b > y")
+	apply, _, _ := sc.actions()
+	trials := 0
+	for k := 1; ; k++ {
+		s := sc.clone()
+		s.faults[k] = syscall.EPERM
+		out, err := apply.do(s)
+		if s.effects < k {
+			break
+		}
+		if out != nil || err == nil || strings.HasPrefix(err.Error(), "write the journal") {
+			continue
+		}
+		trials++
+		if !strings.Contains(err.Error(), "/lib: ") || s.has(sc.plan.ID) {
+			t.Errorf("effect %d fails: %v; a run stays: %v", k, err, s.has(sc.plan.ID))
+		}
+	}
+	if trials < 3 {
+		t.Error(trials, "trials have failed")
 	}
 }
 

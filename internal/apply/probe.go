@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,7 +31,7 @@ func (x *execution) probeRoots() (found probeResults, _ error) {
 			found.CannotMoveBack = found.CannotMoveBack || err == nil && way == "none"
 			continue
 		case err != nil:
-			return found, err
+			return found, fmt.Errorf("%s: %w", x.w.run.dirPath(i), err)
 		}
 		found.MoveByLink = found.MoveByLink || way != "rename"
 		found.UnstableInodes = found.UnstableInodes || unstable
