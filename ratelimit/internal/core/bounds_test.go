@@ -18,7 +18,8 @@ import (
 //	+ (1 + probe_success) * (1/probing + latency)
 //
 // learned is the rate that was learned (Status.Learned.Rate; 0: none), blocked the time to the end of the present
-// block (Status.Until, Status.PauseUntil), hold the longest Ask.Hold in use (for Transport request_timeout + 1 s),
+// block (Status.Until, Status.PauseUntil), hold the longest PermitRequest.Lease in use (for Transport
+// request_timeout + 1 s),
 // latency the time of one good answer; throttled and probing are the rates of Throttle and HalfOpen. Only a
 // CacheOnly without an end has no bound.
 func recoveryBound(t Tuning, learned float64, blocked, hold, latency time.Duration) time.Duration {

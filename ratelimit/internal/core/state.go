@@ -41,14 +41,15 @@ func enumName[T ~uint8](v T, names []string, kind string) string {
 type Outcome uint8
 
 // The outcomes. OK, Throttled, Server and Network are evidence and enter the
-// window; Cancelled, Client, Misconfigured and Deferred only give the slot back.
+// window. Cancelled, Client, Misconfigured and Deferred only give the slot back. But in HalfOpen Deferred is a good
+// probe, and so is Client, unless the status is 401 or 403.
 const (
 	Cancelled     Outcome = iota // the caller gave up
 	OK                           // 2xx, 304
 	Throttled                    // 429
 	Server                       // 5xx, 408, an answer that the client's own check refuses
 	Network                      // DNS, connect, reset, timeout, truncated 2xx
-	Client                       // 4xx that are the request's own fault
+	Client                       // 4xx that are the request's own fault, a 2xx with a larger body than the caller allows
 	Misconfigured                // certificates, TLS to a plain port, foreign redirects
 	Deferred                     // an upstream that queues requests itself, and is well, asks to come later
 )
