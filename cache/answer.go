@@ -1,8 +1,8 @@
 package cache
 
-// An answer can have several waiting callers; each gets its own response. The cache describes an answer in response
-// headers, because headers survive every wrapper around a response. It removes headers of the same names that the
-// upstream sends.
+// Several callers can wait for the same answer. Each gets its own response. The cache describes the answer in headers
+// of the response, because all wrappers around a response preserve headers. It removes headers of the same names that
+// the upstream has sent.
 
 import (
 	"bytes"
@@ -19,12 +19,12 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	info   *Info         // nil: the cache adds no headers
-	age    time.Duration // time since the upstream sent or revalidated it
+	info   *Info         // nil if the cache adds no headers
+	age    time.Duration // time since the upstream sent or confirmed the answer
 }
 
-// readAnswer reads the whole response, which frees its connection. A truncated body, or one above the limit, is an
-// error.
+// readAnswer reads the whole response, which frees its connection. It returns an error if the body is truncated or
+// longer than limit bytes.
 func readAnswer(resp *http.Response, limit int64) (answer, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if e := resp.Body.Close(); err == nil {
@@ -44,7 +44,7 @@ func readAnswer(resp *http.Response, limit int64) (answer, error) {
 	return answer{status: resp.StatusCode, header: h, body: body}, nil
 }
 
-func (t *Transport) fromEntry(e *Entry, from Source) answer {
+func (t *Transport) answerFromEntry(e *Entry, from Source) answer {
 	h := http.Header{"Content-Type": {"application/json;charset=utf-8"}}
 	if e.ETag != "" {
 		h.Set("ETag", e.ETag)
@@ -53,7 +53,7 @@ func (t *Transport) fromEntry(e *Entry, from Source) answer {
 	return answer{status: e.Status, header: h, body: e.Body, info: &info, age: info.Age(t.Store.opts.Now())}
 }
 
-// response makes the response of one caller. All callers share the body bytes, which are read-only.
+// response returns the response for one caller. All callers share the bytes of the body, which are read-only.
 func (a answer) response(req *http.Request) *http.Response {
 	h := a.header.Clone()
 	if a.info != nil {
@@ -71,20 +71,20 @@ func (a answer) response(req *http.Request) *http.Response {
 	}
 }
 
-// Source is where an answer came from.
+// Source says where an answer came from.
 type Source uint8
 
 // The sources, freshest first.
 const (
-	Network     Source = iota // sent just now by the upstream, or by another cache in front of it
-	Revalidated               // stored, and just confirmed by the upstream (304)
-	Fresh                     // stored, not yet expired
-	Stale                     // stored, expired; the upstream did not give a usable answer
+	Network     Source = iota // just sent by the upstream, or by another cache in front of it
+	Revalidated               // stored, and just confirmed by the upstream with a 304
+	Fresh                     // stored and not expired
+	Stale                     // stored and expired; the upstream gave no usable answer
 )
 
 var sourceNames = [...]string{Network: "network", Revalidated: "revalidated", Fresh: "fresh", Stale: "stale"}
 
-// String returns the name of the source, as in "fresh".
+// String returns the name of the source, such as "fresh".
 func (s Source) String() string {
 	if int(s) < len(sourceNames) {
 		return sourceNames[s]
@@ -92,14 +92,14 @@ func (s Source) String() string {
 	return "unknown"
 }
 
-// Info is where a response came from and how old it is.
+// Info says where an answer came from and how old it is.
 type Info struct {
 	Source    Source
-	FetchedAt time.Time // when the upstream last sent or revalidated it
-	ExpiresAt time.Time // when it stops being fresh; zero if it is not stored
+	FetchedAt time.Time // when the upstream last sent or confirmed it
+	ExpiresAt time.Time // when it expires; zero if it is not stored
 }
 
-// Age returns how long ago the upstream sent or revalidated the answer. It is never negative.
+// Age returns how long ago the upstream sent or confirmed the answer. It is never negative.
 func (i Info) Age(now time.Time) time.Duration { return max(0, now.Sub(i.FetchedAt)) }
 
 const (
@@ -108,7 +108,7 @@ const (
 	headerExpires = "X-Cache-Expires"
 )
 
-// InfoFrom returns the Info in the headers of resp. ok is false if resp did not come through a [Transport] or its
+// InfoFrom reads the Info from the headers of resp. ok is false if resp did not come from a [Transport], or if its
 // request is not cacheable.
 func InfoFrom(resp *http.Response) (info Info, ok bool) {
 	if resp == nil {

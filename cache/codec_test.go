@@ -45,7 +45,7 @@ func FuzzEntry(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		e, err := decodeEntry(Item{Key: "k", Value: payload})
 		if err != nil {
-			if !errors.Is(err, errEntry) {
+			if !errors.Is(err, errBadEntry) {
 				t.Fatal(err)
 			}
 			return

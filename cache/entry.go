@@ -2,11 +2,11 @@ package cache
 
 // An Entry is one answer of the upstream. Its binary form is
 //
-//	version (1) · packing (1) · status (2) · len(etag) uvarint · etag ·
+//	version (1) · compression (1) · status (2) · len(etag) uvarint · etag ·
 //	len(body) uvarint · body (raw, or a flate stream)
 //
-// Bodies are compressed at the fastest level: details of 60 KB become about 12 KB. Small bodies hardly shrink, so they
-// stay uncompressed.
+// Bodies are compressed at the fastest level: 60 KB of details become about 12 KB. Short bodies stay uncompressed,
+// because compression hardly makes them shorter.
 
 import (
 	"bytes"
@@ -22,35 +22,35 @@ import (
 )
 
 const (
-	entryVersion  = 1
-	bodyRaw       = 0
-	bodyFlate     = 1
-	compressAbove = 256
+	entryVersion      = 1
+	bodyRaw           = 0
+	bodyFlate         = 1
+	minCompressedBody = 256
 )
 
-// errEntry reports a payload that can't be decoded as an Entry.
-var errEntry = errors.New("stored answer can't be read")
+// errBadEntry reports a stored value that can't be decoded as an Entry.
+var errBadEntry = errors.New("stored answer can't be read")
 
 // Entry is one stored answer.
 type Entry struct {
 	Key    string // see KeyOf
 	Status int    // 200 or 404
-	ETag   string // as the upstream sent it; "" if it sent none
-	Body   []byte // decoded; must not be modified
+	ETag   string // as sent by the upstream; "" if it sent none
+	Body   []byte // decompressed; must not be modified
 	// FetchedAt is when the upstream last sent the answer or confirmed it with a 304.
 	FetchedAt time.Time
 	// ExpiresAt is when the answer stops being fresh.
 	ExpiresAt time.Time
 }
 
-// Fresh reports whether the entry may be served without asking the upstream. An entry fetched in the future, by a
-// machine with a wrong clock, is not fresh.
+// Fresh reports whether the entry may be served without asking the upstream. An entry whose fetch time is in the
+// future, because a machine had a wrong clock, is not fresh.
 func (e *Entry) Fresh(now time.Time) bool {
 	return now.Before(e.ExpiresAt) && !e.FetchedAt.After(now.Add(store.ClockSlack))
 }
 
-// Usable reports whether the entry may be served at all, fresh or stale: it was fetched less than keep ago, and less
-// than 180 days ago.
+// Usable reports whether the entry may be served at all, fresh or stale. It may if it was fetched less than keep ago,
+// and less than 180 days ago.
 func (e *Entry) Usable(now time.Time, keep time.Duration) bool {
 	return now.Sub(e.FetchedAt) < min(keep, KeepLimit)
 }
@@ -58,12 +58,12 @@ func (e *Entry) Usable(now time.Time, keep time.Duration) bool {
 var compressors = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.BestSpeed)
 	if err != nil {
-		panic(err) // happens only for an invalid level
+		panic(err) // NewWriter fails only for an invalid level
 	}
 	return w
 }}
 
-// decompressors is a pool because making a reader takes longer than unpacking most answers.
+// decompressors is a pool because creating a reader takes longer than decompressing most answers.
 var decompressors = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
 func (e *Entry) toItem() Item {
@@ -77,7 +77,7 @@ func (e *Entry) encode() []byte {
 	b = binary.AppendUvarint(b, uint64(len(e.ETag)))
 	b = append(b, e.ETag...)
 	b = binary.AppendUvarint(b, uint64(len(e.Body)))
-	if len(e.Body) > compressAbove {
+	if len(e.Body) > minCompressedBody {
 		packed := bytes.NewBuffer(b)
 		w := compressors.Get().(*flate.Writer)
 		w.Reset(packed)
@@ -95,7 +95,7 @@ func (e *Entry) encode() []byte {
 
 func decodeStatus(payload []byte) (int, error) {
 	if len(payload) < 4 || payload[0] != entryVersion {
-		return 0, fmt.Errorf("%w: unknown form", errEntry)
+		return 0, fmt.Errorf("%w: unknown form", errBadEntry)
 	}
 	return int(binary.BigEndian.Uint16(payload[2:])), nil
 }
@@ -110,18 +110,18 @@ func decodeEntry(it Item) (*Entry, error) {
 	packing, p := p[1], p[4:]
 	n, w := binary.Uvarint(p)
 	if w <= 0 || n > uint64(len(p)-w) {
-		return nil, fmt.Errorf("%w: etag", errEntry)
+		return nil, fmt.Errorf("%w: etag", errBadEntry)
 	}
 	e.ETag, p = string(p[w:w+int(n)]), p[w+int(n):]
 	size, w := binary.Uvarint(p)
 	if w <= 0 || size > store.MaxValue {
-		return nil, fmt.Errorf("%w: body length", errEntry)
+		return nil, fmt.Errorf("%w: body length", errBadEntry)
 	}
 	p = p[w:]
 	switch packing {
 	case bodyRaw:
 		if uint64(len(p)) != size {
-			return nil, fmt.Errorf("%w: body has %d bytes instead of %d", errEntry, len(p), size)
+			return nil, fmt.Errorf("%w: body has %d bytes instead of %d", errBadEntry, len(p), size)
 		}
 		e.Body = bytes.Clone(p)
 	case bodyFlate:
@@ -129,16 +129,16 @@ func decodeEntry(it Item) (*Entry, error) {
 		zr := decompressors.Get().(io.ReadCloser)
 		defer decompressors.Put(zr)
 		if err := zr.(flate.Resetter).Reset(bytes.NewReader(p), nil); err != nil {
-			return nil, fmt.Errorf("%w: %w", errEntry, err)
+			return nil, fmt.Errorf("%w: %w", errBadEntry, err)
 		}
 		if _, err := io.ReadFull(zr, e.Body); err != nil {
-			return nil, fmt.Errorf("%w: %w", errEntry, err)
+			return nil, fmt.Errorf("%w: %w", errBadEntry, err)
 		}
 		if n, err := zr.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-			return nil, fmt.Errorf("%w: body is longer than %d bytes", errEntry, size)
+			return nil, fmt.Errorf("%w: body is longer than %d bytes", errBadEntry, size)
 		}
 	default:
-		return nil, fmt.Errorf("%w: packing %d", errEntry, packing)
+		return nil, fmt.Errorf("%w: packing %d", errBadEntry, packing)
 	}
 	return e, nil
 }

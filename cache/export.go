@@ -1,7 +1,7 @@
 package cache
 
-// An export holds the whole cache as text, one JSON object a line, so that a person can copy it to another machine or
-// process it with other tools. An import checks each answer like one from the network.
+// An export holds the whole cache as text, with one JSON object per line. Users can copy it to another machine or
+// process it with other tools. An import checks each answer like an answer from the network.
 //
 //	{"format":"anivault-cache","version":1,"exported_at":"..."}
 //	{"bucket":"responses","key":"GET ...","fetched_at":"...","expires_at":"...",
@@ -9,7 +9,7 @@ package cache
 //	{"bucket":"results","key":"...","fetched_at":"...","value":"<base64>","sum":"..."}
 //	{"end":true,"records":2}
 //
-// The sum is the SHA-256 of the line's fields. A file without the "end" line is truncated.
+// The sum is the SHA-256 of the fields of the line. A file without the "end" line is truncated.
 
 import (
 	"bufio"
@@ -31,7 +31,7 @@ import (
 const (
 	exportFormat  = "anivault-cache"
 	exportVersion = 1
-	exportAnswers = "responses" // the bucket of the stored answers
+	exportAnswers = "responses" // the bucket of the answers
 )
 
 type exportLine struct {
@@ -55,8 +55,8 @@ type exportLine struct {
 	Records int  `json:"records,omitempty"`
 }
 
-// digest returns the checksum of a record. It hashes each field after its length, so that text moved from one field to
-// the next changes the checksum.
+// digest returns the checksum of a record. It hashes each field together with its length, so moving text from one field
+// to the next changes the checksum.
 func (l *exportLine) digest() string {
 	h := sha256.New()
 	for _, field := range [...]string{
@@ -75,7 +75,7 @@ func milliText(t *time.Time) string {
 	return strconv.FormatInt(t.UnixMilli(), 10)
 }
 
-// Export writes all answers and all other buckets to w as a stream and returns the number of records. It omits records
+// Export writes all answers and all other buckets to w as a stream. It returns the number of records. It omits records
 // older than 180 days.
 func (s *Store) Export(ctx context.Context, w io.Writer) (records int, err error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
@@ -149,22 +149,22 @@ func timeOrNil(t time.Time) *time.Time {
 var ErrImport = errors.New("not a complete cache export")
 
 const (
-	maxLine     = 16 << 20 // one line is held in memory
-	importBatch = 128
-	importBytes = 4 << 20
+	maxLineBytes       = 16 << 20 // maximum bytes of a line, because each line is held in memory
+	importBatchRecords = 128
+	importBatchBytes   = 4 << 20
 )
 
 // ImportResult counts the records of an import.
 type ImportResult struct {
 	Imported int
-	Older    int // skipped: the stored record is as new or newer
-	Expired  int // skipped: older than 180 days
-	Refused  int // skipped: rejected by valid
+	Older    int // skipped because the stored record is as new or newer
+	Expired  int // skipped because they are older than 180 days
+	Refused  int // skipped because valid rejected them
 }
 
-// Import reads an export from r as a stream and stores the records that are newer than the stored ones. It stops at the
-// first malformed line, with an error that gives the line number and wraps ErrImport; earlier lines stay imported. It
-// skips answers that valid rejects (see [Transport].Valid).
+// Import reads an export from r as a stream, and stores the records that are newer than the stored ones. At the first
+// malformed line it stops, but keeps the records before it. The error then contains the line number and wraps
+// ErrImport. Import skips answers that valid rejects (see [Transport].Valid).
 func (s *Store) Import(
 	ctx context.Context, r io.Reader, valid func(*http.Request, *http.Response, []byte) error,
 ) (ImportResult, error) {
@@ -283,7 +283,7 @@ func (in *importer) isRejected(l *exportLine) bool {
 	return in.valid(req, resp, []byte(l.Body)) != nil
 }
 
-// redact removes secrets from a key in an import file, which KeyOf may not have made.
+// redact returns a key from an import without its secrets, for an error message. Such a key may not come from KeyOf.
 func redact(key string) string {
 	if k, ok := ParseKey(key); ok {
 		return k
@@ -314,7 +314,7 @@ func (in *importer) addLine(ctx context.Context, l exportLine) error {
 		it.Value = e.encode()
 		life = defaultPolicy.Fresh(in.store.classOf(e.Key), e.Status, e.Body, it.FetchedAt)
 	}
-	if l.ExpiresAt != nil { // no longer than a network answer would be fresh
+	if l.ExpiresAt != nil { // limit it to the lifetime of an answer from the network
 		it.ExpiresAt = *l.ExpiresAt
 		if most := it.FetchedAt.Add(life); it.ExpiresAt.After(most) {
 			it.ExpiresAt = most
@@ -324,7 +324,7 @@ func (in *importer) addLine(ctx context.Context, l exportLine) error {
 	in.pending[b] = append(in.pending[b], it)
 	in.count++
 	in.size += len(it.Value)
-	if in.count >= importBatch || in.size >= importBytes {
+	if in.count >= importBatchRecords || in.size >= importBatchBytes {
 		return in.flush(ctx)
 	}
 	return nil
@@ -359,10 +359,10 @@ func (in *importer) flush(ctx context.Context) error {
 	return nil
 }
 
-// forEachLine calls fn for each line of r. The last line may have no newline.
+// forEachLine calls fn for each line of r that is not empty. The last line may lack a newline.
 func forEachLine(r io.Reader, fn func([]byte) error) error {
 	sc := bufio.NewScanner(r)
-	sc.Buffer(make([]byte, 0, 1<<16), maxLine)
+	sc.Buffer(make([]byte, 0, 1<<16), maxLineBytes)
 	n := 0
 	for ; sc.Scan(); n++ {
 		if len(sc.Bytes()) == 0 {
@@ -373,7 +373,7 @@ func forEachLine(r io.Reader, fn func([]byte) error) error {
 		}
 	}
 	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return fmt.Errorf("line %d: %w: it is longer than %d MiB", n+1, ErrImport, maxLine>>20)
+		return fmt.Errorf("line %d: %w: it is longer than %d MiB", n+1, ErrImport, maxLineBytes>>20)
 	} else if err != nil {
 		return fmt.Errorf("read: %w", err)
 	}

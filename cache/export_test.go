@@ -127,7 +127,7 @@ func TestImportLeavesOutWhatTheClientRefuses(t *testing.T) {
 func TestImportHoldsNoElementThatIsTooLong(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	text := strings.NewReader(
-		"{\"format\":\"" + exportFormat + "\",\"version\":1}\n{\"value\":\"" + strings.Repeat("A", maxLine),
+		"{\"format\":\"" + exportFormat + "\",\"version\":1}\n{\"value\":\"" + strings.Repeat("A", maxLineBytes),
 	)
 	if _, err := s.Import(t.Context(), text, nil); !errors.Is(err, ErrImport) || !strings.Contains(
 		err.Error(), "line 2: ",

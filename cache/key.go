@@ -1,7 +1,7 @@
 package cache
 
-// A cache key holds what makes two requests ask the same: scheme, host, port, method, path and query, without anything
-// that identifies the user.
+// A cache key contains the parts of a request that determine its answer: method, scheme, host, port, path and query. It
+// omits everything that identifies the user.
 
 import (
 	"net/http"
@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// secretNames are query parameters, in lower case, that a key omits. It also omits each parameter whose name contains
-// one of them: two requests may then share a key, but no secret reaches the disk.
-var secretNames = []string{
+// secretParams are names of query parameters, in lower case. A key omits these parameters, and all whose names contain
+// one of these names. Two different requests may thus share a key, but no secret reaches the disk.
+var secretParams = []string{
 	"api_key", "apikey", "session", "token", "secret", "password",
 }
 
 // KeyOf returns the cache key of a request: "GET https://host:port/path?query".
 //
-// The scheme and host are in lower case, the port is always present and the path is escaped as on the wire. The query
-// is sorted by name; values of the same name keep their order, and letter case is kept. API keys, tokens, sessions,
-// user information and the fragment are omitted.
+// The scheme and host are in lower case, the port is always present, and the path is escaped as in the HTTP request.
+// The query is sorted by name. It keeps the order of values with the same name, and upper and lower case. The key omits
+// API keys, tokens, sessions, user information and the fragment.
 func KeyOf(method string, u *url.URL) string {
 	if method == "" {
 		method = http.MethodGet
@@ -50,14 +50,14 @@ func KeyOf(method string, u *url.URL) string {
 	return key
 }
 
-// ParseKey turns a key or URL that a person typed into a key, without its secrets. ok is false if text is neither.
+// ParseKey turns a key or URL that a user has typed into a key without secrets. ok is false if text is neither.
 func ParseKey(text string) (key string, ok bool) {
 	method, rest, found := strings.Cut(strings.TrimSpace(text), " ")
 	if !found {
 		method, rest = http.MethodGet, method
 	}
 	u, err := url.Parse(rest)
-	if err != nil || u.Host == "" || u.Scheme == "" || !isToken(method) {
+	if err != nil || u.Host == "" || u.Scheme == "" || !isMethodName(method) {
 		return "", false
 	}
 	return KeyOf(method, u), true
@@ -72,14 +72,14 @@ func keyURL(key string) (*url.URL, bool) {
 	return u, err == nil
 }
 
-func isToken(s string) bool {
+func isMethodName(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	})
 }
 
-// publicQuery sorts a raw query and drops its secrets. A raw ';' separates parameters like '&', because some servers
-// treat it so and a secret could be behind it.
+// publicQuery sorts a raw query and removes its secrets. It splits at ';' as well as '&', because some servers do so,
+// and a secret could follow the ';'.
 func publicQuery(raw string) string {
 	type pair struct{ name, text string }
 	var pairs []pair
@@ -103,7 +103,7 @@ func publicQuery(raw string) string {
 	return strings.Join(texts, "&")
 }
 
-// unescape decodes a query component. It returns invalid input unchanged.
+// unescape decodes a component of a query. It returns invalid input unchanged.
 func unescape(s string) string {
 	if t, err := url.QueryUnescape(s); err == nil {
 		return t
@@ -113,5 +113,5 @@ func unescape(s string) string {
 
 func isSecret(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc(secretNames, func(s string) bool { return strings.Contains(name, s) })
+	return slices.ContainsFunc(secretParams, func(s string) bool { return strings.Contains(name, s) })
 }

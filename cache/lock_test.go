@@ -15,7 +15,7 @@ import (
 func heldElsewhere(t *testing.T, o Options, moves bool) (s *Store, release func()) {
 	t.Helper()
 	if moves {
-		o.testOptions.Silence = time.Hour
+		o.testOptions.InactivityLimit = time.Hour
 	}
 	s = open(t, t.TempDir(), o)
 	get(t, &Transport{Store: s, Next: &upstream{serve: always(200, endedBody)}}, tvURL)

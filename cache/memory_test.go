@@ -128,7 +128,7 @@ func TestWhatIsRememberedNeedsNoSession(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	m := memory{max: 100_000}
+	m := memoryCache{max: 100_000}
 	body := []byte(strings.Repeat("x", 1000))
 	for i := range 1000 {
 		key := fmt.Sprint(i)

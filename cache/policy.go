@@ -1,7 +1,7 @@
 package cache
 
-// How long each kind of answer is fresh: the table of docs/reference.md. It ignores Cache-Control, which TMDB's CDN
-// sets for its own copies.
+// This file says how long each kind of answer is fresh; docs/reference.md has the same table. It ignores Cache-Control,
+// which TMDB's CDN sets for its own copies.
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ const day = 24 * time.Hour
 // recentSeason is how long after its last air date a season still changes often.
 const recentSeason = 60 * day
 
-// Class is the kind of a request, such as a search. The zero Class is not cached.
+// Class is the kind of a request, such as a search. Requests of the zero Class are not cached.
 type Class uint8
 
-// The classes, with their TMDB paths. [Options].Class returns the class of a request.
+// The classes, with the TMDB paths that belong to them. [Options].Class returns the class of a request.
 const (
 	Uncached      Class = iota
 	Search              // search/tv, search/movie, search/multi, find
@@ -33,7 +33,7 @@ const (
 	Extras              // data about a work or person that changes often: credits, images, reviews, watch/providers
 	Lists               // popular, trending, discover, and searches that find neither series nor movies
 
-	classes = iota // the number of classes
+	classCount = iota // the number of constants above
 )
 
 var classNames = [...]string{
@@ -42,7 +42,7 @@ var classNames = [...]string{
 	People: "people", Extras: "extras", Lists: "lists",
 }
 
-// String returns the name in statistics and listings.
+// String returns the name that statistics and listings show.
 func (c Class) String() string {
 	if int(c) < len(classNames) {
 		return classNames[c]
@@ -50,20 +50,21 @@ func (c Class) String() string {
 	return "unknown"
 }
 
-// Lifetime is one row of a Policy. A zero duration means that the answer is not stored.
+// Lifetime says how long the answers of one class are fresh and kept. If a duration is zero, such answers are not
+// stored.
 type Lifetime struct {
-	Fresh    time.Duration // answers that rarely change
-	Changing time.Duration // a returning series, or a season of the last 60 days; other classes ignore it
-	Empty    time.Duration // a search without results
-	Missing  time.Duration // a 404
-	Keep     time.Duration // how long after its fetch an answer may be served, fresh or stale
+	Fresh    time.Duration // how long an answer that rarely changes is fresh
+	Changing time.Duration // how long a returning series, or a season of the last 60 days, is fresh
+	Empty    time.Duration // how long a search without results is fresh
+	Missing  time.Duration // how long a 404 is fresh
+	Keep     time.Duration // how long after its fetch any answer may be served, fresh or stale
 }
 
 // Policy holds the lifetimes of each class.
-type Policy [classes]Lifetime
+type Policy [classCount]Lifetime
 
-// DefaultPolicy returns the table of docs/reference.md. An empty search stays fresh for 8 h because TMDB's CDN keeps
-// empty results for 6 to 8 h, so asking sooner is useless.
+// DefaultPolicy returns the lifetimes in docs/reference.md. An empty search stays fresh for 8 h, because asking earlier
+// is useless: the CDN of TMDB keeps empty results for 6 to 8 h.
 func DefaultPolicy() Policy {
 	const w = 7 * day
 	return Policy{
@@ -81,8 +82,8 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// Fresh returns how long from now an answer of class c with this status and body is fresh. 0 means that it must not be
-// stored.
+// Fresh returns how long from now an answer of class c with this status and body is fresh. If it returns 0, the answer
+// must not be stored.
 func (p *Policy) Fresh(c Class, status int, body []byte, now time.Time) time.Duration {
 	if int(c) >= len(p) {
 		return 0
@@ -104,7 +105,7 @@ func (p *Policy) Fresh(c Class, status int, body []byte, now time.Time) time.Dur
 	return 0
 }
 
-// Keep returns how long after its fetch an answer of class c may be served, at most [KeepLimit].
+// Keep returns how long after its fetch an answer of class c may be served. That is at most [KeepLimit].
 func (p *Policy) Keep(c Class) time.Duration {
 	if int(c) >= len(p) {
 		return 0
@@ -112,6 +113,7 @@ func (p *Policy) Keep(c Class) time.Duration {
 	return min(p[c].Keep, KeepLimit)
 }
 
+// volatility says how soon an answer may change.
 type volatility uint8
 
 const (
@@ -127,8 +129,8 @@ var (
 	errNoContent = errors.New("the body is neither a JSON array nor a JSON object with content")
 )
 
-// checkBody accepts a complete JSON array, or a complete JSON object with at least one member. It rejects HTML pages,
-// truncated bodies, undecoded gzip and "{}".
+// checkBody accepts a complete JSON array, and a complete JSON object with at least one member. It rejects HTML pages,
+// truncated bodies, compressed bodies and "{}".
 func checkBody(body []byte) error {
 	trimmed := bytes.TrimSpace(body)
 	switch {
@@ -144,10 +146,10 @@ func checkBody(body []byte) error {
 	return nil
 }
 
-// endedStatuses holds the series states after which details rarely change.
+// endedStatuses are the statuses of series whose details rarely change.
 var endedStatuses = map[string]bool{"Ended": true, "Canceled": true, "Cancelled": true}
 
-// volatilityOf guesses from the body how soon an answer may change. It takes an unknown body as changing, because a
+// volatilityOf guesses from the body how soon an answer may change. It treats an unknown body as changing, because a
 // daily revalidation is cheap.
 func volatilityOf(c Class, body []byte, now time.Time) volatility {
 	switch c {
@@ -168,7 +170,7 @@ func volatilityOf(c Class, body []byte, now time.Time) volatility {
 	return settledAnswer
 }
 
-// searchVolatility reads a page of results, or the result lists of find.
+// searchVolatility examines a page of search results, or the result lists of a find request.
 func searchVolatility(body []byte) volatility {
 	var lists map[string]json.RawMessage
 	if json.Unmarshal(body, &lists) != nil {
@@ -190,8 +192,8 @@ func searchVolatility(body []byte) volatility {
 	return settledAnswer
 }
 
-// seasonVolatility compares the latest air date in the body with the last 60 days. It looks at the episodes too,
-// because seasons often have no date.
+// seasonVolatility checks whether the latest air date in the body is within the last 60 days. It considers the episodes
+// too, because many seasons have no date.
 func seasonVolatility(body []byte, now time.Time) volatility {
 	var s struct {
 		AirDate  string `json:"air_date"`
@@ -205,7 +207,7 @@ func seasonVolatility(body []byte, now time.Time) volatility {
 	last := s.AirDate
 	for _, e := range s.Episodes {
 		if e.AirDate == "" {
-			return changingAnswer // an undated episode has not aired yet
+			return changingAnswer // an episode without a date has not aired yet
 		}
 		last = max(last, e.AirDate)
 	}

@@ -1,8 +1,7 @@
 package cache
 
-// A request is answered from the store if the answer is fresh. Otherwise one goroutine per key in this process
-// (singleflight), and one process per key (claim), asks the upstream. If that fails, the expired answer is served as
-// stale.
+// A fresh stored answer is served from the store. Otherwise one goroutine per key in this process (singleflight), and
+// one process per key (claim), asks the upstream. If that fails, the expired answer is served as stale.
 
 import (
 	"context"
@@ -18,55 +17,57 @@ import (
 	"github.com/anivault/anivault/cache/internal/store"
 )
 
-// ErrWait reports that another process was still asking the same request after Transport.MaxWait.
+// ErrWait reports that another process was still sending the same request after Transport.MaxWait.
 var ErrWait = errors.New("another process is still asking the same question")
 
-// Transport is an [http.RoundTripper] that answers from a Store if possible and asks Next otherwise. All fields except
-// Store and Next may be zero. It must not be copied after first use.
+// Transport is an [http.RoundTripper] that answers from a Store if possible, and asks Next otherwise. All fields except
+// Store and Next may be zero. A Transport must not be copied after its first use.
 type Transport struct {
 	Store *Store
 	Next  http.RoundTripper
 	// Policy sets how long answers are fresh; nil means DefaultPolicy.
 	Policy *Policy
-	// Refresh asks again for each answer fetched before this transport's first request, with its ETag if it has one. The
-	// upstream's CDN may still return an older answer for some hours.
+	// Refresh makes the transport ask again for each answer that was fetched before its first request, using the ETag if
+	// there is one. The CDN of the upstream may still return an older answer for some hours.
 	Refresh bool
-	// Offline skips claims and waits, because Next is expected to fail at once.
+	// Offline skips claims and waits. Set it if Next fails immediately.
 	Offline bool
-	// Closed reports whether Next would fail at once, as a rate limiter does during a ban. The transport calls it after
-	// Options.LockWait has passed, and waits for no lock any longer if it is true. May be nil.
+	// Closed reports whether Next would fail immediately, as a rate limiter does during a ban. The transport calls it
+	// after it has waited for Options.LockWait. If it returns true, the transport waits no longer for a lock. It may be
+	// nil.
 	Closed func(context.Context) bool
-	// MaxWait limits the wait for another process's answer to the same request; 0 means until the request's context ends.
+	// MaxWait limits the wait for another process that sends the same request. With 0, the wait ends with the context of
+	// the request.
 	MaxWait time.Duration
-	// Waited returns the context for Next after the request waited d for another process, so that a limiter can count that
-	// against its own maximum wait. May be nil.
+	// Waited returns the context for Next after the request has waited d for another process. A limiter can thus include d
+	// in its own maximum wait. It may be nil.
 	Waited func(ctx context.Context, d time.Duration) context.Context
-	// Wrote is called after each attempt to store an answer, with nil, ErrPending if it is only in memory, or the reason
-	// for the failure. May be nil.
+	// Wrote is called after each attempt to store an answer. The error is nil if the answer is on disk, and ErrPending if
+	// it is only in memory. Wrote may be nil.
 	Wrote func(error)
-	// Waits is called before a request waits for another process. May be nil.
+	// Waits is called before a request waits for another process. It may be nil.
 	Waits func(ctx context.Context)
-	// Valid returns nil if the client accepts the response to req; body is its body. The transport calls it before it
-	// stores or renews anything. It treats a rejected response as an upstream that can't be asked: the stored answer stays
-	// and is served as stale. A nil Valid accepts each JSON object or array with status 200 or 404.
+	// Valid returns nil if the client accepts the response to req, which has the given body. The transport calls it before
+	// it stores or renews an answer. If Valid rejects the response, the stored answer stays, and is served as stale. A nil
+	// Valid accepts each JSON object or array with status 200 or 404.
 	Valid func(req *http.Request, resp *http.Response, body []byte) error
-	// Blocked reports whether an error of Next means that the upstream could not be asked, so that a stale answer may be
-	// served; if it is nil, every error means that.
+	// Blocked reports whether an error of Next means that the upstream could not be asked. In that case, a stale answer
+	// may be served. If Blocked is nil, every error means that.
 	Blocked func(error) bool
-	// Age returns the age of an answer of Next from its headers, because another cache in front of the upstream may have
-	// served a stale one. If it is nil, all answers count as new.
+	// Age returns the age of an answer of Next according to its headers. It matters if another cache in front of the
+	// upstream may serve old answers. If Age is nil, all answers count as new.
 	Age func(http.Header) time.Duration
-	// MaxBody limits the size of bodies; 0 means 32 MiB, which is also the maximum.
+	// MaxBody limits the size of bodies in bytes. 0 means 32 MiB, which is also the maximum.
 	MaxBody int64
 
-	started        sync.Once
+	startOnce      sync.Once
 	firstRequestAt time.Time
-	renewed        sync.Map // keys that Refresh has already asked for
+	refreshedKeys  sync.Map // keys of the answers that Refresh has already replaced
 	flights        singleflight.Group
 }
 
-// RoundTrip answers a request. If no stored answer can serve, it returns errors of Next unchanged, ErrWait, or the
-// context's error. Answers of cached classes carry an Info.
+// RoundTrip answers a request. If no stored answer can be served, it returns an error of Next unchanged, ErrWait, or
+// the error of the context. Answers to cacheable requests carry an Info.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	class := t.classOf(req)
 	if class == Uncached {
@@ -76,7 +77,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return resp, err
 	}
-	t.started.Do(func() { t.firstRequestAt = t.Store.opts.Now().Truncate(time.Millisecond) })
+	t.startOnce.Do(func() { t.firstRequestAt = t.Store.opts.Now().Truncate(time.Millisecond) })
 	if err := req.Context().Err(); err != nil {
 		return nil, err
 	}
@@ -88,8 +89,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return ans.response(req), nil
 }
 
-// Stored returns the answer stored for a GET of u, fresh or stale, or nil. key is the cache key of u. It asks neither
-// the upstream nor other processes.
+// Stored returns the answer stored for a GET of u, fresh or stale, or nil if there is none. key is the cache key of u.
+// Stored asks neither the upstream nor other processes.
 func (t *Transport) Stored(ctx context.Context, u *url.URL, key string) (*Entry, Info) {
 	class := t.Store.opts.Class(&http.Request{Method: http.MethodGet, URL: u})
 	if class == Uncached {
@@ -121,7 +122,7 @@ func (t *Transport) isFreshEnough(c Class, e *Entry) bool {
 	}
 	now := t.Store.opts.Now()
 	if t.Refresh && e.FetchedAt.Before(t.firstRequestAt) {
-		if _, done := t.renewed.Load(e.Key); !done {
+		if _, done := t.refreshedKeys.Load(e.Key); !done {
 			return false
 		}
 	}
@@ -143,14 +144,14 @@ type cacheRequest struct {
 	class Class
 }
 
-func (t *Transport) answer(q cacheRequest) (answer, error) {
+func (t *Transport) answerOne(q cacheRequest) (answer, error) {
 	ctx := q.req.Context()
 	e, err := t.readStored(ctx, q.class, q.key)
 	switch {
 	case err != nil:
 		return answer{}, err
 	case t.isFreshEnough(q.class, e):
-		return t.fromEntry(e, Fresh), nil
+		return t.answerFromEntry(e, Fresh), nil
 	}
 	if t.Offline {
 		return t.askUpstream(q, e)
@@ -160,12 +161,12 @@ func (t *Transport) answer(q cacheRequest) (answer, error) {
 		return t.staleOrError(q, e, err)
 	}
 	defer claim.Release()
-	// The previous holder of the claim may have stored the answer.
+	// The previous holder of the claim may have stored the answer meanwhile.
 	switch e, err = t.readStored(ctx, q.class, q.key); {
 	case err != nil:
 		return answer{}, err
 	case t.isFreshEnough(q.class, e):
-		return t.fromEntry(e, Fresh), nil
+		return t.answerFromEntry(e, Fresh), nil
 	}
 	if claim.Waited > 0 && t.Waited != nil {
 		q.req = q.req.WithContext(t.Waited(ctx, claim.Waited))
@@ -176,13 +177,13 @@ func (t *Transport) answer(q cacheRequest) (answer, error) {
 type flightResult struct {
 	ans answer
 	err error
-	// retry is set when the leader's context ended, so that another caller becomes the leader.
+	// retry is set if the context of the leading caller has ended. Another caller then takes the lead.
 	retry    bool
 	panicked any
 }
 
-// answerShared answers simultaneous requests for a key once. Each caller waits as long as its own context allows. If
-// the first caller's context ends, another one asks.
+// answerShared answers simultaneous requests for the same key only once. The first caller asks, and the others wait,
+// each as long as its own context allows. If the context of the first caller ends, another one asks.
 func (t *Transport) answerShared(q cacheRequest) (answer, error) {
 	ctx := q.req.Context()
 	for {
@@ -202,15 +203,15 @@ func (t *Transport) answerShared(q cacheRequest) (answer, error) {
 	}
 }
 
-// answerAsLeader runs in its own goroutine, where a panic would end the process. It passes the panic to the callers.
+// answerAsLeader runs in its own goroutine, where a panic would end the process. It passes panics on to the callers.
 func (t *Transport) answerAsLeader(q cacheRequest) (out flightResult) {
 	defer func() { out.panicked = recover() }()
-	out.ans, out.err = t.answer(q)
+	out.ans, out.err = t.answerOne(q)
 	out.retry = out.err != nil && q.req.Context().Err() != nil
 	return out
 }
 
-// readStored returns the stored answer, or nil if it may not be served. It fails only when ctx ends.
+// readStored returns the stored answer, or nil if there is none that may be served. It fails only if ctx ends.
 func (t *Transport) readStored(ctx context.Context, class Class, key string) (*Entry, error) {
 	begun := time.Now()
 	for {
@@ -221,8 +222,8 @@ func (t *Transport) readStored(ctx context.Context, class Class, key string) (*E
 		if e != nil && !e.Usable(t.Store.opts.Now(), t.policy().Keep(class)) {
 			e = nil
 		}
-		// Wait for another process's slow transaction: it may be storing this answer.
-		if t.isFreshEnough(class, e) || !errors.Is(err, store.ErrHolderActive) || t.closed(ctx) {
+		// Wait for the slow transaction of another process, which may be storing this answer.
+		if t.isFreshEnough(class, e) || !errors.Is(err, store.ErrHolderActive) || t.isNextClosed(ctx) {
 			return e, nil
 		}
 		t.notifyWaiting(ctx)
@@ -232,11 +233,11 @@ func (t *Transport) readStored(ctx context.Context, class Class, key string) (*E
 	}
 }
 
-func (t *Transport) closed(ctx context.Context) bool {
+func (t *Transport) isNextClosed(ctx context.Context) bool {
 	return t.Offline || t.Closed != nil && t.Closed(ctx)
 }
 
-// waitForClaim waits, up to MaxWait, for the exclusive right to ask the upstream about the key.
+// waitForClaim waits, for at most MaxWait, for the exclusive right to ask the upstream about the key.
 func (t *Transport) waitForClaim(q cacheRequest) (store.Claim, error) {
 	ctx := q.req.Context()
 	if t.MaxWait > 0 {
@@ -277,7 +278,7 @@ func (t *Transport) askUpstream(q cacheRequest, e *Entry) (answer, error) {
 	return got, nil
 }
 
-// isValid reports whether got is an answer to the request, or a proper error of the upstream.
+// isValid reports whether got is an answer that the client accepts, or an error response of the upstream.
 func (t *Transport) isValid(q cacheRequest, got answer) bool {
 	switch got.status {
 	case http.StatusNotModified:
@@ -296,8 +297,8 @@ func canRevalidate(e *Entry) bool {
 	return e != nil && e.ETag != "" && e.Status == http.StatusOK
 }
 
-// send makes one request, conditional if the entry has an ETag, and reads the body. After a 304 to an unconditional
-// request, which some caches send, it asks once more.
+// send sends one request, which is conditional if the entry has an ETag, and reads the body. If the response to an
+// unconditional request is a 304, as some caches send, it tries once more.
 func (t *Transport) send(req *http.Request, e *Entry) (answer, error) {
 	for try := 0; ; try++ {
 		out := req.Clone(req.Context())
@@ -326,8 +327,8 @@ func (t *Transport) maxBody() int64 {
 	return store.MaxValue
 }
 
-// storeAnswer stores a 200 or a 404. If it has expired already and the stored answer is newer, the newer one stays and
-// is returned.
+// storeAnswer stores a 200 or a 404. If the new answer has already expired and the stored one is newer, it keeps and
+// returns the stored one.
 func (t *Transport) storeAnswer(q cacheRequest, e *Entry, got answer) answer {
 	now := t.Store.opts.Now()
 	at := now.Add(-got.age)
@@ -342,7 +343,7 @@ func (t *Transport) storeAnswer(q cacheRequest, e *Entry, got answer) answer {
 	}
 	expired := !fresh.Fresh(now)
 	if expired && e != nil && at.Before(e.FetchedAt) {
-		if newer, ok := t.servable(q, e); ok {
+		if newer, ok := t.storedAnswer(q, e); ok {
 			return newer
 		}
 	}
@@ -365,24 +366,24 @@ func (t *Transport) renewEntry(q cacheRequest, e *Entry, got answer) answer {
 	if tag := got.header.Get("ETag"); tag != "" {
 		fresh.ETag = tag
 	}
-	// If the write fails, the answer is still valid.
+	// The answer is valid even if the write fails.
 	_ = t.storeEntry(&fresh)
 	if !fresh.Fresh(now) {
-		return t.fromEntry(&fresh, Stale)
+		return t.answerFromEntry(&fresh, Stale)
 	}
-	return t.fromEntry(&fresh, Revalidated)
+	return t.answerFromEntry(&fresh, Revalidated)
 }
 
 func (t *Transport) storeEntry(e *Entry) error {
 	if t.Refresh {
-		t.renewed.Store(e.Key, nil)
+		t.refreshedKeys.Store(e.Key, nil)
 	}
 	err := t.Store.putChecked(context.Background(), e)
 	if t.Wrote != nil {
 		t.Wrote(err)
 	}
 	if errors.Is(err, ErrPending) {
-		return nil // readable from memory; if the process is killed, it is asked for again
+		return nil // the answer can be read from memory; if the process is killed, it is fetched again
 	}
 	return err
 }
@@ -395,41 +396,41 @@ func (t *Transport) staleOrError(q cacheRequest, e *Entry, err error) (answer, e
 	if t.Blocked != nil && !errors.Is(err, ErrWait) && !t.Blocked(err) {
 		return answer{}, err
 	}
-	if ans, ok := t.servable(q, e); ok {
+	if ans, ok := t.storedAnswer(q, e); ok {
 		return ans, nil
 	}
 	return answer{}, err
 }
 
-// staleOrAnswer returns the stored answer, or the rejected one if none is stored.
+// staleOrAnswer returns the stored answer. If there is none, it returns the rejected one.
 func (t *Transport) staleOrAnswer(q cacheRequest, e *Entry, got answer) answer {
-	if ans, ok := t.servable(q, e); ok {
+	if ans, ok := t.storedAnswer(q, e); ok {
 		return ans
 	}
 	return got
 }
 
-func (t *Transport) servable(q cacheRequest, e *Entry) (answer, bool) {
+func (t *Transport) storedAnswer(q cacheRequest, e *Entry) (answer, bool) {
 	if info, ok := t.servableInfo(q.class, e); ok {
-		return t.fromEntry(e, info.Source), true
+		return t.answerFromEntry(e, info.Source), true
 	}
 	return answer{}, false
 }
 
-// servableInfo returns the Info of a stored answer, and whether it may be served without asking the upstream.
+// servableInfo returns the Info of a stored answer, and whether the answer may be served without asking the upstream.
 func (t *Transport) servableInfo(c Class, e *Entry) (Info, bool) {
 	now := t.Store.opts.Now()
 	switch {
 	case e == nil || !e.Usable(now, t.policy().Keep(c)):
 		return Info{}, false
 	case e.Fresh(now) && !t.Refresh:
-		return Info{Fresh, e.FetchedAt, e.ExpiresAt}, true // only the lock prevented serving it earlier
+		return Info{Fresh, e.FetchedAt, e.ExpiresAt}, true // it was not served before only because the store was locked
 	}
 	return Info{Stale, e.FetchedAt, e.ExpiresAt}, true
 }
 
-// Forget deletes the stored answer to a request, because the client could not decode it.
+// Forget deletes the stored answer to a request. The client calls it if it could not decode the answer.
 func (t *Transport) Forget(req *http.Request) {
-	// If the delete fails, the client rejects the answer again, and deletes it again.
+	// If this fails, the client will reject the answer again, and try again to delete it.
 	_ = t.Store.Delete(context.Background(), KeyOf(req.Method, req.URL))
 }

@@ -26,7 +26,7 @@ func TestAClaimIsHeldUntilItsAnswerIsWritten(t *testing.T) {
 	disk := &slowDisk{end: make(chan struct{})}
 	dir := t.TempDir()
 	a, b := open(
-		t, dir, Options{testOptions: store.Options{Committed: disk.committed}, LockWait: time.Hour},
+		t, dir, Options{testOptions: store.Options{OnCommit: disk.committed}, LockWait: time.Hour},
 	), open(t, dir, Options{LockWait: time.Hour})
 	up := &upstream{serve: always(200, endedBody)}
 	first := ask(t.Context(), &Transport{Store: a, Next: up}, tvURL)

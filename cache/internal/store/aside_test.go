@@ -25,7 +25,7 @@ func TestAnOlderFormatIsBegunAnewAndItsFilesGo(t *testing.T) {
 		}
 		overwrite(t, path, []byte(text))
 	}
-	removeOlder(dir, 3)
+	removeOldFormats(dir, 3)
 	var left []string
 	for _, name := range listFolder(dir) {
 		if strings.HasPrefix(name, "cache-") || name == "journals" {

@@ -1,11 +1,11 @@
 package store
 
-// A claim is a process's exclusive right to ask the upstream about a key: an advisory lock, held during the request, on
-// a file named after the key's hash. When its holder dies, the system frees the lock and wakes the next process, which
-// looks into the store again before it asks. Releasing a claim removes its file.
+// A claim is the exclusive right of a process to ask the upstream about a key. It is an advisory lock on a file named
+// after the hash of the key, held during the request. If its holder dies, the system releases the lock and wakes the
+// next process, which reads the store again before it asks. Releasing a claim removes its file.
 //
-// The holder touches the file once a second, so that others can tell a stopped process from one that waits for its turn
-// in a rate limiter.
+// The holder touches the file once a second. This shows other processes that it has not stopped, although it may be
+// waiting for a rate limiter.
 
 import (
 	"context"
@@ -23,45 +23,46 @@ import (
 
 const (
 	claimTouchInterval = time.Second
-	// noTimeout is a lock timeout for waits that end by other means.
+	// noTimeout is a lock timeout in nanoseconds that never passes. The context ends the wait.
 	noTimeout = 1 << 62
 )
 
 // Claim is the exclusive right to ask the upstream about a key.
 type Claim struct {
 	Release func()
-	Waited  time.Duration // how long other holders were waited for; 0 if it was free
+	Waited  time.Duration // how long Claim waited for other holders; 0 if there were none
 }
 
-// errHolderStopped ends the wait for a claim whose holder shows no activity.
+// errHolderStopped ends the wait for a claim whose holder has stopped.
 var errHolderStopped = errors.New("holder of the claim does not move")
 
-type claims struct {
-	db       *database
-	dir      string
-	timeout  time.Duration // how long a holder may show no activity
-	awaiting atomic.Int64
+// claimTable holds the claims that this process has or waits for.
+type claimTable struct {
+	db              *database
+	dir             string
+	inactivityLimit time.Duration // a holder without activity for this long has stopped
+	waiting         atomic.Int64  // requests that wait for another process
 
 	mu    sync.Mutex
 	locks map[string]*claimLock // by file path
 }
 
-// Claim waits until no other process has a claim on the key. It fails only when ctx ends, with its cause. If locks are
-// unavailable it returns an empty Claim, and the caller asks anyway. It calls waits before it waits.
+// Claim waits until no other process has a claim on the key. It fails only if ctx ends, with the cause. If locks are
+// unavailable, it returns an empty Claim, and the caller should ask anyway. Before it waits, it calls waits.
 func (s *Store) Claim(ctx context.Context, key string, waits func()) (Claim, error) {
 	return s.claims.acquire(ctx, key, waits)
 }
 
-// Awaiting returns how many requests of this process wait for another process's answer.
-func (s *Store) Awaiting() int { return int(s.claims.awaiting.Load()) }
+// Awaiting returns how many requests of this process are waiting for the answer of another process.
+func (s *Store) Awaiting() int { return int(s.claims.waiting.Load()) }
 
-// acquire waits for the claim on a key; see Store.Claim.
-func (c *claims) acquire(ctx context.Context, key string, waits func()) (Claim, error) {
+// acquire implements Store.Claim.
+func (c *claimTable) acquire(ctx context.Context, key string, waits func()) (Claim, error) {
 	none := Claim{Release: func() {}}
-	if c.db.mode() != modeShared {
+	if c.db.mode() != modeReadWrite {
 		return none, nil
 	}
-	held := c.lock(key)
+	held := c.lockFor(key)
 	lock := held.lock
 	err := lock.Lock(ctx, lockfile.Exclusive, 0)
 	var waited time.Duration
@@ -71,16 +72,16 @@ func (c *claims) acquire(ctx context.Context, key string, waits func()) (Claim, 
 	}
 	if err == nil {
 		if waited > 0 {
-			touch(lock.Path()) // others may still be waiting
+			touch(lock.Path()) // show processes that still wait that the new holder is active
 		}
 		stop := keepTouching(lock.Path(), claimTouchInterval)
 		return Claim{Waited: waited, Release: func() {
 			stop()
 			lock.Unlock()
-			c.dropUser(held, true)
+			c.removeUser(held, true)
 		}}, nil
 	}
-	c.dropUser(held, false)
+	c.removeUser(held, false)
 	switch {
 	case errors.Is(err, errHolderStopped):
 		c.db.warnings.warn(Warning{Kind: WarnLocked, Path: lock.Path(), Err: err})
@@ -104,7 +105,7 @@ type claimLock struct {
 	users int
 }
 
-func (c *claims) lock(key string) *claimLock {
+func (c *claimTable) lockFor(key string) *claimLock {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(key))
 	path := filepath.Join(c.dir, fmt.Sprintf("claim-%016x", sum.Sum64()))
@@ -117,9 +118,9 @@ func (c *claims) lock(key string) *claimLock {
 	return c.locks[path]
 }
 
-// dropUser removes a lock without users. After an abandoned wait, the lock stays until it has been free once: the wait
-// in the kernel goes on, and the next request must join it.
-func (c *claims) dropUser(l *claimLock, free bool) {
+// removeUser removes a lock that no goroutine uses any longer. free is false if the caller gave up waiting. The
+// kernel's wait then goes on, and the lock stays in the table so that the next request joins that wait.
+func (c *claimTable) removeUser(l *claimLock, free bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l.users--; l.users == 0 && free {
@@ -127,8 +128,8 @@ func (c *claims) dropUser(l *claimLock, free bool) {
 	}
 }
 
-// removeDeadClaims removes claim files that dead processes left a day ago or earlier.
-func (c *claims) removeDeadClaims() {
+// removeDeadClaims removes claim files that dead processes left behind, if they are at least a day old.
+func (c *claimTable) removeDeadClaims() {
 	for _, name := range listFolder(c.dir) {
 		path := filepath.Join(c.dir, name)
 		if info, err := os.Lstat(path); err != nil || time.Since(info.ModTime()) < day {
@@ -140,18 +141,18 @@ func (c *claims) removeDeadClaims() {
 	}
 }
 
-// waitForHolder waits for a claim of another process, and returns how long it waited. It returns errHolderStopped if
-// the holder shows no activity for ClaimTimeout.
-func (c *claims) waitForHolder(ctx context.Context, lock *lockfile.Lock) (time.Duration, error) {
-	c.awaiting.Add(1)
-	defer c.awaiting.Add(-1)
+// waitForHolder waits for a claim that another process holds, and returns how long it waited. It returns
+// errHolderStopped if the holder shows no activity for ClaimTimeout.
+func (c *claimTable) waitForHolder(ctx context.Context, lock *lockfile.Lock) (time.Duration, error) {
+	c.waiting.Add(1)
+	defer c.waiting.Add(-1)
 	begun := time.Now()
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		if holderStopped(inner, lock.Path(), c.timeout) {
+		if holderStopped(inner, lock.Path(), c.inactivityLimit) {
 			cancel(errHolderStopped)
 		}
 	}()
@@ -164,9 +165,10 @@ func (c *claims) waitForHolder(ctx context.Context, lock *lockfile.Lock) (time.D
 	return max(time.Since(begun), 1), err
 }
 
-// holderStopped returns true once a claim's holder has shown no activity for limit, and false if ctx ends first.
+// holderStopped watches the holder of a claim. It returns true once the holder has shown no activity for limit, and
+// false if ctx ends first.
 func holderStopped(ctx context.Context, path string, limit time.Duration) bool {
-	life := activityWatch{limit: limit, changedAt: time.Now()} // another goroutine may be about to create the file
+	life := activityWatch{limit: limit, lastChange: time.Now()} // the file may not exist yet, so count from now
 	tick := time.NewTicker(limit / 5)
 	defer tick.Stop()
 	for life.isActive(touchTime(path), time.Now()) {

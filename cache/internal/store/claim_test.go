@@ -125,7 +125,7 @@ func TestFilesOfDeadClaimsGo(t *testing.T) {
 	overwrite(t, dead, nil)
 	overwrite(t, young, nil)
 	long := time.Now().Add(-2 * day)
-	for _, path := range []string{dead, s.claims.lock("1").lock.Path()} {
+	for _, path := range []string{dead, s.claims.lockFor("1").lock.Path()} {
 		if err := os.Chtimes(path, long, long); err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestFilesOfDeadClaimsGo(t *testing.T) {
 func TestAClaimWhoseHolderDoesNotMoveIsDoneWithout(t *testing.T) {
 	var h heard
 	s := open(t, t.TempDir(), Options{ClaimTimeout: 20 * time.Millisecond, OnWarning: h.hear})
-	release, err := lockfile.Acquire(t.Context(), s.claims.lock("1").lock.Path(), lockfile.Exclusive, 0)
+	release, err := lockfile.Acquire(t.Context(), s.claims.lockFor("1").lock.Path(), lockfile.Exclusive, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestAHolderThatMovesIsToldFromOneThatWasStopped(t *testing.T) {
 func TestWithoutClaimsTheQuestionIsAsked(t *testing.T) {
 	var h heard
 	s := open(t, t.TempDir(), Options{OnWarning: h.hear})
-	if err := os.Mkdir(s.claims.lock("1").lock.Path(), 0o700); err != nil {
+	if err := os.Mkdir(s.claims.lockFor("1").lock.Path(), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c, err := s.claims.acquire(t.Context(), "1", func() {})

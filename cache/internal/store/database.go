@@ -1,7 +1,8 @@
 package store
 
-// A session takes cache.lock, opens the database, runs one transaction, closes it and releases the lock. So bbolt's own
-// lock is always free; its timeout only guards against other programs that have the file open.
+// In a session, a process takes cache.lock, opens the database, runs one transaction, closes the database, and releases
+// the lock. So no other process of ours ever holds the lock of bbolt itself. The timeout for bbolt's lock only guards
+// against other programs that have the file open.
 
 import (
 	"cmp"
@@ -25,7 +26,7 @@ import (
 
 const (
 	boltTimeout = 5 * time.Second
-	// minBoltTimeout exists because bbolt fails at once with a timeout of 50 ms or less.
+	// minBoltTimeout is needed because bbolt fails immediately with a timeout of 50 ms or less.
 	minBoltTimeout = 100 * time.Millisecond
 
 	metaBucket = "meta"
@@ -38,27 +39,27 @@ const (
 type dbMeta struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
-	// Pruned is the time of the last prune, in Unix seconds.
-	Pruned int64 `json:"pruned,omitempty"`
+	// LastPrune is the time of the last prune in Unix seconds.
+	LastPrune int64 `json:"pruned,omitempty"`
 }
 
 type mode uint8
 
 const (
-	modeShared   mode = iota // reads and writes
-	modeReadOnly             // reads only; changes stay in memory
-	modeMemory               // does not touch the disk
+	modeReadWrite mode = iota // reads and writes the disk
+	modeReadOnly              // only reads the disk; changes stay in memory
+	modeMemory                // does not use the disk
 )
 
 type database struct {
-	dir, path   string
-	opts        Options
-	lock        dbLock
-	warnings    warnings
-	sessionDied atomic.Bool // a session died before the exclusive lock was taken; only the holder reads it
-	pruneDue    atomic.Bool // the last prune is more than a day ago
+	dir, path      string
+	opts           Options
+	lock           dbLock
+	warnings       warningLog
+	sessionCrashed atomic.Bool // a process died in an earlier session; valid while holding the exclusive lock
+	pruneDue       atomic.Bool // the last prune was more than a day ago
 
-	// The holder of the exclusive lock sets these: the generation it began, and the previous one.
+	// The holder of the exclusive lock sets generation to the one that it began, and previousGeneration to the one before.
 	previousGeneration, generation uint64
 
 	mu          sync.Mutex
@@ -66,10 +67,10 @@ type database struct {
 }
 
 func newDatabase(dir string, o Options) *database {
-	d := &database{dir: dir, opts: o, warnings: warnings{call: o.OnWarning}}
+	d := &database{dir: dir, opts: o, warnings: warningLog{callback: o.OnWarning}}
 	d.path = filepath.Join(dir, fmt.Sprintf("cache-v%d.db", formatVersion))
 	d.lock.lock = lockfile.New(filepath.Join(dir, "cache.lock"), lockfile.Options{})
-	d.lock.holder.limit = cmp.Or(o.Silence, o.LockWait)
+	d.lock.holderActivity.limit = cmp.Or(o.InactivityLimit, o.LockWait)
 	return d
 }
 
@@ -81,7 +82,7 @@ func (d *database) mode() mode {
 	return d.currentMode
 }
 
-// stopUsingDisk keeps everything in memory for the rest of the run.
+// stopUsingDisk makes the store keep everything in memory until the process ends.
 func (d *database) stopUsingDisk(cause error) {
 	d.mu.Lock()
 	d.currentMode = modeMemory
@@ -89,7 +90,7 @@ func (d *database) stopUsingDisk(cause error) {
 	d.warnings.warn(Warning{Kind: WarnMemory, Path: d.dir, Err: cause})
 }
 
-// stopWriting stops writing to disk for the rest of the run.
+// stopWriting makes the store write nothing to disk until the process ends.
 func (d *database) stopWriting(cause error) {
 	d.mu.Lock()
 	d.currentMode = max(d.currentMode, modeReadOnly)
@@ -97,7 +98,7 @@ func (d *database) stopWriting(cause error) {
 	d.warnings.warn(Warning{Kind: WarnReadOnly, Path: d.dir, Err: cause})
 }
 
-// errNoDB reports that no database exists yet, which is normal.
+// errNoDB means that there is no database yet, which is normal.
 var errNoDB = errors.New("no database")
 
 type newerFormatError struct{ version int }
@@ -130,7 +131,7 @@ func writeMeta(tx *bolt.Tx, m dbMeta) error {
 	return b.Put([]byte(metaKey), raw)
 }
 
-// open opens the database and reads its meta record. The caller holds the lock.
+// open opens the database and reads its meta record. The caller must hold the lock.
 func (d *database) open(o bolt.Options, check boltfile.CheckLevel) (*boltfile.DB, dbMeta, error) {
 	if o.Timeout == 0 {
 		o.Timeout = boltTimeout
@@ -160,13 +161,13 @@ func (d *database) open(o bolt.Options, check boltfile.CheckLevel) (*boltfile.DB
 	return db, meta, nil
 }
 
-// view runs fn in one read-only session, or not at all if there is no database. It returns ErrLocked if another process
-// holds the lock. It renames a damaged database and then acts as if there were none.
+// view calls fn in one read-only session, or not at all if there is no database. It returns ErrLocked if another
+// process holds the lock for too long. It renames a damaged database and then behaves as if there were none.
 func (d *database) view(ctx context.Context, fn func(*bolt.Tx) error) error {
-	return d.viewWith(ctx, bolt.Options{ReadOnly: true, Timeout: max(d.opts.LockWait, minBoltTimeout)}, fn)
+	return d.viewOptions(ctx, bolt.Options{ReadOnly: true, Timeout: max(d.opts.LockWait, minBoltTimeout)}, fn)
 }
 
-func (d *database) viewWith(ctx context.Context, opts bolt.Options, fn func(*bolt.Tx) error) error {
+func (d *database) viewOptions(ctx context.Context, opts bolt.Options, fn func(*bolt.Tx) error) error {
 	err := d.viewOnce(ctx, opts, boltfile.CheckMeta, fn)
 	var damage *boltfile.DamageError
 	switch {
@@ -190,7 +191,7 @@ func (d *database) viewOnce(
 	case err == nil:
 		defer release()
 	case isReadOnly(err), errors.Is(err, fs.ErrNotExist):
-		// We can't create a lock file here, so no process of ours writes; bbolt's lock guards against other programs.
+		// We can't create a lock file here, so no process of ours can write. bbolt's lock guards against other programs.
 		died = true
 	case isUnlockable(err):
 		d.stopUsingDisk(err)
@@ -215,8 +216,8 @@ func (d *database) viewOnce(
 	return errors.Join(db.View(fn), db.Close())
 }
 
-// beginReading takes the lock for a read session and marks the session as running. died reports that an earlier session
-// never ended; then the lock is exclusive.
+// beginReading takes the lock for a read session and sets the session byte. died is true if a process died in an
+// earlier session. The lock is then exclusive.
 func (d *database) beginReading(ctx context.Context) (release func(), died bool, err error) {
 	unlock, err := d.acquireLock(ctx, lockfile.Shared, d.opts.LockWait)
 	if err != nil {
@@ -224,15 +225,15 @@ func (d *database) beginReading(ctx context.Context) (release func(), died bool,
 	}
 	was, err := d.lock.setSessionByte(true)
 	if err != nil {
-		return unlock, true, nil //nolint:nilerr // the mark can't be read, so check the pages
+		return unlock, true, nil //nolint:nilerr // the session byte can't be read, so check the pages
 	}
 	if !was {
 		return d.endSession(unlock), false, nil
 	}
-	unlock() // others are reading now, or one has died
+	unlock() // other processes are reading now, or one has died while reading
 	alone, err := d.beginWriting(ctx, 0)
 	if err == nil {
-		return alone, d.sessionDied.Load(), nil
+		return alone, d.sessionCrashed.Load(), nil
 	}
 	if !errors.Is(err, ErrLocked) {
 		return nil, false, err
@@ -244,7 +245,7 @@ func (d *database) beginReading(ctx context.Context) (release func(), died bool,
 // endSession returns a function that clears the session byte and unlocks.
 func (d *database) endSession(unlock func()) func() {
 	return func() {
-		_, _ = d.lock.setSessionByte(false) // if the mark stays, the next session checks the pages
+		_, _ = d.lock.setSessionByte(false) // if the byte stays set, the next session checks the pages
 		unlock()
 	}
 }
@@ -261,7 +262,7 @@ func (d *database) beginWriting(ctx context.Context, wait time.Duration) (releas
 	switch {
 	case err == nil:
 		was, _ := d.lock.setSessionByte(true)
-		d.sessionDied.Store(was)
+		d.sessionCrashed.Store(was)
 		d.previousGeneration, d.generation = d.lock.nextGeneration()
 		return d.endSession(release), nil
 	case errors.Is(err, ErrLocked):
@@ -273,10 +274,10 @@ func (d *database) beginWriting(ctx context.Context, wait time.Duration) (releas
 	return nil, err
 }
 
-// openExclusive opens the database for writing. It creates a missing one and renames a damaged one. The caller holds
-// the exclusive lock.
+// openExclusive opens the database for writing. It creates a missing database and renames a damaged one. The caller
+// must hold the exclusive lock.
 func (d *database) openExclusive(check boltfile.CheckLevel) (db *boltfile.DB, meta dbMeta, err error) {
-	if d.sessionDied.Load() {
+	if d.sessionCrashed.Load() {
 		check = max(check, boltfile.CheckTree)
 	}
 	for range 3 {
@@ -306,7 +307,7 @@ func (d *database) update(fn func(*boltfile.DB, dbMeta) error) error {
 }
 
 // createEmpty creates an empty database in a temporary file and renames it over the present one, so that no process
-// sees a partial file. The caller holds the exclusive lock.
+// sees an incomplete file. The caller must hold the exclusive lock.
 func (d *database) createEmpty() error {
 	temp := d.path + ".new"
 	if err := os.RemoveAll(temp); err != nil {
@@ -316,7 +317,7 @@ func (d *database) createEmpty() error {
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(temp))
 	}
-	meta := dbMeta{Format: formatName, Version: formatVersion, Pruned: d.now().Unix()}
+	meta := dbMeta{Format: formatName, Version: formatVersion, LastPrune: d.now().Unix()}
 	err = db.Update(func(tx *bolt.Tx) error { return writeMeta(tx, meta) })
 	err = errors.Join(err, db.Close())
 	if err == nil {

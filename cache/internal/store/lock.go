@@ -1,10 +1,10 @@
 package store
 
-// The lock of the database. A waiting process must know whether the holder is slow or stopped, so the holder keeps
-// touching the lock file, and the others watch its modification time.
+// This file has the lock of the database. A process that waits for it must know whether the holder is slow or stopped.
+// So the holder keeps touching the lock file, and the others watch the file's modification time.
 //
-// One byte of the file says that a session is running. If it is set while no process is in a session, a process died in
-// one, perhaps because of a damaged page: bbolt overflows the stack if a page refers to itself.
+// One byte of the file says whether a session is in progress. If it is set although no process is in a session, a
+// process died in one, perhaps because of a damaged page: if a page refers to itself, bbolt overflows the stack.
 
 import (
 	"context"
@@ -30,42 +30,44 @@ var (
 const (
 	// lockTouchInterval is how often the holder of the exclusive lock touches the file.
 	lockTouchInterval = 50 * time.Millisecond
-	// activeHolderPause is the delay before the next look at a slow holder of the lock.
+	// activeHolderPause is the delay between two checks whether a slow holder has released the lock.
 	activeHolderPause = 10 * time.Millisecond
-	// sessionOffset is the offset of the session byte; byte 0 is the one that Windows locks. The generation after it
-	// takes eight bytes.
-	sessionOffset = 1
-	generationAt  = 8
+	// sessionOffset is the offset of the session byte. Byte 0 is the one that Windows locks. The generation has eight
+	// bytes at generationOffset.
+	sessionOffset    = 1
+	generationOffset = 8
 )
 
-// isReadOnly reports whether err means that a place can be read but not written.
+// isReadOnly reports whether err means that a file or folder can be read but not written.
 func isReadOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// isUnlockable reports whether err means that locks are unavailable, as on some network file systems or if the lock
-// file is not a regular file.
+// isUnlockable reports whether err means that locks are unavailable. They are on some network file systems, and if the
+// lock file is not a regular file.
 func isUnlockable(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.As(err, new(*lockfile.NotRegularError))
 }
 
+// dbLock is the lock of the database, with the session byte and the generation.
 type dbLock struct {
-	lock   *lockfile.Lock
-	mu     sync.Mutex
-	holder activityWatch
-	file   *lockfile.File // for the session byte
+	lock           *lockfile.Lock
+	mu             sync.Mutex
+	holderActivity activityWatch
+	file           *lockfile.File // for the session byte and the generation
 }
 
-// acquire takes the lock within wait. Otherwise it returns ErrLocked, or ErrHolderActive if the holder was recently
-// active. For a session of this process it waits without limit, because that may be storing the requested answer.
+// acquire takes the lock if it can within wait. Otherwise it returns ErrHolderActive if the holder was active recently,
+// and ErrLocked if not. If wait is short, as for requests, it waits for other sessions of this process without limit,
+// because one of them may be storing the requested answer.
 func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Duration) (release func(), err error) {
 	unlock := l.lock.Unlock
 	err = l.lock.Lock(ctx, kind, 0)
 	if errors.Is(err, lockfile.ErrBusy) && wait > 0 {
 		_ = l.busyError()
-		if wait <= l.holder.limit {
+		if wait <= l.holderActivity.limit {
 			err = l.lock.Lock(ctx, kind, wait)
-		} else { // the wait for sessions of this process does not count
+		} else { // this limits the wait for sessions of this process too
 			unlock, err = lockfile.Acquire(ctx, l.lock.Path(), kind, wait)
 		}
 	}
@@ -79,7 +81,7 @@ func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Dura
 	case kind == lockfile.Shared:
 		return unlock, nil
 	}
-	touch(l.lock.Path()) // keeps the file recent even if many quick holders follow one another
+	touch(l.lock.Path()) // many quick holders in a row would otherwise look like one stopped holder
 	stop := keepTouching(l.lock.Path(), lockTouchInterval)
 	return func() {
 		stop()
@@ -90,21 +92,22 @@ func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Dura
 func (l *dbLock) busyError() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.holder.isActive(touchTime(l.lock.Path()), time.Now()) {
+	if l.holderActivity.isActive(touchTime(l.lock.Path()), time.Now()) {
 		return ErrHolderActive
 	}
 	return ErrLocked
 }
 
-// setSessionByte sets or clears the session byte and returns whether it was set. It fails if the file can't be written.
+// setSessionByte sets or clears the session byte, and returns whether it was set. It fails if the file can't be
+// written.
 func (l *dbLock) setSessionByte(set bool) (was bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.open(); err != nil {
+	if err := l.openFile(); err != nil {
 		return false, err
 	}
 	var b [1]byte
-	_, _ = l.file.ReadAt(b[:], sessionOffset) // a missing byte counts as not set
+	_, _ = l.file.ReadAt(b[:], sessionOffset) // a missing byte counts as cleared
 	if was = b[0] != 0; was != set {
 		b[0] ^= 1
 		_, err = l.file.WriteAt(b[:], sessionOffset)
@@ -112,7 +115,7 @@ func (l *dbLock) setSessionByte(set bool) (was bool, err error) {
 	return was, err
 }
 
-func (l *dbLock) open() (err error) {
+func (l *dbLock) openFile() (err error) {
 	if l.file != nil && l.file.IsAtPathCached() {
 		return nil
 	}
@@ -130,23 +133,24 @@ func (l *dbLock) generation() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var b [8]byte
-	if l.open() != nil {
+	if l.openFile() != nil {
 		return 0
 	}
-	_, _ = l.file.ReadAt(b[:], generationAt) // missing bytes count as 0
+	_, _ = l.file.ReadAt(b[:], generationOffset) // missing bytes count as 0
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// nextGeneration begins a generation. now is 0 if that is impossible. The caller holds the exclusive lock.
+// nextGeneration begins a new generation. now is 0 if the file can't be written. The caller must hold the exclusive
+// lock.
 func (l *dbLock) nextGeneration() (before, now uint64) {
 	before = l.generation()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open() != nil {
+	if l.openFile() != nil {
 		return before, 0
 	}
-	now = max(before+1, uint64(time.Now().UnixNano())) // differs from every earlier one, even if the file was recreated
-	if _, err := l.file.WriteAt(binary.BigEndian.AppendUint64(nil, now), generationAt); err != nil {
+	now = max(before+1, uint64(time.Now().UnixNano())) // the time makes it unique even if the file was recreated
+	if _, err := l.file.WriteAt(binary.BigEndian.AppendUint64(nil, now), generationOffset); err != nil {
 		return before, 0
 	}
 	return before, now
@@ -162,15 +166,17 @@ func (l *dbLock) close() {
 	}
 }
 
-// touch shows that the holder of a lock is alive. Otherwise others assume that it is stopped and ignore the lock.
+// touch sets the modification time of a lock file, to show that the holder is active. Other processes ignore the lock
+// of an inactive holder.
 func touch(path string) {
 	now := time.Now()
 	_ = os.Chtimes(path, now, now)
 }
 
-// keepTouching touches a lock file at intervals until stop is called. Most locks are released before the first touch.
+// keepTouching touches a lock file at intervals until stop is called. Most locks are released before the first interval
+// has passed.
 func keepTouching(path string, every time.Duration) (stop func()) {
-	var mu sync.Mutex // held while touching, so that no touch follows stop
+	var mu sync.Mutex // held while touching, so that no touch happens after stop
 	over := false
 	mu.Lock()
 	defer mu.Unlock()
@@ -191,7 +197,7 @@ func keepTouching(path string, every time.Duration) (stop func()) {
 	}
 }
 
-// touchTime returns the modification time of a lock file, or 0 if it does not exist.
+// touchTime returns the modification time of a lock file in Unix nanoseconds, or 0 if the file does not exist.
 func touchTime(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -200,23 +206,23 @@ func touchTime(path string) int64 {
 	return info.ModTime().UnixNano()
 }
 
-// activityWatch detects a lock holder that has stopped.
+// activityWatch detects whether the holder of a lock has stopped.
 type activityWatch struct {
-	limit     time.Duration // a holder with no touch for this long is stopped
-	lastTouch int64
-	changedAt time.Time
+	limit      time.Duration // a holder that does not touch the file for this long has stopped
+	lastTouch  int64
+	lastChange time.Time
 }
 
-// isActive records the time of the last touch and reports whether it changed within the limit. It measures with its own
-// clock, because another machine may set the file's times.
+// isActive takes the modification time of the lock file, and reports whether it has changed within the limit. It
+// measures the limit with this machine's clock, because the holder may be on a machine with another clock.
 func (w *activityWatch) isActive(touched int64, now time.Time) bool {
 	if touched != w.lastTouch {
-		w.lastTouch, w.changedAt = touched, now
+		w.lastTouch, w.lastChange = touched, now
 	}
-	return now.Sub(w.changedAt) < w.limit
+	return now.Sub(w.lastChange) < w.limit
 }
 
-// ContextError returns why ctx ended: its cause, joined with [context.Canceled] if it was cancelled.
+// ContextError returns why ctx ended: its cause, joined with [context.Canceled] if ctx was canceled.
 func ContextError(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if err := ctx.Err(); errors.Is(err, context.Canceled) && !errors.Is(cause, err) {
@@ -225,7 +231,8 @@ func ContextError(ctx context.Context) error {
 	return cause
 }
 
-// WaitForActiveHolder pauses while the database's lock is in use. It returns false if limit has passed since begun.
+// WaitForActiveHolder pauses briefly before the caller tries the database's lock again. It returns false if limit has
+// passed since begun, or if ctx has ended.
 func WaitForActiveHolder(ctx context.Context, begun time.Time, limit time.Duration) bool {
 	if time.Since(begun) >= limit {
 		return false

@@ -1,6 +1,6 @@
 package store
 
-// Operations on the whole cache that a person starts. They wait longer for the lock than requests do.
+// This file has the operations on the whole cache that users start. They wait longer for the lock than requests do.
 
 import (
 	"bytes"
@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// operatorWait is how long an operation waits for the lock if its context allows it.
-	operatorWait = 30 * time.Second
-	compactBytes = 16 << 20
+	// operatorWait is how long an operation waits for the lock, if its context does not end earlier.
+	operatorWait   = 30 * time.Second
+	compactTxBytes = 16 << 20
 )
 
-// ErrUnavailable reports that the operation can't use the directory. An earlier warning gave the reason.
+// ErrUnavailable reports that the operation can't use the directory. An earlier warning has given the reason.
 var ErrUnavailable = errors.New("cache directory can't be used")
 
 func (d *database) withExclusiveLock(ctx context.Context, fn func() error) error {
-	if d.mode() != modeShared {
+	if d.mode() != modeReadWrite {
 		return fmt.Errorf("%s: %w", d.dir, ErrUnavailable)
 	}
 	release, err := d.beginWriting(ctx, operatorWait)
@@ -45,7 +45,7 @@ func (d *database) withExclusiveLock(ctx context.Context, fn func() error) error
 // Clear removes everything, in all buckets.
 func (s *Store) Clear(ctx context.Context) error {
 	err := s.db.withExclusiveLock(ctx, func() error {
-		// This renames a damaged file, and fails for a newer format.
+		// This renames a damaged database, and fails for one of a newer format.
 		if err := s.db.update(func(*boltfile.DB, dbMeta) error { return nil }); err != nil {
 			return err
 		}
@@ -65,12 +65,12 @@ type CompactResult struct {
 	Before, After int64
 }
 
-// Compact rewrites the database without gaps: a bbolt file reuses its free pages, but never shrinks. It needs free disk
-// space for the result. Meanwhile other processes wait, or go on without the cache.
+// Compact rewrites the database without gaps, because a bbolt file reuses its free pages but never shrinks. It needs
+// free disk space for the new file. Meanwhile other processes wait, or continue without the cache.
 func (s *Store) Compact(ctx context.Context) (CompactResult, error) {
 	var res CompactResult
 	err := s.db.withExclusiveLock(ctx, func() error {
-		src, _, err := s.db.openExclusive(boltfile.CheckLeaves) // the copy follows everything that looks like a bucket
+		src, _, err := s.db.openExclusive(boltfile.CheckLeaves) // because the copy reads all buckets
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func copyCompact(src *boltfile.DB, temp string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(src.Guard(func() error { return bolt.Compact(dst, src.DB, compactBytes) }), dst.Close())
+	return errors.Join(src.Guard(func() error { return bolt.Compact(dst, src.DB, compactTxBytes) }), dst.Close())
 }
 
 func fileSize(path string) int64 {
@@ -115,7 +115,7 @@ func fileSize(path string) int64 {
 
 // Problem is one finding of Verify.
 type Problem struct {
-	Where   string // the file, bucket or key
+	Where   string // the file, or the bucket and key
 	Message string
 }
 
@@ -127,12 +127,12 @@ type VerifyReport struct {
 	Problems []Problem
 }
 
-// Verify checks all pages, the order of the keys and the checksum of each record; check returns an error for an invalid
-// answer. It changes nothing, and other processes can read meanwhile.
+// Verify checks all pages, the order of the keys, and the checksum of each record. It calls check for each answer,
+// which returns an error for an invalid one. Verify changes nothing, and other processes can read meanwhile.
 func (s *Store) Verify(ctx context.Context, check func(Item) error) (VerifyReport, error) {
 	var rep VerifyReport
 	add := func(where string, err error) { rep.Problems = append(rep.Problems, Problem{where, err.Error()}) }
-	// bbolt's own check runs in its own goroutine, where we can't recover from a fault.
+	// We don't use bbolt's Check, because it runs in another goroutine, where we can't recover from a fault.
 	err := s.db.viewOnce(ctx, bolt.Options{ReadOnly: true}, boltfile.CheckLeaves, func(tx *bolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
 			bucket := string(name)
@@ -143,14 +143,14 @@ func (s *Store) Verify(ctx context.Context, check func(Item) error) (VerifyRepor
 			return b.ForEach(func(k, v []byte) error {
 				where := bucket + "/" + string(k)
 				if bytes.Compare(k, last) <= 0 {
-					add(where, errDisorder)
+					add(where, errKeyOrder)
 				}
 				last = bytes.Clone(k)
 				if rep.Records++; rep.Records%1024 == 0 && ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
 				it, err := decodeItem(bucket, string(k), v)
-				if err == nil && bucket == answers {
+				if err == nil && bucket == answersBucket {
 					err = check(it)
 				}
 				if err != nil {
@@ -171,35 +171,34 @@ func (s *Store) Verify(ctx context.Context, check func(Item) error) (VerifyRepor
 	return rep, err
 }
 
-var errDisorder = errors.New("it is out of order")
+var errKeyOrder = errors.New("it is out of order")
 
 // Usage is the disk space that a store uses.
 type Usage struct {
-	FileSize int64    // size of the database file
-	Used     int64    // bytes in use; Compact frees the rest
-	SetAside []string // paths of damaged databases that were renamed
+	FileSize     int64    // size of the database file
+	Used         int64    // bytes in use; Compact frees the others
+	DamagedFiles []string // paths of damaged databases that were renamed
 }
 
 // Usage reads the sizes of the files.
 func (s *Store) Usage(ctx context.Context) (Usage, error) {
-	u := Usage{FileSize: fileSize(s.db.path), SetAside: s.db.damagedFiles()}
+	u := Usage{FileSize: fileSize(s.db.path), DamagedFiles: s.db.damagedFiles()}
 	opts := bolt.Options{ReadOnly: true, PreLoadFreelist: true}
-	err := s.db.viewWith(ctx, opts, func(tx *bolt.Tx) error {
+	err := s.db.viewOptions(ctx, opts, func(tx *bolt.Tx) error {
 		u.Used = tx.Size() - int64(tx.DB().Stats().FreePageN)*int64(tx.DB().Info().PageSize)
 		return nil
 	})
 	return u, err
 }
 
-// The files of a cache directory. A damaged database is renamed, not deleted, and replaced by a new one.
-
+// maxDamagedKept is how many damaged databases are kept. They are renamed, not deleted, when a new one replaces them.
 const maxDamagedKept = 2
 
-// renameDamaged takes the lock and renames the damaged database, unless another process already did.
+// renameDamaged takes the lock and renames the damaged database, unless another process has already done so.
 func (d *database) renameDamaged(ctx context.Context, damage *boltfile.DamageError) {
 	release, err := d.beginWriting(ctx, d.opts.LockWait)
 	if err != nil {
-		if d.mode() == modeShared {
+		if d.mode() == modeReadWrite {
 			d.warnings.warn(Warning{Kind: WarnLocked, Path: d.dir, Err: errors.Join(err, damage)})
 		}
 		return
@@ -219,9 +218,9 @@ func (d *database) renameDamagedLocked(damage *boltfile.DamageError) error {
 		return err
 	}
 	if !damage.MayConcern(now) {
-		return nil // another process was faster
+		return nil // another process has already replaced it
 	}
-	aside, err := d.renameFile(d.path)
+	aside, err := d.moveAside(d.path)
 	if err != nil {
 		return err
 	}
@@ -229,9 +228,9 @@ func (d *database) renameDamagedLocked(damage *boltfile.DamageError) error {
 	return nil
 }
 
-// removeOlder removes files of earlier format versions: their data can be fetched again, and nothing else would prune
-// them.
-func removeOlder(dir string, version int) {
+// removeOldFormats removes files of earlier format versions. Their data can be fetched again, and they would never be
+// pruned.
+func removeOldFormats(dir string, version int) {
 	for _, name := range listFolder(dir) {
 		for v := range version {
 			if strings.HasPrefix(name, fmt.Sprintf("cache-v%d.", v)) {
@@ -245,10 +244,10 @@ func removeOlder(dir string, version int) {
 			os.Remove(filepath.Join(journals, name))
 		}
 	}
-	os.Remove(journals) // fails if it is not empty
+	os.Remove(journals) // fails if the folder is not empty
 }
 
-// listFolder returns the names in a folder. If path is a pipe, opening it does not block.
+// listFolder returns the names in a folder. It does not block if path is a pipe.
 func listFolder(path string) []string {
 	d, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -259,9 +258,9 @@ func listFolder(path string) []string {
 	return names
 }
 
-// renameFile renames a damaged file to <path>.corrupt-<time>, with a number if that name is taken.
-func (d *database) renameFile(path string) (aside string, err error) {
-	base := path + corruptMark + d.now().UTC().Format("20060102T150405Z")
+// moveAside renames a damaged file to <path>.corrupt-<time>. If that name is taken, it appends a number.
+func (d *database) moveAside(path string) (aside string, err error) {
+	base := path + corruptSuffix + d.now().UTC().Format("20060102T150405Z")
 	aside = base
 	for i := 2; ; i++ {
 		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
@@ -279,20 +278,20 @@ func (d *database) renameFile(path string) (aside string, err error) {
 	return aside, nil
 }
 
-const corruptMark = ".corrupt-"
+const corruptSuffix = ".corrupt-"
 
 func (d *database) damagedFiles() []string {
 	var found []string
 	for _, name := range listFolder(d.dir) {
-		if strings.Contains(name, corruptMark) {
+		if strings.Contains(name, corruptSuffix) {
 			found = append(found, filepath.Join(d.dir, name))
 		}
 	}
 	return found
 }
 
-// removeOldDamaged keeps the newest renamed databases, and none older than 180 days. It keeps non-empty folders: they
-// are not ours.
+// removeOldDamaged removes renamed databases, except the newest ones that are less than 180 days old. It never removes
+// folders with content, because the store did not create them.
 func (d *database) removeOldDamaged() {
 	found := d.damagedFiles()
 	age := map[string]time.Duration{}

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// ownedByOthers returns an error if another user can change the folder: one owns it or one of the files, or others may
-// write to it. It ignores paths that it can't stat.
-func ownedByOthers(dir string, files ...string) error {
+// checkOwner returns an error if another user can change the folder: because the folder or one of the files belongs to
+// another user, or because others may write to the folder. It ignores paths that it can't stat.
+func checkOwner(dir string, files ...string) error {
 	for _, path := range append([]string{dir}, files...) {
 		info, err := os.Stat(path)
 		if err != nil {

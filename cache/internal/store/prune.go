@@ -1,8 +1,8 @@
 package store
 
-// Pruning removes everything 180 days after its fetch. It removes plain values (the decision for a file) when they
-// expire, because they are never served as stale. Above the size limit it removes expired records first, then the ones
-// fetched longest ago.
+// Pruning removes every record 180 days after its fetch. It removes values other than answers, such as the decision for
+// a file, when they expire, because they are never served stale. If the database is larger than its limit, pruning
+// first removes expired records, and then those that were fetched longest ago.
 
 import (
 	"cmp"
@@ -18,26 +18,26 @@ import (
 )
 
 const (
-	pruneEvery = day
-	pruneTo    = 0.90 // of the size limit, so that not every transaction prunes
+	pruneInterval = day
+	pruneTarget   = 0.90 // the fraction of the size limit to prune to, so that not every transaction prunes
 )
 
 // PruneOptions select what Prune removes in addition to records past KeepLimit.
 type PruneOptions struct {
-	// Expired removes all expired records, including answers that could still be served as stale.
+	// Expired removes all expired records, including answers that could still be served stale.
 	Expired bool
-	// MaxSize replaces Options.MaxSize for this call, if it is not 0.
+	// MaxSize, if not 0, replaces Options.MaxSize for this call.
 	MaxSize int64
 }
 
 // PruneResult is the result of Prune.
 type PruneResult struct {
-	Removed int   // records
-	Used    int64 // bytes in use afterwards; Compact frees the rest
+	Removed int   // the number of records
+	Used    int64 // bytes in use afterwards; Compact frees the others
 }
 
 // Prune removes records past KeepLimit, records that the options select, and records above the size limit. It waits for
-// the lock as long as ctx allows.
+// the lock until ctx ends, but at most 30 s.
 func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) {
 	var res PruneResult
 	if o.MaxSize == 0 {
@@ -52,7 +52,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) 
 	return res, err
 }
 
-// pruneIfDue prunes once a day, and whenever the size is above the limit.
+// pruneIfDue prunes once a day, and whenever the database is larger than its limit.
 func (s *Store) pruneIfDue(db *boltfile.DB, meta dbMeta) error {
 	if !isPruneDue(meta, s.db.now()) && usedBytes(db) <= s.opts.MaxSize {
 		return nil
@@ -61,10 +61,10 @@ func (s *Store) pruneIfDue(db *boltfile.DB, meta dbMeta) error {
 	return err
 }
 
-// isPruneDue reports whether the last prune was a day ago, or is dated in the future.
+// isPruneDue reports whether the last prune was at least a day ago, or has a date in the future.
 func isPruneDue(meta dbMeta, now time.Time) bool {
-	since := now.Sub(time.Unix(meta.Pruned, 0))
-	return since >= pruneEvery || since < -ClockSlack
+	since := now.Sub(time.Unix(meta.LastPrune, 0))
+	return since >= pruneInterval || since < -ClockSlack
 }
 
 // usedBytes returns the size that the database would have after compaction.
@@ -75,7 +75,7 @@ func usedBytes(db *boltfile.DB) int64 {
 		return 0
 	}
 	size := info.Size()
-	_ = db.View(func(tx *bolt.Tx) error { size = tx.Size(); return nil }) // on failure the file's size is good enough
+	_ = db.View(func(tx *bolt.Tx) error { size = tx.Size(); return nil }) // if this fails, the file size is close enough
 	return size - int64(st.FreePageN+st.PendingPageN)*int64(db.Info().PageSize)
 }
 
@@ -105,7 +105,7 @@ func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult
 					fetched: dated.FetchedAt, expired: !dated.ExpiresAt.IsZero() && !now.Before(dated.ExpiresAt),
 				}
 				switch {
-				case err != nil, now.Sub(dated.FetchedAt) >= KeepLimit, c.expired && (o.Expired || c.bucket != answers):
+				case err != nil, now.Sub(dated.FetchedAt) >= KeepLimit, c.expired && (o.Expired || c.bucket != answersBucket):
 					doomed = append(doomed, c)
 				case dated.Ahead:
 					ahead = append(ahead, c)
@@ -140,13 +140,13 @@ func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult
 				return err
 			}
 		}
-		meta.Pruned = now.Unix()
+		meta.LastPrune = now.Unix()
 		return writeMeta(tx, meta)
 	})
 	return PruneResult{Removed: len(doomed), Used: usedBytes(db)}, err
 }
 
-// replaceFutureDates stores a record dated in the future as fetched now, so that it is removed within 180 days.
+// replaceFutureDates stores a record whose date is in the future as fetched now, so that it is removed within 180 days.
 func replaceFutureDates(b *bolt.Bucket, c pruneRecord, now time.Time) error {
 	it, err := decodeItem(c.bucket, c.key, b.Get([]byte(c.key)))
 	if err != nil {
@@ -155,7 +155,8 @@ func replaceFutureDates(b *bolt.Bucket, c pruneRecord, now time.Time) error {
 	return b.Put([]byte(c.key), it.withoutFutureDates(now).encode(c.bucket))
 }
 
-// selectOverLimit returns the records to remove until used is below the limit: expired ones first, then the oldest.
+// selectOverLimit returns the records to remove in order to bring used below the limit: expired ones first, then the
+// oldest.
 func selectOverLimit(rest []pruneRecord, used, limit int64) []pruneRecord {
 	slices.SortFunc(rest, func(a, b pruneRecord) int {
 		if a.expired == b.expired {
@@ -166,7 +167,7 @@ func selectOverLimit(rest []pruneRecord, used, limit int64) []pruneRecord {
 		}
 		return 1
 	})
-	goal := int64(float64(limit) * pruneTo)
+	goal := int64(float64(limit) * pruneTarget)
 	n := 0
 	for n < len(rest) && used > goal {
 		used -= rest[n].size
@@ -175,7 +176,7 @@ func selectOverLimit(rest []pruneRecord, used, limit int64) []pruneRecord {
 	return rest[:n]
 }
 
-// recordSize estimates the bytes that a record takes in the file: a leaf element, or whole pages for a large one.
+// recordSize estimates how many bytes of the file a record takes. A large record takes whole pages.
 func recordSize(key, value, page int) int64 {
 	n := 16 + key + value
 	if n > page/2 {

@@ -1,7 +1,7 @@
 package store
 
-// Reads look at pending writes first and at the database second. A value leaves the pending writes only after it is in
-// the database, so this order can't miss it.
+// Reads look at the pending writes first and then at the database. In this order they can't miss a value, because a
+// value leaves the pending writes only when it is in the database.
 
 import (
 	"bytes"
@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	batchKeys = 4096 // the most keys that one session reads, which takes about 10 ms
-	rangeKeys = 512  // the keys that one step of a walk reads
+	maxBatchKeys = 4096 // maximum keys that one session reads, which takes about 10 ms
+	maxRangeKeys = 512  // maximum keys that one step of forEachItem reads
 )
 
-// lookup returns the item of each key. With ErrLocked it returns only pending values.
+// lookup returns the item for each key. If the error is ErrLocked, it returns only pending values.
 func (s *Store) lookup(ctx context.Context, bucket string, keys []string) ([]Item, error) {
 	items := make([]Item, 0, len(keys))
 	var firstErr error
-	for part := range slices.Chunk(keys, batchKeys) {
+	for part := range slices.Chunk(keys, maxBatchKeys) {
 		if ctx.Err() != nil {
 			return append(items, make([]Item, len(keys)-len(items))...), context.Cause(ctx)
 		}
@@ -84,8 +84,8 @@ func (b *Bucket) WarnDamaged(key string, err error) {
 	db.warnings.warn(Warning{Kind: WarnRecord, Path: db.dir, Err: fmt.Errorf("%q in %s: %w", key, b.name, err)})
 }
 
-// forEachItem calls fn for each item of a bucket in key order. It holds no lock meanwhile: one session reads some
-// hundred keys, the next one their values.
+// forEachItem calls fn for each item of a bucket in key order. While fn runs, it holds no lock: it reads some hundred
+// keys in one session, and their values in the next.
 func (s *Store) forEachItem(ctx context.Context, bucket string, fn func(Item) error) error {
 	after, more := "", true
 	for more {
@@ -115,7 +115,7 @@ func (s *Store) forEachItem(ctx context.Context, bucket string, fn func(Item) er
 }
 
 func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []string, more bool, err error) {
-	pending := s.pendingIn(bucket)
+	pending := s.pendingValues(bucket)
 	err = s.db.view(ctx, func(tx *bolt.Tx) error {
 		b := tx.Bucket([]byte(bucket))
 		if b == nil {
@@ -124,9 +124,9 @@ func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []str
 		c := b.Cursor()
 		for k, _ := c.Seek([]byte(after)); k != nil; k, _ = c.Next() {
 			if string(k) <= after {
-				continue // skip the start key, and keys out of order in a damaged page, which could make the walk loop forever
+				continue // skip the first key, and unordered keys in a damaged page, which could cause an endless loop
 			}
-			if len(keys) == rangeKeys {
+			if len(keys) == maxRangeKeys {
 				more = true
 				break
 			}
@@ -138,7 +138,7 @@ func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []str
 		return nil, false, err
 	}
 	for k := range pending {
-		if k > after && (!more || k <= keys[rangeKeys-1]) { // else a later step returns it
+		if k > after && (!more || k <= keys[maxRangeKeys-1]) { // otherwise a later call returns it
 			keys = append(keys, k)
 		}
 	}
@@ -146,7 +146,7 @@ func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []str
 	return slices.Compact(keys), more, nil
 }
 
-func (s *Store) pendingIn(bucket string) map[string][]byte {
+func (s *Store) pendingValues(bucket string) map[string][]byte {
 	values := map[string][]byte{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +158,7 @@ func (s *Store) pendingIn(bucket string) map[string][]byte {
 	return values
 }
 
-// Buckets lists all buckets except the answers.
+// Buckets returns all buckets except that of the answers.
 func (s *Store) Buckets(ctx context.Context) ([]*Bucket, error) {
 	found := map[string]bool{}
 	err := s.db.view(ctx, func(tx *bolt.Tx) error {
@@ -175,7 +175,7 @@ func (s *Store) Buckets(ctx context.Context) ([]*Bucket, error) {
 		found[at.bucket] = true
 	}
 	s.mu.Unlock()
-	delete(found, answers)
+	delete(found, answersBucket)
 	delete(found, metaBucket)
 	var buckets []*Bucket
 	for _, name := range slices.Sorted(maps.Keys(found)) {
@@ -187,10 +187,10 @@ func (s *Store) Buckets(ctx context.Context) ([]*Bucket, error) {
 // Name returns the name of the bucket.
 func (b *Bucket) Name() string { return b.name }
 
-// Newest returns when the newest answer about each resource was fetched, by any process; see cache.Store.Newest.
+// Newest returns when the newest answer about each resource was fetched by any process; see cache.Store.Newest.
 func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, error) {
-	n := newest{
-		byResource: make(map[string]time.Time, len(resources)), now: s.db.now(), pending: s.pendingIn(answers),
+	n := newestTimes{
+		byResource: make(map[string]time.Time, len(resources)), now: s.db.now(), pending: s.pendingValues(answersBucket),
 	}
 	for _, r := range resources {
 		n.byResource[r] = time.Time{}
@@ -198,15 +198,15 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 	for key, value := range n.pending {
 		n.addPending(key, value)
 	}
-	sorted := slices.Clone(resources) // sorted, so that the cursor reads each page once
+	sorted := slices.Clone(resources) // in this order, the cursor reads each page only once
 	slices.Sort(sorted)
 	var firstErr error
-	for part := range slices.Chunk(slices.Compact(sorted), batchKeys) {
+	for part := range slices.Chunk(slices.Compact(sorted), maxBatchKeys) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		err := s.db.view(ctx, func(tx *bolt.Tx) error {
-			if b := tx.Bucket([]byte(answers)); b != nil {
+			if b := tx.Bucket([]byte(answersBucket)); b != nil {
 				n.addFromDatabase(b.Cursor(), part)
 			}
 			return nil
@@ -222,16 +222,16 @@ func (s *Store) Newest(ctx context.Context, resources ...string) ([]time.Time, e
 	return out, firstErr
 }
 
-// newest collects fetch times by resource.
-type newest struct {
+// newestTimes collects the newest fetch time of each resource.
+type newestTimes struct {
 	byResource map[string]time.Time
 	now        time.Time
-	pending    map[string][]byte // by key; these replace the values in the database
+	pending    map[string][]byte // pending values by key, which replace those in the database
 }
 
-// add counts a value about a resource. It reads only the head and skips the checksum: comparing times does not need
-// the body, and a damaged head only makes a remembered result obsolete.
-func (n *newest) add(resource string, value []byte) {
+// add takes a value about a resource into account. It reads only the header and does not verify the checksum. Comparing
+// times does not need the body, and a damaged header can only make a stored result look outdated.
+func (n *newestTimes) add(resource string, value []byte) {
 	it, err := decodeItemHeader(value)
 	if err != nil || n.now.Sub(it.FetchedAt) >= KeepLimit || it.FetchedAt.After(n.now.Add(ClockSlack)) {
 		return
@@ -241,7 +241,7 @@ func (n *newest) add(resource string, value []byte) {
 	}
 }
 
-func (n *newest) addPending(key string, value []byte) {
+func (n *newestTimes) addPending(key string, value []byte) {
 	path, _, _ := strings.Cut(key, "?")
 	for end := len(path); end > 0; end = strings.LastIndexByte(path[:end], '/') {
 		if _, wanted := n.byResource[path[:end]]; wanted {
@@ -250,7 +250,7 @@ func (n *newest) addPending(key string, value []byte) {
 	}
 }
 
-func (n *newest) addFromDatabase(c *bolt.Cursor, resources []string) {
+func (n *newestTimes) addFromDatabase(c *bolt.Cursor, resources []string) {
 	scan := func(resource, from string, belongs func(k []byte) bool) {
 		for k, v := c.Seek([]byte(from)); k != nil && belongs(k); k, v = c.Next() {
 			if _, changed := n.pending[string(k)]; !changed {
@@ -260,7 +260,7 @@ func (n *newest) addFromDatabase(c *bolt.Cursor, resources []string) {
 	}
 	for _, r := range resources {
 		exact, below, query := []byte(r), []byte(r+"/"), []byte(r+"?")
-		// Two scans, because in byte order the digits of longer ids lie between "/" and "?".
+		// Two scans are needed because in byte order, the digits of longer IDs are between "/" and "?".
 		scan(r, r, func(k []byte) bool { return bytes.Equal(k, exact) || bytes.HasPrefix(k, below) })
 		scan(r, r+"?", func(k []byte) bool { return bytes.HasPrefix(k, query) })
 	}

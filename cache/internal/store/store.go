@@ -1,5 +1,5 @@
-// Package store keeps values for many short-lived processes in one folder: a bbolt file that is opened for one batch of
-// reads, or for one transaction, inside a file lock.
+// Package store keeps values in one folder for many short-lived processes. The values are in a bbolt file. A process
+// opens it for one batch of reads, or for one write transaction, while it holds a file lock.
 //
 // A [Bucket] is a namespace of [Item] values. [Store.Claim] gives one process the right to send a request. Prune,
 // Clear, Compact and Verify maintain the file.
@@ -18,44 +18,46 @@ import (
 
 // Options are the settings of a Store. The durations, MaxSize and Now are required.
 type Options struct {
-	MaxSize      int64         // limit for the used pages of the database, in bytes
-	LockWait     time.Duration // longest wait for another process's lock
-	ClaimTimeout time.Duration // how long the holder of a claim may show no activity
+	MaxSize      int64         // limit for the used pages of the database in bytes
+	LockWait     time.Duration // maximum wait for the lock of another process
+	ClaimTimeout time.Duration // a holder of a claim without activity for this long has stopped
 	Now          func() time.Time
-	OnWarning    func(Warning) // called once per kind, without locks held, from any goroutine; may be nil
-	// Written is called under the exclusive lock after each transaction, with the generations before and after it and the
-	// keys of the answers it changed. May be nil.
-	Written func(before, now uint64, answers []string)
+	OnWarning    func(Warning) // called once per kind, from any goroutine, while no lock is held; may be nil
+	// OnWritten is called after each transaction, while the exclusive lock is held. It gets the generations before and
+	// after the transaction, and the keys of the answers that changed. It may be nil.
+	OnWritten func(before, now uint64, answers []string)
 
-	// For tests: no file locks; no fsync; called in each write transaction; how long a lock holder may be inactive, if not
-	// LockWait.
-	NoLocks   bool
-	NoSync    bool
-	Committed func()
-	Silence   time.Duration
+	// The following fields are for tests.
+
+	NoLocks         bool          // use no file locks
+	NoSync          bool          // do not call fsync
+	OnCommit        func()        // called after each commit, before the check of the written records
+	InactivityLimit time.Duration // a lock holder without activity for this long has stopped; 0 means LockWait
 }
 
-// Store is an open folder. It is safe for concurrent use, and any number of Stores, in one or many processes, may share
-// a folder.
+// Store is an open folder. It is safe for concurrent use. Any number of Stores, in one or many processes, may share a
+// folder.
 type Store struct {
 	opts   Options
 	db     *database
-	claims *claims
+	claims *claimTable
 
 	commitMu sync.Mutex // held while writing the pending changes
 
-	mu      sync.Mutex // guards the fields below; never held while waiting
-	pending pending
-	retryAt time.Time // no writes before this time, after the disk refused one
+	mu      sync.Mutex // guards the fields below; never held while waiting for a lock or the disk
+	pending pendingChanges
+	retryAt time.Time // no writes before this time, because the last one failed
 	closing bool
 	closed  bool
 }
 
-// Open opens the store in dir and creates the directory (0700) if needed. It starts no goroutine and reads no data. If
-// the directory is unusable, the store warns and works as well as it can.
+// Open opens the store in dir, and creates the folder with mode 0700 if needed. It starts no goroutine and reads no
+// data. If the folder is unusable, the store warns and does what is still possible.
 func Open(dir string, o Options) *Store {
 	s := &Store{opts: o, db: newDatabase(dir, o), pending: newPending()}
-	s.claims = &claims{db: s.db, dir: filepath.Join(dir, "locks"), timeout: o.ClaimTimeout, locks: map[string]*claimLock{}}
+	s.claims = &claimTable{
+		db: s.db, dir: filepath.Join(dir, "locks"), inactivityLimit: o.ClaimTimeout, locks: map[string]*claimLock{},
+	}
 	if err := os.MkdirAll(s.claims.dir, 0o700); err != nil {
 		if _, e := os.Stat(s.db.path); e == nil {
 			s.db.stopWriting(err)
@@ -64,32 +66,31 @@ func Open(dir string, o Options) *Store {
 		}
 		return s
 	}
-	if err := ownedByOthers(dir, s.db.path); err != nil {
+	if err := checkOwner(dir, s.db.path); err != nil {
 		s.db.warnings.warn(Warning{Kind: WarnShared, Path: dir, Err: err})
 	}
-	tag(dir)
-	removeOlder(dir, formatVersion)
+	writeCacheTag(dir)
+	removeOldFormats(dir, formatVersion)
 	return s
 }
 
-// Path returns the store's directory.
+// Path returns the folder of the store.
 func (s *Store) Path() string { return s.db.dir }
 
-// cacheTag is the content of CACHEDIR.TAG, which tells backup programs that they may skip the folder
+// cacheTag is the content of CACHEDIR.TAG, which tells backup programs to skip the folder
 // (https://bford.info/cachedir/).
 const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55\n" +
 	"# This file marks a cache directory of anivault. What is here can be fetched again.\n"
 
-func tag(dir string) {
+func writeCacheTag(dir string) {
 	path := filepath.Join(dir, "CACHEDIR.TAG")
 	if _, err := os.Lstat(path); err == nil {
 		return
 	}
-	_ = os.WriteFile(path, []byte(cacheTag), 0o600) // the tag is optional
+	_ = os.WriteFile(path, []byte(cacheTag), 0o600) // the cache works without the tag
 }
 
-// Close writes pending changes and releases all claims. Changes that can't be written even now are lost, after a
-// warning.
+// Close writes pending changes. Changes that it can't write are lost, after a warning.
 func (s *Store) Close() {
 	s.mu.Lock()
 	if s.closing {
@@ -104,7 +105,7 @@ func (s *Store) Close() {
 	s.mu.Lock()
 	left := len(s.pending.values) > 0
 	s.mu.Unlock()
-	switch shared := s.db.mode() == modeShared; {
+	switch shared := s.db.mode() == modeReadWrite; {
 	case shared && left:
 		s.commit(closeWait)
 	case shared && s.db.pruneDue.Load():
@@ -116,10 +117,10 @@ func (s *Store) Close() {
 	s.db.lock.close()
 }
 
-// answers is the bucket whose values may be served after they have expired.
-const answers = "responses"
+// answersBucket is the bucket of the answers. Only they may be served after they have expired.
+const answersBucket = "responses"
 
-var bucketName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+var bucketNamePattern = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
 // Bucket is a namespace for values.
 type Bucket struct {
@@ -127,39 +128,39 @@ type Bucket struct {
 	name  string
 }
 
-// Answers returns the bucket whose values may be served after they have expired.
-func (s *Store) Answers() *Bucket { return &Bucket{s, answers} }
+// Answers returns the bucket of the answers.
+func (s *Store) Answers() *Bucket { return &Bucket{s, answersBucket} }
 
-// Bucket opens the namespace called name: a lower-case letter, then letters, digits, '-' and '_', at most 32
-// characters. "responses" and "meta" are reserved.
+// Bucket returns the namespace called name. A name consists of a lower-case letter and at most 31 lower-case letters,
+// digits, '-' and '_'. The names "responses" and "meta" are reserved.
 func (s *Store) Bucket(name string) (*Bucket, error) {
-	if name == answers || name == metaBucket || !bucketName.MatchString(name) {
+	if name == answersBucket || name == metaBucket || !bucketNamePattern.MatchString(name) {
 		return nil, fmt.Errorf("cache: bucket name %q can't be used", name)
 	}
 	return &Bucket{s, name}, nil
 }
 
-// Get reads one value. ok is false if there is none. With [ErrLocked] the store could not look.
+// Get reads one value. ok is false if there is none. If the error is [ErrLocked], the store could not be read.
 func (b *Bucket) Get(ctx context.Context, key string) (item Item, ok bool, err error) {
 	items, err := b.GetBatch(ctx, []string{key})
 	return items[0], items[0].Key != "", err
 }
 
-// GetBatch reads many values in as few sessions as possible. The result is in the order of keys, with an Item without
-// Key for each missing one. With [ErrLocked] it has only pending values.
+// GetBatch reads many values in as few sessions as possible. The result is in the order of keys, and has an Item with
+// an empty Key for each missing value. If the error is [ErrLocked], it contains only pending values.
 func (b *Bucket) GetBatch(ctx context.Context, keys []string) ([]Item, error) {
 	return b.store.lookup(ctx, b.name, keys)
 }
 
-// Range calls fn for each value in key order, fresh or expired, unless it is older than [KeepLimit]. It may or may not
-// see concurrent writes. It stops at the first error and returns it. fn may use the store.
+// Range calls fn for each value in key order, fresh or expired, unless it is older than [KeepLimit]. Concurrent writes
+// may be missed. It stops at the first error of fn and returns it. fn may use the store.
 func (b *Bucket) Range(ctx context.Context, fn func(Item) error) error {
 	return b.store.forEachItem(ctx, b.name, fn)
 }
 
-// Put writes values in one transaction, possibly shared with other writes. If it returns nil they are on disk and
-// survive a crash or a power failure. With [ErrPending] they are in memory, and a later transaction writes them, at the
-// latest in Close.
+// Put writes values in one transaction, possibly together with other writes. If the error is nil, the values are on
+// disk and survive a crash or a power failure. If it is [ErrPending], they are in memory, and a later transaction
+// writes them, at the latest in Close.
 func (b *Bucket) Put(_ context.Context, items ...Item) error {
 	for i := range items {
 		if n := len(items[i].Key); n == 0 || n > MaxKey {
@@ -172,7 +173,7 @@ func (b *Bucket) Put(_ context.Context, items ...Item) error {
 	return b.store.put(b.name, items, false)
 }
 
-// Delete removes values. Its errors are those of Put.
+// Delete removes values. It returns the same errors as Put.
 func (b *Bucket) Delete(_ context.Context, keys ...string) error {
 	items := make([]Item, len(keys))
 	for i, k := range keys {
@@ -183,12 +184,13 @@ func (b *Bucket) Delete(_ context.Context, keys ...string) error {
 
 // The limits of an Item.
 const (
-	MaxKey   = 32768    // bytes of a key; bbolt's limit
-	MaxValue = 32 << 20 // bytes of a value
+	MaxKey   = 32768    // maximum bytes of a key, which is the limit of bbolt
+	MaxValue = 32 << 20 // maximum bytes of a value
 )
 
-// Generation returns the number of the database's last change. The caller may keep a value that it read from the key in
-// memory until the number changes. It is 0 if it is unknown or a change of the key is pending.
+// Generation returns the number of the last change of the database. A value that the caller has read for the key
+// remains current until the number changes. Generation returns 0 if the number is unknown, or if a change of the key is
+// pending.
 func (b *Bucket) Generation(key string) uint64 {
 	s := b.store
 	if s.db.mode() == modeMemory {
@@ -207,28 +209,28 @@ func (b *Bucket) Generation(key string) uint64 {
 // ErrClosed reports that the store is closed.
 var ErrClosed = errors.New("cache: store is closed")
 
-// WarningKind is the kind of a problem that the store worked around.
+// WarningKind is the kind of a problem that the store works around.
 type WarningKind string
 
 // The kinds of warnings.
 const (
-	WarnMemory   WarningKind = "memory"    // the directory is unusable: a private cache in memory for this run
-	WarnReadOnly WarningKind = "read_only" // the directory is read-only: reads work, nothing new is stored
-	WarnWrite    WarningKind = "write"     // a write failed (disk full): the run goes on without it
-	WarnCorrupt  WarningKind = "corrupt"   // the database was damaged; Path is its new name
-	WarnLocked   WarningKind = "locked"    // another process held a lock for too long: the run goes on without it
-	WarnRecord   WarningKind = "record"    // a stored record was damaged and is ignored
+	WarnMemory   WarningKind = "memory"    // the folder is unusable; this process keeps its own cache in memory
+	WarnReadOnly WarningKind = "read_only" // the folder is read-only; reads work, but nothing is stored
+	WarnWrite    WarningKind = "write"     // a write failed, for example because the disk is full
+	WarnCorrupt  WarningKind = "corrupt"   // the database was damaged; Path is its new path
+	WarnLocked   WarningKind = "locked"    // another process held a lock for too long
+	WarnRecord   WarningKind = "record"    // a record is damaged and ignored
 	WarnShared   WarningKind = "shared"    // other users can change the cache
 )
 
-// Warning is a problem that the store worked around. It is an error that wraps the cause.
+// Warning is a problem that the store works around. It is an error that wraps the cause.
 type Warning struct {
 	Kind WarningKind
-	Path string // the file or directory with the problem
+	Path string // the file or folder with the problem
 	Err  error  // the cause
 }
 
-// Error returns one line for a person.
+// Error returns one line of text for users.
 func (w Warning) Error() string {
 	switch w.Kind {
 	case WarnMemory:
@@ -253,21 +255,22 @@ func (w Warning) Error() string {
 // Unwrap returns the cause.
 func (w Warning) Unwrap() error { return w.Err }
 
-type warnings struct {
-	call func(Warning)
-	mu   sync.Mutex
-	said map[WarningKind]bool
+// warningLog reports each kind of warning once.
+type warningLog struct {
+	callback func(Warning)
+	mu       sync.Mutex
+	warned   map[WarningKind]bool
 }
 
-func (ws *warnings) warn(w Warning) {
+func (ws *warningLog) warn(w Warning) {
 	ws.mu.Lock()
-	again := ws.said[w.Kind]
-	if ws.said == nil {
-		ws.said = map[WarningKind]bool{}
+	again := ws.warned[w.Kind]
+	if ws.warned == nil {
+		ws.warned = map[WarningKind]bool{}
 	}
-	ws.said[w.Kind] = true
+	ws.warned[w.Kind] = true
 	ws.mu.Unlock()
-	if !again && ws.call != nil {
-		ws.call(w)
+	if !again && ws.callback != nil {
+		ws.callback(w)
 	}
 }

@@ -1,8 +1,9 @@
 package store
 
-// Group commit: all writers add to the pending changes; one of them at a time takes them all, the lock and one
-// transaction with its sync, while the next ones queue. A write returns when its transaction is committed. A change
-// that can't be written stays pending, where reads find it, and goes into the next transaction.
+// Writes are committed in groups. All writers add to the pending changes. One writer at a time takes the lock and
+// commits all pending changes in one transaction, while the next changes accumulate. A write returns when its
+// transaction is committed. A change that can't be written stays pending. Reads find it there, and the next transaction
+// includes it.
 
 import (
 	"cmp"
@@ -19,65 +20,66 @@ import (
 
 const (
 	retryPause = time.Minute
-	// a write waits this many times longer for an active holder of the lock than for a stopped one
+	// activeWaitFactor is how many times longer a write waits for an active holder of the lock than for a stopped one.
 	activeWaitFactor = 8
 	closeWait        = 5 * time.Second
-	pendingBytes     = 64 << 20
+	maxPendingBytes  = 64 << 20
 )
 
 // ErrPending reports a change that is kept in memory because the disk can't be written now. Reads see it, and the store
-// writes it with a later transaction. A kill -9 before that loses it.
+// writes it in a later transaction. It is lost if the process is killed before that.
 var ErrPending = errors.New("cache: not on disk yet, kept in memory")
 
 type valueKey struct{ bucket, key string }
 
-// change is a value that is not in the database yet; a nil value is a deletion.
+// change is a value that is not in the database yet. If value is nil, it is a deletion.
 type change struct {
 	valueKey
 	value  []byte
-	number uint64 // sequence number of the write
+	number uint64 // the sequence number of the write
 }
 
 func (c change) size() int { return len(c.bucket) + 1 + len(c.key) + len(c.value) }
 
-type pending struct {
-	values    map[valueKey]change
-	size      int
-	last      uint64 // number of the newest write
-	attempted uint64 // number of the newest write that a transaction has attempted
-	committed uint64 // number of the newest write on disk, like all before it
-	dropped   uint64 // number of the newest write that was dropped for lack of room
+// pendingChanges are the changes that are not in the database yet. Writes are numbered in order.
+type pendingChanges struct {
+	values          map[valueKey]change
+	size            int
+	lastNumber      uint64 // of the newest write
+	attemptedNumber uint64 // of the newest write that a transaction has tried to commit
+	committedNumber uint64 // of the newest write on disk; all earlier ones are there too
+	droppedNumber   uint64 // of the newest write that was dropped because there were too many
 }
 
-func newPending() pending { return pending{values: map[valueKey]change{}} }
+func newPending() pendingChanges { return pendingChanges{values: map[valueKey]change{}} }
 
-// add appends a change, and drops the oldest ones above the limit.
-func (p *pending) add(at valueKey, value []byte) {
-	p.discard(at)
-	p.last++
-	p.values[at] = change{at, value, p.last}
+// add adds a change. If the changes exceed maxPendingBytes, it drops the oldest ones.
+func (p *pendingChanges) add(at valueKey, value []byte) {
+	p.remove(at)
+	p.lastNumber++
+	p.values[at] = change{at, value, p.lastNumber}
 	p.size += p.values[at].size()
-	for p.size > pendingBytes && len(p.values) > 1 {
+	for p.size > maxPendingBytes && len(p.values) > 1 {
 		oldest := p.values[at]
 		for _, c := range p.values {
 			if c.number < oldest.number {
 				oldest = c
 			}
 		}
-		p.dropped = max(p.dropped, oldest.number)
-		p.discard(oldest.valueKey)
+		p.droppedNumber = max(p.droppedNumber, oldest.number)
+		p.remove(oldest.valueKey)
 	}
 }
 
-func (p *pending) discard(at valueKey) {
+func (p *pendingChanges) remove(at valueKey) {
 	if c, ok := p.values[at]; ok {
 		p.size -= c.size()
 		delete(p.values, at)
 	}
 }
 
-func (p *pending) takeBatch() []change {
-	p.attempted = p.last
+func (p *pendingChanges) takeBatch() []change {
+	p.attemptedNumber = p.lastNumber
 	batch := make([]change, 0, len(p.values))
 	for _, c := range p.values {
 		batch = append(batch, c)
@@ -88,18 +90,18 @@ func (p *pending) takeBatch() []change {
 	return batch
 }
 
-func (p *pending) markCommitted(batch []change) {
-	p.committed = p.attempted
+func (p *pendingChanges) markCommitted(batch []change) {
+	p.committedNumber = p.attemptedNumber
 	for _, c := range batch {
 		if p.values[c.valueKey].number == c.number {
-			p.discard(c.valueKey)
+			p.remove(c.valueKey)
 		}
 	}
 }
 
-func (p *pending) clear() {
+func (p *pendingChanges) clear() {
 	clear(p.values)
-	p.size, p.attempted, p.committed = 0, p.last, p.last
+	p.size, p.attemptedNumber, p.committedNumber = 0, p.lastNumber, p.lastNumber
 }
 
 // put writes or deletes items. It returns when their transaction is committed, or with ErrPending if they stay in
@@ -113,7 +115,7 @@ func (s *Store) put(bucket string, items []Item, remove bool) error {
 		s.mu.Unlock()
 		return ErrClosed
 	}
-	first := s.pending.last + 1
+	first := s.pending.lastNumber + 1
 	for _, it := range items {
 		var value []byte
 		if !remove {
@@ -124,26 +126,27 @@ func (s *Store) put(bucket string, items []Item, remove bool) error {
 		}
 		s.pending.add(valueKey{bucket, it.Key}, value)
 	}
-	last := s.pending.last
+	last := s.pending.lastNumber
 	s.mu.Unlock()
 
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
 	s.mu.Lock()
-	due := s.pending.attempted < last && !time.Now().Before(s.retryAt)
+	due := s.pending.attemptedNumber < last && !time.Now().Before(s.retryAt)
 	s.mu.Unlock()
-	if due && s.db.mode() == modeShared {
+	if due && s.db.mode() == modeReadWrite {
 		s.commit(s.opts.LockWait)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.pending.committed < last || s.pending.dropped >= first {
+	if s.pending.committedNumber < last || s.pending.droppedNumber >= first {
 		return ErrPending
 	}
 	return nil
 }
 
-// commit writes the pending changes in one transaction if it gets the lock within wait. The caller holds s.committing.
+// commit writes the pending changes in one transaction, if it gets the lock within wait. The caller must hold
+// s.commitMu.
 func (s *Store) commit(wait time.Duration) {
 	s.mu.Lock()
 	batch := s.pending.takeBatch()
@@ -155,14 +158,14 @@ func (s *Store) commit(wait time.Duration) {
 		release, err = s.db.beginWriting(ctx, wait)
 	}
 	if err == nil {
-		if err = s.writeBatch(batch); err == nil && s.opts.Written != nil {
+		if err = s.writeBatch(batch); err == nil && s.opts.OnWritten != nil {
 			var keys []string
 			for _, c := range batch {
-				if c.bucket == answers {
+				if c.bucket == answersBucket {
 					keys = append(keys, c.key)
 				}
 			}
-			s.opts.Written(s.db.previousGeneration, s.db.generation, keys)
+			s.opts.OnWritten(s.db.previousGeneration, s.db.generation, keys)
 		}
 		release()
 	}
@@ -174,7 +177,7 @@ func (s *Store) commit(wait time.Duration) {
 	}
 	s.mu.Unlock()
 	switch {
-	case err == nil, errors.Is(err, ErrHolderActive) && wait < closeWait, s.db.mode() != modeShared:
+	case err == nil, errors.Is(err, ErrHolderActive) && wait < closeWait, s.db.mode() != modeReadWrite:
 	case errors.Is(err, ErrLocked):
 		s.db.warnings.warn(Warning{Kind: WarnLocked, Path: s.db.dir, Err: err})
 	default:
@@ -182,16 +185,16 @@ func (s *Store) commit(wait time.Duration) {
 	}
 }
 
-// writeBatch writes a batch into the database. If the database is damaged, it renames it and writes into a new one. The
-// caller holds the exclusive lock.
+// writeBatch writes changes to the database. If the database is damaged, it renames it and writes to a new one. The
+// caller must hold the exclusive lock.
 func (s *Store) writeBatch(batch []change) error {
 	for range 2 {
 		err := s.db.update(func(db *boltfile.DB, meta dbMeta) error {
 			if err := db.Update(func(tx *bolt.Tx) error { return writeAll(tx, batch) }); err != nil {
 				return err
 			}
-			if s.opts.Committed != nil {
-				s.opts.Committed()
+			if s.opts.OnCommit != nil {
+				s.opts.OnCommit()
 			}
 			if err := db.View(func(tx *bolt.Tx) error { return verifyWritten(tx, batch) }); err != nil {
 				return err
@@ -224,7 +227,7 @@ func writeAll(tx *bolt.Tx, batch []change) error {
 	return nil
 }
 
-// verifyWritten looks up each written key in the same session: if a page has its keys out of order, the lookup fails.
+// verifyWritten looks up each written key in the same session. In a damaged page with unordered keys, the lookup fails.
 func verifyWritten(tx *bolt.Tx, batch []change) error {
 	for _, c := range batch {
 		if found := tx.Bucket([]byte(c.bucket)).Get([]byte(c.key)) != nil; found != (c.value != nil) {

@@ -31,7 +31,7 @@ func (d *slowDisk) committed() {
 func TestWritesThatWaitShareATransaction(t *testing.T) {
 	const n = 50
 	disk := &slowDisk{end: make(chan struct{})}
-	s := open(t, t.TempDir(), Options{Committed: disk.committed})
+	s := open(t, t.TempDir(), Options{OnCommit: disk.committed})
 	var returned atomic.Int32
 	var all sync.WaitGroup
 	write := func(i int) {
@@ -48,7 +48,7 @@ func TestWritesThatWaitShareATransaction(t *testing.T) {
 	eventually(t, "the others wait", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.pending.last == n
+		return s.pending.lastNumber == n
 	})
 	if returned.Load() != 0 {
 		t.Error("a write returned before its transaction was through")
@@ -136,11 +136,11 @@ func TestTheLastWriteWaitsForTheLockForFiveSeconds(t *testing.T) {
 func TestWhatIsPendingIsBounded(t *testing.T) {
 	p := newPending()
 	for i := range 40 {
-		p.add(valueKey{"b", fmt.Sprintf("k%02d", i)}, make([]byte, pendingBytes/20))
+		p.add(valueKey{"b", fmt.Sprintf("k%02d", i)}, make([]byte, maxPendingBytes/20))
 	}
 	_, first := p.values[valueKey{"b", "k00"}]
 	_, last := p.values[valueKey{"b", "k39"}]
-	if p.size > pendingBytes || first || !last {
+	if p.size > maxPendingBytes || first || !last {
 		t.Errorf("%d bytes, the first is there: %v, the last: %v", p.size, first, last)
 	}
 	p.markCommitted(p.takeBatch())
