@@ -25,7 +25,8 @@ import (
 // an error (it unwraps to io.ErrUnexpectedEOF or the network's error). If a body is gzip but no header says so, it is
 // unpacked once, within the same limit. A body that is then still compressed, too large or damaged gives a *DecodeError
 // for a 2xx; with any other status the readable part of the body is returned, because the status matters more. A
-// redirect to another host or from https to http gives a *ConfigError, as do certificate and TLS errors.
+// redirect to another host or from https to http gives a *ConfigError, as do certificate and TLS errors and a switch to
+// another protocol.
 func NewWire(next http.RoundTripper) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
@@ -58,6 +59,10 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 			_ = resp.Body.Close()
 			return nil, refused
 		}
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols { // its body is the connection, which no context ends
+		_ = resp.Body.Close()
+		return nil, &ConfigError{Kind: ConfigNotHTTP, Host: req.URL.Host}
 	}
 	body, err := readBody(req, resp)
 	_ = resp.Body.Close()

@@ -156,6 +156,27 @@ func hangUp(length int, body string) http.HandlerFunc {
 	}
 }
 
+// The body of a 101 is the connection: reading it would end neither with the request's context nor by itself.
+func TestWireRefusesAnotherProtocol(t *testing.T) {
+	end := make(chan struct{})
+	defer close(end)
+	got := through(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		go func() {
+			<-end
+			conn.Close()
+		}()
+	})
+	if config, ok := errors.AsType[*ConfigError](got.err); !ok || config.Kind != ConfigNotHTTP {
+		t.Errorf("%v", got.err)
+	}
+}
+
 func TestWireRefusesRedirectsToOthers(t *testing.T) {
 	tests := []struct {
 		from, to string
