@@ -148,7 +148,7 @@ func readClientsFile(path string, bad *errorList) ([]Client, error) {
 	if err != nil || raw == nil {
 		return nil, err
 	}
-	in := source{path, parseYAMLNode(raw)}
+	in := source{path, parseYAMLNode(raw), true}
 	if _, version := findKey(in.top, "version"); version == nil || version.Value != strconv.Itoa(clientsVersion) {
 		return nil, &Error{
 			Name:   path,

@@ -84,6 +84,7 @@ const maxFile = 1 << 20
 type source struct {
 	path string
 	top  *yaml.Node // nil for an empty or missing file
+	read bool       // the file exists
 }
 
 func (in source) at(key string) string {
@@ -117,7 +118,7 @@ func readFile(path string, named bool) (*viper.Viper, source, error) {
 	if err != nil {
 		return nil, in, fileError(path, yamlErrorText(raw, err))
 	}
-	in.top = parseYAMLNode(raw)
+	in.top, in.read = parseYAMLNode(raw), raw != nil
 	return file, in, nil
 }
 

@@ -256,6 +256,14 @@ func (c *Config) exposureErrors() (out []*Error) {
 	return out
 }
 
+// CheckFile returns an *Error if before was read from a config file, and there is none any more.
+func (c *Config) CheckFile(before *Config) error {
+	if c.in.read || !before.in.read {
+		return nil
+	}
+	return fileError(c.Dirs.ConfigFile, "is gone: put it back, or restart to go on without it")
+}
+
 // Files returns the files of a gateway's configuration, which need not exist.
 func (c *Config) Files() []string {
 	all := []string{c.Dirs.ConfigFile, ClientsFile(c.Dirs.Data), c.TMDB.TokenFile, c.Serve.TLSCert, c.Serve.TLSKey}

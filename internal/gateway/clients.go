@@ -31,6 +31,10 @@ type settings struct {
 	allRevoked    bool // tokens are required, but all tokens were revoked
 }
 
+// needsClient reports whether a token was needed so far. Who takes away the last client and the proxy in front restarts
+// the gateway to open it: a file that was emptied looks the same.
+func (s *settings) needsClient() bool { return s.allRevoked || s.cfg.NeedsClient() }
+
 type client struct {
 	config.Client
 	class    class
@@ -52,7 +56,7 @@ func newSettings(cfg *config.Config, before *settings) *settings {
 	for _, c := range cfg.Serve.Clients {
 		s.clientsByHash[c.TokenSHA256] = newClient(c, known[c.Name])
 	}
-	s.allRevoked = len(s.clientsByHash) == 0 && cfg.NeedsClient()
+	s.allRevoked = len(s.clientsByHash) == 0 && (cfg.NeedsClient() || before != nil && before.needsClient())
 	anonymous := config.Client{Name: config.Anonymous, Class: interactive.String(), Weight: 1}
 	s.anonymous = newClient(anonymous, known[config.Anonymous])
 	return s

@@ -112,6 +112,9 @@ func (w *configWatcher) reload() {
 }
 
 func (s *Service) applyConfig(cfg *config.Config, old *settings) error {
+	if err := cfg.CheckFile(old.cfg); err != nil {
+		return err
+	}
 	var stays []string
 	before := map[string]string{}
 	for _, v := range old.cfg.Values() {

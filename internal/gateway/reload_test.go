@@ -92,6 +92,34 @@ func TestTheLastTokenThatIsRevokedIsRefused(t *testing.T) {
 	b.must(200, "/3/tv/9000001", as)
 }
 
+// A file that is gone for a moment, or was emptied, opens nothing: the proxy in front is there as before.
+func TestALostConfigFileOpensNothing(t *testing.T) {
+	yaml, tokens := withClients(map[string]string{"a": ""})
+	b := start(t, setup{yaml: yaml + "  trusted_proxies: [127.0.0.1]\n"})
+	b.must(401, "/3/tv/9000001")
+	for range 2 {
+		b.configure("# empty\n")
+		b.reread()
+		b.must(401, "/3/tv/9000001")
+	}
+	b.configure(yaml)
+	b.reread()
+	lost := configWatcher{s: b.service, readConfig: func() (*config.Config, error) {
+		cfg, _, err := config.Load(config.Sources{Environ: []string{
+			"HOME=" + b.dir, "AppData=" + b.dir, "LocalAppData=" + b.dir, "ANIVAULT_TMDB_TOKEN=" + poolKey,
+		}})
+		return cfg, err
+	}}
+	for range 2 {
+		lost.reload()
+		b.must(401, "/3/tv/9000001")
+		b.must(200, "/3/tv/9000001", "Authorization: Bearer "+tokens["a"])
+	}
+	if log := b.log.String(); strings.Count(log, "is gone: put it back") != 2 {
+		t.Errorf("nobody is told:\n%s", log)
+	}
+}
+
 // A mistake elsewhere in the configuration does not keep a revoked token in force.
 func TestATokenIsRevokedAlthoughTheRestIsRefused(t *testing.T) {
 	b := start(t, setup{})
