@@ -174,6 +174,7 @@ func (s *Service) url(addr net.Addr) string {
 // Run serves until ctx ends. Then it drains: requests that are at TMDB are finished, those that wait may go on for the
 // drain timeout, and the rest is refused with shutting_down. In the end it frees all resources.
 func (s *Service) Run(ctx context.Context) error {
+	defer signal.Stop(s.hup) // not before: while it drains, the signal would end the process
 	var serving sync.WaitGroup
 	failed := make(chan error, len(s.listeners))
 	for _, l := range s.listeners {
@@ -213,7 +214,6 @@ func (s *Service) startWatcher() (stop func()) {
 	var watching sync.WaitGroup
 	watching.Go(func() { s.watcher.run(done, s.hup) })
 	return func() {
-		signal.Stop(s.hup)
 		close(done)
 		watching.Wait()
 	}
