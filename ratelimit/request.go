@@ -87,6 +87,9 @@ func (t *Tries) Restart() {
 // AsksAgain reports whether the caller of a request retries it itself, with a [Tries].
 func AsksAgain(ctx context.Context) bool { return requestFrom(ctx).Tries != nil }
 
+// MaxWaitOf returns the MaxWait of a request, 0 if it has the limiter's.
+func MaxWaitOf(ctx context.Context) time.Duration { return requestFrom(ctx).MaxWait }
+
 // record returns the earlier tries of req and how many earlier attempts have failed.
 func (t *Tries) record(req *http.Request) (m tryRecord, before int) {
 	t.mu.Lock()

@@ -68,17 +68,36 @@ func TestABadQuestionIsRefusedForAMinute(t *testing.T) {
 	}
 }
 
+// Who has no patience has one try. That says little to those who have more.
+func TestAnImpatientRequestMakesAQuestionBadForItsLikeAlone(t *testing.T) {
+	var bad badQuestions
+	up := &tries{bad: &bad, outcomes: map[string][]ratelimit.Outcome{"/3/a": {ratelimit.Server}}}
+	bad.next = up
+	for i, row := range []struct {
+		patience time.Duration
+		asked    int
+	}{
+		{time.Second, 1}, {2 * time.Second, 1}, {30 * time.Second, 2}, {30 * time.Second, 2}, {time.Second, 2},
+	} {
+		ctx := ratelimit.With(t.Context(), ratelimit.Request{MaxWait: row.patience})
+		_, _ = bad.RoundTrip(httptest.NewRequestWithContext(ctx, http.MethodGet, "http://tmdb/3/a", nil))
+		if up.asked != row.asked {
+			t.Errorf("%d: asked %d times, want %d", i, up.asked, row.asked)
+		}
+	}
+}
+
 func TestFewBadQuestionsAreRemembered(t *testing.T) {
 	var bad badQuestions
 	now := time.Now()
 	for i := range maxBadQuestions + 10 {
-		bad.remember(string(rune(i)), now)
+		bad.remember(string(rune(i)), 0, now)
 	}
-	if len(bad.until) != maxBadQuestions {
-		t.Errorf("%d are remembered", len(bad.until))
+	if len(bad.known) != maxBadQuestions {
+		t.Errorf("%d are remembered", len(bad.known))
 	}
-	bad.remember("later", now.Add(badQuestionTTL))
-	if _, ok := bad.refused("later", now.Add(badQuestionTTL)); !ok || len(bad.until) != 1 {
-		t.Errorf("what is over takes room: %d", len(bad.until))
+	bad.remember("later", 0, now.Add(badQuestionTTL))
+	if _, ok := bad.refused("later", 0, now.Add(badQuestionTTL)); !ok || len(bad.known) != 1 {
+		t.Errorf("what is over takes room: %d", len(bad.known))
 	}
 }

@@ -197,7 +197,12 @@ type badQuestions struct {
 	next http.RoundTripper
 
 	mu    sync.Mutex
-	until map[string]time.Time // by the cache's key
+	known map[string]badQuestion // by the cache's key
+}
+
+type badQuestion struct {
+	until    time.Time
+	patience time.Duration // of the request that failed; one with twice as much has more tries, so it is sent
 }
 
 func (*badQuestions) observe(ctx context.Context, o ratelimit.Outcome) {
@@ -214,43 +219,43 @@ func (b *badQuestions) RoundTrip(req *http.Request) (*http.Response, error) {
 	if ratelimit.AsksAgain(req.Context()) { // a retry says nothing about the request itself
 		return b.next.RoundTrip(req)
 	}
-	key := cache.KeyOf(req.Method, req.URL)
-	if until, bad := b.refused(key, time.Now()); bad {
+	key, patience := cache.KeyOf(req.Method, req.URL), ratelimit.MaxWaitOf(req.Context())
+	if until, bad := b.refused(key, patience, time.Now()); bad {
 		return nil, &BadQuestionError{until}
 	}
 	req, x := withRequest(req)
 	resp, err := b.next.RoundTrip(req)
 	if x.serverTrouble.Load() && !x.otherOutcome.Load() {
-		b.remember(key, time.Now())
+		b.remember(key, patience, time.Now())
 	}
 	return resp, err
 }
 
-func (b *badQuestions) refused(key string, now time.Time) (time.Time, bool) {
+func (b *badQuestions) refused(key string, patience time.Duration, now time.Time) (time.Time, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	until, ok := b.until[key]
-	if ok && !now.Before(until) {
-		delete(b.until, key)
+	q, ok := b.known[key]
+	if ok && !now.Before(q.until) {
+		delete(b.known, key)
 		ok = false
 	}
-	return until, ok
+	return q.until, ok && patience <= 2*q.patience
 }
 
-func (b *badQuestions) remember(key string, now time.Time) {
+func (b *badQuestions) remember(key string, patience time.Duration, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.until == nil {
-		b.until = map[string]time.Time{}
+	if b.known == nil {
+		b.known = map[string]badQuestion{}
 	}
-	if len(b.until) >= maxBadQuestions {
-		for k, until := range b.until {
-			if !now.Before(until) {
-				delete(b.until, k)
+	if len(b.known) >= maxBadQuestions {
+		for k, q := range b.known {
+			if !now.Before(q.until) {
+				delete(b.known, k)
 			}
 		}
 	}
-	if len(b.until) < maxBadQuestions {
-		b.until[key] = now.Add(badQuestionTTL)
+	if len(b.known) < maxBadQuestions {
+		b.known[key] = badQuestion{now.Add(badQuestionTTL), patience}
 	}
 }

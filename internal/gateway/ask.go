@@ -88,7 +88,7 @@ func (g *Gateway) askOrWait(
 		out, err := g.await(ctx, f, a, &left, expired)
 		out.collapsed = joined
 		out.waited += time.Since(start) - out.upstream
-		if err != nil && joined && left > 0 && patienceRanOut(err) {
+		if err != nil && joined && left > 0 && (patienceRanOut(err) || failedEarly(f, err, left)) {
 			continue
 		}
 		if err != nil && ctx.Err() == nil && refusalOf(err).reason == reasonAcquireTimeout {
@@ -101,6 +101,12 @@ func (g *Gateway) askOrWait(
 func patienceRanOut(err error) bool {
 	r := refusalOf(err).reason
 	return r == reasonAcquireTimeout || r == reasonSleep || r == reasonPause
+}
+
+// failedEarly reports whether a flight had fewer tries than a request with this patience has.
+func failedEarly(f *flight, err error, patience time.Duration) bool {
+	r := refusalOf(err).reason
+	return 2*f.initiator.patience < patience && (r == reasonUpstream || r == reasonNetwork)
 }
 
 func (g *Gateway) checkBlocked(ctx context.Context, patience time.Duration) error {

@@ -253,3 +253,28 @@ func TestWhoHasNoPatienceIsAnsweredWhereNobodyWaits(t *testing.T) {
 		}
 	})
 }
+
+// Who won't wait has one try of TMDB. It is not the last word for those who ask the same at the same time or later.
+func TestWhoHasNoPatienceFailsNobodyElse(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, dir, "")
+		var first upstream.Scenario
+		for _, path := range []string{"/3/tv/9000001", "/3/tv/9000002"} {
+			first.Faults = append(first.Faults, upstream.Fault{
+				Match: upstream.Match{Path: path, Nth: upstream.Numbers{{From: 1, To: 1}}},
+				Do:    upstream.Action{Kind: "status", Status: 500},
+			})
+		}
+		b.apply(first)
+		b.must(502, "/3/tv/9000001", "Prefer: wait=0")
+		b.must(502, "/3/tv/9000001", "Prefer: wait=0")
+		b.must(200, "/3/tv/9000001")
+		hasty := b.later("/3/tv/9000002", "Prefer: wait=0")
+		time.Sleep(10 * time.Millisecond)
+		b.must(200, "/3/tv/9000002")
+		if a := <-hasty; a.status != 502 {
+			t.Errorf("who has no patience: %d %s", a.status, a.body)
+		}
+	})
+}
