@@ -17,42 +17,43 @@ func (p lexer) lexCJK(i, group int) int {
 		}
 		p.w.steps++
 		if t, ok := p.counterAt(i, r, size, i == start); ok {
-			p.addCJK(token{s: start, e: i, num: -1}, group)
-			p.addCJK(t, group)
-			return t.e
+			p.addCJKToken(token{start: start, end: i, num: -1}, group)
+			p.addCJKToken(t, group)
+			return t.end
 		}
 		i += size
 	}
-	p.addCJK(token{s: start, e: i, num: -1}, group)
+	p.addCJKToken(token{start: start, end: i, num: -1}, group)
 	return i
 }
 
-func (p lexer) addCJK(t token, group int) {
-	if t.e > t.s {
-		t.group, t.class = group, cjk
+func (p lexer) addCJKToken(t token, group int) {
+	if t.end > t.start {
+		t.bracket, t.class = group, cjk
 		p.w.tokens = append(p.w.tokens, t)
 	}
 }
 
-// counterAt reads a counter such as "第07話" at i. first means that i starts a run of CJK; some words count only there.
+// counterAt reads a counter such as "第07話" at byte i. first says that i starts a run of CJK; some words are counters
+// only there.
 func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	if i > 0 && hanDigit(r) > 0 {
-		if t, ok := p.countedInHan(i, first); ok {
+		if t, ok := p.hanCounterAt(i, first); ok {
 			return t, true
 		}
 	}
 	t, ok := token{}, false
 	switch r {
 	case '第', '제':
-		t, ok = p.counter(i, i+size)
+		t, ok = p.readCounter(i, i+size)
 	case '全':
 		n, w := numberAt(p.w.text[i+size:]) // "全24話"
 		unit, s := utf8.DecodeRuneInString(p.w.text[i+size+w:])
-		t, ok = token{s: i, e: i + size + w + s, tag: tagEpisode, num: 1, last: n}, n > 0 && episodeUnit(unit)
+		t, ok = token{start: i, end: i + size + w + s, tag: tagEpisode, num: 1, rangeEnd: n}, n > 0 && isEpisodeCounter(unit)
 	case '总', '總':
 		if second := i + size; strings.HasPrefix(p.w.text[second:], "第") {
-			if t, ok = p.counter(second, second+len("第")); ok {
-				t = token{s: i, e: t.e, tag: tagPromo, num: -1}
+			if t, ok = p.readCounter(second, second+len("第")); ok {
+				t = token{start: i, end: t.end, tag: tagPromo, num: -1}
 			}
 		}
 	case '시', 'シ':
@@ -65,38 +66,38 @@ func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 		rest, found := strings.CutPrefix(p.w.text[i:], "파트")
 		rest = strings.TrimLeft(rest, " .")
 		w := leadingDigits(rest)
-		t, ok = token{s: i, e: len(p.w.text) - len(rest) + w, tag: tagPart, num: atoi(rest[:w])}, found && w == 1
+		t, ok = token{start: i, end: len(p.w.text) - len(rest) + w, tag: tagPart, num: atoi(rest[:w])}, found && w == 1
 	}
 	if ok {
 		return t, true
 	}
-	for _, w := range lists().within[r] {
+	for _, w := range lists().innerWords[r] {
 		end := i + len(w.text)
 		if !strings.HasPrefix(p.w.text[i:], w.text) {
 			continue
 		}
 		next, _ := utf8.DecodeRuneInString(p.w.text[end:])
-		if !w.alone || first && (!isCJK(next) || next == '合') {
-			return token{s: i, e: end, tag: w.tag, weak: w.weak, num: w.num, word: w.wordInfo}, true
+		if !w.wholeRun || first && (!isCJK(next) || next == '合') {
+			return token{start: i, end: end, tag: w.tag, weak: w.weak, num: w.season, word: w.wordInfo}, true
 		}
 	}
 	return t, false
 }
 
-// countedInHan reads "二期" and "四月新番". Within a longer run, "四季" is an ordinary word.
-func (p lexer) countedInHan(i int, first bool) (token, bool) {
+// hanCounterAt reads a counter with a Han numeral: "二期", "四月新番". Inside a longer run, "四季" is an ordinary word.
+func (p lexer) hanCounterAt(i int, first bool) (token, bool) {
 	n, w := hanNumber(p.w.text[i:])
 	unit, s := utf8.DecodeRuneInString(p.w.text[i+w:])
 	end := i + w + s
-	if size := broadcast(p.w.text[i+w:]); size > 0 && first {
-		return token{s: i, e: i + w + size, tag: tagPromo, num: -1}, true
+	if size := broadcastDateLength(p.w.text[i+w:]); size > 0 && first {
+		return token{start: i, end: i + w + size, tag: tagPromo, num: -1}, true
 	}
 	next, _ := utf8.DecodeRuneInString(p.w.text[end:])
-	counts := n > 0 && seasonUnit(unit) && !isCJK(next) && (first || unit == '期')
-	return token{s: i, e: end, tag: tagSeason, num: n}, counts
+	counts := n > 0 && isSeasonCounter(unit) && !isCJK(next) && (first || unit == '期')
+	return token{start: i, end: end, tag: tagSeason, num: n}, counts
 }
 
-// readNumberAfterWord reads one of the words and the number after it: "시즌 2", "シーズン2".
+// readNumberAfterWord reads one of the given words with the number after it: "시즌 2", "シーズン2".
 func (p lexer) readNumberAfterWord(i int, says tag, words ...string) (token, bool) {
 	for _, w := range words {
 		rest, ok := strings.CutPrefix(p.w.text[i:], w)
@@ -105,16 +106,16 @@ func (p lexer) readNumberAfterWord(i int, says tag, words ...string) (token, boo
 		}
 		rest = strings.TrimLeft(rest, " .")
 		n, size := numberAt(rest)
-		if unit, _ := utf8.DecodeRuneInString(rest[size:]); size > 0 && says == tagSeason && episodeUnit(unit) {
+		if unit, _ := utf8.DecodeRuneInString(rest[size:]); size > 0 && says == tagSeason && isEpisodeCounter(unit) {
 			return token{}, false // "시즌 05화"
 		}
-		return token{s: i, e: len(p.w.text) - len(rest) + size, tag: says, num: n}, size > 0
+		return token{start: i, end: len(p.w.text) - len(rest) + size, tag: says, num: n}, size > 0
 	}
 	return token{}, false
 }
 
-// counter reads "07-12話" at j after the ordinal sign at i.
-func (p lexer) counter(i, j int) (token, bool) {
+// readCounter reads the rest of "第07-12話" from byte j; the ordinal sign is at byte i.
+func (p lexer) readCounter(i, j int) (token, bool) {
 	j = p.skipSpaces(j)
 	n, w := numberAt(p.w.text[j:])
 	if w == 0 {
@@ -122,7 +123,7 @@ func (p lexer) counter(i, j int) (token, bool) {
 	}
 	j += w
 	last := 0
-	if k, ok := p.rangeSign(j); ok {
+	if k, ok := p.skipRangeSign(j); ok {
 		if v, w := numberAt(p.w.text[k:]); w > 0 && v > n {
 			last = v
 			j = k + w
@@ -133,24 +134,24 @@ func (p lexer) counter(i, j int) (token, bool) {
 	}
 	j = p.skipSpaces(j)
 	u, size := utf8.DecodeRuneInString(p.w.text[j:])
-	t := token{s: i, e: j + size, num: n, last: last}
+	t := token{start: i, end: j + size, num: n, rangeEnd: last}
 	next, _ := utf8.DecodeRuneInString(p.w.text[j+size:])
 	for _, part := range lists().partCounters {
 		if strings.HasPrefix(p.w.text[j:], part) {
-			return token{s: i, e: j + len(part), tag: tagPart, num: n}, true
+			return token{start: i, end: j + len(part), tag: tagPart, num: n}, true
 		}
 	}
 	if strings.HasPrefix(p.w.text[j:], "シリーズ") {
-		return token{s: i, e: j + len("シリーズ"), tag: tagSeason, num: n}, true
+		return token{start: i, end: j + len("シリーズ"), tag: tagSeason, num: n}, true
 	}
 	switch {
-	case episodeUnit(u), poeticUnit(u) && i > 0 && !isCJK(next):
+	case isEpisodeCounter(u), isPoeticCounter(u) && i > 0 && !isCJK(next):
 		t.tag = tagEpisode
 	case strings.ContainsRune("巻卷권", u):
 		t.tag = tagVolume
 	case u == '部' && isCJK(next):
 		return token{}, false
-	case seasonUnit(u), u == '弾', u == '部':
+	case isSeasonCounter(u), u == '弾', u == '部':
 		t.tag = tagSeason
 	default:
 		return token{}, false
@@ -158,8 +159,8 @@ func (p lexer) counter(i, j int) (token, bool) {
 	return t, true
 }
 
-// rangeSign returns what follows the sign of a range at j: the "12" of "07-12", "07-第12".
-func (p lexer) rangeSign(j int) (after int, ok bool) {
+// skipRangeSign returns the byte after a range sign at j: that of the "12" in "07-12" and "07-第12".
+func (p lexer) skipRangeSign(j int) (after int, ok bool) {
 	rest := p.w.text[j:]
 	for _, list := range [...]string{"・", "、"} {
 		if after, ok := strings.CutPrefix(rest, list); ok {
@@ -189,68 +190,70 @@ func numberAt(s string) (value, size int) {
 	return atoi(s[:size]), size
 }
 
-func episodeUnit(r rune) bool { return strings.ContainsRune("話话集回화회편夜羽", r) }
+func isEpisodeCounter(r rune) bool { return strings.ContainsRune("話话集回화회편夜羽", r) }
 
-// poeticUnit reports whether r counts the episodes of a work with a unit of its own, such as acts, poems or matches.
-func poeticUnit(r rune) bool {
+// isPoeticCounter reports whether r is a counter that only a few works use for their episodes, such as acts or poems.
+func isPoeticCounter(r rune) bool {
 	return strings.ContainsRune("幕首訓怪膳皿局球席走歩輪匹杯巡", r)
 }
 
-func seasonUnit(r rune) bool { return strings.ContainsRune("季期기", r) }
+func isSeasonCounter(r rune) bool { return strings.ContainsRune("季期기", r) }
 
 func (p lexer) lexCounter(t *token) int {
-	unit, size := utf8.DecodeRuneInString(p.w.text[t.e:])
-	after := p.w.text[t.e+size:]
-	end := t.e + size
-	width := t.e - t.s
+	unit, size := utf8.DecodeRuneInString(p.w.text[t.end:])
+	after := p.w.text[t.end+size:]
+	end := t.end + size
+	width := t.end - t.start
 	switch {
 	case t.num < 0 || width > 4:
-		return t.e
-	case episodeUnit(unit) && !strings.ContainsRune("夜羽편", unit):
+		return t.end
+	case isEpisodeCounter(unit) && !strings.ContainsRune("夜羽편", unit):
 		t.tag = tagEpisode
 		end += p.readTotalSign(t, after)
-	case seasonUnit(unit) && width <= 2:
+	case isSeasonCounter(unit) && width <= 2:
 		if next, _ := utf8.DecodeRuneInString(after); unit == '기' && unicode.Is(unicode.Hangul, next) && next != '완' {
-			return t.e // "4기사"
+			return t.end // "4기사"
 		}
 		t.tag = tagSeason
 	case unit == '쿨' && width == 1:
 		t.tag = tagPart
-	case unit == '全' && t.group < 0 && t.s > 0 && strings.IndexByte("-~", p.w.text[t.s-1]) >= 0:
+	case unit == '全' && t.bracket < 0 && t.start > 0 && strings.IndexByte("-~", p.w.text[t.start-1]) >= 0:
 		t.tag = tagEpisode
-	case unit == '全' && t.group < 0 && width > 1 && t.s > 0 && p.w.text[t.s-1] >= utf8.RuneSelf: // "银色铁道24全"
-		t.tag, t.num, t.last = tagEpisode, 1, t.num
+	case unit == '全' && t.bracket < 0 && width > 1 && t.start > 0 && p.w.text[t.start-1] >= utf8.RuneSelf: // "银色铁道24全"
+		t.tag, t.num, t.rangeEnd = tagEpisode, 1, t.num
 	default:
-		n := broadcast(p.w.text[t.e:])
+		n := broadcastDateLength(p.w.text[t.end:])
 		if n == 0 {
-			return t.e
+			return t.end
 		}
 		t.tag = tagPromo
-		end = t.e + n
+		end = t.end + n
 	}
-	t.e, t.class = end, cjk
+	t.end, t.class = end, cjk
 	return end
 }
 
-// readTotalSign reads the "全" of "24集全", which makes it all 24 episodes. The end of a range stays: "13-24集全".
+// readTotalSign reads the "全" of "24集全", which turns episode 24 into episodes 1 to 24. In "13-24集全", it changes
+// nothing.
 func (p lexer) readTotalSign(t *token, after string) int {
 	whole, ok := strings.CutPrefix(after, "全")
-	if next, _ := utf8.DecodeRuneInString(whole); !ok || t.last != 0 || isCJK(next) {
+	if next, _ := utf8.DecodeRuneInString(whole); !ok || t.rangeEnd != 0 || isCJK(next) {
 		return 0
 	}
-	if t.e-t.s > 1 && (t.s == 0 || strings.IndexByte("-~", p.w.text[t.s-1]) < 0) {
-		t.num, t.last = 1, t.num
+	if t.end-t.start > 1 && (t.start == 0 || strings.IndexByte("-~", p.w.text[t.start-1]) < 0) {
+		t.num, t.rangeEnd = 1, t.num
 	}
 	return len("全")
 }
 
-// broadcastForm: what follows the number in "10月新番", "2020年日剧", "2023年04月12日23時00分00秒".
-var broadcastForm = lazyregexp.New(`^(?:月新?番|年(?:日[剧劇]|新番|` +
+// broadcastDate matches the rest of a broadcast date after its first number: "10月新番", "2020年日剧",
+// "2023年04月12日23時00分00秒".
+var broadcastDate = lazyregexp.New(`^(?:月新?番|年(?:日[剧劇]|新番|` +
 	`[0-9]{1,2}月(?:[0-9]{1,2}日(?:[0-9]{1,2}時(?:[0-9]{1,2}分(?:[0-9]{1,2}秒)?)?)?)?(?:新?番)?))`)
 
-func broadcast(s string) int {
+func broadcastDateLength(s string) int {
 	if !strings.HasPrefix(s, "月") && !strings.HasPrefix(s, "年") {
 		return 0
 	}
-	return len(broadcastForm().FindString(s))
+	return len(broadcastDate().FindString(s))
 }

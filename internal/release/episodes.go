@@ -2,7 +2,8 @@ package release
 
 import "strings"
 
-// markEpisodeWord: "Episode 7", "Ep01", "E07", "Eps.05-08", "Cap.406", "Серии: 1-5", "Episode 1.22".
+// markEpisodeWord marks an episode number after a word for episode: "Episode 7", "Ep01", "E07", "Eps.05-08", "Cap.406",
+// "Серии: 1-5", "Episode 1.22".
 func markEpisodeWord(p *markerStage, i int) bool {
 	if !p.episodeSpan.empty() {
 		return false
@@ -13,10 +14,10 @@ func markEpisodeWord(p *markerStage, i int) bool {
 		return true
 	}
 	c, ok := p.cursorAfterEpisodeWord(i)
-	if !ok || !digit(c.peek()) {
+	if !ok || !isDigit(c.peek()) {
 		return false
 	}
-	if len(leadingLetters(p.w.lower(i))) > 1 && markSeasonPoint(p, i, c) {
+	if len(leadingLetters(p.w.lower(i))) > 1 && markSeasonDotEpisode(p, i, c) {
 		return true
 	}
 	episodes, end, ok := p.readEpisodes(c, "", false)
@@ -24,7 +25,7 @@ func markEpisodeWord(p *markerStage, i int) bool {
 		return false
 	}
 	if len(episodes) == 1 {
-		episodes, end = p.readSpacedRange(i, episodes, cursor{p.w.lowered, end})
+		episodes, end = p.readSpacedRange(i, episodes, cursor{p.w.lowerText, end})
 	}
 	p.episodeSpan = p.markBytes(i, end, tagEpisode)
 	p.episodes = episodes
@@ -32,15 +33,15 @@ func markEpisodeWord(p *markerStage, i int) bool {
 	return true
 }
 
-// cursorAfterEpisodeWord returns the cursor at the number after the word for episode at i: "Ep01", "E07", "Episode #7".
+// cursorAfterEpisodeWord returns a cursor at the number after the word for episode at i: "Ep01", "E07", "Episode #7".
 func (p *markerStage) cursorAfterEpisodeWord(i int) (c cursor, ok bool) {
 	t := &p.w.tokens[i]
-	c = cursor{p.w.lowered, t.e}
+	c = cursor{p.w.lowerText, t.end}
 	if t.class == mixed {
 		head := leadingLetters(p.w.lower(i))
-		c.i = t.s + len(head)
+		c.i = t.start + len(head)
 		if head == "e" {
-			return c, p.episodeLetter(i)
+			return c, p.hasEpisodeLetter(i)
 		}
 		k, _ := lookUpWord(head)
 		return c, k.role == episodeWord && !(head == "cap" && len(p.w.word(i)) > 6)
@@ -48,71 +49,73 @@ func (p *markerStage) cursorAfterEpisodeWord(i int) (c cursor, ok bool) {
 	if t.word.role != episodeWord && !p.isEpisodeUnit(i) {
 		return c, false
 	}
-	c.skip(" ._:-#", 2)
-	if c.skip("(", 1) > 0 && c.bracketedYear() {
+	c.skipAny(" ._:-#", 2)
+	if c.skipAny("(", 1) > 0 && c.isBracketedYear() {
 		return c, false // "Grand Episode (2023)"
 	}
-	if !digit(c.peek()) {
-		c.skip(" #", 1)
-		c.read("№")
+	if !isDigit(c.peek()) {
+		c.skipAny(" #", 1)
+		c.accept("№")
 	}
 	return c, true
 }
 
-// isEpisodeUnit reports whether the word at i is the work's own word for an episode: after a dash, "Title - Session 5",
-// or with a sign before the number, "Title Act.14". A film's chapter has one digit and its year.
+// isEpisodeUnit reports whether the word at i is the work's own word for an episode. It stands after a dash, as in
+// "Title - Session 5", or has a sign before the number, as in "Title Act.14". A single digit before a year is a film's
+// chapter.
 func (p *markerStage) isEpisodeUnit(i int) bool {
-	if p.w.tokens[i].word.role != unitWord || !p.w.plainNumber(i+1) || !p.w.beside(i, i+1) {
+	if p.w.tokens[i].word.role != unitWord || !p.w.isPlainNumber(i+1) || !p.w.inSameBracket(i, i+1) {
 		return false
 	}
-	switch gap := p.w.gap(i); {
+	switch gap := p.w.gapAfter(i); {
 	case gap == " #", gap == ".#":
 		return p.w.classAt(i-1) == cjk // after Latin letters it is more often the last word of the title
 	case gap == ":", gap == "." && !p.w.dotted:
-		return !p.w.folder && p.w.width(i+1) > 1 && p.w.width(i+1) < 4
+		return !p.w.folder && p.w.length(i+1) > 1 && p.w.length(i+1) < 4
 	case gap == "-":
-		return i == 0 && p.w.zeroPadded(i+1)
+		return i == 0 && p.w.isZeroPadded(i+1)
 	}
-	if i == 0 || !dashGap(p.w.before(i)) || len(p.w.gap(i)) != 1 {
+	if i == 0 || !isSpacedDash(p.w.gapBefore(i)) || len(p.w.gapAfter(i)) != 1 {
 		return false
 	}
-	after := p.w.gap(i + 1)
-	if p.w.beside(i+1, i+2) && !dashGap(after) && !strings.HasPrefix(after, ":") && !p.w.strongAt(i+2) {
+	after := p.w.gapAfter(i + 1)
+	if p.w.inSameBracket(i+1, i+2) && !isSpacedDash(after) && !strings.HasPrefix(after, ":") && !p.w.isStrongAt(i+2) {
 		return false
 	}
-	return p.w.width(i+1) > 1 || p.w.classAt(i+2) != number
+	return p.w.length(i+1) > 1 || p.w.classAt(i+2) != number
 }
 
-func (p *words) zeroPadded(i int) bool { return p.text[p.tokens[i].s] == '0' }
+func (p *words) isZeroPadded(i int) bool { return p.text[p.tokens[i].start] == '0' }
 
-func (c cursor) bracketedYear() bool {
-	n, width, ok := c.number(4)
-	return ok && width == 4 && yearNumber(n) && c.peek() == ')'
+func (c cursor) isBracketedYear() bool {
+	n, width, ok := c.readNumber(4)
+	return ok && width == 4 && isYearNumber(n) && c.peek() == ')'
 }
 
-// episodeLetter reports whether the word at i is "E" and a number. With one digit, "E7" is more often part of a title.
-func (p *markerStage) episodeLetter(i int) bool {
+// hasEpisodeLetter reports whether the word at i is "E" and an episode number. "E7", with one digit, is more often part
+// of a title.
+func (p *markerStage) hasEpisodeLetter(i int) bool {
 	w := p.w.lower(i)
 	c := cursor{w, 1}
-	_, width, ok := c.number(5)
+	_, width, ok := c.readNumber(5)
 	if ok && width == 1 && len(w) == 2 && len(p.w.tokens) == 1 {
-		return true // all that the name says
+		return true // the name has no other word
 	}
 	if ok && width == 1 && len(w) == 2 && p.w.word(i)[0] == 'E' && i > 0 && p.w.titleMayEndBefore(i+1) {
 		return true // "Title E1"
 	}
-	return ok && width >= 2 && (c.wordEnd() || c.peek() == 'v' || c.peek() == 'e' || len(w) == c.i+1)
+	return ok && width >= 2 && (c.atWordEnd() || c.peek() == 'v' || c.peek() == 'e' || len(w) == c.i+1)
 }
 
-// markSeasonPoint: "Episode 1.22" is season 1, episode 22.
-func markSeasonPoint(p *markerStage, i int, c cursor) bool {
-	season, _, ok := c.number(2)
+// markSeasonDotEpisode marks "Episode 1.22" as season 1, episode 22.
+func markSeasonDotEpisode(p *markerStage, i int, c cursor) bool {
+	season, _, ok := c.readNumber(2)
 	if !ok || c.peek() != '.' || len(p.seasons) > 0 {
 		return false
 	}
 	c.i++
-	episode, width, ok := c.number(2)
-	if !ok || width != 2 || !c.wordEnd() {
+	episode, width, ok := c.readNumber(2)
+	if !ok || width != 2 || !c.atWordEnd() {
 		return false
 	}
 	p.markSeasonAndEpisode(i, c.i, season, []float64{float64(episode)})
@@ -125,15 +128,15 @@ func (p *markerStage) markSeasonAndEpisode(i, end, season int, episodes []float6
 	p.seasons, p.episodes = []int{season}, episodes
 }
 
-// readSpacedRange: "Ep 01 - 220", "Eps 1 ~ 12", "3 Al 18".
+// readSpacedRange reads the rest of a range with spaces: "Ep 01 - 220", "Eps 1 ~ 12", "3 Al 18".
 func (p *markerStage) readSpacedRange(i int, episodes []float64, c cursor) ([]float64, int) {
 	after := c.i
-	if !c.readAny(" - ", " ~ ", "~e") && c.joinWord() != toWord {
+	if !c.acceptAny(" - ", " ~ ", "~e") && c.readJoinWord() != toWord {
 		return episodes, after
 	}
-	c.read("e")
-	last, width, ok := c.number(4)
-	if !ok || float64(last) <= episodes[0] || width < 2 && p.w.tokens[i].group < 0 || !p.endsRange(i, c) {
+	c.accept("e")
+	last, width, ok := c.readNumber(4)
+	if !ok || float64(last) <= episodes[0] || width < 2 && p.w.tokens[i].bracket < 0 || !p.endsRange(i, c) {
 		return episodes, after
 	}
 	for k := int(episodes[0]) + 1; k <= last && len(episodes) < maxEpisodes; k++ {
@@ -147,7 +150,7 @@ func (p *markerStage) endsRange(i int, c cursor) bool {
 	case ')', ']':
 		return true
 	case '.':
-		return p.w.tokens[i].group >= 0
+		return p.w.tokens[i].bracket >= 0
 	case ' ':
 		return !p.textFollows(c)
 	}
@@ -156,14 +159,14 @@ func (p *markerStage) endsRange(i int, c cursor) bool {
 
 func (p *markerStage) textFollows(c cursor) bool {
 	for i := range p.w.tokens {
-		if p.w.tokens[i].s >= c.i {
-			return p.w.tokens[i].tag == none && p.w.tokens[i].group < 0 && p.w.tokens[i].class != number
+		if p.w.tokens[i].start >= c.i {
+			return p.w.tokens[i].tag == noTag && p.w.tokens[i].bracket < 0 && p.w.tokens[i].class != number
 		}
 	}
 	return false
 }
 
-// readChapters reads the Spanish "Cap.1903" at token i as season 19, episode 3, where the name speaks of seasons.
+// readChapters reads the Spanish "Cap.1903" at token i as season 19, episode 3, if the name also has a season.
 func (p *markerStage) readChapters(i int) {
 	if len(p.seasons) != 1 || !strings.HasPrefix(p.w.lower(i), "cap") {
 		return
@@ -179,10 +182,11 @@ func (p *markerStage) readChapters(i int) {
 	}
 }
 
-// markCounted: "7. Bölüm", "21.ser", "12 серия", "04-я серия"; but not "38 episode".
-func markCounted(p *markerStage, i int) bool {
+// markNumberBeforeWord marks an episode number before a word for episode: "7. Bölüm", "21.ser", "12 серия", "04-я
+// серия"; but not "38 episode".
+func markNumberBeforeWord(p *markerStage, i int) bool {
 	t := &p.w.tokens[i]
-	if !p.episodeSpan.empty() || t.num < 0 || t.e-t.s > 4 || !p.w.beside(i, i+1) || len(p.w.gap(i)) > 2 {
+	if !p.episodeSpan.empty() || t.num < 0 || t.end-t.start > 4 || !p.w.inSameBracket(i, i+1) || len(p.w.gapAfter(i)) > 2 {
 		return false
 	}
 	word := i + 1
@@ -192,7 +196,7 @@ func markCounted(p *markerStage, i int) bool {
 	if !lists().counterWords[p.w.lower(word)] {
 		return false
 	}
-	if p.w.plainNumber(i-1) && p.w.gap(i-1) == "-" && p.w.tokens[i-1].num < t.num && t.num < maxEpisodes {
+	if p.w.isPlainNumber(i-1) && p.w.gapAfter(i-1) == "-" && p.w.tokens[i-1].num < t.num && t.num < maxEpisodes {
 		p.setEpisodes(i-1, word+1, p.w.tokens[i-1].num, t.num)
 	} else {
 		p.setEpisode(i, word+1, float64(t.num))
@@ -200,13 +204,13 @@ func markCounted(p *markerStage, i int) bool {
 	return true
 }
 
-// markHash: "#07", "#01v2", "№ 7".
-func markHash(p *markerStage, i int) bool {
-	b := p.w.before(i)
+// markHashNumber marks an episode number after a number sign: "#07", "#01v2", "№ 7".
+func markHashNumber(p *markerStage, i int) bool {
+	b := p.w.gapBefore(i)
 	if !p.episodeSpan.empty() || !strings.HasSuffix(b, "#") && !strings.HasSuffix(b, "№") && !strings.HasSuffix(b, "№ ") {
 		return false
 	}
-	episodes, end, ok := p.readEpisodes(cursor{p.w.lowered, p.w.tokens[i].s}, "", false)
+	episodes, end, ok := p.readEpisodes(cursor{p.w.lowerText, p.w.tokens[i].start}, "", false)
 	if !ok {
 		return false
 	}
@@ -223,8 +227,8 @@ func (p *markerStage) markCounters() {
 		}
 		switch t.tag {
 		case tagSeason:
-			if p.w.countsFilms(i) {
-				t.tag = none
+			if p.w.isFilmCounter(i) {
+				t.tag = noTag
 			}
 			if p.w.tagAt(i-1) == tagExtra && strings.HasSuffix(p.w.word(i), "弾") { // "PV第2弾"
 				t.tag = tagPromo
@@ -233,12 +237,13 @@ func (p *markerStage) markCounters() {
 				continue
 			}
 			p.seasonSpan = span{i, i + 1}
-			for v := t.num; v <= max(t.num, min(t.last, t.num+60)); v++ {
+			for v := t.num; v <= max(t.num, min(t.rangeEnd, t.num+60)); v++ {
 				p.seasons = append(p.seasons, v)
 			}
 		case tagEpisode:
 			if p.episodeSpan.empty() && !p.isTotalCount(i) &&
-				!(t.group >= 0 && digit(p.w.text[t.s]) && p.w.countUntagged(p.w.brackets[t.group].span) > 0 && !p.fillsBracket(i)) {
+				!(t.bracket >= 0 && isDigit(p.w.text[t.start]) &&
+					p.w.countUntagged(p.w.brackets[t.bracket].span) > 0 && !p.fillsBracket(i)) {
 				p.markCounter(i)
 			}
 		default:
@@ -246,7 +251,7 @@ func (p *markerStage) markCounters() {
 	}
 }
 
-// isTotalCount reports whether the counter at i is the total, as the first one is in "全24話 第5話".
+// isTotalCount reports whether the counter at i is the total and not the episode, like the first one of "全24話 第5話".
 func (p *markerStage) isTotalCount(i int) bool {
 	if !strings.HasPrefix(p.w.word(i), "全") {
 		return false
@@ -257,8 +262,8 @@ func (p *markerStage) isTotalCount(i int) bool {
 	})
 }
 
-// countsFilms reports whether the counter at i counts films: "24기" beside or after the word for film is the 24th film.
-func (p *words) countsFilms(i int) bool {
+// isFilmCounter reports whether the counter at i counts films: "24기" next to the word for film means the 24th film.
+func (p *words) isFilmCounter(i int) bool {
 	film := func(k int) bool { return p.classAt(k) == cjk && p.tagAt(k) == tagMovie }
 	switch w := p.word(i); {
 	case p.tokens[i].num < 0:
@@ -269,34 +274,36 @@ func (p *words) countsFilms(i int) bool {
 		return false
 	}
 	first := 0
-	for first < i && p.tokens[first].group >= 0 {
+	for first < i && p.tokens[first].bracket >= 0 {
 		first++
 	}
-	return film(first) || film(i-1) && p.beside(i-1, i) || film(i+1) && p.beside(i, i+1) && !p.joinedByPlus(i+1)
+	return film(first) || film(i-1) && p.inSameBracket(i-1, i) ||
+		film(i+1) && p.inSameBracket(i, i+1) && !p.isJoinedByPlus(i+1)
 }
 
-// "第01-12話", "01-12話"
+// markCounter marks the episodes of the counter at i: "第01-12話", "01-12話".
 func (p *markerStage) markCounter(i int) {
 	t := &p.w.tokens[i]
 	from, lo := i, t.num
-	if i > 0 && t.last == 0 && p.w.tokens[i-1].class == number && joinOf(p.w.before(i)) != noJoin &&
-		p.w.before(i) != " - " {
-		n, listed := p.w.tokens[i-1].num, joinOf(p.w.before(i)) == listJoin
+	if i > 0 && t.rangeEnd == 0 && p.w.tokens[i-1].class == number && joinKindOf(p.w.gapBefore(i)) != noJoin &&
+		p.w.gapBefore(i) != " - " {
+		n, listed := p.w.tokens[i-1].num, joinKindOf(p.w.gapBefore(i)) == listJoin
 		if n >= 0 && n < t.num && t.num-n < maxEpisodes && (!listed || n == t.num-1) {
 			from, lo = i-1, n
 		}
 	}
-	to, hi := i+1, max(t.num, t.last)
-	if p.isDecimalOfCounter(i) {
-		if from = i - 1; from > 0 && p.w.tokens[from-1].e == p.w.tokens[from].s && isOneOf(p.w.lower(from-1), "第", "제") {
+	to, hi := i+1, max(t.num, t.rangeEnd)
+	if p.isCounterDecimal(i) {
+		if from = i - 1; from > 0 && p.w.tokens[from-1].end == p.w.tokens[from].start &&
+			isOneOf(p.w.lower(from-1), "第", "제") {
 			from--
 		}
 		p.setEpisode(from, to, float64(p.w.tokens[i-1].num)+float64(t.num)/10)
 		return
 	}
-	if next := i + 1; p.w.classAt(next) == cjk && p.w.tagAt(next) == tagEpisode && joinOf(p.w.gap(i)) != noJoin &&
-		p.w.beside(i, next) {
-		n, listed := p.w.tokens[next].num, joinOf(p.w.gap(i)) == listJoin
+	if next := i + 1; p.w.classAt(next) == cjk && p.w.tagAt(next) == tagEpisode && joinKindOf(p.w.gapAfter(i)) != noJoin &&
+		p.w.inSameBracket(i, next) {
+		n, listed := p.w.tokens[next].num, joinKindOf(p.w.gapAfter(i)) == listJoin
 		if n > hi && n-hi < maxEpisodes && (!listed || n == hi+1) { // "第1話~第12話", "5화, 6화"
 			to, hi = next+1, n
 		}
@@ -307,12 +314,12 @@ func (p *markerStage) markCounter(i int) {
 
 // fillsBracket reports whether a bracket holds only the counter at i and the number before it: "(1-23话)".
 func (p *markerStage) fillsBracket(i int) bool {
-	w := p.w.brackets[p.w.tokens[i].group].span
-	return w.to == i+1 && w.from == i-1 && p.w.classAt(w.from) == number && joinOf(p.w.gap(w.from)) == rangeJoin
+	w := p.w.brackets[p.w.tokens[i].bracket].span
+	return w.to == i+1 && w.from == i-1 && p.w.classAt(w.from) == number && joinKindOf(p.w.gapAfter(w.from)) == rangeJoin
 }
 
-// isDecimalOfCounter reports whether the counter at i is the ".5話" of "第12.5話".
-func (p *markerStage) isDecimalOfCounter(i int) bool {
-	return !p.w.dotted && p.w.plainNumber(i-1) && p.w.before(i) == "." && leadingDigits(p.w.word(i)) == 1 &&
-		p.w.tokens[i].last == 0
+// isCounterDecimal reports whether the counter at i is the ".5話" of "第12.5話".
+func (p *markerStage) isCounterDecimal(i int) bool {
+	return !p.w.dotted && p.w.isPlainNumber(i-1) && p.w.gapBefore(i) == "." && leadingDigits(p.w.word(i)) == 1 &&
+		p.w.tokens[i].rangeEnd == 0
 }

@@ -14,7 +14,7 @@ import (
 //go:embed folders.txt
 var foldersText string
 
-// folders is folders.txt: the names of each kind.
+// folders returns the sets of folder names in folders.txt, by kind.
 var folders = sync.OnceValue(func() map[string]map[string]bool {
 	list, sets := wordlist.Parse(foldersText), map[string]map[string]bool{}
 	for _, section := range list {
@@ -23,8 +23,8 @@ var folders = sync.OnceValue(func() map[string]map[string]bool {
 	return sets
 })
 
-// folderKind returns what a folder's lower-case name says about its content, or "" if it may be a title. People sort
-// folders by a leading number or brackets; discs and volumes have a number: "disc 2", "vol.3".
+// folderKind returns what a folder's lower-case name says about its content, or "" if it may be a title. It ignores the
+// leading number or brackets by which people sort folders of films. Discs and volumes have a number: "disc 2", "vol.3".
 func folderKind(w string) string {
 	for _, kind := range []string{"subtitle", "extra", "special"} {
 		if folders()[kind][w] {
@@ -34,7 +34,7 @@ func folderKind(w string) string {
 	if folders()["film"][strings.TrimRight(strings.TrimLeft(w, "0123456789 .-_[(【"), " ])】")] {
 		return "film"
 	}
-	head := withoutDigits(w)
+	head := trimTrailingDigits(w)
 	carrier := head != w && folders()["carrier"][strings.TrimRight(head, " .-#")]
 	if carrier || folders()["container"][w] || strings.HasSuffix(w, ":") || len(w) == 1 {
 		return "container"
@@ -43,9 +43,9 @@ func folderKind(w string) string {
 }
 
 func (s *stages) readFolders(r *Release, dirs []string) {
-	s.addFolders(r, dirs)
+	s.applyFolders(r, dirs)
 	if base, _ := cutExtension(r.Name); r.Title == base && isGenericName(base) {
-		r.Title, r.Titles = "", nil // nothing says what it is
+		r.Title, r.Titles = "", nil // neither the name nor a folder has a title
 	}
 	r.Extra = r.Extra || r.Folder.Extra
 	if len(r.Seasons) == 0 && r.Folder.Seasons != nil && (len(r.Episodes) > 0 || len(r.Folder.Seasons) == 1) {
@@ -54,7 +54,7 @@ func (s *stages) readFolders(r *Release, dirs []string) {
 	}
 }
 
-func (s *stages) addFolders(r *Release, dirs []string) {
+func (s *stages) applyFolders(r *Release, dirs []string) {
 	self := factsOf(&s.titles, r)
 	if isNumberedCopy(r.Name) {
 		r.Episodes, r.Absolute, r.Kind = nil, false, Unknown
@@ -76,7 +76,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 		}
 		switch {
 		case kind == "subtitle":
-			if self.languages {
+			if self.onlyLanguages {
 				self.untitled, r.Episodes, r.Absolute, r.Kind = true, nil, false, Unknown
 			}
 			continue
@@ -88,8 +88,8 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 			}
 		case kind != "", looksRandom(d):
 			continue
-		case yearFolder(w) && !(self.untitled && len(r.Episodes)+len(r.Seasons) > 0):
-			continue // films by year; "1983/S01E02.mkv" is in a show's folder
+		case isYearFolder(w) && !(self.untitled && len(r.Episodes)+len(r.Seasons) > 0):
+			continue // a folder of films of one year, but in "1983/S01E02.mkv", "1983" is a show
 		case r.Folder.Title != "" || depth > 3:
 			return
 		default:
@@ -102,7 +102,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 	}
 }
 
-// addSeriesTitle adds "Series Film" as a candidate: the name of a film's file may be its subtitle alone.
+// addSeriesTitle adds "Series Film" as a title, because a film's file may be named after its subtitle alone.
 func (r *Release) addSeriesTitle() {
 	own, series := title.Compact(r.Title), title.Compact(r.Folder.Title)
 	if own == "" || series == "" || strings.Contains(own, series) {
@@ -111,28 +111,28 @@ func (r *Release) addSeriesTitle() {
 	r.Titles = slices.Insert(r.Titles, 1, Title{Text: r.Folder.Title + " " + r.Title, Lang: r.Titles[0].Lang})
 }
 
-// nameFacts is what the file's own name says, to decide how much its folders may add.
+// nameFacts are facts about the file's own name. They decide how much the folders may add.
 type nameFacts struct {
-	untagged        bool // neither source nor codec, nor year, nor marker
-	untitled        bool
-	languages       bool // nothing but languages and a number
-	numberFirst     bool // it begins with its episode
-	folderHasNumber bool // "86/86.mkv": a folder begins with the same number, which is thus the title
-	dateFirst       bool // as the recordings of a daily show do
+	untagged         bool // it has no source, codec, year, marker or checksum
+	untitled         bool
+	onlyLanguages    bool // it has only languages and a number
+	startsWithNumber bool // it begins with the episode number
+	folderHasNumber  bool // a folder begins with the same number, so it is the title: "86/86.mkv"
+	startsWithDate   bool // it begins with a date, like recordings of daily shows
 }
 
 func factsOf(p *titleStage, r *Release) nameFacts {
 	marked := !p.marks.seasonSpan.empty() || !p.marks.episodeSpan.empty() && !p.numbers.bareEpisode
 	return nameFacts{
-		untagged:    r.Source == "" && r.Video == "" && r.Year == 0 && !marked && p.tags.checksum == "",
-		numberFirst: p.layout.numberFirst,
-		languages:   p.onlyLanguages(),
-		dateFirst:   !p.tags.dateSpan.empty() && p.tags.dateSpan.from == 0,
-		untitled:    r.Title == "" || looksRandom(r.Name) || isGenericName(r.Title),
+		untagged:         r.Source == "" && r.Video == "" && r.Year == 0 && !marked && p.tags.checksum == "",
+		startsWithNumber: p.layout.startsWithNumber,
+		onlyLanguages:    p.onlyLanguages(),
+		startsWithDate:   !p.tags.dateSpan.empty() && p.tags.dateSpan.from == 0,
+		untitled:         r.Title == "" || looksRandom(r.Name) || isGenericName(r.Title),
 	}
 }
 
-// onlyLanguages reports whether the name is nothing but languages and a number: "2_English".
+// onlyLanguages reports whether the name has only languages and a number: "2_English".
 func (p *titleStage) onlyLanguages() bool {
 	languages := 0
 	for i := range p.w.tokens {
@@ -153,9 +153,9 @@ func isGenericName(name string) bool {
 		strings.HasPrefix(w, "video ts") || len(w) >= 5 && allDigits(w)
 }
 
-func yearFolder(w string) bool { return len(w) == 4 && allDigits(w) && w >= "1930" && w <= "2099" }
+func isYearFolder(w string) bool { return len(w) == 4 && allDigits(w) && w >= "1930" && w <= "2099" }
 
-// isNumberedCopy reports whether the number was added by a system or a disc: "movie (1)", "VTS_01_1".
+// isNumberedCopy reports whether an operating system or a disc numbered the file: "movie (1)", "VTS_01_1".
 func isNumberedCopy(name string) bool {
 	base, _ := cutExtension(name)
 	if strings.HasPrefix(strings.ToLower(base), "vts_") {
@@ -167,7 +167,7 @@ func isNumberedCopy(name string) bool {
 
 func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	var f Release
-	p.fill(&f)
+	p.fillRelease(&f)
 	from := FromFolder
 	if depth > 0 {
 		from = FromParent
@@ -179,9 +179,9 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 		r.Folder.Seasons = f.Seasons
 	}
 	r.IDs = append(r.IDs, f.IDs...)
-	if p.seasonFolder() || p.partFolder() {
+	if p.isSeasonFolder() || p.isPartFolder() {
 		r.Part = cmp.Or(r.Part, f.Part)
-		takeLeadingNumber(r, self)
+		useLeadingNumber(r, self)
 		return
 	}
 	if f.Title == "" {
@@ -190,7 +190,8 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	r.Folder.Title, r.Folder.Year = f.Title, f.Year
 	released := p.tags.hasMediaTag || !p.marks.episodeSpan.empty() && !p.numbers.bareEpisode
 	saysMore := self.untagged && released
-	if self.untitled || self.dateFirst || self.numberFirst && len(r.Episodes) > 0 || saysMore && !sameWork(r, f.Titles) {
+	if self.untitled || self.startsWithDate || self.startsWithNumber && len(r.Episodes) > 0 ||
+		saysMore && !isSameWork(r, f.Titles) {
 		saysMore = saysMore && len(f.Episodes) == 1 && !p.announcesCount()
 		useFolderTitles(r, &f, self, saysMore)
 	} else {
@@ -203,10 +204,10 @@ func addFolder(r *Release, p *titleStage, self *nameFacts, depth int) {
 	r.Edition = cmp.Or(r.Edition, f.Edition)
 }
 
-// takeLeadingNumber uses the number that starts a name in a season folder as its episode: "Season 2/16 Some Title".
-func takeLeadingNumber(r *Release, self *nameFacts) {
+// useLeadingNumber uses the number that starts a name in a season folder as its episode: "Season 2/16 Some Title".
+func useLeadingNumber(r *Release, self *nameFacts) {
 	n := leadingDigits(r.Name)
-	if self.numberFirst || self.folderHasNumber || len(r.Seasons) > 0 || r.Year > 0 ||
+	if self.startsWithNumber || self.folderHasNumber || len(r.Seasons) > 0 || r.Year > 0 ||
 		len(r.Episodes) > 0 && !strings.HasPrefix(r.Name[n:], " - ") {
 		return
 	}
@@ -221,18 +222,18 @@ func takeLeadingNumber(r *Release, self *nameFacts) {
 			r.EpisodeTitle = ""
 		}
 	}
-	self.numberFirst = true
+	self.startsWithNumber = true
 }
 
 // useFolderTitles puts the folder's titles before the name's own.
 func useFolderTitles(r, f *Release, self *nameFacts, hasEpisode bool) {
-	if self.numberFirst || self.dateFirst {
+	if self.startsWithNumber || self.startsWithDate {
 		r.EpisodeTitle = cmp.Or(r.EpisodeTitle, r.Title)
 	}
-	if self.numberFirst || self.untitled || self.dateFirst {
+	if self.startsWithNumber || self.untitled || self.startsWithDate {
 		r.Titles = nil
 	}
-	if len(r.Episodes) == 0 && !self.dateFirst && (!self.numberFirst || self.untitled) || hasEpisode {
+	if len(r.Episodes) == 0 && !self.startsWithDate && (!self.startsWithNumber || self.untitled) || hasEpisode {
 		r.Episodes, r.Seasons, r.Absolute = f.Episodes, f.Seasons, f.Absolute
 		if f.Kind != Batch || len(r.Episodes) > 0 {
 			r.Kind = f.Kind
@@ -245,7 +246,7 @@ func useFolderTitles(r, f *Release, self *nameFacts, hasEpisode bool) {
 	}
 }
 
-// announcesCount reports whether the folder's episode says how many episodes were out at the time: "更新至12集".
+// announcesCount reports whether the folder's episode number is how many episodes were out at the time: "更新至12集".
 func (p *titleStage) announcesCount() bool { return p.w.tagAt(p.marks.episodeSpan.from-1) == tagPromo }
 
 // addFolderTitles adds the titles of a folder, and its year if both names are about the same work.
@@ -255,7 +256,7 @@ func addFolderTitles(r, f *Release) {
 		r.Titles[0].Text = r.Title
 		r.Group = cmp.Or(r.Group, f.Group)
 	}
-	if r.Year == 0 && sameWork(r, f.Titles) {
+	if r.Year == 0 && isSameWork(r, f.Titles) {
 		r.Year = f.Year
 	}
 	for _, t := range f.Titles {
@@ -265,22 +266,22 @@ func addFolderTitles(r, f *Release) {
 	}
 }
 
-// seasonFolder reports whether the folder only names a season: "Season 2", "S02", "Season 2 - Subtitle".
-func (p *titleStage) seasonFolder() bool {
-	if p.layout.first < 0 {
+// isSeasonFolder reports whether the folder only names a season: "Season 2", "S02", "Season 2 - Subtitle".
+func (p *titleStage) isSeasonFolder() bool {
+	if p.layout.titleStart < 0 {
 		return true
 	}
 	noBatch := func(i int) bool { return p.w.tagAt(i) != tagBatch } // "Complete Season 2"
-	return !p.marks.seasonSpan.empty() && !p.w.anyToken(span{p.layout.first, p.marks.seasonSpan.from}, noBatch)
+	return !p.marks.seasonSpan.empty() && !p.w.anyToken(span{p.layout.titleStart, p.marks.seasonSpan.from}, noBatch)
 }
 
-// partFolder reports whether the folder only names a part: "Part 2".
-func (p *titleStage) partFolder() bool {
+// isPartFolder reports whether the folder only names a part: "Part 2".
+func (p *titleStage) isPartFolder() bool {
 	noPart := func(i int) bool { return p.w.tagAt(i) != tagPart }
 	return p.marks.part > 0 && !p.w.anyToken(span{0, len(p.w.tokens)}, noPart)
 }
 
-func sameWork(r *Release, titles []Title) bool {
+func isSameWork(r *Release, titles []Title) bool {
 	a := title.Compact(r.Title)
 	return a != "" && slices.ContainsFunc(titles, func(t Title) bool {
 		b := title.Compact(t.Text)
@@ -288,18 +289,18 @@ func sameWork(r *Release, titles []Title) bool {
 	})
 }
 
-// looksRandom reports whether a name looks like a hash: a long word that changes between letters and digits repeatedly.
+// looksRandom reports whether a name looks like a hash: one long word with letters and digits in turn.
 func looksRandom(name string) bool {
 	base, _ := cutExtension(name)
 	letters, digits, turns := 0, 0, 0
 	for i := 0; i < len(base); i++ {
 		switch c := base[i]; {
-		case digit(c):
+		case isDigit(c):
 			digits++
-			if i > 0 && !digit(base[i-1]) {
+			if i > 0 && !isDigit(base[i-1]) {
 				turns++
 			}
-		case letter(c):
+		case isLetter(c):
 			letters++
 		case c != '-' || i <= 7:
 			return false

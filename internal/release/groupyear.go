@@ -7,33 +7,36 @@ import (
 
 // groupCandidate is the word or words at the end of a name that may be the group: "x264-GROUP".
 type groupCandidate struct {
-	place // its first token
-	in    *layoutStage
-	last  int  // its last token
-	dash  bool // it comes after a dash
+	place     // its first token
+	stage     *layoutStage
+	lastToken int  // its last token
+	afterDash bool // a dash comes before it
 }
 
-var notGroups = []reason[groupCandidate]{
-	because("a tag without a dash", "Silver Rail 1080p BluRay -> Silver Rail",
-		func(t groupCandidate) bool { return !t.dash && t.strong() }),
-	because("no dash, and no tag before it", "Silver Rail Ed PAL [1080p].mkv -> Silver Rail Ed",
-		func(t groupCandidate) bool { return !t.dash && !t.at(-1).strong() }),
-	because("no dash, and a season, episode or year before it",
+// groupExceptions list why the last words of a name are not the release group.
+var groupExceptions = []reason[groupCandidate]{
+	newReason("a tag without a dash", "Silver Rail 1080p BluRay -> Silver Rail",
+		func(t groupCandidate) bool { return !t.afterDash && t.isStrong() }),
+	newReason("no dash, and no tag before it", "Silver Rail Ed PAL [1080p].mkv -> Silver Rail Ed",
+		func(t groupCandidate) bool { return !t.afterDash && !t.neighbor(-1).isStrong() }),
+	newReason("no dash, and a season, episode or year before it",
 		"Silver Rail S02E05 Night [1080p].mkv -> Silver Rail s2 e5 episode",
 		func(t groupCandidate) bool {
-			tag := t.at(-1).tag
-			return !t.dash && (tag == tagSeason || tag == tagEpisode || tag == tagYear)
+			tag := t.neighbor(-1).tag
+			return !t.afterDash && (tag == tagSeason || tag == tagEpisode || tag == tagYear)
 		}),
-	because("a resolution", "Silver.Rail.S01E02-720p -> Silver Rail s1 e2 episode",
+	newReason("a resolution", "Silver.Rail.S01E02-720p -> Silver Rail s1 e2 episode",
 		func(t groupCandidate) bool { return t.tag == tagResolution }),
-	because("a number after the title", "Silver Rail 1080p 1-3 -> Silver Rail",
-		func(t groupCandidate) bool { return t.class == number && !t.at(-1).strong() }),
-	because("a name that says nothing of how it was made", "Silver Rail-Night.mkv -> Silver Rail-Night",
+	newReason("a number after the title", "Silver Rail 1080p 1-3 -> Silver Rail",
+		func(t groupCandidate) bool { return t.class == number && !t.neighbor(-1).isStrong() }),
+	newReason("a name that says nothing of how it was made", "Silver Rail-Night.mkv -> Silver Rail-Night",
 		func(t groupCandidate) bool {
-			return !t.in.tags.hasMediaTag && !(t.before() == "-" && !t.in.marks.episodeSpan.empty() && t.w.dotted)
+			return !t.stage.tags.hasMediaTag && !(t.gapBefore() == "-" && !t.stage.marks.episodeSpan.empty() && t.w.dotted)
 		}),
-	because("a dash between spaces after the title", "Silver Rail - Night [1080p].mkv -> Silver Rail - Night",
-		func(t groupCandidate) bool { return t.at(-1).tag == none && !strings.HasPrefix(t.before(), "-") }),
+	newReason("a dash between spaces after the title", "Silver Rail - Night [1080p].mkv -> Silver Rail - Night",
+		func(t groupCandidate) bool {
+			return t.neighbor(-1).tag == noTag && !strings.HasPrefix(t.gapBefore(), "-")
+		}),
 }
 
 // findGroup finds the release group: "[Group]" at the start, "-GROUP" at the end, or a bracket after the title.
@@ -50,60 +53,66 @@ func (p *layoutStage) findGroup() {
 }
 
 func (p *layoutStage) findTrailingGroup() bool {
-	t, ok := p.trailingWords()
-	if !ok || decide(notGroups, t) {
+	t, ok := p.trailingGroup()
+	if !ok || applyRules(groupExceptions, t) {
 		return false
 	}
-	if p.dashInGroup(t.i) {
+	if p.hasDashBefore(t.i) {
 		t.i--
 	}
-	p.groupSpan = span{t.i, t.last + 1}
-	p.group = p.w.text[p.w.tokens[t.i].s:p.w.tokens[t.last].e]
-	for i := t.i; i <= t.last; i++ {
+	p.groupSpan = span{t.i, t.lastToken + 1}
+	p.group = p.w.text[p.w.tokens[t.i].start:p.w.tokens[t.lastToken].end]
+	for i := t.i; i <= t.lastToken; i++ {
 		if p.w.tokens[i].weak {
-			p.w.tokens[i].tag, p.w.tokens[i].weak = none, false
+			p.w.tokens[i].tag, p.w.tokens[i].weak = noTag, false
 		}
 	}
 	return true
 }
 
-func (p *layoutStage) trailingWords() (t groupCandidate, ok bool) {
+func (p *layoutStage) trailingGroup() (t groupCandidate, ok bool) {
 	last := len(p.w.tokens) - 1
-	for last >= 0 && p.w.tokens[last].group >= 0 {
+	for last >= 0 && p.w.tokens[last].bracket >= 0 {
 		last--
 	}
-	if last <= 0 || last <= p.first {
+	if last <= 0 || last <= p.titleStart {
 		return t, false
 	}
 	for last > 1 && p.isSuffixAfterGroup(last) {
 		last--
 	}
 	from := last
-	for from > p.first+1 && last-from < 3 && !dashed(p.w.before(from)) && p.w.beside(from-1, last) &&
-		p.w.tokens[from-1].tag == none {
+	for from > p.titleStart+1 && last-from < 3 && !isDash(p.w.gapBefore(from)) && p.w.inSameBracket(from-1, last) &&
+		p.w.tokens[from-1].tag == noTag {
 		from--
 	}
-	return groupCandidate{place: p.w.place(from), in: p, last: last, dash: dashed(p.w.before(from))}, from > 0
+	return groupCandidate{
+		place:     p.w.place(from),
+		stage:     p,
+		lastToken: last,
+		afterDash: isDash(p.w.gapBefore(from)),
+	}, from > 0
 }
 
-func dashed(gap string) bool { return gap == "-" || dashGap(gap) }
+// isDash reports whether the text between two tokens is a dash, with or without spaces.
+func isDash(gap string) bool { return gap == "-" || isSpacedDash(gap) }
 
-// isSuffixAfterGroup reports whether token i was added after the group by a reposter or a player.
+// isSuffixAfterGroup reports whether token i is a suffix that someone else added after the group, or "sample".
 func (p *layoutStage) isSuffixAfterGroup(i int) bool {
-	return p.w.before(i) == "-" && lists().reposters[p.w.lower(i)] ||
-		p.w.before(i) == "." && p.w.tokens[i].word.value == "SAMPLE"
+	return p.w.gapBefore(i) == "-" && lists().reposters[p.w.lower(i)] ||
+		p.w.gapBefore(i) == "." && p.w.tokens[i].word.value == "SAMPLE"
 }
 
-// dashInGroup reports whether the group at token i has a dash in it after a single letter: "x264-D-Z0N3".
-func (p *layoutStage) dashInGroup(i int) bool {
-	return i > 1 && p.w.before(i) == "-" && p.w.before(i-1) != "-" && p.w.width(i-1) <= 1 &&
-		p.w.tokens[i-1].tag == none && p.w.tokens[i-1].group < 0 && p.w.tokens[i-2].tag != none
+// hasDashBefore reports whether the group at token i goes on before its dash, with a single letter: "x264-D-Z0N3".
+func (p *layoutStage) hasDashBefore(i int) bool {
+	return i > 1 && p.w.gapBefore(i) == "-" && p.w.gapBefore(i-1) != "-" && p.w.length(i-1) <= 1 &&
+		p.w.tokens[i-1].tag == noTag && p.w.tokens[i-1].bracket < 0 && p.w.tokens[i-2].tag != noTag
 }
 
 func (p *layoutStage) findGroupAfterTitle() {
 	for k := len(p.segments) - 1; k > 0; k-- {
 		s := p.segments[k]
-		if s.bracket < 0 || s.from < p.first || !p.mostlyPlainWords(s.span) || s.from == p.yearAt {
+		if s.bracket < 0 || s.from < p.titleStart || !p.mostlyPlainWords(s.span) || s.from == p.yearAt {
 			continue
 		}
 		plain, all := p.w.countUntagged(s.span), s.to-s.from
@@ -118,7 +127,7 @@ func (p *layoutStage) findGroupAfterTitle() {
 func (p *words) countUntagged(s span) int {
 	n := 0
 	for i := s.from; i < s.to; i++ {
-		if p.tokens[i].tag == none {
+		if p.tokens[i].tag == noTag {
 			n++
 		}
 	}
@@ -126,80 +135,103 @@ func (p *words) countUntagged(s span) int {
 }
 
 const (
-	firstYear = 1900 // no earlier work is released under these names
-	lastYear  = 2034 // a number beyond is part of a title
+	firstYear = 1900 // works before this year are not expected
+	lastYear  = 2034 // a larger number is part of a title
 )
 
-func (p *words) yearlike(i int) bool {
-	return p.plainNumber(i) && p.width(i) == 4 && p.tokens[i].num >= firstYear && p.tokens[i].num <= lastYear
+func (p *words) isYearlike(i int) bool {
+	return p.isPlainNumber(i) && p.length(i) == 4 && p.tokens[i].num >= firstYear && p.tokens[i].num <= lastYear
 }
 
-type yearPlace struct {
+// yearCandidate is a number that may be the year of the work.
+type yearCandidate struct {
 	place
-	in        *layoutStage
+	stage     *layoutStage
 	firstText int // the first token that may belong to a title
 	firstTag  int // the first token after some text that cannot belong to one
 }
 
-// The best place of a name wins. A number that could be a year but stands first is the title.
-var yearRules = []rule[yearPlace, int]{
-	when("the first of a range of years", "Silver Rail 1080p 2009-2012 -> Silver Rail", func(y yearPlace) bool {
-		gap := y.gap()
-		return y.w.yearlike(y.i+1) && (gap == "-" || gap == " - ") && y.in.marks.seasonSpan.empty() && y.outside()
+// yearRules rank the places where a year may stand. The best place of a name wins. A number that begins the name is the
+// title.
+var yearRules = []rule[yearCandidate, int]{
+	newRule("the first of a range of years", "Silver Rail 1080p 2009-2012 -> Silver Rail", func(y yearCandidate) bool {
+		gap := y.gapAfter()
+		return y.w.isYearlike(y.i+1) && (gap == "-" || gap == " - ") && y.stage.marks.seasonSpan.empty() &&
+			y.outsideBrackets()
 	}, noYear),
-	when("the end of a range of years", "Silver Rail 2009-2012.mkv -> Silver Rail 2009-2012", func(y yearPlace) bool {
-		gap := y.before()
-		return y.w.yearlike(y.i-1) && len(gap) <= 3 && strings.Contains(gap, "-")
-	}, noYear),
-	when("right after the marks of the title", "《Silver Rail》2009.Night.mkv -> Silver Rail y2009 movie",
-		func(y yearPlace) bool {
-			return len(y.in.titleSpans) == 1 && y.in.titleSpans[0].to == y.i && y.in.first < y.i
+	newRule(
+		"the end of a range of years",
+		"Silver Rail 2009-2012.mkv -> Silver Rail 2009-2012",
+		func(y yearCandidate) bool {
+			gap := y.gapBefore()
+			return y.w.isYearlike(y.i-1) && len(gap) <= 3 && strings.Contains(gap, "-")
+		},
+		noYear,
+	),
+	newRule("right after the marks of the title", "《Silver Rail》2009.Night.mkv -> Silver Rail y2009 movie",
+		func(y yearCandidate) bool {
+			return len(y.stage.titleSpans) == 1 && y.stage.titleSpans[0].to == y.i && y.stage.titleStart < y.i
 		}, yearAlone),
-	when("alone in a bracket", "Silver Rail (2009) 2012.mkv -> Silver Rail y2009 movie",
-		func(y yearPlace) bool { return y.w.alone(y.i) }, yearAlone),
-	when("a bracket of two years", "Silver Rail/(2009-2012).mkv -> Silver Rail y2009 movie", func(y yearPlace) bool {
-		return !y.outside() && y.i == y.w.brackets[y.group].from && y.gap() == "-" && y.w.yearlike(y.i+1)
-	}, yearAlone),
-	when("in front of all, after it a dash", "2009 - Silver Rail.mkv -> Silver Rail y2009 movie", func(y yearPlace) bool {
-		return y.i == 0 && dashGap(y.w.gap(0)) && y.w.classAt(1) == alpha && y.in.marks.episodeSpan.empty()
-	}, yearAmongTags),
-	when("the title begins with it", "1984.mkv -> 1984", func(y yearPlace) bool { return y.i == y.firstText }, noYear),
-	when("the title ends with it", "Silver Rail 2009.mkv -> Silver Rail y2009 movie",
-		func(y yearPlace) bool { return y.outside() && y.i <= y.firstTag && y.endsTitle() }, yearAtEnd),
-	when("among others in a bracket", "Silver Rail (2009 BluRay).mkv -> Silver Rail y2009 movie",
-		func(y yearPlace) bool { return !y.outside() }, yearInBracket),
-	when("after the episode, and text follows", "Silver.Rail.S02E05.2012.Nights.1080p -> Silver Rail s2 e5 episode",
-		func(y yearPlace) bool {
-			at := y.in.marks.episodeSpan
-			return !at.empty() && (!y.w.titleMayEndBefore(y.i+1) || y.i > at.to && !y.w.tagNext(y.i))
+	newRule("alone in a bracket", "Silver Rail (2009) 2012.mkv -> Silver Rail y2009 movie",
+		func(y yearCandidate) bool { return y.w.isAloneInBracket(y.i) }, yearAlone),
+	newRule(
+		"a bracket of two years",
+		"Silver Rail/(2009-2012).mkv -> Silver Rail y2009 movie",
+		func(y yearCandidate) bool {
+			return !y.outsideBrackets() && y.i == y.w.brackets[y.bracket].from && y.gapAfter() == "-" && y.w.isYearlike(y.i+1)
+		},
+		yearAlone,
+	),
+	newRule(
+		"in front of all, after it a dash",
+		"2009 - Silver Rail.mkv -> Silver Rail y2009 movie",
+		func(y yearCandidate) bool {
+			return y.i == 0 && isSpacedDash(y.w.gapAfter(0)) && y.w.classAt(1) == alpha && y.stage.marks.episodeSpan.empty()
+		},
+		yearAmongTags,
+	),
+	newRule(
+		"the title begins with it",
+		"1984.mkv -> 1984",
+		func(y yearCandidate) bool { return y.i == y.firstText },
+		noYear,
+	),
+	newRule("the title ends with it", "Silver Rail 2009.mkv -> Silver Rail y2009 movie",
+		func(y yearCandidate) bool { return y.outsideBrackets() && y.i <= y.firstTag && y.endsTitle() }, yearAtEnd),
+	newRule("among others in a bracket", "Silver Rail (2009 BluRay).mkv -> Silver Rail y2009 movie",
+		func(y yearCandidate) bool { return !y.outsideBrackets() }, yearInBracket),
+	newRule("after the episode, and text follows", "Silver.Rail.S02E05.2012.Nights.1080p -> Silver Rail s2 e5 episode",
+		func(y yearCandidate) bool {
+			at := y.stage.marks.episodeSpan
+			return !at.empty() && (!y.w.titleMayEndBefore(y.i+1) || y.i > at.to && !y.w.endOrTagFollows(y.i))
 		}, noYear),
-	when("among the tags", "Silver Rail 1080p 2009 -> Silver Rail y2009 movie",
-		func(y yearPlace) bool { return y.i > y.firstTag }, yearAmongTags),
+	newRule("among the tags", "Silver Rail 1080p 2009 -> Silver Rail y2009 movie",
+		func(y yearCandidate) bool { return y.i > y.firstTag }, yearAmongTags),
 }
 
-// The places of a year, from the worst.
+// The ranks of the places where a year may stand, worst first.
 const (
 	noYear = iota
 	yearAmongTags
 	yearInBracket
-	yearAtEnd // the only place of which the last wins
+	yearAtEnd // if a name has several years in such places, the last one wins
 	yearAlone
 )
 
 func (p *layoutStage) findYear() {
 	best, rank := -1, noYear
-	year := yearPlace{in: p, firstText: p.w.firstText(), firstTag: p.w.firstStrong()}
+	year := yearCandidate{stage: p, firstText: p.w.firstText(), firstTag: p.w.firstStrongTag()}
 	for i := range p.w.tokens {
-		if !p.w.yearlike(i) {
+		if !p.w.isYearlike(i) {
 			continue
 		}
-		if p.w.gap(i) == "" && p.w.classAt(i+1) == cjk && p.w.word(i+1) == "年" &&
-			(p.w.before(i) == " " || p.w.before(i) == ".") {
+		if p.w.gapAfter(i) == "" && p.w.classAt(i+1) == cjk && p.w.word(i+1) == "年" &&
+			(p.w.gapBefore(i) == " " || p.w.gapBefore(i) == ".") {
 			p.w.setTags(i+1, i+2, tagPromo) // "2022年"
 			year.firstTag = min(year.firstTag, i+1)
 		}
 		year.place = p.w.place(i)
-		r := decide(yearRules, year)
+		r := applyRules(yearRules, year)
 		if r > rank || r == yearAtEnd && r == rank {
 			best, rank = i, r
 		}
@@ -207,37 +239,39 @@ func (p *layoutStage) findYear() {
 	if best >= 0 {
 		p.yearAt, p.year = best, p.w.tokens[best].num
 		p.w.setTags(best, best+1, tagYear)
-		if best == p.first {
-			p.first++
+		if best == p.titleStart {
+			p.titleStart++
 		}
 	}
 }
 
-func (y yearPlace) outside() bool { return y.group < 0 }
+func (y yearCandidate) outsideBrackets() bool { return y.bracket < 0 }
 
-func (y yearPlace) endsTitle() bool {
-	if !y.w.beside(y.i, y.i+1) ||
-		dashGap(y.gap()) && y.w.plainNumber(y.i+1) && !y.w.yearlike(y.i+1) && y.w.titleEndsAfterNumber(y.i+1) {
+func (y yearCandidate) endsTitle() bool {
+	if !y.w.inSameBracket(y.i, y.i+1) ||
+		isSpacedDash(y.gapAfter()) && y.w.isPlainNumber(y.i+1) && !y.w.isYearlike(y.i+1) && y.w.titleEndsAfterNumber(y.i+1) {
 		return true
 	}
 	words := 0
-	for j := y.i + 1; j < y.firstTag && y.w.tokens[j].group < 0; j++ {
-		if y.w.tokens[j].tag == none {
+	for j := y.i + 1; j < y.firstTag && y.w.tokens[j].bracket < 0; j++ {
+		if y.w.tokens[j].tag == noTag {
 			words++
 		}
 	}
 	if y.firstTag >= len(y.w.tokens) {
-		return words == 0 || y.at(1).tag != none
+		return words == 0 || y.neighbor(1).tag != noTag
 	}
-	return words == 0 || words <= 3 && y.in.tags.hasMediaTag
+	return words == 0 || words <= 3 && y.stage.tags.hasMediaTag
 }
 
-func (p *words) tagNext(i int) bool { return !p.beside(i, i+1) || p.tokens[i+1].tag != none }
+func (p *words) endOrTagFollows(i int) bool {
+	return !p.inSameBracket(i, i+1) || p.tokens[i+1].tag != noTag
+}
 
-// firstStrong returns the first token after some text that cannot be part of a title, or len(tokens).
-func (p *words) firstStrong() int {
+// firstStrongTag returns the first token after some text that cannot be part of a title, or len(tokens).
+func (p *words) firstStrongTag() int {
 	for i := p.firstText() + 1; i < len(p.tokens); i++ {
-		if t := p.tokens[i].tag; p.strongAt(i) && t != tagYear && t != tagVersion {
+		if t := p.tokens[i].tag; p.isStrongAt(i) && t != tagYear && t != tagVersion {
 			return i
 		}
 	}
@@ -246,5 +280,5 @@ func (p *words) firstStrong() int {
 
 // firstText returns the first token at top level that may belong to a title.
 func (p *words) firstText() int {
-	return max(slices.IndexFunc(p.tokens, func(t token) bool { return t.group < 0 && !t.strong() }), 0)
+	return max(slices.IndexFunc(p.tokens, func(t token) bool { return t.bracket < 0 && !t.isStrong() }), 0)
 }

@@ -8,7 +8,7 @@ import (
 // segment is a run of tokens in one outermost bracket, or between brackets.
 type segment struct {
 	span
-	bracket int // outermost bracket, -1 for none
+	bracket int // the outermost bracket, -1 if there is none
 }
 
 const maxTitleSpans = 8
@@ -20,15 +20,15 @@ func (p *layoutStage) findLayout() {
 			strings.HasPrefix(p.w.text[p.w.brackets[s.bracket].open:], "《")
 	})
 	if quoted >= 0 {
-		p.first = p.segments[quoted].from
+		p.titleStart = p.segments[quoted].from
 		p.titleSpans = append(p.titleSpans, p.segments[quoted].span)
 		p.findGroupBefore(quoted)
 	} else if top := p.titleSegment(); top >= 0 {
-		p.first = p.segments[top].from
-		for p.w.strongAt(p.first) && p.w.tokens[p.first].group < 0 {
-			p.first++
+		p.titleStart = p.segments[top].from
+		for p.w.isStrongAt(p.titleStart) && p.w.tokens[p.titleStart].bracket < 0 {
+			p.titleStart++
 		}
-		p.numberFirst = p.first > 0 && p.w.tokens[0].tag == tagEpisode && p.w.tokens[0].group < 0
+		p.startsWithNumber = p.titleStart > 0 && p.w.tokens[0].tag == tagEpisode && p.w.tokens[0].bracket < 0
 		p.findGroupBefore(top)
 	} else {
 		p.findTitleBrackets()
@@ -41,7 +41,7 @@ func (p *layoutStage) findLayout() {
 func (p *layoutStage) splitSegments() {
 	for i := range p.w.tokens {
 		b := p.w.outermostBracket(i)
-		if t := &p.w.tokens[i]; b < 0 && t.tag == none && t.class != number {
+		if t := &p.w.tokens[i]; b < 0 && t.tag == noTag && t.class != number {
 			p.lastPlainWord = i
 		}
 		if n := len(p.segments); n > 0 && p.segments[n-1].bracket == b {
@@ -52,9 +52,9 @@ func (p *layoutStage) splitSegments() {
 	}
 }
 
-// titleSegment returns the index of the segment outside brackets that holds the title, or -1 if brackets hold it.
+// titleSegment returns the index of the segment outside brackets that holds the title, or -1 if a bracket holds it.
 func (p *layoutStage) titleSegment() int {
-	number := -1 // the first bracket that is an episode number
+	number := -1 // the first bracket with an episode number
 	for k, s := range p.segments {
 		switch {
 		case s.bracket >= 0:
@@ -66,7 +66,7 @@ func (p *layoutStage) titleSegment() int {
 				return -1
 			}
 			holdsTitle := func(s segment) bool { return p.bracketHoldsTitle(s.span) }
-			if number >= 0 && slices.ContainsFunc(p.segments[:number], holdsTitle) || p.titlesAreInBrackets(k) {
+			if number >= 0 && slices.ContainsFunc(p.segments[:number], holdsTitle) || p.areTitlesInBrackets(k) {
 				return -1
 			}
 			return k
@@ -84,7 +84,8 @@ func (p *layoutStage) findGroupBefore(k int) {
 	}
 }
 
-// findTitleBrackets finds the brackets before the episode that hold titles. Of two or more, the first is the group.
+// findTitleBrackets finds the brackets before the episode that hold titles. If there are several, the first is the
+// group.
 func (p *layoutStage) findTitleBrackets() {
 	for k, s := range p.segments {
 		if p.endsTitleBrackets(k) {
@@ -102,15 +103,16 @@ func (p *layoutStage) findTitleBrackets() {
 		p.titleSpans = append(p.titleSpans[:0], p.titleSpans[1:]...)
 	}
 	if len(p.titleSpans) > 0 {
-		p.first = p.titleSpans[0].from
+		p.titleStart = p.titleSpans[0].from
 	}
 }
 
-// endsTitleBrackets reports whether the k-th segment ends the brackets that hold titles, as an episode number does.
+// endsTitleBrackets reports whether the brackets with titles end before the k-th segment, for example because it is the
+// episode number.
 func (p *layoutStage) endsTitleBrackets(k int) bool {
 	s := p.segments[k]
-	if s.bracket < 0 { // a bare episode
-		return p.w.classAt(s.from) == number && s.to-s.from <= 2 && !p.afterStar(s.from)
+	if s.bracket < 0 { // an episode without a marker
+		return p.w.classAt(s.from) == number && s.to-s.from <= 2 && !p.isAfterStar(s.from)
 	}
 	if p.isFilmWord(s.span) || len(p.titleSpans) == 1 && p.w.tokens[s.from].tag == tagDate {
 		return false // the title follows
@@ -119,7 +121,7 @@ func (p *layoutStage) endsTitleBrackets(k int) bool {
 		k > 0 && len(p.titleSpans) > 0 && !p.mostlyPlainWords(s.span) && !p.isPromo(s.span) && !p.isTitleOfTagWords(k)
 }
 
-// isTitleOfTagWords reports whether the k-th segment is a title whose words could be tags: "[Group][Free!][11]".
+// isTitleOfTagWords reports whether the k-th segment is a title although its words could be tags: "[Group][Free!][11]".
 func (p *layoutStage) isTitleOfTagWords(k int) bool {
 	return len(p.titleSpans) == 1 && k+1 < len(p.segments) && p.isEpisodeNumber(p.segments[k+1].span) &&
 		p.hasNoStrongTag(p.segments[k].span)
@@ -127,17 +129,17 @@ func (p *layoutStage) isTitleOfTagWords(k int) bool {
 
 // holdsTitle reports whether a segment outside brackets holds a title.
 func (p *layoutStage) holdsTitle(s span) bool {
-	if s.to < len(p.w.tokens) && p.afterStar(s.from) && strings.HasPrefix(p.w.gap(s.to-1), "★") {
+	if s.to < len(p.w.tokens) && p.isAfterStar(s.from) && strings.HasPrefix(p.w.gapAfter(s.to-1), "★") {
 		return false // "★10月新番★"
 	}
 	numbers := 0
 	for i := s.from; i < s.to; i++ {
 		t := &p.w.tokens[i]
 		switch {
-		case p.w.strongAt(i) && numbers == 0 && slices.Contains(leadingTags, t.tag):
-		case p.w.strongAt(i):
+		case p.w.isStrongAt(i) && numbers == 0 && slices.Contains(leadingTags, t.tag):
+		case p.w.isStrongAt(i):
 			return numbers > 0 && (t.tag != tagEnd || i == 1 && len(p.w.tokens) == 2) // "12.大结局": an episode
-		case t.tag == tagMovie && t.class == cjk && t.s > 0 && s.to-s.from == 1: // "★剧场版★[Title]"
+		case t.tag == tagMovie && t.class == cjk && t.start > 0 && s.to-s.from == 1: // "★剧场版★[Title]"
 		case p.isNumber(i):
 			numbers++
 		case t.tag == tagEnd && numbers > 0:
@@ -150,14 +152,14 @@ func (p *layoutStage) holdsTitle(s span) bool {
 
 var leadingTags = []tag{tagBatch, tagSite, tagPromo, tagDate, tagEpisode, tagSeason}
 
-// isNumericTitle reports whether a segment that holds nothing but numbers holds a title: "86 - 07", "300 (2006)".
+// isNumericTitle reports whether a segment of numbers is a title: "86 - 07", "300 (2006)".
 func (p *layoutStage) isNumericTitle(s span) bool {
 	for i := s.from; i+1 < s.to; i++ {
-		if dashGap(p.w.gap(i)) {
+		if isSpacedDash(p.w.gapAfter(i)) {
 			return true
 		}
 	}
-	beforeYear := s.to < len(p.w.tokens) && p.w.alone(s.to) && p.w.yearlike(s.to)
+	beforeYear := s.to < len(p.w.tokens) && p.w.isAloneInBracket(s.to) && p.w.isYearlike(s.to)
 	if p.lastPlainWord >= s.to && !beforeYear {
 		return false // a word between brackets follows
 	}
@@ -170,7 +172,7 @@ func (p *layoutStage) isPosterName(k int) bool {
 	if k > 0 || p.segments[0].to != 1 || len(p.segments) < 3 || p.segments[2].bracket >= 0 {
 		return false
 	}
-	between := p.w.text[p.w.tokens[0].e:p.w.brackets[p.segments[1].bracket].innerStart]
+	between := p.w.text[p.w.tokens[0].end:p.w.brackets[p.segments[1].bracket].innerStart]
 	return between == ".[" && p.holdsTitle(p.segments[2].span)
 }
 
@@ -179,14 +181,14 @@ func (p *layoutStage) isFilmWord(s span) bool {
 	return s.to-s.from == 1 && p.w.tokens[s.from].tag == tagMovie
 }
 
-// mostlyPlainWords reports whether a segment holds words that are no tags, and more of them than tags.
+// mostlyPlainWords reports whether a segment has more plain words than tags.
 func (p *layoutStage) mostlyPlainWords(s span) bool {
 	plain, tags := 0, 0
 	for i := s.from; i < s.to; i++ {
 		switch t := &p.w.tokens[i]; {
-		case t.tag == none && t.class != number:
+		case t.tag == noTag && t.class != number:
 			plain++
-		case p.w.strongAt(i) && t.tag != tagSeason && t.tag != tagPart && t.tag != tagMovie:
+		case p.w.isStrongAt(i) && t.tag != tagSeason && t.tag != tagPart && t.tag != tagMovie:
 			tags++
 		}
 	}
@@ -205,7 +207,7 @@ func (p *layoutStage) isEpisodeNumber(s span) bool {
 		return false
 	}
 	for i := s.from + 1; i < s.to; i++ {
-		if strings.Contains(p.w.before(i), "+") && p.w.tokens[i].class != number {
+		if strings.Contains(p.w.gapBefore(i), "+") && p.w.tokens[i].class != number {
 			return true
 		}
 		if !p.mayFollowEpisode(i, i == s.from+1) {
@@ -217,21 +219,21 @@ func (p *layoutStage) isEpisodeNumber(s span) bool {
 
 func (p *layoutStage) startsEpisodeNumber(i int) bool {
 	t := &p.w.tokens[i]
-	if p.w.strongAt(i) || !digit(p.w.text[t.s]) || p.w.yearlike(i) {
+	if p.w.isStrongAt(i) || !isDigit(p.w.text[t.start]) || p.w.isYearlike(i) {
 		return false
 	}
 	switch t.class {
 	case number:
-		return p.w.width(i) <= 4
+		return p.w.length(i) <= 4
 	case mixed:
 		_, ok := p.w.plainEpisode(i)
-		return ok && p.w.width(i) <= 7
+		return ok && p.w.length(i) <= 7
 	default:
 		return false
 	}
 }
 
-// mayFollowEpisode reports whether token i may share a bracket with an episode number: "[07 1080p]". adjacent means
+// mayFollowEpisode reports whether token i may follow an episode number in its bracket: "[07 1080p]". adjacent says
 // that it comes right after the number.
 func (p *layoutStage) mayFollowEpisode(i int, adjacent bool) bool {
 	switch t := &p.w.tokens[i]; t.tag {
@@ -248,9 +250,9 @@ func (p *layoutStage) mayFollowEpisode(i int, adjacent bool) bool {
 	}
 }
 
-func (p *layoutStage) hasNoStrongTag(s span) bool { return !p.w.anyToken(s, p.w.strongAt) }
+func (p *layoutStage) hasNoStrongTag(s span) bool { return !p.w.anyToken(s, p.w.isStrongAt) }
 
-func (p *layoutStage) afterStar(i int) bool { return strings.HasSuffix(p.w.before(i), "★") }
+func (p *layoutStage) isAfterStar(i int) bool { return strings.HasSuffix(p.w.gapBefore(i), "★") }
 
 func (p *layoutStage) isNumber(i int) bool {
 	_, ok := p.w.plainEpisode(i)
@@ -261,11 +263,11 @@ func (p *layoutStage) bracketHoldsTitle(s span) bool {
 	if p.isPromo(s) || p.isFilmWord(s) {
 		return false
 	}
-	text := func(i int) bool { return p.w.tagAt(i) == none && p.w.classAt(i) != number }
+	text := func(i int) bool { return p.w.tagAt(i) == noTag && p.w.classAt(i) != number }
 	return p.w.anyToken(s, text) || p.hasNoStrongTag(s) && p.w.classAt(s.from) != number
 }
 
-// isPromo reports whether a bracket is an announcement: when the work airs, its kind, or that translators are wanted.
+// isPromo reports whether a bracket is an announcement, such as the month of broadcast or a call for translators.
 func (p *layoutStage) isPromo(s span) bool {
 	return p.w.tagAt(s.from) == tagPromo && s.to-s.from <= 3
 }
@@ -276,7 +278,7 @@ func (p *layoutStage) mayBeGroup(s span) bool {
 		switch t := &p.w.tokens[i]; {
 		case t.tag == tagSite, t.tag == tagPromo, t.tag == tagYear, t.tag == tagSeason, t.tag == tagEpisode, t.tag == tagID:
 			return false
-		case p.w.strongAt(i):
+		case p.w.isStrongAt(i):
 			strong++
 		default:
 			plain++
@@ -288,13 +290,13 @@ func (p *layoutStage) mayBeGroup(s span) bool {
 func (p *words) segmentText(s span) string {
 	b := p.outermostBracket(s.from)
 	if b < 0 {
-		return p.text[p.tokens[s.from].s:p.tokens[s.to-1].e]
+		return p.text[p.tokens[s.from].start:p.tokens[s.to-1].end]
 	}
 	return p.text[p.brackets[b].innerStart:p.brackets[b].close]
 }
 
-// isCounterOfBracketTitle reports whether the k-th segment starts with an episode counter and the title is the bracket
-// before it: "[Group]【銀色鉄道】 第7話「夜」".
+// isCounterOfBracketTitle reports whether the k-th segment starts with an episode counter and the bracket before it
+// holds the title: "[Group]【銀色鉄道】 第7話「夜」".
 func (p *layoutStage) isCounterOfBracketTitle(k int) bool {
 	if k < 1 || k > 2 || k == 2 && p.segments[0].bracket < 0 {
 		return false
@@ -317,22 +319,22 @@ func isTranslatorGroup(w string) bool {
 }
 
 func (p *words) outermostBracket(i int) int {
-	g := p.tokens[i].group
+	g := p.tokens[i].bracket
 	for g >= 0 && p.brackets[g].outer >= 0 {
 		g = p.brackets[g].outer
 	}
 	return g
 }
 
-// titlesAreInBrackets reports whether the text after the brackets is not a title: "[中文][Romaji][2022][1080p] more".
-func (p *layoutStage) titlesAreInBrackets(top int) bool {
+// areTitlesInBrackets reports whether the text after the brackets is not a title: "[中文][Romaji][2022][1080p] more".
+func (p *layoutStage) areTitlesInBrackets(top int) bool {
 	texts := 0
 	for _, s := range p.segments[:top] {
 		switch {
 		case s.bracket < 0:
 		case p.mostlyPlainWords(s.span) && !p.isPromo(s.span):
 			texts++
-		case texts >= 2 && p.w.alone(s.from) && p.w.yearlike(s.from):
+		case texts >= 2 && p.w.isAloneInBracket(s.from) && p.w.isYearlike(s.from):
 			return true
 		}
 	}

@@ -7,19 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// token is a run of letters and digits. Digits next to Han, kana or hangul are tokens of their own, so that a counter
-// such as "第07話" can be read.
+// token is a run of letters and digits. Digits next to Han, kana or hangul form a separate token, which makes a counter
+// such as "第07話" readable.
 type token struct {
-	s, e  int      // text[s:e]
-	group int      // index of the innermost bracket around it, -1 at top level
-	class class    // of its letters
-	num   int      // value of a word of digits or of a counter, -1 for other words and for numbers too long to mean one
-	last  int      // end of the range of a counter ("第01-12话"), else 0
-	tag   tag      // what it was recognised as; none: it may be part of a title
-	weak  bool     // it may be part of a title in spite of its tag
-	word  wordInfo // its row in the table of words
+	start, end int      // text[s:e]
+	bracket    int      // index of the innermost bracket around it, -1 at top level
+	class      class    // the kind of characters it has
+	num        int      // the value of a number or counter; -1 for other words and for more than eight digits
+	rangeEnd   int      // the 12 of the counter "第01-12话"; 0 if it has no range
+	tag        tag      // its meaning; noTag if it may be part of a title
+	weak       bool     // despite its tag, it may be part of a title
+	word       wordInfo // its entry in words.txt
 }
 
+// class is the kind of characters that a token has.
 type class uint8
 
 const (
@@ -27,18 +28,19 @@ const (
 	number               // ASCII digits only
 	mixed                // ASCII digits and letters
 	cjk                  // Han, kana, hangul
-	noClass              // there is no word
+	noClass              // there is no token
 )
 
+// bracket is a pair of brackets and the tokens between them.
 type bracket struct {
-	span                 // of the tokens inside
-	open, innerStart int // offsets of the opening bracket and after it
-	close, outerEnd  int // offsets of the closing bracket and after it
-	outer            int // index of the bracket around it, -1
+	span                 // the tokens inside
+	open, innerStart int // byte offsets of the opening bracket and of what follows it
+	close, outerEnd  int // byte offsets of the closing bracket and of what follows it
+	outer            int // index of the bracket around it, -1 if there is none
 	round            bool
 }
 
-// Bounds of what is read of one name: text with more words or deeper brackets is not a name.
+// Limits on what is read of one name; no real name has more words or deeper brackets.
 const (
 	maxWords = 256
 	maxDepth = 8
@@ -46,7 +48,7 @@ const (
 
 func lex(text string, folder bool, w *words) {
 	*w = words{
-		tokens: w.tokens[:0], brackets: w.brackets[:0], text: text, lowered: lowerCase(text), folder: folder,
+		tokens: w.tokens[:0], brackets: w.brackets[:0], text: text, lowerText: lowerCase(text), folder: folder,
 		dotted: strings.Count(text, ".") > strings.Count(text, " "),
 	}
 	p := lexer{w}
@@ -71,7 +73,7 @@ func lex(text string, folder bool, w *words) {
 		switch {
 		case isCJK(r):
 			i = p.lexCJK(i, current)
-		case letterRune(r):
+		case isLetterRune(r):
 			i = max(p.lexWord(i, current), i+size)
 		default:
 			i += size
@@ -86,7 +88,8 @@ func lex(text string, folder bool, w *words) {
 
 type lexer struct{ w *words }
 
-// lowerCase keeps letters whose lower-case form has another length, so that offsets stay valid.
+// lowerCase returns s in lower case. It keeps letters whose lower-case form has another length, so byte offsets in s
+// are valid in the result.
 func lowerCase(s string) string {
 	if lower := strings.ToLower(s); len(lower) == len(s) {
 		return lower
@@ -110,17 +113,17 @@ loop:
 			r, size = utf8.DecodeRuneInString(text[j:])
 		}
 		switch {
-		case digit(c):
+		case isDigit(c):
 			digits++
-		case letter(c), c >= utf8.RuneSelf && letterRune(r) && !isCJK(r):
+		case isLetter(c), c >= utf8.RuneSelf && isLetterRune(r) && !isCJK(r):
 			letters++
-		case (r == '\'' || r == '’') && j > i && j+size < len(text) && wordByte(text[j+size]):
+		case (r == '\'' || r == '’') && j > i && j+size < len(text) && isWordByte(text[j+size]):
 		default:
 			break loop
 		}
 		j += size
 	}
-	t := token{s: i, e: j, group: group, num: -1}
+	t := token{start: i, end: j, bracket: group, num: -1}
 	switch {
 	case letters == 0:
 		t.class = number
@@ -140,9 +143,9 @@ loop:
 // matchBrackets finds the pairs of brackets. An unmatched bracket is punctuation.
 func (p lexer) matchBrackets() {
 	type opened struct{ bracket, kind int }
-	var stack []opened // whose partners have not been seen
+	var stack []opened // brackets that are still open
 	for i, r := range p.w.text {
-		switch r { // most are none, and this is quick
+		switch r { // a quick check, because few characters are brackets
 		default:
 			continue
 		case '[', ']', '(', ')', '{', '}', '【', '】', '《', '》', '（', '）', '［', '］':
@@ -154,7 +157,7 @@ func (p lexer) matchBrackets() {
 			p.w.brackets = append(p.w.brackets,
 				bracket{open: i, innerStart: after, close: -1, outer: -1, round: r == '(' || r == '（'})
 		case kind%2 == 1:
-			// The nearest opener of this kind, but not beyond two: a stray bracket must not swallow the name.
+			// Look only at the last two openers, because a stray bracket must not swallow the name.
 			for k := len(stack) - 1; k >= 0 && k >= len(stack)-2; k-- {
 				if stack[k].kind == kind-1 {
 					b := &p.w.brackets[stack[k].bracket]
@@ -170,13 +173,13 @@ func (p lexer) matchBrackets() {
 
 var bracketSigns = []rune("[](){}【】《》（）［］")
 
-func wordByte(c byte) bool { return digit(c) || letter(c) }
+func isWordByte(c byte) bool { return isDigit(c) || isLetter(c) }
 
-func digit(c byte) bool { return c >= '0' && c <= '9' }
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// symbolRanges are the ranges beyond Latin letters that hold punctuation and symbols.
+// symbolRanges are the Unicode ranges of punctuation and symbols beyond the Latin letters.
 var symbolRanges = [...][2]rune{
 	{0x2000, 0x214F},
 	{0x2190, 0x2BFF},
@@ -192,9 +195,9 @@ var symbolRanges = [...][2]rune{
 	{0x1F000, utf8.MaxRune},
 }
 
-func letterRune(r rune) bool {
+func isLetterRune(r rune) bool {
 	if r < utf8.RuneSelf {
-		return wordByte(byte(r))
+		return isWordByte(byte(r))
 	}
 	if r < 0x250 { // Latin-1 and extensions
 		return r >= 0xC0 && r != '×' && r != '÷' || r == 'ª' || r == 'º' || r == 'µ'

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// markForms are tried in this order at every token; the first marker of a name wins.
-var markForms = []tokenForm[markerStage]{
+// markerForms are tried in this order at every token. The first marker in a name wins.
+var markerForms = []tokenForm[markerStage]{
 	{"S01E02", "Silver Rail S01E02.mkv -> Silver Rail s1 e2 episode", classMixed | classAlpha, markSeasonEpisode},
 	{"1x02", "Silver Rail 1x02.mkv -> Silver Rail s1 e2 episode", classMixed, markCross},
 	{
@@ -15,14 +15,14 @@ var markForms = []tokenForm[markerStage]{
 	},
 	{"Season 2", "Silver Rail Season 2.mkv -> Silver Rail s2 batch", classAlpha | classMixed, markSeasonWord},
 	{"Episode 7", "Silver Rail Episode 7.mkv -> Silver Rail e7 episode", classAlpha | classMixed, markEpisodeWord},
-	{"7 of 9", "Silver Rail 7 of 9.mkv -> Silver Rail e7 episode", classNumber | classMixed, markCount},
-	{"7. Bölüm", "Silver Rail 7. Bölüm.mkv -> Silver Rail e7 episode", classNumber, markCounted},
-	{"#7", "Silver Rail #7.mkv -> Silver Rail e7 episode", classNumber | classMixed, markHash},
+	{"7 of 9", "Silver Rail 7 of 9.mkv -> Silver Rail e7 episode", classNumber | classMixed, markNumberOfTotal},
+	{"7. Bölüm", "Silver Rail 7. Bölüm.mkv -> Silver Rail e7 episode", classNumber, markNumberBeforeWord},
+	{"#7", "Silver Rail #7.mkv -> Silver Rail e7 episode", classNumber | classMixed, markHashNumber},
 	{"Part 2", "Silver Rail Part 2.mkv -> Silver Rail Part 2 part2", classAlpha | classMixed, markPart},
 	{"2nd Part", "Silver Rail 2nd Part.mkv -> Silver Rail 2nd Part part2", classAlpha | classMixed, markOrdinalPart},
 	{"Dai 2 Bu", "Silver Rail Dai 2 Bu.mkv -> Silver Rail Dai 2 Bu part2", classNumber, markDaiPart},
 	{"rail07", "silverrail07.mkv -> silverrail e7 episode", classMixed, markGluedNumber},
-	{"TV01", "[Quiet] Silver Rail [TV01-12].mkv -> Silver Rail e1-12 batch", classMixed, markTV},
+	{"TV01", "[Quiet] Silver Rail [TV01-12].mkv -> Silver Rail e1-12 batch", classMixed, splitTVNumber},
 }
 
 func (p *markerStage) findMarkers() {
@@ -34,27 +34,27 @@ func (p *markerStage) findMarkers() {
 	for i := 0; i < len(p.w.tokens); i++ {
 		t := &p.w.tokens[i]
 		p.w.steps++
-		if t.class != alpha || t.word.role != noRole || t.e-t.s == 1 || p.spelledOrdinal(i) {
-			tryForms(markForms, p, i, t)
+		if t.class != alpha || t.word.role != noRole || t.end-t.start == 1 || p.isSpelledOrdinal(i) {
+			tryForms(markerForms, p, i, t)
 		}
 	}
 	p.markCounters()
 }
 
-// "rail07": the name is this one word, and the first digit is a zero
+// markGluedNumber marks the number of "rail07". It must begin with a zero, and the name must have no other word.
 func markGluedNumber(p *markerStage, i int) bool {
 	w := p.w.word(i)
 	n := len(untilDigit(w))
 	if p.w.folder || len(p.w.tokens) > 1 || n < 4 || w[n] != '0' || len(w)-n < 2 || len(w)-n > 3 || !allDigits(w[n:]) {
 		return false
 	}
-	p.splitToken(i, p.w.tokens[i].s+n)
+	p.splitToken(i, p.w.tokens[i].start+n)
 	p.setEpisode(i+1, i+2, float64(atoi(w[n:])))
 	return true
 }
 
-// spelledOrdinal reports whether the word at i is a spelled ordinal, such as in "Second Season" and "Second Part".
-func (p *markerStage) spelledOrdinal(i int) bool {
+// isSpelledOrdinal reports whether the word at i is a spelled ordinal, as in "Second Season" and "Second Part".
+func (p *markerStage) isSpelledOrdinal(i int) bool {
 	if p.w.roleAt(i+1) != seasonWord && p.w.roleAt(i+1) != partWord {
 		return false
 	}
@@ -62,11 +62,11 @@ func (p *markerStage) spelledOrdinal(i int) bool {
 	return ok
 }
 
-// markBytes tags the tokens in text[from:to) and returns their span. It splits a token that reaches beyond.
+// markBytes tags the tokens from token i up to byte to, and returns their span. It splits a token that reaches beyond.
 func (p *markerStage) markBytes(i, to int, t tag) span {
 	s := span{i, i}
-	for s.to < len(p.w.tokens) && p.w.tokens[s.to].s < to {
-		if p.w.tokens[s.to].e > to {
+	for s.to < len(p.w.tokens) && p.w.tokens[s.to].start < to {
+		if p.w.tokens[s.to].end > to {
 			p.splitToken(s.to, to)
 		}
 		s.to++
@@ -77,10 +77,10 @@ func (p *markerStage) markBytes(i, to int, t tag) span {
 
 func (p *markerStage) splitToken(i, at int) {
 	head, rest := p.w.tokens[i], p.w.tokens[i]
-	head.e, rest.s = at, at
+	head.end, rest.start = at, at
 	for _, t := range []*token{&head, &rest} {
-		w := p.w.text[t.s:t.e]
-		t.class, t.num, t.word, t.tag, t.weak = alpha, -1, wordInfo{}, none, false
+		w := p.w.text[t.start:t.end]
+		t.class, t.num, t.word, t.tag, t.weak = alpha, -1, wordInfo{}, noTag, false
 		switch n := leadingDigits(w); {
 		case n == len(w):
 			t.class, t.num = number, atoi(w[:min(len(w), 8)])
@@ -103,46 +103,47 @@ func (p *markerStage) splitToken(i, at int) {
 	tryForms(tagForms, p.tags, i+1, &p.w.tokens[i+1])
 }
 
+// crossMarker is a pair of numbers such as "1x02".
 type crossMarker struct {
-	in                        *markerStage
-	i                         int // its token
-	season, episode           int
-	seasonWidth, episodeWidth int  // their digits
-	ends                      bool // the word ends after the second
-	startsName                bool // the name begins with the pair's bracket
+	stage                       *markerStage
+	token                       int // the token with the pair
+	season, episode             int
+	seasonDigits, episodeDigits int  // how many digits they have
+	wordEnds                    bool // the word ends after the second number
+	startsName                  bool // the bracket with the pair begins the name
 }
 
-var notCrosses = []reason[crossMarker]{
-	because("a size", "Silver Rail 007x2.mkv -> Silver Rail 007x2",
-		func(x crossMarker) bool { return x.episodeWidth > 3 || x.seasonWidth == 3 }),
-	because("four digits, and not a year", "Silver Rail 1043x02.mkv -> Silver Rail 1043x02",
-		func(x crossMarker) bool { return x.seasonWidth == 4 && (x.season < 1930 || x.season > 2099) }),
-	because("a number in base sixteen", "Silver.Rail.0x118 -> Silver Rail 0x118",
-		func(x crossMarker) bool { return x.season == 0 && x.seasonWidth == 1 && x.episodeWidth == 3 }),
-	because("a group's name in base sixteen", "[0x11a] Silver Rail - 04 [1080p].mkv -> Silver Rail e4 episode",
-		func(x crossMarker) bool { return x.startsName && (x.episodeWidth == 3 || x.season == 0) }),
-	because("the start of a title", "3x3 Eyes.mkv -> 3x3 Eyes",
-		func(x crossMarker) bool { return x.episodeWidth == 1 && x.ends && x.in.startsTitle(x.i) }),
+var crossExceptions = []reason[crossMarker]{
+	newReason("a size", "Silver Rail 007x2.mkv -> Silver Rail 007x2",
+		func(x crossMarker) bool { return x.episodeDigits > 3 || x.seasonDigits == 3 }),
+	newReason("four digits, and not a year", "Silver Rail 1043x02.mkv -> Silver Rail 1043x02",
+		func(x crossMarker) bool { return x.seasonDigits == 4 && (x.season < 1930 || x.season > 2099) }),
+	newReason("a number in base sixteen", "Silver.Rail.0x118 -> Silver Rail 0x118",
+		func(x crossMarker) bool { return x.season == 0 && x.seasonDigits == 1 && x.episodeDigits == 3 }),
+	newReason("a group's name in base sixteen", "[0x11a] Silver Rail - 04 [1080p].mkv -> Silver Rail e4 episode",
+		func(x crossMarker) bool { return x.startsName && (x.episodeDigits == 3 || x.season == 0) }),
+	newReason("the start of a title", "3x3 Eyes.mkv -> 3x3 Eyes",
+		func(x crossMarker) bool { return x.episodeDigits == 1 && x.wordEnds && x.stage.startsTitle(x.token) }),
 }
 
-// markCross: "1x02", "01x02x03", "2009x02", "2x9-2x10", "[02x01]", "2xAll".
+// markCross marks a season and episodes joined by an x: "1x02", "01x02x03", "2009x02", "2x9-2x10", "[02x01]", "2xAll".
 func markCross(p *markerStage, i int) bool {
 	if !p.episodeSpan.empty() {
 		return false
 	}
 	t := p.w.tokens[i]
-	c := cursor{p.w.lowered, t.s}
-	x := crossMarker{in: p, i: i, startsName: t.group == 0 && p.w.brackets[0].open == 0}
+	c := cursor{p.w.lowerText, t.start}
+	x := crossMarker{stage: p, token: i, startsName: t.bracket == 0 && p.w.brackets[0].open == 0}
 	var ok bool
-	x.season, x.seasonWidth, ok = c.number(4)
+	x.season, x.seasonDigits, ok = c.readNumber(4)
 	// "02E04"
-	letterE := x.seasonWidth <= 2 && c.peek() == 'e' && leadingDigits(c.text[min(c.i+1, len(c.text)):]) >= 2
+	letterE := x.seasonDigits <= 2 && c.peek() == 'e' && leadingDigits(c.text[min(c.i+1, len(c.text)):]) >= 2
 	if !ok || c.peek() != 'x' && !letterE {
 		return false
 	}
 	d := c
 	d.i++
-	if d.read("all") && d.wordEnd() && !decide(notCrosses, x) {
+	if d.accept("all") && d.atWordEnd() && !applyRules(crossExceptions, x) {
 		p.seasons = []int{x.season}
 		p.seasonSpan = p.markBytes(i, d.i, tagSeason)
 		p.batch = true
@@ -151,14 +152,14 @@ func markCross(p *markerStage, i int) bool {
 	if d.peek() == 'e' {
 		d.i++
 	}
-	x.episode, x.episodeWidth, ok = d.number(4)
-	x.ends = d.wordEnd()
-	if !ok || decide(notCrosses, x) {
+	x.episode, x.episodeDigits, ok = d.readNumber(4)
+	x.wordEnds = d.atWordEnd()
+	if !ok || applyRules(crossExceptions, x) {
 		return false
 	}
-	episodes, end, ok := p.readEpisodes(c, p.w.text[t.s:c.i], true)
+	episodes, end, ok := p.readEpisodes(c, p.w.text[t.start:c.i], true)
 	if !ok {
-		if x.episodeWidth < 2 || d.peek() != 'm' { // "3x11m720p": the number ends where letters begin
+		if x.episodeDigits < 2 || d.peek() != 'm' { // "3x11m720p": the number ends where letters begin
 			return false
 		}
 		episodes, end = []float64{float64(x.episode)}, d.i
@@ -167,23 +168,23 @@ func markCross(p *markerStage, i int) bool {
 	return true
 }
 
-// startsTitle reports whether token i is the first between brackets and a word follows it: "3x3 Eyes".
+// startsTitle reports whether token i begins the text outside brackets and a word follows it: "3x3 Eyes".
 func (p *markerStage) startsTitle(i int) bool {
-	return p.w.tokens[i].group < 0 && (i == 0 || p.w.tokens[i-1].group >= 0) && p.w.beside(i, i+1) &&
-		p.w.tokens[i+1].class == alpha && len(p.w.gap(i)) == 1
+	return p.w.tokens[i].bracket < 0 && (i == 0 || p.w.tokens[i-1].bracket >= 0) && p.w.inSameBracket(i, i+1) &&
+		p.w.tokens[i+1].class == alpha && len(p.w.gapAfter(i)) == 1
 }
 
-// markCount: "5 of 9", "5of9", "01_of_24", "3iz6", "26 из 26".
-func markCount(p *markerStage, i int) bool {
+// markNumberOfTotal marks an episode number with the total: "5 of 9", "5of9", "01_of_24", "3iz6", "26 из 26".
+func markNumberOfTotal(p *markerStage, i int) bool {
 	if !p.episodeSpan.empty() {
 		return false
 	}
-	if n, ok := p.compactCount(i); ok {
+	if n, ok := p.readCompactCount(i); ok {
 		p.setEpisode(i, i+1, float64(n))
 		return true
 	}
 	if p.w.classAt(i) != number || p.w.roleAt(i+1) != ofWord || p.w.classAt(i+2) != number ||
-		len(p.w.gap(i)) != 1 || len(p.w.gap(i+1)) != 1 {
+		len(p.w.gapAfter(i)) != 1 || len(p.w.gapAfter(i+1)) != 1 {
 		return false
 	}
 	n, total := p.w.tokens[i].num, p.w.tokens[i+2].num
@@ -191,12 +192,13 @@ func markCount(p *markerStage, i int) bool {
 		return false
 	}
 	switch {
-	case p.w.tagAt(i-1) == tagPart && p.w.roleAt(i-1) == partWord && p.w.beside(i-1, i): // "Part 3 of 6" of a serial
+	case p.w.tagAt(i-1) == tagPart && p.w.roleAt(i-1) == partWord && p.w.inSameBracket(i-1, i): // "Part 3 of 6"
 		p.setEpisode(i-1, i+3, float64(n))
 		p.part = 0
-	case n == total && p.w.tokens[i].group >= 0 && n > 1 && p.w.lower(i+1) == "из": // all of them
+	case n == total && p.w.tokens[i].bracket >= 0 && n > 1 && p.w.lower(i+1) == "из": // all episodes
 		p.setEpisodes(i, i+3, 1, n)
-	case p.w.plainNumber(i-1) && p.w.gap(i-1) == "-" && p.w.beside(i-1, i) && p.w.tokens[i-1].num < n: // "04-06 of 13"
+	case p.w.isPlainNumber(i-1) && p.w.gapAfter(i-1) == "-" && p.w.inSameBracket(i-1, i) &&
+		p.w.tokens[i-1].num < n: // "04-06 of 13"
 		p.setEpisodes(i-1, i+3, p.w.tokens[i-1].num, n)
 	default:
 		p.setEpisode(i, i+3, float64(n))
@@ -204,17 +206,17 @@ func markCount(p *markerStage, i int) bool {
 	return true
 }
 
-// compactCount reads "5of9" and "3iz6".
-func (p *markerStage) compactCount(i int) (n int, ok bool) {
+// readCompactCount reads "5of9" and "3iz6".
+func (p *markerStage) readCompactCount(i int) (n int, ok bool) {
 	if p.w.classAt(i) != mixed {
 		return 0, false
 	}
-	c := cursor{p.w.lowered, p.w.tokens[i].s}
-	if n, _, ok = c.number(3); !ok || !c.readAny("of", "iz") {
+	c := cursor{p.w.lowerText, p.w.tokens[i].start}
+	if n, _, ok = c.readNumber(3); !ok || !c.acceptAny("of", "iz") {
 		return 0, false
 	}
-	total, _, ok := c.number(3)
-	return n, ok && c.wordEnd() && n <= total
+	total, _, ok := c.readNumber(3)
+	return n, ok && c.atWordEnd() && n <= total
 }
 
 func (p *markerStage) setEpisode(from, to int, v float64) {
@@ -232,19 +234,20 @@ func (p *markerStage) setEpisodes(from, to, lo, hi int) {
 	}
 }
 
-// markPart: "Part 2", "Pt. 1", "Part.II", "Cour 2", "PartA", "PART1". It stays part of the title, weakly.
+// markPart marks the number of a part: "Part 2", "Pt. 1", "Part.II", "Cour 2", "PART1". The tag is weak, because the
+// title may contain it.
 func markPart(p *markerStage, i int) bool {
 	t := &p.w.tokens[i]
 	if t.class == mixed {
 		head := leadingLetters(p.w.lower(i))
-		if k, _ := lookUpWord(head); k.role != partWord || p.w.width(i)-len(head) > 2 {
+		if k, _ := lookUpWord(head); k.role != partWord || p.w.length(i)-len(head) > 2 {
 			return false
 		}
 		number := p.w.word(i)[len(head):]
 		p.setPart(i, i+1, atoi(number[:leadingDigits(number)]))
 		return true
 	}
-	if t.word.role != partWord || t.tag == tagPart || !p.w.beside(i, i+1) || len(p.w.gap(i)) > 2 {
+	if t.word.role != partWord || t.tag == tagPart || !p.w.inSameBracket(i, i+1) || len(p.w.gapAfter(i)) > 2 {
 		return false
 	}
 	n, ok := p.w.tokens[i+1].num, p.w.tokens[i+1].class == number
@@ -259,23 +262,23 @@ func markPart(p *markerStage, i int) bool {
 	return ok
 }
 
-// markOrdinalPart: "2nd Part", "Second Cour"; but not "First Part 2".
+// markOrdinalPart marks a part written as an ordinal: "2nd Part", "Second Cour"; but not "First Part 2".
 func markOrdinalPart(p *markerStage, i int) bool {
-	if !p.w.beside(i, i+1) || p.w.roleAt(i+1) != partWord || len(p.w.gap(i)) != 1 && p.w.classAt(i+1) != cjk {
+	if !p.w.inSameBracket(i, i+1) || p.w.roleAt(i+1) != partWord || len(p.w.gapAfter(i)) != 1 && p.w.classAt(i+1) != cjk {
 		return false
 	}
 	n, ok := ordinal(p.w.lower(i))
 	if !ok || p.hasOrdinalLetter(i) ||
-		p.w.classAt(i+2) == number && p.w.gap(i+1) != " #" && p.w.width(i+2) < 2 && len(p.w.gap(i+1)) <= 2 {
+		p.w.classAt(i+2) == number && p.w.gapAfter(i+1) != " #" && p.w.length(i+2) < 2 && len(p.w.gapAfter(i+1)) <= 2 {
 		return false
 	}
 	p.setPart(i, i+2, n)
 	return true
 }
 
-// markDaiPart: "Dai 2 Bu", the Japanese "second part" in Latin letters.
+// markDaiPart marks "Dai 2 Bu", the Japanese "second part" in Latin letters.
 func markDaiPart(p *markerStage, i int) bool {
-	if !p.w.beside(i-1, i+1) || p.w.lower(i-1) != "dai" || p.w.lower(i+1) != "bu" || p.w.tokens[i].num > 9 {
+	if !p.w.inSameBracket(i-1, i+1) || p.w.lower(i-1) != "dai" || p.w.lower(i+1) != "bu" || p.w.tokens[i].num > 9 {
 		return false
 	}
 	p.setPart(i-1, i+2, p.w.tokens[i].num)
@@ -291,7 +294,7 @@ func (p *markerStage) setPart(from, to, n int) {
 	}
 }
 
-// isPartOfEpisode reports whether the part is one of the episode's: it comes after season and episode, unlike a cour.
+// isPartOfEpisode reports whether the part is one of the episode, not of the season: it comes after season and episode.
 func (p *markerStage) isPartOfEpisode() bool {
 	if p.part == 0 || p.seasonSpan.empty() || p.episodeSpan.empty() {
 		return false
@@ -304,13 +307,13 @@ func (p *markerStage) isPartOfEpisode() bool {
 	return false
 }
 
-// markTV splits "TV01" at the start of a bracket, so that its number is read like any other: "[TV01-12 Fin]".
-func markTV(p *markerStage, i int) bool {
+// splitTVNumber splits "TV01" at the start of a bracket, so that its number is read like any other: "[TV01-12 Fin]".
+func splitTVNumber(p *markerStage, i int) bool {
 	w := p.w.word(i)
-	g := p.w.tokens[i].group
+	g := p.w.tokens[i].bracket
 	if g < 0 || p.w.brackets[g].from != i || len(w) < 4 || len(w) > 5 || w[:2] != "TV" || !allDigits(w[2:]) {
 		return false
 	}
-	p.splitToken(i, p.w.tokens[i].s+2)
+	p.splitToken(i, p.w.tokens[i].start+2)
 	return true
 }

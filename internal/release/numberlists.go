@@ -8,68 +8,68 @@ import (
 
 // numberList describes how a list of numbers continues after the first: "E02-E05", "S01-S03", "Season 1, 2 & 4".
 type numberList struct {
-	separators string                                           // what may stand between two numbers
-	sign       func(c cursor, before listNumber) (cursor, bool) // reads what introduces a further number
-	digits     int                                              // of a further number, at most
-	maxNumbers int                                              // numbers in a list
-	suffix     bool                                             // a version or the like may be run into a number
-	notInList  *[]reason[listNumber]                            // why a number is none of the list
+	separators   string                                           // the characters that may stand between two numbers
+	readSign     func(c cursor, before listNumber) (cursor, bool) // reads the sign before a further number, such as "E"
+	maxDigits    int                                              // the most digits of a further number
+	maxNumbers   int                                              // the most numbers in a list
+	allowsSuffix bool                                             // a suffix such as "v2" may follow a number
+	ends         *[]reason[listNumber]                            // the reasons why a number does not continue the list
 }
 
 var (
 	episodeList = numberList{
-		separators: " .-+&/~,", sign: nextEpisodeSign, digits: 5, maxNumbers: maxEpisodes, suffix: true,
-		notInList: &episodeListEnds,
+		separators: " .-+&/~,", readSign: nextEpisodeSign, maxDigits: 5, maxNumbers: maxEpisodes, allowsSuffix: true,
+		ends: &episodeListEnds,
 	}
 	seasonList = numberList{
-		separators: " .-+&~,:", sign: nextSeasonSign, digits: 2, maxNumbers: 60, notInList: &seasonListEnds,
+		separators: " .-+&~,:", readSign: nextSeasonSign, maxDigits: 2, maxNumbers: 60, ends: &seasonListEnds,
 	}
-	letterList = numberList{
-		separators: " .-+&/~,", sign: nextSeasonSign, digits: 2, maxNumbers: 99, notInList: &letterListEnds,
+	seasonLetterList = numberList{
+		separators: " .-+&/~,", readSign: nextSeasonSign, maxDigits: 2, maxNumbers: 99, ends: &seasonLetterListEnds,
 	}
 )
 
-// listNumber is one number of a list, and what is known of the list up to it.
+// listNumber is one number of a list, with facts about the list up to it.
 type listNumber struct {
-	after        cursor // after the number
-	sep          string // what comes before it
-	sign         bool   // the number has a sign of its own: "E", "x", "S", or the season again
-	letter       byte   // the sign's first letter, small
-	value, width int    // width: its digits
+	after         cursor // the text after the number
+	separator     string // the text between the previous number and this one
+	hasSign       bool   // a sign stands before the number: "E", "x", "S", or the season again
+	signLetter    byte   // the first letter of the sign, in lower case
+	value, digits int    // digits: how many it has
 
-	first   int    // the digits of the list's first number
-	last    int    // the last number's value
-	count   int    // how many numbers there are so far
-	plural  bool   // the word before the list says that there are several
-	season  string // how the season before the list is written
-	version int    // run into a number
+	firstDigits int    // how many digits the list's first number has
+	lastValue   int    // the value of the previous number
+	count       int    // how many numbers there are so far
+	plural      bool   // the word before the list is plural
+	seasonText  string // the season before the list, as written
+	version     int    // the version after a number, as in "E02v2"
 }
 
-func (n listNumber) ranged() bool { return strings.ContainsAny(n.sep, "-~") }
-func (n listNumber) spaced() bool { return strings.ContainsAny(n.sep, " .") }
+func (n listNumber) isRange() bool  { return strings.ContainsAny(n.separator, "-~") }
+func (n listNumber) hasSpace() bool { return strings.ContainsAny(n.separator, " .") }
 
-func (n listNumber) onlySpaces() bool { return !n.plural && strings.Trim(n.sep, " ") == "" }
+func (n listNumber) onlySpaces() bool { return !n.plural && strings.Trim(n.separator, " ") == "" }
 
-// isNextAfter reports whether the number continues the list after the separator: "S03E21.22.HDTV".
+// isNextAfter reports whether the number is the next one after the given separator: the 22 of "S03E21.22.HDTV".
 func (n listNumber) isNextAfter(sep string) bool {
-	return n.sep == sep && n.value == n.last+1 && n.width == 2 && n.after.tagNext()
+	return n.separator == sep && n.value == n.lastValue+1 && n.digits == 2 && n.after.endOrTagFollows()
 }
 
-func (k *numberList) list(first listNumber) ([]int, listNumber) {
+func (k *numberList) read(first listNumber) ([]int, listNumber) {
 	numbers, last := []int{first.value}, first
 	for len(numbers) < k.maxNumbers {
 		last.count = len(numbers)
-		n, ok := k.next(last)
-		if !ok || decide(*k.notInList, n) {
+		n, ok := k.readNext(last)
+		if !ok || applyRules(*k.ends, n) {
 			break
 		}
-		if n.ranged() && !(k.suffix && (n.value-n.last >= 2000 || n.after.listed())) {
-			for v := n.last + 1; v < n.value; v++ {
+		if n.isRange() && !(k.allowsSuffix && (n.value-n.lastValue >= 2000 || n.after.dashedNumberFollows())) {
+			for v := n.lastValue + 1; v < n.value; v++ {
 				numbers = append(numbers, v)
 			}
 		}
 		numbers = append(numbers, n.value)
-		if k.suffix {
+		if k.allowsSuffix {
 			n.version = cmp.Or(n.after.readSuffix(), n.version)
 		}
 		last = n
@@ -77,31 +77,31 @@ func (k *numberList) list(first listNumber) ([]int, listNumber) {
 	return numbers, last
 }
 
-func (k *numberList) next(before listNumber) (n listNumber, ok bool) {
+func (k *numberList) readNext(before listNumber) (n listNumber, ok bool) {
 	n, c := before, before.after
-	n.first, n.last = cmp.Or(before.first, before.width), before.value
+	n.firstDigits, n.lastValue = cmp.Or(before.firstDigits, before.digits), before.value
 	d := c
-	d.skip(k.separators, 3)
-	n.sep = d.text[c.i:d.i]
-	switch e := c; e.joinWord() {
+	d.skipAny(k.separators, 3)
+	n.separator = d.text[c.i:d.i]
+	switch e := c; e.readJoinWord() {
 	case noRole:
 	case toWord:
-		d, n.sep = e, "-"
+		d, n.separator = e, "-"
 	default:
-		d, n.sep = e, "&"
+		d, n.separator = e, "&"
 	}
-	if k.suffix && n.sep != "" && d.peek() == '#' && digit(d.at(1)) {
+	if k.allowsSuffix && n.separator != "" && d.peek() == '#' && isDigit(d.peekAt(1)) {
 		d.i++ // "#01-#02"
 	}
-	n.letter = d.peek()
-	d, n.sign = k.sign(d, n)
-	n.value, n.width, ok = d.number(k.digits)
+	n.signLetter = d.peek()
+	d, n.hasSign = k.readSign(d, n)
+	n.value, n.digits, ok = d.readNumber(k.maxDigits)
 	n.after = d
 	return n, ok
 }
 
 func nextSeasonSign(c cursor, _ listNumber) (cursor, bool) {
-	if c.peek() != 's' || !digit(c.at(1)) {
+	if c.peek() != 's' || !isDigit(c.peekAt(1)) {
 		return c, false
 	}
 	c.i++
@@ -109,88 +109,103 @@ func nextSeasonSign(c cursor, _ listNumber) (cursor, bool) {
 }
 
 func nextEpisodeSign(c cursor, n listNumber) (cursor, bool) {
-	ok := c.seasonAgain(n.season) || c.episodeSign(true)
+	ok := c.readRepeatedSeason(n.seasonText) || c.readEpisodeSign(true)
 	return c, ok
 }
 
+// episodeListEnds list why a number does not continue a list of episodes.
 var episodeListEnds = []reason[listNumber]{
-	because("a space that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode",
+	newReason("a space that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode",
 		func(m listNumber) bool {
-			return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~") && !m.isNextAfter(" ")
+			return !m.hasSign && strings.Contains(m.separator, " ") && !strings.ContainsAny(m.separator, "&+~") &&
+				!m.isNextAfter(" ")
 		}),
-	because("a title that begins with an X", "Silver Rail S01E02 - X3.mkv -> Silver Rail s1 e2 episode",
-		func(m listNumber) bool { return m.letter == 'x' && strings.Contains(m.sep, " ") }),
-	because("a codec", "Silver.Rail.S02E14.X264.1080p -> Silver Rail s2 e14 episode",
-		func(m listNumber) bool { return m.value >= 263 && m.value <= 266 && m.sep != "" }),
-	because("a dot or a slash, and it does not count on", "Silver.Rail.S01E02.05.mkv -> Silver Rail s1 e2 episode",
-		func(m listNumber) bool { return !m.sign && strings.ContainsAny(m.sep, "./") && !m.isNextAfter(".") }),
-	because("a smaller number", "Silver.Rail.S02E05-02 -> Silver Rail s2 e5 episode",
-		func(m listNumber) bool { return !m.sign && m.value < m.last }),
-	because("far too large a number", "Silver.Rail.S02E05-500 -> Silver Rail s2 e5 episode",
-		func(m listNumber) bool { return !m.sign && m.value > m.last+300 }),
-	because("fewer digits", "Silver Rail S01E02,3.mkv -> Silver Rail s1 e2 episode",
+	newReason("a title that begins with an X", "Silver Rail S01E02 - X3.mkv -> Silver Rail s1 e2 episode",
+		func(m listNumber) bool { return m.signLetter == 'x' && strings.Contains(m.separator, " ") }),
+	newReason("a codec", "Silver.Rail.S02E14.X264.1080p -> Silver Rail s2 e14 episode",
+		func(m listNumber) bool { return m.value >= 263 && m.value <= 266 && m.separator != "" }),
+	newReason("a dot or a slash, and it does not count on", "Silver.Rail.S01E02.05.mkv -> Silver Rail s1 e2 episode",
 		func(m listNumber) bool {
-			return !m.sign && m.width < 2 && m.first > 1 && !strings.ContainsAny(m.sep, "&+")
+			return !m.hasSign && strings.ContainsAny(m.separator, "./") && !m.isNextAfter(".")
 		}),
-	because("two digits more", "Silver Rail S01E0-118.mkv -> Silver Rail s1 e0 episode",
-		func(m listNumber) bool { return !m.sign && m.width > m.first+1 }),
-	because("letters after the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
-		func(m listNumber) bool { return !m.sign && !numberMayEnd(m.after) }),
+	newReason("a smaller number", "Silver.Rail.S02E05-02 -> Silver Rail s2 e5 episode",
+		func(m listNumber) bool { return !m.hasSign && m.value < m.lastValue }),
+	newReason("far too large a number", "Silver.Rail.S02E05-500 -> Silver Rail s2 e5 episode",
+		func(m listNumber) bool { return !m.hasSign && m.value > m.lastValue+300 }),
+	newReason("fewer digits", "Silver Rail S01E02,3.mkv -> Silver Rail s1 e2 episode",
+		func(m listNumber) bool {
+			return !m.hasSign && m.digits < 2 && m.firstDigits > 1 && !strings.ContainsAny(m.separator, "&+")
+		}),
+	newReason("two digits more", "Silver Rail S01E0-118.mkv -> Silver Rail s1 e0 episode",
+		func(m listNumber) bool { return !m.hasSign && m.digits > m.firstDigits+1 }),
+	newReason("letters after the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
+		func(m listNumber) bool { return !m.hasSign && !numberMayEnd(m.after) }),
 }
 
+// seasonListEnds list why a number does not continue a list of seasons after a word for season.
 var seasonListEnds = []reason[listNumber]{
-	because("nothing parts them", "Silver Rail Season 1S2.mkv -> Silver Rail s1 batch",
-		func(n listNumber) bool { return n.sep == "" }),
-	because("a colon, and one season is announced", "Silver Rail Season 2: 5 Nights.mkv -> Silver Rail s2 batch",
-		func(n listNumber) bool { return !n.plural && strings.Contains(n.sep, ":") }),
-	because("it is not larger", "Silver Rail Season 3-2.mkv -> Silver Rail s3 batch",
-		func(n listNumber) bool { return n.value <= n.last }),
-	because("it is far too large", "Silver Rail Season 1-70.mkv -> Silver Rail s1 batch",
-		func(n listNumber) bool { return n.value > n.last+40 }),
-	because("an episode of two digits after a dash", "Silver Rail Season 2 - 05 OVA.mkv -> Silver Rail s2 e5 OVA special",
-		func(n listNumber) bool { return !n.plural && n.spaced() && n.ranged() && (n.width > 1 || n.first > 1) }),
-	because("an episode after a dash, and a name follows", "Silver Rail Season 1 - 3.mkv -> Silver Rail s1 e3 episode",
-		func(n listNumber) bool { return !n.plural && n.spaced() && n.ranged() && !n.after.seasonsGoOn() }),
-	because("an episode after a space, written with more digits",
+	newReason("nothing parts them", "Silver Rail Season 1S2.mkv -> Silver Rail s1 batch",
+		func(n listNumber) bool { return n.separator == "" }),
+	newReason("a colon, and one season is announced", "Silver Rail Season 2: 5 Nights.mkv -> Silver Rail s2 batch",
+		func(n listNumber) bool { return !n.plural && strings.Contains(n.separator, ":") }),
+	newReason("it is not larger", "Silver Rail Season 3-2.mkv -> Silver Rail s3 batch",
+		func(n listNumber) bool { return n.value <= n.lastValue }),
+	newReason("it is far too large", "Silver Rail Season 1-70.mkv -> Silver Rail s1 batch",
+		func(n listNumber) bool { return n.value > n.lastValue+40 }),
+	newReason(
+		"an episode of two digits after a dash",
+		"Silver Rail Season 2 - 05 OVA.mkv -> Silver Rail s2 e5 OVA special",
+		func(n listNumber) bool {
+			return !n.plural && n.hasSpace() && n.isRange() && (n.digits > 1 || n.firstDigits > 1)
+		},
+	),
+	newReason("an episode after a dash, and a name follows", "Silver Rail Season 1 - 3.mkv -> Silver Rail s1 e3 episode",
+		func(n listNumber) bool {
+			return !n.plural && n.hasSpace() && n.isRange() && !n.after.confirmsSeasonList()
+		}),
+	newReason("an episode after a space, written with more digits",
 		"Silver Rail Season 0 01.mkv -> Silver Rail s0 e1 special",
-		func(n listNumber) bool { return n.onlySpaces() && n.width != n.first && n.count == 1 && n.value != 10 }),
-	because("an episode after a space", "Silver Rail Season 1 10.mkv -> Silver Rail s1 e10 episode",
-		func(n listNumber) bool { return n.onlySpaces() && (n.value != n.last+1 || n.first > 2) }),
+		func(n listNumber) bool {
+			return n.onlySpaces() && n.digits != n.firstDigits && n.count == 1 && n.value != 10
+		}),
+	newReason("an episode after a space", "Silver Rail Season 1 10.mkv -> Silver Rail s1 e10 episode",
+		func(n listNumber) bool { return n.onlySpaces() && (n.value != n.lastValue+1 || n.firstDigits > 2) }),
 }
 
-var letterListEnds = []reason[listNumber]{
-	because("it is not larger", "Silver Rail S03-S02.mkv -> Silver Rail s3 batch",
-		func(n listNumber) bool { return n.value <= n.last }),
-	because("it is far too large", "Silver Rail S01-S50.mkv -> Silver Rail s1 batch",
-		func(n listNumber) bool { return n.value > n.last+30 && (n.sign || n.value > n.last+39) }),
-	because("letters after it", "Silver Rail S01-S02x.mkv -> Silver Rail s1 batch", func(n listNumber) bool {
+// seasonLetterListEnds list why a number does not continue a list of seasons with a letter, such as "S01-S03".
+var seasonLetterListEnds = []reason[listNumber]{
+	newReason("it is not larger", "Silver Rail S03-S02.mkv -> Silver Rail s3 batch",
+		func(n listNumber) bool { return n.value <= n.lastValue }),
+	newReason("it is far too large", "Silver Rail S01-S50.mkv -> Silver Rail s1 batch",
+		func(n listNumber) bool { return n.value > n.lastValue+30 && (n.hasSign || n.value > n.lastValue+39) }),
+	newReason("letters after it", "Silver Rail S01-S02x.mkv -> Silver Rail s1 batch", func(n listNumber) bool {
 		another := n.after.peek() == 'e' || n.after.peek() == 's'
-		return !n.after.wordEnd() && !(n.sign && another)
+		return !n.after.atWordEnd() && !(n.hasSign && another)
 	}),
-	because("no S, and written otherwise", "Silver Rail S01-3.mkv -> Silver Rail s1 e3 episode",
-		func(n listNumber) bool { return !n.sign && n.width != n.first }),
-	because("no S, and after a mere space or dot", "Silver Rail S01 02.mkv -> Silver Rail s1 e2 episode",
+	newReason("no S, and written otherwise", "Silver Rail S01-3.mkv -> Silver Rail s1 e3 episode",
+		func(n listNumber) bool { return !n.hasSign && n.digits != n.firstDigits }),
+	newReason("no S, and after a mere space or dot", "Silver Rail S01 02.mkv -> Silver Rail s1 e2 episode",
 		func(n listNumber) bool {
-			joined := strings.Trim(n.sep, " ") != "" && strings.Trim(n.sep, " ,&+") == ""
-			return !n.sign && !joined && !(n.sep == "-" && n.count == 1)
+			joined := strings.Trim(n.separator, " ") != "" && strings.Trim(n.separator, " ,&+") == ""
+			return !n.hasSign && !joined && !(n.separator == "-" && n.count == 1)
 		}),
 }
 
-// readEpisodes reads "E02", "E02E03", "E02-E05", "E02-05", "E01-02-03", "x02x03", "E01+02", "E01.and.S14E02". signed
-// requires a sign before the first number. season is the season's text before it.
+// readEpisodes reads "E02", "E02E03", "E02-E05", "E02-05", "E01-02-03", "x02x03", "E01+02", "E01.and.S14E02". If
+// signed is true, the first number must have a sign. season is the season before it, as written.
 func (p *markerStage) readEpisodes(c cursor, season string, signed bool) ([]float64, int, bool) {
-	if !c.episodeSign(false) && signed {
+	if !c.readEpisodeSign(false) && signed {
 		return nil, 0, false
 	}
-	first, half, ok := listNumber{season: season}, 0.0, false
-	if first.value, first.width, ok = c.number(5); !ok {
+	first, half, ok := listNumber{seasonText: season}, 0.0, false
+	if first.value, first.digits, ok = c.readNumber(5); !ok {
 		return nil, 0, false
 	}
 	c.readHalf(&half)
 	first.version = c.readSuffix()
 	first.after = c
-	numbers, last := episodeList.list(first)
-	if c = last.after; !c.wordEnd() && !anotherEpisodeFollows(c) && !c.tagFollows() {
+	numbers, last := episodeList.read(first)
+	if c = last.after; !c.atWordEnd() && !anotherEpisodeFollows(c) && !c.tagFollows() {
 		return nil, 0, false
 	}
 	episodes := make([]float64, len(numbers))
@@ -216,34 +231,34 @@ func (c cursor) tagFollows() bool {
 
 func (c cursor) word() string {
 	to := c.i
-	for to < len(c.text) && wordByte(c.text[to]) {
+	for to < len(c.text) && isWordByte(c.text[to]) {
 		to++
 	}
 	return c.text[c.i:to]
 }
 
-func (c cursor) tagNext() bool {
-	c.skip(" .", 1)
-	return c.i >= len(c.text) || c.tagFollows() || heightOf(c.word()) != ""
+func (c cursor) endOrTagFollows() bool {
+	c.skipAny(" .", 1)
+	return c.i >= len(c.text) || c.tagFollows() || resolutionOf(c.word()) != ""
 }
 
-// seasonAgain reads a season that is written again: "S01E02 - S01E03", "2x04.2x05".
-func (c *cursor) seasonAgain(season string) bool {
+// readRepeatedSeason reads the season when it is repeated before a further episode: "S01E02 - S01E03", "2x04.2x05".
+func (c *cursor) readRepeatedSeason(season string) bool {
 	d := *c
 	if d.peek() == 's' {
 		d.i++
-		if _, _, ok := d.number(4); !ok {
+		if _, _, ok := d.readNumber(4); !ok {
 			return false
 		}
-		d.skip(" .", 1)
-		if !d.episodeSign(true) {
+		d.skipAny(" .", 1)
+		if !d.readEpisodeSign(true) {
 			return false
 		}
 		*c = d
 		return true
 	}
-	_, width, ok := d.number(4)
-	if !ok || d.peek() != 'x' || !digit(d.at(1)) || width > 2 && !(width == 4 && season == d.text[c.i:d.i]) {
+	_, width, ok := d.readNumber(4)
+	if !ok || d.peek() != 'x' || !isDigit(d.peekAt(1)) || width > 2 && !(width == 4 && season == d.text[c.i:d.i]) {
 		return false
 	}
 	d.i++
@@ -251,64 +266,68 @@ func (c *cursor) seasonAgain(season string) bool {
 	return true
 }
 
-// listed reports whether another number follows with a dash, so "E01-02-03" is a list and not a range.
-func (c cursor) listed() bool {
-	if c.skip(" -", 3) == 0 {
+// dashedNumberFollows reports whether a dash and another number follow. If so, "E01-02-03" is a list and not a range.
+func (c cursor) dashedNumberFollows() bool {
+	if c.skipAny(" -", 3) == 0 {
 		return false
 	}
-	c.episodeSign(true)
-	_, width, ok := c.number(3)
-	return ok && width >= 2 && c.wordEnd()
+	c.readEpisodeSign(true)
+	_, width, ok := c.readNumber(3)
+	return ok && width >= 2 && c.atWordEnd()
 }
 
 const maxEpisodes = 3000
 
+// nextNumber is a number after an episode, which may continue or end a range.
 type nextNumber struct {
 	place
-	in    *markerStage
-	value int
-	last  float64 // the last episode so far
-	join  listJoint
+	stage       *markerStage
+	value       int
+	lastEpisode float64 // the last episode before it
+	join        joinKind
 }
 
-type listJoint uint8
+// joinKind is how the text between two numbers joins them.
+type joinKind uint8
 
 const (
-	noJoin     listJoint = iota
-	rangeJoin            // "01-12"
-	spacedJoin           // "01 - 12": more often the number after it begins the episode's name
-	listJoin             // "01+02"
+	noJoin     joinKind = iota
+	rangeJoin           // "01-12"
+	spacedJoin          // "01 - 12"; more often, the second number begins the episode's title
+	listJoin            // "01+02"
 )
 
+// rangeEnds list why a number after an episode is not another episode.
 var rangeEnds = []reason[nextNumber]{
-	because("nothing joins them", "Silver Rail - 07 12.mkv -> Silver Rail e7 episode",
+	newReason("nothing joins them", "Silver Rail - 07 12.mkv -> Silver Rail e7 episode",
 		func(n nextNumber) bool { return n.join == noJoin }),
-	because("it is not larger", "Silver Rail - 02-01.mkv -> Silver Rail e2 episode",
-		func(n nextNumber) bool { return float64(n.value) <= n.last }),
-	because("it is far too large", "Silver Rail 01 & 2199.mkv -> Silver Rail e1 episode",
-		func(n nextNumber) bool { return float64(n.value) > n.last+2000 }),
-	because("the height of a picture or a codec", "Silver Rail - 06-720.mkv -> Silver Rail e6 episode",
+	newReason("it is not larger", "Silver Rail - 02-01.mkv -> Silver Rail e2 episode",
+		func(n nextNumber) bool { return float64(n.value) <= n.lastEpisode }),
+	newReason("it is far too large", "Silver Rail 01 & 2199.mkv -> Silver Rail e1 episode",
+		func(n nextNumber) bool { return float64(n.value) > n.lastEpisode+2000 }),
+	newReason("the height of a picture or a codec", "Silver Rail - 06-720.mkv -> Silver Rail e6 episode",
 		func(n nextNumber) bool {
-			return n.w.width(n.i) > 2 && float64(n.value) > n.last+100 && (usualHeight[n.w.word(n.i)] != "" || n.value/2 == 132)
+			return n.w.length(n.i) > 2 && float64(n.value) > n.lastEpisode+100 &&
+				(standardResolutions[n.w.word(n.i)] != "" || n.value/2 == 132)
 		}),
-	because("it is a year", "Silver Rail - 2009-2012.mkv -> Silver Rail e2009 episode",
-		func(n nextNumber) bool { return n.w.yearlike(n.i) }),
-	because("a name follows a dash between spaces", "Silver Rail - 05 - 08 Nights.mkv -> Silver Rail e5 episode",
+	newReason("it is a year", "Silver Rail - 2009-2012.mkv -> Silver Rail e2009 episode",
+		func(n nextNumber) bool { return n.w.isYearlike(n.i) }),
+	newReason("a name follows a dash between spaces", "Silver Rail - 05 - 08 Nights.mkv -> Silver Rail e5 episode",
 		func(n nextNumber) bool { return n.join == spacedJoin && !n.w.titleEndsAfterNumber(n.i) }),
-	because("a title's number before a dash between spaces", "Silver Rail (5 - 8).mkv -> Silver Rail e5 episode",
+	newReason("a title's number before a dash between spaces", "Silver Rail (5 - 8).mkv -> Silver Rail e5 episode",
 		func(n nextNumber) bool {
-			return n.join == spacedJoin && n.in.episodes[0] != 1 && !dashGap(n.w.before(n.in.episodeSpan.from))
+			return n.join == spacedJoin && n.stage.episodes[0] != 1 && !isSpacedDash(n.w.gapBefore(n.stage.episodeSpan.from))
 		}),
 }
 
 func (p *markerStage) extendRange() {
 	for len(p.episodes) < maxEpisodes {
 		n, ok := p.nextNumber()
-		if !ok || decide(rangeEnds, n) {
+		if !ok || applyRules(rangeEnds, n) {
 			return
 		}
-		ranged := n.join == rangeJoin && !p.dashedList(n.i) || n.join == spacedJoin
-		for v := int(n.last) + 1; ranged && v < n.value; v++ {
+		ranged := n.join == rangeJoin && !p.isDashedList(n.i) || n.join == spacedJoin
+		for v := int(n.lastEpisode) + 1; ranged && v < n.value; v++ {
 			p.episodes = append(p.episodes, float64(v))
 		}
 		p.episodes = append(p.episodes, float64(n.value))
@@ -319,15 +338,15 @@ func (p *markerStage) extendRange() {
 
 func (p *markerStage) nextNumber() (n nextNumber, ok bool) {
 	i := p.episodeSpan.to
-	if !p.w.beside(i-1, i) || p.w.tokens[i].tag != none {
+	if !p.w.inSameBracket(i-1, i) || p.w.tokens[i].tag != noTag {
 		return n, false
 	}
-	how := joinOf(p.w.before(i))
-	if p.w.roleAt(i) == toWord && i+1 < len(p.w.tokens) && len(p.w.before(i)) == 1 {
+	how := joinKindOf(p.w.gapBefore(i))
+	if p.w.roleAt(i) == toWord && i+1 < len(p.w.tokens) && len(p.w.gapBefore(i)) == 1 {
 		how = rangeJoin
 		i++
 	}
-	if v, ok := p.w.plainEpisode(i + 1); ok && p.w.roleAt(i) == andWord && len(p.w.before(i)) == 1 &&
+	if v, ok := p.w.plainEpisode(i + 1); ok && p.w.roleAt(i) == andWord && len(p.w.gapBefore(i)) == 1 &&
 		float64(v) == p.episodes[len(p.episodes)-1]+1 {
 		how = listJoin // "07 and 08"
 		i++
@@ -339,47 +358,49 @@ func (p *markerStage) nextNumber() (n nextNumber, ok bool) {
 	return n, ok
 }
 
-var joints = map[string]listJoint{
+var joinKinds = map[string]joinKind{
 	"-": rangeJoin, "~": rangeJoin, " ~ ": rangeJoin, "–": rangeJoin, "〜": rangeJoin, "～": rangeJoin, " ～ ": rangeJoin,
 	" - ": spacedJoin,
 	"+":   listJoin, "&": listJoin, " & ": listJoin, ", ": listJoin, " + ": listJoin, ",": listJoin, "・": listJoin,
 	"、": listJoin,
 }
 
-// joinOf returns how the text between two numbers joins them. A dot counts as a space.
-func joinOf(gap string) listJoint { return joints[strings.ReplaceAll(gap, ".", " ")] }
+// joinKindOf returns how the text between two numbers joins them. A dot counts as a space.
+func joinKindOf(gap string) joinKind { return joinKinds[strings.ReplaceAll(gap, ".", " ")] }
 
-// dashedList reports whether dashes without spaces join three numbers, the second being at i: "01-02-03" is a list.
-func (p *markerStage) dashedList(i int) bool {
+// isDashedList reports whether dashes without spaces join three numbers, the second being at i: "01-02-03" is a list.
+func (p *markerStage) isDashedList(i int) bool {
 	_, ok := p.w.plainEpisode(i + 1)
-	return ok && p.w.before(i) == "-" && p.w.gap(i) == "-"
+	return ok && p.w.gapBefore(i) == "-" && p.w.gapAfter(i) == "-"
 }
 
 // startsRange reports whether the number at i begins a range with a dash between spaces: "01 - 12", "- 05 - 08".
 func (p *numberStage) startsRange(i int) bool {
-	if i <= p.layout.first || p.w.tokens[i].tag != none || !p.w.beside(i, i+1) || p.w.tokens[i].class != number {
+	if i <= p.layout.titleStart || p.w.tokens[i].tag != noTag || !p.w.inSameBracket(i, i+1) ||
+		p.w.tokens[i].class != number {
 		return false
 	}
 	n, ok := p.w.plainEpisode(i)
 	m, _ := p.w.plainEpisode(i + 1)
-	return ok && n < m && p.w.width(i) >= 2 && (n == 1 || dashGap(p.w.before(i)))
+	return ok && n < m && p.w.length(i) >= 2 && (n == 1 || isSpacedDash(p.w.gapBefore(i)))
 }
 
-// rangeTo reports whether the 1 at token i begins a range such as "1-13".
-func (p *numberStage) rangeTo(i int) bool {
+// startsRangeAtOne reports whether the 1 at token i begins a range such as "1-13".
+func (p *numberStage) startsRangeAtOne(i int) bool {
 	n, ok := p.w.plainEpisode(i + 1)
-	return ok && (p.w.gap(i) == "-" || p.w.gap(i) == "~") && p.w.tokens[i].num == 1 && n > 4 && p.w.width(i+1) >= 2
+	return ok && (p.w.gapAfter(i) == "-" || p.w.gapAfter(i) == "~") && p.w.tokens[i].num == 1 && n > 4 &&
+		p.w.length(i+1) >= 2
 }
 
-// rangeByWord reports whether the number at i begins a range written with a word: "01 to 23".
-func (p *words) rangeByWord(i int) bool {
-	if i < 0 || !p.beside(i, i+2) || p.roleAt(i+1) != toWord || !p.plainNumber(i) || !p.plainNumber(i+2) {
+// startsWordRange reports whether the number at i begins a range written with a word: "01 to 23".
+func (p *words) startsWordRange(i int) bool {
+	if i < 0 || !p.inSameBracket(i, i+2) || p.roleAt(i+1) != toWord || !p.isPlainNumber(i) || !p.isPlainNumber(i+2) {
 		return false
 	}
-	return len(p.gap(i)) == 1 && len(p.gap(i+1)) == 1 && p.tokens[i].num < p.tokens[i+2].num && p.width(i) > 1
+	return len(p.gapAfter(i)) == 1 && len(p.gapAfter(i+1)) == 1 && p.tokens[i].num < p.tokens[i+2].num && p.length(i) > 1
 }
 
-func rangeGap(g string) bool {
-	how := joinOf(g)
+func isRangeGap(g string) bool {
+	how := joinKindOf(g)
 	return how == rangeJoin || how == listJoin || g == "-E"
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Parse reads path, relative or absolute, with '/' or '\\' between its elements.
-// It never fails: a name that says nothing returns an empty Release with Path and
-// Name set. It uses the folders above the name where the name says too little.
+// Parse reads a relative or absolute path with '/' or '\\' between its elements.
+// It never fails: for a name that says nothing, it returns a Release with only
+// Path and Name set. If the name says too little, it uses the folders above it.
 func Parse(path string) Release { return parse(path, false) }
 
-// ParseFile is Parse for a file that exists, so every '/' separates. Parse must read "Title / Other Title" as one name.
+// ParseFile is Parse for a file that exists: every '/' is a path separator. Parse reads "Title / Other Title" as one
+// name.
 func ParseFile(path string) Release { return parse(path, true) }
 
 func parse(path string, exists bool) Release {
@@ -24,7 +25,7 @@ func parse(path string, exists bool) Release {
 	r := Release{Path: path, Name: name, Extension: ext}
 	s := stagesPool.Get().(*stages)
 	defer stagesPool.Put(s)
-	if s.readFilm(&r, base, dirs) {
+	if s.readFilmFolder(&r, base, dirs) {
 		return r
 	}
 	base = normalizeName(base)
@@ -37,7 +38,7 @@ func parse(path string, exists bool) Release {
 	if p.layout.year == 0 && p.marks.seasonSpan.empty() && !p.tags.hasMediaTag && looksRandom(normalizeWidth(name)) {
 		p.titles = p.titles[:0] // a hash is not a title
 	}
-	p.fill(&r)
+	p.fillRelease(&r)
 	if len(dirs) > 0 {
 		s.readFolders(&r, dirs)
 	}
@@ -45,7 +46,7 @@ func parse(path string, exists bool) Release {
 	return r
 }
 
-func (p *titleStage) fill(r *Release) {
+func (p *titleStage) fillRelease(r *Release) {
 	if len(p.titles) > 0 {
 		r.Titles = slices.Clone(p.titles)
 		r.Title = r.Titles[0].Text
@@ -56,10 +57,10 @@ func (p *titleStage) fill(r *Release) {
 	r.Year, r.Group, r.Checksum, r.Version = p.layout.year, p.layout.group, p.tags.checksum, p.tags.version
 	r.Resolution, r.Source, r.Video, r.Audio = p.resolution, p.source, p.video, p.audio
 	r.Edition = p.edition
-	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.marks.part, p.epTitle, p.marks.special, p.numbers.extra
-	r.OfEpisode = p.marks.isPartOfEpisode()
+	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.marks.part, p.episodeTitle, p.marks.special, p.numbers.extra
+	r.PartOfEpisode = p.marks.isPartOfEpisode()
 	r.IDs = p.tags.ids
-	r.Left = p.unreadWords()
+	r.UnreadWords = p.unreadWords()
 	r.Kind = p.kind()
 }
 
@@ -89,7 +90,7 @@ func (r *Release) finish() {
 		r.Kind = Extra
 	}
 	if s, one := r.Season(); one && s >= firstYear && r.Year == 0 {
-		r.Year = s // a season that is named by its year
+		r.Year = s // the season is named after its year
 	}
 	if s, one := r.Season(); one && s == 0 && r.Kind == Episode {
 		r.Kind = Special
@@ -102,33 +103,34 @@ func (r *Release) finish() {
 	}
 }
 
-// isReversed reports whether an uploader wrote the name backwards: "S01E02" or "1080p" stands in it from right to left.
+// isReversed reports whether an uploader wrote the name backwards: it has "S01E02" or "1080p" from right to left.
 func isReversed(s string) bool {
 	for i := range len(s) {
-		if s[i] != 'p' && !digit(s[i]) || i > 0 && wordByte(s[i-1]) {
+		if s[i] != 'p' && !isDigit(s[i]) || i > 0 && isWordByte(s[i-1]) {
 			continue
 		}
 		rest := s[i:]
 		if strings.HasPrefix(rest, "p0801") || strings.HasPrefix(rest, "p027") ||
 			len(rest) > 5 && rest[2] == 'E' && rest[5] == 'S' && allDigits(rest[:2]) && allDigits(rest[3:5]) &&
-				(len(rest) == 6 || !wordByte(rest[6])) {
+				(len(rest) == 6 || !isWordByte(rest[6])) {
 			return true
 		}
 	}
 	return false
 }
 
-// filmFolder matches the folder of a film in a media server's library: its title, then the year or an id, or both.
-var filmFolder = regexp.MustCompile(`^([^\[({].*?)(?: \((?:19|20)\d\d\))?` +
+// filmFolderName matches the name of a film's folder in a media server's library: the title, then the year, ids or
+// both.
+var filmFolderName = regexp.MustCompile(`^([^\[({].*?)(?: \((?:19|20)\d\d\))?` +
 	`(?: [\[{](?:tmdb|imdb|tvdb|tmdbid|imdbid|tvdbid|edition)[-=][^\]}]+[\]}])*$`)
 
-// readFilm reads "Film 2 - Part 3 (2001)/Film 2 - Part 3 (2001) - [1080p]". Media servers want a film in a folder of
-// the same name, so a number in both is part of the title. It returns false for other names.
-func (s *stages) readFilm(r *Release, base string, dirs []string) bool {
+// readFilmFolder reads "Film 2 - Part 3 (2001)/Film 2 - Part 3 (2001) - [1080p]". Media servers expect a film in a
+// folder of the same name, so a number in both is part of the title. It returns false for other names.
+func (s *stages) readFilmFolder(r *Release, base string, dirs []string) bool {
 	if len(dirs) == 0 || base != dirs[0] && !strings.HasPrefix(base, dirs[0]+" - ") {
 		return false
 	}
-	m := filmFolder.FindStringSubmatch(dirs[0])
+	m := filmFolderName.FindStringSubmatch(dirs[0])
 	if m == nil || len(m[1]) == len(dirs[0]) {
 		return false
 	}
@@ -137,7 +139,7 @@ func (s *stages) readFilm(r *Release, base string, dirs []string) bool {
 		p.numbers.extra || p.marks.special != "" {
 		return false
 	}
-	p.fill(r)
+	p.fillRelease(r)
 	r.Title = strings.TrimSpace(normalizeName(m[1]))
 	r.Titles = []Title{{Text: r.Title, Lang: title.Script(r.Title)}}
 	r.Folder = FolderInfo{Title: r.Title, Year: r.Year}
@@ -148,7 +150,7 @@ func (s *stages) readFilm(r *Release, base string, dirs []string) bool {
 func (p *titleStage) findDetails() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
-		inTitle := p.inTitle(i)
+		inTitle := p.isInTitle(i)
 		switch t.tag {
 		case tagResolution:
 			p.resolution = cmp.Or(p.resolution, t.word.value)
@@ -167,8 +169,8 @@ func (p *titleStage) findDetails() {
 		default:
 		}
 	}
-	if p.epTitle == "" && !p.marks.episodeSpan.empty() && !p.layout.numberFirst {
-		p.epTitle = p.episodeTitle()
+	if p.episodeTitle == "" && !p.marks.episodeSpan.empty() && !p.layout.startsWithNumber {
+		p.episodeTitle = p.readEpisodeTitle()
 	}
 	p.findEdition()
 }
@@ -177,7 +179,7 @@ func (p *titleStage) findEdition() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		v := t.word.value
-		if t.tag != tagEdition || v == "" || p.inTitle(i) || p.epTitle != "" && t.weak && t.group < 0 ||
+		if t.tag != tagEdition || v == "" || p.isInTitle(i) || p.episodeTitle != "" && t.weak && t.bracket < 0 ||
 			strings.Contains(p.edition, v) {
 			continue
 		}
@@ -188,37 +190,37 @@ func (p *titleStage) findEdition() {
 	}
 }
 
-func (p *titleStage) inTitle(i int) bool {
-	return p.layout.first >= 0 && i >= p.layout.first && i < p.end
+func (p *titleStage) isInTitle(i int) bool {
+	return p.layout.titleStart >= 0 && i >= p.layout.titleStart && i < p.end
 }
 
-func (p *titleStage) episodeTitle() string {
+func (p *titleStage) readEpisodeTitle() string {
 	from := p.marks.episodeSpan.to
-	if from >= len(p.w.tokens) || p.w.tokens[from].group >= 0 || p.w.tokens[p.marks.episodeSpan.from].group >= 0 {
+	if from >= len(p.w.tokens) || p.w.tokens[from].bracket >= 0 || p.w.tokens[p.marks.episodeSpan.from].bracket >= 0 {
 		return ""
 	}
 	to := from
-	for to < len(p.w.tokens) && p.w.tokens[to].group < 0 && !p.w.strongAt(to) {
+	for to < len(p.w.tokens) && p.w.tokens[to].bracket < 0 && !p.w.isStrongAt(to) {
 		to++
 	}
-	for to > from && p.w.tagAt(to-1) != none && p.w.tagAt(to) != none && p.w.tagAt(to-1) != tagPart {
+	for to > from && p.w.tagAt(to-1) != noTag && p.w.tagAt(to) != noTag && p.w.tagAt(to-1) != tagPart {
 		to--
 	}
 	if !p.layout.groupSpan.empty() && p.layout.groupSpan.from >= from && p.layout.groupSpan.from < to {
 		to = p.layout.groupSpan.from
 	}
-	if to == from || to == from+1 && p.w.tokens[from].tag != none {
+	if to == from || to == from+1 && p.w.tokens[from].tag != noTag {
 		return ""
 	}
-	return p.w.clean(p.w.sourceText(from, to))
+	return p.w.cleanTitle(p.w.sourceText(from, to))
 }
 
 func (p *titleStage) unreadWords() []string {
 	var out []string
 	for i := range p.w.tokens {
 		switch {
-		case p.w.tokens[i].tag != none, p.inTitle(i), p.layout.groupSpan.holds(i), p.epTitle != "" &&
-			i >= p.marks.episodeSpan.to, slices.ContainsFunc(p.layout.titleSpans, func(s span) bool { return s.holds(i) }):
+		case p.w.tokens[i].tag != noTag, p.isInTitle(i), p.layout.groupSpan.contains(i), p.episodeTitle != "" &&
+			i >= p.marks.episodeSpan.to, slices.ContainsFunc(p.layout.titleSpans, func(s span) bool { return s.contains(i) }):
 		case len(out) < 16:
 			out = append(out, p.w.word(i))
 		}
@@ -249,11 +251,11 @@ func cutExtension(name string) (base, ext string) {
 
 const maxDirs = 8
 
-// splitPath: unless the file exists, a slash between spaces, in brackets or between two titles of one name
-// separates nothing.
+// splitPath splits a path into the name and the folders above it, nearest first. Unless the file exists, a slash
+// between spaces, in brackets or between two titles of one name is not a separator.
 func splitPath(path string, exists bool) (name string, dirs []string) {
 	if strings.IndexByte(path, '/') < 0 && strings.IndexByte(path, '\\') < 0 ||
-		!exists && !absolute(path) && isOneName(path) {
+		!exists && !isAbsolute(path) && isOneName(path) {
 		return path, dirs
 	}
 	found := false
@@ -272,7 +274,7 @@ func splitPath(path string, exists bool) (name string, dirs []string) {
 	return name, dirs
 }
 
-func absolute(path string) bool {
+func isAbsolute(path string) bool {
 	switch path[0] {
 	case '/', '\\', '~':
 		return true
@@ -281,10 +283,10 @@ func absolute(path string) bool {
 		len(path) > 2 && path[1] == ':' && (path[2] == '/' || path[2] == '\\')
 }
 
-// lastElement returns where the last element of s starts. s is a prefix of path; found is true once the file's name,
-// which comes after s, has been read.
+// lastElement returns the byte at which the last element of s starts. s is a prefix of path. found says that the file's
+// name was already read from the rest of path.
 func lastElement(s, path string, exists, found bool) int {
-	depth := 0 // of brackets that close after
+	depth := 0 // how many brackets are open at i and close after it
 	for i := len(s) - 1; i >= 0; i-- {
 		switch s[i] {
 		case ']', ')', '}':
@@ -294,7 +296,7 @@ func lastElement(s, path string, exists, found bool) int {
 		case '\\':
 			return i + 1
 		case '/':
-			inName := depth > 0 && opensBefore(path, i) || spacedSlash(path, i) || !found && isFractionSlash(path, i)
+			inName := depth > 0 && bracketOpensBefore(path, i) || isSpacedSlash(path, i) || !found && isFractionSlash(path, i)
 			if exists || !inName {
 				return i + 1
 			}
@@ -303,7 +305,7 @@ func lastElement(s, path string, exists, found bool) int {
 	return 0
 }
 
-func opensBefore(s string, i int) bool {
+func bracketOpensBefore(s string, i int) bool {
 	for k := i - 1; k >= 0 && k > i-512 && s[k] != '\\'; k-- {
 		switch s[k] {
 		case '[', '(', '{':
@@ -315,19 +317,19 @@ func opensBefore(s string, i int) bool {
 	return false
 }
 
-// spacedSlash reports whether the slash at i stands between two spaces: "Title / Other Title".
-func spacedSlash(s string, i int) bool {
+// isSpacedSlash reports whether the slash at i stands between two spaces: "Title / Other Title".
+func isSpacedSlash(s string, i int) bool {
 	return i > 0 && i+1 < len(s) && (s[i-1] == ' ' && s[i+1] == ' ' ||
 		strings.HasSuffix(s[:i], "　") && strings.HasPrefix(s[i+1:], "　"))
 }
 
 // isFractionSlash reports whether the slash at i is one of a fraction: "Ranma 1/2".
 func isFractionSlash(s string, i int) bool {
-	return i > 1 && i+1 < len(s) && digit(s[i-1]) && digit(s[i+1]) && s[i-2] == ' ' &&
+	return i > 1 && i+1 < len(s) && isDigit(s[i-1]) && isDigit(s[i+1]) && s[i-2] == ' ' &&
 		(i+2 == len(s) || s[i+2] == ' ' || s[i+2] == '.')
 }
 
-// isOneName reports whether slashes in a path only separate titles, languages or tags of one name.
+// isOneName reports whether the slashes in a path separate only titles, languages or tags of one name.
 func isOneName(s string) bool {
 	if strings.Contains(s, `\`) {
 		return false

@@ -544,8 +544,8 @@ func TestPartsOfEpisodesAndOfSeasons(t *testing.T) {
 		if ofEpisode {
 			want = 0
 		}
-		if r.Part != 2 || r.OfEpisode != ofEpisode || r.SeasonPart() != want {
-			t.Errorf("%s: part %d, of the episode: %v", name, r.Part, r.OfEpisode)
+		if r.Part != 2 || r.PartOfEpisode != ofEpisode || r.SeasonPart() != want {
+			t.Errorf("%s: part %d, of the episode: %v", name, r.Part, r.PartOfEpisode)
 		}
 	}
 }
@@ -558,7 +558,7 @@ func TestComposedLettersNeedNoNormalizing(t *testing.T) {
 		s := string(r)
 		if !norm.NFC.IsNormalString(s) || !norm.NFC.PropertiesString(s).BoundaryBefore() || normalizeRune(r) != r ||
 			isCross(r) ||
-			halfKana(r) {
+			isHalfwidthKana(r) {
 			t.Fatalf("%q (%U) is not what composed says", r, r)
 		}
 	}

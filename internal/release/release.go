@@ -1,32 +1,33 @@
-// Package release reads what a file name says about the work it holds.
+// Package release reads what a file name says about the film or episode in the file.
 //
-// Parse is pure and accepts any bytes; its time grows with the length of the
-// name only. It returns what the name says, not what the work is: a season in a
-// name is a hint, and a bare number is an episode as written. The matcher
-// decides what both mean.
+// Parse has no side effects and accepts any bytes; it takes time in proportion
+// to the length of the name. It returns what the name says, not what the work
+// is: a season in a name is a hint, and a number without a marker is an episode
+// number as written. The matcher decides what both mean.
 //
 // The last element of a path and each folder are read in the stages of
-// stages.go. To change how names are read, add a row to the table that decides
-// it. Each row has an example, a name that is read wrongly without it; this is
-// its test:
+// stages.go. To change how names are read, add a row to one of these tables.
+// Each row has an example, which is its test: a name that is read wrongly
+// without the row.
 //
 //   - a word, or a tag of two words: words.txt; a tag with a number in it:
 //     tagForms; a folder's name: folders.txt
-//   - a marker such as S01E02: markForms; its exceptions: notCrosses,
-//     notSeasons, notOrdinals; the end of its list: episodeListEnds,
-//     seasonListEnds, rangeEnds; a Chinese, Japanese or Korean counter: cjk.go
-//   - the year: yearRules; what is not a group: notGroups
-//   - an episode number without a marker: numberRules, bracketRules,
-//     leadingRules
+//   - a marker such as S01E02: markerForms; its exceptions:
+//     crossExceptions, seasonWordExceptions, ordinalSeasonExceptions; the end of
+//     its list: episodeListEnds, seasonListEnds, rangeEnds; a Chinese, Japanese or Korean counter: cjk.go
+//   - the year: yearRules; what is not a group: groupExceptions
+//   - an episode number without a marker: numberRules,
+//     bracketNumberRules, leadingNumberRules
 //   - an extra or special: specialRules
-//   - the end of a title: titleEnds, innerBrackets, staysInTitle; two titles in
-//     one text: cutRules
+//   - the end of a title: titleEndRules, innerBracketRules, keptTagReasons; two
+//     titles in one text: cutRules
 //
 // The layout of brackets (layout.go) and what folders add to a name (folder.go)
 // are functions. spelling.go normalizes a name before it is read.
 //
-// testdata/names at the root of the repository has made-up names and what must
-// be read from them; a test reads them again in other separators and cases.
+// testdata/names at the root of the repository has made-up names and the
+// expected readings. A test also reads them with other separators and in other
+// cases.
 package release
 
 // Kind is the sort of file that a name describes; the zero value is Unknown.
@@ -90,17 +91,18 @@ type ID struct {
 	Value  string // digits; for imdb with its "tt"
 }
 
-// FolderInfo is what the folders above the file say. The other fields of
-// Release already take it into account.
+// FolderInfo is what the folders above the file say. The other fields of Release
+// already take it into account.
 type FolderInfo struct {
 	Title   string // title in the nearest folder that has one
-	Seasons []int  // seasons those folders name, "Specials" being season 0
+	Seasons []int  // seasons that those folders name; "Specials" is season 0
 	Year    int
 	Extra   bool // a folder such as "Extras", "NCOP", "Trailers"
 }
 
-// Release is what was read from a name and its folders. Missing text is "",
-// missing numbers are 0, missing lists nil; season 0 and episode 0 are values.
+// Release is what was read from a name and its folders. Missing text is "", a
+// missing number is 0 and a missing list is nil. In a list, 0 is a real season or
+// episode.
 type Release struct {
 	Path string // the input, unchanged
 	Name string // its last element, unchanged
@@ -110,33 +112,33 @@ type Release struct {
 
 	Seasons  []int     // in ascending order, ranges filled
 	Episodes []float64 // in ascending order, ranges filled; 12.5 is an episode
-	Absolute bool      // no season was written: the episode may count from the start of the show or the season
-	Overall  []float64 // the same episodes counted from the show's start, if the name has both: "38 (S02E14)"
+	Absolute bool      // there are episodes but no season, so they may count from the start of the show
+	Overall  []float64 // if the name has both numbers, Episodes counted from the show's start: 38 in "38 (S02E14)"
 
-	Year         int    // four digits, 0 when the name has none
-	Group        string // who released it
-	Resolution   string // as "1080p", "2160p", "1080i"
-	Source       string // "BluRay", "WEB-DL", "HDTV", ...
-	Video        string // "H.264", "H.265", "AV1", ...
-	Audio        string // "AAC", "FLAC", ...
-	Edition      string // "Director's Cut", "Extended", ..., of several all with spaces between
-	Checksum     string // eight hexadecimal digits, upper case
-	Extension    string // lower case, without the dot
-	Version      int    // 2 for "v2", 0 when not said
-	Kind         Kind
-	Part         int        // part or cour, 0 when not said
-	OfEpisode    bool       // Part is a part of the episode, not of the season: "S02E08.part2"
-	EpisodeTitle string     // the text after the episode number
-	Special      string     // "OVA", "OAD", "SP", "NCOP", "PV", ... in upper case
-	IDs          []ID       // in the order of the path
-	Extra        bool       // not the work itself: creditless, trailer, menu, sample
-	Folder       FolderInfo // read from the folders alone
-	Left         []string   // words of the name that were not understood
+	Year          int    // four digits, 0 if the name has none
+	Group         string // the release group
+	Resolution    string // as "1080p", "2160p", "1080i"
+	Source        string // "BluRay", "WEB-DL", "HDTV", ...
+	Video         string // "H.264", "H.265", "AV1", ...
+	Audio         string // "AAC", "FLAC", ...
+	Edition       string // "Director's Cut", "Extended", ...; several are separated by spaces
+	Checksum      string // eight hexadecimal digits, upper case
+	Extension     string // lower case, without the dot
+	Version       int    // 2 for "v2", 0 if the name has none
+	Kind          Kind
+	Part          int        // part or cour, 0 if the name has none
+	PartOfEpisode bool       // Part is a part of the episode, not of the season: "S02E08.part2"
+	EpisodeTitle  string     // the text after the episode number
+	Special       string     // "OVA", "OAD", "SP", "NCOP", "PV", ... in upper case
+	IDs           []ID       // in the order of the path
+	Extra         bool       // an extra and not the work itself: a creditless opening, trailer, menu or sample
+	Folder        FolderInfo // read from the folders alone
+	UnreadWords   []string   // words of the name that have no known meaning
 }
 
 // SeasonPart returns the part or cour of a season, or 0.
 func (r Release) SeasonPart() int {
-	if r.OfEpisode {
+	if r.PartOfEpisode {
 		return 0
 	}
 	return r.Part

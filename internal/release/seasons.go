@@ -6,37 +6,39 @@ import (
 	"unicode/utf8"
 )
 
-var notSeasons = []reason[listNumber]{
-	because("three digits", "Silver Rail Season 100.mkv -> Silver Rail Season e100 episode",
-		func(n listNumber) bool { return n.width == 3 && n.value > 0 && n.after.text[n.after.i-3] != '0' }),
-	because("four digits, and not a year", "Silver Rail Season 5000.mkv -> Silver Rail Season e5000 episode",
-		func(n listNumber) bool { return n.width == 4 && (n.value < 1930 || n.value > 2099) }),
+// seasonWordExceptions list why the number after a word for season is not a season.
+var seasonWordExceptions = []reason[listNumber]{
+	newReason("three digits", "Silver Rail Season 100.mkv -> Silver Rail Season e100 episode",
+		func(n listNumber) bool { return n.digits == 3 && n.value > 0 && n.after.text[n.after.i-3] != '0' }),
+	newReason("four digits, and not a year", "Silver Rail Season 5000.mkv -> Silver Rail Season e5000 episode",
+		func(n listNumber) bool { return n.digits == 4 && (n.value < 1930 || n.value > 2099) }),
 }
 
-// markSeasonWord: "Season 2", "Season.2of5", "Seasons 1-4", "Season 1 2 3", "Saison VII", "Сезон: 5".
+// markSeasonWord marks seasons after a word for season: "Season 2", "Season.2of5", "Seasons 1-4", "Season 1 2 3",
+// "Saison VII", "Сезон: 5".
 func markSeasonWord(p *markerStage, i int) bool {
 	c, plural, ok := p.cursorAfterSeasonWord(i)
 	if !ok {
 		return false
 	}
-	c.seasonLetter()
+	c.skipSeasonLetter()
 	first := listNumber{plural: plural}
-	if first.value, first.width, ok = c.number(4); !ok {
+	if first.value, first.digits, ok = c.readNumber(4); !ok {
 		return markSeasonSpelled(p, i)
 	}
-	if p.w.tokens[i].class == mixed && letter(c.peek()) && !digit(c.at(1)) {
-		return false // letters go on after the digit: "Se7en"
+	if p.w.tokens[i].class == mixed && isLetter(c.peek()) && !isDigit(c.peekAt(1)) {
+		return false // letters follow the digit: "Se7en"
 	}
 	first.after = c
-	if decide(notSeasons, first) {
+	if applyRules(seasonWordExceptions, first) {
 		return false
 	}
 	if len(p.seasons) > 0 && !p.seasonSpan.empty() {
 		p.markBytes(i, c.i, tagSeason)
 		return true
 	}
-	if c.read("of") {
-		if _, _, ok := c.number(2); !ok {
+	if c.accept("of") {
+		if _, _, ok := c.readNumber(2); !ok {
 			return false
 		}
 	}
@@ -49,42 +51,43 @@ func markSeasonWord(p *markerStage, i int) bool {
 	return true
 }
 
-// cursorAfterSeasonWord: "Season2", "Temporada15", "Season 2", "Сезон №2".
+// cursorAfterSeasonWord returns a cursor at the number after the word for season at i: "Season2", "Season 2", "Сезон
+// №2". plural says that the word is plural.
 func (p *markerStage) cursorAfterSeasonWord(i int) (c cursor, plural, ok bool) {
 	t := &p.w.tokens[i]
-	c = cursor{p.w.lowered, t.e}
+	c = cursor{p.w.lowerText, t.end}
 	if t.class == mixed {
 		head := leadingLetters(p.w.lower(i))
 		k, _ := lookUpWord(head)
-		c.i = t.s + len(head)
+		c.i = t.start + len(head)
 		return c, false, k.role == seasonWord
 	}
 	switch t.word.role {
 	case seasonWord, seasonsWord:
-		if p.w.gap(i) != "-" && p.w.lower(i) == "тв" {
+		if p.w.gapAfter(i) != "-" && p.w.lower(i) == "тв" {
 			return c, false, false // "ТВ-2" is the second season, "ТВ 02" an episode on television
 		}
 	case seriesWord:
-		_, counted := p.compactCount(i + 2)
-		if !p.w.plainNumber(i+1) || p.w.width(i+1) > 2 ||
-			!dashGap(p.w.before(i)) && p.w.roleAt(i+2) != episodeWord && p.w.beside(i+1, i+2) && !counted {
+		_, counted := p.readCompactCount(i + 2)
+		if !p.w.isPlainNumber(i+1) || p.w.length(i+1) > 2 ||
+			!isSpacedDash(p.w.gapBefore(i)) && p.w.roleAt(i+2) != episodeWord && p.w.inSameBracket(i+1, i+2) && !counted {
 			return c, false, false
 		}
 	default:
 		return c, false, false
 	}
-	if strings.HasPrefix(p.w.gap(i), " - ") {
+	if strings.HasPrefix(p.w.gapAfter(i), " - ") {
 		return c, false, false
 	}
-	c.skip(" .:-#(", 2)
-	c.skip(" ", 1)
-	c.read("№")
+	c.skipAny(" .:-#(", 2)
+	c.skipAny(" ", 1)
+	c.accept("№")
 	return c, t.word.role == seasonsWord, true
 }
 
-// seasonLetter reads the "S" of "Season S2", and an O that stands for a zero: "Season SO2".
-func (c *cursor) seasonLetter() {
-	if c.peek() == 's' && (digit(c.at(1)) || c.at(1) == 'o') {
+// skipSeasonLetter skips the "S" of "Season S2", and an O written for a zero: "Season SO2".
+func (c *cursor) skipSeasonLetter() {
+	if c.peek() == 's' && (isDigit(c.peekAt(1)) || c.peekAt(1) == 'o') {
 		c.i++
 		if c.peek() == 'o' {
 			c.i++
@@ -93,10 +96,10 @@ func (c *cursor) seasonLetter() {
 }
 
 func readSeasons(first listNumber) ([]int, cursor) {
-	seasons, last := seasonList.list(first)
+	seasons, last := seasonList.read(first)
 	c := last.after
-	if len(seasons) == 2 && !last.plural && seasons[1] == seasons[0]+1 && last.sep == " " && c.text[c.i-2] == ' ' &&
-		!c.seasonsGoOn() {
+	if len(seasons) == 2 && !last.plural && seasons[1] == seasons[0]+1 && last.separator == " " && c.text[c.i-2] == ' ' &&
+		!c.confirmsSeasonList() {
 		// "Season 1 2" is more likely season 1, episode 2.
 		seasons = seasons[:1]
 		c.i -= 2
@@ -104,26 +107,26 @@ func readSeasons(first listNumber) ([]int, cursor) {
 	return seasons, c
 }
 
-// seasonsGoOn reports whether the text at c shows that a list of seasons came before it: "Complete", "+ Extras".
-func (c cursor) seasonsGoOn() bool {
-	c.skip(" -+.", 3)
+// confirmsSeasonList reports whether the text at c shows that a list of seasons precedes it: "Complete", "+ Extras".
+func (c cursor) confirmsSeasonList() bool {
+	c.skipAny(" -+.", 3)
 	if c.i >= len(c.text) {
 		return false
 	}
-	return c.readAny("complete", "extras", "ova", "movies", "+", "specials", "dvd", "batch") || c.text[c.i-1] == '+'
+	return c.acceptAny("complete", "extras", "ova", "movies", "+", "specials", "dvd", "batch") || c.text[c.i-1] == '+'
 }
 
 // markAfterSeason reads the number right after a season as the episode: "Season 11 01", "S02 03", "S01.07".
 func (p *markerStage) markAfterSeason() {
 	i := p.seasonSpan.to
-	if !p.w.beside(i-1, i) || !p.w.plainNumber(i) || p.w.width(i) < 2 || p.w.width(i) > 3 {
+	if !p.w.inSameBracket(i-1, i) || !p.w.isPlainNumber(i) || p.w.length(i) < 2 || p.w.length(i) > 3 {
 		return
 	}
-	gap := p.w.before(i)
+	gap := p.w.gapBefore(i)
 	if gap != " " && gap != "." {
 		return
 	}
-	if p.w.gap(i) == "." && p.w.classAt(i+1) == number && p.w.width(i+1) == 1 {
+	if p.w.gapAfter(i) == "." && p.w.classAt(i+1) == number && p.w.length(i+1) == 1 {
 		return
 	}
 	if role := p.w.roleAt(i + 1); role == ofWord || role == episodeWord {
@@ -133,9 +136,9 @@ func (p *markerStage) markAfterSeason() {
 	p.extendRange()
 }
 
-// markSeasonSpelled: "Saison VII", "Season Two", "Saison sept".
+// markSeasonSpelled marks a season that is spelled out or a Roman numeral: "Saison VII", "Season Two", "Saison sept".
 func markSeasonSpelled(p *markerStage, i int) bool {
-	if !p.w.beside(i, i+1) || p.w.tokens[i].class == mixed || len(p.w.gap(i)) != 1 || len(p.seasons) > 0 {
+	if !p.w.inSameBracket(i, i+1) || p.w.tokens[i].class == mixed || len(p.w.gapAfter(i)) != 1 || len(p.seasons) > 0 {
 		return false
 	}
 	w := p.w.word(i + 1)
@@ -156,84 +159,88 @@ func (p *markerStage) setSeasons(from, to int, list []int) {
 	}
 }
 
+// ordinalSeason is a number before a word for season: "2nd Season".
 type ordinalSeason struct {
 	place
-	in    *markerStage
-	word  int    // the token of the word for season
-	text  string // that word
-	plain bool   // a number that nothing makes an ordinal: "5 сезон"
+	stage     *markerStage
+	wordToken int    // index of the word for season
+	wordText  string // that word
+	plain     bool   // the number is not marked as an ordinal: "5 сезон"
 }
 
-var notOrdinals = []reason[ordinalSeason]{
-	because("no word for season", "Silver Rail 1-3.mkv -> Silver Rail 1-3", func(o ordinalSeason) bool {
-		return o.w.roleAt(o.word) != seasonWord && o.w.roleAt(o.word) != seasonsWord
+// ordinalSeasonExceptions list why a number before a word for season is not the season.
+var ordinalSeasonExceptions = []reason[ordinalSeason]{
+	newReason("no word for season", "Silver Rail 1-3.mkv -> Silver Rail 1-3", func(o ordinalSeason) bool {
+		return o.w.roleAt(o.wordToken) != seasonWord && o.w.roleAt(o.wordToken) != seasonsWord
 	}),
-	because("too far from the word", "Silver Rail 2 - Season.mkv -> Silver Rail 2 - Season", func(o ordinalSeason) bool {
-		gap := o.w.before(o.word)
+	newReason("too far from the word", "Silver Rail 2 - Season.mkv -> Silver Rail 2 - Season", func(o ordinalSeason) bool {
+		gap := o.w.gapBefore(o.wordToken)
 		return len(gap) > 4 || strings.HasPrefix(gap, " - ")
 	}),
-	because("a version before the English word", "Silver Rail 1a Season.mkv -> Silver Rail 1a Season",
+	newReason("a version before the English word", "Silver Rail 1a Season.mkv -> Silver Rail 1a Season",
 		func(o ordinalSeason) bool {
-			return !o.plain && o.word == o.i+1 && o.in.hasOrdinalLetter(o.i) && o.text == "season"
+			return !o.plain && o.wordToken == o.i+1 && o.stage.hasOrdinalLetter(o.i) && o.wordText == "season"
 		}),
-	because("an English season takes the number after it", "Silver Rail 24 Season 1x05.mkv -> Silver Rail 24 s1 batch",
+	newReason("an English season takes the number after it", "Silver Rail 24 Season 1x05.mkv -> Silver Rail 24 s1 batch",
 		func(o ordinalSeason) bool {
-			next := o.word + 1
-			return o.plain && o.num != 0 && o.text == "season" &&
-				(o.w.classAt(next) == number || o.w.classAt(next) == mixed && digit(o.w.word(next)[0]))
+			next := o.wordToken + 1
+			return o.plain && o.num != 0 && o.wordText == "season" &&
+				(o.w.classAt(next) == number || o.w.classAt(next) == mixed && isDigit(o.w.word(next)[0]))
 		}),
-	because("a number of its own after the word", "Silver Rail 5 Temporada 3.mkv -> Silver Rail 5 s3 batch",
+	newReason("a number of its own after the word", "Silver Rail 5 Temporada 3.mkv -> Silver Rail 5 s3 batch",
 		func(o ordinalSeason) bool {
-			next := o.word + 1
-			return o.plain && o.text[0] < utf8.RuneSelf && o.w.classAt(next) == number && len(o.w.gap(o.word)) <= 2 &&
-				o.w.beside(o.i, next) && o.w.roleAt(next+1) != episodeWord
+			next := o.wordToken + 1
+			return o.plain && o.wordText[0] < utf8.RuneSelf && o.w.classAt(next) == number &&
+				len(o.w.gapAfter(o.wordToken)) <= 2 &&
+				o.w.inSameBracket(o.i, next) &&
+				o.w.roleAt(next+1) != episodeWord
 		}),
 }
 
-// markOrdinalSeason: "2nd Season", "Second Season", "10 th season", "3 Temporada", "2.Sezon", "3-й сезон",
-// "2ª a 5ª Temporada", "1-3 сезон".
+// markOrdinalSeason marks seasons before a word for season: "2nd Season", "Second Season", "10 th season", "3
+// Temporada", "2.Sezon", "3-й сезон", "2ª a 5ª Temporada", "1-3 сезон".
 func markOrdinalSeason(p *markerStage, i int) bool {
-	if !p.w.beside(i, i+1) {
+	if !p.w.inSameBracket(i, i+1) {
 		return false
 	}
 	n, word, plain, ok := p.ordinalAt(i)
 	if !ok {
 		return false
 	}
-	o := ordinalSeason{place: p.w.place(i), in: p, word: word, plain: plain}
+	o := ordinalSeason{place: p.w.place(i), stage: p, wordToken: word, plain: plain}
 	if word < len(p.w.tokens) {
-		o.text = p.w.lower(word)
+		o.wordText = p.w.lower(word)
 	}
-	if decide(notOrdinals, o) {
+	if applyRules(ordinalSeasonExceptions, o) {
 		return false
 	}
-	from, list := p.seasonsBefore(i, n)
+	from, list := p.readSeasonsBefore(i, n)
 	p.setSeasons(from, word+1, list)
 	return true
 }
 
-// ordinalAt reads "2nd", "second", "10 th", "3-й" or "2ª". plain is true if nothing marks the number as an ordinal.
+// ordinalAt reads "2nd", "second", "10 th", "3-й" or "2ª". plain says that the number is not marked as an ordinal.
 func (p *markerStage) ordinalAt(i int) (n, after int, plain, ok bool) {
 	if p.w.classAt(i) != number {
 		n, ok = ordinal(p.w.lower(i))
 		return n, i + 1, false, ok
 	}
-	if p.w.width(i) > 2 {
+	if p.w.length(i) > 2 {
 		return 0, 0, false, false
 	}
-	gap, after := p.w.gap(i), i+1
+	gap, after := p.w.gapAfter(i), i+1
 	plain = !strings.HasPrefix(gap, "°") && !strings.HasPrefix(gap, "º") && !strings.HasPrefix(gap, "ª")
-	if i+2 < len(p.w.tokens) && len(gap) == 1 && lists().spacedEndings[p.w.lower(i+1)] {
+	if i+2 < len(p.w.tokens) && len(gap) == 1 && lists().spacedOrdinalEndings[p.w.lower(i+1)] {
 		after, plain = i+2, false
 	}
 	return p.w.tokens[i].num, after, plain, true
 }
 
-func (p *markerStage) seasonsBefore(i, last int) (from int, list []int) {
+func (p *markerStage) readSeasonsBefore(i, last int) (from int, list []int) {
 	list = []int{last}
 	for from = i; len(list) < 60; {
 		at, ranged := from-1, false
-		switch gap := strings.TrimRight(p.w.before(from), " "); {
+		switch gap := strings.TrimRight(p.w.gapBefore(from), " "); {
 		case gap == "-" || gap == "ª-" || gap == "º-":
 			ranged = true
 		case strings.Trim(gap, "ªº°") == "," || gap == "&":
@@ -243,7 +250,7 @@ func (p *markerStage) seasonsBefore(i, last int) (from int, list []int) {
 		default:
 			return from, list
 		}
-		if !p.w.beside(at, from) || p.w.tokens[at].tag != none {
+		if !p.w.inSameBracket(at, from) || p.w.tokens[at].tag != noTag {
 			return from, list
 		}
 		n, _, _, ok := p.ordinalAt(at)
@@ -263,31 +270,32 @@ func (p *markerStage) seasonsBefore(i, last int) (from int, list []int) {
 func (p *markerStage) hasOrdinalLetter(i int) bool {
 	w := p.w.word(i)
 	end := w[len(w)-1]
-	return digit(w[0]) && (end == 'a' || end == 'o' || end == 'e')
+	return isDigit(w[0]) && (end == 'a' || end == 'o' || end == 'e')
 }
 
-// markSeasonEpisode: "S01E02", "S01.E02", "S01 - E03", "S03-x01", "S01E01-E03", "S01-S03", "S01v2", "Se.3 afl.3",
-// "TitleS01E02".
+// markSeasonEpisode marks a season with its letter, and episodes after it: "S01E02", "S01.E02", "S01 - E03", "S03-x01",
+// "S01E01-E03", "S01-S03", "S01v2", "Se.3 afl.3", "TitleS01E02".
 func markSeasonEpisode(p *markerStage, i int) bool {
 	t := p.w.tokens[i]
-	c := cursor{p.w.lowered, t.s}
+	c := cursor{p.w.lowerText, t.start}
 	first := c.peek()
-	if first != 's' && first != 't' || t.class == alpha && t.e-t.s > 2 {
+	if first != 's' && first != 't' || t.class == alpha && t.end-t.start > 2 {
 		return markGluedSeason(p, i)
 	}
 	c.i++
 	switch {
-	case c.peek() == 'o' && digit(c.at(1)): // "SO2": an O for a zero
+	case c.peek() == 'o' && isDigit(c.peekAt(1)): // "SO2": an O for a zero
 		c.i++
-	case c.peek() == 'e' && t.e-t.s == 2:
+	case c.peek() == 'e' && t.end-t.start == 2:
 		c.i++
-		c.skip(". ", len(c.text))
+		c.skipAny(". ", len(c.text))
 	}
-	if t.class == alpha && t.e-t.s == 1 || p.tags.hasMediaTag && p.w.before(i) == "-" && p.w.tagAt(i-1) != none &&
-		!p.w.beside(i, i+1) { // where a scene name has its group: "x264-S4L"
+	if t.class == alpha && t.end-t.start == 1 ||
+		p.tags.hasMediaTag && p.w.gapBefore(i) == "-" && p.w.tagAt(i-1) != noTag &&
+			!p.w.inSameBracket(i, i+1) { // it is the group of a scene name: "x264-S4L"
 		return false
 	}
-	season, n, ok := c.number(4)
+	season, n, ok := c.readNumber(4)
 	if !ok || n == 4 && (season < firstYear || season > 2099) {
 		return markGluedSeason(p, i)
 	}
@@ -297,19 +305,19 @@ func markSeasonEpisode(p *markerStage, i int) bool {
 	return p.readAfterSeason(i, c, season, n)
 }
 
-// episodeFollows reports whether an episode with its letter comes after the season: "T03E08", "T2 E05".
+// episodeFollows reports whether an episode with a letter or word follows the season: "T03E08", "T2 E05".
 func (c cursor) episodeFollows() bool {
-	c.skip(" .-", 3)
-	return c.peek() == 'e' && digit(c.at(1)) || c.readAny("cap ", "ep ", "capitulo ", "capítulo ", "episodio ")
+	c.skipAny(" .-", 3)
+	return c.peek() == 'e' && isDigit(c.peekAt(1)) || c.acceptAny("cap ", "ep ", "capitulo ", "capítulo ", "episodio ")
 }
 
-// groupAtStart reports whether token 0 starts a group's bracket: "[S1 Friends]".
-func (p *markerStage) groupAtStart(i int) bool {
-	return !p.w.folder && i == 0 && p.w.tokens[0].group >= 0 && p.w.beside(0, 1) && p.w.tagAt(1) == none &&
+// isGroupAtStart reports whether token i is the first and begins the bracket of a group: "[S1 Friends]".
+func (p *markerStage) isGroupAtStart(i int) bool {
+	return !p.w.folder && i == 0 && p.w.tokens[0].bracket >= 0 && p.w.inSameBracket(0, 1) && p.w.tagAt(1) == noTag &&
 		p.w.classAt(1) != number
 }
 
-// markGluedSeason cuts "DieS01E06" and "Title2x05" before the marker, which is the next token then.
+// markGluedSeason splits "DieS01E06" and "Title2x05" before the marker, which is then read as the next token.
 func markGluedSeason(p *markerStage, i int) bool {
 	t := p.w.tokens[i]
 	if t.class != mixed || !p.episodeSpan.empty() {
@@ -317,42 +325,42 @@ func markGluedSeason(p *markerStage, i int) bool {
 	}
 	w := p.w.lower(i)
 	for k := 1; k+3 < len(w); k++ {
-		if !digit(w[k-1]) && (markerShape(w[k:]) || k > 1 && crossShape(w[k:])) {
-			p.splitToken(i, t.s+k)
+		if !isDigit(w[k-1]) && (looksLikeMarker(w[k:]) || k > 1 && looksLikeCross(w[k:])) {
+			p.splitToken(i, t.start+k)
 			return false
 		}
 	}
 	return false
 }
 
-// crossShape reports whether w is like "2x05".
-func crossShape(w string) bool {
+// looksLikeCross reports whether w is like "2x05".
+func looksLikeCross(w string) bool {
 	n := leadingDigits(w)
 	return n >= 1 && n <= 2 && len(w) == n+3 && w[n] == 'x' && allDigits(w[n+1:])
 }
 
-// markerShape reports whether w begins like "S01E02".
-func markerShape(w string) bool {
-	return len(w) > 5 && w[0] == 's' && digit(w[1]) && digit(w[2]) && w[3] == 'e' && digit(w[4]) && digit(w[5])
+// looksLikeMarker reports whether w begins like "S01E02".
+func looksLikeMarker(w string) bool {
+	return len(w) > 5 && w[0] == 's' && isDigit(w[1]) && isDigit(w[2]) && w[3] == 'e' && isDigit(w[4]) && isDigit(w[5])
 }
 
 func (p *markerStage) readAfterSeason(i int, start cursor, season, width int) bool {
 	p.readSeasonPart(&start)
-	seasons, last := letterList.list(listNumber{after: start, value: season, width: width})
+	seasons, last := seasonLetterList.read(listNumber{after: start, value: season, digits: width})
 	c := last.after
 	d := c
-	d.skip(" ._-", 3)
+	d.skipAny(" ._-", 3)
 	if episodes, end, ok := p.readEpisodes(d, "", true); ok && len(p.episodes) == 0 {
 		at := p.markBytes(i, end, tagEpisode)
 		p.seasons, p.episodes = seasons, episodes
 		p.seasonSpan, p.episodeSpan = at, at
 		return true
 	}
-	if n, w, ok := c.tightEpisode(); ok && w != width && len(seasons) == 1 && len(p.episodes) == 0 {
+	if n, w, ok := c.readTightEpisode(); ok && w != width && len(seasons) == 1 && len(p.episodes) == 0 {
 		p.markSeasonAndEpisode(i, c.i+1+w, season, []float64{float64(n)})
 		return true
 	}
-	if !c.wordEnd() {
+	if !c.atWordEnd() {
 		if c.peek() == 's' || c.peek() == 'o' {
 			return p.readSeasonSpecial(i, c)
 		}
@@ -360,7 +368,7 @@ func (p *markerStage) readAfterSeason(i int, start cursor, season, width int) bo
 			return false
 		}
 	}
-	if !p.seasonSpan.empty() && len(p.seasons) > 0 || p.groupAtStart(i) {
+	if !p.seasonSpan.empty() && len(p.seasons) > 0 || p.isGroupAtStart(i) {
 		return false
 	}
 	p.seasons = seasons
@@ -375,26 +383,26 @@ func (p *markerStage) readSeasonPart(c *cursor) {
 		return
 	}
 	d.i++
-	if n, _, ok := d.number(2); ok && d.peek() == 'e' && digit(d.at(1)) {
+	if n, _, ok := d.readNumber(2); ok && d.peek() == 'e' && isDigit(d.peekAt(1)) {
 		p.part, *c = n, d
 	}
 }
 
-// tightEpisode reads the "-15" of "S3-15".
-func (c cursor) tightEpisode() (n, width int, ok bool) {
+// readTightEpisode reads the "-15" of "S3-15".
+func (c cursor) readTightEpisode() (n, width int, ok bool) {
 	if c.peek() != '-' {
 		return 0, 0, false
 	}
 	c.i++
-	n, width, ok = c.number(2)
-	return n, width, ok && c.wordEnd() && width == 2
+	n, width, ok = c.readNumber(2)
+	return n, width, ok && c.atWordEnd() && width == 2
 }
 
 // readSeasonSuffix reads the disc of "S07D1" and "S04DVD7", the part of "S01P01", or the version of "S01v2".
 func (p *markerStage) readSeasonSuffix(c *cursor) bool {
 	d := *c
-	if d.read("extras") {
-		return d.wordEnd()
+	if d.accept("extras") {
+		return d.atWordEnd()
 	}
 	first := d.peek()
 	if first != 'd' && first != 'p' && first != 'v' {
@@ -402,10 +410,10 @@ func (p *markerStage) readSeasonSuffix(c *cursor) bool {
 	}
 	d.i++
 	if first == 'd' {
-		d.read("vd")
+		d.accept("vd")
 	}
-	n, _, ok := d.number(2)
-	if !ok || !d.wordEnd() {
+	n, _, ok := d.readNumber(2)
+	if !ok || !d.atWordEnd() {
 		return false
 	}
 	switch first {
@@ -418,15 +426,15 @@ func (p *markerStage) readSeasonSuffix(c *cursor) bool {
 	return true
 }
 
-// readSeasonSpecial reads "S01SP02" and "S01OVA1". Season 0 may give this special another number.
+// readSeasonSpecial reads "S01SP02" and "S01OVA1". In TMDB's season 0, this special may have another number.
 func (p *markerStage) readSeasonSpecial(i int, c cursor) bool {
 	start := c.i
-	if !c.readAny("sp", "ova", "oad") {
+	if !c.acceptAny("sp", "ova", "oad") {
 		return false
 	}
 	name := strings.ToUpper(c.text[start:c.i])
-	n, _, ok := c.number(3)
-	if !ok || !c.wordEnd() || !p.episodeSpan.empty() {
+	n, _, ok := c.readNumber(3)
+	if !ok || !c.atWordEnd() || !p.episodeSpan.empty() {
 		return false
 	}
 	p.special = name

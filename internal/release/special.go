@@ -5,10 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// readNumberedExtra: "NCOP2", "NCEDv2", "OP4a", "PV2", "CM1", "SP03", "OVA3.5", "EX01".
+// readNumberedExtra tags an extra or special with a number or version: "NCOP2", "NCEDv2", "OP4a", "PV2", "CM1", "SP03",
+// "OVA3.5", "EX01".
 func readNumberedExtra(p *tagStage, i int) bool {
 	w := p.w.lower(i)
-	if p.w.dotted && p.w.before(i) == "-" && !p.w.beside(i, i+1) {
+	if p.w.dotted && p.w.gapBefore(i) == "-" && !p.w.inSameBracket(i, i+1) {
 		return false // the group of a scene name: "-CM8"
 	}
 	head := untilDigit(w)
@@ -33,42 +34,42 @@ func readNumberedExtra(p *tagStage, i int) bool {
 	return true
 }
 
-// readSpecials finds extras and specials. A weak word counts only outside the title, so the title's start must be
-// known.
+// readSpecials finds extras and specials. It runs when the title's start is known, because a weak word counts only
+// outside the title.
 func (p *numberStage) readSpecials() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
-		if p.endsWithSpecial(i) {
+		if p.isTrailingSpecial(i) {
 			t.tag, t.weak, t.word.value = tagSpecial, false, "SPECIAL"
 		}
-		if t.tag != tagExtra && t.tag != tagSpecial || t.weak && !p.isSpecial(i) && !p.w.joinedByPlus(i) {
+		if t.tag != tagExtra && t.tag != tagSpecial || t.weak && !p.isSpecial(i) && !p.w.isJoinedByPlus(i) {
 			continue
 		}
-		if p.w.joinedByPlus(i) {
+		if p.w.isJoinedByPlus(i) {
 			p.marks.batch = true
 			continue
 		}
 		if t.tag == tagExtra {
 			p.extra = true
 			p.marks.special = p.specialName(i)
-		} else if p.marks.special == "" && len(p.marks.episodes) <= 3 { // else "01-12 + OVA", a batch
+		} else if p.marks.special == "" && len(p.marks.episodes) <= 3 { // "01-12 + OVA" is a batch
 			p.marks.special = p.specialName(i)
 		}
-		p.numberOfSpecial(i)
+		p.readSpecialNumber(i)
 	}
 }
 
-// joinedByPlus reports whether a plus stands beside the word at i, as in a batch: "TV + OVA", "01-12 + SP".
-func (p *words) joinedByPlus(i int) bool {
-	return i > 0 && (strings.Contains(p.before(i), "+") || strings.Contains(p.gap(i), "+"))
+// isJoinedByPlus reports whether the word at i has a plus before or after it, as in a batch: "TV + OVA", "01-12 + SP".
+func (p *words) isJoinedByPlus(i int) bool {
+	return i > 0 && (strings.Contains(p.gapBefore(i), "+") || strings.Contains(p.gapAfter(i), "+"))
 }
 
-// endsWithSpecial reports whether the word at i is the special of "Title - Special". Elsewhere, that word is an
+// isTrailingSpecial reports whether the word at i is the last one of "Title - Special". Elsewhere, "Special" is an
 // edition.
-func (p *numberStage) endsWithSpecial(i int) bool {
+func (p *numberStage) isTrailingSpecial(i int) bool {
 	t := &p.w.tokens[i]
-	return t.tag == tagEdition && t.weak && i > 0 && t.group < 0 && p.marks.episodeSpan.empty() &&
-		dashGap(p.w.before(i)) && p.w.titleMayEndBefore(i+1) && p.w.lower(i) == "special"
+	return t.tag == tagEdition && t.weak && i > 0 && t.bracket < 0 && p.marks.episodeSpan.empty() &&
+		isSpacedDash(p.w.gapBefore(i)) && p.w.titleMayEndBefore(i+1) && p.w.lower(i) == "special"
 }
 
 func (p *numberStage) specialName(i int) string {
@@ -79,78 +80,90 @@ func (p *numberStage) specialName(i int) string {
 	if t.class == mixed {
 		return strings.ToUpper(leadingLetters(p.w.lower(i)))
 	}
-	return strings.ToUpper(withoutDigits(p.w.word(i)))
+	return strings.ToUpper(trimTrailingDigits(p.w.word(i)))
 }
 
+// specialWord is a word that may be an extra or special.
 type specialWord struct {
 	place
-	in *numberStage
+	stage *numberStage
 }
 
+// specialRules decide whether such a word is one, and not a word of the title.
 var specialRules = []rule[specialWord, bool]{
-	when("alone in a bracket", "[Quiet] Silver Rail [Menu].mkv -> Silver Rail MENU extra",
-		func(s specialWord) bool { return s.w.alone(s.i) || s.aloneWithNumber() }, true),
-	when("in a bracket with others", "[组][银色铁道 PV][07][1080p] -> 银色铁道 PV e7 episode",
-		func(s specialWord) bool { return s.group >= 0 }, false),
-	when("two letters that are not in capitals", "Silver Rail Ed.mkv -> Silver Rail Ed",
+	newRule("alone in a bracket", "[Quiet] Silver Rail [Menu].mkv -> Silver Rail MENU extra",
+		func(s specialWord) bool { return s.w.isAloneInBracket(s.i) || s.isAloneWithNumber() }, true),
+	newRule("in a bracket with others", "[组][银色铁道 PV][07][1080p] -> 银色铁道 PV e7 episode",
+		func(s specialWord) bool { return s.bracket >= 0 }, false),
+	newRule("two letters that are not in capitals", "Silver Rail Ed.mkv -> Silver Rail Ed",
 		func(s specialWord) bool {
 			return isOneOf(s.lower(), "op", "ed", "pv", "cm", "sp") && !hasNoLowerCase(s.text())
 		}, false),
-	when("the first word, and a title follows", "Trailer Park.mkv -> Trailer Park",
-		func(s specialWord) bool { return s.i == 0 && s.w.beside(0, 1) && s.w.classAt(1) != number }, false),
-	when("the first word", "Silver Rail/Menu.mkv -> Menu MENU extra", func(s specialWord) bool { return s.i == 0 }, true),
-	when("part of the episode's title", "Silver Rail - 05 - PV.mkv -> Silver Rail e5 episode", func(s specialWord) bool {
-		inside := !s.in.marks.episodeSpan.empty() && s.i >= s.in.marks.episodeSpan.to
-		return inside && s.word.value != "SAMPLE" && s.lower() != "preview"
-	}, false),
-	when("after a dash between spaces", "Silver Rail - Menu.mkv -> Silver Rail MENU extra",
-		func(s specialWord) bool { return dashGap(s.before()) }, true),
-	when("the last word before a film's year", "Silver Rail PV (2009).mkv -> Silver Rail PV y2009 movie",
-		func(s specialWord) bool { return s.i == s.in.layout.yearAt-1 }, false),
-	when("an East Asian word at the end", "银色铁道 予告.mkv -> 银色铁道 PV extra",
-		func(s specialWord) bool { return s.class == cjk && s.before() != "" && s.i+1 == len(s.w.tokens) }, true),
-	when("an ordinary word after the season", "Silver Rail S01 Opening.mkv -> Silver Rail s1 OPENING extra",
+	newRule("the first word, and a title follows", "Trailer Park.mkv -> Trailer Park",
+		func(s specialWord) bool { return s.i == 0 && s.w.inSameBracket(0, 1) && s.w.classAt(1) != number }, false),
+	newRule(
+		"the first word",
+		"Silver Rail/Menu.mkv -> Menu MENU extra",
+		func(s specialWord) bool { return s.i == 0 },
+		true,
+	),
+	newRule(
+		"part of the episode's title",
+		"Silver Rail - 05 - PV.mkv -> Silver Rail e5 episode",
 		func(s specialWord) bool {
-			season := s.in.marks.seasonSpan
-			return s.ordinary() && !season.empty() && s.i >= season.to && s.w.titleMayEndBefore(s.i+1)
+			inside := !s.stage.marks.episodeSpan.empty() && s.i >= s.stage.marks.episodeSpan.to
+			return inside && s.word.value != "SAMPLE" && s.lower() != "preview"
+		},
+		false,
+	),
+	newRule("after a dash between spaces", "Silver Rail - Menu.mkv -> Silver Rail MENU extra",
+		func(s specialWord) bool { return isSpacedDash(s.gapBefore()) }, true),
+	newRule("the last word before a film's year", "Silver Rail PV (2009).mkv -> Silver Rail PV y2009 movie",
+		func(s specialWord) bool { return s.i == s.stage.layout.yearAt-1 }, false),
+	newRule("an East Asian word at the end", "银色铁道 予告.mkv -> 银色铁道 PV extra",
+		func(s specialWord) bool { return s.class == cjk && s.gapBefore() != "" && s.i+1 == len(s.w.tokens) }, true),
+	newRule("an ordinary word after the season", "Silver Rail S01 Opening.mkv -> Silver Rail s1 OPENING extra",
+		func(s specialWord) bool {
+			season := s.stage.marks.seasonSpan
+			return s.isOrdinary() && !season.empty() && s.i >= season.to && s.w.titleMayEndBefore(s.i+1)
 		}, true),
-	when("an ordinary word", "Silver Rail-Extra.mkv -> Silver Rail-Extra",
-		func(s specialWord) bool { return s.ordinary() }, false),
-	when("a word of a title, and not a fansub release", "Silver Rail Menu.mkv -> Silver Rail Menu",
+	newRule("an ordinary word", "Silver Rail-Extra.mkv -> Silver Rail-Extra",
+		func(s specialWord) bool { return s.isOrdinary() }, false),
+	newRule("a word of a title, and not a fansub release", "Silver Rail Menu.mkv -> Silver Rail Menu",
 		func(s specialWord) bool {
-			return !s.in.layout.fansubStyle && len(s.text()) > 3 && s.before() != "-" && !s.at(-1).strong() &&
-				!(s.in.tags.hasMediaTag && s.i+1 == len(s.w.tokens))
+			return !s.stage.layout.fansubStyle && len(s.text()) > 3 && s.gapBefore() != "-" && !s.neighbor(-1).isStrong() &&
+				!(s.stage.tags.hasMediaTag && s.i+1 == len(s.w.tokens))
 		}, false),
-	when("before an end or a tag", "Silver Rail PV.mkv -> Silver Rail PV extra",
+	newRule("before an end or a tag", "Silver Rail PV.mkv -> Silver Rail PV extra",
 		func(s specialWord) bool { return s.w.titleMayEndBefore(s.i + 1) }, true),
 }
 
-// aloneWithNumber reports whether a bracket holds only the word and its number: "[Menu 02]".
-func (s specialWord) aloneWithNumber() bool {
-	if s.group < 0 || !s.w.plainNumber(s.i+1) {
+// isAloneWithNumber reports whether a bracket holds only the word and its number: "[Menu 02]".
+func (s specialWord) isAloneWithNumber() bool {
+	if s.bracket < 0 || !s.w.isPlainNumber(s.i+1) {
 		return false
 	}
-	return s.w.brackets[s.group].span == span{s.i, s.i + 2}
+	return s.w.brackets[s.bracket].span == span{s.i, s.i + 2}
 }
 
-func (s specialWord) ordinary() bool {
+func (s specialWord) isOrdinary() bool {
 	return isOneOf(s.lower(), "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted")
 }
 
-// isSpecial reports whether the weak word at i is an extra or special and not a word of the title.
+// isSpecial reports whether the weak word at i is an extra or special, and not a word of the title.
 func (p *numberStage) isSpecial(i int) bool {
-	return decide(specialRules, specialWord{p.w.place(i), p})
+	return applyRules(specialRules, specialWord{p.w.place(i), p})
 }
 
 // titleMayEndBefore reports whether a title may end before token i.
 func (p *words) titleMayEndBefore(i int) bool {
-	if !p.beside(i-1, i) || p.strongAt(i) {
+	if !p.inSameBracket(i-1, i) || p.isStrongAt(i) {
 		return true
 	}
-	return p.tokens[i].class == number && (!p.beside(i, i+1) || p.tokens[i+1].tag != none)
+	return p.tokens[i].class == number && (!p.inSameBracket(i, i+1) || p.tokens[i+1].tag != noTag)
 }
 
-func (p *numberStage) numberOfSpecial(i int) {
+func (p *numberStage) readSpecialNumber(i int) {
 	w := p.w.lower(i)
 	head := untilDigit(w)
 	if !p.marks.episodeSpan.empty() && (!p.bareEpisode || p.marks.episodeSpan.from > i+2) ||
@@ -161,30 +174,30 @@ func (p *numberStage) numberOfSpecial(i int) {
 	switch {
 	case len(head) < len(w):
 		if leadingLetters(w) != head {
-			return // the digit is a version's
+			return // the digit is that of a version
 		}
 		rest := w[len(head):]
 		n = atoi(rest[:leadingDigits(rest)])
-	case p.w.beside(i, i+1) && p.w.plainNumber(i+1) && p.w.width(i+1) <= 3 && len(p.w.gap(i)) <= 1:
+	case p.w.inSameBracket(i, i+1) && p.w.isPlainNumber(i+1) && p.w.length(i+1) <= 3 && len(p.w.gapAfter(i)) <= 1:
 		at, n = i+1, p.w.tokens[i+1].num
 	default:
 		return
 	}
 	v := float64(n)
-	if at+1 < len(p.w.tokens) && p.w.gap(at) == "." && p.w.word(at+1) == "5" {
+	if at+1 < len(p.w.tokens) && p.w.gapAfter(at) == "." && p.w.word(at+1) == "5" {
 		v += 0.5
 	}
 	p.marks.episodes = []float64{v}
 	p.marks.episodeSpan = span{i, at + 1}
 	p.bareEpisode = false
-	if at > i || p.w.gap(i) == "-" {
+	if at > i || p.w.gapAfter(i) == "-" {
 		p.marks.extendRange()
 	}
 }
 
 func untilDigit(w string) string {
 	n := 0
-	for n < len(w) && !digit(w[n]) {
+	for n < len(w) && !isDigit(w[n]) {
 		n++
 	}
 	return w[:n]

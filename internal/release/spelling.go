@@ -10,8 +10,8 @@ import (
 )
 
 // normalizeName normalizes the characters of a name and its separators: underscores become spaces, and dashes become
-// dots if nothing else separates the words. Between two numbers, an underscore becomes a dash if other separators
-// prevail: "Cap.111_120".
+// dots if nothing else separates the words. An underscore between two numbers becomes a dash if other separators are
+// more frequent: "Cap.111_120".
 func normalizeName(s string) string {
 	s = normalizeWidth(s)
 	if strings.Count(s, "-") > 1 && !strings.ContainsAny(s, " ._[](){}") {
@@ -26,7 +26,7 @@ func normalizeName(s string) string {
 	for i, c := range b {
 		switch {
 		case c != '_' || i > 0 && i+1 < len(s) && s[i-1] == ' ' && s[i+1] == ' ':
-		case joins && i > 0 && i+1 < len(s) && digit(s[i-1]) && digit(s[i+1]):
+		case joins && i > 0 && i+1 < len(s) && isDigit(s[i-1]) && isDigit(s[i+1]):
 			b[i] = '-'
 		default:
 			b[i] = ' '
@@ -35,19 +35,19 @@ func normalizeName(s string) string {
 	return string(b)
 }
 
-// normalizeWidth replaces full-width letters and digits by ASCII, but keeps wide punctuation that titles use. Bytes
+// normalizeWidth replaces full-width letters and digits with ASCII, but keeps the wide punctuation of titles. Bytes
 // that are not UTF-8 become U+FFFD.
 func normalizeWidth(s string) string {
 	i := 0
-	for i < len(s) && s[i] >= ' ' && s[i] < 0x7F { // most names are ASCII, and this is quick
+	for i < len(s) && s[i] >= ' ' && s[i] < 0x7F { // a quick check, because most names are ASCII
 		i++
 	}
 	if !strings.ContainsFunc(s[i:], func(r rune) bool { return !isStableUnderNFC(r) }) {
 		return s
 	}
 	s = norm.NFC.String(strings.Map(normalizeRune, strings.ToValidUTF8(s, "\uFFFD")))
-	if strings.ContainsFunc(s, halfKana) {
-		s = halfKanaRun().ReplaceAllStringFunc(s, norm.NFKC.String) // with their marks composed
+	if strings.ContainsFunc(s, isHalfwidthKana) {
+		s = halfwidthKana().ReplaceAllStringFunc(s, norm.NFKC.String) // NFKC also composes the voicing marks
 	}
 	return replaceCrosses(s)
 }
@@ -61,7 +61,7 @@ func isStableUnderNFC(r rune) bool {
 // replaceCrosses writes the Cyrillic х and the sign × between digits as x: "06х01".
 func replaceCrosses(s string) string {
 	if strings.ContainsFunc(s, isCross) {
-		for range 2 { // in "1×2×3" the second one begins where the first ends
+		for range 2 { // twice, because the two matches in "1×2×3" overlap
 			s = crossedDigits().ReplaceAllString(s, "${1}x${2}")
 		}
 	}
@@ -70,16 +70,16 @@ func replaceCrosses(s string) string {
 
 var (
 	crossedDigits = lazyregexp.New(`([0-9])[хХ×]([0-9])`)
-	halfKanaRun   = lazyregexp.New(`[ｦ-ﾟ]+`)
+	halfwidthKana = lazyregexp.New(`[ｦ-ﾟ]+`)
 )
 
-func halfKana(r rune) bool { return r >= 'ｦ' && r <= 'ﾟ' }
+func isHalfwidthKana(r rune) bool { return r >= 'ｦ' && r <= 'ﾟ' }
 
 func isCross(r rune) bool { return r == 'х' || r == 'Х' || r == '×' }
 
 func normalizeRune(r rune) rune {
 	switch {
-	case r < ' ', r >= 0x7F && r <= 0xA0: // control characters are no part of a title
+	case r < ' ', r >= 0x7F && r <= 0xA0: // titles have no control characters
 		return ' '
 	case r >= '٠' && r <= '٩':
 		return r - '٠' + '0'
@@ -99,8 +99,8 @@ func normalizeRune(r rune) rune {
 	return r
 }
 
-// clean trims a title and makes its separators spaces. It does not allocate if nothing changes.
-func (p *words) clean(s string) string {
+// cleanTitle trims a title and replaces its separators with spaces. It does not allocate if nothing changes.
+func (p *words) cleanTitle(s string) string {
 	s = trimTitle(s)
 	if !strings.Contains(s, "  ") && !(p.dotted && strings.Contains(s, ".")) {
 		return s
@@ -123,21 +123,21 @@ func (p *words) clean(s string) string {
 // keepsDot reports whether the dot at i belongs to initials ("S.H.I.E.L.D.", "R.O.D") or to a decimal ("3.0").
 func keepsDot(s string, i int) bool {
 	before, after := singleCharWord(s, i-1), singleCharWord(s, i+1)
-	if digit(before) && digit(after) {
-		return !dotThenDigit(s, i-2, i-3) && !dotThenDigit(s, i+2, i+3)
+	if isDigit(before) && isDigit(after) {
+		return !isDotThenDigit(s, i-2, i-3) && !isDotThenDigit(s, i+2, i+3)
 	}
-	return letter(before) && (letter(after) || i >= 3 && s[i-2] == '.' && letter(singleCharWord(s, i-3)))
+	return isLetter(before) && (isLetter(after) || i >= 3 && s[i-2] == '.' && isLetter(singleCharWord(s, i-3)))
 }
 
 func singleCharWord(s string, k int) byte {
-	if k < 0 || k >= len(s) || k > 0 && wordByte(s[k-1]) || k+1 < len(s) && wordByte(s[k+1]) {
+	if k < 0 || k >= len(s) || k > 0 && isWordByte(s[k-1]) || k+1 < len(s) && isWordByte(s[k+1]) {
 		return 0
 	}
 	return s[k]
 }
 
-func dotThenDigit(s string, dot, number int) bool {
-	return number >= 0 && number < len(s) && s[dot] == '.' && digit(s[number])
+func isDotThenDigit(s string, dot, number int) bool {
+	return number >= 0 && number < len(s) && s[dot] == '.' && isDigit(s[number])
 }
 
 func trimTitle(s string) string {
@@ -146,7 +146,7 @@ func trimTitle(s string) string {
 	for {
 		r, n := utf8.DecodeLastRuneInString(s)
 		switch {
-		case n == 0, r == '+' && beforeDash(whole[len(s):]):
+		case n == 0, r == '+' && startsWithSpacedDash(whole[len(s):]):
 			return s
 		case isTitleEdge(r) && !(r == '-' && strings.HasSuffix(s, "--")), strings.ContainsRune("([{#", r):
 		case r == '.' && !strings.HasSuffix(s, "...") && !endsWithInitial(s):
@@ -157,18 +157,19 @@ func trimTitle(s string) string {
 	}
 }
 
-// beforeDash reports whether s starts with a spaced dash. A sign before it is part of the title: "Title + - 07".
-func beforeDash(s string) bool {
+// startsWithSpacedDash reports whether s starts with a space and a dash. A plus before it belongs to the title:
+// "Title + - 07".
+func startsWithSpacedDash(s string) bool {
 	rest := strings.TrimLeft(s, " ")
 	return len(rest) < len(s) && strings.HasPrefix(rest, "-")
 }
 
 func endsWithInitial(s string) bool {
 	n := len(s)
-	return n >= 4 && wordByte(s[n-2]) && s[n-3] == '.'
+	return n >= 4 && isWordByte(s[n-2]) && s[n-3] == '.'
 }
 
 func isTitleEdge(r rune) bool {
 	const signs = " _-—–―:：,;/|+★☆\t、=@*•\uFFFD】【\n\r~〜～"
-	return strings.ContainsRune(signs, r) || r >= 0x1F200 && r <= 0x1F2FF // what stations mark programmes with: 🈞
+	return strings.ContainsRune(signs, r) || r >= 0x1F200 && r <= 0x1F2FF // TV stations mark programmes with these: 🈞
 }

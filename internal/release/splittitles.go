@@ -7,7 +7,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-type titleSplitter struct{ in *titleStage }
+// titleSplitter splits a text into several titles of the work.
+type titleSplitter struct{ stage *titleStage }
 
 const maxTitles = 12
 
@@ -23,7 +24,7 @@ func (p *titleStage) addTitles(from, to int) {
 		s.splitScripts(from, to)
 		return
 	}
-	added := p.titles[mark:] // catalogues and other files know the title in Latin letters best
+	added := p.titles[mark:] // put the Latin title first: catalogues and other files have it most often
 	if i := slices.IndexFunc(added, func(t Title) bool { return t.Lang == "latin" }); i > 0 {
 		latin := added[i]
 		copy(added[1:], added[:i])
@@ -35,23 +36,25 @@ func (p *titleStage) addTitle(from, to int) {
 	if from >= to {
 		return
 	}
-	text := p.w.clean(p.w.sourceText(from, to))
+	text := p.w.cleanTitle(p.w.sourceText(from, to))
 	known := func(t Title) bool { return t.Text == text }
 	if text != "" && len(p.titles) < maxTitles && !slices.ContainsFunc(p.titles, known) {
 		p.titles = append(p.titles, Title{Text: text, Lang: title.Script(text)})
 	}
 }
 
+// separator is a place where a text may be split into two titles.
 type separator struct {
 	place      // the token before it
-	in         *titleStage
-	from, to   int  // the text around it
-	slash      int  // where in the gap the slash or bar stands, -1 for an underscore
+	stage      *titleStage
+	from, to   int  // the tokens of the whole text
+	slash      int  // index of the slash or bar in the gap, -1 for an underscore
 	first      bool // no slash comes before it
 	wideBefore bool // words in Han, kana or hangul, besides "film", come before it
-	wideAfter  bool // and after it
+	wideAfter  bool // such words come after it
 }
 
+// cut is how a text is split at its slashes.
 type cut uint8
 
 const (
@@ -60,28 +63,29 @@ const (
 	spacedCut     // "中文 / Romaji"
 )
 
+// cutRules decide whether a text is split at a separator.
 var cutRules = []rule[separator, cut]{
-	when("a slash or an underscore among spaces", "Silver Rail _ Gin no Michi - 07.mkv -> Silver Rail e7 episode",
-		func(s separator) bool { return s.spaced() || s.gap() == " _ " }, spacedCut),
-	when("a slash where the script changes", "[组] 银色铁道 Rail/銀 [1080p] -> 银色铁道 Rail",
-		func(s separator) bool { return s.slash >= 0 && (s.class == cjk) != (s.at(1).class == cjk) }, tightCut),
-	when("a slash, and one side is in another script", "银色铁道 1/2.mkv -> 银色铁道 1",
+	newRule("a slash or an underscore among spaces", "Silver Rail _ Gin no Michi - 07.mkv -> Silver Rail e7 episode",
+		func(s separator) bool { return s.isSpaced() || s.gapAfter() == " _ " }, spacedCut),
+	newRule("a slash where the script changes", "[组] 银色铁道 Rail/銀 [1080p] -> 银色铁道 Rail",
+		func(s separator) bool { return s.slash >= 0 && (s.class == cjk) != (s.neighbor(1).class == cjk) }, tightCut),
+	newRule("a slash, and one side is in another script", "银色铁道 1/2.mkv -> 银色铁道 1",
 		func(s separator) bool { return s.slash >= 0 && s.wideBefore != s.wideAfter && !s.isFateTitle() }, tightCut),
-	when("a slash between two East Asian words", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode", func(s separator) bool {
-		return s.slash >= 0 && s.class == cjk && s.at(1).class == cjk && s.w.width(s.i) > 3 &&
-			s.w.width(s.i+1) > 3
+	newRule("a slash between two East Asian words", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode", func(s separator) bool {
+		return s.slash >= 0 && s.class == cjk && s.neighbor(1).class == cjk && s.w.length(s.i) > 3 &&
+			s.w.length(s.i+1) > 3
 	}, tightCut),
-	when("a slash after which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
-		func(s separator) bool { return s.slash >= 0 && s.first && s.in.repeats(s.from, s.i+1, s.to) }, tightCut),
-	when("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",
+	newRule("a slash after which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
+		func(s separator) bool { return s.slash >= 0 && s.first && s.stage.repeatsWords(s.from, s.i+1, s.to) }, tightCut),
+	newRule("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",
 		func(s separator) bool {
-			return s.slash >= 0 && s.first && len(s.in.layout.titleSpans) > 0 && s.i > s.from && !s.isFateTitle() &&
-				s.at(1).class == alpha
+			return s.slash >= 0 && s.first && len(s.stage.layout.titleSpans) > 0 && s.i > s.from && !s.isFateTitle() &&
+				s.neighbor(1).class == alpha
 		}, tightCut),
 }
 
-func (s separator) spaced() bool {
-	gap := s.gap()
+func (s separator) isSpaced() bool {
+	gap := s.gapAfter()
 	return s.slash > 0 && strings.ContainsAny(gap[:s.slash], " .") ||
 		s.slash >= 0 && s.slash+1 < len(gap) && gap[s.slash+1] == ' '
 }
@@ -89,26 +93,26 @@ func (s separator) spaced() bool {
 // isFateTitle reports whether the slash belongs to a title that is always written with one: "Fate/stay night".
 func (s separator) isFateTitle() bool { return s.lower() == "fate" }
 
-// splitSlash cuts at " / " or " | ", or at every slash when the scripts on its sides differ.
+// splitSlash splits a text at " / " or " | ", or at every slash if a rule says so.
 func (p titleSplitter) splitSlash(from, to int) bool {
 	var found []separator
 	firstWide, lastWide := to, -1
 	for i := from; i < to; i++ {
-		p.in.w.steps++
-		t := p.in.w.place(i)
+		p.stage.w.steps++
+		t := p.stage.w.place(i)
 		if t.class == cjk && t.tag != tagMovie {
 			firstWide, lastWide = min(firstWide, i), i
 		}
-		slash := strings.IndexAny(t.gap(), "/|")
-		if i+1 == to || slash < 0 && t.gap() != " _ " {
+		slash := strings.IndexAny(t.gapAfter(), "/|")
+		if i+1 == to || slash < 0 && t.gapAfter() != " _ " {
 			continue
 		}
-		found = append(found, separator{place: t, in: p.in, from: from, to: to, slash: slash})
+		found = append(found, separator{place: t, stage: p.stage, from: from, to: to, slash: slash})
 	}
 	how, first := noCut, true
 	for _, s := range found {
 		s.wideBefore, s.wideAfter, s.first = firstWide <= s.i, lastWide > s.i, first
-		how = max(how, decide(cutRules, s))
+		how = max(how, applyRules(cutRules, s))
 		first = first && s.slash < 0
 	}
 	if how == noCut {
@@ -116,22 +120,22 @@ func (p titleSplitter) splitSlash(from, to int) bool {
 	}
 	start := from
 	for _, s := range found {
-		if len(p.in.titles) < maxTitles && (s.slash < 0 || how == tightCut || s.spaced()) {
+		if len(p.stage.titles) < maxTitles && (s.slash < 0 || how == tightCut || s.isSpaced()) {
 			p.addPart(start, s.i+1)
 			start = s.i + 1
 		}
 	}
-	if len(p.in.titles) < maxTitles {
+	if len(p.stage.titles) < maxTitles {
 		p.addPart(start, to)
 	}
 	if slices.ContainsFunc(found, func(s separator) bool { return s.slash < 0 }) {
-		p.in.addTitle(from, to) // the underscore may be a mark that the file system refused
+		p.stage.addTitle(from, to) // the underscore may replace a character that the file system refused
 	}
 	return true
 }
 
-// repeats reports whether the words of [from, mid) begin [mid, to) again: "Free!/Free! Second Title".
-func (p *titleStage) repeats(from, mid, to int) bool {
+// repeatsWords reports whether [mid, to) begins with the words of [from, mid): "Free!/Free! Second Title".
+func (p *titleStage) repeatsWords(from, mid, to int) bool {
 	if to-mid < mid-from {
 		return false
 	}
@@ -145,71 +149,72 @@ func (p *titleStage) repeats(from, mid, to int) bool {
 
 func (p titleSplitter) addPart(from, to int) {
 	for from < to &&
-		(p.in.w.tokens[from].tag == tagPromo || p.in.w.tokens[from].tag == tagSeason && p.in.w.tokens[from].class != cjk) {
+		(p.stage.w.tagAt(from) == tagPromo || p.stage.w.tagAt(from) == tagSeason && p.stage.w.classAt(from) != cjk) {
 		from++
 	}
 	if from >= to {
 		return
 	}
 	to = p.endOfPart(from, to)
-	last, year := &p.in.w.tokens[to-1], p.in.layout.year
+	last, year := &p.stage.w.tokens[to-1], p.stage.layout.year
 	if to-from > 1 && (p.repeatsSeason(from, to) || year > 0 && last.class == number && last.num == year) {
 		to--
 	}
-	p.in.addTitle(from, p.in.trimTags(from, to))
+	p.stage.addTitle(from, p.stage.trimTags(from, to))
 }
 
 func (p titleSplitter) endOfPart(from, to int) int {
-	home := p.in.w.tokens[from].group
+	home := p.stage.w.tokens[from].bracket
 	for i := from + 1; i < to; i++ {
-		t := &p.in.w.tokens[i]
-		if t.group != home {
-			b := p.in.w.innerBracketOf(i, home)
-			if b < 0 || !p.in.bracketInTitle(b, i, from) {
+		t := &p.stage.w.tokens[i]
+		if t.bracket != home {
+			b := p.stage.w.innerBracketOf(i, home)
+			if b < 0 || !p.stage.isBracketInTitle(b, i, from) {
 				return i
 			}
-			i = p.in.w.brackets[b].to - 1
+			i = p.stage.w.brackets[b].to - 1
 			continue
 		}
-		if t.tag == tagYear || t.tag == tagSeason && !(t.class == cjk && p.in.seasonCounterInTitle(i, from) && i+1 < to) {
+		if t.tag == tagYear ||
+			t.tag == tagSeason && !(t.class == cjk && p.stage.isSeasonCounterInTitle(i, from) && i+1 < to) {
 			return i
 		}
 	}
 	return to
 }
 
-// repeatsSeason reports whether the title [from, to) ends with the season again: "花子君 第二季 / Hanako-kun 2".
+// repeatsSeason reports whether the title [from, to) ends by repeating the season: "花子君 第二季 / Hanako-kun 2".
 func (p titleSplitter) repeatsSeason(from, to int) bool {
-	t := &p.in.w.tokens[to-1]
-	return len(p.in.marks.seasons) == 1 && from > p.in.layout.first && t.class == number &&
-		t.num == p.in.marks.seasons[0] && p.in.w.width(to-1) == 1 &&
-		p.in.w.beside(from, to-1) && (to == len(p.in.w.tokens) || p.in.w.tokens[to].tag == tagEpisode)
+	t := &p.stage.w.tokens[to-1]
+	return len(p.stage.marks.seasons) == 1 && from > p.stage.layout.titleStart && t.class == number &&
+		t.num == p.stage.marks.seasons[0] && p.stage.w.length(to-1) == 1 &&
+		p.stage.w.inSameBracket(from, to-1) && (to == len(p.stage.w.tokens) || p.stage.w.tokens[to].tag == tagEpisode)
 }
 
-// splitAKA cuts at "aka" and "a.k.a.".
+// splitAKA splits a text at "aka" and "a.k.a.".
 func (p titleSplitter) splitAKA(from, to int) bool {
 	for i := from + 1; i+1 < to; i++ {
 		n := 0
 		switch {
-		case p.in.w.roleAt(i) == akaWord && p.in.w.beside(i, from):
+		case p.stage.w.roleAt(i) == akaWord && p.stage.w.inSameBracket(i, from):
 			n = 1
-		case i+3 < to && p.in.w.lower(i) == "a" && p.in.w.lower(i+1) == "k" && p.in.w.lower(i+2) == "a" &&
-			p.in.w.gap(i) == ".":
+		case i+3 < to && p.stage.w.lower(i) == "a" && p.stage.w.lower(i+1) == "k" && p.stage.w.lower(i+2) == "a" &&
+			p.stage.w.gapAfter(i) == ".":
 			n = 3
 		default:
 			continue
 		}
-		p.in.addTitle(from, i)
+		p.stage.addTitle(from, i)
 		p.addPart(i+n, to)
 		return true
 	}
 	return false
 }
 
-// splitDash cuts at a dash with two spaces after it, which some groups put between two titles.
+// splitDash splits a text at a dash with two spaces after it. Some groups put one between two titles.
 func (p titleSplitter) splitDash(from, to int) bool {
 	for i := from; i+1 < to; i++ {
-		if strings.HasPrefix(strings.ReplaceAll(p.in.w.gap(i), ".", " "), " -  ") {
+		if strings.HasPrefix(strings.ReplaceAll(p.stage.w.gapAfter(i), ".", " "), " -  ") {
 			p.addPart(from, i+1)
 			p.addPart(i+1, to)
 			return true
@@ -230,64 +235,64 @@ func (p titleSplitter) splitScripts(from, to int) {
 // spaced dash before the number.
 func (p titleSplitter) isTwoTitles(from, to int) bool {
 	cut := p.scriptChange(from, to)
-	if cut == 0 || strings.ContainsAny(p.in.w.gap(cut-1), "-~〜～") && !p.endsSubtitle(from, cut) ||
-		!strings.Contains(p.in.w.gap(cut-1), "·") && p.in.w.tokens[from].group < 0 && p.in.numbers.bareEpisode &&
-			dashGap(p.in.w.before(p.in.marks.episodeSpan.from)) {
+	if cut == 0 || strings.ContainsAny(p.stage.w.gapAfter(cut-1), "-~〜～") && !p.endsSubtitle(from, cut) ||
+		!strings.Contains(p.stage.w.gapAfter(cut-1), "·") && p.stage.w.tokens[from].bracket < 0 &&
+			p.stage.numbers.bareEpisode && isSpacedDash(p.stage.w.gapBefore(p.stage.marks.episodeSpan.from)) {
 		return false
 	}
-	if p.in.w.tokens[from].class == cjk {
-		if p.isOnlyPart(cut, to) || p.keepsLatinWords(span{from, cut}) {
+	if p.stage.w.tokens[from].class == cjk {
+		if p.isOnlyPartName(cut, to) || p.keepsLatinWords(span{from, cut}) {
 			return false
 		}
-		latin := p.in.w.text[p.in.w.tokens[cut].s:p.in.w.tokens[to-1].e]
+		latin := p.stage.w.text[p.stage.w.tokens[cut].start:p.stage.w.tokens[to-1].end]
 		joined := latin[0] >= 'a' && latin != strings.ToLower(latin) // "名 from Title"
-		return !joined && to-cut > 1 || p.in.w.dotted && !p.in.layout.fansubStyle && p.in.w.gap(cut-1) != ""
+		return !joined && to-cut > 1 || p.stage.w.dotted && !p.stage.layout.fansubStyle && p.stage.w.gapAfter(cut-1) != ""
 	}
-	// "STAR DRIVER 輝きのタクト" is one: names in Chinese translate titles, those in Japanese and Korean hold them.
-	return cut-from > 1 && p.in.w.scriptOf(span{cut, to}) == "zh"
+	// Text in Chinese is a translation of the title. Japanese or Korean is part of it: "STAR DRIVER 輝きのタクト".
+	return cut-from > 1 && p.stage.w.scriptOf(span{cut, to}) == "zh"
 }
 
 // endsSubtitle reports whether the sign before cut closes a subtitle, as in "银色铁道 ～夜～ Silver Rail".
 func (p titleSplitter) endsSubtitle(from, cut int) bool {
-	gap := p.in.w.gap(cut - 1)
+	gap := p.stage.w.gapAfter(cut - 1)
 	sign := strings.TrimRight(gap, " .")
 	return sign != "" && sign != gap && cut-1 > from &&
-		strings.Contains(p.in.w.text[p.in.w.tokens[from].e:p.in.w.tokens[cut-1].s], sign)
+		strings.Contains(p.stage.w.text[p.stage.w.tokens[from].end:p.stage.w.tokens[cut-1].start], sign)
 }
 
-// isOnlyPart reports whether tokens [from, to) only name a part or the last season: "Part.2", "Final Season".
-func (p titleSplitter) isOnlyPart(from, to int) bool {
-	return !p.in.w.anyToken(span{from, to}, func(i int) bool {
-		return p.in.w.tagAt(i) != tagPart && p.in.w.roleAt(i) != seasonWord && p.in.w.lower(i) != "final"
+// isOnlyPartName reports whether tokens [from, to) only name a part or the last season: "Part.2", "Final Season".
+func (p titleSplitter) isOnlyPartName(from, to int) bool {
+	return !p.stage.w.anyToken(span{from, to}, func(i int) bool {
+		return p.stage.w.tagAt(i) != tagPart && p.stage.w.roleAt(i) != seasonWord && p.stage.w.lower(i) != "final"
 	})
 }
 
 // keepsLatinWords reports whether the Latin words after s belong to the same title. They do after kana or hangul before
 // an episode counter, and before an episode title in Japanese quotes.
 func (p titleSplitter) keepsLatinWords(s span) bool {
-	if p.in.marks.episodeSpan.empty() || p.in.w.tokens[s.from].group >= 0 {
+	if p.stage.marks.episodeSpan.empty() || p.stage.w.tokens[s.from].bracket >= 0 {
 		return false
 	}
-	at := p.in.marks.episodeSpan.from
-	if p.in.w.classAt(at) != cjk && !strings.HasSuffix(p.in.w.before(at), "#") {
+	at := p.stage.marks.episodeSpan.from
+	if p.stage.w.classAt(at) != cjk && !strings.HasSuffix(p.stage.w.gapBefore(at), "#") {
 		return false
 	}
-	script := p.in.w.scriptOf(s)
-	return script == "ja" || script == "ko" || p.in.w.classAt(at) != cjk ||
-		strings.Contains(p.in.w.gap(p.in.marks.episodeSpan.to-1), "「")
+	script := p.stage.w.scriptOf(s)
+	return script == "ja" || script == "ko" || p.stage.w.classAt(at) != cjk ||
+		strings.Contains(p.stage.w.gapAfter(p.stage.marks.episodeSpan.to-1), "「")
 }
 
 // scriptChange returns the token at which the script changes in [from, to), or 0 if it never does or does so twice. A
 // Latin word attached to Han that occurs again later doesn't count: "樱Trick Sakura Trick".
 func (p titleSplitter) scriptChange(from, to int) (at int) {
-	wide := p.in.w.tokens[from].class == cjk
+	wide := p.stage.w.tokens[from].class == cjk
 	for i := from + 1; i < to; i++ {
-		t := &p.in.w.tokens[i]
-		counts := t.class == number && p.in.w.gap(i) == "" && p.in.w.classAt(i+1) == cjk // "17研究所"
-		if (t.class == cjk || counts) == wide || t.class == number && !counts || !p.in.w.beside(from, i) {
+		t := &p.stage.w.tokens[i]
+		counts := t.class == number && p.stage.w.gapAfter(i) == "" && p.stage.w.classAt(i+1) == cjk // "17研究所"
+		if (t.class == cjk || counts) == wide || t.class == number && !counts || !p.stage.w.inSameBracket(from, i) {
 			continue
 		}
-		if wide && p.in.w.gap(i-1) == "" && p.wordRepeats(i, to) {
+		if wide && p.stage.w.gapAfter(i-1) == "" && p.wordRepeats(i, to) {
 			continue
 		}
 		if at > 0 {
@@ -295,16 +300,16 @@ func (p titleSplitter) scriptChange(from, to int) (at int) {
 		}
 		at, wide = i, !wide
 	}
-	if at == 0 || p.in.w.oneNumber(span{at, to}) || p.in.w.oneNumber(span{from, at}) {
+	if at == 0 || p.stage.w.isOneNumber(span{at, to}) || p.stage.w.isOneNumber(span{from, at}) {
 		return 0
 	}
 	return at
 }
 
 func (p titleSplitter) wordRepeats(i, to int) bool {
-	_, numeral := lists().romans[p.in.w.word(i)]
-	same := func(k int) bool { return p.in.w.lower(i) == p.in.w.lower(k) }
-	return numeral || p.in.w.anyToken(span{i + 1, to}, same)
+	_, numeral := lists().romans[p.stage.w.word(i)]
+	same := func(k int) bool { return p.stage.w.lower(i) == p.stage.w.lower(k) }
+	return numeral || p.stage.w.anyToken(span{i + 1, to}, same)
 }
 
-func (p *words) oneNumber(s span) bool { return s.to-s.from == 1 && p.tokens[s.from].class == number }
+func (p *words) isOneNumber(s span) bool { return s.to-s.from == 1 && p.tokens[s.from].class == number }

@@ -2,15 +2,15 @@ package release
 
 import "sync"
 
-// stages holds the results of each stage of reading one text. Each stage uses the results of those before it. They are
-// pooled, and nothing of one text survives into the next.
+// stages holds the results of each stage of reading one text. Each stage uses the results of the stages before it. A
+// stages value is reused from a pool; reading a text clears the results of the last one.
 type stages struct {
 	words   words       // words and brackets: lex.go
 	tags    tagStage    // sources, codecs, languages, checksums, dates: tags.go
-	markers markerStage // seasons, episodes and parts that a marker says: markers.go
+	markers markerStage // seasons, episodes and parts with a marker: markers.go
 	layout  layoutStage // where the title begins, the year, the group: layout.go
-	numbers numberStage // the numbers that stand alone, extras and specials: barenumbers.go
-	titles  titleStage  // where the titles end, and what remains: titles.go
+	numbers numberStage // numbers without a marker, extras and specials: barenumbers.go
+	titles  titleStage  // where the titles end, and the remaining details: titles.go
 }
 
 var stagesPool = sync.Pool{New: func() any { return new(stages) }}
@@ -24,7 +24,7 @@ func (s *stages) read(text string, folder bool) *titleStage {
 	s.markers.findMarkers()
 	s.layout = layoutStage{
 		w: w, tags: &s.tags, marks: &s.markers,
-		segments: s.layout.segments[:0], titleSpans: s.layout.titleSpans[:0], first: -1, lastPlainWord: -1, yearAt: -1,
+		segments: s.layout.segments[:0], titleSpans: s.layout.titleSpans[:0], titleStart: -1, lastPlainWord: -1, yearAt: -1,
 	}
 	s.layout.findLayout()
 	s.numbers = numberStage{w: w, tags: &s.tags, marks: &s.markers, layout: &s.layout}
@@ -39,14 +39,15 @@ func (s *stages) read(text string, folder bool) *titleStage {
 	return &s.titles
 }
 
+// words holds the words and brackets of a text.
 type words struct {
-	text     string
-	lowered  string // the text in lower case, with the same byte offsets
-	folder   bool   // the text is a folder's name: a number at its end is part of the title
-	dotted   bool   // dots stand for spaces
-	tokens   []token
-	brackets []bracket
-	steps    int // work done so far; a test checks that it grows linearly with the length
+	text      string
+	lowerText string // the text in lower case, with the same byte offsets
+	folder    bool   // the text is a folder's name: a number at its end is part of the title
+	dotted    bool   // dots stand for spaces
+	tokens    []token
+	brackets  []bracket
+	steps     int // a count of the work done; a test checks that it grows linearly with the length
 }
 
 // tagStage finds the words that can only be tags.
@@ -56,9 +57,9 @@ type tagStage struct {
 	checksum    string
 	ids         []ID
 	version     int
-	hasMediaTag bool // some tag says how the file was made
-	tvSourceAt  int  // the last token that shows a television recording, -1
-	dateSpan    span // the date, empty when there is none
+	hasMediaTag bool // there is a tag for how the file was made: source, codec or resolution
+	tvSourceAt  int  // the last token with a TV source, -1 if there is none
+	dateSpan    span // the tokens of the date; empty if there is none
 }
 
 // markerStage finds the season, episode and part that have a marker such as "S01E02".
@@ -68,7 +69,7 @@ type markerStage struct {
 
 	seasons     []int
 	episodes    []float64
-	seasonSpan  span // where the season stands, in tokens; empty when it does not
+	seasonSpan  span // the tokens of the season; empty if there is none
 	episodeSpan span
 	part        int
 	special     string // "OVA", "SP", ...
@@ -81,16 +82,16 @@ type layoutStage struct {
 	tags  *tagStage
 	marks *markerStage
 
-	segments      []segment
-	lastPlainWord int    // the last word between brackets without a tag, -1
-	first         int    // token at which the title starts, -1 when there is none
-	titleSpans    []span // the brackets that hold titles, if the text between brackets holds none
-	numberFirst   bool   // the name begins with its number or marker
-	group         string
-	groupSpan     span
-	fansubStyle   bool // a bracket before the title names a group
-	yearAt        int  // token of the year, -1
-	year          int
+	segments         []segment
+	lastPlainWord    int    // the last word outside brackets that has no tag, -1 if there is none
+	titleStart       int    // the token at which the title starts, -1 if there is no title
+	titleSpans       []span // the brackets that hold titles, if the text outside brackets has no title
+	startsWithNumber bool   // the name begins with its number or marker
+	group            string
+	groupSpan        span
+	fansubStyle      bool // a bracket before the title names a group
+	yearAt           int  // the token of the year, -1 if there is none
+	year             int
 }
 
 // numberStage finds the episode among numbers without a marker, and extras and specials.
@@ -102,7 +103,7 @@ type numberStage struct {
 
 	bareEpisode bool // the episode is a number without a marker
 	extra       bool
-	overall     []float64 // the episodes counted from the show's start, beside season and episode
+	overall     []float64 // the episodes counted from the show's start, if the name has them besides season and episode
 	overallSpan span
 }
 
@@ -115,9 +116,9 @@ type titleStage struct {
 	numbers *numberStage
 
 	titles           []Title // best first
-	end              int     // token at which the title ends
-	firstNotCapitals int     // the first word of the title that is not in capitals, -1
-	epTitle          string
+	end              int     // the token at which the title ends
+	firstNotCapitals int     // the first word of the title that is not in capitals, -1 if there is none
+	episodeTitle     string
 	movie            bool
 	resolution       string
 	source           string
@@ -126,22 +127,23 @@ type titleStage struct {
 	edition          string
 }
 
-// rule is one row of an ordered table. The first row whose condition applies decides.
+// rule is one row of an ordered table. The first row whose condition applies gives the result.
 type rule[In, Out any] struct {
 	name    string
-	example string // "name -> what is read from it"; without this row, something else is read
+	example string // "name -> expected reading"; without this row, the reading differs
 	applies func(In) bool
-	out     Out
+	result  Out
 }
 
-func when[In, Out any](name, example string, applies func(In) bool, out Out) rule[In, Out] {
+func newRule[In, Out any](name, example string, applies func(In) bool, out Out) rule[In, Out] {
 	return rule[In, Out]{name, example, applies, out}
 }
 
-func decide[In, Out any](rules []rule[In, Out], in In) (out Out) {
+// applyRules returns the result of the first rule that applies, or the zero value.
+func applyRules[In, Out any](rules []rule[In, Out], in In) (out Out) {
 	for i := range rules {
 		if rules[i].applies(in) {
-			return rules[i].out
+			return rules[i].result
 		}
 	}
 	return out
@@ -150,36 +152,37 @@ func decide[In, Out any](rules []rule[In, Out], in In) (out Out) {
 // reason is a row of a table that answers yes or no: yes if any row applies.
 type reason[In any] = rule[In, bool]
 
-func because[In any](name, example string, applies func(In) bool) reason[In] {
+func newReason[In any](name, example string, applies func(In) bool) reason[In] {
 	return reason[In]{name, example, applies, true}
 }
 
-// tokenForm is a row of a table of functions. Each tries to read the words from token i on as one tag or marker, and
-// reports whether it did.
+// tokenForm is a row of a table of functions. Each function tries to read a tag or marker that begins at token i, and
+// reports whether it succeeded.
 type tokenForm[P any] struct {
 	name       string
-	example    string  // as in rule
-	startsWith classes // the classes of token it can begin with
-	try        func(p *P, i int) bool
+	example    string   // as in rule
+	startsWith classSet // the classes of the tokens it can begin with
+	read       func(p *P, i int) bool
 }
 
 // tryForms tries the forms that can start with token t until one reads it.
 func tryForms[P any](forms []tokenForm[P], p *P, i int, t *token) {
-	if t.tag != none && !t.weak {
+	if t.tag != noTag && !t.weak {
 		return
 	}
-	own := classes(1) << t.class
+	own := classSet(1) << t.class
 	for f := range forms {
-		if forms[f].startsWith&own != 0 && forms[f].try(p, i) {
+		if forms[f].startsWith&own != 0 && forms[f].read(p, i) {
 			return
 		}
 	}
 }
 
-type classes uint8
+// classSet is a set of token classes.
+type classSet uint8
 
 const (
-	classAlpha classes = 1 << iota
+	classAlpha classSet = 1 << iota
 	classNumber
 	classMixed
 )

@@ -50,24 +50,24 @@ func lacking[Row any](rows *[]Row) func(int, func()) {
 func tables() []table {
 	return []table{
 		formsOf("tags", &tagForms),
-		formsOf("markers", &markForms),
-		rulesOf("crosses", &notCrosses),
-		rulesOf("seasons", &notSeasons),
+		formsOf("markers", &markerForms),
+		rulesOf("crosses", &crossExceptions),
+		rulesOf("seasons", &seasonWordExceptions),
 		rulesOf("lists of seasons", &seasonListEnds),
-		rulesOf("lists of seasons with their letter", &letterListEnds),
-		rulesOf("ordinals", &notOrdinals),
+		rulesOf("lists of seasons with their letter", &seasonLetterListEnds),
+		rulesOf("ordinals", &ordinalSeasonExceptions),
 		rulesOf("lists of episodes", &episodeListEnds),
 		rulesOf("years", &yearRules),
-		rulesOf("groups", &notGroups),
+		rulesOf("groups", &groupExceptions),
 		rulesOf("numbers", &numberRules),
-		rulesOf("numbers in brackets", &bracketRules),
+		rulesOf("numbers in brackets", &bracketNumberRules),
 		rulesOf("ranges", &rangeEnds),
-		rulesOf("leading numbers", &leadingRules),
+		rulesOf("leading numbers", &leadingNumberRules),
 		rulesOf("extras and specials", &specialRules),
-		rulesOf("ends of titles", &titleEnds),
-		rulesOf("brackets in titles", &innerBrackets),
+		rulesOf("ends of titles", &titleEndRules),
+		rulesOf("brackets in titles", &innerBracketRules),
 		rulesOf("cuts between titles", &cutRules),
-		rulesOf("words at the end of titles", &staysInTitle),
+		rulesOf("words at the end of titles", &keptTagReasons),
 	}
 }
 
@@ -156,7 +156,7 @@ func sampleNames(t *testing.T) []sampleName {
 func TestEveryWordHasOneMeaning(t *testing.T) {
 	seen := map[string]string{}
 	for _, s := range wordlist.Parse(wordsText) {
-		if tagNames[s.Kind] == none && roleNames[s.Kind] == noRole || s.Is("within") || s.Is("alone") {
+		if tagNames[s.Kind] == noTag && roleNames[s.Kind] == noRole || s.HasFlag("within") || s.HasFlag("alone") {
 			continue
 		}
 		for _, w := range s.Words {
@@ -181,12 +181,12 @@ func TestEveryKindOfWordIsKnown(t *testing.T) {
 	others := strings.Fields("roman ordinal cardinal spelled ending endings counted article work reposter quantity " +
 		"domain extension recorder final partcounter translators han")
 	for _, s := range wordlist.Parse(wordsText) {
-		if tagNames[s.Kind] == none && roleNames[s.Kind] == noRole && !slices.Contains(others, s.Kind) {
+		if tagNames[s.Kind] == noTag && roleNames[s.Kind] == noRole && !slices.Contains(others, s.Kind) {
 			t.Errorf("nothing reads [%s %s]: the kind is unknown", s.Kind, s.Value)
 		}
-		for _, how := range s.How {
+		for _, how := range s.Flags {
 			if !slices.Contains([]string{"weak", "common", "within", "alone", "season"}, how) {
-				t.Errorf("[%s %s | %s]: nothing reads %q", s.Kind, s.Value, strings.Join(s.How, " "), how)
+				t.Errorf("[%s %s | %s]: nothing reads %q", s.Kind, s.Value, strings.Join(s.Flags, " "), how)
 			}
 		}
 	}

@@ -2,13 +2,13 @@ package release
 
 import "strings"
 
-// readChecksum reads "[ABCD1234]". If it is all digits, it must be the last bracket.
+// readChecksum reads a checksum: "[ABCD1234]". If it has only digits, it must be in the last bracket.
 func readChecksum(p *tagStage, i int) bool {
 	w := p.w.word(i)
-	if len(w) != 8 || !p.w.alone(i) || strings.Trim(w, "0123456789abcdefABCDEF") != "" {
+	if len(w) != 8 || !p.w.isAloneInBracket(i) || strings.Trim(w, "0123456789abcdefABCDEF") != "" {
 		return false
 	}
-	if allDigits(w) && p.w.tokens[i].group != len(p.w.brackets)-1 {
+	if allDigits(w) && p.w.tokens[i].bracket != len(p.w.brackets)-1 {
 		return false
 	}
 	p.w.setTags(i, i+1, tagChecksum)
@@ -16,25 +16,26 @@ func readChecksum(p *tagStage, i int) bool {
 	return true
 }
 
-// readHeight: "1080p", "720i", "1080p25", "1920x1080", "HD720", "1o8op", "1080" among tags.
-func readHeight(p *tagStage, i int) bool {
+// readResolution reads a resolution: "1080p", "720i", "1080p25", "1920x1080", "HD720", "1o8op", or "1080" among tags.
+func readResolution(p *tagStage, i int) bool {
 	w := p.w.lower(i)
 	height := ""
 	switch {
 	case p.w.tokens[i].class == number:
-		if height = usualHeight[w]; height != "" && !p.w.alone(i) && (p.w.gap(i) == " - " || !p.isMediaTagWord(i+1)) {
+		if height = standardResolutions[w]; height != "" && !p.w.isAloneInBracket(i) &&
+			(p.w.gapAfter(i) == " - " || !p.isMediaTagWord(i+1)) {
 			return false
 		}
-	case !digit(w[len(w)-1]) && !digit(w[max(len(w)-2, 0)]):
+	case !isDigit(w[len(w)-1]) && !isDigit(w[max(len(w)-2, 0)]):
 		if w == "1o8op" {
 			height = "1080p"
 		}
 	case len(w) > 4 && isOneOf(w[:2], "hd", "sd", "bd"):
-		height = usualHeight[strings.TrimRight(w[2:], "pi")]
+		height = standardResolutions[strings.TrimRight(w[2:], "pi")]
 	case len(w) > 6 && isOneOf(w[:3], "web", "dvd", "fhd", "uhd"):
-		height = usualHeight[strings.TrimRight(w[3:], "pi")]
+		height = standardResolutions[strings.TrimRight(w[3:], "pi")]
 	default:
-		height = heightOf(w)
+		height = resolutionOf(w)
 	}
 	if height == "" {
 		return false
@@ -44,26 +45,27 @@ func readHeight(p *tagStage, i int) bool {
 	return true
 }
 
-// readPair tags two adjacent words that are one tag: "h 264", "WEB DL", "Blu-ray". A pair that may be part of a title,
-// such as the station "AT-X", must be joined by "-".
-func readPair(p *tagStage, i int) bool {
-	if !p.w.beside(i, i+1) || len(p.w.gap(i)) > 1 {
+// readWordPair tags two words that form one tag: "h 264", "WEB DL", "Blu-ray". A pair that may be part of a title, such
+// as the station "AT-X", must be joined by "-".
+func readWordPair(p *tagStage, i int) bool {
+	if !p.w.inSameBracket(i, i+1) || len(p.w.gapAfter(i)) > 1 {
 		return false
 	}
 	for _, c := range lists().pairs[p.w.lower(i)] {
-		if c.kw.weak && p.w.gap(i) != "-" || c.tail != p.w.lower(i+1) {
+		if c.info.weak && p.w.gapAfter(i) != "-" || c.second != p.w.lower(i+1) {
 			continue
 		}
-		p.w.setTags(i, i+2, c.kw.tag)
-		p.w.tokens[i].word, p.w.tokens[i+1].word = c.kw, c.kw
-		p.w.tokens[i].weak, p.w.tokens[i+1].weak = c.kw.weak, c.kw.weak
+		p.w.setTags(i, i+2, c.info.tag)
+		p.w.tokens[i].word, p.w.tokens[i+1].word = c.info, c.info
+		p.w.tokens[i].weak, p.w.tokens[i+1].weak = c.info.weak, c.info.weak
 		return true
 	}
 	return false
 }
 
-// heightOf reads "1080p", "720i", "1080p25" and "1920x1080"; it returns "" for another word.
-func heightOf(w string) string {
+// resolutionOf returns the resolution that a word names: "1080p", "720i", "1080p25", "1920x1080". It returns "" for
+// other words.
+func resolutionOf(w string) string {
 	n := leadingDigits(w)
 	if n < 3 || n > 5 || n == len(w) {
 		return ""
@@ -77,7 +79,7 @@ func heightOf(w string) string {
 	case 'x':
 		m := leadingDigits(rest)
 		if n <= 4 && (m == 3 || m == 4) && (m == len(rest) || rest[m:] == "p") {
-			if usual := usualHeight[rest[:m]]; usual != "" {
+			if usual := standardResolutions[rest[:m]]; usual != "" {
 				return usual
 			}
 			return rest[:m] + "p"
@@ -86,7 +88,7 @@ func heightOf(w string) string {
 	return ""
 }
 
-var usualHeight = map[string]string{
+var standardResolutions = map[string]string{
 	"2160": "2160p", "1080": "1080p", "720": "720p", "576": "576p", "540": "540p", "480": "480p",
 }
 
@@ -97,12 +99,12 @@ func (p *tagStage) isMediaTagWord(i int) bool {
 	}
 	k, _ := lookUpWord(p.w.lower(i))
 	if k.weak {
-		return k.tag == tagSource && k.value != "TV" && p.w.width(i) == 3
+		return k.tag == tagSource && k.value != "TV" && p.w.length(i) == 3
 	}
 	return k.tag == tagSource || k.tag == tagVideo || k.tag == tagAudio
 }
 
-// readQuantity: "700MB", "1.46Gb", "10 bit", "60fps", "6ch", "2CD", "384kbit", "35mm".
+// readQuantity tags an amount with its unit: "700MB", "1.46Gb", "10 bit", "60fps", "6ch", "2CD", "384kbit", "35mm".
 func readQuantity(p *tagStage, i int) bool {
 	w := p.w.lower(i)
 	n := leadingDigits(w)
@@ -115,31 +117,32 @@ func readQuantity(p *tagStage, i int) bool {
 			return false
 		}
 	default:
-		if last++; last >= len(p.w.tokens) || !p.spacedUnit(i) {
+		if last++; last >= len(p.w.tokens) || !p.isSpacedUnit(i) {
 			return false
 		}
 	}
 	from := i
-	if i > 0 && p.w.plainNumber(i-1) && (p.w.before(i) == "." || p.w.before(i) == ",") {
+	if i > 0 && p.w.isPlainNumber(i-1) && (p.w.gapBefore(i) == "." || p.w.gapBefore(i) == ",") {
 		from = i - 1
 	}
 	p.w.setTags(from, last+1, tagTech)
 	return true
 }
 
-// spacedUnit reports whether the unit of the number at i is the word after it: "10 bit", "[700 MB]".
-func (p *tagStage) spacedUnit(i int) bool {
-	if gap := p.w.gap(i); gap != " " && gap != "-" && gap != "" {
+// isSpacedUnit reports whether the word after the number at i is its unit: "10 bit", "[700 MB]".
+func (p *tagStage) isSpacedUnit(i int) bool {
+	if gap := p.w.gapAfter(i); gap != " " && gap != "-" && gap != "" {
 		return false
 	}
 	unit := p.w.lower(i + 1)
-	return isOneOf(unit, "bit", "bits", "kbps", "mbps") || p.w.tokens[i].group >= 0 && isOneOf(unit, "mb", "gb")
+	return isOneOf(unit, "bit", "bits", "kbps", "mbps") || p.w.tokens[i].bracket >= 0 && isOneOf(unit, "mb", "gb")
 }
 
-// readAudioChannels: "AAC2.0", "DD51", "DDP5", "TrueHD5", "FLACx2"; "DTS-HD" comes as two words.
+// readAudioChannels tags an audio codec with its channels: "AAC2.0", "DD51", "DDP5", "TrueHD5", "FLACx2"; "DTS-HD"
+// comes as two words.
 func readAudioChannels(p *tagStage, i int) bool {
 	w := p.w.lower(i)
-	head := withoutDigits(w)
+	head := trimTrailingDigits(w)
 	n := len(head)
 	if n == len(w) || n < 2 || len(w)-n > 2 {
 		return false
@@ -158,19 +161,19 @@ func readAudioChannels(p *tagStage, i int) bool {
 	return true
 }
 
-// tagChannels marks the "5.1" of "DDP 5.1" and the "1" of "DD5.1"; it runs when the other tags are known.
+// tagChannels tags the "5.1" of "DDP 5.1" and the "1" of "DD5.1". It runs when the other tags are known.
 func (p *tagStage) tagChannels(i int) {
 	t := &p.w.tokens[i]
-	if t.class != number && t.class != mixed || t.tag != none || t.e-t.s != 1 {
+	if t.class != number && t.class != mixed || t.tag != noTag || t.end-t.start != 1 {
 		return
 	}
-	first := p.w.text[t.s]
-	afterAudio := p.w.tagAt(i-1) == tagAudio && len(p.w.before(i)) <= 1
-	if afterAudio && first <= '2' && digit(p.w.text[p.w.tokens[i-1].e-1]) { // "DD5.1": the word for audio took the 5
+	first := p.w.text[t.start]
+	afterAudio := p.w.tagAt(i-1) == tagAudio && len(p.w.gapBefore(i)) <= 1
+	if afterAudio && first <= '2' && isDigit(p.w.text[p.w.tokens[i-1].end-1]) { // "DD5.1": the word for audio took the 5
 		p.w.setTags(i, i+1, tagTech)
 		return
 	}
-	if i+1 >= len(p.w.tokens) || len(p.w.gap(i)) != 1 {
+	if i+1 >= len(p.w.tokens) || len(p.w.gapAfter(i)) != 1 {
 		return
 	}
 	low := p.w.lower(i + 1) // "1", "1ch"
@@ -179,12 +182,12 @@ func (p *tagStage) tagChannels(i int) {
 		return
 	}
 	surround := p.hasMediaTag && (first == '5' || first == '7') && low[0] == '1'
-	if afterAudio || p.w.gap(i) == "." && (surround || p.w.tagAt(i+2) == tagAudio) {
+	if afterAudio || p.w.gapAfter(i) == "." && (surround || p.w.tagAt(i+2) == tagAudio) {
 		p.w.setTags(i, i+2, tagTech)
 	}
 }
 
-// readVersion: "v2", "V3"; not the "v2" inside "07v2", which is part of its token.
+// readVersion reads a version that is a word: "v2", "V3"; but not the "v2" of the word "07v2".
 func readVersion(p *tagStage, i int) bool {
 	w := p.w.lower(i)
 	if len(w) > 3 || w[0] != 'v' || !allDigits(w[1:]) {
@@ -197,14 +200,14 @@ func readVersion(p *tagStage, i int) bool {
 	return true
 }
 
-// readDisc: "CD1", "DVD9", "BOX7", "Disc2", "Vol3".
+// readDisc tags a disc or volume with its number: "CD1", "DVD9", "BOX7", "Disc2", "Vol3".
 func readDisc(p *tagStage, i int) bool {
 	w := p.w.lower(i)
-	head := withoutDigits(w)
+	head := trimTrailingDigits(w)
 	switch n := len(w) - len(head); {
 	case n == 0 && len(w) != 4:
 		return false
-	case n == 0 && i > 0 && p.w.plainNumber(i+1) && p.w.width(i+1) <= 2 && len(p.w.gap(i)) == 1 &&
+	case n == 0 && i > 0 && p.w.isPlainNumber(i+1) && p.w.length(i+1) <= 2 && len(p.w.gapAfter(i)) == 1 &&
 		isOneOf(w, "disc", "disk"):
 		p.w.setTags(i, i+2, tagTech)
 	case n == 0 || n > 2:
@@ -219,15 +222,15 @@ func readDisc(p *tagStage, i int) bool {
 	return true
 }
 
-// readSite: "www.site.com", "site.com" at the start or alone in a bracket.
+// readSite tags a web site: "www.site.com", or "site.com" at the start or alone in a bracket.
 func readSite(p *tagStage, i int) bool {
 	to := 0
 	if p.w.lower(i) == "www" {
 		to = p.siteEnd(i)
-		if i == 1 && to > 0 && p.w.classAt(0) == cjk && p.w.gap(0) == "" { // "银色电影www.site.com"
+		if i == 1 && to > 0 && p.w.classAt(0) == cjk && p.w.gapAfter(0) == "" { // "银色电影www.site.com"
 			p.w.setTags(0, 1, tagSite)
 		}
-	} else if p.w.beside(i, i+1) && p.w.gap(i) == "." && p.siteAlone(i) &&
+	} else if p.w.inSameBracket(i, i+1) && p.w.gapAfter(i) == "." && p.isSiteAlone(i) &&
 		lists().domains[p.w.lower(i+1)] {
 		to = i + 2
 	}
@@ -240,35 +243,36 @@ func readSite(p *tagStage, i int) bool {
 
 func (p *tagStage) siteEnd(i int) int {
 	j := i + 1
-	if i <= 1 && p.w.dotted && p.w.beside(i, i+3) && p.w.gap(i+2) == "." && p.w.tokens[i].group < 0 &&
+	if i <= 1 && p.w.dotted && p.w.inSameBracket(i, i+3) && p.w.gapAfter(i+2) == "." && p.w.tokens[i].bracket < 0 &&
 		lists().domains[p.w.lower(i+2)] {
 		return i + 3 // "www.site.com.Title"
 	}
-	for p.w.beside(i, j) && !dashGap(p.w.gap(j-1)) && j-i < 5 && !strings.ContainsAny(p.w.gap(j-1), "])】") {
+	for p.w.inSameBracket(i, j) && !isSpacedDash(p.w.gapAfter(j-1)) && j-i < 5 &&
+		!strings.ContainsAny(p.w.gapAfter(j-1), "])】") {
 		j++
 	}
-	if j-i >= 2 && (p.w.tokens[i].group >= 0 || !p.w.beside(i, j) || dashGap(p.w.gap(j-1))) {
+	if j-i >= 2 && (p.w.tokens[i].bracket >= 0 || !p.w.inSameBracket(i, j) || isSpacedDash(p.w.gapAfter(j-1))) {
 		return j
 	}
 	return 0
 }
 
-// siteAlone: "[site.com]", "[by site.com]", "site.com - Title".
-func (p *tagStage) siteAlone(i int) bool {
-	if g := p.w.tokens[i].group; g >= 0 {
+// isSiteAlone reports whether a site at i is apart from the title: "[site.com]", "[by site.com]", "site.com - Title".
+func (p *tagStage) isSiteAlone(i int) bool {
+	if g := p.w.tokens[i].bracket; g >= 0 {
 		return p.w.brackets[g].to == i+2 && p.w.brackets[g].from >= i-2
 	}
-	return i == 0 && (dashGap(p.w.gap(1)) || p.w.gap(1) == " " && p.w.dotted)
+	return i == 0 && (isSpacedDash(p.w.gapAfter(1)) || p.w.gapAfter(1) == " " && p.w.dotted)
 }
 
 // readCatalogueID reads "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265" or "[tt0061265]".
 func readCatalogueID(p *tagStage, i int) bool {
-	if p.w.width(i) < len("tmdb") || strings.IndexByte("tia", p.w.lower(i)[0]) < 0 {
-		return false // most words can't be one, and this is quick
+	if p.w.length(i) < len("tmdb") || strings.IndexByte("tia", p.w.lower(i)[0]) < 0 {
+		return false // a quick check, because few words can be one
 	}
 	w := p.w.lower(i)
-	if p.w.tokens[i].group >= 0 && len(w) >= 9 && imdbID(w) {
-		p.setID(i, i+1, ID{Source: "imdb", Value: w})
+	if p.w.tokens[i].bracket >= 0 && len(w) >= 9 && isIMDbID(w) {
+		p.addID(i, i+1, ID{Source: "imdb", Value: w})
 		return true
 	}
 	id := ID{Source: catalogues[strings.TrimSuffix(w, "id")]}
@@ -276,7 +280,7 @@ func readCatalogueID(p *tagStage, i int) bool {
 		return false
 	}
 	j := i + 1
-	if idGap(p.w.gap(i)) && j < len(p.w.tokens) {
+	if isIDGap(p.w.gapAfter(i)) && j < len(p.w.tokens) {
 		switch k := p.w.lower(j); k {
 		case "tv", "movie":
 			id.Kind = k
@@ -285,20 +289,20 @@ func readCatalogueID(p *tagStage, i int) bool {
 			j++
 		}
 	}
-	if !p.w.beside(i, j) || !idGap(p.w.gap(j-1)) {
+	if !p.w.inSameBracket(i, j) || !isIDGap(p.w.gapAfter(j-1)) {
 		return false
 	}
 	id.Value = p.w.lower(j)
 	switch {
-	case id.Source == "imdb" && imdbID(id.Value):
+	case id.Source == "imdb" && isIMDbID(id.Value):
 	case p.w.tokens[j].class != number:
 		return false
 	case id.Source == "imdb":
 		id.Value = "tt" + id.Value
-	case p.w.tokens[i].group < 0 && w == id.Source && p.w.gap(j-1) == " ": // a title, for all that is known
+	case p.w.tokens[i].bracket < 0 && w == id.Source && p.w.gapAfter(j-1) == " ": // it may be a title
 		return false
 	}
-	p.setID(i, j+1, id)
+	p.addID(i, j+1, id)
 	return true
 }
 
@@ -306,14 +310,14 @@ var catalogues = map[string]string{
 	"tmdb": "tmdb", "themoviedb": "tmdb", "tvdb": "tvdb", "thetvdb": "tvdb", "imdb": "imdb", "anidb": "anidb",
 }
 
-func imdbID(w string) bool { return strings.HasPrefix(w, "tt") && allDigits(w[2:]) }
+func isIMDbID(w string) bool { return strings.HasPrefix(w, "tt") && allDigits(w[2:]) }
 
-func (p *tagStage) setID(from, to int, id ID) {
+func (p *tagStage) addID(from, to int, id ID) {
 	p.ids = append(p.ids, id)
 	p.w.setTags(from, to, tagID)
 }
 
-func idGap(g string) bool {
+func isIDGap(g string) bool {
 	return g == ": " || len(g) == 1 && strings.Contains("-=:_ /", g)
 }
 

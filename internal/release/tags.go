@@ -1,11 +1,11 @@
 package release
 
-// tagForms are the tags that words.txt cannot list, in the order they are tried.
+// tagForms are the kinds of tags that words.txt cannot list, in the order in which they are tried.
 var tagForms = []tokenForm[tagStage]{
 	{"checksum", "Silver Rail [ABCD1234].mkv -> Silver Rail", classAlpha | classNumber | classMixed, readChecksum},
 	{"catalogue id", "Silver Rail [tmdbid-12].mkv -> Silver Rail", classAlpha | classMixed, readCatalogueID},
-	{"resolution", "Silver Rail 1080p.mkv -> Silver Rail", classMixed | classNumber, readHeight},
-	{"two words", "Silver Rail Blu-ray.mkv -> Silver Rail", classAlpha, readPair},
+	{"resolution", "Silver Rail 1080p.mkv -> Silver Rail", classMixed | classNumber, readResolution},
+	{"two words", "Silver Rail Blu-ray.mkv -> Silver Rail", classAlpha, readWordPair},
 	{"quantity", "Silver Rail [700 MB].mkv -> Silver Rail", classMixed | classNumber, readQuantity},
 	{"audio with channels", "Silver Rail AAC2.0.mkv -> Silver Rail", classMixed, readAudioChannels},
 	{"version", "Silver Rail - 07 v2.mkv -> Silver Rail e7 v2 episode", classMixed, readVersion},
@@ -17,12 +17,12 @@ var tagForms = []tokenForm[tagStage]{
 func (p *tagStage) findTags() {
 	for i := range p.w.tokens {
 		p.w.steps++
-		if p.w.tokens[i].tag == none {
+		if p.w.tokens[i].tag == noTag {
 			p.lookUp(i)
 			tryForms(tagForms, p, i, &p.w.tokens[i])
 		}
 	}
-	p.weakenFirst()
+	p.weakenFirstTag()
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		switch t.tag {
@@ -46,7 +46,7 @@ func (p *tagStage) lookUp(i int) {
 		return
 	}
 	k, ok := wordInfo{}, false
-	if t.class == cjk { // which has no lower case
+	if t.class == cjk { // CJK has no lower case
 		k, ok = lists().words[p.w.word(i)]
 	} else {
 		k, ok = lookUpWord(p.w.lower(i))
@@ -56,20 +56,21 @@ func (p *tagStage) lookUp(i int) {
 	}
 }
 
-// weakenFirst makes the first tag between brackets weak if words follow it, so that a title may begin with it.
-func (p *tagStage) weakenFirst() {
+// weakenFirstTag makes the first tag outside brackets weak if a plain word follows it, because a title may begin with
+// it.
+func (p *tagStage) weakenFirstTag() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
-		if t.group >= 0 {
-			if t.tag == tagTech && p.w.tagAt(i+1) == none && p.w.beside(i, i+1) && p.w.classAt(i+1) == alpha &&
-				!p.w.beside(i-1, i) {
+		if t.bracket >= 0 {
+			if t.tag == tagTech && p.w.tagAt(i+1) == noTag && p.w.inSameBracket(i, i+1) && p.w.classAt(i+1) == alpha &&
+				!p.w.inSameBracket(i-1, i) {
 				t.weak = true // "[24bit Melody]"
 			}
 			continue
 		}
 		switch t.tag {
 		case tagTech, tagVideo, tagAudio, tagOther, tagEdition, tagLanguage, tagSubtitle, tagService:
-			if i+1 < len(p.w.tokens) && p.w.tokens[i+1].tag == none && p.w.tokens[i+1].group < 0 {
+			if i+1 < len(p.w.tokens) && p.w.tokens[i+1].tag == noTag && p.w.tokens[i+1].bracket < 0 {
 				t.weak = true
 			}
 		default:
@@ -84,7 +85,8 @@ func (p *words) setTags(from, to int, t tag) {
 	}
 }
 
-func dashGap(g string) bool {
+// isSpacedDash reports whether the text between two tokens is a dash with spaces or dots.
+func isSpacedDash(g string) bool {
 	if len(g) < 2 || len(g) > 24 {
 		return false
 	}
@@ -100,24 +102,24 @@ func dashGap(g string) bool {
 	return dash && space
 }
 
-// findDates tags dates such as "2010.11.23", "5th Mar 2025" or "140722", which are neither year nor episode.
+// findDates tags dates such as "2010.11.23", "5th Mar 2025" or "140722". Their numbers are neither year nor episode.
 func (p *tagStage) findDates() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
-		if t.tag != none && t.word.role != monthWord || t.class == cjk || t.class == alpha {
+		if t.tag != noTag && t.word.role != monthWord || t.class == cjk || t.class == alpha {
 			continue
 		}
 		switch {
-		case p.datePart(i, i+1) && p.datePart(i+1, i+2) && p.dateNumbers(i):
+		case p.isDatePart(i, i+1) && p.isDatePart(i+1, i+2) && p.isNumericDate(i):
 			p.setDate(i, i+3)
-		case p.w.roleAt(i+1) == monthWord && p.w.classAt(i+2) == number && p.w.width(i+2) == 4 && p.dayWord(i):
+		case p.w.roleAt(i+1) == monthWord && p.w.classAt(i+2) == number && p.w.length(i+2) == 4 && p.isDayWord(i):
 			p.setDate(i, i+3)
 		case len(p.w.tokens) > 2 && p.startsName(i) && p.recordingTimeEnd(i) > 0:
 			p.setDate(i, p.recordingTimeEnd(i))
-		case t.class == number && len(p.w.tokens) > 2 && p.compactDate(i):
+		case t.class == number && len(p.w.tokens) > 2 && p.isCompactDate(i):
 			p.setDate(i, i+1)
-		case i > 0 && p.w.width(i) == 6 && p.w.alone(i) && t.num/100 > 1950 && dayNumber(t.num*100+1):
-			p.w.setTags(i, i+1, tagDate) // a month: "[202304]"
+		case i > 0 && p.w.length(i) == 6 && p.w.isAloneInBracket(i) && t.num/100 > 1950 && isDateNumber(t.num*100+1):
+			p.w.setTags(i, i+1, tagDate) // a year and a month: "[202304]"
 		}
 	}
 }
@@ -127,82 +129,83 @@ func (p *tagStage) setDate(from, to int) {
 	p.dateSpan = span{from, to}
 }
 
-func (p *tagStage) datePart(i, j int) bool {
-	if !p.w.plainNumber(j) || !p.w.beside(i, j) {
+func (p *tagStage) isDatePart(i, j int) bool {
+	if !p.w.isPlainNumber(j) || !p.w.inSameBracket(i, j) {
 		return false
 	}
-	switch p.w.gap(i) {
+	switch p.w.gapAfter(i) {
 	case ".", "-", " ":
 		return true
 	}
 	return false
 }
 
-func (p *tagStage) dateNumbers(i int) bool {
-	if !p.w.plainNumber(i) || p.w.width(i+1) > 2 || p.w.gap(i) != p.w.gap(i+1) {
+func (p *tagStage) isNumericDate(i int) bool {
+	if !p.w.isPlainNumber(i) || p.w.length(i+1) > 2 || p.w.gapAfter(i) != p.w.gapAfter(i+1) {
 		return false
 	}
-	if p.w.gap(i) == "-" && p.w.classAt(i+3) == number && p.w.gap(i+2) == "-" {
+	if p.w.gapAfter(i) == "-" && p.w.classAt(i+3) == number && p.w.gapAfter(i+2) == "-" {
 		return false // four numbers
 	}
 	a, b, c := p.w.tokens[i].num, p.w.tokens[i+1].num, p.w.tokens[i+2].num
 	switch {
-	case p.w.yearlike(i) && p.w.width(i+2) <= 2:
-		return dayMonth(b, c)
-	case p.w.yearlike(i+2) && p.w.width(i) <= 2:
-		return dayMonth(a, b)
+	case p.w.isYearlike(i) && p.w.length(i+2) <= 2:
+		return isDayAndMonth(b, c)
+	case p.w.isYearlike(i+2) && p.w.length(i) <= 2:
+		return isDayAndMonth(a, b)
 	case b == a+1 && c == b+1: // three episodes
 		return false
 	}
 	// "10-19-12", "18.09.00": two digits for the year
 	// "14.05.11.Title"
-	if i == 0 && !(p.w.classAt(3) == alpha && p.w.gap(0) == "." && p.w.gap(2) == "." && a < 35 && b <= 12) {
+	if i == 0 && !(p.w.classAt(3) == alpha && p.w.gapAfter(0) == "." && p.w.gapAfter(2) == "." && a < 35 && b <= 12) {
 		return false
 	}
-	return p.w.gap(i) != " " && p.w.width(i) == 2 && p.w.width(i+1) == 2 && p.w.width(i+2) == 2 &&
-		(dayMonth(a, b) || a >= 8 && dayMonth(b, c))
+	return p.w.gapAfter(i) != " " && p.w.length(i) == 2 && p.w.length(i+1) == 2 && p.w.length(i+2) == 2 &&
+		(isDayAndMonth(a, b) || a >= 8 && isDayAndMonth(b, c))
 }
 
-func dayMonth(a, b int) bool {
+func isDayAndMonth(a, b int) bool {
 	return a >= 1 && b >= 1 && a <= 31 && b <= 31 && (a <= 12 || b <= 12)
 }
 
-// dayWord reports whether the token at i is "5" or "5th".
-func (p *tagStage) dayWord(i int) bool {
+// isDayWord reports whether the token at i may be a day of a month: "5" or "5th".
+func (p *tagStage) isDayWord(i int) bool {
 	w := p.w.word(i)
 	n := leadingDigits(w)
 	return n >= 1 && n <= 2 && len(w)-n <= 2
 }
 
 func (p *tagStage) startsName(i int) bool {
-	return p.w.classAt(i) == number && (i == 0 || p.w.tokens[i-1].group >= 0 && p.w.tokens[i].group < 0)
+	return p.w.classAt(i) == number && (i == 0 || p.w.tokens[i-1].bracket >= 0 && p.w.tokens[i].bracket < 0)
 }
 
 // recordingTimeEnd returns the token after a recorder's date and time, or 0: "202304122300", "20230412_2300".
 func (p *tagStage) recordingTimeEnd(i int) int {
 	w, after := p.w.word(i), i+1
-	if len(w) == 8 && p.w.plainNumber(i+1) && p.w.beside(i, i+1) && len(p.w.gap(i)) == 1 {
+	if len(w) == 8 && p.w.isPlainNumber(i+1) && p.w.inSameBracket(i, i+1) && len(p.w.gapAfter(i)) == 1 {
 		w, after = w+p.w.word(i+1), i+2
 	}
-	if len(w) == 6 && p.w.plainNumber(i+1) && p.w.width(i+1) == 4 && p.w.beside(i, i+1) && len(p.w.gap(i)) == 1 {
+	if len(w) == 6 && p.w.isPlainNumber(i+1) && p.w.length(i+1) == 4 && p.w.inSameBracket(i, i+1) &&
+		len(p.w.gapAfter(i)) == 1 {
 		w, after = "20"+w+p.w.word(i+1), i+2
 	}
-	if len(w) != 12 && len(w) != 14 || !dayNumber(atoi(w[:8])) || w[8:10] > "29" || w[10:12] > "59" {
+	if len(w) != 12 && len(w) != 14 || !isDateNumber(atoi(w[:8])) || w[8:10] > "29" || w[10:12] > "59" {
 		return 0
 	}
 	return after
 }
 
-func dayNumber(n int) bool {
+func isDateNumber(n int) bool {
 	year, month, day := n/10000, n/100%100, n%100
 	return year >= firstYear && year <= lastYear && month >= 1 && month <= 12 && day >= 1 && day <= 31
 }
 
-// compactDate reports whether the number at i is a date: "140722", "20161024".
-func (p *tagStage) compactDate(i int) bool {
+// isCompactDate reports whether the number at i is a date: "140722", "20161024".
+func (p *tagStage) isCompactDate(i int) bool {
 	n := p.w.tokens[i].num
-	if p.w.width(i) == 6 {
-		return dayNumber(20_000_000+n) && !p.w.alone(i)
+	if p.w.length(i) == 6 {
+		return isDateNumber(20_000_000+n) && !p.w.isAloneInBracket(i)
 	}
-	return p.w.width(i) == 8 && dayNumber(n)
+	return p.w.length(i) == 8 && isDateNumber(n)
 }

@@ -7,270 +7,293 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
+// titleWord is a word with a tag, before which a title may end.
 type titleWord struct {
 	place
-	in   *titleStage
-	from int // the first token of the title
-	home int // the title's bracket, -1 for none
+	stage        *titleStage
+	titleStart   int // the first token of the title
+	titleBracket int // the bracket that holds the title, -1 if none does
 }
 
-// titleEnds decides whether a title ends before a word; if no row applies, it goes on.
-var titleEnds = []rule[titleWord, bool]{
-	when("a year or special before another title of the bracket",
+// titleEndRules decide whether a title ends before a word. If no row applies, the word belongs to the title.
+var titleEndRules = []rule[titleWord, bool]{
+	newRule("a year or special before another title of the bracket",
 		"[组][银色铁道 2020/Silver Rail 2020][07][1080p] -> Silver Rail e7 y2020 episode",
 		func(t titleWord) bool {
-			return (t.tag == tagYear || t.tag == tagSpecial) && t.home >= 0 && t.in.slashInBracketAfter(t.i, t.home)
+			return (t.tag == tagYear || t.tag == tagSpecial) && t.titleBracket >= 0 &&
+				t.stage.slashFollowsInBracket(t.i, t.titleBracket)
 		}, false),
-	when("a counter of seasons inside the title", "铁道 第二季 Rail - 07.mkv -> 铁道 第二季 Rail s2 e7 episode",
+	newRule("a counter of seasons inside the title", "铁道 第二季 Rail - 07.mkv -> 铁道 第二季 Rail s2 e7 episode",
 		func(t titleWord) bool {
-			return t.tag == tagSeason && t.class == cjk && t.in.seasonCounterInTitle(t.i, t.from)
+			return t.tag == tagSeason && t.class == cjk && t.stage.isSeasonCounterInTitle(t.i, t.titleStart)
 		}, false),
-	when("a volume of a fansub release", "[Quiet] Silver Rail Vol.3.mkv -> Silver Rail", func(t titleWord) bool {
-		return t.i > t.from && t.in.layout.fansubStyle && t.in.layout.yearAt < 0 && t.volume()
+	newRule("a volume of a fansub release", "[Quiet] Silver Rail Vol.3.mkv -> Silver Rail", func(t titleWord) bool {
+		return t.i > t.titleStart && t.stage.layout.fansubStyle && t.stage.layout.yearAt < 0 && t.isVolume()
 	}, true),
-	when("a version at the end", "Silver Rail v2.mkv -> Silver Rail v2", func(t titleWord) bool {
-		return t.tag == tagVersion && t.i > t.from && (t.w.titleMayEndBefore(t.i+1) || dashGap(t.gap()))
+	newRule("a version at the end", "Silver Rail v2.mkv -> Silver Rail v2", func(t titleWord) bool {
+		return t.tag == tagVersion && t.i > t.titleStart && (t.w.titleMayEndBefore(t.i+1) || isSpacedDash(t.gapAfter()))
 	}, true),
-	when("a version or film that begins the title, or a version inside",
+	newRule("a version or film that begins the title, or a version inside",
 		"Silver Rail V2 Night Train.mkv -> Silver Rail V2 Night Train v2",
 		func(t titleWord) bool {
-			return t.tag == tagVersion && t.i > t.from || t.tag == tagMovie && t.i == t.from
+			return t.tag == tagVersion && t.i > t.titleStart || t.tag == tagMovie && t.i == t.titleStart
 		}, false),
-	when("a season, an episode, a year or another tag", "Silver Rail S02E05.mkv -> Silver Rail s2 e5 episode",
-		func(t titleWord) bool { return t.strong() }, true),
-	when("the first of several things in a batch", "[Quiet] Silver Rail TV + Movie + Specials [BD] -> Silver Rail batch",
+	newRule("a season, an episode, a year or another tag", "Silver Rail S02E05.mkv -> Silver Rail s2 e5 episode",
+		func(t titleWord) bool { return t.isStrong() }, true),
+	newRule(
+		"the first of several things in a batch",
+		"[Quiet] Silver Rail TV + Movie + Specials [BD] -> Silver Rail batch",
 		func(t titleWord) bool {
-			return t.i > t.from && t.w.joinedByPlus(t.i) && (t.tag == tagSource || t.tag == tagMovie || t.tag == tagSpecial)
-		}, true),
-	when("a word for an extra or special after the title", "Silver Rail SP, 7.mkv -> Silver Rail SP special",
+			return t.i > t.titleStart && t.w.isJoinedByPlus(t.i) &&
+				(t.tag == tagSource || t.tag == tagMovie || t.tag == tagSpecial)
+		},
+		true,
+	),
+	newRule("a word for an extra or special after the title", "Silver Rail SP, 7.mkv -> Silver Rail SP special",
 		func(t titleWord) bool {
-			return t.weak && t.i > t.from && t.in.marks.special != "" && (t.tag == tagExtra || t.tag == tagSpecial) &&
-				t.in.numbers.isSpecial(t.i)
+			return t.weak && t.i > t.titleStart && t.stage.marks.special != "" && (t.tag == tagExtra || t.tag == tagSpecial) &&
+				t.stage.numbers.isSpecial(t.i)
 		}, true),
 }
 
 func (p *titleStage) endOfTitle(from int) int {
-	home := p.w.tokens[from].group
+	home := p.w.tokens[from].bracket
 	for i := from; i < len(p.w.tokens); i++ {
 		p.w.steps++
-		if p.w.tokens[i].group != home {
+		if p.w.tokens[i].bracket != home {
 			b := p.w.innerBracketOf(i, home)
 			if b < 0 {
-				return i // the title's own bracket ends
+				return i // the bracket that holds the title ends
 			}
-			if !p.bracketInTitle(b, i, from) && !(home >= 0 && p.slashInBracketAfter(p.w.brackets[b].to-1, home)) {
+			if !p.isBracketInTitle(b, i, from) && !(home >= 0 && p.slashFollowsInBracket(p.w.brackets[b].to-1, home)) {
 				return i
 			}
 			i = p.w.brackets[b].to - 1
 			continue
 		}
 		t := &p.w.tokens[i]
-		if t.tag == none && t.word.role != volumeWord {
-			continue // no row is about an ordinary word
+		if t.tag == noTag && t.word.role != volumeWord {
+			continue // no rule is about ordinary words
 		}
-		if decide(titleEnds, titleWord{p.w.place(i), p, from, home}) {
+		if applyRules(titleEndRules, titleWord{p.w.place(i), p, from, home}) {
 			return i
 		}
 	}
 	return len(p.w.tokens)
 }
 
-// volume reports whether the word names a volume: "Vol. 3", "Vol3".
-func (t titleWord) volume() bool {
+// isVolume reports whether the word names a volume: "Vol. 3", "Vol3".
+func (t titleWord) isVolume() bool {
 	return t.tag == tagVolume ||
-		t.word.role == volumeWord && t.i+1 < len(t.w.tokens) && digit(t.w.text[t.at(1).s])
+		t.word.role == volumeWord && t.i+1 < len(t.w.tokens) && isDigit(t.w.text[t.neighbor(1).start])
 }
 
-// innerBracket is a bracket inside or after the text of a title.
+// innerBracket is a bracket inside or right after a title.
 type innerBracket struct {
-	in       *titleStage
-	w        *words
-	b        *bracket
-	promo    bool // it holds a word that is neither group nor title
-	attached bool // a word runs into it
-	goesOn   bool // the text around it goes on after it
-	follow   tag  // what stands there
+	stage       *titleStage
+	w           *words
+	bracket     *bracket
+	remark      bool // it holds a remark, which is neither a group nor a title
+	afterWord   bool // a word stands before it without a space
+	textFollows bool // text outside it follows
+	nextTag     tag  // the tag of the word after it
 }
 
-// innerBrackets decides whether a bracket is part of the title; if no row applies, it is not.
-var innerBrackets = []rule[innerBracket, bool]{
-	when("words run into it on both sides", "Silver[07]Rail - 07.mkv -> Silver[07]Rail e7 episode",
-		func(b innerBracket) bool { return b.attached && b.runsOn() }, true),
-	when("a word goes on after it", "The.(Un)Known.Rail.S01E02.mkv -> The (Un)Known Rail s1 e2 episode",
-		func(b innerBracket) bool { return b.goesOn && b.follow == none && b.b.round && b.runsOn() }, true),
-	when("the end, or another bracket after it", "Silver Rail (Remake).mkv -> Silver Rail",
-		func(b innerBracket) bool { return !b.goesOn }, false),
-	when("a remark, the title goes on", "铁道（僅限港澳台地區） 之夜.mkv -> 铁道（僅限港澳台地區） 之夜",
-		func(b innerBracket) bool { return b.promo && b.follow == none && b.w.classAt(b.b.to) != number }, true),
-	when("run into after a group, before the episode", "[Quiet] Silver Rail[r=1] - 07.mkv -> Silver Rail[r=1] e7 episode",
+// innerBracketRules decide whether a bracket is part of the title. If no row applies, it is not.
+var innerBracketRules = []rule[innerBracket, bool]{
+	newRule("words run into it on both sides", "Silver[07]Rail - 07.mkv -> Silver[07]Rail e7 episode",
+		func(b innerBracket) bool { return b.afterWord && b.wordFollows() }, true),
+	newRule("a word goes on after it", "The.(Un)Known.Rail.S01E02.mkv -> The (Un)Known Rail s1 e2 episode",
 		func(b innerBracket) bool {
-			return b.attached && !b.b.round && !b.promo && b.in.layout.fansubStyle && b.follow == tagEpisode &&
-				b.in.marks.seasonSpan.empty() && !b.kana()
+			return b.textFollows && b.nextTag == noTag && b.bracket.round && b.wordFollows()
 		}, true),
-	when("another remark, or a bracket that is not round", "Silver Rail [Gin] 07.mkv -> Silver Rail e7 episode",
-		func(b innerBracket) bool { return b.promo || !b.b.round }, false),
-	when("run into, in a name without season", "Silver(Remake) E07.mkv -> Silver(Remake) e7 episode",
+	newRule("the end, or another bracket after it", "Silver Rail (Remake).mkv -> Silver Rail",
+		func(b innerBracket) bool { return !b.textFollows }, false),
+	newRule("a remark, the title goes on", "铁道（僅限港澳台地區） 之夜.mkv -> 铁道（僅限港澳台地區） 之夜",
 		func(b innerBracket) bool {
-			return b.attached && b.in.marks.seasonSpan.empty() && (b.follow == tagEpisode || b.follow == none)
+			return b.remark && b.nextTag == noTag && b.w.classAt(b.bracket.to) != number
 		}, true),
-	when("the title again in another script", "[组] 银色铁道 (Silver Rail) - 07.mkv -> 银色铁道 e7 episode",
-		func(b innerBracket) bool { return b.follow == tagEpisode && b.otherScript() }, false),
-	when("an episode after it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode", func(b innerBracket) bool {
-		return b.follow == tagEpisode && b.in.marks.seasonSpan.empty() &&
-			(b.in.numbers.bareEpisode || b.b.to-b.b.from >= 2 && !b.in.tags.hasMediaTag)
+	newRule(
+		"run into after a group, before the episode",
+		"[Quiet] Silver Rail[r=1] - 07.mkv -> Silver Rail[r=1] e7 episode",
+		func(b innerBracket) bool {
+			return b.afterWord && !b.bracket.round && !b.remark && b.stage.layout.fansubStyle && b.nextTag == tagEpisode &&
+				b.stage.marks.seasonSpan.empty() && !b.isKanaReading()
+		},
+		true,
+	),
+	newRule("another remark, or a bracket that is not round", "Silver Rail [Gin] 07.mkv -> Silver Rail e7 episode",
+		func(b innerBracket) bool { return b.remark || !b.bracket.round }, false),
+	newRule("run into, in a name without season", "Silver(Remake) E07.mkv -> Silver(Remake) e7 episode",
+		func(b innerBracket) bool {
+			return b.afterWord && b.stage.marks.seasonSpan.empty() && (b.nextTag == tagEpisode || b.nextTag == noTag)
+		}, true),
+	newRule("the title again in another script", "[组] 银色铁道 (Silver Rail) - 07.mkv -> 银色铁道 e7 episode",
+		func(b innerBracket) bool { return b.nextTag == tagEpisode && b.hasOtherScript() }, false),
+	newRule("an episode after it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode", func(b innerBracket) bool {
+		return b.nextTag == tagEpisode && b.stage.marks.seasonSpan.empty() &&
+			(b.stage.numbers.bareEpisode || b.bracket.to-b.bracket.from >= 2 && !b.stage.tags.hasMediaTag)
 	}, true),
-	when("the title goes on, with spaces", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
-		func(b innerBracket) bool { return b.follow == none && !b.w.dotted }, true),
+	newRule("the title goes on, with spaces", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
+		func(b innerBracket) bool { return b.nextTag == noTag && !b.w.dotted }, true),
 }
 
-func (b innerBracket) otherScript() bool {
+func (b innerBracket) hasOtherScript() bool {
 	wide := func(i int) bool { return b.w.classAt(i) == cjk }
 	other := func(i int) bool { return b.w.classAt(i) != cjk }
-	before, in := span{b.in.layout.first, b.b.from}, b.b.span
+	before, in := span{b.stage.layout.titleStart, b.bracket.from}, b.bracket.span
 	return !b.w.anyToken(before, other) && !b.w.anyToken(in, wide) && in.to-in.from > 1 ||
 		!b.w.anyToken(before, wide) && !b.w.anyToken(in, other)
 }
 
-// kana reports whether the bracket holds the reading of the title before it in kana.
-func (b innerBracket) kana() bool { return title.Script(b.w.text[b.b.innerStart:b.b.close]) == "ja" }
+// isKanaReading reports whether the bracket holds Japanese text, such as the reading of the title before it.
+func (b innerBracket) isKanaReading() bool {
+	return title.Script(b.w.text[b.bracket.innerStart:b.bracket.close]) == "ja"
+}
 
-// bracketInTitle reports whether bracket b, which starts at token i, is part of the title that starts at from.
-func (p *titleStage) bracketInTitle(b, i, from int) bool {
+// isBracketInTitle reports whether bracket b, which starts at token i, is part of the title that starts at from.
+func (p *titleStage) isBracketInTitle(b, i, from int) bool {
 	br := &p.w.brackets[b]
 	if i == from {
-		return br.to < len(p.w.tokens) && p.w.tokens[br.to].group < 0
+		return br.to < len(p.w.tokens) && p.w.tokens[br.to].bracket < 0
 	}
 	if br.from != i || br.to <= i || p.bracketHasTags(br) {
 		return false
 	}
 	before, _ := utf8.DecodeLastRuneInString(p.w.text[:br.open])
 	inner := innerBracket{
-		in: p, w: p.w, b: br, promo: p.isRemark(br),
-		attached: before < utf8.RuneSelf && wordByte(byte(before)) || letterRune(before),
-		goesOn:   br.to < len(p.w.tokens) && p.w.tokens[br.to].group == br.outer,
-		follow:   p.w.tagAt(br.to),
+		stage: p, w: p.w, bracket: br, remark: p.isRemark(br),
+		afterWord:   before < utf8.RuneSelf && isWordByte(byte(before)) || isLetterRune(before),
+		textFollows: br.to < len(p.w.tokens) && p.w.tokens[br.to].bracket == br.outer,
+		nextTag:     p.w.tagAt(br.to),
 	}
-	return decide(innerBrackets, inner)
+	return applyRules(innerBracketRules, inner)
 }
 
 func (p *titleStage) bracketHasTags(b *bracket) bool {
 	return p.w.anyToken(b.span, func(k int) bool {
 		switch p.w.tagAt(k) {
-		case none, tagPromo, tagMovie:
+		case noTag, tagPromo, tagMovie:
 			return false
 		default:
-			return p.w.tagAt(k) != tagLanguage || p.w.width(k) >= 3
+			return p.w.tagAt(k) != tagLanguage || p.w.length(k) >= 3
 		}
 	})
 }
 
-// isRemark reports whether a bracket holds a remark, neither group nor title: "（僅限港澳台地區）".
+// isRemark reports whether a bracket holds a remark, which is neither a group nor a title: "（僅限港澳台地區）".
 func (p *titleStage) isRemark(b *bracket) bool {
 	return p.w.anyToken(b.span, func(k int) bool { return p.w.tagAt(k) == tagPromo }) ||
 		b.to == b.from+1 && lists().recorderMarks[p.w.word(b.from)]
 }
 
-// runsOn reports whether a word follows the bracket without a space: "DIVA(A)LIVE", "要【招架】一切".
-func (b innerBracket) runsOn() bool {
-	return b.b.outerEnd < len(b.w.text) && (wordByte(b.w.text[b.b.outerEnd]) || b.w.text[b.b.outerEnd] >= utf8.RuneSelf)
+// wordFollows reports whether a word follows the bracket without a space: "DIVA(A)LIVE", "要【招架】一切".
+func (b innerBracket) wordFollows() bool {
+	return b.bracket.outerEnd < len(b.w.text) &&
+		(isWordByte(b.w.text[b.bracket.outerEnd]) || b.w.text[b.bracket.outerEnd] >= utf8.RuneSelf)
 }
 
-// slashInBracketAfter reports whether another title follows token i in its bracket: "[名 2020/Name 2020]".
-func (p *titleStage) slashInBracketAfter(i, home int) bool {
-	return i+1 < p.w.brackets[home].to && strings.ContainsAny(p.w.gap(i), "/|")
+// slashFollowsInBracket reports whether another title follows token i in its bracket: "[名 2020/Name 2020]".
+func (p *titleStage) slashFollowsInBracket(i, home int) bool {
+	return i+1 < p.w.brackets[home].to && strings.ContainsAny(p.w.gapAfter(i), "/|")
 }
 
-func (p *titleStage) seasonCounterInTitle(i, from int) bool {
+func (p *titleStage) isSeasonCounterInTitle(i, from int) bool {
 	if i == from || i+1 >= len(p.w.tokens) {
 		return false
 	}
-	if !p.w.beside(i, i+1) {
-		return p.w.tokens[i].group < 0 && strings.HasPrefix(strings.TrimLeft(p.w.gap(i), " "), "（")
+	if !p.w.inSameBracket(i, i+1) {
+		return p.w.tokens[i].bracket < 0 && strings.HasPrefix(strings.TrimLeft(p.w.gapAfter(i), " "), "（")
 	}
-	return !p.w.strongAt(i+1) && p.w.tokens[i+1].class != number && !dashGap(p.w.gap(i))
+	return !p.w.isStrongAt(i+1) && p.w.tokens[i+1].class != number && !isSpacedDash(p.w.gapAfter(i))
 }
 
 // innerBracketOf returns the bracket directly inside home that contains token i, or -1.
 func (p *words) innerBracketOf(i, home int) int {
-	g := p.tokens[i].group
+	g := p.tokens[i].bracket
 	for g >= 0 && p.brackets[g].outer != home {
 		g = p.brackets[g].outer
 	}
 	return g
 }
 
+// lastTitleWord is a word with a weak tag at the end of a title.
 type lastTitleWord struct {
 	place
-	in     *titleStage
-	from   int  // the first word of the title
-	year   bool // the year comes right after the title
-	marker bool // a season or episode does
-	ended  bool // some tag does, in the title's own bracket
+	stage        *titleStage
+	titleStart   int  // the first word of the title
+	beforeYear   bool // the year comes right after the title
+	beforeMarker bool // a season or episode comes right after the title
+	beforeTag    bool // a tag comes right after the title, in the same bracket
 }
 
-// staysInTitle lists why a weak tag at the end of a title is a word of the title. Other weak tags there are tags:
-// "Title EXTENDED 2016", "Title FRENCH BluRay".
-var staysInTitle = []reason[lastTitleWord]{
-	because("a part, a film or the last episode", "Silver Rail Part 2 [1080p].mkv -> Silver Rail Part 2 part2",
+// keptTagReasons list why a word with a weak tag at the end of a title belongs to the title. Otherwise, it is only a
+// tag: "Title EXTENDED 2016", "Title FRENCH BluRay".
+var keptTagReasons = []reason[lastTitleWord]{
+	newReason("a part, a film or the last episode", "Silver Rail Part 2 [1080p].mkv -> Silver Rail Part 2 part2",
 		func(e lastTitleWord) bool {
-			return e.tag == none || e.tag == tagPart || e.tag == tagMovie || e.tag == tagEnd
+			return e.tag == noTag || e.tag == tagPart || e.tag == tagMovie || e.tag == tagEnd
 		}),
-	because("no tag anywhere", "Silver Rail German.mkv -> Silver Rail German", func(e lastTitleWord) bool {
-		return !e.ended && !e.in.tags.hasMediaTag && (e.tag == tagCountry || !e.in.isTagInCapitals(e.i)) &&
+	newReason("no tag anywhere", "Silver Rail German.mkv -> Silver Rail German", func(e lastTitleWord) bool {
+		return !e.beforeTag && !e.stage.tags.hasMediaTag && (e.tag == tagCountry || !e.stage.isTagInCapitals(e.i)) &&
 			e.tag != tagExtra && e.tag != tagSpecial && e.tag != tagBatch
 	}),
-	because("after an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
-		func(e lastTitleWord) bool { return e.i-1 == e.from && lists().articles[e.w.lower(e.from)] }),
-	because("a language before the year, the season or the episode",
+	newReason("after an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
+		func(e lastTitleWord) bool { return e.i-1 == e.titleStart && lists().articles[e.w.lower(e.titleStart)] }),
+	newReason("a language before the year, the season or the episode",
 		"The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
-		func(e lastTitleWord) bool { return e.tag == tagLanguage && (e.year || e.marker) && !e.shoutsLanguage() }),
-	because("a short language alone, written like the title", "Silver Rail Vie [1080p].mkv -> Silver Rail Vie",
 		func(e lastTitleWord) bool {
-			return e.tag == tagLanguage && len(e.text()) <= 3 && !e.in.isTagInCapitals(e.i) && !e.amongItsKind()
+			return e.tag == tagLanguage && (e.beforeYear || e.beforeMarker) && !e.isLanguageInCapitals()
 		}),
-	because("a country before the year, or in lower case", "The Last of Us S02E05.mkv -> The Last of Us s2 e5 episode",
-		func(e lastTitleWord) bool { return e.tag == tagCountry && (e.year || !hasNoLowerCase(e.text())) }),
-	because("a word that titles have too, written like the title",
+	newReason("a short language alone, written like the title", "Silver Rail Vie [1080p].mkv -> Silver Rail Vie",
+		func(e lastTitleWord) bool {
+			return e.tag == tagLanguage && len(e.text()) <= 3 && !e.stage.isTagInCapitals(e.i) && !e.besideSameTag()
+		}),
+	newReason("a country before the year, or in lower case", "The Last of Us S02E05.mkv -> The Last of Us s2 e5 episode",
+		func(e lastTitleWord) bool { return e.tag == tagCountry && (e.beforeYear || !hasNoLowerCase(e.text())) }),
+	newReason("a word that titles have too, written like the title",
 		"Silver.Rail.Line.S02E05.1080p.WEB-QUIET -> Silver Rail Line s2 e5 episode",
 		func(e lastTitleWord) bool {
 			small := e.tag == tagOther && len(e.text()) > 2 && e.text() == e.lower()
-			return e.word.common && !e.in.isTagInCapitals(e.i) && !e.amongItsKind() && !small
+			return e.word.common && !e.stage.isTagInCapitals(e.i) && !e.besideSameTag() && !small
 		}),
-	because("a source or a remark among spaces, written like the title",
+	newReason("a source or a remark among spaces, written like the title",
 		"Silver Rail Web [1080p].mkv -> Silver Rail Web", func(e lastTitleWord) bool {
 			return !e.w.dotted &&
-				(e.tag == tagSource && !hasNoLowerCase(e.text()) || e.tag == tagOther && !e.in.isTagInCapitals(e.i))
+				(e.tag == tagSource && !hasNoLowerCase(e.text()) || e.tag == tagOther && !e.stage.isTagInCapitals(e.i))
 		}),
-	because("TV", "Silver Rail TV [1080p].mkv -> Silver Rail TV",
-		func(e lastTitleWord) bool { return e.tag == tagSource && e.text() == "TV" && !dashGap(e.before()) }),
-	because("a technical word in lower case, or a service not in capitals of its own",
+	newReason("TV", "Silver Rail TV [1080p].mkv -> Silver Rail TV",
+		func(e lastTitleWord) bool {
+			return e.tag == tagSource && e.text() == "TV" && !isSpacedDash(e.gapBefore())
+		}),
+	newReason("a technical word in lower case, or a service not in capitals of its own",
 		"Silver Rail Max S02E05.mkv -> Silver Rail Max s2 e5 episode", func(e lastTitleWord) bool {
-			return e.tag == tagTech && !hasNoLowerCase(e.text()) || e.tag == tagService && !e.in.isTagInCapitals(e.i)
+			return e.tag == tagTech && !hasNoLowerCase(e.text()) || e.tag == tagService && !e.stage.isTagInCapitals(e.i)
 		}),
-	because("a word for extras or specials inside the title", "Silver Rail Menu.mkv -> Silver Rail Menu",
+	newReason("a word for extras or specials inside the title", "Silver Rail Menu.mkv -> Silver Rail Menu",
 		func(e lastTitleWord) bool {
-			return (e.tag == tagExtra || e.tag == tagSpecial) && !e.in.numbers.isSpecial(e.i) &&
-				!(e.in.tags.hasMediaTag && e.ended && e.lower() == "extras")
+			return (e.tag == tagExtra || e.tag == tagSpecial) && !e.stage.numbers.isSpecial(e.i) &&
+				!(e.stage.tags.hasMediaTag && e.beforeTag && e.lower() == "extras")
 		}),
-	because("3D or 2D before the year or the end", "Silver Rail 3D (2009) [1080p].mkv -> Silver Rail 3D y2009 movie",
+	newReason("3D or 2D before the year or the end", "Silver Rail 3D (2009) [1080p].mkv -> Silver Rail 3D y2009 movie",
 		func(e lastTitleWord) bool {
-			return isOneOf(e.lower(), "3d", "2d") && (e.at(1).tag == tagYear || !e.ended)
+			return isOneOf(e.lower(), "3d", "2d") && (e.neighbor(1).tag == tagYear || !e.beforeTag)
 		}),
-	because("a word for batches before one bare episode",
+	newReason("a word for batches before one bare episode",
 		"Silver Rail Collection - 05.mkv -> Silver Rail Collection e5 episode",
 		func(e lastTitleWord) bool {
-			return e.tag == tagBatch && len(e.in.marks.episodes) == 1 && e.in.marks.seasonSpan.empty() && e.marker
+			return e.tag == tagBatch && len(e.stage.marks.episodes) == 1 && e.stage.marks.seasonSpan.empty() && e.beforeMarker
 		}),
 }
 
 func (p *titleStage) trimTags(from, to int) int {
-	home := p.w.tokens[from].group
+	home := p.w.tokens[from].bracket
 	end := lastTitleWord{
-		in: p, from: from,
-		year: p.w.tagAt(to) == tagYear, marker: p.w.tagAt(to) == tagEpisode || p.w.tagAt(to) == tagSeason,
-		ended: p.w.tagAt(to) != none && p.w.tokens[to].group == home,
+		stage: p, titleStart: from,
+		beforeYear: p.w.tagAt(to) == tagYear, beforeMarker: p.w.tagAt(to) == tagEpisode || p.w.tagAt(to) == tagSeason,
+		beforeTag: p.w.tagAt(to) != noTag && p.w.tokens[to].bracket == home,
 	}
-	if to < len(p.w.tokens) && p.anniversary(from, to) ||
+	if to < len(p.w.tokens) && p.isAnniversary(from, to) ||
 		to-1 > from && p.w.tagAt(to) == tagEdition && p.w.lower(to-1) == "the" {
 		to--
 	}
@@ -281,11 +304,11 @@ func (p *titleStage) trimTags(from, to int) int {
 			continue
 		}
 		end.place = p.w.place(to - 1)
-		if !t.weak || t.group != home && p.w.innerBracketOf(to-1, home) >= 0 || decide(staysInTitle, end) {
+		if !t.weak || t.bracket != home && p.w.innerBracketOf(to-1, home) >= 0 || applyRules(keptTagReasons, end) {
 			return to
 		}
 		to--
-		if p.anniversary(from, to) {
+		if p.isAnniversary(from, to) {
 			to--
 		}
 		if to-1 > from && p.w.lower(to-1) == "the" {
@@ -295,8 +318,8 @@ func (p *titleStage) trimTags(from, to int) int {
 	return to
 }
 
-// anniversary reports whether token at and the one before it are like "20th Anniversary".
-func (p *titleStage) anniversary(from, at int) bool {
+// isAnniversary reports whether the word at index at ends a phrase like "20th Anniversary".
+func (p *titleStage) isAnniversary(from, at int) bool {
 	if at-1 <= from || p.w.lower(at) != "anniversary" {
 		return false
 	}
@@ -304,14 +327,15 @@ func (p *titleStage) anniversary(from, at int) bool {
 	return ok
 }
 
-// shoutsLanguage reports whether the language is in capitals like a tag; a short one also needs a language before it.
-func (e lastTitleWord) shoutsLanguage() bool {
-	return e.in.isTagInCapitals(e.i) && (len(e.text()) > 2 || e.at(-1).tag == tagLanguage)
+// isLanguageInCapitals reports whether the language is in capitals, as tags are. One of two letters must also follow
+// another language.
+func (e lastTitleWord) isLanguageInCapitals() bool {
+	return e.stage.isTagInCapitals(e.i) && (len(e.text()) > 2 || e.neighbor(-1).tag == tagLanguage)
 }
 
-func (e lastTitleWord) amongItsKind() bool {
-	before := e.at(-1).tag
-	return before == e.tag || before == tagBatch || e.at(1).tag == e.tag
+func (e lastTitleWord) besideSameTag() bool {
+	before := e.neighbor(-1).tag
+	return before == e.tag || before == tagBatch || e.neighbor(1).tag == e.tag
 }
 
 // isTagInCapitals reports whether the word at i is in capitals and the words before it are not.
@@ -321,8 +345,8 @@ func (p *titleStage) isTagInCapitals(i int) bool {
 	return hasNoLowerCase(loud) && (len(loud) > 1 || loud == w) && p.firstNotCapitals >= 0 && p.firstNotCapitals < i
 }
 
-func (p *titleStage) findNotCapitals() int {
-	for k := max(p.layout.first, 0); k < len(p.w.tokens); k++ {
+func (p *titleStage) findFirstNotCapitals() int {
+	for k := max(p.layout.titleStart, 0); k < len(p.w.tokens); k++ {
 		if v := p.w.word(k); len(v) > 2 && p.w.tokens[k].class == alpha && !hasNoLowerCase(v) {
 			return k
 		}

@@ -9,32 +9,32 @@ import (
 
 func (p *titleStage) findTitles() {
 	switch {
-	case p.layout.first < 0 || p.layout.first >= len(p.w.tokens):
+	case p.layout.titleStart < 0 || p.layout.titleStart >= len(p.w.tokens):
 	case len(p.layout.titleSpans) > 0:
-		p.titlesInBrackets()
+		p.readTitlesInBrackets()
 	default:
-		p.titlesInText()
+		p.readTitlesInText()
 	}
 	p.findDetails()
 }
 
-func (p *titleStage) titlesInText() {
-	p.firstNotCapitals = p.findNotCapitals()
-	first := p.layout.first
-	quoted := p.quotedTitle()
-	if first == p.layout.first {
+func (p *titleStage) readTitlesInText() {
+	p.firstNotCapitals = p.findFirstNotCapitals()
+	first := p.layout.titleStart
+	quoted := p.enterQuotedTitle()
+	if first == p.layout.titleStart {
 		p.skipKindOfWork()
 	}
-	whole := min(p.endOfTitle(p.layout.first), quoted)
-	p.end = p.trimTags(p.layout.first, whole)
-	if p.end <= p.layout.first {
+	whole := min(p.endOfTitle(p.layout.titleStart), quoted)
+	p.end = p.trimTags(p.layout.titleStart, whole)
+	if p.end <= p.layout.titleStart {
 		return
 	}
-	if p.layout.numberFirst && p.marks.seasonSpan.empty() {
-		p.splitNumbered()
+	if p.layout.startsWithNumber && p.marks.seasonSpan.empty() {
+		p.splitNumberedTitle()
 	}
-	p.addTitles(p.layout.first, p.end)
-	if first != p.layout.first {
+	p.addTitles(p.layout.titleStart, p.end)
+	if first != p.layout.titleStart {
 		for i := range p.titles {
 			p.titles[i].Text = strings.Trim(p.titles[i].Text, "「」『』")
 		}
@@ -45,26 +45,27 @@ func (p *titleStage) titlesInText() {
 	p.addTitleWithTag(whole)
 	p.addFilmTitleWithoutCount()
 	if p.isSceneShortForm() {
-		p.addTitle(p.layout.first+1, p.end)
+		p.addTitle(p.layout.titleStart+1, p.end)
 	}
-	if p.layout.yearAt == p.end && p.w.tokens[p.layout.yearAt].group < 0 {
-		p.addTitle(p.layout.first, p.end+1) // a year without brackets may be part of the title
+	if p.layout.yearAt == p.end && p.w.tokens[p.layout.yearAt].bracket < 0 {
+		p.addTitle(p.layout.titleStart, p.end+1) // a year outside brackets may be part of the title
 	}
 }
 
-// quotedTitle moves the title's start into quotes after words for the kind of work, and returns the token after them.
-func (p *titleStage) quotedTitle() (after int) {
+// enterQuotedTitle moves the title's start into the quotes after words for the kind of work. It returns the token after
+// the quotes, or the number of tokens if there are none.
+func (p *titleStage) enterQuotedTitle() (after int) {
 	if !strings.Contains(p.w.text, "「") && !strings.Contains(p.w.text, "『") {
 		return len(p.w.tokens)
 	}
-	for i := p.layout.first; i+1 < len(p.w.tokens) && lists().workKinds[p.w.lower(i)]; i++ {
+	for i := p.layout.titleStart; i+1 < len(p.w.tokens) && lists().workKinds[p.w.lower(i)]; i++ {
 		for _, q := range [...][2]string{{"「", "」"}, {"『", "』"}} {
-			if !strings.HasPrefix(strings.TrimLeft(p.w.gap(i), " "), q[0]) {
+			if !strings.HasPrefix(strings.TrimLeft(p.w.gapAfter(i), " "), q[0]) {
 				continue
 			}
-			p.layout.first = i + 1
-			end := strings.Index(p.w.text[p.w.tokens[i].e:], q[1])
-			for after = i + 1; after < len(p.w.tokens) && (end < 0 || p.w.tokens[after].s < p.w.tokens[i].e+end); after++ {
+			p.layout.titleStart = i + 1
+			end := strings.Index(p.w.text[p.w.tokens[i].end:], q[1])
+			for after = i + 1; after < len(p.w.tokens) && (end < 0 || p.w.tokens[after].start < p.w.tokens[i].end+end); after++ {
 			}
 			return after
 		}
@@ -72,26 +73,26 @@ func (p *titleStage) quotedTitle() (after int) {
 	return len(p.w.tokens)
 }
 
-// skipKindOfWork skips a recorder's word for the kind of work: "アニメ 銀色鉄道 第7話".
+// skipKindOfWork skips the word for the kind of work that recorders put first: "アニメ 銀色鉄道 第7話".
 func (p *titleStage) skipKindOfWork() {
-	i := p.layout.first
-	if i+1 < len(p.w.tokens) && p.w.word(i) == "TV" && p.w.gap(i) == "" {
+	i := p.layout.titleStart
+	if i+1 < len(p.w.tokens) && p.w.word(i) == "TV" && p.w.gapAfter(i) == "" {
 		i++
 	}
-	if p.w.classAt(i) == cjk && p.w.word(i) == "アニメ" && (p.w.gap(i) == " " || p.w.gap(i) == "." && p.w.dotted) &&
-		p.w.beside(i, i+1) && p.w.tagAt(i+1) == none {
-		p.layout.first = i + 1
+	if p.w.classAt(i) == cjk && p.w.word(i) == "アニメ" && (p.w.gapAfter(i) == " " || p.w.gapAfter(i) == "." && p.w.dotted) &&
+		p.w.inSameBracket(i, i+1) && p.w.tagAt(i+1) == noTag {
+		p.layout.titleStart = i + 1
 	}
 }
 
 // addFilmTitleWithoutCount adds a film's title without "극장판 24기" (24th film of the show).
 func (p *titleStage) addFilmTitleWithoutCount() {
-	first := p.layout.first
+	first := p.layout.titleStart
 	if p.w.tagAt(first) == tagMovie {
 		first++
 	}
 	for i := first; i+1 < p.end; i++ {
-		if !p.w.countsFilms(i) {
+		if !p.w.isFilmCounter(i) {
 			continue
 		}
 		from, to := i, i+1
@@ -101,52 +102,52 @@ func (p *titleStage) addFilmTitleWithoutCount() {
 			to++
 		}
 		if from > first && to < p.end && len(p.titles) < maxTitles {
-			text := p.w.clean(p.w.sourceText(first, from) + " " + p.w.sourceText(to, p.end))
+			text := p.w.cleanTitle(p.w.sourceText(first, from) + " " + p.w.sourceText(to, p.end))
 			p.titles = append(p.titles, Title{Text: text, Lang: title.Script(text)})
 		}
 		return
 	}
 }
 
-// isSceneShortForm reports whether the name is a scene short name, which starts with the group: "grp-title.2016.1080p".
+// isSceneShortForm reports whether the name is a short scene name, which begins with the group: "grp-title.2016.1080p".
 func (p *titleStage) isSceneShortForm() bool {
-	return p.w.dotted && p.layout.group == "" && p.tags.hasMediaTag && p.end-p.layout.first > 1 &&
-		p.w.gap(p.layout.first) == "-" &&
-		p.w.tokens[p.layout.first].s == 0 && p.w.text == p.w.lowered
+	return p.w.dotted && p.layout.group == "" && p.tags.hasMediaTag && p.end-p.layout.titleStart > 1 &&
+		p.w.gapAfter(p.layout.titleStart) == "-" &&
+		p.w.tokens[p.layout.titleStart].start == 0 && p.w.text == p.w.lowerText
 }
 
-// splitNumbered cuts "003. Title - Episode's Name" at the dash.
-func (p *titleStage) splitNumbered() {
-	if !strings.HasPrefix(p.w.gap(p.marks.episodeSpan.to-1), ".") {
+// splitNumberedTitle splits "003. Title - Episode's Name" at the dash.
+func (p *titleStage) splitNumberedTitle() {
+	if !strings.HasPrefix(p.w.gapAfter(p.marks.episodeSpan.to-1), ".") {
 		return
 	}
-	for i := p.layout.first; i+1 < p.end; i++ {
-		if p.w.gap(i) == " - " {
-			p.epTitle = p.w.clean(p.w.sourceText(i+1, p.end))
+	for i := p.layout.titleStart; i+1 < p.end; i++ {
+		if p.w.gapAfter(i) == " - " {
+			p.episodeTitle = p.w.cleanTitle(p.w.sourceText(i+1, p.end))
 			p.end = i + 1
 			return
 		}
 	}
 }
 
-func (p *titleStage) titlesInBrackets() {
+func (p *titleStage) readTitlesInBrackets() {
 	best := 0
 	for k, s := range p.layout.titleSpans {
 		if k > 0 && p.w.scriptOf(s) == "latin" && p.w.scriptOf(p.layout.titleSpans[k-1]) != "latin" {
-			best = k // the one after the title in the group's own script
+			best = k // the first Latin title after one in another script
 		}
 	}
-	p.layout.first = p.layout.titleSpans[best].from
-	p.firstNotCapitals = p.findNotCapitals()
-	p.titlesInBracket(p.layout.titleSpans[best])
+	p.layout.titleStart = p.layout.titleSpans[best].from
+	p.firstNotCapitals = p.findFirstNotCapitals()
+	p.readTitlesInBracket(p.layout.titleSpans[best])
 	for k, s := range p.layout.titleSpans {
 		if k != best {
-			p.titlesInBracket(s)
+			p.readTitlesInBracket(s)
 		}
 	}
 }
 
-func (p *titleStage) titlesInBracket(s span) {
+func (p *titleStage) readTitlesInBracket(s span) {
 	for s.from < s.to && p.w.tokens[s.from].tag == tagPromo {
 		s.from++
 	}
@@ -165,7 +166,7 @@ func (p *titleStage) titlesInBracket(s span) {
 func (p *titleStage) latinAfterSeason(s span) int {
 	for i := s.from + 1; i+1 < s.to; i++ {
 		if p.w.tokens[i].tag == tagSeason && p.w.tokens[i].class == cjk && p.w.tokens[i+1].class == alpha &&
-			p.w.tokens[i+1].tag == none && !strings.Contains(p.w.gap(i), "/") && p.w.tokens[s.from].class == cjk {
+			p.w.tokens[i+1].tag == noTag && !strings.Contains(p.w.gapAfter(i), "/") && p.w.tokens[s.from].class == cjk {
 			return i + 1
 		}
 	}
@@ -173,12 +174,12 @@ func (p *titleStage) latinAfterSeason(s span) int {
 }
 
 func (p *words) scriptOf(s span) string {
-	return title.Script(p.text[p.tokens[s.from].s:p.tokens[s.to-1].e])
+	return title.Script(p.text[p.tokens[s.from].start:p.tokens[s.to-1].end])
 }
 
 func (p *words) sourceText(from, to int) string {
-	start, end, floor := p.tokens[from].s, len(p.text), 0
-	if home := p.tokens[from].group; home >= 0 {
+	start, end, floor := p.tokens[from].start, len(p.text), 0
+	if home := p.tokens[from].bracket; home >= 0 {
 		b := &p.brackets[home]
 		if from == b.from && b.outer < 0 {
 			start = b.innerStart
@@ -187,17 +188,17 @@ func (p *words) sourceText(from, to int) string {
 	}
 	for start > floor {
 		r, n := utf8.DecodeLastRuneInString(p.text[:start])
-		if !strings.ContainsRune("「『“\"¿¡'‘<〈#", r) { // which belong to the word after them
+		if !strings.ContainsRune("「『“\"¿¡'‘<〈#", r) { // signs that belong to the word after them
 			break
 		}
 		start -= n
 	}
 	if to < len(p.tokens) {
-		end = min(end, p.tokens[to].s)
+		end = min(end, p.tokens[to].start)
 	}
-	if to < len(p.tokens) || p.tokens[from].group < 0 {
-		for b := range p.brackets { // up to the bracket after the last word
-			if open := p.brackets[b].open; open >= p.tokens[to-1].e && open < end {
+	if to < len(p.tokens) || p.tokens[from].bracket < 0 {
+		for b := range p.brackets { // end before the bracket after the last word
+			if open := p.brackets[b].open; open >= p.tokens[to-1].end && open < end {
 				end = open
 			}
 		}
@@ -205,8 +206,8 @@ func (p *words) sourceText(from, to int) string {
 	return p.text[start:max(start, end)]
 }
 
-// addTitleAcrossSeason adds the text up to the episode as a title if words follow the season, as in "Title 2nd Season -
-// The Night Ferry - 05": they may name an arc or a special.
+// addTitleAcrossSeason adds the text up to the episode as a title if words follow the season. They may name an arc or a
+// special: "Title 2nd Season - The Night Ferry - 05".
 func (p *titleStage) addTitleAcrossSeason() {
 	if !p.numbers.bareEpisode || p.marks.seasonSpan.empty() || p.marks.seasonSpan.from < p.end ||
 		p.marks.episodeSpan.from <= p.marks.seasonSpan.to {
@@ -215,20 +216,20 @@ func (p *titleStage) addTitleAcrossSeason() {
 	plain := false
 	for i := p.marks.seasonSpan.from; i < p.marks.episodeSpan.from; i++ {
 		t := &p.w.tokens[i]
-		if t.group != p.w.tokens[p.layout.first].group {
+		if t.bracket != p.w.tokens[p.layout.titleStart].bracket {
 			return
 		}
-		plain = plain || i >= p.marks.seasonSpan.to && t.tag == none && t.class != number
+		plain = plain || i >= p.marks.seasonSpan.to && t.tag == noTag && t.class != number
 	}
 	if plain {
-		p.addTitle(p.layout.first, p.marks.episodeSpan.from)
+		p.addTitle(p.layout.titleStart, p.marks.episodeSpan.from)
 	}
 }
 
-// addTitleWithTag adds the title with the tag after it, which may be a word of the title: "Title 3D - 01".
+// addTitleWithTag adds the title together with the weak tag after it: "Title 3D - 01".
 func (p *titleStage) addTitleWithTag(whole int) {
 	if p.end+1 != whole || p.marks.episodeSpan.from != whole || !p.numbers.bareEpisode ||
-		p.w.tokens[p.end].group != p.w.tokens[p.layout.first].group {
+		p.w.tokens[p.end].bracket != p.w.tokens[p.layout.titleStart].bracket {
 		return
 	}
 	if !p.w.tokens[p.end].weak {
@@ -236,7 +237,7 @@ func (p *titleStage) addTitleWithTag(whole int) {
 	}
 	switch p.w.tokens[p.end].tag {
 	case tagEdition, tagTech, tagSource, tagBatch:
-		p.addTitle(p.layout.first, whole)
+		p.addTitle(p.layout.titleStart, whole)
 	default:
 	}
 }
@@ -245,21 +246,21 @@ func (p *titleStage) endsWithRemark(s span, end int) bool {
 	if end >= s.to {
 		return false
 	}
-	b := p.w.innerBracketOf(end, p.w.tokens[s.from].group)
+	b := p.w.innerBracketOf(end, p.w.tokens[s.from].bracket)
 	if b < 0 || !p.w.brackets[b].round || p.w.brackets[b].from != end || p.w.brackets[b].to != s.to {
 		return false
 	}
-	return !p.w.anyToken(span{end, s.to}, func(i int) bool { return p.w.tagAt(i) != none || p.w.classAt(i) == number })
+	return !p.w.anyToken(span{end, s.to}, func(i int) bool { return p.w.tagAt(i) != noTag || p.w.classAt(i) == number })
 }
 
-// addAliasInTitle adds both halves of a title that ends in a bracket: "Title (Other Name)".
+// addAliasInTitle adds the two parts of a title that ends with a bracket: "Title (Other Name)".
 func (p *titleStage) addAliasInTitle() {
 	b := p.w.outermostBracket(p.end - 1)
-	if b < 0 || p.w.brackets[b].to != p.end || p.w.brackets[b].from <= p.layout.first ||
-		!strings.HasPrefix(p.w.before(p.w.brackets[b].from), " ") {
+	if b < 0 || p.w.brackets[b].to != p.end || p.w.brackets[b].from <= p.layout.titleStart ||
+		!strings.HasPrefix(p.w.gapBefore(p.w.brackets[b].from), " ") {
 		return
 	}
-	p.addTitle(p.layout.first, p.w.brackets[b].from)
+	p.addTitle(p.layout.titleStart, p.w.brackets[b].from)
 	p.addTitle(p.w.brackets[b].from, p.end)
 }
 
@@ -283,11 +284,11 @@ func (p *titleStage) addAliasInBracket() {
 	if p.w.roleAt(s.from) == akaWord {
 		s.from++
 	}
-	if s.empty() || p.w.oneNumber(s) || p.isRemark(&p.w.brackets[b]) ||
+	if s.empty() || p.w.isOneNumber(s) || p.isRemark(&p.w.brackets[b]) ||
 		!p.w.brackets[b].round && p.w.tokens[s.from].class != cjk {
 		return
 	}
-	if !p.w.anyToken(s, func(i int) bool { return p.w.tagAt(i) != none || p.w.tokens[i].group != b }) {
+	if !p.w.anyToken(s, func(i int) bool { return p.w.tagAt(i) != noTag || p.w.tokens[i].bracket != b }) {
 		p.addTitle(s.from, s.to)
 	}
 }

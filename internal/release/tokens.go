@@ -8,26 +8,26 @@ import (
 // span is a range of tokens [from, to).
 type span struct{ from, to int }
 
-func (s span) empty() bool      { return s.from >= s.to }
-func (s span) holds(i int) bool { return s.from <= i && i < s.to }
+func (s span) empty() bool         { return s.from >= s.to }
+func (s span) contains(i int) bool { return s.from <= i && i < s.to }
 
-func (p *words) word(i int) string  { return p.text[p.tokens[i].s:p.tokens[i].e] }
-func (p *words) lower(i int) string { return p.lowered[p.tokens[i].s:p.tokens[i].e] }
+func (p *words) word(i int) string  { return p.text[p.tokens[i].start:p.tokens[i].end] }
+func (p *words) lower(i int) string { return p.lowerText[p.tokens[i].start:p.tokens[i].end] }
 
-// at returns token i, or noToken if there is none.
-func (p *words) at(i int) *token {
+// tokenAt returns token i, or noToken if there is none.
+func (p *words) tokenAt(i int) *token {
 	if i < 0 || i >= len(p.tokens) {
 		return &noToken
 	}
 	return &p.tokens[i]
 }
 
-var noToken = token{class: noClass, group: -1}
+var noToken = token{class: noClass, bracket: -1}
 
-// strong reports whether t is a tag that cannot be part of a title.
-func (t *token) strong() bool { return t.tag != none && !t.weak }
+// isStrong reports whether t is a tag that cannot be part of a title.
+func (t *token) isStrong() bool { return t.tag != noTag && !t.weak }
 
-// place is a token and what is around it; the rows of most tables judge one.
+// place is a token with its neighbors. The rows of most tables take one.
 type place struct {
 	*token
 	w *words
@@ -36,17 +36,17 @@ type place struct {
 
 func (p *words) place(i int) place { return place{&p.tokens[i], p, i} }
 
-// at returns the token so many after this one.
-func (p place) at(distance int) *token { return p.w.at(p.i + distance) }
+// neighbor returns the token at a distance from this one: 1 is the next, -1 the previous.
+func (p place) neighbor(distance int) *token { return p.w.tokenAt(p.i + distance) }
 
-func (p place) gap() string    { return p.w.gap(p.i) }
-func (p place) before() string { return p.w.before(p.i) }
-func (p place) text() string   { return p.w.word(p.i) }
-func (p place) lower() string  { return p.w.lower(p.i) }
+func (p place) gapAfter() string  { return p.w.gapAfter(p.i) }
+func (p place) gapBefore() string { return p.w.gapBefore(p.i) }
+func (p place) text() string      { return p.w.word(p.i) }
+func (p place) lower() string     { return p.w.lower(p.i) }
 
-func (p *words) tagAt(i int) tag     { return p.at(i).tag }
-func (p *words) classAt(i int) class { return p.at(i).class }
-func (p *words) roleAt(i int) role   { return p.at(i).word.role }
+func (p *words) tagAt(i int) tag     { return p.tokenAt(i).tag }
+func (p *words) classAt(i int) class { return p.tokenAt(i).class }
+func (p *words) roleAt(i int) role   { return p.tokenAt(i).word.role }
 
 func (p *words) anyToken(s span, is func(i int) bool) bool {
 	for i := s.from; i < s.to; i++ {
@@ -57,97 +57,99 @@ func (p *words) anyToken(s span, is func(i int) bool) bool {
 	return false
 }
 
-func (p *words) gap(i int) string {
+// gapAfter returns the text between token i and the next.
+func (p *words) gapAfter(i int) string {
 	if i+1 < len(p.tokens) {
-		return p.text[p.tokens[i].e:p.tokens[i+1].s]
+		return p.text[p.tokens[i].end:p.tokens[i+1].start]
 	}
-	return p.text[p.tokens[i].e:]
+	return p.text[p.tokens[i].end:]
 }
 
-func (p *words) before(i int) string {
+// gapBefore returns the text between the previous token and token i.
+func (p *words) gapBefore(i int) string {
 	if i > 0 {
-		return p.text[p.tokens[i-1].e:p.tokens[i].s]
+		return p.text[p.tokens[i-1].end:p.tokens[i].start]
 	}
-	return p.text[:p.tokens[i].s]
+	return p.text[:p.tokens[i].start]
 }
 
-// beside reports whether tokens i and j exist and stand in the same bracket, or both outside.
-func (p *words) beside(i, j int) bool {
-	return i >= 0 && i < len(p.tokens) && j >= 0 && j < len(p.tokens) && p.tokens[i].group == p.tokens[j].group
+// inSameBracket reports whether tokens i and j exist and are in the same bracket, or both outside brackets.
+func (p *words) inSameBracket(i, j int) bool {
+	return i >= 0 && i < len(p.tokens) && j >= 0 && j < len(p.tokens) && p.tokens[i].bracket == p.tokens[j].bracket
 }
 
-func (p *words) strongAt(i int) bool { return p.at(i).strong() }
+func (p *words) isStrongAt(i int) bool { return p.tokenAt(i).isStrong() }
 
-func (p *words) width(i int) int { return p.tokens[i].e - p.tokens[i].s }
+func (p *words) length(i int) int { return p.tokens[i].end - p.tokens[i].start }
 
-func (p *words) plainNumber(i int) bool { return p.classAt(i) == number && p.tokens[i].tag == none }
+func (p *words) isPlainNumber(i int) bool { return p.classAt(i) == number && p.tokens[i].tag == noTag }
 
-// plainEpisode reads an episode number without a marker: "07", "07v2", "09a", "12END". "13完" is two words.
+// plainEpisode reads an episode number without a marker: "07", "07v2", "09a", "12END".
 func (p *words) plainEpisode(i int) (int, bool) {
-	t := p.at(i)
+	t := p.tokenAt(i)
 	if t.class == number {
-		return t.num, t.num >= 0 && t.e-t.s <= 4
+		return t.num, t.num >= 0 && t.end-t.start <= 4
 	}
 	if t.class != mixed {
 		return 0, false
 	}
-	c := cursor{p.lowered[:t.e], t.s}
-	n, _, ok := c.number(4)
+	c := cursor{p.lowerText[:t.end], t.start}
+	n, _, ok := c.readNumber(4)
 	if !ok {
 		return 0, false
 	}
 	at := c.i
 	c.readSuffix()
-	return n, c.i > at && c.i == t.e
+	return n, c.i > at && c.i == t.end
 }
 
 func (p *words) fractionAt(i int) (float64, bool) {
-	if p.classAt(i) != number || p.gap(i) != "." || !p.beside(i, i+1) {
+	if p.classAt(i) != number || p.gapAfter(i) != "." || !p.inSameBracket(i, i+1) {
 		return 0, false
 	}
 	w := p.word(i + 1)
-	if !digit(w[0]) || w[0] == '0' || len(w) != 1 && !(len(w) == 3 && w[1] == 'v') {
+	if !isDigit(w[0]) || w[0] == '0' || len(w) != 1 && !(len(w) == 3 && w[1] == 'v') {
 		return 0, false
 	}
-	if p.tagAt(i+1) != none || p.gap(i+1) == "." {
+	if p.tagAt(i+1) != noTag || p.gapAfter(i+1) == "." {
 		return 0, false
 	}
 	return float64(w[0]-'0') / 10, true
 }
 
-// titleEndsAfterNumber reports whether the name ends or only tags follow after the number (or range) at i.
+// titleEndsAfterNumber reports whether only tags or the end of the name follow the number or range at i.
 func (p *words) titleEndsAfterNumber(i int) bool {
 	j := i + 1
 	if _, ok := p.fractionAt(i); ok {
 		j++
 	}
-	for j < i+16 && p.beside(i, j) && rangeGap(p.gap(j-1)) && p.tokens[j].tag == none {
+	for j < i+16 && p.inSameBracket(i, j) && isRangeGap(p.gapAfter(j-1)) && p.tokens[j].tag == noTag {
 		p.steps++
 		if _, ok := p.plainEpisode(j); !ok {
 			break
 		}
 		j++
 	}
-	if j == i+1 && p.rangeByWord(i) {
+	if j == i+1 && p.startsWordRange(i) {
 		j += 2
 	}
-	if !p.beside(i, j) || dashGap(p.gap(j-1)) {
+	if !p.inSameBracket(i, j) || isSpacedDash(p.gapAfter(j-1)) {
 		return true
 	}
 	t := &p.tokens[j]
 	switch {
-	case t.tag == none, t.tag == tagSeason && t.class != cjk:
+	case t.tag == noTag, t.tag == tagSeason && t.class != cjk:
 		return false
 	case !t.weak, t.tag == tagEnd, t.tag == tagBatch && p.lower(j) == "complete":
 		return true
 	}
-	return p.onlyTags(j, i+16)
+	return p.onlyTagsFollow(j, i+16)
 }
 
-func (p *words) onlyTags(i, to int) bool {
-	for j := i; j < to && p.beside(i, j); j++ {
+func (p *words) onlyTagsFollow(i, to int) bool {
+	for j := i; j < to && p.inSameBracket(i, j); j++ {
 		p.steps++
-		if p.tokens[j].tag == none {
+		if p.tokens[j].tag == noTag {
 			return false
 		}
 		if !p.tokens[j].weak {
@@ -159,25 +161,25 @@ func (p *words) onlyTags(i, to int) bool {
 
 func leadingDigits(w string) int {
 	n := 0
-	for n < len(w) && digit(w[n]) {
+	for n < len(w) && isDigit(w[n]) {
 		n++
 	}
 	return n
 }
 
-func withoutDigits(w string) string {
+func trimTrailingDigits(w string) string {
 	n := len(w)
-	for n > 0 && digit(w[n-1]) {
+	for n > 0 && isDigit(w[n-1]) {
 		n--
 	}
 	return w[:n]
 }
 
-func yearNumber(n int) bool { return n >= firstYear && n <= 2099 }
+func isYearNumber(n int) bool { return n >= firstYear && n <= 2099 }
 
-// alone reports whether token i is all that its bracket holds.
-func (p *words) alone(i int) bool {
-	g := p.tokens[i].group
+// isAloneInBracket reports whether token i is the only one in its bracket.
+func (p *words) isAloneInBracket(i int) bool {
+	g := p.tokens[i].bracket
 	return g >= 0 && p.brackets[g].to-p.brackets[g].from == 1
 }
 
@@ -187,17 +189,17 @@ type cursor struct {
 	i    int
 }
 
-func (c *cursor) peek() byte { return c.at(0) }
+func (c *cursor) peek() byte { return c.peekAt(0) }
 
-func (c *cursor) at(n int) byte {
+func (c *cursor) peekAt(n int) byte {
 	if c.i+n < len(c.text) {
 		return c.text[c.i+n]
 	}
 	return 0
 }
 
-// number reads up to limit digits; more digits are not a number. It returns their value and how many there are.
-func (c *cursor) number(limit int) (value, width int, ok bool) {
+// readNumber reads a number of up to limit digits; it fails if there are more. width is how many digits there are.
+func (c *cursor) readNumber(limit int) (value, width int, ok bool) {
 	width = leadingDigits(c.text[min(c.i, len(c.text)):])
 	if width == 0 || width > limit {
 		return 0, 0, false
@@ -207,10 +209,10 @@ func (c *cursor) number(limit int) (value, width int, ok bool) {
 	return value, width, true
 }
 
-// read skips s if the text continues with it; a space in s also matches a dot.
-func (c *cursor) read(s string) bool {
+// accept skips s if it is the next text, and reports whether it is. A space in s also matches a dot.
+func (c *cursor) accept(s string) bool {
 	for k := range len(s) {
-		if b := c.at(k); b != s[k] && !(s[k] == ' ' && b == '.') {
+		if b := c.peekAt(k); b != s[k] && !(s[k] == ' ' && b == '.') {
 			return false
 		}
 	}
@@ -218,40 +220,41 @@ func (c *cursor) read(s string) bool {
 	return true
 }
 
-func (c *cursor) readAny(words ...string) bool {
+func (c *cursor) acceptAny(words ...string) bool {
 	for _, w := range words {
-		if c.read(w) {
+		if c.accept(w) {
 			return true
 		}
 	}
 	return false
 }
 
-// joinWord reads a word that joins two numbers, with the spaces or dots around it: " to ", ".and.", "and".
-func (c *cursor) joinWord() role {
+// readJoinWord reads a word between two numbers, with the spaces or dots around it: " to ", ".and.", "and".
+func (c *cursor) readJoinWord() role {
 	d := *c
-	spaces := d.skip(" .", 1)
+	spaces := d.skipAny(" .", 1)
 	from := d.i
-	for d.i < len(d.text) && (letter(d.text[d.i]) || d.text[d.i] >= utf8.RuneSelf) {
+	for d.i < len(d.text) && (isLetter(d.text[d.i]) || d.text[d.i] >= utf8.RuneSelf) {
 		d.i++
 	}
 	k, _ := lookUpWord(d.text[from:d.i])
 	if k.role != toWord && k.role != andWord || spaces == 0 && d.i-from < 2 {
 		return noRole
 	}
-	if d.skip(" .", 1) < spaces {
+	if d.skipAny(" .", 1) < spaces {
 		return noRole
 	}
-	if sign := d.peek(); !digit(d.peek()) && !((sign == 's' || sign == 'e') && digit(d.at(1))) {
+	if sign := d.peek(); !isDigit(d.peek()) && !((sign == 's' || sign == 'e') && isDigit(d.peekAt(1))) {
 		return noRole
 	}
 	*c = d
 	return k.role
 }
 
-func (c *cursor) wordEnd() bool { return c.i >= len(c.text) || !wordByte(c.text[c.i]) }
+func (c *cursor) atWordEnd() bool { return c.i >= len(c.text) || !isWordByte(c.text[c.i]) }
 
-func (c *cursor) skip(set string, limit int) int {
+// skipAny skips up to limit bytes that are in set, and returns how many.
+func (c *cursor) skipAny(set string, limit int) int {
 	n := 0
 	for n < limit && c.i < len(c.text) && strings.IndexByte(set, c.text[c.i]) >= 0 {
 		c.i++
@@ -260,38 +263,38 @@ func (c *cursor) skip(set string, limit int) int {
 	return n
 }
 
-// episodeSign reads the sign of an episode number: "E", "EP", "x", "xE". more is false for the first of a list, which
-// may also have "Episode".
-func (c *cursor) episodeSign(more bool) bool {
+// readEpisodeSign reads the sign of an episode number: "E", "EP", "x", "xE". more is false for the
+// first number of a list, which may also have "Episode".
+func (c *cursor) readEpisodeSign(more bool) bool {
 	d := *c
 	switch {
-	case !more && d.read("episode"):
-		d.skip(" .", 1)
-	case !more && d.read("eps"), d.read("ep"):
-		if !more { // "S04E31 - Ep.96": a number of its own
-			d.skip(" .", 2)
+	case !more && d.accept("episode"):
+		d.skipAny(" .", 1)
+	case !more && d.accept("eps"), d.accept("ep"):
+		if !more { // "S04E31 - Ep.96": a separate number
+			d.skipAny(" .", 2)
 		}
-	case d.readAny("xe", "e", "x"):
-		d.skip(" ", 1)
+	case d.acceptAny("xe", "e", "x"):
+		d.skipAny(" ", 1)
 	default:
 		return false
 	}
-	if !digit(d.peek()) {
+	if !isDigit(d.peek()) {
 		return false
 	}
 	*c = d
 	return true
 }
 
-// numberMayEnd reports whether a number without a sign may end at c, which excludes "720p" and dates.
+// numberMayEnd reports whether a number without a sign may end at c. It may not in "720p" and in dates.
 func numberMayEnd(c cursor) bool {
-	if !c.wordEnd() {
+	if !c.atWordEnd() {
 		if c.peek() != 'v' {
 			return false
 		}
 		c.i++
-		_, _, ok := c.number(2)
-		return ok && c.wordEnd()
+		_, _, ok := c.readNumber(2)
+		return ok && c.atWordEnd()
 	}
 	if c.peek() != '-' {
 		return true
@@ -299,30 +302,30 @@ func numberMayEnd(c cursor) bool {
 	c.i++
 	n := leadingDigits(c.text[c.i:])
 	c.i += n
-	return n <= 2 || !c.wordEnd()
+	return n <= 2 || !c.atWordEnd()
 }
 
 func anotherEpisodeFollows(c cursor) bool {
-	return (c.peek() == 'e' || c.peek() == 'x') && digit(c.at(1))
+	return (c.peek() == 'e' || c.peek() == 'x') && isDigit(c.peekAt(1))
 }
 
 func (c *cursor) readHalf(v *float64) {
-	if c.peek() != '.' || c.at(1) != '5' {
+	if c.peek() != '.' || c.peekAt(1) != '5' {
 		return
 	}
-	if after := c.at(2); !wordByte(after) && after != '.' {
+	if after := c.peekAt(2); !isWordByte(after) && after != '.' {
 		*v += 0.5
 		c.i += 2
 	}
 }
 
-// readSuffix reads "v2", a part letter, "END", "TV", "rev" or "EX", and returns the version or 0.
+// readSuffix skips a suffix of a number: "v2", a part letter, "END", "TV", "rev" or "EX". It returns the version, or 0.
 func (c *cursor) readSuffix() (version int) {
 	d := *c
 	switch d.peek() {
 	case 'v':
 		d.i++
-		if v, _, ok := d.number(1); ok && (d.wordEnd() || d.peek() == 'e') {
+		if v, _, ok := d.readNumber(1); ok && (d.atWordEnd() || d.peek() == 'e') {
 			*c = d
 			return v
 		}
@@ -330,17 +333,17 @@ func (c *cursor) readSuffix() (version int) {
 	case 'a', 'b', 'c', 'd':
 		d.i++
 	case 'e':
-		d.readAny("end", "ex")
+		d.acceptAny("end", "ex")
 	case 'f':
-		d.readAny("final", "fin", "fix", "f")
+		d.acceptAny("final", "fin", "fix", "f")
 	case 'r':
-		d.read("rev")
+		d.accept("rev")
 	case 't':
-		d.read("tv")
+		d.accept("tv")
 	default:
 		return 0
 	}
-	if d.wordEnd() {
+	if d.atWordEnd() {
 		*c = d
 	}
 	return 0

@@ -12,17 +12,18 @@ import (
 	"github.com/anivault/anivault/internal/wordlist"
 )
 
+// tag is the meaning of a word that is not, or not only, part of a title.
 type tag uint8
 
 const (
-	none tag = iota
+	noTag tag = iota
 	tagResolution
 	tagSource
 	tagVideo
 	tagAudio
 	tagTech     // bit depth, frame rate, HDR, size, channels
 	tagService  // the streaming service or station
-	tagLanguage // languages of sound or text
+	tagLanguage // a language of the sound or the subtitles
 	tagSubtitle // subtitled, dubbed
 	tagEdition  // extended, uncut, remastered
 	tagOther    // proper, internal, sample
@@ -31,7 +32,7 @@ const (
 	tagDate
 	tagSeason
 	tagEpisode
-	tagOverall // the episode again, in the count of the whole show
+	tagOverall // the episode counted from the show's start
 	tagVersion
 	tagExtra
 	tagSpecial
@@ -43,32 +44,33 @@ const (
 	tagChecksum
 	tagID
 	tagSite
-	tagPromo // "10月新番", "国漫": what a bracket says that is neither group nor title
+	tagPromo // remarks that are neither a group nor a title: "10月新番", "国漫"
 	tagCountry
 )
 
+// wordInfo is the entry of a word in words.txt.
 type wordInfo struct {
 	tag    tag
-	value  string // canonical form
-	weak   bool   // may be part of a title: a tag only beside tags
-	common bool   // titles have it too: a tag only in capitals, or beside another of its kind
+	value  string // the name of the value in the output, such as "BluRay"
+	weak   bool   // it may be part of a title; it is a tag only next to other tags
+	common bool   // titles often have it; it is a tag only in capitals or next to a tag of the same kind
 	role   role
 }
 
-// role is the part a word has in a marker that takes more than one token.
+// role is what a word means in a marker of several words, such as "Season 2".
 type role uint8
 
 const (
 	noRole role = iota
 	seasonWord
-	seasonsWord // plural: what follows is a list
-	seriesWord  // the British season, and a word of titles
+	seasonsWord // plural; a list of seasons follows
+	seriesWord  // "series", which means a season in British English but is also a word of titles
 	episodeWord
-	unitWord // counts the episodes of some works: after a dash
+	unitWord // a word that counts the episodes of some works, such as "Session"
 	partWord
 	volumeWord
 	ofWord
-	toWord // to: the numbers beside it are a range
+	toWord // joins the two numbers of a range
 	andWord
 	monthWord
 	akaWord
@@ -77,37 +79,41 @@ const (
 //go:embed words.txt
 var wordsText string
 
+// wordLists holds the contents of words.txt.
 type wordLists struct {
-	words  map[string]wordInfo
-	pairs  map[string][]pair    // by their first word
-	within map[rune][]innerWord // by their first character, longest first
+	words      map[string]wordInfo
+	pairs      map[string][]wordPair // the key is the first word
+	innerWords map[rune][]innerWord  // CJK words; the key is the first character, the longest word comes first
 
 	romans, ordinals, cardinals                    map[string]int
-	han                                            map[rune]int
-	endings, spacedEndings                         map[string]bool // of ordinals
+	hanDigits                                      map[rune]int
+	ordinalEndings, spacedOrdinalEndings           map[string]bool // of ordinals
 	counterWords, articles, workKinds, reposters   map[string]bool
 	quantities, domains, extensions, recorderMarks map[string]bool
 	partCounters, translatorEndings                []string
 }
 
-type pair struct {
-	tail string
-	kw   wordInfo
+// wordPair is the second word of a tag of two words, and the entry of both.
+type wordPair struct {
+	second string
+	info   wordInfo
 }
 
+// innerWord is a word in CJK, where no spaces separate words.
 type innerWord struct {
-	text  string
-	alone bool // only as a run of its own
-	num   int  // the season that it says, -1 for none
+	text     string
+	wholeRun bool // it must be a whole run of CJK
+	season   int  // the season it means, -1 if none
 	wordInfo
 }
 
 var lists = sync.OnceValue(func() *wordLists {
 	list := wordlist.Parse(wordsText)
 	v := &wordLists{
-		words: map[string]wordInfo{}, pairs: map[string][]pair{}, within: map[rune][]innerWord{}, han: map[rune]int{},
-		romans: list.Numbers("roman"), ordinals: list.Numbers("ordinal"), cardinals: list.Numbers("cardinal"),
-		endings: list.Set("ending"), spacedEndings: list.Set("endings"),
+		words: map[string]wordInfo{}, pairs: map[string][]wordPair{}, innerWords: map[rune][]innerWord{},
+		hanDigits: map[rune]int{},
+		romans:    list.Numbers("roman"), ordinals: list.Numbers("ordinal"), cardinals: list.Numbers("cardinal"),
+		ordinalEndings: list.Set("ending"), spacedOrdinalEndings: list.Set("endings"),
 		counterWords: list.Set("counted"), articles: list.Set("article"), workKinds: list.Set("work"),
 		reposters: list.Set("reposter"), quantities: list.Set("quantity"), domains: list.Set("domain"),
 		extensions: list.Set("extension"), recorderMarks: list.Set("recorder"),
@@ -116,21 +122,21 @@ var lists = sync.OnceValue(func() *wordLists {
 	}
 	for w, n := range list.Numbers("han") {
 		r, _ := utf8.DecodeRuneInString(w)
-		v.han[r] = n
+		v.hanDigits[r] = n
 	}
 	for _, s := range list {
-		if t, r := tagNames[s.Kind], roleNames[s.Kind]; t != none || r != noRole || s.Is("within") {
-			v.add(s, wordInfo{tag: t, value: s.Value, weak: s.Is("weak"), common: s.Is("common"), role: r})
+		if t, r := tagNames[s.Kind], roleNames[s.Kind]; t != noTag || r != noRole || s.HasFlag("within") {
+			v.add(s, wordInfo{tag: t, value: s.Value, weak: s.HasFlag("weak"), common: s.HasFlag("common"), role: r})
 		}
 	}
-	for r := range v.within {
-		slices.SortStableFunc(v.within[r], func(a, b innerWord) int { return cmp.Compare(len(b.text), len(a.text)) })
+	for r := range v.innerWords {
+		slices.SortStableFunc(v.innerWords[r], func(a, b innerWord) int { return cmp.Compare(len(b.text), len(a.text)) })
 	}
 	return v
 })
 
 func (v *wordLists) add(s wordlist.Section, k wordInfo) {
-	if s.Is("season") { // "se"
+	if s.HasFlag("season") { // "se"
 		k.role = seasonWord
 	}
 	season, err := strconv.Atoi(s.Value)
@@ -141,10 +147,10 @@ func (v *wordLists) add(s wordlist.Section, k wordInfo) {
 		head, tail, two := strings.Cut(w, " ")
 		r, _ := utf8.DecodeRuneInString(w)
 		switch {
-		case s.Is("within"):
-			v.within[r] = append(v.within[r], innerWord{w, s.Is("alone"), season, k})
+		case s.HasFlag("within"):
+			v.innerWords[r] = append(v.innerWords[r], innerWord{w, s.HasFlag("alone"), season, k})
 		case two:
-			v.pairs[head] = append(v.pairs[head], pair{tail, k})
+			v.pairs[head] = append(v.pairs[head], wordPair{tail, k})
 		default:
 			v.words[w] = k
 		}
@@ -172,21 +178,21 @@ func lookUpWord(w string) (wordInfo, bool) {
 	return k, ok
 }
 
-// ordinal returns the value of a lower-case "2nd", "second", "10º".
+// ordinal returns the value of an ordinal in lower case: "2nd", "second", "10º".
 func ordinal(w string) (int, bool) {
 	switch n := leadingDigits(w); n {
 	case 0:
 		v, ok := lists().ordinals[w]
 		return v, ok
 	case 1, 2:
-		if lists().endings[w[n:]] {
+		if lists().ordinalEndings[w[n:]] {
 			return atoi(w[:n]), true
 		}
 	}
 	return 0, false
 }
 
-// hanNumber reads a Han numeral of up to 999 at the start of s, and returns how many bytes it takes.
+// hanNumber reads a Han numeral at the start of s. It returns the value and the length in bytes.
 func hanNumber(s string) (value, size int) {
 	total, last := 0, 0
 	for total <= 999 {
@@ -206,7 +212,7 @@ func hanNumber(s string) (value, size int) {
 }
 
 func hanDigit(r rune) int {
-	if n, ok := lists().han[r]; ok {
+	if n, ok := lists().hanDigits[r]; ok {
 		return n
 	}
 	return -1

@@ -1,4 +1,4 @@
-// Package wordlist reads lists of words from text files, so that people can add a word without knowing Go:
+// Package wordlist reads lists of words from text files. People can add a word to them without knowing Go:
 //
 //	# a comment
 //	[source Dolby Digital | weak]
@@ -14,17 +14,17 @@ import (
 	"strings"
 )
 
-// Section holds words of the same kind, value and flags.
+// Section is a section of a file: words with the same kind, value and flags.
 type Section struct {
 	Kind, Value string
-	How         []string
+	Flags       []string
 	Words       []string
 }
 
-// Is reports whether the section has a flag, such as "weak".
-func (s Section) Is(how string) bool { return slices.Contains(s.How, how) }
+// HasFlag reports whether the section has a flag, such as "weak".
+func (s Section) HasFlag(how string) bool { return slices.Contains(s.Flags, how) }
 
-// List holds the sections of a file in order. Its methods panic if a kind is missing or a value is not a number,
+// List holds the sections of a file in order. Its methods panic if a file has a mistake, such as a missing kind,
 // because the files are part of the program.
 type List []Section
 
@@ -36,7 +36,7 @@ func Parse(text string) List {
 		if head, ok := strings.CutPrefix(line, "["); ok {
 			head, how, _ := strings.Cut(strings.TrimSuffix(head, "]"), "|")
 			kind, value, _ := strings.Cut(strings.TrimSpace(head), " ")
-			list = append(list, Section{Kind: kind, Value: value, How: strings.Fields(how)})
+			list = append(list, Section{Kind: kind, Value: value, Flags: strings.Fields(how)})
 			continue
 		}
 		if line == "" || line[0] == '#' {
@@ -73,8 +73,7 @@ func (l List) Set(kind string) map[string]bool {
 	return set
 }
 
-// Numbers maps each word of a kind to the number that is its section's value, such as 3 for the words below "[ordinal
-// 3]".
+// Numbers maps each word of a kind to the number in the header of its section: 3 for the words below "[ordinal 3]".
 func (l List) Numbers(kind string) map[string]int {
 	numbers := map[string]int{}
 	for _, s := range l {

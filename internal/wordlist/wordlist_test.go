@@ -11,11 +11,11 @@ func TestTextIsReadAsSections(t *testing.T) {
 		"zweite\n[ordinal 3]\nthird\n")
 	want := List{
 		{
-			Kind: "audio", Value: "Dolby Digital", How: []string{"weak", "common"},
+			Kind: "audio", Value: "Dolby Digital", Flags: []string{"weak", "common"},
 			Words: []string{"ac3", "ddp", "dolby digital"},
 		},
-		{Kind: "ordinal", Value: "2", How: []string{}, Words: []string{"second", "zweite"}},
-		{Kind: "ordinal", Value: "3", How: []string{}, Words: []string{"third"}},
+		{Kind: "ordinal", Value: "2", Flags: []string{}, Words: []string{"second", "zweite"}},
+		{Kind: "ordinal", Value: "3", Flags: []string{}, Words: []string{"third"}},
 	}
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Errorf("sections (-want +got):\n%s", diff)
@@ -26,7 +26,7 @@ func TestTextIsReadAsSections(t *testing.T) {
 	if diff := cmp.Diff(map[string]bool{"ac3": true, "ddp": true, "dolby digital": true}, list.Set("audio")); diff != "" {
 		t.Errorf("set (-want +got):\n%s", diff)
 	}
-	if !list[0].Is("weak") || list[1].Is("weak") {
+	if !list[0].HasFlag("weak") || list[1].HasFlag("weak") {
 		t.Error("how words are meant is wrong")
 	}
 }
