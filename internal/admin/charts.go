@@ -39,7 +39,7 @@ func drawn(title, unit string, list []sample, span time.Duration, curves ...curv
 			most = max(most, c.value(s))
 		}
 	}
-	top, tick := chart.Axis(max(most, 1))
+	top, tick := chart.AxisScale(max(most, 1))
 	p := chart.Plot{Left: chartLeft, Right: chartWide - 4, Top: chartTop, Bottom: chartBottom, Length: span, Max: top}
 	var b, words strings.Builder
 	for _, c := range curves {
@@ -68,11 +68,11 @@ func drawn(title, unit string, list []sample, span time.Duration, curves ...curv
 			begin.Add(at).Local().Format("15:04"))
 	}
 	for _, c := range curves {
-		values := make([]chart.Value, len(list))
+		values := make([]chart.RateChange, len(list))
 		for i, s := range list {
-			values[i] = chart.Value{At: max(s.at.Sub(begin), 0), Number: c.value(s)}
+			values[i] = chart.RateChange{At: max(s.at.Sub(begin), 0), Rate: c.value(s)}
 		}
-		fmt.Fprintf(&b, `<path class="%s" d="%s"/>`, c.class, p.Stairs(values, span))
+		fmt.Fprintf(&b, `<path class="%s" d="%s"/>`, c.class, p.StepPath(values, span))
 	}
 	b.WriteString(`</svg></figure>`)
 	return template.HTML(b.String()) //nolint:gosec // numbers, and texts that are escaped above

@@ -27,11 +27,11 @@ func TestTimeline(t *testing.T) {
 			{"500", "500", "st-throttle", "Throttle"},
 			{"1000", "0", "st-closed", "offline"},
 		},
-		Rate: "M0 98.2H500V139.1H1000V180H1000",
-		Top:  "22/s", Ticks: []string{"0.0 s", "1.0 s", "2.0 s", "3.0 s", "4.0 s"},
-		Marks: []string{"500"},
-		Keys:  []Key{{"Normal", "st-normal"}, {"Throttle", "st-throttle"}, {"offline", "st-closed"}},
-		Spans: []StateText{
+		RatePath: "M0 98.2H500V139.1H1000V180H1000",
+		TopLabel: "22/s", Ticks: []string{"0.0 s", "1.0 s", "2.0 s", "3.0 s", "4.0 s"},
+		Marks:  []string{"500"},
+		Legend: []LegendEntry{{"Normal", "st-normal"}, {"Throttle", "st-throttle"}, {"offline", "st-closed"}},
+		StateTexts: []StateText{
 			{"0.0 s", "Normal", "2.0 s", "st-normal"},
 			{"2.0 s", "Throttle", "2.0 s", "st-throttle"},
 			{"4.0 s", "offline", "0.0 s", "st-closed"},
@@ -60,9 +60,9 @@ func TestTimeline(t *testing.T) {
 	for i := range long {
 		long[i] = Point{At: at(float64(i)), State: []string{"Normal", "Sleep"}[i%2], Requests: 1}
 	}
-	if tl := NewTimeline(long); len(tl.Bars) != mostBars || len(tl.Spans) != mostTexts || tl.MoreSpan == 0 ||
+	if tl := NewTimeline(long); len(tl.Bars) != maxBars || len(tl.StateTexts) != maxStateTexts || tl.HiddenStates == 0 ||
 		len(tl.Bands) > boxWidth+1 {
-		t.Errorf("a long run has %d bars, %d spans, %d bands", len(tl.Bars), len(tl.Spans), len(tl.Bands))
+		t.Errorf("a long run has %d bars, %d spans, %d bands", len(tl.Bars), len(tl.StateTexts), len(tl.Bands))
 	}
 }
 
@@ -76,22 +76,22 @@ func TestABurstIsNotARate(t *testing.T) {
 		})
 	}
 	tl := NewTimeline(points)
-	if tl.Top != "39/s" || len(tl.Bars) != 1 || tl.Ticks[4] != "1.0 s" || tl.Bands[0].Width != "140" {
+	if tl.TopLabel != "39/s" || len(tl.Bars) != 1 || tl.Ticks[4] != "1.0 s" || tl.Bands[0].Width != "140" {
 		t.Errorf("27 answers within 0.14 s are drawn as %+v", tl)
 	}
 	for length, want := range map[time.Duration]time.Duration{
 		time.Millisecond: time.Second, 99 * time.Second: time.Second, 100 * time.Second: time.Second,
 		101 * time.Second: 2 * time.Second, time.Hour: 36 * time.Second, 100 * time.Hour: time.Hour,
 	} {
-		if got := barLength(length); got != want || (length+got-1)/got > mostBars {
+		if got := barLength(length); got != want || (length+got-1)/got > maxBars {
 			t.Errorf("a run of %s has bars of %s, want %s", length, got, want)
 		}
 	}
 }
 
-func TestStairsLeavesOutWhatNobodySees(t *testing.T) {
+func TestStepPathLeavesOutWhatNobodySees(t *testing.T) {
 	p := Plot{Left: 10, Right: 110, Top: 0, Bottom: 50, Length: 100 * time.Second, Max: 10}
-	got := p.Stairs([]Value{
+	got := p.StepPath([]RateChange{
 		{0, 10},
 		{10 * time.Second, 5},
 		{20 * time.Second, 5},
@@ -106,7 +106,7 @@ func TestStairsLeavesOutWhatNobodySees(t *testing.T) {
 
 func TestAxis(t *testing.T) {
 	for most, want := range map[float64][2]float64{1: {1, 1}, 6: {6, 1}, 7: {8, 2}, 35: {40, 10}, 61: {80, 20}} {
-		if end, tick := Axis(most); end != want[0] || tick != want[1] {
+		if end, tick := AxisScale(most); end != want[0] || tick != want[1] {
 			t.Errorf("an axis to %v ends at %v with ticks of %v, want %v", most, end, tick, want)
 		}
 	}
@@ -117,7 +117,7 @@ func TestTicksAreFewAndRound(t *testing.T) {
 		time.Second: time.Second, 10 * time.Second: time.Second, 11 * time.Second: 2 * time.Second,
 		12 * time.Second: 2 * time.Second, time.Hour: 10 * time.Minute, 48 * time.Hour: 4 * time.Hour,
 	} {
-		if got := Period(length, time.Second, 10); got != want {
+		if got := RoundPeriod(length, time.Second, 10); got != want {
 			t.Errorf("%s has a tick every %s, want %s", length, got, want)
 		}
 	}
@@ -128,7 +128,7 @@ func TestDrawing(t *testing.T) {
 	d := Drawing{
 		Title: "</title><script>", Description: "in \x1b words", Footer: "12 of 20 & more", Length: 20 * time.Second,
 		Phases: []Phase{{0, 5 * time.Second, "normal", false}, {5 * time.Second, 20 * time.Second, "outage <503>", true}},
-		Lanes:  []string{"Normal", "Sleep"},
+		States: []string{"Normal", "Sleep"},
 		Spans:  []Span{{"Normal", 0, 6 * time.Second, ""}, {"Sleep", 6 * time.Second, 20 * time.Second, "error_ratio"}},
 		Steps: []Step{
 			{End: 10 * time.Second, Good: 30, Allowed: 35, Bad: 2, Throttled: 20},

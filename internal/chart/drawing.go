@@ -1,10 +1,10 @@
-// Package chart draws what the limiter did over time as SVG: its states, the rate it allowed, and the answers.
-// NewTimeline makes the small picture of a page (the report's); Drawing is a picture in a file of its own (of limiter
-// simulate). Both use Plot and Span.
+// Package chart draws as SVG what the limiter did over time: its states, the rate that it allowed, and the answers.
+// NewTimeline makes the small picture on the HTML report's page; Drawing is a picture in a file, for limiter simulate.
+// Both use Plot and Span.
 package chart
 
 import (
-	_ "embed" // the template
+	_ "embed" // for the template
 	"fmt"
 	"html"
 	"io"
@@ -18,27 +18,28 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Drawing is a picture of a whole run in one SVG file, for light and dark: phases on top, below them a lane for each
-// state (the lane says which state it is, not a colour), below them rates over time.
+// Drawing is a picture of a whole run in one SVG file, for light and dark colour schemes. It has the upstream's phases
+// on top, then a lane for each state, then curves of the rates. A lane is labelled with its state, so nothing depends
+// on colours.
 type Drawing struct {
 	Title       string
-	Description string // the run in words, for those who can't see it
+	Description string // the run in words, for people who can't see the picture
 	Footer      string
 	Length      time.Duration
-	Phases      []Phase  // what the upstream does, in order
-	Lanes       []string // the states, from the top
+	Phases      []Phase  // the upstream's behaviour, in order of time
+	States      []string // from the top lane to the bottom one
 	Spans       []Span   // in order
 	Steps       []Step   // in order
 }
 
-// Phase is a time in which the upstream behaves in one way.
+// Phase is a span of time in which the upstream behaves in the same way.
 type Phase struct {
 	From, To time.Duration
 	Label    string
 	Trouble  bool
 }
 
-// Step is a part of the run; it begins where the one before ends. The rates are per second.
+// Step is a part of the run. It begins where the previous step ends. Good, Allowed and Bad are rates per second.
 type Step struct {
 	End                time.Duration
 	Good, Allowed, Bad float64
@@ -48,138 +49,138 @@ type Step struct {
 //go:embed drawing.gosvg
 var drawingText string
 
-// Places in the picture, in SVG units; the template has the others.
+// Positions and sizes in SVG units; the template has the others.
 const (
-	laneTop  = 72
-	laneTall = 18
-	plotTall = 220
+	laneTop    = 72
+	laneHeight = 18
+	plotHeight = 220
 )
 
-type sheet struct {
+type svgData struct {
 	Drawing
 	Plot
 	Height             int
-	Rates              []float64 // ticks
-	Times              []time.Duration
+	RateTicks          []float64 // labelled rates
+	TimeTicks          []time.Duration
 	Good, Allowed, Bad string // path data
-	Refusals           []refusal
+	Refusals           []refusalMark
 }
 
-type refusal struct {
+type refusalMark struct {
 	X, Y  float64
 	Count int
 }
 
-// Below returns the place of what lies so far below the plot.
-func (s sheet) Below(distance int) int { return int(s.Bottom) + distance }
+// BelowPlot returns the y coordinate that is distance units below the plot.
+func (s svgData) BelowPlot(distance int) int { return int(s.Bottom) + distance }
 
-// Lane returns a place within the lane of a state.
-func (s sheet) Lane(state string, y int) int {
-	return laneTop + slices.Index(s.Lanes, state)*laneTall + y
+// LaneY returns the y coordinate that is y units below the top of a state's lane.
+func (s svgData) LaneY(state string, y int) int {
+	return laneTop + slices.Index(s.States, state)*laneHeight + y
 }
 
-// Wide returns the width of a time.
-func (s sheet) Wide(from, to time.Duration) float64 { return s.X(to) - s.X(from) }
+// Width returns the width of a span of time.
+func (s svgData) Width(from, to time.Duration) float64 { return s.X(to) - s.X(from) }
 
-func fitting(text string, width float64) string {
+func fitText(text string, width float64) string {
 	if letters := int(width / 6.6); letters >= 4 {
 		return ui.Cut(text, letters)
 	}
 	return ""
 }
 
-// WriteSVG writes the picture. Errors are the writer's.
+// WriteSVG writes the picture. It fails only if out does.
 func (d Drawing) WriteSVG(out io.Writer) error {
 	most := 5.0
 	for _, s := range d.Steps {
 		most = max(most, s.Good, s.Allowed, s.Bad)
 	}
-	end, tick := Axis(most)
-	top := float64(laneTop + len(d.Lanes)*laneTall + 20)
-	s := sheet{Drawing: d, Plot: Plot{84, 940, top, top + plotTall, d.Length, end}}
-	s.Height = s.Below(104)
+	end, tick := AxisScale(most)
+	top := float64(laneTop + len(d.States)*laneHeight + 20)
+	s := svgData{Drawing: d, Plot: Plot{84, 940, top, top + plotHeight, d.Length, end}}
+	s.Height = s.BelowPlot(104)
 	for v := 0.0; v <= end; v += tick {
-		s.Rates = append(s.Rates, v)
+		s.RateTicks = append(s.RateTicks, v)
 	}
-	for at, every := time.Duration(0), Period(d.Length, time.Second, 10); at <= d.Length; at += every {
-		s.Times = append(s.Times, at)
+	for at, every := time.Duration(0), RoundPeriod(d.Length, time.Second, 10); at <= d.Length; at += every {
+		s.TimeTicks = append(s.TimeTicks, at)
 	}
-	s.curves()
+	s.addCurves()
 	t := template.Must(template.New("").Funcs(template.FuncMap{
 		"text":    func(s string) string { return html.EscapeString(ui.Escaped(s)) },
 		"f":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
 		"add":     func(a, b float64) float64 { return a + b },
 		"atLeast": func(a, b float64) float64 { return max(a, b) },
-		"cut":     ui.Cut, "offset": ui.Offset, "fitting": fitting,
+		"cut":     ui.Cut, "offset": ui.Offset, "fitting": fitText,
 	}).Parse(drawingText))
 	return t.Execute(out, s)
 }
 
-func (s *sheet) curves() {
+func (s *svgData) addCurves() {
 	if len(s.Steps) == 0 {
 		return
 	}
-	var good, allowed, bad []Value
+	var good, allowed, bad []RateChange
 	from := time.Duration(0)
 	for _, step := range s.Steps {
-		good, allowed = append(good, Value{from, step.Good}), append(allowed, Value{from, step.Allowed})
-		bad = append(bad, Value{from, step.Bad})
+		good, allowed = append(good, RateChange{from, step.Good}), append(allowed, RateChange{from, step.Allowed})
+		bad = append(bad, RateChange{from, step.Bad})
 		if step.Throttled > 0 {
-			s.Refusals = append(s.Refusals, refusal{(s.X(from) + s.X(step.End)) / 2, s.Y(step.Bad) - 9, step.Throttled})
+			s.Refusals = append(s.Refusals, refusalMark{(s.X(from) + s.X(step.End)) / 2, s.Y(step.Bad) - 9, step.Throttled})
 		}
 		from = step.End
 	}
-	s.Good, s.Allowed, s.Bad = s.Stairs(good, from), s.Stairs(allowed, from), s.Stairs(bad, from)
+	s.Good, s.Allowed, s.Bad = s.StepPath(good, from), s.StepPath(allowed, from), s.StepPath(bad, from)
 }
 
-// Plot maps times and rates to a box of SVG units.
+// Plot maps times and rates to positions in a box, in SVG units.
 type Plot struct {
 	Left, Right, Top, Bottom float64
-	Length                   time.Duration // the time at Right
-	Max                      float64       // the rate at Top
+	Length                   time.Duration // time span from Left to Right
+	Max                      float64       // rate at Top
 }
 
-// X places a time since the beginning.
+// X returns the x coordinate of a time since the beginning.
 func (p Plot) X(at time.Duration) float64 {
 	return p.Left + float64(at)/float64(p.Length)*(p.Right-p.Left)
 }
 
-// Y places a rate.
+// Y returns the y coordinate of a rate.
 func (p Plot) Y(rate float64) float64 { return p.Bottom - rate/p.Max*(p.Bottom-p.Top) }
 
-// Value is a number that holds from At on.
-type Value struct {
-	At     time.Duration
-	Number float64
+// RateChange is a rate that applies from At on.
+type RateChange struct {
+	At   time.Duration
+	Rate float64
 }
 
-// finest is the width in units below which changes are drawn as one.
-const finest = 1.0
+// minStepWidth is the least distance between two drawn changes, in units.
+const minStepWidth = 1.0
 
-// Stairs returns the path data of a line that steps from value to value and ends at the time end. It leaves out what
-// changes nothing and what is finer than one unit. values must not be empty.
-func (p Plot) Stairs(values []Value, end time.Duration) string {
+// StepPath returns the SVG path data of a step line through values that ends at the time end. It leaves out steps that
+// change nothing or follow the previous one in less than minStepWidth. values must not be empty.
+func (p Plot) StepPath(values []RateChange, end time.Duration) string {
 	var b strings.Builder
-	drawn, next := values[0].Number, p.X(values[0].At)
-	b.WriteString("M" + units(next) + " " + units(p.Y(drawn)))
+	drawn, next := values[0].Rate, p.X(values[0].At)
+	b.WriteString("M" + formatUnits(next) + " " + formatUnits(p.Y(drawn)))
 	for _, v := range values[1:] {
-		if x := p.X(v.At); v.Number != drawn && x >= next {
-			b.WriteString("H" + units(x) + "V" + units(p.Y(v.Number)))
-			drawn, next = v.Number, x+finest
+		if x := p.X(v.At); v.Rate != drawn && x >= next {
+			b.WriteString("H" + formatUnits(x) + "V" + formatUnits(p.Y(v.Rate)))
+			drawn, next = v.Rate, x+minStepWidth
 		}
 	}
-	return b.String() + "H" + units(p.X(end))
+	return b.String() + "H" + formatUnits(p.X(end))
 }
 
-// Span is a time in one state.
+// Span is a span of time in one state.
 type Span struct {
 	State    string
 	From, To time.Duration
-	Why      string // why the state was entered; "" where that is not known
+	Why      string // why the state was entered; "" if unknown
 }
 
-// Axis returns the end of an axis that most fits below, and the distance of its ticks.
-func Axis(most float64) (end, tick float64) {
+// AxisScale returns the end of an axis for values up to most, and the distance between its ticks.
+func AxisScale(most float64) (end, tick float64) {
 	tick = 1
 	for _, factor := range []float64{2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5} { // 1, 2, 5, 10, ...
 		if most <= 6*tick {
@@ -190,8 +191,9 @@ func Axis(most float64) (end, tick float64) {
 	return math.Ceil(most/tick) * tick, tick
 }
 
-// Period returns the shortest round period, from least on, of which at most that many are in d.
-func Period(d, least time.Duration, most int) time.Duration {
+// RoundPeriod returns the shortest round period that is at least least and that fits into d at most most times; 4 hours
+// if none does.
+func RoundPeriod(d, least time.Duration, most int) time.Duration {
 	for _, t := range []time.Duration{
 		100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
 		time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute,
@@ -204,4 +206,4 @@ func Period(d, least time.Duration, most int) time.Duration {
 	return 4 * time.Hour
 }
 
-func units(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
+func formatUnits(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }

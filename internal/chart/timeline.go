@@ -1,7 +1,7 @@
 package chart
 
 import (
-	_ "embed" // the timeline's template and style
+	_ "embed" // for the template and the style
 	"fmt"
 	"math"
 	"slices"
@@ -12,19 +12,19 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Template defines "timeline" for html/template: the picture of a *Timeline with its legend. A page needs Style as
-// well, and the functions say (lang.Say) and sayf (lang.Sprintf).
+// Template defines the template "timeline" for html/template: the picture of a *Timeline with its legend. A page that
+// uses it also needs Style, and the template functions say (lang.Say) and sayf (lang.Sprintf).
 //
 //go:embed timeline.gohtml
 var Template string
 
-// Style is the CSS of Template. It takes the colours --soft and --line from the page.
+// Style is the CSS for Template. It uses the page's colours --soft and --line.
 //
 //go:embed timeline.css
 var Style string
 
-// Point is the limiter at one moment of a run: State and Rate (requests per second) hold from At on; Requests and
-// Throttled count the answers, and among them the 429s, since the point before.
+// Point is the limiter's state at one moment of a run. State and Rate (requests per second) apply from At on; Requests
+// and Throttled are the numbers of answers and of 429s since the previous point.
 type Point struct {
 	At        time.Time
 	State     string
@@ -33,44 +33,44 @@ type Point struct {
 	Throttled int
 }
 
-// Timeline is the picture of a run on a page: bars for the answers per second, a line for the rate allowed, a mark
-// wherever TMDB said 429, and below them a band of the states. It is a box of 1000 × 200 units that is stretched to the
-// page; all words stand outside it, so that they stay readable on a phone, and every state is said in words too. The
-// strings are in box units.
+// Timeline is the picture of a run on a page: bars for the answers per second, a line for the allowed rate, a mark for
+// each 429, and below them a band of the states. The picture is a box of 1000 × 200 units that is stretched to the
+// page. All text is outside the box, so it stays readable on a phone, and also lists every state. Coordinates are
+// strings in box units.
 type Timeline struct {
-	Bands    []Band
-	Bars     []Bar
-	Marks    []string // x
-	Rate     string   // path data
-	Top      string   // the meaning of the plot's upper edge: "40/s"
-	Ticks    []string
-	Keys     []Key
-	Spans    []StateText
-	MoreSpan int
-	Label    string
+	Bands        []Band
+	Bars         []Bar
+	Marks        []string // x coordinates
+	RatePath     string   // SVG path data
+	TopLabel     string   // label of the plot's upper edge: "40/s"
+	Ticks        []string
+	Legend       []LegendEntry
+	StateTexts   []StateText
+	HiddenStates int
+	Label        string
 }
 
-// Band is the drawn part of a state.
+// Band is the part of the band that shows one state.
 type Band struct{ X, Width, Class, State string }
 
-// Key explains a colour of the band.
-type Key struct{ State, Class string }
+// LegendEntry explains a colour of the band.
+type LegendEntry struct{ State, Class string }
 
-// Bar is a number of answers per second.
+// Bar shows the answers per second in one interval.
 type Bar struct{ X, Y, Width, Height string }
 
-// StateText is a state in words.
+// StateText describes a state in words.
 type StateText struct{ At, State, For, Class string }
 
 const (
-	boxWidth  = 1000.0
-	bandTop   = 184.0       // the band lies below the plot
-	mostBars  = 100         // however long the run
-	leastBar  = time.Second // over less, a burst that the limiter allows would look like a rate far above its own
-	mostTexts = 60          // states in words
+	boxWidth      = 1000.0
+	bandTop       = 184.0       // the band is below the plot
+	maxBars       = 100         // for a run of any length
+	minBarLength  = time.Second // in a shorter interval, a burst that the limiter allows would look like a rate above its limit
+	maxStateTexts = 60          // in the list of states
 )
 
-// NewTimeline draws points, which are in time order; nil where there is nothing to draw.
+// NewTimeline draws points, which must be in order of time. It returns nil if there is nothing to draw.
 func NewTimeline(points []Point) *Timeline {
 	if len(points) < 2 || !points[len(points)-1].At.After(points[0].At) {
 		return nil
@@ -80,31 +80,31 @@ func NewTimeline(points []Point) *Timeline {
 	n := (end + bar - 1) / bar
 	plot := Plot{Right: boxWidth, Bottom: bandTop - 4, Length: n * bar}
 	heights := answersPerSecond(points, int(n), bar)
-	rates := make([]Value, len(points))
+	rates := make([]RateChange, len(points))
 	for i, point := range points {
-		rates[i] = Value{point.At.Sub(start), point.Rate}
+		rates[i] = RateChange{point.At.Sub(start), point.Rate}
 		plot.Max = max(plot.Max, point.Rate)
 	}
 	plot.Max = max(math.Ceil(max(plot.Max, slices.Max(heights))*1.1), 1)
 
-	t := &Timeline{Top: fmt.Sprintf("%g/s", plot.Max), Rate: plot.Stairs(rates, end)}
+	t := &Timeline{TopLabel: fmt.Sprintf("%g/s", plot.Max), RatePath: plot.StepPath(rates, end)}
 	width := boxWidth / float64(n)
 	for i, h := range heights {
 		if y := plot.Y(h); h > 0 {
 			t.Bars = append(t.Bars, Bar{
-				units(float64(i) * width), units(y), units(max(width*0.8, width-4)),
-				units(plot.Bottom - y),
+				formatUnits(float64(i) * width), formatUnits(y), formatUnits(max(width*0.8, width-4)),
+				formatUnits(plot.Bottom - y),
 			})
 		}
 	}
 	next := 0.0
 	for _, point := range points[1:] {
 		if x := plot.X(point.At.Sub(start)); point.Throttled > 0 && x >= next {
-			t.Marks = append(t.Marks, units(x))
-			next = x + finest
+			t.Marks = append(t.Marks, formatUnits(x))
+			next = x + minStepWidth
 		}
 	}
-	t.states(plot, spansOf(points), end)
+	t.addStates(plot, spansOf(points), end)
 	for i := range 5 {
 		t.Ticks = append(t.Ticks, ui.Duration(plot.Length*time.Duration(i)/4))
 	}
@@ -112,14 +112,15 @@ func NewTimeline(points []Point) *Timeline {
 }
 
 func barLength(run time.Duration) time.Duration {
-	bar := max((run / mostBars).Round(time.Second), leastBar)
-	if bar*mostBars < run {
+	bar := max((run / maxBars).Round(time.Second), minBarLength)
+	if bar*maxBars < run {
 		bar += time.Second
 	}
 	return bar
 }
 
-// answersPerSecond spreads the answers of a point over the time since the point before.
+// answersPerSecond returns the answers per second in each of n intervals of length bar. It spreads a point's answers
+// evenly over the time since the previous point.
 func answersPerSecond(points []Point, n int, bar time.Duration) []float64 {
 	heights := make([]float64, n)
 	width := bar.Seconds()
@@ -128,7 +129,7 @@ func answersPerSecond(points []Point, n int, bar time.Duration) []float64 {
 		if point.Requests == 0 {
 			continue
 		}
-		if to <= from { // two points of one moment
+		if to <= from { // two points at the same time
 			heights[min(int(from), n-1)] += float64(point.Requests) / width
 			continue
 		}
@@ -155,30 +156,33 @@ func spansOf(points []Point) []Span {
 	return out
 }
 
-func (t *Timeline) states(plot Plot, spans []Span, end time.Duration) {
+func (t *Timeline) addStates(plot Plot, spans []Span, end time.Duration) {
 	next := 0.0
 	var said []string
 	for i, s := range spans {
 		class, x := stateClass(s.State), plot.X(s.From)
 		if x >= next || i == len(spans)-1 {
-			t.Bands = append(t.Bands, Band{units(x), units(plot.X(end) - x), class, s.State}) // the next one covers its rest
-			next = x + finest
+			t.Bands = append(
+				t.Bands,
+				Band{formatUnits(x), formatUnits(plot.X(end) - x), class, s.State},
+			) // the next band is drawn over the rest
+			next = x + minStepWidth
 		}
-		if !slices.Contains(t.Keys, Key{s.State, class}) {
-			t.Keys = append(t.Keys, Key{s.State, class})
+		if !slices.Contains(t.Legend, LegendEntry{s.State, class}) {
+			t.Legend = append(t.Legend, LegendEntry{s.State, class})
 		}
-		if len(t.Spans) == mostTexts {
-			t.MoreSpan++
+		if len(t.StateTexts) == maxStateTexts {
+			t.HiddenStates++
 			continue
 		}
 		lasted := ui.Duration(s.To - s.From)
-		t.Spans = append(t.Spans, StateText{ui.Duration(s.From), s.State, lasted, class})
+		t.StateTexts = append(t.StateTexts, StateText{ui.Duration(s.From), s.State, lasted, class})
 		said = append(said, lang.Sprintf("%s for %s", s.State, lasted))
 	}
 	t.Label = lang.Sprintf("The limiter during the run: %s", strings.Join(said, ", "))
 }
 
-// stateClass returns the style of a state; one that the style does not know looks like CacheOnly.
+// stateClass returns the CSS class of a state; unknown states look like CacheOnly.
 func stateClass(state string) string {
 	switch state {
 	case "Normal", "Throttle", "Sleep", "HalfOpen":

@@ -118,7 +118,7 @@ func (o *simulateOptions) config() (sim simulate.Config, err error) {
 	for _, d := range []struct {
 		flag, text string
 		to         *time.Duration
-	}{{"for", o.length, &sim.For}, {"step", o.step, &sim.Step}} {
+	}{{"for", o.length, &sim.Length}, {"step", o.step, &sim.Step}} {
 		if d.text == "" {
 			continue
 		}

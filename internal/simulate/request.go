@@ -9,196 +9,196 @@ import (
 	"github.com/anivault/anivault/ratelimit/machine"
 )
 
-// A request does here what ratelimit's Limiter and Transport do, with planned events in place of timers. The snapshot
-// decides about permission.
+// A simulated request does what one does in ratelimit's Limiter and Transport, with scheduled events instead of timers.
+// The snapshot grants the permits.
 
 type process struct {
 	world  *world
 	id     string
 	tuning ratelimit.Tuning
 
-	known  bool       // it has asked for something
-	inside int        // requests that hold or want a permit; at most concurrency
-	queue  []*request // requests behind them, first come, first served
-	parked []*request // requests inside that wait to ask again
-	aside  []*request // requests that failed and are due again
-	share  Share
+	hasAsked   bool       // it has asked for a permit
+	slotsUsed  int        // requests that hold or ask for a permit; at most the tuning's Concurrency
+	queue      []*request // requests that wait for a slot, first come, first served
+	parked     []*request // requests in a slot that wait before they ask for a permit again
+	retriesDue []*request // failed requests whose retry is due
+	counts     ProcessCounts
 }
 
 type request struct {
-	process *process
-	attempt int           // from 1
-	first   uint64        // the number of the first try's permit
-	waited  time.Duration // what counts against max_wait
-	ticket  uint64
-	pass    machine.Pass
+	process     *process
+	attempt     int           // from 1
+	firstPermit uint64        // number of the first attempt's permit
+	waited      time.Duration // time counted against max_wait so far
+	ticket      uint64
+	pass        machine.Pass
 
-	parkedAt time.Duration
-	counts   bool   // the present wait counts against max_wait
-	slot     bool   // a free slot of its process ends the wait
-	nap      uint64 // counts waits: a plan of an earlier wait does nothing
+	parkedAt   time.Duration
+	waitCounts bool   // the current wait counts against max_wait
+	wantsSlot  bool   // it waits for a free slot of its process
+	waitNumber uint64 // number of the current wait; scheduled events of earlier waits do nothing
 
-	departed time.Duration
-	waiting  bool // it is not on the wire
+	sentAt  time.Duration
+	waiting bool // it has not been sent, or its answer has come
 }
 
-func (p *process) begin() {
+func (p *process) startRequest() {
 	r := &request{process: p, attempt: 1}
-	if len(p.aside) > 0 {
-		r, p.aside = p.aside[0], p.aside[1:]
+	if len(p.retriesDue) > 0 {
+		r, p.retriesDue = p.retriesDue[0], p.retriesDue[1:]
 	}
-	r.wait(true)
-	p.enter(r)
+	r.setWaiting(true)
+	p.takeSlot(r)
 }
 
-func (r *request) wait(is bool) {
+func (r *request) setWaiting(is bool) {
 	t := &r.process.world.timeline
 	switch {
 	case is && !r.waiting:
-		t.present.Waiting++
+		t.current.Waiting++
 	case !is && r.waiting:
-		t.present.Waiting--
+		t.current.Waiting--
 	}
 	r.waiting = is
 }
 
-func (p *process) enter(r *request) {
-	if p.inside < p.tuning.Concurrency && len(p.queue) == 0 {
-		p.inside++
-		r.ask()
+func (p *process) takeSlot(r *request) {
+	if p.slotsUsed < p.tuning.Concurrency && len(p.queue) == 0 {
+		p.slotsUsed++
+		r.askPermit()
 		return
 	}
 	p.queue = append(p.queue, r)
 }
 
-func (p *process) leave() {
-	p.inside--
-	for p.inside < p.tuning.Concurrency && len(p.queue) > 0 {
+func (p *process) freeSlot() {
+	p.slotsUsed--
+	for p.slotsUsed < p.tuning.Concurrency && len(p.queue) > 0 {
 		r := p.queue[0]
 		p.queue = p.queue[1:]
-		p.inside++
-		p.world.clock.plan(0, r.ask)
+		p.slotsUsed++
+		p.world.clock.schedule(0, r.askPermit)
 	}
 }
 
-func (r *request) ask() {
+func (r *request) askPermit() {
 	p, w := r.process, r.process.world
 	g := w.snapshot.TryGrant(w.now(), machine.Ask{
-		Owner: p.id, Tuning: &p.tuning, Ticket: r.ticket, MaxWait: r.left(), Lease: p.tuning.RequestTimeout + time.Second,
+		Owner: p.id, Tuning: &p.tuning, Ticket: r.ticket, MaxWait: r.patienceLeft(), Lease: p.tuning.RequestTimeout + time.Second,
 		Retry: r.attempt > 1,
 	})
 	r.ticket = g.Ticket
-	if !p.known {
-		p.known = true
-		w.grants.unknown--
+	if !p.hasAsked {
+		p.hasAsked = true
+		w.permits.notAsked--
 	}
 	if g.Transitioned {
-		w.moved(g.Transition)
-		p.wake(func(*request) bool { return true })
+		w.addTransition(g.Transition)
+		p.wakeParked(func(*request) bool { return true })
 	}
 	counts := g.State != ratelimit.CacheOnly
 	switch {
 	case g.Granted:
-		if r.pass = g.Pass; r.first == 0 {
-			r.first = g.Pass.Number
+		if r.pass = g.Pass; r.firstPermit == 0 {
+			r.firstPermit = g.Pass.Number
 		}
 		r.send()
 	case g.Refused:
-		p.leave()
+		p.freeSlot()
 		r.giveUp(g.Until)
-	case counts && r.left() <= 0:
+	case counts && r.patienceLeft() <= 0:
 		w.snapshot.Withdraw(w.now(), g.Ticket)
 		r.ticket = 0
-		p.leave()
-		p.wake(func(o *request) bool { return o.slot })
+		p.freeSlot()
+		p.wakeParked(func(o *request) bool { return o.wantsSlot })
 		r.giveUp(time.Time{})
 	default:
 		nap := g.Wait
 		if counts {
-			nap = min(nap, r.left())
+			nap = min(nap, r.patienceLeft())
 		}
-		r.slot = g.Cause == ratelimit.ReasonSlot || g.Cause == ratelimit.ReasonTurn
+		r.wantsSlot = g.Cause == ratelimit.ReasonSlot || g.Cause == ratelimit.ReasonTurn
 		p.parked = append(p.parked, r)
-		r.parkedAt, r.counts = w.clock.now, counts
-		r.riseAfter(nap)
+		r.parkedAt, r.waitCounts = w.clock.now, counts
+		r.wakeAfter(nap)
 	}
 }
 
-// riseAfter plans the end of the present wait; it takes the place of an earlier plan.
-func (r *request) riseAfter(d time.Duration) {
-	r.nap++
-	nap := r.nap
-	r.process.world.clock.plan(d, func() {
-		if r.nap == nap {
-			r.rise()
+// wakeAfter schedules the end of the current wait, in place of an earlier schedule.
+func (r *request) wakeAfter(d time.Duration) {
+	r.waitNumber++
+	nap := r.waitNumber
+	r.process.world.clock.schedule(d, func() {
+		if r.waitNumber == nap {
+			r.wakeUp()
 		}
 	})
 }
 
-func (r *request) rise() {
+func (r *request) wakeUp() {
 	p := r.process
-	r.nap++
-	if r.counts {
+	r.waitNumber++
+	if r.waitCounts {
 		r.waited += p.world.clock.now - r.parkedAt
 	}
 	p.parked = slices.DeleteFunc(p.parked, func(o *request) bool { return o == r })
-	r.ask()
+	r.askPermit()
 }
 
-func (p *process) wake(who func(*request) bool) {
+func (p *process) wakeParked(who func(*request) bool) {
 	for _, r := range p.parked {
 		if who(r) {
-			r.riseAfter(0)
+			r.wakeAfter(0)
 		}
 	}
 }
 
-func (r *request) left() time.Duration { return max(r.process.tuning.MaxWait-r.waited, 0) }
+func (r *request) patienceLeft() time.Duration { return max(r.process.tuning.MaxWait-r.waited, 0) }
 
 func (r *request) send() {
 	p, w := r.process, r.process.world
-	r.wait(false)
-	r.ticket, r.departed = 0, w.clock.now
-	p.share.Sent++
-	w.timeline.present.Sent++
-	w.grants.add(w.clock.now)
-	way := time.Duration((0.25 + 0.5*w.chance.Float64()) * float64(w.config.Latency.Mean()))
-	w.clock.plan(way, func() {
+	r.setWaiting(false)
+	r.ticket, r.sentAt = 0, w.clock.now
+	p.counts.Sent++
+	w.timeline.current.Sent++
+	w.permits.add(w.clock.now)
+	way := time.Duration((0.25 + 0.5*w.rng.Float64()) * float64(w.config.Latency.Mean()))
+	w.clock.schedule(way, func() {
 		a := w.server.answer(w.clock.now)
 		latency := max(a.latency, way)
 		if latency >= p.tuning.RequestTimeout {
 			a = answer{}
 			latency = max(p.tuning.RequestTimeout, way)
 		}
-		w.clock.plan(latency-way, func() { r.answered(a) })
+		w.clock.schedule(latency-way, func() { r.handleAnswer(a) })
 	})
 }
 
-func (r *request) answered(a answer) {
+func (r *request) handleAnswer(a answer) {
 	p, w := r.process, r.process.world
-	e := ratelimit.Event{Outcome: outcome(a), Status: a.status, Latency: w.clock.now - r.departed}
-	e.Attempt, e.First = r.attempt, r.first
-	// A value that can't be read counts as none.
-	e.RetryAfter, _ = ratelimit.ParseRetryAfter(a.header, epoch.Add(w.clock.now))
+	e := ratelimit.Event{Outcome: outcome(a), Status: a.status, Latency: w.clock.now - r.sentAt}
+	e.Attempt, e.First = r.attempt, r.firstPermit
+	// An invalid value counts as none.
+	e.RetryAfter, _ = ratelimit.ParseRetryAfter(a.header, startTime.Add(w.clock.now))
 	out := w.snapshot.Record(w.now(), machine.Report{
-		Owner: p.id, Tuning: &p.tuning, Pass: r.pass, Event: e, Draw: w.chance.Float64(),
+		Owner: p.id, Tuning: &p.tuning, Pass: r.pass, Event: e, Draw: w.rng.Float64(),
 	})
 	if out.Transitioned {
-		w.moved(out.Transition)
-		p.wake(func(*request) bool { return true })
+		w.addTransition(out.Transition)
+		p.wakeParked(func(*request) bool { return true })
 	}
-	p.leave()
-	p.wake(func(o *request) bool { return o.slot })
-	w.timeline.answered(e.Outcome)
-	r.wait(true)
+	p.freeSlot()
+	p.wakeParked(func(o *request) bool { return o.wantsSlot })
+	w.timeline.countOutcome(e.Outcome)
+	r.setWaiting(true)
 	switch {
 	case e.Outcome == ratelimit.OK:
-		p.share.Good++
-		r.wait(false)
-		w.clock.plan(0, p.begin)
-	case e.Outcome.Retryable() && r.attempt < 2*r.tries():
-		r.setAside(&e)
-		w.clock.plan(0, p.begin)
+		p.counts.Good++
+		r.setWaiting(false)
+		w.clock.schedule(0, p.startRequest)
+	case e.Outcome.Retryable() && r.attempt < 2*r.triesPerRound():
+		r.retryLater(&e)
+		w.clock.schedule(0, p.startRequest)
 	default:
 		r.giveUp(time.Time{})
 	}
@@ -215,29 +215,30 @@ func outcome(a answer) ratelimit.Outcome {
 	}
 }
 
-// tries is how often a request is asked before it waits for the end of the list, and once more there.
-func (r *request) tries() int { return 1 + max(r.process.tuning.MaxRetries, 0) }
+// triesPerRound is how many attempts a request gets before it waits for the end of the list, and how many it gets again
+// there.
+func (r *request) triesPerRound() int { return 1 + max(r.process.tuning.MaxRetries, 0) }
 
-// setAside asks again later, as a run does: no other request waits for this one.
-func (r *request) setAside(e *ratelimit.Event) {
+// retryLater tries the request again after a delay, as a run does: no other request waits for it.
+func (r *request) retryLater(e *ratelimit.Event) {
 	p, w := r.process, r.process.world
-	delay := machine.RetryDelay((r.attempt-1)%r.tries()+1, e, w.chance.Float64())
-	r.wait(false)
+	delay := machine.RetryDelay((r.attempt-1)%r.triesPerRound()+1, e, w.rng.Float64())
+	r.setWaiting(false)
 	r.attempt++
 	r.waited = 0
-	w.clock.plan(delay, func() { p.aside = append(p.aside, r) })
+	w.clock.schedule(delay, func() { p.retriesDue = append(p.retriesDue, r) })
 }
 
-// giveUp: a real run would leave the others pending. Here a new item takes the place when the block is over, so that
-// the recovery can be seen.
+// giveUp counts the request as failed. A real run would leave all further items pending. The simulation starts a new
+// request when the block is over, so that the recovery shows.
 func (r *request) giveUp(until time.Time) {
 	w := r.process.world
-	r.process.share.Failed++
-	w.timeline.present.Failed++
+	r.process.counts.Failed++
+	w.timeline.current.Failed++
 	rest := time.Second
 	if !until.IsZero() {
 		rest = min(max(until.Sub(w.now().Wall), rest), time.Minute)
 	}
-	r.wait(false)
-	w.clock.plan(rest, r.process.begin)
+	r.setWaiting(false)
+	w.clock.schedule(rest, r.process.startRequest)
 }

@@ -9,58 +9,59 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Result is the record of a run.
+// Result is what a simulation recorded.
 type Result struct {
-	Scenario  upstream.Scenario
-	Limits    upstream.Limits // in force
-	Latency   upstream.Latency
-	Seed      uint64
-	For, Step time.Duration
-	Tunings   []ratelimit.Tuning
+	Scenario     upstream.Scenario
+	Limits       upstream.Limits // the scenario's, or else the configured ones
+	Latency      upstream.Latency
+	Seed         uint64
+	Length, Step time.Duration
+	Tunings      []ratelimit.Tuning
 
-	Steps  []Step
-	Moves  []Move
-	Shares []Share
-	Totals Totals
+	Steps       []Step
+	Transitions []Transition
+	Processes   []ProcessCounts
+	Totals      Totals
 }
 
-// Step is one row of the timeline: what happened within it, and the state at its end.
+// Step is one row of the timeline: counts of what happened in it, and the state at its end.
 type Step struct {
-	At        time.Duration // its end
-	Phase     string        // label of the scenario at its beginning
+	At        time.Duration // end of the step
+	Phase     string        // the scenario's label at the beginning of the step
 	State     ratelimit.State
-	Rate      float64 // requests a second that the first process may send
+	Rate      float64 // requests per second that the first process may send
 	Sent      int
 	Good      int
-	Throttled int // 429
-	Errors    int // 5xx, and no answer at all
-	Failed    int // items given up
-	Waiting   int // items under way that are not on the wire
+	Throttled int // answers with status 429
+	Errors    int // answers with status 5xx, and requests without an answer
+	Failed    int // requests given up
+	Waiting   int // requests that are started but not at the upstream
 }
 
-// Move is one transition.
-type Move struct {
+// Transition is a change of the limiter's state.
+type Transition struct {
 	At       time.Duration
 	From, To ratelimit.State
 	Reason   ratelimit.Reason
 }
 
-// Share is what one process got.
-type Share struct{ Sent, Good, Failed int }
+// ProcessCounts are the counts of one process.
+type ProcessCounts struct{ Sent, Good, Failed int }
 
 // Totals are the sums of a run.
 type Totals struct {
 	Sent, Good, Throttled, Errors, Failed int
-	// Wasted is the number of requests without a good answer.
+	// Wasted is the number of requests that got no good answer.
 	Wasted int
-	// Possible is the number of good answers possible with the same slots; see [Possible].
+	// Possible is how many good answers the same slots could have got; see [Possible].
 	Possible float64
-	// Fairness is Jain's index of the processes' good answers: 1 if all have the same, 1/n if one has all.
+	// Fairness is Jain's index of the good answers per process: 1 if all processes have the same number, 1/n if one of n
+	// has all.
 	Fairness float64
-	// Peak is the largest number of permits in any ceiling_window, Ceiling what was allowed.
+	// Peak is the largest number of permits granted in any span of ceiling_window; Ceiling is how many were allowed.
 	Peak, Ceiling int
-	// In is the time in each state.
-	In map[string]time.Duration
+	// TimeInState is the time spent in each state, by the state's name.
+	TimeInState map[string]time.Duration
 }
 
 type timeline struct {
@@ -68,61 +69,61 @@ type timeline struct {
 	step  time.Duration
 	steps []Step
 
-	begun   time.Duration // when the present step began
-	present Step          // what it has counted so far
+	stepStart time.Duration // when the current step began
+	current   Step          // its counts so far
 }
 
-func (t *timeline) until(at time.Duration) {
+func (t *timeline) advanceTo(at time.Duration) {
 	w := t.world
 	for {
-		end := min(t.begun+t.step, w.config.For)
-		if end > at || end <= t.begun {
+		end := min(t.stepStart+t.step, w.config.Length)
+		if end > at || end <= t.stepStart {
 			return
 		}
-		g, s := w.snapshot.Gauges(&w.processes[0].tuning), t.present
-		s.At, s.Phase, s.State, s.Rate = end, w.config.Scenario.At(t.begun), g.State, g.Rate
+		g, s := w.snapshot.Gauges(&w.processes[0].tuning), t.current
+		s.At, s.Phase, s.State, s.Rate = end, w.config.Scenario.LabelAt(t.stepStart), g.State, g.Rate
 		t.steps = append(t.steps, s)
-		t.begun, t.present = end, Step{Waiting: s.Waiting}
+		t.stepStart, t.current = end, Step{Waiting: s.Waiting}
 	}
 }
 
-func (t *timeline) answered(o ratelimit.Outcome) {
+func (t *timeline) countOutcome(o ratelimit.Outcome) {
 	switch o {
 	case ratelimit.OK:
-		t.present.Good++
+		t.current.Good++
 	case ratelimit.Throttled:
-		t.present.Throttled++
+		t.current.Throttled++
 	case ratelimit.Server, ratelimit.Network, ratelimit.Client, ratelimit.Misconfigured:
-		t.present.Errors++
+		t.current.Errors++
 	case ratelimit.Cancelled, ratelimit.Deferred:
 	}
 }
 
-// grants counts permits against the ceiling from outside, once every process has asked for one: only then is the
-// smallest ceiling known to all.
-type grants struct {
-	unknown int // processes that have not asked yet
-	window  time.Duration
-	ceiling int
-	recent  []time.Duration
-	peak    int
+// permitCounter checks the ceiling from outside: it counts permits once every process has asked for one. Only then do
+// all processes know the smallest ceiling.
+type permitCounter struct {
+	notAsked int // number of processes that have not asked yet
+	window   time.Duration
+	ceiling  int
+	recent   []time.Duration
+	peak     int
 }
 
-func newGrants(tunings []ratelimit.Tuning) *grants {
-	g := &grants{unknown: len(tunings), window: tunings[0].CeilingWindow, ceiling: tunings[0].Ceiling}
+func newPermitCounter(tunings []ratelimit.Tuning) *permitCounter {
+	g := &permitCounter{notAsked: len(tunings), window: tunings[0].CeilingWindow, ceiling: tunings[0].Ceiling}
 	for _, t := range tunings[1:] {
 		g.window, g.ceiling = max(g.window, t.CeilingWindow), min(g.ceiling, t.Ceiling)
 	}
 	return g
 }
 
-func (g *grants) add(at time.Duration) {
+func (g *permitCounter) add(at time.Duration) {
 	gone := 0
 	for gone < len(g.recent) && at-g.recent[gone] >= g.window {
 		gone++
 	}
 	g.recent = append(g.recent[gone:], at)
-	if g.unknown == 0 {
+	if g.notAsked == 0 {
 		g.peak = max(g.peak, len(g.recent))
 	}
 }
@@ -131,8 +132,8 @@ func (w *world) result() *Result {
 	c := w.config
 	r := &Result{
 		Scenario: c.Scenario, Limits: w.server.behaviour.Limits(), Latency: c.Latency, Seed: c.Seed,
-		For: c.For, Step: c.Step, Tunings: c.Processes,
-		Steps: w.timeline.steps, Moves: w.moves,
+		Length: c.Length, Step: c.Step, Tunings: c.Processes,
+		Steps: w.timeline.steps, Transitions: w.transitions,
 	}
 	t := &r.Totals
 	for _, s := range r.Steps {
@@ -145,19 +146,19 @@ func (w *world) result() *Result {
 	t.Wasted = t.Throttled + t.Errors
 	var sum, squares float64
 	for _, p := range w.processes {
-		r.Shares = append(r.Shares, p.share)
-		sum += float64(p.share.Good)
-		squares += float64(p.share.Good) * float64(p.share.Good)
+		r.Processes = append(r.Processes, p.counts)
+		sum += float64(p.counts.Good)
+		squares += float64(p.counts.Good) * float64(p.counts.Good)
 	}
 	t.Fairness = 1
 	if squares > 0 {
 		t.Fairness = sum * sum / (float64(len(w.processes)) * squares)
 	}
-	t.Peak, t.Ceiling = w.grants.peak, w.grants.ceiling
-	t.Possible = Possible(c.Scenario, r.Limits, c.Latency, c.slots(), c.For)
-	t.In = map[string]time.Duration{}
+	t.Peak, t.Ceiling = w.permits.peak, w.permits.ceiling
+	t.Possible = Possible(c.Scenario, r.Limits, c.Latency, c.slots(), c.Length)
+	t.TimeInState = map[string]time.Duration{}
 	for _, s := range r.spans() {
-		t.In[s.State] += s.To - s.From
+		t.TimeInState[s.State] += s.To - s.From
 	}
 	return r
 }
@@ -172,19 +173,19 @@ func (c *Config) slots() int {
 }
 
 func (r *Result) spans() []chart.Span {
-	out := []chart.Span{{State: ratelimit.Normal.String(), To: r.For}}
-	for _, m := range r.Moves {
+	out := []chart.Span{{State: ratelimit.Normal.String(), To: r.Length}}
+	for _, m := range r.Transitions {
 		out[len(out)-1].To = m.At
-		out = append(out, chart.Span{State: m.To.String(), From: m.At, To: r.For, Why: m.Reason.String()})
+		out = append(out, chart.Span{State: m.To.String(), From: m.At, To: r.Length, Why: m.Reason.String()})
 	}
 	return out
 }
 
 func (r *Result) phases() []chart.Phase {
-	cuts := []time.Duration{0, r.For}
+	cuts := []time.Duration{0, r.Length}
 	for _, f := range r.Scenario.Faults {
 		for _, c := range []upstream.Duration{f.From, f.To} {
-			if at := time.Duration(c); at > 0 && at < r.For {
+			if at := time.Duration(c); at > 0 && at < r.Length {
 				cuts = append(cuts, at)
 			}
 		}
@@ -193,19 +194,19 @@ func (r *Result) phases() []chart.Phase {
 	cuts = slices.Compact(cuts)
 	var out []chart.Phase
 	for i, from := range cuts[:len(cuts)-1] {
-		label := r.Scenario.At(from)
+		label := r.Scenario.LabelAt(from)
 		if n := len(out); n > 0 && out[n-1].Label == label {
 			out[n-1].To = cuts[i+1]
 			continue
 		}
-		out = append(out, chart.Phase{From: from, To: cuts[i+1], Label: label, Trouble: label != upstream.Quiet})
+		out = append(out, chart.Phase{From: from, To: cuts[i+1], Label: label, Trouble: label != upstream.NormalLabel})
 	}
 	return out
 }
 
-// Possible returns the number of good answers that a client could have who knows the scenario, never asks in vain and
-// has so many slots: the upper bound of every client. What fails by chance counts by its probability, a latency by the
-// middle of its range.
+// Possible returns how many good answers an ideal client could get: one that knows the scenario, never sends a request
+// that will be refused, and has that many slots. It is an upper bound for every client. Faults with a probability count
+// by it, and latencies by the middle of their range.
 func Possible(
 	s upstream.Scenario, limits upstream.Limits, latency upstream.Latency, slots int, length time.Duration,
 ) float64 {
@@ -215,31 +216,31 @@ func Possible(
 	}
 	limits, s.Limits = withoutPenalty(limits), withoutPenalty(own).String()
 	b, err := upstream.New(limits, 0)
-	if err != nil || b.Apply(s, epoch) != nil || latency.Mean() <= 0 {
+	if err != nil || b.Apply(s, startTime) != nil || latency.Mean() <= 0 {
 		return 0
 	}
 	var c clock
 	good := 0.0
-	end := epoch.Add(length)
+	end := startTime.Add(length)
 	for range slots {
 		var next func()
 		next = func() {
-			now := epoch.Add(c.now)
+			now := startTime.Add(c.now)
 			if up := b.DownUntil(now, end); up.After(now) {
-				c.plan(up.Sub(now), next)
+				c.schedule(up.Sub(now), next)
 				return
 			}
 			if ok, wait := b.Allow(now, client.IP); !ok {
-				c.plan(max(wait, 100*time.Microsecond), next)
+				c.schedule(max(wait, 100*time.Microsecond), next)
 				return
 			}
-			chance, took := b.Expect(now, client, latency.Mean())
+			chance, took := b.ExpectedResponse(now, client, latency.Mean())
 			if c.now+took <= length {
 				good += chance
 			}
-			c.plan(took, next)
+			c.schedule(took, next)
 		}
-		c.plan(0, next)
+		c.schedule(0, next)
 	}
 	for at, ok := c.next(); ok && at < length; at, ok = c.next() {
 		c.step()

@@ -1,11 +1,12 @@
-// Package simulate runs the limiter in virtual time against an upstream that fails by a scenario: hours of trouble
-// take milliseconds, and the same seed gives the same run.
+// Package simulate runs the limiter in virtual time against an upstream that fails according to a scenario: hours of
+// trouble take milliseconds, and the same seed gives the same run.
 //
-// The limiter is the real one: [ratelimit.Snapshot] is the state that processes share, and every grant, answer and
-// retry goes through it, as in a [ratelimit.Limiter]. Simulated are only the processes with their requests
-// (request.go), time (clock) and the upstream (server), which behaves as an [upstream.Behaviour].
+// The limiter is the real one: [ratelimit.Snapshot] is the state that processes share, and every permit, answer and
+// retry goes through it, as in a [ratelimit.Limiter]. Only the processes with their requests (request.go), time (clock)
+// and the upstream (server) are simulated. The upstream behaves as an [upstream.Behaviour].
 //
-// [Run] returns a [Result]: a timeline, the transitions and the totals. WriteText, WriteCSV and WriteSVG show it.
+// [Run] returns a [Result]: a timeline, the transitions and the totals. Its methods WriteText, WriteCSV and WriteSVG
+// show them.
 package simulate
 
 import (
@@ -25,23 +26,23 @@ import (
 	"github.com/anivault/anivault/ratelimit/machine"
 )
 
-// epoch is when every simulation begins: on a full hour, so that calendar windows begin with it.
-var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// startTime is when every simulation begins: on a full hour, so that calendar windows begin with it.
+var startTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 var client = upstream.Request{IP: "192.0.2.1"}
 
-// server is the simulated upstream. The same seed, moments and order give the same answers.
+// server is the simulated upstream. With the same seed, the same requests at the same times get the same answers.
 type server struct {
 	behaviour *upstream.Behaviour
 	latency   upstream.Latency
-	chance    *rand.Rand // of latencies
+	rng       *rand.Rand // random numbers for latencies
 }
 
 type answer struct {
 	status  int           // 0: no answer
-	latency time.Duration // never, if there is no answer and no reset
-	header  http.Header   // nil: nothing of interest
-	foreign bool          // the status is good, the page another server's
+	latency time.Duration // never if the connection stays silent
+	header  http.Header   // nil: no header fields
+	foreign bool          // a good status, but another server's page
 }
 
 const never = time.Duration(math.MaxInt64)
@@ -57,20 +58,20 @@ func newServer(c *Config) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.Apply(c.Scenario, epoch); err != nil {
+	if err := b.Apply(c.Scenario, startTime); err != nil {
 		return nil, err
 	}
-	return &server{b, c.Latency, rand.New(rand.NewPCG(c.Seed, 1))}, nil //nolint:gosec // it has to be the same every time
+	return &server{b, c.Latency, rand.New(rand.NewPCG(c.Seed, 1))}, nil //nolint:gosec // must be reproducible
 }
 
 func (s *server) answer(at time.Duration) answer {
-	now := epoch.Add(at)
-	a := answer{status: http.StatusOK, latency: s.behaviour.Slow(now, s.latency.At(s.chance.Float64()))}
+	now := startTime.Add(at)
+	a := answer{status: http.StatusOK, latency: s.behaviour.SlowedLatency(now, s.latency.Quantile(s.rng.Float64()))}
 	if ok, wait := s.behaviour.Allow(now, client.IP); !ok {
 		a.status, a.header = http.StatusTooManyRequests, retryAfter(s.behaviour.Limits().RetryAfter, now, wait)
 		return a
 	}
-	for _, action := range s.behaviour.Strikes(upstream.BeforeAnswer, now, client) {
+	for _, action := range s.behaviour.ActionsFor(upstream.BeforeAnswer, now, client) {
 		switch action.Kind {
 		case "delay":
 			a.latency += time.Duration(action.Delay)
@@ -83,7 +84,7 @@ func (s *server) answer(at time.Duration) answer {
 		case "silent":
 			a.status, a.latency = 0, never
 		}
-		return a // by the first rule that is no delay
+		return a // the first rule that is not a delay decides
 	}
 	return a
 }
@@ -98,18 +99,18 @@ func retryAfter(mode string, now time.Time, wait time.Duration) http.Header {
 	return h
 }
 
-// Check reports the first fault of a scenario that can't be simulated: in virtual time there are neither paths nor
-// bodies nor connections without a request.
+// Check returns an error for the first fault that can't be simulated: the simulation has no paths, no bodies, and no
+// connections apart from requests.
 func Check(s upstream.Scenario) error {
 	for i, f := range s.Faults {
-		if err := check(f); err != nil {
+		if err := checkFault(f); err != nil {
 			return fmt.Errorf("scenario: fault %d: %w", i+1, err)
 		}
 	}
 	return nil
 }
 
-func check(f upstream.Fault) error {
+func checkFault(f upstream.Fault) error {
 	if f.Match.Path != "" || f.Match.Query != nil || f.Match.IP != "" || f.Match.Share != 0 {
 		return fmt.Errorf("%s for some requests only can't be simulated", f.Do.Kind)
 	}
@@ -145,19 +146,19 @@ const (
 	maxLength = 24 * time.Hour
 )
 
-// Config is a simulation.
+// Config configures a simulation.
 type Config struct {
 	Scenario  upstream.Scenario
-	Limits    upstream.Limits    // unless the scenario has its own
-	Latency   upstream.Latency   // of a good answer
-	Processes []ratelimit.Tuning // one for each process; they share one state
-	For       time.Duration      // 0: until half a minute after the last fault, 2 minutes if there is no end
-	Step      time.Duration      // of the timeline; 0: such that it has 20 to 50 rows
+	Limits    upstream.Limits    // used if the scenario has none
+	Latency   upstream.Latency   // latency of a good answer
+	Processes []ratelimit.Tuning // one tuning per process; the processes share one limiter state
+	Length    time.Duration      // 0: until 30 seconds after the last fault; 2 minutes if a fault never ends
+	Step      time.Duration      // length of a timeline row; 0: chosen so that there are 20 to 50 rows
 	Seed      uint64
 }
 
-// Run simulates. Every process always has requests waiting: twice its concurrency, a new one as soon as one is done.
-// Its errors are those of a bad configuration, a *ratelimit.TuningError for a bad tuning, and ctx's.
+// Run runs the simulation. Every process keeps twice its concurrency of requests going: when one is done, it starts the
+// next. Run fails for a bad configuration, with a *ratelimit.TuningError for a bad tuning, and with ctx's error.
 func Run(ctx context.Context, c Config) (*Result, error) {
 	w, err := newWorld(&c)
 	if err != nil {
@@ -165,7 +166,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	}
 	for _, p := range w.processes {
 		for range 2 * p.tuning.Concurrency {
-			p.begin()
+			p.startRequest()
 		}
 	}
 	for n := 0; ; n++ {
@@ -173,34 +174,34 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 			return nil, ctx.Err()
 		}
 		at, ok := w.clock.next()
-		if !ok || at >= c.For {
+		if !ok || at >= c.Length {
 			break
 		}
-		w.timeline.until(at)
+		w.timeline.advanceTo(at)
 		w.clock.step()
 	}
-	w.clock.now = c.For
-	w.timeline.until(c.For)
+	w.clock.now = c.Length
+	w.timeline.advanceTo(c.Length)
 	return w.result(), nil
 }
 
-func (c *Config) complete() error {
-	if c.For == 0 {
-		c.For = 2 * time.Minute
-		if end, ok := c.Scenario.End(); ok && end > 0 { // and the recovery from it
-			c.For = end + 30*time.Second
+func (c *Config) prepare() error {
+	if c.Length == 0 {
+		c.Length = 2 * time.Minute
+		if end, ok := c.Scenario.End(); ok && end > 0 { // 30 seconds more show the recovery
+			c.Length = end + 30*time.Second
 		}
 	}
 	if c.Step == 0 {
-		c.Step = chart.Period(c.For, 0, 50)
+		c.Step = chart.RoundPeriod(c.Length, 0, 50)
 	}
 	switch {
 	case len(c.Processes) == 0 || len(c.Processes) > MaxProcesses:
 		return fmt.Errorf("%d processes: from 1 to %d are possible", len(c.Processes), MaxProcesses)
-	case c.For < 0 || c.For > maxLength:
-		return fmt.Errorf("%s is outside 1ns..%s", c.For, maxLength)
-	case c.Step <= 0 || c.For/c.Step > maxSteps:
-		return fmt.Errorf("steps of %s make more than %d rows of %s", c.Step, maxSteps, c.For)
+	case c.Length < 0 || c.Length > maxLength:
+		return fmt.Errorf("%s is outside 1ns..%s", c.Length, maxLength)
+	case c.Step <= 0 || c.Length/c.Step > maxSteps:
+		return fmt.Errorf("steps of %s make more than %d rows of %s", c.Step, maxSteps, c.Length)
 	case c.Latency.Max == 0 && c.Latency.Min == 0:
 		return errors.New("a latency of 0 would never let time pass")
 	}
@@ -213,19 +214,19 @@ func (c *Config) complete() error {
 }
 
 type world struct {
-	config    *Config
-	clock     clock
-	snapshot  ratelimit.Snapshot
-	server    *server
-	chance    *rand.Rand // draws of the limiter, and of the way of a request to the upstream
-	processes []*process
-	timeline  timeline
-	grants    *grants
-	moves     []Move
+	config      *Config
+	clock       clock
+	snapshot    ratelimit.Snapshot
+	server      *server
+	rng         *rand.Rand // random numbers for the limiter, and for how long a request travels to the upstream
+	processes   []*process
+	timeline    timeline
+	permits     *permitCounter
+	transitions []Transition
 }
 
 func newWorld(c *Config) (*world, error) {
-	if err := c.complete(); err != nil {
+	if err := c.prepare(); err != nil {
 		return nil, err
 	}
 	up, err := newServer(c)
@@ -233,11 +234,11 @@ func newWorld(c *Config) (*world, error) {
 		return nil, err
 	}
 	w := &world{
-		config: c, server: up, chance: rand.New(rand.NewPCG(c.Seed, 2)), //nolint:gosec // it has to be the same every time
+		config: c, server: up, rng: rand.New(rand.NewPCG(c.Seed, 2)), //nolint:gosec // must be reproducible
 	}
 	w.snapshot = machine.NewSnapshot(w.now())
 	w.timeline = timeline{world: w, step: c.Step}
-	w.grants = newGrants(c.Processes)
+	w.permits = newPermitCounter(c.Processes)
 	for i, t := range c.Processes {
 		w.processes = append(w.processes, &process{world: w, id: "process-" + strconv.Itoa(i+1), tuning: t})
 	}
@@ -245,25 +246,26 @@ func newWorld(c *Config) (*world, error) {
 }
 
 func (w *world) now() ratelimit.Instant {
-	return ratelimit.Instant{Wall: epoch.Add(w.clock.now), Boot: time.Hour + w.clock.now, BootID: "simulation"}
+	return ratelimit.Instant{Wall: startTime.Add(w.clock.now), Boot: time.Hour + w.clock.now, BootID: "simulation"}
 }
 
-func (w *world) moved(tr ratelimit.Transition) {
-	w.moves = append(w.moves, Move{At: w.clock.now, From: tr.From, To: tr.To, Reason: tr.Reason})
+func (w *world) addTransition(tr ratelimit.Transition) {
+	w.transitions = append(w.transitions, Transition{At: w.clock.now, From: tr.From, To: tr.To, Reason: tr.Reason})
 }
 
-// clock is virtual time with its planned events, in the order of time; those of one moment in the order of planning.
+// clock is virtual time with scheduled events. They run in order of time; events of the same moment run in the order in
+// which they were scheduled.
 type clock struct {
-	now    time.Duration // since the beginning
+	now    time.Duration // since the start
 	events []event
 }
 
 type event struct {
-	at time.Duration
-	do func()
+	at  time.Duration
+	run func()
 }
 
-func (c *clock) plan(after time.Duration, do func()) {
+func (c *clock) schedule(after time.Duration, do func()) {
 	at := c.now + max(after, 0)
 	i, _ := slices.BinarySearchFunc(c.events, at, func(e event, at time.Duration) int {
 		if e.at <= at {
@@ -285,5 +287,5 @@ func (c *clock) step() {
 	e := c.events[0]
 	c.events = c.events[1:]
 	c.now = e.at
-	e.do()
+	e.run()
 }

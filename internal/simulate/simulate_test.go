@@ -56,7 +56,7 @@ func run(t *testing.T, c Config) *Result {
 // path names the states in the order in which they were entered.
 func path(r *Result) string {
 	names := []string{"Normal"}
-	for _, m := range r.Moves {
+	for _, m := range r.Transitions {
 		names = append(names, m.To.String())
 	}
 	return strings.Join(names, ">")
@@ -214,7 +214,7 @@ func TestNothingIsSentAboveTheCeiling(t *testing.T) {
 		if open := total.Sent - total.Good - total.Throttled - total.Errors; open < 0 || open > underway {
 			rt.Errorf("%d of %d requests are unanswered", open, total.Sent)
 		}
-		for _, m := range r.Moves {
+		for _, m := range r.Transitions {
 			if m.From == m.To {
 				rt.Errorf("%s leads to itself", m.From)
 			}
@@ -228,9 +228,9 @@ func TestNothingIsSentAboveTheCeiling(t *testing.T) {
 func TestProcessesWithTheirOwnTuning(t *testing.T) {
 	c := config(t, "steady", "none", 2)
 	c.Processes[1].RateBase = 7
-	c.For = 2 * time.Minute
+	c.Length = 2 * time.Minute
 	r := run(t, c)
-	fast, slow := r.Shares[0].Good, r.Shares[1].Good
+	fast, slow := r.Processes[0].Good, r.Processes[1].Good
 	if fast <= 0 || slow <= 0 || fast+slow > 40*120 {
 		t.Errorf("%d and %d good answers", fast, slow)
 	}
@@ -245,7 +245,7 @@ func TestWhatCanNotBeSimulated(t *testing.T) {
 	}{
 		{"nobody", func(c *Config) { c.Processes = nil }, "0 processes"},
 		{"a crowd", func(c *Config) { c.Processes = make([]ratelimit.Tuning, 100) }, "100 processes"},
-		{"a year", func(c *Config) { c.For = 9000 * time.Hour }, "outside 1ns"},
+		{"a year", func(c *Config) { c.Length = 9000 * time.Hour }, "outside 1ns"},
 		{"tiny steps", func(c *Config) { c.Step = 1 }, "rows"},
 		{"no latency", func(c *Config) { c.Latency = upstream.Latency{} }, "latency"},
 		{"a tuning", func(c *Config) { c.Processes[0].RateBase = 50 }, "rate_base"},
@@ -316,7 +316,7 @@ func TestTheUpstreamSaysWhenToComeBack(t *testing.T) {
 			if a.status != http.StatusTooManyRequests {
 				t.Fatalf("the second request: %+v", a)
 			}
-			wait, _ := ratelimit.ParseRetryAfter(a.header, epoch.Add(500*time.Millisecond))
+			wait, _ := ratelimit.ParseRetryAfter(a.header, startTime.Add(500*time.Millisecond))
 			if got := strings.TrimSuffix(strings.TrimSuffix(wait.String(), "0m0s"), "0s"); got != want {
 				t.Errorf("it says %s, want %s", got, want)
 			}

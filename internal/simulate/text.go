@@ -21,7 +21,7 @@ const (
 	barWidth  = 22
 )
 
-// WriteText writes the timeline and the totals for people, in lines of at most 80 columns.
+// WriteText writes the timeline and the totals as text with at most 80 columns.
 func (r *Result) WriteText(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	for _, line := range ui.Wrap(r.title(), textWidth) {
@@ -29,8 +29,8 @@ func (r *Result) WriteText(out io.Writer) error {
 	}
 	fmt.Fprintf(w, "\n%8s %-9s %6s %6s %6s %5s %5s %4s %s\n",
 		"TIME", "STATE", "RATE", "SENT", "GOOD", "429", "ERROR", "WAIT", "GOOD A SECOND")
-	phases, moves := r.phases(), r.Moves
-	top := r.top()
+	phases, moves := r.phases(), r.Transitions
+	top := r.maxGoodRate()
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		for len(phases) > 0 && phases[0].From < s.At {
@@ -49,7 +49,7 @@ func (r *Result) WriteText(out io.Writer) error {
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 	fmt.Fprintln(w)
-	for _, row := range r.totals() {
+	for _, row := range r.totalRows() {
 		for i, line := range ui.Wrap(row[1], textWidth-14) {
 			label := row[0]
 			if i > 0 {
@@ -64,12 +64,12 @@ func (r *Result) WriteText(out io.Writer) error {
 func (r *Result) title() string {
 	name := cmp.Or(r.Scenario.Name, "scenario")
 	return fmt.Sprintf("%s for %s: %s, limit %s, latency %s, seed %d",
-		name, r.For, lang.Count(len(r.Tunings), "process"), r.Limits, r.Latency, r.Seed)
+		name, r.Length, lang.Count(len(r.Tunings), "process"), r.Limits, r.Latency, r.Seed)
 }
 
-func (r *Result) totals() [][2]string {
+func (r *Result) totalRows() [][2]string {
 	t := &r.Totals
-	reached, wasted := share(float64(t.Good), t.Possible), share(float64(t.Wasted), float64(t.Sent))
+	reached, wasted := percent(float64(t.Good), t.Possible), percent(float64(t.Wasted), float64(t.Sent))
 	rows := [][2]string{
 		{"good answers", fmt.Sprintf("%d of the %.0f possible with the same slots (%s)", t.Good, t.Possible, reached)},
 		{"sent", fmt.Sprintf("%d: %d good, %d refused (429), %d errors; %s wasted", t.Sent, t.Good, t.Throttled, t.Errors,
@@ -77,9 +77,9 @@ func (r *Result) totals() [][2]string {
 		{"given up", lang.Count(t.Failed, "item").String()},
 		{"most permits", fmt.Sprintf("%d in any ceiling_window, %d allowed", t.Peak, t.Ceiling)},
 	}
-	if len(r.Shares) > 1 {
-		parts := make([]string, len(r.Shares))
-		for i, s := range r.Shares {
+	if len(r.Processes) > 1 {
+		parts := make([]string, len(r.Processes))
+		for i, s := range r.Processes {
 			parts[i] = strconv.Itoa(s.Good)
 		}
 		rows = append(rows, [2]string{
@@ -89,12 +89,12 @@ func (r *Result) totals() [][2]string {
 	}
 	var states []string
 	for _, s := range machine.States() {
-		if d := t.In[s.String()]; d > 0 {
+		if d := t.TimeInState[s.String()]; d > 0 {
 			states = append(states, fmt.Sprintf("%s %s", s, ui.Offset(d)))
 		}
 	}
 	rows = append(rows, [2]string{"time in", strings.Join(states, ", ")})
-	return append(rows, [2]string{"transitions", strconv.Itoa(len(r.Moves))})
+	return append(rows, [2]string{"transitions", strconv.Itoa(len(r.Transitions))})
 }
 
 func (r *Result) perSecond(i, n int) float64 {
@@ -105,7 +105,7 @@ func (r *Result) perSecond(i, n int) float64 {
 	return float64(n) / length.Seconds()
 }
 
-func (r *Result) top() float64 {
+func (r *Result) maxGoodRate() float64 {
 	top := 1.0
 	for i := range r.Steps {
 		top = max(top, r.perSecond(i, r.Steps[i].Good))
@@ -113,7 +113,7 @@ func (r *Result) top() float64 {
 	return top
 }
 
-func share(part, whole float64) string {
+func percent(part, whole float64) string {
 	if whole <= 0 {
 		return "0 %"
 	}
@@ -125,12 +125,12 @@ var csvHeader = []string{
 	"waiting", "transitions",
 }
 
-// WriteCSV writes the timeline with a header row, a row a step. The last column holds the transitions within the step,
-// as "12.345 Normal>Throttle error_ratio", separated by semicolons.
+// WriteCSV writes the timeline as CSV: a header row, then one row per step. The last column holds the transitions
+// within the step, as "12.345 Normal>Throttle error_ratio", separated by semicolons.
 func (r *Result) WriteCSV(out io.Writer) error {
 	w := csv.NewWriter(out)
 	rows := [][]string{csvHeader}
-	moves := r.Moves
+	moves := r.Transitions
 	for _, s := range r.Steps {
 		var within []string
 		for len(moves) > 0 && moves[0].At < s.At {
@@ -147,17 +147,17 @@ func (r *Result) WriteCSV(out io.Writer) error {
 	return w.WriteAll(rows)
 }
 
-// WriteSVG writes the run as a picture.
+// WriteSVG writes the run as an SVG picture.
 func (r *Result) WriteSVG(out io.Writer) error {
 	t := &r.Totals
 	d := chart.Drawing{
-		Title: r.title(), Description: r.describe(), Length: r.For, Phases: r.phases(), Spans: r.spans(),
+		Title: r.title(), Description: r.describe(), Length: r.Length, Phases: r.phases(), Spans: r.spans(),
 		Footer: fmt.Sprintf("%d good of %.0f possible (%s), %d refused, %d errors, %d given up; "+
-			"at most %d of %d permits in any ceiling_window", t.Good, t.Possible, share(float64(t.Good), t.Possible),
+			"at most %d of %d permits in any ceiling_window", t.Good, t.Possible, percent(float64(t.Good), t.Possible),
 			t.Throttled, t.Errors, t.Failed, t.Peak, t.Ceiling),
 	}
 	for _, s := range machine.States() {
-		d.Lanes = append(d.Lanes, s.String())
+		d.States = append(d.States, s.String())
 	}
 	for i, s := range r.Steps {
 		d.Steps = append(d.Steps, chart.Step{
@@ -169,11 +169,11 @@ func (r *Result) WriteSVG(out io.Writer) error {
 }
 
 func (r *Result) describe() string {
-	parts := make([]string, 0, len(r.Moves)+1)
-	for _, row := range r.totals() {
+	parts := make([]string, 0, len(r.Transitions)+1)
+	for _, row := range r.totalRows() {
 		parts = append(parts, row[0]+": "+row[1])
 	}
-	for _, m := range r.Moves {
+	for _, m := range r.Transitions {
 		parts = append(parts, fmt.Sprintf("%s %s to %s, %s", ui.Offset(m.At), m.From, m.To, m.Reason))
 	}
 	return strings.Join(parts, ". ") + "."

@@ -16,7 +16,7 @@ import (
 func TestTextFitsEightyColumns(t *testing.T) {
 	for _, name := range Presets() {
 		c := config(t, name, "sliding:50/1s,count_rejected=true,penalty=500/1m,retry_after=delta", 12)
-		c.For = 10 * time.Minute
+		c.Length = 10 * time.Minute
 		var b strings.Builder
 		if err := run(t, c).WriteText(&b); err != nil {
 			t.Fatal(err)
@@ -69,9 +69,9 @@ func TestCSVSumsUpToTheTotals(t *testing.T) {
 			moves += len(strings.Split(row[10], "; "))
 		}
 	}
-	if sent != r.Totals.Sent || moves != len(r.Moves) || len(rows) != len(r.Steps)+1 {
+	if sent != r.Totals.Sent || moves != len(r.Transitions) || len(rows) != len(r.Steps)+1 {
 		t.Errorf("%d sent, %d transitions in %d rows; the totals say %d, %d, %d", sent, moves, len(rows), r.Totals.Sent,
-			len(r.Moves), len(r.Steps)+1)
+			len(r.Transitions), len(r.Steps)+1)
 	}
 }
 

@@ -72,7 +72,7 @@ func (x *exchange) limit() (latency time.Duration, allowed bool) {
 	if !slow {
 		l = f.latency
 	}
-	latency = f.behaviour.Slow(now, l.Nth(f.seed, f.answered))
+	latency = f.behaviour.SlowedLatency(now, l.Nth(f.seed, f.answered))
 	f.mu.Unlock()
 	if announced {
 		h := x.w.Header()

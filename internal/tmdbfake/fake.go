@@ -223,7 +223,7 @@ func (f *Fake) State() State {
 func (f *Fake) strikes(st upstream.Stage, r upstream.Request) []upstream.Action {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	actions := f.behaviour.Strikes(st, f.nowLocked(), r)
+	actions := f.behaviour.ActionsFor(st, f.nowLocked(), r)
 	for _, a := range actions {
 		f.struck[a.Kind]++
 	}

@@ -41,7 +41,7 @@ func TestMatchingDecidesWhichRequestsAreStruck(t *testing.T) {
 		},
 		{"another address", upstream.Fault{Match: upstream.Match{IP: "10.9.9.9"}, Do: bad}, []string{tv}, "."},
 		{"own address", upstream.Fault{Match: upstream.Match{IP: "127.0.0.1"}, Do: bad}, []string{tv}, "x"},
-		{"chance", upstream.Fault{P: 0.5, Do: bad}, slices.Repeat([]string{tv}, 12), "x.xx...x.x.."},
+		{"chance", upstream.Fault{Probability: 0.5, Do: bad}, slices.Repeat([]string{tv}, 12), "x.xx...x.x.."},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := start(t, newFake(t, Config{Seed: 3, Scenario: upstream.Scenario{Faults: []upstream.Fault{row.fault}}}))

@@ -86,32 +86,32 @@ func (a Action) Fails() bool {
 // retryModes maps a mode to a function that returns the values of Retry-After. wait is how long the client should wait,
 // skew how far the Date header is off.
 var retryModes = map[string]func(now time.Time, wait, skew time.Duration) []string{
-	"":             literal(),
-	"absent":       literal(),
+	"":             fixedValues(),
+	"absent":       fixedValues(),
 	"delta":        func(_ time.Time, wait, _ time.Duration) []string { return []string{strconv.Itoa(Seconds(wait))} },
-	"zero":         literal("0"),
-	"date":         date(http.TimeFormat),
-	"date-rfc850":  date("Monday, 02-Jan-06 15:04:05 GMT"),
-	"date-asctime": date(time.ANSIC),
-	"date-zone":    date(time.RFC1123Z),
+	"zero":         fixedValues("0"),
+	"date":         dateValue(http.TimeFormat),
+	"date-rfc850":  dateValue("Monday, 02-Jan-06 15:04:05 GMT"),
+	"date-asctime": dateValue(time.ANSIC),
+	"date-zone":    dateValue(time.RFC1123Z),
 	"date-past": func(now time.Time, _, skew time.Duration) []string {
 		return []string{now.Add(skew - time.Hour).UTC().Format(http.TimeFormat)}
 	},
-	"float":    literal("1.5"),
-	"negative": literal("-3"),
-	"text":     literal("soon"),
-	"list":     literal("120, 240"),
-	"two":      literal("2", "7"),
-	"empty":    literal(""),
-	"day":      literal("86400"),
-	"huge":     literal("99999999999"),
+	"float":    fixedValues("1.5"),
+	"negative": fixedValues("-3"),
+	"text":     fixedValues("soon"),
+	"list":     fixedValues("120, 240"),
+	"two":      fixedValues("2", "7"),
+	"empty":    fixedValues(""),
+	"day":      fixedValues("86400"),
+	"huge":     fixedValues("99999999999"),
 }
 
-func literal(values ...string) func(time.Time, time.Duration, time.Duration) []string {
+func fixedValues(values ...string) func(time.Time, time.Duration, time.Duration) []string {
 	return func(time.Time, time.Duration, time.Duration) []string { return values }
 }
 
-func date(layout string) func(time.Time, time.Duration, time.Duration) []string {
+func dateValue(layout string) func(time.Time, time.Duration, time.Duration) []string {
 	return func(now time.Time, wait, skew time.Duration) []string {
 		return []string{now.Add(wait + skew).UTC().Format(layout)}
 	}
@@ -264,15 +264,15 @@ func (l Latency) Validate() error {
 }
 
 // Mean returns the middle of the range.
-func (l Latency) Mean() time.Duration { return l.At(0.5) }
+func (l Latency) Mean() time.Duration { return l.Quantile(0.5) }
 
-// At returns the latency at a point of the range: 0 gives Min, 1 gives Max.
-func (l Latency) At(share float64) time.Duration {
+// Quantile returns the latency at a point of the range: 0 gives Min, 1 gives Max.
+func (l Latency) Quantile(share float64) time.Duration {
 	return l.Min + time.Duration(share*float64(max(l.Max-l.Min, 0)))
 }
 
 // Nth returns the latency of the n-th request, which is the same in every run with this seed.
-func (l Latency) Nth(seed uint64, n int) time.Duration { return l.At(Chance(seed, "latency", n)) }
+func (l Latency) Nth(seed uint64, n int) time.Duration { return l.Quantile(Chance(seed, "latency", n)) }
 
 // Hash mixes a seed and the values in about into 64 bits. The result depends on nothing else, so the order in which
 // goroutines arrive changes nothing.

@@ -64,7 +64,7 @@ func ParseLimits(s string) (Limits, error) {
 	}
 	if rest != "" {
 		for option := range strings.SplitSeq(rest, ",") {
-			if err := l.option(option); err != nil {
+			if err := l.parseOption(option); err != nil {
 				return Limits{}, fmt.Errorf("limit %q: %w", s, err)
 			}
 		}
@@ -72,7 +72,7 @@ func ParseLimits(s string) (Limits, error) {
 	return l, l.Validate()
 }
 
-func (l *Limits) option(s string) error {
+func (l *Limits) parseOption(s string) error {
 	name, value, _ := strings.Cut(s, "=")
 	var err error
 	switch name {
@@ -117,15 +117,15 @@ func (l Limits) Validate() error {
 		return fmt.Errorf("limit model %q is unknown: use token_bucket, sliding, fixed, legacy or none", l.Model)
 	}
 	limited := l.Model != "" && l.Model != "none"
-	if limited && (l.Rate < 1 || l.Rate > maxCount) {
-		return fmt.Errorf("limit rate %d is outside 1..%d", l.Rate, maxCount)
+	if limited && (l.Rate < 1 || l.Rate > maxLimitValue) {
+		return fmt.Errorf("limit rate %d is outside 1..%d", l.Rate, maxLimitValue)
 	}
 	for _, n := range []struct {
 		name  string
 		value int
 	}{{"burst", l.Burst}, {"conns", l.MaxConns}, {"penalty", l.PenaltyAfter}} {
-		if n.value < 0 || n.value > maxCount {
-			return fmt.Errorf("limit %s %d is outside 0..%d", n.name, n.value, maxCount)
+		if n.value < 0 || n.value > maxLimitValue {
+			return fmt.Errorf("limit %s %d is outside 0..%d", n.name, n.value, maxLimitValue)
 		}
 	}
 	switch {
@@ -139,7 +139,7 @@ func (l Limits) Validate() error {
 	return validRetryAfter(l.RetryAfter)
 }
 
-const maxCount = 1_000_000
+const maxLimitValue = 1_000_000
 
 // String returns l in the form that ParseLimits reads.
 func (l Limits) String() string {
@@ -175,7 +175,7 @@ func (l Limits) NewLimiter() Limiter {
 	case "sliding":
 		m = &slidingWindow{l, map[string][]time.Time{}}
 	case "fixed", "legacy":
-		m = &windows{l, l.Model == "fixed", map[string]*window{}}
+		m = &fixedWindows{l, l.Model == "fixed", map[string]*window{}}
 	}
 	if l.PenaltyAfter > 0 {
 		m = &penalised{m, l, map[string]*penalty{}}
@@ -234,7 +234,7 @@ type slidingWindow struct {
 }
 
 func (m *slidingWindow) Allow(now time.Time, ip string) (bool, time.Duration) {
-	seen := since(m.clients[ip], now.Add(-m.Per))
+	seen := timesAfter(m.clients[ip], now.Add(-m.Per))
 	ok, wait := len(seen) < m.Rate, time.Duration(0)
 	if !ok {
 		wait = seen[len(seen)-m.Rate].Add(m.Per).Sub(now)
@@ -249,9 +249,9 @@ func (m *slidingWindow) Allow(now time.Time, ip string) (bool, time.Duration) {
 	return ok, wait
 }
 
-// windows limits requests in fixed windows. They start at multiples of Per, the same for every client; or, as in TMDB's
-// limiter until 2019, at a client's first request, and are announced in X-RateLimit headers.
-type windows struct {
+// fixedWindows limits requests in fixed windows. The windows start at multiples of Per, the same for every client. In
+// TMDB's limiter until 2019 they start at a client's first request and are announced in X-RateLimit headers.
+type fixedWindows struct {
 	Limits
 	calendar bool // windows start at multiples of Per
 	clients  map[string]*window
@@ -262,7 +262,7 @@ type window struct {
 	count int
 }
 
-func (m *windows) Allow(now time.Time, ip string) (bool, time.Duration) {
+func (m *fixedWindows) Allow(now time.Time, ip string) (bool, time.Duration) {
 	w := m.clients[ip]
 	if w == nil || now.Sub(w.start) >= m.Per {
 		w = &window{start: now}
@@ -312,7 +312,7 @@ func (m *penalised) Allow(now time.Time, ip string) (bool, time.Duration) {
 	if ok {
 		return true, 0
 	}
-	p.refused = append(since(p.refused, now.Add(-penaltyWindow)), now)
+	p.refused = append(timesAfter(p.refused, now.Add(-penaltyWindow)), now)
 	if len(p.refused) >= m.PenaltyAfter {
 		p.refused, p.until = nil, now.Add(m.PenaltyFor)
 		return false, m.PenaltyFor

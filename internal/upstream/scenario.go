@@ -26,11 +26,11 @@ type Scenario struct {
 
 // Fault is one rule of a scenario: which requests are hit, when, how likely, and what happens to them.
 type Fault struct {
-	Match Match    `json:"match,omitzero"`
-	From  Duration `json:"from,omitempty"`
-	To    Duration `json:"to,omitempty"` // 0 means that the fault never ends
-	P     float64  `json:"p,omitempty"`  // probability in (0, 1]; 0 means 1
-	Do    Action   `json:"do"`
+	Match       Match    `json:"match,omitzero"`
+	From        Duration `json:"from,omitempty"`
+	To          Duration `json:"to,omitempty"` // 0 means that the fault never ends
+	Probability float64  `json:"p,omitempty"`  // probability in (0, 1]; 0 means 1
+	Do          Action   `json:"do"`
 }
 
 // Match selects requests. A zero field matches every request.
@@ -61,15 +61,15 @@ type Action struct {
 	Factor     float64  `json:"factor,omitempty"`
 }
 
-const maxScenario = 1 << 20 // bytes
+const maxScenarioBytes = 1 << 20 // bytes
 
 // ReadScenario reads one scenario in JSON. An unknown field, an invalid value or text after the object is an error.
 func ReadScenario(r io.Reader) (Scenario, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxScenario+1))
+	b, err := io.ReadAll(io.LimitReader(r, maxScenarioBytes+1))
 	if err != nil {
 		return Scenario{}, fmt.Errorf("read scenario: %w", err)
 	}
-	if len(b) > maxScenario {
+	if len(b) > maxScenarioBytes {
 		return Scenario{}, errors.New("read scenario: it is larger than 1 MiB")
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -107,18 +107,18 @@ func (s Scenario) End() (end time.Duration, ok bool) {
 	return end, true
 }
 
-// Quiet is the label that Scenario.At returns when no fault is active.
-const Quiet = "normal"
+// NormalLabel is the label that LabelAt returns when no fault is active.
+const NormalLabel = "normal"
 
-// At returns the labels of the faults active at a time, or Quiet.
-func (s Scenario) At(at time.Duration) string {
+// LabelAt returns the labels of the faults active at a time, or NormalLabel.
+func (s Scenario) LabelAt(at time.Duration) string {
 	var labels []string
 	for i := range s.Faults {
 		if f := &s.Faults[i]; f.activeAt(at) {
 			labels = append(labels, f.label())
 		}
 	}
-	return cmp.Or(strings.Join(labels, " + "), Quiet)
+	return cmp.Or(strings.Join(labels, " + "), NormalLabel)
 }
 
 // label returns a short description of the fault, such as "40% status 500".
@@ -147,10 +147,10 @@ func (f *Fault) activeAt(at time.Duration) bool {
 }
 
 func (f *Fault) probability() float64 {
-	return cmp.Or(f.P, 1)
+	return cmp.Or(f.Probability, 1)
 }
 
-func (f *Fault) limit(at time.Duration) float64 {
+func (f *Fault) rateAt(at time.Duration) float64 {
 	if f.Do.RateTo == 0 || f.To == 0 {
 		return f.Do.Rate
 	}
@@ -206,7 +206,7 @@ func matchesWildcard(pattern, text string) bool {
 	return strings.HasSuffix(text, parts[last])
 }
 
-var codeStatus = map[int]int{
+var statusByCode = map[int]int{
 	2: 501, 3: 401, 4: 405, 5: 422, 6: 404, 7: 401, 8: 403, 9: 503, 10: 401, 11: 500, 14: 401, 15: 500, 16: 401,
 	17: 401, 18: 400, 19: 406, 20: 422, 22: 400, 23: 400, 24: 504, 25: 429, 26: 400, 27: 400, 28: 400, 29: 400,
 	30: 401, 31: 401, 32: 401, 33: 401, 34: 404, 35: 401, 36: 401, 37: 404, 38: 401, 39: 401, 41: 422, 42: 405,
@@ -215,10 +215,10 @@ var codeStatus = map[int]int{
 
 // StatusOf returns the HTTP status that belongs to a status_code of TMDB, or 500 if the code is unknown.
 func StatusOf(code int) int {
-	return cmp.Or(codeStatus[code], http.StatusInternalServerError)
+	return cmp.Or(statusByCode[code], http.StatusInternalServerError)
 }
 
-var bodies = []string{"json", "nosuccess", "html", "captive", "empty"}
+var bodyForms = []string{"json", "nosuccess", "html", "captive", "empty"}
 
 // The largest values that a fault may have.
 const (
@@ -255,8 +255,8 @@ func (f *Fault) validate() error {
 func (f *Fault) validateMatch() error {
 	m, stage := &f.Match, kinds[f.Do.Kind]
 	switch {
-	case f.P < 0 || f.P > 1:
-		return fmt.Errorf("p %g is outside 0..1", f.P)
+	case f.Probability < 0 || f.Probability > 1:
+		return fmt.Errorf("p %g is outside 0..1", f.Probability)
 	case m.Share < 0 || m.Share > 1:
 		return fmt.Errorf("share %g is outside 0..1", m.Share)
 	case m.Every < 0:
@@ -265,7 +265,7 @@ func (f *Fault) validateMatch() error {
 		return fmt.Errorf("from %s to %s is not a span of time", time.Duration(f.From), time.Duration(f.To))
 	case stage == OnConnect && (m.Path != "" || m.Query != nil || m.Share != 0):
 		return fmt.Errorf("%s strikes a connection, which has no path and no query yet", f.Do.Kind)
-	case stage == AtLimit && (!m.matchesAll() || f.P != 0):
+	case stage == AtLimit && (!m.matchesAll() || f.Probability != 0):
 		return fmt.Errorf("%s is for all requests: leave match and p out", f.Do.Kind)
 	}
 	return nil
@@ -275,8 +275,8 @@ func (f *Fault) validateKind() error {
 	switch a := &f.Do; {
 	case a.Kind == "status" && (a.Status < 200 || a.Status > 599):
 		return fmt.Errorf("status %d is outside 200..599", a.Status)
-	case a.Body != "" && !slices.Contains(bodies, a.Body):
-		return fmt.Errorf("body %q is unknown: use one of %v", a.Body, bodies)
+	case a.Body != "" && !slices.Contains(bodyForms, a.Body):
+		return fmt.Errorf("body %q is unknown: use one of %v", a.Body, bodyForms)
 	case a.Kind == "redirect" && a.Location == "":
 		return errors.New("redirect needs a location")
 	case a.Kind == "delay" && a.Delay <= 0:
@@ -297,7 +297,7 @@ func (a *Action) validate() error {
 		return errors.New("delay, every, wait and bytes are not below 0")
 	case a.Bytes > maxBytes:
 		return fmt.Errorf("bytes %d is more than 1 GiB", a.Bytes)
-	case a.Code != 0 && codeStatus[a.Code] == 0:
+	case a.Code != 0 && statusByCode[a.Code] == 0:
 		return fmt.Errorf("code %d is not one of TMDB's", a.Code)
 	}
 	return validRetryAfter(a.RetryAfter)

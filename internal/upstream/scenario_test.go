@@ -26,7 +26,7 @@ func TestReadScenario(t *testing.T) {
 				Path: "/3/tv/*", Query: map[string]string{"language": "ko*"}, Nth: Numbers{{1, 3}, {7, 7}}, Every: 2,
 				IP: "10.0.0.1", Share: 0.5,
 			},
-			From: Duration(5 * time.Second), To: Duration(time.Minute), P: 0.25,
+			From: Duration(5 * time.Second), To: Duration(time.Minute), Probability: 0.25,
 			Do: Action{Kind: "status", Status: 503, Code: 46, RetryAfter: "delta", Wait: Duration(12 * time.Second)},
 		}},
 	}
@@ -158,7 +158,7 @@ func TestWhatIsInForceHasALabel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got[at] = s.At(d)
+		got[at] = s.LabelAt(d)
 	}
 	want := map[string]string{
 		"0s": "normal", "15s": "40% status 500", "19.9s": "40% status 500", "20s": "normal", "30s": "status 503",

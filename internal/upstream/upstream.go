@@ -23,14 +23,14 @@ type Request struct {
 // Behaviour applies limits and a scenario to requests, and counts them. It is not safe for concurrent use, and calls
 // must not go back in time.
 type Behaviour struct {
-	seed     uint64
-	limits   Limits
-	model    Limiter
-	scenario Scenario
-	started  time.Time // when the scenario began
-	rules    []*rule
-	hasLimit bool                   // some rule is of kind "limit"
-	passed   map[string][]time.Time // if hasLimit: requests allowed in the last second, by client
+	seed            uint64
+	limits          Limits
+	limiter         Limiter
+	scenario        Scenario
+	started         time.Time // when the scenario began
+	rules           []*rule
+	hasLimit        bool                   // some rule has the kind "limit"
+	recentlyAllowed map[string][]time.Time // if hasLimit: requests allowed in the last second, by client
 }
 
 type rule struct {
@@ -45,7 +45,12 @@ func New(limits Limits, seed uint64) (*Behaviour, error) {
 	if err := limits.Validate(); err != nil {
 		return nil, err
 	}
-	return &Behaviour{seed: seed, limits: limits, model: limits.NewLimiter(), passed: map[string][]time.Time{}}, nil
+	return &Behaviour{
+		seed:            seed,
+		limits:          limits,
+		limiter:         limits.NewLimiter(),
+		recentlyAllowed: map[string][]time.Time{},
+	}, nil
 }
 
 // Apply replaces the current scenario. A scenario without limits keeps the current ones, and what clients have used of
@@ -59,7 +64,7 @@ func (b *Behaviour) Apply(s Scenario, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		b.limits, b.model = l, l.NewLimiter()
+		b.limits, b.limiter = l, l.NewLimiter()
 	}
 	b.scenario, b.started, b.rules, b.hasLimit = s, now, nil, false
 	for i, f := range s.Faults {
@@ -72,17 +77,17 @@ func (b *Behaviour) Apply(s Scenario, now time.Time) error {
 
 // Reset forgets all requests and starts the scenario again.
 func (b *Behaviour) Reset(now time.Time) {
-	b.model, b.started = b.limits.NewLimiter(), now
-	clear(b.passed)
+	b.limiter, b.started = b.limits.NewLimiter(), now
+	clear(b.recentlyAllowed)
 	for _, r := range b.rules {
 		r.count = 0
 	}
 }
 
-// Limits returns the limits in force.
+// Limits returns the current limits.
 func (b *Behaviour) Limits() Limits { return b.limits }
 
-// Scenario returns the scenario in force.
+// Scenario returns the current scenario.
 func (b *Behaviour) Scenario() Scenario { return b.scenario }
 
 // Started returns when the scenario began.
@@ -90,11 +95,11 @@ func (b *Behaviour) Started() time.Time { return b.started }
 
 // Quota returns the values of the X-RateLimit headers; ok is false for models other than legacy, which send none.
 func (b *Behaviour) Quota(ip string) (q Quota, ok bool) {
-	m := b.model
+	m := b.limiter
 	if p, wrapped := m.(*penalised); wrapped {
 		m = p.Limiter
 	}
-	w, ok := m.(*windows)
+	w, ok := m.(*fixedWindows)
 	if !ok || w.calendar {
 		return Quota{}, false
 	}
@@ -109,26 +114,26 @@ func (b *Behaviour) Quota(ip string) (q Quota, ok bool) {
 // wait.
 func (b *Behaviour) Allow(now time.Time, ip string) (ok bool, retryAfter time.Duration) {
 	if !b.hasLimit {
-		return b.model.Allow(now, ip)
+		return b.limiter.Allow(now, ip)
 	}
-	seen := since(b.passed[ip], now.Add(-time.Second))
-	b.passed[ip] = seen
+	seen := timesAfter(b.recentlyAllowed[ip], now.Add(-time.Second))
+	b.recentlyAllowed[ip] = seen
 	for r := range b.activeRules(now) {
 		if r.Do.Kind != "limit" {
 			continue
 		}
-		limit := max(1, int(r.limit(now.Sub(b.started))))
+		limit := max(1, int(r.rateAt(now.Sub(b.started))))
 		if over := len(seen) - limit; over >= 0 {
 			return false, seen[over].Add(time.Second).Sub(now)
 		}
 	}
-	if ok, retryAfter = b.model.Allow(now, ip); ok {
-		b.passed[ip] = append(seen, now)
+	if ok, retryAfter = b.limiter.Allow(now, ip); ok {
+		b.recentlyAllowed[ip] = append(seen, now)
 	}
 	return ok, retryAfter
 }
 
-func since(times []time.Time, moment time.Time) []time.Time {
+func timesAfter(times []time.Time, moment time.Time) []time.Time {
 	for len(times) > 0 && !times[0].After(moment) {
 		times = times[1:]
 	}
@@ -159,8 +164,8 @@ func (b *Behaviour) matchingRules(st Stage, now time.Time, req Request) iter.Seq
 	}
 }
 
-// Slow returns how long a response takes that would take d without the faults of kind slow.
-func (b *Behaviour) Slow(now time.Time, d time.Duration) time.Duration {
+// SlowedLatency returns the latency of a response under the active faults of kind slow; d is its latency without them.
+func (b *Behaviour) SlowedLatency(now time.Time, d time.Duration) time.Duration {
 	for r := range b.activeRules(now) {
 		if r.Do.Kind == "slow" {
 			d = time.Duration(float64(d) * r.Do.Factor)
@@ -169,22 +174,22 @@ func (b *Behaviour) Slow(now time.Time, d time.Duration) time.Duration {
 	return d
 }
 
-// Strikes counts a request and returns the actions that hit it at a stage, in the order of the rules. Whether a rule
-// hits its n-th matching request depends only on the seed.
-func (b *Behaviour) Strikes(st Stage, now time.Time, req Request) []Action {
+// ActionsFor counts a request and returns the actions that apply to it at a stage, in the order of the rules. Whether a
+// rule applies to its n-th matching request depends only on the seed.
+func (b *Behaviour) ActionsFor(st Stage, now time.Time, req Request) []Action {
 	var out []Action
 	for r := range b.matchingRules(st, now, req) {
-		if r.P <= 0 || r.P >= 1 || Chance(b.seed, "fault", r.number, r.count) < r.P {
+		if r.Probability <= 0 || r.Probability >= 1 || Chance(b.seed, "fault", r.number, r.count) < r.Probability {
 			out = append(out, r.Do)
 		}
 	}
 	return out
 }
 
-// Expect counts a request as Strikes does. It returns the probability of a good response and its mean latency; d is the
-// latency without faults.
-func (b *Behaviour) Expect(now time.Time, req Request, d time.Duration) (chance float64, took time.Duration) {
-	chance, took = 1, b.Slow(now, d)
+// ExpectedResponse counts a request as ActionsFor does. It returns the probability of a good response and its mean
+// latency; d is the latency without faults.
+func (b *Behaviour) ExpectedResponse(now time.Time, req Request, d time.Duration) (chance float64, took time.Duration) {
+	chance, took = 1, b.SlowedLatency(now, d)
 	for r := range b.matchingRules(BeforeAnswer, now, req) {
 		if r.Do.Kind == "delay" {
 			took += time.Duration(r.probability() * float64(r.Do.Delay))

@@ -53,7 +53,7 @@ func TestSlowMultipliesLatency(t *testing.T) {
 	b := inForce(t, "none", Fault{From: seconds(1), To: seconds(2), Do: Action{Kind: "slow", Factor: 2.5}})
 	for at, want := range map[time.Duration]time.Duration{0: 40, time.Second: 100, 2 * time.Second: 40} {
 		t.Run(at.String(), func(t *testing.T) {
-			if got := b.Slow(began.Add(at), 40); got != want {
+			if got := b.SlowedLatency(began.Add(at), 40); got != want {
 				t.Errorf("at %s: %d, want %d", at, got, want)
 			}
 		})
@@ -71,14 +71,14 @@ func TestTheNthMatchHasOneFate(t *testing.T) {
 		{"all", Fault{Do: reset}, "xxxxxxxx"},
 		{"some of them", Fault{Match: Match{Nth: Numbers{{2, 5}}, Every: 2}, Do: reset}, ".x.x...."},
 		{"a path", Fault{Match: Match{Path: "/3/tv/*"}, Do: reset}, "x.x.x.x."},
-		{"by chance", Fault{P: 0.5, Do: reset}, "...xx.xx"},
+		{"by chance", Fault{Probability: 0.5, Do: reset}, "...xx.xx"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			play := func(b *Behaviour) string {
 				var got strings.Builder
 				for n := range 8 {
 					r := Request{IP: "a", URL: &url.URL{Path: []string{"/3/tv/1", "/3/movie/1"}[n%2]}}
-					got.WriteString(map[bool]string{true: "x", false: "."}[len(b.Strikes(BeforeAnswer, began, r)) > 0])
+					got.WriteString(map[bool]string{true: "x", false: "."}[len(b.ActionsFor(BeforeAnswer, began, r)) > 0])
 				}
 				return got.String()
 			}
