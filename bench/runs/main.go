@@ -134,7 +134,7 @@ func (t *trial) run(ctx context.Context) error {
 		})
 	}
 	if t.errors > 0 {
-		faults = append(faults, upstream.Fault{P: t.errors, Do: upstream.Action{Kind: "status", Status: 500}})
+		faults = append(faults, upstream.Fault{Probability: t.errors, Do: upstream.Action{Kind: "status", Status: 500}})
 	}
 	fake, server, err := kit.StandIn(tmdbfake.Config{
 		Catalogue: catalogue, Scenario: upstream.Scenario{Faults: faults},

@@ -66,7 +66,7 @@ const (
 	boxWidth      = 1000.0
 	bandTop       = 184.0       // the band is below the plot
 	maxBars       = 100         // for a run of any length
-	minBarLength  = time.Second // in a shorter interval, a burst that the limiter allows would look like a rate above its limit
+	minBarLength  = time.Second // in a shorter one, an allowed burst would look like a rate above the limit
 	maxStateTexts = 60          // in the list of states
 )
 

@@ -84,8 +84,8 @@ func (p *process) freeSlot() {
 func (r *request) askPermit() {
 	p, w := r.process, r.process.world
 	g := w.snapshot.TryGrant(w.now(), machine.Ask{
-		Owner: p.id, Tuning: &p.tuning, Ticket: r.ticket, MaxWait: r.patienceLeft(), Lease: p.tuning.RequestTimeout + time.Second,
-		Retry: r.attempt > 1,
+		Owner: p.id, Tuning: &p.tuning, Ticket: r.ticket, MaxWait: r.patienceLeft(),
+		Lease: p.tuning.RequestTimeout + time.Second, Retry: r.attempt > 1,
 	})
 	r.ticket = g.Ticket
 	if !p.hasAsked {
