@@ -44,7 +44,7 @@ func experiments(scale float64, shares []float64) []experiment {
 	}
 	fault := func(from, to int, p float64, status int) upstream.Scenario {
 		return upstream.Scenario{Faults: []upstream.Fault{
-			{From: second(from), To: second(to), P: p, Do: upstream.Action{Kind: "status", Status: status}},
+			{From: second(from), To: second(to), Probability: p, Do: upstream.Action{Kind: "status", Status: status}},
 		}}
 	}
 	bad := span{times(5 * time.Second), times(65 * time.Second)}

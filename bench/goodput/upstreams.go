@@ -91,8 +91,8 @@ func script() virtual.Upstream {
 			}
 			switch f.Do.Kind {
 			case "status":
-				c.Fails, c.Status = f.P, f.Do.Status
-				if f.P == 0 {
+				c.Fails, c.Status = f.Probability, f.Do.Status
+				if f.Probability == 0 {
 					c.Fails = 1
 				}
 			case "reset":
