@@ -287,7 +287,7 @@ func (v view) limitsOf(a *account) limits {
 		_ = setAccountField(&l.accountLimits, o.key, o.value) // it was validated when it was set
 	}
 	if v.parts > 1 {
-		l.slots, l.keySlots = divided(l.slots, v.parts), divided(l.keySlots, v.parts)
+		l.slots, l.keySlots = dividedLimit(l.slots, v.parts), dividedLimit(l.keySlots, v.parts)
 		l.rate /= float64(v.parts)
 	}
 	if r := l.machine.allowance(); r.share > 0 { // otherwise the machine is blocked
@@ -301,7 +301,7 @@ func (v view) limitsOf(a *account) limits {
 	return l
 }
 
-func divided(limit, parts int) int {
+func dividedLimit(limit, parts int) int {
 	if limit == 0 {
 		return 0
 	}
@@ -419,7 +419,7 @@ func CheckAccounts(list []Account) error {
 			return fmt.Errorf("use accounts: there are two named %q", a.Name)
 		case len(a.Keys) == 0 || len(a.Keys) > maxKeys:
 			return fmt.Errorf("use accounts: %q has %d keys, allowed are 1 to %d", a.Name, len(a.Keys), maxKeys)
-		case a.Slots < 0 || a.KeySlots < 0 || !isRate(a.Rate):
+		case a.Slots < 0 || a.KeySlots < 0 || !isValidRate(a.Rate):
 			return fmt.Errorf("use accounts: %q has a negative limit", a.Name)
 		}
 	}

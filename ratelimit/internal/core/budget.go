@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// Budget is a number of answered requests in a fixed period that begins with the first counted one, such as 5000 a day.
-// A run reserves what it plans; only answered requests count as used, the rest goes back. The zero Budget is no limit.
+// Budget limits the answered requests in a period, such as 5000 a day. The period begins with the first counted
+// request. A run reserves the requests that it plans; only answered ones count as used, and the others are given back.
+// The zero Budget is no limit.
 type Budget struct {
 	Requests int
 	Period   time.Duration
 }
 
-// On reports whether there is a limit.
+// On reports whether the budget limits anything.
 func (b Budget) On() bool { return b.Requests > 0 && b.Period > 0 }
 
 // String returns the budget as it is configured: "5000/24h" or "off".
@@ -30,8 +31,8 @@ type usage struct {
 	used   int
 }
 
-// current returns the use at a moment: none once the period has passed. A period that has begun keeps its length,
-// whatever the asking process's own is.
+// current returns the usage at now, which is zero once the period has passed. A period that has begun keeps its length,
+// even if the asking process is configured with another one.
 func (u usage) current(now Stamp) usage {
 	if u.since != 0 && now >= u.ends() {
 		return usage{}
@@ -58,8 +59,9 @@ func (u *usage) count(now Stamp, b Budget) {
 	u.used++
 }
 
-// activeReservation returns how many requests a process has reserved: of an orphaned reservation those under way.
-func (v view) activeReservation(p *process) int {
+// currentReservation returns how many requests a process has reserved. Of an orphaned reservation only the running
+// requests count.
+func (v view) currentReservation(p *process) int {
 	if p.reserved > 0 && v.now.sub(p.reservedAt) >= v.t.QuotaOrphanAfter {
 		return min(p.reserved, v.s.queue.budgetLeases(p.key))
 	}
@@ -69,20 +71,21 @@ func (v view) activeReservation(p *process) int {
 func (v view) totalReserved() (sum, unassigned int) {
 	for i := range v.s.processes.list {
 		p := &v.s.processes.list[i]
-		held := v.activeReservation(p)
+		held := v.currentReservation(p)
 		sum += held
 		unassigned += max(held-v.s.queue.budgetLeases(p.key), 0)
 	}
 	return sum, unassigned
 }
 
-// FreeOrphans frees reservations whose owners have asked for nothing for long, and returns what was freed, if anything.
+// FreeOrphans frees the reservations of processes that have asked for nothing for quota_orphan_after. The result is
+// zero if there were none.
 func (s *Snapshot) FreeOrphans(t *Tuning) Orphans { return view{s, s.clock.now, t, 1}.freeOrphans() }
 
 func (v view) freeOrphans() (o Orphans) {
 	for i := range v.s.processes.list {
 		p := &v.s.processes.list[i]
-		if held := v.activeReservation(p); held < p.reserved {
+		if held := v.currentReservation(p); held < p.reserved {
 			o.Requests += p.reserved - held
 			p.reserved = held
 		}
@@ -123,9 +126,8 @@ func (v view) budgetRenewal(n int, quotas []candidate) (first Stamp) {
 	return first
 }
 
-// Reserve books n requests of the budget and, where each account that could be used has a quota, of what those have
-// left together. It returns how many were booked: all or, where nothing limits them, none. A *BudgetError says that
-// they do not fit.
+// Reserve reserves n requests of the budget and, if each usable account has a quota, of the sum of those quotas. It
+// returns the number reserved: n, or 0 if nothing limits them. It returns a *BudgetError if they do not fit.
 func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts []Account) (booked int,
 	refused *BudgetError,
 ) {
@@ -148,7 +150,7 @@ func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts 
 	return n, nil
 }
 
-// Unreserve gives n reserved requests of a process back.
+// Unreserve gives back n requests that a process had reserved.
 func (s *Snapshot) Unreserve(at Instant, owner string, n int) {
 	s.advance(at)
 	if p := s.processes.byID(owner); p != nil {
@@ -158,15 +160,15 @@ func (s *Snapshot) Unreserve(at Instant, owner string, n int) {
 
 func (p *process) releaseReserved(n int) { p.reserved = max(p.reserved-n, 0) }
 
-// Orphans are requests of the budget that were reserved and forgotten.
+// Orphans is the result of freeing orphaned reservations: the freed requests, and the budget afterwards.
 type Orphans struct {
-	Requests int // that are free again
-	Used     int // of the budget's period
-	Reserved int // still
-	Limit    int
+	Requests int // freed
+	Used     int // in the current period
+	Reserved int // by processes that are still active
+	Limit    int // of the budget
 }
 
-// ErrBudget is what a *BudgetError is.
+// ErrBudget is the error that every *BudgetError matches with errors.Is.
 var ErrBudget = errors.New("request budget is spent")
 
 // BudgetError says that a request or reservation does not fit into the budget.
@@ -176,7 +178,7 @@ type BudgetError struct {
 	Reserved  int
 	Requested int
 	Renews    time.Time // when the period ends; zero: it has not begun
-	Accounts  bool      // it is that of all accounts together
+	Accounts  bool      // Budget is the sum of all accounts' quotas
 }
 
 // Error implements error.

@@ -185,7 +185,7 @@ func TestWhoseEvidenceAnAnswerIs(t *testing.T) {
 		{"certificate", Event{Outcome: Misconfigured}, ByAccount, want{leaveKeys, false, true}},
 	} {
 		t.Run(fmt.Sprint(tt.name, " by ", tt.by), func(t *testing.T) {
-			row := evidenceFor(&tt.event, tt.by)
+			row := attributionOf(&tt.event, tt.by)
 			if got := (want{row.keys, row.account, row.address}); got != tt.want {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
@@ -194,8 +194,8 @@ func TestWhoseEvidenceAnAnswerIs(t *testing.T) {
 	for o := Cancelled; o <= Deferred; o++ { // each outcome has its row
 		for _, by := range []LimitedBy{ByAddress, ByAccount} {
 			found := false
-			for _, row := range evidenceRules {
-				found = found || slices.Contains(row.outcomes, o) && (row.anyLimit || row.limitedBy == by)
+			for _, row := range attributionRules {
+				found = found || slices.Contains(row.outcomes, o) && (row.anyLimitedBy || row.limitedBy == by)
 			}
 			if !found {
 				t.Errorf("no row for %s by %s", o, by)

@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// Instant is one moment as a [Store] sees it, and what the store knows of the snapshot at that moment.
+// Instant is a moment as a [Store] sees it, with what the store knows about the snapshot at that moment.
 type Instant struct {
-	Wall    time.Time     // for what people read and for the time that a machine was switched off
-	Boot    time.Duration // time since boot, suspension included; elapsed time is measured with it
-	BootID  string        // names the boot that Boot counts from; "" where it is unknown
-	Machine string        // names the machine for as long as it lives; "" where it is unknown
-	// Parts is in how many parts the upstream has to be divided because the snapshot is not shared with all its
-	// users: rate, burst, ceiling and slots are divided by it. 0 and 1 mean that the snapshot is the whole truth.
+	Wall    time.Time     // for display, and for measuring how long a machine was off
+	Boot    time.Duration // time since boot, including suspends; measures elapsed time
+	BootID  string        // identifies that boot; "" if unknown
+	Machine string        // identifies the machine; "" if unknown
+	// Parts is the number by which rate, burst, ceiling and slots are divided because some users of the upstream do not
+	// share this snapshot. 0 and 1 mean that all users share it.
 	Parts int
-	Lost  bool // something that was written before may be missing from the snapshot
+	Lost  bool // earlier writes may be missing from the snapshot
 }
 
-// SystemInstant returns the present moment of this system. The time since boot and the names are the same for all
-// its processes, so one of them can compare what another has written. It is what [OpenFileStore] uses.
+// SystemInstant returns the present moment of this system. All processes of the system get the same time since boot and
+// the same ids, so they can compare each other's moments. The file store uses it.
 func SystemInstant() Instant {
 	now := Instant{Wall: time.Now(), BootID: bootID(), Machine: machineID()}
 	boot, ok := sinceBoot()
 	if !ok {
-		// The wall clock is the only clock that all processes share here.
+		// Without a time since boot, only the wall clock is common to all processes.
 		boot, now.BootID = time.Duration(now.Wall.UnixNano()), "wall"
 	}
 	now.Boot = boot
 	return now
 }
 
-// machineID is the system's own id, hashed: the id itself is nobody's business (machine-id(5)).
+// machineID is a hash of the system's id, which must not be exposed itself (machine-id(5)).
 var machineID = sync.OnceValue(func() string {
 	id := rawMachineID()
 	if id == "" {
@@ -42,30 +42,30 @@ var machineID = sync.OnceValue(func() string {
 	return hex.EncodeToString(sum[:8])
 })
 
-// Stamp is a moment of shared time in nanoseconds, about those since 1970. The zero Stamp means "never".
+// Stamp is a moment of shared time, in roughly Unix nanoseconds (see [timeline]). The zero Stamp means "never".
 type Stamp int64
 
 func (s Stamp) add(d time.Duration) Stamp { return s + Stamp(d) }
 
 func (s Stamp) sub(o Stamp) time.Duration { return time.Duration(s - o) }
 
-// clockSlack is by how much the time since boot may run ahead of the wall clock from one update to the next. By more
-// it is another count of it, such as that of another container.
-const clockSlack = 2 * time.Second
+// clockTolerance is how far the time since boot may advance ahead of the wall clock between two updates. If it advances
+// further, it is a different clock, such as that of another container.
+const clockTolerance = 2 * time.Second
 
-// timeline carries shared time from one update to the next.
+// timeline is the shared clock that all times in a snapshot refer to.
 //
-// Wall clocks are set and jump; the time since boot does not, but starts again with every boot. So shared time is the
-// wall clock at the first use, from then on advances with the time since boot, and over a reboot with the wall clock.
-// It never runs backwards. All times in a snapshot are shared times: setting the clock neither frees a flood of
-// tokens nor blocks anybody for hours.
+// Wall clocks are set and jump. The time since boot does not jump, but starts again with every boot. So shared time
+// begins as the wall clock at the first use and then advances with the time since boot, or across a reboot with the
+// wall clock. It never runs backwards. So setting the system's clock neither releases a flood of tokens nor blocks
+// anybody for hours.
 type timeline struct {
 	now          Stamp
 	wall         int64 // unix nanoseconds
 	boot         time.Duration
 	bootID       string
 	machine      string
-	refusedUntil int64 // unix nanoseconds until which no machine uses this state, because several did
+	refusedUntil int64 // Unix nanoseconds until which no machine may use this state, because several did
 }
 
 func (l *timeline) advance(at Instant) (rebooted bool) {
@@ -77,10 +77,10 @@ func (l *timeline) advance(at Instant) (rebooted bool) {
 		l.now = Stamp(max(wall, 1))
 	case at.BootID != l.bootID, elapsed < 0 && at.BootID == "":
 		l.now, rebooted = l.now.add(byWall), true
-	case elapsed < -clockSlack, elapsed > byWall+clockSlack:
-		l.now = l.now.add(byWall) // another count, or a leap that the wall clock doesn't confirm
+	case elapsed < -clockTolerance, elapsed > byWall+clockTolerance:
+		l.now = l.now.add(byWall) // a different clock, or a jump that the wall clock does not confirm
 	case elapsed < 0:
-		boot = l.boot // another count that lags a little: time stands still until it has caught up
+		boot = l.boot // a different clock that lags a little: shared time stands still until it has caught up
 	default:
 		l.now = l.now.add(elapsed)
 	}
@@ -88,8 +88,8 @@ func (l *timeline) advance(at Instant) (rebooted bool) {
 	return rebooted
 }
 
-// writtenElsewhere reports whether at is of another boot than the last update, or of another machine where boots have
-// no names.
+// writtenElsewhere reports whether the last update was in another boot than at or, if boots have no ids, on another
+// machine.
 func (l *timeline) writtenElsewhere(at Instant) bool {
 	return l.now != 0 && (at.BootID != l.bootID || at.BootID == "" && at.Machine != l.machine)
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/anivault/anivault/internal/wire"
 )
 
-// SnapshotVersion is the version of the format that AppendBinary writes: the version, then every field in a
-// fixed order, numbers as varints, times as distances from now. It changes with every change of the fields or of
-// their meaning. Decode reads the version before as well, which is 3 with accounts and 2 without. A busy snapshot is
-// about 2 KiB.
+// SnapshotVersion is the version of the format that AppendBinary writes: the version, then every field in a fixed
+// order, with numbers as varints and times relative to now. It goes up when fields or their meanings change. Decode
+// also reads the previous format, which has version 3 with accounts and version 2 without. A busy snapshot takes about
+// 2 KiB.
 const SnapshotVersion = 4
 
-// The version before had a number of its own where there were no accounts.
+// The previous format had two version numbers: one with accounts, one without.
 const (
 	versionWithAccounts    = 3
 	versionWithoutAccounts = 2
 )
 
-// ErrSnapshotCorrupt is what Decode returns for bytes that are not a snapshot.
+// ErrSnapshotCorrupt is the error of Decode for bytes that are not a snapshot.
 var ErrSnapshotCorrupt = errors.New("decode limiter snapshot: damaged")
 
-// SnapshotVersionError is what Decode returns for a snapshot that another version of the program has written. The
-// caller must leave those bytes untouched.
+// SnapshotVersionError is the error of Decode for a snapshot that another version of the program wrote. The caller must
+// not overwrite those bytes.
 type SnapshotVersionError struct{ Version int }
 
 // Error implements error.
@@ -34,7 +34,7 @@ func (e *SnapshotVersionError) Error() string {
 	return fmt.Sprintf("decode limiter snapshot: version %d, this program knows %d", e.Version, SnapshotVersion)
 }
 
-// The limits of a decoded snapshot. A larger one is damaged.
+// Upper bounds for a decoded snapshot. One that exceeds them counts as damaged.
 const (
 	maxProcesses = 1 << 10
 	maxTickets   = 1 << 13
@@ -47,12 +47,12 @@ const (
 func (s *Snapshot) AppendBinary(b []byte) ([]byte, error) {
 	w := codec{Codec: wire.Writer(b), version: SnapshotVersion}
 	w.Uint64(&w.version)
-	s.code(&w)
+	s.encodeOrDecode(&w)
 	return w.Bytes(), nil
 }
 
-// Decode replaces the snapshot by the one in b, and uses its memory again. It returns ErrSnapshotCorrupt or a
-// *SnapshotVersionError; the snapshot is the zero Snapshot then.
+// Decode replaces the snapshot with the one encoded in b and reuses its memory. If it returns ErrSnapshotCorrupt or a
+// *SnapshotVersionError, the snapshot is the zero Snapshot.
 func (s *Snapshot) Decode(b []byte) error {
 	r := codec{Codec: wire.Reader(b)}
 	r.Uint64(&r.version)
@@ -61,7 +61,7 @@ func (s *Snapshot) Decode(b []byte) error {
 		*s = Snapshot{}
 		return &SnapshotVersionError{int(r.version)}
 	}
-	s.code(&r)
+	s.encodeOrDecode(&r)
 	if r.Bad() || len(r.Left()) != 0 || !known || !s.valid() {
 		*s = Snapshot{}
 		return ErrSnapshotCorrupt
@@ -72,11 +72,11 @@ func (s *Snapshot) Decode(b []byte) error {
 type codec struct {
 	wire.Codec
 	version       uint64
-	now           Stamp  // times are coded by their distance from it
-	newestAccount uint64 // numbers of accounts and keys are coded by their distance from it
+	now           Stamp  // times are encoded relative to it
+	newestAccount uint64 // numbers of accounts and keys are encoded relative to it
 }
 
-func (c *codec) codeAll(fields ...any) {
+func (c *codec) codeFields(fields ...any) {
 	for _, field := range fields {
 		switch v := field.(type) {
 		case *Stamp:
@@ -100,15 +100,15 @@ func (c *codec) codeAll(fields ...any) {
 		case *Standing:
 			wire.Enum(&c.Codec, v)
 		default:
-			panic("a field of the snapshot has a type that is not coded")
+			panic("a field of the snapshot has a type that codeFields does not know")
 		}
 	}
 }
 
-func (s *Snapshot) code(c *codec) {
+func (s *Snapshot) encodeOrDecode(c *codec) {
 	wire.Int(&c.Codec, &s.clock.now)
 	wire.Int(&c.Codec, &s.clock.wall)
-	c.codeAll(&s.clock.boot, &s.clock.bootID, &s.clock.machine)
+	c.codeFields(&s.clock.boot, &s.clock.bootID, &s.clock.machine)
 	wire.Int(&c.Codec, &s.clock.refusedUntil)
 	c.now = s.clock.now
 	c.Uint64(&s.processes.seq)
@@ -120,7 +120,7 @@ func (s *Snapshot) code(c *codec) {
 	c.newestAccount = s.accounts.seq
 
 	c.machine(&s.address.machine)
-	c.codeAll(&s.address.bucket.full, &s.ceiling.unknownSince, &s.ceiling.othersReservedAt)
+	c.codeFields(&s.address.bucket.fullAt, &s.ceiling.unknownSince, &s.ceiling.othersReservedAt)
 	wire.Resize(&c.Codec, &s.ceiling.grants, maxGrants)
 	last := c.now
 	for i := range s.ceiling.grants {
@@ -130,14 +130,14 @@ func (s *Snapshot) code(c *codec) {
 		s.ceiling.grants[i] = last
 	}
 	c.queue(s)
-	c.codeAll(&s.address.quota.since, &s.address.quota.used, &s.address.quota.period, &s.overrides.seq)
+	c.codeFields(&s.address.quota.since, &s.address.quota.used, &s.address.quota.period, &s.overrides.seq)
 	c.overrides(&s.overrides.list)
 	wire.Resize(&c.Codec, &s.processes.list, maxProcesses)
 	for i := range s.processes.list {
 		c.process(&s.processes.list[i], s.processes.seq)
 	}
 
-	if c.Reading() { // what was there must not shine through
+	if c.Reading() { // old accounts must not survive a decode
 		s.accounts.list = nil
 	}
 	if c.version == versionWithoutAccounts {
@@ -147,7 +147,7 @@ func (s *Snapshot) code(c *codec) {
 	for i := range s.accounts.list {
 		c.account(&s.accounts.list[i])
 	}
-	if c.version == versionWithAccounts { // sets of limits, which the next ask of each process says anew
+	if c.version == versionWithAccounts { // skip the sets of limits: each process sends its own with its next request
 		for range c.Count(0, maxAccounts) {
 			c.accountNumber(new(uint64))
 			for range c.Count(0, maxAccounts) {
@@ -159,27 +159,40 @@ func (s *Snapshot) code(c *codec) {
 }
 
 func (c *codec) machine(m *machine) {
-	c.codeAll(&m.state, &m.epoch, &m.since, &m.reason)
+	c.codeFields(&m.state, &m.epoch, &m.since, &m.reason)
 	if int(m.reason) >= len(reasonNames) {
-		m.reason = ReasonNone // a newer build's, which says why, not what
+		m.reason = ReasonNone // written by a newer build; it only affects messages
 	}
-	c.codeAll(&m.permits, &m.sleepUntil, &m.pauseUntil, &m.cooldown, &m.exhausted, &m.streak429, &m.last429Permit,
-		&m.last429Wait, &m.failures, &m.successes, &m.confirmations, &m.confirmedPermit, &m.highRatioSince)
+	c.codeFields(
+		&m.permits,
+		&m.sleepUntil,
+		&m.pauseUntil,
+		&m.cooldown,
+		&m.timeAtMaxCooldown,
+		&m.streak429,
+		&m.last429Permit,
+		&m.last429Wait,
+		&m.failures,
+		&m.successes,
+		&m.confirmations,
+		&m.confirmedPermit,
+		&m.highRatioSince,
+	)
 	if l := &m.learned; c.version > versionWithAccounts {
-		c.codeAll(&l.answers, &l.count429, &l.provenAnswers, &l.trialRaise, &l.untilRaise, &l.window, &l.since, &l.last429,
+		c.codeFields(&l.answers, &l.count429, &l.provenAnswers, &l.trialRaise, &l.untilRaise, &l.window, &l.since, &l.last429,
 			&l.noLearningUntil, &m.from, &m.lastGoodPermit, &m.probingAfter, &m.firstTry, &m.easingSince, &m.seen429,
-			&m.stated.quota, &m.stated.period, &m.stated.since)
-	} else { // a ramp in place of a learned limit; its HalfOpen did not know the state before
-		c.codeAll(new(float64), new(Stamp), new(bool), &m.seen429, new(float64))
+			&m.stated.quota, &m.stated.period, &m.stated.lastStated)
+	} else { // skip the old ramp, and set the fields that this format lacks
+		c.codeFields(new(float64), new(Stamp), new(bool), &m.seen429, new(float64))
 		m.learned, m.stated, m.from, m.lastGoodPermit, m.probingAfter = learnedLimit{}, statedLimit{}, Sleep, 0, 0
 		m.firstTry, m.easingSince = 0, c.now
 	}
-	c.codeAll(&m.blockUntil, &m.failingSince, &m.lastTokenShortage, &m.lostConnection, &m.lostPermit)
+	c.codeFields(&m.blockUntil, &m.failingSince, &m.lastTokenShortage, &m.lostConnection, &m.lostPermit)
 	c.window(&m.window)
 }
 
-// window codes the answers, of which there are hundreds: two bits for the kind of each, the rest is the time since the
-// one before.
+// window encodes hundreds of answers compactly: two bits for the outcome, and the time since the previous answer in the
+// other bits.
 func (c *codec) window(w *window) {
 	wire.Resize(&c.Codec, &w.records, maxRecords)
 	last := millis(c.now)
@@ -209,13 +222,13 @@ func (c *codec) queue(s *Snapshot) {
 		c.distanceBelow(m.permits, &l.permit)
 		c.distanceBelow(m.epoch, &l.epoch)
 		c.distanceBelow(owners, &l.owner)
-		c.codeAll(&l.until, &l.budget)
+		c.codeFields(&l.until, &l.budget)
 		c.accountNumber(&l.key)
 		if c.version == versionWithoutAccounts {
 			l.accountEpoch, l.test = 0, false
 			continue
 		}
-		c.codeAll(&l.accountEpoch, &l.test)
+		c.codeFields(&l.accountEpoch, &l.test)
 	}
 }
 
@@ -223,16 +236,26 @@ func (c *codec) overrides(list *[]override) {
 	wire.Resize(&c.Codec, list, maxOverrides)
 	for i := range *list {
 		o := &(*list)[i]
-		c.codeAll(&o.key, &o.value, &o.until)
+		c.codeFields(&o.key, &o.value, &o.until)
 	}
 }
 
 func (c *codec) process(p *process, newest uint64) {
 	c.Text(&p.id, maxText)
 	c.distanceBelow(newest, &p.key)
-	c.codeAll(&p.seen, &p.normalPace.rate, &p.normalPace.burst, &p.bucket.full, &p.ceiling, &p.window, &p.slots, &p.total,
-		&p.reserved, &p.reservedAt)
-	if c.version <= versionWithAccounts { // it names a set of limits instead
+	c.codeFields(
+		&p.seen,
+		&p.normalPace.rate,
+		&p.normalPace.burst,
+		&p.bucket.fullAt,
+		&p.ceiling,
+		&p.window,
+		&p.slots,
+		&p.total,
+		&p.reserved,
+		&p.reservedAt,
+	)
+	if c.version <= versionWithAccounts { // skip the number of a set of limits
 		p.accounts = nil
 		c.accountNumber(new(uint64))
 		return
@@ -249,12 +272,12 @@ func (c *codec) account(a *account) {
 	if c.version > versionWithAccounts {
 		c.limits(&a.limits)
 	}
-	c.codeAll(&a.seen, &a.lastGrant, &a.bucket.full, &a.quota.since, &a.quota.period, &a.quota.used)
+	c.codeFields(&a.seen, &a.lastGrant, &a.bucket.fullAt, &a.quota.since, &a.quota.period, &a.quota.used)
 	wire.Resize(&c.Codec, &a.keys, maxKeys)
 	for i := range a.keys {
 		k := &a.keys[i]
 		c.accountNumber(&k.id)
-		c.codeAll((*uint64)(&k.fingerprint), &k.seen, &k.lastGrant, &k.standing, &k.standingSince)
+		c.codeFields((*uint64)(&k.fingerprint), &k.seen, &k.lastGrant, &k.standing, &k.standingSince)
 	}
 	c.overrides(&a.overrides)
 	limited := a.machine.epoch != 0
@@ -265,13 +288,13 @@ func (c *codec) account(a *account) {
 
 func (c *codec) limits(l *accountLimits) {
 	limited := l.rate != 0
-	if c.codeAll(&l.slots, &l.keySlots, &limited); limited {
+	if c.codeFields(&l.slots, &l.keySlots, &limited); limited {
 		c.Float(&l.rate)
 	}
-	c.codeAll(&l.quota.Requests, &l.quota.Period)
+	c.codeFields(&l.quota.Requests, &l.quota.Period)
 }
 
-// stamp codes a time by its distance from now; the zero Stamp stays one.
+// stamp encodes a time relative to now. The zero Stamp stays zero.
 func (c *codec) stamp(v *Stamp) {
 	var x int64
 	if *v != 0 {
@@ -296,7 +319,7 @@ func (c *codec) distanceBelow(top uint64, v *uint64) {
 	*v = top - uint64(x)
 }
 
-// accountNumber codes the number of an account or a key; 0 is none.
+// accountNumber encodes the number of an account or a key. 0 means none.
 func (c *codec) accountNumber(v *uint64) {
 	if c.version == versionWithoutAccounts {
 		*v = 0
@@ -313,7 +336,7 @@ func (c *codec) accountNumber(v *uint64) {
 	*v = c.newestAccount - x + 1
 }
 
-func isRate(v float64) bool { return v >= 0 && v <= math.MaxFloat64 } // false for NaN
+func isValidRate(v float64) bool { return v >= 0 && v <= math.MaxFloat64 } // false for NaN
 
 func (s *Snapshot) valid() bool {
 	return s.address.valid() && !slices.ContainsFunc(s.accounts.list, func(a account) bool { return !a.valid() }) &&
@@ -326,18 +349,18 @@ func (c *scope) valid() bool {
 		l.window >= 0 && (l.window > 0 || l.answers == 0) &&
 		m.stated.quota >= 0 && (m.stated.period > 0 || m.stated.quota == 0) &&
 		min(l.answers, l.count429, l.provenAnswers, l.trialRaise) >= 0 && max(l.answers, l.trialRaise) <= maxGrants &&
-		min(m.cooldown, m.exhausted, m.last429Wait) >= 0 &&
+		min(m.cooldown, m.timeAtMaxCooldown, m.last429Wait) >= 0 &&
 		min(m.streak429, m.failures, m.successes, m.confirmations) >= 0
 }
 
 func (p *process) valid() bool {
-	return isRate(p.normalPace.rate) && isRate(p.normalPace.burst) && p.ceiling >= 1 && p.ceiling <= maxGrants &&
+	return isValidRate(p.normalPace.rate) && isValidRate(p.normalPace.burst) && p.ceiling >= 1 && p.ceiling <= maxGrants &&
 		p.window > 0 && p.slots >= 1 && p.total >= 1 && p.reserved >= 0
 }
 
 func (a *account) valid() bool {
 	l := &a.limits
-	return a.id != 0 && a.scope.valid() && isRate(l.rate) &&
+	return a.id != 0 && a.scope.valid() && isValidRate(l.rate) &&
 		min(l.slots, l.keySlots, l.quota.Requests) >= 0 && l.quota.Period >= 0 &&
 		!slices.ContainsFunc(a.overrides, func(o override) bool {
 			return o.key != enabledKey && setAccountField(new(accountLimits), o.key, o.value) != nil

@@ -50,7 +50,7 @@ func shapeOf(s *Snapshot, t *Tuning) shape {
 	v := shape{
 		state: m.state, streak: clipped(m.streak429, t.NCacheOnly), fails: clipped(m.failures, 3*t.NFailures),
 		good: clipped(m.successes, t.ProbeSuccess), armed: clipped(m.confirmations,
-			1), cooldown: coarse(m.clampedCooldown(t)), rounds: clipped(int(m.exhausted/t.SleepMax), 2),
+			1), cooldown: coarse(m.clampedCooldown(t)), rounds: clipped(int(m.timeAtMaxCooldown/t.SleepMax), 2),
 		ok: clipped(n.OK, t.MinSamples), bad: clipped(n.Errors(), t.MinSamples), pause: coarse(m.pauseUntil.sub(now)),
 		full: s.ceiling.grantsWithin(now, t.CeilingWindow) >= t.Ceiling, faltering: m.probingAfter != 0,
 		learned: learnedOf(m, t), met: clipped(m.learned.count429, t.NThrottle), trial: m.learned.trialRaise > 0,

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	hour = 3600.0
-	day  = 24 * hour
+	secondsPerHour = 3600.0
+	secondsPerDay  = 24 * secondsPerHour
 )
 
-// fields is the table of all settings, in the order of the documentation. Ranges are in the kind's unit: seconds for
-// all durations. A setting whose range begins at 0 and whose default is not 0 keeps a chosen zero as a negative
-// value.
+// fields is the table of all settings, in the order of the documentation. Ranges are in the unit of the kind; for
+// durations that is seconds. Where 0 is allowed but is not the default, Tuning stores an explicit 0 as a negative
+// value, because a zero field means the default.
 var fields = []Field{
 	{"rate_base", number, 0.1, 1000, "requests a second in Normal"},
 	{"bucket_cap", number, 1, 1000, "requests that may leave at once after a rest (default: rate_base)"},
@@ -33,28 +33,28 @@ var fields = []Field{
 	{"n_cacheonly", integer, 1, 1000, "429s in a row that lead from Throttle to Sleep"},
 	{"n_failures", integer, 1, 1000, "5xx and network errors in a row that lead from Normal to Sleep"},
 	{"s_recover", integer, 1, 2000, "successes in Throttle before it may end"},
-	{"sleep_min", seconds, 0.001, day, "first Sleep"},
-	{"sleep_max", seconds, 0.001, day, "longest Sleep; a longer Retry-After leads to CacheOnly"},
-	{"sleep_max_outage", seconds, 0.001, day, "longest Sleep of an outage without 429s"},
+	{"sleep_min", seconds, 0.001, secondsPerDay, "first Sleep"},
+	{"sleep_max", seconds, 0.001, secondsPerDay, "longest Sleep; a longer Retry-After leads to CacheOnly"},
+	{"sleep_max_outage", seconds, 0.001, secondsPerDay, "longest Sleep of an outage without 429s"},
 	{"probe_success", integer, 1, 100, "good probes that lead from HalfOpen to Normal"},
 	{"cooldown_factor", number, 1, 100, "factor by which a failed probe makes the next Sleep longer"},
 	{"hysteresis", integer, 1, 100, "times in a row a ratio must be seen before it changes the state"},
 	{"min_samples", integer, 1, 2000, "answers before an error ratio is judged"},
-	{"window", seconds, 1, hour, "greatest age of answers that count for ratios"},
+	{"window", seconds, 1, secondsPerHour, "greatest age of answers that count for ratios"},
 	{"window_records", integer, 1, 2000, "number of newest answers that count for ratios"},
 	{"ramp_after", integer, 1, 1e6, "good answers at a learned rate before a higher one is tried again"},
-	{"throttle_ease", seconds, 0.001, day, "time in which the rate of Throttle doubles"},
+	{"throttle_ease", seconds, 0.001, secondsPerDay, "time in which the rate of Throttle doubles"},
 	{
 		"cacheonly_after", integer, 1, 1000,
 		"times sleep_max that failed rounds at the longest Sleep add up to before CacheOnly",
 	},
 	{"max_retries", integer, 0, 100, "retries of one request"},
-	{"max_wait", seconds, 0, day, "longest time one request waits for permission, retries included"},
-	{"request_timeout", seconds, 0.001, hour, "longest time one try may take once it is sent"},
-	{"auto_recover", minutes, 0, 30 * day, "period after which CacheOnly ends on its own, or off"},
+	{"max_wait", seconds, 0, secondsPerDay, "longest time one request waits for permission, retries included"},
+	{"request_timeout", seconds, 0.001, secondsPerHour, "longest time one try may take once it is sent"},
+	{"auto_recover", minutes, 0, 30 * secondsPerDay, "period after which CacheOnly ends on its own, or off"},
 	{"budget", quota, 1, 1e9, "most answered requests in a period, as in 5000/24h, or off"},
 	{
-		"quota_orphan_after", seconds, 1, day,
+		"quota_orphan_after", seconds, 1, secondsPerDay,
 		"time without a request after which a run's reserved budget is free again",
 	},
 	{
@@ -72,7 +72,7 @@ type Field struct {
 	Doc      string // one line
 }
 
-// fieldIndexes are the fields of Tuning by their names in lower case: that of rate_base is ratebase.
+// fieldIndexes maps the lower-case names of Tuning's fields to their indexes: rate_base is "ratebase".
 var fieldIndexes = func() map[string]int {
 	t, m := reflect.TypeFor[Tuning](), map[string]int{}
 	for i := range t.NumField() {
@@ -110,15 +110,15 @@ func FieldByKey(key string) (Field, bool) {
 	return Field{}, false
 }
 
-// Default returns the setting's default as it would be written.
+// Default returns the setting's default as text that Set accepts.
 func (f Field) Default() string { return f.text(&defaults) }
 
 // Get returns the setting's value as text that Set accepts.
 func (f Field) Get(t Tuning) string { return f.text(&t) }
 
-// Set reads text into the setting: numbers as "35" or "35.0", times as Go durations or bare seconds (auto_recover:
-// bare minutes), budgets as "5000/24h", "off" where a setting can be off. It returns a *TuningError for anything else
-// and for what is out of range; how it goes with other settings is Validate's matter. On error t is unchanged.
+// Set reads text into the setting: numbers as "35" or "35.0", times as Go durations or bare seconds (auto_recover: bare
+// minutes), budgets as "5000/24h", "off" where a setting can be off. It returns a *TuningError for anything else and
+// for values out of range, and leaves t unchanged. It does not compare the value with other settings; Validate does.
 func (f Field) Set(t *Tuning, text string) error { return f.set(t, strings.TrimSpace(text)) }
 
 func (f Field) set(t *Tuning, text string) error {
@@ -178,7 +178,7 @@ func (f Field) parse(text string) (float64, error) {
 	return v, err
 }
 
-// value returns the setting in the unit of the range; a chosen zero is 0.
+// value returns the setting in the unit of its range, with an explicit zero as 0.
 func (f Field) value(t *Tuning) float64 {
 	var v float64
 	switch p := f.pointer(t).(type) {
@@ -228,7 +228,7 @@ func (f Field) setDefault(t *Tuning) {
 	}
 }
 
-// check returns an error for a value out of range. Zero is the default of those that fill leaves alone.
+// check returns an error for a value out of range. It accepts zero where zero is the default.
 func (f Field) check(t *Tuning) error {
 	ok := f.value(t) == 0 && f.value(&defaults) == 0 || f.inRange(f.value(t))
 	if f.kind == quota {
@@ -246,13 +246,13 @@ func (f Field) tuningError(value, reason string) *TuningError {
 
 func (f Field) inRange(v float64) bool { return v >= f.min && v <= f.max } // false for NaN
 
-// Range describes for people what is allowed.
+// Range describes the allowed values as text for people.
 func (f Field) Range() string {
 	format, args := f.Bounds()
 	return fmt.Sprintf(format, args...)
 }
 
-// Bounds returns what Range makes its text of, for programs that say it in another language.
+// Bounds returns the format and arguments of Range's text, so that it can be translated.
 func (f Field) Bounds() (format string, args []any) {
 	switch f.kind {
 	case integer:

@@ -19,8 +19,8 @@ type Isolation struct {
 }
 
 const (
-	refusalPeriod = 10 * time.Minute
-	recently      = time.Minute
+	refusalPeriod  = 10 * time.Minute
+	recentActivity = time.Minute
 )
 
 // Changes are one process's grants and its use of budget and quotas, on a snapshot that it shares.
@@ -79,7 +79,7 @@ func (a *Isolation) MoveTo(
 		*there = last.Clone()
 		there.clock = clock
 		a.since = there.advance(at)
-		there.Silent(at, silent)
+		there.MarkUncertainSince(at, silent)
 		there.dropProcesses(elsewhere)
 		m.permits = 0
 	}
@@ -216,14 +216,14 @@ func MarkUncertain(s *Snapshot, at Instant) {
 	}
 }
 
-// Silent does as [MarkUncertain], for a window that began ago.
-func (s *Snapshot) Silent(at Instant, ago time.Duration) {
+// MarkUncertainSince is like [MarkUncertain], for a window that began that long ago.
+func (s *Snapshot) MarkUncertainSince(at Instant, ago time.Duration) {
 	s.ceiling.unknownSince = s.advance(at).add(-ago)
 }
 
 // pauseForOthers stops grants for a window, in which all machines that are alone return to the coordinator.
 func (s *Snapshot) pauseForOthers(at Instant) {
-	s.Silent(at, 0)
+	s.MarkUncertainSince(at, 0)
 	s.ceiling.othersReservedAt = s.clock.now
 }
 
@@ -286,7 +286,7 @@ func (c *ceiling) trim() {
 // state, otherwise pauses, use and leases.
 func RestoreLost(s, last *Snapshot, at Instant, owner string) {
 	m := &s.address.machine
-	ignorant := m.reason == ReasonFresh && m.since.sub(last.clock.now) < recently // its creator knew nothing
+	ignorant := m.reason == ReasonFresh && m.since.sub(last.clock.now) < recentActivity // its creator knew nothing
 	newer := last.clock.now >= s.clock.now || ignorant
 	now := s.advance(at)
 	if newer {
@@ -362,7 +362,7 @@ func Refuse(s *Snapshot, at Instant) { s.clock.refusedUntil = at.Wall.Add(refusa
 
 // IsForeign reports whether another machine, or another boot of this one, has just written the state.
 func IsForeign(s *Snapshot, at Instant) bool {
-	return s.clock.writtenElsewhere(at) && at.Wall.Sub(time.Unix(0, s.clock.wall)) < recently
+	return s.clock.writtenElsewhere(at) && at.Wall.Sub(time.Unix(0, s.clock.wall)) < recentActivity
 }
 
 // IsWrittenBy reports whether a machine has written the state, as far as is known.
@@ -370,5 +370,5 @@ func IsWrittenBy(s *Snapshot, machine string) bool {
 	return s.clock.machine == machine || s.clock.machine == ""
 }
 
-// Touch advances the clock, so that the snapshot names its writer whatever it wrote.
-func (s *Snapshot) Touch(at Instant) { s.advance(at) }
+// AdvanceClock advances the clock, so that the snapshot names its last writer even if nothing else changed.
+func (s *Snapshot) AdvanceClock(at Instant) { s.advance(at) }

@@ -130,9 +130,9 @@ func (l *learnedLimit) wait(now Stamp, c *ceiling) time.Duration {
 // statedLimit is the limit in the upstream's rate-limit fields. It applies for its own period after the last answer
 // with it.
 type statedLimit struct {
-	quota  int // 0: none
-	period time.Duration
-	since  Stamp
+	quota      int // 0: none
+	period     time.Duration
+	lastStated Stamp
 }
 
 func (l *statedLimit) update(now Stamp, said *Limits) {
@@ -141,7 +141,7 @@ func (l *statedLimit) update(now Stamp, said *Limits) {
 	}
 }
 
-func (l *statedLimit) active(now Stamp) bool { return l.quota > 0 && now < l.since.add(l.period) }
+func (l *statedLimit) active(now Stamp) bool { return l.quota > 0 && now < l.lastStated.add(l.period) }
 
 func (l *statedLimit) wait(now Stamp, c *ceiling, window time.Duration) time.Duration {
 	if !l.active(now) {

@@ -8,24 +8,25 @@ import (
 	"time"
 )
 
-// Limits are what an answer's rate-limit fields say. The zero Limits is that of an answer without any.
+// Limits is the content of an answer's rate-limit fields. The zero Limits stands for an answer without them.
 type Limits struct {
-	Quota  int           // requests in Window; 0: not said
-	Window time.Duration // of the quota
-	Spent  time.Duration // nothing is left for so long; 0: something is, or nothing was said
+	Quota  int           // requests in Window; 0: not given
+	Window time.Duration // the period of Quota
+	Spent  time.Duration // how long no requests are left; 0: some are left, or it was not given
 }
 
 const (
-	maxLimitsLen = 1 << 10   // bytes of a field; what is longer is none
-	maxQuota     = 1_000_000 // what is more is no limit for us
-	// epochFrom is where a reset is a moment and no number of seconds.
+	maxLimitsLen = 1 << 10   // bytes; a longer field is ignored
+	maxQuota     = 1_000_000 // a larger quota is ignored, because our own limit is lower
+	// epochFrom is the least Reset value that counts as a Unix time. A smaller one is a number of seconds.
 	epochFrom = 1_000_000_000
 )
 
 // ParseLimits reads the rate-limit fields of an answer that arrived at now: RateLimit-Policy and RateLimit as
 // structured fields (draft-ietf-httpapi-ratelimit-headers-10, section 3 and 4), RateLimit with limit, remaining and
 // reset (drafts 03 to 07), and X-RateLimit-Limit, -Remaining and -Reset, with or without "X-". Of several limits the
-// strictest counts. What is malformed, doubled, negative or absurd counts as absent.
+// strictest counts. Malformed, duplicate, negative and absurd values count as
+// absent.
 func ParseLimits(h http.Header, now time.Time) Limits {
 	var l Limits
 	for _, p := range parseItems(h, "RateLimit-Policy") {
@@ -86,7 +87,7 @@ func (l *Limits) allowedIn(window time.Duration) int {
 	return min(max(1, int(math.Ceil(float64(l.Quota)*window.Seconds()/l.Window.Seconds()-1e-9))), maxGrants)
 }
 
-// params are the numbers of one item of a list, by key; its name stands under the number of its hash.
+// params are the parameters of one item of a list, by key. The item's name is a key too, in quotes.
 type params map[string]int
 
 func (p params) name() string {
@@ -98,7 +99,8 @@ func (p params) name() string {
 	return ""
 }
 
-// parseItems returns the items of a field: "name";q=100;w=60, or limit=100, remaining=50, reset=5, which are one item.
+// parseItems returns the items of a field such as "name";q=100;w=60. The parts of limit=100, remaining=50, reset=5 form
+// one item.
 func parseItems(h http.Header, field string) (items []params) {
 	text := strings.Join(h.Values(field), ",")
 	if text == "" || len(text) > maxLimitsLen {
@@ -113,7 +115,7 @@ func parseItems(h http.Header, field string) (items []params) {
 		}
 		p := params{first: 0}
 		if !strings.HasPrefix(first, `"`) {
-			p = params{`"` + first + `"`: 0} // a token, as older drafts have it
+			p = params{`"` + first + `"`: 0} // older drafts write the name without quotes
 		}
 		for param := range strings.SplitSeq(rest, ";") {
 			p.set(param)
@@ -126,7 +128,7 @@ func parseItems(h http.Header, field string) (items []params) {
 	return items
 }
 
-// set reads key=number. One that is there twice is none.
+// set stores the parameter key=number. A duplicate or malformed parameter becomes -1.
 func (p params) set(text string) {
 	key, value, _ := strings.Cut(text, "=")
 	key = strings.ToLower(strings.TrimSpace(key))
@@ -147,7 +149,7 @@ func singleNumber(h http.Header, field string) (int, bool) {
 
 func wholeNumber(text string) (int, bool) {
 	text = strings.TrimSpace(text)
-	if !digits(text) || len(text) > 12 {
+	if !isDigits(text) || len(text) > 12 {
 		return -1, false
 	}
 	n, err := strconv.Atoi(text)

@@ -17,11 +17,11 @@ type machine struct {
 	permits  uint64 // number of the newest permit
 	firstTry Stamp  // when the newest permit of a request's first try was granted
 
-	sleepUntil Stamp
-	pauseUntil Stamp
-	blockUntil Stamp         // end of CacheOnly; 0: none
-	cooldown   time.Duration // 0: sleep_min
-	exhausted  time.Duration // the total length of failed rounds at the longest cooldown
+	sleepUntil        Stamp
+	pauseUntil        Stamp
+	blockUntil        Stamp         // end of CacheOnly; 0: none
+	cooldown          time.Duration // 0: sleep_min
+	timeAtMaxCooldown time.Duration // the total length of failed rounds at the longest cooldown
 
 	window         window
 	streak429      int
@@ -126,7 +126,7 @@ func (m *machine) step(t *Tuning, now Stamp, v stepInput) (Transition, bool) {
 	if v.trigger == onAnswer && !m.recordAnswer(t, now, &v) {
 		return Transition{}, false
 	}
-	f := facts{stepInput: v, m: m, t: t, now: now}
+	f := ruleInput{stepInput: v, m: m, t: t, now: now}
 	if v.trigger == onAnswer {
 		f.counts = m.window.count(now, t)
 		f.ratioSustained = !v.streakOnly && m.ratioSustained(t, now, f.counts)
@@ -219,7 +219,7 @@ func (m *machine) countRetry(t *Tuning, now Stamp, e *Event) (evidence, counted 
 func (m *machine) markAlive() {
 	m.failures, m.failingSince, m.lastGoodPermit = 0, 0, m.permits
 	if m.state == HalfOpen {
-		m.cooldown, m.exhausted = 0, 0
+		m.cooldown, m.timeAtMaxCooldown = 0, 0
 	}
 }
 
@@ -305,7 +305,7 @@ func (m *machine) ratioSustained(t *Tuning, now Stamp, n Counts) bool {
 
 // confirmed reports whether a rule holds and is confirmed. One with hysteresis has to hold several times in a row, each
 // time with a newer permit.
-func (m *machine) confirmed(r *Rule, f *facts) bool {
+func (m *machine) confirmed(r *Rule, f *ruleInput) bool {
 	holds := r.holds(*f)
 	if r.Confirmation != hysteresis {
 		return holds
@@ -324,7 +324,7 @@ func (m *machine) confirmed(r *Rule, f *facts) bool {
 	return m.confirmations >= f.t.Hysteresis
 }
 
-func (m *machine) enter(r *Rule, f *facts) Transition {
+func (m *machine) enter(r *Rule, f *ruleInput) Transition {
 	tr := Transition{From: m.state, To: r.To, Reason: r.Reason}
 	if m.state == Normal {
 		m.seen429 = f.counts.Throttled > 0 && 2*f.counts.Throttled >= f.counts.Errors()

@@ -122,8 +122,8 @@ func TestPolicyAfterSixTimesTheLongestSleep(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.run(tt.trouble)
-			if m := &w.s.address.machine; m.clampedCooldown(&w.tuning) != m.maxCooldown(&w.tuning) || m.exhausted != 0 {
-				t.Fatalf("cooldown %s, exhausted %s", m.clampedCooldown(&w.tuning), m.exhausted)
+			if m := &w.s.address.machine; m.clampedCooldown(&w.tuning) != m.maxCooldown(&w.tuning) || m.timeAtMaxCooldown != 0 {
+				t.Fatalf("cooldown %s, exhausted %s", m.clampedCooldown(&w.tuning), m.timeAtMaxCooldown)
 			}
 			w.run(tt.rounds)
 			if w.s.State() != Sleep {

@@ -106,7 +106,7 @@ func TestACarriedBucketGainsNothing(t *testing.T) {
 			return newPace(rapid.Float64Range(1, 60).Draw(t, name+" rate"), rapid.Float64Range(1, 60).Draw(t, name+" cap"))
 		}
 		from, to := pick("from"), pick("to")
-		b := bucket{full: Stamp(time.Hour).add(drawDuration(t, "debt", 2*time.Second))}
+		b := bucket{fullAt: Stamp(time.Hour).add(drawDuration(t, "debt", 2*time.Second))}
 		now := Stamp(time.Hour).add(drawDuration(t, "now", 3*time.Second))
 		before := b.tokens(now, from)
 		b.changePace(now, from, to)

@@ -6,29 +6,28 @@ import (
 	"time"
 )
 
-// Report tells how a request ended that had a permit.
+// Report describes the end of a request that had a permit.
 type Report struct {
 	Owner  string
 	Tuning *Tuning
 	Pass   PermitID
 	Event  Event
-	Draw   float64 // in [0,1), for waits that are drawn by lot
-	// KeepBudget keeps the permit's share of the budget reserved if the request
-	// was not answered: it belongs to a reservation.
+	Draw   float64 // in [0,1), for random waits
+	// KeepBudget keeps the permit's request reserved if it was not answered, because it belongs to a reservation.
 	KeepBudget bool
 }
 
-// RecordResult is what a report has changed.
+// RecordResult is the effect of a report.
 type RecordResult struct {
-	Late         bool          // of an older epoch, or after the permit had run out: no evidence
-	Pause        time.Duration // every process is delayed for so long from now; 0: no pause
+	Late         bool          // the permit was of an older epoch or had expired, so the answer is no evidence
+	Pause        time.Duration // how long all processes are paused from now; 0: no pause
 	Transition   Transition
 	Transitioned bool        // whether there was a transition
-	Keys         []KeyChange // keys that are in or out from now on
+	Keys         []KeyChange // keys that became usable or unusable
 }
 
-// Record ends a request: its slot is free, its budget settled, and what it
-// says about the upstream is evidence if it belongs to the present epoch.
+// Record ends a request: it frees the slot, settles the budget and counts the answer as evidence if the permit belongs
+// to the present epoch.
 func (s *Snapshot) Record(at Instant, r Report) RecordResult {
 	v := view{s, s.advance(at), r.Tuning, 1}
 	now, m, e := v.now, &s.address.machine, &r.Event
@@ -46,14 +45,14 @@ func (s *Snapshot) Record(at Instant, r Report) RecordResult {
 		p.releaseReserved(1)
 	}
 	if e.Connection != 0 {
-		e.Connection = e.Connection*31 + p.key // numbers of two processes may be the same
+		e.Connection = e.Connection*31 + p.key // two processes may use the same number
 	}
 
 	out := RecordResult{Late: !ok || r.Pass.Epoch != m.epoch}
 	answer := stepInput{trigger: onAnswer, event: *e, permit: r.Pass.Number, draw: r.Draw}
-	row := evidenceRule{address: true}
+	row := attributionRule{address: true}
 	if account != nil {
-		row = evidenceFor(e, r.Tuning.LimitedBy)
+		row = attributionOf(e, r.Tuning.LimitedBy)
 		out.Keys = account.updateKeys(now, key, row.keys, &held)
 	}
 	if row.account {
@@ -67,22 +66,22 @@ func (s *Snapshot) Record(at Instant, r Report) RecordResult {
 		return out
 	}
 	if account != nil && r.Tuning.LimitedBy == ByAccount {
-		answer.event.Limits = Limits{} // they are the account's
+		answer.event.Limits = Limits{} // they were applied to the account
 	}
 	answer.pause = m.applyPause(r.Tuning, now, &answer, !out.Late)
 	if e.Outcome == Throttled || answer.pause > 0 {
 		out.Pause = max(m.pauseUntil.sub(now), 0)
 	}
-	if !out.Late && !out.Transitioned { // one transition an event
+	if !out.Late && !out.Transitioned { // an event causes at most one transition
 		out.Transition, out.Transitioned = v.step(answer)
 	}
 	return out
 }
 
-// LimitedBy is whom the upstream limits: who is throttled by a 429.
+// LimitedBy is what the upstream limits, so what a 429 throttles: the address or an account.
 type LimitedBy int
 
-// TMDB limits by address. Others, such as another gateway, limit by account.
+// TMDB limits by address. Other upstreams, such as another gateway, limit by account.
 const (
 	ByAddress LimitedBy = iota
 	ByAccount
@@ -98,13 +97,13 @@ func (l LimitedBy) String() string {
 	return limitedByNames[ByAddress]
 }
 
-// KeyVerdict is what an answer says about the key that asked for it.
+// KeyVerdict is what an answer says about the key of its request.
 type KeyVerdict uint8
 
-// The verdicts. A 401 or 403 that is about something else is none of them.
+// The verdicts. A 401 or 403 for another reason is KeyUnknown.
 const (
 	KeyUnknown   KeyVerdict = iota // nothing
-	KeyRefused                     // this key is not accepted, and no more
+	KeyRefused                     // this key is not accepted
 	KeySuspended                   // the account behind the key is suspended
 )
 
@@ -112,52 +111,53 @@ type keyEffect uint8
 
 const (
 	leaveKeys      keyEffect = iota
-	proveKey                 // it may be used by many at once, and is in again
-	refuseKey                // it is out
-	suspendAllKeys           // all keys of the account are out
+	proveKey                 // the key works: concurrent requests may use it
+	refuseKey                // the key is unusable
+	suspendAllKeys           // all keys of the account are unusable
 )
 
-// evidenceRule is a row of the table of whose evidence an answer is. The first row that fits decides.
-type evidenceRule struct {
-	outcomes  []Outcome
-	status    int        // of the answer; 0: any
-	verdict   KeyVerdict // of the answer; KeyUnknown: any
-	limitedBy LimitedBy
-	anyLimit  bool // whomever the upstream limits
+// attributionRule is a row of the table that says which machine an answer is evidence for. The first row that matches
+// decides.
+type attributionRule struct {
+	outcomes     []Outcome
+	status       int        // of the answer; 0: any
+	verdict      KeyVerdict // of the answer; KeyUnknown: any
+	limitedBy    LimitedBy
+	anyLimitedBy bool // limitedBy does not matter
 
 	keys    keyEffect
-	account bool // it is evidence in the account's machine, with its pause
-	address bool // in the address's
+	account bool // it is evidence for the account's machine, and may pause the account
+	address bool // the same for the address
 }
 
-var evidenceRules = []evidenceRule{
-	{verdict: KeyRefused, anyLimit: true, keys: refuseKey},
-	{verdict: KeySuspended, anyLimit: true, keys: suspendAllKeys},
+var attributionRules = []attributionRule{
+	{verdict: KeyRefused, anyLimitedBy: true, keys: refuseKey},
+	{verdict: KeySuspended, anyLimitedBy: true, keys: suspendAllKeys},
 	{outcomes: []Outcome{OK}, limitedBy: ByAddress, keys: proveKey, address: true},
 	{outcomes: []Outcome{OK}, limitedBy: ByAccount, keys: proveKey, account: true, address: true},
 	{outcomes: []Outcome{Throttled}, limitedBy: ByAddress, address: true},
 	{outcomes: []Outcome{Throttled}, limitedBy: ByAccount, account: true},
-	// There is one upstream: an outage must not be learnt once per account.
-	{outcomes: []Outcome{Server, Network}, anyLimit: true, address: true},
-	// An upstream that queues requests itself, such as a gateway, has a limit for each of its clients.
+	// All accounts have the same upstream: an outage concerns all of them at once.
+	{outcomes: []Outcome{Server, Network}, anyLimitedBy: true, address: true},
+	// An upstream that queues requests itself, such as another gateway, limits each of its clients.
 	{outcomes: []Outcome{Deferred}, status: http.StatusTooManyRequests, limitedBy: ByAccount, account: true},
-	// A refusal of the one request: it ends nothing but HalfOpen, for it proves that the upstream lives.
+	// Such an answer concerns one request only. It may still end HalfOpen, because it shows that the upstream works.
 	{outcomes: []Outcome{Client, Deferred}, limitedBy: ByAddress, address: true},
 	{outcomes: []Outcome{Client, Deferred}, limitedBy: ByAccount, account: true, address: true},
-	{outcomes: []Outcome{Cancelled, Misconfigured}, anyLimit: true, address: true},
+	{outcomes: []Outcome{Cancelled, Misconfigured}, anyLimitedBy: true, address: true},
 }
 
-func evidenceFor(e *Event, by LimitedBy) evidenceRule {
-	for i := range evidenceRules {
-		row := &evidenceRules[i]
-		if (row.anyLimit || row.limitedBy == by) && (row.status == 0 || row.status == e.Status) &&
+func attributionOf(e *Event, by LimitedBy) attributionRule {
+	for i := range attributionRules {
+		row := &attributionRules[i]
+		if (row.anyLimitedBy || row.limitedBy == by) && (row.status == 0 || row.status == e.Status) &&
 			(row.verdict != KeyUnknown && row.verdict == e.Key || slices.Contains(row.outcomes, e.Outcome)) {
 			out := *row
-			if e.Outcome == Client && e.alive() { // a 404 is given to a key that is known
+			if e.Outcome == Client && e.alive() { // the upstream accepted the key before it answered 404
 				out.keys = proveKey
 			}
 			return out
 		}
 	}
-	return evidenceRule{address: true}
+	return attributionRule{address: true}
 }

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxRetryAfter    = 24 * time.Hour // what is longer is cut
-	minRetryAfter    = time.Second    // what is shorter, zero or past means this
-	maxSkew          = 24 * time.Hour // a Date further from the local clock was never set
-	maxRetryAfterLen = 64             // bytes; what is longer is not a Retry-After
+	maxRetryAfter    = 24 * time.Hour // a longer wait is shortened to this
+	minRetryAfter    = time.Second    // a shorter, zero or past wait is raised to this
+	maxSkew          = 24 * time.Hour // a Date further from the local clock comes from a clock that was never set
+	maxRetryAfterLen = 64             // bytes; a longer field is ignored
 )
 
-// Wait is a parsed Retry-After. The zero Wait is that of an answer without one.
+// Wait is a parsed Retry-After. The zero Wait stands for an answer without one.
 type Wait struct {
 	For   time.Duration
 	Given bool
@@ -36,8 +36,8 @@ func (w Wait) String() string {
 // a fraction. Dates are compared with the answer's own Date header, or with now where that header is missing, not
 // valid or more than a day off. Values under 1 s, zero, negative and past are 1 s; values over 24 h are 24 h.
 //
-// A value that cannot be understood, a list or a doubled header counts as none.
-// The error is a warning: the returned Wait is valid in every case.
+// A value that cannot be parsed, a list and a duplicate header count as absent. The error is only a warning: the Wait
+// is valid in any case.
 func ParseRetryAfter(h http.Header, now time.Time) (Wait, error) {
 	values := h.Values("Retry-After")
 	if len(values) == 0 {
@@ -75,24 +75,24 @@ func clampWait(seconds float64, text string) (Wait, error) {
 
 func parseSeconds(text string) (float64, bool) {
 	whole, fraction, dotted := strings.Cut(strings.TrimPrefix(text, "-"), ".")
-	if !digits(whole) || dotted && !digits(fraction) {
+	if !isDigits(whole) || dotted && !isDigits(fraction) {
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil
 }
 
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 const (
 	backoffBase = 1500 * time.Millisecond
 	backoffCap  = 30 * time.Second
-	minPause    = time.Second // a pause is never shorter
-	sleepJitter = 0.1         // share of a Sleep that is added by chance
+	minPause    = time.Second // the shortest pause from the second 429 in a row on
+	sleepJitter = 0.1         // the largest random addition to a Sleep, as a share of it
 )
 
-// RetryDelay returns how long a request waits before its n-th repetition after an answer, for a draw in [0,1): full
-// jitter, or its own 503's Retry-After if that is longer. After a 429 it is 0: the pause delays everybody.
+// RetryDelay returns how long a request waits before its n-th retry, for a random draw in [0,1): full jitter, or the
+// Retry-After of its own 503 if that is longer. After a 429 it is 0, because the pause delays all requests.
 func RetryDelay(n int, after *Event, draw float64) time.Duration {
 	if after.Outcome == Throttled {
 		return 0
@@ -104,8 +104,8 @@ func RetryDelay(n int, after *Event, draw float64) time.Duration {
 	return d
 }
 
-// fullJitter returns the wait before the n-th repetition where the upstream doesn't say how long, for a draw in
-// [0,1): U(0, min(30 s, 1.5 s * 2^(n-1))).
+// fullJitter returns the wait before the n-th retry for a random draw in [0,1): it is uniform between 0 and
+// min(30 s, 1.5 s * 2^(n-1)).
 func fullJitter(n int, draw float64) time.Duration {
 	b := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(backoffBase), backoff.WithMultiplier(2), backoff.WithRandomizationFactor(0),

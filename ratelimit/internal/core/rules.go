@@ -2,105 +2,108 @@ package core
 
 import "time"
 
-// The table: every transition of the limiter, what happens on entering a state, and what each state lets
+// This file is the table of the limiter: every transition, what happens on entering a state, and what each state lets
 // through. The machine, the documents, the graph and the tests all read it.
 
 const (
 	sustainedRatio = 0.60            // the error ratio that Throttle does not cure
-	sustainedFor   = 5 * time.Minute // if it lasts this long
-	recentAnswers  = 50              // the newest answers, on which recovery is judged
+	sustainedFor   = 5 * time.Minute // how long that ratio has to last
+	recentAnswers  = 50              // how many of the newest answers decide on recovery
 )
 
-// rules are tried from the most restrictive target to the least. The first row that holds is the event's only
-// transition. A row is looked at when an answer arrives, and is confirmed at once, unless it says otherwise.
+// rules are tried in order, from the most restrictive target state to the least. The first rule that holds is the
+// event's only transition. A rule without a trigger is checked when an answer arrives; a rule without a confirmation
+// applies immediately.
 var rules = []Rule{
 	{
 		From: anyState, To: CacheOnly, trigger: onOperator, Reason: ReasonOperator, Condition: "an operator says so",
-		holds: func(f facts) bool { return f.command == forceCacheOnly && !f.m.blockedAtLeastBy(ReasonOperator) },
-		enter: facts.blockForPeriod,
+		holds: func(f ruleInput) bool { return f.command == forceCacheOnly && !f.m.blockedAtLeastBy(ReasonOperator) },
+		enter: ruleInput.blockForPeriod,
 	}, {
 		From: anyState, To: CacheOnly, Reason: ReasonRetryAfterLong,
 		Condition: "Retry-After > sleep_max of a 429, or of a 503 that pauses everybody",
-		holds:     func(f facts) bool { return f.pause > f.t.SleepMax && f.m.state != CacheOnly },
-		enter:     facts.blockForPause,
+		holds:     func(f ruleInput) bool { return f.pause > f.t.SleepMax && f.m.state != CacheOnly },
+		enter:     ruleInput.blockForPause,
 	}, {
 		From: in(HalfOpen), To: CacheOnly, Reason: ReasonPolicy,
 		Condition: "the first probe of a round from Sleep fails, and such rounds at the longest cooldown add up to " +
 			"cacheonly_after * sleep_max",
-		holds: func(f facts) bool { return f.roundFailed() && f.m.exhausted+f.lastRound() >= f.t.cacheOnlyThreshold() },
-		enter: facts.blockForAutoRecover,
+		holds: func(f ruleInput) bool {
+			return f.roundFailed() && f.m.timeAtMaxCooldown+f.lastCooldownAtMax() >= f.t.cacheOnlyThreshold()
+		},
+		enter: ruleInput.blockForAutoRecover,
 	}, {
 		From: in(Normal), To: Sleep, Reason: ReasonConsecutiveFailures,
 		Condition: "n_failures 5xx or network errors in a row, unless it is a relapse",
-		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures && !f.isRelapse() },
-		enter:     facts.sleep,
+		holds:     func(f ruleInput) bool { return f.m.failures >= f.t.NFailures && !f.isRelapse() },
+		enter:     ruleInput.sleep,
 	}, {
 		From: in(Throttle), To: Sleep, Reason: ReasonConsecutiveFailures,
 		Condition: "5xx or network errors in a row: 3 * n_failures, or n_failures + slots where that is more",
-		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures+max(2*f.t.NFailures, f.slots) },
-		enter:     facts.sleep,
+		holds:     func(f ruleInput) bool { return f.m.failures >= f.t.NFailures+max(2*f.t.NFailures, f.slots) },
+		enter:     ruleInput.sleep,
 	}, {
 		From: in(Throttle), To: Sleep, Reason: ReasonConsecutive429, Condition: "n_cacheonly 429s in a row",
-		holds: func(f facts) bool { return f.m.streak429 >= f.t.NCacheOnly },
-		enter: facts.sleep,
+		holds: func(f ruleInput) bool { return f.m.streak429 >= f.t.NCacheOnly },
+		enter: ruleInput.sleep,
 	}, {
-		From: in(Throttle), To: Sleep, Reason: ReasonSustainedErrors, Confirmation: lasting,
+		From: in(Throttle), To: Sleep, Reason: ReasonSustainedErrors, Confirmation: sustained,
 		Condition: "error ratio >= 0.60 for 5 min",
-		holds:     func(f facts) bool { return f.ratioSustained },
-		enter:     facts.sleep,
+		holds:     func(f ruleInput) bool { return f.ratioSustained },
+		enter:     ruleInput.sleep,
 	}, {
 		From: in(HalfOpen), To: Sleep, Reason: ReasonProbeFailed,
 		Condition: "the first probe of a round from Sleep fails: 429, 5xx or network error",
-		holds:     facts.roundFailed,
-		enter:     facts.sleepLonger,
+		holds:     ruleInput.roundFailed,
+		enter:     ruleInput.sleepLonger,
 	}, {
 		From: in(HalfOpen), To: Sleep, Reason: ReasonProbeFailed, Condition: "a later probe of a round from Sleep fails",
-		holds: func(f facts) bool { return f.failed() && f.m.from != Throttle },
-		enter: facts.sleep,
+		holds: func(f ruleInput) bool { return f.failed() && f.m.from != Throttle },
+		enter: ruleInput.sleep,
 	}, {
 		From: in(CacheOnly), To: Sleep, trigger: onOperator, Reason: ReasonResume, Condition: "an operator resumes",
-		holds: func(f facts) bool { return f.command == resumeCommand },
-		enter: facts.resume,
+		holds: func(f ruleInput) bool { return f.command == resumeCommand },
+		enter: ruleInput.resume,
 	}, {
 		From: in(CacheOnly), To: Sleep, trigger: onClock, Reason: ReasonAutoRecover,
 		Condition: "the auto-recover period has passed",
-		holds:     func(f facts) bool { return f.m.blockEnded(f.now) && f.m.reason != ReasonRetryAfterLong },
-		enter:     facts.wake,
+		holds:     func(f ruleInput) bool { return f.m.blockEnded(f.now) && f.m.reason != ReasonRetryAfterLong },
+		enter:     ruleInput.startProbing,
 	}, {
 		From: in(CacheOnly), To: Sleep, trigger: onClock, Reason: ReasonRetryAfterElapsed,
 		Condition: "the long Retry-After has passed",
-		holds:     func(f facts) bool { return f.m.blockEnded(f.now) && f.m.reason == ReasonRetryAfterLong },
-		enter:     facts.wake,
+		holds:     func(f ruleInput) bool { return f.m.blockEnded(f.now) && f.m.reason == ReasonRetryAfterLong },
+		enter:     ruleInput.startProbing,
 	}, {
 		From: in(Normal), To: Throttle, Reason: ReasonErrorRatio, Confirmation: hysteresis,
 		Condition: "error ratio >= p_throttle",
-		holds:     func(f facts) bool { return f.counts.Total() >= f.t.MinSamples && f.counts.Ratio() >= f.t.PThrottle },
+		holds:     func(f ruleInput) bool { return f.counts.Total() >= f.t.MinSamples && f.counts.Ratio() >= f.t.PThrottle },
 	}, {
 		From: in(Normal), To: Throttle, Reason: ReasonConsecutive429, Condition: "n_throttle 429s in a row",
-		holds: func(f facts) bool { return f.m.streak429 >= f.t.NThrottle },
+		holds: func(f ruleInput) bool { return f.m.streak429 >= f.t.NThrottle },
 	}, {
 		From: in(Normal), To: Throttle, Reason: ReasonConsecutiveFailures,
 		Condition: "n_failures 5xx or network errors in a row in a relapse: after HalfOpen, before min_samples good answers",
-		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures && f.isRelapse() },
+		holds:     func(f ruleInput) bool { return f.m.failures >= f.t.NFailures && f.isRelapse() },
 	}, {
 		From: in(HalfOpen), To: Throttle, Reason: ReasonProbeFailed, Condition: "a probe of a round from Throttle fails",
-		holds: func(f facts) bool { return f.failed() && f.m.from == Throttle },
+		holds: func(f ruleInput) bool { return f.failed() && f.m.from == Throttle },
 	}, {
 		From: in(Throttle), To: HalfOpen, Reason: ReasonSuccessWindowOK, Confirmation: hysteresis,
 		Condition: "s_recover successes since entering, and error ratio of the newest 50 < p_recover",
-		holds:     func(f facts) bool { return f.m.successes >= f.t.SRecover && f.recentRatioOK() },
+		holds:     func(f ruleInput) bool { return f.m.successes >= f.t.SRecover && f.recentRatioOK() },
 	}, {
 		From: in(Sleep), To: HalfOpen, trigger: onClock, Reason: ReasonSleepElapsed, Condition: "now >= sleep_until",
-		holds: func(f facts) bool { return f.now >= f.m.sleepUntil },
+		holds: func(f ruleInput) bool { return f.now >= f.m.sleepUntil },
 	}, {
 		From: in(HalfOpen), To: Normal, Reason: ReasonProbeOK, Condition: "probe_success good probes",
-		holds: func(f facts) bool { return f.m.successes >= f.t.ProbeSuccess },
-		enter: facts.recover,
+		holds: func(f ruleInput) bool { return f.m.successes >= f.t.ProbeSuccess },
+		enter: ruleInput.forget429s,
 	},
 }
 
-// allowances is what each state lets through, and what entering it does to the bucket. share is of rate and slots; the
-// rate is at least floor, if it was before, and at most most.
+// allowances says what each state lets through, and whether entering it empties the bucket. share applies to the rate
+// and the slots; minRate and maxRate bound the rate.
 var allowances = [...]allowance{
 	Normal:    {share: 1},
 	Throttle:  {share: 0.5, minRate: 5, emptiesBucket: true},
@@ -109,50 +112,56 @@ var allowances = [...]allowance{
 	CacheOnly: {},
 }
 
-// What happens on entering. Every transition also starts a new epoch with an empty window.
+// The functions that rules call on entering a state. Every transition also starts a new epoch with an empty window.
 
-func (f facts) sleep() {
+func (f ruleInput) sleep() {
 	jittered := time.Duration(float64(f.m.clampedCooldown(f.t)) * (1 + sleepJitter*f.draw))
 	f.m.sleepUntil = max(f.now.add(jittered), f.m.pauseUntil)
 }
 
-func (f facts) sleepLonger() {
-	f.m.exhausted += f.lastRound()
+func (f ruleInput) sleepLonger() {
+	f.m.timeAtMaxCooldown += f.lastCooldownAtMax()
 	f.m.cooldown = min(time.Duration(float64(f.m.clampedCooldown(f.t))*f.t.CooldownFactor), f.t.SleepMax)
 	f.sleep()
 }
 
-func (f facts) blockForPause()  { f.m.blockUntil = f.m.pauseUntil }
-func (f facts) blockForPeriod() { f.m.blockUntil = f.now.deadlineAfter(f.period) }
-func (f facts) blockForAutoRecover() {
-	f.m.exhausted += f.lastRound()
+func (f ruleInput) blockForPause()  { f.m.blockUntil = f.m.pauseUntil }
+func (f ruleInput) blockForPeriod() { f.m.blockUntil = f.now.deadlineAfter(f.period) }
+func (f ruleInput) blockForAutoRecover() {
+	f.m.timeAtMaxCooldown += f.lastCooldownAtMax()
 	f.m.blockUntil = f.now.deadlineAfter(f.t.AutoRecover)
 }
-func (f facts) wake()    { f.m.sleepUntil, f.m.failingSince = max(f.now, f.m.pauseUntil), 0 }
-func (f facts) resume()  { f.m.cooldown, f.m.exhausted = 0, 0; f.wake() }
-func (f facts) recover() { f.m.seen429 = false }
 
-// What the conditions are made of.
+func (f ruleInput) startProbing() { f.m.sleepUntil, f.m.failingSince = max(f.now, f.m.pauseUntil), 0 }
+func (f ruleInput) resume()       { f.m.cooldown, f.m.timeAtMaxCooldown = 0, 0; f.startProbing() }
+func (f ruleInput) forget429s()   { f.m.seen429 = false }
 
-func (f facts) failed() bool { return f.event.Outcome.failed() }
+// The parts of the rules' conditions.
 
-// roundFailed reports that the upstream is down: it has answered none of a round of probes well.
-func (f facts) roundFailed() bool { return f.failed() && f.m.from != Throttle && f.m.successes == 0 }
+func (f ruleInput) failed() bool { return f.event.Outcome.failed() }
 
-// isRelapse reports that the trouble before has hardly ended: who answers on and off is not down.
-func (f facts) isRelapse() bool { return f.m.from == HalfOpen && f.m.successes < f.t.MinSamples }
+// roundFailed reports whether a probe failed before any probe of the round from Sleep succeeded: the upstream is still
+// down.
+func (f ruleInput) roundFailed() bool {
+	return f.failed() && f.m.from != Throttle && f.m.successes == 0
+}
 
-// lastRound is the length of the round that has just failed if it was one at the longest cooldown, else 0.
-func (f facts) lastRound() time.Duration {
+// isRelapse reports whether Normal was entered from HalfOpen only a few good answers ago. An upstream that answers now
+// and then is not down.
+func (f ruleInput) isRelapse() bool { return f.m.from == HalfOpen && f.m.successes < f.t.MinSamples }
+
+// lastCooldownAtMax returns the cooldown before the round that has just failed if it was the longest one, else 0.
+func (f ruleInput) lastCooldownAtMax() time.Duration {
 	if d := f.m.clampedCooldown(f.t); d >= f.m.maxCooldown(f.t) {
 		return d
 	}
 	return 0
 }
 
-// recentRatioOK judges the newest answers: the errors of Throttle's first seconds must not outvote what works now.
-// s_recover of them are enough, or fewer if all are good, because a process that asks rarely must recover too.
-func (f facts) recentRatioOK() bool {
+// recentRatioOK reports whether few of the newest answers are errors. Older ones do not count, so that the errors of
+// Throttle's first seconds do not delay its end. It needs s_recover answers, or fewer if all are good, because a
+// process that asks rarely must recover too.
+func (f ruleInput) recentRatioOK() bool {
 	n := f.m.window.countNewest(f.now, f.t, recentAnswers)
 	enough := n.Total() >= f.t.SRecover || n.Errors() == 0
 	return enough && n.Ratio() < f.t.PRecover

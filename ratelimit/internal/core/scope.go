@@ -29,7 +29,7 @@ func (c *scope) step(now Stamp, t *Tuning, v stepInput, normal pace, slots int) 
 	case before.rate > 0:
 		c.bucket.changePace(now, before, m.pace(normal, t, now))
 	case m.state == HalfOpen: // a probe is due when Sleep ends
-		c.bucket.full = min(c.bucket.full, now)
+		c.bucket.fullAt = min(c.bucket.fullAt, now)
 	}
 	tr.Epoch = m.epoch
 	return tr, true
@@ -47,7 +47,7 @@ func (c *scope) merge(from *scope, carried func(Stamp) Stamp) {
 	if c.machine.epoch != 0 {
 		c.machine.pauseUntil = max(c.machine.pauseUntil, carried(from.machine.pauseUntil))
 	}
-	c.bucket.full = max(c.bucket.full, carried(from.bucket.full))
+	c.bucket.fullAt = max(c.bucket.fullAt, carried(from.bucket.fullAt))
 }
 
 // pace is a rate with its burst. The zero pace allows nothing.
@@ -71,30 +71,30 @@ func (p pace) interval() time.Duration {
 // bucket is a token bucket, stored as a theoretical arrival time (GCRA, ITU-T I.371). All processes share one, at the
 // pace of the fastest, and each also has its own, at its own pace.
 type bucket struct {
-	full Stamp // when the bucket will be full; in the past: it is full
+	fullAt Stamp // when the bucket will be full; in the past: it is full
 }
 
 func (b *bucket) start(now Stamp, p pace, tokens float64) {
 	if p.rate > 0 {
 		tokens = min(max(tokens, 0), p.burst)
-		b.full = now.add(time.Duration((p.burst - tokens) * float64(p.interval())))
+		b.fullAt = now.add(time.Duration((p.burst - tokens) * float64(p.interval())))
 	}
 }
 
 func (b *bucket) wait(now Stamp, p pace) time.Duration {
 	slack := time.Duration((p.burst - 1) * float64(p.interval()))
-	return max(b.full.sub(now)-slack, 0)
+	return max(b.fullAt.sub(now)-slack, 0)
 }
 
 // capDebt limits the bucket's debt to an empty bucket at this pace, because tokens taken at a lower rate cost more.
 func (b *bucket) capDebt(now Stamp, p pace) {
 	if p.rate > 0 {
-		b.full = min(b.full, now.add(time.Duration(p.burst*float64(p.interval()))))
+		b.fullAt = min(b.fullAt, now.add(time.Duration(p.burst*float64(p.interval()))))
 	}
 }
 
 func (b *bucket) take(now Stamp, p pace) {
-	b.full = max(b.full, now).add(p.interval())
+	b.fullAt = max(b.fullAt, now).add(p.interval())
 }
 
 // tokens returns the number of tokens at this pace. A negative number is debt.
@@ -102,7 +102,7 @@ func (b *bucket) tokens(now Stamp, p pace) float64 {
 	if p.rate <= 0 {
 		return 0
 	}
-	debt := max(b.full.sub(now), 0)
+	debt := max(b.fullAt.sub(now), 0)
 	return p.burst - float64(debt)/float64(p.interval())
 }
 
@@ -112,11 +112,11 @@ func (b *bucket) changePace(now Stamp, from, to pace) {
 		return // the next state that allows requests sets it
 	}
 	tokens := min(b.tokens(now, from), to.burst)
-	b.full = now.add(time.Duration((to.burst - tokens) * float64(to.interval())))
+	b.fullAt = now.add(time.Duration((to.burst - tokens) * float64(to.interval())))
 }
 
 // empty removes all tokens of any pace: a burst is never more than a second's worth.
-func (b *bucket) empty(now Stamp) { b.full = max(b.full, now.add(time.Second)) }
+func (b *bucket) empty(now Stamp) { b.fullAt = max(b.fullAt, now.add(time.Second)) }
 
 // drain leaves at most one token at this rate, and none at a lower rate.
 func (b *bucket) drain(now Stamp, rate float64) {
@@ -124,7 +124,7 @@ func (b *bucket) drain(now Stamp, rate float64) {
 	if p := newPace(rate, rate); p.rate > 0 {
 		full = full.add(-p.interval())
 	}
-	b.full = max(b.full, full)
+	b.fullAt = max(b.fullAt, full)
 }
 
 // maxGrants is the number of grants to remember, and so the largest Tuning.Ceiling.

@@ -36,22 +36,22 @@ func enumName[T ~uint8](v T, names []string, kind string) string {
 	return kind + "(" + strconv.Itoa(int(v)) + ")"
 }
 
-// Outcome is what one answer, or the lack of one, says about the upstream
+// Outcome classifies the end of one request by what it says about the upstream
 // (docs/limiter.md, "What an answer counts as"). The zero value says nothing.
 type Outcome uint8
 
-// The outcomes. OK, Throttled, Server and Network are evidence and enter the
-// window. Cancelled, Client, Misconfigured and Deferred only give the slot back. But in HalfOpen Deferred is a good
-// probe, and so is Client, unless the status is 401 or 403.
+// The outcomes. OK, Throttled, Server and Network are evidence and enter the window. Cancelled, Client, Misconfigured
+// and Deferred only free the slot, but in HalfOpen Deferred is a good probe, and so is Client unless the status is 401
+// or 403.
 const (
 	Cancelled     Outcome = iota // the caller gave up
 	OK                           // 2xx, 304
 	Throttled                    // 429
-	Server                       // 5xx, 408, an answer that the client's own check refuses
+	Server                       // 5xx, 408, or an answer that fails the client's validation
 	Network                      // DNS, connect, reset, timeout, truncated 2xx
 	Client                       // 4xx that are the request's own fault, a 2xx with a larger body than the caller allows
 	Misconfigured                // certificates, TLS to a plain port, foreign redirects
-	Deferred                     // an upstream that queues requests itself, and is well, asks to come later
+	Deferred                     // a working upstream that queues requests itself asks to retry later
 )
 
 var outcomeNames = [...]string{
@@ -72,8 +72,8 @@ func (o Outcome) Retryable() bool { return o.failed() || o == Deferred }
 // Reason says why the limiter is in the state it is in, or why a request may not be sent.
 type Reason uint8
 
-// The reasons. They are stored by number: a new one goes last, whatever it is the reason for. An older build reads a
-// reason it does not know as ReasonNone. The first group holds the reasons of transitions.
+// The reasons. They are stored by number, so a new one must go last. An older build reads a reason that it does not
+// know as ReasonNone. Those of the first group cause transitions.
 const (
 	ReasonNone Reason = iota
 	ReasonErrorRatio
@@ -94,16 +94,16 @@ const (
 	ReasonFresh   // there was no stored state
 	ReasonCorrupt // the stored state could not be read
 	ReasonReset   // an operator reset the limiter
-	ReasonPause   // a Retry-After or its stand-in delays all processes
-	ReasonOffline // this process must not send
+	ReasonPause   // a Retry-After, or the random pause after a 429 without one, delays all processes
+	ReasonOffline // this process runs with --offline
 	ReasonBackoff // one request waits before its next try
 
-	ReasonSlot    // a slot
-	ReasonToken   // a token of the bucket
-	ReasonCeiling // room under the ceiling
-	ReasonTurn    // the turn: other requests came first
-	ReasonBudget  // a new budget period
-	ReasonAccount // a slot of an account or of its keys
+	ReasonSlot    // the request waits for a slot
+	ReasonToken   // ... for a token of the bucket
+	ReasonCeiling // ... for room under the ceiling
+	ReasonTurn    // ... for its turn, behind earlier requests
+	ReasonBudget  // ... for a new budget period
+	ReasonAccount // ... for a slot of an account or of its keys
 
 	ReasonCredentials // the upstream refused all keys
 	ReasonNoAccount   // all accounts are disabled
@@ -126,10 +126,10 @@ var reasonNames = [...]string{
 // String returns the reason key as logs and the table print it.
 func (r Reason) String() string { return enumName(r, reasonNames[:], "Reason") }
 
-// IsCommon reports whether single requests wait for it all the time, so that nobody is told.
+// IsCommon reports whether requests wait for this reason in normal operation, so that it is not worth a message.
 func (r Reason) IsCommon() bool { return r >= ReasonSlot && r <= ReasonAccount }
 
-// rank orders the causes of CacheOnly: a lower one never replaces a higher.
+// rank orders the causes of CacheOnly. A cause never replaces one of a higher rank.
 func (r Reason) rank() int {
 	switch r {
 	case ReasonOperator:
@@ -143,10 +143,10 @@ func (r Reason) rank() int {
 	}
 }
 
-// Block is a state of the limiter, and what keeps a request from being sent in it.
+// Block describes the limiter's state and, if it blocks a request, why and until when.
 type Block struct {
 	State State
-	Cause Reason    // why the state was entered, or what else the request waits for
+	Cause Reason    // why the state was entered, or what the request waits for
 	Since time.Time // when the state was entered; zero: unknown
 	Until time.Time // when asking again makes sense; zero: unknown, or never
 }

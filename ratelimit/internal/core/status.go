@@ -105,7 +105,7 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 		st.Learned = LearnedLimit{rate, clock.time(m.learned.since), clock.time(m.learned.last429)}
 	}
 	if l := &m.stated; l.active(now) {
-		st.Stated = StatedLimit{l.quota, l.period, clock.time(l.since)}
+		st.Stated = StatedLimit{l.quota, l.period, clock.time(l.lastStated)}
 	}
 	if t.Budget.On() {
 		use := s.address.quota.current(now)

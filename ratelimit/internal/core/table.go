@@ -20,12 +20,12 @@ const (
 type Confirmation uint8
 
 const (
-	atOnce     Confirmation = iota // it applies immediately
+	immediate  Confirmation = iota // it applies immediately
 	hysteresis                     // it has to hold again at a newer permit
-	lasting                        // it includes a duration
+	sustained                      // it includes a duration
 )
 
-var confirmationNames = [...]string{atOnce: "at once", hysteresis: "hysteresis", lasting: "its own duration"}
+var confirmationNames = [...]string{immediate: "at once", hysteresis: "hysteresis", sustained: "its own duration"}
 
 // String returns "at once", "hysteresis" or "its own duration".
 func (c Confirmation) String() string { return enumName(c, confirmationNames[:], "Confirmation") }
@@ -39,8 +39,8 @@ type Rule struct {
 	Confirmation Confirmation
 
 	trigger trigger
-	holds   func(facts) bool
-	enter   func(facts) // changes the machine further; may be nil
+	holds   func(ruleInput) bool
+	enter   func(ruleInput) // changes the machine further; may be nil
 }
 
 // Transition is a change of state.
@@ -56,7 +56,7 @@ type Transition struct {
 
 // facts is the input of a rule. Only a rule's enter changes the machine. It is passed by value, because a pointer would
 // cost an allocation for each answer.
-type facts struct {
+type ruleInput struct {
 	stepInput
 	m              *machine
 	t              *Tuning

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Tuning is every threshold of the limiter. A zero field means its default (see Default); where zero would be a
-// choice, a negative value is it. A Tuning is a plain value that may be copied and compared.
+// Tuning holds every setting of the limiter. A zero field means its default (see Default). In settings where 0 itself
+// is useful, such as MaxRetries, a negative value means 0. A Tuning is a plain value that may be copied and compared.
 type Tuning struct {
 	RateBase      float64       // requests a second in Normal
 	BucketCap     float64       // burst in tokens; 0: as RateBase
@@ -74,7 +74,7 @@ func (t Tuning) WithDefaults() Tuning {
 	return t
 }
 
-// cacheOnlyThreshold is what failed rounds at the longest cooldown add up to before CacheOnly.
+// cacheOnlyThreshold is the total length of failed rounds at the longest cooldown after which CacheOnly follows.
 func (t *Tuning) cacheOnlyThreshold() time.Duration {
 	return time.Duration(t.CacheOnlyAfter) * t.SleepMax
 }
@@ -88,10 +88,9 @@ func (t *Tuning) bucketCap() float64 {
 	return t.BucketCap
 }
 
-// TuningError says which setting has a value that cannot be used, alone or
-// together with others, and what to do about it.
+// TuningError names a setting with an invalid value, or two settings that contradict each other, and the remedy.
 type TuningError struct {
-	Keys   []string // config keys, the one to change first
+	Keys   []string // config keys; the first is the one to change
 	Values []string // their values, in the same order
 	Reason string   // what is wrong
 	Remedy string   // what to do
@@ -110,13 +109,13 @@ func (e *TuningError) Error() string {
 	return b.String()
 }
 
-// constraint is a pair of settings whose values must agree.
+// constraint is a condition on the values of two settings.
 type constraint struct {
 	key, other string
 	ok         func(t *Tuning) bool
 	reason     string
 	remedy     string
-	clamp      func(t *Tuning) // makes it agree by giving way to the smaller load
+	clamp      func(t *Tuning) // fulfils the condition, with the lower load on the upstream
 }
 
 var constraints = []constraint{
@@ -157,8 +156,8 @@ var constraints = []constraint{
 	},
 }
 
-// Validate returns a *TuningError for the first value that is out of its range
-// or crosses another, nil if the tuning can be used.
+// Validate returns a *TuningError for the first value that is out of range or contradicts another, and nil if the
+// tuning is valid.
 func (t Tuning) Validate() error {
 	t = t.WithDefaults()
 	for i := range fields {

@@ -36,7 +36,7 @@ func BenchmarkFileStoreUpdate(b *testing.B) {
 		b.Fatal(err)
 	}
 	update := func(now ratelimit.Instant, s *ratelimit.Snapshot) error {
-		s.Touch(now)
+		s.AdvanceClock(now)
 		return nil
 	}
 	b.ReportAllocs()

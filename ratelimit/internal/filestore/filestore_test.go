@@ -83,7 +83,7 @@ func openTest(t *testing.T, dir string, opts filestore.Options) storeUnderTest {
 func (s storeUnderTest) look() (snap ratelimit.Snapshot, parts int) {
 	s.t.Helper()
 	err := s.Update(context.Background(), func(now ratelimit.Instant, shared *ratelimit.Snapshot) error {
-		shared.Touch(now)
+		shared.AdvanceClock(now)
 		snap, parts = shared.Clone(), now.Parts
 		return nil
 	})

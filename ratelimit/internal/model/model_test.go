@@ -244,7 +244,7 @@ func (h *history) record(open func(machine string) *shared.Store) {
 	id := b.Owner()
 	must(h.t, b.Close()) // without a goodbye of its limiter
 	h.update(a, func(at core.Instant, s *core.Snapshot) entry {
-		s.Touch(at)
+		s.AdvanceClock(at)
 		return entry{what: "crash", machine: "b"}
 	})
 	for len(a.Dead([]string{id})) == 0 {

@@ -62,7 +62,7 @@ func (s *Store) detach(last *core.Snapshot, now core.Instant) {
 	}
 	a.Coordinated = true
 	if last != nil {
-		a.Snapshot.Silent(now, s.outageDuration())
+		a.Snapshot.MarkUncertainSince(now, s.outageDuration())
 	}
 	if s.opts.Fallback == nil {
 		return

@@ -117,7 +117,7 @@ func (s *Store) exchange(at core.Instant, old []byte, batch []*request, lives pe
 			case old == nil && !at.Lost && !s.hasSeen && !lives.known:
 				return nil, done, errNeedLiveness
 			}
-			s.snap.Touch(at)
+			s.snap.AdvanceClock(at)
 			s.announceNext(at, next)
 		}
 		s.spareBytes, _ = s.snap.AppendBinary(s.spareBytes[:0])
