@@ -22,11 +22,16 @@ func (c *planChecker) checkTarget(it *plannedOp) *Problem {
 		return c.prepareNFO(it)
 	}
 	base := c.run.existingBase(o.To.Dir)
-	if o.Verb != organize.VerbNFO && c.folderStates[base].info.Device != c.folderStates[o.From.Dir].info.Device {
-		if o.Verb == organize.VerbLink || o.Verb == organize.VerbReflink {
+	from, to := &c.folderStates[o.From.Dir].info, &c.folderStates[base].info
+	otherMount := organize.AreOtherMounts(from.Mount, to.Mount)
+	switch o.Verb {
+	case organize.VerbLink, organize.VerbReflink:
+		if from.Device != to.Device || otherMount && o.Verb == organize.VerbLink {
 			return newProblem(organize.CodeCrossDevice)
 		}
-		o.Across = o.Verb == organize.VerbMove
+	case organize.VerbMove:
+		o.Across = from.Device != to.Device || otherMount
+	case organize.VerbNone, organize.VerbCopy, organize.VerbSymlink, organize.VerbNFO:
 	}
 	if p := c.checkWritable(o.To.Dir); p != nil {
 		return p

@@ -101,5 +101,6 @@ type Info struct {
 	CTime     organize.Stamp // of the last change to content or metadata, including the number of links; zero if unknown
 	Inode     uint64
 	Device    uint64
+	Mount     uint64 // the ID of the mount; 0 if unknown
 	Links     uint64
 }

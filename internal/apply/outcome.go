@@ -221,7 +221,7 @@ var codeMeanings = []struct {
 }{
 	{CodeChanged, "it is not the file that was planned: gone, changed or replaced since"},
 	{organize.CodeExists, "something else is there"},
-	{organize.CodeCrossDevice, "its target is on another file system"},
+	{organize.CodeCrossDevice, "its target is on another file system or mount"},
 	{CodeNotPermitted, "the system does not allow it"},
 	{CodeTooManyLinks, "the file system allows no more hard links to it"},
 	{CodeNoSpace, "the disk or the quota is full"},

@@ -133,6 +133,22 @@ func TestEveryModeBetweenMountedFileSystems(t *testing.T) {
 	}
 }
 
+// Two mounts of one file system, such as two volumes of a container, are like two file systems: no link goes from one
+// to the other, and a move is a copy.
+func TestEveryModeBetweenTwoMountsOfOneFileSystem(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may mount folders: two mounts of one file system were not tried")
+	}
+	from, real, mounted := t.TempDir(), t.TempDir(), t.TempDir()
+	if err := syscall.Mount(real, mounted, "", syscall.MS_BIND, ""); err != nil {
+		t.Skip("a folder can't be mounted here: ", err)
+	}
+	t.Cleanup(func() { unmount(t, mounted) })
+	for sign, want := range map[string]organize.Code{"=": organize.CodeCrossDevice, ">": "", "@": "", ":": ""} {
+		t.Run(sign, func(t *testing.T) { tryMode(t, from, mounted, sign, want) })
+	}
+}
+
 func tryMode(t *testing.T, from, to, sign string, want organize.Code) {
 	t.Helper()
 	root, err := os.MkdirTemp(from, "from")

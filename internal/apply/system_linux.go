@@ -103,6 +103,7 @@ func statx(at int, name string, flags int) (Info, error) {
 	}
 	i := Info{
 		Mode: s.Mode, UID: s.UID, GID: s.GID, Size: s.Size, Inode: s.Inode, Links: s.Links, Device: s.Device,
+		Mount: s.Mount,
 		MTime: organize.StampOf(s.MTime), CTime: organize.StampOf(s.CTime), Type: organize.TypeOf(s.Type),
 	}
 	if !s.BirthTime.IsZero() {

@@ -39,7 +39,7 @@ func OpenAt(at int, name string, flags int) (fd int, err error) {
 func Statx(at int, name string, flags int) (Info, error) {
 	var s unix.Statx_t
 	err := RetryEINTR(func() error {
-		return unix.Statx(at, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &s)
+		return unix.Statx(at, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME|unix.STATX_MNT_ID, &s)
 	})
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
 		return fstatat(at, name, flags&^(unix.AT_STATX_FORCE_SYNC|unix.AT_STATX_DONT_SYNC))
@@ -51,6 +51,9 @@ func Statx(at int, name string, flags int) (Info, error) {
 		Type: typeOf(uint32(s.Mode)), Mode: uint32(s.Mode) & 0o7777, UID: s.Uid, GID: s.Gid, Size: int64(s.Size),
 		Inode: s.Ino, Links: uint64(s.Nlink), Device: unix.Mkdev(s.Dev_major, s.Dev_minor),
 		MTime: time.Unix(s.Mtime.Sec, int64(s.Mtime.Nsec)), CTime: time.Unix(s.Ctime.Sec, int64(s.Ctime.Nsec)),
+	}
+	if s.Mask&unix.STATX_MNT_ID != 0 { // since Linux 5.8
+		i.Mount = s.Mnt_id
 	}
 	if s.Mask&unix.STATX_BTIME != 0 {
 		i.BirthTime = time.Unix(s.Btime.Sec, int64(s.Btime.Nsec))

@@ -43,6 +43,7 @@ type Item struct {
 	Size     int64 // bytes
 	MTime    Stamp
 	Device   uint64 // of the file system; for a mount point, of the mounted file system
+	Mount    uint64 // the ID of its mount; 0 if unknown
 	Inode    uint64 // 0 if inodes are not stable
 	Links    uint64 // the number of hard links
 	LinkText string // the text of a symbolic link
@@ -103,6 +104,7 @@ type targetFolder struct {
 	path   string // relative to the target root, with the existing spelling; "." for the root
 	key    string // path after FoldName
 	device uint64
+	mount  uint64
 	code   Code // why the folder can't be used; "" if it can
 	why    lang.Text
 	dir    *folder // nil until it is listed
@@ -167,7 +169,7 @@ func (d *folderIndex) chooseTarget(target int, planned string) *targetFolder {
 	}
 	var at *targetFolder
 	if planned == "." {
-		at = &targetFolder{path: ".", device: d.targets[target].Device}
+		at = &targetFolder{path: ".", device: d.targets[target].Device, mount: d.targets[target].Mount}
 	} else if at = d.chooseTarget(target, path.Dir(planned)); at.code == "" {
 		at = d.chooseSubfolder(target, at, path.Base(planned))
 	}
@@ -178,7 +180,7 @@ func (d *folderIndex) chooseTarget(target int, planned string) *targetFolder {
 
 func (d *folderIndex) chooseSubfolder(target int, parent *targetFolder, name string) *targetFolder {
 	f := d.contents(target, parent)
-	out := &targetFolder{path: joinPath(parent.path, name), device: parent.device}
+	out := &targetFolder{path: joinPath(parent.path, name), device: parent.device, mount: parent.mount}
 	var there []*Item
 	for _, item := range f.findSimilar(name) {
 		if item.Name == name {
@@ -196,7 +198,7 @@ func (d *folderIndex) chooseSubfolder(target int, parent *targetFolder, name str
 		out.path = joinPath(parent.path, there[0].Name)
 		switch there[0].Type {
 		case TypeDir:
-			out.device = there[0].Device
+			out.device, out.mount = there[0].Device, there[0].Mount
 		case TypeLink: // apply follows no links
 			out.code, out.why = CodeOutsideRoot, lang.Textf("%s is a link to %s",
 				joinPath(f.path, there[0].Name), there[0].LinkText)

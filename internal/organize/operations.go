@@ -12,12 +12,13 @@ import (
 
 // chooseVerb returns what to do with a file: the mode's verb, or VerbCopy if the mode can't cross file systems and the
 // user allows copies. NFOs and images are always copied instead of linked, because servers overwrite them.
-func (o *Options) chooseVerb(item *Item, device uint64) (Verb, Code) {
+func (o *Options) chooseVerb(item *Item, at *targetFolder) (Verb, Code) {
 	verb := o.Mode.Verb()
 	if role := RoleOf(item.Name); (verb == VerbLink || verb == VerbSymlink) && (role == RoleNFO || role == RoleImage) {
 		return VerbCopy, ""
 	}
-	if item.Device != device && (verb == VerbLink || verb == VerbReflink) {
+	if item.Device != at.device && (verb == VerbLink || verb == VerbReflink) ||
+		verb == VerbLink && AreOtherMounts(item.Mount, at.mount) {
 		if !o.FallBackToCopy {
 			return VerbNone, CodeCrossDevice
 		}
@@ -25,6 +26,10 @@ func (o *Options) chooseVerb(item *Item, device uint64) (Verb, Code) {
 	}
 	return verb, ""
 }
+
+// AreOtherMounts reports whether two mount IDs are known and differ. Then no hard link and no rename goes from one to
+// the other, even if both are mounts of one file system, such as two volumes of a container.
+func AreOtherMounts(a, b uint64) bool { return a != 0 && b != 0 && a != b }
 
 func (p *Planner) addOps(v *video) {
 	v.ops = make([]Op, 0, 1+len(v.sidecars))
@@ -64,7 +69,7 @@ func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) b
 		v.filesInPlace++
 		return true
 	}
-	verb, code := p.opts.chooseVerb(item, v.folder.device)
+	verb, code := p.opts.chooseVerb(item, v.folder)
 	if v.isRename {
 		verb, code = VerbMove, ""
 	}
@@ -90,7 +95,8 @@ func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) b
 	default:
 		p.blockers[v] = append(p.blockers[v], blockers...)
 	}
-	if verb == VerbMove && item.Links > 1 && item.Device != v.folder.device {
+	if verb == VerbMove && item.Links > 1 &&
+		(item.Device != v.folder.device || AreOtherMounts(item.Mount, v.folder.mount)) {
 		v.splitLinks++
 	}
 	op := Op{Verb: verb, Size: item.Size, MTime: item.MTime, Inode: item.Inode, Source: source, To: to}

@@ -328,7 +328,7 @@ var codeMeanings = []codeMeaning{
 	{CodeOutsideRoot, "a link is in the way, and links are not followed: name the real folder with --to", false},
 	{CodeBadName, "its name would be empty", false},
 	{CodeNameTooLong, "its name is too long", false},
-	{CodeCrossDevice, "its target is on another file system", false},
+	{CodeCrossDevice, "its target is on another file system or mount", false},
 	{CodeNoReflink, "the file system can't share blocks between files", false},
 	{CodeNoSymlink, "the file system has no symbolic links", false},
 	{CodePutBack, "an undo put it back: watch skips it until it, a pin or the index changes", false},

@@ -15,7 +15,8 @@ type RootInfo struct {
 	Root
 	GivenPath string // the path as the user wrote it; "" if the user did not give it
 	Device    uint64
-	NameMax   int // maximum bytes of a name on the file system
+	Mount     uint64 // the ID of its mount; 0 if unknown
+	NameMax   int    // maximum bytes of a name on the file system
 	// UnstableInodes is set if inodes change each time the file system is mounted. Plans then omit them.
 	UnstableInodes bool
 	// NoReflink is set if the file system can't share blocks between files.

@@ -24,6 +24,7 @@ type disk map[string]file
 type file struct {
 	inode   uint64
 	device  uint64
+	mount   uint64
 	content string
 	links   uint64
 	leads   string
@@ -31,14 +32,14 @@ type file struct {
 }
 
 // tree returns a disk of paths. "a = b" is another name of b's inode, "a -> b" a link, "a/" a folder, "a: text" has
-// content, and "2|a" lies on device 2.
+// content, "2|a" lies on device 2, and "1.7|a" on device 1 as mount 7.
 func tree(paths ...string) disk {
 	d := disk{}
 	for _, name := range paths {
 		f := file{device: 1, links: 1}
 		if device, rest, ok := strings.Cut(name, "|"); ok {
 			name = rest
-			_, _ = fmt.Sscan(device, &f.device)
+			_, _ = fmt.Sscanf(device, "%d.%d", &f.device, &f.mount)
 		}
 		name, text, _ := strings.Cut(name, ": ")
 		name, leads, _ := strings.Cut(name, " -> ")
@@ -80,8 +81,8 @@ func (d disk) List(dir string) ([]Item, error) {
 			continue
 		}
 		item := Item{
-			Name: path.Base(name), Type: TypeRegular, Size: int64(len(f.content)), Device: f.device, Inode: f.inode,
-			Links: f.links, LinkText: f.leads,
+			Name: path.Base(name), Type: TypeRegular, Size: int64(len(f.content)), Device: f.device, Mount: f.mount,
+			Inode: f.inode, Links: f.links, LinkText: f.leads,
 		}
 		if f.folder {
 			item.Type = TypeDir
@@ -530,6 +531,12 @@ func TestPlans(t *testing.T) {
 			tree("2|/in/a.mkv", "/out/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"copy a.mkv > " + show + "S01E01 - Title 1.mkv"},
+		},
+		{
+			"another mount of the same file system", func(o *Options) { o.Targets[0].Mount = 8 },
+			tree("1.7|/in/a.mkv", "1.8|/out/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"cross_device /in/a.mkv (--or copy copies it)"},
 		},
 		{
 			"a file system without reflinks", func(o *Options) { o.Mode, o.Targets[0].NoReflink = ModeReflink, true },

@@ -136,7 +136,7 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 		item := organize.Item{
 			Name: strings.Clone(e.Name), // Name may be part of a full path, which this lets the garbage collector free
 			Type: organize.TypeOf(info.Type), Size: info.Size, MTime: organize.StampOf(info.MTime),
-			Device: info.Device, Inode: info.Inode, Links: info.Links,
+			Device: info.Device, Mount: info.Mount, Inode: info.Inode, Links: info.Links,
 		}
 		if item.Type == organize.TypeLink {
 			item.LinkText, _ = os.Readlink(filepath.Join(dir, e.Name)) // "" if the link was removed meanwhile
@@ -186,7 +186,7 @@ func RootOf(dir string) (organize.RootInfo, error) {
 	holds, err := fsx.FileSystemOf(filepath.FromSlash(path))
 	place := organize.RootInfo{
 		Root:   organize.Root{Type: holds.Type, Inode: info.Inode, Path: path},
-		Device: info.Device, NameMax: holds.NameMax,
+		Device: info.Device, Mount: info.Mount, NameMax: holds.NameMax,
 		UnstableInodes: holds.Type == "vfat" || holds.Type == "exfat", // these assign new inodes when they are mounted
 	}
 	if place.UnstableInodes {
