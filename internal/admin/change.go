@@ -278,7 +278,7 @@ func (s *Server) test(r *http.Request, o order) (Answer, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), testPatience)
 	defer cancel()
 	var bad []string
-	for _, a := range s.gateway.Config().Pool() {
+	for _, a := range s.gateway.Config().EffectiveAccounts() {
 		if a.Name != before.Name {
 			continue
 		}

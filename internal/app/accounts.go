@@ -186,7 +186,7 @@ type KeyTest struct {
 
 // TestAccount sends TMDB one cheap request with each key of an account, past the cache but through the limiter. A
 // refused key that is accepted now is used again.
-func (c *chain) TestAccount(ctx context.Context, account config.Account) (list []KeyTest) {
+func (c *stack) TestAccount(ctx context.Context, account config.Account) (list []KeyTest) {
 	for n, key := range account.Account.Keys {
 		err := c.testKey(ctx, account.Name, key)
 		t := KeyTest{Number: n + 1, Text: "accepted", Err: err}
@@ -206,9 +206,9 @@ func (c *chain) TestAccount(ctx context.Context, account config.Account) (list [
 	return list
 }
 
-func (c *chain) testKey(ctx context.Context, account string, key ratelimit.Fingerprint) error {
+func (c *stack) testKey(ctx context.Context, account string, key ratelimit.Fingerprint) error {
 	ctx = ratelimit.With(ctx, ratelimit.Request{Prefer: ratelimit.Preference{Account: account, Key: key, Test: true}})
-	client, err := newClient(c.inForce.Load(), c.upstream.sender, nil)
+	client, err := newClient(c.config.Load(), c.upstream.sender, nil)
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ type OverrideView struct {
 // ViewAccounts returns the state of all configured accounts, from the limiter's shared state.
 func ViewAccounts(cfg *config.Config, st ratelimit.Status) []AccountView {
 	list := []AccountView{}
-	for _, own := range cfg.Pool() {
+	for _, own := range cfg.EffectiveAccounts() {
 		list = append(list, viewAccount(st, own.Account))
 	}
 	return list

@@ -55,7 +55,7 @@ type Options struct {
 
 // App is one run of a command, with everything that is open for it.
 type App struct {
-	chain
+	stack
 	cfg          *config.Config
 	started      time.Time
 	deciders     *decide.Deciders

@@ -40,7 +40,7 @@ func Explain(err error) (report.Code, lang.Text) {
 		return report.CodeTLS, lang.TextOf(setup)
 	case errors.As(err, &blocked):
 		return report.CodeBlocked, blockedText(blocked, time.Now())
-	case errors.As(err, new(*BadQuestionError)):
+	case errors.As(err, new(*FailingRequestError)):
 		return report.CodeUpstream, lang.TextOf(err)
 	case errors.As(err, &budget):
 		return report.CodeBudget, lang.TextOf(budget)

@@ -51,7 +51,7 @@ func TestTheGravestWaitIsTold(t *testing.T) {
 // TestAPauseNamesTheAnswerThatAskedForIt follows a pause from the limiter's hooks to the status line's numbers.
 func TestAPauseNamesTheAnswerThatAskedForIt(t *testing.T) {
 	o := newTestObserver()
-	a := &App{chain: chain{observer: o}}
+	a := &App{stack: stack{observer: o}}
 	gauges := ratelimit.Gauges{Block: ratelimit.Block{State: ratelimit.Throttle}, Rate: 17.5}
 	o.onAnswer(ratelimit.Answer{
 		Event: ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429}, Pause: time.Minute,
@@ -92,7 +92,7 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer answers.Close()
-		a := &App{chain: chain{observer: newTestObserver(), limiter: limiter(), cache: answers}}
+		a := &App{stack: stack{observer: newTestObserver(), limiter: limiter(), cache: answers}}
 		a.PollSharedState()
 		if p := a.Progress(); p.State != "Normal" || p.Rate != 35 || p.Wait.On() || p.AwaitsOtherProcess {
 			t.Errorf("before the outage: %+v", p)
@@ -131,7 +131,7 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 }
 
 func TestACacheThatCantBeWrittenIsKnownUntilItCan(t *testing.T) {
-	g := &Gateway{chain: chain{observer: newTestObserver()}}
+	g := &Gateway{stack: stack{observer: newTestObserver()}}
 	for _, err := range []error{nil, errors.New("no space left"), nil} {
 		if g.observer.wrote(err); g.CacheUnwritable() != (err != nil) {
 			t.Errorf("after %v: %v", err, g.CacheUnwritable())

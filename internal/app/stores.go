@@ -181,10 +181,10 @@ func CheckCoordinator(ctx context.Context, cfg *config.Config) (redisstore.Findi
 	return redisstore.Check(ctx, coordinatorOptions(cfg))
 }
 
-// chain is the part that a run of match and the gateway share: stores, limiter, upstream and observer.
-type chain struct {
+// stack is what a run of match and the gateway have in common: stores, limiter, upstream and observer.
+type stack struct {
 	opts     Options
-	inForce  atomic.Pointer[config.Config] // the current one; a gateway may replace it
+	config   atomic.Pointer[config.Config] // the current one; a gateway may replace it
 	store    ratelimit.Store
 	limiter  *ratelimit.Limiter
 	cache    *cache.Store
@@ -194,13 +194,13 @@ type chain struct {
 	warned   warnOnce
 }
 
-func (c *chain) open(cfg *config.Config, opts Options) error {
+func (c *stack) open(cfg *config.Config, opts Options) error {
 	c.opts = opts
-	c.inForce.Store(cfg)
+	c.config.Store(cfg)
 	if opts.Log == nil {
 		opts.Log = slog.DiscardHandler
 	}
-	c.observer = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: c.warn, cfg: c.inForce.Load}
+	c.observer = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: c.warn, cfg: c.config.Load}
 	store, done, err := OpenState(cfg, 0, c.warn)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 	return nil
 }
 
-func (c *chain) warn(err error) {
+func (c *stack) warn(err error) {
 	if !c.warned.isNew(err) {
 		return
 	}
@@ -251,10 +251,10 @@ func (c *chain) warn(err error) {
 }
 
 // Metrics returns the metrics of this process.
-func (c *chain) Metrics() *metrics.Metrics { return c.observer.metrics }
+func (c *stack) Metrics() *metrics.Metrics { return c.observer.metrics }
 
 // Close writes pending values and frees everything.
-func (c *chain) Close() error {
+func (c *stack) Close() error {
 	var errs []error
 	for _, done := range slices.Backward(c.closers) {
 		errs = append(errs, done())
@@ -266,7 +266,7 @@ func (c *chain) Close() error {
 }
 
 // Gateway serves requests of other programs. It is an http.RoundTripper for requests without a key.
-type Gateway struct{ chain }
+type Gateway struct{ stack }
 
 const gatewayMemory = 32 << 20
 
@@ -286,7 +286,7 @@ func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 }
 
 // RoundTrip answers a request. For its errors see cache.Transport, ratelimit.Transport, tmdb.UnauthorizedError and
-// BadQuestionError.
+// FailingRequestError.
 func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.upstream.RoundTrip(req)
 }
@@ -318,8 +318,8 @@ func (g *Gateway) Reconfigure(cfg *config.Config) error {
 	if err := g.limiter.Retune(cfg.Tuning); err != nil {
 		return err
 	}
-	g.inForce.Store(cfg)
-	g.upstream.ring.replace(cfg.Pool())
+	g.config.Store(cfg)
+	g.upstream.ring.replace(cfg.EffectiveAccounts())
 	return g.limiter.SetAccounts(cfg.LimiterAccounts())
 }
 

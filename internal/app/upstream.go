@@ -19,7 +19,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Upstream is the path of a request to TMDB, a chain of transports: cache, badQuestions, refusalTransport, limiter,
+// Upstream is the path of a request to TMDB, a chain of transports: cache, failingRequests, refusalTransport, limiter,
 // signer, tmdb.NewWire and the network. The embedded transport is the first.
 type Upstream struct {
 	*cache.Transport
@@ -37,8 +37,8 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 		return nil, err
 	}
 	u := &Upstream{wire: wire, ring: &keyring{}}
-	u.ring.replace(cfg.Pool())
-	var bad badQuestions
+	u.ring.replace(cfg.EffectiveAccounts())
+	var bad failingRequests
 	base := signer{tmdb.NewWire(wire), u.ring}
 	if !cfg.AsksTMDB() {
 		base.next = preferWaitTransport{base.next, limiter}
@@ -171,41 +171,41 @@ func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
 	return took, skew, nil
 }
 
-// BadQuestionError means that a request was not sent because TMDB has just failed to answer it at every try.
-type BadQuestionError struct{ Until time.Time }
+// FailingRequestError means that a request was not sent because TMDB has just failed to answer it at every try.
+type FailingRequestError struct{ Until time.Time }
 
 // Error implements error.
-func (e *BadQuestionError) Error() string { return e.Text().String() }
+func (e *FailingRequestError) Error() string { return e.Text().String() }
 
 // Text returns the message for people.
-func (e *BadQuestionError) Text() lang.Text {
+func (e *FailingRequestError) Text() lang.Text {
 	return lang.Textf("not asked: TMDB failed on this very request; it is sent again after %s",
 		e.Until.Local().Format(time.TimeOnly))
 }
 
 const (
-	// badQuestionTTL is how long a bad question is rejected.
-	badQuestionTTL = time.Minute
-	// maxBadQuestions limits how many are remembered; further ones are sent again.
-	maxBadQuestions = 10_000
+	// failingRequestTTL is how long a failing request is rejected.
+	failingRequestTTL = time.Minute
+	// maxFailingRequests limits how many are remembered; further ones are sent again.
+	maxFailingRequests = 10_000
 )
 
-// badQuestions rejects for a minute, in this process, a request whose tries have all ended in a server error. The
+// failingRequests rejects for a minute, in this process, a request whose tries have all ended in a server error. The
 // limiter takes eight failures in a row for an outage, and a client that repeats one bad request must not look like
 // one.
-type badQuestions struct {
+type failingRequests struct {
 	next http.RoundTripper
 
 	mu    sync.Mutex
-	known map[string]badQuestion // by the cache's key
+	known map[string]failingRequest // by the cache's key
 }
 
-type badQuestion struct {
+type failingRequest struct {
 	until    time.Time
 	patience time.Duration // of the request that failed; one with twice as much has more tries, so it is sent
 }
 
-func (*badQuestions) observe(ctx context.Context, o ratelimit.Outcome) {
+func (*failingRequests) observe(ctx context.Context, o ratelimit.Outcome) {
 	x := requestOf(ctx)
 	if o == ratelimit.Server {
 		x.serverTrouble.Store(true)
@@ -214,14 +214,14 @@ func (*badQuestions) observe(ctx context.Context, o ratelimit.Outcome) {
 	}
 }
 
-// RoundTrip implements http.RoundTripper. For a rejected request it returns a *BadQuestionError.
-func (b *badQuestions) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip implements http.RoundTripper. For a rejected request it returns a *FailingRequestError.
+func (b *failingRequests) RoundTrip(req *http.Request) (*http.Response, error) {
 	if ratelimit.AsksAgain(req.Context()) { // a retry says nothing about the request itself
 		return b.next.RoundTrip(req)
 	}
 	key, patience := cache.KeyOf(req.Method, req.URL), ratelimit.MaxWaitOf(req.Context())
-	if until, bad := b.refused(key, patience, time.Now()); bad {
-		return nil, &BadQuestionError{until}
+	if until, bad := b.rejectedUntil(key, patience, time.Now()); bad {
+		return nil, &FailingRequestError{until}
 	}
 	req, x := withRequest(req)
 	resp, err := b.next.RoundTrip(req)
@@ -231,7 +231,7 @@ func (b *badQuestions) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (b *badQuestions) refused(key string, patience time.Duration, now time.Time) (time.Time, bool) {
+func (b *failingRequests) rejectedUntil(key string, patience time.Duration, now time.Time) (time.Time, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	q, ok := b.known[key]
@@ -242,20 +242,20 @@ func (b *badQuestions) refused(key string, patience time.Duration, now time.Time
 	return q.until, ok && patience <= 2*q.patience
 }
 
-func (b *badQuestions) remember(key string, patience time.Duration, now time.Time) {
+func (b *failingRequests) remember(key string, patience time.Duration, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.known == nil {
-		b.known = map[string]badQuestion{}
+		b.known = map[string]failingRequest{}
 	}
-	if len(b.known) >= maxBadQuestions {
+	if len(b.known) >= maxFailingRequests {
 		for k, q := range b.known {
 			if !now.Before(q.until) {
 				delete(b.known, k)
 			}
 		}
 	}
-	if len(b.known) < maxBadQuestions {
-		b.known[key] = badQuestion{now.Add(badQuestionTTL), patience}
+	if len(b.known) < maxFailingRequests {
+		b.known[key] = failingRequest{now.Add(failingRequestTTL), patience}
 	}
 }

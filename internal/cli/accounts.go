@@ -95,7 +95,7 @@ func standingText(a app.AccountView) string {
 
 // selectAccounts returns the configured accounts with these names; all of them if names is empty.
 func selectAccounts(cfg *config.Config, names []string) ([]config.Account, error) {
-	all := cfg.Pool()
+	all := cfg.EffectiveAccounts()
 	if len(all) == 0 {
 		return nil, usagef(noKeyHint, noKeyMessage)
 	}

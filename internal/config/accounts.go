@@ -61,17 +61,17 @@ func (c *Config) Secrets() []Secret {
 	return slices.DeleteFunc(out, func(s Secret) bool { return !s.IsSet() })
 }
 
-// LimiterAccounts returns the accounts of Pool for the limiter, which has only fingerprints of the keys.
+// LimiterAccounts returns the effective accounts as the limiter sees them: with fingerprints in place of keys.
 func (c *Config) LimiterAccounts() []ratelimit.Account {
 	var out []ratelimit.Account
-	for _, a := range c.Pool() {
+	for _, a := range c.EffectiveAccounts() {
 		out = append(out, a.Account)
 	}
 	return out
 }
 
-// Pool returns the configured accounts. A configuration without accounts has one for its single key.
-func (c *Config) Pool() []Account {
+// EffectiveAccounts returns the configured accounts, or one account for the single key if none are configured.
+func (c *Config) EffectiveAccounts() []Account {
 	if len(c.Accounts) > 0 || !c.TMDB.HasKey() {
 		return c.Accounts
 	}
@@ -86,7 +86,7 @@ func (c *Config) Pool() []Account {
 
 // OnlyAccount returns the name of the account for log lines; "-" unless there is exactly one.
 func (c *Config) OnlyAccount() string {
-	if pool := c.Pool(); len(pool) == 1 {
+	if pool := c.EffectiveAccounts(); len(pool) == 1 {
 		return pool[0].Name
 	}
 	return "-"
@@ -94,7 +94,7 @@ func (c *Config) OnlyAccount() string {
 
 // KeyNumber returns the number of a key in its account, from 1; 0 if the configuration does not have it.
 func (c *Config) KeyNumber(account string, key ratelimit.Fingerprint) int {
-	for _, a := range c.Pool() {
+	for _, a := range c.EffectiveAccounts() {
 		if a.Name == account {
 			return slices.Index(a.Account.Keys, key) + 1
 		}

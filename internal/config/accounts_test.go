@@ -196,7 +196,7 @@ func TestATokenInTheEnvironmentWinsOverAccounts(t *testing.T) {
 	if len(warnings) != 1 || !strings.Contains(warnings[0].String(), "ANIVAULT_TMDB_TOKEN wins over") {
 		t.Errorf("%q", warnings)
 	}
-	if pool := cfg.Pool(); len(pool) != 1 || pool[0].Name != DefaultAccount {
+	if pool := cfg.EffectiveAccounts(); len(pool) != 1 || pool[0].Name != DefaultAccount {
 		t.Errorf("%+v", pool)
 	}
 }

@@ -22,8 +22,8 @@ type Serve struct {
 	Hosts           []string // further Host names that need no token, in lower case
 	TrustedProxies  []netip.Prefix
 	Anonymous       bool // answer requests without a token even if there are clients
-	InteractivePatience,
-	BatchPatience time.Duration // longest wait for permission, by class
+	InteractiveMaxWait,
+	BatchMaxWait time.Duration // longest wait for permission, by class
 	StaleAfter     time.Duration // wait before an expired answer is served; negative: only instead of an error
 	QueueMax       int
 	QueuePerClient int
@@ -61,10 +61,10 @@ func serveSettings(c *Config) []Setting {
 			"Proxies whose X-Forwarded-For is believed.", &c.Serve.TrustedProxies, readProxy),
 		boolSetting("serve.anonymous", "With clients configured: also answer requests without a token.", &c.Serve.Anonymous),
 		durationSetting("serve.acquire_timeout.interactive", "30s",
-			"Longest time that a request of an interactive client waits for permission.", &c.Serve.InteractivePatience),
+			"Longest time that a request of an interactive client waits for permission.", &c.Serve.InteractiveMaxWait),
 		durationSetting("serve.acquire_timeout.batch", "500m",
 			"Longest time that a request of a batch client waits for permission.",
-			&c.Serve.BatchPatience),
+			&c.Serve.BatchMaxWait),
 		durationOrOffSetting("serve.stale_after", "1s",
 			"If permission takes longer, serve an expired answer; off: only instead of an error.", &c.Serve.StaleAfter),
 		integerSetting("serve.queue.max", "1000", "How many questions may wait for permission.", "from 1 to 100000", 1,

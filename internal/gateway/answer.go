@@ -252,7 +252,7 @@ func refusalOf(err error) *refusal {
 		return refuse(reasonAcquireTimeout, "")
 	case errors.Is(err, ratelimit.ErrRequestTimeout):
 		return refuse(reasonRequestTimeout, "")
-	case errors.As(err, new(*app.BadQuestionError)):
+	case errors.As(err, new(*app.FailingRequestError)):
 		return refuse(reasonUpstream, "")
 	case errors.As(err, new(*tmdb.UnauthorizedError)):
 		return refuse(reasonCredentials, "")

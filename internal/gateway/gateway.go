@@ -216,9 +216,9 @@ func (x *exchange) readPreferences() {
 	if x.class = x.client.class; urgency(h.Values("Priority")) >= batchUrgency {
 		x.class = batch
 	}
-	x.patience = x.settings.InteractivePatience
+	x.patience = x.settings.InteractiveMaxWait
 	if x.class == batch {
-		x.patience = x.settings.BatchPatience
+		x.patience = x.settings.BatchMaxWait
 	}
 	if wait, ok := preferredWait(h.Values("Prefer")); ok {
 		x.patience = min(x.patience, max(wait, minPatience))

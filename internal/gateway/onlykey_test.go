@@ -65,7 +65,7 @@ func TestTheOnlyKeyIsOutAndInForAllProcesses(t *testing.T) {
 	}
 	refuses.Store(false)
 	b.must(503, tv(9000001)) // nobody has found out
-	for _, key := range another().TestAccount(t.Context(), cfg.Pool()[0]) {
+	for _, key := range another().TestAccount(t.Context(), cfg.EffectiveAccounts()[0]) {
 		if key.Err != nil {
 			t.Error(key.Text)
 		}
@@ -75,7 +75,7 @@ func TestTheOnlyKeyIsOutAndInForAllProcesses(t *testing.T) {
 		t.Error(standing())
 	}
 	refuses.Store(true)
-	for _, key := range another().TestAccount(t.Context(), cfg.Pool()[0]) {
+	for _, key := range another().TestAccount(t.Context(), cfg.EffectiveAccounts()[0]) {
 		if !key.Refused || !strings.Contains(key.Text.String(), "Invalid API key") {
 			t.Error(key.Text)
 		}
@@ -89,7 +89,7 @@ func TestTheOnlyKeyIsOutAndInForAllProcesses(t *testing.T) {
 		}
 		b.must(200, tv(9000002))
 		refuses.Store(true)
-		another().TestAccount(t.Context(), cfg.Pool()[0])
+		another().TestAccount(t.Context(), cfg.EffectiveAccounts()[0])
 		refuses.Store(false)
 		b.must(503, tv(9000003))
 	}

@@ -159,7 +159,7 @@ func (g *Gateway) aloneReason() string {
 }
 
 func (g *Gateway) allAccountsBarred(st ratelimit.Status) bool {
-	pool := g.settings.Load().cfg.Pool()
+	pool := g.settings.Load().cfg.EffectiveAccounts()
 	return len(pool) > 0 && !slices.ContainsFunc(pool, func(a config.Account) bool {
 		return st.View(a.Account).Barred == ratelimit.ReasonNone
 	})

@@ -150,7 +150,7 @@ func (t Target) Enable(ctx context.Context, on bool, duration time.Duration) (Ch
 
 // Configured reports whether the configuration itself enables the account, or disables it.
 func (t Target) Configured(on bool) bool {
-	return slices.ContainsFunc(t.Config.Pool(), func(a config.Account) bool {
+	return slices.ContainsFunc(t.Config.EffectiveAccounts(), func(a config.Account) bool {
 		return a.Name == t.Account && a.Disabled != on
 	})
 }
@@ -186,7 +186,7 @@ func (t Target) changeState(ctx context.Context, do func() error) (ChangedValue,
 // status returns the limiter's status, or an *UnknownAccountError if the configuration does not have the account.
 func (t Target) status(ctx context.Context) (ratelimit.Status, error) {
 	known := func(a config.Account) bool { return a.Name == t.Account }
-	if t.Account != "" && !slices.ContainsFunc(t.Config.Pool(), known) {
+	if t.Account != "" && !slices.ContainsFunc(t.Config.EffectiveAccounts(), known) {
 		return ratelimit.Status{}, &UnknownAccountError{t.Account}
 	}
 	return ratelimit.Operator{Store: t.Store}.Status(ctx, t.Config.Tuning)
