@@ -28,7 +28,7 @@ func (f *factory) indexCommand(cmd *cobra.Command, do func(c invocation, x *inde
 	return f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
 		x, err := index.Open(c.cfg.Dirs.Data)
 		switch {
-		case errors.Is(err, index.ErrNone):
+		case errors.Is(err, index.ErrNoIndex):
 			return usagef("make one with: anivault index update, or: anivault index import FILE...", "%s", err)
 		case err != nil:
 			return err
@@ -121,7 +121,7 @@ func printCandidate(f *factory, format string, c index.Candidate) error {
 	if format == "json" {
 		return f.printJSON(wireCandidate{
 			Kind: string(c.Kind), TMDBID: c.ID, Title: c.Text, Original: c.Original, Popularity: c.Popularity,
-			Season: c.Season, Absolute: c.Absolute, Offset: c.Offset, Mapped: len(c.Ranges) > 0, AniDB: c.Anime,
+			Season: c.Season, Absolute: c.Absolute, Offset: c.Offset, Mapped: len(c.Ranges) > 0, AniDB: c.AniDBID,
 		})
 	}
 	parts := []string{fmt.Sprintf("%s/%d", c.Kind, c.ID), ui.Escaped(c.Text)}
@@ -134,8 +134,8 @@ func printCandidate(f *factory, format string, c index.Candidate) error {
 	if c.Offset != 0 {
 		parts = append(parts, lang.Sprintf("after episode %d", c.Offset))
 	}
-	if c.Anime != 0 {
-		parts = append(parts, fmt.Sprintf("AniDB %d", c.Anime))
+	if c.AniDBID != 0 {
+		parts = append(parts, fmt.Sprintf("AniDB %d", c.AniDBID))
 	}
 	_, err := fmt.Fprintln(f.streams.Out, strings.Join(parts, "  "))
 	return err

@@ -306,7 +306,7 @@ func previewText(l decide.FilePreview) string {
 }
 
 func scopeTexts(c decide.Choice) (what, reach lang.Text) {
-	name := ui.Escaped(c.Pins[0].What())
+	name := ui.Escaped(c.Pins[0].PathOrTitle())
 	what, reach = lang.Textf("%s", name), scopeKeys[c.Scope].reach
 	switch c.Scope {
 	case decide.ByTitle:

@@ -159,7 +159,7 @@ func changePins(f *factory, cmd *cobra.Command, change func(*pins.Set) (lang.Tex
 }
 
 func describePin(p pins.Pin) lang.Text {
-	what := lang.Textf("%s", ui.Printable(p.What()))
+	what := lang.Textf("%s", ui.Printable(p.PathOrTitle()))
 	if p.Title != "" {
 		what = lang.Textf("the title %s", what)
 	}
@@ -251,7 +251,7 @@ func (f *factory) completePinned(cmd *cobra.Command, args []string) (list []stri
 		return nil
 	}
 	for _, p := range set.All() {
-		if what := p.What(); ui.Escaped(what) == what && !slices.Contains(args, what) {
+		if what := p.PathOrTitle(); ui.Escaped(what) == what && !slices.Contains(args, what) {
 			list = append(list, what)
 		}
 	}

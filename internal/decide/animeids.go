@@ -24,7 +24,7 @@ func (t *titleIndex) animeIDs(res match.Resolution) func(match.Decision) match.I
 				return err
 			}
 			for _, c := range anime.siblings {
-				if known[c.Anime], err = x.IDsOf(c.Anime); err != nil {
+				if known[c.AniDBID], err = x.IDsOf(c.AniDBID); err != nil {
 					return err
 				}
 			}
@@ -54,7 +54,7 @@ func findAnimeOfEntry(x *index.Index, e *match.Entry) (animeOfEntry, error) {
 	}
 	films, err := x.AnimeOfFilm(e.ID)
 	for _, id := range films {
-		h.siblings = append(h.siblings, index.Candidate{Kind: match.Movie, Anime: id})
+		h.siblings = append(h.siblings, index.Candidate{Kind: match.Movie, AniDBID: id})
 	}
 	return h, err
 }
@@ -65,7 +65,7 @@ func (h animeOfEntry) forDecision(d match.Decision) int {
 		return 0
 	case h.entry.Kind == match.Movie:
 		if len(h.siblings) == 1 {
-			return h.siblings[0].Anime
+			return h.siblings[0].AniDBID
 		}
 		return 0
 	case d.Season == nil:
@@ -91,7 +91,7 @@ func (h animeOfEntry) forSeason(season int) int {
 			if one != 0 {
 				return 0
 			}
-			one = c.Anime
+			one = c.AniDBID
 		}
 	}
 	return one
@@ -120,7 +120,7 @@ func (h animeOfEntry) forEpisode(season, episode int) int {
 		case offset > best.Offset:
 			best, count = c, 1
 			best.Offset = offset
-		case offset == best.Offset && c.Anime != best.Anime:
+		case offset == best.Offset && c.AniDBID != best.AniDBID:
 			count++
 		}
 	}
@@ -136,7 +136,7 @@ func (h animeOfEntry) forEpisode(season, episode int) int {
 	if count != 1 || season == 0 && next == 0 && at != best.Offset+1 {
 		return 0
 	}
-	return best.Anime
+	return best.AniDBID
 }
 
 func (h animeOfEntry) startOffset(c index.Candidate, season, at, episode int) (offset int, holds bool) {

@@ -13,13 +13,13 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 		numberedSeason(0, 1, 6), numberedSeason(1, 1, 24), numberedSeason(2, 25, 36), numberedSeason(3, 401, 420),
 	}}
 	at := func(anime, season, offset int) index.Candidate {
-		return index.Candidate{Kind: match.TV, Anime: anime, Season: ptr(season), Offset: offset}
+		return index.Candidate{Kind: match.TV, AniDBID: anime, Season: ptr(season), Offset: offset}
 	}
 	cours := []index.Candidate{at(10, 1, 0), at(11, 1, 12), at(12, 2, 0)}
 	specials := []index.Candidate{at(10, 1, 0), at(20, 0, 0), at(21, 0, 2)}
 	ranged := []index.Candidate{
 		{
-			Anime: 30, Absolute: true,
+			AniDBID: 30, Absolute: true,
 			Ranges: []index.Range{{Season: 1, Start: 1, End: 24}, {Season: 3, Start: 401, End: 420, Offset: -400}},
 		},
 	}
@@ -45,8 +45,8 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 		{"perhaps no longer the last special", specials, 0, []int{4}, 0},
 		{"one by one, numbers that go on", ranged, 3, []int{412}, 30},
 		{"one by one, a season that it leaves out", ranged, 2, []int{30}, 0},
-		{"over all seasons", []index.Candidate{{Anime: 40, Absolute: true}}, 2, []int{30}, 40},
-		{"over all seasons, a special", []index.Candidate{{Anime: 40, Absolute: true}}, 0, []int{3}, 0},
+		{"over all seasons", []index.Candidate{{AniDBID: 40, Absolute: true}}, 2, []int{30}, 40},
+		{"over all seasons, a special", []index.Candidate{{AniDBID: 40, Absolute: true}}, 0, []int{3}, 0},
 		{"nothing", nil, 1, []int{3}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -62,12 +62,12 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 		entry    *match.Entry
 		want     int
 	}{
-		{"over all seasons", []index.Candidate{{Anime: 40, Absolute: true}}, series, 40},
+		{"over all seasons", []index.Candidate{{AniDBID: 40, Absolute: true}}, series, 40},
 		{"of one season of three", cours[2:], series, 0},
 		{"two cours", cours[:2], &match.Entry{Kind: match.TV, Seasons: series.Seasons[:2]}, 0},
 		{"the only season", cours[:1], &match.Entry{Kind: match.TV, Seasons: series.Seasons[:2]}, 10},
 		{"from its middle", cours[1:2], &match.Entry{Kind: match.TV, Seasons: series.Seasons[:2]}, 0},
-		{"a film", []index.Candidate{{Kind: match.Movie, Anime: 50}}, &match.Entry{Kind: match.Movie}, 50},
+		{"a film", []index.Candidate{{Kind: match.Movie, AniDBID: 50}}, &match.Entry{Kind: match.Movie}, 50},
 		{"nothing", nil, series, 0},
 	} {
 		t.Run("whole: "+c.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 	})
 	film := &match.Entry{Kind: match.Movie}
 	for n, want := range []int{0, 50, 0} {
-		two := []index.Candidate{{Anime: 50}, {Anime: 51}}
+		two := []index.Candidate{{AniDBID: 50}, {AniDBID: 51}}
 		if got := (animeOfEntry{indexMapping{entry: film}, two[:n]}).forDecision(match.Decision{}); got != want {
 			t.Errorf("of %d anime of a film it is %d, want %d", n, got, want)
 		}

@@ -38,7 +38,7 @@ func (t *titleIndex) digest() string {
 
 func (t *titleIndex) withIndex(do func(*index.Index) error) {
 	x, err := index.Open(t.dir)
-	if errors.Is(err, index.ErrNone) {
+	if errors.Is(err, index.ErrNoIndex) {
 		return
 	}
 	if err == nil {
@@ -85,7 +85,7 @@ func (t *titleIndex) find(s match.Series) indexResult {
 			return err
 		}
 		for _, c := range out.candidates {
-			if c.Kind != match.TV || c.Anime == 0 {
+			if c.Kind != match.TV || c.AniDBID == 0 {
 				continue
 			}
 			of, err := x.Siblings(c.ID)
@@ -104,8 +104,8 @@ func lacksSequelMarks(c index.Candidate, text string, s match.Series) bool {
 	if len(s.Titles) > 0 && strings.Contains(title.Compact(s.Titles[0].Text), title.Compact(text)) {
 		text = s.Titles[0].Text
 	}
-	own := title.Signs(text)
-	return own != "" && own != title.Signs(c.Text)
+	own := title.SequelSigns(text)
+	return own != "" && own != title.SequelSigns(c.Text)
 }
 
 func (i *indexResult) addLooseMatches(x *index.Index, s match.Series) error {
@@ -155,9 +155,9 @@ func (i *indexResult) sufficientCandidates(s match.Series) []index.Candidate {
 	for _, c := range i.candidates {
 		switch {
 		case s.Want == match.WantTV && c.Kind != match.TV, s.Want == match.WantMovie && c.Kind != match.Movie:
-		case c.Short:
+		case c.Abbreviation:
 			short = append(short, c)
-		case c.Anime != 0:
+		case c.AniDBID != 0:
 			known = append(known, c)
 		default:
 			others = append(others, c)

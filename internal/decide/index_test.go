@@ -14,11 +14,11 @@ import (
 
 // A search is done without only where the index leaves few entries in question.
 func TestFewEntriesAreEnough(t *testing.T) {
-	tv := index.Candidate{Kind: match.TV, ID: 1, Anime: 10}
-	other := index.Candidate{Kind: match.TV, ID: 2, Anime: 11}
-	film := index.Candidate{Kind: match.Movie, ID: 3, Anime: 12}
+	tv := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 10}
+	other := index.Candidate{Kind: match.TV, ID: 2, AniDBID: 11}
+	film := index.Candidate{Kind: match.Movie, ID: 3, AniDBID: 12}
 	export := index.Candidate{Kind: match.TV, ID: 4}
-	short := index.Candidate{Kind: match.TV, ID: 5, Anime: 13, Short: true}
+	short := index.Candidate{Kind: match.TV, ID: 5, AniDBID: 13, Abbreviation: true}
 	for _, c := range []struct {
 		name   string
 		found  []index.Candidate
@@ -31,7 +31,7 @@ func TestFewEntriesAreEnough(t *testing.T) {
 		{"two series", []index.Candidate{tv, other}, match.WantTV, true, []int{1, 2}},
 		{
 			"four series",
-			[]index.Candidate{tv, other, {Kind: match.TV, ID: 6, Anime: 14}, {Kind: match.TV, ID: 7, Anime: 15}},
+			[]index.Candidate{tv, other, {Kind: match.TV, ID: 6, AniDBID: 14}, {Kind: match.TV, ID: 7, AniDBID: 15}},
 			match.WantTV, true, nil,
 		},
 		{"a series and a film, wanted a series", []index.Candidate{tv, film}, match.WantTV, false, []int{1}},
@@ -68,11 +68,11 @@ func TestFewEntriesAreEnough(t *testing.T) {
 // Without TMDB, an episode is said only where no other anime of the series can be meant.
 func TestEpisodesByTheListsAlone(t *testing.T) {
 	at := func(anime, season, offset int) index.Candidate {
-		return index.Candidate{Kind: match.TV, ID: 1, Anime: anime, Season: ptr(season), Offset: offset}
+		return index.Candidate{Kind: match.TV, ID: 1, AniDBID: anime, Season: ptr(season), Offset: offset}
 	}
 	first, merged, second, specials := at(10, 1, 0), at(11, 1, 12), at(12, 2, 0), at(13, 0, 3)
-	plain := index.Candidate{Kind: match.TV, ID: 1, Anime: 10} // a stated season takes the mapping away
-	absolute := index.Candidate{Kind: match.TV, ID: 1, Anime: 10, Absolute: true}
+	plain := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 10} // a stated season takes the mapping away
+	absolute := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 10, Absolute: true}
 	for _, c := range []struct {
 		name, file string
 		of         index.Candidate
@@ -120,7 +120,7 @@ func TestListsAreOtherReadingsOfAName(t *testing.T) {
 		},
 	}
 	at := func(text string, season, offset int) index.Candidate {
-		return index.Candidate{Kind: match.TV, Anime: 10, Text: text, Season: ptr(season), Offset: offset}
+		return index.Candidate{Kind: match.TV, AniDBID: 10, Text: text, Season: ptr(season), Offset: offset}
 	}
 	ranged := index.Candidate{Absolute: true, Ranges: []index.Range{
 		{Season: 1, Start: 1, End: 12}, {Season: 2, Start: 13, End: 25, Offset: -12}, {
@@ -130,7 +130,7 @@ func TestListsAreOtherReadingsOfAName(t *testing.T) {
 	rolling := index.Candidate{Absolute: true, Ranges: []index.Range{{Season: 3, Start: 401, End: 420}}}
 	mini := at("Lantern Mini", 0, 2)
 	other := func(offset int) []index.Candidate {
-		return []index.Candidate{mini, {Kind: match.TV, Anime: 11, Season: ptr(0), Offset: offset}}
+		return []index.Candidate{mini, {Kind: match.TV, AniDBID: 11, Season: ptr(0), Offset: offset}}
 	}
 	for _, c := range []struct {
 		name, file string
@@ -189,8 +189,8 @@ func numberedSeason(n, first, last int) match.Season {
 
 // Of two anime of one entry the one among the specials gives way, unless the name says that it is one.
 func TestASpecialGivesWayToTheSeries(t *testing.T) {
-	special := index.Candidate{Kind: match.TV, ID: 1, Anime: 10, Season: ptr(0)}
-	series := index.Candidate{Kind: match.TV, ID: 1, Anime: 11, Season: ptr(1)}
+	special := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 10, Season: ptr(0)}
+	series := index.Candidate{Kind: match.TV, ID: 1, AniDBID: 11, Season: ptr(1)}
 	for _, c := range []struct {
 		name    string
 		found   []index.Candidate
@@ -206,7 +206,7 @@ func TestASpecialGivesWayToTheSeries(t *testing.T) {
 			for _, f := range c.found {
 				said.add(f, c.regular)
 			}
-			if len(said.candidates) != 1 || said.candidates[0].Anime != c.anime {
+			if len(said.candidates) != 1 || said.candidates[0].AniDBID != c.anime {
 				t.Errorf("kept %+v, want anime %d", said.candidates, c.anime)
 			}
 		})

@@ -100,7 +100,7 @@ func (d *Deciders) resolveOffline(
 	s match.Series, c index.Candidate, siblings []index.Candidate, asked match.Resolution,
 ) (resolution, bool) {
 	e := &match.Entry{Kind: c.Kind, Title: c.Text, OriginalTitle: c.Original}
-	if s.Year != 0 && c.Anime == 0 || !match.NamesWholeEntry(s, e) {
+	if s.Year != 0 && c.AniDBID == 0 || !match.NamesWholeEntry(s, e) {
 		return resolution{}, false
 	}
 	confidence := indexConfidence
@@ -134,7 +134,7 @@ const (
 func placeEpisodes(c index.Candidate, eps []int) (season int, numbers []int, ok bool) {
 	season = -1
 	for _, n := range eps {
-		to, more, ok := c.Place(n)
+		to, more, ok := c.EpisodePlace(n)
 		if !ok || season >= 0 && to != season {
 			return 0, nil, false
 		}
@@ -184,7 +184,7 @@ func placeOffline(d match.Decision, r release.Release, c index.Candidate, siblin
 func mayBelongToSequel(n int, c index.Candidate, siblings []index.Candidate) bool {
 	for _, o := range siblings {
 		switch {
-		case o.Season == nil || o.Anime == c.Anime || *o.Season == 0 && *c.Season != 0:
+		case o.Season == nil || o.AniDBID == c.AniDBID || *o.Season == 0 && *c.Season != 0:
 		case *o.Season == *c.Season && o.Offset > c.Offset && n+c.Offset > o.Offset:
 			return true
 		case *o.Season > *c.Season && n > minSeasonLength:
@@ -267,7 +267,7 @@ func (m indexMapping) isMainTitle() bool {
 func (m indexMapping) specialReadings(r release.Release) []release.Release {
 	next := 0 // the offset at which the next listed special begins
 	for _, o := range m.siblings {
-		if !mapsToSpecials(o) || o.Anime == m.Anime {
+		if !mapsToSpecials(o) || o.AniDBID == m.AniDBID {
 			continue
 		}
 		if o.Offset == m.Offset {

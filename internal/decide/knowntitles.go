@@ -117,7 +117,7 @@ func (k *knownTitles) addTitles(e knownEntry, as titleRole, year int, titles ...
 }
 
 func (k *knownTitles) addTitle(e knownEntry, as titleRole, norm string) {
-	plain := title.Plain(norm)
+	plain := title.SpellingKey(norm)
 	if plain == "" {
 		return
 	}
@@ -138,7 +138,7 @@ func (k *knownTitles) uniqueEntry(s match.Series) (e knownEntry, ok bool) {
 			continue
 		}
 		norm := title.Normalize(t.Text)
-		for o, as := range k.byTitle[title.Plain(norm)] {
+		for o, as := range k.byTitle[title.SpellingKey(norm)] {
 			if e != (knownEntry{}) && o != e {
 				return e, false
 			}
@@ -185,7 +185,7 @@ const firstEastAsianRune = 0x2e80
 func (k *knownTitles) lockTitles(ctx context.Context, s match.Series) (unlock func()) {
 	var titles []string
 	for _, t := range plainTitles(s) {
-		if plain := title.Plain(title.Normalize(t)); plain != "" && !slices.Contains(titles, plain) {
+		if plain := title.SpellingKey(title.Normalize(t)); plain != "" && !slices.Contains(titles, plain) {
 			titles = append(titles, plain)
 		}
 	}

@@ -62,14 +62,14 @@ func (h animeOfEntry) onlyAnime() int {
 	}
 	only := h.siblings[0]
 	if h.entry == nil || h.entry.Kind == match.Movie || only.Absolute {
-		return only.Anime
+		return only.AniDBID
 	}
 	for _, s := range h.entry.Seasons {
 		if s.Number > 0 && (only.Season == nil || *only.Season != s.Number || only.Offset != 0 || len(only.Ranges) > 0) {
 			return 0
 		}
 	}
-	return only.Anime
+	return only.AniDBID
 }
 
 func movieNFO(d *tmdb.MovieDetails) *nfo.Entry {

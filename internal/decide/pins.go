@@ -71,7 +71,7 @@ func (c *runPins) splitByPin(s series) []series {
 			pin = &p
 		}
 		i := slices.IndexFunc(parts, func(p series) bool {
-			return (p.pin == nil) == (pin == nil) && (pin == nil || p.pin.What() == pin.What())
+			return (p.pin == nil) == (pin == nil) && (pin == nil || p.pin.PathOrTitle() == pin.PathOrTitle())
 		})
 		if i < 0 {
 			i = len(parts)
@@ -150,7 +150,7 @@ func (e *pinnedEntryMissing) Error() string { return e.Text().String() }
 
 func (e *pinnedEntryMissing) Text() lang.Text {
 	return lang.Textf("pinned to %s, which TMDB does not have; take it back with: anivault unpin %s",
-		e.pin.Entry(), ui.ShellWord(e.pin.What()))
+		e.pin.Entry(), ui.ShellWord(e.pin.PathOrTitle()))
 }
 
 func (e *pinnedEntryMissing) Unwrap() error { return e.cause }

@@ -27,10 +27,10 @@ func TestAnimeIDs(t *testing.T) {
 			"",
 		},
 		{"no rows", `[]`, nil, ""},
-		{"not a list", `{"anidb_id":1}`, nil, errUnknown.Error()},
+		{"not a list", `{"anidb_id":1}`, nil, errUnknownFormat.Error()},
 		{"a damaged row", `[{"anidb_id":1,"mal_id":2},{"anidb_id":]`, []IDs{{1, 0, 2}}, "row 2: "},
 		{"cut", `[{"anidb_id":1,"mal_id":2}`, []IDs{{1, 0, 2}}, "it ends before"},
-		{"a row without end", `[{"anidb_id":1,"title":"` + strings.Repeat("x", 2*maxElement), nil, "larger than 1 MiB"},
+		{"a row without end", `[{"anidb_id":1,"title":"` + strings.Repeat("x", 2*maxElementSize), nil, "larger than 1 MiB"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var got []IDs

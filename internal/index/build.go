@@ -16,7 +16,8 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// SourceInfo says what was imported from a source. Rows are entries of the list, Titles what they are found by.
+// SourceInfo describes an imported list. Rows is the number of entries, Titles the number of titles by which they can
+// be found.
 type SourceInfo struct {
 	Source   Source    `json:"source" doc:"which list"`
 	File     string    `json:"file" doc:"the file it was read from"`
@@ -24,19 +25,19 @@ type SourceInfo struct {
 	Titles   int       `json:"titles" doc:"titles read"`
 	Imported time.Time `json:"imported" doc:"when, RFC 3339"`
 
-	URL      string `json:"url,omitempty" doc:"where index update got it"` // where Update got it
+	URL      string `json:"url,omitempty" doc:"where index update got it"` // where Update downloaded it
 	ETag     string `json:"etag,omitempty" doc:"as its server sent it"`
 	Modified string `json:"modified,omitempty" doc:"as its server sent it"`
 }
 
-type input struct {
-	path, name          string // name is what people call it
+type listFile struct {
+	path, name          string // name is shown in messages and kept in SourceInfo
 	url, etag, modified string
-	want                Source // "" for any
+	wantSource          Source // the list must be of this source; "" for any
 }
 
-// ImportError is a file that can't be imported. Line is counted from 1 in the unpacked content, 0 where the file is
-// to blame as a whole.
+// ImportError is an error in an imported file. Line is the line number in the uncompressed content, from 1, or 0 if the
+// error is not in a particular line.
 type ImportError struct {
 	File string
 	Line int
@@ -45,7 +46,7 @@ type ImportError struct {
 
 func (e *ImportError) Error() string { return e.Text().String() }
 
-// Text names the file and the line.
+// Text returns a message with the file and the line.
 func (e *ImportError) Text() lang.Text {
 	if e.Line > 0 {
 		return lang.Textf("%s: line %d: %v", e.File, e.Line, e.Err)
@@ -69,23 +70,23 @@ func importError(file string, err error) error {
 	return &ImportError{File: file, Err: err}
 }
 
-const lockPatience = time.Hour // an import ends; waiting for it ends with Ctrl-C
+const lockTimeout = time.Hour // another import ends some time; the user can stop waiting with Ctrl-C
 
-// Import reads the files, whose formats their content tells, and replaces their sources in the index. After an error
-// the index is as it was. The error is an *ImportError if a file is to blame.
+// Import imports the files, whose formats it detects from their content, and replaces earlier imports of the same
+// sources. If it fails, the index does not change. If a file is invalid, the error is an *ImportError.
 func Import(ctx context.Context, dir string, files ...string) ([]SourceInfo, error) {
-	inputs := make([]input, len(files))
+	inputs := make([]listFile, len(files))
 	for i, f := range files {
-		inputs[i] = input{path: f, name: f}
+		inputs[i] = listFile{path: f, name: f}
 	}
 	return importInputs(ctx, dir, inputs, time.Now())
 }
 
-func importInputs(ctx context.Context, dir string, inputs []input, now time.Time) ([]SourceInfo, error) {
+func importInputs(ctx context.Context, dir string, inputs []listFile, now time.Time) ([]SourceInfo, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, lang.Error("make the data folder: %w", err)
 	}
-	unlock, err := lockfile.Acquire(ctx, filepath.Join(dir, FileName+".lock"), lockfile.Exclusive, lockPatience)
+	unlock, err := lockfile.Acquire(ctx, filepath.Join(dir, FileName+".lock"), lockfile.Exclusive, lockTimeout)
 	if err != nil {
 		return nil, lang.Error("wait for another import: %w", err)
 	}
@@ -97,17 +98,17 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 	}
 	defer os.RemoveAll(work)
 
-	// All records are in memory at once: without this the heap would grow to twice their size.
+	// All records are in memory at once. With the default of 100 %, the heap would grow to twice their size.
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	all := &records{}
 	var infos []SourceInfo
 	for _, in := range inputs {
 		info, err := readFile(ctx, in.path, all)
 		if ctx.Err() != nil {
-			return nil, ctx.Err() // which has closed the file
+			return nil, ctx.Err() // ctx closed the file, which made readFile fail
 		}
-		if err == nil && in.want != "" && in.want != info.Source {
-			err = lang.Error("it is a list of %s, not of %s", info.Source, in.want)
+		if err == nil && in.wantSource != "" && in.wantSource != info.Source {
+			err = lang.Error("it is a list of %s, not of %s", info.Source, in.wantSource)
 		}
 		if err != nil {
 			return nil, importError(cmp.Or(in.url, in.name), err)
@@ -120,7 +121,7 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 		}
 		infos = append(infos, info)
 	}
-	kept, err := all.keepOthers(dir, infos)
+	kept, err := all.addKeptSources(dir, infos)
 	if err != nil {
 		return nil, importError("", err)
 	}
@@ -130,15 +131,17 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 
 const scratchPrefix = ".index-"
 
-// removeLeftovers takes away what a killed import or update has left. Its lock is held, so nobody is using it.
+// removeLeftovers removes the scratch folders of killed imports or updates. The caller holds their lock, so no other
+// process uses them.
 func removeLeftovers(dir, prefix string) {
-	old, _ := filepath.Glob(filepath.Join(dir, prefix+"*")) // it fails for a bad pattern alone
+	old, _ := filepath.Glob(filepath.Join(dir, prefix+"*")) // Glob fails only for an invalid pattern
 	for _, path := range old {
 		_ = os.RemoveAll(path)
 	}
 }
 
-// readFile adds the records of one file, which may be a pipe: neither opening it nor reading it outlasts ctx.
+// readFile adds the records of one file. The file may be a pipe: when ctx ends, neither opening it nor reading it
+// blocks.
 func readFile(ctx context.Context, path string, into *records) (SourceInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -154,7 +157,7 @@ func readFile(ctx context.Context, path string, into *records) (SourceInfo, erro
 	if err != nil {
 		return SourceInfo{}, err
 	}
-	c := &collector{into: into, info: SourceInfo{Source: list.source}, seen: map[int]bool{}}
+	c := &collector{records: into, info: SourceInfo{Source: list.source}, seenAnime: map[int]bool{}}
 	if err = list.read(content, c); err == nil && c.info.Rows == 0 {
 		err = lang.Error("it holds no entry")
 	}
@@ -162,12 +165,12 @@ func readFile(ctx context.Context, path string, into *records) (SourceInfo, erro
 }
 
 type collector struct {
-	into *records
-	info SourceInfo
-	seen map[int]bool // AniDB's anime, which have several titles each
+	records   *records
+	info      SourceInfo
+	seenAnime map[int]bool // AniDB ids seen so far; an anime has several titles but is one row
 }
 
-func (c *collector) anime(a anime) error {
+func (c *collector) addAnime(a anime) error {
 	c.info.Rows++
 	records, err := animeRecords(a)
 	if err != nil {
@@ -176,31 +179,31 @@ func (c *collector) anime(a anime) error {
 	return c.add(records)
 }
 
-func (c *collector) title(t titleRow) error {
-	if !c.seen[t.anime] {
-		c.seen[t.anime] = true
+func (c *collector) addTitle(t titleRow) error {
+	if !c.seenAnime[t.anime] {
+		c.seenAnime[t.anime] = true
 		c.info.Rows++
 	}
 	return c.add(titleRecords(t))
 }
 
-func (c *collector) export(r exportRow) error {
+func (c *collector) addExport(r exportRow) error {
 	c.info.Rows++
 	return c.add(exportRecords(r))
 }
 
-func (c *collector) ids(ids IDs) error {
+func (c *collector) addIDs(ids IDs) error {
 	c.info.Rows++
-	return c.add([]record{{bucketIDs, idKey(ids.AniDB), idKey(ids.AniList, ids.MAL)}})
+	return c.add([]record{{bucketOtherIDs, idKey(ids.AniDB), idKey(ids.AniList, ids.MAL)}})
 }
 
 func (c *collector) add(records []record) error {
 	for _, r := range records {
-		if err := c.into.add(r); err != nil {
+		if err := c.records.add(r); err != nil {
 			return err
 		}
 		switch r.bucket {
-		case bucketListNames, bucketTitles, bucketTV, bucketFilms:
+		case bucketListTitles, bucketAniDBTitles, bucketTVTitles, bucketFilmTitles:
 			c.info.Titles++
 		default:
 		}
@@ -208,7 +211,7 @@ func (c *collector) add(records []record) error {
 	return nil
 }
 
-// Digest differs whenever the index does; "" for none.
+// Digest returns a text that changes whenever the index changes; "" if there is no index.
 func Digest(dir string) string {
 	info, err := os.Stat(filepath.Join(dir, FileName))
 	if err != nil {

@@ -15,30 +15,36 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-type list struct {
+type listFormat struct {
 	source Source
 	read   func(io.Reader, *collector) error
 }
 
 var (
-	animeListsXML = list{AnimeLists, func(r io.Reader, c *collector) error { return readAnimeLists(r, c.anime) }}
-	aniDBXML      = list{AniDB, func(r io.Reader, c *collector) error { return readAniDBXML(r, c.title) }}
-	aniDBLines    = list{AniDB, func(r io.Reader, c *collector) error { return readAniDBLines(r, c.title) }}
-	tvExport      = list{TVExport, func(r io.Reader, c *collector) error { return readExport(r, match.TV, c.export) }}
-	animeIDs      = list{AnimeIDs, func(r io.Reader, c *collector) error { return readAnimeIDs(r, c.ids) }}
-	filmExport    = list{FilmExport, func(r io.Reader, c *collector) error { return readExport(r, match.Movie, c.export) }}
+	animeListsXML = listFormat{AnimeLists, func(r io.Reader, c *collector) error { return readAnimeLists(r, c.addAnime) }}
+	aniDBXML      = listFormat{AniDB, func(r io.Reader, c *collector) error { return readAniDBXML(r, c.addTitle) }}
+	aniDBLines    = listFormat{AniDB, func(r io.Reader, c *collector) error { return readAniDBLines(r, c.addTitle) }}
+	tvExport      = listFormat{
+		TVExport,
+		func(r io.Reader, c *collector) error { return readExport(r, match.TV, c.addExport) },
+	}
+	animeIDs   = listFormat{AnimeIDs, func(r io.Reader, c *collector) error { return readAnimeIDs(r, c.addIDs) }}
+	filmExport = listFormat{
+		FilmExport,
+		func(r io.Reader, c *collector) error { return readExport(r, match.Movie, c.addExport) },
+	}
 )
 
-// detect returns the format of the content, judged by its beginning: names are what people make of them. Nothing is
-// consumed.
-func detect(in *bufio.Reader) (list, error) {
+// detect returns the format of a list. It looks at the beginning of the content, because file names may be arbitrary,
+// and consumes nothing.
+func detect(in *bufio.Reader) (listFormat, error) {
 	head, err := in.Peek(32 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return list{}, err
+		return listFormat{}, err
 	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	if len(text) == 0 {
-		return list{}, lang.Error("it is empty")
+		return listFormat{}, lang.Error("it is empty")
 	}
 	switch first := text[0]; {
 	case first == '<':
@@ -54,18 +60,18 @@ func detect(in *bufio.Reader) (list, error) {
 			}
 		}
 	}
-	return list{}, errUnknown
+	return listFormat{}, errUnknownFormat
 }
 
-var errUnknown = lang.Error("it is neither Anime-Lists' XML, nor AniDB's anime-titles, nor an export of ids by " +
+var errUnknownFormat = lang.Error("it is neither Anime-Lists' XML, nor AniDB's anime-titles, nor an export of ids by " +
 	"TMDB, nor a list of anime ids")
 
-func detectXML(text []byte) (list, error) {
+func detectXML(text []byte) (listFormat, error) {
 	d := xml.NewDecoder(bytes.NewReader(text))
 	for {
 		tok, err := d.Token()
 		if err != nil {
-			return list{}, errUnknown
+			return listFormat{}, errUnknownFormat
 		}
 		start, ok := tok.(xml.StartElement)
 		if !ok {
@@ -77,15 +83,15 @@ func detectXML(text []byte) (list, error) {
 		case "animetitles":
 			return aniDBXML, nil
 		}
-		return list{}, lang.Error("it is XML with <%.40s>: %w", start.Name.Local, errUnknown)
+		return listFormat{}, lang.Error("it is XML with <%.40s>: %w", start.Name.Local, errUnknownFormat)
 	}
 }
 
-func detectExport(text []byte) (list, error) {
+func detectExport(text []byte) (listFormat, error) {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	var l exportLine
 	if err := json.Unmarshal(line, &l); err != nil {
-		return list{}, &lineError{1, lang.Error("it is not JSON as TMDB writes it: %w", err)}
+		return listFormat{}, &lineError{1, lang.Error("it is not JSON as TMDB writes it: %w", err)}
 	}
 	switch kind, _, _ := l.kind(); kind {
 	case match.TV:
@@ -93,22 +99,22 @@ func detectExport(text []byte) (list, error) {
 	case match.Movie:
 		return filmExport, nil
 	}
-	return list{}, lang.Error("it is an export, but of neither series nor films: %w", errUnknown)
+	return listFormat{}, lang.Error("it is an export, but of neither series nor films: %w", errUnknownFormat)
 }
 
-// maxElement bounds one entry of a list as it stands in the file; real ones have a few KiB. Decoded it takes at most
-// about 16 times as much memory.
-const maxElement = 1 << 20
+// maxElementSize is the most bytes that an entry may take in the file; real ones take a few KiB. A decoded entry takes
+// at most about 16 times as much memory.
+const maxElementSize = 1 << 20
 
 var errLargeElement = errors.New("is larger than 1 MiB")
 
 func eachElement[T any](r io.Reader, root, name string, do func(T) error) error {
-	in := &bounded{r: r, large: errLargeElement} // each element has a bound of its own
+	in := &limitedReader{r: r, tooLarge: errLargeElement} // the limit applies to each element
 	d := xml.NewDecoder(in)
 	const before, inside, after = 0, 1, 2
 	at := before
 	for {
-		in.left = maxElement
+		in.left = maxElementSize
 		tok, err := d.Token()
 		line, _ := d.InputPos()
 		switch {
@@ -117,7 +123,7 @@ func eachElement[T any](r io.Reader, root, name string, do func(T) error) error 
 		case errors.Is(err, io.EOF):
 			return &lineError{line, errors.New("it ends before <" + root + "> does")}
 		case err != nil:
-			return faultOf(root, line, err)
+			return elementError(root, line, err)
 		}
 		switch t := tok.(type) {
 		case xml.EndElement:
@@ -139,13 +145,13 @@ func eachElement[T any](r io.Reader, root, name string, do func(T) error) error 
 				err = fmt.Errorf("<%s> where <%s> should be", t.Name.Local, root)
 			}
 			if err != nil {
-				return faultOf(t.Name.Local, line, err)
+				return elementError(t.Name.Local, line, err)
 			}
 		}
 	}
 }
 
-func faultOf(element string, line int, err error) *lineError {
+func elementError(element string, line int, err error) *lineError {
 	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return &lineError{syntax.Line, errors.New(syntax.Msg)}
 	}
@@ -163,13 +169,13 @@ type lineError struct {
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
 func (e *lineError) Unwrap() error { return e.err }
 
-const maxLine = 1 << 20
+const maxLineSize = 1 << 20
 
-// eachLine calls do for every line that is not empty, and makes its error a *lineError. An error of the input comes
-// first: the line that it cut is not judged.
+// eachLine calls do with every line that is not empty, and wraps its error in a *lineError. If reading fails, it
+// returns that error and does not call do with the incomplete line.
 func eachLine(r io.Reader, do func(text string) error) error {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 64<<10), maxLine)
+	lines.Buffer(make([]byte, 64<<10), maxLineSize)
 	n := 0
 	for lines.Scan() && lines.Err() == nil {
 		n++
@@ -196,19 +202,19 @@ func eachLine(r io.Reader, do func(text string) error) error {
 	return nil
 }
 
-const maxInput = 2 << 30
+const maxListSize = 2 << 30
 
-var errLarge = lang.Error("it is larger than %d GiB", maxInput>>30)
+var errListTooLarge = lang.Error("it is larger than %d GiB", maxListSize>>30)
 
-type bounded struct {
-	r     io.Reader
-	left  int64
-	large error
+type limitedReader struct {
+	r        io.Reader
+	left     int64
+	tooLarge error
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limitedReader) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, b.large
+		return 0, b.tooLarge
 	}
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
@@ -232,5 +238,5 @@ func unpack(r io.Reader) (*bufio.Reader, error) {
 		}
 		in = bufio.NewReaderSize(z, window)
 	}
-	return bufio.NewReaderSize(&bounded{in, maxInput, errLarge}, window), nil
+	return bufio.NewReaderSize(&limitedReader{in, maxListSize, errListTooLarge}, window), nil
 }

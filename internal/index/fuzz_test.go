@@ -24,7 +24,7 @@ func FuzzAnimeLists(f *testing.F) {
 		"tmdbseason='1'>;1-;-1;9999999-1;</mapping></anime></anime-list>")
 	f.Fuzz(func(t *testing.T, in string) {
 		checkFault(t, readAnimeLists(strings.NewReader(in), func(a anime) error {
-			if a.ID <= 0 || a.TV < 0 || a.Season != nil && *a.Season < 0 || len(a.Movies) > maxMovies {
+			if a.ID <= 0 || a.TVID < 0 || a.Season != nil && *a.Season < 0 || len(a.MovieIDs) > maxMovies {
 				t.Errorf("%+v", a)
 			}
 			_, err := animeRecords(a)

@@ -1,6 +1,6 @@
-// Package index is the local title index: which TMDB entry, season and offset a title is, in any script, without
-// asking anyone. It is built from lists that the user has fetched (Anime-Lists, AniDB's titles, TMDB's daily exports)
-// and answers by exact normalised title only; what is near is the matcher's business.
+// Package index is the local title index. It knows which TMDB entry, season and episode offset a title stands for, in
+// any script, without a request. It is built from lists that the user has downloaded (Anime-Lists, AniDB's titles,
+// TMDB's daily exports). It finds titles that are equal when normalised; similar titles are the matcher's job.
 package index
 
 import (
@@ -15,43 +15,43 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Source is a list that an index is built from.
+// Source names a list that the index is built from.
 type Source string
 
-// The sources. Each is replaced whole when it is imported again.
+// The sources. Importing one replaces all that was imported from it before.
 const (
-	AnimeLists Source = "anime-lists" // Anime-Lists' XML: AniDB's anime to TMDB's entries
-	AniDB      Source = "anidb"       // AniDB's anime-titles
-	TVExport   Source = "tmdb-tv"     // TMDB's tv_series_ids
-	FilmExport Source = "tmdb-movie"  // TMDB's movie_ids
-	AnimeIDs   Source = "anime-ids"   // Fribb's anime-list-full.json: AniDB's anime to those of AniList and MyAnimeList
+	AnimeLists Source = "anime-lists" // Anime-Lists' XML: maps AniDB's anime to TMDB's entries
+	AniDB      Source = "anidb"       // AniDB's list of anime titles
+	TVExport   Source = "tmdb-tv"     // TMDB's daily export tv_series_ids
+	FilmExport Source = "tmdb-movie"  // TMDB's daily export movie_ids
+	AnimeIDs   Source = "anime-ids"   // Fribb's anime-list-full.json: maps AniDB's ids to those of AniList and MyAnimeList
 )
 
 var sources = []Source{AnimeLists, AniDB, TVExport, FilmExport, AnimeIDs}
 
 type anime struct {
-	ID       int     `json:"-"` // AniDB's
+	ID       int     `json:"-"` // AniDB's id
 	Name     string  `json:"name,omitempty"`
-	TV       int     `json:"tv,omitempty"`     // TMDB's series, 0 for none
-	Season   *int    `json:"season,omitempty"` // nil: not said, or absolute
+	TVID     int     `json:"tv,omitempty"`     // TMDB's id of the series, 0 for none
+	Season   *int    `json:"season,omitempty"` // nil: not given, or Absolute is set
 	Absolute bool    `json:"absolute,omitempty"`
 	Offset   int     `json:"offset,omitempty"`
-	Movies   []int   `json:"movies,omitempty"`
+	MovieIDs []int   `json:"movies,omitempty"`
 	Ranges   []Range `json:"ranges,omitempty"`
 }
 
-// Range maps some episodes of an anime one by one, for regular ones only. An episode n from Start to End (0: no end)
-// is episode n+Offset of Season; Pairs overrule that.
+// Range maps some of an anime's regular episodes to a season on TMDB. Episode n from Start to End (0: no end) is
+// episode n+Offset of Season. Pairs take precedence and map single episodes.
 type Range struct {
-	Season int            `json:"season"`
-	Start  int            `json:"start,omitempty"`
-	End    int            `json:"end,omitempty"`
-	Offset int            `json:"offset,omitempty"`
-	Pairs  map[int]Target `json:"pairs,omitempty"`
+	Season int                    `json:"season"`
+	Start  int                    `json:"start,omitempty"`
+	End    int                    `json:"end,omitempty"`
+	Offset int                    `json:"offset,omitempty"`
+	Pairs  map[int]TargetEpisodes `json:"pairs,omitempty"`
 }
 
-// Target is the episodes that one episode corresponds to; none where TMDB lacks it.
-type Target []int
+// TargetEpisodes are TMDB's episodes for one episode of an anime; empty if TMDB does not have it.
+type TargetEpisodes []int
 
 type titleRow struct {
 	anime    int
@@ -76,24 +76,24 @@ type exportRow struct {
 	popularity float64
 }
 
-// Candidate is an entry that a title may be. Anime is 0 for an entry that only TMDB's exports have; Original and
-// Popularity are known only if these were imported.
+// Candidate is an entry that a title may stand for. AniDBID is 0 if only TMDB's exports have the entry; Original and
+// Popularity are set only if these exports were imported.
 type Candidate struct {
-	Kind       match.Kind
-	ID         int
-	Text       string
-	Original   string
-	Popularity float64
-	Anime      int
-	Short      bool // an abbreviation that AniDB lists; several works may share it
-	Season     *int
-	Absolute   bool
-	Offset     int
-	Ranges     []Range
+	Kind         match.Kind
+	ID           int
+	Text         string
+	Original     string
+	Popularity   float64
+	AniDBID      int
+	Abbreviation bool // the title is an abbreviation in AniDB's list; several works may share it
+	Season       *int
+	Absolute     bool
+	Offset       int
+	Ranges       []Range
 }
 
-// Place returns the season and TMDB's numbers that the lists give for a regular episode.
-func (c Candidate) Place(n int) (season int, episodes []int, ok bool) {
+// EpisodePlace returns TMDB's season and episodes for a regular episode, according to the lists.
+func (c Candidate) EpisodePlace(n int) (season int, episodes []int, ok bool) {
 	for _, r := range c.Ranges {
 		if t, listed := r.Pairs[n]; listed {
 			return r.Season, t, len(t) > 0
@@ -110,26 +110,26 @@ func (c Candidate) Place(n int) (season int, episodes []int, ok bool) {
 	return *c.Season, []int{n + c.Offset}, true
 }
 
-// FileName is the index's file in the data folder. The number is the layout's: another layout has another file, and
-// the lists are imported anew.
+// FileName is the name of the index's file in the data folder. It contains the layout's version: a new layout uses a
+// new file, and the lists must be imported again.
 const FileName = "index-v2.db"
 
-// bucket is one of the file's buckets. Keys of titles are the normalised title, a zero byte and the id.
+// bucket is one of the file's buckets. In buckets of titles, a key is the normalised title, a zero byte and the id.
 type bucket byte
 
 const (
-	bucketAnime     bucket = iota + 1 // AniDB id -> anime, JSON
-	bucketShows                       // TMDB series id, AniDB id -> nothing
-	bucketListNames                   // title -> text: the names in Anime-Lists
-	bucketTitles                      // title -> kind, language, text: AniDB's
-	bucketTV                          // title -> popularity, text: TMDB's series
-	bucketTVIDs                       // TMDB id -> popularity, text
-	bucketFilms
+	bucketAnime         bucket = iota + 1 // AniDB id -> anime as JSON
+	bucketAnimeOfSeries                   // TMDB series id, AniDB id -> nothing
+	bucketListTitles                      // title -> text, for Anime-Lists
+	bucketAniDBTitles                     // title -> kind, language, text, for AniDB's titles
+	bucketTVTitles                        // title -> popularity, text, for TMDB's series
+	bucketTVIDs                           // TMDB id -> popularity, text
+	bucketFilmTitles
 	bucketFilmIDs
-	bucketListLoose // marked title -> as in bucketListNames
-	bucketLoose     // marked title -> as in bucketTitles
-	bucketMovies    // TMDB film id, AniDB id -> nothing
-	bucketIDs       // AniDB id -> AniList's id, MyAnimeList's id
+	bucketListLooseTitles  // loose key -> as in bucketListTitles
+	bucketAniDBLooseTitles // loose key -> as in bucketAniDBTitles
+	bucketAnimeOfFilm      // TMDB film id, AniDB id -> nothing
+	bucketOtherIDs         // AniDB id -> AniList's id, MyAnimeList's id
 )
 
 func (b bucket) name() []byte { return []byte{'b', byte('0' + b)} }
@@ -137,16 +137,16 @@ func (b bucket) name() []byte { return []byte{'b', byte('0' + b)} }
 var metaName = []byte("meta")
 
 var bucketsOf = map[Source][]bucket{
-	AnimeLists: {bucketAnime, bucketShows, bucketListNames, bucketListLoose, bucketMovies},
-	AniDB:      {bucketTitles, bucketLoose},
-	TVExport:   {bucketTV, bucketTVIDs},
-	FilmExport: {bucketFilms, bucketFilmIDs},
-	AnimeIDs:   {bucketIDs},
+	AnimeLists: {bucketAnime, bucketAnimeOfSeries, bucketListTitles, bucketListLooseTitles, bucketAnimeOfFilm},
+	AniDB:      {bucketAniDBTitles, bucketAniDBLooseTitles},
+	TVExport:   {bucketTVTitles, bucketTVIDs},
+	FilmExport: {bucketFilmTitles, bucketFilmIDs},
+	AnimeIDs:   {bucketOtherIDs},
 }
 
 const maxTitle = 1000
 
-func keysOf(text string) []string {
+func exactKeys(text string) []string {
 	if len(text) > maxTitle {
 		return nil
 	}
@@ -162,21 +162,22 @@ func keysOf(text string) []string {
 	return out
 }
 
-// Marks in front of keys that are looked up only where nothing has exactly the title. No normalised title begins so.
+// The first byte of a loose key. Loose keys are looked up only if no title is exactly equal. No normalised title begins
+// with these bytes.
 const (
-	plainMark = "\x01" // however long vowels, particles and spaces are written
-	headMark  = "\x02" // without the subtitle or the year
+	spellingMark  = "\x01" // for titles that differ only in how long vowels, particles and spaces are written
+	mainTitleMark = "\x02" // for titles without their subtitle or year
 )
 
-const leastLoose = 8
+const minLooseKey = 8
 
-func looseKeysOf(text string) []string {
+func looseKeys(text string) []string {
 	if len(text) > maxTitle {
 		return nil
 	}
 	var out []string
-	if plain := title.Plain(title.Normalize(text)); len(plain) >= leastLoose {
-		out = append(out, plainMark+plain)
+	if plain := title.SpellingKey(title.Normalize(text)); len(plain) >= minLooseKey {
+		out = append(out, spellingMark+plain)
 	}
 	undated := yearAtEnd.ReplaceAllString(text, "")
 	head := title.Normalize(match.TextBefore(undated, match.SubtitleMarks))
@@ -184,13 +185,13 @@ func looseKeysOf(text string) []string {
 	if head == "" && undated != text {
 		head, enough = title.Normalize(undated), true
 	}
-	if plain := title.Plain(head); len(plain) >= leastLoose && enough {
-		out = append(out, headMark+plain)
+	if plain := title.SpellingKey(head); len(plain) >= minLooseKey && enough {
+		out = append(out, mainTitleMark+plain)
 	}
 	return out
 }
 
-// yearAtEnd is how AniDB tells namesakes and seasons of one title apart: "Title (2019)".
+// yearAtEnd matches the year by which AniDB distinguishes works with the same title: "Title (2019)".
 var yearAtEnd = regexp.MustCompile(`\s*\((19|20)\d\d\)$`)
 
 func idKey(ids ...int) []byte {
@@ -219,17 +220,17 @@ func animeRecords(a anime) ([]record, error) {
 		return nil, err
 	}
 	out := []record{{bucketAnime, idKey(a.ID), value}}
-	if a.TV > 0 {
-		out = append(out, record{bucketShows, idKey(a.TV, a.ID), nil})
+	if a.TVID > 0 {
+		out = append(out, record{bucketAnimeOfSeries, idKey(a.TVID, a.ID), nil})
 	}
-	for _, id := range a.Movies {
-		out = append(out, record{bucketMovies, idKey(id, a.ID), nil})
+	for _, id := range a.MovieIDs {
+		out = append(out, record{bucketAnimeOfFilm, idKey(id, a.ID), nil})
 	}
-	for _, k := range keysOf(a.Name) {
-		out = append(out, record{bucketListNames, titleKey(k, a.ID), []byte(a.Name)})
+	for _, k := range exactKeys(a.Name) {
+		out = append(out, record{bucketListTitles, titleKey(k, a.ID), []byte(a.Name)})
 	}
-	for _, k := range looseKeysOf(a.Name) {
-		out = append(out, record{bucketListLoose, titleKey(k, a.ID), []byte(a.Name)})
+	for _, k := range looseKeys(a.Name) {
+		out = append(out, record{bucketListLooseTitles, titleKey(k, a.ID), []byte(a.Name)})
 	}
 	return out, nil
 }
@@ -238,14 +239,14 @@ func titleRecords(t titleRow) []record {
 	var out []record
 	value := append([]byte{byte(t.kind), byte(min(len(t.language), 255))}, t.language[:min(len(t.language), 255)]...)
 	value = append(value, t.text...)
-	for _, k := range keysOf(t.text) {
-		out = append(out, record{bucketTitles, titleKey(k, t.anime), value})
+	for _, k := range exactKeys(t.text) {
+		out = append(out, record{bucketAniDBTitles, titleKey(k, t.anime), value})
 	}
 	if t.kind == shortTitle {
 		return out
 	}
-	for _, k := range looseKeysOf(t.text) {
-		out = append(out, record{bucketLoose, titleKey(k, t.anime), value})
+	for _, k := range looseKeys(t.text) {
+		out = append(out, record{bucketAniDBLooseTitles, titleKey(k, t.anime), value})
 	}
 	return out
 }
@@ -259,9 +260,9 @@ func readTitle(value []byte) (titleRow, bool) {
 }
 
 func exportRecords(r exportRow) []record {
-	titles, ids := bucketTV, bucketTVIDs
+	titles, ids := bucketTVTitles, bucketTVIDs
 	if r.kind == match.Movie {
-		titles, ids = bucketFilms, bucketFilmIDs
+		titles, ids = bucketFilmTitles, bucketFilmIDs
 	}
 	text := r.title
 	if len(text) > maxTitle {
@@ -269,7 +270,7 @@ func exportRecords(r exportRow) []record {
 	}
 	value := append(binary.BigEndian.AppendUint32(nil, math.Float32bits(float32(r.popularity))), text...)
 	out := []record{{ids, idKey(r.id), value}}
-	for _, k := range keysOf(text) {
+	for _, k := range exactKeys(text) {
 		out = append(out, record{titles, titleKey(k, r.id), value})
 	}
 	return out

@@ -117,7 +117,7 @@ func show(c Candidate) string {
 	if c.Offset != 0 {
 		s += " +" + itoa(c.Offset)
 	}
-	if c.Short {
+	if c.Abbreviation {
 		s += " short"
 	}
 	if c.Original != "" {
@@ -208,7 +208,7 @@ func TestEpisodesAreMapped(t *testing.T) {
 		if err != nil || len(found) != 1 {
 			t.Fatalf("%s: %v, %v", c.title, found, err)
 		}
-		season, episodes, ok := found[0].Place(c.n)
+		season, episodes, ok := found[0].EpisodePlace(c.n)
 		if ok != (c.episodes != nil) || ok && (season != c.season || !cmp.Equal(episodes, c.episodes)) {
 			t.Errorf("%s %d is season %d, %v (%v), want %d, %v", c.title, c.n, season, episodes, ok, c.season, c.episodes)
 		}
@@ -352,7 +352,7 @@ func TestAnInterruptedImportIsNotTheListsFault(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = importError("list", l.read(in, &collector{into: &records{}, seen: map[int]bool{}}))
+			err = importError("list", l.read(in, &collector{records: &records{}, seenAnime: map[int]bool{}}))
 			if !errors.Is(err, context.Canceled) || errors.As(err, new(*ImportError)) {
 				t.Errorf("got %v", err)
 			}
@@ -387,7 +387,7 @@ func TestANewListReplacesTheOldAndKeepsTheOthers(t *testing.T) {
 // A damaged index is an error of the look-up and is mended by another import.
 func TestADamagedIndexIsNoCrash(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Open(dir); !errors.Is(err, ErrNone) {
+	if _, err := Open(dir); !errors.Is(err, ErrNoIndex) {
 		t.Fatalf("opened nothing: %v", err)
 	}
 	list := write(t, "a", animeListSample)
@@ -436,7 +436,7 @@ func TestSignsTellSequelsApart(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	for text, want := range map[string]int{"Iron Lantern": 1, "iron lantern +！": 2, "Iron Lantern!": 1} {
 		found, err := x.Lookup(text)
-		if err != nil || len(found) != 2 || found[0].Anime != want {
+		if err != nil || len(found) != 2 || found[0].AniDBID != want {
 			t.Errorf("%q finds %+v, %v; want anime %d first", text, found, err, want)
 		}
 	}

@@ -17,14 +17,14 @@ var titleKinds = map[string]titleKind{
 	"1": mainTitle, "2": synonym, "3": shortTitle, "4": officialTitle,
 }
 
-func kindOf(s string) titleKind {
+func titleKindOf(s string) titleKind {
 	if k, ok := titleKinds[strings.TrimSpace(s)]; ok {
 		return k
 	}
 	return synonym
 }
 
-type titlesElement struct {
+type aniDBElement struct {
 	ID     string `xml:"aid,attr"`
 	Titles []struct {
 		Language string `xml:"lang,attr"`
@@ -34,11 +34,11 @@ type titlesElement struct {
 }
 
 func readAniDBXML(r io.Reader, yield func(titleRow) error) error {
-	return eachElement(r, "animetitles", "anime", func(e titlesElement) error {
-		id := number(e.ID)
+	return eachElement(r, "animetitles", "anime", func(e aniDBElement) error {
+		id := parseID(e.ID)
 		for _, t := range e.Titles {
 			row := titleRow{
-				anime: id, kind: kindOf(t.Kind), language: strings.TrimSpace(t.Language),
+				anime: id, kind: titleKindOf(t.Kind), language: strings.TrimSpace(t.Language),
 				text: strings.TrimSpace(t.Text),
 			}
 			if id == 0 || row.text == "" {
@@ -52,7 +52,7 @@ func readAniDBXML(r io.Reader, yield func(titleRow) error) error {
 	})
 }
 
-// readAniDBLines yields every title of AniDB's other form, lines of "aid|type|language|title". Lines that begin with
+// readAniDBLines yields every title of AniDB's text format, with lines "aid|type|language|title". Lines that begin with
 // # are comments.
 func readAniDBLines(r io.Reader, yield func(titleRow) error) error {
 	return eachLine(r, func(text string) error {
@@ -67,7 +67,7 @@ func readAniDBLines(r io.Reader, yield func(titleRow) error) error {
 		if err != nil || id <= 0 || id > maxID {
 			return fmt.Errorf("%.40q is not an id of an anime", parts[0])
 		}
-		row := titleRow{anime: id, kind: kindOf(parts[1]), language: parts[2], text: strings.TrimSpace(parts[3])}
+		row := titleRow{anime: id, kind: titleKindOf(parts[1]), language: parts[2], text: strings.TrimSpace(parts[3])}
 		if row.text == "" {
 			return nil
 		}
@@ -75,49 +75,50 @@ func readAniDBLines(r io.Reader, yield func(titleRow) error) error {
 	})
 }
 
-// animeElement is an <anime> of Anime-Lists. What is there for TVDB only says nothing about TMDB and is passed over.
+// animeElement is an <anime> of Anime-Lists, without the attributes about TVDB.
 type animeElement struct {
 	ID       string           `xml:"anidbid,attr"`
-	TV       string           `xml:"tmdbtv,attr"`
+	TVID     string           `xml:"tmdbtv,attr"`
 	Season   string           `xml:"tmdbseason,attr"`
 	Offset   string           `xml:"tmdboffset,attr"`
-	Movies   string           `xml:"tmdbid,attr"`
+	MovieIDs string           `xml:"tmdbid,attr"`
 	Name     string           `xml:"name"`
 	Mappings []mappingElement `xml:"mapping-list>mapping"`
 }
 
 type mappingElement struct {
-	From   string `xml:"anidbseason,attr"`
-	Season string `xml:"tmdbseason,attr"`
-	Start  string `xml:"start,attr"`
-	End    string `xml:"end,attr"`
-	Offset string `xml:"offset,attr"`
-	Pairs  string `xml:",chardata"`
+	AniDBSeason string `xml:"anidbseason,attr"`
+	Season      string `xml:"tmdbseason,attr"`
+	Start       string `xml:"start,attr"`
+	End         string `xml:"end,attr"`
+	Offset      string `xml:"offset,attr"`
+	Pairs       string `xml:",chardata"`
 }
 
-// readAnimeLists yields every entry that has an AniDB id. Attributes that should be numbers may be words ("unknown",
-// "movie"), and then count as absent.
+// readAnimeLists yields every entry with an AniDB id. Where a number is expected there may be a word ("unknown",
+// "movie"), which counts as absent.
 func readAnimeLists(r io.Reader, yield func(anime) error) error {
 	return eachElement(r, "anime-list", "anime", func(e animeElement) error {
-		a := anime{ID: number(e.ID), Name: strings.TrimSpace(e.Name), TV: number(e.TV), Offset: integer(e.Offset)}
+		a := anime{ID: parseID(e.ID), Name: strings.TrimSpace(e.Name), TVID: parseID(e.TVID), Offset: parseOffset(e.Offset)}
 		if a.ID == 0 {
 			return nil
 		}
 		if season := strings.TrimSpace(e.Season); season == "a" {
 			a.Absolute = true
-		} else if n, ok := seasonNumber(season); ok {
+		} else if n, ok := parseSeason(season); ok {
 			a.Season = &n
 		}
-		for id := range strings.SplitSeq(e.Movies, ",") {
-			if n := number(id); n > 0 && len(a.Movies) < maxMovies {
-				a.Movies = append(a.Movies, n)
+		for id := range strings.SplitSeq(e.MovieIDs, ",") {
+			if n := parseID(id); n > 0 && len(a.MovieIDs) < maxMovies {
+				a.MovieIDs = append(a.MovieIDs, n)
 			}
 		}
 		for _, m := range e.Mappings {
-			// Only regular episodes are mapped, and only to TMDB.
-			if season, ok := seasonNumber(m.Season); ok && strings.TrimSpace(m.From) == "1" {
+			// Mappings of specials, or without a season on TMDB, are left out.
+			if season, ok := parseSeason(m.Season); ok && strings.TrimSpace(m.AniDBSeason) == "1" {
 				a.Ranges = append(a.Ranges, Range{
-					Season: season, Start: number(m.Start), End: number(m.End), Offset: integer(m.Offset), Pairs: pairsOf(m.Pairs),
+					Season: season, Start: parseID(m.Start), End: parseID(m.End), Offset: parseOffset(m.Offset),
+					Pairs: parsePairs(m.Pairs),
 				})
 			}
 		}
@@ -132,35 +133,35 @@ const (
 	maxPairs  = 5000
 )
 
-// pairsOf reads ";1-5;2-6+7;3-0;": an episode of the anime, and its episodes on TMDB, 0 for none. Some lists write
-// ";2-6;2-7;" for two.
-func pairsOf(s string) map[int]Target {
-	var out map[int]Target
+// parsePairs reads ";1-5;2-6+7;3-0;": an episode of the anime, and its episodes on TMDB, 0 for none. In some lists an
+// episode with two is written ";2-6;2-7;".
+func parsePairs(s string) map[int]TargetEpisodes {
+	var out map[int]TargetEpisodes
 	for p := range strings.SplitSeq(s, ";") {
 		from, to, ok := strings.Cut(strings.TrimSpace(p), "-")
 		n, err := strconv.Atoi(from)
 		if !ok || err != nil || n < 1 || n > maxNumber || len(out) >= maxPairs {
 			continue
 		}
-		var t Target
+		var t TargetEpisodes
 		for e := range strings.SplitSeq(to, "+") {
 			if m, err := strconv.Atoi(e); err == nil && m > 0 && m <= maxNumber {
 				t = append(t, m)
 			}
 		}
 		if out == nil {
-			out = map[int]Target{}
+			out = map[int]TargetEpisodes{}
 		}
 		out[n] = append(out[n], t...)
 	}
 	return out
 }
 
-func number(s string) int { return numberIn(s, 0, maxID) }
+func parseID(s string) int { return parseNumber(s, 0, maxID) }
 
-func integer(s string) int { return numberIn(s, -maxNumber, maxNumber) }
+func parseOffset(s string) int { return parseNumber(s, -maxNumber, maxNumber) }
 
-func numberIn(s string, least, most int) int {
+func parseNumber(s string, least, most int) int {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	if err != nil || n < least || n > most {
 		return 0
@@ -168,32 +169,32 @@ func numberIn(s string, least, most int) int {
 	return n
 }
 
-func seasonNumber(s string) (n int, ok bool) {
+func parseSeason(s string) (n int, ok bool) {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	return n, err == nil && n >= 0 && n <= maxNumber
 }
 
-// IDs are what other catalogues call an anime; 0 where they are not known to have it.
+// IDs are an anime's ids in other catalogues; 0 if unknown.
 type IDs struct{ AniDB, AniList, MAL int }
 
 type idNumber int
 
 func (n *idNumber) UnmarshalJSON(text []byte) error {
-	*n = idNumber(number(strings.Trim(string(text), `"`)))
+	*n = idNumber(parseID(strings.Trim(string(text), `"`)))
 	return nil
 }
 
-// readAnimeIDs yields every row with AniDB's id and another one: a JSON array of objects, as Fribb's
-// anime-list-full.json is. All other fields are passed over.
+// readAnimeIDs yields every row that has AniDB's id and another one. The input is a JSON array of objects, as in
+// Fribb's anime-list-full.json; other fields are ignored.
 func readAnimeIDs(r io.Reader, yield func(IDs) error) error {
-	in := &bounded{r: r, large: errLargeElement} // each row has a bound of its own
-	in.left = maxElement
+	in := &limitedReader{r: r, tooLarge: errLargeElement} // the limit applies to each row
+	in.left = maxElementSize
 	d := json.NewDecoder(in)
 	if start, err := d.Token(); err != nil || start != json.Delim('[') {
-		return errors.Join(errUnknown, err)
+		return errors.Join(errUnknownFormat, err)
 	}
 	for n := 1; d.More(); n++ {
-		in.left = maxElement
+		in.left = maxElementSize
 		var row struct {
 			AniDB   idNumber `json:"anidb_id"`
 			AniList idNumber `json:"anilist_id"`
@@ -242,7 +243,7 @@ func readExport(r io.Reader, want match.Kind, yield func(exportRow) error) error
 		kind, text, ok := l.kind()
 		switch {
 		case !ok || kind != want:
-			return lang.Error("it is not a row of an export of %s", nouns[want])
+			return lang.Error("it is not a row of an export of %s", kindNouns[want])
 		case l.ID <= 0 || l.ID > maxID:
 			return lang.Error("it has no id")
 		}
@@ -250,4 +251,4 @@ func readExport(r io.Reader, want match.Kind, yield func(exportRow) error) error
 	})
 }
 
-var nouns = map[match.Kind]string{match.TV: "series", match.Movie: "films"}
+var kindNouns = map[match.Kind]string{match.TV: "series", match.Movie: "films"}

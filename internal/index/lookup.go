@@ -20,20 +20,20 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// ErrNone says that nothing was imported yet.
-var ErrNone = lang.Error("there is no title index")
+// ErrNoIndex means that no list was imported yet.
+var ErrNoIndex = lang.Error("there is no title index")
 
-// Index is an opened index. It holds no lock that an import would wait for. A damaged file is an error of each
-// look-up, never a crash.
+// Index is an open index. It does not block imports. If the file is damaged, look-ups return an error and never crash.
 type Index struct{ db *boltfile.DB }
 
-// Open opens the index of a data folder for reading. Close it soon. The error is ErrNone where nothing was imported.
+// Open opens the index of a data folder for reading. The caller should close it soon. It returns ErrNoIndex if no list
+// was imported.
 func Open(dir string) (*Index, error) {
 	path := filepath.Join(dir, FileName)
 	db, err := boltfile.Open(path, bolt.Options{ReadOnly: true, Timeout: time.Second}, boltfile.CheckTree)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, ErrNone
+		return nil, ErrNoIndex
 	case err != nil:
 		return nil, lang.Error("open the title index %s: %w", path, err)
 	}
@@ -43,11 +43,11 @@ func Open(dir string) (*Index, error) {
 // Close closes the file.
 func (x *Index) Close() error { return x.db.Close() }
 
-// maxFound bounds how many entries of one title are looked at; "Home" is the name of hundreds.
-const maxFound = 200
+// maxHits is the most entries that a look-up reads per title: hundreds are called "Home".
+const maxHits = 200
 
-// Lookup returns the entries that have exactly this title, normalised: those in AniDB's lists first, then by
-// popularity. Titles with the same signs go first: "Title+!" may be the second season of "Title".
+// Lookup returns the entries with a title that is equal when normalised: first those in AniDB's lists, then by
+// popularity. Of an entry's titles, one with the same signs comes first: "Title+!" may be the second season of "Title".
 func (x *Index) Lookup(text string) ([]Candidate, error) {
 	key := title.Normalize(text)
 	if key == "" {
@@ -56,11 +56,11 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 	var out []Candidate
 	err := x.db.View(func(tx *bolt.Tx) error {
 		out = nil
-		for _, hit := range animeByTitle(tx, key, bucketTitles, bucketListNames) {
+		for _, hit := range animeByTitle(tx, key, bucketAniDBTitles, bucketListTitles) {
 			out = append(out, candidatesOf(tx, hit)...)
 		}
-		for kind, b := range map[match.Kind]bucket{match.TV: bucketTV, match.Movie: bucketFilms} {
-			scan(tx, b, key, func(id int, value []byte) {
+		for kind, b := range map[match.Kind]bucket{match.TV: bucketTVTitles, match.Movie: bucketFilmTitles} {
+			eachWithTitle(tx, b, key, func(id int, value []byte) {
 				popularity, text, ok := readExportValue(value)
 				if !ok || slices.ContainsFunc(out, func(c Candidate) bool { return c.Kind == kind && c.ID == id }) {
 					return
@@ -72,14 +72,14 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 	})
 	slices.SortStableFunc(out, func(a, b Candidate) int {
 		return cmp.Or(
-			cmp.Compare(min(b.Anime, 1), min(a.Anime, 1)), cmp.Compare(b.Popularity, a.Popularity),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID), otherSigns(a.Text, text)-otherSigns(b.Text, text),
+			cmp.Compare(min(b.AniDBID, 1), min(a.AniDBID, 1)), cmp.Compare(b.Popularity, a.Popularity),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID), differentSigns(a.Text, text)-differentSigns(b.Text, text),
 		)
 	})
 	return out, err
 }
 
-func otherSigns(a, b string) int {
+func differentSigns(a, b string) int {
 	signs := func(text string) string {
 		return strings.Map(func(r rune) rune {
 			if strings.ContainsRune("!?+'°√*☆★♪", r) {
@@ -94,18 +94,18 @@ func otherSigns(a, b string) int {
 	return 1
 }
 
-// LookupLoosely returns AniDB's entries whose title differs only in long vowels, particles and spaces, or else has a
-// further subtitle.
+// LookupLoosely returns AniDB's entries whose title differs only in how long vowels, particles and spaces are written.
+// If there is none, it returns those whose title has an additional subtitle or year.
 func (x *Index) LookupLoosely(text string) ([]Candidate, error) {
-	plain := title.Plain(title.Normalize(text))
-	if len(plain) < leastLoose {
+	plain := title.SpellingKey(title.Normalize(text))
+	if len(plain) < minLooseKey {
 		return nil, nil
 	}
 	var out []Candidate
 	err := x.db.View(func(tx *bolt.Tx) error {
 		out = nil
-		for _, mark := range []string{plainMark, headMark} {
-			for _, hit := range animeByTitle(tx, mark+plain, bucketLoose, bucketListLoose) {
+		for _, mark := range []string{spellingMark, mainTitleMark} {
+			for _, hit := range animeByTitle(tx, mark+plain, bucketAniDBLooseTitles, bucketListLooseTitles) {
 				out = append(out, candidatesOf(tx, hit)...)
 			}
 			if len(out) > 0 {
@@ -117,7 +117,7 @@ func (x *Index) LookupLoosely(text string) ([]Candidate, error) {
 	return out, err
 }
 
-func scan(tx *bolt.Tx, b bucket, norm string, do func(id int, value []byte)) {
+func eachWithTitle(tx *bolt.Tx, b bucket, norm string, do func(id int, value []byte)) {
 	from := tx.Bucket(b.name())
 	if from == nil {
 		return
@@ -125,7 +125,7 @@ func scan(tx *bolt.Tx, b bucket, norm string, do func(id int, value []byte)) {
 	prefix := append([]byte(norm), 0)
 	c := from.Cursor()
 	n := 0
-	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && n < maxFound; k, v = c.Next() {
+	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && n < maxHits; k, v = c.Next() {
 		if len(k) == len(prefix)+4 {
 			do(idOf(k), v)
 			n++
@@ -135,13 +135,13 @@ func scan(tx *bolt.Tx, b bucket, norm string, do func(id int, value []byte)) {
 
 func animeByTitle(tx *bolt.Tx, key string, titles, names bucket) []titleRow {
 	var hits []titleRow
-	scan(tx, titles, key, func(id int, value []byte) {
+	eachWithTitle(tx, titles, key, func(id int, value []byte) {
 		if t, ok := readTitle(value); ok {
 			t.anime = id
 			hits = append(hits, t)
 		}
 	})
-	scan(tx, names, key, func(id int, value []byte) {
+	eachWithTitle(tx, names, key, func(id int, value []byte) {
 		if !slices.ContainsFunc(hits, func(t titleRow) bool { return t.anime == id }) {
 			hits = append(hits, titleRow{anime: id, kind: mainTitle, text: string(value)})
 		}
@@ -156,7 +156,7 @@ func candidatesOf(tx *bolt.Tx, hit titleRow) []Candidate {
 	}
 	var out []Candidate
 	add := func(c Candidate) {
-		c.Text, c.Anime, c.Short = hit.text, hit.anime, hit.kind == shortTitle
+		c.Text, c.AniDBID, c.Abbreviation = hit.text, hit.anime, hit.kind == shortTitle
 		b := bucketTVIDs
 		if c.Kind == match.Movie {
 			b = bucketFilmIDs
@@ -168,10 +168,10 @@ func candidatesOf(tx *bolt.Tx, hit titleRow) []Candidate {
 		}
 		out = append(out, c)
 	}
-	if a.TV > 0 {
-		add(a.series())
+	if a.TVID > 0 {
+		add(a.seriesCandidate())
 	}
-	for _, id := range a.Movies {
+	for _, id := range a.MovieIDs {
 		add(Candidate{Kind: match.Movie, ID: id})
 	}
 	return out
@@ -184,21 +184,22 @@ func animeOfID(tx *bolt.Tx, id int) (a anime, ok bool) {
 	return a, ok
 }
 
-func (a anime) series() Candidate {
+func (a anime) seriesCandidate() Candidate {
 	return Candidate{
-		Kind: match.TV, ID: a.TV, Anime: a.ID, Text: a.Name, Season: a.Season, Absolute: a.Absolute,
+		Kind: match.TV, ID: a.TVID, AniDBID: a.ID, Text: a.Name, Season: a.Season, Absolute: a.Absolute,
 		Offset: a.Offset, Ranges: a.Ranges,
 	}
 }
 
-// Siblings returns where the lists put each anime of a series of TMDB's, as candidates without titles.
+// Siblings returns the lists' mapping of each anime that is part of a TMDB series, as candidates whose Text is the
+// anime's name.
 func (x *Index) Siblings(tv int) ([]Candidate, error) {
 	var out []Candidate
 	err := x.db.View(func(tx *bolt.Tx) error {
 		out = nil
-		eachPair(tx, bucketShows, tv, func(id int) {
+		eachSecondID(tx, bucketAnimeOfSeries, tv, func(id int) {
 			if a, ok := animeOfID(tx, id); ok {
-				out = append(out, a.series())
+				out = append(out, a.seriesCandidate())
 			}
 		})
 		return nil
@@ -206,21 +207,21 @@ func (x *Index) Siblings(tv int) ([]Candidate, error) {
 	return out, err
 }
 
-// AnimeOfFilm returns AniDB's anime that the lists map to a film of TMDB's.
+// AnimeOfFilm returns the AniDB ids that the lists map to a TMDB film.
 func (x *Index) AnimeOfFilm(film int) (out []int, err error) {
 	err = x.db.View(func(tx *bolt.Tx) error {
 		out = nil
-		eachPair(tx, bucketMovies, film, func(id int) { out = append(out, id) })
+		eachSecondID(tx, bucketAnimeOfFilm, film, func(id int) { out = append(out, id) })
 		return nil
 	})
 	return out, err
 }
 
-// IDsOf returns the ids that the lists give for an AniDB id. An id that they do not give is 0.
+// IDsOf returns the other catalogues' ids of an AniDB id. An unknown id is 0.
 func (x *Index) IDsOf(anime int) (ids IDs, err error) {
 	err = x.db.View(func(tx *bolt.Tx) error {
 		ids = IDs{AniDB: anime}
-		if b := tx.Bucket(bucketIDs.name()); b != nil {
+		if b := tx.Bucket(bucketOtherIDs.name()); b != nil {
 			if v := b.Get(idKey(anime)); len(v) == 8 {
 				ids.AniList, ids.MAL = idOf(v[:4]), idOf(v)
 			}
@@ -230,7 +231,7 @@ func (x *Index) IDsOf(anime int) (ids IDs, err error) {
 	return ids, err
 }
 
-func eachPair(tx *bolt.Tx, of bucket, first int, do func(second int)) {
+func eachSecondID(tx *bolt.Tx, of bucket, first int, do func(second int)) {
 	b := tx.Bucket(of.name())
 	if b == nil {
 		return
@@ -238,13 +239,13 @@ func eachPair(tx *bolt.Tx, of bucket, first int, do func(second int)) {
 	prefix := idKey(first)
 	c := b.Cursor()
 	k, _ := c.Seek(prefix)
-	for n := 0; k != nil && bytes.HasPrefix(k, prefix) && n < maxFound; n++ {
+	for n := 0; k != nil && bytes.HasPrefix(k, prefix) && n < maxHits; n++ {
 		do(idOf(k))
 		k, _ = c.Next()
 	}
 }
 
-// Stats returns what was imported, in the order of the sources, and the size of the file in bytes.
+// Stats returns what was imported, in the order of sources, and the file's size in bytes.
 func (x *Index) Stats() (infos []SourceInfo, size int64, err error) {
 	err = x.db.View(func(tx *bolt.Tx) error {
 		infos, size = nil, tx.Size()

@@ -33,12 +33,12 @@ func TestRecordsLeaveSorted(t *testing.T) {
 			}
 		}
 		s.sort()
-		if len(s.list) != len(least) {
-			t.Fatalf("%d records of %d keys", len(s.list), len(least))
+		if len(s.encoded) != len(least) {
+			t.Fatalf("%d records of %d keys", len(s.encoded), len(least))
 		}
 		last := ""
-		for _, r := range s.list {
-			at := place(r)
+		for _, r := range s.encoded {
+			at := bucketAndKey(r)
 			if want := least[key{bucket(at[0]), at[1:]}]; at <= last || string(want) != r[len(at):len(r)-2] {
 				t.Errorf("%q after %q, want the value %q", r, last, want)
 			}
@@ -49,17 +49,17 @@ func TestRecordsLeaveSorted(t *testing.T) {
 
 func TestAKeyThatTheIndexCannotHoldIsLeftOut(t *testing.T) {
 	s := &records{}
-	for _, key := range []string{strings.Repeat("x", maxKey+1), "kept", strings.Repeat("x", maxKey)} {
-		if err := s.add(record{bucketTitles, []byte(key), nil}); err != nil {
+	for _, key := range []string{strings.Repeat("x", maxKeyLength+1), "kept", strings.Repeat("x", maxKeyLength)} {
+		if err := s.add(record{bucketAniDBTitles, []byte(key), nil}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.sort()
 	var lengths []int
-	for _, r := range s.list {
-		lengths = append(lengths, len(place(r))-1)
+	for _, r := range s.encoded {
+		lengths = append(lengths, len(bucketAndKey(r))-1)
 	}
-	if diff := cmp.Diff([]int{4, maxKey}, lengths); diff != "" {
+	if diff := cmp.Diff([]int{4, maxKeyLength}, lengths); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// Addresses are where the lists are; an empty one is not fetched. TMDBExports is the folder of the exports.
+// Addresses are the URLs of the lists; one that is empty is not downloaded. TMDBExports is the folder with the exports.
 type Addresses struct {
 	AnimeLists, AniDBTitles, TMDBExports, AnimeIDs string
 }
 
-// CheckAddress accepts an address that lists may be fetched from: https, or http on this machine. The error says what
-// is allowed.
+// CheckAddress returns an error unless lists may be downloaded from an address: it must be https, or http on this
+// machine. The error says what is allowed.
 func CheckAddress(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -44,18 +44,19 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Updater fetches lists: only when the user asks, only over https (http from this machine), only what has changed,
-// and AniDB's at most once a day, as AniDB asks. Dir and Addresses are required.
+// Updater downloads lists, only over https (or http from this machine), and only those that have changed. It downloads
+// AniDB's list at most once a day, as AniDB asks. Dir and Addresses are required.
 type Updater struct {
 	Dir       string // the data folder
 	Addresses Addresses
-	Client    *http.Client // nil: one of its own
+	Client    *http.Client // nil: a default one
 	UserAgent string
 	Now       func() time.Time  // nil: time.Now
-	Say       func(what string) // called with each address before it is fetched; may be nil
+	Say       func(what string) // called with each URL before it is requested; may be nil
 }
 
-// Outcome is what happened to a source. Err is why it could not be fetched; Unchanged: what is there is current.
+// Outcome says what happened to a source. Err is why it could not be downloaded or imported. Unchanged means that the
+// imported list is current.
 type Outcome struct {
 	Source    Source
 	URL       string
@@ -65,21 +66,21 @@ type Outcome struct {
 }
 
 const (
-	maxDownload   = 1 << 30
-	aniDBInterval = 24 * time.Hour // AniDB's titles
-	exportsTried  = 3              // today's export is there from 08:00 UTC, so yesterday's may be the newest
-	maxRedirects  = 5
+	maxDownload      = 1 << 30
+	minAniDBInterval = 24 * time.Hour // for AniDB's titles
+	maxExportDays    = 3              // TMDB publishes an export at 08:00 UTC, so the newest may be yesterday's
+	maxRedirects     = 5
 )
 
-var errAbsent = lang.Error("there is no such file")
+var errNoSuchFile = lang.Error("there is no such file")
 
-// Update fetches what changed and imports it, all at once. A source that fails has its error in its Outcome and does
-// not stop the others. Processes update one after the other.
+// Update downloads the lists that have changed and imports them together. If a source fails, its Outcome has the error,
+// and the others go on. Only one process updates at a time.
 func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 	if err := os.MkdirAll(u.Dir, 0o700); err != nil {
 		return nil, lang.Error("make the data folder: %w", err)
 	}
-	unlock, err := lockfile.Acquire(ctx, filepath.Join(u.Dir, FileName+".update.lock"), lockfile.Exclusive, lockPatience)
+	unlock, err := lockfile.Acquire(ctx, filepath.Join(u.Dir, FileName+".update.lock"), lockfile.Exclusive, lockTimeout)
 	if err != nil {
 		return nil, lang.Error("wait for another update: %w", err)
 	}
@@ -100,8 +101,8 @@ func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 		}
 	}
 	var outcomes []Outcome
-	var inputs []input
-	for _, w := range u.wanted() {
+	var inputs []listFile
+	for _, w := range u.wantedLists() {
 		out, in := u.fetchNewest(ctx, w, known[w.source], work)
 		if out.Err != nil && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -114,7 +115,7 @@ func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 	return outcomes, u.importAll(ctx, inputs, outcomes)
 }
 
-func (u Updater) importAll(ctx context.Context, inputs []input, outcomes []Outcome) error {
+func (u Updater) importAll(ctx context.Context, inputs []listFile, outcomes []Outcome) error {
 	of := func(s Source) *Outcome {
 		return &outcomes[slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Source == s })]
 	}
@@ -127,11 +128,11 @@ func (u Updater) importAll(ctx context.Context, inputs []input, outcomes []Outco
 		if !errors.As(err, &fault) {
 			return err
 		}
-		bad := slices.IndexFunc(inputs, func(in input) bool { return in.url == fault.File })
+		bad := slices.IndexFunc(inputs, func(in listFile) bool { return in.url == fault.File })
 		if bad < 0 {
 			return err
 		}
-		of(inputs[bad].want).Err = err
+		of(inputs[bad].wantSource).Err = err
 		inputs = slices.Delete(inputs, bad, bad+1)
 	}
 	return nil
@@ -139,7 +140,7 @@ func (u Updater) importAll(ctx context.Context, inputs []input, outcomes []Outco
 
 const fetchPrefix = ".fetch-"
 
-type wanted struct {
+type wantedList struct {
 	source Source
 	urls   []string
 }
@@ -151,9 +152,9 @@ func (u Updater) now() time.Time {
 	return time.Now()
 }
 
-func (u Updater) wanted() []wanted {
-	var out []wanted
-	for _, w := range []wanted{
+func (u Updater) wantedLists() []wantedList {
+	var out []wantedList
+	for _, w := range []wantedList{
 		{AnimeLists, []string{u.Addresses.AnimeLists}},
 		{AniDB, []string{u.Addresses.AniDBTitles}},
 		{AnimeIDs, []string{u.Addresses.AnimeIDs}},
@@ -169,8 +170,8 @@ func (u Updater) wanted() []wanted {
 		source Source
 		name   string
 	}{{TVExport, "tv_series_ids"}, {FilmExport, "movie_ids"}} {
-		w := wanted{source: e.source}
-		for day := range exportsTried {
+		w := wantedList{source: e.source}
+		for day := range maxExportDays {
 			date := u.now().UTC().AddDate(0, 0, -day).Format("01_02_2006")
 			w.urls = append(w.urls, strings.TrimRight(u.Addresses.TMDBExports, "/")+"/"+e.name+"_"+date+".json.gz")
 		}
@@ -179,14 +180,14 @@ func (u Updater) wanted() []wanted {
 	return out
 }
 
-func (u Updater) fetchNewest(ctx context.Context, w wanted, known SourceInfo, work string) (Outcome, *input) {
+func (u Updater) fetchNewest(ctx context.Context, w wantedList, known SourceInfo, work string) (Outcome, *listFile) {
 	out := Outcome{Source: w.source}
 	for _, address := range w.urls {
 		out.URL = address
 		same := known.URL == address
 		switch {
-		case same && len(w.urls) > 1, // an export of a day does not change
-			same && w.source == AniDB && u.now().Sub(known.Imported) < aniDBInterval && !known.Imported.After(u.now()):
+		case same && len(w.urls) > 1, // an export never changes once published
+			same && w.source == AniDB && u.now().Sub(known.Imported) < minAniDBInterval && !known.Imported.After(u.now()):
 			out.Unchanged, out.Err = true, nil
 			return out, nil
 		}
@@ -202,7 +203,7 @@ func (u Updater) fetchNewest(ctx context.Context, w wanted, known SourceInfo, wo
 			out.Unchanged = in == nil
 			return out, in
 		}
-		if !errors.Is(err, errAbsent) {
+		if !errors.Is(err, errNoSuchFile) {
 			return out, nil
 		}
 	}
@@ -211,7 +212,7 @@ func (u Updater) fetchNewest(ctx context.Context, w wanted, known SourceInfo, wo
 
 func (u Updater) fetch(
 	ctx context.Context, source Source, address string, known SourceInfo, work string,
-) (*input, error) {
+) (*listFile, error) {
 	if err := CheckAddress(address); err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}
@@ -237,23 +238,23 @@ func (u Updater) fetch(
 	case resp.StatusCode == http.StatusNotModified:
 		return nil, nil
 	case resp.StatusCode == http.StatusNotFound,
-		resp.StatusCode == http.StatusForbidden && source != AniDB: // what cloud storage answers for a missing file
-		return nil, fmt.Errorf("%s: %w (%s)", address, errAbsent, resp.Status)
+		resp.StatusCode == http.StatusForbidden && source != AniDB: // cloud storage answers so for a missing file
+		return nil, fmt.Errorf("%s: %w (%s)", address, errNoSuchFile, resp.Status)
 	case resp.StatusCode != http.StatusOK:
 		return nil, lang.Error("%s: the server answered %s", address, resp.Status)
 	}
 	file := filepath.Join(work, string(source))
-	if err := save(file, resp.Body); err != nil {
+	if err := saveBody(file, resp.Body); err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}
 	name := path.Base(req.URL.Path)
-	return &input{
-		path: file, name: name, url: address, want: source,
+	return &listFile{
+		path: file, name: name, url: address, wantSource: source,
 		etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified"),
 	}, nil
 }
 
-func save(file string, body io.Reader) error {
+func saveBody(file string, body io.Reader) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

@@ -186,7 +186,7 @@ func (j *resolveJob) compareFetch(a, b scoredContender) int {
 }
 
 func (c scoredContender) fetchPriority(s preparedSeries) int {
-	if c.hasLongerTitle(s) || title.Reads(c.hit.OriginalTitle, s.Title()) {
+	if c.hasLongerTitle(s) || title.MayBeReading(c.hit.OriginalTitle, s.Title()) {
 		return 1
 	}
 	return 0

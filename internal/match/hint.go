@@ -86,7 +86,7 @@ func (h *Hint) findArcs(others []reading, c scoredContender) {
 			rest = ""
 		}
 		if rest != "" {
-			h.Arcs = append(h.Arcs, ArcTitle{r.base, rest, title.Signs(r.Text)})
+			h.Arcs = append(h.Arcs, ArcTitle{r.base, rest, title.SequelSigns(r.Text)})
 		}
 		if h.Arc == 0 && !isOfficialTitle(c.titles, r.norm) {
 			h.Arc = cmp.Or(seasonNamedIn(c.entry, c.titles, r.Text, r.norm, textAfterTitle(r.norm, c.titles)),
@@ -151,7 +151,7 @@ func namesWholeShow(text string, matched entryTitle, titles []entryTitle) bool {
 // distinguishingSigns returns the signs of a title if only they tell it from the show's own: "Title!!", "Title'",
 // "Title √A". Otherwise it returns "".
 func distinguishingSigns(text string, e *Entry) string {
-	folded, own := title.Normalize(text), title.Signs(text)
+	folded, own := title.Normalize(text), title.SequelSigns(text)
 	if own == "" {
 		return ""
 	}
@@ -161,10 +161,10 @@ func distinguishingSigns(text string, e *Entry) string {
 		if title.Normalize(t.Text) != folded {
 			continue
 		}
-		if title.Signs(t.Text) == own && t.Language != "" {
+		if title.SequelSigns(t.Text) == own && t.Language != "" {
 			return ""
 		}
-		without = without || len(title.Signs(t.Text)) < len(own)
+		without = without || len(title.SequelSigns(t.Text)) < len(own)
 	}
 	if !without {
 		return ""
@@ -302,7 +302,7 @@ func arcTexts(p *placer) (texts []string, afterShow bool) {
 
 func (p *placer) matchedShowTitle() bool {
 	t := p.hint.matched
-	return t.norm == "" || t.primary || title.Script(t.norm) == "latin" && p.isShowTitle(t.norm, title.Reads)
+	return t.norm == "" || t.primary || title.Script(t.norm) == "latin" && p.isShowTitle(t.norm, title.MayBeReading)
 }
 
 // isSubset reports whether some is not empty and all of its words are in others.
@@ -331,7 +331,7 @@ var signReplacer = strings.NewReplacer("+", " plus ", "♥", " heart ", "♡", "
 func significantWords(norm string) []string {
 	var out []string
 	for _, w := range strings.Fields(signReplacer.Replace(norm)) {
-		w = title.Plain(w)
+		w = title.SpellingKey(w)
 		if utf8.RuneCountInString(w) >= minWordLength && !words().commonWords[w] && parseSmallNumber(w) == 0 &&
 			strings.Trim(w, "0123456789") != "" {
 			out = append(out, w)

@@ -194,7 +194,8 @@ func (j *resolveJob) showsExactTitle() bool {
 // or sequels.
 func (j *resolveJob) namesWholeEntry() bool {
 	best := rankContenders(j.pool).contenders[0]
-	return best.hit.Kind == Movie || best.match.title.primary || title.Reads(best.hit.OriginalTitle, best.match.title.text)
+	return best.hit.Kind == Movie || best.match.title.primary ||
+		title.MayBeReading(best.hit.OriginalTitle, best.match.title.text)
 }
 
 func (j *resolveJob) isWholeTitle(q Query) bool {

@@ -280,7 +280,7 @@ func placeInSecondSeason(p *placer) placement {
 	if p.showHasSubtitle() {
 		return placement{} // the subtitle may belong to the first season
 	}
-	ofShow := func(a ArcTitle) bool { return p.isShowTitle(longestTitlePrefix(a.Text, p.titles), title.Reads) }
+	ofShow := func(a ArcTitle) bool { return p.isShowTitle(longestTitlePrefix(a.Text, p.titles), title.MayBeReading) }
 	if len(p.hint.Arcs) > 0 && !slices.ContainsFunc(p.hint.Arcs, ofShow) {
 		return placement{} // the subtitle follows a short title, so it may be the rest of the full title
 	}

@@ -45,12 +45,12 @@ func seasonNamedIn(e *Entry, titles []entryTitle, text, norm, rest string) int {
 		if sim < minNameSimilarity {
 			sim = 0
 		}
-		if title.Plain(n) == title.Plain(norm) {
+		if title.SpellingKey(n) == title.SpellingKey(norm) {
 			sim = max(sim, minNameSimilarity)
 		}
 		if rest != "" {
 			own := textAfterTitle(n, titles)
-			if alike := title.Plain(withoutArcWord(own)); alike != "" && alike == title.Plain(withoutArcWord(rest)) {
+			if alike := title.SpellingKey(withoutArcWord(own)); alike != "" && alike == title.SpellingKey(withoutArcWord(rest)) {
 				sim = max(sim, minArcSimilarity)
 			}
 			if part := max(title.Similarity(own, rest),
@@ -76,7 +76,7 @@ func seasonByJapaneseReading(e *Entry, titles []entryTitle, rest string) int {
 	var all []japanese
 	add := func(season int, norm string) {
 		own := textAfterTitle(norm, titles)
-		misfit, ok := title.MayRead(own, rest)
+		misfit, ok := title.ReadingMisfit(own, rest)
 		known := func(o japanese) bool { return o.text == own }
 		if own != "" && (own != norm || season > 0) && ok && !slices.ContainsFunc(all, known) {
 			all = append(all, japanese{season, own, misfit})
@@ -246,6 +246,6 @@ func seasonByOtherTitle(p *placer) int {
 
 func (p *placer) hasTitle(norm string) bool {
 	return slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
-		return title.Plain(title.Normalize(t.Text)) == title.Plain(norm)
+		return title.SpellingKey(title.Normalize(t.Text)) == title.SpellingKey(norm)
 	})
 }

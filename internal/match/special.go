@@ -92,7 +92,7 @@ func placeBySpecialTitle(p *placer) placement {
 	}
 	return p.singleSpecial(p.specialsWhere(func(name string) bool {
 		own := textAfterTitle(name, p.titles)
-		return own != name && slices.Contains(rests, title.Plain(withoutArcWord(own)))
+		return own != name && slices.Contains(rests, title.SpellingKey(withoutArcWord(own)))
 	}), "by its own part of the title of a special")
 }
 
@@ -110,7 +110,7 @@ func (p *placer) partNames() []string {
 	var out []string
 	for _, a := range p.hint.Arcs {
 		if _, seq := splitSequel("x " + a.Remainder); seq.IsZero() && len(significantWords(a.Remainder)) > 0 {
-			out = append(out, title.Plain(withoutArcWord(a.Remainder)))
+			out = append(out, title.SpellingKey(withoutArcWord(a.Remainder)))
 		}
 	}
 	return out
@@ -226,7 +226,7 @@ func placeInOnlySpecial(p *placer) placement {
 		return placement{}
 	}
 	rest := textAfterTitle(p.hint.matched.norm, p.titles)
-	if !p.hasSeveralSeasons() && !p.matchedShowTitle() && !p.isShowTitle(p.hint.matched.norm, title.Reads) &&
+	if !p.hasSeveralSeasons() && !p.matchedShowTitle() && !p.isShowTitle(p.hint.matched.norm, title.MayBeReading) &&
 		rest != p.hint.matched.norm && !words().wholeShowWords[rest] {
 		return p.placementAt(p.specials, viaOnlySpecial, "%q is one file, and there is only one special", p.hint.matched.text)
 	}

@@ -126,7 +126,7 @@ const simAlmostExact = 0.94
 // compareRomanisations returns simOtherRomanisation if two romanisations of Japanese are equal ("yuusha wo" and "yusha
 // o"), otherwise 0.
 func compareRomanisations(a, b string) float64 {
-	if title.Plain(a) == title.Plain(b) {
+	if title.SpellingKey(a) == title.SpellingKey(b) {
 		return simOtherRomanisation
 	}
 	return 0

@@ -107,7 +107,7 @@ var doubts = []struct {
 	{"the part may be one of another season", 0.6, func(p *placer, at placement) bool {
 		t := p.hint.matched
 		return at.method == viaPartPosition && p.season == 0 && p.hint.Arc == 0 && !p.statesSeason() &&
-			p.hasSeveralSeasons() && longestTitlePrefix(t.base, p.titles) != "" && !p.isShowTitle(t.base, title.Reads)
+			p.hasSeveralSeasons() && longestTitlePrefix(t.base, p.titles) != "" && !p.isShowTitle(t.base, title.MayBeReading)
 	}},
 	{"the number may count over all seasons", 0.5, func(p *placer, at placement) bool {
 		if at.method != viaPartNumber {
@@ -197,8 +197,8 @@ func mayBeOtherSeason(p *placer, at placement) bool {
 	switch {
 	case p.isShowTitle(t.norm, nil), p.hint.twoScripts && plain == "", strings.HasSuffix(t.norm, " tv"):
 		return false
-	case title.Script(t.norm) != "ja" && p.isShowTitle(t.norm, title.Reads) &&
-		(plain == "" || !p.isShowTitle(plain, title.Reads)):
+	case title.Script(t.norm) != "ja" && p.isShowTitle(t.norm, title.MayBeReading) &&
+		(plain == "" || !p.isShowTitle(plain, title.MayBeReading)):
 		return false
 	case plain == "" && len(p.specials) < p.highestNumber() && longerTitlesExist(p, t.norm):
 		return false

@@ -1,6 +1,6 @@
-// Package pins keeps the user's own choices: which entry of TMDB a folder, a file or a title is. They live in a plain
-// file, one choice a line, that the user may read and edit; whatever this package does not understand in it, and every
-// comment, survives its own edits (docs/architecture.md, "pins").
+// Package pins reads and edits the user's pins: fixed choices of the TMDB entry that a folder, a file or a title is.
+// They are in a plain text file, one per line, which the user may also edit. Edits by this package keep all comments
+// and all lines that it does not understand (docs/architecture.md, "pins").
 package pins
 
 import (
@@ -20,8 +20,9 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Pin is one choice, about an absolute path (a file or a folder with all below it) or a title. Season is TMDB's, nil
-// for what the name says; Offset is added to the episode numbers. Name is for people alone.
+// Pin is one choice, for an absolute path (a file, or a folder with everything below it) or for a title. Season is
+// TMDB's season number, nil to use the one in the file's name; Offset is added to episode numbers. Name is only shown
+// to people.
 type Pin struct {
 	Path   string     `json:"path,omitempty" doc:"the pinned file or folder"`
 	Title  string     `json:"title,omitempty" doc:"or the pinned title"`
@@ -37,7 +38,7 @@ const (
 	maxOffset = 99999
 )
 
-// Validate reports the first thing that makes no sense. The error is a sentence for the user.
+// Validate returns an error for the first field that is wrong. The error is a sentence for the user.
 func (p Pin) Validate() error {
 	switch {
 	case p.Kind != match.TV && p.Kind != match.Movie:
@@ -60,21 +61,21 @@ func (p Pin) Validate() error {
 	return nil
 }
 
-// Entry is the entry in the spelling of the file and the command line: "tv/26209".
+// Entry returns the entry as the file and the command line write it: "tv/26209".
 func (p Pin) Entry() string { return fmt.Sprintf("%s/%d", p.Kind, p.ID) }
 
-// What is the path or the title.
-func (p Pin) What() string {
+// PathOrTitle returns the path, or else the title.
+func (p Pin) PathOrTitle() string {
 	if p.Path != "" {
 		return p.Path
 	}
 	return p.Title
 }
 
-// subject is what a pin is about, as it is looked up: two pins with the same subject exclude each other.
+// subject is what a pin is for, in a form that can be compared: of two pins with the same subject only one counts.
 type subject struct {
-	path bool
-	key  string
+	isPath bool
+	key    string
 }
 
 func (p Pin) subject() subject {
@@ -84,8 +85,8 @@ func (p Pin) subject() subject {
 	return subject{false, title.Normalize(p.Title)}
 }
 
-// pathKey makes two spellings of one path equal: composed letters, because file systems disagree on them, and on
-// Windows any case.
+// pathKey returns a path in a form in which its spellings are equal. It composes letters, because file systems differ
+// in that, and on Windows it lowers the case.
 func pathKey(path string) string {
 	key := norm.NFC.String(filepath.Clean(path))
 	if runtime.GOOS == "windows" {
@@ -96,8 +97,8 @@ func pathKey(path string) string {
 
 const maxID = 1 << 31
 
-// ParseEntry reads "tv/26209", "movie/129", "tv:26209" or the address of a page on themoviedb.org, such as
-// https://www.themoviedb.org/tv/26209-cowboy-bebop/season/1. The error says what is allowed.
+// ParseEntry reads "tv/26209", "movie/129", "tv:26209" or the URL of a page on themoviedb.org, such as
+// https://www.themoviedb.org/tv/26209-cowboy-bebop/season/1. Its error says what is allowed.
 func ParseEntry(s string) (match.Kind, int, error) {
 	fail := lang.Error("%q is not an entry: write tv/ID or movie/ID, or the address of its page on themoviedb.org", s)
 	text := strings.TrimSpace(s)
@@ -139,10 +140,11 @@ func ParseEntry(s string) (match.Kind, int, error) {
 //	tv/26209 season=1 offset=12 path /media/Anime/Title
 //	movie/129 title Spirited Away
 //
-// The path or title goes to the end of the line, spaces and all. One that a line can't carry as it is (a line end,
-// bytes that are not UTF-8, spaces around it, a quotation mark in front) stands in quotes, as Go writes strings.
+// The path or title extends to the end of the line, spaces included. If a line can't hold it as it is (it contains a
+// line end or invalid UTF-8, begins or ends with a space, or begins with a quotation mark), it is quoted as a Go
+// string.
 
-// String is the pin's line, without its end.
+// String returns the pin's line, without the line end.
 func (p Pin) String() string {
 	var b strings.Builder
 	b.WriteString(p.Entry())
@@ -156,11 +158,11 @@ func (p Pin) String() string {
 	if p.Path != "" {
 		word = " path "
 	}
-	return b.String() + word + quoted(p.What())
+	return b.String() + word + quoteIfNeeded(p.PathOrTitle())
 }
 
-// comment is the line that may stand above a pin's and says what its entry is called: "# tv/26209: Cowboy Bebop
-// (1998)". It is "" for a pin without a Name.
+// comment returns the comment line above the pin's line, which says what the entry is called: "# tv/26209: Cowboy Bebop
+// (1998)". It returns "" for a pin without a Name.
 func (p Pin) comment() string {
 	if p.Name == "" {
 		return ""
@@ -168,7 +170,7 @@ func (p Pin) comment() string {
 	return "# " + p.Entry() + ": " + p.Name
 }
 
-func (p *Pin) takeName(comment string) bool {
+func (p *Pin) readNameFrom(comment string) bool {
 	name, ok := strings.CutPrefix(comment, "# "+p.Entry()+": ")
 	if ok {
 		p.Name = strings.TrimSpace(name)
@@ -176,7 +178,7 @@ func (p *Pin) takeName(comment string) bool {
 	return p.Name != ""
 }
 
-func quoted(s string) string {
+func quoteIfNeeded(s string) string {
 	control := !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
 	if s == "" || control || strings.TrimSpace(s) != s || s[0] == '"' {
 		return strconv.Quote(s)
@@ -185,7 +187,7 @@ func quoted(s string) string {
 }
 
 func parseLine(line string) (Pin, error) {
-	entry, rest := word(line)
+	entry, rest := nextWord(line)
 	var p Pin
 	var err error
 	if p.Kind, p.ID, err = ParseEntry(entry); err != nil {
@@ -193,11 +195,11 @@ func parseLine(line string) (Pin, error) {
 	}
 	for {
 		var w string
-		w, rest = word(rest)
+		w, rest = nextWord(rest)
 		key, value, setting := strings.Cut(w, "=")
 		switch {
 		case w == "path" || w == "title":
-			what, err := unquoted(rest)
+			what, err := unquote(rest)
 			if err != nil {
 				return Pin{}, err
 			}
@@ -225,7 +227,7 @@ func parseLine(line string) (Pin, error) {
 	}
 }
 
-func word(s string) (first, rest string) {
+func nextWord(s string) (first, rest string) {
 	s = strings.TrimSpace(s)
 	if i := strings.IndexAny(s, " \t"); i >= 0 {
 		return s[:i], strings.TrimSpace(s[i:])
@@ -233,7 +235,7 @@ func word(s string) (first, rest string) {
 	return s, ""
 }
 
-func unquoted(s string) (string, error) {
+func unquote(s string) (string, error) {
 	if !strings.HasPrefix(s, `"`) {
 		return s, nil
 	}

@@ -21,10 +21,10 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// versionMark begins the first line; a number follows. A file without it is of version 1.
+// versionMark is at the start of the first line, followed by the version's number. A file without it has version 1.
 const versionMark = "# anivault pins "
 
-const version = 1
+const fileVersion = 1
 
 const header = versionMark + `1
 # One choice a line; of two for the same thing the later one wins, and a longer path wins over a shorter one ` +
@@ -34,21 +34,21 @@ const header = versionMark + `1
 # season is TMDB's; offset is added to the episode numbers in the names. Lines that are not understood are left alone.
 `
 
-// Set is the content of a file of pins. The zero value is an empty one. It is not safe for concurrent use.
+// Set is the content of a file of pins. The zero value is an empty file. It is not safe for concurrent use.
 type Set struct {
-	lines    []line
-	at       map[subject]int // index of the line that wins
-	problems []Problem
-	digest   string
+	lines       []line
+	winningLine map[subject]int // index in lines of the last pin for the subject, which is the one that counts
+	problems    []Problem
+	digest      string
 }
 
 type line struct {
-	above string // the comment that says what the pin's entry is called, as it stands; "" for none
-	text  string // as it stands, without its end
-	pin   *Pin   // nil: a comment, or not understood
+	comment string // the comment line with the entry's name, unchanged; "" if there is none
+	text    string // the line as it is in the file, without the line end
+	pin     *Pin   // nil: a comment, or a line that was not understood
 }
 
-// Problem is a line that was not understood and has no effect.
+// Problem is a line that was not understood, and therefore has no effect.
 type Problem struct {
 	Line   int       `json:"line" doc:"its number"` // from 1
 	Text   string    `json:"text" doc:"what it says"`
@@ -57,9 +57,9 @@ type Problem struct {
 
 func (p Problem) Error() string { return lang.Textf("line %d: %s", p.Line, p.Reason).String() }
 
-// Parse reads a file of pins. It never fails but for a file of a later version, which only a later anivault may change.
+// Parse reads a file of pins. It only fails for a file with a later version, which this program must not change.
 func Parse(content []byte) (*Set, error) {
-	s := &Set{at: map[subject]int{}}
+	s := &Set{winningLine: map[subject]int{}}
 	if len(content) > 0 {
 		sum := sha256.Sum256(content)
 		s.digest = hex.EncodeToString(sum[:8])
@@ -74,7 +74,7 @@ func Parse(content []byte) (*Set, error) {
 		trimmed := strings.TrimSpace(raw)
 		l := line{text: raw}
 		if v, ok := strings.CutPrefix(trimmed, versionMark); ok && i == 0 {
-			if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n > version {
+			if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n > fileVersion {
 				return nil, &VersionError{n}
 			}
 		}
@@ -84,11 +84,11 @@ func Parse(content []byte) (*Set, error) {
 				s.problems = append(s.problems, Problem{Line: i + 1, Text: raw, Reason: lang.TextOf(err)})
 			} else {
 				l.pin = &p
-				if n := len(s.lines) - 1; n >= 0 && s.lines[n].pin == nil && p.takeName(strings.TrimSpace(s.lines[n].text)) {
-					l.above = s.lines[n].text
+				if n := len(s.lines) - 1; n >= 0 && s.lines[n].pin == nil && p.readNameFrom(strings.TrimSpace(s.lines[n].text)) {
+					l.comment = s.lines[n].text
 					s.lines = s.lines[:n]
 				}
-				s.at[p.subject()] = len(s.lines)
+				s.winningLine[p.subject()] = len(s.lines)
 			}
 		}
 		s.lines = append(s.lines, l)
@@ -96,37 +96,37 @@ func Parse(content []byte) (*Set, error) {
 	return s, nil
 }
 
-// VersionError is a file that a later anivault has written.
+// VersionError means that a later anivault wrote the file.
 type VersionError struct{ Version int }
 
 func (e *VersionError) Error() string { return e.Text().String() }
 
-// Text names both versions.
+// Text returns a message with both versions.
 func (e *VersionError) Text() lang.Text {
-	return lang.Textf("the pins are of version %d, and this anivault knows version %d", e.Version, version)
+	return lang.Textf("the pins are of version %d, and this anivault knows version %d", e.Version, fileVersion)
 }
 
-// Bytes is the file's content: every line that was not changed as it was, with a newline at the end of each.
+// Bytes returns the file's content. Lines that were not changed are as they were read; every line ends with a newline.
 func (s *Set) Bytes() []byte {
 	var b bytes.Buffer
 	for _, l := range s.lines {
-		if l.above != "" {
-			b.WriteString(l.above + "\n")
+		if l.comment != "" {
+			b.WriteString(l.comment + "\n")
 		}
 		b.WriteString(l.text + "\n")
 	}
 	return b.Bytes()
 }
 
-// Put makes p, which must be valid, the only pin for its subject. It returns the pin that it replaced, nil if none.
+// Put makes p the only pin for its subject, and returns the pin that it replaced, or nil. It fails if p is invalid.
 func (s *Set) Put(p Pin) (*Pin, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	key := p.subject()
 	p.Name = strings.Join(strings.Fields(p.Name), " ")
-	l := line{above: p.comment(), text: p.String(), pin: &p}
-	i, replaces := s.at[key]
+	l := line{comment: p.comment(), text: p.String(), pin: &p}
+	i, replaces := s.winningLine[key]
 	if !replaces {
 		if len(s.lines) == 0 {
 			for _, text := range strings.Split(strings.TrimSuffix(header, "\n"), "\n") {
@@ -139,23 +139,23 @@ func (s *Set) Put(p Pin) (*Pin, error) {
 	}
 	old := s.lines[i].pin
 	s.lines[i] = l
-	s.drop(key, i)
+	s.removeLines(key, i)
 	return old, nil
 }
 
-// Remove takes away what is pinned for the path or title of p and returns it, nil if nothing was.
+// Remove removes the pins for the path or title of p. It returns the one that counted, or nil if there was none.
 func (s *Set) Remove(p Pin) *Pin {
 	key := p.subject()
-	i, ok := s.at[key]
+	i, ok := s.winningLine[key]
 	if !ok {
 		return nil
 	}
 	old := s.lines[i].pin
-	s.drop(key, -1)
+	s.removeLines(key, -1)
 	return old
 }
 
-func (s *Set) drop(key subject, keep int) {
+func (s *Set) removeLines(key subject, keep int) {
 	kept := s.lines[:0]
 	for i, l := range s.lines {
 		if l.pin == nil || l.pin.subject() != key || i == keep {
@@ -167,32 +167,33 @@ func (s *Set) drop(key subject, keep int) {
 }
 
 func (s *Set) reindex() {
-	s.at = make(map[subject]int, len(s.lines))
+	s.winningLine = make(map[subject]int, len(s.lines))
 	for i, l := range s.lines {
 		if l.pin != nil {
-			s.at[l.pin.subject()] = i
+			s.winningLine[l.pin.subject()] = i
 		}
 	}
 }
 
-// All returns the pins that have a say, in the order of the file.
+// All returns the pins that count, in the order of the file.
 func (s *Set) All() []Pin {
 	var out []Pin
 	for i, l := range s.lines {
-		if l.pin != nil && s.at[l.pin.subject()] == i {
+		if l.pin != nil && s.winningLine[l.pin.subject()] == i {
 			out = append(out, *l.pin)
 		}
 	}
 	return out
 }
 
-// Len is how many pins have a say.
-func (s *Set) Len() int { return len(s.at) }
+// Len returns the number of pins that count.
+func (s *Set) Len() int { return len(s.winningLine) }
 
 // Problems returns the lines that were not understood.
 func (s *Set) Problems() []Problem { return slices.Clone(s.problems) }
 
-// Warnings returns the first few lines that were not understood, and how many more there are. path names the file.
+// Warnings returns an error for each of the first lines that were not understood, and one with the number of further
+// ones. path names the file in them.
 func (s *Set) Warnings(path string) []error {
 	const most = 3
 	var out []error
@@ -206,16 +207,16 @@ func (s *Set) Warnings(path string) []error {
 	return out
 }
 
-// Digest is a text that differs whenever the file's content did when it was read; "" for none.
+// Digest returns a digest of the file's content when it was read; "" for an empty file.
 func (s *Set) Digest() string { return s.digest }
 
-// ForPath finds the pin of the longest path that is abs, an absolute path, or a folder above it.
+// ForPath returns the pin for abs, an absolute path, or else for the nearest folder above it.
 func (s *Set) ForPath(abs string) (Pin, bool) {
-	if len(s.at) == 0 {
+	if len(s.winningLine) == 0 {
 		return Pin{}, false
 	}
 	for key := pathKey(abs); ; {
-		if i, ok := s.at[subject{true, key}]; ok {
+		if i, ok := s.winningLine[subject{true, key}]; ok {
 			return *s.lines[i].pin, true
 		}
 		up := filepath.Dir(key)
@@ -226,9 +227,10 @@ func (s *Set) ForPath(abs string) (Pin, bool) {
 	}
 }
 
-// ForTitle finds the pin of a title: first with its year, "Title 2019", unless that is 0, then without.
+// ForTitle returns the pin for a title. If year is not 0, it first looks for the title with the year, as in "Title
+// 2019".
 func (s *Set) ForTitle(text string, year int) (Pin, bool) {
-	if len(s.at) == 0 {
+	if len(s.winningLine) == 0 {
 		return Pin{}, false
 	}
 	keys := []string{title.Normalize(text)}
@@ -236,33 +238,35 @@ func (s *Set) ForTitle(text string, year int) (Pin, bool) {
 		keys = []string{title.Normalize(text + " " + strconv.Itoa(year)), keys[0]}
 	}
 	for _, key := range keys {
-		if i, ok := s.at[subject{false, key}]; ok && key != "" {
+		if i, ok := s.winningLine[subject{false, key}]; ok && key != "" {
 			return *s.lines[i].pin, true
 		}
 	}
 	return Pin{}, false
 }
 
-// Name is the file's name in the data folder.
-const Name = "pins.txt"
+// FileName is the name of the file of pins in the data folder.
+const FileName = "pins.txt"
 
 const (
-	maxSize  = 16 << 20
-	patience = 10 * time.Second
+	maxFileSize = 16 << 20
+	lockTimeout = 10 * time.Second
 )
 
-// Store is the file of pins of one data folder. It is safe for concurrent use, also by several processes.
+// Store reads and writes the file of pins in one data folder. Several goroutines and several processes may use it at
+// the same time.
 type Store struct{ path string }
 
-// Open names the store of a data folder, which need not exist yet.
+// Open returns the store of a data folder. Neither the folder nor the file need exist yet.
 func Open(dir string) *Store {
-	return &Store{filepath.Join(dir, Name)}
+	return &Store{filepath.Join(dir, FileName)}
 }
 
-// Path is where the file is or will be.
+// Path returns the path of the file, which may not exist yet.
 func (s *Store) Path() string { return s.path }
 
-// Load reads the file; one that does not exist is empty. The error wraps *VersionError for a later version's.
+// Load reads the file; a missing file is an empty Set. If a later anivault wrote the file, the error wraps a
+// *VersionError.
 func (s *Store) Load() (*Set, error) {
 	f, err := lockfile.Open(s.path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -272,12 +276,12 @@ func (s *Store) Load() (*Set, error) {
 		return nil, lang.Error("read pins: %w", err)
 	}
 	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	content, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
 	if err != nil {
 		return nil, lang.Error("read pins: %w", err)
 	}
-	if len(content) > maxSize {
-		return nil, lang.Error("read pins: %s is larger than %d bytes", s.path, maxSize)
+	if len(content) > maxFileSize {
+		return nil, lang.Error("read pins: %s is larger than %d bytes", s.path, maxFileSize)
 	}
 	set, err := Parse(content)
 	if err != nil {
@@ -286,12 +290,13 @@ func (s *Store) Load() (*Set, error) {
 	return set, nil
 }
 
-// Update changes the file under a lock, unless change returns an error or changes nothing. It returns the new set.
+// Update locks the file, lets change edit its content, and writes it. It writes nothing if change returns an error or
+// changes nothing. It returns the new content.
 func (s *Store) Update(ctx context.Context, change func(*Set) error) (*Set, error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, lang.Error("make the data folder: %w", err)
 	}
-	unlock, err := lockfile.Acquire(ctx, s.path+".lock", lockfile.Exclusive, patience)
+	unlock, err := lockfile.Acquire(ctx, s.path+".lock", lockfile.Exclusive, lockTimeout)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

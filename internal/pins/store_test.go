@@ -63,7 +63,7 @@ func TestSeveralProcessesLoseNoPin(t *testing.T) {
 		t.Errorf("%d pins, want %d; problems %v", got, writers*perWriter, set.Problems())
 	}
 	if runtime.GOOS != "windows" {
-		for name, want := range map[string]os.FileMode{"": 0o700, Name: 0o600, Name + ".lock": 0o600} {
+		for name, want := range map[string]os.FileMode{"": 0o700, FileName: 0o600, FileName + ".lock": 0o600} {
 			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != want {
 				t.Errorf("%q has mode %v, %v", name, info.Mode(), err)
 			}

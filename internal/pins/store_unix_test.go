@@ -14,7 +14,7 @@ import (
 // A pipe in the file's place, or in its lock's, is an error at once: opening it would wait for its other end.
 func TestAPipeInTheFilesPlaceHangsNobody(t *testing.T) {
 	for _, name := range []string{"", ".lock"} {
-		t.Run(Name+name, func(t *testing.T) {
+		t.Run(FileName+name, func(t *testing.T) {
 			store := Open(t.TempDir())
 			if err := syscall.Mkfifo(store.Path()+name, 0o600); err != nil {
 				t.Fatal(err)

@@ -1,9 +1,8 @@
-// Package title compares titles of works: it brings them to one form, writes
-// kana and hangul in Latin letters, and measures how alike two of them are
-// without ever taking "Title 2" for "Title".
+// Package title compares titles: it normalises them, writes kana and hangul in Latin letters, and measures how similar
+// two titles are, without ever taking "Title 2" for "Title".
 //
-// Everything here is pure and total: any string in, valid UTF-8 out, in time
-// linear in its length (Similarity: in the product of two bounded lengths).
+// All functions are pure and accept any string. They return valid UTF-8, and take time linear in the length of their
+// input (Similarity: in the product of two limited lengths).
 package title
 
 import (
@@ -15,20 +14,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Normalize returns s in the form in which titles are compared: compatibility
-// forms unified (full-width, ligatures, fractions), case folded, accents of
-// Latin, Greek and Cyrillic letters dropped, apostrophes dropped, every other
-// run of punctuation and space one space; a roman numeral that is one character
-// ("港Ⅱ") is a word. It is idempotent. Letters of other
-// scripts stay as they are: the voicing marks of kana belong to the letter.
+// Normalize returns s in the form in which titles are compared. It unifies compatibility forms (full-width, ligatures,
+// fractions), folds case, drops the accents of Latin, Greek and Cyrillic letters, drops apostrophes, and turns every
+// other run of punctuation and space into one space. A roman numeral that is one character ("港Ⅱ") becomes a word.
+// Letters of other scripts stay as they are; the voicing marks of kana are part of the letter. Normalize is idempotent.
 func Normalize(s string) string {
 	if n, ok := normalizeASCII(s); ok {
 		return n
 	}
-	return fold(s)
+	return normalizeUnicode(s)
 }
 
-// normalizeASCII is Normalize for text of ASCII only, which is most of it.
+// normalizeASCII is Normalize for pure ASCII, which most titles are. It returns false for other text.
 func normalizeASCII(s string) (string, bool) {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {
@@ -53,11 +50,11 @@ func normalizeASCII(s string) (string, bool) {
 	return string(b), true
 }
 
-func fold(s string) string {
-	d := norm.NFKD.String(apartRomans(strings.ToValidUTF8(s, " ")))
+func normalizeUnicode(s string) string {
+	d := norm.NFKD.String(separateNumerals(strings.ToValidUTF8(s, " ")))
 	var b strings.Builder
 	b.Grow(len(d))
-	space := true // nothing yet to separate
+	space := true // no space at the start
 	var base rune
 	for _, r := range d {
 		switch {
@@ -66,7 +63,7 @@ func fold(s string) string {
 				b.WriteRune(r)
 			}
 			continue
-		case apostrophe(r), r == 'ー' && space: // a long-vowel mark with nothing to lengthen is a dash
+		case isApostrophe(r), r == 'ー' && space: // a long-vowel mark after no letter is a dash
 			continue
 		}
 		base = r
@@ -81,7 +78,7 @@ func fold(s string) string {
 			continue
 		}
 		space = false
-		if sub, ok := letterTables().plain[r]; ok {
+		if sub, ok := letterTables().folded[r]; ok {
 			b.WriteString(sub)
 			continue
 		}
@@ -90,9 +87,10 @@ func fold(s string) string {
 	return norm.NFC.String(strings.TrimRight(b.String(), " "))
 }
 
-// apartRomans: decomposed, a roman numeral that is one character is letters like those beside it.
-func apartRomans(s string) string {
-	if !strings.Contains(s, "\xe2\x85") { // with which all of them begin
+// separateNumerals puts spaces around roman numerals that are one character, because decomposition turns them into
+// letters.
+func separateNumerals(s string) string {
+	if !strings.Contains(s, "\xe2\x85") { // the first two bytes of every such numeral
 		return s
 	}
 	var b strings.Builder
@@ -106,15 +104,16 @@ func apartRomans(s string) string {
 	return b.String()
 }
 
-// foldRune goes by way of upper case, so that a letter with several lower-case forms (final sigma) has one.
+// foldRune folds the case of a letter. It goes through upper case, so letters with several lower-case forms (final
+// sigma) get the same one.
 func foldRune(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }
 
-// dropsMarks reports whether accents on r are a matter of spelling rather than another letter.
+// dropsMarks reports whether an accent on r is a matter of spelling and does not make another letter.
 func dropsMarks(r rune) bool {
 	return r < 0x0530 || unicode.Is(unicode.Latin, r) || unicode.Is(unicode.Greek, r)
 }
 
-func apostrophe(r rune) bool {
+func isApostrophe(r rune) bool {
 	switch r {
 	case '\'', '`', '’', '‘', 'ʼ', 'ʻ', '´', '′':
 		return true
@@ -122,32 +121,31 @@ func apostrophe(r rune) bool {
 	return false
 }
 
-// Compact is Normalize without its spaces: "k on" and "kon" are one.
+// Compact returns Normalize's result without spaces: "k on" and "kon" become equal.
 func Compact(s string) string { return strings.ReplaceAll(Normalize(s), " ", "") }
 
-// Signs returns the signs of a title that sequels have more of than the show ("Title!!", "Title'", "Title √A") and that
-// Normalize leaves out. A single mark or heart is a matter of spelling.
-func Signs(text string) string {
+// SequelSigns returns the signs by which the titles of sequels differ from the first title ("Title!!", "Title'", "Title
+// √A"), and which Normalize drops. It leaves out single exclamation marks and hearts, whose use varies.
+func SequelSigns(text string) string {
 	var out strings.Builder
 	runes := []rune(norm.NFKC.String(text))
 	for i, r := range runes {
 		switch {
 		case strings.ContainsRune("+°√", r),
 			strings.ContainsRune("!♪☆★♥♡", r) && (i > 0 && runes[i-1] == r || i+1 < len(runes) && runes[i+1] == r),
-			apostrophe(r) && (i+1 == len(runes) || !unicode.IsLetter(runes[i+1])):
+			isApostrophe(r) && (i+1 == len(runes) || !unicode.IsLetter(runes[i+1])):
 			out.WriteRune(r)
 		}
 	}
 	return out.String()
 }
 
-// Script returns the script of most of s, by language where one implies the
-// other: "ja" when there is any kana, "ko" for hangul, "zh" for Han characters
-// alone, "ru" for Cyrillic, "latin", or "" when s has no letter of these. Han,
-// kana and hangul win over Latin letters beside them, because a title in those
-// scripts often holds a Latin word and hardly ever the reverse.
+// Script returns the script of most of s, as a language where the script implies one: "ja" for text with kana, "ko" for
+// hangul, "zh" for Han characters alone, "ru" for Cyrillic, "latin", or "" if s has no letter of these. Han, kana and
+// hangul win over Latin letters, because a title in those scripts often contains a Latin word, but hardly ever the
+// reverse.
 func Script(s string) string {
-	var kana, han, hangul, latin, cyrillic int // letters
+	var kana, han, hangul, latin, cyrillic int // letters of each script
 	for _, r := range s {
 		switch {
 		case r < 0x80:
@@ -186,12 +184,12 @@ func isKana(r rune) bool {
 }
 
 func isHangul(r rune) bool {
-	return isSyllable(r) || r >= 0x1100 && r <= 0x11FF || r >= 0x3130 && r <= 0x318F
+	return isHangulSyllable(r) || r >= 0x1100 && r <= 0x11FF || r >= 0x3130 && r <= 0x318F
 }
 
-func isSyllable(r rune) bool { return r >= hangulBase && r <= hangulLast }
+func isHangulSyllable(r rune) bool { return r >= hangulBase && r <= hangulLast }
 
-// WithYear puts the year after a title, unless the title ends with it or there is none: "Title (1999)".
+// WithYear appends the year to a title: "Title (1999)". It does nothing if year is 0 or the title already ends with it.
 func WithYear(name string, year int) string {
 	said := fmt.Sprintf("(%d)", year)
 	if year == 0 || strings.HasSuffix(name, said) {

@@ -14,12 +14,12 @@ import (
 //go:embed letters.txt
 var lettersText string
 
-type letterForms struct {
-	kana, small, plain             map[rune]string
-	initial, vowel, final, carried []string // of hangul, by their place in a syllable's number
+type letterTable struct {
+	kana, small, folded                map[rune]string
+	initial, vowel, final, linkedFinal []string // romanized parts of a hangul syllable, by their number in its code point
 }
 
-var letterTables = sync.OnceValue(func() letterForms {
+var letterTables = sync.OnceValue(func() letterTable {
 	list := wordlist.Parse(lettersText)
 	forms := func(kind string) map[rune]string {
 		of := map[rune]string{}
@@ -36,19 +36,17 @@ var letterTables = sync.OnceValue(func() letterForms {
 		}
 		return out
 	}
-	return letterForms{
-		kana: forms("kana"), small: forms("small"), plain: forms("plain"),
-		initial: jamo("initial"), vowel: jamo("vowel"), final: jamo("final"), carried: jamo("carried"),
+	return letterTable{
+		kana: forms("kana"), small: forms("small"), folded: forms("plain"),
+		initial: jamo("initial"), vowel: jamo("vowel"), final: jamo("final"), linkedFinal: jamo("carried"),
 	}
 })
 
-// Romanize writes the kana of s by Hepburn and its hangul by the Revised
-// Romanization, letter by letter, and leaves the rest alone (Han characters
-// have no one reading). Text without either comes back unchanged. Long vowels
-// come out as written, "ou" and not "ō", as release names have them; a
-// lengthening mark repeats the vowel.
+// Romanize writes the kana of s in Hepburn romanization and its hangul in Revised Romanization, letter by letter. It
+// leaves the rest unchanged, because Han characters have several readings. Long vowels are written as they are spelled,
+// "ou" and not "ō", as in release names; a long-vowel mark repeats the vowel.
 func Romanize(s string) string {
-	if !hasSyllables(s) {
+	if !hasKanaOrHangul(s) {
 		return s
 	}
 	var b strings.Builder
@@ -57,7 +55,7 @@ func Romanize(s string) string {
 	for i := 0; i < len(rs); i++ {
 		r := rs[i]
 		switch {
-		case isSyllable(r):
+		case isHangulSyllable(r):
 			next := rune(0)
 			if i+1 < len(rs) {
 				next = rs[i+1]
@@ -72,8 +70,8 @@ func Romanize(s string) string {
 	return b.String()
 }
 
-func hasSyllables(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool { return isKana(r) || isSyllable(r) })
+func hasKanaOrHangul(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return isKana(r) || isHangulSyllable(r) })
 }
 
 func writeKana(b *strings.Builder, rs []rune, i int) int {
@@ -107,7 +105,7 @@ func writeKana(b *strings.Builder, rs []rune, i int) int {
 	return 0
 }
 
-// glide joins a syllable and the small kana after it: ki+ya is kya, shi+ya is sha, fu+a is fa.
+// glide joins a syllable with the small kana that follows it: ki+ya is kya, shi+ya is sha, fu+a is fa.
 func glide(syl, small string) string {
 	head := strings.TrimRight(syl, "aiueo")
 	switch head {
@@ -135,26 +133,26 @@ func hiragana(r rune) rune {
 }
 
 const (
-	hangulBase   = 0xAC00
-	hangulLast   = 0xD7A3
-	perInitial   = 21 * 28
-	perVowel     = 28
-	mute         = 11 // the initial that has no sound
-	initialRieul = 5  // ㄹ
-	finalRieul   = 8  // ㄹ
+	hangulBase          = 0xAC00
+	hangulLast          = 0xD7A3
+	syllablesPerInitial = 21 * 28
+	syllablesPerVowel   = 28
+	silentInitial       = 11 // number of the initial without a sound
+	initialRieul        = 5  // ㄹ
+	finalRieul          = 8  // ㄹ
 )
 
 func writeHangul(b *strings.Builder, r, next rune) {
 	n := int(r - hangulBase)
-	initial, vowel, final := n/perInitial, n%perInitial/perVowel, n%perVowel
+	initial, vowel, final := n/syllablesPerInitial, n%syllablesPerInitial/syllablesPerVowel, n%syllablesPerVowel
 	if initial == initialRieul && strings.HasSuffix(b.String(), "l") {
-		b.WriteString("l") // ㄹㄹ is ll
+		b.WriteString("l") // ㄹㄹ is written ll
 	} else {
 		b.WriteString(letterTables().initial[initial])
 	}
 	b.WriteString(letterTables().vowel[vowel])
-	if next >= hangulBase && next <= hangulLast && int(next-hangulBase)/perInitial == mute {
-		b.WriteString(letterTables().carried[final])
+	if next >= hangulBase && next <= hangulLast && int(next-hangulBase)/syllablesPerInitial == silentInitial {
+		b.WriteString(letterTables().linkedFinal[final])
 		return
 	}
 	b.WriteString(letterTables().final[final])

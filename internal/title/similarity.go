@@ -8,23 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// What a likeness that is not equality is worth. The figures are an order, not
-// probabilities; their caller calibrates what each proves.
+// Scores for titles that are similar but not equal. They only define an order and are not probabilities; callers decide
+// which score is enough.
 const (
-	sameCompact  = 0.99 // equal but for spaces: "k on" and "kon"
-	sameNumerals = 0.99 // equal but for how a number is written: "ii" and "2"
-	sameWords    = 0.97 // the same words in another order
-	mostAlike    = 0.96 // the most that titles with different letters get
-	otherNumber  = 0.6  // factor for titles whose numbers differ
+	scoreSameCompact  = 0.99 // equal except for spaces: "k on" and "kon"
+	scoreSameNumerals = 0.99 // equal except for how a number is written: "ii" and "2"
+	scoreSameWords    = 0.97 // the same words in a different order
+	maxLetterScore    = 0.96 // the highest score of titles with different letters
+	otherNumberFactor = 0.6  // factor for titles with different numbers
 )
 
-const maxRunes = 200 // what is compared of a title; it bounds the cost of any pair
+const maxRunes = 200 // only these are compared, which limits the cost of a comparison
 
-// Similarity returns how alike two titles are, from 0 to 1: 1 exactly when
-// Normalize makes them equal and not empty. It is symmetric, and indifferent to case,
-// width, punctuation and nearly so to spaces and the order of words. Numbers
-// are not letters: where one title has a number that the other lacks ("Title 2"
-// and "Title", "Title II" and "Title III") the result stays below 0.6.
+// Similarity returns how similar two titles are, from 0 to 1. It is 1 exactly if their normalised forms are equal and
+// not empty. It is symmetric. Case, width and punctuation don't matter; spaces and the order of words hardly do.
+// Numbers matter: if the titles have different numbers ("Title 2" and "Title", "Title II" and "Title III"), the result
+// is below 0.6.
 func Similarity(a, b string) float64 {
 	na, nb := Normalize(a), Normalize(b)
 	if na == "" || nb == "" {
@@ -34,28 +33,28 @@ func Similarity(a, b string) float64 {
 		return 1
 	}
 	if nb < na {
-		na, nb = nb, na // one order of summation, so that the result is symmetric to the bit
+		na, nb = nb, na // a fixed order of summation, so that the result is exactly symmetric
 	}
 	ca, cb := strings.ReplaceAll(na, " ", ""), strings.ReplaceAll(nb, " ", "")
 	if ca == cb {
-		return sameCompact
+		return scoreSameCompact
 	}
-	pa, pb := split(na), split(nb)
+	pa, pb := splitTitle(na), splitTitle(nb)
 	if !slices.Equal(pa.numbers, pb.numbers) {
-		return otherNumber * max(letters(ca, cb), overlap(pa.words, pb.words)) * mostAlike
+		return otherNumberFactor * max(letterSimilarity(ca, cb), wordSimilarity(pa.words, pb.words)) * maxLetterScore
 	}
 	if slices.Equal(pa.words, pb.words) {
-		return sameNumerals
+		return scoreSameNumerals
 	}
 	if slices.Equal(slices.Sorted(slices.Values(pa.words)), slices.Sorted(slices.Values(pb.words))) {
-		return sameWords
+		return scoreSameWords
 	}
-	return mostAlike * max(letters(ca, cb), overlap(pa.words, pb.words))
+	return maxLetterScore * max(letterSimilarity(ca, cb), wordSimilarity(pa.words, pb.words))
 }
 
-// letters: a typing error costs little and a missing half much.
-func letters(a, b string) float64 {
-	ra, rb := bounded(a), bounded(b)
+// letterSimilarity compares letters by edit distance: a typing error costs little, a missing half much.
+func letterSimilarity(a, b string) float64 {
+	ra, rb := firstRunes(a), firstRunes(b)
 	longer := max(len(ra), len(rb))
 	if longer == 0 {
 		return 0
@@ -63,12 +62,12 @@ func letters(a, b string) float64 {
 	return 1 - float64(distance(ra, rb))/float64(longer)
 }
 
-func bounded(s string) []rune {
+func firstRunes(s string) []rune {
 	r := []rune(s)
 	return r[:min(len(r), maxRunes)]
 }
 
-// distance is Levenshtein's, in one row.
+// distance returns the Levenshtein distance, computed in a single row.
 func distance(a, b []rune) int {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -93,21 +92,22 @@ func distance(a, b []rune) int {
 	return row[len(a)]
 }
 
-// overlap is the cosine of the two bags of words, weighed by length: "no" and "the" prove little.
-func overlap(a, b []string) float64 {
+// wordSimilarity returns the cosine similarity of two sets of words, weighted by length, because short words such as
+// "no" and "the" prove little.
+func wordSimilarity(a, b []string) float64 {
 	var shared, wa, wb float64
 	for _, w := range a {
-		wa += weight(w)
+		wa += wordWeight(w)
 	}
 	for _, w := range b {
-		wb += weight(w)
+		wb += wordWeight(w)
 	}
 	used := make([]bool, len(b))
 	for _, w := range a {
 		for i, v := range b {
 			if !used[i] && v == w {
 				used[i] = true
-				shared += weight(w)
+				shared += wordWeight(w)
 				break
 			}
 		}
@@ -118,19 +118,20 @@ func overlap(a, b []string) float64 {
 	return shared / math.Sqrt(wa*wb)
 }
 
-func weight(w string) float64 { return math.Sqrt(float64(utf8.RuneCountInString(w))) }
+func wordWeight(w string) float64 { return math.Sqrt(float64(utf8.RuneCountInString(w))) }
 
-// parts are the words of a normalised title, and its numbers once more.
-type parts struct {
-	words   []string // "second", "2nd" and "ii" are "2"
+// titleParts are the words of a normalised title, and separately the numbers in them.
+type titleParts struct {
+	words   []string // "second", "2nd" and "ii" are written as "2"
 	numbers []string // sorted
 }
 
 const maxWords = 64
 
-// split: a roman numeral is a number unless it is the first word, or a lone "i", "v", "x" that isn't the last.
-func split(n string) parts {
-	var p parts
+// splitTitle splits a normalised title. It takes roman numerals for numbers, except for the first word, and except for
+// a lone "i", "v" or "x" that is not the last word.
+func splitTitle(n string) titleParts {
+	var p titleParts
 	words := strings.Fields(n)
 	if len(words) > maxWords {
 		words = words[:maxWords]

@@ -19,11 +19,10 @@ var (
 	particles = strings.NewReplacer(" wo ", " o ", " he ", " e ", " ha ", " wa ")
 )
 
-// Plain returns a normalised title (Normalize) in one form for all the ways of writing long vowels and particles of
-// Japanese in Latin letters, and of parting words: "yuusha wo", "yusha o" and "yūsha-o". Chinese comes out in
-// simplified characters.
-func Plain(norm string) string {
-	return oneHan(strings.ReplaceAll(longVowels.Replace(particles.Replace(norm+" ")), " ", ""))
+// SpellingKey returns a text that is equal for different spellings of a normalised title: Japanese long vowels and
+// particles in Latin letters, and spaces ("yuusha wo", "yusha o" and "yūsha-o"). Chinese becomes simplified.
+func SpellingKey(norm string) string {
+	return simplifyHan(strings.ReplaceAll(longVowels.Replace(particles.Replace(norm+" ")), " ", ""))
 }
 
 //go:embed han.txt
@@ -38,9 +37,9 @@ var simplified = sync.OnceValue(func() map[rune]rune {
 	return of
 })
 
-// oneHan writes traditional characters as simplified ones (Unihan's kSimplifiedVariant), for comparing alone: one
-// simplified character may stand for several others, and Japanese has forms of its own.
-func oneHan(s string) string {
+// simplifyHan replaces traditional characters with simplified ones (Unihan's kSimplifiedVariant). The result is only
+// good for comparisons: one simplified character may stand for several others, and Japanese has its own forms.
+func simplifyHan(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return r >= 0x4E00 && r <= 0x9FFF }) < 0 {
 		return s
 	}
@@ -52,43 +51,43 @@ func oneHan(s string) string {
 	}, s)
 }
 
-// Reads reports whether a title in Latin letters may be how a Japanese title is read: most of the letters of its kana
-// stand there in their order, and each Han character, whose reading is not known, has room for one to five letters. Of
-// a title with few kana it can't tell, and says no.
-func Reads(japanese, latin string) bool {
-	if !hasSyllables(japanese) {
+// MayBeReading reports whether a title in Latin letters may be the reading of a Japanese title. Most of the letters of
+// its kana must be there in the same order, with room for one to five letters per Han character, whose reading is
+// unknown. For a title with few kana it returns false.
+func MayBeReading(japanese, latin string) bool {
+	if !hasKanaOrHangul(japanese) {
 		return false
 	}
 	var kana strings.Builder
 	han := 0
-	for _, r := range Plain(Normalize(Romanize(japanese))) {
+	for _, r := range SpellingKey(Normalize(Romanize(japanese))) {
 		if r < 0x80 {
 			kana.WriteRune(r)
 		} else {
 			han++
 		}
 	}
-	want, got := kana.String(), Plain(Normalize(latin))
-	if len(want) < leastRead || len(got) < len(want)*3/4+han || len(got) > len(want)+longestReading*han+2 {
+	want, got := kana.String(), SpellingKey(Normalize(latin))
+	if len(want) < minKanaLetters || len(got) < len(want)*3/4+han || len(got) > len(want)+maxReading*han+2 {
 		return false
 	}
-	return common(want, got)*5 >= len(want)*4
+	return commonLength(want, got)*5 >= len(want)*4
 }
 
-// MayRead reports whether a part of a title in Latin letters may be how a Japanese one is read, by its shape alone: the
-// kana stand there, and between them as many letters as Han characters have. It is for telling few of them apart:
-// misfit is how far the number of letters is from the usual one, per Han character. A character that is repeated ("神々")
-// is read twice ("kamigami"); where that stands in its place, it is no chance.
-func MayRead(japanese, latin string) (misfit float64, ok bool) {
+// ReadingMisfit reports whether part of a title in Latin letters may be the reading of a Japanese one, judging only by
+// its shape: the letters of the kana, and between them a plausible number of letters per Han character. misfit is how
+// far that number is from the usual one, to choose among a few candidates. A repeated character ("神々") is read twice
+// ("kamigami"); if the Latin text has such a repetition in its place, that is no coincidence, and misfit is 0.
+func ReadingMisfit(japanese, latin string) (misfit float64, ok bool) {
 	var shape strings.Builder
 	han, allHan, kana := 0, 0, 0
 	flush := func() {
 		if han > 0 {
-			fmt.Fprintf(&shape, "[a-z]{%d,%d}", (han*leastOfFive[min(han, len(leastOfFive)-1)]+4)/5, han*4)
+			fmt.Fprintf(&shape, "[a-z]{%d,%d}", (han*minLettersOfFive[min(han, len(minLettersOfFive)-1)]+4)/5, han*4)
 			han = 0
 		}
 	}
-	for _, r := range strings.NewReplacer("编", "hen", "篇", "hen").Replace(Plain(Normalize(Romanize(japanese)))) {
+	for _, r := range strings.NewReplacer("编", "hen", "篇", "hen").Replace(SpellingKey(Normalize(Romanize(japanese)))) {
 		if r == '々' && han > 0 {
 			han--
 			flush()
@@ -108,12 +107,12 @@ func MayRead(japanese, latin string) (misfit float64, ok bool) {
 	flush()
 	particles := strings.NewReplacer("ha", "[hw]a", "he", "h?e", "wo", "w?o")
 	re, err := regexp.Compile("^(?:" + particles.Replace(shape.String()) + ")$")
-	read := Plain(Normalize(latin))
+	read := SpellingKey(Normalize(latin))
 	if err != nil || shape.Len() == 0 {
 		return 0, false
 	}
 	m := re.FindStringSubmatch(read)
-	if m == nil || slices.ContainsFunc(m[1:], func(s string) bool { return !twice(s) }) {
+	if m == nil || slices.ContainsFunc(m[1:], func(s string) bool { return !isRepeated(s) }) {
 		return 0, false
 	}
 	if allHan > 0 && len(m) == 1 {
@@ -122,8 +121,9 @@ func MayRead(japanese, latin string) (misfit float64, ok bool) {
 	return misfit, true
 }
 
-// twice: in "kamigami" and "shimajima" the second time begins with another consonant.
-func twice(s string) bool {
+// isRepeated reports whether s is a reading and its repetition. The repetition may begin with another consonant, as in
+// "kamigami" and "shimajima".
+func isRepeated(s string) bool {
 	rest := func(s string) string { return strings.TrimLeft(s, "bcdfghjkmnprstwyz") }
 	for i := 1; i < len(s); i++ {
 		if one := rest(s[:i]); one != "" && one == rest(s[i:]) {
@@ -133,17 +133,18 @@ func twice(s string) bool {
 	return false
 }
 
-// leastOfFive is how few letters five Han characters have in a row of so many: not all of a long row are short.
-var leastOfFive = [...]int{6, 6, 6, 8}
+// minLettersOfFive is the least number of letters of five Han characters, by how many are in a row: in a long row not
+// all readings are short.
+var minLettersOfFive = [...]int{6, 6, 6, 8}
 
 const (
-	leastRead      = 4 // letters of kana; fewer are found in any title
-	longestReading = 5 // letters of a Han character: "kokoro" is rare
+	minKanaLetters = 4 // letters of kana; fewer are found in any title by chance
+	maxReading     = 5 // letters per Han character; longer ones ("kokoro") are rare
 
-	usualReading = 2.7 // letters of a Han character in a compound
+	usualReading = 2.7 // letters per Han character in compounds, on average
 )
 
-func common(a, b string) int {
+func commonLength(a, b string) int {
 	row := make([]int, len(b)+1)
 	for i := range len(a) {
 		before := 0

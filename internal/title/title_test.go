@@ -135,7 +135,7 @@ func TestASequelNumberNeverCountsAsTheSameTitle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := rapid.StringMatching(`[a-z]{2,9}( [a-z]{2,9}){0,3}`).Draw(t, "base")
 		n := rapid.StringMatching(`[2-9]`).Draw(t, "n")
-		if got := Similarity(base+" "+n, base); got >= otherNumber {
+		if got := Similarity(base+" "+n, base); got >= otherNumberFactor {
 			t.Fatalf("Similarity(%q, %q) = %v", base+" "+n, base, got)
 		}
 	})
@@ -173,7 +173,7 @@ func TestPlainIsOneFormForWaysOfWriting(t *testing.T) {
 		{"characters that have no other form", "一二三", "一二四", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			a, b := Plain(Normalize(row.a)), Plain(Normalize(row.b))
+			a, b := SpellingKey(Normalize(row.a)), SpellingKey(Normalize(row.b))
 			if (a == b) != row.same {
 				t.Errorf("%s is %q, %s is %q", row.a, a, row.b, b)
 			}
@@ -190,8 +190,8 @@ func TestTheTableOfHanIsFinal(t *testing.T) {
 		t.Errorf("the table has %d characters", len(simplified()))
 	}
 	for from, to := range simplified() {
-		if oneHan(string(from)) != string(to) || oneHan(string(to)) != string(to) {
-			t.Errorf("%c becomes %c, and that %s", from, to, oneHan(string(to)))
+		if simplifyHan(string(from)) != string(to) || simplifyHan(string(to)) != string(to) {
+			t.Errorf("%c becomes %c, and that %s", from, to, simplifyHan(string(to)))
 		}
 	}
 }
@@ -199,8 +199,8 @@ func TestTheTableOfHanIsFinal(t *testing.T) {
 func TestOneHanNeverBreaksText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := Normalize(rapid.StringOf(rapid.RuneFrom([]rune("龍龙學a1 のー한é𠀀㐀丟鿿"))).Draw(t, "in"))
-		out := oneHan(in)
-		if !utf8.ValidString(out) || utf8.RuneCountInString(out) != utf8.RuneCountInString(in) || oneHan(out) != out {
+		out := simplifyHan(in)
+		if !utf8.ValidString(out) || utf8.RuneCountInString(out) != utf8.RuneCountInString(in) || simplifyHan(out) != out {
 			t.Fatalf("%q became %q", in, out)
 		}
 	})
@@ -222,7 +222,7 @@ func TestSignsTellSequelsApart(t *testing.T) {
 		"Lantern Club' +!!": "'+!!",
 	} {
 		t.Run(in, func(t *testing.T) {
-			if got := Signs(in); got != want {
+			if got := SequelSigns(in); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
@@ -244,7 +244,7 @@ func TestReadings(t *testing.T) {
 		{"Lantern Club", "Lantern Clubs", false}, // nothing to read
 		{"", "", false},
 	} {
-		if got := Reads(row.japanese, row.latin); got != row.want {
+		if got := MayBeReading(row.japanese, row.latin); got != row.want {
 			t.Errorf("%s as %s: %v", row.japanese, row.latin, got)
 		}
 	}
@@ -265,7 +265,7 @@ func TestShapesOfReadings(t *testing.T) {
 		{"星々の灯台", "Minato no Toudai", false},
 		{"", "", false},
 	} {
-		if _, got := MayRead(row.japanese, row.latin); got != row.want {
+		if _, got := ReadingMisfit(row.japanese, row.latin); got != row.want {
 			t.Errorf("%s as %s: %v", row.japanese, row.latin, got)
 		}
 	}

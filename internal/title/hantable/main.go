@@ -1,10 +1,10 @@
-// Command hantable writes the table by which package title compares Chinese titles in traditional and simplified
+// Command hantable writes the table with which package title compares Chinese titles in traditional and simplified
 // characters.
 //
 //	bzcat /usr/share/unicode/Unihan_Variants.txt.bz2 | go run ./internal/title/hantable > internal/title/han.txt
 //
 // Its input is Unihan_Variants.txt of the Unicode Character Database (https://www.unicode.org/reports/tr38/). The table
-// holds the facts of kSimplifiedVariant for the block of common characters: rare ones stand in no titles.
+// contains kSimplifiedVariant of the characters in the common block; rare ones do not occur in titles.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 }
 
 func generate(list io.Reader) ([]byte, error) {
-	simple, version, err := read(list)
+	simple, version, err := readVariants(list)
 	if err != nil {
 		return nil, err
 	}
@@ -40,18 +40,18 @@ func generate(list io.Reader) ([]byte, error) {
 		return nil, errors.New("the input is not Unihan_Variants.txt: no version of Unicode, or no kSimplifiedVariant")
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, head, version, len(simple))
+	fmt.Fprintf(&b, tableHeader, version, len(simple))
 	for row := range slices.Chunk(slices.Sorted(maps.Keys(simple)), 16) {
 		pairs := make([]string, len(row))
 		for i, r := range row {
-			pairs[i] = string(r) + string(last(simple, r))
+			pairs[i] = string(r) + string(simplest(simple, r))
 		}
 		fmt.Fprintln(&b, strings.Join(pairs, " "))
 	}
 	return b.Bytes(), nil
 }
 
-const head = `# Written by internal/title/hantable from Unihan_Variants.txt of Unicode %s; not to be edited.
+const tableHeader = `# Written by internal/title/hantable from Unihan_Variants.txt of Unicode %s; not to be edited.
 #
 # Unicode's data files are copyright 1991-2022 Unicode, Inc., and may be used, copied and modified under the Unicode
 # License, https://www.unicode.org/license.txt. The pairs below are an extract of one of them, in another form: %d
@@ -60,9 +60,9 @@ const head = `# Written by internal/title/hantable from Unihan_Variants.txt of U
 [han]
 `
 
-// read returns the simplified form of each character, and the list's version of Unicode. Of several forms the first
-// common one counts.
-func read(list io.Reader) (simple map[rune]rune, version string, err error) {
+// readVariants returns the simplified form of each character, and the Unicode version of the list. If there are several
+// forms, it returns the first common one.
+func readVariants(list io.Reader) (simple map[rune]rune, version string, err error) {
 	simple = map[rune]rune{}
 	lines := bufio.NewScanner(list)
 	for n := 1; lines.Scan(); n++ {
@@ -82,7 +82,7 @@ func read(list io.Reader) (simple map[rune]rune, version string, err error) {
 			if err != nil {
 				return nil, "", fmt.Errorf("line %d: %w", n, err)
 			}
-			if _, known := simple[from]; !known && from != to && common(from) && common(to) {
+			if _, known := simple[from]; !known && from != to && isCommon(from) && isCommon(to) {
 				simple[from] = to
 			}
 		}
@@ -99,10 +99,10 @@ func codePoint(s string) (rune, error) {
 	return rune(n), nil
 }
 
-// common reports whether a character is of the first block of Han characters, whose UTF-8 is three bytes long.
-func common(r rune) bool { return r >= 0x4E00 && r <= 0x9FFF }
+// isCommon reports whether a character is in the basic block of Han characters.
+func isCommon(r rune) bool { return r >= 0x4E00 && r <= 0x9FFF }
 
-func last(simple map[rune]rune, r rune) rune {
+func simplest(simple map[rune]rune, r rune) rune {
 	for range len(simple) {
 		next, ok := simple[r]
 		if !ok {
