@@ -496,6 +496,14 @@ func TestWhatUndoKeeps(t *testing.T) {
 			func(s *sim) { s.remove("/lib/x"); s.add("/lib/x", "theirs") }, "a kept replaced", "/lib/x /src/a",
 		},
 		{
+			"a symbolic link was removed", "a b", "a @ x; b @ y",
+			func(s *sim) { s.remove("/lib/x") }, "a kept gone, b undone", "/src/a /src/b",
+		},
+		{
+			"a symbolic link was replaced", "a", "a @ x",
+			func(s *sim) { s.remove("/lib/x"); s.add("/lib/x", "theirs") }, "a kept replaced", "/lib/x /src/a",
+		},
+		{
 			"a copy was removed", "a", "a : x", func(s *sim) { s.remove("/lib/x") }, "a kept gone", "/src/a",
 		},
 		{

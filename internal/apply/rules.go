@@ -191,6 +191,8 @@ var backwardRules = []rule{
 	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateSame, act: actUnlink},
 	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateAny, notDone: true, act: actStay},
 	{kinds: kindSymlink, source: stateAny, target: stateEdited, act: actRefuse, code: CodeMovedOn},
+	{kinds: kindSymlink, source: stateAny, target: stateMissing, runFinished: true, act: actRefuse, code: CodeGone},
+	{kinds: kindSymlink, source: stateAny, target: stateNotOurs, runFinished: true, act: actRefuse, code: CodeReplaced},
 	{kinds: kindSymlink, source: stateAny, target: stateNotOurs, act: actStay}, // the run's link is gone
 	{kinds: kindNFO, source: stateAny, target: stateMissing, act: actStay},
 	{kinds: kindNFO, source: stateAny, target: stateEdited, act: actRefuse, code: CodeEdited},
