@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"errors"
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +33,7 @@ type configWatcher struct {
 	readConfig func() (*config.Config, error)
 	current    fileStates // files of the current configuration
 	pending    fileStates // files at the last check, if they had changed
+	refused    []string   // files for which the last reload was refused: an operator may name a file and make it later
 }
 
 type fileStates map[string]os.FileInfo
@@ -52,7 +55,7 @@ func (w *configWatcher) run(done <-chan struct{}, hup <-chan os.Signal) {
 }
 
 func (w *configWatcher) checkFiles() {
-	files := statFiles(w.s.g.settings.Load().cfg)
+	files := statFiles(w.s.g.settings.Load().cfg, w.refused...)
 	switch {
 	case sameFiles(files, w.current):
 		w.pending = nil
@@ -63,9 +66,9 @@ func (w *configWatcher) checkFiles() {
 	}
 }
 
-func statFiles(cfg *config.Config) fileStates {
+func statFiles(cfg *config.Config, more ...string) fileStates {
 	out := fileStates{}
-	for _, path := range cfg.Files() {
+	for _, path := range append(cfg.Files(), more...) {
 		info, err := os.Stat(path)
 		if err != nil {
 			info = nil
@@ -90,13 +93,18 @@ func (w *configWatcher) reload() {
 	g := w.s.g
 	old := g.settings.Load()
 	before := statFiles(old.cfg)
-	w.current, w.pending = before, nil // even if it is refused, or it would be read again at every check
+	w.current, w.pending, w.refused = before, nil, nil // even if it is refused, or it would be read again at every check
 	cfg, err := w.readConfig()
 	if err == nil {
 		err = w.s.applyConfig(cfg, old)
 	}
 	if err != nil {
 		g.log.Warn("reload_refused", slog.Any("error", err))
+		if e, ok := errors.AsType[*config.Error](err); ok && filepath.IsAbs(e.Value) {
+			w.refused = []string{e.Value}
+			w.current = statFiles(old.cfg, e.Value)
+			maps.Copy(w.current, before) // they may have changed after they were read
+		}
 		w.s.applyRevocations(old)
 		return
 	}

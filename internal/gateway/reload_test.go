@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -214,6 +215,30 @@ func TestNoChangeIsOverlooked(t *testing.T) {
 	}
 	if st, err := b.service.g.upstream.Limiter().Status(t.Context()); err != nil || st.Rate != 11 {
 		t.Errorf("rate %v, %v", st.Rate, err)
+	}
+}
+
+// Who names a file first and makes it then need not say so a second time.
+func TestAFileThatComesAfterItsNameIsRead(t *testing.T) {
+	b := start(t, setup{noKey: true, yaml: "tmdb: {token: pool-key-00000000}\n"})
+	w := configWatcher{s: b.service, readConfig: b.service.o.Reload, current: statFiles(b.service.Config())}
+	looks := func(line string) int {
+		for range 4 {
+			w.checkFiles()
+		}
+		return strings.Count(b.log.String(), line)
+	}
+	secret := filepath.Join(b.dir, "new.token")
+	b.configure("tmdb: {token_file: " + strconv.Quote(secret) + "}\n")
+	if n := looks("event=reload_refused"); n != 1 {
+		t.Errorf("refused %d times", n)
+	}
+	if err := os.WriteFile(secret, []byte("pool-key-11111111\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(secret) // no file of the gateway's
+	if n := looks("event=reloaded"); n != 1 {
+		t.Errorf("read %d times:\n%s", n, b.log)
 	}
 }
 
