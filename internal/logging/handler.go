@@ -253,7 +253,7 @@ const minSecretLength = 6
 // patterns find unknown secrets by the text around them. The first group, the text before the secret, is kept.
 var patterns = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)((?:api[_-]?key|access[_-]?token|token|session_id|password|passwd|secret)` +
-		`["']?\s*[=:]\s*["']?)[^\s&"',;}\]]+`),
+		`(?:["']\s*[=:]\s*["']|\s*[=:]\s*["']?))[^\s&"',;}\]]+`), // not of a path in quotes, before what is wrong with it
 	regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]{6,}`),
 	regexp.MustCompile(`(://[^/\s:@]*:)[^/\s@]+@`), // a proxy's password
 	regexp.MustCompile(`()eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`),
