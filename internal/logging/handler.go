@@ -257,6 +257,7 @@ var patterns = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]{6,}`),
 	regexp.MustCompile(`(://[^/\s:@]*:)[^/\s@]+@`), // a proxy's password
 	regexp.MustCompile(`()eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`),
+	regexp.MustCompile(`()anv_[A-Za-z0-9_-]{43}`), // a gateway's client
 }
 
 // Redactor replaces secrets in text. It is safe for concurrent use.
@@ -284,7 +285,8 @@ func NewRedactor(secrets ...string) *Redactor {
 // String returns s with every secret replaced.
 func (r *Redactor) String(s string) string {
 	s = r.known.Replace(s)
-	if !strings.ContainsAny(s, "=:") && !strings.Contains(s, "eyJ") && !strings.Contains(strings.ToLower(s), "bearer") {
+	if !strings.ContainsAny(s, "=:") && !strings.Contains(s, "eyJ") && !strings.Contains(s, "anv_") &&
+		!strings.Contains(strings.ToLower(s), "bearer") {
 		return s
 	}
 	for _, p := range patterns {

@@ -45,18 +45,19 @@ func TestSecretsNeverComeOut(t *testing.T) {
 func TestSecretsThatNobodyToldUsOf(t *testing.T) {
 	r := NewRedactor()
 	for in, want := range map[string]string{
-		"GET /3/tv/1?api_key=abc123def&language=en": "GET /3/tv/1?api_key=[redacted]&language=en",
-		`{"access_token":"abc123def","x":1}`:        `{"access_token":"[redacted]","x":1}`,
-		"Authorization: Bearer abc.def-ghi":         "Authorization: Bearer [redacted]",
-		"dial http://user:hunter22@proxy:3128":      "dial http://user:[redacted]@proxy:3128",
-		"token: [set]":                              "token: [set]",
-		"token: abc123def":                          "token: [redacted]",
-		"{'password' : 'abc123def'}":                "{'password' : '[redacted]'}",
-		`"/etc/main.token": cannot be read`:         `"/etc/main.token": cannot be read`,
-		"title=Token Knight, year=2020":             "title=Token Knight, year=2020",
-		"https://api.themoviedb.org:443/3/tv":       "https://api.themoviedb.org:443/3/tv",
-		"Show - 03: the bearer of news":             "Show - 03: the bearer of news",
-		"key eyJhbGciOiJI.eyJhdWQi.c2lnbmF0":        "key [redacted]",
+		"GET /3/tv/1?api_key=abc123def&language=en":         "GET /3/tv/1?api_key=[redacted]&language=en",
+		`{"access_token":"abc123def","x":1}`:                `{"access_token":"[redacted]","x":1}`,
+		"Authorization: Bearer abc.def-ghi":                 "Authorization: Bearer [redacted]",
+		"dial http://user:hunter22@proxy:3128":              "dial http://user:[redacted]@proxy:3128",
+		"token: [set]":                                      "token: [set]",
+		"token: abc123def":                                  "token: [redacted]",
+		"{'password' : 'abc123def'}":                        "{'password' : '[redacted]'}",
+		`"/etc/main.token": cannot be read`:                 `"/etc/main.token": cannot be read`,
+		"title=Token Knight, year=2020":                     "title=Token Knight, year=2020",
+		"https://api.themoviedb.org:443/3/tv":               "https://api.themoviedb.org:443/3/tv",
+		"Show - 03: the bearer of news":                     "Show - 03: the bearer of news",
+		"key eyJhbGciOiJI.eyJhdWQi.c2lnbmF0":                "key [redacted]",
+		"/anv_" + strings.Repeat("aZ0_-", 8) + "123/3/tv/1": "/[redacted]/3/tv/1",
 	} {
 		t.Run(want, func(t *testing.T) {
 			if got := r.String(in); got != want {
