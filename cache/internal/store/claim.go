@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -65,6 +66,9 @@ func (c *claimTable) acquire(ctx context.Context, key string, waits func()) (Cla
 	held := c.lockFor(key)
 	lock := held.lock
 	err := lock.Lock(ctx, lockfile.Exclusive, 0)
+	if errors.Is(err, fs.ErrNotExist) && os.MkdirAll(c.dir, 0o700) == nil { // the cache's folder was removed
+		err = lock.Lock(ctx, lockfile.Exclusive, 0)
+	}
 	var waited time.Duration
 	if errors.Is(err, lockfile.ErrBusy) {
 		waits()

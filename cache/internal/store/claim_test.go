@@ -42,6 +42,29 @@ func TestAClaimIsWaitedForUntilItIsGivenBack(t *testing.T) {
 	c.Release()
 }
 
+// People empty their cache folders, also below a process that runs for months.
+func TestAClaimMakesARemovedFolderAgain(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the folder of an open file can't be removed")
+	}
+	dir := filepath.Join(t.TempDir(), "cache")
+	s := open(t, dir, Options{})
+	for _, key := range []string{"1", "2"} {
+		claim, err := s.claims.acquire(t.Context(), key, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, key)
+		claim.Release()
+		if got := keysOf(t, open(t, dir, Options{})); !slices.Equal(got, []string{key}) {
+			t.Errorf("another process finds %v", got)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
 	a, b := pair(t)
 	held, err := b.claims.acquire(t.Context(), "1", func() {})
