@@ -307,6 +307,7 @@ func TestChangesHoldAtOnceAndAreTold(t *testing.T) {
 		{"one known, one unknown", "PATCH", "/api/v1/limiter", `{"rate_base":9,"x":1}`, 422, "x", "rate_base", "5"},
 		{"out of range", "PATCH", "/api/v1/limiter", `{"rate_base":-1}`, 422, "rate_base", "rate_base", "5"},
 		{"crossed values", "PATCH", "/api/v1/limiter", `{"rate_base":50,"ceiling":10}`, 422, "ceiling", "rate_base", "5"},
+		{"a long time", "PATCH", "/api/v1/limiter", `{"rate_base":9,"for":"2562047h"}`, 422, "30m", "rate_base", "5"},
 		{"no time", "PATCH", "/api/v1/limiter", `{"rate_base":9,"for":"soon"}`, 422, "30m", "rate_base", "5"},
 		{"a list", "PATCH", "/api/v1/limiter", `{"rate_base":[9]}`, 422, "rate_base", "rate_base", "5"},
 		{"nothing", "PATCH", "/api/v1/limiter", `{}`, 422, "nothing", "rate_base", "5"},

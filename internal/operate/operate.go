@@ -48,13 +48,15 @@ func (e *UnknownAccountError) Error() string {
 	return fmt.Sprintf("there is no account %q", ui.Escaped(e.Name))
 }
 
+const century = 100 * 365 * 24 * time.Hour
+
 // ParseDuration parses how long a change lasts: a time, or always, which gives 0. It returns false for anything else.
 func ParseDuration(text string) (time.Duration, bool) {
 	if text == "always" {
 		return 0, true
 	}
 	d, err := time.ParseDuration(text)
-	return d, err == nil && d > 0
+	return d, err == nil && d > 0 && d < century // the end of a longer one may be no time that can be stored
 }
 
 // Keys returns the names of the settings that can be tuned, sorted.
