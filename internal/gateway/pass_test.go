@@ -48,6 +48,7 @@ func TestWhatIsPassedAndWhatIsNot(t *testing.T) {
 		{"a guest's session", "GET", "/3/tv/1?guest_session_id=x", "", 403, "private", ""},
 		{"JSONP", "GET", "/3/tv/1?callback=f", "", 400, "bad_request", ""},
 		{"a semicolon", "GET", "/3/tv/1?a=1;api_key=x", "", 400, "bad_request", ""},
+		{"a second query", "GET", "/3/tv/1?language=en?api_key=pool-key-1", "", 400, "bad_request", ""},
 		{"a query that can't be read", "GET", "/3/tv/1?a=%zz", "", 400, "bad_request", ""},
 		{"a slash at the end", "GET", "/3/tv/1/", "", 400, "bad_request", ""},
 		{"two slashes", "GET", "//3/tv/1", "", 400, "bad_request", ""},

@@ -61,6 +61,9 @@ func readTarget(r *http.Request) (target, *refusal) {
 	if err != nil {
 		return target{}, refuse(reasonBadRequest, "the query can't be read")
 	}
+	if strings.Contains(r.URL.RawQuery, "?api_key=") { // the key would be part of the value in front of it
+		return target{}, refuse(reasonBadRequest, "a '?' is where an '&' belongs in the query")
+	}
 	if query.Has("callback") {
 		return target{}, refuse(reasonBadRequest, "no JSONP here")
 	}
