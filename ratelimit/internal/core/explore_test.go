@@ -142,6 +142,7 @@ var exploredEvents = func() []edge {
 		{Outcome: Server, Status: 500},
 		{Outcome: Server, Status: 500, Attempt: 2},
 		{Outcome: Server, Status: 500, Attempt: 2, First: 1 << 62},
+		{Outcome: Server, Status: 503, RetryAfter: Wait{30 * time.Second, true}, Attempt: 2},
 		{Outcome: OK, Status: 200, Attempt: 2},
 		{Outcome: Network},
 		{Outcome: Client, Status: 404},
@@ -395,9 +396,13 @@ func (x *explorer) check(event string, a, b *Snapshot) {
 		if o.failures > m.failures && !strings.Contains(event, "since its first try") {
 			fail("a retry is in the streak")
 		}
+		if strings.Contains(event, "server") && o.epoch != m.epoch && o.reason != ReasonConsecutiveFailures {
+			fail("a retry's failure has confirmed %s", o.reason)
+		}
 	}
-	if strings.Contains(event, "server 30s") && m.failures == 0 && m.state != HalfOpen && o.pauseUntil != m.pauseUntil {
-		fail("a lone 503 delays everybody")
+	if strings.Contains(event, "server 30s") && o.failures < x.tuning.NFailures &&
+		(m.state != HalfOpen || m.from == Throttle) && o.pauseUntil != m.pauseUntil {
+		fail("a 503 that is not the last of a streak delays everybody")
 	}
 	if m.state == Sleep && o.state == Sleep && o.sleepUntil < m.sleepUntil {
 		fail("the sleep was shortened")
