@@ -36,6 +36,9 @@ func (c *planChecker) checkTarget(it *plannedOp) *Problem {
 	if p := c.checkWritable(o.To.Dir); p != nil {
 		return p
 	}
+	if p := c.checkReadable(o); p != nil {
+		return p
+	}
 	if p := c.checkNameLengths(o.To, base); p != nil {
 		return p
 	}
@@ -62,6 +65,24 @@ func (c *planChecker) checkTarget(it *plannedOp) *Problem {
 	case organize.VerbNone, organize.VerbCopy, organize.VerbSymlink, organize.VerbReflink:
 	}
 	return c.checkExistingCopy(it, dir, info)
+}
+
+// checkReadable refuses a copy whose source can't be opened.
+func (c *planChecker) checkReadable(o *op) *Problem {
+	if !o.copiesContent() {
+		return nil
+	}
+	c.folders.trim()
+	dir, err := c.folders.get(o.From.Dir)
+	if err != nil {
+		return asProblem(err)
+	}
+	file, err := dir.OpenForReading(o.From.Name)
+	if err != nil {
+		return asProblem(err)
+	}
+	file.Close()
+	return nil
 }
 
 // safeNameLength is a name length in bytes that every supported file system allows. Encrypting file systems have the

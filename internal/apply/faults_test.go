@@ -412,6 +412,23 @@ func TestPartialCopiesWhatThereIsRoomFor(t *testing.T) {
 	}
 }
 
+// A copy of a file that can't be read is refused before anything is changed, and so is its move to another disk.
+func TestWhatCantBeReadIsNotBegun(t *testing.T) {
+	for _, row := range []struct{ target, sign, want string }{
+		{"/lib", ":", "a planned, b refused not_permitted"},
+		{"/far", ">", "a planned, b refused not_permitted"},
+		{"/lib", ">", "a done, b done"}, // nothing is read
+	} {
+		sc := drawn(traits{}, row.target, "a b", "a "+row.sign+" x; b "+row.sign+" y")
+		sc.sim.nodes[sc.sim.at("/src/b")].sealed = true
+		apply, _, _ := sc.actions()
+		out, err := apply.do(sc.sim)
+		if err != nil || said(out) != row.want || sc.sim.has(sc.plan.ID) != (out.Count(StatusDone) > 0) {
+			t.Errorf("%s %s: %+v %v", row.target, row.sign, out, err)
+		}
+	}
+}
+
 // A run that is asked to end at any moment ends between two files, a copy under way is given up, and both ways on work.
 func TestInterrupted(t *testing.T) {
 	sc := drawn(traits{}, "/far", "a b c", "a > 1; b : 2; c @ 3")

@@ -66,7 +66,7 @@ type node struct {
 	links    int
 	data     string
 	kids     map[string]int
-	sealed   bool // of a folder: its names can't be changed
+	sealed   bool // of a folder: its names can't be changed; of a file: it can't be read
 }
 
 // change is one effect on a world.
@@ -669,7 +669,10 @@ func (d *simDir) OpenForWriting(name string) (File, error) {
 	return &simFile{d.s, id}, err
 }
 
-func (d *simDir) OpenForReading(name string) (File, error) { return d.OpenForWriting(name) }
+func (d *simDir) OpenForReading(name string) (File, error) {
+	id, _, err := d.s.look(d.id, name)
+	return &simFile{d.s, id}, cmp.Or(err, d.s.sealedBy(id))
+}
 
 type simFile struct {
 	s  *sim
