@@ -193,15 +193,15 @@ func (s *Store) Import(
 		err = e
 	}
 	if err != nil {
-		return in.res, fmt.Errorf("import: %w", err)
+		return in.result, fmt.Errorf("import: %w", err)
 	}
-	return in.res, nil
+	return in.result, nil
 }
 
 type importer struct {
 	store   *Store
 	valid   func(*http.Request, *http.Response, []byte) error // may be nil
-	res     ImportResult
+	result  ImportResult
 	pending map[*Bucket][]Item
 	count   int // number of pending items
 	size    int // total size of the pending values
@@ -297,7 +297,7 @@ func (in *importer) addLine(ctx context.Context, l exportLine) error {
 	}
 	now := in.store.opts.Now()
 	if now.Sub(*l.FetchedAt) >= KeepLimit {
-		in.res.Expired++
+		in.result.Expired++
 		return nil
 	}
 	it := Item{Key: l.Key, Value: l.Value, FetchedAt: *l.FetchedAt}
@@ -307,7 +307,7 @@ func (in *importer) addLine(ctx context.Context, l exportLine) error {
 	life := KeepLimit
 	if l.Bucket == exportAnswers {
 		if in.isRejected(&l) {
-			in.res.Refused++
+			in.result.Refused++
 			return nil
 		}
 		e := Entry{Key: l.Key, Status: l.Status, ETag: l.ETag, Body: []byte(l.Body)}
@@ -346,7 +346,7 @@ func (in *importer) flush(ctx context.Context) error {
 		for i, it := range items {
 			old := have[i]
 			if old.Key != "" && !old.Ahead && !old.FetchedAt.Before(it.FetchedAt.Truncate(time.Millisecond)) {
-				in.res.Older++
+				in.result.Older++
 				continue
 			}
 			wanted = append(wanted, it)
@@ -354,7 +354,7 @@ func (in *importer) flush(ctx context.Context) error {
 		if err := bucket.Put(ctx, wanted...); err != nil && !errors.Is(err, ErrPending) {
 			return err
 		}
-		in.res.Imported += len(wanted)
+		in.result.Imported += len(wanted)
 	}
 	return nil
 }

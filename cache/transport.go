@@ -144,7 +144,7 @@ type cacheRequest struct {
 	class Class
 }
 
-func (t *Transport) answerOne(q cacheRequest) (answer, error) {
+func (t *Transport) answerRequest(q cacheRequest) (answer, error) {
 	ctx := q.req.Context()
 	e, err := t.readStored(ctx, q.class, q.key)
 	switch {
@@ -206,7 +206,7 @@ func (t *Transport) answerShared(q cacheRequest) (answer, error) {
 // answerAsLeader runs in its own goroutine, where a panic would end the process. It passes panics on to the callers.
 func (t *Transport) answerAsLeader(q cacheRequest) (out flightResult) {
 	defer func() { out.panicked = recover() }()
-	out.ans, out.err = t.answerOne(q)
+	out.ans, out.err = t.answerRequest(q)
 	out.retry = out.err != nil && q.req.Context().Err() != nil
 	return out
 }

@@ -12,12 +12,12 @@ import (
 // Engine carries out plans and undoes them. It keeps one journal per run in Journals. Only one Engine may use that
 // folder at a time.
 type Engine struct {
-	System   FS
-	Journals Dir
-	Now      func() time.Time
-	AsRoot   bool           // give new folders the owner of their parent folder
-	Workers  int            // how many files may be moved or linked at once; 0 means 1
-	Progress func(Progress) // called after each file; may be nil
+	System       FS
+	Journals     Dir
+	Now          func() time.Time
+	InheritOwner bool           // give new folders the owner of their parent folder
+	Workers      int            // how many files may be moved or linked at once; 0 means 1
+	Progress     func(Progress) // called after each file; may be nil
 	// NFOContent returns the content of an NFO file, using only cached data. It returns nil if the cache lacks some of
 	// that data.
 	NFOContent func(ctx context.Context, n *organize.NFOSpec) []byte
@@ -48,9 +48,9 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 		return nil, err
 	}
 	refused := c.fillResults()
-	out := &Outcome{Results: make([]Result, 0, len(c.items))}
-	for i := range c.items {
-		out.Results = append(out.Results, c.items[i].result)
+	out := &Outcome{Results: make([]Result, 0, len(c.plannedOps))}
+	for i := range c.plannedOps {
+		out.Results = append(out.Results, c.plannedOps[i].result)
 	}
 	if opts.DryRun || refused && !opts.Partial || len(c.run.Ops) == 0 {
 		return out, nil
@@ -90,7 +90,7 @@ func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
 	}
 	defer x.close()
 	out := &Outcome{Run: id, Results: x.results()}
-	if err := x.w.dirs.restoreModes(); err != nil {
+	if err := x.worker.dirs.restoreModes(); err != nil {
 		return nil, asProblem(err)
 	}
 	err = x.apply(ctx)

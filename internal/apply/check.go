@@ -15,7 +15,7 @@ type planChecker struct {
 	engine        *Engine
 	plan          *organize.Plan
 	run           *run
-	items         []plannedOp // the plan's operations in order, including refused ones
+	plannedOps    []plannedOp // the plan's operations in order, including refused ones
 	firstItems    []int       // by unit: the index of its first item
 	folderStates  []folderState
 	dirIndexes    map[string]int    // index in run.Dirs, by path
@@ -64,8 +64,8 @@ func (e *Engine) checkPlan(ctx context.Context, p *organize.Plan, absolute bool)
 	}
 	c.addItems(organize.Bundles(p))
 	c.checkSources()
-	for i := range c.items {
-		if it := &c.items[i]; it.problem == nil {
+	for i := range c.plannedOps {
+		if it := &c.plannedOps[i]; it.problem == nil {
 			it.problem = c.checkTarget(it)
 		}
 	}
@@ -81,12 +81,12 @@ func (c *planChecker) addItems(bundles []int) {
 	for u := range c.plan.Units {
 		n += len(c.plan.Units[u].Ops)
 	}
-	c.items = make([]plannedOp, 0, n)
+	c.plannedOps = make([]plannedOp, 0, n)
 	for u := range c.plan.Units {
 		unit := &c.plan.Units[u]
-		c.firstItems = append(c.firstItems, len(c.items))
+		c.firstItems = append(c.firstItems, len(c.plannedOps))
 		for k := range unit.Ops {
-			line, n := &unit.Ops[k], len(c.items)+1
+			line, n := &unit.Ops[k], len(c.plannedOps)+1
 			o := op{
 				N: n, Unit: u + 1, Bundle: bundles[u] + 1, Verb: line.Verb, Size: line.Size, MTime: line.MTime,
 				Inode: line.Inode, To: c.resolvePlace(c.plan.Targets[unit.Target].Path, "", line.To),
@@ -95,10 +95,12 @@ func (c *planChecker) addItems(bundles []int) {
 			if line.Verb != organize.VerbNFO {
 				o.From = c.resolvePlace(c.plan.Sources[unit.Source].Path, unit.Dir, line.Source)
 			}
-			c.items = append(c.items, plannedOp{op: o, planOp: line, sourceRoot: &c.plan.Sources[unit.Source], result: Result{
+			result := Result{
 				N: n, Unit: u + 1, Verb: line.Verb, Size: line.Size,
 				Source: c.plan.SourcePath(unit, line), Target: c.plan.TargetPath(unit, line),
-			}})
+			}
+			source := &c.plan.Sources[unit.Source]
+			c.plannedOps = append(c.plannedOps, plannedOp{op: o, planOp: line, sourceRoot: source, result: result})
 		}
 	}
 }
@@ -163,18 +165,18 @@ func (c *planChecker) addDir(full string, parent int, name string) int {
 
 // checkSources checks all sources, using several workers, and then records the names that the moves free.
 func (c *planChecker) checkSources() {
-	inodes := make([]uint64, len(c.items))
-	parallel(splitRange(len(c.items), c.engine.Workers), func(_, first, end int) {
+	inodes := make([]uint64, len(c.plannedOps))
+	parallel(splitRange(len(c.plannedOps), c.engine.Workers), func(_, first, end int) {
 		open := folderCache{system: c.folders.system, run: c.run, open: map[int]Dir{}}
 		defer open.close()
 		for i := first; i < end; i++ {
-			if it := &c.items[i]; it.problem == nil && it.op.Verb != organize.VerbNFO {
+			if it := &c.plannedOps[i]; it.problem == nil && it.op.Verb != organize.VerbNFO {
 				inodes[i], it.problem = c.checkSource(it, &open)
 			}
 		}
 	})
-	for i := range c.items {
-		if it := &c.items[i]; it.problem == nil && it.op.Verb == organize.VerbMove {
+	for i := range c.plannedOps {
+		if it := &c.plannedOps[i]; it.problem == nil && it.op.Verb == organize.VerbMove {
 			from := it.op.From
 			if !c.rootsDisjoint {
 				c.moveBySource[from] = it
@@ -234,14 +236,14 @@ func (c *planChecker) checkWritable(dir int) *Problem {
 // refuseBundles refuses every operation whose bundle contains one that can't be carried out.
 func (c *planChecker) refuseBundles() {
 	bad := map[int]bool{}
-	for i := range c.items {
-		if it := &c.items[i]; it.problem != nil && !it.problem.skipsNFO() {
+	for i := range c.plannedOps {
+		if it := &c.plannedOps[i]; it.problem != nil && !it.problem.skipsNFO() {
 			bad[it.op.Bundle] = true
 		}
 	}
-	for i := range c.items {
-		if it := &c.items[i]; it.problem == nil && bad[it.op.Bundle] {
-			it.problem = newProblem(CodeWithAnother)
+	for i := range c.plannedOps {
+		if it := &c.plannedOps[i]; it.problem == nil && bad[it.op.Bundle] {
+			it.problem = newProblem(CodeBundleRefused)
 		}
 	}
 }
@@ -249,8 +251,8 @@ func (c *planChecker) refuseBundles() {
 // fillResults sets the results and reports whether any operation was refused.
 func (c *planChecker) fillResults() bool {
 	any := false
-	for i := range c.items {
-		it := &c.items[i]
+	for i := range c.plannedOps {
+		it := &c.plannedOps[i]
 		it.result.Problem = it.problem
 		switch {
 		case it.problem != nil && it.problem.skipsNFO():
@@ -271,15 +273,15 @@ func (c *planChecker) buildSteps() {
 	temps := 0
 	aside := map[*plannedOp]int{} // for moves through a temporary name: the index of their first step
 	steps := organize.OrderSteps(c.plan)
-	c.run.Ops, c.run.Steps = make([]op, 0, len(c.items)), make([]step, 0, len(steps))
+	c.run.Ops, c.run.Steps = make([]op, 0, len(c.plannedOps)), make([]step, 0, len(steps))
 	for _, s := range steps {
 		temps = max(temps, s.TempNumber)
-		if it := &c.items[c.firstItems[s.Unit]+s.Op]; s.Kind != organize.StepDirect && it.problem == nil {
+		if it := &c.plannedOps[c.firstItems[s.Unit]+s.Op]; s.Kind != organize.StepDirect && it.problem == nil {
 			it.op.TempNumber = s.TempNumber
 		}
 	}
 	for _, s := range steps {
-		it := &c.items[c.firstItems[s.Unit]+s.Op]
+		it := &c.plannedOps[c.firstItems[s.Unit]+s.Op]
 		if it.problem != nil || it.inPlace {
 			continue
 		}

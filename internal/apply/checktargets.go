@@ -30,7 +30,7 @@ func (c *planChecker) checkTarget(it *plannedOp) *Problem {
 			return newProblem(organize.CodeCrossDevice)
 		}
 	case organize.VerbMove:
-		o.Across = from.Device != to.Device || otherMount
+		o.CrossDevice = from.Device != to.Device || otherMount
 	case organize.VerbNone, organize.VerbCopy, organize.VerbSymlink, organize.VerbNFO:
 	}
 	if p := c.checkWritable(o.To.Dir); p != nil {
@@ -172,8 +172,8 @@ func (c *planChecker) checkExistingCopy(it *plannedOp, dir Dir, info Info) *Prob
 // checkSpace refuses copies for which the file system has too little free space, keeping a reserve of 1 %.
 func (c *planChecker) checkSpace() {
 	need := map[uint64]int64{}
-	for i := range c.items {
-		it := &c.items[i]
+	for i := range c.plannedOps {
+		it := &c.plannedOps[i]
 		if it.problem != nil || it.inPlace || !it.op.copiesContent() || it.op.Verb == organize.VerbReflink {
 			continue
 		}
@@ -182,7 +182,7 @@ func (c *planChecker) checkSpace() {
 		dir, err := c.folders.get(base)
 		var free uint64
 		if err == nil {
-			free, err = dir.Free()
+			free, err = dir.FreeBytes()
 		}
 		device := c.folderStates[base].info.Device
 		wanted := need[device] + it.op.Size
@@ -210,8 +210,8 @@ func (c *planChecker) fileInTheWay(dir int) *plannedOp {
 // too, so only names created since then can be refused. It lists each folder once.
 func (c *planChecker) checkSpellings() {
 	fresh := map[int][]newName{} // by existing folder
-	for i := range c.items {
-		if it := &c.items[i]; it.problem == nil && !it.inPlace {
+	for i := range c.plannedOps {
+		if it := &c.plannedOps[i]; it.problem == nil && !it.inPlace {
 			at := it.op.To
 			for c.run.Dirs[at.Dir].New { // check the topmost new folder: only its name meets existing ones
 				at = place{c.run.Dirs[at.Dir].Parent, c.run.Dirs[at.Dir].Name}

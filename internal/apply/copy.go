@@ -161,7 +161,7 @@ func (w *worker) createCopy(
 			meta.Mode = gone.Mode
 		}
 	}
-	whole, err := target.CopyMetadata(source, meta, w.dirs.asRoot)
+	whole, err := target.CopyMetadata(source, meta, w.dirs.inheritOwner)
 	if err != nil {
 		return nil, asProblem(err)
 	}
@@ -243,7 +243,7 @@ func (w *worker) copyBack(o *op, target lazyObservation, from, to place) *Proble
 	known, p := w.copyFile(o, target.dir, to, from, target.info, w.journal.progress.files[o.Index].returnedCopy, true)
 	if p != nil {
 		if p.Code == organize.CodeExists {
-			p.Code = CodeOccupied
+			p.Code = CodeOldNameTaken
 		}
 		return p
 	}
@@ -395,7 +395,7 @@ func (w *worker) createNFO(o *op, into Dir, part place) (_ *copyMark, err error)
 		return nil, err
 	}
 	info.Mode, info.UID, info.GID, info.MTime = folder.Mode&0o666, folder.UID, folder.GID, organize.StampOf(w.run.Begun)
-	if _, err := file.CopyMetadata(file, info, w.dirs.asRoot); err != nil {
+	if _, err := file.CopyMetadata(file, info, w.dirs.inheritOwner); err != nil {
 		return nil, err
 	}
 	if err := file.Sync(); err != nil {

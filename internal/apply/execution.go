@@ -10,7 +10,7 @@ import (
 )
 
 type execution struct {
-	w           worker
+	worker      worker
 	now         func() time.Time
 	progress    func(Progress)
 	workers     int        // how many steps may run at once
@@ -30,12 +30,18 @@ type execution struct {
 func (e *Engine) newExecution(j *journal) *execution {
 	x := &execution{now: e.Now, progress: e.Progress, workers: e.Workers, filesTotal: len(j.run.Ops)}
 	j.run.indexPaths()
-	x.w = worker{
-		dirs: folderCache{system: e.System, run: j.run, open: map[int]Dir{}, mkdirMutex: &sync.Mutex{}, asRoot: e.AsRoot},
-		run:  j.run, journal: j,
+	x.worker = worker{
+		dirs: folderCache{
+			system:       e.System,
+			run:          j.run,
+			open:         map[int]Dir{},
+			mkdirMutex:   &sync.Mutex{},
+			inheritOwner: e.InheritOwner,
+		},
+		run: j.run, journal: j,
 	}
 	if e.Progress != nil {
-		x.w.onCopied = x.reportProgress
+		x.worker.onCopied = x.reportProgress
 		for i := range j.run.Ops {
 			if o := &j.run.Ops[i]; o.copiesContent() {
 				x.bytesTotal += o.Size
@@ -62,39 +68,39 @@ func (e *Engine) openExecution(id string) (*execution, error) {
 }
 
 func (x *execution) close() {
-	x.w.dirs.close()
-	x.w.journal.close()
+	x.worker.dirs.close()
+	x.worker.journal.close()
 }
 
 func (x *execution) apply(ctx context.Context) error {
-	x.w.ctx = ctx
+	x.worker.ctx = ctx
 	if err := x.ensureProbed(); err != nil {
 		return err
 	}
-	if err := x.w.journal.enterStage(StageApplying, x.now()); err != nil {
+	if err := x.worker.journal.enterStage(StageApplying, x.now()); err != nil {
 		return err
 	}
 	x.runInParallel(func(w *worker, first, end int) { x.runSteps(w, first, end, false) })
 	if x.stopCause != nil {
-		return x.w.journal.sync()
+		return x.worker.journal.sync()
 	}
-	x.w.dirs.removeEmptied(x.emptiedDirs())
+	x.worker.dirs.removeEmptied(x.emptiedDirs())
 	used, anything := x.usedDirs()
-	_ = x.w.dirs.removeCreated(used) // a leftover empty folder does no harm
+	_ = x.worker.dirs.removeCreated(used) // a leftover empty folder does no harm
 	x.clearProbes()
 	if !anything {
 		if err := x.restoreFolders(true); err != nil {
 			x.stopCause = asProblem(err)
-			return x.w.journal.sync()
+			return x.worker.journal.sync()
 		}
 	}
 	return x.finish(StageDone)
 }
 
 func (x *execution) emptiedDirs() []bool {
-	out := make([]bool, len(x.w.run.Dirs))
-	for i := range x.w.run.Ops {
-		if o := &x.w.run.Ops[i]; o.Verb == organize.VerbMove && x.problems[i] == nil {
+	out := make([]bool, len(x.worker.run.Dirs))
+	for i := range x.worker.run.Ops {
+		if o := &x.worker.run.Ops[i]; o.Verb == organize.VerbMove && x.problems[i] == nil {
 			out[o.From.Dir] = true
 		}
 	}
@@ -102,13 +108,13 @@ func (x *execution) emptiedDirs() []bool {
 }
 
 func (x *execution) usedDirs() (used []bool, anything bool) {
-	used = make([]bool, len(x.w.run.Dirs))
-	for i := range x.w.run.Ops {
+	used = make([]bool, len(x.worker.run.Dirs))
+	for i := range x.worker.run.Ops {
 		anything = anything || x.problems[i] == nil
-		if x.problems[i] != nil || x.w.journal.progress.files[i].undone {
+		if x.problems[i] != nil || x.worker.journal.progress.files[i].undone {
 			continue
 		}
-		for d := x.w.run.Ops[i].To.Dir; d >= 0 && !used[d]; d = x.w.run.Dirs[d].Parent {
+		for d := x.worker.run.Ops[i].To.Dir; d >= 0 && !used[d]; d = x.worker.run.Dirs[d].Parent {
 			used[d] = true
 		}
 	}
@@ -116,14 +122,14 @@ func (x *execution) usedDirs() (used []bool, anything bool) {
 }
 
 func (x *execution) ensureProbed() error {
-	if x.w.journal.progress.probed {
+	if x.worker.journal.progress.probed {
 		return nil
 	}
 	found, err := x.probeRoots()
 	if err != nil {
 		return asProblem(err)
 	}
-	x.w.journal.appendMark(mark{Mark: markProbe, Probe: &found})
+	x.worker.journal.appendMark(mark{Mark: markProbe, Probe: &found})
 	return nil
 }
 
@@ -140,16 +146,17 @@ func (x *execution) runSteps(w *worker, first, end int, back bool) {
 	troubles, stuck := 0, false
 	out := map[int]bool{} // bundles that were rolled back
 	for n := range end - first {
-		at, rest := first+n, x.w.run.Steps[first+n:end]
+		at, rest := first+n, x.worker.run.Steps[first+n:end]
 		if back {
-			at, rest = end-1-n, x.w.run.Steps[first:end-n]
+			at, rest = end-1-n, x.worker.run.Steps[first:end-n]
 		}
-		s := x.w.run.Steps[at]
+		s := x.worker.run.Steps[at]
 		if why := x.stopReason(); why != nil {
 			x.stop(rest, half, why)
 			return
 		}
-		if back && !x.toUndo[s.Op] || !back && (out[x.w.run.Ops[s.Op].Bundle] || x.w.journal.progress.files[s.Op].undone) {
+		if back && !x.toUndo[s.Op] ||
+			!back && (out[x.worker.run.Ops[s.Op].Bundle] || x.worker.journal.progress.files[s.Op].undone) {
 			continue
 		}
 		w.dirs.trim()
@@ -161,19 +168,19 @@ func (x *execution) runSteps(w *worker, first, end int, back bool) {
 			}
 			continue
 		}
-		if x.w.ctx.Err() != nil { // the current copy was canceled
-			x.stop(rest, half, context.Cause(x.w.ctx))
+		if x.worker.ctx.Err() != nil { // the current copy was canceled
+			x.stop(rest, half, context.Cause(x.worker.ctx))
 			return
 		}
 		switch {
 		case back:
-			x.keepFile(w, s, p)
+			x.recordNotRestored(w, s, p)
 		case p.skipsNFO():
 			x.problems[s.Op] = p
-			x.w.journal.appendFileMark(s.Op, markNotDone, p.Code)
+			x.worker.journal.appendFileMark(s.Op, markNotDone, p.Code)
 			continue
 		default:
-			out[x.w.run.Ops[s.Op].Bundle] = true
+			out[x.worker.run.Ops[s.Op].Bundle] = true
 			stuck = !x.rollBackBundle(w, at, s.Op, p)
 		}
 		if troubles++; !p.isDiskFailure() {
@@ -193,8 +200,8 @@ func (x *execution) runSteps(w *worker, first, end int, back bool) {
 
 // stopReason returns why the run must stop; nil if it may continue.
 func (x *execution) stopReason() error {
-	if x.w.ctx.Err() != nil {
-		return context.Cause(x.w.ctx)
+	if x.worker.ctx.Err() != nil {
+		return context.Cause(x.worker.ctx)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -215,11 +222,12 @@ func (x *execution) stop(rest []step, half organize.StepKind, why error) {
 }
 
 func (x *execution) reportDone(i int) {
-	if x.w.preview != nil {
+	if x.worker.preview != nil {
 		return
 	}
-	if f := x.w.journal.progress.files[i]; f.notDone != "" && x.toUndo == nil || f.kept != "" && x.toUndo != nil {
-		x.w.journal.appendFileMark(i, markOK, "")
+	if f := x.worker.journal.progress.files[i]; f.notDone != "" && x.toUndo == nil ||
+		f.notRestored != "" && x.toUndo != nil {
+		x.worker.journal.appendFileMark(i, markOK, "")
 	}
 	if x.progress == nil {
 		return
@@ -228,10 +236,10 @@ func (x *execution) reportDone(i int) {
 	defer x.mu.Unlock()
 	x.filesDone++
 	if x.toUndo != nil {
-		x.progress(Progress{Run: x.w.run.ID, Files: x.filesDone, FilesTotal: x.filesTotal})
+		x.progress(Progress{Run: x.worker.run.ID, Files: x.filesDone, FilesTotal: x.filesTotal})
 		return
 	}
-	if o := &x.w.run.Ops[i]; o.copiesContent() {
+	if o := &x.worker.run.Ops[i]; o.copiesContent() {
 		x.bytesCopied += o.Size
 	}
 	x.reportProgress(0)
@@ -239,48 +247,49 @@ func (x *execution) reportDone(i int) {
 
 // reportProgress calls the progress callback. at is the number of bytes of the current copy.
 func (x *execution) reportProgress(at int64) {
-	if x.w.journal.progress.stage != StageApplying {
+	if x.worker.journal.progress.stage != StageApplying {
 		return
 	}
 	x.progress(Progress{
-		Run: x.w.run.ID, Files: x.filesDone, FilesTotal: x.filesTotal, Bytes: x.bytesCopied + at, BytesTotal: x.bytesTotal,
+		Run: x.worker.run.ID, Files: x.filesDone, FilesTotal: x.filesTotal,
+		Bytes: x.bytesCopied + at, BytesTotal: x.bytesTotal,
 	})
 }
 
 // rollBackBundle undoes the steps of a bundle after one of its operations failed. It returns false if a file could not
 // be put back.
 func (x *execution) rollBackBundle(w *worker, at, cause int, p *Problem) bool {
-	bundle, whole := x.w.run.Ops[cause].Bundle, true
+	bundle, whole := x.worker.run.Ops[cause].Bundle, true
 	for i := at; i >= 0; i-- {
-		s := x.w.run.Steps[i]
-		if x.w.run.Ops[s.Op].Bundle != bundle {
+		s := x.worker.run.Steps[i]
+		if x.worker.run.Ops[s.Op].Bundle != bundle {
 			continue
 		}
-		if back := w.runStep(s, true); back != nil && back.Code != CodeMovedOn && back.Code != CodeOriginalGone {
+		if back := w.runStep(s, true); back != nil && back.Code != CodeMovedAway && back.Code != CodeOriginalGone {
 			whole = false
 		}
 	}
-	for i := range x.w.run.Ops {
-		if x.w.run.Ops[i].Bundle != bundle {
+	for i := range x.worker.run.Ops {
+		if x.worker.run.Ops[i].Bundle != bundle {
 			continue
 		}
-		x.problems[i] = newProblem(CodeWithAnother)
+		x.problems[i] = newProblem(CodeBundleRefused)
 		if i == cause {
 			x.problems[i] = p
 		}
 		if whole {
-			x.w.journal.appendFileMark(i, markNotDone, x.problems[i].Code)
+			x.worker.journal.appendFileMark(i, markNotDone, x.problems[i].Code)
 		}
 	}
 	return whole
 }
 
 func (x *execution) finish(s Stage) error {
-	for i := range x.w.run.Dirs {
-		if x.w.run.Dirs[i].Parent >= 0 {
+	for i := range x.worker.run.Dirs {
+		if x.worker.run.Dirs[i].Parent >= 0 {
 			continue
 		}
-		dir, err := x.w.dirs.get(i)
+		dir, err := x.worker.dirs.get(i)
 		if err == nil {
 			err = dir.SyncFS()
 		}
@@ -293,20 +302,20 @@ func (x *execution) finish(s Stage) error {
 		x.recordFolderTimes()
 	}
 	for _, i := range x.undoneOps {
-		x.w.journal.appendFileMark(i, markUndone, "")
+		x.worker.journal.appendFileMark(i, markUndone, "")
 	}
-	return x.w.journal.enterStage(s, x.now())
+	return x.worker.journal.enterStage(s, x.now())
 }
 
 func (x *execution) recordFolderTimes() {
 	for i, touched := range x.touchedDirs {
-		if !touched || x.w.run.Dirs[i].New {
+		if !touched || x.worker.run.Dirs[i].New {
 			continue
 		}
-		x.w.dirs.trim()
-		if dir, err := x.w.dirs.get(i); err == nil {
+		x.worker.dirs.trim()
+		if dir, err := x.worker.dirs.get(i); err == nil {
 			if info, err := dir.Stat(); err == nil {
-				x.w.journal.appendMark(mark{Mark: markEndTime, Folder: new(i), Time: &info.MTime})
+				x.worker.journal.appendMark(mark{Mark: markEndTime, Folder: new(i), Time: &info.MTime})
 			}
 		}
 	}
@@ -314,14 +323,14 @@ func (x *execution) recordFolderTimes() {
 
 // restoreFolders gives existing folders their original times, and recreated ones also their mode and owner.
 func (x *execution) restoreFolders(times bool) error {
-	m := &x.w.journal.progress
-	for i := len(x.w.run.Dirs) - 1; i >= 0; i-- {
-		d := &x.w.run.Dirs[i]
+	m := &x.worker.journal.progress
+	for i := len(x.worker.run.Dirs) - 1; i >= 0; i-- {
+		d := &x.worker.run.Dirs[i]
 		if d.New || !x.touchedDirs[i] && !m.folders[i].missing {
 			continue
 		}
-		x.w.dirs.trim()
-		dir, err := x.w.dirs.get(i)
+		x.worker.dirs.trim()
+		dir, err := x.worker.dirs.get(i)
 		if err != nil {
 			if isMissing(err) || isNotFolder(err) {
 				continue // nothing was put back into this folder
@@ -329,7 +338,7 @@ func (x *execution) restoreFolders(times bool) error {
 			return err
 		}
 		if m.folders[i].missing {
-			if err := setModeAndOwner(dir, d.Mode, d.UID, d.GID, x.w.dirs.asRoot); err != nil {
+			if err := setModeAndOwner(dir, d.Mode, d.UID, d.GID, x.worker.dirs.inheritOwner); err != nil {
 				return err
 			}
 		}
@@ -387,13 +396,13 @@ func parallel(parts [][2]int, do func(part, first, end int)) {
 }
 
 func (x *execution) runInParallel(do func(w *worker, first, end int)) {
-	parts := x.w.run.independentParts(workerCount(x.workers, len(x.w.run.Steps)))
+	parts := x.worker.run.independentParts(workerCount(x.workers, len(x.worker.run.Steps)))
 	if len(parts) < 2 {
-		do(&x.w, 0, len(x.w.run.Steps))
+		do(&x.worker, 0, len(x.worker.run.Steps))
 		return
 	}
 	parallel(parts, func(_, first, end int) {
-		w := x.w
+		w := x.worker
 		w.dirs.open = map[int]Dir{}
 		defer w.dirs.close()
 		do(&w, first, end)
@@ -426,7 +435,8 @@ func (r *run) isIndependent() bool {
 	for i, s := range r.Steps {
 		o := &r.Ops[s.Op]
 		moves = moves || o.Verb == organize.VerbMove
-		if o.Verb != organize.VerbLink && o.Verb != organize.VerbMove || o.Across || o.TempNumber != 0 || ended[o.Bundle] {
+		if o.Verb != organize.VerbLink && o.Verb != organize.VerbMove || o.CrossDevice || o.TempNumber != 0 ||
+			ended[o.Bundle] {
 			return false
 		}
 		if i+1 < len(r.Steps) && r.bundleAt(i+1) != o.Bundle {

@@ -308,7 +308,7 @@ func TestWhatSomebodyElseWritesStays(t *testing.T) {
 			if diff := cmp.Diff(want, said(out)); diff != "" {
 				t.Fatalf("before effect %d: %s", k, diff)
 			}
-			if out, err := undo.do(s); err != nil || out.Count(StatusKept) > 0 {
+			if out, err := undo.do(s); err != nil || out.Count(StatusNotRestored) > 0 {
 				t.Fatalf("before effect %d: %+v %v", k, out, err)
 			}
 			if stays := s.at("/lib/n.nfo") != 0; stays != theirs || s.at("/src/a") == 0 {
@@ -709,7 +709,7 @@ func TestALaterRunIsNamed(t *testing.T) {
 		t.Fatalf("%+v %v", out, err)
 	}
 	verified, err := e.Verify(context.Background(), sc.plan.ID, false)
-	if err != nil || verified.Results[0].Status != StatusMovedOn || verified.Results[0].Problem.Run != second.ID {
+	if err != nil || verified.Results[0].Status != StatusMovedAway || verified.Results[0].Problem.Run != second.ID {
 		t.Errorf("%+v %v", verified, err)
 	}
 	out, err := undo.do(s)

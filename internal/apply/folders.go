@@ -12,11 +12,11 @@ const maxOpenFolders = 64
 
 // folderCache keeps the folders of a run open, by index in run.Dirs.
 type folderCache struct {
-	system     FS
-	run        *run
-	open       map[int]Dir
-	mkdirMutex *sync.Mutex // held while creating a folder and setting its mode, which other workers must not see half done
-	asRoot     bool
+	system       FS
+	run          *run
+	open         map[int]Dir
+	mkdirMutex   *sync.Mutex // held while creating a folder, so that workers don't see one without its mode
+	inheritOwner bool
 }
 
 func (f *folderCache) get(i int) (Dir, error) {
@@ -143,7 +143,7 @@ func (f *folderCache) inheritMode(i int, dir Dir) error {
 	if err != nil {
 		return err
 	}
-	return setModeAndOwner(dir, info.Mode, info.UID, info.GID, f.asRoot)
+	return setModeAndOwner(dir, info.Mode, info.UID, info.GID, f.inheritOwner)
 }
 
 // restoreModes sets the modes of the new folders again, because an interrupted run may not have set all of them.

@@ -58,7 +58,7 @@ type Dir interface {
 	Symlink(text, name string) error
 	Readlink(name string) (string, error)
 	// Free returns how many bytes this user may still write to the folder's file system.
-	Free() (uint64, error)
+	FreeBytes() (uint64, error)
 
 	// Create creates a new file. The other two open an existing file.
 	Create(name string) (File, error)

@@ -100,7 +100,7 @@ func (p *progress) summary(of runHeader) Run {
 		if f.notDone != "" && f.notDone != CodeNotReached {
 			r.Refused++
 		}
-		if f.kept != "" {
+		if f.notRestored != "" {
 			r.NotRestored++
 		}
 		if f.undone {
@@ -173,7 +173,7 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 	m := &j.progress
 	out := &Outcome{Run: id, Results: x.results(), Unfinished: m.stage.IsUnfinished(), DamagedMarks: m.damagedMarks}
 	for i := range out.Results {
-		r, p := &out.Results[i], m.files[i].kept
+		r, p := &out.Results[i], m.files[i].notRestored
 		switch {
 		case m.files[i].notDone != "":
 			r.Problem = newProblem(m.files[i].notDone)
@@ -181,10 +181,10 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 		case m.files[i].undone:
 			r.Status = StatusUndone
 		case p != "":
-			r.Status, r.Problem = StatusKept, newProblem(p)
+			r.Status, r.Problem = StatusNotRestored, newProblem(p)
 		case m.stage == StageDone:
 			r.Status = StatusDone
-		case m.stage == StageUndone, m.stage == StageKept:
+		case m.stage == StageUndone, m.stage == StagePartlyUndone:
 			r.Status = StatusUndone
 		default:
 			r.Status = x.currentStatus(i)
@@ -194,17 +194,17 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 }
 
 func (x *execution) currentStatus(i int) Status {
-	o := &x.w.run.Ops[i]
-	x.w.dirs.trim()
-	if target, err := x.w.observe(o, o.To); err == nil && (target.state == stateSame || target.state == stateEdited &&
+	o := &x.worker.run.Ops[i]
+	x.worker.dirs.trim()
+	if target, err := x.worker.observe(o, o.To); err == nil && (target.state == stateSame || target.state == stateEdited &&
 		o.Verb != organize.VerbNFO && o.Verb != organize.VerbSymlink) {
 		return StatusDone
 	}
-	return x.w.journal.progress.sourceStatus()
+	return x.worker.journal.progress.sourceStatus()
 }
 
 func (p *progress) sourceStatus() Status {
-	if p.undoing {
+	if p.isUndo {
 		return StatusUndone
 	}
 	return StatusPlanned
@@ -289,7 +289,7 @@ func (e *Engine) findLaterMoves(out *Outcome, begun time.Time) {
 	for i := range out.Results {
 		r := &out.Results[i]
 		kept := r.Problem != nil &&
-			(r.Problem.Code == CodeMovedOn || r.Problem.Code == CodeGone || r.Problem.Code == CodeReplaced)
+			(r.Problem.Code == CodeMovedAway || r.Problem.Code == CodeTargetGone || r.Problem.Code == CodeTargetReplaced)
 		if kept || r.Status == StatusGone || r.Status == StatusReplaced {
 			gone[r.Target] = r
 		}
@@ -312,9 +312,9 @@ func (e *Engine) findLaterMoves(out *Outcome, begun time.Time) {
 				continue
 			}
 			if r := gone[j.run.pathOf(j.run.Ops[i].From)]; r != nil {
-				r.Problem = &Problem{Code: CodeMovedOn, Run: id}
-				if r.Status != StatusKept {
-					r.Status = StatusMovedOn
+				r.Problem = &Problem{Code: CodeMovedAway, Run: id}
+				if r.Status != StatusNotRestored {
+					r.Status = StatusMovedAway
 				}
 			}
 		}

@@ -49,7 +49,7 @@ func (o *op) fields(aside *bool) []stepField {
 		{`"n":`, &o.N},
 		{`"unit":`, &o.Unit},
 		{`"bundle":`, &o.Bundle},
-		{`"across":`, &o.Across},
+		{`"across":`, &o.CrossDevice},
 		{`"size":`, &o.Size},
 		{`"mtime":`, &o.MTime},
 		{`"birth":`, &o.BirthTime},

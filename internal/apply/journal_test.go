@@ -34,7 +34,7 @@ func sampleRun() *run {
 				To: place{3, "x y.mkv"},
 			},
 			{
-				Index: 1, N: 1, Unit: 1, Bundle: 1, Verb: organize.VerbMove, Across: true, Inode: 78,
+				Index: 1, N: 1, Unit: 1, Bundle: 1, Verb: organize.VerbMove, CrossDevice: true, Inode: 78,
 				BirthTime: organize.Stamp{Sec: 1},
 				From:      place{0, `"`}, To: place{1, "z"}, TempNumber: 4,
 			},

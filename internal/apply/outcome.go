@@ -16,14 +16,14 @@ type Status string
 
 // The statuses of files.
 const (
-	StatusPlanned Status = "planned"  // the file can be placed, or waits for its turn
-	StatusInPlace Status = "in_place" // an earlier run has placed the file
-	StatusSkipped Status = "left"     // an NFO file that is not written; the rest of its unit is
-	StatusDone    Status = "done"
-	StatusRefused Status = "refused" // the operation is impossible, or part of a bundle that is
-	StatusFailed  Status = "failed"  // the operation failed, and its bundle was rolled back
-	StatusUndone  Status = "undone"
-	StatusKept    Status = "kept" // the undo can't put the file back safely
+	StatusPlanned     Status = "planned"  // the file can be placed, or waits for its turn
+	StatusInPlace     Status = "in_place" // an earlier run has placed the file
+	StatusSkipped     Status = "left"     // an NFO file that is not written; the rest of its unit is
+	StatusDone        Status = "done"
+	StatusRefused     Status = "refused" // the operation is impossible, or part of a bundle that is
+	StatusFailed      Status = "failed"  // the operation failed, and its bundle was rolled back
+	StatusUndone      Status = "undone"
+	StatusNotRestored Status = "kept" // the undo can't put the file back safely
 )
 
 // Result is the result for one file.
@@ -34,7 +34,7 @@ type Result struct {
 	Size           int64
 	Copied         bool // with StatusDone: the content was copied, not renamed or linked
 	Status         Status
-	Problem        *Problem // set if Status is StatusSkipped, StatusRefused, StatusFailed or StatusKept
+	Problem        *Problem // set if Status is StatusSkipped, StatusRefused, StatusFailed or StatusNotRestored
 }
 
 // Outcome is the result of a run.
@@ -102,28 +102,29 @@ func (e *MountError) Text() lang.Text {
 func (e *MountError) Unwrap() error { return e.Err }
 
 func (x *execution) completeOutcome(out *Outcome, err error) (*Outcome, error) {
-	p := &x.w.journal.progress
+	p := &x.worker.journal.progress
 	out.Unfinished, out.StopCause, out.DamagedMarks = p.stage.IsUnfinished(), x.stopCause, p.damagedMarks
-	for i, f := range x.w.journal.progress.files {
+	for i, f := range x.worker.journal.progress.files {
 		if f.badCRC {
-			out.BadCRC = append(out.BadCRC, x.w.run.pathOf(x.w.run.Ops[i].From))
+			out.BadCRC = append(out.BadCRC, x.worker.run.pathOf(x.worker.run.Ops[i].From))
 		}
 		if f.lostAttributes {
-			out.LostAttributes = append(out.LostAttributes, x.w.run.pathOf(x.w.run.Ops[i].To))
+			out.LostAttributes = append(out.LostAttributes, x.worker.run.pathOf(x.worker.run.Ops[i].To))
 		}
 	}
-	if x.w.journal.progress.stage == StageDone {
+	if x.worker.journal.progress.stage == StageDone {
 		out.ChangedFolders = x.changedFolders()
 	}
 	return out, err
 }
 
 func (x *execution) results() []Result {
-	out := make([]Result, len(x.w.run.Ops))
-	for i := range x.w.run.Ops {
-		o := &x.w.run.Ops[i]
+	out := make([]Result, len(x.worker.run.Ops))
+	for i := range x.worker.run.Ops {
+		o := &x.worker.run.Ops[i]
 		out[i] = Result{
-			N: o.N, Unit: o.Unit, Verb: o.Verb, Source: x.w.run.sourcePath(o), Target: x.w.run.pathOf(o.To), Size: o.Size,
+			N: o.N, Unit: o.Unit, Verb: o.Verb, Size: o.Size,
+			Source: x.worker.run.sourcePath(o), Target: x.worker.run.pathOf(o.To),
 		}
 	}
 	return out
@@ -132,8 +133,8 @@ func (x *execution) results() []Result {
 // fillStatuses sets the statuses of the results. Operations without a problem get the status done.
 func (x *execution) fillStatuses(out *Outcome, done Status) {
 	byN := map[int]int{}
-	for i := range x.w.run.Ops {
-		byN[x.w.run.Ops[i].N] = i
+	for i := range x.worker.run.Ops {
+		byN[x.worker.run.Ops[i].N] = i
 	}
 	for k := range out.Results {
 		r := &out.Results[k]
@@ -143,14 +144,14 @@ func (x *execution) fillStatuses(out *Outcome, done Status) {
 		}
 		p := x.problems[i]
 		switch {
-		case x.w.journal.progress.files[i].undone:
+		case x.worker.journal.progress.files[i].undone:
 			r.Status = StatusUndone
 		case p == nil:
-			r.Status, r.Copied = done, x.w.run.Ops[i].copiesContent()
+			r.Status, r.Copied = done, x.worker.run.Ops[i].copiesContent()
 		case p.Code == CodeNotReached:
 			r.Status = StatusPlanned
 		case done == StatusUndone && !p.skipsNFO():
-			r.Status, r.Problem = StatusKept, p
+			r.Status, r.Problem = StatusNotRestored, p
 		default:
 			r.Status, r.Problem = p.status(), p
 		}
@@ -159,8 +160,8 @@ func (x *execution) fillStatuses(out *Outcome, done Status) {
 
 func (x *execution) changedFolders() []string {
 	used := map[int]bool{}
-	for i := range x.w.run.Ops {
-		if o := &x.w.run.Ops[i]; x.problems[i] == nil {
+	for i := range x.worker.run.Ops {
+		if o := &x.worker.run.Ops[i]; x.problems[i] == nil {
 			used[o.To.Dir] = true
 			if o.Verb == organize.VerbMove {
 				used[o.From.Dir] = true
@@ -169,7 +170,7 @@ func (x *execution) changedFolders() []string {
 	}
 	found := map[string]bool{}
 	for dir := range used {
-		if folder := x.w.run.entryFolder(dir); folder != "" {
+		if folder := x.worker.run.entryFolder(dir); folder != "" {
 			found[folder] = true
 		}
 	}
@@ -182,7 +183,7 @@ func (r *run) entryFolder(dir int) string {
 	entry := dir
 	for at := dir; at >= 0; at = r.Dirs[at].Parent {
 		if r.isTargetRoot(at) {
-			if r.Layout == organize.Custom {
+			if r.Layout == organize.CustomLayout {
 				entry = dir
 			}
 			return r.dirPath(entry)
@@ -194,23 +195,23 @@ func (r *run) entryFolder(dir int) string {
 
 // The codes of carrying out and undoing, in addition to those of planning.
 const (
-	CodeChanged      organize.Code = "changed"
-	CodeNotPermitted organize.Code = "not_permitted"
-	CodeTooManyLinks organize.Code = "too_many_links"
-	CodeNoSpace      organize.Code = "no_space"
-	CodeOccupied     organize.Code = "occupied"
-	CodeMovedOn      organize.Code = "moved_on"
-	CodeEdited       organize.Code = "edited"
-	CodeOriginalGone organize.Code = "original_gone"
-	CodeNotMounted   organize.Code = "not_mounted"
-	CodeNoExclusive  organize.Code = "no_exclusive_rename"
-	CodeWithAnother  organize.Code = "with_another"
-	CodeNotCached    organize.Code = "not_cached"
-	CodeForeignNFO   organize.Code = "foreign_nfo"
-	CodeNotReached   organize.Code = "not_reached"
-	CodeUnproven     organize.Code = "unproven"
-	CodeGone         organize.Code = "gone"
-	CodeReplaced     organize.Code = "replaced"
+	CodeChanged           organize.Code = "changed"
+	CodeNotPermitted      organize.Code = "not_permitted"
+	CodeTooManyLinks      organize.Code = "too_many_links"
+	CodeNoSpace           organize.Code = "no_space"
+	CodeOldNameTaken      organize.Code = "occupied"
+	CodeMovedAway         organize.Code = "moved_on"
+	CodeEdited            organize.Code = "edited"
+	CodeOriginalGone      organize.Code = "original_gone"
+	CodeNotMounted        organize.Code = "not_mounted"
+	CodeNoExclusiveRename organize.Code = "no_exclusive_rename"
+	CodeBundleRefused     organize.Code = "with_another"
+	CodeNotCached         organize.Code = "not_cached"
+	CodeForeignNFO        organize.Code = "foreign_nfo"
+	CodeNotReached        organize.Code = "not_reached"
+	CodeUnprovenCopy      organize.Code = "unproven"
+	CodeTargetGone        organize.Code = "gone"
+	CodeTargetReplaced    organize.Code = "replaced"
 
 	codeOriginalEdited organize.Code = "original_edited" // shown as CodeEdited, with another text
 )
@@ -227,21 +228,21 @@ var codeMeanings = []struct {
 	{CodeNoSpace, "the disk or the quota is full"},
 	{organize.CodeNameTooLong, "its name is too long"},
 	{organize.CodeOutsideRoot, "a link, or something that is not a folder, is in the way: name the real folder with --to"},
-	{CodeOccupied, "something else has its old name"},
-	{CodeMovedOn, "it is no longer where the run left it"},
+	{CodeOldNameTaken, "something else has its old name"},
+	{CodeMovedAway, "it is no longer where the run left it"},
 	{CodeEdited, "it was changed since"},
 	{CodeOriginalGone, "the original is gone: this is its last name"},
 	{CodeNotMounted, "the folder is missing, or is a different one: a disk may not be mounted"},
-	{CodeNoExclusive, "the file system can't rename without replacing"},
+	{CodeNoExclusiveRename, "the file system can't rename without replacing"},
 	{organize.CodeSameFile, "it takes the name of another name of the same file"},
-	{CodeWithAnother, "it belongs to a file that can't be carried out"},
+	{CodeBundleRefused, "it belongs to a file that can't be carried out"},
 	{CodeNotCached, "what TMDB says about it is no longer in the cache"},
 	{CodeForeignNFO, "another file is there, about something else"},
 	{organize.CodeNoReflink, "the file system can't share blocks between files"},
 	{organize.CodeNoSymlink, "the file system has no symbolic links"},
-	{CodeUnproven, "nothing proves that this copy is the run's"},
-	{CodeGone, "it is no longer there: somebody moved or removed it"},
-	{CodeReplaced, "something else is there now"},
+	{CodeUnprovenCopy, "nothing proves that this copy is the run's"},
+	{CodeTargetGone, "it is no longer there: somebody moved or removed it"},
+	{CodeTargetReplaced, "something else is there now"},
 	{CodeNotReached, "the run ended before it"},
 	{organize.CodeNotRegular, "not a regular file"},
 	{organize.CodeUnreadable, "the system failed"},
@@ -270,7 +271,7 @@ func Meaning(c organize.Code) string {
 type Problem struct {
 	Code organize.Code
 	Err  error  // the system's error, if any
-	Run  string // with CodeMovedOn: the later run that moved the file; "" if unknown
+	Run  string // with CodeMovedAway: the later run that moved the file; "" if unknown
 }
 
 func (p *Problem) Error() string { return p.Text().String() }

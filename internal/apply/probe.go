@@ -13,25 +13,25 @@ import (
 func (r *run) probeName() string { return ".anivault-" + r.ID + "-probe" }
 
 func (x *execution) probeRoots() (found probeResults, _ error) {
-	for i := range x.w.run.Dirs {
-		if !x.w.run.isProbed(i) {
+	for i := range x.worker.run.Dirs {
+		if !x.worker.run.isProbed(i) {
 			continue
 		}
-		root, err := x.w.dirs.get(i)
+		root, err := x.worker.dirs.get(i)
 		var way string
 		var unstable bool
 		if err == nil {
-			err = withProbeFolder(root, x.w.run.probeName(), func(dir Dir) (err error) {
+			err = withProbeFolder(root, x.worker.run.probeName(), func(dir Dir) (err error) {
 				way, unstable, err = probeMoves(dir)
 				return err
 			})
 		}
 		switch {
-		case !x.w.run.isTargetRoot(i): // a source that can't be probed is assumed to work
+		case !x.worker.run.isTargetRoot(i): // a source that can't be probed is assumed to work
 			found.CannotMoveBack = found.CannotMoveBack || err == nil && way == "none"
 			continue
 		case err != nil:
-			return found, fmt.Errorf("%s: %w", x.w.run.dirPath(i), err)
+			return found, fmt.Errorf("%s: %w", x.worker.run.dirPath(i), err)
 		}
 		found.MoveByLink = found.MoveByLink || way != "rename"
 		found.UnstableInodes = found.UnstableInodes || unstable
@@ -42,7 +42,7 @@ func (x *execution) probeRoots() (found probeResults, _ error) {
 // isProbed reports whether a folder is a target root, or a source root whose files move to another file system.
 func (r *run) isProbed(dir int) bool {
 	return r.isTargetRoot(dir) || r.Dirs[dir].Parent < 0 &&
-		slices.ContainsFunc(r.Ops, func(o op) bool { return o.Across && r.rootOf(o.From.Dir) == dir })
+		slices.ContainsFunc(r.Ops, func(o op) bool { return o.CrossDevice && r.rootOf(o.From.Dir) == dir })
 }
 
 func (r *run) rootOf(dir int) int {
@@ -136,12 +136,12 @@ func clearProbe(root Dir, name string) {
 }
 
 func (x *execution) clearProbes() {
-	for i := range x.w.run.Dirs {
-		if !x.w.run.isProbed(i) {
+	for i := range x.worker.run.Dirs {
+		if !x.worker.run.isProbed(i) {
 			continue
 		}
-		if root, err := x.w.dirs.get(i); err == nil {
-			clearProbe(root, x.w.run.probeName())
+		if root, err := x.worker.dirs.get(i); err == nil {
+			clearProbe(root, x.worker.run.probeName())
 		}
 	}
 }

@@ -15,12 +15,12 @@ type Stage string
 
 // The stages. A run in StageApplying or StageUndoing is in progress, or was interrupted.
 const (
-	StagePlanned  Stage = "planned" // the journal is written; no file has been changed
-	StageApplying Stage = "apply"
-	StageDone     Stage = "done" // finished
-	StageUndoing  Stage = "undo"
-	StageUndone   Stage = "undone" // all files are put back
-	StageKept     Stage = "kept"   // undone, except for files that could not be put back safely
+	StagePlanned      Stage = "planned" // the journal is written; no file has been changed
+	StageApplying     Stage = "apply"
+	StageDone         Stage = "done" // finished
+	StageUndoing      Stage = "undo"
+	StageUndone       Stage = "undone" // all files are put back
+	StagePartlyUndone Stage = "kept"   // undone, except for files that could not be put back safely
 	// StageAbandoned is an interrupted run that the user gave up, so that new runs may begin.
 	StageAbandoned Stage = "abandoned"
 )
@@ -34,7 +34,7 @@ func (s Stage) IsUnfinished() bool {
 // that.
 type progress struct {
 	stage      Stage
-	undoing    bool      // the current or abandoned stage is an undo
+	isUndo     bool      // the current or abandoned stage is an undo
 	stageBegun time.Time // when the stage began
 	probeResults
 	probed        bool
@@ -48,7 +48,7 @@ type fileProgress struct {
 	targetCopy   *copyMark     // identifies the copy at the target
 	returnedCopy *copyMark     // identifies the copy back at the source
 	notDone      organize.Code // why it was not carried out; "" if it was
-	kept         organize.Code // why it could not be put back; "" if it could
+	notRestored  organize.Code // why it could not be put back; "" if it could
 	undone       bool          // a finished undo has put it back, so Resume and Undo ignore it
 
 	lostAttributes bool // the copy could not keep all attributes; not in the journal
@@ -93,16 +93,16 @@ type probeResults struct {
 
 // The kinds of marks. The names of stages are used as well.
 const (
-	markProbe    = "probe"
-	markEndTime  = "after"    // the time of a folder at the end of the run
-	markChanged  = "changed"  // another program has changed the folder
-	markMissing  = "lost"     // the folder no longer exists
-	markCopied   = "copied"   // identifies a copy at the target
-	markReturned = "returned" // identifies a copy back at the source
-	markNotDone  = "not_done"
-	markKept     = "kept"
-	markUndone   = "back"
-	markOK       = "ok" // clears an earlier not_done or kept
+	markProbe       = "probe"
+	markEndTime     = "after"    // the time of a folder at the end of the run
+	markChanged     = "changed"  // another program has changed the folder
+	markMissing     = "lost"     // the folder no longer exists
+	markCopied      = "copied"   // identifies a copy at the target
+	markReturned    = "returned" // identifies a copy back at the source
+	markNotDone     = "not_done"
+	markNotRestored = "kept"
+	markUndone      = "back"
+	markOK          = "ok" // clears an earlier not_done or kept
 )
 
 func newProgress(files, folders int) progress {
@@ -191,21 +191,21 @@ func (p *progress) applyFileMark(i int, m *mark) {
 		f.returnedCopy = m.Copy
 	case markNotDone:
 		f.notDone = m.Code
-	case markKept:
-		f.kept = m.Code
+	case markNotRestored:
+		f.notRestored = m.Code
 	case markOK:
-		f.notDone, f.kept = "", ""
+		f.notDone, f.notRestored = "", ""
 	}
 }
 
 func (p *progress) enterStage(s Stage, at time.Time) {
 	p.stage, p.stageBegun = s, at
-	p.undoing = s == StageUndoing || s == StageAbandoned && p.undoing
+	p.isUndo = s == StageUndoing || s == StageAbandoned && p.isUndo
 	for _, i := range p.pendingUndone {
 		if s.IsUnfinished() {
 			break // the undo was interrupted before its final stage
 		}
-		p.files[i].undone, p.files[i].kept = true, ""
+		p.files[i].undone, p.files[i].notRestored = true, ""
 	}
 	p.pendingUndone = nil
 }

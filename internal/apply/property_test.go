@@ -33,7 +33,7 @@ func engineOf(s *sim) *Engine {
 		panic(err)
 	}
 	return &Engine{
-		System: s, Journals: dir, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, AsRoot: true,
+		System: s, Journals: dir, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, InheritOwner: true,
 		NFOContent: noteOf,
 	}
 }

@@ -120,7 +120,7 @@ func realEngine(t *testing.T) *Engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = dir.Close() })
-	return &Engine{System: System{}, Journals: dir, Now: time.Now, AsRoot: os.Geteuid() == 0}
+	return &Engine{System: System{}, Journals: dir, Now: time.Now, InheritOwner: os.Geteuid() == 0}
 }
 
 // On this machine's own file systems a run gives the planned names, and undo the tree before, in names, bytes, modes

@@ -45,7 +45,7 @@ func (w *worker) observe(o *op, at place) (observation, error) {
 	info := s.info
 	s.state = stateOther
 	switch {
-	case at != o.To || o.Verb == organize.VerbLink || o.Verb == organize.VerbMove && !o.Across:
+	case at != o.To || o.Verb == organize.VerbLink || o.Verb == organize.VerbMove && !o.CrossDevice:
 		err = w.compareFile(o, at, &s)
 	case o.copiesContent():
 		s.state = w.compareCopy(o, info)
@@ -113,19 +113,19 @@ const (
 	kindLink opKind = 1 << iota
 	kindSymlink
 	kindNFO
-	kindCopy   // a copy or a reflink
-	kindAcross // a move to another file system
-	kindMove   // a rename
-	kindToTemp // the first step of a move through a temporary name
-	kindAny    = kindLink | kindSymlink | kindNFO | kindCopy | kindAcross | kindMove | kindToTemp
+	kindCopy        // a copy or a reflink
+	kindCrossDevice // a move to another file system
+	kindMove        // a rename
+	kindToTemp      // the first step of a move through a temporary name
+	kindAny         = kindLink | kindSymlink | kindNFO | kindCopy | kindCrossDevice | kindMove | kindToTemp
 )
 
 func kindOf(o *op, leg organize.StepKind) opKind {
 	switch {
 	case leg == organize.StepToTemp:
 		return kindToTemp
-	case o.Across:
-		return kindAcross
+	case o.CrossDevice:
+		return kindCrossDevice
 	case o.Verb == organize.VerbMove:
 		return kindMove
 	case o.Verb == organize.VerbLink:
@@ -141,15 +141,15 @@ func kindOf(o *op, leg organize.StepKind) opKind {
 type ruleAction uint8
 
 const (
-	actStay     ruleAction = iota // do nothing: the file is where it should be
-	actRefuse                     // do nothing, and report the rule's code
-	actLink                       // create a hard link
-	actSymlink                    // create a symbolic link
-	actWriteNFO                   // write an NFO file
-	actCopy                       // copy to the target; a move then removes the source
-	actRename                     // rename to the target, or back to the source
-	actUnlink                     // remove the name at the target
-	actCopyBack                   // copy back to the source, and remove the file at the target
+	actNone         ruleAction = iota // do nothing: the file is where it should be
+	actRefuse                         // do nothing, and report the rule's code
+	actLink                           // create a hard link
+	actSymlink                        // create a symbolic link
+	actWriteNFO                       // write an NFO file
+	actCopy                           // copy to the target; a move then removes the source
+	actRename                         // rename to the target, or back to the source
+	actRemoveTarget                   // remove the name at the target
+	actCopyBack                       // copy back to the source, and remove the file at the target
 )
 
 // rule says what to do with a file in one direction, given the states of its source and its target. The first rule that
@@ -158,7 +158,7 @@ type rule struct {
 	kinds          opKind
 	source, target fileState
 	notDone        bool // matches only if the run did not carry out the operation
-	runFinished    bool // matches only if the run had finished, so nothing has been undone yet
+	finished       bool // matches only if the run had finished, so nothing has been undone yet
 	journalDamaged bool // matches only if the journal has damaged marks, one of which may be that of the copy
 	act            ruleAction
 	code           organize.Code
@@ -166,57 +166,57 @@ type rule struct {
 
 var forwardRules = []rule{
 	{kinds: kindLink, source: stateAny, target: stateAny, act: actLink}, // worker.link checks the new name itself
-	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateSame, act: actStay},
+	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateSame, act: actNone},
 	{kinds: kindSymlink, source: stateSame, target: stateAny, act: actSymlink},
 	{kinds: kindNFO, source: stateAny, target: stateAny, act: actWriteNFO},
 	{
-		kinds: kindCopy | kindAcross, source: stateAny, target: stateUnproven, journalDamaged: true,
-		act: actRefuse, code: CodeUnproven,
+		kinds: kindCopy | kindCrossDevice, source: stateAny, target: stateUnproven, journalDamaged: true,
+		act: actRefuse, code: CodeUnprovenCopy,
 	},
-	{kinds: kindCopy | kindAcross, source: stateSame | stateReturned, target: stateAny, act: actCopy},
+	{kinds: kindCopy | kindCrossDevice, source: stateSame | stateReturned, target: stateAny, act: actCopy},
 	{kinds: kindMove | kindToTemp, source: stateSame | stateReturned, target: stateAny, act: actRename},
-	{kinds: kindCopy | kindAcross | kindMove | kindToTemp, source: stateAny, target: stateOurs, act: actStay},
+	{kinds: kindCopy | kindCrossDevice | kindMove | kindToTemp, source: stateAny, target: stateOurs, act: actNone},
 	{kinds: kindAny, source: stateAny, target: stateAny, act: actRefuse, code: CodeChanged},
 }
 
 var backwardRules = []rule{
-	{kinds: kindLink, source: stateAny, target: stateMissing, runFinished: true, act: actRefuse, code: CodeGone},
-	{kinds: kindLink, source: stateAny, target: stateMissing, act: actStay},
-	{kinds: kindLink, source: stateOurs, target: stateOurs, act: actUnlink},
+	{kinds: kindLink, source: stateAny, target: stateMissing, finished: true, act: actRefuse, code: CodeTargetGone},
+	{kinds: kindLink, source: stateAny, target: stateMissing, act: actNone},
+	{kinds: kindLink, source: stateOurs, target: stateOurs, act: actRemoveTarget},
 	{kinds: kindLink, source: stateNotOurs, target: stateOurs, act: actRefuse, code: CodeOriginalGone},
-	{kinds: kindLink, source: stateOurs, target: stateNotOurs, runFinished: true, act: actRefuse, code: CodeReplaced},
-	{kinds: kindLink, source: stateOurs, target: stateNotOurs, act: actStay}, // the original still exists
-	{kinds: kindLink, source: stateNotOurs, target: stateNotOurs, act: actRefuse, code: CodeMovedOn},
+	{kinds: kindLink, source: stateOurs, target: stateNotOurs, finished: true, act: actRefuse, code: CodeTargetReplaced},
+	{kinds: kindLink, source: stateOurs, target: stateNotOurs, act: actNone}, // the original still exists
+	{kinds: kindLink, source: stateNotOurs, target: stateNotOurs, act: actRefuse, code: CodeMovedAway},
 
-	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateSame, act: actUnlink},
-	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateAny, notDone: true, act: actStay},
-	{kinds: kindSymlink, source: stateAny, target: stateEdited, act: actRefuse, code: CodeMovedOn},
-	{kinds: kindSymlink, source: stateAny, target: stateMissing, runFinished: true, act: actRefuse, code: CodeGone},
-	{kinds: kindSymlink, source: stateAny, target: stateNotOurs, runFinished: true, act: actRefuse, code: CodeReplaced},
-	{kinds: kindSymlink, source: stateAny, target: stateNotOurs, act: actStay}, // the run's link is gone
-	{kinds: kindNFO, source: stateAny, target: stateMissing, act: actStay},
+	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateSame, act: actRemoveTarget},
+	{kinds: kindSymlink | kindNFO, source: stateAny, target: stateAny, notDone: true, act: actNone},
+	{kinds: kindSymlink, source: stateAny, target: stateEdited, act: actRefuse, code: CodeMovedAway},
+	{kinds: kindSymlink, source: stateAny, target: stateMissing, finished: true, act: actRefuse, code: CodeTargetGone},
+	{kinds: kindSymlink, source: stateAny, target: stateNotOurs, finished: true, act: actRefuse, code: CodeTargetReplaced},
+	{kinds: kindSymlink, source: stateAny, target: stateNotOurs, act: actNone}, // the run's link is gone
+	{kinds: kindNFO, source: stateAny, target: stateMissing, act: actNone},
 	{kinds: kindNFO, source: stateAny, target: stateEdited, act: actRefuse, code: CodeEdited},
-	{kinds: kindNFO, source: stateAny, target: stateNotOurs, act: actRefuse, code: CodeMovedOn},
+	{kinds: kindNFO, source: stateAny, target: stateNotOurs, act: actRefuse, code: CodeMovedAway},
 
-	{kinds: kindAcross, source: stateReturned, target: stateOurs, act: actUnlink},
-	{kinds: kindCopy | kindAcross, source: stateOurs, target: stateEdited, act: actRefuse, code: CodeEdited},
-	{kinds: kindCopy | kindAcross, source: stateEdited, target: stateSame, act: actRefuse, code: codeOriginalEdited},
-	{kinds: kindCopy | kindAcross, source: stateSame, target: stateSame, act: actUnlink},
+	{kinds: kindCrossDevice, source: stateReturned, target: stateOurs, act: actRemoveTarget},
+	{kinds: kindCopy | kindCrossDevice, source: stateOurs, target: stateEdited, act: actRefuse, code: CodeEdited},
+	{kinds: kindCopy | kindCrossDevice, source: stateEdited, target: stateSame, act: actRefuse, code: codeOriginalEdited},
+	{kinds: kindCopy | kindCrossDevice, source: stateSame, target: stateSame, act: actRemoveTarget},
 	{kinds: kindCopy, source: stateNotOurs, target: stateOurs, act: actRefuse, code: CodeOriginalGone},
-	{kinds: kindAcross, source: stateMissing, target: stateOurs, act: actCopyBack}, // whether edited or not
-	{kinds: kindAcross, source: stateNotOurs, target: stateOurs, act: actRefuse, code: CodeOccupied},
-	{kinds: kindCopy | kindAcross, source: stateAny, target: stateNotOurs, notDone: true, act: actStay},
-	{kinds: kindCopy | kindAcross, source: stateAny, target: stateUnproven, act: actRefuse, code: CodeUnproven},
-	{kinds: kindCopy, source: stateAny, target: stateMissing, runFinished: true, act: actRefuse, code: CodeGone},
-	{kinds: kindCopy, source: stateOurs, target: stateNotOurs, runFinished: true, act: actRefuse, code: CodeReplaced},
-	{kinds: kindCopy | kindAcross, source: stateOurs, target: stateNotOurs, act: actStay},
-	{kinds: kindCopy, source: stateAny, target: stateMissing, act: actStay},
+	{kinds: kindCrossDevice, source: stateMissing, target: stateOurs, act: actCopyBack}, // whether edited or not
+	{kinds: kindCrossDevice, source: stateNotOurs, target: stateOurs, act: actRefuse, code: CodeOldNameTaken},
+	{kinds: kindCopy | kindCrossDevice, source: stateAny, target: stateNotOurs, notDone: true, act: actNone},
+	{kinds: kindCopy | kindCrossDevice, source: stateAny, target: stateUnproven, act: actRefuse, code: CodeUnprovenCopy},
+	{kinds: kindCopy, source: stateAny, target: stateMissing, finished: true, act: actRefuse, code: CodeTargetGone},
+	{kinds: kindCopy, source: stateOurs, target: stateNotOurs, finished: true, act: actRefuse, code: CodeTargetReplaced},
+	{kinds: kindCopy | kindCrossDevice, source: stateOurs, target: stateNotOurs, act: actNone},
+	{kinds: kindCopy, source: stateAny, target: stateMissing, act: actNone},
 
 	{kinds: kindMove | kindToTemp, source: stateAny, target: stateOurs, act: actRename}, // whether edited or not
-	{kinds: kindMove | kindToTemp, source: stateOurs, target: stateNotOurs, act: actStay},
-	{kinds: kindMove, source: stateAny, target: stateNotOurs, notDone: true, act: actStay},
-	{kinds: kindToTemp, source: stateAny, target: stateNotOurs, act: actStay}, // the second step has reported it
-	{kinds: kindAny, source: stateAny, target: stateAny, act: actRefuse, code: CodeMovedOn},
+	{kinds: kindMove | kindToTemp, source: stateOurs, target: stateNotOurs, act: actNone},
+	{kinds: kindMove, source: stateAny, target: stateNotOurs, notDone: true, act: actNone},
+	{kinds: kindToTemp, source: stateAny, target: stateNotOurs, act: actNone}, // the second step has reported it
+	{kinds: kindAny, source: stateAny, target: stateAny, act: actRefuse, code: CodeMovedAway},
 }
 
 // lazyObservation examines its places only when a rule needs their state. If the first place does not hold the file, it
@@ -227,7 +227,7 @@ type lazyObservation struct {
 	observed bool
 }
 
-func (g *lazyObservation) isIn(w *worker, o *op, wanted fileState) (bool, error) {
+func (g *lazyObservation) hasState(w *worker, o *op, wanted fileState) (bool, error) {
 	if wanted == stateAny {
 		return true, nil
 	}
@@ -264,22 +264,22 @@ func (w *worker) chooseRule(s step, back bool) (chosen rule, source, target lazy
 		target.places = append(target.places, o.To)
 	}
 	why := w.journal.progress.files[s.Op].notDone
-	k, never := kindOf(o, s.Kind), why != "" && why != CodeUnproven // an unproven copy may be the run's
+	k, never := kindOf(o, s.Kind), why != "" && why != CodeUnprovenCopy // an unproven copy may be the run's
 	for _, r := range rules {
-		if r.kinds&k == 0 || r.notDone && !never || r.runFinished && (never || !w.runFinished) ||
+		if r.kinds&k == 0 || r.notDone && !never || r.finished && (never || !w.runFinished) ||
 			r.journalDamaged && w.journal.progress.damagedMarks == 0 {
 			continue
 		}
-		if fits, err := source.isIn(w, o, r.source); err != nil {
+		if fits, err := source.hasState(w, o, r.source); err != nil {
 			return r, source, target, err
 		} else if !fits {
 			continue
 		}
-		if fits, err := target.isIn(w, o, r.target); err != nil || fits {
+		if fits, err := target.hasState(w, o, r.target); err != nil || fits {
 			return r, source, target, err
 		}
 	}
-	return rule{act: actStay}, source, target, nil
+	return rule{act: actNone}, source, target, nil
 }
 
 // runStep carries out a step, or undoes it. With a preview it only simulates that.
@@ -318,11 +318,11 @@ func (w *worker) runStep(s step, back bool) *Problem {
 			return asProblem(err)
 		}
 		return w.rename(o, source.dir, from, into, to, true)
-	case actUnlink:
+	case actRemoveTarget:
 		return w.removeTarget(o, source, target, from, to)
 	case actCopyBack:
 		return w.copyBack(o, target, from, to)
-	case actStay, actRefuse:
+	case actNone, actRefuse:
 	}
 	if back && o.copiesContent() && s.Kind != organize.StepToTemp {
 		return w.removePart(s.Op, from, true)
@@ -334,8 +334,8 @@ func (w *worker) runStep(s step, back bool) *Problem {
 func (w *worker) removeOldParts(o *op, s step, back bool) *Problem {
 	from, to := w.run.stepPlaces(s)
 	switch {
-	case o.Across && !back && w.journal.progress.CannotMoveBack:
-		return newProblem(CodeNoExclusive)
+	case o.CrossDevice && !back && w.journal.progress.CannotMoveBack:
+		return newProblem(CodeNoExclusiveRename)
 	case w.preview != nil || s.Kind == organize.StepToTemp:
 		return nil
 	case o.Verb == organize.VerbNFO || o.copiesContent() && back:

@@ -43,25 +43,25 @@ type folder struct {
 }
 
 type op struct {
-	Index      int // index in Ops
-	N          int // in the plan, from 1
-	Unit       int // in the plan, from 1
-	Bundle     int // the first of the units that are carried out or rolled back together, from 1
-	Verb       organize.Verb
-	Across     bool // a move to another file system
-	Size       int64
-	MTime      organize.Stamp
-	BirthTime  organize.Stamp
-	Inode      uint64
-	EndsSum    uint64 // hash of both ends of the file, if its inode may change; 0 if not computed
-	From       place  // for an NFO file, the same as To
-	To         place
-	Text       string // the content of an NFO file
-	TempNumber int    // the number of the move's temporary name in the source's folder; 0 if it needs none
+	Index       int // index in Ops
+	N           int // in the plan, from 1
+	Unit        int // in the plan, from 1
+	Bundle      int // the first of the units that are carried out or rolled back together, from 1
+	Verb        organize.Verb
+	CrossDevice bool // a move to another file system
+	Size        int64
+	MTime       organize.Stamp
+	BirthTime   organize.Stamp
+	Inode       uint64
+	EndsSum     uint64 // hash of both ends of the file, if its inode may change; 0 if not computed
+	From        place  // for an NFO file, the same as To
+	To          place
+	Text        string // the content of an NFO file
+	TempNumber  int    // the number of the move's temporary name in the source's folder; 0 if it needs none
 }
 
 func (o *op) copiesContent() bool {
-	return o.Verb == organize.VerbCopy || o.Verb == organize.VerbReflink || o.Across
+	return o.Verb == organize.VerbCopy || o.Verb == organize.VerbReflink || o.CrossDevice
 }
 
 type place struct {

@@ -657,7 +657,7 @@ func (d *simDir) Readlink(name string) (string, error) {
 	return d.s.nodes[id].data, nil
 }
 
-func (d *simDir) Free() (uint64, error) { return uint64(cmp.Or(d.s.room, 1<<20)), nil }
+func (d *simDir) FreeBytes() (uint64, error) { return uint64(cmp.Or(d.s.room, 1<<20)), nil }
 
 func (d *simDir) Create(name string) (File, error) {
 	id, err := d.make("create", name)

@@ -93,7 +93,7 @@ func (w *worker) renameBack(o *op, dir Dir, from, to place) *Problem {
 	}
 	p := w.rename(o, dir, to, into, from, false)
 	if p != nil && p.Code == organize.CodeExists {
-		p.Code = CodeOccupied
+		p.Code = CodeOldNameTaken
 	}
 	return p
 }
@@ -146,7 +146,7 @@ func renameExclusive(dir Dir, from string, into Dir, to string, byLink bool) (li
 	}
 	err = dir.Link(from, into, to)
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP) {
-		err = &Problem{Code: CodeNoExclusive, Err: err} // the file system has no hard links either
+		err = &Problem{Code: CodeNoExclusiveRename, Err: err} // the file system has no hard links either
 	}
 	return true, err
 }
@@ -212,7 +212,7 @@ func (w *worker) removeTarget(o *op, source, target lazyObservation, from, to pl
 	if o.Verb == organize.VerbLink && target.info.Links < 2 {
 		return newProblem(CodeOriginalGone)
 	}
-	if back := w.journal.progress.files[o.Index].returnedCopy; o.Across && back != nil &&
+	if back := w.journal.progress.files[o.Index].returnedCopy; o.CrossDevice && back != nil &&
 		back.identifies(source.info, w.journal.progress.UnstableInodes) {
 		if p := verifyCopy(back, source.dir, from.Name); p != nil {
 			return p

@@ -53,8 +53,8 @@ func TestASummaryTellsWhatTheWholeDoes(t *testing.T) {
 			_ = j.enterStage(StageApplying, time.Unix(1, 0))
 			j.appendFileMark(len(r.Ops)-1, markNotDone, organize.CodeExists)
 			_ = j.enterStage(StageDone, time.Unix(2, 0))
-			j.appendFileMark(0, markKept, CodeOccupied)
-			_ = j.enterStage(StageKept, time.Unix(3, 0))
+			j.appendFileMark(0, markNotRestored, CodeOldNameTaken)
+			_ = j.enterStage(StagePartlyUndone, time.Unix(3, 0))
 			node := s.nodes[s.at("/data/history/"+journalName(r.ID))]
 			whole, ends := node.data, int(j.nextOffset)
 			step := 1

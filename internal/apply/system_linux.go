@@ -207,7 +207,7 @@ func (d *linuxDir) Readlink(name string) (string, error) {
 	return string(text[:max(n, 0)]), err
 }
 
-func (d *linuxDir) Free() (uint64, error) {
+func (d *linuxDir) FreeBytes() (uint64, error) {
 	var s unix.Statfs_t
 	err := retrySyscall("statfs", ".", func() error { return unix.Fstatfs(d.fd, &s) })
 	return s.Bavail * uint64(s.Bsize), err

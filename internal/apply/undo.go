@@ -24,18 +24,19 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	defer x.close()
 	out := &Outcome{Run: id, Results: x.results()}
 	stayed := x.unreachedOps()
-	x.w.runFinished = x.w.journal.progress.stage == StageDone || x.w.journal.progress.stage == StageKept
+	x.worker.runFinished = x.worker.journal.progress.stage == StageDone ||
+		x.worker.journal.progress.stage == StagePartlyUndone
 	wanted, part := x.selectOps(opts.Only)
 	if opts.Only == nil || slices.Contains(wanted, true) {
 		x.toUndo = slices.Clone(wanted)
 		err = x.undo(ctx, opts.DryRun, part, stayed)
 	}
 	x.fillStatuses(out, StatusUndone)
-	e.findLaterMoves(out, x.w.run.Begun)
+	e.findLaterMoves(out, x.worker.run.Begun)
 	told := out.Results[:0]
-	for i := range x.w.run.Ops {
+	for i := range x.worker.run.Ops {
 		never := x.problems[i] == nil &&
-			(x.w.journal.progress.files[i].notDone != "" || stayed[i]) // the run did not carry it out
+			(x.worker.journal.progress.files[i].notDone != "" || stayed[i]) // the run did not carry it out
 		if r := &out.Results[i]; opts.DryRun && r.Status == StatusUndone {
 			r.Status = StatusPlanned
 		}
@@ -52,16 +53,16 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 // selectOps returns the operations to undo, and whether others stay as they are.
 func (x *execution) selectOps(only func(source, target string) bool) (wanted []bool, part bool) {
 	bundles := map[int]bool{}
-	for i := range x.w.run.Ops {
-		if o := &x.w.run.Ops[i]; only == nil || only(x.w.run.sourcePath(o), x.w.run.pathOf(o.To)) {
+	for i := range x.worker.run.Ops {
+		if o := &x.worker.run.Ops[i]; only == nil || only(x.worker.run.sourcePath(o), x.worker.run.pathOf(o.To)) {
 			bundles[o.Bundle] = true
 		}
 	}
-	wanted = make([]bool, len(x.w.run.Ops))
-	for i := range x.w.run.Ops {
-		back := x.w.journal.progress.files[i].undone
-		wanted[i] = bundles[x.w.run.Ops[i].Bundle] && !back
-		part = part || !wanted[i] && !back && x.w.journal.progress.files[i].notDone == ""
+	wanted = make([]bool, len(x.worker.run.Ops))
+	for i := range x.worker.run.Ops {
+		back := x.worker.journal.progress.files[i].undone
+		wanted[i] = bundles[x.worker.run.Ops[i].Bundle] && !back
+		part = part || !wanted[i] && !back && x.worker.journal.progress.files[i].notDone == ""
 	}
 	return wanted, part
 }
@@ -69,13 +70,13 @@ func (x *execution) selectOps(only func(source, target string) bool) (wanted []b
 // unreachedOps returns the operations that an interrupted run had not reached; nil for a run that was not interrupted.
 // The undo records them before its first change, because afterwards they look like operations that were undone.
 func (x *execution) unreachedOps() map[int]bool {
-	if s := x.w.journal.progress.stage; s != StagePlanned && s != StageApplying && s != StageAbandoned {
+	if s := x.worker.journal.progress.stage; s != StagePlanned && s != StageApplying && s != StageAbandoned {
 		return nil
 	}
 	out := map[int]bool{}
-	for i := range x.w.run.Ops {
-		x.w.dirs.trim()
-		out[i] = x.isStillAt(&x.w.run.Ops[i], x.w.run.Ops[i].From)
+	for i := range x.worker.run.Ops {
+		x.worker.dirs.trim()
+		out[i] = x.isStillAt(&x.worker.run.Ops[i], x.worker.run.Ops[i].From)
 	}
 	return out
 }
@@ -83,33 +84,33 @@ func (x *execution) unreachedOps() map[int]bool {
 // isStillAt reports whether a file is at the given place and not at its target. For an NFO file it reports whether the
 // target is missing.
 func (x *execution) isStillAt(o *op, at place) bool {
-	target, err := x.w.observe(o, o.To)
+	target, err := x.worker.observe(o, o.To)
 	if err != nil || target.state&(stateOurs|stateUnproven) != 0 || o.Verb == organize.VerbNFO {
 		return err == nil && target.state == stateMissing
 	}
-	home, err := x.w.observe(o, at)
+	home, err := x.worker.observe(o, at)
 	return err == nil && home.state&stateOurs != 0
 }
 
 func (x *execution) markUnreached(stayed map[int]bool) {
-	m := &x.w.journal.progress
-	for i := range x.w.run.Ops {
+	m := &x.worker.journal.progress
+	for i := range x.worker.run.Ops {
 		switch {
 		case stayed == nil:
 		case stayed[i] && m.files[i].notDone == "":
-			x.w.journal.appendFileMark(i, markNotDone, CodeNotReached)
+			x.worker.journal.appendFileMark(i, markNotDone, CodeNotReached)
 		case !stayed[i] && m.files[i].notDone == CodeNotReached:
-			x.w.journal.appendFileMark(i, markOK, "") // the run was resumed in the meantime
+			x.worker.journal.appendFileMark(i, markOK, "") // the run was resumed in the meantime
 		}
 	}
 }
 
 func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]bool) error {
-	x.w.ctx = ctx
+	x.worker.ctx = ctx
 	if dry {
-		x.w.preview = &undoPreview{&x.w, map[place]int{}, map[uint64]bool{}, map[int]*Problem{}}
+		x.worker.preview = &undoPreview{&x.worker, map[place]int{}, map[uint64]bool{}, map[int]*Problem{}}
 		x.refuseTooBig()
-		x.runSteps(&x.w, 0, len(x.w.run.Steps), true)
+		x.runSteps(&x.worker, 0, len(x.worker.run.Steps), true)
 		return nil
 	}
 	if err := x.ensureProbed(); err != nil {
@@ -117,11 +118,11 @@ func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]boo
 	}
 	x.compareFolders()
 	x.markUnreached(stayed)
-	if err := x.w.journal.enterStage(StageUndoing, x.now()); err != nil {
+	if err := x.worker.journal.enterStage(StageUndoing, x.now()); err != nil {
 		return err
 	}
 	for _, i := range x.refuseTooBig() {
-		x.w.journal.appendFileMark(i, markKept, CodeNoSpace)
+		x.worker.journal.appendFileMark(i, markNotRestored, CodeNoSpace)
 	}
 	x.filesTotal = 0
 	for _, wanted := range x.toUndo {
@@ -131,33 +132,33 @@ func (x *execution) undo(ctx context.Context, dry, part bool, stayed map[int]boo
 	}
 	x.runInParallel(func(w *worker, first, end int) { x.runSteps(w, first, end, true) })
 	if x.stopCause != nil {
-		return x.w.journal.sync()
+		return x.worker.journal.sync()
 	}
-	err := x.w.dirs.removeCreated(nil)
+	err := x.worker.dirs.removeCreated(nil)
 	x.clearProbes()
 	if err == nil {
 		err = x.restoreFolders(!part)
 	}
 	if err != nil {
 		x.stopCause = asProblem(err)
-		return x.w.journal.sync()
+		return x.worker.journal.sync()
 	}
 	return x.finish(x.finalStage())
 }
 
 // finalStage returns the stage after the undo, and sets undoneOps if the undo is partial.
 func (x *execution) finalStage() Stage {
-	m, s := &x.w.journal.progress, StageUndone
-	for i := range x.w.run.Ops {
+	m, s := &x.worker.journal.progress, StageUndone
+	for i := range x.worker.run.Ops {
 		switch {
 		case x.problems[i] == nil && m.files[i].notDone != "": // the run did not carry it out
 		case x.toUndo[i] && x.problems[i] == nil:
 			x.undoneOps = append(x.undoneOps, i)
 		case m.files[i].undone:
-		case m.files[i].kept == "":
+		case m.files[i].notRestored == "":
 			s = StageDone // this file is still at its target
 		case s == StageUndone:
-			s = StageKept
+			s = StagePartlyUndone
 		}
 	}
 	if s == StageUndone {
@@ -167,16 +168,16 @@ func (x *execution) finalStage() Stage {
 }
 
 func (x *execution) compareFolders() {
-	m := &x.w.journal.progress
-	for i := range x.w.run.Dirs {
-		if x.w.run.Dirs[i].New {
+	m := &x.worker.journal.progress
+	for i := range x.worker.run.Dirs {
+		if x.worker.run.Dirs[i].New {
 			continue
 		}
-		x.w.dirs.trim()
-		dir, err := x.w.dirs.get(i)
+		x.worker.dirs.trim()
+		dir, err := x.worker.dirs.get(i)
 		if err != nil {
 			if isMissing(err) && !m.folders[i].missing {
-				x.w.journal.appendFolderMark(i, markMissing)
+				x.worker.journal.appendFolderMark(i, markMissing)
 			}
 			continue
 		}
@@ -186,25 +187,25 @@ func (x *execution) compareFolders() {
 		}
 		after := m.folders[i].endTime
 		if m.stage == StageDone && after != (organize.Stamp{}) && info.MTime != after && !m.folders[i].changedSince {
-			x.w.journal.appendFolderMark(i, markChanged)
+			x.worker.journal.appendFolderMark(i, markChanged)
 		}
 	}
 }
 
 // keepFile records that an operation can't be undone. If that left the file under its temporary name, it goes back to
 // its target.
-func (x *execution) keepFile(w *worker, s step, p *Problem) {
+func (x *execution) recordNotRestored(w *worker, s step, p *Problem) {
 	if x.problems[s.Op] == nil {
 		x.problems[s.Op] = p
 		if w.preview == nil {
-			x.w.journal.appendFileMark(s.Op, markKept, p.Code)
+			x.worker.journal.appendFileMark(s.Op, markNotRestored, p.Code)
 		}
 	}
 	if w.preview != nil || s.Kind != organize.StepToTemp {
 		return
 	}
-	o := &x.w.run.Ops[s.Op]
-	temp := x.w.run.tempPlace(o)
+	o := &x.worker.run.Ops[s.Op]
+	temp := x.worker.run.tempPlace(o)
 	found, err := w.observe(o, temp)
 	if err != nil || found.state&stateOurs == 0 {
 		return
@@ -217,27 +218,27 @@ func (x *execution) keepFile(w *worker, s step, p *Problem) {
 // refuseTooBig excludes moved files from the undo if their old file system has too little free space, and returns them.
 func (x *execution) refuseTooBig() []int {
 	need, free, on := map[uint64]int64{}, map[uint64]uint64{}, map[int]uint64{}
-	for i := range x.w.run.Ops {
-		o := &x.w.run.Ops[i]
-		if !x.toUndo[i] || !o.Across {
+	for i := range x.worker.run.Ops {
+		o := &x.worker.run.Ops[i]
+		if !x.toUndo[i] || !o.CrossDevice {
 			continue
 		}
-		x.w.dirs.trim()
-		target, err := x.w.observe(o, o.To)
+		x.worker.dirs.trim()
+		target, err := x.worker.observe(o, o.To)
 		if err != nil || target.state&stateOurs == 0 {
 			continue
 		}
-		if source, err := x.w.observe(o, o.From); err != nil || source.state != stateMissing {
+		if source, err := x.worker.observe(o, o.From); err != nil || source.state != stateMissing {
 			continue
 		}
-		_, dir, err := x.w.dirs.nearestExisting(o.From.Dir)
+		_, dir, err := x.worker.dirs.nearestExisting(o.From.Dir)
 		if err != nil {
 			continue
 		}
 		if info, err := dir.Stat(); err == nil {
 			on[i] = info.Device
 			need[info.Device] += target.info.Size
-			if free[info.Device], err = dir.Free(); err != nil {
+			if free[info.Device], err = dir.FreeBytes(); err != nil {
 				free[info.Device] = ^uint64(0)
 			}
 		}
@@ -254,7 +255,7 @@ func (x *execution) refuseTooBig() []int {
 
 // undoPreview simulates an undo. It records what each name would hold, and changes nothing.
 type undoPreview struct {
-	w             *worker
+	worker        *worker
 	holders       map[place]int    // by name: the operation whose file it would hold; -1 for none
 	movedInodes   map[uint64]bool  // inodes of files that would be moved away
 	writeProblems map[int]*Problem // by folder: why its names can't be changed; nil if they can
@@ -276,14 +277,14 @@ func (v *undoPreview) observe(o *op, at place) (observation, bool) {
 // willBeGone reports whether the undo would already have removed the thing at a place: a folder that the run created,
 // or a file that has another spelling of the name.
 func (v *undoPreview) willBeGone(at place, info Info) bool {
-	if i, made := v.w.run.NewFolders[at]; made && info.Type == organize.TypeDir {
+	if i, made := v.worker.run.NewFolders[at]; made && info.Type == organize.TypeDir {
 		return v.willBeEmpty(i)
 	}
 	return v.movedInodes[info.Inode]
 }
 
 func (v *undoPreview) willBeEmpty(i int) bool {
-	dir, err := v.w.dirs.get(i)
+	dir, err := v.worker.dirs.get(i)
 	if err != nil {
 		return isMissing(err)
 	}
@@ -291,7 +292,7 @@ func (v *undoPreview) willBeEmpty(i int) bool {
 	for _, name := range names {
 		at := place{i, name}
 		holder, known := v.holders[at]
-		below, made := v.w.run.NewFolders[at]
+		below, made := v.worker.run.NewFolders[at]
 		if !(known && holder < 0) && !(made && v.willBeEmpty(below)) {
 			return false
 		}
@@ -301,14 +302,14 @@ func (v *undoPreview) willBeEmpty(i int) bool {
 
 func (v *undoPreview) simulate(i int, a ruleAction, from, to place, info Info) *Problem {
 	switch a {
-	case actUnlink:
+	case actRemoveTarget:
 		v.holders[to] = -1
 		return v.checkWritable(to.Dir)
 	case actRename:
-		if s, err := v.w.observe(&v.w.run.Ops[i], from); err != nil {
+		if s, err := v.worker.observe(&v.worker.run.Ops[i], from); err != nil {
 			return asProblem(err)
 		} else if s.state&(stateMissing|stateOurs) == 0 {
-			return newProblem(CodeOccupied)
+			return newProblem(CodeOldNameTaken)
 		}
 	case actCopyBack:
 	default:
@@ -327,13 +328,13 @@ func (v *undoPreview) simulate(i int, a ruleAction, from, to place, info Info) *
 }
 
 func (v *undoPreview) checkWritable(dir int) *Problem {
-	dir, _, err := v.w.dirs.nearestExisting(dir)
+	dir, _, err := v.worker.dirs.nearestExisting(dir)
 	if isNotFolder(err) {
 		return nil // a file has the folder's name; the undo moves it away first
 	}
 	p, known := v.writeProblems[dir]
 	if !known {
-		p = v.w.dirs.checkWritable(dir)
+		p = v.worker.dirs.checkWritable(dir)
 		v.writeProblems[dir] = p
 	}
 	return p

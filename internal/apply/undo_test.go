@@ -346,7 +346,7 @@ func TestARunIsGivenUp(t *testing.T) {
 		t.Fatalf("%+v %v", out, err)
 	}
 	s.nodes[1].kids["far"] = far
-	if out, err := undo.do(s); err != nil || out.Count(StatusKept) > 0 {
+	if out, err := undo.do(s); err != nil || out.Count(StatusNotRestored) > 0 {
 		t.Fatalf("%+v %v", out, err)
 	}
 	if diff := cmp.Diff(sc.contents("/src"), s.contents("/src")); diff != "" {

@@ -15,12 +15,12 @@ import (
 
 // Statuses that only Verify returns.
 const (
-	StatusOK       Status = "ok"       // unchanged at its target
-	StatusEdited   Status = "edited"   // at its target, but changed after the run
-	StatusMovedOn  Status = "moved_on" // a later run has moved it
-	StatusGone     Status = "gone"     // nothing is at its target
-	StatusReplaced Status = "replaced" // another file is at its target
-	StatusBadCRC   Status = "bad_crc"  // its content doesn't match the CRC-32 in its name
+	StatusOK        Status = "ok"       // unchanged at its target
+	StatusEdited    Status = "edited"   // at its target, but changed after the run
+	StatusMovedAway Status = "moved_on" // a later run has moved it
+	StatusGone      Status = "gone"     // nothing is at its target
+	StatusReplaced  Status = "replaced" // another file is at its target
+	StatusBadCRC    Status = "bad_crc"  // its content doesn't match the CRC-32 in its name
 )
 
 // Verify checks that each file is still where the run put it. It skips files that were put back. For an interrupted
@@ -63,14 +63,14 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 }
 
 func (x *execution) verify(o *op, deep bool) (Status, error) {
-	x.w.dirs.trim()
-	target, err := x.w.observe(o, o.To)
-	p := &x.w.journal.progress
+	x.worker.dirs.trim()
+	target, err := x.worker.observe(o, o.To)
+	p := &x.worker.journal.progress
 	interrupted := p.stage.IsUnfinished() || p.stage == StageAbandoned
 	switch {
 	case err != nil:
 		return "", err
-	case interrupted && (x.isStillAt(o, o.From) || o.TempNumber > 0 && x.isStillAt(o, x.w.run.tempPlace(o))):
+	case interrupted && (x.isStillAt(o, o.From) || o.TempNumber > 0 && x.isStillAt(o, x.worker.run.tempPlace(o))):
 		return p.sourceStatus(), nil
 	case target.state == stateMissing:
 		return StatusGone, nil
@@ -87,11 +87,11 @@ func (x *execution) verify(o *op, deep bool) (Status, error) {
 // verifyContent compares a file's content with the checksum of its copy and with the CRC-32 in its name.
 func (x *execution) verifyContent(o *op) (Status, error) {
 	wanted, named := namedCRC(o)
-	known := x.w.journal.progress.files[o.Index].targetCopy
+	known := x.worker.journal.progress.files[o.Index].targetCopy
 	if !named && (known == nil || known.Sum == 0) {
 		return StatusOK, nil
 	}
-	dir, err := x.w.dirs.get(o.To.Dir)
+	dir, err := x.worker.dirs.get(o.To.Dir)
 	if err != nil {
 		return "", err
 	}

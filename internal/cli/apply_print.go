@@ -116,7 +116,7 @@ func summarizeRun(a *applyRun, out *apply.Outcome) report.OrganizeSummary {
 		Run: out.Run, Planned: len(out.Results), InPlace: out.Count(apply.StatusInPlace),
 		Left: out.Count(apply.StatusSkipped), Done: out.Count(apply.StatusDone),
 		Refused: out.Count(apply.StatusRefused), Failed: out.Count(apply.StatusFailed), Undone: out.Count(apply.StatusUndone),
-		Kept: out.Count(apply.StatusKept), ElapsedMS: time.Since(a.started).Milliseconds(),
+		Kept: out.Count(apply.StatusNotRestored), ElapsedMS: time.Since(a.started).Milliseconds(),
 	}
 	for i := range out.Results {
 		if r := &out.Results[i]; r.Copied {
@@ -146,7 +146,9 @@ func printResults(f *factory, indent string, out *apply.Outcome, text func(*appl
 	return w.Flush()
 }
 
-var problemStatuses = []apply.Status{apply.StatusSkipped, apply.StatusRefused, apply.StatusFailed, apply.StatusKept}
+var problemStatuses = []apply.Status{
+	apply.StatusSkipped, apply.StatusRefused, apply.StatusFailed, apply.StatusNotRestored,
+}
 
 // problemLine returns the paths of a file that was not put where it belongs, else "". For undo --dry-run it also
 // returns files that would be put back: for apply, the plan has listed them.

@@ -107,7 +107,7 @@ func openEngine(cfg *config.Config) (*apply.Engine, error) {
 		return nil, err
 	}
 	return &apply.Engine{
-		System: apply.System{}, Journals: journals, Now: time.Now, AsRoot: os.Geteuid() == 0,
+		System: apply.System{}, Journals: journals, Now: time.Now, InheritOwner: os.Geteuid() == 0,
 		Workers: min(runtime.GOMAXPROCS(0), 4),
 	}, nil
 }

@@ -145,8 +145,8 @@ type wireRun struct {
 var stageTexts = map[apply.Stage]string{
 	apply.StagePlanned: "interrupted before it began", apply.StageApplying: "interrupted", apply.StageDone: "done",
 	apply.StageUndoing: "interrupted while being put back", apply.StageUndone: "put back",
-	apply.StageKept:      "put back, but for some",
-	apply.StageAbandoned: "interrupted, and abandoned",
+	apply.StagePartlyUndone: "put back, but for some",
+	apply.StageAbandoned:    "interrupted, and abandoned",
 }
 
 func stageText(s apply.Stage, atWork bool) string {

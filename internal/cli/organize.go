@@ -166,7 +166,7 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 		ID: apply.NewID(o.started), Created: o.started, Mode: set.Mode, FallBackToCopy: set.Or == "copy", Layout: layout,
 		MinConfidence: set.MinConfidence, LabelVersions: set.OnConflict == "version", PlaceExtras: set.Extras == "follow",
 		RenameExisting: rename,
-		Replace:        set.Replace,
+		Replacements:   set.Replace,
 		NFO: organize.NFOOptions{
 			Enabled: set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && set.Layout == "kodi",
 			Full:    set.NFO == "full",

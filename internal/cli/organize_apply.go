@@ -242,7 +242,7 @@ func planExistsError(path string) error {
 
 func summarize(o *organizeRun, r *organize.Result) report.OrganizeSummary {
 	s := report.OrganizeSummary{
-		Run: r.ID, InPlace: r.InPlace, Unowned: sortUnowned(r.UnownedByExtension),
+		Run: r.ID, InPlace: r.FilesInPlace, Unowned: sortUnowned(r.UnownedByExtension),
 		ElapsedMS: time.Since(o.started).Milliseconds(),
 	}
 	for i := range r.Units {

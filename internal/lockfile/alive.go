@@ -44,7 +44,7 @@ func (a *LivenessFile) Ensure() error {
 	if a.file != nil && a.file.IsAtPath() {
 		return nil
 	}
-	a.drop()
+	a.closeFile()
 	// Another process may take the file for that of a dead process, and lock or remove it before this one has locked it.
 	// Try again with growing pauses, because that process may be slow.
 	for pause := time.Millisecond; ; pause *= 2 {
@@ -70,13 +70,13 @@ func (a *LivenessFile) Close() {
 		return
 	}
 	os.Remove(a.path) // while it is locked, no other process can take the file over
-	a.drop()
+	a.closeFile()
 	if !canRenameLocked {
 		os.Remove(a.path)
 	}
 }
 
-func (a *LivenessFile) drop() {
+func (a *LivenessFile) closeFile() {
 	if a.file != nil {
 		a.file.Close()
 		a.file = nil

@@ -254,7 +254,7 @@ func (l *Lock) waitInKernel(ctx context.Context, kind Kind, patience time.Durati
 		if w == nil {
 			return l.busyError()
 		}
-		cause := l.awaitWait(ctx, w, ends)
+		cause := l.awaitKernelWait(ctx, w, ends)
 		switch {
 		case l.leaveWait(w, mine, cause):
 			return cause
@@ -274,7 +274,7 @@ func (l *Lock) waitInKernel(ctx context.Context, kind Kind, patience time.Durati
 	}
 }
 
-func (l *Lock) awaitWait(ctx context.Context, w *kernelWait, ends *patienceTimer) error {
+func (l *Lock) awaitKernelWait(ctx context.Context, w *kernelWait, ends *patienceTimer) error {
 	for {
 		select {
 		case <-w.done:

@@ -91,7 +91,7 @@ const pathCheckInterval = 10 * time.Millisecond
 // replaced, but only within pathCheckInterval that the file or a folder above it was renamed. It is not safe for
 // concurrent use.
 func (f *File) IsAtPathCached() bool {
-	if !stillLinked(f.File) {
+	if !isLinked(f.File) {
 		return false
 	}
 	if now := time.Now(); now.Sub(f.lastChecked) > pathCheckInterval {

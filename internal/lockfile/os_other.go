@@ -31,4 +31,4 @@ func idOf(fs.FileInfo) fileID { return fileID{} }
 
 func (fileID) isAt(string) bool { return true }
 
-func stillLinked(*os.File) bool { return true }
+func isLinked(*os.File) bool { return true }

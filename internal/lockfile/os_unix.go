@@ -52,7 +52,7 @@ func (id fileID) isAt(path string) bool {
 	return unix.Stat(path, &st) == nil && id == fileID{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // as above
 }
 
-func stillLinked(f *os.File) bool {
+func isLinked(f *os.File) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink > 0
 }

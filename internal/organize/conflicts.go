@@ -274,8 +274,8 @@ func (p *Planner) skipBlocked() (changed bool) {
 		if !slices.ContainsFunc(o.blockers, func(blocker string) bool { return !moves[blocker] }) {
 			return false
 		}
-		o.v.ops = slices.DeleteFunc(o.v.ops, func(op Op) bool { return op.To == o.to })
-		o.v.filesInPlace++
+		o.video.ops = slices.DeleteFunc(o.video.ops, func(op Op) bool { return op.To == o.to })
+		o.video.filesInPlace++
 		changed = true
 		return true
 	})

@@ -119,17 +119,17 @@ type targetFolderKey struct {
 type folderIndex struct {
 	disk           Disk
 	targets        []RootInfo
-	listed         map[string]*folder
-	chosen         map[targetFolderKey]*targetFolder
+	listedFolders  map[string]*folder
+	targetFolders  map[targetFolderKey]*targetFolder
 	matchedByTitle []string // folders of shows that were found by title alone
 }
 
 func (d *folderIndex) list(dir string) *folder {
-	f, known := d.listed[dir]
+	f, known := d.listedFolders[dir]
 	if !known {
 		f = &folder{path: dir}
 		f.items, f.err = d.disk.List(dir)
-		d.listed[dir] = f
+		d.listedFolders[dir] = f
 	}
 	return f
 }
@@ -164,7 +164,7 @@ func (d *folderIndex) workKindOf(parent, name string) string {
 
 func (d *folderIndex) chooseTarget(target int, planned string) *targetFolder {
 	key := targetFolderKey{target, planned}
-	if s, known := d.chosen[key]; known {
+	if s, known := d.targetFolders[key]; known {
 		return s
 	}
 	var at *targetFolder
@@ -174,7 +174,7 @@ func (d *folderIndex) chooseTarget(target int, planned string) *targetFolder {
 		at = d.chooseSubfolder(target, at, path.Base(planned))
 	}
 	at.key = FoldName(at.path)
-	d.chosen[key] = at
+	d.targetFolders[key] = at
 	return at
 }
 

@@ -40,7 +40,7 @@ func (p *Planner) placeExtras() {
 	if len(p.neighbourFiles) == 0 {
 		return
 	}
-	f := extraPlacer{planner: p, videoByItem: p.recordsByItem(), destinations: map[*folder]destination{}}
+	f := extraPlacer{planner: p, videoByItem: p.videosByItem(), destinations: map[*folder]destination{}}
 	for _, v := range p.neighbourFiles {
 		f.placeExtra(v)
 		if v.code == "" {
@@ -88,7 +88,7 @@ func (p *Planner) findFolderWideIn(f *folder, source int) {
 	}
 }
 
-func (p *Planner) recordsByItem() map[*Item]*video {
+func (p *Planner) videosByItem() map[*Item]*video {
 	out := make(map[*Item]*video, len(p.allFiles))
 	for _, v := range p.allFiles {
 		item := v.item

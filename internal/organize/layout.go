@@ -45,11 +45,11 @@ var layoutTable = []struct {
 		Movie:   folderAndFile("{title}< ({year})>"),
 	}, Layout{episodeSeparator: "E", allowsGaps: true, extrasFolder: "extras"}},
 	{"emby", jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
-	{Custom, jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
+	{CustomLayout, jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
 }
 
 // Custom is the layout whose templates the user sets.
-const Custom = "custom"
+const CustomLayout = "custom"
 
 var jellyfinTemplates = Templates{
 	Show:    "{title}< ({year})> [tmdbid-{tmdb}]",
@@ -100,7 +100,7 @@ func NewLayout(name string, own Templates) (Layout, error) {
 		{&layout.Episode, texts.Episode, own.Episode},
 		{&layout.Movie, texts.Movie, own.Movie},
 	} {
-		if name == Custom && t.own != "" {
+		if name == CustomLayout && t.own != "" {
 			t.text = t.own
 		}
 		var err error

@@ -261,7 +261,7 @@ func TestDocumentsHaveEachLayout(t *testing.T) {
 	_, table, _ := strings.Cut(string(page), "| layout | an episode | a film |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	for _, name := range LayoutNames() {
-		if name != Custom && !regexp.MustCompile(`(?m)^\|[^|]*\b`+name+`\b[^|]*\|`).MatchString(table) {
+		if name != CustomLayout && !regexp.MustCompile(`(?m)^\|[^|]*\b`+name+`\b[^|]*\|`).MatchString(table) {
 			t.Errorf("the table of layouts has no %s", name)
 		}
 	}

@@ -74,12 +74,12 @@ func cleanOnce(s string) string {
 			}
 		}
 	}
-	return strings.TrimRightFunc(strings.TrimLeftFunc(collapseSpaces(b.String()), isTrimmed), isTrimmed)
+	return strings.TrimRightFunc(strings.TrimLeftFunc(collapseSpaces(b.String()), isTrimmable), isTrimmable)
 }
 
 const zwnj, zwj = '\u200c', '\u200d'
 
-func isTrimmed(r rune) bool { return r == '.' || r == zwnj || r == zwj || unicode.IsSpace(r) }
+func isTrimmable(r rune) bool { return r == '.' || r == zwnj || r == zwj || unicode.IsSpace(r) }
 
 func collapseSpaces(s string) string {
 	var b strings.Builder

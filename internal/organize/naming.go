@@ -205,7 +205,7 @@ func (p *Planner) fieldValues(v *video) fieldValues {
 		fieldTitle: f.title, fieldOriginalTitle: f.originalTitle,
 		fieldYear: numberOrEmpty(f.year), fieldTMDB: numberOrEmpty(w.ID),
 	}
-	if p.opts.Layout.Name == Custom { // only custom layouts use this field
+	if p.opts.Layout.Name == CustomLayout { // only custom layouts use this field
 		out[fieldName] = n.clean(library.Stem(v.item.Name))
 	}
 	if w.Kind == "tv" {

@@ -49,7 +49,7 @@ func (p *Planner) addOps(v *video) {
 // optionalOp is the operation of an NFO file or an image whose name is taken. Unless the plan moves the existing file
 // away, that one is kept, because the server may have written it.
 type optionalOp struct {
-	v        *video
+	video    *video
 	to       string
 	blockers []string
 }
@@ -97,7 +97,7 @@ func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) b
 	}
 	if verb == VerbMove && item.Links > 1 &&
 		(item.Device != v.folder.device || AreOtherMounts(item.Mount, v.folder.mount)) {
-		v.splitLinks++
+		v.splitLinkCount++
 	}
 	op := Op{Verb: verb, Size: item.Size, MTime: item.MTime, Inode: item.Inode, Source: source, To: to}
 	if p.opts.Sources[v.source].UnstableInodes {

@@ -29,23 +29,23 @@ const (
 	VerbNFO          // an NFO file for media servers; it has no source
 )
 
-var verbs = [...]string{
+var verbWords = [...]string{
 	VerbNone: "", VerbLink: "link", VerbCopy: "copy", VerbMove: "move", VerbSymlink: "symlink", VerbReflink: "reflink",
 	VerbNFO: "nfo",
 }
 
 // String returns the verb's word in a plan.
 func (v Verb) String() string {
-	if int(v) >= len(verbs) {
+	if int(v) >= len(verbWords) {
 		return ""
 	}
-	return verbs[v]
+	return verbWords[v]
 }
 
 // ParseVerb returns the verb with the given word, except VerbNFO. It returns VerbNone for other words.
 func ParseVerb(word string) Verb {
 	for v := VerbLink; v < VerbNFO; v++ {
-		if verbs[v] == word {
+		if verbWords[v] == word {
 			return v
 		}
 	}
@@ -64,12 +64,12 @@ const (
 	ModeReflink  Mode = "reflink"
 )
 
-var modes = map[Mode]Verb{
+var modeVerbs = map[Mode]Verb{
 	ModeHardlink: VerbLink, ModeMove: VerbMove, ModeSymlink: VerbSymlink, ModeCopy: VerbCopy, ModeReflink: VerbReflink,
 }
 
 // Verb returns what the mode does with a video; VerbNone for an unknown mode.
-func (m Mode) Verb() Verb { return modes[m] }
+func (m Mode) Verb() Verb { return modeVerbs[m] }
 
 // Stamp is a time in a file system: seconds since 1970, which may be negative, and the nanoseconds after that second.
 // The zero value often means "unknown".
@@ -227,7 +227,7 @@ const (
 	RoleOther    Role = "other"
 )
 
-var roles = map[string]Role{
+var roleByExtension = map[string]Role{
 	".nfo": RoleNFO,
 	".mka": RoleAudio, ".ac3": RoleAudio, ".eac3": RoleAudio, ".dts": RoleAudio, ".flac": RoleAudio, ".aac": RoleAudio,
 	".mp3": RoleAudio,
@@ -238,7 +238,7 @@ var roles = map[string]Role{
 
 // RoleOf returns the role of a file with the name's extension.
 func RoleOf(name string) Role {
-	if role, known := roles[strings.ToLower(path.Ext(name))]; known {
+	if role, known := roleByExtension[strings.ToLower(path.Ext(name))]; known {
 		return role
 	}
 	switch {

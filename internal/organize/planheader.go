@@ -9,7 +9,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-const planVersion = "anivault plan 1"
+const planFirstLine = "anivault plan 1"
 
 // headerLines lists the lines of the header in order. A line with repeats may occur several times. Only a plan without
 // units may have no source.

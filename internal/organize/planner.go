@@ -35,7 +35,7 @@ type Options struct {
 	PlaceExtras    bool // put extras into the folder of their series or film
 	RenameExisting bool // rename the library's own files to the names that they would get today
 	NFO            NFOOptions
-	Replace        map[string]string
+	Replacements   map[string]string
 	SkipCode       func(*Item) Code // says whether to skip a file that an earlier run placed, and why; may be nil
 
 	Sources     []RootInfo
@@ -66,10 +66,10 @@ func (o *Options) newNamer(target int) namer {
 		maxName: min(o.Targets[target].NameMax, maxNameBytes) - serverSuffixBytes,
 		maxPath: maxPathBytes - len(o.Targets[target].Path) - 1,
 	}
-	if len(o.Replace) > 0 {
+	if len(o.Replacements) > 0 {
 		var pairs []string
-		for _, from := range slices.Sorted(maps.Keys(o.Replace)) {
-			pairs = append(pairs, from, o.Replace[from])
+		for _, from := range slices.Sorted(maps.Keys(o.Replacements)) {
+			pairs = append(pairs, from, o.Replacements[from])
 		}
 		n.replacer = strings.NewReplacer(pairs...)
 	}
@@ -88,7 +88,7 @@ type Planner struct {
 	neighbourFiles []*video                 // extras and files about a whole folder: they go where neighbouring videos go
 	ownedFiles     map[*Item]bool           // files in the folder of their video that are its sidecars
 	unowned        []SkippedFile            // sidecars whose video is uncertain
-	reported       map[*Item]bool           // files other than videos that are in a unit or listed as skipped
+	reportedFiles  map[*Item]bool           // files other than videos that are in a unit or listed as skipped
 	foreignNFOs    []lang.Text              // warnings about existing NFOs that are about other works
 	videos         []*video                 // that the plan places
 	allFiles       []*video                 // videos and skipped files, in the order of the records
@@ -108,31 +108,31 @@ type fileIdentity struct{ device, inode uint64 }
 
 // video is a file from a record, or an extra, that a plan places or skips.
 type video struct {
-	recordDir     string // the folder's path as in the record, with a final slash
-	name          string // the name of the file
-	kind          fileKind
-	code          Code // why it is skipped; "" if it is not
-	why           lang.Text
-	dir           *folder
-	item          *Item
-	source        int
-	target        int
-	stemLength    int  // the length of targetPath without the extension
-	isRename      bool // a file of the library that is renamed
-	isInPlace     bool // the file is already in the library, at targetPath
-	filesInPlace  int  // the number of files of the unit that are already in place
-	splitLinks    int  // the number of hard-linked files that move to another file system
-	entry         *plannedEntry
-	work          Work
-	facts         *workFacts
-	tags          *releaseTags // nil if the name was not parsed
-	episodeTitles string       // the titles of the episodes, joined
-	titleInName   string       // the title in the file's name
-	sidecars      []sidecar
-	label         string        // part of the name that distinguishes versions or parts
-	folder        *targetFolder // the target folder
-	targetPath    string        // relative to the target root
-	ops           []Op
+	recordDir      string // the folder's path as in the record, with a final slash
+	name           string // the name of the file
+	kind           fileKind
+	code           Code // why it is skipped; "" if it is not
+	why            lang.Text
+	dir            *folder
+	item           *Item
+	source         int
+	target         int
+	stemLength     int  // the length of targetPath without the extension
+	isRename       bool // a file of the library that is renamed
+	isInPlace      bool // the file is already in the library, at targetPath
+	filesInPlace   int  // the number of files of the unit that are already in place
+	splitLinkCount int  // the number of hard-linked files that move to another file system
+	entry          *plannedEntry
+	work           Work
+	facts          *workFacts
+	tags           *releaseTags // nil if the name was not parsed
+	episodeTitles  string       // the titles of the episodes, joined
+	titleInName    string       // the title in the file's name
+	sidecars       []sidecar
+	label          string        // part of the name that distinguishes versions or parts
+	folder         *targetFolder // the target folder
+	targetPath     string        // relative to the target root
+	ops            []Op
 }
 
 func (v *video) recordPath() string { return v.recordDir + v.name }
@@ -167,9 +167,10 @@ func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
 		opts: o, disk: disk,
 		folders: folderIndex{
-			disk: disk, targets: o.Targets, listed: map[string]*folder{}, chosen: map[targetFolderKey]*targetFolder{},
+			disk: disk, targets: o.Targets,
+			listedFolders: map[string]*folder{}, targetFolders: map[targetFolderKey]*targetFolder{},
 		},
-		recordFolders: map[string]*recordFolder{}, reported: map[*Item]bool{}, lastCleaned: &workFacts{},
+		recordFolders: map[string]*recordFolder{}, reportedFiles: map[*Item]bool{}, lastCleaned: &workFacts{},
 		blockers: map[*video][]string{}, conflicts: conflictGroups{}, ownedFiles: map[*Item]bool{},
 	}
 	for i := range o.Targets {
@@ -202,7 +203,7 @@ func (p *Planner) Plan() *Result {
 	}
 	p.skipCollisions()
 	p.addNFOs()
-	return p.result()
+	return p.makeResult()
 }
 
 func (p *Planner) skipSecondHardLinks() {
@@ -255,7 +256,7 @@ func (d *folderIndex) unlistedFolders(videos []*video) []string {
 			continue
 		}
 		dir := joinPath(d.targets[v.target].Path, v.folder.path)
-		if _, known := d.listed[dir]; !known && !seen[dir] {
+		if _, known := d.listedFolders[dir]; !known && !seen[dir] {
 			seen[dir] = true
 			dirs = append(dirs, dir)
 		}

@@ -173,8 +173,8 @@ func planned(t *testing.T, o Options, d disk, records ...report.Record) []string
 			out = append(out, fmt.Sprintf("%s %s > %s", op.Verb, from, op.To))
 		}
 	}
-	if r.InPlace > 0 {
-		out = append(out, fmt.Sprint("in place: ", r.InPlace))
+	if r.FilesInPlace > 0 {
+		out = append(out, fmt.Sprint("in place: ", r.FilesInPlace))
 	}
 	for _, l := range r.Skipped {
 		line := string(l.Code) + " " + l.Path

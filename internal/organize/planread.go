@@ -46,7 +46,7 @@ func CheckText(text string) error {
 func parse(text string, checkOnly bool) (*Plan, error) {
 	files := strings.Count(text, "\n") / 2 // an estimate: growing the maps would take 50% longer for a big plan
 	p := parser{
-		plan: &Plan{}, sources: make(map[string]int, files), targets: make(map[string]claim, files),
+		plan: &Plan{}, sources: make(map[string]int, files), targets: make(map[string]pathClaim, files),
 		folders: map[Folder]bool{}, checkOnly: checkOnly,
 	}
 	if !checkOnly {
@@ -59,22 +59,22 @@ func parse(text string, checkOnly bool) (*Plan, error) {
 type parser struct {
 	scanner
 	plan          *Plan
-	nextHeader    int              // index in headerLines of the next line that may occur
-	inLine        *Unit            // the last "in" line: where the files of the following units are; nil before the first
-	unitBegun     bool             // a unit has begun since the last "in" line
-	pendingOp     *Op              // the operation that still needs its "to" line; nil for none
-	skipNextTo    bool             // the last line began with an unknown word, so skip its "to" line
-	endReached    bool             // the line "end" has been read
-	checkOnly     bool             // keep only the last unit in memory
-	sources       map[string]int   // by path: the line that names it
-	targets       map[string]claim // every target and its parent folders, by path after FoldName
-	lastFolder    Folder           // the folder of the last target, with a final slash; the next target is often in it too
-	lastFolderKey string           // full path of lastFolder after FoldName
-	folders       map[Folder]bool  // the folders that the header lists
+	nextHeader    int                  // index in headerLines of the next line that may occur
+	inLine        *Unit                // the last "in" line, which says where the following files are; nil for none
+	unitBegun     bool                 // a unit has begun since the last "in" line
+	pendingOp     *Op                  // the operation that still needs its "to" line; nil for none
+	skipNextTo    bool                 // the last line began with an unknown word, so skip its "to" line
+	endReached    bool                 // the line "end" has been read
+	checkOnly     bool                 // keep only the last unit in memory
+	sources       map[string]int       // by path: the line that names it
+	targets       map[string]pathClaim // every target and its parent folders, by path after FoldName
+	lastFolder    Folder               // the folder of the last target, with a final slash; often that of the next too
+	lastFolderKey string               // full path of lastFolder after FoldName
+	folders       map[Folder]bool      // the folders that the header lists
 }
 
 // claim says that a path of a target is used.
-type claim struct {
+type pathClaim struct {
 	line     int // the first line that uses it; 0 for a root or a folder above one
 	isFolder bool
 }
@@ -107,8 +107,8 @@ func (p *parser) rejectAfterEnd() {
 
 func (p *parser) readLine() {
 	if p.line == 1 {
-		if strings.TrimRight(p.unread, " \t") != planVersion {
-			p.addProblem("a plan begins with %q, not with %s", planVersion, excerpt(p.unread, 60))
+		if strings.TrimRight(p.unread, " \t") != planFirstLine {
+			p.addProblem("a plan begins with %q, not with %s", planFirstLine, excerpt(p.unread, 60))
 		}
 		return
 	}
@@ -155,7 +155,7 @@ func (p *parser) readLine() {
 		}
 		p.skipNextTo = true
 		p.addProblem("%s is not a word of a plan: in, %s, with, nfo, to, end", excerpt(word, 40),
-			strings.Join(verbs[VerbLink:VerbNFO], ", "))
+			strings.Join(verbWords[VerbLink:VerbNFO], ", "))
 	}
 }
 
@@ -353,7 +353,7 @@ func (p *parser) claimTarget(root int, to string) {
 	if len(p.targets) == 0 {
 		for _, root := range p.plan.Targets {
 			key := FoldName(path.Clean(root.Path))
-			p.targets[key] = claim{isFolder: true}
+			p.targets[key] = pathClaim{isFolder: true}
 			p.claimFolders(path.Dir(key), 0)
 		}
 	}
@@ -366,7 +366,7 @@ func (p *parser) claimTarget(root int, to string) {
 	key := p.lastFolderKey + FoldName(name)
 	switch first, taken := p.targets[key]; {
 	case !taken:
-		p.targets[key] = claim{line: p.line}
+		p.targets[key] = pathClaim{line: p.line}
 	case !first.isFolder:
 		p.addProblem("%s is the target of line %d too: give one of them another name, different in more than case",
 			ui.Printable(to), first.line)
@@ -386,6 +386,6 @@ func (p *parser) claimFolders(dir string, line int) {
 		if taken {
 			p.addProblem("the target lies below that of line %d, which is a file: give one of them another name", first.line)
 		}
-		p.targets[dir] = claim{line: line, isFolder: true}
+		p.targets[dir] = pathClaim{line: line, isFolder: true}
 	}
 }

@@ -12,39 +12,39 @@ import (
 // Write writes the plan as text. Equal plans result in equal text.
 func (p *Plan) Write(w io.Writer) error {
 	out := textWriter{Writer: bufio.NewWriter(w)}
-	out.line(planVersion)
-	out.line("id", p.ID)
-	out.line("made", ui.Stamp(p.Created))
-	out.line("mode", string(p.Mode))
-	out.line("layout", p.Layout)
+	out.writeLine(planFirstLine)
+	out.writeLine("id", p.ID)
+	out.writeLine("made", ui.Stamp(p.Created))
+	out.writeLine("mode", string(p.Mode))
+	out.writeLine("layout", p.Layout)
 	for i, r := range p.Sources {
-		out.root("source", i, r)
+		out.writeRoot("source", i, r)
 	}
 	for i, r := range p.Targets {
-		out.root("target", i, r)
+		out.writeRoot("target", i, r)
 	}
 	for _, f := range p.Folders {
-		out.line("folder", strconv.Itoa(f.Target+1), Quote(f.Path))
+		out.writeLine("folder", strconv.Itoa(f.Target+1), Quote(f.Path))
 	}
 	var in *Unit
 	for i := range p.Units {
 		u := &p.Units[i]
 		alone := u.Ops[0].Verb == VerbNFO // it needs an "in" line, or it would belong to the previous unit
 		if in == nil || alone || in.Source != u.Source || in.Target != u.Target || in.Dir != u.Dir {
-			out.line()
-			out.line("in", strconv.Itoa(u.Source+1), strconv.Itoa(u.Target+1), Quote(u.Dir))
+			out.writeLine()
+			out.writeLine("in", strconv.Itoa(u.Source+1), strconv.Itoa(u.Target+1), Quote(u.Dir))
 			in = u
 		}
-		out.unit(u)
+		out.writeUnit(u)
 	}
 	if len(p.Skipped) > 0 {
-		out.line()
-		out.line("# left:", strconv.Itoa(len(p.Skipped)))
+		out.writeLine()
+		out.writeLine("# left:", strconv.Itoa(len(p.Skipped)))
 		for _, l := range p.Skipped {
-			out.left(l)
+			out.writeSkipped(l)
 		}
 	}
-	out.line("end")
+	out.writeLine("end")
 	return out.Flush()
 }
 
@@ -54,7 +54,7 @@ type textWriter struct {
 	scratch []byte
 }
 
-func (w *textWriter) line(words ...string) {
+func (w *textWriter) writeLine(words ...string) {
 	for i, word := range words {
 		if i > 0 {
 			_ = w.WriteByte(' ')
@@ -64,23 +64,23 @@ func (w *textWriter) line(words ...string) {
 	_ = w.WriteByte('\n')
 }
 
-func (w *textWriter) root(word string, i int, r Root) {
-	w.line(word, strconv.Itoa(i+1), r.String())
+func (w *textWriter) writeRoot(word string, i int, r Root) {
+	w.writeLine(word, strconv.Itoa(i+1), r.String())
 }
 
-func (w *textWriter) unit(u *Unit) {
+func (w *textWriter) writeUnit(u *Unit) {
 	if u.Work.Kind != "" {
-		w.line("#", u.Work.String())
+		w.writeLine("#", u.Work.String())
 	}
 	for i := range u.Ops {
-		w.op(&u.Ops[i], u.Ops[0].Verb, i > 0)
+		w.writeOp(&u.Ops[i], u.Ops[0].Verb, i > 0)
 	}
 }
 
-func (w *textWriter) op(op *Op, first Verb, with bool) {
+func (w *textWriter) writeOp(op *Op, first Verb, with bool) {
 	if op.Verb == VerbNFO {
-		w.line("nfo", op.NFO.String())
-		w.line("  to", Quote(op.To))
+		w.writeLine("nfo", op.NFO.String())
+		w.writeLine("  to", Quote(op.To))
 		return
 	}
 	b := w.scratch[:0]
@@ -101,12 +101,12 @@ func (w *textWriter) op(op *Op, first Verb, with bool) {
 	w.scratch = b
 }
 
-func (w *textWriter) left(l SkippedFile) {
+func (w *textWriter) writeSkipped(l SkippedFile) {
 	words := []string{"#", string(l.Code), "", ui.Printable(l.Path)}
 	if l.Why != "" {
 		words = append(words, "", "("+ui.Escaped(ui.OneLine(l.Why.String()))+")")
 	}
-	w.line(words...)
+	w.writeLine(words...)
 }
 
 // String formats the entry as "tv/209867".

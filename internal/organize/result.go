@@ -14,7 +14,7 @@ import (
 // Result is a plan with statistics and warnings.
 type Result struct {
 	Plan
-	InPlace            int            // the number of files that are already where they belong
+	FilesInPlace       int            // the number of files that are already where they belong
 	MatchedByTitle     []string       // existing folders that were found by a show's title without year or ID
 	ForeignNFOs        []lang.Text    // warnings about existing NFOs that are about other works
 	UnownedByExtension map[string]int // the number of files that are in no unit, by extension; videos are not counted
@@ -51,7 +51,7 @@ func (r *Result) Warnings() []lang.Text {
 	return out
 }
 
-func (p *Planner) result() *Result {
+func (p *Planner) makeResult() *Result {
 	r := &Result{Plan: Plan{
 		ID: p.opts.ID, Created: p.opts.Created, Mode: p.opts.Mode, Layout: p.opts.Layout.Name,
 		Folders: foldersToKeep(p.videos),
@@ -66,19 +66,19 @@ func (p *Planner) result() *Result {
 	renamed := 0
 	for _, v := range p.allFiles {
 		if v.item != nil && !library.IsVideo(v.item.Name) {
-			p.reported[v.item] = true
+			p.reportedFiles[v.item] = true
 		}
 		if v.code != "" {
 			p.listSkipped(r, v)
 			continue
 		}
-		r.InPlace += v.filesInPlace
-		if v.splitLinks > 0 {
+		r.FilesInPlace += v.filesInPlace
+		if v.splitLinkCount > 0 {
 			r.SplitHardLinks = append(r.SplitHardLinks, v.recordPath())
 		}
 		for i := range v.sidecars {
 			s := &v.sidecars[i]
-			p.reported[s.item()] = true
+			p.reportedFiles[s.item()] = true
 			if s.code != "" {
 				r.Skipped = append(r.Skipped, p.opts.skippedFile(s.dir, s.item().Name, s.code, s.why))
 			}
@@ -135,7 +135,7 @@ func (p *Planner) listSkipped(r *Result, v *video) {
 func (p *Planner) countUnowned() map[string]int {
 	dirs := p.disk.WalkedFolders()
 	if len(dirs) == 0 {
-		dirs = slices.Collect(maps.Keys(p.folders.listed))
+		dirs = slices.Collect(maps.Keys(p.folders.listedFolders))
 	}
 	out := map[string]int{}
 	for _, dir := range dirs {
@@ -144,7 +144,7 @@ func (p *Planner) countUnowned() map[string]int {
 		}
 		f := p.folders.list(dir)
 		for i := range f.items {
-			if item := &f.items[i]; item.Type == TypeRegular && !library.IsVideo(item.Name) && !p.reported[item] {
+			if item := &f.items[i]; item.Type == TypeRegular && !library.IsVideo(item.Name) && !p.reportedFiles[item] {
 				out[extension(item.Name)]++
 			}
 		}

@@ -149,7 +149,7 @@ func TestServersReadTheGoldenTrees(t *testing.T) {
 	}
 	golden["emby"] = golden["jellyfin"]
 	for _, layout := range LayoutNames() {
-		if layout == Custom {
+		if layout == CustomLayout {
 			continue
 		}
 		t.Run(layout, func(t *testing.T) {

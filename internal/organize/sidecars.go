@@ -171,7 +171,7 @@ func sidecarByLanguage(dir *folder, index int, below string) sidecar {
 
 func (o *sidecarAssigner) assignTo(number int, s sidecar) {
 	if number == library.NoSingleVideo {
-		o.planner.reported[s.item()] = true
+		o.planner.reportedFiles[s.item()] = true
 		o.planner.unowned = append(o.planner.unowned, o.planner.opts.skippedFile(s.dir, s.item().Name, CodeNoOwner,
 			"no video, or more than one, could own it"))
 		return

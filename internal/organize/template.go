@@ -226,14 +226,14 @@ func hasField(nodes []node, f field) bool {
 // fieldValues holds the text of each field: cleaned names and unpadded numbers. Empty fields are "".
 type fieldValues [fieldCount]string
 
-func (t Template) render(v *fieldValues) string { return string(appendNodes(nil, t.nodes, v)) }
+func (t Template) render(v *fieldValues) string { return string(appendRendered(nil, t.nodes, v)) }
 
-func appendNodes(b []byte, nodes []node, v *fieldValues) []byte {
+func appendRendered(b []byte, nodes []node, v *fieldValues) []byte {
 	for i := range nodes {
 		switch n := &nodes[i]; {
 		case n.optional != nil:
 			if isComplete(n.optional, v) {
-				b = appendNodes(b, n.optional, v)
+				b = appendRendered(b, n.optional, v)
 			}
 		case n.field != noField:
 			b = appendPadded(b, v[n.field], n.minDigits)

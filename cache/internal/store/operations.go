@@ -23,7 +23,7 @@ import (
 
 const (
 	// operatorWait is how long an operation waits for the lock, if its context does not end earlier.
-	operatorWait   = 30 * time.Second
+	operationWait  = 30 * time.Second
 	compactTxBytes = 16 << 20
 )
 
@@ -34,7 +34,7 @@ func (d *database) withExclusiveLock(ctx context.Context, fn func() error) error
 	if d.mode() != modeReadWrite {
 		return fmt.Errorf("%s: %w", d.dir, ErrUnavailable)
 	}
-	release, err := d.beginWriting(ctx, operatorWait)
+	release, err := d.beginWriting(ctx, operationWait)
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func listFolder(path string) []string {
 
 // moveAside renames a damaged file to <path>.corrupt-<time>. If that name is taken, it appends a number.
 func (d *database) moveAside(path string) (aside string, err error) {
-	base := path + corruptSuffix + d.now().UTC().Format("20060102T150405Z")
+	base := path + corruptInfix + d.now().UTC().Format("20060102T150405Z")
 	aside = base
 	for i := 2; ; i++ {
 		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
@@ -278,12 +278,12 @@ func (d *database) moveAside(path string) (aside string, err error) {
 	return aside, nil
 }
 
-const corruptSuffix = ".corrupt-"
+const corruptInfix = ".corrupt-"
 
 func (d *database) damagedFiles() []string {
 	var found []string
 	for _, name := range listFolder(d.dir) {
-		if strings.Contains(name, corruptSuffix) {
+		if strings.Contains(name, corruptInfix) {
 			found = append(found, filepath.Join(d.dir, name))
 		}
 	}
