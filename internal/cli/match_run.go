@@ -57,7 +57,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	}
 	writer, err := o.writer(ctx, run, status.Writer(o.f.streams.Out), report.Options{
 		Resized: o.f.streams.OutWidth, Terminal: o.f.streams.OutTTY, Color: color, DefaultFolder: here, Explain: o.explain,
-		ByteOrderMark: o.csvBOM, Seasons: o.view == "seasons", Only: o.onlyFilter,
+		ByteOrderMark: o.csvBOM, Seasons: o.view == "seasons", Filter: o.onlyFilter,
 	})
 	if err != nil {
 		return errors.Join(err, run.Close())
@@ -78,7 +78,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 			page.Records = append(page.Records, r)
 			gaps.holdings.Add(&r)
 		}
-		if !o.onlyFilter.Has(&r) {
+		if !o.onlyFilter.Selects(&r) {
 			return nil
 		}
 		return writer.Match(r)
@@ -89,7 +89,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 	if !o.f.quiet && !o.noSummary {
 		output = errors.Join(output, tally.Write(o.f.streams.Err, summary, report.Options{
 			Width: max(o.f.streams.ErrWidth(), o.f.streams.OutWidth()), Color: color && o.f.streams.ErrTTY,
-			DefaultFolder: here, Ending: newEnding(ctx, cfg, run, o), Only: o.onlyFilter,
+			DefaultFolder: here, Ending: newEnding(ctx, cfg, run, o), Filter: o.onlyFilter,
 		}))
 	}
 	if o.report != "" {

@@ -148,18 +148,18 @@ func (m *missingWriter) season(b *strings.Builder, g *report.Gap) {
 	switch {
 	case g.Unknown:
 		m.line(b, len(head), head, "TMDB's list of its episodes is not available")
-	case g.Here == 0 && len(g.Missing) > 0:
+	case g.Present == 0 && len(g.Missing) > 0:
 		m.line(b, len(head), head, lang.Textf("missing: %s", lang.Count(g.Aired, "episode")))
 	case len(g.Missing) > 0:
-		have := ui.Pad(lang.Sprintf("%d of %d", g.Here, g.Aired), counts)
+		have := ui.Pad(lang.Sprintf("%d of %d", g.Present, g.Aired), counts)
 		m.line(b, len(head)+counts+2, head+have+"  ", lang.Textf("missing %s", g.MissingRanges()))
 	}
-	for i, c := range g.Twice {
-		if i > 0 && g.Twice[i-1].Episode == c.Episode {
+	for i, c := range g.Duplicates {
+		if i > 0 && g.Duplicates[i-1].Episode == c.Episode {
 			continue
 		}
 		m.line(b, len(head), head, lang.Textf("E%02d is there more than once:", c.Episode))
-		for _, same := range g.Twice {
+		for _, same := range g.Duplicates {
 			if same.Episode == c.Episode {
 				fmt.Fprintf(b, "%s  %s\n", strings.Repeat(" ", len(head)),
 					ui.CutLeft(ui.Printable(same.Path), max(m.opts.Width-len(head)-2, 0)))
@@ -183,8 +183,8 @@ func (m *missingWriter) headline() lang.Text {
 		text lang.Text
 	}{
 		{s.Missing, lang.Textf("%s missing", lang.Count(s.Missing, "aired episode"))},
-		{s.Absent, lang.Textf("%s not there at all", lang.Count(s.Absent, "season"))},
-		{s.Twice, lang.Textf("%s there more than once", lang.Count(s.Twice, "episode"))},
+		{s.AbsentSeasons, lang.Textf("%s not there at all", lang.Count(s.AbsentSeasons, "season"))},
+		{s.Duplicates, lang.Textf("%s there more than once", lang.Count(s.Duplicates, "episode"))},
 		{s.Unplaced, lang.Textf("%s without an episode", lang.Count(s.Unplaced, "file"))},
 	} {
 		if p.n > 0 {

@@ -51,7 +51,7 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 	seasons := []match.Season{{Number: 1, Episodes: []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}}}
 	keepers := &match.Entry{
 		Kind: match.TV, ID: 1, Title: "Lantern Keepers", Genres: []int{16}, Seasons: seasons,
-		Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
+		Titles: []match.AltTitle{{Title: "Toumori no Machi"}},
 	}
 	bureau := &match.Entry{Kind: match.TV, ID: 2, Title: "Night Bureau", Genres: []int{16}, Seasons: seasons}
 	files := func(title string) []string {

@@ -114,7 +114,9 @@ func TestEpisodesByTheListsAlone(t *testing.T) {
 // that has a place counts.
 func TestListsAreOtherReadingsOfAName(t *testing.T) {
 	entry := &match.Entry{
-		Kind: match.TV, Title: "Iron Lantern", Titles: []match.AltTitle{{Text: "등불", Language: "ko"}, {Text: "Lantern Mini"}},
+		Kind: match.TV, Title: "Iron Lantern", Titles: []match.AltTitle{{Title: "등불", Language: "ko"}, {
+			Title: "Lantern Mini",
+		}},
 		Seasons: []match.Season{
 			numberedSeason(0, 1, 8), numberedSeason(1, 1, 12), numberedSeason(2, 13, 25), numberedSeason(3, 401, 420),
 		},
@@ -321,7 +323,7 @@ func TestTheListsEntryNeedsAPlaceForTheFiles(t *testing.T) {
 	}
 	remake := &match.Entry{
 		Kind: match.TV, ID: 2, Title: "Night Bureau 1412", Year: 2014, Genres: []int{16}, Seasons: seasons(24),
-		EpisodeCount: 24, Titles: []match.AltTitle{{Text: "Night Bureau"}},
+		EpisodeCount: 24, Titles: []match.AltTitle{{Title: "Night Bureau"}},
 	}
 	for _, c := range []struct {
 		name, file string

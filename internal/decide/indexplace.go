@@ -261,7 +261,7 @@ func (m indexMapping) isMainTitle() bool {
 	norm := title.Normalize(m.Text)
 	same := func(text string) bool { return title.Normalize(text) == norm }
 	return same(m.entry.Title) || same(m.entry.OriginalTitle) ||
-		slices.ContainsFunc(m.entry.Titles, func(t match.AltTitle) bool { return t.Language != "" && same(t.Text) })
+		slices.ContainsFunc(m.entry.Titles, func(t match.AltTitle) bool { return t.Language != "" && same(t.Title) })
 }
 
 func (m indexMapping) specialReadings(r release.Release) []release.Release {

@@ -63,7 +63,7 @@ func (k *knownTitles) addEntry(e *match.Entry) {
 		if t.Language != "" {
 			role = translatedTitle
 		}
-		k.addTitles(key, role, e.Year, t.Text)
+		k.addTitles(key, role, e.Year, t.Title)
 	}
 }
 

@@ -13,18 +13,18 @@ func TestWhatWasFetchedAnswersForItsOtherTitles(t *testing.T) {
 	lantern := &match.Entry{
 		Kind: match.TV, ID: 1, Title: "Lantern Keepers", OriginalTitle: "灯守の町", Year: 2019,
 		Titles: []match.AltTitle{
-			{Text: "등불지기의 마을", Language: "ko"},
-			{Text: "守灯人之城镇", Language: "zh"},
-			{Text: "Toumori no Machi", Region: "JP"},
-			{Text: "Keepers", Language: "en"},
-			{Text: "Toumorimachi", Region: "JP"},
-			{Text: "Lantern Keepers 2021"},
-			{Text: "Die Laternenwärter 2", Language: "de"},
+			{Title: "등불지기의 마을", Language: "ko"},
+			{Title: "守灯人之城镇", Language: "zh"},
+			{Title: "Toumori no Machi", Region: "JP"},
+			{Title: "Keepers", Language: "en"},
+			{Title: "Toumorimachi", Region: "JP"},
+			{Title: "Lantern Keepers 2021"},
+			{Title: "Die Laternenwärter 2", Language: "de"},
 		},
 	}
 	remake := &match.Entry{
 		Kind: match.TV, ID: 2, Title: "Night Bureau (2021)", OriginalTitle: "Night Bureau (2021)", Year: 2021,
-		Titles: []match.AltTitle{{Text: "Night Bureau"}},
+		Titles: []match.AltTitle{{Title: "Night Bureau"}},
 	}
 	all := match.Query{Kind: match.TV}
 	for _, c := range []struct {
@@ -133,11 +133,11 @@ func TestDoubtIsForTheSearch(t *testing.T) {
 		},
 		Seasons: []match.Season{
 			{Number: 1, AirDate: "2019-04-01", Episodes: episodes},
-		}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
+		}, Titles: []match.AltTitle{{Title: "Toumori no Machi"}},
 	}
 	paused := *e
 	paused.ID, paused.Title, paused.OriginalTitle, paused.Titles = 2, "Night Bureau", "夜の局", []match.AltTitle{
-		{Text: "Yoru no Kyoku"},
+		{Title: "Yoru no Kyoku"},
 	}
 	paused.Seasons = []match.Season{{Number: 1, AirDate: "2019-04-01", Episodes: []match.Episode{
 		{Number: 1, AirDate: "2019-04-01"}, {Number: 2, AirDate: "2019-04-08"}, {Number: 3, AirDate: "2020-04-06"},
@@ -177,7 +177,7 @@ func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
 	e := &match.Entry{
 		Kind: match.TV, ID: 1, Title: "Lantern Keepers", Year: 2019, EpisodeCount: 3, Genres: []int{
 			16,
-		}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
+		}, Titles: []match.AltTitle{{Title: "Toumori no Machi"}},
 		Seasons: []match.Season{
 			{Number: 1, AirDate: "2019-04-01", Episodes: []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}},
 		},

@@ -9,10 +9,10 @@ import (
 func TestTitlesAreInTheFirstLanguageThatTMDBHas(t *testing.T) {
 	original := match.Entry{
 		Title: "灯守の町", OriginalTitle: "灯守の町", OriginalLanguage: "ja", Titles: []match.AltTitle{
-			{Text: "Toumori no Machi", Region: "JP"},
-			{Text: "Lamp Keepers", Language: "en", Region: "GB"},
-			{Text: "Lantern Keepers", Language: "en", Region: "US"},
-			{Text: "La ville des lanternes", Language: "fr", Region: "FR"},
+			{Title: "Toumori no Machi", Region: "JP"},
+			{Title: "Lamp Keepers", Language: "en", Region: "GB"},
+			{Title: "Lantern Keepers", Language: "en", Region: "US"},
+			{Title: "La ville des lanternes", Language: "fr", Region: "FR"},
 		},
 	}
 	korean := original

@@ -203,7 +203,7 @@ func (c *CachedSearch) Add(path, query string, body []byte, origin match.Origin)
 func (c *CachedSearch) addEntry(e *match.Entry, origin match.Origin, inLanguage bool) {
 	titles := []string{e.Title, e.OriginalTitle}
 	for _, t := range e.Titles {
-		titles = append(titles, t.Text)
+		titles = append(titles, t.Title)
 	}
 	if c.mayContain(e.Kind, e.Year, titles...) {
 		c.addResult(SearchResult{Hit: c.titleLanguages.localize(e).Hit(), Entry: e, Origin: origin}, inLanguage)

@@ -162,9 +162,9 @@ func translationOf(e *match.Entry, language, region string) string {
 		switch {
 		case t.Language != language:
 		case t.Region == region:
-			return t.Text
+			return t.Title
 		default:
-			other = cmp.Or(other, t.Text)
+			other = cmp.Or(other, t.Title)
 		}
 	}
 	return other

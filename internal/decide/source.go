@@ -257,14 +257,14 @@ func titlesOf(alternative *tmdb.AlternativeTitles, translated *tmdb.Translations
 	if translated != nil {
 		for _, t := range translated.Translations {
 			if label := t.Data.Label(); label != "" {
-				out = append(out, match.AltTitle{Text: label, Language: t.Language, Region: t.Country})
+				out = append(out, match.AltTitle{Title: label, Language: t.Language, Region: t.Country})
 			}
 		}
 	}
 	if alternative != nil {
 		for _, t := range alternative.Results {
 			if t.Title != "" {
-				out = append(out, match.AltTitle{Text: t.Title, Region: t.Country})
+				out = append(out, match.AltTitle{Title: t.Title, Region: t.Country})
 			}
 		}
 	}

@@ -220,11 +220,11 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 func TestWords(t *testing.T) {
 	title := []release.Title{{Text: "Toradora!"}}
 	for got, want := range map[lang.Text]string{
-		numberList([]int{3}):             "3",
-		numberList([]int{101, 102}):      "101 and 102",
-		numberList([]int{1, 2, 3, 7}):    "1-3 and 7",
-		numberList([]int{1, 2, 5, 7, 8}): "1, 2, 5, 7 and 8",
-		numberList(nil):                  "",
+		numberListText([]int{3}):             "3",
+		numberListText([]int{101, 102}):      "101 and 102",
+		numberListText([]int{1, 2, 3, 7}):    "1-3 and 7",
+		numberListText([]int{1, 2, 5, 7, 8}): "1, 2, 5, 7 and 8",
+		numberListText(nil):                  "",
 		(&placer{
 			season: 1,
 			numbers: []int{
@@ -281,7 +281,7 @@ func detailOf(name string, s scoredContender) lang.Text {
 func TestWholeNames(t *testing.T) {
 	lantern := &Entry{
 		Kind: TV, ID: 1, Title: "Lantern Keepers", OriginalTitle: "灯守の町",
-		Titles: []AltTitle{{Text: "Toumori no Machi"}, {Text: "Lantern Keepers 2nd Season"}},
+		Titles: []AltTitle{{Title: "Toumori no Machi"}, {Title: "Lantern Keepers 2nd Season"}},
 	}
 	for _, c := range []struct {
 		what, name string

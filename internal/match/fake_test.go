@@ -123,11 +123,11 @@ func entryOf(w *tmdbfake.Work) *match.Entry {
 		Year:             row.Year, Genres: row.Genres, Popularity: row.Popularity,
 	}
 	for _, t := range w.Alt {
-		e.Titles = append(e.Titles, match.AltTitle{Text: t.Title, Region: t.Country})
+		e.Titles = append(e.Titles, match.AltTitle{Title: t.Title, Region: t.Country})
 	}
 	for _, t := range w.Trans {
 		if t.Name != "" {
-			e.Titles = append(e.Titles, match.AltTitle{Text: t.Name, Language: t.Language, Region: t.Country})
+			e.Titles = append(e.Titles, match.AltTitle{Title: t.Name, Language: t.Language, Region: t.Country})
 		}
 	}
 	for i := range w.Seasons {

@@ -13,8 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// The title similarity that a contender may reach once its details are fetched. If no visible title shows why it was
-// found, a hidden one matches the query and may be exact.
+// The highest title similarity that a contender may have once its details are fetched. If no title in the search result
+// matches the query, then a hidden title, which only the details have, does and may be exact.
 const (
 	maxSimHiddenAnyKind = 1.02         // a hidden title, if the name does not show the kind
 	maxSimHidden        = 0.98         // a hidden title
@@ -31,17 +31,17 @@ func (j *resolveJob) maxScore(c scoredContender) float64 {
 	}
 	least := maxSimVisible
 	switch {
-	case !c.showsQuery && j.s.Want == WantAny:
+	case !c.showsQuery && j.series.Want == WantAny:
 		least = maxSimHiddenAnyKind
 	case !c.showsQuery:
 		least = maxSimHidden
-	case c.hasTitleWithYear(j.s):
+	case c.hasTitleWithYear(j.series):
 		least = maxSimWithYear
-	case c.hasLongerTitle(j.s):
+	case c.hasLongerTitle(j.series):
 		least = maxSimLonger
 	}
 	more := 0.0
-	if c.hit.Kind == TV && j.s.Want != WantAny {
+	if c.hit.Kind == TV && j.series.Want != WantAny {
 		more = weightEpisodes // its seasons may confirm the episode
 	}
 	best := more + max(c.score, c.score-c.match.sim+least)
@@ -63,12 +63,12 @@ func (c scoredContender) hasLongerTitle(s preparedSeries) bool {
 
 func (c scoredContender) hasTitleWithYear(s preparedSeries) bool {
 	return slices.ContainsFunc(c.titles, func(t entryTitle) bool {
-		return t.seq == Sequel{Year: c.hit.Year} && c.hit.Year != 0 && t.base == s.normalizedTitle()
+		return t.sequel == Sequel{Year: c.hit.Year} && c.hit.Year != 0 && t.base == s.normalizedTitle()
 	})
 }
 
 func (j *resolveJob) fetchDetails(ctx context.Context) {
-	for j.fetchCount < j.r.Options.MaxEntries {
+	for j.fetchCount < j.resolver.Options.MaxEntries {
 		if i := j.nextToFetch(); i < 0 || !j.fetchContender(ctx, i) {
 			return
 		}
@@ -110,7 +110,7 @@ func (j *resolveJob) nextToFetch() int {
 func (j *resolveJob) nextRivalToFetch(spent func(scoredContender) bool) int {
 	best := rankContenders(j.pool).contenders[0]
 	looked := slices.ContainsFunc(j.pool, func(c scoredContender) bool { return c.hasDetails() && !c.showsQuery })
-	if j.s.Year != 0 || best.match.sim < simExact || best.match.scripts > 1 || looked {
+	if j.series.Year != 0 || best.match.sim < simExact || best.match.scripts > 1 || looked {
 		return -1
 	}
 	next := -1
@@ -123,7 +123,7 @@ func (j *resolveJob) nextRivalToFetch(spent func(scoredContender) bool) int {
 	return next
 }
 
-const maxRivalLag = 4 / calLead // how far the score of such a rival may be below the best
+const maxRivalLag = 4 / calLead // how far below the best score a rival for nextRivalToFetch may be
 
 // fetchLimits returns a function that reports whether enough similar contenders were fetched already.
 func (j *resolveJob) fetchLimits() func(scoredContender) bool {
@@ -158,12 +158,12 @@ func (c scoredContender) showsExactTitle() bool {
 }
 
 const (
-	maxPartialFetches = 2 // details of contenders found by a part of the title
-	maxHiddenFetches  = 2 // details of other contenders once one shows the exact title
+	maxPartialFetches = 2 // for contenders found by a part of the title
+	maxHiddenFetches  = 2 // for other contenders, once one shows the exact title
 )
 
-// decidableWithoutDetails reports whether a contender can be accepted without its details: a film with the exact title
-// can. A series always needs its seasons.
+// decidableWithoutDetails reports whether a contender can be accepted without its details. A film with the exact title
+// can, but a series always needs its seasons.
 func decidableWithoutDetails(c scoredContender) bool {
 	return c.hit.Kind == Movie && c.match.sim >= simExact
 }
@@ -175,11 +175,11 @@ func (j *resolveJob) hasCloseRival(i int) bool {
 
 const fetchScoreStep = 0.01 // scores closer than this count as equal
 
-// compareFetch compares contenders by the score that they may reach. Of equals, the one with the shorter original title
-// is first, because sequels, films and spin-offs have longer ones.
+// compareFetch compares contenders by the score that they may reach. If it is equal, the one with the shorter original
+// title comes first, because sequels, films and spin-offs have longer titles.
 func (j *resolveJob) compareFetch(a, b scoredContender) int {
 	steps := func(c scoredContender) float64 { return math.Round(j.maxScore(c) / fetchScoreStep) }
-	return cmp.Or(cmp.Compare(steps(b), steps(a)), cmp.Compare(b.fetchPriority(j.s), a.fetchPriority(j.s)),
+	return cmp.Or(cmp.Compare(steps(b), steps(a)), cmp.Compare(b.fetchPriority(j.series), a.fetchPriority(j.series)),
 		cmp.Compare(utf8.RuneCountInString(a.hit.OriginalTitle), utf8.RuneCountInString(b.hit.OriginalTitle)),
 		cmp.Compare(b.hit.Popularity, a.hit.Popularity),
 		cmp.Compare(a.hit.Kind, b.hit.Kind), cmp.Compare(a.hit.ID, b.hit.ID))
@@ -211,17 +211,17 @@ func (j *resolveJob) fetchContender(ctx context.Context, i int) bool {
 	if c.fromCaller {
 		c.hit, c.entry = e.Hit(), withTitle(e, c.hit.Title)
 	}
-	j.pool[i] = scoreContender(j.s, c)
+	j.pool[i] = scoreContender(j.series, c)
 	j.addStep("entry", &o, "%s %d %q with score %.3f", c.hit.Kind, c.hit.ID, e.Title, j.pool[i].score)
 	return true
 }
 
 func (j *resolveJob) resolveExternalID(ctx context.Context) (res Resolution, ok bool) {
-	for _, id := range j.s.IDs {
+	for _, id := range j.series.IDs {
 		if id.Source != "imdb" && id.Source != "tvdb" {
 			continue
 		}
-		hits, o, err := j.r.Source.Find(ctx, id.Source, id.Value)
+		hits, o, err := j.resolver.Source.Find(ctx, id.Source, id.Value)
 		if err != nil && !errors.Is(err, ErrNoEntry) {
 			j.addStep("search", nil, "%s id %s: %v", id.Source, id.Value, err)
 			return j.resolution(Outcome{Status: Pending, Err: err, Reason: "the id in the path could not be looked up"}), true
@@ -237,7 +237,7 @@ func (j *resolveJob) resolveExternalID(ctx context.Context) (res Resolution, ok 
 
 // hitOfKind returns the first hit of the kind that the settings, the id or the name require.
 func (j *resolveJob) hitOfKind(id release.ID, hits []Hit) (Hit, bool) {
-	want := j.r.Options.Kind
+	want := j.resolver.Options.Kind
 	if want == "" && len(hits) > 1 {
 		want = j.kindOfID(id)
 	}
@@ -251,18 +251,18 @@ func (j *resolveJob) kindOfID(id release.ID) Kind {
 	switch {
 	case id.Kind == string(TV), id.Kind == string(Movie):
 		return Kind(id.Kind)
-	case j.r.Options.Kind != "":
-		return j.r.Options.Kind
-	case j.s.Want == WantMovie:
+	case j.resolver.Options.Kind != "":
+		return j.resolver.Options.Kind
+	case j.series.Want == WantMovie:
 		return Movie
-	case j.s.Want == WantAny && j.s.Episodes == 0 && !j.s.HasSeason:
+	case j.series.Want == WantAny && j.series.Episodes == 0 && !j.series.HasSeason:
 		return Movie
 	}
 	return TV
 }
 
 func (j *resolveJob) tmdbID() (Kind, int, bool) {
-	for _, id := range j.s.IDs {
+	for _, id := range j.series.IDs {
 		if id.Source != "tmdb" {
 			continue
 		}
@@ -282,12 +282,12 @@ func (j *resolveJob) resolveID(ctx context.Context, kind Kind, id int) Resolutio
 		})
 	}
 	j.addStep("entry", &o, "%s %d %q, by the id given", kind, id, e.Title)
-	c := scoreContender(j.s, contender{hit: e.Hit(), entry: e})
+	c := scoreContender(j.series, contender{hit: e.Hit(), entry: e})
 	return j.accept(c, 1, nil, "the id was given")
 }
 
 func (j *resolveJob) fetchEntry(ctx context.Context, kind Kind, id int) (*Entry, Origin, error) {
-	e, o, err := j.r.Source.Entry(ctx, kind, id)
+	e, o, err := j.resolver.Source.Entry(ctx, kind, id)
 	if err != nil {
 		j.addStep("entry", nil, "%s %d: %v", kind, id, err)
 		return nil, o, err

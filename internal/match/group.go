@@ -11,7 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Want says what to look for, judging by the names of a series.
+// Want is what to look for, judging by the file names of a series.
 type Want uint8
 
 // What to look for.
@@ -29,8 +29,8 @@ var wantNames = [...]string{"any", "tv", "movie", "special", "nothing", "the wor
 // String returns the name used in explanations.
 func (w Want) String() string { return wantNames[w] }
 
-// Series is a set of files in one folder that belong together, and what their names state. Titles are the possible
-// titles, the likeliest first. Episodes counts the distinct episode numbers; LastEpisode is the greatest.
+// Series is a set of files in one folder that belong to one work, with the facts that their names state. Titles are the
+// possible titles, the likeliest first. Episodes counts the distinct episode numbers; LastEpisode is the greatest.
 type Series struct {
 	Titles        []release.Title
 	Season        int
@@ -42,7 +42,7 @@ type Series struct {
 	IDs           []release.ID
 	Folder        string
 	FansubStyle   bool
-	ModernRelease bool // released in a way that did not exist before about 2010
+	ModernRelease bool // a web release, or a codec that came after 2010
 	NotInIndex    bool // none of the titles is in the title index
 	LastEpisode   float64
 	Episodes      int
@@ -86,7 +86,7 @@ func Group(files []File) []Series {
 	return out
 }
 
-// minSharedFolderTitles is how many different titles show that a folder does not belong to one work.
+// minSharedFolderTitles is how many different titles a folder must have to be taken for a folder of several works.
 const minSharedFolderTitles = 4
 
 // dropSharedFolderTitles removes titles taken from the names of folders with many works, such as "lib".
@@ -184,7 +184,7 @@ var wantByKind = map[release.Kind]Want{
 
 func wantOf(f File) Want {
 	if f.isExtra() {
-		if f.Media {
+		if f.MatchExtra {
 			return WantWork
 		}
 		return WantNothing
@@ -223,7 +223,7 @@ type reading struct {
 	release.Title
 	norm            string
 	base            string // norm without its sequel marker
-	seq             Sequel
+	sequel          Sequel
 	withoutSubtitle string // norm without its subtitle, "" if it has none
 	film            filmSpellings
 	weight          float64 // 0 to 1; the likeliest reading has 1
@@ -233,14 +233,14 @@ type reading struct {
 type filmSpellings struct {
 	withoutFilmWords string // "" if it has no film word
 	base             string // withoutFilmWords without its sequel marker
-	seq              Sequel
+	sequel           Sequel
 	beforeFilmWord   string // the text before the first film word; may be ""
 }
 
-// preparedSeries is a series with its readings, and variants of them without brackets or with the episode number.
+// preparedSeries is a series with its readings, and with variants of them without brackets or with the episode number.
 type preparedSeries struct {
 	Series
-	readings, withoutBrackets, withNumber []reading
+	readings, withoutBrackets, withEpisodeNumber []reading
 }
 
 func prepareSeries(s Series) preparedSeries {
@@ -248,10 +248,10 @@ func prepareSeries(s Series) preparedSeries {
 		out := make([]reading, len(titles))
 		for i, t := range titles {
 			r := reading{Title: t, norm: title.Normalize(t.Text), withoutSubtitle: title.Normalize(withoutSubtitle(t.Text))}
-			r.base, r.seq = splitSequel(r.norm)
+			r.base, r.sequel = splitSequel(r.norm)
 			if s.Want == WantMovie {
 				r.film = filmSpellings{withoutFilmWords: withoutFilmWords(t.Text), beforeFilmWord: beforeFilmWord(t.Text)}
-				r.film.base, r.film.seq = splitSequel(r.film.withoutFilmWords)
+				r.film.base, r.film.sequel = splitSequel(r.film.withoutFilmWords)
 			}
 			r.weight = r.weightRelativeTo(title.Normalize(s.Title()))
 			out[i] = r
@@ -259,7 +259,7 @@ func prepareSeries(s Series) preparedSeries {
 		return out
 	}
 	q := preparedSeries{
-		s, prepare(s.Titles), prepare(bracketless(s.Titles)[len(s.Titles):]),
+		s, prepare(s.Titles), prepare(addWithoutBrackets(s.Titles)[len(s.Titles):]),
 		prepare(s.titlesWithNumber()),
 	}
 	if len(q.readings) > 0 && q.readings[0].From == release.FromName {
@@ -292,8 +292,8 @@ func (s Series) titlesWithNumber() []release.Title {
 	return out
 }
 
-// weightRelativeTo returns the weight of a reading next to the chosen one. A small piece of a long title weighs least,
-// because "SOS" may be the title of another work.
+// weightRelativeTo returns the weight of a reading in comparison with the chosen one. A short piece of a long title has
+// the least weight, because "SOS" may be the title of another work.
 func (r reading) weightRelativeTo(chosen string) float64 {
 	switch {
 	case r.From == release.FromParent:
@@ -321,9 +321,9 @@ func weightedLength(s string) int {
 	return n
 }
 
-// bracketless adds a copy of each reading that ends in brackets, without them: "Title" for "Title (Uncut)". The
+// addWithoutBrackets adds a copy of each reading that ends in brackets, without them: "Title" for "Title (Uncut)". The
 // brackets may be part of the title or a remark.
-func bracketless(readings []release.Title) []release.Title {
+func addWithoutBrackets(readings []release.Title) []release.Title {
 	out := readings
 	for _, r := range readings {
 		i := strings.LastIndexAny(r.Text, "(（[［")

@@ -10,8 +10,9 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Hint is what the titles of a name state besides the entry. Arc is the season whose name is in a title, 0 for none.
-// Remainder is the text of the matched title after the entry's own title. Arcs lists all titles with such a text.
+// Hint holds facts about season and episode that the titles of a name state. Arc is the season whose name is in a
+// title, 0 for none. Remainder is the text of the matched title after the entry's own title. Arcs lists all titles with
+// such a text.
 type Hint struct {
 	Season    int
 	Part      int
@@ -23,19 +24,19 @@ type Hint struct {
 
 	matched      entryTitle // the entry's title that matched
 	twoScripts   bool       // titles in two scripts matched
-	matchedPiece bool       // the matched title of the name is the beginning of a longer one
+	matchedPiece bool       // the matched title is only the beginning of a longer title of the name
 	saysFinal    bool       // the name says "final", and no title of the entry does
 	lacksSeason  bool       // the title ends in a season that the entry does not have
 }
 
-// ArcTitle is a normalised title of the name. Remainder is its text after the entry's own title.
+// ArcTitle is a normalised title of the name that may name a season. Remainder is its text after the entry's own title.
 type ArcTitle struct {
-	Text, Remainder string
+	Title, Remainder string
 
-	signs string // signs of the title, which Text lacks
+	signs string // the signs of the title, which Title lacks
 }
 
-// fillMissing copies the numbers that the hint does not have yet.
+// fillMissing copies from q the numbers that the hint does not have yet.
 func (h *Hint) fillMissing(q Sequel) {
 	h.Season, h.Part, h.Year = cmp.Or(h.Season, q.Season), cmp.Or(h.Part, q.Part), cmp.Or(h.Year, q.Year)
 	h.Final = h.Final || q.Final
@@ -56,7 +57,7 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 	if h.Remainder == "" && h.Arc == 0 {
 		h.Remainder = distinguishingSigns(c.match.reading.Text, c.entry)
 		for _, a := range h.Arcs {
-			if hasWordPrefix(a.Text, matched) {
+			if hasWordPrefix(a.Title, matched) {
 				h.Remainder, h.matchedPiece = a.Remainder, true
 			}
 		}
@@ -66,7 +67,7 @@ func newHint(s preparedSeries, c scoredContender) Hint {
 		c.match.fileSequel.IsZero() && own.Season > 0 && len(c.entry.Seasons) < 2 &&
 			!c.hasSeason(own.Season, regularSlots(c.entry)) {
 		h.lacksSeason = own.Season > 1
-		own.Season = 0 // the number is part of the show's title, or says nothing
+		own.Season = 0 // the number is part of the show's title, or means the first season
 	}
 	h.fillMissing(own)
 	for _, r := range others {
@@ -104,22 +105,22 @@ func (h *Hint) findArcs(others []reading, c scoredContender) {
 func confirmedSequel(norm string, matched entryTitle, titles []entryTitle) Sequel {
 	base, seq := splitSequel(norm)
 	if seq.IsZero() {
-		base, seq = matched.base, matched.seq
+		base, seq = matched.base, matched.sequel
 	}
 	if seq.IsZero() || isOfficialTitle(titles, norm) {
 		return Sequel{}
 	}
 	if slices.ContainsFunc(titles, func(t entryTitle) bool {
-		other := t.seq.Season != seq.Season || t.seq.Part != seq.Part ||
-			t.seq.Year != seq.Year && seq.Season+seq.Part == 0
-		return other && (t.base == base || t.seq.IsZero() && title.Similarity(t.norm, base) >= simExact)
+		other := t.sequel.Season != seq.Season || t.sequel.Part != seq.Part ||
+			t.sequel.Year != seq.Year && seq.Season+seq.Part == 0
+		return other && (t.base == base || t.sequel.IsZero() && title.Similarity(t.norm, base) >= simExact)
 	}) {
 		return seq
 	}
 	return Sequel{}
 }
 
-const oneInLongerTitles = 8 // see namesWholeShow
+const maxLongerTitleRatio = 8 // see namesWholeShow
 
 // namesWholeShow reports whether a text names the whole show although it begins with a shorter title of the entry. It
 // does if it is an official title, consists of two titles, or begins at least one in eight of the longer titles. If the
@@ -138,33 +139,36 @@ func namesWholeShow(text string, matched entryTitle, titles []entryTitle) bool {
 		case hasWordPrefix(t.norm, text):
 			longer++
 			if !words().derivedWorkWords[strings.TrimSpace(t.norm[len(text):])] &&
-				!(ofShow && (t.base != text || t.seq.Season == 0)) {
+				!(ofShow && (t.base != text || t.sequel.Season == 0)) {
 				longerThanText++
 			}
 		case hasWordPrefix(t.norm, short) && t.norm != text:
 			longer++
 		}
 	}
-	return longerThanText > 0 && longerThanText*oneInLongerTitles >= longer
+	return longerThanText > 0 && longerThanText*maxLongerTitleRatio >= longer
 }
 
-// distinguishingSigns returns the signs of a title if only they tell it from the show's own: "Title!!", "Title'",
-// "Title √A". Otherwise it returns "".
+// distinguishingSigns returns the signs of a title if they are its only difference from the show's own title:
+// "Title!!", "Title'", "Title √A". Otherwise it returns "".
 func distinguishingSigns(text string, e *Entry) string {
 	folded, own := title.Normalize(text), title.SequelSigns(text)
 	if own == "" {
 		return ""
 	}
 	without := false
-	all := slices.Concat([]AltTitle{{Text: e.Title, Language: "own"}, {Text: e.OriginalTitle, Language: "own"}}, e.Titles)
+	all := slices.Concat(
+		[]AltTitle{{Title: e.Title, Language: "own"}, {Title: e.OriginalTitle, Language: "own"}},
+		e.Titles,
+	)
 	for _, t := range all {
-		if title.Normalize(t.Text) != folded {
+		if title.Normalize(t.Title) != folded {
 			continue
 		}
-		if title.SequelSigns(t.Text) == own && t.Language != "" {
+		if title.SequelSigns(t.Title) == own && t.Language != "" {
 			return ""
 		}
-		without = without || len(title.SequelSigns(t.Text)) < len(own)
+		without = without || len(title.SequelSigns(t.Title)) < len(own)
 	}
 	if !without {
 		return ""
@@ -173,7 +177,7 @@ func distinguishingSigns(text string, e *Entry) string {
 }
 
 // isTranslation reports whether the text after a title repeats that title in another script: "Title 標題". A text that
-// ends in a word for an arc does not.
+// ends with a word for an arc is no translation.
 func isTranslation(base, rest string) bool {
 	return hasSpacelessScript(rest) && !hasSpacelessScript(strings.TrimSuffix(base, rest)) && withoutArcWord(rest) == rest
 }
@@ -181,7 +185,7 @@ func isTranslation(base, rest string) bool {
 // hasWordPrefix reports whether norm is longer than text and begins with it at a word boundary.
 func hasWordPrefix(norm, text string) bool {
 	return text != "" && len(norm) > len(text) && strings.HasPrefix(norm, text) &&
-		(norm[len(text)] == ' ' || norm[len(text)] >= utf8.RuneSelf) // scripts without spaces have words everywhere
+		(norm[len(text)] == ' ' || norm[len(text)] >= utf8.RuneSelf) // in scripts without spaces, a word may begin anywhere
 }
 
 // longestTitlePrefix returns the longest title that the text begins with, "" for none.
@@ -199,13 +203,13 @@ func textAfterTitle(text string, titles []entryTitle) string {
 	return strings.TrimSpace(strings.TrimPrefix(text, longestTitlePrefix(text, titles)))
 }
 
-// seasonBySharedWord returns the only season whose name shares a word with the title, because translations keep names:
-// "Title Minami Hen" is the season "Title: Minami Saga". The first season usually has no name, so the show's subtitles
-// are used for it. It returns 0 for none or several.
+// seasonBySharedWord returns the only season whose name shares a word with the title, or 0. Translations keep proper
+// names: "Title Minami Hen" is the season "Title: Minami Saga". The first season usually has no name, so the show's
+// subtitles are used for it.
 func seasonBySharedWord(p *placer) int {
-	seasons := map[string][]int{} // by a word of their names
+	seasons := map[string][]int{} // the key is a word of their names
 	var withShow []int            // seasons whose names contain the show's title
-	for _, s := range p.e.namedSeasons() {
+	for _, s := range p.entry.namedSeasons() {
 		rest := seasonNameWords(p, s.norm)
 		if len(rest) < len(significantWords(s.norm)) && !strings.ContainsAny(s.norm, "0123456789") {
 			withShow = append(withShow, s.Number) // similar names may differ only in a number
@@ -322,7 +326,7 @@ func addSeasonWords(to map[string][]int, words []string, season int) {
 	}
 }
 
-// minWordLength is the number of letters of the shortest word that may be a name. Shorter ones are particles.
+// minWordLength is the least length of a word that may be a name. Shorter words are particles.
 const minWordLength = 3
 
 var signReplacer = strings.NewReplacer("+", " plus ", "♥", " heart ", "♡", " heart ")

@@ -9,8 +9,8 @@
 // Most callers need Group, Resolver.Resolve and Resolver.Place. Resolver.ResolveAmong and Resolver.ResolveID are for
 // callers that already know the entries.
 //
-// Two rules always hold. "Ambiguous" is better than a wrong match, and no episode is better than a wrong episode.
-// Second, the order of TMDB's search results never matters.
+// Two rules always hold. First, "ambiguous" is better than a wrong match, and no episode is better than a wrong
+// episode. Second, the order of TMDB's search results never matters.
 package match
 
 import (
@@ -34,15 +34,15 @@ const (
 	Failed    Status = "error"     // a request failed, and another run will not help
 )
 
-// File is one name to match. Index is for the caller's use. If Media is true, an extra is matched to its work instead
-// of skipped.
+// File is one name to match. Index is for the caller's use. If MatchExtra is true, an extra is matched to its
+// work instead of skipped.
 type File struct {
-	Index   int
-	Release release.Release
-	Media   bool
+	Index      int
+	Release    release.Release
+	MatchExtra bool
 }
 
-// Decider names what decided on an entry, if it was not TMDB's responses alone.
+// Decider names what decided which entry a file is, if it was not only TMDB's responses.
 type Decider string
 
 // The possible deciders besides TMDB.
@@ -88,10 +88,10 @@ type Decision struct {
 	EpisodeTitles     []string
 	AirDate           string // of the first of Episodes, YYYY-MM-DD; "" if unknown
 	EpisodeConfidence *float64
-	IDs               IDs // of a matched file
+	IDs               IDs // set only for a matched file
 }
 
-// IDs are the ids that other catalogues have for an entry, or for the part of it that the file belongs to.
+// IDs are an entry's ids in other catalogues, or those of the part of it that the file belongs to.
 type IDs struct {
 	IMDb                      string
 	TVDB, AniDB, AniList, MAL int
@@ -106,8 +106,8 @@ func (o Outcome) Source() string {
 	return o.Origin.Freshness.String()
 }
 
-// Candidate is a scored entry. Confidence is the estimated probability that it is the right one. Reasons add up to its
-// score, the heaviest first.
+// Candidate is a scored entry. Confidence is the estimated probability that it is the right one. The weights of its
+// Reasons, heaviest first, add up to its score.
 type Candidate struct {
 	Kind       Kind
 	ID         int
@@ -180,8 +180,8 @@ var freshnessNames = [...]string{"network", "cache", "stale"}
 // String returns the name used in the "source" field of records.
 func (f Freshness) String() string { return freshnessNames[f] }
 
-// Origin describes where one or more responses came from. Freshness is that of the least fresh, FetchedAt the fetch
-// time of the oldest cached one, ReadAt when this process read the latest.
+// Origin describes where one or more responses came from. Freshness is that of the least fresh response. FetchedAt is
+// the fetch time of the oldest cached response. ReadAt is when this process read the latest response.
 type Origin struct {
 	Freshness Freshness
 	FetchedAt time.Time
@@ -240,7 +240,7 @@ type Entry struct {
 
 // AltTitle is an alternative or translated title. Language (ISO 639-1) and Region (ISO 3166-1) may be empty.
 type AltTitle struct {
-	Text     string
+	Title    string
 	Language string
 	Region   string
 }
@@ -254,15 +254,15 @@ type Season struct {
 	Episodes []Episode
 }
 
-// Episode is one episode. TMDB's numbers may start above 1 and have gaps. AirDate is YYYY-MM-DD or empty.
+// Episode is one episode of a season. TMDB's numbers may start above 1 and have gaps. AirDate is YYYY-MM-DD or empty.
 type Episode struct {
 	Number  int
 	Name    string
 	AirDate string
 }
 
-// GroupRef refers to an episode group. TMDB's types: 1 original air date, 2 absolute, 3 DVD, 4 digital, 5 story arc, 6
-// production, 7 TV.
+// GroupRef refers to an episode group. TMDB's types are: 1 original air date, 2 absolute, 3 DVD, 4 digital, 5 story
+// arc, 6 production, 7 TV.
 type GroupRef struct {
 	ID       string
 	Name     string
@@ -283,7 +283,8 @@ type GroupPart struct {
 	Episodes []GroupEpisode
 }
 
-// GroupEpisode is an episode of a GroupPart. Season and Number are TMDB's regular ones, Order its position in the part.
+// GroupEpisode is an episode of a GroupPart. Season and Number are its regular numbers on TMDB. Order is its position
+// in the part.
 type GroupEpisode struct {
 	Season int
 	Number int

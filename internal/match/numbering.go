@@ -49,7 +49,8 @@ func (n numberings) forFile(files []File, p *placer) numbering {
 	return out
 }
 
-// doubtDuplicatePlaces lowers the trust of a release group's files if two of its numbers got the same episode.
+// doubtDuplicatePlaces lowers the trust in the places of a release group's files if two of its episode numbers have the
+// same place.
 func doubtDuplicatePlaces(files []File, places []placement) {
 	type place struct {
 		group           string
@@ -72,7 +73,7 @@ func doubtDuplicatePlaces(files []File, places []placement) {
 	}
 	for i := range places {
 		if twins[files[i].Release.Group] {
-			places[i].trust *= trustDuplicates
+			places[i].trust *= trustFactorDuplicates
 		}
 	}
 }
@@ -133,11 +134,11 @@ func (p *placer) groupSlots(list []GroupEpisode) []slot {
 	})
 }
 
-// fetchEpisodeGroup fetches the group of the type whose size is nearest to the show's. It ignores much smaller groups,
-// which are outdated.
+// fetchEpisodeGroup fetches the episode group of a type whose number of episodes is nearest to the show's. It ignores
+// much smaller groups, which are outdated.
 func (p *placer) fetchEpisodeGroup(kind int) *EpisodeGroup {
 	var refs []GroupRef
-	for _, g := range p.e.Groups {
+	for _, g := range p.entry.Groups {
 		if g.Type == kind && g.Episodes*10 >= len(p.episodes)*9 {
 			refs = append(refs, g)
 		}
@@ -149,7 +150,7 @@ func (p *placer) fetchEpisodeGroup(kind int) *EpisodeGroup {
 	slices.SortStableFunc(refs, func(a, b GroupRef) int {
 		return cmp.Or(cmp.Compare(absDiff(a.Episodes, size), absDiff(b.Episodes, size)), cmp.Compare(a.ID, b.ID))
 	})
-	g, o, err := p.src.Group(p.ctx, refs[0].ID)
+	g, o, err := p.source.Group(p.ctx, refs[0].ID)
 	if errors.Is(err, ErrNoEntry) {
 		return nil
 	}

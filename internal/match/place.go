@@ -13,8 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// Place returns one decision for each of files, which are of one series in one folder. It fetches at most two
-// episode groups, and only if the seasons lack the numbers.
+// Place finds the season and episodes of files of one series in one folder, and returns a decision for each file. It
+// fetches at most two episode groups, and only if the seasons lack the numbers.
 func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []Decision {
 	out := make([]Decision, len(files))
 	places := make([]placement, len(files))
@@ -59,13 +59,14 @@ func doubtSeriesForFilm(d *Decision, r release.Release, placed bool, least float
 	}
 }
 
-// startDecision copies the series' result to a file's decision. open is true if the episode must still be found.
+// startDecision returns a file's decision with the result for its series. open is true if the episode must still be
+// found.
 func startDecision(f File, res Resolution) (d Decision, open bool) {
 	d.Outcome = res.Outcome
 	d.Steps = slices.Clip(res.Steps)
 	if f.isExtra() {
 		switch {
-		case !f.Media:
+		case !f.MatchExtra:
 			d.Outcome = Outcome{Status: Skipped, Reason: "an extra, not an episode"}
 		case d.Status == Matched:
 			d.Reason = "an extra of it, not an episode"
@@ -128,18 +129,18 @@ func (at placement) applyTo(d *Decision, least float64) {
 // placer finds the place of one file.
 type placer struct {
 	ctx     context.Context //nolint:containedctx // used only during one call of Place
-	src     Source
+	source  Source
 	rel     release.Release
-	e       *Entry
+	entry   *Entry
 	hint    Hint
 	mapping *Mapping
 	*preparedEntry
 	numbers        []int // the file's episode numbers, or those of all files of its folder
 	allOfFolder    bool  // numbers are those of all files of the folder
-	season         int   // stated by the name or the matched title, 0 for none
+	season         int   // the season stated by the name or the matched title, 0 for none
 	part           int
 	folderLast     int      // the greatest episode number in the folder
-	year           int      // in the name, if it is not the entry's first year
+	year           int      // the year in the name if it is not the entry's first year, otherwise 0
 	selectingWords []string // the words of the title that selected the season
 	steps          []lang.Text
 	origin         Origin
@@ -148,7 +149,7 @@ type placer struct {
 
 func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolution) *placer {
 	p := &placer{
-		ctx: ctx, src: src, rel: rel, e: res.Entry, hint: res.Hint, mapping: res.Mapping, preparedEntry: res.prepared,
+		ctx: ctx, source: src, rel: rel, entry: res.Entry, hint: res.Hint, mapping: res.Mapping, preparedEntry: res.prepared,
 	}
 	if p.preparedEntry == nil {
 		p.preparedEntry = prepareEntry(res.Entry)
@@ -168,7 +169,7 @@ func (p *placer) seasonAndPart(rel release.Release) (season, part int) {
 	return season, part
 }
 
-// highestNumber returns the greatest episode number in the folder. A shorter season is the wrong one.
+// highestNumber returns the greatest episode number in the folder. The right season has at least as many episodes.
 func (p *placer) highestNumber() int { return max(slices.Max(p.numbers), p.folderLast) }
 
 func (p *placer) addStep(format string, args ...any) {
@@ -258,21 +259,21 @@ func (p *placer) guessPlace() placement {
 func (p *placer) notFoundReason() lang.Text {
 	switch {
 	case p.season > 0 && len(p.numbers) == 1:
-		return lang.Textf("season %d episode %s fits nowhere in TMDB's seasons", p.season, numberList(p.numbers))
+		return lang.Textf("season %d episode %s fits nowhere in TMDB's seasons", p.season, numberListText(p.numbers))
 	case p.season > 0:
-		return lang.Textf("season %d episodes %s fit nowhere in TMDB's seasons", p.season, numberList(p.numbers))
+		return lang.Textf("season %d episodes %s fit nowhere in TMDB's seasons", p.season, numberListText(p.numbers))
 	case p.year != 0 && !p.airedNearYear(p.episodes):
 		return lang.Textf("no regular episode aired in %d", p.year)
 	case p.part > 0 && len(p.numbers) == 1:
-		return lang.Textf("part %d episode %s fits nowhere in TMDB's seasons", p.part, numberList(p.numbers))
+		return lang.Textf("part %d episode %s fits nowhere in TMDB's seasons", p.part, numberListText(p.numbers))
 	case p.part > 0:
-		return lang.Textf("part %d episodes %s fit nowhere in TMDB's seasons", p.part, numberList(p.numbers))
+		return lang.Textf("part %d episodes %s fit nowhere in TMDB's seasons", p.part, numberListText(p.numbers))
 	case p.hint.Remainder != "":
 		return lang.Textf("%q names a part of the show, and no season on TMDB has that name", p.hint.Remainder)
 	case len(p.numbers) == 1:
-		return lang.Textf("episode %s fits nowhere in TMDB's seasons", numberList(p.numbers))
+		return lang.Textf("episode %s fits nowhere in TMDB's seasons", numberListText(p.numbers))
 	}
-	return lang.Textf("episodes %s fit nowhere in TMDB's seasons", numberList(p.numbers))
+	return lang.Textf("episodes %s fit nowhere in TMDB's seasons", numberListText(p.numbers))
 }
 
 // placementAt places the file at these slots. It fails if they are in different seasons.
@@ -329,8 +330,8 @@ func (at placement) label() string {
 	return text
 }
 
-// numberList formats episode numbers for the user: "3", "101 and 102", "1-12 and 14".
-func numberList(eps []int) lang.Text {
+// numberListText formats episode numbers for the user: "3", "101 and 102", "1-12 and 14".
+func numberListText(eps []int) lang.Text {
 	var runs []string
 	for i := 0; i < len(eps); {
 		last := i
@@ -353,7 +354,7 @@ func numberList(eps []int) lang.Text {
 
 func episodesText(eps []int) lang.Text {
 	if len(eps) == 1 {
-		return lang.Textf("episode %s", numberList(eps))
+		return lang.Textf("episode %s", numberListText(eps))
 	}
-	return lang.Textf("episodes %s", numberList(eps))
+	return lang.Textf("episodes %s", numberListText(eps))
 }

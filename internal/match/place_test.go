@@ -227,7 +227,7 @@ func TestPlaceInvariants(t *testing.T) {
 			Remainder: rapid.SampledFrom([]string{"", "episode name 2", "arc 1"}).Draw(t, "rest"),
 		}
 		if hint.Remainder != "" {
-			hint.Arcs = []ArcTitle{{Text: "x " + hint.Remainder, Remainder: hint.Remainder}}
+			hint.Arcs = []ArcTitle{{Title: "x " + hint.Remainder, Remainder: hint.Remainder}}
 		}
 		res := Resolution{Outcome: Outcome{Status: Matched, Kind: TV, ID: 1}, Entry: e, Hint: hint}
 		d := (&Resolver{Source: &world{}, Options: DefaultOptions()}).Place(context.Background(), []File{{Release: r}},

@@ -13,8 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Queries lists the searches for a series, the most promising first. If the name does not show the kind, it searches
-// for films and series alike; otherwise the other kind comes late, in case the name is wrong.
+// Queries lists the searches for a series, the most promising first. If the name does not show the kind, it has
+// searches for films and series alike. Otherwise, those for the other kind come late, in case the name is wrong.
 func Queries(s Series, want Kind) []Query {
 	first, second := kindsToSearch(s.Want)
 	if len(first) > 1 && s.LikelierKind() != first[0] {
@@ -141,7 +141,7 @@ func searchTexts(titles []release.Title) (whole, bases, parts, pieces []string) 
 			add(base)
 		}
 	}
-	for _, t := range bracketless(titles)[len(titles):] {
+	for _, t := range addWithoutBrackets(titles)[len(titles):] {
 		add(t.Text)
 	}
 	m := len(out)
@@ -212,7 +212,7 @@ func isSearchable(t string) bool {
 	return utf8.RuneCountInString(t) >= 2 || strings.ContainsFunc(t, word)
 }
 
-// SubtitleMarks separate a title from its subtitle.
+// SubtitleMarks are the texts that separate a title from its subtitle.
 var SubtitleMarks = []string{": ", "：", " - ", " – ", " — ", "～", "~", " −"}
 
 var subtitleOrRemarkMarks = slices.Concat(SubtitleMarks, []string{"(", "（", "/", "|"})

@@ -119,7 +119,7 @@ func TestWhatNoListHasIsAskedForInAnotherScriptFirst(t *testing.T) {
 		{"an extra", "Toumori no Siro", rel("Toumori no Siro", also("灯守之城"), as(release.Extra))},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			s := Group([]File{{Release: row.rel, Media: true}})[0]
+			s := Group([]File{{Release: row.rel, MatchExtra: true}})[0]
 			if got := Queries(s, ""); got[0].Text != "Toumori no Siro" {
 				t.Errorf("listed: %v", got)
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// ErrNoEntry is wrapped by a Source's error if the entry does not exist (any more). The matcher then drops that
-// contender. Any other error ends the work on the series.
+// ErrNoEntry is wrapped by a Source's error if the entry does not exist or was deleted. The matcher then drops that
+// contender. After any other error, it stops working on the series.
 var ErrNoEntry = lang.Error("no such entry")
 
 // Options are the settings of the matcher.
@@ -43,7 +43,7 @@ type Resolution struct {
 	Hint    Hint
 	Mapping *Mapping
 
-	prepared *preparedEntry // from Entry; nil if Place has to prepare it
+	prepared *preparedEntry // made from Entry; nil if Place must make it
 }
 
 // maxDoubtfulConfidence limits the confidence in an entry that is not of the kind the name says, or that has no place
@@ -58,7 +58,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	if s.Want == WantNothing {
 		return Resolution{Outcome: Outcome{Status: Skipped, Reason: "an extra, not an episode"}}
 	}
-	j := &resolveJob{r: r, s: prepareSeries(s)}
+	j := &resolveJob{resolver: r, series: prepareSeries(s)}
 	j.addStep("group", nil, "%s", seriesText(s))
 	if kind, id, ok := j.tmdbID(); ok {
 		return j.resolveID(ctx, kind, id)
@@ -70,16 +70,19 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 		return j.resolution(Outcome{Status: Unmatched, Reason: "no title could be read from the name"})
 	}
 	j.searchAndFetch(ctx)
-	return j.decide(ctx)
+	return j.chooseContender(ctx)
 }
 
 // ResolveAmong chooses among the given entries without a search. A hit's title counts as a title of its entry.
 func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resolution {
-	j := &resolveJob{r: r, s: prepareSeries(s)}
+	j := &resolveJob{resolver: r, series: prepareSeries(s)}
 	j.addStep("group", nil, "%s", seriesText(s))
 	for _, h := range hits {
 		if r.Options.Kind == "" || r.Options.Kind == h.Kind {
-			j.pool = append(j.pool, scoreContender(j.s, contender{hit: h, fromCaller: true, otherKind: j.isOtherKind(h.Kind)}))
+			j.pool = append(
+				j.pool,
+				scoreContender(j.series, contender{hit: h, fromCaller: true, otherKind: j.isOtherKind(h.Kind)}),
+			)
 		}
 	}
 	for i := len(j.pool) - 1; i >= 0; i-- {
@@ -87,22 +90,22 @@ func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resol
 			return j.resolution(Outcome{Status: Pending, Err: j.err, Reason: "not everything could be asked"})
 		}
 	}
-	return j.decide(ctx)
+	return j.chooseContender(ctx)
 }
 
 // ResolveID accepts the entry with the id after one details request, without a search.
 func (r *Resolver) ResolveID(ctx context.Context, s Series, kind Kind, id int) Resolution {
-	j := &resolveJob{r: r, s: prepareSeries(s)}
+	j := &resolveJob{resolver: r, series: prepareSeries(s)}
 	return j.resolveID(ctx, kind, id)
 }
 
 // resolveJob is the state of one call of Resolve, ResolveAmong or ResolveID.
 type resolveJob struct {
-	r               *Resolver
-	s               preparedSeries
+	resolver        *Resolver
+	series          preparedSeries
 	pool            []scoredContender
 	fetchCount      int
-	origin          Origin // combined, of all responses
+	origin          Origin // of all responses, combined
 	usedEntries     []UsedEntry
 	steps           []Step
 	err             error
@@ -114,14 +117,14 @@ func (j *resolveJob) addStep(stage string, o *Origin, format string, args ...any
 }
 
 func (j *resolveJob) searchAndFetch(ctx context.Context) {
-	queries := j.limitSearches(Queries(j.s.Series, j.r.Options.Kind))
-	var more []Query // second pages, where the first page was full
+	queries := j.limitSearches(Queries(j.series.Series, j.resolver.Options.Kind))
+	var more []Query // second pages of searches whose first page was full
 	for i := 0; i < len(queries); i++ {
 		q := queries[i]
 		if j.isRedundant(q) {
 			continue
 		}
-		hits, o, err := j.r.Source.Search(ctx, q)
+		hits, o, err := j.resolver.Source.Search(ctx, q)
 		if err != nil {
 			j.err = err
 			j.addStep("search", nil, "%s %q: %v", q.Kind, q.Text, err)
@@ -137,7 +140,7 @@ func (j *resolveJob) searchAndFetch(ctx context.Context) {
 			q.Page = 2
 			more = append(more, q)
 		}
-		both := j.s.Want == WantAny && i+1 < len(queries) && queries[i+1].Text == q.Text && queries[i+1].Year == q.Year
+		both := j.series.Want == WantAny && i+1 < len(queries) && queries[i+1].Text == q.Text && queries[i+1].Year == q.Year
 		if both && !j.showsExactTitle() && len(hits) != 1 {
 			continue // search for the other kind too before fetching details
 		}
@@ -156,10 +159,10 @@ func (j *resolveJob) isRedundant(q Query) bool {
 	})
 }
 
-const rowsPerPage = 20 // of TMDB's search results
+const rowsPerPage = 20 // the most results on a page of a TMDB search
 
 func (j *resolveJob) limitSearches(queries []Query) []Query {
-	return queries[:min(len(queries), j.r.Options.MaxSearches)]
+	return queries[:min(len(queries), j.resolver.Options.MaxSearches)]
 }
 
 func (j *resolveJob) addHits(q Query, hits []Hit) {
@@ -173,17 +176,17 @@ func (j *resolveJob) addHits(q Query, hits []Hit) {
 		c.foundByYear = c.foundByYear || q.Year != 0
 		c.showsQuery = c.showsQuery || showsQuery(q.Text, h)
 		c.foundByWholeTitle = c.foundByWholeTitle || j.isWholeTitle(q)
-		j.pool[i] = scoreContender(j.s, c)
+		j.pool[i] = scoreContender(j.series, c)
 	}
 }
 
 // isOtherKind reports whether the name suggests another kind than k.
 func (j *resolveJob) isOtherKind(k Kind) bool {
-	first, second := kindsToSearch(j.s.Want)
-	if j.s.Want == WantSpecial || j.s.Want == WantWork {
+	first, second := kindsToSearch(j.series.Want)
+	if j.series.Want == WantSpecial || j.series.Want == WantWork {
 		first = append(first, second...)
 	}
-	return j.r.Options.Kind == "" && !slices.Contains(first, k)
+	return j.resolver.Options.Kind == "" && !slices.Contains(first, k)
 }
 
 func (j *resolveJob) showsExactTitle() bool {
@@ -199,8 +202,8 @@ func (j *resolveJob) namesWholeEntry() bool {
 }
 
 func (j *resolveJob) isWholeTitle(q Query) bool {
-	for i, t := range j.s.Titles {
-		if searchText(t.Text) == q.Text && !IsPieceOfTitle(j.s.Titles, i) {
+	for i, t := range j.series.Titles {
+		if searchText(t.Text) == q.Text && !IsPieceOfTitle(j.series.Titles, i) {
 			return true
 		}
 	}
@@ -234,11 +237,11 @@ func (j *resolveJob) isDecided() bool {
 	exact := func(i int) bool {
 		return i < len(v.contenders) && v.contenders[i].hasDetails() && v.contenders[i].match.sim >= simExact
 	}
-	convincing := len(v.contenders) > 0 && v.confidence >= max(ConvincingConfidence, j.r.Options.MinConfidence)
+	convincing := len(v.contenders) > 0 && v.confidence >= max(ConvincingConfidence, j.resolver.Options.MinConfidence)
 	return convincing || exact(0) && exact(1)
 }
 
-func (j *resolveJob) decide(ctx context.Context) Resolution {
+func (j *resolveJob) chooseContender(ctx context.Context) Resolution {
 	v := rankContenders(j.pool)
 	if len(v.contenders) > 0 && v.contenders[0].hit.Kind == TV && !v.contenders[0].hasDetails() && j.err == nil {
 		top := v.contenders[0].hit
@@ -260,7 +263,7 @@ func (j *resolveJob) decide(ctx context.Context) Resolution {
 		out.Reason = doubtReason(v)
 	case v.contenders[0].likelihood() < minLikelihoodByFolder && j.onlyFolderMatches(v.contenders[0]):
 		out.Reason = "the name says nothing, and no work has its folder's title"
-	case v.confidence < j.r.Options.MinConfidence:
+	case v.confidence < j.resolver.Options.MinConfidence:
 		out.Status, out.Confidence, out.Reason = Ambiguous, v.confidence, doubtReason(v)
 	default:
 		best := v.contenders[0]
@@ -270,8 +273,8 @@ func (j *resolveJob) decide(ctx context.Context) Resolution {
 	return j.resolution(out)
 }
 
-// minLikelihood is the likelihood that the best contender needs for "ambiguous" instead of "unmatched". It
-// ignores rivals, so that several namesakes are ambiguous.
+// minLikelihood is the likelihood that the best contender needs for "ambiguous" instead of "unmatched". Rivals
+// do not lower it, so several namesakes are ambiguous.
 const minLikelihood = 0.05
 
 // minLikelihoodByFolder is the same limit if only a folder's title matches and the file's name has no information
@@ -282,15 +285,15 @@ func (j *resolveJob) onlyFolderMatches(c scoredContender) bool {
 	says := func(f File) bool {
 		return len(f.Release.Episodes)+len(f.Release.Seasons) > 0 || f.Release.Special != ""
 	}
-	return c.match.reading.From != release.FromName && j.s.Year == 0 && !slices.ContainsFunc(j.s.Files, says)
+	return c.match.reading.From != release.FromName && j.series.Year == 0 && !slices.ContainsFunc(j.series.Files, says)
 }
 
 const minSimilarity = 0.55 // a less similar title does not match at all
 
 func (j *resolveJob) accept(c scoredContender, confidence float64, candidates []Candidate, why lang.Text) Resolution {
-	hint := newHint(j.s, c)
+	hint := newHint(j.series, c)
 	otherFilm := c.hit.Kind == Movie && c.match.fileSequel.Season+c.match.fileSequel.Part > 0 // of the same film series
-	if c.otherKind || hint.matchedPiece || otherFilm || c.contradictedBy(j.s) {
+	if c.otherKind || hint.matchedPiece || otherFilm || c.contradictedBy(j.series) {
 		confidence = min(confidence, maxDoubtfulConfidence)
 	}
 	j.addStep("decide", nil, "%s %d %q with confidence %.3f", c.hit.Kind, c.hit.ID, c.hit.Title, confidence)
@@ -315,7 +318,7 @@ func withTitle(e *Entry, text string) *Entry {
 		return e
 	}
 	with := *e
-	with.Titles = append(slices.Clip(with.Titles), AltTitle{Text: text})
+	with.Titles = append(slices.Clip(with.Titles), AltTitle{Title: text})
 	return &with
 }
 

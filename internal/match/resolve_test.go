@@ -33,7 +33,7 @@ func kin() *world {
 	dusk := film(31, "Night Garden", "夜の庭", 2007).alt("Gekijouban Yoru no Niwa")
 	dawn := film(32, "Night Garden", "夜の庭 二", 2007).alt("Gekijouban Yoru no Niwa")
 	port := series(34, "Lantern Port", "灯の港", 2016, season(1, "1-12@2016-01-05")).alt("Lantern Port Extra")
-	port.Titles = append(port.Titles, AltTitle{Text: "Laternenhafen", Language: "de"})
+	port.Titles = append(port.Titles, AltTitle{Title: "Laternenhafen", Language: "de"})
 	days := series(35, "Days of Foam", "泡", 2016, season(1, "1-12@2016-01-05")).alt("Tide")
 	days.Popularity = 60
 	tide := series(36, "Tide: An Ordinary Sea", "潮の日々", 2016, season(1, "1-12@2016-01-05")).alt("Tide")
@@ -356,7 +356,7 @@ func TestAListedExtraIsMatchedToItsWork(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			res := &Resolver{Source: kin(), Options: DefaultOptions()}
-			s := Group([]File{{Release: row.rel, Media: true}})[0]
+			s := Group([]File{{Release: row.rel, MatchExtra: true}})[0]
 			got := res.Place(t.Context(), s.Files[:1], res.Resolve(t.Context(), s))[0]
 			if outcome(got) != row.want || got.Reason == "" {
 				t.Errorf("got %s (%s), want %s", outcome(got), got.Reason, row.want)

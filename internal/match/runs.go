@@ -8,8 +8,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Gaps between air dates that end a run of episodes. Between seasons there are usually two cours or more without
-// episodes, within a split season only one.
+// The gaps between air dates that end a run of episodes. Between two seasons, there are usually two or more cours
+// without episodes; within a split season, only one.
 const (
 	seasonPause = 140 * 24 * time.Hour
 	courPause   = 45 * 24 * time.Hour
@@ -19,14 +19,14 @@ const (
 type slot struct {
 	season  int
 	episode Episode
-	aired   time.Time // zero when unknown
+	aired   time.Time // zero if unknown
 }
 
 // preparedEntry holds sorted episodes and normalised titles of an entry.
 type preparedEntry struct {
 	episodes     []slot        // all episodes except those of season 0, in order
 	specials     []slot        // the episodes of season 0
-	titles       []entryTitle  // of the show
+	titles       []entryTitle  // the titles of the show
 	specialNames []specialName // parallel to specials; empty for placeholder names
 }
 
@@ -56,7 +56,7 @@ func regularSlots(e *Entry) []slot {
 func slotsOf(s Season) []slot {
 	out := make([]slot, 0, len(s.Episodes))
 	for _, ep := range s.Episodes {
-		aired, _ := time.Parse(time.DateOnly, ep.AirDate) // the zero time with an error
+		aired, _ := time.Parse(time.DateOnly, ep.AirDate) // the zero time if it cannot be parsed
 		out = append(out, slot{season: s.Number, episode: ep, aired: aired})
 	}
 	slices.SortStableFunc(out, func(a, b slot) int { return a.episode.Number - b.episode.Number })
@@ -132,12 +132,12 @@ func YearOf(date string) int {
 	if len(date) < 4 {
 		return 0
 	}
-	y, _ := strconv.Atoi(date[:4]) // 0 with an error
+	y, _ := strconv.Atoi(date[:4]) // 0 if it cannot be parsed
 	return y
 }
 
-// placeByLaterCour handles a name whose year is later than the start of the season it names. It takes the run of
-// episodes in that season that began in that year.
+// placeByLaterCour handles a name whose year is later than the first year of its season. It takes the run of that
+// season's episodes that began in that year.
 func placeByLaterCour(p *placer) placement {
 	n := p.hint.Arc
 	if n == 0 && !p.statesSeason() {
@@ -196,7 +196,7 @@ func placeByRuns(p *placer) placement {
 	if p.season == 0 {
 		return placement{}
 	}
-	if _, ok := p.e.season(p.season); ok {
+	if _, ok := p.entry.season(p.season); ok {
 		return placement{}
 	}
 	seasons := len(splitRuns(p.episodes, 1<<62))
@@ -263,7 +263,7 @@ func placeInOnlyLongSeason(p *placer) placement {
 func (p *placer) sharesUnofficialTitle(season string) bool {
 	plain := longestTitlePrefix(title.Normalize(season), p.titles)
 	return !isOfficialTitle(p.titles, plain) && slices.ContainsFunc(p.hint.Arcs, func(a ArcTitle) bool {
-		return longestTitlePrefix(a.Text, p.titles) == plain
+		return longestTitlePrefix(a.Title, p.titles) == plain
 	})
 }
 
@@ -280,12 +280,12 @@ func placeInSecondSeason(p *placer) placement {
 	if p.showHasSubtitle() {
 		return placement{} // the subtitle may belong to the first season
 	}
-	ofShow := func(a ArcTitle) bool { return p.isShowTitle(longestTitlePrefix(a.Text, p.titles), title.MayBeReading) }
+	ofShow := func(a ArcTitle) bool { return p.isShowTitle(longestTitlePrefix(a.Title, p.titles), title.MayBeReading) }
 	if len(p.hint.Arcs) > 0 && !slices.ContainsFunc(p.hint.Arcs, ofShow) {
 		return placement{} // the subtitle follows a short title, so it may be the rest of the full title
 	}
 	n := seasons[1][0].season
-	if s, _ := p.e.season(n); p.sharesUnofficialTitle(s.Name) {
+	if s, _ := p.entry.season(n); p.sharesUnofficialTitle(s.Name) {
 		return placement{} // see sharesUnofficialTitle
 	}
 	return p.placementAt(slotsByNumber(seasonSlots(p.episodes, n), p.numbers), viaSecondSeason,

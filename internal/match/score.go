@@ -18,12 +18,12 @@ const (
 	weightSpelling           = 0.03  // the signs match too: "K-Off!" is not "K-Off!!"
 	weightLongerReading      = 0.06  // the exact title is longer than the likeliest reading
 	weightYear               = 0.10  // the entry has the year of the name
-	weightYearInTitle        = 0.03  // and an official title contains it: "Title (2018)"
+	weightYearInTitle        = 0.03  // an official title also contains the year: "Title (2018)"
 	weightYearNear           = 0.02  // the entry's year is one year off
 	weightYearTwoOff         = -0.22 // the entry's year is two years off
 	weightYearFar            = -0.35 // the entry's year is farther off
 	weightEpisodes           = 0.04  // the entry has the season and the episode
-	weightEpisodesOverall    = 0.02  // it has the episode if numbers count over all seasons
+	weightEpisodesOverall    = 0.02  // the entry has the episode if numbers count over all seasons
 	weightTooFewEpisodes     = -0.10 // the entry has fewer episodes than the files' greatest number
 	weightNoEpisodes         = -0.15 // the entry has no episodes at all
 	weightNoSeason           = -0.05 // the entry lacks the season
@@ -34,8 +34,8 @@ const (
 	weightAnimation          = 0.03  // animation
 	weightNotAnimation       = -0.10 // not animation
 	weightNotAnimationFansub = -0.20 // not animation, for a name in fansub style
-	weightTooOld             = -0.04 // it ended before this form of release existed
-	weightLanguage           = 0.01  // original language is Japanese, Korean or Chinese
+	weightTooOld             = -0.04 // the entry ended before this form of release existed
+	weightLanguage           = 0.01  // the original language is Japanese, Korean or Chinese
 	weightPopularity         = 0.002 // per power of ten of popularity; only breaks ties
 	genreAnimation           = 16
 )
@@ -71,7 +71,7 @@ func scoreContender(s preparedSeries, c contender) scoredContender {
 	readings := slices.Concat(s.readings, s.withoutBrackets)
 	film := c.hit.Kind == Movie
 	if film {
-		readings = append(readings, s.withNumber...)
+		readings = append(readings, s.withEpisodeNumber...)
 	}
 	want := nameFacts{season: s.Season, part: s.Part, year: s.Year, ignoreSubtitles: film && s.Year != 0 &&
 		c.hit.Year == s.Year, isFilm: film && s.Want == WantMovie}
@@ -129,7 +129,7 @@ func (c *scoredContender) weighYear(s Series) {
 	switch d := c.yearDistance(y); {
 	case d == 0:
 		c.addReason("year", weightYear, lang.Textf("%d is a year of it", y))
-		if c.match.title.seq.Year == y && c.match.title.primary {
+		if c.match.title.sequel.Year == y && c.match.title.primary {
 			c.addReason("year in the title", weightYearInTitle, lang.Textf("%q", c.match.title.text))
 		}
 	case d > 0 && s.Want == WantSpecial && c.hit.Kind == TV && y > c.hit.Year:
@@ -146,7 +146,7 @@ func (c *scoredContender) weighYear(s Series) {
 // yearDistance returns how many years y is from the nearest year of the entry, -1 if unknown.
 func (c *scoredContender) yearDistance(y int) int {
 	own := c.match.title.base // a title of the entry may state the year: "Title (2014)"
-	if slices.ContainsFunc(c.titles, func(t entryTitle) bool { return t.seq.Year == y && t.base == own }) {
+	if slices.ContainsFunc(c.titles, func(t entryTitle) bool { return t.sequel.Year == y && t.base == own }) {
 		return 0
 	}
 	years := []int{c.hit.Year}
@@ -179,7 +179,7 @@ func (e *Entry) airYears() []int {
 	return years
 }
 
-// firstModernYear is about when web releases, and soon after today's codecs, appeared.
+// firstModernYear is about when web releases appeared; today's codecs soon followed.
 const firstModernYear = 2010
 
 func (c *scoredContender) lastAirYear() int {
@@ -278,12 +278,13 @@ func (c *scoredContender) weighStyle(s Series) {
 	}
 }
 
-// Confidence is the product of two factors. The first is the likelihood of an entry with this score by itself: a
-// logistic curve, lower if no title matches exactly. The second compares the contender with its rivals: a lead of
-// 1/calLead is worth a factor of e. With one equal rival it is a half, however good the title.
+// These constants define the confidence in a contender, which is the product of two factors. The first is the
+// likelihood that an entry with this score is right, regardless of rivals: a logistic curve, lower if no title matches
+// exactly. The second compares the contender with its rivals: a lead of 1/calLead in the score is worth a factor of e.
+// With one equal rival, the second factor is a half, however good the title is.
 //
-// The constants were fitted by maximum likelihood on the development names, with and without the right entries, so that
-// TMDB lacks three in a hundred titles. Then they were rounded to the cautious side (docs/matching.md compares
+// The constants were fitted by maximum likelihood on the development names, with and without the right entries, as if
+// TMDB lacked three in a hundred titles. Then they were rounded to the cautious side (docs/matching.md compares
 // predicted and measured confidences).
 const (
 	calIntercept      = -12.2
@@ -323,7 +324,7 @@ func confidenceAt(ranked []scoredContender, i int) float64 {
 	return ranked[i].likelihood() / rivals
 }
 
-// likelihood estimates how likely the contender is the right entry, apart from its rivals.
+// likelihood estimates how likely the contender is the right entry, regardless of its rivals.
 func (c scoredContender) likelihood() float64 {
 	x := calIntercept + calSlope*min(c.score, calMaxScore)
 	if c.match.sim < simAlmostExact {

@@ -65,8 +65,8 @@ func seasonNamedIn(e *Entry, titles []entryTitle, text, norm, rest string) int {
 	return best
 }
 
-// seasonByJapaneseReading returns the season whose Japanese name may be pronounced like rest; 0 if there is none,
-// another title fits better, or another season about as well.
+// seasonByJapaneseReading returns the season whose Japanese name may be pronounced like rest. It returns 0 if there is
+// none, if another title fits better, or if another season fits about as well.
 func seasonByJapaneseReading(e *Entry, titles []entryTitle, rest string) int {
 	type japanese struct {
 		season int
@@ -117,7 +117,7 @@ func hasEastAsianNames(e *Entry) bool {
 // foreignArcTitle returns the first East Asian title that may name a season, with its language; "" for none.
 func foreignArcTitle(arcs []ArcTitle, titles []entryTitle) (ArcTitle, string) {
 	for _, a := range arcs {
-		switch title.Script(a.Text) {
+		switch title.Script(a.Title) {
 		case "ja":
 			return a, "ja-JP"
 		case "ko":
@@ -129,8 +129,8 @@ func foreignArcTitle(arcs []ArcTitle, titles []entryTitle) (ArcTitle, string) {
 	return ArcTitle{}, ""
 }
 
-// chineseLanguage returns the Chinese language that is likelier to have season names. One is enough, because the
-// comparison ignores the difference between traditional and simplified characters.
+// chineseLanguage returns the Chinese variant that is likeliest to have season names. One variant is enough, because
+// the comparison ignores the difference between traditional and simplified characters.
 func chineseLanguage(titles []entryTitle) string {
 	for _, region := range []string{"CN", "TW", "HK"} {
 		if slices.ContainsFunc(titles, func(t entryTitle) bool { return t.alt.Region == region }) {
@@ -140,8 +140,8 @@ func chineseLanguage(titles []entryTitle) string {
 	return "zh-CN"
 }
 
-// isShowName reports whether a season has the show's name. If the names differ only in signs ("Title!" and "Title!!"),
-// it depends on which of them text equals.
+// isShowName reports whether a season's name is that of the show. If the two differ only in signs ("Title!" and
+// "Title!!"), the one that equals text decides.
 func isShowName(e *Entry, season, text string) bool {
 	for _, t := range []string{e.Title, e.OriginalTitle} {
 		base, _ := splitSequel(title.Normalize(t))
@@ -177,14 +177,14 @@ func placeBySeasonName(p *placer) placement {
 	if !p.statesSeason() || !p.hasSeveralSeasons() {
 		return placement{}
 	}
-	n := seasonByNumberedName(p, p.e)
+	n := seasonByNumberedName(p, p.entry)
 	if n == 0 {
 		n = seasonByOtherTitle(p)
 	}
-	if n == 0 && slices.ContainsFunc(p.e.Seasons, func(s Season) bool { return p.nameBeforeNumber(s) != "" }) {
+	if n == 0 && slices.ContainsFunc(p.entry.Seasons, func(s Season) bool { return p.nameBeforeNumber(s) != "" }) {
 		readings := make([]ArcTitle, len(p.rel.Titles))
 		for i, t := range p.rel.Titles {
-			readings[i].Text = t.Text
+			readings[i].Title = t.Text
 		}
 		if _, language := foreignArcTitle(readings, p.titles); language != "" {
 			if e := p.withSeasonNamesIn(language); e != nil {
@@ -228,11 +228,11 @@ func seasonByNumberedName(p *placer, e *Entry) int {
 // seasonByOtherTitle returns the season whose name is one of the file's titles, if the stated number may come from
 // another title; 0 for none.
 func seasonByOtherTitle(p *placer) int {
-	stated, ok := p.e.season(p.season)
+	stated, ok := p.entry.season(p.season)
 	if !ok || isPlaceholderSeason(title.Normalize(stated.Name)) || p.hasTitle(title.Normalize(stated.Name)) {
 		return 0
 	}
-	for _, s := range p.e.namedSeasons() {
+	for _, s := range p.entry.namedSeasons() {
 		if p.isShowTitle(s.norm, nil) || !p.hasTitle(s.norm) {
 			continue
 		}

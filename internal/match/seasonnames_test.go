@@ -4,12 +4,12 @@ import "testing"
 
 func TestSeasonsNamesAreComparedInOneChinese(t *testing.T) {
 	e := series(1, "Lantern Keepers", "灯守の町", 2019, season(1, "1-12"), season(2, "1-12"), season(3, "1-12"))
-	e.Titles = append(e.Titles, AltTitle{Text: "守灯人", Region: "CN"}, AltTitle{Text: "守燈人", Region: "TW"})
+	e.Titles = append(e.Titles, AltTitle{Title: "守灯人", Region: "CN"}, AltTitle{Title: "守燈人", Region: "TW"})
 	e.Seasons[1].Name, e.Seasons[2].Name = "守灯人 阵营编", "守灯人 游郭篇"
 	titles := entryTitles(e)
 	for text, want := range map[string]int{"守燈人 陣營編": 2, "守燈人 陣營篇": 2, "守灯人 游郭篇": 3, "守燈人 遊廓篇": 0, "守燈人": 0} {
-		arc := ArcTitle{Text: text, Remainder: textAfterTitle(text, titles)}
-		if got := seasonNamedIn(e, titles, arc.Text, arc.Text, arc.Remainder); got != want {
+		arc := ArcTitle{Title: text, Remainder: textAfterTitle(text, titles)}
+		if got := seasonNamedIn(e, titles, arc.Title, arc.Title, arc.Remainder); got != want {
 			t.Errorf("%s is season %d, want %d", text, got, want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestSeasonsNamesAreAskedForInOneChinese(t *testing.T) {
 			for _, region := range row.regions {
 				titles = append(titles, entryTitle{alt: AltTitle{Region: region}})
 			}
-			if _, got := foreignArcTitle([]ArcTitle{{Text: "守燈人 陣營篇", Remainder: "陣營篇"}}, titles); got != row.want {
+			if _, got := foreignArcTitle([]ArcTitle{{Title: "守燈人 陣營篇", Remainder: "陣營篇"}}, titles); got != row.want {
 				t.Errorf("asked in %s, want %s", got, row.want)
 			}
 		})

@@ -38,7 +38,7 @@ var (
 // splitSequel splits a normalised title into its base and its sequel marker. A title that is only a number is a base.
 func splitSequel(norm string) (string, Sequel) {
 	base, seq := norm, Sequel{}
-	for range 3 { // year, part and season may follow one another
+	for range 3 { // a title may end with up to three markers: year, part and season
 		cut, more := cutMarker(base)
 		if more.IsZero() || cut == "" {
 			break
@@ -61,7 +61,7 @@ func BaseTitle(norm string) string {
 	return base
 }
 
-// parseSmallNumber parses words such as "2", "2nd", "second" and "ii"; 0 for other words.
+// parseSmallNumber parses words such as "2", "2nd", "second" and "ii". It returns 0 for other words.
 func parseSmallNumber(w string) int {
 	if n, ok := words().numbers[w]; ok {
 		return n
@@ -124,15 +124,15 @@ func (t *titleEnd) numberAfter(words map[string]bool) int {
 
 func noSequel() (string, Sequel) { return "", Sequel{} }
 
-// sequelMarkers are the rules for the ends of titles, tried in this order. The field words is the least length of a
-// title for a rule. Each rule has an example for the test, with the expected base and sequel.
+// sequelMarkers are the rules for the ends of titles, tried in this order. A rule applies only to titles of at least
+// minWords words. Each rule has an example for the test, with the expected base and sequel.
 var sequelMarkers = []struct {
-	name    string
-	words   int
-	cut     func(t *titleEnd) (base string, seq Sequel)
-	example string
-	base    string
-	seq     Sequel
+	name     string
+	minWords int
+	cut      func(t *titleEnd) (base string, seq Sequel)
+	example  string
+	base     string
+	seq      Sequel
 }{
 	{"a year", 2, cutYear, "salt harbor 2019", "salt harbor", Sequel{Year: 2019}},
 	{"East Asian words for season and part", 1, cutEastAsian, "塩港 第二季", "塩港", Sequel{Season: 2}},
@@ -211,7 +211,7 @@ var sequelMarkers = []struct {
 func cutMarker(norm string) (string, Sequel) {
 	t := newTitleEnd(norm)
 	for _, m := range sequelMarkers {
-		if len(t.words) < m.words {
+		if len(t.words) < m.minWords {
 			continue
 		}
 		if base, seq := m.cut(t); !seq.IsZero() {
@@ -287,10 +287,10 @@ type vocabulary struct {
 	sequelWords, ordinalWords, wholeShowWords, derivedWorkWords, specialWords, commonWords map[string]bool
 	seasonAfterNumber, seasonBeforeNumber, partAfterNumber, partBeforeNumber               map[string]bool
 
-	filmWords, arcWords         []string // Latin ones have a space before them, film words also after
+	filmWords, arcWords         []string // Latin words have a space before them, and film words also one after them
 	filmOrSpecialWords          map[string]bool
 	spacelessFilmOrSpecialWords []string
-	seasonPattern               string // alternatives of a regular expression
+	seasonPattern               string // the alternatives of a regular expression
 	episodePattern              string
 }
 

@@ -68,14 +68,14 @@ func TestEachMarkerHasAnExample(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			end := newTitleEnd(m.example)
 			for _, before := range sequelMarkers[:i] {
-				if len(end.words) < before.words {
+				if len(end.words) < before.minWords {
 					continue
 				}
 				if _, seq := before.cut(end); !seq.IsZero() {
 					t.Errorf("%q takes it before", before.name)
 				}
 			}
-			if base, seq := m.cut(end); base != m.base || seq != m.seq || len(end.words) < m.words {
+			if base, seq := m.cut(end); base != m.base || seq != m.seq || len(end.words) < m.minWords {
 				t.Errorf("%q: got %q %+v", m.example, base, seq)
 			}
 		})

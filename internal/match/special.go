@@ -13,8 +13,8 @@ import (
 // isSpecial reports whether the name states that the file is a special. In "Title OVA S01E02", "OVA" does not count if
 // the entry's own title contains it.
 func (p *placer) isSpecial() bool {
-	if n, one := p.rel.Season(); p.e != nil && one && n > 0 && p.rel.Special != "" &&
-		slices.Contains(strings.Fields(strings.ToUpper(p.e.Title)), p.rel.Special) {
+	if n, one := p.rel.Season(); p.entry != nil && one && n > 0 && p.rel.Special != "" &&
+		slices.Contains(strings.Fields(strings.ToUpper(p.entry.Title)), p.rel.Special) {
 		return false
 	}
 	if p.rel.Kind == release.Special || p.rel.Special != "" {
@@ -72,8 +72,8 @@ func parseSpecialName(text string) specialName {
 	return n
 }
 
-// placeBySpecialTitle finds the one special with the file's title or episode title, or with the same subtitle after any
-// title of the show: "Title: Part" and "題 Part".
+// placeBySpecialTitle takes the only special with the file's title or episode title, or with the same subtitle after
+// any title of the show: "Title: Part" and "題 Part".
 func placeBySpecialTitle(p *placer) placement {
 	if len(p.specials) == 0 {
 		return placement{}
@@ -125,7 +125,7 @@ func (p *placer) possibleSpecialTitles() []string {
 	}
 	add(p.rel.EpisodeTitle)
 	for _, a := range p.hint.Arcs {
-		add(a.Text)
+		add(a.Title)
 		if _, seq := splitSequel("x " + a.Remainder); seq.IsZero() {
 			add(a.Remainder)
 		}
@@ -133,8 +133,8 @@ func (p *placer) possibleSpecialTitles() []string {
 	return texts
 }
 
-// wholeTitles returns the file's titles, also with the word for a special or the year, that are not titles of the show
-// or of a season.
+// wholeTitles returns the file's titles, also with the word for a special or the year added. It omits those that are
+// titles of the show or a season.
 func (p *placer) wholeTitles() []string {
 	if n, stated := p.rel.Season(); stated && n > 0 {
 		return nil
@@ -143,7 +143,7 @@ func (p *placer) wholeTitles() []string {
 	add := func(s string) {
 		n := title.Normalize(s)
 		if n == "" || slices.ContainsFunc(p.titles, func(t entryTitle) bool { return t.primary && t.matches(n) }) ||
-			slices.ContainsFunc(p.e.Seasons, func(x Season) bool { return x.Number > 0 && title.Normalize(x.Name) == n }) {
+			slices.ContainsFunc(p.entry.Seasons, func(x Season) bool { return x.Number > 0 && title.Normalize(x.Name) == n }) {
 			return
 		}
 		texts = append(texts, n)
@@ -153,7 +153,7 @@ func (p *placer) wholeTitles() []string {
 		if p.rel.Special != "" {
 			add(t.Text + " " + p.rel.Special)
 		}
-		if p.rel.Year != 0 && p.rel.Year != p.e.Year && !airedInYear(p.episodes, p.rel.Year) {
+		if p.rel.Year != 0 && p.rel.Year != p.entry.Year && !airedInYear(p.episodes, p.rel.Year) {
 			add(t.Text + " " + strconv.Itoa(p.rel.Year))
 		}
 	}
@@ -162,7 +162,7 @@ func (p *placer) wholeTitles() []string {
 
 func (t entryTitle) matches(norm string) bool {
 	return title.Similarity(t.norm, norm) >= simExact ||
-		t.seq == Sequel{Year: t.seq.Year} && title.Similarity(t.base, norm) >= simExact
+		t.sequel == Sequel{Year: t.sequel.Year} && title.Similarity(t.base, norm) >= simExact
 }
 
 // specialsWhere returns the specials with a matching name. If there are none, the name may match without its number if
@@ -187,7 +187,8 @@ func (p *placer) specialsWhere(like func(name string) bool) []slot {
 	return whole
 }
 
-// singleSpecial places the file at the only hit, or at the hit with its episode number.
+// singleSpecial places the file at the only hit. If there are several, it takes the one that the episode number
+// selects.
 func (p *placer) singleSpecial(hits []slot, why lang.Text) placement {
 	numbers, n := p.rel.Episodes, 0
 	if len(numbers) == 1 {

@@ -17,7 +17,7 @@ func placeByMapping(p *placer) placement {
 		return placement{}
 	}
 	if p.season > 0 {
-		if s, ok := p.e.season(p.season); ok && slotsByNumber(slotsOf(s), p.numbers) != nil {
+		if s, ok := p.entry.season(p.season); ok && slotsByNumber(slotsOf(s), p.numbers) != nil {
 			return placement{}
 		}
 	}
@@ -28,7 +28,7 @@ func placeByMapping(p *placer) placement {
 	if p.mapping.Season == 0 {
 		return placement{}
 	}
-	s, ok := p.e.season(p.mapping.Season)
+	s, ok := p.entry.season(p.mapping.Season)
 	if !ok {
 		return placement{}
 	}
@@ -36,15 +36,15 @@ func placeByMapping(p *placer) placement {
 		"by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
 }
 
-// placeByOverallNumber handles a name with a number over all seasons besides the season's own: "38 (S02E14)". If the
-// two are different episodes of one season, it finds no place, so the season's own number counts.
+// placeByOverallNumber handles a name with two numbers, one over all seasons and one in the season: "38 (S02E14)". It
+// uses the first. If the two mean different episodes of one season, it finds no place, and the second counts.
 func placeByOverallNumber(p *placer) placement {
 	if len(p.rel.Overall) == 0 || len(p.rel.Overall) != len(p.numbers) || slices.Equal(toInts(p.rel.Overall), p.numbers) {
 		return placement{}
 	}
 	overall := toInts(p.rel.Overall)
 	at := p.placementAt(slotsByPosition(p.episodes, overall, 0), viaOverallNumber, "number %s over all seasons",
-		numberList(overall))
+		numberListText(overall))
 	stated := p.placementAt(slotsByNumber(seasonSlots(p.episodes, p.season), p.numbers), viaSeason, "")
 	if stated.ok && stated.season == at.season && stated.label() != at.label() {
 		return placement{}
@@ -54,8 +54,8 @@ func placeByOverallNumber(p *placer) placement {
 
 func (p *placer) statesSeason() bool { return len(p.rel.Seasons) > 0 }
 
-// placeBySeason takes the season in the name as TMDB's. If that season lacks the numbers, they may count over all
-// seasons, be positions in a season that does not start at 1, or run on into the next season.
+// placeBySeason takes the season in the name for TMDB's. If that season lacks the numbers, they may count over all
+// seasons, be positions in a season that does not start at 1, or continue into the next season.
 func placeBySeason(p *placer) placement {
 	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || p.namedSeasonHasParts(p.season)) {
 		return placement{}
@@ -66,7 +66,7 @@ func placeBySeason(p *placer) placement {
 	if at := placeBySeasonName(p); at.ok || p.err != nil {
 		return at
 	}
-	s, ok := p.e.season(p.season)
+	s, ok := p.entry.season(p.season)
 	if !ok || len(s.Episodes) == 0 {
 		p.addStep("TMDB has no season %d", p.season)
 		return placement{}
@@ -84,7 +84,7 @@ func placeBySeason(p *placer) placement {
 		return p.placementAt(slotsByPosition(list, p.numbers, 0), viaSeason, "by position: season %d starts at episode %d",
 			p.season, list[0].episode.Number)
 	}
-	if next, ok := p.e.season(p.season + 1); ok {
+	if next, ok := p.entry.season(p.season + 1); ok {
 		return p.placementAt(slotsByPosition(slices.Concat(list, slotsOf(next)), p.numbers, 0), viaOverallPosition,
 			"counted on from season %d, which TMDB splits", p.season)
 	}
@@ -105,8 +105,8 @@ func placeAfterNamedSeason(p *placer) placement {
 		"season %d follows season %d, whose name is in the title", arc+1, arc)
 }
 
-// namedSeasonHasParts reports whether the season named in the title is not the n-th and has exactly n parts. "Title Arc
-// 2nd Season" is then its second part.
+// namedSeasonHasParts reports whether the season named in the title is not season n and has exactly n parts. "Title Arc
+// 2nd Season" then means its second part.
 func (p *placer) namedSeasonHasParts(n int) bool {
 	return n > 1 && p.hint.Arc != n && len(splitRuns(seasonSlots(p.episodes, p.hint.Arc), courPause)) == n
 }
@@ -120,7 +120,7 @@ func placeByArc(p *placer) placement {
 	if arc == 0 {
 		arc, by = seasonByForeignName(p)
 	}
-	s, ok := p.e.season(arc)
+	s, ok := p.entry.season(arc)
 	if !ok || arc == 0 {
 		return placement{}
 	}
@@ -149,10 +149,10 @@ func seasonByForeignName(p *placer) (season int, by *method) {
 	}
 	if arc, language := foreignArcTitle(p.hint.Arcs, p.titles); language != "" {
 		if e := p.withSeasonNamesIn(language); e != nil {
-			season = seasonNamedIn(e, p.titles, arc.Text, arc.Text, arc.Remainder)
+			season = seasonNamedIn(e, p.titles, arc.Title, arc.Title, arc.Remainder)
 		}
 	}
-	if season != 0 || p.err != nil || p.e.OriginalLanguage != "ja" {
+	if season != 0 || p.err != nil || p.entry.OriginalLanguage != "ja" {
 		return season, viaSeasonName
 	}
 	i := slices.IndexFunc(p.hint.Arcs, func(a ArcTitle) bool { return title.Script(a.Remainder) == "latin" })
@@ -169,22 +169,22 @@ func seasonByForeignName(p *placer) (season int, by *method) {
 func seasonByEnglishName(p *placer) int {
 	arcs := p.hint.Arcs
 	if !p.matchedShowTitle() {
-		arcs = append(slices.Clip(arcs), ArcTitle{Text: p.hint.matched.norm})
+		arcs = append(slices.Clip(arcs), ArcTitle{Title: p.hint.matched.norm})
 	}
-	i := slices.IndexFunc(arcs, func(a ArcTitle) bool { return title.Script(a.Text) == "latin" })
-	if i < 0 || !p.hasSeveralSeasons() || !hasEastAsianNames(p.e) {
+	i := slices.IndexFunc(arcs, func(a ArcTitle) bool { return title.Script(a.Title) == "latin" })
+	if i < 0 || !p.hasSeveralSeasons() || !hasEastAsianNames(p.entry) {
 		return 0
 	}
 	e := p.withSeasonNamesIn("en-US")
 	if e == nil {
 		return 0
 	}
-	return seasonNamedIn(e, p.titles, arcs[i].Text, arcs[i].Text, arcs[i].Remainder)
+	return seasonNamedIn(e, p.titles, arcs[i].Title, arcs[i].Title, arcs[i].Remainder)
 }
 
 // withSeasonNamesIn returns a copy of the entry with season names in another language, nil if they can't be fetched.
 func (p *placer) withSeasonNamesIn(language string) *Entry {
-	names, o, err := p.src.SeasonNames(p.ctx, p.e.ID, language)
+	names, o, err := p.source.SeasonNames(p.ctx, p.entry.ID, language)
 	if errors.Is(err, ErrNoEntry) {
 		return nil
 	}
@@ -193,8 +193,8 @@ func (p *placer) withSeasonNamesIn(language string) *Entry {
 		return nil
 	}
 	p.origin = p.origin.CombinedWith(o)
-	local := *p.e
-	local.Seasons = slices.Clone(p.e.Seasons)
+	local := *p.entry
+	local.Seasons = slices.Clone(p.entry.Seasons)
 	for i := range local.Seasons {
 		local.Seasons[i].Name = names[local.Seasons[i].Number]
 	}
@@ -216,7 +216,7 @@ func placeByPart(p *placer) placement {
 	}
 	list := p.episodes
 	if p.season > 0 {
-		s, ok := p.e.season(p.season)
+		s, ok := p.entry.season(p.season)
 		if !ok {
 			return placement{}
 		}
@@ -236,7 +236,8 @@ func placeByPart(p *placer) placement {
 		p.placementAt(slotsByNumber(part, p.numbers), viaPartNumber, "part %d has the number", p.part))
 }
 
-// placeInFinalSeason takes the last season for "Final Season". It is more certain if a title of the entry has the word.
+// placeInFinalSeason takes the last season if the name says "Final Season". The place is more certain if a title of the
+// entry has that word.
 func placeInFinalSeason(p *placer) placement {
 	last := p.episodes[len(p.episodes)-1].season
 	if !p.saysFinal() || p.season > 0 || last == p.episodes[0].season {
@@ -259,8 +260,8 @@ func placeInFinalSeason(p *placer) placement {
 // saysFinal reports whether a title of the file or its match says "final".
 func (p *placer) saysFinal() bool { return p.hint.Final || p.hint.saysFinal }
 
-// placeByPosition handles a number without a season: it takes that episode of the first season, or else the n-th of all
-// seasons.
+// placeByPosition handles a number n without a season. It takes episode n of the first season, or the n-th episode of
+// all seasons.
 func placeByPosition(p *placer) placement {
 	if p.part > 0 || p.season > 0 && (p.statesSeason() || slices.Max(p.numbers) <= longestSeason(p.episodes)) {
 		return placement{}
@@ -343,7 +344,7 @@ func (p *placer) placeWholeSeason() placement {
 	if n == 0 && len(p.episodes) > 0 {
 		n = p.episodes[0].season
 	}
-	if _, ok := p.e.season(n); !ok || n == 0 {
+	if _, ok := p.entry.season(n); !ok || n == 0 {
 		return placement{reason: lang.Textf("there is no season %d", n)}
 	}
 	by := viaBatch
@@ -363,7 +364,7 @@ func placeByTrailingNumber(p *placer) placement {
 	norm := title.Normalize(p.rel.Titles[0].Text)
 	i := strings.LastIndexByte(norm, ' ')
 	n, err := strconv.Atoi(norm[i+1:])
-	taken := func(t entryTitle) bool { return t.norm == norm || t.seq.Season == n }
+	taken := func(t entryTitle) bool { return t.norm == norm || t.sequel.Season == n }
 	shorter := func(t entryTitle) bool { return t.norm == norm[:i] }
 	if i < 0 || err != nil || slices.ContainsFunc(p.titles, taken) || !slices.ContainsFunc(p.titles, shorter) {
 		return placement{}

@@ -16,7 +16,7 @@ const (
 	simWithExtraYear     = 0.845 // same title, but the entry's adds a year
 	simOtherRomanisation = 0.975 // same title in another romanisation
 	simWithoutSubtitle   = 0.93  // same title without a subtitle, for a film of the right year
-	factorBothSubtitles  = 0.85  // applies as well if both titles have a subtitle
+	factorBothSubtitles  = 0.85  // also applies if both titles have a subtitle
 	simWithoutFilmWords  = 0.96  // same title without words for a film, for a film
 	simExact             = 0.985 // titles at least this similar are the same
 )
@@ -26,33 +26,33 @@ type entryTitle struct {
 	text             string
 	norm             string
 	base             string // norm without its sequel marker
-	seq              Sequel
+	sequel           Sequel
 	withoutSubtitle  string // norm without its subtitle, "" if it has none
 	withoutFilmWords string // norm without words for a film, "" if it has none or no film is wanted
 	alt              AltTitle
 
-	primary bool // the entry's name, original title or a translation
+	primary bool // the entry's title, original title or a translation
 }
 
 func newEntryTitle(text string, alt AltTitle) entryTitle {
 	n := entryTitle{text: text, norm: title.Normalize(text), alt: alt}
-	n.base, n.seq = splitSequel(n.norm)
+	n.base, n.sequel = splitSequel(n.norm)
 	n.withoutSubtitle = title.Normalize(withoutSubtitle(text))
 	return n
 }
 
 func hitTitles(h Hit) []entryTitle {
-	return distinctEntryTitles([]AltTitle{{Text: h.Title}, {Text: h.OriginalTitle, Language: h.OriginalLanguage}}, 2)
+	return distinctEntryTitles([]AltTitle{{Title: h.Title}, {Title: h.OriginalTitle, Language: h.OriginalLanguage}}, 2)
 }
 
 func entryTitles(e *Entry) []entryTitle {
 	all := make([]AltTitle, 0, len(e.Titles)+2)
-	all = append(all, AltTitle{Text: e.Title}, AltTitle{Text: e.OriginalTitle, Language: e.OriginalLanguage})
+	all = append(all, AltTitle{Title: e.Title}, AltTitle{Title: e.OriginalTitle, Language: e.OriginalLanguage})
 	return distinctEntryTitles(append(all, e.Titles...), 2)
 }
 
-// distinctEntryTitles normalises titles, drops duplicates, and adds romanised forms of titles in kana or hangul.
-// Translations and the first own titles are primary.
+// distinctEntryTitles normalises titles, drops duplicates, and adds romanised forms of titles in kana or hangul. The
+// first titles, own in number, and translations are primary.
 func distinctEntryTitles(all []AltTitle, own int) []entryTitle {
 	out := make([]entryTitle, 0, len(all)+1)
 	seen := make(map[string]bool, len(all)+1)
@@ -65,11 +65,14 @@ func distinctEntryTitles(all []AltTitle, own int) []entryTitle {
 		}
 	}
 	for i, a := range all {
-		add(i, a.Text, a)
-		if strings.Contains(a.Text, "(TV)") { // TMDB's mark for a series with a film of that title; names lack it
-			add(i, strings.Replace(a.Text, "(TV)", "", 1), a)
+		add(i, a.Title, a)
+		if strings.Contains(
+			a.Title,
+			"(TV)",
+		) { // TMDB's mark for a series that shares its title with a film; file names lack it
+			add(i, strings.Replace(a.Title, "(TV)", "", 1), a)
 		}
-		if r := title.Romanize(a.Text); r != a.Text {
+		if r := title.Romanize(a.Title); r != a.Title {
 			add(i, r, a)
 		}
 	}
@@ -82,7 +85,7 @@ type titleMatch struct {
 	reading    reading
 	title      entryTitle
 	fileSequel Sequel // a sequel marker that only the reading has
-	scripts    int    // in how many scripts a reading matches exactly
+	scripts    int    // the number of scripts in which a reading matches exactly
 }
 
 // bestTitleMatch returns the most similar pair of titles. It looks for equal titles first, because that is fast and
@@ -158,14 +161,15 @@ func bestPairMatch(readings []reading, want nameFacts, titles []entryTitle,
 					sim, file = s, Sequel{}
 				}
 			}
-			if film.seq != (Sequel{}) && film.seq == (Sequel{Part: film.seq.Part}) {
+			if film.sequel != (Sequel{}) && film.sequel == (Sequel{Part: film.sequel.Part}) {
 				if s := simWithoutFilmWords * simWithoutSequel * alike(film.base, cmp.Or(t.withoutFilmWords, t.norm)); s > sim {
-					sim, file = s, film.seq
+					sim, file = s, film.sequel
 				}
 			}
 			top = max(top, sim)
-			// Of equally similar titles one without a sequel marker is safer.
-			if s := sim * r.weight; s > best.sim || sim > 0 && s == best.sim && t.seq.IsZero() && !best.title.seq.IsZero() {
+			// If two titles are equally similar, one without a sequel marker is safer.
+			if s := sim * r.weight; s > best.sim ||
+				sim > 0 && s == best.sim && t.sequel.IsZero() && !best.title.sequel.IsZero() {
 				best = titleMatch{sim: s, reading: r, title: t, fileSequel: file}
 			}
 		}
@@ -183,12 +187,12 @@ func comparePair(r reading, w nameFacts, t entryTitle, alike func(a, b string) f
 	if best == 1 {
 		return best, file
 	}
-	if !r.seq.IsZero() {
+	if !r.sequel.IsZero() {
 		if sim := simWithoutSequel * alike(r.base, t.norm); sim > best {
-			best, file = sim, r.seq
+			best, file = sim, r.sequel
 		}
 	}
-	if f := markerWeight(t.seq, w); f > 0 {
+	if f := markerWeight(t.sequel, w); f > 0 {
 		if sim := f * alike(r.norm, t.base); sim > best {
 			best, file = sim, Sequel{}
 		}

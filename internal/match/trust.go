@@ -10,7 +10,7 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// method is a way to find an episode. trust is how often it is right, as measured (docs/matching.md).
+// method is a way to find an episode. trust is how often its result is right, as measured (docs/matching.md).
 type method struct{ trust float64 }
 
 var (
@@ -21,7 +21,7 @@ var (
 	viaJapaneseReading = &method{0.91}  // the season whose Japanese name may be pronounced like the title
 	viaFinalSeason     = &method{0.91}  // the last season, because the name says "final"
 	viaMapping         = &method{0.97}  // an imported mapping
-	viaOverallNumber   = &method{0.97}  // the name has a number over all seasons besides the season's
+	viaOverallNumber   = &method{0.97}  // the name also has a number over all seasons
 	viaOverallPosition = &method{0.99}  // the number counts over all seasons
 	viaEpisodeGroup    = &method{0.95}  // an episode group
 	viaYearRun         = &method{0.97}  // the run of episodes that began in the year of the name
@@ -41,9 +41,9 @@ var (
 	viaGuess           = &method{0.15}  // nothing else applies
 )
 
-const trustDuplicates = 0.5 // see doubtDuplicatePlaces
+const trustFactorDuplicates = 0.5 // see doubtDuplicatePlaces
 
-// doubts are reasons to trust a place less. Each that applies multiplies the trust by its factor.
+// doubts are reasons to trust a place less. Each one that applies multiplies the trust by its factor.
 var doubts = []struct {
 	why     lang.Text
 	factor  float64
@@ -85,7 +85,7 @@ var doubts = []struct {
 			return false
 		}
 		stating := func(t entryTitle) bool {
-			return !t.primary && t.seq == Sequel{Year: p.rel.Year} && t.base == p.hint.matched.base
+			return !t.primary && t.sequel == Sequel{Year: p.rel.Year} && t.base == p.hint.matched.base
 		}
 		return slices.ContainsFunc(p.titles, stating) && len(runsStartingIn(p.rel.Year, splitRuns(p.episodes, courPause))) > 1
 	}},
@@ -135,7 +135,7 @@ var doubts = []struct {
 			len(splitRuns(first, courPause)) > 1
 	}},
 	{"TMDB has another name for that season", 0.8, func(p *placer, at placement) bool {
-		s, _ := p.e.season(at.season)
+		s, _ := p.entry.season(at.season)
 		return at.method == viaSecondSeason && !isPlaceholderSeason(title.Normalize(s.Name))
 	}},
 	{"TMDB has it in another season", 0.9, func(p *placer, at placement) bool {
@@ -159,8 +159,8 @@ func hasDerivedWorkWord(norm string) bool {
 	return slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().derivedWorkWords[w] })
 }
 
-// hasFilmWord reports whether a title has a word for a film or a special. In scripts without spaces it may stand
-// anywhere.
+// hasFilmWord reports whether a title has a word for a film or a special. In scripts without spaces, the word may
+// be anywhere.
 func hasFilmWord(text string) bool {
 	norm := title.Normalize(text)
 	within := func(w string) bool { return strings.Contains(norm, w) }
@@ -204,7 +204,7 @@ func mayBeOtherSeason(p *placer, at placement) bool {
 		return false
 	}
 	return !slices.ContainsFunc(p.titles, func(o entryTitle) bool {
-		return !o.seq.IsZero() && o.base == t.norm && o.seq.Year == 0
+		return !o.sequel.IsZero() && o.base == t.norm && o.sequel.Year == 0
 	})
 }
 
@@ -236,8 +236,8 @@ func longerTitlesExist(p *placer, norm string) bool {
 	return longer >= minLongerTitles
 }
 
-// isShowTitle reports whether a text is an official title of the show. reads, unless nil, also accepts the Latin
-// spelling of a Japanese title.
+// isShowTitle reports whether a text is an official title of the show. If reads is not nil, the Latin spelling of a
+// Japanese title counts too.
 func (p *placer) isShowTitle(norm string, reads func(japanese, latin string) bool) bool {
 	return slices.ContainsFunc(p.titles, func(t entryTitle) bool {
 		return t.primary && (title.Similarity(t.norm, norm) >= simAlmostExact ||

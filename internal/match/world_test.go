@@ -145,7 +145,7 @@ func film(id int, name, original string, year int) *Entry {
 
 func (e *Entry) alt(titles ...string) *Entry {
 	for _, t := range titles {
-		e.Titles = append(e.Titles, AltTitle{Text: t})
+		e.Titles = append(e.Titles, AltTitle{Title: t})
 	}
 	return e
 }

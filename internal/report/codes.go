@@ -7,11 +7,11 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// StatusInfo is a row of the table of statuses, which the summary, help texts and documents use.
+// StatusInfo describes a status. The summary, help texts and documents use it.
 type StatusInfo struct {
 	Status  Status
 	Meaning lang.Text // a clause without a full stop
-	Next    lang.Text // what to do about it, with PATH for its place; "" if nothing
+	Next    lang.Text // what the user can do about it, with PATH for the file's path; "" if nothing
 }
 
 var statuses = []StatusInfo{
@@ -37,10 +37,10 @@ var matchedWithoutEpisode = StatusInfo{
 const nextAfterPrompt = "`anivault pin` says which entry a file, a folder or a title is; " +
 	"`anivault match --explain PATH` shows what was asked and how it compares"
 
-// Statuses returns the table of statuses, in the order in which they are counted.
+// Statuses returns all statuses, in the order in which summaries count them.
 func Statuses() []StatusInfo { return append([]StatusInfo(nil), statuses...) }
 
-// Info returns a status's row; for an unknown status, a row with only its name.
+// Info returns the description of a status; for an unknown status, it has only the name.
 func (s Status) Info() StatusInfo {
 	for _, row := range statuses {
 		if row.Status == s {
@@ -76,12 +76,12 @@ const (
 	CodeInternal          Code = "internal"
 )
 
-// CodeInfo is a row of the table of error codes.
+// CodeInfo describes an error code.
 type CodeInfo struct {
 	Code    Code
 	Status  Status    // Pending or Failed: the status of a file with this code
 	Meaning lang.Text // a clause without a full stop
-	Next    lang.Text // what to do about it
+	Next    lang.Text // what the user can do about it
 }
 
 var codes = []CodeInfo{
@@ -127,10 +127,10 @@ var codes = []CodeInfo{
 	{CodeInternal, Failed, "a bug of anivault", "run it again with --log-file and -vv and report it"},
 }
 
-// Codes returns the table of error codes, the ones that leave a file pending first.
+// Codes returns all error codes. Those that leave a file pending come first.
 func Codes() []CodeInfo { return append([]CodeInfo(nil), codes...) }
 
-// Info returns a code's row; an unknown code gets the text of the internal error.
+// Info returns the description of a code; an unknown code has that of an internal error.
 func (c Code) Info() CodeInfo {
 	for _, row := range codes {
 		if row.Code == c {
@@ -145,10 +145,10 @@ func (c Code) Info() CodeInfo {
 // NoEpisode is the filter word for matched files without a known episode.
 const NoEpisode = "no-episode"
 
-// StatusFilter selects records by the words of FilterWords; an empty one selects all.
+// StatusFilter selects records by words of FilterWords. An empty filter selects all records.
 type StatusFilter []string
 
-// FilterWords returns the words of a filter: the statuses, and no-episode.
+// FilterWords returns the words that a filter may have: the statuses and no-episode.
 func FilterWords() []string {
 	var words []string
 	for _, s := range statuses {
@@ -157,7 +157,7 @@ func FilterWords() []string {
 	return append(words, NoEpisode)
 }
 
-// ParseFilter parses a comma-separated list of words.
+// ParseFilter parses a comma-separated list of filter words.
 func ParseFilter(text string) (StatusFilter, error) {
 	var o StatusFilter
 	for word := range strings.SplitSeq(text, ",") {
@@ -170,13 +170,13 @@ func ParseFilter(text string) (StatusFilter, error) {
 	return o, nil
 }
 
-// Has reports whether the filter selects the record.
-func (o StatusFilter) Has(r *Record) bool {
+// Selects reports whether the filter selects the record.
+func (o StatusFilter) Selects(r *Record) bool {
 	return len(o) == 0 || o.contains(string(r.Status)) || o.contains(NoEpisode) && r.LacksEpisode()
 }
 
-// showsInSummary reports whether the summary lists the files of a status. It always lists those that running again may
-// fix.
+// showsInSummary reports whether the summary lists the files of a status. It always lists those that are pending or
+// have an error.
 func (o StatusFilter) showsInSummary(s Status) bool {
 	return len(o) == 0 || o.contains(string(s)) || s == Matched && o.contains(NoEpisode) || s == Pending || s == Failed
 }

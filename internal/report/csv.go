@@ -18,8 +18,9 @@ func formatConfidence(c *float64) string {
 	return strconv.FormatFloat(*c, 'f', -1, 64)
 }
 
-// csvColumns are the columns and how to fill them. Spreadsheets run a cell that starts with = + - @, a tab or CR as a
-// formula, and file names come from strangers. Such a text cell gets a leading ', and path_base64 has the exact path.
+// csvColumns are the columns, each with a function that returns its cell. A spreadsheet runs a cell that begins with =
+// + - @, a tab or CR as a formula, and file names come from strangers. Such a text cell gets a leading ', and
+// path_base64 has the exact path.
 var csvColumns = []struct {
 	name string
 	text bool // free text, guarded against formulas
@@ -29,10 +30,10 @@ var csvColumns = []struct {
 	{"status", false, func(r *Record) string { return string(r.Status) }},
 	{"confidence", false, func(r *Record) string { return formatConfidence(r.Confidence) }},
 	{"kind", false, func(r *Record) string { return r.Kind }},
-	{"tmdb_id", false, func(r *Record) string { return nonZero(r.TMDBID) }},
+	{"tmdb_id", false, func(r *Record) string { return formatNonZero(r.TMDBID) }},
 	{"title", true, func(r *Record) string { return r.Title }},
 	{"original_title", true, func(r *Record) string { return r.OriginalTitle }},
-	{"year", false, func(r *Record) string { return nonZero(r.Year) }},
+	{"year", false, func(r *Record) string { return formatNonZero(r.Year) }},
 	{"season", false, func(r *Record) string {
 		if r.Season == nil {
 			return ""
@@ -69,7 +70,7 @@ var csvColumns = []struct {
 	{"air_date", false, func(r *Record) string { return r.AirDate }},
 }
 
-// CSVFields returns the columns in order; a column with the name of a record's field has its meaning.
+// CSVFields returns the columns in order. A column with the name of a record's field has the same documentation.
 func CSVFields() []Field {
 	docs := map[string]string{
 		"episodes": "TMDB's episode numbers, separated by spaces", "episode_titles": "their titles, separated by \" / \"",
@@ -97,7 +98,7 @@ func (r *Record) errorOrZero() Error {
 	return *r.Error
 }
 
-func nonZero(n int) string {
+func formatNonZero(n int) string {
 	if n == 0 {
 		return ""
 	}
@@ -118,7 +119,7 @@ func newCSV(w io.Writer, opts Options) *csvWriter {
 	for i, c := range csvColumns {
 		names[i] = c.name
 	}
-	return &csvWriter{newSink(w, head+strings.Join(names, ",")+"\r\n"), opts.Terminal}
+	return &csvWriter{newBufferedWriter(w, head+strings.Join(names, ",")+"\r\n"), opts.Terminal}
 }
 
 func (w *csvWriter) Match(r Record) error {
@@ -142,8 +143,8 @@ func (w *csvWriter) Match(r Record) error {
 
 func isFormula(s string) bool { return s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) }
 
-// writeCell quotes only where RFC 4180 requires it, and around outer spaces, which some readers drop. It keeps line
-// breaks in cells; encoding/csv would turn them into CRLF.
+// writeCell writes a cell. It quotes the cell only if RFC 4180 requires it or if it has outer spaces, which some
+// readers drop. It keeps line breaks, which encoding/csv would turn into CRLF.
 func writeCell(b *strings.Builder, s string) {
 	if !strings.ContainsAny(s, ",\"\r\n") && strings.TrimSpace(s) == s {
 		b.WriteString(s)

@@ -18,21 +18,21 @@ import (
 // ErrorFunc returns the code and the message, without secrets, of an error from the matcher.
 type ErrorFunc func(error) (Code, lang.Text)
 
-// FromDecision returns the record of one file. code classifies d.Err; the row of its result decides whether the file is
-// pending or in error. An ambiguous file gets no entry, so that no script takes a guess for a match.
+// FromDecision returns the record of one file. code classifies d.Err, and its result decides whether the file is
+// pending or in error. An ambiguous file gets no entry, because a script could take the guess for a match.
 func FromDecision(path string, rel release.Release, d match.Decision, code ErrorFunc) Record {
 	parsed := ParsedOf(rel)
 	r := Record{
-		Path: path, Status: Status(d.Status), Reason: oneLine(d.Reason), Parsed: &parsed,
+		Path: path, Status: Status(d.Status), Reason: toOneLine(d.Reason), Parsed: &parsed,
 		Candidates: candidateRows(d.Candidates), Steps: stepRows(d.Steps),
 	}
 	switch d.Status {
 	case match.Matched:
 		r.setEntry(d)
-		r.Confidence = new(round4(d.Confidence))
+		r.Confidence = new(roundConfidence(d.Confidence))
 		r.setSource(d)
 	case match.Ambiguous:
-		r.Confidence = new(round4(d.Confidence))
+		r.Confidence = new(roundConfidence(d.Confidence))
 		r.setSource(d)
 	case match.Unmatched:
 		r.setSource(d)
@@ -99,7 +99,7 @@ func (r *Record) setEntry(d match.Decision) {
 	r.OriginalTitle, r.Season, r.Episodes, r.EpisodeTitles = d.OriginalTitle, d.Season, d.Episodes, d.EpisodeTitles
 	r.AirDate = d.AirDate
 	if d.EpisodeConfidence != nil {
-		r.EpisodeConfidence = new(round4(*d.EpisodeConfidence))
+		r.EpisodeConfidence = new(roundConfidence(*d.EpisodeConfidence))
 	}
 	if d.IDs != (match.IDs{}) {
 		r.IDs = &WorkIDs{IMDB: d.IDs.IMDb, TVDB: d.IDs.TVDB, AniDB: d.IDs.AniDB, AniList: d.IDs.AniList, MAL: d.IDs.MAL}
@@ -119,10 +119,10 @@ func (r *Record) setError(err error, code ErrorFunc) {
 		}
 	}
 	r.Status = c.Info().Status
-	r.Error = &Error{Code: c, Message: oneLine(message)}
+	r.Error = &Error{Code: c, Message: toOneLine(message)}
 }
 
-func oneLine(text lang.Text) lang.Text {
+func toOneLine(text lang.Text) lang.Text {
 	english := text.String()
 	if one := ui.OneLine(english); one != english {
 		return lang.Text(one)
@@ -130,14 +130,14 @@ func oneLine(text lang.Text) lang.Text {
 	return text
 }
 
-func round4(c float64) float64 {
+func roundConfidence(c float64) float64 {
 	return min(1, max(0, roundFinite(c)))
 }
 
 func candidateRows(in []match.Candidate) []Candidate {
 	var out []Candidate
 	for _, c := range in {
-		row := Candidate{string(c.Kind), c.ID, c.Title, c.Year, round4(c.Confidence), roundFinite(c.Score), nil}
+		row := Candidate{string(c.Kind), c.ID, c.Title, c.Year, roundConfidence(c.Confidence), roundFinite(c.Score), nil}
 		for _, x := range c.Reasons {
 			row.Reasons = append(row.Reasons, Reason{Name: x.Name, Weight: roundFinite(x.Weight), Detail: x.Detail})
 		}
@@ -197,7 +197,7 @@ func formatRanges(format string, n []int) string {
 }
 
 // Entry returns the TMDB entry as "Title (1999)", or its reference if it has no title.
-func (r Record) Entry() string { return entry(r.Kind, r.TMDBID, r.Title, r.Year) }
+func (r Record) Entry() string { return entryText(r.Kind, r.TMDBID, r.Title, r.Year) }
 
 // OtherTitle returns the original title, or "" if it differs from the title only in case.
 func (r Record) OtherTitle() string {
@@ -208,22 +208,22 @@ func (r Record) OtherTitle() string {
 }
 
 // Ref returns the short reference of the entry: "tv/26209".
-func (r Record) Ref() string { return ref(r.Kind, r.TMDBID) }
+func (r Record) Ref() string { return entryRef(r.Kind, r.TMDBID) }
 
-func ref(kind string, id int) string { return kind + "/" + strconv.Itoa(id) }
+func entryRef(kind string, id int) string { return kind + "/" + strconv.Itoa(id) }
 
-func entry(kind string, id int, name string, year int) string {
+func entryText(kind string, id int, name string, year int) string {
 	if name == "" {
-		return ref(kind, id)
+		return entryRef(kind, id)
 	}
 	return title.WithYear(name, year)
 }
 
-// Entry is Record.Entry for a candidate.
-func (c Candidate) Entry() string { return entry(c.Kind, c.TMDBID, c.Title, c.Year) }
+// Entry returns the candidate as "Title (1999)", or its reference if it has no title.
+func (c Candidate) Entry() string { return entryText(c.Kind, c.TMDBID, c.Title, c.Year) }
 
 // Ref returns the candidate's short reference: "tv/26209".
-func (c Candidate) Ref() string { return ref(c.Kind, c.TMDBID) }
+func (c Candidate) Ref() string { return entryRef(c.Kind, c.TMDBID) }
 
 // Text formats a reason and its weight for people: "title +0.62 (equals the original title)".
 func (x Reason) Text() string {
@@ -237,13 +237,14 @@ func (x Reason) Text() string {
 // Percent formats a confidence in whole percent, rounded down: 79.9 % is not 80 %.
 func Percent(c float64) string { return strconv.Itoa(int(math.Floor(c*100+1e-9))) + "%" }
 
-// LacksEpisode reports whether the series is known but not the episode. Openings and trailers have none to lack.
+// LacksEpisode reports whether the series is known but not the episode. It is false for extras, such as trailers.
 func (r Record) LacksEpisode() bool {
 	extra := r.Parsed != nil && r.Parsed.Kind == "extra"
 	return r.Status == Matched && r.Kind != "movie" && len(r.Episodes) == 0 && !extra
 }
 
-// Why explains on one line why a file is not simply matched: candidates, reason or error. It returns "" if it is.
+// Why explains in one line why a file is not matched to an episode or film: by candidates, reason or error. It returns
+// "" if it is.
 func (r Record) Why() lang.Text {
 	switch r.Status {
 	case Ambiguous:
@@ -276,7 +277,7 @@ func (r Record) Why() lang.Text {
 	return r.Reason
 }
 
-// SourceNote returns a note if the answer is stale or comes from the title index or a pin, else "".
+// SourceNote returns a note if the decision used a stale answer, the title index or a pin, otherwise "".
 func (r Record) SourceNote() lang.Text {
 	switch r.Source {
 	case "stale":

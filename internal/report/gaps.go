@@ -8,52 +8,53 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// Gap is one season of a matched series in which an aired episode is missing or has several files: one line of
-// `missing`.
+// Gap is one line of `missing`: a season of a matched series in which an aired episode is missing or has several files.
 type Gap struct {
-	_             struct{} `constant:"type=missing" doc:"always \"missing\""`
-	TMDBID        int      `json:"tmdb_id" doc:"the series on TMDB"`
-	Title         string   `json:"title,omitempty" doc:"its title in the display language"`
-	OriginalTitle string   `json:"original_title,omitempty" doc:"its title in its own language"`
-	Year          int      `json:"year,omitempty" doc:"of its first broadcast"`
-	Season        *int     `json:"season,omitempty" doc:"TMDB's season number; of season 0, the specials, only what is"`
-	_             struct{} `doc:"there twice is listed"`
-	Aired         int      `json:"aired" doc:"how many of its episodes have been broadcast until today, or are there"`
-	Here          int      `json:"here" doc:"how many of these are there; 0 where the whole season is not"`
-	Missing       []Absent `json:"missing,omitempty" doc:"the missing ones"`
-	Twice         []Copy   `json:"twice,omitempty" doc:"the files of episodes that are there more than once"`
-	Unplaced      int      `json:"unplaced,omitempty" doc:"files of this series of which the episode is not known,"`
-	_             struct{} `doc:"without specials: they may be what is missing"`
-	Unknown       bool     `json:"unknown,omitempty" doc:"true where TMDB's list of episodes is not at hand; without"`
-	_             struct{} `doc:"season that of the whole series"`
+	_             struct{}         `constant:"type=missing" doc:"always \"missing\""`
+	TMDBID        int              `json:"tmdb_id" doc:"the series on TMDB"`
+	Title         string           `json:"title,omitempty" doc:"its title in the display language"`
+	OriginalTitle string           `json:"original_title,omitempty" doc:"its title in its own language"`
+	Year          int              `json:"year,omitempty" doc:"of its first broadcast"`
+	Season        *int             `json:"season,omitempty" doc:"TMDB's season number; of season 0, the specials, only"`
+	_             struct{}         `doc:"what is there twice is listed"`
+	Aired         int              `json:"aired" doc:"how many of its episodes have been broadcast until today,"`
+	_             struct{}         `doc:"or are there"`
+	Present       int              `json:"here" doc:"how many of these are there; 0 where the whole season is not"`
+	Missing       []MissingEpisode `json:"missing,omitempty" doc:"the missing ones"`
+	Duplicates    []EpisodeFile    `json:"twice,omitempty" doc:"the files of episodes that are there more than once"`
+	Unplaced      int              `json:"unplaced,omitempty" doc:"files of this series of which the episode is not"`
+	_             struct{}         `doc:"known, without specials: they may be what is missing"`
+	Unknown       bool             `json:"unknown,omitempty" doc:"true where TMDB's list of episodes is not at hand;"`
+	_             struct{}         `doc:"without season that of the whole series"`
 }
 
-// Absent is an aired episode without a file.
-type Absent struct {
+// MissingEpisode is an aired episode without a file.
+type MissingEpisode struct {
 	Episode int    `json:"episode" doc:"TMDB's number"`
 	Title   string `json:"title,omitempty" doc:"its title"`
 	AirDate string `json:"air_date,omitempty" doc:"when it was first broadcast, YYYY-MM-DD"`
 }
 
-// Copy is one of several files of the same episode.
-type Copy struct {
+// EpisodeFile is one of several files of the same episode.
+type EpisodeFile struct {
 	Episode int    `json:"episode" doc:"TMDB's number"`
 	Path    string `json:"path" bytes:"path_base64" doc:"the path as it was given; bytes that are not UTF-8 as U+FFFD"`
 }
 
 // GapSummary is the last line of `missing`. Every field is always present.
 type GapSummary struct {
-	_        struct{} `constant:"type=summary" doc:"always \"summary\""`
-	Series   int      `json:"series" doc:"matched series"`
-	Complete int      `json:"complete" doc:"how many of these lack no aired episode"`
-	Missing  int      `json:"missing" doc:"aired episodes that are not there"`
-	Absent   int      `json:"absent_seasons" doc:"seasons of which none is there"`
-	Twice    int      `json:"twice" doc:"episodes that are there more than once"`
-	Unplaced int      `json:"unplaced" doc:"files of series with gaps of which the episode is not known, without specials"`
-	Unknown  int      `json:"unknown" doc:"series whose list of episodes is not at hand, in whole or in part"`
+	_             struct{} `constant:"type=summary" doc:"always \"summary\""`
+	Series        int      `json:"series" doc:"matched series"`
+	Complete      int      `json:"complete" doc:"how many of these lack no aired episode"`
+	Missing       int      `json:"missing" doc:"aired episodes that are not there"`
+	AbsentSeasons int      `json:"absent_seasons" doc:"seasons of which none is there"`
+	Duplicates    int      `json:"twice" doc:"episodes that are there more than once"`
+	Unplaced      int      `json:"unplaced" doc:"files of series with gaps of which the episode is not known, without"`
+	_             struct{} `doc:"specials"`
+	Unknown       int      `json:"unknown" doc:"series whose list of episodes is not at hand, in whole or in part"`
 }
 
-// Holdings collects which episodes have files, from records. The zero value is ready.
+// Holdings collects from records which episodes have files. The zero value is ready to use.
 type Holdings struct {
 	series []*seriesFiles // in the order of their first files
 	byID   map[int]*seriesFiles
@@ -72,7 +73,7 @@ type duplicateFile struct {
 	path string
 }
 
-// Add records a matched series' file. It keeps no reference to r.
+// Add adds the file of a record if it belongs to a matched series. It keeps no reference to r.
 func (h *Holdings) Add(r *Record) {
 	if r.Status != Matched || r.Kind != string(match.TV) {
 		return
@@ -113,8 +114,9 @@ func (h *Holdings) Series() []int {
 	return ids
 }
 
-// Gaps compares a series with TMDB's seasons; nil seasons give a Gap with Unknown set. today is YYYY-MM-DD. An episode
-// has aired if its date has come, or if it has no date and a later one has aired.
+// Gaps compares the files of a series with TMDB's seasons. If seasons is nil, it returns one Gap with Unknown set.
+// today is YYYY-MM-DD. An episode has aired if its air date is not later than today, or if it has none and a later
+// episode has aired.
 func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
 	s := h.byID[id]
 	if s == nil {
@@ -129,11 +131,11 @@ func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
 	listed := map[int]bool{}
 	for _, season := range seasons {
 		listed[season.Number] = true
-		if g := s.compare(season, today); g.Unknown || len(g.Missing) > 0 || len(g.Twice) > 0 {
+		if g := s.compare(season, today); g.Unknown || len(g.Missing) > 0 || len(g.Duplicates) > 0 {
 			out = append(out, g)
 		}
 	}
-	for _, e := range s.duplicates { // of seasons that TMDB no longer lists
+	for _, e := range s.duplicates { // duplicates in seasons that TMDB no longer lists
 		if !listed[e.season] {
 			listed[e.season] = true
 			out = append(out, s.compare(match.Season{Number: e.season, Episodes: []match.Episode{}}, today))
@@ -146,7 +148,7 @@ func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
 func (s *seriesFiles) compare(season match.Season, today string) Gap {
 	g := s.template
 	g.Season, g.Unknown = &season.Number, season.Episodes == nil && season.Number > 0
-	g.Twice = s.duplicatesIn(season.Number)
+	g.Duplicates = s.duplicatesIn(season.Number)
 	aired := false
 	for i := len(season.Episodes) - 1; i >= 0; i-- {
 		e := season.Episodes[i]
@@ -155,11 +157,11 @@ func (s *seriesFiles) compare(season match.Season, today string) Gap {
 		switch {
 		case here:
 			g.Aired++
-			g.Here++
+			g.Present++
 		case aired:
 			g.Aired++
 			if season.Number > 0 {
-				g.Missing = append(g.Missing, Absent{e.Number, e.Name, e.AirDate})
+				g.Missing = append(g.Missing, MissingEpisode{e.Number, e.Name, e.AirDate})
 			}
 		}
 	}
@@ -167,18 +169,18 @@ func (s *seriesFiles) compare(season match.Season, today string) Gap {
 	return g
 }
 
-func (s *seriesFiles) duplicatesIn(season int) []Copy {
-	var out []Copy
+func (s *seriesFiles) duplicatesIn(season int) []EpisodeFile {
+	var out []EpisodeFile
 	for _, e := range s.duplicates {
 		if e.season != season {
 			continue
 		}
-		if !slices.ContainsFunc(out, func(c Copy) bool { return c.Episode == e.episode }) {
-			out = append(out, Copy{e.episode, s.firstFile[e.episodeKey]})
+		if !slices.ContainsFunc(out, func(c EpisodeFile) bool { return c.Episode == e.episode }) {
+			out = append(out, EpisodeFile{e.episode, s.firstFile[e.episodeKey]})
 		}
-		out = append(out, Copy{e.episode, e.path})
+		out = append(out, EpisodeFile{e.episode, e.path})
 	}
-	slices.SortStableFunc(out, func(a, b Copy) int { return cmp.Compare(a.Episode, b.Episode) })
+	slices.SortStableFunc(out, func(a, b EpisodeFile) int { return cmp.Compare(a.Episode, b.Episode) })
 	return out
 }
 
@@ -193,12 +195,12 @@ func (s *GapSummary) Add(gaps []Gap) {
 		unknown = unknown || g.Unknown
 		lacks = lacks || g.Unknown || len(g.Missing) > 0
 		s.Missing += len(g.Missing)
-		if g.Here == 0 && len(g.Missing) > 0 {
-			s.Absent++
+		if g.Present == 0 && len(g.Missing) > 0 {
+			s.AbsentSeasons++
 		}
-		for i, c := range g.Twice {
-			if i == 0 || g.Twice[i-1].Episode != c.Episode {
-				s.Twice++
+		for i, c := range g.Duplicates {
+			if i == 0 || g.Duplicates[i-1].Episode != c.Episode {
+				s.Duplicates++
 			}
 		}
 	}
@@ -211,10 +213,10 @@ func (s *GapSummary) Add(gaps []Gap) {
 }
 
 // Entry returns the series as "Title (1999)", or its reference if it has no title.
-func (g *Gap) Entry() string { return entry(string(match.TV), g.TMDBID, g.Title, g.Year) }
+func (g *Gap) Entry() string { return entryText(string(match.TV), g.TMDBID, g.Title, g.Year) }
 
 // Ref returns the short reference of the series: "tv/26209".
-func (g *Gap) Ref() string { return ref(string(match.TV), g.TMDBID) }
+func (g *Gap) Ref() string { return entryRef(string(match.TV), g.TMDBID) }
 
 // MissingRanges returns the numbers of the missing episodes: "3,17-24".
 func (g *Gap) MissingRanges() string {

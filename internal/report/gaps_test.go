@@ -27,8 +27,8 @@ func seasonOf(number int, dates ...string) match.Season {
 
 func TestGaps(t *testing.T) {
 	const before, today, after = "2020-01-01", "2026-11-22", "2026-11-23"
-	gap := func(season, aired, here int, missing ...Absent) Gap {
-		return Gap{TMDBID: 7, Title: "Trigun", Year: 1998, Season: &season, Aired: aired, Here: here, Missing: missing}
+	gap := func(season, aired, here int, missing ...MissingEpisode) Gap {
+		return Gap{TMDBID: 7, Title: "Trigun", Year: 1998, Season: &season, Aired: aired, Present: here, Missing: missing}
 	}
 	with := func(g Gap, change func(*Gap)) Gap {
 		change(&g)
@@ -46,19 +46,19 @@ func TestGaps(t *testing.T) {
 			"two missing",
 			[]Record{fileOf("a", 1, 2)},
 			three,
-			[]Gap{gap(1, 3, 1, Absent{1, "", before}, Absent{3, "", before})},
+			[]Gap{gap(1, 3, 1, MissingEpisode{1, "", before}, MissingEpisode{3, "", before})},
 		},
 		{
 			"a whole season",
 			[]Record{fileOf("a", 1, 1, 2, 3)},
 			append(three, seasonOf(2, before)),
-			[]Gap{gap(2, 1, 0, Absent{1, "", before})},
+			[]Gap{gap(2, 1, 0, MissingEpisode{1, "", before})},
 		},
 		{
 			"what airs today has aired, what airs tomorrow has not",
 			[]Record{fileOf("a", 1, 1)},
 			[]match.Season{seasonOf(1, before, today, after)},
-			[]Gap{gap(1, 2, 1, Absent{2, "", today})},
+			[]Gap{gap(1, 2, 1, MissingEpisode{2, "", today})},
 		},
 		{
 			"a season that has not begun",
@@ -70,27 +70,27 @@ func TestGaps(t *testing.T) {
 			"without a date, before one that has aired",
 			[]Record{fileOf("a", 1, 2)},
 			[]match.Season{seasonOf(1, "", before, "")},
-			[]Gap{gap(1, 2, 1, Absent{1, "", ""})},
+			[]Gap{gap(1, 2, 1, MissingEpisode{1, "", ""})},
 		},
 		{"there before its time", []Record{fileOf("a", 1, 1, 2)}, []match.Season{seasonOf(1, before, after)}, nil},
 		{
 			"twice, by files of several episodes",
 			[]Record{fileOf("a", 1, 1, 2), fileOf("b", 1, 2, 3), fileOf("c", 1, 2)},
 			three,
-			[]Gap{with(gap(1, 3, 3), func(g *Gap) { g.Twice = []Copy{{2, "a"}, {2, "b"}, {2, "c"}} })},
+			[]Gap{with(gap(1, 3, 3), func(g *Gap) { g.Duplicates = []EpisodeFile{{2, "a"}, {2, "b"}, {2, "c"}} })},
 		},
 		{"specials are not missing", []Record{fileOf("a", 1, 1, 2, 3)}, append(three, seasonOf(0, before, before)), nil},
 		{
 			"specials may be there twice",
 			[]Record{fileOf("a", 1, 1, 2, 3), fileOf("b", 0, 1), fileOf("c", 0, 1)},
 			append(three, seasonOf(0, before, before)),
-			[]Gap{with(gap(0, 2, 1), func(g *Gap) { g.Twice = []Copy{{1, "b"}, {1, "c"}} })},
+			[]Gap{with(gap(0, 2, 1), func(g *Gap) { g.Duplicates = []EpisodeFile{{1, "b"}, {1, "c"}} })},
 		},
 		{
 			"twice in a season that TMDB no longer lists",
 			[]Record{fileOf("a", 1, 1, 2, 3), fileOf("b", 4, 1), fileOf("c", 4, 1)},
 			three,
-			[]Gap{with(gap(4, 0, 0), func(g *Gap) { g.Twice = []Copy{{1, "b"}, {1, "c"}} })},
+			[]Gap{with(gap(4, 0, 0), func(g *Gap) { g.Duplicates = []EpisodeFile{{1, "b"}, {1, "c"}} })},
 		},
 		{
 			"a season that could not be asked for",
@@ -112,7 +112,7 @@ func TestGaps(t *testing.T) {
 				{Path: "c", Status: Matched, Kind: "tv", TMDBID: 7, Parsed: &Parsed{Kind: "special"}},
 			},
 			three,
-			[]Gap{with(gap(1, 3, 2, Absent{1, "", before}), func(g *Gap) { g.Unplaced = 1 })},
+			[]Gap{with(gap(1, 3, 2, MissingEpisode{1, "", before}), func(g *Gap) { g.Unplaced = 1 })},
 		},
 		{
 			"films and what was not matched are nobody's episodes",
@@ -153,15 +153,15 @@ func TestTheSummaryCountsGaps(t *testing.T) {
 	for _, gaps := range [][]Gap{
 		nil,
 		{
-			{Season: &season, Aired: 3, Here: 2, Missing: []Absent{{Episode: 3}}, Unplaced: 2},
-			{Season: &season, Aired: 2, Missing: []Absent{{Episode: 1}, {Episode: 2}}, Unplaced: 2},
+			{Season: &season, Aired: 3, Present: 2, Missing: []MissingEpisode{{Episode: 3}}, Unplaced: 2},
+			{Season: &season, Aired: 2, Missing: []MissingEpisode{{Episode: 1}, {Episode: 2}}, Unplaced: 2},
 		},
-		{{Season: &season, Aired: 2, Here: 2, Twice: []Copy{{1, "a"}, {1, "b"}, {2, "c"}, {2, "d"}}}},
+		{{Season: &season, Aired: 2, Present: 2, Duplicates: []EpisodeFile{{1, "a"}, {1, "b"}, {2, "c"}, {2, "d"}}}},
 		{{Unknown: true}},
 	} {
 		s.Add(gaps)
 	}
-	want := GapSummary{Series: 4, Complete: 2, Missing: 3, Absent: 1, Twice: 2, Unplaced: 2, Unknown: 1}
+	want := GapSummary{Series: 4, Complete: 2, Missing: 3, AbsentSeasons: 1, Duplicates: 2, Unplaced: 2, Unknown: 1}
 	if diff := cmp.Diff(want, s, cmp.AllowUnexported(GapSummary{})); diff != "" {
 		t.Error(diff)
 	}

@@ -28,8 +28,8 @@ import (
 // Field is a JSON field or CSV column with its documentation.
 type Field struct{ Name, Doc string }
 
-// FieldsOf returns the fields of a struct in order: inner ones as a.b, those of list elements as a[].b. Types in opaque
-// are not expanded.
+// FieldsOf returns the JSON fields of a struct in order. Fields of an inner struct are named a.b, those of a list's
+// elements a[].b. It does not list the fields of the types in opaque.
 func FieldsOf(t reflect.Type, opaque ...reflect.Type) []Field { return fieldsOf(t, "", opaque) }
 
 func fieldsOf(t reflect.Type, prefix string, opaque []reflect.Type) []Field {
@@ -53,29 +53,29 @@ func fieldsOf(t reflect.Type, prefix string, opaque []reflect.Type) []Field {
 	return out
 }
 
-// encoding is how to write values of a type. Values are read by address, because reflecting on each takes three times
-// as long.
+// encoding describes how values of a type are written. The encoder reads values through their addresses, because
+// reflection would take three times as long.
 type encoding struct {
 	reflect.Type
 	kind   reflect.Kind
 	size   uintptr
-	elem   *encoding       // of a pointer or a list
-	fields []fieldEncoding // of a struct
+	elem   *encoding       // that of the element of a pointer or list
+	fields []fieldEncoding // those of a struct
 }
 
 type fieldEncoding struct {
 	name, bytesName, doc        string
-	prefix                      string       // `,"name":`, or all of a constant field
-	constant, omitEmpty, isText bool         // text: a lang.Text
-	kind                        reflect.Kind // of encoding, copied here because it is read most often
+	prefix                      string       // `,"name":`, or the whole text of a constant field
+	constant, omitEmpty, isText bool         // isText: it is a lang.Text
+	kind                        reflect.Kind // a copy of encoding.kind, which is faster to read here
 	offset                      uintptr
 	encoding                    *encoding
 }
 
 var (
-	encodings sync.Map // reflect.Type to *form
+	encodings sync.Map // maps reflect.Type to *encoding
 	timeType  = reflect.TypeFor[time.Time]()
-	textType  = reflect.TypeFor[lang.Text]() // programs get it in English
+	textType  = reflect.TypeFor[lang.Text]() // written in English, because programs read it
 )
 
 func encodingOf(t reflect.Type) *encoding {
@@ -87,13 +87,13 @@ func encodingOf(t reflect.Type) *encoding {
 	case f.kind == reflect.Pointer || f.kind == reflect.Slice:
 		f.elem = encodingOf(t.Elem())
 	case f.kind == reflect.Struct && t != timeType:
-		f.readTags()
+		f.readFields()
 	}
 	encodings.Store(t, f)
 	return f
 }
 
-func (f *encoding) readTags() {
+func (f *encoding) readFields() {
 	for i := range f.NumField() {
 		field := f.Field(i)
 		if field.Anonymous {
@@ -125,13 +125,13 @@ func (f *encoding) readTags() {
 // AppendJSON appends the struct that v points to as one line. It fails on a number that JSON cannot express.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	var w jsonEncoder
-	dst = w.value(dst, encodingOf(reflect.TypeOf(v).Elem()), reflect.ValueOf(v).UnsafePointer())
+	dst = w.appendValue(dst, encodingOf(reflect.TypeOf(v).Elem()), reflect.ValueOf(v).UnsafePointer())
 	return dst, w.err
 }
 
 type jsonEncoder struct{ err error }
 
-func (w *jsonEncoder) value(b []byte, f *encoding, p unsafe.Pointer) []byte {
+func (w *jsonEncoder) appendValue(b []byte, f *encoding, p unsafe.Pointer) []byte {
 	switch f.kind {
 	case reflect.String:
 		return appendString(b, *(*string)(p))
@@ -140,18 +140,18 @@ func (w *jsonEncoder) value(b []byte, f *encoding, p unsafe.Pointer) []byte {
 	case reflect.Int64:
 		return strconv.AppendInt(b, *(*int64)(p), 10)
 	case reflect.Float64:
-		return w.float(b, *(*float64)(p))
+		return w.appendFloat(b, *(*float64)(p))
 	case reflect.Bool:
 		return strconv.AppendBool(b, *(*bool)(p))
 	case reflect.Pointer:
-		return w.value(b, f.elem, *(*unsafe.Pointer)(p))
+		return w.appendValue(b, f.elem, *(*unsafe.Pointer)(p))
 	case reflect.Slice:
-		return w.list(b, f.elem, unsafe.Pointer(unsafe.SliceData(*(*[]byte)(p))), listLen(p))
+		return w.appendList(b, f.elem, unsafe.Pointer(unsafe.SliceData(*(*[]byte)(p))), listLen(p))
 	case reflect.Struct:
 		if f.Type == timeType {
 			return append((*time.Time)(p).UTC().AppendFormat(append(b, '"'), time.RFC3339), '"')
 		}
-		return w.object(b, f, p)
+		return w.appendObject(b, f, p)
 	default:
 		w.err = fmt.Errorf("write JSON: no form for a %s", f)
 		return b
@@ -160,20 +160,20 @@ func (w *jsonEncoder) value(b []byte, f *encoding, p unsafe.Pointer) []byte {
 
 func listLen(p unsafe.Pointer) int { return len(*(*[]byte)(p)) }
 
-func (w *jsonEncoder) list(b []byte, elem *encoding, first unsafe.Pointer, n int) []byte {
+func (w *jsonEncoder) appendList(b []byte, elem *encoding, first unsafe.Pointer, n int) []byte {
 	b = append(b, '[')
 	for i := range n {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = w.value(b, elem, unsafe.Add(first, uintptr(i)*elem.size))
+		b = w.appendValue(b, elem, unsafe.Add(first, uintptr(i)*elem.size))
 	}
 	return append(b, ']')
 }
 
-// object writes a struct. The comma before the first field becomes the brace. Each field's kind is precomputed, which
-// saves a third of the time.
-func (w *jsonEncoder) object(b []byte, f *encoding, p unsafe.Pointer) []byte {
+// appendObject appends a struct. It replaces the comma before the first field with the opening brace. Each field's kind
+// is computed in advance, which saves a third of the time.
+func (w *jsonEncoder) appendObject(b []byte, f *encoding, p unsafe.Pointer) []byte {
 	start := len(b)
 	for i := range f.fields {
 		field := &f.fields[i]
@@ -200,7 +200,7 @@ func (w *jsonEncoder) object(b []byte, f *encoding, p unsafe.Pointer) []byte {
 				b = strconv.AppendInt(append(b, field.prefix...), int64(n), 10)
 			}
 		case !field.omitEmpty || !field.isEmpty(at):
-			b = w.value(append(b, field.prefix...), field.encoding, at)
+			b = w.appendValue(append(b, field.prefix...), field.encoding, at)
 		}
 	}
 	if len(b) == start {
@@ -227,12 +227,12 @@ func (t *fieldEncoding) isEmpty(p unsafe.Pointer) bool {
 	}
 }
 
-func (w *jsonEncoder) float(b []byte, f float64) []byte {
+func (w *jsonEncoder) appendFloat(b []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		w.err = fmt.Errorf("write JSON: no form for the number %v", f)
 		return b
 	}
-	if n := int32(f); n != 0 && float64(n) == f { // an episode, as most numbers are
+	if n := int32(f); n != 0 && float64(n) == f { // a quick way for whole numbers, such as episodes
 		return strconv.AppendInt(b, int64(n), 10)
 	}
 	format := byte('f')
@@ -291,8 +291,8 @@ func AppendLine(dst []byte, v any) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// jsonWriter writes NDJSON, or {"matches":[...],"summary":{...}}. It writes whole objects, so readers never see half of
-// one.
+// jsonWriter writes NDJSON, or {"matches":[...],"summary":{...}}. Each write holds whole objects, so a reader never
+// gets half of one.
 type jsonWriter struct {
 	*bufferedWriter
 	explain                                   bool

@@ -1,5 +1,5 @@
-// Package report writes results: one Record for each file and one Summary for each run, as a table for people or as
-// NDJSON, JSON or CSV for programs. The fields of both, and of parse, are documented by their tags.
+// Package report writes results: one Record per file and one Summary per run. The output is a table for people, or
+// NDJSON, JSON or CSV for programs. Struct tags document the fields.
 package report
 
 import (
@@ -21,7 +21,8 @@ const (
 	Failed    Status = "error"
 )
 
-// Record is one file's result: one NDJSON line of `match`. Path holds the path's own bytes, valid UTF-8 or not.
+// Record is one file's result: one NDJSON line of `match`. Path has the exact bytes of the path, even if they are not
+// UTF-8.
 type Record struct {
 	_                 struct{}    `constant:"type=match" doc:"always \"match\""`
 	Path              string      `json:"path" bytes:"path_base64" doc:"the path or name as it was given; bytes that are"`
@@ -56,7 +57,7 @@ type Record struct {
 	Steps             []Step      `json:"explain,omitempty" doc:"with --explain: what was done"`
 }
 
-// Candidate is an entry that was considered, with the estimate that it is the right one.
+// Candidate is an entry that was considered, with the estimated probability that it is the right one.
 type Candidate struct {
 	Kind       string   `json:"kind" doc:"tv or movie"`
 	TMDBID     int      `json:"tmdb_id" doc:"the TMDB entry"`
@@ -80,7 +81,7 @@ type Error struct {
 	Message lang.Text `json:"message" doc:"the same for people"`
 }
 
-// Step is one thing that the matcher did.
+// Step is one action of the matcher.
 type Step struct {
 	Stage    string    `json:"stage" doc:"group, query, search, entry, score, decide or place"`
 	Detail   lang.Text `json:"detail" doc:"the result"`
@@ -114,7 +115,8 @@ type Parsed struct {
 	Extension    string    `json:"extension,omitempty" doc:"without the dot"`
 }
 
-// WorkIDs are a matched work's ids in other catalogues: IMDb's and TVDB's of the whole entry, the others of its part.
+// WorkIDs are a matched work's ids in other catalogues. Those of IMDb and TVDB are for the whole entry, the others for
+// the part of it that the file belongs to.
 type WorkIDs struct {
 	IMDB    string `json:"imdb,omitempty" doc:"IMDb's, with its tt"`
 	TVDB    int    `json:"tvdb,omitempty" doc:"TVDB's"`

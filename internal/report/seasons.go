@@ -9,16 +9,16 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// seasonTable is the table with one line for all files of a season. Files that need attention get their own lines
-// below, as in table. A season stays open until a folder of another entry begins, so one folder per episode still gives
-// one line.
+// seasonTable prints one line for all files of a season. Below it, each file that needs attention has its own line, as
+// in table. A season stays open until a folder of another entry begins, so it has one line even if each episode has its
+// own folder.
 type seasonTable struct {
 	*table
 	lastDir      string // the folder of the last file
 	showSkipped  bool   // list skipped files too
 	openSeasons  []*seasonRow
 	pendingLines strings.Builder // lines of single files, written after the open seasons
-	lastBlock    blockKind       // the kind of the last line
+	lastBlock    blockKind       // the kind of the last line written
 }
 
 type blockKind uint8
@@ -40,14 +40,14 @@ type seasonRow struct {
 type seasonKey struct {
 	kind       string
 	id         int
-	season     int // -1: none
+	season     int // -1 if there is none
 	sourceNote lang.Text
 }
 
 const maxOpenSeasons = 64
 
 const (
-	titleCol  = 60 // at most
+	titleCol  = 60 // the most cells of a title
 	placesCol = 18 // "S01 1-12,14-24,26"
 	filesCol  = 10 // "1234 files"
 )
@@ -59,7 +59,7 @@ func (s *seasonTable) Match(r Record) error {
 	s.updateWidth()
 	dir, name := r.SplitPath()
 	if s.lastDir != dir && !s.continuesSeason(&r) || len(s.openSeasons) >= maxOpenSeasons {
-		if err := s.writeHeld(); err != nil {
+		if err := s.writePending(); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (s *seasonTable) Match(r Record) error {
 }
 
 func (s *seasonTable) Close(Summary) error {
-	if err := s.writeHeld(); err != nil {
+	if err := s.writePending(); err != nil {
 		return err
 	}
 	return s.Flush()
@@ -105,7 +105,7 @@ func (s *seasonTable) addToSeason(r *Record) {
 	}
 }
 
-func (s *seasonTable) writeHeld() error {
+func (s *seasonTable) writePending() error {
 	var b strings.Builder
 	if len(s.openSeasons) > 0 && s.lastBlock == fileBlock {
 		b.WriteByte('\n')

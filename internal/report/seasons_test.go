@@ -78,7 +78,7 @@ func TestEachFileIsToldOnce(t *testing.T) {
 		}
 		opts := Options{Width: rapid.SampledFrom([]int{0, 40, 80, 200}).Draw(t, "width"), Seasons: true}
 		if rapid.Bool().Draw(t, "skipped too") {
-			opts.Only = StatusFilter{"skipped", "matched", "unmatched"}
+			opts.Filter = StatusFilter{"skipped", "matched", "unmatched"}
 		}
 		var out strings.Builder
 		w, err := NewWriter(FormatTable, &out, opts)
@@ -94,7 +94,7 @@ func TestEachFileIsToldOnce(t *testing.T) {
 			switch {
 			case r.Status == Matched && len(r.Episodes) > 0:
 				settled++
-			case r.Status != Skipped || opts.Only != nil:
+			case r.Status != Skipped || opts.Filter != nil:
 				want[fmt.Sprintf("n%d.mkv", i)] = 1
 			}
 		}

@@ -16,22 +16,22 @@ import (
 func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	var b strings.Builder
 	p := printer{&b, opts}
-	if opts.Width > 0 && s.Files > 0 { // on a terminal it follows the table
+	if opts.Width > 0 && s.Files > 0 { // on a terminal, the summary follows the table
 		b.WriteByte('\n')
 	}
-	p.paragraph(0, headline(s, t.withoutEpisode, opts))
+	p.writeParagraph(0, headline(s, t.withoutEpisode, opts))
 	if opts.Ending.Interrupted {
-		p.paragraph(0, interruptionLine(s, opts.Ending))
+		p.writeParagraph(0, interruptionLine(s, opts.Ending))
 	}
-	p.paragraph(0, effortLine(s))
+	p.writeParagraph(0, effortLine(s))
 	if n := opts.Ending.NotRevalidated; n > 0 {
-		p.paragraph(0, lang.Sprintf("%s of %d could not be revalidated: TMDB was not reached, using the cached answers",
+		p.writeParagraph(0, lang.Sprintf("%s of %d could not be revalidated: TMDB was not reached, using the cached answers",
 			lang.Count(n, "answer"), s.CacheHits+s.CacheMisses))
 	}
 	blocked := false
 	for _, status := range []Status{Matched, Ambiguous, Unmatched, Pending, Failed} {
 		for _, x := range t.problems {
-			if x.status == status && opts.Only.showsInSummary(status) {
+			if x.status == status && opts.Filter.showsInSummary(status) {
 				p.writeProblem(x, s.LimiterState == "offline")
 				blocked = blocked || x.code == CodeBlocked
 			}
@@ -39,7 +39,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	}
 	if opts.Ending.CacheOnlyReason != "" && !blocked {
 		b.WriteByte('\n')
-		p.paragraph(0, lang.Sprintf("hint: %s; `anivault limiter resume` goes on", opts.Ending.CacheOnlyReason))
+		p.writeParagraph(0, lang.Sprintf("hint: %s; `anivault limiter resume` goes on", opts.Ending.CacheOnlyReason))
 	}
 	return (&bufferedWriter{w: w}).writeLast([]byte(b.String()))
 }
@@ -129,7 +129,7 @@ func (p printer) writeProblem(x *problem, offline bool) {
 		what = x.codeInfo(p.opts.Ending, offline).Meaning
 		head += " (" + string(x.code) + ")"
 	}
-	p.paragraph(0, ui.Style(p.opts.Color, statusColors[x.status], head)+": "+lang.Say(what))
+	p.writeParagraph(0, ui.Style(p.opts.Color, statusColors[x.status], head)+": "+lang.Say(what))
 	lastWhy := ""
 	for _, f := range x.folders {
 		where := ui.Printable(cmp.Or(f.dir, p.opts.DefaultFolder))
@@ -139,23 +139,23 @@ func (p printer) writeProblem(x *problem, offline bool) {
 		if f.files > 1 {
 			where = lang.Sprintf("%s (%d files)", where, f.files)
 		}
-		p.line(2, ui.CutLeft(where, p.widthAfter(2)))
+		p.writeLine(2, ui.CutLeft(where, p.widthAfter(2)))
 		why := ui.Printable(lang.Say(f.why))
-		if f.reasonsDiffer || f.files > 1 && x.code == "" { // a code's message is about the run, not about a file
+		if f.reasonsDiffer || f.files > 1 && x.code == "" { // the message of a code is about the run, not a file
 			why = lang.Sprintf("for example %s", strings.TrimSuffix(ui.Printable(f.name)+": "+why, ": "))
 		}
 		if f.why != "" && why != lastWhy {
-			p.paragraph(4, why)
+			p.writeParagraph(4, why)
 		}
 		lastWhy = why
 	}
 	if x.moreFolders > 0 {
-		p.line(2, lang.Sprintf("and in %s", lang.Count(x.moreFolders, "more folder")))
+		p.writeLine(2, lang.Sprintf("and in %s", lang.Count(x.moreFolders, "more folder")))
 	}
-	p.paragraph(2, lang.Sprintf("next: %s", x.next(p.opts, offline)))
+	p.writeParagraph(2, lang.Sprintf("next: %s", x.nextStep(p.opts, offline)))
 }
 
-func (x *problem) next(opts Options, offline bool) string {
+func (x *problem) nextStep(opts Options, offline bool) string {
 	if x.code != "" {
 		return lang.Say(x.codeInfo(opts.Ending, offline).Next)
 	}
@@ -174,7 +174,7 @@ func (x *problem) next(opts Options, offline bool) string {
 func (x *problem) codeInfo(e Ending, offline bool) CodeInfo {
 	info := x.code.Info()
 	switch {
-	case x.code == CodeUnauthorized && e.KeyVariable != "": // what init would write does not win over it
+	case x.code == CodeUnauthorized && e.KeyVariable != "": // the variable would override a key from `config init`
 		info.Next = lang.Textf("set %s to a key that TMDB takes, or unset it", e.KeyVariable)
 	case x.code != CodeBlocked:
 	case offline:
@@ -205,17 +205,17 @@ func (p printer) widthAfter(indent int) int {
 	return max(p.opts.Width-indent, 20)
 }
 
-func (p printer) line(indent int, s string) {
+func (p printer) writeLine(indent int, s string) {
 	p.b.WriteString(strings.Repeat(" ", indent) + s + "\n")
 }
 
-func (p printer) paragraph(indent int, s string) {
+func (p printer) writeParagraph(indent int, s string) {
 	for _, line := range ui.Wrap(s, p.widthAfter(indent)) {
-		p.line(indent, line)
+		p.writeLine(indent, line)
 	}
 }
 
-const shownFolders = 4
+const maxShownFolders = 4
 
 // Tally counts records for the summary and keeps the first few folders of each problem. The zero value is ready.
 type Tally struct {
@@ -230,7 +230,7 @@ type problem struct {
 	files       int
 	folders     []problemFolder
 	moreFolders int    // folders beyond shownFolders
-	lastDir     string // the folder of the last record: records come folder by folder
+	lastDir     string // the folder of the last record; records come folder by folder
 }
 
 type problemFolder struct {
@@ -265,7 +265,7 @@ func (t *Tally) Add(r Record) {
 	t.problemOf(r).add(r)
 }
 
-// Counts returns the file counts so far; requests, cache, time and limiter are zero.
+// Counts returns the numbers of files so far. The other fields of the summary are zero.
 func (t *Tally) Counts() Summary { return t.sum }
 
 func (t *Tally) problemOf(r Record) *problem {
@@ -284,11 +284,11 @@ func (x *problem) add(r Record) {
 	dir, name := r.SplitPath()
 	again := x.files > 0 && dir == x.lastDir
 	x.files, x.lastDir = x.files+1, dir
-	if !again && len(x.folders) == shownFolders {
+	if !again && len(x.folders) == maxShownFolders {
 		x.moreFolders++
 	}
 	if x.moreFolders > 0 {
-		return // Why takes as long as writing the record
+		return // skip Why, which takes as long as writing the record
 	}
 	why := r.Why()
 	if r.Error != nil {

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	placeCol          = 12 // "S01E01-E12" and the longest status, with the indent of a series' files
+	placeCol          = 12 // fits an indented "S01E01-E12" and the longest status
 	percentCol        = 4  // "100%"
 	columnsBeforeName = 2 + placeCol + 1 + percentCol + 2
 	minWidth          = columnsBeforeName + 15
 	minWidthForTitles = 100
 )
 
-// table prints a line for each file, and below it why it is not simply matched. It does not repeat equal lines.
+// table prints a line for each file. If a file is not matched, the line below it says why. Equal lines are not
+// repeated.
 type table struct {
 	*bufferedWriter
 	opts            Options
@@ -26,11 +27,11 @@ type table struct {
 	lastEntry       string
 	lastReason      string
 	lastExplanation string // the explanation of the last file
-	nameCol         int    // 0: not cut
+	nameCol         int    // 0: names are not cut
 }
 
 func newTable(w io.Writer, opts Options) *table {
-	t := &table{bufferedWriter: newSink(w, ""), opts: opts}
+	t := &table{bufferedWriter: newBufferedWriter(w, ""), opts: opts}
 	t.updateWidth()
 	return t
 }
@@ -104,7 +105,7 @@ func (t *table) writeEntry(b *strings.Builder, r Record) {
 		return
 	}
 	t.lastEntry, t.lastReason = key, ""
-	if room := t.opts.Width - 2; room > 0 { // first drop the original title, then cut the title: the id stays
+	if room := t.opts.Width - 2; room > 0 { // drop the original title, then cut the title; keep the id
 		if ui.Width(key) > room {
 			original = ""
 		}

@@ -26,15 +26,15 @@ func Formats() []string {
 // Options configure a Writer.
 type Options struct {
 	Width         int          // table: terminal width in cells; 0: lines are never cut
-	Resized       func() int   // table: the current Width, as terminals can be resized; nil: constant
-	ByteOrderMark bool         // csv: begins with a byte order mark, so that spreadsheets read UTF-8
-	Terminal      bool         // csv: control and format characters are escaped, as the table always does
-	Color         bool         // table: ANSI colours, which never carry meaning alone
+	Resized       func() int   // table: returns the current Width of the terminal; nil if it is constant
+	ByteOrderMark bool         // csv: begins with a byte order mark, by which spreadsheets recognise UTF-8
+	Terminal      bool         // csv: escape control and format characters; the table always does
+	Color         bool         // table: use ANSI colours
 	DefaultFolder string       // shown for a path without a folder: "." for files, "" for names
-	Explain       bool         // also steps, scores and reasons; csv has none
+	Explain       bool         // include steps, scores and reasons; csv never has them
 	Seasons       bool         // table: one line per season
-	Only          StatusFilter // table and summary: the selected statuses; the caller leaves out other records
-	Ending        Ending       // summary for people: how the run ended
+	Filter        StatusFilter // table and summary: the selected statuses; the caller omits other records
+	Ending        Ending       // for the summary: how the run ended
 }
 
 // Ending describes how a run ended. The zero value is a run that was neither interrupted nor stopped.
@@ -44,53 +44,58 @@ type Ending struct {
 	StillSearching  bool      // the search for files was not complete
 	CacheOnlyReason lang.Text // since when and why only the cache is used; "" otherwise
 	Prompted        bool      // the user was asked about uncertain files
-	NamesOnly       bool      // names were matched: their folders need not exist
+	NamesOnly       bool      // names were matched, so their folders need not exist
 	KeyVariable     string    // the environment variable with the key; "" if it comes from a file
 	Arguments       string    // the command line's paths or names; "" if they can't be typed again
 	NotRevalidated  int       // cached answers that could not be revalidated
 }
 
-// Writer writes records in order, then a summary. Call Flush before waiting. After the first error of the underlying
-// writer, every call returns that error.
+// Writer writes records in order, then a summary. Callers that wait for more records should call Flush first. After the
+// first error of the underlying writer, every call returns that error.
 type Writer interface {
-	// Match writes one record, at the latest with the next Flush or Close. A season's line is written at its end.
+	// Match writes one record; it may be buffered until the next Flush or Close. A season's line follows at its end.
 	Match(Record) error
 	// Flush writes the buffered output.
 	Flush() error
-	// Close ends the output with the summary, also after an interrupted run, so that the document is complete. It
-	// does not close the underlying writer.
+	// Close ends the output with the summary. It must be called after an interrupted run too, to complete the document.
+	// It does not close the underlying writer.
 	Close(Summary) error
 }
 
-// NewWriter returns the writer of a format; an unknown format is an error.
+// NewWriter returns the writer for a format, or an error if the format is unknown.
 func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
 	switch format {
 	case FormatTable:
 		if opts.Seasons {
-			return &seasonTable{table: newTable(w, opts), showSkipped: opts.Only.contains(string(Skipped))}, nil
+			return &seasonTable{table: newTable(w, opts), showSkipped: opts.Filter.contains(string(Skipped))}, nil
 		}
 		return newTable(w, opts), nil
 	case FormatJSON:
 		return &jsonWriter{
-			bufferedWriter: newSink(w, `{"matches":[`), explain: opts.Explain,
+			bufferedWriter: newBufferedWriter(w, `{"matches":[`), explain: opts.Explain,
 			beforeRecord: "\n", betweenRecords: ",\n", beforeSummary: "\n],\n\"summary\":", afterSummary: "}\n",
 		}, nil
 	case FormatNDJSON:
-		return &jsonWriter{bufferedWriter: newSink(w, ""), explain: opts.Explain, afterRecord: "\n", afterSummary: "\n"}, nil
+		return &jsonWriter{
+			bufferedWriter: newBufferedWriter(w, ""),
+			explain:        opts.Explain,
+			afterRecord:    "\n",
+			afterSummary:   "\n",
+		}, nil
 	case FormatCSV:
 		return newCSV(w, opts), nil
 	}
 	return nil, lang.Error("%q is not a format: allowed are %s", string(format), strings.Join(Formats(), ", "))
 }
 
-// bufferedWriter buffers output and keeps the first error, so that a run without a reader stops writing.
+// bufferedWriter buffers output. After the first error, it writes no more and returns that error from every call.
 type bufferedWriter struct {
 	w   io.Writer
 	buf []byte
 	err error
 }
 
-func newSink(w io.Writer, head string) *bufferedWriter {
+func newBufferedWriter(w io.Writer, head string) *bufferedWriter {
 	return &bufferedWriter{w: w, buf: []byte(head)}
 }
 
@@ -109,7 +114,7 @@ func (s *bufferedWriter) write(b []byte) error {
 	return nil
 }
 
-// Close writes no summary: with such formats, it goes to stderr.
+// Close flushes the buffer. It writes no summary, because these formats have it on stderr.
 func (s *bufferedWriter) Close(Summary) error { return s.Flush() }
 
 func (s *bufferedWriter) writeLast(b []byte) error {

@@ -87,7 +87,7 @@ func (p *pipeline) readNames(b *batchState) {
 			leftOut = append(leftOut, i)
 			continue
 		}
-		media = append(media, match.File{Index: i, Release: l.Release, Media: b.ListedAsMedia})
+		media = append(media, match.File{Index: i, Release: l.Release, MatchExtra: b.ListedAsMedia})
 	}
 	if len(leftOut) > 0 {
 		b.groups = append(b.groups, &group{files: leftOut})

@@ -1,6 +1,6 @@
-// Package html writes the report page of `match --report FILE.html`: one self-contained file. It loads nothing and
-// works without its script. All text from outside goes through html/template, and the Content-Security-Policy of the
-// page allows only its own style and script, by their hashes.
+// Package html writes the report page of `match --report FILE.html`: a single file that loads nothing and works without
+// its script. All text from outside goes through html/template. The page's Content-Security-Policy allows only the
+// style and script in the page, by their hashes.
 package html
 
 import (
@@ -29,9 +29,9 @@ type Page struct {
 	Arguments []string // the paths or names that were matched, as given
 	NamesOnly bool     // names were matched, not files
 	Started   time.Time
-	Version   string          // of anivault
-	Records   []report.Record // in the order of the walk; with Reasons, which the page shows
-	Gaps      []report.Gap    // by series: missing episodes and duplicates
+	Version   string          // the version of anivault
+	Records   []report.Record // in the order of the files; the page shows their Reasons
+	Gaps      []report.Gap    // missing episodes and duplicates, grouped by series
 	Summary   report.Summary
 	Timeline  []chart.Point // in time order; may be empty
 }
@@ -52,20 +52,24 @@ var templateFuncs = template.FuncMap{
 	"lang": lang.Current,
 }
 
-var page = sync.OnceValue(func() *template.Template {
+var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.Must(template.New("page").Funcs(templateFuncs).Parse(pageText)).Parse(chart.Template))
 })
 
-func hash(s string) string {
+func cspHash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Write writes the page to w. Errors are the writer's.
+// Write writes the page to w.
 func Write(w io.Writer, p Page) error {
 	var b bytes.Buffer
-	err := page().Execute(&b, map[string]any{
-		"Policy": "default-src 'none'; style-src 'sha256-" + hash(styleText) + "'; script-src 'sha256-" + hash(scriptText) +
+	err := pageTemplate().Execute(&b, map[string]any{
+		"Policy": "default-src 'none'; style-src 'sha256-" + cspHash(
+			styleText,
+		) + "'; script-src 'sha256-" + cspHash(
+			scriptText,
+		) +
 			"'; base-uri 'none'; form-action 'none'",
 		"Style":  template.CSS(styleText),
 		"Script": template.JS(scriptText),
@@ -109,7 +113,7 @@ func countMissing(gaps []report.Gap) (episodes int, shown bool) {
 	return episodes, shown
 }
 
-func hasGap(g *report.Gap) bool { return g.Season != nil && len(g.Missing)+len(g.Twice) > 0 }
+func hasGap(g *report.Gap) bool { return g.Season != nil && len(g.Missing)+len(g.Duplicates) > 0 }
 
 func gapCards(gaps []report.Gap) []*gapCard {
 	var out []*gapCard
@@ -134,12 +138,12 @@ func gapCards(gaps []report.Gap) []*gapCard {
 func newGapRow(g *report.Gap) gapRow {
 	row := gapRow{Label: fmt.Sprintf("S%02d", *g.Season)}
 	switch {
-	case g.Here == 0 && len(g.Missing) > 0:
+	case g.Present == 0 && len(g.Missing) > 0:
 		row.Text = lang.Sprintf("missing: %s", lang.Count(g.Aired, "episode"))
 	case len(g.Missing) > 0:
-		row.Text = lang.Sprintf("%d of %d", g.Here, g.Aired) + ", " + lang.Sprintf("missing %s", g.MissingRanges())
+		row.Text = lang.Sprintf("%d of %d", g.Present, g.Aired) + ", " + lang.Sprintf("missing %s", g.MissingRanges())
 	}
-	if n := len(g.Missing); n <= maxMissingTitles && g.Here > 0 {
+	if n := len(g.Missing); n <= maxMissingTitles && g.Present > 0 {
 		for _, e := range g.Missing {
 			line := fmt.Sprintf("E%02d", e.Episode)
 			for _, more := range []string{e.Title, e.AirDate} {
@@ -150,8 +154,8 @@ func newGapRow(g *report.Gap) gapRow {
 			row.Lines = append(row.Lines, line)
 		}
 	}
-	for i, c := range g.Twice {
-		if i == 0 || g.Twice[i-1].Episode != c.Episode {
+	for i, c := range g.Duplicates {
+		if i == 0 || g.Duplicates[i-1].Episode != c.Episode {
 			row.Lines = append(row.Lines, lang.Sprintf("E%02d is there more than once:", c.Episode))
 		}
 		row.Lines = append(row.Lines, ui.Printable(c.Path))
@@ -159,15 +163,15 @@ func newGapRow(g *report.Gap) gapRow {
 	return row
 }
 
-// folderSet holds, for each folder, whether all files below it have the same candidates. Only then may a pin name the
-// folder.
+// folderSet holds, for each folder, whether all files below it have the same candidates. Only such a folder may be
+// pinned as a whole.
 type folderSet map[string]*folderEvidence
 
 type folderEvidence struct {
 	candidates string
 	files      int
 	mixed      bool
-	isArgument bool // given by the user: it may hold anything later
+	isArgument bool // the user gave it as an argument; it may hold other works later
 }
 
 func newFolderSet(records []report.Record, roots []string) folderSet {
@@ -212,9 +216,9 @@ func candidateKey(r *report.Record) string {
 	return b.String()
 }
 
-// pinArguments returns the arguments of `anivault pin` for files with the same candidates: folders that hold nothing
-// else, otherwise the title if all names have it, otherwise each file. Paths stay as they were given, because the page
-// may be shared.
+// pinArguments returns the arguments of `anivault pin` for files with the same candidates. It uses folders that hold no
+// other files; for the remaining files, their title if all names have it, otherwise each file. Paths stay as they were
+// given, because the page may be shared.
 func (all folderSet) pinArguments(records []*report.Record, names bool) []string {
 	var words []string
 	var loose []*report.Record
@@ -253,7 +257,8 @@ func sharedTitle(records []*report.Record) string {
 	return shared
 }
 
-// shellArgument quotes s so that it is not taken for a flag; a folder gets a trailing slash, by which pin knows it.
+// shellArgument quotes s for a shell and prevents it from being read as a flag. A folder gets a trailing slash, by
+// which `pin` recognises it.
 func shellArgument(s string, dir bool) string {
 	if strings.HasPrefix(s, "-") {
 		s = "./" + s

@@ -116,11 +116,17 @@ func samplePage() Page {
 func sampleGaps() []report.Gap {
 	return []report.Gap{
 		{
-			TMDBID: 30991, Title: "Cowboy Bebop", Year: 1998, Season: ptr(1), Aired: 26, Here: 24, Unplaced: 1,
-			Missing: []report.Absent{{Episode: 7, Title: "Heavy Metal Queen", AirDate: "1998-12-04"}, {Episode: 8}},
-			Twice:   []report.Copy{{Episode: 1, Path: "/lib/a.mkv"}, {Episode: 1, Path: "/lib/b.mkv"}},
+			TMDBID: 30991, Title: "Cowboy Bebop", Year: 1998, Season: ptr(1), Aired: 26, Present: 24, Unplaced: 1,
+			Missing:    []report.MissingEpisode{{Episode: 7, Title: "Heavy Metal Queen", AirDate: "1998-12-04"}, {Episode: 8}},
+			Duplicates: []report.EpisodeFile{{Episode: 1, Path: "/lib/a.mkv"}, {Episode: 1, Path: "/lib/b.mkv"}},
 		},
-		{TMDBID: 70593, Title: "비밀의 숲", Season: ptr(2), Aired: 2, Missing: []report.Absent{{Episode: 1}, {Episode: 2}}},
+		{
+			TMDBID:  70593,
+			Title:   "비밀의 숲",
+			Season:  ptr(2),
+			Aired:   2,
+			Missing: []report.MissingEpisode{{Episode: 1}, {Episode: 2}},
+		},
 		{TMDBID: 129, Title: "unknown", Unknown: true},
 	}
 }

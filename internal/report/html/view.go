@@ -12,8 +12,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// A card with at most maxOpenFiles files starts open. In a page of manyFiles or more, only cards that need attention
-// do, because a browser is slow to lay out 100,000 open rows.
+// A card with at most maxOpenFiles files is open at first. In a page of manyFiles or more, only cards that need
+// attention are, because browsers are slow to lay out 100,000 open rows.
 const (
 	maxOpenFiles = 12
 	manyFiles    = 600
@@ -52,12 +52,12 @@ type card struct {
 
 type file struct {
 	Status     string
-	Also       string // no-episode for a match without one
-	Label      string // its place, else its status
+	Also       string // "no-episode" if the match has none: a second word for filters
+	Label      string // season and episodes, or the status
 	Percent    string
 	Confidence float64
 	Name       string
-	Folder     string // if it differs from the row above
+	Folder     string // the folder, if it differs from that of the row above
 	Titles     string
 	Why        string
 	Weighed    []report.Candidate
@@ -192,7 +192,7 @@ func (c *card) add(r *report.Record, folder, name string) {
 	case r.Status != report.Matched:
 	case r.LacksEpisode():
 		f.Also, f.Label = report.NoEpisode, "no episode"
-		why = cmp.Or(r.Reason, why) // the label says the rest
+		why = cmp.Or(r.Reason, why) // the label already says that there is no episode
 	default:
 		f.Label, why = cmp.Or(r.Place(), f.Label), cmp.Or(why, r.Reason)
 	}
