@@ -216,6 +216,9 @@ func (c *planChecker) checkSource(it *plannedOp, open *folderCache) (inode uint6
 		}
 	}
 	o.Inode, o.BirthTime = info.Inode, info.BirthTime
+	if it.sourceRoot.Type == "overlay" { // the first change of a file gives it another birth time
+		o.BirthTime = organize.Stamp{}
+	}
 	if it.sourceRoot.Inode == 0 {
 		o.Inode = 0
 	}

@@ -115,7 +115,7 @@ func (c *planChecker) checkNameLengths(to place, base int) *Problem {
 // if another move takes it away first.
 func (c *planChecker) checkExisting(it *plannedOp, dir Dir, info Info) *Problem {
 	o := &it.op
-	itself := info.Type == organize.TypeRegular && info.Inode == o.Inode && info.BirthTime == o.BirthTime && o.Inode != 0
+	itself := info.Type == organize.TypeRegular && o.isInode(info) && o.Inode != 0
 	if itself && o.Verb == organize.VerbLink {
 		it.inPlace = true
 		return nil

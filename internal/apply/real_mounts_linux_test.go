@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/organize/disk"
 )
 
 // realKinds are the file systems between which everything is tried, and how an image of each is made and mounted;
@@ -146,6 +148,52 @@ func TestEveryModeBetweenTwoMountsOfOneFileSystem(t *testing.T) {
 	t.Cleanup(func() { unmount(t, mounted) })
 	for sign, want := range map[string]organize.Code{"=": organize.CodeCrossDevice, ">": "", "@": "", ":": ""} {
 		t.Run(sign, func(t *testing.T) { tryMode(t, from, mounted, sign, want) })
+	}
+}
+
+// Files and folders that a container's image has keep their inodes, but not their birth times, when they are first
+// changed: they are carried out, found in place and put back as others are.
+func TestEveryModeInAnImage(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may mount an overlay: nothing was tried in one")
+	}
+	for sign := range strings.SplitSeq("= > @ :", " ") {
+		t.Run(sign, func(t *testing.T) {
+			base := t.TempDir()
+			for _, name := range []string{"image", "changes", "work", "container"} {
+				if err := os.Mkdir(filepath.Join(base, name), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			image, container := filepath.Join(base, "image"), filepath.Join(base, "container")
+			p := realPlan(t, image, "lib", "a/1.mkv "+sign+" S/1.mkv", "2.mkv "+sign+" S/2.mkv")
+			options := fmt.Sprintf("lowerdir=%s,upperdir=%s/changes,workdir=%s/work", image, base, base)
+			if err := syscall.Mount("overlay", container, "overlay", 0, options); err != nil {
+				t.Skip("an overlay can't be mounted here: ", err)
+			}
+			t.Cleanup(func() { unmount(t, container) })
+			for _, root := range []*organize.Root{&p.Sources[0], &p.Targets[0]} {
+				place, err := disk.RootOf(filepath.Join(container, filepath.Base(root.Path)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				*root = place.Root
+			}
+			before := realTree(t, container)
+			e := realEngine(t)
+			if out, err := e.Apply(context.Background(), p, Options{}); err != nil || out.Count(StatusDone) != 2 {
+				t.Fatalf("%s %v", said(out), err)
+			}
+			if out, err := e.Verify(context.Background(), p.ID, true); err != nil || out.Count(StatusOK) != 2 {
+				t.Fatalf("%s %v", said(out), err)
+			}
+			if out, err := e.Undo(context.Background(), p.ID, UndoOptions{}); err != nil || out.Count(StatusUndone) != 2 {
+				t.Fatalf("%s %v", said(out), err)
+			}
+			if diff := cmp.Diff(before, realTree(t, container)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

@@ -82,7 +82,7 @@ func (w *worker) compareFile(o *op, at place, s *observation) error {
 	}
 	back := marks.files[o.Index].returnedCopy
 	switch {
-	case s.info.Inode == o.Inode && s.info.BirthTime == o.BirthTime:
+	case o.isInode(s.info):
 		if s.state = stateEdited; isSame {
 			s.state = stateSame
 		}

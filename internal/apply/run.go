@@ -60,6 +60,13 @@ type op struct {
 	TempNumber  int    // the number of the move's temporary name in the source's folder; 0 if it needs none
 }
 
+// isInode reports whether a file has the operation's inode. Inodes are used again, so the file must also have the birth
+// time or, if that is unknown, the planned size and time.
+func (o *op) isInode(info Info) bool {
+	return info.Inode == o.Inode && (info.BirthTime == o.BirthTime ||
+		o.BirthTime == organize.Stamp{} && info.Size == o.Size && info.MTime == o.MTime)
+}
+
 func (o *op) copiesContent() bool {
 	return o.Verb == organize.VerbCopy || o.Verb == organize.VerbReflink || o.CrossDevice
 }

@@ -192,7 +192,7 @@ func RootOf(dir string) (organize.RootInfo, error) {
 	if place.UnstableInodes {
 		place.Inode = 0
 	}
-	if !info.BirthTime.IsZero() {
+	if !info.BirthTime.IsZero() && holds.Type != "overlay" { // there the first change of a folder may change it
 		place.Birth = organize.StampOf(info.BirthTime)
 	}
 	return place, err
