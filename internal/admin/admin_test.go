@@ -85,7 +85,7 @@ func start(t *testing.T, clients bool, accounts ...string) *site {
 		"ANIVAULT_TMDB_BASE_URL=" + upstream.URL, "ANIVAULT_SERVE_LISTEN=127.0.0.1:0",
 	}})
 	if err == nil {
-		err = cfg.ForServe()
+		err = cfg.PrepareServe()
 	}
 	if err != nil {
 		t.Fatal(err)

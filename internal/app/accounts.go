@@ -19,10 +19,10 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// keyring has the keys of all configured accounts. Its content may be replaced while it is used.
+// keyring holds the keys of all configured accounts. It is safe for concurrent use.
 type keyring struct {
 	keys        atomic.Pointer[map[ratelimit.Fingerprint]config.Key]
-	lastRefusal atomic.Pointer[tmdb.UnauthorizedError] // the last one that this process received
+	lastRefusal atomic.Pointer[tmdb.UnauthorizedError] // TMDB's latest refusal of a key to this process
 	onlyKey     atomic.Pointer[onlyKeyAttempt]         // nil if there are several keys
 }
 
@@ -37,8 +37,8 @@ func newOnlyKeyAttempt(p ratelimit.Preference) *onlyKeyAttempt {
 	return &onlyKeyAttempt{Preference: p, ended: make(chan struct{})}
 }
 
-// replace adds the keys of accounts. It keeps the previous keys, because requests under way may still need them.
-func (k *keyring) replace(accounts []config.Account) {
+// update adds the keys of accounts. It keeps the previous keys, because requests in progress may still need them.
+func (k *keyring) update(accounts []config.Account) {
 	keys := map[ratelimit.Fingerprint]config.Key{}
 	if before := k.keys.Load(); before != nil {
 		maps.Copy(keys, *before)
@@ -56,9 +56,9 @@ func (k *keyring) replace(accounts []config.Account) {
 	}
 }
 
-// signer adds the chosen key to each try. It runs below the limiter, which chooses the key, so that everything above it
-// sees requests without keys. It rejects an answer that contains the key, so that the key can't reach the cache, a log
-// or a client.
+// signer adds the key to each try. The limiter calls it after choosing the key, so the transports before the limiter
+// see only requests without keys. It rejects an answer that contains the key, which would otherwise reach the cache, a
+// log or a client.
 type signer struct {
 	next http.RoundTripper
 	ring *keyring
@@ -67,7 +67,7 @@ type signer struct {
 func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	out, secret := req, ""
 	if choice, ok := ratelimit.ChoiceFrom(req.Context()); ok {
-		key := (*s.ring.keys.Load())[choice.Key] // the limiter chooses only among these
+		key := (*s.ring.keys.Load())[choice.Key] // the limiter chooses only keys of the ring
 		out, secret = withKey(req, key), key.Secret().Reveal()
 	}
 	resp, err := s.next.RoundTrip(out)
@@ -86,7 +86,7 @@ func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if refusal != nil {
 		s.ring.lastRefusal.Store(refusal)
 	}
-	requestOf(req.Context()).refusal.Store(refusal)
+	requestStateFrom(req.Context()).refusal.Store(refusal)
 	resp.Request = req // without the key
 	return resp, nil
 }
@@ -105,7 +105,7 @@ func withKey(req *http.Request, key config.Key) *http.Request {
 }
 
 func keyVerdict(req *http.Request, _ *http.Response, _ []byte) ratelimit.KeyVerdict {
-	refusal := requestOf(req.Context()).refusal.Load()
+	refusal := requestStateFrom(req.Context()).refusal.Load()
 	switch {
 	case refusal == nil:
 		return ratelimit.KeyUnknown
@@ -115,8 +115,8 @@ func keyVerdict(req *http.Request, _ *http.Response, _ []byte) ratelimit.KeyVerd
 	return ratelimit.KeyRefused
 }
 
-// refusalTransport returns a *tmdb.UnauthorizedError for a request whose key TMDB refused, or if it has refused all
-// keys. It stores the first one in first, even if the cache then answers the request.
+// refusalTransport returns a *tmdb.UnauthorizedError if TMDB refuses the key of a request, or has refused all keys
+// before. It stores the first such error in first, even if the cache then answers the request.
 type refusalTransport struct {
 	next  http.RoundTripper
 	ring  *keyring
@@ -124,7 +124,7 @@ type refusalTransport struct {
 }
 
 func (r refusalTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	req, x := withRequest(req)
+	req, x := withRequestState(req)
 	resp, err := r.next.RoundTrip(req)
 	if allKeysRefused(err) {
 		resp, err = r.tryOnlyKey(req, err)
@@ -143,8 +143,9 @@ func (r refusalTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// tryOnlyKey sends the request with the only key if this process has not tried it yet, although TMDB refused it in
-// another process: the key may be valid again, which nothing else would detect. Later calls return refused.
+// tryOnlyKey handles the error that all keys were refused. If there is only one key, and only other processes have seen
+// TMDB refuse it, it sends the request with that key once: the key may be valid again, and nothing else would detect
+// it. Concurrent calls wait for that attempt. In all other cases it returns refused.
 func (r refusalTransport) tryOnlyKey(req *http.Request, refused error) (*http.Response, error) {
 	a := r.ring.onlyKey.Load()
 	if a == nil || r.ring.lastRefusal.Load() != nil {
@@ -179,14 +180,14 @@ func (r refusalTransport) remember(refusal *tmdb.UnauthorizedError) error {
 // KeyTest is the result of one request with one key.
 type KeyTest struct {
 	Number  int       // of the key in its account, from 1
-	Text    lang.Text // for people
+	Text    lang.Text // the result, for people
 	Refused bool
 	Err     error // nil if it is accepted
 }
 
-// TestAccount sends TMDB one cheap request with each key of an account, past the cache but through the limiter. A
-// refused key that is accepted now is used again.
-func (c *stack) TestAccount(ctx context.Context, account config.Account) (list []KeyTest) {
+// TestAccount sends TMDB one cheap request with each key of an account, through the limiter but not the cache. If TMDB
+// now accepts a key that it refused before, the limiter uses the key again.
+func (c *components) TestAccount(ctx context.Context, account config.Account) (list []KeyTest) {
 	for n, key := range account.Account.Keys {
 		err := c.testKey(ctx, account.Name, key)
 		t := KeyTest{Number: n + 1, Text: "accepted", Err: err}
@@ -206,9 +207,9 @@ func (c *stack) TestAccount(ctx context.Context, account config.Account) (list [
 	return list
 }
 
-func (c *stack) testKey(ctx context.Context, account string, key ratelimit.Fingerprint) error {
+func (c *components) testKey(ctx context.Context, account string, key ratelimit.Fingerprint) error {
 	ctx = ratelimit.With(ctx, ratelimit.Request{Prefer: ratelimit.Preference{Account: account, Key: key, Test: true}})
-	client, err := newClient(c.config.Load(), c.upstream.sender, nil)
+	client, err := newClient(c.currentConfig.Load(), c.upstream.sender, nil)
 	if err != nil {
 		return err
 	}
@@ -222,14 +223,14 @@ type AccountView struct {
 	Priority  int            `json:"priority" doc:"smaller numbers are used first"`
 	Enabled   bool           `json:"enabled" doc:"whether it may be used"`
 	Standing  string         `json:"standing" doc:"in, unproven, refused, suspended, disabled, or its own limiter's state"`
-	Reason    string         `json:"reason,omitempty" doc:"why, where that is not told by the standing"`
-	Since     string         `json:"since,omitempty" doc:"since when, RFC 3339; absent where it is not known"`
+	Reason    string         `json:"reason,omitempty" doc:"the reason, if the standing does not say it"`
+	Since     string         `json:"since,omitempty" doc:"since when, RFC 3339; absent if unknown"`
 	Until     string         `json:"until,omitempty" doc:"when it ends by itself, RFC 3339"`
-	Running   int            `json:"running" doc:"requests under way with all its keys"`
-	Limit     int            `json:"limit" doc:"how many there may be; 0: no limit of its own"`
-	KeyLimit  int            `json:"key_limit" doc:"how many with each key; 0: no limit"`
+	Running   int            `json:"running" doc:"requests in progress with all its keys"`
+	Limit     int            `json:"limit" doc:"the most requests in progress; 0: no limit of its own"`
+	KeyLimit  int            `json:"key_limit" doc:"the most requests in progress with each key; 0: no limit"`
 	Rate      float64        `json:"rate" doc:"requests a second; 0: no rate of its own"`
-	Quota     *QuotaView     `json:"quota,omitempty" doc:"its quota; absent where it has none"`
+	Quota     *QuotaView     `json:"quota,omitempty" doc:"its quota; absent if it has none"`
 	Keys      []KeyView      `json:"keys" doc:"its keys: number in the configuration, standing, since, running"`
 	Overrides []OverrideView `json:"overrides" doc:"what operators have changed: key, value, until"`
 }
@@ -239,15 +240,15 @@ type KeyView struct {
 	Number   int    `json:"number" doc:"its number in the configuration"`
 	Standing string `json:"standing" doc:"in, unproven, refused or suspended"`
 	Since    string `json:"since,omitempty" doc:"since when, RFC 3339"`
-	Running  int    `json:"running" doc:"requests under way with it"`
+	Running  int    `json:"running" doc:"requests in progress with it"`
 }
 
 // QuotaView is the state of a quota.
 type QuotaView struct {
 	Limit    int    `json:"limit" doc:"requests in a period"`
 	Period   string `json:"period" doc:"length of the period, such as 24h"`
-	Used     int    `json:"used" doc:"answered in this period"`
-	Reserved int    `json:"reserved" doc:"set aside for what is under way"`
+	Used     int    `json:"used" doc:"requests answered in this period"`
+	Reserved int    `json:"reserved" doc:"reserved for requests in progress"`
 	Renews   string `json:"renews,omitempty" doc:"when the period ends, RFC 3339"`
 }
 

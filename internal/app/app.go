@@ -1,5 +1,5 @@
-// Package app connects the packages: Open builds a run of match from the configuration, OpenUpstream the path of a
-// request to TMDB.
+// Package app assembles the other packages according to the configuration: Open prepares a run of match, OpenGateway a
+// gateway, and OpenUpstream the chain of HTTP transports that carries a request to TMDB.
 package app
 
 import (
@@ -30,9 +30,9 @@ import (
 
 // Options are what a command sets in addition to the configuration.
 type Options struct {
-	Offline bool // never touch the network
-	Refresh bool // revalidate cached answers
-	Anew    bool // ignore cached decisions, which have no reasons to show
+	Offline           bool // never touch the network
+	Refresh           bool // revalidate cached answers
+	SkipDecisionCache bool // decide all files again, because cached decisions have no reasons to show
 	// Ask asks the user about files that can't be decided. It may be nil.
 	Ask decide.Asker
 	// Warn gets a one-line message about each problem that does not stop the run. Any goroutine may call it.
@@ -40,27 +40,27 @@ type Options struct {
 	// Log gets log lines; nil for none.
 	Log slog.Handler
 
-	// Memory limits the decoded answers that the cache keeps in memory, in bytes; 0 keeps none.
+	// Memory is how many bytes of decoded answers the cache may keep in memory; 0 keeps none.
 	Memory int64
 	// Queue orders the requests of this process that wait for the limiter; nil means first come, first served.
 	Queue ratelimit.Queue
-	// OnCacheWait is called before a request waits for the answer to another process. It may be nil.
+	// OnCacheWait is called before a request waits for an answer that another process has requested. It may be nil.
 	OnCacheWait func(context.Context)
-	wrote       func(error) // called after each write of an answer
-	// AroundWire wraps each try at TMDB, up to its complete answer. It may be nil.
-	AroundWire func(http.RoundTripper) http.RoundTripper
-	// AroundLimiter wraps each request that the cache could not answer. It may be nil.
-	AroundLimiter func(http.RoundTripper) http.RoundTripper
+	onWrite     func(error) // called after each write of an answer
+	// WrapWire wraps the transport that sends each try to TMDB and reads the whole answer. It may be nil.
+	WrapWire func(http.RoundTripper) http.RoundTripper
+	// WrapLimiter wraps the transport for requests that the cache could not answer. It may be nil.
+	WrapLimiter func(http.RoundTripper) http.RoundTripper
 }
 
-// App is one run of a command, with everything that is open for it.
+// App is one run of a command, with everything that Open has opened for it.
 type App struct {
-	stack
+	components
 	cfg          *config.Config
 	started      time.Time
 	deciders     *decide.Deciders
 	counts       run.Counts
-	cachedMovies map[int]*tmdb.MovieRow // loaded by Note on first use
+	cachedMovies map[int]*tmdb.MovieRow // loaded by NFOEntry on first use
 }
 
 // Open opens everything for a run. It sends nothing. The caller must close the App.
@@ -79,8 +79,8 @@ func Open(cfg *config.Config, opts Options) (*App, error) {
 	return a, nil
 }
 
-// plannedRequests is how much of the budget a run reserves for a series before its first request: a search and the
-// details of one result. Further requests take from the budget one by one.
+// plannedRequests is the number of requests that a run reserves in the budget for a series before the first one: a
+// search and the details of one result. Further requests take from the budget one by one.
 const plannedRequests = 2
 
 func (a *App) openDeciders(client *tmdb.Client) (err error) {
@@ -97,7 +97,7 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 			if !a.limiter.Rationed() {
 				return ctx, func() {}
 			}
-			r, _ := a.limiter.Reserve(ctx, plannedRequests) // an error is in the reservation
+			r, _ := a.limiter.Reserve(ctx, plannedRequests) // requests with the reservation fail with the same error
 			return ratelimit.With(ctx, ratelimit.Request{Reservation: r}), r.Release
 		},
 		ExplainError: func(err error) (text lang.Text, lasts bool) {
@@ -116,10 +116,11 @@ func (a *App) Match(
 	ctx context.Context, produce run.Producer, emit func(report.Record) error, pause func() error,
 ) error {
 	c := run.Config{
-		Decider: a.deciders, MaxConcurrent: 2 * a.cfg.Tuning.Concurrency, ParseJobs: a.cfg.Match.Jobs, Memory: a.memory(),
-		Refresh: a.opts.Refresh || a.opts.Anew, ExplainError: Explain, Counts: &a.counts, Warn: a.warn,
+		Decider: a.deciders, MaxConcurrent: 2 * a.cfg.Tuning.Concurrency, ParseJobs: a.cfg.Match.Jobs,
+		Memory: a.resultMemory(), Refresh: a.opts.Refresh || a.opts.SkipDecisionCache,
+		ExplainError: Explain, Counts: &a.counts, Warn: a.warn,
 	}
-	if a.opts.Ask == nil { // otherwise questions do not wait for retries
+	if a.opts.Ask == nil { // with questions to the user, failed series are not retried
 		var all ratelimit.Tries // shared, because a series may be in many folders
 		c.Retry = run.RetryPolicy{
 			NewCounter: func() run.AttemptCounter { return all.Share() }, MaxRetries: max(a.cfg.Tuning.MaxRetries, 0),
@@ -128,13 +129,14 @@ func (a *App) Match(
 	if terminal := a.deciders.Terminal(); terminal != nil {
 		// Series that wait for the user's answer must not delay the search of others.
 		c.MaxConcurrent = max(c.MaxConcurrent, minUnderwayInteractive)
-		emit, pause = betweenQuestions(terminal, emit, pause), nil
+		emit, pause = emitBetweenQuestions(terminal, emit, pause), nil
 	}
 	return run.Run(ctx, c, produce, emit, pause)
 }
 
-// betweenQuestions returns an emit that prints each record at once, but not while a question is on the terminal.
-func betweenQuestions(
+// emitBetweenQuestions wraps emit to print no record while a question to the user is on the terminal. The returned
+// function also calls pause after each record.
+func emitBetweenQuestions(
 	terminal sync.Locker, emit func(report.Record) error, pause func() error,
 ) func(report.Record) error {
 	return func(r report.Record) error {
@@ -148,7 +150,7 @@ func betweenQuestions(
 	}
 }
 
-func (a *App) memory() *results.Memory {
+func (a *App) resultMemory() *results.Memory {
 	if a.opts.Ask != nil {
 		return nil
 	}
@@ -158,14 +160,14 @@ func (a *App) memory() *results.Memory {
 		return nil
 	}
 	pins, index := a.deciders.InputDigests()
-	return results.New(bucket, a.newest, results.Settings{
+	return results.New(bucket, a.newestAnswers, results.Settings{
 		Upstream: a.cfg.TMDB.BaseURL.String(), Language: strings.Join(a.cfg.TMDB.Languages, ","), Type: a.cfg.Match.Type,
 		MinConfidence: a.cfg.Match.MinConfidence, MinEpisodeConfidence: a.cfg.Match.MinEpisodeConfidence,
 		IncludeAdult: a.cfg.Match.IncludeAdult,
 	}, results.LocalInputs{Program: version.Build(), Pins: pins, Index: index})
 }
 
-func (a *App) newest(ctx context.Context, entries []results.Entry) ([]time.Time, error) {
+func (a *App) newestAnswers(ctx context.Context, entries []results.Entry) ([]time.Time, error) {
 	resources := make([]string, len(entries))
 	for i, e := range entries {
 		u := *a.cfg.TMDB.BaseURL
@@ -175,8 +177,8 @@ func (a *App) newest(ctx context.Context, entries []results.Entry) ([]time.Time,
 	return a.cache.Newest(ctx, resources...)
 }
 
-// minUnderwayInteractive is the minimum number of series in progress if the user is asked. The limiter limits their
-// requests.
+// minUnderwayInteractive is the minimum number of series that are matched at once if the user is asked. The limiter
+// still limits their requests.
 const minUnderwayInteractive = 200
 
 // Entry returns an entry of TMDB, for a series with all its seasons. It sends the same requests as matching, so that
@@ -198,7 +200,7 @@ func (a *App) Seasons(ctx context.Context, id int) ([]match.Season, error) {
 // Offline reports whether the run may not use the network.
 func (a *App) Offline() bool { return a.opts.Offline }
 
-// Unauthorized returns the error of a refused key, nil if TMDB refused none.
+// Unauthorized returns the first error about a refused key, nil if TMDB refused none.
 func (a *App) Unauthorized() error {
 	if u := a.upstream.refused.Load(); u != nil {
 		return u
@@ -243,8 +245,8 @@ func (a *App) Timeline() []Moment {
 	return append([]Moment(nil), a.observer.timeline...)
 }
 
-// Search returns the entries for a title from TMDB and the title index, or from cached answers if a request fails. more
-// reports that there are further entries. The error is that of the failed request.
+// Search returns the entries for a title from TMDB and the title index. If a request fails, it returns the entries from
+// cached answers, and the request's error. more reports whether there are further entries.
 func (a *App) Search(ctx context.Context, w decide.TitleSearch) (found []decide.SearchResult, more bool, err error) {
 	found, more, err = a.deciders.Lookup(ctx, w)
 	if err == nil || ctx.Err() != nil {
@@ -266,9 +268,9 @@ func (a *App) Search(ctx context.Context, w decide.TitleSearch) (found []decide.
 	return found, more, err
 }
 
-// Note returns an entry's data for an NFO file. A search result may have matched a film without its details; if they
-// can't be fetched, any cached search result of the film is used.
-func (a *App) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, error) {
+// NFOEntry returns an entry's data for an NFO file. If a film's details can't be fetched, because only a search result
+// was needed to match it, NFOEntry uses any cached search result of the film.
+func (a *App) NFOEntry(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, error) {
 	n, err := a.deciders.NFO(ctx, kind, id)
 	if err == nil || kind != match.Movie || ctx.Err() != nil {
 		return n, err
@@ -299,7 +301,8 @@ func (a *App) cachedFilms(ctx context.Context) map[int]*tmdb.MovieRow {
 	return out
 }
 
-// rangeCached calls f with each cached answer of status 200 whose URL begins with path, and the rest of its URL.
+// rangeCached calls f for each cached answer with status 200 to a request below path. question is the rest of the
+// request's URL.
 func (a *App) rangeCached(ctx context.Context, path string, f func(question string, e *cache.Entry)) {
 	base := *a.cfg.TMDB.BaseURL
 	base.Path += path

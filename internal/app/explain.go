@@ -40,7 +40,7 @@ func Explain(err error) (report.Code, lang.Text) {
 		return report.CodeTLS, lang.TextOf(setup)
 	case errors.As(err, &blocked):
 		return report.CodeBlocked, blockedText(blocked, time.Now())
-	case errors.As(err, new(*FailingRequestError)):
+	case errors.As(err, new(*RecentFailureError)):
 		return report.CodeUpstream, lang.TextOf(err)
 	case errors.As(err, &budget):
 		return report.CodeBudget, lang.TextOf(budget)
@@ -132,7 +132,7 @@ func textWithoutURL(err error) lang.Text {
 // ErrorText returns the translatable text of an error of the public packages, which do not use lang. In English it
 // equals the text of Error.
 func ErrorText(err error) (lang.Text, bool) {
-	switch e := err.(type) { //nolint:errorlint // the error itself: lang.TextOf unwraps
+	switch e := err.(type) { //nolint:errorlint // lang.TextOf has already unwrapped err
 	case *ratelimit.BlockedError:
 		switch {
 		case e.Offline():

@@ -30,32 +30,32 @@ type observer struct {
 	requests, retries, throttled, hits, misses, stale atomic.Int64
 	samples                                           sampler
 	isGateway                                         bool
-	ownChanges                                        atomic.Int32 // changes that this process is making right now
+	ownChanges                                        atomic.Int32 // how many changes this process is making now
 
-	unwritable atomic.Bool // the cache could not write to its disk
+	unwritable atomic.Bool // the latest write of an answer to the cache failed
 
 	mu          sync.Mutex
 	gauges      ratelimit.Gauges
 	gaugesKnown bool
-	state       ratelimit.State // the last one logged
+	state       ratelimit.State // the state that was last logged
 	stateKnown  bool
-	gaugesAt    time.Time // the time of gauges
-	sharedWait  Wait      // from the last PollSharedState
-	awaitPolls  int       // polls in a row that found the run waiting for an answer to another process
+	gaugesAt    time.Time // when gauges was set
+	sharedWait  Wait      // from the latest PollSharedState
+	awaitPolls  int       // how many of the latest polls in a row found the run waiting for another process's request
 	waiting     []ratelimit.WaitInfo
 	pauseStatus int // the HTTP status that caused this process's latest pause
 	timeline    []Moment
 }
 
-// Moment is an event of the limiter during the run: a transition, a 429, a pause.
+// Moment is an event of the limiter during the run: a state transition, a 429 or a pause.
 type Moment struct {
 	At     time.Time
 	State  ratelimit.State
-	From   ratelimit.State // of a transition; State otherwise
+	From   ratelimit.State // the state before a transition; otherwise equal to State
 	Event  string          // "state_transition", "429", "pause", or an outcome
-	Reason string          // of a transition
-	Pause  time.Duration   // of all processes; 0 for no pause
-	Rate   float64         // requests a second from now on
+	Reason string          // why the state changed; "" if it did not
+	Pause  time.Duration   // how long all processes pause; 0 for no pause
+	Rate   float64         // requests a second from At on
 }
 
 // Text describes the event in a clause.
@@ -81,13 +81,13 @@ const maxMoments = 10_000
 
 func (o *observer) onOrphans(f ratelimit.Orphans) {
 	o.metrics.Add(metrics.Orphans, f.Requests)
-	// Without room in the budget no account has been chosen.
+	// The event names no account, so the log line has a name only if there is just one account.
 	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.String("account", o.cfg().OnlyAccount()),
 		slog.Int("requests", f.Requests), slog.Int("used", f.Used),
 		slog.Int("reserved", f.Reserved), slog.Int("limit", f.Limit))
 }
 
-func (o *observer) wrote(err error) {
+func (o *observer) recordWrite(err error) {
 	if o.unwritable.Store(err != nil); err != nil {
 		o.metrics.Add(metrics.CacheWriteErrors, 1)
 	}
@@ -111,8 +111,8 @@ func (o *observer) onTuned(c ratelimit.Tuned) {
 	o.log.Info("tuned", about...)
 }
 
-// LogOthersStateChange logs a transition by another process or a command. A transition within the last second may be
-// this process's own, so it is logged only by a later call.
+// LogOthersStateChange logs a transition by another process or a command. This process may itself have made a
+// transition within the last second, so only a later call logs that one.
 func (g *Gateway) LogOthersStateChange(st ratelimit.Status) {
 	o := g.observer
 	o.mu.Lock()
@@ -129,9 +129,9 @@ func (g *Gateway) LogOthersStateChange(st ratelimit.Status) {
 	}
 }
 
-// Changing marks the beginning of a change by this process, and done its end. In between no change is logged as made
-// elsewhere, because a request may see the new settings or state before the change is complete.
-func (g *Gateway) Changing() (done func(context.Context)) {
+// BeginChange marks the beginning of a change of settings or state by this process, and done its end. In between, no
+// change is logged as made elsewhere, because a request may see the new values before the change is complete.
+func (g *Gateway) BeginChange() (done func(context.Context)) {
 	g.observer.ownChanges.Add(1)
 	return func(ctx context.Context) {
 		st, err := g.limiter.Status(ctx)
@@ -172,7 +172,7 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	o.setGauges(a.Gauges)
 	o.logKeyChanges(a)
 	if a.Outcome == ratelimit.Cancelled && a.Status == 0 {
-		return // cancelled before the answer
+		return // the request was cancelled before its answer
 	}
 	o.requests.Add(1)
 	if a.Attempt > 1 {

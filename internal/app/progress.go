@@ -12,7 +12,7 @@ import (
 
 // Progress is the current state of a run.
 type Progress struct {
-	// Files and Series have been found so far; Walked reports that the walk has ended.
+	// Files and Series count what the walk through the folders has found so far; Walked reports that it has ended.
 	Files, Series int64
 	Walked        bool
 
@@ -22,17 +22,17 @@ type Progress struct {
 	Stale              int64 // Hits with an expired answer, because TMDB could not be asked
 	Elapsed            time.Duration
 	Wait               Wait
-	AwaitsOtherProcess bool // for an answer that another process has requested
+	AwaitsOtherProcess bool // the run waits for an answer that another process has requested
 }
 
-// Wait is what keeps the run from sending requests. The zero value means nothing does.
+// Wait describes what keeps the run from sending requests. The zero value means that nothing does.
 type Wait struct {
 	ratelimit.Block
 	Status int // the HTTP status that caused a pause; 0 if another process received it
 }
 
-// On reports whether there is something to wait for.
-func (w Wait) On() bool { return severity(w.Block) > 0 }
+// Active reports whether the run has to wait.
+func (w Wait) Active() bool { return severity(w.Block) > 0 }
 
 // Progress returns the run's current state from memory.
 func (a *App) Progress() Progress {
@@ -53,15 +53,15 @@ func (a *App) Progress() Progress {
 	if p.Wait.Cause == ratelimit.ReasonPause {
 		p.Wait.Status = o.pauseStatus
 	}
-	if !p.Wait.On() && o.sharedWait.On() {
+	if !p.Wait.Active() && o.sharedWait.Active() {
 		p.Wait = o.sharedWait
 	}
 	p.AwaitsOtherProcess = o.awaitPolls > 1
 	return p
 }
 
-// PollSharedState reads the shared state. It is called once a second, because the limiter reports nothing before the
-// first request and while the run waits for an answer to another process.
+// PollSharedState updates the progress from the limiter's shared state. It is called once a second, because the
+// limiter's hooks report nothing before the first request and while the run waits for another process's request.
 func (a *App) PollSharedState() {
 	if a.opts.Offline {
 		return
@@ -121,16 +121,16 @@ func severity(b ratelimit.Block) int {
 }
 
 const (
-	sampleEvery = 100 * time.Millisecond // doubled whenever there are maxSamples
-	maxSamples  = 4096
+	minSampleInterval = 100 * time.Millisecond // doubled each time maxSamples is reached
+	maxSamples        = 4096
 )
 
 // sampler records points of a run for its chart. State and Rate of a point hold until the next one; its counts are
-// totals so far. The zero value is ready.
+// totals since the run began. The zero value is ready to use.
 type sampler struct {
-	mu    sync.Mutex
-	every time.Duration
-	list  []chart.Point
+	mu       sync.Mutex
+	interval time.Duration
+	list     []chart.Point
 }
 
 // add records x if enough time has passed since the last point, or if the state or the number of 429s has changed.
@@ -142,11 +142,11 @@ func (s *sampler) add(x chart.Point) {
 		switch {
 		case !x.At.Before(last.At):
 		case x.State == last.State:
-			return // answers arrived out of order; the next point has the counts
+			return // answers arrived out of order; the next point includes this one's counts
 		default:
 			x.At = last.At
 		}
-		if x.State == last.State && x.Throttled == last.Throttled && x.At.Sub(last.At) < max(s.every, sampleEvery) {
+		if x.State == last.State && x.Throttled == last.Throttled && x.At.Sub(last.At) < max(s.interval, minSampleInterval) {
 			return
 		}
 	}
@@ -154,7 +154,7 @@ func (s *sampler) add(x chart.Point) {
 	if len(s.list) < maxSamples {
 		return
 	}
-	s.every = 2 * max(s.every, sampleEvery)
+	s.interval = 2 * max(s.interval, minSampleInterval)
 	kept := s.list[:0]
 	for i, x := range s.list {
 		if i%2 == 0 || x.State != s.list[i-1].State {

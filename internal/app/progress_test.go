@@ -39,11 +39,11 @@ func TestTheGravestWaitIsTold(t *testing.T) {
 		{"CacheOnly before Sleep", []ratelimit.WaitInfo{sleep, cacheOnly}, cacheOnly},
 		{"the last to end", []ratelimit.WaitInfo{backoff, later}, later},
 	} {
-		if got := mostSevereWait(tt.waits); got.Block != tt.want.Block || !got.On() {
+		if got := mostSevereWait(tt.waits); got.Block != tt.want.Block || !got.Active() {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
 	}
-	if mostSevereWait(nil).On() {
+	if mostSevereWait(nil).Active() {
 		t.Error("nothing is waited for, and yet")
 	}
 }
@@ -51,7 +51,7 @@ func TestTheGravestWaitIsTold(t *testing.T) {
 // TestAPauseNamesTheAnswerThatAskedForIt follows a pause from the limiter's hooks to the status line's numbers.
 func TestAPauseNamesTheAnswerThatAskedForIt(t *testing.T) {
 	o := newTestObserver()
-	a := &App{stack: stack{observer: o}}
+	a := &App{components: components{observer: o}}
 	gauges := ratelimit.Gauges{Block: ratelimit.Block{State: ratelimit.Throttle}, Rate: 17.5}
 	o.onAnswer(ratelimit.Answer{
 		Event: ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429}, Pause: time.Minute,
@@ -66,7 +66,7 @@ func TestAPauseNamesTheAnswerThatAskedForIt(t *testing.T) {
 	}
 	w.Ended = true
 	o.onWait(w)
-	if p = a.Progress(); p.Wait.On() {
+	if p = a.Progress(); p.Wait.Active() {
 		t.Errorf("after it: %+v", p)
 	}
 	a.opts.Offline = true
@@ -92,9 +92,9 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer answers.Close()
-		a := &App{stack: stack{observer: newTestObserver(), limiter: limiter(), cache: answers}}
+		a := &App{components: components{observer: newTestObserver(), limiter: limiter(), cache: answers}}
 		a.PollSharedState()
-		if p := a.Progress(); p.State != "Normal" || p.Rate != 35 || p.Wait.On() || p.AwaitsOtherProcess {
+		if p := a.Progress(); p.State != "Normal" || p.Rate != 35 || p.Wait.Active() || p.AwaitsOtherProcess {
 			t.Errorf("before the outage: %+v", p)
 		}
 		first := limiter()
@@ -131,9 +131,9 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 }
 
 func TestACacheThatCantBeWrittenIsKnownUntilItCan(t *testing.T) {
-	g := &Gateway{stack: stack{observer: newTestObserver()}}
+	g := &Gateway{components: components{observer: newTestObserver()}}
 	for _, err := range []error{nil, errors.New("no space left"), nil} {
-		if g.observer.wrote(err); g.CacheUnwritable() != (err != nil) {
+		if g.observer.recordWrite(err); g.CacheUnwritable() != (err != nil) {
 			t.Errorf("after %v: %v", err, g.CacheUnwritable())
 		}
 	}

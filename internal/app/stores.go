@@ -24,8 +24,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// StateDir returns the folder of the limiter's state for the configured upstream: the state folder for TMDB, and for
-// other addresses a folder in it that is named after the address. So failures of a proxy never stop requests to TMDB.
+// StateDir returns the folder of the limiter's state for the configured upstream: the state folder itself for TMDB, and
+// for any other address a subfolder named after it. Thus failures of a proxy never stop requests to TMDB.
 func StateDir(cfg *config.Config) string {
 	u := cfg.TMDB.BaseURL
 	if u.Scheme == "https" && u.Host == "api.themoviedb.org" {
@@ -41,8 +41,8 @@ func StateDir(cfg *config.Config) string {
 }
 
 // OpenState opens the limiter's shared state: a file for all processes of the user, a coordinator for several machines,
-// or this process's memory. After patience without the file's lock it goes on alone; 0 means the default. The caller
-// must call done.
+// or this process's memory. If the file's lock is not free within patience, this process limits itself alone; 0 means
+// the default patience. The caller must call done to close the store.
 func OpenState(
 	cfg *config.Config, patience time.Duration, warn func(error),
 ) (store ratelimit.Store, done func() error, err error) {
@@ -73,7 +73,7 @@ func withRemedy(err error) error {
 	return err
 }
 
-// OpenCache opens the cache that all processes share. memory limits the answers that it keeps in memory, in bytes.
+// OpenCache opens the cache that all processes share. memory is how many bytes of answers it may keep in memory.
 func OpenCache(cfg *config.Config, memory int64, warn func(error)) (*cache.Store, error) {
 	return cache.Open(cfg.Dirs.Cache, cache.Options{
 		Class: tmdb.ClassOf, MaxSize: cfg.Cache.MaxSize, Memory: memory, OnWarning: func(w cache.Warning) { warn(w) },
@@ -98,11 +98,11 @@ func coordinatorOptions(cfg *config.Config) redisstore.Options {
 	}
 	return redisstore.Options{
 		Address: cfg.Redis.Address, Password: cfg.Redis.Password.Reveal(), CA: cfg.Redis.CA, Prefix: cfg.Redis.Prefix,
-		Upstream: strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port), Dir: machineDir(cfg),
+		Upstream: strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port), Dir: machineStateDir(cfg),
 	}
 }
 
-func machineDir(cfg *config.Config) string { return filepath.Join(StateDir(cfg), "coordinator") }
+func machineStateDir(cfg *config.Config) string { return filepath.Join(StateDir(cfg), "coordinator") }
 
 // openCoordinator opens the state that several machines share. If the coordinator can't be reached, it only warns; if
 // the settings can never work, it returns a [*config.Error].
@@ -118,7 +118,7 @@ func openCoordinator(cfg *config.Config, warn func(error)) (_ ratelimit.Store, d
 			o.Address.Place()))
 	}
 	warnWithRemedy := func(err error) { warn(withRemedy(err)) }
-	machine, err := ratelimit.OpenFileStore(machineDir(cfg), ratelimit.FileOptions{
+	machine, err := ratelimit.OpenFileStore(machineStateDir(cfg), ratelimit.FileOptions{
 		Processes: cfg.Tuning.Processes, OnWarning: warnWithRemedy,
 	})
 	if err != nil {
@@ -137,7 +137,7 @@ func openCoordinator(cfg *config.Config, warn func(error)) (_ ratelimit.Store, d
 func coordinatorError(cfg *config.Config, err error) error {
 	f, ok := errors.AsType[*redisstore.Fault](err)
 	if !ok {
-		return cfg.Refuse("coordinator", lang.TextOf(err))
+		return cfg.ErrorFor("coordinator", lang.TextOf(err))
 	}
 	key, fix := "coordinator", CoordinatorFix(cfg, f)
 	switch {
@@ -146,10 +146,10 @@ func coordinatorError(cfg *config.Config, err error) error {
 	case f.Kind == redisstore.Certificate && cfg.Redis.CAFile != "":
 		key = "coordinator_ca_file"
 	}
-	return cfg.Refuse(key, lang.Textf("%s; %s", f, fix))
+	return cfg.ErrorFor(key, lang.Textf("%s; %s", f, fix))
 }
 
-// CoordinatorFix returns how to fix a fault.
+// CoordinatorFix returns advice on how to fix a fault of the coordinator.
 func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) lang.Text {
 	switch f.Kind {
 	case redisstore.Password:
@@ -159,7 +159,7 @@ func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) lang.Text {
 		return "name the server as its certificate does in ANIVAULT_COORDINATOR, " +
 			"its authority's PEM file in ANIVAULT_COORDINATOR_CA_FILE, and a port that speaks TLS"
 	case redisstore.Rights:
-		return lang.Textf("as its administrator run: %s", CoordinatorRule(cfg))
+		return lang.Textf("as its administrator run: %s", CoordinatorACLRule(cfg))
 	case redisstore.Database:
 		return "write a number that it has, or none, in ANIVAULT_COORDINATOR: redis://host:port/0"
 	case redisstore.TooOld:
@@ -171,8 +171,8 @@ func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) lang.Text {
 	return "check ANIVAULT_COORDINATOR, the network and the server; until then each machine uses a part of the limits"
 }
 
-// CoordinatorRule returns the Redis ACL rule with all permissions that the coordinator's user needs.
-func CoordinatorRule(cfg *config.Config) string {
+// CoordinatorACLRule returns the Redis ACL rule with all permissions that the coordinator's user needs.
+func CoordinatorACLRule(cfg *config.Config) string {
 	return coordinatorOptions(cfg).Rule(cfg.Redis.Address.User())
 }
 
@@ -181,26 +181,26 @@ func CheckCoordinator(ctx context.Context, cfg *config.Config) (redisstore.Findi
 	return redisstore.Check(ctx, coordinatorOptions(cfg))
 }
 
-// stack is what a run of match and the gateway have in common: stores, limiter, upstream and observer.
-type stack struct {
-	opts     Options
-	config   atomic.Pointer[config.Config] // the current one; a gateway may replace it
-	store    ratelimit.Store
-	limiter  *ratelimit.Limiter
-	cache    *cache.Store
-	upstream *Upstream
-	observer *observer
-	closers  []func() error // in the order of opening
-	warned   warnOnce
+// components are the parts that an App and a Gateway have in common.
+type components struct {
+	opts          Options
+	currentConfig atomic.Pointer[config.Config] // a gateway may replace it
+	store         ratelimit.Store
+	limiter       *ratelimit.Limiter
+	cache         *cache.Store
+	upstream      *Upstream
+	observer      *observer
+	closers       []func() error // in the order in which the parts were opened
+	warned        warnOnce
 }
 
-func (c *stack) open(cfg *config.Config, opts Options) error {
+func (c *components) open(cfg *config.Config, opts Options) error {
 	c.opts = opts
-	c.config.Store(cfg)
+	c.currentConfig.Store(cfg)
 	if opts.Log == nil {
 		opts.Log = slog.DiscardHandler
 	}
-	c.observer = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: c.warn, cfg: c.config.Load}
+	c.observer = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: c.warn, cfg: c.currentConfig.Load}
 	store, done, err := OpenState(cfg, 0, c.warn)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func (c *stack) open(cfg *config.Config, opts Options) error {
 		return err
 	}
 	c.closers = append(c.closers, c.cache.Close)
-	opts.wrote = c.observer.wrote
+	opts.onWrite = c.observer.recordWrite
 	if c.upstream, err = OpenUpstream(cfg, c.cache, c.limiter, opts); err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (c *stack) open(cfg *config.Config, opts Options) error {
 	return nil
 }
 
-func (c *stack) warn(err error) {
+func (c *components) warn(err error) {
 	if !c.warned.isNew(err) {
 		return
 	}
@@ -251,10 +251,10 @@ func (c *stack) warn(err error) {
 }
 
 // Metrics returns the metrics of this process.
-func (c *stack) Metrics() *metrics.Metrics { return c.observer.metrics }
+func (c *components) Metrics() *metrics.Metrics { return c.observer.metrics }
 
-// Close writes pending values and frees everything.
-func (c *stack) Close() error {
+// Close saves pending values and closes all parts.
+func (c *components) Close() error {
 	var errs []error
 	for _, done := range slices.Backward(c.closers) {
 		errs = append(errs, done())
@@ -265,16 +265,16 @@ func (c *stack) Close() error {
 	return nil
 }
 
-// Gateway serves requests of other programs. It is an http.RoundTripper for requests without a key.
-type Gateway struct{ stack }
+// Gateway sends other programs' requests to TMDB. It is an http.RoundTripper for requests without a key.
+type Gateway struct{ components }
 
 const gatewayMemory = 32 << 20
 
 // OpenGateway opens everything that a gateway needs. It sends nothing. The caller must close the Gateway.
 func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 	g := &Gateway{}
-	around := opts.AroundLimiter
-	opts.AroundLimiter = func(next http.RoundTripper) http.RoundTripper {
+	around := opts.WrapLimiter
+	opts.WrapLimiter = func(next http.RoundTripper) http.RoundTripper {
 		return wrapTransport(around, headerTransport{next})
 	}
 	opts.Memory = gatewayMemory
@@ -286,13 +286,13 @@ func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 }
 
 // RoundTrip answers a request. For its errors see cache.Transport, ratelimit.Transport, tmdb.UnauthorizedError and
-// FailingRequestError.
+// RecentFailureError.
 func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.upstream.RoundTrip(req)
 }
 
-// Stored returns the cached answer to a URL and its cache key, fresh or expired; nil if there is none. It sends
-// nothing.
+// Stored returns the cached answer to a URL, fresh or expired; nil if there is none. It sends nothing. key is the URL's
+// cache key.
 func (g *Gateway) Stored(ctx context.Context, u *url.URL, key string) (*cache.Entry, cache.Info) {
 	return g.upstream.Stored(ctx, u, key)
 }
@@ -303,7 +303,7 @@ func (g *Gateway) CacheUnwritable() bool { return g.observer.unwritable.Load() }
 // Limiter returns the limiter of all requests.
 func (g *Gateway) Limiter() *ratelimit.Limiter { return g.limiter }
 
-// Rate returns how many requests a second the limiter allowed at the last request.
+// Rate returns how many requests a second the limiter allowed at the latest request.
 func (g *Gateway) Rate() float64 {
 	g.observer.mu.Lock()
 	defer g.observer.mu.Unlock()
@@ -318,8 +318,8 @@ func (g *Gateway) Reconfigure(cfg *config.Config) error {
 	if err := g.limiter.Retune(cfg.Tuning); err != nil {
 		return err
 	}
-	g.config.Store(cfg)
-	g.upstream.ring.replace(cfg.EffectiveAccounts())
+	g.currentConfig.Store(cfg)
+	g.upstream.ring.update(cfg.EffectiveAccounts())
 	return g.limiter.SetAccounts(cfg.LimiterAccounts())
 }
 
@@ -335,11 +335,10 @@ func (n headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // Store returns the shared state of the limiter.
 func (g *Gateway) Store() ratelimit.Store { return g.store }
 
-// warnOnce suppresses repeated warnings, because one cause, such as a lock that can't be opened, is often reported by
-// many callers.
+// warnOnce suppresses repeated warnings: many callers may report the same cause, such as a lock that can't be opened.
 type warnOnce struct{ causes sync.Map }
 
-// isNew reports whether the cause of a warning is new. The cause is the *fs.PathError in err, else its text.
+// isNew reports whether the cause of a warning is new. The cause is the *fs.PathError in err, or else err itself.
 func (w *warnOnce) isNew(err error) bool {
 	cause := err.Error()
 	if file, ok := errors.AsType[*fs.PathError](err); ok {

@@ -19,65 +19,66 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Upstream is the path of a request to TMDB, a chain of transports: cache, failingRequests, refusalTransport, limiter,
-// signer, tmdb.NewWire and the network. The embedded transport is the first.
+// Upstream is the chain of transports that carries a request to TMDB: cache, recentFailureTransport, refusalTransport,
+// limiter, signer, tmdb.NewWire and the network. The embedded transport is the first of them.
 type Upstream struct {
 	*cache.Transport
-	sender http.RoundTripper // without the cache
+	sender http.RoundTripper // the chain without the cache and recentFailureTransport
 	ring   *keyring
-	wire   *http.Transport
+	wire   *http.Transport // the network
 
 	refused atomic.Pointer[tmdb.UnauthorizedError]
 }
 
-// OpenUpstream builds the path of a request. It sends nothing.
+// OpenUpstream builds the chain of transports. It sends nothing.
 func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Limiter, opts Options) (*Upstream, error) {
 	wire, err := openWire(cfg)
 	if err != nil {
 		return nil, err
 	}
 	u := &Upstream{wire: wire, ring: &keyring{}}
-	u.ring.replace(cfg.EffectiveAccounts())
-	var bad failingRequests
+	u.ring.update(cfg.EffectiveAccounts())
+	var bad recentFailureTransport
 	base := signer{tmdb.NewWire(wire), u.ring}
 	if !cfg.AsksTMDB() {
 		base.next = preferWaitTransport{base.next, limiter}
 	}
 	transport := &ratelimit.Transport{
-		Base: wrapTransport(opts.AroundWire, base), Limiter: limiter, MaxBody: tmdb.MaxBody, Verdict: keyVerdict,
+		Base: wrapTransport(opts.WrapWire, base), Limiter: limiter, MaxBody: tmdb.MaxBody, Verdict: keyVerdict,
 		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
 			o := tmdb.Classify(req, resp, body, err)
-			bad.observe(req.Context(), o)
+			bad.recordOutcome(req.Context(), o)
 			return o
 		},
 	}
 	u.sender = refusalTransport{transport, u.ring, &u.refused}
 	bad.next = u.sender
 	u.Transport = tmdb.Transport(store, limiter)
-	u.Next, u.Age = wrapTransport(opts.AroundLimiter, &bad), gatewayAge
-	u.Waits, u.Wrote = opts.OnCacheWait, opts.wrote
+	u.Next, u.Age = wrapTransport(opts.WrapLimiter, &bad), gatewayAge
+	u.Waits, u.Wrote = opts.OnCacheWait, opts.onWrite
 	u.Refresh, u.Offline = opts.Refresh, opts.Offline
 	return u, nil
 }
 
-type request struct {
-	serverTrouble, otherOutcome atomic.Bool // whether some try ended with a server error, or otherwise
-	// The refusal of the key of the last try; signer sets it, because only there the key is known.
+// requestState collects what the transports learn about a request. It is in the request's context.
+type requestState struct {
+	sawServerError, sawOtherOutcome atomic.Bool // whether any try ended with a server error, or with another outcome
+	// The refusal of the last try's key, nil if TMDB accepted it. Only signer knows the key, so signer sets it.
 	refusal atomic.Pointer[tmdb.UnauthorizedError]
 }
 
-type requestKey struct{}
+type requestStateKey struct{}
 
-func requestOf(ctx context.Context) *request {
-	if x, ok := ctx.Value(requestKey{}).(*request); ok {
+func requestStateFrom(ctx context.Context) *requestState {
+	if x, ok := ctx.Value(requestStateKey{}).(*requestState); ok {
 		return x
 	}
-	return &request{}
+	return &requestState{}
 }
 
-func withRequest(req *http.Request) (*http.Request, *request) {
-	x := requestOf(req.Context())
-	return req.WithContext(context.WithValue(req.Context(), requestKey{}, x)), x
+func withRequestState(req *http.Request) (*http.Request, *requestState) {
+	x := requestStateFrom(req.Context())
+	return req.WithContext(context.WithValue(req.Context(), requestStateKey{}, x)), x
 }
 
 func wrapTransport(front func(http.RoundTripper) http.RoundTripper, next http.RoundTripper) http.RoundTripper {
@@ -87,15 +88,16 @@ func wrapTransport(front func(http.RoundTripper) http.RoundTripper, next http.Ro
 	return front(next)
 }
 
-// preferWaitTransport sends every upstream except TMDB the time that a try may take. Otherwise a gateway that lets
-// requests wait would look like a dead network.
+// preferWaitTransport tells an upstream other than TMDB, such as another gateway, how long a try may take. Without it,
+// a gateway that lets requests wait would look like a dead network.
 type preferWaitTransport struct {
 	next    http.RoundTripper
 	limiter *ratelimit.Limiter
 }
 
 // RoundTrip sends the request with Prefer: wait (RFC 7240): two seconds less than the timeout of the try, but no longer
-// than the request may still wait for permission. A request that waits at the gateway counts as sent here.
+// than the request may still wait for permission. Time at the gateway would otherwise not count as waiting, because
+// this process has already sent the request.
 func (p preferWaitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	wait := max(p.limiter.Tuning().RequestTimeout-2*time.Second, 0)
 	if left, ok := ratelimit.WaitLeft(req.Context()); ok {
@@ -126,10 +128,10 @@ func (u *Upstream) Close() error {
 }
 
 func openWire(cfg *config.Config) (*http.Transport, error) {
-	// A second more, so that the limiter's timeout ends a try first, with its own error.
+	// This timeout is a second longer than the limiter's, which thus ends a try first and returns its own error.
 	options := tmdb.TransportOptions{Proxy: http.ProxyFromEnvironment, Timeout: cfg.Tuning.RequestTimeout + time.Second}
 	if !cfg.AsksTMDB() {
-		options.Connections = 256 // the maximum of concurrency_total, which limits the requests
+		options.Connections = 256 // the maximum of concurrency_total, which is the real limit
 	}
 	if caFile := cfg.TMDB.CAFile; caFile != "" {
 		pem, err := os.ReadFile(caFile)
@@ -152,8 +154,8 @@ func newClient(
 	})
 }
 
-// Probe sends TMDB one cheap request, past the cache but through the limiter. skew is how far TMDB's clock is ahead of
-// this machine's; 0 without a Date in the answer.
+// Probe sends TMDB one cheap request, through the limiter but not the cache. skew is how far TMDB's clock is ahead of
+// this machine's; 0 if the answer has no Date header.
 func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
 	client, err := newClient(a.cfg, a.upstream.sender, nil)
 	if err != nil {
@@ -171,91 +173,91 @@ func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
 	return took, skew, nil
 }
 
-// FailingRequestError means that a request was not sent because TMDB has just failed to answer it at every try.
-type FailingRequestError struct{ Until time.Time }
+// RecentFailureError means that a request was not sent because all tries of the same request have just failed at TMDB.
+type RecentFailureError struct{ Until time.Time }
 
 // Error implements error.
-func (e *FailingRequestError) Error() string { return e.Text().String() }
+func (e *RecentFailureError) Error() string { return e.Text().String() }
 
 // Text returns the message for people.
-func (e *FailingRequestError) Text() lang.Text {
+func (e *RecentFailureError) Text() lang.Text {
 	return lang.Textf("not asked: TMDB failed on this very request; it is sent again after %s",
 		e.Until.Local().Format(time.TimeOnly))
 }
 
 const (
-	// failingRequestTTL is how long a failing request is rejected.
-	failingRequestTTL = time.Minute
-	// maxFailingRequests limits how many are remembered; further ones are sent again.
-	maxFailingRequests = 10_000
+	// recentFailureTTL is how long a request is rejected after it has failed.
+	recentFailureTTL = time.Minute
+	// maxRecentFailures is how many failed requests are remembered. Requests beyond it are not rejected.
+	maxRecentFailures = 10_000
 )
 
-// failingRequests rejects for a minute, in this process, a request whose tries have all ended in a server error. The
-// limiter takes eight failures in a row for an outage, and a client that repeats one bad request must not look like
-// one.
-type failingRequests struct {
+// recentFailureTransport rejects a request for a minute if all tries of the same request in this process have just
+// ended in a server error. Otherwise a client that repeats one such request would look like an outage of TMDB to the
+// limiter, which assumes one after eight failures in a row.
+type recentFailureTransport struct {
 	next http.RoundTripper
 
-	mu    sync.Mutex
-	known map[string]failingRequest // by the cache's key
+	mu       sync.Mutex
+	failures map[string]recentFailure // by cache key
 }
 
-type failingRequest struct {
-	until    time.Time
-	patience time.Duration // of the request that failed; one with twice as much has more tries, so it is sent
+type recentFailure struct {
+	until   time.Time
+	maxWait time.Duration // of the failed request; one that may wait more than twice as long has more tries, so it is sent
 }
 
-func (*failingRequests) observe(ctx context.Context, o ratelimit.Outcome) {
-	x := requestOf(ctx)
+func (*recentFailureTransport) recordOutcome(ctx context.Context, o ratelimit.Outcome) {
+	x := requestStateFrom(ctx)
 	if o == ratelimit.Server {
-		x.serverTrouble.Store(true)
+		x.sawServerError.Store(true)
 	} else {
-		x.otherOutcome.Store(true)
+		x.sawOtherOutcome.Store(true)
 	}
 }
 
-// RoundTrip implements http.RoundTripper. For a rejected request it returns a *FailingRequestError.
-func (b *failingRequests) RoundTrip(req *http.Request) (*http.Response, error) {
-	if ratelimit.AsksAgain(req.Context()) { // a retry says nothing about the request itself
+// RoundTrip implements http.RoundTripper. For a rejected request it returns a *RecentFailureError.
+func (b *recentFailureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if ratelimit.AsksAgain(req.Context()) { // each try is a request of its own, and one failure says little
 		return b.next.RoundTrip(req)
 	}
-	key, patience := cache.KeyOf(req.Method, req.URL), ratelimit.MaxWaitOf(req.Context())
-	if until, bad := b.rejectedUntil(key, patience, time.Now()); bad {
-		return nil, &FailingRequestError{until}
+	key, maxWait := cache.KeyOf(req.Method, req.URL), ratelimit.MaxWaitOf(req.Context())
+	if until, bad := b.rejectedUntil(key, maxWait, time.Now()); bad {
+		return nil, &RecentFailureError{until}
 	}
-	req, x := withRequest(req)
+	req, x := withRequestState(req)
 	resp, err := b.next.RoundTrip(req)
-	if x.serverTrouble.Load() && !x.otherOutcome.Load() {
-		b.remember(key, patience, time.Now())
+	if x.sawServerError.Load() && !x.sawOtherOutcome.Load() {
+		b.remember(key, maxWait, time.Now())
 	}
 	return resp, err
 }
 
-func (b *failingRequests) rejectedUntil(key string, patience time.Duration, now time.Time) (time.Time, bool) {
+func (b *recentFailureTransport) rejectedUntil(key string, maxWait time.Duration, now time.Time) (time.Time, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	q, ok := b.known[key]
+	q, ok := b.failures[key]
 	if ok && !now.Before(q.until) {
-		delete(b.known, key)
+		delete(b.failures, key)
 		ok = false
 	}
-	return q.until, ok && patience <= 2*q.patience
+	return q.until, ok && maxWait <= 2*q.maxWait
 }
 
-func (b *failingRequests) remember(key string, patience time.Duration, now time.Time) {
+func (b *recentFailureTransport) remember(key string, maxWait time.Duration, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.known == nil {
-		b.known = map[string]failingRequest{}
+	if b.failures == nil {
+		b.failures = map[string]recentFailure{}
 	}
-	if len(b.known) >= maxFailingRequests {
-		for k, q := range b.known {
+	if len(b.failures) >= maxRecentFailures {
+		for k, q := range b.failures {
 			if !now.Before(q.until) {
-				delete(b.known, k)
+				delete(b.failures, k)
 			}
 		}
 	}
-	if len(b.known) < maxFailingRequests {
-		b.known[key] = failingRequest{now.Add(failingRequestTTL), patience}
+	if len(b.failures) < maxRecentFailures {
+		b.failures[key] = recentFailure{now.Add(recentFailureTTL), maxWait}
 	}
 }

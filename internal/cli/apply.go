@@ -288,7 +288,7 @@ func (n *nfoBuilder) entry(ctx context.Context, note *organize.NFOSpec) *nfo.Ent
 	if run == nil {
 		return nil
 	}
-	e, err := run.Note(ctx, match.Kind(note.Kind), note.ID)
+	e, err := run.NFOEntry(ctx, match.Kind(note.Kind), note.ID)
 	if err != nil {
 		return nil // the run reports not_cached
 	}

@@ -295,7 +295,7 @@ func addSettingFlags(cmd *cobra.Command, flags *pflag.FlagSet, keys ...string) {
 		if !slices.Contains(keys, row.key) {
 			continue
 		}
-		s := config.SettingOf(row.key)
+		s := config.SettingByKey(row.key)
 		if s.Default == "false" {
 			flags.Bool(row.name, false, string(row.usage))
 		} else {

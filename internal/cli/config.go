@@ -123,7 +123,7 @@ func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 	}
 	cfg, err := f.loadFrom(cmd, source)
 	if err == nil && keepsFile {
-		err = file.CheckTokenFits()
+		err = file.CheckPutToken()
 	}
 	if err != nil {
 		return err

@@ -303,7 +303,7 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 
 func checkGateway(ctx context.Context, cfg *config.Config, offline bool) finding {
 	own := *cfg
-	err := own.ForServe()
+	err := own.PrepareServe()
 	if err == nil {
 		err = gateway.Check(&own)
 	}
@@ -357,7 +357,7 @@ func (d *doctor) checkCoordinator(ctx context.Context, cfg *config.Config) {
 	}
 	d.print(finding{check: what, state: lang.Textf(
 		"%s at %s answers in %s and has all permissions it needs; these are enough: %s", server,
-		cfg.Redis.Address.Place(), found.Trip.Round(10*time.Microsecond), app.CoordinatorRule(cfg))})
+		cfg.Redis.Address.Place(), found.Trip.Round(10*time.Microsecond), app.CoordinatorACLRule(cfg))})
 	for _, r := range []struct {
 		holds      bool
 		state, fix lang.Text

@@ -92,7 +92,7 @@ func newLimiterCacheOnly(f *factory) *cobra.Command {
 			return nil
 		})
 	})
-	cmd.Flags().StringVar(&recover, "auto-recover", config.SettingOf("limiter.auto_recover").Default,
+	cmd.Flags().StringVar(&recover, "auto-recover", config.SettingByKey("limiter.auto_recover").Default,
 		"end on its own after this `PERIOD`, such as 15m")
 	return cmd
 }

@@ -242,7 +242,7 @@ func remainingText(at app.Progress, counts report.Summary, now time.Time) lang.T
 }
 
 func isWaiting(w app.Wait, now time.Time) bool {
-	return w.On() && (w.Until.IsZero() || w.Until.After(now))
+	return w.Active() && (w.Until.IsZero() || w.Until.After(now))
 }
 
 func waitText(w app.Wait, now time.Time) lang.Text {

@@ -41,7 +41,8 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		err = errors.Join(err, logs.Close())
 	}()
 	options := app.Options{
-		Offline: o.offline, Refresh: o.refresh, Anew: o.explain || o.report != "", Warn: logs.warn, Log: logs.handler,
+		Offline: o.offline, Refresh: o.refresh, SkipDecisionCache: o.explain || o.report != "",
+		Warn: logs.warn, Log: logs.handler,
 	}
 	if o.interactive {
 		lines := bufio.NewReader(o.f.streams.In)

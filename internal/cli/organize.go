@@ -163,7 +163,9 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 	}
 	rename, _ := cmd.Flags().GetBool(renameExisting) // false for a command without this flag
 	o.options = organize.Options{
-		ID: apply.NewID(o.started), Created: o.started, Mode: set.Mode, FallBackToCopy: set.Or == "copy", Layout: layout,
+		ID: apply.NewID(
+			o.started,
+		), Created: o.started, Mode: set.Mode, FallBackToCopy: set.ModeFallback == "copy", Layout: layout,
 		MinConfidence: set.MinConfidence, LabelVersions: set.OnConflict == "version", PlaceExtras: set.Extras == "follow",
 		RenameExisting: rename,
 		Replacements:   set.Replace,
@@ -207,7 +209,7 @@ func (o *organizeRun) templateError(err error) error {
 			reason = lang.Textf("%s; did you mean %s?", reason, "{"+near+"}")
 		}
 	}
-	return o.cfg.Refuse(key, reason)
+	return o.cfg.ErrorFor(key, reason)
 }
 
 func (o *organizeRun) Match(r report.Record) error {

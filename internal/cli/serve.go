@@ -58,7 +58,7 @@ func newServeCheck(f *factory) *cobra.Command {
 func addServeFlags(cmd *cobra.Command, offline *bool) {
 	flags := cmd.Flags()
 	flags.StringArray("listen", nil, "`ADDR` to listen on, host:port or unix:/path; may be repeated")
-	flags.Lookup("listen").DefValue = config.SettingOf("serve.listen").Default
+	flags.Lookup("listen").DefValue = config.SettingByKey("serve.listen").Default
 	_ = flags.SetAnnotation("listen", settingAnnotation, []string{"serve.listen"}) // the flag exists
 	addSettingFlags(cmd, flags, "serve.admin_listen")
 	flags.BoolVar(offline, "offline", false, "never touch the network; needs no key")
@@ -69,7 +69,7 @@ func loadServe(f *factory, cmd *cobra.Command, offline bool) (*config.Config, er
 	if err != nil {
 		return nil, err
 	}
-	if err := cfg.ForServe(); err != nil {
+	if err := cfg.PrepareServe(); err != nil {
 		return nil, err
 	}
 	if !offline && cfg.LacksKey() {
@@ -137,7 +137,7 @@ func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events 
 	}
 	page, err := admin.Listen(addr, conf, service, events)
 	if err != nil {
-		return nil, cfg.Refuse("serve.admin_listen",
+		return nil, cfg.ErrorFor("serve.admin_listen",
 			lang.Textf("%s cannot be listened on: %s; name another address, or off", addr, err))
 	}
 	slog.New(events.Handler()).Info("listening", slog.String("comp", "gateway"), slog.String("addr", page.URL()),
@@ -157,7 +157,7 @@ func newServeTokenNew(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "new NAME", Short: "Make a client and print its token, once", Args: exactArgs("NAME")}
 	f.setRunWithConfig(cmd, nil, func(c invocation) error {
 		var token string
-		client.Name, client.Made = c.args[0], time.Now().UTC().Truncate(time.Second)
+		client.Name, client.Created = c.args[0], time.Now().UTC().Truncate(time.Second)
 		token, client.TokenSHA256 = gateway.NewToken()
 		if err := client.Check(); err != nil {
 			return err
@@ -204,8 +204,8 @@ func newServeTokenList(f *factory) *cobra.Command {
 		list := []wireClient{}
 		for _, cl := range clients {
 			w := wireClient{Name: cl.Name, Class: cl.Class, Admin: cl.Admin, Place: cl.Place}
-			if !cl.Made.IsZero() {
-				w.Made = cl.Made.Format(time.RFC3339)
+			if !cl.Created.IsZero() {
+				w.Made = cl.Created.Format(time.RFC3339)
 			}
 			list = append(list, w)
 		}

@@ -17,8 +17,8 @@ import (
 // Account is an account of TMDB with its keys. The embedded ratelimit.Account has its limits.
 type Account struct {
 	ratelimit.Account
-	Keys  []Key  // in the order of the file; the embedded Account has their fingerprints
-	Place string // file and line
+	Keys  []Key  // in the order of the file; Account.Keys has their fingerprints
+	Place string // the file and line that begin the account
 }
 
 // Key is one key of an account: a token, or a v3 key.
@@ -61,7 +61,7 @@ func (c *Config) Secrets() []Secret {
 	return slices.DeleteFunc(out, func(s Secret) bool { return !s.IsSet() })
 }
 
-// LimiterAccounts returns the effective accounts as the limiter sees them: with fingerprints in place of keys.
+// LimiterAccounts returns EffectiveAccounts without the keys: the limiter needs only their fingerprints.
 func (c *Config) LimiterAccounts() []ratelimit.Account {
 	var out []ratelimit.Account
 	for _, a := range c.EffectiveAccounts() {
@@ -70,7 +70,7 @@ func (c *Config) LimiterAccounts() []ratelimit.Account {
 	return out
 }
 
-// EffectiveAccounts returns the configured accounts, or one account for the single key if none are configured.
+// EffectiveAccounts returns the configured accounts. For a single key without accounts, it returns a default account.
 func (c *Config) EffectiveAccounts() []Account {
 	if len(c.Accounts) > 0 || !c.TMDB.HasKey() {
 		return c.Accounts
@@ -103,14 +103,14 @@ func (c *Config) KeyNumber(account string, key ratelimit.Fingerprint) int {
 }
 
 var accountSchema = listSchema[Account]{
-	list: "accounts", form: "each account is a section with name and keys",
+	list: "accounts", notSection: "each account is a section with name and keys",
 	unknown: "is not a setting of an account; there are %s",
-	begin: func(place string) Account {
+	newItem: func(place string) Account {
 		return Account{Account: ratelimit.Account{Priority: defaultPriority}, Place: place}
 	},
 	fields: func(r reader, a *Account) []schemaField {
 		fields := []schemaField{
-			{key: "name", allowed: "1 to 32 of a-z, 0-9 and -", set: storeAndMatch(&a.Name, clientName)},
+			{key: "name", allowed: "1 to 32 of a-z, 0-9 and -", set: storeAndMatch(&a.Name, clientNamePattern)},
 			{
 				key: "priority", allowed: "a whole number from 0 to 1000, smaller ones first",
 				set: parseInto(&a.Priority, readWhole(0, 1000)),
@@ -129,34 +129,34 @@ var accountSchema = listSchema[Account]{
 			schemaField{key: "keys", read: func(v *yaml.Node) { a.Keys = r.readKeys(v) }},
 			schemaField{key: "schedule", read: func(v *yaml.Node) { a.Schedule = scheduleSchema.readAll(r, v) }})
 	},
-	check: func(r reader, item *yaml.Node, a *Account) {
+	checkItem: func(r reader, item *yaml.Node, a *Account) {
 		for _, k := range a.Keys {
 			a.Account.Keys = append(a.Account.Keys, k.Fingerprint())
 		}
 		if keys, _ := findKey(item, "keys"); a.Name == "" || keys == nil {
-			r.refuse(item, "accounts", a.Name, "an account needs name and keys")
+			r.reject(item, "accounts", a.Name, "an account needs name and keys")
 		}
 		if a.Slots > 0 && a.KeySlots > a.Slots {
 			_, v := findKey(item, "concurrency")
-			r.refuse(v, "concurrency", strconv.Itoa(a.KeySlots), lang.Textf("is above account_concurrency %d, "+
+			r.reject(v, "concurrency", strconv.Itoa(a.KeySlots), lang.Textf("is above account_concurrency %d, "+
 				"which all keys have together: lower it, or raise account_concurrency", a.Slots))
 		}
 	},
 }
 
 func readAccounts(in source, bad *errorList) []Account {
-	at, node := findKey(in.top, "accounts")
+	at, node := findKey(in.root, "accounts")
 	if at == nil {
 		return nil
 	}
 	r := reader{in, bad}
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
-		r.refuse(at, "accounts", "", "must be a list of accounts, such as - {name: main, keys: [{token_file: /path}]}; "+
+		r.reject(at, "accounts", "", "must be a list of accounts, such as - {name: main, keys: [{token_file: /path}]}; "+
 			"leave it out for one key")
 		return nil
 	}
 	if n := len(node.Content); n > maxAccounts {
-		r.refuse(at, "accounts", strconv.Itoa(n), lang.Textf("at most %d accounts are allowed", maxAccounts))
+		r.reject(at, "accounts", strconv.Itoa(n), lang.Textf("at most %d accounts are allowed", maxAccounts))
 		return nil
 	}
 	out := accountSchema.readAll(r, node)
@@ -166,16 +166,16 @@ func readAccounts(in source, bad *errorList) []Account {
 
 const keyForms = "token, token_file, api_key or api_key_file"
 
-// readKeys reads the keys of an account. Its errors never show a key.
+// readKeys reads the keys of an account. It never shows a key in its errors.
 func (r reader) readKeys(node *yaml.Node) (out []Key) {
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 || len(node.Content) > maxAccountKeys {
-		r.refuse(node, "keys", "", lang.Textf(
+		r.reject(node, "keys", "", lang.Textf(
 			"must be a list of 1 to %d keys, each with one of %s, such as [{token_file: /path}]", maxAccountKeys, keyForms))
 		return nil
 	}
 	for _, item := range node.Content {
 		if item.Kind != yaml.MappingNode || len(item.Content) != 2 || item.Content[1].Kind != yaml.ScalarNode {
-			r.refuse(item, "keys", "", lang.Textf("each key is one of %s, such as {token_file: /path}", keyForms))
+			r.reject(item, "keys", "", lang.Textf("each key is one of %s, such as {token_file: /path}", keyForms))
 			continue
 		}
 		name, value := item.Content[0].Value, item.Content[1].Value
@@ -189,14 +189,14 @@ func (r reader) readKeys(node *yaml.Node) (out []Key) {
 func (r reader) readKey(item *yaml.Node, name, value string) (k Key, ok bool) {
 	form, isFile := strings.CutSuffix(name, "_file")
 	if form != "token" && form != "api_key" {
-		r.refuse(item, name, "", lang.Textf("is not a form of a key; there are %s", keyForms))
+		r.reject(item, name, "", lang.Textf("is not a form of a key; there are %s", keyForms))
 		return k, false
 	}
 	if isFile {
 		k.File = value
 		line, err := firstLine(value)
 		if err != nil {
-			r.refuse(item, name, value, lang.TextOf(err))
+			r.reject(item, name, value, lang.TextOf(err))
 			return k, false
 		}
 		value = line
@@ -204,10 +204,10 @@ func (r reader) readKey(item *yaml.Node, name, value string) (k Key, ok bool) {
 	secret, err := readSecret(value)
 	switch {
 	case err != nil:
-		r.refuse(item, name, k.File, lang.TextOf(err))
+		r.reject(item, name, k.File, lang.TextOf(err))
 		return k, false
 	case !secret.IsSet():
-		r.refuse(item, name, k.File, "is empty; write the key there")
+		r.reject(item, name, k.File, "is empty; write the key there")
 		return k, false
 	case form == "token":
 		k.Token = secret
@@ -221,9 +221,9 @@ const scheduleForm = `such as - {from: "08:00", to: "23:00", account_concurrency
 
 var scheduleSchema = listSchema[ratelimit.Period]{
 	list: "schedule", unknown: "is not a setting of a schedule; there are %s", prefix: "schedule.",
-	form:    "each part of the day has from, to and account_concurrency, " + scheduleForm,
-	notList: "must be a list of parts of the day, " + scheduleForm,
-	begin:   func(string) (p ratelimit.Period) { return p },
+	notSection: "each part of the day has from, to and account_concurrency, " + scheduleForm,
+	notList:    "must be a list of parts of the day, " + scheduleForm,
+	newItem:    func(string) (p ratelimit.Period) { return p },
 	fields: func(_ reader, p *ratelimit.Period) []schemaField {
 		return []schemaField{
 			{key: "from", allowed: "a time of the day such as 08:00", set: parseInto(&p.From, readClock)},
@@ -234,12 +234,12 @@ var scheduleSchema = listSchema[ratelimit.Period]{
 			},
 		}
 	},
-	check: func(r reader, item *yaml.Node, p *ratelimit.Period) {
+	checkItem: func(r reader, item *yaml.Node, p *ratelimit.Period) {
 		switch {
 		case len(item.Content) != 2*3:
-			r.refuse(item, "schedule", "", "each part of the day has from, to and account_concurrency, "+scheduleForm)
+			r.reject(item, "schedule", "", "each part of the day has from, to and account_concurrency, "+scheduleForm)
 		case p.From == p.To:
-			r.refuse(item, "schedule", "", "from and to are the same: leave the part out, "+
+			r.reject(item, "schedule", "", "from and to are the same: leave the part out, "+
 				"and set account_concurrency of the account")
 		}
 	},
@@ -256,13 +256,13 @@ func (r reader) checkUniqueAccounts(list []Account) {
 	for i, a := range list {
 		for _, b := range list[:i] {
 			if a.Name != "" && a.Name == b.Name {
-				r.bad.refuse(a.Place+": name", a.Name,
+				r.bad.reject(a.Place+": name", a.Name,
 					lang.Textf("is the name of the account at %s too; names are unique", b.Place))
 			}
 		}
 		for j, print := range a.Account.Keys {
 			if before, ok := seen[print]; ok {
-				r.bad.refuse(a.Place+": keys", fmt.Sprintf("key %d", j+1),
+				r.bad.reject(a.Place+": keys", fmt.Sprintf("key %d", j+1),
 					lang.Textf("is key %d of account %s too; each key stands once", before.key+1, list[before.account].Name))
 				continue
 			}
@@ -271,23 +271,23 @@ func (r reader) checkUniqueAccounts(list []Account) {
 	}
 }
 
-// chooseAccounts adds errors for accounts together with a single key in the file, and for limits above the limiter's.
-// It removes the accounts if the environment or a flag has a key.
+// chooseAccounts checks the accounts against other settings: a single key in the same file and limits above the
+// limiter's are errors. It removes the accounts if the environment or a flag has a key.
 func (c *Config) chooseAccounts(bad *errorList) {
 	if len(c.Accounts) == 0 {
 		return
 	}
-	_, section := findKey(c.in.top, "tmdb")
+	_, section := findKey(c.in.root, "tmdb")
 	for _, key := range []string{"token", "token_file", "api_key"} {
 		if k, _ := findKey(section, key); k != nil {
-			bad.refuse(c.in.at("tmdb."+key), "",
+			bad.reject(c.in.location("tmdb."+key), "",
 				"stands beside accounts: move it into the keys of an account, or leave accounts out")
 			return
 		}
 	}
 	for _, a := range c.Accounts {
 		if a.Rate > c.Tuning.RateBase {
-			bad.refuse(a.Place+": rate", strconv.FormatFloat(a.Rate, 'f', -1, 64),
+			bad.reject(a.Place+": rate", strconv.FormatFloat(a.Rate, 'f', -1, 64),
 				lang.Textf("is above limiter.rate_base %g, which all accounts have together: lower it, or raise rate_base",
 					c.Tuning.RateBase))
 		}
@@ -296,7 +296,7 @@ func (c *Config) chooseAccounts(bad *errorList) {
 			most = max(most, p.Slots)
 		}
 		if most > c.Tuning.ConcurrencyTotal {
-			bad.refuse(a.Place+": account_concurrency", strconv.Itoa(most),
+			bad.reject(a.Place+": account_concurrency", strconv.Itoa(most),
 				lang.Textf("is above limiter.concurrency_total %d, which all accounts have together: lower it, or raise "+
 					"concurrency_total", c.Tuning.ConcurrencyTotal))
 		}

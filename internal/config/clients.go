@@ -26,13 +26,13 @@ import (
 type Client struct {
 	Name        string
 	TokenSHA256 string // 64 hex digits
-	Class       string // "interactive" or "batch": the highest class of its requests
+	Class       string // "interactive" or "batch": the highest priority class that its requests may have
 	Weight      int    // its share of requests compared with other clients, 1 to 100
 	Requests    ratelimit.Budget
-	Upstream    ratelimit.Budget // of its requests that go to TMDB
+	Upstream    ratelimit.Budget // limits only those requests that go to TMDB
 	Admin       bool
-	Made        time.Time // zero if unknown
-	Place       string    // file and line
+	Created     time.Time // zero if unknown
+	Place       string    // the file and line that begin the client
 }
 
 // TokenHash returns the SHA-256 of a token, in 64 lower-case hex digits.
@@ -42,52 +42,53 @@ func TokenHash(token string) string {
 }
 
 var (
-	clientName  = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
-	clientHash  = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	clientClass = regexp.MustCompile(`^(interactive|batch)$`)
+	clientNamePattern  = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+	clientHashPattern  = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	clientClassPattern = regexp.MustCompile(`^(interactive|batch)$`)
 )
 
-// Anonymous is the name in logs and metrics of clients without a token.
+// Anonymous is the name of all clients without a token in logs and metrics.
 const Anonymous = "anonymous"
 
 var clientSchema = listSchema[Client]{
 	list: "clients", unknown: "is not a setting of a client; there are %s",
-	notList: "must be a list of clients, such as - {name: bitmagnet, token_sha256: \"...\"}",
-	form:    "each client is a section with name and token_sha256; see: anivault serve token new",
-	begin:   func(place string) Client { return Client{Class: "interactive", Weight: 1, Place: place} },
+	notList:    "must be a list of clients, such as - {name: bitmagnet, token_sha256: \"...\"}",
+	notSection: "each client is a section with name and token_sha256; see: anivault serve token new",
+	newItem:    func(place string) Client { return Client{Class: "interactive", Weight: 1, Place: place} },
 	fields: func(_ reader, c *Client) []schemaField {
 		return []schemaField{
 			{key: "name", allowed: "1 to 32 of a-z, 0-9 and -, not " + Anonymous, set: func(v string) error {
 				if v == Anonymous {
 					return strconv.ErrSyntax
 				}
-				return storeAndMatch(&c.Name, clientName)(v)
+				return storeAndMatch(&c.Name, clientNamePattern)(v)
 			}},
 			{
 				key: "token_sha256", allowed: "64 lower-case hex digits, the SHA-256 of the token",
 				secret: true, // users sometimes write the token itself
-				set:    storeAndMatch(&c.TokenSHA256, clientHash),
+				set:    storeAndMatch(&c.TokenSHA256, clientHashPattern),
 			},
-			{key: "class", allowed: "interactive or batch", set: storeAndMatch(&c.Class, clientClass)},
+			{key: "class", allowed: "interactive or batch", set: storeAndMatch(&c.Class, clientClassPattern)},
 			{key: "weight", allowed: "a whole number from 1 to 100", set: parseInto(&c.Weight, readWhole(1, 100))},
 			{key: "requests", allowed: "a number in a time, such as 6000/1m, or off", set: parseInto(&c.Requests, readLimit)},
 			{key: "upstream", allowed: "a number in a time, such as 600/1m, or off", set: parseInto(&c.Upstream, readLimit)},
 			{key: "admin", allowed: "true or false", set: parseInto(&c.Admin, strconv.ParseBool)},
 			{key: "made", allowed: "a time such as 2026-11-22T12:00:00Z", set: func(v string) (err error) {
-				c.Made, err = time.Parse(time.RFC3339, v)
+				c.Created, err = time.Parse(time.RFC3339, v)
 				return err
 			}},
 		}
 	},
-	check: func(r reader, item *yaml.Node, c *Client) {
+	checkItem: func(r reader, item *yaml.Node, c *Client) {
 		if c.Name == "" || c.TokenSHA256 == "" {
-			r.refuse(item, "clients", c.Name,
+			r.reject(item, "clients", c.Name,
 				"a client needs name and token_sha256; make one with: anivault serve token new NAME")
 		}
 	},
 }
 
-// storeAndMatch stores a text even if it doesn't match, because other errors name the account or client by it.
+// storeAndMatch returns a setter that accepts texts that match form. It also stores a text that does not match, because
+// other errors name the account or client by it.
 func storeAndMatch(to *string, form *regexp.Regexp) func(string) error {
 	return func(v string) error {
 		*to = v
@@ -129,9 +130,9 @@ func checkUniqueClients(clients []Client, bad *errorList) {
 		for _, d := range clients[:i] {
 			switch {
 			case c.Name == d.Name:
-				bad.refuse(c.Place+": name", c.Name, lang.Textf("is the name of the client at %s too; names are unique", d.Place))
+				bad.reject(c.Place+": name", c.Name, lang.Textf("is the name of the client at %s too; names are unique", d.Place))
 			case c.TokenSHA256 == d.TokenSHA256:
-				bad.refuse(c.Place+": token_sha256", "",
+				bad.reject(c.Place+": token_sha256", "",
 					lang.Textf("is that of the client at %s too; each has a token of its own", d.Place))
 			}
 		}
@@ -149,13 +150,13 @@ func readClientsFile(path string, bad *errorList) ([]Client, error) {
 		return nil, err
 	}
 	in := source{path, parseYAMLNode(raw), true}
-	if _, version := findKey(in.top, "version"); version == nil || version.Value != strconv.Itoa(clientsVersion) {
+	if _, version := findKey(in.root, "version"); version == nil || version.Value != strconv.Itoa(clientsVersion) {
 		return nil, &Error{
 			Name:   path,
 			Reason: "is not a list of clients that this version can read; update anivault, or move the file away",
 		}
 	}
-	_, list := findKey(in.top, "clients")
+	_, list := findKey(in.root, "clients")
 	return readClients(in, list, bad), nil
 }
 
@@ -180,8 +181,8 @@ func (c *Config) WithoutRevokedClients() (*Config, error) {
 	return &out, nil
 }
 
-// EditClients changes clients.yaml: change gets its clients and returns the new list. The file is 0600,
-// fileValue whole or not at all, and keeps its owner.
+// EditClients calls change with the clients of clients.yaml and writes the list that change returns. It replaces the
+// file atomically, with mode 0600, and keeps its owner.
 func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]Client, error)) error {
 	path := ClientsFile(dataDir)
 	owner := ownerOf(path, dataDir, filepath.Dir(dataDir))
@@ -204,7 +205,7 @@ func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]C
 	if err := writeFile(path, clientsText(clients)); err != nil {
 		return err
 	}
-	return errors.Join(owner.chownTo(dataDir), owner.chownTo(filepath.Join(dataDir, ".clients.lock")), owner.chownTo(path))
+	return errors.Join(owner.applyTo(dataDir), owner.applyTo(filepath.Join(dataDir, ".clients.lock")), owner.applyTo(path))
 }
 
 func clientsText(clients []Client) []byte {
@@ -223,8 +224,8 @@ func clientsText(clients []Client) []byte {
 		if c.Admin {
 			b.WriteString(", admin: true")
 		}
-		if !c.Made.IsZero() {
-			fmt.Fprintf(&b, ", made: %s", c.Made.UTC().Format(time.RFC3339))
+		if !c.Created.IsZero() {
+			fmt.Fprintf(&b, ", made: %s", c.Created.UTC().Format(time.RFC3339))
 		}
 		b.WriteString("}\n")
 	}
@@ -236,25 +237,25 @@ type reader struct {
 	bad *errorList
 }
 
-func (r reader) refuse(n *yaml.Node, key, value string, reason lang.Text) {
-	r.bad.refuse(r.place(n)+": "+key, value, reason)
+func (r reader) reject(n *yaml.Node, key, value string, reason lang.Text) {
+	r.bad.reject(r.place(n)+": "+key, value, reason)
 }
 
 func (r reader) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.in.path, n.Line) }
 
-// listSchema describes a list of sections in the config file, such as accounts.
+// listSchema describes a list of sections in the config file, such as accounts. T is the type of an item.
 type listSchema[T any] struct {
-	list    string    // the key of the list
-	notList lang.Text // the error if it is not a list
-	form    lang.Text // the error if an item is not a section
-	unknown string    // the error for an unknown key, a format for the names of fields
-	prefix  string    // of keys in errors
-	begin   func(place string) T
-	fields  func(reader, *T) []schemaField
-	check   func(reader, *yaml.Node, *T) // checks all fields together
+	list       string    // the key of the list
+	notList    lang.Text // the error if the value is not a list
+	notSection lang.Text // the error if an item is not a section
+	unknown    string    // the error for an unknown key: a format string for the list of known keys
+	prefix     string    // what errors put before a key
+	newItem    func(place string) T
+	fields     func(reader, *T) []schemaField
+	checkItem  func(reader, *yaml.Node, *T) // checks all fields together
 }
 
-// schemaField is a key of a list item. Its value is single and parsed by set, or a list and parsed by read.
+// schemaField describes one key of a list item. Either set parses its value as text, or read parses it as a list.
 type schemaField struct {
 	key     string
 	allowed lang.Text
@@ -265,20 +266,20 @@ type schemaField struct {
 
 func (rec listSchema[T]) readAll(r reader, list *yaml.Node) (out []T) {
 	if list.Kind != yaml.SequenceNode {
-		r.refuse(list, rec.list, "", rec.notList)
+		r.reject(list, rec.list, "", rec.notList)
 		return nil
 	}
 	for _, item := range list.Content {
 		if item.Kind != yaml.MappingNode {
-			r.refuse(item, rec.list, "", rec.form)
+			r.reject(item, rec.list, "", rec.notSection)
 			continue
 		}
-		one := rec.begin(r.place(item))
+		one := rec.newItem(r.place(item))
 		fields := rec.fields(r, &one)
 		for i := 0; i+1 < len(item.Content); i += 2 {
 			rec.readField(r, fields, item.Content[i], item.Content[i+1])
 		}
-		rec.check(r, item, &one)
+		rec.checkItem(r, item, &one)
 		out = append(out, one)
 	}
 	return out
@@ -291,7 +292,7 @@ func (rec listSchema[T]) readField(r reader, fields []schemaField, key, v *yaml.
 	}
 	i := slices.Index(known, key.Value)
 	if i < 0 {
-		r.refuse(key, key.Value, "", lang.Textf(rec.unknown, strings.Join(known, ", ")))
+		r.reject(key, key.Value, "", lang.Textf(rec.unknown, strings.Join(known, ", ")))
 		return
 	}
 	switch f := fields[i]; {
@@ -302,6 +303,6 @@ func (rec listSchema[T]) readField(r reader, fields []schemaField, key, v *yaml.
 		if f.secret {
 			shown = ""
 		}
-		r.refuse(v, rec.prefix+f.key, shown, lang.Textf("must be %s", f.allowed))
+		r.reject(v, rec.prefix+f.key, shown, lang.Textf("must be %s", f.allowed))
 	}
 }

@@ -33,7 +33,7 @@ type Config struct {
 	Watch       Watch
 	Accounts    []Account // empty if there is a single key, in TMDB
 
-	accountsOverriddenBy string // the variable or flag whose key stands in place of Accounts
+	accountsOverriddenBy string // the variable or flag whose key is used instead of Accounts
 	values               []Value
 	in                   source // the config file
 }
@@ -56,8 +56,8 @@ func (t TMDB) HasKey() bool { return t.Token.IsSet() || t.APIKey.IsSet() }
 type Redis struct {
 	Address              redisstore.Address
 	PasswordFile, CAFile string
-	Password             Secret // of PasswordFile
-	CA                   []byte // PEM, of CAFile
+	Password             Secret // the content of PasswordFile
+	CA                   []byte // the content of CAFile, in PEM form
 	Prefix               string
 }
 
@@ -86,13 +86,13 @@ type Log struct {
 	MaxFiles            int
 }
 
-// Metrics has the files for metrics.
+// Metrics has the paths of the files that metrics are written to.
 type Metrics struct{ File, Textfile string }
 
 // Index has the URLs of the lists for `index update`; empty ones are not fetched.
 type Index struct{ AnimeListsURL, AniDBTitlesURL, TMDBExportsURL, AnimeIDsURL string }
 
-// Value is the effective value of a setting and its origin.
+// Value is the effective value of a setting, and where it was set.
 type Value struct {
 	Setting Setting
 	Text    string // as written; "[set]" for a secret
@@ -102,10 +102,10 @@ type Value struct {
 // Values returns every setting's effective value, in the order of Settings.
 func (c *Config) Values() []Value { return c.values }
 
-// KeyOrigin returns where the token or key was set: a variable, a flag, or a file and its key. It is "" without a key.
+// KeyOrigin returns where the TMDB key was set: a variable, a flag, or a file and a key in it. It is "" without a key.
 func (c *Config) KeyOrigin() string {
 	if len(c.Accounts) > 0 {
-		return c.in.at("accounts")
+		return c.in.location("accounts")
 	}
 	if !c.TMDB.HasKey() {
 		return ""
@@ -128,7 +128,7 @@ func (c *Config) KeyOrigin() string {
 func (c *Config) value(key string) Value {
 	i := slices.IndexFunc(c.values, func(v Value) bool { return v.Setting.Key == key })
 	if i < 0 {
-		return Value{Setting: Setting{Key: key}} // the Config was not loaded
+		return Value{Setting: Setting{Key: key}} // this Config was not made by Load
 	}
 	return c.values[i]
 }
@@ -140,15 +140,15 @@ func (v Value) place(file source) string {
 	case "flag", "environment":
 		return where
 	case "config":
-		return file.at(v.Setting.Key)
+		return file.location(v.Setting.Key)
 	}
 	return v.Setting.Key
 }
 
 func (c *Config) place(key string) string { return c.value(key).place(c.in) }
 
-// Refuse returns an error for a setting whose value proved wrong when it was used. key must be one of Settings.
-func (c *Config) Refuse(key string, reason lang.Text) *Error {
+// ErrorFor returns an error for a setting whose value proved wrong when it was used. key must be one of Settings.
+func (c *Config) ErrorFor(key string, reason lang.Text) *Error {
 	v := c.value(key)
 	e := &Error{Name: v.place(c.in), Reason: reason}
 	if !v.Setting.Secret {
@@ -187,11 +187,11 @@ func OtherVariables() []Variable {
 
 // Error is the error for a setting with an invalid value.
 type Error struct {
-	Name   string    // as the user wrote it: a flag, a variable, or a key with its file
+	Name   string    // where the user wrote the value: a flag, a variable, or a key with its file
 	Value  string    // "" for secrets
 	Reason lang.Text // what is allowed, or what to do
 
-	Others []*Error // further errors, for `config validate`
+	Others []*Error // further errors of the same configuration, for `config validate`
 }
 
 // Error returns the text in English: name, value and reason.
@@ -206,8 +206,8 @@ func (e *Error) Text() lang.Text {
 	return lang.Textf("%s: %q: %s", name, e.Value, e.Reason)
 }
 
-// standardDir is a default folder: an XDG base directory on Unix (also on macOS, where users of a terminal expect
-// ~/.config), %AppData% or %LocalAppData% on Windows.
+// standardDir describes a default folder: an XDG base directory on Unix (also on macOS, where users of a terminal
+// expect ~/.config), and a folder in %AppData% or %LocalAppData% on Windows.
 type standardDir struct{ xdg, belowHome, windows, sub string }
 
 var (

@@ -19,8 +19,8 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// Existing is a config file written by the user. PutToken changes or adds only the line of the token; everything else,
-// including comments, stays as it is.
+// Existing is a config file written by the user. PutToken changes or adds only the line of the token, and keeps
+// everything else, including comments.
 type Existing struct {
 	Path string
 	raw  []byte
@@ -35,7 +35,8 @@ func ReadExisting(path string) (*Existing, error) {
 	return &Existing{path, raw}, nil
 }
 
-// HoldsKey reports whether the file has a token, a key or a token_file. It returns true for invalid YAML, which may.
+// HoldsKey reports whether the file has a token, a key or a token_file. It also returns true for invalid YAML, because
+// that may have one.
 func (e *Existing) HoldsKey() bool {
 	v, err := readYAML(e.raw)
 	if err != nil {
@@ -49,13 +50,14 @@ func (e *Existing) HoldsKey() bool {
 	return false
 }
 
-// CheckTokenFits returns the error that PutToken would return, so that the user is not asked for a token in vain.
-func (e *Existing) CheckTokenFits() error {
+// CheckPutToken returns the error that PutToken would return. It needs no token, so it can be called before the user is
+// asked for one.
+func (e *Existing) CheckPutToken() error {
 	_, err := e.withToken("checked")
 	return err
 }
 
-// PutToken sets tmdb.token in the file and makes it readable only by its owner. Everything else in it stays.
+// PutToken sets tmdb.token in the file and makes the file readable only by its owner. It changes nothing else.
 func (e *Existing) PutToken(token Secret) error {
 	text, err := e.withToken(token.Reveal())
 	if err != nil {
@@ -64,8 +66,8 @@ func (e *Existing) PutToken(token Secret) error {
 	return writeFile(e.Path, text)
 }
 
-// Backup copies the file to config.yaml.bak, readable only by its owner, and returns the path. If that exists, it uses
-// .bak.1 and so on.
+// Backup copies the file to config.yaml.bak, readable only by its owner, and returns the path of the copy. If that file
+// exists, it uses config.yaml.bak.1 and so on.
 func (e *Existing) Backup() (string, error) {
 	const most = 1000
 	for n := range most {
@@ -180,7 +182,7 @@ var newFileSettings = []string{
 	"log.level", "log.file",
 }
 
-// WriteFile writes a new config file atomically, readable only by its owner, and replaces an existing one. language is
+// WriteFile writes a new config file atomically, readable only by its owner. It replaces an existing file. language is
 // the language of titles, "" for the default.
 func WriteFile(path string, token Secret, language string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -214,7 +216,7 @@ func newConfigText(token Secret, language string) string {
 			fmt.Fprintf(&b, "%s:\n", sec)
 			section = sec
 		}
-		s := SettingOf(key)
+		s := SettingByKey(key)
 		if key == "tmdb.language" && language != "" {
 			fmt.Fprintf(&b, "  %s: %s    # %s\n", name, language, lang.Say(s.Doc))
 			continue

@@ -48,7 +48,7 @@ func TestATokenIsPutIntoAFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fits, err := file.CheckTokenFits(), file.PutToken(NewSecret("new"))
+			fits, err := file.CheckPutToken(), file.PutToken(NewSecret("new"))
 			got, _ := os.ReadFile(path)
 			if c.want == "" {
 				if fits == nil || err == nil || string(got) != c.in {

@@ -25,25 +25,28 @@ func fileValue(file *viper.Viper, in source, s Setting) (string, error) {
 	}
 	kind := kindOf(raw)
 	if _, isText := raw.(string); s.Secret && kind == kindValue && !isText {
-		return "", &Error{Name: in.at(s.Key), Reason: "must be written in quotes, or YAML reads it as a number"}
+		return "", &Error{Name: in.location(s.Key), Reason: "must be written in quotes, or YAML reads it as a number"}
 	}
 	if list, ok := raw.([]any); ok && s.Args {
 		texts, err := cast.ToStringSliceE(list)
 		if err != nil || len(texts) == 0 || texts[0] == "" {
-			return "", &Error{Name: in.at(s.Key), Reason: lang.Textf("must be %s", s.Allowed)}
+			return "", &Error{Name: in.location(s.Key), Reason: lang.Textf("must be %s", s.Allowed)}
 		}
 		return strings.Join(texts, argSeparator), nil
 	}
 	if list, ok := raw.([]any); ok && s.List {
 		texts, err := cast.ToStringSliceE(list)
 		if err != nil || slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, ",") }) {
-			return "", &Error{Name: in.at(s.Key), Reason: lang.Textf("must be a list of single values: %s", s.Allowed)}
+			return "", &Error{Name: in.location(s.Key), Reason: lang.Textf("must be a list of single values: %s", s.Allowed)}
 		}
 		return strings.Join(texts, ","), nil
 	}
 	text, err := cast.ToStringE(raw)
 	if err != nil || kind != kindValue {
-		return "", &Error{Name: in.at(s.Key), Reason: lang.Textf("is %s; write a single value there: %s", kind, s.Allowed)}
+		return "", &Error{
+			Name:   in.location(s.Key),
+			Reason: lang.Textf("is %s; write a single value there: %s", kind, s.Allowed),
+		}
 	}
 	return text, nil
 }
@@ -79,16 +82,16 @@ func configFile(flag string, env map[string]string) (path string, named bool, er
 	return filepath.Join(dir, "config.yaml"), false, err
 }
 
-const maxFile = 1 << 20
+const maxFileSize = 1 << 20
 
 type source struct {
-	path string
-	top  *yaml.Node // nil for an empty or missing file
-	read bool       // the file exists
+	path   string
+	root   *yaml.Node // nil for an empty or missing file
+	exists bool
 }
 
-func (in source) at(key string) string {
-	line, section := 0, in.top
+func (in source) location(key string) string {
+	line, section := 0, in.root
 	for name := range strings.SplitSeq(key, ".") {
 		k, v := findKey(section, name)
 		if k == nil {
@@ -104,7 +107,7 @@ func (in source) at(key string) string {
 
 func readFile(path string, named bool) (*viper.Viper, source, error) {
 	in := source{path: path}
-	if path == "" || path == os.DevNull { // users name it to mean no file
+	if path == "" || path == os.DevNull { // users name /dev/null to read no file
 		return viper.New(), in, nil
 	}
 	raw, err := readText(path)
@@ -118,7 +121,7 @@ func readFile(path string, named bool) (*viper.Viper, source, error) {
 	if err != nil {
 		return nil, in, fileError(path, yamlErrorText(raw, err))
 	}
-	in.top, in.read = parseYAMLNode(raw), raw != nil
+	in.root, in.exists = parseYAMLNode(raw), raw != nil
 	return file, in, nil
 }
 
@@ -138,24 +141,28 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad errorLis
 	known = append(known, lists...)
 	for _, key := range slices.Sorted(slices.Values(file.AllKeys())) {
 		raw := file.Get(key)
-		inside := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") }) // key is a section
-		// key lies in a setting
+		// inside is a setting in key if key is a section; above is the setting that key is in, which is an error.
+		inside := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") })
 		above := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(key, k+".") })
 		switch {
-		case above >= len(settings): // their readers report it
+		case above >= len(settings): // readClients and readAccounts check the keys in their lists
 		case slices.Contains(known, key), inside >= 0 && raw == nil:
 		case inside >= 0:
-			bad.refuse(in.at(key), "", lang.Textf("must be a section, not %s; write its settings below it, indented, such "+
-				"as %s", kindOf(raw), strings.TrimPrefix(known[inside], key+".")))
+			bad.reject(
+				in.location(key),
+				"",
+				lang.Textf("must be a section, not %s; write its settings below it, indented, such "+
+					"as %s", kindOf(raw), strings.TrimPrefix(known[inside], key+".")),
+			)
 		case above >= 0:
-			bad.refuse(in.at(known[above]), "",
+			bad.reject(in.location(known[above]), "",
 				lang.Textf("is %s; write a single value there: %s", kindSection, settings[above].Allowed))
 		default:
 			reason := lang.Text("is not a setting; see: anivault config show")
 			if near, ok := Nearest(key, known); ok {
 				reason = lang.Textf("is not a setting; did you mean %s?", near)
 			}
-			bad.refuse(in.at(key), "", reason)
+			bad.reject(in.location(key), "", reason)
 		}
 	}
 	return bad
@@ -170,8 +177,8 @@ func readText(path string) ([]byte, error) {
 		return nil, fileError(path, lang.Textf("is a folder; name the file in it, such as %s", file))
 	case !info.Mode().IsRegular():
 		return nil, fileError(path, "is not a regular file")
-	case info.Size() > maxFile:
-		return nil, fileError(path, lang.Textf("is larger than %d bytes, too large for a config file", maxFile))
+	case info.Size() > maxFileSize:
+		return nil, fileError(path, lang.Textf("is larger than %d bytes, too large for a config file", maxFileSize))
 	}
 	raw, err := os.ReadFile(path)
 	switch {
@@ -187,7 +194,7 @@ func fileError(path string, reason lang.Text) error {
 	return &Error{Name: "config file", Value: path, Reason: reason}
 }
 
-// yamlErrorText explains why the text is not a valid config file, because the YAML library's errors are hard to read.
+// yamlErrorText explains why raw is not a valid config file. The YAML library's own errors are hard to understand.
 func yamlErrorText(raw []byte, cause error) lang.Text {
 	switch top := parseYAMLNode(raw); {
 	case top == nil:

@@ -29,16 +29,16 @@ type Sources struct {
 // Flag is a flag on the command line.
 type Flag struct{ Name, Value string }
 
-// Load returns the configuration from all sources, and warnings for the user. For invalid settings it returns an *Error
-// for the first one, with the others in it.
+// Load returns the configuration from all sources, and warnings for the user. For invalid settings it returns the first
+// *Error, with the others in its field Others.
 func Load(src Sources) (*Config, []lang.Text, error) {
 	env := environment(src.Environ)
 	path, named, err := configFile(src.File, env)
 	if err != nil {
 		return nil, nil, err
 	}
-	// Viper only reads the file: it would turn a malformed number into 0 and accept unknown keys. Variables, defaults
-	// and checks are in the table of settings.
+	// Viper is used only to read the file, because it turns malformed numbers into 0 and accepts unknown keys. The
+	// variables, defaults and checks are in the table of settings.
 	file, in, err := readFile(path, named)
 	if err != nil {
 		return nil, nil, err
@@ -60,7 +60,7 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 		val.Text = s.displayText(val.Text)
 		cfg.values = append(cfg.values, val)
 	}
-	_, serve := findKey(in.top, "serve")
+	_, serve := findKey(in.root, "serve")
 	_, clients := findKey(serve, "clients")
 	cfg.Serve.Clients = readClients(in, clients, &bad)
 	cfg.Accounts = readAccounts(in, &bad)
@@ -85,7 +85,7 @@ func (f *errorList) add(err error) {
 	}
 }
 
-func (f *errorList) refuse(name, value string, reason lang.Text) {
+func (f *errorList) reject(name, value string, reason lang.Text) {
 	f.add(&Error{Name: name, Value: value, Reason: reason})
 }
 
@@ -100,7 +100,7 @@ func (f errorList) err() error {
 func effectiveValue(
 	file *viper.Viper, in source, s Setting, env map[string]string, flags map[string]Flag,
 ) (Value, error) {
-	text, err := fileValue(file, in, s) // an error counts even if a flag or variable overrides the value
+	text, err := fileValue(file, in, s) // an error in the file matters even if a flag or variable overrides the value
 	if err != nil {
 		return Value{}, err
 	}
@@ -122,13 +122,13 @@ func settingError(val Value, in source, reason error) error {
 		text = val.Setting.displayText(val.Text)
 	}
 	why := lang.TextOf(reason)
-	if knob, ok := errors.AsType[*ratelimit.TuningError](reason); ok { // its own text would repeat key and value
+	if knob, ok := errors.AsType[*ratelimit.TuningError](reason); ok { // its Error would repeat key and value
 		why = lang.Textf("%s; %s", lang.Text(knob.Reason), RemedyText(knob))
 	}
 	return &Error{Name: val.place(in), Value: text, Reason: why}
 }
 
-// RemedyText returns the translatable text of what is allowed instead of an invalid setting.
+// RemedyText returns a translatable text that says which values are allowed instead of an invalid one.
 func RemedyText(e *ratelimit.TuningError) lang.Text {
 	if f, ok := ratelimit.FieldByKey(e.Keys[0]); ok && e.Remedy == "allowed is "+f.Range() {
 		return lang.Textf("allowed is %s", boundsText(f.Bounds()))
@@ -138,11 +138,13 @@ func RemedyText(e *ratelimit.TuningError) lang.Text {
 
 func boundsText(format string, args []any) lang.Text { return lang.Textf(format, args...) }
 
+// complete fills in defaults that depend on other settings or on env, reads the files that settings name, and checks
+// settings that depend on each other.
 func (c *Config) complete(env map[string]string) error {
 	if c.isDefault("limiter.concurrency") { // the user may have set only concurrency_total
 		c.Tuning.Concurrency = min(c.Tuning.Concurrency, c.Tuning.ConcurrencyTotal)
 	}
-	if err := cmp.Or(c.Tuning.Validate(), c.CheckSlots(c.Tuning)); err != nil {
+	if err := cmp.Or(c.Tuning.Validate(), c.CheckConnectionLimit(c.Tuning)); err != nil {
 		return c.combinationError(err)
 	}
 	for _, d := range []struct {
@@ -161,7 +163,7 @@ func (c *Config) complete(env map[string]string) error {
 		}
 		*d.dir = abs
 	}
-	if err := c.openRedis(); err != nil {
+	if err := c.loadRedisFiles(); err != nil {
 		return err
 	}
 	return c.loadKey()
@@ -185,26 +187,26 @@ func (c *Config) combinationError(err error) error {
 	return &Error{Name: strings.Join(said, " with "), Reason: why}
 }
 
-func (c *Config) openRedis() error {
+func (c *Config) loadRedisFiles() error {
 	if c.Coordinator != "redis" {
 		return nil
 	}
 	if file := c.Redis.PasswordFile; file != "" {
 		line, err := firstLine(file)
 		if err != nil {
-			return c.Refuse("coordinator_password_file", lang.TextOf(err))
+			return c.ErrorFor("coordinator_password_file", lang.TextOf(err))
 		}
 		if c.Redis.Password = NewSecret(strings.TrimRight(line, "\r")); !c.Redis.Password.IsSet() {
-			return c.Refuse("coordinator_password_file", "its first line is empty; write the password there")
+			return c.ErrorFor("coordinator_password_file", "its first line is empty; write the password there")
 		}
 	}
 	if file := c.Redis.CAFile; file != "" {
 		raw, err := os.ReadFile(file)
 		if err != nil {
-			return c.Refuse("coordinator_ca_file", lang.Textf("cannot be read: %s", rootCause(err)))
+			return c.ErrorFor("coordinator_ca_file", lang.Textf("cannot be read: %s", rootCause(err)))
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(raw) {
-			return c.Refuse("coordinator_ca_file", "holds no certificate in PEM form")
+			return c.ErrorFor("coordinator_ca_file", "holds no certificate in PEM form")
 		}
 		c.Redis.CA = raw
 	}
@@ -240,7 +242,7 @@ func (c *Config) loadKey() error {
 	if c.TMDB.Token.IsSet() {
 		c.TMDB.APIKey = Secret{}
 	}
-	c.clearNoKey()
+	c.clearNoneKey()
 	return nil
 }
 
@@ -269,7 +271,7 @@ func (c *Config) warnings(env map[string]string) []lang.Text {
 		if !c.HasKey() {
 			text = "%s wins over %s: no key is sent"
 		}
-		out = append(out, lang.Textf(text, c.accountsOverriddenBy, c.in.at("accounts")))
+		out = append(out, lang.Textf(text, c.accountsOverriddenBy, c.in.location("accounts")))
 	}
 	if c.Redis.PasswordFile != "" && readableByOthers(c.Redis.PasswordFile) {
 		out = append(out, lang.Textf("%s holds a password and others can read it; run: chmod 600 %s",

@@ -13,16 +13,16 @@ import (
 type Organize struct {
 	To, ToTV, ToMovies string
 	Mode               organize.Mode
-	Or                 string // "copy" or ""
+	ModeFallback       string // what to do if Mode can't cross file systems: "copy", or "" to skip the file
 	Layout             string
-	Template           organize.Templates // of the layout custom
+	Template           organize.Templates // for the layout custom
 	MinConfidence      float64
 	OnConflict         string // "report" or "version"
 	Extras             string // "leave" or "follow"
 	NFO                string // "auto", "off", "ids" or "full"
 	AbsoluteLinks      bool
 	Replace            map[string]string
-	Exec               []string // a program and its arguments; may be empty
+	Exec               []string // the program to run afterwards, and its arguments; may be empty
 }
 
 var customTemplates = organize.LayoutTemplates("custom")
@@ -36,7 +36,7 @@ func organizeSettings(c *Config) []Setting {
 			"hardlink",
 			"move", "symlink", "copy", "reflink"),
 		choiceSetting("organize.or", "What to do where the mode can't cross file systems: off skips the file.",
-			&c.Organize.Or,
+			&c.Organize.ModeFallback,
 			"off", "off", "copy"),
 		choiceSetting("organize.layout", "Whose names files get.", &c.Organize.Layout, "jellyfin", organize.LayoutNames()...),
 		templateSetting("show", customTemplates.Show, &c.Organize.Template.Show),

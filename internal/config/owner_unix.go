@@ -11,7 +11,7 @@ import (
 
 type owner struct{ uid, gid int }
 
-// ownerOf returns the owner of the first path that exists, so that a file written by root can keep the owner.
+// ownerOf returns the owner of the first path that exists. Root gives files that it writes to that owner.
 func ownerOf(paths ...string) owner {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
@@ -23,7 +23,7 @@ func ownerOf(paths ...string) owner {
 	return owner{-1, -1}
 }
 
-func (o owner) chownTo(path string) error {
+func (o owner) applyTo(path string) error {
 	if os.Geteuid() != 0 || o.uid == 0 || o.uid < 0 {
 		return nil
 	}

@@ -52,8 +52,8 @@ func (s Setting) displayText(text string) string {
 	return text
 }
 
-// redactAddress replaces user, password and query of a URL. It works on any text, because errors also show invalid
-// URLs, and in doubt it hides too much.
+// redactAddress hides user, password and query of a URL. It also works on invalid URLs, which errors show, and rather
+// hides too much than too little.
 func redactAddress(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
@@ -71,16 +71,16 @@ func redactAddress(text string) string {
 	return scheme + user + rest
 }
 
-// noKeyValue stands for a token or key where none is sent. TMDB itself answers nobody without one.
+// noKeyValue is the token or key for sending none. It is not valid for TMDB itself, which requires one.
 const noKeyValue = "none"
 
-// minKey is the minimum length of a key. An answer that contains the key is rejected, and a shorter key may appear in
-// an answer by chance.
-const minKey = 8
+// minKeyLength is the minimum length of a key. A shorter key could appear in an answer by chance, and an answer that
+// contains the key is rejected.
+const minKeyLength = 8
 
 var (
-	tokenForm  = regexp.MustCompile(`^eyJ[\w-]+\.[\w-]+\.[\w-]+$`) // a JSON Web Token
-	apiKeyForm = regexp.MustCompile(`^[0-9a-fA-F]{32}$`)
+	tokenPattern  = regexp.MustCompile(`^eyJ[\w-]+\.[\w-]+\.[\w-]+$`) // a JSON Web Token
+	apiKeyPattern = regexp.MustCompile(`^[0-9a-fA-F]{32}$`)
 )
 
 // AsksTMDB reports whether requests go to TMDB itself, which needs a key in TMDB's format.
@@ -88,8 +88,8 @@ func (c *Config) AsksTMDB() bool {
 	return c.TMDB.BaseURL.Hostname() == "api.themoviedb.org"
 }
 
-// CheckSlots returns a *ratelimit.TuningError if concurrency_total exceeds the connections that TMDB allows.
-func (c *Config) CheckSlots(t ratelimit.Tuning) error {
+// CheckConnectionLimit returns a *ratelimit.TuningError if concurrency_total exceeds the connections that TMDB allows.
+func (c *Config) CheckConnectionLimit(t ratelimit.Tuning) error {
 	const key, most = "concurrency_total", 20
 	if t.ConcurrencyTotal <= most || !c.AsksTMDB() {
 		return nil
@@ -111,7 +111,7 @@ func (c *Config) CheckKeys() error {
 			return
 		}
 		if reason := c.keyFormProblem(k); reason != "" {
-			bad.refuse(name, "", reason)
+			bad.reject(name, "", reason)
 		}
 	}
 	for _, a := range c.Accounts {
@@ -139,11 +139,12 @@ func (c *Config) ReadToken(text string) (Secret, error) {
 func (c *Config) WithToken(token Secret) *Config {
 	out := *c
 	out.Accounts, out.TMDB.Token, out.TMDB.APIKey = nil, token, Secret{}
-	out.clearNoKey()
+	out.clearNoneKey()
 	return &out
 }
 
-func (c *Config) clearNoKey() {
+// clearNoneKey removes a key that is noKeyValue.
+func (c *Config) clearNoneKey() {
 	if key := cmp.Or(c.TMDB.Token, c.TMDB.APIKey); key.Reveal() == noKeyValue && !c.AsksTMDB() {
 		c.TMDB.Token, c.TMDB.APIKey = Secret{}, Secret{}
 	}
@@ -154,12 +155,16 @@ func (c *Config) keyFormProblem(k Key) lang.Text {
 	text := k.Secret().Reveal()
 	switch {
 	case !c.AsksTMDB():
-		if len(text) < minKey && text != noKeyValue {
-			return lang.Textf("is too short: a key has at least %d characters; write %s to send no key", minKey, noKeyValue)
+		if len(text) < minKeyLength && text != noKeyValue {
+			return lang.Textf(
+				"is too short: a key has at least %d characters; write %s to send no key",
+				minKeyLength,
+				noKeyValue,
+			)
 		}
-	case k.Token.IsSet() && !tokenForm.MatchString(text):
+	case k.Token.IsSet() && !tokenPattern.MatchString(text):
 		switch {
-		case apiKeyForm.MatchString(text):
+		case apiKeyPattern.MatchString(text):
 			return "looks like a v3 API key: set ANIVAULT_TMDB_API_KEY (tmdb.api_key) to it, or use the longer " +
 				"API Read Access Token from " + settings
 		case strings.HasPrefix(text, "anv_"):
@@ -167,8 +172,8 @@ func (c *Config) keyFormProblem(k Key) lang.Text {
 		}
 		return "is not a TMDB token, which begins with eyJ and has three parts with dots between them; copy the " +
 			"API Read Access Token from " + settings
-	case k.APIKey.IsSet() && !apiKeyForm.MatchString(text):
-		if tokenForm.MatchString(text) {
+	case k.APIKey.IsSet() && !apiKeyPattern.MatchString(text):
+		if tokenPattern.MatchString(text) {
 			return "looks like an API Read Access Token: set ANIVAULT_TMDB_TOKEN (tmdb.token) to it"
 		}
 		return "is not a TMDB API key (v3), which has 32 hexadecimal digits; copy it from " + settings

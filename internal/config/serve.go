@@ -22,8 +22,10 @@ type Serve struct {
 	Hosts           []string // further Host names that need no token, in lower case
 	TrustedProxies  []netip.Prefix
 	Anonymous       bool // answer requests without a token even if there are clients
-	InteractiveMaxWait,
-	BatchMaxWait time.Duration // longest wait for permission, by class
+
+	// InteractiveMaxWait and BatchMaxWait are the longest that a request of the class waits for permission.
+	InteractiveMaxWait, BatchMaxWait time.Duration
+
 	StaleAfter     time.Duration // wait before an expired answer is served; negative: only instead of an error
 	QueueMax       int
 	QueuePerClient int
@@ -31,14 +33,14 @@ type Serve struct {
 	SocketMode     fs.FileMode
 	SocketGroup    string // name or number; "" for the group of the process
 	Sticky         Sticky
-	Clients        []Client // of the config file; after ForServe also of clients.yaml
+	Clients        []Client // from the config file; after PrepareServe also from clients.yaml
 }
 
-// Sticky has the settings that let clients keep their account and key.
+// Sticky has the settings for clients that keep using the same account and key.
 type Sticky struct {
 	Enabled bool
-	TTL     time.Duration // since the last request
-	Wait    time.Duration // longest wait for their slots
+	TTL     time.Duration // how long a client without requests keeps them
+	Wait    time.Duration // longest wait for free slots of that account and key
 }
 
 func serveSettings(c *Config) []Setting {
@@ -160,9 +162,9 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// ForServe completes the settings of the gateway: concurrency defaults to concurrency_total, and the clients of
-// clients.yaml are added. It returns an *Error with all invalid settings. See also CheckExposure.
-func (c *Config) ForServe() error {
+// PrepareServe completes the settings of the gateway: concurrency defaults to concurrency_total, and the clients of
+// clients.yaml are added. It returns an *Error for invalid settings. See also CheckExposure.
+func (c *Config) PrepareServe() error {
 	if c.isDefault("limiter.concurrency") {
 		c.Tuning.Concurrency = c.Tuning.ConcurrencyTotal
 	}
@@ -194,26 +196,26 @@ func (c *Config) AllClients() ([]Client, error) {
 }
 
 // CheckExposure returns an *Error if other machines could use the gateway without a token, or would send tokens
-// unencrypted. With closed, a gateway without clients is allowed, because it then rejects every request.
+// unencrypted. closed means that a gateway without clients rejects every request, so it needs none.
 func (c *Config) CheckExposure(closed bool) error {
 	var bad errorList
 	s := &c.Serve
 	if (s.TLSCert == "") != (s.TLSKey == "") {
-		bad.refuse(c.place("serve.tls.cert"), s.TLSCert,
+		bad.reject(c.place("serve.tls.cert"), s.TLSCert,
 			"serve.tls.cert and serve.tls.key go together: name both files, or none")
 	}
 	if a := s.AdminListen; a != "" && !IsLocal(a) && s.TLSCert == "" {
-		bad.refuse(c.place("serve.admin_listen"), a,
+		bad.reject(c.place("serve.admin_listen"), a,
 			"is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or listen on 127.0.0.1, or set it to off")
 	}
 	seen := map[string]bool{s.AdminListen: true}
 	for _, addr := range s.Listen {
 		if seen[addr] && !strings.HasSuffix(addr, ":0") {
-			bad.refuse(c.place("serve.listen"), addr, "is listed twice, or is serve.admin_listen as well: name it once")
+			bad.reject(c.place("serve.listen"), addr, "is listed twice, or is serve.admin_listen as well: name it once")
 		}
 		seen[addr] = true
 		if !IsLocal(addr) && s.TLSCert == "" && !s.PlainHTTP {
-			bad.refuse(c.place("serve.listen"), addr,
+			bad.reject(c.place("serve.listen"), addr,
 				"is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or set serve.plain_http: true where "+
 					"nobody reads along; or listen on 127.0.0.1 or unix:/path")
 		}
@@ -256,15 +258,15 @@ func (c *Config) exposureErrors() (out []*Error) {
 	return out
 }
 
-// CheckFile returns an *Error if before was read from a config file, and there is none any more.
-func (c *Config) CheckFile(before *Config) error {
-	if c.in.read || !before.in.read {
+// CheckFileStillExists returns an *Error if before was read from a config file, but c was not because the file is gone.
+func (c *Config) CheckFileStillExists(before *Config) error {
+	if c.in.exists || !before.in.exists {
 		return nil
 	}
 	return fileError(c.Dirs.ConfigFile, "is gone: put it back, or restart to go on without it")
 }
 
-// Files returns the files of a gateway's configuration, which need not exist.
+// Files returns the paths of all files that a gateway's configuration is read from. They need not exist.
 func (c *Config) Files() []string {
 	all := []string{c.Dirs.ConfigFile, ClientsFile(c.Dirs.Data), c.TMDB.TokenFile, c.Serve.TLSCert, c.Serve.TLSKey}
 	for _, a := range c.Accounts {

@@ -131,7 +131,7 @@ func TestQueueLimitsThatCross(t *testing.T) {
 			t.Fatal(err)
 		}
 		told := ""
-		if err := cfg.ForServe(); err != nil {
+		if err := cfg.PrepareServe(); err != nil {
 			told = err.Error()
 		}
 		if want == "" && told != "" || !strings.Contains(told, want) {

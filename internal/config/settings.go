@@ -18,25 +18,25 @@ type Setting struct {
 	Key     string    // the config file's key, with a dot between section and name
 	Env     string    // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
 	Default string    // as the user would write it; "" for none
-	Allowed lang.Text // the allowed values, for messages and documents
+	Allowed lang.Text // the allowed values, for messages and the documentation
 	Words   []string  // the allowed words, if there are only a few
 	Doc     string    // one sentence
 	Secret  bool      // never shown
 	List    bool      // items with commas between them; in the file also a YAML list
-	Args    bool      // a program; in the file also a list with arguments, which set gets joined by argSeparator
+	Args    bool      // a program; in the file also a list with its arguments, which set gets joined by argSeparator
 	set     func(string) error
 }
 
 // argSeparator separates a program and its arguments. No argument can contain it.
 const argSeparator = "\x00"
 
-// Settings returns all settings, in the order of the documents. Callers must not change them.
+// Settings returns all settings, in the order of the documentation. Callers must not change them.
 func Settings() []Setting { return settings() }
 
 var settings = sync.OnceValue(func() []Setting { return newSettings(new(Config)) })
 
 func newSettings(c *Config) []Setting {
-	all := slices.Concat(ownSettings(c), serveSettings(c), organizeSettings(c), watchSettings(c))
+	all := slices.Concat(generalSettings(c), serveSettings(c), organizeSettings(c), watchSettings(c))
 	for i := range all {
 		all[i].Env = "ANIVAULT_" + strings.ToUpper(strings.ReplaceAll(all[i].Key, ".", "_"))
 	}
@@ -52,8 +52,8 @@ func newSettings(c *Config) []Setting {
 // LimiterVariable returns the environment variable of a setting of the limiter: rate_base is ANIVAULT_RATE_BASE.
 func LimiterVariable(key string) string { return "ANIVAULT_" + strings.ToUpper(key) }
 
-// SettingOf returns the setting with this key. It panics if there is none.
-func SettingOf(key string) Setting {
+// SettingByKey returns the setting with this key. It panics if there is none.
+func SettingByKey(key string) Setting {
 	for _, s := range Settings() {
 		if s.Key == key {
 			return s
@@ -62,7 +62,7 @@ func SettingOf(key string) Setting {
 	panic("no setting " + key) // a bug in the caller
 }
 
-func ownSettings(c *Config) []Setting {
+func generalSettings(c *Config) []Setting {
 	return []Setting{
 		secretSetting("tmdb.token", "a TMDB API Read Access Token",
 			"TMDB API Read Access Token (v4), sent as a Bearer header; none sends no key to an address that is not TMDB's.",
@@ -264,8 +264,8 @@ func durationOrOffSetting(key, standard, doc string, to *time.Duration) Setting 
 	return s
 }
 
-// urlSetting is the URL of a list for index update. It must be https, so that nobody can change the list on the way, or
-// http on this machine. Off is stored as "".
+// urlSetting is the URL of a list for index update. It must be https, so that nobody can change the list in transit;
+// http is allowed only on this machine. The value off is stored as "".
 func urlSetting(key, standard, doc string, to *string) Setting {
 	return newSetting(key, standard, "an https URL, or off", doc, to, func(v string) (string, error) {
 		if v == "off" {
@@ -327,7 +327,7 @@ func readBaseURL(v string) (*url.URL, error) {
 		return nil, lang.Error("must not hold a query or fragment")
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/3")
-	// One address has one spelling, because it names the state and the cache.
+	// State and cache are kept by address, so each address must have a single spelling.
 	host, port, found := strings.Cut(strings.ToLower(u.Host), ":")
 	if strings.HasPrefix(host, "[") { // IPv6
 		return u, nil
@@ -342,7 +342,8 @@ func readBaseURL(v string) (*url.URL, error) {
 func readLanguages(v string) (list []string, err error) {
 	for part := range strings.SplitSeq(v, ",") {
 		language, region, found := strings.Cut(strings.TrimSpace(part), "-")
-		if len(language) < 2 || len(language) > 3 || !isLatin(language) || found && (len(region) != 2 || !isLatin(region)) {
+		if len(language) < 2 || len(language) > 3 || !isASCIILetters(language) ||
+			found && (len(region) != 2 || !isASCIILetters(region)) {
 			return nil, lang.Error("must be a language such as en-US, ko-KR or ja, or several with commas")
 		}
 		tag := strings.ToLower(language)
@@ -356,7 +357,7 @@ func readLanguages(v string) (list []string, err error) {
 	return list, nil
 }
 
-func isLatin(s string) bool {
+func isASCIILetters(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'z' || r > 'Z' && r < 'a' })
 }
 

@@ -252,7 +252,7 @@ func refusalOf(err error) *refusal {
 		return refuse(reasonAcquireTimeout, "")
 	case errors.Is(err, ratelimit.ErrRequestTimeout):
 		return refuse(reasonRequestTimeout, "")
-	case errors.As(err, new(*app.FailingRequestError)):
+	case errors.As(err, new(*app.RecentFailureError)):
 		return refuse(reasonUpstream, "")
 	case errors.As(err, new(*tmdb.UnauthorizedError)):
 		return refuse(reasonCredentials, "")

@@ -166,7 +166,7 @@ func TestExposure(t *testing.T) {
 						cfg, _, err := config.Load(
 							config.Sources{File: file, Environ: []string{"HOME=" + dir, "AppData=" + dir, "LocalAppData=" + dir}})
 						if err == nil {
-							err = cmp.Or(cfg.ForServe(), cfg.CheckExposure(false))
+							err = cmp.Or(cfg.PrepareServe(), cfg.CheckExposure(false))
 						}
 						safe := token && (local || encrypted != "") || local && proxy == ""
 						if (err == nil) != safe {

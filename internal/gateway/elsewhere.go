@@ -61,7 +61,7 @@ func limitText(a app.AccountView, key string) string {
 // logOtherChanges does not run, so the change is not logged as another process's.
 func (s *Service) BeginChange() (done func(context.Context)) {
 	s.changeMu.RLock()
-	known := s.g.upstream.Changing()
+	known := s.g.upstream.BeginChange()
 	return func(ctx context.Context) {
 		known(ctx)
 		s.lastAccounts.Store(nil)

@@ -86,8 +86,8 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	var err error
 	g.upstream, err = app.OpenGateway(cfg, app.Options{
 		Offline: o.Offline, Log: o.Log, Queue: g.queue, OnCacheWait: g.queue.yieldLimiter,
-		AroundLimiter: g.observeLimiter,
-		AroundWire: func(network http.RoundTripper) http.RoundTripper {
+		WrapLimiter: g.observeLimiter,
+		WrapWire: func(network http.RoundTripper) http.RoundTripper {
 			if o.transport != nil {
 				network = o.transport
 			}

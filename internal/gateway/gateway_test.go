@@ -226,7 +226,7 @@ func (b *bench) load(baseURL, listen, key string) (*config.Config, error) {
 		Flags: map[string]config.Flag{"serve.listen": {Name: "listen", Value: listen}},
 	})
 	if err == nil {
-		err = cfg.ForServe()
+		err = cfg.PrepareServe()
 	}
 	return cfg, err
 }

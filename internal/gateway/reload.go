@@ -120,7 +120,7 @@ func (w *configWatcher) reload() {
 }
 
 func (s *Service) applyConfig(cfg *config.Config, old *settings) error {
-	if err := cfg.CheckFile(old.cfg); err != nil {
+	if err := cfg.CheckFileStillExists(old.cfg); err != nil {
 		return err
 	}
 	var stays []string

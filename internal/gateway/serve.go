@@ -51,7 +51,7 @@ func check(cfg *config.Config) (*certificate, error) {
 		return nil, err
 	}
 	if _, err := socketGroup(&cfg.Serve); err != nil {
-		return nil, cfg.Refuse("serve.socket_group", lang.Textf("cannot be used: %s", err))
+		return nil, cfg.ErrorFor("serve.socket_group", lang.Textf("cannot be used: %s", err))
 	}
 	if cfg.Serve.TLSCert == "" {
 		return nil, nil
@@ -77,7 +77,7 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 			if op, ok := errors.AsType[*net.OpError](err); ok {
 				why = op.Err.Error()
 			}
-			refused := cfg.Refuse("serve.listen", lang.Textf("%s cannot be listened on: %s", addr, why))
+			refused := cfg.ErrorFor("serve.listen", lang.Textf("%s cannot be listened on: %s", addr, why))
 			return nil, errors.Join(refused, s.Close())
 		}
 		s.listeners = append(s.listeners, l)
@@ -281,7 +281,7 @@ type certificate struct {
 func (c *certificate) load(cfg *config.Config) error {
 	pair, err := tls.LoadX509KeyPair(cfg.Serve.TLSCert, cfg.Serve.TLSKey)
 	if err != nil {
-		return cfg.Refuse("serve.tls.cert", lang.Textf("cannot be used: %s", err))
+		return cfg.ErrorFor("serve.tls.cert", lang.Textf("cannot be used: %s", err))
 	}
 	c.pair.Store(&pair)
 	return nil

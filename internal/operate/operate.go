@@ -129,7 +129,7 @@ func (t Target) set(ctx context.Context, inForce ratelimit.Tuning, o Change) err
 			return err
 		}
 	}
-	if err := cmp.Or(inForce.Validate(), t.Config.CheckSlots(inForce)); err != nil {
+	if err := cmp.Or(inForce.Validate(), t.Config.CheckConnectionLimit(inForce)); err != nil {
 		return err
 	}
 	return t.Operator.Tune(ctx, o.Set, o.Duration)

@@ -13,7 +13,7 @@ import (
 
 // tries is an upstream whose requests have these outcomes, try by try.
 type tries struct {
-	bad      *failingRequests
+	bad      *recentFailureTransport
 	outcomes map[string][]ratelimit.Outcome // by path
 	asked    int
 }
@@ -21,7 +21,7 @@ type tries struct {
 func (t *tries) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.asked++
 	for _, o := range t.outcomes[req.URL.Path] {
-		t.bad.observe(req.Context(), o)
+		t.bad.recordOutcome(req.Context(), o)
 	}
 	return &http.Response{StatusCode: http.StatusBadGateway}, nil
 }
@@ -43,12 +43,12 @@ func TestABadQuestionIsRefusedForAMinute(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var bad failingRequests
+				var bad recentFailureTransport
 				up := &tries{bad: &bad, outcomes: map[string][]ratelimit.Outcome{"/3/a": row.outcomes}}
 				bad.next = up
 				refused := func(path string) bool {
 					_, err := bad.RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://tmdb"+path, nil))
-					return errors.As(err, new(*FailingRequestError))
+					return errors.As(err, new(*RecentFailureError))
 				}
 				if refused("/3/a") {
 					t.Error("refused before it was asked")
@@ -59,7 +59,7 @@ func TestABadQuestionIsRefusedForAMinute(t *testing.T) {
 				if refused("/3/b") || refused("/3/a?page=2") {
 					t.Error("another question was refused")
 				}
-				time.Sleep(failingRequestTTL)
+				time.Sleep(recentFailureTTL)
 				if refused("/3/a") {
 					t.Error("still refused after a minute")
 				}
@@ -70,7 +70,7 @@ func TestABadQuestionIsRefusedForAMinute(t *testing.T) {
 
 // Who has no patience has one try. That says little to those who have more.
 func TestAnImpatientRequestMakesAQuestionBadForItsLikeAlone(t *testing.T) {
-	var bad failingRequests
+	var bad recentFailureTransport
 	up := &tries{bad: &bad, outcomes: map[string][]ratelimit.Outcome{"/3/a": {ratelimit.Server}}}
 	bad.next = up
 	for i, row := range []struct {
@@ -88,16 +88,16 @@ func TestAnImpatientRequestMakesAQuestionBadForItsLikeAlone(t *testing.T) {
 }
 
 func TestFewBadQuestionsAreRemembered(t *testing.T) {
-	var bad failingRequests
+	var bad recentFailureTransport
 	now := time.Now()
-	for i := range maxFailingRequests + 10 {
+	for i := range maxRecentFailures + 10 {
 		bad.remember(string(rune(i)), 0, now)
 	}
-	if len(bad.known) != maxFailingRequests {
-		t.Errorf("%d are remembered", len(bad.known))
+	if len(bad.failures) != maxRecentFailures {
+		t.Errorf("%d are remembered", len(bad.failures))
 	}
-	bad.remember("later", 0, now.Add(failingRequestTTL))
-	if _, ok := bad.rejectedUntil("later", 0, now.Add(failingRequestTTL)); !ok || len(bad.known) != 1 {
-		t.Errorf("what is over takes room: %d", len(bad.known))
+	bad.remember("later", 0, now.Add(recentFailureTTL))
+	if _, ok := bad.rejectedUntil("later", 0, now.Add(recentFailureTTL)); !ok || len(bad.failures) != 1 {
+		t.Errorf("what is over takes room: %d", len(bad.failures))
 	}
 }
