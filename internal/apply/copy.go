@@ -195,7 +195,20 @@ func isUnmodified(before, now Info) bool {
 	return now.Size == before.Size && now.MTime == before.MTime && now.Inode == before.Inode
 }
 
-func verifyCopy(known *copyMark, dir Dir, name string) *Problem {
+// interruptible is a reader that fails once its context is canceled: reading a film may take minutes.
+type interruptible struct {
+	io.Reader
+	ctx context.Context
+}
+
+func (r interruptible) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return r.Reader.Read(p)
+}
+
+func (w *worker) verifyCopy(known *copyMark, dir Dir, name string) *Problem {
 	f, err := dir.OpenForReading(name)
 	if err != nil {
 		return asProblem(err)
@@ -203,7 +216,7 @@ func verifyCopy(known *copyMark, dir Dir, name string) *Problem {
 	defer f.Close()
 	f.DropCache()
 	sum := xxhash.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, known.Size+1)); err != nil {
+	if _, err := io.Copy(sum, interruptible{io.NewSectionReader(f, 0, known.Size+1), w.ctx}); err != nil {
 		return asProblem(err)
 	}
 	if sum.Sum64() != known.Sum {
@@ -261,7 +274,7 @@ func (w *worker) verifyCopyAt(known *copyMark, at place) (Dir, *Problem) {
 	if err != nil {
 		return nil, asProblem(err)
 	}
-	if p := verifyCopy(known, dir, at.Name); p != nil {
+	if p := w.verifyCopy(known, dir, at.Name); p != nil {
 		return nil, p
 	}
 	return dir, asProblem(dir.Sync())

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path"
@@ -721,6 +722,33 @@ func TestALaterRunIsNamed(t *testing.T) {
 	}
 	if out, err := undo.do(s); err != nil || said(out) != "a undone" {
 		t.Errorf("%+v %v", out, err)
+	}
+}
+
+// Reading a film takes minutes: who ends verifying does not wait for it.
+func TestVerifyEndsWhileAFileIsRead(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a b", "a : x; b : y")
+	s := sc.clone()
+	if out, err := engineOf(s).Apply(context.Background(), sc.plan, Options{}); err != nil || out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	reads := 0
+	s.onRead = func() { reads++ }
+	if out, err := engineOf(s).Verify(context.Background(), sc.plan.ID, true); err != nil || said(out) != "a ok, b ok" {
+		t.Fatalf("%+v %v", out, err)
+	}
+	for left := range 2 { // of the files to be read
+		ctx, cancel := context.WithCancel(context.Background())
+		at := reads - left
+		s.onRead = func() {
+			if at--; at == 0 {
+				cancel()
+			}
+		}
+		if out, err := engineOf(s).Verify(ctx, sc.plan.ID, true); out != nil || !errors.Is(err, context.Canceled) {
+			t.Errorf("%d left: %+v %v", left, out, err)
+		}
+		cancel()
 	}
 }
 

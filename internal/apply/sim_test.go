@@ -28,6 +28,7 @@ type sim struct {
 	lie     bool                          // an effect that fails is done all the same
 	fail    func(name string) error       // what an effect fails with, by its words
 	before  func(effect int, what string) // called before each
+	onRead  func()                        // called before a file is read
 	pending []change                      // what is not durable yet
 	durable *world                        // nil: power losses are not simulated
 }
@@ -683,6 +684,9 @@ func (f *simFile) Close() error        { return nil }
 func (f *simFile) Stat() (Info, error) { return f.s.info(f.id), nil }
 
 func (f *simFile) ReadAt(p []byte, off int64) (int, error) {
+	if f.s.onRead != nil {
+		f.s.onRead()
+	}
 	data := f.s.nodes[f.id].data
 	if off >= int64(len(data)) {
 		return 0, io.EOF

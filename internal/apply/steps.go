@@ -214,7 +214,7 @@ func (w *worker) removeTarget(o *op, source, target lazyObservation, from, to pl
 	}
 	if back := w.journal.progress.files[o.Index].returnedCopy; o.CrossDevice && back != nil &&
 		back.identifies(source.info, w.journal.progress.UnstableInodes) {
-		if p := verifyCopy(back, source.dir, from.Name); p != nil {
+		if p := w.verifyCopy(back, source.dir, from.Name); p != nil {
 			return p
 		}
 		if err := source.dir.Sync(); err != nil {

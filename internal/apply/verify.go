@@ -32,6 +32,7 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 		return nil, err
 	}
 	x := e.newExecution(j)
+	x.worker.ctx = ctx
 	defer x.close()
 	for _, root := range j.run.Targets {
 		if gone := e.checkRoot(root); gone != nil {
@@ -53,6 +54,9 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 				r.Status = StatusRefused // StatusFailed would mean that Verify failed
 			}
 		} else if r.Status, err = x.verify(&j.run.Ops[i], deep); err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 			r.Status, r.Problem = StatusFailed, asProblem(err)
 		}
 		stands = append(stands, r)
@@ -102,7 +106,8 @@ func (x *execution) verifyContent(o *op) (Status, error) {
 	defer f.Close()
 	f.DropCache()
 	crc, sum := crc32.NewIEEE(), xxhash.New()
-	if _, err := io.Copy(io.MultiWriter(crc, sum), io.NewSectionReader(f, 0, o.Size)); err != nil {
+	content := interruptible{io.NewSectionReader(f, 0, o.Size), x.worker.ctx}
+	if _, err := io.Copy(io.MultiWriter(crc, sum), content); err != nil {
 		return "", err
 	}
 	switch {
