@@ -199,7 +199,7 @@ const (
 	ConfigExpired     ConfigKind = "certificate expired or not yet valid"
 	ConfigCertificate ConfigKind = "certificate not acceptable"
 	ConfigTLS         ConfigKind = "TLS refused by the server"
-	ConfigPlainPort   ConfigKind = "TLS asked of a port that speaks plain HTTP"
+	ConfigPlainPort   ConfigKind = "TLS on a port that speaks plain HTTP"
 	ConfigNotHTTP     ConfigKind = "the server does not speak HTTP"
 	ConfigRedirect    ConfigKind = "redirect to another server"
 	ConfigDowngrade   ConfigKind = "redirect from https to http"

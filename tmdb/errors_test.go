@@ -89,7 +89,7 @@ func TestErrorTexts(t *testing.T) {
 		"tmdb: the key was refused: " + e.Error(): &UnauthorizedError{
 			Cause: e, Sent: true,
 		},
-		"tmdb: not asked, the key was refused before: " + e.Error(): &UnauthorizedError{
+		"tmdb: not sent, the key was refused before: " + e.Error(): &UnauthorizedError{
 			Cause: e,
 		},
 		"tmdb: the key was refused": &UnauthorizedError{},
@@ -105,7 +105,7 @@ func TestErrorTexts(t *testing.T) {
 		"tmdb: Page must be 1 to 500": newQuery().setPage(
 			-1,
 		).err,
-		"tmdb: TLS asked of a port that speaks plain HTTP (h:1): " +
+		"tmdb: TLS on a port that speaks plain HTTP (h:1): " +
 			"http: server gave HTTP response to HTTPS client": &ConfigError{
 			Kind: ConfigPlainPort, Host: "h:1", Err: http.ErrSchemeMismatch,
 		},

@@ -181,7 +181,7 @@ func (e *RecentFailureError) Error() string { return e.Text().String() }
 
 // Text returns the message for people.
 func (e *RecentFailureError) Text() lang.Text {
-	return lang.Textf("not asked: TMDB failed on this very request; it is sent again after %s",
+	return lang.Textf("not sent: TMDB failed on this request; it is tried again after %s",
 		e.Until.Local().Format(time.TimeOnly))
 }
 

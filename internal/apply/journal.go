@@ -367,7 +367,7 @@ func (r *run) readSteps(lines [][]byte, number int) error {
 		}
 	}
 	if len(temps) > 0 {
-		return &JournalError{Why: "a file stays under a temporary name"}
+		return &JournalError{Why: "a file still has a temporary name"}
 	}
 	return nil
 }

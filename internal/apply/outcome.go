@@ -234,7 +234,7 @@ var codeMeanings = []struct {
 	{CodeOriginalGone, "the original is gone: this is its last name"},
 	{CodeNotMounted, "the folder is missing, or is a different one: a disk may not be mounted"},
 	{CodeNoExclusiveRename, "the file system can't rename without replacing"},
-	{organize.CodeSameFile, "it takes the name of another name of the same file"},
+	{organize.CodeSameFile, "its new name is another hard link to the same file"},
 	{CodeBundleRefused, "it belongs to a file that can't be carried out"},
 	{CodeNotCached, "what TMDB says about it is no longer in the cache"},
 	{CodeForeignNFO, "another file is there, about something else"},

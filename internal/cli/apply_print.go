@@ -217,7 +217,7 @@ func describeUnit(op *report.Op, u *organize.Unit) {
 
 func warnDamagedJournal(f *factory, out *apply.Outcome) {
 	if out.DamagedMarks > 0 {
-		f.warn("%d lines of the journal are damaged: what they said is not known, and they stay as they are",
+		f.warn("%d lines of the journal are damaged: their content is unknown, and they are kept",
 			out.DamagedMarks)
 	}
 }
@@ -230,7 +230,7 @@ func checkHook(cfg *config.Config) error {
 	}
 	if _, err := exec.LookPath(cfg.Organize.Exec[0]); err != nil {
 		return usagef("name a program that can be run, or leave it out; "+
-			"arguments stand in the list organize.exec of the config file",
+			"arguments go in the list organize.exec of the config file",
 			"%s: %v", ui.Printable(cfg.Organize.Exec[0]), err)
 	}
 	return nil
@@ -247,7 +247,7 @@ func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Out
 		streams: f.streams, changed: out.ChangedFolders,
 	}
 	if err := h.run(ctx); err != nil {
-		f.warn("%v; what the run %s did stays as it is", err, out.Run)
+		f.warn("%v; what run %s did is kept", err, out.Run)
 		return cmp.Or(runErr, error(&exitError{code: exitIncomplete}))
 	}
 	return runErr
@@ -296,7 +296,7 @@ func (h *hook) run(ctx context.Context) error {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return nil
 	case ctx.Err() == nil && bounded.Err() != nil:
-		return lang.Error("%s was ended: it took more than %s", ui.Printable(h.argv[0]), ui.Duration(h.timeout))
+		return lang.Error("%s was stopped: it took more than %s", ui.Printable(h.argv[0]), ui.Duration(h.timeout))
 	}
 	return lang.Error("%s failed: %w", ui.Printable(h.argv[0]), err)
 }

@@ -87,7 +87,7 @@ func newCacheGet(f *factory) *cobra.Command {
 	return f.cacheCommand(cmd, nil, func(c invocation, store *cache.Store) error {
 		key, ok := cache.ParseKey(c.args[0])
 		if !ok {
-			return usagef("anivault cache list shows the keys", "%s is neither a key nor a URL", ui.Printable(c.args[0]))
+			return usagef("anivault cache list shows the keys", "%s is not a cache key or URL", ui.Printable(c.args[0]))
 		}
 		e, found, err := store.Get(c.Context(), key)
 		switch {

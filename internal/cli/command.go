@@ -277,7 +277,7 @@ var settingFlags = []struct {
 
 	{"watch.settle", "settle", "wait until nothing in a folder has changed for `TIME`"},
 	{"watch.rescan", "rescan", "scan everything each `TIME`, in addition to the system's notifications"},
-	{"watch.poll", "poll", "scan everything each `TIME` where no notifications come, such as over a network"},
+	{"watch.poll", "poll", "scan everything each `TIME` where there are no notifications, as on network shares"},
 }
 
 // hiddenDefaults are settings whose flag shows no default: -v changes it, or the usage describes it.

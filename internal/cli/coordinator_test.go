@@ -146,7 +146,7 @@ func TestWhatAUserSeesOfTheCoordinator(t *testing.T) {
 		t.Skip(err)
 	}
 	lost := func(why string) string {
-		return "coordinator lost: Redis at PLACE " + why + "; this machine goes on alone with 1/2 of the limits"
+		return "coordinator lost: Redis at PLACE " + why + "; this machine continues alone with 1/2 of the limits"
 	}
 	back := func(s *site) {
 		s.Helper()

@@ -107,7 +107,7 @@ func referenceDocument() string {
 	for _, e := range exitCodes {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, cell(e.Meaning))
 	}
-	b.WriteString("\nWhere several hold, the first of 143, 130, 5, 2, 1, 4, 3, 0 is the status.\n")
+	b.WriteString("\nIf several apply, the status is the first of 143, 130, 5, 2, 1, 4, 3, 0.\n")
 	for _, o := range outputs() {
 		fmt.Fprintf(&b, "\n## Fields of %s\n\n| field | meaning |\n|---|---|\n", o.Name)
 		for _, f := range o.Fields {

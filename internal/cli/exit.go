@@ -203,10 +203,10 @@ const noKeyHint = `a key is free: https://www.themoviedb.org/settings/api, "API 
 var tmdbConfigHints = map[tmdb.ConfigKind]lang.Text{
 	tmdb.ConfigExpired: "is this machine's clock right? If it is, the server's certificate has run out: " +
 		"check tmdb.base_url",
-	tmdb.ConfigUnknownCA: "if a proxy or a stand-in with its own authority is meant, name its certificate in " +
-		"ANIVAULT_TMDB_CA_FILE; if not, someone is reading along: check tmdb.base_url and the network",
-	tmdb.ConfigWrongName: "tmdb.base_url leads to a server with another name: check its spelling, the DNS answer, " +
-		"and that no login page of this network stands between",
+	tmdb.ConfigUnknownCA: "if you use a proxy or stand-in with its own authority, set ANIVAULT_TMDB_CA_FILE to its " +
+		"certificate; if not, someone may be intercepting the connection: check tmdb.base_url and the network",
+	tmdb.ConfigWrongName: "the server at tmdb.base_url has another name: check the spelling, the DNS answer, and " +
+		"whether a login page of this network is in between",
 	tmdb.ConfigPlainPort: "tmdb.base_url says https:// but that port speaks plain HTTP: write http:// or the right port",
 	tmdb.ConfigNotHTTP: "tmdb.base_url leads to something that is not a web server, or to a TLS port with http://: " +
 		"check scheme and port",
@@ -222,14 +222,14 @@ const (
 		"or log in to this network first"
 	connectionHint = "check tmdb.base_url, this machine's clock, and ANIVAULT_TMDB_CA_FILE if it is set"
 
-	keyAsTokenHint = "what was given as the token looks like a v3 API key: set ANIVAULT_TMDB_API_KEY to it, " +
+	keyAsTokenHint = "the token looks like a v3 API key: set ANIVAULT_TMDB_API_KEY to it, " +
 		"or use the longer API read access token"
 	suspendedKeyHint = "TMDB suspended this key or its account: ask TMDB, or use another key"
 	wrongKeyHint     = "check ANIVAULT_TMDB_TOKEN (the API read access token) or ANIVAULT_TMDB_API_KEY " +
 		"on https://www.themoviedb.org/settings/api"
 
-	clientTokenHint = "a gateway takes tokens of its own, and none of TMDB's: make one where it runs, " +
-		"anivault serve token new NAME, and set ANIVAULT_TMDB_TOKEN to it"
+	clientTokenHint = "a gateway has its own tokens and does not accept TMDB's: make one where it runs, anivault " +
+		"serve token new NAME, and set ANIVAULT_TMDB_TOKEN to it"
 
 	webPageHint = "something between here and TMDB answered with a web page: a login page of this network, a proxy, " +
 		"or an outage of TMDB's edge"

@@ -37,7 +37,7 @@ func TestAHookThatTakesTooLongIsEnded(t *testing.T) {
 		streams: ui.Streams{Err: new(bytes.Buffer)}, changed: []string{"/lib/Show"},
 	}
 	err := h.run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "sh was ended: it took more than") {
+	if err == nil || !strings.Contains(err.Error(), "sh was stopped: it took more than") {
 		t.Error(err)
 	}
 	for end := time.Now().Add(10 * time.Second); alive(); {

@@ -110,8 +110,8 @@ func newIndexLookup(f *factory) *cobra.Command {
 		if lacksMapping(x) {
 			f.say("note: %s\n", missingMappingNote)
 		} else {
-			f.say("hint: titles are found whole: anivault parse NAME prints what is read from a name, " +
-				"anivault index stats what was imported\n")
+			f.say("hint: only whole titles are found: anivault parse NAME prints what it reads from a name, anivault index " +
+				"stats what was imported\n")
 		}
 		return nil
 	})

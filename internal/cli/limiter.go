@@ -138,7 +138,7 @@ func newLimiterReset(f *factory) *cobra.Command {
 			}
 			var kept lang.Text
 			if !st.PauseUntil.IsZero() {
-				kept = lang.Textf("; TMDB's pause stays until %s (--force ends it)", ui.Clock(st.PauseUntil))
+				kept = lang.Textf("; TMDB's pause lasts until %s (--force ends it)", ui.Clock(st.PauseUntil))
 			}
 			f.say("forgot %s; the limiter is in %s%s\n", known, st.State, kept)
 			return nil

@@ -193,7 +193,7 @@ func unwritableReason(path, example string) (reason, hint lang.Text) {
 	info, err := os.Stat(target)
 	switch {
 	case err == nil && info.IsDir():
-		return "is a folder", lang.Textf("name a file in it, such as %s", ui.Printable(filepath.Join(path, example)))
+		return "is a folder", lang.Textf("give a file in it, such as %s", ui.Printable(filepath.Join(path, example)))
 	case err == nil && !info.Mode().IsRegular(): // a device or a pipe
 		return "", ""
 	case err != nil && !errors.Is(err, fs.ErrNotExist):

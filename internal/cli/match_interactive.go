@@ -55,7 +55,7 @@ var interactiveHelp = []lang.Text{
 	"NUMBER        the candidate with that number",
 	"tv/123        an entry by its id, or movie/123, or the address of its page",
 	"any title     search for it instead (\"in quotes\" if it looks like the above)",
-	"s  skip this one      q  ask no more      ?  this help",
+	"s  skip this one      q  stop asking      ?  this help",
 }
 
 func (p *prompter) printf(format string, args ...any) {
@@ -175,7 +175,7 @@ var scopeKeys = map[decide.Scope]struct {
 	key   string
 	reach lang.Text
 }{
-	decide.ByTitle:     {"t", "every file whose name has it, wherever it is"},
+	decide.ByTitle:     {"t", "every file with this title in its name, in any folder"},
 	decide.ByFolder:    {"d", "every file in it"},
 	decide.ByFiles:     {"a", "these alone, by their paths"},
 	decide.ByFirstFile: {"f", "this file alone"},
@@ -189,7 +189,7 @@ var confirmHelp = []lang.Text{
 	"t  d          it is about the title, or about the folder (directory)",
 	"a  f          it is about all these files, or about the first of them",
 	"n             no: choose again",
-	"q             no, and ask no more",
+	"q             no, and stop asking",
 }
 
 func (p *prompter) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict, error) {
@@ -255,7 +255,7 @@ func changeSeasonOrOffset(v decide.Verdict, word, number string, c decide.Choice
 		v.Options.Season = nil
 		return v, ""
 	case err != nil:
-		return v, lang.Textf("%s wants a whole number, such as: %s 2", word, word)
+		return v, lang.Textf("%s needs a whole number, such as: %s 2", word, word)
 	case word == "season":
 		v.Options.Season = &n
 	default:

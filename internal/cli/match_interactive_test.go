@@ -181,7 +181,7 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 		"Aaa Nothing: 2 files", "candidate with that number", "Cowboy Bebop (1998)  tv/30991",
 		"  -> Cowboy Bebop (1998)  tv/30991\n     [G] Aaa Nothing - 01.mkv  ->  S01E01\n" +
 			"     [G] Aaa Nothing - 02.mkv  ->  S01E02\n" +
-			"  kept for the title Aaa Nothing (every file whose name has it, wherever it is)\n",
+			"  kept for the title Aaa Nothing (every file with this title in its name, in any folder)\n",
 		"Bbb Nothing: 2 files", "  kept for the title Bbb Nothing (", "  kept for ", "Bbb Nothing: ", "Ddd Nothing:",
 		"TMDB has no tv/99999999", "Spirited Away (2001)  movie/129", "a film has no season", "Eee Nothing:",
 	} {
@@ -191,7 +191,7 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 		}
 	}
 	if !strings.Contains(p.written.String(),
-		"pinned the title Aaa Nothing: tv/30991 (every file whose name has it, wherever it is)") {
+		"pinned the title Aaa Nothing: tv/30991 (every file with this title in its name, in any folder)") {
 		t.Errorf("how far an answer reaches is not said:\n%s", p.written.String())
 	}
 	// Another run takes the answers and asks about what is left.
@@ -333,7 +333,7 @@ func TestAChoiceIsShownBeforeItIsKept(t *testing.T) {
 	}
 	for i, want := range []string{
 		"Aaa Nothing: 8 files", "-> Attack on Titan", "Aaa Nothing: 8 files", "01.mkv  ->  S01E01\n", "keep it so",
-		"01.mkv  ->  S02E01\n", "offset wants a whole number, such as: offset 2",
+		"01.mkv  ->  S02E01\n", "offset needs a whole number, such as: offset 2",
 		"no episode: ", "01.mkv  ->  S02E04\n", "season -1 is not between", "kept for the folder ", "press Enter to keep it",
 	} {
 		if i >= len(p.prompts) || !strings.Contains(p.prompts[i], want) {

@@ -82,7 +82,7 @@ func addPlanFlags(cmd *cobra.Command) {
 		"organize.or", "organize.layout", "organize.min_confidence", "organize.on_conflict", "organize.extras",
 		"organize.nfo", "organize.exec")
 	cmd.Flags().Bool(renameExisting, false,
-		"also rename files that the library has, where their names would be different today")
+		"also rename files already in the library whose names would be different today")
 }
 
 const renameExisting = "rename-existing"
@@ -127,7 +127,7 @@ func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 func (o *organizeRun) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case o.plan != "" && cmd.Flags().Changed("format"):
-		return usagef("leave one of them out", "--plan and --format exclude each other: a plan is a text of its own")
+		return usagef("leave one of them out", "--plan and --format exclude each other: a plan has a format of its own")
 	case o.yes && o.plan != "":
 		return usagef("leave one of them out",
 			"--yes and --plan exclude each other: one carries the plan out, the other saves it")
@@ -313,7 +313,7 @@ func (o *organizeRun) printPlanSummary(r *organize.Result) {
 	}
 	printUnowned(o.f, s.Unowned)
 	if n := countRenameCycles(r); n > 0 {
-		o.f.say("%s of files that take each other's names: one of each waits as %s meanwhile\n",
+		o.f.say("%s of files that swap names: one of each waits as %s meanwhile\n",
 			lang.Count(n, "cycle"), organize.TempName(r.ID, 1))
 	}
 	sameTarget := func(l organize.SkippedFile) bool { return l.Code == organize.CodeSameTarget }

@@ -83,7 +83,7 @@ func (o *organizeRun) checkNoOverlap(source string, whole bool, shown string) er
 		if organize.IsBelow(source, t.Path) || whole && organize.IsBelow(t.Path, source) {
 			hint := lang.Text("--in-place organizes a library where it is, by moving files; otherwise name another --to")
 			if o.forWatch {
-				hint = "watch needs a folder for what arrives and another for the library: name another --to"
+				hint = "watch needs one folder for new files and another for the library: give another --to"
 			}
 			return usagef(hint, "%s and --to %s overlap: one is inside the other", ui.Printable(shown), ui.Printable(t.Path))
 		}

@@ -133,7 +133,7 @@ func incompleteSearchError(f *factory, w decide.TitleSearch, found int, why lang
 		return nil
 	case found == 0 && offline:
 		return exitErrorf(exitIncomplete, "leave out --offline to ask TMDB",
-			"neither cache nor index knows the title %s", ui.Printable(w.Text))
+			"neither the cache nor the index has the title %s", ui.Printable(w.Text))
 	}
 	return exitErrorf(exitIncomplete, "anivault status says how TMDB is doing",
 		"TMDB could not be asked for all results: %s", why)

@@ -138,7 +138,7 @@ func openAdmin(f *factory, cfg *config.Config, service *gateway.Service, events 
 	page, err := admin.Listen(addr, conf, service, events)
 	if err != nil {
 		return nil, cfg.ErrorFor("serve.admin_listen",
-			lang.Textf("%s cannot be listened on: %s; name another address, or off", addr, err))
+			lang.Textf("cannot listen on %s: %s; give another address, or off", addr, err))
 	}
 	slog.New(events.Handler()).Info("listening", slog.String("comp", "gateway"), slog.String("addr", page.URL()),
 		slog.String("for", "admins"))

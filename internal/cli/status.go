@@ -137,7 +137,7 @@ func (v statusView) rows() rows {
 	case s.Until.After(s.At):
 		out.add("until", "%s (in %s)", ui.Clock(s.Until), ui.Countdown(s.Until.Sub(s.At)))
 	case !s.Until.IsZero():
-		out.add("until", "the next request, which is a probe")
+		out.add("until", "the next request, as a probe")
 	}
 	if !s.PauseUntil.IsZero() {
 		out.add("pause", "all processes wait until %s (in %s)", ui.Clock(s.PauseUntil), ui.Countdown(s.PauseUntil.Sub(s.At)))

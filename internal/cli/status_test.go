@@ -52,7 +52,7 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 		},
 		{
 			"Sleep that is over", status(ratelimit.Sleep, ratelimit.ReasonResume, time.Minute, -150*time.Millisecond),
-			[]string{"until", "the next request, which is a probe", "last 30 s"},
+			[]string{"until", "the next request, as a probe", "last 30 s"},
 			[]string{"(in ", "-150ms", "began"},
 		},
 		{

@@ -81,7 +81,7 @@ func writeExitCodes(_ *cobra.Command, out io.Writer, width int) {
 	for _, e := range exitCodes {
 		writeHanging(out, 2, fmt.Sprintf("%3d", e.Code), 5, e.Meaning, width)
 	}
-	fmt.Fprintln(out, lang.Say("\nWhere several hold, the first of 143, 130, 5, 2, 1, 4, 3, 0 is the status."))
+	fmt.Fprintln(out, lang.Say("\nIf several apply, the status is the first of 143, 130, 5, 2, 1, 4, 3, 0."))
 }
 
 func writeLimiter(out io.Writer, width int) {
@@ -157,7 +157,7 @@ func outputs() []output {
 		{"missing: one object per season of which something is missing or twice", fieldsOf[report.Gap]()},
 		{"missing: the summary", fieldsOf[report.GapSummary]()},
 		{"organize: one object per file (and apply) (and undo) (and verify) (and history)", fieldsOf[report.Op]()},
-		{"apply: how far it is, where it takes long", fieldsOf[report.OrganizeProgress]()},
+		{"apply: progress of long operations", fieldsOf[report.OrganizeProgress]()},
 		{"organize: the summary, also of apply and undo (and watch)", fieldsOf[report.OrganizeSummary]()},
 		{"parse", fieldsOf[report.ParseRecord]()},
 	}

@@ -24,7 +24,7 @@ func newUndo(f *factory) *cobra.Command {
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&a.dryRun, "dry-run", false, "say what would be put back, and change nothing")
-	flags.StringVar(&a.only, "only", "", "only units of which a path, or its last part, fits `GLOB`")
+	flags.StringVar(&a.only, "only", "", "only units with a path, or last part of a path, that matches `GLOB`")
 	flags.DurationVar(&a.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	addYesFlag(cmd, &yes)
 	return cmd
@@ -36,7 +36,7 @@ func (a *applyRun) undo(ctx context.Context, cfg *config.Config, args []string, 
 	matches := 0
 	if a.only != "" {
 		if _, err := path.Match(a.only, ""); err != nil {
-			return usagef("* stands for anything but a slash; quote the pattern for the shell",
+			return usagef("* matches anything but a slash; quote the pattern for the shell",
 				"flag --only: %q is not a pattern", a.only)
 		}
 		opts.Only = func(source, target string) bool {

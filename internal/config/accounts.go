@@ -257,13 +257,13 @@ func (r reader) checkUniqueAccounts(list []Account) {
 		for _, b := range list[:i] {
 			if a.Name != "" && a.Name == b.Name {
 				r.bad.reject(a.Place+": name", a.Name,
-					lang.Textf("is the name of the account at %s too; names are unique", b.Place))
+					lang.Textf("is also the name of the account at %s; names must be unique", b.Place))
 			}
 		}
 		for j, print := range a.Account.Keys {
 			if before, ok := seen[print]; ok {
 				r.bad.reject(a.Place+": keys", fmt.Sprintf("key %d", j+1),
-					lang.Textf("is key %d of account %s too; each key stands once", before.key+1, list[before.account].Name))
+					lang.Textf("is also key %d of account %s; each key may appear once", before.key+1, list[before.account].Name))
 				continue
 			}
 			seen[print] = owner{i, j}
@@ -281,7 +281,7 @@ func (c *Config) chooseAccounts(bad *errorList) {
 	for _, key := range []string{"token", "token_file", "api_key"} {
 		if k, _ := findKey(section, key); k != nil {
 			bad.reject(c.in.location("tmdb."+key), "",
-				"stands beside accounts: move it into the keys of an account, or leave accounts out")
+				"cannot be combined with accounts: move it into the keys of an account, or leave accounts out")
 			return
 		}
 	}

@@ -127,7 +127,7 @@ func TestAccountsThatAreRefused(t *testing.T) {
 		},
 		{"a bare key", "accounts:\n  - {name: a, keys: [abcdefgh]}", `FILE:2: keys: each key is one of token, token_file`},
 		{"an empty key", `accounts: [{name: a, keys: [{token: ""}]}]`, `FILE:1: token: is empty; write the key there`},
-		{"a key with a space", `accounts: [{name: a, keys: [{token: "abcd efgh"}]}]`, `FILE:1: token: holds a space`},
+		{"a key with a space", `accounts: [{name: a, keys: [{token: "abcd efgh"}]}]`, `FILE:1: token: has a space`},
 		{
 			"a file that is missing", "accounts: [{name: a, keys: [{token_file: /nowhere/x}]}]",
 			`FILE:1: token_file: "/nowhere/x": cannot be read:`,
@@ -135,11 +135,11 @@ func TestAccountsThatAreRefused(t *testing.T) {
 		{"a file that is empty", "accounts: [{name: a, keys: [{token_file: DIR/empty}]}]", `is empty; write the key there`},
 		{
 			"a name twice", "accounts:\n  - {name: a, " + key + "}\n  - {name: a, keys: [{token: other123}]}",
-			`FILE:3: name: "a": is the name of the account at FILE:2 too`,
+			`FILE:3: name: "a": is also the name of the account at FILE:2`,
 		},
 		{
 			"a key twice", "accounts:\n  - {name: a, " + key + "}\n  - {name: b, " + key + "}",
-			`FILE:3: keys: "key 1": is key 1 of account a too`,
+			`FILE:3: keys: "key 1": is also key 1 of account a`,
 		},
 		{
 			"each key more than all", "accounts:\n  - {name: a, " + key + ", account_concurrency: 2, concurrency: 3}",
@@ -172,7 +172,7 @@ func TestAccountsThatAreRefused(t *testing.T) {
 		},
 		{
 			"a token beside", "tmdb: {token: \"x1234567\"}\naccounts:\n  - {name: a, " + key + "}",
-			`FILE:1: tmdb.token: stands beside accounts`,
+			`FILE:1: tmdb.token: cannot be combined with accounts`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -130,10 +130,11 @@ func checkUniqueClients(clients []Client, bad *errorList) {
 		for _, d := range clients[:i] {
 			switch {
 			case c.Name == d.Name:
-				bad.reject(c.Place+": name", c.Name, lang.Textf("is the name of the client at %s too; names are unique", d.Place))
+				bad.reject(c.Place+": name", c.Name, lang.Textf("is also the name of the client at %s; names must be "+
+					"unique", d.Place))
 			case c.TokenSHA256 == d.TokenSHA256:
 				bad.reject(c.Place+": token_sha256", "",
-					lang.Textf("is that of the client at %s too; each has a token of its own", d.Place))
+					lang.Textf("is also the token of the client at %s; give each client its own", d.Place))
 			}
 		}
 	}

@@ -175,7 +175,7 @@ func OtherVariables() []Variable {
 		{"LC_ALL", "The language of messages, Korean where it begins with ko, else English; the flag --lang wins."},
 		{"LC_MESSAGES", "As LC_ALL, where that is not set."},
 		{"LANG", "As LC_ALL, where neither that nor LC_MESSAGES is set."},
-		{"HOME", "Below it lie the files for which neither a variable nor XDG names a place."},
+		{"HOME", "Files go below it if neither a variable nor XDG sets their folder."},
 		{"XDG_CONFIG_HOME", "The config file is anivault/config.yaml below it (default: ~/.config)."},
 		{"XDG_STATE_HOME", "The limiter's state is in anivault below it (default: ~/.local/state)."},
 		{"XDG_CACHE_HOME", "The cache is in anivault below it (default: ~/.cache)."},

@@ -277,7 +277,7 @@ func TestBadSettingsNameThingValueAndRemedy(t *testing.T) {
 			[]string{"config.yaml:2: tmdb.token: is a section", "single value"},
 		},
 		{"a list at the top", "- tmdb\n", nil, []string{"config.yaml", "not a list", "anivault config init"}},
-		{"text at the top", "hello\n", nil, []string{"config.yaml", "must hold sections", "not a single value"}},
+		{"text at the top", "hello\n", nil, []string{"config.yaml", "must have sections", "not a single value"}},
 		{
 			"a value for a section", "limiter: off\n", nil,
 			[]string{"config.yaml:1: limiter", "must be a section, not a single value", "indented"},
@@ -296,7 +296,7 @@ func TestBadSettingsNameThingValueAndRemedy(t *testing.T) {
 			"a key that is there twice", "tmdb:\n  language: fr\ntmdb:\n  token: x\n", nil,
 			[]string{"not valid YAML", "line 3", "\"tmdb\" already defined at line 1"},
 		},
-		{"a number at the top", "12\n", nil, []string{"must hold sections", "not a single value"}},
+		{"a number at the top", "12\n", nil, []string{"must have sections", "not a single value"}},
 		{"not YAML", "tmdb: {\n", nil, []string{"config.yaml", "not valid YAML"}},
 		{
 			"unquoted key that YAML reads as a number", "tmdb:\n  api_key: 12345678901234567890123456789012\n", nil,

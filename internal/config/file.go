@@ -199,9 +199,9 @@ func yamlErrorText(raw []byte, cause error) lang.Text {
 	switch top := parseYAMLNode(raw); {
 	case top == nil:
 	case top.Kind == yaml.SequenceNode:
-		return lang.Textf("must hold sections such as \"tmdb:\", not %s; see: anivault config init", kindList)
+		return lang.Textf("must have sections such as \"tmdb:\", not %s; see: anivault config init", kindList)
 	case top.Kind != yaml.MappingNode:
-		return lang.Textf("must hold sections such as \"tmdb:\", not %s; see: anivault config init", kindValue)
+		return lang.Textf("must have sections such as \"tmdb:\", not %s; see: anivault config init", kindValue)
 	}
 	why := strings.TrimPrefix(rootCause(cause).String(), "yaml: ")
 	if wrong, ok := errors.AsType[*yaml.TypeError](cause); ok { // such as a duplicate key

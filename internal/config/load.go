@@ -206,7 +206,7 @@ func (c *Config) loadRedisFiles() error {
 			return c.ErrorFor("coordinator_ca_file", lang.Textf("cannot be read: %s", rootCause(err)))
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(raw) {
-			return c.ErrorFor("coordinator_ca_file", "holds no certificate in PEM form")
+			return c.ErrorFor("coordinator_ca_file", "has no certificate in PEM form")
 		}
 		c.Redis.CA = raw
 	}

@@ -52,15 +52,15 @@ func organizeSettings(c *Config) []Setting {
 			"What to do with extras, such as trailers and creditless openings; samples are always skipped.",
 			&c.Organize.Extras, "leave", "leave", "follow"),
 		choiceSetting("organize.nfo",
-			"Which files for media servers are written: ids say which entry a folder is, full all that is known; auto is ids "+
+			"Which files for media servers are written: ids has the ids of the entry, full all that is known; auto is ids "+
 				"for kodi, else off.",
 			&c.Organize.NFO, "auto", "auto", "off", "ids", "full"),
 		boolSetting("organize.absolute_links",
-			"Symbolic links hold the whole path of their file, else the way from their folder.",
+			"Symbolic links contain the absolute path of their file; otherwise the relative one.",
 			&c.Organize.AbsoluteLinks),
 		{
 			Key: "organize.replace", List: true, Allowed: "pairs such as :=꞉, several with commas",
-			Doc: "What is replaced in titles before they become names.", set: c.Organize.setReplace,
+			Doc: "Characters that are replaced in titles.", set: c.Organize.setReplace,
 		},
 		{
 			Key: "organize.exec", Args: true,
@@ -90,7 +90,7 @@ func watchSettings(c *Config) []Setting {
 
 func templateSetting(name, standard string, to *string) Setting {
 	return newSetting("organize.template."+name, standard, "a template; see: anivault help templates",
-		fmt.Sprintf("The form of names in the layout custom: %s.", name), to, acceptAny)
+		fmt.Sprintf("Template of names in the layout custom: %s.", name), to, acceptAny)
 }
 
 func (o *Organize) setReplace(v string) error {

@@ -57,10 +57,10 @@ func serveSettings(c *Config) []Setting {
 			"Allow an address that is not loopback without TLS: anyone on the network path can read the tokens.",
 			&c.Serve.PlainHTTP),
 		listSetting("serve.hosts", "", "host names, several with commas",
-			"Further Host names that are answered without a token.",
+			"Other Host names that need no token.",
 			&c.Serve.Hosts, readHost),
 		listSetting("serve.trusted_proxies", "", "addresses or networks such as 10.0.0.0/8, several with commas",
-			"Proxies whose X-Forwarded-For is believed.", &c.Serve.TrustedProxies, readProxy),
+			"Proxies whose X-Forwarded-For header is trusted.", &c.Serve.TrustedProxies, readProxy),
 		boolSetting("serve.anonymous", "With clients configured: also answer requests without a token.", &c.Serve.Anonymous),
 		durationSetting("serve.acquire_timeout.interactive", "30s",
 			"Longest time that a request of an interactive client waits for permission.", &c.Serve.InteractiveMaxWait),
@@ -94,9 +94,9 @@ func serveSettings(c *Config) []Setting {
 				return v, nil
 			}),
 		boolSetting("serve.sticky.enabled",
-			"Clients keep their account and key: for upstreams that remember by account, which TMDB does not.",
+			"Clients keep their account and key, for upstreams that keep state for each account. TMDB does not.",
 			&c.Serve.Sticky.Enabled),
-		durationSetting("serve.sticky.ttl", "1h", "How long a client that asks nothing keeps its account and key.",
+		durationSetting("serve.sticky.ttl", "1h", "How long an idle client keeps its account and key.",
 			&c.Serve.Sticky.TTL),
 		durationSetting("serve.sticky.wait", "1.2s", "Longest wait for slots of exactly those; then any account will do.",
 			&c.Serve.Sticky.Wait),
@@ -172,7 +172,7 @@ func (c *Config) PrepareServe() error {
 	if s := &c.Serve; s.QueuePerClient > s.QueueMax && !c.isDefault(of) && !c.isDefault(all) {
 		return &Error{
 			Name: c.place(of), Value: strconv.Itoa(s.QueuePerClient),
-			Reason: lang.Textf("is above %s, which is %d: lower the one or raise the other", c.place(all), s.QueueMax),
+			Reason: lang.Textf("is above %s, which is %d: lower it, or raise %[1]s", c.place(all), s.QueueMax),
 		}
 	}
 	clients, err := c.AllClients()
@@ -216,8 +216,8 @@ func (c *Config) CheckExposure(closed bool) error {
 		seen[addr] = true
 		if !IsLocal(addr) && s.TLSCert == "" && !s.PlainHTTP {
 			bad.reject(c.place("serve.listen"), addr,
-				"is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or set serve.plain_http: true where "+
-					"nobody reads along; or listen on 127.0.0.1 or unix:/path")
+				"is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or set serve.plain_http: true on "+
+					"a network that you trust; or listen on 127.0.0.1 or unix:/path")
 		}
 	}
 	if len(s.Clients) == 0 && !closed {

@@ -276,7 +276,7 @@ func urlSetting(key, standard, doc string, to *string) Setting {
 		case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 			return "", lang.Error("must be an https URL, or off")
 		case u.User != nil:
-			return "", lang.Error("must not hold a user or password")
+			return "", lang.Error("must not have a user or password")
 		case u.Scheme == "http" && !isLoopback(u.Hostname()):
 			return "", lang.Error("must be an https URL (http on this very machine only), or off")
 		}
@@ -287,7 +287,7 @@ func urlSetting(key, standard, doc string, to *string) Setting {
 func readSecret(v string) (Secret, error) {
 	v = strings.TrimSpace(v)
 	if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return Secret{}, lang.Error("holds a space or a character that no key has; " +
+		return Secret{}, lang.Error("has a space or a character that no key has; " +
 			"copy it again from https://www.themoviedb.org/settings/api")
 	}
 	return NewSecret(v), nil
@@ -322,9 +322,9 @@ func readBaseURL(v string) (*url.URL, error) {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return nil, lang.Error("must be an http or https URL such as https://api.themoviedb.org")
 	case u.User != nil:
-		return nil, lang.Error("must not hold a user or password")
+		return nil, lang.Error("must not have a user or password")
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, lang.Error("must not hold a query or fragment")
+		return nil, lang.Error("must not have a query or fragment")
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/3")
 	// State and cache are kept by address, so each address must have a single spelling.

@@ -163,7 +163,7 @@ func placeOffline(d match.Decision, r release.Release, c index.Candidate, siblin
 		})
 		if c.Season == nil && known && n > 0 {
 			d.Season, d.Episodes, d.EpisodeConfidence = &n, eps, &offlineEpisodeConfidence
-			d.Reason = lang.Textf("the lists know a season %d; unchecked, because TMDB could not be asked", n)
+			d.Reason = lang.Textf("the lists have a season %d; unchecked, because TMDB could not be asked", n)
 			return d
 		}
 		if c.Season == nil {

@@ -149,7 +149,7 @@ type pinnedEntryMissing struct {
 func (e *pinnedEntryMissing) Error() string { return e.Text().String() }
 
 func (e *pinnedEntryMissing) Text() lang.Text {
-	return lang.Textf("pinned to %s, which TMDB does not have; take it back with: anivault unpin %s",
+	return lang.Textf("pinned to %s, which TMDB does not have; remove it with: anivault unpin %s",
 		e.pin.Entry(), ui.ShellWord(e.pin.PathOrTitle()))
 }
 

@@ -63,8 +63,8 @@ func detect(in *bufio.Reader) (listFormat, error) {
 	return listFormat{}, errUnknownFormat
 }
 
-var errUnknownFormat = lang.Error("it is neither Anime-Lists' XML, nor AniDB's anime-titles, nor an export of ids by " +
-	"TMDB, nor a list of anime ids")
+var errUnknownFormat = lang.Error("it is not Anime-Lists' XML, AniDB's anime-titles, one of TMDB's id exports or " +
+	"a list of anime ids")
 
 func detectXML(text []byte) (listFormat, error) {
 	d := xml.NewDecoder(bytes.NewReader(text))

@@ -278,8 +278,8 @@ func TestDamagedListsChangeNothing(t *testing.T) {
 		},
 		"nothing":        {"", "empty", 0},
 		"blank":          {" \n ", "empty", 0},
-		"something else": {"PK\x03\x04zip", "neither", 0},
-		"text":           {"1 this is prose", "neither", 0},
+		"something else": {"PK\x03\x04zip", "it is not", 0},
+		"text":           {"1 this is prose", "it is not", 0},
 		"cut gzip":       {zipped(animeTitlesSample)[:100], "unexpected EOF", 0},
 		"a huge element": {"<anime-list>\n<anime anidbid=\"1\"><name>" + strings.Repeat("x", 3<<20) +
 			"</name></anime></anime-list>", "<anime> is larger than", 2},

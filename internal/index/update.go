@@ -32,7 +32,7 @@ func CheckAddress(text string) error {
 	case err != nil || u.Host == "":
 		return lang.Error("must be an https URL, or off")
 	case u.User != nil:
-		return lang.Error("must not hold a user or password")
+		return lang.Error("must not have a user or password")
 	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()):
 		return nil
 	}

@@ -176,7 +176,7 @@ var unsaid = []*regexp.Regexp{
 	// titles to be looked up
 	regexp.MustCompile(`^%s (%s )?(Season|Part) %[ds]( %s)?( %d)?$`),
 	// rows of their own; a mistake of ours
-	regexp.MustCompile(`^The form of names in the layout custom: %s\.$|^no setting $`),
+	regexp.MustCompile(`^Template of names in the layout custom: %s\.$|^no setting $`),
 	regexp.MustCompile(`^(season|offset) N$|form-action|^ *(# |%s)token: %q|default-src|^AniDB %d$|^FAIL  |` +
 		`^tmdb: %s$|^This product uses the TMDB API|^completion of --`),
 }

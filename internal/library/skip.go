@@ -25,7 +25,7 @@ const (
 	SkipNotVideo    = "not a video file"
 	SkipIrregular   = "not a regular file"
 	SkipBrokenLink  = "link to nothing"
-	SkipLinkLoop    = "link to a folder that is read at its own place"
+	SkipLinkLoop    = "link to a folder that is scanned anyway"
 )
 
 // IsExtra reports whether a file skipped for this reason is an extra of the series or film around it.

@@ -256,12 +256,12 @@ func TestWalk(t *testing.T) {
 			},
 			roots: []string{"lib"},
 			want: []string{
-				"lib/2.mkv", "lib/dead.mkv: link to nothing", "lib/x/: link to a folder that is read at its own place",
-				"lib/Show/1.mkv", "lib/Show/lib/: link to a folder that is read at its own place",
-				"lib/Show/self/: link to a folder that is read at its own place",
-				"lib/Show/up/: link to a folder that is read at its own place",
-				"lib/far/2.mkv", "lib/far/back/: link to a folder that is read at its own place",
-				"lib/far/round/: link to a folder that is read at its own place",
+				"lib/2.mkv", "lib/dead.mkv: link to nothing", "lib/x/: link to a folder that is scanned anyway",
+				"lib/Show/1.mkv", "lib/Show/lib/: link to a folder that is scanned anyway",
+				"lib/Show/self/: link to a folder that is scanned anyway",
+				"lib/Show/up/: link to a folder that is scanned anyway",
+				"lib/far/2.mkv", "lib/far/back/: link to a folder that is scanned anyway",
+				"lib/far/round/: link to a folder that is scanned anyway",
 			},
 		},
 		{

@@ -87,7 +87,7 @@ func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resol
 	}
 	for i := len(j.pool) - 1; i >= 0; i-- {
 		if !j.fetchContender(ctx, i) {
-			return j.resolution(Outcome{Status: Pending, Err: j.err, Reason: "not everything could be asked"})
+			return j.resolution(Outcome{Status: Pending, Err: j.err, Reason: "TMDB did not answer every request"})
 		}
 	}
 	return j.chooseContender(ctx)
@@ -254,7 +254,7 @@ func (j *resolveJob) chooseContender(ctx context.Context) Resolution {
 	case j.err != nil &&
 		(len(v.contenders) == 0 || v.confidence < ConvincingConfidence || v.contenders[0].hit.Kind == TV &&
 			!v.contenders[0].hasDetails()):
-		out.Status, out.Err, out.Reason = Pending, j.err, "not everything could be asked"
+		out.Status, out.Err, out.Reason = Pending, j.err, "TMDB did not answer every request"
 	case len(v.contenders) == 0:
 		out.Reason = "TMDB found nothing for any spelling of the title"
 	case v.contenders[0].match.sim < minSimilarity:
@@ -262,7 +262,7 @@ func (j *resolveJob) chooseContender(ctx context.Context) Resolution {
 	case v.contenders[0].likelihood() < minLikelihood:
 		out.Reason = doubtReason(v)
 	case v.contenders[0].likelihood() < minLikelihoodByFolder && j.onlyFolderMatches(v.contenders[0]):
-		out.Reason = "the name says nothing, and no work has its folder's title"
+		out.Reason = "the name says nothing, and no entry has its folder's title"
 	case v.confidence < j.resolver.Options.MinConfidence:
 		out.Status, out.Confidence, out.Reason = Ambiguous, v.confidence, doubtReason(v)
 	default:

@@ -93,7 +93,7 @@ func scoreContender(s preparedSeries, c contender) scoredContender {
 		out.addReason("spelling", weightSpelling, "spelled exactly the same")
 	}
 	if out.match.sim >= simExact && len(s.Titles) > 0 && hasWordPrefix(out.match.reading.norm, s.normalizedTitle()) {
-		out.addReason("longer", weightLongerReading, "it takes in more of the name")
+		out.addReason("longer", weightLongerReading, "its title covers more of the name")
 	}
 	if out.match.scripts > 1 {
 		out.addReason("scripts", weightTwoScripts, "readings in two scripts agree")
@@ -217,7 +217,7 @@ func (c *scoredContender) weighEpisodes(s Series) {
 	total := max(len(all), c.entry.EpisodeCount)
 	last := int(s.LastEpisode)
 	if n := c.match.fileSequel.Season; n > 1 && !c.hasSeason(n, all) {
-		c.addReason("sequel", weightNoSequelSeason, lang.Textf("the title ends in season %d, which it lacks", n))
+		c.addReason("sequel", weightNoSequelSeason, lang.Textf("the title ends in season %d, which the entry lacks", n))
 	}
 	switch {
 	case total == 0 && s.Want == WantTV:
@@ -268,7 +268,7 @@ func (c *scoredContender) weighStyle(s Series) {
 	case slices.Contains(genres, genreAnimation):
 		c.addReason("animation", weightAnimation, "animation")
 	case len(genres) > 0 && s.FansubStyle:
-		c.addReason("animation", weightNotAnimationFansub, "not animation, against the name's style")
+		c.addReason("animation", weightNotAnimationFansub, "not animation, unlike names of this style")
 	case len(genres) > 0:
 		c.addReason("animation", weightNotAnimation, "not animation")
 	}

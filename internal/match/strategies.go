@@ -198,7 +198,7 @@ func (p *placer) withSeasonNamesIn(language string) *Entry {
 	for i := range local.Seasons {
 		local.Seasons[i].Name = names[local.Seasons[i].Number]
 	}
-	p.addStep("asked for the seasons' names in %s", language)
+	p.addStep("fetched the seasons' names in %s", language)
 	return &local
 }
 

@@ -135,7 +135,7 @@ func TestALibraryThatIsThereGetsNoTwins(t *testing.T) {
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{
 				"link a.mkv > " + ours + "/Season 01/" + file,
-				"foreign_nfo: /out/" + ours + "/tvshow.nfo names TMDB's id 2, not tv/1, and stays as it is",
+				"foreign_nfo: /out/" + ours + "/tvshow.nfo names TMDB's id 2, not tv/1, and is kept",
 			},
 		},
 		{

@@ -125,7 +125,7 @@ func (f *extraPlacer) placeExtra(v *video) {
 	}
 	first := s.entry.videos[0]
 	if s.entry.folder.path == "." || !p.opts.Layout.hasOwnFolder(first.work.Kind) {
-		v.skip(code, "what it belongs to gets no folder of its own")
+		v.skip(code, "its video gets no folder of its own")
 		return
 	}
 	v.entry, v.target, v.work.Entry = s.entry, first.target, first.work.Entry

@@ -67,8 +67,8 @@ func TestTemplatesRender(t *testing.T) {
 func TestBadTemplatesAreRefusedWithThePlace(t *testing.T) {
 	for _, row := range []struct{ template, want string }{
 		{"{titel}", `template "{titel}": there is no field "titel" at character 1`},
-		{"가 {title", `template "가 {title": a { that is not closed; {{ stands for the sign at character 3`},
-		{"a}b", `template "a}b": a } that closes nothing; }} stands for the sign at character 2`},
+		{"가 {title", `template "가 {title": a { without a }; write {{ for the character at character 3`},
+		{"a}b", `template "a}b": a } without a {; write }} for the character at character 2`},
 		{"a<b", `template "a<b": a < that is not closed at character 2`},
 		{"a>b", `template "a>b": a > that closes nothing at character 2`},
 		{"<a<b>>", `template "<a<b>>": a < within < > at character 3`},

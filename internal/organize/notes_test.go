@@ -85,8 +85,8 @@ func TestFilesForMediaServers(t *testing.T) {
 				"/in/Show/01.mkv", "/in/Show/tvshow.nfo: <tvshow><tmdbid>8</tmdbid></tvshow>", "/out/"),
 			[]report.Record{tv("/in/Show/01.mkv", 1, 1), film("/in/Film.mkv", 7)},
 			[]string{
-				"foreign_nfo: /in/Show/tvshow.nfo names TMDB's id 8, not tv/1, and stays as it is",
-				"foreign_nfo: /in/Film.nfo names TMDB's id 9, not movie/7, and stays as it is",
+				"foreign_nfo: /in/Show/tvshow.nfo names TMDB's id 8, not tv/1, and is kept",
+				"foreign_nfo: /in/Film.nfo names TMDB's id 9, not movie/7, and is kept",
 			},
 		},
 		{
@@ -102,8 +102,8 @@ func TestFilesForMediaServers(t *testing.T) {
 				"/out/"+mine+".nfo: greetings"),
 			[]report.Record{one, film("/in/Film.mkv", 7)},
 			[]string{
-				"foreign_nfo: /out/" + entry + "tvshow.nfo names TMDB's id 9, not tv/1, and stays as it is",
-				"foreign_nfo: /out/" + mine + ".nfo names no TMDB id, not movie/7, and stays as it is",
+				"foreign_nfo: /out/" + entry + "tvshow.nfo names TMDB's id 9, not tv/1, and is kept",
+				"foreign_nfo: /out/" + mine + ".nfo names no TMDB id, not movie/7, and is kept",
 			},
 		},
 		{
@@ -180,7 +180,7 @@ func TestNotesComeBackFromAPlan(t *testing.T) {
 		}
 	}
 	_, err = Parse(strings.Replace(text.String(), "end\n", "with 1 1 1 x\n  to y\nend\n", 1))
-	if err == nil || !strings.Contains(err.Error(), "none stands before it") {
+	if err == nil || !strings.Contains(err.Error(), "there is none before it") {
 		t.Error(err)
 	}
 }

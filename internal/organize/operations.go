@@ -233,7 +233,7 @@ func (p *Planner) checkNFO(file string, entry Entry) bool {
 		if named != 0 {
 			names = lang.Textf("TMDB's id %d", named)
 		}
-		warning := lang.Textf("foreign_nfo: %s names %s, not %s, and stays as it is", ui.Printable(file), names, entry)
+		warning := lang.Textf("foreign_nfo: %s names %s, not %s, and is kept", ui.Printable(file), names, entry)
 		if !slices.Contains(p.foreignNFOs, warning) {
 			p.foreignNFOs = append(p.foreignNFOs, warning)
 		}

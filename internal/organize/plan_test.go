@@ -242,7 +242,7 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 		{"no target of a file", "  to B (2001)/B (2001).mkv\n", "", `line 32: a line "to" must follow line 28`},
 		{
 			"two targets of a file", "  to B (2001)/B (2001).mkv\n", "  to B.mkv\n  to C.mkv\n",
-			`line 30: "to" follows a line that names a file, and only once: delete this line`,
+			`line 30: "to" may only follow a line that names a file, and only once: delete this line`,
 		},
 		{
 			"a file outside", "5 a.mkv", "5 ../a.mkv",
@@ -267,7 +267,7 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 		{"an unknown escape", "6 b.mkv", `6 "b\q.mkv"`, `line 28: in quotes a backslash begins \n, \xNN, \" or \\, not \q`},
 		{
 			"a target that is no name", "to B (2001)/B (2001).mkv", "to .",
-			`line 29: . can't be a name on every system: write another one`,
+			`line 29: . is not a valid name on every system: choose another`,
 		},
 		{
 			"a target in another normal form", "to B (2001)/B (2001).mkv", "to e\u0301.mkv",
@@ -275,40 +275,40 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 		},
 		{
 			"a target outside", "to B (2001)/B", "to ../B",
-			`line 29: ../B (2001).mkv can't be a name on every system; allowed is B (2001).mkv`,
+			`line 29: ../B (2001).mkv is not a valid name on every system; allowed is B (2001).mkv`,
 		},
 		{
 			"a target from the root", "to B (2001)/B", "to /B",
-			`line 29: /B (2001).mkv can't be a name on every system; allowed is B (2001).mkv`,
+			`line 29: /B (2001).mkv is not a valid name on every system; allowed is B (2001).mkv`,
 		},
 		{
 			"a hidden target", "to B (2001)/B", "to B/.B",
-			`line 29: B/.B (2001).mkv can't be a name on every system; allowed is B/B (2001).mkv`,
+			`line 29: B/.B (2001).mkv is not a valid name on every system; allowed is B/B (2001).mkv`,
 		},
 		{
 			"a folder that is not in the header", "to B (2001)/B", "to B: 1/B",
-			`line 29: B: 1/B (2001).mkv can't be a name on every system; allowed is B - 1/B (2001).mkv`,
+			`line 29: B: 1/B (2001).mkv is not a valid name on every system; allowed is B - 1/B (2001).mkv`,
 		},
 		{
 			"a target outside by a folder of the header", "to Show: A [tmdbid-2]/Season 01", "to Show: A [tmdbid-2]/../..",
-			`line 24: Show: A [tmdbid-2]/../../A S01E02E03.mkv can't be a name on every system; allowed is Show - A ` +
+			`line 24: Show: A [tmdbid-2]/../../A S01E02E03.mkv is not a valid name on every system; allowed is Show - A ` +
 				`[tmdbid-2]/A S01E02E03.mkv`,
 		},
 		{
 			"a target twice", "to B (2001)/B (2001).mkv", "to b (2001)/C.mkv\ncopy 1 1 7 c.mkv\n to B (2001)/c.mkv",
-			`line 31: B (2001)/c.mkv is the target of line 29 too: give one of them another name, different in more than case`,
+			`line 31: B (2001)/c.mkv is also the target of line 29: rename one of them; another case is not enough`,
 		},
 		{
 			"a target in another normal form", "to B (2001)/B (2001).mkv", "to é.mkv\ncopy 1 1 7 c.mkv\n to É.mkv",
-			`line 31: É.mkv is the target of line 29 too: give one of them another name, different in more than case`,
+			`line 31: É.mkv is also the target of line 29: rename one of them; another case is not enough`,
 		},
 		{
 			"a target below another", "to B (2001)/B (2001).mkv", "to B.mkv\ncopy 1 1 7 c.mkv\n to b.mkv/C.mkv",
-			`line 31: the target lies below that of line 29, which is a file: give one of them another name`,
+			`line 31: the target is inside the target of line 29, which is a file: rename one of them`,
 		},
 		{
 			"a target that is another's folder", "to B (2001)/B (2001).mkv", "to B/C/D.mkv\ncopy 1 1 7 c.mkv\n to b",
-			`line 31: the target is the folder of line 29's: give one of them another name`,
+			`line 31: the target is the folder of line 29's target: rename one of them`,
 		},
 		{
 			"a name that is too long", "to B (2001)/B", "to B/" + strings.Repeat("b", 230),
@@ -324,7 +324,8 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 			"x.ass\n", `line 17: the source of line 15 is named again: delete one of them`},
 		{
 			"a sidecar of nothing", "in 1 1 [Group] Show (01-28)\n", "with 1 1 1 x\n",
-			`line 11: no unit that this could belong to stands before it: begin one with link, copy, move, symlink or reflink`,
+			`line 11: there is no unit before this line that it could belong to: begin one with link, ` +
+				`copy, move, symlink or reflink`,
 		},
 		{
 			"a file of nowhere", "in 1 1 [Group] Show (01-28)\n", "",

@@ -752,7 +752,7 @@ func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
 				"/in/Subs/Show S01E02 English.srt",
 			},
 			[]string{"link Subs/Show S01E01 English.srt > .en.srt", "link Subs/[G] Show - 01 [1080p].ko.srt > .ko.srt"},
-			[]string{"no_owner /in/Subs/Show S01E02 English.srt (no video, or more than one, could own it)"},
+			[]string{"no_owner /in/Subs/Show S01E02 English.srt (no video, or more than one, fits it)"},
 		},
 		{
 			"a folder of subtitles with the video's stem",
@@ -850,7 +850,7 @@ func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
 			"two videos of one stem",
 			[]string{video + ".mp4", video + ".srt"},
 			nil,
-			[]string{"no_owner " + video + ".srt (no video, or more than one, could own it)"},
+			[]string{"no_owner " + video + ".srt (no video, or more than one, fits it)"},
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -980,7 +980,7 @@ func TestWhatIsInNoUnitIsCounted(t *testing.T) {
 				},
 				{
 					Path: "in/S/Subs/x 07.srt", RealPath: "/in/S/Subs/x 07.srt", Code: CodeNoOwner,
-					Why: "no video, or more than one, could own it",
+					Why: "no video, or more than one, fits it",
 				},
 			}
 			if diff := cmp.Diff(left, r.Skipped); diff != "" {

@@ -186,8 +186,8 @@ func (p *parser) lastUnit() *Unit {
 	return &p.plan.Units[len(p.plan.Units)-1]
 }
 
-const noUnitMessage = "no unit that this could belong to stands before it: " +
-	"begin one with link, copy, move, symlink or reflink"
+const noUnitMessage = "there is no unit before this line that it could belong to: begin one with link, copy, " +
+	"move, symlink or reflink"
 
 func (p *parser) readWith() {
 	u := p.lastUnit()
@@ -199,7 +199,7 @@ func (p *parser) readWith() {
 	if word, rest := cutWord(p.unread); ParseVerb(word) != VerbNone {
 		verb, p.unread = ParseVerb(word), rest
 	} else if verb == VerbNFO {
-		p.addProblem("\"with\" continues a unit of a video, and none stands before it")
+		p.addProblem("\"with\" continues the unit of a video, and there is none before it")
 		return
 	}
 	p.readSource(verb)
@@ -285,7 +285,7 @@ func (p *parser) addOp(op Op) {
 
 func (p *parser) readTo() {
 	if p.pendingOp == nil {
-		p.addProblem("\"to\" follows a line that names a file, and only once: delete this line")
+		p.addProblem("\"to\" may only follow a line that names a file, and only once: delete this line")
 		return
 	}
 	op, u := p.pendingOp, p.lastUnit()
@@ -325,11 +325,11 @@ func (p *parser) isValidTarget(root int, to string) bool {
 		allowed := strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), "/")
 		switch {
 		case allowed == "":
-			p.addProblem("%s can't be a name on every system: write another one", ui.Printable(own))
+			p.addProblem("%s is not a valid name on every system: choose another", ui.Printable(own))
 		case FoldName(own) == FoldName(allowed):
 			p.addProblem("%s is not in the normal form of names: write it as composed characters (NFC)", ui.Printable(own))
 		default:
-			p.addProblem("%s can't be a name on every system; allowed is %s", ui.Printable(own), ui.Printable(allowed))
+			p.addProblem("%s is not a valid name on every system; allowed is %s", ui.Printable(own), ui.Printable(allowed))
 		}
 		return false
 	}
@@ -368,12 +368,12 @@ func (p *parser) claimTarget(root int, to string) {
 	case !taken:
 		p.targets[key] = pathClaim{line: p.line}
 	case !first.isFolder:
-		p.addProblem("%s is the target of line %d too: give one of them another name, different in more than case",
+		p.addProblem("%s is also the target of line %d: rename one of them; another case is not enough",
 			ui.Printable(to), first.line)
 	case first.line == 0:
-		p.addProblem("the target is a folder that the header names: give the file another name")
+		p.addProblem("the target is a folder in the header: give the file another name")
 	default:
-		p.addProblem("the target is the folder of line %d's: give one of them another name", first.line)
+		p.addProblem("the target is the folder of line %d's target: rename one of them", first.line)
 	}
 }
 
@@ -384,7 +384,7 @@ func (p *parser) claimFolders(dir string, line int) {
 			return // then its parents are claimed too
 		}
 		if taken {
-			p.addProblem("the target lies below that of line %d, which is a file: give one of them another name", first.line)
+			p.addProblem("the target is inside the target of line %d, which is a file: rename one of them", first.line)
 		}
 		p.targets[dir] = pathClaim{line: line, isFolder: true}
 	}

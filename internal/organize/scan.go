@@ -211,7 +211,7 @@ func Unquote(text string) (string, error) {
 		switch c := text[i]; c {
 		case '"':
 			if i != len(text)-1 {
-				return "", lang.Error("something stands behind the closing quote")
+				return "", lang.Error("there is text after the closing quote")
 			}
 			if b.Len() == 0 {
 				return "", lang.Error("the name is empty")

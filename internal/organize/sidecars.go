@@ -173,7 +173,7 @@ func (o *sidecarAssigner) assignTo(number int, s sidecar) {
 	if number == library.NoSingleVideo {
 		o.planner.reportedFiles[s.item()] = true
 		o.planner.unowned = append(o.planner.unowned, o.planner.opts.skippedFile(s.dir, s.item().Name, CodeNoOwner,
-			"no video, or more than one, could own it"))
+			"no video, or more than one, fits it"))
 		return
 	}
 	v := o.videos[number]

@@ -149,7 +149,7 @@ func (p *templateParser) parseSequence(optional bool) ([]node, error) {
 			}
 			nodes = append(nodes, n)
 		case c == '}':
-			return nil, p.errorAt(p.offset, "a } that closes nothing; }} stands for the sign")
+			return nil, p.errorAt(p.offset, "a } without a {; write }} for the character")
 		case c == '<' && optional:
 			return nil, p.errorAt(p.offset, "a < within < >")
 		case c == '<':
@@ -183,7 +183,7 @@ func (p *templateParser) parseField() (node, error) {
 	begin := p.offset
 	end := strings.IndexByte(p.text[begin:], '}')
 	if end < 0 {
-		return node{}, p.errorAt(begin, "a { that is not closed; {{ stands for the sign")
+		return node{}, p.errorAt(begin, "a { without a }; write {{ for the character")
 	}
 	p.offset = begin + end + 1
 	name, width, padded := strings.Cut(p.text[begin+1:begin+end], ":")

@@ -50,7 +50,7 @@ func (p Pin) Validate() error {
 	case p.Path != "" && !filepath.IsAbs(p.Path):
 		return lang.Error("the path %q is not absolute", p.Path)
 	case p.Title != "" && title.Normalize(p.Title) == "":
-		return lang.Error("the title %q holds no letter or digit", p.Title)
+		return lang.Error("the title %q has no letter or digit", p.Title)
 	case p.Kind == match.Movie && (p.Season != nil || p.Offset != 0):
 		return lang.Error("a film has no season and no offset")
 	case p.Season != nil && (*p.Season < 0 || *p.Season > maxSeason):
@@ -220,9 +220,9 @@ func parseLine(line string) (Pin, error) {
 				p.Offset = n
 			}
 		case w == "":
-			return Pin{}, lang.Error("there is neither \"path\" nor \"title\" behind the entry")
+			return Pin{}, lang.Error("there is neither \"path\" nor \"title\" after the entry")
 		default:
-			return Pin{}, lang.Error("%q is none of season=N, offset=N, path and title", w)
+			return Pin{}, lang.Error("%q is not season=N, offset=N, path or title", w)
 		}
 	}
 }

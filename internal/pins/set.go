@@ -30,8 +30,9 @@ const header = versionMark + `1
 # One choice a line; of two for the same thing the later one wins, and a longer path wins over a shorter one ` +
 	`and over a title.
 #   tv/ID or movie/ID   [season=N] [offset=N]   path FOLDER-OR-FILE  or  title TITLE
-# A comment "# tv/ID: NAME" above a choice is its own, and goes with it.
-# season is TMDB's; offset is added to the episode numbers in the names. Lines that are not understood are left alone.
+# A comment "# tv/ID: NAME" above a choice belongs to it, and is removed with it.
+# season is TMDB's; offset is added to the episode numbers in the names. Lines that anivault does not ` +
+	`understand are kept.
 `
 
 // Set is the content of a file of pins. The zero value is an empty file. It is not safe for concurrent use.

@@ -84,7 +84,7 @@ func (o *Options) client() (*redis.Client, error) {
 	if o.CA != nil {
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(o.CA) {
-			return nil, errors.New("holds no certificate in PEM form")
+			return nil, errors.New("has no certificate in PEM form")
 		}
 		ro.TLSConfig.RootCAs = pool
 	}

@@ -39,7 +39,7 @@ func (w *StoreWarning) Message() (format string, args []any) {
 		return "limiter state in %s is slow: one update of a hundred takes %s or longer",
 			[]any{w.Path, w.P99.Round(time.Millisecond)}
 	case "coordinator_lost":
-		return "coordinator lost: %s; this machine goes on alone with 1/%d of the limits", []any{w.Err, w.Parts}
+		return "coordinator lost: %s; this machine continues alone with 1/%d of the limits", []any{w.Err, w.Parts}
 	case "coordinator_back":
 		return "coordinator at %s is back after %s; the limits are shared again",
 			[]any{w.Path, w.Alone.Round(time.Second)}
@@ -54,8 +54,8 @@ func (w *StoreWarning) Message() (format string, args []any) {
 		return "limiter state in %s is of a newer version; going on in memory with 1/%d of the limits",
 			[]any{w.Path, w.Parts}
 	case "state_shared":
-		return "limiter state in %s is used by another machine as well; " +
-			"each goes on in memory with 1/%d of the limits", []any{w.Path, w.Parts}
+		return "another machine also uses the limiter state in %s; each continues in memory with 1/%d of the " +
+			"limits", []any{w.Path, w.Parts}
 	}
 	return "limiter state in %s cannot be shared; going on in memory with 1/%d of the limits: %s",
 		[]any{w.Path, w.Parts, w.Err}
