@@ -144,7 +144,7 @@ func (x *execution) runSteps(w *worker, first, end int, back bool) {
 		half = organize.StepFromTemp
 	}
 	troubles, stuck := 0, false
-	out := map[int]bool{} // bundles that were rolled back
+	out := map[int]bool{} // the bundles that were rolled back
 	for n := range end - first {
 		at, rest := first+n, x.worker.run.Steps[first+n:end]
 		if back {

@@ -98,7 +98,7 @@ type Info struct {
 	Size      int64
 	MTime     organize.Stamp
 	BirthTime organize.Stamp // zero if the file system doesn't record it
-	CTime     organize.Stamp // of the last change to content or metadata, including the number of links; zero if unknown
+	CTime     organize.Stamp // the last change of content, metadata or number of links; zero if unknown
 	Inode     uint64
 	Device    uint64
 	Mount     uint64 // the ID of the mount; 0 if unknown

@@ -192,7 +192,7 @@ func (r *run) encode() []byte {
 		var o op
 		var aside bool
 		fields := o.fields(&aside)
-		const usual = 330 // bytes per line
+		const usual = 330 // typical bytes per line
 		text := make([]byte, 0, (end-first)*usual)
 		for _, s := range r.Steps[first:end] {
 			o = r.Ops[s.Op]
@@ -228,7 +228,7 @@ func newJSONEncoder(w io.Writer) *json.Encoder {
 
 // JournalError reports a journal that can't be trusted, so its run can be neither resumed nor undone.
 type JournalError struct {
-	Line  int // from 1; 0 for the whole journal
+	Line  int // the line number, from 1; 0 for the whole journal
 	Why   lang.Text
 	Newer bool // a newer version of anivault wrote it
 }

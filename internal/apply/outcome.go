@@ -32,7 +32,7 @@ type Result struct {
 	Verb           organize.Verb
 	Source, Target string
 	Size           int64
-	Copied         bool // with StatusDone: the content was copied, not renamed or linked
+	Copied         bool // with StatusDone: the file was copied, not renamed or linked
 	Status         Status
 	Problem        *Problem // set if Status is StatusSkipped, StatusRefused, StatusFailed or StatusNotRestored
 }

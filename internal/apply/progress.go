@@ -81,7 +81,7 @@ type copyMark struct {
 	MTime     organize.Stamp `json:"mtime"`
 	BirthTime organize.Stamp `json:"birth,omitzero"`
 	Sum       uint64         `json:"xxh64,omitempty"` // of the content; 0 for a reflink
-	Mode      uint32         `json:"mode,omitempty"`  // of the original
+	Mode      uint32         `json:"mode,omitempty"`  // the mode of the original
 }
 
 // probeResults are the results of probing the file systems of the roots.

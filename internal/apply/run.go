@@ -15,7 +15,7 @@ type run struct {
 	Dirs       []folder      // parents come before their children
 	Ops        []op          // in the order of their last steps
 	Steps      []step        // in the order of execution
-	Paths      []string      // by index in Dirs; set by indexPaths
+	Paths      []string      // the paths of Dirs; set by indexPaths
 	NewFolders map[place]int // index in Dirs of the folders that the run creates, by place; set by indexPaths
 }
 
@@ -26,13 +26,13 @@ type runHeader struct {
 	Mode          organize.Mode   `json:"mode"`
 	Layout        string          `json:"layout"`
 	AbsoluteLinks bool            `json:"absolute_links,omitempty"` // create symbolic links with absolute paths
-	PartPrefix    string          `json:"parts"`                    // random; in the names of unfinished copies
+	PartPrefix    string          `json:"parts"`                    // random prefix for the names of unfinished copies
 	Sources       []organize.Root `json:"sources"`
 	Targets       []organize.Root `json:"targets"`
 }
 
 type folder struct {
-	Name      string         `json:"folder"`              // of a root: its path
+	Name      string         `json:"folder"`              // the name; for a root, the whole path
 	Parent    int            `json:"parent"`              // index in Dirs; -1 for a root
 	New       bool           `json:"new,omitempty"`       // the run creates it
 	Removable bool           `json:"removable,omitempty"` // the run removes it once it is empty
@@ -44,8 +44,8 @@ type folder struct {
 
 type op struct {
 	Index       int // index in Ops
-	N           int // in the plan, from 1
-	Unit        int // in the plan, from 1
+	N           int // the file's number in the plan, from 1
+	Unit        int // the unit's number in the plan, from 1
 	Bundle      int // the first of the units that are carried out or rolled back together, from 1
 	Verb        organize.Verb
 	CrossDevice bool // a move to another file system

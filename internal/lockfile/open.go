@@ -39,7 +39,7 @@ func (e *NotRegularError) Kind() string {
 type File struct {
 	*os.File
 	path        string
-	id          fileID    // of the open file
+	id          fileID    // identifies the open file
 	lastChecked time.Time // when the path was last checked
 }
 

@@ -78,7 +78,7 @@ func (p *Planner) addOp(v *video, from *folder, item *Item, source, to string) b
 		return false
 	}
 	switch t := &p.opts.Targets[v.target]; {
-	case t.Device != v.folder.device: // the folder is on another file system than the root, which is unknown
+	case t.Device != v.folder.device: // nothing is known about the file system of a folder that is not on that of the root
 	case verb == VerbReflink && t.NoReflink:
 		code = CodeNoReflink
 	case verb == VerbSymlink && (t.Type == "vfat" || t.Type == "exfat"):

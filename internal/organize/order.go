@@ -85,7 +85,7 @@ type opState struct {
 
 type orderer struct {
 	plan             *Plan
-	movesByFreedPath map[string][]opIndex // by the path that they free, after FoldName
+	movesByFreedPath map[string][]opIndex // the moves that free each path; keys are results of FoldName
 	states           [][]opState
 	steps            []Step
 	tempCount        int

@@ -84,18 +84,18 @@ func StampOf(t time.Time) Stamp { return Stamp{Sec: t.Unix(), Nsec: int32(t.Nano
 // Root is a source or target folder. The type of its file system, its inode and its birth time identify it. Device
 // numbers and paths can't, because they change.
 type Root struct {
-	Type  string // of the file system, such as "ext4"; "-" if unknown
-	Inode uint64 // of the folder; 0 if inodes are not stable
-	Birth Stamp  // of the folder; zero if the file system doesn't record it
+	Type  string // the type of the file system, such as "ext4"; "-" if unknown
+	Inode uint64 // the folder's inode; 0 if inodes are not stable
+	Birth Stamp  // the folder's birth time; zero if the file system doesn't record it
 	Path  string // absolute, with symbolic links resolved
 }
 
 // Op is one operation of a unit.
 type Op struct {
 	Verb   Verb
-	Size   int64    // bytes of the source
-	MTime  Stamp    // of the source
-	Inode  uint64   // of the source; 0 if inodes are not stable
+	Size   int64    // the source's size in bytes
+	MTime  Stamp    // the source's modification time
+	Inode  uint64   // the source's inode; 0 if inodes are not stable
 	Source string   // path relative to the unit's folder, with slashes; "" for VerbNFO
 	NFO    *NFOSpec // the content of an NFO; nil for other verbs
 	To     string   // target path relative to the unit's target root, with slashes
@@ -136,12 +136,12 @@ type Work struct {
 	Entry
 	Season     int
 	Episodes   []int   // empty for a film
-	Confidence float64 // from 0 to 1: the lower of those of entry and episode; 0 if there is no video
+	Confidence float64 // the lower confidence of entry and episode, from 0 to 1; 0 if there is no video
 }
 
 // SkippedFile is a file that the plan skips. In a plan's text it is a comment.
 type SkippedFile struct {
-	Path     string // as in the match's record
+	Path     string // the path in the record of the match
 	RealPath string // absolute, with the folder's symbolic links resolved; "" if unknown
 	Code     Code
 	Why      lang.Text // details that the code does not express; may be ""

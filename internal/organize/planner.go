@@ -47,7 +47,7 @@ type Options struct {
 // NFOOptions says which NFO files a plan contains.
 type NFOOptions struct {
 	Enabled   bool
-	Full      bool   // everything known, and NFOs for episodes; otherwise only IDs
+	Full      bool   // include everything known, and write NFOs for episodes; otherwise only IDs
 	Languages string // "" for those in the settings; see NFOSpec
 }
 
@@ -80,19 +80,19 @@ func (o *Options) newNamer(target int) namer {
 type Planner struct {
 	opts           Options
 	disk           Disk
-	namers         []namer    // by target
-	lastFacts      workFacts  // of the last record, before cleaning
-	lastCleaned    *workFacts // lastFacts after cleaning
+	namers         []namer    // one for each target
+	lastFacts      workFacts  // the facts in the last record, before cleaning
+	lastCleaned    *workFacts // the cleaned form of lastFacts
 	folders        folderIndex
-	recordFolders  map[string]*recordFolder // by the path in records
+	recordFolders  map[string]*recordFolder // the folders of the records, by their path in the records
 	neighbourFiles []*video                 // extras and files about a whole folder: they go where neighbouring videos go
 	ownedFiles     map[*Item]bool           // files in the folder of their video that are its sidecars
 	unowned        []SkippedFile            // sidecars whose video is uncertain
 	reportedFiles  map[*Item]bool           // files other than videos that are in a unit or listed as skipped
 	foreignNFOs    []lang.Text              // warnings about existing NFOs that are about other works
-	videos         []*video                 // that the plan places
+	videos         []*video                 // the videos that are not skipped
 	allFiles       []*video                 // videos and skipped files, in the order of the records
-	blockers       map[*video][]string      // paths that other moves of the plan must free first
+	blockers       map[*video][]string      // by video: the paths that other moves must free first
 	optionalOps    []optionalOp
 	conflicts      conflictGroups
 }
@@ -131,7 +131,7 @@ type video struct {
 	sidecars       []sidecar
 	label          string        // part of the name that distinguishes versions or parts
 	folder         *targetFolder // the target folder
-	targetPath     string        // relative to the target root
+	targetPath     string        // the new path, relative to the target root
 	ops            []Op
 }
 
@@ -252,7 +252,7 @@ func (d *folderIndex) unlistedFolders(videos []*video) []string {
 	var dirs []string
 	seen := map[string]bool{}
 	for _, v := range videos {
-		if v.folder == nil || v.folder.dir != nil { // without a target folder, the video will be skipped
+		if v.folder == nil || v.folder.dir != nil { // a video without a target folder will be skipped
 			continue
 		}
 		dir := joinPath(d.targets[v.target].Path, v.folder.path)

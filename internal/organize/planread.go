@@ -17,7 +17,7 @@ type PlanError struct {
 
 // LineProblem is a problem in one line of a plan's text.
 type LineProblem struct {
-	Line int // from 1
+	Line int // the line number, from 1
 	Text lang.Text
 }
 
@@ -68,7 +68,7 @@ type parser struct {
 	checkOnly     bool                 // keep only the last unit in memory
 	sources       map[string]int       // by path: the line that names it
 	targets       map[string]pathClaim // every target and its parent folders, by path after FoldName
-	lastFolder    Folder               // the folder of the last target, with a final slash; often that of the next too
+	lastFolder    Folder               // the folder of the last target, with a final slash
 	lastFolderKey string               // full path of lastFolder after FoldName
 	folders       map[Folder]bool      // the folders that the header lists
 }

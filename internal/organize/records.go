@@ -175,7 +175,7 @@ func (p *Planner) locate(v *video) {
 		if p.opts.SkipCode != nil {
 			v.code = p.opts.SkipCode(v.item)
 		}
-		v.recordDir, v.name = at.recordDir, v.item.Name // no longer refer to the record's memory
+		v.recordDir, v.name = at.recordDir, v.item.Name // drop the references into the record's memory
 	}
 }
 

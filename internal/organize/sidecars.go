@@ -1,7 +1,7 @@
 package organize
 
 import (
-	_ "embed" // of languages.txt
+	_ "embed" // for languages.txt
 	"path"
 	"slices"
 	"strconv"
@@ -18,7 +18,7 @@ import (
 // sidecar is a file that belongs to a video, such as a subtitle.
 type sidecar struct {
 	dir       *folder
-	index     int    // of the file in dir.items
+	index     int    // the index of the file in dir.items
 	subfolder string // dir relative to the video's folder; "" for that folder itself
 	suffix    string // the part of the target name after the video's stem
 	title     string // distinguishes sidecars with the same suffix, such as "Commentary"
@@ -307,7 +307,7 @@ func languageSuffix(stem string) (left, rest string) {
 	for {
 		stem = strings.TrimRightFunc(stem, isSeparator)
 		word := lastWord(stem)
-		if before, dash := strings.CutSuffix(stem, "-"+word); dash { // zh-Hans, pt-BR
+		if before, dash := strings.CutSuffix(stem, "-"+word); dash { // a code with a hyphen, such as zh-Hans or pt-BR
 			if longer := lastWord(before) + "-" + word; languages[strings.ToLower(longer)] != "" {
 				word = longer
 			}

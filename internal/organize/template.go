@@ -18,7 +18,7 @@ type Template struct {
 type node struct {
 	text      string
 	field     field
-	minDigits int    // to which a number is padded with zeros; 0 for no padding
+	minDigits int    // the length to which numbers are padded with zeros; 0 for no padding
 	optional  []node // the nodes of an optional piece; nil for other nodes
 }
 
@@ -93,8 +93,8 @@ func FieldNames() (names, docs []string) {
 // TemplateError is a syntax error in a template.
 type TemplateError struct {
 	Template string
-	Position int       // in characters, from 1
-	Problem  lang.Text // a clause
+	Position int       // the position of the error in characters, from 1
+	Problem  lang.Text // what is wrong
 	Field    string    // the unknown field; "" for other problems
 }
 
@@ -117,7 +117,7 @@ func ParseTemplate(text string) (Template, error) {
 
 type templateParser struct {
 	text   string
-	offset int // in bytes
+	offset int // of the next byte to parse
 }
 
 func (p *templateParser) errorAt(at int, format string, args ...any) *TemplateError {

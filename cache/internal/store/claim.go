@@ -66,7 +66,7 @@ func (c *claimTable) acquire(ctx context.Context, key string, waits func()) (Cla
 	held := c.lockFor(key)
 	lock := held.lock
 	err := lock.Lock(ctx, lockfile.Exclusive, 0)
-	if errors.Is(err, fs.ErrNotExist) && os.MkdirAll(c.dir, 0o700) == nil { // the cache's folder was removed
+	if errors.Is(err, fs.ErrNotExist) && os.MkdirAll(c.dir, 0o700) == nil { // another program removed the cache's folder
 		err = lock.Lock(ctx, lockfile.Exclusive, 0)
 	}
 	var waited time.Duration

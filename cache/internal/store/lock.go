@@ -67,7 +67,7 @@ func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Dura
 		_ = l.busyError()
 		if wait <= l.holderActivity.limit {
 			err = l.lock.Lock(ctx, kind, wait)
-		} else { // this limits the wait for sessions of this process too
+		} else { // unlike Lock, Acquire also limits the wait for sessions of this process
 			unlock, err = lockfile.Acquire(ctx, l.lock.Path(), kind, wait)
 		}
 	}

@@ -45,10 +45,10 @@ func (c change) size() int { return len(c.bucket) + 1 + len(c.key) + len(c.value
 type pendingChanges struct {
 	values          map[valueKey]change
 	size            int
-	lastNumber      uint64 // of the newest write
-	attemptedNumber uint64 // of the newest write that a transaction has tried to commit
-	committedNumber uint64 // of the newest write on disk; all earlier ones are there too
-	droppedNumber   uint64 // of the newest write that was dropped because there were too many
+	lastNumber      uint64 // the number of the newest write
+	attemptedNumber uint64 // the newest write that a transaction has tried to commit
+	committedNumber uint64 // the newest write on disk; all earlier ones are there too
+	droppedNumber   uint64 // the newest write that was dropped because there were too many
 }
 
 func newPending() pendingChanges { return pendingChanges{values: map[valueKey]change{}} }

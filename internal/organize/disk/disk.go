@@ -192,7 +192,8 @@ func RootOf(dir string) (organize.RootInfo, error) {
 	if place.UnstableInodes {
 		place.Inode = 0
 	}
-	if !info.BirthTime.IsZero() && holds.Type != "overlay" { // there the first change of a folder may change it
+	if !info.BirthTime.IsZero() &&
+		holds.Type != "overlay" { // on overlay, the first change of a folder may change its birth time
 		place.Birth = organize.StampOf(info.BirthTime)
 	}
 	return place, err
