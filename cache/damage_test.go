@@ -88,7 +88,7 @@ func TestADatabaseWithDamagedPagesIsSetAside(t *testing.T) {
 		"compact": func(t *testing.T, s *Store) error { _, err := s.Compact(t.Context()); return err },
 		"prune":   func(t *testing.T, s *Store) error { _, err := s.Prune(t.Context(), PruneOptions{}); return err },
 	}
-	for name, spoil := range boltdamage.References {
+	for name, spoil := range boltdamage.ReferenceDamages {
 		t.Run(name, func(t *testing.T) {
 			_, file := manyPages(t, time.Now())
 			spoil(t, file)
@@ -159,7 +159,7 @@ func TestAWalkOverKeysInDisorderEnds(t *testing.T) {
 	for name, flags := range map[string]uint16{"branch": boltdamage.Branch, "leaf": boltdamage.Leaf} {
 		t.Run(name, func(t *testing.T) {
 			_, file := manyPages(t, time.Now())
-			boltdamage.Disorder(t, file, flags, tvKey(""))
+			boltdamage.MisplaceKeys(t, file, flags, tvKey(""))
 			dir := t.TempDir()
 			s, err := openStore(dir, Options{})
 			if err != nil {
@@ -185,7 +185,7 @@ func TestWhatIsNotFoundAgainIsWrittenElsewhere(t *testing.T) {
 	for name, flags := range map[string]uint16{"branch": boltdamage.Branch, "leaf": boltdamage.Leaf} {
 		t.Run(name, func(t *testing.T) {
 			_, file := manyPages(t, time.Now())
-			boltdamage.Disorder(t, file, flags, tvKey(""))
+			boltdamage.MisplaceKeys(t, file, flags, tvKey(""))
 			var h heard
 			s := open(t, t.TempDir(), Options{OnWarning: h.hear, testOptions: noSync})
 			overwrite(t, dbPath(s), file)

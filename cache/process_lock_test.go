@@ -109,7 +109,7 @@ func TestAfterASessionThatDiedThePagesAreLookedThrough(t *testing.T) {
 	var h heard
 	s := open(t, dir, Options{OnWarning: h.hear})
 	_, file := manyPages(t, time.Now())
-	boltdamage.References["branch pages refer to themselves"](t, file)
+	boltdamage.ReferenceDamages["branch pages refer to themselves"](t, file)
 	overwrite(t, dbPath(s), file)
 	first := start(t, task{Name: "die", Dir: dir})
 	if err := first.cmd.Wait(); err == nil || !strings.Contains(first.errs.String(), "stack overflow") {

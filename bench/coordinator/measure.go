@@ -39,7 +39,7 @@ func (b *bench) send(kind string, processes, callers int, answer, longer time.Du
 		if err != nil {
 			return nil, err
 		}
-		p.Delay(longer)
+		p.SetDelay(longer)
 		f.proxies = append(f.proxies, p)
 	}
 	for i := range processes {
@@ -206,10 +206,10 @@ func (b *bench) tripsWaiting() (string, error) {
 }
 
 // gone takes the server away from four machines, and gives it back: connections are closed and refused.
-func (b *bench) gone() (string, error) { return b.without((*redistest.Proxy).Down) }
+func (b *bench) gone() (string, error) { return b.without((*redistest.Proxy).SetDown) }
 
 // silent is gone in a harder way: nothing is refused, nothing answers.
-func (b *bench) silent() (string, error) { return b.without((*redistest.Proxy).Silent) }
+func (b *bench) silent() (string, error) { return b.without((*redistest.Proxy).SetSilent) }
 
 func (b *bench) without(set func(*redistest.Proxy, bool)) (string, error) {
 	f, err := b.send("redis", machines, callers, 40*time.Millisecond, 0)

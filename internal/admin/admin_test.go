@@ -223,7 +223,7 @@ func TestEveryAnswerForbidsWhatAPageDoesNotNeed(t *testing.T) {
 	for _, path := range []string{"/", "/login", "/style.css", "/api/v1/status", "/nothing"} {
 		_, _, h := x.ask("GET", path, "", "Authorization: Bearer "+x.token)
 		for name, want := range map[string]string{
-			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+			"Content-Security-Policy": contentPolicy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 			"Cache-Control": "no-store",
 		} {
 			if h.Get(name) != want {
@@ -231,8 +231,8 @@ func TestEveryAnswerForbidsWhatAPageDoesNotNeed(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
-		t.Error(policy)
+	if !strings.Contains(contentPolicy, "default-src 'none'") || strings.Contains(contentPolicy, "unsafe") {
+		t.Error(contentPolicy)
 	}
 }
 
@@ -394,17 +394,17 @@ func TestASessionEndsWithItsTokenItsTimeAndTheProcess(t *testing.T) {
 
 	var s sessions
 	first := s.begin("a", now)
-	if _, ok := s.find(first, now.Add(sessionLasts-time.Second)); !ok {
+	if _, ok := s.find(first, now.Add(sessionLifetime-time.Second)); !ok {
 		t.Error("it ends before its time")
 	}
-	if _, ok := s.find(first, now.Add(sessionLasts)); ok {
+	if _, ok := s.find(first, now.Add(sessionLifetime)); ok {
 		t.Error("it outlives its time")
 	}
 	first = s.begin("a", now)
-	for range mostSessions {
+	for range maxSessions {
 		s.begin("b", now)
 	}
-	if _, ok := s.find(first, now); ok || len(s.list) != mostSessions {
+	if _, ok := s.find(first, now); ok || len(s.list) != maxSessions {
 		t.Errorf("%d sessions, the oldest among them: %t", len(s.list), ok)
 	}
 	for name, token := range map[string]string{"a client's": x.user, "nobody's": "anv_x", "none": ""} {
@@ -514,12 +514,12 @@ func FuzzOrder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		o, err := readJSON(httptest.NewRequest(http.MethodPatch, "/", strings.NewReader(body)))
 		if err != nil {
-			if status := statusOf(err); status < 400 || status > 499 {
+			if status := httpStatusOf(err); status < 400 || status > 499 {
 				t.Errorf("%q: %d", body, status)
 			}
 			return
 		}
-		if d, err := o.period(); err == nil && d < 0 {
+		if d, err := o.parseDuration(); err == nil && d < 0 {
 			t.Errorf("%q lasts %s", body, d)
 		}
 	})

@@ -15,13 +15,13 @@ var pictures = flag.String("pictures", "", "folder for screenshots of the admin 
 
 // history fills the charts of a page as an hour would.
 func (x *site) history() {
-	r := x.server.rings
+	r := x.server.histories
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	begin := time.Now().Add(-time.Hour)
-	for i := range mostFine {
-		r.of("").add(sample{
-			at: begin.Add(time.Duration(i) * fine), running: float64(i % 9), limit: 16, sent: float64(i % 36),
+	for i := range fineSamples {
+		r.historyOf("").add(sample{
+			at: begin.Add(time.Duration(i) * fineInterval), running: float64(i % 9), limit: 16, sent: float64(i % 36),
 			throttled: float64(i % 50 / 49), queue: float64(i % 25),
 		})
 	}
@@ -55,9 +55,9 @@ func TestPagesInARealBrowser(t *testing.T) {
 	}
 	write := func(s string) { b.Call("Input.insertText", map[string]any{"text": s}, nil) }
 	// submits presses Enter and waits for the next page.
-	submits := func() { b.Follow(func() { b.Press("Enter", 13) }) }
+	submits := func() { b.AwaitLoad(func() { b.Press("Enter", 13) }) }
 
-	b.Look(320, 700, "light")
+	b.SetViewport(320, 700, "light")
 	b.Open(x.url)
 	if path() != "/login" {
 		t.Fatalf("a stranger sees %s", path())
@@ -86,7 +86,7 @@ func TestPagesInARealBrowser(t *testing.T) {
 
 	for _, width := range []int{320, 1280} {
 		for _, scheme := range []string{"light", "dark"} {
-			b.Look(width, 800, scheme)
+			b.SetViewport(width, 800, scheme)
 			for _, p := range pages {
 				b.Open(x.url + p.Link)
 				var wide int
@@ -104,7 +104,7 @@ func TestPagesInARealBrowser(t *testing.T) {
 					t.Errorf("%s at %d: of the charts' labels %d are too small and %d overlap", p.name, width, small, overlapping)
 				}
 				if *pictures != "" {
-					b.Shoot(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", p.name, width, scheme)))
+					b.Screenshot(filepath.Join(*pictures, fmt.Sprintf("%s-%d-%s.png", p.name, width, scheme)))
 				}
 			}
 		}
@@ -135,7 +135,7 @@ func TestPagesInARealBrowser(t *testing.T) {
 		!strings.Contains(got, "what=rate_base from=35 to=13 for=1h") {
 		t.Errorf("the log shows %.400s", got)
 	}
-	if said := b.Complaints(); len(said) != 0 {
+	if said := b.ConsoleErrors(); len(said) != 0 {
 		t.Errorf("the console says %q", said)
 	}
 }

@@ -18,26 +18,26 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-type order struct {
-	values map[string]string // by key; "" resets a setting
-	lasts  string            // "for": a time, always, or "" for the usual hour
+type changeRequest struct {
+	values   map[string]string // new values by key; "" resets a setting
+	duration string            // the value of "for": a duration, "always", or "" for one hour
 }
 
-// Answer lists the values that changed.
-type Answer struct {
+// ChangeResult lists the values that changed.
+type ChangeResult struct {
 	Changed []operate.ChangedValue `json:"changed" doc:"values before and now"`
 	For     string                 `json:"for,omitempty" doc:"how long the change lasts: a time, or always"`
 }
 
-type failed struct {
+type errorBody struct {
 	Error string `json:"error" doc:"what is wrong"`
 }
 
 type changeKind struct {
-	method, path string // of the API; the pages post to the same path
-	back         string // the page that shows it
-	what         string // for log and notice
-	do           func(*Server, *http.Request, order) (Answer, error)
+	method, path string // of the API; the pages' forms post to the same path
+	pageLink     string // link of the page that shows the result
+	description  string // for the notice on that page
+	apply        func(*Server, *http.Request, changeRequest) (ChangeResult, error)
 }
 
 var changes = []changeKind{
@@ -45,9 +45,9 @@ var changes = []changeKind{
 	{"POST", "/limiter/cache-only", "/", "stopped all requests", (*Server).cacheOnly},
 	{"POST", "/limiter/resume", "/", "resumed", (*Server).resume},
 	{"PATCH", "/accounts/{name}", "/accounts", "tuned an account", (*Server).tune},
-	{"POST", "/accounts/{name}/enable", "/accounts", "enabled an account", enable(true)},
-	{"POST", "/accounts/{name}/disable", "/accounts", "disabled an account", enable(false)},
-	{"POST", "/accounts/{name}/test", "/accounts", "tested an account", (*Server).test},
+	{"POST", "/accounts/{name}/enable", "/accounts", "enabled an account", enableAccount(true)},
+	{"POST", "/accounts/{name}/disable", "/accounts", "disabled an account", enableAccount(false)},
+	{"POST", "/accounts/{name}/test", "/accounts", "tested an account", (*Server).testAccount},
 }
 
 type refusedError struct {
@@ -61,7 +61,7 @@ func refuse(status int, format string, args ...any) error {
 	return &refusedError{status, fmt.Sprintf(format, args...)}
 }
 
-func statusOf(err error) int {
+func httpStatusOf(err error) int {
 	refused, ok := errors.AsType[*refusedError](err)
 	switch {
 	case ok:
@@ -78,8 +78,8 @@ func statusOf(err error) int {
 
 func errorText(err error) string { return ui.Escaped(err.Error()) }
 
-func readJSON(r *http.Request) (order, error) {
-	o := order{values: map[string]string{}}
+func readJSON(r *http.Request) (changeRequest, error) {
+	o := changeRequest{values: map[string]string{}}
 	dec := json.NewDecoder(r.Body)
 	dec.UseNumber()
 	begin, err := dec.Token()
@@ -113,7 +113,7 @@ func readJSON(r *http.Request) (order, error) {
 				ui.Escaped(key))
 		}
 		if key == "for" {
-			o.lasts = text
+			o.duration = text
 		} else {
 			o.values[key] = strings.TrimSpace(text)
 		}
@@ -130,16 +130,16 @@ func readJSON(r *http.Request) (order, error) {
 	return o, nil
 }
 
-// readForm reads the fields of a form. An empty field changes nothing; "end" names those to reset.
-func readForm(r *http.Request) (order, error) {
-	o := order{values: map[string]string{}}
+// readForm reads the fields of a form. An empty field changes nothing; the values of "end" are keys to reset.
+func readForm(r *http.Request) (changeRequest, error) {
+	o := changeRequest{values: map[string]string{}}
 	if err := r.ParseForm(); err != nil {
 		return o, refuse(http.StatusBadRequest, "the form can't be read")
 	}
 	for key, values := range r.PostForm {
 		switch value := strings.TrimSpace(values[0]); {
 		case key == "for":
-			o.lasts = value
+			o.duration = value
 		case key == "end":
 			for _, ended := range values {
 				o.values[ended] = ""
@@ -151,34 +151,34 @@ func readForm(r *http.Request) (order, error) {
 	return o, nil
 }
 
-func (o order) period() (time.Duration, error) {
-	d, ok := operate.ParseDuration(cmp.Or(o.lasts, "1h"))
+func (o changeRequest) parseDuration() (time.Duration, error) {
+	d, ok := operate.ParseDuration(cmp.Or(o.duration, "1h"))
 	if !ok {
 		return 0, refuse(http.StatusUnprocessableEntity, "for: must be a time such as 30m or 8h, or always")
 	}
 	return d, nil
 }
 
-func (o order) without() error {
+func (o changeRequest) requireNoValues() error {
 	for key := range o.values {
 		return refuse(http.StatusUnprocessableEntity, "%s: nothing but \"for\" can be said here", ui.Escaped(key))
 	}
 	return nil
 }
 
-func lastsText(d time.Duration) string {
+func durationText(d time.Duration) string {
 	if d == 0 {
 		return "always"
 	}
 	return ui.Period(d)
 }
 
-func (s *Server) change(r *http.Request, c changeKind, who string, o order) (Answer, error) {
+func (s *Server) change(r *http.Request, c changeKind, who string, o changeRequest) (ChangeResult, error) {
 	done := s.gateway.BeginChange()
-	a, err := c.do(s, r, o)
+	a, err := c.apply(s, r, o)
 	done(r.Context())
 	if err != nil {
-		return Answer{}, err
+		return ChangeResult{}, err
 	}
 	account := r.PathValue("name")
 	for _, v := range a.Changed {
@@ -203,9 +203,9 @@ func (s *Server) target(r *http.Request) operate.Target {
 	}
 }
 
-func (s *Server) tune(r *http.Request, o order) (a Answer, err error) {
+func (s *Server) tune(r *http.Request, o changeRequest) (a ChangeResult, err error) {
 	do := operate.Change{Set: map[string]string{}}
-	if do.Duration, err = o.period(); err != nil {
+	if do.Duration, err = o.parseDuration(); err != nil {
 		return a, err
 	}
 	for key, value := range o.values {
@@ -219,63 +219,63 @@ func (s *Server) tune(r *http.Request, o order) (a Answer, err error) {
 		return a, refuse(http.StatusUnprocessableEntity, "nothing is named that should change")
 	}
 	if len(do.Set) > 0 {
-		a.For = lastsText(do.Duration)
+		a.For = durationText(do.Duration)
 	}
 	a.Changed, err = s.target(r).Tune(r.Context(), do)
 	return a, err
 }
 
-func (s *Server) cacheOnly(r *http.Request, o order) (Answer, error) {
-	o.lasts = cmp.Or(o.lasts, "always")
-	return o.steer(r, s.target(r).CacheOnly)
+func (s *Server) cacheOnly(r *http.Request, o changeRequest) (ChangeResult, error) {
+	o.duration = cmp.Or(o.duration, "always")
+	return o.apply(r, s.target(r).CacheOnly)
 }
 
-func (s *Server) resume(r *http.Request, o order) (Answer, error) {
-	a, err := o.steer(r, func(ctx context.Context, _ time.Duration) (operate.ChangedValue, error) {
+func (s *Server) resume(r *http.Request, o changeRequest) (ChangeResult, error) {
+	a, err := o.apply(r, func(ctx context.Context, _ time.Duration) (operate.ChangedValue, error) {
 		return s.target(r).Resume(ctx)
 	})
 	a.For = ""
 	return a, err
 }
 
-func enable(on bool) func(*Server, *http.Request, order) (Answer, error) {
-	return func(s *Server, r *http.Request, o order) (Answer, error) {
+func enableAccount(on bool) func(*Server, *http.Request, changeRequest) (ChangeResult, error) {
+	return func(s *Server, r *http.Request, o changeRequest) (ChangeResult, error) {
 		t := s.target(r)
-		a, err := o.steer(r, func(ctx context.Context, lasts time.Duration) (operate.ChangedValue, error) {
+		a, err := o.apply(r, func(ctx context.Context, lasts time.Duration) (operate.ChangedValue, error) {
 			return t.Enable(ctx, on, lasts)
 		})
-		if t.Configured(on) { // the change that ends had a time; the configuration has none
+		if t.Configured(on) { // an override was reset; the configuration applies without a time limit
 			a.For = ""
 		}
 		return a, err
 	}
 }
 
-func (o order) steer(
+func (o changeRequest) apply(
 	r *http.Request, do func(context.Context, time.Duration) (operate.ChangedValue, error),
-) (Answer, error) {
-	if err := o.without(); err != nil {
-		return Answer{}, err
+) (ChangeResult, error) {
+	if err := o.requireNoValues(); err != nil {
+		return ChangeResult{}, err
 	}
-	lasts, err := o.period()
+	lasts, err := o.parseDuration()
 	if err != nil {
-		return Answer{}, err
+		return ChangeResult{}, err
 	}
 	changed, err := do(r.Context(), lasts)
-	return Answer{[]operate.ChangedValue{changed}, lastsText(lasts)}, err
+	return ChangeResult{[]operate.ChangedValue{changed}, durationText(lasts)}, err
 }
 
-const testPatience = 10 * time.Second
+const testTimeout = 10 * time.Second
 
-func (s *Server) test(r *http.Request, o order) (Answer, error) {
-	if err := o.without(); err != nil {
-		return Answer{}, err
+func (s *Server) testAccount(r *http.Request, o changeRequest) (ChangeResult, error) {
+	if err := o.requireNoValues(); err != nil {
+		return ChangeResult{}, err
 	}
 	before, err := s.account(r)
 	if err != nil {
-		return Answer{}, err
+		return ChangeResult{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), testPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), testTimeout)
 	defer cancel()
 	var bad []string
 	for _, a := range s.gateway.Config().EffectiveAccounts() {
@@ -289,10 +289,10 @@ func (s *Server) test(r *http.Request, o order) (Answer, error) {
 		}
 	}
 	if len(bad) > 0 {
-		return Answer{}, refuse(http.StatusBadGateway, "%s", strings.Join(bad, "; "))
+		return ChangeResult{}, refuse(http.StatusBadGateway, "%s", strings.Join(bad, "; "))
 	}
 	after, err := s.account(r)
-	a := Answer{Changed: []operate.ChangedValue{}}
+	a := ChangeResult{Changed: []operate.ChangedValue{}}
 	for i, k := range after.Keys[:min(len(after.Keys), len(before.Keys))] {
 		a.Changed = append(a.Changed,
 			operate.ChangedValue{Key: fmt.Sprintf("key %d", k.Number), From: before.Keys[i].Standing, To: k.Standing})
@@ -316,9 +316,9 @@ func (s *Server) account(r *http.Request) (Account, error) {
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	body, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
-		panic(err) // plain values
+		panic(err) // impossible: it has only plain values
 	}
 	w.Header().Set("Content-Type", "application/json;charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the client may be gone
+	_, _ = w.Write(append(body, '\n')) // the client may have closed the connection
 }

@@ -21,12 +21,12 @@ type curve struct {
 }
 
 const (
-	chartWide, chartTall = 320, 160
-	chartLeft, chartTop  = 44, 10
-	chartBottom          = chartTall - 28
+	chartWidth, chartHeight = 320, 160
+	chartLeft, chartTop     = 44, 10
+	chartBottom             = chartHeight - 28
 )
 
-func drawn(title, unit string, list []sample, span time.Duration, curves ...curve) template.HTML {
+func drawChart(title, unit string, list []sample, span time.Duration, curves ...curve) template.HTML {
 	if len(list) < 2 {
 		return template.HTML("<p class=soft>" + template.HTMLEscapeString(title) +
 			": nothing yet; a value is noted every ten seconds.</p>")
@@ -40,7 +40,7 @@ func drawn(title, unit string, list []sample, span time.Duration, curves ...curv
 		}
 	}
 	top, tick := chart.AxisScale(max(most, 1))
-	p := chart.Plot{Left: chartLeft, Right: chartWide - 4, Top: chartTop, Bottom: chartBottom, Length: span, Max: top}
+	p := chart.Plot{Left: chartLeft, Right: chartWidth - 4, Top: chartTop, Bottom: chartBottom, Length: span, Max: top}
 	var b, words strings.Builder
 	for _, c := range curves {
 		low, high := c.value(list[0]), 0.0
@@ -51,12 +51,12 @@ func drawn(title, unit string, list []sample, span time.Duration, curves ...curv
 	}
 	fmt.Fprintf(&b, `<figure><figcaption>%s <span class=soft>%s</span></figcaption><svg viewBox="0 0 %d %d" role="img" `+
 		`aria-label="%s, %s">`,
-		template.HTMLEscapeString(title), template.HTMLEscapeString(words.String()), chartWide, chartTall,
+		template.HTMLEscapeString(title), template.HTMLEscapeString(words.String()), chartWidth, chartHeight,
 		template.HTMLEscapeString(title), template.HTMLEscapeString(words.String()))
 	for v := 0.0; v <= top; v += tick {
 		y := p.Y(v)
 		fmt.Fprintf(&b, `<path class="grid" d="M%d %.1fH%d"/><text x="%d" y="%.1f" class="end">%.3g</text>`, chartLeft, y,
-			chartWide-4, chartLeft-6, y+4, v)
+			chartWidth-4, chartLeft-6, y+4, v)
 	}
 	for i := range 5 {
 		at := span * time.Duration(i) / 4
@@ -64,7 +64,7 @@ func drawn(title, unit string, list []sample, span time.Duration, curves ...curv
 		if i == 4 {
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<text x="%.1f" y="%d" class="%s">%s</text>`, p.X(at), chartTall-5, anchor,
+		fmt.Fprintf(&b, `<text x="%.1f" y="%d" class="%s">%s</text>`, p.X(at), chartHeight-5, anchor,
 			begin.Add(at).Local().Format("15:04"))
 	}
 	for _, c := range curves {
@@ -75,23 +75,41 @@ func drawn(title, unit string, list []sample, span time.Duration, curves ...curv
 		fmt.Fprintf(&b, `<path class="%s" d="%s"/>`, c.class, p.StepPath(values, span))
 	}
 	b.WriteString(`</svg></figure>`)
-	return template.HTML(b.String()) //nolint:gosec // numbers, and texts that are escaped above
+	return template.HTML(b.String()) //nolint:gosec // numbers, and texts escaped above
 }
 
-func (s *Server) addressCharts() []template.HTML {
-	hour, _ := s.rings.samples("")
+func (s *Server) overviewCharts() []template.HTML {
+	hour, _ := s.histories.samples("")
 	return []template.HTML{
-		drawn("Requests under way", "", hour, time.Hour, curve{"limit", "limit", func(s sample) float64 { return s.limit }},
-			curve{"main", "running", func(s sample) float64 { return s.running }}),
-		drawn("Requests a second", "/s", hour, time.Hour, curve{"main", "sent", func(s sample) float64 { return s.sent }}),
-		drawn("429 answers", "", hour, time.Hour,
+		drawChart(
+			"Requests under way",
+			"",
+			hour,
+			time.Hour,
+			curve{"limit", "limit", func(s sample) float64 { return s.limit }},
+			curve{"main", "running", func(s sample) float64 { return s.running }},
+		),
+		drawChart(
+			"Requests a second",
+			"/s",
+			hour,
+			time.Hour,
+			curve{"main", "sent", func(s sample) float64 { return s.sent }},
+		),
+		drawChart("429 answers", "", hour, time.Hour,
 			curve{"bad", "429s in ten seconds", func(s sample) float64 { return s.throttled }}),
-		drawn("Questions that wait", "", hour, time.Hour, curve{"main", "queue", func(s sample) float64 { return s.queue }}),
+		drawChart(
+			"Questions that wait",
+			"",
+			hour,
+			time.Hour,
+			curve{"main", "queue", func(s sample) float64 { return s.queue }},
+		),
 	}
 }
 
 func (s *Server) accountCharts(name string) []template.HTML {
-	hour, day := s.rings.samples(name)
+	hour, day := s.histories.samples(name)
 	used := curve{"main", "utilisation", func(s sample) float64 {
 		if s.limit == 0 {
 			return 0
@@ -99,32 +117,33 @@ func (s *Server) accountCharts(name string) []template.HTML {
 		return 100 * s.running / s.limit
 	}}
 	return []template.HTML{
-		drawn("Utilisation, last hour", " %", hour, time.Hour, used),
-		drawn("Utilisation, last day", " %", day, 24*time.Hour, used),
+		drawChart("Utilisation, last hour", " %", hour, time.Hour, used),
+		drawChart("Utilisation, last day", " %", day, 24*time.Hour, used),
 	}
 }
 
-// The history is kept in memory: an hour finely and a day coarsely. A restart empties it; /metrics serves longer ones.
+// The history is kept in memory: one hour with a sample every ten seconds, and one day with a sample per minute. A
+// restart empties it. For longer histories there is /metrics.
 const (
-	fine, mostFine     = 10 * time.Second, 360
-	coarse, mostCoarse = time.Minute, 1440
+	fineInterval, fineSamples     = 10 * time.Second, 360
+	coarseInterval, coarseSamples = time.Minute, 1440
 )
 
 type sample struct {
 	at             time.Time
 	running, limit float64
-	sent           float64 // requests a second
-	throttled      float64 // 429s
+	sent           float64 // requests per second
+	throttled      float64 // 429 answers since the previous sample
 	queue          float64
 }
 
 type ring struct {
-	list []sample
-	most int
+	list     []sample
+	capacity int
 }
 
 func (r *ring) add(s sample) {
-	if len(r.list) == r.most {
+	if len(r.list) == r.capacity {
 		r.list = slices.Delete(r.list, 0, 1)
 	}
 	r.list = append(r.list, s)
@@ -134,17 +153,17 @@ type history struct {
 	fine, coarse ring
 }
 
-// add notes a sample, and each minute the mean of its samples.
+// add adds a sample, and once per minute the mean of the last minute's samples.
 func (h *history) add(s sample) {
 	h.fine.add(s)
-	per := int(coarse / fine)
+	per := int(coarseInterval / fineInterval)
 	if n := len(h.fine.list); n >= per &&
-		(len(h.coarse.list) == 0 || s.at.Sub(h.coarse.list[len(h.coarse.list)-1].at) >= coarse) {
+		(len(h.coarse.list) == 0 || s.at.Sub(h.coarse.list[len(h.coarse.list)-1].at) >= coarseInterval) {
 		h.coarse.add(mean(h.fine.list[n-per:]))
 	}
 }
 
-// mean returns one sample at the time of the last: the means of the values, but the sum of the 429s.
+// mean returns one sample with the time of the last one: the means of the values, but the sum of the 429 answers.
 func mean(list []sample) sample {
 	n := float64(len(list))
 	out := sample{at: list[len(list)-1].at}
@@ -158,10 +177,10 @@ func mean(list []sample) sample {
 	return out
 }
 
-type rings struct {
-	mu   sync.Mutex
-	by   map[string]*history
-	last counts
+type histories struct {
+	mu         sync.Mutex
+	byAccount  map[string]*history
+	lastCounts counts
 }
 
 type counts struct {
@@ -169,24 +188,24 @@ type counts struct {
 	sent, throttled float64
 }
 
-func (r *rings) run(ctx context.Context, g Gateway) {
-	tick := time.NewTicker(fine)
+func (r *histories) run(ctx context.Context, g Gateway) {
+	tick := time.NewTicker(fineInterval)
 	defer tick.Stop()
-	r.look(ctx, g, time.Now())
+	r.takeSample(ctx, g, time.Now())
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			r.look(ctx, g, time.Now())
+			r.takeSample(ctx, g, time.Now())
 		}
 	}
 }
 
-func (r *rings) look(ctx context.Context, g Gateway, now time.Time) {
+func (r *histories) takeSample(ctx context.Context, g Gateway, now time.Time) {
 	st, err := g.Upstream().Limiter().Status(ctx)
 	if err != nil {
-		return // a gap
+		return // leaves a gap in the charts
 	}
 	snap := g.Upstream().Metrics().Snapshot()
 	is := counts{at: now, throttled: snap.Value(metrics.Requests, "429")}
@@ -199,35 +218,35 @@ func (r *rings) look(ctx context.Context, g Gateway, now time.Time) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note(st, is, queue)
+	r.addSample(st, is, queue)
 }
 
-func (r *rings) note(st ratelimit.Status, is counts, queue float64) {
+func (r *histories) addSample(st ratelimit.Status, is counts, queue float64) {
 	s := sample{at: is.at, running: float64(st.Running), limit: float64(st.Slots), queue: queue}
-	if span := is.at.Sub(r.last.at); !r.last.at.IsZero() && span > 0 {
-		s.sent = (is.sent - r.last.sent) / span.Seconds()
-		s.throttled = is.throttled - r.last.throttled
+	if span := is.at.Sub(r.lastCounts.at); !r.lastCounts.at.IsZero() && span > 0 {
+		s.sent = (is.sent - r.lastCounts.sent) / span.Seconds()
+		s.throttled = is.throttled - r.lastCounts.throttled
 	}
-	r.last = is
-	r.of("").add(s)
+	r.lastCounts = is
+	r.historyOf("").add(s)
 	for _, a := range st.Accounts {
-		r.of(a.Name).add(sample{at: is.at, running: float64(a.Running), limit: float64(cmp.Or(a.Slots, st.Slots))})
+		r.historyOf(a.Name).add(sample{at: is.at, running: float64(a.Running), limit: float64(cmp.Or(a.Slots, st.Slots))})
 	}
 }
 
-func (r *rings) of(name string) *history {
-	h := r.by[name]
+func (r *histories) historyOf(name string) *history {
+	h := r.byAccount[name]
 	if h == nil {
-		h = &history{ring{most: mostFine}, ring{most: mostCoarse}}
-		r.by[name] = h
+		h = &history{ring{capacity: fineSamples}, ring{capacity: coarseSamples}}
+		r.byAccount[name] = h
 	}
 	return h
 }
 
-func (r *rings) samples(name string) (hour, day []sample) {
+func (r *histories) samples(name string) (hour, day []sample) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := r.by[name]
+	h := r.byAccount[name]
 	if h == nil {
 		return nil, nil
 	}

@@ -22,15 +22,15 @@ import (
 //go:embed page.gohtml
 var layout string
 
-// templates are parsed when they are first needed: most runs show no page.
+// templates parses the templates on first use: most runs show no page.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"percent": func(f float64) int { return int(f*100 + .5) },
-		"when":    when,
+		"when":    formatTime,
 	}).Parse(layout))
 })
 
-func when(stamp string) string {
+func formatTime(stamp string) string {
 	t, err := time.Parse(time.RFC3339, stamp)
 	if err != nil {
 		return stamp
@@ -50,7 +50,7 @@ var pages = []page{
 	{"/log", "log", "Log", func(s *Server, r *http.Request) (any, error) { return s.logPage(r), nil }},
 }
 
-type shown struct {
+type pageView struct {
 	Name, Title string
 	Pages       []page
 	Notice      string
@@ -59,13 +59,13 @@ type shown struct {
 	HasAdmin    bool
 }
 
-func (s *Server) show(w http.ResponseWriter, r *http.Request, p page, status int, failure string) {
-	left := s.sessions.take(s.cookieOf(r))
-	v := shown{
+func (s *Server) showPage(w http.ResponseWriter, r *http.Request, p page, status int, failure string) {
+	left := s.sessions.takeMessages(s.cookieOf(r))
+	v := pageView{
 		Name: p.name, Title: p.Title, Pages: pages, Error: cmp.Or(failure, left.failure), Notice: left.notice,
 	}
-	if left.typed != nil {
-		r.Form = left.typed
+	if left.formValues != nil {
+		r.Form = left.formValues
 	}
 	data, err := p.data(s, r)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, p page, status int
 	s.render(w, status, v)
 }
 
-func (s *Server) render(w http.ResponseWriter, status int, v shown) {
+func (s *Server) render(w http.ResponseWriter, status int, v pageView) {
 	var b bytes.Buffer
 	if err := templates().Execute(&b, v); err != nil {
 		s.log.Error("admin_page", slog.Any("error", err))
@@ -87,26 +87,26 @@ func (s *Server) render(w http.ResponseWriter, status int, v shown) {
 	_, _ = b.WriteTo(w) // the client may be gone
 }
 
-func (s *Server) submit(w http.ResponseWriter, r *http.Request, c changeKind, who string) {
+func (s *Server) submitForm(w http.ResponseWriter, r *http.Request, c changeKind, who string) {
 	o, err := readForm(r)
-	var a Answer
+	var a ChangeResult
 	if err == nil {
 		a, err = s.change(r, c, who, o)
 	}
 	refused := func(x *session) {
-		x.failure, x.typed = errorText(err), r.PostForm
-		x.typed.Set("action", r.URL.Path)
+		x.failure, x.formValues = errorText(err), r.PostForm
+		x.formValues.Set("action", r.URL.Path)
 	}
-	if err != nil && r.PostForm != nil && s.sessions.note(s.cookieOf(r), refused) {
-		http.Redirect(w, r, c.back, http.StatusSeeOther)
+	if err != nil && r.PostForm != nil && s.sessions.update(s.cookieOf(r), refused) {
+		http.Redirect(w, r, c.pageLink, http.StatusSeeOther)
 		return
 	}
 	if err != nil {
-		i := slices.IndexFunc(pages, func(p page) bool { return p.Link == c.back })
-		s.show(w, r, pages[i], statusOf(err), errorText(err))
+		i := slices.IndexFunc(pages, func(p page) bool { return p.Link == c.pageLink })
+		s.showPage(w, r, pages[i], httpStatusOf(err), errorText(err))
 		return
 	}
-	notice := c.what
+	notice := c.description
 	if name := r.PathValue("name"); name != "" {
 		notice += " (" + name + ")"
 	}
@@ -116,12 +116,12 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request, c changeKind, wh
 	if a.For != "" {
 		notice += ", for " + a.For
 	}
-	s.sessions.note(s.cookieOf(r), func(x *session) { x.notice = notice })
-	http.Redirect(w, r, c.back, http.StatusSeeOther)
+	s.sessions.update(s.cookieOf(r), func(x *session) { x.notice = notice })
+	http.Redirect(w, r, c.pageLink, http.StatusSeeOther)
 }
 
 func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
-	if _, may := s.who(r); may == admin {
+	if _, may := s.identify(r); may == admin {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
@@ -130,12 +130,12 @@ func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) loginForm(w http.ResponseWriter, status int, failure string) {
 	admins := slices.ContainsFunc(s.gateway.Config().Serve.Clients, func(c config.Client) bool { return c.Admin })
-	s.render(w, status, shown{Name: "login", Title: "Log in", HasAdmin: admins, Error: failure})
+	s.render(w, status, pageView{Name: "login", Title: "Log in", HasAdmin: admins, Error: failure})
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	hash := config.TokenHash(strings.TrimSpace(r.PostFormValue("token")))
-	name, may := s.byHash(hash)
+	name, may := s.clientByHash(hash)
 	switch may {
 	case admin:
 		s.setCookie(w, s.sessions.begin(hash, time.Now()))
@@ -152,7 +152,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) refusedLogin(r *http.Request, who string) {
-	if count, due := s.seldom.Due(who, time.Now()); due {
+	if count, due := s.warnThrottle.Due(who, time.Now()); due {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
 		s.log.Warn("admin_login_refused", slog.String("who", who), slog.String("addr", host),
 			slog.Int("count", count))
@@ -165,10 +165,10 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
-// knob is a field of a form. Typed is its text when the form was refused.
-type knob struct{ Key, Doc, Value, Allowed, Typed string }
+// formField is a field of a form. Typed is what the user entered if the form was refused.
+type formField struct{ Key, Doc, Value, Allowed, Typed string }
 
-func typed(r *http.Request, action, key string) string {
+func typedValue(r *http.Request, action, key string) string {
 	if r.Form.Get("action") != action {
 		return ""
 	}
@@ -177,27 +177,28 @@ func typed(r *http.Request, action, key string) string {
 
 type overviewData struct {
 	Status
-	Knobs  []knob
+	Fields []formField
 	Charts []template.HTML
 }
 
-// tuned are the settings that the overview has fields for. All others are the API's and the command's.
-var tuned = []string{"rate_base", "concurrency_total", "concurrency", "ceiling"}
+// overviewSettings are the settings that can be changed on the overview page. All others can be changed with the API
+// and the command.
+var overviewSettings = []string{"rate_base", "concurrency_total", "concurrency", "ceiling"}
 
 func (s *Server) overview(r *http.Request) (overviewData, error) {
 	st, err := s.status(r.Context())
-	d := overviewData{Status: st, Charts: s.addressCharts()}
+	d := overviewData{Status: st, Charts: s.overviewCharts()}
 	t := s.gateway.Upstream().Limiter().Tuning()
-	for _, key := range tuned {
+	for _, key := range overviewSettings {
 		f, _ := ratelimit.FieldByKey(key)
-		d.Knobs = append(d.Knobs, knob{key, f.Doc, f.Get(t), f.Range(), typed(r, "/limiter", key)})
+		d.Fields = append(d.Fields, formField{key, f.Doc, f.Get(t), f.Range(), typedValue(r, "/limiter", key)})
 	}
 	return d, err
 }
 
 type accountData struct {
 	Account
-	Knobs  []knob
+	Fields []formField
 	Charts []template.HTML
 }
 
@@ -207,8 +208,8 @@ func (s *Server) accountsPage(r *http.Request) ([]accountData, error) {
 	for _, a := range list {
 		d := accountData{Account: a, Charts: s.accountCharts(a.Name)}
 		for _, f := range ratelimit.AccountFields() {
-			d.Knobs = append(d.Knobs, knob{
-				f.Key, f.Doc, operate.Limit(a.AccountView, f.Key), f.Allowed, typed(r, "/accounts/"+a.Name, f.Key),
+			d.Fields = append(d.Fields, formField{
+				f.Key, f.Doc, operate.Limit(a.AccountView, f.Key), f.Allowed, typedValue(r, "/accounts/"+a.Name, f.Key),
 			})
 		}
 		out = append(out, d)

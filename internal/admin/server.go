@@ -1,5 +1,5 @@
-// Package admin shows and changes a running gateway: an API for programs, and pages that need no script. Only the token
-// of a client made with --admin opens it.
+// Package admin shows and changes a running gateway. It has an API for programs, and pages that work without scripts.
+// Both require the token of a client made with --admin.
 //
 //	server.go     the listener, the routes, logins and their cookies
 //	view.go       the values shown, the last log lines too
@@ -33,21 +33,21 @@ import (
 //go:embed style.css script.js
 var files embed.FS
 
-// Server is the page and the API of a gateway, on an address of its own.
+// Server serves a gateway's admin pages and API on a separate address.
 type Server struct {
-	gateway  Gateway
-	events   *Events
-	log      *slog.Logger
-	sessions sessions
-	seldom   logging.Seldom
-	rings    *rings
-	listener net.Listener
-	http     *http.Server
-	port     string
-	secure   bool // over TLS
+	gateway      Gateway
+	events       *Events
+	log          *slog.Logger
+	sessions     sessions
+	warnThrottle logging.Seldom
+	histories    *histories
+	listener     net.Listener
+	httpServer   *http.Server
+	port         string
+	secure       bool // it uses TLS
 }
 
-// Listen opens the address. conf is nil for plain HTTP.
+// Listen opens the address and returns a server for it. conf is nil for plain HTTP.
 func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, error) {
 	l, err := net.Listen(config.NetworkOf(addr), addr)
 	if err != nil {
@@ -58,7 +58,7 @@ func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, 
 	if _, port, err := net.SplitHostPort(l.Addr().String()); err == nil {
 		s.port = port
 	}
-	s.http = &http.Server{
+	s.httpServer = &http.Server{
 		Handler: s.Handler(), TLSConfig: conf, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 60 * time.Second,
 		IdleTimeout:  120 * time.Second, MaxHeaderBytes: 16 << 10,
@@ -70,12 +70,12 @@ func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, 
 // New returns a server that does not listen.
 func New(g Gateway, events *Events) *Server {
 	return &Server{
-		gateway: g, events: events, rings: &rings{by: map[string]*history{}},
+		gateway: g, events: events, histories: &histories{byAccount: map[string]*history{}},
 		log: slog.New(events.Handler()).With(slog.String("comp", "gateway")),
 	}
 }
 
-// URL is where the server listens.
+// URL returns the URL at which the server listens.
 func (s *Server) URL() string {
 	if s.secure {
 		return "https://" + s.listener.Addr().String()
@@ -89,20 +89,20 @@ func (s *Server) Run(ctx context.Context) error {
 	defer running.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	running.Go(func() { s.rings.run(ctx, s.gateway) })
+	running.Go(func() { s.histories.run(ctx, s.gateway) })
 	running.Go(func() {
 		<-ctx.Done()
 		patient, done := context.WithTimeout(context.Background(), time.Second)
 		defer done()
-		if s.http.Shutdown(patient) != nil {
-			_ = s.http.Close()
+		if s.httpServer.Shutdown(patient) != nil {
+			_ = s.httpServer.Close()
 		}
 	})
 	var err error
 	if s.secure {
-		err = s.http.ServeTLS(s.listener, "", "")
+		err = s.httpServer.ServeTLS(s.listener, "", "")
 	} else {
-		err = s.http.Serve(s.listener)
+		err = s.httpServer.Serve(s.listener)
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -110,10 +110,10 @@ func (s *Server) Run(ctx context.Context) error {
 	return fmt.Errorf("serve the admin page on %s: %w", s.listener.Addr(), err)
 }
 
-// Close closes the address of a server that never ran.
+// Close closes the address of a server on which Run was never called.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Handler returns all addresses.
+// Handler returns the handler of all pages and of the API.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, name := range []string{"style.css", "script.js"} {
@@ -127,10 +127,10 @@ func (s *Server) Handler() http.Handler {
 	for _, p := range pages {
 		pattern := "GET " + p.Link
 		if p.Link == "/" {
-			pattern += "{$}" // and nothing below it
+			pattern += "{$}" // only this path
 		}
 		mux.Handle(pattern,
-			s.page(func(w http.ResponseWriter, r *http.Request, _ string) { s.show(w, r, p, http.StatusOK, "") }))
+			s.pageHandler(func(w http.ResponseWriter, r *http.Request, _ string) { s.showPage(w, r, p, http.StatusOK, "") }))
 	}
 	mux.Handle("GET /api/v1/status", s.jsonHandler(func(r *http.Request, _ string) (any, error) {
 		return s.status(r.Context())
@@ -151,20 +151,20 @@ func (s *Server) Handler() http.Handler {
 			return s.change(r, c, who, o)
 		}))
 		mux.Handle("POST "+c.path,
-			s.page(func(w http.ResponseWriter, r *http.Request, who string) { s.submit(w, r, c, who) }))
+			s.pageHandler(func(w http.ResponseWriter, r *http.Request, who string) { s.submitForm(w, r, c, who) }))
 	}
-	return guarded(http.NewCrossOriginProtection().Handler(mux))
+	return withSecurityHeaders(http.NewCrossOriginProtection().Handler(mux))
 }
 
-// policy lets a page load its own style and script and nothing else.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+// contentPolicy lets a page load only our own styles and scripts.
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-func guarded(next http.Handler) http.Handler {
+func withSecurityHeaders(next http.Handler) http.Handler {
 	const mostBody = 64 << 10
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", contentPolicy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
@@ -173,55 +173,55 @@ func guarded(next http.Handler) http.Handler {
 	})
 }
 
-const noAdmin = "this client is no admin"
+const notAdminText = "this client is no admin"
 
-func (s *Server) page(next func(http.ResponseWriter, *http.Request, string)) http.Handler {
+func (s *Server) pageHandler(next func(http.ResponseWriter, *http.Request, string)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, may := s.who(r)
+		name, may := s.identify(r)
 		switch may {
 		case admin:
 			next(w, r, name)
 		case clientOnly:
-			http.Error(w, noAdmin, http.StatusForbidden)
+			http.Error(w, notAdminText, http.StatusForbidden)
 		case stranger:
 			http.Redirect(w, r, "/login", http.StatusSeeOther)
 		}
 	})
 }
 
-// challenge adds WWW-Authenticate to a 401. Browsers show no dialog for Bearer.
+// challenge adds WWW-Authenticate to a 401 response. Browsers show no dialog for Bearer.
 func challenge(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="anivault admin"`)
 }
 
 func (s *Server) jsonHandler(next func(*http.Request, string) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, may := s.who(r)
+		name, may := s.identify(r)
 		switch may {
 		case admin:
 			value, err := next(r, name)
 			if err != nil {
-				writeJSON(w, statusOf(err), failed{errorText(err)})
+				writeJSON(w, httpStatusOf(err), errorBody{errorText(err)})
 				return
 			}
 			writeJSON(w, http.StatusOK, value)
 		case clientOnly:
-			writeJSON(w, http.StatusForbidden, failed{noAdmin})
+			writeJSON(w, http.StatusForbidden, errorBody{notAdminText})
 		case stranger:
 			challenge(w)
 			writeJSON(w, http.StatusUnauthorized,
-				failed{"the token of an admin is needed: anivault serve token new NAME --admin"})
+				errorBody{"the token of an admin is needed: anivault serve token new NAME --admin"})
 		}
 	})
 }
 
-// Gateway is the gateway to show and change.
+// Gateway is the gateway that is shown and changed.
 type Gateway interface {
-	// Config is the configuration in force.
+	// Config returns the current configuration.
 	Config() *config.Config
-	// Upstream asks TMDB for it, with limiter, accounts and metrics.
+	// Upstream returns its path to TMDB, with limiter, accounts and metrics.
 	Upstream() *app.Gateway
-	// ClientUse returns how many questions of a client wait, and when it last asked, zero for never.
+	// ClientUse returns how many questions of a client are waiting, and when its last request came; zero: never.
 	ClientUse(name string) (waiting int, last time.Time)
 	// BeginChange marks the start of a change that this process makes; the caller calls done at its end.
 	BeginChange() (done func(context.Context))
@@ -230,17 +230,17 @@ type Gateway interface {
 }
 
 const (
-	sessionLasts = 12 * time.Hour
-	mostSessions = 64
+	sessionLifetime = 12 * time.Hour
+	maxSessions     = 64
 )
 
 type session struct {
-	id      string // hash of the cookie
-	hash    string // of the token that logged in
-	expires time.Time
-	notice  string     // for the next page
-	failure string     // for the next page: what was wrong with the form that was sent
-	typed   url.Values // that form's fields, and its address as "action"
+	id         string // hash of the session cookie
+	tokenHash  string // hash of the token used to log in
+	expires    time.Time
+	notice     string     // message for the next page
+	failure    string     // error message for the next page, about a submitted form
+	formValues url.Values // the values of that form, and its address as "action"
 }
 
 type sessions struct {
@@ -250,18 +250,18 @@ type sessions struct {
 
 func (s *sessions) begin(tokenHash string, now time.Time) string {
 	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // it never fails
+	_, _ = rand.Read(secret[:]) // never fails
 	cookie := base64.RawURLEncoding.EncodeToString(secret[:])
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.list) == mostSessions {
+	if len(s.list) == maxSessions {
 		s.list = slices.Delete(s.list, 0, 1)
 	}
-	s.list = append(s.list, session{id: config.TokenHash(cookie), hash: tokenHash, expires: now.Add(sessionLasts)})
+	s.list = append(s.list, session{id: config.TokenHash(cookie), tokenHash: tokenHash, expires: now.Add(sessionLifetime)})
 	return cookie
 }
 
-// find returns the session of a cookie, and drops expired sessions.
+// find returns the session of a cookie. It also removes expired sessions.
 func (s *sessions) find(cookie string, now time.Time) (session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -286,8 +286,8 @@ func (s *sessions) end(cookie string) {
 	}
 }
 
-// note keeps a message for the session's next page; take returns it once.
-func (s *sessions) note(cookie string, leave func(*session)) (found bool) {
+// update changes a session, to keep messages for its next page. takeMessages returns and clears them.
+func (s *sessions) update(cookie string, leave func(*session)) (found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.index(cookie)
@@ -297,15 +297,16 @@ func (s *sessions) note(cookie string, leave func(*session)) (found bool) {
 	return i >= 0
 }
 
-func (s *sessions) take(cookie string) (left session) {
-	s.note(cookie, func(x *session) {
+func (s *sessions) takeMessages(cookie string) (left session) {
+	s.update(cookie, func(x *session) {
 		left = *x
-		x.notice, x.failure, x.typed = "", "", nil
+		x.notice, x.failure, x.formValues = "", "", nil
 	})
 	return left
 }
 
-// cookieName contains the port, because browsers share cookies between the ports of a host.
+// cookieName returns the name of the session cookie. It contains the port, because browsers share cookies between the
+// ports of a host.
 func (s *Server) cookieName() string {
 	name := "anivault-" + s.port
 	if s.secure {
@@ -325,7 +326,7 @@ func (s *Server) cookieOf(r *http.Request) string {
 func (s *Server) setCookie(w http.ResponseWriter, value string) {
 	c := &http.Cookie{
 		Name: s.cookieName(), Value: value, Path: "/", HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteStrictMode,
-		MaxAge: int(sessionLasts / time.Second),
+		MaxAge: int(sessionLifetime / time.Second),
 	}
 	if value == "" {
 		c.MaxAge = -1
@@ -333,26 +334,26 @@ func (s *Server) setCookie(w http.ResponseWriter, value string) {
 	http.SetCookie(w, c)
 }
 
-type standing uint8
+type role uint8
 
 const (
-	stranger standing = iota
+	stranger role = iota
 	clientOnly
 	admin
 )
 
-func (s *Server) who(r *http.Request) (string, standing) {
+func (s *Server) identify(r *http.Request) (string, role) {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if ok && strings.EqualFold(scheme, "Bearer") {
-		return s.byHash(config.TokenHash(strings.TrimSpace(token)))
+		return s.clientByHash(config.TokenHash(strings.TrimSpace(token)))
 	}
 	if x, ok := s.sessions.find(s.cookieOf(r), time.Now()); ok {
-		return s.byHash(x.hash)
+		return s.clientByHash(x.tokenHash)
 	}
 	return "", stranger
 }
 
-func (s *Server) byHash(hash string) (string, standing) {
+func (s *Server) clientByHash(hash string) (string, role) {
 	for _, c := range s.gateway.Config().Serve.Clients {
 		switch {
 		case c.TokenSHA256 != hash:

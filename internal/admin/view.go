@@ -97,7 +97,7 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 			out.Full = append(out.Full, a.Name)
 		}
 	}
-	if st.Until.After(st.At) { // else it is over; the next request finds out
+	if st.Until.After(st.At) { // otherwise the state is about to end, with the next request
 		out.Until = ui.Stamp(st.Until)
 	}
 	for _, p := range st.Processes {
@@ -110,7 +110,7 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 			hits += n
 		}
 	}
-	out.HitRatio = share(hits, all)
+	out.HitRatio = ratio(hits, all)
 	for _, class := range []string{"interactive", "batch"} {
 		w := snap.Distribution(metrics.GatewayWait, class)
 		waiting := uint64(snap.Value(metrics.GatewayQueue, class))
@@ -127,15 +127,14 @@ func splitRequest(labels string) (client string, refused, hit bool) {
 	return parts[0], parts[1] >= "400" && parts[1] != "404", parts[2] == "fresh" || parts[2] == "stale"
 }
 
-func share(part, all float64) float64 {
+func ratio(part, all float64) float64 {
 	if all == 0 {
 		return 0
 	}
 	return part / all
 }
 
-// quantile returns the upper bound of the bucket that holds the given share of all observations, at most the last
-// bound.
+// quantile returns the upper bound of the bucket that contains the given quantile, at most the highest bound.
 func quantile(d metrics.Distribution, q float64) float64 {
 	if d.Count == 0 {
 		return 0
@@ -185,15 +184,15 @@ func (s *Server) clients() []Client {
 			}
 		}
 		waiting, last := s.gateway.ClientUse(c.Name)
-		c.HitRatio, c.Waiting, c.LastUse = share(hits, float64(c.Requests)), waiting, ui.Stamp(last)
+		c.HitRatio, c.Waiting, c.LastUse = ratio(hits, float64(c.Requests)), waiting, ui.Stamp(last)
 	}
 	slices.SortFunc(out, func(a, b Client) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
-const mostEvents = 1000
+const maxEvents = 1000
 
-// Event is a line of the log.
+// Event is a log line.
 type Event struct {
 	At      time.Time `json:"at" doc:"when"`
 	Level   string    `json:"level" doc:"INFO, WARN or ERROR"`
@@ -202,12 +201,12 @@ type Event struct {
 	Text    string    `json:"text" doc:"the other keys and values of the line"`
 }
 
-var kept = []string{
+var keptEvents = []string{
 	"state_transition", "account_transition", "account_changed", "pause", "429", "tuned", "admin_change",
 	"reloaded", "listening", "draining", "key_in",
 }
 
-// Events keeps the last lines of the log that pass through it.
+// Events keeps the last important lines of the log that passes through it.
 type Events struct {
 	next   slog.Handler
 	redact func(string) string
@@ -216,7 +215,7 @@ type Events struct {
 	lines []Event
 }
 
-// NewEvents returns a handler in front of another one. redact takes secrets out of a text; it may be nil.
+// NewEvents returns Events that pass all lines on to next. redact removes secrets from a text; it may be nil.
 func NewEvents(next slog.Handler, redact func(string) string) *Events {
 	if redact == nil {
 		redact = func(s string) string { return s }
@@ -224,10 +223,10 @@ func NewEvents(next slog.Handler, redact func(string) string) *Events {
 	return &Events{next: next, redact: redact}
 }
 
-// Handler returns the handler whose lines are kept.
-func (e *Events) Handler() slog.Handler { return keeper{e, e.next, nil} }
+// Handler returns the handler through which the log must pass.
+func (e *Events) Handler() slog.Handler { return keepHandler{e, e.next, nil} }
 
-// Last returns the newest lines of an account and of an event, the newest first; "" stands for all.
+// Last returns the lines about an account and with an event, newest first; "" matches all.
 func (e *Events) Last(account, event string) []Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -243,35 +242,35 @@ func (e *Events) Last(account, event string) []Event {
 func (e *Events) keep(l Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.lines) == mostEvents {
+	if len(e.lines) == maxEvents {
 		e.lines = slices.Delete(e.lines, 0, 1)
 	}
 	e.lines = append(e.lines, l)
 }
 
-type keeper struct {
-	to    *Events
-	next  slog.Handler
-	attrs []slog.Attr
+type keepHandler struct {
+	events *Events
+	next   slog.Handler
+	attrs  []slog.Attr
 }
 
-func (k keeper) Enabled(ctx context.Context, level slog.Level) bool {
+func (k keepHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelInfo || k.next.Enabled(ctx, level)
 }
 
-func (k keeper) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return keeper{k.to, k.next.WithAttrs(attrs), slices.Concat(k.attrs, attrs)}
+func (k keepHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return keepHandler{k.events, k.next.WithAttrs(attrs), slices.Concat(k.attrs, attrs)}
 }
 
-// WithGroup implements slog.Handler. No line of this program has groups.
-func (k keeper) WithGroup(name string) slog.Handler {
-	return keeper{k.to, k.next.WithGroup(name), k.attrs}
+// WithGroup implements slog.Handler. This program's log has no groups.
+func (k keepHandler) WithGroup(name string) slog.Handler {
+	return keepHandler{k.events, k.next.WithGroup(name), k.attrs}
 }
 
-func (k keeper) Handle(ctx context.Context, r slog.Record) error {
-	if slices.Contains(kept, r.Message) ||
+func (k keepHandler) Handle(ctx context.Context, r slog.Record) error {
+	if slices.Contains(keptEvents, r.Message) ||
 		r.Level >= slog.LevelWarn && !strings.HasPrefix(r.Message, "slot_") && r.Message != "request" {
-		k.to.keep(k.line(r))
+		k.events.keep(k.line(r))
 	}
 	if !k.next.Enabled(ctx, r.Level) {
 		return nil
@@ -279,7 +278,7 @@ func (k keeper) Handle(ctx context.Context, r slog.Record) error {
 	return k.next.Handle(ctx, r)
 }
 
-func (k keeper) line(r slog.Record) Event {
+func (k keepHandler) line(r slog.Record) Event {
 	l := Event{At: r.Time, Level: r.Level.String(), Event: r.Message}
 	var texts []string
 	add := func(a slog.Attr) bool {
@@ -296,6 +295,6 @@ func (k keeper) line(r slog.Record) Event {
 		add(a)
 	}
 	r.Attrs(add)
-	l.Text = k.to.redact(strings.Join(texts, " "))
+	l.Text = k.events.redact(strings.Join(texts, " "))
 	return l
 }

@@ -69,7 +69,7 @@ func TestASoundFilePassesEveryCheck(t *testing.T) {
 }
 
 func TestDamagedPageReferencesAreAnErrorAndNoCrash(t *testing.T) {
-	for name, spoil := range boltdamage.References {
+	for name, spoil := range boltdamage.ReferenceDamages {
 		t.Run(name, func(t *testing.T) {
 			path, file := manyPages(t)
 			spoil(t, file)

@@ -142,7 +142,7 @@ func (s *site) told(event, sentence string) {
 // Each thing that may happen to the coordinator of a running gateway is told on stderr, in the words of
 // docs/several-machines.md, and as an event in the log. Requests go on all the time.
 func TestWhatAUserSeesOfTheCoordinator(t *testing.T) {
-	if _, err := redistest.Find(); err != nil {
+	if _, err := redistest.FindProgram(); err != nil {
 		t.Skip(err)
 	}
 	lost := func(why string) string {
@@ -185,7 +185,7 @@ func TestWhatAUserSeesOfTheCoordinator(t *testing.T) {
 				}
 				return ""
 			}, func() {})
-			s.proxy.Turn(replica.Addr)
+			s.proxy.Redirect(replica.Addr)
 			ask("REPLICAOF", "NO", "ONE")
 			before := ask(hash(s)...)
 			s.find("^written$", func() string {
@@ -239,11 +239,11 @@ func TestWhatAUserSeesOfTheCoordinator(t *testing.T) {
 			for range 3 {
 				s.fetch()
 			}
-			s.proxy.Turn(replica.Addr)
+			s.proxy.Redirect(replica.Addr)
 			s.told("coordinator_state_lost", forgot)
 		},
 		"slow": func(s *site) {
-			s.proxy.Delay(70 * time.Millisecond)
+			s.proxy.SetDelay(70 * time.Millisecond)
 			s.told("coordinator_slow ", `coordinator at PLACE is slow: one update of a hundred takes [0-9.]+m?s or longer`)
 		},
 		"damaged": func(s *site) {

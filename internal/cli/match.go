@@ -249,7 +249,7 @@ func (o *matchOptions) input(args []string) (run.Producer, error) {
 		if o.namesFrom != "" {
 			return run.Names(in), nil
 		}
-		return run.Files(in, o.null, library.Options{Excludes: o.exclude, Read: o.onFolder}), nil
+		return run.Files(in, o.null, library.Options{Excludes: o.exclude, OnRead: o.onFolder}), nil
 	}
 	missing := slices.DeleteFunc(slices.Clone(args), func(path string) bool {
 		_, err := os.Lstat(path)
@@ -262,7 +262,7 @@ func (o *matchOptions) input(args []string) (run.Producer, error) {
 		return nil, usagef("check the spelling; paths with spaces need quotes",
 			"no such file or directory: %s", ui.Printable(args[0]))
 	}
-	walk := run.Walk(args, library.Options{Excludes: o.exclude, Read: o.onFolder})
+	walk := run.Walk(args, library.Options{Excludes: o.exclude, OnRead: o.onFolder})
 	o.secondWalk = walk
 	return walk, nil
 }

@@ -98,7 +98,7 @@ func TestScripts(t *testing.T) {
 				return os.Geteuid() == 0, nil
 			}
 			if cond == "redis" {
-				_, err := redistest.Find()
+				_, err := redistest.FindProgram()
 				return err == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)

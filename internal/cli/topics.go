@@ -190,7 +190,7 @@ var otherJSONOutputs = []struct {
 	{"serve: GET /api/v1/accounts: a list of", admin.Account{}},
 	{"serve: GET /api/v1/clients: a list of", admin.Client{}},
 	{"serve: GET /api/v1/log: a list of", admin.Event{}},
-	{"serve: the answer to a change", admin.Answer{}},
+	{"serve: the answer to a change", admin.ChangeResult{}},
 }
 
 func logFields() []report.Field {

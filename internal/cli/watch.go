@@ -82,7 +82,7 @@ func (w *watchRun) run(ctx context.Context, args []string) error {
 	}
 	conf := watch.Config{
 		Settle: w.cfg.Watch.Settle, Rescan: w.cfg.Watch.Rescan, Poll: w.cfg.Watch.Poll, State: w.state, Disk: w.tree,
-		Basis: w.pinsAndIndexVersion, Batch: w.organizeBatch, OnEvent: w.printEvent,
+		InputsDigest: w.pinsAndIndexVersion, Batch: w.organizeBatch, OnEvent: w.printEvent,
 		Save: func() error { return w.state.Write(file + ".json") },
 	}
 	notices, err := watch.Listen(w.tree, w.cfg.Dirs.Data)
@@ -188,19 +188,19 @@ func (w *watchRun) pinsAndIndexFiles() []string {
 func (w *watchRun) printEvent(e watch.Event, name string, err error) {
 	where := ui.Printable(filepath.Join(w.path, filepath.FromSlash(name)))
 	switch e {
-	case watch.Lost:
+	case watch.FolderLost:
 		w.f.warn("%v; waiting until it is back", err)
-	case watch.Found:
+	case watch.FolderFound:
 		w.f.say("%s is back\n", where)
 	case watch.NoNotices:
 		w.f.warn("%s sends no notifications (%v): it is scanned every %s", where, err, ui.Countdown(w.cfg.Watch.Poll))
-		if watch.IsLimit(err) {
+		if watch.IsWatchLimit(err) {
 			printHint(w.f.streams, "raise the limit: "+
 				"sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512")
 		}
-	case watch.Unreadable:
+	case watch.FolderUnreadable:
 		w.f.warn("%s can't be read: %v", where, err)
-	case watch.Written:
+	case watch.VideoBeingWritten:
 		w.f.say("%s\n", lang.Sprintf("%s is open for writing: it is organized once it is closed", where))
 	}
 }

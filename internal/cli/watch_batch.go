@@ -21,7 +21,7 @@ import (
 
 func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Result {
 	if !w.targetsAreThere() || !w.resume(ctx) {
-		return watch.Result{Again: true}
+		return watch.Result{RetryAll: true}
 	}
 	o, err := w.newRun()
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Resul
 	result := w.recordSkipped(plan)
 	o.onNotDone = func(source string) { // later the disk may have space, or the library other rights
 		if name := w.relativePath(source); name != "" {
-			result.Later[path.Dir(name)] = true
+			result.RetryFolders[path.Dir(name)] = true
 		}
 	}
 	if len(plan.Units) > 0 {
@@ -57,7 +57,7 @@ func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Resul
 	}
 	if err != nil {
 		done := w.handleError(ctx, err)
-		result.Again, result.Err = done.Again, done.Err
+		result.RetryAll, result.Err = done.RetryAll, done.Err
 	}
 	return result
 }
@@ -82,7 +82,7 @@ func (w *watchRun) recordFolders(wanted map[string]bool, o *organizeRun) func(re
 }
 
 func (w *watchRun) walkFolders(wanted map[string]bool, o *matchOptions) run.Producer {
-	walk := run.Walk([]string{w.path}, library.Options{Excludes: o.exclude, Read: o.onFolder})
+	walk := run.Walk([]string{w.path}, library.Options{Excludes: o.exclude, OnRead: o.onFolder})
 	return func(ctx context.Context, yield func(run.Batch) error) error {
 		return walk(ctx, func(b run.Batch) error {
 			if b.Err == nil && wanted[w.relativePath(b.AbsDir)] { // the watch reports unreadable folders
@@ -108,7 +108,7 @@ func (w *watchRun) relativePath(file string) string {
 }
 
 func (w *watchRun) recordSkipped(plan *organize.Result) watch.Result {
-	result := watch.Result{Later: map[string]bool{}, Left: map[string]bool{}}
+	result := watch.Result{RetryFolders: map[string]bool{}, Skipped: map[string]bool{}}
 	plan.Skipped = slices.DeleteFunc(plan.Skipped, func(l organize.SkippedFile) bool {
 		name := w.relativePath(l.Path)
 		version := "gone"
@@ -116,9 +116,9 @@ func (w *watchRun) recordSkipped(plan *organize.Result) watch.Result {
 			version = fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())
 		}
 		if l.Code == organize.CodePending {
-			result.Later[filepath.ToSlash(filepath.Dir(name))] = true
+			result.RetryFolders[filepath.ToSlash(filepath.Dir(name))] = true
 		}
-		result.Left[name] = l.Code != organize.CodeExtra && l.Code != organize.CodeNotRegular &&
+		result.Skipped[name] = l.Code != organize.CodeExtra && l.Code != organize.CodeNotRegular &&
 			l.Code != organize.CodeSameFile
 		return !w.state.ShouldReport(name, string(l.Code)+" "+version)
 	})
@@ -134,10 +134,10 @@ func (w *watchRun) handleError(ctx context.Context, err error) watch.Result {
 		return watch.Result{Err: err}
 	case ok && known.err == nil: // the error is printed already
 		runs, err := w.unfinishedRuns(ctx)
-		return watch.Result{Again: err != nil || len(runs) > 0}
+		return watch.Result{RetryAll: err != nil || len(runs) > 0}
 	}
 	printError(w.f.streams, err)
-	return watch.Result{Again: true}
+	return watch.Result{RetryAll: true}
 }
 
 func (w *watchRun) unfinishedRuns(ctx context.Context) ([]unfinishedRun, error) {

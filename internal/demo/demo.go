@@ -3,7 +3,7 @@
 package demo
 
 import (
-	_ "embed" // the library and the faults
+	_ "embed" // for the library and the faults
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,14 +15,14 @@ import (
 )
 
 //go:embed library.txt
-var library string
+var libraryText string
 
 // ignoreFile is the content of .anivaultignore in the sample library.
 const ignoreFile = "# not sorted yet\nincoming/\n"
 
 // MakeLibrary creates the sample library in root: about 40 files, all empty except the ignore file.
 func MakeLibrary(root string) error {
-	for name := range strings.Lines(library) {
+	for name := range strings.Lines(libraryText) {
 		if name = strings.TrimSpace(name); name == "" || name[0] == '#' {
 			continue
 		}
@@ -41,26 +41,26 @@ func MakeLibrary(root string) error {
 	return nil
 }
 
-// faults is the scenario of the server: it refuses a few requests below the limit, fails once, and resets one
-// connection. All of these have happened with TMDB.
+// faultsJSON is the server's scenario: it refuses a few requests below the limit, fails once, and resets one
+// connection. TMDB has done all of these.
 //
 //go:embed faults.json
-var faults string
+var faultsJSON string
 
-// Server is a running fake of TMDB.
+// Server is a running fake TMDB server.
 type Server struct {
 	fake   *tmdbfake.Fake
 	server *tmdbfake.Server
 }
 
-// Start starts a server on loopback that allows 40 requests a second, as TMDB documents, and fails as the demo's
-// scenario says. The caller must close it.
+// Start starts a server on loopback. It allows 40 requests per second, as TMDB documents, and fails according to the
+// demo's scenario. The caller must close it.
 func Start() (*Server, error) {
 	limits, err := upstream.ParseLimits("sliding:40/1s")
 	if err != nil {
 		return nil, err
 	}
-	scenario, err := upstream.ReadScenario(strings.NewReader(faults))
+	scenario, err := upstream.ReadScenario(strings.NewReader(faultsJSON))
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type listing struct {
 
 type item struct {
 	name  string
-	path  string // with its folder; set for videos only
+	path  string // path with the folder; set for videos only
 	isDir bool
 	link  bool
 	video bool // its name is a video's, and it is not a folder
@@ -32,12 +32,12 @@ func (l *listing) open(path string) error {
 	if err := l.dir.Open(path); err != nil {
 		return err
 	}
-	folder := inside(path)
+	folder := withSeparator(path)
 	err := l.dir.EachEntry(func(name []byte, kind fs.FileMode) {
 		it := item{name: string(name), isDir: kind == fs.ModeDir, link: kind == fs.ModeSymlink}
 		if it.video = !it.isDir && IsVideo(it.name); it.video {
 			it.path = folder + it.name
-			it.name = it.path[len(folder):] // one text for both
+			it.name = it.path[len(folder):] // both share their memory
 		}
 		l.items = append(l.items, it)
 	})
@@ -60,18 +60,18 @@ func (l *listing) entries() []Entry {
 
 func (l *listing) close() {
 	l.dir.Close()
-	clear(l.items) // so that their names can be freed
+	clear(l.items) // so that the garbage collector can free their names
 }
 
-func (l *listing) has(name string) bool {
+func (l *listing) hasName(name string) bool {
 	return slices.ContainsFunc(l.items, func(it item) bool { return strings.EqualFold(it.name, name) })
 }
 
 func (it *item) isFolder() bool { return it.isDir || it.link && it.err == nil && it.info.Type.IsDir() }
 
-// links makes the walk read each folder once. It skips a link to a folder that the walk reaches anyway, so that loops
-// end.
-type links struct {
+// linkTracker makes the walk read each folder once. It skips links to folders that the walk reaches anyway, which also
+// ends loops.
+type linkTracker struct {
 	roots     []string // real paths of the roots that are folders
 	entered   map[[16]byte]struct{}
 	rootFiles map[[16]byte]struct{} // files given as roots, by pathHash
@@ -85,7 +85,7 @@ func realFolders(roots []string) (out []string) {
 		}
 		real, err := filepath.EvalSymlinks(abs)
 		if err != nil {
-			continue // the walk will say so
+			continue // the walk reports the error
 		}
 		if info, err := os.Stat(real); err == nil && info.IsDir() {
 			out = append(out, real)
@@ -100,7 +100,7 @@ func pathHash(real string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-func (l *links) enter(real string) bool {
+func (l *linkTracker) markEntered(real string) bool {
 	k := pathHash(real)
 	if _, seen := l.entered[k]; seen {
 		return false
@@ -109,28 +109,29 @@ func (l *links) enter(real string) bool {
 	return true
 }
 
-// follow reports whether to enter a link to the folder real. It is false if the walk has read the folder or will reach
-// it, or if the folder holds a root. The walk never reaches hidden folders below a root.
-func (l *links) follow(real string) bool {
+// shouldFollow reports whether to enter a link to the folder real. It returns false if the walk has read the folder or
+// will reach it without the link, or if a root is inside the folder. The walk never reaches hidden folders below a
+// root.
+func (l *linkTracker) shouldFollow(real string) bool {
 	if _, seen := l.entered[pathHash(real)]; seen {
 		return false
 	}
 	for _, root := range l.roots {
-		if rel, ok := below(root, real); ok && !inHiddenFolder(rel) {
+		if rel, ok := relativePath(root, real); ok && !inHiddenFolder(rel) {
 			return false
 		}
-		if _, ok := below(real, root); ok {
+		if _, ok := relativePath(real, root); ok {
 			return false
 		}
 	}
 	return true
 }
 
-func below(dir, path string) (rel string, ok bool) {
+func relativePath(dir, path string) (rel string, ok bool) {
 	if dir == path {
 		return "", true
 	}
-	return strings.CutPrefix(path, inside(dir))
+	return strings.CutPrefix(path, withSeparator(dir))
 }
 
 func inHiddenFolder(rel string) bool {
@@ -142,7 +143,7 @@ func inHiddenFolder(rel string) bool {
 	return false
 }
 
-func (l *links) addRootFile(real string, video bool) bool {
+func (l *linkTracker) addRootFile(real string, video bool) bool {
 	if l.isRootFile(real) {
 		return false
 	}
@@ -153,7 +154,7 @@ func (l *links) addRootFile(real string, video bool) bool {
 	return true
 }
 
-func (l *links) isRootFile(real string) bool {
+func (l *linkTracker) isRootFile(real string) bool {
 	_, seen := l.rootFiles[pathHash(real)]
 	return seen
 }

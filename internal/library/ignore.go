@@ -18,16 +18,16 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// PatternError is an --exclude that no name can match.
+// PatternError means that an --exclude pattern can't match any name.
 type PatternError struct {
 	Pattern string
 	Reason  lang.Text
 }
 
-// Error names the pattern and what is wrong with it.
+// Error returns the message in English.
 func (e *PatternError) Error() string { return e.Text().String() }
 
-// Text is the error's message for people.
+// Text returns the message for people.
 func (e *PatternError) Text() lang.Text {
 	return lang.Textf("exclude pattern %q %s", e.Pattern, e.Reason)
 }
@@ -38,23 +38,23 @@ func (e *PatternError) Text() lang.Text {
 type pattern struct {
 	text    string         // as written, for messages
 	line    int            // from 1; 0 for --exclude
-	regexp  *regexp.Regexp // for the whole path, or its last name if byName; nil if no path can match
-	end     string         // every match ends with it: a quick test for most paths
+	regexp  *regexp.Regexp // matches the whole path, or its last name if byName; nil: nothing matches
+	suffix  string         // text at the end of every match: a quick test that most paths fail
 	byName  bool           // it matches a name at any depth
 	negated bool
 	dirOnly bool
 }
 
 type patterns struct {
-	origin string // the file, or "--exclude"
-	fold   bool
-	list   []pattern
+	origin     string // name of the ignore file, or "--exclude"
+	ignoreCase bool
+	list       []pattern
 }
 
 const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
-// canonical returns a pattern or path as they are compared. It replaces each byte that is not UTF-8 with a character
-// that no name has.
+// canonical returns a pattern or a path in the form in which they are compared. It replaces each byte of invalid UTF-8
+// with a character that no name contains.
 func canonical(s string, fold bool) string {
 	if utf8.ValidString(s) {
 		s = norm.NFC.String(s)
@@ -76,7 +76,7 @@ func canonical(s string, fold bool) string {
 
 // parsePatterns reads an ignore file. It never fails: a line that can match nothing matches nothing, as in git.
 func parsePatterns(origin, text string, fold bool) patterns {
-	p := patterns{origin: origin, fold: fold}
+	p := patterns{origin: origin, ignoreCase: fold}
 	text = strings.TrimPrefix(text, "\ufeff")
 	n := 0
 	for line := range strings.Lines(text) {
@@ -102,7 +102,7 @@ func parsePattern(line string, fold bool) (p pattern, ok bool) {
 		return p, false
 	}
 	rest = canonical(rest, fold)
-	p.end = rest[strings.LastIndexAny(rest, `*?[]\/`)+1:]
+	p.suffix = rest[strings.LastIndexAny(rest, `*?[]\/`)+1:]
 	segments := strings.Split(rest, "/")
 	p.byName = !leading && len(segments) == 1 && !isDoubleStar(segments[0])
 	expression := "(?s)^"
@@ -123,7 +123,7 @@ func parsePattern(line string, fold bool) (p pattern, ok bool) {
 			}
 		}
 	}
-	p.regexp, _ = regexp.Compile(expression + "$") // the error is a pattern too long to be one
+	p.regexp, _ = regexp.Compile(expression + "$") // it fails only for a pattern that is too long
 	return p, true
 }
 
@@ -142,10 +142,10 @@ func (p patterns) match(rel string, dir bool) (pattern, bool) {
 	if len(p.list) == 0 {
 		return pattern{}, false
 	}
-	rel = canonical(rel, p.fold)
+	rel = canonical(rel, p.ignoreCase)
 	name := rel[strings.LastIndexByte(rel, '/')+1:]
 	for _, one := range slices.Backward(p.list) {
-		if one.regexp == nil || one.dirOnly && !dir || !strings.HasSuffix(rel, one.end) {
+		if one.regexp == nil || one.dirOnly && !dir || !strings.HasSuffix(rel, one.suffix) {
 			continue
 		}
 		if one.byName && one.regexp.MatchString(name) || !one.byName && one.regexp.MatchString(rel) {
@@ -155,9 +155,9 @@ func (p patterns) match(rel string, dir bool) (pattern, bool) {
 	return pattern{}, false
 }
 
-// nameRegexp returns the regular expression of one name: "*" is any run, "?" one character, "[...]" a set, and "\"
-// makes the next character literal. ok is false for a set without an end or a "\" at the end: these match nothing, as
-// in git.
+// nameRegexp returns the regular expression for one name of a pattern: "*" matches any text, "?" one character, "[...]"
+// a set, and "\" makes the next character literal. ok is false if a set has no end or the last character is "\": such
+// patterns match nothing, as in git.
 func nameRegexp(segment string) (form string, ok bool) {
 	var b strings.Builder
 	for segment != "" {
@@ -168,12 +168,12 @@ func nameRegexp(segment string) (form string, ok bool) {
 		case '?':
 			b.WriteString("[^/]")
 		case '[':
-			if form, size, ok = setRegexp(segment); !ok {
+			if form, size, ok = charSetRegexp(segment); !ok {
 				return "", false
 			}
 			b.WriteString(form)
 		default:
-			if c, size, ok = setChar(segment); !ok {
+			if c, size, ok = nextChar(segment); !ok {
 				return "", false
 			}
 			b.WriteString(regexp.QuoteMeta(string(c)))
@@ -183,9 +183,9 @@ func nameRegexp(segment string) (form string, ok bool) {
 	return b.String(), true
 }
 
-// setRegexp returns the regular expression of the set at the start of s: "[abc]", "[a-z]", "[!a]", "[^a]" or
+// charSetRegexp returns the regular expression for the set at the start of s: "[abc]", "[a-z]", "[!a]", "[^a]" or
 // "[[:alpha:]]".
-func setRegexp(s string) (form string, size int, ok bool) {
+func charSetRegexp(s string) (form string, size int, ok bool) {
 	i, open := 1, "["
 	if strings.HasPrefix(s[i:], "!") || strings.HasPrefix(s[i:], "^") {
 		i, open = 2, "[^/"
@@ -194,26 +194,26 @@ func setRegexp(s string) (form string, size int, ok bool) {
 	for first := true; i < len(s); first = false {
 		if s[i] == ']' && !first {
 			if b.Len() == 0 && open == "[" {
-				return `[^\x00-\x{10ffff}]`, i + 1, true // as "[z-a]": no character
+				return `[^\x00-\x{10ffff}]`, i + 1, true // such as "[z-a]": matches nothing
 			}
 			return open + b.String() + "]", i + 1, true
 		}
 		if name, _, closed := strings.Cut(s[i:], ":]"); closed && strings.HasPrefix(name, "[:") {
-			if classes[name[2:]] == "" {
+			if charClasses[name[2:]] == "" {
 				return "", 0, false
 			}
-			b.WriteString(classes[name[2:]])
+			b.WriteString(charClasses[name[2:]])
 			i += len(name) + 2
 			continue
 		}
-		low, size, ok := setChar(s[i:])
+		low, size, ok := nextChar(s[i:])
 		if !ok {
 			return "", 0, false
 		}
 		i += size
 		high := low
 		if rest := s[i:]; len(rest) > 1 && rest[0] == '-' && rest[1] != ']' {
-			if high, size, ok = setChar(rest[1:]); !ok {
+			if high, size, ok = nextChar(rest[1:]); !ok {
 				return "", 0, false
 			}
 			i += 1 + size
@@ -231,7 +231,7 @@ func writeRange(b *strings.Builder, low, high rune) {
 	}
 }
 
-func setChar(s string) (c rune, size int, ok bool) {
+func nextChar(s string) (c rune, size int, ok bool) {
 	escape := 0
 	if s[0] == '\\' {
 		escape = 1
@@ -243,15 +243,15 @@ func setChar(s string) (c rune, size int, ok bool) {
 	return c, escape + size, true
 }
 
-var classes = map[string]string{
+var charClasses = map[string]string{
 	"alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "lower": "a-z", "upper": "A-Z", "space": ` \t-\r`,
 	"blank": ` \t`, "punct": "!-.:-@\\[-`{-~", "xdigit": "0-9a-fA-F", "cntrl": `\x00-\x1f\x7f`,
 	"print": " -.0-~", "graph": "!-.0-~",
 }
 
-// parseExcludes reads --exclude patterns, refusing those that can match nothing: on a command line that is a mistake.
+// parseExcludes reads --exclude patterns. It refuses those that can't match anything, because they must be mistakes.
 func parseExcludes(globs []string, fold bool) (patterns, error) {
-	p := patterns{origin: "--exclude", fold: fold}
+	p := patterns{origin: "--exclude", ignoreCase: fold}
 	for _, glob := range globs {
 		one, ok := parsePattern(glob, fold)
 		switch {
@@ -268,19 +268,20 @@ func parseExcludes(globs []string, fold bool) (patterns, error) {
 	return p, nil
 }
 
-// IgnoreFile is a file of gitignore patterns. It applies to its folder and all below, even if the walk starts below it.
+// IgnoreFile is the name of a file with gitignore patterns. They apply to its folder and everything below, even if the
+// walk starts below it.
 const IgnoreFile = ".anivaultignore"
 
-const maxIgnoreFile = 1 << 20 // bytes; a hand-written list has a few hundred
+const maxIgnoreFile = 1 << 20 // bytes; a hand-written file has a few hundred
 
-type scope struct {
+type ignoreScope struct {
 	patterns
-	base  string // the list's folder, absolute, with a separator at its end
-	above *scope
+	base   string // folder of the patterns, absolute, with a separator at its end
+	parent *ignoreScope
 }
 
-func (s *scope) decide(path string, dir bool) (reason lang.Text, ignored bool) {
-	for ; s != nil; s = s.above {
+func (s *ignoreScope) ignoreReason(path string, dir bool) (reason lang.Text, ignored bool) {
+	for ; s != nil; s = s.parent {
 		rel, ok := strings.CutPrefix(path, s.base)
 		if !ok {
 			continue
@@ -295,11 +296,11 @@ func (s *scope) decide(path string, dir bool) (reason lang.Text, ignored bool) {
 	return "", false
 }
 
-func (s *scope) with(p patterns, dir string) *scope {
+func (s *ignoreScope) extendedBy(p patterns, dir string) *ignoreScope {
 	if len(p.list) == 0 {
 		return s
 	}
-	return &scope{patterns: p, base: inside(dir), above: s}
+	return &ignoreScope{patterns: p, base: withSeparator(dir), parent: s}
 }
 
 func readIgnoreFile(dir string, fold bool) (patterns, error) {
@@ -307,7 +308,7 @@ func readIgnoreFile(dir string, fold bool) (patterns, error) {
 	f, err := lockfile.Open(path, os.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.As(err, new(*lockfile.NotRegularError)):
-		return patterns{}, nil // a folder or device of that name is not a list
+		return patterns{}, nil // a folder or a device is not an ignore file
 	case err != nil:
 		return patterns{}, err
 	}
@@ -324,14 +325,14 @@ func readIgnoreFile(dir string, fold bool) (patterns, error) {
 
 // scopeAbove reads the ignore files of the folders above dir, an absolute path. It ignores those that it can't read:
 // the user did not name these folders.
-func scopeAbove(dir string, fold bool) *scope {
+func scopeAbove(dir string, fold bool) *ignoreScope {
 	parent := filepath.Dir(dir)
 	if parent == dir {
 		return nil
 	}
 	s := scopeAbove(parent, fold)
 	if p, err := readIgnoreFile(parent, fold); err == nil {
-		s = s.with(p, parent)
+		s = s.extendedBy(p, parent)
 	}
 	return s
 }

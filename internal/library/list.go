@@ -9,7 +9,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// MaxLine is the longest entry of a list, in bytes. Paths are far shorter.
+// MaxLine is the maximum length of a list's entry, in bytes. Paths are far shorter.
 const MaxLine = 1 << 20
 
 // ErrUTF16 means that a list is UTF-16, as PowerShell's ">" writes it.
@@ -34,7 +34,7 @@ func readEntries(r io.Reader, null bool, fn func(string) error) error {
 	end := byte('\n')
 	if null {
 		end = 0
-	} else if err := skipMark(buffered); err != nil {
+	} else if err := skipBOM(buffered); err != nil {
 		return err
 	}
 	for n := 1; ; n++ {
@@ -77,7 +77,7 @@ func readEntry(r *bufio.Reader, end byte) ([]byte, error) {
 	}
 }
 
-func skipMark(r *bufio.Reader) error {
+func skipBOM(r *bufio.Reader) error {
 	start, _ := r.Peek(3)
 	switch {
 	case bytes.HasPrefix(start, []byte("\xef\xbb\xbf")):

@@ -9,12 +9,12 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-var videoFormats = set("mkv", "mp4", "m4v", "avi", "mov", "ts", "m2ts", "mts", "wmv", "webm", "ogm", "ogv",
+var videoFormats = newSet("mkv", "mp4", "m4v", "avi", "mov", "ts", "m2ts", "mts", "wmv", "webm", "ogm", "ogv",
 	"mpg", "mpeg", "vob", "flv", "rmvb", "rm", "3gp", "divx", "iso", "strm")
 
-var subtitleFormats = set("srt", "ass", "ssa", "sub", "idx", "vtt", "sup", "smi", "ttml")
+var subtitleFormats = newSet("srt", "ass", "ssa", "sub", "idx", "vtt", "sup", "smi", "ttml")
 
-func set(words ...string) map[string]bool {
+func newSet(words ...string) map[string]bool {
 	m := make(map[string]bool, len(words))
 	for _, w := range words {
 		m[w] = true
@@ -35,14 +35,14 @@ func IsSidecar(name string) bool { return IsSubtitle(name) || extension(name) ==
 // IsSubtitle reports whether a name has the extension of subtitles, in any case.
 func IsSubtitle(name string) bool { return subtitleFormats[extension(name)] }
 
-// Videos are the videos of a folder. They find the video that another file, such as a subtitle, belongs to.
+// Videos are the videos in a folder. They are used to find the video that another file, such as a subtitle, belongs to.
 type Videos struct {
 	names    []string
-	stems    map[string]int    // the index in names, by name without extension
+	stems    map[string]int    // index in names, by name without extension
 	releases []release.Release // the parsed names; nil until the first comparison
 }
 
-// NoSingleVideo stands for a video's index if a file may belong to none or to several.
+// NoSingleVideo is returned instead of a video's index if a file belongs to no video, or may belong to several.
 const NoSingleVideo = -1
 
 // NewVideos returns the videos with these names.
@@ -66,9 +66,9 @@ func Stem(name string) string {
 	return name
 }
 
-// Owner returns the index of the video that a file belongs to, and the rest of the file's name: ".ko.srt" of
-// "Show 01.ko.srt". The file's name begins with the video's stem and goes on with ". - _ [ (" or a space; the longest
-// stem wins. The index is NoSingleVideo if two videos have that stem.
+// Owner returns the index of the video that a file belongs to, and the rest of the file's name: ".ko.srt" for "Show
+// 01.ko.srt". The file's name must begin with the video's stem, followed by ". - _ [ (", a space or nothing; the
+// longest stem wins. The index is NoSingleVideo if two videos have that stem.
 func (v *Videos) Owner(name string) (video int, rest string, ok bool) {
 	for end := len(name); end > 0; end-- {
 		if end < len(name) && !strings.ContainsRune(".-_ [(", rune(name[end])) {
@@ -84,7 +84,7 @@ func (v *Videos) Owner(name string) (video int, rest string, ok bool) {
 // IsSubtitleFolder reports whether a folder of that name holds the subtitles of the videos beside it.
 func IsSubtitleFolder(name string) bool { return subtitleFolders[strings.ToLower(name)] }
 
-var subtitleFolders = set("subs", "subtitles", "sub", "字幕", "자막")
+var subtitleFolders = newSet("subs", "subtitles", "sub", "字幕", "자막")
 
 // IsSeasonFolder reports whether a folder's name says that it holds a season of a series.
 func IsSeasonFolder(name string) bool { return seasonFolder().MatchString(name) }
@@ -95,9 +95,9 @@ type subtitleFolder struct {
 	folders []subtitleFolder
 }
 
-// subtitlesOf returns the subtitles of each video, in byte order. A subtitle beside the videos needs a video's stem at
-// its start. In a folder of subtitles the same season and episode are enough, and a folder with a video's stem belongs
-// to that video. A subtitle that may belong to several videos belongs to none.
+// subtitlesOf returns the subtitles of each video, in byte order. The name of a subtitle next to the videos must begin
+// with a video's stem. In a folder of subtitles, the same season and episode are enough, and a folder named like a
+// video's stem belongs to that video. A subtitle that may belong to several videos is left out.
 func subtitlesOf(names, beside []string, folders []subtitleFolder) [][]string {
 	out := make([][]string, len(names))
 	videos := NewVideos(names)
@@ -133,7 +133,7 @@ func subtitlesOf(names, beside []string, folders []subtitleFolder) [][]string {
 	return out
 }
 
-// WithEpisodes returns the index of the video with a subtitle's season and episodes; NoSingleVideo for none or several.
+// WithEpisodes returns the index of the only video with the subtitle's season and episodes, or else NoSingleVideo.
 func (v *Videos) WithEpisodes(subtitle string) int {
 	if v.releases == nil {
 		for _, video := range v.names {

@@ -69,9 +69,9 @@ var fileRules = []struct {
 		`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$`)},
 }
 
-// episodic matches the name of an episode, with the title before its number. In such a name " - Menu" is the
-// episode's title.
-var episodic = lazyregexp.New(`(?i)^(.*?)[ ._-]*(?:\bs\d{1,2}[ ._-]?e\d{1,4}|\b\d{1,2}x\d{2,3}\b)`)
+// episodeName matches the name of an episode and captures the title before the number. In such a name " - Menu" is part
+// of the episode's title.
+var episodeName = lazyregexp.New(`(?i)^(.*?)[ ._-]*(?:\bs\d{1,2}[ ._-]?e\d{1,4}|\b\d{1,2}x\d{2,3}\b)`)
 
 func skipByName(name string) lang.Text {
 	if strings.HasPrefix(name, "._") {
@@ -84,7 +84,7 @@ func skipByName(name string) lang.Text {
 		if !hasWord || !r.stem().MatchString(stem) {
 			continue
 		}
-		if r.reason == SkipMenu && episodic().MatchString(stem) {
+		if r.reason == SkipMenu && episodeName().MatchString(stem) {
 			continue
 		}
 		return r.reason
@@ -92,9 +92,9 @@ func skipByName(name string) lang.Text {
 	return ""
 }
 
-// systemFolders are what network storage, operating systems and archivers leave behind; in lower case. ".Trash-1000"
+// systemFolders are folders that network storage, operating systems and archivers create; in lower case. ".Trash-1000"
 // and the like are hidden anyway.
-var systemFolders = set(
+var systemFolders = newSet(
 	"@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot", "@tmp", ".@__thumb", "$recycle.bin", "recycler",
 	"recycled", "system volume information", "lost+found", "__macosx", "network trash folder", "temporary items",
 	".trash", ".trashes", ".recycle", ".recycle.bin", ".snapshot", ".snapshots", ".git", ".svn", ".cache", ".thumbnails",
@@ -102,9 +102,9 @@ var systemFolders = set(
 	".appledouble", ".zfs",
 )
 
-// extrasFolders are the names that media managers use, in lower case. "Specials", "OVA" and "Shorts" are not among
-// them: they hold episodes.
-var extrasFolders = set(
+// extrasFolders are names that media managers use for folders of extras, in lower case. "Specials", "OVA" and "Shorts"
+// are not among them, because they hold episodes.
+var extrasFolders = newSet(
 	"extras", "extra", "featurettes", "featurette", "behind the scenes", "deleted scenes", "interviews", "trailers",
 	"trailer", "samples", "sample", "bonus", "bonuses", "bonus features", "bonus disc", "menus", "menu", "bd menu",
 	"dvd menu", "creditless", "clean op & ed", "ncop", "nced", "ncop & nced", "ncop&nced", "ncop-nced", "ncop_nced",
@@ -117,8 +117,9 @@ var seasonFolder = lazyregexp.New(
 		`|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$` +
 		`|^(?:specials?|season 0+|ova|oad)$|\bseason\s(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)$`)
 
-// hiddenFolder returns why the walk skips a folder unless it is a root; "" if it reads it. A name that starts with a
-// dot but reads like a title is not hidden: the series ".hack//SIGN" may be in ".hack SIGN" or ".hack__SIGN".
+// hiddenFolder returns why the walk skips a folder of this name if it is not a root; "" if it reads it. A name that
+// starts with a dot but looks like a title is not hidden: the series ".hack//SIGN" may be in ".hack SIGN" or
+// ".hack__SIGN".
 func hiddenFolder(name string) lang.Text {
 	switch {
 	case systemFolders[strings.ToLower(name)]:
@@ -134,16 +135,16 @@ func hiddenFolder(name string) lang.Text {
 	return SkipHidden
 }
 
-// surroundings are the facts about a folder that decide whether a folder in it holds extras. The name is not enough:
-// there is a series called "Extras".
-type surroundings struct {
-	root    bool // a root of the walk
+// folderContext describes the folder around a folder, to decide whether the inner one holds extras. Its name is not
+// enough: there is a series called "Extras".
+type folderContext struct {
+	root    bool // it is a root of the walk
 	seasons bool // it has season folders
 	videos  bool // it has videos
 }
 
-func surroundingsOf(items []item, root bool) surroundings {
-	s := surroundings{root: root}
+func folderContextOf(items []item, root bool) folderContext {
+	s := folderContext{root: root}
 	for i := range items {
 		s.seasons = s.seasons || items[i].isDir && seasonFolder().MatchString(items[i].name)
 		s.videos = s.videos || items[i].video
@@ -159,7 +160,7 @@ func surroundingsOf(items []item, root bool) surroundings {
 //   - Directly in a root that has videos but no season folders, a film's folder or a flat library: extras, unless it
 //     has season folders.
 //   - Directly in a root without either: a title.
-func isExtras(name string, items []item, above surroundings) bool {
+func isExtrasFolder(name string, items []item, above folderContext) bool {
 	if !extrasFolders[strings.ToLower(strings.TrimSpace(name))] {
 		return false
 	}
@@ -169,7 +170,7 @@ func isExtras(name string, items []item, above surroundings) bool {
 		case it.isDir:
 			seasons = seasons || seasonFolder().MatchString(it.name)
 		case it.video:
-			if m := episodic().FindStringSubmatch(it.name); m != nil && sameWords(m[1], name) {
+			if m := episodeName().FindStringSubmatch(it.name); m != nil && sameWords(m[1], name) {
 				return false
 			}
 		}
@@ -180,11 +181,13 @@ func isExtras(name string, items []item, above surroundings) bool {
 	return above.seasons || above.videos || !seasons
 }
 
-func sameWords(a, b string) bool { return words(year().ReplaceAllString(a, "")) == words(b) }
+func sameWords(a, b string) bool {
+	return lettersOf(yearSuffix().ReplaceAllString(a, "")) == lettersOf(b)
+}
 
-var year = lazyregexp.New(`[ ._-]*[(\[]?(?:19|20)\d\d[)\]]?$`)
+var yearSuffix = lazyregexp.New(`[ ._-]*[(\[]?(?:19|20)\d\d[)\]]?$`)
 
-func words(s string) string {
+func lettersOf(s string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" ._-[]()", r) {
 			return -1

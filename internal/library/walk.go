@@ -23,9 +23,9 @@ import (
 type Options struct {
 	// Excludes are patterns in gitignore syntax, relative to each root; they win over ignore files.
 	Excludes []string
-	// Read, if not nil, gets the real path of each folder that the walk reads, and its entries by name in byte order.
-	// The walk calls it in its own goroutine, before it yields the folder.
-	Read func(real string, entries []Entry)
+	// OnRead, if not nil, is called for each folder that the walk reads, with its real path and its entries by name in
+	// byte order. The call is in the walk's goroutine, before the walk yields the folder.
+	OnRead func(real string, entries []Entry)
 }
 
 // Entry is an entry of a folder as a walk saw it.
@@ -37,22 +37,22 @@ type Entry struct {
 // File is a video, or something that the walk skipped.
 type File struct {
 	Path    string // the root's path as given, joined with the names below it; bytes as on disk
-	Name    string // the last element
-	Size    int64  // bytes; of a link's target
+	Name    string // last element of Path
+	Size    int64  // in bytes; the target's if it is a link
 	ModTime time.Time
 	Skip    lang.Text // why it is skipped; "" for media
 	IsDir   bool      // a skipped folder
-	// Subtitles are the names of its subtitle files, with the folder for those in a folder of subtitles.
+	// Subtitles are the names of its subtitle files, prefixed with the folder's name if they are in a folder of subtitles.
 	Subtitles []string
 }
 
-// Dir is a folder with its own files, without those of the folders in it.
+// Dir is a folder with the files directly in it.
 type Dir struct {
-	Path  string
-	Abs   string // absolute, links not resolved; "" if Err says that there is nothing to read
-	Files []File // by name, in byte order
-	Named bool   // its one file is a root; the rest of the folder was not read
-	Err   error  // why the folder could not be read in full, or that a root does not exist
+	Path       string
+	Abs        string // absolute, links not resolved; "" if Err says that there is nothing to read
+	Files      []File // by name, in byte order
+	IsRootFile bool   // its only file is a root; the rest of the folder was not read
+	Err        error  // why the folder could not be read in full, or that a root does not exist
 }
 
 // Walk yields every folder below roots that has media or something skipped, in order: a folder's own files before its
@@ -63,60 +63,61 @@ func Walk(ctx context.Context, roots []string, o Options, yield func(Dir) error)
 	if err != nil {
 		return err
 	}
-	w.links.roots = realFolders(roots) // all of them: a link may lead to one whose turn comes later
+	w.links.roots = realFolders(roots) // all roots, because a link may lead to a later one
 	for _, root := range roots {
-		if err := w.root(ctx, root); err != nil {
+		if err := w.walkRoot(ctx, root); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// NewWalker returns a Walker. The error is a *PatternError.
+// NewWalker returns a Walker. It fails with a *PatternError.
 func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 	excludes, err := parseExcludes(o.Excludes, foldCase)
 	if err != nil {
 		return nil, err
 	}
-	links := &links{entered: map[[16]byte]struct{}{}, rootFiles: map[[16]byte]struct{}{}}
-	return &Walker{yield: yield, excludes: excludes, onRead: o.Read, links: links}, nil
+	links := &linkTracker{entered: map[[16]byte]struct{}{}, rootFiles: map[[16]byte]struct{}{}}
+	return &Walker{yield: yield, excludes: excludes, onRead: o.OnRead, links: links}, nil
 }
 
-// Root walks one more root. It does not yield again what it yielded for an earlier root.
+// Root walks one more root. It does not yield files again that it has yielded for an earlier root.
 func (w *Walker) Root(ctx context.Context, root string) error {
 	for _, real := range realFolders([]string{root}) {
 		if _, entered := w.links.entered[pathHash(real)]; !entered {
 			w.links.roots = append(w.links.roots, real)
 		}
 	}
-	return w.root(ctx, root)
+	return w.walkRoot(ctx, root)
 }
 
-// Walker is Walk for roots that arrive one by one. It is for one goroutine.
+// Walker walks roots that arrive one by one; see Walk. Only one goroutine may use it.
 type Walker struct {
 	yield    func(Dir) error
 	excludes patterns
 	onRead   func(real string, entries []Entry) // may be nil
-	links    *links
+	links    *linkTracker
 	listing  listing // of the folder that is being read
-	// The subtitles in the folder of the latest root that is a file, by video: such roots often share a folder.
+	// Subtitles in the folder of the latest root that is a file, by video. It is a cache, because such roots often share a
+	// folder.
 	subtitlesDir string
 	subtitles    map[string][]string
 }
 
 type folder struct {
-	path  string // as shown to the user
-	abs   string // absolute, links not resolved: patterns match it
-	real  string // absolute, links resolved
-	name  string
-	scope *scope
-	above surroundings
-	named bool      // a root
-	skip  lang.Text // why everything in it is skipped; "" if it is not
+	path   string // as the user sees it
+	abs    string // absolute, links not resolved; patterns are compared with it
+	real   string // absolute, links resolved
+	name   string
+	scope  *ignoreScope
+	parent folderContext
+	isRoot bool      // a root
+	skip   lang.Text // why everything in it is skipped; "" if it is not
 }
 
-func (w *Walker) root(ctx context.Context, root string) error {
-	fail := func(err error) error { return w.send(ctx, Dir{Path: root, Err: err}) }
+func (w *Walker) walkRoot(ctx context.Context, root string) error {
+	fail := func(err error) error { return w.emit(ctx, Dir{Path: root, Err: err}) }
 	if root == "" {
 		return fail(&fs.PathError{Op: "open", Path: "", Err: fs.ErrNotExist})
 	}
@@ -126,21 +127,21 @@ func (w *Walker) root(ctx context.Context, root string) error {
 	}
 	info, err := os.Stat(root)
 	if errors.Is(err, fs.ErrNotExist) && isLink(root) {
-		return w.named(ctx, root, abs, File{Path: root, Name: filepath.Base(abs), Skip: SkipBrokenLink})
+		return w.emitRootFile(ctx, root, abs, File{Path: root, Name: filepath.Base(abs), Skip: SkipBrokenLink})
 	}
 	if err != nil {
 		return fail(err)
 	}
 	if !info.IsDir() {
-		return w.file(ctx, root, abs, info)
+		return w.walkRootFile(ctx, root, abs, info)
 	}
 	real, err := filepath.EvalSymlinks(abs)
 	if err != nil {
 		return fail(err)
 	}
-	return w.dir(ctx, folder{
-		path: root, abs: abs, real: real, name: filepath.Base(abs), named: true,
-		scope: scopeAbove(abs, foldCase).with(w.excludes, abs),
+	return w.walkDir(ctx, folder{
+		path: root, abs: abs, real: real, name: filepath.Base(abs), isRoot: true,
+		scope: scopeAbove(abs, foldCase).extendedBy(w.excludes, abs),
 	})
 }
 
@@ -149,10 +150,10 @@ func isLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-func (w *Walker) file(ctx context.Context, path, abs string, info fs.FileInfo) error {
+func (w *Walker) walkRootFile(ctx context.Context, path, abs string, info fs.FileInfo) error {
 	name := filepath.Base(abs)
 	file := File{Path: path, Name: name, Size: info.Size(), ModTime: info.ModTime()}
-	switch reason, ignored := (*scope)(nil).with(w.excludes, filepath.Dir(abs)).decide(abs, false); {
+	switch reason, ignored := (*ignoreScope)(nil).extendedBy(w.excludes, filepath.Dir(abs)).ignoreReason(abs, false); {
 	case ignored:
 		file.Skip = reason
 	case IsSidecar(name):
@@ -164,19 +165,19 @@ func (w *Walker) file(ctx context.Context, path, abs string, info fs.FileInfo) e
 	default:
 		file.Skip = skipByName(name)
 	}
-	return w.named(ctx, path, abs, file)
+	return w.emitRootFile(ctx, path, abs, file)
 }
 
-func (w *Walker) named(ctx context.Context, path, abs string, file File) error {
+func (w *Walker) emitRootFile(ctx context.Context, path, abs string, file File) error {
 	real, err := filepath.EvalSymlinks(filepath.Dir(abs))
 	if err == nil && !w.links.addRootFile(filepath.Join(real, file.Name), IsVideo(file.Name)) {
 		return nil
 	}
-	out := Dir{Path: filepath.Dir(path), Abs: filepath.Dir(abs), Files: []File{file}, Named: true}
+	out := Dir{Path: filepath.Dir(path), Abs: filepath.Dir(abs), Files: []File{file}, IsRootFile: true}
 	if file.Skip != SkipNotVideo && file.Skip != SkipSidecar && file.Skip != SkipBrokenLink {
 		out.Files[0].Subtitles = w.subtitlesOf(file.Name, out.Abs)
 	}
-	return w.send(ctx, out)
+	return w.emit(ctx, out)
 }
 
 func (w *Walker) subtitlesOf(name, dir string) []string {
@@ -199,47 +200,47 @@ func (w *Walker) subtitlesOf(name, dir string) []string {
 	return w.subtitles[name]
 }
 
-func (w *Walker) dir(ctx context.Context, f folder) error {
+func (w *Walker) walkDir(ctx context.Context, f folder) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !w.links.enter(f.real) {
+	if !w.links.markEntered(f.real) {
 		return nil
 	}
-	out, below, err := w.read(ctx, f)
+	out, below, err := w.readDir(ctx, f)
 	if err != nil {
 		return err
 	}
 	if len(out.Files) > 0 || out.Err != nil {
-		if err := w.send(ctx, out); err != nil {
+		if err := w.emit(ctx, out); err != nil {
 			return err
 		}
 	}
 	for _, child := range below {
-		if err := w.dir(ctx, child); err != nil {
+		if err := w.walkDir(ctx, child); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, err error) {
+func (w *Walker) readDir(ctx context.Context, f folder) (out Dir, below []folder, err error) {
 	list := &w.listing
 	readErr := list.open(f.path)
 	defer list.close()
 	scope := f.scope
-	if readErr != nil || list.has(IgnoreFile) {
+	if readErr != nil || list.hasName(IgnoreFile) {
 		patterns, err := readIgnoreFile(f.path, foldCase)
 		readErr = errors.Join(readErr, err)
-		scope = w.belowExcludes(scope, patterns, f.abs)
+		scope = w.addIgnoreFile(scope, patterns, f.abs)
 	}
-	if f.skip == "" && !f.named && isExtras(f.name, list.items, f.above) {
+	if f.skip == "" && !f.isRoot && isExtrasFolder(f.name, list.items, f.parent) {
 		f.skip = SkipExtras
 	}
-	here := surroundingsOf(list.items, f.named)
+	here := folderContextOf(list.items, f.isRoot)
 
 	out = Dir{Path: f.path, Abs: f.abs, Err: readErr}
-	path, abs, real := inside(f.path), inside(f.abs), inside(f.real)
+	path, abs, real := withSeparator(f.path), withSeparator(f.abs), withSeparator(f.real)
 	for i := range list.items {
 		if i%256 == 255 && ctx.Err() != nil {
 			return out, nil, ctx.Err()
@@ -252,9 +253,9 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 		case it.isFolder():
 			child := folder{
 				path: path + it.name, abs: abs + it.name, real: real + it.name, name: it.name,
-				scope: scope, above: here, skip: f.skip,
+				scope: scope, parent: here, skip: f.skip,
 			}
-			if reason := w.whyNotEntered(&child, it.link); reason != "" {
+			if reason := w.folderSkipReason(&child, it.link); reason != "" {
 				out.Files = append(out.Files, File{Path: child.path, Name: child.name, Skip: reason, IsDir: true})
 			} else {
 				below = append(below, child)
@@ -267,7 +268,7 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 			if !it.link {
 				it.info, it.err = list.dir.Lstat(it.name)
 			}
-			if w.judge(&file, it, scope, abs, real, f.skip) {
+			if w.classify(&file, it, scope, abs, real, f.skip) {
 				out.Files = append(out.Files, file)
 			}
 		}
@@ -279,12 +280,12 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 	return out, below, nil
 }
 
-func inside(dir string) string {
+func withSeparator(dir string) string {
 	return strings.TrimSuffix(filepath.Join(dir, "x"), "x")
 }
 
-func (w *Walker) whyNotEntered(child *folder, link bool) lang.Text {
-	if reason, ignored := child.scope.decide(child.abs, true); ignored {
+func (w *Walker) folderSkipReason(child *folder, link bool) lang.Text {
+	if reason, ignored := child.scope.ignoreReason(child.abs, true); ignored {
 		return reason
 	}
 	if reason := hiddenFolder(child.name); reason != "" {
@@ -301,15 +302,15 @@ func (w *Walker) whyNotEntered(child *folder, link bool) lang.Text {
 		return SkipBrokenLink
 	}
 	child.real = real
-	if !w.links.follow(real) {
+	if !w.links.shouldFollow(real) {
 		return SkipLinkLoop
 	}
 	return ""
 }
 
-func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, skip lang.Text) (ok bool) {
+func (w *Walker) classify(file *File, it *item, scope *ignoreScope, abs, real string, skip lang.Text) (ok bool) {
 	if len(w.links.rootFiles) > 0 && w.links.isRootFile(real+it.name) {
-		return false // a root already
+		return false // it is a root, and already yielded as one
 	}
 	if it.err != nil {
 		if it.link {
@@ -323,7 +324,7 @@ func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, ski
 		file.Size, file.ModTime = it.info.Size, it.info.MTime
 	}
 	if scope != nil {
-		if reason, ignored := scope.decide(abs+it.name, false); ignored {
+		if reason, ignored := scope.ignoreReason(abs+it.name, false); ignored {
 			file.Skip = reason
 			return true
 		}
@@ -339,14 +340,14 @@ func (w *Walker) judge(file *File, it *item, scope *scope, abs, real string, ski
 	return true
 }
 
-func (w *Walker) belowExcludes(s *scope, list patterns, abs string) *scope {
+func (w *Walker) addIgnoreFile(s *ignoreScope, list patterns, abs string) *ignoreScope {
 	if len(w.excludes.list) == 0 {
-		return s.with(list, abs)
+		return s.extendedBy(list, abs)
 	}
-	return &scope{patterns: s.patterns, base: s.base, above: s.above.with(list, abs)}
+	return &ignoreScope{patterns: s.patterns, base: s.base, parent: s.parent.extendedBy(list, abs)}
 }
 
-func (w *Walker) send(ctx context.Context, d Dir) error {
+func (w *Walker) emit(ctx context.Context, d Dir) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

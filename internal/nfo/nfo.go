@@ -92,8 +92,8 @@ type fanartXML struct {
 	Thumbs []thumbXML `xml:"thumb"`
 }
 
-// IDs returns an NFO with only the titles, year and IDs of an entry. The address of its TMDB page follows the
-// XML, so Kodi gets the rest with its own scraper.
+// IDs returns an NFO with only the titles, year and IDs of an entry. The URL of its TMDB page follows the XML; with it
+// Kodi's own scraper fetches the rest.
 func IDs(e *Entry) []byte {
 	return append(encode(e.newWork()), pageURL+e.Kind+"/"+strconv.Itoa(e.ID)+"\n"...)
 }
@@ -112,8 +112,8 @@ func Full(e *Entry) []byte {
 	return encode(w)
 }
 
-// Episodes returns the NFO of a video with these episodes of a season, one XML element per episode. It returns nil if
-// the entry lacks one of them.
+// Episodes returns the NFO of a video that contains these episodes of a season, with one XML element per episode. It
+// returns nil if the entry lacks one of them.
 func Episodes(e *Entry, season int, numbers []int) []byte {
 	var all []any
 	for _, number := range numbers {
@@ -213,16 +213,16 @@ func Root(text []byte) string {
 	}
 }
 
-// idPatterns match the TMDB ID in an NFO, the most reliable first: the present element, the element of older servers,
-// an address.
+// idPatterns match the TMDB ID in an NFO, the most reliable first: today's element, the element that older servers
+// write, and a URL.
 var idPatterns = []func() *regexp.Regexp{
 	lazyregexp.New(`(?i)<uniqueid\s[^>]*type=["']tmdb["'][^>]*>\s*(\d{1,9})\s*<`),
 	lazyregexp.New(`(?i)<tmdbid>\s*(\d{1,9})\s*<`),
 	lazyregexp.New(`(?i)themoviedb\.org/(?:tv|movie)/(\d{1,9})`),
 }
 
-// IsAbout reports whether an NFO from any program is about the entry. named is the TMDB ID in it, or 0. An episode's
-// NFO has the episode's ID, so IsAbout accepts it for every series.
+// IsAbout reports whether an NFO, written by any program, is about the entry. named is the TMDB ID in the NFO, or 0. An
+// episode's NFO has the episode's ID, so it is accepted for every series.
 func IsAbout(text []byte, kind string, id int) (about bool, named int) {
 	root := Root(text)
 	if root == "episodedetails" {

@@ -38,7 +38,7 @@ func yieldDir(d library.Dir, read func(string) string, yield func(Batch) error) 
 	d.Files = slices.DeleteFunc(d.Files, func(f library.File) bool { return f.IsDir })
 	if len(d.Files) > 0 {
 		b := Batch{Files: d.Files, Path: d.Path, AbsDir: d.Abs, NamePrefix: namePrefixOf(d.Files[0], read)}
-		if d.Named {
+		if d.IsRootFile {
 			b.PartID = "file " + d.Files[0].Name
 		}
 		if err := yield(b); err != nil {
@@ -68,12 +68,12 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 		}
 		listed := "" // the list's entry that is being walked
 		walker, err := library.NewWalker(options, func(d library.Dir) error {
-			if !d.Named || d.Path != together.Path || len(together.Files) >= maxBatchFiles {
+			if !d.IsRootFile || d.Path != together.Path || len(together.Files) >= maxBatchFiles {
 				if err := flush(); err != nil {
 					return err
 				}
 			}
-			if !d.Named {
+			if !d.IsRootFile {
 				return yieldDir(d, parsedNames([]string{listed}), yield)
 			}
 			if len(together.Files) == 0 {

@@ -39,20 +39,20 @@ type Machine struct {
 	settle  time.Duration
 	state   *State
 	folders map[string]*folder
-	retries map[string]retry // groups whose batch failed
+	retries map[string]retry // by group folder: groups whose batch failed
 }
 
 type folder struct {
-	entries []Entry
-	sum     uint64    // of entries
-	since   time.Time // the first scan with these entries
-	videos  bool      // it has a video, perhaps an incomplete one
-	busy    bool      // it has an incomplete file
+	entries     []Entry
+	checksum    uint64    // checksum of entries
+	stableSince time.Time // time of the first scan that saw these entries
+	hasVideo    bool      // it has a video, complete or not
+	incomplete  bool      // it has an incomplete download
 }
 
 type retry struct {
-	until time.Time
-	times int
+	nextTry  time.Time
+	failures int
 }
 
 // NewMachine returns a machine before its first scan. It skips groups that the state lists as processed until they
@@ -61,33 +61,34 @@ func NewMachine(settle time.Duration, state *State) *Machine {
 	return &Machine{settle: settle, state: state, folders: map[string]*folder{}, retries: map[string]retry{}}
 }
 
-// Observe records a folder's entries, by name in byte order, and returns the folders in it that are new.
+// Observe records a folder's entries, which are sorted by name in byte order. It returns the folders in it that no scan
+// has seen yet.
 func (m *Machine) Observe(now time.Time, dir string, entries []Entry) (unseen []string) {
-	f := &folder{entries: entries, sum: sumOf(entries), since: now}
+	f := &folder{entries: entries, checksum: checksumOf(entries), stableSince: now}
 	for _, e := range entries {
 		switch {
 		case e.Dir:
-			if _, known := m.folders[below(dir, e.Name)]; !known {
-				unseen = append(unseen, below(dir, e.Name))
+			if _, known := m.folders[joinPath(dir, e.Name)]; !known {
+				unseen = append(unseen, joinPath(dir, e.Name))
 			}
 		case organize.IsUnfinishedDownload(e.Name):
-			f.busy = true
-			f.videos = f.videos || library.IsVideo(library.Stem(e.Name))
+			f.incomplete = true
+			f.hasVideo = f.hasVideo || library.IsVideo(library.Stem(e.Name))
 		default:
-			f.videos = f.videos || library.IsVideo(e.Name)
+			f.hasVideo = f.hasVideo || library.IsVideo(e.Name)
 		}
 	}
 	before := m.folders[dir]
-	if before != nil && before.sum == f.sum {
-		f.since = before.since
+	if before != nil && before.checksum == f.checksum {
+		f.stableSince = before.stableSince
 	}
 	m.folders[dir] = f
-	if before != nil && before.sum != f.sum {
+	if before != nil && before.checksum != f.checksum {
 		for _, e := range before.entries {
 			_, found := slices.BinarySearchFunc(entries, e.Name,
 				func(e Entry, name string) int { return strings.Compare(e.Name, name) })
 			if e.Dir && !found {
-				m.Remove(below(dir, e.Name))
+				m.Remove(joinPath(dir, e.Name))
 			}
 		}
 	}
@@ -102,47 +103,49 @@ func (m *Machine) Remove(dir string) {
 	})
 }
 
-// Postpone records that a folder is in use, so it settles at the earliest when settle has passed from now.
+// Postpone records that a folder is in use. It settles no earlier than settle after now.
 func (m *Machine) Postpone(now time.Time, dir string) {
 	if f := m.folders[dir]; f != nil {
-		f.since = now
+		f.stableSince = now
 	}
 }
 
-// Known reports whether a scan saw a folder.
-func (m *Machine) Known(dir string) bool { return m.folders[dir] != nil }
+// HasSeen reports whether a scan saw a folder.
+func (m *Machine) HasSeen(dir string) bool { return m.folders[dir] != nil }
 
 // Folders returns all folders that scans saw.
 func (m *Machine) Folders() []string { return slices.Sorted(maps.Keys(m.folders)) }
 
-// Group is folders that settle and are organized together: one with videos, and those below it without.
+// Group is a set of folders that settle and are organized together: one with videos, and the folders below it that have
+// none.
 type Group struct {
-	Dir     string // the folder with the videos
-	Folders []string
-	Print   string // a fingerprint of all entries
-	Since   time.Time
-	busy    bool
+	Dir         string // the folder with the videos
+	Folders     []string
+	Fingerprint string // fingerprint of all entries
+	StableSince time.Time
+	incomplete  bool
 }
 
-// Due returns the groups that have settled and are not processed yet, and when the next may settle; zero if there is
-// none. beside has the processed groups below the same top folder: a season's poster may concern them too.
+// Due returns the groups that have settled and are not processed yet, and when the next one may settle; zero if there
+// is none. beside contains the processed groups below the same top folders as due: a season's poster may concern them
+// too.
 func (m *Machine) Due(now time.Time, basis string) (due, beside []Group, next time.Time) {
-	settled := map[string][]Group{} // processed groups, by top folder
+	settled := map[string][]Group{} // processed groups that have settled, by top folder
 	news := map[string]bool{}
 	for _, g := range m.groups() {
-		ready := g.Since.Add(m.settle)
+		ready := g.StableSince.Add(m.settle)
 		top, _, _ := strings.Cut(g.Dir, "/")
 		switch {
-		case g.busy:
-			continue // renaming the incomplete file will cause a notice
+		case g.incomplete:
+			continue // renaming the incomplete file will cause a scan
 		case m.state.isProcessed(&g, basis):
 			if !now.Before(ready) {
 				settled[top] = append(settled[top], g)
 			}
 			continue
 		}
-		if h := m.retries[g.Dir]; h.until.After(ready) {
-			ready = h.until
+		if h := m.retries[g.Dir]; h.nextTry.After(ready) {
+			ready = h.nextTry
 		}
 		if now.Before(ready) {
 			if next.IsZero() || ready.Before(next) {
@@ -166,7 +169,7 @@ func (m *Machine) groups() []Group {
 	hasVideos := map[string]bool{} // folders with a video in them or below
 	for i := len(names) - 1; i >= 0; i-- {
 		dir := names[i]
-		if m.folders[dir].videos {
+		if m.folders[dir].hasVideo {
 			hasVideos[dir] = true
 		}
 		if hasVideos[dir] && dir != "." {
@@ -180,11 +183,11 @@ func (m *Machine) groups() []Group {
 		for owner != "." && !hasVideos[owner] {
 			above := path.Dir(owner)
 			if above == "." && !library.IsSubtitleFolder(path.Base(owner)) {
-				break // it does not belong to the files beside it
+				break // it does not belong to the videos next to it
 			}
 			owner = above
 		}
-		if top := m.folders[owner]; top == nil || !top.videos {
+		if top := m.folders[owner]; top == nil || !top.hasVideo {
 			continue
 		}
 		i, known := at[owner]
@@ -195,22 +198,22 @@ func (m *Machine) groups() []Group {
 		}
 		g := &out[i]
 		g.Folders = append(g.Folders, dir)
-		g.busy = g.busy || f.busy
-		if f.since.After(g.Since) {
-			g.Since = f.since
+		g.incomplete = g.incomplete || f.incomplete
+		if f.stableSince.After(g.StableSince) {
+			g.StableSince = f.stableSince
 		}
 	}
 	for i := range out {
-		out[i].Print = m.print(out[i].Folders)
+		out[i].Fingerprint = m.fingerprint(out[i].Folders)
 	}
 	return out
 }
 
-func (m *Machine) print(folders []string) string {
+func (m *Machine) fingerprint(folders []string) string {
 	h := fnv.New128a()
 	for _, dir := range folders {
 		if f := m.folders[dir]; f != nil {
-			_, _ = h.Write([]byte(dir + "\x00" + strconv.FormatUint(f.sum, 16) + "\x00"))
+			_, _ = h.Write([]byte(dir + "\x00" + strconv.FormatUint(f.checksum, 16) + "\x00"))
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -224,9 +227,10 @@ func (m *Machine) Entries(dir string) []Entry {
 	return nil
 }
 
-// Processed records that a batch has processed a group. left means that a part is tried again when the basis changes.
-// A file that is missing since the scan was moved by the batch; a new one makes the group settle again.
-func (m *Machine) Processed(g *Group, before map[string][]Entry, basis string, left bool) {
+// MarkProcessed records that a batch has processed a group. left means that some files were skipped and are tried again
+// when basis changes. Files that are missing since the scan were moved by the batch; if there are new ones, the group
+// must settle again.
+func (m *Machine) MarkProcessed(g *Group, before map[string][]Entry, basis string, left bool) {
 	delete(m.retries, g.Dir)
 	for _, dir := range g.Folders {
 		if !isSubset(m.Entries(dir), before[dir]) {
@@ -235,7 +239,7 @@ func (m *Machine) Processed(g *Group, before map[string][]Entry, basis string, l
 	}
 	for _, now := range m.groups() {
 		if now.Dir == g.Dir {
-			m.state.Folders[g.Dir] = Processed{Print: now.Print, Basis: basis, Left: left}
+			m.state.Folders[g.Dir] = Processed{Fingerprint: now.Fingerprint, InputsDigest: basis, HasSkipped: left}
 		}
 	}
 }
@@ -243,8 +247,8 @@ func (m *Machine) Processed(g *Group, before map[string][]Entry, basis string, l
 // RetryLater records that a batch failed for a group. The delay before the next try doubles each time, up to limit.
 func (m *Machine) RetryLater(now time.Time, g *Group, first, limit time.Duration) {
 	h := m.retries[g.Dir]
-	wait := first << min(h.times, 16)
-	m.retries[g.Dir] = retry{now.Add(min(wait, limit)), h.times + 1}
+	wait := first << min(h.failures, 16)
+	m.retries[g.Dir] = retry{now.Add(min(wait, limit)), h.failures + 1}
 }
 
 func isSubset(now, before []Entry) bool {
@@ -260,7 +264,7 @@ func isSubset(now, before []Entry) bool {
 	return true
 }
 
-func sumOf(entries []Entry) uint64 {
+func checksumOf(entries []Entry) uint64 {
 	h := fnv.New64a()
 	var b []byte
 	for _, e := range entries {
@@ -277,36 +281,37 @@ func sumOf(entries []Entry) uint64 {
 	return h.Sum64()
 }
 
-func below(dir, name string) string {
+func joinPath(dir, name string) string {
 	if dir == "." {
 		return name
 	}
 	return dir + "/" + name
 }
 
-// State is what a watch keeps on disk from one run of the program to the next.
+// State is what a watch keeps on disk between runs of the program.
 type State struct {
 	Version  int                  `json:"version"`
-	Asked    string               `json:"asked"`   // the watched folder and the options of organize
+	Options  string               `json:"asked"`   // the watched folder and the options of organize
 	Folders  map[string]Processed `json:"folders"` // by a group's folder
 	Reported map[string]string    `json:"told"`    // by skipped file: the reason that was reported
 }
 
 // Processed is a group that a batch has processed.
 type Processed struct {
-	Print string `json:"print"`           // the group's fingerprint
-	Basis string `json:"basis,omitempty"` // the pins and the index that it was decided with
-	Left  bool   `json:"left,omitempty"`  // a file of it was skipped
+	Fingerprint  string `json:"print"`           // fingerprint of the group
+	InputsDigest string `json:"basis,omitempty"` // digest of the pins and the index at that time
+	HasSkipped   bool   `json:"left,omitempty"`  // a file was skipped
 }
 
 const stateVersion = 1
 
 // NewState returns the state of a watch that has done nothing.
 func NewState(asked string) *State {
-	return &State{Version: stateVersion, Asked: asked, Folders: map[string]Processed{}, Reported: map[string]string{}}
+	return &State{Version: stateVersion, Options: asked, Folders: map[string]Processed{}, Reported: map[string]string{}}
 }
 
-// ReadState reads a state file. It returns a new state if the file is missing, damaged, or is from other options.
+// ReadState reads a state file. It returns a new state if the file is missing, damaged, or was written for other
+// options.
 func ReadState(file, asked string) (*State, error) {
 	in, err := lockfile.Open(file, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -321,7 +326,7 @@ func ReadState(file, asked string) (*State, error) {
 		return nil, err
 	}
 	s := NewState(asked)
-	if json.Unmarshal(text, s) != nil || s.Version != stateVersion || s.Asked != asked || s.Folders == nil ||
+	if json.Unmarshal(text, s) != nil || s.Version != stateVersion || s.Options != asked || s.Folders == nil ||
 		s.Reported == nil {
 		return NewState(asked), nil
 	}
@@ -335,7 +340,7 @@ func (s *State) Write(file string) error {
 
 func (s *State) isProcessed(g *Group, basis string) bool {
 	d, known := s.Folders[g.Dir]
-	return known && d.Print == g.Print && (!d.Left || d.Basis == basis)
+	return known && d.Fingerprint == g.Fingerprint && (!d.HasSkipped || d.InputsDigest == basis)
 }
 
 // ShouldReport reports whether a skipped file's reason is new, and remembers it.
@@ -347,8 +352,8 @@ func (s *State) ShouldReport(file, reason string) bool {
 	return true
 }
 
-// Forget drops groups whose folder no longer exists, and files in processed folders that are no longer skipped.
-func (s *State) Forget(exists func(dir string) bool, processed []string, skipped map[string]bool) {
+// Prune removes groups whose folder no longer exists, and files in processed folders that are no longer skipped.
+func (s *State) Prune(exists func(dir string) bool, processed []string, skipped map[string]bool) {
 	done := map[string]bool{}
 	for _, dir := range processed {
 		done[dir] = true

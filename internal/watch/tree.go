@@ -21,7 +21,7 @@ import (
 // Tree is the watched folder on disk.
 type Tree struct{ root organize.Root }
 
-// Open returns the watched folder as it is now.
+// Open returns the tree of a folder as it is now.
 func Open(dir string) (*Tree, error) {
 	place, err := disk.RootOf(dir)
 	return &Tree{place.Root}, err
@@ -45,11 +45,13 @@ func CheckSame(was organize.Root) error {
 	return nil
 }
 
-func (t *Tree) at(name string) string { return filepath.Join(t.root.Path, filepath.FromSlash(name)) }
+func (t *Tree) fullPath(name string) string {
+	return filepath.Join(t.root.Path, filepath.FromSlash(name))
+}
 
 // Read implements Disk.
 func (t *Tree) Read(dir string) ([]Entry, error) {
-	list, err := os.ReadDir(t.at(dir)) // by name
+	list, err := os.ReadDir(t.fullPath(dir)) // sorted by name
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +61,7 @@ func (t *Tree) Read(dir string) ([]Entry, error) {
 		if e.Type().IsRegular() {
 			info, err := e.Info()
 			if err != nil {
-				continue // it was removed meanwhile
+				continue // it has been removed
 			}
 			entry.Size, entry.MTime = info.Size(), info.ModTime().UnixNano()
 		}
@@ -68,52 +70,61 @@ func (t *Tree) Read(dir string) ([]Entry, error) {
 	return out, nil
 }
 
-// Writing implements Disk.
-func (t *Tree) Writing(dir, name string) bool {
-	file := t.at(below(dir, name))
+// IsBeingWritten implements Disk.
+func (t *Tree) IsBeingWritten(dir, name string) bool {
+	file := t.fullPath(joinPath(dir, name))
 	info, err := os.Lstat(file)
-	return err == nil && info.Mode().Type() == fs.FileMode(0) && isWritten(file)
+	return err == nil && info.Mode().Type() == fs.FileMode(0) && isOpenForWriting(file)
 }
 
-var withoutNotices = map[string]bool{
+var fileSystemsWithoutNotices = map[string]bool{
 	"nfs": true, "cifs": true, "smb2": true, "fuse": true, "9p": true, "ceph": true,
 }
 
 // ErrNoNotices means that the file system sends no notices of changes.
 var ErrNoNotices = lang.Error("its file system sends no notifications")
 
-// IsLimit reports whether an error means that the system's limit of watches is reached.
-func IsLimit(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) }
+// IsWatchLimit reports whether an error means that the system's limit of watches is reached.
+func IsWatchLimit(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE)
+}
 
 // System receives the operating system's notices of changes. It must be closed.
 type System struct {
-	tree    *Tree
-	watcher *fsnotify.Watcher
-	extra   string // a folder elsewhere whose changes count too
-	woken   chan struct{}
-	done    sync.WaitGroup
+	tree     *Tree
+	watcher  *fsnotify.Watcher
+	extraDir string // a folder outside the tree whose changes are noticed too
+	ready    chan struct{}
+	done     sync.WaitGroup
 
-	mu   sync.Mutex
-	dirs map[string]bool
-	all  bool
+	mu          sync.Mutex
+	changedDirs map[string]bool
+	noticesLost bool
 }
 
-// Listen starts to receive notices for a tree and for one folder elsewhere. It may return ErrNoNotices.
+// Listen starts to receive notices for a tree, and for the folder elsewhere, which is outside it. It may return
+// ErrNoNotices.
 func Listen(t *Tree, elsewhere string) (*System, error) {
-	if withoutNotices[t.root.Type] {
+	if fileSystemsWithoutNotices[t.root.Type] {
 		return nil, ErrNoNotices
 	}
 	watcher, err := fsnotify.NewBufferedWatcher(64)
 	if err != nil {
 		return nil, err
 	}
-	s := &System{tree: t, watcher: watcher, extra: elsewhere, woken: make(chan struct{}, 1), dirs: map[string]bool{}}
+	s := &System{
+		tree:        t,
+		watcher:     watcher,
+		extraDir:    elsewhere,
+		ready:       make(chan struct{}, 1),
+		changedDirs: map[string]bool{},
+	}
 	_ = watcher.Add(elsewhere) // on failure, a rescan finds its changes
 	s.done.Go(s.listen)
 	return s, nil
 }
 
-// Close stops the notices.
+// Close stops receiving notices.
 func (s *System) Close() {
 	_ = s.watcher.Close()
 	s.done.Wait()
@@ -143,13 +154,13 @@ func (s *System) listen() {
 
 func (s *System) markAll() {
 	s.mu.Lock()
-	s.all = true
+	s.noticesLost = true
 	s.mu.Unlock()
 	s.wake()
 }
 
 func (s *System) markDirty(dir string) {
-	if dir != s.extra {
+	if dir != s.extraDir {
 		rest, within := strings.CutPrefix(dir+"/", strings.TrimSuffix(s.tree.root.Path, "/")+"/")
 		if !within {
 			return
@@ -158,7 +169,7 @@ func (s *System) markDirty(dir string) {
 			rest = "."
 		}
 		s.mu.Lock()
-		s.dirs[filepath.ToSlash(rest)] = true
+		s.changedDirs[filepath.ToSlash(rest)] = true
 		s.mu.Unlock()
 	}
 	s.wake()
@@ -166,23 +177,23 @@ func (s *System) markDirty(dir string) {
 
 func (s *System) wake() {
 	select {
-	case s.woken <- struct{}{}:
+	case s.ready <- struct{}{}:
 	default:
 	}
 }
 
 // Add implements Notices.
-func (s *System) Add(dir string) error { return s.watcher.Add(s.tree.at(dir)) }
+func (s *System) Add(dir string) error { return s.watcher.Add(s.tree.fullPath(dir)) }
 
 // Ready implements Notices.
-func (s *System) Ready() <-chan struct{} { return s.woken }
+func (s *System) Ready() <-chan struct{} { return s.ready }
 
 // Take implements Notices.
 func (s *System) Take() (dirs []string, all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	dirs, all = slices.Sorted(maps.Keys(s.dirs)), s.all
-	clear(s.dirs)
-	s.all = false
+	dirs, all = slices.Sorted(maps.Keys(s.changedDirs)), s.noticesLost
+	clear(s.changedDirs)
+	s.noticesLost = false
 	return dirs, all
 }

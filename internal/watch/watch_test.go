@@ -76,7 +76,7 @@ func (a *attic) watch() {
 	a.cancel, a.done = cancel, make(chan error, 1)
 	c := Config{
 		Settle: time.Minute, Rescan: 10 * time.Minute, Poll: time.Minute, State: a.state, Disk: a,
-		Basis: func() string { return locked(a, func() string { return a.basis }) }, Batch: a.batch,
+		InputsDigest: func() string { return locked(a, func() string { return a.basis }) }, Batch: a.batch,
 		Save: func() error { return locked(a, func() error { a.saved++; return nil }) }, OnEvent: a.say,
 	}
 	if !a.withoutNotices {
@@ -196,8 +196,8 @@ func (a *attic) Read(dir string) ([]Entry, error) {
 	return out, nil
 }
 
-func (a *attic) Writing(dir, name string) bool {
-	return locked(a, func() bool { return a.writing[below(dir, name)] })
+func (a *attic) IsBeingWritten(dir, name string) bool {
+	return locked(a, func() bool { return a.writing[joinPath(dir, name)] })
 }
 
 func (a *attic) batch(_ context.Context, dirs []string) Result {
@@ -214,8 +214,8 @@ func (a *attic) say(e Event, name string, _ error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.record(map[Event]string{
-		Lost: "lost", Found: "found", NoNotices: "no notices", Unreadable: "unreadable",
-		Written: "written",
+		FolderLost: "lost", FolderFound: "found", NoNotices: "no notices", FolderUnreadable: "unreadable",
+		VideoBeingWritten: "written",
 	}[e] + " " + name)
 }
 
@@ -293,18 +293,18 @@ func TestWatching(t *testing.T) {
 		}},
 		{"what stays is tried again when the pins or the index change, and what was dealt with is not", func(a *attic) {
 			a.files["A/1.mkv"], a.files["B/1.mkv"] = 1, 1
-			a.result.Left = map[string]bool{"B/1.mkv": true}
+			a.result.Skipped = map[string]bool{"B/1.mkv": true}
 			a.watch()
 			a.pass(time.Hour)
 			a.is("1m0s batch A, B")
 			a.basis = "pinned"
-			a.result.Left = nil
+			a.result.Skipped = nil
 			a.pass(10 * time.Minute)
 			a.is("1h1m0s batch B") // or at once, by a notice
 			a.basis = "again"
 			a.pass(time.Hour)
 			a.is()
-			a.result.Left = map[string]bool{"A/sample.mkv": false}
+			a.result.Skipped = map[string]bool{"A/sample.mkv": false}
 			a.write("A/sample.mkv")
 			a.pass(time.Hour)
 			a.is("2h11m0s batch A")
@@ -314,20 +314,20 @@ func TestWatching(t *testing.T) {
 		}},
 		{"what could not be asked is tried again, later each time", func(a *attic) {
 			a.files["A/1.mkv"], a.files["B/1.mkv"] = 1, 1
-			a.result.Later = map[string]bool{"A": true}
+			a.result.RetryFolders = map[string]bool{"A": true}
 			a.watch()
 			a.pass(30 * time.Minute)
 			a.is("1m0s batch A, B", "2m0s batch A", "4m0s batch A", "8m0s batch A", "16m0s batch A", "26m0s batch A")
-			a.result.Later = nil
+			a.result.RetryFolders = nil
 			a.pass(time.Hour)
 			a.is("36m0s batch A")
 		}},
 		{"a batch for which nothing can be done yet is tried again whole", func(a *attic) {
 			a.files["A/1.mkv"] = 1
-			a.result.Again = true
+			a.result.RetryAll = true
 			a.watch()
 			a.pass(2 * time.Minute)
-			a.result.Again = false
+			a.result.RetryAll = false
 			a.pass(time.Hour)
 			a.is("1m0s batch A", "2m0s batch A", "4m0s batch A")
 		}},
@@ -372,7 +372,7 @@ func TestWatching(t *testing.T) {
 		}},
 		{"after a restart what was dealt with is left in peace, and what stays is told once", func(a *attic) {
 			a.files["A/1.mkv"], a.files["B/1.mkv"] = 1, 1
-			a.result.Left = map[string]bool{"B/1.mkv": true, "A/sample.mkv": false}
+			a.result.Skipped = map[string]bool{"B/1.mkv": true, "A/sample.mkv": false}
 			if !a.state.ShouldReport("B/1.mkv", "ambiguous") || !a.state.ShouldReport("A/sample.mkv", "extra") ||
 				!a.state.ShouldReport("B/gone.mkv", "ambiguous") {
 				a.t.Error("it was not told")

@@ -11,19 +11,19 @@ import (
 	"github.com/anivault/anivault/internal/library"
 )
 
-// Disk is the watched folder. Folders are named as in a [Machine].
+// Disk is the watched folder. Names of folders are as in a [Machine].
 type Disk interface {
 	// Check returns an error unless the watched folder exists and is the one that watching began with.
 	Check() error
 	// Read returns a folder's entries, by name in byte order.
 	Read(dir string) ([]Entry, error)
-	// Writing reports whether a process has a file open for writing; false if the system can't say.
-	Writing(dir, name string) bool
+	// IsBeingWritten reports whether a process has a file open for writing; false if the system can't say.
+	IsBeingWritten(dir, name string) bool
 }
 
-// Notices name the folders in which something has changed.
+// Notices tell in which folders something has changed.
 type Notices interface {
-	// Add asks for notices of a folder. Repeating it does no harm. After an error the folder sends none.
+	// Add asks for notices about a folder. Repeated calls do no harm. If it fails, there are none for this folder.
 	Add(dir string) error
 	// Ready receives a value when Take has something to return.
 	Ready() <-chan struct{}
@@ -36,74 +36,74 @@ type Event uint8
 
 // The events.
 const (
-	Lost       Event = iota // the watched folder is missing or is another one
-	Found                   // the watched folder is back
-	NoNotices               // the system sends no notices, or no more: folders are polled
-	Unreadable              // a folder can't be read
-	Written                 // a video has settled, but a process has it open for writing
+	FolderLost        Event = iota // the watched folder is missing, or another folder is in its place
+	FolderFound                    // the watched folder is back
+	NoNotices                      // the system sends no notices any more: folders are polled
+	FolderUnreadable               // a folder can't be read
+	VideoBeingWritten              // a video has not changed for long enough, but a process has it open for writing
 )
 
 // Result is the outcome of a batch.
 type Result struct {
-	Again bool            // the batch failed: retry all of it later
-	Later map[string]bool // folders to retry later: TMDB could not be asked, or apply refused a file
-	// skipped files, by their path below the watched folder; true: new pins or a new index may change that
-	Left map[string]bool
-	Err  error // ends the watch
+	RetryAll     bool            // the batch failed: retry all of it later
+	RetryFolders map[string]bool // folders to retry later: TMDB could not be asked, or apply refused a file
+	// Skipped files, by their path below the watched folder; true if new pins or a new index may change that.
+	Skipped map[string]bool
+	Err     error // an error that ends the watch
 }
 
-// Config holds the settings of a Watcher and what it works with.
+// Config has the settings of a Watcher, and what it works with.
 type Config struct {
 	Settle, Rescan, Poll time.Duration
 	State                *State
 	Disk                 Disk
 	Notices              Notices // nil: poll the folders instead, every Poll
-	// Basis identifies the pins and the index. Skipped files are tried again when it changes.
-	Basis func() string
+	// InputsDigest identifies the pins and the index. Skipped files are tried again when it changes.
+	InputsDigest func() string
 	// Batch organizes folders.
 	Batch func(ctx context.Context, dirs []string) Result
 	// Save writes the state to disk.
 	Save func() error
-	// OnEvent gets each event, the folder or file concerned, and the cause, if any.
+	// OnEvent is called with each event, the folder or file that it concerns, and the cause, if any.
 	OnEvent func(e Event, name string, err error)
 }
 
-// Watcher watches a folder and runs a batch for each group that has settled.
+// Watcher watches a folder and runs a batch for the groups that have settled.
 type Watcher struct {
 	Config
-	machine    *Machine
-	dirty      map[string]time.Time // folders with notices, and when to scan them
-	now        time.Time            // the time of the current scan
-	rescanAt   time.Time
-	polling    bool
-	lost       bool
-	unreadable map[string]bool
-	written    map[string]bool
+	machine      *Machine
+	dirty        map[string]time.Time // folders with notices, and when to scan them
+	now          time.Time            // the time of the current scan
+	rescanAt     time.Time
+	polling      bool
+	folderLost   bool
+	unreadable   map[string]bool
+	reportedOpen map[string]bool
 }
 
 // New returns a Watcher before its first scan.
 func New(c Config) *Watcher {
 	return &Watcher{
 		Config: c, machine: NewMachine(c.Settle, c.State), dirty: map[string]time.Time{}, polling: c.Notices == nil,
-		unreadable: map[string]bool{}, written: map[string]bool{},
+		unreadable: map[string]bool{}, reportedOpen: map[string]bool{},
 	}
 }
 
-const retryFirst = time.Minute
+const firstRetryDelay = time.Minute
 
-// presenceCheck is how often Run checks that the watched folder exists; searchInterval is how often it looks for it
-// while it is missing.
-const presenceCheck, searchInterval = time.Minute, 10 * time.Second
+// presenceInterval is how often Run checks that the watched folder exists; searchInterval is how often it looks for a
+// missing one.
+const presenceInterval, searchInterval = time.Minute, 10 * time.Second
 
 const scanDelay = time.Second / 2
 
-// Run watches until ctx ends, and returns its error, or until a batch returns an error.
+// Run watches until ctx ends, or until a batch returns an error that ends the watch. It returns that error.
 func (w *Watcher) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		w.scanDue()
-		due, next := w.settled()
+		due, next := w.settledWork()
 		if len(due.groups) > 0 {
-			if err := w.batch(ctx, due); err != nil {
+			if err := w.runBatch(ctx, due); err != nil {
 				return err
 			}
 			continue
@@ -111,7 +111,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		if next.IsZero() || w.rescanAt.Before(next) {
 			next = w.rescanAt
 		}
-		if pulse := w.now.Add(presenceCheck); pulse.Before(next) {
+		if pulse := w.now.Add(presenceInterval); pulse.Before(next) {
 			next = pulse
 		}
 		for _, at := range w.dirty {
@@ -175,16 +175,16 @@ func (w *Watcher) isPresent() bool {
 	err := w.Disk.Check()
 	switch {
 	case err != nil:
-		if !w.lost {
-			w.OnEvent(Lost, ".", err)
+		if !w.folderLost {
+			w.OnEvent(FolderLost, ".", err)
 		}
-		w.lost = true
+		w.folderLost = true
 		w.rescanAt = w.now.Add(min(w.Poll, searchInterval))
 		return false
-	case w.lost:
-		w.lost = false
-		w.OnEvent(Found, ".", nil)
-		w.rescanAt = w.now // there were no notices meanwhile
+	case w.folderLost:
+		w.folderLost = false
+		w.OnEvent(FolderFound, ".", nil)
+		w.rescanAt = w.now // there were no notices while it was missing
 	}
 	return true
 }
@@ -214,7 +214,7 @@ func (w *Watcher) scan(dir string, all bool) {
 		w.machine.Remove(dir)
 		if !errors.Is(err, fs.ErrNotExist) && !w.unreadable[dir] {
 			w.unreadable[dir] = true
-			w.OnEvent(Unreadable, dir, err)
+			w.OnEvent(FolderUnreadable, dir, err)
 		}
 		return
 	}
@@ -224,7 +224,7 @@ func (w *Watcher) scan(dir string, all bool) {
 		next = next[:0]
 		for _, e := range entries {
 			if e.Dir {
-				next = append(next, below(dir, e.Name))
+				next = append(next, joinPath(dir, e.Name))
 			}
 		}
 	}
@@ -233,14 +233,14 @@ func (w *Watcher) scan(dir string, all bool) {
 	}
 }
 
-type work struct {
+type batchWork struct {
 	groups []Group // settled and not processed yet
 	dirs   []string
 	basis  string
 }
 
-func (w *Watcher) settled() (work, time.Time) {
-	out := work{basis: w.Basis()}
+func (w *Watcher) settledWork() (batchWork, time.Time) {
+	out := batchWork{basis: w.InputsDigest()}
 	due, beside, next := w.machine.Due(w.now, out.basis)
 	if len(due) == 0 || !w.isPresent() {
 		return out, next
@@ -252,7 +252,7 @@ func (w *Watcher) settled() (work, time.Time) {
 	}
 	due, beside, next = w.machine.Due(w.now, out.basis)
 	for _, g := range due {
-		if w.isWritten(&g) {
+		if w.hasOpenVideo(&g) {
 			w.machine.Postpone(w.now, g.Dir)
 			if again := w.now.Add(w.Settle); next.IsZero() || again.Before(next) {
 				next = again
@@ -270,16 +270,16 @@ func (w *Watcher) settled() (work, time.Time) {
 	return out, next
 }
 
-func (w *Watcher) isWritten(g *Group) bool {
+func (w *Watcher) hasOpenVideo(g *Group) bool {
 	for _, dir := range g.Folders {
 		for _, e := range w.machine.Entries(dir) {
-			if e.Dir || !library.IsVideo(e.Name) || !w.Disk.Writing(dir, e.Name) {
+			if e.Dir || !library.IsVideo(e.Name) || !w.Disk.IsBeingWritten(dir, e.Name) {
 				continue
 			}
-			name := below(dir, e.Name)
-			if !w.written[name] {
-				w.written[name] = true
-				w.OnEvent(Written, name, nil)
+			name := joinPath(dir, e.Name)
+			if !w.reportedOpen[name] {
+				w.reportedOpen[name] = true
+				w.OnEvent(VideoBeingWritten, name, nil)
 			}
 			return true
 		}
@@ -287,7 +287,7 @@ func (w *Watcher) isWritten(g *Group) bool {
 	return false
 }
 
-func (w *Watcher) batch(ctx context.Context, do work) error {
+func (w *Watcher) runBatch(ctx context.Context, do batchWork) error {
 	before := map[string][]Entry{}
 	for _, dir := range do.dirs {
 		before[dir] = w.machine.Entries(dir)
@@ -302,27 +302,27 @@ func (w *Watcher) batch(ctx context.Context, do work) error {
 	w.now = time.Now()
 	if w.isPresent() {
 		for _, dir := range do.dirs {
-			if w.machine.Known(dir) {
+			if w.machine.HasSeen(dir) {
 				w.scan(dir, false)
 			}
 		}
 	}
-	retryable := map[string]bool{} // folders with files to try again when the basis changes
-	for file, may := range result.Left {
+	retryable := map[string]bool{} // folders with files to try again when InputsDigest changes
+	for file, may := range result.Skipped {
 		if may {
 			retryable[path.Dir(file)] = true
 		}
 	}
 	for i := range do.groups {
 		g := &do.groups[i]
-		if result.Again || anyOf(g.Folders, result.Later) {
-			w.machine.RetryLater(w.now, g, retryFirst, max(w.Rescan, retryFirst))
+		if result.RetryAll || anyOf(g.Folders, result.RetryFolders) {
+			w.machine.RetryLater(w.now, g, firstRetryDelay, max(w.Rescan, firstRetryDelay))
 			continue
 		}
-		w.machine.Processed(g, before, do.basis, anyOf(g.Folders, retryable))
+		w.machine.MarkProcessed(g, before, do.basis, anyOf(g.Folders, retryable))
 	}
-	if !w.lost && !result.Again {
-		w.State.Forget(w.machine.Known, do.dirs, result.Left)
+	if !w.folderLost && !result.RetryAll {
+		w.State.Prune(w.machine.HasSeen, do.dirs, result.Skipped)
 	}
 	return w.Save()
 }

@@ -2,4 +2,4 @@
 
 package watch
 
-func isWritten(string) bool { return false }
+func isOpenForWriting(string) bool { return false }

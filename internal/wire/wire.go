@@ -16,7 +16,7 @@ import (
 // checks every length. After the first invalid value the codec is bad and decodes only zeros.
 type Codec struct {
 	b       []byte
-	at      int // how much of b has been read
+	offset  int // number of bytes of b that have been read
 	reading bool
 	bad     bool
 }
@@ -27,55 +27,55 @@ func Writer(b []byte) Codec { return Codec{b: b} }
 // Reader returns a codec that reads b.
 func Reader(b []byte) Codec { return Codec{b: b, reading: true} }
 
-// Reading reports whether the codec decodes: Reader made it, not Writer.
+// Reading reports whether the codec decodes, that is, whether Reader made it.
 func (c *Codec) Reading() bool { return c.reading }
 
 // Bytes returns the encoded bytes.
 func (c *Codec) Bytes() []byte { return c.b }
 
-// Left returns the bytes not read yet.
-func (c *Codec) Left() []byte { return c.b[c.at:] }
+// Remaining returns the bytes not read yet.
+func (c *Codec) Remaining() []byte { return c.b[c.offset:] }
 
 // Bad reports whether decoding failed.
 func (c *Codec) Bad() bool { return c.bad }
 
 // Fail makes the codec bad. Callers use it for a value that makes no sense.
-func (c *Codec) Fail() { c.bad, c.b, c.at = true, nil, 0 }
+func (c *Codec) Fail() { c.bad, c.b, c.offset = true, nil, 0 }
 
 // Raw appends bytes unchanged.
 func (c *Codec) Raw(b []byte) { c.b = append(c.b, b...) }
 
 // Take reads the next n bytes, or returns nil if there are fewer.
 func (c *Codec) Take(n int) []byte {
-	if c.bad || n < 0 || n > len(c.b)-c.at {
+	if c.bad || n < 0 || n > len(c.b)-c.offset {
 		c.Fail()
 		return nil
 	}
-	c.at += n
-	return c.b[c.at-n : c.at : c.at]
+	c.offset += n
+	return c.b[c.offset-n : c.offset : c.offset]
 }
 
 // Uint64 codes a number. Small ones take fewer bytes.
 func (c *Codec) Uint64(v *uint64) {
 	if c.reading {
-		*v = c.next()
+		*v = c.nextVarint()
 		return
 	}
-	c.put(*v)
+	c.putVarint(*v)
 }
 
 // Int64 codes a number. Those near zero take fewer bytes.
 func (c *Codec) Int64(v *int64) {
 	if c.reading {
-		x := c.next()
+		x := c.nextVarint()
 		*v = int64(x>>1) ^ -int64(x&1)
 		return
 	}
-	c.put(uint64(*v<<1) ^ uint64(*v>>63))
+	c.putVarint(uint64(*v<<1) ^ uint64(*v>>63))
 }
 
-// put appends a varint. Most take one or two bytes.
-func (c *Codec) put(x uint64) {
+// putVarint appends a varint. Most take one or two bytes.
+func (c *Codec) putVarint(x uint64) {
 	switch {
 	case x < 1<<7:
 		c.b = append(c.b, byte(x))
@@ -86,23 +86,23 @@ func (c *Codec) put(x uint64) {
 	}
 }
 
-func (c *Codec) next() uint64 {
-	if b := c.b[c.at:]; len(b) > 1 {
+func (c *Codec) nextVarint() uint64 {
+	if b := c.b[c.offset:]; len(b) > 1 {
 		if b[0] < 0x80 {
-			c.at++
+			c.offset++
 			return uint64(b[0])
 		}
 		if b[1] < 0x80 {
-			c.at += 2
+			c.offset += 2
 			return uint64(b[0]&0x7f) | uint64(b[1])<<7
 		}
 	}
-	x, n := binary.Uvarint(c.b[c.at:])
+	x, n := binary.Uvarint(c.b[c.offset:])
 	if n <= 0 {
 		c.Fail()
 		return 0
 	}
-	c.at += n
+	c.offset += n
 	return x
 }
 
@@ -157,7 +157,7 @@ func (c *Codec) Float(v *float64) {
 func (c *Codec) Count(n, limit int) int {
 	x := uint64(n)
 	c.Uint64(&x)
-	if c.reading && (x > uint64(limit) || x > uint64(len(c.b)-c.at)) {
+	if c.reading && (x > uint64(limit) || x > uint64(len(c.b)-c.offset)) {
 		c.Fail()
 		return 0
 	}

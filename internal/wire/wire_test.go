@@ -49,8 +49,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		got := everything{T: "old", L: []int{1, 2, 3}}
 		r := Reader(w.Bytes())
 		got.code(&r)
-		if r.Bad() || len(r.Left()) > 0 {
-			t.Fatalf("bad %v, %d bytes left", r.Bad(), len(r.Left()))
+		if r.Bad() || len(r.Remaining()) > 0 {
+			t.Fatalf("bad %v, %d bytes left", r.Bad(), len(r.Remaining()))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)

@@ -39,9 +39,9 @@ func TestEveryUpdateCountsOnce(t *testing.T) {
 		"killed":                {updates: updates / 6, bad: killSome},
 		"over a bad network": {updates: updates / 60, bad: func(_ *testing.T, machines []*machine, _ []*worker, _ func(int)) {
 			for i, m := range machines {
-				m.proxy.Cut(20 + 3*i)
-				m.proxy.Drop(70 + 5*i)
-				m.proxy.Delay(time.Duration(i) * time.Millisecond)
+				m.proxy.CutEvery(20 + 3*i)
+				m.proxy.DropEvery(70 + 5*i)
+				m.proxy.SetDelay(time.Duration(i) * time.Millisecond)
 			}
 		}},
 	} {
@@ -70,8 +70,8 @@ func TestEveryUpdateCountsOnce(t *testing.T) {
 			}
 			fences()
 			for _, m := range machines {
-				m.proxy.Cut(0)
-				m.proxy.Drop(0)
+				m.proxy.CutEvery(0)
+				m.proxy.DropEvery(0)
 			}
 			b, err := redisstore.Open(machines[0].options())
 			must(t, err)

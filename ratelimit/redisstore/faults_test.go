@@ -131,32 +131,32 @@ func TestWhateverHappensToTheServer(t *testing.T) {
 		}, nil},
 		"the network is lost and comes back": {func(_ *testing.T, w *traffic) {
 			for _, m := range w.machines {
-				m.proxy.Down(true)
+				m.proxy.SetDown(true)
 			}
 			time.Sleep(2500 * time.Millisecond)
 			for _, m := range w.machines {
-				m.proxy.Down(false)
+				m.proxy.SetDown(false)
 			}
 		}, []string{"coordinator_lost", "coordinator_back"}},
 		"nothing is answered any more": {func(_ *testing.T, w *traffic) {
 			for _, m := range w.machines {
-				m.proxy.Silent(true)
+				m.proxy.SetSilent(true)
 			}
 			time.Sleep(2500 * time.Millisecond)
 			for _, m := range w.machines {
-				m.proxy.Silent(false)
+				m.proxy.SetSilent(false)
 			}
 		}, []string{"coordinator_lost", "coordinator_back"}},
 		"the network is bad": {func(_ *testing.T, w *traffic) {
 			for _, m := range w.machines {
-				m.proxy.Cut(40)
-				m.proxy.Drop(60)
-				m.proxy.Delay(3 * time.Millisecond)
+				m.proxy.CutEvery(40)
+				m.proxy.DropEvery(60)
+				m.proxy.SetDelay(3 * time.Millisecond)
 			}
 			time.Sleep(4 * time.Second)
 			for _, m := range w.machines {
-				m.proxy.Cut(0)
-				m.proxy.Drop(0)
+				m.proxy.CutEvery(0)
+				m.proxy.DropEvery(0)
 			}
 		}, nil},
 	} {

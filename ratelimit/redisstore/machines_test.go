@@ -52,7 +52,7 @@ func TestAnOperatorReachesAllMachines(t *testing.T) {
 	if _, err := l.Acquire(t.Context()); err == nil {
 		t.Error("a permit in CacheOnly")
 	}
-	sender.proxy.Down(true)
+	sender.proxy.SetDown(true)
 	other, _ := sender.open()
 	if _, _, err := (ratelimit.Operator{Store: other}).Resume(t.Context()); !errors.Is(err, ratelimit.ErrNotShared) {
 		t.Errorf("resume without the server = %v", err)

@@ -39,7 +39,7 @@ func TestAFolderThatAWalkHasReadIsAsItIs(t *testing.T) {
 	if err != nil || len(want) != 6 {
 		t.Fatal(want, err)
 	}
-	if err := library.Walk(context.Background(), []string{root}, library.Options{Read: told.AddWalked},
+	if err := library.Walk(context.Background(), []string{root}, library.Options{OnRead: told.AddWalked},
 		func(library.Dir) error { return nil }); err != nil {
 		t.Fatal(err)
 	}

@@ -325,7 +325,7 @@ func TestInABrowser(t *testing.T) {
 			return new Promise((done) => setTimeout(done, 300)); })()`, text), nil)
 	}
 
-	b.Look(1200, 900, "light")
+	b.SetViewport(1200, 900, "light")
 	b.Open(path)
 	// the long series and what was skipped are folded
 	closedAtFirst := map[string]int{"matched": 6, "ambiguous": 1, "unmatched": 1, "pending": 2, "error": 1}
@@ -407,7 +407,7 @@ func TestInABrowser(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"ambiguous": 1}, visible()); diff != "" {
 		t.Errorf("after / and dune: %s", diff)
 	}
-	b.Grant("clipboardReadWrite", "clipboardSanitizedWrite")
+	b.GrantPermissions("clipboardReadWrite", "clipboardSanitizedWrite")
 	focused := func() (what string) {
 		b.Eval(`document.activeElement.className + " " + (document.activeElement.dataset.entry || "")`, &what)
 		return strings.TrimSpace(what)
@@ -434,7 +434,7 @@ func TestInABrowser(t *testing.T) {
 
 	// On a phone nothing is wider than the screen, and what is tapped is big enough; in the dark text is light.
 	for _, width := range []int{320, 375, 768, 1200} {
-		b.Look(width, 800, "dark")
+		b.SetViewport(width, 800, "dark")
 		b.Open(path)
 		var wide int
 		b.Eval(`document.querySelectorAll("details").forEach((d) => d.open = true), document.querySelector(".pin").click()`,
@@ -451,7 +451,7 @@ func TestInABrowser(t *testing.T) {
 		}
 	}
 	for _, scheme := range []string{"light", "dark"} {
-		b.Look(1200, 900, scheme)
+		b.SetViewport(1200, 900, scheme)
 		var poor []string
 		b.Eval(contrastScript, &poor)
 		if len(poor) > 0 {
@@ -468,9 +468,9 @@ func TestInABrowser(t *testing.T) {
 			"phone-dark", 375,
 			1400, "dark",
 		}} {
-			b.Look(shot.width, shot.height, shot.scheme)
+			b.SetViewport(shot.width, shot.height, shot.scheme)
 			b.Open(path)
-			b.Shoot(filepath.Join(*pictures, shot.name+".png"))
+			b.Screenshot(filepath.Join(*pictures, shot.name+".png"))
 		}
 	}
 
@@ -506,7 +506,7 @@ func TestInABrowser(t *testing.T) {
 		t.Error("text from outside ran as a script")
 	}
 	search("hacked")
-	if said := b.Complaints(); len(said) > 0 {
+	if said := b.ConsoleErrors(); len(said) > 0 {
 		t.Errorf("the console says %v", said)
 	}
 

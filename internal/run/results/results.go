@@ -244,7 +244,8 @@ func (m *Memory) decodeList(b []byte, f *Folder) *SeriesList {
 		}
 		l.Files[n] = append(l.Files[n], i)
 	}
-	if r.Bad() || len(r.Left()) > 0 || slices.ContainsFunc(l.Files, func(files []int) bool { return len(files) == 0 }) {
+	if r.Bad() || len(r.Remaining()) > 0 ||
+		slices.ContainsFunc(l.Files, func(files []int) bool { return len(files) == 0 }) {
 		return nil
 	}
 	return l

@@ -196,7 +196,7 @@ func decodeSeries(b []byte, now time.Time) *StoredSeries {
 	k := &StoredSeries{texts: c.texts}
 	c.header(k)
 	k.recordCount = c.count(0)
-	k.records = c.Left()
+	k.records = c.Remaining()
 	if c.Bad() || !now.Before(k.validUntil) || now.Before(k.storedAt.Add(-clockSlack)) {
 		return nil
 	}
@@ -218,5 +218,5 @@ func (k *StoredSeries) ReadRecords(r *RecordBuffer, files []library.File, series
 			return false
 		}
 	}
-	return len(r.Left()) == 0
+	return len(r.Remaining()) == 0
 }

@@ -1,4 +1,4 @@
-// Package boltdamage spoils the pages of bbolt files, for tests of those who must survive that.
+// Package boltdamage damages the pages of bbolt files, for tests of code that must survive damage.
 package boltdamage
 
 import (
@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// PageSize is that of the files here: the same on all machines, so that a seed stands for the same damage.
+// PageSize is the page size to create the files with. It is the same on all machines, so that a seed always gives the
+// same damage.
 const PageSize = 4096
 
-// The kinds of pages, by their flags.
+// Page types; the value is the page's flags.
 const (
 	Branch   = 0x01
 	Leaf     = 0x02
@@ -17,20 +18,20 @@ const (
 )
 
 const (
-	pageHead    = 16
-	elementSize = 16
+	pageHeaderSize    = 16
+	elementHeaderSize = 16
 )
 
-var order = binary.NativeEndian
+var byteOrder = binary.NativeEndian
 
-// EachPage calls fn for the pages of a file that are in use and have these flags.
+// EachPage calls fn with each page that is in use and has these flags.
 func EachPage(t testing.TB, file []byte, flags uint16, fn func(id uint64, page []byte)) {
 	t.Helper()
 	n := 0
 	for off := 2 * PageSize; off < len(file); off += PageSize {
 		page := file[off : off+PageSize]
-		inUse := order.Uint64(page) == uint64(off/PageSize) && order.Uint16(page[10:]) > 0
-		if inUse && order.Uint16(page[8:]) == flags {
+		inUse := byteOrder.Uint64(page) == uint64(off/PageSize) && byteOrder.Uint16(page[10:]) > 0
+		if inUse && byteOrder.Uint16(page[8:]) == flags {
 			fn(uint64(off/PageSize), page)
 			n++
 		}
@@ -40,61 +41,66 @@ func EachPage(t testing.TB, file []byte, flags uint16, fn func(id uint64, page [
 	}
 }
 
-// References are ways of damaging the page references of a file with branch pages and two buckets; each is one field.
-var References = map[string]func(t testing.TB, file []byte){
+// ReferenceDamages are functions that damage the page references of a file with branch pages and two buckets. Each
+// changes one kind of field.
+var ReferenceDamages = map[string]func(t testing.TB, file []byte){
 	"branch pages refer to themselves": func(t testing.TB, file []byte) {
 		EachPage(t, file, Branch, func(id uint64, page []byte) {
-			for i := range int(order.Uint16(page[10:])) {
-				order.PutUint64(page[pageHead+elementSize*i+8:], id)
+			for i := range int(byteOrder.Uint16(page[10:])) {
+				byteOrder.PutUint64(page[pageHeaderSize+elementHeaderSize*i+8:], id)
 			}
 		})
 	},
 	"one reference leads to its own page": func(t testing.TB, file []byte) {
 		EachPage(t, file, Branch, func(id uint64, page []byte) {
-			order.PutUint64(page[pageHead+elementSize+8:], id)
+			byteOrder.PutUint64(page[pageHeaderSize+elementHeaderSize+8:], id)
 		})
 	},
 	"two references lead to one page": func(t testing.TB, file []byte) {
 		EachPage(t, file, Branch, func(_ uint64, page []byte) {
-			copy(page[pageHead+elementSize+8:pageHead+2*elementSize], page[pageHead+8:pageHead+elementSize])
+			copy(
+				page[pageHeaderSize+elementHeaderSize+8:pageHeaderSize+2*elementHeaderSize],
+				page[pageHeaderSize+8:pageHeaderSize+elementHeaderSize],
+			)
 		})
 	},
 	"a reference leads out of the file": func(t testing.TB, file []byte) {
-		EachPage(t, file, Branch, func(_ uint64, page []byte) { order.PutUint64(page[pageHead+8:], 1<<40) })
+		EachPage(t, file, Branch, func(_ uint64, page []byte) { byteOrder.PutUint64(page[pageHeaderSize+8:], 1<<40) })
 	},
 	"a leaf says that it is a branch": func(t testing.TB, file []byte) {
-		EachPage(t, file, Leaf, func(_ uint64, page []byte) { order.PutUint16(page[8:], Branch) })
+		EachPage(t, file, Leaf, func(_ uint64, page []byte) { byteOrder.PutUint16(page[8:], Branch) })
 	},
 	"a page in use counts as free": func(t testing.TB, file []byte) {
 		var used uint64
-		EachPage(t, file, Branch, func(_ uint64, page []byte) { used = order.Uint64(page[pageHead+8:]) })
-		EachPage(t, file, freelist, func(_ uint64, page []byte) { order.PutUint64(page[pageHead:], used) })
+		EachPage(t, file, Branch, func(_ uint64, page []byte) { used = byteOrder.Uint64(page[pageHeaderSize+8:]) })
+		EachPage(t, file, freelist, func(_ uint64, page []byte) { byteOrder.PutUint64(page[pageHeaderSize:], used) })
 	},
 	"the list of buckets leads to itself": func(_ testing.TB, file []byte) {
-		meta := file[pageHead:]
-		if second := file[PageSize+pageHead:]; order.Uint64(second[48:]) > order.Uint64(meta[48:]) {
+		meta := file[pageHeaderSize:]
+		if second := file[PageSize+pageHeaderSize:]; byteOrder.Uint64(second[48:]) > byteOrder.Uint64(meta[48:]) {
 			meta = second
 		}
-		root := order.Uint64(meta[16:])
+		root := byteOrder.Uint64(meta[16:])
 		page := file[root*PageSize:]
-		at := pageHead + elementSize // the second bucket; the first one is inline
-		from := at + int(order.Uint32(page[at+4:])+order.Uint32(page[at+8:]))
-		order.PutUint64(page[from:], root)
+		at := pageHeaderSize + elementHeaderSize // the second bucket; the first one is inline
+		from := at + int(byteOrder.Uint32(page[at+4:])+byteOrder.Uint32(page[at+8:]))
+		byteOrder.PutUint64(page[from:], root)
 	},
 }
 
-// Disorder puts every third key of the pages with these flags in the wrong place, where it is longer than prefix.
-func Disorder(t testing.TB, file []byte, flags uint16, prefix string) {
+// MisplaceKeys breaks the order of the keys in pages with these flags: it changes every third key that is longer than
+// prefix, in the byte after the prefix.
+func MisplaceKeys(t testing.TB, file []byte, flags uint16, prefix string) {
 	t.Helper()
 	EachPage(t, file, flags, func(_ uint64, page []byte) {
-		for i := 0; i < int(order.Uint16(page[10:])); i += 3 {
-			at := pageHead + elementSize*i
+		for i := 0; i < int(byteOrder.Uint16(page[10:])); i += 3 {
+			at := pageHeaderSize + elementHeaderSize*i
 			head := page[at:] // branch: position, key's length; leaf: flags, position, key's length
 			if flags == Leaf {
 				head = page[at+4:]
 			}
-			key := page[at+int(order.Uint32(head)):][:order.Uint32(head[4:])]
-			if len(key) > len(prefix) { // not a bucket's name
+			key := page[at+int(byteOrder.Uint32(head)):][:byteOrder.Uint32(head[4:])]
+			if len(key) > len(prefix) { // leaves the names of buckets unchanged
 				key[len(prefix)] = '~'
 			}
 		}

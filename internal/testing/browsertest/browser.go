@@ -1,4 +1,4 @@
-// Package browsertest opens pages in a real headless Chromium, for the tests that need one. Only tests link it.
+// Package browsertest opens pages in a real headless Chromium. Only tests import it.
 package browsertest
 
 import (
@@ -17,18 +17,18 @@ import (
 	"time"
 )
 
-// Browser is a headless Chromium that is spoken to over a pair of pipes (the DevTools protocol, messages ended by a
-// zero byte), with one open page. It needs no port.
+// Browser is a headless Chromium with one open page. It is controlled through a pair of pipes (DevTools protocol,
+// messages end with a zero byte), so it needs no port.
 type Browser struct {
 	t       *testing.T
 	send    *os.File
 	session string
 
 	mu      sync.Mutex
-	last    int
-	waiting map[int]chan answer
+	lastID  int
+	pending map[int]chan answer
 	loaded  chan struct{}
-	console []string // errors, warnings and refusals, as the browser tells them
+	console []string // errors, warnings and blocked requests, as the browser reports them
 }
 
 type answer struct {
@@ -36,7 +36,7 @@ type answer struct {
 	err    error
 }
 
-// Start opens a browser. It skips the test where there is no Chromium.
+// Start starts a browser. It skips the test if there is no Chromium.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	if testing.Short() {
@@ -55,7 +55,7 @@ func Start(t *testing.T) *Browser {
 	if program == "" {
 		t.Skip("no Chromium on PATH: no page is tried in a real browser")
 	}
-	profile, err := os.MkdirTemp("", "anivault-browser-") // not t.TempDir: its cleanup would race with a dying browser
+	profile, err := os.MkdirTemp("", "anivault-browser-") // t.TempDir would remove it while the browser is still exiting
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,14 +72,14 @@ func Start(t *testing.T) *Browser {
 		t.Fatal(err)
 	}
 	closeAll(theirIn, theirOut)
-	b := &Browser{t: t, send: ourOut, waiting: map[int]chan answer{}, loaded: make(chan struct{}, 16)}
+	b := &Browser{t: t, send: ourOut, pending: map[int]chan answer{}, loaded: make(chan struct{}, 16)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		b.read(ourIn)
 	}()
 	t.Cleanup(func() {
-		_, _ = b.ask("", "Browser.close", nil)
+		_, _ = b.request("", "Browser.close", nil)
 		_ = cmd.Wait()
 		cancel()
 		closeAll(ourOut)
@@ -114,17 +114,17 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// read sorts what the browser says until its pipe ends.
+// read handles the browser's messages until its pipe ends.
 func (b *Browser) read(from *os.File) {
 	r := bufio.NewReader(from)
 	for {
 		raw, err := r.ReadBytes(0)
 		if err != nil {
 			b.mu.Lock()
-			for _, c := range b.waiting {
+			for _, c := range b.pending {
 				c <- answer{err: errors.New("the browser is gone")}
 			}
-			b.waiting = map[int]chan answer{}
+			b.pending = map[int]chan answer{}
 			b.mu.Unlock()
 			return
 		}
@@ -141,8 +141,8 @@ func (b *Browser) read(from *os.File) {
 		b.mu.Lock()
 		switch {
 		case m.ID != 0:
-			if c := b.waiting[m.ID]; c != nil {
-				delete(b.waiting, m.ID)
+			if c := b.pending[m.ID]; c != nil {
+				delete(b.pending, m.ID)
 				a := answer{result: m.Result}
 				if m.Error != nil {
 					a.err = errors.New(m.Error.Message)
@@ -154,7 +154,7 @@ func (b *Browser) read(from *os.File) {
 			case b.loaded <- struct{}{}:
 			default:
 			}
-		case m.Method == "Log.entryAdded" && remark(m.Params):
+		case m.Method == "Log.entryAdded" && isRemark(m.Params):
 		case m.Method == "Runtime.exceptionThrown", m.Method == "Log.entryAdded", m.Method == "Runtime.consoleAPICalled":
 			b.console = append(b.console, string(m.Params))
 		}
@@ -162,18 +162,18 @@ func (b *Browser) read(from *os.File) {
 	}
 }
 
-// remark reports whether an entry of the browser's log is neither an error nor a warning: a keyboard faster than
-// "autofocus" is one.
-func remark(params json.RawMessage) bool {
+// isRemark reports whether an entry of the browser's log is neither an error nor a warning, such as the one about
+// "autofocus" when a key was pressed before it.
+func isRemark(params json.RawMessage) bool {
 	var log struct{ Entry struct{ Level string } }
 	return json.Unmarshal(params, &log) == nil && (log.Entry.Level == "info" || log.Entry.Level == "verbose")
 }
 
-func (b *Browser) ask(session, method string, params any) (json.RawMessage, error) {
+func (b *Browser) request(session, method string, params any) (json.RawMessage, error) {
 	b.mu.Lock()
-	b.last++
-	id, c := b.last, make(chan answer, 1)
-	b.waiting[id] = c
+	b.lastID++
+	id, c := b.lastID, make(chan answer, 1)
+	b.pending[id] = c
 	message := map[string]any{"id": id, "method": method}
 	if params != nil {
 		message["params"] = params
@@ -186,7 +186,7 @@ func (b *Browser) ask(session, method string, params any) (json.RawMessage, erro
 		_, err = b.send.Write(append(text, 0))
 	}
 	if err != nil {
-		delete(b.waiting, id)
+		delete(b.pending, id)
 		b.mu.Unlock()
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (b *Browser) ask(session, method string, params any) (json.RawMessage, erro
 
 func (b *Browser) call(session, method string, params, into any) {
 	b.t.Helper()
-	result, err := b.ask(session, method, params)
+	result, err := b.request(session, method, params)
 	if err == nil && into != nil {
 		err = json.Unmarshal(result, into)
 	}
@@ -210,19 +210,19 @@ func (b *Browser) call(session, method string, params, into any) {
 	}
 }
 
-// Call calls a method of the DevTools protocol on the page, and decodes its result into a value that may be nil.
+// Call calls a DevTools method on the page. It decodes the result into into, if not nil.
 func (b *Browser) Call(method string, params, into any) {
 	b.t.Helper()
 	b.call(b.session, method, params, into)
 }
 
-// Grant lets pages do what a person would be asked about.
-func (b *Browser) Grant(permissions ...string) {
+// GrantPermissions gives pages permissions for which a user would be asked.
+func (b *Browser) GrantPermissions(permissions ...string) {
 	b.t.Helper()
 	b.call("", "Browser.grantPermissions", map[string]any{"permissions": permissions}, nil)
 }
 
-// Press presses a key and lets it go. code is the key's number, 0 for one that types itself.
+// Press presses and releases a key. code is its key code, 0 for a key that types a character.
 func (b *Browser) Press(key string, code int) {
 	b.t.Helper()
 	down := map[string]any{"type": "rawKeyDown", "key": key, "windowsVirtualKeyCode": code}
@@ -236,17 +236,17 @@ func (b *Browser) Press(key string, code int) {
 	b.Call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "windowsVirtualKeyCode": code}, nil)
 }
 
-// Open shows a file, or an address, and waits until it has loaded.
+// Open opens a file or a URL and waits until it has loaded.
 func (b *Browser) Open(path string) {
 	b.t.Helper()
 	if !strings.Contains(path, ":") {
 		path = "file://" + path
 	}
-	b.Follow(func() { b.Call("Page.navigate", map[string]any{"url": path}, nil) })
+	b.AwaitLoad(func() { b.Call("Page.navigate", map[string]any{"url": path}, nil) })
 }
 
-// Follow does what leads to another page, and waits until that has loaded.
-func (b *Browser) Follow(leads func()) {
+// AwaitLoad calls leads, which must cause another page to load, and waits until it has loaded.
+func (b *Browser) AwaitLoad(leads func()) {
 	b.t.Helper()
 	for len(b.loaded) > 0 {
 		<-b.loaded
@@ -259,7 +259,8 @@ func (b *Browser) Follow(leads func()) {
 	}
 }
 
-// Eval runs JavaScript in the page and decodes its value; promises are waited for.
+// Eval runs JavaScript in the page and decodes its result into into, if not nil. If the result is a promise, it waits
+// for its value.
 func (b *Browser) Eval(expression string, into any) {
 	b.t.Helper()
 	var r struct {
@@ -277,8 +278,8 @@ func (b *Browser) Eval(expression string, into any) {
 	}
 }
 
-// Look sets the window's size in CSS pixels and the colour scheme.
-func (b *Browser) Look(width, height int, scheme string) {
+// SetViewport sets the window's size in CSS pixels, and the colour scheme.
+func (b *Browser) SetViewport(width, height int, scheme string) {
 	b.t.Helper()
 	b.Call("Emulation.setDeviceMetricsOverride", map[string]any{
 		"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
@@ -288,8 +289,8 @@ func (b *Browser) Look(width, height int, scheme string) {
 	}, nil)
 }
 
-// Shoot keeps a picture where the person running the test asked for one.
-func (b *Browser) Shoot(file string) {
+// Screenshot writes a picture of the whole page to a PNG file.
+func (b *Browser) Screenshot(file string) {
 	b.t.Helper()
 	var r struct{ Data []byte }
 	b.Call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &r)
@@ -298,8 +299,8 @@ func (b *Browser) Shoot(file string) {
 	}
 }
 
-// Complaints returns what the browser's console has said so far.
-func (b *Browser) Complaints() []string {
+// ConsoleErrors returns what the browser's console has reported so far.
+func (b *Browser) ConsoleErrors() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]string(nil), b.console...)

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Proxy stands between a client and a server, and is a bad network when it is told to be one.
+// Proxy is a proxy between a client and a server that can behave like a bad network.
 type Proxy struct {
-	Addr string // host:port of its own
+	Addr string // host:port where it listens
 
 	target   atomic.Pointer[string]
 	listener net.Listener
 	delay    atomic.Int64 // of each reply
-	cut      atomic.Int64 // every so many replies one is cut in half; 0: none
-	drop     atomic.Int64 // every so many replies one does not arrive; 0: none
+	cut      atomic.Int64 // n: every n-th reply is cut in half; 0: none
+	drop     atomic.Int64 // n: every n-th reply is lost; 0: none
 	replies  atomic.Int64
 	down     atomic.Bool
 	silent   atomic.Bool
@@ -37,33 +37,33 @@ func NewProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Delay makes each reply so much later.
-func (p *Proxy) Delay(d time.Duration) { p.delay.Store(int64(d)) }
+// SetDelay delays each reply by d.
+func (p *Proxy) SetDelay(d time.Duration) { p.delay.Store(int64(d)) }
 
-// Cut cuts every n-th reply in half and ends its connection; 0: none.
-func (p *Proxy) Cut(n int) { p.cut.Store(int64(n)) }
+// CutEvery cuts every n-th reply in half and ends its connection; 0: none.
+func (p *Proxy) CutEvery(n int) { p.cut.Store(int64(n)) }
 
-// Drop loses every n-th reply; 0: none.
-func (p *Proxy) Drop(n int) { p.drop.Store(int64(n)) }
+// DropEvery drops every n-th reply; 0: none.
+func (p *Proxy) DropEvery(n int) { p.drop.Store(int64(n)) }
 
-// Down ends all connections and refuses new ones, or no longer does.
-func (p *Proxy) Down(down bool) {
+// SetDown ends all connections and refuses new ones; false accepts them again.
+func (p *Proxy) SetDown(down bool) {
 	p.down.Store(down)
 	if down {
 		p.closeAll()
 	}
 }
 
-// Silent lets nothing through and keeps the connections, or no longer does.
-func (p *Proxy) Silent(silent bool) { p.silent.Store(silent) }
+// SetSilent keeps the connections but holds back all data; false lets it through again.
+func (p *Proxy) SetSilent(silent bool) { p.silent.Store(silent) }
 
-// Turn ends all connections; new ones lead to another server.
-func (p *Proxy) Turn(target string) {
+// Redirect ends all connections and connects new ones to another server.
+func (p *Proxy) Redirect(target string) {
 	p.target.Store(&target)
 	p.closeAll()
 }
 
-// Close ends the proxy and all connections.
+// Close stops the proxy and ends all connections.
 func (p *Proxy) Close() {
 	p.down.Store(true)
 	p.listener.Close()
@@ -102,7 +102,7 @@ func (p *Proxy) serve() {
 	}
 }
 
-// copy passes on what comes from one side until either ends.
+// copy passes on data from one side until either side closes.
 func (p *Proxy) copy(to, from net.Conn, replies bool) {
 	defer func() {
 		to.Close()

@@ -1,5 +1,5 @@
-// Package redistest starts real Redis or Valkey servers for tests and benchmarks, and puts a bad network in front of
-// them.
+// Package redistest starts real Redis or Valkey servers for tests and benchmarks, and a proxy that simulates a bad
+// network.
 package redistest
 
 import (
@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// Server is a redis-server on a free port of the loopback, with an append-only file that is synced every second.
+// Server is a redis-server on a free loopback port, with an append-only file that is synced every second.
 type Server struct {
 	Addr string // host:port
-	Dir  string // where its files are
+	Dir  string // directory of its files
 
 	path string
 	args []string
@@ -27,11 +27,12 @@ type Server struct {
 	done chan struct{}
 }
 
-// Programs are the servers that will do.
+// Programs are the server programs that can be used.
 var Programs = []string{"redis-server", "valkey-server"}
 
-// Find returns the path of the first of the programs that is there; none are named: of any.
-func Find(programs ...string) (string, error) {
+// FindProgram returns the path of the first of the programs that is installed. Without arguments it looks for any of
+// Programs.
+func FindProgram(programs ...string) (string, error) {
 	if len(programs) == 0 {
 		programs = Programs
 	}
@@ -43,13 +44,14 @@ func Find(programs ...string) (string, error) {
 	return "", fmt.Errorf("there is no %s in PATH: apt-get install %[1]s", programs[0])
 }
 
-// Start starts a server with further arguments, and ends it with the test. Without a server the test is skipped.
+// Start starts a server with additional arguments, and stops it at the end of the test. It skips the test if no server
+// is installed.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	return start(t, nil, args)
 }
 
-// StartProgram is Start of one of the Programs.
+// StartProgram is like Start, but runs a particular one of Programs.
 func StartProgram(t testing.TB, program string) *Server {
 	t.Helper()
 	return start(t, []string{program}, nil)
@@ -57,7 +59,7 @@ func StartProgram(t testing.TB, program string) *Server {
 
 func start(t testing.TB, programs, args []string) *Server {
 	t.Helper()
-	path, err := Find(programs...)
+	path, err := FindProgram(programs...)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -69,9 +71,9 @@ func start(t testing.TB, programs, args []string) *Server {
 	return s
 }
 
-// New starts a server with its files in dir. The caller must Kill it.
+// New starts a server with its files in dir. The caller must call Kill.
 func New(dir string, args ...string) (*Server, error) {
-	path, err := Find()
+	path, err := FindProgram()
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// Restart starts a server that was killed, with the files it left.
+// Restart starts a server again after Kill, with its existing files.
 func (s *Server) Restart() error {
 	s.cmd = exec.Command(s.path, s.args...)
 	log, err := os.OpenFile(filepath.Join(s.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -136,13 +138,14 @@ func (s *Server) Restart() error {
 	return errors.New("the server does not begin to listen")
 }
 
-// Kill ends the server as kill -9 does.
+// Kill kills the server as kill -9 does.
 func (s *Server) Kill() {
 	_ = s.cmd.Process.Kill()
 	<-s.done
 }
 
-// Do sends one command over the socket and returns the reply: a text, a number, or the first line of anything else.
+// Do sends one command over the Unix socket and returns the reply: a string, a number, or the first line of any other
+// reply.
 func (s *Server) Do(words ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

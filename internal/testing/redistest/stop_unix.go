@@ -4,8 +4,8 @@ package redistest
 
 import "syscall"
 
-// Stop freezes the server.
+// Stop suspends the server process.
 func (s *Server) Stop() { _ = s.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Continue lets a frozen server go on.
+// Continue resumes a suspended server process.
 func (s *Server) Continue() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }

@@ -62,7 +62,7 @@ func (s *Snapshot) Decode(b []byte) error {
 		return &SnapshotVersionError{int(r.version)}
 	}
 	s.encodeOrDecode(&r)
-	if r.Bad() || len(r.Left()) != 0 || !known || !s.valid() {
+	if r.Bad() || len(r.Remaining()) != 0 || !known || !s.valid() {
 		*s = Snapshot{}
 		return ErrSnapshotCorrupt
 	}

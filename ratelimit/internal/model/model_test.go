@@ -445,7 +445,7 @@ func overRedis(t *testing.T) func(string) *shared.Store {
 		proxy, err := redistest.NewProxy(server.Addr)
 		must(t, err)
 		t.Cleanup(proxy.Close)
-		proxy.Cut(40)
+		proxy.CutEvery(40)
 		addr, err := redisstore.ParseAddress("redis://" + proxy.Addr)
 		must(t, err)
 		b, err := redisstore.Open(redisstore.Options{
