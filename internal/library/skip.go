@@ -152,14 +152,13 @@ func folderContextOf(items []item, root bool) folderContext {
 	return s
 }
 
-// isExtras reports whether a folder holds the extras of the folder around it.
+// isExtrasFolder reports whether a folder with a name of extrasFolders holds the extras of the folder around it:
 //
-//   - With episodes of its own name in it ("Extras.S01E01"): a series.
-//   - Beside season folders: extras.
-//   - In a folder below a root: extras, unless it has season folders and no videos beside it.
-//   - Directly in a root that has videos but no season folders, a film's folder or a flat library: extras, unless it
-//     has season folders.
-//   - Directly in a root without either: a title.
+//   - no, if its episodes are named after the folder ("Extras.S01E01"): it is a series
+//   - yes, if there are season folders next to it
+//   - below a root: yes, unless it contains season folders and there are no videos next to it
+//   - directly in a root with videos (a film's folder or a flat library): yes, unless it contains season folders
+//   - directly in a root without videos: no, it is a title
 func isExtrasFolder(name string, items []item, above folderContext) bool {
 	if !extrasFolders[strings.ToLower(strings.TrimSpace(name))] {
 		return false
