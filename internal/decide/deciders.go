@@ -20,7 +20,7 @@ import (
 // Config configures New. If Asker is nil, nobody is asked.
 type Config struct {
 	Client    *tmdb.Client
-	Languages []string // for titles; the first that TMDB has is used
+	Languages []string // of titles, best first; TMDB may lack some
 	Adult     bool     // searches include adult titles
 	Options   match.Options
 	Pins      *pins.Store
@@ -29,7 +29,7 @@ type Config struct {
 
 	// Reserve reserves the requests that one series may need; release returns those that it did not use.
 	Reserve func(ctx context.Context) (reserved context.Context, release func())
-	// Why explains to a person why a TMDB request failed, and whether the cause lasts for the rest of the run.
+	// ExplainError explains to a person why a TMDB request failed, and whether the cause lasts for the rest of the run.
 	ExplainError func(err error) (text lang.Text, lasts bool)
 	// Warn reports a problem that did not stop the run. Any goroutine may call it.
 	Warn func(error)
@@ -68,9 +68,9 @@ type series struct {
 
 type resolution struct {
 	match.Resolution
-	// readings returns the possible interpretations of a file name, best first; nil: only the name itself.
+	// readings returns the possible interpretations of a file name, best first. If nil, the name has only one.
 	readings func(release.Release) []release.Release
-	// adjust changes the decision of a placed file; nil: no change.
+	// adjust changes the decision of a placed file. If nil, nothing is changed.
 	adjust func(match.Decision, release.Release) match.Decision
 }
 

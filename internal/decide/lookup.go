@@ -21,8 +21,8 @@ import (
 // TitleSearch is a search by a person: words of a title, with an optional kind and year.
 type TitleSearch struct {
 	Text string
-	Kind match.Kind // "": either
-	Year int        // 0: any
+	Kind match.Kind // "" for either kind
+	Year int        // 0 for any year
 }
 
 // SearchResult is an entry that a TitleSearch found. Entry is nil if its details were not fetched.
@@ -174,8 +174,8 @@ func NewCachedSearch(w TitleSearch, shown []string, found []SearchResult) *Cache
 	}
 }
 
-// Add adds the matching entries of one cached answer. The path and query are those of its request; the
-// path lacks the leading /3.
+// Add adds the matching entries of one cached answer. The path and query are those of its request; the path
+// lacks the leading /3.
 func (c *CachedSearch) Add(path, query string, body []byte, origin match.Origin) {
 	inLanguage := false
 	if q, err := url.ParseQuery(query); err == nil {

@@ -122,8 +122,8 @@ func stringOrEmpty(p *string) string {
 	return *p
 }
 
-// languages are the preferred languages of titles, such as "ko-KR", best first. Requests to TMDB use the
-// first.
+// languages are the preferred languages of titles, such as "ko-KR", best first. Requests to TMDB use
+// the first.
 type languages []string
 
 func (l languages) primary() string {
@@ -138,7 +138,7 @@ func (l languages) primary() string {
 func (l languages) localize(e *match.Entry) *match.Entry {
 	for i, tag := range l {
 		if len(l) == 1 {
-			break // TMDB has chosen already
+			break // TMDB has already chosen the title
 		}
 		language, region, _ := strings.Cut(tag, "-")
 		if i == 0 && e.Title != e.OriginalTitle {

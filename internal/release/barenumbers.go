@@ -2,7 +2,8 @@ package release
 
 import "strings"
 
-// Scores of the places where a number may be the episode. The number with the highest score is.
+// Scores of the places where a number may be the episode. The number with the highest score
+// becomes the episode.
 const (
 	dashThenEndScore       = 100 // "Title - 07 [...]", "Title - 07 - Name"
 	squareBracketScore     = 80  // "[Title][07][1080p]"

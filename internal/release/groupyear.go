@@ -103,7 +103,7 @@ func (p *layoutStage) isSuffixAfterGroup(i int) bool {
 		p.w.gapBefore(i) == "." && p.w.tokens[i].word.value == "SAMPLE"
 }
 
-// hasDashBefore reports whether the group at token i goes on before its dash, with a single letter: "x264-D-Z0N3".
+// hasDashBefore reports whether a dash and a single letter before token i belong to the group: "x264-D-Z0N3".
 func (p *layoutStage) hasDashBefore(i int) bool {
 	return i > 1 && p.w.gapBefore(i) == "-" && p.w.gapBefore(i-1) != "-" && p.w.length(i-1) <= 1 &&
 		p.w.tokens[i-1].tag == noTag && p.w.tokens[i-1].bracket < 0 && p.w.tokens[i-2].tag != noTag

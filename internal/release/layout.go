@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// segment is a run of tokens in one outermost bracket, or between brackets.
+// segment is a run of tokens inside one outermost bracket, or outside brackets.
 type segment struct {
 	span
 	bracket int // the outermost bracket, -1 if there is none
@@ -161,7 +161,7 @@ func (p *layoutStage) isNumericTitle(s span) bool {
 	}
 	beforeYear := s.to < len(p.w.tokens) && p.w.isAloneInBracket(s.to) && p.w.isYearlike(s.to)
 	if p.lastPlainWord >= s.to && !beforeYear {
-		return false // a word between brackets follows
+		return false // a word outside brackets follows
 	}
 	seasonAfter := !p.marks.seasonSpan.empty() && p.marks.seasonSpan.from > s.from
 	return len(p.segments) == 1 || s.from == 0 || !p.marks.episodeSpan.empty() || seasonAfter || beforeYear

@@ -10,7 +10,7 @@ import (
 // token is a run of letters and digits. Digits next to Han, kana or hangul form a separate token, which makes a counter
 // such as "第07話" readable.
 type token struct {
-	start, end int      // text[s:e]
+	start, end int      // text[start:end]
 	bracket    int      // index of the innermost bracket around it, -1 at top level
 	class      class    // the kind of characters it has
 	num        int      // the value of a number or counter; -1 for other words and for more than eight digits

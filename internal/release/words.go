@@ -87,7 +87,7 @@ type wordLists struct {
 
 	romans, ordinals, cardinals                    map[string]int
 	hanDigits                                      map[rune]int
-	ordinalEndings, spacedOrdinalEndings           map[string]bool // of ordinals
+	ordinalEndings, spacedOrdinalEndings           map[string]bool
 	counterWords, articles, workKinds, reposters   map[string]bool
 	quantities, domains, extensions, recorderMarks map[string]bool
 	partCounters, translatorEndings                []string
