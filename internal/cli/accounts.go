@@ -46,7 +46,7 @@ func readAccounts(ctx context.Context, f *factory, cfg *config.Config) ([]app.Ac
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = done() }() // it only reads
+	defer func() { _ = done() }() // an error is harmless after reading
 	st, err := ratelimit.Operator{Store: store}.Status(ctx, cfg.Tuning, cfg.LimiterAccounts()...)
 	if err != nil {
 		return nil, lang.Error("read the limiter's state: %w", err)

@@ -35,11 +35,11 @@ type applyRun struct {
 
 	started      time.Time
 	lastProgress time.Time  // when progress was last shown or written
-	statusLine   *ui.Status // nil unless a run is going on
+	statusLine   *ui.Status // nil except during a run
 
-	onNotDone func(source string) // called for each file that was refused or rolled back; may be nil
+	onFileFailed func(source string) // called for each file that was refused or rolled back; may be nil
 
-	// The plan, if this run made it itself.
+	// These fields describe the plan. They are set only if the plan was made in this process and not read from a file.
 	units       []organize.Unit
 	skipped     []organize.SkippedFile
 	planSummary *report.OrganizeSummary
@@ -157,8 +157,8 @@ func (a *applyRun) carryOut(ctx context.Context, cfg *config.Config, plan *organ
 			out.Run = plan.ID
 		}
 		for _, r := range out.Results {
-			if a.onNotDone != nil && (r.Status == apply.StatusRefused || r.Status == apply.StatusFailed) {
-				a.onNotDone(r.Source)
+			if a.onFileFailed != nil && (r.Status == apply.StatusRefused || r.Status == apply.StatusFailed) {
+				a.onFileFailed(r.Source)
 			}
 		}
 		return out, nil
@@ -243,18 +243,18 @@ func estimateRemaining(p apply.Progress, elapsed time.Duration) time.Duration {
 }
 
 func applyProgressText(p apply.Progress, elapsed time.Duration, room int) string {
-	parts := []part{{text: lang.Textf("%d/%d files", p.Files, p.FilesTotal), weight: 9}}
+	parts := []statusPart{{text: lang.Textf("%d/%d files", p.Files, p.FilesTotal), weight: 9}}
 	if p.BytesTotal > 0 {
 		rate := float64(p.Bytes) / max(elapsed.Seconds(), 0.1)
 		parts = append(
 			parts,
-			part{text: lang.Textf("%s of %s copied", ui.Size(p.Bytes), ui.Size(p.BytesTotal)), weight: 8},
-			part{text: lang.Textf("%s/s", ui.Size(int64(rate))), weight: 3},
+			statusPart{text: lang.Textf("%s of %s copied", ui.Size(p.Bytes), ui.Size(p.BytesTotal)), weight: 8},
+			statusPart{text: lang.Textf("%s/s", ui.Size(int64(rate))), weight: 3},
 		)
 	}
-	parts = append(parts, part{text: elapsedText(elapsed), weight: 2})
-	if left := estimateRemaining(p, elapsed); elapsed >= estimateAfter && left > 0 {
-		parts = append(parts, part{text: lang.Textf("about %s left", ui.Countdown(left)), weight: 5})
+	parts = append(parts, statusPart{text: elapsedText(elapsed), weight: 2})
+	if left := estimateRemaining(p, elapsed); elapsed >= minEstimateTime && left > 0 {
+		parts = append(parts, statusPart{text: lang.Textf("about %s left", ui.Countdown(left)), weight: 5})
 	}
 	return fitParts(parts, room)
 }
@@ -263,14 +263,14 @@ func applyProgressText(p apply.Progress, elapsed time.Duration, room int) string
 type nfoBuilder struct {
 	cfg       *config.Config
 	warn      func(error)
-	runs      map[string]*app.App // by languages; nil if it could not be opened
+	apps      map[string]*app.App // by languages; nil if it could not be opened
 	lastEntry *nfo.Entry
-	lastNote  organize.NFOSpec // the note that lastEntry was built for
+	lastSpec  organize.NFOSpec // the spec for which lastEntry was loaded
 }
 
 func (n *nfoBuilder) build(ctx context.Context, note *organize.NFOSpec) []byte {
-	if n.lastEntry == nil || n.lastNote.Entry != note.Entry || n.lastNote.Languages != note.Languages {
-		n.lastEntry, n.lastNote = n.entry(ctx, note), *note
+	if n.lastEntry == nil || n.lastSpec.Entry != note.Entry || n.lastSpec.Languages != note.Languages {
+		n.lastEntry, n.lastSpec = n.loadEntry(ctx, note), *note
 	}
 	switch {
 	case n.lastEntry == nil:
@@ -283,20 +283,20 @@ func (n *nfoBuilder) build(ctx context.Context, note *organize.NFOSpec) []byte {
 	return nfo.IDs(n.lastEntry)
 }
 
-func (n *nfoBuilder) entry(ctx context.Context, note *organize.NFOSpec) *nfo.Entry {
-	run := n.open(note.Languages)
+func (n *nfoBuilder) loadEntry(ctx context.Context, note *organize.NFOSpec) *nfo.Entry {
+	run := n.appFor(note.Languages)
 	if run == nil {
 		return nil
 	}
 	e, err := run.NFOEntry(ctx, match.Kind(note.Kind), note.ID)
 	if err != nil {
-		return nil // the run reports not_cached
+		return nil // apply reports not_cached for this file
 	}
 	return e
 }
 
-func (n *nfoBuilder) open(languages string) *app.App {
-	if run, known := n.runs[languages]; known {
+func (n *nfoBuilder) appFor(languages string) *app.App {
+	if run, known := n.apps[languages]; known {
 		return run
 	}
 	cfg := *n.cfg
@@ -307,15 +307,15 @@ func (n *nfoBuilder) open(languages string) *app.App {
 	if err != nil {
 		n.warn(err)
 	}
-	if n.runs == nil {
-		n.runs = map[string]*app.App{}
+	if n.apps == nil {
+		n.apps = map[string]*app.App{}
 	}
-	n.runs[languages] = run
+	n.apps[languages] = run
 	return run
 }
 
 func (n *nfoBuilder) close() {
-	for _, run := range n.runs {
+	for _, run := range n.apps {
 		if run == nil {
 			continue
 		}

@@ -150,8 +150,8 @@ var problemStatuses = []apply.Status{
 	apply.StatusSkipped, apply.StatusRefused, apply.StatusFailed, apply.StatusNotRestored,
 }
 
-// problemLine returns the paths of a file that was not put where it belongs, else "". For undo --dry-run it also
-// returns files that would be put back: for apply, the plan has listed them.
+// problemLine returns the paths of a file that was not moved to its target or not put back, else "". For undo --dry-run
+// it also returns the paths of files that would be put back. For apply --dry-run, the plan lists the files.
 func (a *applyRun) problemLine(r *apply.Result) string {
 	target := ui.Printable(r.Target)
 	switch {
@@ -236,15 +236,15 @@ func checkHook(cfg *config.Config) error {
 	return nil
 }
 
-// runHook runs the program of organize.exec if a run has changed something. It returns runErr, the error of the run
-// itself, rather than one of the program.
+// runHook runs the program of organize.exec if a run has changed something. If both have failed, it returns runErr, the
+// error of the run.
 func runHook(ctx context.Context, f *factory, cfg *config.Config, out *apply.Outcome, runErr error) error {
 	if len(cfg.Organize.Exec) == 0 || out == nil || len(out.ChangedFolders) == 0 {
 		return runErr
 	}
 	h := hook{
 		argv: cfg.Organize.Exec, env: hookEnv(f.environ, out), timeout: hookTimeout,
-		streams: f.streams, changed: out.ChangedFolders,
+		streams: f.streams, changedDirs: out.ChangedFolders,
 	}
 	if err := h.run(ctx); err != nil {
 		f.warn("%v; what run %s did is kept", err, out.Run)
@@ -273,19 +273,19 @@ func withoutSecrets(environ []string) []string {
 }
 
 type hook struct {
-	argv, env, changed []string
-	timeout            time.Duration
-	streams            ui.Streams
+	argv, env, changedDirs []string
+	timeout                time.Duration
+	streams                ui.Streams
 }
 
-// run runs the program without a shell. After the timeout it kills the program and everything it started. The output
-// goes to stderr, because stdout carries results.
+// run runs the program without a shell. After the timeout it kills the program and everything that it started. The
+// program's output goes to stderr, because stdout carries results.
 func (h *hook) run(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	cmd := exec.CommandContext(bounded, h.argv[0], h.argv[1:]...)
 	var stdin strings.Builder
-	for _, folder := range h.changed {
+	for _, folder := range h.changedDirs {
 		stdin.WriteString(folder + "\x00")
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = strings.NewReader(stdin.String()), h.streams.Err, h.streams.Err, h.env

@@ -58,7 +58,7 @@ func newCacheList(f *factory) *cobra.Command {
 		now := time.Now()
 		return store.Range(c.Context(), func(e *cache.Entry) error {
 			if c.format == "ndjson" {
-				return f.printJSON(wireEntry{
+				return f.printJSON(jsonEntry{
 					e.Key, e.Status, e.Fresh(now), ui.Stamp(e.FetchedAt), ui.Stamp(e.ExpiresAt), len(e.Body),
 				})
 			}
@@ -73,12 +73,12 @@ func newCacheList(f *factory) *cobra.Command {
 	})
 }
 
-type wireEntry struct {
-	Key     string `json:"key" doc:"the method and URL it answers, without credentials"`
+type jsonEntry struct {
+	Key     string `json:"key" doc:"the method and URL of the request, without credentials"`
 	Status  int    `json:"status" doc:"the HTTP status, 200 or 404"`
-	Fresh   bool   `json:"fresh" doc:"whether it answers without asking"`
-	Fetched string `json:"fetched_at" doc:"when TMDB last vouched for it, RFC 3339"`
-	Expires string `json:"expires_at" doc:"until when it answers without asking, RFC 3339"`
+	Fresh   bool   `json:"fresh" doc:"whether it can be used without asking TMDB"`
+	Fetched string `json:"fetched_at" doc:"when TMDB last sent or confirmed it, RFC 3339"`
+	Expires string `json:"expires_at" doc:"until when it can be used without asking TMDB, RFC 3339"`
 	Bytes   int    `json:"bytes" doc:"size of the body"`
 }
 
@@ -245,28 +245,28 @@ func newCacheStats(f *factory) *cobra.Command {
 		case err != nil:
 			return err
 		case c.format == "json":
-			return f.printJSON(newWireCache(s))
+			return f.printJSON(newJSONCache(s))
 		}
 		return writeCacheStats(f.streams.Out, s, store.Path(), f.streams.OutWidth())
 	})
 }
 
-type wireCache struct {
+type jsonCache struct {
 	Entries  int            `json:"entries" doc:"stored answers"`
-	Fresh    int            `json:"fresh" doc:"how many answer without a request"`
-	Expired  int            `json:"expired" doc:"how many answer only when TMDB can't be asked"`
-	Negative int            `json:"negative" doc:"how many say that TMDB has nothing (404)"`
+	Fresh    int            `json:"fresh" doc:"answers that can be used without asking TMDB"`
+	Expired  int            `json:"expired" doc:"answers that are used only if TMDB can't be asked"`
+	Negative int            `json:"negative" doc:"answers that say that TMDB has no such entry (404)"`
 	FileSize int64          `json:"file_bytes" doc:"size of the database file"`
-	Used     int64          `json:"used_bytes" doc:"of it in use; cache compact returns the rest to the file system"`
-	MaxSize  int64          `json:"max_bytes" doc:"size it is kept below"`
+	Used     int64          `json:"used_bytes" doc:"the used part of the file; cache compact frees the rest"`
+	MaxSize  int64          `json:"max_bytes" doc:"the size limit"`
 	Oldest   string         `json:"oldest,omitempty" doc:"when the oldest answer was fetched, RFC 3339"`
 	Newest   string         `json:"newest,omitempty" doc:"when the newest answer was fetched, RFC 3339"`
-	Classes  map[string]int `json:"classes" doc:"answers by kind of question"`
+	Classes  map[string]int `json:"classes" doc:"number of answers by kind of request"`
 	SetAside []string       `json:"set_aside" doc:"damaged databases that were set aside"`
 }
 
-func newWireCache(s cache.Stats) *wireCache {
-	w := &wireCache{
+func newJSONCache(s cache.Stats) *jsonCache {
+	w := &jsonCache{
 		Entries: s.Entries, Fresh: s.Fresh, Expired: s.Expired, Negative: s.Negative, FileSize: s.FileSize, Used: s.Used,
 		MaxSize: s.MaxSize, Oldest: ui.Stamp(s.Oldest), Newest: ui.Stamp(s.Newest),
 		Classes: map[string]int{}, SetAside: append([]string{}, s.SetAside...),

@@ -20,10 +20,10 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// invocation is one invocation of a command.
+// invocation is one execution of a command, with everything its code gets.
 type invocation struct {
 	*cobra.Command
-	cfg    *config.Config // nil unless setRunWithConfig was used
+	cfg    *config.Config // nil for a command set up with setRun
 	args   []string
 	format string // the value of --format; "" for a command without that flag
 }
@@ -280,7 +280,7 @@ var settingFlags = []struct {
 	{"watch.poll", "poll", "scan everything each `TIME` where there are no notifications, as on network shares"},
 }
 
-// hiddenDefaults are settings whose flag shows no default: -v changes it, or the usage describes it.
+// hiddenDefaults are settings whose flags show no default in the help, because -v changes it or the usage describes it.
 var hiddenDefaults = []string{"log.level", "log.format", "match.jobs"}
 
 func serverLayouts() string {

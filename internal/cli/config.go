@@ -63,9 +63,9 @@ func newConfigShow(f *factory) *cobra.Command {
 	var origin bool
 	cmd := &cobra.Command{Use: "show", Short: "Print the effective settings"}
 	f.setRunWithConfig(cmd, textOrJSON, func(c invocation) error {
-		rows := []wireSetting{}
+		rows := []jsonSetting{}
 		for _, v := range c.cfg.Values() {
-			rows = append(rows, wireSetting{v.Setting.Key, displayValue(c.cfg, v), v.Origin, v.Setting.Env})
+			rows = append(rows, jsonSetting{v.Setting.Key, displayValue(c.cfg, v), v.Origin, v.Setting.Env})
 		}
 		if c.format == "json" {
 			return f.printIndentedJSON(rows)
@@ -89,11 +89,11 @@ func displayValue(cfg *config.Config, v config.Value) string {
 	return cmp.Or(v.Text, used[v.Setting.Key])
 }
 
-type wireSetting struct {
-	Key    string `json:"key" doc:"its place in the config file"`
-	Value  string `json:"value" doc:"what is in force; [set] for a key or token"`
+type jsonSetting struct {
+	Key    string `json:"key" doc:"its key in the config file"`
+	Value  string `json:"value" doc:"the effective value; [set] for a key or token"`
 	Origin string `json:"origin" doc:"default, config file, environment NAME or flag --name"`
-	Env    string `json:"env" doc:"its variable"`
+	Env    string `json:"env" doc:"its environment variable"`
 }
 
 func newConfigInit(f *factory) *cobra.Command {
@@ -207,7 +207,7 @@ func storeToken(f *factory, path string, file *config.Existing, token config.Sec
 			titles = "" // the default
 		}
 		if titles != "" {
-			titles += ",en-US" // preferred to titles in the original script
+			titles += ",en-US" // the fallback for entries that have no title in the user's language
 		}
 		if err := config.WriteFile(path, token, titles); err != nil {
 			return err

@@ -66,11 +66,11 @@ func failedFinding(what string, state, fix lang.Text) finding {
 	return finding{check: what, state: state, fix: fix, failed: true}
 }
 
-// doctor runs checks and prints each finding at once.
+// doctor runs checks one by one, and prints each finding before the next check.
 type doctor struct {
 	streams ui.Streams
 	faults  int
-	err     error // of writing to stdout
+	err     error // the first error of writing to stdout
 }
 
 func (d *doctor) print(f finding) {

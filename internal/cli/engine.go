@@ -38,14 +38,14 @@ func findRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply
 
 func anyRun(*apply.Run) bool { return true }
 
-// errUnsupported is the error for carrying out plans on systems on which this has never been tested.
+// errUnsupported is the error for carrying out a plan on a system on which this has never been tested.
 var errUnsupported = usagef("organize --plan saves the plan; plans are carried out on Linux",
 	"plans can't be carried out on this system")
 
 func historyDir(cfg *config.Config) string { return filepath.Join(cfg.Dirs.Data, "history") }
 
-// withEngine runs do with the lock that only one run of the user can hold. It prints the outcome after releasing the
-// lock, because output to a pager can block.
+// withEngine runs do while it holds the lock that keeps a user's runs from overlapping. It prints the outcome after
+// releasing the lock, because output to a pager can block.
 func (a *applyRun) withEngine(
 	ctx context.Context, cfg *config.Config, do func(*apply.Engine) (*apply.Outcome, error),
 ) error {
@@ -55,7 +55,7 @@ func (a *applyRun) withEngine(
 	}
 	defer e.Journals.Close()
 	path := filepath.Join(historyDir(cfg), "lock")
-	const minWait = 100 * time.Millisecond // isRunInProgress holds the lock for less
+	const minWait = 100 * time.Millisecond // isRunInProgress may hold the lock, but not this long
 	release, err := lockfile.Acquire(ctx, path, lockfile.Exclusive, max(a.wait, minWait))
 	if errors.Is(err, lockfile.ErrBusy) {
 		return exitErrorf(exitIncomplete, "--wait 10m waits for it", "another run is at work: %s", readLockHolder(path))

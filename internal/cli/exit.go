@@ -193,7 +193,7 @@ func hintForError(err error) lang.Text {
 	return tmdbHint(err)
 }
 
-// A missing key is the first error of most users, so its hint has all steps.
+// Most users first see the error about a missing key, so its hint lists all steps.
 const noKeyMessage = "no TMDB key is set"
 
 const noKeyHint = `a key is free: https://www.themoviedb.org/settings/api, "API Read Access Token"

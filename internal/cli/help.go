@@ -42,7 +42,11 @@ func (f *factory) printHelp(write func(out io.Writer, width int)) {
 }
 
 func writeHelp(f *factory, cmd *cobra.Command, out io.Writer, width int) {
-	text := cmp.Or(longHelp(cmd, lang.Current()), cmd.Long, lang.Say(cmd.Short)+".") // cobra's own commands have a Long
+	text := cmp.Or(
+		longHelp(cmd, lang.Current()),
+		cmd.Long,
+		lang.Say(cmd.Short)+".",
+	) // cobra's own commands have no help file, but a Long
 	fmt.Fprintln(out, reflow(text, width))
 	if examples := cmp.Or(exampleText(cmd, lang.Current()), cmd.Example); examples != "" {
 		fmt.Fprintln(out, "\n"+lang.Say("Examples:")+"\n"+examples)
@@ -181,7 +185,7 @@ func setEnglishHelp(cmd *cobra.Command) {
 	}
 }
 
-// reflow wraps the paragraphs of text anew. Indented lines stay as they are.
+// reflow rewraps the paragraphs of text to width. It does not change indented lines.
 func reflow(text string, width int) string {
 	var out, paragraph []string
 	flush := func() {
@@ -209,7 +213,7 @@ func newHelp(f *factory) *cobra.Command {
 	subcommandNames := func(cmd *cobra.Command) []string {
 		var names []string
 		for _, sub := range cmd.Commands() {
-			if !sub.Hidden && !strings.HasPrefix(sub.Name(), "__") { // the commands that shell completion calls
+			if !sub.Hidden && !strings.HasPrefix(sub.Name(), "__") { // commands with __ are for shell completion
 				names = append(names, sub.Name())
 			}
 		}

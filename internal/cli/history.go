@@ -125,13 +125,13 @@ func parseAge(text string) (time.Duration, bool) {
 
 const stageDamaged = "damaged"
 
-type wireRun struct {
+type jsonRun struct {
 	_       struct{} `constant:"type=run" doc:"always \"run\""`
 	Run     string   `json:"run" doc:"its id"`
 	Begun   string   `json:"begun,omitempty" doc:"when it began, RFC 3339 in UTC"`
 	Mode    string   `json:"mode,omitempty" doc:"hardlink, move, symlink, copy or reflink"`
 	AtWork  bool     `json:"at_work,omitempty" doc:"with planned, apply and undo: whether a process is working on"`
-	_       struct{} `doc:"it; otherwise it was interrupted"`
+	_       struct{} `doc:"it; if not, it was interrupted"`
 	Stage   string   `json:"stage,omitempty" doc:"planned, apply or undo (at work, or interrupted), done, undone,"`
 	_       struct{} `doc:"kept (put back but for some), abandoned, or damaged: see error"`
 	Files   int      `json:"files" doc:"files of the run"`
@@ -189,7 +189,7 @@ func printRuns(f *factory, runs []apply.Run, atWork bool) error {
 	w := newJSONLines(f.streams.Out)
 	for i := range runs {
 		r := &runs[i]
-		line := wireRun{
+		line := jsonRun{
 			Run: r.ID, Begun: ui.Stamp(r.Begun), Mode: string(r.Mode), Stage: string(r.Stage),
 			Files: r.Files, Refused: r.Refused, Kept: r.NotRestored, Undone: r.Undone, Targets: r.Targets,
 			AtWork: atWork && r.Err == nil && r.Stage.IsUnfinished(),

@@ -34,7 +34,7 @@ func TestAHookThatTakesTooLongIsEnded(t *testing.T) {
 	h := hook{
 		argv: []string{"sh", "-c", `sleep 600 < "$1" & exec 3<> "$1"; sleep 600`, "hook", pid},
 		env:  os.Environ(), timeout: 300 * time.Millisecond,
-		streams: ui.Streams{Err: new(bytes.Buffer)}, changed: []string{"/lib/Show"},
+		streams: ui.Streams{Err: new(bytes.Buffer)}, changedDirs: []string{"/lib/Show"},
 	}
 	err := h.run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "sh was stopped: it took more than") {

@@ -73,16 +73,16 @@ func newIndexImport(f *factory) *cobra.Command {
 	})
 }
 
-type wireCandidate struct {
+type jsonCandidate struct {
 	Kind       string  `json:"kind" doc:"tv or movie"`
 	TMDBID     int     `json:"tmdb_id" doc:"the TMDB entry"`
 	Title      string  `json:"title" doc:"the title that was found"`
 	Original   string  `json:"original_title,omitempty" doc:"the title in its own language"`
-	Popularity float64 `json:"popularity,omitempty" doc:"as TMDB's export has it"`
+	Popularity float64 `json:"popularity,omitempty" doc:"its popularity in TMDB's export"`
 	Season     *int    `json:"season,omitempty" doc:"the season that the title means"`
-	Absolute   bool    `json:"absolute,omitempty" doc:"true where its numbers count over all seasons"`
-	Offset     int     `json:"offset,omitempty" doc:"what is added to its episode numbers"`
-	Mapped     bool    `json:"episodes_mapped,omitempty" doc:"true where single episodes are mapped"`
+	Absolute   bool    `json:"absolute,omitempty" doc:"true if its episode numbers count over all seasons"`
+	Offset     int     `json:"offset,omitempty" doc:"the number added to its episode numbers"`
+	Mapped     bool    `json:"episodes_mapped,omitempty" doc:"true if single episodes are mapped"`
 	AniDB      int     `json:"anidb_id,omitempty" doc:"the AniDB entry"`
 }
 
@@ -119,7 +119,7 @@ func newIndexLookup(f *factory) *cobra.Command {
 
 func printCandidate(f *factory, format string, c index.Candidate) error {
 	if format == "json" {
-		return f.printJSON(wireCandidate{
+		return f.printJSON(jsonCandidate{
 			Kind: string(c.Kind), TMDBID: c.ID, Title: c.Text, Original: c.Original, Popularity: c.Popularity,
 			Season: c.Season, Absolute: c.Absolute, Offset: c.Offset, Mapped: len(c.Ranges) > 0, AniDB: c.AniDBID,
 		})
@@ -141,7 +141,7 @@ func printCandidate(f *factory, format string, c index.Candidate) error {
 	return err
 }
 
-type wireIndex struct {
+type jsonIndex struct {
 	Bytes   int64              `json:"file_bytes" doc:"size of the index"`
 	Sources []index.SourceInfo `json:"sources" doc:"the lists it was made from"`
 }
@@ -154,7 +154,7 @@ func newIndexStats(f *factory) *cobra.Command {
 		case err != nil:
 			return err
 		case c.format == "json":
-			return f.printJSON(wireIndex{size, append([]index.SourceInfo{}, infos...)})
+			return f.printJSON(jsonIndex{size, append([]index.SourceInfo{}, infos...)})
 		}
 		var b strings.Builder
 		for _, i := range infos {

@@ -39,8 +39,8 @@ func newLimiterShow(f *factory) *cobra.Command {
 	return cmd
 }
 
-// withTarget runs do with the shared state of all processes, and with the account if its name is not "". It fails for a
-// coordinator in memory, because other processes can't reach it.
+// withTarget runs do with a target to change: the limiter that all processes share, or one account of it if account is
+// not "". It fails for a coordinator in memory, which other processes can't reach.
 func (f *factory) withTarget(cmd *cobra.Command, account string, do func(context.Context, operate.Target) error) error {
 	cfg, err := f.load(cmd)
 	if err != nil {
@@ -52,7 +52,7 @@ func (f *factory) withTarget(cmd *cobra.Command, account string, do func(context
 	}
 	store, done, err := app.OpenState(cfg, stateLockTimeout, func(err error) {
 		if w, ok := errors.AsType[*ratelimit.StoreWarning](err); !ok || w.Parts == 0 {
-			f.warn("%v", err) // other warnings are about working without the state; do returns an error instead
+			f.warn("%v", err) // if it has Parts, the shared state can't be used, and do returns an error
 		}
 	})
 	if err != nil {
@@ -164,9 +164,9 @@ func learnedText(s ratelimit.Status) lang.Text {
 func newLimiterRules(f *factory) *cobra.Command {
 	cmd := &cobra.Command{Use: "rules", Short: "Print the transition table"}
 	return f.setRun(cmd, textOrJSON, func(c invocation) error {
-		var rows []wireRule
+		var rows []jsonRule
 		for _, r := range machine.Rules() {
-			rows = append(rows, wireRule{
+			rows = append(rows, jsonRule{
 				fromStateNames(r), r.To.String(), r.Condition, r.Confirmation.String(), r.Reason.String(),
 			})
 		}
@@ -193,11 +193,11 @@ func fromStateNames(r machine.Rule) []string {
 	return names
 }
 
-type wireRule struct {
+type jsonRule struct {
 	From         []string `json:"from" doc:"the states it leads out of"`
 	To           string   `json:"to" doc:"the state it leads to"`
 	Condition    string   `json:"condition" doc:"what has to hold"`
-	Confirmation string   `json:"confirmation" doc:"how often or how long"`
+	Confirmation string   `json:"confirmation" doc:"how often or how long it has to hold"`
 	Reason       string   `json:"reason" doc:"its name in logs and status"`
 }
 

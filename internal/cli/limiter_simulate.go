@@ -197,5 +197,6 @@ func tuningsPerProcess(own ratelimit.Tuning, processes int, args []string) ([]ra
 	return tunings, nil
 }
 
-// affectsSimulation reports whether a setting has an effect: a simulation has no budget, and knows its processes.
+// affectsSimulation reports whether a setting changes a simulation, which has no budget and a given number of
+// processes.
 func affectsSimulation(key string) bool { return key != "budget" && key != "processes" }

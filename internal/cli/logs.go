@@ -159,8 +159,8 @@ func (m *metricsExport) stop() error {
 	return nil
 }
 
-// checkWritable returns an error before any work if no file could be written at path. example is a file name for the
-// hint.
+// checkWritable returns an error if no file could be written at path, so that a command fails before any work. example
+// is a file name for the hint.
 func checkWritable(flag, path, example string) error {
 	switch reason, hint := unwritableReason(path, example); {
 	case path == "", reason == "":
@@ -187,7 +187,7 @@ func unwritableReason(path, example string) (reason, hint lang.Text) {
 		return "stdout carries the results", lang.Textf("name a file, such as %s", example)
 	}
 	target := path
-	if resolved, err := filepath.EvalSymlinks(path); err == nil { // a link stays, its target is replaced
+	if resolved, err := filepath.EvalSymlinks(path); err == nil { // writing replaces the target of a link, not the link
 		target = resolved
 	}
 	info, err := os.Stat(target)

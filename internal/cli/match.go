@@ -26,20 +26,20 @@ import (
 type matchOptions struct {
 	f *factory
 
-	format     string
-	offline    bool
-	refresh    bool
-	strict     bool
-	explain    bool
-	namesFrom  string
-	filesFrom  string
-	null       bool
-	exclude    []string
-	report     string
-	csvBOM     bool
-	view       string
-	only       string
-	onlyFilter report.StatusFilter // parsed from only
+	format       string
+	offline      bool
+	refresh      bool
+	strict       bool
+	explain      bool
+	namesFrom    string
+	filesFrom    string
+	nulSeparated bool
+	exclude      []string
+	report       string
+	csvBOM       bool
+	view         string
+	only         string
+	onlyFilter   report.StatusFilter // parsed from only
 
 	interactive bool
 	noInput     bool
@@ -48,7 +48,7 @@ type matchOptions struct {
 	secondWalk   run.Producer                  // walks the same files again; nil for a list, which can be read only once
 	recordWriter report.Writer                 // gets the records instead of stdout; may be nil
 	onFolder     func(string, []library.Entry) // called for each folder that the walk reads; may be nil
-	missing      *missingWriter                // replaces the records in the command missing; else nil
+	missing      *missingWriter                // the output of the command missing; nil for other commands
 	afterSummary func(*app.App)                // may be nil
 	noSummary    bool
 }
@@ -74,8 +74,8 @@ func newMatch(f *factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		// A run keeps little of what it allocates. With half as many collections, a run over an unchanged library
-		// needs 5 MB more.
+		// Most of what a run allocates is soon garbage. Half as many collections cost only 5 MB of memory for a run over
+		// an unchanged library.
 		defer debug.SetGCPercent(debug.SetGCPercent(200))
 		return o.run(c.Context(), cfg, produce)
 	})
@@ -86,7 +86,7 @@ func newMatch(f *factory) *cobra.Command {
 	flags.StringVar(&o.namesFrom, "names-from", "",
 		"match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
 	flags.StringVar(&o.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
-	flags.BoolVarP(&o.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
+	flags.BoolVarP(&o.nulSeparated, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
 	flags.BoolVar(&o.explain, "explain", false, "say how each file was decided")
 	flags.BoolVar(&o.interactive, "interactive", false,
 		"ask on the terminal about what is ambiguous or unmatched, and keep the answers as pins")
@@ -151,7 +151,7 @@ func (o *matchOptions) check(args []string) error {
 			"--csv-bom needs --format csv")
 	case o.namesFrom != "" && o.filesFrom != "":
 		return usagef("leave one of them out", "--names-from and --files-from exclude each other")
-	case o.null && o.filesFrom == "":
+	case o.nulSeparated && o.filesFrom == "":
 		return usagef("for example: find . -print0 | anivault match --files-from - -0", "-0 needs --files-from")
 	case o.namesFrom != "" && len(args) > 0, o.filesFrom != "" && len(args) > 0:
 		return usagef("leave out PATH or the list", "PATH and a list exclude each other")
@@ -201,7 +201,7 @@ func (o *matchOptions) inputArgs() string {
 		words = []string{"--names-from", ui.ShellWord(o.namesFrom)}
 	case o.filesFrom != "":
 		words = []string{"--files-from", ui.ShellWord(o.filesFrom)}
-		if o.null {
+		if o.nulSeparated {
 			words = append(words, "-0")
 		}
 	}
@@ -249,7 +249,7 @@ func (o *matchOptions) input(args []string) (run.Producer, error) {
 		if o.namesFrom != "" {
 			return run.Names(in), nil
 		}
-		return run.Files(in, o.null, library.Options{Excludes: o.exclude, OnRead: o.onFolder}), nil
+		return run.Files(in, o.nulSeparated, library.Options{Excludes: o.exclude, OnRead: o.onFolder}), nil
 	}
 	missing := slices.DeleteFunc(slices.Clone(args), func(path string) bool {
 		_, err := os.Lstat(path)

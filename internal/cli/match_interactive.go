@@ -26,7 +26,7 @@ type prompter struct {
 	out        io.Writer
 	lines      *bufio.Reader
 	width      int
-	pending    chan inputLine // the read under way; nil if there is none
+	pending    chan inputLine // gets the line of the current read; nil if no read has begun
 	introShown bool
 }
 
@@ -114,7 +114,7 @@ func (p *prompter) describe(q decide.Question) {
 	}
 	for i, c := range q.Candidates {
 		fmt.Fprintf(&b, "%4d  %s  %s/%d", i+1, title.WithYear(ui.Escaped(c.Title), c.Year), c.Kind, c.ID)
-		if c.Confidence >= 0.01 { // a typed title may be unlike the file names
+		if c.Confidence >= 0.01 { // candidates for a typed title may have none
 			fmt.Fprintf(&b, "  %s", report.Percent(c.Confidence))
 		}
 		b.WriteByte('\n')
@@ -292,7 +292,7 @@ func choicePreview(c decide.Choice, width int) string {
 	return b.String()
 }
 
-// previewText is where a choice puts one file: "S01E03", or why it has no episode.
+// previewText says where a choice puts one file, such as "S01E03", or why the file has no episode.
 func previewText(l decide.FilePreview) string {
 	d := l.Decision
 	r := report.Record{Kind: string(d.Kind), Season: d.Season, Episodes: d.Episodes}
@@ -325,8 +325,8 @@ func (p *prompter) ShowSavedPins(c decide.Choice) {
 	p.printf("  %s\n", lang.Textf("pinned %s: %s (%s)", what, pinTargetText(c.Pins[0]), reach))
 }
 
-// read prompts and waits for a line. A read from a terminal can't be cancelled: if ctx ended an earlier question, its
-// read is still under way, and its line answers this question.
+// read prompts and waits for a line. A read from a terminal can't be cancelled: if ctx ended an earlier question, that
+// read goes on, and its line answers this question.
 func (p *prompter) read(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(p.out, prompt)
 	if p.pending == nil {

@@ -17,7 +17,7 @@ import (
 )
 
 type progress struct {
-	run    *app.App
+	app    *app.App
 	status *ui.Status
 
 	mu     sync.Mutex
@@ -28,15 +28,16 @@ type progress struct {
 	workers sync.WaitGroup
 }
 
-// startProgress draws the first status line before the first request. Without a terminal, and if waits is set, it
-// prints a line when the run begins to wait for the end of an outage, and one when it continues.
+// startProgress shows the progress of a run until stop is called. On a terminal it redraws a status line, for the first
+// time before the first request. Without a terminal, it prints a line when the run begins to wait for the end of an
+// outage, and one when the run continues; it does so only if waits is set.
 func startProgress(f *factory, a *app.App, status *ui.Status, waits bool) *progress {
-	p := &progress{run: a, status: status, done: make(chan struct{})}
+	p := &progress{app: a, status: status, done: make(chan struct{})}
 	if !status.Enabled() {
 		if waits && !f.streams.ErrTTY {
-			var o outageLines
+			var o outageReporter
 			p.runEvery(time.Second, func() {
-				if text := o.line(p.run.Progress(), time.Now()); text != "" {
+				if text := o.line(p.app.Progress(), time.Now()); text != "" {
 					f.say("%s\n", text)
 				}
 			})
@@ -45,13 +46,13 @@ func startProgress(f *factory, a *app.App, status *ui.Status, waits bool) *progr
 	}
 	p.draw()
 	p.runEvery(100*time.Millisecond, p.draw)
-	p.runEvery(time.Second, p.run.PollSharedState) // while other processes send requests, only the shared state changes
+	p.runEvery(time.Second, p.app.PollSharedState) // while other processes send requests, only the shared state changes
 	return p
 }
 
-type outageLines struct{ since time.Time }
+type outageReporter struct{ since time.Time }
 
-func (o *outageLines) line(at app.Progress, now time.Time) lang.Text {
+func (o *outageReporter) line(at app.Progress, now time.Time) lang.Text {
 	w := at.Wait
 	stopped := w.State == ratelimit.Sleep || w.State == ratelimit.CacheOnly
 	switch {
@@ -88,14 +89,14 @@ func (p *progress) draw() {
 	p.mu.Lock()
 	counts := p.counts
 	p.mu.Unlock()
-	at := p.run.Progress()
+	at := p.app.Progress()
 	if total := p.total.Load(); total > 0 {
 		at.Files, at.Walked = max(total, at.Files), true
 	}
 	p.status.Set(statusLine(at, counts, time.Now(), p.status.Room()))
 }
 
-// countFilesAfter delays the count of the files: most runs end sooner.
+// countFilesAfter is how long a run lasts before its files are counted: most runs end sooner.
 const countFilesAfter = time.Second
 
 // countFilesAhead counts the files of a second walk. The run's own walk is only a little ahead of its decisions, so
@@ -138,7 +139,7 @@ func (p *progress) stop() {
 	p.status.Clear()
 }
 
-type part struct {
+type statusPart struct {
 	text   lang.Text
 	short  lang.Text // used instead of text if even text alone does not fit
 	weight int       // the parts with the lowest weight are dropped first
@@ -148,7 +149,7 @@ const separator = " · "
 
 // statusLine returns a line of at most room cells. It drops parts that don't fit, the least important first.
 func statusLine(at app.Progress, counts report.Summary, now time.Time, room int) string {
-	parts := []part{
+	parts := []statusPart{
 		{waitText(at.Wait, now), shortWaitText(at.Wait, now), 9},
 		{otherProcessText(at, now), "", 9},
 		{filesText(at, counts), "", 8},
@@ -162,8 +163,8 @@ func statusLine(at app.Progress, counts report.Summary, now time.Time, room int)
 	return fitParts(parts, room)
 }
 
-func fitParts(parts []part, room int) string {
-	parts = slices.DeleteFunc(parts, func(p part) bool { return p.text == "" })
+func fitParts(parts []statusPart, room int) string {
+	parts = slices.DeleteFunc(parts, func(p statusPart) bool { return p.text == "" })
 	for {
 		texts := make([]string, len(parts))
 		for i, p := range parts {
@@ -181,8 +182,8 @@ func fitParts(parts []part, room int) string {
 			}
 			return ui.Cut(line, room)
 		}
-		least := slices.MinFunc(parts, func(a, b part) int { return a.weight - b.weight })
-		parts = slices.DeleteFunc(parts, func(p part) bool { return p.weight == least.weight })
+		least := slices.MinFunc(parts, func(a, b statusPart) int { return a.weight - b.weight })
+		parts = slices.DeleteFunc(parts, func(p statusPart) bool { return p.weight == least.weight })
 	}
 }
 
@@ -227,15 +228,15 @@ func elapsedText(d time.Duration) lang.Text {
 }
 
 const (
-	estimateAfter = 5 * time.Second
-	estimateFiles = 20
+	minEstimateTime  = 5 * time.Second
+	minEstimateFiles = 20
 )
 
 // remainingText estimates the remaining time from the files decided so far. It returns "" if that would be a guess:
 // while the walk goes on, for the first files and seconds, and while no request may be sent.
 func remainingText(at app.Progress, counts report.Summary, now time.Time) lang.Text {
 	done, left := int64(counts.Files), at.Files-int64(counts.Files)
-	if !at.Walked || left <= 0 || done < estimateFiles || at.Elapsed < estimateAfter || isWaiting(at.Wait, now) {
+	if !at.Walked || left <= 0 || done < minEstimateFiles || at.Elapsed < minEstimateTime || isWaiting(at.Wait, now) {
 		return ""
 	}
 	return lang.Textf("about %s left", ui.Countdown(time.Duration(float64(at.Elapsed)*float64(left)/float64(done))))
@@ -277,7 +278,7 @@ func waitText(w app.Wait, now time.Time) lang.Text {
 
 func otherProcessText(at app.Progress, now time.Time) lang.Text {
 	if !at.AwaitsOtherProcess || waitText(at.Wait, now) != "" {
-		return "" // the other process has the same wait
+		return "" // the other process waits for the same reason
 	}
 	return "waiting for another anivault's answer"
 }

@@ -65,7 +65,7 @@ func TestAnOutageHasTwoLinesInALog(t *testing.T) {
 		}
 		return p
 	}
-	var o outageLines
+	var o outageReporter
 	var lines []string
 	for _, p := range []app.Progress{
 		at(ratelimit.Normal, ratelimit.Normal), at(ratelimit.Sleep, ratelimit.Sleep),

@@ -112,7 +112,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		unauthorized = keyRefusedError(cfg, refusal)
 	}
 	err = matchStatus(ctx, output, matched, unauthorized, summary, o.strict)
-	if err == nil && o.missing != nil && o.missing.sum.Unknown > 0 {
+	if err == nil && o.missing != nil && o.missing.summary.Unknown > 0 {
 		return &exitError{code: exitIncomplete}
 	}
 	return err

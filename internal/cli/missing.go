@@ -54,8 +54,8 @@ type missingWriter struct {
 	say    func(format string, args ...any)
 
 	holdings report.Holdings
-	sum      report.GapSummary
-	firstErr error // of the episode lists that could not be loaded
+	summary  report.GapSummary
+	firstErr error // the first error of loading an episode list
 }
 
 func (m *missingWriter) Match(r report.Record) error {
@@ -73,9 +73,9 @@ func (m *missingWriter) Close(report.Summary) error {
 	var text []byte
 	var err error
 	if m.format == "table" {
-		text = m.table(all)
+		text = m.renderTable(all)
 	} else {
-		text, err = encodeList(m.format, "missing", slices.Concat(all...), &m.sum)
+		text, err = encodeList(m.format, "missing", slices.Concat(all...), &m.summary)
 	}
 	if err != nil {
 		return err
@@ -108,12 +108,12 @@ func (m *missingWriter) gaps(today string) [][]report.Gap {
 	}
 	_ = group.Wait() // no function returns an error: firstErr has it
 	for _, g := range out {
-		m.sum.Add(g)
+		m.summary.Add(g)
 	}
 	return out
 }
 
-func (m *missingWriter) table(all [][]report.Gap) []byte {
+func (m *missingWriter) renderTable(all [][]report.Gap) []byte {
 	var b strings.Builder
 	for _, gaps := range all {
 		if len(gaps) == 0 {
@@ -128,37 +128,37 @@ func (m *missingWriter) table(all [][]report.Gap) []byte {
 		}
 		b.WriteString(ui.Style(m.opts.Color, ui.Bold, title) + ui.Style(m.opts.Color, ui.Dim, ref) + "\n")
 		for i := range gaps {
-			m.season(&b, &gaps[i])
+			m.writeSeason(&b, &gaps[i])
 		}
 		if n := gaps[0].Unplaced; n > 0 {
-			m.line(&b, 2, "", lang.Textf("%s without an episode may be what is missing", lang.Count(n, "file")))
+			m.writeLine(&b, 2, "", lang.Textf("%s without an episode may be what is missing", lang.Count(n, "file")))
 		}
 	}
 	return []byte(b.String())
 }
 
-// season writes "S02  11 of 12  missing 7", and the files of each episode that exists more than once.
-func (m *missingWriter) season(b *strings.Builder, g *report.Gap) {
+// writeSeason writes "S02  11 of 12  missing 7", and the files of each episode that exists more than once.
+func (m *missingWriter) writeSeason(b *strings.Builder, g *report.Gap) {
 	if g.Season == nil {
-		m.line(b, 2, "", "TMDB's list of its episodes is not available")
+		m.writeLine(b, 2, "", "TMDB's list of its episodes is not available")
 		return
 	}
 	const counts = 12 // "1000 of 1200"
 	head := fmt.Sprintf("  S%02d  ", *g.Season)
 	switch {
 	case g.Unknown:
-		m.line(b, len(head), head, "TMDB's list of its episodes is not available")
+		m.writeLine(b, len(head), head, "TMDB's list of its episodes is not available")
 	case g.Present == 0 && len(g.Missing) > 0:
-		m.line(b, len(head), head, lang.Textf("missing: %s", lang.Count(g.Aired, "episode")))
+		m.writeLine(b, len(head), head, lang.Textf("missing: %s", lang.Count(g.Aired, "episode")))
 	case len(g.Missing) > 0:
 		have := ui.Pad(lang.Sprintf("%d of %d", g.Present, g.Aired), counts)
-		m.line(b, len(head)+counts+2, head+have+"  ", lang.Textf("missing %s", g.MissingRanges()))
+		m.writeLine(b, len(head)+counts+2, head+have+"  ", lang.Textf("missing %s", g.MissingRanges()))
 	}
 	for i, c := range g.Duplicates {
 		if i > 0 && g.Duplicates[i-1].Episode == c.Episode {
 			continue
 		}
-		m.line(b, len(head), head, lang.Textf("E%02d is there more than once:", c.Episode))
+		m.writeLine(b, len(head), head, lang.Textf("E%02d is there more than once:", c.Episode))
 		for _, same := range g.Duplicates {
 			if same.Episode == c.Episode {
 				fmt.Fprintf(b, "%s  %s\n", strings.Repeat(" ", len(head)),
@@ -168,12 +168,12 @@ func (m *missingWriter) season(b *strings.Builder, g *report.Gap) {
 	}
 }
 
-func (m *missingWriter) line(b *strings.Builder, at int, head string, text lang.Text) {
+func (m *missingWriter) writeLine(b *strings.Builder, at int, head string, text lang.Text) {
 	writeHanging(b, 0, head, at, text, m.opts.Width)
 }
 
 func (m *missingWriter) headline() lang.Text {
-	s := m.sum
+	s := m.summary
 	if s.Series == 0 {
 		return "no series was matched"
 	}

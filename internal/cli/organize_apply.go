@@ -44,7 +44,7 @@ func (o *organizeRun) apply(ctx context.Context, r *organize.Result) error {
 func (o *organizeRun) applyRun(r *organize.Result) *applyRun {
 	a := &applyRun{
 		f: o.f, partial: o.partial, wait: o.wait, format: o.format, started: o.started, units: r.Units,
-		onNotDone: o.onNotDone,
+		onFileFailed: o.onFileFailed,
 	}
 	s := summarize(o, r)
 	a.skipped, a.planSummary = r.Skipped, &s
@@ -61,7 +61,7 @@ func reparsePlan(r *organize.Result) (*organize.Plan, error) {
 }
 
 func (o *organizeRun) shouldPrompt(r *organize.Result) bool {
-	return apply.Supported && o.plan == "" && !o.yes && o.format == "table" && len(r.Units) > 0 &&
+	return apply.Supported && o.planFile == "" && !o.yes && o.format == "table" && len(r.Units) > 0 &&
 		o.f.streams.InTTY && o.f.streams.OutTTY && o.f.streams.ErrTTY
 }
 
@@ -75,7 +75,7 @@ type planPrompt struct {
 	parseErr error  // of edited
 }
 
-const askHelp = "a carries the plan out, e opens it in your editor, s saves it to a file, " +
+const planPromptHelp = "a carries the plan out, e opens it in your editor, s saves it to a file, " +
 	"q or Enter leaves all as it is\n"
 
 func (o *organizeRun) promptForPlan(ctx context.Context, r *organize.Result) error {
@@ -108,9 +108,9 @@ func (o *organizeRun) promptForPlan(ctx context.Context, r *organize.Result) err
 				return a.readError(ctx, err)
 			}
 		case "?", "help":
-			o.f.say(askHelp)
+			o.f.say(planPromptHelp)
 		default:
-			o.f.say("%s is not one of the answers: %s", ui.Printable(answer), lang.Say(askHelp))
+			o.f.say("%s is not one of the answers: %s", ui.Printable(answer), lang.Say(planPromptHelp))
 		}
 	}
 }
@@ -229,7 +229,7 @@ func savePlan(path string, fill func(io.Writer) error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return planExistsError(path)
 	}
-	if of, ok := errors.AsType[*fs.PathError](err); ok { // it names the temporary file
+	if of, ok := errors.AsType[*fs.PathError](err); ok { // its path is that of a temporary file
 		return exitErrorf(exitUsage, "name a file in a folder that is there and that you may write to",
 			"write %s: %w", ui.Printable(path), of.Err)
 	}

@@ -139,14 +139,14 @@ func (f *folderRoots) roots() ([]organize.RootInfo, error) {
 	return out, nil
 }
 
-type wireRecord struct {
+type jsonRecord struct {
 	Type string `json:"type"`
 	report.Record
 	PathBytes []byte `json:"path_base64"`
 }
 
 func (o *organizeRun) readRecords() error {
-	in, err := openInput(o.f, o.from)
+	in, err := openInput(o.f, o.recordsFile)
 	if err != nil {
 		return err
 	}
@@ -157,14 +157,20 @@ func (o *organizeRun) readRecords() error {
 func (o *organizeRun) recordParser() func(string) error {
 	number := 0
 	bad := func(format string, what any) error {
-		return usagef("records are what anivault match --format ndjson prints, one a line", format, o.from, number, what)
+		return usagef(
+			"records are what anivault match --format ndjson prints, one a line",
+			format,
+			o.recordsFile,
+			number,
+			what,
+		)
 	}
 	return func(line string) error {
 		number++
 		if strings.TrimSpace(line) == "" {
 			return nil
 		}
-		var r wireRecord
+		var r jsonRecord
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			return bad("--from %s: line %d is not a record: %v", err)
 		}

@@ -131,7 +131,7 @@ func (f *factory) completePin(cmd *cobra.Command, args []string, _ string) ([]st
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	defer func() { _ = run.Close() }() // it only reads the cache
+	defer func() { _ = run.Close() }() // an error is harmless after reading
 	var list []string
 	text := cmp.Or(release.Parse(filepath.ToSlash(args[0])).Title, args[0])
 	found, _, _ := run.Search(cmd.Context(), decide.TitleSearch{Text: text}) // after an error it offers the results so far
@@ -282,7 +282,7 @@ func newPins(f *factory) *cobra.Command {
 			f.warn("%v", warning)
 		}
 		if c.format == "json" {
-			return f.printJSON(wirePins{
+			return f.printJSON(jsonPins{
 				store.Path(), append([]pins.Pin{}, set.All()...), append([]pins.Problem{}, set.Problems()...),
 			})
 		}
@@ -308,7 +308,7 @@ func pinsText(out io.Writer, path string, set *pins.Set) error {
 	return err
 }
 
-type wirePins struct {
+type jsonPins struct {
 	File     string         `json:"file" doc:"where the pins are kept"`
 	Pins     []pins.Pin     `json:"pins" doc:"each pin"`
 	Problems []pins.Problem `json:"problems" doc:"lines that can't be understood"`

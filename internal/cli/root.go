@@ -77,7 +77,7 @@ type factory struct {
 	started bool // the command line is valid and the command has begun to run
 	drained bool // a service has shut down after a signal without an error
 
-	helpErr error // of writing a help text
+	helpErr error // the error of writing a help text
 
 	configFile string
 	verbose    int
@@ -113,7 +113,7 @@ func newRoot(f *factory) *cobra.Command {
 		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(explainFlagError)
 	root.SetHelpFunc(f.help)
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as anivault version does")
 	flags := root.PersistentFlags()
@@ -157,7 +157,7 @@ func (f *factory) language(args []string) lang.Language {
 	return lang.Of(f.getenv)
 }
 
-func flagError(cmd *cobra.Command, err error) error {
+func explainFlagError(cmd *cobra.Command, err error) error {
 	hint := helpHint(cmd)
 	for _, format := range []string{"unknown flag: %s", "flag needs an argument: %s"} {
 		if flag, ok := strings.CutPrefix(err.Error(), strings.TrimSuffix(format, "%s")); ok {

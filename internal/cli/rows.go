@@ -35,8 +35,8 @@ func (r rows) write(out io.Writer, width int) error {
 	return err
 }
 
-// writeHanging writes head, and from column at on the translated text, wrapped to width (0: not wrapped). A head that
-// leaves less than gap before that column gets its own line.
+// writeHanging writes head and, from column at on, the translated text, wrapped to width (0: not wrapped). If head ends
+// less than gap cells before that column, the text begins on the next line.
 func writeHanging[T ~string](out io.Writer, gap int, head string, at int, text T, width int) {
 	writeHangingUntranslated(out, gap, head, at, lang.Say(text), width)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-type wireFound struct {
+type jsonSearchResult struct {
 	_             struct{}  `constant:"type=entry" doc:"always \"entry\""`
 	Kind          string    `json:"kind" doc:"tv or movie"`
 	TMDBID        int       `json:"tmdb_id" doc:"the TMDB entry; unique only together with kind"`
@@ -100,9 +100,9 @@ func runSearch(ctx context.Context, f *factory, run *app.App, w decide.TitleSear
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	list := make([]wireFound, len(found))
+	list := make([]jsonSearchResult, len(found))
 	for i, f := range found {
-		list[i] = newWireFound(f)
+		list[i] = newJSONSearchResult(f)
 	}
 	text := []byte(foundTable(list, f.streams.OutWidth()))
 	if format != "table" {
@@ -139,9 +139,9 @@ func incompleteSearchError(f *factory, w decide.TitleSearch, found int, why lang
 		"TMDB could not be asked for all results: %s", why)
 }
 
-func newWireFound(f decide.SearchResult) wireFound {
+func newJSONSearchResult(f decide.SearchResult) jsonSearchResult {
 	seasons, episodes := f.SeasonAndEpisodeCount()
-	w := wireFound{
+	w := jsonSearchResult{
 		Kind: string(f.Hit.Kind), TMDBID: f.Hit.ID, Year: f.Hit.Year, Title: f.Hit.Title, OriginalTitle: f.Hit.OriginalTitle,
 		Seasons: seasons, Episodes: episodes, Source: f.Origin.Freshness.String(), CachedAt: f.Origin.FetchedAt,
 	}
@@ -152,7 +152,7 @@ func newWireFound(f decide.SearchResult) wireFound {
 }
 
 // foundTable returns lines such as "tv/209867  2023   1 season   Title  Original title".
-func foundTable(list []wireFound, width int) string {
+func foundTable(list []jsonSearchResult, width int) string {
 	ids := 0
 	for _, f := range list {
 		ids = max(ids, len(f.ref()))
@@ -176,4 +176,4 @@ func foundTable(list []wireFound, width int) string {
 	return b.String()
 }
 
-func (f *wireFound) ref() string { return fmt.Sprintf("%s/%d", f.Kind, f.TMDBID) }
+func (f *jsonSearchResult) ref() string { return fmt.Sprintf("%s/%d", f.Kind, f.TMDBID) }

@@ -104,7 +104,7 @@ func runServe(f *factory, cmd *cobra.Command, cfg *config.Config, offline bool) 
 		}
 		return errors.Join(err, service.Close())
 	}
-	for _, url := range urls { // nothing can fail any more
+	for _, url := range urls { // only now, because nothing can fail any more
 		f.say("listening on %s\n", url)
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
@@ -185,13 +185,13 @@ func newServeTokenNew(f *factory) *cobra.Command {
 	return cmd
 }
 
-// wireClient is a client without the hash of its token, which is secret.
-type wireClient struct {
+// jsonClient is a client without the hash of its token, which is secret.
+type jsonClient struct {
 	Name  string `json:"name" doc:"its name"`
 	Class string `json:"class" doc:"the best class it can have: interactive or batch"`
 	Admin bool   `json:"admin" doc:"whether it may read /metrics"`
 	Made  string `json:"made,omitempty" doc:"when its token was made, RFC 3339; absent if not recorded"`
-	Place string `json:"place" doc:"the file and line where it stands"`
+	Place string `json:"place" doc:"the file and line that define it"`
 }
 
 func newServeTokenList(f *factory) *cobra.Command {
@@ -201,9 +201,9 @@ func newServeTokenList(f *factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		list := []wireClient{}
+		list := []jsonClient{}
 		for _, cl := range clients {
-			w := wireClient{Name: cl.Name, Class: cl.Class, Admin: cl.Admin, Place: cl.Place}
+			w := jsonClient{Name: cl.Name, Class: cl.Class, Admin: cl.Admin, Place: cl.Place}
 			if !cl.Created.IsZero() {
 				w.Made = cl.Created.Format(time.RFC3339)
 			}

@@ -24,7 +24,7 @@ func newStatus(f *factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = done() }() // it only reads
+		defer func() { _ = done() }() // an error is harmless after reading
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
@@ -84,7 +84,7 @@ func readStatus(ctx context.Context, f *factory, cfg *config.Config, store ratel
 
 func printStatus(f *factory, v statusView, format string) error {
 	if format == "json" {
-		return f.printJSON(v.wire())
+		return f.printJSON(v.toJSON())
 	}
 	for _, line := range ui.Wrap(lang.Say(statusSentence(v.limiter)), f.streams.OutWidth()) {
 		if _, err := fmt.Fprintln(f.streams.Out, line); err != nil {
@@ -214,7 +214,8 @@ func limitTexts(s ratelimit.Status) (out []lang.Text) {
 	return out
 }
 
-// windowLabel names the period of the counts: "last 30s", or "since Throttle began", because each state counts anew.
+// windowLabel names the period of the counts: "last 30s", or "since Throttle began", because each state starts new
+// counts.
 func windowLabel(s ratelimit.Status) lang.Text {
 	if s.Cause != ratelimit.ReasonFresh && s.At.Sub(s.Since) < s.Tuning.Window {
 		return lang.Textf("since %s began", s.State)
@@ -232,124 +233,124 @@ func paceText(s ratelimit.Status, p ratelimit.ProcessStatus) lang.Text {
 	return lang.Textf("at most %.3g requests a second", min(p.Rate, s.Rate))
 }
 
-// wireStatus is the output of status --format json. Times are RFC 3339, and absent if they do not apply.
-type wireStatus struct {
+// jsonStatus is the output of status --format json. Times are RFC 3339, and absent if they do not apply.
+type jsonStatus struct {
 	Upstream    string `json:"upstream" doc:"the base URL whose limiter this is"`
 	Coordinator string `json:"coordinator,omitempty" doc:"the server that several machines share, without its password"`
 
-	State       string            `json:"state" doc:"the state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
-	Cause       string            `json:"cause" doc:"why: a reason of limiter rules"`
-	Since       string            `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
-	Until       string            `json:"until,omitempty" doc:"when it ends, RFC 3339; absent if unknown"`
-	PauseUntil  string            `json:"pause_until,omitempty" doc:"until when all processes wait, RFC 3339"`
-	Rate        float64           `json:"rate" doc:"requests per second that this process may send"`
-	Burst       float64           `json:"burst" doc:"size of the bucket"`
-	Tokens      float64           `json:"tokens" doc:"what is in the bucket"`
-	Ceiling     int               `json:"ceiling" doc:"most permits in a window, all processes together"`
-	Granted     int               `json:"granted_in_ceiling_window" doc:"permits in the last window"`
-	Running     int               `json:"running" doc:"requests under way, all processes together"`
-	Slots       int               `json:"slots" doc:"requests that may be under way at once, all processes together"`
-	OwnSlots    int               `json:"slots_per_process" doc:"of them, for one process"`
-	Waiting     int               `json:"waiting" doc:"requests that wait for permission"`
-	Window      wireWindow        `json:"window" doc:"the answers that are judged"`
-	Streak429   int               `json:"consec429" doc:"429 answers in a row"`
-	Failures    int               `json:"consec_failures" doc:"5xx and network errors in a row"`
-	Cooldown    float64           `json:"cooldown_s" doc:"length of the next Sleep, seconds"`
-	Recover     float64           `json:"auto_recover_s" doc:"period after which CacheOnly is left, seconds; 0: never"`
-	LearnedRate float64           `json:"learned_rate,omitempty" doc:"a limit below rate_base, learned from 429s"`
-	LearnedAt   string            `json:"learned_at,omitempty" doc:"when it was learned"`
-	Stated      *wireStated       `json:"stated_limit,omitempty" doc:"a limit that the upstream states in its answers"`
-	Budget      *wireBudget       `json:"budget,omitempty" doc:"the request budget, if there is one"`
-	Accounts    []app.AccountView `json:"accounts,omitempty" doc:"if there are several: as in accounts list"`
-	Overrides   []wireTuned       `json:"overrides" doc:"settings changed by limiter tune"`
-	Processes   []wireProcess     `json:"processes" doc:"the processes that share the state"`
-	Cache       *wireCache        `json:"cache,omitempty" doc:"the fields of cache stats, where it can be read"`
-	Unfinished  []wireUnfinished  `json:"unfinished,omitempty" doc:"runs of organize that are at work or interrupted"`
+	State       string              `json:"state" doc:"the state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
+	Cause       string              `json:"cause" doc:"why the state was entered: a reason of limiter rules"`
+	Since       string              `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
+	Until       string              `json:"until,omitempty" doc:"when it ends, RFC 3339; absent if unknown"`
+	PauseUntil  string              `json:"pause_until,omitempty" doc:"until when all processes wait, RFC 3339"`
+	Rate        float64             `json:"rate" doc:"requests per second that this process may send"`
+	Burst       float64             `json:"burst" doc:"size of the token bucket"`
+	Tokens      float64             `json:"tokens" doc:"tokens in the bucket now"`
+	Ceiling     int                 `json:"ceiling" doc:"most permits in a window, all processes together"`
+	Granted     int                 `json:"granted_in_ceiling_window" doc:"permits in the last window"`
+	Running     int                 `json:"running" doc:"requests in progress, all processes together"`
+	Slots       int                 `json:"slots" doc:"most requests in progress at once, all processes together"`
+	OwnSlots    int                 `json:"slots_per_process" doc:"the share of slots of one process"`
+	Waiting     int                 `json:"waiting" doc:"requests that wait for permission"`
+	Window      jsonWindow          `json:"window" doc:"the recent answers that the limiter judges by"`
+	Streak429   int                 `json:"consec429" doc:"429 answers in a row"`
+	Failures    int                 `json:"consec_failures" doc:"5xx and network errors in a row"`
+	Cooldown    float64             `json:"cooldown_s" doc:"length of the next Sleep, seconds"`
+	Recover     float64             `json:"auto_recover_s" doc:"when CacheOnly ends by itself, in seconds; 0: never"`
+	LearnedRate float64             `json:"learned_rate,omitempty" doc:"a limit below rate_base, learned from 429s"`
+	LearnedAt   string              `json:"learned_at,omitempty" doc:"when it was learned"`
+	Stated      *jsonStatedLimit    `json:"stated_limit,omitempty" doc:"a limit that the upstream states in its answers"`
+	Budget      *jsonBudget         `json:"budget,omitempty" doc:"the request budget, if there is one"`
+	Accounts    []app.AccountView   `json:"accounts,omitempty" doc:"if there are several: as in accounts list"`
+	Overrides   []jsonOverride      `json:"overrides" doc:"settings changed by limiter tune"`
+	Processes   []jsonProcess       `json:"processes" doc:"the processes that share the state"`
+	Cache       *jsonCache          `json:"cache,omitempty" doc:"the fields of cache stats; absent if it can't be read"`
+	Unfinished  []jsonUnfinishedRun `json:"unfinished,omitempty" doc:"runs of organize that are at work or interrupted"`
 }
 
-type wireUnfinished struct {
+type jsonUnfinishedRun struct {
 	Run    string `json:"run" doc:"the id of the run"`
 	Begun  string `json:"begun" doc:"when it began, RFC 3339"`
 	Stage  string `json:"stage" doc:"how far it is, as in history; damaged: its journal can't be trusted"`
 	AtWork bool   `json:"at_work" doc:"true: a process is working on it; false: it was interrupted"`
 }
 
-type wireWindow struct {
+type jsonWindow struct {
 	OK        int     `json:"count_2xx" doc:"good answers"`
 	Throttled int     `json:"count_429" doc:"answers that told us to slow down"`
 	Server    int     `json:"count_5xx" doc:"server errors"`
 	Other     int     `json:"count_other" doc:"requests without an answer"`
-	ErrRate   float64 `json:"err_rate_30s" doc:"share of failed ones, 0 to 1"`
+	ErrRate   float64 `json:"err_rate_30s" doc:"share of failed requests, 0 to 1"`
 }
 
-type wireStated struct {
+type jsonStatedLimit struct {
 	Requests int     `json:"requests" doc:"requests in a period"`
 	Period   float64 `json:"period_s" doc:"length of the period, seconds"`
 	From     string  `json:"from" doc:"the header field that states it"`
 	At       string  `json:"at" doc:"when the newest answer stated it, RFC 3339"`
 }
 
-type wireBudget struct {
+type jsonBudget struct {
 	Limit    int     `json:"limit" doc:"requests in a period"`
 	Period   float64 `json:"period_s" doc:"length of the period, seconds"`
 	Used     int     `json:"used" doc:"requests used"`
-	Reserved int     `json:"reserved" doc:"requests booked and not yet used"`
+	Reserved int     `json:"reserved" doc:"requests reserved and not yet used"`
 	Renews   string  `json:"renews,omitempty" doc:"when the period ends, RFC 3339"`
 }
 
-type wireTuned struct {
+type jsonOverride struct {
 	Key   string `json:"key" doc:"the setting"`
 	Value string `json:"value" doc:"its value"`
 	Until string `json:"until,omitempty" doc:"until when, RFC 3339; absent: until limiter tune --reset"`
 }
 
-type wireProcess struct {
+type jsonProcess struct {
 	ID       string  `json:"id" doc:"name of the process"`
-	Running  int     `json:"running" doc:"its requests under way"`
-	Waiting  int     `json:"waiting" doc:"its requests that wait"`
-	Reserved int     `json:"reserved" doc:"its booked requests of the budget"`
+	Running  int     `json:"running" doc:"its requests in progress"`
+	Waiting  int     `json:"waiting" doc:"its requests that wait for permission"`
+	Reserved int     `json:"reserved" doc:"its reserved requests of the budget"`
 	Rate     float64 `json:"rate" doc:"requests per second that it may send in Normal; see state and the rate above"`
 }
 
-func (v statusView) wire() wireStatus {
+func (v statusView) toJSON() jsonStatus {
 	s := v.limiter
 	if !s.Until.After(s.At) {
-		s.Until = time.Time{} // it is over, but the state changes only with the next request
+		s.Until = time.Time{} // the period is over, but the state changes only with the next request
 	}
-	out := wireStatus{
+	out := jsonStatus{
 		Upstream: v.baseURL, Coordinator: v.coordinator, State: s.State.String(), Cause: s.Cause.String(),
 		Since: ui.Stamp(s.Since),
 		Until: ui.Stamp(s.Until), PauseUntil: ui.Stamp(s.PauseUntil), Rate: s.Rate, Burst: s.Burst, Tokens: s.Tokens,
 		Ceiling: s.Ceiling, Granted: s.Granted,
 		Running: s.Running, Slots: s.Slots, OwnSlots: s.OwnSlots, Waiting: s.Waiting,
-		Window:    wireWindow{s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio},
+		Window:    jsonWindow{s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio},
 		Streak429: s.Streak429, Failures: s.Failures, Cooldown: s.Cooldown.Seconds(), Recover: s.AutoRecover.Seconds(),
 		LearnedRate: s.Learned.Rate, LearnedAt: ui.Stamp(s.Learned.Since), Accounts: v.accounts,
-		Overrides: []wireTuned{}, Processes: []wireProcess{},
+		Overrides: []jsonOverride{}, Processes: []jsonProcess{},
 	}
 	if l := s.Stated; l.Requests > 0 {
-		out.Stated = &wireStated{l.Requests, l.Period.Seconds(), "RateLimit-Policy", ui.Stamp(l.Since)}
+		out.Stated = &jsonStatedLimit{l.Requests, l.Period.Seconds(), "RateLimit-Policy", ui.Stamp(l.Since)}
 	}
 	if s.Budget.On() {
-		out.Budget = &wireBudget{
+		out.Budget = &jsonBudget{
 			s.Budget.Requests, s.Budget.Period.Seconds(), s.BudgetUsed, s.BudgetHeld, ui.Stamp(s.BudgetRenews),
 		}
 	}
 	for _, o := range s.Overrides {
-		out.Overrides = append(out.Overrides, wireTuned{o.Key, o.Value, ui.Stamp(o.Until)})
+		out.Overrides = append(out.Overrides, jsonOverride{o.Key, o.Value, ui.Stamp(o.Until)})
 	}
 	for _, p := range s.Processes {
-		out.Processes = append(out.Processes, wireProcess{p.ID, p.Running, p.Waiting, p.Reserved, p.Rate})
+		out.Processes = append(out.Processes, jsonProcess{p.ID, p.Running, p.Waiting, p.Reserved, p.Rate})
 	}
 	for _, r := range v.runs {
 		stage := string(r.Stage)
 		if r.Err != nil {
 			stage = stageDamaged
 		}
-		out.Unfinished = append(out.Unfinished, wireUnfinished{r.ID, ui.Stamp(r.Begun), stage, r.running})
+		out.Unfinished = append(out.Unfinished, jsonUnfinishedRun{r.ID, ui.Stamp(r.Begun), stage, r.running})
 	}
 	if v.cache != nil {
-		out.Cache = newWireCache(*v.cache)
+		out.Cache = newJSONCache(*v.cache)
 	}
 	return out
 }

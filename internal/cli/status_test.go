@@ -95,12 +95,12 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 			}
 		})
 	}
-	want := &wireStated{100, 60, "RateLimit-Policy", ui.Stamp(now)}
-	if diff := cmp.Diff(want, (statusView{limiter: stated}).wire().Stated); diff != "" {
+	want := &jsonStatedLimit{100, 60, "RateLimit-Policy", ui.Stamp(now)}
+	if diff := cmp.Diff(want, (statusView{limiter: stated}).toJSON().Stated); diff != "" {
 		t.Error(diff)
 	}
 	if got := (statusView{limiter: status(ratelimit.Sleep, ratelimit.ReasonResume, time.Minute,
-		-time.Second)}).wire().Until; got != "" {
+		-time.Second)}).toJSON().Until; got != "" {
 		t.Errorf("in JSON an end that has passed is %q", got)
 	}
 }

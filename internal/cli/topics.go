@@ -162,7 +162,7 @@ func outputs() []output {
 		{"parse", fieldsOf[report.ParseRecord]()},
 	}
 	for _, j := range otherJSONOutputs {
-		out = append(out, output{j.name, report.FieldsOf(reflect.TypeOf(j.value), reflect.TypeFor[wireCache]())})
+		out = append(out, output{j.name, report.FieldsOf(reflect.TypeOf(j.value), reflect.TypeFor[jsonCache]())})
 	}
 	return append(out, output{"log lines", logFields()}, output{"--metrics-file: one object per snapshot", metricFields()})
 }
@@ -173,17 +173,17 @@ var otherJSONOutputs = []struct {
 	name  string
 	value any
 }{
-	{"status --format json (and limiter show)", wireStatus{}},
-	{"cache stats --format json", wireCache{}},
-	{"cache list --format ndjson", wireEntry{}},
-	{"search: one object per entry", wireFound{}},
-	{"history: one object per run", wireRun{}},
-	{"pins --format json", wirePins{}},
-	{"index lookup --format json", wireCandidate{}},
-	{"index stats --format json", wireIndex{}},
-	{"config show --format json", wireSetting{}},
-	{"limiter rules --format json", wireRule{}},
-	{"serve token list --format json: a list of", wireClient{}},
+	{"status --format json (and limiter show)", jsonStatus{}},
+	{"cache stats --format json", jsonCache{}},
+	{"cache list --format ndjson", jsonEntry{}},
+	{"search: one object per entry", jsonSearchResult{}},
+	{"history: one object per run", jsonRun{}},
+	{"pins --format json", jsonPins{}},
+	{"index lookup --format json", jsonCandidate{}},
+	{"index stats --format json", jsonIndex{}},
+	{"config show --format json", jsonSetting{}},
+	{"limiter rules --format json", jsonRule{}},
+	{"serve token list --format json: a list of", jsonClient{}},
 	{"accounts list --format json: a list of", app.AccountView{}},
 	{"version --format json", version.Info{}},
 	{"serve: GET /api/v1/status of the admin address", admin.Status{}},

@@ -125,7 +125,7 @@ func (w *watchRun) prepare(args []string) (err error) {
 	if w.tree, err = watch.Open(w.path); err != nil {
 		return usagef("name a folder; anivault organize handles a single file", "%v", err)
 	}
-	o, err := w.newRun()
+	o, err := w.newOrganizeRun()
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (w *watchRun) prepare(args []string) (err error) {
 	return nil
 }
 
-func (w *watchRun) newRun() (*organizeRun, error) {
+func (w *watchRun) newOrganizeRun() (*organizeRun, error) {
 	o := &organizeRun{
 		f: w.f, match: w.match, cfg: w.cfg, forWatch: true, yes: true, partial: true, format: w.format,
 		started: time.Now(), wait: time.Hour,
@@ -162,7 +162,7 @@ func (w *watchRun) settingsHash() string {
 	set.Exec = nil
 	text, err := json.Marshal([]any{w.tree.Root(), w.targets, set, w.cfg.Match, w.cfg.TMDB.Languages, w.match.exclude})
 	if err != nil {
-		panic(err) // plain values: a mistake in this package
+		panic(err) // a bug: plain values can always be encoded
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
@@ -205,8 +205,8 @@ func (w *watchRun) printEvent(e watch.Event, name string, err error) {
 	}
 }
 
-// systemdUnitText is a unit for systemd's user manager. It has no setting such as ReadWritePaths that gives PATH and
-// library mounts of their own, because no hard link can cross mounts.
+// systemdUnitText is a unit for systemd's user manager. It has no ReadWritePaths or similar setting: those would put
+// PATH and the library on separate mounts, and hard links can't cross mounts.
 const systemdUnitText = `# Puts what arrives in order: anivault watch. As %s:
 #   systemctl --user daemon-reload && systemctl --user enable --now anivault-watch
 #   loginctl enable-linger        lets it run while you are not logged in

@@ -20,10 +20,10 @@ import (
 )
 
 func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Result {
-	if !w.targetsAreThere() || !w.resume(ctx) {
+	if !w.targetsAvailable() || !w.resume(ctx) {
 		return watch.Result{RetryAll: true}
 	}
-	o, err := w.newRun()
+	o, err := w.newOrganizeRun()
 	if err != nil {
 		return w.handleError(ctx, err)
 	}
@@ -45,7 +45,7 @@ func (w *watchRun) organizeBatch(ctx context.Context, dirs []string) watch.Resul
 	}
 	plan := o.planner.Plan()
 	result := w.recordSkipped(plan)
-	o.onNotDone = func(source string) { // later the disk may have space, or the library other rights
+	o.onFileFailed = func(source string) { // a retry helps if the disk has space by then, or the permissions are different
 		if name := w.relativePath(source); name != "" {
 			result.RetryFolders[path.Dir(name)] = true
 		}
@@ -85,7 +85,7 @@ func (w *watchRun) walkFolders(wanted map[string]bool, o *matchOptions) run.Prod
 	walk := run.Walk([]string{w.path}, library.Options{Excludes: o.exclude, OnRead: o.onFolder})
 	return func(ctx context.Context, yield func(run.Batch) error) error {
 		return walk(ctx, func(b run.Batch) error {
-			if b.Err == nil && wanted[w.relativePath(b.AbsDir)] { // the watch reports unreadable folders
+			if b.Err == nil && wanted[w.relativePath(b.AbsDir)] { // package watch reports unreadable folders itself
 				return yield(b)
 			}
 			return nil
@@ -142,7 +142,7 @@ func (w *watchRun) handleError(ctx context.Context, err error) watch.Result {
 
 func (w *watchRun) unfinishedRuns(ctx context.Context) ([]unfinishedRun, error) {
 	runs, err := findUnfinishedRuns(ctx, w.cfg)
-	// damaged runs can't be continued
+	// Damaged runs can't be continued.
 	return slices.DeleteFunc(runs, func(r unfinishedRun) bool { return r.Err != nil }), err
 }
 
@@ -183,7 +183,7 @@ func (w *watchRun) resume(ctx context.Context) bool {
 
 // targetsAvailable reports whether all libraries are the same folders as at the start: if a disk is not mounted, its
 // empty mount point must not become the library.
-func (w *watchRun) targetsAreThere() bool {
+func (w *watchRun) targetsAvailable() bool {
 	for _, root := range w.targets {
 		err := watch.CheckSame(root)
 		if err != nil {
@@ -203,13 +203,13 @@ func (w *watchRun) warnOnce(key string, warn func()) {
 }
 
 type placedFiles struct {
-	at    time.Time
-	files []apply.PlacedFile
+	stageBegun time.Time
+	files      []apply.PlacedFile
 }
 
 // skipRule returns a function that decides whether to skip a file because an undo has put it back, or because somebody
-// has removed it from the library. The last change of the pins or the index ends such a decision. Only journals that
-// have changed are read.
+// has removed it from the library. A later change of the pins or the index overrides this. skipRule reads only journals
+// that have changed since the last call.
 func (w *watchRun) skipRule() (func(*organize.Item) organize.Code, error) {
 	e, err := openEngine(w.cfg)
 	if err != nil {
@@ -234,10 +234,10 @@ func (w *watchRun) skipRule() (func(*organize.Item) organize.Code, error) {
 			continue
 		}
 		run := w.placed[r.ID]
-		if !run.at.Equal(r.StageBegun) {
+		if !run.stageBegun.Equal(r.StageBegun) {
 			files, err := e.PlacedFiles(r.ID)
 			if err != nil {
-				continue // without its files, nothing is skipped because of it
+				continue // a run whose journal can't be read causes no skips
 			}
 			run = placedFiles{r.StageBegun, files}
 			w.placed[r.ID] = run
