@@ -36,6 +36,11 @@ const (
 	maxSpins = 4
 	// suspendedDelay is the delay of a timer from which Lock concludes that this process was suspended.
 	suspendedDelay = 100 * time.Millisecond
+	// patienceSteps is the number of steps in which patience is counted. A step that ends late does not count, because
+	// on a machine too busy to run this process in time the holder may not have run either.
+	patienceSteps = 10
+	// maxPatience limits, as a multiple of patience, how long late steps extend it.
+	maxPatience = 10
 	// maxReopens limits how often one call reopens a file that was replaced. With Options.RemoveOnUnlock, this happens
 	// once for each earlier holder.
 	maxReopens = 1000
@@ -167,25 +172,28 @@ func (l *Lock) takeTurn(ctx context.Context, patience time.Duration) error {
 			return ctx.Err()
 		case <-ends.timer.C:
 			working := l.held.Load() || !l.isWaiting()
-			if patience <= 0 || !ends.shouldRestart() && !working {
+			if patience <= 0 || ends.expired() && !working {
 				return l.busyError()
 			}
-			ends.timer.Reset(patience)
 		}
 	}
 }
 
-// patienceTimer fires when the patience of a caller has run out.
+// patienceTimer counts the patience of a caller. Its timer fires at the end of each step.
 type patienceTimer struct {
-	duration time.Duration
-	lock     *Lock
-	timer    *time.Timer
-	due      time.Time // when the timer fires
-	lastUse  time.Time
+	patience, step time.Duration
+	lock           *Lock
+	timer          *time.Timer
+	due            time.Time     // when the timer fires
+	began          time.Time     // when the patience began
+	counted        time.Duration // steps since then that ended in time
+	lastUse        time.Time
 }
 
 func (l *Lock) newPatienceTimer(of time.Duration) *patienceTimer {
-	return &patienceTimer{duration: of, lock: l, timer: time.NewTimer(of), due: time.Now().Add(of), lastUse: l.lastUse()}
+	p := &patienceTimer{patience: of, step: of / patienceSteps, lock: l, lastUse: l.lastUse(), began: time.Now()}
+	p.timer, p.due = time.NewTimer(p.step), p.began.Add(p.step)
+	return p
 }
 
 func (l *Lock) lastUse() time.Time {
@@ -195,12 +203,21 @@ func (l *Lock) lastUse() time.Time {
 	return l.opts.LastUse()
 }
 
-// shouldRestart reports whether patience starts again. It does if the lock was used meanwhile. It also does if this
-// process was suspended, because the time that passed says nothing about the holder.
-func (p *patienceTimer) shouldRestart() bool {
-	before, late := p.lastUse, time.Since(p.due) > max(p.duration/2, suspendedDelay)
-	p.lastUse, p.due = p.lock.lastUse(), time.Now().Add(p.duration)
-	return late || !p.lastUse.Equal(before)
+// expired ends a step and reports whether the patience has run out; otherwise it begins the next step. Patience starts
+// again if the lock was used meanwhile. It also does if this process was suspended, because the time that passed says
+// nothing about the holder.
+func (p *patienceTimer) expired() bool {
+	now, use := time.Now(), p.lock.lastUse()
+	late := now.Sub(p.due)
+	switch {
+	case !use.Equal(p.lastUse), late > suspendedDelay:
+		p.lastUse, p.began, p.counted = use, now, 0
+	case late <= max(p.step/2, 5*time.Millisecond):
+		p.counted += p.step
+	}
+	p.due = now.Add(p.step)
+	p.timer.Reset(p.step)
+	return p.counted >= p.patience || now.Sub(p.began) >= maxPatience*p.patience
 }
 
 func (l *Lock) acquire(ctx context.Context, kind Kind, patience time.Duration) error {
@@ -282,10 +299,9 @@ func (l *Lock) awaitKernelWait(ctx context.Context, w *kernelWait, ends *patienc
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ends.timer.C:
-			if !ends.shouldRestart() {
+			if ends.expired() {
 				return l.busyError()
 			}
-			ends.timer.Reset(ends.duration)
 		}
 	}
 }

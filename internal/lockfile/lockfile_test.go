@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -162,6 +163,51 @@ func TestPatienceBeginsAnewWhileTheLockIsUsed(t *testing.T) {
 		t.Fatalf("lock = %v", err)
 	}
 	l.Unlock()
+}
+
+// Only the time in which this process ran as it should is evidence against the holder.
+func TestPatienceCountsStepsThatEndInTime(t *testing.T) {
+	const patience = 250 * time.Millisecond
+	for _, c := range []struct {
+		name       string
+		late       []time.Duration // how late the steps end; the last one stands for all further ones
+		used       int             // the step in which the holder uses the lock; 0: none
+		from, most time.Duration
+	}{
+		{"an idle machine", []time.Duration{0}, 0, patience, patience},
+		{"a little late", []time.Duration{10 * time.Millisecond}, 0, patience, 2 * patience},
+		{"too busy to run in time", []time.Duration{20 * time.Millisecond}, 0, 10 * patience, 11 * patience},
+		{
+			"busy for a while",
+			[]time.Duration{50 * time.Millisecond, 50 * time.Millisecond, 0},
+			0,
+			400 * time.Millisecond, 2 * patience,
+		},
+		{"suspended", []time.Duration{0, 0, time.Hour, 0}, 0, time.Hour + patience, time.Hour + 2*patience},
+		{"used", []time.Duration{0}, 8, 400 * time.Millisecond, 2 * patience},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				step, began := 0, time.Now()
+				l := New("lock", Options{LastUse: func() time.Time {
+					if c.used > 0 && step >= c.used {
+						return began
+					}
+					return time.Time{}
+				}})
+				p := l.newPatienceTimer(patience)
+				for expired := false; !expired; expired = p.expired() {
+					<-p.timer.C
+					time.Sleep(c.late[min(step, len(c.late)-1)])
+					step++
+				}
+				p.timer.Stop()
+				if took := time.Since(began); took < c.from || took > c.most {
+					t.Errorf("the patience lasted %s, want %s to %s", took, c.from, c.most)
+				}
+			})
+		})
+	}
 }
 
 func TestCancelledWaitIsTakenOver(t *testing.T) {
