@@ -10,18 +10,18 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// exchange is a request with its response or error, as the rules see it.
+// exchange is a request with its response or error, in the form that the rules test.
 type exchange struct {
 	req      *http.Request
 	status   int      // 0 without a response
 	redirect *url.URL // the response's redirect target, nil if none
-	err      error    // why there is no response, or why the client rejects it
-	refusal  Error    // err as an *Error, the zero value if it is none
+	err      error    // why there is no response, or why the client rejects the response
+	apiError Error    // the *Error in err; the zero value if there is none
 }
 
 type rule struct {
 	name    string
-	holds   func(x exchange) bool
+	matches func(x exchange) bool
 	outcome ratelimit.Outcome
 }
 
@@ -46,7 +46,7 @@ var responseRules = []rule{
 	{"429, whatever the body", statusBetween(429, 429), ratelimit.Throttled},
 	{
 		"TMDB's code 25, whatever the status",
-		func(x exchange) bool { return x.refusal.Code == CodeOverLimit }, ratelimit.Throttled,
+		func(x exchange) bool { return x.apiError.Code == CodeOverLimit }, ratelimit.Throttled,
 	},
 	{"304: the cached body is still right", statusBetween(304, 304), ratelimit.OK},
 	{"redirect to another host or port, or from https to http", hasRefusedRedirect, ratelimit.Misconfigured},
@@ -86,10 +86,10 @@ func (e *Error) Outcome() ratelimit.Outcome {
 
 func firstMatch(table []rule, x exchange) rule {
 	if e, ok := errors.AsType[*Error](x.err); ok {
-		x.refusal = *e
+		x.apiError = *e
 	}
-	i := slices.IndexFunc(table, func(r rule) bool { return r.holds(x) })
-	return table[i] // the last rule of a table always holds
+	i := slices.IndexFunc(table, func(r rule) bool { return r.matches(x) })
+	return table[i] // the last rule of a table always matches
 }
 
 func always(exchange) bool { return true }
@@ -127,9 +127,11 @@ func hasRefusedRedirect(x exchange) bool {
 // gateway has already retried and says when to come back. A 500 is the gateway's own fault and counts as a server
 // error.
 func isGatewayDeferral(x exchange) bool {
-	return x.refusal.Gateway && (x.status == 429 || x.status > 500)
+	return x.apiError.Gateway && (x.status == 429 || x.status > 500)
 }
 
-func isGatewayLoop(x exchange) bool { return x.refusal.Gateway && x.status == http.StatusLoopDetected }
+func isGatewayLoop(x exchange) bool { return x.apiError.Gateway && x.status == http.StatusLoopDetected }
 
-func hasForeignBody(x exchange) bool { return x.refusal.Foreign != "" || hasErrorType[*DecodeError](x) }
+func hasForeignBody(x exchange) bool {
+	return x.apiError.Foreign != "" || hasErrorType[*DecodeError](x)
+}

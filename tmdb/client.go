@@ -161,7 +161,7 @@ func (c *Client) get(ctx context.Context, path string, q *query) (any, *Response
 		}
 		err = newDecodeError(req, resp, body, ReasonGzip, err)
 	} else {
-		// With an error status, a broken body only loses the message.
+		// With an error status, an unreadable body means only that TMDB's message is lost.
 		var v any
 		if v, err = readResponse(req, resp, body); err == nil {
 			return v, answer, nil

@@ -83,7 +83,7 @@ func (e *UnauthorizedError) Error() string {
 		return "tmdb: the key was refused"
 	}
 	if !e.Sent {
-		return "tmdb: not asked, the key was refused before: " + e.Cause.Error()
+		return "tmdb: not sent, the key was refused before: " + e.Cause.Error()
 	}
 	return "tmdb: the key was refused: " + e.Cause.Error()
 }
@@ -230,8 +230,8 @@ func (e *ConfigError) Error() string {
 func (e *ConfigError) Unwrap() error { return e.Err }
 
 // configErrorRules recognise the errors of net/http, crypto/tls and crypto/x509 that come from a wrong configuration.
-// The first matching row decides; kind "" means that the configuration is not at fault. Texts are matched where Go has
-// no type.
+// The first matching row decides; kind "" means that the configuration is not at fault. Rows compare the error's text
+// if Go has no error type for the case.
 var configErrorRules = []struct {
 	kind    ConfigKind
 	matches func(err error) bool

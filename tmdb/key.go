@@ -32,7 +32,7 @@ func requestCredentials(req *http.Request) []string {
 }
 
 // minSecretLength is the length below which a secret is not redacted, because a short one would match parts of words.
-// TMDB's have at least 32 characters.
+// TMDB's keys and tokens have at least 32 characters.
 const minSecretLength = 8
 
 // redactSecrets replaces the request's secrets in s, both plain and URL-escaped.
@@ -119,7 +119,7 @@ func (l *KeyLatch) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := l.next.RoundTrip(req)
 	if err != nil {
-		if refusal, ok := errors.AsType[*UnauthorizedError](err); ok { // a wrapped transport found out first
+		if refusal, ok := errors.AsType[*UnauthorizedError](err); ok { // a wrapped transport has detected the refusal
 			l.refused.Store(id, refusal)
 		}
 		return nil, err

@@ -54,7 +54,7 @@ func isSendable(secret string) bool {
 }
 
 // query collects the parameters of a request. A value that TMDB would refuse, or that could change the path, sets err,
-// and the request is not sent. The first error stays.
+// and the request is not sent. Only the first error is kept.
 type query struct {
 	values map[string]string
 	err    error

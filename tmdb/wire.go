@@ -60,7 +60,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, refused
 		}
 	}
-	if resp.StatusCode == http.StatusSwitchingProtocols { // its body is the connection, which no context ends
+	if resp.StatusCode == http.StatusSwitchingProtocols { // the body is the connection, which the context does not close
 		_ = resp.Body.Close()
 		return nil, &ConfigError{Kind: ConfigNotHTTP, Host: req.URL.Host}
 	}
@@ -86,7 +86,7 @@ func readBody(req *http.Request, resp *http.Response) ([]byte, error) {
 	refuse := func(reason Reason, cause error) error { return newDecodeError(req, resp, raw, reason, cause) }
 	switch {
 	case err != nil && isCorruptGzip(err):
-		return raw, refuse(ReasonGzip, err) // announced as gzip, but not gzip
+		return raw, refuse(ReasonGzip, err) // the header says gzip, but the body is not gzip
 	case err != nil:
 		return raw, fmt.Errorf("read answer: %w", err)
 	case len(raw) > MaxBody:

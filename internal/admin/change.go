@@ -244,7 +244,7 @@ func enableAccount(on bool) func(*Server, *http.Request, changeRequest) (ChangeR
 		a, err := o.apply(r, func(ctx context.Context, lasts time.Duration) (operate.ChangedValue, error) {
 			return t.Enable(ctx, on, lasts)
 		})
-		if t.Configured(on) { // an override was reset; the configuration applies without a time limit
+		if t.MatchesConfig(on) { // an override was reset; the configuration applies without a time limit
 			a.For = ""
 		}
 		return a, err

@@ -152,7 +152,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) refusedLogin(r *http.Request, who string) {
-	if count, due := s.warnThrottle.Due(who, time.Now()); due {
+	if count, due := s.warnThrottle.Allow(who, time.Now()); due {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
 		s.log.Warn("admin_login_refused", slog.String("who", who), slog.String("addr", host),
 			slog.Int("count", count))
@@ -209,7 +209,7 @@ func (s *Server) accountsPage(r *http.Request) ([]accountData, error) {
 		d := accountData{Account: a, Charts: s.accountCharts(a.Name)}
 		for _, f := range ratelimit.AccountFields() {
 			d.Fields = append(d.Fields, formField{
-				f.Key, f.Doc, operate.Limit(a.AccountView, f.Key), f.Allowed, typedValue(r, "/accounts/"+a.Name, f.Key),
+				f.Key, f.Doc, operate.LimitText(a.AccountView, f.Key), f.Allowed, typedValue(r, "/accounts/"+a.Name, f.Key),
 			})
 		}
 		out = append(out, d)

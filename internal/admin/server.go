@@ -39,7 +39,7 @@ type Server struct {
 	events       *Events
 	log          *slog.Logger
 	sessions     sessions
-	warnThrottle logging.Seldom
+	warnThrottle logging.LineLimiter
 	histories    *histories
 	listener     net.Listener
 	httpServer   *http.Server

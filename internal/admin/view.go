@@ -83,8 +83,8 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 	}
 	snap := s.gateway.Upstream().Metrics().Snapshot()
 	out := Status{
-		State: st.State.String(), Reason: st.Cause.String(), Since: ui.Stamp(st.Since), PauseUntil: ui.Stamp(st.PauseUntil),
-		Rate: st.Rate, Granted: st.Granted, Running: st.Running, Limit: st.Slots,
+		State: st.State.String(), Reason: st.Cause.String(), Since: ui.Timestamp(st.Since),
+		PauseUntil: ui.Timestamp(st.PauseUntil), Rate: st.Rate, Granted: st.Granted, Running: st.Running, Limit: st.Slots,
 		Throttled: uint64(snap.Value(metrics.Requests, "429")), Alone: st.Alone,
 		Coordinator: s.gateway.Config().Coordinator,
 		Quota:       app.ViewQuota(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews),
@@ -98,7 +98,7 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 		}
 	}
 	if st.Until.After(st.At) { // otherwise the state is about to end, with the next request
-		out.Until = ui.Stamp(st.Until)
+		out.Until = ui.Timestamp(st.Until)
 	}
 	for _, p := range st.Processes {
 		out.Processes = append(out.Processes, Process{p.ID, p.Own, p.Running, p.Waiting, p.Rate})
@@ -184,7 +184,7 @@ func (s *Server) clients() []Client {
 			}
 		}
 		waiting, last := s.gateway.ClientUse(c.Name)
-		c.HitRatio, c.Waiting, c.LastUse = ratio(hits, float64(c.Requests)), waiting, ui.Stamp(last)
+		c.HitRatio, c.Waiting, c.LastUse = ratio(hits, float64(c.Requests)), waiting, ui.Timestamp(last)
 	}
 	slices.SortFunc(out, func(a, b Client) int { return cmp.Compare(a.Name, b.Name) })
 	return out

@@ -273,13 +273,13 @@ func viewAccount(st ratelimit.Status, own ratelimit.Account) AccountView {
 	best := v.Standing()
 	out := AccountView{
 		Name: v.Name, Priority: own.Priority, Enabled: v.Enabled, Standing: best.Standing.String(),
-		Since:   ui.Stamp(best.Since),
+		Since:   ui.Timestamp(best.Since),
 		Running: v.Running, Limit: v.Slots, KeyLimit: v.KeySlots, Rate: v.Rate,
 		Quota: ViewQuota(v.Quota, v.QuotaUsed, v.QuotaReserved, v.QuotaRenews), Keys: []KeyView{},
 		Overrides: ViewOverrides(v.Overrides),
 	}
 	for n, k := range v.Keys {
-		out.Keys = append(out.Keys, KeyView{n + 1, k.Standing.String(), ui.Stamp(k.Since), k.Running})
+		out.Keys = append(out.Keys, KeyView{n + 1, k.Standing.String(), ui.Timestamp(k.Since), k.Running})
 	}
 	switch {
 	case !v.Enabled && v.Told:
@@ -288,7 +288,7 @@ func viewAccount(st ratelimit.Status, own ratelimit.Account) AccountView {
 		out.Standing, out.Since, out.Reason = "disabled", "", "in the configuration"
 	case v.Barred == ratelimit.ReasonNone && v.Limited && v.State != ratelimit.Normal:
 		out.Standing, out.Reason = v.State.String(), v.Cause.String()
-		out.Since, out.Until = ui.Stamp(v.Since), ui.Stamp(v.Until)
+		out.Since, out.Until = ui.Timestamp(v.Since), ui.Timestamp(v.Until)
 	}
 	return out
 }
@@ -298,14 +298,14 @@ func ViewQuota(b ratelimit.Budget, used, reserved int, renews time.Time) *QuotaV
 	if !b.On() {
 		return nil
 	}
-	return &QuotaView{b.Requests, ui.Period(b.Period), used, reserved, ui.Stamp(renews)}
+	return &QuotaView{b.Requests, ui.Period(b.Period), used, reserved, ui.Timestamp(renews)}
 }
 
 // ViewOverrides returns the settings that operators have changed.
 func ViewOverrides(list []ratelimit.Override) []OverrideView {
 	out := []OverrideView{}
 	for _, o := range list {
-		out = append(out, OverrideView{o.Key, o.Value, ui.Stamp(o.Until)})
+		out = append(out, OverrideView{o.Key, o.Value, ui.Timestamp(o.Until)})
 	}
 	return out
 }

@@ -94,7 +94,7 @@ func (o *observer) recordWrite(err error) {
 }
 
 func (o *observer) onTuned(c ratelimit.Tuned) {
-	until := ui.Stamp(c.Until)
+	until := ui.Timestamp(c.Until)
 	switch {
 	case c.Ended:
 		until = "ended"

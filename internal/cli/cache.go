@@ -59,7 +59,7 @@ func newCacheList(f *factory) *cobra.Command {
 		return store.Range(c.Context(), func(e *cache.Entry) error {
 			if c.format == "ndjson" {
 				return f.printJSON(jsonEntry{
-					e.Key, e.Status, e.Fresh(now), ui.Stamp(e.FetchedAt), ui.Stamp(e.ExpiresAt), len(e.Body),
+					e.Key, e.Status, e.Fresh(now), ui.Timestamp(e.FetchedAt), ui.Timestamp(e.ExpiresAt), len(e.Body),
 				})
 			}
 			state := "expired"
@@ -268,7 +268,7 @@ type jsonCache struct {
 func newJSONCache(s cache.Stats) *jsonCache {
 	w := &jsonCache{
 		Entries: s.Entries, Fresh: s.Fresh, Expired: s.Expired, Negative: s.Negative, FileSize: s.FileSize, Used: s.Used,
-		MaxSize: s.MaxSize, Oldest: ui.Stamp(s.Oldest), Newest: ui.Stamp(s.Newest),
+		MaxSize: s.MaxSize, Oldest: ui.Timestamp(s.Oldest), Newest: ui.Timestamp(s.Newest),
 		Classes: map[string]int{}, SetAside: append([]string{}, s.SetAside...),
 	}
 	for class, n := range s.ByClass {

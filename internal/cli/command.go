@@ -210,7 +210,7 @@ func (f *factory) confirm(ctx context.Context, yes bool, question, ifNo lang.Tex
 		return true, nil
 	}
 	p := f.prompter()
-	answer, err := p.read(ctx, ui.Hanging(lang.Say(question), f.streams.ErrWidth()-len(" [y/N] "), 0)+" [y/N] ")
+	answer, err := p.read(ctx, ui.WrapHanging(lang.Say(question), f.streams.ErrWidth()-len(" [y/N] "), 0)+" [y/N] ")
 	switch {
 	case ctx.Err() != nil:
 		return false, &exitError{code: max(exitStatusOfSignal(ctx), exitInterrupted)}

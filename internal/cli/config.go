@@ -202,7 +202,7 @@ func storeToken(f *factory, path string, file *config.Existing, token config.Sec
 			}
 			f.say("the previous file: %s\n", ui.Printable(backup))
 		}
-		titles := lang.Tag(f.getenv)
+		titles := lang.LocaleTag(f.getenv)
 		if strings.HasPrefix(titles, "en") {
 			titles = "" // the default
 		}
@@ -234,7 +234,7 @@ func askToken(f *factory, cfg *config.Config) (config.Secret, error) {
 	file, isFile := f.streams.In.(*os.File)
 	if f.streams.InTTY && isFile {
 		const prompt = "TMDB API Read Access Token (themoviedb.org/settings/api; Enter for none):"
-		fmt.Fprint(f.streams.Err, ui.Hanging(lang.Say(prompt), f.streams.ErrWidth()-1, 0)+" ")
+		fmt.Fprint(f.streams.Err, ui.WrapHanging(lang.Say(prompt), f.streams.ErrWidth()-1, 0)+" ")
 		raw, err := term.ReadPassword(int(file.Fd()))
 		fmt.Fprintln(f.streams.Err)
 		if err != nil {

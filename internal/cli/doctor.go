@@ -84,11 +84,11 @@ func (d *doctor) print(f finding) {
 		sign = "note"
 	}
 	head := ui.Pad(ui.Pad(lang.Say(sign), len("FAIL"))+"  "+lang.Say(f.check), column)
-	text := ui.Hanging(head+ui.OneLine(lang.Say(f.state))+"\n", width, column)
+	text := ui.WrapHanging(head+ui.OneLine(lang.Say(f.state))+"\n", width, column)
 	if f.fix != "" {
 		fix := lang.Sprintf("fix: %s", strings.ReplaceAll(lang.Say(f.fix), "\n      ", "; "))
 		indent := strings.Repeat(" ", column)
-		text += ui.Hanging(indent+fix+"\n", width, column+ui.Width(lang.Sprintf("fix: %s", "")))
+		text += ui.WrapHanging(indent+fix+"\n", width, column+ui.Width(lang.Sprintf("fix: %s", "")))
 	}
 	if d.err == nil {
 		_, d.err = io.WriteString(d.streams.Out, text)

@@ -80,7 +80,7 @@ func (a *applyRun) withEngine(
 }
 
 func writeLockHolder(lock string) error {
-	who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Stamp(time.Now()))
+	who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Timestamp(time.Now()))
 	return os.WriteFile(lock, []byte(who), 0o600)
 }
 

@@ -136,11 +136,14 @@ func printError(s ui.Streams, err error) {
 
 func printMessage(s ui.Streams, text lang.Text) {
 	message := ui.Escaped(ui.OneLine(lang.Say(text)))
-	fmt.Fprintln(s.Err, ui.Hanging("anivault: "+message, s.ErrWidth(), len("anivault: ")))
+	fmt.Fprintln(s.Err, ui.WrapHanging("anivault: "+message, s.ErrWidth(), len("anivault: ")))
 }
 
 func printHint(s ui.Streams, hint lang.Text) {
-	fmt.Fprintln(s.Err, ui.Hanging(lang.Sprintf("hint: %s", hint), s.ErrWidth(), ui.Width(lang.Sprintf("hint: %s", ""))))
+	fmt.Fprintln(
+		s.Err,
+		ui.WrapHanging(lang.Sprintf("hint: %s", hint), s.ErrWidth(), ui.Width(lang.Sprintf("hint: %s", ""))),
+	)
 }
 
 type signalError struct{ signal os.Signal }

@@ -190,7 +190,7 @@ func printRuns(f *factory, runs []apply.Run, atWork bool) error {
 	for i := range runs {
 		r := &runs[i]
 		line := jsonRun{
-			Run: r.ID, Begun: ui.Stamp(r.Begun), Mode: string(r.Mode), Stage: string(r.Stage),
+			Run: r.ID, Begun: ui.Timestamp(r.Begun), Mode: string(r.Mode), Stage: string(r.Stage),
 			Files: r.Files, Refused: r.Refused, Kept: r.NotRestored, Undone: r.Undone, Targets: r.Targets,
 			AtWork: atWork && r.Err == nil && r.Stage.IsUnfinished(),
 		}

@@ -317,7 +317,7 @@ func printTree(f *factory, r *organize.Result) error {
 	out := bufio.NewWriter(f.streams.Out)
 	width := f.streams.OutWidth()
 	say := func(indent int, text string) {
-		fmt.Fprintln(out, ui.Hanging(strings.Repeat(" ", indent)+text, width, indent+2))
+		fmt.Fprintln(out, ui.WrapHanging(strings.Repeat(" ", indent)+text, width, indent+2))
 	}
 	root, folder := -1, ""
 	for _, line := range targetLines(r) {

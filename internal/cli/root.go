@@ -35,7 +35,7 @@ func Main(ctx context.Context, args []string, streams ui.Streams) (status int) {
 	}()
 	f := &factory{streams: streams, environ: os.Environ()}
 	lang.Use(f.language(args))
-	lang.UseErrors(app.ErrorText)
+	lang.UseErrorTexts(app.ErrorText)
 	root := newRoot(f)
 	root.SetArgs(args)
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
@@ -154,7 +154,7 @@ func (f *factory) language(args []string) lang.Language {
 			return lang.Language(value)
 		}
 	}
-	return lang.Of(f.getenv)
+	return lang.FromEnvironment(f.getenv)
 }
 
 func explainFlagError(cmd *cobra.Command, err error) error {

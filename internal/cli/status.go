@@ -319,25 +319,25 @@ func (v statusView) toJSON() jsonStatus {
 	}
 	out := jsonStatus{
 		Upstream: v.baseURL, Coordinator: v.coordinator, State: s.State.String(), Cause: s.Cause.String(),
-		Since: ui.Stamp(s.Since),
-		Until: ui.Stamp(s.Until), PauseUntil: ui.Stamp(s.PauseUntil), Rate: s.Rate, Burst: s.Burst, Tokens: s.Tokens,
+		Since: ui.Timestamp(s.Since),
+		Until: ui.Timestamp(s.Until), PauseUntil: ui.Timestamp(s.PauseUntil), Rate: s.Rate, Burst: s.Burst, Tokens: s.Tokens,
 		Ceiling: s.Ceiling, Granted: s.Granted,
 		Running: s.Running, Slots: s.Slots, OwnSlots: s.OwnSlots, Waiting: s.Waiting,
 		Window:    jsonWindow{s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio},
 		Streak429: s.Streak429, Failures: s.Failures, Cooldown: s.Cooldown.Seconds(), Recover: s.AutoRecover.Seconds(),
-		LearnedRate: s.Learned.Rate, LearnedAt: ui.Stamp(s.Learned.Since), Accounts: v.accounts,
+		LearnedRate: s.Learned.Rate, LearnedAt: ui.Timestamp(s.Learned.Since), Accounts: v.accounts,
 		Overrides: []jsonOverride{}, Processes: []jsonProcess{},
 	}
 	if l := s.Stated; l.Requests > 0 {
-		out.Stated = &jsonStatedLimit{l.Requests, l.Period.Seconds(), "RateLimit-Policy", ui.Stamp(l.Since)}
+		out.Stated = &jsonStatedLimit{l.Requests, l.Period.Seconds(), "RateLimit-Policy", ui.Timestamp(l.Since)}
 	}
 	if s.Budget.On() {
 		out.Budget = &jsonBudget{
-			s.Budget.Requests, s.Budget.Period.Seconds(), s.BudgetUsed, s.BudgetHeld, ui.Stamp(s.BudgetRenews),
+			s.Budget.Requests, s.Budget.Period.Seconds(), s.BudgetUsed, s.BudgetHeld, ui.Timestamp(s.BudgetRenews),
 		}
 	}
 	for _, o := range s.Overrides {
-		out.Overrides = append(out.Overrides, jsonOverride{o.Key, o.Value, ui.Stamp(o.Until)})
+		out.Overrides = append(out.Overrides, jsonOverride{o.Key, o.Value, ui.Timestamp(o.Until)})
 	}
 	for _, p := range s.Processes {
 		out.Processes = append(out.Processes, jsonProcess{p.ID, p.Running, p.Waiting, p.Reserved, p.Rate})
@@ -347,7 +347,7 @@ func (v statusView) toJSON() jsonStatus {
 		if r.Err != nil {
 			stage = stageDamaged
 		}
-		out.Unfinished = append(out.Unfinished, jsonUnfinishedRun{r.ID, ui.Stamp(r.Begun), stage, r.running})
+		out.Unfinished = append(out.Unfinished, jsonUnfinishedRun{r.ID, ui.Timestamp(r.Begun), stage, r.running})
 	}
 	if v.cache != nil {
 		out.Cache = newJSONCache(*v.cache)

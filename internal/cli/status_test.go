@@ -95,7 +95,7 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 			}
 		})
 	}
-	want := &jsonStatedLimit{100, 60, "RateLimit-Policy", ui.Stamp(now)}
+	want := &jsonStatedLimit{100, 60, "RateLimit-Policy", ui.Timestamp(now)}
 	if diff := cmp.Diff(want, (statusView{limiter: stated}).toJSON().Stated); diff != "" {
 		t.Error(diff)
 	}

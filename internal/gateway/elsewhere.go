@@ -54,7 +54,7 @@ func limitText(a app.AccountView, key string) string {
 	if key == "enabled" {
 		return strconv.FormatBool(a.Enabled)
 	}
-	return operate.Limit(a, key)
+	return operate.LimitText(a, key)
 }
 
 // BeginChange marks the start of a change that this process makes; the caller calls done at its end. In between,

@@ -61,7 +61,7 @@ type Gateway struct {
 	conns      *connCounter // connections to the addresses that serve requests
 	adminConns *connCounter
 
-	warnThrottle logging.Seldom
+	warnThrottle logging.LineLimiter
 	fullWarnedAt atomic.Int64 // when the log last warned of an account without a free slot; Unix time in nanoseconds
 }
 
@@ -97,7 +97,7 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the gateway: %w", err)
 	}
-	g.upstream.Metrics().ForGateway(g.setGauges)
+	g.upstream.Metrics().EnableGateway(g.setGauges)
 	return g, nil
 }
 
@@ -355,7 +355,7 @@ func (g *Gateway) logRefusal(x *exchange) {
 	switch x.refusalReason {
 	case reasonUnauthorized, reasonNoAdmin, reasonPrivate, reasonCrossSite, reasonNotFound, reasonClientLimit,
 		reasonShuttingDown:
-		if count, due := g.warnThrottle.Due(x.clientName()+" "+x.refusalReason.name, time.Now()); due {
+		if count, due := g.warnThrottle.Allow(x.clientName()+" "+x.refusalReason.name, time.Now()); due {
 			g.log.Warn("refused", slog.String("client", x.clientName()), slog.String("reason", x.refusalReason.name),
 				slog.Int("count", count), slog.String("path", x.loggedPath()), slog.String("addr", x.settings.clientAddress(x.r)))
 		}

@@ -277,7 +277,7 @@ func dialAddress(addr string) string {
 func (g *Gateway) countRequest(x *exchange) {
 	m, cached := g.upstream.Metrics(), cmp.Or(x.cache, "-")
 	m.Add(metrics.GatewayRequests, 1, x.clientName(), strconv.Itoa(x.status), cached)
-	m.Observe(metrics.GatewayTook, time.Since(x.began), cached)
+	m.Observe(metrics.GatewayDuration, time.Since(x.began), cached)
 	if x.refusalReason != nil {
 		m.Add(metrics.GatewayRefused, 1, x.clientName(), x.refusalReason.name)
 	}

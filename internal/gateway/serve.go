@@ -330,7 +330,7 @@ func (c *connCounter) acquire(peer string) bool {
 		return true
 	}
 	c.g.upstream.Metrics().Add(metrics.GatewayConnectionsRefused, 1, c.listener, why)
-	if count, due := c.g.warnThrottle.Due(c.listener+" "+why, time.Now()); due {
+	if count, due := c.g.warnThrottle.Allow(c.listener+" "+why, time.Now()); due {
 		c.g.log.Warn("connection_refused", slog.String("listener", c.listener), slog.String("why", why),
 			slog.String("addr", peer), slog.Int("open", open), slog.Int("count", count))
 	}

@@ -2,7 +2,7 @@
 // translation in the catalogue ko.po. Output for programs is never translated: fields, codes, log keys, and the reasons
 // in NDJSON, JSON and CSV.
 //
-// The language is one for the whole process. Main sets it with Use before it prints anything.
+// The whole process uses one language. Main sets it with Use before it prints anything.
 package lang
 
 import (
@@ -30,20 +30,20 @@ const (
 // Names returns the values of --lang.
 func Names() []string { return []string{string(English), string(Korean)} }
 
-// Of returns the language of the environment, from the first of LC_ALL, LC_MESSAGES and LANG that is set; English by
-// default.
-func Of(getenv func(string) string) Language {
-	if code, _, _ := strings.Cut(strings.ToLower(Tag(getenv)), "-"); code == string(Korean) {
+// FromEnvironment returns the language of messages according to the first of LC_ALL, LC_MESSAGES and LANG that is set;
+// English by default.
+func FromEnvironment(getenv func(string) string) Language {
+	if code, _, _ := strings.Cut(strings.ToLower(LocaleTag(getenv)), "-"); code == string(Korean) {
 		return Korean
 	}
 	return English
 }
 
-var locale = regexp.MustCompile(`^([a-z]{2,3})(?:_([A-Z]{2}))?(?:[.@].*)?$`)
+var localePattern = regexp.MustCompile(`^([a-z]{2,3})(?:_([A-Z]{2}))?(?:[.@].*)?$`)
 
-// Tag returns language and country from the environment, such as ko-KR or ja; "" if it has none.
-func Tag(getenv func(string) string) string {
-	m := locale.FindStringSubmatch(cmp.Or(getenv("LC_ALL"), getenv("LC_MESSAGES"), getenv("LANG")))
+// LocaleTag returns language and country of the environment's locale, such as ko-KR or ja; "" if none is set.
+func LocaleTag(getenv func(string) string) string {
+	m := localePattern.FindStringSubmatch(cmp.Or(getenv("LC_ALL"), getenv("LC_MESSAGES"), getenv("LANG")))
 	switch {
 	case m == nil:
 		return ""
@@ -53,38 +53,38 @@ func Tag(getenv func(string) string) string {
 	return m[1] + "-" + m[2]
 }
 
-// current maps English texts to translations; nil means English.
-var current atomic.Pointer[map[string]string]
+// currentCatalogue maps English texts to translations into the language of the process; nil means English.
+var currentCatalogue atomic.Pointer[map[string]string]
 
-// foreignErrorText is the function set by UseErrors.
+// foreignErrorText is the function set by UseErrorTexts.
 var foreignErrorText atomic.Pointer[func(error) (Text, bool)]
 
 // Use makes l the language of the process.
 func Use(l Language) {
 	if l != Korean {
-		current.Store(nil)
+		currentCatalogue.Store(nil)
 		return
 	}
-	own := korean()
-	current.Store(&own)
+	own := koreanCatalogue()
+	currentCatalogue.Store(&own)
 }
 
-// UseErrors sets a function that returns the texts of errors of packages that don't use lang. TextOf calls it with each
-// error of a chain, so it must not unwrap.
-func UseErrors(text func(error) (Text, bool)) { foreignErrorText.Store(&text) }
+// UseErrorTexts sets a function that returns the texts of errors of packages that don't use lang. TextOf calls it with
+// each error of a chain, so it must not unwrap.
+func UseErrorTexts(text func(error) (Text, bool)) { foreignErrorText.Store(&text) }
 
 // Current returns the language of the process.
 func Current() Language {
-	if current.Load() == nil {
+	if currentCatalogue.Load() == nil {
 		return English
 	}
 	return Korean
 }
 
-// Sprintf is fmt.Sprintf in the language of the process. It also translates args that are Texts or errors, but no
-// strings, because a path may look like a message.
+// Sprintf is fmt.Sprintf in the language of the process. It also translates args that are Texts or errors. It does not
+// translate strings, because a path may look like a message.
 func Sprintf(format string, args ...any) string {
-	if current.Load() == nil {
+	if currentCatalogue.Load() == nil {
 		return fmt.Sprintf(format, args...)
 	}
 	return Say(Textf(format, args...))
@@ -92,28 +92,28 @@ func Sprintf(format string, args ...any) string {
 
 // Say translates a text into the language of the process. A text without a translation stays English.
 func Say[T ~string](text T) string {
-	if own := current.Load(); own != nil {
+	if own := currentCatalogue.Load(); own != nil {
 		return Text(text).translate(*own)
 	}
 	return Text(text).String()
 }
 
-// koPO is the Korean catalogue, in the format of gettext: msgid is an English text or format of the source, msgstr its
-// translation.
+// koreanPO is the Korean catalogue, in the format of gettext: msgid is an English text or format of the source, msgstr
+// its translation.
 //
 //go:embed ko.po
-var koPO string
+var koreanPO string
 
-type message struct{ id, text string }
+type message struct{ id, translation string }
 
-var korean = sync.OnceValue(func() map[string]string {
-	messages, err := readPO(strings.NewReader(koPO))
+var koreanCatalogue = sync.OnceValue(func() map[string]string {
+	messages, err := readPO(strings.NewReader(koreanPO))
 	if err != nil {
 		panic("ko.po: " + err.Error()) // a bug: tests parse it
 	}
 	own := make(map[string]string, len(messages))
 	for _, m := range messages {
-		own[m.id] = m.text
+		own[m.id] = m.translation
 	}
 	return own
 })
@@ -134,7 +134,7 @@ func readPO(in io.Reader) ([]message, error) {
 			messages, quoted = append(messages, message{}), rest
 			into = &messages[len(messages)-1].id
 		} else if rest, ok := strings.CutPrefix(line, "msgstr "); ok && len(messages) > 0 {
-			quoted, into = rest, &messages[len(messages)-1].text
+			quoted, into = rest, &messages[len(messages)-1].translation
 		}
 		text, err := strconv.Unquote(quoted)
 		if err != nil || into == nil {

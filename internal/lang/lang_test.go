@@ -38,7 +38,7 @@ func TestTheLanguageOfAnEnvironment(t *testing.T) {
 		{"with a modifier", map[string]string{"LANG": "ko_KR@euc"}, Korean},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := Of(func(name string) string { return row.env[name] }); got != row.want {
+			if got := FromEnvironment(func(name string) string { return row.env[name] }); got != row.want {
 				t.Errorf("%v, want %v", got, row.want)
 			}
 		})
@@ -96,7 +96,7 @@ func TestKorean(t *testing.T) {
 
 // What "msgfmt --check" asks of a PO file, and Poedit of one that it opens.
 func TestTheCatalogueIsAStandardPO(t *testing.T) {
-	head, rest, _ := strings.Cut(koPO, "\n\n")
+	head, rest, _ := strings.Cut(koreanPO, "\n\n")
 	for _, field := range []string{
 		"msgid \"\"\nmsgstr \"\"\n", `"Language: ko\n"`, `"Content-Type: text/plain; charset=UTF-8\n"`,
 		`"Content-Transfer-Encoding: 8bit\n"`, `"Plural-Forms: nplurals=1; plural=0;\n"`,
@@ -141,16 +141,16 @@ func TestTranslationsHaveTheVerbsOfTheirKeys(t *testing.T) {
 			t.Errorf("%q is there twice", e.id)
 		}
 		seen[e.id] = true
-		if diff := cmp.Diff(verbsOf(t, e.id), verbsOf(t, e.text)); diff != "" {
-			t.Errorf("%q and %q have different verbs:\n%s", e.id, e.text, diff)
+		if diff := cmp.Diff(verbsOf(t, e.id), verbsOf(t, e.translation)); diff != "" {
+			t.Errorf("%q and %q have different verbs:\n%s", e.id, e.translation, diff)
 		}
-		if e.text == "" {
+		if e.translation == "" {
 			t.Errorf("%q has no translation", e.id)
 		}
 		const end = "\n"
-		if strings.HasPrefix(e.id, end) != strings.HasPrefix(e.text, end) ||
-			strings.HasSuffix(e.id, end) != strings.HasSuffix(e.text, end) {
-			t.Errorf("one of %q and %q begins or ends with a newline", e.id, e.text)
+		if strings.HasPrefix(e.id, end) != strings.HasPrefix(e.translation, end) ||
+			strings.HasSuffix(e.id, end) != strings.HasSuffix(e.translation, end) {
+			t.Errorf("one of %q and %q begins or ends with a newline", e.id, e.translation)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestWhatIsSaidToPeopleIsInTheCatalogue(t *testing.T) {
 // entries returns what the catalogue has.
 func entries(t *testing.T) []message {
 	t.Helper()
-	messages, err := readPO(strings.NewReader(koPO))
+	messages, err := readPO(strings.NewReader(koreanPO))
 	if err != nil {
 		t.Fatal(err)
 	}

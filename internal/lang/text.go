@@ -46,26 +46,27 @@ func Textf(format string, args ...any) Text {
 		shown[v.arg] = "s" + fmt.Sprintf(v.withoutIndex(), arg)
 	}
 	var b strings.Builder
-	b.WriteByte(mark)
+	b.WriteByte(encodingMark)
 	for _, part := range append([]string{format}, shown...) {
 		b.WriteString(strconv.Itoa(len(part)) + ":" + part)
 	}
 	return Text(b.String())
 }
 
-// mark is the first byte of a Text with arguments. Format and arguments follow, each after its length. An argument
-// begins with t if it is a Text, and with s if it is not translated.
-const mark = 0
+// encodingMark is the first byte of a Text with arguments. The format and the arguments follow, each preceded by its
+// length. An argument begins with t if it is a Text, and with s if it is not translated.
+const encodingMark = 0
 
+// literalText returns s as a Text. It encodes an s that would otherwise look like a Text with arguments.
 func literalText(s string) Text {
-	if strings.IndexByte(s, mark) == 0 {
+	if strings.IndexByte(s, encodingMark) == 0 {
 		return Textf("%s", s)
 	}
 	return Text(s)
 }
 
 func (t Text) decode(parts []string) (format string, args []string, ok bool) {
-	if t == "" || t[0] != mark {
+	if t == "" || t[0] != encodingMark {
 		return "", nil, false
 	}
 	for rest := string(t[1:]); rest != ""; {
@@ -82,9 +83,9 @@ func (t Text) decode(parts []string) (format string, args []string, ok bool) {
 	return parts[0], parts[1:], true
 }
 
-// translate returns the text with the translations of catalogue; in English if that is nil.
+// translate returns the text in the language of catalogue, which is English if it is nil.
 func (t Text) translate(catalogue map[string]string) string {
-	format, args, ok := t.decode(make([]string, 0, 4)) // on the stack
+	format, args, ok := t.decode(make([]string, 0, 4)) // a small slice, which can stay on the stack
 	if !ok {
 		if translated, ok := catalogue[string(t)]; ok {
 			return translated
@@ -149,6 +150,7 @@ type verb struct {
 	arg    int    // the index of its argument
 }
 
+// withoutIndex returns the verb for a single argument, and with %v instead of %w.
 func (v verb) withoutIndex() string {
 	text := v.text
 	if i := strings.IndexByte(text, '['); i >= 0 {
@@ -157,12 +159,13 @@ func (v verb) withoutIndex() string {
 	return strings.ReplaceAll(text, "w", "v")
 }
 
+// isUnformatted reports whether the verb is %s, %v or %w without flags and width.
 func (v verb) isUnformatted() bool {
 	return v.letter == 's' && (len(v.text) == 2 || strings.Contains(v.text, "]") && v.text[1] == '[')
 }
 
-// splitFormat yields the literal texts of a format, each with the verb that follows. The verb is empty after the last
-// text, and after one that ends with "%%".
+// splitFormat yields the literal texts of a format, each with the verb that follows it. The verb is empty for the last
+// text, and for a text that ends with "%%".
 func splitFormat(format string) iter.Seq2[string, verb] {
 	return func(yield func(string, verb) bool) {
 		start, next := 0, 0
@@ -207,7 +210,7 @@ func splitFormat(format string) iter.Seq2[string, verb] {
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 type formattedError struct {
-	error  // of fmt.Errorf
+	error  // the result of fmt.Errorf
 	format string
 	args   []any
 }
@@ -221,8 +224,8 @@ func Error(format string, args ...any) error {
 func (e *formattedError) Unwrap() error { return e.error }
 func (e *formattedError) Text() Text    { return Textf(e.format, e.args...) }
 
-// TextOf returns the message of an error. It is translatable if the error comes from Error, has a method Text, or is
-// known to UseErrors; other errors, and what they add to a wrapped error, stay English.
+// TextOf returns the message of an error. It is translatable if the error comes from Error, has a method Text, or has a
+// text from the function set by UseErrorTexts. Other errors, and what they add to a wrapped error, stay English.
 func TextOf(err error) Text {
 	switch e := err.(type) { //nolint:errorlint // wrapped errors are handled below
 	case nil:

@@ -14,8 +14,7 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// lockTimeout is how long a line waits for the lock, so that a stopped process that holds it does not freeze the
-// others.
+// lockTimeout is how long a write waits for the lock. A stopped process may hold the lock, and must not block others.
 const lockTimeout = 250 * time.Millisecond
 
 // FileOptions limit a log file. All its files together have at most MaxSize × (Keep + 1) bytes, unless a single line is
@@ -23,7 +22,7 @@ const lockTimeout = 250 * time.Millisecond
 type FileOptions struct {
 	MaxSize int64 // bytes of one file
 	Keep    int   // rotated files besides the current one
-	// OnError gets the first error of a write; the run goes on without a log. It may be nil.
+	// OnError is called with the first error of a write. The run continues without a log. OnError may be nil.
 	OnError func(error)
 }
 
@@ -35,10 +34,10 @@ type File struct {
 	path string
 	opts FileOptions
 
-	mu      sync.Mutex
-	lock    *lockfile.Lock
-	through *os.File // a pipe or a device, which stays open and is never rotated
-	failed  bool     // OnError was called
+	mu           sync.Mutex
+	lock         *lockfile.Lock
+	pipeOrDevice *os.File // a pipe or a device, which stays open and is never rotated
+	failed       bool     // a write has failed, so OnError was called
 }
 
 // OpenFile prepares the log file at path and creates it with mode 0600 if it is missing. It fails if the file cannot be
@@ -48,7 +47,7 @@ func OpenFile(path string, opts FileOptions) (*File, error) {
 	out, err := f.open()
 	switch {
 	case errors.As(err, new(*lockfile.NotRegularError)):
-		f.through, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		f.pipeOrDevice, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	case err == nil:
 		f.lock = lockfile.New(lockPath(path), lockfile.Options{})
 		err = out.Close()
@@ -85,18 +84,18 @@ func (f *File) Write(line []byte) (int, error) {
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.through != nil {
-		return f.through.Close()
+	if f.pipeOrDevice != nil {
+		return f.pipeOrDevice.Close()
 	}
 	f.lock.Close()
 	return nil
 }
 
 func (f *File) write(line []byte) (int, error) {
-	if f.through != nil {
-		return f.through.Write(line)
+	if f.pipeOrDevice != nil {
+		return f.pipeOrDevice.Write(line)
 	}
-	// Without the lock, the line is appended anyway: a single append is atomic.
+	// Without the lock, the line is appended anyway, but the file is not rotated: a single append is atomic.
 	locked := f.lock.Lock(context.Background(), lockfile.Exclusive, lockTimeout) == nil
 	if locked {
 		defer f.lock.Unlock()
@@ -117,7 +116,8 @@ func (f *File) write(line []byte) (int, error) {
 	return n, errors.Join(err, out.Close())
 }
 
-// rotate renames the files if next more bytes would make the current one too long. The caller must hold the lock.
+// rotate renames the files if the current one would become too long with next more bytes. The caller must hold the
+// lock.
 func (f *File) rotate(next int64) error {
 	info, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -130,14 +130,14 @@ func (f *File) rotate(next int64) error {
 		return os.Remove(f.path)
 	}
 	for i := f.opts.Keep; i >= 1; i-- {
-		if err := os.Rename(f.name(i-1), f.name(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(f.rotatedPath(i-1), f.rotatedPath(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *File) name(i int) string {
+func (f *File) rotatedPath(i int) string {
 	if i == 0 {
 		return f.path
 	}

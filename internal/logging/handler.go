@@ -169,7 +169,7 @@ func truncate(s string) string {
 	return strings.ToValidUTF8(s[:maxTextSize], "") + "...(cut)"
 }
 
-// Key is one key of a log line. docs/reference.md lists the keys in their order; scripts rely on them.
+// Key describes one key of a log line. docs/reference.md lists the keys in their order, and scripts rely on it.
 type Key struct {
 	Name string
 	Doc  string
@@ -250,14 +250,15 @@ const redacted = "[redacted]"
 // unreadable.
 const minSecretLength = 6
 
-// patterns find unknown secrets by the text around them. The first group, the text before the secret, is kept.
-var patterns = []*regexp.Regexp{
+// secretPatterns find unknown secrets by the text around them. The first group is the text before the secret, which is
+// kept.
+var secretPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)((?:api[_-]?key|access[_-]?token|token|session_id|password|passwd|secret)` +
-		`(?:["']\s*[=:]\s*["']|\s*[=:]\s*["']?))[^\s&"',;}\]]+`), // not of a path in quotes, before what is wrong with it
+		`(?:["']\s*[=:]\s*["']|\s*[=:]\s*["']?))[^\s&"',;}\]]+`), // a quoted name needs a quoted value: "token": not found
 	regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]{6,}`),
-	regexp.MustCompile(`(://[^/\s:@]*:)[^/\s@]+@`), // a proxy's password
+	regexp.MustCompile(`(://[^/\s:@]*:)[^/\s@]+@`), // the password of a proxy
 	regexp.MustCompile(`()eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`),
-	regexp.MustCompile(`()anv_[A-Za-z0-9_-]{43}`), // a gateway's client
+	regexp.MustCompile(`()anv_[A-Za-z0-9_-]{43}`), // the token of a gateway's client
 }
 
 // Redactor replaces secrets in text. It is safe for concurrent use.
@@ -273,7 +274,7 @@ func NewRedactor(secrets ...string) *Redactor {
 		}
 		forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte(s)))
 	}
-	// a secret that contains another one goes first
+	// A secret that contains another one must be replaced first.
 	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, f := range slices.Compact(forms) {
@@ -289,11 +290,11 @@ func (r *Redactor) String(s string) string {
 		!strings.Contains(strings.ToLower(s), "bearer") {
 		return s
 	}
-	for _, p := range patterns {
+	for _, p := range secretPatterns {
 		s = p.ReplaceAllStringFunc(s, func(hit string) string {
 			keep := p.FindStringSubmatch(hit)[1]
 			rest := hit[len(keep):]
-			if strings.HasPrefix(rest, "[redacted") || strings.HasPrefix(rest, "[set") { // already done
+			if strings.HasPrefix(rest, "[redacted") || strings.HasPrefix(rest, "[set") { // already redacted
 				return hit
 			}
 			if strings.HasSuffix(hit, "@") {

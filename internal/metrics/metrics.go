@@ -14,8 +14,8 @@ import (
 // definition.
 type Metrics struct {
 	mu         sync.Mutex
-	now        Snapshot
-	readGauges func(Setter) // sets a gateway's gauges; nil if it is none
+	current    Snapshot
+	readGauges func(Setter) // sets a gateway's gauges; nil in other processes
 }
 
 // Setter sets a gauge.
@@ -39,34 +39,34 @@ type Distribution struct {
 
 // New returns metrics that are all zero.
 func New() *Metrics {
-	m := &Metrics{now: Snapshot{
+	m := &Metrics{current: Snapshot{
 		values: map[*Definition]map[string]float64{}, distributions: map[*Definition]map[string]Distribution{},
 	}}
 	for _, d := range table {
-		m.now.values[d], m.now.distributions[d] = map[string]float64{}, map[string]Distribution{}
+		m.current.values[d], m.current.distributions[d] = map[string]float64{}, map[string]Distribution{}
 	}
 	return m
 }
 
-// ForGateway makes m include a gateway's metrics. Each snapshot calls readGauges to set its gauges.
-func (m *Metrics) ForGateway(readGauges func(Setter)) {
+// EnableGateway makes m include a gateway's metrics. Each snapshot calls readGauges to set the gauges.
+func (m *Metrics) EnableGateway(readGauges func(Setter)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.now.gateway, m.readGauges = true, readGauges
+	m.current.gateway, m.readGauges = true, readGauges
 }
 
 // Add adds n to a counter.
 func (m *Metrics) Add(d *Definition, n int, labels ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.now.values[d][strings.Join(labels, ",")] += float64(n)
+	m.current.values[d][strings.Join(labels, ",")] += float64(n)
 }
 
 // Set sets a gauge. NaN and infinity count as 0.
 func (m *Metrics) Set(d *Definition, v float64, labels ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.now.set(d, v, labels...)
+	m.current.set(d, v, labels...)
 }
 
 func (s *Snapshot) set(d *Definition, v float64, labels ...string) {
@@ -76,8 +76,8 @@ func (s *Snapshot) set(d *Definition, v float64, labels ...string) {
 	s.values[d][strings.Join(labels, ",")] = v
 }
 
-// Observe adds a duration to a histogram, in milliseconds if its name ends with "_ms", else in seconds. A negative one
-// counts as 0.
+// Observe adds a duration to a histogram, in milliseconds if its name ends with "_ms", else in seconds. A negative
+// duration counts as 0.
 func (m *Metrics) Observe(d *Definition, took time.Duration, labels ...string) {
 	unit := time.Second
 	if strings.HasSuffix(d.Name, "_ms") {
@@ -86,33 +86,33 @@ func (m *Metrics) Observe(d *Definition, took time.Duration, labels ...string) {
 	v := max(float64(took)/float64(unit), 0)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	h := m.now.Distribution(d, labels...)
+	h := m.current.Distribution(d, labels...)
 	h.Count++
 	// Rounding hides the floating-point errors of the sum.
 	h.Sum = math.Round((h.Sum+v)*1e6) / 1e6
 	if i, _ := slices.BinarySearch(h.Bounds, v); i < len(h.Buckets) { // the first bound that is ≥ v
 		h.Buckets[i]++
 	}
-	m.now.distributions[d][strings.Join(labels, ",")] = h
+	m.current.distributions[d][strings.Join(labels, ",")] = h
 }
 
 // Snapshot returns a copy of all metrics.
 func (m *Metrics) Snapshot() Snapshot {
 	m.mu.Lock()
-	s, readGauges := m.now, m.readGauges
+	s, readGauges := m.current, m.readGauges
 	s.values = make(map[*Definition]map[string]float64, len(table))
 	s.distributions = make(map[*Definition]map[string]Distribution, len(table))
 	for _, d := range table {
-		s.values[d] = maps.Clone(m.now.values[d])
+		s.values[d] = maps.Clone(m.current.values[d])
 		s.distributions[d] = map[string]Distribution{}
-		for label, h := range m.now.distributions[d] {
+		for label, h := range m.current.distributions[d] {
 			h.Buckets = slices.Clone(h.Buckets)
 			s.distributions[d][label] = h
 		}
 	}
 	m.mu.Unlock()
 	if readGauges != nil {
-		readGauges(s.set) // outside the lock: it may take others
+		readGauges(s.set) // without m.mu, because readGauges may take other locks
 	}
 	return s
 }
@@ -147,14 +147,14 @@ const (
 // Prefix begins every name in Prometheus text, because all programs share one namespace there. NDJSON omits it.
 const Prefix = "anivault_"
 
-// Definition is one metric.
+// Definition describes one metric.
 type Definition struct {
-	Name    string
-	Kind    Kind
-	Label   string    // "" for none; several with commas
-	Help    string    // one sentence
-	Bounds  []float64 // a histogram's upper bucket bounds, in its unit
-	gateway bool      // only a gateway has it
+	Name        string
+	Kind        Kind
+	Label       string    // the label's name; "" for none, several with commas
+	Help        string    // one sentence
+	Bounds      []float64 // a histogram's upper bucket bounds, in its unit
+	gatewayOnly bool      // only a gateway has it
 }
 
 var table []*Definition
@@ -170,11 +170,11 @@ func define(name string, kind Kind, label, help string, bounds ...float64) *Defi
 
 func defineGateway(name string, kind Kind, label, help string, bounds ...float64) *Definition {
 	d := define(name, kind, label, help, bounds...)
-	d.gateway = true
+	d.gatewayOnly = true
 	return d
 }
 
-// The metrics of every run. Values of labels come from the configuration and from tables of the code only.
+// The metrics of every run. Label values come only from the configuration and from fixed lists in the code.
 var (
 	Requests = define("requests_total", Counter, "code",
 		"Answers from TMDB by HTTP status, or by what went wrong where none came.")
@@ -214,7 +214,7 @@ var (
 	GatewayWait  = defineGateway("gateway_wait_seconds", Histogram, "class",
 		"Time that questions waited until they were let go.",
 		.001, .01, .05, .1, .5, 1, 2, 5, 15, 30, 60, 300)
-	GatewayTook = defineGateway("gateway_request_seconds", Histogram, "cache",
+	GatewayDuration = defineGateway("gateway_request_seconds", Histogram, "cache",
 		"Time from a client's request to its answer.",
 		.0005, .001, .005, .01, .05, .1, .5, 1, 5, 15, 30, 60)
 	AccountRunning = defineGateway("account_running", Gauge, "account",

@@ -226,13 +226,13 @@ func TestAGatewaysNumbersAreItsOwn(t *testing.T) {
 		strings.Contains(b.String(), "coordinator_up") {
 		t.Errorf("a run that is no gateway tells of one: %v\n%s", err, b.String())
 	}
-	m.ForGateway(func(set Setter) {
+	m.EnableGateway(func(set Setter) {
 		set(GatewayQueue, 3, "batch")
 		set(CoordinatorUp, 1)
 	})
 	m.Add(GatewayRequests, 2, "a", "200", "fresh")
-	m.Observe(GatewayTook, 2*time.Millisecond, "fresh")
-	m.Observe(GatewayTook, 20*time.Second, "fresh")
+	m.Observe(GatewayDuration, 2*time.Millisecond, "fresh")
+	m.Observe(GatewayDuration, 20*time.Second, "fresh")
 	m.Add(GatewayRequests, 1, "b", "429", "")
 	m.Add(GatewayRefused, 1, "a", "client_limit")
 	m.Add(GatewayTimeouts, 1, "acquire")

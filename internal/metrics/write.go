@@ -37,7 +37,7 @@ func NDJSON(w io.Writer, pid int) Sink {
 }
 
 // Textfile returns a sink that atomically replaces the file at path with Prometheus text for node exporter's textfile
-// collector. Everybody may read the file, because the collector runs as another user.
+// collector. All users may read the file, because the collector runs as another user.
 func Textfile(path string) Sink {
 	return func(s Snapshot, _ time.Time, _ bool) error {
 		return atomicfile.Write(path, 0o644, func(w io.Writer) error { return Prometheus(w, s) })
@@ -95,7 +95,7 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byt
 }
 
 func (s *Snapshot) definitions() []*Definition {
-	return slices.DeleteFunc(Table(), func(d *Definition) bool { return d.gateway && !s.gateway })
+	return slices.DeleteFunc(Table(), func(d *Definition) bool { return d.gatewayOnly && !s.gateway })
 }
 
 // Prometheus writes the snapshot in the text exposition format 0.0.4; every name begins with Prefix.
@@ -139,7 +139,7 @@ func (d Distribution) writePrometheus(b *bytes.Buffer, name, labels string) {
 	if labels != "" {
 		more, all = labels+",", "{"+labels+"}"
 	}
-	d.cumulative(func(le float64, n uint64) {
+	d.eachCumulativeBucket(func(le float64, n uint64) {
 		fmt.Fprintf(b, "%s_bucket{%sle=\"%s\"} %d\n", name, more, formatNumber(le), n)
 	})
 	fmt.Fprintf(b, "%s_bucket{%sle=\"+Inf\"} %d\n", name, more, d.Count)
@@ -148,7 +148,7 @@ func (d Distribution) writePrometheus(b *bytes.Buffer, name, labels string) {
 
 func (d Distribution) toJSON() jsonHistogram {
 	out := jsonHistogram{Count: d.Count, Sum: d.Sum}
-	d.cumulative(func(le float64, n uint64) { out.Buckets = append(out.Buckets, jsonBucket{le, n}) })
+	d.eachCumulativeBucket(func(le float64, n uint64) { out.Buckets = append(out.Buckets, jsonBucket{le, n}) })
 	return out
 }
 
@@ -164,7 +164,7 @@ func formatNumber(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-func (d Distribution) cumulative(f func(le float64, n uint64)) {
+func (d Distribution) eachCumulativeBucket(f func(le float64, n uint64)) {
 	n := uint64(0)
 	for i, le := range d.Bounds {
 		n += d.Buckets[i]

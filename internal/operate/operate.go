@@ -28,9 +28,9 @@ type Target struct {
 // Change is a change of settings.
 type Change struct {
 	Set      map[string]string // values by key
-	Reset    []string          // keys whose earlier changes end
+	Reset    []string          // keys that get their configured values again
 	ResetAll bool
-	Duration time.Duration // of Set; 0 until a reset
+	Duration time.Duration // how long the values of Set apply; 0: until a reset
 }
 
 // ChangedValue is a value before and after a change.
@@ -48,7 +48,7 @@ func (e *UnknownAccountError) Error() string {
 	return fmt.Sprintf("there is no account %q", ui.Escaped(e.Name))
 }
 
-const century = 100 * 365 * 24 * time.Hour
+const maxChangeDuration = 100 * 365 * 24 * time.Hour
 
 // ParseDuration parses how long a change lasts: a time, or always, which gives 0. It returns false for anything else.
 func ParseDuration(text string) (time.Duration, bool) {
@@ -56,7 +56,7 @@ func ParseDuration(text string) (time.Duration, bool) {
 		return 0, true
 	}
 	d, err := time.ParseDuration(text)
-	return d, err == nil && d > 0 && d < century // the end of a longer one may be no time that can be stored
+	return d, err == nil && d > 0 && d < maxChangeDuration // the end of a longer change may not fit into the stored time
 }
 
 // Keys returns the names of the settings that can be tuned, sorted.
@@ -119,24 +119,24 @@ func (t Target) Tune(ctx context.Context, o Change) ([]ChangedValue, error) {
 	return changed, err
 }
 
-func (t Target) set(ctx context.Context, inForce ratelimit.Tuning, o Change) error {
+func (t Target) set(ctx context.Context, tuning ratelimit.Tuning, o Change) error {
 	if t.Account != "" {
 		return t.TuneAccount(ctx, t.Account, o.Set, o.Duration)
 	}
 	for key, value := range o.Set {
 		f, _ := ratelimit.FieldByKey(key)
-		if err := f.Set(&inForce, value); err != nil {
+		if err := f.Set(&tuning, value); err != nil {
 			return err
 		}
 	}
-	if err := cmp.Or(inForce.Validate(), t.Config.CheckConnectionLimit(inForce)); err != nil {
+	if err := cmp.Or(tuning.Validate(), t.Config.CheckConnectionLimit(tuning)); err != nil {
 		return err
 	}
 	return t.Operator.Tune(ctx, o.Set, o.Duration)
 }
 
-// Enable enables or disables an account for a time; 0 is forever. If the configuration has the same value, the change
-// is not stored, so that a later change of the configuration has an effect.
+// Enable enables or disables an account for a time; 0 is forever. If the configuration has the same value, it stores no
+// change, because that would hide later changes of the configuration.
 func (t Target) Enable(ctx context.Context, on bool, duration time.Duration) (ChangedValue, error) {
 	before, err := t.status(ctx)
 	if err != nil {
@@ -144,14 +144,14 @@ func (t Target) Enable(ctx context.Context, on bool, duration time.Duration) (Ch
 	}
 	changed := ChangedValue{"enabled", strconv.FormatBool(t.view(before).Enabled), strconv.FormatBool(on)}
 	err = t.EnableAccount(ctx, t.Account, on, duration)
-	if err == nil && t.Configured(on) {
+	if err == nil && t.MatchesConfig(on) {
 		err = t.ResetAccount(ctx, t.Account, "enabled")
 	}
 	return changed, err
 }
 
-// Configured reports whether the configuration itself enables the account, or disables it.
-func (t Target) Configured(on bool) bool {
+// MatchesConfig reports whether the configuration, too, enables (on) or disables the account.
+func (t Target) MatchesConfig(on bool) bool {
 	return slices.ContainsFunc(t.Config.EffectiveAccounts(), func(a config.Account) bool {
 		return a.Name == t.Account && a.Disabled != on
 	})
@@ -201,14 +201,14 @@ func (t Target) view(st ratelimit.Status) app.AccountView {
 
 func (t Target) value(st ratelimit.Status, key string) string {
 	if t.Account != "" {
-		return Limit(t.view(st), key)
+		return LimitText(t.view(st), key)
 	}
 	f, _ := ratelimit.FieldByKey(key)
 	return f.Get(st.Tuning)
 }
 
-// Limit returns the limit with this key as text, "off" if there is none.
-func Limit(a app.AccountView, key string) string {
+// LimitText returns the limit with this key as text, "off" if there is none.
+func LimitText(a app.AccountView, key string) string {
 	switch key {
 	case "account_concurrency":
 		return strconv.Itoa(a.Limit)

@@ -14,7 +14,7 @@ func (p *Plan) Write(w io.Writer) error {
 	out := textWriter{Writer: bufio.NewWriter(w)}
 	out.writeLine(planFirstLine)
 	out.writeLine("id", p.ID)
-	out.writeLine("made", ui.Stamp(p.Created))
+	out.writeLine("made", ui.Timestamp(p.Created))
 	out.writeLine("mode", string(p.Mode))
 	out.writeLine("layout", p.Layout)
 	for i, r := range p.Sources {

@@ -49,7 +49,7 @@ var csvColumns = []struct {
 	}},
 	{"episode_titles", true, func(r *Record) string { return strings.Join(r.EpisodeTitles, " / ") }},
 	{"source", false, func(r *Record) string { return r.Source }},
-	{"cached_at", false, func(r *Record) string { return ui.Stamp(r.CachedAt) }},
+	{"cached_at", false, func(r *Record) string { return ui.Timestamp(r.CachedAt) }},
 	{"reason", true, func(r *Record) string { return r.Reason.String() }},
 	{"candidates", true, func(r *Record) string { // "tv/123 0.41; movie/5 0.2"
 		var c []string

@@ -159,7 +159,7 @@ func stepRows(in []match.Step) []Step {
 		row := Step{Stage: s.Stage, Detail: s.Detail}
 		if s.Origin != nil {
 			row.Source = s.Origin.Freshness.String()
-			row.CachedAt = ui.Stamp(s.Origin.FetchedAt)
+			row.CachedAt = ui.Timestamp(s.Origin.FetchedAt)
 		}
 		out = append(out, row)
 	}

@@ -93,7 +93,7 @@ func TestHanging(t *testing.T) {
 		{"two  blanks", 30, 2, "two  blanks"},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
-			if got := Hanging(tt.in, tt.width, tt.indent); got != tt.want {
+			if got := WrapHanging(tt.in, tt.width, tt.indent); got != tt.want {
 				t.Errorf("%q:\n%s\nwant:\n%s", tt.in, got, tt.want)
 			}
 		})

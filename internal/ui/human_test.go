@@ -64,7 +64,7 @@ func TestClockHasTheDateOfAnotherDay(t *testing.T) {
 
 func TestStamp(t *testing.T) {
 	at := time.Date(2026, 11, 21, 21, 0, 0, 5e6, time.FixedZone("", 3600))
-	if Stamp(at) != "2026-11-21T20:00:00Z" || Stamp(time.Time{}) != "" {
-		t.Errorf("%q, %q", Stamp(at), Stamp(time.Time{}))
+	if Timestamp(at) != "2026-11-21T20:00:00Z" || Timestamp(time.Time{}) != "" {
+		t.Errorf("%q, %q", Timestamp(at), Timestamp(time.Time{}))
 	}
 }

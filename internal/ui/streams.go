@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Streams are a command's standard streams and their properties. They are passed to commands, so that a test can
-// simulate a terminal or a pipe.
+// Streams are a command's standard streams and their properties. Commands get them as a value, so a test can simulate a
+// terminal or a pipe.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -105,10 +105,10 @@ const eraseLine = "\r\x1b[K"
 // Writer, which removes the line until the next Set. Without a terminal it does nothing. All methods are safe for
 // concurrent use.
 type Status struct {
-	on    bool
-	out   io.Writer
-	pipe  io.Writer // a stream that is not a terminal; nil if there is none
-	width func() int
+	enabled bool
+	out     io.Writer
+	pipe    io.Writer // s.Out if that is not a terminal, else nil
+	width   func() int
 
 	mu      sync.Mutex
 	shown   string // the line on the terminal; "" for none
@@ -118,7 +118,7 @@ type Status struct {
 // NewStatus returns a status line on s.Err. It draws only if wanted is set and s.Err is a terminal that supports
 // control sequences.
 func NewStatus(s Streams, wanted bool) *Status {
-	st := &Status{out: s.Err, on: wanted && s.ErrTTY && !s.Dumb, width: s.width}
+	st := &Status{out: s.Err, enabled: wanted && s.ErrTTY && !s.Dumb, width: s.statusWidth}
 	if !s.OutTTY {
 		st.pipe = s.Out
 	}
@@ -130,12 +130,12 @@ func NewStatus(s Streams, wanted bool) *Status {
 func (s *Status) Room() int { return max(s.width()-1, 0) }
 
 // Enabled reports whether Set draws.
-func (s *Status) Enabled() bool { return s.on }
+func (s *Status) Enabled() bool { return s.enabled }
 
 // Set draws line, escaped and cut to the terminal's width; "" removes it. It does not draw after other output that did
 // not end with a newline. Errors of writing are ignored.
 func (s *Status) Set(line string) {
-	if !s.on {
+	if !s.enabled {
 		return
 	}
 	room := s.Room()
@@ -158,7 +158,7 @@ func (s *Status) Clear() { s.Set("") }
 // Writer returns a writer to w that removes the status line before each write, because w may be the same terminal. If w
 // is a pipe, it returns w.
 func (s *Status) Writer(w io.Writer) io.Writer {
-	if !s.on || sameWriter(w, s.pipe) {
+	if !s.enabled || sameWriter(w, s.pipe) {
 		return w
 	}
 	return &statusWriter{s, w}
@@ -187,7 +187,8 @@ func sameWriter(a, b io.Writer) bool {
 	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
-func (s Streams) width() int {
+// statusWidth returns the width of the terminal on Err, or 80 if that is unknown.
+func (s Streams) statusWidth() int {
 	if w := s.currentWidth(s.Err, true); w > 0 {
 		return w
 	}

@@ -23,8 +23,8 @@ func Dangerous(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != zwnj && r != zwj
 }
 
-// Printable returns s unchanged if it has no dangerous runes or invalid UTF-8, else quoted and escaped like a Go
-// string.
+// Printable returns s unchanged if it has no dangerous runes and no invalid UTF-8. Otherwise it returns s quoted and
+// escaped like a Go string.
 func Printable(s string) string {
 	if escaped := Escaped(s); escaped == s {
 		return s
@@ -87,22 +87,22 @@ func ShellWord(s string) string {
 	return s
 }
 
-// cells measures text. It ignores the locale, because current terminals draw ambiguous characters one cell wide even in
-// CJK locales.
-var cells = &runewidth.Condition{StrictEmojiNeutral: true}
+// widthRules decides how many cells a character takes. It ignores the locale, because current terminals draw ambiguous
+// characters one cell wide even in CJK locales.
+var widthRules = &runewidth.Condition{StrictEmojiNeutral: true}
 
-var attribute = regexp.MustCompile("\x1b\\[[0-9;]*m")
+var attributePattern = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // Width returns the number of terminal cells that s takes: two for a Hangul or kanji character, none for a combining
-// mark or an attribute of Style. s must be the result of Printable or Escaped if it comes from outside.
+// mark or an attribute of Style. Text from outside must first go through Printable or Escaped.
 func Width(s string) int {
 	if strings.Contains(s, "\x1b") {
-		s = attribute.ReplaceAllString(s, "")
+		s = attributePattern.ReplaceAllString(s, "")
 	}
-	return cells.StringWidth(s)
+	return widthRules.StringWidth(s)
 }
 
-// Cut shortens s to at most width cells, its end replaced by "…". A width of 0 or less never cuts.
+// Cut shortens s to at most width cells by replacing its end by "…". A width of 0 or less never cuts.
 func Cut(s string, width int) string {
 	if width <= 0 || Width(s) <= width {
 		return s
@@ -126,7 +126,7 @@ func CutLeft(s string, width int) string {
 // truncate returns the beginning of s followed by tail, in at most width cells. It cuts between grapheme clusters, or
 // between code points if the first cluster is wider than width.
 func truncate(s string, width int, tail string) string {
-	if h := cells.Truncate(s, width, tail); Width(h) <= width && h != tail {
+	if h := widthRules.Truncate(s, width, tail); Width(h) <= width && h != tail {
 		return h
 	}
 	end := 0
@@ -140,7 +140,7 @@ func truncate(s string, width int, tail string) string {
 	return s[:end] + tail
 }
 
-// Pad fills s with spaces to width cells. Longer text stays as it is.
+// Pad appends spaces to s up to width cells. It does not change longer text.
 func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Width(s)))
 }
@@ -163,7 +163,7 @@ func Wrap(s string, width int) []string {
 		}
 		for Width(word) > width && !strings.Contains(word, "://") {
 			first := truncate(word, width, "")
-			if first == "" { // one code point wider than the line
+			if first == "" { // the code point is wider than the line
 				break
 			}
 			lines = append(lines, first)
@@ -177,9 +177,9 @@ func Wrap(s string, width int) []string {
 	return lines
 }
 
-// Hanging wraps each line of s that is longer than width, and indents its continuation lines. A width of 0 or less
+// WrapHanging wraps each line of s that is longer than width, and indents its continuation lines. A width of 0 or less
 // wraps nothing.
-func Hanging(s string, width, indent int) string {
+func WrapHanging(s string, width, indent int) string {
 	if width <= 0 {
 		return s
 	}
@@ -243,8 +243,8 @@ func Clock(t time.Time) string {
 	return t.Format(time.DateTime)
 }
 
-// Stamp formats t for programs, as RFC 3339 in UTC; "" for the zero time.
-func Stamp(t time.Time) string {
+// Timestamp formats t for programs, as RFC 3339 in UTC; "" for the zero time.
+func Timestamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -265,8 +265,8 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f %s", value, []string{"kB", "MB", "GB", "TB"}[unit])
 }
 
-// Offset formats a time since the start, in tenths of a second, and from ten minutes on in seconds: "5s", "12.3s",
-// "1m30s".
+// Offset formats a time since the start of a run: in tenths of a second, or in whole seconds from ten minutes on, such
+// as "5s", "12.3s" or "1m30s".
 func Offset(d time.Duration) string {
 	unit := 100 * time.Millisecond
 	if d >= 10*time.Minute {

@@ -14,16 +14,17 @@ var (
 	date   = ""
 )
 
-// Info describes the running build. Fields are never empty: what is not known is "unknown", and a build
-// without a release number is "dev".
+// Info describes the running build. No field is empty: unknown values are "unknown", and Version is "dev" for a build
+// without a release number.
 type Info struct {
 	Version string `json:"version" doc:"the release, or dev"`
-	Commit  string `json:"commit" doc:"what it was built from"`
-	Date    string `json:"date" doc:"of that commit"`
+	Commit  string `json:"commit" doc:"the commit it was built from"`
+	Date    string `json:"date" doc:"the date of that commit"`
 	Go      string `json:"go" doc:"the Go toolchain's version"`
 }
 
-// Get returns what the linker set, else what the Go toolchain recorded.
+// Get returns the values that the linker set. For values that it did not set, it returns those that the Go toolchain
+// recorded.
 func Get() Info {
 	info := Info{Version: number, Commit: commit, Date: date, Go: "unknown"}
 	if build, ok := debug.ReadBuildInfo(); ok {
@@ -51,8 +52,8 @@ func Get() Info {
 	return info
 }
 
-// Build identifies the program, so that results of another build are not reused: the version and commit of a release,
-// else the version, size and modification time of the executable.
+// Build returns a text that identifies this build: version and commit of a release, or else version, size and
+// modification time of the executable. Results of another build are not reused.
 func Build() string {
 	info := Get()
 	if info.Version != "dev" {
@@ -69,7 +70,7 @@ func Build() string {
 	return fmt.Sprintf("%s %d %d", info.Version, stat.Size(), stat.ModTime().UnixNano())
 }
 
-// UserAgent names anivault to TMDB.
+// UserAgent returns the User-Agent header of requests to TMDB.
 func UserAgent() string {
 	return "anivault/" + Get().Version + " (+https://github.com/anivault/anivault)"
 }
