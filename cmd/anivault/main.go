@@ -10,5 +10,5 @@ import (
 )
 
 func main() {
-	os.Exit(cli.Main(context.Background(), os.Args[1:], ui.System()))
+	os.Exit(cli.Main(context.Background(), os.Args[1:], ui.SystemStreams()))
 }

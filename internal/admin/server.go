@@ -49,7 +49,7 @@ type Server struct {
 
 // Listen opens the address and returns a server for it. conf is nil for plain HTTP.
 func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, error) {
-	l, err := net.Listen(config.NetworkOf(addr), addr)
+	l, err := net.Listen(config.ListenNetwork(addr), addr)
 	if err != nil {
 		return nil, err
 	}

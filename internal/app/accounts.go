@@ -68,7 +68,7 @@ func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	out, secret := req, ""
 	if choice, ok := ratelimit.ChoiceFrom(req.Context()); ok {
 		key := (*s.ring.keys.Load())[choice.Key] // the limiter chooses only keys of the ring
-		out, secret = withKey(req, key), key.Secret().Reveal()
+		out, secret = addKey(req, key), key.Secret().Reveal()
 	}
 	resp, err := s.next.RoundTrip(out)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func withKey(req *http.Request, key config.Key) *http.Request {
+func addKey(req *http.Request, key config.Key) *http.Request {
 	out := req.Clone(req.Context())
 	if key.Token.IsSet() {
 		out.Header.Set("Authorization", "Bearer "+key.Token.Reveal())
@@ -116,11 +116,11 @@ func keyVerdict(req *http.Request, _ *http.Response, _ []byte) ratelimit.KeyVerd
 }
 
 // refusalTransport returns a *tmdb.UnauthorizedError if TMDB refuses the key of a request, or has refused all keys
-// before. It stores the first such error in first, even if the cache then answers the request.
+// before. It stores the first such error in firstRefusal, even if the cache then answers the request.
 type refusalTransport struct {
-	next  http.RoundTripper
-	ring  *keyring
-	first *atomic.Pointer[tmdb.UnauthorizedError]
+	next         http.RoundTripper
+	ring         *keyring
+	firstRefusal *atomic.Pointer[tmdb.UnauthorizedError]
 }
 
 func (r refusalTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -135,10 +135,10 @@ func (r refusalTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			refusal = *last
 		}
 		refusal.Sent = false
-		return nil, r.remember(&refusal)
+		return nil, r.rememberFirst(&refusal)
 	}
 	if refusal := x.refusal.Load(); err == nil && refusal != nil {
-		return nil, r.remember(refusal)
+		return nil, r.rememberFirst(refusal)
 	}
 	return resp, err
 }
@@ -172,8 +172,8 @@ func allKeysRefused(err error) bool {
 	return ok && blocked.Cause == ratelimit.ReasonCredentials
 }
 
-func (r refusalTransport) remember(refusal *tmdb.UnauthorizedError) error {
-	r.first.CompareAndSwap(nil, refusal)
+func (r refusalTransport) rememberFirst(refusal *tmdb.UnauthorizedError) error {
+	r.firstRefusal.CompareAndSwap(nil, refusal)
 	return refusal
 }
 
@@ -209,7 +209,7 @@ func (c *components) TestAccount(ctx context.Context, account config.Account) (l
 
 func (c *components) testKey(ctx context.Context, account string, key ratelimit.Fingerprint) error {
 	ctx = ratelimit.With(ctx, ratelimit.Request{Prefer: ratelimit.Preference{Account: account, Key: key, Test: true}})
-	client, err := newClient(c.currentConfig.Load(), c.upstream.sender, nil)
+	client, err := newClient(c.currentConfig.Load(), c.upstream.withoutCache, nil)
 	if err != nil {
 		return err
 	}

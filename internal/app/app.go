@@ -128,7 +128,7 @@ func (a *App) Match(
 	}
 	if terminal := a.deciders.Terminal(); terminal != nil {
 		// Series that wait for the user's answer must not delay the search of others.
-		c.MaxConcurrent = max(c.MaxConcurrent, minUnderwayInteractive)
+		c.MaxConcurrent = max(c.MaxConcurrent, minConcurrentInteractive)
 		emit, pause = emitBetweenQuestions(terminal, emit, pause), nil
 	}
 	return run.Run(ctx, c, produce, emit, pause)
@@ -179,7 +179,7 @@ func (a *App) newestAnswers(ctx context.Context, entries []results.Entry) ([]tim
 
 // minUnderwayInteractive is the minimum number of series that are matched at once if the user is asked. The limiter
 // still limits their requests.
-const minUnderwayInteractive = 200
+const minConcurrentInteractive = 200
 
 // Entry returns an entry of TMDB, for a series with all its seasons. It sends the same requests as matching, so that
 // both share cached answers.
@@ -202,7 +202,7 @@ func (a *App) Offline() bool { return a.opts.Offline }
 
 // Unauthorized returns the first error about a refused key, nil if TMDB refused none.
 func (a *App) Unauthorized() error {
-	if u := a.upstream.refused.Load(); u != nil {
+	if u := a.upstream.firstRefusal.Load(); u != nil {
 		return u
 	}
 	return nil
@@ -239,10 +239,10 @@ func (a *App) Limiter() (ratelimit.Status, error) {
 func (a *App) Started() time.Time { return a.started }
 
 // Timeline returns the limiter's events during the run.
-func (a *App) Timeline() []Moment {
+func (a *App) Timeline() []LimiterEvent {
 	a.observer.mu.Lock()
 	defer a.observer.mu.Unlock()
-	return append([]Moment(nil), a.observer.timeline...)
+	return append([]LimiterEvent(nil), a.observer.timeline...)
 }
 
 // Search returns the entries for a title from TMDB and the title index. If a request fails, it returns the entries from

@@ -35,7 +35,7 @@ func Explain(err error) (report.Code, lang.Text) {
 	)
 	switch {
 	case errors.As(err, &unauthorized):
-		return report.CodeUnauthorized, refusal(unauthorized)
+		return report.CodeUnauthorized, refusalText(unauthorized)
 	case errors.As(err, &setup):
 		return report.CodeTLS, lang.TextOf(setup)
 	case errors.As(err, &blocked):
@@ -70,7 +70,7 @@ func Explain(err error) (report.Code, lang.Text) {
 	return report.CodeInternal, textWithoutURL(err)
 }
 
-func refusal(u *tmdb.UnauthorizedError) lang.Text {
+func refusalText(u *tmdb.UnauthorizedError) lang.Text {
 	if u.Cause != nil && u.Cause.Message != "" {
 		return lang.Textf("TMDB refused the key: %s", u.Cause.Message)
 	}
@@ -140,7 +140,7 @@ func ErrorText(err error) (lang.Text, bool) {
 		case e.Until.IsZero():
 			return lang.Textf("send request: blocked in %s (%s)", e.State, e.Cause), true
 		}
-		return lang.Textf("send request: blocked in %s (%s) until %s", e.State, e.Cause, stamp(e.Until)), true
+		return lang.Textf("send request: blocked in %s (%s) until %s", e.State, e.Cause, timestamp(e.Until)), true
 	case *ratelimit.AcquireTimeoutError:
 		why, waited := lang.Text(ratelimit.ErrAcquireTimeout.Error()), e.Waited.Round(time.Millisecond)
 		if e.Out == 0 {
@@ -160,7 +160,7 @@ func ErrorText(err error) (lang.Text, bool) {
 				e.Requested, e.Budget, e.Used, e.Reserved), true
 		}
 		return lang.Textf("reserve %d of the request budget %s: %d used, %d reserved, renews at %s",
-			e.Requested, e.Budget, e.Used, e.Reserved, stamp(e.Renews)), true
+			e.Requested, e.Budget, e.Used, e.Reserved, timestamp(e.Renews)), true
 	case *ratelimit.TuningError:
 		return lang.Textf("%s: %s; %s", TuningText(e), lang.Text(e.Reason), config.RemedyText(e)), true
 	case *ratelimit.StoreWarning:
@@ -194,4 +194,4 @@ func TuningText(e *ratelimit.TuningError) string {
 	return strings.Join(pairs, " with ")
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -30,9 +30,9 @@ type observer struct {
 	requests, retries, throttled, hits, misses, stale atomic.Int64
 	samples                                           sampler
 	isGateway                                         bool
-	ownChanges                                        atomic.Int32 // how many changes this process is making now
+	changesInProgress                                 atomic.Int32 // how many changes this process is making now
 
-	unwritable atomic.Bool // the latest write of an answer to the cache failed
+	cacheUnwritable atomic.Bool // the latest write of an answer to the cache failed
 
 	mu          sync.Mutex
 	gauges      ratelimit.Gauges
@@ -44,11 +44,11 @@ type observer struct {
 	awaitPolls  int       // how many of the latest polls in a row found the run waiting for another process's request
 	waiting     []ratelimit.WaitInfo
 	pauseStatus int // the HTTP status that caused this process's latest pause
-	timeline    []Moment
+	timeline    []LimiterEvent
 }
 
-// Moment is an event of the limiter during the run: a state transition, a 429 or a pause.
-type Moment struct {
+// LimiterEvent is an event of the limiter during the run: a state transition, a 429 or a pause.
+type LimiterEvent struct {
 	At     time.Time
 	State  ratelimit.State
 	From   ratelimit.State // the state before a transition; otherwise equal to State
@@ -59,7 +59,7 @@ type Moment struct {
 }
 
 // Text describes the event in a clause.
-func (m Moment) Text() lang.Text {
+func (m LimiterEvent) Text() lang.Text {
 	switch {
 	case m.Event == "state_transition":
 		return lang.Textf("from %s (%s): %.3g requests a second", m.From, m.Reason, m.Rate)
@@ -77,7 +77,7 @@ func (m Moment) Text() lang.Text {
 	return "server error: only that request is retried"
 }
 
-const maxMoments = 10_000
+const maxEvents = 10_000
 
 func (o *observer) onOrphans(f ratelimit.Orphans) {
 	o.metrics.Add(metrics.Orphans, f.Requests)
@@ -88,7 +88,7 @@ func (o *observer) onOrphans(f ratelimit.Orphans) {
 }
 
 func (o *observer) recordWrite(err error) {
-	if o.unwritable.Store(err != nil); err != nil {
+	if o.cacheUnwritable.Store(err != nil); err != nil {
 		o.metrics.Add(metrics.CacheWriteErrors, 1)
 	}
 }
@@ -105,7 +105,7 @@ func (o *observer) onTuned(c ratelimit.Tuned) {
 		slog.String("comp", "anivault"), slog.String("key", c.Key), slog.String("from", c.From), slog.String("to", c.To),
 		slog.String("until", until),
 	}
-	if o.isGateway && o.ownChanges.Load() == 0 {
+	if o.isGateway && o.changesInProgress.Load() == 0 {
 		about = append(about, slog.String("by", "elsewhere"))
 	}
 	o.log.Info("tuned", about...)
@@ -132,10 +132,10 @@ func (g *Gateway) LogOthersStateChange(st ratelimit.Status) {
 // BeginChange marks the beginning of a change of settings or state by this process, and done its end. In between, no
 // change is logged as made elsewhere, because a request may see the new values before the change is complete.
 func (g *Gateway) BeginChange() (done func(context.Context)) {
-	g.observer.ownChanges.Add(1)
+	g.observer.changesInProgress.Add(1)
 	return func(ctx context.Context) {
 		st, err := g.limiter.Status(ctx)
-		g.observer.ownChanges.Add(-1)
+		g.observer.changesInProgress.Add(-1)
 		g.observer.mu.Lock()
 		defer g.observer.mu.Unlock()
 		if err == nil {
@@ -154,7 +154,7 @@ func (o *observer) onTransition(t ratelimit.Transition) {
 	o.mu.Lock()
 	o.state, o.stateKnown = t.To, true
 	o.mu.Unlock()
-	o.addMoment(Moment{
+	o.addEvent(LimiterEvent{
 		At: t.At, State: t.To, From: t.From, Event: "state_transition", Reason: t.Reason.String(), Rate: t.Gauges.Rate,
 	})
 	o.samples.add(o.sample(t.At, t.To.String(), t.Gauges.Rate))
@@ -196,7 +196,7 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	if !a.Outcome.Retryable() {
 		return
 	}
-	o.addMoment(Moment{
+	o.addEvent(LimiterEvent{
 		At: time.Now(), State: a.Gauges.State, From: a.Gauges.State, Event: event, Pause: a.Pause, Rate: a.Gauges.Rate,
 	})
 	if a.Pause > 0 {
@@ -253,10 +253,10 @@ func (o *observer) setGauges(g ratelimit.Gauges) {
 	o.metrics.Set(metrics.ErrRate, g.ErrRatio)
 }
 
-func (o *observer) addMoment(m Moment) {
+func (o *observer) addEvent(m LimiterEvent) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.timeline) < maxMoments {
+	if len(o.timeline) < maxEvents {
 		o.timeline = append(o.timeline, m)
 	}
 }

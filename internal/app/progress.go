@@ -130,15 +130,15 @@ const (
 type sampler struct {
 	mu       sync.Mutex
 	interval time.Duration
-	list     []chart.Point
+	points   []chart.Point
 }
 
 // add records x if enough time has passed since the last point, or if the state or the number of 429s has changed.
 func (s *sampler) add(x chart.Point) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(s.list); n > 0 {
-		last := s.list[n-1]
+	if n := len(s.points); n > 0 {
+		last := s.points[n-1]
 		switch {
 		case !x.At.Before(last.At):
 		case x.State == last.State:
@@ -150,25 +150,25 @@ func (s *sampler) add(x chart.Point) {
 			return
 		}
 	}
-	s.list = append(s.list, x)
-	if len(s.list) < maxSamples {
+	s.points = append(s.points, x)
+	if len(s.points) < maxSamples {
 		return
 	}
 	s.interval = 2 * max(s.interval, minSampleInterval)
-	kept := s.list[:0]
-	for i, x := range s.list {
-		if i%2 == 0 || x.State != s.list[i-1].State {
+	kept := s.points[:0]
+	for i, x := range s.points {
+		if i%2 == 0 || x.State != s.points[i-1].State {
 			kept = append(kept, x)
 		}
 	}
-	s.list = kept[:min(len(kept), maxSamples*3/4)] // the limit matters only if almost all points change the state
+	s.points = kept[:min(len(kept), maxSamples*3/4)] // the limit matters only if almost all points change the state
 }
 
 // Samples returns the points of the run from its start until now, in time order. The counts of a point are those since
 // the previous one. It returns nil if no request was sent.
 func (a *App) Samples() []chart.Point {
 	a.observer.samples.mu.Lock()
-	list := slices.Clone(a.observer.samples.list)
+	list := slices.Clone(a.observer.samples.points)
 	a.observer.samples.mu.Unlock()
 	if len(list) == 0 {
 		return nil

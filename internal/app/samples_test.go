@@ -19,14 +19,14 @@ func TestSamplerKeepsWhatChanges(t *testing.T) {
 	s.add(chart.Point{At: at(40), State: "Throttle", Requests: 5, Throttled: 1})
 	s.add(chart.Point{At: at(170), State: "Throttle", Requests: 9, Throttled: 1}) // late enough
 	var got []int
-	for _, x := range s.list {
+	for _, x := range s.points {
 		got = append(got, x.Requests)
 	}
 	if len(got) != 4 || got[0] != 1 || got[1] != 3 || got[2] != 5 || got[3] != 9 {
 		t.Errorf("kept the samples at requests %v", got)
 	}
-	if !s.list[2].At.Equal(at(60)) {
-		t.Errorf("the transition is at %v", s.list[2].At)
+	if !s.points[2].At.Equal(at(60)) {
+		t.Errorf("the transition is at %v", s.points[2].At)
 	}
 }
 
@@ -43,30 +43,30 @@ func TestSamplerIsBounded(t *testing.T) {
 			state = map[string]string{"Normal": "Sleep", "Sleep": "Normal"}[state]
 		}
 		s.add(chart.Point{At: start.Add(time.Duration(i) * time.Second), State: state, Requests: i})
-		if len(s.list) >= maxSamples {
-			t.Fatalf("%d samples", len(s.list))
+		if len(s.points) >= maxSamples {
+			t.Fatalf("%d samples", len(s.points))
 		}
 	}
 	seen := 0
-	for i := 1; i < len(s.list); i++ {
-		if s.list[i].State != s.list[i-1].State {
+	for i := 1; i < len(s.points); i++ {
+		if s.points[i].State != s.points[i-1].State {
 			seen++
 		}
-		if !s.list[i].At.After(s.list[i-1].At) {
+		if !s.points[i].At.After(s.points[i-1].At) {
 			t.Fatal("samples are out of order")
 		}
 	}
-	if seen != changes || len(s.list) < maxSamples/4 {
-		t.Errorf("%d of %d changes in %d samples", seen, changes, len(s.list))
+	if seen != changes || len(s.points) < maxSamples/4 {
+		t.Errorf("%d of %d changes in %d samples", seen, changes, len(s.points))
 	}
-	if last := s.list[len(s.list)-1]; last.Requests < seconds*99/100 {
+	if last := s.points[len(s.points)-1]; last.Requests < seconds*99/100 {
 		t.Errorf("the last sample is that of request %d", last.Requests)
 	}
 	var flap sampler
 	for i := range 3 * maxSamples {
 		flap.add(chart.Point{At: start.Add(time.Duration(i) * time.Second), State: []string{"Normal", "Sleep"}[i%2]})
 	}
-	if len(flap.list) >= maxSamples {
-		t.Errorf("%d samples of a limiter that flaps", len(flap.list))
+	if len(flap.points) >= maxSamples {
+		t.Errorf("%d samples of a limiter that flaps", len(flap.points))
 	}
 }

@@ -291,14 +291,14 @@ func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.upstream.RoundTrip(req)
 }
 
-// Stored returns the cached answer to a URL, fresh or expired; nil if there is none. It sends nothing. key is the URL's
-// cache key.
-func (g *Gateway) Stored(ctx context.Context, u *url.URL, key string) (*cache.Entry, cache.Info) {
+// CachedAnswer returns the cached answer to a URL, fresh or expired; nil if there is none. It sends nothing. key is the
+// URL's cache key.
+func (g *Gateway) CachedAnswer(ctx context.Context, u *url.URL, key string) (*cache.Entry, cache.Info) {
 	return g.upstream.Stored(ctx, u, key)
 }
 
 // CacheUnwritable reports whether the last write of an answer to the cache failed.
-func (g *Gateway) CacheUnwritable() bool { return g.observer.unwritable.Load() }
+func (g *Gateway) CacheUnwritable() bool { return g.observer.cacheUnwritable.Load() }
 
 // Limiter returns the limiter of all requests.
 func (g *Gateway) Limiter() *ratelimit.Limiter { return g.limiter }

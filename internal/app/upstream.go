@@ -23,23 +23,23 @@ import (
 // limiter, signer, tmdb.NewWire and the network. The embedded transport is the first of them.
 type Upstream struct {
 	*cache.Transport
-	sender http.RoundTripper // the chain without the cache and recentFailureTransport
-	ring   *keyring
-	wire   *http.Transport // the network
+	withoutCache http.RoundTripper // the chain without the cache and recentFailureTransport
+	ring         *keyring
+	network      *http.Transport // the last transport of the chain
 
-	refused atomic.Pointer[tmdb.UnauthorizedError]
+	firstRefusal atomic.Pointer[tmdb.UnauthorizedError]
 }
 
 // OpenUpstream builds the chain of transports. It sends nothing.
 func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Limiter, opts Options) (*Upstream, error) {
-	wire, err := openWire(cfg)
+	network, err := newNetworkTransport(cfg)
 	if err != nil {
 		return nil, err
 	}
-	u := &Upstream{wire: wire, ring: &keyring{}}
+	u := &Upstream{network: network, ring: &keyring{}}
 	u.ring.update(cfg.EffectiveAccounts())
 	var bad recentFailureTransport
-	base := signer{tmdb.NewWire(wire), u.ring}
+	base := signer{tmdb.NewWire(network), u.ring}
 	if !cfg.AsksTMDB() {
 		base.next = preferWaitTransport{base.next, limiter}
 	}
@@ -51,8 +51,8 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 			return o
 		},
 	}
-	u.sender = refusalTransport{transport, u.ring, &u.refused}
-	bad.next = u.sender
+	u.withoutCache = refusalTransport{transport, u.ring, &u.firstRefusal}
+	bad.next = u.withoutCache
 	u.Transport = tmdb.Transport(store, limiter)
 	u.Next, u.Age = wrapTransport(opts.WrapLimiter, &bad), gatewayAge
 	u.Waits, u.Wrote = opts.OnCacheWait, opts.onWrite
@@ -123,11 +123,11 @@ func gatewayAge(h http.Header) time.Duration {
 
 // Close ends idle connections.
 func (u *Upstream) Close() error {
-	u.wire.CloseIdleConnections()
+	u.network.CloseIdleConnections()
 	return nil
 }
 
-func openWire(cfg *config.Config) (*http.Transport, error) {
+func newNetworkTransport(cfg *config.Config) (*http.Transport, error) {
 	// This timeout is a second longer than the limiter's, which thus ends a try first and returns its own error.
 	options := tmdb.TransportOptions{Proxy: http.ProxyFromEnvironment, Timeout: cfg.Tuning.RequestTimeout + time.Second}
 	if !cfg.AsksTMDB() {
@@ -157,7 +157,7 @@ func newClient(
 // Probe sends TMDB one cheap request, through the limiter but not the cache. skew is how far TMDB's clock is ahead of
 // this machine's; 0 if the answer has no Date header.
 func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
-	client, err := newClient(a.cfg, a.upstream.sender, nil)
+	client, err := newClient(a.cfg, a.upstream.withoutCache, nil)
 	if err != nil {
 		return 0, 0, err
 	}

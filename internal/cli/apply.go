@@ -30,7 +30,7 @@ type applyRun struct {
 	partial, dryRun, resume bool
 	undoing                 bool
 	wait                    time.Duration
-	only                    string
+	onlyGlob                string
 	format                  string
 
 	started      time.Time

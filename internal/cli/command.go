@@ -305,8 +305,8 @@ func addSettingFlags(cmd *cobra.Command, flags *pflag.FlagSet, keys ...string) {
 		if slices.Contains(hiddenDefaults, row.key) {
 			flags.Lookup(row.name).DefValue = ""
 		}
-		if len(s.Words) > 0 {
-			completeWords(cmd, row.name, s.Words...)
+		if len(s.Choices) > 0 {
+			completeWords(cmd, row.name, s.Choices...)
 		}
 	}
 }

@@ -150,7 +150,7 @@ func initConfig(f *factory, cmd *cobra.Command, force bool) error {
 	return storeToken(f, path, file, token, force)
 }
 
-func checkTokenGiven(path string, file *config.Existing, keepsFile bool) error {
+func checkTokenGiven(path string, file *config.ExistingFile, keepsFile bool) error {
 	path = ui.Printable(path)
 	switch {
 	case keepsFile:
@@ -188,7 +188,7 @@ func verifyToken(ctx context.Context, f *factory, cfg *config.Config, token conf
 	return nil
 }
 
-func storeToken(f *factory, path string, file *config.Existing, token config.Secret, force bool) error {
+func storeToken(f *factory, path string, file *config.ExistingFile, token config.Secret, force bool) error {
 	if file != nil && !force {
 		if err := file.PutToken(token); err != nil {
 			return err

@@ -112,7 +112,7 @@ func flagUsages(flags *pflag.FlagSet, width int) string {
 		if value != "" && f.Value.Type() != "count" {
 			head += " " + value
 		}
-		if f.DefValue != "" && !slices.Contains(zeroDefaults, f.DefValue) {
+		if f.DefValue != "" && !slices.Contains(omittedDefaults, f.DefValue) {
 			text = lang.Sprintf("%s (default: %s)", text, f.DefValue)
 		}
 		writeHanging(&out, 2, head, flagColumn, text, width)
@@ -142,7 +142,7 @@ func translateUsage(usage string) string {
 
 const flagColumn = 28
 
-var zeroDefaults = []string{"false", "0", "0s", "[]"}
+var omittedDefaults = []string{"false", "0", "0s", "[]"}
 
 // helpFiles has the help texts of commands and topics: help/LANGUAGE/COMMAND_SUBCOMMAND.md.
 //

@@ -197,19 +197,19 @@ func unwritableReason(path, example string) (reason, hint lang.Text) {
 	case err == nil && !info.Mode().IsRegular(): // a device or a pipe
 		return "", ""
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return cannotWrite, hintWritable
+		return cannotWriteReason, writableHint
 	}
 	probe, err := os.CreateTemp(filepath.Dir(target), ".anivault-*")
 	if err == nil {
 		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
 	if err != nil {
-		return cannotWrite, hintWritable
+		return cannotWriteReason, writableHint
 	}
 	return "", ""
 }
 
 const (
-	cannotWrite  = "cannot be written"
-	hintWritable = "name a file in a folder that you can write to"
+	cannotWriteReason = "cannot be written"
+	writableHint      = "name a file in a folder that you can write to"
 )

@@ -111,7 +111,7 @@ func renderManPage(cmd *cobra.Command) ([]byte, error) {
 		return []byte(text), nil
 	}
 	if isCompletion(cmd) {
-		text = shellPageRefs.ReplaceAllString(text, "")
+		text = shellPageRefPattern.ReplaceAllString(text, "")
 	}
 	before, after, ok := strings.Cut(text, ".SH SEE ALSO")
 	if !ok {
@@ -123,14 +123,14 @@ func renderManPage(cmd *cobra.Command) ([]byte, error) {
 }
 
 // shellPageRefs matches references to pages of the shells, which do not exist.
-var shellPageRefs = regexp.MustCompile(`, \\fBanivault\\?-completion\\?-[a-z]+\(1\)\\fP`)
+var shellPageRefPattern = regexp.MustCompile(`, \\fBanivault\\?-completion\\?-[a-z]+\(1\)\\fP`)
 
-var manFlag = regexp.MustCompile(`(?m)^(.*\\fB--([a-z0-9-]+)\\fP)[\[=].*$`)
+var manFlagPattern = regexp.MustCompile(`(?m)^(.*\\fB--([a-z0-9-]+)\\fP)[\[=].*$`)
 
 // rewriteFlagSyntax replaces cobra's --flag="default" by --flag VALUE, and --flag[=false] by --flag.
 func rewriteFlagSyntax(cmd *cobra.Command, page string) string {
-	return manFlag.ReplaceAllStringFunc(page, func(line string) string {
-		m := manFlag.FindStringSubmatch(line)
+	return manFlagPattern.ReplaceAllStringFunc(page, func(line string) string {
+		m := manFlagPattern.FindStringSubmatch(line)
 		flag := cmd.Flag(m[2])
 		if flag == nil {
 			return line
@@ -139,14 +139,16 @@ func rewriteFlagSyntax(cmd *cobra.Command, page string) string {
 		if value == "" || flag.Value.Type() == "count" {
 			return m[1]
 		}
-		return m[1] + " \\fI" + roff(value) + "\\fP"
+		return m[1] + " \\fI" + escapeRoff(value) + "\\fP"
 	})
 }
 
 type manText struct{ strings.Builder }
 
-func (m *manText) section(title string)  { fmt.Fprintf(m, ".SH %s\n", title) }
-func (m *manText) row(head, text string) { fmt.Fprintf(m, ".TP\n.B %s\n%s\n", roff(head), roff(text)) }
+func (m *manText) section(title string) { fmt.Fprintf(m, ".SH %s\n", title) }
+func (m *manText) row(head, text string) {
+	fmt.Fprintf(m, ".TP\n.B %s\n%s\n", escapeRoff(head), escapeRoff(text))
+}
 
 func (m *manText) commonSections() {
 	m.section("EXIT STATUS")
@@ -178,7 +180,7 @@ var manFiles = [][2]string{
 	{library.IgnoreFile, "In any folder: what is left out there and below, in the syntax of .gitignore."},
 }
 
-func roff(s string) string {
+func escapeRoff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
 		s = `\&` + s

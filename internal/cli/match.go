@@ -45,12 +45,12 @@ type matchOptions struct {
 	noInput     bool
 	roots       []string // the PATH arguments, for the report
 
-	secondWalk   run.Producer                  // walks the same files again; nil for a list, which can be read only once
-	recordWriter report.Writer                 // gets the records instead of stdout; may be nil
-	onFolder     func(string, []library.Entry) // called for each folder that the walk reads; may be nil
-	missing      *missingWriter                // the output of the command missing; nil for other commands
-	afterSummary func(*app.App)                // may be nil
-	noSummary    bool
+	secondWalk    run.Producer                  // walks the same files again; nil for a list, which can be read only once
+	recordWriter  report.Writer                 // gets the records instead of stdout; may be nil
+	onFolder      func(string, []library.Entry) // called for each folder that the walk reads; may be nil
+	missingWriter *missingWriter                // the output of the command missing; nil for other commands
+	afterSummary  func(*app.App)                // may be nil
+	noSummary     bool
 }
 
 func newMatch(f *factory) *cobra.Command {

@@ -31,7 +31,7 @@ type prompter struct {
 }
 
 type inputLine struct {
-	line string
+	text string
 	err  error
 }
 
@@ -340,7 +340,7 @@ func (p *prompter) read(ctx context.Context, prompt string) (string, error) {
 	select {
 	case got := <-p.pending:
 		p.pending = nil
-		text := strings.TrimSpace(got.line)
+		text := strings.TrimSpace(got.text)
 		if got.err != nil && text == "" {
 			fmt.Fprintln(p.out)
 			return "", lang.Error("read the answer: %w", got.err)

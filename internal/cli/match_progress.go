@@ -20,9 +20,9 @@ type progress struct {
 	app    *app.App
 	status *ui.Status
 
-	mu     sync.Mutex
-	counts report.Summary
-	total  atomic.Int64 // all files; 0 until countFilesAhead has counted them
+	mu         sync.Mutex
+	counts     report.Summary
+	totalFiles atomic.Int64 // all files; 0 until countFilesAhead has counted them
 
 	done    chan struct{}
 	workers sync.WaitGroup
@@ -90,7 +90,7 @@ func (p *progress) draw() {
 	counts := p.counts
 	p.mu.Unlock()
 	at := p.app.Progress()
-	if total := p.total.Load(); total > 0 {
+	if total := p.totalFiles.Load(); total > 0 {
 		at.Files, at.Walked = max(total, at.Files), true
 	}
 	p.status.Set(statusLine(at, counts, time.Now(), p.status.Room()))
@@ -122,7 +122,7 @@ func (p *progress) countFilesAhead(ctx context.Context, walk run.Producer) {
 			return nil
 		})
 		if err == nil {
-			p.total.Store(files)
+			p.totalFiles.Store(files)
 		}
 	})
 }
@@ -145,7 +145,7 @@ type statusPart struct {
 	weight int       // the parts with the lowest weight are dropped first
 }
 
-const separator = " · "
+const statusSeparator = " · "
 
 // statusLine returns a line of at most room cells. It drops parts that don't fit, the least important first.
 func statusLine(at app.Progress, counts report.Summary, now time.Time, room int) string {
@@ -170,7 +170,7 @@ func fitParts(parts []statusPart, room int) string {
 		for i, p := range parts {
 			texts[i] = lang.Say(p.text)
 		}
-		line := strings.Join(texts, separator)
+		line := strings.Join(texts, statusSeparator)
 		switch {
 		case room <= 0:
 			return ""

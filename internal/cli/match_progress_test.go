@@ -47,7 +47,7 @@ func TestFilesAreCountedAheadOfALongRun(t *testing.T) {
 				p.countFilesAhead(t.Context(), row.walk)
 				time.Sleep(row.lasts)
 				p.stop()
-				if got := p.total.Load(); got != row.want {
+				if got := p.totalFiles.Load(); got != row.want {
 					t.Errorf("%d files, want %d", got, row.want)
 				}
 			})

@@ -112,7 +112,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 		unauthorized = keyRefusedError(cfg, refusal)
 	}
 	err = matchStatus(ctx, output, matched, unauthorized, summary, o.strict)
-	if err == nil && o.missing != nil && o.missing.summary.Unknown > 0 {
+	if err == nil && o.missingWriter != nil && o.missingWriter.summary.Unknown > 0 {
 		return &exitError{code: exitIncomplete}
 	}
 	return err
@@ -121,7 +121,7 @@ func (o *matchOptions) run(ctx context.Context, cfg *config.Config, produce run.
 func (o *matchOptions) writer(
 	ctx context.Context, run *app.App, out io.Writer, opts report.Options,
 ) (report.Writer, error) {
-	if m := o.missing; m != nil {
+	if m := o.missingWriter; m != nil {
 		m.ctx, m.run, m.out, m.format, m.opts, m.say = ctx, run, out, o.format, opts, o.f.say
 		return m, nil
 	}

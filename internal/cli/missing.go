@@ -31,7 +31,7 @@ func newMissing(f *factory) *cobra.Command {
 		if err := o.checkExcludes(); err != nil {
 			return err
 		}
-		o.missing = new(missingWriter)
+		o.missingWriter = new(missingWriter)
 		cfg, produce, err := o.open(c.Command, c.args)
 		if err != nil {
 			return err

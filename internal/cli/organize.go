@@ -87,11 +87,11 @@ func addPlanFlags(cmd *cobra.Command) {
 	addSettingFlags(cmd, cmd.Flags(), "organize.to", "organize.to_tv", "organize.to_movies", "organize.mode",
 		"organize.or", "organize.layout", "organize.min_confidence", "organize.on_conflict", "organize.extras",
 		"organize.nfo", "organize.exec")
-	cmd.Flags().Bool(renameExisting, false,
+	cmd.Flags().Bool(renameExistingFlag, false,
 		"also rename files already in the library whose names would be different today")
 }
 
-const renameExisting = "rename-existing"
+const renameExistingFlag = "rename-existing"
 
 func (o *organizeRun) run(cmd *cobra.Command, args []string) error {
 	o.started = time.Now()
@@ -167,7 +167,7 @@ func (o *organizeRun) prepare(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return o.templateError(err)
 	}
-	rename, _ := cmd.Flags().GetBool(renameExisting) // false for a command without this flag
+	rename, _ := cmd.Flags().GetBool(renameExistingFlag) // false for a command without this flag
 	o.options = organize.Options{
 		ID: apply.NewID(
 			o.started,

@@ -66,13 +66,13 @@ func (o *organizeRun) shouldPrompt(r *organize.Result) bool {
 }
 
 type planPrompt struct {
-	f        *factory
-	organize *organizeRun
-	result   *organize.Result
-	prompter prompter
-	plan     *organize.Plan
-	edited   []byte // the text from the editor; nil before the first edit
-	parseErr error  // of edited
+	f          *factory
+	organize   *organizeRun
+	result     *organize.Result
+	prompter   prompter
+	plan       *organize.Plan
+	editedText []byte // the text from the editor; nil before the first edit
+	parseErr   error  // the error of parsing editedText
 }
 
 const planPromptHelp = "a carries the plan out, e opens it in your editor, s saves it to a file, " +
@@ -130,7 +130,7 @@ func (a *planPrompt) readError(ctx context.Context, err error) error {
 
 func (a *planPrompt) apply(ctx context.Context) error {
 	how := a.organize.applyRun(a.result)
-	if a.edited != nil {
+	if a.editedText != nil {
 		o := a.organize
 		how = &applyRun{f: o.f, partial: o.partial, wait: o.wait, format: o.format, started: o.started}
 	}
@@ -140,7 +140,7 @@ func (a *planPrompt) apply(ctx context.Context) error {
 // edit opens the plan in the user's editor. It prints the error of an editor that can't be run and returns nil, so that
 // the prompt goes on.
 func (a *planPrompt) edit(ctx context.Context) error {
-	text, err := openEditor(ctx, a.f, a.result, a.edited)
+	text, err := openEditor(ctx, a.f, a.result, a.editedText)
 	if exit, ok := errors.AsType[*exitError](err); ok && ctx.Err() == nil {
 		printError(a.f.streams, exit)
 		return nil
@@ -148,7 +148,7 @@ func (a *planPrompt) edit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.edited = text
+	a.editedText = text
 	if a.plan, a.parseErr = organize.Parse(string(text)); a.parseErr != nil {
 		printPlanProblems(a.f, "plan", a.parseErr)
 		a.f.say("the plan can't be carried out as it was edited; e opens it again\n")
@@ -208,8 +208,8 @@ func (a *planPrompt) save(ctx context.Context) (bool, error) {
 	}
 	name = cmp.Or(name, standard)
 	err = savePlan(name, func(w io.Writer) error {
-		if a.edited != nil {
-			_, err := w.Write(a.edited)
+		if a.editedText != nil {
+			_, err := w.Write(a.editedText)
 			return err
 		}
 		return writePlan(w, a.result)
@@ -325,11 +325,11 @@ func printTree(f *factory, r *organize.Result) error {
 			root, folder = line.root, ""
 			say(0, ui.Printable(r.Targets[root].Path))
 		}
-		if dir := path.Dir(line.to); dir != folder {
+		if dir := path.Dir(line.target); dir != folder {
 			folder = dir
 			say(2, ui.Printable(dir))
 		}
-		to, from := ui.Printable(path.Base(line.to)), "← "+ui.Printable(line.source)
+		to, from := ui.Printable(path.Base(line.target)), "← "+ui.Printable(line.source)
 		if width > 0 && ui.Width(to)+ui.Width(from)+6 > width {
 			say(4, to)
 			say(6, from)
@@ -358,8 +358,8 @@ func printTree(f *factory, r *organize.Result) error {
 }
 
 type targetLine struct {
-	root       int
-	to, source string
+	root           int
+	target, source string
 }
 
 func targetLines(r *organize.Result) []targetLine {
@@ -376,7 +376,12 @@ func targetLines(r *organize.Result) []targetLine {
 	}
 	slices.SortStableFunc(lines, func(a, b targetLine) int {
 		return cmp.Or(
-			cmp.Compare(a.root, b.root), strings.Compare(path.Dir(a.to), path.Dir(b.to)), strings.Compare(a.to, b.to),
+			cmp.Compare(
+				a.root,
+				b.root,
+			),
+			strings.Compare(path.Dir(a.target), path.Dir(b.target)),
+			strings.Compare(a.target, b.target),
 		)
 	})
 	return lines

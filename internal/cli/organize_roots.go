@@ -94,9 +94,9 @@ func (o *organizeRun) checkNoOverlap(source string, whole bool, shown string) er
 // folderRoots finds the source roots of records without PATH arguments: for each file system, the deepest folder that
 // contains all of its files.
 type folderRoots struct {
-	common  map[uint64]string // by device
-	devices []uint64          // in the order of their first record
-	seen    map[string]bool
+	commonFolders map[uint64]string // by device
+	devices       []uint64          // in the order of their first record
+	seen          map[string]bool
 }
 
 // add includes the folder of a record. It skips a folder that does not exist: the planner reports each of its files.
@@ -105,7 +105,7 @@ func (f *folderRoots) add(o *organizeRun, dir string) error {
 		return nil
 	}
 	if f.seen == nil {
-		f.seen, f.common = map[string]bool{}, map[uint64]string{}
+		f.seen, f.commonFolders = map[string]bool{}, map[uint64]string{}
 	}
 	f.seen[dir] = true
 	place, err := disk.RootOf(dir)
@@ -115,7 +115,7 @@ func (f *folderRoots) add(o *organizeRun, dir string) error {
 	if err := o.checkNoOverlap(place.Path, false, dir); err != nil {
 		return err
 	}
-	before, known := f.common[place.Device]
+	before, known := f.commonFolders[place.Device]
 	if !known {
 		f.devices = append(f.devices, place.Device)
 		before = place.Path
@@ -123,14 +123,14 @@ func (f *folderRoots) add(o *organizeRun, dir string) error {
 	for !organize.IsBelow(place.Path, before) {
 		before = path.Dir(before)
 	}
-	f.common[place.Device] = before
+	f.commonFolders[place.Device] = before
 	return nil
 }
 
 func (f *folderRoots) roots() ([]organize.RootInfo, error) {
 	var out []organize.RootInfo
 	for _, device := range f.devices {
-		place, err := disk.RootOf(f.common[device])
+		place, err := disk.RootOf(f.commonFolders[device])
 		if err != nil {
 			return nil, err
 		}

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"anivault": func() {
 			beforeMain()
-			os.Exit(cli.Main(context.Background(), os.Args[1:], ui.System()))
+			os.Exit(cli.Main(context.Background(), os.Args[1:], ui.SystemStreams()))
 		},
 	})
 }

@@ -72,7 +72,7 @@ func TestHelpAndManPageHaveEveryRow(t *testing.T) {
 		80, "help", "formats")
 	inMan := func(head string) {
 		t.Helper()
-		if !bytes.Contains(man, []byte("\n.B "+roff(head)+"\n")) {
+		if !bytes.Contains(man, []byte("\n.B "+escapeRoff(head)+"\n")) {
 			t.Errorf("the man page lacks %s", head)
 		}
 	}

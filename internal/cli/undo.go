@@ -24,7 +24,7 @@ func newUndo(f *factory) *cobra.Command {
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&a.dryRun, "dry-run", false, "say what would be put back, and change nothing")
-	flags.StringVar(&a.only, "only", "", "only units with a path, or last part of a path, that matches `GLOB`")
+	flags.StringVar(&a.onlyGlob, "only", "", "only units with a path, or last part of a path, that matches `GLOB`")
 	flags.DurationVar(&a.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	addYesFlag(cmd, &yes)
 	return cmd
@@ -34,13 +34,13 @@ func (a *applyRun) undo(ctx context.Context, cfg *config.Config, args []string, 
 	a.started, a.undoing = time.Now(), true
 	opts := apply.UndoOptions{DryRun: a.dryRun}
 	matches := 0
-	if a.only != "" {
-		if _, err := path.Match(a.only, ""); err != nil {
+	if a.onlyGlob != "" {
+		if _, err := path.Match(a.onlyGlob, ""); err != nil {
 			return usagef("* matches anything but a slash; quote the pattern for the shell",
-				"flag --only: %q is not a pattern", a.only)
+				"flag --only: %q is not a pattern", a.onlyGlob)
 		}
 		opts.Only = func(source, target string) bool {
-			if matchesGlob(a.only, source) || matchesGlob(a.only, target) {
+			if matchesGlob(a.onlyGlob, source) || matchesGlob(a.onlyGlob, target) {
 				matches++
 				return true
 			}
@@ -63,7 +63,7 @@ func (a *applyRun) undoRun(
 			return nil, nil
 		case run.Err != nil:
 			return nil, explainApplyError(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
-		case a.only != "" && (run.Stage == apply.StagePlanned || run.Stage == apply.StageApplying):
+		case a.onlyGlob != "" && (run.Stage == apply.StagePlanned || run.Stage == apply.StageApplying):
 			return nil, usagef(continueOrUndoHint(run.ID),
 				"--only needs a run that has ended, but the run %s was interrupted; nothing was done", run.ID)
 		case run.Stage == apply.StageUndone:
@@ -73,7 +73,7 @@ func (a *applyRun) undoRun(
 			a.f.say("the last run was abandoned; anivault undo %s puts back what it can reach\n", run.ID)
 			return nil, suggestOlderRun(a.f, e, args)
 		}
-		if ok, err := a.f.confirm(ctx, sure, undoQuestion(run, a.only), "nothing was changed\n"); !ok {
+		if ok, err := a.f.confirm(ctx, sure, undoQuestion(run, a.onlyGlob), "nothing was changed\n"); !ok {
 			return nil, err
 		}
 		out, err := e.Undo(ctx, run.ID, opts)
@@ -81,13 +81,13 @@ func (a *applyRun) undoRun(
 			return nil, explainApplyError(ctx, err, out)
 		}
 		switch {
-		case a.only == "" || len(out.Results) > 0:
+		case a.onlyGlob == "" || len(out.Results) > 0:
 		case *matches == 0:
 			return nil, usagef(lang.Textf("a pattern is compared with whole paths and with each part of them, "+
 				"old and new; anivault history %s lists them", run.ID),
-				"no file of the run %s fits %s; nothing was done", run.ID, ui.Printable(a.only))
+				"no file of the run %s fits %s; nothing was done", run.ID, ui.Printable(a.onlyGlob))
 		default:
-			a.f.say("everything that fits %s is already back\n", ui.Printable(a.only))
+			a.f.say("everything that fits %s is already back\n", ui.Printable(a.onlyGlob))
 			return nil, nil
 		}
 		return out, nil

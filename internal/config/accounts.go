@@ -103,7 +103,7 @@ func (c *Config) KeyNumber(account string, key ratelimit.Fingerprint) int {
 }
 
 var accountSchema = listSchema[Account]{
-	list: "accounts", notSection: "each account is a section with name and keys",
+	key: "accounts", notSection: "each account is a section with name and keys",
 	unknown: "is not a setting of an account; there are %s",
 	newItem: func(place string) Account {
 		return Account{Account: ratelimit.Account{Priority: defaultPriority}, Place: place}
@@ -220,7 +220,7 @@ func (r reader) readKey(item *yaml.Node, name, value string) (k Key, ok bool) {
 const scheduleForm = `such as - {from: "08:00", to: "23:00", account_concurrency: 3}`
 
 var scheduleSchema = listSchema[ratelimit.Period]{
-	list: "schedule", unknown: "is not a setting of a schedule; there are %s", prefix: "schedule.",
+	key: "schedule", unknown: "is not a setting of a schedule; there are %s", prefix: "schedule.",
 	notSection: "each part of the day has from, to and account_concurrency, " + scheduleForm,
 	notList:    "must be a list of parts of the day, " + scheduleForm,
 	newItem:    func(string) (p ratelimit.Period) { return p },
@@ -271,16 +271,16 @@ func (r reader) checkUniqueAccounts(list []Account) {
 	}
 }
 
-// chooseAccounts checks the accounts against other settings: a single key in the same file and limits above the
+// resolveAccounts checks the accounts against other settings: a single key in the same file and limits above the
 // limiter's are errors. It removes the accounts if the environment or a flag has a key.
-func (c *Config) chooseAccounts(bad *errorList) {
+func (c *Config) resolveAccounts(bad *errorList) {
 	if len(c.Accounts) == 0 {
 		return
 	}
-	_, section := findKey(c.in.root, "tmdb")
+	_, section := findKey(c.file.root, "tmdb")
 	for _, key := range []string{"token", "token_file", "api_key"} {
 		if k, _ := findKey(section, key); k != nil {
-			bad.reject(c.in.location("tmdb."+key), "",
+			bad.reject(c.file.location("tmdb."+key), "",
 				"cannot be combined with accounts: move it into the keys of an account, or leave accounts out")
 			return
 		}

@@ -70,7 +70,7 @@ func TestAccounts(t *testing.T) {
 	if n := cfg.KeyNumber("main", want.Keys[1]); n != 2 {
 		t.Errorf("key number %d", n)
 	}
-	if files := strings.Join(cfg.Files(), " "); !strings.Contains(files, "main.token") {
+	if files := strings.Join(cfg.SourceFiles(), " "); !strings.Contains(files, "main.token") {
 		t.Errorf("a reload does not look at %s", files)
 	}
 	if text := fmt.Sprintf("%+v %#v %v", cfg.Accounts, cfg.Accounts, cfg); strings.Contains(text, "token-of-main") ||

@@ -51,7 +51,7 @@ var (
 const Anonymous = "anonymous"
 
 var clientSchema = listSchema[Client]{
-	list: "clients", unknown: "is not a setting of a client; there are %s",
+	key: "clients", unknown: "is not a setting of a client; there are %s",
 	notList:    "must be a list of clients, such as - {name: bitmagnet, token_sha256: \"...\"}",
 	notSection: "each client is a section with name and token_sha256; see: anivault serve token new",
 	newItem:    func(place string) Client { return Client{Class: "interactive", Weight: 1, Place: place} },
@@ -234,19 +234,19 @@ func clientsText(clients []Client) []byte {
 }
 
 type reader struct {
-	in  source
-	bad *errorList
+	source source
+	bad    *errorList
 }
 
 func (r reader) reject(n *yaml.Node, key, value string, reason lang.Text) {
 	r.bad.reject(r.place(n)+": "+key, value, reason)
 }
 
-func (r reader) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.in.path, n.Line) }
+func (r reader) place(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.source.path, n.Line) }
 
 // listSchema describes a list of sections in the config file, such as accounts. T is the type of an item.
 type listSchema[T any] struct {
-	list       string    // the key of the list
+	key        string    // the key of the list
 	notList    lang.Text // the error if the value is not a list
 	notSection lang.Text // the error if an item is not a section
 	unknown    string    // the error for an unknown key: a format string for the list of known keys
@@ -267,12 +267,12 @@ type schemaField struct {
 
 func (rec listSchema[T]) readAll(r reader, list *yaml.Node) (out []T) {
 	if list.Kind != yaml.SequenceNode {
-		r.reject(list, rec.list, "", rec.notList)
+		r.reject(list, rec.key, "", rec.notList)
 		return nil
 	}
 	for _, item := range list.Content {
 		if item.Kind != yaml.MappingNode {
-			r.reject(item, rec.list, "", rec.notSection)
+			r.reject(item, rec.key, "", rec.notSection)
 			continue
 		}
 		one := rec.newItem(r.place(item))

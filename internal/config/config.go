@@ -35,7 +35,7 @@ type Config struct {
 
 	accountsOverriddenBy string // the variable or flag whose key is used instead of Accounts
 	values               []Value
-	in                   source // the config file
+	file                 source // the config file
 }
 
 // TMDB has the settings for requests to TMDB. Load uses the first of Token, TokenFile and APIKey that is set, so that
@@ -105,7 +105,7 @@ func (c *Config) Values() []Value { return c.values }
 // KeyOrigin returns where the TMDB key was set: a variable, a flag, or a file and a key in it. It is "" without a key.
 func (c *Config) KeyOrigin() string {
 	if len(c.Accounts) > 0 {
-		return c.in.location("accounts")
+		return c.file.location("accounts")
 	}
 	if !c.TMDB.HasKey() {
 		return ""
@@ -119,7 +119,7 @@ func (c *Config) KeyOrigin() string {
 		case v.Origin == "config file":
 			return c.Dirs.ConfigFile + " (" + key + ")"
 		default:
-			return v.place(c.in)
+			return v.place(c.file)
 		}
 	}
 	return ""
@@ -145,12 +145,12 @@ func (v Value) place(file source) string {
 	return v.Setting.Key
 }
 
-func (c *Config) place(key string) string { return c.value(key).place(c.in) }
+func (c *Config) place(key string) string { return c.value(key).place(c.file) }
 
 // ErrorFor returns an error for a setting whose value proved wrong when it was used. key must be one of Settings.
 func (c *Config) ErrorFor(key string, reason lang.Text) *Error {
 	v := c.value(key)
-	e := &Error{Name: v.place(c.in), Reason: reason}
+	e := &Error{Name: v.place(c.file), Reason: reason}
 	if !v.Setting.Secret {
 		e.Value = v.Text
 	}
@@ -208,7 +208,7 @@ func (e *Error) Text() lang.Text {
 
 // standardDir describes a default folder: an XDG base directory on Unix (also on macOS, where users of a terminal
 // expect ~/.config), and a folder in %AppData% or %LocalAppData% on Windows.
-type standardDir struct{ xdg, belowHome, windows, sub string }
+type standardDir struct{ xdgVariable, belowHome, windowsVariable, sub string }
 
 var (
 	configDir = standardDir{"XDG_CONFIG_HOME", ".config", "AppData", ""}
@@ -226,12 +226,12 @@ var errNoHome = &Error{
 func (d standardDir) path(env map[string]string) (string, error) {
 	const appName = "anivault"
 	if runtime.GOOS == "windows" {
-		if env[d.windows] == "" {
-			return "", &Error{Name: "%" + d.windows + "%", Reason: "it is not set, and files live below it"}
+		if env[d.windowsVariable] == "" {
+			return "", &Error{Name: "%" + d.windowsVariable + "%", Reason: "it is not set, and files live below it"}
 		}
-		return filepath.Join(env[d.windows], appName, d.sub), nil
+		return filepath.Join(env[d.windowsVariable], appName, d.sub), nil
 	}
-	if base := env[d.xdg]; filepath.IsAbs(base) { // the XDG specification: relative paths are ignored
+	if base := env[d.xdgVariable]; filepath.IsAbs(base) { // the XDG specification: relative paths are ignored
 		return filepath.Join(base, appName), nil
 	}
 	if env["HOME"] == "" {

@@ -155,7 +155,7 @@ func TestEveryVariableIsInATable(t *testing.T) {
 		known[v.Name] = true
 	}
 	for _, dir := range []standardDir{configDir, stateDir, cacheDir, dataDir} {
-		for _, name := range []string{dir.xdg, dir.windows} {
+		for _, name := range []string{dir.xdgVariable, dir.windowsVariable} {
 			if !known[name] {
 				t.Errorf("%s is in no table", name)
 			}

@@ -19,25 +19,25 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// Existing is a config file written by the user. PutToken changes or adds only the line of the token, and keeps
+// ExistingFile is a config file written by the user. PutToken changes or adds only the line of the token, and keeps
 // everything else, including comments.
-type Existing struct {
+type ExistingFile struct {
 	Path string
 	raw  []byte
 }
 
 // ReadExisting reads the config file at path. It returns nil if the file does not exist.
-func ReadExisting(path string) (*Existing, error) {
+func ReadExisting(path string) (*ExistingFile, error) {
 	raw, err := readText(path)
 	if raw == nil {
 		return nil, err
 	}
-	return &Existing{path, raw}, nil
+	return &ExistingFile{path, raw}, nil
 }
 
 // HoldsKey reports whether the file has a token, a key or a token_file. It also returns true for invalid YAML, because
 // that may have one.
-func (e *Existing) HoldsKey() bool {
+func (e *ExistingFile) HoldsKey() bool {
 	v, err := readYAML(e.raw)
 	if err != nil {
 		return len(bytes.TrimSpace(e.raw)) > 0
@@ -52,13 +52,13 @@ func (e *Existing) HoldsKey() bool {
 
 // CheckPutToken returns the error that PutToken would return. It needs no token, so it can be called before the user is
 // asked for one.
-func (e *Existing) CheckPutToken() error {
+func (e *ExistingFile) CheckPutToken() error {
 	_, err := e.withToken("checked")
 	return err
 }
 
 // PutToken sets tmdb.token in the file and makes the file readable only by its owner. It changes nothing else.
-func (e *Existing) PutToken(token Secret) error {
+func (e *ExistingFile) PutToken(token Secret) error {
 	text, err := e.withToken(token.Reveal())
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (e *Existing) PutToken(token Secret) error {
 
 // Backup copies the file to config.yaml.bak, readable only by its owner, and returns the path of the copy. If that file
 // exists, it uses config.yaml.bak.1 and so on.
-func (e *Existing) Backup() (string, error) {
+func (e *ExistingFile) Backup() (string, error) {
 	const most = 1000
 	for n := range most {
 		path := e.Path + ".bak"
@@ -88,7 +88,7 @@ func (e *Existing) Backup() (string, error) {
 	return "", lang.Error("keep the config file as it was: there are %d backups of %s", most, e.Path)
 }
 
-func (e *Existing) withToken(token string) ([]byte, error) {
+func (e *ExistingFile) withToken(token string) ([]byte, error) {
 	before, err := readYAML(e.raw)
 	if err != nil {
 		return nil, fileError(e.Path, yamlErrorText(e.raw, err))

@@ -43,7 +43,7 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}, in: in}
+	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}, file: in}
 	settings := newSettings(cfg)
 	bad := unknownKeys(file, in, settings)
 	for _, s := range settings {
@@ -70,7 +70,7 @@ func Load(src Sources) (*Config, []lang.Text, error) {
 	if err := cfg.complete(env); err != nil {
 		return nil, nil, err
 	}
-	if cfg.chooseAccounts(&bad); bad != nil {
+	if cfg.resolveAccounts(&bad); bad != nil {
 		return nil, nil, bad.err()
 	}
 	return cfg, cfg.warnings(env), nil
@@ -180,7 +180,7 @@ func (c *Config) combinationError(err error) error {
 		if v.Origin == "default" {
 			said = append(said, fmt.Sprintf("%s=%s (%s)", key, knob.Values[i], v.Origin))
 		} else {
-			said = append(said, fmt.Sprintf("%s=%s", v.place(c.in), knob.Values[i]))
+			said = append(said, fmt.Sprintf("%s=%s", v.place(c.file), knob.Values[i]))
 		}
 	}
 	why := lang.Textf("%s; %s", lang.Text(knob.Reason), RemedyText(knob))
@@ -271,7 +271,7 @@ func (c *Config) warnings(env map[string]string) []lang.Text {
 		if !c.HasKey() {
 			text = "%s wins over %s: no key is sent"
 		}
-		out = append(out, lang.Textf(text, c.accountsOverriddenBy, c.in.location("accounts")))
+		out = append(out, lang.Textf(text, c.accountsOverriddenBy, c.file.location("accounts")))
 	}
 	if c.Redis.PasswordFile != "" && readableByOthers(c.Redis.PasswordFile) {
 		out = append(out, lang.Textf("%s holds a password and others can read it; run: chmod 600 %s",

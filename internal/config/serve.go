@@ -148,8 +148,8 @@ func readProxy(v string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-// NetworkOf returns the network for net.Listen: tcp4 for an IPv4 address, because with tcp 0.0.0.0 includes IPv6.
-func NetworkOf(addr string) string {
+// ListenNetwork returns the network for net.Listen: tcp4 for an IPv4 address, because with tcp 0.0.0.0 includes IPv6.
+func ListenNetwork(addr string) string {
 	host, _, _ := net.SplitHostPort(addr)
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
 		return "tcp4"
@@ -260,14 +260,14 @@ func (c *Config) exposureErrors() (out []*Error) {
 
 // CheckFileStillExists returns an *Error if before was read from a config file, but c was not because the file is gone.
 func (c *Config) CheckFileStillExists(before *Config) error {
-	if c.in.exists || !before.in.exists {
+	if c.file.exists || !before.file.exists {
 		return nil
 	}
 	return fileError(c.Dirs.ConfigFile, "is gone: put it back, or restart to go on without it")
 }
 
-// Files returns the paths of all files that a gateway's configuration is read from. They need not exist.
-func (c *Config) Files() []string {
+// SourceFiles returns the paths of all files that a gateway's configuration is read from. They need not exist.
+func (c *Config) SourceFiles() []string {
 	all := []string{c.Dirs.ConfigFile, ClientsFile(c.Dirs.Data), c.TMDB.TokenFile, c.Serve.TLSCert, c.Serve.TLSKey}
 	for _, a := range c.Accounts {
 		for _, k := range a.Keys {

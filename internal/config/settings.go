@@ -19,7 +19,7 @@ type Setting struct {
 	Env     string    // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
 	Default string    // as the user would write it; "" for none
 	Allowed lang.Text // the allowed values, for messages and the documentation
-	Words   []string  // the allowed words, if there are only a few
+	Choices []string  // the allowed words, if there are only a few
 	Doc     string    // one sentence
 	Secret  bool      // never shown
 	List    bool      // items with commas between them; in the file also a YAML list
@@ -184,7 +184,7 @@ func choiceSetting(key, doc string, to *string, standard string, words ...string
 		}
 		return v, nil
 	})
-	s.Words = words
+	s.Choices = words
 	return s
 }
 

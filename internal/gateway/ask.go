@@ -37,7 +37,7 @@ type result struct {
 // error is the context's, or one for refusalOf.
 func (g *Gateway) get(ctx context.Context, u *url.URL, key string, a *requester) (result, error) {
 	var expired *reply
-	if e, info := g.upstream.Stored(ctx, u, key); e != nil {
+	if e, info := g.upstream.CachedAnswer(ctx, u, key); e != nil {
 		r := &reply{status: e.Status, contentType: jsonType, etag: e.ETag, body: e.Body, cacheInfo: info, hasCacheInfo: true}
 		if info.Source == cache.Fresh {
 			return result{reply: r}, nil

@@ -112,7 +112,7 @@ func (s *Service) TLS() *tls.Config {
 func listen(addr string, s *config.Serve) (net.Listener, error) {
 	path, ok := strings.CutPrefix(addr, "unix:")
 	if !ok {
-		return net.Listen(config.NetworkOf(addr), addr)
+		return net.Listen(config.ListenNetwork(addr), addr)
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
 		if c, err := net.Dial("unix", path); err == nil {

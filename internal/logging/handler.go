@@ -176,7 +176,8 @@ type Key struct {
 }
 
 var valueFormats = map[string]func(slog.Value) (text string, number float64, ok bool){
-	"sleep": seconds, "retry_after": seconds, "alone": seconds, "elapsed": seconds, "err_rate_30s": ratio, "rate": rate,
+	"sleep": formatSeconds, "retry_after": formatSeconds, "alone": formatSeconds,
+	"elapsed": formatSeconds, "err_rate_30s": formatRatio, "rate": formatRate,
 }
 
 // Ratelimiter is the component whose lines always have all LimiterKeys.
@@ -210,21 +211,21 @@ func LimiterKeys() []Key { return slices.Clone(limiterKeys) }
 // OtherKeys returns the keys that only some lines have, after all others.
 func OtherKeys() []Key { return slices.Clone(otherKeys) }
 
-func seconds(v slog.Value) (string, float64, bool) {
+func formatSeconds(v slog.Value) (string, float64, bool) {
 	if v.Kind() != slog.KindDuration {
 		return "", 0, false
 	}
 	return roundDuration(v.Duration()).String(), v.Duration().Seconds(), true
 }
 
-func ratio(v slog.Value) (string, float64, bool) {
+func formatRatio(v slog.Value) (string, float64, bool) {
 	if v.Kind() != slog.KindFloat64 || !isFinite(v.Float64()) {
 		return "", 0, false
 	}
 	return strconv.FormatFloat(v.Float64(), 'f', 2, 64), math.Round(v.Float64()*1e4) / 1e4, true
 }
 
-func rate(v slog.Value) (string, float64, bool) {
+func formatRate(v slog.Value) (string, float64, bool) {
 	if v.Kind() != slog.KindFloat64 || !isFinite(v.Float64()) {
 		return "", 0, false
 	}

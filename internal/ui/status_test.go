@@ -145,7 +145,7 @@ func TestResultsInAPipeLeaveTheLineAlone(t *testing.T) {
 }
 
 func TestSystemStreams(t *testing.T) {
-	s := System()
+	s := SystemStreams()
 	if s.In == nil || s.Out == nil || s.Err == nil {
 		t.Fatal("a stream is missing")
 	}

@@ -26,8 +26,8 @@ type Streams struct {
 	Dumb bool
 }
 
-// System returns the process's own streams.
-func System() Streams {
+// SystemStreams returns the process's own streams.
+func SystemStreams() Streams {
 	s := Streams{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		InTTY:  term.IsTerminal(int(os.Stdin.Fd())),
