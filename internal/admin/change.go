@@ -45,8 +45,8 @@ var changes = []changeKind{
 	{"POST", "/limiter/cache-only", "/", "stopped all requests", (*Server).cacheOnly},
 	{"POST", "/limiter/resume", "/", "resumed", (*Server).resume},
 	{"PATCH", "/accounts/{name}", "/accounts", "tuned an account", (*Server).tune},
-	{"POST", "/accounts/{name}/enable", "/accounts", "enabled an account", enableAccount(true)},
-	{"POST", "/accounts/{name}/disable", "/accounts", "disabled an account", enableAccount(false)},
+	{"POST", "/accounts/{name}/enable", "/accounts", "enabled an account", setAccountEnabled(true)},
+	{"POST", "/accounts/{name}/disable", "/accounts", "disabled an account", setAccountEnabled(false)},
 	{"POST", "/accounts/{name}/test", "/accounts", "tested an account", (*Server).testAccount},
 }
 
@@ -238,7 +238,7 @@ func (s *Server) resume(r *http.Request, o changeRequest) (ChangeResult, error) 
 	return a, err
 }
 
-func enableAccount(on bool) func(*Server, *http.Request, changeRequest) (ChangeResult, error) {
+func setAccountEnabled(on bool) func(*Server, *http.Request, changeRequest) (ChangeResult, error) {
 	return func(s *Server, r *http.Request, o changeRequest) (ChangeResult, error) {
 		t := s.target(r)
 		a, err := o.apply(r, func(ctx context.Context, lasts time.Duration) (operate.ChangedValue, error) {

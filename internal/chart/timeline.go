@@ -50,10 +50,10 @@ type Timeline struct {
 	Label        string
 }
 
-// Band is the part of the band that shows one state.
+// Band is a part of the band of states, which shows one state.
 type Band struct{ X, Width, Class, State string }
 
-// LegendEntry explains a colour of the band.
+// LegendEntry is one line of the legend: a state, and the CSS class of its colour in the band of states.
 type LegendEntry struct{ State, Class string }
 
 // Bar shows the answers per second in one interval.

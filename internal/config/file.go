@@ -141,7 +141,8 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad errorLis
 	known = append(known, lists...)
 	for _, key := range slices.Sorted(slices.Values(file.AllKeys())) {
 		raw := file.Get(key)
-		// inside is a setting in key if key is a section; above is the setting that key is in, which is an error.
+		// inside is the index of a setting below key, if key is a section. above is the index of a setting above key, which
+		// is an error, because settings have no keys below them.
 		inside := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") })
 		above := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(key, k+".") })
 		switch {

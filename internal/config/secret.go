@@ -100,7 +100,8 @@ func (c *Config) CheckConnectionLimit(t ratelimit.Tuning) error {
 	}
 }
 
-// LacksKey reports whether a key is needed and missing. Only TMDB needs one; a gateway, for example, may not.
+// LacksKey reports whether a key is needed and missing. Requests to TMDB need one; those to a gateway, for example, do
+// not always.
 func (c *Config) LacksKey() bool { return c.AsksTMDB() && !c.HasKey() }
 
 // CheckKeys returns an *Error if a token or key does not have the right format.

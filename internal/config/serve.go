@@ -26,14 +26,14 @@ type Serve struct {
 	// InteractiveMaxWait and BatchMaxWait are the longest that a request of the class waits for permission.
 	InteractiveMaxWait, BatchMaxWait time.Duration
 
-	StaleAfter     time.Duration // wait before an expired answer is served; negative: only instead of an error
-	QueueMax       int
-	QueuePerClient int
-	DrainTimeout   time.Duration
-	SocketMode     fs.FileMode
-	SocketGroup    string // name or number; "" for the group of the process
-	Sticky         Sticky
-	Clients        []Client // from the config file; after PrepareServe also from clients.yaml
+	ServeStaleAfter time.Duration // wait before an expired answer is served; negative: only instead of an error
+	QueueMax        int
+	QueuePerClient  int
+	DrainTimeout    time.Duration
+	SocketMode      fs.FileMode
+	SocketGroup     string // name or number; "" for the group of the process
+	Sticky          Sticky
+	Clients         []Client // from the config file; after PrepareServe also from clients.yaml
 }
 
 // Sticky has the settings for clients that keep using the same account and key.
@@ -68,7 +68,7 @@ func serveSettings(c *Config) []Setting {
 			"Longest time that a request of a batch client waits for permission.",
 			&c.Serve.BatchMaxWait),
 		durationOrOffSetting("serve.stale_after", "1s",
-			"If permission takes longer, serve an expired answer; off: only instead of an error.", &c.Serve.StaleAfter),
+			"If permission takes longer, serve an expired answer; off: only instead of an error.", &c.Serve.ServeStaleAfter),
 		integerSetting("serve.queue.max", "1000", "How many questions may wait for permission.", "from 1 to 100000", 1,
 			100_000,
 			&c.Serve.QueueMax),

@@ -167,7 +167,7 @@ func (g *Gateway) await(
 	expired *reply,
 ) (result, error) {
 	stale := time.Duration(math.MaxInt64) // time until the client gets the expired answer instead
-	if after := a.settings.StaleAfter; expired != nil && after >= 0 {
+	if after := a.settings.ServeStaleAfter; expired != nil && after >= 0 {
 		stale = after
 	}
 	for {

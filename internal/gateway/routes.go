@@ -151,7 +151,7 @@ func (x *exchange) serveOwn(where destination) error {
 	return nil
 }
 
-func (g *Gateway) aloneReason() string {
+func (g *Gateway) whyLimiterAlone() string {
 	if g.settings.Load().cfg.Coordinator == "redis" {
 		return "coordinator_lost"
 	}
@@ -177,7 +177,7 @@ func (x *exchange) health(ready bool) []byte {
 		name  string
 		holds bool
 	}{
-		{x.g.aloneReason(), err != nil || st.Alone},
+		{x.g.whyLimiterAlone(), err != nil || st.Alone},
 		{"sleep", st.State == ratelimit.Sleep || st.State != ratelimit.CacheOnly && st.PauseUntil.After(time.Now())},
 		{"cacheonly", st.State == ratelimit.CacheOnly},
 		{"no_account", err == nil && x.g.allAccountsBarred(st)},

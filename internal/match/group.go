@@ -232,7 +232,7 @@ type reading struct {
 // filmSpellings are forms of a film's title without its word for a film.
 type filmSpellings struct {
 	withoutFilmWords string // "" if it has no film word
-	base             string // withoutFilmWords without its sequel marker
+	withoutSequel    string // withoutFilmWords without its sequel marker
 	sequel           Sequel
 	beforeFilmWord   string // the text before the first film word; may be ""
 }
@@ -251,7 +251,7 @@ func prepareSeries(s Series) preparedSeries {
 			r.base, r.sequel = splitSequel(r.norm)
 			if s.Want == WantMovie {
 				r.film = filmSpellings{withoutFilmWords: withoutFilmWords(t.Text), beforeFilmWord: beforeFilmWord(t.Text)}
-				r.film.base, r.film.sequel = splitSequel(r.film.withoutFilmWords)
+				r.film.withoutSequel, r.film.sequel = splitSequel(r.film.withoutFilmWords)
 			}
 			r.weight = r.weightRelativeTo(title.Normalize(s.Title()))
 			out[i] = r

@@ -162,7 +162,8 @@ func bestPairMatch(readings []reading, want nameFacts, titles []entryTitle,
 				}
 			}
 			if film.sequel != (Sequel{}) && film.sequel == (Sequel{Part: film.sequel.Part}) {
-				if s := simWithoutFilmWords * simWithoutSequel * alike(film.base, cmp.Or(t.withoutFilmWords, t.norm)); s > sim {
+				s := simWithoutFilmWords * simWithoutSequel * alike(film.withoutSequel, cmp.Or(t.withoutFilmWords, t.norm))
+				if s > sim {
 					sim, file = s, film.sequel
 				}
 			}

@@ -43,7 +43,7 @@ var (
 
 const trustFactorDuplicates = 0.5 // see doubtDuplicatePlaces
 
-// doubts are reasons to trust a place less. Each one that applies multiplies the trust by its factor.
+// doubts are reasons to trust a placement less. Each one that applies multiplies its trust by the factor.
 var doubts = []struct {
 	why     lang.Text
 	factor  float64

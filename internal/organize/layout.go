@@ -48,7 +48,7 @@ var layoutTable = []struct {
 	{CustomLayout, jellyfinTemplates, Layout{episodeSeparator: "-E", extrasFolder: "extras"}},
 }
 
-// Custom is the layout whose templates the user sets.
+// CustomLayout is the layout whose templates the user sets.
 const CustomLayout = "custom"
 
 var jellyfinTemplates = Templates{

@@ -29,7 +29,7 @@ type bareNumber struct {
 // numberRules give the score of a number outside brackets. The highest score wins; of equal scores, the later one.
 var numberRules = []rule[bareNumber, int]{
 	newRule("the title begins with it", "- 07 Silver Rail.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool { return b.i <= b.stage.layout.titleStart }, notEpisode),
+		func(b bareNumber) bool { return b.index <= b.stage.layout.titleStart }, notEpisode),
 	newRule("a percentage", "Silver Rail 50%.mkv -> Silver Rail 50%",
 		func(b bareNumber) bool { return strings.HasPrefix(b.gapAfter(), "%") }, notEpisode),
 	newRule(
@@ -43,26 +43,26 @@ var numberRules = []rule[bareNumber, int]{
 	),
 	newRule("a list or fraction follows", "Silver Rail 01,02.mkv -> Silver Rail 01,02", func(b bareNumber) bool {
 		list := b.gapAfter() == "," && !(b.afterDash && b.padded && b.endsTitle)
-		return b.i+1 < len(b.w.tokens) && (b.gapAfter() == "/" || list) && !b.isHalfEpisode()
+		return b.index+1 < len(b.w.tokens) && (b.gapAfter() == "/" || list) && !b.isHalfEpisode()
 	}, notEpisode),
 	newRule("joined to the number before it", "Silver.Rail.12.100 -> Silver Rail 12 100", func(b bareNumber) bool {
-		return b.i > 0 && b.neighbor(-1).class == number && b.gapBefore() != " " && !b.afterDash &&
+		return b.index > 0 && b.neighbor(-1).class == number && b.gapBefore() != " " && !b.afterDash &&
 			b.neighbor(-1).tag != tagYear &&
-			!(b.w.dotted && b.padded && b.w.length(b.i-1) == 3)
+			!(b.w.dotted && b.padded && b.w.length(b.index-1) == 3)
 	}, notEpisode),
 	newRule("after No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16", func(b bareNumber) bool {
-		return b.i > 0 && strings.TrimRight(b.gapBefore(), " ") == "." && b.w.lower(b.i-1) == "no"
+		return b.index > 0 && strings.TrimRight(b.gapBefore(), " ") == "." && b.w.lower(b.index-1) == "no"
 	}, notEpisode),
 	newRule("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
 		func(b bareNumber) bool { return b.belongsToWord() }, notEpisode),
 	newRule("the end of a range", "Silver Rail 07v2, 86.mkv -> Silver Rail e7,86 v2 episode", func(b bareNumber) bool {
-		m, ok := b.w.plainEpisode(b.i - 1)
+		m, ok := b.w.plainEpisode(b.index - 1)
 		return ok && b.neighbor(-1).tag == noTag && isRangeGap(b.gapBefore()) && m < b.value
 	}, notEpisode),
 	newRule("the end of a range with a word", "Silver Rail 01 to 23 [1080p] -> Silver Rail e1-23 batch",
-		func(b bareNumber) bool { return b.w.startsWordRange(b.i - 2) }, notEpisode),
+		func(b bareNumber) bool { return b.w.startsWordRange(b.index - 2) }, notEpisode),
 	newRule("the second of two years", "Silver Rail 2009 - 2012.mkv -> Silver Rail 2009 - 2012",
-		func(b bareNumber) bool { return b.i > 0 && b.w.isYearlike(b.i) && b.w.isYearlike(b.i-1) }, notEpisode),
+		func(b bareNumber) bool { return b.index > 0 && b.w.isYearlike(b.index) && b.w.isYearlike(b.index-1) }, notEpisode),
 	newRule("a year after an apostrophe", "Silver Rail '84.mkv -> Silver Rail '84", func(b bareNumber) bool {
 		s := b.start
 		return s > 0 && b.w.text[s-1] == '\''
@@ -73,7 +73,8 @@ var numberRules = []rule[bareNumber, int]{
 		}, notEpisode),
 	newRule("a group after a codec", "Silver Rail 1080p x264 -7 -> Silver Rail", func(b bareNumber) bool {
 		t := b.neighbor(-1).tag
-		return (t == tagVideo || t == tagAudio || t == tagTech) && !b.neighbor(-1).weak && b.w.inSameBracket(b.i-1, b.i)
+		return (t == tagVideo || t == tagAudio || t == tagTech) && !b.neighbor(-1).weak &&
+			b.w.inSameBracket(b.index-1, b.index)
 	}, notEpisode),
 	newRule("a folder's number without a dash", "Silver Rail 24/07.mkv -> Silver Rail 24 e7 episode",
 		func(b bareNumber) bool { return b.w.folder && !b.afterDash }, notEpisode),
@@ -81,7 +82,7 @@ var numberRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool { return b.w.folder && b.beforeYear && b.digits == 4 }, notEpisode),
 	newRule("a film's number before its subtitle and year",
 		"Silver Rail 02 - The Long Night (2001).mkv -> Silver Rail 02 - The Long Night y2001 movie",
-		func(b bareNumber) bool { return !b.afterDash && b.stage.isFilmSequelNumber(b.i) }, notEpisode),
+		func(b bareNumber) bool { return !b.afterDash && b.stage.isFilmSequelNumber(b.index) }, notEpisode),
 	newRule("a dash before it, an end after it", "Silver Rail - 7.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
 			return b.afterDash && b.endsTitle && !(b.beforeYear && b.digits == 1 && b.value > 0)
@@ -94,7 +95,7 @@ var numberRules = []rule[bareNumber, int]{
 	newRule("a film's number before its year", "Silver Rail 1-1984.mkv -> Silver Rail 1 y1984 movie",
 		func(b bareNumber) bool { return b.beforeYear && !b.padded }, notEpisode),
 	newRule("among the tags", "Silver Rail 1080p 07 -> Silver Rail", func(b bareNumber) bool {
-		return b.endsTitle && b.i > 0 && b.neighbor(-1).isStrong() && b.neighbor(-1).tag != tagSeason &&
+		return b.endsTitle && b.index > 0 && b.neighbor(-1).isStrong() && b.neighbor(-1).tag != tagSeason &&
 			b.neighbor(-1).tag != tagYear &&
 			b.neighbor(-1).tag != tagPromo &&
 			!b.followsRemark()
@@ -112,23 +113,24 @@ var numberRules = []rule[bareNumber, int]{
 		"Silver Rail 15 [BluRay].mkv -> Silver Rail e15 episode",
 		func(b bareNumber) bool {
 			return b.endsTitle && b.digits >= 2 && !b.looksLikeYear() &&
-				(b.stage.tags.tvSourceAt > b.i || !b.w.dotted && b.i+1 < len(b.w.tokens) && b.neighbor(1).bracket >= 0)
+				(b.stage.tags.tvSourceAt > b.index || !b.w.dotted && b.index+1 < len(b.w.tokens) && b.neighbor(1).bracket >= 0)
 		}, titleEndScore),
 	newRule("last of a title without a year, before a resolution", "Silver.Rail.12.480p -> Silver Rail e12 episode",
 		func(b bareNumber) bool {
 			return b.endsTitle && b.digits == 2 && b.stage.layout.yearAt < 0 && b.neighbor(1).tag == tagResolution
 		}, titleEndScore),
 	newRule("a last digit before a television source", "Silver Rail 7 HDTV.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool { return b.endsTitle && b.digits == 1 && b.stage.tags.tvSourceAt > b.i }, titleEndScore),
+		func(b bareNumber) bool { return b.endsTitle && b.digits == 1 && b.stage.tags.tvSourceAt > b.index }, titleEndScore),
 	newRule("a last digit after a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
 			return b.endsTitle && b.digits == 1 && b.gapBefore() == "-" && !b.stage.tags.hasMediaTag
 		}, titleEndScore),
 	newRule("the first of a range", "Silver Rail 1-13.mkv -> Silver Rail e1-13 batch",
-		func(b bareNumber) bool { return b.endsTitle && b.digits == 1 && b.stage.startsRangeAtOne(b.i) }, titleEndScore),
+		func(b bareNumber) bool { return b.endsTitle && b.digits == 1 && b.stage.startsRangeAtOne(b.index) }, titleEndScore),
 	newRule("the year follows, with words between", "Silver.Rail.07.Nights.2009.mkv -> Silver Rail 07 Nights y2009 movie",
 		func(b bareNumber) bool {
-			return !b.endsTitle && b.stage.layout.yearAt > b.i && !b.stage.layout.fansubStyle && b.stage.marks.seasonSpan.empty()
+			return !b.endsTitle && b.stage.layout.yearAt > b.index && !b.stage.layout.fansubStyle &&
+				b.stage.marks.seasonSpan.empty()
 		}, notEpisode),
 	newRule("a padded number before the episode's name", "Silver.Rail.07.Night.Train.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
@@ -152,28 +154,32 @@ var numberRules = []rule[bareNumber, int]{
 var bracketNumberRules = []rule[bareNumber, int]{
 	newRule("text before it in its bracket", "Silver Rail (1-13).mkv -> Silver Rail e1-13 batch", func(b bareNumber) bool {
 		first := b.enclosingBracket().from
-		return b.i != first && !(b.i == first+1 && (b.w.lower(first) == "tv" || b.w.tagAt(first) == tagSeason))
+		return b.index != first && !(b.index == first+1 && (b.w.lower(first) == "tv" || b.w.tagAt(first) == tagSeason))
 	}, notEpisode),
 	newRule("two digits or more in the bracket that a name begins with", "[07] Silver Rail.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
-			return b.i == 0 && b.i < b.stage.layout.titleStart && b.w.isAloneInBracket(0) && !b.enclosingBracket().round &&
+			return b.index == 0 && b.index < b.stage.layout.titleStart && b.w.isAloneInBracket(0) &&
+				!b.enclosingBracket().round &&
 				b.digits >= 2
 		}, roundBracketScore),
 	newRule("a bracket before the title", "(07) Silver Rail.mkv -> Silver Rail",
-		func(b bareNumber) bool { return b.i < b.stage.layout.titleStart }, notEpisode),
+		func(b bareNumber) bool { return b.index < b.stage.layout.titleStart }, notEpisode),
 	newRule("other text in its bracket", "Silver Rail (3 Nights).mkv -> Silver Rail",
-		func(b bareNumber) bool { return !b.stage.layout.isEpisodeNumber(span{b.i, b.enclosingBracket().to}) }, notEpisode),
+		func(b bareNumber) bool {
+			return !b.stage.layout.isEpisodeNumber(span{b.index, b.enclosingBracket().to})
+		}, notEpisode),
 	newRule("a bracket that is not round", "Silver Rail 00[07].mkv -> Silver Rail 00 e7 episode",
 		func(b bareNumber) bool { return !b.enclosingBracket().round }, squareBracketScore),
 	newRule("an old year in a round bracket", "Silver Rail (1897).mkv -> Silver Rail",
 		func(b bareNumber) bool { return b.digits == 4 && b.value >= 1800 && b.value < 2100 }, notEpisode),
 	newRule("a range in a round bracket", "Time Flock 24 (01-24) [1080p] -> Time Flock 24 e1-24 batch",
 		func(b bareNumber) bool {
-			return b.enclosingBracket().to > b.i+1 && b.digits >= 2 && isRangeGap(b.gapAfter())
+			return b.enclosingBracket().to > b.index+1 && b.digits >= 2 && isRangeGap(b.gapAfter())
 		}, roundBracketRangeScore),
 	newRule("two digits or more in a round bracket, or one at the end", "Silver Rail (07).mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
-			return b.enclosingBracket().to > b.i+1 || b.digits >= 2 || b.i+1 == len(b.w.tokens) && !b.stage.tags.hasMediaTag
+			return b.enclosingBracket().to > b.index+1 || b.digits >= 2 ||
+				b.index+1 == len(b.w.tokens) && !b.stage.tags.hasMediaTag
 		}, roundBracketScore),
 	newRule(
 		"a round bracket before the name of an episode",
@@ -272,7 +278,7 @@ func (b bareNumber) enclosingBracket() *bracket { return &b.w.brackets[b.bracket
 func (b bareNumber) followsRemark() bool {
 	switch b.neighbor(-1).tag {
 	case tagSource, tagEdition, tagSubtitle, tagLanguage:
-		return b.padded && len(b.gapBefore()) == 1 && b.w.inSameBracket(b.i-1, b.i)
+		return b.padded && len(b.gapBefore()) == 1 && b.w.inSameBracket(b.index-1, b.index)
 	default:
 		return false
 	}
@@ -281,16 +287,16 @@ func (b bareNumber) followsRemark() bool {
 func (b bareNumber) looksLikeYear() bool { return b.digits == 4 && isYearNumber(b.value) }
 
 func (b bareNumber) isHalfEpisode() bool {
-	_, ok := b.w.fractionAt(b.i)
+	_, ok := b.w.fractionAt(b.index)
 	return ok
 }
 
 // belongsToWord reports whether the number belongs to the word before it: "Ver 1.1", "Vol. 3", "Act.2", "Movie 2".
 func (b bareNumber) belongsToWord() bool {
-	if b.i == 0 {
+	if b.index == 0 {
 		return false
 	}
-	switch t := &b.w.tokens[b.i-1]; {
+	switch t := &b.w.tokens[b.index-1]; {
 	case t.tag == tagVolume, t.word.role == volumeWord:
 		return true
 	case t.word.role == partWord:

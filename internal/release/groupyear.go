@@ -57,12 +57,12 @@ func (p *layoutStage) findTrailingGroup() bool {
 	if !ok || applyRules(groupExceptions, t) {
 		return false
 	}
-	if p.hasDashBefore(t.i) {
-		t.i--
+	if p.hasDashBefore(t.index) {
+		t.index--
 	}
-	p.groupSpan = span{t.i, t.lastToken + 1}
-	p.group = p.w.text[p.w.tokens[t.i].start:p.w.tokens[t.lastToken].end]
-	for i := t.i; i <= t.lastToken; i++ {
+	p.groupSpan = span{t.index, t.lastToken + 1}
+	p.group = p.w.text[p.w.tokens[t.index].start:p.w.tokens[t.lastToken].end]
+	for i := t.index; i <= t.lastToken; i++ {
 		if p.w.tokens[i].weak {
 			p.w.tokens[i].tag, p.w.tokens[i].weak = noTag, false
 		}
@@ -156,7 +156,7 @@ type yearCandidate struct {
 var yearRules = []rule[yearCandidate, int]{
 	newRule("the first of a range of years", "Silver Rail 1080p 2009-2012 -> Silver Rail", func(y yearCandidate) bool {
 		gap := y.gapAfter()
-		return y.w.isYearlike(y.i+1) && (gap == "-" || gap == " - ") && y.stage.marks.seasonSpan.empty() &&
+		return y.w.isYearlike(y.index+1) && (gap == "-" || gap == " - ") && y.stage.marks.seasonSpan.empty() &&
 			y.outsideBrackets()
 	}, noYear),
 	newRule(
@@ -164,21 +164,22 @@ var yearRules = []rule[yearCandidate, int]{
 		"Silver Rail 2009-2012.mkv -> Silver Rail 2009-2012",
 		func(y yearCandidate) bool {
 			gap := y.gapBefore()
-			return y.w.isYearlike(y.i-1) && len(gap) <= 3 && strings.Contains(gap, "-")
+			return y.w.isYearlike(y.index-1) && len(gap) <= 3 && strings.Contains(gap, "-")
 		},
 		noYear,
 	),
 	newRule("right after the marks of the title", "《Silver Rail》2009.Night.mkv -> Silver Rail y2009 movie",
 		func(y yearCandidate) bool {
-			return len(y.stage.titleSpans) == 1 && y.stage.titleSpans[0].to == y.i && y.stage.titleStart < y.i
+			return len(y.stage.titleSpans) == 1 && y.stage.titleSpans[0].to == y.index && y.stage.titleStart < y.index
 		}, yearAlone),
 	newRule("alone in a bracket", "Silver Rail (2009) 2012.mkv -> Silver Rail y2009 movie",
-		func(y yearCandidate) bool { return y.w.isAloneInBracket(y.i) }, yearAlone),
+		func(y yearCandidate) bool { return y.w.isAloneInBracket(y.index) }, yearAlone),
 	newRule(
 		"a bracket of two years",
 		"Silver Rail/(2009-2012).mkv -> Silver Rail y2009 movie",
 		func(y yearCandidate) bool {
-			return !y.outsideBrackets() && y.i == y.w.brackets[y.bracket].from && y.gapAfter() == "-" && y.w.isYearlike(y.i+1)
+			return !y.outsideBrackets() && y.index == y.w.brackets[y.bracket].from && y.gapAfter() == "-" &&
+				y.w.isYearlike(y.index+1)
 		},
 		yearAlone,
 	),
@@ -186,27 +187,27 @@ var yearRules = []rule[yearCandidate, int]{
 		"in front of all, after it a dash",
 		"2009 - Silver Rail.mkv -> Silver Rail y2009 movie",
 		func(y yearCandidate) bool {
-			return y.i == 0 && isSpacedDash(y.w.gapAfter(0)) && y.w.classAt(1) == alpha && y.stage.marks.episodeSpan.empty()
+			return y.index == 0 && isSpacedDash(y.w.gapAfter(0)) && y.w.classAt(1) == alpha && y.stage.marks.episodeSpan.empty()
 		},
 		yearAmongTags,
 	),
 	newRule(
 		"the title begins with it",
 		"1984.mkv -> 1984",
-		func(y yearCandidate) bool { return y.i == y.firstText },
+		func(y yearCandidate) bool { return y.index == y.firstText },
 		noYear,
 	),
 	newRule("the title ends with it", "Silver Rail 2009.mkv -> Silver Rail y2009 movie",
-		func(y yearCandidate) bool { return y.outsideBrackets() && y.i <= y.firstTag && y.endsTitle() }, yearAtEnd),
+		func(y yearCandidate) bool { return y.outsideBrackets() && y.index <= y.firstTag && y.endsTitle() }, yearAtEnd),
 	newRule("among others in a bracket", "Silver Rail (2009 BluRay).mkv -> Silver Rail y2009 movie",
 		func(y yearCandidate) bool { return !y.outsideBrackets() }, yearInBracket),
 	newRule("after the episode, and text follows", "Silver.Rail.S02E05.2012.Nights.1080p -> Silver Rail s2 e5 episode",
 		func(y yearCandidate) bool {
 			at := y.stage.marks.episodeSpan
-			return !at.empty() && (!y.w.titleMayEndBefore(y.i+1) || y.i > at.to && !y.w.endOrTagFollows(y.i))
+			return !at.empty() && (!y.w.titleMayEndBefore(y.index+1) || y.index > at.to && !y.w.endOrTagFollows(y.index))
 		}, noYear),
 	newRule("among the tags", "Silver Rail 1080p 2009 -> Silver Rail y2009 movie",
-		func(y yearCandidate) bool { return y.i > y.firstTag }, yearAmongTags),
+		func(y yearCandidate) bool { return y.index > y.firstTag }, yearAmongTags),
 }
 
 // The ranks of the places where a year may stand, worst first.
@@ -248,12 +249,13 @@ func (p *layoutStage) findYear() {
 func (y yearCandidate) outsideBrackets() bool { return y.bracket < 0 }
 
 func (y yearCandidate) endsTitle() bool {
-	if !y.w.inSameBracket(y.i, y.i+1) ||
-		isSpacedDash(y.gapAfter()) && y.w.isPlainNumber(y.i+1) && !y.w.isYearlike(y.i+1) && y.w.titleEndsAfterNumber(y.i+1) {
+	if !y.w.inSameBracket(y.index, y.index+1) ||
+		isSpacedDash(y.gapAfter()) && y.w.isPlainNumber(y.index+1) && !y.w.isYearlike(y.index+1) &&
+			y.w.titleEndsAfterNumber(y.index+1) {
 		return true
 	}
 	words := 0
-	for j := y.i + 1; j < y.firstTag && y.w.tokens[j].bracket < 0; j++ {
+	for j := y.index + 1; j < y.firstTag && y.w.tokens[j].bracket < 0; j++ {
 		if y.w.tokens[j].tag == noTag {
 			words++
 		}

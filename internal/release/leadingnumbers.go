@@ -25,7 +25,7 @@ var leadingNumberRules = []reason[leadingNumber]{
 	newReason("the word for the last episode after it", "银色铁道/12.大结局.mp4 -> 银色铁道 e12 episode",
 		func(n leadingNumber) bool { return n.neighbor(1).tag == tagEnd && n.gapAfter() != "" }),
 	newReason("the start of a range", "1-3 Silver Rail.mkv -> Silver Rail e1-3 episode", func(n leadingNumber) bool {
-		next := &n.w.tokens[n.i+1]
+		next := &n.w.tokens[n.index+1]
 		return isRangeGap(n.gapAfter()) && next.class == number && next.num > n.value
 	}),
 }
@@ -68,7 +68,7 @@ func (p *numberStage) readLeadingNumber() {
 
 // isSeasonAndEpisode reports whether n is the season and the number after it the episode: "11-02 Name".
 func (n leadingNumber) isSeasonAndEpisode() bool {
-	i := n.i
+	i := n.index
 	if n.digits > 2 || n.gapAfter() != "-" && n.gapAfter() != "." || len(n.stage.marks.seasons) > 0 {
 		return false
 	}

@@ -307,13 +307,13 @@ var rangeEnds = []reason[nextNumber]{
 		func(n nextNumber) bool { return float64(n.value) > n.lastEpisode+2000 }),
 	newReason("the height of a picture or a codec", "Silver Rail - 06-720.mkv -> Silver Rail e6 episode",
 		func(n nextNumber) bool {
-			return n.w.length(n.i) > 2 && float64(n.value) > n.lastEpisode+100 &&
-				(standardResolutions[n.w.word(n.i)] != "" || n.value/2 == 132)
+			return n.w.length(n.index) > 2 && float64(n.value) > n.lastEpisode+100 &&
+				(standardResolutions[n.w.word(n.index)] != "" || n.value/2 == 132)
 		}),
 	newReason("it is a year", "Silver Rail - 2009-2012.mkv -> Silver Rail e2009 episode",
-		func(n nextNumber) bool { return n.w.isYearlike(n.i) }),
+		func(n nextNumber) bool { return n.w.isYearlike(n.index) }),
 	newReason("a name follows a dash between spaces", "Silver Rail - 05 - 08 Nights.mkv -> Silver Rail e5 episode",
-		func(n nextNumber) bool { return n.join == spacedJoin && !n.w.titleEndsAfterNumber(n.i) }),
+		func(n nextNumber) bool { return n.join == spacedJoin && !n.w.titleEndsAfterNumber(n.index) }),
 	newReason("a title's number before a dash between spaces", "Silver Rail (5 - 8).mkv -> Silver Rail e5 episode",
 		func(n nextNumber) bool {
 			return n.join == spacedJoin && n.stage.episodes[0] != 1 && !isSpacedDash(n.w.gapBefore(n.stage.episodeSpan.from))
@@ -326,13 +326,13 @@ func (p *markerStage) extendRange() {
 		if !ok || applyRules(rangeEnds, n) {
 			return
 		}
-		ranged := n.join == rangeJoin && !p.isDashedList(n.i) || n.join == spacedJoin
+		ranged := n.join == rangeJoin && !p.isDashedList(n.index) || n.join == spacedJoin
 		for v := int(n.lastEpisode) + 1; ranged && v < n.value; v++ {
 			p.episodes = append(p.episodes, float64(v))
 		}
 		p.episodes = append(p.episodes, float64(n.value))
-		p.w.setTags(n.i, n.i+1, tagEpisode)
-		p.episodeSpan.to = n.i + 1
+		p.w.setTags(n.index, n.index+1, tagEpisode)
+		p.episodeSpan.to = n.index + 1
 	}
 }
 

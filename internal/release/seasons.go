@@ -179,7 +179,7 @@ var ordinalSeasonExceptions = []reason[ordinalSeason]{
 	}),
 	newReason("a version before the English word", "Silver Rail 1a Season.mkv -> Silver Rail 1a Season",
 		func(o ordinalSeason) bool {
-			return !o.plain && o.wordToken == o.i+1 && o.stage.hasOrdinalLetter(o.i) && o.wordText == "season"
+			return !o.plain && o.wordToken == o.index+1 && o.stage.hasOrdinalLetter(o.index) && o.wordText == "season"
 		}),
 	newReason("an English season takes the number after it", "Silver Rail 24 Season 1x05.mkv -> Silver Rail 24 s1 batch",
 		func(o ordinalSeason) bool {
@@ -192,7 +192,7 @@ var ordinalSeasonExceptions = []reason[ordinalSeason]{
 			next := o.wordToken + 1
 			return o.plain && o.wordText[0] < utf8.RuneSelf && o.w.classAt(next) == number &&
 				len(o.w.gapAfter(o.wordToken)) <= 2 &&
-				o.w.inSameBracket(o.i, next) &&
+				o.w.inSameBracket(o.index, next) &&
 				o.w.roleAt(next+1) != episodeWord
 		}),
 }

@@ -92,7 +92,7 @@ type specialWord struct {
 // specialRules decide whether such a word is one, and not a word of the title.
 var specialRules = []rule[specialWord, bool]{
 	newRule("alone in a bracket", "[Quiet] Silver Rail [Menu].mkv -> Silver Rail MENU extra",
-		func(s specialWord) bool { return s.w.isAloneInBracket(s.i) || s.isAloneWithNumber() }, true),
+		func(s specialWord) bool { return s.w.isAloneInBracket(s.index) || s.isAloneWithNumber() }, true),
 	newRule("in a bracket with others", "[组][银色铁道 PV][07][1080p] -> 银色铁道 PV e7 episode",
 		func(s specialWord) bool { return s.bracket >= 0 }, false),
 	newRule("two letters that are not in capitals", "Silver Rail Ed.mkv -> Silver Rail Ed",
@@ -100,18 +100,18 @@ var specialRules = []rule[specialWord, bool]{
 			return isOneOf(s.lower(), "op", "ed", "pv", "cm", "sp") && !hasNoLowerCase(s.text())
 		}, false),
 	newRule("the first word, and a title follows", "Trailer Park.mkv -> Trailer Park",
-		func(s specialWord) bool { return s.i == 0 && s.w.inSameBracket(0, 1) && s.w.classAt(1) != number }, false),
+		func(s specialWord) bool { return s.index == 0 && s.w.inSameBracket(0, 1) && s.w.classAt(1) != number }, false),
 	newRule(
 		"the first word",
 		"Silver Rail/Menu.mkv -> Menu MENU extra",
-		func(s specialWord) bool { return s.i == 0 },
+		func(s specialWord) bool { return s.index == 0 },
 		true,
 	),
 	newRule(
 		"part of the episode's title",
 		"Silver Rail - 05 - PV.mkv -> Silver Rail e5 episode",
 		func(s specialWord) bool {
-			inside := !s.stage.marks.episodeSpan.empty() && s.i >= s.stage.marks.episodeSpan.to
+			inside := !s.stage.marks.episodeSpan.empty() && s.index >= s.stage.marks.episodeSpan.to
 			return inside && s.word.value != "SAMPLE" && s.lower() != "preview"
 		},
 		false,
@@ -119,31 +119,31 @@ var specialRules = []rule[specialWord, bool]{
 	newRule("after a dash between spaces", "Silver Rail - Menu.mkv -> Silver Rail MENU extra",
 		func(s specialWord) bool { return isSpacedDash(s.gapBefore()) }, true),
 	newRule("the last word before a film's year", "Silver Rail PV (2009).mkv -> Silver Rail PV y2009 movie",
-		func(s specialWord) bool { return s.i == s.stage.layout.yearAt-1 }, false),
+		func(s specialWord) bool { return s.index == s.stage.layout.yearAt-1 }, false),
 	newRule("an East Asian word at the end", "银色铁道 予告.mkv -> 银色铁道 PV extra",
-		func(s specialWord) bool { return s.class == cjk && s.gapBefore() != "" && s.i+1 == len(s.w.tokens) }, true),
+		func(s specialWord) bool { return s.class == cjk && s.gapBefore() != "" && s.index+1 == len(s.w.tokens) }, true),
 	newRule("an ordinary word after the season", "Silver Rail S01 Opening.mkv -> Silver Rail s1 OPENING extra",
 		func(s specialWord) bool {
 			season := s.stage.marks.seasonSpan
-			return s.isOrdinary() && !season.empty() && s.i >= season.to && s.w.titleMayEndBefore(s.i+1)
+			return s.isOrdinary() && !season.empty() && s.index >= season.to && s.w.titleMayEndBefore(s.index+1)
 		}, true),
 	newRule("an ordinary word", "Silver Rail-Extra.mkv -> Silver Rail-Extra",
 		func(s specialWord) bool { return s.isOrdinary() }, false),
 	newRule("a word of a title, and not a fansub release", "Silver Rail Menu.mkv -> Silver Rail Menu",
 		func(s specialWord) bool {
 			return !s.stage.layout.fansubStyle && len(s.text()) > 3 && s.gapBefore() != "-" && !s.neighbor(-1).isStrong() &&
-				!(s.stage.tags.hasMediaTag && s.i+1 == len(s.w.tokens))
+				!(s.stage.tags.hasMediaTag && s.index+1 == len(s.w.tokens))
 		}, false),
 	newRule("before an end or a tag", "Silver Rail PV.mkv -> Silver Rail PV extra",
-		func(s specialWord) bool { return s.w.titleMayEndBefore(s.i + 1) }, true),
+		func(s specialWord) bool { return s.w.titleMayEndBefore(s.index + 1) }, true),
 }
 
 // isAloneWithNumber reports whether a bracket holds only the word and its number: "[Menu 02]".
 func (s specialWord) isAloneWithNumber() bool {
-	if s.bracket < 0 || !s.w.isPlainNumber(s.i+1) {
+	if s.bracket < 0 || !s.w.isPlainNumber(s.index+1) {
 		return false
 	}
-	return s.w.brackets[s.bracket].span == span{s.i, s.i + 2}
+	return s.w.brackets[s.bracket].span == span{s.index, s.index + 2}
 }
 
 func (s specialWord) isOrdinary() bool {

@@ -72,14 +72,16 @@ var cutRules = []rule[separator, cut]{
 	newRule("a slash, and one side is in another script", "银色铁道 1/2.mkv -> 银色铁道 1",
 		func(s separator) bool { return s.slash >= 0 && s.wideBefore != s.wideAfter && !s.isFateTitle() }, tightCut),
 	newRule("a slash between two East Asian words", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode", func(s separator) bool {
-		return s.slash >= 0 && s.class == cjk && s.neighbor(1).class == cjk && s.w.length(s.i) > 3 &&
-			s.w.length(s.i+1) > 3
+		return s.slash >= 0 && s.class == cjk && s.neighbor(1).class == cjk && s.w.length(s.index) > 3 &&
+			s.w.length(s.index+1) > 3
 	}, tightCut),
 	newRule("a slash after which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
-		func(s separator) bool { return s.slash >= 0 && s.first && s.stage.repeatsWords(s.from, s.i+1, s.to) }, tightCut),
+		func(s separator) bool {
+			return s.slash >= 0 && s.first && s.stage.repeatsWords(s.from, s.index+1, s.to)
+		}, tightCut),
 	newRule("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",
 		func(s separator) bool {
-			return s.slash >= 0 && s.first && len(s.stage.layout.titleSpans) > 0 && s.i > s.from && !s.isFateTitle() &&
+			return s.slash >= 0 && s.first && len(s.stage.layout.titleSpans) > 0 && s.index > s.from && !s.isFateTitle() &&
 				s.neighbor(1).class == alpha
 		}, tightCut),
 }
@@ -111,7 +113,7 @@ func (p titleSplitter) splitSlash(from, to int) bool {
 	}
 	how, first := noCut, true
 	for _, s := range found {
-		s.wideBefore, s.wideAfter, s.first = firstWide <= s.i, lastWide > s.i, first
+		s.wideBefore, s.wideAfter, s.first = firstWide <= s.index, lastWide > s.index, first
 		how = max(how, applyRules(cutRules, s))
 		first = first && s.slash < 0
 	}
@@ -121,8 +123,8 @@ func (p titleSplitter) splitSlash(from, to int) bool {
 	start := from
 	for _, s := range found {
 		if len(p.stage.titles) < maxTitles && (s.slash < 0 || how == tightCut || s.isSpaced()) {
-			p.addPart(start, s.i+1)
-			start = s.i + 1
+			p.addPart(start, s.index+1)
+			start = s.index + 1
 		}
 	}
 	if len(p.stage.titles) < maxTitles {

@@ -21,22 +21,23 @@ var titleEndRules = []rule[titleWord, bool]{
 		"[组][银色铁道 2020/Silver Rail 2020][07][1080p] -> Silver Rail e7 y2020 episode",
 		func(t titleWord) bool {
 			return (t.tag == tagYear || t.tag == tagSpecial) && t.titleBracket >= 0 &&
-				t.stage.slashFollowsInBracket(t.i, t.titleBracket)
+				t.stage.slashFollowsInBracket(t.index, t.titleBracket)
 		}, false),
 	newRule("a counter of seasons inside the title", "铁道 第二季 Rail - 07.mkv -> 铁道 第二季 Rail s2 e7 episode",
 		func(t titleWord) bool {
-			return t.tag == tagSeason && t.class == cjk && t.stage.isSeasonCounterInTitle(t.i, t.titleStart)
+			return t.tag == tagSeason && t.class == cjk && t.stage.isSeasonCounterInTitle(t.index, t.titleStart)
 		}, false),
 	newRule("a volume of a fansub release", "[Quiet] Silver Rail Vol.3.mkv -> Silver Rail", func(t titleWord) bool {
-		return t.i > t.titleStart && t.stage.layout.fansubStyle && t.stage.layout.yearAt < 0 && t.isVolume()
+		return t.index > t.titleStart && t.stage.layout.fansubStyle && t.stage.layout.yearAt < 0 && t.isVolume()
 	}, true),
 	newRule("a version at the end", "Silver Rail v2.mkv -> Silver Rail v2", func(t titleWord) bool {
-		return t.tag == tagVersion && t.i > t.titleStart && (t.w.titleMayEndBefore(t.i+1) || isSpacedDash(t.gapAfter()))
+		return t.tag == tagVersion && t.index > t.titleStart &&
+			(t.w.titleMayEndBefore(t.index+1) || isSpacedDash(t.gapAfter()))
 	}, true),
 	newRule("a version or film that begins the title, or a version inside",
 		"Silver Rail V2 Night Train.mkv -> Silver Rail V2 Night Train v2",
 		func(t titleWord) bool {
-			return t.tag == tagVersion && t.i > t.titleStart || t.tag == tagMovie && t.i == t.titleStart
+			return t.tag == tagVersion && t.index > t.titleStart || t.tag == tagMovie && t.index == t.titleStart
 		}, false),
 	newRule("a season, an episode, a year or another tag", "Silver Rail S02E05.mkv -> Silver Rail s2 e5 episode",
 		func(t titleWord) bool { return t.isStrong() }, true),
@@ -44,15 +45,16 @@ var titleEndRules = []rule[titleWord, bool]{
 		"the first of several things in a batch",
 		"[Quiet] Silver Rail TV + Movie + Specials [BD] -> Silver Rail batch",
 		func(t titleWord) bool {
-			return t.i > t.titleStart && t.w.isJoinedByPlus(t.i) &&
+			return t.index > t.titleStart && t.w.isJoinedByPlus(t.index) &&
 				(t.tag == tagSource || t.tag == tagMovie || t.tag == tagSpecial)
 		},
 		true,
 	),
 	newRule("a word for an extra or special after the title", "Silver Rail SP, 7.mkv -> Silver Rail SP special",
 		func(t titleWord) bool {
-			return t.weak && t.i > t.titleStart && t.stage.marks.special != "" && (t.tag == tagExtra || t.tag == tagSpecial) &&
-				t.stage.numbers.isSpecial(t.i)
+			return t.weak && t.index > t.titleStart && t.stage.marks.special != "" &&
+				(t.tag == tagExtra || t.tag == tagSpecial) &&
+				t.stage.numbers.isSpecial(t.index)
 		}, true),
 }
 
@@ -85,7 +87,7 @@ func (p *titleStage) endOfTitle(from int) int {
 // isVolume reports whether the word names a volume: "Vol. 3", "Vol3".
 func (t titleWord) isVolume() bool {
 	return t.tag == tagVolume ||
-		t.word.role == volumeWord && t.i+1 < len(t.w.tokens) && isDigit(t.w.text[t.neighbor(1).start])
+		t.word.role == volumeWord && t.index+1 < len(t.w.tokens) && isDigit(t.w.text[t.neighbor(1).start])
 }
 
 // innerBracket is a bracket inside or right after a title.
@@ -235,11 +237,13 @@ var keptTagReasons = []reason[lastTitleWord]{
 			return e.tag == noTag || e.tag == tagPart || e.tag == tagMovie || e.tag == tagEnd
 		}),
 	newReason("no tag anywhere", "Silver Rail German.mkv -> Silver Rail German", func(e lastTitleWord) bool {
-		return !e.beforeTag && !e.stage.tags.hasMediaTag && (e.tag == tagCountry || !e.stage.isTagInCapitals(e.i)) &&
+		return !e.beforeTag && !e.stage.tags.hasMediaTag && (e.tag == tagCountry || !e.stage.isTagInCapitals(e.index)) &&
 			e.tag != tagExtra && e.tag != tagSpecial && e.tag != tagBatch
 	}),
 	newReason("after an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
-		func(e lastTitleWord) bool { return e.i-1 == e.titleStart && lists().articles[e.w.lower(e.titleStart)] }),
+		func(e lastTitleWord) bool {
+			return e.index-1 == e.titleStart && lists().articles[e.w.lower(e.titleStart)]
+		}),
 	newReason("a language before the year, the season or the episode",
 		"The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
 		func(e lastTitleWord) bool {
@@ -247,7 +251,7 @@ var keptTagReasons = []reason[lastTitleWord]{
 		}),
 	newReason("a short language alone, written like the title", "Silver Rail Vie [1080p].mkv -> Silver Rail Vie",
 		func(e lastTitleWord) bool {
-			return e.tag == tagLanguage && len(e.text()) <= 3 && !e.stage.isTagInCapitals(e.i) && !e.besideSameTag()
+			return e.tag == tagLanguage && len(e.text()) <= 3 && !e.stage.isTagInCapitals(e.index) && !e.besideSameTag()
 		}),
 	newReason("a country before the year, or in lower case", "The Last of Us S02E05.mkv -> The Last of Us s2 e5 episode",
 		func(e lastTitleWord) bool { return e.tag == tagCountry && (e.beforeYear || !hasNoLowerCase(e.text())) }),
@@ -255,12 +259,12 @@ var keptTagReasons = []reason[lastTitleWord]{
 		"Silver.Rail.Line.S02E05.1080p.WEB-QUIET -> Silver Rail Line s2 e5 episode",
 		func(e lastTitleWord) bool {
 			small := e.tag == tagOther && len(e.text()) > 2 && e.text() == e.lower()
-			return e.word.common && !e.stage.isTagInCapitals(e.i) && !e.besideSameTag() && !small
+			return e.word.common && !e.stage.isTagInCapitals(e.index) && !e.besideSameTag() && !small
 		}),
 	newReason("a source or a remark among spaces, written like the title",
 		"Silver Rail Web [1080p].mkv -> Silver Rail Web", func(e lastTitleWord) bool {
 			return !e.w.dotted &&
-				(e.tag == tagSource && !hasNoLowerCase(e.text()) || e.tag == tagOther && !e.stage.isTagInCapitals(e.i))
+				(e.tag == tagSource && !hasNoLowerCase(e.text()) || e.tag == tagOther && !e.stage.isTagInCapitals(e.index))
 		}),
 	newReason("TV", "Silver Rail TV [1080p].mkv -> Silver Rail TV",
 		func(e lastTitleWord) bool {
@@ -268,11 +272,11 @@ var keptTagReasons = []reason[lastTitleWord]{
 		}),
 	newReason("a technical word in lower case, or a service not in capitals of its own",
 		"Silver Rail Max S02E05.mkv -> Silver Rail Max s2 e5 episode", func(e lastTitleWord) bool {
-			return e.tag == tagTech && !hasNoLowerCase(e.text()) || e.tag == tagService && !e.stage.isTagInCapitals(e.i)
+			return e.tag == tagTech && !hasNoLowerCase(e.text()) || e.tag == tagService && !e.stage.isTagInCapitals(e.index)
 		}),
 	newReason("a word for extras or specials inside the title", "Silver Rail Menu.mkv -> Silver Rail Menu",
 		func(e lastTitleWord) bool {
-			return (e.tag == tagExtra || e.tag == tagSpecial) && !e.stage.numbers.isSpecial(e.i) &&
+			return (e.tag == tagExtra || e.tag == tagSpecial) && !e.stage.numbers.isSpecial(e.index) &&
 				!(e.stage.tags.hasMediaTag && e.beforeTag && e.lower() == "extras")
 		}),
 	newReason("3D or 2D before the year or the end", "Silver Rail 3D (2009) [1080p].mkv -> Silver Rail 3D y2009 movie",
@@ -330,7 +334,7 @@ func (p *titleStage) isAnniversary(from, at int) bool {
 // isLanguageInCapitals reports whether the language is in capitals, as tags are. One of two letters must also follow
 // another language.
 func (e lastTitleWord) isLanguageInCapitals() bool {
-	return e.stage.isTagInCapitals(e.i) && (len(e.text()) > 2 || e.neighbor(-1).tag == tagLanguage)
+	return e.stage.isTagInCapitals(e.index) && (len(e.text()) > 2 || e.neighbor(-1).tag == tagLanguage)
 }
 
 func (e lastTitleWord) besideSameTag() bool {

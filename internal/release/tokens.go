@@ -30,19 +30,19 @@ func (t *token) isStrong() bool { return t.tag != noTag && !t.weak }
 // place is a token with its neighbors. The rows of most tables take one.
 type place struct {
 	*token
-	w *words
-	i int
+	w     *words
+	index int
 }
 
 func (p *words) place(i int) place { return place{&p.tokens[i], p, i} }
 
 // neighbor returns the token at a distance from this one: 1 is the next, -1 the previous.
-func (p place) neighbor(distance int) *token { return p.w.tokenAt(p.i + distance) }
+func (p place) neighbor(distance int) *token { return p.w.tokenAt(p.index + distance) }
 
-func (p place) gapAfter() string  { return p.w.gapAfter(p.i) }
-func (p place) gapBefore() string { return p.w.gapBefore(p.i) }
-func (p place) text() string      { return p.w.word(p.i) }
-func (p place) lower() string     { return p.w.lower(p.i) }
+func (p place) gapAfter() string  { return p.w.gapAfter(p.index) }
+func (p place) gapBefore() string { return p.w.gapBefore(p.index) }
+func (p place) text() string      { return p.w.word(p.index) }
+func (p place) lower() string     { return p.w.lower(p.index) }
 
 func (p *words) tagAt(i int) tag     { return p.tokenAt(i).tag }
 func (p *words) classAt(i int) class { return p.tokenAt(i).class }

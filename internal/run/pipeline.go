@@ -90,7 +90,7 @@ func Run(ctx context.Context, c Config, produce Producer, emit func(report.Recor
 		counts: c.Counts, retry: c.Retry,
 	}
 	if c.Memory != nil {
-		p.memory = &runMemory{results: c.Memory, mayRecall: !c.Refresh, warn: c.Warn}
+		p.memory = &storedDecisions{results: c.Memory, mayRecall: !c.Refresh, warn: c.Warn}
 	}
 	return p.run(ctx, produce, func(l *Line) error { return emit(l.record(c.ExplainError)) })
 }
@@ -104,7 +104,7 @@ type pipeline struct {
 	parseJobs     int
 	retry         RetryPolicy
 	deferred      *deferredQueue
-	memory        *runMemory
+	memory        *storedDecisions
 	emitRecord    func(report.Record) error // called instead of emit for directories that are replayed as a whole
 	pause         func() error              // called before waiting for the next line; may be nil
 	counts        *Counts

@@ -146,14 +146,15 @@ func (b *batchState) replayGroup(g *group) bool {
 	return true
 }
 
-// runMemory is one run's access to stored decisions. Its failures never stop the run. A nil *runMemory stores nothing.
-type runMemory struct {
+// storedDecisions is one run's access to stored decisions. Its failures never stop the run. A nil *storedDecisions
+// stores nothing.
+type storedDecisions struct {
 	results   *results.Memory
 	mayRecall bool // false: every series is decided again, and stored
 	warn      func(error)
 }
 
-func (r *runMemory) warnUnlessLocked(ctx context.Context, err error) {
+func (r *storedDecisions) warnUnlessLocked(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrLocked) {
 		r.warn(err)
 	}
@@ -178,7 +179,7 @@ func (b *Batch) isRememberable() bool {
 // recorder stores the decisions of a batch when all its groups are finished: one write per folder, however many series
 // it has.
 type recorder struct {
-	memory *runMemory
+	memory *storedDecisions
 	batch  *batchState
 
 	mu           sync.Mutex
@@ -186,7 +187,7 @@ type recorder struct {
 	newlyDecided []results.DecidedSeries // groups decided in this run
 }
 
-func (r *runMemory) recorder(b *batchState) *recorder {
+func (r *storedDecisions) recorder(b *batchState) *recorder {
 	if r == nil || !b.rememberable {
 		return nil
 	}

@@ -100,7 +100,11 @@ func (r *rerun) run(produce Producer) (told, asked []string) {
 	}
 	p := &pipeline{
 		decider: &r.c, maxConcurrent: 3,
-		memory: &runMemory{results: r.memory, mayRecall: !r.anew, warn: func(err error) { r.t.Error(err) }}, emitRecord: tell,
+		memory: &storedDecisions{
+			results:   r.memory,
+			mayRecall: !r.anew,
+			warn:      func(err error) { r.t.Error(err) },
+		}, emitRecord: tell,
 	}
 	if err := p.run(r.t.Context(), produce, func(l *Line) error { return tell(l.record(nil)) }); err != nil {
 		r.t.Fatal(err)

@@ -219,7 +219,7 @@ func outcome(a answer) ratelimit.Outcome {
 // there.
 func (r *request) triesPerRound() int { return 1 + max(r.process.tuning.MaxRetries, 0) }
 
-// retryLater tries the request again after a delay, as a run does: no other request waits for it.
+// retryLater tries the request again after a delay. As in a real run, other requests go ahead meanwhile.
 func (r *request) retryLater(e *ratelimit.Event) {
 	p, w := r.process, r.process.world
 	delay := machine.RetryDelay((r.attempt-1)%r.triesPerRound()+1, e, w.rng.Float64())

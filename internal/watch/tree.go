@@ -188,8 +188,8 @@ func (s *System) Add(dir string) error { return s.watcher.Add(s.tree.fullPath(di
 // Ready implements Notices.
 func (s *System) Ready() <-chan struct{} { return s.ready }
 
-// Take implements Notices.
-func (s *System) Take() (dirs []string, all bool) {
+// TakeChanges implements Notices.
+func (s *System) TakeChanges() (dirs []string, all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	dirs, all = slices.Sorted(maps.Keys(s.changedDirs)), s.noticesLost

@@ -158,7 +158,7 @@ func (a *attic) Add(dir string) error {
 
 func (a *attic) Ready() <-chan struct{} { return a.woken }
 
-func (a *attic) Take() ([]string, bool) {
+func (a *attic) TakeChanges() ([]string, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	dirs := slices.Sorted(maps.Keys(a.dirs))

@@ -25,10 +25,10 @@ type Disk interface {
 type Notices interface {
 	// Add asks for notices about a folder. Repeated calls do no harm. If it fails, there are none for this folder.
 	Add(dir string) error
-	// Ready receives a value when Take has something to return.
+	// Ready receives a value when TakeChanges has something to return.
 	Ready() <-chan struct{}
-	// Take returns the folders with notices. all means that notices were lost, so any folder may have changed.
-	Take() (dirs []string, all bool)
+	// TakeChanges returns the folders with notices. all means that notices were lost, so any folder may have changed.
+	TakeChanges() (dirs []string, all bool)
 }
 
 // Event is something to report to the user.
@@ -139,7 +139,7 @@ func (w *Watcher) wait(ctx context.Context, until time.Time) {
 	case <-woken:
 	}
 	now := time.Now()
-	dirs, all := w.Notices.Take()
+	dirs, all := w.Notices.TakeChanges()
 	for _, dir := range dirs {
 		if _, waits := w.dirty[dir]; !waits {
 			w.dirty[dir] = now.Add(min(scanDelay, w.Settle))

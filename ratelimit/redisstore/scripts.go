@@ -101,7 +101,7 @@ type scriptCall struct {
 	wake     string        // the process whose request to wake
 	wakeIn   time.Duration // and the delay
 	expected string        // tryScript: the version; commitScript: the fence
-	sent     time.Duration // time since boot just before; 0: unknown
+	sent     time.Duration // time since boot, just before the script was sent; 0: unknown
 }
 
 type commands struct {

@@ -41,8 +41,8 @@ type Entry struct {
 	ID   int
 }
 
-// NewestAnswers returns, for each entry, when its newest cached answer was fetched; zero if there is none.
-type NewestAnswers func(ctx context.Context, entries []Entry) ([]time.Time, error)
+// NewestAnswerTimes returns, for each entry, when its newest cached answer was fetched; zero if there is none.
+type NewestAnswerTimes func(ctx context.Context, entries []Entry) ([]time.Time, error)
 
 // Settings are the settings that a decision depends on. Decisions under different settings are stored side by side.
 type Settings struct {
@@ -65,12 +65,12 @@ type LocalInputs struct {
 // Memory reads and writes decisions in a Store. It is safe for concurrent use if the Store is.
 type Memory struct {
 	store         Store
-	newestAnswers NewestAnswers
+	newestAnswers NewestAnswerTimes
 	scopeDigest   string // digest of layout version, settings and local inputs
 }
 
 // New returns the memory of runs with the given settings and local inputs.
-func New(store Store, newest NewestAnswers, question Settings, basis LocalInputs) *Memory {
+func New(store Store, newest NewestAnswerTimes, question Settings, basis LocalInputs) *Memory {
 	var d digest
 	d.number(layoutVersion)
 	for _, text := range []string{

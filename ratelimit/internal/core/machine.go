@@ -55,7 +55,7 @@ type Event struct {
 	Connection uint64        // identifies a broken connection: all requests on it count as one failure
 	Key        KeyVerdict    // the answer's verdict on the key
 	Latency    time.Duration // of the try, for hooks only
-	Attempt    int           // the number of the try, from 1; mostly only the first is evidence
+	Attempt    int           // the number of the try, from 1; usually only the first try counts as evidence
 	First      uint64        // the permit number of the first try; 0: unknown, or this is the first
 }
 
@@ -356,7 +356,7 @@ func (m *machine) clampedCooldown(t *Tuning) time.Duration {
 	return min(max(m.cooldown, t.SleepMin), m.maxCooldown(t))
 }
 
-// deadlineAfter returns the time d after s, or 0, which means no end, if d is 0.
+// deadlineAfter returns s plus d. If d is not positive it returns 0: no deadline.
 func (s Stamp) deadlineAfter(d time.Duration) Stamp {
 	if d <= 0 {
 		return 0

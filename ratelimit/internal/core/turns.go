@@ -33,7 +33,7 @@ type process struct {
 	accounts []uint64 // the numbers of its accounts
 
 	reserved   int   // requests reserved from the budget, running ones included
-	reservedAt Stamp // when it last reserved
+	reservedAt Stamp // when the process last made a reservation
 }
 
 type processes struct {

@@ -197,10 +197,10 @@ func (b *Backend) aliveNames() []string {
 	return names
 }
 
-// Owner implements [Liveness].
+// Owner implements [core.Liveness].
 func (b *Backend) Owner() string { return b.owner }
 
-// Dead implements [Liveness]: a process is dead if nobody holds a lock on its alive file. On an error it counts as
+// Dead implements [core.Liveness]: a process is dead if nobody holds a lock on its alive file. On an error it counts as
 // living.
 func (b *Backend) Dead(ids []string) []string {
 	var dead []string
@@ -223,7 +223,7 @@ func (b *Backend) removeIfDead(id string) bool {
 	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
-// Living implements [Liveness].
+// Living implements [core.Liveness].
 func (b *Backend) Living() int {
 	n := 1
 	for _, name := range b.aliveNames() {

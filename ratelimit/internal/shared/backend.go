@@ -11,7 +11,7 @@ import (
 )
 
 // Backend keeps the bytes of one snapshot for several processes. It has no policy: a [Store] works the same over all
-// backends. A Backend may implement [Liveness], [Waker], [Pacer],
+// backends. A Backend may implement [core.Liveness], [Waker], [Pacer],
 // [Leaver], [Quarantine], [Coordinator] and io.Closer as well.
 type Backend interface {
 	// Exchange replaces old by the result of change in one atomic step. change is pure; Exchange may call it several

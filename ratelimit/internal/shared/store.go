@@ -39,8 +39,8 @@ const (
 	batchThreshold = 5 * time.Millisecond
 )
 
-// Store is a [Store] for several processes over a [Backend]. It is a [Liveness] and a [Sharing] as well, and safe
-// for concurrent use.
+// Store is a [Store] for several processes over a [Backend]. It is a [core.Liveness] and a [core.Sharing] as well, and
+// safe for concurrent use.
 //
 // It never fails because of the backend: trouble is a warning, and the process goes on alone, with its share of the
 // limits ([Instant.Parts]), until the backend works again. Then it merges what it did alone. If Exchange is slow,
@@ -104,10 +104,10 @@ func New(b Backend, opts Options) *Store {
 	return s
 }
 
-// Owner implements [Liveness].
+// Owner implements [core.Liveness].
 func (s *Store) Owner() string { return s.owner }
 
-// Dead implements [Liveness].
+// Dead implements [core.Liveness].
 func (s *Store) Dead(ids []string) []string {
 	if s.live == nil {
 		return nil
@@ -115,7 +115,7 @@ func (s *Store) Dead(ids []string) []string {
 	return s.live.Dead(ids)
 }
 
-// Living implements [Liveness].
+// Living returns the number of living processes, 0 if the backend can't tell. It implements [core.Liveness].
 func (s *Store) Living() int {
 	if s.live == nil {
 		return 0
@@ -142,7 +142,7 @@ func (s *Store) Nap() time.Duration {
 // Coordinated reports whether several machines share the state.
 func (s *Store) Coordinated() bool { return s.coordinator != nil }
 
-// Apart implements [Sharing].
+// Apart implements [core.Sharing].
 func (s *Store) Apart() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
