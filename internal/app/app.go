@@ -177,7 +177,7 @@ func (a *App) newestAnswers(ctx context.Context, entries []results.Entry) ([]tim
 	return a.cache.Newest(ctx, resources...)
 }
 
-// minUnderwayInteractive is the minimum number of series that are matched at once if the user is asked. The limiter
+// minConcurrentInteractive is the minimum number of series that are matched at once if the user is asked. The limiter
 // still limits their requests.
 const minConcurrentInteractive = 200
 
